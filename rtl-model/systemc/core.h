@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The RNIC core as the simulator sees it: PCIe transactions on one side, Ethernet frames on the
+// other, one clock. Whatever stands behind it (verilated RTL today) is stepped by RnicModule.
+//
+// Threads: none; every call comes from the simulator's one thread.
+// Byte order: payloads are byte arrays in address (PCIe) or wire (Ethernet) order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace exrnic {
+
+using Bytes = std::vector<uint8_t>;
+
+// An Ethernet frame from destination MAC to payload, without preamble and FCS.
+// `fcs_error` is the MAC's verdict on a received frame; it is false on a transmitted one.
+struct Frame {
+  Bytes data;
+  bool fcs_error = false;
+};
+
+// Posted write of the core towards the host: memory, or a request to fire an MSI-X vector. Both
+// share one queue, so an interrupt never overtakes the data that it speaks of (PCIe 2.4).
+struct PostedWrite {
+  enum class Kind : uint8_t { kMemory, kMsix };
+  Kind kind = Kind::kMemory;
+  uint64_t address = 0;  // bus address; with kMsix: the vector
+  Bytes data;            // 1..MPS bytes that do not cross a 4 KiB boundary; empty with kMsix
+};
+
+// Memory read of the core: 1..MRRS bytes that do not cross a 4 KiB boundary.
+struct ReadRequest {
+  uint8_t tag = 0;  // unique among the reads in flight
+  uint64_t address = 0;
+  uint16_t length = 0;
+};
+
+// Completion of a whole or a part of a ReadRequest. The parts of one tag come in address order;
+// tags complete in any order. An error (unsupported request, no such memory) ends the tag.
+struct ReadCompletion {
+  uint8_t tag = 0;
+  bool last = true;
+  bool error = false;
+  Bytes data;  // empty with error
+};
+
+// A CPU access to a BAR: 1, 2, 4 or 8 bytes, naturally aligned.
+struct MmioAccess {
+  uint8_t bar = 0;
+  uint32_t offset = 0;
+  uint8_t size = 4;
+  uint64_t data = 0;  // little-endian value of a write
+};
+
+// What the core drives. RnicModule implements it. The `can_*` calls are the ready signals of the
+// PCIe and Ethernet blocks: the core hands over nothing while they say no.
+class CoreSink {
+ public:
+  virtual ~CoreSink() = default;
+  virtual bool can_write() = 0;
+  virtual void write(PostedWrite&& write) = 0;
+  virtual bool can_read() = 0;
+  virtual void read(const ReadRequest& request) = 0;
+  virtual void mmio_read_done(uint64_t data) = 0;  // answers the oldest mmio_read()
+  virtual bool can_transmit() = 0;
+  virtual void transmit(Frame&& frame) = 0;
+};
+
+// Straps and link parameters that a board, not the driver, decides.
+struct CoreConfig {
+  uint16_t node_id = 0;         // 0..255; the MAC address follows from it (spec: MAC_PREFIX)
+  uint16_t max_payload = 256;   // PCIe MPS, bytes
+  uint16_t max_read = 512;      // PCIe MRRS, bytes
+  uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
+};
+
+class Core {
+ public:
+  virtual ~Core() = default;
+
+  virtual void reset() = 0;  // back to power-on; everything queued is gone
+
+  // Inputs: queued without limit, consumed in order at the core's own pace.
+  virtual void mmio_write(const MmioAccess& access) = 0;
+  virtual void mmio_read(const MmioAccess& access) = 0;
+  virtual void read_completion(ReadCompletion&& completion) = 0;
+  virtual void receive(Frame&& frame) = 0;
+
+  // One clock cycle. `time_ns` is the simulated time at its rising edge.
+  virtual void step(uint64_t time_ns) = 0;
+
+  // True when nothing happens in a cycle until an input comes: such a core need not be stepped.
+  virtual bool idle() const = 0;
+};
+
+// The verilated RTL. `sink` must outlive the core.
+std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink);
+
+}  // namespace exrnic

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The boundary between a host and the PCIe link of its RNIC. Behind HostPort stands a QEMU guest
+// (vfio-user), a user-space driver on the same socket, or the in-process host of the tests.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace exrnic {
+
+// The host as the device sees it. Addresses are bus addresses as the host's driver programmed
+// them; they are untrusted: an access to memory that the host never granted, or that it took
+// back, fails and touches nothing.
+class HostPort {
+ public:
+  virtual ~HostPort() = default;
+
+  // Reads `length` bytes at `address` into `out`. False: not (wholly) granted memory.
+  virtual bool dma_read(uint64_t address, uint8_t* out, size_t length) = 0;
+
+  // Writes in ascending address order, so that whoever polls the last byte finds all before it
+  // in place. False: not (wholly) granted for writing; nothing was written.
+  virtual bool dma_write(uint64_t address, const uint8_t* data, size_t length) = 0;
+
+  // Fires an MSI-X vector; a vector that is masked or not set up is dropped.
+  virtual void fire_msix(unsigned vector) = 0;
+};
+
+// The device as a host sees it.
+class DevicePort {
+ public:
+  virtual ~DevicePort() = default;
+
+  // A posted store of 1, 2, 4 or 8 bytes, naturally aligned.
+  virtual void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) = 0;
+
+  // A load; `done` gets the value, in simulated time, later. Reads answer in order.
+  using ReadDone = std::function<void(uint64_t value)>;
+  virtual void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) = 0;
+
+  // Function-level reset: whatever is in flight is dropped; pending loads answer all ones.
+  virtual void reset() = 0;
+};
+
+}  // namespace exrnic

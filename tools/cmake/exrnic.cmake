@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What every folder's CMakeLists.txt uses.
+
+find_package(Catch2 3 REQUIRED)
+find_package(verilator REQUIRED HINTS $ENV{VERILATOR_ROOT} /usr/share/verilator)
+find_package(SystemCLanguage QUIET)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
+
+add_library(exrnic_warnings INTERFACE)
+target_compile_options(exrnic_warnings INTERFACE -Wall -Wextra -Werror)
+
+# The generated C header, for everything written in C or C++.
+add_library(exrnic_hw INTERFACE)
+target_include_directories(exrnic_hw INTERFACE ${CMAKE_SOURCE_DIR}/rtl-model/gen)
+
+# exrnic_test(NAME SOURCES... LIBS...): a Catch2 program, run by ctest.
+function(exrnic_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} exrnic_warnings Catch2::Catch2WithMain)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+endfunction()
+
+set(EXRNIC_BLOCKS ${CMAKE_SOURCE_DIR}/rtl-model/blocks)
+set(EXRNIC_SV_PACKAGES
+  ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_pkg.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
+set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert)
+
+# exrnic_verilate(LIB TOP SOURCES... [ARGS...]): a static library with the class V<TOP>.
+function(exrnic_verilate lib top)
+  cmake_parse_arguments(ARG "" "" "SOURCES;ARGS" ${ARGN})
+  add_library(${lib} STATIC)
+  verilate(${lib} TOP_MODULE ${top} PREFIX V${top}
+    SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES}
+    VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
+  target_include_directories(${lib} SYSTEM PUBLIC
+    ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/V${top}.dir)
+endfunction()
+
+# exrnic_block_test(BLOCK [EXTRA_SV...]): verilates blocks/BLOCK/BLOCK.sv (plus other SystemVerilog
+# it instantiates) and builds blocks/BLOCK/BLOCK_test.cc on it.
+function(exrnic_block_test block)
+  exrnic_verilate(${block}_model ${block} SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
+  exrnic_test(${block}_test SOURCES ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
+    LIBS ${block}_model exrnic_hw)
+endfunction()

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Loads rtl-model/spec/*.yaml into checked objects that the emitters read.
+
+A file may hold `constants`, `enums`, `flags`, `structs`, `registers` and `counters`; rtl-model/spec/README.md
+gives their form. Whatever is wrong in one raises SpecError with file, item and value.
+"""
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+
+class SpecError(Exception):
+    """The specification contradicts itself."""
+
+
+@dataclass
+class Field:
+    name: str
+    first_bit: int  # position of its first bit, counted from byte 0; from the MSB where big-endian
+    bits: int
+    doc: str
+
+    @property
+    def byte(self):
+        return self.first_bit // 8
+
+
+@dataclass
+class Struct:
+    name: str
+    size: int  # bytes
+    big: bool
+    doc: str
+    fields: list
+
+    def with_gaps(self):
+        """Fields in order, with (None, bit, bits) where none is declared."""
+        at = 0
+        for f in self.fields:
+            if f.first_bit > at:
+                yield None, at, f.first_bit - at
+            yield f, f.first_bit, f.bits
+            at = f.first_bit + f.bits
+        if at < self.size * 8:
+            yield None, at, self.size * 8 - at
+
+
+@dataclass
+class Named:
+    """An enum (values) or a set of flags (bit numbers)."""
+    name: str
+    doc: str
+    items: list  # of (name, value, doc)
+    width: int = 0
+
+
+@dataclass
+class File:
+    stem: str
+    doc: str
+    constants: list = field(default_factory=list)  # of (name, value, doc)
+    enums: list = field(default_factory=list)
+    flags: list = field(default_factory=list)
+    structs: list = field(default_factory=list)
+    registers: list = field(default_factory=list)  # of (name, offset, access, doc)
+    counters: list = field(default_factory=list)  # of (name, doc)
+
+
+def _place(where, at):
+    """'12', 12 or '12.3' to a bit number."""
+    byte, _, bit = str(at).partition(".")
+    if not (byte.isdigit() and (bit or "0").isdigit() and int(bit or 0) < 8):
+        raise SpecError(f"{where}: '{at}' is no place: write BYTE or BYTE.BIT")
+    return int(byte) * 8 + int(bit or 0)
+
+
+def _struct(stem, name, raw):
+    where = f"{stem}.yaml: structs: {name}"
+    if raw.get("order") not in ("little", "big"):
+        raise SpecError(f"{where}: order '{raw.get('order')}': write little or big")
+    big = raw["order"] == "big"
+    fields, end = [], 0
+    for fname, at, bits, doc in raw["fields"]:
+        first = _place(f"{where}: {fname}", at)
+        if first < end:
+            raise SpecError(f"{where}: {fname} at {at} overlaps the field before it")
+        if not big and (bits not in (8, 16, 32, 64) or first % bits):
+            raise SpecError(f"{where}: {fname}: {bits} bits at {at} is no aligned C integer")
+        fields.append(Field(fname, first, bits, doc))
+        end = first + bits
+    if end > raw["bytes"] * 8:
+        raise SpecError(f"{where}: fields end at bit {end}, beyond its {raw['bytes']} bytes")
+    return Struct(name, raw["bytes"], big, raw["doc"], fields)
+
+
+def _enum(stem, name, raw):
+    items = [(k, v[0], v[1]) for k, v in raw["values"].items()]
+    for item, value, _ in items:
+        if value >> raw["width"]:
+            raise SpecError(f"{stem}.yaml: enums: {name}: {item} = {value} exceeds {raw['width']} bits")
+    if len({value for _, value, _ in items}) != len(items):
+        raise SpecError(f"{stem}.yaml: enums: {name}: a value stands twice")
+    return Named(name, raw["doc"], items, raw["width"])
+
+
+def load(folder):
+    """All files of `folder`, sorted by name; every name is unique across them."""
+    files, seen = [], {}
+    for path in sorted(Path(folder).glob("*.yaml")):
+        raw = yaml.safe_load(path.read_text())
+        unknown = set(raw) - set(File.__dataclass_fields__)
+        if unknown:
+            raise SpecError(f"{path.name}: unknown section '{unknown.pop()}'")
+        f = File(path.stem, raw["doc"])
+        f.constants = [(k, v[0], v[1]) for k, v in raw.get("constants", {}).items()]
+        f.enums = [_enum(path.stem, k, v) for k, v in raw.get("enums", {}).items()]
+        f.flags = [Named(k, v["doc"], [(n, b[0], b[1]) for n, b in v["bits"].items()])
+                   for k, v in raw.get("flags", {}).items()]
+        f.structs = [_struct(path.stem, k, v) for k, v in raw.get("structs", {}).items()]
+        f.registers = [tuple(r) for r in raw.get("registers", [])]
+        f.counters = [tuple(c) for c in raw.get("counters", [])]
+        for name in [c[0] for c in f.constants] + [x.name for x in f.enums + f.flags + f.structs]:
+            if name in seen:
+                raise SpecError(f"{path.name}: '{name}' is already in {seen[name]}")
+            seen[name] = path.name
+        files.append(f)
+    if not files:
+        raise SpecError(f"no *.yaml in {folder}")
+    return files
