@@ -45,7 +45,8 @@ install_packages() {
 name_unavailable() {
   local package unavailable=()
   for package in "$@"; do
-    apt-cache policy "$package" | grep -q '^  Candidate: [^(]' || unavailable+=("$package")
+    # Not grep -q: it would end early, and apt-cache by SIGPIPE.
+    apt-cache policy "$package" | grep '^  Candidate: [^(]' >/dev/null || unavailable+=("$package")
   done
   ((${#unavailable[@]} == 0)) ||
     die "the system's package sources do not have: ${unavailable[*]}" \
@@ -83,12 +84,13 @@ private_apt() {
   local state
   state=$(realpath "$1")
   shift
-  mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+  mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$state/none"
   local options=(-q -o "Dir::State=$state" -o "Dir::Cache=$state/cache" -o APT::Sandbox::User=root)
   if [[ -e $state/sources.list ]]; then
     : >"$state/status"
     options+=(-o "Dir::State::status=$state/status" -o "Dir::Etc::sourcelist=$state/sources.list"
-      -o Dir::Etc::sourceparts=- -o Dir::Etc::preferences=- -o Dir::Etc::preferencesparts=-
+      -o "Dir::Etc::sourceparts=$state/none"
+      -o Dir::Etc::preferences=/dev/null -o "Dir::Etc::preferencesparts=$state/none"
       -o APT::Default-Release= -o APT::Install-Recommends=0)
   fi
   apt-get "${options[@]}" "$@"

@@ -8,7 +8,7 @@ QEMU_SUITE=trixie
 
 # has_vfio_user QEMU: true if this program can attach a vfio-user device.
 has_vfio_user() {
-  "$1" -device help 2>/dev/null | grep -q '"vfio-user-pci"'
+  "$1" -device help 2>/dev/null | grep '"vfio-user-pci"' >/dev/null
 }
 
 # ensure_qemu: sets FOUND_QEMU. An explicit QEMU=... is checked, never replaced.

@@ -46,6 +46,7 @@ main() {
   STEP=3 ensure_qemu
   STEP=4 ensure_kernel
   write_env
+  rm -rf "$DEPS/tmp"
 }
 
 install_missing() {
