@@ -323,6 +323,7 @@ enum exrnic_service {
 #define EXRNIC_ETHERTYPE 0x88b5u  // IEEE local experimental EtherType 1
 #define EXRNIC_MAC_PREFIX 0x2455852u  // First four bytes of every MAC address (locally administered); the node identifier follows in two
 #define EXRNIC_EFE_VERSION 1  // Version of the EFE header
+#define EXRNIC_INITIAL_SEQ 0xffffff80u  // First sequence number of a session; close below the wrap, so that every run goes through it
 #define EXRNIC_ETH_FRAME_MIN 60  // Least bytes of a frame without FCS; shorter ones are padded
 #define EXRNIC_HEADER_TAGGED_BYTES 64  // Ethernet, EFE and tagged DDP header: payload starts here
 #define EXRNIC_HEADER_UNTAGGED_BYTES 68  // Ethernet, EFE and untagged DDP header: payload starts here

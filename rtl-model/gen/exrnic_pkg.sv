@@ -232,6 +232,7 @@ package exrnic_pkg;
   localparam int unsigned ETHERTYPE = 32'h88b5;  // IEEE local experimental EtherType 1
   localparam int unsigned MAC_PREFIX = 32'h2455852;  // First four bytes of every MAC address (locally administered); the node identifier follows in two
   localparam int unsigned EFE_VERSION = 32'h1;  // Version of the EFE header
+  localparam int unsigned INITIAL_SEQ = 32'hffffff80;  // First sequence number of a session; close below the wrap, so that every run goes through it
   localparam int unsigned ETH_FRAME_MIN = 32'h3c;  // Least bytes of a frame without FCS; shorter ones are padded
   localparam int unsigned HEADER_TAGGED_BYTES = 32'h40;  // Ethernet, EFE and tagged DDP header: payload starts here
   localparam int unsigned HEADER_UNTAGGED_BYTES = 32'h44;  // Ethernet, EFE and untagged DDP header: payload starts here

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Types between the blocks of the core. Numbers that software shares are in exrnic_pkg.
+//
+// Handshakes: `valid` and `ready` in the same cycle move one item; `valid` does not wait for
+// `ready`. A pulse (no ready) is always taken.
+
+package exrnic_core_pkg;
+  import exrnic_pkg::*;
+
+  /* verilator lint_off UNUSEDPARAM */
+
+`ifdef EXRNIC_DATA_W
+  localparam int unsigned DATA_W = `EXRNIC_DATA_W;
+`else
+  localparam int unsigned DATA_W = 128;
+`endif
+  localparam int unsigned DATA_BYTES = DATA_W / 8;
+
+  typedef logic [DATA_W-1:0] data_t;  // byte 0 (first in memory or on the wire) in bits 7:0
+  typedef logic [$clog2(DATA_BYTES):0] beat_bytes_t;  // 1..DATA_BYTES
+
+  typedef logic [$clog2(MAX_NODE)-1:0] node_t;
+  typedef logic [$clog2(MAX_QP)-1:0] qpn_t;
+  typedef logic [$clog2(MAX_CQ)-1:0] cqn_t;
+  typedef logic [$clog2(MAX_STAG)-1:0] stag_index_t;
+  typedef logic [$clog2(USER_PAGES)-1:0] page_t;
+  typedef logic [$clog2(MAX_PD)-1:0] pd_t;
+  typedef logic [$clog2(MSIX_VECTORS)-1:0] vector_t;
+  typedef logic [WQE_INDEX_BITS-1:0] wqe_index_t;
+  typedef logic [12:0] chunk_t;  // 0..4096 bytes
+  typedef logic [COUNTERS-1:0] event_t;  // one pulse for each counter
+
+  // Retransmission buffer: slots of MTU_MAX bytes; a byte address is {slot, offset}.
+  localparam int unsigned TX_SLOTS = 64;
+  typedef logic [$clog2(TX_SLOTS)-1:0] slot_t;
+  typedef logic [$clog2(TX_SLOTS*MTU_MAX)-1:0] tx_address_t;
+
+  // Receive buffer: a ring of bytes.
+  localparam int unsigned RX_BYTES = 32768;
+  typedef logic [$clog2(RX_BYTES)-1:0] rx_address_t;
+
+  // ---- Address translation
+
+  typedef enum logic [2:0] {
+    XLATE_OK,
+    XLATE_STAG,    // no such STag, or another key
+    XLATE_STREAM,  // of another protection domain
+    XLATE_ACCESS,  // a right is missing
+    XLATE_WRAP,    // offset + length wraps
+    XLATE_BOUNDS,  // outside the region
+    XLATE_MEMORY   // the host refused to read the PBL
+  } xlate_status_e;
+
+  typedef struct packed {
+    logic        ring;         // `to` is a byte offset in the ring behind pbl_address: no checks
+    logic [63:0] pbl_address;  // with ring
+    logic [31:0] stag;         // else: the region, with what it is needed for
+    pd_t         pd;
+    logic [7:0]  access;       // flags ACCESS_* that it must have
+    logic [63:0] to;
+    logic [31:0] length;       // bytes, at least 1; the whole range is checked
+  } xlate_req_t;
+
+  typedef struct packed {
+    xlate_status_e status;
+    logic [63:0]   address;  // bus address of the byte at `to`
+    logic [31:0]   length;   // how many of the bytes asked for lie in its page
+  } xlate_rsp_t;
+
+  // A region, as the STag table keeps it.
+  typedef struct packed {
+    logic        valid;
+    logic [7:0]  key;
+    pd_t         pd;
+    logic [7:0]  access;
+    logic        huge;  // pages of HUGE_PAGE_SHIFT, else PAGE_SHIFT
+    logic [63:0] base;
+    logic [63:0] length;
+    logic [63:0] pbl_address;
+  } mr_t;
+
+  // ---- DMA
+
+  // Reserve before you ask: completions cannot be held back.
+  typedef struct packed {
+    logic [63:0] address;
+    chunk_t      length;  // 1..4096; may cross 4 KiB boundaries
+    tx_address_t dst;     // comes back with the data, advanced
+  } dma_read_req_t;
+
+  typedef struct packed {
+    tx_address_t dst;    // place of the first byte
+    data_t       data;
+    chunk_t      bytes;  // 1..DATA_BYTES; with error: all that will not come
+    logic        error;
+  } dma_read_beat_t;
+
+  typedef enum logic [1:0] {
+    DMA_WRITE_NONE,    // nothing to write; carries frame_done
+    DMA_WRITE_FRAME,   // from the receive buffer
+    DMA_WRITE_INLINE,  // from `data`
+    DMA_WRITE_MSIX     // a vector, in the low bits of address
+  } dma_write_kind_e;
+
+  typedef struct packed {
+    dma_write_kind_e kind;
+    logic [63:0]     address;
+    chunk_t          length;  // 1..4096, 1..32 with INLINE; may cross 4 KiB boundaries with FRAME
+    rx_address_t     src;     // FRAME: first byte
+    logic [255:0]    data;    // INLINE
+    logic            frame_done;  // last command of the oldest received segment
+    node_t           node;        // of that segment
+  } dma_write_cmd_t;
+
+  // ---- EFE, transmit side
+
+  typedef enum logic [1:0] {
+    TX_KIND_SEGMENT,   // a segment of a message that goes on
+    TX_KIND_LAST,      // the last segment of a work request
+    TX_KIND_TERMINATE
+  } tx_kind_e;
+
+  // What is to be told when a frame is acknowledged, or given up.
+  typedef struct packed {
+    tx_kind_e        kind;
+    qpn_t            qpn;
+    logic [7:0]      generation;  // of the queue pair: tells a new one from a destroyed one
+    wqe_index_t      wqe_index;
+    logic [31:0]     byte_length;
+    logic            signaled;
+    logic [7:0]      opcode;  // wqe_opcode_e
+  } tx_tag_t;
+
+  typedef struct packed {
+    slot_t          slot;
+    node_t          node;
+    logic [23:0]    dst_qpn;
+    logic [23:0]    src_qpn;
+    logic           untagged;
+    logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
+    chunk_t         length;   // payload bytes
+    logic           inlined;  // payload is inline_data (up to 32 bytes), else it comes by DMA
+    logic [255:0]   inline_data;  // byte 0 in bits 7:0
+    tx_tag_t        tag;
+  } tx_desc_t;
+
+  typedef struct packed {
+    tx_tag_t      tag;
+    node_t        node;
+    cqe_status_e  status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR
+  } tx_done_t;
+
+  // ---- EFE, receive side
+
+  // A frame of the reliable class, in sequence, checked up to its EFE header.
+  typedef struct packed {
+    node_t        node;
+    logic [31:0]  seq;
+    logic [23:0]  dst_qpn;
+    logic [23:0]  src_qpn;
+    logic [15:0]  length;  // DDP segment: header and payload
+    logic [143:0] ddp;     // its first 18 bytes, first on the wire in the top bits
+    rx_address_t  start;   // place of its first byte in the receive buffer
+  } rx_desc_t;
+
+  typedef struct packed {
+    node_t       node;
+    logic [15:0] peer_session;
+    logic [31:0] ack;
+    logic        nak;
+  } rx_ack_t;
+
+  // What a frame to a node says about what came from it.
+  typedef struct packed {
+    logic        valid;    // something has come: a session is known
+    logic [15:0] session;
+    logic [31:0] ack;
+  } rx_state_t;
+
+  // ---- Queues
+
+  typedef struct packed {
+    logic        valid;
+    page_t       page;
+    pd_t         pd;
+    cqn_t        send_cqn;
+    cqn_t        recv_cqn;
+    logic [3:0]  sq_log;
+    logic [3:0]  rq_log;
+    logic [63:0] sq_pbl;
+    logic [63:0] rq_pbl;
+    logic [7:0]  generation;
+  } qp_config_t;
+
+  typedef struct packed {
+    qp_state_e   state;
+    node_t       dest_node;
+    logic [23:0] dest_qpn;
+  } qp_peer_t;
+
+  typedef struct packed {
+    logic        valid;
+    page_t       page;
+    logic [4:0]  log_entries;
+    vector_t     msix_vector;
+    logic [63:0] pbl;
+  } cq_config_t;
+
+  /* verilator lint_on UNUSEDPARAM */
+endpackage

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/systemc/rnic_module.h"
+
+#include <cassert>
+#include <utility>
+
+namespace exrnic {
+namespace {
+
+constexpr uint64_t kPsPerNs = 1000;
+
+uint64_t period_of(uint32_t clock_khz) {
+  assert(clock_khz != 0);
+  constexpr uint64_t kPsPerMs = 1'000'000'000;
+  return kPsPerMs / clock_khz;
+}
+
+// SystemC's resolution is 1 ps unless somebody changes it; nobody does.
+sc_core::sc_time picoseconds(uint64_t ps) { return sc_core::sc_time::from_value(ps); }
+
+}  // namespace
+
+RnicModule::RnicModule(const sc_core::sc_module_name& name, const CoreConfig& config,
+                       const CoreFactory& make_core)
+    : sc_module(name),
+      period_ps_(period_of(config.clock_khz)),
+      period_(picoseconds(period_ps_)),
+      core_(make_core(config, *this)) {
+  SC_HAS_PROCESS(RnicModule);
+  SC_METHOD(clock_edge);
+  sensitive << edge_;
+  dont_initialize();
+}
+
+void RnicModule::connect(PciePort& pcie, EthernetPort& ethernet) {
+  pcie_ = &pcie;
+  ethernet_ = &ethernet;
+}
+
+void RnicModule::mmio_write(const MmioAccess& access) {
+  core_->mmio_write(access);
+  wake();
+}
+
+void RnicModule::mmio_read(const MmioAccess& access) {
+  core_->mmio_read(access);
+  wake();
+}
+
+void RnicModule::read_completion(ReadCompletion&& completion) {
+  core_->read_completion(std::move(completion));
+  wake();
+}
+
+void RnicModule::receive(Frame&& frame) {
+  core_->receive(std::move(frame));
+  wake();
+}
+
+void RnicModule::reset() {
+  core_->reset();
+  wake();  // a core may need cycles to clear its tables
+}
+
+// The module's own context is asked, so that several simulations can live side by side.
+uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
+
+void RnicModule::clock_edge() {
+  core_->step(now_ps() / kPsPerNs);
+  ++cycles_;
+  clocked_ = !core_->idle();
+  if (clocked_) edge_.notify(period_);
+}
+
+void RnicModule::wake() {
+  assert(pcie_ != nullptr && ethernet_ != nullptr);
+  if (clocked_ || core_->idle()) return;
+  clocked_ = true;
+  edge_.notify(picoseconds(period_ps_ - now_ps() % period_ps_));
+}
+
+}  // namespace exrnic

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The RNIC as a SystemC module: owns a Core, gives it a clock, and joins it to its PCIe and
+// Ethernet connectors by plain calls (a signal per port would cost more than the verilated core).
+//
+// Clock: rising edges lie at multiples of the period since time 0. An idle core gets none; an input
+// starts the clock again at the next edge of that same grid, strictly after the input's arrival.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <systemc>
+
+#include "rtl-model/systemc/core.h"
+#include "rtl-model/systemc/rnic_ports.h"
+
+namespace exrnic {
+
+using CoreFactory = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreSink&)>;
+
+class RnicModule final : public sc_core::sc_module,
+                         public PcieEndpoint,
+                         public FrameReceiver,
+                         private CoreSink {
+ public:
+  // Must be constructed in the SystemC context (see SimContext) that is to run it.
+  RnicModule(const sc_core::sc_module_name& name, const CoreConfig& config,
+             const CoreFactory& make_core);
+
+  // Plugs in both connectors, before the first input. They must outlive the module's use.
+  void connect(PciePort& pcie, EthernetPort& ethernet);
+
+  void mmio_write(const MmioAccess& access) override;
+  void mmio_read(const MmioAccess& access) override;
+  void read_completion(ReadCompletion&& completion) override;
+  void receive(Frame&& frame) override;
+
+  // The core goes back to power-on. Cycles keep counting.
+  void reset() override;
+
+  uint64_t cycles() const { return cycles_; }     // clock edges that the core has seen
+  bool clocked() const { return clocked_; }       // false: idle, no edge is scheduled
+  uint64_t period_ps() const { return period_ps_; }
+
+ private:
+  bool can_write() override { return pcie_->can_write(); }
+  void write(PostedWrite&& write) override { pcie_->write(std::move(write)); }
+  bool can_read() override { return pcie_->can_read(); }
+  void read(const ReadRequest& request) override { pcie_->read(request); }
+  void mmio_read_done(uint64_t data) override { pcie_->mmio_read_done(data); }
+  bool can_transmit() override { return ethernet_->can_transmit(); }
+  void transmit(Frame&& frame) override { ethernet_->transmit(std::move(frame)); }
+
+  uint64_t now_ps() const;
+  void clock_edge();  // SystemC process
+  void wake();
+
+  uint64_t period_ps_;
+  sc_core::sc_time period_;
+  sc_core::sc_event edge_;
+  uint64_t cycles_ = 0;
+  bool clocked_ = false;
+  PciePort* pcie_ = nullptr;
+  EthernetPort* ethernet_ = nullptr;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace exrnic

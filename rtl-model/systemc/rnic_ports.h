@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The two connectors of an RNIC, seen from both sides. RnicModule stands between them; the PCIe
+// link and the Ethernet MAC of the simulator stand outside.
+//
+// Threads: none; every call comes from the simulator's one thread.
+// Errors: a call that breaks a `can_*` answer or the order of replies is a bug and asserts.
+#pragma once
+
+#include "rtl-model/systemc/core.h"
+
+namespace exrnic {
+
+// What the PCIe link offers to the RNIC: the way towards the host.
+class PciePort {
+ public:
+  virtual ~PciePort() = default;
+  virtual bool can_write() = 0;
+  virtual void write(PostedWrite&& write) = 0;
+  virtual bool can_read() = 0;
+  virtual void read(const ReadRequest& request) = 0;
+  virtual void mmio_read_done(uint64_t data) = 0;
+};
+
+// What the RNIC offers to the PCIe link: the way from the host.
+class PcieEndpoint {
+ public:
+  virtual ~PcieEndpoint() = default;
+  virtual void mmio_write(const MmioAccess& access) = 0;
+  virtual void mmio_read(const MmioAccess& access) = 0;
+  virtual void read_completion(ReadCompletion&& completion) = 0;
+  virtual void reset() = 0;
+};
+
+// What the Ethernet MAC offers to the RNIC.
+class EthernetPort {
+ public:
+  virtual ~EthernetPort() = default;
+  virtual bool can_transmit() = 0;
+  virtual void transmit(Frame&& frame) = 0;
+};
+
+// What the RNIC offers to the Ethernet MAC.
+class FrameReceiver {
+ public:
+  virtual ~FrameReceiver() = default;
+  virtual void receive(Frame&& frame) = 0;
+};
+
+}  // namespace exrnic
