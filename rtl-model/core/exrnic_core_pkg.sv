@@ -73,7 +73,7 @@ package exrnic_core_pkg;
     logic [7:0]  key;
     pd_t         pd;
     logic [7:0]  access;
-    logic        huge;  // pages of HUGE_PAGE_SHIFT, else PAGE_SHIFT
+    logic        huge_pages;  // pages of HUGE_PAGE_SHIFT, else PAGE_SHIFT
     logic [63:0] base;
     logic [63:0] length;
     logic [63:0] pbl_address;
@@ -139,6 +139,8 @@ package exrnic_core_pkg;
     logic           untagged;
     logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
     chunk_t         length;   // payload bytes
+    cqe_status_e    failed;   // not SUCCESS: poisoned by the submitter. Never sent; once `length` bytes of
+                              // payload are in, its done comes in order with this status
     logic           inlined;  // payload is inline_data (up to 32 bytes), else it comes by DMA
     logic [255:0]   inline_data;  // byte 0 in bits 7:0
     tx_tag_t        tag;
@@ -147,7 +149,8 @@ package exrnic_core_pkg;
   typedef struct packed {
     tx_tag_t      tag;
     node_t        node;
-    cqe_status_e  status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR
+    cqe_status_e  status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR;
+                           // or the status that it was submitted with as failed
   } tx_done_t;
 
   // ---- EFE, receive side
@@ -159,7 +162,7 @@ package exrnic_core_pkg;
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     logic [15:0]  length;  // DDP segment: header and payload
-    logic [143:0] ddp;     // its first 18 bytes, first on the wire in the top bits
+    logic [159:0] ddp;     // its first 20 bytes (or fewer), first on the wire in the top bits
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
 
