@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds the guests' initramfs: busybox, init, the kernel module and the programs given.
+
+Not compressed: a guest under TCG copies faster than it inflates. The output is written only if
+it changes.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+import newc
+
+
+def build(busybox, module, programs):
+    """Returns the initramfs as bytes; `programs` land in /bin under their own names."""
+    archive = newc.Archive()
+    # What the kernel opens for init before anything is mounted.
+    archive.character_device("dev/console", 5, 1)
+    archive.file("init", pathlib.Path(__file__).with_name("init").read_bytes(), executable=True)
+    archive.file("bin/busybox", busybox.read_bytes(), executable=True)
+    archive.file("lib/exrnic.ko", module.read_bytes())
+    for program in sorted(programs, key=lambda path: path.name):
+        archive.file(f"bin/{program.name}", program.read_bytes(), executable=True)
+    return archive.finish()
+
+
+def write_if_changed(path, content):
+    """Replaces `path` in one step; leaves it alone if it has this content already."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--busybox", type=pathlib.Path, default="/bin/busybox",
+                        help="a statically linked one (default: %(default)s)")
+    parser.add_argument("--module", type=pathlib.Path, required=True, help="exrnic.ko")
+    parser.add_argument("programs", type=pathlib.Path, nargs="*",
+                        help="statically linked programs for /bin of the guest")
+    options = parser.parse_args()
+    try:
+        write_if_changed(options.output,
+                         build(options.busybox, options.module, options.programs))
+    except OSError as error:
+        sys.exit(f"make_initramfs: {error}")
+
+
+if __name__ == "__main__":
+    main()
