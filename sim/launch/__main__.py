@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Starts exrnic-sim and QEMU guests with an RNIC each; see cosim.py.
+
+    python3 sim/launch push             two guests PUSH to each other; a table ("make run")
+    python3 sim/launch run "COMMAND"    COMMAND in every guest, {node} being its number
+
+Exit status: 0 if all went well, 1 if not, 130 after Ctrl-C.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+import cosim
+from errors import LaunchError
+import guest
+import processes
+from push_report import PushReport
+
+_CLONE = pathlib.Path(__file__).resolve().parents[2]
+_BUILD = _CLONE / "build"
+_PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(
+        prog="launch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("push", "run"))
+    parser.add_argument("command", nargs="?", help="for run: what the guests do")
+    parser.add_argument("--directory", type=pathlib.Path,
+                        help="for logs, made anew (default: build/run/push or build/run/run)")
+    parser.add_argument("--guests", type=int, default=2)
+    parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
+                        help="passed on to exrnic-sim; can be repeated")
+    parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
+    parser.add_argument("--run-seconds", type=float, default=120,
+                        help="time limit of the guests' command (default: %(default)s)")
+    parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
+                        default=os.environ.get("ACCEL", "tcg"), help="default: ACCEL, or tcg")
+    parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
+    parser.add_argument("--initramfs", type=pathlib.Path,
+                        default=_BUILD / "guest/initramfs.cpio")
+    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
+    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    options = parser.parse_args(arguments)
+    options.directory = options.directory or _BUILD / "run" / options.what
+    if (options.what == "run") != bool(options.command):
+        parser.error("\"run\" takes a command, \"push\" takes none")
+    for name in ("qemu", "kernel"):
+        if not getattr(options, name):
+            parser.error(f"--{name} or {name.upper()} is needed (build/deps/env.sh sets it)")
+    return options
+
+
+def settings_from(options):
+    return cosim.Settings(
+        directory=pathlib.Path(os.path.relpath(options.directory)),
+        sim=options.sim.resolve(),
+        # A bare name is looked up in PATH, anything else is a path from here.
+        qemu=os.path.abspath(options.qemu) if "/" in options.qemu else options.qemu,
+        kernel=pathlib.Path(options.kernel).resolve(),
+        initramfs=options.initramfs.resolve(),
+        command=options.command or _PUSH_COMMAND,
+        guests=options.guests,
+        accelerator=options.accelerator,
+        kernel_arguments=options.kernel_arguments,
+        sim_arguments=("--profile", options.profile, *options.sim_argument),
+        run_seconds=options.run_seconds)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def launch(options):
+    """Returns the one-line verdict; raises LaunchError."""
+    settings = settings_from(options)
+    report = PushReport(say)
+    on_row = report.add if options.what == "push" else lambda node, row: say(f"{node}: {row}")
+    start = time.monotonic()
+
+    def progress(text):
+        say(f"[{time.monotonic() - start:5.1f} s] {text}")
+
+    cosim.CoSim(settings, on_row, progress).run()
+    if options.what == "push":
+        problem = report.problem()
+        if problem:
+            raise LaunchError(problem, sorted(settings.directory.glob("*.log")))
+    good_news = report.summary() if options.what == "push" else "all guests ended with status 0"
+    return f"OK: {good_news} ({time.monotonic() - start:.1f} s; logs: {settings.directory})"
+
+
+def main():
+    processes.stop_on_signals()
+    try:
+        verdict = launch(parse_arguments(sys.argv[1:]))
+    except LaunchError as error:
+        sys.stdout.flush()
+        print(error.report(), file=sys.stderr)
+        return 1
+    except processes.Stopped as stop:
+        print(f"stopped by {stop}; no process is left behind", file=sys.stderr)
+        return 128 + stop.signal_number
+    say("")
+    say(verdict)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One co-simulation: exrnic-sim, and a QEMU guest at each of its nodes.
+
+Everything runs in the launch's own folder, which is made anew and holds every log: sim.log,
+guest0.log, guest1.log, ... Sockets live there too, under relative names, because the path of a
+Unix socket is limited to 107 bytes and that of a clone is not.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import pathlib
+import shutil
+import signal
+import socket
+import time
+
+from errors import LaunchError
+import guest
+import processes
+
+_SIM_READY = "exrnic-sim: ready"
+_POLL_SECONDS = 0.02
+_POWER_OFF_SECONDS = 15
+_SIM_STOP_SECONDS = 10
+
+
+@dataclasses.dataclass
+class Settings:
+    """What to launch. `command` is run by sh in each guest, "{node}" being its number."""
+
+    directory: pathlib.Path
+    sim: pathlib.Path
+    qemu: str
+    kernel: pathlib.Path
+    initramfs: pathlib.Path
+    command: str
+    guests: int = 2
+    accelerator: str = "tcg"
+    kernel_arguments: str = ""
+    sim_arguments: tuple = ("--profile", "dc-25g")
+    sim_seconds: float = 20
+    boot_seconds: float = 60
+    run_seconds: float = 120
+
+
+class CoSim:
+    """Runs once. `on_row(node, row)` gets each result row of a guest as it arrives,
+    `on_progress(text)` a line at each stage."""
+
+    def __init__(self, settings, on_row, on_progress):
+        self._settings = settings
+        self._on_row = on_row
+        self._on_progress = on_progress
+        self._sim_log = settings.directory / "sim.log"
+        self._sim = None
+        self._guests = []
+        self._consoles = [guest.Console(settings.directory / f"guest{node}.log")
+                          for node in range(settings.guests)]
+
+    def run(self):
+        """From start to power-off. Raises LaunchError unless every guest ended with status 0."""
+        settings = self._settings
+        _check_inputs(settings)
+        with _own_directory(settings.directory), \
+                processes.Processes(settings.directory) as children:
+            self._start_sim(children)
+            self._start_guests(children)
+            self._wait_for_guests("boot to user space", settings.boot_seconds,
+                                  lambda console: console.booted)
+            self._on_progress("guests are up, running: " + settings.command)
+            self._wait_for_guests("end of its command", settings.run_seconds,
+                                  lambda console: console.end_status is not None)
+            self._wait_for_power_off()
+            self._stop_sim()
+
+    def _start_sim(self, children):
+        self._on_progress("starting the simulator")
+        nodes = [argument for node in range(self._settings.guests)
+                 for argument in ("--node", f"vfio-user:{_device_socket(node)}")]
+        self._sim = children.start(
+            [str(self._settings.sim), *self._settings.sim_arguments, *nodes], self._sim_log)
+        self._wait("exrnic-sim did not say that it is ready", self._settings.sim_seconds,
+                   lambda: _SIM_READY in self._sim_log.read_text(errors="replace"),
+                   [self._sim_log])
+
+    def _start_guests(self, children):
+        settings = self._settings
+        self._on_progress(f"booting {settings.guests} guests")
+        channel = self._channel()
+        for node, console in enumerate(self._consoles):
+            end = channel[node] if node < len(channel) else None
+            fd = end.fileno() if end else None
+            command = guest.qemu_command(
+                settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
+                settings.command.replace("{node}", str(node)), settings.accelerator, fd,
+                settings.kernel_arguments)
+            self._guests.append(
+                children.start(command, console.path, [] if fd is None else [fd]))
+            if end:
+                end.close()
+
+    def _channel(self):
+        """Joins the second serial ports of the first two guests; connected from the start, so
+        that it does not matter which guest is first."""
+        return socket.socketpair() if self._settings.guests > 1 else ()
+
+    def _wait_for_guests(self, what, seconds, reached):
+        for node, console in enumerate(self._consoles):
+            self._wait(f"guest {node}: no {what}", seconds, lambda c=console: reached(c),
+                       [console.path, self._sim_log])
+
+    def _wait_for_power_off(self):
+        for node, (qemu, console) in enumerate(zip(self._guests, self._consoles)):
+            self._wait(f"guest {node} did not power off", _POWER_OFF_SECONDS,
+                       lambda q=qemu: q.poll() is not None, [console.path])
+
+    def _stop_sim(self):
+        status = processes.stop_politely(self._sim, _SIM_STOP_SECONDS)
+        if status is None:
+            raise LaunchError(f"exrnic-sim did not end within {_SIM_STOP_SECONDS} s of SIGTERM",
+                              [self._sim_log])
+        if status not in (0, -signal.SIGTERM):
+            raise LaunchError(f"exrnic-sim {_how_it_ended(status)}", [self._sim_log])
+
+    def _wait(self, what, seconds, condition, logs):
+        deadline = time.monotonic() + seconds
+        while not condition():
+            self._poll()
+            if time.monotonic() > deadline:
+                raise LaunchError(f"{what} within {seconds:g} s", logs)
+            time.sleep(_POLL_SECONDS)
+        self._poll()
+
+    def _poll(self):
+        """Passes on rows; notices what died or failed."""
+        # Asked before the consoles are read, so that a dead guest's last words are read.
+        ended = [qemu.poll() for qemu in self._guests]
+        for node, console in enumerate(self._consoles):
+            for row in console.poll():
+                self._on_row(node, row)
+        # The simulator first: its end takes the guests along.
+        if self._sim.poll() is not None:
+            raise LaunchError(f"exrnic-sim {_how_it_ended(self._sim.poll())}", [self._sim_log])
+        for node, (console, status) in enumerate(zip(self._consoles, ended)):
+            self._check_guest(node, console, status)
+
+    def _check_guest(self, node, console, qemu_status):
+        logs = [console.path, self._sim_log]
+        if console.end_status == guest.MODULE_FAILED:
+            raise LaunchError(f"guest {node}: the kernel module did not load", logs)
+        if console.end_status:
+            raise LaunchError(f"guest {node}: its command failed with status "
+                              f"{console.end_status}", logs)
+        if console.end_status is None and qemu_status is not None:
+            raise LaunchError(f"guest {node}: QEMU {_how_it_ended(qemu_status)} before the guest "
+                              "had finished", logs)
+
+
+def _check_inputs(settings):
+    needed = {"simulator": settings.sim, "guest kernel": settings.kernel,
+              "guest image": settings.initramfs}
+    for what, path in needed.items():
+        if not path.is_file():
+            raise LaunchError(f"there is no {what} at {path} (\"make build\" makes or finds it)")
+    if not shutil.which(settings.qemu):
+        raise LaunchError(f"there is no QEMU at {settings.qemu} (\"make setup\" finds one)")
+
+
+@contextlib.contextmanager
+def _own_directory(directory):
+    """An empty folder that no other launch uses at this time."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with open(directory.with_name(directory.name + ".lock"), "wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LaunchError(f"another launch is using {directory}") from None
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        yield
+
+
+def _device_socket(node):
+    return f"node{node}.sock"
+
+
+def _how_it_ended(status):
+    if status < 0:
+        return f"was killed by {signal.Signals(-status).name}"
+    return f"ended with status {status}"

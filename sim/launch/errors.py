@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a launch fails: with what happened, and the logs that show more."""
+
+_LAST_LINES = 15
+
+
+class LaunchError(Exception):
+    """What went wrong, as one line, and the log files that tell why."""
+
+    def __init__(self, message, logs=()):
+        super().__init__(message)
+        self.logs = list(logs)
+
+    def report(self):
+        """The message, then each log's path and last lines."""
+        lines = [f"error: {self}"]
+        for log in self.logs:
+            lines.append(f"{log}, last lines:")
+            lines += [f"  | {line}" for line in _tail(log)]
+        return "\n".join(lines)
+
+
+def _tail(log):
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        return ["(was never written)"]
+    return [line for line in lines if line.strip()][-_LAST_LINES:] or ["(is empty)"]

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One guest: its QEMU command line, and what its console says.
+
+The markers are those of sim/guest/init.
+"""
+
+import json
+import re
+
+BOOT_MARKER = "@exrnic-boot"
+UP_MARKER = "@exrnic-up"
+MODULE_FAILED = 96  # the end status of a guest whose module did not load
+_END_MARKER = re.compile(r"@exrnic-end (\d+)")
+_ROW_PREFIX = "@exrnic {"
+_MEMORY = "512M"
+
+# Any kernel warning ends the guest at once, as QEMU's exit without an end marker.
+_KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 "
+                     "panic=-1 oops=panic panic_on_warn=1")
+
+ACCELERATORS = {
+    "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
+    "kvm": ["-accel", "kvm", "-cpu", "host"],
+}
+
+
+def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
+                 channel_fd=None, kernel_arguments=""):
+    """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
+
+    Guest memory is a shared memfd, for the simulator's DMA. `channel_fd`, a connected socket,
+    becomes the second serial port.
+    """
+    if '"' in command:
+        raise ValueError(f"a guest's command cannot hold a double quote: {command}")
+    device = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": device_socket},
+              "rombar": 0}
+    arguments = f'{_KERNEL_ARGUMENTS} {kernel_arguments} exrnic.run="{command}"'
+    line = [
+        str(qemu), "-M", "q35", *ACCELERATORS[accelerator], "-m", _MEMORY,
+        "-object", f"memory-backend-memfd,id=ram,size={_MEMORY},share=on",
+        "-machine", "memory-backend=ram",
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
+        "-kernel", str(kernel), "-initrd", str(initramfs), "-append", arguments,
+        "-device", json.dumps(device),
+    ]
+    if channel_fd is not None:
+        line += ["-chardev", f"socket,id=channel,fd={channel_fd}", "-serial", "chardev:channel"]
+    return line
+
+
+class Console:
+    """Follows a console log that another process writes."""
+
+    def __init__(self, path):
+        self.path = path
+        self._offset = 0
+        self._partial = ""
+        self.booted = False
+        self.up = False
+        self.end_status = None
+
+    def poll(self):
+        """Takes in what is new; returns the result rows (dicts) among it."""
+        rows = []
+        for line in self._new_lines():
+            end = _END_MARKER.search(line)
+            if BOOT_MARKER in line:
+                self.booted = True
+            elif UP_MARKER in line:
+                self.up = True
+            elif end:
+                self.end_status = int(end[1])
+            elif _ROW_PREFIX in line:
+                rows.append(self._row(line))
+        return rows
+
+    def _row(self, line):
+        # The kernel may print into the line of a program; what follows the prefix decides.
+        text = line[line.index(_ROW_PREFIX) + len(_ROW_PREFIX) - 1:]
+        try:
+            return json.loads(text)
+        except ValueError:
+            return {"malformed": text}
+
+    def _new_lines(self):
+        try:
+            with open(self.path, "rb") as log:
+                log.seek(self._offset)
+                new = log.read()
+        except FileNotFoundError:
+            return []
+        self._offset += len(new)
+        *lines, self._partial = (self._partial + new.decode(errors="replace")).split("\n")
+        return lines

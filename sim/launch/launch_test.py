@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tests of the launcher, with programs of fakes.py in place of exrnic-sim and QEMU.
+
+    python3 -m unittest discover -s sim/launch -p '*_test.py'
+"""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import cosim
+from errors import LaunchError
+import fakes
+
+_LAUNCHER = pathlib.Path(__file__).parent
+_SETTLE_SECONDS = 10
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + _SETTLE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {_SETTLE_SECONDS} s for {what}")
+        time.sleep(0.02)
+
+
+class LaunchCase(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+        self.directory = self.scratch / "run"
+        for name in ("vmlinuz", "initramfs"):
+            (self.scratch / name).write_bytes(b"")
+        self.rows = []
+
+    def settings(self, sim, qemu_script, **changes):
+        values = {
+            "directory": self.directory, "command": "work {node}",
+            "sim": fakes.program(self.scratch, "sim", sim),
+            "qemu": str(fakes.program(self.scratch, "qemu", fakes.FIND_NODE + qemu_script)),
+            "kernel": self.scratch / "vmlinuz", "initramfs": self.scratch / "initramfs",
+            "sim_seconds": 5, "boot_seconds": 5, "run_seconds": 5}
+        values.update(changes)
+        return cosim.Settings(**values)
+
+    def run_it(self, sim, qemu_script, **changes):
+        runner = cosim.CoSim(self.settings(sim, qemu_script, **changes),
+                             lambda node, row: self.rows.append((node, row)), lambda text: None)
+        runner.run()
+
+    def failure(self, sim, qemu, **changes):
+        """Runs what must fail and leave nothing behind; returns the report."""
+        with self.assertRaises(LaunchError) as caught:
+            self.run_it(sim, qemu, **changes)
+        self.assertEqual(fakes.survivors(self.directory), [])
+        return caught.exception.report()
+
+
+GOOD_SIM = fakes.READY + fakes.SERVE
+GOOD_GUEST = fakes.BOOT + fakes.row() + fakes.end(0)
+
+
+class Outcome(LaunchCase):
+    def test_guests_that_end_well_are_a_success_and_their_rows_arrive(self):
+        self.run_it(GOOD_SIM, GOOD_GUEST)
+        self.assertEqual(sorted(node for node, _ in self.rows), [0, 1])
+        self.assertEqual(self.rows[0][1]["size"], 4096)
+        self.assertEqual(fakes.survivors(self.directory), [])
+
+    def test_a_path_longer_than_a_socket_address_does_no_harm(self):
+        bind = ("python3 -c 'import socket; "
+                "socket.socket(socket.AF_UNIX).bind(\"node0.sock\")' || exit 3\n")
+        self.directory = self.scratch / ("deep" * 20) / ("folder" * 20)
+        self.run_it(bind + GOOD_SIM, GOOD_GUEST)
+
+    def test_an_end_marker_counts_although_the_kernel_prints_into_its_line(self):
+        self.run_it(GOOD_SIM, fakes.BOOT + "echo '[ 1.0] hello @exrnic-end 0'\n")
+
+    def test_the_guests_share_a_channel_that_is_connected_from_the_start(self):
+        talk = ('for a in "$@"; do case $a in socket,id=channel,fd=*) fd=${a##*=};; esac; done\n'
+                'eval "echo from-$node >&$fd; read -r word <&$fd"\n'
+                'echo "heard $word"; test "$word" = "from-$((1-node))" || exit 5\n')
+        self.run_it(GOOD_SIM, fakes.BOOT + talk + fakes.end(0))
+
+
+class Failure(LaunchCase):
+    def test_a_guest_that_never_boots_is_named_with_its_limit_and_log(self):
+        report = self.failure(GOOD_SIM, "echo firmware\n" + fakes.SLEEP, boot_seconds=0.5)
+        self.assertIn("guest 0: no boot to user space within 0.5 s", report)
+        self.assertIn(f"{self.directory}/guest0.log", report)
+        self.assertIn("| firmware", report)
+
+    def test_a_command_that_never_ends_is_named(self):
+        report = self.failure(GOOD_SIM, fakes.BOOT + fakes.SLEEP, run_seconds=0.5)
+        self.assertIn("guest 0: no end of its command within 0.5 s", report)
+
+    def test_a_command_that_fails_is_named_at_once_though_its_peer_waits(self):
+        start = time.monotonic()
+        report = self.failure(
+            GOOD_SIM, fakes.BOOT + f"if [ $node = 0 ]; then {fakes.SLEEP} fi\n" + fakes.end(7),
+            run_seconds=60)
+        self.assertIn("guest 1: its command failed with status 7", report)
+        self.assertLess(time.monotonic() - start, 10)
+
+    def test_a_module_that_does_not_load_is_named(self):
+        report = self.failure(GOOD_SIM, "echo @exrnic-boot\n" + fakes.end(96))
+        self.assertIn("the kernel module did not load", report)
+
+    def test_a_guest_that_dies_before_its_end_is_named(self):
+        report = self.failure(GOOD_SIM, fakes.BOOT + "echo 'Kernel panic'; exit 1\n")
+        self.assertRegex(report, r"guest [01]: QEMU ended with status 1 before")
+        self.assertIn("Kernel panic", report)
+
+    def test_a_guest_that_does_not_power_off_is_named(self):
+        cosim._POWER_OFF_SECONDS, before = 0.3, cosim._POWER_OFF_SECONDS
+        self.addCleanup(setattr, cosim, "_POWER_OFF_SECONDS", before)
+        report = self.failure(GOOD_SIM, fakes.BOOT + "echo @exrnic-end 0\n" + fakes.SLEEP)
+        self.assertIn("guest 0 did not power off within 0.3 s", report)
+
+    def test_a_simulator_that_is_never_ready_is_named(self):
+        report = self.failure("echo thinking\n" + fakes.SLEEP, GOOD_GUEST, sim_seconds=0.5)
+        self.assertIn("exrnic-sim did not say that it is ready within 0.5 s", report)
+        self.assertIn("| thinking", report)
+
+    def test_a_simulator_that_refuses_to_start_is_named_with_its_reason(self):
+        report = self.failure("echo 'no profile x' >&2; exit 2\n", GOOD_GUEST)
+        self.assertIn("exrnic-sim ended with status 2", report)
+        self.assertIn("| no profile x", report)
+
+    def test_a_simulator_that_dies_is_blamed_before_the_guests(self):
+        report = self.failure(fakes.READY + "sleep 0.3; kill -SEGV $$\n", fakes.BOOT + fakes.SLEEP)
+        self.assertIn("exrnic-sim was killed by SIGSEGV", report)
+
+    def test_a_simulator_that_crashes_while_it_stops_is_a_failure(self):
+        report = self.failure(fakes.READY + fakes.SERVE.replace("exit 0", "kill -ABRT $$"),
+                              GOOD_GUEST)
+        self.assertIn("exrnic-sim was killed by SIGABRT", report)
+
+    def test_what_is_not_built_is_named(self):
+        with self.assertRaisesRegex(LaunchError, "there is no guest image at .*nowhere"):
+            self.run_it(GOOD_SIM, GOOD_GUEST, initramfs=self.scratch / "nowhere")
+
+    def test_a_qemu_that_is_not_there_is_named(self):
+        with self.assertRaisesRegex(LaunchError, "there is no QEMU at qemu-of-nobody"):
+            self.run_it(GOOD_SIM, GOOD_GUEST, qemu="qemu-of-nobody")
+
+
+class CommandLine(LaunchCase):
+    """The launcher as its own process."""
+
+    def start(self, sim, qemu, *arguments):
+        settings = self.settings(sim, qemu)
+        return subprocess.Popen(
+            [sys.executable, str(_LAUNCHER), *arguments, "--directory", str(self.directory),
+             "--sim", str(settings.sim), "--qemu", settings.qemu,
+             "--kernel", str(settings.kernel), "--initramfs", str(settings.initramfs)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self, launcher):
+        out, err = launcher.communicate(timeout=30)
+        return launcher.returncode, out, err
+
+    def stop_by(self, signal_number):
+        """Stops a launch in full flight, a grandchild included; returns its exit status."""
+        launcher = self.start(fakes.LEAVE_GRANDCHILD + GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")
+        pids = self.directory / "pids"
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 4,
+                   "simulator, its child and two guests")
+        launcher.send_signal(signal_number)
+        status, _, err = self.finish(launcher)
+        return status, err
+
+    def test_ctrl_c_leaves_no_process_behind(self):
+        status, err = self.stop_by(signal.SIGINT)
+        self.assertEqual(fakes.survivors(self.directory), [])
+        self.assertEqual(status, 130)
+        self.assertIn("stopped by SIGINT", err)
+        self.assertNotIn("Traceback", err)
+
+    def test_sigterm_leaves_no_process_behind(self):
+        status, _ = self.stop_by(signal.SIGTERM)
+        self.assertEqual(fakes.survivors(self.directory), [])
+        self.assertEqual(status, 128 + signal.SIGTERM)
+
+    def test_a_launcher_that_is_killed_takes_simulator_and_guests_along(self):
+        launcher = self.start(GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")
+        pids = self.directory / "pids"
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 3,
+                   "simulator and two guests")
+        launcher.kill()
+        self.finish(launcher)
+        wait_until(lambda: not fakes.survivors(self.directory), "the end of all children")
+
+    def test_push_prints_a_table_and_a_verdict(self):
+        status, out, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertRegex(out, r"guest 0 -> guest 1 +4 KiB +10 +10 +2\.50 us +900\.0 MB/s")
+        self.assertIn("OK: all 20 PUSHes arrived intact", out)
+
+    def test_push_fails_if_one_byte_was_wrong(self):
+        status, out, err = self.finish(
+            self.start(GOOD_SIM, fakes.BOOT + fakes.row(verified=9) + fakes.end(0), "push"))
+        self.assertEqual(status, 1)
+        self.assertIn("4 KiB: only 9 of 10 operations arrived intact", err)
+        self.assertNotIn("OK", out)
+
+    def test_push_fails_if_a_direction_is_missing(self):
+        one_way = fakes.BOOT + f"if [ $node = 0 ]; then {fakes.row()} fi\n" + fakes.end(0)
+        status, _, err = self.finish(self.start(GOOD_SIM, one_way, "push"))
+        self.assertEqual(status, 1)
+        self.assertIn("no result for guest 1 -> guest 0", err)
+
+    def test_push_fails_if_a_row_cannot_be_read(self):
+        broken = fakes.BOOT + "echo '@exrnic {\"size\": 8, \"ops'\n" + fakes.row() + fakes.end(0)
+        status, _, err = self.finish(self.start(GOOD_SIM, broken, "push"))
+        self.assertEqual(status, 1)
+        self.assertIn("cannot be read", err)
+
+    def test_two_launches_do_not_share_a_folder(self):
+        first = self.start(GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")
+        wait_until(lambda: (self.directory / "guest0.log").exists(), "the first launch")
+        status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
+        first.send_signal(signal.SIGTERM)
+        self.finish(first)
+        self.assertEqual(status, 1)
+        self.assertIn("another launch is using", err)
+
+
+if __name__ == "__main__":
+    os.chdir(_LAUNCHER)
+    unittest.main()

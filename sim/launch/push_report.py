@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The table of "make run": one row for each size and direction, printed as it arrives."""
+
+_COLUMNS = (  # title, width
+    ("direction", 18), ("size", 8), ("operations", 10), ("verified", 8),
+    ("simulated latency", 17), ("simulated bandwidth", 19), ("wall time", 9))
+_FIELDS = ("from", "to", "size", "ops", "verified", "latency_us", "bandwidth_mbps", "wall_s")
+
+
+class PushReport:
+    """Collects the rows of exrnic-push and judges them."""
+
+    def __init__(self, write):
+        self._write = write
+        self._rows = []
+        self._malformed = []
+
+    def add(self, node, row):
+        """Prints the row; the first one brings the heading."""
+        if any(not isinstance(row.get(field), (int, float)) for field in _FIELDS):
+            self._malformed.append((node, row))
+            return
+        if not self._rows:
+            self._write("")
+            self._write("  ".join(title.rjust(width) for title, width in _COLUMNS))
+        self._rows.append(row)
+        self._write("  ".join(cell.rjust(width)
+                              for cell, (_, width) in zip(_cells(row), _COLUMNS)))
+
+    def problem(self):
+        """What is wrong with the rows so far as one line, None if nothing is."""
+        if self._malformed:
+            node, row = self._malformed[0]
+            return f"guest {node} printed a result that cannot be read: {row}"
+        directions = {(row["from"], row["to"]) for row in self._rows}
+        for source, target in ((0, 1), (1, 0)):
+            if (source, target) not in directions:
+                return f"no result for guest {source} -> guest {target}"
+        for row in self._rows:
+            if row["verified"] != row["ops"] or row["ops"] <= 0:
+                return (f"guest {row['from']} -> guest {row['to']}, {format_size(row['size'])}: "
+                        f"only {row['verified']} of {row['ops']} operations arrived intact")
+        return None
+
+    def summary(self):
+        """The good news as one line."""
+        operations = sum(row["ops"] for row in self._rows)
+        data = sum(row["ops"] * row["size"] for row in self._rows)
+        return (f"all {operations} PUSHes arrived intact: "
+                f"{data / 2**20:.1f} MiB, every byte compared")
+
+
+def format_size(size):
+    """8 -> "8 B", 4096 -> "4 KiB"."""
+    for unit, name in ((2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def _cells(row):
+    return (f"guest {row['from']} -> guest {row['to']}", format_size(row["size"]),
+            str(row["ops"]), str(row["verified"]), f"{row['latency_us']:.2f} us",
+            f"{row['bandwidth_mbps']:.1f} MB/s", f"{row['wall_s']:.2f} s")
