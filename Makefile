@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# "make" alone lists what there is to make. All output lands in build/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# Debian's own Python: the one that has the Debian packages.
+PYTHON ?= /usr/bin/python3
+JOBS ?= $(shell nproc)
+
+# Where tools/setup found QEMU, KDIR, KERNEL and Catch2. Any of them can be given instead:
+#   make run QEMU=/opt/qemu/bin/qemu-system-x86_64
+ENV := . build/deps/env.sh;
+
+GUEST_PROGRAMS := $(addprefix build/host/libverbs-lite/,exrnic-push exrnic-guest-test)
+
+.PHONY: help setup build host kmod guest gen lint test run format clean distclean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kernel)
+	@tools/setup/setup.sh
+
+build: host kmod guest ## Build everything: simulator, libraries, kernel module, guest image
+
+host: setup
+	@$(ENV) [[ -e build/host/build.ninja ]] || cmake -S . -B build/host -G Ninja
+	@$(ENV) cmake --build build/host -j $(JOBS)
+
+kmod: setup
+	@$(ENV) tools/kbuild.sh build/kmod
+
+guest: host kmod
+	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
+	  --module build/kmod/kmod/exrnic.ko $(GUEST_PROGRAMS)
+
+gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
+	@$(PYTHON) tools/hwgen/hwgen.py
+
+lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scripts, licences
+	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
+
+test: build lint ## Everything a change has to pass: build, lint and all tests
+	@$(ENV) ctest --test-dir build/host --output-on-failure -j $(JOBS)
+
+run: build ## Two guests write into each other's memory: the whole path, as a table
+	@$(ENV) exec $(PYTHON) sim/launch push
+
+format: setup ## Lay out C and C++ as .clang-format says
+	@tools/lint/lint.sh --fix format
+
+clean: ## Remove what was built, keep what was fetched
+	@find build -mindepth 1 -maxdepth 1 ! -name deps -exec rm -rf {} + 2>/dev/null || true
+
+distclean: ## Remove build/ with all that was fetched
+	@rm -rf build

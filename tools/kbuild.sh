@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds the kernel module in a folder of its own: tools/kbuild.sh FOLDER [KBUILD-ARGUMENT...]
+# makes FOLDER/kmod/exrnic.ko against the headers in KDIR.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# kbuild writes beside the sources that it is given: it gets links to ours.
+out=$(mkdir -p "$1/rtl-model" && realpath "$1")
+shift
+cp -rsf "$PWD/kmod" "$out"
+cp -rsf "$PWD/rtl-model/gen" "$out/rtl-model"
+
+# kbuild is a build of its own: nothing of the calling make's flags is meant for it.
+unset MAKEFLAGS MFLAGS
+exec make -s -C "$(realpath "$KDIR")" M="$out/kmod" -j "$(nproc)" "$@" modules

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Checks that need no run: tools/lint/lint.sh [--fix] [CHECK...]; without names, all of them.
+# --fix lets "format" rewrite the files. Uses KDIR and PYTHON from the environment.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+CHECKS=(format generated rtl cpp kmod shell licence paths)
+OUT=build/lint
+JOBS=$(nproc)
+PYTHON=${PYTHON:-/usr/bin/python3}
+FIX=0
+
+# files PATTERN...: tracked files, as git's patterns select them. Generated ones are not laid out
+# or judged by hand-written rules.
+files() {
+  git ls-files -- "$@" ':!rtl-model/gen'
+}
+
+# Kernel code follows the kernel's layout, which clang-format 19 does not know.
+check_format() {
+  local mode=(--dry-run -Werror)
+  ((FIX == 0)) || mode=(-i)
+  files '*.cc' '*.h' '*.c' ':!kmod' | xargs -r clang-format-19 "${mode[@]}"
+}
+
+check_generated() {
+  "$PYTHON" tools/hwgen/hwgen.py --check
+}
+
+check_rtl() {
+  verilator --lint-only -Wall --top-module exrnic_core -f rtl-model/rtl.f
+}
+
+check_cpp() {
+  files '*.cc' '*.c' ':!kmod' | xargs -r cppcheck --quiet --error-exitcode=1 -j "$JOBS" \
+    --enable=warning,performance,portability --inline-suppr --std=c++17 \
+    --suppress=missingInclude --suppress=unusedFunction -I . -I rtl-model/gen
+}
+
+# Warnings do not stop kbuild; here any line that names one does. Built apart from the real
+# module, because what is up to date is not checked again: a failed check starts anew.
+check_kmod() {
+  local tree=$OUT/kmod log=$OUT/kmod.log
+  if ! tools/kbuild.sh "$tree" W=1 C=1 CHECK=sparse >"$log" 2>&1 ||
+    grep -E 'warning:|error:' "$log" >/dev/null; then
+    cat "$log"
+    rm -rf "$tree"
+    return 1
+  fi
+}
+
+# shell_scripts: by first line, since not all have a suffix.
+shell_scripts() {
+  git ls-files -z | xargs -0 grep -lE -m 1 '^#!.*(\bsh|bash)( |$)|^# shellcheck shell=' || true
+}
+
+check_shell() {
+  local script
+  while read -r script; do
+    case $(head -n 1 "$script") in
+      *busybox*) shellcheck -s dash "$script" ;;
+      *) shellcheck -x "$script" ;;
+    esac || return 1
+  done < <(shell_scripts)
+}
+
+# Every file whose format has comments says its licence in its first lines.
+check_licence() {
+  local file wanted status=0
+  while read -r file; do
+    wanted='BSD-2-Clause'
+    [[ $file != kmod/* ]] || wanted='GPL-2.0-only OR BSD-2-Clause'
+    if ! sed 3q "$file" | grep -E "SPDX-License-Identifier: \(?$wanted\)?( |\*|$)" >/dev/null; then
+      echo "$file: no line \"SPDX-License-Identifier: $wanted\" among its first three"
+      status=1
+    fi
+  done < <(git ls-files -- ':!LICENSES' ':!*.md' ':!*.json' ':!*.pcap')
+  return "$status"
+}
+
+# The clone has to work anywhere: no path of one machine, no host of one mirror.
+check_paths() {
+  local found
+  found=$(git grep -nIE -e '(^|[^[:alnum:]_.})/-])/(work|tmp|root|home)/[[:alnum:]_.]' \
+    -e 'debian[.](org|net)|[.][.]/shared\b' -- ':!LICENSES') || return 0
+  printf '%s\n' "$found"
+  return 1
+}
+
+main() {
+  if [[ ${1:-} == --fix ]]; then
+    FIX=1
+    shift
+  fi
+  (($# > 0)) || set -- "${CHECKS[@]}"
+  mkdir -p "$OUT"
+  local check failed=()
+  for check in "$@"; do
+    if "check_$check" >"$OUT/$check.txt" 2>&1; then
+      echo "lint: $check ok"
+    else
+      echo "lint: $check FAILED"
+      sed 's/^/  /' "$OUT/$check.txt"
+      failed+=("$check")
+    fi
+  done
+  ((${#failed[@]} == 0)) || {
+    echo "lint: failed: ${failed[*]} (again: tools/lint/lint.sh ${failed[*]})" >&2
+    exit 1
+  }
+}
+
+main "$@"
