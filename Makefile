@@ -26,7 +26,11 @@ setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kerne
 
 build: host kmod guest ## Build everything: simulator, libraries, kernel module, guest image
 
+# CMake cannot follow a clone that was moved: configure anew then.
+CONFIGURED = grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)" build/host/CMakeCache.txt
+
 host: setup
+	@$(CONFIGURED) || rm -rf build/host
 	@$(ENV) [[ -e build/host/build.ninja ]] || cmake -S . -B build/host -G Ninja
 	@$(ENV) cmake --build build/host -j $(JOBS)
 

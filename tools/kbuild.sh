@@ -11,6 +11,8 @@ shift
 cp -rsf "$PWD/kmod" "$out"
 cp -rsf "$PWD/rtl-model/gen" "$out/rtl-model"
 
+# No BTF: Debian's headers lack the vmlinux that it is derived from, and kbuild would say so.
 # kbuild is a build of its own: nothing of the calling make's flags is meant for it.
 unset MAKEFLAGS MFLAGS
-exec make -s -C "$(realpath "$KDIR")" M="$out/kmod" -j "$(nproc)" "$@" modules
+exec make -s -C "$(realpath "$KDIR")" M="$out/kmod" -j "$(nproc)" \
+  CONFIG_DEBUG_INFO_BTF_MODULES= "$@" modules
