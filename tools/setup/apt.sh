@@ -91,7 +91,7 @@ private_apt() {
     options+=(-o "Dir::State::status=$state/status" -o "Dir::Etc::sourcelist=$state/sources.list"
       -o "Dir::Etc::sourceparts=$state/none"
       -o Dir::Etc::preferences=/dev/null -o "Dir::Etc::preferencesparts=$state/none"
-      -o APT::Default-Release= -o APT::Install-Recommends=0)
+      -o APT::Default-Release= -o APT::Install-Recommends=0 -o APT::Update::Error-Mode=any)
   fi
   apt-get "${options[@]}" "$@"
 }
