@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/time/sim_context.h"
+
+#include <cstdio>
+
+// libsystemc's own main() wants this symbol. Our programs have a main() of their own, because
+// SystemC's prints a banner and runs a kernel that nobody here uses; so this is never called.
+int sc_main(int, char**) {
+  std::fputs("exrnic: the program must define main()\n", stderr);
+  return 2;
+}
+
+namespace exrnic {
+
+using sc_core::sc_curr_simcontext;
+using sc_core::sc_default_global_context;
+using sc_core::sc_simcontext;
+using sc_core::sc_time;
+
+SimContext::Scope::Scope(SimContext& context)
+    : previous_current_(sc_curr_simcontext), previous_default_(sc_default_global_context) {
+  sc_curr_simcontext = context.kernel_.get();
+  sc_default_global_context = context.kernel_.get();
+}
+
+SimContext::Scope::~Scope() {
+  sc_curr_simcontext = previous_current_;
+  sc_default_global_context = previous_default_;
+}
+
+SimContext::SimContext() : kernel_(std::make_unique<sc_simcontext>()) {}
+
+SimContext::~SimContext() {
+  Scope scope(*this);  // the kernel's destructor looks at the global pointer
+  kernel_.reset();
+}
+
+SimTime SimContext::now() const { return kernel_->time_stamp().value(); }
+
+bool SimContext::pending() const { return sc_core::sc_pending_activity(kernel_.get()); }
+
+bool SimContext::due_now() const {
+  return pending() &&
+         sc_core::sc_time_to_pending_activity(kernel_.get()) == sc_core::SC_ZERO_TIME;
+}
+
+// sc_start() leaves what is due at its very end; a start of zero length runs one round of it.
+void SimContext::run_to(SimTime end, bool stop_when_idle) {
+  Scope scope(*this);
+  const auto policy = stop_when_idle ? sc_core::SC_EXIT_ON_STARVATION : sc_core::SC_RUN_TO_TIME;
+  if (stop_when_idle && !pending()) return;
+  if (end > now()) sc_core::sc_start(sc_time::from_value(end - now()), policy);
+  while (now() <= end && due_now()) sc_core::sc_start(sc_core::SC_ZERO_TIME, policy);
+}
+
+bool SimContext::run_next(SimTime end) {
+  Scope scope(*this);  // SystemC takes the time that is left from the current kernel's clock
+  if (!pending()) return false;
+  const SimTime next = now() + sc_core::sc_time_to_pending_activity(kernel_.get()).value();
+  if (next > end) return false;
+  run_to(next, true);
+  return true;
+}
+
+}  // namespace exrnic
