@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The PCIe link between a host and its RNIC, at the level of transaction-layer packets (TLPs).
+//
+// Each direction is one queue that serializes at the link's payload rate and delivers after the
+// propagation latency. That one queue is also what keeps the order of PCIe 2.4.1: upstream, reads
+// and read replies stay behind earlier writes, and an interrupt behind the data it speaks of;
+// downstream, a load pushes earlier stores, and completions stay behind them.
+//
+// Host memory is accessed when a TLP has arrived at the host, not before. A read that the host
+// refuses completes with an error; a refused write is counted and dropped.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "rtl-model/systemc/rnic_ports.h"
+#include "sim/host/host_port.h"
+#include "sim/time/lane.h"
+#include "sim/time/scheduler.h"
+
+namespace exrnic {
+
+// Bytes of a TLP beside its payload: framing 2, sequence 2, LCRC 4, and the header: 16 with a
+// 64-bit address, 12 for a completion (PCIe Base 2.2).
+constexpr unsigned kTlpWriteOverhead = 24;
+constexpr unsigned kTlpReadRequest = 24;
+constexpr unsigned kTlpCompletionOverhead = 20;
+
+// Completions are cut at addresses that are multiples of this (PCIe 2.3.1.1, root complex).
+constexpr unsigned kReadCompletionBoundary = 64;
+
+// TLPs of a kind, writes or reads, that wait in the link before the core feels back-pressure: few,
+// so that the time of acceptance is close to the time on the wire; enough to never starve it.
+constexpr unsigned kPcieQueueTlps = 4;
+
+struct PcieConfig {
+  uint32_t bytes_per_us = 7877;  // after line coding, before TLP overhead
+  uint32_t latency_ns = 120;     // propagation, one way, end of TLP to end of TLP
+  uint32_t max_payload = 256;    // MPS, bytes
+  uint32_t max_read = 512;       // MRRS, bytes
+  uint32_t host_load_ns = 0;     // what a CPU load takes beside the link and the device
+  uint32_t host_memory_ns = 0;   // from a read's arrival to its first completion
+};
+
+struct PcieCounters {
+  uint64_t writes = 0;  // memory writes that reached the host
+  uint64_t write_bytes = 0;
+  uint64_t writes_refused = 0;  // of memory that is not granted
+  uint64_t reads = 0;
+  uint64_t read_bytes = 0;
+  uint64_t reads_refused = 0;
+  uint64_t interrupts = 0;
+  uint64_t stores = 0;  // by a CPU to the device
+  uint64_t loads = 0;
+  uint64_t resets = 0;
+};
+
+class PcieLink final : public DevicePort, public PciePort {
+ public:
+  PcieLink(Scheduler& scheduler, const PcieConfig& config, PcieEndpoint& endpoint);
+
+  // Plugs the host in; until then every DMA is refused. nullptr unplugs it.
+  void connect_host(HostPort* host) { host_ = host; }
+
+  // The host's side.
+  void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
+  void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
+  void reset() override;
+
+  // TLPs that wait to leave the host. A socket that feeds the link stops reading while this is
+  // large: a CPU would be stalled by the link's flow control.
+  size_t downstream_backlog() { return down_.queued_units(scheduler_.now()); }
+
+  // The device's side.
+  bool can_write() override;
+  void write(PostedWrite&& write) override;
+  bool can_read() override;
+  void read(const ReadRequest& request) override;
+  void mmio_read_done(uint64_t data) override;
+
+  const PcieCounters& counters() const { return counters_; }
+
+ private:
+  struct Load {
+    unsigned size;
+    ReadDone done;
+  };
+
+  SimTime arrival(Lane& lane, uint64_t bytes);
+  void schedule(SimTime time, std::function<void()> action);
+  void arrive_write(const PostedWrite& write);
+  void arrive_read(const ReadRequest& request);
+  void complete(const ReadRequest& request, Bytes&& data);
+  void complete_refused(const ReadRequest& request);
+  void send_completion(ReadCompletion&& completion);
+  void finish_load(uint64_t data);
+
+  Scheduler& scheduler_;
+  PcieConfig config_;
+  PcieEndpoint& endpoint_;
+  HostPort* host_ = nullptr;
+  PcieCounters counters_;
+
+  Lane up_;
+  Lane down_;
+  std::deque<SimTime> writes_leave_;  // when each accepted write, or read, has left
+  std::deque<SimTime> reads_leave_;
+  std::deque<Load> loads_;  // not answered yet, oldest first
+  size_t replies_ = 0;      // of loads_: replies that the device has given
+  uint64_t epoch_ = 0;      // counts resets: what was scheduled before one is void
+};
+
+}  // namespace exrnic
