@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Times are computed by hand for 8 Gb/s, one byte per ns, and 500 ns of latency.
+#include "sim/ethernet/ethernet_link.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <vector>
+
+#include "sim/testing/test_kernel.h"
+
+namespace exrnic {
+namespace {
+
+struct Bench final : WireReceiver {
+  explicit Bench(const FaultConfig& faults = {}, uint64_t seed = 1)
+      : link(kernel.scheduler(), {8000, 500}, faults, seed, *this) {}
+
+  void receive_wire(Bytes&& wire) override {
+    order.push_back(wire.at(0));
+    times_ns.push_back(kernel.context.now() / kPsPerNs);
+    frames.push_back(std::move(wire));
+  }
+
+  // Sends frames of 64 bytes, numbered from 0, back to back: 84 ns each.
+  void send(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) link.send(Bytes(64, static_cast<uint8_t>(i)));
+    kernel.run_all();
+  }
+
+  TestKernel kernel;
+  EthernetLink link;
+  std::vector<int> order;
+  std::vector<uint64_t> times_ns;
+  std::vector<Bytes> frames;
+};
+
+FaultConfig at_frame(uint64_t index, Fault fault) {
+  FaultConfig config;
+  config.script[index] = fault;
+  return config;
+}
+
+TEST_CASE("a frame arrives after its preamble, its bytes and the latency; a gap follows") {
+  Bench bench;
+  bench.send(3);
+  CHECK(bench.order == std::vector<int>{0, 1, 2});
+  CHECK(bench.times_ns == std::vector<uint64_t>{8 + 64 + 500, 84 + 572, 2 * 84 + 572});
+}
+
+TEST_CASE("a dropped frame keeps its time on the line") {
+  Bench bench(at_frame(1, Fault::kDrop));
+  bench.send(3);
+  CHECK(bench.order == std::vector<int>{0, 2});
+  CHECK(bench.times_ns == std::vector<uint64_t>{572, 2 * 84 + 572});
+  CHECK(bench.link.counters().dropped == 1);
+  CHECK(bench.link.counters().frames == 3);
+}
+
+TEST_CASE("a duplicated frame arrives twice") {
+  Bench bench(at_frame(0, Fault::kDuplicate));
+  bench.send(2);
+  CHECK(bench.order == std::vector<int>{0, 0, 1});
+  CHECK(bench.link.counters().duplicated == 1);
+}
+
+TEST_CASE("a reordered frame arrives right behind the chosen number of later frames") {
+  Bench bench(at_frame(1, Fault::kReorder));  // behind two
+  bench.send(5);
+  CHECK(bench.order == std::vector<int>{0, 2, 3, 1, 4});
+  CHECK(bench.times_ns[2] == bench.times_ns[3]);
+  CHECK(bench.link.counters().reordered == 1);
+}
+
+TEST_CASE("a reordered frame without later ones arrives when its time to hold is over") {
+  FaultConfig config = at_frame(1, Fault::kReorder);
+  config.hold_ns = 1000;
+  Bench bench(config);
+  bench.send(2);
+  CHECK(bench.order == std::vector<int>{0, 1});
+  CHECK(bench.times_ns[1] == 84 + 572 + 1000);
+}
+
+TEST_CASE("a corrupted frame arrives with one to three bits flipped") {
+  Bench bench(at_frame(0, Fault::kCorrupt));
+  bench.link.send(Bytes(64, 0));
+  bench.kernel.run_all();
+  REQUIRE(bench.frames.size() == 1);
+  int flipped = 0;
+  for (const uint8_t byte : bench.frames[0]) flipped += __builtin_popcount(byte);
+  CHECK(flipped >= 1);
+  CHECK(flipped <= 3);
+  CHECK(bench.link.counters().corrupted == 1);
+}
+
+TEST_CASE("a delayed frame arrives late and later ones pass it") {
+  FaultConfig config = at_frame(0, Fault::kDelay);
+  config.delay_ns = 100;
+  Bench bench(config);
+  bench.send(2);
+  CHECK(bench.order == std::vector<int>{1, 0});
+  CHECK(bench.times_ns == std::vector<uint64_t>{84 + 572, 572 + 100});
+  CHECK(bench.link.counters().delayed == 1);
+}
+
+TEST_CASE("with random faults one seed gives one history") {
+  const FaultConfig config =
+      parse_faults("drop=0.1,duplicate=0.1,reorder=0.1,corrupt=0.1,delay=0.1");
+  const auto history = [&](uint64_t seed) {
+    Bench bench(config, seed);
+    bench.send(200);
+    return std::pair(bench.frames, bench.times_ns);
+  };
+  CHECK(history(5) == history(5));
+  CHECK(history(5) != history(6));
+}
+
+}  // namespace
+}  // namespace exrnic
