@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Link profiles: what surrounds the core, as data. A profile is a JSON file; the product's own lie
+// in sim/profile/profiles, and README.md there names every key with its unit and range.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/ethernet/ethernet_link.h"
+#include "sim/ethernet/switch.h"
+#include "sim/pcie/pcie_link.h"
+
+namespace exrnic {
+
+struct Profile {
+  std::string name;
+  std::string description;
+  uint32_t clock_khz = 0;        // of the core
+  unsigned pcie_generation = 0;  // these two: only what the device reports of its link
+  unsigned pcie_lanes = 0;
+  PcieConfig pcie;
+  EthernetLink::Config ethernet;
+  Switch::Config ethernet_switch;
+  bool two_nodes_switched = false;  // false: two nodes are back to back; more always have a switch
+};
+
+// What is wrong with a profile, in one line: file, key, value, and what to do.
+class ProfileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// `name_or_path`: a name without '/' and '.json' is looked up among the product's own profiles.
+// Throws ProfileError.
+Profile load_profile(const std::string& name_or_path);
+
+// Parses the text of a profile; `where` names it in errors. Throws ProfileError.
+Profile parse_profile(const std::string& text, const std::string& where);
+
+// Names of the product's own profiles, sorted.
+std::vector<std::string> profile_names();
+
+}  // namespace exrnic

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/profile/strict_object.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/profile/profile.h"
+
+namespace exrnic {
+
+StrictObject::StrictObject(const nlohmann::json& value, std::string where, std::string path)
+    : value_(value), where_(std::move(where)), path_(std::move(path)) {
+  if (value_.is_object()) return;
+  const std::string what = path_.empty() ? "the whole file" : path_.substr(0, path_.size() - 1);
+  throw ProfileError(
+      fmt::format("{}: {} is not a JSON object; write {{\"key\": value, ...}}", where_, what));
+}
+
+const nlohmann::json& StrictObject::at(const std::string& key) {
+  const auto found = value_.find(key);
+  if (found == value_.end()) {
+    throw ProfileError(fmt::format("{}: key '{}{}' is missing; add it", where_, path_, key));
+  }
+  read_.insert(key);
+  return *found;
+}
+
+void StrictObject::refuse(const std::string& key, const std::string& expected) const {
+  throw ProfileError(fmt::format("{}: '{}{}' is {}; give {}", where_, path_, key,
+                                 value_.at(key).dump(), expected));
+}
+
+StrictObject StrictObject::object(const std::string& key) {
+  return StrictObject(at(key), where_, path_ + key + ".");
+}
+
+std::string StrictObject::text(const std::string& key) {
+  const nlohmann::json& value = at(key);
+  if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
+    refuse(key, "a text");
+  }
+  return value.get<std::string>();
+}
+
+std::string StrictObject::choice(const std::string& key, const std::vector<std::string>& allowed) {
+  const nlohmann::json& value = at(key);
+  if (value.is_string() && std::count(allowed.begin(), allowed.end(), value) != 0) {
+    return value.get<std::string>();
+  }
+  refuse(key, fmt::format("one of \"{}\"", fmt::join(allowed, "\", \"")));
+}
+
+uint64_t StrictObject::integer(const std::string& key, uint64_t least, uint64_t most) {
+  const nlohmann::json& value = at(key);
+  const bool fits =
+      value.is_number_unsigned() && value.get<uint64_t>() >= least && value.get<uint64_t>() <= most;
+  if (!fits) refuse(key, fmt::format("a whole number in {}..{}", least, most));
+  return value.get<uint64_t>();
+}
+
+uint64_t StrictObject::multiple(const std::string& key, uint64_t least, uint64_t most,
+                                uint64_t unit) {
+  const uint64_t number = integer(key, least, most);
+  if (number % unit != 0) {
+    refuse(key, fmt::format("a multiple of {} in {}..{}", unit, least, most));
+  }
+  return number;
+}
+
+uint64_t StrictObject::power_of_two(const std::string& key, uint64_t least, uint64_t most) {
+  const uint64_t number = integer(key, least, most);
+  if ((number & (number - 1)) != 0) {
+    refuse(key, fmt::format("a power of two in {}..{}", least, most));
+  }
+  return number;
+}
+
+void StrictObject::finish() const {
+  for (const auto& item : value_.items()) {
+    if (read_.count(item.key()) != 0) continue;
+    throw ProfileError(fmt::format("{}: key '{}{}' is unknown; remove it (known here: {})", where_,
+                                   path_, item.key(), fmt::join(read_, ", ")));
+  }
+}
+
+}  // namespace exrnic
