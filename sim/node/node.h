@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One node of the testbed: an RNIC with its PCIe link and its Ethernet MAC, wired. The host comes
+// later, through connect_host().
+#pragma once
+
+#include <cstdint>
+
+#include "rtl-model/systemc/rnic_module.h"
+#include "sim/ethernet/mac.h"
+#include "sim/pcie/pcie_link.h"
+#include "sim/profile/profile.h"
+#include "sim/time/scheduler.h"
+
+namespace exrnic {
+
+// The MAC address of a node as a 48-bit number, first byte most significant.
+uint64_t mac_address(unsigned node_id);
+
+class Node {
+ public:
+  // Must be constructed in the SystemC context that is to run it.
+  Node(Scheduler& scheduler, unsigned id, const Profile& profile, const CoreFactory& make_core);
+
+  void connect_host(HostPort* host) { pcie_.connect_host(host); }
+
+  unsigned id() const { return id_; }
+  DevicePort& device() { return pcie_; }
+  RnicModule& rnic() { return rnic_; }
+  PcieLink& pcie() { return pcie_; }
+  Mac& mac() { return mac_; }
+  const RnicModule& rnic() const { return rnic_; }
+  const PcieLink& pcie() const { return pcie_; }
+  const Mac& mac() const { return mac_; }
+
+ private:
+  unsigned id_;
+  RnicModule rnic_;
+  PcieLink pcie_;
+  Mac mac_;
+};
+
+}  // namespace exrnic

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A whole simulation: nodes, the Ethernet between them, and the clock. The simulator's main() and
+// every test that crosses folders build theirs here. Any number may live in one process.
+//
+// One node has no link. Two are joined back to back, or by a switch if the profile says so; more
+// always by a switch. Faults strike on the last line towards a node, so that each frame meets them
+// once.
+//
+// Threads: none; a testbed and everything in it belong to one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "sim/ethernet/ethernet_link.h"
+#include "sim/ethernet/faults.h"
+#include "sim/ethernet/switch.h"
+#include "sim/node/node.h"
+#include "sim/profile/profile.h"
+#include "sim/time/sc_scheduler.h"
+#include "sim/time/sim_context.h"
+
+namespace exrnic {
+
+struct TestbedOptions {
+  Profile profile;
+  unsigned nodes = 2;  // node ids 0 to nodes - 1; at most EXRNIC_MAX_NODE
+  uint64_t seed = 1;   // of all faults
+  FaultConfig faults;  // on every direction
+  std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
+};
+
+enum class RunResult {
+  kDone,       // the predicate holds
+  kIdle,       // it does not, and nothing is in flight: only the host can change that
+  kTimeLimit,  // it does not, and the limit is reached
+};
+
+class Testbed {
+ public:
+  Testbed(const TestbedOptions& options, const CoreFactory& make_core);
+  ~Testbed();
+
+  unsigned nodes() const { return static_cast<unsigned>(nodes_.size()); }
+  Node& node(unsigned id) { return *nodes_.at(id); }
+  const Node& node(unsigned id) const { return *nodes_.at(id); }
+
+  // The last line towards a node; nullptr when it has none.
+  const EthernetLink* line_towards(unsigned id) const;
+  const Switch* ethernet_switch() const { return switch_.get(); }
+
+  Scheduler& scheduler() { return *scheduler_; }
+  uint64_t now_ns() const { return context_.now() / kPsPerNs; }
+
+  // True while anything is in flight: a packet, a timer, a core that is not idle.
+  bool busy() const { return context_.pending(); }
+
+  // Simulates exactly `ns`.
+  void run_for(uint64_t ns);
+
+  // Simulates `ns`, or less if everything comes to rest before.
+  void run_while_busy(uint64_t ns);
+
+  // Simulates until `done()` holds, asking after each point in time at which anything happened,
+  // for at most `limit_ns`.
+  RunResult run_until(const std::function<bool()>& done, uint64_t limit_ns);
+
+ private:
+  EthernetLink& add_line(WireReceiver& to, const FaultConfig& faults, uint64_t seed);
+  void join_back_to_back(const TestbedOptions& options);
+  void join_by_switch(const TestbedOptions& options);
+
+  Profile profile_;
+  SimContext context_;
+  std::unique_ptr<ScScheduler> scheduler_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::unique_ptr<Switch> switch_;
+  std::vector<std::unique_ptr<EthernetLink>> lines_;
+  std::vector<EthernetLink*> towards_;  // by node id
+};
+
+}  // namespace exrnic
