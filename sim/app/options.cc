@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/app/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "exrnic_hw.h"
+
+namespace exrnic {
+namespace {
+
+constexpr char kVfioUser[] = "vfio-user:";
+constexpr char kDefaultProfile[] = "dc-25g";
+constexpr char kRtlCore[] = "rtl";
+
+// What was typed, before it is understood.
+struct Arguments {
+  std::string profile = kDefaultProfile;
+  std::vector<std::string> nodes;
+  std::string core = kRtlCore;
+  uint64_t seed = 1;
+  std::string faults;
+  std::string stats;
+};
+
+void describe(CLI::App& app, Arguments& arguments) {
+  app.add_option("--node", arguments.nodes,
+                 "Add a node: vfio-user:PATH serves its RNIC on the unix socket PATH. The first "
+                 "is node 0, the next node 1, ...")
+      ->type_name("vfio-user:PATH")
+      ->required();
+  app.add_option("--profile", arguments.profile,
+                 fmt::format("Link profile: {}, or the path of a .json file",
+                             fmt::join(profile_names(), ", ")))
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  app.add_option("--core", arguments.core, "RNIC core: rtl (the verilated SystemVerilog)")
+      ->type_name("KIND")
+      ->capture_default_str();
+  app.add_option("--faults", arguments.faults,
+                 "Faults of every Ethernet link, as probabilities per frame: drop=P, duplicate=P, "
+                 "reorder=P, corrupt=P, delay=P, separated by commas; also reorder_frames=N, "
+                 "hold_ns=N, delay_ns=N")
+      ->type_name("KIND=P,...");
+  app.add_option("--seed", arguments.seed, "Seed of the faults: the same seed, the same faults")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
+      ->type_name("FILE");
+  app.footer(
+      "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
+      "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong.\n\n"
+      "Example: two nodes, one frame in a thousand lost\n"
+      "  exrnic-sim --node vfio-user:/tmp/a.sock --node vfio-user:/tmp/b.sock "
+      "--faults drop=0.001");
+}
+
+std::string socket_of(const std::string& node) {
+  if (node.rfind(kVfioUser, 0) == 0 && node.size() > sizeof(kVfioUser) - 1) {
+    return node.substr(sizeof(kVfioUser) - 1);
+  }
+  throw ExitRequest(kUsageError, fmt::format("--node {}: write vfio-user:PATH", node));
+}
+
+Options understand(const Arguments& arguments) {
+  Options options;
+  for (const std::string& node : arguments.nodes) {
+    const std::string socket = socket_of(node);
+    if (std::count(options.sockets.begin(), options.sockets.end(), socket) != 0) {
+      throw ExitRequest(kUsageError,
+                        fmt::format("--node {}: this socket has a node already", node));
+    }
+    options.sockets.push_back(socket);
+  }
+  if (options.sockets.size() > EXRNIC_MAX_NODE) {
+    throw ExitRequest(kUsageError, fmt::format("--node: {} nodes given; at most {} are possible",
+                                               options.sockets.size(), EXRNIC_MAX_NODE));
+  }
+  if (arguments.core != kRtlCore) {
+    throw ExitRequest(kUsageError,
+                      fmt::format("--core {}: there is no such core; take rtl", arguments.core));
+  }
+  options.core = arguments.core;
+  options.profile = load_profile(arguments.profile);
+  options.seed = arguments.seed;
+  options.faults = parse_faults(arguments.faults);
+  options.stats_path = arguments.stats;
+  return options;
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv) {
+  CLI::App app(
+      "Simulates RNICs, their PCIe links and the Ethernet between them. Each node's RNIC appears\n"
+      "as a PCI device to the QEMU guest, or the user-space driver, at its vfio-user socket.",
+      "exrnic-sim");
+  Arguments arguments;
+  describe(app, arguments);
+  try {
+    app.parse(argc, argv);
+    return understand(arguments);
+  } catch (const CLI::CallForHelp&) {
+    throw ExitRequest(0, app.help());
+  } catch (const CLI::ParseError& error) {
+    throw ExitRequest(kUsageError, fmt::format("{}; see exrnic-sim --help", error.what()));
+  } catch (const ProfileError& error) {
+    throw ExitRequest(kUsageError, fmt::format("--profile: {}", error.what()));
+  } catch (const std::invalid_argument& error) {
+    throw ExitRequest(kUsageError, fmt::format("--faults: {}", error.what()));
+  }
+}
+
+}  // namespace exrnic

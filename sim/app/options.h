@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command line of exrnic-sim.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/ethernet/faults.h"
+#include "sim/profile/profile.h"
+
+namespace exrnic {
+
+struct Options {
+  std::vector<std::string> sockets;  // of the nodes, in the order of their identifiers
+  Profile profile;
+  std::string core;
+  uint64_t seed = 1;
+  FaultConfig faults;
+  std::string stats_path;  // empty: no statistics
+};
+
+// The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.
+class ExitRequest : public std::runtime_error {
+ public:
+  ExitRequest(int code, const std::string& text) : std::runtime_error(text), code(code) {}
+  int code;
+};
+
+// Throws ExitRequest: after --help with 0, after a wrong argument with kUsageError and one line.
+Options parse_options(int argc, char** argv);
+constexpr int kUsageError = 2;
+
+}  // namespace exrnic

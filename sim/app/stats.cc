@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/app/stats.h"
+
+namespace exrnic {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const PcieCounters& c) {
+  return {{"writes", c.writes},
+          {"write_bytes", c.write_bytes},
+          {"writes_refused", c.writes_refused},
+          {"reads", c.reads},
+          {"read_bytes", c.read_bytes},
+          {"reads_refused", c.reads_refused},
+          {"interrupts", c.interrupts},
+          {"stores", c.stores},
+          {"loads", c.loads},
+          {"resets", c.resets}};
+}
+
+Json to_json(const MacCounters& c) {
+  return {{"transmitted", c.transmitted},
+          {"received", c.received},
+          {"fcs_errors", c.fcs_errors},
+          {"dropped_link_down", c.dropped_link_down}};
+}
+
+Json to_json(const EthernetLinkCounters& c) {
+  return {{"frames", c.frames},         {"bytes", c.bytes},         {"dropped", c.dropped},
+          {"duplicated", c.duplicated}, {"reordered", c.reordered}, {"corrupted", c.corrupted},
+          {"delayed", c.delayed}};
+}
+
+Json to_json(const SwitchCounters& c) {
+  return {{"forwarded", c.forwarded},
+          {"fcs_errors", c.fcs_errors},
+          {"unknown_station", c.unknown_station},
+          {"tail_dropped", c.tail_dropped}};
+}
+
+Json to_json(const vfio_user::Counters& c) {
+  return {{"clients", c.clients},
+          {"clients_refused", c.clients_refused},
+          {"connections_malformed", c.connections_malformed},
+          {"requests_refused", c.requests_refused},
+          {"posted_writes_refused", c.posted_writes_refused},
+          {"dma_refused_bus_master", c.dma_refused_bus_master},
+          {"dma_refused_address", c.dma_refused_address},
+          {"interrupts_dropped", c.interrupts_dropped}};
+}
+
+Json to_json(const Testbed& testbed, unsigned id, const std::string& socket,
+             const vfio_user::VfioUserServer& server) {
+  const Node& node = testbed.node(id);
+  Json json = {{"id", id},
+               {"socket", socket},
+               {"cycles", node.rnic().cycles()},
+               {"vfio_user", to_json(server.counters())},
+               {"pcie", to_json(node.pcie().counters())},
+               {"mac", to_json(node.mac().counters())}};
+  if (const EthernetLink* line = testbed.line_towards(id)) {
+    json["line_towards"] = to_json(line->counters());
+  }
+  return json;
+}
+
+}  // namespace
+
+Json statistics(const Options& options, const Testbed& testbed, const ServiceLoop::Servers& servers,
+                double wall_s) {
+  Json json = {
+      {"profile", options.profile.name},  {"core", options.core}, {"seed", options.seed},
+      {"simulated_ns", testbed.now_ns()}, {"wall_s", wall_s},     {"nodes", Json::array()}};
+  for (unsigned id = 0; id < testbed.nodes(); ++id) {
+    json["nodes"].push_back(to_json(testbed, id, options.sockets[id], *servers[id]));
+  }
+  if (const Switch* ethernet_switch = testbed.ethernet_switch()) {
+    json["switch"] = to_json(ethernet_switch->counters());
+  }
+  return json;
+}
+
+}  // namespace exrnic

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Statistics of a run, as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "sim/app/options.h"
+#include "sim/app/service_loop.h"
+#include "sim/testbed.h"
+
+namespace exrnic {
+
+// Counters of everything that was simulated; times in the unit of their key.
+nlohmann::ordered_json statistics(const Options& options, const Testbed& testbed,
+                                  const ServiceLoop::Servers& servers, double wall_s);
+
+}  // namespace exrnic

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-sim: wires command line, testbed and vfio-user servers, and runs them until a signal.
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "sim/app/options.h"
+#include "sim/app/service_loop.h"
+#include "sim/app/stats.h"
+#include "sim/testbed.h"
+#include "sim/vfio_user/rnic_pci.h"
+#include "sim/vfio_user/server.h"
+
+namespace exrnic {
+namespace {
+
+constexpr int kFailure = 1;
+
+void log(const std::string& line) { std::fprintf(stderr, "exrnic-sim: %s\n", line.c_str()); }
+
+// Opened before anything runs, so that a wrong path is known at once.
+std::ofstream open_stats(const std::string& path) {
+  std::ofstream file;
+  if (path.empty()) return file;
+  file.open(path);
+  if (!file) {
+    throw ExitRequest(kUsageError,
+                      "--stats " + path + ": cannot be written; check path and rights");
+  }
+  return file;
+}
+
+TestbedOptions testbed_options(const Options& options) {
+  TestbedOptions testbed;
+  testbed.profile = options.profile;
+  testbed.nodes = static_cast<unsigned>(options.sockets.size());
+  testbed.seed = options.seed;
+  testbed.faults = options.faults;
+  return testbed;
+}
+
+ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
+  const RnicLink link{options.profile.pcie.max_payload, options.profile.pcie_generation,
+                      options.profile.pcie_lanes};
+  ServiceLoop::Servers servers;
+  for (unsigned id = 0; id < testbed.nodes(); ++id) {
+    try {
+      servers.push_back(std::make_unique<vfio_user::VfioUserServer>(
+          options.sockets[id], rnic_pci_description(link), log));
+    } catch (const std::exception& error) {
+      throw ExitRequest(kUsageError, error.what());
+    }
+    servers.back()->attach(testbed.node(id).device());
+    testbed.node(id).connect_host(servers.back().get());
+  }
+  return servers;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void run(const Options& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const StopSignal stop;
+  std::ofstream stats = open_stats(options.stats_path);
+  Testbed testbed(testbed_options(options), make_rtl_core);
+  ServiceLoop::Servers servers = listen(options, testbed);
+  std::puts("exrnic-sim: ready");
+  std::fflush(stdout);
+  const auto start = std::chrono::steady_clock::now();
+  ServiceLoop(testbed, servers, stop).run();
+  if (!stats.is_open()) return;
+  stats << statistics(options, testbed, servers, seconds_since(start)).dump(2) << '\n';
+  stats.close();
+  if (!stats) throw std::runtime_error("statistics could not be written to " + options.stats_path);
+}
+
+}  // namespace
+}  // namespace exrnic
+
+int main(int argc, char** argv) {
+  try {
+    exrnic::run(exrnic::parse_options(argc, argv));
+    return 0;
+  } catch (const exrnic::ExitRequest& exit) {
+    if (exit.code == 0) {
+      std::fputs(exit.what(), stdout);
+    } else {
+      exrnic::log(exit.what());
+    }
+    return exit.code;
+  } catch (const std::exception& error) {
+    exrnic::log(error.what());
+    return exrnic::kFailure;
+  }
+}
