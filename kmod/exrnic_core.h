@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The core of the driver: a device, and the objects that user contexts own on it. It knows no
+ * face (char device, ib_device, ntb_dev): a face makes contexts and calls the object functions.
+ *
+ * Locks, outermost first:
+ *   exrnic_device.lock	    list of contexts, removal
+ *   exrnic_ucontext.lock   the objects of one context; mmap_lock is taken inside it
+ *   exrnic_mbox.lock	    one mailbox command at a time
+ */
+#ifndef EXRNIC_CORE_H
+#define EXRNIC_CORE_H
+
+#include <linux/bits.h>
+#include <linux/completion.h>
+#include <linux/idr.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/scatterlist.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+#include "exrnic.h"
+#include "exrnic_hw.h"
+
+#define EXRNIC_NAME "exrnic"
+
+/* Table sizes of this build of the device, read once. */
+struct exrnic_limits {
+	u32 qp;
+	u32 cq;
+	u32 stag;
+	u32 node;
+	u32 user_pages;
+};
+
+struct exrnic_mbox {
+	struct mutex lock;
+	struct completion done;	/* vector 0 said that a command has ended */
+	bool broken;		/* no command is sent any more; bus mastering is off */
+};
+
+/* STags in use, and the last key that each index had. */
+struct exrnic_stags {
+	struct mutex lock;
+	unsigned long *used;
+	u8 *keys;
+	u32 size;
+};
+
+struct exrnic_chardev;
+
+struct exrnic_device {
+	struct kref ref;
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	phys_addr_t user_base;	/* of BAR 2 */
+	unsigned int vectors;
+	struct exrnic_limits limits;
+	struct exrnic_mbox mbox;
+
+	struct ida pages;
+	struct ida pds;
+	struct ida cqs;
+	struct xarray qps;
+	u32 next_qpn;
+	struct exrnic_stags stags;
+
+	struct mutex lock;
+	struct list_head ucontexts;
+	bool removed;
+
+	struct exrnic_chardev *chardev;	/* kept for exrnic_main.c only */
+};
+
+struct exrnic_ucontext;
+
+/* What the core asks of a face. */
+struct exrnic_face_ops {
+	/* The device goes away: no user mapping of it may be left on return, nor come later. */
+	void (*disassociate)(struct exrnic_ucontext *uctx);
+};
+
+struct exrnic_ucontext {
+	struct exrnic_device *edev;
+	const struct exrnic_face_ops *face;
+	struct list_head entry;	/* of exrnic_device.ucontexts */
+	u32 page;		/* its user page in BAR 2 */
+
+	struct mutex lock;
+	bool dead;		/* the device was removed; there are no objects */
+	struct xarray pds;
+	struct xarray cqs;
+	struct xarray qps;
+	struct xarray mrs;
+};
+
+/* User memory, pinned, charged to RLIMIT_MEMLOCK of mm, and mapped for DMA. */
+struct exrnic_umem {
+	struct mm_struct *mm;
+	struct sg_table sgt;
+	u64 address;
+	unsigned long pages;
+	bool writable;		/* by the device */
+};
+
+/* A physical buffer list: memory that the device reads. */
+struct exrnic_pbl {
+	__le64 *entries;
+	dma_addr_t bus;
+	size_t bytes;
+	u32 count;
+	unsigned int page_shift;
+};
+
+struct exrnic_ring {
+	struct exrnic_umem umem;
+	struct exrnic_pbl pbl;
+	u32 log_entries;
+};
+
+struct exrnic_pd {
+	u32 pdn;
+	u32 users;		/* MRs and QPs */
+};
+
+struct exrnic_cq {
+	u32 cqn;
+	u32 users;		/* send and receive queues */
+	struct exrnic_ring ring;
+};
+
+struct exrnic_qp {
+	u32 qpn;
+	struct exrnic_pd *pd;
+	struct exrnic_cq *send_cq;
+	struct exrnic_cq *recv_cq;
+	struct exrnic_ring sq;
+	struct exrnic_ring rq;
+};
+
+struct exrnic_mr {
+	u32 stag;
+	struct exrnic_pd *pd;
+	struct exrnic_umem umem;
+	struct exrnic_pbl pbl;
+};
+
+/* exrnic_device.c: everything but PCI. The last put frees it. */
+struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev);
+int exrnic_device_init_tables(struct exrnic_device *edev);
+void exrnic_device_put(struct exrnic_device *edev);
+void exrnic_device_disassociate(struct exrnic_device *edev);
+
+/* exrnic_ucontext.c. A context that came to life is destroyed once, removal or not. */
+int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *edev,
+			 const struct exrnic_face_ops *face);
+void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx);
+void exrnic_ucontext_disassociate(struct exrnic_ucontext *uctx);
+
+/* exrnic_page.c: user pages of BAR 2. */
+int exrnic_page_alloc(struct exrnic_device *edev, u32 *page);
+void exrnic_page_free(struct exrnic_device *edev, u32 page);
+unsigned long exrnic_page_pfn(struct exrnic_device *edev, u32 page);
+
+/* exrnic_irq.c */
+int exrnic_irq_init(struct exrnic_device *edev);
+void exrnic_irq_fini(struct exrnic_device *edev);
+u32 exrnic_irq_cq_vector(struct exrnic_device *edev, u32 cqn);
+
+/*
+ * Object functions: the context's lock is held and the context is not dead. Handles that the
+ * context does not own give -ENOENT, objects in use -EBUSY, a full table -ENOSPC. A destroy
+ * that returns -EIO, -ENODEV or -ETIMEDOUT has released the object nevertheless: the device
+ * answered badly and has been cut off from memory.
+ */
+int exrnic_pd_alloc(struct exrnic_ucontext *uctx, u32 *pdn);
+int exrnic_pd_dealloc(struct exrnic_ucontext *uctx, u32 pdn);
+struct exrnic_pd *exrnic_pd_find(struct exrnic_ucontext *uctx, u32 pdn);
+void exrnic_pd_release_all(struct exrnic_ucontext *uctx);
+
+int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr);
+int exrnic_cq_destroy(struct exrnic_ucontext *uctx, u32 cqn);
+struct exrnic_cq *exrnic_cq_find(struct exrnic_ucontext *uctx, u32 cqn);
+void exrnic_cq_release_all(struct exrnic_ucontext *uctx);
+
+int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr);
+int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr);
+int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
+int exrnic_qp_destroy(struct exrnic_ucontext *uctx, u32 qpn);
+void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
+
+int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr);
+int exrnic_mr_deregister(struct exrnic_ucontext *uctx, u32 stag);
+struct exrnic_mr *exrnic_mr_find(struct exrnic_ucontext *uctx, u32 stag);
+void exrnic_mr_release_all(struct exrnic_ucontext *uctx);
+
+/* exrnic_stag.c: unpredictable STags. */
+int exrnic_stags_init(struct exrnic_stags *stags, u32 size);
+void exrnic_stags_fini(struct exrnic_stags *stags);
+int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag);
+void exrnic_stag_free(struct exrnic_stags *stags, u32 stag);
+
+/* exrnic_umem.c: of the calling process. */
+int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 address, u64 length,
+		    bool writable);
+void exrnic_umem_unpin(struct exrnic_device *edev, struct exrnic_umem *umem);
+
+/* exrnic_pbl.c: page_shift is EXRNIC_PAGE_SHIFT, or what exrnic_pbl_best_shift() returns. */
+unsigned int exrnic_pbl_best_shift(const struct exrnic_umem *umem);
+int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl,
+		     const struct exrnic_umem *umem, unsigned int page_shift);
+void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl);
+
+/* exrnic_ring.c: a queue in user memory with its PBL. */
+struct exrnic_ring_shape {
+	u32 entries;
+	u32 entry_bytes;
+	u32 log_max;		/* of entries */
+	bool writable;		/* by the device */
+};
+
+int exrnic_ring_pin(struct exrnic_device *edev, struct exrnic_ring *ring, u64 address,
+		    const struct exrnic_ring_shape *shape);
+void exrnic_ring_unpin(struct exrnic_device *edev, struct exrnic_ring *ring);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The life of a device: from probe until the last context lets go of it. */
+#include <linux/slab.h>
+
+#include "exrnic_core.h"
+#include "exrnic_mbox.h"
+
+struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
+{
+	struct exrnic_device *edev = kzalloc(sizeof(*edev), GFP_KERNEL);
+
+	if (!edev)
+		return NULL;
+	kref_init(&edev->ref);
+	edev->pdev = pci_dev_get(pdev);
+	exrnic_mbox_init(&edev->mbox);
+	ida_init(&edev->pages);
+	ida_init(&edev->pds);
+	ida_init(&edev->cqs);
+	xa_init_flags(&edev->qps, XA_FLAGS_ALLOC);
+	mutex_init(&edev->stags.lock);
+	mutex_init(&edev->lock);
+	INIT_LIST_HEAD(&edev->ucontexts);
+	return edev;
+}
+
+/* The tables whose sizes the device has told. */
+int exrnic_device_init_tables(struct exrnic_device *edev)
+{
+	return exrnic_stags_init(&edev->stags, edev->limits.stag);
+}
+
+static void exrnic_device_free(struct kref *ref)
+{
+	struct exrnic_device *edev = container_of(ref, struct exrnic_device, ref);
+
+	exrnic_stags_fini(&edev->stags);
+	xa_destroy(&edev->qps);
+	ida_destroy(&edev->cqs);
+	ida_destroy(&edev->pds);
+	ida_destroy(&edev->pages);
+	pci_dev_put(edev->pdev);
+	kfree(edev);
+}
+
+void exrnic_device_put(struct exrnic_device *edev)
+{
+	kref_put(&edev->ref, exrnic_device_free);
+}
+
+/*
+ * Takes all objects from all contexts, while the driver may still talk to the device and map
+ * DMA for it. The contexts live on, empty and dead, until their faces destroy them.
+ */
+void exrnic_device_disassociate(struct exrnic_device *edev)
+{
+	struct exrnic_ucontext *uctx;
+
+	mutex_lock(&edev->lock);
+	edev->removed = true;
+	list_for_each_entry(uctx, &edev->ucontexts, entry)
+		exrnic_ucontext_disassociate(uctx);
+	mutex_unlock(&edev->lock);
+}

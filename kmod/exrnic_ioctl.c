@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The commands of uapi/exrnic.h: copy in, check reserved fields, call the core, copy out. */
+#include <linux/capability.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+
+#include "exrnic_chardev.h"
+#include "exrnic_regs.h"
+
+union exrnic_ioctl_arg {
+	struct exrnic_query query;
+	struct exrnic_object object;
+	struct exrnic_create_cq create_cq;
+	struct exrnic_create_qp create_qp;
+	struct exrnic_modify_qp modify_qp;
+	struct exrnic_query_qp query_qp;
+	struct exrnic_reg_mr reg_mr;
+	struct exrnic_get_pbl get_pbl;
+};
+
+struct exrnic_ioctl {
+	unsigned int cmd;
+	int (*run)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
+	/* Of commands that make objects: the handle could not be told, so nobody can end it. */
+	void (*undo)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
+};
+
+static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_regs_query(uctx->edev, &arg->query);
+	return 0;
+}
+
+static int exrnic_do_alloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	arg->object.rsvd = 0;
+	return exrnic_pd_alloc(uctx, &arg->object.handle);
+}
+
+static void exrnic_undo_alloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_pd_dealloc(uctx, arg->object.handle);
+}
+
+static int exrnic_do_dealloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_pd_dealloc(uctx, arg->object.handle);
+}
+
+static int exrnic_do_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->create_cq.rsvd ? -EINVAL : exrnic_cq_create(uctx, &arg->create_cq);
+}
+
+static void exrnic_undo_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_cq_destroy(uctx, arg->create_cq.cqn);
+}
+
+static int exrnic_do_destroy_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_cq_destroy(uctx, arg->object.handle);
+}
+
+static int exrnic_do_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->create_qp.rsvd ? -EINVAL : exrnic_qp_create(uctx, &arg->create_qp);
+}
+
+static void exrnic_undo_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_qp_destroy(uctx, arg->create_qp.qpn);
+}
+
+static int exrnic_do_modify_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_qp_modify(uctx, &arg->modify_qp);
+}
+
+static int exrnic_do_query_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->query_qp.rsvd ? -EINVAL : exrnic_qp_query(uctx, &arg->query_qp);
+}
+
+static int exrnic_do_destroy_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_qp_destroy(uctx, arg->object.handle);
+}
+
+static int exrnic_do_reg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->reg_mr.rsvd ? -EINVAL : exrnic_mr_register(uctx, &arg->reg_mr);
+}
+
+static void exrnic_undo_reg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_mr_deregister(uctx, arg->reg_mr.stag);
+}
+
+static int exrnic_do_dereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_mr_deregister(uctx, arg->object.handle);
+}
+
+/* Where pages lie is a secret of the system: it helps attacks such as Rowhammer. */
+static int exrnic_copy_pbl(void __user *to, const struct exrnic_pbl *pbl, u32 entries)
+{
+	size_t bytes = (size_t)entries * sizeof(*pbl->entries);
+	unsigned long left;
+
+	if (capable(CAP_SYS_ADMIN))
+		left = copy_to_user(to, pbl->entries, bytes);
+	else
+		left = clear_user(to, bytes);
+	return left ? -EFAULT : 0;
+}
+
+static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	struct exrnic_get_pbl *get = &arg->get_pbl;
+	const struct exrnic_mr *mr;
+	u32 room = get->pages;
+
+	if (get->rsvd)
+		return -EINVAL;
+	mr = exrnic_mr_find(uctx, get->stag);
+	if (!mr)
+		return -ENOENT;
+	get->pages = mr->pbl.count;
+	get->page_shift = mr->pbl.page_shift;
+	return exrnic_copy_pbl(u64_to_user_ptr(get->buffer), &mr->pbl, min(room, get->pages));
+}
+
+#define EXRNIC_IOCTL(NAME, name) \
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name }
+#define EXRNIC_IOCTL_UNDO(NAME, name) \
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name, \
+					   exrnic_undo_##name }
+
+static const struct exrnic_ioctl exrnic_ioctls[] = {
+	EXRNIC_IOCTL(QUERY, query),
+	EXRNIC_IOCTL_UNDO(ALLOC_PD, alloc_pd),
+	EXRNIC_IOCTL(DEALLOC_PD, dealloc_pd),
+	EXRNIC_IOCTL_UNDO(CREATE_CQ, create_cq),
+	EXRNIC_IOCTL(DESTROY_CQ, destroy_cq),
+	EXRNIC_IOCTL_UNDO(CREATE_QP, create_qp),
+	EXRNIC_IOCTL(MODIFY_QP, modify_qp),
+	EXRNIC_IOCTL(QUERY_QP, query_qp),
+	EXRNIC_IOCTL(DESTROY_QP, destroy_qp),
+	EXRNIC_IOCTL_UNDO(REG_MR, reg_mr),
+	EXRNIC_IOCTL(DEREG_MR, dereg_mr),
+	EXRNIC_IOCTL(GET_PBL, get_pbl),
+};
+
+/* The size is part of the command, so a structure of another size is an unknown command. */
+static const struct exrnic_ioctl *exrnic_ioctl_find(unsigned int cmd)
+{
+	unsigned int nr = _IOC_NR(cmd);
+
+	if (nr >= ARRAY_SIZE(exrnic_ioctls))
+		return NULL;
+	nr = array_index_nospec(nr, ARRAY_SIZE(exrnic_ioctls));
+	return exrnic_ioctls[nr].cmd == cmd ? &exrnic_ioctls[nr] : NULL;
+}
+
+static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
+			    union exrnic_ioctl_arg *arg, void __user *to)
+{
+	int err;
+
+	if (uctx->dead)
+		return -ENODEV;
+	err = ioctl->run(uctx, arg);
+	if (err || !(_IOC_DIR(ioctl->cmd) & _IOC_READ))
+		return err;
+	if (!copy_to_user(to, arg, _IOC_SIZE(ioctl->cmd)))
+		return 0;
+	if (ioctl->undo)
+		ioctl->undo(uctx, arg);
+	return -EFAULT;
+}
+
+/* The sizes that both sides were compiled with; a change needs another EXRNIC_UAPI_VERSION. */
+static void exrnic_ioctl_check_sizes(void)
+{
+	BUILD_BUG_ON(sizeof(struct exrnic_query) != 56);
+	BUILD_BUG_ON(sizeof(struct exrnic_object) != 8);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 48);
+	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
+}
+
+long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct exrnic_file *file = filp->private_data;
+	const struct exrnic_ioctl *ioctl = exrnic_ioctl_find(cmd);
+	void __user *user = (void __user *)arg;
+	union exrnic_ioctl_arg data = {};
+	int err;
+
+	exrnic_ioctl_check_sizes();
+	if (!ioctl)
+		return -ENOTTY;
+	if ((_IOC_DIR(cmd) & _IOC_WRITE) && copy_from_user(&data, user, _IOC_SIZE(cmd)))
+		return -EFAULT;
+	mutex_lock(&file->uctx.lock);
+	err = exrnic_ioctl_run(&file->uctx, ioctl, &data, user);
+	mutex_unlock(&file->uctx.lock);
+	return err;
+}

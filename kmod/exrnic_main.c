@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The PCI function, and what starts and ends with it. */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "exrnic_chardev.h"
+#include "exrnic_core.h"
+#include "exrnic_mbox.h"
+#include "exrnic_regs.h"
+
+static int exrnic_check_bar(struct pci_dev *pdev, int bar, resource_size_t bytes)
+{
+	if ((pci_resource_flags(pdev, bar) & IORESOURCE_MEM) &&
+	    pci_resource_len(pdev, bar) == bytes)
+		return 0;
+	dev_err(&pdev->dev, "BAR %d is no memory of %llu bytes: %pR\n", bar, (u64)bytes,
+		&pdev->resource[bar]);
+	return -ENODEV;
+}
+
+static int exrnic_map_bars(struct exrnic_device *edev)
+{
+	struct pci_dev *pdev = edev->pdev;
+	int err;
+
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);
+	if (err)
+		return err;
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE);
+	if (err)
+		return err;
+	err = pci_request_regions(pdev, EXRNIC_NAME);
+	if (err)
+		return err;
+	edev->user_base = pci_resource_start(pdev, EXRNIC_BAR_USER);
+	edev->regs = pci_iomap(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);
+	if (edev->regs)
+		return 0;
+	pci_release_regions(pdev);
+	return -ENOMEM;
+}
+
+static void exrnic_unmap_bars(struct exrnic_device *edev)
+{
+	pci_iounmap(edev->pdev, edev->regs);
+	pci_release_regions(edev->pdev);
+}
+
+/* Forgets what an earlier driver, say of a crashed kernel, left behind. Optional for a device. */
+static void exrnic_reset(struct pci_dev *pdev)
+{
+	int err;
+
+	pci_save_state(pdev);
+	err = pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
+	pci_restore_state(pdev);
+	if (err)
+		dev_dbg(&pdev->dev, "no function level reset: error %d\n", err);
+}
+
+static int exrnic_init_dma(struct pci_dev *pdev)
+{
+	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+
+	if (err) {
+		dev_err(&pdev->dev, "no 64-bit DMA: error %d\n", err);
+		return err;
+	}
+	/* The device sees pages, not segments. */
+	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
+	dma_set_seg_boundary(&pdev->dev, ULONG_MAX);
+	pci_set_master(pdev);
+	return 0;
+}
+
+/* From registers that can be read to a device that serves doorbells. */
+static int exrnic_start(struct exrnic_device *edev)
+{
+	int err;
+
+	err = exrnic_regs_identify(edev);
+	if (err)
+		return err;
+	err = exrnic_device_init_tables(edev);
+	if (err)
+		return err;
+	err = exrnic_init_dma(edev->pdev);
+	if (err)
+		return err;
+	err = exrnic_irq_init(edev);
+	if (err)
+		goto err_master;
+	err = exrnic_mbox_nop(edev);
+	if (err) {
+		dev_err(&edev->pdev->dev, "the mailbox does not work: error %d\n", err);
+		goto err_irq;
+	}
+	exrnic_regs_enable(edev);
+	return 0;
+
+err_irq:
+	exrnic_irq_fini(edev);
+err_master:
+	pci_clear_master(edev->pdev);
+	return err;
+}
+
+static void exrnic_stop(struct exrnic_device *edev)
+{
+	exrnic_regs_disable(edev);
+	exrnic_irq_fini(edev);
+	pci_clear_master(edev->pdev);
+}
+
+static int exrnic_add_faces(struct exrnic_device *edev)
+{
+	edev->chardev = exrnic_chardev_add(edev);
+	return PTR_ERR_OR_ZERO(edev->chardev);
+}
+
+static void exrnic_remove_faces(struct exrnic_device *edev)
+{
+	exrnic_chardev_remove(edev->chardev);
+}
+
+static int exrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct exrnic_device *edev;
+	int err;
+
+	edev = exrnic_device_alloc(pdev);
+	if (!edev)
+		return -ENOMEM;
+	err = pci_enable_device_mem(pdev);
+	if (err)
+		goto err_device;
+	exrnic_reset(pdev);
+	err = exrnic_map_bars(edev);
+	if (err)
+		goto err_enable;
+	err = exrnic_start(edev);
+	if (err)
+		goto err_bars;
+	pci_set_drvdata(pdev, edev);
+	err = exrnic_add_faces(edev);
+	if (err)
+		goto err_start;
+	return 0;
+
+err_start:
+	exrnic_stop(edev);
+err_bars:
+	exrnic_unmap_bars(edev);
+err_enable:
+	pci_disable_device(pdev);
+err_device:
+	exrnic_device_put(edev);
+	return err;
+}
+
+static void exrnic_remove(struct pci_dev *pdev)
+{
+	struct exrnic_device *edev = pci_get_drvdata(pdev);
+
+	exrnic_remove_faces(edev);
+	exrnic_device_disassociate(edev);
+	exrnic_stop(edev);
+	exrnic_unmap_bars(edev);
+	pci_disable_device(pdev);
+	exrnic_device_put(edev);
+}
+
+/* Before another kernel starts: memory that is pinned now will be its own. */
+static void exrnic_shutdown(struct pci_dev *pdev)
+{
+	exrnic_mbox_break(pci_get_drvdata(pdev), "the system shuts down");
+}
+
+static void exrnic_reset_prepare(struct pci_dev *pdev)
+{
+	exrnic_mbox_break(pci_get_drvdata(pdev), "it is being reset");
+}
+
+static pci_ers_result_t exrnic_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	exrnic_mbox_break(pci_get_drvdata(pdev), "an error on the PCIe link");
+	return PCI_ERS_RESULT_DISCONNECT;
+}
+
+/* All objects are lost with a reset, so nothing is resumed: contexts get EIO until rebinding. */
+static const struct pci_error_handlers exrnic_error_handlers = {
+	.error_detected = exrnic_error_detected,
+	.reset_prepare = exrnic_reset_prepare,
+};
+
+static const struct pci_device_id exrnic_pci_ids[] = {
+	{ PCI_DEVICE(EXRNIC_PCI_VENDOR_ID, EXRNIC_PCI_DEVICE_ID) },
+	{}
+};
+MODULE_DEVICE_TABLE(pci, exrnic_pci_ids);
+
+static struct pci_driver exrnic_pci_driver = {
+	.name = EXRNIC_NAME,
+	.id_table = exrnic_pci_ids,
+	.probe = exrnic_probe,
+	.remove = exrnic_remove,
+	.shutdown = exrnic_shutdown,
+	.err_handler = &exrnic_error_handlers,
+};
+
+static int __init exrnic_init(void)
+{
+	int err;
+
+	err = exrnic_chardev_init();
+	if (err)
+		return err;
+	err = pci_register_driver(&exrnic_pci_driver);
+	if (err)
+		exrnic_chardev_exit();
+	return err;
+}
+
+static void __exit exrnic_exit(void)
+{
+	pci_unregister_driver(&exrnic_pci_driver);
+	exrnic_chardev_exit();
+}
+
+module_init(exrnic_init);
+module_exit(exrnic_exit);
+
+MODULE_DESCRIPTION("exrnic RDMA NIC");
+MODULE_AUTHOR("The exrnic authors");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "exrnic_mbox.h"
+
+#include <linux/jiffies.h>
+#include <linux/moduleparam.h>
+
+#include "exrnic_barrier.h"
+#include "exrnic_regs.h"
+
+/* The interrupt is late after this time: look at the status without it. */
+#define EXRNIC_MBOX_POLL	msecs_to_jiffies(50)
+
+static unsigned int mbox_timeout_ms = 10000;
+module_param(mbox_timeout_ms, uint, 0444);
+MODULE_PARM_DESC(mbox_timeout_ms, "Time that the device has for a mailbox command, ms");
+
+/* Payload of a command; the generated structures are little-endian, registers are words. */
+struct exrnic_mbox_data {
+	const void *in;
+	size_t in_bytes;
+	void *out;
+	size_t out_bytes;
+};
+
+void exrnic_mbox_init(struct exrnic_mbox *mbox)
+{
+	mutex_init(&mbox->lock);
+	init_completion(&mbox->done);
+}
+
+void exrnic_mbox_interrupt(struct exrnic_mbox *mbox)
+{
+	complete(&mbox->done);
+}
+
+/* Under the lock, so that nobody finds the device broken while it still masters the bus. */
+static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why)
+{
+	lockdep_assert_held(&edev->mbox.lock);
+	if (edev->mbox.broken)
+		return;
+	exrnic_regs_disable(edev);
+	pci_clear_master(edev->pdev);
+	edev->mbox.broken = true;
+	dev_err(&edev->pdev->dev, "device cut off from memory: %s; bind the driver anew\n", why);
+}
+
+void exrnic_mbox_break(struct exrnic_device *edev, const char *why)
+{
+	mutex_lock(&edev->mbox.lock);
+	exrnic_mbox_break_locked(edev, why);
+	mutex_unlock(&edev->mbox.lock);
+}
+
+static void exrnic_mbox_send(struct exrnic_device *edev, enum exrnic_mbox_op op,
+			     const struct exrnic_mbox_data *data)
+{
+	const __le32 *word = data->in;
+	size_t i;
+
+	reinit_completion(&edev->mbox.done);
+	for (i = 0; i < data->in_bytes / sizeof(*word); i++)
+		exrnic_write(edev, EXRNIC_REG_MBOX_DATA + i * sizeof(*word), le32_to_cpu(word[i]));
+	exrnic_wmb_payload_before_command();
+	exrnic_write(edev, EXRNIC_REG_MBOX_COMMAND, op);
+}
+
+/*
+ * The status decides, the interrupt only ends the wait: one of an earlier command may come late.
+ * Returns the status, or a negative error after which the device is broken.
+ */
+static int exrnic_mbox_wait(struct exrnic_device *edev, enum exrnic_mbox_op op)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(mbox_timeout_ms);
+	unsigned long in_time;
+	u32 status;
+
+	do {
+		in_time = wait_for_completion_timeout(&edev->mbox.done, EXRNIC_MBOX_POLL);
+		status = exrnic_read(edev, EXRNIC_REG_MBOX_STATUS);
+		if (status == EXRNIC_REG_ABSENT) {
+			exrnic_mbox_break_locked(edev, "MBOX_STATUS reads all ones");
+			return -ENODEV;
+		}
+		if (status == EXRNIC_MBOX_STATUS_BUSY)
+			continue;
+		if (!in_time)
+			dev_warn_once(&edev->pdev->dev,
+				      "mailbox command %d ended without its interrupt\n", op);
+		return status;
+	} while (time_before(jiffies, deadline));
+
+	dev_err(&edev->pdev->dev, "no answer to mailbox command %d in %u ms\n", op,
+		mbox_timeout_ms);
+	exrnic_mbox_break_locked(edev, "a mailbox command timed out");
+	return -ETIMEDOUT;
+}
+
+static void exrnic_mbox_receive(struct exrnic_device *edev, const struct exrnic_mbox_data *data)
+{
+	__le32 *word = data->out;
+	size_t i;
+
+	exrnic_rmb_status_before_answer();
+	for (i = 0; i < data->out_bytes / sizeof(*word); i++)
+		word[i] = cpu_to_le32(exrnic_read(edev, EXRNIC_REG_MBOX_DATA + i * sizeof(*word)));
+}
+
+static int exrnic_mbox_exec_locked(struct exrnic_device *edev, enum exrnic_mbox_op op,
+				   const struct exrnic_mbox_data *data)
+{
+	int status;
+
+	if (edev->mbox.broken)
+		return -EIO;
+	exrnic_mbox_send(edev, op, data);
+	status = exrnic_mbox_wait(edev, op);
+	if (status == EXRNIC_MBOX_STATUS_OK)
+		exrnic_mbox_receive(edev, data);
+	return status;
+}
+
+/* Returns the status of the device, or a negative error if there is none. */
+static int exrnic_mbox_exec(struct exrnic_device *edev, enum exrnic_mbox_op op,
+			    const struct exrnic_mbox_data *data)
+{
+	int status;
+
+	mutex_lock(&edev->mbox.lock);
+	status = exrnic_mbox_exec_locked(edev, op, data);
+	mutex_unlock(&edev->mbox.lock);
+	return status;
+}
+
+/* What user space gets to see of a refusal. */
+static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op, int status)
+{
+	if (status <= 0)
+		return status;
+	dev_err_ratelimited(&edev->pdev->dev, "mailbox command %d refused with status %d\n", op,
+			    status);
+	return status == EXRNIC_MBOX_STATUS_BAD_PARAMETER ? -EINVAL : -EIO;
+}
+
+static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,
+			   size_t in_bytes)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
+
+	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec(edev, op, &data));
+}
+
+/*
+ * Ends an object. The caller unpins its memory next, so anything but success means that the
+ * device must be kept from reaching it.
+ */
+static int exrnic_mbox_end(struct exrnic_device *edev, enum exrnic_mbox_op op, u32 index)
+{
+	const struct exrnic_mbox_object in = { .index = cpu_to_le32(index) };
+	const struct exrnic_mbox_data data = { .in = &in, .in_bytes = sizeof(in) };
+	int status;
+
+	mutex_lock(&edev->mbox.lock);
+	status = exrnic_mbox_exec_locked(edev, op, &data);
+	if (status)
+		exrnic_mbox_break_locked(edev, "it refused to end an object");
+	mutex_unlock(&edev->mbox.lock);
+	return exrnic_mbox_errno(edev, op, status);
+}
+
+int exrnic_mbox_nop(struct exrnic_device *edev)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_NOP, NULL, 0);
+}
+
+int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_CQ, in, sizeof(*in));
+}
+
+int exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn)
+{
+	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_CQ, cqn);
+}
+
+int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_create_qp *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_QP, in, sizeof(*in));
+}
+
+int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
+	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_MODIFY_QP, &data);
+
+	/* The caller's mistake, or a race with an error on the wire: nothing for the log. */
+	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
+		return -EPERM;
+	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_MODIFY_QP, status);
+}
+
+int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out)
+{
+	const struct exrnic_mbox_object in = { .index = cpu_to_le32(qpn) };
+	const struct exrnic_mbox_data data = {
+		.in = &in, .in_bytes = sizeof(in), .out = out, .out_bytes = sizeof(*out),
+	};
+
+	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_QUERY_QP,
+				 exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_QUERY_QP, &data));
+}
+
+int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn)
+{
+	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_QP, qpn);
+}
+
+int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_REGISTER_MR, in, sizeof(*in));
+}
+
+int exrnic_mbox_invalidate_mr(struct exrnic_device *edev, u32 stag)
+{
+	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_INVALIDATE_MR, stag);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The mailbox: one typed function per command. They sleep.
+ *
+ * Errors: -EIO the device refused or is broken, -EINVAL it found a value bad, -ENODEV it is gone,
+ * -ETIMEDOUT it did not answer and is broken from now on.
+ *
+ * After a destroy or invalidate command, whatever it returns, the device touches no memory of
+ * that object: either it said so, or its bus mastering has been switched off.
+ */
+#ifndef EXRNIC_MBOX_H
+#define EXRNIC_MBOX_H
+
+#include "exrnic_core.h"
+
+void exrnic_mbox_init(struct exrnic_mbox *mbox);
+
+/* Called by the handler of vector 0. */
+void exrnic_mbox_interrupt(struct exrnic_mbox *mbox);
+
+/* Cuts the device off: disabled, no bus mastering, all further commands fail. */
+void exrnic_mbox_break(struct exrnic_device *edev, const char *why);
+
+int exrnic_mbox_nop(struct exrnic_device *edev);
+int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in);
+int exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn);
+int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_create_qp *in);
+/* -EPERM: the queue pair's state does not allow the transition. */
+int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in);
+int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out);
+int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn);
+int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in);
+int exrnic_mbox_invalidate_mr(struct exrnic_device *edev, u32 stag);
+
+#endif

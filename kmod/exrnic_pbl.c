@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Physical buffer lists: coherent memory with the little-endian bus addresses of the pages of a
+ * region or ring, in order. Entry 0 is the page of the first byte.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/moduleparam.h>
+
+#include "exrnic_core.h"
+
+static bool huge_pages = true;
+module_param(huge_pages, bool, 0644);
+MODULE_PARM_DESC(huge_pages, "Use 2 MiB entries for regions that lie in huge pages");
+
+/*
+ * One entry per huge page serves a region if address and bus address agree in their lower bits,
+ * and each huge page of the region is contiguous on the bus. The region may begin and end within
+ * one: the device checks its bounds before it looks at the list.
+ */
+static bool exrnic_pbl_fits_huge(const struct exrnic_umem *umem)
+{
+	const u64 mask = BIT_ULL(EXRNIC_HUGE_PAGE_SHIFT) - 1;
+	u64 address = umem->address & PAGE_MASK;
+	struct sg_dma_page_iter iter;
+	dma_addr_t expected = 0;
+
+	for_each_sgtable_dma_page(&umem->sgt, &iter, 0) {
+		dma_addr_t bus = sg_page_iter_dma_address(&iter);
+
+		if ((bus ^ address) & mask)
+			return false;
+		if (expected && (address & mask) && bus != expected)
+			return false;
+		expected = bus + PAGE_SIZE;
+		address += PAGE_SIZE;
+	}
+	return true;
+}
+
+unsigned int exrnic_pbl_best_shift(const struct exrnic_umem *umem)
+{
+	if (huge_pages && umem->pages > 1 && exrnic_pbl_fits_huge(umem))
+		return EXRNIC_HUGE_PAGE_SHIFT;
+	return EXRNIC_PAGE_SHIFT;
+}
+
+static void exrnic_pbl_fill(struct exrnic_pbl *pbl, const struct exrnic_umem *umem)
+{
+	u64 first = umem->address >> pbl->page_shift;
+	u64 address = umem->address & PAGE_MASK;
+	u64 mask = BIT_ULL(pbl->page_shift) - 1;
+	struct sg_dma_page_iter iter;
+
+	for_each_sgtable_dma_page(&umem->sgt, &iter, 0) {
+		u64 page = sg_page_iter_dma_address(&iter) & ~mask;
+
+		pbl->entries[(address >> pbl->page_shift) - first] = cpu_to_le64(page);
+		address += PAGE_SIZE;
+	}
+}
+
+int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl,
+		     const struct exrnic_umem *umem, unsigned int page_shift)
+{
+	u64 last = umem->address + ((u64)(umem->pages - 1) << PAGE_SHIFT);
+
+	/* The device counts in pages of 4 KiB; the allocator aligns to those, so to lines too. */
+	BUILD_BUG_ON(PAGE_SHIFT != EXRNIC_PAGE_SHIFT);
+	BUILD_BUG_ON(PAGE_SIZE % EXRNIC_PBL_LINE_SIZE);
+	BUILD_BUG_ON(sizeof(*pbl->entries) != EXRNIC_PBL_ENTRY_SIZE);
+
+	pbl->page_shift = page_shift;
+	pbl->count = (last >> page_shift) - (umem->address >> page_shift) + 1;
+	pbl->bytes = round_up((size_t)pbl->count * sizeof(*pbl->entries), EXRNIC_PBL_LINE_SIZE);
+	pbl->entries = dma_alloc_coherent(&edev->pdev->dev, pbl->bytes, &pbl->bus,
+					  GFP_KERNEL | __GFP_NOWARN);
+	if (!pbl->entries)
+		return -ENOMEM;
+	exrnic_pbl_fill(pbl, umem);
+	return 0;
+}
+
+void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl)
+{
+	dma_free_coherent(&edev->pdev->dev, pbl->bytes, pbl->entries, pbl->bus);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/slab.h>
+
+#include "exrnic_core.h"
+#include "exrnic_mbox.h"
+
+/* Zero stays free: an untouched WQE or frame names no queue pair. */
+#define EXRNIC_QPN_MIN 1
+
+static int exrnic_qp_create_on_device(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp,
+				      u32 service)
+{
+	const struct exrnic_mbox_create_qp in = {
+		.qpn = cpu_to_le32(qp->qpn),
+		.page = cpu_to_le32(uctx->page),
+		.pd = cpu_to_le32(qp->pd->pdn),
+		.send_cqn = cpu_to_le32(qp->send_cq->cqn),
+		.recv_cqn = cpu_to_le32(qp->recv_cq->cqn),
+		.sq_log_slots = cpu_to_le32(qp->sq.log_entries),
+		.rq_log_slots = cpu_to_le32(qp->rq.log_entries),
+		.service = cpu_to_le32(service),
+		.sq_pbl_address = cpu_to_le64(qp->sq.pbl.bus),
+		.rq_pbl_address = cpu_to_le64(qp->rq.pbl.bus),
+	};
+
+	return exrnic_mbox_create_qp(uctx->edev, &in);
+}
+
+static int exrnic_qp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
+				const struct exrnic_create_qp *attr)
+{
+	qp->pd = exrnic_pd_find(uctx, attr->pd);
+	qp->send_cq = exrnic_cq_find(uctx, attr->send_cqn);
+	qp->recv_cq = exrnic_cq_find(uctx, attr->recv_cqn);
+	return qp->pd && qp->send_cq && qp->recv_cq ? 0 : -ENOENT;
+}
+
+static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
+			       const struct exrnic_create_qp *attr)
+{
+	struct exrnic_ring_shape shape = {
+		.entries = attr->sq_slots,
+		.entry_bytes = sizeof(struct exrnic_wqe),
+		.log_max = EXRNIC_SQ_LOG_MAX,
+	};
+	int err;
+
+	err = exrnic_ring_pin(edev, &qp->sq, attr->sq, &shape);
+	if (err)
+		return err;
+	shape.entries = attr->rq_slots;
+	err = exrnic_ring_pin(edev, &qp->rq, attr->rq, &shape);
+	if (err)
+		exrnic_ring_unpin(edev, &qp->sq);
+	return err;
+}
+
+static void exrnic_qp_unpin_rings(struct exrnic_device *edev, struct exrnic_qp *qp)
+{
+	exrnic_ring_unpin(edev, &qp->rq);
+	exrnic_ring_unpin(edev, &qp->sq);
+}
+
+/* In turn, so that a late frame for a destroyed queue pair does not soon meet its successor. */
+static int exrnic_qp_alloc_number(struct exrnic_device *edev, struct exrnic_qp *qp)
+{
+	const struct xa_limit limit = XA_LIMIT(EXRNIC_QPN_MIN, edev->limits.qp - 1);
+	int err = xa_alloc_cyclic(&edev->qps, &qp->qpn, qp, limit, &edev->next_qpn, GFP_KERNEL);
+
+	if (err == -EBUSY)
+		return -ENOSPC;
+	return err < 0 ? err : 0;
+}
+
+static void exrnic_qp_use_parts(struct exrnic_qp *qp, int users)
+{
+	qp->pd->users += users;
+	qp->send_cq->users += users;
+	qp->recv_cq->users += users;
+}
+
+int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr)
+{
+	struct exrnic_device *edev = uctx->edev;
+	struct exrnic_qp *qp;
+	int err;
+
+	if (attr->service != EXRNIC_SERVICE_RC)
+		return -EINVAL;
+	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return -ENOMEM;
+	err = exrnic_qp_find_parts(uctx, qp, attr);
+	if (err)
+		goto err_free;
+	err = exrnic_qp_pin_rings(edev, qp, attr);
+	if (err)
+		goto err_free;
+	err = exrnic_qp_alloc_number(edev, qp);
+	if (err)
+		goto err_rings;
+	err = xa_insert(&uctx->qps, qp->qpn, qp, GFP_KERNEL);
+	if (err)
+		goto err_number;
+	err = exrnic_qp_create_on_device(uctx, qp, attr->service);
+	if (err)
+		goto err_handle;
+	exrnic_qp_use_parts(qp, 1);
+	attr->qpn = qp->qpn;
+	return 0;
+
+err_handle:
+	xa_erase(&uctx->qps, qp->qpn);
+err_number:
+	xa_erase(&edev->qps, qp->qpn);
+err_rings:
+	exrnic_qp_unpin_rings(edev, qp);
+err_free:
+	kfree(qp);
+	return err;
+}
+
+static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
+				   const struct exrnic_modify_qp *attr)
+{
+	if (attr->state > EXRNIC_QP_STATE_ERROR)
+		return false;
+	if (attr->state != EXRNIC_QP_STATE_RTR)
+		return !attr->dest_node && !attr->dest_qpn;
+	return attr->dest_node < edev->limits.node && attr->dest_qpn < EXRNIC_MAX_QP;
+}
+
+int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
+{
+	const struct exrnic_mbox_modify_qp in = {
+		.qpn = cpu_to_le32(attr->qpn),
+		.state = cpu_to_le32(attr->state),
+		.dest_node = cpu_to_le32(attr->dest_node),
+		.dest_qpn = cpu_to_le32(attr->dest_qpn),
+	};
+
+	if (!exrnic_modify_is_valid(uctx->edev, attr))
+		return -EINVAL;
+	if (!xa_load(&uctx->qps, attr->qpn))
+		return -ENOENT;
+	return exrnic_mbox_modify_qp(uctx->edev, &in);
+}
+
+int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
+{
+	struct exrnic_mbox_query_qp out;
+	int err;
+
+	if (!xa_load(&uctx->qps, attr->qpn))
+		return -ENOENT;
+	err = exrnic_mbox_query_qp(uctx->edev, attr->qpn, &out);
+	if (err)
+		return err;
+	attr->state = le32_to_cpu(out.state);
+	attr->dest_node = le32_to_cpu(out.dest_node);
+	attr->dest_qpn = le32_to_cpu(out.dest_qpn);
+	attr->sq_producer = le32_to_cpu(out.sq_producer);
+	attr->sq_consumer = le32_to_cpu(out.sq_consumer);
+	return 0;
+}
+
+/* The device first: behind its answer it fetches no work request and writes no CQE for it. */
+static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
+{
+	int err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
+
+	exrnic_qp_use_parts(qp, -1);
+	xa_erase(&uctx->qps, qp->qpn);
+	xa_erase(&uctx->edev->qps, qp->qpn);
+	exrnic_qp_unpin_rings(uctx->edev, qp);
+	kfree(qp);
+	return err;
+}
+
+int exrnic_qp_destroy(struct exrnic_ucontext *uctx, u32 qpn)
+{
+	struct exrnic_qp *qp = xa_load(&uctx->qps, qpn);
+
+	return qp ? exrnic_qp_release(uctx, qp) : -ENOENT;
+}
+
+void exrnic_qp_release_all(struct exrnic_ucontext *uctx)
+{
+	struct exrnic_qp *qp;
+	unsigned long i;
+
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_qp_release(uctx, qp);
+	xa_destroy(&uctx->qps);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Access to the registers of BAR 0, and what the driver does with them outside the mailbox. */
+#ifndef EXRNIC_REGS_H
+#define EXRNIC_REGS_H
+
+#include <linux/io.h>
+
+#include "exrnic_core.h"
+
+/* What a read returns when the device does not answer. */
+#define EXRNIC_REG_ABSENT (~0u)
+
+static inline u32 exrnic_read(struct exrnic_device *edev, u32 reg)
+{
+	return ioread32(edev->regs + reg);
+}
+
+static inline void exrnic_write(struct exrnic_device *edev, u32 reg, u32 value)
+{
+	iowrite32(value, edev->regs + reg);
+}
+
+/* Checks that this is a device that the driver knows, waits for its readiness, reads its limits. */
+int exrnic_regs_identify(struct exrnic_device *edev);
+
+void exrnic_regs_enable(struct exrnic_device *edev);
+void exrnic_regs_disable(struct exrnic_device *edev);
+void exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query);
+
+#endif

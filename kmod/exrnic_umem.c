@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* User memory that the device reaches: charged, pinned for long, mapped for DMA. */
+#include <linux/capability.h>
+#include <linux/dma-mapping.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "exrnic_compat.h"
+#include "exrnic_core.h"
+
+/* Pages pinned between two looks for a fatal signal. */
+#define EXRNIC_PIN_BATCH 1024
+
+static int exrnic_umem_count_pages(struct exrnic_umem *umem, u64 address, u64 length)
+{
+	u64 last;
+
+	if (!length || check_add_overflow(address, length - 1, &last) || last > ULONG_MAX)
+		return -EINVAL;
+	umem->address = address;
+	umem->pages = (last >> PAGE_SHIFT) - (address >> PAGE_SHIFT) + 1;
+	/* The list of pages must be one that the kernel is willing to allocate. */
+	return umem->pages > INT_MAX / sizeof(struct page *) ? -ENOMEM : 0;
+}
+
+/* As the RDMA core counts: per address space, CAP_IPC_LOCK goes beyond the limit. */
+static int exrnic_umem_charge(struct exrnic_umem *umem)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	u64 pinned = atomic64_add_return(umem->pages, &current->mm->pinned_vm);
+
+	if (pinned > limit && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(umem->pages, &current->mm->pinned_vm);
+		return -ENOMEM;
+	}
+	umem->mm = current->mm;
+	mmgrab(umem->mm);
+	return 0;
+}
+
+static void exrnic_umem_uncharge(struct exrnic_umem *umem)
+{
+	atomic64_sub(umem->pages, &umem->mm->pinned_vm);
+	mmdrop(umem->mm);
+}
+
+static int exrnic_umem_pin_pages(struct exrnic_umem *umem, struct page **pages)
+{
+	unsigned int flags = exrnic_gup_flags(umem->writable);
+	unsigned long start = umem->address & PAGE_MASK;
+	unsigned long pinned = 0;
+	int n = 0;
+
+	while (pinned < umem->pages) {
+		cond_resched();
+		n = -EINTR;
+		if (fatal_signal_pending(current))
+			break;
+		n = pin_user_pages_fast(start + (pinned << PAGE_SHIFT),
+					min_t(unsigned long, umem->pages - pinned, EXRNIC_PIN_BATCH),
+					flags, pages + pinned);
+		if (n <= 0)
+			break;
+		pinned += n;
+	}
+	if (pinned == umem->pages)
+		return 0;
+	unpin_user_pages(pages, pinned);
+	return n ? n : -EFAULT;
+}
+
+static enum dma_data_direction exrnic_umem_direction(const struct exrnic_umem *umem)
+{
+	return umem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+}
+
+static int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem,
+			   struct page **pages)
+{
+	struct device *dev = &edev->pdev->dev;
+	int err;
+
+	err = sg_alloc_table_from_pages_segment(&umem->sgt, pages, umem->pages, 0,
+						umem->pages << PAGE_SHIFT,
+						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	err = dma_map_sgtable(dev, &umem->sgt, exrnic_umem_direction(umem), 0);
+	if (err)
+		sg_free_table(&umem->sgt);
+	return err;
+}
+
+int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 address, u64 length,
+		    bool writable)
+{
+	struct page **pages;
+	int err;
+
+	umem->writable = writable;
+	err = exrnic_umem_count_pages(umem, address, length);
+	if (err)
+		return err;
+	err = exrnic_umem_charge(umem);
+	if (err)
+		return err;
+	pages = kvmalloc_array(umem->pages, sizeof(*pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!pages) {
+		err = -ENOMEM;
+		goto err_charge;
+	}
+	err = exrnic_umem_pin_pages(umem, pages);
+	if (err)
+		goto err_list;
+	err = exrnic_umem_map(edev, umem, pages);
+	if (err)
+		goto err_pages;
+	kvfree(pages);
+	return 0;
+
+err_pages:
+	unpin_user_pages(pages, umem->pages);
+err_list:
+	kvfree(pages);
+err_charge:
+	exrnic_umem_uncharge(umem);
+	return err;
+}
+
+/* The device has stopped reaching this memory before: see exrnic_mbox.h. */
+void exrnic_umem_unpin(struct exrnic_device *edev, struct exrnic_umem *umem)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	dma_unmap_sgtable(&edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem), 0);
+	for_each_sgtable_sg(&umem->sgt, sg, i)
+		unpin_user_page_range_dirty_lock(sg_page(sg), PFN_UP(sg->length), umem->writable);
+	sg_free_table(&umem->sgt);
+	exrnic_umem_uncharge(umem);
+}
