@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "chardev_transport.h"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+#include "exrnic.h"
+
+namespace exrnic {
+
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class ChardevTransport : public Transport {
+ public:
+  explicit ChardevTransport(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
+  ~ChardevTransport() override {
+    if (page_ != nullptr) munmap(page_, EXRNIC_USER_PAGE_SIZE);
+  }
+
+  // False with errno: cannot be used.
+  bool Start() { return fd_.get() >= 0 && VersionsFit() && MapUserPage(); }
+
+  volatile void* user_page() override { return page_; }
+
+  int Query(DeviceInfo* info) override {
+    exrnic_query query = {};
+    if (Call(EXRNIC_IOCTL_QUERY, &query) != 0) return -1;
+    info->node_id = query.node_id;
+    info->mtu = query.mtu;
+    info->max_qp = query.max_qp;
+    info->max_cq = query.max_cq;
+    info->max_mr = query.max_mr;
+    info->max_sq_slots = query.max_sq_slots;
+    info->max_cq_entries = query.max_cq_entries;
+    info->clock_khz = query.clock_khz;
+    memcpy(info->mac, query.mac, sizeof(info->mac));
+    return 0;
+  }
+
+  int AllocatePd(uint32_t* pd) override {
+    exrnic_object object = {};
+    if (Call(EXRNIC_IOCTL_ALLOC_PD, &object) != 0) return -1;
+    *pd = object.handle;
+    return 0;
+  }
+  int DeallocatePd(uint32_t pd) override { return CallObject(EXRNIC_IOCTL_DEALLOC_PD, pd); }
+
+  int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) override {
+    exrnic_create_cq create = {};
+    create.ring = reinterpret_cast<uintptr_t>(ring);
+    create.entries = entries;
+    if (Call(EXRNIC_IOCTL_CREATE_CQ, &create) != 0) return -1;
+    *cqn = create.cqn;
+    return 0;
+  }
+  int DestroyCq(uint32_t cqn) override { return CallObject(EXRNIC_IOCTL_DESTROY_CQ, cqn); }
+
+  int CreateQp(const QpRequest& request, uint32_t* qpn) override {
+    exrnic_create_qp create = {};
+    create.sq = reinterpret_cast<uintptr_t>(request.sq);
+    create.rq = reinterpret_cast<uintptr_t>(request.rq);
+    create.sq_slots = request.sq_slots;
+    create.rq_slots = request.rq_slots;
+    create.pd = request.pd;
+    create.send_cqn = request.send_cqn;
+    create.recv_cqn = request.recv_cqn;
+    create.service = request.service;
+    if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) return -1;
+    *qpn = create.qpn;
+    return 0;
+  }
+  int ModifyQp(uint32_t qpn, const QpChange& change) override {
+    exrnic_modify_qp modify = {qpn, static_cast<uint32_t>(change.state), change.dest_node,
+                               change.dest_qpn};
+    return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);
+  }
+  int QueryQp(uint32_t qpn, QpInfo* info) override {
+    exrnic_query_qp query = {};
+    query.qpn = qpn;
+    if (Call(EXRNIC_IOCTL_QUERY_QP, &query) != 0) return -1;
+    info->state = static_cast<exrnic_qp_state>(query.state);
+    info->dest_node = query.dest_node;
+    info->dest_qpn = query.dest_qpn;
+    info->sq_producer = query.sq_producer;
+    info->sq_consumer = query.sq_consumer;
+    return 0;
+  }
+  int DestroyQp(uint32_t qpn) override { return CallObject(EXRNIC_IOCTL_DESTROY_QP, qpn); }
+
+  int RegisterMr(const MrRequest& request, uint32_t* stag) override {
+    exrnic_reg_mr reg = {};
+    reg.address = request.address;
+    reg.length = request.length;
+    reg.pd = request.pd;
+    reg.access = request.access;
+    if (Call(EXRNIC_IOCTL_REG_MR, &reg) != 0) return -1;
+    *stag = reg.stag;
+    return 0;
+  }
+  int DeregisterMr(uint32_t stag) override { return CallObject(EXRNIC_IOCTL_DEREG_MR, stag); }
+
+  int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
+    exrnic_get_pbl get = {};
+    get.buffer = reinterpret_cast<uintptr_t>(entries);
+    get.stag = stag;
+    get.pages = *pages;
+    if (Call(EXRNIC_IOCTL_GET_PBL, &get) != 0) return -1;
+    *pages = get.pages;
+    *page_shift = get.page_shift;
+    return 0;
+  }
+
+ private:
+  int Call(unsigned long request, void* argument) { return ioctl(fd_.get(), request, argument); }
+  int CallObject(unsigned long request, uint32_t handle) {
+    exrnic_object object = {handle, 0};
+    return Call(request, &object);
+  }
+
+  bool VersionsFit() {
+    exrnic_query query = {};
+    if (Call(EXRNIC_IOCTL_QUERY, &query) != 0) return false;
+    if (query.uapi_version == EXRNIC_UAPI_VERSION && query.abi_version == EXRNIC_ABI_VERSION) {
+      return true;
+    }
+    errno = EPROTONOSUPPORT;
+    return false;
+  }
+
+  bool MapUserPage() {
+    void* page = mmap(nullptr, EXRNIC_USER_PAGE_SIZE, PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (page == MAP_FAILED) return false;
+    page_ = page;
+    return madvise(page, EXRNIC_USER_PAGE_SIZE, MADV_DONTFORK) == 0;
+  }
+
+  FileDescriptor fd_;
+  void* page_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> OpenChardev(const char* path) {
+  std::unique_ptr<ChardevTransport> transport(new (std::nothrow) ChardevTransport(path));
+  if (transport == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (transport->Start()) return transport;
+  const int error = errno;
+  transport.reset();
+  errno = error;
+  return nullptr;
+}
+
+}  // namespace exrnic

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef EXRNIC_LIBVERBS_CQ_H
+#define EXRNIC_LIBVERBS_CQ_H
+
+#include <cstdint>
+
+#include "exrnic/verbs.h"
+#include "exrnic_hw.h"
+#include "ring_memory.h"
+#include "spin_lock.h"
+#include "transport.h"
+
+struct vl_cq {
+  vl_cq(vl_rnic* owner, uint32_t ring_entries)
+      : rnic(owner), entries(ring_entries), memory(ring_entries * sizeof(exrnic_cqe)) {}
+
+  // The CQE at a free-running index, if the device has written it; else null.
+  exrnic_cqe* At(uint32_t index) const;
+
+  vl_rnic* const rnic;
+  const uint32_t entries;  // of the ring; a power of two
+  exrnic::RingMemory memory;
+  uint32_t cqn = 0;
+  int users = 0;  // queue pairs; guarded by rnic->control
+
+  exrnic::SpinLock lock;  // guards what follows, and the entries that the device has written
+  uint32_t consumer = 0;  // CQEs taken, modulo 2^32
+  uint32_t reported = 0;  // CQEs that the device knows to be taken
+};
+
+namespace exrnic {
+
+// The device is told of taken CQEs only each quarter of the ring, to spare stores that cost a bus
+// write. Those not yet told are lost to the ring, so it is made larger by that much.
+constexpr uint32_t CqReportStep(uint32_t ring_entries) { return ring_entries / 4; }
+
+// Most that a caller may ask for.
+uint32_t MostCqEntries(const DeviceInfo& info);
+
+// Makes the CQEs of a queue pair that are still in the queue invisible (its number may come back
+// for another one). Under cq->lock, once the device writes no more of them.
+void DropCqes(vl_cq* cq, uint32_t qpn);
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_LIBVERBS_CQ_H

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mr.h"
+
+#include <cerrno>
+#include <new>
+
+#include "pd.h"
+#include "rnic.h"
+
+using exrnic::Fail;
+using exrnic::FailNull;
+
+namespace {
+
+constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ;
+
+uint32_t DeviceAccess(int access) {
+  uint32_t device = 0;
+  if (access & VL_ACCESS_LOCAL_WRITE) device |= EXRNIC_ACCESS_LOCAL_WRITE;
+  if (access & VL_ACCESS_REMOTE_WRITE) device |= EXRNIC_ACCESS_REMOTE_WRITE;
+  if (access & VL_ACCESS_REMOTE_READ) device |= EXRNIC_ACCESS_REMOTE_READ;
+  return device;
+}
+
+}  // namespace
+
+vl_mr* vl_allocate_mr(vl_pd* pd, void* address, size_t length, int access) {
+  const uint64_t base = reinterpret_cast<uintptr_t>(address);
+  if (pd == nullptr || address == nullptr || length == 0 || base + length < base ||
+      (access & ~kAllAccess) != 0) {
+    return FailNull(EINVAL);
+  }
+  vl_rnic* rnic = pd->rnic;
+  std::unique_ptr<vl_mr> mr(new (std::nothrow) vl_mr{pd, 0});
+  if (mr == nullptr) return FailNull(ENOMEM);
+  std::lock_guard<std::mutex> guard(rnic->control);
+  const exrnic::MrRequest request = {base, length, pd->number, DeviceAccess(access)};
+  if (rnic->transport->RegisterMr(request, &mr->stag) != 0) return nullptr;
+  ++pd->users;
+  return mr.release();
+}
+
+int vl_deallocate_mr(vl_mr* mr) {
+  if (mr == nullptr) return Fail(EINVAL);
+  vl_rnic* rnic = mr->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (rnic->transport->DeregisterMr(mr->stag) != 0) return -1;
+  --mr->pd->users;
+  delete mr;
+  return 0;
+}
+
+uint32_t vl_mr_stag(const vl_mr* mr) { return mr->stag; }
+
+int vl_get_pbl(vl_mr* mr, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) {
+  if (mr == nullptr || pages == nullptr || page_shift == nullptr ||
+      (entries == nullptr && *pages > 0)) {
+    return Fail(EINVAL);
+  }
+  vl_rnic* rnic = mr->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  return rnic->transport->GetPbl(mr->stag, entries, pages, page_shift);
+}

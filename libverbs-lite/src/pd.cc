@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "pd.h"
+
+#include <cerrno>
+#include <new>
+
+#include "rnic.h"
+
+using exrnic::Fail;
+using exrnic::FailNull;
+
+vl_pd* vl_allocate_pd(vl_rnic* rnic) {
+  if (rnic == nullptr) return FailNull(EINVAL);
+  std::unique_ptr<vl_pd> pd(new (std::nothrow) vl_pd{rnic, 0});
+  if (pd == nullptr) return FailNull(ENOMEM);
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (rnic->transport->AllocatePd(&pd->number) != 0) return nullptr;
+  ++rnic->users;
+  return pd.release();
+}
+
+int vl_deallocate_pd(vl_pd* pd) {
+  if (pd == nullptr) return Fail(EINVAL);
+  vl_rnic* rnic = pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (pd->users > 0) return Fail(EBUSY);
+  if (rnic->transport->DeallocatePd(pd->number) != 0) return -1;
+  --rnic->users;
+  delete pd;
+  return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rnic.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "chardev_transport.h"
+#include "cq.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr char kFirstRnic[] = "exrnic0";
+
+}  // namespace
+
+vl_rnic* OpenRnic(std::unique_ptr<Transport> transport) {
+  std::unique_ptr<vl_rnic> rnic(new (std::nothrow) vl_rnic);
+  if (rnic == nullptr) return FailNull(ENOMEM);
+  if (transport->Query(&rnic->info) != 0) return nullptr;
+  rnic->user_page = transport->user_page();
+  rnic->transport = std::move(transport);
+  return rnic.release();
+}
+
+int Fail(int error) {
+  errno = error;
+  return -1;
+}
+
+std::nullptr_t FailNull(int error) {
+  errno = error;
+  return nullptr;
+}
+
+}  // namespace exrnic
+
+using exrnic::Fail;
+
+vl_rnic* vl_open_rnic(const char* name) {
+  std::string path = name == nullptr ? exrnic::kFirstRnic : name;
+  if (path.find('/') == std::string::npos) path = "/dev/" + path;
+  std::unique_ptr<exrnic::Transport> transport = exrnic::OpenChardev(path.c_str());
+  if (transport == nullptr) return nullptr;
+  return exrnic::OpenRnic(std::move(transport));
+}
+
+int vl_close_rnic(vl_rnic* rnic) {
+  if (rnic == nullptr) return Fail(EINVAL);
+  {
+    std::lock_guard<std::mutex> guard(rnic->control);
+    if (rnic->users > 0) return Fail(EBUSY);
+  }
+  delete rnic;
+  return 0;
+}
+
+int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
+  if (rnic == nullptr || attr == nullptr) return Fail(EINVAL);
+  const exrnic::DeviceInfo& info = rnic->info;
+  attr->node_id = info.node_id;
+  attr->mtu = info.mtu;
+  attr->max_qp = info.max_qp;
+  attr->max_cq = info.max_cq;
+  attr->max_mr = info.max_mr;
+  attr->max_wr = info.max_sq_slots;
+  attr->max_cq_entries = exrnic::MostCqEntries(info);
+  attr->clock_khz = info.clock_khz;
+  static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");
+  memcpy(attr->mac, info.mac, sizeof(attr->mac));
+  return 0;
+}

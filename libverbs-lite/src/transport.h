@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The way to the device: everything that the verbs need beyond memory. Whatever stands behind it
+// (the kernel module's char device; the tests' software device) makes objects and lends a user
+// page; work and completions never pass through it.
+#ifndef EXRNIC_LIBVERBS_TRANSPORT_H
+#define EXRNIC_LIBVERBS_TRANSPORT_H
+
+#include <cstdint>
+
+#include "exrnic_hw.h"
+
+namespace exrnic {
+
+struct DeviceInfo {
+  uint32_t node_id;
+  uint32_t mtu;
+  uint32_t max_qp;
+  uint32_t max_cq;
+  uint32_t max_mr;
+  uint32_t max_sq_slots;
+  uint32_t max_cq_entries;
+  uint32_t clock_khz;
+  uint8_t mac[6];
+};
+
+struct QpRequest {
+  void* sq;  // page-aligned; stays mapped until DestroyQp
+  void* rq;
+  uint32_t sq_slots;  // powers of two
+  uint32_t rq_slots;
+  uint32_t pd;
+  uint32_t send_cqn;
+  uint32_t recv_cqn;
+  exrnic_service service;
+};
+
+struct QpChange {
+  exrnic_qp_state state;
+  uint32_t dest_node;  // with RTR, else zero
+  uint32_t dest_qpn;
+};
+
+struct QpInfo {
+  exrnic_qp_state state;
+  uint32_t dest_node;
+  uint32_t dest_qpn;
+  uint32_t sq_producer;
+  uint32_t sq_consumer;
+};
+
+struct MrRequest {
+  uint64_t address;
+  uint64_t length;
+  uint32_t pd;
+  uint32_t access;  // EXRNIC_ACCESS_*
+};
+
+// Calls return 0, or -1 with errno. They are made under the lock of the RNIC, one at a time.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  // The user page of this context: doorbells at EXRNIC_DOORBELL_*.
+  virtual volatile void* user_page() = 0;
+
+  virtual int Query(DeviceInfo* info) = 0;
+  virtual int AllocatePd(uint32_t* pd) = 0;
+  virtual int DeallocatePd(uint32_t pd) = 0;
+  // ring: page-aligned, zeroed, `entries` CQEs; stays mapped until DestroyCq.
+  virtual int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) = 0;
+  virtual int DestroyCq(uint32_t cqn) = 0;
+  virtual int CreateQp(const QpRequest& request, uint32_t* qpn) = 0;
+  virtual int ModifyQp(uint32_t qpn, const QpChange& change) = 0;
+  virtual int QueryQp(uint32_t qpn, QpInfo* info) = 0;
+  virtual int DestroyQp(uint32_t qpn) = 0;
+  virtual int RegisterMr(const MrRequest& request, uint32_t* stag) = 0;
+  virtual int DeregisterMr(uint32_t stag) = 0;
+  // As vl_get_pbl.
+  virtual int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) = 0;
+};
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_LIBVERBS_TRANSPORT_H

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fake_fabric.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <chrono>
+
+#include "rnic.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr uint32_t kDoorbells[] = {0, 8, 16};
+constexpr size_t kPageBytes = 4096;
+constexpr auto kSilence = std::chrono::milliseconds(2);
+
+template <typename Map>
+void EraseOfPage(Map* map, uint32_t page) {
+  for (auto it = map->begin(); it != map->end();) {
+    it = it->second.page == page ? map->erase(it) : std::next(it);
+  }
+}
+
+}  // namespace
+
+// One context's way to its device.
+class FakeTransport : public Transport {
+ public:
+  FakeTransport(FakeFabric* fabric, FakeFabric::Context* context)
+      : fabric_(fabric), context_(context) {}
+  ~FakeTransport() override { fabric_->Close(context_); }
+
+  volatile void* user_page() override { return context_->page; }
+
+  int Query(DeviceInfo* info) override {
+    *info = {context_->node, 1024, 1024, 1024, 16384, 4096, 65536, 250000, {2, 0, 0, 0, 0, 1}};
+    return Outcome();
+  }
+  int AllocatePd(uint32_t* pd) override {
+    return Make(&FakeDevice::pds, pd, [&] { return FakePd{context_->page_number}; });
+  }
+  int DeallocatePd(uint32_t pd) override { return Drop(&FakeDevice::pds, pd); }
+
+  int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) override {
+    return Make(&FakeDevice::cqs, cqn, [&] {
+      return FakeCq{context_->page_number, static_cast<uint8_t*>(ring), entries};
+    });
+  }
+  int DestroyCq(uint32_t cqn) override { return Drop(&FakeDevice::cqs, cqn); }
+
+  int CreateQp(const QpRequest& request, uint32_t* qpn) override {
+    return Make(&FakeDevice::qps, qpn, [&] {
+      return FakeQp{context_->page_number,
+                    request.pd,
+                    request.send_cqn,
+                    request.recv_cqn,
+                    {static_cast<uint8_t*>(request.sq), request.sq_slots},
+                    {static_cast<uint8_t*>(request.rq), request.rq_slots}};
+    });
+  }
+
+  int ModifyQp(uint32_t qpn, const QpChange& change) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().qps.find(qpn);
+    if (it == device().qps.end()) return Fail(ENOENT);
+    FakeQp& qp = it->second;
+    const uint32_t to = change.state;
+    const bool forward = to >= 1 && to <= 3 && to == qp.state + 1;
+    if (!forward && to != 0 && to != 4) return Fail(EPERM);
+    if (to == 2) {
+      qp.dest_node = change.dest_node;
+      qp.dest_qpn = change.dest_qpn;
+    }
+    if (to == 0) {
+      qp.sq.producer = qp.sq.consumer = 0;
+      qp.rq.producer = qp.rq.consumer = 0;
+    }
+    qp.state = to;
+    return 0;
+  }
+
+  int QueryQp(uint32_t qpn, QpInfo* info) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().qps.find(qpn);
+    if (it == device().qps.end()) return Fail(ENOENT);
+    const FakeQp& qp = it->second;
+    *info = {static_cast<exrnic_qp_state>(qp.state), qp.dest_node, qp.dest_qpn, qp.sq.producer,
+             qp.sq.consumer};
+    return 0;
+  }
+  int DestroyQp(uint32_t qpn) override { return Drop(&FakeDevice::qps, qpn); }
+
+  int RegisterMr(const MrRequest& request, uint32_t* stag) override {
+    return Make(&FakeDevice::mrs, stag, [&] {
+      return FakeMr{context_->page_number, request.pd, request.address, request.length,
+                    request.access};
+    });
+  }
+  int DeregisterMr(uint32_t stag) override { return Drop(&FakeDevice::mrs, stag); }
+
+  int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().mrs.find(stag);
+    if (it == device().mrs.end()) return Fail(ENOENT);
+    const FakeMr& mr = it->second;
+    const uint64_t first = mr.base / kPageBytes;
+    const uint32_t total =
+        static_cast<uint32_t>((mr.base + mr.length - 1) / kPageBytes - first + 1);
+    for (uint32_t i = 0; i < *pages && i < total; ++i) entries[i] = (first + i) * kPageBytes;
+    *pages = total;
+    *page_shift = 12;
+    return 0;
+  }
+
+ private:
+  FakeDevice& device() { return *fabric_->devices_[context_->node]; }
+
+  int Outcome() {
+    const int error = fabric_->next_error_.exchange(0);
+    return error == 0 ? 0 : Fail(error);
+  }
+
+  // Numbers are reused as soon as they are free, as a driver might.
+  template <typename Map, typename Build>
+  int Make(Map FakeDevice::*map, uint32_t* number, Build build) {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    uint32_t free = 1;
+    while ((device().*map).count(free) != 0) ++free;
+    (device().*map).emplace(free, build());
+    *number = free;
+    return 0;
+  }
+
+  template <typename Map>
+  int Drop(Map FakeDevice::*map, uint32_t number) {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    return (device().*map).erase(number) == 1 ? 0 : Fail(ENOENT);
+  }
+
+  FakeFabric* fabric_;
+  FakeFabric::Context* context_;
+};
+
+FakeFabric::FakeFabric(uint32_t nodes) {
+  for (uint32_t node = 0; node < nodes; ++node) {
+    devices_.push_back(std::make_unique<FakeDevice>(
+        node, [this](const FakeDevice::Message& m) { return devices_[m.node]->Place(m); }));
+  }
+}
+
+FakeFabric::~FakeFabric() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+  for (auto& context : contexts_) munmap(context->page, kPageBytes);
+}
+
+vl_rnic* FakeFabric::Open(uint32_t node) {
+  void* page =
+      mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  auto context = std::make_unique<Context>();
+  context->node = node;
+  context->page = static_cast<uint64_t*>(page);
+  for (uint32_t offset : kDoorbells) context->page[offset / 8] = kIdle;
+  Context* raw = context.get();
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    raw->page_number = next_number_++;
+    contexts_.push_back(std::move(context));
+  }
+  return OpenRnic(std::make_unique<FakeTransport>(this, raw));
+}
+
+void FakeFabric::Close(Context* context) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  context->open = false;
+  FakeDevice& device = *devices_[context->node];
+  EraseOfPage(&device.qps, context->page_number);
+  EraseOfPage(&device.cqs, context->page_number);
+  EraseOfPage(&device.mrs, context->page_number);
+  EraseOfPage(&device.pds, context->page_number);
+}
+
+uint64_t FakeFabric::DoorbellAt(uint32_t offset) const {
+  return __atomic_load_n(contexts_.back()->page + offset / 8, __ATOMIC_ACQUIRE);
+}
+
+bool FakeFabric::ServeDoorbells() {
+  bool served = false;
+  for (auto& context : contexts_) {
+    if (!context->open) continue;
+    for (uint32_t offset : kDoorbells) {
+      const uint64_t value =
+          __atomic_exchange_n(context->page + offset / 8, kIdle, __ATOMIC_ACQ_REL);
+      if (value == kIdle) continue;
+      devices_[context->node]->Doorbell(context->page_number, offset, value);
+      served = true;
+    }
+  }
+  return served;
+}
+
+void FakeFabric::Step() {
+  std::lock_guard<std::mutex> guard(mutex_);
+  ServeDoorbells();
+  for (auto& device : devices_) device->Run();
+}
+
+void FakeFabric::Start() {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void FakeFabric::Loop() {
+  auto last = std::chrono::steady_clock::now();
+  while (!stop_) {
+    {
+      std::lock_guard<std::mutex> guard(mutex_);
+      const auto now = std::chrono::steady_clock::now();
+      if (ServeDoorbells()) last = now;
+      if (now - last > kSilence) {
+        for (auto& device : devices_) device->FindUnannouncedWork();
+        last = now;
+      }
+      for (auto& device : devices_) device->Run();
+    }
+    std::this_thread::yield();
+  }
+}
+
+}  // namespace exrnic

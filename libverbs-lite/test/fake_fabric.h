@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef EXRNIC_LIBVERBS_FAKE_FABRIC_H
+#define EXRNIC_LIBVERBS_FAKE_FABRIC_H
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "exrnic/verbs.h"
+#include "fake_device.h"
+#include "transport.h"
+
+namespace exrnic {
+
+// Devices that reach each other, and the user pages of their contexts, which are plain memory.
+//
+// Stepped (Step) it is deterministic: a doorbell stays in its page until then. Started (Start), a
+// thread steps it. A page of memory keeps only the last store to a doorbell, which loses one when
+// two queue pairs of a context ring in the same moment; the thread makes up for that by looking
+// into the rings after a while of silence. Tests that count doorbells use Step.
+class FakeFabric {
+ public:
+  explicit FakeFabric(uint32_t nodes);
+  ~FakeFabric();
+
+  vl_rnic* Open(uint32_t node);
+  void Step();
+  void Start();
+
+  FakeDevice& device(uint32_t node) { return *devices_[node]; }
+  // The next call through any transport fails with this errno.
+  void FailNextCall(int error) { next_error_ = error; }
+  // What the page of the context that was opened last holds at an offset; kIdle: no store since the
+  // last step.
+  uint64_t DoorbellAt(uint32_t offset) const;
+
+  static constexpr uint64_t kIdle = ~uint64_t{0};
+
+ private:
+  friend class FakeTransport;
+  struct Context {
+    uint32_t node;
+    uint32_t page_number;
+    uint64_t* page;
+    bool open = true;
+  };
+
+  bool ServeDoorbells();
+  void Close(Context* context);
+  void Loop();
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<FakeDevice>> devices_;
+  std::vector<std::unique_ptr<Context>> contexts_;
+  std::atomic<int> next_error_{0};
+  uint32_t next_number_ = 1;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_LIBVERBS_FAKE_FABRIC_H

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Queue pairs: states, reset, destruction with completions still queued.
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+
+#include "rig.h"
+
+namespace exrnic {
+namespace {
+
+int Modify(vl_qp* qp, vl_qp_state state) {
+  const vl_qp_attr attr = {state, 0, 0, 0, 0};
+  return vl_modify_qp(qp, &attr);
+}
+
+// A second queue pair on the completion queue of an endpoint, connected.
+vl_qp* AddQp(Endpoint* endpoint, uint32_t peer_node, uint32_t peer_qpn) {
+  vl_qp_init_attr init = {endpoint->cq, endpoint->cq, 16, 16, VL_SERVICE_RC};
+  vl_qp* qp = vl_create_qp(endpoint->pd, &init);
+  REQUIRE(qp != nullptr);
+  REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
+  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0};
+  REQUIRE(vl_modify_qp(qp, &attr) == 0);
+  REQUIRE(Modify(qp, VL_QPS_RTS) == 0);
+  return qp;
+}
+
+TEST_CASE("states follow the order of verbs and other changes give EPERM") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  errno = 0;
+  CHECK(Modify(self.qp, VL_QPS_RTS) == -1);
+  CHECK(errno == EPERM);
+  self.Connect(0, 5);
+  vl_qp_attr attr = {};
+  REQUIRE(vl_query_qp(self.qp, &attr) == 0);
+  CHECK(attr.state == VL_QPS_RTS);
+  CHECK(attr.dest_node == 0);
+  CHECK(attr.dest_qpn == 5);
+  REQUIRE(Modify(self.qp, VL_QPS_ERROR) == 0);
+  REQUIRE(vl_query_qp(self.qp, &attr) == 0);
+  CHECK(attr.state == VL_QPS_ERROR);
+  REQUIRE(Modify(self.qp, VL_QPS_RESET) == 0);
+  errno = 0;
+  CHECK(Modify(self.qp, static_cast<vl_qp_state>(9)) == -1);
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("query tells how many slots the device was told of and has taken") {
+  Pair pair;
+  for (uint64_t i = 0; i < 3; ++i) REQUIRE(pair.Post(i) == 0);
+  vl_qp_attr attr = {};
+  REQUIRE(vl_query_qp(pair.a.qp, &attr) == 0);
+  CHECK(attr.sq_producer == 0);
+  pair.fabric.Step();
+  REQUIRE(vl_query_qp(pair.a.qp, &attr) == 0);
+  CHECK(attr.sq_producer == 3);
+  CHECK(attr.sq_consumer == 3);
+}
+
+TEST_CASE("the error state gives back all sends and receives as flushed") {
+  Pair pair;
+  for (uint64_t i = 0; i < 3; ++i) {
+    const vl_recv_wr recv = {100 + i, nullptr, nullptr, 0};
+    REQUIRE(vl_post_rq(pair.a.qp, &recv, nullptr) == 0);
+  }
+  pair.fabric.Step();
+  vl_wc wc[8];
+  CHECK(vl_poll_cq(pair.a.cq, 8, wc) == 0);
+  REQUIRE(Modify(pair.a.qp, VL_QPS_ERROR) == 0);
+  REQUIRE(pair.Post(1) == 0);
+  pair.fabric.Step();
+  REQUIRE(vl_poll_cq(pair.a.cq, 8, wc) == 4);
+  CHECK(wc[0].wr_id == 1);
+  CHECK(wc[0].opcode == VL_WC_PUSH);
+  CHECK(wc[0].status == VL_WC_WR_FLUSH_ERR);
+  for (uint64_t i = 0; i < 3; ++i) {
+    CHECK(wc[1 + i].wr_id == 100 + i);
+    CHECK(wc[1 + i].opcode == VL_WC_RECV);
+    CHECK(wc[1 + i].status == VL_WC_WR_FLUSH_ERR);
+  }
+}
+
+TEST_CASE("a queue pair that was reset starts anew, without its old completions") {
+  Pair pair;
+  for (uint64_t i = 0; i < 5; ++i) REQUIRE(pair.Post(i) == 0);
+  pair.fabric.Step();
+  vl_wc wc[8];
+  REQUIRE(vl_poll_cq(pair.a.cq, 2, wc) == 2);
+  REQUIRE(Modify(pair.a.qp, VL_QPS_RESET) == 0);
+  CHECK(vl_poll_cq(pair.a.cq, 8, wc) == 0);
+  pair.a.Connect(1, vl_qp_number(pair.b.qp));
+  for (uint64_t i = 0; i < 16; ++i) REQUIRE(pair.Post(50 + i) == 0);
+  pair.fabric.Step();
+  REQUIRE(vl_poll_cq(pair.a.cq, 8, wc) == 8);
+  CHECK(wc[0].wr_id == 50);
+}
+
+TEST_CASE("completions of a destroyed queue pair vanish, those of others stay") {
+  Pair pair;
+  vl_qp* other = AddQp(&pair.a, 1, vl_qp_number(pair.b.qp));
+  vl_send_wr wr = pair.Push(0, 8);
+  for (uint64_t i = 0; i < 6; ++i) {
+    wr.wr_id = i;
+    REQUIRE(vl_post_sq(i % 2 == 0 ? pair.a.qp : other, &wr, nullptr) == 0);
+    pair.fabric.Step();
+  }
+  const uint32_t number = vl_qp_number(other);
+  REQUIRE(vl_destroy_qp(other) == 0);
+
+  // The number comes back at once; the old completions must not become those of the new one.
+  vl_qp* next = AddQp(&pair.a, 1, vl_qp_number(pair.b.qp));
+  REQUIRE(vl_qp_number(next) == number);
+  wr.wr_id = 77;
+  REQUIRE(vl_post_sq(next, &wr, nullptr) == 0);
+  vl_wc wc[8];
+  REQUIRE(vl_poll_cq(pair.a.cq, 8, wc) == 3);
+  for (uint64_t i = 0; i < 3; ++i) CHECK(wc[i].wr_id == 2 * i);
+  pair.fabric.Step();
+  REQUIRE(vl_poll_cq(pair.a.cq, 8, wc) == 1);
+  CHECK(wc[0].wr_id == 77);
+  CHECK(vl_destroy_qp(next) == 0);
+}
+
+TEST_CASE("sends and receives may complete in two queues") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  vl_cq* recv_cq = vl_create_cq(self.rnic, 8);
+  REQUIRE(recv_cq != nullptr);
+  vl_qp_init_attr init = {self.cq, recv_cq, 8, 8, VL_SERVICE_RC};
+  vl_qp* qp = vl_create_qp(self.pd, &init);
+  REQUIRE(qp != nullptr);
+  REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
+  const vl_recv_wr recv = {9, nullptr, nullptr, 0};
+  REQUIRE(vl_post_rq(qp, &recv, nullptr) == 0);
+  fabric.Step();
+  REQUIRE(Modify(qp, VL_QPS_ERROR) == 0);
+  fabric.Step();
+  vl_wc wc;
+  CHECK(vl_poll_cq(self.cq, 1, &wc) == 0);
+  CHECK(vl_destroy_cq(recv_cq) == -1);
+  CHECK(vl_poll_cq(recv_cq, 1, &wc) == 1);
+  CHECK(wc.wr_id == 9);
+  REQUIRE(vl_destroy_qp(qp) == 0);
+  CHECK(vl_destroy_cq(recv_cq) == 0);
+}
+
+TEST_CASE("queue sizes are rounded up, and the caller is told") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  vl_qp_init_attr init = {self.cq, self.cq, 17, 1, VL_SERVICE_RC};
+  vl_qp* qp = vl_create_qp(self.pd, &init);
+  REQUIRE(qp != nullptr);
+  CHECK(init.max_send_wr == 32);
+  CHECK(init.max_recv_wr == 4);
+  CHECK(vl_destroy_qp(qp) == 0);
+}
+
+}  // namespace
+}  // namespace exrnic

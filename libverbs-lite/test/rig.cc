@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rig.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace exrnic {
+
+Endpoint::Endpoint(FakeFabric* fabric, uint32_t node, const EndpointSize& size)
+    : buffer(size.bytes) {
+  rnic = fabric->Open(node);
+  REQUIRE(rnic != nullptr);
+  pd = vl_allocate_pd(rnic);
+  REQUIRE(pd != nullptr);
+  cq = vl_create_cq(rnic, size.cq_entries);
+  REQUIRE(cq != nullptr);
+  vl_qp_init_attr attr = {cq, cq, size.send_wr, size.recv_wr, VL_SERVICE_RC};
+  qp = vl_create_qp(pd, &attr);
+  REQUIRE(qp != nullptr);
+  mr = vl_allocate_mr(pd, buffer.data(), buffer.size(),
+                      VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE);
+  REQUIRE(mr != nullptr);
+}
+
+Endpoint::~Endpoint() {
+  if (mr != nullptr) CHECK(vl_deallocate_mr(mr) == 0);
+  if (qp != nullptr) CHECK(vl_destroy_qp(qp) == 0);
+  if (cq != nullptr) CHECK(vl_destroy_cq(cq) == 0);
+  if (pd != nullptr) CHECK(vl_deallocate_pd(pd) == 0);
+  if (rnic != nullptr) CHECK(vl_close_rnic(rnic) == 0);
+}
+
+void Endpoint::Connect(uint32_t peer_node, uint32_t peer_qpn) {
+  vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0};
+  REQUIRE(vl_modify_qp(qp, &attr) == 0);
+  attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0};
+  REQUIRE(vl_modify_qp(qp, &attr) == 0);
+  attr.state = VL_QPS_RTS;
+  REQUIRE(vl_modify_qp(qp, &attr) == 0);
+}
+
+Pair::Pair(const EndpointSize& size) : fabric(2), a(&fabric, 0, size), b(&fabric, 1, size) {
+  a.Connect(1, vl_qp_number(b.qp));
+  b.Connect(0, vl_qp_number(a.qp));
+}
+
+vl_send_wr Pair::Push(uint64_t wr_id, uint32_t length, int flags) {
+  sge = {reinterpret_cast<uintptr_t>(a.buffer.data()), length, vl_mr_stag(a.mr)};
+  return {wr_id,
+          nullptr,
+          &sge,
+          1,
+          VL_OP_PUSH,
+          flags,
+          vl_mr_stag(b.mr),
+          reinterpret_cast<uintptr_t>(b.buffer.data())};
+}
+
+int Pair::Post(uint64_t wr_id, uint32_t length, int flags) {
+  const vl_send_wr wr = Push(wr_id, length, flags);
+  return vl_post_sq(a.qp, &wr, nullptr);
+}
+
+}  // namespace exrnic
