@@ -149,6 +149,7 @@ package exrnic_core_pkg;
   typedef struct packed {
     tx_tag_t      tag;
     node_t        node;
+    logic [31:0]  seq;     // with SUCCESS: its sequence number
     cqe_status_e  status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR;
                            // or the status that it was submitted with as failed
   } tx_done_t;
@@ -159,6 +160,7 @@ package exrnic_core_pkg;
   typedef struct packed {
     node_t        node;
     logic [31:0]  seq;
+    logic [31:0]  ack;     // as in its EFE header
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     logic [15:0]  length;  // DDP segment: header and payload
@@ -182,6 +184,13 @@ package exrnic_core_pkg;
 
   // ---- Queues
 
+  // Who reads and who changes the queue pair table.
+  typedef enum logic [2:0] {
+    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX
+  } qp_client_e;
+  localparam int unsigned QP_CLIENTS = 5;
+
+  // Set by the driver, constant while the queue pair exists.
   typedef struct packed {
     logic        valid;
     page_t       page;
@@ -193,13 +202,29 @@ package exrnic_core_pkg;
     logic [63:0] sq_pbl;
     logic [63:0] rq_pbl;
     logic [7:0]  generation;
-  } qp_config_t;
-
-  typedef struct packed {
-    qp_state_e   state;
     node_t       dest_node;
     logic [23:0] dest_qpn;
-  } qp_peer_t;
+  } qp_config_t;
+
+  // Changed by the driver and by errors.
+  typedef struct packed {
+    qp_state_e   state;
+    logic        fault;   // in ERROR: the next completion carries fault_status and fault_detail
+    cqe_status_e fault_status;
+    logic [15:0] fault_detail;
+    logic        exact;      // in ERROR: frames before fault_seq were placed, those from it on were not
+    logic [31:0] fault_seq;
+  } qp_status_t;
+
+  typedef struct packed {
+    qp_config_t cfg;
+    qp_status_t status;
+    logic       halted;  // a work request failed; no other is taken until its completion is written
+    wqe_index_t sq_producer;
+    wqe_index_t rq_producer;
+    wqe_index_t sq_consumer;
+    wqe_index_t rq_consumer;
+  } qp_t;
 
   typedef struct packed {
     logic        valid;
@@ -208,6 +233,14 @@ package exrnic_core_pkg;
     vector_t     msix_vector;
     logic [63:0] pbl;
   } cq_config_t;
+
+  // A store to a completion queue's doorbell.
+  typedef struct packed {
+    logic [31:0] cqn;
+    logic [31:0] consumer;
+    logic        arm;
+    page_t       page;
+  } cq_doorbell_t;
 
   /* verilator lint_on UNUSEDPARAM */
 endpackage

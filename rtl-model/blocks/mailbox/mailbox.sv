@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Executes the driver's commands. It checks them, brings the core to rest where a command takes
+// something away or changes it (no table and no host memory is in use then), changes the tables,
+// and reports. After a destroy or an invalidate the core touches none of that memory any more.
+
+module mailbox
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP   = MAX_QP,
+    parameter int unsigned N_CQ   = MAX_CQ,
+    parameter int unsigned N_STAG = MAX_STAG
+) (
+    input logic  clk_i,
+    input logic  rst_ni,
+    input node_t cfg_node_i,
+
+    // Command: payload as in MBOX_DATA, byte 0 in bits 7:0.
+    input  logic           start_i,
+    input  logic [31:0]    op_i,
+    input  logic [511:0]   data_i,
+    output logic           idle_o,
+    output logic           done_o,    // pulse
+    output mbox_status_e   status_o,  // with done_o
+    output logic           answer_o,  // with done_o: answer_data_o replaces the payload
+    output mbox_query_qp_t answer_data_o,
+
+    output logic quiesce_o,
+    input  logic quiescent_i,
+
+    output logic       qp_read_o,
+    output qpn_t       qp_read_qpn_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input  qp_t        qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic       qp_we_o,
+    output qp_config_t qp_config_o,
+    output qp_status_t qp_status_o,
+    output logic       qp_clear_o,
+    output logic       wake_valid_o,
+    input  logic       wake_ready_i,
+
+    output logic       cq_we_o,
+    output cqn_t       cq_cqn_o,
+    output cq_config_t cq_config_o,
+    input  cq_config_t cq_config_i,  // of cq_cqn_o
+
+    output logic        mr_we_o,
+    output stag_index_t mr_index_o,
+    output mr_t         mr_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // validity and key decide
+    input  mr_t         mr_i,              // of mr_index_o, in the next cycle
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic        flush_o,
+    input  logic        flush_done_i
+);
+
+  typedef enum logic [3:0] {
+    StIdle, StRead, StCqSend, StCqRecv, StCheck, StQuiesce, StApply, StFlush, StWake, StDone
+  } state_e;
+  state_e state_q;
+
+  mbox_op_e op_q;
+  logic op_known_q;
+  mbox_status_e result_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // whether they exist, and for whom
+  cq_config_t send_cq_q, recv_cq_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // One payload, seen as each command sees it.
+  /* verilator lint_off UNUSEDSIGNAL */  // no command fills all of it
+  logic [511:0] data_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  mbox_object_t object;
+  mbox_create_cq_t new_cq;
+  mbox_create_qp_t new_qp;
+  mbox_modify_qp_t change;
+  mbox_register_mr_t new_mr;
+  assign object = data_q[$bits(mbox_object_t)-1:0];
+  assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
+  assign new_qp = data_q[$bits(mbox_create_qp_t)-1:0];
+  assign change = data_q[$bits(mbox_modify_qp_t)-1:0];
+  assign new_mr = data_q[$bits(mbox_register_mr_t)-1:0];
+
+  // ---- Checks
+  function automatic logic pbl_aligned(logic [63:0] address);
+    return address % 64'(PBL_LINE_SIZE) == '0;
+  endfunction
+  function automatic logic ring_ok(logic [31:0] log_slots, int unsigned most);
+    return log_slots >= RING_LOG_MIN && log_slots <= most;
+  endfunction
+
+  qp_state_e from, to;
+  logic allowed, dest_ok;
+  assign from = qp_i.status.state;
+  assign to = qp_state_e'(change.state[2:0]);
+  always_comb begin
+    unique case (to)
+      QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
+      QP_STATE_INIT: allowed = from == QP_STATE_RESET;
+      QP_STATE_RTR: allowed = from == QP_STATE_INIT;
+      QP_STATE_RTS: allowed = from == QP_STATE_RTR;
+      default: allowed = 1'b0;
+    endcase
+  end
+  assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
+      change.dest_qpn[31:24] == '0;
+
+  logic mr_fits;
+  logic [64:0] mr_end;
+  assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
+  assign mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
+
+  mbox_status_e verdict;
+  always_comb begin
+    verdict = MBOX_STATUS_OK;
+    unique case (op_q)
+      MBOX_OP_NOP: ;
+      MBOX_OP_CREATE_CQ:
+      if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
+        verdict = MBOX_STATUS_BAD_INDEX;
+      else if (cq_config_i.valid) verdict = MBOX_STATUS_BAD_STATE;
+      else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address))
+        verdict = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_DESTROY_CQ:
+      if (object.index >= N_CQ) verdict = MBOX_STATUS_BAD_INDEX;
+      else if (!cq_config_i.valid) verdict = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_CREATE_QP:
+      if (new_qp.qpn >= N_QP || new_qp.page >= USER_PAGES || new_qp.pd >= MAX_PD ||
+          new_qp.send_cqn >= N_CQ || new_qp.recv_cqn >= N_CQ ||
+          !send_cq_q.valid || !recv_cq_q.valid ||
+          32'(send_cq_q.page) != new_qp.page || 32'(recv_cq_q.page) != new_qp.page)
+        verdict = MBOX_STATUS_BAD_INDEX;
+      else if (qp_i.cfg.valid) verdict = MBOX_STATUS_BAD_STATE;
+      else if (!ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) ||
+               !ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) || new_qp.service != 32'(SERVICE_RC) ||
+               !pbl_aligned(new_qp.sq_pbl_address) || !pbl_aligned(new_qp.rq_pbl_address))
+        verdict = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_MODIFY_QP:
+      if (change.qpn >= N_QP) verdict = MBOX_STATUS_BAD_INDEX;
+      else if (change.state > 32'(QP_STATE_ERROR)) verdict = MBOX_STATUS_BAD_PARAMETER;
+      else if (!qp_i.cfg.valid || !allowed) verdict = MBOX_STATUS_BAD_STATE;
+      else if (to == QP_STATE_RTR && !dest_ok) verdict = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
+      if (object.index >= N_QP) verdict = MBOX_STATUS_BAD_INDEX;
+      else if (!qp_i.cfg.valid) verdict = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_REGISTER_MR:
+      if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
+        verdict = MBOX_STATUS_BAD_INDEX;
+      else if (mr_i.valid) verdict = MBOX_STATUS_BAD_STATE;
+      else if (!mr_fits || !pbl_aligned(new_mr.pbl_address) || new_mr.access[31:8] != '0 ||
+               !(new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT}))
+        verdict = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_INVALIDATE_MR:
+      if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict = MBOX_STATUS_BAD_INDEX;
+      else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict = MBOX_STATUS_BAD_STATE;
+      default: verdict = MBOX_STATUS_BAD_OPCODE;
+    endcase
+    if (!op_known_q) verdict = MBOX_STATUS_BAD_OPCODE;
+  end
+
+  // What takes memory away, or must not meet work half done.
+  logic rests, wakes;
+  assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
+                              MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
+                              MBOX_OP_INVALIDATE_MR};
+  assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle: if (start_i) state_q <= StRead;
+        StRead: state_q <= StCqSend;
+        StCqSend: state_q <= StCqRecv;
+        StCqRecv: state_q <= StCheck;
+        StCheck:
+        if (verdict != MBOX_STATUS_OK) state_q <= StDone;
+        else state_q <= rests ? StQuiesce : StDone;
+        StQuiesce: if (quiescent_i) state_q <= StApply;
+        StApply: state_q <= StFlush;
+        StFlush: if (flush_done_i) state_q <= wakes ? StWake : StDone;
+        StWake: if (wake_ready_i) state_q <= StDone;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle && start_i) begin
+      data_q     <= data_i;
+      op_q       <= mbox_op_e'(op_i[7:0]);
+      op_known_q <= op_i <= 32'(MBOX_OP_INVALIDATE_MR);
+    end
+    if (state_q == StCqSend) send_cq_q <= cq_config_i;
+    if (state_q == StCqRecv) recv_cq_q <= cq_config_i;
+    if (state_q == StCheck) result_q <= verdict;
+  end
+
+  // ---- Changes
+  logic apply;
+  assign apply = state_q == StApply;
+  assign quiesce_o = state_q == StQuiesce || apply || state_q == StFlush;
+
+  assign qp_read_o = state_q == StRead;
+  assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
+  assign qp_we_o = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
+  always_comb begin
+    qp_config_o = qp_i.cfg;
+    qp_status_o = qp_i.status;
+    qp_clear_o  = 1'b0;
+    unique case (op_q)
+      MBOX_OP_CREATE_QP: begin
+        qp_config_o = '{
+            valid: 1'b1,
+            page: page_t'(new_qp.page),
+            pd: pd_t'(new_qp.pd),
+            send_cqn: cqn_t'(new_qp.send_cqn),
+            recv_cqn: cqn_t'(new_qp.recv_cqn),
+            sq_log: 4'(new_qp.sq_log_slots),
+            rq_log: 4'(new_qp.rq_log_slots),
+            sq_pbl: new_qp.sq_pbl_address,
+            rq_pbl: new_qp.rq_pbl_address,
+            generation: qp_i.cfg.generation + 8'd1,
+            dest_node: '0,
+            dest_qpn: '0
+        };
+        qp_status_o = '0;
+        qp_clear_o = 1'b1;
+      end
+      MBOX_OP_DESTROY_QP: qp_config_o.valid = 1'b0;
+      default: begin
+        qp_status_o.state = to;
+        if (to == QP_STATE_RTR) begin
+          qp_config_o.dest_node = node_t'(change.dest_node);
+          qp_config_o.dest_qpn  = change.dest_qpn[23:0];
+        end
+        if (to == QP_STATE_RESET) begin
+          qp_config_o.generation = qp_i.cfg.generation + 8'd1;
+          qp_status_o = '0;
+          qp_clear_o = 1'b1;
+        end
+        // What is under way is flushed; none of it has a cause of its own.
+        if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
+          qp_status_o.fault = 1'b0;
+          qp_status_o.exact = 1'b0;
+        end
+      end
+    endcase
+  end
+
+  assign cq_we_o = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
+  always_comb begin
+    unique case (state_q)
+      StCqSend: cq_cqn_o = cqn_t'(new_qp.send_cqn);
+      StCqRecv: cq_cqn_o = cqn_t'(new_qp.recv_cqn);
+      default: cq_cqn_o = cqn_t'(object.index);
+    endcase
+  end
+  assign cq_config_o = '{
+          valid: op_q == MBOX_OP_CREATE_CQ,
+          page: page_t'(new_cq.page),
+          log_entries: 5'(new_cq.log_entries),
+          msix_vector: vector_t'(new_cq.msix_vector),
+          pbl: new_cq.pbl_address
+      };
+
+  assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
+  assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];
+  assign mr_o = '{
+          valid: op_q == MBOX_OP_REGISTER_MR,
+          key: new_mr.stag[7:0],
+          pd: pd_t'(new_mr.pd),
+          access: new_mr.access[7:0],
+          huge_pages: new_mr.page_shift == HUGE_PAGE_SHIFT,
+          base: new_mr.base,
+          length: new_mr.length,
+          pbl_address: new_mr.pbl_address
+      };
+  assign flush_o = apply;
+
+  assign wake_valid_o = state_q == StWake;
+  assign idle_o = state_q == StIdle;
+  assign done_o = state_q == StDone;
+  assign status_o = result_q;
+  assign answer_o = op_q == MBOX_OP_QUERY_QP && result_q == MBOX_STATUS_OK;
+  assign answer_data_o = '{
+          state: 32'(qp_i.status.state),
+          dest_node: 32'(qp_i.cfg.dest_node),
+          dest_qpn: 32'(qp_i.cfg.dest_qpn),
+          sq_producer: 32'(qp_i.sq_producer),
+          sq_consumer: 32'(qp_i.sq_consumer)
+      };
+
+endmodule

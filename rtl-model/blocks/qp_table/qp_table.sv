@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The queue pairs: what the driver configured, their state, and how far their rings are.
+// Every item has one writer, but for the status, whose writers are arbitrated.
+
+module qp_table
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic init_done_o,
+
+    // Reads: the answer is there in the next cycle and stays until the client's next read.
+    input  logic [QP_CLIENTS-1:0] read_i,
+    input  qpn_t                  read_qpn_i[QP_CLIENTS],
+    output qp_t                   read_o    [QP_CLIENTS],
+
+    // The driver: replaces everything and empties the rings. Only while the core is quiescent.
+    input logic       config_we_i,
+    input qpn_t       config_qpn_i,
+    input qp_config_t config_i,
+    input qp_status_t config_status_i,
+    input logic       config_clear_i,  // rings back to zero
+
+    // Status changes by themselves: responder (0) and completer (1).
+    input  logic [1:0] status_valid_i,
+    output logic [1:0] status_ready_o,
+    input  qpn_t       status_qpn_i[2],
+    input  qp_status_t status_i    [2],
+
+    // The requester stops a queue pair until its error has become a completion.
+    input logic halt_we_i,
+    input qpn_t halt_qpn_i,
+
+    // Rings.
+    input logic       producer_we_i,
+    input logic       producer_rq_i,  // receive queue, else send queue
+    input qpn_t       producer_qpn_i,
+    input wqe_index_t producer_i,
+    input logic       consumer_we_i,
+    input logic       consumer_rq_i,
+    input qpn_t       consumer_qpn_i,
+    input wqe_index_t consumer_i
+);
+
+  qp_config_t config_q[N_QP];
+  qp_status_t status_q[N_QP];
+  logic       halted_q[N_QP];
+  wqe_index_t sq_producer_q[N_QP];
+  wqe_index_t rq_producer_q[N_QP];
+  wqe_index_t sq_consumer_q[N_QP];
+  wqe_index_t rq_consumer_q[N_QP];
+
+  // After reset one entry a cycle is made invalid.
+  qpn_t init_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      init_q      <= '0;
+      init_done_o <= 1'b0;
+    end else if (!init_done_o) begin
+      init_q      <= init_q + 1'b1;
+      init_done_o <= init_q == qpn_t'(N_QP - 1);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!init_done_o) config_q[init_q] <= '0;
+    else if (config_we_i) config_q[config_qpn_i] <= config_i;
+  end
+
+  assign status_ready_o = config_we_i ? 2'b00 : {!status_valid_i[0], 1'b1};
+  always_ff @(posedge clk_i) begin
+    if (config_we_i) status_q[config_qpn_i] <= config_status_i;
+    else if (status_valid_i[0]) status_q[status_qpn_i[0]] <= status_i[0];
+    else if (status_valid_i[1]) status_q[status_qpn_i[1]] <= status_i[1];
+  end
+
+  logic clear;
+  assign clear = config_we_i && config_clear_i;
+  always_ff @(posedge clk_i) begin
+    if (clear) halted_q[config_qpn_i] <= 1'b0;
+    else if (halt_we_i) halted_q[halt_qpn_i] <= 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) sq_producer_q[config_qpn_i] <= '0;
+    else if (producer_we_i && !producer_rq_i) sq_producer_q[producer_qpn_i] <= producer_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) rq_producer_q[config_qpn_i] <= '0;
+    else if (producer_we_i && producer_rq_i) rq_producer_q[producer_qpn_i] <= producer_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) sq_consumer_q[config_qpn_i] <= '0;
+    else if (consumer_we_i && !consumer_rq_i) sq_consumer_q[consumer_qpn_i] <= consumer_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) rq_consumer_q[config_qpn_i] <= '0;
+    else if (consumer_we_i && consumer_rq_i) rq_consumer_q[consumer_qpn_i] <= consumer_i;
+  end
+
+  for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
+    always_ff @(posedge clk_i) begin
+      if (read_i[i]) begin
+        read_o[i].cfg         <= config_q[read_qpn_i[i]];
+        read_o[i].status      <= status_q[read_qpn_i[i]];
+        read_o[i].halted      <= halted_q[read_qpn_i[i]];
+        read_o[i].sq_producer <= sq_producer_q[read_qpn_i[i]];
+        read_o[i].rq_producer <= rq_producer_q[read_qpn_i[i]];
+        read_o[i].sq_consumer <= sq_consumer_q[read_qpn_i[i]];
+        read_o[i].rq_consumer <= rq_consumer_q[read_qpn_i[i]];
+      end
+    end
+  end
+
+endmodule

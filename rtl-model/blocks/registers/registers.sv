@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// BAR 0: identification, configuration, the mailbox's registers, interrupt causes, counters.
+// Every access is taken at once; a read is answered in the next cycle.
+
+module registers
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP    = MAX_QP,
+    parameter int unsigned N_CQ    = MAX_CQ,
+    parameter int unsigned N_STAG  = MAX_STAG,
+    parameter int unsigned SOURCES = 8
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    // Straps and state.
+    input node_t       cfg_node_i,
+    input logic [31:0] cfg_clock_khz_i,
+    input logic        link_up_i,
+    input logic        ready_i,
+    input logic [63:0] time_i,
+
+    input  logic        valid_i,
+    input  logic        write_i,
+    input  logic        here_i,     // the access is to BAR 0; reads of another are all ones
+    input  logic [31:0] address_i,
+    input  logic [3:0]  size_i,
+    input  logic [31:0] data_i,
+    output logic        rsp_valid_o,
+    output logic [31:0] rsp_data_o,
+
+    output logic        enable_o,
+    output chunk_t      mtu_o,
+    output logic [31:0] rto_cycles_o,
+    output logic [7:0]  retry_limit_o,
+
+    output logic           mbox_start_o,
+    output logic [31:0]    mbox_op_o,
+    output logic [511:0]   mbox_data_o,
+    input  logic           mbox_done_i,
+    input  mbox_status_e   mbox_status_i,
+    input  logic           mbox_answer_i,
+    input  mbox_query_qp_t mbox_answer_data_i,
+
+    input  logic qp_error_i,
+    input  logic cq_error_i,
+    output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
+    input  logic irq_ready_i,
+
+    input event_t event_i[SOURCES]
+);
+
+  localparam int unsigned MboxWords = MBOX_DATA_BYTES / 4;
+  localparam logic [31:0] RtoLeast = 32'd1024;
+
+  logic [15:0] address;
+  logic word, write, read;
+  assign address = address_i[15:0];
+  assign word = here_i && size_i == 4'd4 && address_i[31:16] == '0 && address[1:0] == '0;
+  assign write = valid_i && write_i && word;
+  assign read = valid_i && !write_i;
+
+  function automatic logic in_range(logic [15:0] a, logic [15:0] first, int unsigned bytes);
+    return a >= first && 32'(a) < 32'(first) + bytes;
+  endfunction
+  logic in_mbox, in_counters;
+  assign in_mbox = in_range(address, REG_MBOX_DATA, MBOX_DATA_BYTES);
+  assign in_counters = in_range(address, REG_COUNTERS, COUNTERS * 8);
+
+  // ---- Configuration
+  logic mtu_ok;
+  assign mtu_ok = data_i >= MTU_MIN && data_i <= MTU_MAX && data_i[3:0] == '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enable_o      <= 1'b0;
+      mtu_o         <= chunk_t'(MTU_DEFAULT);
+      rto_cycles_o  <= RTO_CYCLES_DEFAULT;
+      retry_limit_o <= 8'(RETRY_LIMIT_DEFAULT);
+    end else if (write) begin
+      unique case (address)
+        REG_CONTROL: enable_o <= data_i[DEVICE_CONTROL_ENABLE];
+        REG_MTU: if (mtu_ok) mtu_o <= chunk_t'(data_i);
+        REG_RTO_CYCLES: rto_cycles_o <= data_i < RtoLeast ? RtoLeast : data_i;
+        REG_RETRY_LIMIT:
+        if (data_i inside {[32'd1 : 32'd255]}) retry_limit_o <= data_i[7:0];
+        default: ;
+      endcase
+    end
+  end
+
+  // ---- Mailbox
+  logic [31:0] mbox_q[MboxWords];
+  mbox_status_e mbox_status_q;
+  logic mbox_idle;
+  assign mbox_idle = mbox_status_q != MBOX_STATUS_BUSY;
+  assign mbox_start_o = write && address == REG_MBOX_COMMAND && mbox_idle && ready_i;
+  assign mbox_op_o = data_i;
+  always_comb for (int unsigned i = 0; i < MboxWords; i++) mbox_data_o[32*i+:32] = mbox_q[i];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) mbox_status_q <= MBOX_STATUS_OK;
+    else if (mbox_start_o) mbox_status_q <= MBOX_STATUS_BUSY;
+    else if (mbox_done_i) mbox_status_q <= mbox_status_i;
+  end
+
+  localparam int unsigned AnswerWords = MBOX_QUERY_QP_BYTES / 4;
+  for (genvar i = 0; i < MboxWords; i++) begin : gen_mbox
+    always_ff @(posedge clk_i) begin
+      if (write && mbox_idle && in_mbox && address[5:2] == 4'(i)) mbox_q[i] <= data_i;
+      if (i < AnswerWords && mbox_done_i && mbox_answer_i)
+        mbox_q[i] <= mbox_answer_data_i[32*(i%AnswerWords)+:32];
+    end
+  end
+
+  // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
+  // driver, which clears before it looks, misses none.
+  localparam int unsigned Causes = 3;
+  logic [Causes-1:0] enable_q, cause_q, set;
+  always_comb begin
+    set = '0;
+    set[INT_CAUSE_MBOX] = mbox_done_i;
+    set[INT_CAUSE_QP_ERROR] = qp_error_i;
+    set[INT_CAUSE_CQ_ERROR] = cq_error_i;
+  end
+  logic enabling;
+  assign enabling = write && address == REG_INT_ENABLE;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enable_q    <= '0;
+      cause_q     <= '0;
+      irq_valid_o <= 1'b0;
+    end else begin
+      if (enabling) enable_q <= data_i[Causes-1:0];
+      cause_q <= (cause_q & ~(write && address == REG_INT_CAUSE ? data_i[Causes-1:0] : '0)) | set;
+      if (|(set & enable_q) || (enabling && |(data_i[Causes-1:0] & cause_q))) irq_valid_o <= 1'b1;
+      else if (irq_ready_i) irq_valid_o <= 1'b0;
+    end
+  end
+
+  // ---- Reads
+  logic [63:0] counter;
+  counters #(
+      .SOURCES(SOURCES)
+  ) u_counters (
+      .clk_i,
+      .rst_ni,
+      .event_i,
+      .index_i(address[3+:$clog2(COUNTERS)]),
+      .value_o(counter)
+  );
+
+  logic [31:0] time_high_q, counter_high_q;
+  always_ff @(posedge clk_i) begin
+    if (read && word && address == REG_TIME_LO) time_high_q <= time_i[63:32];
+    if (read && word && in_counters && !address[2]) counter_high_q <= counter[63:32];
+  end
+
+  logic [47:0] mac;
+  assign mac = {MAC_PREFIX, 16'(cfg_node_i)};
+  logic [31:0] value;
+  always_comb begin
+    unique case (address)
+      REG_ID: value = DEVICE_MAGIC;
+      REG_ABI_VERSION: value = ABI_VERSION;
+      REG_MAX_QP: value = N_QP;
+      REG_MAX_CQ: value = N_CQ;
+      REG_MAX_STAG: value = N_STAG;
+      REG_MAX_NODE: value = MAX_NODE;
+      REG_USER_PAGES: value = USER_PAGES;
+      REG_CLOCK_KHZ: value = cfg_clock_khz_i;
+      REG_STATUS:
+      value = 32'(ready_i) << DEVICE_STATUS_READY | 32'(link_up_i) << DEVICE_STATUS_LINK_UP;
+      REG_CONTROL: value = 32'(enable_o) << DEVICE_CONTROL_ENABLE;
+      REG_NODE_ID: value = 32'(cfg_node_i);
+      REG_MAC_LO: value = mac[31:0];
+      REG_MAC_HI: value = 32'(mac[47:32]);
+      REG_MTU: value = 32'(mtu_o);
+      REG_RTO_CYCLES: value = rto_cycles_o;
+      REG_RETRY_LIMIT: value = 32'(retry_limit_o);
+      REG_INT_ENABLE: value = 32'(enable_q);
+      REG_INT_CAUSE: value = 32'(cause_q);
+      REG_TIME_LO: value = time_i[31:0];
+      REG_TIME_HI: value = time_high_q;
+      REG_MBOX_STATUS: value = 32'(mbox_status_q);
+      default:
+      if (in_mbox) value = mbox_q[address[5:2]];
+      else if (in_counters) value = address[2] ? counter_high_q : counter[31:0];
+      else value = '1;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rsp_valid_o <= 1'b0;
+    else rsp_valid_o <= read;
+  end
+  always_ff @(posedge clk_i) begin
+    if (read) rsp_data_o <= word ? value : '1;
+  end
+
+endmodule

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Doorbells: stores of processes into their user pages. What a page does not own, it cannot ring.
+
+module user_page
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    // A store to BAR 2.
+    input  logic        store_valid_i,
+    output logic        store_ready_o,
+    input  logic [31:0] store_address_i,
+    input  logic [3:0]  store_size_i,
+    input  logic [63:0] store_data_i,
+
+    input logic enable_i,   // without it doorbells are refused
+    input logic quiesce_i,  // no new store is taken
+    output logic quiescent_o,
+    output logic idle_o,
+
+    output logic qp_read_o,
+    output qpn_t qp_read_qpn_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input  qp_t  qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    output logic       producer_we_o,
+    output logic       producer_rq_o,
+    output qpn_t       producer_qpn_o,
+    output wqe_index_t producer_o,
+
+    output logic wake_valid_o,
+    input  logic wake_ready_i,
+    output qpn_t wake_qpn_o,
+
+    output logic         cq_valid_o,
+    input  logic         cq_ready_i,
+    output cq_doorbell_t cq_o,
+
+    output event_t event_o
+);
+
+  typedef enum logic [2:0] { StIdle, StRead, StCheck, StWake, StCq } state_e;
+  state_e state_q;
+  logic [11:0] offset_q;
+  page_t page_q;
+  doorbell_t bell_q;
+
+  // Well formed: 8 bytes at the place of a doorbell.
+  doorbell_t bell;
+  logic [11:0] offset;
+  logic for_qp, for_cq;
+  assign bell   = store_data_i;
+  assign offset = store_address_i[11:0];
+  assign for_qp = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
+  assign for_cq = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM);
+
+  logic accept;
+  logic well_formed;
+  assign accept = store_valid_i && store_ready_o;
+  assign well_formed = enable_i && store_size_i == 4'd8 &&
+      store_address_i < 32'(BAR2_SIZE) && (for_cq || (for_qp && bell.number < 32'(N_QP)));
+
+  // The new index may run ahead of the consumer by no more than the ring holds.
+  logic is_rq, owned, in_ring;
+  wqe_index_t posted;
+  assign is_rq   = offset_q == 12'(DOORBELL_RQ);
+  assign owned   = qp_i.cfg.valid && qp_i.cfg.page == page_q && qp_i.status.state != QP_STATE_RESET;
+  assign posted  = bell_q.index[15:0] - (is_rq ? qp_i.rq_consumer : qp_i.sq_consumer);
+  assign in_ring = posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
+      bell_q.index[31:16] == '0;
+
+  assign store_ready_o  = state_q == StIdle && !quiesce_i;
+  assign idle_o         = state_q == StIdle;
+  assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
+  assign qp_read_o      = state_q == StRead;
+  assign qp_read_qpn_o  = bell_q.number[$bits(qpn_t)-1:0];
+  assign producer_we_o  = state_q == StCheck && owned && in_ring;
+  assign producer_rq_o  = is_rq;
+  assign producer_qpn_o = qp_read_qpn_o;
+  assign producer_o     = bell_q.index[15:0];
+  assign wake_valid_o   = state_q == StWake;
+  assign wake_qpn_o     = qp_read_qpn_o;
+  assign cq_valid_o     = state_q == StCq;
+  assign cq_o           = '{
+          cqn: bell_q.number,
+          consumer: bell_q.index,
+          arm: offset_q == 12'(DOORBELL_CQ_ARM),
+          page: page_q
+      };
+
+  always_comb begin
+    event_o = '0;
+    event_o[COUNTER_DOORBELLS] = producer_we_o;
+    event_o[COUNTER_DOORBELLS_REFUSED] = (accept && !well_formed) ||
+        (state_q == StCheck && !(owned && in_ring));
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle: if (accept && well_formed) state_q <= for_cq ? StCq : StRead;
+        StRead: state_q <= StCheck;
+        StCheck: state_q <= producer_we_o ? StWake : StIdle;
+        StWake: if (wake_ready_i) state_q <= StIdle;
+        StCq: if (cq_ready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      offset_q <= offset;
+      page_q   <= store_address_i[12+:$bits(page_t)];
+      bell_q   <= bell;
+    end
+  end
+
+endmodule

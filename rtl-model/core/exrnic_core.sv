@@ -1,0 +1,642 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The RNIC core: wires the blocks. PCIe transactions on one side, Ethernet frames on the other.
+//
+//   stores, loads --> registers, mailbox, user_page --> scheduler --> requester --> efe_tx --> MAC
+//   host memory  <--> dma_read (WQEs, PBLs, payload), dma_write <-- responder <--- efe_rx <-- MAC
+//                                                        completer <-- efe_tx
+
+module exrnic_core
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP   = MAX_QP,    // powers of two
+    parameter int unsigned N_CQ   = MAX_CQ,
+    parameter int unsigned N_STAG = MAX_STAG
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic idle_o,  // nothing happens until an input comes
+
+    // Straps, PCIe configuration, device time in ns.
+    input node_t       cfg_node_i,
+    input logic [31:0] cfg_clock_khz_i,
+    input logic [15:0] cfg_max_payload_i,
+    input logic [15:0] cfg_max_read_i,
+    input logic        link_up_i,
+    input logic [63:0] time_i,
+
+    // PCIe, target: one access at a time; reads are answered in order.
+    input  logic        mmio_valid_i,
+    output logic        mmio_ready_o,
+    input  logic        mmio_write_i,
+    input  logic [2:0]  mmio_bar_i,
+    input  logic [31:0] mmio_address_i,
+    input  logic [3:0]  mmio_size_i,
+    input  logic [63:0] mmio_data_i,
+    output logic        mmio_rsp_valid_o,
+    output logic [63:0] mmio_rsp_data_o,
+
+    // PCIe, initiator: reads, by tag.
+    output logic        rd_valid_o,
+    input  logic        rd_ready_i,
+    output logic [63:0] rd_address_o,
+    output logic [15:0] rd_length_o,
+    output logic [7:0]  rd_tag_o,
+    input  logic        cpl_valid_i,
+    input  logic [7:0]  cpl_tag_i,
+    input  data_t       cpl_data_i,
+    input  beat_bytes_t cpl_bytes_i,
+    input  logic        cpl_last_i,
+    input  logic        cpl_error_i,
+
+    // PCIe, initiator: posted writes and MSI-X, in order.
+    output logic        wr_valid_o,
+    input  logic        wr_ready_i,
+    output logic        wr_msix_o,
+    output logic        wr_sop_o,
+    output logic        wr_eop_o,
+    output logic [63:0] wr_address_o,
+    output logic [15:0] wr_length_o,
+    output data_t       wr_data_o,
+
+    // MAC.
+    output logic        tx_valid_o,
+    input  logic        tx_ready_i,
+    output logic        tx_sop_o,
+    output logic        tx_eop_o,
+    output data_t       tx_data_o,
+    output beat_bytes_t tx_bytes_o,
+    input  logic        rx_valid_i,
+    output logic        rx_ready_o,
+    input  logic        rx_sop_i,
+    input  logic        rx_eop_i,
+    input  data_t       rx_data_i,
+    input  beat_bytes_t rx_bytes_i,
+    input  logic        rx_error_i
+);
+
+  // ---- Events: one source each
+  localparam int unsigned EvUserPage = 0;
+  localparam int unsigned EvRequester = 1;
+  localparam int unsigned EvResponder = 2;
+  localparam int unsigned EvCompleter = 3;
+  localparam int unsigned EvXlate = 4;
+  localparam int unsigned EvDmaRead = 5;
+  localparam int unsigned EvDmaWrite = 6;
+  localparam int unsigned EvEfeTx = 7;
+  localparam int unsigned EvEfeRx = 8;
+  localparam int unsigned EvSources = 9;
+  event_t event_src[EvSources];
+
+  // ---- Start, rest, idleness
+  logic qp_init_done, sched_init_done, cq_init_done, xlate_init_done, tx_init_done, rx_init_done;
+  logic ready, enable, quiesce, quiescent;
+  logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
+  logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent;
+  logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid;
+  assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
+      tx_init_done && rx_init_done;
+  assign quiescent = page_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
+      xlate_idle && read_idle && write_idle;
+  assign idle_o = ready && page_idle && req_idle && resp_idle && comp_quiescent && xlate_idle &&
+      read_idle && write_idle && tx_idle && rx_idle && !turn_valid && mbox_idle && !irq_valid &&
+      !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
+
+  // ---- Accesses of the host's CPUs
+  logic to_user_page, page_ready, reg_rsp_valid;
+  logic [31:0] reg_rsp_data;
+  assign to_user_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
+  assign mmio_ready_o = to_user_page ? page_ready : 1'b1;
+  assign mmio_rsp_valid_o = reg_rsp_valid;
+  assign mmio_rsp_data_o = {reg_rsp_data == '1 ? 32'hffff_ffff : 32'd0, reg_rsp_data};
+
+  chunk_t mtu;
+  logic [31:0] rto_cycles, mbox_op;
+  logic [7:0] retry_limit;
+  logic mbox_start, mbox_done, mbox_answer, irq_ready;
+  logic [511:0] mbox_data;
+  mbox_status_e mbox_status;
+  mbox_query_qp_t mbox_answer_data;
+  logic resp_qp_error, comp_qp_error, cq_error;
+
+  registers #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_STAG(N_STAG),
+      .SOURCES(EvSources)
+  ) u_registers (
+      .clk_i,
+      .rst_ni,
+      .cfg_node_i,
+      .cfg_clock_khz_i,
+      .link_up_i,
+      .ready_i(ready),
+      .time_i,
+      .valid_i(mmio_valid_i && !to_user_page),
+      .write_i(mmio_write_i),
+      .here_i(mmio_bar_i == 3'(BAR_REGISTERS)),
+      .address_i(mmio_address_i),
+      .size_i(mmio_size_i),
+      .data_i(mmio_data_i[31:0]),
+      .rsp_valid_o(reg_rsp_valid),
+      .rsp_data_o(reg_rsp_data),
+      .enable_o(enable),
+      .mtu_o(mtu),
+      .rto_cycles_o(rto_cycles),
+      .retry_limit_o(retry_limit),
+      .mbox_start_o(mbox_start),
+      .mbox_op_o(mbox_op),
+      .mbox_data_o(mbox_data),
+      .mbox_done_i(mbox_done),
+      .mbox_status_i(mbox_status),
+      .mbox_answer_i(mbox_answer),
+      .mbox_answer_data_i(mbox_answer_data),
+      .qp_error_i(resp_qp_error || comp_qp_error),
+      .cq_error_i(cq_error),
+      .irq_valid_o(irq_valid),
+      .irq_ready_i(irq_ready),
+      .event_i(event_src)
+  );
+
+  // ---- Queue pairs
+  logic [QP_CLIENTS-1:0] qp_read;
+  qpn_t qp_read_qpn[QP_CLIENTS];
+  qp_t qp[QP_CLIENTS];
+  logic qp_we, qp_clear, halt_we, producer_we, producer_rq, consumer_we, consumer_rq;
+  qp_config_t qp_config;
+  qp_status_t qp_status;
+  logic [1:0] status_valid, status_ready;
+  qpn_t status_qpn[2], producer_qpn, consumer_qpn;
+  qp_status_t status[2];
+  wqe_index_t producer, consumer;
+
+  qp_table #(
+      .N_QP(N_QP)
+  ) u_qp_table (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(qp_init_done),
+      .read_i(qp_read),
+      .read_qpn_i(qp_read_qpn),
+      .read_o(qp),
+      .config_we_i(qp_we),
+      .config_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .config_i(qp_config),
+      .config_status_i(qp_status),
+      .config_clear_i(qp_clear),
+      .status_valid_i(status_valid),
+      .status_ready_o(status_ready),
+      .status_qpn_i(status_qpn),
+      .status_i(status),
+      .halt_we_i(halt_we),
+      .halt_qpn_i(consumer_qpn),
+      .producer_we_i(producer_we),
+      .producer_rq_i(producer_rq),
+      .producer_qpn_i(producer_qpn),
+      .producer_i(producer),
+      .consumer_we_i(consumer_we),
+      .consumer_rq_i(consumer_rq),
+      .consumer_qpn_i(consumer_qpn),
+      .consumer_i(consumer)
+  );
+
+  // Wake-ups: completer, responder, mailbox, user page, requester.
+  logic [4:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[5];
+  logic turn_ready;
+  qpn_t turn_qpn;
+  assign wake_qpn[2] = qp_read_qpn[QP_MAILBOX];
+
+  scheduler #(
+      .N_QP(N_QP),
+      .SOURCES(5)
+  ) u_scheduler (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(sched_init_done),
+      .push_valid_i(wake_valid),
+      .push_ready_o(wake_ready),
+      .push_qpn_i(wake_qpn),
+      .pop_valid_o(turn_valid),
+      .pop_ready_i(turn_ready),
+      .pop_qpn_o(turn_qpn)
+  );
+
+  logic bell_valid, bell_ready;
+  cq_doorbell_t bell;
+
+  user_page #(
+      .N_QP(N_QP)
+  ) u_user_page (
+      .clk_i,
+      .rst_ni,
+      .store_valid_i(mmio_valid_i && to_user_page),
+      .store_ready_o(page_ready),
+      .store_address_i(mmio_address_i),
+      .store_size_i(mmio_size_i),
+      .store_data_i(mmio_data_i),
+      .enable_i(enable && ready),
+      .quiesce_i(quiesce),
+      .quiescent_o(page_quiescent),
+      .idle_o(page_idle),
+      .qp_read_o(qp_read[QP_USER_PAGE]),
+      .qp_read_qpn_o(qp_read_qpn[QP_USER_PAGE]),
+      .qp_i(qp[QP_USER_PAGE]),
+      .producer_we_o(producer_we),
+      .producer_rq_o(producer_rq),
+      .producer_qpn_o(producer_qpn),
+      .producer_o(producer),
+      .wake_valid_o(wake_valid[3]),
+      .wake_ready_i(wake_ready[3]),
+      .wake_qpn_o(wake_qpn[3]),
+      .cq_valid_o(bell_valid),
+      .cq_ready_i(bell_ready),
+      .cq_o(bell),
+      .event_o(event_src[EvUserPage])
+  );
+
+  // ---- The driver's commands
+  logic cq_we, mr_we, flush, flush_done;
+  cqn_t cq_cqn;
+  cq_config_t cq_config_new, cq_config_now;
+  stag_index_t mr_index;
+  mr_t mr_new, mr_now;
+
+  mailbox #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_STAG(N_STAG)
+  ) u_mailbox (
+      .clk_i,
+      .rst_ni,
+      .cfg_node_i,
+      .start_i(mbox_start),
+      .op_i(mbox_op),
+      .data_i(mbox_data),
+      .idle_o(mbox_idle),
+      .done_o(mbox_done),
+      .status_o(mbox_status),
+      .answer_o(mbox_answer),
+      .answer_data_o(mbox_answer_data),
+      .quiesce_o(quiesce),
+      .quiescent_i(quiescent),
+      .qp_read_o(qp_read[QP_MAILBOX]),
+      .qp_read_qpn_o(qp_read_qpn[QP_MAILBOX]),
+      .qp_i(qp[QP_MAILBOX]),
+      .qp_we_o(qp_we),
+      .qp_config_o(qp_config),
+      .qp_status_o(qp_status),
+      .qp_clear_o(qp_clear),
+      .wake_valid_o(wake_valid[2]),
+      .wake_ready_i(wake_ready[2]),
+      .cq_we_o(cq_we),
+      .cq_cqn_o(cq_cqn),
+      .cq_config_o(cq_config_new),
+      .cq_config_i(cq_config_now),
+      .mr_we_o(mr_we),
+      .mr_index_o(mr_index),
+      .mr_o(mr_new),
+      .mr_i(mr_now),
+      .flush_o(flush),
+      .flush_done_i(flush_done)
+  );
+
+  // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer.
+  logic [3:0] xlate_valid, xlate_ready, xlate_rsp_valid;
+  xlate_req_t xlate_req[4];
+  xlate_rsp_t xlate_rsp;
+  assign xlate_valid[3] = 1'b0;
+  assign xlate_req[3] = '0;
+
+  // Clients of dma_read: PBL cache, WQE fetch, payload.
+  logic [2:0] read_valid, read_ready, beat_valid;
+  dma_read_req_t read_req[3];
+  dma_read_beat_t beat;
+
+  xlate #(
+      .N_STAG(N_STAG)
+  ) u_xlate (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(xlate_init_done),
+      .idle_o(xlate_idle),
+      .req_valid_i(xlate_valid),
+      .req_ready_o(xlate_ready),
+      .req_i(xlate_req),
+      .rsp_valid_o(xlate_rsp_valid),
+      .rsp_o(xlate_rsp),
+      .mr_we_i(mr_we),
+      .mr_index_i(mr_index),
+      .mr_i(mr_new),
+      .mr_o(mr_now),
+      .flush_i(flush),
+      .flush_done_o(flush_done),
+      .rd_valid_o(read_valid[0]),
+      .rd_ready_i(read_ready[0]),
+      .rd_req_o(read_req[0]),
+      .beat_valid_i(beat_valid[0]),
+      .beat_i(beat),
+      .event_o(event_src[EvXlate])
+  );
+
+  dma_read u_dma_read (
+      .clk_i,
+      .rst_ni,
+      .idle_o(read_idle),
+      .cfg_max_read_i,
+      .req_valid_i(read_valid),
+      .req_ready_o(read_ready),
+      .req_i(read_req),
+      .beat_valid_o(beat_valid),
+      .beat_o(beat),
+      .rd_valid_o,
+      .rd_ready_i,
+      .rd_address_o,
+      .rd_length_o,
+      .rd_tag_o,
+      .cpl_valid_i,
+      .cpl_tag_i,
+      .cpl_data_i,
+      .cpl_bytes_i,
+      .cpl_last_i,
+      .cpl_error_i,
+      .event_o(event_src[EvDmaRead])
+  );
+
+  // Writes: the responder's, and the completer's with the control interrupt between them.
+  logic [1:0] write_valid, write_ready;
+  dma_write_cmd_t write_cmd[2], completer_write;
+  logic completer_write_valid, frame_done;
+  node_t frame_done_node;
+  rx_address_t rx_read_address;
+  data_t rx_read_data;
+  always_comb begin
+    write_valid[1] = completer_write_valid || irq_valid;
+    write_cmd[1] = completer_write;
+    if (!completer_write_valid) begin
+      write_cmd[1] = '0;
+      write_cmd[1].kind = DMA_WRITE_MSIX;
+      write_cmd[1].address = 64'(MSIX_VECTOR_CONTROL);
+    end
+    irq_ready = write_ready[1] && !completer_write_valid;
+  end
+
+  dma_write u_dma_write (
+      .clk_i,
+      .rst_ni,
+      .idle_o(write_idle),
+      .cfg_max_payload_i,
+      .cmd_valid_i(write_valid),
+      .cmd_ready_o(write_ready),
+      .cmd_i(write_cmd),
+      .rx_read_address_o(rx_read_address),
+      .rx_read_data_i(rx_read_data),
+      .wr_valid_o,
+      .wr_ready_i,
+      .wr_msix_o,
+      .wr_sop_o,
+      .wr_eop_o,
+      .wr_address_o,
+      .wr_length_o,
+      .wr_data_o,
+      .frame_done_o(frame_done),
+      .frame_done_node_o(frame_done_node),
+      .event_o(event_src[EvDmaWrite])
+  );
+
+  // ---- Slots of the retransmission buffer: the responder's terminate messages go first.
+  logic alloc_valid, alloc_ready, submit_valid, submit_ready;
+  slot_t alloc_slot;
+  tx_desc_t submit, req_submit, resp_submit;
+  logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
+  assign alloc_ready = req_alloc_ready || resp_alloc_ready;
+  assign submit_valid = req_submit_valid || resp_submit_valid;
+  assign submit = resp_submit_valid ? resp_submit : req_submit;
+
+  requester u_requester (
+      .clk_i,
+      .rst_ni,
+      .mtu_i(mtu),
+      .quiesce_i(quiesce),
+      .quiescent_o(req_quiescent),
+      .idle_o(req_idle),
+      .turn_valid_i(turn_valid),
+      .turn_ready_o(turn_ready),
+      .turn_qpn_i(turn_qpn),
+      .wake_valid_o(wake_valid[4]),
+      .wake_ready_i(wake_ready[4]),
+      .wake_qpn_o(wake_qpn[4]),
+      .qp_read_o(qp_read[QP_REQUESTER]),
+      .qp_read_qpn_o(qp_read_qpn[QP_REQUESTER]),
+      .qp_i(qp[QP_REQUESTER]),
+      .consumer_we_o(consumer_we),
+      .consumer_rq_o(consumer_rq),
+      .consumer_qpn_o(consumer_qpn),
+      .consumer_o(consumer),
+      .halt_we_o(halt_we),
+      .xlate_valid_o(xlate_valid[0]),
+      .xlate_ready_i(xlate_ready[0]),
+      .xlate_o(xlate_req[0]),
+      .xlate_rsp_valid_i(xlate_rsp_valid[0]),
+      .xlate_rsp_i(xlate_rsp),
+      .wqe_read_valid_o(read_valid[1]),
+      .wqe_read_ready_i(read_ready[1]),
+      .wqe_read_o(read_req[1]),
+      .wqe_beat_valid_i(beat_valid[1]),
+      .beat_i(beat),
+      .payload_read_valid_o(read_valid[2]),
+      .payload_read_ready_i(read_ready[2]),
+      .payload_read_o(read_req[2]),
+      .alloc_valid_i(alloc_valid && !resp_alloc_ready),
+      .alloc_ready_o(req_alloc_ready),
+      .alloc_slot_i(alloc_slot),
+      .submit_valid_o(req_submit_valid),
+      .submit_ready_i(submit_ready && !resp_submit_valid),
+      .submit_o(req_submit),
+      .event_o(event_src[EvRequester])
+  );
+
+  rx_desc_t desc;
+  logic desc_ready, hold_set, hold_active, hold_clear;
+  node_t hold_node, hold_clear_node;
+  logic [31:0] hold_seq;
+
+  responder #(
+      .N_QP(N_QP)
+  ) u_responder (
+      .clk_i,
+      .rst_ni,
+      .quiesce_i(quiesce),
+      .quiescent_o(resp_quiescent),
+      .idle_o(resp_idle),
+      .desc_valid_i(desc_valid),
+      .desc_ready_o(desc_ready),
+      .desc_i(desc),
+      .hold_set_o(hold_set),
+      .hold_node_o(hold_node),
+      .hold_seq_o(hold_seq),
+      .hold_active_i(hold_active),
+      .qp_read_o(qp_read[QP_RESPONDER]),
+      .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
+      .qp_i(qp[QP_RESPONDER]),
+      .status_valid_o(status_valid[0]),
+      .status_ready_i(status_ready[0]),
+      .status_qpn_o(status_qpn[0]),
+      .status_o(status[0]),
+      .wake_valid_o(wake_valid[1]),
+      .wake_ready_i(wake_ready[1]),
+      .wake_qpn_o(wake_qpn[1]),
+      .qp_error_o(resp_qp_error),
+      .xlate_valid_o(xlate_valid[1]),
+      .xlate_ready_i(xlate_ready[1]),
+      .xlate_o(xlate_req[1]),
+      .xlate_rsp_valid_i(xlate_rsp_valid[1]),
+      .xlate_rsp_i(xlate_rsp),
+      .write_valid_o(write_valid[0]),
+      .write_ready_i(write_ready[0]),
+      .write_o(write_cmd[0]),
+      .write_idle_i(write_idle),
+      .alloc_valid_i(alloc_valid),
+      .alloc_ready_o(resp_alloc_ready),
+      .alloc_slot_i(alloc_slot),
+      .submit_valid_o(resp_submit_valid),
+      .submit_ready_i(submit_ready),
+      .submit_o(resp_submit),
+      .event_o(event_src[EvResponder])
+  );
+
+  logic done_ready;
+  tx_done_t done;
+
+  completer #(
+      .N_CQ(N_CQ)
+  ) u_completer (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(cq_init_done),
+      .quiesce_i(quiesce),
+      .quiescent_o(comp_quiescent),
+      .time_i,
+      .done_valid_i(done_valid),
+      .done_ready_o(done_ready),
+      .done_i(done),
+      .hold_clear_o(hold_clear),
+      .hold_clear_node_o(hold_clear_node),
+      .bell_valid_i(bell_valid),
+      .bell_ready_o(bell_ready),
+      .bell_i(bell),
+      .qp_read_o(qp_read[QP_COMPLETER]),
+      .qp_read_qpn_o(qp_read_qpn[QP_COMPLETER]),
+      .qp_i(qp[QP_COMPLETER]),
+      .status_valid_o(status_valid[1]),
+      .status_ready_i(status_ready[1]),
+      .status_qpn_o(status_qpn[1]),
+      .status_o(status[1]),
+      .wake_valid_o(wake_valid[0]),
+      .wake_ready_i(wake_ready[0]),
+      .wake_qpn_o(wake_qpn[0]),
+      .qp_error_o(comp_qp_error),
+      .cq_error_o(cq_error),
+      .config_we_i(cq_we),
+      .config_cqn_i(cq_cqn),
+      .config_i(cq_config_new),
+      .config_o(cq_config_now),
+      .xlate_valid_o(xlate_valid[2]),
+      .xlate_ready_i(xlate_ready[2]),
+      .xlate_o(xlate_req[2]),
+      .xlate_rsp_valid_i(xlate_rsp_valid[2]),
+      .xlate_rsp_i(xlate_rsp),
+      .write_valid_o(completer_write_valid),
+      .write_ready_i(write_ready[1]),
+      .write_o(completer_write),
+      .event_o(event_src[EvCompleter])
+  );
+
+  // ---- EFE
+  logic ack_valid, ack_ready, ack_request, ack_request_nak, peer_restart;
+  rx_ack_t ack;
+  node_t ack_request_node, peer_restart_node, rx_query_node;
+  rx_state_t rx_state;
+
+  efe_tx u_efe_tx (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(tx_init_done),
+      .idle_o(tx_idle),
+      .cfg_node_i,
+      .cfg_rto_cycles_i(rto_cycles),
+      .cfg_retry_limit_i(retry_limit),
+      .enable_i(enable),
+      .time_i,
+      .alloc_valid_o(alloc_valid),
+      .alloc_ready_i(alloc_ready),
+      .alloc_slot_o(alloc_slot),
+      .beat_valid_i(beat_valid[2]),
+      .beat_i(beat),
+      .submit_valid_i(submit_valid),
+      .submit_ready_o(submit_ready),
+      .submit_i(submit),
+      .done_valid_o(done_valid),
+      .done_ready_i(done_ready),
+      .done_o(done),
+      .ack_valid_i(ack_valid),
+      .ack_ready_o(ack_ready),
+      .ack_i(ack),
+      .ack_request_valid_i(ack_request),
+      .ack_request_node_i(ack_request_node),
+      .ack_request_nak_i(ack_request_nak),
+      .peer_restart_valid_i(peer_restart),
+      .peer_restart_node_i(peer_restart_node),
+      .rx_query_node_o(rx_query_node),
+      .rx_state_i(rx_state),
+      .tx_valid_o,
+      .tx_ready_i,
+      .tx_sop_o,
+      .tx_eop_o,
+      .tx_data_o,
+      .tx_bytes_o,
+      .event_o(event_src[EvEfeTx])
+  );
+
+  efe_rx u_efe_rx (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(rx_init_done),
+      .idle_o(rx_idle),
+      .cfg_node_i,
+      .enable_i(enable),
+      .rx_valid_i,
+      .rx_ready_o,
+      .rx_sop_i,
+      .rx_eop_i,
+      .rx_data_i,
+      .rx_bytes_i,
+      .rx_error_i,
+      .desc_valid_o(desc_valid),
+      .desc_ready_i(desc_ready),
+      .desc_o(desc),
+      .read_address_i(rx_read_address),
+      .read_data_o(rx_read_data),
+      .frame_done_valid_i(frame_done),
+      .frame_done_node_i(frame_done_node),
+      .hold_set_valid_i(hold_set),
+      .hold_set_node_i(hold_node),
+      .hold_set_seq_i(hold_seq),
+      .hold_clear_valid_i(hold_clear),
+      .hold_clear_node_i(hold_clear_node),
+      .hold_query_node_i(hold_node),
+      .hold_active_o(hold_active),
+      .ack_valid_o(ack_valid),
+      .ack_ready_i(ack_ready),
+      .ack_o(ack),
+      .ack_request_valid_o(ack_request),
+      .ack_request_node_o(ack_request_node),
+      .ack_request_nak_o(ack_request_nak),
+      .peer_restart_valid_o(peer_restart),
+      .peer_restart_node_o(peer_restart_node),
+      .rx_query_node_i(rx_query_node),
+      .rx_state_o(rx_state),
+      .event_o(event_src[EvEfeRx])
+  );
+
+endmodule

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The verilated core behind the Core interface: turns transactions and frames into beats of the
+// data path and back, one beat of each kind a cycle.
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+
+#include "Vexrnic_core.h"
+#include "core.h"
+
+namespace exrnic {
+namespace {
+
+constexpr size_t kBeat = sizeof(Vexrnic_core::rx_data_i);  // bytes of the data path
+
+// A byte array that enters or leaves beat by beat.
+struct Cursor {
+  Bytes bytes;
+  size_t at = 0;
+
+  size_t next_beat() const { return std::min(kBeat, bytes.size() - at); }
+  bool ends_with(size_t beat) const { return at + beat == bytes.size(); }
+};
+
+class RtlCore final : public Core {
+ public:
+  RtlCore(const CoreConfig& config, CoreSink& sink) : sink_(sink) {
+    if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
+    top_.cfg_node_i = config.node_id;
+    top_.cfg_clock_khz_i = config.clock_khz;
+    top_.cfg_max_payload_i = config.max_payload;
+    top_.cfg_max_read_i = config.max_read;
+    top_.link_up_i = config.link_up;
+    reset();
+  }
+  ~RtlCore() override { top_.final(); }
+
+  void reset() override {
+    accesses_.clear();
+    completions_.clear();
+    frames_.clear();
+    writing_ = {};
+    sending_ = {};
+    clear_inputs();
+    top_.rst_ni = 1;
+    clock();
+    top_.rst_ni = 0;
+    for (int i = 0; i < 4; ++i) clock();
+    top_.rst_ni = 1;
+    idle_ = false;
+  }
+
+  void mmio_write(const MmioAccess& access) override { accesses_.push_back({access, true}); }
+  void mmio_read(const MmioAccess& access) override { accesses_.push_back({access, false}); }
+  void read_completion(ReadCompletion&& completion) override {
+    completions_.push_back({std::move(completion), 0});
+  }
+  void receive(Frame&& frame) override {
+    if (!frame.data.empty()) frames_.push_back({{std::move(frame.data)}, frame.fcs_error});
+  }
+
+  bool idle() const override {
+    return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
+  }
+
+  void step(uint64_t time_ns) override {
+    top_.time_i = time_ns;
+    drive_access();
+    drive_completion();
+    drive_frame();
+    top_.rd_ready_i = sink_.can_read();
+    top_.wr_ready_i = writing_open_ || sink_.can_write();
+    top_.tx_ready_i = sending_open_ || sink_.can_transmit();
+    top_.clk_i = 0;
+    top_.eval();  // settles what depends on the inputs: handshakes count now
+    take_access();
+    take_read();
+    take_write();
+    take_frame();
+    top_.clk_i = 1;
+    top_.eval();
+    idle_ = top_.idle_o;
+  }
+
+ private:
+  struct Access {
+    MmioAccess access;
+    bool write;
+  };
+  struct Completion {
+    ReadCompletion completion;
+    size_t at;
+  };
+  struct Reception {
+    Cursor data;
+    bool fcs_error;
+  };
+
+  void clock() {
+    top_.clk_i = 0;
+    top_.eval();
+    top_.clk_i = 1;
+    top_.eval();
+  }
+
+  void clear_inputs() {
+    top_.mmio_valid_i = top_.cpl_valid_i = top_.rx_valid_i = 0;
+    top_.rd_ready_i = top_.wr_ready_i = top_.tx_ready_i = 0;
+    writing_open_ = sending_open_ = false;
+  }
+
+  void drive_access() {
+    top_.mmio_valid_i = !accesses_.empty();
+    if (accesses_.empty()) return;
+    const auto& [access, write] = accesses_.front();
+    top_.mmio_write_i = write;
+    top_.mmio_bar_i = access.bar;
+    top_.mmio_address_i = access.offset;
+    top_.mmio_size_i = access.size;
+    top_.mmio_data_i = access.data;
+  }
+
+  void take_access() {
+    if (top_.mmio_rsp_valid_o) sink_.mmio_read_done(top_.mmio_rsp_data_o);
+    if (top_.mmio_valid_i && top_.mmio_ready_o) accesses_.pop_front();
+  }
+
+  void drive_completion() {
+    top_.cpl_valid_i = !completions_.empty();
+    if (completions_.empty()) return;
+    auto& [completion, at] = completions_.front();
+    const size_t bytes = std::min(kBeat, completion.data.size() - at);
+    top_.cpl_tag_i = completion.tag;
+    top_.cpl_error_i = completion.error;
+    top_.cpl_bytes_i = bytes;
+    std::memset(&top_.cpl_data_i, 0, kBeat);
+    std::memcpy(&top_.cpl_data_i, completion.data.data() + at, bytes);
+    at += bytes;
+    const bool end = at == completion.data.size();
+    top_.cpl_last_i = end && (completion.last || completion.error);
+    if (end) completions_.pop_front();
+  }
+
+  void drive_frame() {
+    top_.rx_valid_i = !frames_.empty();
+    if (frames_.empty()) return;
+    auto& [data, fcs_error] = frames_.front();
+    const size_t bytes = data.next_beat();
+    top_.rx_sop_i = data.at == 0;
+    top_.rx_eop_i = data.ends_with(bytes);
+    top_.rx_bytes_i = bytes;
+    top_.rx_error_i = top_.rx_eop_i && fcs_error;
+    std::memset(&top_.rx_data_i, 0, kBeat);
+    std::memcpy(&top_.rx_data_i, data.bytes.data() + data.at, bytes);
+    data.at += bytes;
+    if (top_.rx_eop_i) frames_.pop_front();
+  }
+
+  void take_read() {
+    if (!top_.rd_valid_o || !top_.rd_ready_i) return;
+    sink_.read({top_.rd_tag_o, top_.rd_address_o, top_.rd_length_o});
+  }
+
+  void take_write() {
+    if (!top_.wr_valid_o || !top_.wr_ready_i) return;
+    if (top_.wr_sop_o) {
+      writing_.kind = top_.wr_msix_o ? PostedWrite::Kind::kMsix : PostedWrite::Kind::kMemory;
+      writing_.address = top_.wr_address_o;
+      writing_.data.clear();
+      writing_left_ = top_.wr_msix_o ? 0 : top_.wr_length_o;
+    }
+    append(writing_.data, &top_.wr_data_o, std::min(kBeat, writing_left_));
+    writing_left_ -= std::min(kBeat, writing_left_);
+    writing_open_ = !top_.wr_eop_o;
+    if (top_.wr_eop_o) sink_.write(std::move(writing_));
+  }
+
+  void take_frame() {
+    if (!top_.tx_valid_o || !top_.tx_ready_i) return;
+    if (top_.tx_sop_o) sending_.data.clear();
+    append(sending_.data, &top_.tx_data_o, top_.tx_eop_o ? top_.tx_bytes_o : kBeat);
+    sending_open_ = !top_.tx_eop_o;
+    if (top_.tx_eop_o) sink_.transmit(std::move(sending_));
+  }
+
+  static void append(Bytes& to, const void* from, size_t bytes) {
+    const auto* first = static_cast<const uint8_t*>(from);
+    to.insert(to.end(), first, first + bytes);
+  }
+
+  CoreSink& sink_;
+  Vexrnic_core top_;
+  std::deque<Access> accesses_;
+  std::deque<Completion> completions_;
+  std::deque<Reception> frames_;
+  PostedWrite writing_;  // the TLP that is leaving
+  size_t writing_left_ = 0;
+  bool writing_open_ = false;
+  Frame sending_;  // the frame that is leaving
+  bool sending_open_ = false;
+  bool idle_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink) {
+  return std::make_unique<RtlCore>(config, sink);
+}
+
+}  // namespace exrnic
