@@ -28,24 +28,25 @@ struct Arguments {
 
 void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--node", arguments.nodes,
-                 "Add a node: vfio-user:PATH serves its RNIC on the unix socket PATH. The first "
-                 "is node 0, the next node 1, ...")
+                 "Add a node: its RNIC is served on the unix socket PATH.\n"
+                 "The first is node 0, the next node 1, ...")
       ->type_name("vfio-user:PATH")
+      ->allow_extra_args(false)
       ->required();
   app.add_option("--profile", arguments.profile,
-                 fmt::format("Link profile: {}, or the path of a .json file",
+                 fmt::format("Link profile, or the path of a .json file. There are\n{}",
                              fmt::join(profile_names(), ", ")))
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  app.add_option("--core", arguments.core, "RNIC core: rtl (the verilated SystemVerilog)")
+  app.add_option("--core", arguments.core, "RNIC core: rtl, the verilated SystemVerilog")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
-                 "Faults of every Ethernet link, as probabilities per frame: drop=P, duplicate=P, "
-                 "reorder=P, corrupt=P, delay=P, separated by commas; also reorder_frames=N, "
-                 "hold_ns=N, delay_ns=N")
+                 "Probability per frame of each kind of fault, on every\n"
+                 "Ethernet link: drop, duplicate, reorder, corrupt, delay.\n"
+                 "Also reorder_frames=N, hold_ns=N, delay_ns=N")
       ->type_name("KIND=P,...");
-  app.add_option("--seed", arguments.seed, "Seed of the faults: the same seed, the same faults")
+  app.add_option("--seed", arguments.seed, "Seed of the faults: same seed, same faults")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
@@ -54,8 +55,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong.\n\n"
       "Example: two nodes, one frame in a thousand lost\n"
-      "  exrnic-sim --node vfio-user:/tmp/a.sock --node vfio-user:/tmp/b.sock "
-      "--faults drop=0.001");
+      "  exrnic-sim --node vfio-user:/tmp/a.sock --node vfio-user:/tmp/b.sock \\\n"
+      "             --faults drop=0.001");
 }
 
 std::string socket_of(const std::string& node) {

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+extern char** environ;
+
+namespace exrnic {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using Arguments = std::vector<std::string>;
+
+// A folder that lives as long as a test.
+struct TempDir {
+  TempDir() {
+    std::string name = (fs::temp_directory_path() / "exrnic-XXXXXX").string();
+    path = ::mkdtemp(name.data());
+  }
+  ~TempDir() { fs::remove_all(path); }
+  std::string operator/(const std::string& file) const { return (path / file).string(); }
+  fs::path path;
+};
+
+// exrnic-sim as a child process; its end is awaited for a limited time, and it never survives.
+class Simulator {
+ public:
+  explicit Simulator(Arguments arguments) {
+    arguments.insert(arguments.begin(), EXRNIC_SIM_PROGRAM);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    int out[2], err[2];
+    if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) throw std::bad_alloc();
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err[1], STDERR_FILENO);
+    if (::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ) != 0) {
+      throw std::runtime_error("cannot start " + arguments[0]);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(out[1]);
+    ::close(err[1]);
+    out_ = out[0];
+    err_ = err[0];
+  }
+
+  ~Simulator() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    ::close(out_);
+    ::close(err_);
+  }
+
+  void wait_until_ready() {
+    constexpr char kReady[] = "exrnic-sim: ready\n";
+    std::string text;
+    pollfd fd{out_, POLLIN, 0};
+    while (text != kReady) {
+      char byte = 0;
+      if (::poll(&fd, 1, 10'000) != 1 || ::read(out_, &byte, 1) != 1) {
+        throw std::runtime_error("waited 10 s for 'exrnic-sim: ready', got '" + text + "'");
+      }
+      text += byte;
+    }
+  }
+
+  void signal(int number) { ::kill(pid_, number); }
+
+  // Its exit code; what it had used of the CPU is in cpu_seconds().
+  int wait_for_exit() {
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    rusage usage{};
+    int status = 0;
+    while (::wait4(pid_, &status, WNOHANG, &usage) == 0) {
+      if (std::chrono::steady_clock::now() > end) {
+        throw std::runtime_error("waited 10 s for exrnic-sim to end");
+      }
+      std::this_thread::sleep_for(1ms);
+    }
+    pid_ = -1;
+    cpu_seconds_ = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  double cpu_seconds() const { return cpu_seconds_; }
+  std::string rest_of_stdout() { return read_all(out_); }
+  std::string rest_of_stderr() { return read_all(err_); }
+
+ private:
+  static double seconds(const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  }
+  static std::string read_all(int fd) {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n; (n = ::read(fd, buffer, sizeof(buffer))) > 0;) {
+      text.append(buffer, static_cast<size_t>(n));
+    }
+    return text;
+  }
+
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  double cpu_seconds_ = 0;
+};
+
+void refused(const Arguments& arguments, const std::string& because) {
+  INFO(fmt::format("expected: {}", because));
+  Simulator simulator(arguments);
+  CHECK(simulator.wait_for_exit() == 2);
+  const std::string line = simulator.rest_of_stderr();
+  INFO(line);
+  CHECK(line.rfind("exrnic-sim: ", 0) == 0);
+  CHECK(line.find(because) != std::string::npos);
+  CHECK(line.find('\n') == line.size() - 1);
+  CHECK(simulator.rest_of_stdout().empty());
+}
+
+TEST_CASE("it serves its sockets until a signal, then removes them and writes its statistics") {
+  for (const int number : {SIGTERM, SIGINT}) {
+    TempDir dir;
+    Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                         "vfio-user:" + (dir / "b.sock"), "--seed", "7", "--profile", "ntb-gen3x8",
+                         "--faults", "drop=0.5", "--stats", dir / "stats.json"});
+    simulator.wait_until_ready();
+    CHECK(fs::is_socket(dir / "a.sock"));
+    CHECK(fs::is_socket(dir / "b.sock"));
+    simulator.signal(number);
+    CHECK(simulator.wait_for_exit() == 0);
+    CHECK_FALSE(fs::exists(dir / "a.sock"));
+    CHECK_FALSE(fs::exists(dir / "b.sock"));
+    const auto stats = nlohmann::json::parse(std::ifstream(dir / "stats.json"));
+    CHECK(stats.at("profile") == "ntb-gen3x8");
+    CHECK(stats.at("seed") == 7);
+    CHECK(stats.at("simulated_ns").is_number_unsigned());
+    REQUIRE(stats.at("nodes").size() == 2);
+    CHECK(stats.at("nodes")[1].at("socket") == dir / "b.sock");
+    CHECK(stats.at("nodes")[1].at("cycles") == 0);  // nobody came: the core was not clocked
+    CHECK(stats.at("nodes")[0].at("line_towards").at("frames") == 0);
+  }
+}
+
+TEST_CASE("an idle simulator uses no CPU") {
+  const auto cpu_seconds = [](std::chrono::milliseconds idle) {
+    TempDir dir;
+    Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock")});
+    simulator.wait_until_ready();
+    std::this_thread::sleep_for(idle);
+    simulator.signal(SIGTERM);
+    REQUIRE(simulator.wait_for_exit() == 0);
+    return simulator.cpu_seconds();
+  };
+  const double start_and_stop = cpu_seconds(0ms);
+  CHECK(cpu_seconds(1500ms) < start_and_stop + 0.1);
+}
+
+TEST_CASE("a socket file that a killed simulator left is replaced") {
+  TempDir dir;
+  const Arguments arguments = {"--node", "vfio-user:" + (dir / "a.sock")};
+  Simulator first(arguments);
+  first.wait_until_ready();
+  first.signal(SIGKILL);
+  CHECK(first.wait_for_exit() == -SIGKILL);
+  REQUIRE(fs::is_socket(dir / "a.sock"));
+  Simulator second(arguments);
+  second.wait_until_ready();
+  second.signal(SIGTERM);
+  CHECK(second.wait_for_exit() == 0);
+}
+
+TEST_CASE("a wrong argument is one clear line and exit code 2") {
+  TempDir dir;
+  const std::string node = "vfio-user:" + (dir / "a.sock");
+  refused({}, "--node is required");
+  refused({"--node", (dir / "a.sock")}, "write vfio-user:PATH");
+  refused({"--node", "vfio-user:"}, "write vfio-user:PATH");
+  refused({"--node", node, "--node", node}, "this socket has a node already");
+  refused({"--node", node, "stray"}, "stray");
+  refused({"--node", node, "--bogus"}, "--bogus");
+  refused({"--node", node, "--core", "ref"}, "--core ref: there is no such core; take rtl");
+  refused({"--node", node, "--seed", "x"}, "--seed");
+  refused({"--node", node, "--profile", "dc-1g"}, "no profile 'dc-1g'; take one of dc-25g");
+  refused({"--node", node, "--profile", dir / "p.json"}, "p.json: no such file");
+  refused({"--node", node, "--faults", "drop=2"}, "fault 'drop=2': a probability lies in 0..1");
+  refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
+}
+
+TEST_CASE("a socket that cannot be served is one clear line and exit code 2") {
+  TempDir dir;
+  std::ofstream(dir / "file") << "mine";
+  refused({"--node", "vfio-user:" + (dir / "file")}, "a file is there that is no socket");
+  CHECK(fs::file_size(dir / "file") == 4);
+  refused({"--node", "vfio-user:" + (dir / "no/a.sock")}, "No such file or directory");
+  refused({"--node", "vfio-user:" + (dir / std::string(120, 'x'))}, "a path of 1 to 107 bytes");
+}
+
+TEST_CASE("a wrong profile is one clear line and exit code 2") {
+  TempDir dir;
+  std::ofstream(dir / "p.json") << "{\"name\": 3}";
+  refused({"--node", "vfio-user:" + (dir / "a.sock"), "--profile", dir / "p.json"},
+          "p.json: 'name' is 3; give a text");
+}
+
+TEST_CASE("--help names every option and ends with 0") {
+  Simulator simulator({"--help"});
+  CHECK(simulator.wait_for_exit() == 0);
+  const std::string help = simulator.rest_of_stdout();
+  for (const char* option : {"--node", "--profile", "--core", "--seed", "--faults", "--stats"}) {
+    CHECK(help.find(option) != std::string::npos);
+  }
+  for (const char* name : {"dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2"}) {
+    CHECK(help.find(name) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace exrnic
