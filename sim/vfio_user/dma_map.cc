@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/vfio_user/dma_map.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace exrnic::vfio_user {
+namespace {
+
+constexpr size_t kWord = sizeof(uint64_t);
+
+// What a device's posted writes promise: whoever sees a byte, sees all bytes before it. memcpy
+// promises no order, so each store is a release store of its own (a plain mov on x86). Words are
+// used where the destination is aligned; their bytes appear together.
+void store_ascending(uint8_t* to, const uint8_t* from, size_t length) {
+  size_t i = 0;
+  const auto store_byte = [&] { __atomic_store_n(to + i, from[i], __ATOMIC_RELEASE); };
+  for (; i < length && reinterpret_cast<uintptr_t>(to + i) % kWord != 0; ++i) store_byte();
+  for (; length - i >= kWord; i += kWord) {
+    uint64_t word;
+    std::memcpy(&word, from + i, kWord);
+    __atomic_store_n(reinterpret_cast<uint64_t*>(to + i), word, __ATOMIC_RELEASE);
+  }
+  for (; i < length; ++i) store_byte();
+}
+
+bool cannot_shrink(int fd) {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+// Why `file` cannot stand behind the region; nothing if it can.
+std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
+  struct stat status {};
+  if (::fstat(file, &status) != 0) return refused(errno, "DMA_MAP: fstat fails");
+  if (!S_ISREG(status.st_mode)) {
+    return refused(EINVAL, "DMA_MAP of a file of mode " + std::to_string(status.st_mode) +
+                               "; it must be a regular file or a memfd");
+  }
+  const uint64_t end = request.offset + request.size;
+  if (static_cast<uint64_t>(status.st_size) < end) {
+    return refused(EINVAL, "DMA_MAP up to byte " + std::to_string(end) + " of a file of " +
+                               std::to_string(status.st_size));
+  }
+  const int mode = ::fcntl(file, F_GETFL) & O_ACCMODE;
+  if ((request.readable && mode == O_WRONLY) || (request.writable && mode == O_RDONLY)) {
+    return refused(EACCES, "DMA_MAP grants what its file descriptor does not");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DmaMap::Region::Region(const DmaMapRequest& request, UniqueFd file, uint8_t* mapping)
+    : request_(request), file_(std::move(file)), mapping_(mapping) {}
+
+DmaMap::Region::Region(Region&& other) noexcept
+    : request_(other.request_),
+      file_(std::move(other.file_)),
+      mapping_(std::exchange(other.mapping_, nullptr)) {}
+
+DmaMap::Region& DmaMap::Region::operator=(Region&& other) noexcept {
+  std::swap(request_, other.request_);
+  std::swap(file_, other.file_);
+  std::swap(mapping_, other.mapping_);
+  return *this;
+}
+
+DmaMap::Region::~Region() {
+  if (mapping_ != nullptr) ::munmap(mapping_, request_.size);
+}
+
+bool DmaMap::Region::grants(bool for_write) const {
+  if (mapping_ == nullptr && !file_) return false;
+  return for_write ? request_.writable : request_.readable;
+}
+
+bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
+  if (mapping_ != nullptr) return true;
+  struct stat status {};
+  return ::fstat(file_.get(), &status) == 0 &&
+         static_cast<uint64_t>(status.st_size) >= request_.offset + offset + length;
+}
+
+bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
+  if (mapping_ != nullptr) {
+    std::memcpy(out, mapping_ + offset, length);
+    return true;
+  }
+  const auto place = static_cast<off_t>(request_.offset + offset);
+  return ::pread(file_.get(), out, length, place) == static_cast<ssize_t>(length);
+}
+
+bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) const {
+  if (mapping_ != nullptr) {
+    store_ascending(mapping_ + offset, data, length);
+    return true;
+  }
+  // A pwrite past the end would make the file longer: file_holds() went before.
+  const auto place = static_cast<off_t>(request_.offset + offset);
+  // Two calls, so that the last piece, which a driver polls, is stored after all others.
+  const size_t head = length > kWord ? length - kWord : 0;
+  return ::pwrite(file_.get(), data, head, place) == static_cast<ssize_t>(head) &&
+         ::pwrite(file_.get(), data + head, length - head, place + static_cast<off_t>(head)) ==
+             static_cast<ssize_t>(length - head);
+}
+
+size_t DmaMap::lower_bound(uint64_t address) const {
+  const auto found = std::lower_bound(
+      regions_.begin(), regions_.end(), address,
+      [](const Region& region, uint64_t wanted) { return region.last() < wanted; });
+  return static_cast<size_t>(found - regions_.begin());
+}
+
+std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
+  if (regions_.size() >= kMaxDmaMaps) {
+    return refused(ENOSPC, "DMA_MAP of more than " + std::to_string(kMaxDmaMaps) + " regions");
+  }
+  const size_t place = lower_bound(request.address);
+  const uint64_t last = request.address + (request.size - 1);
+  if (place < regions_.size() && regions_[place].first() <= last) {
+    return refused(EEXIST, "DMA_MAP of address " + std::to_string(request.address) +
+                               " overlaps a region that is mapped");
+  }
+  uint8_t* mapping = nullptr;
+  if (file) {
+    if (const auto fault = check_file(request, file.get())) return fault;
+    if (cannot_shrink(file.get())) {
+      const int protection =
+          (request.readable ? PROT_READ : 0) | (request.writable ? PROT_WRITE : 0);
+      void* mapped = ::mmap(nullptr, request.size, protection, MAP_SHARED, file.get(),
+                            static_cast<off_t>(request.offset));
+      if (mapped == MAP_FAILED) return refused(errno, "DMA_MAP: mmap fails");
+      mapping = static_cast<uint8_t*>(mapped);
+      file.reset();
+    }
+  }
+  regions_.emplace(regions_.begin() + static_cast<ptrdiff_t>(place), request, std::move(file),
+                   mapping);
+  return std::nullopt;
+}
+
+std::optional<Fault> DmaMap::unmap(const DmaUnmapRequest& request) {
+  if (request.all) {
+    clear();
+    return std::nullopt;
+  }
+  const uint64_t last = request.address + (request.size - 1);
+  const size_t begin = lower_bound(request.address);
+  size_t end = begin;
+  while (end < regions_.size() && regions_[end].first() <= last) ++end;
+  if (begin == end) {
+    return refused(ENOENT, "DMA_UNMAP of address " + std::to_string(request.address) +
+                               ", where nothing is mapped");
+  }
+  if (regions_[begin].first() < request.address || regions_[end - 1].last() > last) {
+    return refused(EINVAL, "DMA_UNMAP of address " + std::to_string(request.address) +
+                               " would cut a region in two");
+  }
+  regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(begin),
+                 regions_.begin() + static_cast<ptrdiff_t>(end));
+  return std::nullopt;
+}
+
+void DmaMap::clear() { regions_.clear(); }
+
+// Index of the region that holds `address`, or regions_.size().
+size_t DmaMap::find(uint64_t address) {
+  const auto holds = [&](size_t i) {
+    return i < regions_.size() && regions_[i].first() <= address && address <= regions_[i].last();
+  };
+  if (holds(last_hit_)) return last_hit_;
+  const size_t found = lower_bound(address);
+  if (!holds(found)) return regions_.size();
+  return last_hit_ = found;
+}
+
+// Calls access(region, offset in it, offset in the access, length) for each piece in ascending
+// order; stops and returns false at a hole or when a call says so.
+template <typename Access>
+bool DmaMap::for_each_piece(uint64_t address, size_t length, Access access) {
+  if (length == 0) return true;
+  if (length - 1 > UINT64_MAX - address) return false;
+  for (size_t done = 0; done < length;) {
+    const uint64_t at = address + done;
+    const size_t index = find(at);
+    if (index == regions_.size()) return false;
+    const Region& region = regions_[index];
+    const uint64_t rest = region.last() - at;  // bytes behind this one, so that it cannot wrap
+    const size_t piece = rest < length - done - 1 ? static_cast<size_t>(rest) + 1 : length - done;
+    if (!access(region, at - region.first(), done, piece)) return false;
+    done += piece;
+  }
+  return true;
+}
+
+bool DmaMap::granted(uint64_t address, size_t length, bool for_write) {
+  return for_each_piece(address, length,
+                        [&](const Region& region, uint64_t offset, size_t, size_t piece) {
+                          return region.grants(for_write) && region.file_holds(offset, piece);
+                        });
+}
+
+bool DmaMap::read(uint64_t address, uint8_t* out, size_t length) {
+  return granted(address, length, /*for_write=*/false) &&
+         for_each_piece(address, length,
+                        [&](const Region& region, uint64_t offset, size_t done, size_t piece) {
+                          return region.read(offset, out + done, piece);
+                        });
+}
+
+bool DmaMap::write(uint64_t address, const uint8_t* data, size_t length) {
+  return granted(address, length, /*for_write=*/true) &&
+         for_each_piece(address, length,
+                        [&](const Region& region, uint64_t offset, size_t done, size_t piece) {
+                          return region.write(offset, data + done, piece);
+                        });
+}
+
+}  // namespace exrnic::vfio_user

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The memory that a client granted to its device: regions of bus addresses backed by files.
+//
+// Nothing here is trusted. The danger is a client that truncates a file after it was mapped: an
+// access would then raise SIGBUS in the simulator. So a file is mapped only when a seal
+// (F_SEAL_SHRINK, which QEMU's memory-backend-memfd sets) says that it cannot shrink; any other
+// file is read and written through pread and pwrite, which fail cleanly, at the price of a system
+// call per access. A region without a file (firmware ROMs of QEMU) keeps its place in the map but
+// cannot be accessed: the protocol's DMA_READ and DMA_WRITE to the client would stall the
+// simulator on the client's goodwill, and nothing that a driver hands to the device lies there.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/vfio_user/protocol.h"
+#include "sim/vfio_user/unique_fd.h"
+
+namespace exrnic::vfio_user {
+
+class DmaMap {
+ public:
+  // Adds a region; `file` may be empty. The request has passed decode_dma_map().
+  // EEXIST: overlaps a region that is there. EINVAL: not a regular file, or shorter than the
+  // region. ENOSPC: kMaxDmaMaps regions are there. Else errno of fstat or mmap.
+  std::optional<Fault> map(const DmaMapRequest& request, UniqueFd file);
+
+  // Removes all regions within the range. ENOENT: there is none. EINVAL: it would cut one.
+  std::optional<Fault> unmap(const DmaUnmapRequest& request);
+
+  void clear();
+  size_t size() const { return regions_.size(); }
+
+  // An access may span regions that touch. False, and nothing is written, if a byte of it is not
+  // granted for this direction.
+  bool read(uint64_t address, uint8_t* out, size_t length);
+  // Bytes become visible to the client in ascending order, the last one last (see store_ascending
+  // in the source). With an unsealed file that order holds between pieces of 8 bytes, and a file
+  // cut short in the very moment of the access can leave a write half done.
+  bool write(uint64_t address, const uint8_t* data, size_t length);
+
+ private:
+  class Region {
+   public:
+    Region(const DmaMapRequest& request, UniqueFd file, uint8_t* mapping);
+    Region(Region&& other) noexcept;
+    Region& operator=(Region&& other) noexcept;
+    ~Region();
+
+    uint64_t first() const { return request_.address; }
+    uint64_t last() const { return request_.address + (request_.size - 1); }
+    bool grants(bool for_write) const;
+    bool file_holds(uint64_t offset, size_t length) const;
+    bool read(uint64_t offset, uint8_t* out, size_t length) const;
+    bool write(uint64_t offset, const uint8_t* data, size_t length) const;
+
+   private:
+    DmaMapRequest request_;
+    UniqueFd file_;               // only when it is not mapped
+    uint8_t* mapping_ = nullptr;  // only when its file cannot shrink
+  };
+
+  // Index of the first region that ends at or behind `address`.
+  size_t lower_bound(uint64_t address) const;
+  size_t find(uint64_t address);
+  bool granted(uint64_t address, size_t length, bool for_write);
+  template <typename Access>
+  bool for_each_piece(uint64_t address, size_t length, Access access);
+
+  std::vector<Region> regions_;  // sorted by address, disjoint
+  size_t last_hit_ = 0;
+};
+
+}  // namespace exrnic::vfio_user

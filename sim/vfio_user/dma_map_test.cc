@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/vfio_user/dma_map.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "sim/vfio_user/test_support.h"
+
+namespace exrnic::vfio_user {
+namespace {
+
+constexpr uint64_t kPage = kDmaPageSize;
+
+int error_of(const std::optional<Fault>& fault) { return fault ? fault->error : 0; }
+
+struct Fixture {
+  DmaMap dma;
+
+  int map(uint64_t address, uint64_t size, const Memory& memory, uint64_t offset = 0,
+          bool readable = true, bool writable = true) {
+    return error_of(dma.map({readable, writable, offset, address, size}, memory.duplicate()));
+  }
+  int unmap(uint64_t address, uint64_t size) { return error_of(dma.unmap({false, address, size})); }
+  bool readable(uint64_t address, size_t length) {
+    Bytes out(length);
+    return dma.read(address, out.data(), length);
+  }
+  bool writable(uint64_t address, size_t length) {
+    const Bytes data(length, 0xee);
+    return dma.write(address, data.data(), length);
+  }
+};
+
+TEST_CASE_METHOD(Fixture, "what is written is in the client's memory, and can be read back") {
+  for (const Memory::Kind kind : {Memory::Kind::kSealed, Memory::Kind::kUnsealed}) {
+    const Memory memory(4 * kPage, kind);
+    REQUIRE(map(0x10000, 2 * kPage, memory, kPage) == 0);
+    Bytes data(1000);
+    std::iota(data.begin(), data.end(), uint8_t{1});
+    REQUIRE(dma.write(0x10003, data.data(), data.size()));
+    CHECK(std::memcmp(memory.bytes() + kPage + 3, data.data(), data.size()) == 0);
+    CHECK(memory.bytes()[kPage + 2] == 0);
+    CHECK(memory.bytes()[kPage + 3 + data.size()] == 0);
+    Bytes back(data.size());
+    REQUIRE(dma.read(0x10003, back.data(), back.size()));
+    CHECK(back == data);
+    dma.clear();
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "every length and alignment lands on its own bytes only") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0, kPage, memory) == 0);
+  for (size_t offset = 0; offset < 9; ++offset) {
+    for (size_t length = 1; length < 40; ++length) {
+      std::memset(memory.bytes(), 0, 64);
+      const Bytes data(length, 0xa5);
+      REQUIRE(dma.write(offset, data.data(), length));
+      Bytes expected(64, 0);
+      std::memset(expected.data() + offset, 0xa5, length);
+      CHECK(std::memcmp(memory.bytes(), expected.data(), 64) == 0);
+    }
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "an access may span regions that touch, but no hole") {
+  const Memory memory(4 * kPage, Memory::Kind::kSealed);
+  const Memory unsealed(kPage, Memory::Kind::kUnsealed);
+  REQUIRE(map(0x1000, kPage, memory, 2 * kPage) == 0);
+  REQUIRE(map(0x2000, kPage, unsealed) == 0);
+  REQUIRE(map(0x4000, kPage, memory, 0) == 0);
+  CHECK(writable(0x1800, 0x1000));
+  CHECK(memory.bytes()[3 * kPage - 1] == 0xee);
+  CHECK(unsealed.bytes()[0x7ff] == 0xee);
+  CHECK(unsealed.bytes()[0x800] == 0);
+  CHECK(readable(0x1000, 2 * kPage));
+  CHECK_FALSE(readable(0x1000, 2 * kPage + 1));
+  CHECK_FALSE(readable(0x2000, 3 * kPage));
+  CHECK_FALSE(readable(0xfff, 2));
+}
+
+TEST_CASE_METHOD(Fixture, "a write that is not wholly granted writes nothing") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0x1000, kPage, memory) == 0);
+  CHECK_FALSE(writable(0x1ff0, 0x11));
+  CHECK(memory.bytes()[0xff0] == 0);
+  CHECK_FALSE(writable(0xff0, 0x20));
+  CHECK(memory.bytes()[0] == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "nothing is granted before the first map and after an unmap") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  CHECK_FALSE(readable(0, 1));
+  REQUIRE(map(0, kPage, memory) == 0);
+  CHECK(readable(0, 1));
+  REQUIRE(unmap(0, kPage) == 0);
+  CHECK_FALSE(readable(0, 1));
+  CHECK_FALSE(writable(0, 1));
+}
+
+TEST_CASE_METHOD(Fixture, "rights are kept apart") {
+  const Memory memory(2 * kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0x1000, kPage, memory, 0, true, false) == 0);
+  REQUIRE(map(0x2000, kPage, memory, kPage, false, true) == 0);
+  CHECK(readable(0x1000, 8));
+  CHECK_FALSE(writable(0x1000, 8));
+  CHECK_FALSE(readable(0x2000, 8));
+  CHECK(writable(0x2000, 8));
+}
+
+TEST_CASE_METHOD(Fixture, "a region that overlaps another is refused") {
+  const Memory memory(4 * kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0x4000, 2 * kPage, memory) == 0);
+  CHECK(map(0x4000, 2 * kPage, memory) == EEXIST);
+  CHECK(map(0x3000, 2 * kPage, memory) == EEXIST);
+  CHECK(map(0x5000, 2 * kPage, memory) == EEXIST);
+  CHECK(map(0x3000, 4 * kPage, memory) == EEXIST);
+  CHECK(map(0x3000, kPage, memory) == 0);
+  CHECK(map(0x6000, kPage, memory) == 0);
+  CHECK(dma.size() == 3);
+}
+
+TEST_CASE_METHOD(Fixture, "the last page of the address space can be mapped") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  const uint64_t last_page = 0 - kPage;
+  REQUIRE(map(last_page, kPage, memory) == 0);
+  CHECK(readable(UINT64_MAX, 1));
+  CHECK(readable(last_page, kPage));
+  CHECK_FALSE(readable(UINT64_MAX, 2));
+  CHECK_FALSE(readable(last_page, kPage + 1));
+  CHECK(unmap(last_page, kPage) == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "a file shorter than its region is refused") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  CHECK(map(0, 2 * kPage, memory) == EINVAL);
+  CHECK(map(0, kPage, memory, kPage) == EINVAL);
+  CHECK(dma.size() == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "what is no regular file is refused") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  UniqueFd other_end(ends[1]);
+  CHECK(error_of(dma.map({true, true, 0, 0, kPage}, UniqueFd(ends[0]))) == EINVAL);
+}
+
+TEST_CASE_METHOD(Fixture, "a descriptor that cannot write backs no writable region") {
+  const Memory memory(kPage, Memory::Kind::kUnsealed);
+  const std::string path = "/proc/self/fd/" + std::to_string(memory.fd());
+  UniqueFd read_only(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(read_only);
+  CHECK(error_of(dma.map({true, true, 0, 0, kPage}, std::move(read_only))) == EACCES);
+}
+
+TEST_CASE_METHOD(Fixture, "a file that is cut short while mapped fails cleanly and stays short") {
+  const Memory memory(2 * kPage, Memory::Kind::kUnsealed);
+  REQUIRE(map(0, 2 * kPage, memory) == 0);
+  REQUIRE(::ftruncate(memory.fd(), static_cast<off_t>(kPage)) == 0);
+  CHECK(readable(0, kPage));
+  CHECK_FALSE(readable(kPage, 1));
+  CHECK_FALSE(writable(kPage - 1, 2));
+  CHECK(memory.bytes()[kPage - 1] == 0);
+  CHECK(memory.file_size() == kPage);
+}
+
+TEST_CASE_METHOD(Fixture, "a region without a file holds its place but cannot be accessed") {
+  CHECK(error_of(dma.map({true, true, 0, 0x1000, kPage}, UniqueFd())) == 0);
+  CHECK_FALSE(readable(0x1000, 1));
+  CHECK_FALSE(writable(0x1000, 1));
+  CHECK(error_of(dma.map({true, true, 0, 0x1000, kPage}, UniqueFd())) == EEXIST);
+  CHECK(unmap(0x1000, kPage) == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "an unmap takes whole regions or none") {
+  const Memory memory(4 * kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0x1000, kPage, memory) == 0);
+  REQUIRE(map(0x2000, 2 * kPage, memory) == 0);
+  CHECK(unmap(0x2000, kPage) == EINVAL);
+  CHECK(unmap(0x3000, kPage) == EINVAL);
+  CHECK(unmap(0x1000, 2 * kPage) == EINVAL);
+  CHECK(unmap(0x8000, kPage) == ENOENT);
+  CHECK(dma.size() == 2);
+  CHECK(unmap(0x1000, 3 * kPage) == 0);
+  CHECK(dma.size() == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "unmap all takes everything") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0, kPage, memory) == 0);
+  REQUIRE(map(0x5000, kPage, memory) == 0);
+  CHECK(error_of(dma.unmap({true, 0, 0})) == 0);
+  CHECK(dma.size() == 0);
+}
+
+TEST_CASE_METHOD(Fixture, "there is a limit to the number of regions") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  for (uint64_t i = 0; i < kMaxDmaMaps; ++i) REQUIRE(map(i * kPage, kPage, memory) == 0);
+  CHECK(map(kMaxDmaMaps * kPage, kPage, memory) == ENOSPC);
+}
+
+TEST_CASE_METHOD(Fixture, "maps and unmaps leave no file descriptor behind") {
+  const Memory sealed(kPage, Memory::Kind::kSealed);
+  const Memory unsealed(kPage, Memory::Kind::kUnsealed);
+  const size_t before = open_fds();
+  REQUIRE(map(0x0000, kPage, sealed) == 0);
+  REQUIRE(map(0x1000, kPage, unsealed) == 0);
+  CHECK(map(0x1000, kPage, unsealed) == EEXIST);
+  CHECK(map(0x2000, 2 * kPage, unsealed) == EINVAL);
+  CHECK(open_fds() == before + 1);
+  dma.clear();
+  CHECK(open_fds() == before);
+}
+
+TEST_CASE_METHOD(Fixture, "whoever sees the last byte of a write sees all of it") {
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  REQUIRE(map(0, kPage, memory) == 0);
+  constexpr size_t kLength = 251;  // no multiple of a word, and not aligned
+  constexpr size_t kStart = 3;
+  constexpr uint8_t kRounds = 250;
+  std::atomic<uint8_t> seen{0};
+  std::atomic<bool> torn{false};
+  std::atomic<bool> stop{false};
+  std::thread guest([&] {
+    uint8_t* last = memory.bytes() + kStart + kLength - 1;
+    while (!stop) {
+      const uint8_t value = __atomic_load_n(last, __ATOMIC_ACQUIRE);
+      if (value == seen) continue;
+      for (size_t i = 0; i < kLength; ++i) {
+        const uint8_t byte = __atomic_load_n(memory.bytes() + kStart + i, __ATOMIC_RELAXED);
+        if (byte != value) torn = true;
+      }
+      seen = value;
+    }
+  });
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  for (uint8_t value = 1; value <= kRounds; ++value) {
+    const Bytes data(kLength, value);
+    dma.write(kStart, data.data(), data.size());
+    while (seen != value && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
+  }
+  stop = true;
+  guest.join();
+  CHECK(seen == kRounds);  // else: waited 20 s for the other thread to see the last byte
+  CHECK_FALSE(torn);
+}
+
+TEST_CASE_METHOD(Fixture, "random maps, unmaps and accesses agree with a page table") {
+  const uint32_t seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  const Memory memory(64 * kPage, Memory::Kind::kSealed);
+  std::map<uint64_t, uint64_t> regions;  // first page, pages
+  const auto overlaps = [&](uint64_t first, uint64_t pages) {
+    for (const auto& [start, count] : regions) {
+      if (first < start + count && start < first + pages) return true;
+    }
+    return false;
+  };
+  const auto covered = [&](uint64_t page) { return overlaps(page, 1); };
+  for (int step = 0; step < 20000; ++step) {
+    const uint64_t first = random() % 60;
+    const uint64_t pages = 1 + random() % 4;
+    switch (random() % 3) {
+      case 0: {
+        const bool expected = !overlaps(first, pages);
+        REQUIRE((map(first * kPage, pages * kPage, memory, first * kPage) == 0) == expected);
+        if (expected) regions[first] = pages;
+        break;
+      }
+      case 1: {
+        const auto found = regions.find(first);
+        if (found == regions.end()) break;
+        REQUIRE(unmap(first * kPage, found->second * kPage) == 0);
+        regions.erase(found);
+        break;
+      }
+      default: {
+        const uint64_t address = first * kPage + random() % kPage;
+        const size_t length = 1 + random() % (2 * kPage);
+        bool expected = true;
+        for (uint64_t page = address / kPage; page <= (address + length - 1) / kPage; ++page) {
+          expected = expected && covered(page);
+        }
+        REQUIRE(readable(address, length) == expected);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::vfio_user

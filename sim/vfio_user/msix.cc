@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/vfio_user/msix.h"
+
+#include <fcntl.h>
+#include <linux/pci_regs.h>
+#include <sys/stat.h>
+
+#include <cassert>
+#include <cerrno>
+
+namespace exrnic::vfio_user {
+namespace {
+
+// An eventfd is an anonymous inode, which has no file type. This keeps pipes and sockets out, whose
+// writes can raise SIGPIPE; the other anonymous inodes refuse writes, which does no harm.
+bool may_be_eventfd(int fd) {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == 0;
+}
+
+void signal(int eventfd) {
+  const uint64_t one = 1;
+  // It fails only when 2^64 - 2 interrupts wait already; there is nothing to add to that.
+  [[maybe_unused]] const ssize_t written = ::write(eventfd, &one, sizeof(one));
+}
+
+}  // namespace
+
+Msix::Msix(const PciDescription::Msix& layout, size_t bar_size)
+    : layout_(layout), vectors_(layout.vectors), bar_(bar_size) {
+  assert(layout.table_offset + layout.vectors * PCI_MSIX_ENTRY_SIZE <= bar_size);
+  assert(layout.pba_offset + (layout.vectors + 63) / 64 * 8 <= bar_size);
+  reset();
+}
+
+std::optional<Fault> Msix::set_irqs(const SetIrqsRequest& request, std::vector<UniqueFd> fds) {
+  if (request.start > vectors_.size() || request.count > vectors_.size() - request.start) {
+    return refused(EINVAL, "SET_IRQS of vectors " + std::to_string(request.start) + " and " +
+                               std::to_string(request.count) + " in all; there are " +
+                               std::to_string(vectors_.size()));
+  }
+  if (request.data == IrqData::kEventfd) return set_eventfds(request, std::move(fds));
+  if (request.count == 0) {  // by decode_set_irqs(): disable all
+    disconnect();
+    return std::nullopt;
+  }
+  for (uint32_t i = 0; i < request.count; ++i) {
+    if (request.data == IrqData::kBool && !request.selected[i]) continue;
+    act(request.action, request.start + i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> Msix::set_eventfds(const SetIrqsRequest& request, std::vector<UniqueFd> fds) {
+  if (request.action != IrqAction::kTrigger) {
+    return refused(ENOTSUP, "SET_IRQS with an eventfd to mask or unmask");
+  }
+  if (!fds.empty() && fds.size() != request.count) {
+    return refused(EINVAL, "SET_IRQS of " + std::to_string(request.count) + " vectors with " +
+                               std::to_string(fds.size()) + " file descriptors");
+  }
+  for (const UniqueFd& fd : fds) {
+    if (!may_be_eventfd(fd.get())) return refused(EINVAL, "SET_IRQS with what is no eventfd");
+  }
+  for (uint32_t i = 0; i < request.count; ++i) {
+    Vector& vector = vectors_[request.start + i];
+    vector.eventfd = fds.empty() ? UniqueFd() : std::move(fds[i]);
+    if (!vector.eventfd) continue;
+    const int fd = vector.eventfd.get();
+    // A full eventfd must not stop the simulator.
+    ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
+  }
+  return std::nullopt;
+}
+
+void Msix::act(IrqAction action, unsigned index) {
+  Vector& vector = vectors_[index];
+  switch (action) {
+    case IrqAction::kMask:
+      vector.masked = true;
+      break;
+    case IrqAction::kUnmask:
+      vector.masked = false;
+      if (std::exchange(vector.pending, false)) fire(index);
+      break;
+    case IrqAction::kTrigger:
+      fire(index);
+      break;
+  }
+}
+
+bool Msix::fire(unsigned index) {
+  if (index >= vectors_.size() || !vectors_[index].eventfd) return false;
+  Vector& vector = vectors_[index];
+  if (vector.masked) {
+    vector.pending = true;
+  } else {
+    signal(vector.eventfd.get());
+  }
+  return true;
+}
+
+void Msix::read_bar(size_t offset, uint8_t* out, size_t length) const {
+  assert(offset <= bar_.size() && length <= bar_.size() - offset);
+  for (size_t i = 0; i < length; ++i) {
+    const size_t at = offset + i;
+    out[i] = bar_[at];
+    if (at < layout_.pba_offset) continue;
+    for (size_t bit = 0; bit < 8; ++bit) {
+      const size_t vector = (at - layout_.pba_offset) * 8 + bit;
+      if (vector < vectors_.size() && vectors_[vector].pending) {
+        out[i] = static_cast<uint8_t>(out[i] | 1u << bit);
+      }
+    }
+  }
+}
+
+void Msix::write_bar(size_t offset, const uint8_t* data, size_t length) {
+  assert(offset <= bar_.size() && length <= bar_.size() - offset);
+  const size_t table_end = layout_.table_offset + vectors_.size() * PCI_MSIX_ENTRY_SIZE;
+  for (size_t i = 0; i < length; ++i) {
+    const size_t at = offset + i;
+    if (at < layout_.table_offset || at >= table_end) continue;
+    uint8_t writable = 0xff;
+    const size_t field = (at - layout_.table_offset) % PCI_MSIX_ENTRY_SIZE;
+    if (field == PCI_MSIX_ENTRY_LOWER_ADDR) writable = 0xfc;  // messages are dwords
+    if (field >= PCI_MSIX_ENTRY_VECTOR_CTRL) {
+      writable = field == PCI_MSIX_ENTRY_VECTOR_CTRL ? PCI_MSIX_ENTRY_CTRL_MASKBIT : 0;
+    }
+    bar_[at] = data[i] & writable;
+  }
+}
+
+void Msix::reset() {
+  std::fill(bar_.begin(), bar_.end(), uint8_t{0});
+  for (size_t i = 0; i < vectors_.size(); ++i) {
+    bar_[layout_.table_offset + i * PCI_MSIX_ENTRY_SIZE + PCI_MSIX_ENTRY_VECTOR_CTRL] =
+        PCI_MSIX_ENTRY_CTRL_MASKBIT;
+    vectors_[i].pending = false;
+  }
+}
+
+void Msix::disconnect() {
+  for (Vector& vector : vectors_) vector = Vector();
+}
+
+}  // namespace exrnic::vfio_user

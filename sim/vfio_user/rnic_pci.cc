@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/vfio_user/rnic_pci.h"
+
+#include "exrnic_hw.h"
+
+namespace exrnic {
+
+PciDescription rnic_pci_description(const RnicLink& link) {
+  PciDescription description;
+  description.vendor_id = EXRNIC_PCI_VENDOR_ID;
+  description.device_id = EXRNIC_PCI_DEVICE_ID;
+  description.revision = EXRNIC_PCI_REVISION;
+  description.class_code = EXRNIC_PCI_CLASS;
+  description.subsystem_vendor_id = EXRNIC_PCI_SUBSYSTEM_VENDOR_ID;
+  description.subsystem_id = EXRNIC_PCI_SUBSYSTEM_ID;
+  // Not prefetchable: a store to a user page is a command, and a load must reach the device.
+  description.bars = {{EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE, false, false},
+                      {EXRNIC_BAR_MSIX, EXRNIC_BAR1_SIZE, false, false},
+                      {EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE, true, false}};
+  description.msix = {EXRNIC_MSIX_VECTORS, EXRNIC_BAR_MSIX, EXRNIC_MSIX_TABLE_OFFSET,
+                      EXRNIC_MSIX_PBA_OFFSET};
+  description.max_payload = link.max_payload;
+  description.link_generation = link.generation;
+  description.link_width = link.width;
+  return description;
+}
+
+}  // namespace exrnic

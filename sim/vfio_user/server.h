@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A vfio-user server: it offers one RNIC to one client at a time (QEMU's vfio-user-pci, or a
+// driver in user space) over a unix socket, and is that RNIC's HostPort.
+//
+// service() never waits. A client may come, misbehave, die and come again; each time it leaves,
+// its memory and interrupts are dropped and the device is reset.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/host/host_port.h"
+#include "sim/pcie/config_space.h"
+#include "sim/vfio_user/unique_fd.h"
+
+namespace exrnic::vfio_user {
+
+class Session;
+
+// What went wrong without anybody having been told, or is worth a line in a summary.
+struct Counters {
+  uint64_t clients = 0;                 // that were accepted
+  uint64_t clients_refused = 0;         // because there was one already
+  uint64_t connections_malformed = 0;   // closed because of what the client sent
+  uint64_t requests_refused = 0;        // answered with an errno
+  uint64_t posted_writes_refused = 0;   // likewise, but nobody waited for the answer
+  uint64_t dma_refused_bus_master = 0;  // the host has not enabled bus mastering
+  uint64_t dma_refused_address = 0;     // memory that is not granted
+  uint64_t interrupts_dropped = 0;      // no eventfd, no client, or no bus mastering
+};
+
+class VfioUserServer : public HostPort {
+ public:
+  using Log = std::function<void(const std::string& line)>;
+
+  // Listens on `socket_path`. A socket file that nobody serves any more is replaced. Throws
+  // std::runtime_error with one clear line if the path cannot be served.
+  VfioUserServer(std::string socket_path, const PciDescription& description, Log log);
+  ~VfioUserServer() override;
+  VfioUserServer(const VfioUserServer&) = delete;
+  VfioUserServer& operator=(const VfioUserServer&) = delete;
+
+  // The device to drive; before the first service(), and until the server is destroyed.
+  void attach(DevicePort& device) { device_ = &device; }
+
+  // Handles what is there. True if something was done. One system call when nothing is there.
+  bool service();
+  // What to poll for before the next service() has something to do; at most two entries.
+  void append_poll_fds(std::vector<pollfd>& fds) const;
+
+  bool connected() const { return session_ != nullptr; }
+  const Counters& counters() const { return counters_; }
+  // Of the client that is connected, or the values after a reset.
+  const PciConfigSpace& config_space() const { return config_; }
+
+  // HostPort
+  bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
+  bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
+  void fire_msix(unsigned vector) override;
+
+ private:
+  void accept_client();
+  bool serve_session(short events);
+  void end_session(const std::string& why);
+  bool dma_allowed();
+
+  std::string path_;
+  Log log_;
+  PciDescription description_;
+  PciConfigSpace config_;
+  Counters counters_;
+  DevicePort* device_ = nullptr;
+  UniqueFd listener_;
+  // Shared, because loads in flight hold a weak reference: their answer may come when it is gone.
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace exrnic::vfio_user
