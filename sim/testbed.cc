@@ -27,8 +27,9 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core)
   assert(options.nodes >= 1 && options.nodes <= EXRNIC_MAX_NODE);
   SimContext::Scope scope(context_);
   scheduler_ = std::make_unique<ScScheduler>("scheduler");
+  const bool link_up = options.nodes >= 2;
   for (unsigned id = 0; id < options.nodes; ++id) {
-    nodes_.push_back(std::make_unique<Node>(*scheduler_, id, profile_, make_core));
+    nodes_.push_back(std::make_unique<Node>(*scheduler_, id, link_up, profile_, make_core));
   }
   towards_.resize(options.nodes);
   if (options.nodes == 2 && !profile_.two_nodes_switched) {

@@ -82,6 +82,7 @@ TEST_CASE("one node alone has its link down") {
   testbed.run_for(10'000);
   CHECK(testbed.node(0).mac().counters().dropped_link_down == 1);
   CHECK(testbed.line_towards(0) == nullptr);
+  CHECK_FALSE(cores[0].config.link_up);
 }
 
 TEST_CASE("a scripted fault strikes exactly its frame of its direction, with or without a switch") {

@@ -98,6 +98,7 @@ TEST_CASE("the core is told its node, its link and its clock") {
   CHECK(cores[2].config.max_payload == 128);
   CHECK(cores[2].config.max_read == 512);
   CHECK(cores[2].config.clock_khz == 250'000);
+  CHECK(cores[2].config.link_up);
 }
 
 }  // namespace

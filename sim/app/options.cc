@@ -55,8 +55,7 @@ void describe(CLI::App& app, Arguments& arguments) {
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong.\n\n"
       "Example: two nodes, one frame in a thousand lost\n"
-      "  exrnic-sim --node vfio-user:/tmp/a.sock --node vfio-user:/tmp/b.sock \\\n"
-      "             --faults drop=0.001");
+      "  exrnic-sim --node vfio-user:a.sock --node vfio-user:b.sock --faults drop=0.001");
 }
 
 std::string socket_of(const std::string& node) {

@@ -10,12 +10,13 @@ namespace {
 
 constexpr unsigned kNodeIdBits = 16;
 
-CoreConfig core_config(unsigned id, const Profile& profile) {
+CoreConfig core_config(unsigned id, bool link_up, const Profile& profile) {
   CoreConfig config;
   config.node_id = static_cast<uint16_t>(id);
   config.max_payload = static_cast<uint16_t>(profile.pcie.max_payload);
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
   config.clock_khz = profile.clock_khz;
+  config.link_up = link_up;
   return config;
 }
 
@@ -25,9 +26,10 @@ uint64_t mac_address(unsigned node_id) {
   return uint64_t{EXRNIC_MAC_PREFIX} << kNodeIdBits | node_id;
 }
 
-Node::Node(Scheduler& scheduler, unsigned id, const Profile& profile, const CoreFactory& make_core)
+Node::Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
+           const CoreFactory& make_core)
     : id_(id),
-      rnic_(fmt::format("rnic{}", id).c_str(), core_config(id, profile), make_core),
+      rnic_(fmt::format("rnic{}", id).c_str(), core_config(id, link_up, profile), make_core),
       pcie_(scheduler, profile.pcie, rnic_),
       mac_(rnic_) {
   rnic_.connect(pcie_, mac_);

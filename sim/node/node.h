@@ -18,8 +18,10 @@ uint64_t mac_address(unsigned node_id);
 
 class Node {
  public:
-  // Must be constructed in the SystemC context that is to run it.
-  Node(Scheduler& scheduler, unsigned id, const Profile& profile, const CoreFactory& make_core);
+  // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
+  // to a line before the first event.
+  Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
+       const CoreFactory& make_core);
 
   void connect_host(HostPort* host) { pcie_.connect_host(host); }
 

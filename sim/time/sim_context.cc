@@ -40,8 +40,7 @@ SimTime SimContext::now() const { return kernel_->time_stamp().value(); }
 bool SimContext::pending() const { return sc_core::sc_pending_activity(kernel_.get()); }
 
 bool SimContext::due_now() const {
-  return pending() &&
-         sc_core::sc_time_to_pending_activity(kernel_.get()) == sc_core::SC_ZERO_TIME;
+  return pending() && sc_core::sc_time_to_pending_activity(kernel_.get()) == sc_core::SC_ZERO_TIME;
 }
 
 // sc_start() leaves what is due at its very end; a start of zero length runs one round of it.
