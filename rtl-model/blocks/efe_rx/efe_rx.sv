@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Receive side of the reliable class of EFE: checks frames, keeps those that are next in sequence
+// until they are placed, and says how far to acknowledge.
+
+module efe_rx
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import efe_rx_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  node_t       cfg_node_i,
+  input  logic        enable_i,
+
+  input  logic        rx_valid_i,
+  output logic        rx_ready_o,  // always
+  input  logic        rx_sop_i,
+  input  logic        rx_eop_i,
+  input  data_t       rx_data_i,
+  input  beat_bytes_t rx_bytes_i,  // of the last beat; others are full
+  input  logic        rx_error_i,  // with eop: bad FCS
+
+  output logic        desc_valid_o,
+  input  logic        desc_ready_i,
+  output rx_desc_t    desc_o,
+  input  rx_address_t read_address_i,
+  output data_t       read_data_o,  // next cycle: DATA_BYTES bytes from any address, around the end
+  input  logic        frame_done_valid_i,
+  input  node_t       frame_done_node_i,
+
+  input  logic        hold_set_valid_i,
+  input  node_t       hold_set_node_i,
+  input  logic [31:0] hold_set_seq_i,
+  input  logic        hold_clear_valid_i,
+  input  node_t       hold_clear_node_i,
+  input  node_t       hold_query_node_i,
+  output logic        hold_active_o,
+
+  output logic        ack_valid_o,
+  input  logic        ack_ready_i,
+  output rx_ack_t     ack_o,
+  output logic        ack_request_valid_o,
+  output node_t       ack_request_node_o,
+  output logic        ack_request_nak_o,
+  output logic        peer_restart_valid_o,
+  input  logic        peer_restart_ready_i,
+  output node_t       peer_restart_node_o,
+  output logic [15:0] peer_restart_known_o,  // session of ours that it acknowledges; 0: none
+  input  node_t       rx_query_node_i,
+  output rx_state_t   rx_state_o,            // in the same cycle
+
+  output logic        init_done_o,
+  output logic        idle_o,
+  output event_t      event_o
+);
+
+  // A segment starts in the word that has the end of the EFE header.
+  localparam int unsigned StartOffset = (ETH_BYTES + EFE_BYTES) % DATA_BYTES;
+  localparam int unsigned OffsetBits = $clog2(DATA_BYTES);
+
+  logic store, store_first, overflow, check, good, parser_busy;
+  verdict_e verdict;
+  efe_t efe;
+  logic [159:0] ddp;
+  logic room, frames_room, frames_empty;
+  logic accept, adopt, restart, ack, stranger, duplicate, gap, no_room;
+  rx_words_t words, done_words;
+  logic [31:0] done_seq;
+  logic [15:0] done_session, query_session;
+  rx_word_t start;
+  rx_desc_t desc;
+  node_t node;
+  logic acks_empty, requests_empty;
+
+  assign rx_ready_o = 1'b1;
+  assign node       = node_t'(efe.src_node);
+  assign good       = check && verdict == VERDICT_GOOD;
+  assign room       = frames_room && !overflow;
+  assign words      = rx_words_t'((efe.length + 16'(StartOffset + DATA_BYTES - 1)) >> OffsetBits);
+  assign desc       = '{node: node, seq: efe.seq, ack: efe.ack, dst_qpn: efe.dst_qpn,
+                        src_qpn: efe.src_qpn, length: efe.length, ddp: ddp,
+                        start: {start, OffsetBits'(StartOffset)}};
+  assign idle_o     = !parser_busy && frames_empty && acks_empty && requests_empty;
+
+  assign rx_state_o.valid   = query_session != '0;
+  assign rx_state_o.session = query_session;
+
+  always_comb begin
+    event_o = '0;
+    if (check) begin
+      event_o[COUNTER_FRAMES_RX]       = 1'b1;
+      event_o[COUNTER_ACKS_RX]         = good && !efe.flags[EFE_FLAGS_SEQ];
+      event_o[COUNTER_RX_FCS_ERROR]    = verdict == VERDICT_FCS;
+      event_o[COUNTER_RX_MALFORMED]    = verdict == VERDICT_MALFORMED;
+      event_o[COUNTER_RX_MISDIRECTED]  = verdict == VERDICT_MISDIRECTED;
+      event_o[COUNTER_RX_SESSION]      = stranger;
+      event_o[COUNTER_RX_DUPLICATE]    = duplicate;
+      event_o[COUNTER_RX_OUT_OF_ORDER] = gap;
+      event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room;
+    end
+  end
+
+  rx_parser u_parser (
+    .clk_i,
+    .rst_ni,
+    .cfg_node_i,
+    .enable_i     (enable_i && init_done_o),
+    .rx_valid_i,
+    .rx_sop_i,
+    .rx_eop_i,
+    .rx_data_i,
+    .rx_bytes_i,
+    .rx_error_i,
+    .store_o      (store),
+    .store_first_o(store_first),
+    .check_o      (check),
+    .verdict_o    (verdict),
+    .efe_o        (efe),
+    .ddp_o        (ddp),
+    .busy_o       (parser_busy)
+  );
+
+  rx_sequence u_sequence (
+    .clk_i,
+    .rst_ni,
+    .frame_valid_i  (good),
+    .frame_i        (efe),
+    .room_i         (room),
+    .accept_o       (accept),
+    .adopt_o        (adopt),
+    .restart_o      (restart),
+    .ack_o          (ack),
+    .stranger_o     (stranger),
+    .duplicate_o    (duplicate),
+    .gap_o          (gap),
+    .overflow_o     (no_room),
+    .query_node_i   (rx_query_node_i),
+    .query_session_o(query_session),
+    .init_done_o
+  );
+
+  rx_buffer u_buffer (
+    .clk_i,
+    .rst_ni,
+    .store_first_i(store_first),
+    .store_i      (store),
+    .store_data_i (rx_data_i),
+    .overflow_o   (overflow),
+    .keep_i       (accept),
+    .keep_words_i (words),
+    .keep_start_o (start),
+    .free_i       (frame_done_valid_i),
+    .free_words_i (done_words),
+    .read_address_i,
+    .read_data_o
+  );
+
+  rx_frames u_frames (
+    .clk_i,
+    .rst_ni,
+    .room_o        (frames_room),
+    .put_i         (accept),
+    .put_desc_i    (desc),
+    .put_session_i (efe.session),
+    .put_words_i   (words),
+    .desc_valid_o,
+    .desc_ready_i,
+    .desc_o,
+    .done_i        (frame_done_valid_i),
+    .done_seq_o    (done_seq),
+    .done_session_o(done_session),
+    .done_words_o  (done_words),
+    .empty_o       (frames_empty)
+  );
+
+  rx_placed u_placed (
+    .clk_i,
+    .rst_ni,
+    .placed_valid_i  (frame_done_valid_i),
+    .placed_node_i   (frame_done_node_i),
+    .placed_session_i(done_session),
+    .placed_seq_i    (done_seq),
+    .hold_set_valid_i,
+    .hold_set_node_i,
+    .hold_set_seq_i,
+    .hold_clear_valid_i,
+    .hold_clear_node_i,
+    .adopt_valid_i   (adopt),
+    .adopt_node_i    (node),
+    .hold_query_node_i,
+    .hold_active_o,
+    .query_node_i    (rx_query_node_i),
+    .query_session_i (query_session),
+    .query_ack_o     (rx_state_o.ack)
+  );
+
+  rx_ack_queue u_ack_queue (
+    .clk_i,
+    .rst_ni,
+    .put_ack_i      (ack),
+    .put_restart_i  (restart),
+    .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
+                       nak: efe.flags[EFE_FLAGS_NAK]}),
+    .restart_valid_o(peer_restart_valid_o),
+    .restart_ready_i(peer_restart_ready_i),
+    .restart_node_o (peer_restart_node_o),
+    .restart_known_o(peer_restart_known_o),
+    .ack_valid_o,
+    .ack_ready_i,
+    .ack_o,
+    .empty_o        (acks_empty)
+  );
+
+  rx_ack_request u_ack_request (
+    .clk_i,
+    .rst_ni,
+    .placed_valid_i (frame_done_valid_i),
+    .placed_node_i  (frame_done_node_i),
+    .dropped_valid_i(duplicate || gap),
+    .dropped_node_i (node),
+    .dropped_nak_i  (gap),
+    .unheld_valid_i (hold_clear_valid_i),
+    .unheld_node_i  (hold_clear_node_i),
+    .request_valid_o(ack_request_valid_o),
+    .request_node_o (ack_request_node_o),
+    .request_nak_o  (ack_request_nak_o),
+    .empty_o        (requests_empty)
+  );
+
+endmodule

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Joins the three reasons to acknowledge into one pulse. A placed segment has it at once; the
+// others wait for a free cycle. Were more to wait than fit, the sender's time-out would ask again.
+
+module rx_ack_request
+  import exrnic_core_pkg::*;
+(
+  input  logic  clk_i,
+  input  logic  rst_ni,
+
+  input  logic  placed_valid_i,
+  input  node_t placed_node_i,
+  input  logic  dropped_valid_i,
+  input  node_t dropped_node_i,
+  input  logic  dropped_nak_i,
+  input  logic  unheld_valid_i,
+  input  node_t unheld_node_i,
+
+  output logic  request_valid_o,
+  output node_t request_node_o,
+  output logic  request_nak_o,
+  output logic  empty_o
+);
+
+  localparam int unsigned Depth = 8;
+  typedef logic [$clog2(Depth):0] index_t;
+
+  typedef struct packed {
+    node_t node;
+    logic  nak;
+  } entry_t;
+
+  entry_t entries [Depth];
+  index_t put_q, get_q;
+  logic unheld_q;
+  node_t unheld_node_q;
+  logic full, put, get;
+  entry_t put_entry, head;
+
+  assign empty_o = put_q == get_q && !unheld_q;
+  assign full    = put_q - get_q == index_t'(Depth);
+  assign head    = entries[get_q[$clog2(Depth)-1:0]];
+  assign get     = put_q != get_q && !placed_valid_i;
+  assign put     = !full && (dropped_valid_i || unheld_q);
+  assign put_entry = dropped_valid_i ? '{node: dropped_node_i, nak: dropped_nak_i}
+                                     : '{node: unheld_node_q, nak: 1'b0};
+
+  assign request_valid_o = placed_valid_i || get;
+  assign request_node_o  = placed_valid_i ? placed_node_i : head.node;
+  assign request_nak_o   = !placed_valid_i && head.nak;
+
+  always_ff @(posedge clk_i) begin
+    if (put) entries[put_q[$clog2(Depth)-1:0]] <= put_entry;
+    if (unheld_valid_i) unheld_node_q <= unheld_node_i;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      put_q    <= '0;
+      get_q    <= '0;
+      unheld_q <= 1'b0;
+    end else begin
+      if (put) put_q <= put_q + 1;
+      if (get) get_q <= get_q + 1;
+      if (unheld_valid_i) unheld_q <= 1'b1;
+      else if (put && !dropped_valid_i) unheld_q <= 1'b0;
+    end
+  end
+
+endmodule

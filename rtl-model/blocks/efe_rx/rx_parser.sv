@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Collects the headers and the size of a frame and judges them in the cycle after its last beat.
+
+module rx_parser
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import efe_rx_pkg::*;
+(
+  input  logic         clk_i,
+  input  logic         rst_ni,
+
+  input  node_t        cfg_node_i,
+  input  logic         enable_i,
+
+  input  logic         rx_valid_i,
+  input  logic         rx_sop_i,
+  input  logic         rx_eop_i,
+  input  data_t        rx_data_i,
+  input  beat_bytes_t  rx_bytes_i,
+  input  logic         rx_error_i,
+
+  output logic         store_o,        // this beat has bytes of the segment
+  output logic         store_first_o,
+
+  output logic         check_o,
+  output verdict_e     verdict_o,
+  output efe_t         efe_o,
+  output logic [159:0] ddp_o,          // first bytes of the segment
+  output logic         busy_o
+);
+
+  localparam int unsigned HeaderBytes = ETH_BYTES + EFE_BYTES;
+  localparam int unsigned HeadBytes = HeaderBytes + $bits(ddp_o) / 8;
+  localparam int unsigned HeadBeats = (HeadBytes + DATA_BYTES - 1) / DATA_BYTES;
+  localparam int unsigned SkipBeats = HeaderBytes / DATA_BYTES;
+  localparam int unsigned SegmentMax = MTU_MAX + DDP_UNTAGGED_BYTES;
+  localparam int unsigned SizeLimit = HeaderBytes + SegmentMax + DATA_BYTES;
+
+  typedef logic [$clog2(HeadBeats+1)-1:0] beat_t;
+  typedef logic [$clog2(SizeLimit+1)-1:0] size_t;
+
+  typedef struct packed {
+    eth_t                                 eth;
+    efe_t                                 efe;
+    logic [159:0]                         ddp;
+    logic [8*(HeadBeats*DATA_BYTES-HeadBytes)-1:0] rest;
+  } head_t;
+
+  function automatic data_t swap(data_t data);
+    data_t swapped;
+    for (int unsigned b = 0; b < DATA_BYTES; b++) begin
+      swapped[8*b+:8] = data[8*(DATA_BYTES-1-b)+:8];
+    end
+    return swapped;
+  endfunction
+
+  data_t [HeadBeats-1:0] head_q;  // first beat on top
+  beat_t beat, beat_q;            // stops at HeadBeats
+  size_t size, size_q;            // stops above every good size
+  logic take, in_frame_q, check_q, error_q, enabled_q;
+
+  assign take = rx_valid_i && (rx_sop_i || in_frame_q);
+  assign beat = rx_sop_i ? '0 : beat_q;
+  assign size = rx_sop_i ? '0 : size_q;
+
+  assign store_o       = take && beat >= beat_t'(SkipBeats);
+  assign store_first_o = take && rx_sop_i;
+
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      for (int unsigned b = 0; b < HeadBeats; b++) begin
+        if (beat == beat_t'(b)) head_q[HeadBeats-1-b] <= swap(rx_data_i);
+      end
+      if (beat != beat_t'(HeadBeats)) beat_q <= beat + 1;
+      else beat_q <= beat;
+      if (size <= size_t'(HeaderBytes + SegmentMax)) begin
+        size_q <= size + (rx_eop_i ? size_t'(rx_bytes_i) : size_t'(DATA_BYTES));
+      end else begin
+        size_q <= size;
+      end
+      error_q   <= rx_error_i;
+      enabled_q <= enable_i;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      in_frame_q <= 1'b0;
+      check_q    <= 1'b0;
+    end else begin
+      check_q <= take && rx_eop_i;
+      if (take) in_frame_q <= !rx_eop_i;
+    end
+  end
+
+  // ---- Verdict
+
+  /* verilator lint_off UNUSEDSIGNAL */  // `rest` is behind what is looked at
+  head_t head;
+  /* verilator lint_on UNUSEDSIGNAL */
+  eth_t eth;
+  efe_t efe;
+  logic sequenced, fields_good, length_good, size_good, addressed, sender_good;
+  size_t size_wanted;
+
+  assign head = head_q;
+  assign eth  = head.eth;
+  assign efe  = head.efe;
+
+  always_comb begin
+    {sequenced, fields_good, length_good, size_good, addressed, sender_good} = '0;
+    size_wanted = '0;
+    if (check_q) begin
+      sequenced = efe.flags[EFE_FLAGS_SEQ];
+      fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
+                    efe.klass == EFE_CLASS_RELIABLE && efe.flags[7:EFE_FLAGS_NAK+1] == '0 &&
+                    efe.session != '0 && efe.credit == '0 && efe.sack == '0 &&
+                    efe.timestamp == '0 && efe.timestamp_echo == '0 && efe.rsvd0 == '0 &&
+                    efe.rsvd1 == '0;
+      if (!sequenced) begin
+        length_good = efe.length == '0;
+      end else begin
+        // The T bit tells which DDP header it is.
+        length_good = efe.length <= 16'(SegmentMax) &&
+                      efe.length >= 16'(head.ddp[159] ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
+      end
+      size_wanted = size_t'(HeaderBytes) + size_t'(efe.length);
+      if (size_wanted < size_t'(ETH_FRAME_MIN)) size_wanted = size_t'(ETH_FRAME_MIN);
+      size_good = size_q == size_wanted;
+      addressed = eth.dst == {32'(MAC_PREFIX), 16'(cfg_node_i)};
+      sender_good = eth.src == {32'(MAC_PREFIX), efe.src_node} &&
+                    efe.src_node < 16'(MAX_NODE) && efe.src_node != 16'(cfg_node_i);
+    end
+  end
+
+  always_comb begin
+    verdict_o = VERDICT_GOOD;
+    if (!enabled_q) begin
+      verdict_o = VERDICT_DISABLED;
+    end else if (error_q) begin
+      verdict_o = VERDICT_FCS;
+    end else if (!fields_good || !length_good || !size_good) begin
+      verdict_o = VERDICT_MALFORMED;
+    end else if (!addressed || !sender_good) begin
+      verdict_o = VERDICT_MISDIRECTED;
+    end
+  end
+
+  assign check_o = check_q;
+  assign efe_o   = efe;
+  assign ddp_o   = head.ddp;
+  assign busy_o  = in_frame_q || check_q;
+
+endmodule

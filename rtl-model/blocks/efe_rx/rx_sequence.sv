@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sessions and sequence numbers of the peers: which frame is the next one of its sender.
+
+module rx_sequence
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  logic        frame_valid_i,  // a frame whose headers are good
+  /* verilator lint_off UNUSEDSIGNAL */  // the other fields have been looked at
+  input  efe_t        frame_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+  input  logic        room_i,         // there is room to keep it
+
+  output logic        accept_o,       // next segment of its sender
+  output logic        adopt_o,        // sender has started a session
+  output logic        restart_o,      // and we knew another one
+  output logic        ack_o,          // its acknowledgement counts
+  output logic        stranger_o,     // dropped: of another session
+  output logic        duplicate_o,
+  output logic        gap_o,          // dropped: one before it is missing
+  output logic        overflow_o,
+
+  input  node_t       query_node_i,
+  output logic [15:0] query_session_o,  // 0: nothing has come
+
+  output logic        init_done_o
+);
+
+  typedef struct packed {
+    logic [15:0] session;   // 0: none
+    logic [15:0] previous;  // the one before: late frames of it must not bring it back
+    logic [31:0] next;      // sequence number expected
+  } peer_t;
+
+  peer_t peers [MAX_NODE];
+  peer_t peer, peer_new;
+  node_t node;
+  logic [31:0] ahead;
+  logic known, in_session, sequenced;
+  logic [$clog2(MAX_NODE):0] init_q;
+
+  assign node            = node_t'(frame_i.src_node);
+  assign peer            = peers[node];
+  assign query_session_o = peers[query_node_i].session;
+  assign init_done_o     = init_q[$clog2(MAX_NODE)];
+
+  assign known      = frame_i.session == peer.session;
+  assign adopt_o    = frame_valid_i && frame_i.flags[EFE_FLAGS_SYN] && !known &&
+                      frame_i.session != peer.previous;
+  assign restart_o  = adopt_o && peer.session != '0;
+  assign in_session = frame_valid_i && (known || adopt_o);
+  assign sequenced  = in_session && frame_i.flags[EFE_FLAGS_SEQ];
+  assign ahead      = frame_i.seq - peer_new.next;
+
+  always_comb begin
+    peer_new = peer;
+    if (adopt_o) begin
+      peer_new = '{session: frame_i.session, previous: peer.session, next: 32'(INITIAL_SEQ)};
+    end
+  end
+
+  assign stranger_o  = frame_valid_i && !in_session;
+  assign ack_o       = in_session && frame_i.flags[EFE_FLAGS_ACK];
+  assign accept_o    = sequenced && ahead == '0 && room_i;
+  assign overflow_o  = sequenced && ahead == '0 && !room_i;
+  assign duplicate_o = sequenced && ahead[31];
+  assign gap_o       = sequenced && ahead != '0 && !ahead[31];
+
+  always_ff @(posedge clk_i) begin
+    if (!init_done_o) begin
+      peers[init_q[$clog2(MAX_NODE)-1:0]] <= '0;
+    end else if (adopt_o || accept_o) begin
+      peers[node] <= '{session: peer_new.session, previous: peer_new.previous,
+                       next: peer_new.next + 32'(accept_o)};
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      init_q <= '0;
+    end else if (!init_done_o) begin
+      init_q <= init_q + 1;
+    end
+  end
+
+endmodule

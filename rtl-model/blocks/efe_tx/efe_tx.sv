@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Transmit side of the reliable class of EFE: slots, sequence numbers, retransmission, framing.
+
+module efe_tx
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
+(
+  input  logic           clk_i,
+  input  logic           rst_ni,
+
+  input  node_t          cfg_node_i,
+  input  logic [31:0]    cfg_rto_cycles_i,
+  input  logic [7:0]     cfg_retry_limit_i,
+  input  logic           enable_i,  // without it no frame leaves and no time-out strikes
+  input  logic [63:0]    time_i,
+
+  output logic           alloc_valid_o,
+  output slot_t          alloc_slot_o,
+  input  logic           alloc_ready_i,
+
+  input  logic           beat_valid_i,
+  input  dma_read_beat_t beat_i,
+
+  input  logic           submit_valid_i,
+  output logic           submit_ready_o,
+  input  tx_desc_t       submit_i,
+
+  output logic           done_valid_o,
+  input  logic           done_ready_i,
+  output tx_done_t       done_o,
+
+  input  logic           ack_valid_i,
+  output logic           ack_ready_o,
+  input  rx_ack_t        ack_i,
+  input  logic           ack_request_valid_i,
+  input  node_t          ack_request_node_i,
+  input  logic           ack_request_nak_i,
+  input  logic           peer_restart_valid_i,
+  output logic           peer_restart_ready_o,
+  input  node_t          peer_restart_node_i,
+  input  logic [15:0]    peer_restart_known_i,  // session of ours that it acknowledges; 0: none
+  output node_t          rx_query_node_o,
+  input  rx_state_t      rx_state_i,            // in the same cycle
+
+  output logic           tx_valid_o,
+  input  logic           tx_ready_i,
+  output logic           tx_sop_o,
+  output logic           tx_eop_o,
+  output data_t          tx_data_o,
+  output beat_bytes_t    tx_bytes_o,
+
+  output logic           init_done_o,
+  output logic           idle_o,
+  output event_t         event_o
+);
+
+  localparam int unsigned WordBits = $clog2(TX_SLOTS * MTU_MAX / DATA_BYTES);
+
+  logic slots_init_done, sequencer_init_done, all_free;
+  logic [TX_SLOTS-1:0] poisoned, unwanted, dead;
+  chunk_t head_arrived, head_expected;
+  slot_t head_slot;
+  node_t head_node;
+  logic head_valid, head_ready, head_pop, doom;
+  logic desc_read;
+  slot_t desc_slot;
+  tx_desc_t desc;
+  logic free;
+  slot_t free_slot;
+  logic rest, op_valid;
+  op_e op;
+  node_t op_node, node;
+  logic expired, timer_restart;
+  node_t expired_node;
+  logic [MAX_NODE-1:0] outstanding, resending;
+  logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
+  node_t resend_node;
+  logic ack_owed_valid, ack_owed_nak, ack_owed_empty, ack_sent;
+  node_t ack_owed_node;
+  logic send, send_data, send_syn;
+  logic [15:0] send_session;
+  logic [31:0] send_seq;
+  logic frame_valid, frame_ready;
+  efe_t frame_efe;
+  tx_desc_t frame_desc;
+  logic framer_busy, slot_in_use;
+  slot_t framer_slot;
+  logic payload_read;
+  logic [WordBits-1:0] payload_word;
+  data_t payload;
+
+  assign init_done_o     = slots_init_done && sequencer_init_done;
+  assign submit_ready_o  = init_done_o;
+  assign rx_query_node_o = node;
+  assign dead            = poisoned | unwanted;
+  assign head_ready      = head_valid && head_arrived == head_expected;
+
+  assign ack_ready_o          = op_valid && op == OP_ACK;
+  assign peer_restart_ready_o = op_valid && op == OP_RESTART;
+
+  assign idle_o = rest && !op_valid && all_free && resend_empty && ack_owed_empty && !frame_valid &&
+                  !tx_valid_o;
+
+  // A slot must not be filled anew while a frame still leaves from it.
+  assign slot_in_use =
+      (frame_valid && frame_efe.flags[EFE_FLAGS_SEQ] && frame_desc.slot == free_slot) ||
+      (framer_busy && framer_slot == free_slot);
+
+  tx_slots u_slots (
+    .clk_i,
+    .rst_ni,
+    .alloc_valid_o,
+    .alloc_slot_o,
+    .alloc_ready_i,
+    .beat_valid_i,
+    .beat_slot_i    (beat_i.dst[$bits(tx_address_t)-1-:$bits(slot_t)]),
+    .beat_bytes_i   (beat_i.bytes),
+    .beat_error_i   (beat_i.error),
+    .free_valid_i   (free),
+    .free_slot_i    (free_slot),
+    .query_slot_i   (head_slot),
+    .query_arrived_o(head_arrived),
+    .poisoned_o     (poisoned),
+    .init_done_o    (slots_init_done),
+    .all_free_o     (all_free)
+  );
+
+  tx_buffer u_buffer (
+    .clk_i,
+    .write_i        (beat_valid_i && !beat_i.error),
+    .write_address_i(beat_i.dst),
+    .write_bytes_i  (beat_i.bytes[$bits(beat_bytes_t)-1:0]),
+    .write_data_i   (beat_i.data),
+    .read_i         (payload_read),
+    .read_word_i    (payload_word),
+    .read_data_o    (payload)
+  );
+
+  tx_submit_queue u_submit_queue (
+    .clk_i,
+    .rst_ni,
+    .submit_valid_i (submit_valid_i && submit_ready_o),
+    .submit_i,
+    .head_valid_o   (head_valid),
+    .head_slot_o    (head_slot),
+    .head_node_o    (head_node),
+    .head_expected_o(head_expected),
+    .pop_i          (head_pop),
+    .doom_valid_i   (doom),
+    .doom_node_i    (node),
+    .unwanted_o     (unwanted),
+    .read_i         (desc_read),
+    .read_slot_i    (desc_slot),
+    .desc_o         (desc)
+  );
+
+  tx_timer u_timer (
+    .clk_i,
+    .rst_ni,
+    .cfg_rto_cycles_i,
+    .restart_valid_i(timer_restart),
+    .restart_node_i (node),
+    .outstanding_i  (outstanding),
+    .resending_i    (resending),
+    .expired_o      (expired),
+    .expired_node_o (expired_node)
+  );
+
+  node_queue u_resend_queue (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i  (resend_set),
+    .set_node_i   (node),
+    .clear_valid_i(resend_clear),
+    .clear_node_i (node),
+    .rotate_i     (resend_rotate),
+    .head_valid_o (resend_valid),
+    .head_node_o  (resend_node),
+    .empty_o      (resend_empty),
+    .pending_o    (resending)
+  );
+
+  tx_ack_pending u_ack_pending (
+    .clk_i,
+    .rst_ni,
+    .request_valid_i(ack_request_valid_i),
+    .request_node_i (ack_request_node_i),
+    .request_nak_i  (ack_request_nak_i),
+    .sent_valid_i   (ack_sent),
+    .sent_node_i    (node),
+    .sent_nak_o     (ack_owed_nak),
+    .head_valid_o   (ack_owed_valid),
+    .head_node_o    (ack_owed_node),
+    .empty_o        (ack_owed_empty)
+  );
+
+  tx_arbiter u_arbiter (
+    .clk_i,
+    .rst_ni,
+    .ask_i           (rest),
+    .can_send_i      (enable_i && !frame_valid),
+    .peer_restart_valid_i,
+    .peer_restart_node_i,
+    .ack_valid_i,
+    .ack_node_i      (ack_i.node),
+    .expired_i       (enable_i && expired),
+    .expired_node_i  (expired_node),
+    .resend_valid_i  (resend_valid),
+    .resend_node_i   (resend_node),
+    .resending_i     (resending),
+    .head_ready_i    (head_ready),
+    .head_dead_i     (dead[head_slot]),
+    .head_node_i     (head_node),
+    .ack_owed_valid_i(ack_owed_valid),
+    .ack_owed_node_i (ack_owed_node),
+    .valid_o         (op_valid),
+    .op_o            (op),
+    .node_o          (op_node)
+  );
+
+  tx_sequencer u_sequencer (
+    .clk_i,
+    .rst_ni,
+    .cfg_retry_limit_i,
+    .entropy_i      (time_i[31:0] ^ time_i[63:32]),
+    .rest_o         (rest),
+    .op_valid_i     (op_valid),
+    .op_i           (op),
+    .op_node_i      (op_node),
+    .ack_i,
+    .known_i        (peer_restart_known_i),
+    .node_o         (node),
+    .head_slot_i    (head_slot),
+    .head_pop_o     (head_pop),
+    .doom_o         (doom),
+    .dead_i         (dead),
+    .poisoned_i     (poisoned),
+    .desc_read_o    (desc_read),
+    .desc_slot_o    (desc_slot),
+    .desc_tag_i     (desc.tag),
+    .desc_failed_i  (desc.failed),
+    .free_o         (free),
+    .free_slot_o    (free_slot),
+    .slot_in_use_i  (slot_in_use),
+    .done_valid_o,
+    .done_ready_i,
+    .done_o,
+    .timer_restart_o(timer_restart),
+    .outstanding_o  (outstanding),
+    .resending_i    (resending),
+    .resend_set_o   (resend_set),
+    .resend_clear_o (resend_clear),
+    .resend_rotate_o(resend_rotate),
+    .rx_known_i     (rx_state_i.valid),
+    .ack_sent_o     (ack_sent),
+    .send_o         (send),
+    .send_data_o    (send_data),
+    .send_session_o (send_session),
+    .send_syn_o     (send_syn),
+    .send_seq_o     (send_seq),
+    .init_done_o    (sequencer_init_done),
+    .event_o
+  );
+
+  tx_header u_header (
+    .clk_i,
+    .rst_ni,
+    .cfg_node_i,
+    .send_i       (send),
+    .sequenced_i  (send_data),
+    .node_i       (node),
+    .session_i    (send_session),
+    .syn_i        (send_syn),
+    .seq_i        (send_seq),
+    .nak_i        (ack_owed_nak),
+    .rx_state_i,
+    .desc_i       (desc),
+    .frame_valid_o(frame_valid),
+    .frame_ready_i(frame_ready),
+    .frame_efe_o  (frame_efe),
+    .frame_desc_o (frame_desc)
+  );
+
+  tx_framer u_framer (
+    .clk_i,
+    .rst_ni,
+    .cfg_node_i,
+    .frame_valid_i(frame_valid),
+    .frame_ready_o(frame_ready),
+    .frame_efe_i  (frame_efe),
+    .frame_desc_i (frame_desc),
+    .read_o       (payload_read),
+    .read_word_o  (payload_word),
+    .read_data_i  (payload),
+    .busy_o       (framer_busy),
+    .busy_slot_o  (framer_slot),
+    .tx_valid_o,
+    .tx_ready_i,
+    .tx_sop_o,
+    .tx_eop_o,
+    .tx_data_o,
+    .tx_bytes_o
+  );
+
+endmodule

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Types inside efe_tx.
+
+package efe_tx_pkg;
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+
+  // Events that the sequencer handles, one at a time.
+  typedef enum logic [2:0] {
+    OP_RESTART,  // a peer has started a new session
+    OP_ACK,
+    OP_TIMEOUT,
+    OP_RESEND,   // one frame
+    OP_NEW,      // the oldest slot that has not left yet
+    OP_ACK_ONLY
+  } op_e;
+  localparam int unsigned Ops = 6;
+
+  // Towards one node. The slots from head to tail are not acknowledged; una is the sequence number
+  // of the first of them that has one (dead slots have none), next that of the next new frame.
+  typedef struct packed {
+    logic [15:0] session;      // 0: none drawn yet
+    logic        established;  // the session has been acknowledged
+    logic        nak_served;   // una was resent because of a NAK
+    logic [7:0]  retries;
+    logic [31:0] una;
+    logic [31:0] next;
+    slot_t       head;
+    slot_t       tail;
+    slot_t       cursor;       // next to resend, and its number
+    logic [31:0] cursor_seq;
+  } peer_t;
+
+  function automatic peer_t fresh_peer(logic [15:0] session);
+    peer_t peer;
+    peer = '0;
+    peer.session = session;
+    peer.una = 32'(INITIAL_SEQ);
+    peer.next = 32'(INITIAL_SEQ);
+    return peer;
+  endfunction
+
+  function automatic logic [15:0] nonzero(logic [15:0] session);
+    return session == '0 ? 16'd1 : session;
+  endfunction
+
+  // None stays none: the first one is drawn when it is needed.
+  function automatic logic [15:0] next_session(logic [15:0] session);
+    return session == '0 ? 16'd0 : nonzero(session + 1);
+  endfunction
+
+endpackage

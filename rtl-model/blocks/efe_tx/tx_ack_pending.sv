@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Nodes to which an acknowledgement is owed, and whether it has to ask for a resend.
+
+module tx_ack_pending
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+  input  logic  clk_i,
+  input  logic  rst_ni,
+
+  input  logic  request_valid_i,
+  input  node_t request_node_i,
+  input  logic  request_nak_i,
+
+  input  logic  sent_valid_i,  // a frame to this node carries it; a request in this cycle stays
+  input  node_t sent_node_i,
+  output logic  sent_nak_o,
+
+  output logic  head_valid_o,
+  output node_t head_node_o,
+  output logic  empty_o
+);
+
+  logic [MAX_NODE-1:0] nak_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
+  logic [MAX_NODE-1:0] pending;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  assign sent_nak_o = nak_q[sent_node_i];
+
+  node_queue u_queue (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i  (request_valid_i),
+    .set_node_i   (request_node_i),
+    .clear_valid_i(sent_valid_i),
+    .clear_node_i (sent_node_i),
+    .rotate_i     (1'b0),
+    .head_valid_o,
+    .head_node_o,
+    .empty_o,
+    .pending_o    (pending)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      nak_q <= '0;
+    end else begin
+      if (sent_valid_i) nak_q[sent_node_i] <= 1'b0;
+      if (request_valid_i && request_nak_i) nak_q[request_node_i] <= 1'b1;
+    end
+  end
+
+endmodule

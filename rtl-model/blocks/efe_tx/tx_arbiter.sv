@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which event the sequencer handles next: round robin over the kinds, so that none starves.
+
+module tx_arbiter
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
+(
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic                ask_i,       // the sequencer is at rest: it takes what is picked
+  input  logic                can_send_i,
+
+  input  logic                peer_restart_valid_i,
+  input  node_t               peer_restart_node_i,
+  input  logic                ack_valid_i,
+  input  node_t               ack_node_i,
+  input  logic                expired_i,
+  input  node_t               expired_node_i,
+  input  logic                resend_valid_i,
+  input  node_t               resend_node_i,
+  input  logic [MAX_NODE-1:0] resending_i,
+  input  logic                head_ready_i,
+  input  logic                head_dead_i,  // needs no frame
+  input  node_t               head_node_i,
+  input  logic                ack_owed_valid_i,
+  input  node_t               ack_owed_node_i,
+
+  output logic                valid_o,
+  output op_e                 op_o,
+  output node_t               node_o
+);
+
+  typedef logic [$clog2(Ops)-1:0] index_t;
+
+  logic [Ops-1:0] request;
+  index_t pick, last_q;
+
+  always_comb begin
+    request = '0;
+    if (ask_i) begin
+      request[OP_RESTART] = peer_restart_valid_i;
+      request[OP_ACK]     = ack_valid_i;
+      request[OP_TIMEOUT] = expired_i;
+      request[OP_RESEND]  = can_send_i && resend_valid_i;
+      // New frames wait for the resending of older ones, or they would only be dropped.
+      request[OP_NEW]     = head_ready_i &&
+                            (head_dead_i || (can_send_i && !resending_i[head_node_i]));
+      // A frame with data that is at hand acknowledges as well.
+      request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i &&
+          !(request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) &&
+          !(request[OP_RESEND] && resend_node_i == ack_owed_node_i);
+    end
+  end
+
+  // Lowest request above the last pick, else lowest of all.
+  always_comb begin
+    pick = '0;
+    for (int unsigned i = Ops; i > 0; i--) begin
+      if (request[i-1]) pick = index_t'(i - 1);
+    end
+    for (int unsigned i = Ops; i > 0; i--) begin
+      if (request[i-1] && index_t'(i - 1) > last_q) pick = index_t'(i - 1);
+    end
+  end
+
+  assign valid_o = |request;
+  assign op_o    = op_e'(pick);
+
+  always_comb begin
+    unique case (op_o)
+      OP_RESTART: node_o = peer_restart_node_i;
+      OP_ACK:     node_o = ack_node_i;
+      OP_TIMEOUT: node_o = expired_node_i;
+      OP_RESEND:  node_o = resend_node_i;
+      OP_NEW:     node_o = head_node_i;
+      default:    node_o = ack_owed_node_i;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      last_q <= '0;
+    end else if (valid_o) begin
+      last_q <= pick;
+    end
+  end
+
+endmodule

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Streams one frame: Ethernet, EFE and DDP headers, then payload, one beat a cycle. The payload of
+// a tagged segment starts on a beat; that of an untagged one is four bytes late.
+
+module tx_framer
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+  localparam int unsigned Words = TX_SLOTS * MTU_MAX / DATA_BYTES
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_ni,
+
+  input  node_t                    cfg_node_i,
+
+  input  logic                     frame_valid_i,
+  output logic                     frame_ready_o,
+  input  efe_t                     frame_efe_i,   // without SEQ, the frame ends here
+  /* verilator lint_off UNUSEDSIGNAL */  // the rest of it is in the EFE header, or not for the wire
+  input  tx_desc_t                 frame_desc_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  output logic                     read_o,
+  output logic [$clog2(Words)-1:0] read_word_o,
+  input  data_t                    read_data_i,  // next cycle, and until the next read
+
+  output logic                     busy_o,       // payload of this slot is being read
+  output slot_t                    busy_slot_o,
+
+  output logic                     tx_valid_o,
+  input  logic                     tx_ready_i,
+  output logic                     tx_sop_o,
+  output logic                     tx_eop_o,
+  output data_t                    tx_data_o,
+  output beat_bytes_t              tx_bytes_o
+);
+
+  localparam int unsigned HeaderBeats = HEADER_TAGGED_BYTES / DATA_BYTES;
+  localparam int unsigned OffsetBits = $clog2(DATA_BYTES);
+  localparam int unsigned SlotWordBits = $clog2(MTU_MAX / DATA_BYTES);
+  localparam int unsigned ShiftBits = 8 * (HEADER_UNTAGGED_BYTES - HEADER_TAGGED_BYTES);
+
+  typedef logic [8*HEADER_UNTAGGED_BYTES-1:0] header_t;
+  typedef logic [15:0] size_t;
+  typedef logic [15-OffsetBits:0] beat_index_t;
+
+  // First byte on the wire from the top to the bottom bits.
+  function automatic header_t wire_order(header_t big_endian);
+    header_t little;
+    for (int unsigned b = 0; b < HEADER_UNTAGGED_BYTES; b++) begin
+      little[8*b+:8] = big_endian[8*(HEADER_UNTAGGED_BYTES-1-b)+:8];
+    end
+    return little;
+  endfunction
+
+  function automatic logic [47:0] mac_of(node_t node);
+    return {32'(MAC_PREFIX), 16'(node)};
+  endfunction
+
+  logic active_q, sequenced_q, untagged_q, inlined_q;
+  slot_t slot_q;
+  header_t header_q;
+  beat_index_t index_q, last_q;
+  beat_bytes_t last_bytes_q;
+  logic [SlotWordBits-1:0] word_q;
+  logic [255:0] inline_q;
+  logic [ShiftBits-1:0] carry_q;
+
+  logic load, take, in_payload;
+  logic sequenced;
+  header_t header;
+  size_t last_byte;
+  data_t payload;
+
+  assign take          = active_q && tx_ready_i;
+  assign frame_ready_o = !active_q || (take && tx_eop_o);
+  assign load          = frame_valid_i && frame_ready_o;
+  assign sequenced     = frame_efe_i.flags[EFE_FLAGS_SEQ];
+
+  always_comb begin
+    header = '0;
+    last_byte = '0;
+    if (load) begin
+      header = wire_order({mac_of(frame_desc_i.node), mac_of(cfg_node_i), 16'(ETHERTYPE),
+                           frame_efe_i, sequenced ? frame_desc_i.ddp : '0});
+      last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame_efe_i.length;
+    end
+  end
+
+  assign in_payload  = index_q >= beat_index_t'(HeaderBeats);
+  assign read_o      = load || (take && in_payload);
+  assign read_word_o = load ? {frame_desc_i.slot, SlotWordBits'(0)} : {slot_q, word_q};
+  assign payload     = inlined_q ? inline_q[DATA_W-1:0] : read_data_i;
+
+  assign busy_o      = active_q && sequenced_q;
+  assign busy_slot_o = slot_q;
+
+  assign tx_valid_o = active_q;
+  assign tx_sop_o   = index_q == '0;
+  assign tx_eop_o   = index_q == last_q;
+  assign tx_bytes_o = tx_eop_o ? last_bytes_q : beat_bytes_t'(DATA_BYTES);
+
+  always_comb begin
+    if (!in_payload) begin
+      tx_data_o = header_q[index_q[$clog2(HeaderBeats)-1:0]*DATA_W+:DATA_W];
+    end else if (untagged_q) begin
+      tx_data_o = {payload[DATA_W-ShiftBits-1:0], carry_q};
+    end else begin
+      tx_data_o = payload;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (load) begin
+      sequenced_q  <= sequenced;
+      untagged_q   <= frame_desc_i.untagged;
+      inlined_q    <= frame_desc_i.inlined;
+      slot_q       <= frame_desc_i.slot;
+      header_q     <= header;
+      index_q      <= '0;
+      last_q       <= last_byte[15:OffsetBits];
+      last_bytes_q <= beat_bytes_t'(last_byte[OffsetBits-1:0]) + 1;
+      word_q       <= SlotWordBits'(1);
+      inline_q     <= frame_desc_i.inline_data;
+      carry_q      <= header[8*HEADER_UNTAGGED_BYTES-1-:ShiftBits];
+    end else if (take) begin
+      index_q <= index_q + 1;
+      if (in_payload) begin
+        word_q   <= word_q + 1;
+        inline_q <= inline_q >> DATA_W;
+        carry_q  <= payload[DATA_W-1-:ShiftBits];
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      active_q <= 1'b0;
+    end else if (frame_ready_o) begin
+      active_q <= frame_valid_i;
+    end
+  end
+
+endmodule

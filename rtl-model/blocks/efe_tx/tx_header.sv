@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Holds the next frame for the framer: its descriptor and its EFE header.
+
+module tx_header
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+  input  logic        clk_i,
+  input  logic        rst_ni,
+
+  input  node_t       cfg_node_i,
+
+  input  logic        send_i,       // only while no frame is held
+  input  logic        sequenced_i,  // else it only acknowledges
+  input  node_t       node_i,
+  input  logic [15:0] session_i,
+  input  logic        syn_i,
+  input  logic [31:0] seq_i,
+  input  logic        nak_i,
+  input  rx_state_t   rx_state_i,
+  input  tx_desc_t    desc_i,
+
+  output logic        frame_valid_o,
+  input  logic        frame_ready_i,
+  output efe_t        frame_efe_o,
+  output tx_desc_t    frame_desc_o
+);
+
+  logic valid_q;
+  efe_t efe_q;
+  tx_desc_t desc_q;
+
+  assign frame_valid_o = valid_q;
+  assign frame_efe_o   = efe_q;
+  assign frame_desc_o  = desc_q;
+
+  always_ff @(posedge clk_i) begin
+    if (send_i) begin
+      efe_q                      <= '0;
+      efe_q.version              <= 4'(EFE_VERSION);
+      efe_q.klass                <= EFE_CLASS_RELIABLE;
+      efe_q.flags[EFE_FLAGS_SEQ] <= sequenced_i;
+      efe_q.flags[EFE_FLAGS_SYN] <= syn_i;
+      efe_q.src_node             <= 16'(cfg_node_i);
+      efe_q.session              <= session_i;
+      efe_q.seq                  <= seq_i;
+      if (rx_state_i.valid) begin
+        efe_q.flags[EFE_FLAGS_ACK] <= 1'b1;
+        efe_q.flags[EFE_FLAGS_NAK] <= nak_i;
+        efe_q.peer_session         <= rx_state_i.session;
+        efe_q.ack                  <= rx_state_i.ack;
+      end
+      if (sequenced_i) begin
+        efe_q.length  <= 16'(desc_i.length) +
+                         16'(desc_i.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
+        efe_q.dst_qpn <= desc_i.dst_qpn;
+        efe_q.src_qpn <= desc_i.src_qpn;
+        desc_q        <= desc_i;
+      end else begin
+        desc_q.node   <= node_i;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= 1'b0;
+    end else if (send_i) begin
+      valid_q <= 1'b1;
+    end else if (frame_ready_i) begin
+      valid_q <= 1'b0;
+    end
+  end
+
+endmodule

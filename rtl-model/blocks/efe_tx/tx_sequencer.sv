@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sequence numbers, acknowledgement and retransmission. One event of one node at a time: so a list
+// is never walked while something else frees from it. State machine: README.md.
+
+module tx_sequencer
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
+(
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  input  logic [7:0]          cfg_retry_limit_i,
+  input  logic [31:0]         entropy_i,      // for the first session
+
+  output logic                rest_o,         // asks for the next event
+  input  logic                op_valid_i,     // and has it
+  input  op_e                 op_i,
+  input  node_t               op_node_i,
+  /* verilator lint_off UNUSEDSIGNAL */  // its node is op_node_i
+  input  rx_ack_t             ack_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+  input  logic [15:0]         known_i,
+  output node_t               node_o,         // whose event is handled
+
+  input  slot_t               head_slot_i,    // oldest slot that has not left yet
+  output logic                head_pop_o,
+  output logic                doom_o,         // gives up what waits for node_o
+
+  input  logic [TX_SLOTS-1:0] dead_i,         // slots that are not to be sent (any more)
+  input  logic [TX_SLOTS-1:0] poisoned_i,     // because of their payload
+  output logic                desc_read_o,
+  output slot_t               desc_slot_o,
+  input  tx_tag_t             desc_tag_i,
+  input  cqe_status_e         desc_failed_i,
+  output logic                free_o,
+  output slot_t               free_slot_o,
+  input  logic                slot_in_use_i,  // a frame still leaves from free_slot_o
+
+  output logic                done_valid_o,
+  input  logic                done_ready_i,
+  output tx_done_t            done_o,
+
+  output logic                timer_restart_o,
+  output logic [MAX_NODE-1:0] outstanding_o,
+
+  input  logic [MAX_NODE-1:0] resending_i,
+  output logic                resend_set_o,
+  output logic                resend_clear_o,
+  output logic                resend_rotate_o,
+
+  input  logic                rx_known_i,     // something has come from node_o
+  output logic                ack_sent_o,
+  output logic                send_o,
+  output logic                send_data_o,    // with a segment
+  output logic [15:0]         send_session_o,
+  output logic                send_syn_o,
+  output logic [31:0]         send_seq_o,
+
+  output logic                init_done_o,
+  output event_t              event_o
+);
+
+  typedef enum logic [3:0] {
+    ST_INIT, ST_REST, ST_LOAD, ST_DESC, ST_JUDGE, ST_WALK, ST_DONE, ST_FINISH, ST_SEND
+  } state_e;
+
+  peer_t peers [MAX_NODE];
+  slot_t next_slot [TX_SLOTS];
+
+  state_e state_q, state_d;
+  op_e op_q;
+  node_t node_q;
+  slot_t slot_q;
+  peer_t peer_q;
+  logic [15:0] session_q;  // of ours, that the peer speaks of
+  logic [31:0] ack_q;
+  logic nak_q;
+  logic give_up_q, dirty_q;
+  node_t init_q;
+  logic [MAX_NODE-1:0] outstanding_q;
+
+  logic listed, resending;  // node_q has unacknowledged slots; is being resent to
+  assign listed    = outstanding_q[node_q];
+  assign resending = resending_i[node_q];
+
+  // ---- Verdict on an event
+
+  logic session_known, ack_good, ack_progress, peer_dead, give_up, retry, nak_resend;
+
+  assign session_known = session_q != '0 && session_q == peer_q.session;
+  assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una;
+  assign ack_progress  = ack_good && ack_q != peer_q.una;
+  assign peer_dead     = op_q == OP_TIMEOUT && peer_q.retries >= cfg_retry_limit_i;
+  assign retry         = op_q == OP_TIMEOUT && !peer_dead;
+  // A peer that starts a session but knows ours has given up on us, not forgotten us.
+  assign give_up       = peer_dead || (op_q == OP_RESTART && !session_known);
+  assign nak_resend    = op_q == OP_ACK && nak_q && listed && !resending && !peer_q.nak_served;
+
+  // ---- Walk along the list
+
+  slot_t slot;
+  logic slot_dead, walk_pop, pop;
+
+  assign slot         = state_q == ST_WALK ? peer_q.head : slot_q;
+  assign slot_dead    = dead_i[slot];
+  assign walk_pop     = listed && (give_up_q || slot_dead || peer_q.una != ack_q);
+  assign done_valid_o = state_q == ST_DONE && !slot_in_use_i;
+  assign free_o       = done_valid_o && done_ready_i;
+  assign free_slot_o  = slot_q;
+  assign pop          = free_o && op_q != OP_NEW;
+
+  always_comb begin
+    done_o = '{tag: desc_tag_i, node: node_q, seq: peer_q.una, status: CQE_STATUS_SUCCESS};
+    if (desc_failed_i != CQE_STATUS_SUCCESS) begin
+      done_o.status = desc_failed_i;
+    end else if (poisoned_i[slot_q]) begin
+      done_o.status = CQE_STATUS_LOC_PROT_ERR;
+    end else if (give_up_q || slot_dead) begin
+      done_o.status = CQE_STATUS_RETRY_EXC_ERR;
+    end
+  end
+
+  // ---- Sending
+
+  logic sending, append, resend_last;
+
+  assign sending        = state_q == ST_SEND;
+  assign append         = sending && op_q == OP_NEW && (!slot_dead || listed);
+  assign resend_last    = peer_q.cursor == peer_q.tail;
+  assign send_data_o    = op_q != OP_ACK_ONLY;
+  assign send_o         = sending && (send_data_o ? !slot_dead : rx_known_i);
+  assign send_session_o = peer_q.session;
+  assign send_syn_o     = !peer_q.established;
+  assign send_seq_o     = op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next;
+  assign ack_sent_o     = sending && (send_o || !send_data_o);
+
+  // ---- What follows from all this, outside
+
+  logic start_resend;
+  assign start_resend = (state_q == ST_JUDGE && retry) || (state_q == ST_FINISH && nak_resend);
+
+  assign rest_o          = state_q == ST_REST;
+  assign node_o          = node_q;
+  assign init_done_o     = state_q != ST_INIT;
+  assign outstanding_o   = outstanding_q;
+  assign head_pop_o      = sending && op_q == OP_NEW;
+  assign doom_o          = state_q == ST_FINISH && give_up_q;
+  assign desc_read_o     = state_q == ST_LOAD || state_q == ST_DESC || state_q == ST_WALK;
+  assign resend_set_o    = start_resend;
+  assign resend_clear_o  = (state_q == ST_FINISH && !listed) ||
+                           (sending && op_q == OP_RESEND && resend_last);
+  assign resend_rotate_o = sending && op_q == OP_RESEND && !resend_last;
+  assign timer_restart_o = start_resend || (state_q == ST_JUDGE && op_q == OP_ACK && ack_progress) ||
+                           (append && !listed) || (sending && op_q == OP_RESEND && resend_last);
+
+  always_comb begin
+    unique case (state_q)
+      ST_LOAD: desc_slot_o = slot_q;
+      ST_DESC: desc_slot_o = peer_q.cursor;
+      default: desc_slot_o = peer_q.head;
+    endcase
+  end
+
+  always_comb begin
+    event_o = '0;
+    event_o[COUNTER_FRAMES_TX]     = send_o;
+    event_o[COUNTER_ACKS_TX]       = send_o && !send_data_o;
+    event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
+    event_o[COUNTER_TERMINATES_TX] = send_o && op_q == OP_NEW &&
+                                     desc_tag_i.kind == TX_KIND_TERMINATE;
+    event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && op_q == OP_TIMEOUT;
+    event_o[COUNTER_PEERS_DEAD]    = state_q == ST_JUDGE && peer_dead;
+    event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
+  end
+
+  // ---- State machine
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      ST_INIT:   if (init_q == node_t'(MAX_NODE - 1)) state_d = ST_REST;
+      ST_REST:   if (op_valid_i) state_d = ST_LOAD;
+      ST_LOAD: begin
+        unique case (op_q)
+          OP_RESEND:           state_d = ST_DESC;
+          OP_NEW, OP_ACK_ONLY: state_d = ST_SEND;
+          default:             state_d = ST_JUDGE;
+        endcase
+      end
+      ST_DESC:   state_d = ST_SEND;
+      ST_JUDGE:  state_d = give_up || (op_q == OP_ACK && ack_good) ? ST_WALK : ST_REST;
+      ST_WALK:   state_d = walk_pop ? ST_DONE : ST_FINISH;
+      ST_DONE:   if (free_o) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
+      ST_FINISH: state_d = ST_REST;
+      ST_SEND:   state_d = op_q == OP_NEW && slot_dead && !listed ? ST_DONE : ST_REST;
+      default:   state_d = ST_REST;
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q       <= ST_INIT;
+      init_q        <= '0;
+      outstanding_q <= '0;
+      dirty_q       <= 1'b0;
+    end else begin
+      state_q <= state_d;
+      if (state_q == ST_INIT) init_q <= init_q + 1;
+      if (append) outstanding_q[node_q] <= 1'b1;
+      if (pop && peer_q.head == peer_q.tail) outstanding_q[node_q] <= 1'b0;
+      if (state_q == ST_LOAD) dirty_q <= 1'b1;
+      if (state_q == ST_REST) dirty_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rest_o) begin
+      op_q      <= op_i;
+      node_q    <= op_node_i;
+      slot_q    <= head_slot_i;
+      session_q <= op_i == OP_ACK ? ack_i.peer_session : known_i;
+      ack_q     <= ack_i.ack;
+      nak_q     <= ack_i.nak;
+      give_up_q <= 1'b0;
+    end else if (state_q == ST_JUDGE) begin
+      give_up_q <= give_up;
+    end else if (state_q == ST_DESC || state_q == ST_WALK) begin
+      slot_q <= desc_slot_o;
+    end
+  end
+
+  // ---- State of the node in work; it goes back to memory when the next event is chosen
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == ST_INIT) begin
+      peers[init_q] <= fresh_peer(16'd0);
+    end else if (state_q == ST_REST && dirty_q) begin
+      peers[node_q] <= peer_q;
+    end
+    if (append && listed) next_slot[peer_q.tail] <= slot_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      ST_LOAD: begin
+        peer_q <= peers[node_q];
+        if (peers[node_q].session == '0 && (op_q == OP_NEW || op_q == OP_ACK_ONLY)) begin
+          peer_q.session <= nonzero(entropy_i[15:0] ^ entropy_i[31:16] ^ 16'(node_q));
+        end
+      end
+      ST_JUDGE: begin
+        if (op_q == OP_ACK && ack_good) peer_q.established <= 1'b1;
+        if (op_q == OP_ACK && ack_progress) {peer_q.retries, peer_q.nak_served} <= '0;
+        if (retry) begin
+          peer_q.retries    <= peer_q.retries + 1;
+          peer_q.nak_served <= 1'b0;
+        end
+      end
+      ST_DONE: begin
+        if (pop) begin
+          peer_q.head <= next_slot[slot_q];
+          if (!slot_dead) peer_q.una <= peer_q.una + 1;
+          if (peer_q.cursor == slot_q) begin
+            peer_q.cursor <= next_slot[slot_q];
+            if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
+          end
+        end
+      end
+      ST_FINISH: begin
+        if (nak_resend) peer_q.nak_served <= 1'b1;
+        if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
+      end
+      ST_SEND: begin
+        if (op_q == OP_NEW && !slot_dead) peer_q.next <= peer_q.next + 1;
+        if (append && !listed) peer_q.head <= slot_q;
+        if (append) peer_q.tail <= slot_q;
+        if (op_q == OP_RESEND) begin
+          peer_q.cursor <= next_slot[slot_q];
+          if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
+        end
+      end
+      default: ;
+    endcase
+    if (start_resend) begin
+      peer_q.cursor     <= peer_q.head;
+      peer_q.cursor_seq <= peer_q.una;
+    end
+  end
+
+endmodule

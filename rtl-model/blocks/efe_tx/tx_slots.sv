@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The slots of the retransmission buffer: which are free, how much payload has come for each, and
+// whether all of it could be read.
+
+module tx_slots
+  import exrnic_core_pkg::*;
+(
+  input  logic                clk_i,
+  input  logic                rst_ni,
+
+  output logic                alloc_valid_o,
+  output slot_t               alloc_slot_o,
+  input  logic                alloc_ready_i,
+
+  input  logic                beat_valid_i,
+  input  slot_t               beat_slot_i,
+  input  chunk_t              beat_bytes_i,
+  input  logic                beat_error_i,
+
+  input  logic                free_valid_i,
+  input  slot_t               free_slot_i,
+
+  input  slot_t               query_slot_i,
+  output chunk_t              query_arrived_o,  // bytes since the slot was last freed
+  output logic [TX_SLOTS-1:0] poisoned_o,
+
+  output logic                init_done_o,
+  output logic                all_free_o
+);
+
+  // Bytes are counted without end; what a slot had when it was freed is taken off. So each memory
+  // has one writer.
+  chunk_t total [TX_SLOTS];
+  chunk_t base [TX_SLOTS];
+
+  slot_t free_list [TX_SLOTS];
+  slot_t read_q, write_q;
+  logic [$clog2(TX_SLOTS):0] count_q;
+  logic [TX_SLOTS-1:0] poisoned_q;
+
+  // After reset every slot is freed once.
+  logic [$clog2(TX_SLOTS):0] init_q;
+  logic initial_free, put, take;
+  slot_t put_slot;
+
+  assign init_done_o  = init_q[$clog2(TX_SLOTS)];
+  assign initial_free = !init_done_o;
+  assign put          = initial_free || free_valid_i;
+  assign put_slot     = initial_free ? init_q[$clog2(TX_SLOTS)-1:0] : free_slot_i;
+  assign take         = alloc_valid_o && alloc_ready_i;
+
+  assign alloc_valid_o   = init_done_o && count_q != 0;
+  assign alloc_slot_o    = free_list[read_q];
+  assign query_arrived_o = total[query_slot_i] - base[query_slot_i];
+  assign poisoned_o      = poisoned_q;
+  assign all_free_o      = count_q[$clog2(TX_SLOTS)];
+
+  always_ff @(posedge clk_i) begin
+    if (beat_valid_i) total[beat_slot_i] <= total[beat_slot_i] + beat_bytes_i;
+    if (put) begin
+      base[put_slot]     <= total[put_slot];
+      free_list[write_q] <= put_slot;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      init_q     <= '0;
+      read_q     <= '0;
+      write_q    <= '0;
+      count_q    <= '0;
+      poisoned_q <= '0;
+    end else begin
+      if (initial_free) init_q <= init_q + 1;
+      if (put) write_q <= write_q + 1;
+      if (take) read_q <= read_q + 1;
+      if (put && !take) count_q <= count_q + 1;
+      if (take && !put) count_q <= count_q - 1;
+      if (put) poisoned_q[put_slot] <= 1'b0;
+      if (beat_valid_i && beat_error_i) poisoned_q[beat_slot_i] <= 1'b1;
+    end
+  end
+
+endmodule
