@@ -48,4 +48,5 @@ function(exrnic_block_test block)
   exrnic_verilate(${block}_model ${block} SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
   exrnic_test(${block}_test SOURCES ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
     LIBS ${block}_model exrnic_hw)
+  target_include_directories(${block}_test PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()

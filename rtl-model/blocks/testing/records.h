@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Records of exrnic_core_pkg that more than one test needs, as plain structs. Each lists its fields
+// once, in the order of the SystemVerilog declaration; pack() and unpack() take them to a port and
+// back.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "rtl-model/blocks/testing/packed.h"
+
+namespace exrnic::testing {
+
+constexpr unsigned kQpnBits = log2_of(EXRNIC_MAX_QP);
+constexpr unsigned kCqnBits = log2_of(EXRNIC_MAX_CQ);
+constexpr unsigned kPageBits = log2_of(EXRNIC_USER_PAGES);
+constexpr unsigned kVectorBits = log2_of(EXRNIC_MSIX_VECTORS);
+constexpr unsigned kSlotBits = log2_of(kTxSlots);
+constexpr unsigned kWireQpnBits = 24;
+
+// tx_kind_e
+enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate };
+// dma_write_kind_e
+enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
+// qp_client_e
+enum QpClient : uint8_t { kUserPage, kRequester, kResponder, kCompleter, kMailbox, kQpClients };
+
+struct TxTag {
+  uint8_t kind = kTxLast;
+  uint16_t qpn = 0;
+  uint8_t generation = 0;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+  bool is_signaled = false;
+  uint8_t opcode = EXRNIC_WQE_OPCODE_PUSH;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(kind, 2), visit(qpn, kQpnBits), visit(generation, 8);
+    visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32), visit(is_signaled, 1);
+    visit(opcode, 8);
+  }
+};
+
+struct TxDesc {
+  uint8_t slot = 0;
+  uint8_t node = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  bool untagged = false;
+  std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES> ddp{};  // as on the wire
+  uint16_t length = 0;
+  uint8_t failed = 0;
+  bool inlined = false;
+  std::array<uint8_t, 32> inline_data{};
+  TxTag tag;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
+    visit(src_qpn, kWireQpnBits), visit(untagged, 1), visit.wire(ddp), visit(length, kChunkBits);
+    visit(failed, 8), visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
+  }
+};
+
+struct TxDone {
+  TxTag tag;
+  uint8_t node = 0;
+  uint32_t seq = 0;
+  uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    tag.fields(visit), visit(node, kNodeBits), visit(seq, 32), visit(status, 8);
+  }
+};
+
+struct RxDesc {
+  uint8_t node = 0;
+  uint32_t seq = 0;
+  uint32_t ack = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  uint16_t length = 0;
+  std::array<uint8_t, 20> ddp{};  // as on the wire
+  uint16_t start = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(dst_qpn, kWireQpnBits);
+    visit(src_qpn, kWireQpnBits), visit(length, 16), visit.wire(ddp);
+    visit(start, kRxAddressBits);
+  }
+};
+
+struct QpConfig {
+  bool valid = false;
+  uint8_t page = 0;
+  uint16_t pd = 0;
+  uint16_t send_cqn = 0;
+  uint16_t recv_cqn = 0;
+  uint8_t sq_log = 0;
+  uint8_t rq_log = 0;
+  uint64_t sq_pbl = 0;
+  uint64_t rq_pbl = 0;
+  uint8_t generation = 0;
+  uint8_t dest_node = 0;
+  uint32_t dest_qpn = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1), visit(page, kPageBits), visit(pd, kPdBits), visit(send_cqn, kCqnBits);
+    visit(recv_cqn, kCqnBits), visit(sq_log, 4), visit(rq_log, 4), visit(sq_pbl, 64);
+    visit(rq_pbl, 64), visit(generation, 8), visit(dest_node, kNodeBits);
+    visit(dest_qpn, kWireQpnBits);
+  }
+};
+
+struct QpStatus {
+  uint8_t state = EXRNIC_QP_STATE_RESET;
+  bool fault = false;
+  uint8_t fault_status = 0;
+  uint16_t fault_detail = 0;
+  bool exact = false;
+  uint32_t fault_seq = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(state, 3), visit(fault, 1), visit(fault_status, 8), visit(fault_detail, 16);
+    visit(exact, 1), visit(fault_seq, 32);
+  }
+};
+
+struct Qp {
+  QpConfig cfg;
+  QpStatus status;
+  bool halted = false;
+  uint16_t sq_producer = 0;
+  uint16_t rq_producer = 0;
+  uint16_t sq_consumer = 0;
+  uint16_t rq_consumer = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    cfg.fields(visit), status.fields(visit), visit(halted, 1);
+    visit(sq_producer, EXRNIC_WQE_INDEX_BITS), visit(rq_producer, EXRNIC_WQE_INDEX_BITS);
+    visit(sq_consumer, EXRNIC_WQE_INDEX_BITS), visit(rq_consumer, EXRNIC_WQE_INDEX_BITS);
+  }
+};
+
+struct CqConfig {
+  bool valid = false;
+  uint8_t page = 0;
+  uint8_t log_entries = 0;
+  uint8_t msix_vector = 0;
+  uint64_t pbl = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1), visit(page, kPageBits), visit(log_entries, 5);
+    visit(msix_vector, kVectorBits), visit(pbl, 64);
+  }
+};
+
+struct CqDoorbell {
+  uint32_t cqn = 0;
+  uint32_t consumer = 0;
+  bool arm = false;
+  uint8_t page = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(cqn, 32), visit(consumer, 32), visit(arm, 1), visit(page, kPageBits);
+  }
+};
+
+struct XlateRequest {
+  bool ring = false;
+  uint64_t pbl_address = 0;
+  uint32_t stag = 0;
+  uint16_t pd = 0;
+  uint8_t access = 0;
+  uint64_t to = 0;
+  uint32_t length = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(ring, 1), visit(pbl_address, 64), visit(stag, 32), visit(pd, kPdBits);
+    visit(access, 8), visit(to, 64), visit(length, 32);
+  }
+};
+
+struct XlateResponse {
+  uint8_t status = kXlateOk;
+  uint64_t address = 0;
+  uint32_t length = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(status, 3), visit(address, 64), visit(length, 32);
+  }
+};
+
+struct DmaRead {
+  uint64_t address = 0;
+  uint16_t length = 0;
+  uint32_t dst = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(address, 64), visit(length, kChunkBits), visit(dst, kTxAddressBits);
+  }
+};
+
+struct DmaWrite {
+  uint8_t kind = kWriteNone;
+  uint64_t address = 0;
+  uint16_t length = 0;
+  uint16_t src = 0;
+  std::array<uint8_t, 32> data{};
+  bool frame_done = false;
+  uint8_t node = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(kind, 2), visit(address, 64), visit(length, kChunkBits), visit(src, kRxAddressBits);
+    visit.memory(data), visit(frame_done, 1), visit(node, kNodeBits);
+  }
+};
+
+// ---- Between records and ports
+
+struct WidthCounter {
+  unsigned bits = 0;
+  template <typename Field>
+  void operator()(Field&, unsigned width) {
+    bits += width;
+  }
+  template <std::size_t N>
+  void wire(std::array<uint8_t, N>&) {
+    bits += 8 * N;
+  }
+  template <std::size_t N>
+  void memory(std::array<uint8_t, N>&) {
+    bits += 8 * N;
+  }
+};
+
+template <typename Record>
+unsigned width_of() {
+  Record record;
+  WidthCounter counter;
+  record.fields(counter);
+  return counter.bits;
+}
+
+template <typename Port>
+struct PackVisitor {
+  Packer<Port>& packer;
+  template <typename Field>
+  void operator()(Field& value, unsigned width) {
+    packer.field(value, width);
+  }
+  template <std::size_t N>
+  void wire(std::array<uint8_t, N>& bytes) {
+    for (const uint8_t byte : bytes) packer.field(byte, 8);
+  }
+  template <std::size_t N>
+  void memory(std::array<uint8_t, N>& bytes) {
+    packer.bytes({bytes.begin(), bytes.end()}, 8 * N);
+  }
+};
+
+template <typename Port>
+struct UnpackVisitor {
+  Unpacker<Port>& unpacker;
+  template <typename Field>
+  void operator()(Field& value, unsigned width) {
+    value = static_cast<Field>(unpacker.field(width));
+  }
+  template <std::size_t N>
+  void wire(std::array<uint8_t, N>& bytes) {
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(unpacker.field(8));
+  }
+  template <std::size_t N>
+  void memory(std::array<uint8_t, N>& bytes) {
+    const std::vector<uint8_t> value = unpacker.bytes(8 * N);
+    std::copy(value.begin(), value.end(), bytes.begin());
+  }
+};
+
+template <typename Port, typename Record>
+void pack(Port& port, Record record) {
+  Packer<Port> packer(port, width_of<Record>());
+  PackVisitor<Port> visitor{packer};
+  record.fields(visitor);
+}
+
+template <typename Record, typename Port>
+Record unpack(const Port& port) {
+  Record record;
+  Unpacker<Port> unpacker(port, width_of<Record>());
+  UnpackVisitor<Port> visitor{unpacker};
+  record.fields(visitor);
+  return record;
+}
+
+}  // namespace exrnic::testing
