@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory regions by STag index, and the checks of RFC 5041, 8 and RFC 5040, 8 on an access.
+// See README.md.
+
+module stag_table
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+  parameter int unsigned N_STAG = MAX_STAG
+) (
+  input  logic          clk_i,
+  input  logic          rst_ni,
+  output logic          init_done_o,
+
+  // Management
+  input  logic          we_i,
+  input  stag_index_t   index_i,
+  input  mr_t           mr_i,
+  output mr_t           mr_o,
+
+  // Look-up
+  input  logic          req_valid_i,
+  output logic          req_ready_o,
+  input  logic [31:0]   req_stag_i,
+  input  pd_t           req_pd_i,
+  input  logic [7:0]    req_access_i,
+  input  logic [63:0]   req_to_i,
+  input  logic [31:0]   req_length_i,
+  output logic          rsp_valid_o,
+  output xlate_status_e rsp_status_o,
+  output logic [63:0]   rsp_pbl_address_o,
+  output logic          rsp_huge_o,
+  output logic [63:0]   rsp_offset_o
+);
+  localparam int unsigned INDEX_W = $clog2(N_STAG);
+  localparam int unsigned STAG_INDEX_W = 32 - STAG_INDEX_SHIFT;
+  typedef logic [INDEX_W-1:0] index_t;
+
+  mr_t table_q[N_STAG];
+
+  // ---- After reset, one entry a cycle becomes invalid.
+
+  logic [INDEX_W:0] init_q;
+  assign init_done_o = init_q[INDEX_W];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) init_q <= '0;
+    else if (!init_done_o) init_q <= init_q + 1'b1;
+  end
+
+  // ---- Management port: the only one that writes
+
+  logic   manage_in_range;
+  logic   write;
+  index_t write_index;
+
+  // An index beyond a small table must not hit another entry.
+  assign manage_in_range = {1'b0, index_i} < ($bits(stag_index_t) + 1)'(N_STAG);
+  assign write = !init_done_o || (we_i && manage_in_range);
+  assign write_index = init_done_o ? index_t'(index_i) : init_q[INDEX_W-1:0];
+
+  always_ff @(posedge clk_i) begin
+    if (write) table_q[write_index] <= init_done_o ? mr_i : '0;
+    mr_o <= manage_in_range ? table_q[index_t'(index_i)] : '0;
+  end
+
+  // ---- Look-up, stage 0: read the entry. It waits for a write, so that it sees all of the old
+  // entry or all of the new one whatever the RAM does on a collision.
+
+  logic                    accept;
+  logic [STAG_INDEX_W-1:0] stag_index;
+
+  assign req_ready_o = init_done_o && !we_i;
+  assign accept = req_valid_i && req_ready_o;
+  assign stag_index = req_stag_i[31:STAG_INDEX_SHIFT];
+
+  mr_t         mr_q;
+  logic        in_table_q;
+  logic [7:0]  key_q;
+  pd_t         pd_q;
+  logic [7:0]  access_q;
+  logic [63:0] to_q;
+  logic [31:0] length_q;
+
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      mr_q <= table_q[index_t'(stag_index)];
+      in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
+      key_q <= req_stag_i[STAG_INDEX_SHIFT-1:0];
+      pd_q <= req_pd_i;
+      access_q <= req_access_i;
+      to_q <= req_to_i;
+      length_q <= req_length_i;
+    end
+  end
+
+  // ---- Stage 1: ends of the access and of the region, 65 bits: the end may be 2^64 itself.
+
+  logic          read_valid_q;
+  logic          sums_valid_q;
+  xlate_status_e right_status_q;
+  logic [64:0]   end_q;
+  logic [64:0]   region_end_q;
+  logic          below_q;
+  logic [63:0]   pbl_address_q;
+  logic          huge_q;
+  logic [63:0]   offset_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_valid_q <= 1'b0;
+      sums_valid_q <= 1'b0;
+      rsp_valid_o <= 1'b0;
+    end else begin
+      read_valid_q <= accept;
+      sums_valid_q <= read_valid_q;
+      rsp_valid_o <= sums_valid_q;
+    end
+  end
+
+  xlate_status_e right_status;
+  logic [63:0]   first_page_offset;  // where the region starts in its first page
+
+  always_comb begin
+    if (!in_table_q || !mr_q.valid || mr_q.key != key_q) right_status = XLATE_STAG;
+    else if (mr_q.pd != pd_q) right_status = XLATE_STREAM;
+    else if ((access_q & ~mr_q.access) != '0) right_status = XLATE_ACCESS;
+    else right_status = XLATE_OK;
+  end
+
+  assign first_page_offset = mr_q.huge_pages ? 64'(mr_q.base[HUGE_PAGE_SHIFT-1:0])
+                                             : 64'(mr_q.base[PAGE_SHIFT-1:0]);
+
+  always_ff @(posedge clk_i) begin
+    if (read_valid_q) begin
+      right_status_q <= right_status;
+      end_q <= {1'b0, to_q} + 65'(length_q);
+      region_end_q <= {1'b0, mr_q.base} + {1'b0, mr_q.length};
+      below_q <= to_q < mr_q.base;
+      pbl_address_q <= mr_q.pbl_address;
+      huge_q <= mr_q.huge_pages;
+      offset_q <= (to_q - mr_q.base) + first_page_offset;
+    end
+  end
+
+  // ---- Stage 2: verdict
+
+  logic wraps;
+  assign wraps = end_q[64] && end_q[63:0] != '0;
+
+  always_ff @(posedge clk_i) begin
+    if (sums_valid_q) begin
+      rsp_status_o <= right_status_q != XLATE_OK ? right_status_q :
+                      wraps ? XLATE_WRAP :
+                      below_q || end_q > region_end_q ? XLATE_BOUNDS : XLATE_OK;
+      rsp_pbl_address_o <= pbl_address_q;
+      rsp_huge_o <= huge_q;
+      rsp_offset_o <= offset_q;
+    end
+  end
+endmodule

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "Vstag_table.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/packed.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kTop = ~uint64_t{0};  // the last byte of the address space
+constexpr uint8_t kAllRights =
+    EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+
+struct Access {
+  uint32_t stag = 0;
+  uint16_t pd = 0;
+  uint8_t access = 0;
+  uint64_t to = 0;
+  uint32_t length = 1;
+};
+
+struct Answer {
+  XlateStatus status = kXlateOk;
+  uint64_t pbl_address = 0;
+  bool huge = false;
+  uint64_t offset = 0;
+};
+
+uint32_t stag_of(uint32_t index, uint8_t key) { return (index << EXRNIC_STAG_INDEX_SHIFT) | key; }
+
+class StagTable : public Bench<Vstag_table> {
+ public:
+  StagTable() {
+    dut().we_i = 0;
+    dut().req_valid_i = 0;
+    reset();
+    wait_for("init_done_o", EXRNIC_MAX_STAG + 2, [&] { return dut().init_done_o != 0; });
+  }
+
+  void write(uint32_t index, const Region& region) {
+    drive_write(index, region);
+    cycle();
+    dut().we_i = 0;
+  }
+
+  Region read(uint32_t index) {
+    dut().index_i = index;
+    cycle();
+    return unpack_region(dut().mr_o);
+  }
+
+  Answer look_up(const Access& access) {
+    drive_request(access);
+    wait_for("req_ready_o", 4, [&] { return dut().req_ready_o != 0; });
+    cycle();
+    dut().req_valid_i = 0;
+    wait_for("rsp_valid_o", 4, [&] { return dut().rsp_valid_o != 0; });
+    return answer();
+  }
+
+  void drive_write(uint32_t index, const Region& region) {
+    dut().we_i = 1;
+    dut().index_i = index;
+    pack_region(dut().mr_i, region);
+  }
+
+  void drive_request(const Access& access) {
+    dut().req_valid_i = 1;
+    dut().req_stag_i = access.stag;
+    dut().req_pd_i = access.pd;
+    dut().req_access_i = access.access;
+    dut().req_to_i = access.to;
+    dut().req_length_i = access.length;
+  }
+
+  Answer answer() {
+    return {static_cast<XlateStatus>(dut().rsp_status_o), dut().rsp_pbl_address_o,
+            dut().rsp_huge_o != 0, dut().rsp_offset_o};
+  }
+};
+
+// 0x1800 bytes from 0x7000_0800, readable by peers, in domain 7, behind STag 0x000005_2a.
+Region example_region() {
+  Region region;
+  region.valid = true;
+  region.key = 0x2a;
+  region.pd = 7;
+  region.access = EXRNIC_ACCESS_REMOTE_READ;
+  region.base = 0x70000800;
+  region.length = 0x1800;
+  region.pbl_address = 0x1234567890abc0;
+  return region;
+}
+constexpr uint32_t kExampleIndex = 5;
+constexpr uint32_t kExampleStag = 0x52a;
+
+Access example_access() { return {kExampleStag, 7, EXRNIC_ACCESS_REMOTE_READ, 0x70000800, 0x1800}; }
+
+// The specification: RFC 5041, 8 (STag, association, wrap, bounds) with the rights of RFC 5040, 8.
+Answer oracle(const std::vector<Region>& table, const Access& access) {
+  using Wide = unsigned __int128;
+  const uint32_t index = access.stag >> EXRNIC_STAG_INDEX_SHIFT;
+  if (index >= table.size()) return {kXlateStag};
+  const Region& region = table[index];
+  const Wide end = Wide{access.to} + access.length;
+  if (!region.valid || region.key != (access.stag & 0xff)) return {kXlateStag};
+  if (region.pd != access.pd) return {kXlateStream};
+  if ((region.access & access.access) != access.access) return {kXlateAccess};
+  if (end > Wide{1} << 64) return {kXlateWrap};
+  if (access.to < region.base || end > Wide{region.base} + region.length) return {kXlateBounds};
+  const unsigned shift = region.huge ? EXRNIC_HUGE_PAGE_SHIFT : EXRNIC_PAGE_SHIFT;
+  const uint64_t first_page = region.base >> shift << shift;
+  return {kXlateOk, region.pbl_address, region.huge, access.to - first_page};
+}
+
+void check_equal(const Answer& got, const Answer& want) {
+  REQUIRE(int{got.status} == int{want.status});
+  if (want.status != kXlateOk) return;
+  REQUIRE(got.pbl_address == want.pbl_address);
+  REQUIRE(got.huge == want.huge);
+  REQUIRE(got.offset == want.offset);
+}
+
+// Regions and accesses close to each other's edges, and to both ends of the address space.
+class Random {
+ public:
+  explicit Random(uint32_t seed) : engine_(seed) {}
+
+  uint64_t below(uint64_t limit) { return limit == 0 ? 0 : engine_() % limit; }
+
+  Region region() {
+    Region region;
+    region.valid = below(8) != 0;
+    region.key = static_cast<uint8_t>(below(2));
+    region.pd = static_cast<uint16_t>(below(2));
+    region.access = static_cast<uint8_t>(below(kAllRights + 1));
+    region.huge = below(2);
+    region.length = 1 + below(uint64_t{1} << below(24));
+    switch (below(4)) {
+      case 0:
+        region.base = kTop - region.length + 1 - (below(2) ? 0 : below(5000));
+        break;
+      case 1:
+        region.base = below(2);
+        break;
+      default:
+        region.base = engine_() >> 1;
+    }
+    if (region.base == 0 && below(4) == 0) region.length = kTop;
+    region.pbl_address = engine_() & ~uint64_t{EXRNIC_PBL_LINE_SIZE - 1};
+    return region;
+  }
+
+  Access access(const std::vector<Region>& table) {
+    const auto index = static_cast<uint32_t>(below(table.size()));
+    const Region& region = table[index];
+    Access access;
+    access.stag = stag_of(index, below(8) ? region.key : static_cast<uint8_t>(below(256)));
+    if (below(32) == 0) access.stag = stag_of(EXRNIC_MAX_STAG + index, region.key);
+    access.pd = below(8) ? region.pd : static_cast<uint16_t>(below(EXRNIC_MAX_PD));
+    access.access =
+        below(4) ? region.access & engine_() : static_cast<uint8_t>(below(kAllRights + 1));
+    access.to = region.base + below(region.length);
+    const uint64_t rest = region.base + region.length - access.to;
+    access.length = static_cast<uint32_t>(1 + below(rest < 0xffffffff ? rest : 0xffffffff));
+    if (below(3) == 0) access.length = static_cast<uint32_t>(rest + below(3));
+    if (below(6) == 0) access.to = region.base - 1 - below(3);
+    if (access.length == 0) access.length = 1;
+    return access;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+TEST_CASE("After reset no STag is valid") {
+  StagTable table;
+  for (uint32_t index : {0u, 1u, EXRNIC_MAX_STAG - 1}) {
+    CHECK_FALSE(table.read(index).valid);
+    CHECK(table.look_up({stag_of(index, 0), 0, 0, 0, 1}).status == kXlateStag);
+  }
+}
+
+TEST_CASE("The management port reads what it wrote, one cycle after the index") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  const Region got = table.read(kExampleIndex);
+  CHECK(got.valid);
+  CHECK(got.key == 0x2a);
+  CHECK(got.pd == 7);
+  CHECK(got.access == EXRNIC_ACCESS_REMOTE_READ);
+  CHECK_FALSE(got.huge);
+  CHECK(got.base == 0x70000800);
+  CHECK(got.length == 0x1800);
+  CHECK(got.pbl_address == 0x1234567890abc0);
+  CHECK_FALSE(table.read(kExampleIndex + 1).valid);
+}
+
+TEST_CASE("An access to the whole region is granted, with the offset counted from its first page") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  check_equal(table.look_up(example_access()), {kXlateOk, 0x1234567890abc0, false, 0x800});
+  Access last = example_access();
+  last.to = 0x70001fff;
+  last.length = 1;
+  check_equal(table.look_up(last), {kXlateOk, 0x1234567890abc0, false, 0x1fff});
+}
+
+TEST_CASE("In huge pages the offset is counted from the first huge page") {
+  StagTable table;
+  Region region = example_region();
+  region.huge = true;
+  region.base = 0x70123800;
+  table.write(kExampleIndex, region);
+  Access access = example_access();
+  access.to = 0x70123801;
+  access.length = 1;
+  check_equal(table.look_up(access), {kXlateOk, 0x1234567890abc0, true, 0x123801});
+}
+
+TEST_CASE("A look-up is answered three cycles after it is taken") {
+  StagTable table;
+  table.drive_request(example_access());
+  for (int cycle = 1; cycle <= 3; ++cycle) {
+    CHECK_FALSE(table.dut().rsp_valid_o);
+    table.cycle();
+    table.dut().req_valid_i = 0;
+  }
+  CHECK(table.dut().rsp_valid_o);
+  table.cycle();
+  CHECK_FALSE(table.dut().rsp_valid_o);
+}
+
+TEST_CASE("Each violation has its status, and the first in the RFC's order wins") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  Access access = example_access();
+  access.to = kTop;  // wraps, and is far outside
+  CHECK(table.look_up(access).status == kXlateWrap);
+  access.access = EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_WRITE;
+  CHECK(table.look_up(access).status == kXlateAccess);
+  access.pd = 8;
+  CHECK(table.look_up(access).status == kXlateStream);
+  access.stag ^= 1;  // another key
+  CHECK(table.look_up(access).status == kXlateStag);
+}
+
+TEST_CASE("An index beyond the table is an invalid STag, whatever entry its low bits name") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  Access access = example_access();
+  access.stag = stag_of(EXRNIC_MAX_STAG + kExampleIndex, 0x2a);
+  CHECK(table.look_up(access).status == kXlateStag);
+}
+
+TEST_CASE("One byte outside the region is out of bounds") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  Access below = example_access();
+  below.to -= 1;
+  below.length = 1;
+  CHECK(table.look_up(below).status == kXlateBounds);
+  Access longer = example_access();
+  longer.length += 1;
+  CHECK(table.look_up(longer).status == kXlateBounds);
+  Access after = example_access();
+  after.to += 0x1800;
+  after.length = 1;
+  CHECK(table.look_up(after).status == kXlateBounds);
+}
+
+TEST_CASE("A region may end at 2^64: its last byte is in bounds, one more wraps") {
+  StagTable table;
+  Region region = example_region();
+  region.base = kTop - 0xfff;
+  region.length = 0x1000;
+  table.write(kExampleIndex, region);
+  Access access = example_access();
+  access.to = kTop;
+  access.length = 1;
+  check_equal(table.look_up(access), {kXlateOk, 0x1234567890abc0, false, 0xfff});
+  access.length = 2;
+  CHECK(table.look_up(access).status == kXlateWrap);
+}
+
+TEST_CASE("A look-up in the cycle of a write waits and sees the new entry") {
+  StagTable table;
+  table.drive_request(example_access());
+  table.drive_write(kExampleIndex, example_region());
+  table.settle();
+  CHECK_FALSE(table.dut().req_ready_o);
+  table.cycle();
+  table.dut().we_i = 0;
+  CHECK(table.look_up(example_access()).status == kXlateOk);
+}
+
+TEST_CASE("A write behind a look-up does not change its answer") {
+  StagTable table;
+  table.write(kExampleIndex, example_region());
+  table.drive_request(example_access());
+  table.cycle();
+  table.dut().req_valid_i = 0;
+  table.write(kExampleIndex, Region{});
+  table.wait_for("rsp_valid_o", 4, [&] { return table.dut().rsp_valid_o != 0; });
+  check_equal(table.answer(), {kXlateOk, 0x1234567890abc0, false, 0x800});
+  CHECK(table.look_up(example_access()).status == kXlateStag);
+}
+
+TEST_CASE("Random accesses, back to back and among writes, agree with the specification") {
+  constexpr uint32_t kSeed = 20240501;
+  constexpr int kAccesses = 200000;
+  INFO("seed " << kSeed);
+  Random random(kSeed);
+  StagTable table;
+  std::vector<Region> model(64);  // small, so that accesses meet fresh writes
+  std::deque<Answer> expected;
+  std::vector<int> seen(kXlateMemory);
+  int asked = 0;
+  for (int answered = 0; answered < kAccesses;) {
+    table.dut().we_i = 0;
+    table.dut().req_valid_i = 0;
+    const bool write = random.below(8) == 0;
+    const auto index = static_cast<uint32_t>(random.below(model.size()));
+    const Region region = random.region();
+    if (write) table.drive_write(index, region);
+    const Access access = random.access(model);
+    const bool ask = asked < kAccesses && random.below(8) != 0;
+    if (ask) table.drive_request(access);
+    table.settle();
+    if (ask && table.dut().req_ready_o) {
+      expected.push_back(oracle(model, access));
+      ++asked;
+    }
+    if (write) model[index] = region;
+    table.cycle();
+    if (!table.dut().rsp_valid_o) continue;
+    INFO("answer " << answered);
+    REQUIRE_FALSE(expected.empty());
+    check_equal(table.answer(), expected.front());
+    ++seen[expected.front().status];
+    expected.pop_front();
+    ++answered;
+  }
+  for (int status = kXlateOk; status <= kXlateBounds; ++status) {
+    INFO("status " << status);
+    CHECK(seen[status] > kAccesses / 100);  // the test is not lopsided
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::testing
