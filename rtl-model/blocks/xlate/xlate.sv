@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Address translation for all who touch host memory: STag checks, then the PBL. See README.md.
+
+module xlate
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+  parameter int unsigned N_STAG = MAX_STAG,
+  parameter int unsigned PBL_LINES = 512,
+  parameter int unsigned CLIENTS = 4  // at least 2
+) (
+  input  logic               clk_i,
+  input  logic               rst_ni,
+  output logic               init_done_o,
+  output logic               idle_o,
+
+  // Clients
+  input  logic [CLIENTS-1:0] req_valid_i,
+  output logic [CLIENTS-1:0] req_ready_o,
+  input  xlate_req_t         req_i[CLIENTS],
+  output logic [CLIENTS-1:0] rsp_valid_o,
+  output xlate_rsp_t         rsp_o,
+
+  // Management of regions
+  input  logic               mr_we_i,
+  input  stag_index_t        mr_index_i,
+  input  mr_t                mr_i,
+  output mr_t                mr_o,
+  input  logic               flush_i,
+  output logic               flush_done_o,
+
+  // DMA read of PBL lines
+  output logic               rd_valid_o,
+  input  logic               rd_ready_i,
+  output dma_read_req_t      rd_req_o,
+  input  logic               beat_valid_i,
+  input  dma_read_beat_t     beat_i,
+
+  output event_t             event_o
+);
+  typedef enum logic [2:0] {
+    ST_IDLE,
+    ST_STAG_ASK,
+    ST_STAG_WAIT,
+    ST_PBL_ASK,
+    ST_PBL_WAIT,
+    ST_FLUSH_ASK,
+    ST_FLUSH_WAIT
+  } state_e;
+
+  localparam int unsigned CLIENT_W = $clog2(CLIENTS);
+  typedef logic [CLIENT_W-1:0] client_t;
+
+  state_e     state_q;
+  client_t    client_q;
+  xlate_req_t req_q;
+  logic       flush_q;  // asked for, not begun
+  logic       busy_q;   // a look-up is in progress; it begins anew after a flush
+  logic       flush;    // now or from before
+  assign flush = flush_q || flush_i;
+
+  // ---- Clients in turn: the search starts behind the one served last.
+
+  logic    accept;
+  client_t next_client;
+
+  function automatic client_t behind(client_t client, int unsigned places);
+    return client_t'((32'(client) + places) % CLIENTS);
+  endfunction
+
+  always_comb begin
+    next_client = client_q;
+    for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
+      if (req_valid_i[behind(client_q, i)]) next_client = behind(client_q, i);
+    end
+  end
+
+  assign accept = state_q == ST_IDLE && init_done_o && !flush && req_valid_i != '0;
+  assign req_ready_o = accept ? CLIENTS'(1) << next_client : '0;
+
+  // ---- Parts
+
+  logic stag_init_done, stag_ready, stag_done;
+  logic pbl_init_done, pbl_ready, pbl_done, pbl_error, pbl_idle;
+  logic hit, miss, pbl_flush_done;
+  logic region_huge;
+  logic [63:0] region_pbl, region_offset, page;
+  xlate_status_e stag_status;
+
+  stag_table #(
+    .N_STAG(N_STAG)
+  ) u_stag_table (
+    .clk_i,
+    .rst_ni,
+    .init_done_o(stag_init_done),
+    .we_i(mr_we_i),
+    .index_i(mr_index_i),
+    .mr_i,
+    .mr_o,
+    .req_valid_i(state_q == ST_STAG_ASK),
+    .req_ready_o(stag_ready),
+    .req_stag_i(req_q.stag),
+    .req_pd_i(req_q.pd),
+    .req_access_i(req_q.access),
+    .req_to_i(req_q.to),
+    .req_length_i(req_q.length),
+    .rsp_valid_o(stag_done),
+    .rsp_status_o(stag_status),
+    .rsp_pbl_address_o(region_pbl),
+    .rsp_huge_o(region_huge),
+    .rsp_offset_o(region_offset)
+  );
+
+  // ---- The byte asked for: its place among the pages of ring or region, from the PBL's start
+
+  localparam int unsigned ENTRY_SHIFT = $clog2(PBL_ENTRY_SIZE);
+  logic                   huge_pages;
+  logic [63:0]            pbl;
+  logic [63:0]            offset;
+  logic [63-PAGE_SHIFT:0] page_index;
+  logic [31:0]            place;  // in its page
+  logic [31:0]            rest;   // of its page, from the byte on
+  logic [63:ENTRY_SHIFT]  entry;
+
+  // The STag table holds its answer until the next look-up.
+  assign huge_pages = !req_q.ring && region_huge;
+  assign pbl = req_q.ring ? req_q.pbl_address : region_pbl;
+  assign offset = req_q.ring ? req_q.to : region_offset;
+
+  always_comb begin
+    if (huge_pages) begin
+      page_index = $bits(page_index)'(offset[63:HUGE_PAGE_SHIFT]);
+      place = 32'(offset[HUGE_PAGE_SHIFT-1:0]);
+      rest = (32'd1 << HUGE_PAGE_SHIFT) - place;
+    end else begin
+      page_index = offset[63:PAGE_SHIFT];
+      place = 32'(offset[PAGE_SHIFT-1:0]);
+      rest = (32'd1 << PAGE_SHIFT) - place;
+    end
+  end
+  assign entry = pbl[63:ENTRY_SHIFT] + $bits(entry)'(page_index);
+
+  // A PBL is aligned, page frames are whole pages.
+  logic unused_low_bits;
+  assign unused_low_bits = ^{pbl[ENTRY_SHIFT-1:0], page[PAGE_SHIFT-1:0]};
+
+  pbl_cache #(
+    .LINES(PBL_LINES)
+  ) u_pbl_cache (
+    .clk_i,
+    .rst_ni,
+    .init_done_o(pbl_init_done),
+    .idle_o(pbl_idle),
+    .req_valid_i(state_q == ST_PBL_ASK),
+    .req_ready_o(pbl_ready),
+    .req_address_i(entry),
+    .rsp_valid_o(pbl_done),
+    .rsp_error_o(pbl_error),
+    .rsp_page_o(page),
+    .flush_i(state_q == ST_FLUSH_ASK),
+    .flush_done_o(pbl_flush_done),
+    .rd_valid_o,
+    .rd_ready_i,
+    .rd_req_o,
+    .beat_valid_i,
+    .beat_i,
+    .hit_o(hit),
+    .miss_o(miss)
+  );
+
+  // ---- Control. A look-up that a flush meets begins anew with the STag: what it has read may
+  // speak of a region that is gone. So after flush_done_o nothing old is in use here.
+
+  logic stag_failed;
+  logic finished;
+  assign stag_failed = stag_done && stag_status != XLATE_OK;
+  assign finished = (stag_failed || pbl_done) && !flush;
+
+  function automatic state_e first_step(logic ring);
+    return ring ? ST_PBL_ASK : ST_STAG_ASK;
+  endfunction
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= ST_IDLE;
+    end else begin
+      unique case (state_q)
+        ST_IDLE: begin
+          if (flush && init_done_o) state_q <= ST_FLUSH_ASK;
+          else if (accept) state_q <= first_step(req_i[next_client].ring);
+        end
+        ST_STAG_ASK: if (stag_ready) state_q <= ST_STAG_WAIT;
+        ST_STAG_WAIT: begin
+          if (stag_done) state_q <= flush ? ST_FLUSH_ASK : stag_failed ? ST_IDLE : ST_PBL_ASK;
+        end
+        ST_PBL_ASK: if (pbl_ready) state_q <= ST_PBL_WAIT;
+        ST_PBL_WAIT: if (pbl_done) state_q <= flush ? ST_FLUSH_ASK : ST_IDLE;
+        ST_FLUSH_ASK: state_q <= ST_FLUSH_WAIT;
+        ST_FLUSH_WAIT: begin
+          if (pbl_flush_done) state_q <= busy_q ? first_step(req_q.ring) : ST_IDLE;
+        end
+        default: state_q <= ST_IDLE;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      flush_q <= 1'b0;
+      busy_q <= 1'b0;
+      client_q <= '0;
+      rsp_valid_o <= '0;
+    end else begin
+      flush_q <= flush && state_q != ST_FLUSH_ASK;
+      if (accept) begin
+        busy_q <= 1'b1;
+        client_q <= next_client;
+      end
+      if (finished) busy_q <= 1'b0;
+      rsp_valid_o <= finished ? CLIENTS'(1) << client_q : '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (accept) req_q <= req_i[next_client];
+    if (finished) begin
+      rsp_o.status <= stag_failed ? stag_status : pbl_error ? XLATE_MEMORY : XLATE_OK;
+      rsp_o.address <= huge_pages ? {page[63:HUGE_PAGE_SHIFT], place[HUGE_PAGE_SHIFT-1:0]}
+                                  : {page[63:PAGE_SHIFT], place[PAGE_SHIFT-1:0]};
+      rsp_o.length <= req_q.length < rest ? req_q.length : rest;
+    end
+  end
+
+  assign flush_done_o = pbl_flush_done;
+  assign init_done_o = stag_init_done && pbl_init_done;
+  assign idle_o = init_done_o && state_q == ST_IDLE && !flush_q && pbl_idle && rsp_valid_o == '0;
+
+  always_comb begin
+    event_o = '0;
+    event_o[COUNTER_PBL_HITS] = hit;
+    event_o[COUNTER_PBL_MISSES] = miss;
+  end
+endmodule
