@@ -302,11 +302,10 @@ module exrnic_core
   );
 
   // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer.
-  logic [3:0] xlate_valid, xlate_ready, xlate_rsp_valid;
-  xlate_req_t xlate_req[4];
+  localparam int unsigned XlateClients = 3;
+  logic [XlateClients-1:0] xlate_valid, xlate_ready, xlate_rsp_valid;
+  xlate_req_t xlate_req[XlateClients];
   xlate_rsp_t xlate_rsp;
-  assign xlate_valid[3] = 1'b0;
-  assign xlate_req[3] = '0;
 
   // Clients of dma_read: PBL cache, WQE fetch, payload.
   logic [2:0] read_valid, read_ready, beat_valid;
@@ -314,7 +313,8 @@ module exrnic_core
   dma_read_beat_t beat;
 
   xlate #(
-      .N_STAG(N_STAG)
+      .N_STAG(N_STAG),
+      .CLIENTS(XlateClients)
   ) u_xlate (
       .clk_i,
       .rst_ni,
@@ -553,7 +553,8 @@ module exrnic_core
   );
 
   // ---- EFE
-  logic ack_valid, ack_ready, ack_request, ack_request_nak, peer_restart;
+  logic ack_valid, ack_ready, ack_request, ack_request_nak, peer_restart, peer_restart_ready;
+  logic [15:0] peer_restart_known;
   rx_ack_t ack;
   node_t ack_request_node, peer_restart_node, rx_query_node;
   rx_state_t rx_state;
@@ -586,6 +587,8 @@ module exrnic_core
       .ack_request_node_i(ack_request_node),
       .ack_request_nak_i(ack_request_nak),
       .peer_restart_valid_i(peer_restart),
+      .peer_restart_ready_o(peer_restart_ready),
+      .peer_restart_known_i(peer_restart_known),
       .peer_restart_node_i(peer_restart_node),
       .rx_query_node_o(rx_query_node),
       .rx_state_i(rx_state),
@@ -633,6 +636,8 @@ module exrnic_core
       .ack_request_node_o(ack_request_node),
       .ack_request_nak_o(ack_request_nak),
       .peer_restart_valid_o(peer_restart),
+      .peer_restart_ready_i(peer_restart_ready),
+      .peer_restart_known_o(peer_restart_known),
       .peer_restart_node_o(peer_restart_node),
       .rx_query_node_i(rx_query_node),
       .rx_state_o(rx_state),

@@ -75,6 +75,7 @@ struct CoreConfig {
   uint16_t max_payload = 256;   // PCIe MPS, bytes
   uint16_t max_read = 512;      // PCIe MRRS, bytes
   uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
+  bool link_up = true;          // an Ethernet link is attached
 };
 
 class Core {

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/rnic_driver.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kPage = 1u << EXRNIC_PAGE_SHIFT;
+constexpr uint64_t kMemoryTop = 0x4'0000'0000;  // above 4 GiB: addresses need more than 32 bits
+constexpr int kCommandPolls = 10'000;
+
+template <typename T>
+Bytes bytes_of(const T& value) {
+  const auto* first = reinterpret_cast<const uint8_t*>(&value);
+  return Bytes(first, first + sizeof value);
+}
+
+}  // namespace
+
+RnicDriver::RnicDriver(Testbed& testbed, unsigned node)
+    : testbed_(testbed), node_(node), host_(testbed, node) {
+  for (int i = 0; !(read_register(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_READY); ++i)
+    if (i == kCommandPolls) throw std::runtime_error("waited in vain for the device to be ready");
+  write_register(EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
+}
+
+uint32_t RnicDriver::read_register(uint32_t offset) {
+  return static_cast<uint32_t>(host_.load(EXRNIC_BAR_REGISTERS, offset, 4));
+}
+
+void RnicDriver::write_register(uint32_t offset, uint32_t value) {
+  host_.store(EXRNIC_BAR_REGISTERS, offset, 4, value);
+}
+
+uint64_t RnicDriver::counter(exrnic_counter which) {
+  const uint32_t offset = EXRNIC_REG_COUNTERS + 8 * which;
+  const uint64_t low = read_register(offset);
+  return low | static_cast<uint64_t>(read_register(offset + 4)) << 32;
+}
+
+exrnic_mbox_status RnicDriver::command(exrnic_mbox_op op, const void* payload, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 4) {
+    uint32_t word;
+    std::memcpy(&word, static_cast<const uint8_t*>(payload) + at, 4);
+    write_register(static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + at), word);
+  }
+  write_register(EXRNIC_REG_MBOX_COMMAND, op);
+  for (int i = 0; i < kCommandPolls; ++i) {
+    const uint32_t status = read_register(EXRNIC_REG_MBOX_STATUS);
+    if (status != EXRNIC_MBOX_STATUS_BUSY) return static_cast<exrnic_mbox_status>(status);
+  }
+  throw std::runtime_error("waited in vain for mailbox command " + std::to_string(op));
+}
+
+void RnicDriver::expect_ok(exrnic_mbox_op op, exrnic_mbox_status status) {
+  if (status == EXRNIC_MBOX_STATUS_OK) return;
+  throw std::runtime_error("mailbox command " + std::to_string(op) + " ended with status " +
+                           std::to_string(status));
+}
+
+// Pages come in blocks of 16, shuffled within a block by a step of 5, with a gap behind each.
+uint64_t RnicDriver::next_page() {
+  const uint64_t n = pages_used_++;
+  return kMemoryTop + ((n & ~uint64_t{15}) | (n * 5 & 15)) * 2 * kPage;
+}
+
+uint64_t RnicDriver::pin_pbl(const std::vector<uint64_t>& pages) {
+  const uint64_t per_page = kPage / EXRNIC_PBL_ENTRY_SIZE;
+  const uint64_t pbl_pages = (pages.size() + per_page - 1) / per_page;
+  // A PBL is contiguous: take it from memory of its own.
+  static constexpr uint64_t kPblSpace = 0x8'0000'0000;
+  const uint64_t at = kPblSpace + pages_used_ * kPage * 16;
+  ++pages_used_;
+  if (pbl_pages > 16) throw std::runtime_error("PBL too long for the tests' memory");
+  Bytes entries(pbl_pages * kPage);
+  std::memcpy(entries.data(), pages.data(), pages.size() * sizeof pages[0]);
+  host_.poke(at, entries);
+  const uint64_t used = pages.size() * EXRNIC_PBL_ENTRY_SIZE;
+  host_.grant(at, (used + EXRNIC_PBL_LINE_SIZE - 1) / EXRNIC_PBL_LINE_SIZE * EXRNIC_PBL_LINE_SIZE,
+              DmaRights::kRead);
+  return at;
+}
+
+PinnedPages RnicDriver::pin(uint64_t first_offset, uint64_t bytes, DmaRights rights) {
+  PinnedPages memory;
+  const uint64_t count = std::max<uint64_t>(1, (first_offset + bytes + kPage - 1) / kPage);
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t from = i == 0 ? first_offset : 0;
+    const uint64_t to = std::min(kPage, first_offset + bytes - i * kPage);
+    memory.pages.push_back(next_page());
+    host_.grant(memory.pages.back() + from, to - from, rights);
+  }
+  memory.pbl = pin_pbl(memory.pages);
+  return memory;
+}
+
+Queue RnicDriver::make_ring(uint32_t number, uint32_t log_entries, uint32_t entry_bytes,
+                            DmaRights rights) {
+  Queue queue;
+  queue.number = number;
+  queue.log_entries = log_entries;
+  queue.ring = pin(0, uint64_t{entry_bytes} << log_entries, rights);
+  return queue;
+}
+
+Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries, uint32_t vector) {
+  Queue queue = make_ring(cqn, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite);
+  exrnic_mbox_create_cq create{};
+  create.cqn = cqn;
+  create.page = page;
+  create.pbl_address = queue.ring.pbl;
+  create.log_entries = log_entries;
+  create.msix_vector = vector;
+  must(EXRNIC_MBOX_OP_CREATE_CQ, create);
+  return queue;
+}
+
+QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
+                                uint32_t log_slots) {
+  QueuePair qp;
+  qp.qpn = qpn;
+  qp.page = page;
+  qp.pd = pd;
+  qp.sq = make_ring(qpn, log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  qp.rq = make_ring(qpn, log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  exrnic_mbox_create_qp create{};
+  create.qpn = qpn;
+  create.page = page;
+  create.pd = pd;
+  create.send_cqn = create.recv_cqn = cq.number;
+  create.sq_log_slots = create.rq_log_slots = log_slots;
+  create.service = EXRNIC_SERVICE_RC;
+  create.sq_pbl_address = qp.sq.ring.pbl;
+  create.rq_pbl_address = qp.rq.ring.pbl;
+  must(EXRNIC_MBOX_OP_CREATE_QP, create);
+  return qp;
+}
+
+exrnic_mbox_status RnicDriver::modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node,
+                                      uint32_t dest_qpn) {
+  exrnic_mbox_modify_qp change{};
+  change.qpn = qpn;
+  change.state = state;
+  change.dest_node = dest_node;
+  change.dest_qpn = dest_qpn;
+  return command(EXRNIC_MBOX_OP_MODIFY_QP, change);
+}
+
+void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn) {
+  const auto op = EXRNIC_MBOX_OP_MODIFY_QP;
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_INIT));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
+}
+
+exrnic_mbox_query_qp RnicDriver::query(uint32_t qpn) {
+  must(EXRNIC_MBOX_OP_QUERY_QP, exrnic_mbox_object{qpn});
+  exrnic_mbox_query_qp answer{};
+  for (uint32_t at = 0; at < sizeof answer; at += 4) {
+    const uint32_t word = read_register(EXRNIC_REG_MBOX_DATA + at);
+    std::memcpy(reinterpret_cast<uint8_t*>(&answer) + at, &word, 4);
+  }
+  return answer;
+}
+
+Region RnicDriver::create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length,
+                                 uint32_t access) {
+  const bool writable = access & (EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE);
+  Region region{stag, base, length, pin(base % kPage, length,
+                                        writable ? DmaRights::kReadWrite : DmaRights::kRead)};
+  exrnic_mbox_register_mr create{};
+  create.stag = stag;
+  create.pd = pd;
+  create.base = base;
+  create.length = length;
+  create.pbl_address = region.memory.pbl;
+  create.access = access;
+  create.page_shift = EXRNIC_PAGE_SHIFT;
+  must(EXRNIC_MBOX_OP_REGISTER_MR, create);
+  return region;
+}
+
+template <typename Piece>
+void RnicDriver::for_each_piece(const Region& region, uint64_t offset, uint64_t length,
+                                Piece piece) {
+  uint64_t at = region.base % kPage + offset;
+  for (uint64_t done = 0; done < length;) {
+    const uint64_t bytes = std::min(length - done, kPage - at % kPage);
+    piece(region.memory.pages.at(at / kPage) + at % kPage, done, bytes);
+    at += bytes;
+    done += bytes;
+  }
+}
+
+void RnicDriver::write(const Region& region, uint64_t offset, const Bytes& data) {
+  for_each_piece(region, offset, data.size(), [&](uint64_t address, uint64_t at, uint64_t bytes) {
+    host_.poke(address, Bytes(data.begin() + at, data.begin() + at + bytes));
+  });
+}
+
+Bytes RnicDriver::read(const Region& region, uint64_t offset, uint64_t length) {
+  Bytes out;
+  for_each_piece(region, offset, length, [&](uint64_t address, uint64_t, uint64_t bytes) {
+    const Bytes piece = host_.peek(address, bytes);
+    out.insert(out.end(), piece.begin(), piece.end());
+  });
+  return out;
+}
+
+exrnic_wqe RnicDriver::wqe(const Push& push) {
+  exrnic_wqe wqe{};
+  wqe.opcode = EXRNIC_WQE_OPCODE_PUSH;
+  wqe.flags = push.signaled ? EXRNIC_WQE_FLAGS_SIGNALED : 0;
+  wqe.num_sge = push.length ? 1 : 0;
+  wqe.num_slots = 1;
+  wqe.remote_to = push.remote_to;
+  wqe.remote_stag = push.remote_stag;
+  wqe.length = push.length;
+  if (push.length) {
+    wqe.sge0_address = push.from->base + push.from_offset;
+    wqe.sge0_length = push.length;
+    wqe.sge0_stag = push.from->stag;
+  }
+  return wqe;
+}
+
+void RnicDriver::put(QueuePair& qp, const exrnic_wqe& wqe) {
+  const uint64_t slot = qp.sq.index++ & ((1u << qp.sq.log_entries) - 1);
+  const uint64_t at = slot * sizeof wqe;
+  host_.poke(qp.sq.ring.pages.at(at / kPage) + at % kPage, bytes_of(wqe));
+}
+
+void RnicDriver::store_doorbell(uint32_t page, uint32_t offset, uint32_t number, uint32_t index) {
+  const exrnic_doorbell bell{number, index};
+  uint64_t value;
+  std::memcpy(&value, &bell, sizeof value);
+  host_.store(EXRNIC_BAR_USER, page * EXRNIC_USER_PAGE_SIZE + offset, 8, value);
+}
+
+void RnicDriver::ring(const QueuePair& qp) {
+  store_doorbell(qp.page, EXRNIC_DOORBELL_SQ, qp.qpn, qp.sq.index & 0xffff);
+}
+
+void RnicDriver::post(QueuePair& qp, const Push& push) {
+  put(qp, wqe(push));
+  ring(qp);
+}
+
+std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
+  const uint64_t at = (cq.index & ((1u << cq.log_entries) - 1)) * sizeof(exrnic_cqe);
+  const Bytes raw =
+      host_.peek(cq.ring.pages.at(at / kPage) + at % kPage, sizeof(exrnic_cqe));
+  exrnic_cqe cqe;
+  std::memcpy(&cqe, raw.data(), sizeof cqe);
+  const bool phase = !(cq.index >> cq.log_entries & 1);
+  if ((cqe.phase & 1) != phase) return std::nullopt;
+  ++cq.index;
+  store_doorbell(page, EXRNIC_DOORBELL_CQ, cq.number, cq.index);
+  return cqe;
+}
+
+exrnic_cqe RnicDriver::wait(Queue& cq, uint32_t page, uint64_t limit_ns) {
+  std::optional<exrnic_cqe> cqe;
+  testbed_.run_until([&] { return (cqe = poll(cq, page)).has_value(); }, limit_ns);
+  if (!cqe) throw std::runtime_error("waited in vain for a completion");
+  return *cqe;
+}
+
+}  // namespace exrnic::testing

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A driver and user of the RNIC on an in-process host: registers, mailbox, rings, regions. It does
+// in a test what exrnic.ko and libverbs-lite do in a guest, with every step within reach.
+//
+// Host memory: pages are handed out one by one, never neighbours, in an order that is not that of
+// their addresses; between them lies memory that the RNIC was not granted. Nothing contiguous is
+// assumed by mistake that way, and a write that strays is refused and recorded.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "exrnic_hw.h"
+#include "sim/host/in_process_host.h"
+
+namespace exrnic::testing {
+
+// Pinned pages of which the RNIC knows by a PBL.
+struct PinnedPages {
+  std::vector<uint64_t> pages;
+  uint64_t pbl = 0;
+};
+
+struct Region {
+  uint32_t stag = 0;
+  uint64_t base = 0;  // tagged offset of the first byte
+  uint64_t length = 0;
+  PinnedPages memory;
+};
+
+struct Queue {
+  uint32_t number = 0;
+  uint32_t log_entries = 0;
+  PinnedPages ring;
+  uint32_t index = 0;  // completion queue: entries taken; else: slots posted
+};
+
+struct QueuePair {
+  uint32_t qpn = 0;
+  uint32_t page = 0;
+  uint32_t pd = 0;
+  Queue sq;
+  Queue rq;
+};
+
+struct Push {
+  const Region* from = nullptr;
+  uint64_t from_offset = 0;
+  uint32_t length = 0;
+  uint32_t remote_stag = 0;
+  uint64_t remote_to = 0;
+  bool signaled = true;
+};
+
+class RnicDriver {
+ public:
+  // Waits until the device is ready and enables it.
+  RnicDriver(Testbed& testbed, unsigned node);
+
+  InProcessHost& host() { return host_; }
+  Testbed& testbed() { return testbed_; }
+  unsigned node() const { return node_; }
+
+  uint32_t read_register(uint32_t offset);
+  void write_register(uint32_t offset, uint32_t value);
+  uint64_t counter(exrnic_counter which);
+
+  // Runs a mailbox command; the payload is 64 bytes at most.
+  exrnic_mbox_status command(exrnic_mbox_op op, const void* payload, size_t bytes);
+  template <typename Payload>
+  exrnic_mbox_status command(exrnic_mbox_op op, const Payload& payload) {
+    return command(op, &payload, sizeof payload);
+  }
+  // The same for what must succeed; throws std::runtime_error otherwise.
+  template <typename Payload>
+  void must(exrnic_mbox_op op, const Payload& payload) {
+    expect_ok(op, command(op, payload));
+  }
+
+  PinnedPages pin(uint64_t first_offset, uint64_t bytes, DmaRights rights);
+
+  Queue create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries = 6, uint32_t vector = 1);
+  QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
+                      uint32_t log_slots = 6);
+  exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
+                            uint32_t dest_qpn = 0);
+  void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn);  // RESET to RTS
+  exrnic_mbox_query_qp query(uint32_t qpn);
+
+  Region create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length, uint32_t access);
+  void write(const Region& region, uint64_t offset, const Bytes& data);
+  Bytes read(const Region& region, uint64_t offset, uint64_t length);
+
+  static exrnic_wqe wqe(const Push& push);
+  void put(QueuePair& qp, const exrnic_wqe& wqe);  // into the send queue, without a doorbell
+  void ring(const QueuePair& qp);
+  void post(QueuePair& qp, const Push& push);
+  void store_doorbell(uint32_t page, uint32_t offset, uint32_t number, uint32_t index);
+
+  // The next completion, if it is there.
+  std::optional<exrnic_cqe> poll(Queue& cq, uint32_t page);
+  // The next completion; throws std::runtime_error when none comes within `limit_ns`.
+  exrnic_cqe wait(Queue& cq, uint32_t page, uint64_t limit_ns = 10'000'000);
+
+ private:
+  void expect_ok(exrnic_mbox_op op, exrnic_mbox_status status);
+  uint64_t next_page();
+  uint64_t pin_pbl(const std::vector<uint64_t>& pages);
+  Queue make_ring(uint32_t number, uint32_t log_entries, uint32_t entry_bytes, DmaRights rights);
+  template <typename Piece>
+  void for_each_piece(const Region& region, uint64_t offset, uint64_t length, Piece piece);
+
+  Testbed& testbed_;
+  unsigned node_;
+  InProcessHost host_;
+  uint64_t pages_used_ = 0;
+};
+
+}  // namespace exrnic::testing
