@@ -151,8 +151,16 @@ class FakeTransport : public Transport {
 FakeFabric::FakeFabric(uint32_t nodes) {
   for (uint32_t node = 0; node < nodes; ++node) {
     devices_.push_back(std::make_unique<FakeDevice>(
-        node, [this](const FakeDevice::Message& m) { return devices_[m.node]->Place(m); }));
+        node, [this](const FakeDevice::Message& message) { return Deliver(message); }));
   }
+}
+
+uint32_t FakeFabric::Deliver(const FakeDevice::Message& message) {
+  const uint32_t code = devices_[message.node]->Place(message);
+  if (code == 0 && message.length > 0 && tamper_) {
+    tamper_(reinterpret_cast<uint8_t*>(message.to), message.length);
+  }
+  return code;
 }
 
 FakeFabric::~FakeFabric() {

@@ -3,6 +3,7 @@
 #define EXRNIC_LIBVERBS_FAKE_FABRIC_H
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -32,6 +33,10 @@ class FakeFabric {
   FakeDevice& device(uint32_t node) { return *devices_[node]; }
   // The next call through any transport fails with this errno.
   void FailNextCall(int error) { next_error_ = error; }
+  // Called after each placement, with the bytes where they were placed: a device that errs.
+  void Tamper(std::function<void(uint8_t* placed, uint32_t length)> tamper) {
+    tamper_ = std::move(tamper);
+  }
   // What the page of the context that was opened last holds at an offset; kIdle: no store since the
   // last step.
   uint64_t DoorbellAt(uint32_t offset) const;
@@ -48,6 +53,7 @@ class FakeFabric {
   };
 
   bool ServeDoorbells();
+  uint32_t Deliver(const FakeDevice::Message& message);
   void Close(Context* context);
   void Loop();
 
@@ -55,6 +61,7 @@ class FakeFabric {
   std::vector<std::unique_ptr<FakeDevice>> devices_;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::atomic<int> next_error_{0};
+  std::function<void(uint8_t*, uint32_t)> tamper_;
   uint32_t next_number_ = 1;
   std::atomic<bool> stop_{false};
   std::thread thread_;
