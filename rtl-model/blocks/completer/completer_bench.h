@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The completer with its neighbours: queue pairs, translation, and the places where status changes,
+// wake-ups and writes go.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "Vcompleter.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 500;  // cycles for anything here
+constexpr uint64_t kTime = 0x123456789abcdef0;
+
+class Completer : public Bench<Vcompleter> {
+ public:
+  explicit Completer(uint32_t seed = 1)
+      : events(dut()), qp_reader_(dut(), qps), xlate(dut(), seed), random_(seed) {
+    dut().quiesce_i = 0;
+    dut().done_valid_i = 0;
+    dut().bell_valid_i = 0;
+    dut().config_we_i = 0;
+    dut().time_i = kTime;
+    reset();
+    wait_for("init_done_o", EXRNIC_MAX_CQ + 2, [&] { return dut().init_done_o != 0; });
+  }
+
+  // Declared before what refers to it.
+  std::map<unsigned, Qp> qps;
+  Events<Vcompleter> events;
+
+ private:
+  QpReader<Vcompleter> qp_reader_;
+
+ public:
+  XlateModel<Vcompleter> xlate;
+  std::vector<DmaWrite> writes;  // completions and interrupts, in order
+  std::vector<unsigned> wakes;
+  std::vector<unsigned> hold_clears;
+  int qp_errors = 0;
+  int cq_errors = 0;
+
+  void cycle() override {
+    qp_reader_.drive();
+    xlate.drive();
+    dut().status_ready_i = random_() % 2;
+    dut().wake_ready_i = random_() % 2;
+    dut().write_ready_i = random_() % 2;
+    settle();
+    sample();
+    tick();
+    settle();
+  }
+
+  void create_cq(unsigned cqn, const CqConfig& config) {
+    dut().config_we_i = 1;
+    dut().config_cqn_i = cqn;
+    pack(dut().config_i, config);
+    cycle();
+    dut().config_we_i = 0;
+  }
+  void end(const TxDone& done) {
+    pack(dut().done_i, done);
+    dut().done_valid_i = 1;
+    accept("done_ready_o", [&] { return dut().done_ready_o != 0; });
+    dut().done_valid_i = 0;
+    rest();
+  }
+  void ring(const CqDoorbell& bell) {
+    pack(dut().bell_i, bell);
+    dut().bell_valid_i = 1;
+    accept("bell_ready_o", [&] { return dut().bell_ready_o != 0; });
+    dut().bell_valid_i = 0;
+    rest();
+  }
+  void rest() {
+    wait_for("quiescent_o", kLimit, [&] { return dut().quiescent_o != 0; });
+  }
+
+  exrnic_cqe cqe(std::size_t index) const {
+    REQUIRE(index < writes.size());
+    REQUIRE(writes[index].kind == kWriteInline);
+    exrnic_cqe cqe;
+    static_assert(sizeof(cqe) == sizeof(DmaWrite::data));
+    std::memcpy(&cqe, writes[index].data.data(), sizeof(cqe));
+    return cqe;
+  }
+
+ private:
+  template <typename Ready>
+  void accept(const char* what, Ready ready) {
+    wait_for(what, kLimit, ready);
+    cycle();
+  }
+
+  void sample() {
+    qp_reader_.sample();
+    xlate.sample();
+    events.sample();
+    if (dut().status_valid_o && dut().status_ready_i)
+      qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().write_valid_o && dut().write_ready_i)
+      writes.push_back(unpack<DmaWrite>(dut().write_o));
+    if (dut().hold_clear_o) hold_clears.push_back(dut().hold_clear_node_o);
+    qp_errors += dut().qp_error_o;
+    cq_errors += dut().cq_error_o;
+  }
+
+  std::mt19937 random_;
+};
+
+}  // namespace exrnic::testing
