@@ -56,6 +56,20 @@ TEST_CASE("a run includes what is due at its very end, and leaves the rest") {
   CHECK(kernel.context.pending());
 }
 
+TEST_CASE("time passes in steps that are shorter than the gap between events") {
+  TestKernel kernel;
+  int ran = 0;
+  kernel.scheduler().at(10'000, [&] { ++ran; });
+  for (SimTime end = 3000; end <= 9000; end += 3000) {
+    kernel.context.run_to(end, true);
+    CHECK(kernel.context.now() == end);
+  }
+  CHECK(ran == 0);
+  kernel.context.run_to(12'000, true);
+  CHECK(ran == 1);
+  CHECK(kernel.context.now() == 10'000);  // nothing is left to wait for
+}
+
 TEST_CASE("run_next stops at each point in time at which something happens") {
   TestKernel kernel;
   kernel.scheduler().at(1000, [] {});

@@ -17,6 +17,12 @@ using sc_core::sc_default_global_context;
 using sc_core::sc_simcontext;
 using sc_core::sc_time;
 
+namespace {
+
+constexpr SimTime kNever = ~SimTime{0};
+
+}  // namespace
+
 SimContext::Scope::Scope(SimContext& context)
     : previous_current_(sc_curr_simcontext), previous_default_(sc_default_global_context) {
   sc_curr_simcontext = context.kernel_.get();
@@ -39,23 +45,28 @@ SimTime SimContext::now() const { return kernel_->time_stamp().value(); }
 
 bool SimContext::pending() const { return sc_core::sc_pending_activity(kernel_.get()); }
 
-bool SimContext::due_now() const {
-  return pending() && sc_core::sc_time_to_pending_activity(kernel_.get()) == sc_core::SC_ZERO_TIME;
+SimTime SimContext::next_event() const {
+  if (!pending()) return kNever;
+  return now() + sc_core::sc_time_to_pending_activity(kernel_.get()).value();
 }
 
-// sc_start() leaves what is due at its very end; a start of zero length runs one round of it.
+// Starved, SystemC leaves time at the last event, also when others wait beyond `end`: then the
+// second start moves it. And what is due at `end` itself is left by both; a start of zero length
+// runs one round of it.
 void SimContext::run_to(SimTime end, bool stop_when_idle) {
-  Scope scope(*this);
-  const auto policy = stop_when_idle ? sc_core::SC_EXIT_ON_STARVATION : sc_core::SC_RUN_TO_TIME;
-  if (stop_when_idle && !pending()) return;
-  if (end > now()) sc_core::sc_start(sc_time::from_value(end - now()), policy);
-  while (now() <= end && due_now()) sc_core::sc_start(sc_core::SC_ZERO_TIME, policy);
+  Scope scope(*this);  // next_event() needs it too: SystemC subtracts the current kernel's time
+  if (stop_when_idle && end > now() && next_event() <= end) {
+    sc_core::sc_start(sc_time::from_value(end - now()), sc_core::SC_EXIT_ON_STARVATION);
+  }
+  if (end > now() && (!stop_when_idle || pending())) {
+    sc_core::sc_start(sc_time::from_value(end - now()), sc_core::SC_RUN_TO_TIME);
+  }
+  while (now() <= end && next_event() == now()) sc_core::sc_start(sc_core::SC_ZERO_TIME);
 }
 
 bool SimContext::run_next(SimTime end) {
-  Scope scope(*this);  // SystemC takes the time that is left from the current kernel's clock
-  if (!pending()) return false;
-  const SimTime next = now() + sc_core::sc_time_to_pending_activity(kernel_.get()).value();
+  Scope scope(*this);
+  const SimTime next = next_event();
   if (next > end) return false;
   run_to(next, true);
   return true;

@@ -48,7 +48,7 @@ class SimContext {
   bool run_next(SimTime end);
 
  private:
-  bool due_now() const;
+  SimTime next_event() const;  // when something happens next; under a Scope
 
   std::unique_ptr<sc_core::sc_simcontext> kernel_;
 };
