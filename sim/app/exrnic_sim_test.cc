@@ -2,6 +2,8 @@
 // The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/pci_regs.h>
+#include <linux/vfio.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -18,6 +20,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "exrnic_hw.h"
+#include "sim/vfio_user/client.h"
+#include "sim/vfio_user/unix_socket.h"
 
 extern char** environ;
 
@@ -126,6 +132,24 @@ class Simulator {
   double cpu_seconds_ = 0;
 };
 
+// A driver in user space at one of the simulator's sockets.
+struct Driver {
+  explicit Driver(const std::string& socket) : client(vfio_user::connect_unix(socket), {}) {
+    REQUIRE(client.negotiate() == 0);
+    const uint16_t command = PCI_COMMAND_MEMORY;  // no BAR answers without it
+    REQUIRE(client.write(VFIO_PCI_CONFIG_REGION_INDEX, PCI_COMMAND, &command, sizeof(command)) ==
+            0);
+  }
+  uint32_t load(uint64_t offset) {
+    uint32_t value = 0;
+    const int error = client.read(VFIO_PCI_BAR0_REGION_INDEX, offset, &value, sizeof(value));
+    INFO(client.last_error());
+    REQUIRE(error == 0);
+    return value;
+  }
+  vfio_user::VfioUserClient client;
+};
+
 void refused(const Arguments& arguments, const std::string& because) {
   INFO(fmt::format("expected: {}", because));
   Simulator simulator(arguments);
@@ -174,6 +198,40 @@ TEST_CASE("an idle simulator uses no CPU") {
   };
   const double start_and_stop = cpu_seconds(0ms);
   CHECK(cpu_seconds(1500ms) < start_and_stop + 0.1);
+}
+
+TEST_CASE("each client reaches the RNIC of its own node, in simulated time") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--profile", "expether-gbe", "--stats",
+                       dir / "stats.json"});
+  simulator.wait_until_ready();
+  {
+    Driver first(dir / "a.sock");
+    Driver second(dir / "b.sock");
+    CHECK(first.load(EXRNIC_REG_NODE_ID) == 0);
+    CHECK(second.load(EXRNIC_REG_NODE_ID) == 1);
+    CHECK(second.load(EXRNIC_REG_CLOCK_KHZ) == 125'000);
+  }
+  simulator.signal(SIGTERM);
+  REQUIRE(simulator.wait_for_exit() == 0);
+  const auto stats = nlohmann::json::parse(std::ifstream(dir / "stats.json"));
+  CHECK(stats.at("nodes")[0].at("pcie").at("loads") == 1);
+  CHECK(stats.at("nodes")[1].at("pcie").at("loads") == 2);
+  CHECK(stats.at("nodes")[1].at("cycles") > 0);
+  CHECK(stats.at("simulated_ns") >= 3 * 500);
+  CHECK(stats.at("simulated_ns") < 1'000'000);  // and it stood still in between
+}
+
+TEST_CASE("after a client has gone the next one is served, and the core sleeps again") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock")});
+  simulator.wait_until_ready();
+  for (int i = 0; i < 3; ++i) CHECK(Driver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  std::this_thread::sleep_for(1500ms);
+  simulator.signal(SIGTERM);
+  REQUIRE(simulator.wait_for_exit() == 0);
+  CHECK(simulator.cpu_seconds() < 1);
 }
 
 TEST_CASE("a socket file that a killed simulator left is replaced") {
