@@ -71,6 +71,12 @@ static int exrnic_umem_pin_pages(struct exrnic_umem *umem, struct page **pages)
 	return n ? n : -EFAULT;
 }
 
+/*
+ * Process and device share the pages for as long as they are mapped, and may map them more than
+ * once: that takes coherent DMA, where there is nothing to synchronize at map and unmap.
+ */
+#define EXRNIC_DMA_ATTRS DMA_ATTR_SKIP_CPU_SYNC
+
 static enum dma_data_direction exrnic_umem_direction(const struct exrnic_umem *umem)
 {
 	return umem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
@@ -87,7 +93,7 @@ static int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem,
 						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	err = dma_map_sgtable(dev, &umem->sgt, exrnic_umem_direction(umem), 0);
+	err = dma_map_sgtable(dev, &umem->sgt, exrnic_umem_direction(umem), EXRNIC_DMA_ATTRS);
 	if (err)
 		sg_free_table(&umem->sgt);
 	return err;
@@ -135,7 +141,8 @@ void exrnic_umem_unpin(struct exrnic_device *edev, struct exrnic_umem *umem)
 	struct scatterlist *sg;
 	unsigned int i;
 
-	dma_unmap_sgtable(&edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem), 0);
+	dma_unmap_sgtable(&edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem),
+			  EXRNIC_DMA_ATTRS);
 	for_each_sgtable_sg(&umem->sgt, sg, i)
 		unpin_user_page_range_dirty_lock(sg_page(sg), PFN_UP(sg->length), umem->writable);
 	sg_free_table(&umem->sgt);

@@ -13,8 +13,11 @@
  * mmap() of offset 0, one page, PROT_WRITE, MAP_SHARED maps the user page: layout in exrnic_hw.h,
  * EXRNIC_DOORBELL_*. Anything else gives EINVAL.
  *
- * Errors common to all: ENOTTY unknown command, EFAULT bad pointer, EINVAL bad field, ENODEV
- * device removed, EIO the device refused, ETIMEDOUT the device did not answer, ENOMEM.
+ * Errors common to all: ENOTTY unknown command, EFAULT bad pointer, EINVAL bad field, EBUSY in use
+ * by another object, ENOSPC a table of the device is full (also from open()), ENODEV device
+ * removed, EIO the device refused or is broken, ETIMEDOUT the device did not answer and is broken
+ * from now on, ENOMEM, EINTR killed. A destroy that gives EIO or ETIMEDOUT has released the object
+ * nevertheless; after ENODEV all objects are released.
  */
 #ifndef _UAPI_EXRNIC_H
 #define _UAPI_EXRNIC_H
@@ -46,8 +49,8 @@ struct exrnic_object {
 };
 
 /*
- * ring: page-aligned user address of entries * EXRNIC_CQE_BYTES, rounded up to pages; it is
- * pinned, and zeroed by the caller. entries: a power of two, 4 to max_cq_entries.
+ * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to
+ * pages; it is pinned, and zeroed by the caller. entries: a power of two, 4 to max_cq_entries.
  */
 struct exrnic_create_cq {
 	__u64 ring;
@@ -57,8 +60,8 @@ struct exrnic_create_cq {
 };
 
 /*
- * sq, rq: page-aligned user addresses of slots * EXRNIC_WQE_BYTES, rounded up to pages, pinned.
- * slots: powers of two, 4 to max_sq_slots. The queue pair starts in RESET.
+ * sq, rq: page-aligned user addresses of slots * sizeof(struct exrnic_wqe), rounded up to pages,
+ * pinned. slots: powers of two, 4 to max_sq_slots. The queue pair starts in RESET.
  */
 struct exrnic_create_qp {
 	__u64 sq;
@@ -93,7 +96,7 @@ struct exrnic_query_qp {
 
 /*
  * Pins [address, address + length) and makes a memory region of it; tagged offsets are virtual
- * addresses. access: EXRNIC_ACCESS_*. ENOMEM: beyond RLIMIT_MEMLOCK.
+ * addresses. access: EXRNIC_ACCESS_*. ENOMEM: beyond RLIMIT_MEMLOCK (rings count, too).
  */
 struct exrnic_reg_mr {
 	__u64 address;
@@ -105,8 +108,8 @@ struct exrnic_reg_mr {
 };
 
 /*
- * The physical buffer list of a region. pages in: entries that fit at buffer; out: entries of the
- * list. Bus addresses are copied only for CAP_SYS_ADMIN; for others the entries read as zero, as
+ * The physical buffer list of a region. pages in: entries that fit at buffer, more are not
+ * written; out: entries of the list. Bus addresses are copied only for CAP_SYS_ADMIN; for others the entries read as zero, as
  * in /proc/PID/pagemap.
  */
 struct exrnic_get_pbl {

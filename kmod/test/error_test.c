@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Commands as they should not be used. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const unsigned long commands[] = {
+	EXRNIC_IOCTL_QUERY,	 EXRNIC_IOCTL_ALLOC_PD,	  EXRNIC_IOCTL_DEALLOC_PD,
+	EXRNIC_IOCTL_CREATE_CQ,	 EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_CREATE_QP,
+	EXRNIC_IOCTL_MODIFY_QP,	 EXRNIC_IOCTL_QUERY_QP,	  EXRNIC_IOCTL_DESTROY_QP,
+	EXRNIC_IOCTL_REG_MR,	 EXRNIC_IOCTL_DEREG_MR,	  EXRNIC_IOCTL_GET_PBL,
+};
+
+static const unsigned long destroys[] = {
+	EXRNIC_IOCTL_DEALLOC_PD, EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_DESTROY_QP,
+	EXRNIC_IOCTL_DEREG_MR,
+};
+
+static void unknown_commands(void)
+{
+	int fd = open_device();
+	uint64_t room[32] = { 0 };
+
+	CHECK_ERR(ioctl(fd, 0, room), ENOTTY);
+	CHECK_ERR(ioctl(fd, ~0U, room), ENOTTY);
+	for (unsigned int nr = COUNT(commands); nr < 256; nr++)
+		CHECK_ERR(ioctl(fd, _IOWR(EXRNIC_IOCTL_MAGIC, nr, struct exrnic_object), room),
+			  ENOTTY);
+}
+
+static void other_sizes_types_and_directions(void)
+{
+	int fd = open_device();
+	uint64_t room[32] = { 0 };
+
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		unsigned int nr = _IOC_NR(commands[i]), dir = _IOC_DIR(commands[i]);
+		unsigned int size = _IOC_SIZE(commands[i]);
+
+		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size + 8), room), ENOTTY);
+		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size - 4), room), ENOTTY);
+		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, 0), room), ENOTTY);
+		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC + 1, nr, size), room), ENOTTY);
+		CHECK_ERR(ioctl(fd, _IOC(_IOC_NONE, EXRNIC_IOCTL_MAGIC, nr, size), room), ENOTTY);
+	}
+}
+
+static void bad_pointers(void)
+{
+	int fd = open_device();
+	char *two = pages(2);
+
+	munmap(two + PAGE, PAGE);
+	for (size_t i = 0; i < COUNT(commands); i++) {
+		CHECK_ERR(ioctl(fd, commands[i], NULL), EFAULT);
+		CHECK_ERR(ioctl(fd, commands[i], (void *)1), EFAULT);
+		CHECK_ERR(ioctl(fd, commands[i], (void *)~0UL), EFAULT);
+		CHECK_ERR(ioctl(fd, commands[i], (void *)0xffff888000000000UL), EFAULT);
+		CHECK_ERR(ioctl(fd, commands[i], two + PAGE - 4), EFAULT);
+	}
+}
+
+/* The answer cannot be written: what the command made must be undone. */
+static void unwritable_answers(void)
+{
+	struct set s = make_set();
+	struct exrnic_query q;
+	char *page = pages(1);
+	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 4 };
+	struct exrnic_reg_mr mr = { .address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd };
+	const struct {
+		unsigned long command;
+		const void *arg;
+	} rows[] = {
+		{ EXRNIC_IOCTL_CREATE_CQ, &cq },
+		{ EXRNIC_IOCTL_REG_MR, &mr },
+		{ EXRNIC_IOCTL_CREATE_QP, &s.qp },
+		{ EXRNIC_IOCTL_ALLOC_PD, &mr },
+	};
+	long long pinned = pinned_pages();
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+		memcpy(page, rows[i].arg, _IOC_SIZE(rows[i].command));
+		mprotect(page, PAGE, PROT_READ);
+		CHECK_ERR(ioctl(s.fd, rows[i].command, page), EFAULT);
+	}
+	CHECK_EQ(pinned_pages(), pinned);
+	for (uint32_t i = 0; i < q.max_cq; i++)
+		if (i != s.cqn)
+			CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_CQ, i), ENOENT);
+	destroy_set(&s);
+}
+
+static void reserved_fields(void)
+{
+	struct set s = make_set();
+	struct exrnic_object object = { .handle = s.pd, .rsvd = 1 };
+	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 4, .rsvd = 1 };
+	struct exrnic_create_qp qp = good_qp(&s);
+	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1ULL << 63 };
+	struct exrnic_reg_mr mr = {
+		.address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd, .rsvd = 1,
+	};
+	struct exrnic_get_pbl get = { .stag = s.stag, .rsvd = 1 };
+
+	qp.rsvd = 1;
+	for (size_t i = 0; i < COUNT(destroys); i++)
+		CHECK_ERR(ioctl(s.fd, destroys[i], &object), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_CREATE_QP, &qp), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &query_qp), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REG_MR, &mr), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_GET_PBL, &get), EINVAL);
+	destroy_set(&s);
+}
+
+/* Every use of a handle that fd must not have. Handles of s belong to another file. */
+static void check_foreign(int fd, const struct set *s)
+{
+	struct exrnic_get_pbl get;
+	struct set own = { .fd = fd, .qp = s->qp };
+	uint32_t state, stag;
+
+	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DEALLOC_PD, s->pd), ENOENT);
+	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DESTROY_CQ, s->cqn), ENOENT);
+	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), ENOENT);
+	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DEREG_MR, s->stag), ENOENT);
+	CHECK_ERR(modify_qp(fd, s->qpn, EXRNIC_QP_STATE_INIT, 0, 0), ENOENT);
+	CHECK_ERR(query_qp_state(fd, s->qpn, &state), ENOENT);
+	CHECK_ERR(get_pbl(fd, s->stag, NULL, 0, &get), ENOENT);
+	CHECK_ERR(reg_mr(fd, s->pd, s->buffer, PAGE, 0, &stag), ENOENT);
+	CHECK_ERR(create_qp_of(&own), ENOENT);
+}
+
+static void handles_of_another_file(void)
+{
+	struct set s = make_set();
+	int fd = open_device();
+	uint32_t state;
+
+	check_foreign(fd, &s);
+	close(fd);
+	CHECK_ERR(query_qp_state(s.fd, s.qpn, &state), 0);
+	CHECK_EQ(state, EXRNIC_QP_STATE_RESET);
+	destroy_set(&s);
+}
+
+static void each_part_of_a_qp_must_be_own(void)
+{
+	struct set s = make_set(), other = make_set();
+
+	s.qp.pd = other.pd;
+	CHECK_ERR(create_qp_of(&s), ENOENT);
+	s.qp = good_qp(&other);
+	s.qp.send_cqn = other.cqn;
+	s.qp.recv_cqn = s.cqn;
+	s.qp.pd = s.pd;
+	CHECK_ERR(create_qp_of(&s), ENOENT);
+	s.qp.send_cqn = s.cqn;
+	s.qp.recv_cqn = other.cqn;
+	CHECK_ERR(create_qp_of(&s), ENOENT);
+}
+
+static void handles_that_are_no_more(void)
+{
+	struct set s = make_set();
+
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), 0);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, s.stag), 0);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_CQ, s.cqn), 0);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEALLOC_PD, s.pd), 0);
+	check_foreign(s.fd, &s);
+}
+
+static void handles_that_never_were(void)
+{
+	static const uint32_t odd[] = { 0, 0x7fffffff, 0x80000000, 0xffffffff };
+	int fd = open_device();
+
+	for (size_t i = 0; i < COUNT(destroys); i++)
+		for (size_t j = 0; j < COUNT(odd); j++)
+			CHECK_ERR(object_ioctl(fd, destroys[i], odd[j]), ENOENT);
+}
+
+/* The STag of a region with another key is not its handle. */
+static void the_key_is_part_of_the_handle(void)
+{
+	struct set s = make_set();
+
+	for (uint32_t bit = 0; bit < EXRNIC_STAG_INDEX_SHIFT; bit++)
+		CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, s.stag ^ 1U << bit), ENOENT);
+	destroy_set(&s);
+}
+
+static void bad_states(void)
+{
+	struct set s = make_set();
+	struct exrnic_query q;
+	uint32_t state;
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_ERROR + 1, 0, 0), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, 0xffffffff, 0, 0), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 1, 0), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 1), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 1, 1), EPERM);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), EPERM);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), EPERM);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, EXRNIC_MAX_NODE, 1), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 1, EXRNIC_MAX_QP), EINVAL);
+	CHECK_ERR(query_qp_state(s.fd, s.qpn, &state), 0);
+	CHECK_EQ(state, EXRNIC_QP_STATE_INIT);
+	destroy_set(&s);
+}
+
+static void bad_services(void)
+{
+	struct set s = make_set();
+
+	s.qp.service = EXRNIC_SERVICE_RC + 1;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp.service = 0xffffffff;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+}
+
+const struct test error_tests[] = {
+	{ "an unknown command gives ENOTTY", unknown_commands, 0 },
+	{ "a command of another size or direction gives ENOTTY", other_sizes_types_and_directions, 0 },
+	{ "a bad pointer gives EFAULT in every command", bad_pointers, 0 },
+	{ "an answer that cannot be written leaves nothing behind", unwritable_answers, 0 },
+	{ "a reserved field that is not zero gives EINVAL", reserved_fields, 0 },
+	{ "handles of another file give ENOENT and do it no harm", handles_of_another_file, 0 },
+	{ "each part of a queue pair must belong to its file", each_part_of_a_qp_must_be_own, 0 },
+	{ "handles of ended objects give ENOENT", handles_that_are_no_more, 0 },
+	{ "handles that never were give ENOENT", handles_that_never_were, 0 },
+	{ "the key of an STag is part of the handle", the_key_is_part_of_the_handle, 0 },
+	{ "states and transitions that do not exist are refused", bad_states, 0 },
+	{ "services that do not exist are refused", bad_services, 0 },
+	{ NULL, NULL, 0 },
+};

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Tests of exrnic.ko through its uapi, on whatever device is there. Runs as root in a guest.
+ *
+ *	exrnic-kmod-test [-d DEVICE] [WORD]
+ *
+ * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { DEFAULT_SECONDS = 60 };
+
+struct run {
+	const char *word;
+	unsigned int count;
+	unsigned int failures;
+};
+
+static int run_in_child(const struct test *test)
+{
+	unsigned int seconds = test->seconds ? test->seconds : DEFAULT_SECONDS;
+	int status;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child < 0)
+		give_up("fork");
+	if (!child) {
+		alarm(seconds);
+		test->run();
+		fflush(stdout);
+		_exit(has_failed());
+	}
+	if (waitpid(child, &status, 0) != child)
+		give_up("waitpid");
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	if (WTERMSIG(status) == SIGALRM)
+		printf("# not done after %u s\n", seconds);
+	else
+		printf("# killed by %s\n", strsignal(WTERMSIG(status)));
+	return 1;
+}
+
+static void run_test(struct run *run, const struct test *test)
+{
+	long long pinned = pinned_pages();
+	int status = run_in_child(test);
+	long long left = pinned_pages() - pinned;
+
+	if (left)
+		printf("# %lld pages stayed pinned\n", left);
+	run->count++;
+	run->failures += status || left;
+	printf("%sok %u - %s\n", status || left ? "not " : "", run->count, test->name);
+}
+
+static void run_tests(struct run *run, const struct test *tests)
+{
+	for (; tests->name; tests++)
+		if (!run->word || strstr(tests->name, run->word))
+			run_test(run, tests);
+}
+
+static const char *parse(int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "d:")) != -1) {
+		if (option != 'd') {
+			fprintf(stderr, "usage: %s [-d DEVICE] [WORD]\n", argv[0]);
+			exit(2);
+		}
+		set_device_path(optarg);
+	}
+	return optind < argc ? argv[optind] : NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run = { .word = parse(argc, argv) };
+
+	puts("TAP version 13");
+	run_tests(&run, object_tests);
+	run_tests(&run, error_tests);
+	run_tests(&run, memory_tests);
+	run_tests(&run, mmap_tests);
+	run_tests(&run, life_tests);
+	printf("1..%u\n", run.count);
+	printf("# %u passed, %u failed\n", run.count - run.failures, run.failures);
+	return run.failures || !run.count;
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static bool failed;
+static const char *path = "/dev/exrnic0";
+
+static void report(const char *file, int line)
+{
+	const char *base = strrchr(file, '/');
+
+	failed = true;
+	printf("# %s:%d: ", base ? base + 1 : file, line);
+}
+
+bool check(bool condition, const char *text, const char *file, int line)
+{
+	if (!condition) {
+		report(file, line);
+		printf("not true: %s\n", text);
+	}
+	return condition;
+}
+
+bool check_eq(long long got, long long want, const char *text, const char *file, int line)
+{
+	if (got != want) {
+		report(file, line);
+		printf("%s is %lld, not %lld\n", text, got, want);
+	}
+	return got == want;
+}
+
+bool check_err(int result, int want, const char *text, const char *file, int line)
+{
+	int got = result < 0 ? errno : 0;
+
+	if (got != want) {
+		report(file, line);
+		printf("%s: %s, not %s\n", text, strerrorname_np(got), strerrorname_np(want));
+	}
+	return got == want;
+}
+
+bool has_failed(void)
+{
+	return failed;
+}
+
+void give_up(const char *what)
+{
+	printf("# cannot go on: %s: %s\n", what, strerror(errno));
+	fflush(stdout);
+	_exit(1);
+}
+
+const char *device_path(void)
+{
+	return path;
+}
+
+void set_device_path(const char *new_path)
+{
+	path = new_path;
+}
+
+int open_device(void)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		give_up(path);
+	return fd;
+}
+
+void *pages(size_t count)
+{
+	void *p = mmap(NULL, count * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED)
+		give_up("mmap");
+	return p;
+}
+
+int query(int fd, struct exrnic_query *q)
+{
+	return ioctl(fd, EXRNIC_IOCTL_QUERY, q);
+}
+
+int alloc_pd(int fd, uint32_t *pd)
+{
+	struct exrnic_object object = { 0 };
+	int result = ioctl(fd, EXRNIC_IOCTL_ALLOC_PD, &object);
+
+	*pd = object.handle;
+	return result;
+}
+
+int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn)
+{
+	struct exrnic_create_cq cq = { .ring = (uintptr_t)ring, .entries = entries };
+	int result = ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq);
+
+	*cqn = cq.cqn;
+	return result;
+}
+
+int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
+	   uint32_t *stag)
+{
+	struct exrnic_reg_mr mr = {
+		.address = (uintptr_t)address, .length = length, .pd = pd, .access = access,
+	};
+	int result = ioctl(fd, EXRNIC_IOCTL_REG_MR, &mr);
+
+	*stag = mr.stag;
+	return result;
+}
+
+int object_ioctl(int fd, unsigned long command, uint32_t handle)
+{
+	struct exrnic_object object = { .handle = handle };
+
+	return ioctl(fd, command, &object);
+}
+
+int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t dest_qpn)
+{
+	struct exrnic_modify_qp modify = {
+		.qpn = qpn, .state = state, .dest_node = dest_node, .dest_qpn = dest_qpn,
+	};
+
+	return ioctl(fd, EXRNIC_IOCTL_MODIFY_QP, &modify);
+}
+
+int query_qp_state(int fd, uint32_t qpn, uint32_t *state)
+{
+	struct exrnic_query_qp q = { .qpn = qpn };
+	int result = ioctl(fd, EXRNIC_IOCTL_QUERY_QP, &q);
+
+	*state = q.state;
+	return result;
+}
+
+int get_pbl(int fd, uint32_t stag, uint64_t *buffer, uint32_t room, struct exrnic_get_pbl *out)
+{
+	*out = (struct exrnic_get_pbl){
+		.buffer = (uintptr_t)buffer, .stag = stag, .pages = room,
+	};
+	return ioctl(fd, EXRNIC_IOCTL_GET_PBL, out);
+}
+
+struct exrnic_create_qp good_qp(const struct set *s)
+{
+	return (struct exrnic_create_qp){
+		.sq = (uintptr_t)s->sq,
+		.rq = (uintptr_t)s->rq,
+		.sq_slots = SLOTS,
+		.rq_slots = SLOTS,
+		.pd = s->pd,
+		.send_cqn = s->cqn,
+		.recv_cqn = s->cqn,
+		.service = EXRNIC_SERVICE_RC,
+	};
+}
+
+int create_qp_of(struct set *s)
+{
+	int result = ioctl(s->fd, EXRNIC_IOCTL_CREATE_QP, &s->qp);
+
+	s->qpn = s->qp.qpn;
+	return result;
+}
+
+struct set make_set(void)
+{
+	const uint32_t access =
+		EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+	struct set s = { .fd = open_device() };
+
+	s.ring = pages(1);
+	s.sq = pages(1);
+	s.rq = pages(1);
+	s.buffer = pages(BUFFER_PAGES);
+	if (alloc_pd(s.fd, &s.pd))
+		give_up("ALLOC_PD");
+	if (create_cq(s.fd, s.ring, CQ_ENTRIES, &s.cqn))
+		give_up("CREATE_CQ");
+	if (reg_mr(s.fd, s.pd, s.buffer, BUFFER_PAGES * PAGE, access, &s.stag))
+		give_up("REG_MR");
+	s.qp = good_qp(&s);
+	if (create_qp_of(&s))
+		give_up("CREATE_QP");
+	return s;
+}
+
+void destroy_set(struct set *s)
+{
+	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), 0);
+	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DEREG_MR, s->stag), 0);
+	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_CQ, s->cqn), 0);
+	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DEALLOC_PD, s->pd), 0);
+	CHECK_ERR(close(s->fd), 0);
+}
+
+static long long vmstat(FILE *file, const char *name)
+{
+	char key[64];
+	long long value;
+
+	rewind(file);
+	while (fscanf(file, "%63s %lld", key, &value) == 2)
+		if (!strcmp(key, name))
+			return value;
+	give_up("/proc/vmstat does not count pinned pages");
+}
+
+long long pinned_pages(void)
+{
+	/* The counters are per CPU; opening this file for reading folds them. */
+	int refresh = open("/proc/sys/vm/stat_refresh", O_RDONLY);
+	FILE *file = fopen("/proc/vmstat", "r");
+	long long count;
+	char byte;
+
+	if (refresh < 0 || read(refresh, &byte, 1) < 0)
+		give_up("/proc/sys/vm/stat_refresh");
+	if (!file)
+		give_up("/proc/vmstat");
+	count = vmstat(file, "nr_foll_pin_acquired") - vmstat(file, "nr_foll_pin_released");
+	fclose(file);
+	close(refresh);
+	return count;
+}
+
+void become_nobody(size_t memlock_pages)
+{
+	const struct rlimit limit = { memlock_pages * PAGE, memlock_pages * PAGE };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setresgid(65534, 65534, 65534) ||
+	    setresuid(65534, 65534, 65534))
+		give_up("becoming nobody");
+}

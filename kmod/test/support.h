@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the tests of exrnic.ko share: checks, objects with good parameters, system state. */
+#ifndef EXRNIC_KMOD_TEST_SUPPORT_H
+#define EXRNIC_KMOD_TEST_SUPPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exrnic.h"
+#include "exrnic_hw.h"
+
+#define PAGE ((size_t)4096)
+
+/* A test runs in a process of its own. It fails if a check fails, or memory stays pinned. */
+struct test {
+	const char *name;	/* a sentence: what must hold */
+	void (*run)(void);
+	unsigned int seconds;	/* limit; 0 is 60 */
+};
+
+extern const struct test object_tests[];
+extern const struct test error_tests[];
+extern const struct test memory_tests[];
+extern const struct test mmap_tests[];
+extern const struct test life_tests[];
+
+/* Both report and go on; a test can fail more than once. */
+#define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)
+#define CHECK_EQ(got, want) check_eq((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
+/* call returns 0, or -1 with that errno; want 0 is success. */
+#define CHECK_ERR(call, want) check_err((call), (want), #call, __FILE__, __LINE__)
+
+bool check(bool condition, const char *text, const char *file, int line);
+bool check_eq(long long got, long long want, const char *text, const char *file, int line);
+bool check_err(int result, int want, const char *text, const char *file, int line);
+bool has_failed(void);
+/* Ends the test: without this it cannot go on. */
+void give_up(const char *what) __attribute__((noreturn));
+
+const char *device_path(void);
+void set_device_path(const char *path);
+/* The context of the device; gives up if it cannot be opened. */
+int open_device(void);
+
+/* Anonymous pages, writable, zeroed, not yet touched. */
+void *pages(size_t count);
+
+/* ioctl by name of the command's structure; out fields are filled in. */
+int query(int fd, struct exrnic_query *q);
+int alloc_pd(int fd, uint32_t *pd);
+int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn);
+int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
+	   uint32_t *stag);
+int object_ioctl(int fd, unsigned long command, uint32_t handle);
+int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t dest_qpn);
+int query_qp_state(int fd, uint32_t qpn, uint32_t *state);
+int get_pbl(int fd, uint32_t stag, uint64_t *buffer, uint32_t room, struct exrnic_get_pbl *out);
+
+/* One of each; fields may be changed before create_qp_of(). */
+struct set {
+	int fd;
+	uint32_t pd;
+	uint32_t cqn;
+	uint32_t qpn;
+	uint32_t stag;
+	void *ring;
+	void *sq;
+	void *rq;
+	void *buffer;		/* buffer_pages of them, registered with all rights */
+	struct exrnic_create_qp qp;
+};
+enum { BUFFER_PAGES = 4, SLOTS = 64, CQ_ENTRIES = 128 };
+
+/* PD, CQ, MR and QP in state RESET on a file of its own; gives up on failure. */
+struct set make_set(void);
+/* The parameters of make_set's queue pair. */
+struct exrnic_create_qp good_qp(const struct set *s);
+int create_qp_of(struct set *s);
+void destroy_set(struct set *s);
+
+/* Pages pinned in this system for FOLL_PIN users now. */
+long long pinned_pages(void);
+
+/* Gives up root: no capabilities, RLIMIT_MEMLOCK of this many pages. */
+void become_nobody(size_t memlock_pages);
+
+#endif
