@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Structs at the ports of efe_tx and efe_rx, and EFE frames, for their tests.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "exrnic_hw.h"
+#include "rtl-model/blocks/testing/packed.h"
+
+namespace exrnic::testing {
+
+using Bytes = std::vector<uint8_t>;
+using Counters = std::array<uint64_t, EXRNIC_COUNTERS>;
+
+constexpr unsigned kSlotBits = log2_of(kTxSlots);
+constexpr unsigned kQpnBits = log2_of(EXRNIC_MAX_QP);
+
+enum TxKind : uint8_t { kKindSegment, kKindLast, kKindTerminate };
+
+// tx_tag_t
+struct TxTag {
+  uint8_t kind = kKindLast;
+  uint16_t qpn = 0;
+  uint8_t generation = 0;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+  bool signaled = false;
+  uint8_t opcode = 0;
+};
+constexpr unsigned kTagBits = 2 + kQpnBits + 8 + 16 + 32 + 1 + 8;
+
+// tx_desc_t
+struct TxDesc {
+  uint8_t slot = 0;
+  uint8_t node = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  bool untagged = false;
+  Bytes ddp;  // 14 or 18 bytes, in wire order
+  uint16_t length = 0;
+  uint8_t failed = EXRNIC_CQE_STATUS_SUCCESS;
+  bool inlined = false;
+  Bytes inline_data;
+  TxTag tag;
+};
+constexpr unsigned kTxDescBits =
+    kSlotBits + kNodeBits + 24 + 24 + 1 + 144 + kChunkBits + 8 + 1 + 256 + kTagBits;
+
+template <typename Port>
+void pack_tx_desc(Port& port, const TxDesc& desc) {
+  Packer<Port> fields(port, kTxDescBits);
+  fields.field(desc.slot, kSlotBits).field(desc.node, kNodeBits);
+  fields.field(desc.dst_qpn, 24).field(desc.src_qpn, 24).field(desc.untagged, 1);
+  for (unsigned i = 0; i < EXRNIC_DDP_UNTAGGED_BYTES; ++i)
+    fields.field(i < desc.ddp.size() ? desc.ddp[i] : 0, 8);
+  fields.field(desc.length, kChunkBits).field(desc.failed, 8).field(desc.inlined, 1);
+  fields.bytes(desc.inline_data, 256);
+  fields.field(desc.tag.kind, 2).field(desc.tag.qpn, kQpnBits).field(desc.tag.generation, 8);
+  fields.field(desc.tag.wqe_index, 16).field(desc.tag.byte_length, 32);
+  fields.field(desc.tag.signaled, 1).field(desc.tag.opcode, 8);
+}
+
+// tx_done_t
+struct TxDone {
+  TxTag tag;
+  uint8_t node = 0;
+  uint32_t seq = 0;
+  uint8_t status = 0;
+};
+
+template <typename Port>
+TxDone unpack_tx_done(const Port& port) {
+  Unpacker<Port> fields(port, kTagBits + kNodeBits + 32 + 8);
+  TxDone done;
+  done.tag.kind = static_cast<uint8_t>(fields.field(2));
+  done.tag.qpn = static_cast<uint16_t>(fields.field(kQpnBits));
+  done.tag.generation = static_cast<uint8_t>(fields.field(8));
+  done.tag.wqe_index = static_cast<uint16_t>(fields.field(16));
+  done.tag.byte_length = static_cast<uint32_t>(fields.field(32));
+  done.tag.signaled = fields.field(1);
+  done.tag.opcode = static_cast<uint8_t>(fields.field(8));
+  done.node = static_cast<uint8_t>(fields.field(kNodeBits));
+  done.seq = static_cast<uint32_t>(fields.field(32));
+  done.status = static_cast<uint8_t>(fields.field(8));
+  return done;
+}
+
+// dma_read_beat_t; `bytes` may exceed the data with an error.
+struct ReadBeat {
+  uint32_t dst = 0;
+  Bytes data;
+  uint16_t bytes = 0;
+  bool error = false;
+};
+
+template <typename Port>
+void pack_read_beat(Port& port, const ReadBeat& beat, unsigned data_bytes) {
+  Packer<Port>(port, kTxAddressBits + 8 * data_bytes + kChunkBits + 1)
+      .field(beat.dst, kTxAddressBits)
+      .bytes(beat.data, 8 * data_bytes)
+      .field(beat.bytes, kChunkBits)
+      .field(beat.error, 1);
+}
+
+// rx_desc_t
+struct RxDesc {
+  uint8_t node = 0;
+  uint32_t seq = 0;
+  uint32_t ack = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  uint16_t length = 0;
+  Bytes ddp;  // 20 bytes, in wire order
+  uint32_t start = 0;
+};
+
+template <typename Port>
+RxDesc unpack_rx_desc(const Port& port) {
+  Unpacker<Port> fields(port, kNodeBits + 32 + 32 + 24 + 24 + 16 + 160 + kRxAddressBits);
+  RxDesc desc;
+  desc.node = static_cast<uint8_t>(fields.field(kNodeBits));
+  desc.seq = static_cast<uint32_t>(fields.field(32));
+  desc.ack = static_cast<uint32_t>(fields.field(32));
+  desc.dst_qpn = static_cast<uint32_t>(fields.field(24));
+  desc.src_qpn = static_cast<uint32_t>(fields.field(24));
+  desc.length = static_cast<uint16_t>(fields.field(16));
+  for (unsigned i = 0; i < 20; ++i) desc.ddp.push_back(static_cast<uint8_t>(fields.field(8)));
+  desc.start = static_cast<uint32_t>(fields.field(kRxAddressBits));
+  return desc;
+}
+
+// rx_ack_t
+struct RxAck {
+  uint8_t node = 0;
+  uint16_t peer_session = 0;
+  uint32_t ack = 0;
+  bool nak = false;
+};
+constexpr unsigned kRxAckBits = kNodeBits + 16 + 32 + 1;
+
+template <typename Port>
+void pack_rx_ack(Port& port, const RxAck& ack) {
+  Packer<Port>(port, kRxAckBits)
+      .field(ack.node, kNodeBits)
+      .field(ack.peer_session, 16)
+      .field(ack.ack, 32)
+      .field(ack.nak, 1);
+}
+
+template <typename Port>
+RxAck unpack_rx_ack(const Port& port) {
+  Unpacker<Port> fields(port, kRxAckBits);
+  RxAck ack;
+  ack.node = static_cast<uint8_t>(fields.field(kNodeBits));
+  ack.peer_session = static_cast<uint16_t>(fields.field(16));
+  ack.ack = static_cast<uint32_t>(fields.field(32));
+  ack.nak = fields.field(1);
+  return ack;
+}
+
+// rx_state_t
+struct RxState {
+  bool valid = false;
+  uint16_t session = 0;
+  uint32_t ack = 0;
+};
+
+inline uint64_t pack_rx_state(const RxState& state) {
+  uint64_t port = 0;
+  Packer<uint64_t>(port, 1 + 16 + 32)
+      .field(state.valid, 1)
+      .field(state.session, 16)
+      .field(state.ack, 32);
+  return port;
+}
+
+inline RxState unpack_rx_state(uint64_t port) {
+  Unpacker<uint64_t> fields(port, 1 + 16 + 32);
+  RxState state;
+  state.valid = fields.field(1);
+  state.session = static_cast<uint16_t>(fields.field(16));
+  state.ack = static_cast<uint32_t>(fields.field(32));
+  return state;
+}
+
+// A frame from destination MAC to payload, padded as the MAC does it.
+struct Frame {
+  Bytes data;
+  bool fcs_error = false;
+
+  uint8_t* efe() { return data.data() + EXRNIC_ETH_BYTES; }
+  const uint8_t* efe() const { return data.data() + EXRNIC_ETH_BYTES; }
+  uint32_t flags() const { return static_cast<uint32_t>(exrnic_efe_flags(efe())); }
+  bool has(uint32_t flag) const { return (flags() & flag) != 0; }
+  uint32_t seq() const { return static_cast<uint32_t>(exrnic_efe_seq(efe())); }
+  uint32_t ack() const { return static_cast<uint32_t>(exrnic_efe_ack(efe())); }
+  uint16_t session() const { return static_cast<uint16_t>(exrnic_efe_session(efe())); }
+  uint16_t peer_session() const { return static_cast<uint16_t>(exrnic_efe_peer_session(efe())); }
+  uint8_t dst_node() const { return data[5]; }
+  Bytes segment() const {
+    const auto* first = efe() + EXRNIC_EFE_BYTES;
+    return Bytes(first, first + exrnic_efe_length(efe()));
+  }
+};
+
+// Puts the beats of the transmit port together.
+class FrameCollector {
+ public:
+  // With the outputs of the cycle settled; true at the end of a frame.
+  template <typename Model>
+  bool sample(Model& dut) {
+    if (!dut.tx_valid_o || !dut.tx_ready_i) return false;
+    if (dut.tx_sop_o) data_.clear();
+    broken_ |= (dut.tx_sop_o != 0) != start_;
+    for (unsigned i = 0; i < dut.tx_bytes_o; ++i)
+      data_.push_back(static_cast<uint8_t>(dut.tx_data_o[i / 4] >> (8 * (i % 4))));
+    broken_ |= !dut.tx_eop_o && dut.tx_bytes_o != sizeof(dut.tx_data_o);
+    start_ = dut.tx_eop_o;
+    return start_;
+  }
+  Frame take() const {
+    Frame frame{data_};
+    if (frame.data.size() < EXRNIC_ETH_FRAME_MIN) frame.data.resize(EXRNIC_ETH_FRAME_MIN);
+    return frame;
+  }
+  std::size_t unpadded_size() const { return data_.size(); }
+  bool broken() const { return broken_; }  // first, last and bytes disagreed once
+
+ private:
+  Bytes data_;
+  bool start_ = true;
+  bool broken_ = false;
+};
+
+// Cuts frames into the beats of the receive port, one a cycle.
+class FrameInjector {
+ public:
+  bool busy() const { return at_ < frame_.data.size(); }
+  void start(Frame frame) {
+    frame_ = std::move(frame);
+    at_ = 0;
+  }
+  template <typename Model>
+  void drive(Model& dut) {
+    dut.rx_valid_i = busy();
+    if (!busy()) return;
+    const std::size_t bytes = std::min(sizeof(dut.rx_data_i), frame_.data.size() - at_);
+    dut.rx_sop_i = at_ == 0;
+    dut.rx_eop_i = at_ + bytes == frame_.data.size();
+    dut.rx_bytes_i = static_cast<uint8_t>(bytes);
+    dut.rx_error_i = dut.rx_eop_i && frame_.fcs_error;
+    for (std::size_t i = 0; i < sizeof(dut.rx_data_i) / 4; ++i) dut.rx_data_i[i] = 0xa5a5a5a5;
+    for (std::size_t i = 0; i < bytes; ++i)
+      set_byte(dut.rx_data_i[i / 4], static_cast<unsigned>(i % 4), frame_.data[at_ + i]);
+    at_ += bytes;
+  }
+
+ private:
+  static void set_byte(EData& word, unsigned lane, uint8_t value) {
+    word = (word & ~(0xffu << (8 * lane))) | (uint32_t{value} << (8 * lane));
+  }
+
+  Frame frame_;
+  std::size_t at_ = 0;
+};
+
+// What one received or sent frame looks like without looking at its place in a session.
+inline Frame make_frame(uint8_t dst, uint8_t src, uint32_t flags, uint16_t session, uint32_t seq,
+                        const Bytes& segment = {}) {
+  Frame frame;
+  frame.data.resize(EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES);
+  exrnic_eth_set_dst(frame.data.data(), uint64_t{EXRNIC_MAC_PREFIX} << 16 | dst);
+  exrnic_eth_set_src(frame.data.data(), uint64_t{EXRNIC_MAC_PREFIX} << 16 | src);
+  exrnic_eth_set_ethertype(frame.data.data(), EXRNIC_ETHERTYPE);
+  exrnic_efe_set_version(frame.efe(), EXRNIC_EFE_VERSION);
+  exrnic_efe_set_klass(frame.efe(), EXRNIC_EFE_CLASS_RELIABLE);
+  exrnic_efe_set_flags(frame.efe(), flags);
+  exrnic_efe_set_length(frame.efe(), segment.size());
+  exrnic_efe_set_src_node(frame.efe(), src);
+  exrnic_efe_set_session(frame.efe(), session);
+  exrnic_efe_set_seq(frame.efe(), seq);
+  frame.data.insert(frame.data.end(), segment.begin(), segment.end());
+  if (frame.data.size() < EXRNIC_ETH_FRAME_MIN) frame.data.resize(EXRNIC_ETH_FRAME_MIN);
+  return frame;
+}
+
+template <typename Model>
+void count_events(Counters& counters, const Model& dut) {
+  for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) counters[i] += (dut.event_o >> i) & 1;
+}
+
+}  // namespace exrnic::testing
