@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The requester with its neighbours: queue pairs, translation, host memory with a ring, slots, and
+// the places where payload reads, submitted slots and wake-ups go.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "Vrequester.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 20000;  // cycles for anything here
+constexpr uint64_t kRingFrames = 0x7000000000;
+constexpr unsigned kDataBytes =
+    (sizeof(Vrequester::beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
+
+class Requester : public Bench<Vrequester> {
+ public:
+  explicit Requester(uint32_t seed = 1)
+      : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
+    xlate.answer = [this](const XlateRequest& request) { return translate(request); };
+    dut().mtu_i = EXRNIC_MTU_DEFAULT;
+    dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = 0;
+    reset();
+  }
+
+  std::map<unsigned, Qp> qps;
+  std::map<uint64_t, exrnic_wqe> ring;  // by byte offset in the ring
+  bool ring_fails = false;              // the host refuses to read it
+  bool slots_left = true;
+
+  std::vector<DmaRead> wqe_reads;
+  std::vector<DmaRead> payload_reads;
+  std::vector<TxDesc> submitted;
+  std::vector<unsigned> wakes;
+  Events<Vrequester> events;
+  XlateModel<Vrequester> xlate;
+  std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
+
+  void cycle() override {
+    qp_reader_.drive();
+    xlate.drive();
+    drive_beat();
+    dut().wqe_read_ready_i = random_() % 2;
+    dut().payload_read_ready_i = random_() % 2;
+    dut().submit_ready_i = random_() % 2;
+    dut().wake_ready_i = random_() % 2;
+    dut().alloc_valid_i = slots_left && random_() % 2;
+    dut().alloc_slot_i = next_slot_;
+    settle();
+    sample();
+    tick();
+    settle();
+  }
+
+  void begin_turn(unsigned qpn) {
+    dut().turn_qpn_i = qpn;
+    dut().turn_valid_i = 1;
+    wait_for("turn_ready_o", kLimit, [&] { return dut().turn_ready_o != 0; });
+    cycle();
+    dut().turn_valid_i = 0;
+  }
+  void rest() {
+    wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
+  }
+  void turn(unsigned qpn) {
+    begin_turn(qpn);
+    rest();
+  }
+
+ private:
+  XlateResponse translate(const XlateRequest& request) {
+    if (!request.ring) return region(request);
+    XlateResponse response = translate_in_place(request);
+    response.address += kRingFrames - kPageFrames;
+    return response;
+  }
+
+  void drive_beat() {
+    dut().wqe_beat_valid_i = 0;
+    if (beats_.empty() || random_() % 2) return;
+    std::vector<uint8_t> data(kDataBytes);
+    const auto [offset, dst, bytes] = beats_.front();
+    const auto& wqe = ring[offset / sizeof(exrnic_wqe) * sizeof(exrnic_wqe)];
+    std::memcpy(data.data(), reinterpret_cast<const uint8_t*>(&wqe) + offset % sizeof(exrnic_wqe),
+                kDataBytes);
+    Packer(dut().beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
+        .field(dst, kTxAddressBits)
+        .bytes(data, 8 * kDataBytes)
+        .field(bytes, kChunkBits)
+        .field(ring_fails, 1);
+    dut().wqe_beat_valid_i = 1;
+    beats_.pop_front();
+  }
+
+  void answer_read(const DmaRead& read) {
+    if (ring_fails) {
+      beats_.push_back({0, read.dst, read.length});
+      return;
+    }
+    for (uint32_t at = 0; at < read.length; at += kDataBytes)
+      beats_.push_back({read.address - kRingFrames + at, read.dst + at, kDataBytes});
+    std::shuffle(beats_.begin(), beats_.end(), random_);  // reads complete in any order
+  }
+
+  void sample() {
+    qp_reader_.sample();
+    xlate.sample();
+    events.sample();
+    if (dut().wqe_read_valid_o && dut().wqe_read_ready_i) {
+      wqe_reads.push_back(unpack<DmaRead>(dut().wqe_read_o));
+      answer_read(wqe_reads.back());
+    }
+    if (dut().payload_read_valid_o && dut().payload_read_ready_i)
+      payload_reads.push_back(unpack<DmaRead>(dut().payload_read_o));
+    if (dut().alloc_valid_i && dut().alloc_ready_o) next_slot_ = (next_slot_ + 1) % kTxSlots;
+    if (dut().submit_valid_o && dut().submit_ready_i)
+      submitted.push_back(unpack<TxDesc>(dut().submit_o));
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().consumer_we_o) {
+      Qp& qp = qps[dut().consumer_qpn_o];
+      (dut().consumer_rq_o ? qp.rq_consumer : qp.sq_consumer) = dut().consumer_o;
+    }
+    if (dut().halt_we_o) qps[dut().consumer_qpn_o].halted = true;
+  }
+
+  struct Beat {
+    uint64_t offset;
+    uint32_t dst;
+    uint32_t bytes;
+  };
+  QpReader<Vrequester> qp_reader_;
+  std::mt19937 random_;
+  std::deque<Beat> beats_;
+  uint8_t next_slot_ = 0;
+};
+
+// ---- A queue pair and its work
+
+constexpr unsigned kQpn = 0x2a5;
+constexpr uint8_t kLog = 8;  // four pages of the ring
+constexpr uint32_t kStag0 = 0x11111100;
+constexpr uint32_t kStag1 = 0x22222200;
+constexpr uint16_t kPd = 0xabc;
+constexpr uint32_t kMtu = EXRNIC_MTU_DEFAULT;
+
+inline Qp sending_qp(uint16_t consumer, uint16_t posted) {
+  Qp qp;
+  qp.cfg.valid = true;
+  qp.cfg.pd = kPd;
+  qp.cfg.sq_log = kLog;
+  qp.cfg.rq_log = kLog;
+  qp.cfg.sq_pbl = 0x4000;
+  qp.cfg.generation = 0x5c;
+  qp.cfg.dest_node = 0x17;
+  qp.cfg.dest_qpn = 0x345678;
+  qp.status.state = EXRNIC_QP_STATE_RTS;
+  qp.sq_consumer = consumer;
+  qp.sq_producer = static_cast<uint16_t>(consumer + posted);
+  return qp;
+}
+
+inline exrnic_wqe push(uint32_t length) {
+  exrnic_wqe wqe{};
+  wqe.opcode = EXRNIC_WQE_OPCODE_PUSH;
+  wqe.flags = EXRNIC_WQE_FLAGS_SIGNALED;
+  wqe.num_sge = 1;
+  wqe.num_slots = 1;
+  wqe.remote_to = 0x0102030405060708;
+  wqe.remote_stag = 0xa1b2c3d4;
+  wqe.length = length;
+  wqe.sge0_address = 0x10000;
+  wqe.sge0_length = length;
+  wqe.sge0_stag = kStag0;
+  return wqe;
+}
+inline exrnic_wqe gather(uint32_t first, uint32_t second) {
+  exrnic_wqe wqe = push(first + second);
+  wqe.num_sge = 2;
+  wqe.sge0_length = first;
+  wqe.sge1_address = 0x20000;
+  wqe.sge1_length = second;
+  wqe.sge1_stag = kStag1;
+  return wqe;
+}
+
+}  // namespace exrnic::testing
