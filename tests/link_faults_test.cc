@@ -43,7 +43,7 @@ std::pair<uint64_t, uint64_t> exchange(const TestbedOptions& options, uint64_t s
     }
   REQUIRE(pair.testbed.run_until([] { return false; }, 100'000'000) == RunResult::kIdle);
   for (int s : {0, 1}) {
-    CHECK(sides[s]->rnic.read(sink[s], 0, kLength) == expected[s]);
+    CHECK(difference(sides[s]->rnic.read(sink[s], 0, kLength), expected[s]) == "");
     CHECK_FALSE(sides[s]->rnic.poll(sides[s]->cq, Side::kPage).has_value());
     // Exactly once: as many segments as were cut, no byte placed a second time.
     CHECK(sides[s]->rnic.counter(EXRNIC_COUNTER_SEGMENTS_PLACED) == 6);

@@ -28,6 +28,7 @@ struct Refusal {
     });
   }
 
+  // Of three frames.
   Push good() const { return {&source, 0, 3000, kSinkStag, kSinkBase, true}; }
   uint32_t state(Side& side) { return side.rnic.query(side.qp.qpn).state; }
   size_t data_writes() { return pair.right.rnic.host().writes().size(); }
@@ -76,6 +77,7 @@ TEST_CASE("a PUSH that the peer must refuse ends in its error, and writes nothin
     std::mt19937_64 random(5);
     r.pair.left.rnic.write(r.source, 0, random_bytes(random, kLength));
     Push bad = r.good();
+    bad.length = 100;
     one.spoil(r, bad);
     r.pair.left.rnic.post(r.pair.left.qp, bad);
     const exrnic_cqe cqe = r.pair.left.wait();
@@ -95,6 +97,23 @@ TEST_CASE("a PUSH that the peer must refuse ends in its error, and writes nothin
     CHECK(exrnic_ddp_tagged_stag(body + 6) == bad.remote_stag);
     CHECK(exrnic_ddp_tagged_to(body + 6) == bad.remote_to);
   }
+}
+
+TEST_CASE("a message that leaves its region is placed as far as its last whole segment inside") {
+  Refusal r;
+  std::mt19937_64 random(6);
+  const Bytes data = random_bytes(random, 3000);
+  r.pair.left.rnic.write(r.source, 0, data);
+  Push bad = r.good();
+  bad.remote_to += kLength - 3000 + 1;
+  r.pair.left.rnic.post(r.pair.left.qp, bad);
+  const exrnic_cqe cqe = r.pair.left.wait();
+  CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+  CHECK(cqe.detail == EXRNIC_TERM_CODE_TAGGED_BOUNDS);
+  Bytes expected(kLength, 0);
+  std::copy_n(data.begin(), 2 * EXRNIC_MTU_DEFAULT, expected.begin() + kLength - 3000 + 1);
+  CHECK(difference(r.pair.right.rnic.read(r.sink, 0, kLength), expected) == "");
+  CHECK(r.pair.right.rnic.host().refused_writes().empty());
 }
 
 TEST_CASE("the refused work request fails, those before it succeed, those behind it are flushed") {

@@ -103,10 +103,11 @@ module exrnic_core
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
-  logic to_user_page, page_ready, reg_rsp_valid;
+  logic to_user_page, page_ready, bell_busy, reg_rsp_valid;
   logic [31:0] reg_rsp_data;
   assign to_user_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
-  assign mmio_ready_o = to_user_page ? page_ready : 1'b1;
+  // In order: what a store has caused is there when the next load looks.
+  assign mmio_ready_o = to_user_page ? page_ready : page_idle && !bell_busy;
   assign mmio_rsp_valid_o = reg_rsp_valid;
   assign mmio_rsp_data_o = {reg_rsp_data == '1 ? 32'hffff_ffff : 32'd0, reg_rsp_data};
 
@@ -132,7 +133,7 @@ module exrnic_core
       .link_up_i,
       .ready_i(ready),
       .time_i,
-      .valid_i(mmio_valid_i && !to_user_page),
+      .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page),
       .write_i(mmio_write_i),
       .here_i(mmio_bar_i == 3'(BAR_REGISTERS)),
       .address_i(mmio_address_i),
@@ -524,6 +525,7 @@ module exrnic_core
       .hold_clear_node_o(hold_clear_node),
       .bell_valid_i(bell_valid),
       .bell_ready_o(bell_ready),
+      .bell_busy_o(bell_busy),
       .bell_i(bell),
       .qp_read_o(qp_read[QP_COMPLETER]),
       .qp_read_qpn_o(qp_read_qpn[QP_COMPLETER]),

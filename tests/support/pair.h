@@ -3,8 +3,9 @@
 // the other's. Node 0 is called left, node 1 right.
 #pragma once
 
-#include <memory>
+#include <algorithm>
 #include <random>
+#include <string>
 
 #include "rtl-model/systemc/core.h"
 #include "sim/testbed.h"
@@ -23,6 +24,15 @@ inline Bytes random_bytes(std::mt19937_64& random, size_t count) {
   Bytes bytes(count);
   for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
   return bytes;
+}
+
+// Empty if equal, else where and how they differ first: Catch2 would print every byte.
+inline std::string difference(const Bytes& got, const Bytes& want) {
+  const auto [g, w] = std::mismatch(got.begin(), got.end(), want.begin(), want.end());
+  if (g == got.end() && w == want.end()) return "";
+  const std::string at = "byte " + std::to_string(g - got.begin());
+  if (g == got.end() || w == want.end()) return at + ": one of the two ends";
+  return at + " is " + std::to_string(*g) + ", not " + std::to_string(*w);
 }
 
 // One side: what a process has opened.

@@ -24,6 +24,7 @@ module completer
 
     input  logic         bell_valid_i,
     output logic         bell_ready_o,
+    output logic         bell_busy_o,   // one that was taken has not had its effect yet
     input  cq_doorbell_t bell_i,
 
     output logic qp_read_o,
@@ -206,6 +207,7 @@ module completer
   // ---- Outputs
   assign quiescent_o = state_q == StIdle;
   assign bell_ready_o = state_q == StIdle && !quiesce_i && init_done_o;
+  assign bell_busy_o = ringing_q && state_q != StIdle;
   assign done_ready_o = bell_ready_o && !bell_valid_i;
   assign hold_clear_o = done_ready_o && done_valid_i && done_i.tag.kind == TX_KIND_TERMINATE;
   assign hold_clear_node_o = done_i.node;
