@@ -320,7 +320,9 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
   std::deque<Answer> expected;
   std::vector<int> seen(kXlateMemory);
   int asked = 0;
-  for (int answered = 0; answered < kAccesses;) {
+  int answered = 0;
+  for (int cycle = 0; answered < kAccesses; ++cycle) {
+    REQUIRE(cycle < 2 * kAccesses);  // waited in vain for answers
     table.dut().we_i = 0;
     table.dut().req_valid_i = 0;
     const bool write = random.below(8) == 0;

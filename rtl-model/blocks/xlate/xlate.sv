@@ -65,7 +65,8 @@ module xlate
   client_t next_client;
 
   function automatic client_t behind(client_t client, int unsigned places);
-    return client_t'((32'(client) + places) % CLIENTS);
+    int unsigned sum = 32'(client) + places;
+    return client_t'(sum < CLIENTS ? sum : sum - CLIENTS);
   endfunction
 
   always_comb begin

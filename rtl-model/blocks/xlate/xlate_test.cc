@@ -237,7 +237,8 @@ class RandomTraffic {
 
   // Runs until `count` look-ups are answered.
   void run(int count) {
-    while (answered < count) {
+    for (silent_ = 0; answered < count; ++silent_) {
+      REQUIRE(silent_ < kLimit);  // cycles in vain for an answer
       const bool write = random_() % 16 == 0;
       if (write) write_region();
       if (!flushing_ && random_() % 100 == 0) change_memory_and_flush();
@@ -308,6 +309,7 @@ class RandomTraffic {
       REQUIRE(waiting.accepts(xlate_.response()));
       ++seen[xlate_.response().status];
       ++answered;
+      silent_ = 0;
     }
     if (!xlate_.dut().flush_done_o) return;
     flushing_ = false;
@@ -320,6 +322,7 @@ class RandomTraffic {
   std::vector<Region> table_;
   std::array<Waiting, kClients> waiting_;
   bool flushing_ = false;
+  int silent_ = 0;  // cycles since the last answer
 };
 
 TEST_CASE("Random look-ups among writes and flushes never mix old and new") {
