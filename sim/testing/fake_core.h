@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A core for tests of what surrounds it: BAR 0 is plain memory of registers, read after one clock
-// cycle; what the test puts into its output queues leaves, one item of each kind per cycle, once
-// any input has woken it.
+// A core for tests of what surrounds it: BAR 0 is plain memory of registers, and a read is answered
+// in the cycle after the one that takes it, as by the real one; what the test puts into its output
+// queues leaves, one item of each kind per cycle, once any input has woken it.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@ class FakeCore final : public Core {
   void reset() override {
     ++resets;
     inputs_.clear();
+    answer_.reset();
     registers.clear();
     writes_out.clear();
     reads_out.clear();
@@ -35,6 +37,8 @@ class FakeCore final : public Core {
 
   void step(uint64_t time_ns) override {
     step_times_ns.push_back(time_ns);
+    if (answer_) sink_.mmio_read_done(*answer_);
+    answer_.reset();
     step_input();
     if (!writes_out.empty() && sink_.can_write()) sink_.write(pop(writes_out));
     if (!reads_out.empty() && sink_.can_read()) sink_.read(pop(reads_out));
@@ -42,7 +46,8 @@ class FakeCore final : public Core {
   }
 
   bool idle() const override {
-    return inputs_.empty() && writes_out.empty() && reads_out.empty() && frames_out.empty();
+    return inputs_.empty() && !answer_ && writes_out.empty() && reads_out.empty() &&
+           frames_out.empty();
   }
 
   const CoreConfig config;
@@ -74,12 +79,13 @@ class FakeCore final : public Core {
     if (input.is_write) {
       registers[input.access.offset] = input.access.data;
     } else {
-      sink_.mmio_read_done(registers[input.access.offset]);
+      answer_ = registers[input.access.offset];
     }
   }
 
   CoreSink& sink_;
   std::deque<Input> inputs_;
+  std::optional<uint64_t> answer_;
 };
 
 // Makes fake cores and remembers them in the order of nodes.
