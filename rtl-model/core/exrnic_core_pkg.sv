@@ -214,6 +214,7 @@ package exrnic_core_pkg;
     logic [15:0] fault_detail;
     logic        exact;      // in ERROR: frames before fault_seq were placed, those from it on were not
     logic [31:0] fault_seq;
+    logic        told;       // in ERROR: the peer has been sent a terminate message
   } qp_status_t;
 
   typedef struct packed {

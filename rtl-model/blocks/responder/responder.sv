@@ -128,8 +128,8 @@ module responder
       StQpRead: state_d = StCheck;
       StCheck:
       if (is_terminate) state_d = receiving ? StStatus : StDone;
-      else if (mine && !receiving) state_d = StDone;
-      else if (!mine || !is_write) state_d = StHold;
+      else if (mine && !receiving && qp_i.status.told) state_d = StDone;
+      else if (!receiving || !is_write) state_d = StHold;
       else state_d = payload == '0 ? StDone : StXlate;
       StXlate: if (xlate_ready_i) state_d = StXlateWait;
       StXlateWait:
@@ -142,7 +142,7 @@ module responder
       StAlloc: if (alloc_valid_i && !quiesce_i) state_d = StTerminate;
       StTerminate: if (submit_ready_i) state_d = StStatusRead;
       StStatusRead: state_d = StStatus;
-      StStatus: if (!receiving || status_ready_i) state_d = receiving ? StWake : StDone;
+      StStatus: if (!mine || status_ready_i) state_d = receiving ? StWake : StDone;
       StWake: if (wake_ready_i) state_d = StDone;
       default: state_d = StIdle;
     endcase
@@ -164,7 +164,7 @@ module responder
         to_q   <= header.to;
         left_q <= payload;
         src_q  <= desc_q.start + rx_address_t'(TaggedBytes);
-        code_q <= mine ? header_code : TERM_CODE_STREAM;
+        code_q <= receiving ? header_code : TERM_CODE_STREAM;
         // A terminate message names the error of our oldest work request.
         fault_q <= !is_terminate ? CQE_STATUS_SUCCESS :
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
@@ -197,17 +197,26 @@ module responder
 
   assign qp_read_o = state_q == StQpRead || state_q == StStatusRead;
   assign qp_read_qpn_o = desc_q.dst_qpn[$bits(qpn_t)-1:0];
-  assign status_valid_o = state_q == StStatus && receiving;
+  assign status_valid_o = state_q == StStatus && mine;
   assign status_qpn_o = qp_read_qpn_o;
-  assign status_o = '{
+  // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
+  // placed. One that has been told knows that nothing from the refused segment on was.
+  always_comb begin
+    status_o = qp_i.status;
+    if (receiving) begin
+      status_o = '{
           state: QP_STATE_ERROR,
           fault: fault_q != CQE_STATUS_SUCCESS,
           fault_status: fault_q,
           fault_detail: fault_detail_q,
           exact: fault_q != CQE_STATUS_SUCCESS,
-          fault_seq: desc_q.ack
+          fault_seq: desc_q.ack,
+          told: 1'b0
       };
-  assign qp_error_o = status_valid_o && status_ready_i;
+    end
+    if (refused_q) status_o.told = 1'b1;
+  end
+  assign qp_error_o = status_valid_o && status_ready_i && receiving;
   assign wake_valid_o = state_q == StWake;
   assign wake_qpn_o = qp_read_qpn_o;
 
@@ -279,7 +288,7 @@ module responder
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_RX_DISCARDED] = state_q == StCheck && state_d == StDone && mine && !receiving;
+    event_o[COUNTER_RX_DISCARDED] = state_q == StCheck && mine && !receiving && !is_terminate;
     event_o[COUNTER_TERMINATES_RX] = state_q == StCheck && is_terminate && receiving;
     event_o[COUNTER_SEGMENTS_PLACED] = write_valid_o && write_ready_i && write_o.frame_done &&
         is_write && receiving && !refused_q;

@@ -125,11 +125,12 @@ struct QpStatus {
   uint16_t fault_detail = 0;
   bool exact = false;
   uint32_t fault_seq = 0;
+  bool told = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(state, 3), visit(fault, 1), visit(fault_status, 8), visit(fault_detail, 16);
-    visit(exact, 1), visit(fault_seq, 32);
+    visit(exact, 1), visit(fault_seq, 32), visit(told, 1);
   }
 };
 

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "rtl-model/blocks/responder/responder_bench.h"
+
+namespace exrnic::testing {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+Bytes payload_of(const TxDesc& desc) {
+  return {desc.inline_data.begin(), desc.inline_data.begin() + desc.length};
+}
+
+TEST_CASE("A segment within a page is placed by one write that ends its frame") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(write_segment(1000));
+  REQUIRE(responder.writes.size() == 1);
+  const DmaWrite& write = responder.writes[0];
+  CHECK(write.kind == kWriteFrame);
+  CHECK(write.address == kPageFrames + 0x10000);
+  CHECK(write.length == 1000);
+  CHECK(write.src == 0x1230 + 14);
+  CHECK(write.frame_done);
+  CHECK(write.node == kPeer);
+  REQUIRE(responder.xlate.requests.size() == 1);
+  const XlateRequest& request = responder.xlate.requests[0];
+  CHECK_FALSE(request.ring);
+  CHECK(request.stag == 0xa1b2c3d4);
+  CHECK(request.pd == kPd);
+  CHECK(request.access == EXRNIC_ACCESS_REMOTE_WRITE);
+  CHECK(request.to == 0x10000);
+  CHECK(request.length == 1000);
+  CHECK(responder.terminates.empty());
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 1);
+}
+
+TEST_CASE("A segment that crosses pages is placed page by page; only the last write ends it") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  RxDesc desc = write_segment(4096);
+  desc.ddp[12] = 0x0f, desc.ddp[13] = 0xf0;  // TO 0x10ff0
+  desc.start = kRxBytes - 20;
+  responder.receive(desc);
+  REQUIRE(responder.writes.size() == 2);
+  CHECK(responder.writes[0].address == kPageFrames + 0x10ff0);
+  CHECK(responder.writes[0].length == 16);
+  CHECK(responder.writes[0].src == kRxBytes - 6);
+  CHECK(responder.writes[1].address == kPageFrames + 0x11000);
+  CHECK(responder.writes[1].length == 4080);
+  CHECK(responder.writes[1].src == 10);  // the buffer is a ring
+  CHECK(responder.order == "wwd");
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 1);
+}
+
+TEST_CASE("An empty segment is placed without a look at its STag") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(write_segment(0));
+  CHECK(responder.order == "d");
+  CHECK(responder.xlate.requests.empty());
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 1);
+}
+
+TEST_CASE("A queue pair that is ready to receive need not be ready to send") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.qps[kQpn].status.state = EXRNIC_QP_STATE_RTR;
+  responder.receive(write_segment(1));
+  CHECK(responder.order == "wd");
+}
+
+TEST_CASE("A refused segment is answered by the terminate message of RFC 5040, section 4.8") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateBounds); };
+  responder.receive(write_segment(0x123));
+  REQUIRE(responder.terminates.size() == 1);
+  const TxDesc& desc = responder.terminates[0];
+  CHECK(desc.slot == Responder::kSlot);
+  CHECK(desc.node == kPeer);
+  CHECK(desc.dst_qpn == kPeerQpn);
+  CHECK(desc.src_qpn == kQpn);
+  CHECK(desc.failed == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(desc.tag.kind == kTxTerminate);
+  // Untagged, last, DV 1; RV 1, Terminate; reserved; QN 2; MSN 1; MO 0.
+  CHECK(desc.untagged);
+  CHECK(Bytes(desc.ddp.begin(), desc.ddp.end()) ==
+        Bytes{0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0});
+  CHECK(desc.inlined);
+  CHECK(payload_of(desc) == Bytes{0x11, 0x01,              // DDP, tagged buffer, base or bounds
+                                  0xc0, 0x00,              // M and D: length and DDP header follow
+                                  0x01, 0x31,              // 14 + 0x123 bytes
+                                  0xc1, 0x40,              // the refused header, as it came
+                                  0xa1, 0xb2, 0xc3, 0xd4,  //
+                                  0,    0,    0,    0,    0, 1, 0, 0});
+}
+
+TEST_CASE("A refusal takes the queue pair to ERROR and holds back the acknowledgement") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateStag); };
+  responder.receive(write_segment(64));
+  CHECK(responder.order == "htsd");  // the hold is there before the frame counts as placed
+  CHECK(responder.hold_node == kPeer);
+  CHECK(responder.hold_seq == kSeq);
+  const QpStatus& status = responder.qps[kQpn].status;
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK_FALSE(status.fault);
+  CHECK_FALSE(status.exact);
+  CHECK(status.told);
+  CHECK(responder.qp_errors == 1);
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
+}
+
+TEST_CASE("Each refusal of the look-up has its terminate code") {
+  const auto [status, code] = GENERATE(table<XlateStatus, uint16_t>({{kXlateStag, 0x1100},
+                                                                     {kXlateBounds, 0x1101},
+                                                                     {kXlateStream, 0x1102},
+                                                                     {kXlateWrap, 0x1103},
+                                                                     {kXlateAccess, 0x0102},
+                                                                     {kXlateMemory, 0x0207}}));
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [status = status](const XlateRequest&) { return refuse(status); };
+  responder.receive(write_segment(64));
+  const Bytes payload = payload_of(responder.terminates.at(0));
+  CHECK((payload[0] << 8 | payload[1]) == code);
+  CHECK(responder.order == "htsd");
+}
+
+TEST_CASE("A segment refused in its second page is refused once, as a whole") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [](const XlateRequest& request) {
+    return request.to == 0x10000 ? translate_in_place(request) : refuse(kXlateMemory);
+  };
+  responder.receive(write_segment(4097));
+  CHECK(responder.order == "whtsd");
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
+}
+
+TEST_CASE("Each header that cannot be served has its terminate code, and nothing is looked up") {
+  RxDesc desc = write_segment(64);
+  RxDesc untagged = terminate_segment(0);
+  untagged.length = 18 + 64;
+  untagged.ddp[1] = 0x43;  // Send
+  untagged.ddp[9] = 0;     // to QN 0
+  uint16_t code = 0;
+  SECTION("tagged, DDP version 0") { desc.ddp[0] = 0xc0, code = 0x1104; }
+  SECTION("tagged, DDP version 2") { desc.ddp[0] = 0xc2, code = 0x1104; }
+  SECTION("tagged, RDMAP version 0") { desc.ddp[1] = 0x00, code = 0x0205; }
+  SECTION("tagged, RDMAP version 3") { desc.ddp[1] = 0xc0, code = 0x0205; }
+  SECTION("read response that was not asked for") { desc.ddp[1] = 0x42, code = 0x0206; }
+  SECTION("tagged terminate") { desc.ddp[1] = 0x47, code = 0x0206; }
+  SECTION("tagged, reserved opcode") { desc.ddp[1] = 0x4f, code = 0x0206; }
+  SECTION("send") { desc = untagged, code = 0x0206; }
+  SECTION("untagged write") { desc = untagged, desc.ddp[1] = 0x40, code = 0x0206; }
+  SECTION("read request to QN 1") {
+    desc = untagged, desc.ddp[1] = 0x41, desc.ddp[9] = 1, code = 0x0206;
+  }
+  SECTION("QN 3") { desc = untagged, desc.ddp[9] = 3, code = 0x1201; }
+  SECTION("QN 2^31") { desc = untagged, desc.ddp[6] = 0x80, code = 0x1201; }
+  SECTION("untagged, DDP version 3") { desc = untagged, desc.ddp[0] = 0x43, code = 0x1206; }
+  SECTION("untagged, RDMAP version 2") { desc = untagged, desc.ddp[1] = 0x83, code = 0x0205; }
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(desc);
+  const std::size_t quoted = desc.ddp[0] & 0x80 ? 14 : 18;
+  Bytes expected = {static_cast<uint8_t>(code >> 8),  static_cast<uint8_t>(code), 0xc0, 0, 0,
+                    static_cast<uint8_t>(desc.length)};
+  expected.insert(expected.end(), desc.ddp.begin(), desc.ddp.begin() + quoted);
+  CHECK(payload_of(responder.terminates.at(0)) == expected);
+  CHECK(responder.order == "htsd");
+  CHECK(responder.xlate.requests.empty());
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+}
+
+TEST_CASE("Reserved bits of the headers are ignored, as the RFCs say") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  RxDesc desc = write_segment(64);
+  desc.ddp[0] = 0xfd, desc.ddp[1] = 0x70;
+  responder.receive(desc);
+  CHECK(responder.order == "wd");
+}
+
+TEST_CASE("A segment for a queue pair that is not the sender's peer is refused; the pair stays") {
+  Responder responder;
+  Qp qp = receiving_qp();
+  RxDesc desc = write_segment(64);
+  SECTION("no such queue pair") { qp.cfg.valid = false; }
+  SECTION("beyond the table") { desc.dst_qpn = EXRNIC_MAX_QP + kQpn; }
+  SECTION("from another node") { desc.node = kPeer + 1; }
+  SECTION("from another queue pair of the peer") { desc.src_qpn = kPeerQpn - 1; }
+  SECTION("not yet connected") { qp.status.state = EXRNIC_QP_STATE_INIT; }
+  SECTION("reset") { qp.status.state = EXRNIC_QP_STATE_RESET; }
+  responder.qps[kQpn] = qp;
+  responder.receive(desc);
+  const TxDesc& terminate = responder.terminates.at(0);
+  CHECK(terminate.node == desc.node);
+  CHECK(terminate.dst_qpn == desc.src_qpn);
+  CHECK(terminate.src_qpn == desc.dst_qpn);
+  const Bytes payload = payload_of(terminate);
+  CHECK((payload[0] << 8 | payload[1]) == 0x0207);
+  CHECK(responder.order == "htd");
+  CHECK(responder.hold_node == desc.node);
+  CHECK(responder.qp_errors == 0);
+  CHECK(responder.wakes.empty());
+  CHECK(responder.xlate.requests.empty());
+}
+
+TEST_CASE("In ERROR segments are discarded; a peer that was not told learns of it once") {
+  Responder responder;
+  Qp qp = receiving_qp();
+  qp.status = {
+      EXRNIC_QP_STATE_ERROR, true, EXRNIC_CQE_STATUS_LOC_PROT_ERR, 0x4321, true, 77, false};
+  responder.qps[kQpn] = qp;
+  responder.receive(write_segment(64));
+  CHECK(responder.order == "htsd");
+  const Bytes payload = payload_of(responder.terminates.at(0));
+  CHECK((payload[0] << 8 | payload[1]) == 0x0207);
+  const QpStatus& status = responder.qps[kQpn].status;
+  CHECK(status.told);
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(status.fault);  // what the oldest work request failed with is not touched
+  CHECK(status.fault_status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(status.fault_detail == 0x4321);
+  CHECK(status.exact);
+  CHECK(status.fault_seq == 77);
+  CHECK(responder.qp_errors == 0);
+
+  responder.receive(write_segment(64));
+  CHECK(responder.order == "htsdd");
+  CHECK(responder.xlate.requests.empty());
+  CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 2);
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
+}
+
+TEST_CASE("A terminate message fails the oldest work request with its code") {
+  const auto [code, status] = GENERATE(
+      table<uint16_t, uint8_t>({{EXRNIC_TERM_CODE_TAGGED_STAG, EXRNIC_CQE_STATUS_REM_ACCESS_ERR},
+                                {EXRNIC_TERM_CODE_TAGGED_BOUNDS, EXRNIC_CQE_STATUS_REM_ACCESS_ERR},
+                                {EXRNIC_TERM_CODE_TAGGED_STREAM, EXRNIC_CQE_STATUS_REM_ACCESS_ERR},
+                                {EXRNIC_TERM_CODE_TAGGED_WRAP, EXRNIC_CQE_STATUS_REM_ACCESS_ERR},
+                                {EXRNIC_TERM_CODE_ACCESS, EXRNIC_CQE_STATUS_REM_ACCESS_ERR},
+                                {EXRNIC_TERM_CODE_STREAM, EXRNIC_CQE_STATUS_REM_OP_ERR},
+                                {EXRNIC_TERM_CODE_OPCODE, EXRNIC_CQE_STATUS_REM_OP_ERR},
+                                {EXRNIC_TERM_CODE_UNTAGGED_QN, EXRNIC_CQE_STATUS_REM_OP_ERR},
+                                {0xffff, EXRNIC_CQE_STATUS_REM_OP_ERR}}));
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(terminate_segment(code));
+  const QpStatus& fault = responder.qps[kQpn].status;
+  CHECK(fault.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(fault.fault);
+  CHECK(fault.fault_status == status);
+  CHECK(fault.fault_detail == code);
+  CHECK(fault.exact);
+  CHECK(fault.fault_seq == kAck);  // the peer placed all before this one
+  CHECK_FALSE(fault.told);         // it may know nothing of this queue pair
+  CHECK(responder.order == "sd");
+  CHECK(responder.qp_errors == 1);
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+  CHECK(responder.events[EXRNIC_COUNTER_TERMINATES_RX] == 1);
+}
+
+TEST_CASE("A terminate message too short for a code fails the work request without one") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  RxDesc desc = terminate_segment(0x1101);
+  desc.length = 19;
+  responder.receive(desc);
+  CHECK(responder.qps[kQpn].status.fault_status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(responder.qps[kQpn].status.fault_detail == 0);
+}
+
+TEST_CASE("A terminate message is never answered, and means nothing to a pair in ERROR") {
+  Responder responder;
+  Qp qp = receiving_qp();
+  SECTION("no such queue pair") { qp.cfg.valid = false; }
+  SECTION("not the sender's peer") { qp.cfg.dest_qpn++; }
+  SECTION("in error") { qp.status.state = EXRNIC_QP_STATE_ERROR; }
+  responder.qps[kQpn] = qp;
+  responder.receive(terminate_segment(0x1101));
+  CHECK(responder.order == "d");
+  CHECK(responder.wakes.empty());
+  CHECK(responder.qp_errors == 0);
+}
+
+TEST_CASE("A refusal waits for the hold of its node, for writes under way, and for a slot") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateStag); };
+  SECTION("hold") { responder.dut().hold_active_i = 1; }
+  SECTION("writes") { responder.dut().write_idle_i = 0; }
+  SECTION("slot") { responder.slots_left = false; }
+  responder.begin(write_segment(64));
+  responder.run(100);
+  CHECK(responder.order.empty());
+  CHECK(responder.dut().quiescent_o);
+  CHECK(responder.dut().hold_node_o == kPeer);
+
+  // The driver's commands get through meanwhile, and the refusal goes on behind them.
+  responder.dut().quiesce_i = 1;
+  responder.dut().hold_active_i = 0;
+  responder.dut().write_idle_i = 1;
+  responder.slots_left = true;
+  responder.run(100);
+  CHECK(responder.order.empty());
+  CHECK(responder.dut().quiescent_o);
+  responder.qps[kQpn].cfg.valid = false;  // destroyed by the command
+  responder.dut().quiesce_i = 0;
+  responder.rest();
+  CHECK(responder.order == "htd");
+  CHECK(responder.wakes.empty());
+}
+
+TEST_CASE("A quiesced responder takes no segment") {
+  Responder responder;
+  responder.dut().quiesce_i = 1;
+  pack(responder.dut().desc_i, write_segment(64));
+  responder.dut().desc_valid_i = 1;
+  responder.run(50);
+  CHECK(responder.dut().idle_o);
+  CHECK_FALSE(responder.dut().desc_ready_o);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
