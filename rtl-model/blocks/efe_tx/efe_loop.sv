@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One node's EFE, for efe_loop_test: efe_tx and efe_rx joined as in the core.
+
+module efe_loop
+  import exrnic_core_pkg::*;
+(
+  input  logic           clk_i,
+  input  logic           rst_ni,
+
+  input  node_t          cfg_node_i,
+  input  logic [31:0]    cfg_rto_cycles_i,
+  input  logic [7:0]     cfg_retry_limit_i,
+  input  logic           enable_i,
+  input  logic [63:0]    time_i,
+
+  output logic           alloc_valid_o,
+  output slot_t          alloc_slot_o,
+  input  logic           alloc_ready_i,
+  input  logic           beat_valid_i,
+  input  dma_read_beat_t beat_i,
+  input  logic           submit_valid_i,
+  output logic           submit_ready_o,
+  input  tx_desc_t       submit_i,
+  output logic           done_valid_o,
+  input  logic           done_ready_i,
+  output tx_done_t       done_o,
+
+  output logic           desc_valid_o,
+  input  logic           desc_ready_i,
+  output rx_desc_t       desc_o,
+  input  rx_address_t    read_address_i,
+  output data_t          read_data_o,
+  input  logic           frame_done_valid_i,
+  input  node_t          frame_done_node_i,
+  input  logic           hold_set_valid_i,
+  input  node_t          hold_set_node_i,
+  input  logic [31:0]    hold_set_seq_i,
+  input  logic           hold_clear_valid_i,
+  input  node_t          hold_clear_node_i,
+  output logic           hold_active_o,  // of hold_set_node_i
+
+  output logic           tx_valid_o,
+  input  logic           tx_ready_i,
+  output logic           tx_sop_o,
+  output logic           tx_eop_o,
+  output data_t          tx_data_o,
+  output beat_bytes_t    tx_bytes_o,
+  input  logic           rx_valid_i,
+  output logic           rx_ready_o,
+  input  logic           rx_sop_i,
+  input  logic           rx_eop_i,
+  input  data_t          rx_data_i,
+  input  beat_bytes_t    rx_bytes_i,
+  input  logic           rx_error_i,
+
+  output logic           init_done_o,
+  output logic           idle_o,
+  output event_t         event_o
+);
+
+  logic ack_valid, ack_ready, ack_request_valid, ack_request_nak;
+  logic peer_restart_valid, peer_restart_ready;
+  rx_ack_t ack;
+  node_t ack_request_node, peer_restart_node, rx_query_node;
+  logic [15:0] peer_restart_known;
+  rx_state_t rx_state;
+  logic tx_init_done, rx_init_done, tx_idle, rx_idle;
+  event_t tx_event, rx_event;
+
+  assign init_done_o = tx_init_done && rx_init_done;
+  assign idle_o      = tx_idle && rx_idle;
+  assign event_o     = tx_event | rx_event;
+
+  efe_tx u_tx (
+    .clk_i,
+    .rst_ni,
+    .cfg_node_i,
+    .cfg_rto_cycles_i,
+    .cfg_retry_limit_i,
+    .enable_i,
+    .time_i,
+    .alloc_valid_o,
+    .alloc_slot_o,
+    .alloc_ready_i,
+    .beat_valid_i,
+    .beat_i,
+    .submit_valid_i,
+    .submit_ready_o,
+    .submit_i,
+    .done_valid_o,
+    .done_ready_i,
+    .done_o,
+    .ack_valid_i         (ack_valid),
+    .ack_ready_o         (ack_ready),
+    .ack_i               (ack),
+    .ack_request_valid_i (ack_request_valid),
+    .ack_request_node_i  (ack_request_node),
+    .ack_request_nak_i   (ack_request_nak),
+    .peer_restart_valid_i(peer_restart_valid),
+    .peer_restart_ready_o(peer_restart_ready),
+    .peer_restart_node_i (peer_restart_node),
+    .peer_restart_known_i(peer_restart_known),
+    .rx_query_node_o     (rx_query_node),
+    .rx_state_i          (rx_state),
+    .tx_valid_o,
+    .tx_ready_i,
+    .tx_sop_o,
+    .tx_eop_o,
+    .tx_data_o,
+    .tx_bytes_o,
+    .init_done_o         (tx_init_done),
+    .idle_o              (tx_idle),
+    .event_o             (tx_event)
+  );
+
+  efe_rx u_rx (
+    .clk_i,
+    .rst_ni,
+    .cfg_node_i,
+    .enable_i,
+    .rx_valid_i,
+    .rx_ready_o,
+    .rx_sop_i,
+    .rx_eop_i,
+    .rx_data_i,
+    .rx_bytes_i,
+    .rx_error_i,
+    .desc_valid_o,
+    .desc_ready_i,
+    .desc_o,
+    .read_address_i,
+    .read_data_o,
+    .frame_done_valid_i,
+    .frame_done_node_i,
+    .hold_set_valid_i,
+    .hold_set_node_i,
+    .hold_set_seq_i,
+    .hold_clear_valid_i,
+    .hold_clear_node_i,
+    .hold_query_node_i   (hold_set_node_i),
+    .hold_active_o,
+    .ack_valid_o         (ack_valid),
+    .ack_ready_i         (ack_ready),
+    .ack_o               (ack),
+    .ack_request_valid_o (ack_request_valid),
+    .ack_request_node_o  (ack_request_node),
+    .ack_request_nak_o   (ack_request_nak),
+    .peer_restart_valid_o(peer_restart_valid),
+    .peer_restart_ready_i(peer_restart_ready),
+    .peer_restart_node_o (peer_restart_node),
+    .peer_restart_known_o(peer_restart_known),
+    .rx_query_node_i     (rx_query_node),
+    .rx_state_o          (rx_state),
+    .init_done_o         (rx_init_done),
+    .idle_o              (rx_idle),
+    .event_o             (rx_event)
+  );
+
+endmodule

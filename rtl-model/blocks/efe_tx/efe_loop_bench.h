@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Nodes with an EFE each, joined by a channel that loses, doubles, overtakes, breaks and delays.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include "Vefe_loop.h"
+#include "rtl-model/blocks/efe_tx/efe_types.h"
+#include "rtl-model/blocks/testing/bench.h"
+
+namespace exrnic::testing {
+
+// A segment that was placed at its receiver.
+struct Placed {
+  uint8_t from = 0;
+  uint32_t seq = 0;
+  uint32_t src_qpn = 0;
+  Bytes segment;
+};
+
+// What a node is to send. Its number is in the source queue pair and in the tag.
+struct Work {
+  uint8_t to = 0;
+  uint16_t number = 0;
+  Bytes payload;
+  bool untagged = false;
+  bool unreadable = false;  // the last part of the payload fails
+};
+
+inline Bytes segment_of(const Work& work) {
+  Bytes segment(work.untagged ? EXRNIC_DDP_UNTAGGED_BYTES : EXRNIC_DDP_TAGGED_BYTES);
+  for (std::size_t i = 1; i < segment.size(); ++i)
+    segment[i] = static_cast<uint8_t>(work.number + 3 * i);
+  segment[0] = work.untagged ? 0x41 : 0xc1;
+  segment.insert(segment.end(), work.payload.begin(), work.payload.end());
+  return segment;
+}
+
+class EfeNode : public Bench<Vefe_loop> {
+ public:
+  static constexpr unsigned kBeat = sizeof(Vefe_loop::tx_data_o);
+
+  EfeNode(uint8_t node, uint32_t seed, uint32_t rto, uint8_t retry_limit)
+      : node_(node), random_(seed) {
+    dut().cfg_node_i = node;
+    dut().cfg_rto_cycles_i = rto;
+    dut().cfg_retry_limit_i = retry_limit;
+    dut().enable_i = 1;
+    dut().time_i = seed;
+    dut().done_ready_i = 1;
+    reset();
+    wait_for("init_done_o", 1000, [this] { return dut().init_done_o; });
+  }
+
+  // Power cycle: everything is forgotten, on the way too.
+  void restart(uint32_t seed) {
+    dut().time_i = seed;
+    to_send_.clear();
+    beats_.clear();
+    placing_.reset();
+    injector_ = {};
+    collector_ = {};
+    reset();
+    wait_for("init_done_o", 1000, [this] { return dut().init_done_o; });
+  }
+
+  void cycle() override {
+    drive();
+    settle();
+    sample();
+    tick();
+    settle();
+  }
+
+  void post(Work work) { to_send_.push_back(std::move(work)); }
+  void receive(Frame frame) { arrived_.push_back(std::move(frame)); }
+  bool quiet() { return dut().idle_o && to_send_.empty() && arrived_.empty() && !injector_.busy(); }
+
+  uint8_t node() const { return node_; }
+
+  std::function<void(Frame)> transmit;
+  // Called when a segment is handed out; true: it is refused and held until release().
+  std::function<bool(const RxDesc&)> refuse = [](const RxDesc&) { return false; };
+  void release(uint8_t peer) { release_ = peer; }
+
+  std::vector<Placed> placed;
+  std::vector<TxDone> dones;
+  Counters counters{};
+  unsigned place_delay = 20;  // up to
+
+ private:
+  struct Placing {
+    RxDesc desc;
+    Bytes bytes;
+    unsigned wait = 0;
+    bool reading = false;
+  };
+
+  void drive() {
+    drive_send();
+    drive_beat();
+    drive_place();
+    dut().tx_ready_i = random_() % 8 != 0;
+    dut().hold_clear_valid_i = release_.has_value();
+    dut().hold_clear_node_i = release_.value_or(0);
+    release_.reset();
+    if (!injector_.busy() && !arrived_.empty()) {
+      injector_.start(std::move(arrived_.front()));
+      arrived_.pop_front();
+    }
+    injector_.drive(dut());
+  }
+
+  void drive_send() {
+    dut().submit_valid_i = 0;
+    dut().alloc_ready_i = 0;
+    if (to_send_.empty() || beats_.size() > 64 || !dut().alloc_valid_o || !dut().submit_ready_o)
+      return;
+    const Work work = std::move(to_send_.front());
+    to_send_.pop_front();
+    TxDesc desc;
+    desc.slot = dut().alloc_slot_o;
+    desc.node = work.to;
+    desc.src_qpn = work.number;
+    desc.untagged = work.untagged;
+    const Bytes segment = segment_of(work);
+    desc.ddp.assign(segment.begin(), segment.end() - static_cast<long>(work.payload.size()));
+    desc.length = static_cast<uint16_t>(work.payload.size());
+    desc.tag.wqe_index = work.number;
+    queue_beats(desc.slot, work);
+    pack_tx_desc(dut().submit_i, desc);
+    dut().submit_valid_i = 1;
+    dut().alloc_ready_i = 1;
+  }
+
+  void queue_beats(uint8_t slot, const Work& work) {
+    const auto& payload = work.payload;
+    for (std::size_t at = 0; at < payload.size();) {
+      std::size_t bytes = std::min<std::size_t>(1 + random_() % kBeat, payload.size() - at);
+      const bool error = work.unreadable && at + bytes == payload.size();
+      beats_.push_back({static_cast<uint32_t>(slot * EXRNIC_MTU_MAX + at),
+                        Bytes(payload.begin() + at, payload.begin() + at + bytes),
+                        static_cast<uint16_t>(bytes), error});
+      at += bytes;
+    }
+  }
+
+  void drive_beat() {
+    dut().beat_valid_i = !beats_.empty() && random_() % 4 != 0;
+    if (!dut().beat_valid_i) return;
+    pack_read_beat(dut().beat_i, beats_.front(), kBeat);
+    beats_.pop_front();
+  }
+
+  // Takes segments one by one, reads them, and says that they are placed.
+  void drive_place() {
+    dut().desc_ready_i = 0;
+    dut().frame_done_valid_i = 0;
+    dut().hold_set_valid_i = 0;
+    if (!placing_) {
+      if (!dut().desc_valid_o) return;
+      placing_ = Placing{unpack_rx_desc(dut().desc_o), {}, random_unsigned(place_delay), false};
+      dut().desc_ready_i = 1;
+    }
+    Placing& now = *placing_;
+    if (now.reading) {
+      for (unsigned i = 0; i < kBeat && now.bytes.size() < now.desc.length; ++i)
+        now.bytes.push_back(static_cast<uint8_t>(dut().read_data_o[i / 4] >> (8 * (i % 4))));
+    }
+    now.reading = now.bytes.size() < now.desc.length;
+    dut().read_address_i = static_cast<uint16_t>((now.desc.start + now.bytes.size()) % kRxBytes);
+    if (now.reading || now.wait-- > 0) return;
+    finish_segment(now);
+    placing_.reset();
+  }
+
+  void finish_segment(const Placing& now) {
+    if (!std::equal(now.desc.ddp.begin(), now.desc.ddp.begin() + 14, now.bytes.begin()))
+      throw std::runtime_error("the descriptor quotes another header than the segment has");
+    dut().hold_set_node_i = now.desc.node;
+    dut().hold_set_seq_i = now.desc.seq;
+    dut().hold_set_valid_i = refuse(now.desc);
+    placed.push_back({now.desc.node, now.desc.seq, now.desc.src_qpn, now.bytes});
+    dut().frame_done_valid_i = 1;
+    dut().frame_done_node_i = now.desc.node;
+  }
+
+  void sample() {
+    count_events(counters, dut());
+    if (dut().done_valid_o) dones.push_back(unpack_tx_done(dut().done_o));
+    if (collector_.sample(dut())) transmit(collector_.take());
+    if (collector_.broken()) throw std::runtime_error("a frame without a first or last beat");
+  }
+
+  unsigned random_unsigned(unsigned limit) {
+    return static_cast<unsigned>(random_() % (limit + 1));
+  }
+
+  uint8_t node_;
+  std::mt19937 random_;
+  std::deque<Work> to_send_;
+  std::deque<ReadBeat> beats_;
+  std::deque<Frame> arrived_;
+  std::optional<Placing> placing_;
+  std::optional<uint8_t> release_;
+  FrameInjector injector_;
+  FrameCollector collector_;
+};
+
+enum class Fault { kNone, kDrop, kDuplicate, kReorder, kCorrupt, kDelay };
+
+// Two nodes, 1 and 2, and what is between them.
+class Pair {
+ public:
+  using Decide = std::function<Fault(const Frame&, unsigned index)>;
+
+  explicit Pair(uint32_t seed, uint32_t rto = 1200, uint8_t retry_limit = 8)
+      : random_(seed), a(1, seed + 1, rto, retry_limit), b(2, seed + 2, rto, retry_limit) {
+    a.transmit = [this](Frame frame) { send(std::move(frame)); };
+    b.transmit = [this](Frame frame) { send(std::move(frame)); };
+  }
+
+  Decide decide = [](const Frame&, unsigned) { return Fault::kNone; };
+
+  EfeNode& at(uint8_t node) { return node == 1 ? a : b; }
+  unsigned frames() const { return frames_; }
+
+  void run(int cycles) {
+    for (int i = 0; i < cycles; ++i) cycle();
+  }
+  // Until nothing is left to do in the nodes or between them.
+  void settle(int limit = 400000) {
+    for (int i = 0; !(a.quiet() && b.quiet() && channel_.empty()); ++i) {
+      if (i == limit) throw std::runtime_error("waited in vain for the nodes to come to rest");
+      cycle();
+    }
+  }
+
+ private:
+  void cycle() {
+    ++now_;
+    while (!channel_.empty() && channel_.begin()->first <= now_) {
+      Frame frame = std::move(channel_.begin()->second);
+      channel_.erase(channel_.begin());
+      at(frame.dst_node()).receive(std::move(frame));
+    }
+    a.cycle();
+    b.cycle();
+  }
+
+  void send(Frame frame) {
+    uint64_t when = now_ + 40;
+    switch (decide(frame, frames_++)) {
+      case Fault::kNone:
+        break;
+      case Fault::kDrop:
+        return;
+      case Fault::kDuplicate:
+        channel_.emplace(when + 1 + random_() % 400, frame);
+        break;
+      case Fault::kReorder:  // the next ones overtake it
+        when += 100;
+        break;
+      case Fault::kCorrupt:
+        frame.data[random_() % frame.data.size()] ^= static_cast<uint8_t>(1 + random_() % 255);
+        frame.data[5] = frame.data[11] == 1 ? 2 : 1;  // it still finds its way
+        frame.fcs_error = true;
+        break;
+      case Fault::kDelay:
+        when += 3000;
+        break;
+    }
+    channel_.emplace(when, std::move(frame));
+  }
+
+  std::mt19937 random_;
+  std::multimap<uint64_t, Frame> channel_;
+  uint64_t now_ = 0;
+  unsigned frames_ = 0;
+
+ public:
+  EfeNode a, b;
+};
+
+}  // namespace exrnic::testing
