@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// efe_rx between a test and a MAC.
+#pragma once
+
+#include <deque>
+
+#include "Vefe_rx.h"
+#include "rtl-model/blocks/efe_tx/efe_types.h"
+#include "rtl-model/blocks/testing/bench.h"
+
+namespace exrnic::testing {
+
+constexpr uint8_t kOwnNode = 5;
+constexpr uint8_t kPeer = 2;
+constexpr uint16_t kSession = 0x0a0b;
+constexpr uint32_t kFirst = EXRNIC_INITIAL_SEQ;
+constexpr uint32_t kSynSeq = EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_SEQ;
+
+class EfeRx : public Bench<Vefe_rx> {
+ public:
+  static constexpr unsigned kBeat = sizeof(Vefe_rx::rx_data_i);
+
+  struct AckRequest {
+    uint8_t node;
+    bool nak;
+  };
+  struct Restart {
+    uint8_t node;
+    uint16_t known;
+  };
+
+  EfeRx() {
+    dut().cfg_node_i = kOwnNode;
+    dut().enable_i = 1;
+    dut().ack_ready_i = 1;
+    dut().peer_restart_ready_i = 1;
+    reset();
+    wait_for("init_done_o", 1000, [this] { return dut().init_done_o; });
+  }
+
+  void cycle() override {
+    if (!injector_.busy() && !arriving_.empty()) {
+      injector_.start(std::move(arriving_.front()));
+      arriving_.pop_front();
+    }
+    injector_.drive(dut());
+    settle();
+    sample();
+    tick();
+    dut().desc_ready_i = 0;
+    dut().frame_done_valid_i = 0;
+    dut().hold_set_valid_i = 0;
+    dut().hold_clear_valid_i = 0;
+    settle();
+  }
+  void run(int cycles) {
+    for (int i = 0; i < cycles; ++i) cycle();
+  }
+
+  // Frames back to back; returns when all are judged.
+  void receive(const std::vector<Frame>& frames) {
+    for (const Frame& frame : frames) arriving_.push_back(frame);
+    while (injector_.busy() || !arriving_.empty()) cycle();
+    run(6);
+  }
+  void receive(const Frame& frame) { receive(std::vector<Frame>{frame}); }
+
+  RxDesc take() {
+    wait_for("desc_valid_o", 20, [this] { return dut().desc_valid_o; });
+    const RxDesc desc = unpack_rx_desc(dut().desc_o);
+    dut().desc_ready_i = 1;
+    cycle();
+    return desc;
+  }
+  Bytes read(uint32_t start, std::size_t length, unsigned step = kBeat) {
+    Bytes bytes;
+    while (bytes.size() < length) {
+      dut().read_address_i = static_cast<uint16_t>((start + bytes.size()) % kRxBytes);
+      cycle();
+      for (unsigned i = 0; i < step && bytes.size() < length; ++i)
+        bytes.push_back(static_cast<uint8_t>(dut().read_data_o[i / 4] >> (8 * (i % 4))));
+    }
+    return bytes;
+  }
+  void place(uint8_t node) {
+    dut().frame_done_valid_i = 1;
+    dut().frame_done_node_i = node;
+    cycle();
+    run(2);
+  }
+  RxState state(uint8_t node) {
+    dut().rx_query_node_i = node;
+    settle();
+    return unpack_rx_state(dut().rx_state_o);
+  }
+  void hold(uint8_t node, uint32_t seq) {
+    dut().hold_set_valid_i = 1;
+    dut().hold_set_node_i = node;
+    dut().hold_set_seq_i = seq;
+    cycle();
+  }
+  void clear_hold(uint8_t node) {
+    dut().hold_clear_valid_i = 1;
+    dut().hold_clear_node_i = node;
+    cycle();
+    run(3);
+  }
+  bool held(uint8_t node) {
+    dut().hold_query_node_i = node;
+    settle();
+    return dut().hold_active_o;
+  }
+
+  Counters counters{};
+  std::vector<RxAck> acks;
+  std::vector<AckRequest> requests;
+  std::vector<Restart> restarts;
+
+ private:
+  void sample() {
+    count_events(counters, dut());
+    if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack_rx_ack(dut().ack_o));
+    if (dut().ack_request_valid_o)
+      requests.push_back({dut().ack_request_node_o, dut().ack_request_nak_o != 0});
+    if (dut().peer_restart_valid_o && dut().peer_restart_ready_i)
+      restarts.push_back({dut().peer_restart_node_o, dut().peer_restart_known_o});
+  }
+
+  std::deque<Frame> arriving_;
+  FrameInjector injector_;
+};
+
+}  // namespace exrnic::testing

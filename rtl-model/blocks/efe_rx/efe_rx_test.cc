@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <random>
+
+#include "rtl-model/blocks/efe_rx/efe_rx_bench.h"
+
+namespace exrnic::testing {
+namespace {
+
+// A tagged segment: 14 bytes of header, then payload.
+Bytes tagged(std::size_t payload, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  Bytes segment(EXRNIC_DDP_TAGGED_BYTES + payload);
+  for (auto& byte : segment) byte = static_cast<uint8_t>(random());
+  segment[0] = 0xc1;
+  return segment;
+}
+
+Frame data(uint32_t index, const Bytes& segment, uint8_t peer = kPeer,
+           uint16_t session = kSession) {
+  return make_frame(kOwnNode, peer, kSynSeq, session, kFirst + index, segment);
+}
+
+Frame ack_only(uint32_t ack, uint32_t flags = 0, uint8_t peer = kPeer) {
+  Frame frame = make_frame(kOwnNode, peer, EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_ACK | flags,
+                           kSession, kFirst);
+  exrnic_efe_set_peer_session(frame.efe(), 0x7777);
+  exrnic_efe_set_ack(frame.efe(), ack);
+  return frame;
+}
+
+TEST_CASE("A frame written out by hand is taken apart as the specification says") {
+  Frame frame;
+  frame.data = {0x02, 0x45, 0x58, 0x52, 0x00, 0x05,              // to node 5
+                0x02, 0x45, 0x58, 0x52, 0x00, 0x02,              // from node 2
+                0x88, 0xb5,                                      // EtherType
+                0x10,                                            // version 1, reliable class
+                0x07,                                            // SEQ, ACK, SYN
+                0x00, 0x17,                                      // 18 + 5 bytes
+                0x00, 0x02,                                      // source node
+                0x00, 0x00,                                      // credit
+                0x0a, 0x0b,                                      // session
+                0xbe, 0xef,                                      // our session
+                0xff, 0xff, 0xff, 0x80,                          // sequence number
+                0x01, 0x02, 0x03, 0x04,                          // acknowledged
+                0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // SACK, time stamps
+                0x00, 0x11, 0x22, 0x33,                          // destination queue pair
+                0x00, 0x44, 0x55, 0x66,                          // source queue pair
+                0x41, 0x47, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // untagged DDP
+                0x00, 0x02, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00,
+                0x00, 0x00, 'h',  'e',  'l',  'l',  'o'};
+  EfeRx rx;
+  rx.receive(frame);
+  const RxDesc desc = rx.take();
+  CHECK(desc.node == 2);
+  CHECK(desc.seq == 0xffffff80);
+  CHECK(desc.ack == 0x01020304);
+  CHECK(desc.dst_qpn == 0x112233);
+  CHECK(desc.src_qpn == 0x445566);
+  CHECK(desc.length == 23);
+  CHECK(desc.ddp == Bytes(frame.data.begin() + 50, frame.data.begin() + 70));
+  CHECK(rx.read(desc.start, 23) == Bytes(frame.data.begin() + 50, frame.data.end()));
+  REQUIRE(rx.acks.size() == 1);
+  CHECK(rx.acks[0].node == 2);
+  CHECK(rx.acks[0].peer_session == 0xbeef);
+  CHECK(rx.acks[0].ack == 0x01020304);
+  CHECK_FALSE(rx.acks[0].nak);
+}
+
+// A defect, and the one counter that it must move.
+struct Defect {
+  const char* what;
+  unsigned counter;
+  std::function<void(Frame&)> apply;
+};
+
+const std::vector<Defect>& defects() {
+  constexpr unsigned kMalformed = EXRNIC_COUNTER_RX_MALFORMED;
+  constexpr unsigned kMisdirected = EXRNIC_COUNTER_RX_MISDIRECTED;
+  static const std::vector<Defect> all = {
+      {"bad FCS", EXRNIC_COUNTER_RX_FCS_ERROR, [](Frame& f) { f.fcs_error = true; }},
+      {"cut short", kMalformed, [](Frame& f) { f.data.pop_back(); }},
+      {"cut in the EFE header", kMalformed, [](Frame& f) { f.data.resize(40); }},
+      {"cut in the Ethernet header", kMalformed, [](Frame& f) { f.data.resize(5); }},
+      {"one byte longer", kMalformed, [](Frame& f) { f.data.push_back(0); }},
+      {"longer than any frame", kMalformed, [](Frame& f) { f.data.resize(9000); }},
+      {"EtherType", kMalformed, [](Frame& f) { f.data[13] ^= 1; }},
+      {"version", kMalformed, [](Frame& f) { exrnic_efe_set_version(f.efe(), 2); }},
+      {"class", kMalformed, [](Frame& f) { exrnic_efe_set_klass(f.efe(), 1); }},
+      {"unknown flag", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0x15); }},
+      {"credit", kMalformed, [](Frame& f) { exrnic_efe_set_credit(f.efe(), 1); }},
+      {"SACK", kMalformed, [](Frame& f) { exrnic_efe_set_sack(f.efe(), 1); }},
+      {"time stamp", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp(f.efe(), 1); }},
+      {"time stamp echo", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp_echo(f.efe(), 1); }},
+      {"reserved byte 0", kMalformed, [](Frame& f) { exrnic_efe_set_rsvd0(f.efe(), 1); }},
+      {"reserved byte 1", kMalformed, [](Frame& f) { exrnic_efe_set_rsvd1(f.efe(), 1); }},
+      {"session 0", kMalformed, [](Frame& f) { exrnic_efe_set_session(f.efe(), 0); }},
+      {"length without SEQ", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 4); }},
+      {"segment without a whole tagged header", kMalformed,
+       [](Frame& f) { f = data(0, Bytes(13, 0xc1)); }},
+      {"segment without a whole untagged header", kMalformed,
+       [](Frame& f) { f = data(0, Bytes(17, 0x41)); }},
+      {"segment over the greatest MTU", kMalformed,
+       [](Frame& f) { f = data(0, Bytes(EXRNIC_MTU_MAX + 19, 0xc1)); }},
+      {"for another node", kMisdirected, [](Frame& f) { f.data[5] ^= 1; }},
+      {"for another prefix", kMisdirected, [](Frame& f) { f.data[0] ^= 2; }},
+      {"from another prefix", kMisdirected, [](Frame& f) { f.data[6] ^= 2; }},
+      {"from another MAC than its node's", kMisdirected, [](Frame& f) { f.data[11] ^= 1; }},
+      {"from ourselves", kMisdirected, [](Frame& f) { f = data(0, tagged(20), kOwnNode); }},
+      {"from a node too high", kMisdirected,
+       [](Frame& f) {
+         f.data[10] = 1;
+         exrnic_efe_set_src_node(f.efe(), 0x100 | kPeer);
+       }},
+      {"another session without SYN", EXRNIC_COUNTER_RX_SESSION,
+       [](Frame& f) {
+         exrnic_efe_set_session(f.efe(), kSession + 5);
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SEQ);
+       }},
+  };
+  return all;
+}
+
+TEST_CASE("Every defect is counted once, and nothing of the frame stays") {
+  for (const Defect& defect : defects()) {
+    CAPTURE(defect.what);
+    EfeRx rx;
+    Frame bad = data(0, tagged(20));
+    defect.apply(bad);
+    const Bytes good = tagged(300, 7);
+    rx.receive({bad, data(0, good), bad});
+    Counters expected{};
+    expected[EXRNIC_COUNTER_FRAMES_RX] = 3;
+    expected[defect.counter] = 2;
+    CHECK(rx.counters == expected);
+    const RxDesc desc = rx.take();
+    CHECK(rx.read(desc.start, desc.length) == good);
+    CHECK_FALSE(rx.dut().desc_valid_o);
+    rx.place(kPeer);
+    CHECK(rx.dut().idle_o);
+  }
+}
+
+TEST_CASE("A frame while disabled is counted as overflow and moves nothing") {
+  EfeRx rx;
+  rx.dut().enable_i = 0;
+  rx.receive({data(0, tagged(20)), ack_only(5)});
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 2);
+  CHECK_FALSE(rx.state(kPeer).valid);
+  CHECK(rx.acks.empty());
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("Duplicates ask for an acknowledgement, gaps for a resend") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20)));
+  REQUIRE(rx.requests.empty());
+  rx.receive(data(0, tagged(20)));
+  REQUIRE(rx.requests.size() == 1);
+  CHECK(rx.requests[0].node == kPeer);
+  CHECK_FALSE(rx.requests[0].nak);
+  rx.receive(data(2, tagged(20)));
+  REQUIRE(rx.requests.size() == 2);
+  CHECK(rx.requests[1].nak);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_DUPLICATE] == 1);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OUT_OF_ORDER] == 1);
+  CHECK(rx.take().seq == kFirst);
+  CHECK_FALSE(rx.dut().desc_valid_o);
+}
+
+TEST_CASE("The acknowledgement follows placement, not arrival") {
+  EfeRx rx;
+  rx.receive({data(0, tagged(20)), data(1, tagged(20)), data(0, tagged(30), 9, 77)});
+  CHECK(rx.state(kPeer).valid);
+  CHECK(rx.state(kPeer).session == kSession);
+  CHECK(rx.state(kPeer).ack == kFirst);
+  CHECK_FALSE(rx.state(3).valid);
+  rx.take();
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  REQUIRE(rx.requests.size() == 1);
+  CHECK(rx.requests[0].node == kPeer);
+  rx.place(kPeer);
+  rx.place(9);
+  CHECK(rx.state(kPeer).ack == kFirst + 2);
+  CHECK(rx.state(9).ack == kFirst + 1);
+  CHECK(rx.requests.back().node == 9);
+}
+
+TEST_CASE("A session starts at the first number, even if its first frames are lost") {
+  EfeRx rx;
+  rx.receive(data(3, tagged(20)));
+  CHECK_FALSE(rx.dut().desc_valid_o);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OUT_OF_ORDER] == 1);
+  CHECK(rx.state(kPeer).ack == kFirst);
+  rx.receive(data(0, tagged(20)));
+  CHECK(rx.take().seq == kFirst);
+}
+
+TEST_CASE("A new session replaces the old one, which does not come back") {
+  EfeRx rx;
+  rx.receive({data(0, tagged(20)), data(1, tagged(20))});
+  CHECK(rx.restarts.empty());
+  rx.hold(kPeer, kFirst);
+  Frame again = data(0, tagged(40), kPeer, kSession + 1);
+  rx.receive(again);
+  REQUIRE(rx.restarts.size() == 1);
+  CHECK(rx.restarts[0].node == kPeer);
+  CHECK(rx.restarts[0].known == 0);
+  CHECK_FALSE(rx.held(kPeer));
+  // Segments of the old session that are still being placed do not count.
+  rx.place(kPeer);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).session == kSession + 1);
+  CHECK(rx.state(kPeer).ack == kFirst);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  rx.receive(data(0, tagged(20)));
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_SESSION] == 1);
+  CHECK(rx.state(kPeer).session == kSession + 1);
+}
+
+TEST_CASE("A restart tells which session of ours the peer still knows, before its ACK counts") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20)));
+  rx.dut().peer_restart_ready_i = 0;
+  Frame frame = ack_only(5);
+  exrnic_efe_set_session(frame.efe(), kSession + 1);
+  rx.receive(frame);
+  CHECK(rx.acks.empty());
+  CHECK_FALSE(rx.dut().idle_o);
+  rx.dut().peer_restart_ready_i = 1;
+  rx.run(5);
+  REQUIRE(rx.restarts.size() == 1);
+  CHECK(rx.restarts[0].known == 0x7777);
+  REQUIRE(rx.acks.size() == 1);
+}
+
+TEST_CASE("A full buffer drops segments whole, but takes their acknowledgement") {
+  EfeRx rx;
+  const Bytes segment = tagged(EXRNIC_MTU_MAX);
+  const unsigned fit = kRxBytes / (EXRNIC_MTU_MAX + 32);
+  for (unsigned i = 0; i < fit; ++i) rx.receive(data(i, segment));
+  REQUIRE(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 0);
+  Frame one_more = data(fit, segment);
+  exrnic_efe_set_flags(one_more.efe(), kSynSeq | EXRNIC_EFE_FLAGS_ACK);
+  exrnic_efe_set_ack(one_more.efe(), 1234);
+  rx.receive(one_more);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 1);
+  REQUIRE(rx.acks.size() == 1);
+  CHECK(rx.acks[0].ack == 1234);
+  for (unsigned i = 0; i < fit; ++i) {
+    const RxDesc desc = rx.take();
+    REQUIRE(rx.read(desc.start, desc.length) == segment);
+    rx.place(kPeer);
+  }
+  rx.receive(one_more);
+  CHECK(rx.take().seq == kFirst + fit);
+}
+
+TEST_CASE("More small segments than descriptors are dropped, not mixed up") {
+  EfeRx rx;
+  std::vector<Frame> frames;
+  for (unsigned i = 0; i < 140; ++i) frames.push_back(data(i, tagged(i % 9, i)));
+  rx.receive(frames);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 1);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OUT_OF_ORDER] == 11);
+  for (unsigned i = 0; i < 128; ++i) {
+    const RxDesc desc = rx.take();
+    CHECK(desc.seq == kFirst + i);
+    CHECK(rx.read(desc.start, desc.length) == tagged(i % 9, i));
+  }
+  CHECK_FALSE(rx.dut().desc_valid_o);
+}
+
+TEST_CASE("Segments read back right at any step, around the end of the buffer") {
+  EfeRx rx;
+  std::mt19937 random(20261120);
+  for (unsigned i = 0; i < 60; ++i) {
+    CAPTURE(i);
+    const Bytes segment = tagged(random() % (EXRNIC_MTU_MAX + 1), i);
+    rx.receive(data(i, segment));
+    const RxDesc desc = rx.take();
+    const unsigned step = 1 + random() % EfeRx::kBeat;
+    REQUIRE(rx.read(desc.start, desc.length, step) == segment);
+    rx.place(kPeer);
+  }
+}
+
+TEST_CASE("A hold stops the acknowledgement at its number until it is cleared") {
+  EfeRx rx;
+  for (unsigned i = 0; i < 4; ++i) rx.receive(data(i, tagged(20)));
+  rx.hold(kPeer, kFirst + 2);
+  CHECK(rx.held(kPeer));
+  CHECK_FALSE(rx.held(3));
+  for (unsigned i = 0; i < 4; ++i) {
+    rx.place(kPeer);
+    CHECK(rx.state(kPeer).ack == kFirst + std::min(i + 1, 2u));
+  }
+  const std::size_t before = rx.requests.size();
+  rx.clear_hold(kPeer);
+  CHECK_FALSE(rx.held(kPeer));
+  CHECK(rx.state(kPeer).ack == kFirst + 4);
+  CHECK(rx.requests.size() == before + 1);
+}
+
+TEST_CASE("Acknowledgements that wait are joined, newest first, and none is lost") {
+  EfeRx rx;
+  rx.dut().ack_ready_i = 0;
+  rx.receive({ack_only(100), ack_only(7, 0, 9), ack_only(101, EXRNIC_EFE_FLAGS_NAK), ack_only(101),
+              ack_only(99)});
+  rx.dut().ack_ready_i = 1;
+  rx.run(10);
+  REQUIRE(rx.acks.size() == 2);
+  CHECK(rx.acks[0].node == kPeer);
+  CHECK(rx.acks[0].ack == 101);
+  CHECK(rx.acks[0].nak);
+  CHECK(rx.acks[1].node == 9);
+  CHECK(rx.acks[1].ack == 7);
+  CHECK(rx.counters[EXRNIC_COUNTER_ACKS_RX] == 5);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20)));
+  rx.hold(7, 0);
+  rx.dut().hold_clear_valid_i = 1;
+  rx.dut().hold_clear_node_i = 7;
+  rx.place(kPeer);
+  rx.run(3);
+  REQUIRE(rx.requests.size() == 2);
+  CHECK(rx.requests[0].node == kPeer);
+  CHECK(rx.requests[1].node == 7);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
