@@ -36,8 +36,9 @@ bool cannot_shrink(int fd) {
 
 // Why `file` cannot stand behind the region; nothing if it can.
 std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) return refused(errno, "DMA_MAP: fstat fails");
+  struct stat status{};
+  if (::fstat(file, &status) != 0)
+    return refused(errno, std::string("DMA_MAP: fstat: ") + strerror(errno));
   if (!S_ISREG(status.st_mode)) {
     return refused(EINVAL, "DMA_MAP of a file of mode " + std::to_string(status.st_mode) +
                                "; it must be a regular file or a memfd");
@@ -82,7 +83,7 @@ bool DmaMap::Region::grants(bool for_write) const {
 
 bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
   if (mapping_ != nullptr) return true;
-  struct stat status {};
+  struct stat status{};
   return ::fstat(file_.get(), &status) == 0 &&
          static_cast<uint64_t>(status.st_size) >= request_.offset + offset + length;
 }
@@ -124,8 +125,8 @@ std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
   const size_t place = lower_bound(request.address);
   const uint64_t last = request.address + (request.size - 1);
   if (place < regions_.size() && regions_[place].first() <= last) {
-    return refused(EEXIST, "DMA_MAP of address " + std::to_string(request.address) +
-                               " overlaps a region that is mapped");
+    return refused(
+        EEXIST, "DMA_MAP of address " + hex(request.address) + " overlaps a region that is mapped");
   }
   uint8_t* mapping = nullptr;
   if (file) {
@@ -135,7 +136,8 @@ std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
           (request.readable ? PROT_READ : 0) | (request.writable ? PROT_WRITE : 0);
       void* mapped = ::mmap(nullptr, request.size, protection, MAP_SHARED, file.get(),
                             static_cast<off_t>(request.offset));
-      if (mapped == MAP_FAILED) return refused(errno, "DMA_MAP: mmap fails");
+      if (mapped == MAP_FAILED)
+        return refused(errno, std::string("DMA_MAP: mmap: ") + strerror(errno));
       mapping = static_cast<uint8_t*>(mapped);
       file.reset();
     }
@@ -155,12 +157,12 @@ std::optional<Fault> DmaMap::unmap(const DmaUnmapRequest& request) {
   size_t end = begin;
   while (end < regions_.size() && regions_[end].first() <= last) ++end;
   if (begin == end) {
-    return refused(ENOENT, "DMA_UNMAP of address " + std::to_string(request.address) +
-                               ", where nothing is mapped");
+    return refused(ENOENT,
+                   "DMA_UNMAP of address " + hex(request.address) + ", where nothing is mapped");
   }
   if (regions_[begin].first() < request.address || regions_[end - 1].last() > last) {
-    return refused(EINVAL, "DMA_UNMAP of address " + std::to_string(request.address) +
-                               " would cut a region in two");
+    return refused(EINVAL,
+                   "DMA_UNMAP of address " + hex(request.address) + " would cut a region in two");
   }
   regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(begin),
                  regions_.begin() + static_cast<ptrdiff_t>(end));

@@ -14,7 +14,7 @@ namespace {
 // An eventfd is an anonymous inode, which has no file type. This keeps pipes and sockets out, whose
 // writes can raise SIGPIPE; the other anonymous inodes refuse writes, which does no harm.
 bool may_be_eventfd(int fd) {
-  struct stat status {};
+  struct stat status{};
   return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == 0;
 }
 

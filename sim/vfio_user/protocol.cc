@@ -12,12 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string hex(uint64_t value) {
-  char text[20];
-  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 Fault wrong_size(const char* message, size_t got, size_t want) {
   return malformed(std::string(message) + " with a payload of " + std::to_string(got) +
                    " bytes; it has " + std::to_string(want));
@@ -33,6 +27,12 @@ Fault wrong_flags(const char* message, uint32_t flags) {
 }
 
 }  // namespace
+
+std::string hex(uint64_t value) {
+  char text[20];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
 
 Fault malformed(std::string reason) { return {true, EPROTO, std::move(reason)}; }
 Fault refused(int error, std::string reason) { return {false, error, std::move(reason)}; }

@@ -73,6 +73,7 @@ struct Fault {
   int error = 0;           // otherwise: errno for the reply
   std::string reason;      // what is wrong, with the value
 };
+std::string hex(uint64_t value);  // for such reasons
 Fault malformed(std::string reason);
 Fault refused(int error, std::string reason);
 

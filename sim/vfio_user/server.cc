@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "sim/vfio_user/session.h"
 #include "sim/vfio_user/unix_socket.h"
@@ -53,9 +54,13 @@ bool VfioUserServer::service() {
 void VfioUserServer::accept_client() {
   UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) {
-    if (errno != EAGAIN && errno != ECONNABORTED) log_(std::string("accept: ") + strerror(errno));
+    // Out of descriptors, most likely; it lasts, and is tried again at every service().
+    if (errno != EAGAIN && errno != ECONNABORTED && !std::exchange(accept_fails_, true)) {
+      log_(std::string("cannot accept a client: ") + strerror(errno));
+    }
     return;
   }
+  accept_fails_ = false;
   if (session_) {
     ++counters_.clients_refused;
     log_("refused a second client: one is connected");

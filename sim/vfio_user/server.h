@@ -78,6 +78,7 @@ class VfioUserServer : public HostPort {
   Counters counters_;
   DevicePort* device_ = nullptr;
   UniqueFd listener_;
+  bool accept_fails_ = false;  // and that was logged
   // Shared, because loads in flight hold a weak reference: their answer may come when it is gone.
   std::shared_ptr<Session> session_;
 };

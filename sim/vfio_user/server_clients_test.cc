@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Clients that come, misbehave, leave, or ask for more than they take.
 #include <linux/vfio.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -200,6 +201,24 @@ TEST_CASE_METHOD(ServerFixture, "a client that waits too long says for what") {
   VfioUserClient lonely(connect_unix(path), {50, {}});
   CHECK(lonely.negotiate() == -ETIMEDOUT);
   CHECK(lonely.last_error() == "waited too long for the reply to command 1");
+}
+
+TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor says so once and recovers") {
+  UniqueFd waiting = connect_unix(path);
+  std::vector<UniqueFd> hoard;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit tight = before;
+  tight.rlim_cur = 64;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  for (int fd = ::dup(waiting.get()); fd >= 0; fd = ::dup(waiting.get())) hoard.emplace_back(fd);
+  for (int i = 0; i < 10; ++i) server->service();
+  CHECK(log.size() == 1);
+  CHECK_FALSE(server->connected());
+  hoard.clear();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  server->service();
+  CHECK(server->connected());
 }
 
 TEST_CASE_METHOD(ServerFixture, "the socket file goes with the server") {

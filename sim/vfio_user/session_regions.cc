@@ -16,7 +16,7 @@ bool is_register_access(const RegionAccess& access) {
 
 std::string describe(const char* what, const RegionAccess& access) {
   return std::string(what) + " of region " + std::to_string(access.region) + " offset " +
-         std::to_string(access.offset) + " count " + std::to_string(access.count);
+         hex(access.offset) + " count " + std::to_string(access.count);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class Memory {
   UniqueFd duplicate() const { return UniqueFd(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0)); }
   uint8_t* bytes() const { return bytes_; }
   size_t file_size() const {
-    struct stat status {};
+    struct stat status{};
     ::fstat(fd_.get(), &status);
     return static_cast<size_t>(status.st_size);
   }

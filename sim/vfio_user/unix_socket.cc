@@ -40,7 +40,7 @@ bool connect_to(int fd, const sockaddr_un& address) {
 }
 
 void remove_stale(const std::string& path, const sockaddr_un& address) {
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) return;
   if (!S_ISSOCK(status.st_mode)) fail(path, "a file is there that is no socket");
   const UniqueFd probe = new_socket(path, SOCK_NONBLOCK);
