@@ -65,13 +65,16 @@ module user_page
   assign well_formed = enable_i && store_size_i == 4'd8 &&
       store_address_i < 32'(BAR2_SIZE) && (for_cq || (for_qp && bell.number < 32'(N_QP)));
 
-  // The new index may run ahead of the consumer by no more than the ring holds.
+  // The new index may run ahead of the consumer by no more than the ring holds, and takes back
+  // nothing: what was posted may have been taken already.
   logic is_rq, owned, in_ring;
-  wqe_index_t posted;
+  wqe_index_t posted, posted_before;
   assign is_rq   = offset_q == 12'(DOORBELL_RQ);
   assign owned   = qp_i.cfg.valid && qp_i.cfg.page == page_q && qp_i.status.state != QP_STATE_RESET;
   assign posted  = bell_q.index[15:0] - (is_rq ? qp_i.rq_consumer : qp_i.sq_consumer);
-  assign in_ring = posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
+  assign posted_before = is_rq ? qp_i.rq_producer - qp_i.rq_consumer
+                               : qp_i.sq_producer - qp_i.sq_consumer;
+  assign in_ring = posted >= posted_before && posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
       bell_q.index[31:16] == '0;
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;

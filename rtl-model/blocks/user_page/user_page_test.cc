@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <map>
+#include <vector>
+
+#include "Vuser_page.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/neighbours.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr int kLimit = 50;  // cycles for anything here
+constexpr unsigned kQpn = 0x123;
+constexpr uint8_t kPage = 0x9a;
+
+class UserPage : public Bench<Vuser_page> {
+ public:
+  UserPage() : events(dut()), qp_reader_(dut(), qps) {
+    dut().enable_i = 1;
+    dut().quiesce_i = dut().store_valid_i = 0;
+    dut().wake_ready_i = dut().cq_ready_i = 1;
+    Qp qp;
+    qp.cfg.valid = true;
+    qp.cfg.page = kPage;
+    qp.cfg.sq_log = 4;
+    qp.cfg.rq_log = 3;
+    qp.status.state = EXRNIC_QP_STATE_RTS;
+    qps[kQpn] = qp;
+    reset();
+  }
+
+  struct Store {
+    uint32_t page = kPage;
+    uint32_t offset = EXRNIC_DOORBELL_SQ;
+    uint32_t number = kQpn;
+    uint32_t index = 0;
+    unsigned size = sizeof(exrnic_doorbell);
+  };
+
+  std::map<unsigned, Qp> qps;
+  std::vector<unsigned> wakes;
+  std::vector<CqDoorbell> bells;
+  int writes = 0;
+  Events<Vuser_page> events;
+
+  void cycle() override {
+    qp_reader_.drive();
+    settle();
+    qp_reader_.sample();
+    events.sample();
+    if (dut().producer_we_o) {
+      ++writes;
+      Qp& qp = qps[dut().producer_qpn_o];
+      (dut().producer_rq_o ? qp.rq_producer : qp.sq_producer) = dut().producer_o;
+    }
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().cq_valid_o && dut().cq_ready_i) bells.push_back(unpack<CqDoorbell>(dut().cq_o));
+    tick();
+    settle();
+  }
+
+  void begin(const Store& store) {
+    dut().store_address_i = store.page * EXRNIC_USER_PAGE_SIZE + store.offset;
+    dut().store_size_i = store.size;
+    dut().store_data_i = uint64_t{store.index} << 32 | store.number;
+    dut().store_valid_i = 1;
+    wait_for("store_ready_o", kLimit, [&] { return dut().store_ready_o != 0; });
+    cycle();
+    dut().store_valid_i = 0;
+  }
+  void ring(const Store& store) {
+    begin(store);
+    wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
+  }
+  int accepted() const { return events[EXRNIC_COUNTER_DOORBELLS]; }
+  int refused() const { return events[EXRNIC_COUNTER_DOORBELLS_REFUSED]; }
+
+ private:
+  QpReader<Vuser_page> qp_reader_;
+};
+using Store = UserPage::Store;
+
+Store send(uint32_t index) {
+  Store store;
+  store.index = index;
+  return store;
+}
+
+TEST_CASE("A doorbell of the owner moves the producer of its queue, then wakes the queue pair") {
+  const bool receive = GENERATE(false, true);
+  UserPage page;
+  Store store = send(5);
+  if (receive) store.offset = EXRNIC_DOORBELL_RQ;
+  page.ring(store);
+  CHECK(page.qps[kQpn].sq_producer == (receive ? 0 : 5));
+  CHECK(page.qps[kQpn].rq_producer == (receive ? 5 : 0));
+  CHECK(page.wakes == std::vector<unsigned>{kQpn});
+  CHECK(page.accepted() == 1);
+  CHECK(page.refused() == 0);
+}
+
+TEST_CASE("The producer is written before the wake-up, so that the turn finds it") {
+  UserPage page;
+  page.dut().wake_ready_i = 0;
+  page.begin(send(5));
+  page.wait_for("wake_valid_o", kLimit, [&] { return page.dut().wake_valid_o != 0; });
+  CHECK(page.qps[kQpn].sq_producer == 5);
+  page.cycle();
+  CHECK(page.dut().wake_valid_o);
+}
+
+TEST_CASE("A doorbell posts up to a full ring, across the wrap of the index") {
+  UserPage page;
+  page.qps[kQpn].sq_consumer = page.qps[kQpn].sq_producer = 0xfff8;
+  page.ring(send(0xfffe));
+  page.ring(send(0x0008));  // sixteen slots
+  CHECK(page.qps[kQpn].sq_producer == 0x0008);
+  CHECK(page.accepted() == 2);
+  page.ring(send(0x0009));
+  CHECK(page.qps[kQpn].sq_producer == 0x0008);
+  CHECK(page.refused() == 1);
+}
+
+TEST_CASE("Each ring has its own length") {
+  UserPage page;
+  Store store = send(8);
+  store.offset = EXRNIC_DOORBELL_RQ;
+  page.ring(store);
+  store.index = 9;
+  page.ring(store);
+  CHECK(page.qps[kQpn].rq_producer == 8);
+  CHECK(page.refused() == 1);
+}
+
+TEST_CASE("The largest ring can be posted full") {
+  UserPage page;
+  page.qps[kQpn].cfg.sq_log = EXRNIC_SQ_LOG_MAX;
+  page.ring(send(1u << EXRNIC_SQ_LOG_MAX));
+  CHECK(page.accepted() == 1);
+  page.ring(send((1u << EXRNIC_SQ_LOG_MAX) + 1));
+  CHECK(page.refused() == 1);
+}
+
+TEST_CASE("A doorbell that takes back what was posted is refused, the same one again is not") {
+  UserPage page;
+  page.qps[kQpn].sq_consumer = 10;
+  page.qps[kQpn].sq_producer = 14;
+  page.ring(send(14));
+  CHECK(page.accepted() == 1);
+  for (const uint32_t index : {13u, 10u, 9u, 0u}) page.ring(send(index));
+  CHECK(page.refused() == 4);
+  CHECK(page.qps[kQpn].sq_producer == 14);
+}
+
+TEST_CASE("What is wrong with a doorbell for a queue pair makes it do nothing but count") {
+  UserPage page;
+  Store store = send(1);
+  SECTION("another page") { store.page = kPage + 1; }
+  SECTION("no such queue pair") { page.qps[kQpn].cfg.valid = false; }
+  SECTION("beyond the table") { store.number = EXRNIC_MAX_QP + kQpn; }
+  SECTION("far beyond the table") { store.number = 0x80000000 | kQpn; }
+  SECTION("in reset") { page.qps[kQpn].status.state = EXRNIC_QP_STATE_RESET; }
+  SECTION("high bits in the index") { store.index = 0x10001; }
+  SECTION("four bytes") { store.size = 4; }
+  SECTION("one byte") { store.size = 1; }
+  SECTION("the second half of a doorbell") { store.offset = EXRNIC_DOORBELL_SQ + 4; }
+  SECTION("no doorbell there") { store.offset = 32; }
+  SECTION("end of the page") { store.offset = EXRNIC_USER_PAGE_SIZE - 8; }
+  SECTION("beyond the BAR") { store.page = EXRNIC_USER_PAGES + kPage; }
+  SECTION("not enabled") { page.dut().enable_i = 0; }
+  page.ring(store);
+  CHECK(page.writes == 0);
+  CHECK(page.wakes.empty());
+  CHECK(page.bells.empty());
+  CHECK(page.refused() == 1);
+  CHECK(page.accepted() == 0);
+}
+
+TEST_CASE("Work may be posted in every state but reset") {
+  const uint8_t state = GENERATE(uint8_t{EXRNIC_QP_STATE_INIT}, uint8_t{EXRNIC_QP_STATE_RTR},
+                                 uint8_t{EXRNIC_QP_STATE_RTS}, uint8_t{EXRNIC_QP_STATE_ERROR});
+  UserPage page;
+  page.qps[kQpn].status.state = state;
+  page.ring(send(1));
+  CHECK(page.accepted() == 1);
+}
+
+TEST_CASE("A completion queue's doorbell goes to the completer, with the page it came through") {
+  UserPage page;
+  Store store;
+  store.offset = EXRNIC_DOORBELL_CQ;
+  store.number = 0xfedcba98;  // the completer judges it
+  store.index = 0x87654321;
+  page.ring(store);
+  store.offset = EXRNIC_DOORBELL_CQ_ARM;
+  page.ring(store);
+  REQUIRE(page.bells.size() == 2);
+  for (const CqDoorbell& bell : page.bells) {
+    CHECK(bell.cqn == 0xfedcba98);
+    CHECK(bell.consumer == 0x87654321);
+    CHECK(bell.page == kPage);
+  }
+  CHECK_FALSE(page.bells[0].arm);
+  CHECK(page.bells[1].arm);
+  CHECK(page.accepted() + page.refused() == 0);
+  CHECK(page.writes == 0);
+}
+
+TEST_CASE("A quiesced user page takes no store; one that waits for the completer is at rest") {
+  UserPage page;
+  page.dut().cq_ready_i = 0;
+  Store store;
+  store.offset = EXRNIC_DOORBELL_CQ;
+  page.begin(store);
+  page.dut().quiesce_i = 1;
+  for (int i = 0; i < kLimit; ++i) page.cycle();
+  CHECK(page.dut().quiescent_o);
+  CHECK_FALSE(page.dut().idle_o);
+  page.dut().cq_ready_i = 1;
+  page.dut().store_valid_i = 1;
+  for (int i = 0; i < kLimit; ++i) page.cycle();
+  CHECK(page.bells.size() == 1);
+  CHECK(page.dut().idle_o);
+  CHECK_FALSE(page.dut().store_ready_o);
+}
+
+TEST_CASE("While a doorbell looks at its queue pair the block is not at rest") {
+  UserPage page;
+  page.begin(send(1));
+  CHECK_FALSE(page.dut().quiescent_o);
+  page.cycle();
+  CHECK_FALSE(page.dut().quiescent_o);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
