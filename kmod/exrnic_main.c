@@ -174,7 +174,7 @@ static void exrnic_remove(struct pci_dev *pdev)
 /* Before another kernel starts: memory that is pinned now will be its own. */
 static void exrnic_shutdown(struct pci_dev *pdev)
 {
-	exrnic_mbox_break(pci_get_drvdata(pdev), "the system shuts down");
+	exrnic_mbox_shutdown(pci_get_drvdata(pdev));
 }
 
 static void exrnic_reset_prepare(struct pci_dev *pdev)

@@ -34,14 +34,19 @@ void exrnic_mbox_interrupt(struct exrnic_mbox *mbox)
 }
 
 /* Under the lock, so that nobody finds the device broken while it still masters the bus. */
-static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why)
+static void exrnic_mbox_cut_off(struct exrnic_device *edev)
 {
 	lockdep_assert_held(&edev->mbox.lock);
-	if (edev->mbox.broken)
-		return;
 	exrnic_regs_disable(edev);
 	pci_clear_master(edev->pdev);
 	edev->mbox.broken = true;
+}
+
+static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why)
+{
+	if (edev->mbox.broken)
+		return;
+	exrnic_mbox_cut_off(edev);
 	dev_err(&edev->pdev->dev, "device cut off from memory: %s; bind the driver anew\n", why);
 }
 
@@ -49,6 +54,13 @@ void exrnic_mbox_break(struct exrnic_device *edev, const char *why)
 {
 	mutex_lock(&edev->mbox.lock);
 	exrnic_mbox_break_locked(edev, why);
+	mutex_unlock(&edev->mbox.lock);
+}
+
+void exrnic_mbox_shutdown(struct exrnic_device *edev)
+{
+	mutex_lock(&edev->mbox.lock);
+	exrnic_mbox_cut_off(edev);
 	mutex_unlock(&edev->mbox.lock);
 }
 

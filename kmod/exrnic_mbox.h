@@ -20,6 +20,8 @@ void exrnic_mbox_interrupt(struct exrnic_mbox *mbox);
 
 /* Cuts the device off: disabled, no bus mastering, all further commands fail. */
 void exrnic_mbox_break(struct exrnic_device *edev, const char *why);
+/* The same as an orderly end: nothing is wrong, nobody needs to be told. */
+void exrnic_mbox_shutdown(struct exrnic_device *edev);
 
 int exrnic_mbox_nop(struct exrnic_device *edev);
 int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in);

@@ -55,12 +55,14 @@ static void run_test(struct run *run, const struct test *test)
 	long long pinned = pinned_pages();
 	int status = run_in_child(test);
 	long long left = pinned_pages() - pinned;
+	bool bad = (status && status != SKIPPED) || left;
 
 	if (left)
 		printf("# %lld pages stayed pinned\n", left);
 	run->count++;
-	run->failures += status || left;
-	printf("%sok %u - %s\n", status || left ? "not " : "", run->count, test->name);
+	run->failures += bad;
+	printf("%sok %u - %s%s\n", bad ? "not " : "", run->count, test->name,
+	       status == SKIPPED ? " # SKIP" : "");
 }
 
 static void run_tests(struct run *run, const struct test *tests)
@@ -93,6 +95,7 @@ int main(int argc, char **argv)
 	run_tests(&run, error_tests);
 	run_tests(&run, memory_tests);
 	run_tests(&run, mmap_tests);
+	run_tests(&run, fault_tests);
 	run_tests(&run, life_tests);
 	printf("1..%u\n", run.count);
 	printf("# %u passed, %u failed\n", run.count - run.failures, run.failures);

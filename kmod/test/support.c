@@ -57,6 +57,13 @@ bool has_failed(void)
 	return failed;
 }
 
+void skip(const char *why)
+{
+	printf("# skipped: %s\n", why);
+	fflush(stdout);
+	_exit(SKIPPED);
+}
+
 void give_up(const char *what)
 {
 	printf("# cannot go on: %s: %s\n", what, strerror(errno));

@@ -23,6 +23,7 @@ extern const struct test object_tests[];
 extern const struct test error_tests[];
 extern const struct test memory_tests[];
 extern const struct test mmap_tests[];
+extern const struct test fault_tests[];
 extern const struct test life_tests[];
 
 /* Both report and go on; a test can fail more than once. */
@@ -35,6 +36,9 @@ bool check(bool condition, const char *text, const char *file, int line);
 bool check_eq(long long got, long long want, const char *text, const char *file, int line);
 bool check_err(int result, int want, const char *text, const char *file, int line);
 bool has_failed(void);
+/* Ends the test, which this kernel cannot run: it counts as passed. */
+void skip(const char *why) __attribute__((noreturn));
+enum { SKIPPED = 77 };
 /* Ends the test: without this it cannot go on. */
 void give_up(const char *what) __attribute__((noreturn));
 
