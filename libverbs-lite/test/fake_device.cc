@@ -11,13 +11,12 @@ namespace {
 constexpr uint32_t kWqeBytes = 64;
 constexpr uint32_t kCqeBytes = 32;
 constexpr uint8_t kOpPush = 1;
-constexpr uint32_t kRtr = 2, kRts = 3, kError = 4;
+constexpr uint32_t kReset = 0, kRtr = 2, kRts = 3, kError = 4;
 constexpr uint8_t kSuccess = 0, kLocLen = 1, kLocOp = 2, kLocProt = 3, kFlushed = 4, kRemAccess = 5,
-                  kRetryExceeded = 7;
-constexpr uint32_t kTermAccess = 0x0102, kTermStag = 0x1100, kTermBounds = 0x1101,
-                   kTermStream = 0x1102, kTermWrap = 0x1103;
+                  kRemOp = 6;
+constexpr uint32_t kTermAccess = 0x0102, kTermNoStream = 0x0207, kTermStag = 0x1100,
+                   kTermBounds = 0x1101, kTermStream = 0x1102, kTermWrap = 0x1103;
 constexpr uint32_t kRemoteWrite = 2;
-constexpr uint32_t kNoPeer = 0xffffffff;
 
 template <typename T>
 T Load(const uint8_t* at) {
@@ -53,7 +52,7 @@ void FakeDevice::Doorbell(uint32_t page, uint32_t offset, uint64_t value) {
     }
   } else {
     auto qp = qps.find(number);
-    if (qp != qps.end() && qp->second.page == page) {
+    if (qp != qps.end() && qp->second.page == page && qp->second.state != kReset) {
       FakeRing& ring = offset == 0 ? qp->second.sq : qp->second.rq;
       const uint16_t ahead = static_cast<uint16_t>(index - ring.consumer);
       if (index <= 0xffff && ahead <= ring.count) {
@@ -76,14 +75,13 @@ void FakeDevice::Run() {
 void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
   while (qp->state == kRts && Waiting(qp->sq) > 0) {
     const uint16_t index = qp->sq.consumer;
-    uint8_t* wqe = Slot(qp->sq, index);
+    const uint8_t* wqe = Slot(qp->sq, index);
     ++counters_.wqes;
     const Outcome outcome = Execute(*qp, wqe);
     time_ns += 1000 + outcome.length / 4;
     ++qp->sq.consumer;
     const bool signaled = wqe[1] & 1;
     const uint8_t opcode = wqe[0];
-    wqe[0] = 0;  // see FindUnannouncedWork
     if (outcome.status != kSuccess) qp->state = kError;
     if (signaled || outcome.status != kSuccess) {
       Complete(qp->send_cqn, qpn, index, opcode, outcome);
@@ -94,9 +92,8 @@ void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
 
 void FakeDevice::FlushRing(uint32_t qpn, uint32_t cqn, FakeRing* ring) {
   while (Waiting(*ring) > 0) {
-    uint8_t* wqe = Slot(*ring, ring->consumer);
+    const uint8_t* wqe = Slot(*ring, ring->consumer);
     const uint8_t opcode = wqe[0];
-    wqe[0] = 0;
     Complete(cqn, qpn, ring->consumer++, opcode, {kFlushed, 0, 0});
   }
 }
@@ -135,14 +132,16 @@ FakeDevice::Outcome FakeDevice::Execute(const FakeQp& qp, const uint8_t* wqe) {
       qp.dest_node, qp.dest_qpn, Load<uint32_t>(wqe + 16), Load<uint64_t>(wqe + 8),
       bytes.data(), length};
   const uint32_t code = deliver_(message);
-  if (code == kNoPeer) return {kRetryExceeded, 0, 0};
+  if (code == kTermNoStream) return {kRemOp, code, 0};
   if (code != 0) return {kRemAccess, code, 0};
   return {kSuccess, 0, length};
 }
 
 uint32_t FakeDevice::Place(const Message& message) {
   auto qp = qps.find(message.qpn);
-  if (qp == qps.end() || (qp->second.state != kRtr && qp->second.state != kRts)) return kNoPeer;
+  if (qp == qps.end() || (qp->second.state != kRtr && qp->second.state != kRts)) {
+    return kTermNoStream;
+  }
   if (message.length == 0) return 0;
   auto refuse = [&](uint32_t code) {
     qp->second.state = kError;
@@ -182,15 +181,6 @@ void FakeDevice::Complete(uint32_t cqn, uint32_t qpn, uint16_t index, uint8_t op
   __atomic_store_n(cqe + 31, static_cast<uint8_t>(round & 1), __ATOMIC_RELEASE);
   ++cq.produced;
   ++counters_.cqes;
-}
-
-void FakeDevice::FindUnannouncedWork() {
-  for (auto& [qpn, qp] : qps) {
-    while (Waiting(qp.sq) < qp.sq.count &&
-           __atomic_load_n(Slot(qp.sq, qp.sq.producer), __ATOMIC_ACQUIRE) != 0) {
-      ++qp.sq.producer;
-    }
-  }
 }
 
 }  // namespace exrnic

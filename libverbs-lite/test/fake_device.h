@@ -80,8 +80,6 @@ class FakeDevice {
   void Run();
   // The responder's side of Deliver.
   uint32_t Place(const Message& message);
-  // Takes WQEs in the rings whose doorbell never came (see FakeFabric).
-  void FindUnannouncedWork();
 
   uint32_t node() const { return node_; }
   FakeCounters& counters() { return counters_; }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <type_traits>
 
 #include "rnic.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 constexpr uint32_t kDoorbells[] = {0, 8, 16};
 constexpr size_t kPageBytes = 4096;
-constexpr auto kSilence = std::chrono::milliseconds(2);
+// Between two steps of the thread, so that calls through transports get the lock.
+constexpr auto kRest = std::chrono::microseconds(10);
 
 template <typename Map>
 void EraseOfPage(Map* map, uint32_t page) {
@@ -35,6 +37,7 @@ class FakeTransport : public Transport {
   volatile void* user_page() override { return context_->page; }
 
   int Query(DeviceInfo* info) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
     *info = {context_->node, 1024, 1024, 1024, 16384, 4096, 65536, 250000, {2, 0, 0, 0, 0, 1}};
     return Outcome();
   }
@@ -120,18 +123,22 @@ class FakeTransport : public Transport {
  private:
   FakeDevice& device() { return *fabric_->devices_[context_->node]; }
 
+  // Under the lock. Stores before a call reach the device before it.
   int Outcome() {
+    if (fabric_->started_) fabric_->ServeDoorbells();
     const int error = fabric_->next_error_.exchange(0);
     return error == 0 ? 0 : Fail(error);
   }
 
-  // Numbers are reused as soon as they are free, as a driver might.
+  // Numbers are reused as soon as they are free, as a driver might. An STag is an index over 8 bits
+  // of key.
   template <typename Map, typename Build>
   int Make(Map FakeDevice::*map, uint32_t* number, Build build) {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;
-    uint32_t free = 1;
-    while ((device().*map).count(free) != 0) ++free;
+    const bool stag = std::is_same_v<Map, decltype(FakeDevice::mrs)>;
+    uint32_t free = stag ? 0x15a : 1;
+    while ((device().*map).count(free) != 0) free += stag ? 0x100 : 1;
     (device().*map).emplace(free, build());
     *number = free;
     return 0;
@@ -200,8 +207,7 @@ uint64_t FakeFabric::DoorbellAt(uint32_t offset) const {
   return __atomic_load_n(contexts_.back()->page + offset / 8, __ATOMIC_ACQUIRE);
 }
 
-bool FakeFabric::ServeDoorbells() {
-  bool served = false;
+void FakeFabric::ServeDoorbells() {
   for (auto& context : contexts_) {
     if (!context->open) continue;
     for (uint32_t offset : kDoorbells) {
@@ -209,10 +215,8 @@ bool FakeFabric::ServeDoorbells() {
           __atomic_exchange_n(context->page + offset / 8, kIdle, __ATOMIC_ACQ_REL);
       if (value == kIdle) continue;
       devices_[context->node]->Doorbell(context->page_number, offset, value);
-      served = true;
     }
   }
-  return served;
 }
 
 void FakeFabric::Step() {
@@ -222,24 +226,13 @@ void FakeFabric::Step() {
 }
 
 void FakeFabric::Start() {
-  thread_ = std::thread([this] { Loop(); });
-}
-
-void FakeFabric::Loop() {
-  auto last = std::chrono::steady_clock::now();
-  while (!stop_) {
-    {
-      std::lock_guard<std::mutex> guard(mutex_);
-      const auto now = std::chrono::steady_clock::now();
-      if (ServeDoorbells()) last = now;
-      if (now - last > kSilence) {
-        for (auto& device : devices_) device->FindUnannouncedWork();
-        last = now;
-      }
-      for (auto& device : devices_) device->Run();
+  started_ = true;
+  thread_ = std::thread([this] {
+    while (!stop_) {
+      Step();
+      std::this_thread::sleep_for(kRest);
     }
-    std::this_thread::yield();
-  }
+  });
 }
 
 }  // namespace exrnic

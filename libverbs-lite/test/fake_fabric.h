@@ -18,9 +18,8 @@ namespace exrnic {
 // Devices that reach each other, and the user pages of their contexts, which are plain memory.
 //
 // Stepped (Step) it is deterministic: a doorbell stays in its page until then. Started (Start), a
-// thread steps it. A page of memory keeps only the last store to a doorbell, which loses one when
-// two queue pairs of a context ring in the same moment; the thread makes up for that by looking
-// into the rings after a while of silence. Tests that count doorbells use Step.
+// thread steps it. A page of memory keeps only the last store to a doorbell: of two queue pairs of
+// a context that ring in the same moment, the first may go unheard until it rings again.
 class FakeFabric {
  public:
   explicit FakeFabric(uint32_t nodes);
@@ -52,7 +51,7 @@ class FakeFabric {
     bool open = true;
   };
 
-  bool ServeDoorbells();
+  void ServeDoorbells();
   uint32_t Deliver(const FakeDevice::Message& message);
   void Close(Context* context);
   void Loop();
@@ -63,6 +62,7 @@ class FakeFabric {
   std::atomic<int> next_error_{0};
   std::function<void(uint8_t*, uint32_t)> tamper_;
   uint32_t next_number_ = 1;
+  std::atomic<bool> started_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "connection.h"
+
+#include <cstring>
+#include <mutex>
+
+#include "pd.h"
+#include "qp.h"
+#include "rnic.h"
+
+namespace exrnic {
+
+namespace {
+
+enum Message : uint32_t { kHello = 300, kJoined };
+
+constexpr uint32_t kCheckedSize = 96;
+constexpr uint32_t kCheckedOps = 40;
+
+std::string Describe(uint64_t wr_id) { return "work request " + std::to_string(wr_id); }
+
+}  // namespace
+
+Side::Side(const Bench& bench)
+    : rnic(Own(bench.Open(), "cannot open the RNIC")),
+      pd(Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd")),
+      node(QueryRnic(rnic.get()).node_id) {}
+
+Connection::Connection(Side* side, size_t bytes, uint32_t send_wr)
+    : node_(side->node), source_(bytes), target_(bytes) {
+  memset(target_.data(), kPoison, target_.size());
+  cq_ = Own(vl_create_cq(side->rnic.get(), send_wr + 1), "vl_create_cq");
+  qp_ = CreateQp(side->pd.get(), cq_.get(), send_wr);
+  source_mr_ = Own(vl_allocate_mr(side->pd.get(), source(), source_.size(), 0), "vl_allocate_mr");
+  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
+                                  VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE),
+                   "vl_allocate_mr");
+}
+
+Hello Connection::hello() const {
+  return {AddressOf(target()),
+          target_.size(),
+          node_,
+          vl_qp_number(qp()),
+          vl_mr_stag(target_mr_.get()),
+          0};
+}
+
+void Connection::Join(const Hello& peer) {
+  peer_ = peer;
+  ConnectQp(qp(), peer.node, peer.qpn);
+}
+
+Hello Connection::ExchangeHello(Bench* bench, const Hello& mine) {
+  return bench->oob()->Exchange(kHello, mine);
+}
+
+void Connection::AwaitJoined(Bench* bench) { bench->oob()->Exchange<uint32_t>(kJoined, 0); }
+
+void Connection::Meet(Bench* bench) {
+  Join(ExchangeHello(bench, hello()));
+  AwaitJoined(bench);
+}
+
+PushLink Connection::Link(Oob* oob) const {
+  return {oob,      cq(),           qp(),       source(),     source_stag(),
+          target(), target_.size(), peer_.stag, peer_.address};
+}
+
+Push MakePush(const Connection& connection, uint64_t wr_id, size_t from, size_t to,
+              uint32_t length) {
+  return {wr_id,
+          {connection.Source(from, length)},
+          connection.peer().address + to,
+          connection.peer().stag};
+}
+
+void Post(vl_qp* qp, const std::vector<Push>& pushes) {
+  std::vector<vl_send_wr> wrs(pushes.size());
+  for (size_t i = 0; i < pushes.size(); ++i) {
+    const Push& push = pushes[i];
+    wrs[i] = {push.wr_id,       i + 1 < wrs.size() ? &wrs[i + 1] : nullptr,
+              push.list.data(), static_cast<int>(push.list.size()),
+              VL_OP_PUSH,       VL_SEND_SIGNALED,
+              push.remote_stag, push.remote_address};
+  }
+  Check(vl_post_sq(qp, wrs.data(), nullptr), "vl_post_sq");
+}
+
+exrnic_wqe RawPush(const Connection& connection, size_t from, size_t to, uint32_t length) {
+  exrnic_wqe wqe = {};
+  wqe.opcode = EXRNIC_WQE_OPCODE_PUSH;
+  wqe.flags = EXRNIC_WQE_FLAGS_SIGNALED;
+  wqe.num_sge = 1;
+  wqe.num_slots = 1;
+  wqe.remote_to = connection.peer().address + to;
+  wqe.remote_stag = connection.peer().stag;
+  wqe.length = length;
+  wqe.sge0_address = AddressOf(connection.source() + from);
+  wqe.sge0_length = length;
+  wqe.sge0_stag = connection.source_stag();
+  return wqe;
+}
+
+void PutRaw(vl_qp* qp, const exrnic_wqe& wqe, uint64_t wr_id) {
+  std::lock_guard<SpinLock> guard(qp->sq.lock());
+  qp->sq.Put(wqe, wr_id);
+}
+
+void PostRaw(vl_qp* qp, const exrnic_wqe& wqe, uint64_t wr_id) {
+  std::lock_guard<SpinLock> guard(qp->sq.lock());
+  qp->sq.Put(wqe, wr_id);
+  qp->sq.RingDoorbell(qp->pd->rnic->user_page, qp->number);
+}
+
+void ExpectCompletion(Bench* bench, vl_cq* cq, uint64_t wr_id, vl_wc_status status,
+                      uint32_t detail) {
+  const vl_wc wc = AwaitCompletion(cq, Describe(wr_id));
+  bench->ExpectEqual(wc.wr_id, wr_id, "completed work request");
+  bench->Expect(wc.status == status, Describe(wr_id) + " ended with \"" +
+                                         vl_status_string(wc.status) + "\", not \"" +
+                                         vl_status_string(status) + "\"");
+  bench->ExpectEqual(wc.detail, detail, "terminate code of " + Describe(wr_id));
+}
+
+void ExpectNoCompletion(Bench* bench, vl_cq* cq, const std::string& why) {
+  vl_wc wc;
+  bench->Expect(vl_poll_cq(cq, 1, &wc) == 0, "a completion came, though " + why);
+}
+
+void SendChecked(Bench* bench, const Connection& connection) {
+  SendSize(connection.Link(bench->oob()), kCheckedSize, kCheckedOps, bench->NextSeed());
+}
+
+void ReceiveChecked(Bench* bench, const Connection& connection) {
+  bench->NextSeed();
+  ReceiveSize(connection.Link(bench->oob()));
+}
+
+}  // namespace exrnic

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-guest-test: the library on the real device, from two guests.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <random>
+
+#include "bench.h"
+
+namespace {
+
+enum Message : uint32_t { kStart = 1, kEnd };
+
+struct Options {
+  uint32_t node = 0;
+  uint64_t seed = 0;
+  std::string line;
+  std::string device = "exrnic0";
+};
+
+int RunAll(const Options& options, exrnic::Oob* oob) {
+  oob->Connect();
+  const uint64_t theirs = oob->Exchange(kStart, options.seed);
+  const uint64_t seed = options.node == 0 ? options.seed : theirs;
+  printf("# exrnic-guest-test: node %u, seed 0x%016llx\n", options.node,
+         static_cast<unsigned long long>(seed));
+  exrnic::Bench bench(
+      options.node, [&] { return vl_open_rnic(options.device.c_str()); }, oob, seed);
+  const std::vector<exrnic::GuestCheck> checks = exrnic::AllChecks();
+  const int failed = exrnic::RunChecks(checks, &bench, stdout);
+  oob->Exchange<uint32_t>(kEnd, 0);
+  printf("# %zu checks, %d failed\n", checks.size(), failed);
+  return failed == 0 ? 0 : 1;
+}
+
+int Run(const Options& options) {
+  try {
+    exrnic::RaiseMemlockLimit();
+    exrnic::Oob oob(exrnic::OpenSerialLine(options.line), "exrnic-guest-test");
+    try {
+      return RunAll(options, &oob);
+    } catch (const std::exception& error) {
+      oob.Abort(error.what());
+      throw;
+    }
+  } catch (const std::exception& error) {
+    fprintf(stderr, "exrnic-guest-test: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  std::random_device random;
+  options.seed = uint64_t{random()} << 32 | random();
+
+  CLI::App app(
+      "Checks libverbs-lite on real RNICs, from two guests at once: run it in both. The guest of\n"
+      "node 0 prints \"ok - sentence\" or \"not ok - sentence\" for each check.");
+  app.add_option("--node", options.node, "Node of this guest: 0 or 1")
+      ->required()
+      ->check(CLI::Range(0, 1));
+  app.add_option("--oob", options.line, "Serial line to the other guest, such as /dev/ttyS1")
+      ->required();
+  app.add_option("--seed", options.seed, "Seed; that of node 0 counts");
+  app.add_option("--device", options.device, "RNIC")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return Run(options);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// PUSHes without end: traffic under which things are destroyed.
+#ifndef EXRNIC_GUEST_STREAM_H
+#define EXRNIC_GUEST_STREAM_H
+
+#include <cstdint>
+
+#include "connection.h"
+
+namespace exrnic {
+
+// Keeps some PUSHes in flight over the whole target until one fails; its completion. Throws after
+// 30 s without an error.
+vl_wc StreamUntilError(const Connection& connection);
+
+// True once a stream writes at `target` (which it fills with what is not Connection::kPoison);
+// false after 30 s.
+bool AwaitStreamInto(const uint8_t* target);
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_GUEST_STREAM_H
