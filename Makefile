@@ -14,7 +14,8 @@ JOBS ?= $(shell nproc)
 #   make run QEMU=/opt/qemu/bin/qemu-system-x86_64
 ENV := . build/deps/env.sh;
 
-GUEST_PROGRAMS := $(addprefix build/host/libverbs-lite/,exrnic-push exrnic-guest-test)
+GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
+  libverbs-lite/exrnic-guest-test kmod/test/exrnic-kmod-test)
 
 .PHONY: help setup build host kmod guest gen lint test run format clean distclean
 

@@ -28,8 +28,8 @@ std::pair<uint64_t, uint64_t> exchange(const TestbedOptions& options, uint64_t s
     expected[1 - s].assign(kLength, 0);
     uint64_t at = 0;
     for (const uint32_t size : sizes) {
-      sides[s]->rnic.put(sides[s]->qp, RnicDriver::wqe({&source[s], at, size, kSinkStag,
-                                                        kSinkBase + at, true}));
+      sides[s]->rnic.put(sides[s]->qp,
+                         RnicDriver::wqe({&source[s], at, size, kSinkStag, kSinkBase + at, true}));
       std::copy_n(data.begin() + at, size, expected[1 - s].begin() + at);
       at += size;
     }

@@ -185,9 +185,8 @@ TEST_CASE("the driver may choose the MTU: frames carry no more payload") {
     t.pair.left.rnic.write_register(EXRNIC_REG_MTU, mtu);
     t.pair.left.rnic.write_register(EXRNIC_REG_MTU, mtu + 1);  // no multiple of 16: ignored
     size_t longest = 0;
-    t.pair.testbed.node(1).mac().observe([&](auto, const Bytes& wire) {
-      longest = std::max(longest, wire.size());
-    });
+    t.pair.testbed.node(1).mac().observe(
+        [&](auto, const Bytes& wire) { longest = std::max(longest, wire.size()); });
     std::mt19937_64 random(mtu);
     const Bytes data = random_bytes(random, 10'000);
     t.pair.left.rnic.write(t.source, 0, data);

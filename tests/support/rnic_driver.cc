@@ -170,8 +170,8 @@ exrnic_mbox_query_qp RnicDriver::query(uint32_t qpn) {
 Region RnicDriver::create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length,
                                  uint32_t access) {
   const bool writable = access & (EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE);
-  Region region{stag, base, length, pin(base % kPage, length,
-                                        writable ? DmaRights::kReadWrite : DmaRights::kRead)};
+  Region region{stag, base, length,
+                pin(base % kPage, length, writable ? DmaRights::kReadWrite : DmaRights::kRead)};
   exrnic_mbox_register_mr create{};
   create.stag = stag;
   create.pd = pd;
@@ -252,8 +252,7 @@ void RnicDriver::post(QueuePair& qp, const Push& push) {
 
 std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
   const uint64_t at = (cq.index & ((1u << cq.log_entries) - 1)) * sizeof(exrnic_cqe);
-  const Bytes raw =
-      host_.peek(cq.ring.pages.at(at / kPage) + at % kPage, sizeof(exrnic_cqe));
+  const Bytes raw = host_.peek(cq.ring.pages.at(at / kPage) + at % kPage, sizeof(exrnic_cqe));
   exrnic_cqe cqe;
   std::memcpy(&cqe, raw.data(), sizeof cqe);
   const bool phase = !(cq.index >> cq.log_entries & 1);
