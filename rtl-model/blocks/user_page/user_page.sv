@@ -74,7 +74,8 @@ module user_page
   assign posted  = bell_q.index[15:0] - (is_rq ? qp_i.rq_consumer : qp_i.sq_consumer);
   assign posted_before = is_rq ? qp_i.rq_producer - qp_i.rq_consumer
                                : qp_i.sq_producer - qp_i.sq_consumer;
-  assign in_ring = posted >= posted_before && posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
+  assign in_ring = posted >= posted_before &&
+      posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
       bell_q.index[31:16] == '0;
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
