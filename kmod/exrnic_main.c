@@ -48,15 +48,21 @@ static void exrnic_unmap_bars(struct exrnic_device *edev)
 }
 
 /* Forgets what an earlier driver, say of a crashed kernel, left behind. Optional for a device. */
-static void exrnic_reset(struct pci_dev *pdev)
+static int exrnic_reset(struct pci_dev *pdev)
 {
 	int err;
 
+	/* The wait for an absent device to come out of its reset would take a minute. */
+	if (!pci_device_is_present(pdev)) {
+		dev_err(&pdev->dev, "the device does not answer\n");
+		return -ENODEV;
+	}
 	pci_save_state(pdev);
 	err = pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
 	pci_restore_state(pdev);
 	if (err)
 		dev_dbg(&pdev->dev, "no function level reset: error %d\n", err);
+	return 0;
 }
 
 static int exrnic_init_dma(struct pci_dev *pdev)
@@ -135,7 +141,9 @@ static int exrnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	err = pci_enable_device_mem(pdev);
 	if (err)
 		goto err_device;
-	exrnic_reset(pdev);
+	err = exrnic_reset(pdev);
+	if (err)
+		goto err_enable;
 	err = exrnic_map_bars(edev);
 	if (err)
 		goto err_enable;
