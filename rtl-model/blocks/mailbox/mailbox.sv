@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Executes the driver's commands. It checks them, brings the core to rest where a command takes
-// something away or changes it (no table and no host memory is in use then), changes the tables,
-// and reports. After a destroy or an invalidate the core touches none of that memory any more.
+// Executes the driver's commands. It brings the core to rest where a command takes something away
+// or changes it (no table and no host memory is in use then), checks it, changes the tables, and
+// reports. After a destroy or an invalidate the core touches none of that memory any more.
 
 module mailbox
   import exrnic_pkg::*;
@@ -56,7 +56,7 @@ module mailbox
 );
 
   typedef enum logic [3:0] {
-    StIdle, StRead, StCqSend, StCqRecv, StCheck, StQuiesce, StApply, StFlush, StWake, StDone
+    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StWake, StDone
   } state_e;
   state_e state_q;
 
@@ -171,14 +171,15 @@ module mailbox
       state_q <= StIdle;
     end else begin
       unique case (state_q)
-        StIdle: if (start_i) state_q <= StRead;
+        StIdle: if (start_i) state_q <= StQuiesce;
+        // First to rest, then the checks: until then the core may change what they look at.
+        StQuiesce: if (quiescent_i || !rests) state_q <= StRead;
         StRead: state_q <= StCqSend;
         StCqSend: state_q <= StCqRecv;
         StCqRecv: state_q <= StCheck;
         StCheck:
         if (verdict != MBOX_STATUS_OK) state_q <= StDone;
-        else state_q <= rests ? StQuiesce : StDone;
-        StQuiesce: if (quiescent_i) state_q <= StApply;
+        else state_q <= rests ? StApply : StDone;
         StApply: state_q <= StFlush;
         StFlush: if (flush_done_i) state_q <= wakes ? StWake : StDone;
         StWake: if (wake_ready_i) state_q <= StDone;
@@ -201,7 +202,7 @@ module mailbox
   // ---- Changes
   logic apply;
   assign apply = state_q == StApply;
-  assign quiesce_o = state_q == StQuiesce || apply || state_q == StFlush;
+  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StDone});
 
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first

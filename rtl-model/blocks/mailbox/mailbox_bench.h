@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The mailbox with the tables that it changes and a core that takes its time to come to rest.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "Vmailbox.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 500;  // cycles for anything here
+constexpr uint8_t kNode = 4;
+
+class Mailbox : public Bench<Vmailbox> {
+ public:
+  Mailbox() : qp_reader_(dut(), qps) {
+    dut().cfg_node_i = kNode;
+    dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
+    dut().wake_ready_i = 1;
+    reset();
+  }
+
+  std::map<unsigned, Qp> qps;
+  std::map<unsigned, CqConfig> cqs;
+  std::map<unsigned, Region> regions;
+  std::vector<unsigned> wakes;
+  // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
+  // F(lushed), 0 no longer at rest, k(: a wake-up), d(one).
+  std::string order;
+  std::function<void()> while_coming_to_rest;  // happens once
+
+  void cycle() override {
+    qp_reader_.drive();
+    dut().flush_done_i = flushing_ > 0 && --flushing_ == 0;
+    resting_ = dut().quiesce_o ? resting_ + 1 : 0;
+    if (resting_ == kTimeToRest && while_coming_to_rest) {
+      while_coming_to_rest();
+      while_coming_to_rest = nullptr;
+    }
+    dut().quiescent_i = resting_ > kTimeToRest;
+    settle();
+    pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
+    settle();
+    sample();
+    tick();
+    pack_region(dut().mr_i, regions[mr_index_]);
+    settle();
+  }
+
+  template <typename Payload>
+  exrnic_mbox_status run(uint32_t op, const Payload& payload) {
+    order.clear();
+    wakes.clear();
+    static_assert(sizeof(payload) <= EXRNIC_MBOX_DATA_BYTES);
+    for (auto& word : dut().data_i.m_storage) word = 0xa5a5a5a5;  // left by the command before
+    std::memcpy(dut().data_i.m_storage, &payload, sizeof(payload));
+    dut().op_i = op;
+    dut().start_i = 1;
+    cycle();
+    dut().start_i = 0;
+    wait_for("done_o", kLimit, [&] { return dut().done_o != 0; });
+    const auto status = static_cast<exrnic_mbox_status>(dut().status_o);
+    has_answer = dut().answer_o;
+    Unpacker answer_bits(dut().answer_data_o, 8 * sizeof(exrnic_mbox_query_qp));
+    const std::vector<uint8_t> bytes = answer_bits.bytes(8 * sizeof(exrnic_mbox_query_qp));
+    std::memcpy(&answer, bytes.data(), sizeof(answer));
+    cycle();
+    CHECK(dut().idle_o);
+    return status;
+  }
+
+  bool has_answer = false;
+  exrnic_mbox_query_qp answer{};
+
+ private:
+  static constexpr int kTimeToRest = 7;
+
+  void sample() {
+    const bool at_rest = dut().quiesce_o && dut().quiescent_i;
+    if (at_rest != at_rest_) order += at_rest ? '1' : '0';
+    at_rest_ = at_rest;
+    qp_reader_.sample();
+    mr_index_ = dut().mr_index_o;
+    if (dut().qp_we_o) write_qp();
+    if (dut().cq_we_o) {
+      order += 'w';
+      cqs[dut().cq_cqn_o] = unpack<CqConfig>(dut().cq_config_o);
+    }
+    if (dut().mr_we_o) {
+      order += 'w';
+      regions[dut().mr_index_o] = unpack_region(dut().mr_o);
+    }
+    if (dut().flush_o) {
+      order += 'f';
+      flushing_ = 5;
+    }
+    if (dut().flush_done_i) order += 'F';
+    if (dut().wake_valid_o) {
+      order += 'k';
+      wakes.push_back(dut().qp_read_qpn_o);
+    }
+    if (dut().done_o) order += 'd';
+  }
+  void write_qp() {
+    order += dut().qp_clear_o ? "wc" : "w";
+    Qp& qp = qps[dut().qp_read_qpn_o];
+    qp.cfg = unpack<QpConfig>(dut().qp_config_o);
+    qp.status = unpack<QpStatus>(dut().qp_status_o);
+    if (!dut().qp_clear_o) return;
+    qp.halted = false;
+    qp.sq_producer = qp.rq_producer = qp.sq_consumer = qp.rq_consumer = 0;
+  }
+
+  QpReader<Vmailbox> qp_reader_;
+  unsigned mr_index_ = 0;
+  int flushing_ = 0;
+  int resting_ = 0;
+  bool at_rest_ = false;
+};
+
+}  // namespace exrnic::testing
