@@ -106,6 +106,8 @@ module mailbox
   assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
       change.dest_qpn[31:24] == '0;
 
+  localparam logic [31:0] AccessFlags =
+      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ;
   logic mr_fits;
   logic [64:0] mr_end;
   assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
@@ -148,7 +150,8 @@ module mailbox
       if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
         verdict = MBOX_STATUS_BAD_INDEX;
       else if (mr_i.valid) verdict = MBOX_STATUS_BAD_STATE;
-      else if (!mr_fits || !pbl_aligned(new_mr.pbl_address) || new_mr.access[31:8] != '0 ||
+      else if (!mr_fits || !pbl_aligned(new_mr.pbl_address) ||
+               (new_mr.access & ~AccessFlags) != '0 ||
                !(new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT}))
         verdict = MBOX_STATUS_BAD_PARAMETER;
       MBOX_OP_INVALIDATE_MR:
