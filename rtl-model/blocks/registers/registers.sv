@@ -116,7 +116,7 @@ module registers
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
   localparam int unsigned Causes = 3;
-  logic [Causes-1:0] enable_q, cause_q, set;
+  logic [Causes-1:0] enable, enable_q, cause_q, set;
   always_comb begin
     set = '0;
     set[INT_CAUSE_MBOX] = mbox_done_i;
@@ -125,15 +125,16 @@ module registers
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;
+  assign enable = enabling ? data_i[Causes-1:0] : enable_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enable_q    <= '0;
       cause_q     <= '0;
       irq_valid_o <= 1'b0;
     end else begin
-      if (enabling) enable_q <= data_i[Causes-1:0];
+      enable_q <= enable;
       cause_q <= (cause_q & ~(write && address == REG_INT_CAUSE ? data_i[Causes-1:0] : '0)) | set;
-      if (|(set & enable_q) || (enabling && |(data_i[Causes-1:0] & cause_q))) irq_valid_o <= 1'b1;
+      if (|(set & enable) || (enabling && |(cause_q & enable))) irq_valid_o <= 1'b1;
       else if (irq_ready_i) irq_valid_o <= 1'b0;
     end
   end
