@@ -8,7 +8,7 @@
 #include "exrnic_regs.h"
 
 /* The interrupt is late after this time: look at the status without it. */
-#define EXRNIC_MBOX_POLL	msecs_to_jiffies(50)
+#define EXRNIC_MBOX_POLL	msecs_to_jiffies(100)
 
 static unsigned int mbox_timeout_ms = 10000;
 module_param(mbox_timeout_ms, uint, 0444);
@@ -98,7 +98,8 @@ static int exrnic_mbox_wait(struct exrnic_device *edev, enum exrnic_mbox_op op)
 			continue;
 		if (!in_time)
 			dev_warn_once(&edev->pdev->dev,
-				      "mailbox command %d ended without its interrupt\n", op);
+				      "went on without the interrupt of mailbox command %d, which is late\n",
+				      op);
 		return status;
 	} while (time_before(jiffies, deadline));
 

@@ -67,17 +67,16 @@ static void a_child_shares_the_context(void)
 static void completion_queues_run_out(void)
 {
 	int fd = open_device();
-	void *ring = pages(1);
 	struct exrnic_query q;
 	uint32_t cqn, made = 0;
 
 	CHECK_ERR(query(fd, &q), 0);
-	while (made <= q.max_cq && !create_cq(fd, ring, 4, &cqn))
+	while (made <= q.max_cq && !create_cq(fd, pages(1), 4, &cqn))
 		made++;
 	CHECK_EQ(errno, ENOSPC);
 	CHECK_EQ(made, q.max_cq);
 	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DESTROY_CQ, q.max_cq - 1), 0);
-	CHECK_ERR(create_cq(fd, ring, 4, &cqn), 0);
+	CHECK_ERR(create_cq(fd, pages(1), 4, &cqn), 0);
 	CHECK_EQ(cqn, q.max_cq - 1);
 }
 
@@ -88,8 +87,10 @@ static void queue_pairs_run_out(void)
 	uint32_t made = 1;
 
 	CHECK_ERR(query(s.fd, &q), 0);
-	while (made <= q.max_qp && !create_qp_of(&s))
-		made++;
+	do {
+		s.qp.sq = (uintptr_t)pages(1);
+		s.qp.rq = (uintptr_t)pages(1);
+	} while (!create_qp_of(&s) && made++ <= q.max_qp);
 	CHECK_EQ(errno, ENOSPC);
 	CHECK_EQ(made, q.max_qp - 1);
 }

@@ -143,11 +143,10 @@ static void stags_cannot_be_guessed(void)
 	enum { COUNT = 32 };
 	uint32_t stags[COUNT], pd, steps = 0, same_keys = 0;
 	int fd = open_device();
-	void *buffer = pages(1);
 
 	CHECK_ERR(alloc_pd(fd, &pd), 0);
 	for (int i = 0; i < COUNT; i++)
-		CHECK_ERR(reg_mr(fd, pd, buffer, PAGE, 0, &stags[i]), 0);
+		CHECK_ERR(reg_mr(fd, pd, pages(1), PAGE, 0, &stags[i]), 0);
 	for (int i = 1; i < COUNT; i++) {
 		steps += (stags[i] >> EXRNIC_STAG_INDEX_SHIFT) -
 				 (stags[i - 1] >> EXRNIC_STAG_INDEX_SHIFT) == 1;
