@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <vector>
+
+#include "Vqp_table.h"
+#include "rtl-model/blocks/testing/bench.h"
+#include "rtl-model/blocks/testing/records.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr unsigned kQpn = 0x3ff;
+constexpr unsigned kOther = 0x155;
+enum StatusWriter { kFromResponder, kFromCompleter };
+
+// A record as its bits, so that two compare in every field.
+template <typename Record>
+std::vector<uint32_t> bits_of(const Record& record) {
+  VlWide<16> words{};
+  pack(words, record);
+  return {words.m_storage, words.m_storage + 16};
+}
+
+class QpTable : public Bench<Vqp_table> {
+ public:
+  QpTable() {
+    clear_inputs();
+    dut().config_clear_i = dut().producer_rq_i = dut().consumer_rq_i = 0;
+    reset();
+    wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
+  }
+
+  void cycle() override {
+    settle();
+    tick();
+    clear_inputs();
+    settle();
+  }
+  Qp read(unsigned qpn, QpClient client = kMailbox) {
+    ask(qpn, client);
+    cycle();
+    return answer(client);
+  }
+  void ask(unsigned qpn, QpClient client) {
+    dut().read_i |= 1u << client;
+    dut().read_qpn_i[client] = qpn;
+  }
+  Qp answer(QpClient client) { return unpack<Qp>(dut().read_o[client]); }
+
+  void drive_config(unsigned qpn, const QpConfig& config, const QpStatus& status, bool clear) {
+    dut().config_we_i = 1;
+    dut().config_qpn_i = qpn;
+    dut().config_clear_i = clear;
+    pack(dut().config_i, config);
+    pack(dut().config_status_i, status);
+  }
+  void drive_status(StatusWriter writer, unsigned qpn, const QpStatus& status) {
+    dut().status_valid_i |= 1u << writer;
+    dut().status_qpn_i[writer] = qpn;
+    pack(dut().status_i[writer], status);
+  }
+  void drive_producer(unsigned qpn, bool receive, uint16_t index) {
+    dut().producer_we_i = 1;
+    dut().producer_rq_i = receive;
+    dut().producer_qpn_i = qpn;
+    dut().producer_i = index;
+  }
+  void drive_consumer(unsigned qpn, bool receive, uint16_t index) {
+    dut().consumer_we_i = 1;
+    dut().consumer_rq_i = receive;
+    dut().consumer_qpn_i = qpn;
+    dut().consumer_i = index;
+  }
+  void drive_halt(unsigned qpn) {
+    dut().halt_we_i = 1;
+    dut().halt_qpn_i = qpn;
+  }
+
+ private:
+  void clear_inputs() {
+    dut().read_i = dut().config_we_i = dut().status_valid_i = dut().halt_we_i = 0;
+    dut().producer_we_i = dut().consumer_we_i = 0;
+  }
+};
+
+QpConfig config() {
+  return {true, 0x42,           0xbeef,         0x3fe, 0x155, 12,
+          2,    0xaaaaaaaaaac0, 0xbbbbbbbbbb80, 0x5c,  9,     0x654321};
+}
+QpStatus status(uint8_t state) {
+  return {state, true, EXRNIC_CQE_STATUS_REM_OP_ERR, 0x206, true, 0xfffffff0, true};
+}
+
+TEST_CASE("After reset no queue pair exists") {
+  QpTable table;
+  for (unsigned qpn = 0; qpn < EXRNIC_MAX_QP; ++qpn) CHECK_FALSE(table.read(qpn).cfg.valid);
+}
+
+TEST_CASE("What the driver writes is read, by each client, in each field") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_INIT), true);
+  table.cycle();
+  for (unsigned client = 0; client < kQpClients; ++client) {
+    const Qp qp = table.read(kQpn, static_cast<QpClient>(client));
+    CHECK(bits_of(qp.cfg) == bits_of(config()));
+    CHECK(bits_of(qp.status) == bits_of(status(EXRNIC_QP_STATE_INIT)));
+    CHECK_FALSE(qp.halted);
+    CHECK(qp.sq_producer + qp.sq_consumer + qp.rq_producer + qp.rq_consumer == 0);
+  }
+  CHECK_FALSE(table.read(kOther).cfg.valid);
+}
+
+TEST_CASE("An answer stays until the client's next read, whatever others read or write") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  table.ask(kQpn, kRequester);
+  table.ask(kOther, kResponder);
+  table.cycle();
+  table.drive_status(kFromCompleter, kQpn, status(EXRNIC_QP_STATE_ERROR));
+  table.ask(kQpn, kCompleter);  // in the cycle of the write: as before it
+  table.cycle();
+  CHECK(table.answer(kRequester).status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(table.answer(kCompleter).status.state == EXRNIC_QP_STATE_RTS);
+  CHECK_FALSE(table.answer(kResponder).cfg.valid);
+  CHECK(table.read(kQpn, kRequester).status.state == EXRNIC_QP_STATE_ERROR);
+}
+
+TEST_CASE("Each ring index has its place, and writes of one cycle do not meet") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  table.drive_config(kOther, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  table.drive_producer(kQpn, false, 0xfff1);
+  table.drive_consumer(kOther, true, 0xfff4);
+  table.cycle();
+  table.drive_producer(kQpn, true, 0xfff2);
+  table.drive_consumer(kQpn, false, 0xfff3);
+  table.drive_halt(kQpn);
+  table.cycle();
+  const Qp qp = table.read(kQpn);
+  CHECK(qp.sq_producer == 0xfff1);
+  CHECK(qp.rq_producer == 0xfff2);
+  CHECK(qp.sq_consumer == 0xfff3);
+  CHECK(qp.rq_consumer == 0);
+  CHECK(qp.halted);
+  const Qp other = table.read(kOther);
+  CHECK(other.rq_consumer == 0xfff4);
+  CHECK(other.sq_producer + other.rq_producer + other.sq_consumer == 0);
+  CHECK_FALSE(other.halted);
+}
+
+TEST_CASE("The driver's write empties the rings when it says so, else it leaves them") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  table.drive_producer(kQpn, false, 7);
+  table.drive_consumer(kQpn, false, 5);
+  table.drive_halt(kQpn);
+  table.cycle();
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_ERROR), false);
+  table.cycle();
+  CHECK(table.read(kQpn).sq_producer == 7);
+  CHECK(table.read(kQpn).sq_consumer == 5);
+  CHECK(table.read(kQpn).halted);
+  table.drive_config(kQpn, config(), QpStatus{}, true);
+  table.cycle();
+  CHECK(table.read(kQpn).sq_producer == 0);
+  CHECK(table.read(kQpn).sq_consumer == 0);
+  CHECK_FALSE(table.read(kQpn).halted);
+  CHECK(table.read(kQpn).status.state == EXRNIC_QP_STATE_RESET);
+}
+
+TEST_CASE("Of two status changes the responder's goes first, and the driver's before both") {
+  QpTable table;
+  const QpStatus first = status(EXRNIC_QP_STATE_ERROR);
+  QpStatus second = first;
+  second.fault_seq = 1;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.drive_status(kFromResponder, kOther, first);
+  table.drive_status(kFromCompleter, kOther, second);
+  table.settle();
+  CHECK(table.dut().status_ready_o == 0);
+  table.cycle();
+  table.drive_status(kFromResponder, kQpn, first);
+  table.drive_status(kFromCompleter, kQpn, second);
+  table.settle();
+  CHECK(table.dut().status_ready_o == 1u << kFromResponder);
+  table.cycle();
+  CHECK(bits_of(table.read(kQpn).status) == bits_of(first));
+  table.drive_status(kFromCompleter, kQpn, second);
+  table.settle();
+  CHECK((table.dut().status_ready_o >> kFromCompleter & 1) == 1);
+  table.cycle();
+  CHECK(bits_of(table.read(kQpn).status) == bits_of(second));
+}
+
+}  // namespace
+}  // namespace exrnic::testing
