@@ -15,12 +15,13 @@
 
 static int exrnic_umem_count_pages(struct exrnic_umem *umem, u64 address, u64 length)
 {
-	u64 last;
+	u64 end;
 
-	if (!length || check_add_overflow(address, length - 1, &last) || last > ULONG_MAX)
+	/* Neither the region nor its last page may reach the end of all addresses. */
+	if (!length || check_add_overflow(address, length, &end) || end > ULONG_MAX - PAGE_SIZE)
 		return -EINVAL;
 	umem->address = address;
-	umem->pages = (last >> PAGE_SHIFT) - (address >> PAGE_SHIFT) + 1;
+	umem->pages = PHYS_PFN(PAGE_ALIGN(end)) - PHYS_PFN(address);
 	/* The list of pages must be one that the kernel is willing to allocate. */
 	return umem->pages > INT_MAX / sizeof(struct page *) ? -ENOMEM : 0;
 }

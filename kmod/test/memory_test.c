@@ -108,7 +108,8 @@ static void bad_regions(void)
 	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, PAGE, 8, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, buffer, PAGE, 0xffffffff, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, NULL, PAGE, 0, &stag), EFAULT);
-	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)~0UL, 1, 0, &stag), EFAULT);
+	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)~0UL, 1, 0, &stag), EINVAL);
+	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)~(PAGE - 1), PAGE - 1, 0, &stag), EINVAL);
 	CHECK_ERR(reg_mr(s.fd, s.pd, (void *)0xffff888000000000UL, PAGE, 0, &stag), EFAULT);
 	CHECK_ERR(reg_mr(s.fd, s.pd, NULL, 1ULL << 46, 0, &stag), ENOMEM);
 	munmap(buffer + 2 * PAGE, PAGE);
