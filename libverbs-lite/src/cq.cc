@@ -66,7 +66,7 @@ int vl_destroy_cq(vl_cq* cq) {
   vl_rnic* rnic = cq->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (cq->users > 0) return Fail(EBUSY);
-  if (rnic->transport->DestroyCq(cq->cqn) != 0) return -1;
+  if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->cqn))) return -1;
   --rnic->users;
   delete cq;
   return 0;

@@ -44,7 +44,7 @@ int vl_deallocate_mr(vl_mr* mr) {
   if (mr == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = mr->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->DeregisterMr(mr->stag) != 0) return -1;
+  if (!exrnic::IsGone(rnic->transport->DeregisterMr(mr->stag))) return -1;
   --mr->pd->users;
   delete mr;
   return 0;

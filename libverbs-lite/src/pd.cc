@@ -24,7 +24,7 @@ int vl_deallocate_pd(vl_pd* pd) {
   vl_rnic* rnic = pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (pd->users > 0) return Fail(EBUSY);
-  if (rnic->transport->DeallocatePd(pd->number) != 0) return -1;
+  if (!exrnic::IsGone(rnic->transport->DeallocatePd(pd->number))) return -1;
   --rnic->users;
   delete pd;
   return 0;

@@ -156,7 +156,7 @@ int vl_destroy_qp(vl_qp* qp) {
   if (qp == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->DestroyQp(qp->number) != 0) return -1;
+  if (!exrnic::IsGone(rnic->transport->DestroyQp(qp->number))) return -1;
   exrnic::WithCqesDropped(qp, [qp] { exrnic::SetQp(qp, nullptr); });
   exrnic::CountUsers(qp, -1);
   delete qp;

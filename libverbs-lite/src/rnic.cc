@@ -2,10 +2,11 @@
 #include "rnic.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 #include <new>
-#include <string>
 
 #include "chardev_transport.h"
 #include "cq.h"
@@ -15,6 +16,7 @@ namespace exrnic {
 namespace {
 
 constexpr char kFirstRnic[] = "exrnic0";
+constexpr char kFolder[] = "/dev/";
 
 }  // namespace
 
@@ -37,14 +39,20 @@ std::nullptr_t FailNull(int error) {
   return nullptr;
 }
 
+bool IsGone(int result) { return result == 0 || errno == ENODEV; }
+
 }  // namespace exrnic
 
 using exrnic::Fail;
+using exrnic::FailNull;
 
 vl_rnic* vl_open_rnic(const char* name) {
-  std::string path = name == nullptr ? exrnic::kFirstRnic : name;
-  if (path.find('/') == std::string::npos) path = "/dev/" + path;
-  std::unique_ptr<exrnic::Transport> transport = exrnic::OpenChardev(path.c_str());
+  if (name == nullptr) name = exrnic::kFirstRnic;
+  const char* folder = strchr(name, '/') == nullptr ? exrnic::kFolder : "";
+  char path[PATH_MAX];
+  const int length = snprintf(path, sizeof(path), "%s%s", folder, name);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof(path)) return FailNull(ENAMETOOLONG);
+  std::unique_ptr<exrnic::Transport> transport = exrnic::OpenChardev(path);
   if (transport == nullptr) return nullptr;
   return exrnic::OpenRnic(std::move(transport));
 }

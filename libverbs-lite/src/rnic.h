@@ -37,6 +37,10 @@ vl_rnic* OpenRnic(std::unique_ptr<Transport> transport);
 int Fail(int error);
 std::nullptr_t FailNull(int error);
 
+// Whether an object is gone, by what the transport answered to its destruction: an RNIC that was
+// removed has taken its objects with it.
+bool IsGone(int result);
+
 }  // namespace exrnic
 
 #endif  // EXRNIC_LIBVERBS_RNIC_H

@@ -37,6 +37,8 @@ TEST_CASE("no device gives ENOENT, and a file that is no RNIC gives ENOTTY") {
   CHECK(errno == ENOENT);
   CHECK(vl_open_rnic("/dev/null") == nullptr);
   CHECK(errno == ENOTTY);
+  CHECK(vl_open_rnic(std::string(10000, 'x').c_str()) == nullptr);
+  CHECK(errno == ENAMETOOLONG);
 }
 
 TEST_CASE("an object in use cannot be destroyed") {
@@ -111,6 +113,25 @@ TEST_CASE("a call that the device refuses changes nothing and passes its errno o
   const vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0};
   CHECK(refused([&] { CHECK(vl_modify_qp(self.qp, &attr) == -1); }) == EIO);
   // Everything is still there: the endpoint's destructor checks that it can be destroyed.
+}
+
+TEST_CASE("objects of an RNIC that was removed can be destroyed") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  auto removed = [&](auto call) {
+    fabric.FailNextCall(ENODEV);
+    return call();
+  };
+  CHECK(removed([&] { return vl_deallocate_mr(self.mr); }) == 0);
+  CHECK(removed([&] { return vl_destroy_qp(self.qp); }) == 0);
+  CHECK(removed([&] { return vl_destroy_cq(self.cq); }) == 0);
+  CHECK(removed([&] { return vl_deallocate_pd(self.pd); }) == 0);
+  CHECK(vl_close_rnic(self.rnic) == 0);
+  self.mr = nullptr;
+  self.qp = nullptr;
+  self.cq = nullptr;
+  self.pd = nullptr;
+  self.rnic = nullptr;
 }
 
 TEST_CASE("a region's rights reach the device") {

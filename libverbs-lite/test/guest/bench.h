@@ -59,6 +59,7 @@ std::vector<GuestCheck> DoorbellChecks();
 std::vector<GuestCheck> GatherChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
+std::vector<GuestCheck> RegionChecks();
 
 std::vector<GuestCheck> AllChecks();
 

@@ -11,6 +11,8 @@ void MeetThroughParent(Connection* connection, int in, int out) {
   connection->Join(peer);
   const uint8_t joined = 1;
   Child::WriteAll(out, &joined, sizeof(joined));
+  uint8_t both_joined;
+  Child::ReadAll(in, &both_joined, sizeof(both_joined));
 }
 
 void MeetForChild(Bench* bench, Child* child) {
@@ -18,6 +20,7 @@ void MeetForChild(Bench* bench, Child* child) {
   child->Send(Connection::ExchangeHello(bench, mine));
   child->Receive<uint8_t>("that it is connected");
   Connection::AwaitJoined(bench);
+  child->Send(uint8_t{1});
 }
 
 }  // namespace exrnic

@@ -97,19 +97,20 @@ void LoseRegion(Bench* bench) {
                 "memory was written after its region was deallocated");
 }
 
-void LoseQueuePair(Bench* bench) {
+// The queue pair goes by `end`.
+void LoseQueuePair(Bench* bench, void (*end)(Connection*)) {
   Side side(*bench);
   Connection other(&side);
   Connection victim(&side);
   other.Meet(bench);
   victim.Meet(bench);
   AwaitStream(victim);
-  victim.DestroyQp();
+  end(&victim);
   memset(victim.target(), Connection::kPoison, victim.bytes());
   ReceiveChecked(bench, other);
   bench->Meet();
   bench->Expect(!CompareByte(Connection::kPoison, victim.target(), victim.bytes()),
-                "memory was written after the queue pair was destroyed");
+                "memory was written after the queue pair had ended");
 }
 
 // ---- Receives, which only the error state gives back
@@ -173,13 +174,21 @@ std::vector<GuestCheck> DestroyChecks() {
   auto stream_until = [](vl_wc_status status, uint32_t code) {
     return [=](Bench* bench) { StreamIntoLoss(bench, status, code); };
   };
+  auto lose_by = [](void (*end)(Connection*)) {
+    return [=](Bench* bench) { LoseQueuePair(bench, end); };
+  };
   return {
       {"a queue pair destroyed under traffic leaves no completion, and others go on", DestroySender,
        OutliveSender},
       {"a region deallocated under traffic ends it with an invalid STag, and stays as it is",
        stream_until(VL_WC_REM_ACCESS_ERR, EXRNIC_TERM_CODE_TAGGED_STAG), LoseRegion},
       {"the peer's queue pair destroyed under traffic ends it, and memory stays as it is",
-       stream_until(VL_WC_REM_OP_ERR, EXRNIC_TERM_CODE_STREAM), LoseQueuePair},
+       stream_until(VL_WC_REM_OP_ERR, EXRNIC_TERM_CODE_STREAM),
+       lose_by([](Connection* victim) { victim->DestroyQp(); })},
+      {"the peer's queue pair put in the error state under traffic ends it, and memory stays as it "
+       "is",
+       stream_until(VL_WC_REM_OP_ERR, EXRNIC_TERM_CODE_STREAM),
+       lose_by([](Connection* victim) { ModifyQp(victim->qp(), VL_QPS_ERROR); })},
       {"receives come back flushed in the error state, and only then", FlushReceives,
        FlushReceivesPeer},
       {"a queue pair that is reset under traffic can be connected again", ResetAndReconnect,
