@@ -49,8 +49,8 @@ struct exrnic_object {
 };
 
 /*
- * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to
- * pages; it is pinned, and zeroed by the caller. entries: a power of two, 4 to max_cq_entries.
+ * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to pages; it
+ * is pinned, and zeroed by the caller. entries: a power of two, 4 to max_cq_entries.
  */
 struct exrnic_create_cq {
 	__u64 ring;
@@ -109,8 +109,8 @@ struct exrnic_reg_mr {
 
 /*
  * The physical buffer list of a region. pages in: entries that fit at buffer, more are not
- * written; out: entries of the list. Bus addresses are copied only for CAP_SYS_ADMIN; for others the entries read as zero, as
- * in /proc/PID/pagemap.
+ * written; out: entries of the list. Bus addresses are copied only for CAP_SYS_ADMIN; for others
+ * the entries read as zero, as in /proc/PID/pagemap.
  */
 struct exrnic_get_pbl {
 	__u64 buffer;		/* user address of __u64[pages] */
