@@ -81,6 +81,7 @@ void Oob::Write(const OobFrame& frame) {
       done += static_cast<size_t>(count);
       continue;
     }
+    if (count < 0 && errno == EPIPE) return;  // what there is to read tells why
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
       throw std::runtime_error(ErrnoText("cannot write to the out-of-band line"));
     }
