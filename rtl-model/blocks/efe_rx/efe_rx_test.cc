@@ -221,6 +221,26 @@ TEST_CASE("A new session replaces the old one, which does not come back") {
   CHECK(rx.state(kPeer).session == kSession + 1);
 }
 
+TEST_CASE("A session that was given up and comes late is not taken for a new one") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20), kPeer, kSession));
+  rx.receive(data(0, tagged(20), kPeer, kSession + 4));
+  for (uint16_t late = kSession; late < kSession + 4; ++late)
+    rx.receive(data(0, tagged(20), kPeer, late));
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_SESSION] == 4);
+  CHECK(rx.state(kPeer).session == kSession + 4);
+  rx.receive(data(0, tagged(20), kPeer, kSession - 1));
+  CHECK(rx.state(kPeer).session == kSession - 1);
+}
+
+TEST_CASE("Any session will do as the first") {
+  for (const unsigned session : {1, 4, 0xfffc, 0xffff}) {
+    EfeRx rx;
+    rx.receive(data(0, tagged(20), kPeer, static_cast<uint16_t>(session)));
+    CHECK(rx.state(kPeer).session == session);
+  }
+}
+
 TEST_CASE("A restart tells which session of ours the peer still knows, before its ACK counts") {
   EfeRx rx;
   rx.receive(data(0, tagged(20)));

@@ -29,9 +29,13 @@ module rx_sequence
   output logic        init_done_o
 );
 
+  // Late frames must not bring an old session back: neither that of a peer that has restarted
+  // since, nor one of those that the peer has given up lately and of which nothing came in time.
+  localparam logic [15:0] LateSessions = 4;
+
   typedef struct packed {
     logic [15:0] session;   // 0: none
-    logic [15:0] previous;  // the one before: late frames of it must not bring it back
+    logic [15:0] previous;  // the one before
     logic [31:0] next;      // sequence number expected
   } peer_t;
 
@@ -39,7 +43,8 @@ module rx_sequence
   peer_t peer, peer_new;
   node_t node;
   logic [31:0] ahead;
-  logic known, in_session, sequenced;
+  logic known, late, in_session, sequenced;
+  logic [15:0] behind;
   logic [$clog2(MAX_NODE):0] init_q;
 
   assign node            = node_t'(frame_i.src_node);
@@ -48,8 +53,10 @@ module rx_sequence
   assign init_done_o     = init_q[$clog2(MAX_NODE)];
 
   assign known      = frame_i.session == peer.session;
-  assign adopt_o    = frame_valid_i && frame_i.flags[EFE_FLAGS_SYN] && !known &&
-                      frame_i.session != peer.previous;
+  assign behind     = peer.session - frame_i.session;
+  assign late       = frame_i.session == peer.previous ||
+                      (peer.session != '0 && behind <= LateSessions);
+  assign adopt_o    = frame_valid_i && frame_i.flags[EFE_FLAGS_SYN] && !known && !late;
   assign restart_o  = adopt_o && peer.session != '0;
   assign in_session = frame_valid_i && (known || adopt_o);
   assign sequenced  = in_session && frame_i.flags[EFE_FLAGS_SEQ];

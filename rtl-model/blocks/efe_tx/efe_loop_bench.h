@@ -72,6 +72,7 @@ class EfeNode : public Bench<Vefe_loop> {
   }
 
   void cycle() override {
+    if (!dut().rst_ni) return Bench::cycle();  // outputs mean nothing yet
     drive();
     settle();
     sample();

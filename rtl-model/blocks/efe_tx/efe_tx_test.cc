@@ -340,6 +340,44 @@ TEST_CASE("A restarted peer has its frames given up; one that knows our session 
   CHECK(tx.counters[EXRNIC_COUNTER_PEERS_DEAD] == 0);
 }
 
+TEST_CASE("A peer that knows an older session of ours makes nothing lost while ours has SYN") {
+  EfeTx tx;
+  send(tx, 2, pattern(8, 0), 0);
+  tx.next_frame();
+  tx.restart_peer(2, 0x0bad);
+  CHECK(tx.dones.empty());
+  tx.acknowledge({2, session_to(2), kFirst, false});
+  tx.restart_peer(2, 0x0bad);
+  CHECK(tx.next_done(50).status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+}
+
+TEST_CASE("A new frame waits until the older ones to its node are resent") {
+  EfeTx tx;
+  for (uint16_t i = 0; i < 5; ++i) send(tx, 2, pattern(200, i), i);
+  tx.run(300);
+  tx.frames.clear();
+  tx.acknowledge({2, session_to(2), kFirst, true});
+  send(tx, 2, pattern(8, 5), 5);
+  for (uint32_t i = 0; i < 6; ++i) CHECK(tx.next_frame(300).seq() == kFirst + i);
+}
+
+TEST_CASE("A request to acknowledge is not lost, in whatever cycle it comes") {
+  for (int delay = 0; delay < 24; ++delay) {
+    CAPTURE(delay);
+    EfeTx tx;
+    tx.rx_states[2] = {true, 0x5555, 1};
+    tx.request_ack(2);
+    const uint8_t slot = tx.allocate();
+    tx.submit(tagged(slot, 2, 0));
+    tx.run(delay);
+    tx.rx_states[2].ack = 2;
+    tx.request_ack(2);
+    tx.run(100);
+    REQUIRE_FALSE(tx.frames.empty());
+    CHECK(tx.frames.back().ack() == 2);
+  }
+}
+
 TEST_CASE("A slot is not handed out again while its frame still leaves") {
   EfeTx tx;
   for (uint16_t i = 0; i < kTxSlots; ++i) send(tx, 2, pattern(64, i), i);

@@ -86,15 +86,17 @@ module tx_sequencer
 
   // ---- Verdict on an event
 
-  logic session_known, ack_good, ack_progress, peer_dead, give_up, retry, nak_resend;
+  logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, nak_resend;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
   assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una;
   assign ack_progress  = ack_good && ack_q != peer_q.una;
+  // A peer that starts a session but knows ours has given up on us, not forgotten us. One that
+  // knows an older one of ours will take the current one from its first frame, while that has SYN.
+  assign forgotten     = session_q == '0 || (!session_known && peer_q.established);
   assign peer_dead     = op_q == OP_TIMEOUT && peer_q.retries >= cfg_retry_limit_i;
   assign retry         = op_q == OP_TIMEOUT && !peer_dead;
-  // A peer that starts a session but knows ours has given up on us, not forgotten us.
-  assign give_up       = peer_dead || (op_q == OP_RESTART && !session_known);
+  assign give_up       = peer_dead || (op_q == OP_RESTART && forgotten);
   assign nak_resend    = op_q == OP_ACK && nak_q && listed && !resending && !peer_q.nak_served;
 
   // ---- Walk along the list
