@@ -367,8 +367,6 @@ TEST_CASE("A request to acknowledge is not lost, in whatever cycle it comes") {
     EfeTx tx;
     tx.rx_states[2] = {true, 0x5555, 1};
     tx.request_ack(2);
-    const uint8_t slot = tx.allocate();
-    tx.submit(tagged(slot, 2, 0));
     tx.run(delay);
     tx.rx_states[2].ack = 2;
     tx.request_ack(2);
