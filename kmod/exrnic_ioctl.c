@@ -27,8 +27,7 @@ struct exrnic_ioctl {
 
 static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	exrnic_regs_query(uctx->edev, &arg->query);
-	return 0;
+	return exrnic_regs_query(uctx->edev, &arg->query);
 }
 
 static int exrnic_do_alloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)

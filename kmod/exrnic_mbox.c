@@ -77,6 +77,13 @@ static void exrnic_mbox_send(struct exrnic_device *edev, enum exrnic_mbox_op op,
 	exrnic_write(edev, EXRNIC_REG_MBOX_COMMAND, op);
 }
 
+static int exrnic_mbox_nonsense(struct exrnic_device *edev, u32 status)
+{
+	dev_err(&edev->pdev->dev, "MBOX_STATUS reads 0x%08x\n", status);
+	exrnic_mbox_break_locked(edev, "its mailbox makes no sense");
+	return status == EXRNIC_REG_ABSENT ? -ENODEV : -EIO;
+}
+
 /*
  * The status decides, the interrupt only ends the wait: one of an earlier command may come late.
  * Returns the status, or a negative error after which the device is broken.
@@ -90,12 +97,10 @@ static int exrnic_mbox_wait(struct exrnic_device *edev, enum exrnic_mbox_op op)
 	do {
 		in_time = wait_for_completion_timeout(&edev->mbox.done, EXRNIC_MBOX_POLL);
 		status = exrnic_read(edev, EXRNIC_REG_MBOX_STATUS);
-		if (status == EXRNIC_REG_ABSENT) {
-			exrnic_mbox_break_locked(edev, "MBOX_STATUS reads all ones");
-			return -ENODEV;
-		}
 		if (status == EXRNIC_MBOX_STATUS_BUSY)
 			continue;
+		if (status > EXRNIC_MBOX_STATUS_BAD_PARAMETER)
+			return exrnic_mbox_nonsense(edev, status);
 		if (!in_time)
 			dev_warn_once(&edev->pdev->dev,
 				      "went on without the interrupt of mailbox command %d, which is late\n",

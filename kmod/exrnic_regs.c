@@ -114,7 +114,7 @@ static void exrnic_read_mac(struct exrnic_device *edev, u8 *mac)
 	memcpy(mac + sizeof(hi), &lo, sizeof(lo));
 }
 
-void exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
+int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
 {
 	*query = (struct exrnic_query){
 		.uapi_version = EXRNIC_UAPI_VERSION,
@@ -129,4 +129,5 @@ void exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
 		.clock_khz = exrnic_read(edev, EXRNIC_REG_CLOCK_KHZ),
 	};
 	exrnic_read_mac(edev, query->mac);
+	return query->abi_version == EXRNIC_REG_ABSENT ? -ENODEV : 0;
 }

@@ -25,6 +25,7 @@ int exrnic_regs_identify(struct exrnic_device *edev);
 
 void exrnic_regs_enable(struct exrnic_device *edev);
 void exrnic_regs_disable(struct exrnic_device *edev);
-void exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query);
+/* -ENODEV: the device does not answer. */
+int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query);
 
 #endif

@@ -112,7 +112,6 @@ static void user_pages_run_out(void)
 struct fight {
 	int fd;
 	unsigned int seed;
-	void *memory;
 };
 
 enum { FIGHTERS = 4, ROUNDS = 150 };
@@ -120,8 +119,8 @@ enum { FIGHTERS = 4, ROUNDS = 150 };
 static void fight_for_qp(struct fight *f, uint32_t pd, uint32_t cqn)
 {
 	struct exrnic_create_qp qp = {
-		.sq = (uintptr_t)f->memory,
-		.rq = (uintptr_t)f->memory,
+		.sq = (uintptr_t)pages(1),
+		.rq = (uintptr_t)pages(1),
 		.sq_slots = SLOTS,
 		.rq_slots = SLOTS,
 		.pd = pd,
@@ -144,13 +143,13 @@ static void fight_round(struct fight *f)
 		alloc_pd(f->fd, &out);
 		break;
 	case 1:
-		create_cq(f->fd, f->memory, CQ_ENTRIES, &out);
+		create_cq(f->fd, pages(1), CQ_ENTRIES, &out);
 		break;
 	case 2:
 		fight_for_qp(f, a, b);
 		break;
 	case 3:
-		if (!reg_mr(f->fd, a, f->memory, PAGE, 0, &out) && b % 2)
+		if (!reg_mr(f->fd, a, pages(1), PAGE, 0, &out) && b % 2)
 			object_ioctl(f->fd, EXRNIC_IOCTL_DEREG_MR, out);
 		break;
 	case 4:
@@ -178,7 +177,7 @@ static void threads_may_race(void)
 
 	printf("# seed %u\n", seed);
 	for (int i = 0; i < FIGHTERS; i++) {
-		fights[i] = (struct fight){ i ? shared : open_device(), seed + i, pages(1) };
+		fights[i] = (struct fight){ i ? shared : open_device(), seed + i };
 		if (pthread_create(&threads[i], NULL, fight, &fights[i]))
 			give_up("pthread_create");
 	}
