@@ -52,9 +52,9 @@ struct vl_mr;
 /* ---- RNIC ------------------------------------------------------------------------------------ */
 
 struct vl_rnic_attr {
-  uint32_t node_id;        /* of this RNIC in its fabric */
-  uint32_t mtu;            /* payload of a frame, bytes */
-  uint32_t max_qp;         /* objects of each kind, over all processes */
+  uint32_t node_id; /* of this RNIC in its fabric */
+  uint32_t mtu;     /* payload of a frame, bytes */
+  uint32_t max_qp;  /* objects of each kind, over all processes */
   uint32_t max_cq;
   uint32_t max_mr;
   uint32_t max_wr;         /* most work requests of a queue (vl_create_qp) */
@@ -93,10 +93,10 @@ enum vl_access {
 };
 
 /*
- * Registers [address, address + length), length >= 1, which stays the caller's memory: it is pinned,
- * and must stay mapped, until vl_deallocate_mr. access: VL_ACCESS_* or zero.
- * ENOMEM: beyond RLIMIT_MEMLOCK, or no STag left. EFAULT: not all of it is mapped (writable, where
- * a right asks for it).
+ * Registers [address, address + length), length >= 1, which stays the caller's memory: it is
+ * pinned, and must stay mapped, until vl_deallocate_mr. access: VL_ACCESS_* or zero. ENOMEM: beyond
+ * RLIMIT_MEMLOCK, or no STag left. EFAULT: not all of it is mapped (writable, where a right asks
+ * for it).
  */
 VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t length, int access);
 
@@ -189,9 +189,9 @@ struct vl_qp_init_attr {
 
 struct vl_qp_attr {
   enum vl_qp_state state;
-  uint32_t dest_node;   /* peer; known from VL_QPS_RTR on */
+  uint32_t dest_node; /* peer; known from VL_QPS_RTR on */
   uint32_t dest_qpn;
-  uint32_t sq_producer; /* vl_query_qp only: slots of the send queue that the device was told of... */
+  uint32_t sq_producer; /* vl_query_qp only: send slots that the device was told of... */
   uint32_t sq_consumer; /* ...and has taken; both modulo 2^16 */
 };
 
@@ -199,8 +199,8 @@ struct vl_qp_attr {
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
- * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any to
- * ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
+ * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any
+ * to ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
  * VL_WC_WR_FLUSH_ERR; RESET drops it without completions, those already queued included. The device
  * goes to ERROR by itself after any failed work request.
  */
@@ -263,8 +263,8 @@ VL_API int vl_post_sq(struct vl_qp* qp, const struct vl_send_wr* wr,
                       const struct vl_send_wr** bad_wr);
 
 /*
- * Posts receives, likewise. EINVAL: num_sge, or the queue pair is in VL_QPS_RESET. The device has no
- * message that takes a receive yet: they come back only with VL_WC_WR_FLUSH_ERR, once the queue
+ * Posts receives, likewise. EINVAL: num_sge, or the queue pair is in VL_QPS_RESET. The device has
+ * no message that takes a receive yet: they come back only with VL_WC_WR_FLUSH_ERR, once the queue
  * pair is in the error state.
  */
 VL_API int vl_post_rq(struct vl_qp* qp, const struct vl_recv_wr* wr,
