@@ -120,12 +120,17 @@ TEST_CASE("A completion for a full queue is lost, counted, and reported; the oth
 TEST_CASE("A completion for a queue that does not exist, or whose PBL is unreadable, is lost") {
   Completer completer;
   connect(completer);
-  completer.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
+  SECTION("unreadable") {
+    completer.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
+  }
+  SECTION("destroyed") {
+    CqConfig gone = small_cq();
+    gone.valid = false;
+    completer.create_cq(kCqn, gone);
+  }
   completer.end(done(0));
-  completer.create_cq(kCqn, CqConfig{});
-  completer.end(done(1));
   CHECK(completer.writes.empty());
-  CHECK(completer.cq_errors == 2);
+  CHECK(completer.cq_errors == 1);
 }
 
 TEST_CASE("An armed queue fires its vector once, behind the next completion") {
@@ -178,9 +183,15 @@ TEST_CASE("Doorbells of another page, of no queue, or beyond the producer are re
   wrong.cqn = EXRNIC_MAX_CQ + kCqn;
   completer.ring(wrong);
   completer.ring(bell(kEntries + 1, true));
-  completer.ring(bell(0xffffffff, true));      // more than a ring behind the producer
+  completer.ring(bell(0xffffffff, true));  // more than a ring behind the producer
+  CqConfig gone = small_cq();
+  gone.valid = false;
+  completer.create_cq(kRecvCqn, gone);
+  wrong = bell(0, true);
+  wrong.cqn = kRecvCqn;
+  completer.ring(wrong);
   CHECK(completer.writes.size() == kEntries);  // nobody was interrupted
-  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS_REFUSED] == 5);
+  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS_REFUSED] == 6);
   CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 0);
   completer.end(done(0));
   CHECK(completer.cq_errors == 1);  // nor did anything make room
@@ -259,6 +270,21 @@ TEST_CASE("Frames before the refused one are told from it across the wrap of seq
   CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
 }
 
+TEST_CASE("Without a refusal by the peer nothing that ends in ERROR is a success") {
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.fault_seq = 1000;  // left from before
+  SECTION("the driver's ERROR") { status.state = EXRNIC_QP_STATE_ERROR; }
+  SECTION("a failure of our own") {
+    status.exact = true;
+    completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+    status.fault = false;
+  }
+  completer.end(done(0));
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+}
+
 TEST_CASE("A frame before the refused one that was never acknowledged is no success") {
   Completer completer;
   connect(completer);
@@ -308,6 +334,21 @@ TEST_CASE("The end of a terminate message, arrived or given up, releases the hol
   CHECK(completer.hold_clears == std::vector<unsigned>{kNode, kNode});
   CHECK(completer.writes.empty());
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("A doorbell and an end that come together are both served, the doorbell first") {
+  Completer completer;
+  connect(completer);
+  pack(completer.dut().done_i, done(0));
+  completer.dut().done_valid_i = 1;
+  pack(completer.dut().bell_i, bell(0, true));
+  completer.dut().bell_valid_i = 1;
+  completer.settle();
+  CHECK(completer.dut().bell_ready_o);
+  CHECK_FALSE(completer.dut().done_ready_o);
+  completer.ring(bell(0, true));
+  completer.end(done(0));
+  CHECK(completer.writes.size() == 2);  // the arm was there
 }
 
 TEST_CASE("A quiesced completer takes nothing, and goes on where it stopped") {

@@ -58,6 +58,7 @@ Qp qp_in(uint8_t state) {
 TEST_CASE("No operation ends well and disturbs nobody") {
   Mailbox mailbox;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_NOP, object(0)) == kOk);
+  CHECK_FALSE(mailbox.has_answer);
   CHECK(mailbox.order == "d");
 }
 

@@ -141,6 +141,8 @@ TEST_CASE("A write that is not an aligned word of BAR 0 is ignored") {
   Registers registers;
   for (const unsigned size : {1u, 2u, 8u}) registers.write(EXRNIC_REG_MTU, 512, size);
   registers.write(EXRNIC_REG_MTU + 1, 512);
+  registers.write(EXRNIC_REG_MBOX_DATA, 7);
+  registers.write(EXRNIC_REG_MBOX_DATA + 2, 512);
   registers.write(EXRNIC_BAR0_SIZE + EXRNIC_REG_MTU, 512);
   registers.write(EXRNIC_REG_MBOX_COMMAND, 0, 8);
   registers.dut().here_i = 0;
@@ -148,6 +150,7 @@ TEST_CASE("A write that is not an aligned word of BAR 0 is ignored") {
   registers.write(EXRNIC_REG_MBOX_COMMAND, 0);
   registers.dut().here_i = 1;
   CHECK(registers.read(EXRNIC_REG_MTU) == EXRNIC_MTU_DEFAULT);
+  CHECK(registers.read(EXRNIC_REG_MBOX_DATA) == 7);
   CHECK(registers.commands == 0);
 }
 

@@ -191,4 +191,39 @@ inline exrnic_wqe gather(uint32_t first, uint32_t second) {
   return wqe;
 }
 
+// Every slot of the ring holds a push that names it.
+inline void fill_ring(Requester& requester) {
+  for (uint32_t slot = 0; slot < 1u << kLog; ++slot) {
+    requester.ring[slot * sizeof(exrnic_wqe)] = push(16);
+    requester.ring[slot * sizeof(exrnic_wqe)].remote_stag = slot;
+  }
+}
+inline uint32_t remote_stag(const TxDesc& desc) { return desc.ddp[4] << 8 | desc.ddp[5]; }
+
+// Where each byte of the message comes from, as the reads put it into slots.
+inline std::vector<uint64_t> gathered(const Requester& requester) {
+  std::vector<uint64_t> sources;
+  std::size_t read = 0;
+  for (const TxDesc& desc : requester.submitted) {
+    for (uint32_t filled = 0; filled < desc.length;) {
+      const DmaRead& chunk = requester.payload_reads.at(read++);
+      REQUIRE(chunk.length > 0);
+      REQUIRE(chunk.dst == desc.slot * EXRNIC_MTU_MAX + filled);
+      for (unsigned i = 0; i < chunk.length; ++i) sources.push_back(chunk.address + i);
+      filled += chunk.length;
+      REQUIRE(filled <= desc.length);
+    }
+  }
+  REQUIRE(read == requester.payload_reads.size());
+  return sources;
+}
+inline std::vector<uint64_t> expected_sources(const exrnic_wqe& wqe) {
+  std::vector<uint64_t> sources;
+  for (uint32_t i = 0; i < wqe.sge0_length && i < wqe.length; ++i)
+    sources.push_back(kPageFrames + wqe.sge0_address + i);
+  for (uint32_t i = 0; sources.size() < wqe.length; ++i)
+    sources.push_back(kPageFrames + wqe.sge1_address + i);
+  return sources;
+}
+
 }  // namespace exrnic::testing

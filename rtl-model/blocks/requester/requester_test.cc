@@ -91,32 +91,6 @@ TEST_CASE("A message is cut into segments of the MTU, each at its place in the p
   CHECK(requester.qps[kQpn].sq_consumer == 1);
 }
 
-// Where each byte of the message comes from, as the reads put it into slots.
-std::vector<uint64_t> gathered(const Requester& requester) {
-  std::vector<uint64_t> sources;
-  std::size_t read = 0;
-  for (const TxDesc& desc : requester.submitted) {
-    for (uint32_t filled = 0; filled < desc.length;) {
-      const DmaRead& chunk = requester.payload_reads.at(read++);
-      REQUIRE(chunk.length > 0);
-      REQUIRE(chunk.dst == desc.slot * EXRNIC_MTU_MAX + filled);
-      for (unsigned i = 0; i < chunk.length; ++i) sources.push_back(chunk.address + i);
-      filled += chunk.length;
-      REQUIRE(filled <= desc.length);
-    }
-  }
-  REQUIRE(read == requester.payload_reads.size());
-  return sources;
-}
-std::vector<uint64_t> expected_sources(const exrnic_wqe& wqe) {
-  std::vector<uint64_t> sources;
-  for (uint32_t i = 0; i < wqe.sge0_length && i < wqe.length; ++i)
-    sources.push_back(kPageFrames + wqe.sge0_address + i);
-  for (uint32_t i = 0; sources.size() < wqe.length; ++i)
-    sources.push_back(kPageFrames + wqe.sge1_address + i);
-  return sources;
-}
-
 TEST_CASE("Payload is gathered from two elements, of which any may be empty") {
   const auto [first, second] = GENERATE(table<uint32_t, uint32_t>(
       {{0, 0}, {0, 10}, {10, 0}, {10, 20}, {kMtu, 1}, {1, kMtu}, {kMtu - 1, 2}, {0, 2 * kMtu}}));
@@ -230,6 +204,8 @@ TEST_CASE("What follows a local region that refuses is not sent, what came befor
 
 TEST_CASE("A ring that cannot be read fails the work request") {
   Requester requester;
+  execute(requester, push(1));  // still in the batch buffer when the next read fails
+  requester.submitted.clear();
   SECTION("its PBL") {
     requester.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
   }
@@ -244,14 +220,6 @@ TEST_CASE("A ring that cannot be read fails the work request") {
 }
 
 // ---- Turns
-
-void fill_ring(Requester& requester) {
-  for (uint32_t slot = 0; slot < 1u << kLog; ++slot) {
-    requester.ring[slot * sizeof(exrnic_wqe)] = push(16);
-    requester.ring[slot * sizeof(exrnic_wqe)].remote_stag = slot;
-  }
-}
-uint32_t remote_stag(const TxDesc& desc) { return desc.ddp[4] << 8 | desc.ddp[5]; }
 
 TEST_CASE("A turn takes a batch; a batch ends with a page, with the ring, and at the producer") {
   const auto [consumer, posted, taken] = GENERATE(table<uint16_t, uint16_t, uint16_t>(
@@ -270,6 +238,8 @@ TEST_CASE("A turn takes a batch; a batch ends with a page, with the ring, and at
   }
   CHECK(requester.qps[kQpn].sq_consumer == static_cast<uint16_t>(consumer + taken));
   CHECK(requester.wakes == std::vector<unsigned>{kQpn});  // its next turn, behind the others
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == taken + std::min(8u, 0u + posted - taken));
 }
 
 TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index") {
@@ -280,6 +250,33 @@ TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index
   REQUIRE(requester.submitted.size() == 200);
   for (uint16_t i = 0; i < 200; ++i)
     CHECK(requester.submitted[i].tag.wqe_index == static_cast<uint16_t>(0xffd0 + i));
+}
+
+TEST_CASE("A small ring ends a batch within its page") {
+  Requester requester;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(2, 4);
+  requester.qps[kQpn].cfg.sq_log = EXRNIC_RING_LOG_MIN;
+  for (int turn = 0; turn < 2; ++turn) requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 4);
+  const uint32_t slots[] = {2, 3, 0, 1};
+  for (int i = 0; i < 4; ++i) CHECK(remote_stag(requester.submitted[i]) == slots[i]);
+}
+
+TEST_CASE("Nothing of a work request reaches the next one") {
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 2);
+  requester.ring[0] = gather(10, 20);
+  requester.ring[64] = gather(30, 40);
+  requester.turn(kQpn);
+  CHECK(requester.payload_reads.at(2).address == kPageFrames + 0x10000);
+  CHECK(requester.payload_reads.at(2).length == 30);
+  CHECK(requester.payload_reads.at(3).length == 40);
+  requester.qps[kQpn].sq_producer++;
+  requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.at(2).tag.byte_length == 0);  // was flushed unseen
+  CHECK_FALSE(requester.submitted[2].tag.is_signaled);
 }
 
 TEST_CASE("A turn of a queue pair that has nothing to send, or may not, does nothing") {
@@ -393,6 +390,7 @@ TEST_CASE("A quiesced requester begins no turn and takes no slot, then goes on")
   requester.dut().quiesce_i = requester.dut().turn_valid_i = 1;
   for (int i = 0; i < 50; ++i) requester.cycle();
   CHECK(requester.dut().idle_o);
+  CHECK_FALSE(requester.dut().turn_ready_o);
 }
 
 }  // namespace

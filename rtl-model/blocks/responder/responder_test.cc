@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <iterator>
 
 #include "rtl-model/blocks/responder/responder_bench.h"
 
@@ -116,6 +118,25 @@ TEST_CASE("A refusal takes the queue pair to ERROR and holds back the acknowledg
   CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
 }
 
+TEST_CASE("A refusal leaves no trace in the next segment, of another queue pair") {
+  Responder responder;
+  responder.qps[kQpn] = responder.qps[kQpn + 1] = receiving_qp();
+  responder.qps[kQpn].cfg.pd++;
+  responder.xlate.answer = [](const XlateRequest& request) {
+    return request.pd == kPd ? translate_in_place(request) : refuse(kXlateStream);
+  };
+  responder.receive(write_segment(64));
+  RxDesc next = write_segment(64);
+  next.dst_qpn++;
+  responder.receive(next);
+  CHECK(responder.order == "htsdwd");
+  CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 1);
+  RxDesc terminate = terminate_segment(0x207);
+  terminate.dst_qpn++;
+  responder.receive(terminate);
+  CHECK_FALSE(responder.qps[kQpn + 1].status.told);
+}
+
 TEST_CASE("Each refusal of the look-up has its terminate code") {
   const auto [status, code] = GENERATE(table<XlateStatus, uint16_t>({{kXlateStag, 0x1100},
                                                                      {kXlateBounds, 0x1101},
@@ -162,6 +183,9 @@ TEST_CASE("Each header that cannot be served has its terminate code, and nothing
   SECTION("read request to QN 1") {
     desc = untagged, desc.ddp[1] = 0x41, desc.ddp[9] = 1, code = 0x0206;
   }
+  SECTION("send to the queue of terminate messages") {
+    desc = untagged, desc.ddp[9] = 2, code = 0x0206;
+  }
   SECTION("QN 3") { desc = untagged, desc.ddp[9] = 3, code = 0x1201; }
   SECTION("QN 2^31") { desc = untagged, desc.ddp[6] = 0x80, code = 0x1201; }
   SECTION("untagged, DDP version 3") { desc = untagged, desc.ddp[0] = 0x43, code = 0x1206; }
@@ -172,7 +196,7 @@ TEST_CASE("Each header that cannot be served has its terminate code, and nothing
   const std::size_t quoted = desc.ddp[0] & 0x80 ? 14 : 18;
   Bytes expected = {static_cast<uint8_t>(code >> 8),  static_cast<uint8_t>(code), 0xc0, 0, 0,
                     static_cast<uint8_t>(desc.length)};
-  expected.insert(expected.end(), desc.ddp.begin(), desc.ddp.begin() + quoted);
+  std::copy_n(desc.ddp.begin(), quoted, std::back_inserter(expected));
   CHECK(payload_of(responder.terminates.at(0)) == expected);
   CHECK(responder.order == "htsd");
   CHECK(responder.xlate.requests.empty());
