@@ -138,7 +138,10 @@ void Oob::Handle(const OobFrame& frame) {
 }
 
 void Oob::HandleSyn(const OobFrame& frame) {
-  if (connected_ && frame.session != peer_session_) return;
+  // The line keeps the order: this is no late word of an earlier run.
+  if (connected_ && frame.session != peer_session_) {
+    throw std::runtime_error("the peer was started anew");
+  }
   const std::string program(frame.payload.begin(), frame.payload.end());
   if (program != program_) {
     throw std::runtime_error("the peer runs \"" + program + "\", this is \"" + program_ + "\"");

@@ -199,6 +199,25 @@ TEST_CASE("an end that gives up takes the other with it, and says why") {
   peer.join();
 }
 
+TEST_CASE("a peer that died without a word and was started anew is noticed at once") {
+  Ends ends;
+  const int line = dup(ends.fd[1]);
+  std::thread peer([&] {
+    Oob(ends.fd[1], "test", Short()).Connect();
+    OobFrame syn = Sample();
+    syn.kind = OobKind::kSyn;
+    syn.payload = {'t', 'e', 's', 't'};
+    const std::vector<uint8_t> bytes = EncodeOobFrame(syn);
+    (void)!write(line, bytes.data(), bytes.size());
+  });
+  Oob oob(ends.fd[0], "test", Short());
+  oob.Connect();
+  peer.join();
+  CHECK_THROWS_MATCHES(oob.Receive(1), std::runtime_error,
+                       MessageMatches(ContainsSubstring("the peer was started anew")));
+  close(line);
+}
+
 TEST_CASE("a message of another type or length than due is refused") {
   Ends ends;
   std::thread peer([&] {
