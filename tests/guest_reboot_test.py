@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A guest that restarts in every way a guest can, against one that never does.
+
+Guest 0 PUSHes to and from guest 1; unloads its module, resets the function through sysfs, loads
+the module and does so again; and is reset like a machine (no shutdown of any driver) while PUSHes
+fly. After the second boot its QEMU is killed while PUSHes fly, and another one connects to the
+same socket. Guest 1 only ever repeats its program. Each time both directions must work again, at
+the first attempt of guest 0.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import socket
+import sys
+import time
+
+_CLONE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(_CLONE / "sim/launch"))
+
+from errors import LaunchError  # noqa: E402 (the launcher is no installed package)
+import guest  # noqa: E402
+import processes  # noqa: E402
+
+_STAGE_SECONDS = 30
+_SIZES = "8,262144,5000"
+_OPERATIONS = 8
+
+_PUSH = f"exrnic-push --node {{node}} --oob /dev/ttyS1 --sizes {_SIZES} --ops {_OPERATIONS}"
+_STEADY = f"while :; do {_PUSH}; done"
+# In the last line the machine is reset at the first row, of 8 bytes: more are under way then.
+_RESTLESS = "; ".join((
+    f"{_PUSH} || exit 1",
+    "echo @pushed-after-boot",
+    "function=$(readlink -f /sys/bus/pci/drivers/exrnic/0*)",
+    "rmmod exrnic && echo 1 > $function/reset && insmod /lib/exrnic.ko || exit 2",
+    f"{_PUSH} || exit 3",
+    "echo @pushed-after-reset",
+    f"{_PUSH} | while read row; do case $row in @exrnic*) echo b > /proc/sysrq-trigger;; esac; done",
+    "exit 4"))
+
+
+class Story:
+    """Simulator and guests in one folder; each stage is waited for by name."""
+
+    def __init__(self, options, children):
+        self._options = options
+        self._children = children
+        self._sim_log = options.directory / "sim.log"
+        self._sim = None
+        self._qemu = {}
+
+    def start_sim(self):
+        self._sim = self._children.start(
+            [str(self._options.sim), "--node", "vfio-user:node0.sock",
+             "--node", "vfio-user:node1.sock"], self._sim_log)
+        self.wait_for("exrnic-sim: ready", self._sim_log)
+
+    def start_guest(self, node, command, channel, log):
+        """`channel`: one end of the line between the guests; a later QEMU takes it over."""
+        line = guest.qemu_command(
+            self._options.qemu, self._options.kernel, self._options.initramfs, f"node{node}.sock",
+            command.replace("{node}", str(node)), channel_fd=channel.fileno())
+        line.remove("-no-reboot")
+        self._qemu[node] = self._children.start(line, self._options.directory / log,
+                                                [channel.fileno()])
+
+    def kill_guest(self, node):
+        self._qemu.pop(node).kill()
+
+    def wait_for(self, text, log, times=1):
+        """Until the file holds `text` so often. Any process of ours that ends is a failure."""
+        deadline = time.monotonic() + _STAGE_SECONDS
+        while (text not in (said := _text_of(log))) or said.count(text) < times:
+            self._check(log)
+            if time.monotonic() > deadline:
+                raise LaunchError(f"{log.name}: \"{text}\" did not come {times} times within "
+                                  f"{_STAGE_SECONDS} s", [log, self._sim_log])
+            time.sleep(0.02)
+
+    def _check(self, log):
+        if self._sim.poll() is not None:
+            raise LaunchError(f"exrnic-sim ended with status {self._sim.poll()}", [self._sim_log])
+        for node, qemu in self._qemu.items():
+            if qemu.poll() is not None:
+                raise LaunchError(f"guest {node} ended", [log, self._sim_log])
+
+    def stop_sim(self):
+        status = processes.stop_politely(self._sim, 10)
+        if status != 0:
+            raise LaunchError(f"exrnic-sim ended with status {status}", [self._sim_log])
+
+
+def _text_of(log):
+    return log.read_text(errors="replace") if log.exists() else ""
+
+
+def tell(story, directory):
+    here, there = socket.socketpair()
+    first, second = directory / "guest0.log", directory / "guest0-second-qemu.log"
+    story.start_sim()
+    story.start_guest(0, _RESTLESS, here, first.name)
+    story.start_guest(1, _STEADY, there, "guest1.log")
+    story.wait_for("@pushed-after-boot", first)
+    story.wait_for("@pushed-after-reset", first)
+    print("PUSHes work after boot, and after a reset of the function", flush=True)
+    story.wait_for("@pushed-after-boot", first, 2)
+    print("PUSHes work after a reset of the machine under traffic", flush=True)
+    # Each program prints a row per size; the next row is the first of the fourth program.
+    story.wait_for("@exrnic {", first, 3 * len(_SIZES.split(",")) + 1)
+    story.kill_guest(0)
+    story.start_guest(0, _RESTLESS, here, second.name)
+    story.wait_for("@pushed-after-boot", second)
+    print("PUSHes work with another QEMU, after the first was killed under traffic", flush=True)
+    story.stop_sim()
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    build = _CLONE / "build"
+    parser.add_argument("--directory", type=pathlib.Path, default=build / "run/guest_reboot_test")
+    parser.add_argument("--sim", type=pathlib.Path, default=build / "host/sim/exrnic-sim")
+    parser.add_argument("--initramfs", type=pathlib.Path, default=build / "guest/initramfs.cpio")
+    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
+    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    return parser.parse_args()
+
+
+def main():
+    processes.stop_on_signals()
+    options = parse_arguments()
+    shutil.rmtree(options.directory, ignore_errors=True)
+    options.directory.mkdir(parents=True)
+    try:
+        with processes.Processes(options.directory) as children:
+            tell(Story(options, children), options.directory)
+    except LaunchError as error:
+        print(error.report(), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
