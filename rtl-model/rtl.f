@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 rtl-model/gen/exrnic_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv
@@ -24,6 +25,7 @@ rtl-model/blocks/efe_tx/tx_header.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
 rtl-model/blocks/efe_tx/tx_slots.sv
 rtl-model/blocks/efe_tx/tx_submit_queue.sv
+rtl-model/blocks/efe_tx/tx_terminates.sv
 rtl-model/blocks/efe_tx/tx_timer.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv

@@ -163,6 +163,33 @@ TEST_CASE("an error of one queue pair leaves another between the same nodes alon
   CHECK(good == 20);
 }
 
+TEST_CASE("two nodes that refuse each other's work, with all slots in use, answer each other") {
+  Refusal r;
+  constexpr uint32_t kQueuePairs = 8;  // as many as slots are reserved for refusals
+  Side* sides[2] = {&r.pair.left, &r.pair.right};
+  const Region right_source = source_of(r.pair.right, kLength);
+  std::vector<QueuePair> qps[2];
+  for (uint32_t i = 0; i < kQueuePairs; ++i)
+    for (int s : {0, 1}) {
+      qps[s].push_back(sides[s]->rnic.create_qp(100 + i, Side::kPage, Side::kPd, sides[s]->cq));
+      sides[s]->rnic.connect(qps[s].back(), 1 - s, 100 + i);
+    }
+  // Each of many frames, so that both sides run out of slots; none has a right to write.
+  for (uint32_t i = 0; i < kQueuePairs; ++i)
+    for (int s : {0, 1}) {
+      const Region& source = s ? right_source : r.source;
+      sides[s]->rnic.post(qps[s][i], {&source, 0, 9000, 0xdead00, kSinkBase, true});
+    }
+  for (int s : {0, 1})
+    for (uint32_t i = 0; i < kQueuePairs; ++i) {
+      const exrnic_cqe cqe = sides[s]->wait(100'000'000);
+      CHECK((cqe.status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR ||
+             cqe.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR));  // flushed: its own side refused first
+    }
+  for (int s : {0, 1}) CHECK(sides[s]->rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) == 0);
+  CHECK(r.data_writes() == kQueuePairs);  // the CQEs
+}
+
 struct LocalCase {
   std::string name;
   exrnic_cqe_status status;

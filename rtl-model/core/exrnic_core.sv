@@ -405,12 +405,14 @@ module exrnic_core
       .event_o(event_src[EvDmaWrite])
   );
 
-  // ---- Slots of the retransmission buffer: the responder's terminate messages go first.
-  logic alloc_valid, alloc_ready, submit_valid, submit_ready;
+  // ---- Slots of the retransmission buffer: the responder's terminate messages go first, and the
+  // requester leaves the reserved slots to them. Two nodes whose buffers are full and whose
+  // responders wait for a slot would wait for each other's acknowledgement.
+  logic alloc_valid, alloc_ready, alloc_spare, submit_valid, submit_ready;
   slot_t alloc_slot;
   tx_desc_t submit, req_submit, resp_submit;
   logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
-  assign alloc_ready = req_alloc_ready || resp_alloc_ready;
+  assign alloc_ready = (req_alloc_ready && alloc_spare) || resp_alloc_ready;
   assign submit_valid = req_submit_valid || resp_submit_valid;
   assign submit = resp_submit_valid ? resp_submit : req_submit;
 
@@ -448,7 +450,7 @@ module exrnic_core
       .payload_read_valid_o(read_valid[2]),
       .payload_read_ready_i(read_ready[2]),
       .payload_read_o(read_req[2]),
-      .alloc_valid_i(alloc_valid && !resp_alloc_ready),
+      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .submit_valid_o(req_submit_valid),
@@ -460,7 +462,7 @@ module exrnic_core
   rx_desc_t desc;
   logic desc_ready, hold_set, hold_active, hold_clear;
   node_t hold_node, hold_clear_node;
-  logic [31:0] hold_seq;
+  logic [31:0] hold_seq, hold_first;
 
   responder #(
       .N_QP(N_QP)
@@ -477,6 +479,7 @@ module exrnic_core
       .hold_node_o(hold_node),
       .hold_seq_o(hold_seq),
       .hold_active_i(hold_active),
+      .hold_first_i(hold_first),
       .qp_read_o(qp_read[QP_RESPONDER]),
       .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
       .qp_i(qp[QP_RESPONDER]),
@@ -521,8 +524,6 @@ module exrnic_core
       .done_valid_i(done_valid),
       .done_ready_o(done_ready),
       .done_i(done),
-      .hold_clear_o(hold_clear),
-      .hold_clear_node_o(hold_clear_node),
       .bell_valid_i(bell_valid),
       .bell_ready_o(bell_ready),
       .bell_busy_o(bell_busy),
@@ -573,6 +574,7 @@ module exrnic_core
       .time_i,
       .alloc_valid_o(alloc_valid),
       .alloc_ready_i(alloc_ready),
+      .alloc_spare_o(alloc_spare),
       .alloc_slot_o(alloc_slot),
       .beat_valid_i(beat_valid[2]),
       .beat_i(beat),
@@ -585,6 +587,8 @@ module exrnic_core
       .ack_valid_i(ack_valid),
       .ack_ready_o(ack_ready),
       .ack_i(ack),
+      .hold_clear_valid_o(hold_clear),
+      .hold_clear_node_o(hold_clear_node),
       .ack_request_valid_i(ack_request),
       .ack_request_node_i(ack_request_node),
       .ack_request_nak_i(ack_request_nak),
@@ -631,6 +635,7 @@ module exrnic_core
       .hold_clear_node_i(hold_clear_node),
       .hold_query_node_i(hold_node),
       .hold_active_o(hold_active),
+      .hold_first_o(hold_first),
       .ack_valid_o(ack_valid),
       .ack_ready_i(ack_ready),
       .ack_o(ack),

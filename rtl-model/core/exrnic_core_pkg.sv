@@ -32,6 +32,7 @@ package exrnic_core_pkg;
 
   // Retransmission buffer: slots of MTU_MAX bytes; a byte address is {slot, offset}.
   localparam int unsigned TX_SLOTS = 64;
+  localparam int unsigned TX_SLOTS_RESERVED = 8;  // of them, for terminate messages
   typedef logic [$clog2(TX_SLOTS)-1:0] slot_t;
   typedef logic [$clog2(TX_SLOTS*MTU_MAX)-1:0] tx_address_t;
 
@@ -136,6 +137,7 @@ package exrnic_core_pkg;
     node_t          node;
     logic [23:0]    dst_qpn;
     logic [23:0]    src_qpn;
+    logic [7:0]     refused;  // for the EFE header, see there
     logic           untagged;
     logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
     chunk_t         length;   // payload bytes
@@ -160,7 +162,8 @@ package exrnic_core_pkg;
   typedef struct packed {
     node_t        node;
     logic [31:0]  seq;
-    logic [31:0]  ack;     // as in its EFE header
+    logic [31:0]  ack;      // these two as in its EFE header
+    logic [7:0]   refused;
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     logic [15:0]  length;  // DDP segment: header and payload
@@ -172,6 +175,7 @@ package exrnic_core_pkg;
     node_t       node;
     logic [15:0] peer_session;
     logic [31:0] ack;
+    logic [7:0]  beyond;
     logic        nak;
   } rx_ack_t;
 
@@ -180,6 +184,7 @@ package exrnic_core_pkg;
     logic        valid;    // something has come: a session is known
     logic [15:0] session;
     logic [31:0] ack;
+    logic [7:0]  beyond;
   } rx_state_t;
 
   // ---- Queues

@@ -371,7 +371,7 @@ enum exrnic_term_code {
 // Flags of an EFE frame.
 #define EXRNIC_EFE_FLAGS_SEQ 0x1u  // Carries a DDP segment; seq is its number
 #define EXRNIC_EFE_FLAGS_ACK 0x2u  // ack and peer_session are valid
-#define EXRNIC_EFE_FLAGS_SYN 0x4u  // seq is the first of this session
+#define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
 #define EXRNIC_EFE_FLAGS_NAK 0x8u  // A frame before the one just received is missing: resend from ack
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
@@ -442,15 +442,15 @@ static inline void exrnic_efe_set_timestamp(uint8_t *p, uint64_t v) { exrnic_set
 // Reserved for delay measurement; zero
 static inline uint64_t exrnic_efe_timestamp_echo(const uint8_t *p) { return exrnic_get_bits(p, 208, 16); }
 static inline void exrnic_efe_set_timestamp_echo(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 208, 16, v); }
-// Zero
-static inline uint64_t exrnic_efe_rsvd0(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
-static inline void exrnic_efe_set_rsvd0(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }
+// With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
+static inline uint64_t exrnic_efe_beyond(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
+static inline void exrnic_efe_set_beyond(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }
 // Queue pair at the receiver
 static inline uint64_t exrnic_efe_dst_qpn(const uint8_t *p) { return exrnic_get_bits(p, 232, 24); }
 static inline void exrnic_efe_set_dst_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 232, 24, v); }
-// Zero
-static inline uint64_t exrnic_efe_rsvd1(const uint8_t *p) { return exrnic_get_bits(p, 256, 8); }
-static inline void exrnic_efe_set_rsvd1(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 256, 8, v); }
+// With a terminate message: the refused frame is number ack + refused; else zero
+static inline uint64_t exrnic_efe_refused(const uint8_t *p) { return exrnic_get_bits(p, 256, 8); }
+static inline void exrnic_efe_set_refused(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 256, 8, v); }
 // Queue pair at the sender
 static inline uint64_t exrnic_efe_src_qpn(const uint8_t *p) { return exrnic_get_bits(p, 264, 24); }
 static inline void exrnic_efe_set_src_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 264, 24, v); }

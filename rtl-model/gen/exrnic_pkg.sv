@@ -280,7 +280,7 @@ package exrnic_pkg;
   // Flags of an EFE frame. Bit numbers.
   localparam int unsigned EFE_FLAGS_SEQ = 0;  // Carries a DDP segment; seq is its number
   localparam int unsigned EFE_FLAGS_ACK = 1;  // ack and peer_session are valid
-  localparam int unsigned EFE_FLAGS_SYN = 2;  // seq is the first of this session
+  localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
   localparam int unsigned EFE_FLAGS_NAK = 3;  // A frame before the one just received is missing: resend from ack
 
   // Ethernet II header.
@@ -306,9 +306,9 @@ package exrnic_pkg;
     logic [31:0] sack;  // Reserved for selective acknowledgement; zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
-    logic [7:0] rsvd0;  // Zero
+    logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
     logic [23:0] dst_qpn;  // Queue pair at the receiver
-    logic [7:0] rsvd1;  // Zero
+    logic [7:0] refused;  // With a terminate message: the refused frame is number ack + refused; else zero
     logic [23:0] src_qpn;  // Queue pair at the sender
   } efe_t;
   localparam int unsigned EFE_BYTES = 36;

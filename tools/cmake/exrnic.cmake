@@ -31,6 +31,14 @@ set(EXRNIC_SV_PACKAGES
   ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert)
 
+# Verilator's run-time sources, compiled once for all models: verilate() adds them to each.
+add_library(exrnic_verilated STATIC
+  ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp)
+target_include_directories(exrnic_verilated SYSTEM PUBLIC
+  ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
+find_package(Threads REQUIRED)
+target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
+
 # exrnic_verilate(LIB TOP SOURCES... [ARGS...]): a static library with the class V<TOP>.
 function(exrnic_verilate lib top)
   cmake_parse_arguments(ARG "" "" "SOURCES;ARGS" ${ARGN})
@@ -38,6 +46,10 @@ function(exrnic_verilate lib top)
   verilate(${lib} TOP_MODULE ${top} PREFIX V${top}
     SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
+  get_target_property(sources ${lib} SOURCES)
+  list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads)?\\.cpp$")
+  set_target_properties(${lib} PROPERTIES SOURCES "${sources}")
+  target_link_libraries(${lib} PUBLIC exrnic_verilated)
   target_include_directories(${lib} SYSTEM PUBLIC
     ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/V${top}.dir)
 endfunction()

@@ -19,8 +19,6 @@ module completer
     input  logic     done_valid_i,
     output logic     done_ready_o,
     input  tx_done_t done_i,
-    output logic     hold_clear_o,  // pulse: a terminate message has arrived, or never will
-    output node_t    hold_clear_node_o,
 
     input  logic         bell_valid_i,
     output logic         bell_ready_o,
@@ -209,8 +207,6 @@ module completer
   assign bell_ready_o = state_q == StIdle && !quiesce_i && init_done_o;
   assign bell_busy_o = ringing_q && state_q != StIdle;
   assign done_ready_o = bell_ready_o && !bell_valid_i;
-  assign hold_clear_o = done_ready_o && done_valid_i && done_i.tag.kind == TX_KIND_TERMINATE;
-  assign hold_clear_node_o = done_i.node;
 
   assign qp_read_o = state_q == StQpRead;
   assign qp_read_qpn_o = done_q.tag.qpn;

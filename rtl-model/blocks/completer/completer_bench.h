@@ -41,7 +41,6 @@ class Completer : public Bench<Vcompleter> {
   XlateModel<Vcompleter> xlate;
   std::vector<DmaWrite> writes;  // completions and interrupts, in order
   std::vector<unsigned> wakes;
-  std::vector<unsigned> hold_clears;
   int qp_errors = 0;
   int cq_errors = 0;
 
@@ -107,7 +106,6 @@ class Completer : public Bench<Vcompleter> {
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWrite>(dut().write_o));
-    if (dut().hold_clear_o) hold_clears.push_back(dut().hold_clear_node_o);
     qp_errors += dut().qp_error_o;
     cq_errors += dut().cq_error_o;
   }

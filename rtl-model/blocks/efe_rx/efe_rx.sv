@@ -36,6 +36,7 @@ module efe_rx
   input  node_t       hold_clear_node_i,
   input  node_t       hold_query_node_i,
   output logic        hold_active_o,
+  output logic [31:0] hold_first_o,
 
   output logic        ack_valid_o,
   input  logic        ack_ready_i,
@@ -78,7 +79,8 @@ module efe_rx
   assign good       = check && verdict == VERDICT_GOOD;
   assign room       = frames_room && !overflow;
   assign words      = rx_words_t'((efe.length + 16'(StartOffset + DATA_BYTES - 1)) >> OffsetBits);
-  assign desc       = '{node: node, seq: efe.seq, ack: efe.ack, dst_qpn: efe.dst_qpn,
+  assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
+                        refused: efe.refused, dst_qpn: efe.dst_qpn,
                         src_qpn: efe.src_qpn, length: efe.length, ddp: ddp,
                         start: {start, OffsetBits'(StartOffset)}};
   assign idle_o     = !parser_busy && frames_empty && acks_empty && requests_empty;
@@ -190,9 +192,11 @@ module efe_rx
     .adopt_node_i    (node),
     .hold_query_node_i,
     .hold_active_o,
+    .hold_first_o,
     .query_node_i    (rx_query_node_i),
     .query_session_i (query_session),
-    .query_ack_o     (rx_state_o.ack)
+    .query_ack_o     (rx_state_o.ack),
+    .query_beyond_o  (rx_state_o.beyond)
   );
 
   rx_ack_queue u_ack_queue (
@@ -201,7 +205,7 @@ module efe_rx
     .put_ack_i      (ack),
     .put_restart_i  (restart),
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
-                       nak: efe.flags[EFE_FLAGS_NAK]}),
+                       beyond: efe.beyond, nak: efe.flags[EFE_FLAGS_NAK]}),
     .restart_valid_o(peer_restart_valid_o),
     .restart_ready_i(peer_restart_ready_i),
     .restart_node_o (peer_restart_node_o),

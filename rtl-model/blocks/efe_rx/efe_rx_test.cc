@@ -93,8 +93,17 @@ const std::vector<Defect>& defects() {
       {"SACK", kMalformed, [](Frame& f) { exrnic_efe_set_sack(f.efe(), 1); }},
       {"time stamp", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp(f.efe(), 1); }},
       {"time stamp echo", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp_echo(f.efe(), 1); }},
-      {"reserved byte 0", kMalformed, [](Frame& f) { exrnic_efe_set_rsvd0(f.efe(), 1); }},
-      {"reserved byte 1", kMalformed, [](Frame& f) { exrnic_efe_set_rsvd1(f.efe(), 1); }},
+      {"beyond without ACK", kMalformed,
+       [](Frame& f) {
+         exrnic_efe_set_flags(f.efe(), 5);
+         exrnic_efe_set_beyond(f.efe(), 1);
+       }},
+      {"refused without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), 4);
+         exrnic_efe_set_refused(f.efe(), 1);
+       }},
       {"session 0", kMalformed, [](Frame& f) { exrnic_efe_set_session(f.efe(), 0); }},
       {"length without SEQ", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 4); }},
       {"segment without a whole tagged header", kMalformed,
@@ -323,6 +332,22 @@ TEST_CASE("A hold stops the acknowledgement at its number until it is cleared") 
   CHECK_FALSE(rx.held(kPeer));
   CHECK(rx.state(kPeer).ack == kFirst + 4);
   CHECK(rx.requests.size() == before + 1);
+}
+
+TEST_CASE("Of several holds the first one counts; what lies beyond is told") {
+  EfeRx rx;
+  for (unsigned i = 0; i < 4; ++i) rx.receive(data(i, tagged(20)));
+  rx.hold(kPeer, kFirst + 1);
+  rx.hold(kPeer, kFirst + 3);
+  for (unsigned i = 0; i < 4; ++i) rx.place(kPeer);
+  CHECK(rx.held(kPeer));
+  CHECK(rx.dut().hold_first_o == kFirst + 1);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  CHECK(rx.state(kPeer).beyond == 3);
+  rx.clear_hold(kPeer);
+  CHECK_FALSE(rx.held(kPeer));
+  CHECK(rx.state(kPeer).ack == kFirst + 4);
+  CHECK(rx.state(kPeer).beyond == 0);
 }
 
 TEST_CASE("Acknowledgements that wait are joined, newest first, and none is lost") {

@@ -28,6 +28,7 @@ module rx_ack_queue
   typedef struct packed {
     logic [15:0] peer_session;
     logic [31:0] ack;
+    logic [7:0]  beyond;
     logic        nak;
   } entry_t;
 
@@ -45,9 +46,13 @@ module rx_ack_queue
   assign advance = put_i.ack - old.ack;
 
   always_comb begin
-    now = '{peer_session: put_i.peer_session, ack: put_i.ack, nak: put_i.nak};
+    now = '{peer_session: put_i.peer_session, ack: put_i.ack, beyond: put_i.beyond,
+            nak: put_i.nak};
     if (ack_q[node] && old.peer_session == put_i.peer_session) begin
-      if (advance == '0) now.nak = old.nak || put_i.nak;
+      if (advance == '0) begin
+        now.nak = old.nak || put_i.nak;
+        if (old.beyond > put_i.beyond) now.beyond = old.beyond;
+      end
       if (advance[31]) now = old;  // overtaken on its way
     end
   end
@@ -57,7 +62,8 @@ module rx_ack_queue
   assign restart_node_o  = head;
   assign restart_known_o = known[head];
   assign ack_o = '{node: head, peer_session: entries[head].peer_session,
-                   ack: entries[head].ack, nak: entries[head].nak};
+                   ack: entries[head].ack, beyond: entries[head].beyond,
+                   nak: entries[head].nak};
 
   assign restart_taken = restart_valid_o && restart_ready_i;
   assign ack_taken     = ack_valid_o && ack_ready_i;

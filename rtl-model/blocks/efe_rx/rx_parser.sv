@@ -115,8 +115,8 @@ module rx_parser
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
                     efe.klass == EFE_CLASS_RELIABLE && efe.flags[7:EFE_FLAGS_NAK+1] == '0 &&
                     efe.session != '0 && efe.credit == '0 && efe.sack == '0 &&
-                    efe.timestamp == '0 && efe.timestamp_echo == '0 && efe.rsvd0 == '0 &&
-                    efe.rsvd1 == '0;
+                    efe.timestamp == '0 && efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
+                    (sequenced || efe.refused == '0);
       if (!sequenced) begin
         length_good = efe.length == '0;
       end else begin

@@ -13,7 +13,8 @@ module rx_placed
   input  logic [15:0] placed_session_i,
   input  logic [31:0] placed_seq_i,
 
-  // A held node is not acknowledged beyond the sequence number of the hold.
+  // A held node is not acknowledged beyond the first sequence number that was refused, until
+  // all its terminate messages are dealt with.
   input  logic        hold_set_valid_i,
   input  node_t       hold_set_node_i,
   input  logic [31:0] hold_set_seq_i,
@@ -23,10 +24,12 @@ module rx_placed
   input  node_t       adopt_node_i,
   input  node_t       hold_query_node_i,
   output logic        hold_active_o,
+  output logic [31:0] hold_first_o,     // with hold_active_o: its number
 
   input  node_t       query_node_i,
   input  logic [15:0] query_session_i,  // current one of that peer
-  output logic [31:0] query_ack_o
+  output logic [31:0] query_ack_o,
+  output logic [7:0]  query_beyond_o
 );
 
   // Segments of an old session may still be placed when a new one has begun: they do not count.
@@ -44,17 +47,24 @@ module rx_placed
   logic beyond;  // placed beyond the hold
 
   assign hold_active_o = held_q[hold_query_node_i];
+  assign hold_first_o  = hold_seq[hold_query_node_i];
+
+  // A hold that is set while the one before it is cleared starts anew.
+  logic first;
+  assign first = hold_set_valid_i && (!held_q[hold_set_node_i] ||
+                                      (hold_clear_valid_i && hold_clear_node_i == hold_set_node_i));
 
   assign query_placed = placed[query_node_i];
   assign next   = query_placed.session == query_session_i ? query_placed.next : 32'(INITIAL_SEQ);
   assign beyond = signed'(hold_seq[query_node_i] - next) < 0;
   assign query_ack_o = held_q[query_node_i] && beyond ? hold_seq[query_node_i] : next;
+  assign query_beyond_o = 8'(next - query_ack_o);  // no more than the peer has slots
 
   always_ff @(posedge clk_i) begin
     if (placed_valid_i) begin
       placed[placed_node_i] <= '{session: placed_session_i, next: placed_seq_i + 1};
     end
-    if (hold_set_valid_i) hold_seq[hold_set_node_i] <= hold_set_seq_i;
+    if (first) hold_seq[hold_set_node_i] <= hold_set_seq_i;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

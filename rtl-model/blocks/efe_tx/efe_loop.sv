@@ -16,6 +16,7 @@ module efe_loop
   output logic           alloc_valid_o,
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
+  output logic           alloc_spare_o,
   input  logic           beat_valid_i,
   input  dma_read_beat_t beat_i,
   input  logic           submit_valid_i,
@@ -37,7 +38,10 @@ module efe_loop
   input  logic [31:0]    hold_set_seq_i,
   input  logic           hold_clear_valid_i,
   input  node_t          hold_clear_node_i,
+  output logic           terminates_dealt_o,  // hold_clear_* of efe_tx
+  output node_t          terminates_node_o,
   output logic           hold_active_o,  // of hold_set_node_i
+  output logic [31:0]    hold_first_o,
 
   output logic           tx_valid_o,
   input  logic           tx_ready_i,
@@ -82,6 +86,7 @@ module efe_loop
     .alloc_valid_o,
     .alloc_slot_o,
     .alloc_ready_i,
+    .alloc_spare_o,
     .beat_valid_i,
     .beat_i,
     .submit_valid_i,
@@ -93,6 +98,8 @@ module efe_loop
     .ack_valid_i         (ack_valid),
     .ack_ready_o         (ack_ready),
     .ack_i               (ack),
+    .hold_clear_valid_o  (terminates_dealt_o),
+    .hold_clear_node_o   (terminates_node_o),
     .ack_request_valid_i (ack_request_valid),
     .ack_request_node_i  (ack_request_node),
     .ack_request_nak_i   (ack_request_nak),
@@ -139,6 +146,7 @@ module efe_loop
     .hold_clear_node_i,
     .hold_query_node_i   (hold_set_node_i),
     .hold_active_o,
+    .hold_first_o,
     .ack_valid_o         (ack_valid),
     .ack_ready_i         (ack_ready),
     .ack_o               (ack),

@@ -18,6 +18,7 @@ module efe_tx
   output logic           alloc_valid_o,
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
+  output logic           alloc_spare_o,  // more than TX_SLOTS_RESERVED are free
 
   input  logic           beat_valid_i,
   input  dma_read_beat_t beat_i,
@@ -33,6 +34,8 @@ module efe_tx
   input  logic           ack_valid_i,
   output logic           ack_ready_o,
   input  rx_ack_t        ack_i,
+  output logic           hold_clear_valid_o,  // the peer has dealt with our terminate messages
+  output node_t          hold_clear_node_o,
   input  logic           ack_request_valid_i,
   input  node_t          ack_request_node_i,
   input  logic           ack_request_nak_i,
@@ -57,7 +60,9 @@ module efe_tx
 
   localparam int unsigned WordBits = $clog2(TX_SLOTS * MTU_MAX / DATA_BYTES);
 
-  logic slots_init_done, sequencer_init_done, all_free;
+  logic slots_init_done, sequencer_init_done, terminates_init_done, all_free;
+  logic terminate_sent, dealt_valid;
+  logic [31:0] dealt;
   logic [TX_SLOTS-1:0] poisoned, unwanted, dead;
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
@@ -90,7 +95,7 @@ module efe_tx
   logic [WordBits-1:0] payload_word;
   data_t payload;
 
-  assign init_done_o     = slots_init_done && sequencer_init_done;
+  assign init_done_o     = slots_init_done && sequencer_init_done && terminates_init_done;
   assign submit_ready_o  = init_done_o;
   assign rx_query_node_o = node;
   assign dead            = poisoned | unwanted;
@@ -113,6 +118,7 @@ module efe_tx
     .alloc_valid_o,
     .alloc_slot_o,
     .alloc_ready_i,
+    .alloc_spare_o,
     .beat_valid_i,
     .beat_slot_i    (beat_i.dst[$bits(tx_address_t)-1-:$bits(slot_t)]),
     .beat_bytes_i   (beat_i.bytes),
@@ -234,6 +240,9 @@ module efe_tx
     .head_slot_i    (head_slot),
     .head_pop_o     (head_pop),
     .doom_o         (doom),
+    .terminate_sent_o(terminate_sent),
+    .dealt_valid_o  (dealt_valid),
+    .dealt_o        (dealt),
     .dead_i         (dead),
     .poisoned_i     (poisoned),
     .desc_read_o    (desc_read),
@@ -261,6 +270,23 @@ module efe_tx
     .send_seq_o     (send_seq),
     .init_done_o    (sequencer_init_done),
     .event_o
+  );
+
+  assign hold_clear_node_o = node;
+
+  tx_terminates u_terminates (
+    .clk_i,
+    .rst_ni,
+    .submit_valid_i(submit_valid_i && submit_ready_o && submit_i.tag.kind == TX_KIND_TERMINATE),
+    .submit_node_i (submit_i.node),
+    .node_i        (node),
+    .sent_i        (terminate_sent),
+    .sent_seq_i    (send_seq),
+    .dealt_valid_i (dealt_valid),
+    .dealt_i       (dealt),
+    .give_up_i     (doom),
+    .hold_clear_o  (hold_clear_valid_o),
+    .init_done_o   (terminates_init_done)
   );
 
   tx_header u_header (

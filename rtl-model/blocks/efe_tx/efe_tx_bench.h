@@ -124,7 +124,8 @@ class EfeTx : public Bench<Vefe_tx> {
   Counters counters{};
   std::map<uint8_t, RxState> rx_states;
   bool random_ready = false;
-  long stalls = 0;  // cycles in the middle of a frame without a beat
+  std::vector<uint8_t> hold_clears;  // nodes
+  long stalls = 0;                   // cycles in the middle of a frame without a beat
   FrameCollector collector;
 
  private:
@@ -136,6 +137,7 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   void sample() {
+    if (dut().hold_clear_valid_o) hold_clears.push_back(dut().hold_clear_node_o);
     count_events(counters, dut());
     if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack_tx_done(dut().done_o));
     if (in_frame_ && !dut().tx_valid_o) ++stalls;

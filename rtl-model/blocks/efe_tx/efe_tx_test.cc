@@ -93,6 +93,46 @@ TEST_CASE("An untagged frame with inline payload follows its longer header witho
   }
 }
 
+// An empty terminate message in a slot of its own.
+void terminate(EfeTx& tx, uint8_t node) {
+  TxDesc desc;
+  desc.slot = tx.allocate();
+  desc.node = node;
+  desc.untagged = true;
+  desc.ddp = kUntagged;
+  desc.inlined = true;
+  desc.tag.kind = kKindTerminate;
+  tx.submit(desc);
+}
+
+TEST_CASE("A hold ends when the peer has dealt with every terminate message, acknowledged or not") {
+  EfeTx tx;
+  send(tx, 7, pattern(8, 1), 0);
+  terminate(tx, 7);
+  terminate(tx, 7);
+  for (int i = 0; i < 3; ++i) tx.next_frame();
+  tx.acknowledge({7, session_to(7), kFirst, false, 2});  // the second one is still to come
+  CHECK(tx.hold_clears.empty());
+  tx.acknowledge({7, session_to(7), kFirst, false, 4});  // more than was sent
+  CHECK(tx.hold_clears.empty());
+  CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 1);
+  tx.acknowledge({7, session_to(7), kFirst, false, 3});
+  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
+  CHECK(tx.dones.empty());
+  tx.acknowledge({7, session_to(7), kFirst + 3, false});
+  CHECK(tx.hold_clears.size() == 1);
+  CHECK(tx.dones.size() == 3);
+}
+
+TEST_CASE("A hold ends when its peer is given up") {
+  EfeTx tx;
+  terminate(tx, 7);
+  tx.wait_for("the peer to be given up", 1'000'000, [&] { return !tx.dones.empty(); });
+  CHECK(tx.dones[0].status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  tx.run(10);
+  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
+}
+
 TEST_CASE("An untagged frame with payload from memory is shifted whole") {
   for (const uint16_t length : {1, 11, 12, 13, 16, 28, 29, 64, 1000, 4096}) {
     CAPTURE(length);
@@ -160,7 +200,10 @@ TEST_CASE("A cumulative acknowledgement ends slots in order and frees them") {
   }
   CHECK(tx.dut().idle_o);
   std::set<uint8_t> slots;
-  for (unsigned i = 0; i < kTxSlots; ++i) slots.insert(tx.allocate());
+  for (unsigned i = 0; i < kTxSlots; ++i) {
+    CHECK(bool{tx.dut().alloc_spare_o != 0} == (kTxSlots - i > kTxSlotsReserved));
+    slots.insert(tx.allocate());
+  }
   CHECK(slots.size() == kTxSlots);
 }
 

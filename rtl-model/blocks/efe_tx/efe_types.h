@@ -39,6 +39,7 @@ struct TxDesc {
   uint8_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint8_t refused = 0;
   bool untagged = false;
   Bytes ddp;  // 14 or 18 bytes, in wire order
   uint16_t length = 0;
@@ -48,13 +49,14 @@ struct TxDesc {
   TxTag tag;
 };
 constexpr unsigned kTxDescBits =
-    kSlotBits + kNodeBits + 24 + 24 + 1 + 144 + kChunkBits + 8 + 1 + 256 + kTagBits;
+    kSlotBits + kNodeBits + 24 + 24 + 8 + 1 + 144 + kChunkBits + 8 + 1 + 256 + kTagBits;
 
 template <typename Port>
 void pack_tx_desc(Port& port, const TxDesc& desc) {
   Packer<Port> fields(port, kTxDescBits);
   fields.field(desc.slot, kSlotBits).field(desc.node, kNodeBits);
-  fields.field(desc.dst_qpn, 24).field(desc.src_qpn, 24).field(desc.untagged, 1);
+  fields.field(desc.dst_qpn, 24).field(desc.src_qpn, 24).field(desc.refused, 8);
+  fields.field(desc.untagged, 1);
   for (unsigned i = 0; i < EXRNIC_DDP_UNTAGGED_BYTES; ++i)
     fields.field(i < desc.ddp.size() ? desc.ddp[i] : 0, 8);
   fields.field(desc.length, kChunkBits).field(desc.failed, 8).field(desc.inlined, 1);
@@ -111,6 +113,7 @@ struct RxDesc {
   uint8_t node = 0;
   uint32_t seq = 0;
   uint32_t ack = 0;
+  uint8_t refused = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t length = 0;
@@ -120,11 +123,12 @@ struct RxDesc {
 
 template <typename Port>
 RxDesc unpack_rx_desc(const Port& port) {
-  Unpacker<Port> fields(port, kNodeBits + 32 + 32 + 24 + 24 + 16 + 160 + kRxAddressBits);
+  Unpacker<Port> fields(port, kNodeBits + 32 + 32 + 8 + 24 + 24 + 16 + 160 + kRxAddressBits);
   RxDesc desc;
   desc.node = static_cast<uint8_t>(fields.field(kNodeBits));
   desc.seq = static_cast<uint32_t>(fields.field(32));
   desc.ack = static_cast<uint32_t>(fields.field(32));
+  desc.refused = static_cast<uint8_t>(fields.field(8));
   desc.dst_qpn = static_cast<uint32_t>(fields.field(24));
   desc.src_qpn = static_cast<uint32_t>(fields.field(24));
   desc.length = static_cast<uint16_t>(fields.field(16));
@@ -139,8 +143,9 @@ struct RxAck {
   uint16_t peer_session = 0;
   uint32_t ack = 0;
   bool nak = false;
+  uint8_t beyond = 0;
 };
-constexpr unsigned kRxAckBits = kNodeBits + 16 + 32 + 1;
+constexpr unsigned kRxAckBits = kNodeBits + 16 + 32 + 8 + 1;
 
 template <typename Port>
 void pack_rx_ack(Port& port, const RxAck& ack) {
@@ -148,6 +153,7 @@ void pack_rx_ack(Port& port, const RxAck& ack) {
       .field(ack.node, kNodeBits)
       .field(ack.peer_session, 16)
       .field(ack.ack, 32)
+      .field(ack.beyond, 8)
       .field(ack.nak, 1);
 }
 
@@ -158,6 +164,7 @@ RxAck unpack_rx_ack(const Port& port) {
   ack.node = static_cast<uint8_t>(fields.field(kNodeBits));
   ack.peer_session = static_cast<uint16_t>(fields.field(16));
   ack.ack = static_cast<uint32_t>(fields.field(32));
+  ack.beyond = static_cast<uint8_t>(fields.field(8));
   ack.nak = fields.field(1);
   return ack;
 }
@@ -167,23 +174,26 @@ struct RxState {
   bool valid = false;
   uint16_t session = 0;
   uint32_t ack = 0;
+  uint8_t beyond = 0;
 };
 
 inline uint64_t pack_rx_state(const RxState& state) {
   uint64_t port = 0;
-  Packer<uint64_t>(port, 1 + 16 + 32)
+  Packer<uint64_t>(port, 1 + 16 + 32 + 8)
       .field(state.valid, 1)
       .field(state.session, 16)
-      .field(state.ack, 32);
+      .field(state.ack, 32)
+      .field(state.beyond, 8);
   return port;
 }
 
 inline RxState unpack_rx_state(uint64_t port) {
-  Unpacker<uint64_t> fields(port, 1 + 16 + 32);
+  Unpacker<uint64_t> fields(port, 1 + 16 + 32 + 8);
   RxState state;
   state.valid = fields.field(1);
   state.session = static_cast<uint16_t>(fields.field(16));
   state.ack = static_cast<uint32_t>(fields.field(32));
+  state.beyond = static_cast<uint8_t>(fields.field(8));
   return state;
 }
 

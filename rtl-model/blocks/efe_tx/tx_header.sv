@@ -49,10 +49,12 @@ module tx_header
         efe_q.flags[EFE_FLAGS_NAK] <= nak_i;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
+        efe_q.beyond               <= rx_state_i.beyond;
       end
       if (sequenced_i) begin
         efe_q.length  <= 16'(desc_i.length) +
                          16'(desc_i.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
+        efe_q.refused <= desc_i.refused;
         efe_q.dst_qpn <= desc_i.dst_qpn;
         efe_q.src_qpn <= desc_i.src_qpn;
         desc_q        <= desc_i;

@@ -27,6 +27,10 @@ module tx_sequencer
   output logic                head_pop_o,
   output logic                doom_o,         // gives up what waits for node_o
 
+  output logic                terminate_sent_o,  // with send_seq_o
+  output logic                dealt_valid_o,     // its peer has dealt with all before dealt_o
+  output logic [31:0]         dealt_o,
+
   input  logic [TX_SLOTS-1:0] dead_i,         // slots that are not to be sent (any more)
   input  logic [TX_SLOTS-1:0] poisoned_i,     // because of their payload
   output logic                desc_read_o,
@@ -75,6 +79,7 @@ module tx_sequencer
   peer_t peer_q;
   logic [15:0] session_q;  // of ours, that the peer speaks of
   logic [31:0] ack_q;
+  logic [7:0] beyond_q;
   logic nak_q;
   logic give_up_q, dirty_q;
   node_t init_q;
@@ -89,7 +94,8 @@ module tx_sequencer
   logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, nak_resend;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
-  assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una;
+  assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
+                         32'(beyond_q) <= peer_q.next - ack_q;
   assign ack_progress  = ack_good && ack_q != peer_q.una;
   // A peer that starts a session but knows ours has given up on us, not forgotten us. One that
   // knows an older one of ours will take the current one from its first frame, while that has SYN.
@@ -142,6 +148,10 @@ module tx_sequencer
   logic start_resend;
   assign start_resend = (state_q == ST_JUDGE && retry) || (state_q == ST_FINISH && nak_resend);
 
+  assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
+  assign dealt_valid_o    = state_q == ST_JUDGE && op_q == OP_ACK && ack_good;
+  assign dealt_o          = ack_q + 32'(beyond_q);
+
   assign rest_o          = state_q == ST_REST;
   assign node_o          = node_q;
   assign init_done_o     = state_q != ST_INIT;
@@ -169,8 +179,7 @@ module tx_sequencer
     event_o[COUNTER_FRAMES_TX]     = send_o;
     event_o[COUNTER_ACKS_TX]       = send_o && !send_data_o;
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
-    event_o[COUNTER_TERMINATES_TX] = send_o && op_q == OP_NEW &&
-                                     desc_tag_i.kind == TX_KIND_TERMINATE;
+    event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && op_q == OP_TIMEOUT;
     event_o[COUNTER_PEERS_DEAD]    = state_q == ST_JUDGE && peer_dead;
     event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
@@ -223,6 +232,7 @@ module tx_sequencer
       slot_q    <= head_slot_i;
       session_q <= op_i == OP_ACK ? ack_i.peer_session : known_i;
       ack_q     <= ack_i.ack;
+      beyond_q  <= ack_i.beyond;
       nak_q     <= ack_i.nak;
       give_up_q <= 1'b0;
     end else if (state_q == ST_JUDGE) begin

@@ -318,6 +318,7 @@ module requester
           node: node_q,
           dst_qpn: dest_qpn_q,
           src_qpn: 24'(qpn_q),
+          refused: '0,
           untagged: 1'b0,
           ddp: {ddp, 32'd0},
           length: filled_q,

@@ -23,7 +23,8 @@ module responder
     output logic  hold_set_o,
     output node_t hold_node_o,
     output logic [31:0] hold_seq_o,
-    input  logic  hold_active_i,  // of hold_node_o
+    input  logic  hold_active_i,  // of hold_node_o: a refusal is under way
+    input  logic [31:0] hold_first_i,
 
     output logic qp_read_o,
     output qpn_t qp_read_qpn_o,
@@ -75,6 +76,7 @@ module responder
   slot_t slot_q;
   term_code_e code_q;
   logic refused_q;
+  logic was_mine_q;  // the queue pair, when the segment was judged
   cqe_status_e fault_q;       // what the queue pair's oldest work request failed with, if it did
   logic [15:0] fault_detail_q;
   logic [63:0] to_q, bus_address_q;
@@ -105,6 +107,9 @@ module responder
       qp_i.cfg.dest_qpn == desc_q.src_qpn &&
       qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
   assign receiving = mine && qp_i.status.state != QP_STATE_ERROR;
+  // A queue pair that became the addressee only after the refusal is not to blame for it.
+  logic affected;
+  assign affected = mine && was_mine_q;
 
   function automatic term_code_e refusal(xlate_status_e status);
     unique case (status)
@@ -136,13 +141,13 @@ module responder
       if (xlate_rsp_valid_i) state_d = xlate_rsp_i.status == XLATE_OK ? StWrite : StHold;
       StWrite: if (write_ready_i) state_d = chunk_q == left_q ? StIdle : StXlate;
       StDone: if (write_ready_i) state_d = StIdle;
-      // One refusal at a time for each node: the hold knows one place. And all before the refused
-      // segment must be placed, so that the ack beside the terminate message names that segment.
-      StHold: if (!hold_active_i && write_idle_i) state_d = StAlloc;
+      // All before the refused segment must be placed: then the ack beside its terminate message,
+      // together with `refused`, names it.
+      StHold: if (write_idle_i) state_d = StAlloc;
       StAlloc: if (alloc_valid_i && !quiesce_i) state_d = StTerminate;
       StTerminate: if (submit_ready_i) state_d = StStatusRead;
       StStatusRead: state_d = StStatus;
-      StStatus: if (!mine || status_ready_i) state_d = receiving ? StWake : StDone;
+      StStatus: if (!affected || status_ready_i) state_d = affected && receiving ? StWake : StDone;
       StWake: if (wake_ready_i) state_d = StDone;
       default: state_d = StIdle;
     endcase
@@ -165,6 +170,7 @@ module responder
         left_q <= payload;
         src_q  <= desc_q.start + rx_address_t'(TaggedBytes);
         code_q <= receiving ? header_code : TERM_CODE_STREAM;
+        was_mine_q <= mine;
         // A terminate message names the error of our oldest work request.
         fault_q <= !is_terminate ? CQE_STATUS_SUCCESS :
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
@@ -197,7 +203,7 @@ module responder
 
   assign qp_read_o = state_q == StQpRead || state_q == StStatusRead;
   assign qp_read_qpn_o = desc_q.dst_qpn[$bits(qpn_t)-1:0];
-  assign status_valid_o = state_q == StStatus && mine;
+  assign status_valid_o = state_q == StStatus && affected;
   assign status_qpn_o = qp_read_qpn_o;
   // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
   // placed. One that has been told knows that nothing from the refused segment on was.
@@ -210,7 +216,7 @@ module responder
           fault_status: fault_q,
           fault_detail: fault_detail_q,
           exact: fault_q != CQE_STATUS_SUCCESS,
-          fault_seq: desc_q.ack,
+          fault_seq: desc_q.ack + 32'(desc_q.refused),
           told: 1'b0
       };
     end
@@ -277,6 +283,8 @@ module responder
     submit_o.node = desc_q.node;
     submit_o.dst_qpn = desc_q.src_qpn;
     submit_o.src_qpn = desc_q.dst_qpn;
+    // As long as the hold lasts, all that we send acknowledges up to its number.
+    submit_o.refused = hold_active_i ? 8'(desc_q.seq - hold_first_i) : '0;
     submit_o.untagged = 1'b1;
     submit_o.ddp = ddp;
     submit_o.length = chunk_t'(QuoteOffset + (quote_tagged ? TaggedBytes : UntaggedBytes));

@@ -22,6 +22,7 @@ class Responder : public Bench<Vresponder> {
   explicit Responder(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
     dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = 0;
+    dut().hold_first_i = 0;
     dut().write_idle_i = 1;
     reset();
   }

@@ -118,6 +118,22 @@ TEST_CASE("A refusal takes the queue pair to ERROR and holds back the acknowledg
   CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
 }
 
+TEST_CASE("A refusal names its segment by the distance from the first one that is held") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateStag); };
+  SECTION("first") {
+    responder.receive(write_segment(64));
+    CHECK(responder.terminates.at(0).refused == 0);
+  }
+  SECTION("another one while it lasts") {
+    responder.dut().hold_active_i = 1;
+    responder.dut().hold_first_i = kSeq - 5;
+    responder.receive(write_segment(64));
+    CHECK(responder.terminates.at(0).refused == 5);
+  }
+}
+
 TEST_CASE("A refusal leaves no trace in the next segment, of another queue pair") {
   Responder responder;
   responder.qps[kQpn] = responder.qps[kQpn + 1] = receiving_qp();
@@ -277,15 +293,17 @@ TEST_CASE("A terminate message fails the oldest work request with its code") {
                                 {0xffff, EXRNIC_CQE_STATUS_REM_OP_ERR}}));
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.receive(terminate_segment(code));
+  RxDesc desc = terminate_segment(code);
+  desc.refused = 3;
+  responder.receive(desc);
   const QpStatus& fault = responder.qps[kQpn].status;
   CHECK(fault.state == EXRNIC_QP_STATE_ERROR);
   CHECK(fault.fault);
   CHECK(fault.fault_status == status);
   CHECK(fault.fault_detail == code);
   CHECK(fault.exact);
-  CHECK(fault.fault_seq == kAck);  // the peer placed all before this one
-  CHECK_FALSE(fault.told);         // it may know nothing of this queue pair
+  CHECK(fault.fault_seq == kAck + 3);  // the peer placed all before this one
+  CHECK_FALSE(fault.told);             // it may know nothing of this queue pair
   CHECK(responder.order == "sd");
   CHECK(responder.qp_errors == 1);
   CHECK(responder.wakes == std::vector<unsigned>{kQpn});
@@ -315,11 +333,10 @@ TEST_CASE("A terminate message is never answered, and means nothing to a pair in
   CHECK(responder.qp_errors == 0);
 }
 
-TEST_CASE("A refusal waits for the hold of its node, for writes under way, and for a slot") {
+TEST_CASE("A refusal waits for writes under way, and for a slot") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
   responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateStag); };
-  SECTION("hold") { responder.dut().hold_active_i = 1; }
   SECTION("writes") { responder.dut().write_idle_i = 0; }
   SECTION("slot") { responder.slots_left = false; }
   responder.begin(write_segment(64));
@@ -330,7 +347,6 @@ TEST_CASE("A refusal waits for the hold of its node, for writes under way, and f
 
   // The driver's commands get through meanwhile, and the refusal goes on behind them.
   responder.dut().quiesce_i = 1;
-  responder.dut().hold_active_i = 0;
   responder.dut().write_idle_i = 1;
   responder.slots_left = true;
   responder.run(100);

@@ -26,6 +26,7 @@ constexpr unsigned kPdBits = log2_of(EXRNIC_MAX_PD);
 constexpr unsigned kNodeBits = log2_of(EXRNIC_MAX_NODE);
 constexpr unsigned kChunkBits = 13;
 constexpr unsigned kTxSlots = 64;
+constexpr unsigned kTxSlotsReserved = 8;
 constexpr unsigned kTxAddressBits = log2_of(uint64_t{kTxSlots} * EXRNIC_MTU_MAX);
 constexpr unsigned kRxBytes = 32768;
 constexpr unsigned kRxAddressBits = log2_of(kRxBytes);

@@ -49,6 +49,7 @@ struct TxDesc {
   uint8_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint8_t refused = 0;
   bool untagged = false;
   std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES> ddp{};  // as on the wire
   uint16_t length = 0;
@@ -60,7 +61,8 @@ struct TxDesc {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
-    visit(src_qpn, kWireQpnBits), visit(untagged, 1), visit.wire(ddp), visit(length, kChunkBits);
+    visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
+    visit(length, kChunkBits);
     visit(failed, 8), visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
 };
@@ -81,6 +83,7 @@ struct RxDesc {
   uint8_t node = 0;
   uint32_t seq = 0;
   uint32_t ack = 0;
+  uint8_t refused = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t length = 0;
@@ -89,7 +92,8 @@ struct RxDesc {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(dst_qpn, kWireQpnBits);
+    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
+    visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(length, 16), visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
