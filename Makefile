@@ -17,7 +17,7 @@ ENV := . build/deps/env.sh;
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test kmod/test/exrnic-kmod-test)
 
-.PHONY: help setup build host kmod guest gen lint test run format clean distclean
+.PHONY: help setup build host kmod guest gen lint test run bench format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +53,11 @@ test: build lint ## Everything a change has to pass: build, lint and all tests
 
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push
+
+bench: host ## Measure the core in simulated time: build/bench/results.json, and a table
+	@mkdir -p build/bench
+	@build/host/tools/bench/exrnic-bench-core --output build/bench/results.json
+	@$(PYTHON) tools/bench/table.py build/bench/results.json
 
 format: setup ## Lay out C and C++ as .clang-format says
 	@tools/lint/lint.sh --fix format

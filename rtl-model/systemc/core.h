@@ -74,6 +74,7 @@ struct CoreConfig {
   uint16_t node_id = 0;         // 0..255; the MAC address follows from it (spec: MAC_PREFIX)
   uint16_t max_payload = 256;   // PCIe MPS, bytes
   uint16_t max_read = 512;      // PCIe MRRS, bytes
+  uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
   uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
   bool link_up = true;          // an Ethernet link is attached
 };

@@ -5,25 +5,20 @@
 #include <cstring>
 #include <deque>
 #include <stdexcept>
+#include <string>
 
 #include "Vexrnic_core.h"
+#include "Vexrnic_core_256.h"
 #include "core.h"
 
 namespace exrnic {
 namespace {
 
-constexpr size_t kBeat = sizeof(Vexrnic_core::rx_data_i);  // bytes of the data path
-
-// A byte array that enters or leaves beat by beat.
-struct Cursor {
-  Bytes bytes;
-  size_t at = 0;
-
-  size_t next_beat() const { return std::min(kBeat, bytes.size() - at); }
-  bool ends_with(size_t beat) const { return at + beat == bytes.size(); }
-};
-
+// Model: the verilated core with one of its widths.
+template <typename Model>
 class RtlCore final : public Core {
+  static constexpr size_t kBeat = sizeof(Model::rx_data_i);  // bytes of the data path
+
  public:
   RtlCore(const CoreConfig& config, CoreSink& sink) : sink_(sink) {
     if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
@@ -57,7 +52,7 @@ class RtlCore final : public Core {
     completions_.push_back({std::move(completion), 0});
   }
   void receive(Frame&& frame) override {
-    if (!frame.data.empty()) frames_.push_back({{std::move(frame.data)}, frame.fcs_error});
+    if (!frame.data.empty()) frames_.push_back({std::move(frame), 0});
   }
 
   bool idle() const override {
@@ -93,8 +88,8 @@ class RtlCore final : public Core {
     size_t at;
   };
   struct Reception {
-    Cursor data;
-    bool fcs_error;
+    Frame frame;
+    size_t at;
   };
 
   void clock() {
@@ -145,15 +140,15 @@ class RtlCore final : public Core {
   void drive_frame() {
     top_.rx_valid_i = !frames_.empty();
     if (frames_.empty()) return;
-    auto& [data, fcs_error] = frames_.front();
-    const size_t bytes = data.next_beat();
-    top_.rx_sop_i = data.at == 0;
-    top_.rx_eop_i = data.ends_with(bytes);
-    top_.rx_bytes_i = bytes;
-    top_.rx_error_i = top_.rx_eop_i && fcs_error;
+    auto& [frame, at] = frames_.front();
+    const size_t bytes = std::min(kBeat, frame.data.size() - at);
+    top_.rx_sop_i = at == 0;
     std::memset(&top_.rx_data_i, 0, kBeat);
-    std::memcpy(&top_.rx_data_i, data.bytes.data() + data.at, bytes);
-    data.at += bytes;
+    std::memcpy(&top_.rx_data_i, frame.data.data() + at, bytes);
+    at += bytes;
+    top_.rx_eop_i = at == frame.data.size();
+    top_.rx_bytes_i = bytes;
+    top_.rx_error_i = top_.rx_eop_i && frame.fcs_error;
     if (top_.rx_eop_i) frames_.pop_front();
   }
 
@@ -190,7 +185,7 @@ class RtlCore final : public Core {
   }
 
   CoreSink& sink_;
-  Vexrnic_core top_;
+  Model top_;
   std::deque<Access> accesses_;
   std::deque<Completion> completions_;
   std::deque<Reception> frames_;
@@ -205,7 +200,15 @@ class RtlCore final : public Core {
 }  // namespace
 
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink) {
-  return std::make_unique<RtlCore>(config, sink);
+  switch (config.data_bits) {
+    case 128:
+      return std::make_unique<RtlCore<Vexrnic_core>>(config, sink);
+    case 256:
+      return std::make_unique<RtlCore<Vexrnic_core_256>>(config, sink);
+    default:
+      throw std::invalid_argument("no core is built with a data path of " +
+                                  std::to_string(config.data_bits) + " bits: 128 or 256");
+  }
 }
 
 }  // namespace exrnic

@@ -15,6 +15,7 @@ CoreConfig core_config(unsigned id, bool link_up, const Profile& profile) {
   config.node_id = static_cast<uint16_t>(id);
   config.max_payload = static_cast<uint16_t>(profile.pcie.max_payload);
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
+  config.data_bits = profile.data_bits;
   config.clock_khz = profile.clock_khz;
   config.link_up = link_up;
   return config;

@@ -99,6 +99,7 @@ Profile parse_profile(const std::string& text, const std::string& where) {
   profile.name = root.text("name");
   profile.description = root.text("description");
   StrictObject core = root.object("core");
+  profile.data_bits = static_cast<uint16_t>(core.power_of_two("data_bits", 128, 256));
   profile.clock_khz = static_cast<uint32_t>(core.integer("clock_khz", 1'000, 1'000'000));
   core.finish();
   read_pcie(root.object("pcie"), profile);

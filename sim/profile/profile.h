@@ -17,6 +17,7 @@ namespace exrnic {
 struct Profile {
   std::string name;
   std::string description;
+  uint16_t data_bits = 0;        // width of the core's data path
   uint32_t clock_khz = 0;        // of the core
   unsigned pcie_generation = 0;  // these two: only what the device reports of its link
   unsigned pcie_lanes = 0;

@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
 constexpr char kGood[] = R"({
-  "name": "n", "description": "d", "core": {"clock_khz": 250000},
+  "name": "n", "description": "d", "core": {"data_bits": 256, "clock_khz": 250000},
   "pcie": {"generation": 3, "lanes": 8, "bytes_per_us": 1000, "latency_ns": 1,
            "max_payload_bytes": 128, "max_read_bytes": 512, "host_load_ns": 2, "host_memory_ns": 3},
   "ethernet": {"megabits_per_second": 8000, "latency_ns": 4, "two_nodes": "switch",
@@ -38,6 +38,7 @@ void refused(const std::string& text, const std::string& because) {
 TEST_CASE("a profile's values arrive where they belong") {
   const Profile profile = parse_profile(kGood, "test");
   CHECK(profile.name == "n");
+  CHECK(profile.data_bits == 256);
   CHECK(profile.clock_khz == 250'000);
   CHECK(profile.pcie_generation == 3);
   CHECK(profile.pcie_lanes == 8);
@@ -61,6 +62,7 @@ TEST_CASE("every profile of the product loads, under the name of its file") {
 }
 
 TEST_CASE("a wrong value is refused with its key, its value and what may stand there") {
+  refused(with("/core/data_bits", 512), "'core.data_bits' is 512; give a power of two in 128..256");
   refused(with("/core/clock_khz", 0), "'core.clock_khz' is 0; give a whole number in 1000..");
   refused(with("/pcie/bytes_per_us", -3), "'pcie.bytes_per_us' is -3; give a whole number");
   refused(with("/pcie/bytes_per_us", 1.5), "'pcie.bytes_per_us' is 1.5");

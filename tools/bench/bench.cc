@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Measures the core on in-process hosts and writes results.json; `make bench` runs it and prints
+// the table.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+
+#include "tools/bench/push_bench.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Measures the RNIC core, in simulated time, and writes results.json."};
+  std::string output;
+  std::vector<std::string> profiles = {"dc-25g", "ntb-gen3x8", "rhinet2", "expether-gbe"};
+  app.add_option("--output", output, "file to write")->required();
+  app.add_option("--profile", profiles, "profiles to measure (default: all)");
+  CLI11_PARSE(app, argc, argv);
+
+  const std::vector<uint32_t> sizes = {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576};
+  exrnic::bench::Results results;
+  try {
+    for (const std::string& profile : profiles) {
+      fmt::print(stderr, "bench: {}\n", profile);
+      exrnic::bench::measure_goodput(profile, sizes, results);
+      exrnic::bench::measure_oneway(profile, results);
+      exrnic::bench::measure_stages(profile, results);
+      exrnic::bench::measure_message_rate(profile, results);
+      exrnic::bench::measure_simulator(profile, results);
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "exrnic-bench-core: {}\n", error.what());
+    return 1;
+  }
+  std::ofstream file(output);
+  file << results.rows().dump(1) << "\n";
+  if (!file.flush()) {
+    fmt::print(stderr, "exrnic-bench-core: cannot write {}\n", output);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/bench/limits.h"
+
+#include <algorithm>
+
+#include "exrnic_hw.h"
+
+namespace exrnic::bench {
+namespace {
+
+constexpr unsigned kPostedOverhead = 24;
+constexpr unsigned kCompletionOverhead = 20;
+// Preamble and start delimiter, FCS, inter-frame gap.
+constexpr unsigned kLineOverhead = 8 + 4 + 12;
+
+// Share of the rate that is payload when `size` bytes go in pieces of `piece`.
+double share(uint64_t size, uint64_t piece, uint64_t overhead) {
+  const uint64_t pieces = (size + piece - 1) / piece;
+  return static_cast<double>(size) / static_cast<double>(size + pieces * overhead);
+}
+
+}  // namespace
+
+double push_limit(const Profile& profile, uint32_t mtu, uint64_t size) {
+  const double pcie = profile.pcie.bytes_per_us * 1e6;
+  const double ethernet = static_cast<double>(profile.ethernet.megabits_per_second) * 1e6 / 8;
+  const uint32_t mps = profile.pcie.max_payload;
+  return std::min({pcie * share(size, mps, kPostedOverhead),
+                   pcie * share(size, mps, kCompletionOverhead),
+                   ethernet * share(size, mtu, EXRNIC_HEADER_TAGGED_BYTES + kLineOverhead)});
+}
+
+}  // namespace exrnic::bench

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a path can carry at most, computed from its profile: the least of the PCIe payload rates of
+// both hosts and the Ethernet payload rate.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/profile/profile.h"
+
+namespace exrnic::bench {
+
+// Bytes of payload per second for messages of `size` bytes (at least 1), cut into frames of `mtu`
+// bytes: P / (P + 24) of the PCIe rate for posted writes, P / (P + 20) for completions, with P the
+// profile's MPS, and P / (P + headers + 38) of the Ethernet rate, with P the MTU; in each the last
+// piece of a message is as short as it is.
+double push_limit(const Profile& profile, uint32_t mtu, uint64_t size);
+
+}  // namespace exrnic::bench

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tools/bench/limits.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+namespace exrnic::bench {
+namespace {
+
+using Catch::Matchers::WithinRel;
+
+TEST_CASE("with 25 Gb/s Ethernet a full frame carries 1024 of 1112 bytes of line time") {
+  CHECK_THAT(push_limit(load_profile("dc-25g"), 1024, 1 << 20),
+             WithinRel(25e9 / 8 * 1024 / 1112, 1e-9));
+}
+
+TEST_CASE("on a 528 MB/s bus posted writes of 256 bytes are the limit") {
+  CHECK_THAT(push_limit(load_profile("rhinet2"), 1024, 4096), WithinRel(528e6 * 256 / 280, 1e-9));
+}
+
+TEST_CASE("a message shorter than the MPS pays the overhead of one TLP") {
+  CHECK_THAT(push_limit(load_profile("rhinet2"), 1024, 64), WithinRel(528e6 * 64 / 88, 1e-9));
+}
+
+}  // namespace
+}  // namespace exrnic::bench

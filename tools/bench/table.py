@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prints results.json as a table: what was measured, the computed limit, the papers' figures.
+
+    table.py RESULTS
+"""
+import json
+import pathlib
+import sys
+
+# What the papers measured, in the same unit: (name, profile, size) to value and source.
+PAPERS = {
+    ("push.goodput_mbps", "rhinet2", 1048576): (469, "RHiNET-2: PUSH, best"),
+    ("push.goodput_mbps", "ntb-gen3x8", 1048576): (6400, "Java over NTB: native RDMA, best"),
+    ("push.oneway_ns", "ntb-gen3x8", 8): (540, "Dolphin, remote store"),
+    ("push.oneway_ns", "rhinet2", 8): (1740, "Martini, least latency"),
+}
+
+
+def size_text(size):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def of_profile(rows, profile):
+    """{(name, size or None): value} of one profile."""
+    return {(r["name"], r.get("size")): r["value"] for r in rows if r.get("profile") == profile}
+
+
+def paper(name, profile, size):
+    value = PAPERS.get((name, profile, size))
+    return f"   paper: {value[0]} ({value[1]})" if value else ""
+
+
+def print_profile(rows, profile):
+    values = of_profile(rows, profile)
+    print(f"\n{profile}")
+    print(f"  {'PUSH of':>9}  {'MB/s':>9}  {'limit':>9}  {'of it':>6}")
+    for size in sorted(s for n, s in values if n == "push.goodput_mbps"):
+        print(f"  {size_text(size):>9}  {values['push.goodput_mbps', size]:9.1f}"
+              f"  {values['push.limit_mbps', size]:9.1f}"
+              f"  {100 * values['push.goodput_ratio', size]:5.1f}%"
+              + paper("push.goodput_mbps", profile, size))
+    print(f"  one way, 8 B, by doorbell: {values['push.oneway_ns', 8]:.0f} ns"
+          + paper("push.oneway_ns", profile, 8))
+    print(f"  messages of 8 B: {values['msg.rate_mps', 8]:.2f} million/s")
+    print("  clock cycles of that PUSH: " + ", ".join(
+        f"{n.rsplit('.', 1)[1].replace('_', ' ')} {v:.0f}"
+        for (n, _), v in values.items() if n.startswith("stage.cycles.")))
+    print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    rows = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    print("Simulated time, unless it says wall clock.")
+    for profile in dict.fromkeys(r["profile"] for r in rows):
+        print_profile(rows, profile)
+
+
+if __name__ == "__main__":
+    main()
