@@ -23,7 +23,7 @@ constexpr uint64_t kWaitNs = 1'000'000'000;
 // Two connected nodes and a pair of regions.
 struct Path {
   Path(const std::string& profile, uint64_t region_bytes)
-      : pair(testing::options_for(profile.c_str())),
+      : pair(testing::options_for(profile.c_str()), make_rtl_core),
         source(testing::source_of(pair.left, region_bytes)),
         sink(testing::sink_of(pair.right, region_bytes)) {}
 
