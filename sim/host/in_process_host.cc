@@ -93,13 +93,13 @@ uint64_t InProcessHost::load(unsigned bar, uint64_t offset, unsigned size) {
 void InProcessHost::clear_records() {
   writes_.clear();
   refused_writes_.clear();
-  refused_reads_ = 0;
+  refused_read_addresses_.clear();
   interrupts_.clear();
 }
 
 bool InProcessHost::dma_read(uint64_t address, uint8_t* out, size_t length) {
   if (!allowed(address, length, DmaRights::kRead)) {
-    ++refused_reads_;
+    refused_read_addresses_.push_back(address);
     return false;
   }
   const Bytes data = peek(address, length);

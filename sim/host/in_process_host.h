@@ -51,7 +51,8 @@ class InProcessHost final : public HostPort {
   // What the RNIC did, in order.
   const std::vector<DmaRecord>& writes() const { return writes_; }
   const std::vector<DmaRecord>& refused_writes() const { return refused_writes_; }
-  uint64_t refused_reads() const { return refused_reads_; }
+  uint64_t refused_reads() const { return refused_read_addresses_.size(); }
+  const std::vector<uint64_t>& refused_read_addresses() const { return refused_read_addresses_; }
   const std::vector<unsigned>& interrupts() const { return interrupts_; }
   void clear_records();
 
@@ -75,7 +76,7 @@ class InProcessHost final : public HostPort {
   std::unordered_map<uint64_t, Bytes> pages_;
   std::vector<DmaRecord> writes_;
   std::vector<DmaRecord> refused_writes_;
-  uint64_t refused_reads_ = 0;
+  std::vector<uint64_t> refused_read_addresses_;
   std::vector<unsigned> interrupts_;
 };
 
