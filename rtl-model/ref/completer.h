@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writes completions: gives each work request that ended its status, writes the CQE with its phase
+// bit, and fires the vector of an armed queue behind it.
+#pragma once
+
+#include <deque>
+
+#include "rtl-model/ref/dma_write.h"
+#include "rtl-model/ref/segment.h"
+#include "rtl-model/ref/xlate.h"
+
+namespace exrnic::ref {
+
+// A store to a completion queue's doorbell.
+struct CqDoorbell {
+  uint32_t cqn = 0;
+  uint32_t consumer = 0;
+  bool arm = false;
+  uint32_t page = 0;
+};
+
+class Completer {
+ public:
+  Completer(State& state, Xlate& xlate, DmaWrite& dma_write)
+      : state_(state), xlate_(xlate), dma_write_(dma_write) {}
+
+  void ended(const Ended& ended) { ended_.push_back(ended); }
+  void ring(const CqDoorbell& bell) { bells_.push_back(bell); }
+
+  void run();
+  bool bells_waiting() const { return !bells_.empty(); }
+  bool idle() const { return !busy_ && ended_.empty() && bells_.empty(); }
+
+ private:
+  void serve(const CqDoorbell& bell);
+  void complete(const Ended& ended);
+  void go_to_error(const Ended& ended);
+  void write_cqe(uint32_t cqn, const exrnic_cqe& cqe);
+  void lose_completion();
+
+  State& state_;
+  Xlate& xlate_;
+  DmaWrite& dma_write_;
+  std::deque<Ended> ended_;
+  std::deque<CqDoorbell> bells_;
+  bool busy_ = false;  // waits for the place of a CQE
+};
+
+}  // namespace exrnic::ref

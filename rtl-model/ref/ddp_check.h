@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a received DDP segment is, or which error it is (RFC 5041, 8; RFC 5040, 4.8).
+#pragma once
+
+#include <optional>
+
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+bool is_tagged(const Bytes& ddp);
+
+// A terminate message, well formed or not.
+bool is_terminate(const Bytes& ddp);
+
+// Nothing for a segment of an RDMA Write; else why it is none. Reserved bits are ignored.
+std::optional<exrnic_term_code> header_error(const Bytes& ddp);
+
+}  // namespace exrnic::ref

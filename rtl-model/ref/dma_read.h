@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Reads of host memory: cut into PCIe reads, answered as a whole.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class DmaRead {
+ public:
+  using Done = std::function<void(bool good, const Bytes& data)>;
+
+  explicit DmaRead(State& state) : state_(state) {}
+
+  // At least one byte. `done` comes from complete(), never from within read(); with an error in
+  // any part of the memory `good` is false.
+  void read(uint64_t address, size_t length, Done done);
+
+  void complete(const ReadCompletion& completion);
+  void run(CoreSink& sink);
+  bool idle() const { return waiting_.empty() && in_flight_.empty(); }
+
+ private:
+  static constexpr size_t kTags = 64;
+
+  struct Request {
+    Bytes data;
+    size_t missing = 0;
+    bool good = true;
+    Done done;
+  };
+  struct Piece {
+    std::shared_ptr<Request> request;
+    uint64_t address = 0;
+    size_t offset = 0;  // of its next byte in the request
+    size_t length = 0;  // still to come
+  };
+
+  uint8_t free_tag() const;
+
+  State& state_;
+  std::deque<Piece> waiting_;
+  std::map<uint8_t, Piece> in_flight_;  // by tag
+};
+
+}  // namespace exrnic::ref

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/dma_write.h"
+
+#include <utility>
+
+#include "rtl-model/ref/cut.h"
+
+namespace exrnic::ref {
+
+void DmaWrite::write(uint64_t address, const Bytes& data) {
+  for_each_cut(address, data.size(), state_.config.max_payload, [&](size_t offset, size_t bytes) {
+    const auto first = data.begin() + offset;
+    queue_.push_back(
+        {{PostedWrite::Kind::kMemory, address + offset, Bytes(first, first + bytes)}, nullptr});
+  });
+}
+
+void DmaWrite::fire(uint32_t vector) {
+  queue_.push_back({{PostedWrite::Kind::kMsix, vector, {}}, nullptr});
+}
+
+void DmaWrite::then(std::function<void()> action) { queue_.push_back({{}, std::move(action)}); }
+
+void DmaWrite::run(CoreSink& sink) {
+  while (!queue_.empty() && (queue_.front().action || sink.can_write())) {
+    Item item = std::move(queue_.front());
+    queue_.pop_front();
+    if (item.action) {
+      item.action();
+      continue;
+    }
+    if (item.write.kind == PostedWrite::Kind::kMsix) state_.count(EXRNIC_COUNTER_MSIX);
+    sink.write(std::move(item.write));
+  }
+}
+
+}  // namespace exrnic::ref

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Writes of host memory and interrupts, in the order in which they were asked for: neither a CQE
+// nor an interrupt overtakes the data that it speaks of.
+#pragma once
+
+#include <deque>
+#include <functional>
+
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class DmaWrite {
+ public:
+  explicit DmaWrite(State& state) : state_(state) {}
+
+  void write(uint64_t address, const Bytes& data);
+  void fire(uint32_t vector);
+  void then(std::function<void()> action);  // when all before it is handed to PCIe
+
+  void run(CoreSink& sink);
+  bool idle() const { return queue_.empty(); }
+
+ private:
+  struct Item {
+    PostedWrite write;
+    std::function<void()> action;  // instead of a write, if there is one
+  };
+
+  State& state_;
+  std::deque<Item> queue_;
+};
+
+}  // namespace exrnic::ref

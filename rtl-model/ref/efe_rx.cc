@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/efe_rx.h"
+
+#include <algorithm>
+
+#include "rtl-model/ref/efe_tx.h"
+
+namespace exrnic::ref {
+namespace {
+
+constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
+constexpr uint16_t kLateSessions = 4;  // numbers below the current session that are not believed
+
+uint64_t mac_of(uint64_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
+
+bool length_good(const Bytes& frame, const uint8_t* efe) {
+  const uint64_t length = exrnic_efe_length(efe);
+  if (frame.size() != std::max<uint64_t>(EXRNIC_ETH_FRAME_MIN, kHeaders + length)) return false;
+  if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ)) return length == 0;
+  const bool tagged = exrnic_ddp_tagged_t(frame.data() + kHeaders);
+  return length >= (tagged ? EXRNIC_DDP_TAGGED_BYTES : EXRNIC_DDP_UNTAGGED_BYTES) &&
+         length <= EXRNIC_MTU_MAX + EXRNIC_DDP_UNTAGGED_BYTES;
+}
+
+bool well_formed(const Bytes& frame) {
+  if (frame.size() < EXRNIC_ETH_FRAME_MIN) return false;
+  const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
+  constexpr uint64_t kFlags =
+      EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_NAK;
+  const uint64_t flags = exrnic_efe_flags(efe);
+  return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
+         exrnic_efe_version(efe) == EXRNIC_EFE_VERSION &&
+         exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && (flags & ~kFlags) == 0 &&
+         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 && exrnic_efe_sack(efe) == 0 &&
+         exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
+         ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
+         ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
+         length_good(frame, efe);
+}
+
+bool addressed(const Bytes& frame, uint16_t to) {
+  const uint64_t from = exrnic_efe_src_node(frame.data() + EXRNIC_ETH_BYTES);
+  return exrnic_eth_dst(frame.data()) == mac_of(to) &&
+         exrnic_eth_src(frame.data()) == mac_of(from) && from < EXRNIC_MAX_NODE && from != to;
+}
+
+}  // namespace
+
+void EfeRx::receive(const Frame& frame) {
+  state_.count(EXRNIC_COUNTER_FRAMES_RX);
+  if (!state_.settings.enable) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
+  if (frame.fcs_error) return state_.count(EXRNIC_COUNTER_RX_FCS_ERROR);
+  if (!well_formed(frame.data)) return state_.count(EXRNIC_COUNTER_RX_MALFORMED);
+  if (!addressed(frame.data, state_.config.node_id))
+    return state_.count(EXRNIC_COUNTER_RX_MISDIRECTED);
+
+  const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  const auto node = static_cast<uint32_t>(exrnic_efe_src_node(efe));
+  const auto session = static_cast<uint16_t>(exrnic_efe_session(efe));
+  const uint64_t flags = exrnic_efe_flags(efe);
+  const bool has_ack = flags & EXRNIC_EFE_FLAGS_ACK;
+  const uint16_t ours = has_ack ? static_cast<uint16_t>(exrnic_efe_peer_session(efe)) : 0;
+  Peer& peer = peers_[node];
+  const bool knew_another = peer.session != 0;
+  if (session != peer.session) {
+    if (!adopt(peer, session, flags & EXRNIC_EFE_FLAGS_SYN))
+      return state_.count(EXRNIC_COUNTER_RX_SESSION);
+    if (knew_another) efe_tx_->peer_restarted(node, ours);
+  }
+  if (has_ack)
+    efe_tx_->acknowledged(node,
+                          {ours, static_cast<uint32_t>(exrnic_efe_ack(efe)),
+                           static_cast<uint8_t>(exrnic_efe_beyond(efe))},
+                          flags & EXRNIC_EFE_FLAGS_NAK);
+  if (flags & EXRNIC_EFE_FLAGS_SEQ) {
+    take_segment(peer, node, efe);
+  } else {
+    state_.count(EXRNIC_COUNTER_ACKS_RX);
+  }
+}
+
+// Late frames must not bring an old session back.
+bool EfeRx::adopt(Peer& peer, uint16_t session, bool syn) const {
+  const auto behind = static_cast<uint16_t>(peer.session - session);
+  const bool late = session == peer.previous || (peer.session != 0 && behind <= kLateSessions);
+  if (!syn || late) return false;
+  peer.previous = peer.session;
+  peer.session = session;
+  peer.next = peer.placed = EXRNIC_INITIAL_SEQ;
+  peer.held = false;
+  return true;
+}
+
+void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
+  const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
+  const auto ahead = static_cast<int32_t>(seq - peer.next);
+  if (ahead != 0) {
+    state_.count(ahead < 0 ? EXRNIC_COUNTER_RX_DUPLICATE : EXRNIC_COUNTER_RX_OUT_OF_ORDER);
+    return efe_tx_->owe_ack(node, ahead > 0);
+  }
+  ++peer.next;
+  Received segment;
+  segment.node = node;
+  segment.session = peer.session;
+  segment.seq = seq;
+  segment.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
+  segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
+  segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
+  segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
+  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+  segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
+  segments_.push_back(std::move(segment));
+}
+
+// Segments of an old session are still placed when a new one has begun, but count no more.
+void EfeRx::placed(const Received& segment) {
+  Peer& peer = peers_[segment.node];
+  if (peer.session == segment.session) peer.placed = segment.seq + 1;
+  efe_tx_->owe_ack(segment.node, false);
+}
+
+void EfeRx::hold(uint32_t node, uint32_t seq) {
+  Peer& peer = peers_[node];
+  if (!peer.held) peer.hold_seq = seq;
+  peer.held = true;
+}
+
+void EfeRx::release(uint32_t node) {
+  peers_[node].held = false;
+  efe_tx_->owe_ack(node, false);
+}
+
+uint8_t EfeRx::behind_hold(uint32_t node, uint32_t seq) const {
+  const auto found = peers_.find(node);
+  if (found == peers_.end() || !found->second.held) return 0;
+  return static_cast<uint8_t>(seq - found->second.hold_seq);
+}
+
+EfeRx::Position EfeRx::position(uint32_t node) const {
+  const auto found = peers_.find(node);
+  if (found == peers_.end()) return {};
+  const Peer& peer = found->second;
+  const bool beyond = static_cast<int32_t>(peer.placed - peer.hold_seq) > 0;
+  const uint32_t ack = peer.held && beyond ? peer.hold_seq : peer.placed;
+  return {peer.session, ack, static_cast<uint8_t>(peer.placed - ack)};
+}
+
+}  // namespace exrnic::ref

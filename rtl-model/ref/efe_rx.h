@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Receive side of the reliable class of EFE: checks frames, keeps the segments that are the next
+// ones of their senders, and knows what of them is placed.
+#pragma once
+
+#include <deque>
+#include <map>
+
+#include "rtl-model/ref/segment.h"
+
+namespace exrnic::ref {
+
+class EfeTx;
+
+class EfeRx {
+ public:
+  explicit EfeRx(State& state) : state_(state) {}
+  void connect(EfeTx& efe_tx) { efe_tx_ = &efe_tx; }
+
+  void receive(const Frame& frame);
+
+  std::deque<Received>& segments() { return segments_; }  // in sequence, for the responder
+  void placed(const Received& segment);
+
+  // A held node is acknowledged no further than the first number that it is held at.
+  void hold(uint32_t node, uint32_t seq);
+  void release(uint32_t node);
+  uint8_t behind_hold(uint32_t node, uint32_t seq) const;  // frames from that number to `seq`
+
+  // What a frame to this node has to say of what came from it; session 0: nothing came.
+  struct Position {
+    uint16_t session = 0;
+    uint32_t ack = 0;
+    uint8_t beyond = 0;  // segments behind ack that are placed or refused all the same
+  };
+  Position position(uint32_t node) const;
+
+ private:
+  struct Peer {
+    uint16_t session = 0;   // 0: none
+    uint16_t previous = 0;  // the one before
+    uint32_t next = 0;      // sequence number expected
+    uint32_t placed = 0;    // all before it are placed
+    bool held = false;
+    uint32_t hold_seq = 0;
+  };
+
+  bool adopt(Peer& peer, uint16_t session, bool syn) const;
+  void take_segment(Peer& peer, uint32_t node, const uint8_t* efe);
+
+  State& state_;
+  EfeTx* efe_tx_ = nullptr;
+  std::map<uint32_t, Peer> peers_;  // by node
+  std::deque<Received> segments_;
+};
+
+}  // namespace exrnic::ref

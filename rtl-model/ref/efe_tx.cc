@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/efe_tx.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace exrnic::ref {
+namespace {
+
+constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
+
+uint16_t nonzero(uint64_t session) {
+  const auto low = static_cast<uint16_t>(session);
+  return low == 0 ? 1 : low;
+}
+
+bool has_failed(const Segment& segment) { return segment.failed != EXRNIC_CQE_STATUS_SUCCESS; }
+
+uint64_t mac_of(uint32_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
+
+}  // namespace
+
+void EfeTx::submit(Segment&& segment) {
+  ++kept_;
+  if (segment.tag.kind == Tag::Kind::kTerminate) {
+    peers_[segment.node].answering = true;
+    ++peers_[segment.node].terminates;
+  }
+  fresh_.push_back(std::move(segment));
+}
+
+void EfeTx::owe_ack(uint32_t node, bool nak) {
+  peers_[node].ack_owed = true;
+  peers_[node].nak_owed |= nak;
+}
+
+// ---- What the peer says
+
+void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& position, bool nak) {
+  Peer& peer = peers_[node];
+  const auto& [session, ack, beyond] = position;
+  if (session == 0 || session != peer.session || ack - peer.una > peer.next - peer.una ||
+      beyond > peer.next - ack)
+    return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
+  peer.established = true;
+  if (ack != peer.una) {
+    peer.retries = 0;
+    peer.nak_served = false;
+    peer.since = state_.cycle;
+  }
+  while (peer.una != ack) {
+    end_failed_in_front(node);
+    end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  end_failed_in_front(node);
+  const bool all_dealt_with =
+      peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - (ack + beyond)) < 0;
+  if (all_dealt_with) end_hold(node);
+  if (nak && !peer.unacked.empty() && !peer.resending && !peer.nak_served) {
+    peer.nak_served = true;
+    start_resend(peer);
+  }
+}
+
+// The acknowledgement of a terminate message does not tell that it is dealt with: it is cumulative,
+// and two nodes that refuse segments of each other both hold theirs back.
+void EfeTx::end_hold(uint32_t node) {
+  if (std::exchange(peers_[node].answering, false)) efe_rx_.release(node);
+}
+
+// A peer that starts a session but knows ours has given up on us, not forgotten us; one that knows
+// an older one of ours will take the current one from its first frame, while that has SYN.
+void EfeTx::peer_restarted(uint32_t node, uint16_t session) {
+  const Peer& peer = peers_[node];
+  const bool knows_us = session != 0 && (session == peer.session || !peer.established);
+  if (!knows_us) give_up(node);
+}
+
+// ---- How segments end
+
+void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status) {
+  --kept_;
+  end_({segment.tag, segment.node, seq, has_failed(segment) ? segment.failed : status});
+}
+
+void EfeTx::end_oldest(uint32_t node, exrnic_cqe_status status) {
+  Peer& peer = peers_[node];
+  const Segment segment = std::move(peer.unacked.front());
+  peer.unacked.pop_front();
+  const uint32_t seq = peer.una;
+  if (!has_failed(segment)) ++peer.una;
+  if (peer.cursor > 0) {
+    --peer.cursor;
+  } else if (!has_failed(segment)) {
+    peer.cursor_seq = peer.una;
+  }
+  if (peer.unacked.empty()) peer.resending = false;
+  end_segment(segment, seq, status);
+}
+
+void EfeTx::end_failed_in_front(uint32_t node) {
+  Peer& peer = peers_[node];
+  while (!peer.unacked.empty() && has_failed(peer.unacked.front()))
+    end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+// A dead or restarted peer: all that is not acknowledged ends, a new session starts.
+void EfeTx::give_up(uint32_t node) {
+  Peer& peer = peers_[node];
+  while (!peer.unacked.empty()) end_oldest(node, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  std::deque<Segment> others;
+  for (Segment& segment : std::exchange(fresh_, {})) {
+    if (segment.node == node) {
+      end_segment(segment, peer.next, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+    } else {
+      others.push_back(std::move(segment));
+    }
+  }
+  fresh_ = std::move(others);
+  end_hold(node);
+  Peer anew;
+  anew.session = nonzero(peer.session + 1);
+  anew.ack_owed = peer.ack_owed;
+  anew.nak_owed = peer.nak_owed;
+  peer = anew;
+}
+
+// ---- Sending again
+
+void EfeTx::start_resend(Peer& peer) {
+  peer.resending = true;
+  peer.cursor = 0;
+  peer.cursor_seq = peer.una;
+  peer.since = state_.cycle;
+}
+
+void EfeTx::strike_timeouts() {
+  for (auto& [node, peer] : peers_) {
+    if (peer.unacked.empty() || peer.resending) continue;
+    if (state_.cycle - peer.since < state_.settings.rto_cycles) continue;
+    state_.count(EXRNIC_COUNTER_TIMEOUTS);
+    if (peer.retries >= state_.settings.retry_limit) {
+      state_.count(EXRNIC_COUNTER_PEERS_DEAD);
+      give_up(node);
+      continue;
+    }
+    ++peer.retries;
+    peer.nak_served = false;
+    start_resend(peer);
+  }
+}
+
+bool EfeTx::resend_one(CoreSink& sink) {
+  const auto found = std::find_if(peers_.begin(), peers_.end(),
+                                  [](const auto& entry) { return entry.second.resending; });
+  if (found == peers_.end()) return false;
+  auto& [node, peer] = *found;
+  const Segment& segment = peer.unacked[peer.cursor];
+  if (!has_failed(segment)) {
+    state_.count(EXRNIC_COUNTER_RETRANSMITS);
+    send(sink, node, peer.cursor_seq++, &segment);
+  }
+  if (++peer.cursor == peer.unacked.size()) {
+    peer.resending = false;
+    peer.since = state_.cycle;
+  }
+  return true;
+}
+
+// ---- Sending
+
+// Segments leave in the order of their submission, over all nodes. (While a node is being resent
+// to, that comes first.)
+bool EfeTx::send_new(CoreSink& sink) {
+  if (fresh_.empty()) return false;
+  Segment segment = std::move(fresh_.front());
+  fresh_.pop_front();
+  Peer& peer = peers_[segment.node];
+  if (has_failed(segment)) {
+    if (peer.unacked.empty()) {
+      end_segment(segment, peer.next, segment.failed);
+    } else {
+      peer.unacked.push_back(std::move(segment));
+    }
+    return true;
+  }
+  if (peer.unacked.empty()) peer.since = state_.cycle;
+  if (segment.tag.kind == Tag::Kind::kTerminate) {
+    state_.count(EXRNIC_COUNTER_TERMINATES_TX);
+    peer.last_terminate = peer.next;
+    --peer.terminates;
+  }
+  send(sink, segment.node, peer.next++, &segment);
+  peer.unacked.push_back(std::move(segment));
+  return true;
+}
+
+bool EfeTx::send_ack(CoreSink& sink) {
+  for (auto& [node, peer] : peers_) {
+    if (!peer.ack_owed) continue;
+    state_.count(EXRNIC_COUNTER_ACKS_TX);
+    send(sink, node, peer.next, nullptr);
+    return true;
+  }
+  return false;
+}
+
+// With a segment, or as an acknowledgement only.
+void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment) {
+  Peer& peer = peers_[node];
+  if (peer.session == 0) peer.session = nonzero((state_.time_ns ^ state_.time_ns >> 16) ^ node);
+  Frame frame;
+  frame.data.resize(kHeaders + (segment ? segment->ddp.size() : 0));
+  exrnic_eth_set_dst(frame.data.data(), mac_of(node));
+  exrnic_eth_set_src(frame.data.data(), mac_of(state_.config.node_id));
+  exrnic_eth_set_ethertype(frame.data.data(), EXRNIC_ETHERTYPE);
+
+  uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  uint8_t flags = peer.established ? 0 : EXRNIC_EFE_FLAGS_SYN;
+  exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
+  exrnic_efe_set_src_node(efe, state_.config.node_id);
+  exrnic_efe_set_session(efe, peer.session);
+  exrnic_efe_set_seq(efe, seq);
+  flags |= put_acknowledgement(efe, node);
+  if (segment != nullptr) {
+    flags |= EXRNIC_EFE_FLAGS_SEQ;
+    exrnic_efe_set_length(efe, segment->ddp.size());
+    exrnic_efe_set_dst_qpn(efe, segment->dst_qpn);
+    exrnic_efe_set_src_qpn(efe, segment->src_qpn);
+    exrnic_efe_set_refused(efe, segment->refused);
+    std::copy(segment->ddp.begin(), segment->ddp.end(), frame.data.begin() + kHeaders);
+  }
+  exrnic_efe_set_flags(efe, flags);
+  state_.count(EXRNIC_COUNTER_FRAMES_TX);
+  sink.transmit(std::move(frame));
+}
+
+// Every frame says what came from its addressee. Returns the flags for it.
+uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node) {
+  Peer& peer = peers_[node];
+  const bool nak = std::exchange(peer.nak_owed, false);
+  peer.ack_owed = false;
+  const EfeRx::Position position = efe_rx_.position(node);
+  if (position.session == 0) return 0;
+  exrnic_efe_set_peer_session(efe, position.session);
+  exrnic_efe_set_ack(efe, position.ack);
+  exrnic_efe_set_beyond(efe, position.beyond);
+  return EXRNIC_EFE_FLAGS_ACK | (nak ? EXRNIC_EFE_FLAGS_NAK : 0);
+}
+
+void EfeTx::run(CoreSink& sink) {
+  if (!state_.settings.enable) return;
+  strike_timeouts();
+  while (sink.can_transmit() && (resend_one(sink) || send_new(sink) || send_ack(sink))) {
+  }
+}
+
+bool EfeTx::idle() const {
+  return kept_ == 0 && std::none_of(peers_.begin(), peers_.end(),
+                                    [](const auto& entry) { return entry.second.ack_owed; });
+}
+
+}  // namespace exrnic::ref

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Executes the driver's commands: one handler each. What takes something away or changes it waits
+// until no host memory is in use; after its end the core touches none of that memory any more.
+#pragma once
+
+#include <array>
+
+#include "rtl-model/ref/pbl_cache.h"
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class Mailbox {
+ public:
+  using Payload = std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)>;
+
+  Mailbox(State& state, PblCache& pbl_cache) : state_(state), pbl_cache_(pbl_cache) {}
+
+  void start(uint32_t op);  // only while idle
+  void run(bool quiescent);
+
+  bool idle() const { return status_ != EXRNIC_MBOX_STATUS_BUSY; }
+  exrnic_mbox_status status() const { return status_; }
+  Payload& payload() { return payload_; }  // of the command; an answer replaces its first words
+
+ private:
+  template <typename Command>
+  Command command() const;
+
+  exrnic_mbox_status execute();
+  exrnic_mbox_status create_cq(const exrnic_mbox_create_cq& command);
+  exrnic_mbox_status destroy_cq(const exrnic_mbox_object& command);
+  exrnic_mbox_status create_qp(const exrnic_mbox_create_qp& command);
+  exrnic_mbox_status modify_qp(const exrnic_mbox_modify_qp& command);
+  exrnic_mbox_status query_qp(const exrnic_mbox_object& command);
+  exrnic_mbox_status destroy_qp(const exrnic_mbox_object& command);
+  exrnic_mbox_status register_mr(const exrnic_mbox_register_mr& command);
+  exrnic_mbox_status invalidate_mr(const exrnic_mbox_object& command);
+  void change_state(uint32_t qpn, exrnic_qp_state to);
+
+  State& state_;
+  PblCache& pbl_cache_;
+  uint32_t op_ = EXRNIC_MBOX_OP_NOP;
+  exrnic_mbox_status status_ = EXRNIC_MBOX_STATUS_OK;
+  Payload payload_{};
+};
+
+}  // namespace exrnic::ref

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Entries of page buffer lists in host memory. Keeps every line that it has read until a flush.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "rtl-model/ref/dma_read.h"
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class PblCache {
+ public:
+  // `good` is false when the host refused to read the list.
+  using Done = std::function<void(bool good, uint64_t page_address)>;
+
+  PblCache(State& state, DmaRead& dma_read) : state_(state), dma_read_(dma_read) {}
+
+  void look_up(uint64_t entry_address, const Done& done);
+  void flush() { lines_.clear(); }  // only while the core is at rest
+
+ private:
+  State& state_;
+  DmaRead& dma_read_;
+  std::unordered_map<uint64_t, Bytes> lines_;  // by bus address
+};
+
+}  // namespace exrnic::ref

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/ref_core.h"
+
+#include <deque>
+#include <stdexcept>
+#include <utility>
+
+#include "rtl-model/ref/completer.h"
+#include "rtl-model/ref/dma_read.h"
+#include "rtl-model/ref/dma_write.h"
+#include "rtl-model/ref/efe_rx.h"
+#include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/mailbox.h"
+#include "rtl-model/ref/registers.h"
+#include "rtl-model/ref/requester.h"
+#include "rtl-model/ref/responder.h"
+#include "rtl-model/ref/user_page.h"
+
+namespace exrnic {
+namespace ref {
+namespace {
+
+// The blocks and how they are joined. A reset makes them anew.
+struct Blocks {
+  explicit Blocks(const CoreConfig& config) : state(config) { efe_rx.connect(efe_tx); }
+
+  // Nothing of host memory is in use, and none will be until a block begins something. (All that
+  // blocks wait for otherwise is a read, or room to send.)
+  bool quiescent() const { return dma_read.idle() && dma_write.idle(); }
+
+  bool idle() const {
+    return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
+           requester.idle() && responder.idle() && mailbox.idle() && state.turns.empty();
+  }
+
+  void run(CoreSink& sink) {
+    mailbox.run(quiescent());
+    requester.run();
+    responder.run();
+    efe_tx.run(sink);
+    completer.run();
+    registers.run();
+    dma_read.run(sink);
+    dma_write.run(sink);
+  }
+
+  State state;
+  DmaRead dma_read{state};
+  DmaWrite dma_write{state};
+  PblCache pbl_cache{state, dma_read};
+  Xlate xlate{state, pbl_cache};
+  Completer completer{state, xlate, dma_write};
+  UserPage user_page{state, completer};
+  EfeRx efe_rx{state};
+  EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) { completer.ended(ended); }};
+  Requester requester{state, xlate, dma_read, efe_tx};
+  Responder responder{state, xlate, dma_write, efe_rx, efe_tx};
+  Mailbox mailbox{state, pbl_cache};
+  Registers registers{state, mailbox, dma_write};
+};
+
+class RefCore final : public Core {
+ public:
+  RefCore(const CoreConfig& config, CoreSink& sink) : config_(config), sink_(sink) {
+    if (config.node_id >= EXRNIC_MAX_NODE) throw std::invalid_argument("no such node id");
+    reset();
+  }
+
+  void reset() override {
+    accesses_.clear();
+    completions_.clear();
+    frames_.clear();
+    blocks_ = std::make_unique<Blocks>(config_);
+  }
+
+  void mmio_write(const MmioAccess& access) override { accesses_.push_back({access, true}); }
+  void mmio_read(const MmioAccess& access) override { accesses_.push_back({access, false}); }
+  void read_completion(ReadCompletion&& completion) override {
+    completions_.push_back(std::move(completion));
+  }
+  void receive(Frame&& frame) override { frames_.push_back(std::move(frame)); }
+
+  bool idle() const override {
+    return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
+  }
+
+  void step(uint64_t time_ns) override {
+    blocks_->state.time_ns = time_ns;
+    ++blocks_->state.cycle;
+    serve_accesses();
+    for (const ReadCompletion& completion : std::exchange(completions_, {}))
+      blocks_->dma_read.complete(completion);
+    for (const Frame& frame : std::exchange(frames_, {})) blocks_->efe_rx.receive(frame);
+    blocks_->run(sink_);
+  }
+
+ private:
+  struct Access {
+    MmioAccess access;
+    bool write;
+  };
+
+  // In order. A doorbell waits while the driver's command has the core at rest; an access to a
+  // register waits for the effect of the doorbells before it.
+  void serve_accesses() {
+    while (!accesses_.empty()) {
+      const auto [access, write] = accesses_.front();
+      const bool doorbell = write && access.bar == EXRNIC_BAR_USER;
+      if (doorbell ? blocks_->state.quiesce : blocks_->completer.bells_waiting()) return;
+      accesses_.pop_front();
+      if (doorbell) {
+        blocks_->user_page.store(access);
+        blocks_->completer.run();
+      } else if (write) {
+        blocks_->registers.write(access);
+      } else {
+        sink_.mmio_read_done(blocks_->registers.read(access));
+      }
+    }
+  }
+
+  const CoreConfig config_;
+  CoreSink& sink_;
+  std::deque<Access> accesses_;
+  std::deque<ReadCompletion> completions_;
+  std::deque<Frame> frames_;
+  std::unique_ptr<Blocks> blocks_;
+};
+
+}  // namespace
+}  // namespace ref
+
+std::unique_ptr<Core> make_ref_core(const CoreConfig& config, CoreSink& sink) {
+  return std::make_unique<ref::RefCore>(config, sink);
+}
+
+}  // namespace exrnic

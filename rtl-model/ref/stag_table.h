@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Whether an access to a memory region is allowed (RFC 5041, 8; RFC 5040, 8).
+#pragma once
+
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+enum class Verdict {
+  kOk,
+  kStag,    // no such STag, or another key
+  kStream,  // of another protection domain
+  kAccess,  // a right is missing
+  kWrap,    // offset + length wraps
+  kBounds,  // outside the region
+  kMemory,  // the host refused to read the PBL
+};
+
+struct Access {
+  uint32_t stag = 0;
+  uint32_t pd = 0;
+  uint32_t rights = 0;  // flags ACCESS that it needs
+  uint64_t to = 0;      // tagged offset of the first byte
+  uint64_t length = 0;  // at least 1
+};
+
+inline uint32_t stag_index(uint32_t stag) { return stag >> EXRNIC_STAG_INDEX_SHIFT; }
+inline uint8_t stag_key(uint32_t stag) { return static_cast<uint8_t>(stag); }
+
+// The first check that fails, in the order of the enumeration; kMemory is not found here.
+Verdict check(const State& state, const Access& access);
+
+}  // namespace exrnic::ref

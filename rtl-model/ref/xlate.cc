@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/xlate.h"
+
+#include <algorithm>
+
+namespace exrnic::ref {
+
+void Xlate::region(const Access& access, const Done& done) {
+  const Verdict verdict = check(state_, access);
+  if (verdict != Verdict::kOk) return done({verdict, 0, 0});
+  const Region& region = state_.regions[stag_index(access.stag)];
+  const uint64_t base_in_page = region.base % (uint64_t{1} << region.page_shift);
+  page(region.pbl, region.page_shift, access.to - region.base + base_in_page, access.length, done);
+}
+
+void Xlate::ring(uint64_t pbl, uint64_t offset, uint64_t length, const Done& done) {
+  page(pbl, EXRNIC_PAGE_SHIFT, offset, length, done);
+}
+
+void Xlate::page(uint64_t pbl, uint32_t page_shift, uint64_t offset, uint64_t length,
+                 const Done& done) {
+  const uint64_t page_size = uint64_t{1} << page_shift;
+  const uint64_t in_page = offset % page_size;
+  pbl_cache_.look_up(pbl + (offset >> page_shift) * EXRNIC_PBL_ENTRY_SIZE,
+                     [=](bool good, uint64_t page_address) {
+                       if (!good) return done({Verdict::kMemory, 0, 0});
+                       done({Verdict::kOk, (page_address & ~(page_size - 1)) + in_page,
+                             std::min(length, page_size - in_page)});
+                     });
+}
+
+}  // namespace exrnic::ref
