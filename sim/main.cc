@@ -68,7 +68,7 @@ void run(const Options& options) {
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
   std::ofstream stats = open_stats(options.stats_path);
-  Testbed testbed(testbed_options(options), make_rtl_core);
+  Testbed testbed(testbed_options(options), options.make_core);
   ServiceLoop::Servers servers = listen(options, testbed);
   std::puts("exrnic-sim: ready");
   std::fflush(stdout);

@@ -257,7 +257,8 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--node", node}, "this socket has a node already");
   refused({"--node", node, "stray"}, "stray");
   refused({"--node", node, "--bogus"}, "--bogus");
-  refused({"--node", node, "--core", "ref"}, "--core ref: there is no such core; take rtl");
+  refused({"--node", node, "--core", "fpga"},
+          "--core fpga: there is no such core; take rtl or ref");
   refused({"--node", node, "--seed", "x"}, "--seed");
   refused({"--node", node, "--profile", "dc-1g"}, "no profile 'dc-1g'; take one of dc-25g");
   refused({"--node", node, "--profile", dir / "p.json"}, "p.json: no such file");

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/ref_core.h"
 
 namespace exrnic {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
 constexpr char kRtlCore[] = "rtl";
+constexpr char kRefCore[] = "ref";
 
 // What was typed, before it is understood.
 struct Arguments {
@@ -38,7 +40,9 @@ void describe(CLI::App& app, Arguments& arguments) {
                              fmt::join(profile_names(), ", ")))
       ->type_name("NAME|FILE")
       ->capture_default_str();
-  app.add_option("--core", arguments.core, "RNIC core: rtl, the verilated SystemVerilog")
+  app.add_option("--core", arguments.core,
+                 "RNIC core: rtl, the verilated SystemVerilog,\n"
+                 "or ref, the reference model: same behaviour, other timing")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
@@ -79,11 +83,12 @@ Options understand(const Arguments& arguments) {
     throw ExitRequest(kUsageError, fmt::format("--node: {} nodes given; at most {} are possible",
                                                options.sockets.size(), EXRNIC_MAX_NODE));
   }
-  if (arguments.core != kRtlCore) {
-    throw ExitRequest(kUsageError,
-                      fmt::format("--core {}: there is no such core; take rtl", arguments.core));
+  if (arguments.core != kRtlCore && arguments.core != kRefCore) {
+    throw ExitRequest(kUsageError, fmt::format("--core {}: there is no such core; take {} or {}",
+                                               arguments.core, kRtlCore, kRefCore));
   }
   options.core = arguments.core;
+  options.make_core = arguments.core == kRefCore ? CoreFactory(make_ref_core) : make_rtl_core;
   options.profile = load_profile(arguments.profile);
   options.seed = arguments.seed;
   options.faults = parse_faults(arguments.faults);

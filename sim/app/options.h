@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rtl-model/systemc/rnic_module.h"
 #include "sim/ethernet/faults.h"
 #include "sim/profile/profile.h"
 
@@ -15,7 +16,8 @@ namespace exrnic {
 struct Options {
   std::vector<std::string> sockets;  // of the nodes, in the order of their identifiers
   Profile profile;
-  std::string core;
+  std::string core;  // its name
+  CoreFactory make_core;
   uint64_t seed = 1;
   FaultConfig faults;
   std::string stats_path;  // empty: no statistics
