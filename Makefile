@@ -17,7 +17,7 @@ ENV := . build/deps/env.sh;
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test kmod/test/exrnic-kmod-test)
 
-.PHONY: help setup build host kmod guest gen lint test run bench format clean distclean
+.PHONY: help setup build host kmod guest gen lint test soak run bench format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,12 @@ lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scr
 
 test: build lint ## Everything a change has to pass: build, lint and all tests
 	@$(ENV) ctest --test-dir build/host --output-on-failure -j $(JOBS)
+
+# Seeds are consecutive; a failure names the seed that repeats it.
+OPS ?= 10000
+SEED ?= 1
+soak: host ## Random work on RTL and reference model, compared: make soak OPS=n SEED=s
+	@build/host/tests/exrnic-soak $(OPS) $(SEED)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Two nodes on verilated cores, each with a completion queue and a queue pair that is connected to
+// Two nodes, each with a completion queue and a queue pair that is connected to
 // the other's. Node 0 is called left, node 1 right.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "rtl-model/systemc/core.h"
 #include "sim/testbed.h"
 #include "tests/support/rnic_driver.h"
+#include "tests/support/test_core.h"
 
 namespace exrnic::testing {
 
@@ -58,7 +59,7 @@ struct Pair {
   static constexpr uint32_t kRightQpn = 22;
 
   explicit Pair(const TestbedOptions& options = options_for("dc-25g"),
-                const CoreFactory& make_core = make_rtl_core)
+                const CoreFactory& make_core = make_test_core)
       : testbed(options, make_core), left(testbed, 0, kLeftQpn), right(testbed, 1, kRightQpn) {
     left.rnic.connect(left.qp, 1, kRightQpn);
     right.rnic.connect(right.qp, 0, kLeftQpn);

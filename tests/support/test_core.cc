@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/test_core.h"
+
+#include "rtl-model/ref/ref_core.h"
+
+namespace exrnic::testing {
+
+std::unique_ptr<Core> make_test_core(const CoreConfig& config, CoreSink& sink) {
+  return config.node_id == 0 ? EXRNIC_LEFT_CORE(config, sink) : EXRNIC_RIGHT_CORE(config, sink);
+}
+
+}  // namespace exrnic::testing
