@@ -19,8 +19,7 @@ int Run(const exrnic::PushOptions& options, const std::string& line, const std::
     exrnic::Oob oob(exrnic::OpenSerialLine(line), "exrnic-push");
     printf("exrnic-push: node %u, seed 0x%016llx\n", options.node,
            static_cast<unsigned long long>(options.seed));
-    exrnic::RunPush(
-        options, [&] { return vl_open_rnic(device.c_str()); }, &oob, stdout);
+    exrnic::RunPush(options, [&] { return vl_open_rnic(device.c_str()); }, &oob, stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-push: %s\n", error.what());
     return 1;

@@ -36,8 +36,7 @@ Outcome RunEnd(FakeFabric* fabric, PushOptions options, int fd, uint32_t device_
     OobLimits limits;
     limits.message = std::chrono::seconds(30);
     Oob oob(fd, "exrnic-push", limits);
-    RunPush(
-        options, [&] { return fabric->Open(device_node); }, &oob, out.get());
+    RunPush(options, [&] { return fabric->Open(device_node); }, &oob, out.get());
   } catch (const std::exception& error) {
     outcome.error = error.what();
   }

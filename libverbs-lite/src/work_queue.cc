@@ -13,7 +13,7 @@ WorkQueue::WorkQueue(uint32_t slots, uint32_t doorbell)
     : slots_(slots),
       doorbell_(doorbell),
       memory_(slots * sizeof(exrnic_wqe)),
-      wr_ids_(new (std::nothrow) uint64_t[slots]) {}
+      wr_ids_(new(std::nothrow) uint64_t[slots]) {}
 
 void WorkQueue::Put(const exrnic_wqe& wqe, uint64_t wr_id) {
   const uint16_t tail = tail_.load(std::memory_order_relaxed);

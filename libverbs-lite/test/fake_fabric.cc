@@ -133,7 +133,7 @@ class FakeTransport : public Transport {
   // Numbers are reused as soon as they are free, as a driver might. An STag is an index over 8 bits
   // of key.
   template <typename Map, typename Build>
-  int Make(Map FakeDevice::*map, uint32_t* number, Build build) {
+  int Make(Map FakeDevice::* map, uint32_t* number, Build build) {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;
     const bool stag = std::is_same_v<Map, decltype(FakeDevice::mrs)>;
@@ -145,7 +145,7 @@ class FakeTransport : public Transport {
   }
 
   template <typename Map>
-  int Drop(Map FakeDevice::*map, uint32_t number) {
+  int Drop(Map FakeDevice::* map, uint32_t number) {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;
     return (device().*map).erase(number) == 1 ? 0 : Fail(ENOENT);

@@ -8,6 +8,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,8 @@ namespace exrnic::vfio_user {
 class ServerFixture {
  public:
   ServerFixture() {
-    char name[] = "/tmp/exrnic-vfio-user-XXXXXX";
-    if (::mkdtemp(name) == nullptr) std::abort();
+    std::string name = std::filesystem::temp_directory_path() / "exrnic-vfio-user-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
     folder_ = name;
     path = folder_ + "/rnic";
     server = std::make_unique<VfioUserServer>(

@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 
@@ -189,9 +190,9 @@ TEST_CASE_METHOD(Pair, "a send to a peer that is gone fails and raises no signal
 
 struct Folder {
   Folder() {
-    char name[] = "/tmp/exrnic-vfio-user-XXXXXX";
-    if (::mkdtemp(name) == nullptr) std::abort();
-    path = std::string(name) + "/socket";
+    std::string name = std::filesystem::temp_directory_path() / "exrnic-vfio-user-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path = name + "/socket";
   }
   ~Folder() {
     ::unlink(path.c_str());

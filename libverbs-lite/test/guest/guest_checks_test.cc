@@ -27,8 +27,7 @@ Outcome RunEnd(FakeFabric* fabric, uint32_t node, int fd, const std::vector<Gues
   try {
     Oob oob(fd, "test");
     oob.Connect();
-    Bench bench(
-        node, [=] { return fabric->Open(node); }, &oob, 99);
+    Bench bench(node, [=] { return fabric->Open(node); }, &oob, 99);
     outcome.failed = RunChecks(checks, &bench, out.get());
   } catch (const std::exception& error) {
     outcome.error = error.what();
