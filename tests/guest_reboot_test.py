@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A guest that restarts in every way a guest can, against one that never does.
 
-Guest 0 PUSHes to and from guest 1; unloads its module, resets the function through sysfs, loads
+Guest 1 PUSHes to and from guest 0; unloads its module, resets the function through sysfs, loads
 the module and does so again; and is reset like a machine (no shutdown of any driver) while PUSHes
 fly. After the second boot its QEMU is killed while PUSHes fly, and another one connects to the
-same socket. Guest 1 only ever repeats its program. Each time both directions must work again, at
-the first attempt of guest 0.
+same socket. Guest 0 only ever repeats its program, in which it is the first to PUSH. Each time both
+directions must work again, at the first attempt of guest 1.
 """
 
 import argparse
@@ -99,10 +99,10 @@ def _text_of(log):
 
 def tell(story, directory):
     here, there = socket.socketpair()
-    first, second = directory / "guest0.log", directory / "guest0-second-qemu.log"
+    first, second = directory / "guest1.log", directory / "guest1-second-qemu.log"
     story.start_sim()
-    story.start_guest(0, _RESTLESS, here, first.name)
-    story.start_guest(1, _STEADY, there, "guest1.log")
+    story.start_guest(1, _RESTLESS, here, first.name)
+    story.start_guest(0, _STEADY, there, "guest0.log")
     story.wait_for("@pushed-after-boot", first)
     story.wait_for("@pushed-after-reset", first)
     print("PUSHes work after boot, and after a reset of the function", flush=True)
@@ -110,8 +110,8 @@ def tell(story, directory):
     print("PUSHes work after a reset of the machine under traffic", flush=True)
     # Each program prints a row per size; the next row is the first of the fourth program.
     story.wait_for("@exrnic {", first, 3 * len(_SIZES.split(",")) + 1)
-    story.kill_guest(0)
-    story.start_guest(0, _RESTLESS, here, second.name)
+    story.kill_guest(1)
+    story.start_guest(1, _RESTLESS, here, second.name)
     story.wait_for("@pushed-after-boot", second)
     print("PUSHes work with another QEMU, after the first was killed under traffic", flush=True)
     story.stop_sim()

@@ -318,7 +318,7 @@ TEST_CASE("frames of a peer gone mad make the core touch no memory that its driv
     CHECK(nodes.rnic(1).counter(EXRNIC_COUNTER_RX_MALFORMED) > 0);
     CHECK(nodes.rnic(1).counter(EXRNIC_COUNTER_RX_FCS_ERROR) > 0);
     nodes.restart(1);
-    nodes.expect_pushes(garbage, 1);
+    nodes.expect_pushes(garbage);
   }
 }
 

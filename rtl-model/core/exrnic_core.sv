@@ -257,7 +257,8 @@ module exrnic_core
   );
 
   // ---- The driver's commands
-  logic cq_we, mr_we, flush, flush_done;
+  logic cq_we, mr_we, flush, flush_done, greet, greet_ready;
+  node_t greet_node;
   cqn_t cq_cqn;
   cq_config_t cq_config_new, cq_config_now;
   stag_index_t mr_index;
@@ -290,6 +291,9 @@ module exrnic_core
       .qp_clear_o(qp_clear),
       .wake_valid_o(wake_valid[2]),
       .wake_ready_i(wake_ready[2]),
+      .greet_valid_o(greet),
+      .greet_ready_i(greet_ready),
+      .greet_node_o(greet_node),
       .cq_we_o(cq_we),
       .cq_cqn_o(cq_cqn),
       .cq_config_o(cq_config_new),
@@ -562,6 +566,10 @@ module exrnic_core
   node_t ack_request_node, peer_restart_node, rx_query_node;
   rx_state_t rx_state;
 
+  // A greeting is a frame like an acknowledgement. It is dropped where none could leave: the driver
+  // has not enabled the core, and nobody may wait for that.
+  assign greet_ready = !ack_request || !enable;
+
   efe_tx u_efe_tx (
       .clk_i,
       .rst_ni,
@@ -589,8 +597,8 @@ module exrnic_core
       .ack_i(ack),
       .hold_clear_valid_o(hold_clear),
       .hold_clear_node_o(hold_clear_node),
-      .ack_request_valid_i(ack_request),
-      .ack_request_node_i(ack_request_node),
+      .ack_request_valid_i(ack_request || (greet && enable)),
+      .ack_request_node_i(ack_request ? ack_request_node : greet_node),
       .ack_request_nak_i(ack_request_nak),
       .peer_restart_valid_i(peer_restart),
       .peer_restart_ready_o(peer_restart_ready),

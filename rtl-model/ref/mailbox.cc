@@ -143,6 +143,8 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
       return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
     qp.dest_node = command.dest_node;
     qp.dest_qpn = command.dest_qpn;
+    // The peer may know us from before our reset: it must hear of the new session before it sends.
+    if (state_.settings.enable) efe_tx_.owe_ack(qp.dest_node, false);
   }
   change_state(command.qpn, to);
   return EXRNIC_MBOX_STATUS_OK;

@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/pbl_cache.h"
 #include "rtl-model/ref/state.h"
 
@@ -14,7 +15,8 @@ class Mailbox {
  public:
   using Payload = std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)>;
 
-  Mailbox(State& state, PblCache& pbl_cache) : state_(state), pbl_cache_(pbl_cache) {}
+  Mailbox(State& state, PblCache& pbl_cache, EfeTx& efe_tx)
+      : state_(state), pbl_cache_(pbl_cache), efe_tx_(efe_tx) {}
 
   void start(uint32_t op);  // only while idle
   void run(bool quiescent);
@@ -40,6 +42,7 @@ class Mailbox {
 
   State& state_;
   PblCache& pbl_cache_;
+  EfeTx& efe_tx_;
   uint32_t op_ = EXRNIC_MBOX_OP_NOP;
   exrnic_mbox_status status_ = EXRNIC_MBOX_STATUS_OK;
   Payload payload_{};

@@ -55,7 +55,7 @@ struct Blocks {
   EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) { completer.ended(ended); }};
   Requester requester{state, xlate, dma_read, efe_tx};
   Responder responder{state, xlate, dma_write, efe_rx, efe_tx};
-  Mailbox mailbox{state, pbl_cache};
+  Mailbox mailbox{state, pbl_cache, efe_tx};
   Registers registers{state, mailbox, dma_write};
 };
 

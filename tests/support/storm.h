@@ -66,9 +66,8 @@ class Nodes {
     connect();
   }
 
-  // A node learns that its peer was reset from the first frame of that peer: `first` sends first.
-  void expect_pushes(Garbage& garbage, unsigned first = 0) {
-    for (const unsigned from : {first, 1 - first}) {
+  void expect_pushes(Garbage& garbage) {
+    for (const unsigned from : {0u, 1u}) {
       INFO("from node " << from << " at " << testbed.now_ns() << " ns");
       Station& source = *stations_[from];
       Station& sink = *stations_[1 - from];

@@ -366,6 +366,15 @@ TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is 
   CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 4);
 }
 
+TEST_CASE("A node of which nothing came is greeted with SYN, and acknowledged nothing") {
+  EfeTx tx;
+  tx.request_ack(2);
+  const Frame frame = tx.next_frame();
+  CHECK(frame.dst_node() == 2);
+  CHECK(frame.flags() == EXRNIC_EFE_FLAGS_SYN);
+  CHECK(frame.data.size() == EXRNIC_ETH_FRAME_MIN);
+}
+
 TEST_CASE("A restarted peer has its frames given up; one that knows our session has not") {
   EfeTx tx;
   send(tx, 2, pattern(8, 0), 0);

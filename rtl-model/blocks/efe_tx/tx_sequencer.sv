@@ -137,7 +137,8 @@ module tx_sequencer
   assign append         = sending && op_q == OP_NEW && (!slot_dead || listed);
   assign resend_last    = peer_q.cursor == peer_q.tail;
   assign send_data_o    = op_q != OP_ACK_ONLY;
-  assign send_o         = sending && (send_data_o ? !slot_dead : rx_known_i);
+  // Without data a frame acknowledges, or tells of a new session, or has nothing to say.
+  assign send_o         = sending && (send_data_o ? !slot_dead : rx_known_i || send_syn_o);
   assign send_session_o = peer_q.session;
   assign send_syn_o     = !peer_q.established;
   assign send_seq_o     = op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next;

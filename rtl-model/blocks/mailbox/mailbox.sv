@@ -39,6 +39,9 @@ module mailbox
     output logic       qp_clear_o,
     output logic       wake_valid_o,
     input  logic       wake_ready_i,
+    output logic       greet_valid_o,
+    input  logic       greet_ready_i,
+    output node_t      greet_node_o,
 
     output logic       cq_we_o,
     output cqn_t       cq_cqn_o,
@@ -56,7 +59,7 @@ module mailbox
 );
 
   typedef enum logic [3:0] {
-    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StWake, StDone
+    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StWake, StGreet, StDone
   } state_e;
   state_e state_q;
 
@@ -163,11 +166,13 @@ module mailbox
   end
 
   // What takes memory away, or must not meet work half done.
-  logic rests, wakes;
+  logic rests, wakes, greets;
   assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR};
   assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
+  // The peer may know us from before our reset: it must hear of the new session before it sends.
+  assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -184,8 +189,9 @@ module mailbox
         if (verdict != MBOX_STATUS_OK) state_q <= StDone;
         else state_q <= rests ? StApply : StDone;
         StApply: state_q <= StFlush;
-        StFlush: if (flush_done_i) state_q <= wakes ? StWake : StDone;
+        StFlush: if (flush_done_i) state_q <= wakes ? StWake : greets ? StGreet : StDone;
         StWake: if (wake_ready_i) state_q <= StDone;
+        StGreet: if (greet_ready_i) state_q <= StDone;
         default: state_q <= StIdle;
       endcase
     end
@@ -205,7 +211,7 @@ module mailbox
   // ---- Changes
   logic apply;
   assign apply = state_q == StApply;
-  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StDone});
+  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StGreet, StDone});
 
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
@@ -285,6 +291,8 @@ module mailbox
   assign flush_o = apply;
 
   assign wake_valid_o = state_q == StWake;
+  assign greet_valid_o = state_q == StGreet;
+  assign greet_node_o = node_t'(change.dest_node);
   assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign status_o = result_q;

@@ -24,7 +24,7 @@ class Mailbox : public Bench<Vmailbox> {
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
     dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
-    dut().wake_ready_i = 1;
+    dut().wake_ready_i = dut().greet_ready_i = 1;
     reset();
   }
 
@@ -32,8 +32,9 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, CqConfig> cqs;
   std::map<unsigned, Region> regions;
   std::vector<unsigned> wakes;
+  std::vector<unsigned> greetings;  // nodes
   // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
-  // F(lushed), 0 no longer at rest, k(: a wake-up), d(one).
+  // F(lushed), 0 no longer at rest, k(: a wake-up), g(reeting), d(one).
   std::string order;
   std::function<void()> while_coming_to_rest;  // happens once
 
@@ -59,6 +60,7 @@ class Mailbox : public Bench<Vmailbox> {
   exrnic_mbox_status run(uint32_t op, const Payload& payload) {
     order.clear();
     wakes.clear();
+    greetings.clear();
     static_assert(sizeof(payload) <= EXRNIC_MBOX_DATA_BYTES);
     for (auto& word : dut().data_i.m_storage) word = 0xa5a5a5a5;  // left by the command before
     std::memcpy(dut().data_i.m_storage, &payload, sizeof(payload));
@@ -106,6 +108,10 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().wake_valid_o) {
       order += 'k';
       wakes.push_back(dut().qp_read_qpn_o);
+    }
+    if (dut().greet_valid_o) {
+      order += 'g';
+      greetings.push_back(dut().greet_node_o);
     }
     if (dut().done_o) order += 'd';
   }

@@ -199,6 +199,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
       CHECK(qp.sq_consumer == (to_reset ? 0 : before.sq_consumer));
       CHECK(qp.halted == !to_reset);
       CHECK(mailbox.wakes == (wakes ? std::vector<unsigned>{kQpn} : std::vector<unsigned>{}));
+      CHECK(mailbox.greetings == (to_rtr ? std::vector<unsigned>{0x21} : std::vector<unsigned>{}));
     }
   }
 }
