@@ -8,16 +8,29 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/compare_cores.h"
+#include "tests/support/random_driver.h"
 #include "tests/support/random_push.h"
 
 namespace {
 
 constexpr unsigned kProgram = 150;  // operations, as in random_push_test: a seed replays there
+constexpr unsigned kSteps = 400;    // of the driver's program that goes with it
 
 bool parse(const char* text, uint64_t& number) {
   char* end;
   number = std::strtoull(text, &end, 10);
   return *text >= '0' && *text <= '9' && *end == '\0';
+}
+
+// Of work, and of a driver: a line each.
+std::string differences(uint64_t seed) {
+  using namespace exrnic::testing;
+  std::string all;
+  for (const std::string& one : {compare_cores(run_random_pushes, seed, kProgram),
+                                 compare_cores(run_random_driver, seed, kSteps)})
+    if (!one.empty()) all += one + '\n';
+  return all;
 }
 
 }  // namespace
@@ -30,10 +43,10 @@ int main(int argc, char** argv) {
   }
   uint64_t programs = 0, mismatches = 0;
   for (uint64_t done = 0; done < operations; done += kProgram, ++programs) {
-    const std::string difference = exrnic::testing::compare_cores(seed + programs, kProgram);
+    const std::string difference = differences(seed + programs);
     if (difference.empty()) continue;
     ++mismatches;
-    std::printf("%s\n  replay: EXRNIC_SEED=%llu random_push_test\n", difference.c_str(),
+    std::printf("%s  replay: EXRNIC_SEED=%llu random_push_test\n", difference.c_str(),
                 static_cast<unsigned long long>(seed + programs));
     std::fflush(stdout);
   }

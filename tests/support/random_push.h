@@ -19,8 +19,4 @@ namespace exrnic::testing {
 // operations, on every core. Throws std::runtime_error when a completion does not come.
 std::string run_random_pushes(uint64_t seed, unsigned operations, const CoreFactory& make_core);
 
-// Runs the same program on the RTL and on the reference model. Empty if all agree; else the first
-// fact in which they differ, or what was waited for in vain, with the seed.
-std::string compare_cores(uint64_t seed, unsigned operations);
-
 }  // namespace exrnic::testing

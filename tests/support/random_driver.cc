@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/random_driver.h"
+
+#include <array>
+#include <initializer_list>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <type_traits>
+
+#include "tests/support/rnic_driver.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kLimitNs = 200'000'000;
+constexpr uint64_t kRingBytes = 4096;
+constexpr uint64_t kUnreadable = 0x77'0000'0000;  // nothing there is granted
+
+TestbedOptions two_nodes() {
+  TestbedOptions options;
+  options.profile = load_profile("dc-25g");
+  return options;
+}
+
+class RandomDriver {
+ public:
+  RandomDriver(uint64_t seed, const CoreFactory& make_core)
+      : random_(seed), testbed_(two_nodes(), make_core), rnic_(testbed_, 0) {
+    for (PinnedPages& ring : rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
+  }
+
+  std::string run(unsigned steps) {
+    for (unsigned step = 0; step < steps; ++step) {
+      facts_ << "step " << step << ": ";
+      switch (random_() % 8) {
+        case 0:
+          access_register();
+          break;
+        case 1:
+        case 2:
+          ring_doorbell();
+          break;
+        default:
+          give_command();
+      }
+      if (testbed_.run_until([] { return false; }, kLimitNs) != RunResult::kIdle)
+        throw std::runtime_error("waited in vain for rest after step " + std::to_string(step));
+      facts_ << "; causes " << rnic_.read_register(EXRNIC_REG_INT_CAUSE) << '\n';
+    }
+    report();
+    return facts_.str();
+  }
+
+ private:
+  template <typename T>
+  using List = std::initializer_list<std::common_type_t<T>>;  // T is not deduced from it
+
+  // Mostly one of the good values, few of them, so that commands meet each other's objects.
+  template <typename T = uint32_t>
+  T one_of(List<T> good, List<T> bad) {
+    const auto& from = random_() % 16 ? good : bad;
+    return from.begin()[random_() % from.size()];
+  }
+  uint32_t page() { return one_of({3u, 3u, 3u, 4u}, {EXRNIC_USER_PAGES, ~0u}); }
+  uint32_t pd() { return one_of({7u}, {EXRNIC_MAX_PD, ~0u}); }
+  uint32_t cqn() { return one_of({5u, 6u}, {EXRNIC_MAX_CQ, ~0u, EXRNIC_MAX_CQ - 1}); }
+  uint32_t qpn() { return one_of({11u, 12u}, {EXRNIC_MAX_QP, ~0u, EXRNIC_MAX_QP - 1}); }
+  uint32_t stag() {
+    return one_of({0x100u, 0x101u, 0x200u}, {EXRNIC_MAX_STAG << EXRNIC_STAG_INDEX_SHIFT, ~0u});
+  }
+  uint32_t ring_log() { return one_of({2u, 3u, 4u}, {0u, 1u, 13u, 17u, ~0u}); }
+  uint64_t pbl() {
+    return one_of<uint64_t>({rings_[0].pbl, rings_[1].pbl}, {rings_[0].pbl + 8, kUnreadable});
+  }
+
+  template <typename Command>
+  void give(exrnic_mbox_op op, const Command& command) {
+    facts_ << "command " << op << " status " << rnic_.command(op, command);
+  }
+
+  void give_command() {
+    const exrnic_mbox_object no_object{};
+    switch (const unsigned op = random_() % 10; op) {
+      case EXRNIC_MBOX_OP_CREATE_CQ:
+        return give(EXRNIC_MBOX_OP_CREATE_CQ,
+                    exrnic_mbox_create_cq{cqn(), page(), pbl(), ring_log(),
+                                          one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u})});
+      case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one
+        if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
+        return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
+      case EXRNIC_MBOX_OP_CREATE_QP:
+        return give(EXRNIC_MBOX_OP_CREATE_QP,
+                    exrnic_mbox_create_qp{qpn(), page(), pd(), cqn(), cqn(), ring_log(), ring_log(),
+                                          one_of({0u}, {1u, 2u, 4u, ~0u}), pbl(), pbl()});
+      case EXRNIC_MBOX_OP_MODIFY_QP:
+        return give(
+            EXRNIC_MBOX_OP_MODIFY_QP,
+            exrnic_mbox_modify_qp{qpn(), one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u}),
+                                  one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
+                                  one_of({11u}, {0xff'ffffu, 0x100'0000u})});
+      case EXRNIC_MBOX_OP_QUERY_QP:
+        return query();
+      case EXRNIC_MBOX_OP_DESTROY_QP:
+        return give(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn()});
+      case EXRNIC_MBOX_OP_REGISTER_MR:
+        return give(EXRNIC_MBOX_OP_REGISTER_MR,
+                    exrnic_mbox_register_mr{
+                        stag(), pd(), one_of<uint64_t>({0, ~uint64_t{0} - 4095}, {~uint64_t{0}}),
+                        one_of<uint64_t>({1, 4096}, {0, 4097, ~uint64_t{0}}), pbl(),
+                        one_of({0u, 3u, 7u}, {8u, ~0u}), one_of({12u, 21u}, {0u, 13u, ~0u})});
+      case EXRNIC_MBOX_OP_INVALIDATE_MR:
+        return give(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
+      case 9:
+        return bring_up(one_of({11u, 12u}, {13u}));
+      default:
+        return give(static_cast<exrnic_mbox_op>(one_of({0u}, {9u, 0x104u, ~0u})), no_object);
+    }
+  }
+
+  void bring_up(uint32_t qpn) {
+    for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
+      facts_ << "to state " << state << " status " << rnic_.modify(qpn, state, 1, 11) << ' ';
+  }
+
+  void query() {
+    give(EXRNIC_MBOX_OP_QUERY_QP, exrnic_mbox_object{qpn()});
+    for (uint32_t at = 0; at < sizeof(exrnic_mbox_query_qp); at += 4)
+      facts_ << ' ' << rnic_.read_register(EXRNIC_REG_MBOX_DATA + at);
+  }
+
+  void ring_doorbell() {
+    const uint32_t offset =
+        one_of({EXRNIC_DOORBELL_SQ, EXRNIC_DOORBELL_RQ, EXRNIC_DOORBELL_CQ, EXRNIC_DOORBELL_CQ_ARM},
+               {4, 32, 0xff8});
+    const bool for_cq = offset == EXRNIC_DOORBELL_CQ || offset == EXRNIC_DOORBELL_CQ_ARM;
+    const uint32_t number = for_cq ? cqn() : qpn();
+    // The rings are of zeros: every work request fails, so the index stays near what is done.
+    const uint32_t index = one_of<uint32_t>({1, 2, 3, 4, 6, 8, 12}, {0, 0x10001, ~0u});
+    const uint32_t from = page() % EXRNIC_USER_PAGES;
+    rnic_.store_doorbell(from, offset, number, index);
+    facts_ << "doorbell " << offset << " of " << number << " from " << from;
+  }
+
+  void access_register() {
+    const uint32_t offset =
+        one_of<uint32_t>({EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT,
+                          EXRNIC_REG_INT_ENABLE, EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS},
+                         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
+                          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, 0x50, 0xffc,
+                          EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x1000, 0xfffc});
+    if (random_() % 2)
+      rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
+    facts_ << "register " << offset << " is " << rnic_.read_register(offset);
+  }
+
+  // Whether two control interrupts close to each other become one is a matter of time.
+  static bool is_promised(unsigned counter) {
+    return counter != EXRNIC_COUNTER_PBL_HITS && counter != EXRNIC_COUNTER_PBL_MISSES &&
+           counter != EXRNIC_COUNTER_MSIX;
+  }
+
+  void report() {
+    static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+    for (unsigned counter = 0; counter < EXRNIC_COUNTERS; ++counter)
+      if (is_promised(counter))
+        facts_ << kNames[counter] << ' ' << rnic_.counter(static_cast<exrnic_counter>(counter))
+               << '\n';
+    for (const unsigned vector : rnic_.host().interrupts())
+      if (vector != EXRNIC_MSIX_VECTOR_CONTROL) facts_ << "interrupt " << vector << '\n';
+    constexpr size_t kBehindTimestamp = sizeof(uint64_t);
+    for (const auto& write : rnic_.host().writes()) {
+      facts_ << "write " << write.address;
+      for (size_t i = kBehindTimestamp; i < write.data.size(); ++i)
+        facts_ << ' ' << unsigned{write.data[i]};
+      facts_ << '\n';
+    }
+  }
+
+  std::mt19937_64 random_;
+  Testbed testbed_;
+  RnicDriver rnic_;
+  std::array<PinnedPages, 2> rings_;
+  std::ostringstream facts_;
+};
+
+}  // namespace
+
+std::string run_random_driver(uint64_t seed, unsigned steps, const CoreFactory& make_core) {
+  return RandomDriver(seed, make_core).run(steps);
+}
+
+}  // namespace exrnic::testing
