@@ -62,7 +62,7 @@ TEST_CASE("every profile of the product loads, under the name of its file") {
 }
 
 TEST_CASE("a wrong value is refused with its key, its value and what may stand there") {
-  refused(with("/core/data_bits", 512), "'core.data_bits' is 512; give a power of two in 128..256");
+  refused(with("/core/data_bits", 512), "'core.data_bits' is 512; give a whole number in 128..256");
   refused(with("/core/clock_khz", 0), "'core.clock_khz' is 0; give a whole number in 1000..");
   refused(with("/pcie/bytes_per_us", -3), "'pcie.bytes_per_us' is -3; give a whole number");
   refused(with("/pcie/bytes_per_us", 1.5), "'pcie.bytes_per_us' is 1.5");
