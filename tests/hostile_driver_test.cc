@@ -2,6 +2,7 @@
 // Whatever a process, a driver or a peer does to the core: it reads and writes no memory that it
 // was not told of, it harms nobody else, and it works again. Random, with the seed printed; set
 // EXRNIC_SEED to repeat a run.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -40,6 +41,13 @@ class Intruder {
     rnic_.must(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{kCqn});
   }
 
+  // What an intruder has got hold of, for itself or its accomplice.
+  void expect_no_secret() {
+    const Bytes got = rnic_.read(region_, 0, kLength);
+    const Bytes secret(16, Nodes::kSecret);
+    CHECK(std::search(got.begin(), got.end(), secret.begin(), secret.end()) == got.end());
+  }
+
   void fill_rings(Garbage& garbage) {
     for (uint32_t slot = 0; slot < 1u << qp_.sq.log_entries; ++slot) {
       exrnic_wqe wqe = RnicDriver::wqe({&region_, 0, 100, kStag, kSinkBase, true});
@@ -70,8 +78,8 @@ class Intruder {
 
  private:
   static uint32_t tag(Garbage& garbage) {
-    return garbage.one_of(
-        std::vector<uint32_t>{kStag, kSinkStag, kSourceStag, static_cast<uint32_t>(garbage.any())});
+    return garbage.one_of(std::vector<uint32_t>{kStag, kSinkStag, kSourceStag, Nodes::kSecretStag,
+                                                static_cast<uint32_t>(garbage.any())});
   }
 
   RnicDriver& rnic_;
@@ -92,10 +100,17 @@ TEST_CASE("garbage in rings and user page of one process harms no other, and str
     for (int i = 0; i < 60; ++i) {
       for (auto& intruder : intruders) intruder.store_anything(garbage);
       nodes.testbed.run_while_busy(garbage.below(1000));
-      if (garbage.one_in(40)) nodes.expect_pushes(garbage);
+      if (garbage.one_in(40)) {
+        nodes.expect_sinks_untouched();
+        nodes.expect_pushes(garbage);
+      }
     }
+    nodes.expect_sinks_untouched();
     nodes.expect_pushes(garbage);
-    for (auto& intruder : intruders) intruder.close();
+    for (auto& intruder : intruders) {
+      intruder.close();
+      intruder.expect_no_secret();
+    }
   }
   nodes.testbed.run_while_busy(kRestLimitNs);
   CHECK_FALSE(nodes.testbed.busy());

@@ -77,7 +77,15 @@ class Nodes {
                              {&source.source, 0, kStormLength, kSinkStag, kSinkBase, true});
       REQUIRE(source.side->wait().status == EXRNIC_CQE_STATUS_SUCCESS);
       REQUIRE(difference(sink.side->rnic.read(sink.sink, 0, kStormLength), data) == "");
+      sink.received = data;
     }
+  }
+
+  // Only where no peer may have written it since the last expect_pushes().
+  void expect_sinks_untouched() {
+    for (auto& station : stations_)
+      REQUIRE(difference(station->side->rnic.read(station->sink, 0, kStormLength),
+                         station->received) == "");
   }
 
   void expect_secret_untouched(unsigned node) {
@@ -90,14 +98,16 @@ class Nodes {
     CHECK(rnic(node).host().refused_writes().empty());
   }
 
+  static constexpr uint32_t kSecretStag = 0x000444'02;
+  static constexpr uint8_t kSecret = 0x5e;  // each byte of that region
+
   Testbed testbed;
 
  private:
-  static constexpr uint32_t kSecretStag = 0x000444'02;
-
   struct Station {
     std::unique_ptr<Side> side;
     Region source, sink, secret;
+    Bytes received = Bytes(kStormLength, 0);  // in the sink
   };
 
   void open(unsigned node) {
@@ -117,7 +127,7 @@ class Nodes {
     rnic(1).connect(side(1).qp, 0, Pair::kLeftQpn);
   }
 
-  const Bytes secret_ = Bytes(kStormLength, 0x5e);
+  const Bytes secret_ = Bytes(kStormLength, kSecret);
   std::array<std::unique_ptr<Station>, 2> stations_;
 };
 
