@@ -19,11 +19,12 @@ FIND_NODE = 'case "$*" in *node0.sock*) node=0;; *) node=1;; esac\n'
 
 
 def program(directory, name, body):
-    """An executable shell script."""
+    """An executable shell script. One of that name that still runs keeps its own text."""
     path = pathlib.Path(directory) / name
-    path.write_text("#!/bin/sh\n" + _NOTE_PID + body)
-    path.chmod(0o755)
-    return path
+    new = path.with_name(name + ".new")
+    new.write_text("#!/bin/sh\n" + _NOTE_PID + body)
+    new.chmod(0o755)
+    return new.replace(path)
 
 
 def end(status):

@@ -176,16 +176,20 @@ class CommandLine(LaunchCase):
         status, _, err = self.finish(launcher)
         return status, err
 
+    def assert_no_survivors(self):
+        # A grandchild that was killed is gone only when the init process has reaped it.
+        wait_until(lambda: not fakes.survivors(self.directory), "the end of all children")
+
     def test_ctrl_c_leaves_no_process_behind(self):
         status, err = self.stop_by(signal.SIGINT)
-        self.assertEqual(fakes.survivors(self.directory), [])
+        self.assert_no_survivors()
         self.assertEqual(status, 130)
         self.assertIn("stopped by SIGINT", err)
         self.assertNotIn("Traceback", err)
 
     def test_sigterm_leaves_no_process_behind(self):
         status, _ = self.stop_by(signal.SIGTERM)
-        self.assertEqual(fakes.survivors(self.directory), [])
+        self.assert_no_survivors()
         self.assertEqual(status, 128 + signal.SIGTERM)
 
     def test_a_launcher_that_is_killed_takes_simulator_and_guests_along(self):
@@ -195,7 +199,7 @@ class CommandLine(LaunchCase):
                    "simulator and two guests")
         launcher.kill()
         self.finish(launcher)
-        wait_until(lambda: not fakes.survivors(self.directory), "the end of all children")
+        self.assert_no_survivors()
 
     def test_push_prints_a_table_and_a_verdict(self):
         status, out, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
@@ -224,7 +228,8 @@ class CommandLine(LaunchCase):
 
     def test_two_launches_do_not_share_a_folder(self):
         first = self.start(GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")
-        wait_until(lambda: (self.directory / "guest0.log").exists(), "the first launch")
+        pids = self.directory / "pids"
+        wait_until(lambda: pids.exists() and len(pids.read_text().split()) == 3, "the first launch")
         status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
         first.send_signal(signal.SIGTERM)
         self.finish(first)
