@@ -23,7 +23,7 @@ void compare(const RandomProgram& program, unsigned operations, uint64_t program
 }
 
 TEST_CASE("after the same random work both cores have the same memory, completions and counters") {
-  compare(run_random_pushes, kOperations, 12);
+  compare(run_random_pushes, kOperations, 24);
 }
 
 TEST_CASE("both cores answer a random driver in the same way") {

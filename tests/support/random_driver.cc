@@ -86,7 +86,7 @@ class RandomDriver {
         return give(EXRNIC_MBOX_OP_CREATE_CQ,
                     exrnic_mbox_create_cq{cqn(), page(), pbl(), ring_log(),
                                           one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u})});
-      case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one
+      case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one; likewise below
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
       case EXRNIC_MBOX_OP_CREATE_QP:
@@ -102,6 +102,7 @@ class RandomDriver {
       case EXRNIC_MBOX_OP_QUERY_QP:
         return query();
       case EXRNIC_MBOX_OP_DESTROY_QP:
+        if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn()});
       case EXRNIC_MBOX_OP_REGISTER_MR:
         return give(EXRNIC_MBOX_OP_REGISTER_MR,

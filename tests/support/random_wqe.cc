@@ -72,7 +72,10 @@ const std::vector<Spoil>& local_spoils() {
       [](exrnic_wqe& w, unsigned) { w.num_slots = 2; },
       [](exrnic_wqe& w, unsigned) { w.imm_data = 0x8000'0000; },
       [](exrnic_wqe& w, unsigned) { w.length += 1; },
-      [](exrnic_wqe& w, unsigned) { w.length = 0x8000'0001; },
+      [](exrnic_wqe& w, unsigned) {
+        w.num_sge = 1;
+        w.length = w.sge0_length = EXRNIC_MESSAGE_MAX + 1;
+      },
       [](exrnic_wqe& w, unsigned) { w.sge0_stag = w.sge1_stag ^= 1; },
       [](exrnic_wqe& w, unsigned) { w.sge1_stag |= 0xffff'ff00; },
       [](exrnic_wqe& w, unsigned p) { w.sge0_address = source_base(p % kDomains) - 1; },
@@ -86,8 +89,8 @@ const std::vector<Spoil>& local_spoils() {
 }  // namespace
 
 Batch random_batch(std::mt19937_64& random, unsigned pair, bool may_fail) {
-  const unsigned depth = random() % 4 ? 1 + random() % 8 : 1 + random() % 64;
-  const bool hostile = may_fail && random() % 4 == 0;
+  const unsigned depth = 1 + random() % (random() % 8 ? 4 : 64);
+  const bool hostile = may_fail && random() % 2;
   const unsigned where = random() % depth;
   // Behind a refusal only more of the same kind: which of two kinds strikes first is a race.
   const auto& spoils = random() % 2 ? remote_spoils() : local_spoils();
