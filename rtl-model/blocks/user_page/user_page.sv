@@ -122,7 +122,7 @@ module user_page
   always_ff @(posedge clk_i) begin
     if (accept) begin
       offset_q <= offset;
-      page_q   <= store_address_i[12+:$bits(page_t)];
+      page_q   <= store_address_i[$clog2(USER_PAGE_SIZE)+:$bits(page_t)];
       bell_q   <= bell;
     end
   end
