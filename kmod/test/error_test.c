@@ -217,7 +217,8 @@ static void bad_states(void)
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), EPERM);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, EXRNIC_MAX_NODE, 1), EINVAL);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 1, EXRNIC_MAX_QP), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd),
+			    EXRNIC_MAX_QP), EINVAL);
 	CHECK_ERR(query_qp_state(s.fd, s.qpn, &state), 0);
 	CHECK_EQ(state, EXRNIC_QP_STATE_INIT);
 	destroy_set(&s);

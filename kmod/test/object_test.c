@@ -57,6 +57,7 @@ static void a_qp_goes_through_its_states(void)
 		EXRNIC_QP_STATE_RESET,
 	};
 	struct set s = make_set();
+	uint32_t peer = other_node(s.fd);
 	uint32_t state;
 
 	CHECK_ERR(query_qp_state(s.fd, s.qpn, &state), 0);
@@ -64,7 +65,7 @@ static void a_qp_goes_through_its_states(void)
 	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++) {
 		bool rtr = way[i] == EXRNIC_QP_STATE_RTR;
 
-		CHECK_ERR(modify_qp(s.fd, s.qpn, way[i], rtr ? 1 : 0, rtr ? 2 : 0), 0);
+		CHECK_ERR(modify_qp(s.fd, s.qpn, way[i], rtr ? peer : 0, rtr ? 2 : 0), 0);
 		CHECK_ERR(query_qp_state(s.fd, s.qpn, &state), 0);
 		CHECK_EQ(state, way[i]);
 	}
@@ -75,11 +76,12 @@ static void query_qp_names_the_peer(void)
 {
 	struct set s = make_set();
 	struct exrnic_query_qp q = { .qpn = s.qpn };
+	uint32_t peer = other_node(s.fd);
 
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 1, 5), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, peer, 5), 0);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &q), 0);
-	CHECK_EQ(q.dest_node, 1);
+	CHECK_EQ(q.dest_node, peer);
 	CHECK_EQ(q.dest_qpn, 5);
 	CHECK_EQ(q.sq_producer, 0);
 	CHECK_EQ(q.sq_consumer, 0);

@@ -105,6 +105,14 @@ int query(int fd, struct exrnic_query *q)
 	return ioctl(fd, EXRNIC_IOCTL_QUERY, q);
 }
 
+uint32_t other_node(int fd)
+{
+	struct exrnic_query q = { 0 };
+
+	query(fd, &q);
+	return q.node_id ? 0 : 1;
+}
+
 int alloc_pd(int fd, uint32_t *pd)
 {
 	struct exrnic_object object = { 0 };

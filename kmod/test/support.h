@@ -52,6 +52,7 @@ void *pages(size_t count);
 
 /* ioctl by name of the command's structure; out fields are filled in. */
 int query(int fd, struct exrnic_query *q);
+uint32_t other_node(int fd);	/* a node identifier that is not the device's own */
 int alloc_pd(int fd, uint32_t *pd);
 int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn);
 int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
