@@ -239,6 +239,7 @@ TEST_CASE("memory that the host took back under a work request ends it, and noth
   r.pair.testbed.run_while_busy(10'000'000);
   CHECK(r.data_writes() == 0);
   CHECK(left.rnic.counter(EXRNIC_COUNTER_DMA_READ_ERRORS) > 0);
+  CHECK(left.rnic.counter(EXRNIC_COUNTER_WQE_ERRORS) == 0);
 }
 
 TEST_CASE("a PBL that the peer's host took back is the peer's error") {

@@ -54,7 +54,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_DOORBELLS,  // Doorbells accepted
   EXRNIC_COUNTER_DOORBELLS_REFUSED,  // Doorbells ignored: page does not own the queue, no such queue, or malformed
   EXRNIC_COUNTER_WQES,  // Work requests taken
-  EXRNIC_COUNTER_WQE_ERRORS,  // Work requests that ended in a local error
+  EXRNIC_COUNTER_WQE_ERRORS,  // Work requests refused before they were sent: malformed, or an element that its STag does not cover. Payload that the host refuses counts as dma_read_errors
   EXRNIC_COUNTER_CQES,  // Completions written
   EXRNIC_COUNTER_CQ_OVERRUNS,  // Completions lost: queue full
   EXRNIC_COUNTER_SEGMENTS_PLACED,  // Segments placed

@@ -28,7 +28,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_DOORBELLS = 18;  // Doorbells accepted
   localparam int unsigned COUNTER_DOORBELLS_REFUSED = 19;  // Doorbells ignored: page does not own the queue, no such queue, or malformed
   localparam int unsigned COUNTER_WQES = 20;  // Work requests taken
-  localparam int unsigned COUNTER_WQE_ERRORS = 21;  // Work requests that ended in a local error
+  localparam int unsigned COUNTER_WQE_ERRORS = 21;  // Work requests refused before they were sent: malformed, or an element that its STag does not cover. Payload that the host refuses counts as dma_read_errors
   localparam int unsigned COUNTER_CQES = 22;  // Completions written
   localparam int unsigned COUNTER_CQ_OVERRUNS = 23;  // Completions lost: queue full
   localparam int unsigned COUNTER_SEGMENTS_PLACED = 24;  // Segments placed

@@ -111,6 +111,7 @@ void Requester::read_piece(const exrnic_sge& piece, size_t most) {
     if (place.verdict != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
     dma_read_.read(place.address, std::min<uint64_t>(most, place.length),
                    [this](bool good, const Bytes& data) {
+                     unreadable_ = !good;
                      if (!good) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
                      payload_.insert(payload_.end(), data.begin(), data.end());
                      gather();
@@ -163,8 +164,10 @@ void Requester::end_work_request() {
   state_.count(EXRNIC_COUNTER_WQES);
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) {
     qp().halted = true;
-    if (status_ != EXRNIC_CQE_STATUS_WR_FLUSH_ERR) state_.count(EXRNIC_COUNTER_WQE_ERRORS);
+    const bool refused = status_ != EXRNIC_CQE_STATUS_WR_FLUSH_ERR && !unreadable_;
+    if (refused) state_.count(EXRNIC_COUNTER_WQE_ERRORS);
   }
+  unreadable_ = false;
   phase_ = Phase::kIdle;
   state_.wake(qpn_);
 }

@@ -51,8 +51,9 @@ class Requester {
   uint16_t index_ = 0;
   exrnic_wqe wqe_{};
   exrnic_cqe_status status_ = EXRNIC_CQE_STATUS_SUCCESS;
-  uint32_t submitted_ = 0;  // bytes of the message in segments before this one
-  Bytes payload_;           // of this segment, as far as it is gathered
+  bool unreadable_ = false;  // its payload
+  uint32_t submitted_ = 0;   // bytes of the message in segments before this one
+  Bytes payload_;            // of this segment, as far as it is gathered
 };
 
 }  // namespace exrnic::ref
