@@ -25,7 +25,8 @@ class HostPort {
   // in place. False: not (wholly) granted for writing; nothing was written.
   virtual bool dma_write(uint64_t address, const uint8_t* data, size_t length) = 0;
 
-  // Fires an MSI-X vector; a vector that is masked or not set up is dropped.
+  // Fires an MSI-X vector. A masked one stays pending until it is unmasked; one that is not set up
+  // is dropped.
   virtual void fire_msix(unsigned vector) = 0;
 };
 
