@@ -8,10 +8,7 @@
 namespace exrnic::bench {
 namespace {
 
-constexpr unsigned kPostedOverhead = 24;
-constexpr unsigned kCompletionOverhead = 20;
-// Preamble and start delimiter, FCS, inter-frame gap.
-constexpr unsigned kLineOverhead = 8 + 4 + 12;
+constexpr unsigned kLineOverhead = kPreambleBytes + kFcsBytes + kInterFrameGapBytes;
 
 // Share of the rate that is payload when `size` bytes go in pieces of `piece`.
 double share(uint64_t size, uint64_t piece, uint64_t overhead) {
@@ -25,8 +22,8 @@ double push_limit(const Profile& profile, uint32_t mtu, uint64_t size) {
   const double pcie = profile.pcie.bytes_per_us * 1e6;
   const double ethernet = static_cast<double>(profile.ethernet.megabits_per_second) * 1e6 / 8;
   const uint32_t mps = profile.pcie.max_payload;
-  return std::min({pcie * share(size, mps, kPostedOverhead),
-                   pcie * share(size, mps, kCompletionOverhead),
+  return std::min({pcie * share(size, mps, kTlpWriteOverhead),
+                   pcie * share(size, mps, kTlpCompletionOverhead),
                    ethernet * share(size, mtu, EXRNIC_HEADER_TAGGED_BYTES + kLineOverhead)});
 }
 
