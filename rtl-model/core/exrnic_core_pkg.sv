@@ -22,12 +22,15 @@ package exrnic_core_pkg;
   typedef logic [$clog2(MAX_NODE)-1:0] node_t;
   typedef logic [$clog2(MAX_QP)-1:0] qpn_t;
   typedef logic [$clog2(MAX_CQ)-1:0] cqn_t;
+  typedef logic [$clog2(MAX_SRQ)-1:0] srqn_t;
   typedef logic [$clog2(MAX_STAG)-1:0] stag_index_t;
   typedef logic [$clog2(USER_PAGES)-1:0] page_t;
   typedef logic [$clog2(MAX_PD)-1:0] pd_t;
   typedef logic [$clog2(MSIX_VECTORS)-1:0] vector_t;
   typedef logic [WQE_INDEX_BITS-1:0] wqe_index_t;
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
+  typedef logic [$clog2(MAX_READS):0] reads_t;  // 0..MAX_READS
+  typedef logic [8*MBOX_QUERY_QP_BYTES-1:0] mbox_answer_t;  // the longest one
   typedef logic [COUNTERS-1:0] event_t;  // one pulse for each counter
 
   // Retransmission buffer: slots of MTU_MAX bytes; a byte address is {slot, offset}.
@@ -53,6 +56,8 @@ package exrnic_core_pkg;
   } xlate_status_e;
 
   typedef struct packed {
+    logic        invalidate;   // the region is not to be used any more; `to` and `length` do not count, and it
+                               // must have one of the rights in `access`, if any are given
     logic        ring;         // `to` is a byte offset in the ring behind pbl_address: no checks
     logic [63:0] pbl_address;  // with ring
     logic [31:0] stag;         // else: the region, with what it is needed for
@@ -71,6 +76,7 @@ package exrnic_core_pkg;
   // A region, as the STag table keeps it.
   typedef struct packed {
     logic        valid;
+    logic        invalidated;  // by a work request or a peer: no access, but still the driver's
     logic [7:0]  key;
     pd_t         pd;
     logic [7:0]  access;
@@ -121,6 +127,11 @@ package exrnic_core_pkg;
     TX_KIND_TERMINATE
   } tx_kind_e;
 
+  // First bytes of a DDP segment, first on the wire in the top bits: all of an RDMA Read Request.
+  localparam int unsigned DDP_HEAD_BYTES = DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES;
+  typedef logic [8*DDP_HEAD_BYTES-1:0] ddp_head_t;
+  typedef logic [8*INLINE_MAX-1:0] inline_t;  // byte 0 in bits 7:0
+
   // What is to be told when a frame is acknowledged, or given up.
   typedef struct packed {
     tx_kind_e        kind;
@@ -141,10 +152,12 @@ package exrnic_core_pkg;
     logic           untagged;
     logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
     chunk_t         length;   // payload bytes
-    cqe_status_e    failed;   // not SUCCESS: poisoned by the submitter. Never sent; once `length` bytes of
-                              // payload are in, its done comes in order with this status
-    logic           inlined;  // payload is inline_data (up to 32 bytes), else it comes by DMA
-    logic [255:0]   inline_data;  // byte 0 in bits 7:0
+    logic           unsent;   // never sent; once `length` bytes of payload are in, its done comes in
+    cqe_status_e    status;   // order, with this status
+    logic           imm_valid;  // for the EFE header: sack_imm with IMM
+    logic [31:0]    imm;
+    logic           inlined;  // payload is inline_data, else it comes by DMA
+    inline_t        inline_data;
     tx_tag_t        tag;
   } tx_desc_t;
 
@@ -153,7 +166,7 @@ package exrnic_core_pkg;
     node_t        node;
     logic [31:0]  seq;     // with SUCCESS: its sequence number
     cqe_status_e  status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR;
-                           // or the status that it was submitted with as failed
+                           // or the status that it was submitted with as unsent
   } tx_done_t;
 
   // ---- EFE, receive side
@@ -167,7 +180,9 @@ package exrnic_core_pkg;
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     logic [15:0]  length;  // DDP segment: header and payload
-    logic [159:0] ddp;     // its first 20 bytes (or fewer), first on the wire in the top bits
+    logic         imm_valid;  // as in its EFE header
+    logic [31:0]  imm;
+    ddp_head_t    ddp;     // as many of its bytes as fit, the rest means nothing
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
 
@@ -206,6 +221,10 @@ package exrnic_core_pkg;
     logic [3:0]  rq_log;
     logic [63:0] sq_pbl;
     logic [63:0] rq_pbl;
+    logic        has_srq;  // it takes receives from `srqn`, not from its own queue
+    srqn_t       srqn;
+    reads_t      max_reads_out;
+    reads_t      max_reads_in;
     logic [7:0]  generation;
     node_t       dest_node;
     logic [23:0] dest_qpn;
@@ -222,21 +241,79 @@ package exrnic_core_pkg;
     logic        told;       // in ERROR: the peer has been sent a terminate message
   } qp_status_t;
 
+  // Where the requester stands.
   typedef struct packed {
-    qp_config_t cfg;
-    qp_status_t status;
-    logic       halted;  // a work request failed; no other is taken until its completion is written
-    wqe_index_t sq_producer;
-    wqe_index_t rq_producer;
-    wqe_index_t sq_consumer;
-    wqe_index_t rq_consumer;
+    logic        halted;    // a work request failed; no other is taken until its completion is written
+    wqe_index_t  consumer;  // slots taken
+    logic [31:0] progress;  // bytes of the work request at `consumer` that earlier turns have submitted
+    logic [31:0] send_msn;  // messages sent, of each untagged queue
+    logic [31:0] read_msn;
+    logic [15:0] issued;    // work requests other than PULL whose last slot is submitted, modulo 2^16
+  } qp_sq_t;
+
+  typedef struct packed {
+    qp_config_t  cfg;
+    qp_status_t  status;
+    qp_sq_t      sq;
+    wqe_index_t  sq_producer;
+    wqe_index_t  rq_producer;
+    wqe_index_t  rq_consumer;
+    logic [15:0] ended;  // of sq.issued: those whose end the completer has seen
   } qp_t;
+
+  // An RDMA Read Request of ours under way: what is still to come.
+  typedef struct packed {
+    logic [31:0] stag;
+    logic [63:0] to;
+    logic [31:0] left;
+    logic        last;  // of its PULL; then these say what to complete:
+    logic        signaled;
+    wqe_index_t  wqe_index;
+    logic [31:0] byte_length;
+  } pull_t;
+
+  // An RDMA Read Request of the peer.
+  typedef struct packed {
+    read_request_t request;
+    logic [31:0]   msn;
+    logic [31:0]   done;  // bytes that were submitted
+  } read_t;
+
+  // A message or a PULL has ended at the responder.
+  typedef struct packed {
+    qpn_t        qpn;
+    logic [7:0]  generation;
+    wqe_index_t  wqe_index;
+    logic [31:0] byte_length;
+    logic        signaled;
+    logic [7:0]  opcode;  // wqe_opcode_e: RECV or PULL
+    cqe_status_e status;  // WR_FLUSH_ERR: a PULL may get the queue pair's fault instead
+    logic [7:0]  flags;   // cqe_flags
+    logic [31:0] imm_data;
+  } rx_done_t;
+
+  typedef struct packed {
+    logic        valid;
+    page_t       page;
+    pd_t         pd;
+    logic [3:0]  log_slots;
+    logic [63:0] pbl;
+  } srq_config_t;
+
+  typedef struct packed {
+    srq_config_t cfg;
+    logic [15:0] limit;  // armed limit, 0: none
+    wqe_index_t  producer;
+    wqe_index_t  consumer;
+  } srq_t;
 
   typedef struct packed {
     logic        valid;
     page_t       page;
     logic [4:0]  log_entries;
     vector_t     msix_vector;
+    logic [15:0] moderation_count;
+    logic [23:0] moderation_ns;
     logic [63:0] pbl;
   } cq_config_t;
 
@@ -245,6 +322,7 @@ package exrnic_core_pkg;
     logic [31:0] cqn;
     logic [31:0] consumer;
     logic        arm;
+    logic        solicited;  // with arm: only for a solicited or a failed completion
     page_t       page;
   } cq_doorbell_t;
 

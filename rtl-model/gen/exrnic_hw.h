@@ -57,6 +57,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_WQE_ERRORS,  // Work requests refused before they were sent: malformed, or an element that its STag does not cover. Payload that the host refuses counts as dma_read_errors
   EXRNIC_COUNTER_CQES,  // Completions written
   EXRNIC_COUNTER_CQ_OVERRUNS,  // Completions lost: queue full
+  EXRNIC_COUNTER_RECVS,  // Messages that took a receive
+  EXRNIC_COUNTER_READS_SERVED,  // RDMA Read Requests answered in full
   EXRNIC_COUNTER_SEGMENTS_PLACED,  // Segments placed
   EXRNIC_COUNTER_DMA_READ_ERRORS,  // Memory reads that the host refused
   EXRNIC_COUNTER_PBL_HITS,  // PBL look-ups answered on chip
@@ -90,6 +92,8 @@ enum exrnic_counter {
   "wqe_errors", \
   "cqes", \
   "cq_overruns", \
+  "recvs", \
+  "reads_served", \
   "segments_placed", \
   "dma_read_errors", \
   "pbl_hits", \
@@ -98,9 +102,10 @@ enum exrnic_counter {
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 1  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 2  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
+#define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
 #define EXRNIC_MAX_STAG 0x4000u  // Steering tags (memory regions)
 #define EXRNIC_MAX_NODE 0x100u  // Nodes of a fabric; node identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
@@ -112,16 +117,20 @@ enum exrnic_counter {
 #define EXRNIC_PBL_LINE_SIZE 64  // Bytes of a line of the PBL cache; a PBL starts on such a boundary and its memory reaches to the next
 #define EXRNIC_SQ_LOG_MAX 12  // log2 of the most slots of a send queue
 #define EXRNIC_CQ_LOG_MAX 16  // log2 of the most entries of a completion queue
-#define EXRNIC_RING_LOG_MIN 2  // log2 of the fewest slots of any ring
+#define EXRNIC_RING_LOG_MIN 3  // log2 of the fewest slots of any ring
 #define EXRNIC_MTU_MIN 0x100u  // Least payload of a frame, bytes
 #define EXRNIC_MTU_MAX 0x1000u  // Most payload of a frame, bytes; also a slot of the retransmission buffer
 #define EXRNIC_MTU_DEFAULT 0x400u  // Payload of a frame after reset, bytes
 #define EXRNIC_RTO_CYCLES_DEFAULT 0x4000u  // Retransmission time-out after reset, core clock cycles
 #define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without progress before a peer counts as dead
+#define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
+#define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
+#define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
 #define EXRNIC_MESSAGE_MAX 0x80000000u  // Most bytes of a message
 #define EXRNIC_STAG_INDEX_SHIFT 8  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
 
 // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.
+#define EXRNIC_NO_SRQ 0xffffffffu  // In mbox_create_qp: the queue pair has a receive queue of its own
 
 // Mailbox commands.
 enum exrnic_mbox_op {
@@ -134,6 +143,10 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_DESTROY_QP = 6,  // Payload mbox_object. After the end the core touches no memory on its behalf
   EXRNIC_MBOX_OP_REGISTER_MR = 7,  // Payload mbox_register_mr
   EXRNIC_MBOX_OP_INVALIDATE_MR = 8,  // Payload mbox_object with the whole STag. After the end the core touches none of its pages
+  EXRNIC_MBOX_OP_CREATE_SRQ = 9,  // Payload mbox_create_srq
+  EXRNIC_MBOX_OP_DESTROY_SRQ = 10,  // Payload mbox_object; BAD_STATE if the queue does not exist
+  EXRNIC_MBOX_OP_MODIFY_SRQ = 11,  // Payload mbox_modify_srq
+  EXRNIC_MBOX_OP_QUERY_SRQ = 12,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
 };
 
 // Outcome of a mailbox command.
@@ -160,13 +173,17 @@ struct exrnic_mbox_create_cq {
   exrnic_le64 pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
   exrnic_le32 log_entries;  // log2 of the entries
   exrnic_le32 msix_vector;  // MSI-X vector that it fires when armed
+  exrnic_le32 moderation_count;  // Completions, at most 65535, behind which an armed queue fires (0 is 1)...
+  exrnic_le32 moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to 2^24 - 1, 0: at once
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_cq) == 24);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_cq) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, cqn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, page) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, pbl_address) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, log_entries) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, msix_vector) == 20);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_count) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_ns) == 28);
 
 // A queue pair.
 struct exrnic_mbox_create_qp {
@@ -180,8 +197,11 @@ struct exrnic_mbox_create_qp {
   exrnic_le32 service;  // Enum service
   exrnic_le64 sq_pbl_address;  // Bus address of the PBL of the send queue
   exrnic_le64 rq_pbl_address;  // Bus address of the PBL of the receive queue
+  exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
+  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
+  exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 48);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 60);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, page) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, pd) == 8);
@@ -192,6 +212,9 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, rq_log_slots) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, service) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, sq_pbl_address) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, rq_pbl_address) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, srqn) == 48);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_out) == 52);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_in) == 56);
 
 // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
 struct exrnic_mbox_modify_qp {
@@ -220,6 +243,44 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_producer) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_consumer) == 16);
+
+// A shared receive queue.
+struct exrnic_mbox_create_srq {
+  exrnic_le32 srqn;  // Index
+  exrnic_le32 page;  // User page that owns it
+  exrnic_le32 pd;  // Protection domain
+  exrnic_le32 log_slots;  // log2 of its slots
+  exrnic_le64 pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
+  exrnic_le32 limit;  // As in mbox_modify_srq
+  uint8_t rsvd_1c[4];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_srq) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, srqn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, page) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, pd) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, log_slots) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, pbl_address) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, limit) == 24);
+
+// Arms the limit event of a shared receive queue.
+struct exrnic_mbox_modify_srq {
+  exrnic_le32 srqn;  // Index
+  exrnic_le32 limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most 65535; 0: no event
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_srq) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_srq, srqn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_srq, limit) == 4);
+
+// What a shared receive queue is at.
+struct exrnic_mbox_query_srq {
+  exrnic_le32 limit;  // Armed limit; 0 when there is none, or its event has come
+  exrnic_le32 producer;  // Slots posted, modulo 2^16
+  exrnic_le32 consumer;  // Slots taken, modulo 2^16
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_srq) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, limit) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, producer) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, consumer) == 8);
 
 // A memory region.
 struct exrnic_mbox_register_mr {
@@ -302,6 +363,7 @@ enum exrnic_service {
 #define EXRNIC_REG_INT_CAUSE 0x044  // rw1c: Pending causes (flags INT_CAUSE); a one clears
 #define EXRNIC_REG_TIME_LO 0x048  // ro: Device time, ns, low half; latches the high half
 #define EXRNIC_REG_TIME_HI 0x04c  // ro: Device time, ns, high half as of the last read of TIME_LO
+#define EXRNIC_REG_MAX_SRQ 0x050  // ro: Shared receive queues of this build
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs
@@ -317,7 +379,8 @@ enum exrnic_service {
 // Causes of the control interrupt.
 #define EXRNIC_INT_CAUSE_MBOX 0x1u  // A mailbox command has ended
 #define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself
-#define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun
+#define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
+#define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
 
 // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
 #define EXRNIC_ETHERTYPE 0x88b5u  // IEEE local experimental EtherType 1
@@ -329,6 +392,8 @@ enum exrnic_service {
 #define EXRNIC_HEADER_UNTAGGED_BYTES 68  // Ethernet, EFE and untagged DDP header: payload starts here
 #define EXRNIC_DDP_VERSION 1  // DV (RFC 5041, 4.1)
 #define EXRNIC_RDMAP_VERSION 1  // RV (RFC 5040, 4.1)
+#define EXRNIC_SEND_QN 0  // Untagged queue of Send and Immediate Data messages (RFC 5040, 4.1)
+#define EXRNIC_READ_QN 1  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
 #define EXRNIC_TERMINATE_QN 2  // Untagged queue of terminate messages (RFC 5040, 4.1)
 
 // Class of an EFE frame.
@@ -355,7 +420,13 @@ enum exrnic_rdmap_opcode {
 
 // Terminate codes in use, layer << 12 | etype << 8 | code (RFC 5040, 4.8; RFC 5041, 8).
 enum exrnic_term_code {
+  EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC = 0,  // RDMAP, local catastrophic error: the receive that the message met is unusable
+  EXRNIC_TERM_CODE_RDMAP_STAG = 0x100u,  // RDMAP, remote protection error: invalid STag
+  EXRNIC_TERM_CODE_RDMAP_BOUNDS = 0x101u,  // RDMAP, remote protection error: base or bounds violation
   EXRNIC_TERM_CODE_ACCESS = 0x102u,  // RDMAP, remote protection error: access rights violation
+  EXRNIC_TERM_CODE_RDMAP_STREAM = 0x103u,  // RDMAP, remote protection error: STag not associated with the stream
+  EXRNIC_TERM_CODE_RDMAP_WRAP = 0x104u,  // RDMAP, remote protection error: TO wrap
+  EXRNIC_TERM_CODE_NOT_INVALIDATED = 0x109u,  // RDMAP, remote protection error: STag cannot be invalidated
   EXRNIC_TERM_CODE_RDMAP_VERSION = 0x205u,  // RDMAP, remote operation error: invalid RDMAP version
   EXRNIC_TERM_CODE_OPCODE = 0x206u,  // RDMAP, remote operation error: unexpected opcode
   EXRNIC_TERM_CODE_STREAM = 0x207u,  // RDMAP, remote operation error: catastrophic, localized to the stream
@@ -365,6 +436,10 @@ enum exrnic_term_code {
   EXRNIC_TERM_CODE_TAGGED_WRAP = 0x1103u,  // DDP, tagged buffer error: TO wrap
   EXRNIC_TERM_CODE_TAGGED_VERSION = 0x1104u,  // DDP, tagged buffer error: invalid DDP version
   EXRNIC_TERM_CODE_UNTAGGED_QN = 0x1201u,  // DDP, untagged buffer error: invalid QN
+  EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER = 0x1202u,  // DDP, untagged buffer error: invalid MSN, no buffer available
+  EXRNIC_TERM_CODE_UNTAGGED_MSN = 0x1203u,  // DDP, untagged buffer error: invalid MSN, out of range
+  EXRNIC_TERM_CODE_UNTAGGED_MO = 0x1204u,  // DDP, untagged buffer error: invalid MO
+  EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG = 0x1205u,  // DDP, untagged buffer error: message too long for the buffer
   EXRNIC_TERM_CODE_UNTAGGED_VERSION = 0x1206u,  // DDP, untagged buffer error: invalid DDP version
 };
 
@@ -373,6 +448,7 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_ACK 0x2u  // ack and peer_session are valid
 #define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
 #define EXRNIC_EFE_FLAGS_NAK 0x8u  // A frame before the one just received is missing: resend from ack
+#define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
 static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
@@ -433,9 +509,9 @@ static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(
 // With ACK: all before this number are placed
 static inline uint64_t exrnic_efe_ack(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
 static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
-// Reserved for selective acknowledgement; zero
-static inline uint64_t exrnic_efe_sack(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
-static inline void exrnic_efe_set_sack(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
+// With IMM: immediate data. Else reserved for selective acknowledgement; zero
+static inline uint64_t exrnic_efe_sack_imm(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
+static inline void exrnic_efe_set_sack_imm(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
 // Reserved for delay measurement; zero
 static inline uint64_t exrnic_efe_timestamp(const uint8_t *p) { return exrnic_get_bits(p, 192, 16); }
 static inline void exrnic_efe_set_timestamp(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 16, v); }
@@ -521,7 +597,7 @@ static inline void exrnic_ddp_untagged_set_msn(uint8_t *p, uint64_t v) { exrnic_
 static inline uint64_t exrnic_ddp_untagged_mo(const uint8_t *p) { return exrnic_get_bits(p, 112, 32); }
 static inline void exrnic_ddp_untagged_set_mo(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 112, 32, v); }
 
-// Payload of a terminate message that quotes a tagged segment (RFC 5040, 4.8; D = 1, M = 1, R = 0). 20 bytes.
+// Payload of a terminate message that quotes a tagged segment (RFC 5040, 4.8; D = 1, M = 1, R = 0). Where it quotes an untagged one the header has 18 bytes; behind that of an RDMA Read Request come the 28 bytes of its payload (R = 1). 20 bytes.
 #define EXRNIC_TERMINATE_BYTES 20
 // Enum term_code: layer, etype, error code
 static inline uint64_t exrnic_terminate_code(const uint8_t *p) { return exrnic_get_bits(p, 0, 16); }
@@ -543,24 +619,61 @@ static inline uint64_t exrnic_terminate_segment_length(const uint8_t *p) { retur
 static inline void exrnic_terminate_set_segment_length(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 16, v); }
 #define EXRNIC_TERMINATE_HEADER_OFFSET 6  // Terminated DDP header
 
+// Payload of an RDMA Read Request (RFC 5040, 4.4). 28 bytes.
+#define EXRNIC_READ_REQUEST_BYTES 28
+// Data sink STag
+static inline uint64_t exrnic_read_request_sink_stag(const uint8_t *p) { return exrnic_get_bits(p, 0, 32); }
+static inline void exrnic_read_request_set_sink_stag(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 32, v); }
+// Data sink tagged offset
+static inline uint64_t exrnic_read_request_sink_to(const uint8_t *p) { return exrnic_get_bits(p, 32, 64); }
+static inline void exrnic_read_request_set_sink_to(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 64, v); }
+// RDMA Read Message Size, bytes
+static inline uint64_t exrnic_read_request_length(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
+static inline void exrnic_read_request_set_length(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
+// Data source STag
+static inline uint64_t exrnic_read_request_source_stag(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
+static inline void exrnic_read_request_set_source_stag(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
+// Data source tagged offset
+static inline uint64_t exrnic_read_request_source_to(const uint8_t *p) { return exrnic_get_bits(p, 160, 64); }
+static inline void exrnic_read_request_set_source_to(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 64, v); }
+
+// Payload of an Immediate Data message (RFC 7306, 6). 8 bytes.
+#define EXRNIC_IMMEDIATE_BYTES 8
+// Zero; ignored on receipt
+static inline uint64_t exrnic_immediate_rsvd(const uint8_t *p) { return exrnic_get_bits(p, 0, 32); }
+static inline void exrnic_immediate_set_rsvd(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 32, v); }
+// Immediate data
+static inline uint64_t exrnic_immediate_data(const uint8_t *p) { return exrnic_get_bits(p, 32, 32); }
+static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 32, v); }
+
 // ---- work: Work requests, completions and doorbells, as user space and the core exchange them.
-#define EXRNIC_WQE_SGES 2  // Scatter/gather elements of a slot
+#define EXRNIC_WQE_SGES 2  // Scatter/gather elements in the first slot of a work request
+#define EXRNIC_WQE_SLOT_SGES 4  // Scatter/gather elements in each further slot
+#define EXRNIC_WQE_SLOTS_MAX 5  // Most slots of a work request
 #define EXRNIC_WQE_INDEX_BITS 16  // Bits of a free-running slot index
 #define EXRNIC_DOORBELL_SQ 0  // Offset in the user page: send queue producer
 #define EXRNIC_DOORBELL_RQ 8  // Offset in the user page: receive queue producer
 #define EXRNIC_DOORBELL_CQ 16  // Offset in the user page: completion queue consumer
 #define EXRNIC_DOORBELL_CQ_ARM 24  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
+#define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
+#define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
 
 // Operation of a work request.
 enum exrnic_wqe_opcode {
-  EXRNIC_WQE_OPCODE_PUSH = 1,  // RDMA write: the local buffer goes to remote_stag, remote_to
-  EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the first element takes the message
+  EXRNIC_WQE_OPCODE_PUSH = 1,  // RDMA Write: the local bytes go to remote_stag, remote_to
+  EXRNIC_WQE_OPCODE_PUSH_IMM = 2,  // PUSH, and imm_data with a receive at the peer
+  EXRNIC_WQE_OPCODE_SEND = 3,  // Send: the local bytes go to a receive of the peer
+  EXRNIC_WQE_OPCODE_SEND_IMM = 4,  // SEND with imm_data
+  EXRNIC_WQE_OPCODE_SEND_INVALIDATE = 5,  // SEND; the peer then invalidates its STag imm_data
+  EXRNIC_WQE_OPCODE_PULL = 6,  // RDMA Read: length bytes at remote_stag, remote_to come to the local elements
+  EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE = 7,  // Invalidates the own STag imm_data, when all before it has ended
+  EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
 
 // How a work request ended.
 enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_SUCCESS = 0,  // Done: placed at the peer
-  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX
+  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX; of a receive: the message is longer
   EXRNIC_CQE_STATUS_LOC_QP_OP_ERR = 2,  // Malformed work request: opcode, flags or number of elements
   EXRNIC_CQE_STATUS_LOC_PROT_ERR = 3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
   EXRNIC_CQE_STATUS_WR_FLUSH_ERR = 4,  // Not executed: the queue pair was in, or went to, the error state
@@ -571,6 +684,14 @@ enum exrnic_cqe_status {
 
 // Flags of a work request.
 #define EXRNIC_WQE_FLAGS_SIGNALED 0x1u  // Write a CQE on success too
+#define EXRNIC_WQE_FLAGS_FENCE 0x2u  // Begin when all PULLs before it have ended
+#define EXRNIC_WQE_FLAGS_SOLICITED 0x4u  // SEND, PUSH_IMM: the peer's completion is a solicited one
+#define EXRNIC_WQE_FLAGS_INLINE 0x8u  // SEND, PUSH and their kinds: no elements, the bytes stand in the work request in their place (at most INLINE_MAX)
+
+// Flags of a completion.
+#define EXRNIC_CQE_FLAGS_IMM 0x1u  // Of a receive: imm_data is the immediate data of the message
+#define EXRNIC_CQE_FLAGS_INVALIDATED 0x2u  // Of a receive: imm_data is the STag that the message has invalidated
+#define EXRNIC_CQE_FLAGS_SOLICITED 0x4u  // Of a receive: the sender asked for a solicited event
 
 // Scatter/gather element.
 struct exrnic_sge {
@@ -583,16 +704,16 @@ EXRNIC_ASSERT(offsetof(struct exrnic_sge, address) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_sge, length) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_sge, stag) == 12);
 
-// Work request, one slot of a send queue.
+// Work request, its first slot. Elements from the third on stand in the slots behind it (modulo the ring), WQE_SLOT_SGES in each; inline data likewise, from byte 0x20 on.
 struct exrnic_wqe {
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t flags;  // Flags wqe_flags; others zero
-  uint8_t num_sge;  // Elements used, 0 to WQE_SGES
-  uint8_t num_slots;  // Slots of this work request: 1
+  uint8_t num_sge;  // Elements used, 0 to MAX_SGE
+  uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
   exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
   exrnic_le64 remote_to;  // Tagged offset at the peer
   exrnic_le32 remote_stag;  // STag at the peer
-  exrnic_le32 length;  // Bytes of the message: the sum of the elements
+  exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   uint8_t rsvd_18[8];  // zero
   exrnic_le64 sge0_address;  // First element: sge.address
   exrnic_le32 sge0_length;  // sge.length
@@ -622,12 +743,12 @@ struct exrnic_cqe {
   exrnic_le64 timestamp;  // Device time of the completion, ns
   exrnic_le32 wqe_index;  // Index (modulo 2^16) of the last slot of the work request; all before it in its queue have ended
   exrnic_le32 byte_length;  // Bytes of the message
-  exrnic_le32 imm_data;  // Immediate data of a receive
+  exrnic_le32 imm_data;  // Of a receive, see flags cqe_flags
   exrnic_le32 qpn;  // Queue pair
   exrnic_le32 detail;  // With REM_*_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t status;  // Enum cqe_status
-  uint8_t rsvd_1e[1];  // zero
+  uint8_t flags;  // Flags cqe_flags
   uint8_t phase;  // Bit 0: phase; others zero
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_cqe) == 32);
@@ -639,11 +760,12 @@ EXRNIC_ASSERT(offsetof(struct exrnic_cqe, qpn) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, detail) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, opcode) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, status) == 29);
+EXRNIC_ASSERT(offsetof(struct exrnic_cqe, flags) == 30);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, phase) == 31);
 
 // A store of 8 bytes into the own user page. From a page that does not own the queue it does nothing and is counted.
 struct exrnic_doorbell {
-  exrnic_le32 number;  // qpn or cqn
+  exrnic_le32 number;  // qpn, cqn or srqn
   exrnic_le32 index;  // Free-running index: slots posted so far (mod 2^16), or CQEs taken so far (mod 2^32)
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_doorbell) == 8);

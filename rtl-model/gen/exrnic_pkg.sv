@@ -31,17 +31,20 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_WQE_ERRORS = 21;  // Work requests refused before they were sent: malformed, or an element that its STag does not cover. Payload that the host refuses counts as dma_read_errors
   localparam int unsigned COUNTER_CQES = 22;  // Completions written
   localparam int unsigned COUNTER_CQ_OVERRUNS = 23;  // Completions lost: queue full
-  localparam int unsigned COUNTER_SEGMENTS_PLACED = 24;  // Segments placed
-  localparam int unsigned COUNTER_DMA_READ_ERRORS = 25;  // Memory reads that the host refused
-  localparam int unsigned COUNTER_PBL_HITS = 26;  // PBL look-ups answered on chip
-  localparam int unsigned COUNTER_PBL_MISSES = 27;  // PBL look-ups that read host memory
-  localparam int unsigned COUNTER_MSIX = 28;  // Interrupts requested
-  localparam int unsigned COUNTERS = 29;
+  localparam int unsigned COUNTER_RECVS = 24;  // Messages that took a receive
+  localparam int unsigned COUNTER_READS_SERVED = 25;  // RDMA Read Requests answered in full
+  localparam int unsigned COUNTER_SEGMENTS_PLACED = 26;  // Segments placed
+  localparam int unsigned COUNTER_DMA_READ_ERRORS = 27;  // Memory reads that the host refused
+  localparam int unsigned COUNTER_PBL_HITS = 28;  // PBL look-ups answered on chip
+  localparam int unsigned COUNTER_PBL_MISSES = 29;  // PBL look-ups that read host memory
+  localparam int unsigned COUNTER_MSIX = 30;  // Interrupts requested
+  localparam int unsigned COUNTERS = 31;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h1;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'h2;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
+  localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
   localparam int unsigned MAX_STAG = 32'h4000;  // Steering tags (memory regions)
   localparam int unsigned MAX_NODE = 32'h100;  // Nodes of a fabric; node identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
@@ -53,16 +56,20 @@ package exrnic_pkg;
   localparam int unsigned PBL_LINE_SIZE = 32'h40;  // Bytes of a line of the PBL cache; a PBL starts on such a boundary and its memory reaches to the next
   localparam int unsigned SQ_LOG_MAX = 32'hc;  // log2 of the most slots of a send queue
   localparam int unsigned CQ_LOG_MAX = 32'h10;  // log2 of the most entries of a completion queue
-  localparam int unsigned RING_LOG_MIN = 32'h2;  // log2 of the fewest slots of any ring
+  localparam int unsigned RING_LOG_MIN = 32'h3;  // log2 of the fewest slots of any ring
   localparam int unsigned MTU_MIN = 32'h100;  // Least payload of a frame, bytes
   localparam int unsigned MTU_MAX = 32'h1000;  // Most payload of a frame, bytes; also a slot of the retransmission buffer
   localparam int unsigned MTU_DEFAULT = 32'h400;  // Payload of a frame after reset, bytes
   localparam int unsigned RTO_CYCLES_DEFAULT = 32'h4000;  // Retransmission time-out after reset, core clock cycles
   localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without progress before a peer counts as dead
+  localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
+  localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
+  localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
   localparam int unsigned MESSAGE_MAX = 32'h80000000;  // Most bytes of a message
   localparam int unsigned STAG_INDEX_SHIFT = 32'h8;  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
 
   // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.
+  localparam int unsigned NO_SRQ = 32'hffffffff;  // In mbox_create_qp: the queue pair has a receive queue of its own
 
   // Mailbox commands.
   typedef enum logic [7:0] {
@@ -74,7 +81,11 @@ package exrnic_pkg;
     MBOX_OP_QUERY_QP = 8'h5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
     MBOX_OP_DESTROY_QP = 8'h6,  // Payload mbox_object. After the end the core touches no memory on its behalf
     MBOX_OP_REGISTER_MR = 8'h7,  // Payload mbox_register_mr
-    MBOX_OP_INVALIDATE_MR = 8'h8  // Payload mbox_object with the whole STag. After the end the core touches none of its pages
+    MBOX_OP_INVALIDATE_MR = 8'h8,  // Payload mbox_object with the whole STag. After the end the core touches none of its pages
+    MBOX_OP_CREATE_SRQ = 8'h9,  // Payload mbox_create_srq
+    MBOX_OP_DESTROY_SRQ = 8'ha,  // Payload mbox_object; BAD_STATE if the queue does not exist
+    MBOX_OP_MODIFY_SRQ = 8'hb,  // Payload mbox_modify_srq
+    MBOX_OP_QUERY_SRQ = 8'hc  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
   } mbox_op_e;
 
   // Outcome of a mailbox command.
@@ -95,16 +106,21 @@ package exrnic_pkg;
 
   // A completion queue.
   typedef struct packed {
+    logic [31:0] moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to 2^24 - 1, 0: at once
+    logic [31:0] moderation_count;  // Completions, at most 65535, behind which an armed queue fires (0 is 1)...
     logic [31:0] msix_vector;  // MSI-X vector that it fires when armed
     logic [31:0] log_entries;  // log2 of the entries
     logic [63:0] pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
     logic [31:0] page;  // User page that owns it
     logic [31:0] cqn;  // Index
   } mbox_create_cq_t;
-  localparam int unsigned MBOX_CREATE_CQ_BYTES = 24;
+  localparam int unsigned MBOX_CREATE_CQ_BYTES = 32;
 
   // A queue pair.
   typedef struct packed {
+    logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
+    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
+    logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
     logic [63:0] rq_pbl_address;  // Bus address of the PBL of the receive queue
     logic [63:0] sq_pbl_address;  // Bus address of the PBL of the send queue
     logic [31:0] service;  // Enum service
@@ -116,7 +132,7 @@ package exrnic_pkg;
     logic [31:0] page;  // User page that owns it
     logic [31:0] qpn;  // Index
   } mbox_create_qp_t;
-  localparam int unsigned MBOX_CREATE_QP_BYTES = 48;
+  localparam int unsigned MBOX_CREATE_QP_BYTES = 60;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {
@@ -136,6 +152,33 @@ package exrnic_pkg;
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
   localparam int unsigned MBOX_QUERY_QP_BYTES = 20;
+
+  // A shared receive queue.
+  typedef struct packed {
+    logic [31:0] rsvd_224;  // zero
+    logic [31:0] limit;  // As in mbox_modify_srq
+    logic [63:0] pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
+    logic [31:0] log_slots;  // log2 of its slots
+    logic [31:0] pd;  // Protection domain
+    logic [31:0] page;  // User page that owns it
+    logic [31:0] srqn;  // Index
+  } mbox_create_srq_t;
+  localparam int unsigned MBOX_CREATE_SRQ_BYTES = 32;
+
+  // Arms the limit event of a shared receive queue.
+  typedef struct packed {
+    logic [31:0] limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most 65535; 0: no event
+    logic [31:0] srqn;  // Index
+  } mbox_modify_srq_t;
+  localparam int unsigned MBOX_MODIFY_SRQ_BYTES = 8;
+
+  // What a shared receive queue is at.
+  typedef struct packed {
+    logic [31:0] consumer;  // Slots taken, modulo 2^16
+    logic [31:0] producer;  // Slots posted, modulo 2^16
+    logic [31:0] limit;  // Armed limit; 0 when there is none, or its event has come
+  } mbox_query_srq_t;
+  localparam int unsigned MBOX_QUERY_SRQ_BYTES = 12;
 
   // A memory region.
   typedef struct packed {
@@ -211,6 +254,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_INT_CAUSE = 16'h044;  // rw1c: Pending causes (flags INT_CAUSE); a one clears
   localparam logic [15:0] REG_TIME_LO = 16'h048;  // ro: Device time, ns, low half; latches the high half
   localparam logic [15:0] REG_TIME_HI = 16'h04c;  // ro: Device time, ns, high half as of the last read of TIME_LO
+  localparam logic [15:0] REG_MAX_SRQ = 16'h050;  // ro: Shared receive queues of this build
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs
@@ -226,7 +270,8 @@ package exrnic_pkg;
   // Causes of the control interrupt. Bit numbers.
   localparam int unsigned INT_CAUSE_MBOX = 0;  // A mailbox command has ended
   localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself
-  localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun
+  localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
+  localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
 
   // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
   localparam int unsigned ETHERTYPE = 32'h88b5;  // IEEE local experimental EtherType 1
@@ -238,6 +283,8 @@ package exrnic_pkg;
   localparam int unsigned HEADER_UNTAGGED_BYTES = 32'h44;  // Ethernet, EFE and untagged DDP header: payload starts here
   localparam int unsigned DDP_VERSION = 32'h1;  // DV (RFC 5041, 4.1)
   localparam int unsigned RDMAP_VERSION = 32'h1;  // RV (RFC 5040, 4.1)
+  localparam int unsigned SEND_QN = 32'h0;  // Untagged queue of Send and Immediate Data messages (RFC 5040, 4.1)
+  localparam int unsigned READ_QN = 32'h1;  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
   localparam int unsigned TERMINATE_QN = 32'h2;  // Untagged queue of terminate messages (RFC 5040, 4.1)
 
   // Class of an EFE frame.
@@ -264,7 +311,13 @@ package exrnic_pkg;
 
   // Terminate codes in use, layer << 12 | etype << 8 | code (RFC 5040, 4.8; RFC 5041, 8).
   typedef enum logic [15:0] {
+    TERM_CODE_LOCAL_CATASTROPHIC = 16'h0,  // RDMAP, local catastrophic error: the receive that the message met is unusable
+    TERM_CODE_RDMAP_STAG = 16'h100,  // RDMAP, remote protection error: invalid STag
+    TERM_CODE_RDMAP_BOUNDS = 16'h101,  // RDMAP, remote protection error: base or bounds violation
     TERM_CODE_ACCESS = 16'h102,  // RDMAP, remote protection error: access rights violation
+    TERM_CODE_RDMAP_STREAM = 16'h103,  // RDMAP, remote protection error: STag not associated with the stream
+    TERM_CODE_RDMAP_WRAP = 16'h104,  // RDMAP, remote protection error: TO wrap
+    TERM_CODE_NOT_INVALIDATED = 16'h109,  // RDMAP, remote protection error: STag cannot be invalidated
     TERM_CODE_RDMAP_VERSION = 16'h205,  // RDMAP, remote operation error: invalid RDMAP version
     TERM_CODE_OPCODE = 16'h206,  // RDMAP, remote operation error: unexpected opcode
     TERM_CODE_STREAM = 16'h207,  // RDMAP, remote operation error: catastrophic, localized to the stream
@@ -274,6 +327,10 @@ package exrnic_pkg;
     TERM_CODE_TAGGED_WRAP = 16'h1103,  // DDP, tagged buffer error: TO wrap
     TERM_CODE_TAGGED_VERSION = 16'h1104,  // DDP, tagged buffer error: invalid DDP version
     TERM_CODE_UNTAGGED_QN = 16'h1201,  // DDP, untagged buffer error: invalid QN
+    TERM_CODE_UNTAGGED_NO_BUFFER = 16'h1202,  // DDP, untagged buffer error: invalid MSN, no buffer available
+    TERM_CODE_UNTAGGED_MSN = 16'h1203,  // DDP, untagged buffer error: invalid MSN, out of range
+    TERM_CODE_UNTAGGED_MO = 16'h1204,  // DDP, untagged buffer error: invalid MO
+    TERM_CODE_UNTAGGED_TOO_LONG = 16'h1205,  // DDP, untagged buffer error: message too long for the buffer
     TERM_CODE_UNTAGGED_VERSION = 16'h1206  // DDP, untagged buffer error: invalid DDP version
   } term_code_e;
 
@@ -282,6 +339,7 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_ACK = 1;  // ack and peer_session are valid
   localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
   localparam int unsigned EFE_FLAGS_NAK = 3;  // A frame before the one just received is missing: resend from ack
+  localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 
   // Ethernet II header.
   typedef struct packed {
@@ -303,7 +361,7 @@ package exrnic_pkg;
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of
     logic [31:0] seq;  // Sequence number of the frame, counted per pair of nodes
     logic [31:0] ack;  // With ACK: all before this number are placed
-    logic [31:0] sack;  // Reserved for selective acknowledgement; zero
+    logic [31:0] sack_imm;  // With IMM: immediate data. Else reserved for selective acknowledgement; zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
@@ -343,7 +401,7 @@ package exrnic_pkg;
   } ddp_untagged_t;
   localparam int unsigned DDP_UNTAGGED_BYTES = 18;
 
-  // Payload of a terminate message that quotes a tagged segment (RFC 5040, 4.8; D = 1, M = 1, R = 0).
+  // Payload of a terminate message that quotes a tagged segment (RFC 5040, 4.8; D = 1, M = 1, R = 0). Where it quotes an untagged one the header has 18 bytes; behind that of an RDMA Read Request come the 28 bytes of its payload (R = 1).
   typedef struct packed {
     logic [15:0] code;  // Enum term_code: layer, etype, error code
     logic [0:0] m;  // DDP segment length is valid
@@ -355,24 +413,51 @@ package exrnic_pkg;
   } terminate_t;
   localparam int unsigned TERMINATE_BYTES = 20;
 
+  // Payload of an RDMA Read Request (RFC 5040, 4.4).
+  typedef struct packed {
+    logic [31:0] sink_stag;  // Data sink STag
+    logic [63:0] sink_to;  // Data sink tagged offset
+    logic [31:0] length;  // RDMA Read Message Size, bytes
+    logic [31:0] source_stag;  // Data source STag
+    logic [63:0] source_to;  // Data source tagged offset
+  } read_request_t;
+  localparam int unsigned READ_REQUEST_BYTES = 28;
+
+  // Payload of an Immediate Data message (RFC 7306, 6).
+  typedef struct packed {
+    logic [31:0] rsvd;  // Zero; ignored on receipt
+    logic [31:0] data;  // Immediate data
+  } immediate_t;
+  localparam int unsigned IMMEDIATE_BYTES = 8;
+
   // ---- work: Work requests, completions and doorbells, as user space and the core exchange them.
-  localparam int unsigned WQE_SGES = 32'h2;  // Scatter/gather elements of a slot
+  localparam int unsigned WQE_SGES = 32'h2;  // Scatter/gather elements in the first slot of a work request
+  localparam int unsigned WQE_SLOT_SGES = 32'h4;  // Scatter/gather elements in each further slot
+  localparam int unsigned WQE_SLOTS_MAX = 32'h5;  // Most slots of a work request
   localparam int unsigned WQE_INDEX_BITS = 32'h10;  // Bits of a free-running slot index
   localparam int unsigned DOORBELL_SQ = 32'h0;  // Offset in the user page: send queue producer
   localparam int unsigned DOORBELL_RQ = 32'h8;  // Offset in the user page: receive queue producer
   localparam int unsigned DOORBELL_CQ = 32'h10;  // Offset in the user page: completion queue consumer
   localparam int unsigned DOORBELL_CQ_ARM = 32'h18;  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
+  localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
+  localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
 
   // Operation of a work request.
   typedef enum logic [7:0] {
-    WQE_OPCODE_PUSH = 8'h1,  // RDMA write: the local buffer goes to remote_stag, remote_to
-    WQE_OPCODE_RECV = 8'h80  // Receive: the first element takes the message
+    WQE_OPCODE_PUSH = 8'h1,  // RDMA Write: the local bytes go to remote_stag, remote_to
+    WQE_OPCODE_PUSH_IMM = 8'h2,  // PUSH, and imm_data with a receive at the peer
+    WQE_OPCODE_SEND = 8'h3,  // Send: the local bytes go to a receive of the peer
+    WQE_OPCODE_SEND_IMM = 8'h4,  // SEND with imm_data
+    WQE_OPCODE_SEND_INVALIDATE = 8'h5,  // SEND; the peer then invalidates its STag imm_data
+    WQE_OPCODE_PULL = 8'h6,  // RDMA Read: length bytes at remote_stag, remote_to come to the local elements
+    WQE_OPCODE_LOCAL_INVALIDATE = 8'h7,  // Invalidates the own STag imm_data, when all before it has ended
+    WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
 
   // How a work request ended.
   typedef enum logic [7:0] {
     CQE_STATUS_SUCCESS = 8'h0,  // Done: placed at the peer
-    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX
+    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX; of a receive: the message is longer
     CQE_STATUS_LOC_QP_OP_ERR = 8'h2,  // Malformed work request: opcode, flags or number of elements
     CQE_STATUS_LOC_PROT_ERR = 8'h3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
@@ -383,6 +468,14 @@ package exrnic_pkg;
 
   // Flags of a work request. Bit numbers.
   localparam int unsigned WQE_FLAGS_SIGNALED = 0;  // Write a CQE on success too
+  localparam int unsigned WQE_FLAGS_FENCE = 1;  // Begin when all PULLs before it have ended
+  localparam int unsigned WQE_FLAGS_SOLICITED = 2;  // SEND, PUSH_IMM: the peer's completion is a solicited one
+  localparam int unsigned WQE_FLAGS_INLINE = 3;  // SEND, PUSH and their kinds: no elements, the bytes stand in the work request in their place (at most INLINE_MAX)
+
+  // Flags of a completion. Bit numbers.
+  localparam int unsigned CQE_FLAGS_IMM = 0;  // Of a receive: imm_data is the immediate data of the message
+  localparam int unsigned CQE_FLAGS_INVALIDATED = 1;  // Of a receive: imm_data is the STag that the message has invalidated
+  localparam int unsigned CQE_FLAGS_SOLICITED = 2;  // Of a receive: the sender asked for a solicited event
 
   // Scatter/gather element.
   typedef struct packed {
@@ -392,7 +485,7 @@ package exrnic_pkg;
   } sge_t;
   localparam int unsigned SGE_BYTES = 16;
 
-  // Work request, one slot of a send queue.
+  // Work request, its first slot. Elements from the third on stand in the slots behind it (modulo the ring), WQE_SLOT_SGES in each; inline data likewise, from byte 0x20 on.
   typedef struct packed {
     logic [31:0] sge1_stag;  // sge.stag
     logic [31:0] sge1_length;  // sge.length
@@ -401,12 +494,12 @@ package exrnic_pkg;
     logic [31:0] sge0_length;  // sge.length
     logic [63:0] sge0_address;  // First element: sge.address
     logic [63:0] rsvd_192;  // zero
-    logic [31:0] length;  // Bytes of the message: the sum of the elements
+    logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
     logic [31:0] remote_stag;  // STag at the peer
     logic [63:0] remote_to;  // Tagged offset at the peer
     logic [31:0] imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
-    logic [7:0] num_slots;  // Slots of this work request: 1
-    logic [7:0] num_sge;  // Elements used, 0 to WQE_SGES
+    logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
+    logic [7:0] num_sge;  // Elements used, 0 to MAX_SGE
     logic [7:0] flags;  // Flags wqe_flags; others zero
     logic [7:0] opcode;  // Enum wqe_opcode
   } wqe_t;
@@ -415,12 +508,12 @@ package exrnic_pkg;
   // Completion. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
   typedef struct packed {
     logic [7:0] phase;  // Bit 0: phase; others zero
-    logic [7:0] rsvd_240;  // zero
+    logic [7:0] flags;  // Flags cqe_flags
     logic [7:0] status;  // Enum cqe_status
     logic [7:0] opcode;  // Enum wqe_opcode
     logic [31:0] detail;  // With REM_*_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
     logic [31:0] qpn;  // Queue pair
-    logic [31:0] imm_data;  // Immediate data of a receive
+    logic [31:0] imm_data;  // Of a receive, see flags cqe_flags
     logic [31:0] byte_length;  // Bytes of the message
     logic [31:0] wqe_index;  // Index (modulo 2^16) of the last slot of the work request; all before it in its queue have ended
     logic [63:0] timestamp;  // Device time of the completion, ns
@@ -430,7 +523,7 @@ package exrnic_pkg;
   // A store of 8 bytes into the own user page. From a page that does not own the queue it does nothing and is counted.
   typedef struct packed {
     logic [31:0] index;  // Free-running index: slots posted so far (mod 2^16), or CQEs taken so far (mod 2^32)
-    logic [31:0] number;  // qpn or cqn
+    logic [31:0] number;  // qpn, cqn or srqn
   } doorbell_t;
   localparam int unsigned DOORBELL_BYTES = 8;
 

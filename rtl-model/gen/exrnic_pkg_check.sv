@@ -8,12 +8,17 @@ module exrnic_pkg_check;
   mbox_create_qp_t v_mbox_create_qp;
   mbox_modify_qp_t v_mbox_modify_qp;
   mbox_query_qp_t v_mbox_query_qp;
+  mbox_create_srq_t v_mbox_create_srq;
+  mbox_modify_srq_t v_mbox_modify_srq;
+  mbox_query_srq_t v_mbox_query_srq;
   mbox_register_mr_t v_mbox_register_mr;
   eth_t v_eth;
   efe_t v_efe;
   ddp_tagged_t v_ddp_tagged;
   ddp_untagged_t v_ddp_untagged;
   terminate_t v_terminate;
+  read_request_t v_read_request;
+  immediate_t v_immediate;
   sge_t v_sge;
   wqe_t v_wqe;
   cqe_t v_cqe;
@@ -24,68 +29,88 @@ module exrnic_pkg_check;
     v_mbox_object.index = '1;
     if (v_mbox_object !== (32'({32{1'b1}}) << 0))
       $fatal(1, "mbox_object_t.index: place");
-    if ($bits(mbox_create_cq_t) != 192) $fatal(1, "mbox_create_cq_t: size");
+    if ($bits(mbox_create_cq_t) != 256) $fatal(1, "mbox_create_cq_t: size");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.cqn = '1;
-    if (v_mbox_create_cq !== (192'({32{1'b1}}) << 0))
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 0))
       $fatal(1, "mbox_create_cq_t.cqn: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.page = '1;
-    if (v_mbox_create_cq !== (192'({32{1'b1}}) << 32))
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 32))
       $fatal(1, "mbox_create_cq_t.page: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.pbl_address = '1;
-    if (v_mbox_create_cq !== (192'({64{1'b1}}) << 64))
+    if (v_mbox_create_cq !== (256'({64{1'b1}}) << 64))
       $fatal(1, "mbox_create_cq_t.pbl_address: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.log_entries = '1;
-    if (v_mbox_create_cq !== (192'({32{1'b1}}) << 128))
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 128))
       $fatal(1, "mbox_create_cq_t.log_entries: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.msix_vector = '1;
-    if (v_mbox_create_cq !== (192'({32{1'b1}}) << 160))
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 160))
       $fatal(1, "mbox_create_cq_t.msix_vector: place");
-    if ($bits(mbox_create_qp_t) != 384) $fatal(1, "mbox_create_qp_t: size");
+    v_mbox_create_cq = '0;
+    v_mbox_create_cq.moderation_count = '1;
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 192))
+      $fatal(1, "mbox_create_cq_t.moderation_count: place");
+    v_mbox_create_cq = '0;
+    v_mbox_create_cq.moderation_ns = '1;
+    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 224))
+      $fatal(1, "mbox_create_cq_t.moderation_ns: place");
+    if ($bits(mbox_create_qp_t) != 480) $fatal(1, "mbox_create_qp_t: size");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.qpn = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 0))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 0))
       $fatal(1, "mbox_create_qp_t.qpn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.page = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 32))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 32))
       $fatal(1, "mbox_create_qp_t.page: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.pd = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 64))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 64))
       $fatal(1, "mbox_create_qp_t.pd: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.send_cqn = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 96))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 96))
       $fatal(1, "mbox_create_qp_t.send_cqn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.recv_cqn = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 128))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 128))
       $fatal(1, "mbox_create_qp_t.recv_cqn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.sq_log_slots = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 160))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 160))
       $fatal(1, "mbox_create_qp_t.sq_log_slots: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.rq_log_slots = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 192))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 192))
       $fatal(1, "mbox_create_qp_t.rq_log_slots: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.service = '1;
-    if (v_mbox_create_qp !== (384'({32{1'b1}}) << 224))
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 224))
       $fatal(1, "mbox_create_qp_t.service: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.sq_pbl_address = '1;
-    if (v_mbox_create_qp !== (384'({64{1'b1}}) << 256))
+    if (v_mbox_create_qp !== (480'({64{1'b1}}) << 256))
       $fatal(1, "mbox_create_qp_t.sq_pbl_address: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.rq_pbl_address = '1;
-    if (v_mbox_create_qp !== (384'({64{1'b1}}) << 320))
+    if (v_mbox_create_qp !== (480'({64{1'b1}}) << 320))
       $fatal(1, "mbox_create_qp_t.rq_pbl_address: place");
+    v_mbox_create_qp = '0;
+    v_mbox_create_qp.srqn = '1;
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 384))
+      $fatal(1, "mbox_create_qp_t.srqn: place");
+    v_mbox_create_qp = '0;
+    v_mbox_create_qp.max_reads_out = '1;
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 416))
+      $fatal(1, "mbox_create_qp_t.max_reads_out: place");
+    v_mbox_create_qp = '0;
+    v_mbox_create_qp.max_reads_in = '1;
+    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 448))
+      $fatal(1, "mbox_create_qp_t.max_reads_in: place");
     if ($bits(mbox_modify_qp_t) != 128) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qpn = '1;
@@ -124,6 +149,53 @@ module exrnic_pkg_check;
     v_mbox_query_qp.sq_consumer = '1;
     if (v_mbox_query_qp !== (160'({32{1'b1}}) << 128))
       $fatal(1, "mbox_query_qp_t.sq_consumer: place");
+    if ($bits(mbox_create_srq_t) != 256) $fatal(1, "mbox_create_srq_t: size");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.srqn = '1;
+    if (v_mbox_create_srq !== (256'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_create_srq_t.srqn: place");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.page = '1;
+    if (v_mbox_create_srq !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_create_srq_t.page: place");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.pd = '1;
+    if (v_mbox_create_srq !== (256'({32{1'b1}}) << 64))
+      $fatal(1, "mbox_create_srq_t.pd: place");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.log_slots = '1;
+    if (v_mbox_create_srq !== (256'({32{1'b1}}) << 96))
+      $fatal(1, "mbox_create_srq_t.log_slots: place");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.pbl_address = '1;
+    if (v_mbox_create_srq !== (256'({64{1'b1}}) << 128))
+      $fatal(1, "mbox_create_srq_t.pbl_address: place");
+    v_mbox_create_srq = '0;
+    v_mbox_create_srq.limit = '1;
+    if (v_mbox_create_srq !== (256'({32{1'b1}}) << 192))
+      $fatal(1, "mbox_create_srq_t.limit: place");
+    if ($bits(mbox_modify_srq_t) != 64) $fatal(1, "mbox_modify_srq_t: size");
+    v_mbox_modify_srq = '0;
+    v_mbox_modify_srq.srqn = '1;
+    if (v_mbox_modify_srq !== (64'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_modify_srq_t.srqn: place");
+    v_mbox_modify_srq = '0;
+    v_mbox_modify_srq.limit = '1;
+    if (v_mbox_modify_srq !== (64'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_modify_srq_t.limit: place");
+    if ($bits(mbox_query_srq_t) != 96) $fatal(1, "mbox_query_srq_t: size");
+    v_mbox_query_srq = '0;
+    v_mbox_query_srq.limit = '1;
+    if (v_mbox_query_srq !== (96'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_query_srq_t.limit: place");
+    v_mbox_query_srq = '0;
+    v_mbox_query_srq.producer = '1;
+    if (v_mbox_query_srq !== (96'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_query_srq_t.producer: place");
+    v_mbox_query_srq = '0;
+    v_mbox_query_srq.consumer = '1;
+    if (v_mbox_query_srq !== (96'({32{1'b1}}) << 64))
+      $fatal(1, "mbox_query_srq_t.consumer: place");
     if ($bits(mbox_register_mr_t) != 320) $fatal(1, "mbox_register_mr_t: size");
     v_mbox_register_mr = '0;
     v_mbox_register_mr.stag = '1;
@@ -208,9 +280,9 @@ module exrnic_pkg_check;
     if (v_efe !== (288'({32{1'b1}}) << 128))
       $fatal(1, "efe_t.ack: place");
     v_efe = '0;
-    v_efe.sack = '1;
+    v_efe.sack_imm = '1;
     if (v_efe !== (288'({32{1'b1}}) << 96))
-      $fatal(1, "efe_t.sack: place");
+      $fatal(1, "efe_t.sack_imm: place");
     v_efe = '0;
     v_efe.timestamp = '1;
     if (v_efe !== (288'({16{1'b1}}) << 80))
@@ -346,6 +418,36 @@ module exrnic_pkg_check;
     v_terminate.header = '1;
     if (v_terminate !== (160'({112{1'b1}}) << 0))
       $fatal(1, "terminate_t.header: place");
+    if ($bits(read_request_t) != 224) $fatal(1, "read_request_t: size");
+    v_read_request = '0;
+    v_read_request.sink_stag = '1;
+    if (v_read_request !== (224'({32{1'b1}}) << 192))
+      $fatal(1, "read_request_t.sink_stag: place");
+    v_read_request = '0;
+    v_read_request.sink_to = '1;
+    if (v_read_request !== (224'({64{1'b1}}) << 128))
+      $fatal(1, "read_request_t.sink_to: place");
+    v_read_request = '0;
+    v_read_request.length = '1;
+    if (v_read_request !== (224'({32{1'b1}}) << 96))
+      $fatal(1, "read_request_t.length: place");
+    v_read_request = '0;
+    v_read_request.source_stag = '1;
+    if (v_read_request !== (224'({32{1'b1}}) << 64))
+      $fatal(1, "read_request_t.source_stag: place");
+    v_read_request = '0;
+    v_read_request.source_to = '1;
+    if (v_read_request !== (224'({64{1'b1}}) << 0))
+      $fatal(1, "read_request_t.source_to: place");
+    if ($bits(immediate_t) != 64) $fatal(1, "immediate_t: size");
+    v_immediate = '0;
+    v_immediate.rsvd = '1;
+    if (v_immediate !== (64'({32{1'b1}}) << 32))
+      $fatal(1, "immediate_t.rsvd: place");
+    v_immediate = '0;
+    v_immediate.data = '1;
+    if (v_immediate !== (64'({32{1'b1}}) << 0))
+      $fatal(1, "immediate_t.data: place");
     if ($bits(sge_t) != 128) $fatal(1, "sge_t: size");
     v_sge = '0;
     v_sge.address = '1;
@@ -449,6 +551,10 @@ module exrnic_pkg_check;
     v_cqe.status = '1;
     if (v_cqe !== (256'({8{1'b1}}) << 232))
       $fatal(1, "cqe_t.status: place");
+    v_cqe = '0;
+    v_cqe.flags = '1;
+    if (v_cqe !== (256'({8{1'b1}}) << 240))
+      $fatal(1, "cqe_t.flags: place");
     v_cqe = '0;
     v_cqe.phase = '1;
     if (v_cqe !== (256'({8{1'b1}}) << 248))
