@@ -124,7 +124,8 @@ package exrnic_core_pkg;
   typedef enum logic [1:0] {
     TX_KIND_SEGMENT,   // a segment of a message that goes on
     TX_KIND_LAST,      // the last segment of a work request
-    TX_KIND_TERMINATE
+    TX_KIND_TERMINATE,
+    TX_KIND_RESPONSE   // a segment of an RDMA Read Response
   } tx_kind_e;
 
   // First bytes of a DDP segment, first on the wire in the top bits: all of an RDMA Read Request.
@@ -210,6 +211,10 @@ package exrnic_core_pkg;
   } qp_client_e;
   localparam int unsigned QP_CLIENTS = 5;
 
+  // The same of the shared receive queues.
+  typedef enum logic [1:0] {SRQ_USER_PAGE, SRQ_RESPONDER, SRQ_MAILBOX} srq_client_e;
+  localparam int unsigned SRQ_CLIENTS = 3;
+
   // Set by the driver, constant while the queue pair exists.
   typedef struct packed {
     logic        valid;
@@ -239,6 +244,7 @@ package exrnic_core_pkg;
     logic        exact;      // in ERROR: frames before fault_seq were placed, those from it on were not
     logic [31:0] fault_seq;
     logic        told;       // in ERROR: the peer has been sent a terminate message
+    logic        answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
   } qp_status_t;
 
   // Where the requester stands.
