@@ -15,17 +15,22 @@ namespace exrnic::testing {
 
 constexpr unsigned kQpnBits = log2_of(EXRNIC_MAX_QP);
 constexpr unsigned kCqnBits = log2_of(EXRNIC_MAX_CQ);
+constexpr unsigned kSrqnBits = log2_of(EXRNIC_MAX_SRQ);
+constexpr unsigned kReadsBits = log2_of(EXRNIC_MAX_READS) + 1;
+constexpr unsigned kDdpHeadBytes = EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_READ_REQUEST_BYTES;
 constexpr unsigned kPageBits = log2_of(EXRNIC_USER_PAGES);
 constexpr unsigned kVectorBits = log2_of(EXRNIC_MSIX_VECTORS);
 constexpr unsigned kSlotBits = log2_of(kTxSlots);
 constexpr unsigned kWireQpnBits = 24;
 
 // tx_kind_e
-enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate };
+enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse };
 // dma_write_kind_e
 enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
 // qp_client_e
 enum QpClient : uint8_t { kUserPage, kRequester, kResponder, kCompleter, kMailbox, kQpClients };
+// srq_client_e
+enum SrqClient : uint8_t { kSrqUserPage, kSrqResponder, kSrqMailbox, kSrqClients };
 
 struct TxTag {
   uint8_t kind = kTxLast;
@@ -53,9 +58,12 @@ struct TxDesc {
   bool untagged = false;
   std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES> ddp{};  // as on the wire
   uint16_t length = 0;
-  uint8_t failed = 0;
+  bool unsent = false;
+  uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
+  bool imm_valid = false;
+  uint32_t imm = 0;
   bool inlined = false;
-  std::array<uint8_t, 32> inline_data{};
+  std::array<uint8_t, EXRNIC_INLINE_MAX> inline_data{};
   TxTag tag;
 
   template <typename Visit>
@@ -63,7 +71,8 @@ struct TxDesc {
     visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
-    visit(failed, 8), visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
+    visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
+    visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
 };
 
@@ -87,14 +96,17 @@ struct RxDesc {
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t length = 0;
-  std::array<uint8_t, 20> ddp{};  // as on the wire
+  bool imm_valid = false;
+  uint32_t imm = 0;
+  std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
   uint16_t start = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
-    visit(src_qpn, kWireQpnBits), visit(length, 16), visit.wire(ddp);
+    visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
+    visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
 };
@@ -109,6 +121,10 @@ struct QpConfig {
   uint8_t rq_log = 0;
   uint64_t sq_pbl = 0;
   uint64_t rq_pbl = 0;
+  bool has_srq = false;
+  uint16_t srqn = 0;
+  uint8_t max_reads_out = 0;
+  uint8_t max_reads_in = 0;
   uint8_t generation = 0;
   uint8_t dest_node = 0;
   uint32_t dest_qpn = 0;
@@ -117,7 +133,9 @@ struct QpConfig {
   void fields(Visit&& visit) {
     visit(valid, 1), visit(page, kPageBits), visit(pd, kPdBits), visit(send_cqn, kCqnBits);
     visit(recv_cqn, kCqnBits), visit(sq_log, 4), visit(rq_log, 4), visit(sq_pbl, 64);
-    visit(rq_pbl, 64), visit(generation, 8), visit(dest_node, kNodeBits);
+    visit(rq_pbl, 64), visit(has_srq, 1), visit(srqn, kSrqnBits);
+    visit(max_reads_out, kReadsBits), visit(max_reads_in, kReadsBits);
+    visit(generation, 8), visit(dest_node, kNodeBits);
     visit(dest_qpn, kWireQpnBits);
   }
 };
@@ -130,28 +148,117 @@ struct QpStatus {
   bool exact = false;
   uint32_t fault_seq = 0;
   bool told = false;
+  bool answer_lost = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(state, 3), visit(fault, 1), visit(fault_status, 8), visit(fault_detail, 16);
-    visit(exact, 1), visit(fault_seq, 32), visit(told, 1);
+    visit(exact, 1), visit(fault_seq, 32), visit(told, 1), visit(answer_lost, 1);
+  }
+};
+
+struct QpSq {
+  bool halted = false;
+  uint16_t consumer = 0;
+  uint32_t progress = 0;
+  uint32_t send_msn = 0;
+  uint32_t read_msn = 0;
+  uint16_t issued = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(halted, 1), visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(progress, 32);
+    visit(send_msn, 32), visit(read_msn, 32), visit(issued, 16);
   }
 };
 
 struct Qp {
   QpConfig cfg;
   QpStatus status;
-  bool halted = false;
+  QpSq sq;
   uint16_t sq_producer = 0;
   uint16_t rq_producer = 0;
-  uint16_t sq_consumer = 0;
   uint16_t rq_consumer = 0;
+  uint16_t ended = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    cfg.fields(visit), status.fields(visit), visit(halted, 1);
+    cfg.fields(visit), status.fields(visit), sq.fields(visit);
     visit(sq_producer, EXRNIC_WQE_INDEX_BITS), visit(rq_producer, EXRNIC_WQE_INDEX_BITS);
-    visit(sq_consumer, EXRNIC_WQE_INDEX_BITS), visit(rq_consumer, EXRNIC_WQE_INDEX_BITS);
+    visit(rq_consumer, EXRNIC_WQE_INDEX_BITS), visit(ended, 16);
+  }
+};
+
+struct Pull {
+  uint32_t stag = 0;
+  uint64_t to = 0;
+  uint32_t left = 0;
+  bool last = false;
+  bool is_signaled = false;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(stag, 32), visit(to, 64), visit(left, 32), visit(last, 1), visit(is_signaled, 1);
+    visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32);
+  }
+};
+
+struct Read {
+  std::array<uint8_t, EXRNIC_READ_REQUEST_BYTES> request{};  // as on the wire
+  uint32_t msn = 0;
+  uint32_t done = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit.wire(request), visit(msn, 32), visit(done, 32);
+  }
+};
+
+struct RxDone {
+  uint16_t qpn = 0;
+  uint8_t generation = 0;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+  bool is_signaled = false;
+  uint8_t opcode = 0;
+  uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
+  uint8_t flags = 0;
+  uint32_t imm_data = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(qpn, kQpnBits), visit(generation, 8), visit(wqe_index, EXRNIC_WQE_INDEX_BITS);
+    visit(byte_length, 32), visit(is_signaled, 1), visit(opcode, 8), visit(status, 8);
+    visit(flags, 8), visit(imm_data, 32);
+  }
+};
+
+struct SrqConfig {
+  bool valid = false;
+  uint8_t page = 0;
+  uint16_t pd = 0;
+  uint8_t log_slots = 0;
+  uint64_t pbl = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1), visit(page, kPageBits), visit(pd, kPdBits), visit(log_slots, 4);
+    visit(pbl, 64);
+  }
+};
+
+struct Srq {
+  SrqConfig cfg;
+  uint16_t limit = 0;
+  uint16_t producer = 0;
+  uint16_t consumer = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    cfg.fields(visit), visit(limit, 16), visit(producer, EXRNIC_WQE_INDEX_BITS);
+    visit(consumer, EXRNIC_WQE_INDEX_BITS);
   }
 };
 
@@ -160,12 +267,15 @@ struct CqConfig {
   uint8_t page = 0;
   uint8_t log_entries = 0;
   uint8_t msix_vector = 0;
+  uint16_t moderation_count = 0;
+  uint32_t moderation_ns = 0;
   uint64_t pbl = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(valid, 1), visit(page, kPageBits), visit(log_entries, 5);
-    visit(msix_vector, kVectorBits), visit(pbl, 64);
+    visit(msix_vector, kVectorBits), visit(moderation_count, 16), visit(moderation_ns, 24);
+    visit(pbl, 64);
   }
 };
 
@@ -173,15 +283,18 @@ struct CqDoorbell {
   uint32_t cqn = 0;
   uint32_t consumer = 0;
   bool arm = false;
+  bool solicited = false;
   uint8_t page = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(cqn, 32), visit(consumer, 32), visit(arm, 1), visit(page, kPageBits);
+    visit(cqn, 32), visit(consumer, 32), visit(arm, 1), visit(solicited, 1);
+    visit(page, kPageBits);
   }
 };
 
 struct XlateRequest {
+  bool invalidate = false;
   bool ring = false;
   uint64_t pbl_address = 0;
   uint32_t stag = 0;
@@ -192,7 +305,8 @@ struct XlateRequest {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(ring, 1), visit(pbl_address, 64), visit(stag, 32), visit(pd, kPdBits);
+    visit(invalidate, 1), visit(ring, 1), visit(pbl_address, 64), visit(stag, 32);
+    visit(pd, kPdBits);
     visit(access, 8), visit(to, 64), visit(length, 32);
   }
 };
