@@ -200,8 +200,9 @@ struct exrnic_mbox_create_qp {
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
   exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
   exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
+  uint8_t rsvd_3c[4];  // zero
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 60);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, page) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, pd) == 8);

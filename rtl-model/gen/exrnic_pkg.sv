@@ -118,6 +118,7 @@ package exrnic_pkg;
 
   // A queue pair.
   typedef struct packed {
+    logic [31:0] rsvd_480;  // zero
     logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
     logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
@@ -132,7 +133,7 @@ package exrnic_pkg;
     logic [31:0] page;  // User page that owns it
     logic [31:0] qpn;  // Index
   } mbox_create_qp_t;
-  localparam int unsigned MBOX_CREATE_QP_BYTES = 60;
+  localparam int unsigned MBOX_CREATE_QP_BYTES = 64;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {

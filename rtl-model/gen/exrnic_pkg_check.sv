@@ -58,58 +58,58 @@ module exrnic_pkg_check;
     v_mbox_create_cq.moderation_ns = '1;
     if (v_mbox_create_cq !== (256'({32{1'b1}}) << 224))
       $fatal(1, "mbox_create_cq_t.moderation_ns: place");
-    if ($bits(mbox_create_qp_t) != 480) $fatal(1, "mbox_create_qp_t: size");
+    if ($bits(mbox_create_qp_t) != 512) $fatal(1, "mbox_create_qp_t: size");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.qpn = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 0))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 0))
       $fatal(1, "mbox_create_qp_t.qpn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.page = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 32))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 32))
       $fatal(1, "mbox_create_qp_t.page: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.pd = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 64))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 64))
       $fatal(1, "mbox_create_qp_t.pd: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.send_cqn = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 96))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 96))
       $fatal(1, "mbox_create_qp_t.send_cqn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.recv_cqn = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 128))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 128))
       $fatal(1, "mbox_create_qp_t.recv_cqn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.sq_log_slots = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 160))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 160))
       $fatal(1, "mbox_create_qp_t.sq_log_slots: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.rq_log_slots = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 192))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 192))
       $fatal(1, "mbox_create_qp_t.rq_log_slots: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.service = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 224))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 224))
       $fatal(1, "mbox_create_qp_t.service: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.sq_pbl_address = '1;
-    if (v_mbox_create_qp !== (480'({64{1'b1}}) << 256))
+    if (v_mbox_create_qp !== (512'({64{1'b1}}) << 256))
       $fatal(1, "mbox_create_qp_t.sq_pbl_address: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.rq_pbl_address = '1;
-    if (v_mbox_create_qp !== (480'({64{1'b1}}) << 320))
+    if (v_mbox_create_qp !== (512'({64{1'b1}}) << 320))
       $fatal(1, "mbox_create_qp_t.rq_pbl_address: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.srqn = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 384))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 384))
       $fatal(1, "mbox_create_qp_t.srqn: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.max_reads_out = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 416))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 416))
       $fatal(1, "mbox_create_qp_t.max_reads_out: place");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.max_reads_in = '1;
-    if (v_mbox_create_qp !== (480'({32{1'b1}}) << 448))
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 448))
       $fatal(1, "mbox_create_qp_t.max_reads_in: place");
     if ($bits(mbox_modify_qp_t) != 128) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
