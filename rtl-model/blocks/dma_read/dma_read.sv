@@ -7,7 +7,7 @@ module dma_read
   import exrnic_core_pkg::*;
 #(
   parameter int unsigned N_TAG = 32,  // a power of two, 2..256
-  localparam int unsigned CLIENTS = 3
+  localparam int unsigned CLIENTS = 4
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -48,7 +48,7 @@ module dma_read
     client_t     client;
     tx_address_t dst;
     chunk_t      length;
-  } read_t;
+  } flight_t;
 
   // ---- Requests: clients in turn, the one served last comes last.
 
@@ -150,12 +150,12 @@ module dma_read
   // ---- Reads in flight. What a read is for is written at its issue, how much of it has come by
   // its completions: one writer for each memory.
 
-  read_t            reads_q[N_TAG];
+  flight_t            reads_q[N_TAG];
   chunk_t           received_q[N_TAG];
   logic [N_TAG-1:0] busy_q;
   logic [N_TAG-1:0] started_q;  // received_q counts
 
-  read_t  read;
+  flight_t  read;
   chunk_t received;
   chunk_t missing;
   chunk_t bytes;

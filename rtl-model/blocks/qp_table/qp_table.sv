@@ -6,7 +6,8 @@ module qp_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP = MAX_QP
+    parameter int unsigned N_QP = MAX_QP,
+    localparam int unsigned STATUS_WRITERS = 3
 ) (
     input  logic clk_i,
     input  logic rst_ni,
@@ -24,34 +25,37 @@ module qp_table
     input qp_status_t config_status_i,
     input logic       config_clear_i,  // rings back to zero
 
-    // Status changes by themselves: responder (0) and completer (1).
-    input  logic [1:0] status_valid_i,
-    output logic [1:0] status_ready_o,
-    input  qpn_t       status_qpn_i[2],
-    input  qp_status_t status_i    [2],
+    // Status changes by themselves: responder (0), completer (1), requester (2).
+    input  logic [STATUS_WRITERS-1:0] status_valid_i,
+    output logic [STATUS_WRITERS-1:0] status_ready_o,
+    input  qpn_t                      status_qpn_i[STATUS_WRITERS],
+    input  qp_status_t                status_i    [STATUS_WRITERS],
 
-    // The requester stops a queue pair until its error has become a completion.
-    input logic halt_we_i,
-    input qpn_t halt_qpn_i,
+    // Where the requester stands, and what the completer has seen the end of.
+    input logic        sq_we_i,
+    input qpn_t        sq_qpn_i,
+    input qp_sq_t      sq_i,
+    input logic        ended_we_i,
+    input qpn_t        ended_qpn_i,
+    input logic [15:0] ended_i,
 
     // Rings.
     input logic       producer_we_i,
     input logic       producer_rq_i,  // receive queue, else send queue
     input qpn_t       producer_qpn_i,
     input wqe_index_t producer_i,
-    input logic       consumer_we_i,
-    input logic       consumer_rq_i,
-    input qpn_t       consumer_qpn_i,
-    input wqe_index_t consumer_i
+    input logic       rq_consumer_we_i,
+    input qpn_t       rq_consumer_qpn_i,
+    input wqe_index_t rq_consumer_i
 );
 
-  qp_config_t config_q[N_QP];
-  qp_status_t status_q[N_QP];
-  logic       halted_q[N_QP];
-  wqe_index_t sq_producer_q[N_QP];
-  wqe_index_t rq_producer_q[N_QP];
-  wqe_index_t sq_consumer_q[N_QP];
-  wqe_index_t rq_consumer_q[N_QP];
+  qp_config_t  config_q[N_QP];
+  qp_status_t  status_q[N_QP];
+  qp_sq_t      sq_q[N_QP];
+  logic [15:0] ended_q[N_QP];
+  wqe_index_t  sq_producer_q[N_QP];
+  wqe_index_t  rq_producer_q[N_QP];
+  wqe_index_t  rq_consumer_q[N_QP];
 
   // After reset one entry a cycle is made invalid.
   qpn_t init_q;
@@ -70,18 +74,24 @@ module qp_table
     else if (config_we_i) config_q[config_qpn_i] <= config_i;
   end
 
-  assign status_ready_o = config_we_i ? 2'b00 : {!status_valid_i[0], 1'b1};
+  assign status_ready_o =
+      config_we_i ? '0 : {status_valid_i[1:0] == '0, !status_valid_i[0], 1'b1};
   always_ff @(posedge clk_i) begin
     if (config_we_i) status_q[config_qpn_i] <= config_status_i;
     else if (status_valid_i[0]) status_q[status_qpn_i[0]] <= status_i[0];
     else if (status_valid_i[1]) status_q[status_qpn_i[1]] <= status_i[1];
+    else if (status_valid_i[2]) status_q[status_qpn_i[2]] <= status_i[2];
   end
 
   logic clear;
   assign clear = config_we_i && config_clear_i;
   always_ff @(posedge clk_i) begin
-    if (clear) halted_q[config_qpn_i] <= 1'b0;
-    else if (halt_we_i) halted_q[halt_qpn_i] <= 1'b1;
+    if (clear) sq_q[config_qpn_i] <= '0;
+    else if (sq_we_i) sq_q[sq_qpn_i] <= sq_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) ended_q[config_qpn_i] <= '0;
+    else if (ended_we_i) ended_q[ended_qpn_i] <= ended_i;
   end
   always_ff @(posedge clk_i) begin
     if (clear) sq_producer_q[config_qpn_i] <= '0;
@@ -92,12 +102,8 @@ module qp_table
     else if (producer_we_i && producer_rq_i) rq_producer_q[producer_qpn_i] <= producer_i;
   end
   always_ff @(posedge clk_i) begin
-    if (clear) sq_consumer_q[config_qpn_i] <= '0;
-    else if (consumer_we_i && !consumer_rq_i) sq_consumer_q[consumer_qpn_i] <= consumer_i;
-  end
-  always_ff @(posedge clk_i) begin
     if (clear) rq_consumer_q[config_qpn_i] <= '0;
-    else if (consumer_we_i && consumer_rq_i) rq_consumer_q[consumer_qpn_i] <= consumer_i;
+    else if (rq_consumer_we_i) rq_consumer_q[rq_consumer_qpn_i] <= rq_consumer_i;
   end
 
   for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
@@ -105,10 +111,10 @@ module qp_table
       if (read_i[i]) begin
         read_o[i].cfg         <= config_q[read_qpn_i[i]];
         read_o[i].status      <= status_q[read_qpn_i[i]];
-        read_o[i].halted      <= halted_q[read_qpn_i[i]];
+        read_o[i].sq          <= sq_q[read_qpn_i[i]];
+        read_o[i].ended       <= ended_q[read_qpn_i[i]];
         read_o[i].sq_producer <= sq_producer_q[read_qpn_i[i]];
         read_o[i].rq_producer <= rq_producer_q[read_qpn_i[i]];
-        read_o[i].sq_consumer <= sq_consumer_q[read_qpn_i[i]];
         read_o[i].rq_consumer <= rq_consumer_q[read_qpn_i[i]];
       end
     end

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kQpn = 0x3ff;
 constexpr unsigned kOther = 0x155;
-enum StatusWriter { kFromResponder, kFromCompleter };
+enum StatusWriter { kFromResponder, kFromCompleter, kFromRequester };
 
 // A record as its bits, so that two compare in every field.
 template <typename Record>
@@ -25,7 +25,7 @@ class QpTable : public Bench<Vqp_table> {
  public:
   QpTable() {
     clear_inputs();
-    dut().config_clear_i = dut().producer_rq_i = dut().consumer_rq_i = 0;
+    dut().config_clear_i = dut().producer_rq_i = 0;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
   }
@@ -65,30 +65,52 @@ class QpTable : public Bench<Vqp_table> {
     dut().producer_qpn_i = qpn;
     dut().producer_i = index;
   }
-  void drive_consumer(unsigned qpn, bool receive, uint16_t index) {
-    dut().consumer_we_i = 1;
-    dut().consumer_rq_i = receive;
-    dut().consumer_qpn_i = qpn;
-    dut().consumer_i = index;
+  void drive_rq_consumer(unsigned qpn, uint16_t index) {
+    dut().rq_consumer_we_i = 1;
+    dut().rq_consumer_qpn_i = qpn;
+    dut().rq_consumer_i = index;
   }
-  void drive_halt(unsigned qpn) {
-    dut().halt_we_i = 1;
-    dut().halt_qpn_i = qpn;
+  void drive_sq(unsigned qpn, const QpSq& sq) {
+    dut().sq_we_i = 1;
+    dut().sq_qpn_i = qpn;
+    pack(dut().sq_i, sq);
+  }
+  void drive_ended(unsigned qpn, uint16_t ended) {
+    dut().ended_we_i = 1;
+    dut().ended_qpn_i = qpn;
+    dut().ended_i = ended;
   }
 
  private:
   void clear_inputs() {
-    dut().read_i = dut().config_we_i = dut().status_valid_i = dut().halt_we_i = 0;
-    dut().producer_we_i = dut().consumer_we_i = 0;
+    dut().read_i = dut().config_we_i = dut().status_valid_i = dut().sq_we_i = 0;
+    dut().producer_we_i = dut().rq_consumer_we_i = dut().ended_we_i = 0;
   }
 };
 
 QpConfig config() {
-  return {true, 0x42,           0xbeef,         0x3fe, 0x155, 12,
-          2,    0xaaaaaaaaaac0, 0xbbbbbbbbbb80, 0x5c,  9,     0x654321};
+  QpConfig config;
+  config.valid = true;
+  config.page = 0x42;
+  config.pd = 0xbeef;
+  config.send_cqn = 0x3fe;
+  config.recv_cqn = 0x155;
+  config.sq_log = 12;
+  config.rq_log = 2;
+  config.sq_pbl = 0xaaaaaaaaaac0;
+  config.rq_pbl = 0xbbbbbbbbbb80;
+  config.has_srq = true;
+  config.srqn = 0xc3;
+  config.max_reads_out = 16;
+  config.max_reads_in = 5;
+  config.generation = 0x5c;
+  config.dest_node = 9;
+  config.dest_qpn = 0x654321;
+  return config;
 }
+QpSq sq_of(uint16_t consumer) { return {true, consumer, 0x80000000, 0xfffffff0, 3, 0xfffe}; }
 QpStatus status(uint8_t state) {
-  return {state, true, EXRNIC_CQE_STATUS_REM_OP_ERR, 0x206, true, 0xfffffff0, true};
+  return {state, true, EXRNIC_CQE_STATUS_REM_OP_ERR, 0x206, true, 0xfffffff0, true, true};
 }
 
 TEST_CASE("After reset no queue pair exists") {
@@ -104,8 +126,8 @@ TEST_CASE("What the driver writes is read, by each client, in each field") {
     const Qp qp = table.read(kQpn, static_cast<QpClient>(client));
     CHECK(bits_of(qp.cfg) == bits_of(config()));
     CHECK(bits_of(qp.status) == bits_of(status(EXRNIC_QP_STATE_INIT)));
-    CHECK_FALSE(qp.halted);
-    CHECK(qp.sq_producer + qp.sq_consumer + qp.rq_producer + qp.rq_consumer == 0);
+    CHECK(bits_of(qp.sq) == bits_of(QpSq{}));
+    CHECK(qp.sq_producer + qp.rq_producer + qp.rq_consumer + qp.ended == 0);
   }
   CHECK_FALSE(table.read(kOther).cfg.valid);
 }
@@ -133,22 +155,22 @@ TEST_CASE("Each ring index has its place, and writes of one cycle do not meet") 
   table.drive_config(kOther, config(), status(EXRNIC_QP_STATE_RTS), true);
   table.cycle();
   table.drive_producer(kQpn, false, 0xfff1);
-  table.drive_consumer(kOther, true, 0xfff4);
+  table.drive_rq_consumer(kOther, 0xfff4);
   table.cycle();
   table.drive_producer(kQpn, true, 0xfff2);
-  table.drive_consumer(kQpn, false, 0xfff3);
-  table.drive_halt(kQpn);
+  table.drive_sq(kQpn, sq_of(0xfff3));
+  table.drive_ended(kQpn, 0xfff5);
   table.cycle();
   const Qp qp = table.read(kQpn);
   CHECK(qp.sq_producer == 0xfff1);
   CHECK(qp.rq_producer == 0xfff2);
-  CHECK(qp.sq_consumer == 0xfff3);
+  CHECK(bits_of(qp.sq) == bits_of(sq_of(0xfff3)));
+  CHECK(qp.ended == 0xfff5);
   CHECK(qp.rq_consumer == 0);
-  CHECK(qp.halted);
   const Qp other = table.read(kOther);
   CHECK(other.rq_consumer == 0xfff4);
-  CHECK(other.sq_producer + other.rq_producer + other.sq_consumer == 0);
-  CHECK_FALSE(other.halted);
+  CHECK(other.sq_producer + other.rq_producer + other.ended == 0);
+  CHECK(bits_of(other.sq) == bits_of(QpSq{}));
 }
 
 TEST_CASE("The driver's write empties the rings when it says so, else it leaves them") {
@@ -156,23 +178,23 @@ TEST_CASE("The driver's write empties the rings when it says so, else it leaves 
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
   table.cycle();
   table.drive_producer(kQpn, false, 7);
-  table.drive_consumer(kQpn, false, 5);
-  table.drive_halt(kQpn);
+  table.drive_sq(kQpn, sq_of(5));
+  table.drive_ended(kQpn, 4);
   table.cycle();
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_ERROR), false);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 7);
-  CHECK(table.read(kQpn).sq_consumer == 5);
-  CHECK(table.read(kQpn).halted);
+  CHECK(bits_of(table.read(kQpn).sq) == bits_of(sq_of(5)));
+  CHECK(table.read(kQpn).ended == 4);
   table.drive_config(kQpn, config(), QpStatus{}, true);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 0);
-  CHECK(table.read(kQpn).sq_consumer == 0);
-  CHECK_FALSE(table.read(kQpn).halted);
+  CHECK(bits_of(table.read(kQpn).sq) == bits_of(QpSq{}));
+  CHECK(table.read(kQpn).ended == 0);
   CHECK(table.read(kQpn).status.state == EXRNIC_QP_STATE_RESET);
 }
 
-TEST_CASE("Of two status changes the responder's goes first, and the driver's before both") {
+TEST_CASE("Of status changes the driver's goes first, then responder, completer, requester") {
   QpTable table;
   const QpStatus first = status(EXRNIC_QP_STATE_ERROR);
   QpStatus second = first;
@@ -194,6 +216,19 @@ TEST_CASE("Of two status changes the responder's goes first, and the driver's be
   CHECK((table.dut().status_ready_o >> kFromCompleter & 1) == 1);
   table.cycle();
   CHECK(bits_of(table.read(kQpn).status) == bits_of(second));
+  QpStatus third = second;
+  third.fault_seq = 2;
+  table.drive_status(kFromCompleter, kQpn, first);
+  table.drive_status(kFromRequester, kQpn, third);
+  table.settle();
+  CHECK((table.dut().status_ready_o >> kFromRequester & 1) == 0);
+  table.cycle();
+  CHECK(bits_of(table.read(kQpn).status) == bits_of(first));
+  table.drive_status(kFromRequester, kQpn, third);
+  table.settle();
+  CHECK((table.dut().status_ready_o >> kFromRequester & 1) == 1);
+  table.cycle();
+  CHECK(bits_of(table.read(kQpn).status) == bits_of(third));
 }
 
 }  // namespace

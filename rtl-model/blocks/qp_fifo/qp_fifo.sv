@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A short queue for each queue pair, all in one memory: RDMA Read Requests under way, of ours or
+// of the peer. Two readers look at the head and the length; see README.md.
+
+module qp_fifo
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP  = MAX_QP,
+    parameter int unsigned DEPTH = MAX_READS,  // a power of two
+    parameter int unsigned WIDTH = $bits(read_t),
+    localparam int unsigned READERS = 2
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic init_done_o,
+
+    // Reads: the answer is there in the next cycle and stays until the reader's next look.
+    input  logic [READERS-1:0]     look_i,
+    input  qpn_t                   look_qpn_i[READERS],
+    output logic [$clog2(DEPTH):0] count_o   [READERS],
+    output logic [WIDTH-1:0]       head_o    [READERS],
+
+    input logic             push_i,  // not on a full queue
+    input qpn_t             push_qpn_i,
+    input logic [WIDTH-1:0] push_data_i,
+    input logic             pop_i,   // not on an empty one, not with set_i
+    input logic             set_i,   // the head becomes set_data_i
+    input qpn_t             pop_qpn_i,
+    input logic [WIDTH-1:0] set_data_i,
+    input logic             clear_i,
+    input qpn_t             clear_qpn_i
+);
+
+  localparam int unsigned PlaceBits = $clog2(DEPTH);
+  typedef logic [PlaceBits:0] index_t;  // one bit more than a place: equal is empty
+  typedef logic [PlaceBits-1:0] place_t;
+
+  logic [WIDTH-1:0] data_q[N_QP*DEPTH];
+  index_t put_q[N_QP];
+  index_t get_q[N_QP];
+
+  // After reset one queue a cycle becomes empty.
+  logic [$clog2(N_QP):0] init_q;
+  logic clear;
+  qpn_t clear_qpn;
+  assign init_done_o = init_q[$clog2(N_QP)];
+  assign clear = clear_i || !init_done_o;
+  assign clear_qpn = init_done_o ? clear_qpn_i : qpn_t'(init_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) init_q <= '0;
+    else if (!init_done_o) init_q <= init_q + 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (clear) put_q[clear_qpn] <= '0;
+    else if (push_i) put_q[push_qpn_i] <= put_q[push_qpn_i] + 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) get_q[clear_qpn] <= '0;
+    else if (pop_i) get_q[pop_qpn_i] <= get_q[pop_qpn_i] + 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (push_i) data_q[{push_qpn_i, place_t'(put_q[push_qpn_i])}] <= push_data_i;
+  end
+
+  // A head that was replaced stands beside the queues: each memory has one writer.
+  logic replaced_q[N_QP];
+  logic [WIDTH-1:0] replacement_q[N_QP];
+  always_ff @(posedge clk_i) begin
+    if (clear) replaced_q[clear_qpn] <= 1'b0;
+    else if (pop_i || set_i) replaced_q[pop_qpn_i] <= set_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (set_i) replacement_q[pop_qpn_i] <= set_data_i;
+  end
+
+  for (genvar i = 0; i < READERS; i++) begin : gen_look
+    always_ff @(posedge clk_i) begin
+      if (look_i[i]) begin
+        count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
+        head_o[i]  <= replaced_q[look_qpn_i[i]] ? replacement_q[look_qpn_i[i]]
+                      : data_q[{look_qpn_i[i], place_t'(get_q[look_qpn_i[i]])}];
+      end
+    end
+  end
+
+endmodule
