@@ -63,7 +63,7 @@ module efe_rx
   logic store, store_first, overflow, check, good, parser_busy;
   verdict_e verdict;
   efe_t efe;
-  logic [159:0] ddp;
+  ddp_head_t ddp;
   logic room, frames_room, frames_empty;
   logic accept, adopt, restart, ack, stranger, duplicate, gap, no_room;
   rx_words_t words, done_words;
@@ -81,7 +81,8 @@ module efe_rx
   assign words      = rx_words_t'((efe.length + 16'(StartOffset + DATA_BYTES - 1)) >> OffsetBits);
   assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
                         refused: efe.refused, dst_qpn: efe.dst_qpn,
-                        src_qpn: efe.src_qpn, length: efe.length, ddp: ddp,
+                        src_qpn: efe.src_qpn, length: efe.length,
+                        imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm, ddp: ddp,
                         start: {start, OffsetBits'(StartOffset)}};
   assign idle_o     = !parser_busy && frames_empty && acks_empty && requests_empty;
 

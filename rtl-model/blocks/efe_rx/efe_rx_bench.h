@@ -67,7 +67,7 @@ class EfeRx : public Bench<Vefe_rx> {
 
   RxDesc take() {
     wait_for("desc_valid_o", 20, [this] { return dut().desc_valid_o; });
-    const RxDesc desc = unpack_rx_desc(dut().desc_o);
+    const RxDesc desc = unpack<RxDesc>(dut().desc_o);
     dut().desc_ready_i = 1;
     cycle();
     return desc;
@@ -91,7 +91,7 @@ class EfeRx : public Bench<Vefe_rx> {
   RxState state(uint8_t node) {
     dut().rx_query_node_i = node;
     settle();
-    return unpack_rx_state(dut().rx_state_o);
+    return unpack<RxState>(dut().rx_state_o);
   }
   void hold(uint8_t node, uint32_t seq) {
     dut().hold_set_valid_i = 1;
@@ -119,7 +119,7 @@ class EfeRx : public Bench<Vefe_rx> {
  private:
   void sample() {
     count_events(counters, dut());
-    if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack_rx_ack(dut().ack_o));
+    if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack<RxAck>(dut().ack_o));
     if (dut().ack_request_valid_o)
       requests.push_back({dut().ack_request_node_o, dut().ack_request_nak_o != 0});
     if (dut().peer_restart_valid_o && dut().peer_restart_ready_i)

@@ -59,13 +59,47 @@ TEST_CASE("A frame written out by hand is taken apart as the specification says"
   CHECK(desc.dst_qpn == 0x112233);
   CHECK(desc.src_qpn == 0x445566);
   CHECK(desc.length == 23);
-  CHECK(desc.ddp == Bytes(frame.data.begin() + 50, frame.data.begin() + 70));
+  CHECK(std::equal(frame.data.begin() + 50, frame.data.end(), desc.ddp.begin()));
+  CHECK_FALSE(desc.imm_valid);
   CHECK(rx.read(desc.start, 23) == Bytes(frame.data.begin() + 50, frame.data.end()));
   REQUIRE(rx.acks.size() == 1);
   CHECK(rx.acks[0].node == 2);
   CHECK(rx.acks[0].peer_session == 0xbeef);
   CHECK(rx.acks[0].ack == 0x01020304);
   CHECK_FALSE(rx.acks[0].nak);
+}
+
+TEST_CASE("The first 46 bytes of a segment are in its descriptor: all of an RDMA Read Request") {
+  for (const std::size_t payload : {28, 27, 29, 1000}) {
+    CAPTURE(payload);
+    Bytes segment(EXRNIC_DDP_UNTAGGED_BYTES + payload);
+    for (std::size_t i = 0; i < segment.size(); ++i) segment[i] = static_cast<uint8_t>(i + 7);
+    segment[0] = 0x41;
+    EfeRx rx;
+    rx.receive(data(0, segment));
+    const RxDesc desc = rx.take();
+    const std::size_t head = std::min<std::size_t>(kDdpHeadBytes, segment.size());
+    CHECK(std::equal(segment.begin(), segment.begin() + head, desc.ddp.begin()));
+    CHECK(rx.read(desc.start, desc.length) == segment);
+  }
+}
+
+TEST_CASE("Immediate data of the EFE header comes with its segment") {
+  EfeRx rx;
+  Frame frame = data(0, tagged(8));
+  exrnic_efe_set_flags(frame.efe(), kSynSeq | EXRNIC_EFE_FLAGS_IMM);
+  exrnic_efe_set_sack_imm(frame.efe(), 0x12345678);
+  Frame zero = data(2, tagged(8));
+  exrnic_efe_set_flags(zero.efe(), kSynSeq | EXRNIC_EFE_FLAGS_IMM);
+  rx.receive({frame, data(1, tagged(8)), zero});
+  const RxDesc first = rx.take();
+  CHECK(first.imm_valid);
+  CHECK(first.imm == 0x12345678);
+  CHECK_FALSE(rx.take().imm_valid);
+  const RxDesc third = rx.take();
+  CHECK(third.imm_valid);
+  CHECK(third.imm == 0);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
 }
 
 // A defect, and the one counter that it must move.
@@ -88,9 +122,10 @@ const std::vector<Defect>& defects() {
       {"EtherType", kMalformed, [](Frame& f) { f.data[13] ^= 1; }},
       {"version", kMalformed, [](Frame& f) { exrnic_efe_set_version(f.efe(), 2); }},
       {"class", kMalformed, [](Frame& f) { exrnic_efe_set_klass(f.efe(), 1); }},
-      {"unknown flag", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0x15); }},
+      {"unknown flag", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0x25); }},
       {"credit", kMalformed, [](Frame& f) { exrnic_efe_set_credit(f.efe(), 1); }},
-      {"SACK", kMalformed, [](Frame& f) { exrnic_efe_set_sack(f.efe(), 1); }},
+      {"immediate data without IMM", kMalformed,
+       [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); }},
       {"time stamp", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp(f.efe(), 1); }},
       {"time stamp echo", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp_echo(f.efe(), 1); }},
       {"beyond without ACK", kMalformed,
@@ -103,6 +138,11 @@ const std::vector<Defect>& defects() {
          f = data(0, {});
          exrnic_efe_set_flags(f.efe(), 4);
          exrnic_efe_set_refused(f.efe(), 1);
+       }},
+      {"IMM without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_IMM);
        }},
       {"session 0", kMalformed, [](Frame& f) { exrnic_efe_set_session(f.efe(), 0); }},
       {"length without SEQ", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 4); }},

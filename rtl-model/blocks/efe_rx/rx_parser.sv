@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Collects the headers and the size of a frame and judges them in the cycle after its last beat.
+// Collects the headers and the size of a frame, and judges them in the cycle after its last beat.
 
 module rx_parser
   import exrnic_pkg::*;
@@ -25,26 +25,25 @@ module rx_parser
   output logic         check_o,
   output verdict_e     verdict_o,
   output efe_t         efe_o,
-  output logic [159:0] ddp_o,          // first bytes of the segment
+  output ddp_head_t    ddp_o,          // first bytes of the segment
   output logic         busy_o
 );
 
+  // They fill whole beats, whatever the width of the data path.
+  typedef struct packed {
+    eth_t      eth;
+    efe_t      efe;
+    ddp_head_t ddp;
+  } head_t;
+
   localparam int unsigned HeaderBytes = ETH_BYTES + EFE_BYTES;
-  localparam int unsigned HeadBytes = HeaderBytes + $bits(ddp_o) / 8;
-  localparam int unsigned HeadBeats = (HeadBytes + DATA_BYTES - 1) / DATA_BYTES;
+  localparam int unsigned HeadBeats = $bits(head_t) / DATA_W;
   localparam int unsigned SkipBeats = HeaderBytes / DATA_BYTES;
   localparam int unsigned SegmentMax = MTU_MAX + DDP_UNTAGGED_BYTES;
   localparam int unsigned SizeLimit = HeaderBytes + SegmentMax + DATA_BYTES;
 
   typedef logic [$clog2(HeadBeats+1)-1:0] beat_t;
   typedef logic [$clog2(SizeLimit+1)-1:0] size_t;
-
-  typedef struct packed {
-    eth_t                                 eth;
-    efe_t                                 efe;
-    logic [159:0]                         ddp;
-    logic [8*(HeadBeats*DATA_BYTES-HeadBytes)-1:0] rest;
-  } head_t;
 
   function automatic data_t swap(data_t data);
     data_t swapped;
@@ -95,9 +94,7 @@ module rx_parser
 
   // ---- Verdict
 
-  /* verilator lint_off UNUSEDSIGNAL */  // `rest` is behind what is looked at
   head_t head;
-  /* verilator lint_on UNUSEDSIGNAL */
   eth_t eth;
   efe_t efe;
   logic sequenced, fields_good, length_good, size_good, addressed, sender_good;
@@ -113,16 +110,17 @@ module rx_parser
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
-                    efe.klass == EFE_CLASS_RELIABLE && efe.flags[7:EFE_FLAGS_NAK+1] == '0 &&
-                    efe.session != '0 && efe.credit == '0 && efe.sack == '0 &&
-                    efe.timestamp == '0 && efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
+                    efe.klass == EFE_CLASS_RELIABLE && efe.flags[7:EFE_FLAGS_IMM+1] == '0 &&
+                    efe.session != '0 && efe.credit == '0 && efe.timestamp == '0 &&
+                    efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
+                    (efe.flags[EFE_FLAGS_IMM] ? sequenced : efe.sack_imm == '0) &&
                     (sequenced || efe.refused == '0);
       if (!sequenced) begin
         length_good = efe.length == '0;
       end else begin
         // The T bit tells which DDP header it is.
         length_good = efe.length <= 16'(SegmentMax) &&
-                      efe.length >= 16'(head.ddp[159] ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
+                      efe.length >= 16'(head.ddp[$bits(ddp_head_t)-1] ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
       end
       size_wanted = size_t'(HeaderBytes) + size_t'(efe.length);
       if (size_wanted < size_t'(ETH_FRAME_MIN)) size_wanted = size_t'(ETH_FRAME_MIN);

@@ -34,11 +34,16 @@ struct Work {
   bool unreadable = false;  // the last part of the payload fails
 };
 
+inline Bytes header_of(const Work& work) {
+  Bytes header(work.untagged ? EXRNIC_DDP_UNTAGGED_BYTES : EXRNIC_DDP_TAGGED_BYTES);
+  for (std::size_t i = 1; i < header.size(); ++i)
+    header[i] = static_cast<uint8_t>(work.number + 3 * i);
+  header[0] = work.untagged ? 0x41 : 0xc1;
+  return header;
+}
+
 inline Bytes segment_of(const Work& work) {
-  Bytes segment(work.untagged ? EXRNIC_DDP_UNTAGGED_BYTES : EXRNIC_DDP_TAGGED_BYTES);
-  for (std::size_t i = 1; i < segment.size(); ++i)
-    segment[i] = static_cast<uint8_t>(work.number + 3 * i);
-  segment[0] = work.untagged ? 0x41 : 0xc1;
+  Bytes segment = header_of(work);
   segment.insert(segment.end(), work.payload.begin(), work.payload.end());
   return segment;
 }
@@ -131,12 +136,11 @@ class EfeNode : public Bench<Vefe_loop> {
     desc.node = work.to;
     desc.src_qpn = work.number;
     desc.untagged = work.untagged;
-    const Bytes segment = segment_of(work);
-    desc.ddp.assign(segment.begin(), segment.end() - static_cast<long>(work.payload.size()));
+    put_bytes(desc.ddp, header_of(work));
     desc.length = static_cast<uint16_t>(work.payload.size());
     desc.tag.wqe_index = work.number;
     queue_beats(desc.slot, work);
-    pack_tx_desc(dut().submit_i, desc);
+    pack(dut().submit_i, desc);
     dut().submit_valid_i = 1;
     dut().alloc_ready_i = 1;
   }
@@ -167,7 +171,7 @@ class EfeNode : public Bench<Vefe_loop> {
     dut().hold_set_valid_i = 0;
     if (!placing_) {
       if (!dut().desc_valid_o) return;
-      placing_ = Placing{unpack_rx_desc(dut().desc_o), {}, random_unsigned(place_delay), false};
+      placing_ = Placing{unpack<RxDesc>(dut().desc_o), {}, random_unsigned(place_delay), false};
       dut().desc_ready_i = 1;
     }
     Placing& now = *placing_;
@@ -183,7 +187,8 @@ class EfeNode : public Bench<Vefe_loop> {
   }
 
   void finish_segment(const Placing& now) {
-    if (!std::equal(now.desc.ddp.begin(), now.desc.ddp.begin() + 14, now.bytes.begin()))
+    const std::size_t head = std::min(now.desc.ddp.size(), now.bytes.size());
+    if (!std::equal(now.bytes.begin(), now.bytes.begin() + head, now.desc.ddp.begin()))
       throw std::runtime_error("the descriptor quotes another header than the segment has");
     dut().hold_set_node_i = now.desc.node;
     dut().hold_set_seq_i = now.desc.seq;
@@ -195,7 +200,7 @@ class EfeNode : public Bench<Vefe_loop> {
 
   void sample() {
     count_events(counters, dut());
-    if (dut().done_valid_o) dones.push_back(unpack_tx_done(dut().done_o));
+    if (dut().done_valid_o) dones.push_back(unpack<TxDone>(dut().done_o));
     if (collector_.sample(dut())) transmit(collector_.take());
     if (collector_.broken()) throw std::runtime_error("a frame without a first or last beat");
   }

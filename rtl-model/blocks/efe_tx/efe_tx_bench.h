@@ -39,7 +39,7 @@ class EfeTx : public Bench<Vefe_tx> {
     drive_beat();
     if (random_ready) dut().tx_ready_i = random_() % 4 != 0;
     settle();
-    dut().rx_state_i = pack_rx_state(rx_states[dut().rx_query_node_o]);
+    pack(dut().rx_state_i, rx_states[dut().rx_query_node_o]);
     settle();
     sample();
     tick();
@@ -62,7 +62,7 @@ class EfeTx : public Bench<Vefe_tx> {
 
   void submit(const TxDesc& desc) {
     wait_for("submit_ready_o", 100, [this] { return dut().submit_ready_o; });
-    pack_tx_desc(dut().submit_i, desc);
+    pack(dut().submit_i, desc);
     dut().submit_valid_i = 1;
     cycle();
   }
@@ -82,7 +82,7 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   void acknowledge(const RxAck& ack) {
-    pack_rx_ack(dut().ack_i, ack);
+    pack(dut().ack_i, ack);
     dut().ack_valid_i = 1;
     wait_for("ack_ready_o", 1000, [this] { return dut().ack_ready_o; });
     cycle();
@@ -139,7 +139,7 @@ class EfeTx : public Bench<Vefe_tx> {
   void sample() {
     if (dut().hold_clear_valid_o) hold_clears.push_back(dut().hold_clear_node_o);
     count_events(counters, dut());
-    if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack_tx_done(dut().done_o));
+    if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack<TxDone>(dut().done_o));
     if (in_frame_ && !dut().tx_valid_o) ++stalls;
     if (dut().tx_valid_o && dut().tx_ready_i) in_frame_ = !dut().tx_eop_o;
     if (collector.sample(dut())) {

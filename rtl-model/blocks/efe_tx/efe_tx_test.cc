@@ -28,7 +28,7 @@ TxDesc tagged(uint8_t slot, uint8_t node, uint16_t length, uint16_t index = 0) {
   desc.node = node;
   desc.dst_qpn = 0x000203;
   desc.src_qpn = 0x000105;
-  desc.ddp = kTagged;
+  put_bytes(desc.ddp, kTagged);
   desc.length = length;
   desc.tag.wqe_index = index;
   return desc;
@@ -73,21 +73,22 @@ TEST_CASE("A tagged frame has the bytes of the specification") {
 }
 
 TEST_CASE("An untagged frame with inline payload follows its longer header without a gap") {
-  for (const unsigned length : {0, 1, 12, 13, 20, 28, 29, 32}) {
+  for (const unsigned length : {0, 1, 12, 13, 20, 28, 29, 32, 33, 60, 61, 64}) {
     CAPTURE(length);
     EfeTx tx;
     TxDesc desc;
     desc.slot = tx.allocate();
     desc.node = 7;
     desc.untagged = true;
-    desc.ddp = kUntagged;
+    put_bytes(desc.ddp, kUntagged);
     desc.length = static_cast<uint16_t>(length);
     desc.inlined = true;
-    desc.inline_data = pattern(length, length);
-    desc.tag.kind = kKindTerminate;
+    const Bytes payload = pattern(length, length);
+    put_bytes(desc.inline_data, payload);
+    desc.tag.kind = kTxTerminate;
     tx.submit(desc);
     const Frame frame = tx.next_frame();
-    CHECK(frame.segment() == join(kUntagged, desc.inline_data));
+    CHECK(frame.segment() == join(kUntagged, payload));
     CHECK(tx.sizes.back() == EXRNIC_HEADER_UNTAGGED_BYTES + length);
     CHECK(tx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 1);
   }
@@ -99,9 +100,9 @@ void terminate(EfeTx& tx, uint8_t node) {
   desc.slot = tx.allocate();
   desc.node = node;
   desc.untagged = true;
-  desc.ddp = kUntagged;
+  put_bytes(desc.ddp, kUntagged);
   desc.inlined = true;
-  desc.tag.kind = kKindTerminate;
+  desc.tag.kind = kTxTerminate;
   tx.submit(desc);
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("An untagged frame with payload from memory is shifted whole") {
     EfeTx tx(length);
     TxDesc desc = tagged(tx.allocate(), 7, length);
     desc.untagged = true;
-    desc.ddp = kUntagged;
+    put_bytes(desc.ddp, kUntagged);
     const Bytes payload = pattern(length, length);
     tx.load(desc.slot, payload);
     tx.submit(desc);
@@ -305,7 +306,8 @@ TEST_CASE("A slot that is not sent takes no number, but its done comes in order"
   tx.submit(tagged(poisoned, 2, 100, 1));
   tx.fail(poisoned, 100);
   TxDesc failed = tagged(tx.allocate(), 2, 16, 2);
-  failed.failed = EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
+  failed.unsent = true;
+  failed.status = EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   tx.load(failed.slot, pattern(16, 2));
   tx.submit(failed);
   send(tx, 2, pattern(8, 3), 3);
@@ -321,6 +323,68 @@ TEST_CASE("A slot that is not sent takes no number, but its done comes in order"
   CHECK(tx.dones[2].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
   CHECK(tx.dones[3].status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(tx.dones[3].seq == kFirst + 1);
+}
+
+TEST_CASE("An unsent slot ends with the status that it came with, even if its peer is given up") {
+  EfeTx tx;
+  send(tx, 2, pattern(8, 0), 0);
+  TxDesc unsent = tagged(tx.allocate(), 2, 0, 1);
+  unsent.unsent = true;
+  tx.submit(unsent);  // with success: its work is done at home
+  unsent.slot = tx.allocate();
+  unsent.tag.wqe_index = 2;
+  unsent.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+  tx.submit(unsent);
+  CHECK(tx.next_done().status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  CHECK(tx.next_done().status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(tx.next_done().status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == kRetryLimit + 1);
+}
+
+TEST_CASE("Immediate data travels in the EFE header, in every copy of its frame and in no other") {
+  EfeTx tx;
+  for (uint16_t i = 0; i < 3; ++i) {
+    TxDesc desc = tagged(tx.allocate(), 2, 0, i);
+    desc.untagged = true;
+    put_bytes(desc.ddp, kUntagged);
+    desc.imm_valid = i == 1;
+    desc.imm = 0xdeadbeef;
+    tx.submit(desc);
+  }
+  for (int copy = 0; copy < 2; ++copy) {
+    for (uint32_t i = 0; i < 3; ++i) {
+      CAPTURE(copy, i);
+      const Frame frame = tx.next_frame();
+      CHECK(frame.seq() == kFirst + i);
+      CHECK(frame.has(EXRNIC_EFE_FLAGS_IMM) == (i == 1));
+      CHECK(exrnic_efe_sack_imm(frame.efe()) == (i == 1 ? 0xdeadbeef : 0));
+    }
+  }
+  tx.rx_states[2] = {true, 1, 1};
+  tx.request_ack(2);
+  while (true) {  // an acknowledgement, among more copies
+    const Frame frame = tx.next_frame();
+    if (frame.has(EXRNIC_EFE_FLAGS_SEQ)) continue;
+    CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_IMM));
+    CHECK(exrnic_efe_sack_imm(frame.efe()) == 0);
+    break;
+  }
+}
+
+TEST_CASE("A segment of a response is a frame like any other, and its done says what it was") {
+  EfeTx tx;
+  const uint8_t slot = tx.allocate();
+  TxDesc desc = tagged(slot, 2, 100, 0);
+  desc.tag.kind = kTxResponse;
+  tx.submit(desc);
+  tx.load(slot, pattern(100, 1));
+  CHECK(tx.next_frame().segment() == join(kTagged, pattern(100, 1)));
+  tx.acknowledge({2, session_to(2), kFirst + 1, false});
+  const TxDone done = tx.next_done();
+  CHECK(done.tag.kind == kTxResponse);
+  CHECK(done.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(tx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 0);
+  CHECK(tx.hold_clears.empty());
 }
 
 TEST_CASE("A slot that is not sent ends at once when nothing is before it, and is clean again") {

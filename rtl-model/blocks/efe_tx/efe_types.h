@@ -1,94 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Structs at the ports of efe_tx and efe_rx, and EFE frames, for their tests.
+// EFE frames, and the records at the ports of efe_tx and efe_rx that no other block has, for their
+// tests.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "exrnic_hw.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 
 using Bytes = std::vector<uint8_t>;
 using Counters = std::array<uint64_t, EXRNIC_COUNTERS>;
 
-constexpr unsigned kSlotBits = log2_of(kTxSlots);
-constexpr unsigned kQpnBits = log2_of(EXRNIC_MAX_QP);
-
-enum TxKind : uint8_t { kKindSegment, kKindLast, kKindTerminate };
-
-// tx_tag_t
-struct TxTag {
-  uint8_t kind = kKindLast;
-  uint16_t qpn = 0;
-  uint8_t generation = 0;
-  uint16_t wqe_index = 0;
-  uint32_t byte_length = 0;
-  bool signaled = false;
-  uint8_t opcode = 0;
-};
-constexpr unsigned kTagBits = 2 + kQpnBits + 8 + 16 + 32 + 1 + 8;
-
-// tx_desc_t
-struct TxDesc {
-  uint8_t slot = 0;
-  uint8_t node = 0;
-  uint32_t dst_qpn = 0;
-  uint32_t src_qpn = 0;
-  uint8_t refused = 0;
-  bool untagged = false;
-  Bytes ddp;  // 14 or 18 bytes, in wire order
-  uint16_t length = 0;
-  uint8_t failed = EXRNIC_CQE_STATUS_SUCCESS;
-  bool inlined = false;
-  Bytes inline_data;
-  TxTag tag;
-};
-constexpr unsigned kTxDescBits =
-    kSlotBits + kNodeBits + 24 + 24 + 8 + 1 + 144 + kChunkBits + 8 + 1 + 256 + kTagBits;
-
-template <typename Port>
-void pack_tx_desc(Port& port, const TxDesc& desc) {
-  Packer<Port> fields(port, kTxDescBits);
-  fields.field(desc.slot, kSlotBits).field(desc.node, kNodeBits);
-  fields.field(desc.dst_qpn, 24).field(desc.src_qpn, 24).field(desc.refused, 8);
-  fields.field(desc.untagged, 1);
-  for (unsigned i = 0; i < EXRNIC_DDP_UNTAGGED_BYTES; ++i)
-    fields.field(i < desc.ddp.size() ? desc.ddp[i] : 0, 8);
-  fields.field(desc.length, kChunkBits).field(desc.failed, 8).field(desc.inlined, 1);
-  fields.bytes(desc.inline_data, 256);
-  fields.field(desc.tag.kind, 2).field(desc.tag.qpn, kQpnBits).field(desc.tag.generation, 8);
-  fields.field(desc.tag.wqe_index, 16).field(desc.tag.byte_length, 32);
-  fields.field(desc.tag.signaled, 1).field(desc.tag.opcode, 8);
-}
-
-// tx_done_t
-struct TxDone {
-  TxTag tag;
-  uint8_t node = 0;
-  uint32_t seq = 0;
-  uint8_t status = 0;
-};
-
-template <typename Port>
-TxDone unpack_tx_done(const Port& port) {
-  Unpacker<Port> fields(port, kTagBits + kNodeBits + 32 + 8);
-  TxDone done;
-  done.tag.kind = static_cast<uint8_t>(fields.field(2));
-  done.tag.qpn = static_cast<uint16_t>(fields.field(kQpnBits));
-  done.tag.generation = static_cast<uint8_t>(fields.field(8));
-  done.tag.wqe_index = static_cast<uint16_t>(fields.field(16));
-  done.tag.byte_length = static_cast<uint32_t>(fields.field(32));
-  done.tag.signaled = fields.field(1);
-  done.tag.opcode = static_cast<uint8_t>(fields.field(8));
-  done.node = static_cast<uint8_t>(fields.field(kNodeBits));
-  done.seq = static_cast<uint32_t>(fields.field(32));
-  done.status = static_cast<uint8_t>(fields.field(8));
-  return done;
+// Headers and inline payload in a descriptor: `from` comes first, the rest stays as it is.
+template <std::size_t N>
+void put_bytes(std::array<uint8_t, N>& to, const Bytes& from) {
+  if (from.size() > N) throw std::length_error("more bytes than the descriptor has room for");
+  std::copy(from.begin(), from.end(), to.begin());
 }
 
 // dma_read_beat_t; `bytes` may exceed the data with an error.
@@ -108,35 +41,6 @@ void pack_read_beat(Port& port, const ReadBeat& beat, unsigned data_bytes) {
       .field(beat.error, 1);
 }
 
-// rx_desc_t
-struct RxDesc {
-  uint8_t node = 0;
-  uint32_t seq = 0;
-  uint32_t ack = 0;
-  uint8_t refused = 0;
-  uint32_t dst_qpn = 0;
-  uint32_t src_qpn = 0;
-  uint16_t length = 0;
-  Bytes ddp;  // 20 bytes, in wire order
-  uint32_t start = 0;
-};
-
-template <typename Port>
-RxDesc unpack_rx_desc(const Port& port) {
-  Unpacker<Port> fields(port, kNodeBits + 32 + 32 + 8 + 24 + 24 + 16 + 160 + kRxAddressBits);
-  RxDesc desc;
-  desc.node = static_cast<uint8_t>(fields.field(kNodeBits));
-  desc.seq = static_cast<uint32_t>(fields.field(32));
-  desc.ack = static_cast<uint32_t>(fields.field(32));
-  desc.refused = static_cast<uint8_t>(fields.field(8));
-  desc.dst_qpn = static_cast<uint32_t>(fields.field(24));
-  desc.src_qpn = static_cast<uint32_t>(fields.field(24));
-  desc.length = static_cast<uint16_t>(fields.field(16));
-  for (unsigned i = 0; i < 20; ++i) desc.ddp.push_back(static_cast<uint8_t>(fields.field(8)));
-  desc.start = static_cast<uint32_t>(fields.field(kRxAddressBits));
-  return desc;
-}
-
 // rx_ack_t
 struct RxAck {
   uint8_t node = 0;
@@ -144,30 +48,13 @@ struct RxAck {
   uint32_t ack = 0;
   bool nak = false;
   uint8_t beyond = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(beyond, 8);
+    visit(nak, 1);
+  }
 };
-constexpr unsigned kRxAckBits = kNodeBits + 16 + 32 + 8 + 1;
-
-template <typename Port>
-void pack_rx_ack(Port& port, const RxAck& ack) {
-  Packer<Port>(port, kRxAckBits)
-      .field(ack.node, kNodeBits)
-      .field(ack.peer_session, 16)
-      .field(ack.ack, 32)
-      .field(ack.beyond, 8)
-      .field(ack.nak, 1);
-}
-
-template <typename Port>
-RxAck unpack_rx_ack(const Port& port) {
-  Unpacker<Port> fields(port, kRxAckBits);
-  RxAck ack;
-  ack.node = static_cast<uint8_t>(fields.field(kNodeBits));
-  ack.peer_session = static_cast<uint16_t>(fields.field(16));
-  ack.ack = static_cast<uint32_t>(fields.field(32));
-  ack.beyond = static_cast<uint8_t>(fields.field(8));
-  ack.nak = fields.field(1);
-  return ack;
-}
 
 // rx_state_t
 struct RxState {
@@ -175,27 +62,12 @@ struct RxState {
   uint16_t session = 0;
   uint32_t ack = 0;
   uint8_t beyond = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1), visit(session, 16), visit(ack, 32), visit(beyond, 8);
+  }
 };
-
-inline uint64_t pack_rx_state(const RxState& state) {
-  uint64_t port = 0;
-  Packer<uint64_t>(port, 1 + 16 + 32 + 8)
-      .field(state.valid, 1)
-      .field(state.session, 16)
-      .field(state.ack, 32)
-      .field(state.beyond, 8);
-  return port;
-}
-
-inline RxState unpack_rx_state(uint64_t port) {
-  Unpacker<uint64_t> fields(port, 1 + 16 + 32 + 8);
-  RxState state;
-  state.valid = fields.field(1);
-  state.session = static_cast<uint16_t>(fields.field(16));
-  state.ack = static_cast<uint32_t>(fields.field(32));
-  state.beyond = static_cast<uint8_t>(fields.field(8));
-  return state;
-}
 
 // A frame from destination MAC to payload, padded as the MAC does it.
 struct Frame {

@@ -63,7 +63,7 @@ module tx_framer
   beat_index_t index_q, last_q;
   beat_bytes_t last_bytes_q;
   logic [SlotWordBits-1:0] word_q;
-  logic [255:0] inline_q;
+  inline_t inline_q;
   logic [ShiftBits-1:0] carry_q;
 
   logic load, take, in_payload;

@@ -57,6 +57,10 @@ module tx_header
         efe_q.refused <= desc_i.refused;
         efe_q.dst_qpn <= desc_i.dst_qpn;
         efe_q.src_qpn <= desc_i.src_qpn;
+        if (desc_i.imm_valid) begin
+          efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
+          efe_q.sack_imm             <= desc_i.imm;
+        end
         desc_q        <= desc_i;
       end else begin
         desc_q.node   <= node_i;

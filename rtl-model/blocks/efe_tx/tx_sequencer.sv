@@ -36,7 +36,8 @@ module tx_sequencer
   output logic                desc_read_o,
   output slot_t               desc_slot_o,
   input  tx_tag_t             desc_tag_i,
-  input  cqe_status_e         desc_failed_i,
+  input  logic                desc_unsent_i,  // it ends with desc_status_i
+  input  cqe_status_e         desc_status_i,
   output logic                free_o,
   output slot_t               free_slot_o,
   input  logic                slot_in_use_i,  // a frame still leaves from free_slot_o
@@ -120,8 +121,8 @@ module tx_sequencer
 
   always_comb begin
     done_o = '{tag: desc_tag_i, node: node_q, seq: peer_q.una, status: CQE_STATUS_SUCCESS};
-    if (desc_failed_i != CQE_STATUS_SUCCESS) begin
-      done_o.status = desc_failed_i;
+    if (desc_unsent_i) begin
+      done_o.status = desc_status_i;
     end else if (poisoned_i[slot_q]) begin
       done_o.status = CQE_STATUS_LOC_PROT_ERR;
     end else if (give_up_q || slot_dead) begin

@@ -20,7 +20,7 @@ module tx_submit_queue
   // Gives up what waits for a node.
   input  logic                doom_valid_i,
   input  node_t               doom_node_i,
-  output logic [TX_SLOTS-1:0] unwanted_o,  // given up, or submitted as failed: not to be sent
+  output logic [TX_SLOTS-1:0] unwanted_o,  // given up, or submitted as unsent
 
   input  logic                read_i,
   input  slot_t               read_slot_i,
@@ -71,7 +71,7 @@ module tx_submit_queue
       if (submit_valid_i) begin
         write_q                   <= write_q + 1;
         waiting_q[submit_i.slot]  <= 1'b1;
-        unwanted_q[submit_i.slot] <= submit_i.failed != CQE_STATUS_SUCCESS;
+        unwanted_q[submit_i.slot] <= submit_i.unsent;
       end
       if (submit_valid_i && !pop_i) count_q <= count_q + 1;
       if (pop_i && !submit_valid_i) count_q <= count_q - 1;
