@@ -11,6 +11,7 @@ module exrnic_core
 #(
     parameter int unsigned N_QP   = MAX_QP,    // powers of two
     parameter int unsigned N_CQ   = MAX_CQ,
+    parameter int unsigned N_SRQ  = MAX_SRQ,
     parameter int unsigned N_STAG = MAX_STAG
 ) (
     input  logic clk_i,
@@ -90,15 +91,17 @@ module exrnic_core
 
   // ---- Start, rest, idleness
   logic qp_init_done, sched_init_done, cq_init_done, xlate_init_done, tx_init_done, rx_init_done;
+  logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done;
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
-  logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent;
+  logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
-      tx_init_done && rx_init_done;
+      tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
+      resp_init_done;
   assign quiescent = page_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       xlate_idle && read_idle && write_idle;
-  assign idle_o = ready && page_idle && req_idle && resp_idle && comp_quiescent && xlate_idle &&
+  assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
       read_idle && write_idle && tx_idle && rx_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
@@ -117,12 +120,13 @@ module exrnic_core
   logic mbox_start, mbox_done, mbox_answer, irq_ready;
   logic [511:0] mbox_data;
   mbox_status_e mbox_status;
-  mbox_query_qp_t mbox_answer_data;
-  logic resp_qp_error, comp_qp_error, cq_error;
+  mbox_answer_t mbox_answer_data;
+  logic req_qp_error, resp_qp_error, comp_qp_error, cq_error, srq_limit_event;
 
   registers #(
       .N_QP(N_QP),
       .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
       .N_STAG(N_STAG),
       .SOURCES(EvSources)
   ) u_registers (
@@ -152,8 +156,9 @@ module exrnic_core
       .mbox_status_i(mbox_status),
       .mbox_answer_i(mbox_answer),
       .mbox_answer_data_i(mbox_answer_data),
-      .qp_error_i(resp_qp_error || comp_qp_error),
+      .qp_error_i(req_qp_error || resp_qp_error || comp_qp_error),
       .cq_error_i(cq_error),
+      .srq_limit_i(srq_limit_event),
       .irq_valid_o(irq_valid),
       .irq_ready_i(irq_ready),
       .event_i(event_src)
@@ -163,13 +168,16 @@ module exrnic_core
   logic [QP_CLIENTS-1:0] qp_read;
   qpn_t qp_read_qpn[QP_CLIENTS];
   qp_t qp[QP_CLIENTS];
-  logic qp_we, qp_clear, halt_we, producer_we, producer_rq, consumer_we, consumer_rq;
+  logic qp_we, qp_clear, sq_we, ended_we, producer_we, producer_rq, rq_consumer_we;
   qp_config_t qp_config;
   qp_status_t qp_status;
-  logic [1:0] status_valid, status_ready;
-  qpn_t status_qpn[2], producer_qpn, consumer_qpn;
-  qp_status_t status[2];
-  wqe_index_t producer, consumer;
+  logic [2:0] status_valid, status_ready;
+  qpn_t status_qpn[3], producer_qpn;
+  qp_status_t status[3];
+  qp_sq_t sq;
+  logic [15:0] ended;
+  wqe_index_t producer, rq_consumer;
+  assign status_qpn[2] = qp_read_qpn[QP_REQUESTER];
 
   qp_table #(
       .N_QP(N_QP)
@@ -189,16 +197,109 @@ module exrnic_core
       .status_ready_o(status_ready),
       .status_qpn_i(status_qpn),
       .status_i(status),
-      .halt_we_i(halt_we),
-      .halt_qpn_i(consumer_qpn),
+      .sq_we_i(sq_we),
+      .sq_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .sq_i(sq),
+      .ended_we_i(ended_we),
+      .ended_qpn_i(qp_read_qpn[QP_COMPLETER]),
+      .ended_i(ended),
       .producer_we_i(producer_we),
       .producer_rq_i(producer_rq),
       .producer_qpn_i(producer_qpn),
       .producer_i(producer),
-      .consumer_we_i(consumer_we),
-      .consumer_rq_i(consumer_rq),
-      .consumer_qpn_i(consumer_qpn),
-      .consumer_i(consumer)
+      .rq_consumer_we_i(rq_consumer_we),
+      .rq_consumer_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .rq_consumer_i(rq_consumer)
+  );
+
+  // RDMA Read Requests under way: ours, and the peer's. Requester and responder look at them
+  // together with the queue pair.
+  logic [1:0] reads_look;
+  qpn_t reads_qpn[2];
+  reads_t pull_count[2], read_count[2];
+  logic [$bits(pull_t)-1:0] pull_head[2];
+  logic [$bits(read_t)-1:0] read_head[2];
+  logic pull_push, pull_pop, pull_set, read_push, read_pop, read_set;
+  pull_t pull_new, pull_rest;
+  read_t read_new, read_rest;
+  assign reads_look = {qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
+  assign reads_qpn[0] = qp_read_qpn[QP_REQUESTER];
+  assign reads_qpn[1] = qp_read_qpn[QP_RESPONDER];
+
+  qp_fifo #(
+      .N_QP(N_QP),
+      .WIDTH($bits(pull_t))
+  ) u_pulls (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(pulls_init_done),
+      .look_i(reads_look),
+      .look_qpn_i(reads_qpn),
+      .count_o(pull_count),
+      .head_o(pull_head),
+      .push_i(pull_push),
+      .push_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .push_data_i(pull_new),
+      .pop_i(pull_pop),
+      .set_i(pull_set),
+      .pop_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .set_data_i(pull_rest),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX])
+  );
+
+  qp_fifo #(
+      .N_QP(N_QP),
+      .WIDTH($bits(read_t))
+  ) u_reads (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(reads_init_done),
+      .look_i(reads_look),
+      .look_qpn_i(reads_qpn),
+      .count_o(read_count),
+      .head_o(read_head),
+      .push_i(read_push),
+      .push_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .push_data_i(read_new),
+      .pop_i(read_pop),
+      .set_i(read_set),
+      .pop_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .set_data_i(read_rest),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX])
+  );
+
+  // ---- Shared receive queues
+  logic [SRQ_CLIENTS-1:0] srq_read;
+  srqn_t srq_read_srqn[SRQ_CLIENTS];
+  srq_t srq[SRQ_CLIENTS];
+  logic srq_we, srq_clear, srq_producer_we, srq_consumer_we;
+  srq_config_t srq_config;
+  logic [15:0] srq_config_limit, srq_limit;
+  wqe_index_t srq_producer, srq_consumer;
+
+  srq_table #(
+      .N_SRQ(N_SRQ)
+  ) u_srq_table (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(srq_init_done),
+      .read_i(srq_read),
+      .read_srqn_i(srq_read_srqn),
+      .read_o(srq),
+      .config_we_i(srq_we),
+      .config_srqn_i(srq_read_srqn[SRQ_MAILBOX]),
+      .config_i(srq_config),
+      .config_limit_i(srq_config_limit),
+      .config_clear_i(srq_clear),
+      .producer_we_i(srq_producer_we),
+      .producer_srqn_i(srq_read_srqn[SRQ_USER_PAGE]),
+      .producer_i(srq_producer),
+      .consumer_we_i(srq_consumer_we),
+      .consumer_srqn_i(srq_read_srqn[SRQ_RESPONDER]),
+      .consumer_i(srq_consumer),
+      .limit_i(srq_limit)
   );
 
   // Wake-ups: completer, responder, mailbox, user page, requester.
@@ -227,7 +328,8 @@ module exrnic_core
   cq_doorbell_t bell;
 
   user_page #(
-      .N_QP(N_QP)
+      .N_QP(N_QP),
+      .N_SRQ(N_SRQ)
   ) u_user_page (
       .clk_i,
       .rst_ni,
@@ -247,6 +349,11 @@ module exrnic_core
       .producer_rq_o(producer_rq),
       .producer_qpn_o(producer_qpn),
       .producer_o(producer),
+      .srq_read_o(srq_read[SRQ_USER_PAGE]),
+      .srq_read_srqn_o(srq_read_srqn[SRQ_USER_PAGE]),
+      .srq_i(srq[SRQ_USER_PAGE]),
+      .srq_producer_we_o(srq_producer_we),
+      .srq_producer_o(srq_producer),
       .wake_valid_o(wake_valid[3]),
       .wake_ready_i(wake_ready[3]),
       .wake_qpn_o(wake_qpn[3]),
@@ -267,6 +374,7 @@ module exrnic_core
   mailbox #(
       .N_QP(N_QP),
       .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
       .N_STAG(N_STAG)
   ) u_mailbox (
       .clk_i,
@@ -294,6 +402,13 @@ module exrnic_core
       .greet_valid_o(greet),
       .greet_ready_i(greet_ready),
       .greet_node_o(greet_node),
+      .srq_read_o(srq_read[SRQ_MAILBOX]),
+      .srq_read_srqn_o(srq_read_srqn[SRQ_MAILBOX]),
+      .srq_i(srq[SRQ_MAILBOX]),
+      .srq_we_o(srq_we),
+      .srq_config_o(srq_config),
+      .srq_limit_o(srq_config_limit),
+      .srq_clear_o(srq_clear),
       .cq_we_o(cq_we),
       .cq_cqn_o(cq_cqn),
       .cq_config_o(cq_config_new),
@@ -312,9 +427,9 @@ module exrnic_core
   xlate_req_t xlate_req[XlateClients];
   xlate_rsp_t xlate_rsp;
 
-  // Clients of dma_read: PBL cache, WQE fetch, payload.
-  logic [2:0] read_valid, read_ready, beat_valid;
-  dma_read_req_t read_req[3];
+  // Clients of dma_read: PBL cache, WQE fetch, payload, receives.
+  logic [3:0] read_valid, read_ready, beat_valid;
+  dma_read_req_t read_req[4];
   dma_read_beat_t beat;
 
   xlate #(
@@ -420,10 +535,13 @@ module exrnic_core
   assign submit_valid = req_submit_valid || resp_submit_valid;
   assign submit = resp_submit_valid ? resp_submit : req_submit;
 
+  logic flush_valid, flush_ready;
+
   requester u_requester (
       .clk_i,
       .rst_ni,
       .mtu_i(mtu),
+      .more_turns_i(turn_valid),
       .quiesce_i(quiesce),
       .quiescent_o(req_quiescent),
       .idle_o(req_idle),
@@ -436,11 +554,22 @@ module exrnic_core
       .qp_read_o(qp_read[QP_REQUESTER]),
       .qp_read_qpn_o(qp_read_qpn[QP_REQUESTER]),
       .qp_i(qp[QP_REQUESTER]),
-      .consumer_we_o(consumer_we),
-      .consumer_rq_o(consumer_rq),
-      .consumer_qpn_o(consumer_qpn),
-      .consumer_o(consumer),
-      .halt_we_o(halt_we),
+      .sq_we_o(sq_we),
+      .sq_o(sq),
+      .status_valid_o(status_valid[2]),
+      .status_ready_i(status_ready[2]),
+      .status_o(status[2]),
+      .qp_error_o(req_qp_error),
+      .flush_valid_o(flush_valid),
+      .flush_ready_i(flush_ready),
+      .pull_count_i(pull_count[0]),
+      .pull_push_o(pull_push),
+      .pull_o(pull_new),
+      .read_count_i(read_count[0]),
+      .read_i(read_head[0]),
+      .read_pop_o(read_pop),
+      .read_set_o(read_set),
+      .read_o(read_rest),
       .xlate_valid_o(xlate_valid[0]),
       .xlate_ready_i(xlate_ready[0]),
       .xlate_o(xlate_req[0]),
@@ -467,12 +596,17 @@ module exrnic_core
   logic desc_ready, hold_set, hold_active, hold_clear;
   node_t hold_node, hold_clear_node;
   logic [31:0] hold_seq, hold_first;
+  logic rx_done_valid, rx_done_ready;
+  rx_done_t rx_done;
 
   responder #(
       .N_QP(N_QP)
   ) u_responder (
       .clk_i,
       .rst_ni,
+      .init_done_o(resp_init_done),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
       .quiesce_i(quiesce),
       .quiescent_o(resp_quiescent),
       .idle_o(resp_idle),
@@ -487,6 +621,34 @@ module exrnic_core
       .qp_read_o(qp_read[QP_RESPONDER]),
       .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
       .qp_i(qp[QP_RESPONDER]),
+      .rq_we_o(rq_consumer_we),
+      .rq_consumer_o(rq_consumer),
+      .srq_read_o(srq_read[SRQ_RESPONDER]),
+      .srq_read_srqn_o(srq_read_srqn[SRQ_RESPONDER]),
+      .srq_i(srq[SRQ_RESPONDER]),
+      .srq_we_o(srq_consumer_we),
+      .srq_consumer_o(srq_consumer),
+      .srq_limit_o(srq_limit),
+      .srq_limit_event_o(srq_limit_event),
+      .pull_count_i(pull_count[1]),
+      .pull_i(pull_head[1]),
+      .pull_pop_o(pull_pop),
+      .pull_set_o(pull_set),
+      .pull_o(pull_rest),
+      .read_count_i(read_count[1]),
+      .read_push_o(read_push),
+      .read_o(read_new),
+      .flush_valid_i(flush_valid),
+      .flush_ready_o(flush_ready),
+      .flush_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .rx_done_valid_o(rx_done_valid),
+      .rx_done_ready_i(rx_done_ready),
+      .rx_done_o(rx_done),
+      .fetch_read_valid_o(read_valid[3]),
+      .fetch_read_ready_i(read_ready[3]),
+      .fetch_read_o(read_req[3]),
+      .fetch_beat_valid_i(beat_valid[3]),
+      .beat_i(beat),
       .status_valid_o(status_valid[0]),
       .status_ready_i(status_ready[0]),
       .status_qpn_o(status_qpn[0]),
@@ -524,10 +686,16 @@ module exrnic_core
       .init_done_o(cq_init_done),
       .quiesce_i(quiesce),
       .quiescent_o(comp_quiescent),
+      .idle_o(comp_idle),
       .time_i,
       .done_valid_i(done_valid),
       .done_ready_o(done_ready),
       .done_i(done),
+      .rx_done_valid_i(rx_done_valid),
+      .rx_done_ready_o(rx_done_ready),
+      .rx_done_i(rx_done),
+      .ended_we_o(ended_we),
+      .ended_o(ended),
       .bell_valid_i(bell_valid),
       .bell_ready_o(bell_ready),
       .bell_busy_o(bell_busy),
