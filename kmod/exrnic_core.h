@@ -31,6 +31,7 @@
 struct exrnic_limits {
 	u32 qp;
 	u32 cq;
+	u32 srq;
 	u32 stag;
 	u32 node;
 	u32 user_pages;
@@ -64,6 +65,7 @@ struct exrnic_device {
 	struct ida pages;
 	struct ida pds;
 	struct ida cqs;
+	struct ida srqs;
 	struct xarray qps;
 	u32 next_qpn;
 	struct exrnic_stags stags;
@@ -93,6 +95,7 @@ struct exrnic_ucontext {
 	bool dead;		/* the device was removed; there are no objects */
 	struct xarray pds;
 	struct xarray cqs;
+	struct xarray srqs;
 	struct xarray qps;
 	struct xarray mrs;
 };
@@ -123,7 +126,7 @@ struct exrnic_ring {
 
 struct exrnic_pd {
 	u32 pdn;
-	u32 users;		/* MRs and QPs */
+	u32 users;		/* MRs, SRQs and QPs */
 };
 
 struct exrnic_cq {
@@ -132,11 +135,19 @@ struct exrnic_cq {
 	struct exrnic_ring ring;
 };
 
+struct exrnic_srq {
+	u32 srqn;
+	u32 users;		/* QPs */
+	struct exrnic_pd *pd;
+	struct exrnic_ring ring;
+};
+
 struct exrnic_qp {
 	u32 qpn;
 	struct exrnic_pd *pd;
 	struct exrnic_cq *send_cq;
 	struct exrnic_cq *recv_cq;
+	struct exrnic_srq *srq;	/* NULL: it has an rq */
 	struct exrnic_ring sq;
 	struct exrnic_ring rq;
 };
@@ -185,6 +196,13 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 int exrnic_cq_destroy(struct exrnic_ucontext *uctx, u32 cqn);
 struct exrnic_cq *exrnic_cq_find(struct exrnic_ucontext *uctx, u32 cqn);
 void exrnic_cq_release_all(struct exrnic_ucontext *uctx);
+
+int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *attr);
+int exrnic_srq_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_srq *attr);
+int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr);
+int exrnic_srq_destroy(struct exrnic_ucontext *uctx, u32 srqn);
+struct exrnic_srq *exrnic_srq_find(struct exrnic_ucontext *uctx, u32 srqn);
+void exrnic_srq_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr);
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr);

@@ -4,7 +4,11 @@
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
-static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrnic_cq *cq)
+#define EXRNIC_MODERATION_COUNT_MAX	U16_MAX
+#define EXRNIC_MODERATION_NS_MAX	(BIT(24) - 1)
+
+static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
+				      const struct exrnic_create_cq *attr)
 {
 	const struct exrnic_mbox_create_cq in = {
 		.cqn = cpu_to_le32(cq->cqn),
@@ -12,6 +16,8 @@ static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrni
 		.pbl_address = cpu_to_le64(cq->ring.pbl.bus),
 		.log_entries = cpu_to_le32(cq->ring.log_entries),
 		.msix_vector = cpu_to_le32(exrnic_irq_cq_vector(uctx->edev, cq->cqn)),
+		.moderation_count = cpu_to_le32(attr->moderation_count),
+		.moderation_ns = cpu_to_le32(attr->moderation_ns),
 	};
 
 	return exrnic_mbox_create_cq(uctx->edev, &in);
@@ -29,6 +35,9 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	struct exrnic_cq *cq;
 	int id, err;
 
+	if (attr->moderation_count > EXRNIC_MODERATION_COUNT_MAX ||
+	    attr->moderation_ns > EXRNIC_MODERATION_NS_MAX)
+		return -EINVAL;
 	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
 	if (!cq)
 		return -ENOMEM;
@@ -44,7 +53,7 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	err = xa_insert(&uctx->cqs, cq->cqn, cq, GFP_KERNEL);
 	if (err)
 		goto err_number;
-	err = exrnic_cq_create_on_device(uctx, cq);
+	err = exrnic_cq_create_on_device(uctx, cq, attr);
 	if (err)
 		goto err_handle;
 	attr->cqn = cq->cqn;

@@ -17,6 +17,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	ida_init(&edev->pages);
 	ida_init(&edev->pds);
 	ida_init(&edev->cqs);
+	ida_init(&edev->srqs);
 	xa_init_flags(&edev->qps, XA_FLAGS_ALLOC);
 	mutex_init(&edev->stags.lock);
 	mutex_init(&edev->lock);
@@ -36,6 +37,7 @@ static void exrnic_device_free(struct kref *ref)
 
 	exrnic_stags_fini(&edev->stags);
 	xa_destroy(&edev->qps);
+	ida_destroy(&edev->srqs);
 	ida_destroy(&edev->cqs);
 	ida_destroy(&edev->pds);
 	ida_destroy(&edev->pages);

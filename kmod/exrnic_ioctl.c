@@ -14,6 +14,9 @@ union exrnic_ioctl_arg {
 	struct exrnic_create_qp create_qp;
 	struct exrnic_modify_qp modify_qp;
 	struct exrnic_query_qp query_qp;
+	struct exrnic_create_srq create_srq;
+	struct exrnic_modify_srq modify_srq;
+	struct exrnic_query_srq query_srq;
 	struct exrnic_reg_mr reg_mr;
 	struct exrnic_get_pbl get_pbl;
 };
@@ -48,7 +51,7 @@ static int exrnic_do_dealloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl
 
 static int exrnic_do_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return arg->create_cq.rsvd ? -EINVAL : exrnic_cq_create(uctx, &arg->create_cq);
+	return exrnic_cq_create(uctx, &arg->create_cq);
 }
 
 static void exrnic_undo_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -63,7 +66,7 @@ static int exrnic_do_destroy_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl
 
 static int exrnic_do_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return arg->create_qp.rsvd ? -EINVAL : exrnic_qp_create(uctx, &arg->create_qp);
+	return exrnic_qp_create(uctx, &arg->create_qp);
 }
 
 static void exrnic_undo_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -84,6 +87,31 @@ static int exrnic_do_query_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_a
 static int exrnic_do_destroy_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	return arg->object.rsvd ? -EINVAL : exrnic_qp_destroy(uctx, arg->object.handle);
+}
+
+static int exrnic_do_create_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_srq_create(uctx, &arg->create_srq);
+}
+
+static void exrnic_undo_create_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_srq_destroy(uctx, arg->create_srq.srqn);
+}
+
+static int exrnic_do_modify_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_srq_modify(uctx, &arg->modify_srq);
+}
+
+static int exrnic_do_query_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->query_srq.rsvd ? -EINVAL : exrnic_srq_query(uctx, &arg->query_srq);
+}
+
+static int exrnic_do_destroy_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_srq_destroy(uctx, arg->object.handle);
 }
 
 static int exrnic_do_reg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -149,6 +177,10 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL_UNDO(REG_MR, reg_mr),
 	EXRNIC_IOCTL(DEREG_MR, dereg_mr),
 	EXRNIC_IOCTL(GET_PBL, get_pbl),
+	EXRNIC_IOCTL_UNDO(CREATE_SRQ, create_srq),
+	EXRNIC_IOCTL(MODIFY_SRQ, modify_srq),
+	EXRNIC_IOCTL(QUERY_SRQ, query_srq),
+	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
 };
 
 /* The size is part of the command, so a structure of another size is an unknown command. */
@@ -185,9 +217,12 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_query) != 56);
 	BUILD_BUG_ON(sizeof(struct exrnic_object) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 24);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 48);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 56);
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 16);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);
+	BUILD_BUG_ON(sizeof(struct exrnic_query_srq) != 24);
 	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
 }

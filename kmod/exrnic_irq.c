@@ -7,7 +7,8 @@
 #include "exrnic_regs.h"
 
 #define EXRNIC_CAUSES \
-	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR)
+	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
+	 EXRNIC_INT_CAUSE_SRQ_LIMIT)
 
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
@@ -27,9 +28,9 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 		handled = IRQ_HANDLED;
 		if (cause & EXRNIC_INT_CAUSE_MBOX)
 			exrnic_mbox_interrupt(&edev->mbox);
-		/* Users learn of these from their CQEs; the log is for whoever debugs them. */
+		/* Users see these in their CQEs and queues; the log is for whoever debugs them. */
 		if (cause & ~EXRNIC_INT_CAUSE_MBOX)
-			dev_dbg_ratelimited(&edev->pdev->dev, "queue errors, cause 0x%x\n", cause);
+			dev_dbg_ratelimited(&edev->pdev->dev, "events of queues, cause 0x%x\n", cause);
 	}
 	return handled;
 }

@@ -168,6 +168,18 @@ static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, c
 	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec(edev, op, &data));
 }
 
+/* Asks for what the device knows of an object. */
+static int exrnic_mbox_query(struct exrnic_device *edev, enum exrnic_mbox_op op, u32 index,
+			     void *out, size_t out_bytes)
+{
+	const struct exrnic_mbox_object in = { .index = cpu_to_le32(index) };
+	const struct exrnic_mbox_data data = {
+		.in = &in, .in_bytes = sizeof(in), .out = out, .out_bytes = out_bytes,
+	};
+
+	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec(edev, op, &data));
+}
+
 /*
  * Ends an object. The caller unpins its memory next, so anything but success means that the
  * device must be kept from reaching it.
@@ -201,6 +213,26 @@ int exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn)
 	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_CQ, cqn);
 }
 
+int exrnic_mbox_create_srq(struct exrnic_device *edev, const struct exrnic_mbox_create_srq *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_SRQ, in, sizeof(*in));
+}
+
+int exrnic_mbox_modify_srq(struct exrnic_device *edev, const struct exrnic_mbox_modify_srq *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_MODIFY_SRQ, in, sizeof(*in));
+}
+
+int exrnic_mbox_query_srq(struct exrnic_device *edev, u32 srqn, struct exrnic_mbox_query_srq *out)
+{
+	return exrnic_mbox_query(edev, EXRNIC_MBOX_OP_QUERY_SRQ, srqn, out, sizeof(*out));
+}
+
+int exrnic_mbox_destroy_srq(struct exrnic_device *edev, u32 srqn)
+{
+	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_SRQ, srqn);
+}
+
 int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_create_qp *in)
 {
 	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_QP, in, sizeof(*in));
@@ -219,13 +251,7 @@ int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_m
 
 int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out)
 {
-	const struct exrnic_mbox_object in = { .index = cpu_to_le32(qpn) };
-	const struct exrnic_mbox_data data = {
-		.in = &in, .in_bytes = sizeof(in), .out = out, .out_bytes = sizeof(*out),
-	};
-
-	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_QUERY_QP,
-				 exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_QUERY_QP, &data));
+	return exrnic_mbox_query(edev, EXRNIC_MBOX_OP_QUERY_QP, qpn, out, sizeof(*out));
 }
 
 int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn)

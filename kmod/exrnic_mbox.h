@@ -26,6 +26,10 @@ void exrnic_mbox_shutdown(struct exrnic_device *edev);
 int exrnic_mbox_nop(struct exrnic_device *edev);
 int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in);
 int exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn);
+int exrnic_mbox_create_srq(struct exrnic_device *edev, const struct exrnic_mbox_create_srq *in);
+int exrnic_mbox_modify_srq(struct exrnic_device *edev, const struct exrnic_mbox_modify_srq *in);
+int exrnic_mbox_query_srq(struct exrnic_device *edev, u32 srqn, struct exrnic_mbox_query_srq *out);
+int exrnic_mbox_destroy_srq(struct exrnic_device *edev, u32 srqn);
 int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_create_qp *in);
 /* -EPERM: the queue pair's state does not allow the transition. */
 int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in);

@@ -7,8 +7,14 @@
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1
 
+/* The device checks the size of a receive queue also where a shared one takes its place. */
+static u32 exrnic_qp_rq_log_slots(const struct exrnic_qp *qp)
+{
+	return qp->srq ? EXRNIC_RING_LOG_MIN : qp->rq.log_entries;
+}
+
 static int exrnic_qp_create_on_device(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp,
-				      u32 service)
+				      const struct exrnic_create_qp *attr)
 {
 	const struct exrnic_mbox_create_qp in = {
 		.qpn = cpu_to_le32(qp->qpn),
@@ -17,10 +23,13 @@ static int exrnic_qp_create_on_device(struct exrnic_ucontext *uctx, const struct
 		.send_cqn = cpu_to_le32(qp->send_cq->cqn),
 		.recv_cqn = cpu_to_le32(qp->recv_cq->cqn),
 		.sq_log_slots = cpu_to_le32(qp->sq.log_entries),
-		.rq_log_slots = cpu_to_le32(qp->rq.log_entries),
-		.service = cpu_to_le32(service),
+		.rq_log_slots = cpu_to_le32(exrnic_qp_rq_log_slots(qp)),
+		.service = cpu_to_le32(attr->service),
 		.sq_pbl_address = cpu_to_le64(qp->sq.pbl.bus),
 		.rq_pbl_address = cpu_to_le64(qp->rq.pbl.bus),
+		.srqn = cpu_to_le32(attr->srqn),
+		.max_reads_out = cpu_to_le32(attr->max_reads_out),
+		.max_reads_in = cpu_to_le32(attr->max_reads_in),
 	};
 
 	return exrnic_mbox_create_qp(uctx->edev, &in);
@@ -32,7 +41,14 @@ static int exrnic_qp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_qp *
 	qp->pd = exrnic_pd_find(uctx, attr->pd);
 	qp->send_cq = exrnic_cq_find(uctx, attr->send_cqn);
 	qp->recv_cq = exrnic_cq_find(uctx, attr->recv_cqn);
-	return qp->pd && qp->send_cq && qp->recv_cq ? 0 : -ENOENT;
+	if (!qp->pd || !qp->send_cq || !qp->recv_cq)
+		return -ENOENT;
+	if (attr->srqn == EXRNIC_NO_SRQ)
+		return 0;
+	qp->srq = exrnic_srq_find(uctx, attr->srqn);
+	if (!qp->srq)
+		return -ENOENT;
+	return qp->srq->pd == qp->pd ? 0 : -EINVAL;
 }
 
 static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
@@ -46,7 +62,7 @@ static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
 	int err;
 
 	err = exrnic_ring_pin(edev, &qp->sq, attr->sq, &shape);
-	if (err)
+	if (err || qp->srq)
 		return err;
 	shape.entries = attr->rq_slots;
 	err = exrnic_ring_pin(edev, &qp->rq, attr->rq, &shape);
@@ -57,7 +73,8 @@ static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
 
 static void exrnic_qp_unpin_rings(struct exrnic_device *edev, struct exrnic_qp *qp)
 {
-	exrnic_ring_unpin(edev, &qp->rq);
+	if (!qp->srq)
+		exrnic_ring_unpin(edev, &qp->rq);
 	exrnic_ring_unpin(edev, &qp->sq);
 }
 
@@ -77,6 +94,16 @@ static void exrnic_qp_use_parts(struct exrnic_qp *qp, int users)
 	qp->pd->users += users;
 	qp->send_cq->users += users;
 	qp->recv_cq->users += users;
+	if (qp->srq)
+		qp->srq->users += users;
+}
+
+static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
+{
+	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
+		return false;
+	return attr->service == EXRNIC_SERVICE_RC && attr->max_reads_out <= EXRNIC_MAX_READS &&
+	       attr->max_reads_in <= EXRNIC_MAX_READS;
 }
 
 int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr)
@@ -85,7 +112,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	struct exrnic_qp *qp;
 	int err;
 
-	if (attr->service != EXRNIC_SERVICE_RC)
+	if (!exrnic_create_is_valid(attr))
 		return -EINVAL;
 	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
 	if (!qp)
@@ -102,7 +129,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	err = xa_insert(&uctx->qps, qp->qpn, qp, GFP_KERNEL);
 	if (err)
 		goto err_number;
-	err = exrnic_qp_create_on_device(uctx, qp, attr->service);
+	err = exrnic_qp_create_on_device(uctx, qp, attr);
 	if (err)
 		goto err_handle;
 	exrnic_qp_use_parts(qp, 1);
@@ -164,11 +191,24 @@ int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 	return 0;
 }
 
+/* So that a peer hears of it whose PULL is under way. If it fails, the end tells why. */
+static void exrnic_qp_stop(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp)
+{
+	const struct exrnic_mbox_modify_qp in = {
+		.qpn = cpu_to_le32(qp->qpn),
+		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
+	};
+
+	exrnic_mbox_modify_qp(uctx->edev, &in);
+}
+
 /* The device first: behind its answer it fetches no work request and writes no CQE for it. */
 static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
 {
-	int err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
+	int err;
 
+	exrnic_qp_stop(uctx, qp);
+	err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
 	exrnic_qp_use_parts(qp, -1);
 	xa_erase(&uctx->qps, qp->qpn);
 	xa_erase(&uctx->edev->qps, qp->qpn);

@@ -65,6 +65,7 @@ static int exrnic_read_limits(struct exrnic_device *edev)
 	} rows[] = {
 		{ "MAX_QP", EXRNIC_REG_MAX_QP, EXRNIC_MAX_QP, &l->qp },
 		{ "MAX_CQ", EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ, &l->cq },
+		{ "MAX_SRQ", EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ, &l->srq },
 		{ "MAX_STAG", EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG, &l->stag },
 		{ "MAX_NODE", EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE, &l->node },
 		{ "USER_PAGES", EXRNIC_REG_USER_PAGES, EXRNIC_USER_PAGES, &l->user_pages },
@@ -124,6 +125,7 @@ int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
 		.max_qp = edev->limits.qp,
 		.max_cq = edev->limits.cq,
 		.max_mr = edev->limits.stag,
+		.max_srq = edev->limits.srq,
 		.max_sq_slots = BIT(EXRNIC_SQ_LOG_MAX),
 		.max_cq_entries = BIT(EXRNIC_CQ_LOG_MAX),
 		.clock_khz = exrnic_read(edev, EXRNIC_REG_CLOCK_KHZ),

@@ -15,6 +15,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	mutex_init(&uctx->lock);
 	xa_init(&uctx->pds);
 	xa_init(&uctx->cqs);
+	xa_init(&uctx->srqs);
 	xa_init(&uctx->qps);
 	xa_init(&uctx->mrs);
 
@@ -31,11 +32,12 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	return err;
 }
 
-/* Users before what they use: queue pairs hold queues and domains, regions hold domains. */
+/* Users before what they use: queue pairs hold queues, and all hold domains. */
 static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
 {
 	mutex_lock(&uctx->lock);
 	exrnic_qp_release_all(uctx);
+	exrnic_srq_release_all(uctx);
 	exrnic_mr_release_all(uctx);
 	exrnic_cq_release_all(uctx);
 	exrnic_pd_release_all(uctx);

@@ -16,11 +16,13 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_CREATE_CQ,	 EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_CREATE_QP,
 	EXRNIC_IOCTL_MODIFY_QP,	 EXRNIC_IOCTL_QUERY_QP,	  EXRNIC_IOCTL_DESTROY_QP,
 	EXRNIC_IOCTL_REG_MR,	 EXRNIC_IOCTL_DEREG_MR,	  EXRNIC_IOCTL_GET_PBL,
+	EXRNIC_IOCTL_CREATE_SRQ, EXRNIC_IOCTL_MODIFY_SRQ, EXRNIC_IOCTL_QUERY_SRQ,
+	EXRNIC_IOCTL_DESTROY_SRQ,
 };
 
 static const unsigned long destroys[] = {
 	EXRNIC_IOCTL_DEALLOC_PD, EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_DESTROY_QP,
-	EXRNIC_IOCTL_DEREG_MR,
+	EXRNIC_IOCTL_DEREG_MR,	 EXRNIC_IOCTL_DESTROY_SRQ,
 };
 
 static void unknown_commands(void)
@@ -73,7 +75,10 @@ static void unwritable_answers(void)
 	struct set s = make_set();
 	struct exrnic_query q;
 	char *page = pages(1);
-	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 4 };
+	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 8 };
+	struct exrnic_create_srq srq = {
+		.ring = (uintptr_t)pages(1), .slots = SLOTS, .pd = s.pd,
+	};
 	struct exrnic_reg_mr mr = { .address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd };
 	const struct {
 		unsigned long command;
@@ -82,6 +87,7 @@ static void unwritable_answers(void)
 		{ EXRNIC_IOCTL_CREATE_CQ, &cq },
 		{ EXRNIC_IOCTL_REG_MR, &mr },
 		{ EXRNIC_IOCTL_CREATE_QP, &s.qp },
+		{ EXRNIC_IOCTL_CREATE_SRQ, &srq },
 		{ EXRNIC_IOCTL_ALLOC_PD, &mr },
 	};
 	long long pinned = pinned_pages();
@@ -97,6 +103,8 @@ static void unwritable_answers(void)
 	for (uint32_t i = 0; i < q.max_cq; i++)
 		if (i != s.cqn)
 			CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_CQ, i), ENOENT);
+	for (uint32_t i = 0; i < q.max_srq; i++)
+		CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_SRQ, i), ENOENT);
 	destroy_set(&s);
 }
 
@@ -104,19 +112,16 @@ static void reserved_fields(void)
 {
 	struct set s = make_set();
 	struct exrnic_object object = { .handle = s.pd, .rsvd = 1 };
-	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 4, .rsvd = 1 };
-	struct exrnic_create_qp qp = good_qp(&s);
+	struct exrnic_query_srq query_srq = { .rsvd = 1 };
 	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1ULL << 63 };
 	struct exrnic_reg_mr mr = {
 		.address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd, .rsvd = 1,
 	};
 	struct exrnic_get_pbl get = { .stag = s.stag, .rsvd = 1 };
 
-	qp.rsvd = 1;
 	for (size_t i = 0; i < COUNT(destroys); i++)
 		CHECK_ERR(ioctl(s.fd, destroys[i], &object), EINVAL);
-	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
-	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_CREATE_QP, &qp), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_SRQ, &query_srq), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &query_qp), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REG_MR, &mr), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_GET_PBL, &get), EINVAL);
@@ -234,6 +239,35 @@ static void bad_services(void)
 	CHECK_ERR(create_qp_of(&s), EINVAL);
 }
 
+static void read_limits_beyond_the_device(void)
+{
+	struct set s = make_set();
+
+	s.qp.max_reads_out = EXRNIC_MAX_READS + 1;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp = good_qp(&s);
+	s.qp.max_reads_in = 0xffffffff;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp.max_reads_in = 0;
+	s.qp.max_reads_out = 0;
+	CHECK_ERR(create_qp_of(&s), 0);
+}
+
+static void moderation_out_of_range(void)
+{
+	struct exrnic_create_cq cq = {
+		.ring = (uintptr_t)pages(1), .entries = 8, .moderation_count = 0x10000,
+	};
+	int fd = open_device();
+
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
+	cq.moderation_count = 0xffff;
+	cq.moderation_ns = 1 << 24;
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
+	cq.moderation_ns--;
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), 0);
+}
+
 const struct test error_tests[] = {
 	{ "an unknown command gives ENOTTY", unknown_commands, 0 },
 	{ "a command of another size or direction gives ENOTTY", other_sizes_types_and_directions, 0 },
@@ -247,5 +281,7 @@ const struct test error_tests[] = {
 	{ "the key of an STag is part of the handle", the_key_is_part_of_the_handle, 0 },
 	{ "states and transitions that do not exist are refused", bad_states, 0 },
 	{ "services that do not exist are refused", bad_services, 0 },
+	{ "read limits beyond the device's are refused", read_limits_beyond_the_device, 0 },
+	{ "moderation out of its range is refused", moderation_out_of_range, 0 },
 	{ NULL, NULL, 0 },
 };

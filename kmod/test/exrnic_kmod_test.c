@@ -92,6 +92,7 @@ int main(int argc, char **argv)
 
 	puts("TAP version 13");
 	run_tests(&run, object_tests);
+	run_tests(&run, srq_tests);
 	run_tests(&run, error_tests);
 	run_tests(&run, memory_tests);
 	run_tests(&run, mmap_tests);

@@ -129,6 +129,20 @@ static void create_qp_fails(void)
 	fail_each(s.fd, &m);
 }
 
+static void create_srq_fails(void)
+{
+	struct set s = make_set();
+	const struct exrnic_create_srq arg = {
+		.ring = (uintptr_t)pages(1), .slots = SLOTS, .pd = s.pd,
+	};
+	const struct making m = {
+		EXRNIC_IOCTL_CREATE_SRQ, &arg, offsetof(struct exrnic_create_srq, srqn),
+		EXRNIC_IOCTL_DESTROY_SRQ,
+	};
+
+	fail_each(s.fd, &m);
+}
+
 static void reg_mr_fails(void)
 {
 	struct set s = make_set();
@@ -163,6 +177,7 @@ const struct test fault_tests[] = {
 	{ "alloc_pd without memory leaves nothing behind", alloc_pd_fails, 0 },
 	{ "create_cq without memory leaves nothing behind", create_cq_fails, 0 },
 	{ "create_qp without memory leaves nothing behind", create_qp_fails, 0 },
+	{ "create_srq without memory leaves nothing behind", create_srq_fails, 0 },
 	{ "reg_mr without memory leaves nothing behind", reg_mr_fails, 0 },
 	{ "open without memory leaves nothing behind", open_fails, 0 },
 	{ NULL, NULL, 0 },

@@ -71,12 +71,12 @@ static void completion_queues_run_out(void)
 	uint32_t cqn, made = 0;
 
 	CHECK_ERR(query(fd, &q), 0);
-	while (made <= q.max_cq && !create_cq(fd, pages(1), 4, &cqn))
+	while (made <= q.max_cq && !create_cq(fd, pages(1), 8, &cqn))
 		made++;
 	CHECK_EQ(errno, ENOSPC);
 	CHECK_EQ(made, q.max_cq);
 	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DESTROY_CQ, q.max_cq - 1), 0);
-	CHECK_ERR(create_cq(fd, pages(1), 4, &cqn), 0);
+	CHECK_ERR(create_cq(fd, pages(1), 8, &cqn), 0);
 	CHECK_EQ(cqn, q.max_cq - 1);
 }
 
@@ -126,6 +126,7 @@ static void fight_for_qp(struct fight *f, uint32_t pd, uint32_t cqn)
 		.pd = pd,
 		.send_cqn = cqn,
 		.recv_cqn = cqn,
+		.srqn = EXRNIC_NO_SRQ,
 	};
 
 	ioctl(f->fd, EXRNIC_IOCTL_CREATE_QP, &qp);
@@ -135,10 +136,11 @@ static void fight_round(struct fight *f)
 {
 	static const unsigned long destroys[] = {
 		EXRNIC_IOCTL_DEALLOC_PD, EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_DESTROY_QP,
+		EXRNIC_IOCTL_DESTROY_SRQ,
 	};
 	uint32_t a = rand_r(&f->seed) % 8, b = rand_r(&f->seed) % 8, out;
 
-	switch (rand_r(&f->seed) % 6) {
+	switch (rand_r(&f->seed) % 7) {
 	case 0:
 		alloc_pd(f->fd, &out);
 		break;
@@ -155,8 +157,11 @@ static void fight_round(struct fight *f)
 	case 4:
 		modify_qp(f->fd, a, EXRNIC_QP_STATE_INIT, 0, 0);
 		break;
+	case 5:
+		create_srq(f->fd, a, pages(1), SLOTS, &out);
+		break;
 	default:
-		object_ioctl(f->fd, destroys[b % 3], a);
+		object_ioctl(f->fd, destroys[b % 4], a);
 	}
 }
 
@@ -236,7 +241,7 @@ static void check_all_gone(const struct set *s)
 	CHECK_ERR(alloc_pd(s->fd, &out), ENODEV);
 	CHECK_ERR(query_qp_state(s->fd, s->qpn, &out), ENODEV);
 	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), ENODEV);
-	CHECK_ERR(create_cq(s->fd, s->ring, 4, &out), ENODEV);
+	CHECK_ERR(create_cq(s->fd, s->ring, 8, &out), ENODEV);
 }
 
 static void removal_with_everything_alive(void)

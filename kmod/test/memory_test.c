@@ -16,7 +16,7 @@
 #define HUGE ((size_t)1 << EXRNIC_HUGE_PAGE_SHIFT)
 
 static const uint32_t bad_entries[] = {
-	0, 1, 2, 3, 5, 6, 7, 96, 0x7fffffff, 0x80000000, 0xffffffff,
+	0, 1, 2, 3, 4, 5, 6, 7, 96, 0x7fffffff, 0x80000000, 0xffffffff,
 };
 
 static void *read_only_pages(size_t count)
@@ -36,12 +36,12 @@ static void bad_completion_rings(void)
 	for (size_t i = 0; i < COUNT(bad_entries); i++)
 		CHECK_ERR(create_cq(fd, ring, bad_entries[i], &cqn), EINVAL);
 	CHECK_ERR(create_cq(fd, ring, 2U << EXRNIC_CQ_LOG_MAX, &cqn), EINVAL);
-	CHECK_ERR(create_cq(fd, ring + 64, 4, &cqn), EINVAL);
-	CHECK_ERR(create_cq(fd, ring + 1, 4, &cqn), EINVAL);
-	CHECK_ERR(create_cq(fd, NULL, 4, &cqn), EFAULT);
-	CHECK_ERR(create_cq(fd, (void *)0xffff888000000000UL, 4, &cqn), EFAULT);
+	CHECK_ERR(create_cq(fd, ring + 64, 8, &cqn), EINVAL);
+	CHECK_ERR(create_cq(fd, ring + 1, 8, &cqn), EINVAL);
+	CHECK_ERR(create_cq(fd, NULL, 8, &cqn), EFAULT);
+	CHECK_ERR(create_cq(fd, (void *)0xffff888000000000UL, 8, &cqn), EFAULT);
 	CHECK_ERR(create_cq(fd, (void *)~(PAGE - 1), 1024, &cqn), EINVAL);
-	CHECK_ERR(create_cq(fd, read_only_pages(1), 4, &cqn), EFAULT);
+	CHECK_ERR(create_cq(fd, read_only_pages(1), 8, &cqn), EFAULT);
 	munmap(ring + PAGE, PAGE);
 	CHECK_ERR(create_cq(fd, ring, 2 * PAGE / sizeof(struct exrnic_cqe), &cqn), EFAULT);
 	CHECK_ERR(create_cq(fd, ring, PAGE / sizeof(struct exrnic_cqe), &cqn), 0);

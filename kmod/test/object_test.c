@@ -20,6 +20,7 @@ static void query_reports_the_device(void)
 	CHECK_EQ(q.abi_version, EXRNIC_ABI_VERSION);
 	CHECK(q.max_qp >= 2 && q.max_qp <= EXRNIC_MAX_QP);
 	CHECK(q.max_cq >= 2 && q.max_cq <= EXRNIC_MAX_CQ);
+	CHECK(q.max_srq >= 2 && q.max_srq <= EXRNIC_MAX_SRQ);
 	CHECK(q.max_mr >= 2 && q.max_mr <= EXRNIC_MAX_STAG);
 	CHECK_EQ(q.max_sq_slots, 1 << EXRNIC_SQ_LOG_MAX);
 	CHECK_EQ(q.max_cq_entries, 1 << EXRNIC_CQ_LOG_MAX);

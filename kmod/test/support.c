@@ -131,6 +131,22 @@ int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn)
 	return result;
 }
 
+int create_srq(int fd, uint32_t pd, void *ring, uint32_t slots, uint32_t *srqn)
+{
+	struct exrnic_create_srq srq = { .ring = (uintptr_t)ring, .slots = slots, .pd = pd };
+	int result = ioctl(fd, EXRNIC_IOCTL_CREATE_SRQ, &srq);
+
+	*srqn = srq.srqn;
+	return result;
+}
+
+int modify_srq(int fd, uint32_t srqn, uint32_t limit)
+{
+	struct exrnic_modify_srq modify = { .srqn = srqn, .limit = limit };
+
+	return ioctl(fd, EXRNIC_IOCTL_MODIFY_SRQ, &modify);
+}
+
 int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
 	   uint32_t *stag)
 {
@@ -187,7 +203,20 @@ struct exrnic_create_qp good_qp(const struct set *s)
 		.send_cqn = s->cqn,
 		.recv_cqn = s->cqn,
 		.service = EXRNIC_SERVICE_RC,
+		.srqn = EXRNIC_NO_SRQ,
+		.max_reads_out = EXRNIC_MAX_READS,
+		.max_reads_in = EXRNIC_MAX_READS,
 	};
+}
+
+struct exrnic_create_qp srq_qp(const struct set *s, uint32_t srqn)
+{
+	struct exrnic_create_qp qp = good_qp(s);
+
+	qp.rq = 0;
+	qp.rq_slots = 0;
+	qp.srqn = srqn;
+	return qp;
 }
 
 int create_qp_of(struct set *s)

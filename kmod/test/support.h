@@ -20,6 +20,7 @@ struct test {
 };
 
 extern const struct test object_tests[];
+extern const struct test srq_tests[];
 extern const struct test error_tests[];
 extern const struct test memory_tests[];
 extern const struct test mmap_tests[];
@@ -55,6 +56,8 @@ int query(int fd, struct exrnic_query *q);
 uint32_t other_node(int fd);	/* a node identifier that is not the device's own */
 int alloc_pd(int fd, uint32_t *pd);
 int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn);
+int create_srq(int fd, uint32_t pd, void *ring, uint32_t slots, uint32_t *srqn);
+int modify_srq(int fd, uint32_t srqn, uint32_t limit);
 int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
 	   uint32_t *stag);
 int object_ioctl(int fd, unsigned long command, uint32_t handle);
@@ -81,6 +84,8 @@ enum { BUFFER_PAGES = 4, SLOTS = 64, CQ_ENTRIES = 128 };
 struct set make_set(void);
 /* The parameters of make_set's queue pair. */
 struct exrnic_create_qp good_qp(const struct set *s);
+/* The same with a shared receive queue in the place of its own. */
+struct exrnic_create_qp srq_qp(const struct set *s, uint32_t srqn);
 int create_qp_of(struct set *s);
 void destroy_set(struct set *s);
 

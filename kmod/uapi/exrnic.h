@@ -25,7 +25,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 1
+#define EXRNIC_UAPI_VERSION 2
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -38,8 +38,9 @@ struct exrnic_query {
 	__u32 max_sq_slots;
 	__u32 max_cq_entries;
 	__u32 clock_khz;	/* core clock */
+	__u32 max_srq;
 	__u8 mac[6];
-	__u8 rsvd[10];
+	__u8 rsvd[6];
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -50,18 +51,26 @@ struct exrnic_object {
 
 /*
  * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to pages; it
- * is pinned, and zeroed by the caller. entries: a power of two, 4 to max_cq_entries.
+ * is pinned, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries.
+ *
+ * An armed queue fires behind moderation_count completions (at most 65535; 0 is 1), or
+ * moderation_ns (below 2^24) after the first of them. With moderation_ns 0 it fires at once.
  */
 struct exrnic_create_cq {
 	__u64 ring;
 	__u32 entries;
 	__u32 cqn;		/* out */
-	__u64 rsvd;
+	__u32 moderation_count;
+	__u32 moderation_ns;
 };
 
 /*
  * sq, rq: page-aligned user addresses of slots * sizeof(struct exrnic_wqe), rounded up to pages,
- * pinned. slots: powers of two, 4 to max_sq_slots. The queue pair starts in RESET.
+ * pinned. slots: powers of two, 8 to max_sq_slots. The queue pair starts in RESET.
+ *
+ * srqn: a shared receive queue of the same domain, else EINVAL, that takes the place of the
+ * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
+ * this side and of the peer; at most EXRNIC_MAX_READS.
  */
 struct exrnic_create_qp {
 	__u64 sq;
@@ -72,8 +81,10 @@ struct exrnic_create_qp {
 	__u32 send_cqn;
 	__u32 recv_cqn;
 	__u32 service;		/* enum exrnic_service */
+	__u32 srqn;
+	__u32 max_reads_out;
+	__u32 max_reads_in;
 	__u32 qpn;		/* out */
-	__u32 rsvd;
 };
 
 /* state: enum exrnic_qp_state. dest_*: with RTR, else zero. EPERM: no such transition. */
@@ -91,6 +102,35 @@ struct exrnic_query_qp {
 	__u32 dest_qpn;
 	__u32 sq_producer;
 	__u32 sq_consumer;
+	__u64 rsvd;
+};
+
+/*
+ * ring: page-aligned user address of slots * sizeof(struct exrnic_wqe), rounded up to pages,
+ * pinned. slots: a power of two, 8 to max_sq_slots. limit: as in MODIFY_SRQ.
+ */
+struct exrnic_create_srq {
+	__u64 ring;
+	__u32 slots;
+	__u32 pd;
+	__u32 limit;
+	__u32 srqn;		/* out */
+};
+
+/*
+ * Arms the limit event: once, when a receive is taken and fewer posted slots than limit are left;
+ * the limit is 0 from then on. At most 65535; 0: no event.
+ */
+struct exrnic_modify_srq {
+	__u32 srqn;
+	__u32 limit;
+};
+
+struct exrnic_query_srq {
+	__u32 srqn;		/* in */
+	__u32 limit;		/* armed, or 0 */
+	__u32 producer;		/* slots posted... */
+	__u32 consumer;		/* ...and taken, both modulo 2^16 */
 	__u64 rsvd;
 };
 
@@ -133,5 +173,9 @@ struct exrnic_get_pbl {
 #define EXRNIC_IOCTL_REG_MR	_IOWR(EXRNIC_IOCTL_MAGIC, 0x09, struct exrnic_reg_mr)
 #define EXRNIC_IOCTL_DEREG_MR	_IOW(EXRNIC_IOCTL_MAGIC, 0x0a, struct exrnic_object)
 #define EXRNIC_IOCTL_GET_PBL	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0b, struct exrnic_get_pbl)
+#define EXRNIC_IOCTL_CREATE_SRQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0c, struct exrnic_create_srq)
+#define EXRNIC_IOCTL_MODIFY_SRQ	_IOW(EXRNIC_IOCTL_MAGIC, 0x0d, struct exrnic_modify_srq)
+#define EXRNIC_IOCTL_QUERY_SRQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0e, struct exrnic_query_srq)
+#define EXRNIC_IOCTL_DESTROY_SRQ	_IOW(EXRNIC_IOCTL_MAGIC, 0x0f, struct exrnic_object)
 
 #endif
