@@ -4,6 +4,9 @@ rtl-model/core/exrnic_core_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv
 rtl-model/blocks/efe_tx/efe_tx_pkg.sv
 rtl-model/blocks/completer/completer.sv
+rtl-model/blocks/completer/completion_status.sv
+rtl-model/blocks/completer/cq_moderation.sv
+rtl-model/blocks/completer/cq_table.sv
 rtl-model/blocks/dma_read/dma_read.sv
 rtl-model/blocks/dma_write/dma_write.sv
 rtl-model/blocks/efe_rx/efe_rx.sv
@@ -39,6 +42,7 @@ rtl-model/blocks/requester/wqe_fetch.sv
 rtl-model/blocks/responder/ddp_check.sv
 rtl-model/blocks/responder/responder.sv
 rtl-model/blocks/scheduler/scheduler.sv
+rtl-model/blocks/srq_table/srq_table.sv
 rtl-model/blocks/stag_table/stag_table.sv
 rtl-model/blocks/user_page/user_page.sv
 rtl-model/blocks/xlate/xlate.sv

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes completions. It learns from the EFE, in order per peer, how each submitted slot ended,
-// gives the work request its status, writes the CQE with its phase bit, and fires the vector of an
-// armed queue behind it. It owns the completion queues.
+// Writes completions. It learns from the EFE, in order per peer, how each submitted slot ended, and
+// from the responder which messages and PULLs have ended. It gives the work request its status,
+// writes the CQE with its phase bit, and fires the vector of an armed queue behind it. It owns the
+// completion queues.
 
 module completer
   import exrnic_pkg::*;
@@ -14,11 +15,18 @@ module completer
     output logic init_done_o,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
     output logic quiescent_o,
+    output logic idle_o,       // quiescent, and no queue will fire by itself
     input  logic [63:0] time_i,
 
     input  logic     done_valid_i,
     output logic     done_ready_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // whose it was is in the tag
     input  tx_done_t done_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    input  logic     rx_done_valid_i,
+    output logic     rx_done_ready_o,
+    input  rx_done_t rx_done_i,
 
     input  logic         bell_valid_i,
     output logic         bell_ready_o,
@@ -30,6 +38,8 @@ module completer
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
     input  qp_t  qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    output logic        ended_we_o,  // of qp_read_qpn_o
+    output logic [15:0] ended_o,
     output logic       status_valid_o,
     input  logic       status_ready_i,
     output qpn_t       status_qpn_o,
@@ -62,110 +72,180 @@ module completer
 );
 
   typedef enum logic [3:0] {
-    StIdle, StBell, StQpRead, StJudge, StStatus, StWake, StCqRead, StCq, StXlate, StXlateWait,
-    StWrite, StFire
+    StIdle, StQpRead, StJudge, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
+    StXlateWait, StWrite, StFire
   } state_e;
   state_e state_q, state_d;
 
-  // ---- Completion queues
-  cq_config_t config_q[N_CQ];
-  logic [31:0] producer_q[N_CQ];
-  logic [31:0] consumer_q[N_CQ];
-  logic armed_q[N_CQ];
-
+  // ---- What is in hand: a doorbell, a queue whose time is over, or something that has ended
+  typedef enum logic [1:0] {JobBell, JobTimer, JobEnd} job_e;
+  job_e job_q;
   cqn_t cqn_q;
-  cq_config_t cq_q;
-  logic [31:0] cq_producer_q, cq_consumer_q;
-  logic cq_armed_q;
-  logic producer_we, consumer_we, armed_we, armed_value;
-
-  cqn_t init_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      init_q      <= '0;
-      init_done_o <= 1'b0;
-    end else if (!init_done_o) begin
-      init_q      <= init_q + 1'b1;
-      init_done_o <= init_q == cqn_t'(N_CQ - 1);
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) config_q[init_q] <= '0;
-    else if (config_we_i) config_q[config_cqn_i] <= config_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) producer_q[config_cqn_i] <= '0;
-    else if (producer_we) producer_q[cqn_q] <= cq_producer_q + 1'b1;
-  end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) consumer_q[config_cqn_i] <= '0;
-    else if (consumer_we) consumer_q[cqn_q] <= bell_q.consumer;
-  end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) armed_q[config_cqn_i] <= 1'b0;
-    else if (armed_we) armed_q[cqn_q] <= armed_value;
-  end
-  assign config_o = config_q[config_cqn_i];
-
-  // ---- What is in hand: a doorbell, or a slot that has ended
-  logic ringing_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // table index and node are used as they come in
+  /* verilator lint_off UNUSEDSIGNAL */  // the low bits of its number are the table index
   cq_doorbell_t bell_q;
-  tx_done_t done_q;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  logic known, in_error, succeeded, failed, wants_cqe;
-  cqe_status_e status, status_q;
-  logic [15:0] detail_q;
-  assign known = qp_i.cfg.valid && qp_i.cfg.generation == done_q.tag.generation;
-  assign in_error = qp_i.status.state == QP_STATE_ERROR;
-  // In ERROR an acknowledged frame was placed only if it left before the one that was refused.
-  logic before_fault;
-  assign before_fault = $signed(done_q.seq - qp_i.status.fault_seq) < 0;
-  assign succeeded = done_q.status == CQE_STATUS_SUCCESS &&
-      (!in_error || (qp_i.status.exact && before_fault));
-  assign failed = known && !succeeded;
+  typedef struct packed {
+    logic        received;  // a message or a PULL, from the responder; else a slot, from the EFE
+    tx_kind_e    kind;
+    logic [31:0] seq;
+    rx_done_t    work;
+  } ended_t;
+  ended_t ended_q, slot_ended, message_ended;
   always_comb begin
-    if (succeeded) status = CQE_STATUS_SUCCESS;
-    else if (!in_error) status = done_q.status;
-    else status = qp_i.status.fault ? qp_i.status.fault_status : CQE_STATUS_WR_FLUSH_ERR;
+    slot_ended = '0;
+    slot_ended.kind = done_i.tag.kind;
+    slot_ended.seq = done_i.seq;
+    slot_ended.work.qpn = done_i.tag.qpn;
+    slot_ended.work.generation = done_i.tag.generation;
+    slot_ended.work.wqe_index = done_i.tag.wqe_index;
+    slot_ended.work.byte_length = done_i.tag.byte_length;
+    slot_ended.work.signaled = done_i.tag.signaled;
+    slot_ended.work.opcode = done_i.tag.opcode;
+    slot_ended.work.status = done_i.status;
+    message_ended = '0;
+    message_ended.received = 1'b1;
+    message_ended.work = rx_done_i;
   end
-  // A segment that failed leaves its status for the work request that it is part of.
-  logic is_last;
-  assign is_last = done_q.tag.kind == TX_KIND_LAST;
-  assign wants_cqe = known && is_last && (done_q.tag.signaled || !succeeded);
-  logic status_changes;
-  assign status_changes = failed && (!in_error || (is_last && qp_i.status.fault));
 
-  logic bell_owned, cq_usable, full;
-  logic [31:0] entries, pending;
-  assign entries = 32'd1 << cq_q.log_entries;
-  assign pending = cq_producer_q - (ringing_q ? bell_q.consumer : cq_consumer_q);
-  assign bell_owned = cq_q.valid && cq_q.page == bell_q.page && pending <= entries;
+  // Doorbells go first: they make room. EFE and responder take turns if both have something.
+  logic ready, timer_valid, begins, rx_turn_q, rx_first;
+  cqn_t timer_cqn;
+  assign ready = state_q == StIdle && !quiesce_i && init_done_o;
+  assign rx_first = rx_done_valid_i && (rx_turn_q || !done_valid_i);
+  assign begins = ready && !bell_valid_i && !timer_valid;
+  assign bell_ready_o = ready;
+  assign rx_done_ready_o = begins && rx_first;
+  assign done_ready_o = begins && !rx_first;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rx_turn_q <= 1'b0;
+    else if (begins && (rx_done_valid_i || done_valid_i)) rx_turn_q <= !rx_first;
+  end
+
+  // ---- What an end means
+  logic lost_q;  // its completion could not be written
+  logic ends, wants_cqe, changes, fails, catches_up;
+  cqe_status_e cqe_status;
+  logic [15:0] detail;
+  completion_status u_status (
+      .received_i(ended_q.received),
+      .kind_i(ended_q.kind),
+      .generation_i(ended_q.work.generation),
+      .signaled_i(ended_q.work.signaled),
+      .opcode_i(ended_q.work.opcode),
+      .status_i(ended_q.work.status),
+      .seq_i(ended_q.seq),
+      .lost_i(lost_q),
+      .qp_i,
+      .ends_o(ends),
+      .wants_cqe_o(wants_cqe),
+      .status_o(cqe_status),
+      .detail_o(detail),
+      .changes_o(changes),
+      .fails_o(fails),
+      .qp_status_o(status_o)
+  );
+  // All that was issued has ended: work that waits for that can go on. The end of a slot may come
+  // before the requester has counted it.
+  assign ended_o = qp_i.ended + 16'd1;
+  assign catches_up = ends && $signed(ended_o - qp_i.sq.issued) >= 0 &&
+      qp_i.sq.consumer != qp_i.sq_producer;
+
+  // ---- The completion queue in hand
+  cq_config_t cq;
+  logic [31:0] cq_producer, cq_consumer, entries, pending;
+  cqn_t init_cqn;
+  logic look, written, bell_owned, rings, rings_at_once, full, fires, running;
+  assign entries = 32'd1 << cq.log_entries;
+  assign pending = cq_producer - (job_q == JobBell ? bell_q.consumer : cq_consumer);
+  assign bell_owned = cq.valid && cq.page == bell_q.page && pending <= entries;
+  assign rings = state_q == StBell && bell_owned;
+  assign rings_at_once = bell_owned && bell_q.arm && pending != '0;
   assign full = pending == entries;
-  assign cq_usable = cq_q.valid && !full;
+  assign look = state_q == StCqRead;
+  assign written = state_q == StWrite && write_ready_i;
+
+  cq_table #(
+      .N_CQ(N_CQ)
+  ) u_cqs (
+      .clk_i,
+      .rst_ni,
+      .init_done_o,
+      .init_cqn_o(init_cqn),
+      .config_we_i,
+      .config_cqn_i,
+      .config_i,
+      .config_o,
+      .look_i(look),
+      .cqn_i(cqn_q),
+      .cq_o(cq),
+      .producer_o(cq_producer),
+      .consumer_o(cq_consumer),
+      .producer_we_i(written),
+      .consumer_we_i(rings),
+      .consumer_i(bell_q.consumer)
+  );
+
+  cq_moderation #(
+      .N_CQ(N_CQ)
+  ) u_moderation (
+      .clk_i,
+      .rst_ni,
+      .time_i,
+      .init_i(!init_done_o),
+      .clear_i(!init_done_o || config_we_i),
+      .clear_cqn_i(init_done_o ? config_cqn_i : init_cqn),
+      .look_i(look),
+      .cqn_i(cqn_q),
+      .limit_count_i(cq.moderation_count),
+      .limit_ns_i(cq.moderation_ns),
+      .set_i((rings && bell_q.arm) || state_q == StTimer),
+      .set_armed_i(job_q == JobBell && !rings_at_once),
+      .set_solicited_i(bell_q.solicited),
+      .complete_i(written),
+      .solicited_i(ended_q.work.flags[CQE_FLAGS_SOLICITED] || cqe_status != CQE_STATUS_SUCCESS),
+      .fires_o(fires),
+      .timer_valid_o(timer_valid),
+      .timer_cqn_o(timer_cqn),
+      .running_o(running)
+  );
+
+  // ---- Steps
+  logic unreadable;
+  assign unreadable = xlate_rsp_i.status != XLATE_OK;
+  assign cq_error_o = (state_q == StCq && (!cq.valid || full)) ||
+      (state_q == StXlateWait && xlate_rsp_valid_i && unreadable);
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StIdle:
-      if (quiesce_i || !init_done_o) state_d = StIdle;
+      if (!ready) state_d = StIdle;
       else if (bell_valid_i) state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
+      else if (timer_valid) state_d = StCqRead;
+      else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
         state_d = done_i.tag.kind == TX_KIND_TERMINATE ? StIdle : StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:
-      if (status_changes) state_d = StStatus;
+      if (changes) state_d = StStatus;
+      else if (catches_up) state_d = StWake;
       else state_d = wants_cqe ? StCqRead : StIdle;
       StStatus: if (status_ready_i) state_d = StWake;
       StWake: if (wake_ready_i) state_d = wants_cqe ? StCqRead : StIdle;
-      StCqRead: state_d = ringing_q ? StBell : StCq;
-      StBell: state_d = bell_owned && bell_q.arm && pending != '0 ? StFire : StIdle;
-      StCq: state_d = cq_usable ? StXlate : StIdle;
+      StCqRead:
+      unique case (job_q)
+        JobBell: state_d = StBell;
+        JobTimer: state_d = StTimer;
+        default: state_d = StCq;
+      endcase
+      StBell: state_d = rings_at_once ? StFire : StIdle;
+      StTimer: state_d = StFire;
+      StCq: state_d = cq_error_o ? StQpRead : StXlate;
       StXlate: if (xlate_ready_i) state_d = StXlateWait;
-      StXlateWait:
-      if (xlate_rsp_valid_i) state_d = xlate_rsp_i.status == XLATE_OK ? StWrite : StIdle;
-      StWrite: if (write_ready_i) state_d = cq_armed_q ? StFire : StIdle;
+      StXlateWait: if (xlate_rsp_valid_i) state_d = unreadable ? StQpRead : StWrite;
+      StWrite: if (write_ready_i) state_d = fires ? StFire : StIdle;
       StFire: if (write_ready_i) state_d = StIdle;
       default: state_d = StIdle;
     endcase
@@ -176,67 +256,45 @@ module completer
     else state_q <= state_d;
   end
 
-  cqe_t cqe;
   logic [63:0] address_q;
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       StIdle: begin
-        bell_q    <= bell_i;
-        done_q    <= done_i;
-        ringing_q <= bell_valid_i;
-        if (bell_valid_i) cqn_q <= bell_i.cqn[$bits(cqn_t)-1:0];
+        bell_q  <= bell_i;
+        ended_q <= rx_first ? message_ended : slot_ended;
+        lost_q  <= 1'b0;
+        job_q   <= bell_valid_i ? JobBell : timer_valid ? JobTimer : JobEnd;
+        cqn_q   <= bell_valid_i ? cqn_t'(bell_i.cqn) : timer_cqn;
       end
-      StJudge: begin
-        cqn_q    <= done_q.tag.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn : qp_i.cfg.send_cqn;
-        status_q <= status;
-        detail_q <= !succeeded && in_error && qp_i.status.fault ? qp_i.status.fault_detail : '0;
-      end
-      StCqRead: begin
-        cq_q          <= config_q[cqn_q];
-        cq_producer_q <= producer_q[cqn_q];
-        cq_consumer_q <= consumer_q[cqn_q];
-        cq_armed_q    <= armed_q[cqn_q];
-      end
+      StJudge:
+      cqn_q <= ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn : qp_i.cfg.send_cqn;
       StXlateWait: address_q <= xlate_rsp_i.address;
       default: ;
     endcase
+    if (cq_error_o) lost_q <= 1'b1;
   end
 
   // ---- Outputs
   assign quiescent_o = state_q == StIdle;
-  assign bell_ready_o = state_q == StIdle && !quiesce_i && init_done_o;
-  assign bell_busy_o = ringing_q && state_q != StIdle;
-  assign done_ready_o = bell_ready_o && !bell_valid_i;
+  assign idle_o = quiescent_o && !running;
+  assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
   assign qp_read_o = state_q == StQpRead;
-  assign qp_read_qpn_o = done_q.tag.qpn;
+  assign qp_read_qpn_o = ended_q.work.qpn;
+  assign ended_we_o = state_q == StJudge && ends;
   assign status_valid_o = state_q == StStatus;
-  assign status_qpn_o = done_q.tag.qpn;
-  always_comb begin
-    status_o = qp_i.status;
-    status_o.state = QP_STATE_ERROR;
-    status_o.fault = !is_last && !in_error;
-    if (!in_error) begin
-      status_o.fault_status = done_q.status;
-      status_o.fault_detail = '0;
-      status_o.exact = 1'b0;
-    end
-  end
-  assign qp_error_o = status_valid_o && status_ready_i && !in_error;
+  assign status_qpn_o = ended_q.work.qpn;
+  assign qp_error_o = status_valid_o && status_ready_i && fails;
   assign wake_valid_o = state_q == StWake;
-  assign wake_qpn_o = done_q.tag.qpn;
-
-  assign producer_we = state_q == StWrite && write_ready_i;
-  assign consumer_we = state_q == StBell && bell_owned;
-  assign armed_we = (consumer_we && bell_q.arm) || state_q == StFire;
-  assign armed_value = state_q == StBell;
+  assign wake_qpn_o = ended_q.work.qpn;
 
   logic [31:0] slot;
-  assign slot = cq_producer_q & (entries - 32'd1);
+  assign slot = cq_producer & (entries - 32'd1);
   assign xlate_valid_o = state_q == StXlate;
   assign xlate_o = '{
+          invalidate: 1'b0,
           ring: 1'b1,
-          pbl_address: cq_q.pbl,
+          pbl_address: cq.pbl,
           stag: '0,
           pd: '0,
           access: '0,
@@ -245,35 +303,36 @@ module completer
       };
 
   // The phase of the first round is 1, of the next 0.
+  cqe_t cqe;
   always_comb begin
     cqe = '0;
     cqe.timestamp = time_i;
-    cqe.wqe_index = 32'(done_q.tag.wqe_index);
-    cqe.byte_length = done_q.tag.byte_length;
-    cqe.qpn = 32'(done_q.tag.qpn);
-    cqe.detail = 32'(detail_q);
-    cqe.opcode = done_q.tag.opcode;
-    cqe.status = status_q;
-    cqe.phase = 8'(!cq_producer_q[cq_q.log_entries]);
+    cqe.wqe_index = 32'(ended_q.work.wqe_index);
+    cqe.byte_length = ended_q.work.byte_length;
+    cqe.imm_data = ended_q.work.imm_data;
+    cqe.qpn = 32'(ended_q.work.qpn);
+    cqe.detail = 32'(detail);
+    cqe.opcode = ended_q.work.opcode;
+    cqe.status = cqe_status;
+    cqe.flags = ended_q.work.flags;
+    cqe.phase = 8'(!cq_producer[cq.log_entries]);
   end
   assign write_valid_o = state_q == StWrite || state_q == StFire;
   assign write_o = '{
           kind: state_q == StWrite ? DMA_WRITE_INLINE : DMA_WRITE_MSIX,
-          address: state_q == StWrite ? address_q : 64'(cq_q.msix_vector),
+          address: state_q == StWrite ? address_q : 64'(cq.msix_vector),
           length: chunk_t'(CQE_BYTES),
           src: '0,
           data: cqe,
           frame_done: 1'b0,
           node: '0
       };
-  assign cq_error_o = (state_q == StCq && !cq_usable) ||
-      (state_q == StXlateWait && xlate_rsp_valid_i && xlate_rsp_i.status != XLATE_OK);
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_CQES] = producer_we;
+    event_o[COUNTER_CQES] = written;
     event_o[COUNTER_CQ_OVERRUNS] = cq_error_o;
-    event_o[COUNTER_DOORBELLS] = consumer_we;
+    event_o[COUNTER_DOORBELLS] = rings;
     event_o[COUNTER_DOORBELLS_REFUSED] = (state_q == StBell && !bell_owned) ||
         (bell_valid_i && bell_ready_o && bell_i.cqn >= 32'(N_CQ));
   end

@@ -3,6 +3,7 @@
 // wake-ups and writes go.
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <map>
@@ -23,6 +24,7 @@ class Completer : public Bench<Vcompleter> {
       : events(dut()), qp_reader_(dut(), qps), xlate(dut(), seed), random_(seed) {
     dut().quiesce_i = 0;
     dut().done_valid_i = 0;
+    dut().rx_done_valid_i = 0;
     dut().bell_valid_i = 0;
     dut().config_we_i = 0;
     dut().time_i = kTime;
@@ -70,6 +72,13 @@ class Completer : public Bench<Vcompleter> {
     dut().done_valid_i = 0;
     rest();
   }
+  void end(const RxDone& done) {
+    pack(dut().rx_done_i, done);
+    dut().rx_done_valid_i = 1;
+    accept("rx_done_ready_o", [&] { return dut().rx_done_ready_o != 0; });
+    dut().rx_done_valid_i = 0;
+    rest();
+  }
   void ring(const CqDoorbell& bell) {
     pack(dut().bell_i, bell);
     dut().bell_valid_i = 1;
@@ -79,6 +88,19 @@ class Completer : public Bench<Vcompleter> {
   }
   void rest() {
     wait_for("quiescent_o", kLimit, [&] { return dut().quiescent_o != 0; });
+  }
+
+  // Lets device time pass, a nanosecond a cycle.
+  void pass(int nanoseconds) {
+    for (int i = 0; i < nanoseconds; ++i) {
+      ++dut().time_i;
+      cycle();
+    }
+  }
+  int interrupts() const {
+    return static_cast<int>(
+        std::count_if(writes.begin(), writes.end(),
+                      [](const DmaWrite& write) { return write.kind == kWriteMsix; }));
   }
 
   exrnic_cqe cqe(std::size_t index) const {
@@ -103,6 +125,7 @@ class Completer : public Bench<Vcompleter> {
     events.sample();
     if (dut().status_valid_o && dut().status_ready_i)
       qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
+    if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = dut().ended_o;
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWrite>(dut().write_o));

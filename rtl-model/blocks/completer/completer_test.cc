@@ -17,7 +17,15 @@ constexpr uint64_t kPbl = 0x90000;
 constexpr uint8_t kLog = 2;
 constexpr uint32_t kEntries = 1 << kLog;
 
-CqConfig small_cq() { return {true, kPage, kLog, kVector, kPbl}; }
+CqConfig small_cq() {
+  CqConfig cq;
+  cq.valid = true;
+  cq.page = kPage;
+  cq.log_entries = kLog;
+  cq.msix_vector = kVector;
+  cq.pbl = kPbl;
+  return cq;
+}
 
 // A queue pair in RTS on a completion queue of four entries, another for receives.
 void connect(Completer& completer) {
@@ -46,12 +54,17 @@ TxDone segment(uint8_t status) {
   segment.tag.kind = kTxSegment;
   return segment;
 }
-CqDoorbell bell(uint32_t consumer, bool arm = false) { return {kCqn, consumer, arm, kPage}; }
+CqDoorbell bell(uint32_t consumer, bool arm = false, bool solicited = false) {
+  return {kCqn, consumer, arm, solicited, kPage};
+}
 
 void fail_remotely(Completer& completer, uint32_t first_refused) {
   QpStatus& status = completer.qps[kQpn].status;
-  status = {EXRNIC_QP_STATE_ERROR,          true, EXRNIC_CQE_STATUS_REM_ACCESS_ERR,
-            EXRNIC_TERM_CODE_TAGGED_BOUNDS, true, first_refused};
+  status.state = EXRNIC_QP_STATE_ERROR;
+  status.fault = status.exact = true;
+  status.fault_status = EXRNIC_CQE_STATUS_REM_ACCESS_ERR;
+  status.fault_detail = EXRNIC_TERM_CODE_TAGGED_BOUNDS;
+  status.fault_seq = first_refused;
 }
 
 TEST_CASE("An acknowledged work request becomes a completion with all its fields") {

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What an ended slot, message or PULL means for its queue pair: the status of its work request, if
+// it ends one, and the queue pair's new state. Combinational.
+
+module completion_status
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+    input logic        received_i,  // from the responder: a message or a PULL; else a slot
+    input tx_kind_e    kind_i,      // of a slot
+    input logic [7:0]  generation_i,
+    input logic        signaled_i,
+    input logic [7:0]  opcode_i,
+    input cqe_status_e status_i,
+    input logic [31:0] seq_i,       // of a slot, if it succeeded
+    input logic        lost_i,      // instead of all that: its completion could not be written
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input qp_t         qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    output logic        ends_o,     // a work request of the send queue that counts in sq.issued
+    output logic        wants_cqe_o,
+    output cqe_status_e status_o,
+    output logic [15:0] detail_o,
+    output logic        changes_o,  // the queue pair's status becomes qp_status_o
+    output logic        fails_o,    // and so goes to ERROR
+    output qp_status_t  qp_status_o
+);
+
+  logic known, in_error, connected;
+  assign known = qp_i.cfg.valid && qp_i.cfg.generation == generation_i;
+  assign in_error = qp_i.status.state == QP_STATE_ERROR;
+  assign connected = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+
+  // In ERROR an acknowledged frame was placed only if it left before the one that was refused.
+  logic before_fault, succeeded;
+  assign before_fault = $signed(seq_i - qp_i.status.fault_seq) < 0;
+  assign succeeded = status_i == CQE_STATUS_SUCCESS &&
+      (received_i || !in_error || (qp_i.status.exact && before_fault));
+
+  logic is_last, is_segment, is_response, takes_fault;
+  assign is_last = !received_i && kind_i == TX_KIND_LAST;
+  assign is_segment = !received_i && kind_i == TX_KIND_SEGMENT;
+  assign is_response = !received_i && kind_i == TX_KIND_RESPONSE;
+  // The cause of an error goes to the first work request that it ends: a PULL, or one of the others.
+  assign takes_fault = in_error && qp_i.status.fault && !succeeded && (is_last ||
+      (received_i && opcode_i == WQE_OPCODE_PULL && status_i == CQE_STATUS_WR_FLUSH_ERR));
+
+  assign ends_o = known && is_last && !lost_i;
+  assign wants_cqe_o = known && (is_last || received_i) && !lost_i && (signaled_i || !succeeded);
+  always_comb begin
+    if (succeeded) status_o = CQE_STATUS_SUCCESS;
+    else if (takes_fault) status_o = qp_i.status.fault_status;
+    else if (in_error && is_last) status_o = CQE_STATUS_WR_FLUSH_ERR;
+    else status_o = status_i;
+  end
+  assign detail_o = takes_fault ? qp_i.status.fault_detail : '0;
+
+  always_comb begin
+    if (lost_i) fails_o = 1'b1;
+    else if (is_response) fails_o = connected && status_i == CQE_STATUS_LOC_PROT_ERR;
+    else fails_o = (is_last || is_segment) && !succeeded;
+    fails_o = fails_o && known && !in_error;
+  end
+  assign changes_o = fails_o || (known && takes_fault && !lost_i);
+
+  // A segment that failed leaves its status for the work request that it is part of. A response that
+  // failed leaves the peer to be told.
+  always_comb begin
+    qp_status_o = qp_i.status;
+    qp_status_o.state = QP_STATE_ERROR;
+    qp_status_o.fault = 1'b0;
+    if (!in_error) begin
+      qp_status_o.fault = is_segment && !lost_i;
+      qp_status_o.fault_status = status_i;
+      qp_status_o.fault_detail = '0;
+      qp_status_o.exact = 1'b0;
+      qp_status_o.answer_lost = is_response && !lost_i;
+    end
+  end
+
+endmodule

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which completion queues are armed, and when an armed one fires: behind so many completions, or so
+// long after the first of them. Queues whose time runs stand in a list that is gone through again
+// and again; without any nothing moves.
+
+module cq_moderation
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_CQ = MAX_CQ  // a power of two
+) (
+    input logic        clk_i,
+    input logic        rst_ni,
+    /* verilator lint_off UNUSEDSIGNAL */  // a delay has fewer bits
+    input logic [63:0] time_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    input logic init_i,       // after reset, with clear_i: the queue is in no list
+    input logic clear_i,      // the queue is new
+    input cqn_t clear_cqn_i,
+
+    // The queue in hand: a look, then, from the next cycle on, at most one of the changes.
+    input  logic        look_i,
+    input  cqn_t        cqn_i,          // stays until the change
+    input  logic [15:0] limit_count_i,  // of that queue, see mbox_create_cq
+    input  logic [23:0] limit_ns_i,
+    input  logic        set_i,          // it is armed or disarmed, and counts from zero
+    input  logic        set_armed_i,
+    input  logic        set_solicited_i,
+    input  logic        complete_i,     // a completion was written
+    input  logic        solicited_i,    // it is a solicited or a failed one
+    output logic        fires_o,        // with complete_i: the queue fires, and is disarmed
+
+    // A queue whose time is over; valid may take that back in the cycle of a change. It stays the
+    // same until it is disarmed.
+    output logic timer_valid_o,
+    output cqn_t timer_cqn_o,
+    output logic running_o       // the list is not empty
+);
+
+  // Half of their range is far longer than a delay and a round through the list.
+  localparam int unsigned TimeBits = 32;
+  typedef logic [TimeBits-1:0] time_t;
+
+  typedef struct packed {
+    logic        armed;
+    logic        solicited;  // for solicited and failed completions only
+    logic [15:0] count;      // completions of that kind since it was armed
+    time_t       deadline;   // with count != 0: fires then
+  } arm_t;
+
+  arm_t arm_q[N_CQ];
+  // A queue is in the list if these two differ: it was put in once more than it was taken out.
+  logic put_q[N_CQ];
+  logic got_q[N_CQ];
+
+  time_t now;
+  assign now = time_i[TimeBits-1:0];
+
+  // ---- The queue in hand
+  arm_t own_q, arm;
+  logic counts, starts, change;
+  assign counts = complete_i && own_q.armed && (solicited_i || !own_q.solicited);
+  assign fires_o = counts && (limit_ns_i == '0 || own_q.count + 16'd1 >= limit_count_i);
+  assign starts = counts && !fires_o && own_q.count == '0;
+  assign change = set_i || counts;
+
+  always_comb begin
+    arm = own_q;
+    if (set_i) arm = '{set_armed_i, set_armed_i && set_solicited_i, '0, '0};
+    else if (fires_o) arm = '0;
+    else arm.count = own_q.count + 16'd1;
+    if (starts) arm.deadline = now + TimeBits'(limit_ns_i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (look_i) own_q <= arm_q[cqn_i];
+    if (clear_i) arm_q[clear_cqn_i] <= '0;
+    else if (change) arm_q[cqn_i] <= arm;
+  end
+
+  // ---- The list. One that fires or is disarmed in the meantime stays in it until its turn.
+  localparam int unsigned CqnBits = $clog2(N_CQ);
+  typedef logic [CqnBits:0] place_t;  // one bit more than a queue number: equal is empty
+  cqn_t list_q[N_CQ];
+  place_t head_q, tail_q;
+  cqn_t front;
+  logic push, pop, rotate;
+  assign running_o = head_q != tail_q;
+  assign front = list_q[head_q[CqnBits-1:0]];
+  assign push = starts && put_q[cqn_i] == got_q[cqn_i];
+
+  // Look at the first of the list, then judge, but never what is being changed.
+  logic looked_q, judge;
+  /* verilator lint_off UNUSEDSIGNAL */  // that it is armed follows from its count
+  arm_t front_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign judge = looked_q && !change && !clear_i;
+  assign pop = judge && front_q.count == '0;
+  assign timer_valid_o = judge && !pop && $signed(now - front_q.deadline) >= 0;
+  assign timer_cqn_o = front;
+  assign rotate = judge && !pop && !timer_valid_o;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      looked_q <= 1'b0;
+      head_q   <= '0;
+      tail_q   <= '0;
+    end else begin
+      looked_q <= running_o && !change && !clear_i && (!looked_q || timer_valid_o);
+      if (pop || rotate) head_q <= head_q + 1'b1;
+      if (push || rotate) tail_q <= tail_q + 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!looked_q) front_q <= arm_q[front];
+    if (push || rotate) list_q[tail_q[CqnBits-1:0]] <= push ? cqn_i : front;
+  end
+  always_ff @(posedge clk_i) begin
+    if (init_i) put_q[clear_cqn_i] <= 1'b0;
+    else if (push) put_q[cqn_i] <= !put_q[cqn_i];
+  end
+  always_ff @(posedge clk_i) begin
+    if (init_i) got_q[clear_cqn_i] <= 1'b0;
+    else if (pop) got_q[front] <= !got_q[front];
+  end
+
+endmodule
