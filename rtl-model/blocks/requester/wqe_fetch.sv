@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads up to BATCH work requests of one send queue with a single DMA read, and hands them out one
-// by one. A batch ends at the end of the ring and of its page.
+// Reads the posted slots of a ring, up to BATCH, and hands them out word by word. It reads on
+// across the end of a page and of the ring, with one DMA read for each piece.
 
 module wqe_fetch
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned BATCH = 8
+    parameter int unsigned BATCH = 8,  // slots
+    localparam int unsigned WORDS = BATCH * WQE_BYTES / SGE_BYTES
 ) (
     input logic clk_i,
     input logic rst_ni,
 
-    // Start of a batch: the ring of a queue pair with at least one slot posted.
+    // A ring with at least one slot posted. The indices count with start_i, the ring until done_o.
     input  logic        start_i,
     input  logic [63:0] ring_pbl_i,
     input  logic [3:0]  ring_log_i,
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
-    output logic        done_o,    // pulse: the batch is there, or has failed
-    output logic        failed_o,  // with done_o: the ring cannot be read
+    output logic        done_o,    // pulse: failed_o and count_o say what is there
+    output logic        failed_o,  // the slot behind those that are there cannot be read
     output logic [$clog2(BATCH):0] count_o,
 
-    // Work request `pick_i` of the batch; `picked_o` pulses when wqe_o holds it.
-    input  logic pick_i,
-    input  logic [$clog2(BATCH)-1:0] pick_index_i,
-    output logic picked_o,
-    output wqe_t wqe_o,
+    input  logic [$clog2(WORDS)-1:0]  word_index_i,
+    output logic [8*SGE_BYTES-1:0]    word_o,  // one cycle later
 
     output logic       xlate_valid_o,
     input  logic       xlate_ready_i,
@@ -42,49 +40,36 @@ module wqe_fetch
     /* verilator lint_on UNUSEDSIGNAL */
 );
 
-  localparam int unsigned Beats = WQE_BYTES / DATA_BYTES;
-  localparam int unsigned Words = BATCH * Beats;
-  localparam int unsigned ByteShift = $clog2(DATA_BYTES);
+  localparam int unsigned SlotShift = $clog2(WQE_BYTES);
+  localparam int unsigned Lines = BATCH * WQE_BYTES / DATA_BYTES;
+  localparam int unsigned LineShift = $clog2(DATA_BYTES);
+  localparam int unsigned LineWords = DATA_BYTES / SGE_BYTES;
+  typedef logic [$clog2(BATCH):0] count_t;
 
-  typedef enum logic [2:0] { StIdle, StXlate, StXlateWait, StRead, StData } state_e;
+  typedef enum logic [2:0] { StIdle, StXlate, StXlateWait, StRead, StData, StDone } state_e;
   state_e state_q;
 
-  data_t buffer_q[Words];
-  chunk_t pending_q;
-  logic failed_q;
+  // The piece in hand starts at `slot_q` of the ring, behind `asked_q` slots of the batch.
+  wqe_index_t slot_q;
+  count_t asked_q, left_q, piece_q;
   logic [63:0] address_q;
-  logic [63:0] offset_q;
-  logic [$clog2(BATCH):0] count_q;
+  chunk_t pending_q;  // bytes
+  logic failed_q;
+  count_t bad_q;  // first slot of the batch that could not be read
 
-  // Slots up to the end of the ring, and up to the producer.
-  wqe_index_t mask, slot, posted, to_end, wanted;
-  always_comb begin
-    mask   = (wqe_index_t'(1) << ring_log_i) - 1'b1;
-    slot   = consumer_i & mask;
-    posted = producer_i - consumer_i;
-    to_end = mask - slot + 1'b1;
-    wanted = posted < to_end ? posted : to_end;
-    if (wanted > wqe_index_t'(BATCH)) wanted = wqe_index_t'(BATCH);
-  end
+  wqe_index_t mask, posted, to_end;
+  count_t wanted;
+  assign mask   = (wqe_index_t'(1) << ring_log_i) - 1'b1;
+  assign posted = producer_i - consumer_i;
+  assign to_end = mask - slot_q + 1'b1;
+  assign wanted = to_end < wqe_index_t'(left_q) ? count_t'(to_end) : left_q;
 
-  assign xlate_valid_o = state_q == StXlate;
-  assign xlate_o = '{
-          ring: 1'b1,
-          pbl_address: ring_pbl_i,
-          stag: '0,
-          pd: '0,
-          access: '0,
-          to: offset_q,
-          length: 32'(count_q) << $clog2(WQE_BYTES)
-      };
-  assign read_valid_o = state_q == StRead;
-  assign read_o = '{address: address_q, length: pending_q, dst: '0};
-  assign count_o = count_q;
-  assign failed_o = failed_q;
-
-  logic last_beat;
-  assign last_beat = state_q == StData && pending_q == '0;
-  assign done_o = last_beat;
+  logic translated, piece_done, bad_beat;
+  count_t beat_slot;
+  assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
+  assign bad_beat   = state_q == StData && beat_valid_i && beat_i.error;
+  assign piece_done = state_q == StData && beat_valid_i && pending_q == beat_i.bytes;
+  assign beat_slot  = count_t'(beat_i.dst >> SlotShift);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -94,9 +79,11 @@ module wqe_fetch
         StIdle: if (start_i) state_q <= StXlate;
         StXlate: if (xlate_ready_i) state_q <= StXlateWait;
         StXlateWait:
-        if (xlate_rsp_valid_i) state_q <= xlate_rsp_i.status == XLATE_OK ? StRead : StData;
+        if (xlate_rsp_valid_i) state_q <= xlate_rsp_i.status == XLATE_OK ? StRead : StDone;
         StRead: if (read_ready_i) state_q <= StData;
-        StData: if (last_beat) state_q <= StIdle;
+        StData:
+        if (piece_done)
+          state_q <= failed_q || bad_beat || piece_q == left_q ? StDone : StXlate;
         default: state_q <= StIdle;
       endcase
     end
@@ -104,47 +91,61 @@ module wqe_fetch
 
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle && start_i) begin
+      slot_q   <= consumer_i & mask;
+      left_q   <= posted < wqe_index_t'(BATCH) ? count_t'(posted) : count_t'(BATCH);
+      asked_q  <= '0;
       failed_q <= 1'b0;
-      offset_q <= 64'(slot) << $clog2(WQE_BYTES);
-      count_q  <= ($clog2(BATCH) + 1)'(wanted);
+      bad_q    <= count_t'(BATCH);
     end
-    if (state_q == StXlateWait && xlate_rsp_valid_i) begin
-      failed_q  <= xlate_rsp_i.status != XLATE_OK;
+    if (translated) begin
       address_q <= xlate_rsp_i.address;
-      pending_q <= xlate_rsp_i.status == XLATE_OK ? chunk_t'(xlate_rsp_i.length) : '0;
-      count_q   <= ($clog2(BATCH) + 1)'(xlate_rsp_i.length >> $clog2(WQE_BYTES));
+      pending_q <= chunk_t'(xlate_rsp_i.length);
+      piece_q   <= count_t'(xlate_rsp_i.length >> SlotShift);
+      failed_q  <= xlate_rsp_i.status != XLATE_OK;
     end
-    if (state_q == StData && beat_valid_i) begin
-      pending_q <= pending_q - beat_i.bytes;
-      failed_q  <= failed_q || beat_i.error;
+    if (state_q == StData && beat_valid_i) pending_q <= pending_q - beat_i.bytes;
+    if (bad_beat) begin
+      failed_q <= 1'b1;
+      if (beat_slot < bad_q) bad_q <= beat_slot;
     end
-    if (beat_valid_i && !beat_i.error)
-      buffer_q[beat_i.dst[ByteShift+:$clog2(Words)]] <= beat_i.data;
+    if (piece_done) begin
+      slot_q  <= (slot_q + wqe_index_t'(piece_q)) & mask;
+      asked_q <= asked_q + piece_q;
+      left_q  <= left_q - piece_q;
+    end
   end
 
-  // Hand-out: one word a cycle.
-  logic picking_q;
-  logic [$clog2(Beats)-1:0] word_q;
-  logic [$clog2(BATCH)-1:0] index_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      picking_q <= 1'b0;
-      picked_o  <= 1'b0;
-      word_q    <= '0;
-    end else begin
-      picked_o <= picking_q && word_q == ($clog2(Beats))'(Beats - 1);
-      if (pick_i) begin
-        picking_q <= 1'b1;
-        word_q    <= '0;
-      end else if (picking_q) begin
-        word_q <= word_q + 1'b1;
-        if (word_q == ($clog2(Beats))'(Beats - 1)) picking_q <= 1'b0;
-      end
-    end
-  end
+  assign done_o = state_q == StDone;
+  assign failed_o = failed_q;
+  assign count_o = bad_q < asked_q ? bad_q : asked_q;
+  assign xlate_valid_o = state_q == StXlate;
+  assign xlate_o = '{
+          invalidate: 1'b0,
+          ring: 1'b1,
+          pbl_address: ring_pbl_i,
+          stag: '0,
+          pd: '0,
+          access: '0,
+          to: 64'(slot_q) << SlotShift,
+          length: 32'(wanted) << SlotShift
+      };
+  assign read_valid_o = state_q == StRead;
+  assign read_o = '{
+          address: address_q,
+          length: pending_q,
+          dst: tx_address_t'(asked_q) << SlotShift
+      };
+
+  // ---- The batch
+  data_t buffer_q[Lines];
   always_ff @(posedge clk_i) begin
-    if (pick_i) index_q <= pick_index_i;
-    if (picking_q) wqe_o <= {buffer_q[{index_q, word_q}], wqe_o[WQE_BYTES*8-1:DATA_W]};
+    if (beat_valid_i && !beat_i.error)
+      buffer_q[beat_i.dst[LineShift+:$clog2(Lines)]] <= beat_i.data;
+  end
+
+  always_ff @(posedge clk_i) begin
+    word_o <= buffer_q[($clog2(Lines))'(32'(word_index_i) / LineWords)][
+        8*SGE_BYTES*(32'(word_index_i)%LineWords)+:8*SGE_BYTES];
   end
 
 endmodule
