@@ -61,10 +61,11 @@ function(exrnic_verilate lib top)
 endfunction()
 
 # exrnic_block_test(BLOCK [EXTRA_SV...]): verilates blocks/BLOCK/BLOCK.sv (plus other SystemVerilog
-# it instantiates) and builds blocks/BLOCK/BLOCK_test.cc on it.
+# it instantiates) and builds blocks/BLOCK/BLOCK_test.cc and BLOCK_*_test.cc on it.
 function(exrnic_block_test block)
   exrnic_verilate(${block}_model ${block} SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
-  exrnic_test(${block}_test SOURCES ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
-    LIBS ${block}_model exrnic_hw)
+  file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
+    ${EXRNIC_BLOCKS}/${block}/${block}_*_test.cc)
+  exrnic_test(${block}_test SOURCES ${tests} LIBS ${block}_model exrnic_hw)
   target_include_directories(${block}_test PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()

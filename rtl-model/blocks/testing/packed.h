@@ -45,6 +45,7 @@ enum XlateStatus : uint8_t {
 // mr_t
 struct Region {
   bool valid = false;
+  bool invalidated = false;
   uint8_t key = 0;
   uint16_t pd = 0;
   uint8_t access = 0;
@@ -53,7 +54,7 @@ struct Region {
   uint64_t length = 0;
   uint64_t pbl_address = 0;
 };
-constexpr unsigned kRegionBits = 1 + 8 + kPdBits + 8 + 1 + 3 * 64;
+constexpr unsigned kRegionBits = 1 + 1 + 8 + kPdBits + 8 + 1 + 3 * 64;
 
 // Storage of a port: an integer up to 64 bits, else an array of 32-bit words.
 template <typename Port>
@@ -128,6 +129,7 @@ template <typename Port>
 void pack_region(Port& port, const Region& region) {
   Packer<Port>(port, kRegionBits)
       .field(region.valid, 1)
+      .field(region.invalidated, 1)
       .field(region.key, 8)
       .field(region.pd, kPdBits)
       .field(region.access, 8)
@@ -142,6 +144,7 @@ Region unpack_region(const Port& port) {
   Unpacker<Port> fields(port, kRegionBits);
   Region region;
   region.valid = fields.field(1);
+  region.invalidated = fields.field(1);
   region.key = static_cast<uint8_t>(fields.field(8));
   region.pd = static_cast<uint16_t>(fields.field(kPdBits));
   region.access = static_cast<uint8_t>(fields.field(8));
