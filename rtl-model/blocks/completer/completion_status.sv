@@ -42,7 +42,7 @@ module completion_status
   assign is_last = !received_i && kind_i == TX_KIND_LAST;
   assign is_segment = !received_i && kind_i == TX_KIND_SEGMENT;
   assign is_response = !received_i && kind_i == TX_KIND_RESPONSE;
-  // The cause of an error goes to the first work request that it ends: a PULL, or one of the others.
+  // The cause of an error goes to the first work request that it ends, be that a PULL or another.
   assign takes_fault = in_error && qp_i.status.fault && !succeeded && (is_last ||
       (received_i && opcode_i == WQE_OPCODE_PULL && status_i == CQE_STATUS_WR_FLUSH_ERR));
 
@@ -64,8 +64,8 @@ module completion_status
   end
   assign changes_o = fails_o || (known && takes_fault && !lost_i);
 
-  // A segment that failed leaves its status for the work request that it is part of. A response that
-  // failed leaves the peer to be told.
+  // A segment that failed leaves its status for the work request that it is part of. Of a response
+  // that failed the peer has to hear.
   always_comb begin
     qp_status_o = qp_i.status;
     qp_status_o.state = QP_STATE_ERROR;

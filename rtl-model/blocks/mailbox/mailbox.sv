@@ -9,6 +9,7 @@ module mailbox
 #(
     parameter int unsigned N_QP   = MAX_QP,
     parameter int unsigned N_CQ   = MAX_CQ,
+    parameter int unsigned N_SRQ  = MAX_SRQ,
     parameter int unsigned N_STAG = MAX_STAG
 ) (
     input logic  clk_i,
@@ -22,8 +23,8 @@ module mailbox
     output logic           idle_o,
     output logic           done_o,    // pulse
     output mbox_status_e   status_o,  // with done_o
-    output logic           answer_o,  // with done_o: answer_data_o replaces the payload
-    output mbox_query_qp_t answer_data_o,
+    output logic           answer_o,  // with done_o: answer_data_o replaces the payload's start
+    output mbox_answer_t   answer_data_o,
 
     output logic quiesce_o,
     input  logic quiescent_i,
@@ -48,12 +49,18 @@ module mailbox
     output cq_config_t cq_config_o,
     input  cq_config_t cq_config_i,  // of cq_cqn_o
 
+    output logic        srq_read_o,
+    output srqn_t       srq_read_srqn_o,
+    input  srq_t        srq_i,
+    output logic        srq_we_o,
+    output srq_config_t srq_config_o,
+    output logic [15:0] srq_limit_o,
+    output logic        srq_clear_o,     // with srq_we_o: its ring is empty
+
     output logic        mr_we_o,
     output stag_index_t mr_index_o,
     output mr_t         mr_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // validity and key decide
-    input  mr_t         mr_i,              // of mr_index_o, in the next cycle
-    /* verilator lint_on UNUSEDSIGNAL */
+    input  mr_t         mr_i,        // of mr_index_o, in the next cycle
     output logic        flush_o,
     input  logic        flush_done_i
 );
@@ -66,110 +73,57 @@ module mailbox
   mbox_op_e op_q;
   logic op_known_q;
   mbox_status_e result_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // whether they exist, and for whom
   cq_config_t send_cq_q, recv_cq_q;
-  /* verilator lint_on UNUSEDSIGNAL */
 
   // One payload, seen as each command sees it.
-  /* verilator lint_off UNUSEDSIGNAL */  // no command fills all of it
+  /* verilator lint_off UNUSEDSIGNAL */  // no command fills all of it, and some is only checked
   logic [511:0] data_q;
-  /* verilator lint_on UNUSEDSIGNAL */
   mbox_object_t object;
   mbox_create_cq_t new_cq;
   mbox_create_qp_t new_qp;
   mbox_modify_qp_t change;
   mbox_register_mr_t new_mr;
+  mbox_create_srq_t new_srq;
+  mbox_modify_srq_t new_limit;
+  /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_q[$bits(mbox_object_t)-1:0];
   assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
   assign new_qp = data_q[$bits(mbox_create_qp_t)-1:0];
   assign change = data_q[$bits(mbox_modify_qp_t)-1:0];
   assign new_mr = data_q[$bits(mbox_register_mr_t)-1:0];
-
-  // ---- Checks
-  function automatic logic pbl_aligned(logic [63:0] address);
-    return address % 64'(PBL_LINE_SIZE) == '0;
-  endfunction
-  function automatic logic ring_ok(logic [31:0] log_slots, int unsigned most);
-    return log_slots >= RING_LOG_MIN && log_slots <= most;
-  endfunction
-
-  qp_state_e from, to;
-  logic allowed, dest_ok;
-  assign from = qp_i.status.state;
-  assign to = qp_state_e'(change.state[2:0]);
-  always_comb begin
-    unique case (to)
-      QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
-      QP_STATE_INIT: allowed = from == QP_STATE_RESET;
-      QP_STATE_RTR: allowed = from == QP_STATE_INIT;
-      QP_STATE_RTS: allowed = from == QP_STATE_RTR;
-      default: allowed = 1'b0;
-    endcase
-  end
-  assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
-      change.dest_qpn[31:24] == '0;
-
-  localparam logic [31:0] AccessFlags =
-      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ;
-  logic mr_fits;
-  logic [64:0] mr_end;
-  assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
-  assign mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
+  assign new_srq = data_q[$bits(mbox_create_srq_t)-1:0];
+  assign new_limit = data_q[$bits(mbox_modify_srq_t)-1:0];
 
   mbox_status_e verdict;
-  always_comb begin
-    verdict = MBOX_STATUS_OK;
-    unique case (op_q)
-      MBOX_OP_NOP: ;
-      MBOX_OP_CREATE_CQ:
-      if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
-        verdict = MBOX_STATUS_BAD_INDEX;
-      else if (cq_config_i.valid) verdict = MBOX_STATUS_BAD_STATE;
-      else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address))
-        verdict = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_DESTROY_CQ:
-      if (object.index >= N_CQ) verdict = MBOX_STATUS_BAD_INDEX;
-      else if (!cq_config_i.valid) verdict = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_CREATE_QP:
-      if (new_qp.qpn >= N_QP || new_qp.page >= USER_PAGES || new_qp.pd >= MAX_PD ||
-          new_qp.send_cqn >= N_CQ || new_qp.recv_cqn >= N_CQ ||
-          !send_cq_q.valid || !recv_cq_q.valid ||
-          32'(send_cq_q.page) != new_qp.page || 32'(recv_cq_q.page) != new_qp.page)
-        verdict = MBOX_STATUS_BAD_INDEX;
-      else if (qp_i.cfg.valid) verdict = MBOX_STATUS_BAD_STATE;
-      else if (!ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) ||
-               !ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) || new_qp.service != 32'(SERVICE_RC) ||
-               !pbl_aligned(new_qp.sq_pbl_address) || !pbl_aligned(new_qp.rq_pbl_address))
-        verdict = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_MODIFY_QP:
-      if (change.qpn >= N_QP) verdict = MBOX_STATUS_BAD_INDEX;
-      else if (change.state > 32'(QP_STATE_ERROR)) verdict = MBOX_STATUS_BAD_PARAMETER;
-      else if (!qp_i.cfg.valid || !allowed) verdict = MBOX_STATUS_BAD_STATE;
-      else if (to == QP_STATE_RTR && !dest_ok) verdict = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
-      if (object.index >= N_QP) verdict = MBOX_STATUS_BAD_INDEX;
-      else if (!qp_i.cfg.valid) verdict = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_REGISTER_MR:
-      if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
-        verdict = MBOX_STATUS_BAD_INDEX;
-      else if (mr_i.valid) verdict = MBOX_STATUS_BAD_STATE;
-      else if (!mr_fits || !pbl_aligned(new_mr.pbl_address) ||
-               (new_mr.access & ~AccessFlags) != '0 ||
-               !(new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT}))
-        verdict = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_INVALIDATE_MR:
-      if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict = MBOX_STATUS_BAD_INDEX;
-      else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict = MBOX_STATUS_BAD_STATE;
-      default: verdict = MBOX_STATUS_BAD_OPCODE;
-    endcase
-    if (!op_known_q) verdict = MBOX_STATUS_BAD_OPCODE;
-  end
+  mailbox_check #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
+      .N_STAG(N_STAG)
+  ) u_check (
+      .cfg_node_i,
+      .op_known_i(op_known_q),
+      .op_i(op_q),
+      .data_i(data_q),
+      .qp_i,
+      .cq_i(cq_config_i),
+      .send_cq_i(send_cq_q),
+      .recv_cq_i(recv_cq_q),
+      .srq_i,
+      .mr_i,
+      .verdict_o(verdict)
+  );
+
+  qp_state_e from, to;
+  assign from = qp_i.status.state;
+  assign to = qp_state_e'(change.state[2:0]);
 
   // What takes memory away, or must not meet work half done.
   logic rests, wakes, greets;
   assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
-                              MBOX_OP_INVALIDATE_MR};
+                              MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
+                              MBOX_OP_MODIFY_SRQ};
   assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
   // The peer may know us from before our reset: it must hear of the new session before it sends.
   assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR;
@@ -201,7 +155,7 @@ module mailbox
     if (state_q == StIdle && start_i) begin
       data_q     <= data_i;
       op_q       <= mbox_op_e'(op_i[7:0]);
-      op_known_q <= op_i <= 32'(MBOX_OP_INVALIDATE_MR);
+      op_known_q <= op_i <= 32'(MBOX_OP_QUERY_SRQ);
     end
     if (state_q == StCqSend) send_cq_q <= cq_config_i;
     if (state_q == StCqRecv) recv_cq_q <= cq_config_i;
@@ -232,6 +186,10 @@ module mailbox
             rq_log: 4'(new_qp.rq_log_slots),
             sq_pbl: new_qp.sq_pbl_address,
             rq_pbl: new_qp.rq_pbl_address,
+            has_srq: new_qp.srqn != NO_SRQ,
+            srqn: srqn_t'(new_qp.srqn),
+            max_reads_out: reads_t'(new_qp.max_reads_out),
+            max_reads_in: reads_t'(new_qp.max_reads_in),
             generation: qp_i.cfg.generation + 8'd1,
             dest_node: '0,
             dest_qpn: '0
@@ -273,13 +231,40 @@ module mailbox
           page: page_t'(new_cq.page),
           log_entries: 5'(new_cq.log_entries),
           msix_vector: vector_t'(new_cq.msix_vector),
+          moderation_count: new_cq.moderation_count[15:0],
+          moderation_ns: new_cq.moderation_ns[23:0],
           pbl: new_cq.pbl_address
       };
+
+  assign srq_read_o = state_q == StRead;
+  assign srq_read_srqn_o = srqn_t'(op_q == MBOX_OP_CREATE_QP ? new_qp.srqn : object.index);
+  assign srq_we_o = apply &&
+      op_q inside {MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ, MBOX_OP_MODIFY_SRQ};
+  assign srq_clear_o = op_q == MBOX_OP_CREATE_SRQ;
+  always_comb begin
+    srq_config_o = srq_i.cfg;
+    srq_limit_o  = '0;
+    unique case (op_q)
+      MBOX_OP_CREATE_SRQ: begin
+        srq_config_o = '{
+            valid: 1'b1,
+            page: page_t'(new_srq.page),
+            pd: pd_t'(new_srq.pd),
+            log_slots: 4'(new_srq.log_slots),
+            pbl: new_srq.pbl_address
+        };
+        srq_limit_o = new_srq.limit[15:0];
+      end
+      MBOX_OP_MODIFY_SRQ: srq_limit_o = new_limit.limit[15:0];
+      default: srq_config_o.valid = 1'b0;
+    endcase
+  end
 
   assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
   assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];
   assign mr_o = '{
           valid: op_q == MBOX_OP_REGISTER_MR,
+          invalidated: 1'b0,
           key: new_mr.stag[7:0],
           pd: pd_t'(new_mr.pd),
           access: new_mr.access[7:0],
@@ -296,13 +281,28 @@ module mailbox
   assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign status_o = result_q;
-  assign answer_o = op_q == MBOX_OP_QUERY_QP && result_q == MBOX_STATUS_OK;
-  assign answer_data_o = '{
+  assign answer_o = op_q inside {MBOX_OP_QUERY_QP, MBOX_OP_QUERY_SRQ} &&
+      result_q == MBOX_STATUS_OK;
+
+  mbox_query_qp_t qp_answer;
+  mbox_query_srq_t srq_answer;
+  assign qp_answer = '{
           state: 32'(qp_i.status.state),
           dest_node: 32'(qp_i.cfg.dest_node),
           dest_qpn: 32'(qp_i.cfg.dest_qpn),
           sq_producer: 32'(qp_i.sq_producer),
-          sq_consumer: 32'(qp_i.sq_consumer)
+          sq_consumer: 32'(qp_i.sq.consumer)
       };
+  assign srq_answer = '{
+          limit: 32'(srq_i.limit),
+          producer: 32'(srq_i.producer),
+          consumer: 32'(srq_i.consumer)
+      };
+  // Behind a shorter answer the payload stays.
+  always_comb begin
+    answer_data_o = data_q[$bits(mbox_answer_t)-1:0];
+    if (op_q == MBOX_OP_QUERY_QP) answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
+    else answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
+  end
 
 endmodule

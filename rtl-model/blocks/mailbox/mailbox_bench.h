@@ -30,6 +30,7 @@ class Mailbox : public Bench<Vmailbox> {
 
   std::map<unsigned, Qp> qps;
   std::map<unsigned, CqConfig> cqs;
+  std::map<unsigned, Srq> srqs;
   std::map<unsigned, Region> regions;
   std::vector<unsigned> wakes;
   std::vector<unsigned> greetings;  // nodes
@@ -50,8 +51,11 @@ class Mailbox : public Bench<Vmailbox> {
     settle();
     pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
     settle();
+    const bool srq_asked = dut().srq_read_o;
+    const unsigned srqn = dut().srq_read_srqn_o;
     sample();
     tick();
+    if (srq_asked) pack(dut().srq_i, srqs[srqn]);
     pack_region(dut().mr_i, regions[mr_index_]);
     settle();
   }
@@ -72,15 +76,22 @@ class Mailbox : public Bench<Vmailbox> {
     const auto status = static_cast<exrnic_mbox_status>(dut().status_o);
     has_answer = dut().answer_o;
     Unpacker answer_bits(dut().answer_data_o, 8 * sizeof(exrnic_mbox_query_qp));
-    const std::vector<uint8_t> bytes = answer_bits.bytes(8 * sizeof(exrnic_mbox_query_qp));
-    std::memcpy(&answer, bytes.data(), sizeof(answer));
+    answer_bytes = answer_bits.bytes(8 * sizeof(exrnic_mbox_query_qp));
     cycle();
     CHECK(dut().idle_o);
     return status;
   }
 
+  template <typename Answer>
+  Answer answer() const {
+    Answer answer;
+    REQUIRE(sizeof(answer) <= answer_bytes.size());
+    std::memcpy(&answer, answer_bytes.data(), sizeof(answer));
+    return answer;
+  }
+
   bool has_answer = false;
-  exrnic_mbox_query_qp answer{};
+  std::vector<uint8_t> answer_bytes;
 
  private:
   static constexpr int kTimeToRest = 7;
@@ -96,6 +107,7 @@ class Mailbox : public Bench<Vmailbox> {
       order += 'w';
       cqs[dut().cq_cqn_o] = unpack<CqConfig>(dut().cq_config_o);
     }
+    if (dut().srq_we_o) write_srq();
     if (dut().mr_we_o) {
       order += 'w';
       regions[dut().mr_index_o] = unpack_region(dut().mr_o);
@@ -121,8 +133,15 @@ class Mailbox : public Bench<Vmailbox> {
     qp.cfg = unpack<QpConfig>(dut().qp_config_o);
     qp.status = unpack<QpStatus>(dut().qp_status_o);
     if (!dut().qp_clear_o) return;
-    qp.halted = false;
-    qp.sq_producer = qp.rq_producer = qp.sq_consumer = qp.rq_consumer = 0;
+    qp.sq = {};
+    qp.sq_producer = qp.rq_producer = qp.rq_consumer = 0;
+  }
+  void write_srq() {
+    order += dut().srq_clear_o ? "wc" : "w";
+    Srq& srq = srqs[dut().srq_read_srqn_o];
+    srq.cfg = unpack<SrqConfig>(dut().srq_config_o);
+    srq.limit = dut().srq_limit_o;
+    if (dut().srq_clear_o) srq.producer = srq.consumer = 0;
   }
 
   QpReader<Vmailbox> qp_reader_;

@@ -8,6 +8,7 @@ module registers
 #(
     parameter int unsigned N_QP    = MAX_QP,
     parameter int unsigned N_CQ    = MAX_CQ,
+    parameter int unsigned N_SRQ   = MAX_SRQ,
     parameter int unsigned N_STAG  = MAX_STAG,
     parameter int unsigned SOURCES = 8
 ) (
@@ -35,16 +36,17 @@ module registers
     output logic [31:0] rto_cycles_o,
     output logic [7:0]  retry_limit_o,
 
-    output logic           mbox_start_o,
-    output logic [31:0]    mbox_op_o,
-    output logic [511:0]   mbox_data_o,
-    input  logic           mbox_done_i,
-    input  mbox_status_e   mbox_status_i,
-    input  logic           mbox_answer_i,
-    input  mbox_query_qp_t mbox_answer_data_i,
+    output logic         mbox_start_o,
+    output logic [31:0]  mbox_op_o,
+    output logic [511:0] mbox_data_o,
+    input  logic         mbox_done_i,
+    input  mbox_status_e mbox_status_i,
+    input  logic         mbox_answer_i,
+    input  mbox_answer_t mbox_answer_data_i,
 
     input  logic qp_error_i,
     input  logic cq_error_i,
+    input  logic srq_limit_i,
     output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
     input  logic irq_ready_i,
 
@@ -104,7 +106,7 @@ module registers
     else if (mbox_done_i) mbox_status_q <= mbox_status_i;
   end
 
-  localparam int unsigned AnswerWords = MBOX_QUERY_QP_BYTES / 4;
+  localparam int unsigned AnswerWords = $bits(mbox_answer_t) / 32;
   for (genvar i = 0; i < MboxWords; i++) begin : gen_mbox
     always_ff @(posedge clk_i) begin
       if (write && mbox_idle && in_mbox && address[5:2] == 4'(i)) mbox_q[i] <= data_i;
@@ -115,13 +117,14 @@ module registers
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  localparam int unsigned Causes = 3;
+  localparam int unsigned Causes = 4;
   logic [Causes-1:0] enable, enable_q, cause_q, set;
   always_comb begin
     set = '0;
     set[INT_CAUSE_MBOX] = mbox_done_i;
     set[INT_CAUSE_QP_ERROR] = qp_error_i;
     set[INT_CAUSE_CQ_ERROR] = cq_error_i;
+    set[INT_CAUSE_SRQ_LIMIT] = srq_limit_i;
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;
@@ -166,6 +169,7 @@ module registers
       REG_ABI_VERSION: value = ABI_VERSION;
       REG_MAX_QP: value = N_QP;
       REG_MAX_CQ: value = N_CQ;
+      REG_MAX_SRQ: value = N_SRQ;
       REG_MAX_STAG: value = N_STAG;
       REG_MAX_NODE: value = MAX_NODE;
       REG_USER_PAGES: value = USER_PAGES;

@@ -24,7 +24,7 @@ class Registers : public Bench<Vregisters> {
     d.cfg_clock_khz_i = 250000;
     d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
     d.time_i = 0x1122334455667788;
-    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = 0;
+    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = d.srq_limit_i = 0;
     for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = 0;
     reset();
   }
@@ -90,6 +90,7 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_ABI_VERSION, EXRNIC_ABI_VERSION},
       {EXRNIC_REG_MAX_QP, EXRNIC_MAX_QP},
       {EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ},
+      {EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ},
       {EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG},
       {EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE},
       {EXRNIC_REG_USER_PAGES, EXRNIC_USER_PAGES},
@@ -106,7 +107,7 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_INT_CAUSE, 0},
       {EXRNIC_REG_MBOX_STATUS, EXRNIC_MBOX_STATUS_OK},
       {EXRNIC_REG_MBOX_COMMAND, kOnes},  // write only
-      {EXRNIC_REG_TIME_HI + 4, kOnes},
+      {EXRNIC_REG_MAX_SRQ + 4, kOnes},
       {EXRNIC_REG_MBOX_STATUS + 4, kOnes},
       {EXRNIC_REG_COUNTERS - 4, kOnes},
       {EXRNIC_REG_COUNTERS, 0},
@@ -173,7 +174,7 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_RETRY_LIMIT, 255, 255},
       {EXRNIC_REG_RETRY_LIMIT, 0, EXRNIC_RETRY_LIMIT_DEFAULT},
       {EXRNIC_REG_RETRY_LIMIT, 256, EXRNIC_RETRY_LIMIT_DEFAULT},
-      {EXRNIC_REG_INT_ENABLE, kOnes, 7},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 15},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
   }));
@@ -261,16 +262,25 @@ TEST_CASE("Each cause is pending until a one clears it, and fires if it is enabl
   registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_QP_ERROR);
   registers.pulse(registers.dut().mbox_done_i);
   registers.pulse(registers.dut().cq_error_i);
+  registers.pulse(registers.dut().srq_limit_i);
   CHECK(registers.interrupts == 0);
   registers.pulse(registers.dut().qp_error_i);
   CHECK(registers.interrupts == 1);
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 7);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 15);
   registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_QP_ERROR);
   CHECK(registers.read(EXRNIC_REG_INT_CAUSE) ==
-        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR));
+        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT));
   registers.pulse(registers.dut().qp_error_i);
   registers.pulse(registers.dut().qp_error_i);  // pending already: the driver may be looking now
   CHECK(registers.interrupts == 3);
+}
+
+TEST_CASE("A shared receive queue that falls below its limit fires, if that cause is enabled") {
+  Registers registers;
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_SRQ_LIMIT);
+  registers.pulse(registers.dut().srq_limit_i);
+  CHECK(registers.interrupts == 1);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_SRQ_LIMIT);
 }
 
 TEST_CASE("Enabling a cause that is pending fires") {

@@ -5,7 +5,8 @@ module user_page
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP = MAX_QP
+    parameter int unsigned N_QP  = MAX_QP,
+    parameter int unsigned N_SRQ = MAX_SRQ
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -28,10 +29,18 @@ module user_page
     input  qp_t  qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
+    output logic  srq_read_o,
+    output srqn_t srq_read_srqn_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // likewise
+    input  srq_t  srq_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
     output logic       producer_we_o,
     output logic       producer_rq_o,
     output qpn_t       producer_qpn_o,
     output wqe_index_t producer_o,
+    output logic       srq_producer_we_o,  // of srq_read_srqn_o
+    output wqe_index_t srq_producer_o,
 
     output logic wake_valid_o,
     input  logic wake_ready_i,
@@ -53,37 +62,56 @@ module user_page
   // Well formed: 8 bytes at the place of a doorbell.
   doorbell_t bell;
   logic [11:0] offset;
-  logic for_qp, for_cq;
-  assign bell   = store_data_i;
-  assign offset = store_address_i[11:0];
-  assign for_qp = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
-  assign for_cq = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM);
+  logic for_qp, for_srq, for_cq;
+  assign bell    = store_data_i;
+  assign offset  = store_address_i[11:0];
+  assign for_qp  = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
+  assign for_srq = offset == 12'(DOORBELL_SRQ);
+  assign for_cq  = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM) ||
+      offset == 12'(DOORBELL_CQ_ARM_SOLICITED);
 
   logic accept;
   logic well_formed;
   assign accept = store_valid_i && store_ready_o;
-  assign well_formed = enable_i && store_size_i == 4'd8 &&
-      store_address_i < 32'(BAR2_SIZE) && (for_cq || (for_qp && bell.number < 32'(N_QP)));
+  assign well_formed = enable_i && store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE) &&
+      (for_cq || (for_qp && bell.number < 32'(N_QP)) || (for_srq && bell.number < 32'(N_SRQ)));
+
+  // The ring in question. A queue pair that takes its receives from a shared queue has none.
+  logic is_rq, is_srq, owned;
+  logic [3:0] log_slots;
+  wqe_index_t producer, consumer;
+  assign is_rq  = offset_q == 12'(DOORBELL_RQ);
+  assign is_srq = offset_q == 12'(DOORBELL_SRQ);
+  always_comb begin
+    if (is_srq) begin
+      owned     = srq_i.cfg.valid && srq_i.cfg.page == page_q;
+      log_slots = srq_i.cfg.log_slots;
+      producer  = srq_i.producer;
+      consumer  = srq_i.consumer;
+    end else begin
+      owned     = qp_i.cfg.valid && qp_i.cfg.page == page_q &&
+          qp_i.status.state != QP_STATE_RESET && !(is_rq && qp_i.cfg.has_srq);
+      log_slots = is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log;
+      producer  = is_rq ? qp_i.rq_producer : qp_i.sq_producer;
+      consumer  = is_rq ? qp_i.rq_consumer : qp_i.sq.consumer;
+    end
+  end
 
   // The new index may run ahead of the consumer by no more than the ring holds, and takes back
   // nothing: what was posted may have been taken already.
-  logic is_rq, owned, in_ring;
+  logic granted;
   wqe_index_t posted, posted_before;
-  assign is_rq   = offset_q == 12'(DOORBELL_RQ);
-  assign owned   = qp_i.cfg.valid && qp_i.cfg.page == page_q && qp_i.status.state != QP_STATE_RESET;
-  assign posted  = bell_q.index[15:0] - (is_rq ? qp_i.rq_consumer : qp_i.sq_consumer);
-  assign posted_before = is_rq ? qp_i.rq_producer - qp_i.rq_consumer
-                               : qp_i.sq_producer - qp_i.sq_consumer;
-  assign in_ring = posted >= posted_before &&
-      posted <= (wqe_index_t'(1) << (is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log)) &&
+  assign posted = bell_q.index[15:0] - consumer;
+  assign posted_before = producer - consumer;
+  assign granted = owned && posted >= posted_before && posted <= (wqe_index_t'(1) << log_slots) &&
       bell_q.index[31:16] == '0;
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
   assign idle_o         = state_q == StIdle;
   assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
-  assign qp_read_o      = state_q == StRead;
+  assign qp_read_o      = state_q == StRead && !is_srq;
   assign qp_read_qpn_o  = bell_q.number[$bits(qpn_t)-1:0];
-  assign producer_we_o  = state_q == StCheck && owned && in_ring;
+  assign producer_we_o  = state_q == StCheck && granted && !is_srq;
   assign producer_rq_o  = is_rq;
   assign producer_qpn_o = qp_read_qpn_o;
   assign producer_o     = bell_q.index[15:0];
@@ -93,15 +121,20 @@ module user_page
   assign cq_o           = '{
           cqn: bell_q.number,
           consumer: bell_q.index,
-          arm: offset_q == 12'(DOORBELL_CQ_ARM),
+          arm: offset_q != 12'(DOORBELL_CQ),
+          solicited: offset_q == 12'(DOORBELL_CQ_ARM_SOLICITED),
           page: page_q
       };
+  assign srq_read_o        = state_q == StRead && is_srq;
+  assign srq_read_srqn_o   = bell_q.number[$bits(srqn_t)-1:0];
+  assign srq_producer_we_o = state_q == StCheck && granted && is_srq;
+  assign srq_producer_o    = bell_q.index[15:0];
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_DOORBELLS] = producer_we_o;
+    event_o[COUNTER_DOORBELLS] = state_q == StCheck && granted;
     event_o[COUNTER_DOORBELLS_REFUSED] = (accept && !well_formed) ||
-        (state_q == StCheck && !(owned && in_ring));
+        (state_q == StCheck && !granted);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kLimit = 50;  // cycles for anything here
 constexpr unsigned kQpn = 0x123;
+constexpr unsigned kSrqn = 0x45;
 constexpr uint8_t kPage = 0x9a;
 
 class UserPage : public Bench<Vuser_page> {
@@ -28,6 +29,11 @@ class UserPage : public Bench<Vuser_page> {
     qp.cfg.rq_log = 3;
     qp.status.state = EXRNIC_QP_STATE_RTS;
     qps[kQpn] = qp;
+    Srq srq;
+    srq.cfg.valid = true;
+    srq.cfg.page = kPage;
+    srq.cfg.log_slots = 3;
+    srqs[kSrqn] = srq;
     reset();
   }
 
@@ -40,6 +46,7 @@ class UserPage : public Bench<Vuser_page> {
   };
 
   std::map<unsigned, Qp> qps;
+  std::map<unsigned, Srq> srqs;
   std::vector<unsigned> wakes;
   std::vector<CqDoorbell> bells;
   int writes = 0;
@@ -55,9 +62,16 @@ class UserPage : public Bench<Vuser_page> {
       Qp& qp = qps[dut().producer_qpn_o];
       (dut().producer_rq_o ? qp.rq_producer : qp.sq_producer) = dut().producer_o;
     }
+    if (dut().srq_producer_we_o) {
+      ++writes;
+      srqs[dut().srq_read_srqn_o].producer = dut().srq_producer_o;
+    }
+    const bool srq_asked = dut().srq_read_o;
+    const unsigned srqn = dut().srq_read_srqn_o;
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().cq_valid_o && dut().cq_ready_i) bells.push_back(unpack<CqDoorbell>(dut().cq_o));
     tick();
+    if (srq_asked) pack(dut().srq_i, srqs[srqn]);
     settle();
   }
 
@@ -88,6 +102,14 @@ Store send(uint32_t index) {
   return store;
 }
 
+Store share(uint32_t index) {
+  Store store;
+  store.offset = EXRNIC_DOORBELL_SRQ;
+  store.number = kSrqn;
+  store.index = index;
+  return store;
+}
+
 TEST_CASE("A doorbell of the owner moves the producer of its queue, then wakes the queue pair") {
   const bool receive = GENERATE(false, true);
   UserPage page;
@@ -113,7 +135,7 @@ TEST_CASE("The producer is written before the wake-up, so that the turn finds it
 
 TEST_CASE("A doorbell posts up to a full ring, across the wrap of the index") {
   UserPage page;
-  page.qps[kQpn].sq_consumer = page.qps[kQpn].sq_producer = 0xfff8;
+  page.qps[kQpn].sq.consumer = page.qps[kQpn].sq_producer = 0xfff8;
   page.ring(send(0xfffe));
   page.ring(send(0x0008));  // sixteen slots
   CHECK(page.qps[kQpn].sq_producer == 0x0008);
@@ -145,7 +167,7 @@ TEST_CASE("The largest ring can be posted full") {
 
 TEST_CASE("A doorbell that takes back what was posted is refused, the same one again is not") {
   UserPage page;
-  page.qps[kQpn].sq_consumer = 10;
+  page.qps[kQpn].sq.consumer = 10;
   page.qps[kQpn].sq_producer = 14;
   page.ring(send(14));
   CHECK(page.accepted() == 1);
@@ -166,7 +188,7 @@ TEST_CASE("What is wrong with a doorbell for a queue pair makes it do nothing bu
   SECTION("four bytes") { store.size = 4; }
   SECTION("one byte") { store.size = 1; }
   SECTION("the second half of a doorbell") { store.offset = EXRNIC_DOORBELL_SQ + 4; }
-  SECTION("no doorbell there") { store.offset = 32; }
+  SECTION("no doorbell there") { store.offset = EXRNIC_DOORBELL_SRQ + 8; }
   SECTION("end of the page") { store.offset = EXRNIC_USER_PAGE_SIZE - 8; }
   SECTION("beyond the BAR") { store.page = EXRNIC_USER_PAGES + kPage; }
   SECTION("not enabled") { page.dut().enable_i = 0; }
@@ -176,6 +198,55 @@ TEST_CASE("What is wrong with a doorbell for a queue pair makes it do nothing bu
   CHECK(page.bells.empty());
   CHECK(page.refused() == 1);
   CHECK(page.accepted() == 0);
+}
+
+TEST_CASE("A shared receive queue's doorbell moves its producer, and wakes nobody") {
+  UserPage page;
+  Srq& srq = page.srqs[kSrqn];
+  srq.consumer = srq.producer = 0xfffe;
+  page.ring(share(0xffff));
+  page.ring(share(0x0006));  // eight slots
+  CHECK(srq.producer == 0x0006);
+  CHECK(page.accepted() == 2);
+  page.ring(share(0x0007));  // one more than the ring has
+  page.ring(share(0x0005));  // takes one back
+  CHECK(srq.producer == 0x0006);
+  CHECK(page.accepted() == 2);
+  CHECK(page.refused() == 2);
+  CHECK(page.wakes.empty());
+  CHECK(page.qps[kQpn].rq_producer == 0);
+}
+
+TEST_CASE(
+    "What is wrong with a doorbell for a shared receive queue makes it do nothing but count") {
+  UserPage page;
+  Store store = share(1);
+  SECTION("another page") { store.page = kPage + 1; }
+  SECTION("no such queue") { page.srqs[kSrqn].cfg.valid = false; }
+  SECTION("another queue") { store.number = kSrqn + 1; }
+  SECTION("beyond the table") { store.number = EXRNIC_MAX_SRQ + kSrqn; }
+  SECTION("far beyond the table") { store.number = 0x80000000 | kSrqn; }
+  SECTION("high bits in the index") { store.index = 0x10001; }
+  SECTION("four bytes") { store.size = 4; }
+  SECTION("the second half of a doorbell") { store.offset += 4; }
+  SECTION("not enabled") { page.dut().enable_i = 0; }
+  page.ring(store);
+  CHECK(page.writes == 0);
+  CHECK(page.refused() == 1);
+  CHECK(page.accepted() == 0);
+}
+
+TEST_CASE("A queue pair that takes receives from a shared queue has no receive queue to ring") {
+  UserPage page;
+  page.qps[kQpn].cfg.has_srq = true;
+  Store store = send(1);
+  store.offset = EXRNIC_DOORBELL_RQ;
+  page.ring(store);
+  CHECK(page.writes == 0);
+  CHECK(page.wakes.empty());
+  CHECK(page.refused() == 1);
+  page.ring(send(1));  // its send queue is its own
+  CHECK(page.accepted() == 1);
 }
 
 TEST_CASE("Work may be posted in every state but reset") {
@@ -196,7 +267,9 @@ TEST_CASE("A completion queue's doorbell goes to the completer, with the page it
   page.ring(store);
   store.offset = EXRNIC_DOORBELL_CQ_ARM;
   page.ring(store);
-  REQUIRE(page.bells.size() == 2);
+  store.offset = EXRNIC_DOORBELL_CQ_ARM_SOLICITED;
+  page.ring(store);
+  REQUIRE(page.bells.size() == 3);
   for (const CqDoorbell& bell : page.bells) {
     CHECK(bell.cqn == 0xfedcba98);
     CHECK(bell.consumer == 0x87654321);
@@ -204,6 +277,9 @@ TEST_CASE("A completion queue's doorbell goes to the completer, with the page it
   }
   CHECK_FALSE(page.bells[0].arm);
   CHECK(page.bells[1].arm);
+  CHECK_FALSE(page.bells[1].solicited);
+  CHECK(page.bells[2].arm);
+  CHECK(page.bells[2].solicited);
   CHECK(page.accepted() + page.refused() == 0);
   CHECK(page.writes == 0);
 }

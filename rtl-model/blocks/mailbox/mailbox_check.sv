@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Judges a command of the driver by its payload and by what the tables say. Combinational. For each
+// command first the numbers, then whether it exists, then the values: see README.md.
+
+module mailbox_check
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP   = MAX_QP,
+    parameter int unsigned N_CQ   = MAX_CQ,
+    parameter int unsigned N_SRQ  = MAX_SRQ,
+    parameter int unsigned N_STAG = MAX_STAG
+) (
+    input node_t        cfg_node_i,
+    input logic         op_known_i,
+    input mbox_op_e     op_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // no command fills or asks all of it
+    input logic [511:0] data_i,
+    input qp_t          qp_i,       // those that the payload names
+    input cq_config_t   cq_i,
+    input cq_config_t   send_cq_i,
+    input cq_config_t   recv_cq_i,
+    input srq_t         srq_i,
+    input mr_t          mr_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    output mbox_status_e verdict_o
+);
+
+  // One payload, seen as each command sees it.
+  mbox_object_t object;
+  mbox_create_cq_t new_cq;
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
+  mbox_create_qp_t new_qp;
+  mbox_create_srq_t new_srq;
+  /* verilator lint_on UNUSEDSIGNAL */
+  mbox_modify_qp_t change;
+  mbox_register_mr_t new_mr;
+  mbox_modify_srq_t new_limit;
+  assign object = data_i[$bits(mbox_object_t)-1:0];
+  assign new_cq = data_i[$bits(mbox_create_cq_t)-1:0];
+  assign new_qp = data_i[$bits(mbox_create_qp_t)-1:0];
+  assign change = data_i[$bits(mbox_modify_qp_t)-1:0];
+  assign new_mr = data_i[$bits(mbox_register_mr_t)-1:0];
+  assign new_srq = data_i[$bits(mbox_create_srq_t)-1:0];
+  assign new_limit = data_i[$bits(mbox_modify_srq_t)-1:0];
+
+  function automatic logic pbl_aligned(logic [63:0] address);
+    return address % 64'(PBL_LINE_SIZE) == '0;
+  endfunction
+  function automatic logic ring_ok(logic [31:0] log_slots, int unsigned most);
+    return log_slots >= RING_LOG_MIN && log_slots <= most;
+  endfunction
+
+  // ---- Completion queues
+  logic moderation_ok;
+  assign moderation_ok = new_cq.moderation_count >> $bits(cq_i.moderation_count) == '0 &&
+      new_cq.moderation_ns >> $bits(cq_i.moderation_ns) == '0;
+
+  // ---- Queue pairs
+  logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok;
+  assign qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < MAX_PD;
+  assign cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
+      send_cq_i.valid && recv_cq_i.valid &&
+      32'(send_cq_i.page) == new_qp.page && 32'(recv_cq_i.page) == new_qp.page;
+  assign has_srq = new_qp.srqn != NO_SRQ;
+  assign srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
+                               32'(srq_i.cfg.page) == new_qp.page);
+  assign qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
+      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service == 32'(SERVICE_RC) &&
+      pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
+      (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
+      new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
+
+  qp_state_e from, to;
+  logic allowed, dest_ok;
+  assign from = qp_i.status.state;
+  assign to = qp_state_e'(change.state[2:0]);
+  always_comb begin
+    unique case (to)
+      QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
+      QP_STATE_INIT: allowed = from == QP_STATE_RESET;
+      QP_STATE_RTR: allowed = from == QP_STATE_INIT;
+      QP_STATE_RTS: allowed = from == QP_STATE_RTR;
+      default: allowed = 1'b0;
+    endcase
+  end
+  assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
+      change.dest_qpn[31:24] == '0;
+
+  // ---- Shared receive queues
+  function automatic logic limit_ok(logic [31:0] limit);
+    return limit >> $bits(srq_i.limit) == '0;
+  endfunction
+
+  // ---- Regions
+  localparam logic [31:0] AccessFlags =
+      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ;
+  logic mr_fits, mr_values_ok;
+  logic [64:0] mr_end;
+  assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
+  assign mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
+  assign mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
+      (new_mr.access & ~AccessFlags) == '0 &&
+      new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
+
+  always_comb begin
+    verdict_o = MBOX_STATUS_OK;
+    unique case (op_i)
+      MBOX_OP_NOP: ;
+      MBOX_OP_CREATE_CQ:
+      if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
+        verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address) ||
+               !moderation_ok)
+        verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_DESTROY_CQ:
+      if (object.index >= N_CQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_CREATE_QP:
+      if (!qp_numbers_ok || !cqs_ok || !srq_ok) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!qp_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_MODIFY_QP:
+      if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (to == QP_STATE_RTR && !dest_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
+      if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_REGISTER_MR:
+      if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
+        verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (mr_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!mr_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_INVALIDATE_MR:
+      if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict_o = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_CREATE_SRQ:
+      if (new_srq.srqn >= N_SRQ || new_srq.page >= USER_PAGES || new_srq.pd >= MAX_PD)
+        verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!ring_ok(new_srq.log_slots, SQ_LOG_MAX) || !pbl_aligned(new_srq.pbl_address) ||
+               !limit_ok(new_srq.limit))
+        verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_DESTROY_SRQ, MBOX_OP_QUERY_SRQ:
+      if (object.index >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      MBOX_OP_MODIFY_SRQ:
+      if (new_limit.srqn >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!limit_ok(new_limit.limit)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      default: verdict_o = MBOX_STATUS_BAD_OPCODE;
+    endcase
+    if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;
+  end
+
+endmodule

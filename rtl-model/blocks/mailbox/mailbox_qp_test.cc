@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+
+#include "rtl-model/blocks/mailbox/mailbox_payloads.h"
+
+namespace exrnic::testing {
+namespace {
+
+TEST_CASE("A queue pair is created as asked: in RESET, empty, of a new generation") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_ERROR);
+  mailbox.qps[kQpn].cfg.valid = false;
+  mailbox.qps[kQpn].status.fault = true;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kOk);
+  const Qp& qp = mailbox.qps[kQpn];
+  CHECK(qp.cfg.valid);
+  CHECK(qp.cfg.page == kPage);
+  CHECK(qp.cfg.pd == kPd);
+  CHECK(qp.cfg.send_cqn == kCqn);
+  CHECK(qp.cfg.recv_cqn == kCqn - 1);
+  CHECK(qp.cfg.sq_log == 12);
+  CHECK(qp.cfg.rq_log == 3);
+  CHECK(qp.cfg.sq_pbl == 0xaaaaaaaaaac0);
+  CHECK(qp.cfg.rq_pbl == 0xbbbbbbbbbb80);
+  CHECK_FALSE(qp.cfg.has_srq);
+  CHECK(qp.cfg.max_reads_out == 5);
+  CHECK(qp.cfg.max_reads_in == EXRNIC_MAX_READS);
+  CHECK(qp.cfg.generation == 0);  // after 0xff
+  CHECK(qp.cfg.dest_node == 0);
+  CHECK(qp.cfg.dest_qpn == 0);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_RESET);
+  CHECK_FALSE(qp.status.fault);
+  CHECK(qp.sq_producer == 0);
+  CHECK_FALSE(qp.sq.halted);
+  CHECK(mailbox.wakes.empty());
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kBadState);
+}
+
+TEST_CASE("Each field of a new queue pair is checked") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  exrnic_mbox_create_qp payload = qp_payload();
+  exrnic_mbox_status expected = kBadIndex;
+  SECTION("number") { payload.qpn = EXRNIC_MAX_QP; }
+  SECTION("number, high bits") { payload.qpn |= 0x10000; }
+  SECTION("page") { payload.page = EXRNIC_USER_PAGES + kPage; }
+  SECTION("domain") { payload.pd = EXRNIC_MAX_PD; }
+  SECTION("send queue's completion queue") { payload.send_cqn = EXRNIC_MAX_CQ + kCqn; }
+  SECTION("receive queue's completion queue") { payload.recv_cqn = EXRNIC_MAX_CQ + kCqn; }
+  SECTION("one does not exist") { mailbox.cqs[kCqn].valid = false; }
+  SECTION("the other does not exist") { mailbox.cqs[kCqn - 1].valid = false; }
+  SECTION("one is of another page") { mailbox.cqs[kCqn].page++; }
+  SECTION("the other is of another page") { mailbox.cqs[kCqn - 1].page++; }
+  SECTION("service") { payload.service = EXRNIC_SERVICE_RC + 1, expected = kBadParameter; }
+  SECTION("send queue too small") { payload.sq_log_slots = 1, expected = kBadParameter; }
+  SECTION("send queue too large") { payload.sq_log_slots = 13, expected = kBadParameter; }
+  SECTION("receive queue too small") { payload.rq_log_slots = 0, expected = kBadParameter; }
+  SECTION("receive queue too large") { payload.rq_log_slots = 0x104, expected = kBadParameter; }
+  SECTION("send queue's PBL") { payload.sq_pbl_address |= 0x20, expected = kBadParameter; }
+  SECTION("receive queue's PBL") { payload.rq_pbl_address |= 1, expected = kBadParameter; }
+  SECTION("both on one completion queue") { payload.recv_cqn = kCqn, expected = kOk; }
+  SECTION("more PULLs than the core holds") {
+    payload.max_reads_out = EXRNIC_MAX_READS + 1, expected = kBadParameter;
+  }
+  SECTION("more of the peer's than the core holds") {
+    payload.max_reads_in = EXRNIC_MAX_READS + 1, expected = kBadParameter;
+  }
+  SECTION("reads, high bits") { payload.max_reads_in = 0x100, expected = kBadParameter; }
+  SECTION("no PULL in either direction") {
+    payload.max_reads_out = payload.max_reads_in = 0, expected = kOk;
+  }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, payload) == expected);
+  CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+}
+
+TEST_CASE("A queue pair changes its state only along the arrows of the specification") {
+  for (uint32_t from = 0; from <= EXRNIC_QP_STATE_ERROR; ++from) {
+    for (uint32_t to = 0; to <= EXRNIC_QP_STATE_ERROR; ++to) {
+      CAPTURE(from, to);
+      const bool allowed =
+          to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
+      Mailbox mailbox;
+      const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<uint8_t>(from));
+      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321};
+      CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
+      const Qp& qp = mailbox.qps[kQpn];
+      const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
+      const bool to_reset = to == EXRNIC_QP_STATE_RESET;
+      const bool wakes = allowed && (to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR);
+      CHECK(qp.status.state == (allowed ? to : from));
+      CHECK(qp.cfg.dest_node == (to_rtr ? 0x21 : before.cfg.dest_node));
+      CHECK(qp.cfg.dest_qpn == (to_rtr ? 0x654321 : before.cfg.dest_qpn));
+      CHECK(qp.cfg.generation == (to_reset ? 0 : 0xff));
+      CHECK(qp.sq.consumer == (to_reset ? 0 : before.sq.consumer));
+      CHECK(qp.sq.halted == !to_reset);
+      CHECK(mailbox.wakes == (wakes ? std::vector<unsigned>{kQpn} : std::vector<unsigned>{}));
+      CHECK(mailbox.greetings == (to_rtr ? std::vector<unsigned>{0x21} : std::vector<unsigned>{}));
+    }
+  }
+}
+
+TEST_CASE("Each field of a state change is checked") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
+  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff};
+  exrnic_mbox_status expected = kBadParameter;
+  SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
+  SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
+  SECTION("state") { payload.state = EXRNIC_QP_STATE_ERROR + 1; }
+  SECTION("state, high bits") { payload.state |= 0x100; }
+  SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
+  SECTION("own node") { payload.dest_node = kNode; }
+  SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
+  SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
+  CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
+}
+
+TEST_CASE("The driver's ERROR has no cause; one that is there already keeps its own") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0};
+  qp.status.fault = qp.status.exact = true;  // left from before
+  mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
+  CHECK_FALSE(qp.status.fault);
+  CHECK_FALSE(qp.status.exact);
+  qp.status = refused();
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
+  CHECK(qp.status.fault);
+  CHECK(qp.status.fault_detail == EXRNIC_TERM_CODE_OPCODE);
+  CHECK(qp.status.exact);
+  CHECK(qp.status.told);
+}
+
+TEST_CASE("A command is judged by what the tables say when the core has come to rest") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
+  mailbox.while_coming_to_rest = [&] {  // the peer refuses something
+    qp.status = refused();
+  };
+  SECTION("a pair that went to ERROR meanwhile does not come back to life") {
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kBadState);
+  }
+  SECTION("nor does it lose its cause") {
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
+  }
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(qp.status.fault);
+}
+
+TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
+  CHECK(mailbox.has_answer);
+  const auto answer = mailbox.answer<exrnic_mbox_query_qp>();
+  CHECK(answer.state == EXRNIC_QP_STATE_RTS);
+  CHECK(answer.dest_node == 9);
+  CHECK(answer.dest_qpn == 0x777);
+  CHECK(answer.sq_producer == 0xfff0);
+  CHECK(answer.sq_consumer == 0xffe0);
+  CHECK(mailbox.order == "d");
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn + 1)) == kBadState);
+  CHECK_FALSE(mailbox.has_answer);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(EXRNIC_MAX_QP + kQpn)) == kBadIndex);
+}
+
+TEST_CASE("A destroyed queue pair is gone and keeps its generation for the next one") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kOk);
+  CHECK_FALSE(mailbox.qps[kQpn].cfg.valid);
+  CHECK(mailbox.qps[kQpn].cfg.generation == 0xff);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kBadState);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(0xffffffff)) == kBadIndex);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
