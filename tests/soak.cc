@@ -9,12 +9,10 @@
 #include <string>
 
 #include "tests/support/compare_cores.h"
-#include "tests/support/random_driver.h"
-#include "tests/support/random_push.h"
 
 namespace {
 
-constexpr unsigned kProgram = 150;  // operations, as in random_push_test: a seed replays there
+constexpr unsigned kProgram = 250;  // operations, as in random_work_test: a seed replays there
 constexpr unsigned kSteps = 400;    // of the driver's program that goes with it
 
 bool parse(const char* text, uint64_t& number) {
@@ -23,14 +21,10 @@ bool parse(const char* text, uint64_t& number) {
   return *text >= '0' && *text <= '9' && *end == '\0';
 }
 
-// Of work, and of a driver: a line each.
+// Of work, and of a driver.
 std::string differences(uint64_t seed) {
   using namespace exrnic::testing;
-  std::string all;
-  for (const std::string& one : {compare_cores(run_random_pushes, seed, kProgram),
-                                 compare_cores(run_random_driver, seed, kSteps)})
-    if (!one.empty()) all += one + '\n';
-  return all;
+  return compare_random_work(seed, kProgram) + compare_random_driver(seed, kSteps);
 }
 
 }  // namespace
@@ -46,8 +40,7 @@ int main(int argc, char** argv) {
     const std::string difference = differences(seed + programs);
     if (difference.empty()) continue;
     ++mismatches;
-    std::printf("%s  replay: EXRNIC_SEED=%llu random_push_test\n", difference.c_str(),
-                static_cast<unsigned long long>(seed + programs));
+    std::fputs(difference.c_str(), stdout);
     std::fflush(stdout);
   }
   std::printf(

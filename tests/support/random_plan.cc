@@ -80,7 +80,7 @@ class Drawing {
       if (bytes + size > kBatchBytes) size = 0;
       bytes += size;
       Operation operation = this->operation(pair, size);
-      slots += slots_of(operation);
+      slots += slot_count(operation);
       receive_slots += EXRNIC_WQE_SLOTS_MAX;
       if (slots > 1u << plan_.ring_log || receive_slots > 1u << plan_.ring_log) break;
       if (batch.hostile && (i == where || (i > where && below(4) == 0)))

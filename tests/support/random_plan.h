@@ -78,7 +78,7 @@ std::vector<unsigned> numbers_of(const Plan& plan);  // of its operations, in or
 // What is left of it when only these operations are posted.
 Plan keep_only(const Plan& plan, const std::vector<unsigned>& numbers);
 
-unsigned slots_of(const Operation& operation);  // that it takes in the ring, as the core counts
+unsigned slot_count(const Operation& operation);  // that it takes in the ring, as the core counts
 std::string to_string(const Operation& operation);
 
 }  // namespace exrnic::testing

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/random_work.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <stdexcept>
+
+#include "tests/support/expected_memory.h"
+#include "tests/support/pair.h"
+#include "tests/support/rnic_driver.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint32_t kPage = 3;
+constexpr uint32_t kCqn = 5;
+constexpr uint32_t kSrqn = 9;
+constexpr uint32_t kCqLog = 14;  // all completions of a round
+constexpr uint64_t kLimitNs = 400'000'000;
+
+constexpr Memory kOfPairs[] = {Memory::kSink, Memory::kLanding, Memory::kInbox, Memory::kVictim,
+                               Memory::kOwnVictim};
+constexpr uint32_t kVictimBytes = 64;
+
+uint32_t rights_of(Memory memory) {
+  switch (memory) {
+    case Memory::kSource:
+    case Memory::kVictim:
+      return EXRNIC_ACCESS_REMOTE_READ;
+    case Memory::kSink:
+      return EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE;
+    case Memory::kLanding:
+    case Memory::kInbox:
+      return EXRNIC_ACCESS_LOCAL_WRITE;
+    default:
+      return 0;
+  }
+}
+
+bool is_victim(Memory memory) { return memory == Memory::kVictim || memory == Memory::kOwnVictim; }
+
+TestbedOptions options_of(const Plan& plan) {
+  TestbedOptions options = options_for(plan.profile.c_str());
+  options.seed = plan.seed;
+  const double rate = plan.fault_rate;
+  options.faults.rates = {rate, rate, rate, rate, rate};
+  return options;
+}
+
+// As it stands in the ring: as many slots as it says, whatever it fills of them.
+Bytes ring_bytes(const Operation& operation) {
+  constexpr size_t kHeader = offsetof(exrnic_wqe, sge0_address);
+  Bytes bytes(slot_count(operation) * sizeof(exrnic_wqe));
+  std::memcpy(bytes.data(), &operation.header, kHeader);
+  const size_t room = bytes.size() - kHeader;
+  const size_t elements = operation.elements.size() * sizeof(exrnic_sge);
+  if (elements > 0)
+    std::memcpy(bytes.data() + kHeader, operation.elements.data(), std::min(room, elements));
+  const auto& data = operation.inline_data;
+  std::copy_n(data.begin(), std::min(room, data.size()), bytes.begin() + kHeader);
+  return bytes;
+}
+
+// What one node has, and what it has seen in this round.
+struct Party {
+  Party(Testbed& testbed, unsigned id)
+      : rnic(testbed, id), cq(rnic.create_cq(kCqn, kPage, kCqLog)) {}
+
+  RnicDriver rnic;
+  Queue cq;
+  SharedReceiveQueue srq;
+  std::array<QueuePair, kPairs> qps;
+  std::map<std::pair<Memory, unsigned>, Region> regions;
+  std::map<std::pair<uint32_t, bool>, std::vector<exrnic_cqe>> completions;  // by qpn, receives
+  std::array<unsigned, kPairs> receives{};                                   // posted
+};
+
+class Execution {
+ public:
+  Execution(const Plan& plan, const CoreFactory& make_core)
+      : plan_(plan),
+        testbed_(options_of(plan), make_core),
+        nodes_{Party(testbed_, 0), Party(testbed_, 1)} {
+    std::mt19937_64 random(plan.seed);
+    for (Party& node : nodes_) {
+      node.rnic.write_register(EXRNIC_REG_MTU, plan.mtu);
+      prepare(node, random);
+    }
+    for (unsigned pair = 0; pair < kPairs; ++pair) connect(pair);
+  }
+
+  std::string run() {
+    for (const Round& round : plan_.rounds) play(round);
+    check_memory();
+    report_counters();
+    report_memory();
+    return facts_;
+  }
+
+ private:
+  static uint32_t qpn_of(unsigned node, unsigned pair) { return 10 + 20 * node + pair; }
+
+  template <typename... Parts>
+  void fact(fmt::format_string<Parts...> form, Parts&&... parts) {
+    facts_ += fmt::format(form, std::forward<Parts>(parts)...) + '\n';
+  }
+
+  // ---- Preparation
+
+  void prepare(Party& node, std::mt19937_64& random) {
+    node.srq = node.rnic.create_srq(kSrqn, kPage, domain_of(0), plan_.ring_log);
+    for (unsigned pair = 0; pair < kPairs; ++pair) {
+      QueuePairOptions options;
+      options.log_slots = plan_.ring_log;
+      options.max_reads_out = options.max_reads_in = max_reads_of(pair);
+      if (shares_receives(pair)) options.srqn = kSrqn;
+      node.qps[pair] = node.rnic.create_qp(qpn_of(node.rnic.node(), pair), kPage, domain_of(pair),
+                                           node.cq, options);
+      for (const Memory memory : kOfPairs) prepare(node, memory, pair, domain_of(pair));
+    }
+    for (unsigned domain = 0; domain < kDomains; ++domain) {
+      prepare(node, Memory::kSource, domain, domain_of(domain));
+      const Region& source = node.regions.at({Memory::kSource, domain});
+      const Bytes data = random_bytes(random, kRegionBytes);
+      node.rnic.write(source, 0, data);
+      expected_.set(node.rnic.node(), source.stag, source.base, data);
+    }
+  }
+
+  void prepare(Party& node, Memory memory, unsigned which, uint32_t pd) {
+    const Place place = place_of(memory, which);
+    const uint64_t bytes = is_victim(memory) ? kVictimBytes : kRegionBytes;
+    node.regions[{memory, which}] =
+        node.rnic.create_region(place.stag, pd, place.base, bytes, rights_of(memory));
+    expected_.set(node.rnic.node(), place.stag, place.base, Bytes(bytes));
+  }
+
+  void connect(unsigned pair) {
+    for (const unsigned id : {0u, 1u}) {
+      Party& node = nodes_[id];
+      node.qps[pair].sq.index = node.qps[pair].rq.index = 0;
+      node.rnic.connect(node.qps[pair], 1 - id, qpn_of(1 - id, pair));
+    }
+  }
+
+  // ---- A round
+
+  void play(const Round& round) {
+    for (const unsigned id : {0u, 1u})
+      if (round.arm[id]) nodes_[id].rnic.arm(nodes_[id].cq, kPage, id == 1);
+    for (const Batch& batch : round.batches) post_receives(batch);
+    for (const Batch& batch : round.batches) post(batch);
+    rest();
+    for (Party& node : nodes_) take_completions(node);
+    for (const Batch& batch : round.batches) settle(batch);
+    for (unsigned pair = 0; pair < kPairs; ++pair) recover(pair, round);
+    restore_victims(round);
+  }
+
+  void rest() {
+    if (testbed_.run_until([] { return false; }, kLimitNs) != RunResult::kIdle)
+      throw std::runtime_error("waited in vain for both nodes to come to rest");
+  }
+
+  void post_receives(const Batch& batch) {
+    Party& peer = nodes_[1 - batch.node];
+    QueuePair& qp = peer.qps[batch.pair];
+    for (const Operation& operation : batch.operations) {
+      if (!operation.receive) continue;
+      ++peer.receives[batch.pair];
+      if (shares_receives(batch.pair)) {
+        peer.rnic.post_receive(peer.srq, *operation.receive);
+      } else {
+        peer.rnic.post_receive(qp, *operation.receive);
+      }
+    }
+  }
+
+  void post(const Batch& batch) {
+    Party& node = nodes_[batch.node];
+    QueuePair& qp = node.qps[batch.pair];
+    for (const Operation& operation : batch.operations) node.rnic.put(qp.sq, ring_bytes(operation));
+    node.rnic.ring(qp);
+  }
+
+  void take_completions(Party& node) {
+    while (const auto cqe = node.rnic.poll(node.cq, kPage))
+      node.completions[{cqe->qpn, cqe->opcode == EXRNIC_WQE_OPCODE_RECV}].push_back(*cqe);
+  }
+
+  // Every work request has ended; those of a good batch well, with the bytes where they belong.
+  void settle(const Batch& batch) {
+    Party& node = nodes_[batch.node];
+    const uint32_t qpn = qpn_of(batch.node, batch.pair);
+    const auto& ended = node.completions[{qpn, false}];
+    const auto last = static_cast<uint16_t>(node.qps[batch.pair].sq.index - 1);
+    if (ended.empty() || ended.back().wqe_index != last)
+      throw std::runtime_error(
+          fmt::format("node {} qp {}: work up to slot {} has not ended", batch.node, qpn, last));
+    if (batch.hostile) return;
+    for (const exrnic_cqe& cqe : ended)
+      if (cqe.status != EXRNIC_CQE_STATUS_SUCCESS)
+        throw std::runtime_error(fmt::format("node {} qp {}: slot {} ended with status {}",
+                                             batch.node, qpn, uint32_t{cqe.wqe_index},
+                                             unsigned{cqe.status}));
+    for (const Operation& operation : batch.operations) expected_.apply(batch.node, operation);
+  }
+
+  void recover(unsigned pair, const Round& round) {
+    bool anew = false;
+    for (const Batch& batch : round.batches) anew |= batch.pair == pair && batch.hostile;
+    for (const unsigned id : {0u, 1u}) {
+      Party& node = nodes_[id];
+      const uint32_t qpn = qpn_of(id, pair);
+      report(id, node.completions[{qpn, false}]);
+      report(id, node.completions[{qpn, true}]);
+      if (!anew && node.completions[{qpn, true}].size() != node.receives[pair])
+        throw std::runtime_error(fmt::format("node {} qp {}: {} of {} receives ended", id, qpn,
+                                             node.completions[{qpn, true}].size(),
+                                             node.receives[pair]));
+      node.completions[{qpn, false}].clear();
+      node.completions[{qpn, true}].clear();
+      node.receives[pair] = 0;
+      const exrnic_mbox_query_qp now = node.rnic.query(qpn);
+      fact("node {} qp {} state {} producer {} consumer {}", id, qpn, uint32_t{now.state},
+           uint32_t{now.sq_producer}, uint32_t{now.sq_consumer});
+    }
+    if (anew) connect_anew(pair);
+  }
+
+  // What hostile work has done to memory is compared between cores, not foretold.
+  void connect_anew(unsigned pair) {
+    for (const unsigned id : {0u, 1u}) {
+      if (nodes_[id].rnic.modify(qpn_of(id, pair), EXRNIC_QP_STATE_RESET) != EXRNIC_MBOX_STATUS_OK)
+        throw std::runtime_error("a queue pair could not be reset");
+      for (const Memory memory : {Memory::kSink, Memory::kLanding, Memory::kInbox}) {
+        const Region& region = nodes_[id].regions.at({memory, pair});
+        expected_.set(id, region.stag, region.base, nodes_[id].rnic.read(region, 0, region.length));
+      }
+      if (shares_receives(pair)) drop_shared_receives(nodes_[id]);
+    }
+    connect(pair);
+  }
+
+  // Those that no message has taken stay posted, as no queue pair owns them.
+  void drop_shared_receives(Party& node) {
+    const exrnic_mbox_query_srq now = node.rnic.query_srq(kSrqn);
+    fact("node {} srq producer {} consumer {}", node.rnic.node(), uint32_t{now.producer},
+         uint32_t{now.consumer});
+    if (now.producer != now.consumer) renew_srq(node);
+  }
+
+  // The queue pair goes first, as it names the queue.
+  void renew_srq(Party& node) {
+    const uint32_t qpn = qpn_of(node.rnic.node(), 0);
+    node.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn});
+    node.rnic.must(EXRNIC_MBOX_OP_DESTROY_SRQ, exrnic_mbox_object{kSrqn});
+    node.srq = node.rnic.create_srq(kSrqn, kPage, domain_of(0), plan_.ring_log);
+    QueuePairOptions options;
+    options.log_slots = plan_.ring_log;
+    options.srqn = kSrqn;
+    node.qps[0] = node.rnic.create_qp(qpn, kPage, domain_of(0), node.cq, options);
+  }
+
+  // What was invalidated belongs to the driver until it takes it back.
+  void restore_victims(const Round& round) {
+    std::set<std::pair<unsigned, uint32_t>> hit;
+    for (const Batch& batch : round.batches)
+      for (const Operation& operation : batch.operations) {
+        if (operation.header.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE)
+          hit.insert({1 - batch.node, batch.pair});
+        if (operation.header.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
+          hit.insert({batch.node, batch.pair + kPairs});
+      }
+    for (const auto& [id, which] : hit) {
+      const bool own = which >= kPairs;
+      const unsigned pair = which % kPairs;
+      const Memory memory = own ? Memory::kOwnVictim : Memory::kVictim;
+      const Place place = place_of(memory, pair);
+      nodes_[id].rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{place.stag});
+      prepare(nodes_[id], memory, pair, domain_of(pair));
+    }
+  }
+
+  // ---- Facts
+
+  // How much of a flushed work request the core had read is a matter of time.
+  void report(unsigned id, const std::vector<exrnic_cqe>& ended) {
+    for (const exrnic_cqe& cqe : ended) {
+      const bool flushed = cqe.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+      fact("node {} qp {} slot {} opcode {} status {} bytes {} detail {:#x} flags {} imm {:#x}", id,
+           uint32_t{cqe.qpn}, uint32_t{cqe.wqe_index},
+           flushed && cqe.opcode != EXRNIC_WQE_OPCODE_RECV ? 0u : unsigned{cqe.opcode},
+           unsigned{cqe.status}, flushed ? 0u : uint32_t{cqe.byte_length}, uint32_t{cqe.detail},
+           unsigned{cqe.flags}, uint32_t{cqe.imm_data});
+    }
+  }
+
+  void report_counters() {
+    static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+    for (Party& node : nodes_)
+      for (const auto counter :
+           {EXRNIC_COUNTER_SEGMENTS_PLACED, EXRNIC_COUNTER_CQES, EXRNIC_COUNTER_CQ_OVERRUNS,
+            EXRNIC_COUNTER_WQES, EXRNIC_COUNTER_WQE_ERRORS, EXRNIC_COUNTER_TERMINATES_TX,
+            EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_DOORBELLS,
+            EXRNIC_COUNTER_DOORBELLS_REFUSED, EXRNIC_COUNTER_DMA_READ_ERRORS,
+            EXRNIC_COUNTER_PEERS_DEAD, EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED})
+        fact("node {} {} {}", node.rnic.node(), kNames[counter], node.rnic.counter(counter));
+  }
+
+  void check_memory() {
+    for (Party& node : nodes_)
+      for (const auto& [key, region] : node.regions) {
+        const std::string wrong = difference(node.rnic.read(region, 0, region.length),
+                                             expected_.bytes(node.rnic.node(), region.stag));
+        if (!wrong.empty())
+          throw std::runtime_error(
+              fmt::format("node {} stag {:#x}: {}", node.rnic.node(), region.stag, wrong));
+      }
+  }
+
+  void report_memory() {
+    for (Party& node : nodes_) {
+      for (const auto& [key, region] : node.regions) {
+        uint64_t hash = 14695981039346656037u;  // FNV-1a
+        for (const uint8_t byte : node.rnic.read(region, 0, region.length))
+          hash = (hash ^ byte) * 1099511628211u;
+        fact("node {} stag {:#x} hash {:#x}", node.rnic.node(), region.stag, hash);
+      }
+      fact("node {} refused reads {} writes {}", node.rnic.node(), node.rnic.host().refused_reads(),
+           node.rnic.host().refused_writes().size());
+    }
+  }
+
+  const Plan& plan_;
+  Testbed testbed_;
+  std::array<Party, 2> nodes_;
+  ExpectedMemory expected_;
+  std::string facts_;
+};
+
+}  // namespace
+
+std::string run_plan(const Plan& plan, const CoreFactory& make_core) {
+  return Execution(plan, make_core).run();
+}
+
+}  // namespace exrnic::testing
