@@ -51,8 +51,8 @@ struct Station {
         target(RegionBytes(options)),
         rnic(Own(open(), "cannot open the RNIC")),
         pd(Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd")),
-        cq(Own(vl_create_cq(rnic.get(), 2 * kPushDepth), "vl_create_cq")),
-        qp(CreateQp(pd.get(), cq.get(), kPushDepth)),
+        cq(Own(vl_create_cq(rnic.get(), 2 * kPushDepth, nullptr), "vl_create_cq")),
+        qp(CreateQp(pd.get(), QpAttributes(cq.get(), kPushDepth))),
         source_mr(Register(source, 0)),
         target_mr(Register(target, VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE)) {
     const uint32_t node = QueryRnic(rnic.get()).node_id;

@@ -31,8 +31,17 @@ vl_qp_attr QueryQp(vl_qp* qp) {
   return attr;
 }
 
-Owned<vl_qp> CreateQp(vl_pd* pd, vl_cq* cq, uint32_t send_wr, uint32_t recv_wr) {
-  vl_qp_init_attr init = {cq, cq, send_wr, recv_wr, VL_SERVICE_RC};
+vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr) {
+  vl_qp_init_attr init = {};
+  init.send_cq = cq;
+  init.recv_cq = cq;
+  init.max_send_wr = send_wr;
+  init.max_recv_wr = recv_wr;
+  init.service = VL_SERVICE_RC;
+  return init;
+}
+
+Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) {
   return Own(vl_create_qp(pd, &init), "vl_create_qp");
 }
 

@@ -38,7 +38,9 @@ void Check(int result, const char* call);
 
 vl_rnic_attr QueryRnic(vl_rnic* rnic);
 vl_qp_attr QueryQp(vl_qp* qp);
-Owned<vl_qp> CreateQp(vl_pd* pd, vl_cq* cq, uint32_t send_wr, uint32_t recv_wr = 1);
+// RC, one completion queue for both ways, the smallest work requests, no PULLs.
+vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr = 1);
+Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init);
 void ModifyQp(vl_qp* qp, vl_qp_state state);
 // From RESET to RTS.
 void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn);

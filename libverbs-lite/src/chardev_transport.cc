@@ -50,6 +50,7 @@ class ChardevTransport : public Transport {
     info->max_qp = query.max_qp;
     info->max_cq = query.max_cq;
     info->max_mr = query.max_mr;
+    info->max_srq = query.max_srq;
     info->max_sq_slots = query.max_sq_slots;
     info->max_cq_entries = query.max_cq_entries;
     info->clock_khz = query.clock_khz;
@@ -65,15 +66,40 @@ class ChardevTransport : public Transport {
   }
   int DeallocatePd(uint32_t pd) override { return CallObject(EXRNIC_IOCTL_DEALLOC_PD, pd); }
 
-  int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) override {
+  int CreateCq(const CqRequest& request, uint32_t* cqn) override {
     exrnic_create_cq create = {};
-    create.ring = reinterpret_cast<uintptr_t>(ring);
-    create.entries = entries;
+    create.ring = reinterpret_cast<uintptr_t>(request.ring);
+    create.entries = request.entries;
+    create.moderation_count = request.moderation_count;
+    create.moderation_ns = request.moderation_ns;
     if (Call(EXRNIC_IOCTL_CREATE_CQ, &create) != 0) return -1;
     *cqn = create.cqn;
     return 0;
   }
   int DestroyCq(uint32_t cqn) override { return CallObject(EXRNIC_IOCTL_DESTROY_CQ, cqn); }
+
+  int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
+    exrnic_create_srq create = {};
+    create.ring = reinterpret_cast<uintptr_t>(request.ring);
+    create.slots = request.slots;
+    create.pd = request.pd;
+    create.limit = request.limit;
+    if (Call(EXRNIC_IOCTL_CREATE_SRQ, &create) != 0) return -1;
+    *srqn = create.srqn;
+    return 0;
+  }
+  int ModifySrq(uint32_t srqn, uint32_t limit) override {
+    exrnic_modify_srq modify = {srqn, limit};
+    return Call(EXRNIC_IOCTL_MODIFY_SRQ, &modify);
+  }
+  int QuerySrq(uint32_t srqn, uint32_t* limit) override {
+    exrnic_query_srq query = {};
+    query.srqn = srqn;
+    if (Call(EXRNIC_IOCTL_QUERY_SRQ, &query) != 0) return -1;
+    *limit = query.limit;
+    return 0;
+  }
+  int DestroySrq(uint32_t srqn) override { return CallObject(EXRNIC_IOCTL_DESTROY_SRQ, srqn); }
 
   int CreateQp(const QpRequest& request, uint32_t* qpn) override {
     exrnic_create_qp create = {};
@@ -85,6 +111,9 @@ class ChardevTransport : public Transport {
     create.send_cqn = request.send_cqn;
     create.recv_cqn = request.recv_cqn;
     create.service = request.service;
+    create.srqn = request.srqn;
+    create.max_reads_out = request.max_reads_out;
+    create.max_reads_in = request.max_reads_in;
     if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) return -1;
     *qpn = create.qpn;
     return 0;

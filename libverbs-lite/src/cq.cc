@@ -5,7 +5,9 @@
 #include <new>
 
 #include "barrier.h"
+#include "qp.h"
 #include "rnic.h"
+#include "srq.h"
 
 using exrnic::Fail;
 using exrnic::FailNull;
@@ -15,6 +17,8 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kRingMin = 1u << EXRNIC_RING_LOG_MIN;
+constexpr uint32_t kModerationCountMax = 65535;
+constexpr uint32_t kModerationNsMax = (1u << 24) - 1;
 constexpr uint32_t kNoQp = 0xffffffff;
 static_assert(kNoQp >= EXRNIC_MAX_QP, "no queue pair has this number");
 
@@ -32,10 +36,15 @@ uint32_t RingEntries(uint32_t wanted) {
 
 uint32_t MostCqEntries(const DeviceInfo& info) { return Granted(info.max_cq_entries); }
 
-void DropCqes(vl_cq* cq, uint32_t qpn) {
+void DropCqes(vl_cq* cq, const vl_qp& qp) {
   uint32_t index = cq->consumer;
   for (exrnic_cqe* cqe = cq->At(index); cqe != nullptr; cqe = cq->At(++index)) {
-    if (cqe->qpn == qpn) cqe->qpn = kNoQp;
+    if (cqe->qpn != qp.number) continue;
+    cqe->qpn = kNoQp;
+    uint64_t wr_id;
+    if (qp.srq != nullptr && cqe->opcode == EXRNIC_WQE_OPCODE_RECV) {
+      qp.srq->queue.Complete(cqe->wqe_index, &wr_id);
+    }
   }
 }
 
@@ -49,14 +58,17 @@ exrnic_cqe* vl_cq::At(uint32_t index) const {
   return (phase & 1) == (round & 1) ? cqe : nullptr;
 }
 
-vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries) {
-  if (rnic == nullptr || entries == 0 || entries > exrnic::MostCqEntries(rnic->info)) {
+vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {
+  const vl_cq_moderation when = moderation != nullptr ? *moderation : vl_cq_moderation{0, 0};
+  if (rnic == nullptr || entries == 0 || entries > exrnic::MostCqEntries(rnic->info) ||
+      when.count > exrnic::kModerationCountMax || when.ns > exrnic::kModerationNsMax) {
     return FailNull(EINVAL);
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow) vl_cq(rnic, exrnic::RingEntries(entries)));
   if (cq == nullptr || cq->memory.data() == nullptr) return FailNull(ENOMEM);
+  const exrnic::CqRequest request = {cq->memory.data(), cq->entries, when.count, when.ns};
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateCq(cq->memory.data(), cq->entries, &cq->cqn) != 0) return nullptr;
+  if (rnic->transport->CreateCq(request, &cq->cqn) != 0) return nullptr;
   ++rnic->users;
   return cq.release();
 }

@@ -38,8 +38,9 @@ constexpr uint32_t CqReportStep(uint32_t ring_entries) { return ring_entries / 4
 uint32_t MostCqEntries(const DeviceInfo& info);
 
 // Makes the CQEs of a queue pair that are still in the queue invisible (its number may come back
-// for another one). Under cq->lock, once the device writes no more of them.
-void DropCqes(vl_cq* cq, uint32_t qpn);
+// for another one). Receives of a shared queue have their slots given back. Under cq->lock, once
+// the device writes no more of them.
+void DropCqes(vl_cq* cq, const vl_qp& qp);
 
 }  // namespace exrnic
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// vl_poll_cq: from CQEs to work completions.
+// vl_poll_cq: from CQEs to work completions. vl_req_notify_cq.
 #include <cerrno>
 #include <mutex>
 
@@ -8,6 +8,7 @@
 #include "doorbell.h"
 #include "qp.h"
 #include "rnic.h"
+#include "srq.h"
 
 namespace exrnic {
 
@@ -39,7 +40,16 @@ vl_wc_status Status(uint8_t status) {
 vl_wc_opcode Opcode(uint8_t opcode) {
   switch (opcode) {
     case EXRNIC_WQE_OPCODE_PUSH:
+    case EXRNIC_WQE_OPCODE_PUSH_IMM:
       return VL_WC_PUSH;
+    case EXRNIC_WQE_OPCODE_SEND:
+    case EXRNIC_WQE_OPCODE_SEND_IMM:
+    case EXRNIC_WQE_OPCODE_SEND_INVALIDATE:
+      return VL_WC_SEND;
+    case EXRNIC_WQE_OPCODE_PULL:
+      return VL_WC_PULL;
+    case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE:
+      return VL_WC_LOCAL_INVALIDATE;
     case EXRNIC_WQE_OPCODE_RECV:
       return VL_WC_RECV;
     default:
@@ -47,33 +57,50 @@ vl_wc_opcode Opcode(uint8_t opcode) {
   }
 }
 
-// The work queue that a CQE of this completion queue speaks of; null if there is none.
-WorkQueue* QueueOf(const vl_cq* cq, const exrnic_cqe& cqe) {
+int Flags(uint8_t flags) {
+  int result = 0;
+  if (flags & EXRNIC_CQE_FLAGS_IMM) result |= VL_WC_WITH_IMM;
+  if (flags & EXRNIC_CQE_FLAGS_INVALIDATED) result |= VL_WC_WITH_INVALIDATE;
+  if (flags & EXRNIC_CQE_FLAGS_SOLICITED) result |= VL_WC_SOLICITED;
+  return result;
+}
+
+vl_qp* QpOf(const vl_cq* cq, const exrnic_cqe& cqe) {
   if (cqe.qpn >= cq->rnic->qps.size()) return nullptr;
-  vl_qp* qp = cq->rnic->qps[cqe.qpn].load(std::memory_order_acquire);
-  if (qp == nullptr) return nullptr;
-  const bool receive = cqe.opcode == EXRNIC_WQE_OPCODE_RECV;
-  if ((receive ? qp->recv_cq : qp->send_cq) != cq) return nullptr;
-  return receive ? &qp->rq : &qp->sq;
+  return cq->rnic->qps[cqe.qpn].load(std::memory_order_acquire);
+}
+
+// Ends the work that a CQE of this completion queue speaks of. False: there is none.
+bool Complete(const vl_cq* cq, const exrnic_cqe& cqe, uint64_t* wr_id) {
+  vl_qp* qp = QpOf(cq, cqe);
+  if (qp == nullptr) return false;
+  if (cqe.opcode != EXRNIC_WQE_OPCODE_RECV) {
+    return qp->send_cq == cq && qp->sq.Complete(cqe.wqe_index, wr_id);
+  }
+  if (qp->recv_cq != cq) return false;
+  return qp->srq != nullptr ? qp->srq->queue.Complete(cqe.wqe_index, wr_id)
+                            : qp->rq->Complete(cqe.wqe_index, wr_id);
 }
 
 // False: the CQE is of no work that is outstanding; the caller must not see it.
 bool Translate(const vl_cq* cq, const exrnic_cqe& cqe, vl_wc* wc) {
-  WorkQueue* queue = QueueOf(cq, cqe);
-  if (queue == nullptr || !queue->Complete(cqe.wqe_index, &wc->wr_id)) return false;
+  if (!Complete(cq, cqe, &wc->wr_id)) return false;
   wc->status = Status(cqe.status);
   wc->opcode = Opcode(cqe.opcode);
   wc->byte_len = cqe.byte_length;
   wc->qpn = cqe.qpn;
   wc->detail = cqe.detail;
   wc->timestamp_ns = cqe.timestamp;
+  wc->flags = Flags(cqe.flags);
+  wc->imm_data = (wc->flags & VL_WC_WITH_IMM) ? cqe.imm_data : 0;
+  wc->invalidated_stag = (wc->flags & VL_WC_WITH_INVALIDATE) ? cqe.imm_data : 0;
   return true;
 }
 
-void ReportTaken(vl_cq* cq) {
-  if (cq->consumer - cq->reported < CqReportStep(cq->entries)) return;
+// Tells the device of all that was taken. doorbell: EXRNIC_DOORBELL_CQ*.
+void Report(vl_cq* cq, uint32_t doorbell) {
   vl_mb_cqe_read_before_doorbell();
-  WriteDoorbell(cq->rnic->user_page, EXRNIC_DOORBELL_CQ, cq->cqn, cq->consumer);
+  WriteDoorbell(cq->rnic->user_page, doorbell, cq->cqn, cq->consumer);
   cq->reported = cq->consumer;
 }
 
@@ -93,6 +120,15 @@ int vl_poll_cq(vl_cq* cq, int num_entries, vl_wc* wc) {
     if (exrnic::Translate(cq, *cqe, &wc[taken])) ++taken;
     ++cq->consumer;
   }
-  exrnic::ReportTaken(cq);
+  if (cq->consumer - cq->reported >= exrnic::CqReportStep(cq->entries)) {
+    exrnic::Report(cq, EXRNIC_DOORBELL_CQ);
+  }
   return taken;
+}
+
+int vl_req_notify_cq(vl_cq* cq, int solicited_only) {
+  if (cq == nullptr) return exrnic::Fail(EINVAL);
+  std::lock_guard<exrnic::SpinLock> guard(cq->lock);
+  exrnic::Report(cq, solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
+  return 0;
 }

@@ -1,82 +1,181 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// vl_post_sq and vl_post_rq: from work requests to WQEs.
+// vl_post_sq, vl_post_rq, vl_post_srq_recv: from work requests to WQEs.
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
+#include "srq.h"
 
 namespace exrnic {
 
 namespace {
 
-static_assert(VL_MAX_SEND_SGE == EXRNIC_WQE_SGES, "a WQE takes what the library promises");
+// An element is handed to the device as it is.
+static_assert(sizeof(vl_sge) == sizeof(exrnic_sge) &&
+                  offsetof(vl_sge, address) == offsetof(exrnic_sge, address) &&
+                  offsetof(vl_sge, length) == offsetof(exrnic_sge, length) &&
+                  offsetof(vl_sge, stag) == offsetof(exrnic_sge, stag),
+              "the same bytes");
+static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
+                  VL_SEND_FENCE == EXRNIC_WQE_FLAGS_FENCE &&
+                  VL_SEND_SOLICITED == EXRNIC_WQE_FLAGS_SOLICITED &&
+                  VL_SEND_INLINE == EXRNIC_WQE_FLAGS_INLINE,
+              "the same bits");
 
-constexpr int kAllSendFlags = VL_SEND_SIGNALED;
+// What a work request of an opcode may have.
+struct OpcodeRules {
+  exrnic_wqe_opcode device;
+  int flags;
+  bool remote;      // an address at the peer
+  bool imm;         // immediate data
+  bool invalidate;  // an STag to invalidate
+};
 
-// Writes the elements of a list into a WQE. False: too many elements, or too many bytes in all.
-bool Gather(const vl_sge* list, int count, int most, exrnic_wqe* wqe) {
-  if (count < 0 || count > most || (count > 0 && list == nullptr)) return false;
+constexpr int kAnyFlags = VL_SEND_SIGNALED | VL_SEND_FENCE;
+constexpr int kPushFlags = kAnyFlags | VL_SEND_INLINE;
+constexpr int kMessageFlags = kPushFlags | VL_SEND_SOLICITED;
+
+// In the order of vl_wr_opcode.
+constexpr OpcodeRules kRules[] = {
+    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false},
+    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false},
+    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false},
+    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false},
+    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true},
+    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false},
+    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true},
+};
+static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_LOCAL_INVALIDATE - VL_OP_PUSH + 1,
+              "one each");
+
+const OpcodeRules* RulesOf(vl_wr_opcode opcode) {
+  if (opcode < VL_OP_PUSH || opcode > VL_OP_LOCAL_INVALIDATE) return nullptr;
+  return &kRules[opcode - VL_OP_PUSH];
+}
+
+bool ListIsValid(const vl_sge* list, int count, uint32_t most) {
+  return count >= 0 && static_cast<uint32_t>(count) <= most && (count == 0 || list != nullptr);
+}
+
+uint64_t Sum(const vl_sge* list, int count) {
   uint64_t length = 0;
   for (int i = 0; i < count; ++i) length += list[i].length;
-  if (length > EXRNIC_MESSAGE_MAX) return false;
-  if (count > 0) {
-    wqe->sge0_address = list[0].address;
-    wqe->sge0_length = list[0].length;
-    wqe->sge0_stag = list[0].stag;
-  }
-  if (count > 1) {
-    wqe->sge1_address = list[1].address;
-    wqe->sge1_length = list[1].length;
-    wqe->sge1_stag = list[1].stag;
-  }
-  wqe->num_sge = static_cast<uint8_t>(count);
-  wqe->length = static_cast<uint32_t>(length);
-  return true;
+  return length;
 }
 
-// 0, or what is wrong with the request.
-int BuildWqe(const vl_send_wr& wr, exrnic_wqe* wqe) {
-  if (wr.opcode != VL_OP_PUSH || (wr.flags & ~kAllSendFlags) != 0) return EINVAL;
-  wqe->opcode = EXRNIC_WQE_OPCODE_PUSH;
-  wqe->flags = (wr.flags & VL_SEND_SIGNALED) ? EXRNIC_WQE_FLAGS_SIGNALED : 0;
-  wqe->num_slots = 1;
-  wqe->remote_to = wr.remote_address;
-  wqe->remote_stag = wr.remote_stag;
-  return Gather(wr.sg_list, wr.num_sge, VL_MAX_SEND_SGE, wqe) ? 0 : EINVAL;
+// Slots of a work request with so many bytes of elements or inline data; those behind the first are
+// cleared for them.
+uint32_t TakeSlots(Wqe* wqe, uint32_t payload_bytes) {
+  const uint32_t slots = SlotsForBytes(payload_bytes);
+  wqe->head.num_slots = static_cast<uint8_t>(slots);
+  memset(wqe->more, 0, (slots - 1) * sizeof(exrnic_wqe));
+  return slots;
 }
 
-int BuildWqe(const vl_recv_wr& wr, exrnic_wqe* wqe) {
-  wqe->opcode = EXRNIC_WQE_OPCODE_RECV;
-  wqe->num_slots = 1;
-  return Gather(wr.sg_list, wr.num_sge, VL_MAX_RECV_SGE, wqe) ? 0 : EINVAL;
+// The following return the slots of the work request, or 0: it is malformed.
+
+uint32_t PutElements(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
+  if (!ListIsValid(list, count, most)) return 0;
+  const uint64_t length = Sum(list, count);
+  if (length > EXRNIC_MESSAGE_MAX) return 0;
+  const uint32_t bytes = static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(vl_sge));
+  const uint32_t slots = TakeSlots(wqe, bytes);
+  if (count > 0) memcpy(wqe->payload(), list, bytes);
+  wqe->head.num_sge = static_cast<uint8_t>(count);
+  wqe->head.length = static_cast<uint32_t>(length);
+  return slots;
+}
+
+uint32_t PutInline(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
+  if (!ListIsValid(list, count, VL_MAX_SGE)) return 0;
+  const uint64_t length = Sum(list, count);
+  if (length > most) return 0;
+  const uint32_t slots = TakeSlots(wqe, static_cast<uint32_t>(length));
+  uint8_t* to = wqe->payload();
+  for (int i = 0; i < count; ++i) {
+    if (list[i].length == 0) continue;
+    memcpy(to, reinterpret_cast<const void*>(list[i].address), list[i].length);
+    to += list[i].length;
+  }
+  wqe->head.length = static_cast<uint32_t>(length);
+  return slots;
+}
+
+// Read requests that a PULL takes: one for each element with bytes, or a single one.
+uint32_t ReadsOf(const vl_send_wr& wr) {
+  uint32_t reads = 0;
+  for (int i = 0; i < wr.num_sge; ++i) reads += wr.sg_list[i].length != 0;
+  return reads > 0 ? reads : 1;
+}
+
+uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+  if (wr.flags & VL_SEND_INLINE) {
+    return PutInline(wr.sg_list, wr.num_sge, qp.send_shape.inline_bytes, wqe);
+  }
+  const uint32_t most = wr.opcode == VL_OP_LOCAL_INVALIDATE ? 0 : qp.send_shape.elements;
+  const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
+  if (slots != 0 && wr.opcode == VL_OP_PULL && ReadsOf(wr) > qp.max_reads_out) return 0;
+  return slots;
+}
+
+uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+  const OpcodeRules* rules = RulesOf(wr.opcode);
+  if (rules == nullptr || (wr.flags & ~rules->flags) != 0) return 0;
+  wqe->head = {};
+  wqe->head.opcode = static_cast<uint8_t>(rules->device);
+  wqe->head.flags = static_cast<uint8_t>(wr.flags);
+  if (rules->imm) wqe->head.imm_data = wr.imm_data;
+  if (rules->invalidate) wqe->head.imm_data = wr.invalidate_stag;
+  if (rules->remote) {
+    wqe->head.remote_to = wr.remote_address;
+    wqe->head.remote_stag = wr.remote_stag;
+  }
+  return PutPayload(qp, wr, wqe);
+}
+
+// shape: of the receive queue that is meant.
+uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, Wqe* wqe) {
+  wqe->head = {};
+  wqe->head.opcode = EXRNIC_WQE_OPCODE_RECV;
+  return PutElements(wr.sg_list, wr.num_sge, shape.elements, wqe);
 }
 
 bool MaySend(vl_qp_state state) { return state == VL_QPS_RTS || state == VL_QPS_ERROR; }
 bool MayReceive(vl_qp_state state) { return state != VL_QPS_RESET; }
 
-template <typename Wr>
-int PutWr(WorkQueue* queue, const Wr& wr) {
-  if (queue->Full()) return ENOMEM;
-  exrnic_wqe wqe = {};
-  const int error = BuildWqe(wr, &wqe);
-  if (error == 0) queue->Put(wqe, wr.wr_id);
-  return error;
+// `limits`: what a work request of this queue must keep. 0, or what is wrong.
+template <typename Queue, typename Limits, typename Wr>
+int PutWr(Queue* queue, const Limits& limits, const Wr& wr) {
+  Wqe wqe;
+  const uint32_t slots = BuildWqe(limits, wr, &wqe);
+  if (slots == 0) return EINVAL;
+  if (!queue->HasRoom(slots)) return ENOMEM;
+  queue->Put(wqe, slots, wr.wr_id);
+  return 0;
 }
 
+// Where a queue is rung.
+struct Bell {
+  volatile void* user_page;
+  uint32_t number;
+};
+
 // Puts the list up to its first bad request, and rings once for all of them.
-template <typename Wr>
-int PostList(vl_qp* qp, WorkQueue* queue, const Wr* wr, const Wr** bad_wr) {
+template <typename Queue, typename Limits, typename Wr>
+int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
+             const Wr** bad_wr) {
   int error = 0;
   bool put = false;
   std::lock_guard<SpinLock> guard(queue->lock());
   for (; wr != nullptr; wr = wr->next) {
-    error = PutWr(queue, *wr);
+    error = PutWr(queue, limits, *wr);
     if (error != 0) break;
     put = true;
   }
-  if (put) queue->RingDoorbell(qp->pd->rnic->user_page, qp->number);
+  if (put) queue->RingDoorbell(bell.user_page, bell.number);
   if (error == 0) return 0;
   if (bad_wr != nullptr) *bad_wr = wr;
   return Fail(error);
@@ -96,12 +195,20 @@ int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
   if (qp == nullptr || wr == nullptr || !exrnic::MaySend(qp->state)) {
     return exrnic::Refuse(wr, bad_wr);
   }
-  return exrnic::PostList(qp, &qp->sq, wr, bad_wr);
+  const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number};
+  return exrnic::PostList(&qp->sq, *qp, bell, wr, bad_wr);
 }
 
 int vl_post_rq(vl_qp* qp, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
-  if (qp == nullptr || wr == nullptr || !exrnic::MayReceive(qp->state)) {
+  if (qp == nullptr || wr == nullptr || !qp->rq || !exrnic::MayReceive(qp->state)) {
     return exrnic::Refuse(wr, bad_wr);
   }
-  return exrnic::PostList(qp, &qp->rq, wr, bad_wr);
+  const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number};
+  return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, wr, bad_wr);
+}
+
+int vl_post_srq_recv(vl_srq* srq, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
+  if (srq == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
+  const exrnic::Bell bell = {srq->pd->rnic->user_page, srq->number};
+  return exrnic::PostList(&srq->queue, srq->shape, bell, wr, bad_wr);
 }

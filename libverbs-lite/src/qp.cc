@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "pd.h"
 #include "rnic.h"
+#include "srq.h"
 
 using exrnic::Fail;
 using exrnic::FailNull;
@@ -15,17 +16,51 @@ namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kSlotsMin = 1u << EXRNIC_RING_LOG_MIN;
+static_assert(VL_MAX_READS == EXRNIC_MAX_READS, "the device takes what the library promises");
 
 bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr* attr) {
   if (pd == nullptr || attr == nullptr || attr->send_cq == nullptr || attr->recv_cq == nullptr) {
     return false;
   }
   const vl_rnic* rnic = pd->rnic;
-  const uint32_t most = rnic->info.max_sq_slots;
-  return attr->send_cq->rnic == rnic && attr->recv_cq->rnic == rnic && attr->max_send_wr >= 1 &&
-         attr->max_send_wr <= most && attr->max_recv_wr >= 1 && attr->max_recv_wr <= most &&
-         attr->service == VL_SERVICE_RC;
+  return attr->send_cq->rnic == rnic && attr->recv_cq->rnic == rnic &&
+         (attr->srq == nullptr || attr->srq->pd == pd) && attr->max_reads_out <= VL_MAX_READS &&
+         attr->max_reads_in <= VL_MAX_READS && attr->service == VL_SERVICE_RC;
+}
+
+bool SendShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
+  *shape = {attr.max_send_wr, attr.max_send_sge, attr.max_inline};
+  return GrantShape(shape, pd->rnic->info.max_sq_slots);
+}
+
+bool RecvShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
+  *shape = {attr.max_recv_wr, attr.max_recv_sge, 0};
+  return attr.srq != nullptr || GrantShape(shape, pd->rnic->info.max_sq_slots);
+}
+
+QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
+  QpRequest request = {};
+  request.sq = qp.sq.ring();
+  request.sq_slots = qp.sq.slots();
+  request.rq = qp.rq ? qp.rq->ring() : nullptr;
+  request.rq_slots = qp.rq ? qp.rq->slots() : 0;
+  request.pd = qp.pd->number;
+  request.send_cqn = qp.send_cq->cqn;
+  request.recv_cqn = qp.recv_cq->cqn;
+  request.service = EXRNIC_SERVICE_RC;
+  request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
+  request.max_reads_out = attr.max_reads_out;
+  request.max_reads_in = attr.max_reads_in;
+  return request;
+}
+
+void TellGranted(const vl_qp& qp, vl_qp_init_attr* attr) {
+  attr->max_send_wr = qp.send_shape.wrs;
+  attr->max_send_sge = qp.send_shape.elements;
+  attr->max_inline = qp.send_shape.inline_bytes;
+  if (qp.srq != nullptr) return;
+  attr->max_recv_wr = qp.recv_shape.wrs;
+  attr->max_recv_sge = qp.recv_shape.elements;
 }
 
 bool DeviceState(vl_qp_state state, exrnic_qp_state* device) {
@@ -72,8 +107,8 @@ void WithCqesDropped(vl_qp* qp, Change change) {
   std::lock_guard<SpinLock> send_guard(qp->send_cq->lock);
   std::unique_lock<SpinLock> recv_guard(qp->recv_cq->lock, std::defer_lock);
   if (qp->recv_cq != qp->send_cq) recv_guard.lock();
-  DropCqes(qp->send_cq, qp->number);
-  if (qp->recv_cq != qp->send_cq) DropCqes(qp->recv_cq, qp->number);
+  DropCqes(qp->send_cq, *qp);
+  if (qp->recv_cq != qp->send_cq) DropCqes(qp->recv_cq, *qp);
   change();
 }
 
@@ -83,17 +118,29 @@ void SetQp(vl_qp* qp, vl_qp* entry) {
 
 void ResetQueues(vl_qp* qp) {
   WithCqesDropped(qp, [qp] {
-    std::lock_guard<SpinLock> sq_guard(qp->sq.lock());
-    std::lock_guard<SpinLock> rq_guard(qp->rq.lock());
-    qp->sq.Reset();
-    qp->rq.Reset();
+    {
+      std::lock_guard<SpinLock> guard(qp->sq.lock());
+      qp->sq.Reset();
+    }
+    if (!qp->rq) return;
+    std::lock_guard<SpinLock> guard(qp->rq->lock());
+    qp->rq->Reset();
   });
+}
+
+// RESET would forget a receive that the queue pair has taken from a shared queue, and its slots
+// would never come back: in ERROR the device ends it first.
+int EndSharedReceive(vl_qp* qp) {
+  if (qp->srq == nullptr) return 0;
+  const QpChange change = {EXRNIC_QP_STATE_ERROR, 0, 0};
+  return qp->pd->rnic->transport->ModifyQp(qp->number, change);
 }
 
 void CountUsers(vl_qp* qp, int change) {
   qp->pd->users += change;
   qp->send_cq->users += change;
   qp->recv_cq->users += change;
+  if (qp->srq != nullptr) qp->srq->users += change;
 }
 
 }  // namespace
@@ -101,26 +148,26 @@ void CountUsers(vl_qp* qp, int change) {
 }  // namespace exrnic
 
 vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
-  if (!exrnic::InitAttrIsValid(pd, attr)) return FailNull(EINVAL);
+  exrnic::QueueShape send, recv;
+  if (!exrnic::InitAttrIsValid(pd, attr) || !exrnic::SendShape(pd, *attr, &send) ||
+      !exrnic::RecvShape(pd, *attr, &recv)) {
+    return FailNull(EINVAL);
+  }
   vl_rnic* rnic = pd->rnic;
-  std::unique_ptr<vl_qp> qp(
-      new (std::nothrow) vl_qp(pd, *attr, exrnic::RingSize(attr->max_send_wr, exrnic::kSlotsMin),
-                               exrnic::RingSize(attr->max_recv_wr, exrnic::kSlotsMin)));
-  if (qp == nullptr || !qp->sq.allocated() || !qp->rq.allocated()) return FailNull(ENOMEM);
+  std::unique_ptr<vl_qp> qp(new (std::nothrow) vl_qp(pd, *attr, send, recv));
+  if (qp == nullptr || !qp->sq.allocated() || (qp->rq && !qp->rq->allocated())) {
+    return FailNull(ENOMEM);
+  }
 
-  const exrnic::QpRequest request = {qp->sq.ring(),    qp->rq.ring(),    qp->sq.slots(),
-                                     qp->rq.slots(),   pd->number,       qp->send_cq->cqn,
-                                     qp->recv_cq->cqn, EXRNIC_SERVICE_RC};
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateQp(request, &qp->number) != 0) return nullptr;
+  if (rnic->transport->CreateQp(exrnic::RequestOf(*qp, *attr), &qp->number) != 0) return nullptr;
   if (qp->number >= rnic->qps.size()) {
     rnic->transport->DestroyQp(qp->number);
     return FailNull(EIO);
   }
   exrnic::SetQp(qp.get(), qp.get());
   exrnic::CountUsers(qp.get(), 1);
-  attr->max_send_wr = qp->sq.slots();
-  attr->max_recv_wr = qp->rq.slots();
+  exrnic::TellGranted(*qp, attr);
   return qp.release();
 }
 
@@ -135,6 +182,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
+  if (attr->state == VL_QPS_RESET && exrnic::EndSharedReceive(qp) != 0) return -1;
   if (rnic->transport->ModifyQp(qp->number, change) != 0) return -1;
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
   qp->state.store(attr->state, std::memory_order_release);

@@ -75,6 +75,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->max_qp = info.max_qp;
   attr->max_cq = info.max_cq;
   attr->max_mr = info.max_mr;
+  attr->max_srq = info.max_srq;
   attr->max_wr = info.max_sq_slots;
   attr->max_cq_entries = exrnic::MostCqEntries(info);
   attr->clock_khz = info.clock_khz;

@@ -17,21 +17,39 @@ struct DeviceInfo {
   uint32_t max_qp;
   uint32_t max_cq;
   uint32_t max_mr;
+  uint32_t max_srq;
   uint32_t max_sq_slots;
   uint32_t max_cq_entries;
   uint32_t clock_khz;
   uint8_t mac[6];
 };
 
+struct CqRequest {
+  void* ring;  // page-aligned, zeroed; stays mapped until DestroyCq
+  uint32_t entries;
+  uint32_t moderation_count;
+  uint32_t moderation_ns;
+};
+
+struct SrqRequest {
+  void* ring;      // page-aligned; stays mapped until DestroySrq
+  uint32_t slots;  // a power of two
+  uint32_t pd;
+  uint32_t limit;
+};
+
 struct QpRequest {
-  void* sq;  // page-aligned; stays mapped until DestroyQp
-  void* rq;
+  void* sq;           // page-aligned; stays mapped until DestroyQp
+  void* rq;           // null with a shared receive queue
   uint32_t sq_slots;  // powers of two
-  uint32_t rq_slots;
+  uint32_t rq_slots;  // 0 with a shared receive queue
   uint32_t pd;
   uint32_t send_cqn;
   uint32_t recv_cqn;
   exrnic_service service;
+  uint32_t srqn;  // or EXRNIC_NO_SRQ
+  uint32_t max_reads_out;
+  uint32_t max_reads_in;
 };
 
 struct QpChange {
@@ -66,9 +84,13 @@ class Transport {
   virtual int Query(DeviceInfo* info) = 0;
   virtual int AllocatePd(uint32_t* pd) = 0;
   virtual int DeallocatePd(uint32_t pd) = 0;
-  // ring: page-aligned, zeroed, `entries` CQEs; stays mapped until DestroyCq.
-  virtual int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) = 0;
+  virtual int CreateCq(const CqRequest& request, uint32_t* cqn) = 0;
   virtual int DestroyCq(uint32_t cqn) = 0;
+  virtual int CreateSrq(const SrqRequest& request, uint32_t* srqn) = 0;
+  virtual int ModifySrq(uint32_t srqn, uint32_t limit) = 0;
+  // limit: as armed now.
+  virtual int QuerySrq(uint32_t srqn, uint32_t* limit) = 0;
+  virtual int DestroySrq(uint32_t srqn) = 0;
   virtual int CreateQp(const QpRequest& request, uint32_t* qpn) = 0;
   virtual int ModifyQp(uint32_t qpn, const QpChange& change) = 0;
   virtual int QueryQp(uint32_t qpn, QpInfo* info) = 0;

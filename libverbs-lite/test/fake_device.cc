@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Doorbells, rings and completions of the software device.
 #include "fake_device.h"
 
-#include <cstring>
-#include <vector>
+#include "fake_bytes.h"
 
 namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kWqeBytes = 64;
-constexpr uint32_t kCqeBytes = 32;
-constexpr uint8_t kOpPush = 1;
-constexpr uint32_t kReset = 0, kRtr = 2, kRts = 3, kError = 4;
-constexpr uint8_t kSuccess = 0, kLocLen = 1, kLocOp = 2, kLocProt = 3, kFlushed = 4, kRemAccess = 5,
-                  kRemOp = 6;
-constexpr uint32_t kTermAccess = 0x0102, kTermNoStream = 0x0207, kTermStag = 0x1100,
-                   kTermBounds = 0x1101, kTermStream = 0x1102, kTermWrap = 0x1103;
-constexpr uint32_t kRemoteWrite = 2;
+constexpr uint32_t kBellSq = 0, kBellRq = 8, kBellCq = 16, kBellArm = 24, kBellArmSolicited = 32,
+                   kBellSrq = 40;
+constexpr uint32_t kMostSlots = 5;
 
-template <typename T>
-T Load(const uint8_t* at) {
-  T value;
-  memcpy(&value, at, sizeof(value));
-  return value;
-}
-
-template <typename T>
-void Store(uint8_t* at, T value) {
-  memcpy(at, &value, sizeof(value));
-}
-
-uint8_t* Slot(const FakeRing& ring, uint16_t index) {
+const uint8_t* Slot(const FakeRing& ring, uint16_t index) {
   return ring.slots + (index & (ring.count - 1)) * kWqeBytes;
 }
 
@@ -40,29 +22,61 @@ uint16_t Waiting(const FakeRing& ring) {
 
 }  // namespace
 
+bool FakeDevice::RingCq(uint32_t page, uint32_t offset, uint32_t number, uint32_t index) {
+  auto it = cqs.find(number);
+  if (it == cqs.end() || it->second.page != page) return false;
+  FakeCq& cq = it->second;
+  cq.consumed = index;
+  if (offset == kBellCq) return true;
+  cq.armed = offset == kBellArm ? 1 : 2;
+  if (cq.produced == cq.consumed) return true;
+  ++cq.fired;
+  cq.armed = 0;
+  return true;
+}
+
+FakeRing* FakeDevice::RingOf(uint32_t page, uint32_t offset, uint32_t number) {
+  if (offset == kBellSrq) {
+    auto srq = srqs.find(number);
+    return srq != srqs.end() && srq->second.page == page ? &srq->second.ring : nullptr;
+  }
+  auto qp = qps.find(number);
+  if (qp == qps.end() || qp->second.page != page || qp->second.state == kReset) return nullptr;
+  if (offset == kBellSq) return &qp->second.sq;
+  return offset == kBellRq && qp->second.srqn == ~0u ? &qp->second.rq : nullptr;
+}
+
 void FakeDevice::Doorbell(uint32_t page, uint32_t offset, uint64_t value) {
   const uint32_t number = static_cast<uint32_t>(value);
   const uint32_t index = static_cast<uint32_t>(value >> 32);
-  if (offset == 16) {
-    auto cq = cqs.find(number);
-    if (cq != cqs.end() && cq->second.page == page) {
-      ++counters_.doorbells;
-      cq->second.consumed = index;
-      return;
-    }
-  } else {
-    auto qp = qps.find(number);
-    if (qp != qps.end() && qp->second.page == page && qp->second.state != kReset) {
-      FakeRing& ring = offset == 0 ? qp->second.sq : qp->second.rq;
-      const uint16_t ahead = static_cast<uint16_t>(index - ring.consumer);
-      if (index <= 0xffff && ahead <= ring.count) {
-        ++counters_.doorbells;
-        ring.producer = static_cast<uint16_t>(index);
-        return;
-      }
-    }
+  bool accepted = false;
+  if (offset == kBellCq || offset == kBellArm || offset == kBellArmSolicited) {
+    accepted = RingCq(page, offset, number, index);
+  } else if (FakeRing* ring = RingOf(page, offset, number)) {
+    const uint16_t ahead = static_cast<uint16_t>(index - ring->consumer);
+    accepted = index <= 0xffff && ahead <= ring->count;
+    if (accepted) ring->producer = static_cast<uint16_t>(index);
   }
-  ++counters_.doorbells_refused;
+  ++(accepted ? counters_.doorbells : counters_.doorbells_refused);
+}
+
+FakeDevice::Work FakeDevice::Take(FakeRing* ring) {
+  const uint32_t claimed = Slot(*ring, ring->consumer)[3];
+  Work work = {};
+  work.malformed = claimed == 0 || claimed > kMostSlots || claimed > Waiting(*ring);
+  const uint32_t slots = work.malformed ? 1 : claimed;
+  for (uint32_t i = 0; i < slots; ++i) {
+    const uint8_t* from = Slot(*ring, static_cast<uint16_t>(ring->consumer + i));
+    work.bytes.insert(work.bytes.end(), from, from + kWqeBytes);
+  }
+  ring->consumer = static_cast<uint16_t>(ring->consumer + slots);
+  work.last = static_cast<uint16_t>(ring->consumer - 1);
+  return work;
+}
+
+FakeDevice::Element FakeDevice::ElementOf(const Work& work, uint32_t i) {
+  const uint8_t* at = work.bytes.data() + kPayloadAt + 16 * i;
+  return {Load<uint64_t>(at), Load<uint32_t>(at + 8), Load<uint32_t>(at + 12)};
 }
 
 void FakeDevice::Run() {
@@ -74,17 +88,13 @@ void FakeDevice::Run() {
 
 void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
   while (qp->state == kRts && Waiting(qp->sq) > 0) {
-    const uint16_t index = qp->sq.consumer;
-    const uint8_t* wqe = Slot(qp->sq, index);
+    const Work work = Take(&qp->sq);
     ++counters_.wqes;
-    const Outcome outcome = Execute(*qp, wqe);
+    const Outcome outcome = Execute(*qp, work);
     time_ns += 1000 + outcome.length / 4;
-    ++qp->sq.consumer;
-    const bool signaled = wqe[1] & 1;
-    const uint8_t opcode = wqe[0];
     if (outcome.status != kSuccess) qp->state = kError;
-    if (signaled || outcome.status != kSuccess) {
-      Complete(qp->send_cqn, qpn, index, opcode, outcome);
+    if ((work.bytes[1] & kSignaled) || outcome.status != kSuccess) {
+      Complete(qp->send_cqn, qpn, work.last, work.bytes[0], outcome);
     }
   }
   if (qp->state == kError) FlushRing(qpn, qp->send_cqn, &qp->sq);
@@ -92,72 +102,20 @@ void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
 
 void FakeDevice::FlushRing(uint32_t qpn, uint32_t cqn, FakeRing* ring) {
   while (Waiting(*ring) > 0) {
-    const uint8_t* wqe = Slot(*ring, ring->consumer);
-    const uint8_t opcode = wqe[0];
-    Complete(cqn, qpn, ring->consumer++, opcode, {kFlushed, 0, 0});
+    const Work work = Take(ring);
+    Complete(cqn, qpn, work.last, work.bytes[0], {kFlushed});
   }
 }
 
-const FakeMr* FakeDevice::LocalRegion(const FakeQp& qp, const uint8_t* sge) const {
-  const uint64_t address = Load<uint64_t>(sge);
-  const uint32_t length = Load<uint32_t>(sge + 8);
-  auto mr = mrs.find(Load<uint32_t>(sge + 12));
-  if (mr == mrs.end() || mr->second.pd != qp.pd) return nullptr;
+const FakeMr* FakeDevice::LocalRegion(const FakeQp& qp, const Element& element,
+                                      uint32_t access) const {
+  auto mr = mrs.find(element.stag);
+  if (mr == mrs.end() || mr->second.invalidated || mr->second.pd != qp.pd) return nullptr;
   const FakeMr& region = mr->second;
-  const bool inside = address >= region.base && address - region.base <= region.length &&
-                      length <= region.length - (address - region.base);
-  return inside ? &region : nullptr;
-}
-
-FakeDevice::Outcome FakeDevice::Execute(const FakeQp& qp, const uint8_t* wqe) {
-  const uint8_t num_sge = wqe[2];
-  const uint32_t length = Load<uint32_t>(wqe + 20);
-  if (wqe[0] != kOpPush || (wqe[1] & ~1) != 0 || num_sge > 2 || wqe[3] != 1 ||
-      Load<uint32_t>(wqe + 4) != 0) {
-    return {kLocOp, 0, 0};
-  }
-  uint64_t sum = 0;
-  for (int i = 0; i < num_sge; ++i) sum += Load<uint32_t>(wqe + 32 + 16 * i + 8);
-  if (sum != length || length > 0x80000000u) return {kLocLen, 0, 0};
-  std::vector<uint8_t> bytes;
-  for (int i = 0; i < num_sge; ++i) {
-    const uint8_t* sge = wqe + 32 + 16 * i;
-    const uint32_t part = Load<uint32_t>(sge + 8);
-    if (part == 0) continue;
-    if (LocalRegion(qp, sge) == nullptr) return {kLocProt, 0, 0};
-    const uint8_t* from = reinterpret_cast<const uint8_t*>(Load<uint64_t>(sge));
-    bytes.insert(bytes.end(), from, from + part);
-  }
-  const Message message = {
-      qp.dest_node, qp.dest_qpn, Load<uint32_t>(wqe + 16), Load<uint64_t>(wqe + 8),
-      bytes.data(), length};
-  const uint32_t code = deliver_(message);
-  if (code == kTermNoStream) return {kRemOp, code, 0};
-  if (code != 0) return {kRemAccess, code, 0};
-  return {kSuccess, 0, length};
-}
-
-uint32_t FakeDevice::Place(const Message& message) {
-  auto qp = qps.find(message.qpn);
-  if (qp == qps.end() || (qp->second.state != kRtr && qp->second.state != kRts)) {
-    return kTermNoStream;
-  }
-  if (message.length == 0) return 0;
-  auto refuse = [&](uint32_t code) {
-    qp->second.state = kError;
-    return code;
-  };
-  auto mr = mrs.find(message.stag);
-  if (mr == mrs.end()) return refuse(kTermStag);
-  const FakeMr& region = mr->second;
-  if (region.pd != qp->second.pd) return refuse(kTermStream);
-  if (!(region.access & kRemoteWrite)) return refuse(kTermAccess);
-  if (message.to + message.length < message.to) return refuse(kTermWrap);
-  if (message.to < region.base || message.to + message.length > region.base + region.length) {
-    return refuse(kTermBounds);
-  }
-  memcpy(reinterpret_cast<void*>(message.to), message.bytes, message.length);
-  return 0;
+  const bool inside = element.address >= region.base &&
+                      element.address - region.base <= region.length &&
+                      element.length <= region.length - (element.address - region.base);
+  return inside && (region.access & access) == access ? &region : nullptr;
 }
 
 void FakeDevice::Complete(uint32_t cqn, uint32_t qpn, uint16_t index, uint8_t opcode,
@@ -171,16 +129,21 @@ void FakeDevice::Complete(uint32_t cqn, uint32_t qpn, uint16_t index, uint8_t op
   Store<uint64_t>(cqe, time_ns);
   Store<uint32_t>(cqe + 8, index);
   Store<uint32_t>(cqe + 12, outcome.length);
-  Store<uint32_t>(cqe + 16, 0);
+  Store<uint32_t>(cqe + 16, outcome.imm);
   Store<uint32_t>(cqe + 20, qpn);
   Store<uint32_t>(cqe + 24, outcome.detail);
   cqe[28] = opcode;
   cqe[29] = outcome.status;
-  cqe[30] = 0;
+  cqe[30] = outcome.flags;
   const uint32_t round = 1 + cq.produced / cq.entries;
   __atomic_store_n(cqe + 31, static_cast<uint8_t>(round & 1), __ATOMIC_RELEASE);
   ++cq.produced;
   ++counters_.cqes;
+  const bool notable = (outcome.flags & kCqeSolicited) || outcome.status != kSuccess;
+  if (cq.armed == 1 || (cq.armed == 2 && notable)) {
+    ++cq.fired;
+    cq.armed = 0;
+  }
 }
 
 }  // namespace exrnic

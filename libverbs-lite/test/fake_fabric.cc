@@ -13,7 +13,7 @@ namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kDoorbells[] = {0, 8, 16};
+constexpr uint32_t kDoorbells[] = {0, 8, 40, 16, 24, 32};
 constexpr size_t kPageBytes = 4096;
 // Between two steps of the thread, so that calls through transports get the lock.
 constexpr auto kRest = std::chrono::microseconds(10);
@@ -38,7 +38,7 @@ class FakeTransport : public Transport {
 
   int Query(DeviceInfo* info) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
-    *info = {context_->node, 1024, 1024, 1024, 16384, 4096, 65536, 250000, {2, 0, 0, 0, 0, 1}};
+    *info = {context_->node, 1024, 1024, 1024, 16384, 256, 4096, 65536, 250000, {2, 0, 0, 0, 0, 1}};
     return Outcome();
   }
   int AllocatePd(uint32_t* pd) override {
@@ -46,12 +46,39 @@ class FakeTransport : public Transport {
   }
   int DeallocatePd(uint32_t pd) override { return Drop(&FakeDevice::pds, pd); }
 
-  int CreateCq(void* ring, uint32_t entries, uint32_t* cqn) override {
+  int CreateCq(const CqRequest& request, uint32_t* cqn) override {
     return Make(&FakeDevice::cqs, cqn, [&] {
-      return FakeCq{context_->page_number, static_cast<uint8_t*>(ring), entries};
+      return FakeCq{context_->page_number, static_cast<uint8_t*>(request.ring), request.entries,
+                    request.moderation_count, request.moderation_ns};
     });
   }
   int DestroyCq(uint32_t cqn) override { return Drop(&FakeDevice::cqs, cqn); }
+
+  int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
+    return Make(&FakeDevice::srqs, srqn, [&] {
+      return FakeSrq{context_->page_number,
+                     request.pd,
+                     {static_cast<uint8_t*>(request.ring), request.slots},
+                     request.limit};
+    });
+  }
+  int ModifySrq(uint32_t srqn, uint32_t limit) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().srqs.find(srqn);
+    if (it == device().srqs.end()) return Fail(ENOENT);
+    it->second.limit = limit;
+    return 0;
+  }
+  int QuerySrq(uint32_t srqn, uint32_t* limit) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().srqs.find(srqn);
+    if (it == device().srqs.end()) return Fail(ENOENT);
+    *limit = it->second.limit;
+    return 0;
+  }
+  int DestroySrq(uint32_t srqn) override { return Drop(&FakeDevice::srqs, srqn); }
 
   int CreateQp(const QpRequest& request, uint32_t* qpn) override {
     return Make(&FakeDevice::qps, qpn, [&] {
@@ -60,7 +87,10 @@ class FakeTransport : public Transport {
                     request.send_cqn,
                     request.recv_cqn,
                     {static_cast<uint8_t*>(request.sq), request.sq_slots},
-                    {static_cast<uint8_t*>(request.rq), request.rq_slots}};
+                    {static_cast<uint8_t*>(request.rq), request.rq_slots},
+                    request.srqn,
+                    request.max_reads_out,
+                    request.max_reads_in};
     });
   }
 
@@ -164,7 +194,8 @@ FakeFabric::FakeFabric(uint32_t nodes) {
 
 uint32_t FakeFabric::Deliver(const FakeDevice::Message& message) {
   const uint32_t code = devices_[message.node]->Place(message);
-  if (code == 0 && message.length > 0 && tamper_) {
+  if (code == FakeDevice::kPlaced && message.kind == FakeDevice::Kind::kWrite &&
+      message.length > 0 && tamper_) {
     tamper_(reinterpret_cast<uint8_t*>(message.to), message.length);
   }
   return code;
@@ -198,6 +229,7 @@ void FakeFabric::Close(Context* context) {
   context->open = false;
   FakeDevice& device = *devices_[context->node];
   EraseOfPage(&device.qps, context->page_number);
+  EraseOfPage(&device.srqs, context->page_number);
   EraseOfPage(&device.cqs, context->page_number);
   EraseOfPage(&device.mrs, context->page_number);
   EraseOfPage(&device.pds, context->page_number);

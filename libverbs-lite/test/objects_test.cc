@@ -57,16 +57,16 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
   uint32_t pages = 1, shift = 0;
   vl_qp_attr attr = {};
   vl_rnic_attr rnic_attr = {};
-  const vl_qp_init_attr good = {self.cq, self.cq, 4, 4, VL_SERVICE_RC};
+  const vl_qp_init_attr good = QpInit(self.cq, self.cq, 4, 4);
 
   CHECK(ErrnoOf([&] { CHECK(vl_close_rnic(nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_query_rnic(nullptr, &rnic_attr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_query_rnic(self.rnic, nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_pd(nullptr) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_deallocate_pd(nullptr) == -1); }) == EINVAL);
-  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(nullptr, 4) == nullptr); }) == EINVAL);
-  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(self.rnic, 0) == nullptr); }) == EINVAL);
-  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(self.rnic, 65536) == nullptr); }) == EINVAL);
+  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(nullptr, 4, nullptr) == nullptr); }) == EINVAL);
+  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(self.rnic, 0, nullptr) == nullptr); }) == EINVAL);
+  CHECK(ErrnoOf([&] { CHECK(vl_create_cq(self.rnic, 65536, nullptr) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_destroy_cq(nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_modify_qp(nullptr, &attr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_modify_qp(self.qp, nullptr) == -1); }) == EINVAL);
@@ -101,10 +101,10 @@ TEST_CASE("a call that the device refuses changes nothing and passes its errno o
     fabric.FailNextCall(EIO);
     return ErrnoOf(call);
   };
-  vl_qp_init_attr init = {self.cq, self.cq, 4, 4, VL_SERVICE_RC};
+  vl_qp_init_attr init = QpInit(self.cq, self.cq, 4, 4);
   uint8_t byte = 0;
   CHECK(refused([&] { CHECK(vl_allocate_pd(self.rnic) == nullptr); }) == EIO);
-  CHECK(refused([&] { CHECK(vl_create_cq(self.rnic, 4) == nullptr); }) == EIO);
+  CHECK(refused([&] { CHECK(vl_create_cq(self.rnic, 4, nullptr) == nullptr); }) == EIO);
   CHECK(refused([&] { CHECK(vl_create_qp(self.pd, &init) == nullptr); }) == EIO);
   CHECK(init.max_send_wr == 4);
   CHECK(refused([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 0) == nullptr); }) == EIO);

@@ -15,7 +15,7 @@ int Modify(vl_qp* qp, vl_qp_state state) {
 
 // A second queue pair on the completion queue of an endpoint, connected.
 vl_qp* AddQp(Endpoint* endpoint, uint32_t peer_node, uint32_t peer_qpn) {
-  vl_qp_init_attr init = {endpoint->cq, endpoint->cq, 16, 16, VL_SERVICE_RC};
+  vl_qp_init_attr init = QpInit(endpoint->cq, endpoint->cq, 16, 16);
   vl_qp* qp = vl_create_qp(endpoint->pd, &init);
   REQUIRE(qp != nullptr);
   REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
@@ -125,9 +125,9 @@ TEST_CASE("completions of a destroyed queue pair vanish, those of others stay") 
 TEST_CASE("sends and receives may complete in two queues") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
-  vl_cq* recv_cq = vl_create_cq(self.rnic, 8);
+  vl_cq* recv_cq = vl_create_cq(self.rnic, 8, nullptr);
   REQUIRE(recv_cq != nullptr);
-  vl_qp_init_attr init = {self.cq, recv_cq, 8, 8, VL_SERVICE_RC};
+  vl_qp_init_attr init = QpInit(self.cq, recv_cq, 8, 8);
   vl_qp* qp = vl_create_qp(self.pd, &init);
   REQUIRE(qp != nullptr);
   REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
@@ -148,11 +148,11 @@ TEST_CASE("sends and receives may complete in two queues") {
 TEST_CASE("queue sizes are rounded up, and the caller is told") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
-  vl_qp_init_attr init = {self.cq, self.cq, 17, 1, VL_SERVICE_RC};
+  vl_qp_init_attr init = QpInit(self.cq, self.cq, 17, 1);
   vl_qp* qp = vl_create_qp(self.pd, &init);
   REQUIRE(qp != nullptr);
   CHECK(init.max_send_wr == 32);
-  CHECK(init.max_recv_wr == 4);
+  CHECK(init.max_recv_wr == 8);
   CHECK(vl_destroy_qp(qp) == 0);
 }
 

@@ -5,19 +5,31 @@
 
 namespace exrnic {
 
+vl_qp_init_attr QpInit(vl_cq* send_cq, vl_cq* recv_cq, uint32_t send_wr, uint32_t recv_wr) {
+  vl_qp_init_attr attr = {};
+  attr.send_cq = send_cq;
+  attr.recv_cq = recv_cq;
+  attr.max_send_wr = send_wr;
+  attr.max_recv_wr = recv_wr;
+  attr.service = VL_SERVICE_RC;
+  return attr;
+}
+
 Endpoint::Endpoint(FakeFabric* fabric, uint32_t node, const EndpointSize& size)
     : buffer(size.bytes) {
   rnic = fabric->Open(node);
   REQUIRE(rnic != nullptr);
   pd = vl_allocate_pd(rnic);
   REQUIRE(pd != nullptr);
-  cq = vl_create_cq(rnic, size.cq_entries);
+  cq = vl_create_cq(rnic, size.cq_entries, nullptr);
   REQUIRE(cq != nullptr);
-  vl_qp_init_attr attr = {cq, cq, size.send_wr, size.recv_wr, VL_SERVICE_RC};
+  vl_qp_init_attr attr = QpInit(cq, cq, size.send_wr, size.recv_wr);
+  attr.max_send_sge = attr.max_recv_sge = size.sge;
+  attr.max_reads_out = attr.max_reads_in = VL_MAX_READS;
   qp = vl_create_qp(pd, &attr);
   REQUIRE(qp != nullptr);
   mr = vl_allocate_mr(pd, buffer.data(), buffer.size(),
-                      VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE);
+                      VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ);
   REQUIRE(mr != nullptr);
 }
 
@@ -45,14 +57,15 @@ Pair::Pair(const EndpointSize& size) : fabric(2), a(&fabric, 0, size), b(&fabric
 
 vl_send_wr Pair::Push(uint64_t wr_id, uint32_t length, int flags) {
   sge = {reinterpret_cast<uintptr_t>(a.buffer.data()), length, vl_mr_stag(a.mr)};
-  return {wr_id,
-          nullptr,
-          &sge,
-          1,
-          VL_OP_PUSH,
-          flags,
-          vl_mr_stag(b.mr),
-          reinterpret_cast<uintptr_t>(b.buffer.data())};
+  vl_send_wr wr = {};
+  wr.wr_id = wr_id;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = VL_OP_PUSH;
+  wr.flags = flags;
+  wr.remote_stag = vl_mr_stag(b.mr);
+  wr.remote_address = reinterpret_cast<uintptr_t>(b.buffer.data());
+  return wr;
 }
 
 int Pair::Post(uint64_t wr_id, uint32_t length, int flags) {

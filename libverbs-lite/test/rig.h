@@ -15,8 +15,12 @@ struct EndpointSize {
   uint32_t cq_entries = 64;
   uint32_t send_wr = 16;
   uint32_t recv_wr = 16;
+  uint32_t sge = 2;
   size_t bytes = 64 * 1024;
 };
+
+// Attributes of a queue pair of the smallest work requests, without reads.
+vl_qp_init_attr QpInit(vl_cq* send_cq, vl_cq* recv_cq, uint32_t send_wr, uint32_t recv_wr);
 
 // Owns its objects; destroys those that are left.
 struct Endpoint {

@@ -79,8 +79,8 @@ TEST_CASE("objects come and go in other threads while work goes on") {
 
   auto churn = [&] {
     while (!stop) {
-      vl_cq* cq = vl_create_cq(pair.a.rnic, 8);
-      vl_qp_init_attr init = {cq, pair.a.cq, 4, 4, VL_SERVICE_RC};
+      vl_cq* cq = vl_create_cq(pair.a.rnic, 8, nullptr);
+      vl_qp_init_attr init = QpInit(cq, pair.a.cq, 4, 4);
       vl_qp* qp = cq == nullptr ? nullptr : vl_create_qp(pair.a.pd, &init);
       if (qp == nullptr || vl_destroy_qp(qp) != 0 || vl_destroy_cq(cq) != 0) ++failures;
     }

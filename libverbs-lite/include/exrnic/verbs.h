@@ -4,8 +4,9 @@
  *
  * A process opens an RNIC, makes objects on it (protection domain, completion queue, queue pair,
  * memory region), connects a queue pair to one of another node, posts work and polls completions.
- * vl_post_sq, vl_post_rq and vl_poll_cq enter the kernel never: they write rings in memory and
- * store 8 bytes into a page of the device that belongs to this process alone.
+ * vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the kernel never:
+ * they write rings in memory and store 8 bytes into a page of the device that belongs to this
+ * process alone.
  *
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
  * errno. Every call gives EINVAL for a null pointer or a value out of range. Calls that reach the
@@ -23,7 +24,7 @@
  * Units: lengths are bytes, times are nanoseconds of the device's clock, integers are in host byte
  * order. Addresses at the peer are its virtual addresses (tagged offsets).
  *
- * Source: the semantics are those of RFC 5040 (RDMAP), RFC 5041 (DDP) and the RDMA verbs
+ * Source: the semantics are those of RFC 5040 (RDMAP), RFC 5041 (DDP), RFC 7306 and the RDMA verbs
  * specification (draft-hilland-rddp-verbs-00), with the work request lists of libibverbs.
  */
 #ifndef EXRNIC_VERBS_H
@@ -38,14 +39,15 @@ extern "C" {
 
 #define VL_API __attribute__((visibility("default")))
 
-/* Most scatter/gather elements of a work request of the send queue, and of the receive queue. */
-#define VL_MAX_SEND_SGE 2
-#define VL_MAX_RECV_SGE 1
+#define VL_MAX_SGE 16    /* scatter/gather elements of a work request */
+#define VL_MAX_INLINE 64 /* bytes of inline data */
+#define VL_MAX_READS 16  /* PULLs of a queue pair under way, in each direction */
 
 /* Objects. The library owns them from the call that makes them to the call that destroys them. */
 struct vl_rnic;
 struct vl_pd;
 struct vl_cq;
+struct vl_srq;
 struct vl_qp;
 struct vl_mr;
 
@@ -57,7 +59,8 @@ struct vl_rnic_attr {
   uint32_t max_qp;  /* objects of each kind, over all processes */
   uint32_t max_cq;
   uint32_t max_mr;
-  uint32_t max_wr;         /* most work requests of a queue (vl_create_qp) */
+  uint32_t max_srq;
+  uint32_t max_wr;         /* most work requests of a queue, if none needs more than a slot */
   uint32_t max_cq_entries; /* most entries that vl_create_cq grants */
   uint32_t clock_khz;      /* clock of the core */
   uint8_t mac[6];
@@ -80,14 +83,14 @@ VL_API int vl_query_rnic(struct vl_rnic* rnic, struct vl_rnic_attr* attr);
 /* Queue pairs reach only memory regions of their own domain. */
 VL_API struct vl_pd* vl_allocate_pd(struct vl_rnic* rnic);
 
-/* EBUSY: a queue pair or a memory region is in it. */
+/* EBUSY: a queue pair, a shared receive queue or a memory region is in it. */
 VL_API int vl_deallocate_pd(struct vl_pd* pd);
 
 /* ---- Memory region --------------------------------------------------------------------------- */
 
 /* Rights on a region. Reading it on behalf of its owner is always allowed. */
 enum vl_access {
-  VL_ACCESS_LOCAL_WRITE = 1 << 0,  /* receives may be placed in it */
+  VL_ACCESS_LOCAL_WRITE = 1 << 0,  /* receives and own PULLs may be placed in it */
   VL_ACCESS_REMOTE_WRITE = 1 << 1, /* peers may PUSH into it */
   VL_ACCESS_REMOTE_READ = 1 << 2   /* peers may PULL from it */
 };
@@ -100,7 +103,11 @@ enum vl_access {
  */
 VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t length, int access);
 
-/* After the return the device does not touch the memory; work that names it ends in an error. */
+/*
+ * After the return the device does not touch the memory; work that names it ends in an error. A
+ * region that was invalidated (VL_OP_LOCAL_INVALIDATE, or a peer's VL_OP_SEND_INVALIDATE) is
+ * refused to everybody from then on, but stays pinned, and is deallocated, as any other.
+ */
 VL_API int vl_deallocate_mr(struct vl_mr* mr);
 
 /* Steering tag (RFC 5040, 3.2), for own scatter/gather elements and for peers alike. */
@@ -116,19 +123,27 @@ VL_API int vl_get_pbl(struct vl_mr* mr, uint64_t* entries, uint32_t* pages, uint
 
 /* ---- Completion queue ------------------------------------------------------------------------ */
 
+/* When an armed queue (vl_req_notify_cq) fires. */
+struct vl_cq_moderation {
+  uint32_t count; /* behind so many completions, at most 65535; 0 is 1... */
+  uint32_t ns;    /* ...or so long after the first of them; below 2^24. 0: at the first */
+};
+
 /*
  * A queue that holds at least `entries` completions (1 to vl_rnic_attr.max_cq_entries). Every
  * work request may take one, also an unsignaled one, as it gets one when it fails: a queue that
- * is too small for what is outstanding loses completions.
+ * is too small for what is outstanding loses completions, and the queue pair that should have had
+ * one goes to the error state. moderation: NULL to fire at the first completion.
  */
-VL_API struct vl_cq* vl_create_cq(struct vl_rnic* rnic, uint32_t entries);
+VL_API struct vl_cq* vl_create_cq(struct vl_rnic* rnic, uint32_t entries,
+                                  const struct vl_cq_moderation* moderation);
 
 /* EBUSY: a queue pair uses it. */
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 
 enum vl_wc_status {
-  VL_WC_SUCCESS,        /* PUSH: all bytes are placed at the peer */
-  VL_WC_LOC_LEN_ERR,    /* the device found the length inconsistent or too large */
+  VL_WC_SUCCESS,        /* all bytes are placed: of a PULL or a receive here, else at the peer */
+  VL_WC_LOC_LEN_ERR,    /* the length is inconsistent or too large; receive: too short */
   VL_WC_LOC_QP_OP_ERR,  /* the device found the work request malformed */
   VL_WC_LOC_PROT_ERR,   /* a local STag is invalid, of another domain, or too small */
   VL_WC_WR_FLUSH_ERR,   /* not executed: the queue pair is in the error state */
@@ -139,20 +154,34 @@ enum vl_wc_status {
 };
 
 enum vl_wc_opcode {
-  VL_WC_PUSH,
+  VL_WC_PUSH, /* PUSH, PUSH_IMM */
+  VL_WC_SEND, /* SEND, SEND_IMM, SEND_INVALIDATE */
+  VL_WC_PULL,
+  VL_WC_LOCAL_INVALIDATE,
   VL_WC_RECV,
   VL_WC_UNKNOWN /* only with an error: the device does not know what it was */
+};
+
+/* What came with a receive that ended with VL_WC_SUCCESS. */
+enum vl_wc_flags {
+  VL_WC_WITH_IMM = 1 << 0,        /* imm_data is valid */
+  VL_WC_WITH_INVALIDATE = 1 << 1, /* invalidated_stag is valid */
+  VL_WC_SOLICITED = 1 << 2        /* the sender asked for a solicited event */
 };
 
 struct vl_wc {
   uint64_t wr_id; /* of the work request */
   enum vl_wc_status status;
   enum vl_wc_opcode opcode;
-  uint32_t byte_len;     /* bytes of the message; valid with VL_WC_SUCCESS */
+  uint32_t byte_len;     /* bytes of the message; valid with VL_WC_SUCCESS. Of a receive that a
+                            PUSH_IMM took: the bytes of the PUSH */
   uint32_t qpn;          /* queue pair, of this side */
   uint32_t detail;       /* with VL_WC_REM_*: the terminate code, layer << 12 | etype << 8 | code
                             (RFC 5040, 4.8; enum exrnic_term_code in exrnic_hw.h) */
   uint64_t timestamp_ns; /* device time of the completion */
+  int flags;             /* VL_WC_WITH_IMM, ...; zero unless it is a receive */
+  uint32_t imm_data;
+  uint32_t invalidated_stag; /* own STag, which the peer's SEND_INVALIDATE has invalidated */
 };
 
 /*
@@ -162,8 +191,44 @@ struct vl_wc {
  */
 VL_API int vl_poll_cq(struct vl_cq* cq, int num_entries, struct vl_wc* wc);
 
+/*
+ * Arms the queue: its interrupt fires, once, at the next completion, as its moderation says; with
+ * solicited_only at the next receive that the sender wants noticed (VL_SEND_SOLICITED) and at the
+ * next failure. If completions wait already it fires at once. No system call. (The file descriptor
+ * that becomes readable then is still to come: until then, poll.)
+ */
+VL_API int vl_req_notify_cq(struct vl_cq* cq, int solicited_only);
+
 /* A text in English for a status; never NULL; static memory. */
 VL_API const char* vl_status_string(enum vl_wc_status status);
+
+/* ---- Shared receive queue -------------------------------------------------------------------- */
+
+/*
+ * A work request takes one slot of its queue, and another for each 4 elements beyond 2, and one
+ * more for inline data beyond 32 bytes. Queues are made for max_wr work requests of the most
+ * elements and inline bytes that were asked for; of smaller ones they hold more.
+ */
+struct vl_srq_attr {
+  uint32_t max_wr;  /* receives; in: at least 1; out: what the queue holds, no less */
+  uint32_t max_sge; /* elements of a receive; in: 0 to VL_MAX_SGE; out: what it takes, no less */
+  uint32_t limit;   /* see vl_modify_srq */
+};
+
+/* A queue of receives for queue pairs of the same domain. EINVAL also: more slots than max_wr. */
+VL_API struct vl_srq* vl_create_srq(struct vl_pd* pd, struct vl_srq_attr* attr);
+
+/*
+ * Arms the limit (at most 65535; 0: none): when a receive is taken and fewer slots than that are
+ * left posted, the device raises its event, once, and the limit is 0 from then on.
+ */
+VL_API int vl_modify_srq(struct vl_srq* srq, uint32_t limit);
+
+/* attr->limit: 0 if no limit is armed, or its event has come. */
+VL_API int vl_query_srq(struct vl_srq* srq, struct vl_srq_attr* attr);
+
+/* EBUSY: a queue pair uses it. */
+VL_API int vl_destroy_srq(struct vl_srq* srq);
 
 /* ---- Queue pair ------------------------------------------------------------------------------ */
 
@@ -182,9 +247,17 @@ enum vl_service {
 struct vl_qp_init_attr {
   struct vl_cq* send_cq; /* of the same RNIC; both may be the same */
   struct vl_cq* recv_cq;
-  uint32_t max_send_wr; /* in: 1 to vl_rnic_attr.max_wr; out: what the queue holds, no less */
-  uint32_t max_recv_wr;
+  uint32_t max_send_wr; /* in: at least 1; out: what the queue holds, no less */
+  uint32_t max_recv_wr; /* likewise; ignored with srq */
   enum vl_service service;
+  struct vl_srq* srq;     /* of the same domain: it has the receives; or NULL */
+  uint32_t max_send_sge;  /* elements of a work request; in: 0 to VL_MAX_SGE; out: no less */
+  uint32_t max_recv_sge;  /* likewise; ignored with srq */
+  uint32_t max_inline;    /* bytes of VL_SEND_INLINE; in: 0 to VL_MAX_INLINE; out: no less */
+  uint32_t max_reads_out; /* 0 to VL_MAX_READS: PULL requests under way; a PULL needs one for each
+                             element that is not empty, at least one */
+  uint32_t max_reads_in;  /* 0 to VL_MAX_READS: of the peer; no less than its max_reads_out, else a
+                             PULL too many ends both queue pairs with an error */
 };
 
 struct vl_qp_attr {
@@ -195,14 +268,15 @@ struct vl_qp_attr {
   uint32_t sq_consumer; /* ...and has taken; both modulo 2^16 */
 };
 
-/* A queue pair in VL_QPS_RESET. */
+/* A queue pair in VL_QPS_RESET. EINVAL also: more slots (see vl_srq_attr) than max_wr. */
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
  * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any
  * to ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
- * VL_WC_WR_FLUSH_ERR; RESET drops it without completions, those already queued included. The device
- * goes to ERROR by itself after any failed work request.
+ * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
+ * RESET drops it without completions, those already queued included. The device goes to ERROR by
+ * itself after any failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
@@ -223,38 +297,61 @@ struct vl_sge {
   uint32_t stag;
 };
 
+/*
+ * Work requests of a queue pair begin and complete in the order in which they were posted. PULLs
+ * and other work are never under way at the same time: a change from one to the other costs a round
+ * trip.
+ */
 enum vl_wr_opcode {
-  VL_OP_PUSH = 1 /* RDMA Write (RFC 5040, 5.1): the local bytes go to remote_stag, remote_address */
+  VL_OP_PUSH = 1,        /* RDMA Write (RFC 5040, 5.1): the local bytes go to remote_stag,
+                            remote_address */
+  VL_OP_PUSH_IMM,        /* PUSH, then imm_data into the completion of a receive of the peer (RFC
+                            7306, 6), whose elements stay untouched */
+  VL_OP_SEND,            /* Send (RFC 5040, 5.3): the local bytes go to a receive of the peer */
+  VL_OP_SEND_IMM,        /* SEND, with imm_data in the completion of that receive */
+  VL_OP_SEND_INVALIDATE, /* SEND; then the peer invalidates its STag invalidate_stag, of a region
+                            that peers may read or write */
+  VL_OP_PULL,            /* RDMA Read (RFC 5040, 5.2): the bytes at remote_stag, remote_address come
+                            to the local elements, which need VL_ACCESS_LOCAL_WRITE */
+  VL_OP_LOCAL_INVALIDATE /* invalidates the own STag invalidate_stag when all before it has ended;
+                            no elements */
 };
 
 enum vl_send_flags {
-  VL_SEND_SIGNALED = 1 << 0 /* completes visibly on success too; failures always do */
+  VL_SEND_SIGNALED = 1 << 0,  /* completes visibly on success too; failures always do */
+  VL_SEND_FENCE = 1 << 1,     /* begins when all PULLs before it have ended */
+  VL_SEND_SOLICITED = 1 << 2, /* SEND kinds, PUSH_IMM: the peer's completion is a solicited one */
+  VL_SEND_INLINE = 1 << 3     /* SEND and PUSH kinds: the bytes are copied at the call, and may be
+                                 reused at its return; STags of the elements are ignored */
 };
 
 struct vl_send_wr {
   uint64_t wr_id; /* the caller's; comes back in vl_wc */
   const struct vl_send_wr* next;
   const struct vl_sge* sg_list;
-  int num_sge; /* 0 to VL_MAX_SEND_SGE; bytes are gathered in order */
+  int num_sge; /* 0 to max_send_sge, inline to VL_MAX_SGE; bytes are taken, or placed, in order */
   enum vl_wr_opcode opcode;
-  int flags; /* VL_SEND_* */
-  uint32_t remote_stag;
+  int flags;            /* VL_SEND_* */
+  uint32_t remote_stag; /* PUSH kinds, PULL */
   uint64_t remote_address;
+  uint32_t imm_data;        /* PUSH_IMM, SEND_IMM */
+  uint32_t invalidate_stag; /* SEND_INVALIDATE: the peer's; LOCAL_INVALIDATE: an own one */
 };
 
 struct vl_recv_wr {
   uint64_t wr_id;
   const struct vl_recv_wr* next;
   const struct vl_sge* sg_list;
-  int num_sge; /* 0 to VL_MAX_RECV_SGE */
+  int num_sge; /* 0 to max_recv_sge; a message fills them in order */
 };
 
 /*
  * Posts a list of work requests, with one doorbell and without a system call. The list and its
  * elements may be reused at the return; the bytes they name belong to the device until completion.
  * On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted; those before it were.
- * ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags, num_sge, more than
- * 2 GiB in all, or the queue pair is in a state before VL_QPS_RTS.
+ * ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags that do not fit it,
+ * num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL that needs more than
+ * max_reads_out, or the queue pair is in a state before VL_QPS_RTS.
  *
  * Slots are given back when a completion is polled. So at least one work request in each
  * max_send_wr must be signaled.
@@ -263,12 +360,21 @@ VL_API int vl_post_sq(struct vl_qp* qp, const struct vl_send_wr* wr,
                       const struct vl_send_wr** bad_wr);
 
 /*
- * Posts receives, likewise. EINVAL: num_sge, or the queue pair is in VL_QPS_RESET. The device has
- * no message that takes a receive yet: they come back only with VL_WC_WR_FLUSH_ERR, once the queue
- * pair is in the error state.
+ * Posts receives, likewise; each SEND and PUSH_IMM of the peer takes one, in order. If there is
+ * none, or it is shorter than the message, the peer's work request ends with VL_WC_REM_OP_ERR, and
+ * both queue pairs go to the error state. EINVAL: num_sge, more than 2 GiB, the queue pair has a
+ * shared receive queue, or is in VL_QPS_RESET.
  */
 VL_API int vl_post_rq(struct vl_qp* qp, const struct vl_recv_wr* wr,
                       const struct vl_recv_wr** bad_wr);
+
+/*
+ * Posts receives to a shared receive queue, likewise. Its receives complete in any order, on the
+ * queues of the queue pairs that took them. Places are used in turn: ENOMEM also, when the receive
+ * whose place is next has not completed (or not been polled) though later ones have.
+ */
+VL_API int vl_post_srq_recv(struct vl_srq* srq, const struct vl_recv_wr* wr,
+                            const struct vl_recv_wr** bad_wr);
 
 #ifdef __cplusplus
 }

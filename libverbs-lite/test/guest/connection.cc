@@ -26,15 +26,24 @@ Side::Side(const Bench& bench)
       pd(Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd")),
       node(QueryRnic(rnic.get()).node_id) {}
 
+vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr) {
+  vl_qp_init_attr init = QpAttributes(cq, send_wr, recv_wr);
+  init.max_send_sge = init.max_recv_sge = VL_MAX_SGE;
+  init.max_inline = VL_MAX_INLINE;
+  init.max_reads_out = init.max_reads_in = VL_MAX_READS;
+  return init;
+}
+
 Connection::Connection(Side* side, size_t bytes, uint32_t send_wr)
     : node_(side->node), source_(bytes), target_(bytes) {
   memset(target_.data(), kPoison, target_.size());
-  cq_ = Own(vl_create_cq(side->rnic.get(), send_wr + 1), "vl_create_cq");
-  qp_ = CreateQp(side->pd.get(), cq_.get(), send_wr);
+  cq_ = Own(vl_create_cq(side->rnic.get(), send_wr + kReceives, nullptr), "vl_create_cq");
+  qp_ = CreateQp(side->pd.get(), EveryOperation(cq_.get(), send_wr, kReceives));
   source_mr_ = Own(vl_allocate_mr(side->pd.get(), source(), source_.size(), 0), "vl_allocate_mr");
-  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
-                                  VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE),
-                   "vl_allocate_mr");
+  target_mr_ =
+      Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
+                         VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ),
+          "vl_allocate_mr");
 }
 
 Hello Connection::hello() const {
@@ -79,10 +88,14 @@ void Post(vl_qp* qp, const std::vector<Push>& pushes) {
   std::vector<vl_send_wr> wrs(pushes.size());
   for (size_t i = 0; i < pushes.size(); ++i) {
     const Push& push = pushes[i];
-    wrs[i] = {push.wr_id,       i + 1 < wrs.size() ? &wrs[i + 1] : nullptr,
-              push.list.data(), static_cast<int>(push.list.size()),
-              VL_OP_PUSH,       VL_SEND_SIGNALED,
-              push.remote_stag, push.remote_address};
+    wrs[i].wr_id = push.wr_id;
+    wrs[i].next = i + 1 < wrs.size() ? &wrs[i + 1] : nullptr;
+    wrs[i].sg_list = push.list.data();
+    wrs[i].num_sge = static_cast<int>(push.list.size());
+    wrs[i].opcode = VL_OP_PUSH;
+    wrs[i].flags = VL_SEND_SIGNALED;
+    wrs[i].remote_stag = push.remote_stag;
+    wrs[i].remote_address = push.remote_address;
   }
   Check(vl_post_sq(qp, wrs.data(), nullptr), "vl_post_sq");
 }
@@ -104,12 +117,14 @@ exrnic_wqe RawPush(const Connection& connection, size_t from, size_t to, uint32_
 
 void PutRaw(vl_qp* qp, const exrnic_wqe& wqe, uint64_t wr_id) {
   std::lock_guard<SpinLock> guard(qp->sq.lock());
-  qp->sq.Put(wqe, wr_id);
+  Wqe slots = {};
+  slots.head = wqe;
+  qp->sq.Put(slots, 1, wr_id);
 }
 
 void PostRaw(vl_qp* qp, const exrnic_wqe& wqe, uint64_t wr_id) {
+  PutRaw(qp, wqe, wr_id);
   std::lock_guard<SpinLock> guard(qp->sq.lock());
-  qp->sq.Put(wqe, wr_id);
   qp->sq.RingDoorbell(qp->pd->rnic->user_page, qp->number);
 }
 

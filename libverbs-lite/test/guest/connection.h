@@ -32,6 +32,9 @@ struct Hello {
   uint32_t rsvd;
 };
 
+// Attributes of a queue pair that can do all there is, with the largest work requests.
+vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr);
+
 // A queue pair with a completion queue, memory to PUSH from, and memory that its peer PUSHes into.
 class Connection {
  public:
@@ -49,6 +52,7 @@ class Connection {
   vl_qp* qp() const { return qp_.get(); }
   vl_cq* cq() const { return cq_.get(); }
   uint32_t source_stag() const { return vl_mr_stag(source_mr_.get()); }
+  uint32_t target_stag() const { return vl_mr_stag(target_mr_.get()); }
   uint8_t* source() const { return source_.data(); }
   uint8_t* target() const { return target_.data(); }
   size_t bytes() const { return source_.size(); }
@@ -56,12 +60,17 @@ class Connection {
   vl_sge Source(size_t offset, uint32_t length) const {
     return {AddressOf(source() + offset), length, source_stag()};
   }
+  vl_sge Target(size_t offset, uint32_t length) const {
+    return {AddressOf(target() + offset), length, target_stag()};
+  }
   // For the checked rounds of exrnic-push, both ways.
   PushLink Link(Oob* oob) const;
 
   void DestroyQp() { qp_.reset(); }
   void DeallocateTarget() { target_mr_.reset(); }
 
+  // Receives that the queue pair holds at least.
+  static constexpr uint32_t kReceives = 32;
   // What the target holds at first.
   static constexpr uint8_t kPoison = 0x5a;
 

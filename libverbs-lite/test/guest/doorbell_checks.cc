@@ -50,7 +50,7 @@ void Request(Bench* bench) {
              "a doorbell with an index of 17 bits");
   ExpectDeaf(bench, connection, own, {EXRNIC_DOORBELL_SQ, qpn | 0x80000000, 1},
              "a doorbell for a number that no queue pair has");
-  ExpectDeaf(bench, connection, own, {EXRNIC_DOORBELL_CQ_ARM + 8, qpn, 1},
+  ExpectDeaf(bench, connection, own, {EXRNIC_DOORBELL_SRQ + 8, qpn, 1},
              "a store beside the doorbells");
 
   connection.qp()->sq.RingDoorbell(own, qpn);

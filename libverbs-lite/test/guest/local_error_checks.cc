@@ -44,10 +44,40 @@ const Mistake kMistakes[] = {
      [](const Connection&, uint32_t, exrnic_wqe* wqe) { *wqe = {}; }},
     {"an unknown flag is a malformed work request", VL_WC_LOC_QP_OP_ERR,
      [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->flags |= 0x80; }},
-    {"three elements are a malformed work request", VL_WC_LOC_QP_OP_ERR,
+    {"three elements in one slot are a malformed work request", VL_WC_LOC_QP_OP_ERR,
      [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->num_sge = 3; }},
-    {"a work request of two slots is malformed", VL_WC_LOC_QP_OP_ERR,
-     [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->num_slots = 2; }},
+    {"a work request of more slots than there can be is malformed", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) {
+       wqe->num_slots = EXRNIC_WQE_SLOTS_MAX + 1;
+     }},
+    {"a solicited PUSH is a malformed work request", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) {
+       wqe->flags |= EXRNIC_WQE_FLAGS_SOLICITED;
+     }},
+    {"immediate data of a PUSH is a malformed work request", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->imm_data = 1; }},
+    {"inline data with an element is a malformed work request", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->flags |= EXRNIC_WQE_FLAGS_INLINE; }},
+    {"more inline data than there can be is a malformed work request", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) {
+       wqe->flags |= EXRNIC_WQE_FLAGS_INLINE;
+       wqe->num_sge = 0;
+       wqe->length = EXRNIC_INLINE_MAX + 1;
+     }},
+    {"a local invalidate with elements is a malformed work request", VL_WC_LOC_QP_OP_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) {
+       wqe->opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+     }},
+    {"a local invalidate of another domain's STag is a local protection error", VL_WC_LOC_PROT_ERR,
+     [](const Connection&, uint32_t foreign, exrnic_wqe* wqe) {
+       *wqe = {};
+       wqe->opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+       wqe->num_slots = 1;
+       wqe->imm_data = foreign;
+     }},
+    {"a PULL into memory without the right to local writes is a local protection error",
+     VL_WC_LOC_PROT_ERR,
+     [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->opcode = EXRNIC_WQE_OPCODE_PULL; }},
     {"a length that is not the sum of its elements is a local length error", VL_WC_LOC_LEN_ERR,
      [](const Connection&, uint32_t, exrnic_wqe* wqe) { wqe->length = kLength + 1; }},
 };

@@ -30,14 +30,14 @@ struct Result {
 bool PostOne(const Connection& connection, uint32_t i) {
   const size_t at = size_t{i} * kBytes;
   const vl_sge sge = connection.Source(at, kBytes);
-  const vl_send_wr wr = {i,
-                         nullptr,
-                         &sge,
-                         1,
-                         VL_OP_PUSH,
-                         VL_SEND_SIGNALED,
-                         connection.peer().stag,
-                         connection.peer().address + at};
+  vl_send_wr wr = {};
+  wr.wr_id = i;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  wr.opcode = VL_OP_PUSH;
+  wr.flags = VL_SEND_SIGNALED;
+  wr.remote_stag = connection.peer().stag;
+  wr.remote_address = connection.peer().address + at;
   return vl_post_sq(connection.qp(), &wr, nullptr) == 0;
 }
 

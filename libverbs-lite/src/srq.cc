@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "srq.h"
+
+#include <cerrno>
+#include <new>
+
+#include "pd.h"
+#include "rnic.h"
+
+using exrnic::Fail;
+using exrnic::FailNull;
+
+namespace {
+
+constexpr uint32_t kLimitMax = 65535;
+
+}  // namespace
+
+vl_srq* vl_create_srq(vl_pd* pd, vl_srq_attr* attr) {
+  if (pd == nullptr || attr == nullptr || attr->limit > kLimitMax) return FailNull(EINVAL);
+  vl_rnic* rnic = pd->rnic;
+  exrnic::QueueShape shape = {attr->max_wr, attr->max_sge, 0};
+  if (!exrnic::GrantShape(&shape, rnic->info.max_sq_slots)) return FailNull(EINVAL);
+  std::unique_ptr<vl_srq> srq(new (std::nothrow) vl_srq(pd, shape));
+  if (srq == nullptr || !srq->queue.allocated()) return FailNull(ENOMEM);
+
+  const exrnic::SrqRequest request = {srq->queue.ring(), shape.slots, pd->number, attr->limit};
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (rnic->transport->CreateSrq(request, &srq->number) != 0) return nullptr;
+  ++pd->users;
+  attr->max_wr = shape.wrs;
+  attr->max_sge = shape.elements;
+  return srq.release();
+}
+
+int vl_modify_srq(vl_srq* srq, uint32_t limit) {
+  if (srq == nullptr || limit > kLimitMax) return Fail(EINVAL);
+  vl_rnic* rnic = srq->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  return rnic->transport->ModifySrq(srq->number, limit);
+}
+
+int vl_query_srq(vl_srq* srq, vl_srq_attr* attr) {
+  if (srq == nullptr || attr == nullptr) return Fail(EINVAL);
+  vl_rnic* rnic = srq->pd->rnic;
+  uint32_t limit = 0;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (rnic->transport->QuerySrq(srq->number, &limit) != 0) return -1;
+  *attr = {srq->shape.wrs, srq->shape.elements, limit};
+  return 0;
+}
+
+int vl_destroy_srq(vl_srq* srq) {
+  if (srq == nullptr) return Fail(EINVAL);
+  vl_rnic* rnic = srq->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (srq->users > 0) return Fail(EBUSY);
+  if (!exrnic::IsGone(rnic->transport->DestroySrq(srq->number))) return -1;
+  --srq->pd->users;
+  delete srq;
+  return 0;
+}
