@@ -3,6 +3,7 @@ rtl-model/gen/exrnic_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv
 rtl-model/blocks/efe_tx/efe_tx_pkg.sv
+rtl-model/blocks/responder/responder_pkg.sv
 rtl-model/blocks/completer/completer.sv
 rtl-model/blocks/completer/completion_status.sv
 rtl-model/blocks/completer/cq_moderation.sv
@@ -41,7 +42,19 @@ rtl-model/blocks/requester/requester.sv
 rtl-model/blocks/requester/wqe_check.sv
 rtl-model/blocks/requester/wqe_fetch.sv
 rtl-model/blocks/responder/ddp_check.sv
+rtl-model/blocks/responder/error_status.sv
+rtl-model/blocks/responder/message_end.sv
+rtl-model/blocks/responder/receive_fetch.sv
+rtl-model/blocks/responder/receive_ring.sv
+rtl-model/blocks/responder/receive_table.sv
+rtl-model/blocks/responder/receives.sv
+rtl-model/blocks/responder/refusal.sv
 rtl-model/blocks/responder/responder.sv
+rtl-model/blocks/responder/responder_control.sv
+rtl-model/blocks/responder/segment_judge.sv
+rtl-model/blocks/responder/segment_placer.sv
+rtl-model/blocks/responder/stream_check.sv
+rtl-model/blocks/responder/stream_update.sv
 rtl-model/blocks/scheduler/scheduler.sv
 rtl-model/blocks/srq_table/srq_table.sv
 rtl-model/blocks/stag_table/stag_table.sv

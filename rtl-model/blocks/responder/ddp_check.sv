@@ -1,38 +1,79 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a received DDP segment is, or which error it is (RFC 5041, 8; RFC 5040, 4.8). Combinational.
+// What a received DDP segment belongs to, or which error its header is (RFC 5041, 8; RFC 5040,
+// 4.8). Combinational.
 
 module ddp_check
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import responder_pkg::*;
 (
-    /* verilator lint_off UNUSEDSIGNAL */  // STag and offset are checked by the look-up
-    input  logic [143:0] ddp_i,   // first 18 bytes of the segment
-    /* verilator lint_on UNUSEDSIGNAL */
-    output logic         write_o,      // a segment of an RDMA Write
-    output logic         terminate_o,  // a terminate message, well formed or not
-    output term_code_e   code_o        // with neither: why not
+    input  logic [143:0] ddp_i,      // first 18 bytes of the segment
+    input  logic [15:0]  length_i,   // of all of it
+    output message_e     message_o,
+    output term_code_e   code_o,     // with MESSAGE_BAD: why
+    output chunk_t       payload_o,  // bytes
+    output logic         last_o,
+    output logic         solicited_o,
+    output logic         invalidates_o
 );
 
-  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits are ignored on receipt, as the RFCs say
-  ddp_tagged_t header;
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits are ignored on receipt, as the RFCs say;
+  ddp_tagged_t header;                   // STag, offset and numbers are checked elsewhere
   ddp_untagged_t untagged;
   /* verilator lint_on UNUSEDSIGNAL */
   assign header   = ddp_i[143-:$bits(ddp_tagged_t)];
   assign untagged = ddp_i;
 
+  assign last_o = untagged.last;
+  assign payload_o = chunk_t'(length_i -
+      (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES)));
+  assign solicited_o = untagged.opcode inside {RDMAP_OPCODE_SEND_SE,
+      RDMAP_OPCODE_SEND_SE_INVALIDATE, RDMAP_OPCODE_IMMEDIATE_SE};
+  assign invalidates_o = untagged.opcode inside {RDMAP_OPCODE_SEND_INVALIDATE,
+      RDMAP_OPCODE_SEND_SE_INVALIDATE};
+
+  function automatic message_e tagged_message(logic [3:0] opcode);
+    case (opcode)
+      RDMAP_OPCODE_WRITE: return MESSAGE_WRITE;
+      RDMAP_OPCODE_READ_RESPONSE: return MESSAGE_RESPONSE;
+      default: return MESSAGE_BAD;
+    endcase
+  endfunction
+
+  // Of a message that is one segment, the length is known.
+  logic whole_immediate, whole_request;
+  assign whole_immediate = last_o && length_i == 16'(DDP_UNTAGGED_BYTES + IMMEDIATE_BYTES);
+  assign whole_request = last_o && length_i == 16'(DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES);
+
+  function automatic message_e untagged_message(logic [3:0] opcode, logic [31:0] qn,
+                                                logic immediate, logic request);
+    case (opcode)
+      RDMAP_OPCODE_SEND, RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_INVALIDATE,
+      RDMAP_OPCODE_SEND_SE_INVALIDATE:
+      return qn == SEND_QN ? MESSAGE_SEND : MESSAGE_BAD;
+      RDMAP_OPCODE_IMMEDIATE, RDMAP_OPCODE_IMMEDIATE_SE:
+      return qn == SEND_QN && immediate ? MESSAGE_IMMEDIATE : MESSAGE_BAD;
+      RDMAP_OPCODE_READ_REQUEST:
+      return qn == READ_QN && request ? MESSAGE_READ_REQUEST : MESSAGE_BAD;
+      default: return MESSAGE_BAD;
+    endcase
+  endfunction
+
   always_comb begin
-    write_o     = 1'b0;
-    terminate_o = 1'b0;
-    code_o      = TERM_CODE_OPCODE;
-    if (header.t) begin
+    message_o = MESSAGE_BAD;
+    code_o    = TERM_CODE_OPCODE;
+    if (untagged.t) begin
       if (header.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_TAGGED_VERSION;
       else if (header.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
-      else write_o = header.opcode == RDMAP_OPCODE_WRITE;
+      else message_o = tagged_message(header.opcode);
+    end else if (untagged.opcode == RDMAP_OPCODE_TERMINATE) begin
+      message_o = MESSAGE_TERMINATE;  // well formed or not: a terminate message is never refused
     end else begin
-      terminate_o = untagged.opcode == RDMAP_OPCODE_TERMINATE;
       if (untagged.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_UNTAGGED_VERSION;
       else if (untagged.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
       else if (untagged.qn > TERMINATE_QN) code_o = TERM_CODE_UNTAGGED_QN;
+      else
+        message_o = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request);
     end
   end
 

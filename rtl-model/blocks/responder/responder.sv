@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Places received segments: checks the queue pair, the DDP/RDMAP headers and the STag, and sends
-// the payload to its pages. What it refuses is answered by a terminate message with the RFC's
-// code; the acknowledgement of a refused segment is held back until that message is acknowledged,
-// so that a sender never takes it for placed.
+// Serves received segments: checks the queue pair, the DDP/RDMAP headers and what they name, takes
+// receives, and sends the payload to its pages. What it refuses is answered by a terminate message
+// with the RFC's code; the acknowledgement of a refused segment is held back until that message is
+// acknowledged, so that a sender never takes it for placed. It also ends receives and PULLs of queue
+// pairs in ERROR.
 
 module responder
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import responder_pkg::*;
 #(
     parameter int unsigned N_QP = MAX_QP
 ) (
     input  logic clk_i,
     input  logic rst_ni,
+    output logic init_done_o,
+    input  logic clear_i,      // what is remembered of that queue pair is void
+    input  qpn_t clear_qpn_i,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
     output logic quiescent_o,
     output logic idle_o,
@@ -20,17 +25,44 @@ module responder
     output logic     desc_ready_o,
     input  rx_desc_t desc_i,
 
+    // The queue pair is in ERROR: end one receive or PULL of it.
+    input  logic flush_valid_i,
+    output logic flush_ready_o,
+    input  qpn_t flush_qpn_i,
+
     output logic  hold_set_o,
     output node_t hold_node_o,
     output logic [31:0] hold_seq_o,
     input  logic  hold_active_i,  // of hold_node_o: a refusal is under way
     input  logic [31:0] hold_first_i,
 
+    // Its tables answer in the next cycle, until the next read; all of qp_read_qpn_o.
     output logic qp_read_o,
     output qpn_t qp_read_qpn_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
     input  qp_t  qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    output logic       rq_we_o,
+    output wqe_index_t rq_consumer_o,
+    input  reads_t     pull_count_i,
+    input  pull_t      pull_i,
+    output logic       pull_pop_o,
+    output logic       pull_set_o,
+    output pull_t      pull_o,
+    input  reads_t     read_count_i,
+    output logic       read_push_o,
+    output read_t      read_o,
+
+    output logic        srq_read_o,
+    output srqn_t       srq_read_srqn_o,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  srq_t        srq_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic        srq_we_o,
+    output wqe_index_t  srq_consumer_o,
+    output logic [15:0] srq_limit_o,
+    output logic        srq_limit_event_o,  // pulse
+
     output logic       status_valid_o,
     input  logic       status_ready_i,
     output qpn_t       status_qpn_o,
@@ -39,12 +71,21 @@ module responder
     input  logic       wake_ready_i,
     output qpn_t       wake_qpn_o,
     output logic       qp_error_o,  // pulse: a queue pair went to ERROR
+    output logic       rx_done_valid_o,
+    input  logic       rx_done_ready_i,
+    output rx_done_t   rx_done_o,
 
     output logic       xlate_valid_o,
     input  logic       xlate_ready_i,
     output xlate_req_t xlate_o,
     input  logic       xlate_rsp_valid_i,
     input  xlate_rsp_t xlate_rsp_i,
+
+    output logic           fetch_read_valid_o,
+    input  logic           fetch_read_ready_i,
+    output dma_read_req_t  fetch_read_o,
+    input  logic           fetch_beat_valid_i,
+    input  dma_read_beat_t beat_i,
 
     output logic           write_valid_o,
     input  logic           write_ready_i,
@@ -61,245 +102,308 @@ module responder
     output event_t event_o
 );
 
-  localparam int unsigned TaggedBytes = DDP_TAGGED_BYTES;
-  localparam int unsigned UntaggedBytes = DDP_UNTAGGED_BYTES;
-  // Terminate control and segment length, before the quoted header.
-  localparam int unsigned QuoteOffset = TERMINATE_BYTES - DDP_TAGGED_BYTES;
-
-  typedef enum logic [3:0] {
-    StIdle, StQpRead, StCheck, StXlate, StXlateWait, StWrite, StDone, StHold, StAlloc, StTerminate,
-    StStatusRead, StStatus, StWake
-  } state_e;
-  state_e state_q, state_d;
-
+  // ---- What is in hand
+  step_e step, next;
   rx_desc_t desc_q;
-  slot_t slot_q;
-  term_code_e code_q;
-  logic refused_q;
-  logic was_mine_q;  // the queue pair, when the segment was judged
-  cqe_status_e fault_q;       // what the queue pair's oldest work request failed with, if it did
-  logic [15:0] fault_detail_q;
-  logic [63:0] to_q, bus_address_q;
-  chunk_t left_q, chunk_q;
-  rx_address_t src_q;
+  qpn_t qpn_q;
+  logic takes;
+  assign takes = step == StIdle && !quiesce_i;
+  assign flush_ready_o = takes;
+  assign desc_ready_o = takes && !flush_valid_i;
+  always_ff @(posedge clk_i) begin
+    if (step == StIdle) begin
+      desc_q <= desc_i;
+      qpn_q  <= flush_valid_i ? flush_qpn_i : desc_i.dst_qpn[$bits(qpn_t)-1:0];
+    end
+  end
 
-  // ---- What came
-  logic is_write, is_terminate;
-  term_code_e header_code;
+  /* verilator lint_off UNUSEDSIGNAL */  // what the judge looks at
   ddp_tagged_t header;
-  logic [15:0] received_code;  // of a terminate message
-  chunk_t payload;
-  assign header    = desc_q.ddp[159-:$bits(ddp_tagged_t)];
-  assign received_code = desc_q.length >= 16'(UntaggedBytes + 2) ? desc_q.ddp[15:0] : '0;
-  assign payload   = chunk_t'(desc_q.length - 16'(TaggedBytes));
+  ddp_untagged_t untagged;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign header   = desc_q.ddp[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
+  assign untagged = desc_q.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
 
-  ddp_check u_check (
-      .ddp_i(desc_q.ddp[159:16]),
-      .write_o(is_write),
-      .terminate_o(is_terminate),
-      .code_o(header_code)
+  stream_t stream;
+  message_e message;
+  chunk_t payload;
+  term_code_e judge_code;
+  logic mine, receiving, last, solicited, invalidates, good;
+  segment_judge #(
+      .N_QP(N_QP)
+  ) u_judge (
+      .desc_i(desc_q),
+      .qp_i,
+      .stream_i(stream),
+      .pull_i,
+      .pull_count_i,
+      .read_count_i,
+      .mine_o(mine),
+      .receiving_o(receiving),
+      .message_o(message),
+      .payload_o(payload),
+      .last_o(last),
+      .solicited_o(solicited),
+      .invalidates_o(invalidates),
+      .good_o(good),
+      .code_o(judge_code)
   );
 
-  // ---- For whom
-  logic qpn_in_table, mine, receiving;
-  assign qpn_in_table = desc_q.dst_qpn < 24'(N_QP);
-  assign mine = qpn_in_table && qp_i.cfg.valid && qp_i.cfg.dest_node == desc_q.node &&
-      qp_i.cfg.dest_qpn == desc_q.src_qpn &&
-      qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
-  assign receiving = mine && qp_i.status.state != QP_STATE_ERROR;
-  // A queue pair that became the addressee only after the refusal is not to blame for it.
-  logic affected;
-  assign affected = mine && was_mine_q;
+  // ---- What to do
+  logic flush, flushable, flush_pull, accepted, taken, closed, invalidating, refused, affected;
+  logic ring_any, fetch_done, place_done, place_refused, refusal_done;
+  cqe_status_e fetch_status, end_status;
+  term_code_e code;
+  assign flushable = step == StJudge && flush && qp_i.cfg.valid &&
+      qp_i.status.state == QP_STATE_ERROR;
+  assign flush_pull = flushable && pull_count_i != '0;
+  responder_control u_control (
+      .clk_i,
+      .rst_ni,
+      .begin_i((flush_valid_i || desc_valid_i) && !quiesce_i),
+      .is_flush_i(flush_valid_i),
+      .step_o(step),
+      .next_o(next),
+      .message_i(message),
+      .mine_i(mine),
+      .receiving_i(receiving),
+      .told_i(qp_i.status.told),
+      .good_i(good),
+      .code_i(judge_code),
+      .empty_i(payload == '0),
+      .last_i(last),
+      .invalidates_i(invalidates),
+      .open_i(stream.open),
+      .too_long_i(message == MESSAGE_SEND && 32'(payload) > stream.length - stream.received),
+      .pull_last_i(pull_i.last),
+      .flush_pull_i(flush_pull),
+      .flush_message_i(flushable && !flush_pull && stream.open),
+      .flush_receive_i(flushable && !flush_pull && !stream.open && !qp_i.cfg.has_srq &&
+                       qp_i.rq_producer != qp_i.rq_consumer),
+      .ring_any_i(ring_any),
+      .fetch_done_i(fetch_done),
+      .fetch_status_i(fetch_status),
+      .place_done_i(place_done),
+      .place_refused_i(place_refused),
+      .xlate_ready_i,
+      .xlate_rsp_valid_i,
+      .xlate_status_i(xlate_rsp_i.status),
+      .write_ready_i,
+      .rx_done_ready_i,
+      .refusal_done_i(refusal_done),
+      .status_ready_i,
+      .wake_ready_i,
+      .accepted_o(accepted),
+      .taken_o(taken),
+      .closed_o(closed),
+      .flush_o(flush),
+      .invalidating_o(invalidating),
+      .refused_o(refused),
+      .code_o(code),
+      .affected_o(affected),
+      .end_status_o(end_status)
+  );
 
-  function automatic term_code_e refusal(xlate_status_e status);
-    unique case (status)
-      XLATE_STAG: return TERM_CODE_TAGGED_STAG;
-      XLATE_STREAM: return TERM_CODE_TAGGED_STREAM;
-      XLATE_ACCESS: return TERM_CODE_ACCESS;
-      XLATE_WRAP: return TERM_CODE_TAGGED_WRAP;
-      XLATE_BOUNDS: return TERM_CODE_TAGGED_BOUNDS;
-      default: return TERM_CODE_STREAM;
-    endcase
-  endfunction
+  // ---- Receives
+  logic fetch_xlate_valid;
+  xlate_req_t fetch_xlate;
+  wqe_index_t wqe_index;
+  logic [$clog2(MAX_SGE)-1:0] place_index, element_index;
+  logic [31:0] place_offset;
+  sge_t element;
+  receives #(
+      .N_QP(N_QP)
+  ) u_receives (
+      .clk_i,
+      .rst_ni,
+      .init_done_o,
+      .clear_i,
+      .clear_qpn_i,
+      .qpn_i(qpn_q),
+      .qp_i,
+      .srq_i,
+      .read_i(step == StRead),
+      .stream_o(stream),
+      .any_o(ring_any),
+      .fetch_i(step == StTake && ring_any),
+      .flush_i(flush),
+      .fetch_done_o(fetch_done),
+      .fetch_status_o(fetch_status),
+      .wqe_index_o(wqe_index),
+      .rq_we_o,
+      .rq_consumer_o,
+      .srq_we_o,
+      .srq_consumer_o,
+      .srq_limit_o,
+      .srq_limit_event_o,
+      .accepted_i(accepted),
+      .taken_i(taken),
+      .closed_i(closed),
+      .message_i(message),
+      .payload_i(payload),
+      .last_i(last),
+      .element_i(place_index),
+      .offset_i(place_offset),
+      .element_index_i(element_index),
+      .element_o(element),
+      .xlate_valid_o(fetch_xlate_valid),
+      .xlate_ready_i,
+      .xlate_o(fetch_xlate),
+      .xlate_rsp_valid_i,
+      .xlate_rsp_i,
+      .read_valid_o(fetch_read_valid_o),
+      .read_ready_i(fetch_read_ready_i),
+      .read_o(fetch_read_o),
+      .beat_valid_i(fetch_beat_valid_i),
+      .beat_i
+  );
+  assign srq_read_o = step == StJudge;
+  assign srq_read_srqn_o = qp_i.cfg.srqn;
 
-  // Errors of the remote protection and tagged buffer kinds are access errors to the verbs user.
-  logic access_error;
-  assign access_error = received_code[15:8] inside {8'h01, 8'h11};
-
+  // ---- Payload
+  logic place_xlate_valid, place_write_valid;
+  xlate_req_t place_xlate;
+  dma_write_cmd_t place_write;
+  segment_placer u_placer (
+      .clk_i,
+      .rst_ni,
+      .start_i(step != StPlace && next == StPlace),
+      .length_i(payload),
+      .src_i(desc_q.start + rx_address_t'(header.t ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)),
+      .scatter_i(!header.t),
+      .stag_i(header.stag),
+      .to_i(header.to),
+      .access_i(8'd1 << (message == MESSAGE_WRITE ? ACCESS_REMOTE_WRITE : ACCESS_LOCAL_WRITE)),
+      .pd_i(qp_i.cfg.pd),
+      .node_i(desc_q.node),
+      .finish_i(!invalidating),
+      .index_i(stream.element),
+      .offset_i(stream.offset),
+      .index_o(place_index),
+      .offset_o(place_offset),
+      .element_index_o(element_index),
+      .element_i(element),
+      .done_o(place_done),
+      .refused_o(place_refused),
+      .xlate_valid_o(place_xlate_valid),
+      .xlate_ready_i,
+      .xlate_o(place_xlate),
+      .xlate_rsp_valid_i,
+      .xlate_rsp_i,
+      .write_valid_o(place_write_valid),
+      .write_ready_i,
+      .write_o(place_write)
+  );
+  xlate_req_t invalidate_xlate;
   always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      StIdle: if (desc_valid_i && !quiesce_i) state_d = StQpRead;
-      StQpRead: state_d = StCheck;
-      StCheck:
-      if (is_terminate) state_d = receiving ? StStatus : StDone;
-      else if (mine && !receiving && qp_i.status.told) state_d = StDone;
-      else if (!receiving || !is_write) state_d = StHold;
-      else state_d = payload == '0 ? StDone : StXlate;
-      StXlate: if (xlate_ready_i) state_d = StXlateWait;
-      StXlateWait:
-      if (xlate_rsp_valid_i) state_d = xlate_rsp_i.status == XLATE_OK ? StWrite : StHold;
-      StWrite: if (write_ready_i) state_d = chunk_q == left_q ? StIdle : StXlate;
-      StDone: if (write_ready_i) state_d = StIdle;
-      // All before the refused segment must be placed: then the ack beside its terminate message,
-      // together with `refused`, names it.
-      StHold: if (write_idle_i) state_d = StAlloc;
-      StAlloc: if (alloc_valid_i && !quiesce_i) state_d = StTerminate;
-      StTerminate: if (submit_ready_i) state_d = StStatusRead;
-      StStatusRead: state_d = StStatus;
-      StStatus: if (!affected || status_ready_i) state_d = affected && receiving ? StWake : StDone;
-      StWake: if (wake_ready_i) state_d = StDone;
-      default: state_d = StIdle;
-    endcase
+    invalidate_xlate = '0;
+    invalidate_xlate.invalidate = 1'b1;
+    invalidate_xlate.stag = untagged.invalidate_stag;
+    invalidate_xlate.pd = qp_i.cfg.pd;
+    invalidate_xlate.access = 8'((1 << ACCESS_REMOTE_READ) | (1 << ACCESS_REMOTE_WRITE));
+  end
+  // One of them at a time.
+  assign xlate_valid_o = fetch_xlate_valid || place_xlate_valid || step == StInvalidate;
+  assign xlate_o = step == StFetch ? fetch_xlate : step == StPlace ? place_xlate : invalidate_xlate;
+  assign write_valid_o = place_write_valid || step == StDone;
+  always_comb begin
+    write_o = place_write;
+    if (step == StDone) begin
+      write_o.kind = DMA_WRITE_NONE;
+      write_o.frame_done = 1'b1;
+    end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) state_q <= StIdle;
-    else state_q <= state_d;
+  // ---- Reads under way
+  logic answers;
+  assign answers = accepted && message == MESSAGE_RESPONSE;
+  assign pull_pop_o = (answers && last) || flush_pull;
+  assign pull_set_o = answers && !last;
+  always_comb begin
+    pull_o = pull_i;
+    pull_o.to = pull_i.to + 64'(payload);
+    pull_o.left = pull_i.left - 32'(payload);
   end
+  assign read_push_o = accepted && message == MESSAGE_READ_REQUEST;
+  assign read_o = '{request: desc_q.ddp[PayloadTop-:$bits(read_request_t)], msn: untagged.msn,
+                    done: '0};
 
-  always_ff @(posedge clk_i) begin
-    unique case (state_q)
-      StIdle: begin
-        desc_q    <= desc_i;
-        refused_q <= 1'b0;
-      end
-      StHold: refused_q <= 1'b1;
-      StCheck: begin
-        to_q   <= header.to;
-        left_q <= payload;
-        src_q  <= desc_q.start + rx_address_t'(TaggedBytes);
-        code_q <= receiving ? header_code : TERM_CODE_STREAM;
-        was_mine_q <= mine;
-        // A terminate message names the error of our oldest work request.
-        fault_q <= !is_terminate ? CQE_STATUS_SUCCESS :
-            access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
-        fault_detail_q <= received_code;
-      end
-      StXlateWait:
-      if (xlate_rsp_valid_i) begin
-        bus_address_q <= xlate_rsp_i.address;
-        chunk_q       <= chunk_t'(xlate_rsp_i.length);
-        code_q        <= refusal(xlate_rsp_i.status);
-      end
-      StWrite:
-      if (write_ready_i) begin
-        to_q   <= to_q + 64'(chunk_q);
-        left_q <= left_q - chunk_q;
-        src_q  <= src_q + rx_address_t'(chunk_q);
-      end
-      StAlloc: slot_q <= alloc_slot_i;
-      default: ;
-    endcase
-  end
-
-  // ---- Outputs
-  assign idle_o = state_q == StIdle;
-  assign quiescent_o = state_q == StIdle || state_q == StAlloc || state_q == StHold;
-  assign desc_ready_o = state_q == StIdle && !quiesce_i;
-  assign hold_set_o = submit_valid_o && submit_ready_i;
+  // ---- What others are told
+  logic refusal_waiting;
+  refusal u_refusal (
+      .clk_i,
+      .rst_ni,
+      .quiesce_i,
+      .start_i(step != StRefuse && next == StRefuse),
+      .desc_i(desc_q),
+      .code_i(code),
+      .waiting_o(refusal_waiting),
+      .done_o(refusal_done),
+      .hold_set_o,
+      .hold_active_i,
+      .hold_first_i,
+      .write_idle_i,
+      .alloc_valid_i,
+      .alloc_ready_o,
+      .alloc_slot_i,
+      .submit_valid_o,
+      .submit_ready_i,
+      .submit_o
+  );
   assign hold_node_o = desc_q.node;
   assign hold_seq_o = desc_q.seq;
 
-  assign qp_read_o = state_q == StQpRead || state_q == StStatusRead;
-  assign qp_read_qpn_o = desc_q.dst_qpn[$bits(qpn_t)-1:0];
-  assign status_valid_o = state_q == StStatus && affected;
-  assign status_qpn_o = qp_read_qpn_o;
-  // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
-  // placed. One that has been told knows that nothing from the refused segment on was.
-  always_comb begin
-    status_o = qp_i.status;
-    if (receiving) begin
-      status_o = '{
-          state: QP_STATE_ERROR,
-          fault: fault_q != CQE_STATUS_SUCCESS,
-          fault_status: fault_q,
-          fault_detail: fault_detail_q,
-          exact: fault_q != CQE_STATUS_SUCCESS,
-          fault_seq: desc_q.ack + 32'(desc_q.refused),
-          told: 1'b0
-      };
-    end
-    if (refused_q) status_o.told = 1'b1;
+  rx_done_t ended, ended_q;
+  message_end u_end (
+      .qpn_i(qpn_q),
+      .generation_i(qp_i.cfg.generation),
+      .status_i(end_status),
+      .is_pull_i(flush ? flush_pull : message == MESSAGE_RESPONSE),
+      .pull_i,
+      .stream_i(stream),
+      .wqe_index_i(step == StFetch ? wqe_index : stream.wqe_index),
+      .message_i(message),
+      .ddp_i(desc_q.ddp),
+      .payload_i(payload),
+      .solicited_i(solicited),
+      .invalidates_i(invalidates),
+      .imm_valid_i(desc_q.imm_valid),
+      .imm_i(desc_q.imm),
+      .done_o(ended)
+  );
+  always_ff @(posedge clk_i) begin
+    if (step inside {StJudge, StFetch, StRoom, StPlace, StInvalidateWait}) ended_q <= ended;
   end
+  assign rx_done_valid_o = step == StReport;
+  assign rx_done_o = ended_q;
+
+  error_status u_status (
+      .status_i(qp_i.status),
+      .desc_i(desc_q),
+      .refused_i(refused),
+      .status_o
+  );
+  assign qp_read_o = step == StRead || step == StStatusRead;
+  assign qp_read_qpn_o = qpn_q;
+  assign status_valid_o = step == StStatus && affected;
+  assign status_qpn_o = qpn_q;
   assign qp_error_o = status_valid_o && status_ready_i && receiving;
-  assign wake_valid_o = state_q == StWake;
-  assign wake_qpn_o = qp_read_qpn_o;
+  assign wake_valid_o = step == StWake;
+  assign wake_qpn_o = qpn_q;
 
-  assign xlate_valid_o = state_q == StXlate;
-  assign xlate_o = '{
-          ring: 1'b0,
-          pbl_address: '0,
-          stag: header.stag,
-          pd: qp_i.cfg.pd,
-          access: 8'd1 << ACCESS_REMOTE_WRITE,
-          to: to_q,
-          length: 32'(left_q)
-      };
-
-  assign write_valid_o = state_q == StWrite || state_q == StDone;
-  assign write_o = '{
-          kind: state_q == StWrite ? DMA_WRITE_FRAME : DMA_WRITE_NONE,
-          address: bus_address_q,
-          length: chunk_q,
-          src: src_q,
-          data: '0,
-          frame_done: state_q == StDone || chunk_q == left_q,
-          node: desc_q.node
-      };
-
-  // The terminate message quotes the header of the segment that it refuses.
-  logic quote_tagged;
-  logic [255:0] quoted;
-  terminate_t control;
-  assign quote_tagged = desc_q.ddp[159];
-  always_comb begin
-    control = '0;
-    control.code = code_q;
-    control.m = 1'b1;
-    control.d = 1'b1;
-    control.segment_length = desc_q.length;
-    quoted = {control, 96'd0} | {48'd0, quote_tagged ? {header, 32'd0} : desc_q.ddp[159:16], 64'd0};
-  end
-  ddp_untagged_t ddp;
-  assign ddp = '{
-          t: 1'b0,
-          last: 1'b1,
-          rsvd: '0,
-          dv: 2'(DDP_VERSION),
-          rv: 2'(RDMAP_VERSION),
-          rdmap_rsvd: '0,
-          opcode: RDMAP_OPCODE_TERMINATE,
-          invalidate_stag: '0,
-          qn: TERMINATE_QN,
-          msn: 32'd1,
-          mo: '0
-      };
-  assign alloc_ready_o = state_q == StAlloc && !quiesce_i;
-  assign submit_valid_o = state_q == StTerminate;
-  always_comb begin
-    submit_o = '0;
-    submit_o.slot = slot_q;
-    submit_o.node = desc_q.node;
-    submit_o.dst_qpn = desc_q.src_qpn;
-    submit_o.src_qpn = desc_q.dst_qpn;
-    // As long as the hold lasts, all that we send acknowledges up to its number.
-    submit_o.refused = hold_active_i ? 8'(desc_q.seq - hold_first_i) : '0;
-    submit_o.untagged = 1'b1;
-    submit_o.ddp = ddp;
-    submit_o.length = chunk_t'(QuoteOffset + (quote_tagged ? TaggedBytes : UntaggedBytes));
-    submit_o.failed = CQE_STATUS_SUCCESS;
-    submit_o.inlined = 1'b1;
-    for (int unsigned i = 0; i < 32; i++) submit_o.inline_data[8*i+:8] = quoted[255-8*i-:8];
-    submit_o.tag.kind = TX_KIND_TERMINATE;
-  end
+  assign idle_o = step == StIdle;
+  // A report may wait for the completer, which rests; its queue pair may go meanwhile.
+  assign quiescent_o = step == StIdle || step == StReport || refusal_waiting;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_RX_DISCARDED] = state_q == StCheck && mine && !receiving && !is_terminate;
-    event_o[COUNTER_TERMINATES_RX] = state_q == StCheck && is_terminate && receiving;
-    event_o[COUNTER_SEGMENTS_PLACED] = write_valid_o && write_ready_i && write_o.frame_done &&
-        is_write && receiving && !refused_q;
+    event_o[COUNTER_RX_DISCARDED] = step == StJudge && !flush && mine && !receiving &&
+        message != MESSAGE_TERMINATE;
+    event_o[COUNTER_TERMINATES_RX] = step == StJudge && !flush && receiving &&
+        message == MESSAGE_TERMINATE;
+    event_o[COUNTER_SEGMENTS_PLACED] = accepted && message != MESSAGE_READ_REQUEST;
+    event_o[COUNTER_RECVS] = accepted && last &&
+        message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
   end
 
 endmodule

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The status of a queue pair behind a terminate message, received or sent. Combinational.
+
+module error_status
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+(
+    input  qp_status_t status_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // the code, and where the peer stands
+    input  rx_desc_t   desc_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  logic       refused_i,  // we refused the segment, else it is a terminate message
+    output qp_status_t status_o
+);
+
+  logic [15:0] code;
+  assign code = desc_i.length >= 16'(DDP_UNTAGGED_BYTES + 2) ? desc_i.ddp[PayloadTop-:16] : '0;
+
+  // Errors of the remote protection and tagged buffer kinds are access errors to the verbs user.
+  logic access_error;
+  assign access_error = code[15:8] == TERM_CODE_RDMAP_STAG[15:8] ||
+      code inside {TERM_CODE_TAGGED_STAG, TERM_CODE_TAGGED_BOUNDS, TERM_CODE_TAGGED_STREAM,
+                   TERM_CODE_TAGGED_WRAP};
+
+  // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
+  // placed. One that has been told knows that nothing from the refused segment on was.
+  always_comb begin
+    status_o = status_i;
+    if (status_i.state != QP_STATE_ERROR) begin
+      status_o = '0;
+      status_o.state = QP_STATE_ERROR;
+      if (!refused_i) begin  // names the error of our oldest work request
+        status_o.fault        = 1'b1;
+        status_o.fault_status =
+            access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
+        status_o.fault_detail = code;
+        status_o.exact        = 1'b1;
+        status_o.fault_seq    = desc_i.ack + 32'(desc_i.refused);
+      end
+    end
+    if (refused_i) status_o.told = 1'b1;
+  end
+
+endmodule

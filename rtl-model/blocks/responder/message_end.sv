@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the completer is told of a receive or a PULL that has ended. Combinational.
+
+module message_end
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+(
+    input qpn_t        qpn_i,
+    input logic [7:0]  generation_i,
+    input cqe_status_e status_i,
+
+    // A PULL, or else a receive, by its last slot.
+    input logic       is_pull_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // parts of the records say how it ends
+    input pull_t      pull_i,
+    input stream_t    stream_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input wqe_index_t wqe_index_i,
+
+    // Its last segment, with SUCCESS.
+    input message_e    message_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input ddp_head_t   ddp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input chunk_t      payload_i,
+    input logic        solicited_i,
+    input logic        invalidates_i,
+    input logic        imm_valid_i,  // of the EFE header
+    input logic [31:0] imm_i,
+
+    output rx_done_t done_o
+);
+
+  /* verilator lint_off UNUSEDSIGNAL */
+  ddp_untagged_t untagged;
+  immediate_t immediate;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign untagged  = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+  assign immediate = ddp_i[PayloadTop-:$bits(immediate_t)];
+
+  always_comb begin
+    done_o = '0;
+    done_o.qpn = qpn_i;
+    done_o.generation = generation_i;
+    done_o.status = status_i;
+    if (is_pull_i) begin
+      done_o.opcode      = WQE_OPCODE_PULL;
+      done_o.wqe_index   = pull_i.wqe_index;
+      done_o.byte_length = pull_i.byte_length;
+      done_o.signaled    = pull_i.signaled;
+    end else begin
+      done_o.opcode    = WQE_OPCODE_RECV;
+      done_o.wqe_index = wqe_index_i;
+      done_o.signaled  = 1'b1;
+    end
+    if (!is_pull_i && status_i == CQE_STATUS_SUCCESS) begin
+      done_o.byte_length = stream_i.received + 32'(payload_i);
+      done_o.flags[CQE_FLAGS_SOLICITED] = solicited_i;
+      if (message_i == MESSAGE_IMMEDIATE) begin
+        done_o.byte_length = stream_i.written;
+        done_o.imm_data = immediate.data;
+        done_o.flags[CQE_FLAGS_IMM] = 1'b1;
+      end else if (invalidates_i) begin
+        done_o.imm_data = untagged.invalidate_stag;
+        done_o.flags[CQE_FLAGS_INVALIDATED] = 1'b1;
+      end else if (imm_valid_i) begin
+        done_o.imm_data = imm_i;
+        done_o.flags[CQE_FLAGS_IMM] = 1'b1;
+      end
+    end
+  end
+
+endmodule

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What each queue pair remembers from one segment to the next, and the elements of its open
+// receive, so that a work request is fetched once for a message of any number of segments.
+
+module receive_table
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic init_done_o,
+
+    // Forgets a queue pair. Not in the cycle of a write.
+    input logic clear_i,
+    input qpn_t clear_qpn_i,
+
+    input  qpn_t    qpn_i,     // of all that follows
+    input  logic    read_i,
+    output stream_t stream_o,  // one cycle later, until the next read; writes show
+    input  logic    we_i,
+    input  stream_t stream_i,
+
+    input  logic [$clog2(MAX_SGE)-1:0] element_read_index_i,
+    output sge_t                       element_o,  // one cycle later
+    input  logic                       element_we_i,
+    input  logic [$clog2(MAX_SGE)-1:0] element_index_i,
+    input  sge_t                       element_i
+);
+
+  stream_t stream_q[N_QP];
+  sge_t element_q[N_QP*MAX_SGE];
+
+  // After reset one queue pair a cycle is cleared.
+  qpn_t init_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      init_q      <= '0;
+      init_done_o <= 1'b0;
+    end else if (!init_done_o) begin
+      init_q      <= init_q + 1'b1;
+      init_done_o <= init_q == qpn_t'(N_QP - 1);
+    end
+  end
+
+  logic we;
+  qpn_t qpn;
+  stream_t stream;
+  always_comb begin
+    we     = we_i || clear_i || !init_done_o;
+    qpn    = qpn_i;
+    stream = stream_i;
+    if (!init_done_o || clear_i) begin
+      qpn    = init_done_o ? clear_qpn_i : init_q;
+      stream = '0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (we) stream_q[qpn] <= stream;
+  end
+  always_ff @(posedge clk_i) begin
+    if (read_i) stream_o <= stream_q[qpn_i];
+    else if (we_i) stream_o <= stream_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (element_we_i) element_q[{qpn_i, element_index_i}] <= element_i;
+    element_o <= element_q[{qpn_i, element_read_index_i}];
+  end
+
+endmodule

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What each queue pair remembers from one segment to the next, with the receive that its message
+// goes to, and the way to the next receive.
+
+module receives
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic init_done_o,
+    input  logic clear_i,
+    input  qpn_t clear_qpn_i,
+
+    // The queue pair in hand, and its shared receive queue if it has one.
+    input  qpn_t    qpn_i,
+    input  qp_t     qp_i,
+    input  srq_t    srq_i,
+    input  logic    read_i,
+    output stream_t stream_o,
+
+    // Its next receive.
+    output logic        any_o,    // is posted
+    input  logic        fetch_i,  // pulse: take it,
+    input  logic        flush_i,  // but only to pass it over
+    output logic        fetch_done_o,  // pulse, with:
+    output cqe_status_e fetch_status_o,
+    output wqe_index_t  wqe_index_o,
+    output logic        rq_we_o,
+    output wqe_index_t  rq_consumer_o,
+    output logic        srq_we_o,
+    output wqe_index_t  srq_consumer_o,
+    output logic [15:0] srq_limit_o,
+    output logic        srq_limit_event_o,
+
+    // What happens to its stream, see stream_update.
+    input logic     accepted_i,
+    input logic     taken_i,
+    input logic     closed_i,
+    input message_e message_i,
+    input chunk_t   payload_i,
+    input logic     last_i,
+    input logic [$clog2(MAX_SGE)-1:0] element_i,
+    input logic [31:0]                offset_i,
+
+    input  logic [$clog2(MAX_SGE)-1:0] element_index_i,
+    output sge_t                       element_o,  // one cycle later
+
+    output logic       xlate_valid_o,
+    input  logic       xlate_ready_i,
+    output xlate_req_t xlate_o,
+    input  logic       xlate_rsp_valid_i,
+    input  xlate_rsp_t xlate_rsp_i,
+
+    output logic           read_valid_o,
+    input  logic           read_ready_i,
+    output dma_read_req_t  read_o,
+    input  logic           beat_valid_i,
+    input  dma_read_beat_t beat_i
+);
+
+  logic element_we;
+  logic [$clog2(MAX_SGE)-1:0] element_index;
+  sge_t element;
+  stream_t stream;
+  receive_table #(
+      .N_QP(N_QP)
+  ) u_table (
+      .clk_i,
+      .rst_ni,
+      .init_done_o,
+      .clear_i,
+      .clear_qpn_i,
+      .qpn_i,
+      .read_i,
+      .stream_o,
+      .we_i(accepted_i || taken_i || closed_i),
+      .stream_i(stream),
+      .element_read_index_i(element_index_i),
+      .element_o,
+      .element_we_i(element_we),
+      .element_index_i(element_index),
+      .element_i(element)
+  );
+
+  logic [31:0] length;
+  stream_update u_update (
+      .stream_i(stream_o),
+      .accepted_i,
+      .taken_i,
+      .closed_i,
+      .message_i,
+      .payload_i,
+      .last_i,
+      .wqe_index_i(wqe_index_o),
+      .length_i(length),
+      .element_i,
+      .offset_i,
+      .stream_o(stream)
+  );
+
+  logic [63:0] ring_pbl;
+  logic [3:0] ring_log;
+  wqe_index_t ring_producer, ring_consumer, ring_next;
+  receive_ring u_ring (
+      .qp_i,
+      .srq_i,
+      .any_o,
+      .pbl_o(ring_pbl),
+      .log_o(ring_log),
+      .producer_o(ring_producer),
+      .consumer_o(ring_consumer),
+      .taken_i(fetch_done_o),
+      .wqe_index_i(wqe_index_o),
+      .rq_we_o,
+      .srq_we_o,
+      .next_o(ring_next),
+      .limit_o(srq_limit_o),
+      .limit_event_o(srq_limit_event_o)
+  );
+  assign rq_consumer_o  = ring_next;
+  assign srq_consumer_o = ring_next;
+
+  receive_fetch u_fetch (
+      .clk_i,
+      .rst_ni,
+      .start_i(fetch_i),
+      .flush_i,
+      .ring_pbl_i(ring_pbl),
+      .ring_log_i(ring_log),
+      .consumer_i(ring_consumer),
+      .producer_i(ring_producer),
+      .done_o(fetch_done_o),
+      .status_o(fetch_status_o),
+      .wqe_index_o,
+      .length_o(length),
+      .element_we_o(element_we),
+      .element_index_o(element_index),
+      .element_o(element),
+      .xlate_valid_o,
+      .xlate_ready_i,
+      .xlate_o,
+      .xlate_rsp_valid_i,
+      .xlate_rsp_i,
+      .read_valid_o,
+      .read_ready_i,
+      .read_o,
+      .beat_valid_i,
+      .beat_i
+  );
+
+endmodule

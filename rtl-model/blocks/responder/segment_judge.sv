@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Whom a segment is for, what it belongs to, and whether it may be served. Combinational.
+
+module segment_judge
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    /* verilator lint_off UNUSEDSIGNAL */  // parts of the records count
+    input  rx_desc_t desc_i,
+    input  qp_t      qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  stream_t  stream_i,
+    input  pull_t    pull_i,
+    input  reads_t   pull_count_i,
+    input  reads_t   read_count_i,
+
+    output logic mine_o,       // the queue pair is the addressee,
+    output logic receiving_o,  // and not in ERROR
+
+    output message_e message_o,
+    output chunk_t   payload_o,
+    output logic     last_o,
+    output logic     solicited_o,
+    output logic     invalidates_o,
+
+    output logic       good_o,  // may be served by a queue pair that receives
+    output term_code_e code_o   // else: why not
+);
+
+  assign mine_o = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
+      qp_i.cfg.dest_node == desc_i.node && qp_i.cfg.dest_qpn == desc_i.src_qpn &&
+      qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+  assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
+
+  term_code_e header_code, stream_code;
+  ddp_check u_header (
+      .ddp_i(desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)]),
+      .length_i(desc_i.length),
+      .message_o,
+      .code_o(header_code),
+      .payload_o,
+      .last_o,
+      .solicited_o,
+      .invalidates_o
+  );
+  stream_check u_stream (
+      .message_i(message_o),
+      .header_code_i(header_code),
+      .ddp_i(desc_i.ddp),
+      .stream_i,
+      .pull_i,
+      .payload_i(payload_o),
+      .pull_count_i,
+      .read_count_i,
+      .max_reads_i(qp_i.cfg.max_reads_in),
+      .good_o,
+      .code_o(stream_code)
+  );
+  assign code_o = receiving_o ? stream_code : TERM_CODE_STREAM;
+
+endmodule

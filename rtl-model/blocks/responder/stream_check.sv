@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Does a segment with a good header fit what came before it on its queue pair, and what the queue
+// pair has asked for (RFC 5041, 8; RFC 5040, 4.8)? Combinational.
+
+module stream_check
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+(
+    input  message_e    message_i,
+    input  term_code_e  header_code_i,  // with MESSAGE_BAD
+    /* verilator lint_off UNUSEDSIGNAL */  // a checker needs a part of each record
+    input  ddp_head_t   ddp_i,
+    input  stream_t     stream_i,
+    input  pull_t       pull_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  chunk_t      payload_i,
+    input  reads_t      pull_count_i,
+    input  reads_t      read_count_i,
+    input  reads_t      max_reads_i,
+    output logic        good_o,
+    output term_code_e  code_o
+);
+
+  /* verilator lint_off UNUSEDSIGNAL */
+  ddp_tagged_t header;
+  ddp_untagged_t untagged;
+  read_request_t request;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign header   = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
+  assign untagged = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+  assign request  = ddp_i[PayloadTop-:$bits(read_request_t)];
+
+  logic [31:0] received;
+  assign received = stream_i.open ? stream_i.received : '0;
+
+  always_comb begin
+    good_o = 1'b0;
+    code_o = TERM_CODE_OPCODE;
+    unique case (message_i)
+      MESSAGE_BAD: code_o = header_code_i;
+      MESSAGE_RESPONSE:
+      if (pull_count_i == '0 || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
+      else if (header.to != pull_i.to || 32'(payload_i) > pull_i.left)
+        code_o = TERM_CODE_TAGGED_BOUNDS;
+      else good_o = header.last == (32'(payload_i) == pull_i.left);
+      MESSAGE_SEND, MESSAGE_IMMEDIATE:
+      if (untagged.msn != stream_i.messages + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
+      else if (untagged.mo != received) code_o = TERM_CODE_UNTAGGED_MO;
+      else good_o = message_i == MESSAGE_SEND || !stream_i.open;
+      MESSAGE_READ_REQUEST:
+      if (untagged.msn != stream_i.reads + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
+      else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;
+      else if (request.length > 32'(MESSAGE_MAX)) code_o = TERM_CODE_RDMAP_BOUNDS;
+      else if (read_count_i >= max_reads_i) code_o = TERM_CODE_UNTAGGED_NO_BUFFER;
+      else good_o = 1'b1;
+      default: good_o = 1'b1;
+    endcase
+  end
+
+endmodule
