@@ -7,7 +7,11 @@
 #include <cstdio>
 #include <fstream>
 
-#include "tools/bench/push_bench.h"
+#include "tools/bench/goodput_bench.h"
+#include "tools/bench/latency_bench.h"
+#include "tools/bench/simulator_bench.h"
+
+using exrnic::bench::Carrier;
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures the RNIC core, in simulated time, and writes results.json."};
@@ -17,16 +21,20 @@ int main(int argc, char** argv) {
   app.add_option("--profile", profiles, "profiles to measure (default: all)");
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<uint32_t> sizes = {64, 256, 1024, 4096, 16384, 65536, 262144, 1048576};
+  const std::vector<uint32_t> sizes = {64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576};
   exrnic::bench::Results results;
   try {
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
-      exrnic::bench::measure_goodput(profile, sizes, results);
+      for (const Carrier carrier : {Carrier::kPush, Carrier::kPull, Carrier::kSend}) {
+        exrnic::bench::measure_goodput(profile, carrier, sizes, results);
+        exrnic::bench::measure_message_rate(profile, carrier, results);
+      }
       exrnic::bench::measure_oneway(profile, results);
+      exrnic::bench::measure_round_trip(profile, results);
       exrnic::bench::measure_stages(profile, results);
-      exrnic::bench::measure_message_rate(profile, results);
-      exrnic::bench::measure_simulator(profile, results);
+      exrnic::bench::measure_rtl_speed(profile, results);
+      exrnic::bench::measure_ref_speed(profile, results);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "exrnic-bench-core: {}\n", error.what());

@@ -12,7 +12,10 @@ namespace exrnic::bench {
 // Bytes of payload per second for messages of `size` bytes (at least 1), cut into frames of `mtu`
 // bytes: P / (P + 24) of the PCIe rate for posted writes, P / (P + 20) for completions, with P the
 // profile's MPS, and P / (P + headers + 38) of the Ethernet rate, with P the MTU; in each the last
-// piece of a message is as short as it is.
+// piece of a message is as short as it is. PULL has the headers of PUSH, in the other direction.
 double push_limit(const Profile& profile, uint32_t mtu, uint64_t size);
+
+// The same with the longer headers of untagged segments.
+double send_limit(const Profile& profile, uint32_t mtu, uint64_t size);
 
 }  // namespace exrnic::bench

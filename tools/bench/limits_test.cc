@@ -14,6 +14,11 @@ TEST_CASE("with 25 Gb/s Ethernet a full frame carries 1024 of 1112 bytes of line
              WithinRel(25e9 / 8 * 1024 / 1112, 1e-9));
 }
 
+TEST_CASE("a message has four bytes of header more in each frame than a PUSH") {
+  CHECK_THAT(send_limit(load_profile("dc-25g"), 1024, 1 << 20),
+             WithinRel(25e9 / 8 * 1024 / 1116, 1e-9));
+}
+
 TEST_CASE("on a 528 MB/s bus posted writes of 256 bytes are the limit") {
   CHECK_THAT(push_limit(load_profile("rhinet2"), 1024, 4096), WithinRel(528e6 * 256 / 280, 1e-9));
 }

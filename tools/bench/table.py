@@ -11,10 +11,15 @@ import sys
 # What the papers measured, in the same unit: (name, profile, size) to value and source.
 PAPERS = {
     ("push.goodput_mbps", "rhinet2", 1048576): (469, "RHiNET-2: PUSH, best"),
+    ("pull.goodput_mbps", "rhinet2", 4096): (328, "RHiNET-2: hardware PULL"),
+    ("msg.goodput_mbps", "rhinet2", 8192): (297, "RHiNET-2: messages of PMv2"),
     ("push.goodput_mbps", "ntb-gen3x8", 1048576): (6400, "Java over NTB: native RDMA, best"),
     ("push.oneway_ns", "ntb-gen3x8", 8): (540, "Dolphin, remote store"),
     ("push.oneway_ns", "rhinet2", 8): (1740, "Martini, least latency"),
+    ("msg.rtt_us", "rhinet2", 8): (16, "RHiNET-2: smallest message of PMv2"),
 }
+
+CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"))
 
 
 def size_text(size):
@@ -25,8 +30,9 @@ def size_text(size):
 
 
 def of_profile(rows, profile):
-    """{(name, size or None): value} of one profile."""
-    return {(r["name"], r.get("size")): r["value"] for r in rows if r.get("profile") == profile}
+    """{(name, size or None): value} of one profile; message rates by operation instead of size."""
+    return {(r["name"], r.get("operation", r.get("size"))): r["value"]
+            for r in rows if r.get("profile") == profile}
 
 
 def paper(name, profile, size):
@@ -34,22 +40,32 @@ def paper(name, profile, size):
     return f"   paper: {value[0]} ({value[1]})" if value else ""
 
 
+def print_goodput(values, profile, name, title):
+    print(f"  {title + ' of':>9}  {'MB/s':>9}  {'limit':>9}  {'of it':>6}")
+    for size in sorted(s for n, s in values if n == f"{name}.goodput_mbps"):
+        print(f"  {size_text(size):>9}  {values[f'{name}.goodput_mbps', size]:9.1f}"
+              f"  {values[f'{name}.limit_mbps', size]:9.1f}"
+              f"  {100 * values[f'{name}.goodput_ratio', size]:5.1f}%"
+              + paper(f"{name}.goodput_mbps", profile, size))
+
+
 def print_profile(rows, profile):
     values = of_profile(rows, profile)
     print(f"\n{profile}")
-    print(f"  {'PUSH of':>9}  {'MB/s':>9}  {'limit':>9}  {'of it':>6}")
-    for size in sorted(s for n, s in values if n == "push.goodput_mbps"):
-        print(f"  {size_text(size):>9}  {values['push.goodput_mbps', size]:9.1f}"
-              f"  {values['push.limit_mbps', size]:9.1f}"
-              f"  {100 * values['push.goodput_ratio', size]:5.1f}%"
-              + paper("push.goodput_mbps", profile, size))
-    print(f"  one way, 8 B, by doorbell: {values['push.oneway_ns', 8]:.0f} ns"
+    for name, title in CARRIERS:
+        print_goodput(values, profile, name, title)
+    print(f"  PUSH one way, 8 B, by doorbell: {values['push.oneway_ns', 8]:.0f} ns"
           + paper("push.oneway_ns", profile, 8))
-    print(f"  messages of 8 B: {values['msg.rate_mps', 8]:.2f} million/s")
+    print(f"  SEND and its answer, 8 B: {values['msg.rtt_us', 8]:.2f} us"
+          + paper("msg.rtt_us", profile, 8))
+    print("  operations of 8 B, million/s: " + ", ".join(
+        f"{title} {values['msg.rate_mps', name]:.2f}"
+        for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
     print("  clock cycles of that PUSH: " + ", ".join(
         f"{n.rsplit('.', 1)[1].replace('_', ' ')} {v:.0f}"
         for (n, _), v in values.items() if n.startswith("stage.cycles.")))
-    print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s")
+    print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s (RTL),"
+          f" {values['sim.ref_kops', None]:.0f} thousand PUSHes/s (reference model)")
 
 
 def main():
