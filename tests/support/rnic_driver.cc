@@ -107,7 +107,8 @@ Queue RnicDriver::make_ring(uint32_t number, uint32_t log_entries, uint32_t entr
   return queue;
 }
 
-Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries, uint32_t vector) {
+Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries, uint32_t vector,
+                            const Moderation& moderation) {
   Queue queue = make_ring(cqn, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite);
   exrnic_mbox_create_cq create{};
   create.cqn = cqn;
@@ -115,29 +116,58 @@ Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries, u
   create.pbl_address = queue.ring.pbl;
   create.log_entries = log_entries;
   create.msix_vector = vector;
+  create.moderation_count = moderation.count;
+  create.moderation_ns = moderation.ns;
   must(EXRNIC_MBOX_OP_CREATE_CQ, create);
   return queue;
 }
 
 QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
                                 uint32_t log_slots) {
+  QueuePairOptions options;
+  options.log_slots = log_slots;
+  return create_qp(qpn, page, pd, cq, options);
+}
+
+QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
+                                const QueuePairOptions& options) {
   QueuePair qp;
   qp.qpn = qpn;
   qp.page = page;
   qp.pd = pd;
-  qp.sq = make_ring(qpn, log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
-  qp.rq = make_ring(qpn, log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  qp.sq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  qp.rq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
   exrnic_mbox_create_qp create{};
   create.qpn = qpn;
   create.page = page;
   create.pd = pd;
-  create.send_cqn = create.recv_cqn = cq.number;
-  create.sq_log_slots = create.rq_log_slots = log_slots;
+  create.send_cqn = cq.number;
+  create.recv_cqn = options.recv_cq ? options.recv_cq->number : cq.number;
+  create.sq_log_slots = create.rq_log_slots = options.log_slots;
   create.service = EXRNIC_SERVICE_RC;
   create.sq_pbl_address = qp.sq.ring.pbl;
   create.rq_pbl_address = qp.rq.ring.pbl;
+  create.srqn = options.srqn;
+  create.max_reads_out = options.max_reads_out;
+  create.max_reads_in = options.max_reads_in;
   must(EXRNIC_MBOX_OP_CREATE_QP, create);
   return qp;
+}
+
+SharedReceiveQueue RnicDriver::create_srq(uint32_t srqn, uint32_t page, uint32_t pd,
+                                          uint32_t log_slots, uint32_t limit) {
+  SharedReceiveQueue srq;
+  srq.page = page;
+  srq.rq = make_ring(srqn, log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
+  exrnic_mbox_create_srq create{};
+  create.srqn = srqn;
+  create.page = page;
+  create.pd = pd;
+  create.log_slots = log_slots;
+  create.pbl_address = srq.rq.ring.pbl;
+  create.limit = limit;
+  must(EXRNIC_MBOX_OP_CREATE_SRQ, create);
+  return srq;
 }
 
 exrnic_mbox_status RnicDriver::modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node,
@@ -157,14 +187,23 @@ void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
 }
 
-exrnic_mbox_query_qp RnicDriver::query(uint32_t qpn) {
-  must(EXRNIC_MBOX_OP_QUERY_QP, exrnic_mbox_object{qpn});
-  exrnic_mbox_query_qp answer{};
+template <typename Answer>
+Answer RnicDriver::ask(exrnic_mbox_op op, uint32_t index) {
+  must(op, exrnic_mbox_object{index});
+  Answer answer{};
   for (uint32_t at = 0; at < sizeof answer; at += 4) {
     const uint32_t word = read_register(EXRNIC_REG_MBOX_DATA + at);
     std::memcpy(reinterpret_cast<uint8_t*>(&answer) + at, &word, 4);
   }
   return answer;
+}
+
+exrnic_mbox_query_qp RnicDriver::query(uint32_t qpn) {
+  return ask<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn);
+}
+
+exrnic_mbox_query_srq RnicDriver::query_srq(uint32_t srqn) {
+  return ask<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn);
 }
 
 Region RnicDriver::create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length,
@@ -228,11 +267,18 @@ exrnic_wqe RnicDriver::wqe(const Push& push) {
   return wqe;
 }
 
-void RnicDriver::put(QueuePair& qp, const exrnic_wqe& wqe) {
-  const uint64_t slot = qp.sq.index++ & ((1u << qp.sq.log_entries) - 1);
-  const uint64_t at = slot * sizeof wqe;
-  host_.poke(qp.sq.ring.pages.at(at / kPage) + at % kPage, bytes_of(wqe));
+void RnicDriver::put(Queue& queue, const Bytes& slots) {
+  for (size_t from = 0; from < slots.size(); from += sizeof(exrnic_wqe)) {
+    const uint64_t at =
+        (queue.index++ & ((1u << queue.log_entries) - 1)) * uint64_t{sizeof(exrnic_wqe)};
+    host_.poke(queue.ring.pages.at(at / kPage) + at % kPage,
+               Bytes(slots.begin() + from, slots.begin() + from + sizeof(exrnic_wqe)));
+  }
 }
+
+void RnicDriver::put(QueuePair& qp, const exrnic_wqe& wqe) { put(qp.sq, bytes_of(wqe)); }
+
+void RnicDriver::put(QueuePair& qp, const Work& work) { put(qp.sq, slots_of(work)); }
 
 void RnicDriver::store_doorbell(uint32_t page, uint32_t offset, uint32_t number, uint32_t index) {
   const exrnic_doorbell bell{number, index};
@@ -248,6 +294,26 @@ void RnicDriver::ring(const QueuePair& qp) {
 void RnicDriver::post(QueuePair& qp, const Push& push) {
   put(qp, wqe(push));
   ring(qp);
+}
+
+void RnicDriver::post(QueuePair& qp, const Work& work) {
+  put(qp, work);
+  ring(qp);
+}
+
+void RnicDriver::post_receive(QueuePair& qp, const std::vector<exrnic_sge>& elements) {
+  put(qp.rq, slots_of(receive_into(elements)));
+  store_doorbell(qp.page, EXRNIC_DOORBELL_RQ, qp.qpn, qp.rq.index & 0xffff);
+}
+
+void RnicDriver::post_receive(SharedReceiveQueue& srq, const std::vector<exrnic_sge>& elements) {
+  put(srq.rq, slots_of(receive_into(elements)));
+  store_doorbell(srq.page, EXRNIC_DOORBELL_SRQ, srq.rq.number, srq.rq.index & 0xffff);
+}
+
+void RnicDriver::arm(const Queue& cq, uint32_t page, bool solicited) {
+  store_doorbell(page, solicited ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM,
+                 cq.number, cq.index);
 }
 
 std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {

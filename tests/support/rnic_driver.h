@@ -13,6 +13,7 @@
 
 #include "exrnic_hw.h"
 #include "sim/host/in_process_host.h"
+#include "tests/support/work.h"
 
 namespace exrnic::testing {
 
@@ -44,6 +45,26 @@ struct QueuePair {
   Queue rq;
 };
 
+// What a queue pair may have besides; the defaults are a receive queue of its own and as many
+// PULLs as the core can have under way.
+struct QueuePairOptions {
+  uint32_t log_slots = 6;
+  uint32_t srqn = EXRNIC_NO_SRQ;
+  uint32_t max_reads_out = EXRNIC_MAX_READS;
+  uint32_t max_reads_in = EXRNIC_MAX_READS;
+  const Queue* recv_cq = nullptr;  // if it is not that of the send queue
+};
+
+struct SharedReceiveQueue {
+  uint32_t page = 0;
+  Queue rq;
+};
+
+struct Moderation {
+  uint32_t count = 0;
+  uint32_t ns = 0;
+};
+
 struct Push {
   const Region* from = nullptr;
   uint64_t from_offset = 0;
@@ -52,6 +73,10 @@ struct Push {
   uint64_t remote_to = 0;
   bool signaled = true;
 };
+
+inline exrnic_sge element(const Region& region, uint64_t offset, uint32_t length) {
+  return {region.base + offset, length, region.stag};
+}
 
 class RnicDriver {
  public:
@@ -80,13 +105,19 @@ class RnicDriver {
 
   PinnedPages pin(uint64_t first_offset, uint64_t bytes, DmaRights rights);
 
-  Queue create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries = 6, uint32_t vector = 1);
+  Queue create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries = 6, uint32_t vector = 1,
+                  const Moderation& moderation = {});
   QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
                       uint32_t log_slots = 6);
+  QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
+                      const QueuePairOptions& options);
+  SharedReceiveQueue create_srq(uint32_t srqn, uint32_t page, uint32_t pd, uint32_t log_slots = 6,
+                                uint32_t limit = 0);
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
                             uint32_t dest_qpn = 0);
   void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn);  // RESET to RTS
   exrnic_mbox_query_qp query(uint32_t qpn);
+  exrnic_mbox_query_srq query_srq(uint32_t srqn);
 
   Region create_region(uint32_t stag, uint32_t pd, uint64_t base, uint64_t length, uint32_t access);
   void write(const Region& region, uint64_t offset, const Bytes& data);
@@ -94,9 +125,16 @@ class RnicDriver {
 
   static exrnic_wqe wqe(const Push& push);
   void put(QueuePair& qp, const exrnic_wqe& wqe);  // into the send queue, without a doorbell
+  void put(QueuePair& qp, const Work& work);
+  void put(Queue& queue, const Bytes& slots);  // into any ring of work requests, around its end
   void ring(const QueuePair& qp);
   void post(QueuePair& qp, const Push& push);
+  void post(QueuePair& qp, const Work& work);
+  void post_receive(QueuePair& qp, const std::vector<exrnic_sge>& elements);
+  void post_receive(SharedReceiveQueue& srq, const std::vector<exrnic_sge>& elements);
   void store_doorbell(uint32_t page, uint32_t offset, uint32_t number, uint32_t index);
+  // The next completion fires, or the next solicited one.
+  void arm(const Queue& cq, uint32_t page, bool solicited = false);
 
   // The next completion, if it is there.
   std::optional<exrnic_cqe> poll(Queue& cq, uint32_t page);
@@ -107,6 +145,8 @@ class RnicDriver {
   void expect_ok(exrnic_mbox_op op, exrnic_mbox_status status);
   uint64_t next_page();
   uint64_t pin_pbl(const std::vector<uint64_t>& pages);
+  template <typename Answer>
+  Answer ask(exrnic_mbox_op op, uint32_t index);
   Queue make_ring(uint32_t number, uint32_t log_entries, uint32_t entry_bytes, DmaRights rights);
   template <typename Piece>
   void for_each_piece(const Region& region, uint64_t offset, uint64_t length, Piece piece);
