@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/completer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace exrnic::ref {
 namespace {
+
+using Arm = CompletionQueue::Arm;
 
 // In ERROR an acknowledged frame was placed only if it left before the one that was refused.
 bool was_placed(const QueuePair& qp, const Ended& ended) {
@@ -14,21 +17,30 @@ bool was_placed(const QueuePair& qp, const Ended& ended) {
   return qp.status.exact && static_cast<int32_t>(ended.seq - qp.status.fault_seq) < 0;
 }
 
+bool is_solicited(const exrnic_cqe& cqe) {
+  return (cqe.flags & EXRNIC_CQE_FLAGS_SOLICITED) || cqe.status != EXRNIC_CQE_STATUS_SUCCESS;
+}
+
 }  // namespace
 
-// Doorbells go first: they make room for completions.
+// Doorbells go first: they make room for completions. Ends that the responder saw go before those
+// of segments: a work request behind a PULL begins when that has ended.
 void Completer::run() {
   while (!state_.quiesce && !busy_) {
     if (!bells_.empty()) {
       const CqDoorbell bell = bells_.front();
       bells_.pop_front();
       serve(bell);
+    } else if (!receives_ended_.empty()) {
+      const ReceiveEnded ended = receives_ended_.front();
+      receives_ended_.pop_front();
+      complete(ended);
     } else if (!ended_.empty()) {
       const Ended ended = ended_.front();
       ended_.pop_front();
       complete(ended);
     } else {
-      return;
+      return fire_late();
     }
   }
 }
@@ -41,17 +53,26 @@ void Completer::serve(const CqDoorbell& bell) {
     return state_.count(EXRNIC_COUNTER_DOORBELLS_REFUSED);
   state_.count(EXRNIC_COUNTER_DOORBELLS);
   cq.consumer = bell.consumer;
-  if (!bell.arm) return;
-  cq.armed = pending == 0;
-  if (pending != 0) dma_write_.fire(cq.vector);
+  if (bell.arm == Arm::kNone) return;
+  cq.arm = bell.arm;
+  cq.counted = 0;
+  if (pending != 0) fire(bell.cqn);
 }
 
+bool Completer::known(uint32_t qpn, uint8_t generation) const {
+  return state_.qps[qpn].valid && state_.qps[qpn].generation == generation;
+}
+
+// ---- Segments
+
 void Completer::complete(const Ended& ended) {
-  QueuePair& qp = state_.qps[ended.tag.qpn];
-  if (ended.tag.kind == Tag::Kind::kTerminate || !qp.valid || qp.generation != ended.tag.generation)
+  if (ended.tag.kind == Tag::Kind::kTerminate || !known(ended.tag.qpn, ended.tag.generation))
     return;
+  if (ended.tag.kind == Tag::Kind::kResponse) return lose_response(ended);
+  QueuePair& qp = state_.qps[ended.tag.qpn];
   const bool placed = was_placed(qp, ended);
   const bool last = ended.tag.kind == Tag::Kind::kLast;
+  if (last) count_end(ended.tag.qpn);
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.tag.wqe_index;
   cqe.byte_length = ended.tag.byte_length;
@@ -62,54 +83,120 @@ void Completer::complete(const Ended& ended) {
   } else if (!qp.in_error()) {
     cqe.status = static_cast<uint8_t>(ended.status);
     go_to_error(ended);
-  } else if (!last || !qp.status.fault) {
-    cqe.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
   } else {
-    cqe.status = static_cast<uint8_t>(qp.status.fault_status);
-    cqe.detail = qp.status.fault_detail;
-    qp.status.fault = false;
+    cqe.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+    if (last) take_fault(qp, cqe);
   }
-  if (!last || (placed && !ended.tag.signaled)) return;
-  write_cqe(ended.tag.opcode == EXRNIC_WQE_OPCODE_RECV ? qp.recv_cqn : qp.send_cqn, cqe);
+  if (last && (!placed || ended.tag.signaled)) write_cqe(qp.send_cqn, cqe);
+}
+
+// Work that waits until all before it has ended can go on.
+void Completer::count_end(uint32_t qpn) {
+  QueuePair& qp = state_.qps[qpn];
+  ++qp.at.ended;
+  if (qp.at.ended == qp.at.issued && qp.sq_posted()) state_.wake(qpn);
+}
+
+// Only one whose payload could not be read means anything: the peer has to hear of it.
+void Completer::lose_response(const Ended& ended) {
+  if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR || !state_.qps[ended.tag.qpn].serves_peer())
+    return;
+  QueuePair::Status lost;
+  lost.answer_lost = true;
+  state_.go_to_error(ended.tag.qpn, lost);
 }
 
 // A segment that is not the last leaves its status for the work request that it is part of.
 void Completer::go_to_error(const Ended& ended) {
-  QueuePair& qp = state_.qps[ended.tag.qpn];
-  const bool told = qp.status.told;
-  qp.status = {};
-  qp.status.state = EXRNIC_QP_STATE_ERROR;
-  qp.status.fault = ended.tag.kind != Tag::Kind::kLast;
-  qp.status.fault_status = ended.status;
-  qp.status.told = told;
-  state_.causes |= EXRNIC_INT_CAUSE_QP_ERROR;
-  state_.wake(ended.tag.qpn);
+  QueuePair::Status failed;
+  failed.fault = ended.tag.kind != Tag::Kind::kLast;
+  failed.fault_status = ended.status;
+  state_.go_to_error(ended.tag.qpn, failed);
 }
 
-void Completer::lose_completion() {
+void Completer::take_fault(QueuePair& qp, exrnic_cqe& cqe) {
+  if (!std::exchange(qp.status.fault, false)) return;
+  cqe.status = static_cast<uint8_t>(qp.status.fault_status);
+  cqe.detail = qp.status.fault_detail;
+}
+
+// ---- Receives and PULLs
+
+void Completer::complete(const ReceiveEnded& ended) {
+  if (!known(ended.qpn, ended.generation)) return;
+  QueuePair& qp = state_.qps[ended.qpn];
+  const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
+  exrnic_cqe cqe{};
+  cqe.wqe_index = ended.wqe_index;
+  cqe.byte_length = ended.byte_length;
+  cqe.imm_data = ended.imm_data;
+  cqe.qpn = ended.qpn;
+  cqe.opcode = static_cast<uint8_t>(ended.opcode);
+  cqe.status = static_cast<uint8_t>(ended.status);
+  cqe.flags = ended.flags;
+  if (pull && ended.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR && qp.in_error()) take_fault(qp, cqe);
+  if (ended.status == EXRNIC_CQE_STATUS_SUCCESS && !ended.signaled) return;
+  write_cqe(pull ? qp.send_cqn : qp.recv_cqn, cqe);
+}
+
+// ---- Completion queues
+
+void Completer::lose_completion(uint32_t qpn) {
   state_.count(EXRNIC_COUNTER_CQ_OVERRUNS);
   state_.causes |= EXRNIC_INT_CAUSE_CQ_ERROR;
+  if (!state_.qps[qpn].in_error()) state_.go_to_error(qpn, {});
 }
 
 void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
   CompletionQueue& cq = state_.cqs[cqn];
   const uint32_t entries = 1u << cq.log_entries;
-  if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion();
+  if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion(wanted.qpn);
   busy_ = true;
   const uint64_t slot = cq.producer % entries;
-  xlate_.ring(cq.pbl, slot * sizeof wanted, sizeof wanted, [this, &cq, wanted](const Place& place) {
-    busy_ = false;
-    if (place.verdict != Verdict::kOk) return lose_completion();
-    exrnic_cqe cqe = wanted;
-    cqe.timestamp = state_.time_ns;
-    cqe.phase = !(cq.producer >> cq.log_entries & 1);  // 1 in the first round, then 0, then 1
-    Bytes bytes(sizeof cqe);
-    std::memcpy(bytes.data(), &cqe, sizeof cqe);
-    dma_write_.write(place.address, bytes);
-    ++cq.producer;
-    state_.count(EXRNIC_COUNTER_CQES);
-    if (std::exchange(cq.armed, false)) dma_write_.fire(cq.vector);
-  });
+  xlate_.ring(cq.pbl, slot * sizeof wanted, sizeof wanted,
+              [this, cqn, &cq, wanted](const Place& place) {
+                busy_ = false;
+                if (place.verdict != Verdict::kOk) return lose_completion(wanted.qpn);
+                exrnic_cqe cqe = wanted;
+                cqe.timestamp = state_.time_ns;
+                // 1 in the first round, then 0, then 1
+                cqe.phase = !(cq.producer >> cq.log_entries & 1);
+                Bytes bytes(sizeof cqe);
+                std::memcpy(bytes.data(), &cqe, sizeof cqe);
+                dma_write_.write(place.address, bytes);
+                ++cq.producer;
+                state_.count(EXRNIC_COUNTER_CQES);
+                moderate(cqn, cqe);
+              });
+}
+
+// An armed queue fires behind so many completions, or so long after the first of them.
+void Completer::moderate(uint32_t cqn, const exrnic_cqe& cqe) {
+  CompletionQueue& cq = state_.cqs[cqn];
+  const bool counts = cq.arm == Arm::kAny || (cq.arm == Arm::kSolicited && is_solicited(cqe));
+  if (!counts) return;
+  ++cq.counted;
+  if (cq.moderation_ns == 0 || cq.counted >= cq.moderation_count) return fire(cqn);
+  if (cq.counted > 1) return;
+  cq.deadline = state_.time_ns + cq.moderation_ns;
+  timed_.insert(cqn);
+}
+
+void Completer::fire(uint32_t cqn) {
+  CompletionQueue& cq = state_.cqs[cqn];
+  cq.arm = Arm::kNone;
+  cq.counted = 0;
+  dma_write_.fire(cq.vector);
+}
+
+void Completer::fire_late() {
+  for (auto timed = timed_.begin(); timed != timed_.end();) {
+    const CompletionQueue& cq = state_.cqs[*timed];
+    const bool waits = cq.valid && cq.counted != 0;
+    const bool over = waits && state_.time_ns >= cq.deadline;
+    if (over) fire(*timed);
+    timed = waits && !over ? std::next(timed) : timed_.erase(timed);
+  }
 }
 
 }  // namespace exrnic::ref

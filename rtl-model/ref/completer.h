@@ -4,6 +4,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 
 #include "rtl-model/ref/dma_write.h"
 #include "rtl-model/ref/segment.h"
@@ -15,7 +16,7 @@ namespace exrnic::ref {
 struct CqDoorbell {
   uint32_t cqn = 0;
   uint32_t consumer = 0;
-  bool arm = false;
+  CompletionQueue::Arm arm = CompletionQueue::Arm::kNone;
   uint32_t page = 0;
 };
 
@@ -25,25 +26,39 @@ class Completer {
       : state_(state), xlate_(xlate), dma_write_(dma_write) {}
 
   void ended(const Ended& ended) { ended_.push_back(ended); }
+  void ended(const ReceiveEnded& ended) { receives_ended_.push_back(ended); }
   void ring(const CqDoorbell& bell) { bells_.push_back(bell); }
 
   void run();
   bool bells_waiting() const { return !bells_.empty(); }
-  bool idle() const { return !busy_ && ended_.empty() && bells_.empty(); }
+  bool idle() const {
+    return !busy_ && ended_.empty() && receives_ended_.empty() && bells_.empty() && timed_.empty();
+  }
 
  private:
+  bool known(uint32_t qpn, uint8_t generation) const;
   void serve(const CqDoorbell& bell);
   void complete(const Ended& ended);
+  void complete(const ReceiveEnded& ended);
+  void lose_response(const Ended& ended);
+  void count_end(uint32_t qpn);
   void go_to_error(const Ended& ended);
+  static void take_fault(QueuePair& qp, exrnic_cqe& cqe);
+
   void write_cqe(uint32_t cqn, const exrnic_cqe& cqe);
-  void lose_completion();
+  void lose_completion(uint32_t qpn);
+  void moderate(uint32_t cqn, const exrnic_cqe& cqe);
+  void fire(uint32_t cqn);
+  void fire_late();
 
   State& state_;
   Xlate& xlate_;
   DmaWrite& dma_write_;
   std::deque<Ended> ended_;
+  std::deque<ReceiveEnded> receives_ended_;
   std::deque<CqDoorbell> bells_;
-  bool busy_ = false;  // waits for the place of a CQE
+  std::set<uint32_t> timed_;  // completion queues that fire by themselves, unless taken
+  bool busy_ = false;         // waits for the place of a CQE
 };
 
 }  // namespace exrnic::ref

@@ -2,11 +2,43 @@
 #include "rtl-model/ref/ddp_check.h"
 
 namespace exrnic::ref {
+namespace {
+
+bool is_tagged_opcode(uint64_t opcode) {
+  return opcode == EXRNIC_RDMAP_OPCODE_WRITE || opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE;
+}
+
+bool is_whole(const Bytes& ddp, size_t payload) {
+  return exrnic_ddp_untagged_last(ddp.data()) && ddp.size() == EXRNIC_DDP_UNTAGGED_BYTES + payload;
+}
+
+// Messages of an opcode go to one queue (RFC 5040, 4.1; RFC 7306, 6). Of some, one segment is all.
+bool is_untagged_message(const Bytes& ddp) {
+  const uint64_t qn = exrnic_ddp_untagged_qn(ddp.data());
+  switch (exrnic_ddp_untagged_opcode(ddp.data())) {
+    case EXRNIC_RDMAP_OPCODE_SEND:
+    case EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE:
+    case EXRNIC_RDMAP_OPCODE_SEND_SE:
+    case EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE:
+      return qn == EXRNIC_SEND_QN;
+    case EXRNIC_RDMAP_OPCODE_IMMEDIATE:
+    case EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE:
+      return qn == EXRNIC_SEND_QN && is_whole(ddp, EXRNIC_IMMEDIATE_BYTES);
+    case EXRNIC_RDMAP_OPCODE_READ_REQUEST:
+      return qn == EXRNIC_READ_QN && is_whole(ddp, EXRNIC_READ_REQUEST_BYTES);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 bool is_tagged(const Bytes& ddp) { return exrnic_ddp_tagged_t(ddp.data()); }
 
 bool is_terminate(const Bytes& ddp) {
-  return !is_tagged(ddp) && exrnic_ddp_untagged_opcode(ddp.data()) == EXRNIC_RDMAP_OPCODE_TERMINATE;
+  return !is_tagged(ddp) &&
+         exrnic_ddp_untagged_opcode(ddp.data()) == EXRNIC_RDMAP_OPCODE_TERMINATE &&
+         exrnic_ddp_untagged_qn(ddp.data()) == EXRNIC_TERMINATE_QN;
 }
 
 std::optional<exrnic_term_code> header_error(const Bytes& ddp) {
@@ -14,13 +46,14 @@ std::optional<exrnic_term_code> header_error(const Bytes& ddp) {
   if (is_tagged(ddp)) {
     if (exrnic_ddp_tagged_dv(header) != EXRNIC_DDP_VERSION) return EXRNIC_TERM_CODE_TAGGED_VERSION;
     if (exrnic_ddp_tagged_rv(header) != EXRNIC_RDMAP_VERSION) return EXRNIC_TERM_CODE_RDMAP_VERSION;
-    if (exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE) return std::nullopt;
+    if (is_tagged_opcode(exrnic_ddp_tagged_opcode(header))) return std::nullopt;
     return EXRNIC_TERM_CODE_OPCODE;
   }
   if (exrnic_ddp_untagged_dv(header) != EXRNIC_DDP_VERSION)
     return EXRNIC_TERM_CODE_UNTAGGED_VERSION;
   if (exrnic_ddp_untagged_rv(header) != EXRNIC_RDMAP_VERSION) return EXRNIC_TERM_CODE_RDMAP_VERSION;
   if (exrnic_ddp_untagged_qn(header) > EXRNIC_TERMINATE_QN) return EXRNIC_TERM_CODE_UNTAGGED_QN;
+  if (is_untagged_message(ddp)) return std::nullopt;
   return EXRNIC_TERM_CODE_OPCODE;
 }
 

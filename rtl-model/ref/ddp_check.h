@@ -10,10 +10,11 @@ namespace exrnic::ref {
 
 bool is_tagged(const Bytes& ddp);
 
-// A terminate message, well formed or not.
+// A terminate message, of whatever version.
 bool is_terminate(const Bytes& ddp);
 
-// Nothing for a segment of an RDMA Write; else why it is none. Reserved bits are ignored.
+// Nothing for a segment that the responder serves, as far as its header and length tell; else why
+// it is none. Reserved bits are ignored.
 std::optional<exrnic_term_code> header_error(const Bytes& ddp);
 
 }  // namespace exrnic::ref

@@ -25,16 +25,18 @@ bool length_good(const Bytes& frame, const uint8_t* efe) {
 bool well_formed(const Bytes& frame) {
   if (frame.size() < EXRNIC_ETH_FRAME_MIN) return false;
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
-  constexpr uint64_t kFlags =
-      EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_NAK;
+  constexpr uint64_t kFlags = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN |
+                              EXRNIC_EFE_FLAGS_NAK | EXRNIC_EFE_FLAGS_IMM;
   const uint64_t flags = exrnic_efe_flags(efe);
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION &&
          exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && (flags & ~kFlags) == 0 &&
-         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 && exrnic_efe_sack(efe) == 0 &&
+         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 &&
+         ((flags & EXRNIC_EFE_FLAGS_IMM) || exrnic_efe_sack_imm(efe) == 0) &&
          exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
-         ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
+         ((flags & EXRNIC_EFE_FLAGS_SEQ) ||
+          (exrnic_efe_refused(efe) == 0 && !(flags & EXRNIC_EFE_FLAGS_IMM))) &&
          length_good(frame, efe);
 }
 
@@ -107,6 +109,8 @@ void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
   segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
+  if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)
+    segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
   segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
   segments_.push_back(std::move(segment));

@@ -14,8 +14,6 @@ uint16_t nonzero(uint64_t session) {
   return low == 0 ? 1 : low;
 }
 
-bool has_failed(const Segment& segment) { return segment.failed != EXRNIC_CQE_STATUS_SUCCESS; }
-
 uint64_t mac_of(uint32_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
 
 }  // namespace
@@ -49,10 +47,10 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& position, bool na
     peer.since = state_.cycle;
   }
   while (peer.una != ack) {
-    end_failed_in_front(node);
+    end_unsent_in_front(node);
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
   }
-  end_failed_in_front(node);
+  end_unsent_in_front(node);
   const bool all_dealt_with =
       peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - (ack + beyond)) < 0;
   if (all_dealt_with) end_hold(node);
@@ -80,7 +78,7 @@ void EfeTx::peer_restarted(uint32_t node, uint16_t session) {
 
 void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status) {
   --kept_;
-  end_({segment.tag, segment.node, seq, has_failed(segment) ? segment.failed : status});
+  end_({segment.tag, segment.node, seq, segment.unsent ? segment.status : status});
 }
 
 void EfeTx::end_oldest(uint32_t node, exrnic_cqe_status status) {
@@ -88,19 +86,19 @@ void EfeTx::end_oldest(uint32_t node, exrnic_cqe_status status) {
   const Segment segment = std::move(peer.unacked.front());
   peer.unacked.pop_front();
   const uint32_t seq = peer.una;
-  if (!has_failed(segment)) ++peer.una;
+  if (!segment.unsent) ++peer.una;
   if (peer.cursor > 0) {
     --peer.cursor;
-  } else if (!has_failed(segment)) {
+  } else if (!segment.unsent) {
     peer.cursor_seq = peer.una;
   }
   if (peer.unacked.empty()) peer.resending = false;
   end_segment(segment, seq, status);
 }
 
-void EfeTx::end_failed_in_front(uint32_t node) {
+void EfeTx::end_unsent_in_front(uint32_t node) {
   Peer& peer = peers_[node];
-  while (!peer.unacked.empty() && has_failed(peer.unacked.front()))
+  while (!peer.unacked.empty() && peer.unacked.front().unsent)
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
 }
 
@@ -156,7 +154,7 @@ bool EfeTx::resend_one(CoreSink& sink) {
   if (found == peers_.end()) return false;
   auto& [node, peer] = *found;
   const Segment& segment = peer.unacked[peer.cursor];
-  if (!has_failed(segment)) {
+  if (!segment.unsent) {
     state_.count(EXRNIC_COUNTER_RETRANSMITS);
     send(sink, node, peer.cursor_seq++, &segment);
   }
@@ -176,9 +174,9 @@ bool EfeTx::send_new(CoreSink& sink) {
   Segment segment = std::move(fresh_.front());
   fresh_.pop_front();
   Peer& peer = peers_[segment.node];
-  if (has_failed(segment)) {
+  if (segment.unsent) {
     if (peer.unacked.empty()) {
-      end_segment(segment, peer.next, segment.failed);
+      end_segment(segment, peer.next, segment.status);
     } else {
       peer.unacked.push_back(std::move(segment));
     }
@@ -229,6 +227,10 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
     exrnic_efe_set_dst_qpn(efe, segment->dst_qpn);
     exrnic_efe_set_src_qpn(efe, segment->src_qpn);
     exrnic_efe_set_refused(efe, segment->refused);
+    if (segment->imm) {
+      flags |= EXRNIC_EFE_FLAGS_IMM;
+      exrnic_efe_set_sack_imm(efe, *segment->imm);
+    }
     std::copy(segment->ddp.begin(), segment->ddp.end(), frame.data.begin() + kHeaders);
   }
   exrnic_efe_set_flags(efe, flags);

@@ -41,7 +41,7 @@ class EfeTx {
     bool established = false;  // something of it was acknowledged: no SYN any more
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
-    std::deque<Segment> unacked;  // those that failed have no number
+    std::deque<Segment> unacked;  // those never sent have no number
     uint32_t retries = 0;
     bool nak_served = false;
     bool resending = false;
@@ -60,7 +60,7 @@ class EfeTx {
   void give_up(uint32_t node);
   void start_resend(Peer& peer);
   void end_oldest(uint32_t node, exrnic_cqe_status status);
-  void end_failed_in_front(uint32_t node);
+  void end_unsent_in_front(uint32_t node);
   void end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status);
 
   bool resend_one(CoreSink& sink);

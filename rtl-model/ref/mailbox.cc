@@ -27,9 +27,13 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
 }
 
 bool needs_rest(uint32_t op) {
-  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_INVALIDATE_MR &&
+  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_MODIFY_SRQ &&
          op != EXRNIC_MBOX_OP_QUERY_QP;
 }
+
+constexpr uint32_t kModerationCountMost = UINT16_MAX;
+constexpr uint32_t kModerationNsMost = (1u << 24) - 1;
+constexpr uint32_t kLimitMost = UINT16_MAX;
 
 }  // namespace
 
@@ -55,6 +59,12 @@ Command Mailbox::command() const {
   return command;
 }
 
+template <typename Answer>
+void Mailbox::answer(const Answer& answer) {
+  static_assert(sizeof answer <= sizeof payload_);
+  std::memcpy(payload_.data(), &answer, sizeof answer);
+}
+
 exrnic_mbox_status Mailbox::execute() {
   switch (op_) {
     case EXRNIC_MBOX_OP_NOP:
@@ -75,6 +85,14 @@ exrnic_mbox_status Mailbox::execute() {
       return register_mr(command<exrnic_mbox_register_mr>());
     case EXRNIC_MBOX_OP_INVALIDATE_MR:
       return invalidate_mr(command<exrnic_mbox_object>());
+    case EXRNIC_MBOX_OP_CREATE_SRQ:
+      return create_srq(command<exrnic_mbox_create_srq>());
+    case EXRNIC_MBOX_OP_DESTROY_SRQ:
+      return destroy_srq(command<exrnic_mbox_object>());
+    case EXRNIC_MBOX_OP_MODIFY_SRQ:
+      return modify_srq(command<exrnic_mbox_modify_srq>());
+    case EXRNIC_MBOX_OP_QUERY_SRQ:
+      return query_srq(command<exrnic_mbox_object>());
     default:
       return EXRNIC_MBOX_STATUS_BAD_OPCODE;
   }
@@ -86,7 +104,8 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   CompletionQueue& cq = state_.cqs[command.cqn];
   if (cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  if (!log_good(command.log_entries, EXRNIC_CQ_LOG_MAX) || !pbl_good(command.pbl_address))
+  if (!log_good(command.log_entries, EXRNIC_CQ_LOG_MAX) || !pbl_good(command.pbl_address) ||
+      command.moderation_count > kModerationCountMost || command.moderation_ns > kModerationNsMost)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   cq = {};
   cq.valid = true;
@@ -94,6 +113,8 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
   cq.log_entries = command.log_entries;
   cq.vector = command.msix_vector;
   cq.pbl = command.pbl_address;
+  cq.moderation_count = command.moderation_count;
+  cq.moderation_ns = command.moderation_ns;
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -104,18 +125,28 @@ exrnic_mbox_status Mailbox::destroy_cq(const exrnic_mbox_object& command) {
   return EXRNIC_MBOX_STATUS_OK;
 }
 
-exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
-  if (command.qpn >= EXRNIC_MAX_QP || command.page >= EXRNIC_USER_PAGES ||
-      command.pd >= EXRNIC_MAX_PD)
-    return EXRNIC_MBOX_STATUS_BAD_INDEX;
+// Completion queues and shared receive queue are of the same user page.
+bool Mailbox::owns_queues(const exrnic_mbox_create_qp& command) const {
   for (const uint32_t cqn : {command.send_cqn, command.recv_cqn})
     if (cqn >= EXRNIC_MAX_CQ || !state_.cqs[cqn].valid || state_.cqs[cqn].page != command.page)
-      return EXRNIC_MBOX_STATUS_BAD_INDEX;
+      return false;
+  if (command.srqn == EXRNIC_NO_SRQ) return true;
+  return command.srqn < EXRNIC_MAX_SRQ && state_.srqs[command.srqn].valid &&
+         state_.srqs[command.srqn].page == command.page;
+}
+
+exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
+  if (command.qpn >= EXRNIC_MAX_QP || command.page >= EXRNIC_USER_PAGES ||
+      command.pd >= EXRNIC_MAX_PD || !owns_queues(command))
+    return EXRNIC_MBOX_STATUS_BAD_INDEX;
   QueuePair& qp = state_.qps[command.qpn];
   if (qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  const bool has_srq = command.srqn != EXRNIC_NO_SRQ;
   if (!log_good(command.sq_log_slots, EXRNIC_SQ_LOG_MAX) ||
       !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service != EXRNIC_SERVICE_RC ||
-      !pbl_good(command.sq_pbl_address) || !pbl_good(command.rq_pbl_address))
+      !pbl_good(command.sq_pbl_address) || !pbl_good(command.rq_pbl_address) ||
+      (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
+      command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   const uint8_t generation = qp.generation;
   qp = {};
@@ -127,6 +158,10 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   qp.sq_log = command.sq_log_slots;
   qp.rq_log = command.rq_log_slots;
   qp.sq_pbl = command.sq_pbl_address;
+  qp.rq_pbl = command.rq_pbl_address;
+  if (has_srq) qp.srqn = command.srqn;
+  qp.max_reads_out = command.max_reads_out;
+  qp.max_reads_in = command.max_reads_in;
   qp.generation = static_cast<uint8_t>(generation + 1);
   return EXRNIC_MBOX_STATUS_OK;
 }
@@ -156,10 +191,10 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
   QueuePair& qp = state_.qps[qpn];
   if (to == EXRNIC_QP_STATE_RESET) {
     qp.status = {};
-    qp.empty_rings();
+    qp.at = {};
     ++qp.generation;
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
-    qp.status.fault = qp.status.exact = false;
+    qp.status.fault = qp.status.exact = qp.status.answer_lost = false;
   }
   qp.status.state = to;
   if (to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR) state_.wake(qpn);
@@ -169,20 +204,17 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.index];
   if (!qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  exrnic_mbox_query_qp answer{};
-  answer.state = qp.status.state;
-  answer.dest_node = qp.dest_node;
-  answer.dest_qpn = qp.dest_qpn;
-  answer.sq_producer = qp.sq_producer;
-  answer.sq_consumer = qp.sq_consumer;
-  std::memcpy(payload_.data(), &answer, sizeof answer);
+  answer(exrnic_mbox_query_qp{qp.status.state, qp.dest_node, qp.dest_qpn, qp.at.sq_producer,
+                              qp.at.sq_consumer});
   return EXRNIC_MBOX_STATUS_OK;
 }
 
 exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.qps[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  state_.qps[command.index].valid = false;  // the generation stays: the next one counts on
+  QueuePair& qp = state_.qps[command.index];
+  qp.valid = false;  // the generation stays: the next one counts on
+  qp.at = {};
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -198,6 +230,7 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
       (command.access & ~kRights) != 0 ||
       (command.page_shift != EXRNIC_PAGE_SHIFT && command.page_shift != EXRNIC_HUGE_PAGE_SHIFT))
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  region = {};
   region.valid = true;
   region.key = stag_key(command.stag);
   region.pd = command.pd;
@@ -214,6 +247,49 @@ exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
   Region& region = state_.regions[stag_index(command.index)];
   if (!region.valid || region.key != stag_key(command.index)) return EXRNIC_MBOX_STATUS_BAD_STATE;
   region = {};
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
+  if (command.srqn >= EXRNIC_MAX_SRQ || command.page >= EXRNIC_USER_PAGES ||
+      command.pd >= EXRNIC_MAX_PD)
+    return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  SharedReceiveQueue& srq = state_.srqs[command.srqn];
+  if (srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (!log_good(command.log_slots, EXRNIC_SQ_LOG_MAX) || !pbl_good(command.pbl_address) ||
+      command.limit > kLimitMost)
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  srq = {};
+  srq.valid = true;
+  srq.page = command.page;
+  srq.pd = command.pd;
+  srq.log_slots = command.log_slots;
+  srq.pbl = command.pbl_address;
+  srq.limit = static_cast<uint16_t>(command.limit);
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::destroy_srq(const exrnic_mbox_object& command) {
+  if (command.index >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (!state_.srqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  state_.srqs[command.index] = {};
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::modify_srq(const exrnic_mbox_modify_srq& command) {
+  if (command.srqn >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  SharedReceiveQueue& srq = state_.srqs[command.srqn];
+  if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (command.limit > kLimitMost) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  srq.limit = static_cast<uint16_t>(command.limit);
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::query_srq(const exrnic_mbox_object& command) {
+  if (command.index >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  const SharedReceiveQueue& srq = state_.srqs[command.index];
+  if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  answer(exrnic_mbox_query_srq{srq.limit, srq.producer, srq.consumer});
   return EXRNIC_MBOX_STATUS_OK;
 }
 

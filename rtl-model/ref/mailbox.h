@@ -28,16 +28,23 @@ class Mailbox {
  private:
   template <typename Command>
   Command command() const;
+  template <typename Answer>
+  void answer(const Answer& answer);
 
   exrnic_mbox_status execute();
   exrnic_mbox_status create_cq(const exrnic_mbox_create_cq& command);
   exrnic_mbox_status destroy_cq(const exrnic_mbox_object& command);
+  bool owns_queues(const exrnic_mbox_create_qp& command) const;
   exrnic_mbox_status create_qp(const exrnic_mbox_create_qp& command);
   exrnic_mbox_status modify_qp(const exrnic_mbox_modify_qp& command);
   exrnic_mbox_status query_qp(const exrnic_mbox_object& command);
   exrnic_mbox_status destroy_qp(const exrnic_mbox_object& command);
   exrnic_mbox_status register_mr(const exrnic_mbox_register_mr& command);
   exrnic_mbox_status invalidate_mr(const exrnic_mbox_object& command);
+  exrnic_mbox_status create_srq(const exrnic_mbox_create_srq& command);
+  exrnic_mbox_status destroy_srq(const exrnic_mbox_object& command);
+  exrnic_mbox_status modify_srq(const exrnic_mbox_modify_srq& command);
+  exrnic_mbox_status query_srq(const exrnic_mbox_object& command);
   void change_state(uint32_t qpn, exrnic_qp_state to);
 
   State& state_;

@@ -53,8 +53,8 @@ struct Blocks {
   UserPage user_page{state, completer};
   EfeRx efe_rx{state};
   EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) { completer.ended(ended); }};
-  Requester requester{state, xlate, dma_read, efe_tx};
-  Responder responder{state, xlate, dma_write, efe_rx, efe_tx};
+  Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer};
+  Requester requester{state, xlate, dma_read, efe_tx, responder};
   Mailbox mailbox{state, pbl_cache, efe_tx};
   Registers registers{state, mailbox, dma_write};
 };

@@ -7,8 +7,8 @@ namespace exrnic::ref {
 namespace {
 
 constexpr uint32_t kRtoLeast = 1024;
-constexpr uint32_t kCauses =
-    EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR;
+constexpr uint32_t kCauses = EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR |
+                             EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT;
 
 bool is_word(const MmioAccess& access) {
   return access.bar == EXRNIC_BAR_REGISTERS && access.size == 4 && access.offset % 4 == 0 &&
@@ -82,6 +82,8 @@ uint32_t Registers::value_of(uint32_t offset) {
       return EXRNIC_MAX_QP;
     case EXRNIC_REG_MAX_CQ:
       return EXRNIC_MAX_CQ;
+    case EXRNIC_REG_MAX_SRQ:
+      return EXRNIC_MAX_SRQ;
     case EXRNIC_REG_MAX_STAG:
       return EXRNIC_MAX_STAG;
     case EXRNIC_REG_MAX_NODE:

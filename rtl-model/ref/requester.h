@@ -1,59 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Executes work requests: one at a time, read, judged, cut into segments of the MTU, gathered.
+// Gives queue pairs their turns: a work request, a part of a response to the peer, or in ERROR one
+// of the things that are left to be ended.
 #pragma once
 
-#include "rtl-model/ref/dma_read.h"
-#include "rtl-model/ref/efe_tx.h"
-#include "rtl-model/ref/xlate.h"
+#include "rtl-model/ref/read_server.h"
+#include "rtl-model/ref/responder.h"
+#include "rtl-model/ref/sender.h"
+#include "rtl-model/ref/turn.h"
 
 namespace exrnic::ref {
 
 class Requester {
  public:
-  Requester(State& state, Xlate& xlate, DmaRead& dma_read, EfeTx& efe_tx)
-      : state_(state), xlate_(xlate), dma_read_(dma_read), efe_tx_(efe_tx) {}
+  Requester(State& state, Xlate& xlate, DmaRead& dma_read, EfeTx& efe_tx, Responder& responder)
+      : state_(state),
+        efe_tx_(efe_tx),
+        responder_(responder),
+        turn_(state),
+        sender_(state, turn_, xlate, dma_read, efe_tx),
+        read_server_(state, turn_, xlate, dma_read, efe_tx) {}
 
   void run();
-  bool idle() const { return phase_ == Phase::kIdle; }
+  bool idle() const { return turn_.phase == Turn::Phase::kIdle; }
 
  private:
-  enum class Phase {
-    kIdle,
-    kReading,  // waits for host memory
-    kWindow,   // waits for room to send the next segment
-  };
-
-  QueuePair& qp() { return state_.qps[qpn_]; }
-
   void take_turn(uint32_t qpn);
-  void fetch();
-  void ready(exrnic_cqe_status status);
-  void next_segment();
-  void gather();
-  void read_piece(const exrnic_sge& piece, size_t most);
-  void fail(exrnic_cqe_status status);
-  void submit();
-  void end_work_request();
-
-  size_t segment_length() const;
-  exrnic_sge next_piece() const;  // the rest of the element that comes next
-  Bytes ddp_header(bool last) const;
+  void take_error_turn();
+  void tell(const std::optional<Bytes>& refused);
 
   State& state_;
-  Xlate& xlate_;
-  DmaRead& dma_read_;
   EfeTx& efe_tx_;
-
-  Phase phase_ = Phase::kIdle;
-  uint32_t qpn_ = 0;
-  uint8_t generation_ = 0;
-  bool receive_ = false;  // what is flushed is a receive
-  uint16_t index_ = 0;
-  exrnic_wqe wqe_{};
-  exrnic_cqe_status status_ = EXRNIC_CQE_STATUS_SUCCESS;
-  bool unreadable_ = false;  // its payload
-  uint32_t submitted_ = 0;   // bytes of the message in segments before this one
-  Bytes payload_;            // of this segment, as far as it is gathered
+  Responder& responder_;
+  Turn turn_;
+  Sender sender_;
+  ReadServer read_server_;
+  bool serves_read_ = false;  // the turn is one of read_server_, else of sender_
 };
 
 }  // namespace exrnic::ref

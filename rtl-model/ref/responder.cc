@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rtl-model/ref/ddp_check.h"
+#include "rtl-model/ref/terminate_message.h"
 
 namespace exrnic::ref {
 namespace {
@@ -25,18 +26,7 @@ exrnic_term_code refusal(Verdict verdict) {
   }
 }
 
-// Remote protection and tagged buffer errors are access errors to the user of verbs.
-exrnic_cqe_status status_of(uint16_t code) {
-  const uint16_t layer_and_type = code & 0xff00;
-  const bool access = layer_and_type == (EXRNIC_TERM_CODE_ACCESS & 0xff00) ||
-                      layer_and_type == (EXRNIC_TERM_CODE_TAGGED_STAG & 0xff00);
-  return access ? EXRNIC_CQE_STATUS_REM_ACCESS_ERR : EXRNIC_CQE_STATUS_REM_OP_ERR;
-}
-
-bool knows_its_peer(exrnic_qp_state state) {
-  return state == EXRNIC_QP_STATE_RTR || state == EXRNIC_QP_STATE_RTS ||
-         state == EXRNIC_QP_STATE_ERROR;
-}
+bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
 
 }  // namespace
 
@@ -46,6 +36,10 @@ void Responder::run() {
       segment_ = std::move(efe_rx_.segments().front());
       efe_rx_.segments().pop_front();
       judge();
+    } else if (phase_ == Phase::kIdle && !flushes_.empty()) {
+      const uint32_t qpn = flushes_.front();
+      flushes_.pop_front();
+      flush_now(qpn);
     } else if (phase_ == Phase::kRefusing && dma_write_.idle()) {
       answer();
     } else {
@@ -58,12 +52,12 @@ QueuePair* Responder::addressee() const {
   if (segment_.dst_qpn >= state_.qps.size()) return nullptr;
   QueuePair& qp = state_.qps[segment_.dst_qpn];
   const bool mine = qp.valid && qp.dest_node == segment_.node && qp.dest_qpn == segment_.src_qpn &&
-                    knows_its_peer(qp.status.state);
+                    knows_its_peer(qp);
   return mine ? &qp : nullptr;
 }
 
 void Responder::judge() {
-  const QueuePair* qp = addressee();
+  QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
   if (is_terminate(segment_.ddp)) return take_terminate();
   if (qp == nullptr) return refuse(EXRNIC_TERM_CODE_STREAM);
@@ -73,28 +67,126 @@ void Responder::judge() {
     return qp->status.told ? done() : refuse(EXRNIC_TERM_CODE_STREAM);
   }
   if (const auto error = header_error(segment_.ddp)) return refuse(*error);
-  place(EXRNIC_DDP_TAGGED_BYTES);
+  phase_ = Phase::kReading;
+  serve(*qp);
 }
 
-// ---- Placement, page by page, from a place in the segment on
-
-void Responder::place(size_t offset) {
-  const size_t left = segment_.ddp.size() - offset;
-  if (left == 0) {
-    dma_write_.then([this] { state_.count(EXRNIC_COUNTER_SEGMENTS_PLACED); });
-    return done();
-  }
-  phase_ = Phase::kPlacing;
+void Responder::serve(QueuePair& qp) {
   const uint8_t* header = segment_.ddp.data();
-  const Access access{static_cast<uint32_t>(exrnic_ddp_tagged_stag(header)), addressee()->pd,
-                      EXRNIC_ACCESS_REMOTE_WRITE,
-                      exrnic_ddp_tagged_to(header) + (offset - EXRNIC_DDP_TAGGED_BYTES), left};
-  xlate_.region(access, [this, offset](const Place& place_of_bytes) {
-    if (place_of_bytes.verdict != Verdict::kOk) return refuse(refusal(place_of_bytes.verdict));
-    const auto first = segment_.ddp.begin() + offset;
-    dma_write_.write(place_of_bytes.address, Bytes(first, first + place_of_bytes.length));
-    place(offset + place_of_bytes.length);
+  if (is_tagged(segment_.ddp)) {
+    const bool write = exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE;
+    return write ? take_write(qp) : take_read_response(qp);
+  }
+  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_READ_REQUEST)
+    return take_read_request(qp);
+  receiver_.take(segment_.dst_qpn, segment_,
+                 [this](auto refusal) { refusal ? refuse(*refusal) : placed(); });
+}
+
+// ---- Tagged segments
+
+// Without a payload neither STag nor offset is looked at.
+void Responder::place(const Access& where, std::function<void()> placed) {
+  const Bytes payload(segment_.ddp.begin() + EXRNIC_DDP_TAGGED_BYTES, segment_.ddp.end());
+  const auto length = static_cast<uint32_t>(payload.size());
+  const ElementList sink{{{where.to, length, where.stag}}, where.pd, where.rights};
+  scatter_.scatter(sink, 0, payload, [this, placed](Verdict verdict) {
+    verdict == Verdict::kOk ? placed() : refuse(refusal(verdict));
   });
+}
+
+void Responder::take_write(QueuePair& qp) {
+  const uint8_t* header = segment_.ddp.data();
+  const auto stag = static_cast<uint32_t>(exrnic_ddp_tagged_stag(header));
+  place({stag, qp.pd, EXRNIC_ACCESS_REMOTE_WRITE, exrnic_ddp_tagged_to(header), 0}, [this, &qp] {
+    Inbound& inbound = qp.at.inbound;
+    if (inbound.write_ended) inbound.written = 0;
+    inbound.written += static_cast<uint32_t>(segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES);
+    inbound.write_ended = exrnic_ddp_tagged_last(segment_.ddp.data());
+    this->placed();
+  });
+}
+
+void Responder::take_read_response(QueuePair& qp) {
+  const uint8_t* header = segment_.ddp.data();
+  const auto stag = static_cast<uint32_t>(exrnic_ddp_tagged_stag(header));
+  const uint64_t to = exrnic_ddp_tagged_to(header);
+  const size_t length = segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES;
+  if (qp.at.pulls.empty() || qp.at.pulls.front().stag != stag)
+    return refuse(EXRNIC_TERM_CODE_TAGGED_STAG);
+  Pull& pull = qp.at.pulls.front();
+  if (pull.to != to || length > pull.left) return refuse(EXRNIC_TERM_CODE_TAGGED_BOUNDS);
+  if (exrnic_ddp_tagged_last(header) != (length == pull.left))
+    return refuse(EXRNIC_TERM_CODE_OPCODE);
+  place({stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, to, 0}, [this, &pull, length] {
+    pull.to += length;
+    pull.left -= static_cast<uint32_t>(length);
+    if (exrnic_ddp_tagged_last(segment_.ddp.data()))
+      end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
+    placed();
+  });
+}
+
+void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {
+  QueuePair& qp = state_.qps[qpn];
+  const Pull pull = qp.at.pulls.front();
+  qp.at.pulls.pop_front();
+  if (!pull.last) return;
+  ReceiveEnded ended;
+  ended.qpn = qpn;
+  ended.generation = qp.generation;
+  ended.wqe_index = pull.wqe_index;
+  ended.byte_length = pull.byte_length;
+  ended.signaled = pull.signaled;
+  ended.opcode = EXRNIC_WQE_OPCODE_PULL;
+  ended.status = status;
+  completer_.ended(ended);
+  state_.wake(qpn);
+}
+
+// ---- RDMA Read Requests
+
+void Responder::take_read_request(QueuePair& qp) {
+  const uint8_t* header = segment_.ddp.data();
+  const uint8_t* body = header + EXRNIC_DDP_UNTAGGED_BYTES;
+  Read read;
+  read.sink_stag = static_cast<uint32_t>(exrnic_read_request_sink_stag(body));
+  read.sink_to = exrnic_read_request_sink_to(body);
+  read.length = static_cast<uint32_t>(exrnic_read_request_length(body));
+  read.source_stag = static_cast<uint32_t>(exrnic_read_request_source_stag(body));
+  read.source_to = exrnic_read_request_source_to(body);
+  read.msn = static_cast<uint32_t>(exrnic_ddp_untagged_msn(header));
+  if (read.msn != qp.at.inbound.reads + 1) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MSN);
+  if (exrnic_ddp_untagged_mo(header) != 0) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MO);
+  if (read.length > EXRNIC_MESSAGE_MAX) return refuse(EXRNIC_TERM_CODE_RDMAP_BOUNDS);
+  if (qp.at.reads.size() >= qp.max_reads_in) return refuse(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+  ++qp.at.inbound.reads;
+  qp.at.reads.push_back(read);
+  state_.wake(segment_.dst_qpn);
+  done();
+}
+
+// ---- A queue pair in ERROR
+
+void Responder::flush_now(uint32_t qpn) {
+  QueuePair& qp = state_.qps[qpn];
+  if (!qp.valid || !qp.in_error()) return;
+  if (!qp.at.pulls.empty()) {
+    end_pull(qpn, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    return state_.wake(qpn);
+  }
+  phase_ = Phase::kReading;
+  receiver_.flush(qpn, [this, qpn](bool ended) {
+    phase_ = Phase::kIdle;
+    if (ended) state_.wake(qpn);
+  });
+}
+
+// ---- How segments end
+
+void Responder::placed() {
+  dma_write_.then([this] { state_.count(EXRNIC_COUNTER_SEGMENTS_PLACED); });
+  done();
 }
 
 // It is acknowledged when its bytes, and those of all before it, are with PCIe.
@@ -111,16 +203,14 @@ void Responder::take_terminate() {
     state_.count(EXRNIC_COUNTER_TERMINATES_RX);
     const bool has_code = segment_.ddp.size() >= EXRNIC_DDP_UNTAGGED_BYTES + sizeof(uint16_t);
     const uint8_t* body = segment_.ddp.data() + EXRNIC_DDP_UNTAGGED_BYTES;
-    qp->status = {};
-    qp->status.state = EXRNIC_QP_STATE_ERROR;
-    qp->status.fault = true;
-    qp->status.fault_detail =
+    QueuePair::Status fault;
+    fault.fault = true;
+    fault.fault_detail =
         has_code ? static_cast<uint16_t>(exrnic_terminate_code(body)) : uint16_t{0};
-    qp->status.fault_status = status_of(qp->status.fault_detail);
-    qp->status.exact = true;
-    qp->status.fault_seq = segment_.ack + segment_.refused;
-    state_.causes |= EXRNIC_INT_CAUSE_QP_ERROR;
-    state_.wake(segment_.dst_qpn);
+    fault.fault_status = status_of_terminate(fault.fault_detail);
+    fault.exact = true;
+    fault.fault_seq = segment_.ack + segment_.refused;
+    state_.go_to_error(segment_.dst_qpn, fault);
   }
   done();
 }
@@ -132,45 +222,19 @@ void Responder::refuse(exrnic_term_code code) {
   phase_ = Phase::kRefusing;
 }
 
-Segment Responder::terminate_message() const {
-  const size_t quoted =
-      is_tagged(segment_.ddp) ? EXRNIC_DDP_TAGGED_BYTES : EXRNIC_DDP_UNTAGGED_BYTES;
-  Bytes control(EXRNIC_TERMINATE_BYTES - EXRNIC_DDP_TAGGED_BYTES);  // all before the quotation
-  exrnic_terminate_set_code(control.data(), code_);
-  exrnic_terminate_set_m(control.data(), 1);
-  exrnic_terminate_set_d(control.data(), 1);
-  exrnic_terminate_set_segment_length(control.data(), segment_.ddp.size());
-
+void Responder::answer() {
   Segment message;
   message.node = segment_.node;
   message.dst_qpn = segment_.src_qpn;
   message.src_qpn = segment_.dst_qpn;
   message.refused = efe_rx_.behind_hold(segment_.node, segment_.seq);
+  message.ddp = terminate_message(code_, segment_.ddp);
   message.tag.kind = Tag::Kind::kTerminate;
-  Bytes& ddp = message.ddp;
-  ddp.resize(EXRNIC_DDP_UNTAGGED_BYTES);
-  exrnic_ddp_untagged_set_last(ddp.data(), 1);
-  exrnic_ddp_untagged_set_dv(ddp.data(), EXRNIC_DDP_VERSION);
-  exrnic_ddp_untagged_set_rv(ddp.data(), EXRNIC_RDMAP_VERSION);
-  exrnic_ddp_untagged_set_opcode(ddp.data(), EXRNIC_RDMAP_OPCODE_TERMINATE);
-  exrnic_ddp_untagged_set_qn(ddp.data(), EXRNIC_TERMINATE_QN);
-  exrnic_ddp_untagged_set_msn(ddp.data(), 1);
-  ddp.insert(ddp.end(), control.begin(), control.end());
-  ddp.insert(ddp.end(), segment_.ddp.begin(), segment_.ddp.begin() + quoted);
-  return message;
-}
-
-void Responder::answer() {
-  efe_tx_.submit(terminate_message());
+  efe_tx_.submit(std::move(message));
   efe_rx_.hold(segment_.node, segment_.seq);
   // One that became the addressee only after the refusal is not to blame for it.
   QueuePair* qp = was_addressed_ ? addressee() : nullptr;
-  if (qp != nullptr && !qp->in_error()) {
-    qp->status = {};
-    qp->status.state = EXRNIC_QP_STATE_ERROR;
-    state_.causes |= EXRNIC_INT_CAUSE_QP_ERROR;
-    state_.wake(segment_.dst_qpn);
-  }
+  if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
   if (qp != nullptr) qp->status.told = true;
   done();
 }

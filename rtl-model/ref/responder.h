@@ -1,44 +1,68 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Places received segments, and answers what it refuses by a terminate message (RFC 5040, 4.8).
+// Serves received segments, and answers what it refuses by a terminate message (RFC 5040, 4.8). In
+// ERROR it ends what the receive side still has.
 #pragma once
 
-#include "rtl-model/ref/dma_write.h"
+#include <deque>
+
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/efe_tx.h"
-#include "rtl-model/ref/xlate.h"
+#include "rtl-model/ref/receiver.h"
 
 namespace exrnic::ref {
 
 class Responder {
  public:
-  Responder(State& state, Xlate& xlate, DmaWrite& dma_write, EfeRx& efe_rx, EfeTx& efe_tx)
-      : state_(state), xlate_(xlate), dma_write_(dma_write), efe_rx_(efe_rx), efe_tx_(efe_tx) {}
+  Responder(State& state, Xlate& xlate, DmaRead& dma_read, DmaWrite& dma_write, EfeRx& efe_rx,
+            EfeTx& efe_tx, Completer& completer)
+      : state_(state),
+        dma_write_(dma_write),
+        efe_rx_(efe_rx),
+        efe_tx_(efe_tx),
+        completer_(completer),
+        scatter_(xlate, dma_write),
+        receiver_(state, xlate, dma_read, dma_write, completer) {}
 
   void run();
-  bool idle() const { return phase_ == Phase::kIdle && efe_rx_.segments().empty(); }
+  bool idle() const {
+    return phase_ == Phase::kIdle && efe_rx_.segments().empty() && flushes_.empty();
+  }
+
+  // Ends one PULL, message or receive of a queue pair in ERROR and wakes it, if it has any.
+  void flush(uint32_t qpn) { flushes_.push_back(qpn); }
 
  private:
   enum class Phase {
     kIdle,
-    kPlacing,   // waits for a PBL
+    kReading,   // waits for host memory
     kRefusing,  // waits until all before the segment is written
   };
 
   void judge();
+  void serve(QueuePair& qp);
   void take_terminate();
-  void place(size_t offset);
+  void take_write(QueuePair& qp);
+  void take_read_response(QueuePair& qp);
+  void take_read_request(QueuePair& qp);
+  void place(const Access& where, std::function<void()> placed);
+  void flush_now(uint32_t qpn);
+  void end_pull(uint32_t qpn, exrnic_cqe_status status);
+
   void refuse(exrnic_term_code code);
   void answer();
+  void placed();
   void done();
 
   QueuePair* addressee() const;  // whom the segment is for; nullptr if no queue pair
-  Segment terminate_message() const;
 
   State& state_;
-  Xlate& xlate_;
   DmaWrite& dma_write_;
   EfeRx& efe_rx_;
   EfeTx& efe_tx_;
+  Completer& completer_;
+  Scatter scatter_;
+  Receiver receiver_;
+  std::deque<uint32_t> flushes_;  // queue pairs
 
   Phase phase_ = Phase::kIdle;
   Received segment_;

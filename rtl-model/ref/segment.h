@@ -2,6 +2,8 @@
 // DDP segments between the blocks, and how they end.
 #pragma once
 
+#include <optional>
+
 #include "rtl-model/ref/state.h"
 
 namespace exrnic::ref {
@@ -12,6 +14,7 @@ struct Tag {
     kSegment,  // of a message that goes on
     kLast,     // the last of a work request
     kTerminate,
+    kResponse,  // to an RDMA Read Request
   };
   Kind kind = Kind::kSegment;
   uint32_t qpn = 0;
@@ -27,10 +30,12 @@ struct Segment {
   uint32_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
-  uint8_t refused = 0;  // for the EFE header, see there
-  Bytes ddp;            // DDP header and payload, as on the wire
-  // Not SUCCESS: never sent; ends with this status behind those before it.
-  exrnic_cqe_status failed = EXRNIC_CQE_STATUS_SUCCESS;
+  uint8_t refused = 0;          // for the EFE header, see there
+  Bytes ddp;                    // DDP header and payload, as on the wire
+  std::optional<uint32_t> imm;  // for the EFE header, of a SEND
+  // Never sent; ends behind those before it, with `status`.
+  bool unsent = false;
+  exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
   Tag tag;
 };
 
@@ -39,7 +44,7 @@ struct Ended {
   Tag tag;
   uint32_t node = 0;
   uint32_t seq = 0;  // with SUCCESS
-  // SUCCESS: acknowledged; RETRY_EXC_ERR: given up; or what it was submitted as failed with.
+  // SUCCESS: acknowledged; RETRY_EXC_ERR: given up; or what it was submitted with as unsent.
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
 };
 
@@ -52,7 +57,22 @@ struct Received {
   uint8_t refused = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  std::optional<uint32_t> imm;
   Bytes ddp;
+};
+
+// How a receive or a PULL ended: the responder sees that.
+struct ReceiveEnded {
+  uint32_t qpn = 0;
+  uint8_t generation = 0;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+  bool signaled = true;
+  exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_RECV;
+  // WR_FLUSH_ERR: a PULL may get the queue pair's fault instead.
+  exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
+  uint8_t flags = 0;  // cqe_flags
+  uint32_t imm_data = 0;
 };
 
 }  // namespace exrnic::ref

@@ -3,16 +3,36 @@
 
 namespace exrnic::ref {
 
-Verdict check(const State& state, const Access& access) {
+namespace {
+
+Verdict check_owner(const State& state, const Access& access) {
   if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
   const Region& region = state.regions[stag_index(access.stag)];
+  if (!region.valid || region.invalidated || region.key != stag_key(access.stag))
+    return Verdict::kStag;
+  return region.pd == access.pd ? Verdict::kOk : Verdict::kStream;
+}
+
+}  // namespace
+
+Verdict check(const State& state, const Access& access) {
+  const Verdict owner = check_owner(state, access);
+  if (owner != Verdict::kOk) return owner;
+  const Region& region = state.regions[stag_index(access.stag)];
   const uint64_t last = access.to + (access.length - 1);
-  if (!region.valid || region.key != stag_key(access.stag)) return Verdict::kStag;
-  if (region.pd != access.pd) return Verdict::kStream;
   if ((region.access & access.rights) != access.rights) return Verdict::kAccess;
   if (last < access.to) return Verdict::kWrap;
   if (access.to < region.base) return Verdict::kBounds;
   if (last > region.base + (region.length - 1)) return Verdict::kBounds;
+  return Verdict::kOk;
+}
+
+Verdict invalidate(State& state, const Access& access) {
+  const Verdict owner = check_owner(state, access);
+  if (owner != Verdict::kOk) return owner;
+  Region& region = state.regions[stag_index(access.stag)];
+  if (access.rights != 0 && (region.access & access.rights) == 0) return Verdict::kAccess;
+  region.invalidated = true;
   return Verdict::kOk;
 }
 

@@ -8,7 +8,7 @@ namespace exrnic::ref {
 
 enum class Verdict {
   kOk,
-  kStag,    // no such STag, or another key
+  kStag,    // no such STag, another key, or invalidated
   kStream,  // of another protection domain
   kAccess,  // a right is missing
   kWrap,    // offset + length wraps
@@ -29,5 +29,9 @@ inline uint8_t stag_key(uint32_t stag) { return static_cast<uint8_t>(stag); }
 
 // The first check that fails, in the order of the enumeration; kMemory is not found here.
 Verdict check(const State& state, const Access& access);
+
+// Whether `access` names a region that it may invalidate (`to` and `length` do not count; of the
+// rights, if any are given, the region must have one); then it is invalidated.
+Verdict invalidate(State& state, const Access& access);
 
 }  // namespace exrnic::ref

@@ -6,12 +6,50 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "exrnic_hw.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::ref {
+
+// An RDMA Read Request of ours under way: what of its response is still to come.
+struct Pull {
+  uint32_t stag = 0;
+  uint64_t to = 0;
+  uint32_t left = 0;
+  bool last = false;  // of its work request; then these say what to complete
+  bool signaled = false;
+  uint16_t wqe_index = 0;
+  uint32_t byte_length = 0;
+};
+
+// An RDMA Read Request of the peer.
+struct Read {
+  uint32_t sink_stag = 0;
+  uint64_t sink_to = 0;
+  uint32_t length = 0;
+  uint32_t source_stag = 0;
+  uint64_t source_to = 0;
+  uint32_t msn = 0;
+  uint32_t done = 0;  // bytes that were submitted
+};
+
+// Where the receive side of a queue pair stands.
+struct Inbound {
+  uint32_t messages = 0;  // that ended, of the queue SEND_QN
+  uint32_t reads = 0;     // Read Requests taken
+  // The receive of the message that has begun and not ended.
+  bool open = false;
+  uint16_t wqe_index = 0;
+  std::vector<exrnic_sge> elements;
+  uint32_t room = 0;
+  uint32_t received = 0;
+  // The RDMA Write message that goes on, or the last one that ended.
+  uint32_t written = 0;
+  bool write_ended = false;
+};
 
 // A queue pair. Ring indices are free-running, modulo 2^16.
 struct QueuePair {
@@ -23,6 +61,10 @@ struct QueuePair {
   uint32_t sq_log = 0;
   uint32_t rq_log = 0;
   uint64_t sq_pbl = 0;
+  uint64_t rq_pbl = 0;
+  std::optional<uint32_t> srqn;  // where its receives come from, if not from its own queue
+  uint32_t max_reads_out = 0;
+  uint32_t max_reads_in = 0;
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
   uint8_t generation = 0;  // tells a new queue pair of this number from an older one
@@ -35,19 +77,50 @@ struct QueuePair {
     uint16_t fault_detail = 0;
     bool exact = false;  // frames before fault_seq were placed, those from it on were not
     uint32_t fault_seq = 0;
-    bool told = false;  // the peer has been sent a terminate message
+    bool told = false;         // the peer has been sent a terminate message
+    bool answer_lost = false;  // a response to the peer could not be read; it must hear of that
   } status;
 
-  bool halted = false;  // a work request failed: no other is taken
-  uint16_t sq_producer = 0;
-  uint16_t sq_consumer = 0;
-  uint16_t rq_producer = 0;
-  uint16_t rq_consumer = 0;
+  // All of it is forgotten with a reset.
+  struct Progress {
+    bool halted = false;        // a work request failed: no other is taken
+    bool reads_halted = false;  // a response could not be read: no other is sent
+    bool turn_of_reads = false;
+    uint16_t sq_producer = 0;
+    uint16_t sq_consumer = 0;
+    uint16_t rq_producer = 0;
+    uint16_t rq_consumer = 0;
+    uint32_t submitted = 0;  // bytes of the work request at sq_consumer, in earlier turns
+    uint32_t send_msn = 0;   // messages sent, of each untagged queue
+    uint32_t read_msn = 0;
+    uint16_t issued = 0;  // work requests other than PULL whose last segment is submitted...
+    uint16_t ended = 0;   // ...and those of them whose end was seen
+    std::deque<Pull> pulls;
+    std::deque<Read> reads;
+    Inbound inbound;
+  } at;
 
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
-  bool sq_posted() const { return sq_producer != sq_consumer; }
-  bool rq_posted() const { return rq_producer != rq_consumer; }
-  void empty_rings() { sq_producer = sq_consumer = rq_producer = rq_consumer = halted = 0; }
+  bool serves_peer() const {
+    return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
+  }
+  bool sq_posted() const { return at.sq_producer != at.sq_consumer; }
+  void fail(const Status& how) {
+    status = how;
+    status.state = EXRNIC_QP_STATE_ERROR;
+  }
+};
+
+// A shared receive queue.
+struct SharedReceiveQueue {
+  bool valid = false;
+  uint32_t page = 0;
+  uint32_t pd = 0;
+  uint32_t log_slots = 0;
+  uint64_t pbl = 0;
+  uint16_t limit = 0;  // 0: none is armed
+  uint16_t producer = 0;
+  uint16_t consumer = 0;
 };
 
 struct CompletionQueue {
@@ -58,11 +131,17 @@ struct CompletionQueue {
   uint64_t pbl = 0;
   uint32_t producer = 0;  // free-running, modulo 2^32
   uint32_t consumer = 0;
-  bool armed = false;
+
+  uint32_t moderation_count = 0;
+  uint32_t moderation_ns = 0;
+  enum class Arm { kNone, kAny, kSolicited } arm = Arm::kNone;
+  uint32_t counted = 0;   // completions that the arm waits for, since it was set
+  uint64_t deadline = 0;  // with counted != 0: when it fires at the latest
 };
 
 struct Region {
   bool valid = false;
+  bool invalidated = false;  // by a work request or a peer: no access, but still the driver's
   uint8_t key = 0;
   uint32_t pd = 0;
   uint32_t access = 0;
@@ -90,6 +169,14 @@ struct State {
     queued.at(qpn) = true;
     turns.push_back(qpn);
   }
+
+  // Of itself, with what its status is to say besides.
+  void go_to_error(uint32_t qpn, const QueuePair::Status& how) {
+    qps.at(qpn).fail(how);
+    causes |= EXRNIC_INT_CAUSE_QP_ERROR;
+    wake(qpn);
+  }
+
   uint32_t next_turn() {
     const uint32_t qpn = turns.front();
     turns.pop_front();
@@ -104,6 +191,7 @@ struct State {
   std::array<uint64_t, EXRNIC_COUNTERS> counters{};
   std::vector<QueuePair> qps{EXRNIC_MAX_QP};
   std::vector<CompletionQueue> cqs{EXRNIC_MAX_CQ};
+  std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
   std::vector<Region> regions{EXRNIC_MAX_STAG};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);

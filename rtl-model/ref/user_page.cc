@@ -4,6 +4,19 @@
 #include <cstring>
 
 namespace exrnic::ref {
+namespace {
+
+// The new index may run ahead of the consumer by no more than the ring holds, and takes back
+// nothing: what was posted may have been taken already.
+bool post(const exrnic_doorbell& bell, uint16_t consumer, uint32_t log_slots, uint16_t& producer) {
+  const auto posted = static_cast<uint16_t>(bell.index - consumer);
+  const auto posted_before = static_cast<uint16_t>(producer - consumer);
+  if (bell.index > UINT16_MAX || posted < posted_before || posted > 1u << log_slots) return false;
+  producer = static_cast<uint16_t>(bell.index);
+  return true;
+}
+
+}  // namespace
 
 void UserPage::store(const MmioAccess& access) {
   exrnic_doorbell bell;
@@ -21,29 +34,37 @@ void UserPage::store(const MmioAccess& access) {
       accepted = ring_queue_pair(bell, page, true);
       break;
     case EXRNIC_DOORBELL_CQ:
-      return completer_.ring({bell.number, bell.index, false, page});
+      return completer_.ring({bell.number, bell.index, CompletionQueue::Arm::kNone, page});
     case EXRNIC_DOORBELL_CQ_ARM:
-      return completer_.ring({bell.number, bell.index, true, page});
+      return completer_.ring({bell.number, bell.index, CompletionQueue::Arm::kAny, page});
+    case EXRNIC_DOORBELL_CQ_ARM_SOLICITED:
+      return completer_.ring({bell.number, bell.index, CompletionQueue::Arm::kSolicited, page});
+    case EXRNIC_DOORBELL_SRQ:
+      accepted = ring_shared(bell, page);
+      break;
     default:
       break;
   }
   state_.count(accepted ? EXRNIC_COUNTER_DOORBELLS : EXRNIC_COUNTER_DOORBELLS_REFUSED);
 }
 
-// The new index may run ahead of the consumer by no more than the ring holds, and takes back
-// nothing: what was posted may have been taken already.
+// One with a shared receive queue has none of its own.
 bool UserPage::ring_queue_pair(const exrnic_doorbell& bell, uint32_t page, bool receive) {
-  if (bell.number >= state_.qps.size() || bell.index > UINT16_MAX) return false;
+  if (bell.number >= state_.qps.size()) return false;
   QueuePair& qp = state_.qps[bell.number];
   if (!qp.valid || qp.page != page || qp.status.state == EXRNIC_QP_STATE_RESET) return false;
-  uint16_t& producer = receive ? qp.rq_producer : qp.sq_producer;
-  const uint16_t consumer = receive ? qp.rq_consumer : qp.sq_consumer;
-  const auto posted = static_cast<uint16_t>(bell.index - consumer);
-  const auto posted_before = static_cast<uint16_t>(producer - consumer);
-  if (posted < posted_before || posted > 1u << (receive ? qp.rq_log : qp.sq_log)) return false;
-  producer = static_cast<uint16_t>(bell.index);
+  if (receive && qp.srqn) return false;
+  if (!(receive ? post(bell, qp.at.rq_consumer, qp.rq_log, qp.at.rq_producer)
+                : post(bell, qp.at.sq_consumer, qp.sq_log, qp.at.sq_producer)))
+    return false;
   state_.wake(bell.number);
   return true;
+}
+
+bool UserPage::ring_shared(const exrnic_doorbell& bell, uint32_t page) {
+  if (bell.number >= state_.srqs.size()) return false;
+  SharedReceiveQueue& srq = state_.srqs[bell.number];
+  return srq.valid && srq.page == page && post(bell, srq.consumer, srq.log_slots, srq.producer);
 }
 
 }  // namespace exrnic::ref

@@ -15,6 +15,7 @@ class UserPage {
 
  private:
   bool ring_queue_pair(const exrnic_doorbell& bell, uint32_t page, bool receive);
+  bool ring_shared(const exrnic_doorbell& bell, uint32_t page);
 
   State& state_;
   Completer& completer_;

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/read_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rtl-model/ref/ddp_header.h"
+#include "rtl-model/ref/terminate_message.h"
+
+namespace exrnic::ref {
+namespace {
+
+exrnic_term_code refusal(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kStag:
+      return EXRNIC_TERM_CODE_RDMAP_STAG;
+    case Verdict::kStream:
+      return EXRNIC_TERM_CODE_RDMAP_STREAM;
+    case Verdict::kAccess:
+      return EXRNIC_TERM_CODE_ACCESS;
+    case Verdict::kWrap:
+      return EXRNIC_TERM_CODE_RDMAP_WRAP;
+    case Verdict::kBounds:
+      return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+    default:
+      return EXRNIC_TERM_CODE_STREAM;
+  }
+}
+
+}  // namespace
+
+// The queue pair may have changed while there was no room.
+void ReadServer::next_segment() {
+  QueuePair& qp = turn_.qp();
+  if (!turn_.exists() || !qp.serves_peer() || qp.at.reads.empty()) return turn_.end(true);
+  const Read& read = qp.at.reads.front();
+  if (read.length == 0) return submit({});
+  const ElementList source{
+      {{read.source_to, read.length, read.source_stag}}, qp.pd, EXRNIC_ACCESS_REMOTE_READ};
+  const size_t length = std::min(read.length - read.done, state_.settings.mtu);
+  turn_.phase = Turn::Phase::kReading;
+  gather_.gather(source, read.done, length, [this](const auto& result) { gathered(result); });
+}
+
+void ReadServer::gathered(const Gather::Result& result) {
+  if (!turn_.qp().serves_peer()) return turn_.end(true);
+  if (result.verdict != Verdict::kOk) return refuse(refusal(result.verdict));
+  if (!result.readable) return lose();
+  submit(result.data);
+}
+
+Segment ReadServer::addressed() const {
+  const QueuePair& qp = turn_.qp();
+  Segment segment;
+  segment.node = qp.dest_node;
+  segment.dst_qpn = qp.dest_qpn;
+  segment.src_qpn = turn_.qpn();
+  segment.tag.kind = Tag::Kind::kResponse;
+  segment.tag.qpn = turn_.qpn();
+  segment.tag.generation = turn_.generation();
+  return segment;
+}
+
+void ReadServer::submit(const Bytes& payload) {
+  auto& reads = turn_.qp().at.reads;
+  Read& read = reads.front();
+  const bool last = read.done + payload.size() == read.length;
+  Segment segment = addressed();
+  segment.ddp = make_header(
+      Tagged{EXRNIC_RDMAP_OPCODE_READ_RESPONSE, last, read.sink_stag, read.sink_to + read.done});
+  segment.ddp.insert(segment.ddp.end(), payload.begin(), payload.end());
+  efe_tx_.submit(std::move(segment));
+  read.done += static_cast<uint32_t>(payload.size());
+  if (last) {
+    reads.pop_front();
+    state_.count(EXRNIC_COUNTER_READS_SERVED);
+    turn_.end(true);
+  } else if (turn_.over()) {
+    turn_.end(true);
+  } else {
+    turn_.phase = Turn::Phase::kWindow;
+  }
+}
+
+// The completer learns of it in its place behind what was submitted before. Until then nothing else
+// is answered: the peer would take it for the answer that is lost.
+void ReadServer::lose() {
+  turn_.qp().at.reads_halted = true;
+  Segment segment = addressed();
+  segment.unsent = true;
+  segment.status = EXRNIC_CQE_STATUS_LOC_PROT_ERR;
+  efe_tx_.submit(std::move(segment));
+  turn_.end(true);
+}
+
+void ReadServer::refuse(exrnic_term_code code) {
+  QueuePair& qp = turn_.qp();
+  Segment message = addressed();
+  message.ddp = terminate_message(code, make_read_request(qp.at.reads.front()));
+  message.tag.kind = Tag::Kind::kTerminate;
+  efe_tx_.submit(std::move(message));
+  qp.at.reads.pop_front();
+  QueuePair::Status told;
+  told.told = true;
+  turn_.end(false);
+  state_.go_to_error(turn_.qpn(), told);
+}
+
+}  // namespace exrnic::ref

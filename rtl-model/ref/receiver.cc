@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/receiver.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace exrnic::ref {
+namespace {
+
+bool is_immediate(uint64_t opcode) {
+  return opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE || opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE;
+}
+
+bool is_solicited(uint64_t opcode) {
+  return opcode == EXRNIC_RDMAP_OPCODE_SEND_SE ||
+         opcode == EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE ||
+         opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE;
+}
+
+bool invalidates(uint64_t opcode) {
+  return opcode == EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE ||
+         opcode == EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE;
+}
+
+uint64_t opcode_of(const Received& segment) {
+  return exrnic_ddp_untagged_opcode(segment.ddp.data());
+}
+
+bool is_last(const Received& segment) { return exrnic_ddp_untagged_last(segment.ddp.data()); }
+
+// What goes into the receive: of an Immediate Data message nothing.
+Bytes payload_of(const Received& segment) {
+  if (is_immediate(opcode_of(segment))) return {};
+  return Bytes(segment.ddp.begin() + EXRNIC_DDP_UNTAGGED_BYTES, segment.ddp.end());
+}
+
+}  // namespace
+
+void Receiver::take(uint32_t qpn, const Received& segment, Done done) {
+  qpn_ = qpn;
+  segment_ = &segment;
+  done_ = std::move(done);
+  const uint8_t* header = segment.ddp.data();
+  const uint32_t received = inbound().open ? inbound().received : 0;
+  if (exrnic_ddp_untagged_msn(header) != inbound().messages + 1)
+    return done_(EXRNIC_TERM_CODE_UNTAGGED_MSN);
+  if (exrnic_ddp_untagged_mo(header) != received) return done_(EXRNIC_TERM_CODE_UNTAGGED_MO);
+  if (inbound().open)
+    return is_immediate(opcode_of(segment)) ? done_(EXRNIC_TERM_CODE_OPCODE) : place();
+  const std::optional<Ring> from = ring();
+  if (!from) return done_(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+  take_receive(*from);
+}
+
+// ---- Receives
+
+// Where the next receive stands; nothing if there is none.
+std::optional<Ring> Receiver::ring() {
+  const auto& at = qp().at;
+  Ring ring{qp().rq_pbl, qp().rq_log, at.rq_consumer, at.rq_producer};
+  if (qp().srqn) {
+    const SharedReceiveQueue& srq = state_.srqs[*qp().srqn];
+    if (!srq.valid) return std::nullopt;
+    ring = {srq.pbl, srq.log_slots, srq.consumer, srq.producer};
+  }
+  if (ring.consumer == ring.producer) return std::nullopt;
+  return ring;
+}
+
+void Receiver::consume(uint16_t slots) {
+  if (!qp().srqn) {
+    qp().at.rq_consumer = static_cast<uint16_t>(qp().at.rq_consumer + slots);
+    return;
+  }
+  SharedReceiveQueue& srq = state_.srqs[*qp().srqn];
+  srq.consumer = static_cast<uint16_t>(srq.consumer + slots);
+  const auto left = static_cast<uint16_t>(srq.producer - srq.consumer);
+  if (left >= srq.limit) return;
+  srq.limit = 0;
+  state_.causes |= EXRNIC_INT_CAUSE_SRQ_LIMIT;
+}
+
+void Receiver::take_receive(const Ring& ring) {
+  fetch_.fetch(ring, [this, ring](const WorkRequest& receive) {
+    consume(receive.slots);
+    const auto wqe_index = static_cast<uint16_t>(ring.consumer + receive.slots - 1);
+    const exrnic_cqe_status status = check_receive(receive);
+    if (status != EXRNIC_CQE_STATUS_SUCCESS) {
+      end_receive(wqe_index, status);
+      return done_(EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC);
+    }
+    inbound().open = true;
+    inbound().wqe_index = wqe_index;
+    inbound().elements = receive.elements;
+    inbound().room = receive.head.length;
+    inbound().received = 0;
+    place();
+  });
+}
+
+// ---- Placement
+
+void Receiver::place() {
+  const Bytes payload = payload_of(*segment_);
+  if (payload.size() > inbound().room - inbound().received)
+    return fail(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
+  const ElementList sinks{inbound().elements, qp().pd, EXRNIC_ACCESS_LOCAL_WRITE};
+  scatter_.scatter(sinks, inbound().received, payload, [this](Verdict verdict) {
+    if (verdict != Verdict::kOk)
+      return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR, EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC);
+    placed();
+  });
+}
+
+// What an invalidation refuses leaves the receive open; it is flushed later.
+void Receiver::placed() {
+  const bool last = is_last(*segment_);
+  if (last && invalidates(opcode_of(*segment_)))
+    if (const Refusal refusal = invalidate()) return done_(refusal);
+  inbound().received += static_cast<uint32_t>(payload_of(*segment_).size());
+  if (last) complete();
+  done_(std::nullopt);
+}
+
+Receiver::Refusal Receiver::invalidate() {
+  Access access;
+  access.stag = static_cast<uint32_t>(exrnic_ddp_untagged_invalidate_stag(segment_->ddp.data()));
+  access.pd = qp().pd;
+  access.rights = EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_WRITE;
+  switch (ref::invalidate(state_, access)) {
+    case Verdict::kOk:
+      return std::nullopt;
+    case Verdict::kStag:
+      return EXRNIC_TERM_CODE_RDMAP_STAG;
+    case Verdict::kStream:
+      return EXRNIC_TERM_CODE_RDMAP_STREAM;
+    default:
+      return EXRNIC_TERM_CODE_NOT_INVALIDATED;
+  }
+}
+
+// ---- Ends
+
+void Receiver::complete() {
+  const uint8_t* header = segment_->ddp.data();
+  const uint64_t opcode = opcode_of(*segment_);
+  ReceiveEnded ended;
+  ended.qpn = qpn_;
+  ended.generation = qp().generation;
+  ended.wqe_index = inbound().wqe_index;
+  ended.byte_length = inbound().received;
+  if (is_solicited(opcode)) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
+  if (is_immediate(opcode)) {
+    ended.byte_length = inbound().written;
+    ended.flags |= EXRNIC_CQE_FLAGS_IMM;
+    ended.imm_data =
+        static_cast<uint32_t>(exrnic_immediate_data(header + EXRNIC_DDP_UNTAGGED_BYTES));
+  } else if (invalidates(opcode)) {
+    ended.flags |= EXRNIC_CQE_FLAGS_INVALIDATED;
+    ended.imm_data = static_cast<uint32_t>(exrnic_ddp_untagged_invalidate_stag(header));
+  } else if (segment_->imm) {
+    ended.flags |= EXRNIC_CQE_FLAGS_IMM;
+    ended.imm_data = *segment_->imm;
+  }
+  inbound().open = false;
+  ++inbound().messages;
+  state_.count(EXRNIC_COUNTER_RECVS);
+  completer_.ended(ended);
+}
+
+// The completion goes before the refusal, which flushes those behind it.
+void Receiver::fail(exrnic_cqe_status status, exrnic_term_code code) {
+  inbound().open = false;
+  end_receive(inbound().wqe_index, status);
+  done_(code);
+}
+
+void Receiver::end_receive(uint16_t wqe_index, exrnic_cqe_status status) {
+  ReceiveEnded ended;
+  ended.qpn = qpn_;
+  ended.generation = qp().generation;
+  ended.wqe_index = wqe_index;
+  ended.status = status;
+  completer_.ended(ended);
+}
+
+void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
+  qpn_ = qpn;
+  if (inbound().open) {
+    inbound().open = false;
+    end_receive(inbound().wqe_index, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    return done(true);
+  }
+  const std::optional<Ring> from = qp().srqn ? std::nullopt : ring();
+  if (!from) return done(false);
+  fetch_.fetch(*from, [this, from = *from, done](const WorkRequest& receive) {
+    consume(receive.slots);
+    end_receive(static_cast<uint16_t>(from.consumer + receive.slots - 1),
+                EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    done(true);
+  });
+}
+
+}  // namespace exrnic::ref

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/sender.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rtl-model/ref/ddp_header.h"
+
+namespace exrnic::ref {
+namespace {
+
+exrnic_rdmap_opcode send_opcode(const WorkRequest& work) {
+  const bool solicited = work.has(EXRNIC_WQE_FLAGS_SOLICITED);
+  if (work.head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE)
+    return solicited ? EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE : EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE;
+  return solicited ? EXRNIC_RDMAP_OPCODE_SEND_SE : EXRNIC_RDMAP_OPCODE_SEND;
+}
+
+}  // namespace
+
+void Sender::begin(bool flush) {
+  flush_ = flush;
+  turn_.phase = Turn::Phase::kReading;
+  const QueuePair& qp = turn_.qp();
+  const Ring ring{qp.sq_pbl, qp.sq_log, qp.at.sq_consumer, qp.at.sq_producer};
+  fetch_.fetch(ring, [this](const WorkRequest& work) {
+    const QueuePair& qp = turn_.qp();
+    work_ = work;
+    if (flush_) work_.head = {};
+    status_ = check_send_work(work, qp.max_reads_out);
+    submitted_ = std::min(qp.at.submitted, work.head.length);
+    immediate_due_ = false;
+    turn_.phase = Turn::Phase::kWindow;
+  });
+}
+
+// The queue pair may have changed while there was no room: a turn in its new state decides.
+void Sender::next_segment() {
+  if (!still(flush_ ? EXRNIC_QP_STATE_ERROR : EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+  if (flush_) return end_unsent(EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  // One that waits for another to end is woken by that end. Responses to the peer go on.
+  if (!may_begin()) return turn_.end(!turn_.qp().at.reads.empty());
+  if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return fail(status_);
+  execute();
+}
+
+bool Sender::still(exrnic_qp_state state) {
+  return turn_.exists() && turn_.qp().status.state == state;
+}
+
+bool Sender::all_ended() {
+  const QueuePair& qp = turn_.qp();
+  return qp.at.issued == qp.at.ended;
+}
+
+// PULLs and other work are never under way together: so completions come in order.
+bool Sender::may_begin() {
+  const size_t under_way = turn_.qp().at.pulls.size();
+  if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
+  if (is(EXRNIC_WQE_OPCODE_PULL))
+    return all_ended() && under_way + work_.read_requests() <= turn_.qp().max_reads_out;
+  return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || all_ended());
+}
+
+void Sender::execute() {
+  if (is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)) return invalidate();
+  if (is(EXRNIC_WQE_OPCODE_PULL)) return pull();
+  if (immediate_due_) return send_immediate();
+  const size_t length = std::min(work_.head.length - submitted_, state_.settings.mtu);
+  if (work_.is_inline()) {
+    const auto first = work_.inline_data.begin() + submitted_;
+    return send_payload(Bytes(first, first + length));
+  }
+  turn_.phase = Turn::Phase::kReading;
+  // Local read is always granted: no right is asked for.
+  gather_.gather(elements(0), submitted_, length, [this](const Gather::Result& result) {
+    if (!still(EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+    if (result.verdict != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+    if (!result.readable) return end_unsent(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+    send_payload(result.data);
+  });
+}
+
+void Sender::invalidate() {
+  Access access;
+  access.stag = work_.head.imm_data;
+  access.pd = turn_.qp().pd;
+  if (ref::invalidate(state_, access) != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+// ---- PUSH and SEND
+
+Bytes Sender::header(bool last) {
+  if (work_.is_push())
+    return make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, last, work_.head.remote_stag,
+                              work_.head.remote_to + submitted_});
+  Untagged header;
+  header.opcode = send_opcode(work_);
+  header.last = last;
+  header.msn = turn_.qp().at.send_msn + 1;
+  header.mo = submitted_;
+  if (is(EXRNIC_WQE_OPCODE_SEND_INVALIDATE)) header.invalidate_stag = work_.head.imm_data;
+  return make_header(header);
+}
+
+void Sender::send_payload(const Bytes& payload) {
+  QueuePair& qp = turn_.qp();
+  const bool last = submitted_ + payload.size() == work_.head.length;
+  const bool ends = last && !is(EXRNIC_WQE_OPCODE_PUSH_IMM);
+  Segment next = segment(ends ? Tag::Kind::kLast : Tag::Kind::kSegment);
+  next.ddp = header(last);
+  next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
+  if (last && is(EXRNIC_WQE_OPCODE_SEND_IMM)) next.imm = work_.head.imm_data;
+  efe_tx_.submit(std::move(next));
+  submitted_ += static_cast<uint32_t>(payload.size());
+  turn_.phase = Turn::Phase::kWindow;
+  immediate_due_ = last && !ends;
+  if (ends) {
+    if (work_.is_send()) ++qp.at.send_msn;
+    end_work_request();
+  } else if (!last && turn_.over()) {
+    qp.at.submitted = submitted_;
+    turn_.end(true);
+  }
+}
+
+void Sender::send_immediate() {
+  Segment last = segment(Tag::Kind::kLast);
+  last.ddp = make_immediate(++turn_.qp().at.send_msn, work_.head.imm_data,
+                            work_.has(EXRNIC_WQE_FLAGS_SOLICITED));
+  efe_tx_.submit(std::move(last));
+  end_work_request();
+}
+
+// ---- PULL: all elements are looked up before anything is sent
+
+void Sender::pull() {
+  turn_.phase = Turn::Phase::kReading;
+  check_sinks(0);
+}
+
+void Sender::check_sinks(size_t from) {
+  if (!still(EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+  if (from == work_.elements.size()) return send_read_requests();
+  const exrnic_sge& sink = work_.elements[from];
+  if (sink.length == 0) return check_sinks(from + 1);
+  const Access access{sink.stag, turn_.qp().pd, EXRNIC_ACCESS_LOCAL_WRITE, sink.address,
+                      sink.length};
+  xlate_.region(access, [this, from](const Place& place) {
+    if (place.verdict == Verdict::kOk) return check_sinks(from + 1);
+    // PULLs before this one end first.
+    if (turn_.qp().at.pulls.empty()) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+    turn_.end(!turn_.qp().at.reads.empty());
+  });
+}
+
+void Sender::send_read_requests() {
+  QueuePair& qp = turn_.qp();
+  std::vector<exrnic_sge> sinks;
+  for (const exrnic_sge& sink : work_.elements)
+    if (sink.length != 0) sinks.push_back(sink);
+  if (sinks.empty()) sinks.push_back({});
+  uint64_t from = work_.head.remote_to;
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    const exrnic_sge& sink = sinks[i];
+    const bool last = i + 1 == sinks.size();
+    qp.at.pulls.push_back(
+        {sink.stag, sink.address, sink.length, last, work_.has(EXRNIC_WQE_FLAGS_SIGNALED),
+         static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1), work_.head.length});
+    Segment request = segment(Tag::Kind::kSegment);
+    request.ddp = make_read_request(
+        {sink.stag, sink.address, sink.length, work_.head.remote_stag, from, ++qp.at.read_msn, 0});
+    efe_tx_.submit(std::move(request));
+    from += sink.length;
+  }
+  end_work_request();
+}
+
+// ---- Ends
+
+Segment Sender::segment(Tag::Kind kind) {
+  QueuePair& qp = turn_.qp();
+  Segment segment;
+  segment.node = qp.dest_node;
+  segment.dst_qpn = qp.dest_qpn;
+  segment.src_qpn = turn_.qpn();
+  segment.tag.kind = kind;
+  segment.tag.qpn = turn_.qpn();
+  segment.tag.generation = turn_.generation();
+  segment.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1);
+  segment.tag.byte_length = work_.head.length;
+  segment.tag.signaled = work_.has(EXRNIC_WQE_FLAGS_SIGNALED);
+  segment.tag.opcode = static_cast<exrnic_wqe_opcode>(work_.head.opcode);
+  if (kind == Tag::Kind::kLast) ++qp.at.issued;
+  return segment;
+}
+
+ElementList Sender::elements(uint32_t rights) { return {work_.elements, turn_.qp().pd, rights}; }
+
+// The work request is to blame, not the host's memory.
+void Sender::fail(exrnic_cqe_status status) {
+  state_.count(EXRNIC_COUNTER_WQE_ERRORS);
+  end_unsent(status);
+}
+
+void Sender::end_unsent(exrnic_cqe_status status) {
+  Segment unsent = segment(Tag::Kind::kLast);
+  unsent.unsent = true;
+  unsent.status = status;
+  efe_tx_.submit(std::move(unsent));
+  turn_.qp().at.halted = status != EXRNIC_CQE_STATUS_SUCCESS;
+  end_work_request();
+}
+
+void Sender::end_work_request() {
+  QueuePair& qp = turn_.qp();
+  qp.at.sq_consumer = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots);
+  qp.at.submitted = 0;
+  state_.count(EXRNIC_COUNTER_WQES);
+  turn_.end(true);
+}
+
+}  // namespace exrnic::ref

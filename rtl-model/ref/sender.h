@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Executes work requests: one at a time, read, judged, cut into segments of the MTU, gathered.
+#pragma once
+
+#include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/scatter_gather.h"
+#include "rtl-model/ref/turn.h"
+#include "rtl-model/ref/wqe_fetch.h"
+
+namespace exrnic::ref {
+
+class Sender {
+ public:
+  Sender(State& state, Turn& turn, Xlate& xlate, DmaRead& dma_read, EfeTx& efe_tx)
+      : state_(state),
+        turn_(turn),
+        xlate_(xlate),
+        efe_tx_(efe_tx),
+        fetch_(xlate, dma_read),
+        gather_(xlate, dma_read) {}
+
+  // Takes the next work request, there is one: to execute it, or to end it as flushed.
+  void begin(bool flush);
+  void next_segment();
+
+ private:
+  bool is(exrnic_wqe_opcode opcode) const { return work_.head.opcode == opcode; }
+  bool may_begin();
+  bool all_ended();
+  bool still(exrnic_qp_state state);
+
+  void execute();
+  void invalidate();
+  void send_payload(const Bytes& payload);
+  void send_immediate();
+
+  void pull();
+  void check_sinks(size_t from);
+  void send_read_requests();
+
+  void fail(exrnic_cqe_status status);
+  void end_unsent(exrnic_cqe_status status);
+  void end_work_request();
+
+  Segment segment(Tag::Kind kind);
+  Bytes header(bool last);
+  ElementList elements(uint32_t rights);
+
+  State& state_;
+  Turn& turn_;
+  Xlate& xlate_;
+  EfeTx& efe_tx_;
+  WqeFetch fetch_;
+  Gather gather_;
+
+  WorkRequest work_;
+  bool flush_ = false;
+  exrnic_cqe_status status_ = EXRNIC_CQE_STATUS_SUCCESS;  // of its check
+  uint32_t submitted_ = 0;      // bytes of the message in segments before this one
+  bool immediate_due_ = false;  // a PUSH_IMM whose bytes are all submitted
+};
+
+}  // namespace exrnic::ref

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/work_request.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace exrnic::ref {
+namespace {
+
+constexpr uint32_t kFirstSlotBytes = EXRNIC_WQE_SGES * sizeof(exrnic_sge);
+constexpr uint8_t kFlags = EXRNIC_WQE_FLAGS_SIGNALED | EXRNIC_WQE_FLAGS_FENCE |
+                           EXRNIC_WQE_FLAGS_SOLICITED | EXRNIC_WQE_FLAGS_INLINE;
+
+uint32_t slots_needed(const WorkRequest& work) {
+  const exrnic_wqe& head = work.head;
+  if (work.is_inline()) return head.length <= kFirstSlotBytes ? 1 : 2;
+  if (head.num_sge <= EXRNIC_WQE_SGES) return 1;
+  const uint32_t further = head.num_sge - EXRNIC_WQE_SGES;
+  return 1 + (further + EXRNIC_WQE_SLOT_SGES - 1) / EXRNIC_WQE_SLOT_SGES;
+}
+
+bool known(uint8_t opcode) {
+  return opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+}
+
+bool flags_good(const WorkRequest& work) {
+  const bool solicits = work.is_send() || work.head.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
+  if (work.head.flags & ~kFlags) return false;
+  if (work.has(EXRNIC_WQE_FLAGS_SOLICITED) && !solicits) return false;
+  return !work.is_inline() || work.is_send() || work.is_push();
+}
+
+bool uses_imm_data(uint8_t opcode) {
+  return opcode == EXRNIC_WQE_OPCODE_PUSH_IMM || opcode == EXRNIC_WQE_OPCODE_SEND_IMM ||
+         opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE ||
+         opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+}
+
+bool shape_good(const WorkRequest& work) {
+  const exrnic_wqe& head = work.head;
+  if (!work.readable || head.num_sge > EXRNIC_MAX_SGE || head.num_slots != slots_needed(work))
+    return false;
+  if (work.is_inline()) return head.num_sge == 0 && head.length <= EXRNIC_INLINE_MAX;
+  if (head.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
+    return head.num_sge == 0 && head.length == 0;
+  return true;
+}
+
+bool length_good(const WorkRequest& work) {
+  uint64_t sum = 0;
+  for (const exrnic_sge& element : work.elements) sum += element.length;
+  return work.head.length == sum && work.head.length <= EXRNIC_MESSAGE_MAX;
+}
+
+}  // namespace
+
+size_t WorkRequest::nonempty_elements() const {
+  return static_cast<size_t>(std::count_if(elements.begin(), elements.end(),
+                                           [](const auto& element) { return element.length; }));
+}
+
+size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_elements()); }
+
+exrnic_cqe_status check_send_work(const WorkRequest& work, uint32_t max_reads_out) {
+  const bool pull = work.head.opcode == EXRNIC_WQE_OPCODE_PULL;
+  if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
+      (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
+      (pull && work.read_requests() > max_reads_out))
+    return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
+  if (work.is_inline() || length_good(work)) return EXRNIC_CQE_STATUS_SUCCESS;
+  return EXRNIC_CQE_STATUS_LOC_LEN_ERR;
+}
+
+exrnic_cqe_status check_receive(const WorkRequest& receive) {
+  if (receive.head.opcode != EXRNIC_WQE_OPCODE_RECV || receive.head.flags != 0 ||
+      receive.head.imm_data != 0 || !shape_good(receive))
+    return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
+  return length_good(receive) ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_LOC_LEN_ERR;
+}
+
+}  // namespace exrnic::ref

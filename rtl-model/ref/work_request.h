@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Work requests and receives as they stand in a ring, and whether they can be executed as far as
+// they alone tell.
+#pragma once
+
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+struct WorkRequest {
+  bool readable = false;  // all slots that it says it has could be read
+  uint16_t slots = 1;     // that it takes: one, if it is unreadable or says nonsense
+  exrnic_wqe head{};
+  std::vector<exrnic_sge> elements;  // as far as its slots reach
+  Bytes inline_data;                 // likewise, with WQE_FLAGS_INLINE
+
+  bool has(uint8_t flag) const { return head.flags & flag; }
+  bool is_inline() const { return has(EXRNIC_WQE_FLAGS_INLINE); }
+  bool is_send() const {
+    return head.opcode == EXRNIC_WQE_OPCODE_SEND || head.opcode == EXRNIC_WQE_OPCODE_SEND_IMM ||
+           head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
+  }
+  bool is_push() const {
+    return head.opcode == EXRNIC_WQE_OPCODE_PUSH || head.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
+  }
+  size_t nonempty_elements() const;
+  size_t read_requests() const;  // of a PULL
+};
+
+// SUCCESS, LOC_QP_OP_ERR or LOC_LEN_ERR.
+exrnic_cqe_status check_send_work(const WorkRequest& work, uint32_t max_reads_out);
+exrnic_cqe_status check_receive(const WorkRequest& receive);
+
+}  // namespace exrnic::ref
