@@ -34,6 +34,7 @@ rtl-model/blocks/efe_tx/tx_timer.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv
+rtl-model/blocks/pbl_cache/pbl_fill.sv
 rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv

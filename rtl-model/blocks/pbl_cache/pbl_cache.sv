@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Direct-mapped cache of page buffer list entries that live in host memory. See README.md.
+// Direct-mapped cache of page buffer list entries that live in host memory. A look-up that misses
+// leaves, and its client comes again when the line is there. See README.md.
 
 module pbl_cache
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
   parameter int unsigned LINES = 512,  // a power of two
+  parameter int unsigned CLIENTS = 3,
+  localparam int unsigned CLIENT_W = CLIENTS > 1 ? $clog2(CLIENTS) : 1,
   localparam int unsigned PLACE_W = $clog2(PBL_ENTRY_SIZE)
 ) (
-  input  logic              clk_i,
-  input  logic              rst_ni,
-  output logic              init_done_o,
-  output logic              idle_o,
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  output logic                init_done_o,
+  output logic                idle_o,
 
   // Look-up of the entry at a bus address; a multiple of PBL_ENTRY_SIZE, so without its zeros
-  input  logic              req_valid_i,
-  output logic              req_ready_o,
-  input  logic [63:PLACE_W] req_address_i,
-  output logic              rsp_valid_o,
-  output logic              rsp_error_o,
-  output logic [63:0]       rsp_page_o,
+  input  logic                req_valid_i,
+  output logic                req_ready_o,
+  input  logic [CLIENT_W-1:0] req_client_i,
+  input  logic                req_again_i,  // it has been here before
+  input  logic [63:PLACE_W]   req_address_i,
+  output logic                rsp_valid_o,
+  output logic                rsp_missed_o, // no answer: come again when the client's waiting_o ends
+  output logic                rsp_error_o,
+  output logic [63:0]         rsp_page_o,
+  output logic [CLIENTS-1:0]  waiting_o,
 
   // Forget everything
-  input  logic              flush_i,
-  output logic              flush_done_o,
+  input  logic                flush_i,
+  output logic                flush_done_o,
 
-  // DMA read, one request in flight
-  output logic              rd_valid_o,
-  input  logic              rd_ready_i,
-  output dma_read_req_t     rd_req_o,
-  input  logic              beat_valid_i,
-  input  dma_read_beat_t    beat_i,
+  // DMA read, one request in flight for each client
+  output logic                rd_valid_o,
+  input  logic                rd_ready_i,
+  output dma_read_req_t       rd_req_o,
+  input  logic                beat_valid_i,
+  input  dma_read_beat_t      beat_i,
 
-  output logic              hit_o,
-  output logic              miss_o
+  output logic                hit_o,
+  output logic                miss_o
 );
   localparam int unsigned ENTRY_W = 8 * PBL_ENTRY_SIZE;
   localparam int unsigned LINE_W = 8 * PBL_LINE_SIZE;
@@ -52,13 +59,10 @@ module pbl_cache
     logic [TAG_W-1:0]        tag;
   } tag_t;
 
-  typedef enum logic [2:0] {
+  typedef enum logic [1:0] {
     ST_CLEAR,  // all lines invalid, one a cycle
     ST_IDLE,
-    ST_COMPARE,
-    ST_READ,
-    ST_FILL,
-    ST_FILLED
+    ST_COMPARE
   } state_e;
 
   tag_t  tags_q[LINES];
@@ -66,17 +70,14 @@ module pbl_cache
 
   state_e                  state_q;
   logic                    init_done_q;
+  logic [CLIENT_W-1:0]     client_q;
+  logic                    again_q;
   logic [63:PLACE_W]       address_q;
-  index_t                  index_q;
-  tag_t                    tag_q;      // read from tags_q
-  line_t                   line_q;     // read from lines_q
-  line_t                   fill_q;
-  chunk_t                  missing_q;  // bytes of the fill
-  logic                    error_q;
+  tag_t                    tag_q;   // read from tags_q
+  line_t                   line_q;  // read from lines_q
   index_t                  clear_q;
   logic [GENERATION_W-1:0] generation_q;
-  logic                    flush_q;    // asked for, not begun
-  logic                    read_next_q;  // after ST_CLEAR: a look-up waits
+  logic                    flush_q;  // asked for, not begun
 
   // PBLs mostly start on pages. Folding the high bits in keeps them off each other's lines.
   function automatic index_t index_of(logic [LINE_ADDRESS_W-1:0] line_address);
@@ -87,53 +88,46 @@ module pbl_cache
     return folded;
   endfunction
 
+  function automatic tag_t fresh_tag(logic [TAG_W-1:0] tag, logic [GENERATION_W-1:0] generation);
+    return '{valid: 1'b1, generation: generation, tag: tag};
+  endfunction
+
   // ---- Control
 
   logic accept;
+  logic compare;
   logic flush;
   logic generations_used_up;
-  logic hit;
-  logic filled;
-  tag_t fresh_tag;
+  logic install;  // a line that has come
+  logic arrived;  // the line that the client waited for
 
-  // Between look-ups; or amid one, whose data may be stale then: it reads again.
-  assign flush = (flush_q || flush_i) &&
-                 (state_q == ST_IDLE || state_q == ST_COMPARE || state_q == ST_FILLED);
+  // Between look-ups; or amid one, which then misses: what was read for it may be of the past.
+  assign flush = (flush_q || flush_i) && state_q != ST_CLEAR;
   assign generations_used_up = generation_q == '1;
 
-  assign req_ready_o = state_q == ST_IDLE && !flush;
+  // Not while a line is written, whatever the RAM does on a collision.
+  assign req_ready_o = state_q == ST_IDLE && !flush && !install;
   assign accept = req_valid_i && req_ready_o;
 
-  assign fresh_tag = '{
-    valid: 1'b1,
-    generation: generation_q,
-    tag: address_q[63-:TAG_W]
-  };
-  assign hit = state_q == ST_COMPARE && !flush && tag_q == fresh_tag;
-  assign filled = state_q == ST_FILLED && !flush;
+  assign compare = state_q == ST_COMPARE;
+  assign arrived = compare && !flush && again_q && found;
+  assign hit_o = compare && !flush && !arrived &&
+                 tag_q == fresh_tag(address_q[63-:TAG_W], generation_q);
+  assign miss_o = compare && !arrived && !hit_o;
 
   assign init_done_o = init_done_q;
-  assign idle_o = state_q == ST_IDLE && !flush_q && !rsp_valid_o;
-  assign hit_o = hit;
-  assign miss_o = state_q == ST_COMPARE && !hit;
+  assign idle_o = state_q == ST_IDLE && !flush_q && !rsp_valid_o && waiting_o == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= ST_CLEAR;
-      read_next_q <= 1'b0;
     end else if (flush) begin
-      read_next_q <= state_q != ST_IDLE;
-      if (generations_used_up) state_q <= ST_CLEAR;
-      else if (state_q != ST_IDLE) state_q <= ST_READ;
+      state_q <= generations_used_up ? ST_CLEAR : ST_IDLE;
     end else begin
       unique case (state_q)
-        ST_CLEAR:   if (clear_q == '1) state_q <= read_next_q ? ST_READ : ST_IDLE;
-        ST_IDLE:    if (accept) state_q <= ST_COMPARE;
-        ST_COMPARE: state_q <= hit ? ST_IDLE : ST_READ;
-        ST_READ:    if (rd_ready_i) state_q <= ST_FILL;
-        ST_FILL:    if (beat_valid_i && beat_i.bytes == missing_q) state_q <= ST_FILLED;
-        ST_FILLED:  state_q <= ST_IDLE;
-        default:    state_q <= ST_IDLE;
+        ST_CLEAR: if (clear_q == '1) state_q <= ST_IDLE;
+        ST_IDLE:  if (accept) state_q <= ST_COMPARE;
+        default:  state_q <= ST_IDLE;
       endcase
     end
   end
@@ -161,64 +155,70 @@ module pbl_cache
     end
   end
 
+  // ---- Lines on their way
+
+  logic             found, found_error, install_valid;
+  line_t            found_line, install_line;
+  logic [63:BYTE_W] install_address;
+
+  pbl_fill #(
+    .CLIENTS(CLIENTS)
+  ) u_fill (
+    .clk_i,
+    .rst_ni,
+    .flush_i(flush),
+    .waiting_o,
+    .client_i(client_q),
+    .line_address_i(address_q[63:BYTE_W]),
+    .forget_i(compare),
+    .start_i(miss_o),
+    .found_o(found),
+    .error_o(found_error),
+    .line_o(found_line),
+    .install_o(install_valid),
+    .install_address_o(install_address),
+    .install_line_o(install_line),
+    .rd_valid_o,
+    .rd_ready_i,
+    .rd_req_o,
+    .beat_valid_i,
+    .beat_i
+  );
+
   // ---- Memories
 
-  logic line_ok;
-  assign line_ok = filled && !error_q;
+  // One that comes while the lines are cleared goes to its client only.
+  index_t install_index;
+  assign install = install_valid && state_q != ST_CLEAR;
+  assign install_index = index_of(install_address);
 
   always_ff @(posedge clk_i) begin
-    if (state_q == ST_CLEAR || line_ok) begin
-      tags_q[line_ok ? index_q : clear_q] <= line_ok ? fresh_tag : '0;
-    end
-    if (line_ok) lines_q[index_q] <= fill_q;
+    if (state_q == ST_CLEAR) tags_q[clear_q] <= '0;
+    else if (install) tags_q[install_index] <= fresh_tag(install_address[63-:TAG_W], generation_q);
+    if (install) lines_q[install_index] <= install_line;
     if (accept) begin
       tag_q <= tags_q[index_of(req_address_i[63:BYTE_W])];
       line_q <= lines_q[index_of(req_address_i[63:BYTE_W])];
-      index_q <= index_of(req_address_i[63:BYTE_W]);
+      client_q <= req_client_i;
+      again_q <= req_again_i;
       address_q <= req_address_i;
-    end
-  end
-
-  // ---- Fill: beats may be cut anywhere, so bytes go to their places one by one.
-
-  assign rd_valid_o = state_q == ST_READ;
-  assign rd_req_o = '{
-    address: {address_q[63:BYTE_W], BYTE_W'(0)},
-    length: chunk_t'(PBL_LINE_SIZE),
-    dst: '0
-  };
-
-  logic [BYTE_W-1:0] beat_place;
-  data_t             beat_data;  // without what lies behind its last byte
-
-  assign beat_place = beat_i.dst[BYTE_W-1:0];
-  assign beat_data = beat_i.data & ~(data_t'('1) << {beat_i.bytes[$bits(beat_bytes_t)-1:0], 3'b0});
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == ST_READ) begin
-      fill_q <= '0;
-      missing_q <= chunk_t'(PBL_LINE_SIZE);
-      error_q <= 1'b0;
-    end else if (state_q == ST_FILL && beat_valid_i) begin
-      fill_q <= fill_q | (line_t'(beat_data) << {beat_place, 3'b0});
-      missing_q <= missing_q - beat_i.bytes;
-      error_q <= error_q || beat_i.error;
     end
   end
 
   // ---- Response
 
   line_t line;
-  assign line = state_q == ST_COMPARE ? line_q : fill_q;
+  assign line = arrived ? found_line : line_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) rsp_valid_o <= 1'b0;
-    else rsp_valid_o <= hit || filled;
+    else rsp_valid_o <= compare;
   end
 
   always_ff @(posedge clk_i) begin
-    if (hit || filled) begin
-      rsp_error_o <= filled && error_q;
+    if (compare) begin
+      rsp_missed_o <= miss_o;
+      rsp_error_o <= arrived && found_error;
       rsp_page_o <= line[ENTRY_W*address_q[BYTE_W-1:PLACE_W]+:ENTRY_W];
     end
   end

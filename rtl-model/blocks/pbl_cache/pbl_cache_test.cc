@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr uint32_t kSeed = 31337;
 constexpr int kLines = 512;
+constexpr unsigned kClients = 3;
 constexpr uint64_t kLine = EXRNIC_PBL_LINE_SIZE;
 constexpr uint64_t kEntry = EXRNIC_PBL_ENTRY_SIZE;
 constexpr uint64_t kPage = 4096;
@@ -36,19 +38,42 @@ class PblCache : public Bench<Vpbl_cache> {
     flushes_done_ += dut().flush_done_o;
   }
 
-  void start(uint64_t address) {
+  // Presents a look-up and waits until it is taken.
+  void start(uint64_t address, unsigned client = 0, bool again = false) {
     dut().req_valid_i = 1;
+    dut().req_client_i = client;
+    dut().req_again_i = again;
     dut().req_address_i = address / kEntry;
     wait_for("req_ready_o", 2 * kLines, [&] { return dut().req_ready_o != 0; });
     cycle();
     dut().req_valid_i = 0;
+    address_[client] = address;
+    missed_ = false;
   }
-  void wait_for_answer() {
-    wait_for("rsp_valid_o", 2 * kLines, [&] { return dut().rsp_valid_o != 0; });
+  bool waits(unsigned client) { return dut().waiting_o >> client & 1; }
+  bool answered() { return dut().rsp_valid_o && !dut().rsp_missed_o; }
+  // A cycle, in which the client whose look-up missed comes again if its line is there.
+  void step(unsigned client = 0) {
+    if (missed_ && !waits(client)) {
+      dut().req_valid_i = dut().req_again_i = 1;
+      dut().req_client_i = client;
+      dut().req_address_i = address_[client] / kEntry;
+    }
+    settle();
+    const bool taken = dut().req_valid_i && dut().req_ready_o;
+    cycle();
+    if (taken) dut().req_valid_i = 0;
+    missed_ = (missed_ && !taken) || (dut().rsp_valid_o && dut().rsp_missed_o);
   }
-  uint64_t look_up(uint64_t address) {
-    start(address);
-    wait_for_answer();
+  void wait_for_answer(unsigned client = 0) {
+    for (int i = 0; !answered(); ++i) {
+      REQUIRE(i < 4 * kLines);  // waited in vain
+      step(client);
+    }
+  }
+  uint64_t look_up(uint64_t address, unsigned client = 0) {
+    start(address, client);
+    wait_for_answer(client);
     REQUIRE_FALSE(dut().rsp_error_o);
     return dut().rsp_page_o;
   }
@@ -57,12 +82,26 @@ class PblCache : public Bench<Vpbl_cache> {
     wait_for_answer();
     return dut().rsp_error_o;
   }
+  // A look-up that misses, and leaves.
+  void miss(uint64_t address, unsigned client) {
+    start(address, client);
+    wait_for("rsp_valid_o", 2 * kLines, [&] { return dut().rsp_valid_o != 0; });
+    REQUIRE(dut().rsp_missed_o);
+  }
+  // What it gets when it comes again.
+  uint64_t come_again(unsigned client) {
+    wait_for("the line", 2 * kLines, [&] { return !waits(client); });
+    start(address_[client], client, true);
+    wait_for_answer(client);
+    REQUIRE_FALSE(dut().rsp_error_o);
+    return dut().rsp_page_o;
+  }
 
   // The memory changes, and a flush says so, both in this cycle.
   void change_and_flush() {
     ++epoch_;
     dut().flush_i = 1;
-    cycle();
+    step();
     dut().flush_i = 0;
   }
   void flush() {
@@ -79,6 +118,8 @@ class PblCache : public Bench<Vpbl_cache> {
 
  private:
   uint64_t epoch_ = 0;
+  std::array<uint64_t, kClients> address_{};  // of each client's look-up
+  bool missed_ = false;                       // the look-up of the client in hand
   PblHost<Vpbl_cache> host_;
   int hits_ = 0;
   int misses_ = 0;
@@ -104,6 +145,71 @@ TEST_CASE("A hit is answered two cycles after it is taken") {
   CHECK(cache.dut().rsp_valid_o);
   cache.cycle();
   CHECK_FALSE(cache.dut().rsp_valid_o);
+}
+
+TEST_CASE("While one client's line comes, the others are answered, from the cache or by misses") {
+  PblCache cache;
+  cache.look_up(0x20000);
+  cache.host().hold(0x10000);
+  cache.miss(0x10018, 0);
+  CHECK(cache.look_up(0x20008, 1) == cache.now(0x20008));
+  CHECK(cache.look_up(0x30008, 2) == cache.now(0x30008));
+  CHECK(cache.waits(0));
+  CHECK_FALSE(cache.dut().idle_o);
+  cache.host().release(0x10000);
+  CHECK(cache.come_again(0) == cache.now(0x10018));
+  CHECK(cache.misses() == 3);
+}
+
+TEST_CASE("Lines of all clients are on their way at once, and come in any order") {
+  PblCache cache;
+  const std::array<uint64_t, kClients> lines = {0x10000, 0x20000, 0x10000};  // two want the same
+  for (const uint64_t line : lines) cache.host().hold(line);
+  for (unsigned client = 0; client < kClients; ++client) cache.miss(lines[client] + 8, client);
+  cache.wait_for("the reads", 100, [&] { return cache.host().in_flight() == kClients; });
+  cache.host().release(0x20000);
+  CHECK(cache.come_again(1) == cache.now(0x20008));
+  CHECK(cache.waits(0));
+  CHECK(cache.waits(2));
+  cache.host().release(0x10000);
+  CHECK(cache.come_again(2) == cache.now(0x10008));
+  CHECK(cache.come_again(0) == cache.now(0x10008));
+}
+
+TEST_CASE("A line is there for the client that waited, although another displaced it since") {
+  PblCache cache;
+  const uint64_t one = 0x10000;
+  const uint64_t other = one ^ (kLine | kLine << 9);
+  cache.miss(one, 0);
+  cache.wait_for("the line", 200, [&] { return !cache.waits(0); });
+  CHECK(cache.look_up(other, 1) == cache.now(other));
+  const std::size_t reads = cache.host().reads().size();
+  CHECK(cache.come_again(0) == cache.now(one));
+  CHECK(cache.host().reads().size() == reads);
+}
+
+TEST_CASE("What a client left behind does not answer its next look-up") {
+  PblCache cache;
+  cache.host().refuse(0x10000);
+  cache.miss(0x10000, 0);  // and does not come again: its STag was refused meanwhile
+  cache.wait_for("the line", 200, [&] { return !cache.waits(0); });
+  cache.host().allow(0x10000);
+  CHECK(cache.look_up(0x10000, 0) == cache.now(0x10000));
+  CHECK(cache.misses() == 2);
+}
+
+TEST_CASE("A flush makes lines on their way, and those that have come, worthless") {
+  PblCache cache;
+  cache.host().hold(0x20000);
+  cache.miss(0x10000, 0);
+  cache.wait_for("the line", 200, [&] { return !cache.waits(0); });
+  cache.miss(0x20000, 1);
+  cache.wait_for("the read", 200, [&] { return cache.host().in_flight() == 1; });
+  cache.flush();
+  cache.host().release(0x20000);
+  CHECK(cache.come_again(0) == cache.now(0x10000));
+  CHECK(cache.come_again(1) == cache.now(0x20000));
+  CHECK(cache.host().reads().size() == 4);
 }
 
 TEST_CASE("Lines of one place displace each other, and never answer for one another") {
@@ -194,11 +300,11 @@ TEST_CASE("A flush at any moment of a look-up keeps stale data from answer and c
       cache.start(0x10008);
       bool answered = false;
       for (int i = 0; i < moment; ++i) {
-        answered |= cache.dut().rsp_valid_o;
-        if (cache.dut().rsp_valid_o) REQUIRE(cache.dut().rsp_page_o == old_entry);
-        cache.cycle();
+        answered |= cache.answered();
+        if (cache.answered()) REQUIRE(cache.dut().rsp_page_o == old_entry);
+        cache.step();
       }
-      answered |= cache.dut().rsp_valid_o;
+      answered |= cache.answered();
       cache.change_and_flush();
       if (!answered) {
         cache.wait_for_answer();
@@ -224,8 +330,8 @@ TEST_CASE("Random look-ups, flushes and refusals never see what memory held befo
     if (refused) cache.host().refuse(line, random() % kLine);
     const int misses = cache.misses();
     cache.start(address);
-    for (auto wait = random() % 30; wait > 0 && !cache.dut().rsp_valid_o; --wait) cache.cycle();
-    if (!cache.dut().rsp_valid_o && random() % 2) {
+    for (auto wait = random() % 30; wait > 0 && !cache.answered(); --wait) cache.step();
+    if (!cache.answered() && random() % 2) {
       cache.change_and_flush();
       ++flushes;
     }

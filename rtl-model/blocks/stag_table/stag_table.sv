@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory regions by STag index, and the checks of RFC 5041, 8 and RFC 5040, 8 on an access.
+// Memory regions by STag index, the checks of RFC 5041, 8 and RFC 5040, 8 on an access, and the
+// invalidation of a region by a work request or a peer.
 // See README.md.
 
 module stag_table
@@ -18,9 +19,10 @@ module stag_table
   input  mr_t           mr_i,
   output mr_t           mr_o,
 
-  // Look-up
+  // Look-up, or invalidation
   input  logic          req_valid_i,
   output logic          req_ready_o,
+  input  logic          req_invalidate_i,
   input  logic [31:0]   req_stag_i,
   input  pd_t           req_pd_i,
   input  logic [7:0]    req_access_i,
@@ -36,7 +38,8 @@ module stag_table
   localparam int unsigned STAG_INDEX_W = 32 - STAG_INDEX_SHIFT;
   typedef logic [INDEX_W-1:0] index_t;
 
-  mr_t table_q[N_STAG];
+  mr_t  table_q[N_STAG];
+  logic invalidated_q[N_STAG];  // mr_t.invalidated: the one field that is written by itself
 
   // ---- After reset, one entry a cycle becomes invalid.
 
@@ -48,33 +51,40 @@ module stag_table
     else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
-  // ---- Management port: the only one that writes
+  // ---- Management port: the only one that writes whole regions
 
   logic   manage_in_range;
   logic   write;
   index_t write_index;
+  mr_t    written;
 
   // An index beyond a small table must not hit another entry.
   assign manage_in_range = {1'b0, index_i} < ($bits(stag_index_t) + 1)'(N_STAG);
   assign write = !init_done_o || (we_i && manage_in_range);
   assign write_index = init_done_o ? index_t'(index_i) : init_q[INDEX_W-1:0];
+  assign written = init_done_o ? mr_i : '0;
 
   always_ff @(posedge clk_i) begin
-    if (write) table_q[write_index] <= init_done_o ? mr_i : '0;
+    if (write) table_q[write_index] <= written;
     mr_o <= manage_in_range ? table_q[index_t'(index_i)] : '0;
+    mr_o.invalidated <= manage_in_range && invalidated_q[index_t'(index_i)];
   end
 
   // ---- Look-up, stage 0: read the entry. It waits for a write, so that it sees all of the old
   // entry or all of the new one whatever the RAM does on a collision.
 
   logic                    accept;
+  logic                    read_valid_q;  // one is in stage 1
+  logic                    invalidate_q;  // and it is an invalidation
+  logic                    pending_q;     // an invalidation is granted, not done
   logic [STAG_INDEX_W-1:0] stag_index;
 
-  assign req_ready_o = init_done_o && !we_i;
+  assign req_ready_o = init_done_o && !we_i && !(read_valid_q && invalidate_q) && !pending_q;
   assign accept = req_valid_i && req_ready_o;
   assign stag_index = req_stag_i[31:STAG_INDEX_SHIFT];
 
   mr_t         mr_q;
+  index_t      entry_q;
   logic        in_table_q;
   logic [7:0]  key_q;
   pd_t         pd_q;
@@ -85,6 +95,9 @@ module stag_table
   always_ff @(posedge clk_i) begin
     if (accept) begin
       mr_q <= table_q[index_t'(stag_index)];
+      mr_q.invalidated <= invalidated_q[index_t'(stag_index)];
+      entry_q <= index_t'(stag_index);
+      invalidate_q <= req_invalidate_i;
       in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
       key_q <= req_stag_i[STAG_INDEX_SHIFT-1:0];
       pd_q <= req_pd_i;
@@ -96,8 +109,8 @@ module stag_table
 
   // ---- Stage 1: ends of the access and of the region, 65 bits: the end may be 2^64 itself.
 
-  logic          read_valid_q;
   logic          sums_valid_q;
+  logic          exempt_q;  // from the checks of the range
   xlate_status_e right_status_q;
   logic [64:0]   end_q;
   logic [64:0]   region_end_q;
@@ -118,22 +131,27 @@ module stag_table
     end
   end
 
+  logic          right;
   xlate_status_e right_status;
   logic [63:0]   first_page_offset;  // where the region starts in its first page
 
+  // An access needs all of the rights, an invalidation one of them.
+  assign right = invalidate_q ? access_q == '0 || (access_q & mr_q.access) != '0
+                              : (access_q & ~mr_q.access) == '0;
   always_comb begin
-    if (!in_table_q || !mr_q.valid || mr_q.key != key_q) right_status = XLATE_STAG;
+    if (!in_table_q || !mr_q.valid || mr_q.invalidated || mr_q.key != key_q)
+      right_status = XLATE_STAG;
     else if (mr_q.pd != pd_q) right_status = XLATE_STREAM;
-    else if ((access_q & ~mr_q.access) != '0) right_status = XLATE_ACCESS;
+    else if (!right) right_status = XLATE_ACCESS;
     else right_status = XLATE_OK;
   end
-
   assign first_page_offset = mr_q.huge_pages ? 64'(mr_q.base[HUGE_PAGE_SHIFT-1:0])
                                              : 64'(mr_q.base[PAGE_SHIFT-1:0]);
 
   always_ff @(posedge clk_i) begin
     if (read_valid_q) begin
       right_status_q <= right_status;
+      exempt_q <= invalidate_q;
       end_q <= {1'b0, to_q} + 65'(length_q);
       region_end_q <= {1'b0, mr_q.base} + {1'b0, mr_q.length};
       below_q <= to_q < mr_q.base;
@@ -143,6 +161,25 @@ module stag_table
     end
   end
 
+  // ---- Invalidation: granted in stage 1, done in the first cycle without a write by management.
+  // A region that is written in the meantime is not the one that was meant.
+
+  logic   invalidate;
+  index_t pending_index_q;
+
+  assign invalidate = read_valid_q && invalidate_q && right_status == XLATE_OK;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pending_q <= 1'b0;
+    else if (invalidate) pending_q <= !(write && write_index == entry_q);
+    else if (!write || write_index == pending_index_q) pending_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (invalidate) pending_index_q <= entry_q;
+    if (write) invalidated_q[write_index] <= written.invalidated;
+    else if (pending_q) invalidated_q[pending_index_q] <= 1'b1;
+  end
+
   // ---- Stage 2: verdict
 
   logic wraps;
@@ -150,7 +187,7 @@ module stag_table
 
   always_ff @(posedge clk_i) begin
     if (sums_valid_q) begin
-      rsp_status_o <= right_status_q != XLATE_OK ? right_status_q :
+      rsp_status_o <= exempt_q || right_status_q != XLATE_OK ? right_status_q :
                       wraps ? XLATE_WRAP :
                       below_q || end_q > region_end_q ? XLATE_BOUNDS : XLATE_OK;
       rsp_pbl_address_o <= pbl_address_q;

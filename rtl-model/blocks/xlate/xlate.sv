@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Address translation for all who touch host memory: STag checks, then the PBL. See README.md.
+// Address translation for all who touch host memory: STag checks, then the PBL. One look-up at a time
+// is in hand; one whose PBL line has to be read first waits aside and begins anew. See README.md.
 
 module xlate
   import exrnic_pkg::*;
@@ -7,7 +8,7 @@ module xlate
 #(
   parameter int unsigned N_STAG = MAX_STAG,
   parameter int unsigned PBL_LINES = 512,
-  parameter int unsigned CLIENTS = 4  // at least 2
+  parameter int unsigned CLIENTS = 3  // at least 2
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
@@ -51,38 +52,46 @@ module xlate
   localparam int unsigned CLIENT_W = $clog2(CLIENTS);
   typedef logic [CLIENT_W-1:0] client_t;
 
-  state_e     state_q;
-  client_t    client_q;
-  xlate_req_t req_q;
-  logic       flush_q;  // asked for, not begun
-  logic       busy_q;   // a look-up is in progress; it begins anew after a flush
-  logic       flush;    // now or from before
+  state_e             state_q;
+  client_t            client_q;  // whose look-up is in hand, or was
+  xlate_req_t         req_q[CLIENTS];
+  logic [CLIENTS-1:0] open_q;    // taken, not answered
+  logic [CLIENTS-1:0] again_q;   // of these: it has asked the cache before
+  logic               flush_q;   // asked for, not begun
+  logic               flush;     // now or from before
+  xlate_req_t         req;       // in hand
   assign flush = flush_q || flush_i;
+  assign req = req_q[client_q];
 
   // ---- Clients in turn: the search starts behind the one served last.
 
-  logic    accept;
-  client_t next_client;
+  logic [CLIENTS-1:0] waiting;  // for their lines
+  logic [CLIENTS-1:0] wants;
+  logic               take;
+  logic               accept;   // a new one
+  client_t            next_client;
 
   function automatic client_t behind(client_t client, int unsigned places);
     int unsigned sum = 32'(client) + places;
     return client_t'(sum < CLIENTS ? sum : sum - CLIENTS);
   endfunction
 
+  assign wants = (open_q & ~waiting) | (~open_q & req_valid_i);
   always_comb begin
     next_client = client_q;
     for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
-      if (req_valid_i[behind(client_q, i)]) next_client = behind(client_q, i);
+      if (wants[behind(client_q, i)]) next_client = behind(client_q, i);
     end
   end
 
-  assign accept = state_q == ST_IDLE && init_done_o && !flush && req_valid_i != '0;
+  assign take = state_q == ST_IDLE && init_done_o && !flush && wants != '0;
+  assign accept = take && !open_q[next_client];
   assign req_ready_o = accept ? CLIENTS'(1) << next_client : '0;
 
   // ---- Parts
 
   logic stag_init_done, stag_ready, stag_done;
-  logic pbl_init_done, pbl_ready, pbl_done, pbl_error, pbl_idle;
+  logic pbl_init_done, pbl_ready, pbl_done, pbl_missed, pbl_error, pbl_idle;
   logic hit, miss, pbl_flush_done;
   logic region_huge;
   logic [63:0] region_pbl, region_offset, page;
@@ -100,11 +109,12 @@ module xlate
     .mr_o,
     .req_valid_i(state_q == ST_STAG_ASK),
     .req_ready_o(stag_ready),
-    .req_stag_i(req_q.stag),
-    .req_pd_i(req_q.pd),
-    .req_access_i(req_q.access),
-    .req_to_i(req_q.to),
-    .req_length_i(req_q.length),
+    .req_invalidate_i(req.invalidate),
+    .req_stag_i(req.stag),
+    .req_pd_i(req.pd),
+    .req_access_i(req.access),
+    .req_to_i(req.to),
+    .req_length_i(req.length),
     .rsp_valid_o(stag_done),
     .rsp_status_o(stag_status),
     .rsp_pbl_address_o(region_pbl),
@@ -124,9 +134,9 @@ module xlate
   logic [63:ENTRY_SHIFT]  entry;
 
   // The STag table holds its answer until the next look-up.
-  assign huge_pages = !req_q.ring && region_huge;
-  assign pbl = req_q.ring ? req_q.pbl_address : region_pbl;
-  assign offset = req_q.ring ? req_q.to : region_offset;
+  assign huge_pages = !req.ring && region_huge;
+  assign pbl = req.ring ? req.pbl_address : region_pbl;
+  assign offset = req.ring ? req.to : region_offset;
 
   always_comb begin
     if (huge_pages) begin
@@ -146,7 +156,8 @@ module xlate
   assign unused_low_bits = ^{pbl[ENTRY_SHIFT-1:0], page[PAGE_SHIFT-1:0]};
 
   pbl_cache #(
-    .LINES(PBL_LINES)
+    .LINES(PBL_LINES),
+    .CLIENTS(CLIENTS)
   ) u_pbl_cache (
     .clk_i,
     .rst_ni,
@@ -154,10 +165,14 @@ module xlate
     .idle_o(pbl_idle),
     .req_valid_i(state_q == ST_PBL_ASK),
     .req_ready_o(pbl_ready),
+    .req_client_i(client_q),
+    .req_again_i(again_q[client_q]),
     .req_address_i(entry),
     .rsp_valid_o(pbl_done),
+    .rsp_missed_o(pbl_missed),
     .rsp_error_o(pbl_error),
     .rsp_page_o(page),
+    .waiting_o(waiting),
     .flush_i(state_q == ST_FLUSH_ASK),
     .flush_done_o(pbl_flush_done),
     .rd_valid_o,
@@ -169,17 +184,15 @@ module xlate
     .miss_o(miss)
   );
 
-  // ---- Control. A look-up that a flush meets begins anew with the STag: what it has read may
-  // speak of a region that is gone. So after flush_done_o nothing old is in use here.
+  // ---- Control. Look-ups that a flush meets, in hand or waiting, begin anew with the STag: what was
+  // read for them may speak of a region that is gone. So after flush_done_o nothing old is in use
+  // here. An invalidation is not repeated: it has been done, and answers no address.
 
-  logic stag_failed;
+  logic stag_final;  // the PBL is not asked
   logic finished;
-  assign stag_failed = stag_done && stag_status != XLATE_OK;
-  assign finished = (stag_failed || pbl_done) && !flush;
-
-  function automatic state_e first_step(logic ring);
-    return ring ? ST_PBL_ASK : ST_STAG_ASK;
-  endfunction
+  assign stag_final = stag_done && (stag_status != XLATE_OK || req.invalidate);
+  assign finished = (stag_final && (!flush || req.invalidate)) ||
+                    (pbl_done && !pbl_missed && !flush);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -188,18 +201,19 @@ module xlate
       unique case (state_q)
         ST_IDLE: begin
           if (flush && init_done_o) state_q <= ST_FLUSH_ASK;
-          else if (accept) state_q <= first_step(req_i[next_client].ring);
+          else if (take) begin
+            state_q <= (accept ? req_i[next_client].ring : req_q[next_client].ring) ? ST_PBL_ASK
+                                                                                    : ST_STAG_ASK;
+          end
         end
         ST_STAG_ASK: if (stag_ready) state_q <= ST_STAG_WAIT;
         ST_STAG_WAIT: begin
-          if (stag_done) state_q <= flush ? ST_FLUSH_ASK : stag_failed ? ST_IDLE : ST_PBL_ASK;
+          if (stag_done) state_q <= flush ? ST_FLUSH_ASK : stag_final ? ST_IDLE : ST_PBL_ASK;
         end
         ST_PBL_ASK: if (pbl_ready) state_q <= ST_PBL_WAIT;
         ST_PBL_WAIT: if (pbl_done) state_q <= flush ? ST_FLUSH_ASK : ST_IDLE;
         ST_FLUSH_ASK: state_q <= ST_FLUSH_WAIT;
-        ST_FLUSH_WAIT: begin
-          if (pbl_flush_done) state_q <= busy_q ? first_step(req_q.ring) : ST_IDLE;
-        end
+        ST_FLUSH_WAIT: if (pbl_flush_done) state_q <= ST_IDLE;
         default: state_q <= ST_IDLE;
       endcase
     end
@@ -208,37 +222,39 @@ module xlate
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       flush_q <= 1'b0;
-      busy_q <= 1'b0;
+      open_q <= '0;
+      again_q <= '0;
       client_q <= '0;
       rsp_valid_o <= '0;
     end else begin
       flush_q <= flush && state_q != ST_FLUSH_ASK;
-      if (accept) begin
-        busy_q <= 1'b1;
-        client_q <= next_client;
-      end
-      if (finished) busy_q <= 1'b0;
+      if (take) client_q <= next_client;
+      if (accept) open_q[next_client] <= 1'b1;
+      if (accept) again_q[next_client] <= 1'b0;
+      if (pbl_done) again_q[client_q] <= 1'b1;
+      if (finished) open_q[client_q] <= 1'b0;
       rsp_valid_o <= finished ? CLIENTS'(1) << client_q : '0;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (accept) req_q <= req_i[next_client];
+    if (accept) req_q[next_client] <= req_i[next_client];
     if (finished) begin
-      rsp_o.status <= stag_failed ? stag_status : pbl_error ? XLATE_MEMORY : XLATE_OK;
+      rsp_o.status <= stag_final ? stag_status : pbl_error ? XLATE_MEMORY : XLATE_OK;
       rsp_o.address <= huge_pages ? {page[63:HUGE_PAGE_SHIFT], place[HUGE_PAGE_SHIFT-1:0]}
                                   : {page[63:PAGE_SHIFT], place[PAGE_SHIFT-1:0]};
-      rsp_o.length <= req_q.length < rest ? req_q.length : rest;
+      rsp_o.length <= req.length < rest ? req.length : rest;
     end
   end
 
   assign flush_done_o = pbl_flush_done;
   assign init_done_o = stag_init_done && pbl_init_done;
-  assign idle_o = init_done_o && state_q == ST_IDLE && !flush_q && pbl_idle && rsp_valid_o == '0;
+  assign idle_o = init_done_o && state_q == ST_IDLE && !flush_q && open_q == '0 && pbl_idle &&
+                  rsp_valid_o == '0;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_PBL_HITS] = hit;
-    event_o[COUNTER_PBL_MISSES] = miss;
+    event_o[COUNTER_PBL_HITS] = hit && !again_q[client_q];
+    event_o[COUNTER_PBL_MISSES] = miss && !again_q[client_q];
   end
 endmodule

@@ -13,12 +13,13 @@
 
 namespace exrnic::testing {
 
-constexpr unsigned kClients = 4;
-constexpr unsigned kRequestBits = 1 + 64 + 32 + kPdBits + 8 + 64 + 32;
+constexpr unsigned kClients = 3;
+constexpr unsigned kRequestBits = 1 + 1 + 64 + 32 + kPdBits + 8 + 64 + 32;
 constexpr unsigned kResponseBits = 3 + 64 + 32;
 constexpr int kLimit = 2000;  // cycles for anything here
 
 struct Request {
+  bool invalidate = false;
   bool ring = false;
   uint64_t pbl_address = 0;
   uint32_t stag = 0;
@@ -77,6 +78,7 @@ class Xlate : public Bench<Vxlate> {
   void drive_request(unsigned client, const Request& request) {
     dut().req_valid_i |= 1u << client;
     Packer(dut().req_i[client], kRequestBits)
+        .field(request.invalidate, 1)
         .field(request.ring, 1)
         .field(request.pbl_address, 64)
         .field(request.stag, 32)
@@ -125,5 +127,42 @@ class Xlate : public Bench<Vxlate> {
  private:
   PblHost<Vxlate> host_;
 };
+
+constexpr uint32_t kSeed = 4711;
+constexpr uint64_t kSmallPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
+constexpr uint64_t kHugePage = uint64_t{1} << EXRNIC_HUGE_PAGE_SHIFT;
+
+// Three pages and a bit from 0x7000_0800, in domain 7, behind STag 0x000005_2a.
+inline Region example_region() {
+  Region region;
+  region.valid = true;
+  region.key = 0x2a;
+  region.pd = 7;
+  region.access = EXRNIC_ACCESS_REMOTE_WRITE;
+  region.base = 0x70000800;
+  region.length = 0x3000;
+  region.pbl_address = 0x40000;
+  return region;
+}
+constexpr uint32_t kExampleIndex = 5;
+
+inline Request example_request() {
+  Request request;
+  request.stag = 0x52a;
+  request.pd = 7;
+  request.access = EXRNIC_ACCESS_REMOTE_WRITE;
+  request.to = 0x70000800;
+  request.length = 0x3000;
+  return request;
+}
+
+inline Request ring_request(uint64_t to, uint32_t length = 64) {
+  Request request;
+  request.ring = true;
+  request.pbl_address = 0x80000;
+  request.to = to;
+  request.length = length;
+  return request;
+}
 
 }  // namespace exrnic::testing

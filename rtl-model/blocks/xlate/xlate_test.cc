@@ -10,43 +10,6 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr uint32_t kSeed = 4711;
-constexpr uint64_t kSmallPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
-constexpr uint64_t kHugePage = uint64_t{1} << EXRNIC_HUGE_PAGE_SHIFT;
-
-// Three pages and a bit from 0x7000_0800, in domain 7, behind STag 0x000005_2a.
-Region example_region() {
-  Region region;
-  region.valid = true;
-  region.key = 0x2a;
-  region.pd = 7;
-  region.access = EXRNIC_ACCESS_REMOTE_WRITE;
-  region.base = 0x70000800;
-  region.length = 0x3000;
-  region.pbl_address = 0x40000;
-  return region;
-}
-constexpr uint32_t kExampleIndex = 5;
-
-Request example_request() {
-  Request request;
-  request.stag = 0x52a;
-  request.pd = 7;
-  request.access = EXRNIC_ACCESS_REMOTE_WRITE;
-  request.to = 0x70000800;
-  request.length = 0x3000;
-  return request;
-}
-
-Request ring_request(uint64_t to, uint32_t length = 64) {
-  Request request;
-  request.ring = true;
-  request.pbl_address = 0x80000;
-  request.to = to;
-  request.length = length;
-  return request;
-}
-
 // The specification, with the checks in the order of RFC 5041, 8.
 Response oracle(const std::vector<Region>& table, uint64_t epoch, const Request& request) {
   using Wide = unsigned __int128;
@@ -59,7 +22,10 @@ Response oracle(const std::vector<Region>& table, uint64_t epoch, const Request&
       return {kXlateStag};
     const Region& region = table[index];
     const Wide end = Wide{request.to} + request.length;
+    if (region.invalidated) return {kXlateStag};
     if (region.pd != request.pd) return {kXlateStream};
+    if (request.invalidate)
+      return {(region.access & request.access) != 0 ? kXlateOk : kXlateAccess};
     if ((region.access & request.access) != request.access) return {kXlateAccess};
     if (end > Wide{1} << 64) return {kXlateWrap};
     if (request.to < region.base || end > Wide{region.base} + region.length) return {kXlateBounds};
@@ -163,6 +129,7 @@ TEST_CASE("The management port reads back a region") {
 
 TEST_CASE("Clients that all want all the time are served in turn") {
   Xlate xlate;
+  xlate.look_up(ring_request(0));  // from here on their lines are there
   std::vector<unsigned> order;
   for (int i = 0; i < kLimit && order.size() < 12; ++i) {
     for (unsigned client = 0; client < kClients; ++client)
@@ -218,10 +185,14 @@ class Waiting {
   }
   bool asked() const { return asked_; }
   const Request& request() const { return request_; }
+  bool invalidates(uint32_t index) const {
+    return asked_ && request_.invalidate && request_.stag >> EXRNIC_STAG_INDEX_SHIFT == index;
+  }
   void changed(const Response& now) { answers_.push_back(now); }
   void flushed(const Response& now) { answers_ = {now}; }
-  bool accepts(const Response& got) {
+  bool accepts(Response got) {
     asked_ = false;
+    if (request_.invalidate) got = {got.status};  // which answers no address
     return std::find(answers_.begin(), answers_.end(), got) != answers_.end();
   }
 
@@ -252,6 +223,7 @@ class RandomTraffic {
   int answered = 0;
   std::array<int, kXlateMemory + 1> seen{};
   int flushes = 0;
+  int invalidations = 0;
 
  private:
   static constexpr uint32_t kRegions = 8;
@@ -269,8 +241,17 @@ class RandomTraffic {
     region.length = 1 + random_() % (4 * kHugePage);
     region.pbl_address = random_() % 4 * 0x40000;
     const auto index = static_cast<uint32_t>(random_() % kRegions);
+    // Which region an invalidation under way would hit, is not known here.
+    for (const Waiting& waiting : waiting_)
+      if (waiting.invalidates(index)) return;
     xlate_.drive_region(index, region);
     table_[index] = region;
+    for (Waiting& waiting : waiting_) waiting.changed(now(waiting.request()));
+  }
+
+  void invalidated(uint32_t index) {
+    ++invalidations;
+    table_[index].invalidated = true;
     for (Waiting& waiting : waiting_) waiting.changed(now(waiting.request()));
   }
 
@@ -293,6 +274,7 @@ class RandomTraffic {
       request.to = region.base + random_() % (region.length + 1);
       request.length = 1 + static_cast<uint32_t>(random_() % (2 * kHugePage));
       if (random_() % 16 == 0) request.to = ~uint64_t{0};
+      request.invalidate = random_() % 32 == 0;
     }
     waiting.ask(request, now(request));
     // Until the flush ends, what was before it may still be the answer.
@@ -307,6 +289,8 @@ class RandomTraffic {
       INFO("answer " << answered << ": " << xlate_.response());
       REQUIRE(waiting.asked());
       REQUIRE(waiting.accepts(xlate_.response()));
+      if (waiting.request().invalidate && xlate_.response().status == kXlateOk)
+        invalidated(waiting.request().stag >> EXRNIC_STAG_INDEX_SHIFT);
       ++seen[xlate_.response().status];
       ++answered;
       silent_ = 0;
@@ -331,6 +315,7 @@ TEST_CASE("Random look-ups among writes and flushes never mix old and new") {
   RandomTraffic traffic(kSeed);
   traffic.run(kLookUps);
   CHECK(traffic.flushes > kLookUps / 100);
+  CHECK(traffic.invalidations > kLookUps / 200);
   for (int status = kXlateOk; status < kXlateMemory; ++status) {
     INFO("status " << status);
     CHECK(traffic.seen[static_cast<std::size_t>(status)] > kLookUps / 200);
