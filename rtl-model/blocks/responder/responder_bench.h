@@ -1,51 +1,67 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The responder with its neighbours: queue pairs, translation, slots, the hold of a node, and the
-// places where writes, terminate messages, status changes and wake-ups go.
+// The responder with its neighbours: queue pairs with their reads under way, shared receive queues,
+// rings in host memory, translation, slots, the hold of a node, and the places where writes,
+// terminate messages, completions, status changes and wake-ups go.
 #pragma once
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "Vresponder.h"
+#include "rtl-model/blocks/responder/ring_memory.h"
+#include "rtl-model/blocks/responder/segments.h"
 #include "rtl-model/blocks/testing/bench.h"
 #include "rtl-model/blocks/testing/neighbours.h"
 
 namespace exrnic::testing {
 
-constexpr int kLimit = 500;  // cycles for anything here
+constexpr int kLimit = 2000;  // cycles for anything here
 
 class Responder : public Bench<Vresponder> {
  public:
   explicit Responder(uint32_t seed = 1)
-      : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
-    dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = 0;
-    dut().hold_first_i = 0;
+      : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
+    xlate.answer = [this](const XlateRequest& request) { return translate(request); };
+    dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = dut().flush_valid_i = 0;
+    dut().hold_first_i = dut().clear_i = 0;
     dut().write_idle_i = 1;
     reset();
+    wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
   }
 
   std::map<unsigned, Qp> qps;
+  std::map<unsigned, Srq> srqs;
+  std::map<unsigned, std::deque<Pull>> pulls;
+  std::map<unsigned, std::deque<Read>> reads;
   bool slots_left = true;
+  bool completer_rests = false;
   std::vector<DmaWrite> writes;
   std::vector<TxDesc> terminates;
+  std::vector<RxDone> ended;
   std::vector<unsigned> wakes;
-  std::string order;  // of what left: w(rite), h(old), t(erminate), s(tatus), d(one with the frame)
+  // Of what left: w(rite), h(old), t(erminate), s(tatus), d(one with the frame), c(ompletion).
+  std::string order;
   uint8_t hold_node = 0;
   uint32_t hold_seq = 0;
   int qp_errors = 0;
+  int limit_events = 0;
   Events<Vresponder> events;
   XlateModel<Vresponder> xlate;
+  std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
+  RingMemory memory;
 
   void cycle() override {
-    qp_reader_.drive();
+    drive_tables();
     xlate.drive();
+    memory.drive();
     dut().status_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
     dut().write_ready_i = random_() % 2;
     dut().submit_ready_i = random_() % 2;
+    dut().rx_done_ready_i = !completer_rests && random_() % 2;
     dut().alloc_valid_i = slots_left && random_() % 2;
     dut().alloc_slot_i = kSlot;
     settle();
@@ -68,16 +84,77 @@ class Responder : public Bench<Vresponder> {
     begin(desc);
     rest();
   }
+  void flush(unsigned qpn) {
+    dut().flush_qpn_i = qpn;
+    dut().flush_valid_i = 1;
+    wait_for("flush_ready_o", kLimit, [&] { return dut().flush_ready_o != 0; });
+    cycle();
+    dut().flush_valid_i = 0;
+    rest();
+  }
+  void clear(unsigned qpn) {
+    dut().clear_i = 1;
+    dut().clear_qpn_i = qpn;
+    cycle();
+    dut().clear_i = 0;
+  }
   void run(int cycles) {
     for (int i = 0; i < cycles; ++i) cycle();
   }
+  uint16_t terminate_code() const {
+    const TxDesc& desc = terminates.at(0);
+    return static_cast<uint16_t>(desc.inline_data[0] << 8 | desc.inline_data[1]);
+  }
+
+  // The cycle was lost to a neighbour: a look-up, or a write that was not taken.
+  bool waited() const { return waited_; }
 
   static constexpr uint8_t kSlot = 0x2d;
 
  private:
+  XlateResponse translate(const XlateRequest& request) {
+    if (!request.ring) return region(request);
+    XlateResponse response = translate_in_place(request);
+    response.address = request.pbl_address + request.to;
+    return response;
+  }
+
+  // The answer to a look comes in the next cycle.
+  void drive_tables() {
+    if (asked_qp_) {
+      pack(dut().qp_i, qps[qpn_]);
+      dut().pull_count_i = static_cast<uint8_t>(pulls[qpn_].size());
+      dut().read_count_i = static_cast<uint8_t>(reads[qpn_].size());
+      pack(dut().pull_i, pulls[qpn_].empty() ? Pull{} : pulls[qpn_].front());
+    }
+    if (asked_srq_) pack(dut().srq_i, srqs[srqn_]);
+    asked_qp_ = asked_srq_ = false;
+  }
+  void sample_tables() {
+    if (dut().qp_read_o) asked_qp_ = true, qpn_ = dut().qp_read_qpn_o;
+    if (dut().srq_read_o) asked_srq_ = true, srqn_ = dut().srq_read_srqn_o;
+    if (dut().rq_we_o) qps[dut().qp_read_qpn_o].rq_consumer = dut().rq_consumer_o;
+    if (dut().srq_we_o) {
+      srqs[dut().srq_read_srqn_o].consumer = dut().srq_consumer_o;
+      srqs[dut().srq_read_srqn_o].limit = dut().srq_limit_o;
+    }
+    limit_events += dut().srq_limit_event_o;
+    auto& under_way = pulls[dut().qp_read_qpn_o];
+    if (dut().pull_set_o) under_way.front() = unpack<Pull>(dut().pull_o);
+    if (dut().pull_pop_o) under_way.pop_front();
+    if (dut().read_push_o) reads[dut().qp_read_qpn_o].push_back(unpack<Read>(dut().read_o));
+  }
+  void sample_waits() {
+    if (dut().xlate_rsp_valid_i) looking_ = false;
+    waited_ = looking_ || (dut().xlate_valid_o && !dut().xlate_ready_i) ||
+              (dut().write_valid_o && !dut().write_ready_i);
+    if (dut().xlate_valid_o && dut().xlate_ready_i) looking_ = true;
+  }
   void sample() {
-    qp_reader_.sample();
+    sample_waits();
+    sample_tables();
     xlate.sample();
+    memory.sample();
     events.sample();
     if (dut().hold_set_o) {
       order += 'h';
@@ -92,6 +169,10 @@ class Responder : public Bench<Vresponder> {
       order += 's';
       qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
     }
+    if (dut().rx_done_valid_o && dut().rx_done_ready_i) {
+      order += 'c';
+      ended.push_back(unpack<RxDone>(dut().rx_done_o));
+    }
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i) {
       const auto write = unpack<DmaWrite>(dut().write_o);
@@ -102,54 +183,39 @@ class Responder : public Bench<Vresponder> {
     qp_errors += dut().qp_error_o;
   }
 
-  QpReader<Vresponder> qp_reader_;
   std::mt19937 random_;
+  bool asked_qp_ = false, asked_srq_ = false;
+  bool waited_ = false, looking_ = false;
+  unsigned qpn_ = 0, srqn_ = 0;
 };
 
-// ---- A queue pair and what its peer sends
-
-constexpr unsigned kQpn = 0x155;
-constexpr uint32_t kPeerQpn = 0xabcdef;
-constexpr uint8_t kPeer = 0x33;
-constexpr uint16_t kPd = 0x0dad;
-constexpr uint32_t kSeq = 0xfffffffe;
-constexpr uint32_t kAck = 0x00000042;
-
-inline Qp receiving_qp() {
-  Qp qp;
-  qp.cfg.valid = true;
-  qp.cfg.pd = kPd;
-  qp.cfg.dest_node = kPeer;
-  qp.cfg.dest_qpn = kPeerQpn;
-  qp.status.state = EXRNIC_QP_STATE_RTS;
-  return qp;
+inline void post(Responder& responder, const std::vector<RingMemory::Word>& words) {
+  post(responder.memory, kRqPbl, kRqLog, responder.qps[kQpn].rq_producer, words);
 }
 
-// RFC 5041, 4.2: T, L, DV 1; RV 1, RDMA Write; STag 0xa1b2c3d4; TO 0x10000.
-inline RxDesc write_segment(uint16_t payload) {
-  RxDesc desc;
-  desc.node = kPeer;
-  desc.seq = kSeq;
-  desc.ack = kAck;
-  desc.dst_qpn = kQpn;
-  desc.src_qpn = kPeerQpn;
-  desc.length = static_cast<uint16_t>(14 + payload);
-  desc.ddp = {0xc1, 0x40, 0xa1, 0xb2, 0xc3, 0xd4, 0, 0, 0, 0, 0, 1, 0, 0, 0xee, 0xee};
-  desc.start = 0x1230;
-  return desc;
-}
-// RFC 5041, 4.3: L, DV 1; RV 1, Terminate; 0; QN 2; MSN 1; MO 0; first bytes of the control.
-inline RxDesc terminate_segment(uint16_t code) {
-  RxDesc desc = write_segment(0);
-  desc.length = 18 + 20;
-  desc.ddp = {0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0};
-  desc.ddp[18] = static_cast<uint8_t>(code >> 8);
-  desc.ddp[19] = static_cast<uint8_t>(code);
-  return desc;
-}
+// ---- A queue pair with receives
 
-inline XlateResponse refuse(XlateStatus status) {
-  return {static_cast<uint8_t>(status), 0xdead, 0xbeef};
-}
+constexpr exrnic_sge kElement{0x40000, 4096, 0x11111111};
+
+// A responder with one queue pair that has one receive.
+struct Receiver : Responder {
+  explicit Receiver(const std::vector<exrnic_sge>& elements = {kElement}, uint32_t seed = 1)
+      : Responder(seed) {
+    qps[kQpn] = receiving_qp();
+    post(*this, recv_wqe(elements));
+  }
+  void check_failed(uint8_t status, uint16_t code, const std::string& expected_order = "chtsd") {
+    CHECK(order == expected_order);
+    REQUIRE(ended.size() == 1);
+    CHECK(ended[0].opcode == EXRNIC_WQE_OPCODE_RECV);
+    CHECK(ended[0].status == status);
+    CHECK(ended[0].byte_length == 0);
+    CHECK(ended[0].is_signaled);
+    CHECK(terminate_code() == code);
+    CHECK(qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+    CHECK(qps[kQpn].status.told);
+    CHECK(events[EXRNIC_COUNTER_RECVS] == 0);
+  }
+};
 
 }  // namespace exrnic::testing
