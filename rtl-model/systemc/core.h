@@ -67,6 +67,10 @@ class CoreSink {
   virtual void mmio_read_done(uint64_t data) = 0;  // answers the oldest mmio_read()
   virtual bool can_transmit() = 0;
   virtual void transmit(Frame&& frame) = 0;
+
+  // What a read of host memory would give now, without a transaction, time or trace; false: the
+  // host would refuse it. For comparisons (lockstep), not for a core's work.
+  virtual bool peek(uint64_t address, uint8_t* out, size_t length) = 0;
 };
 
 // Straps and link parameters that a board, not the driver, decides.

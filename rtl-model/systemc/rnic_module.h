@@ -48,6 +48,9 @@ class RnicModule final : public sc_core::sc_module,
   bool can_read() override { return pcie_->can_read(); }
   void read(const ReadRequest& request) override { pcie_->read(request); }
   void mmio_read_done(uint64_t data) override { pcie_->mmio_read_done(data); }
+  bool peek(uint64_t address, uint8_t* out, size_t length) override {
+    return pcie_->peek(address, out, length);
+  }
   bool can_transmit() override { return ethernet_->can_transmit(); }
   void transmit(Frame&& frame) override { ethernet_->transmit(std::move(frame)); }
 

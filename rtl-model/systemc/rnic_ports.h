@@ -19,6 +19,7 @@ class PciePort {
   virtual bool can_read() = 0;
   virtual void read(const ReadRequest& request) = 0;
   virtual void mmio_read_done(uint64_t data) = 0;
+  virtual bool peek(uint64_t address, uint8_t* out, size_t length) = 0;  // see CoreSink
 };
 
 // What the RNIC offers to the PCIe link: the way from the host.

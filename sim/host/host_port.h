@@ -21,6 +21,12 @@ class HostPort {
   // Reads `length` bytes at `address` into `out`. False: not (wholly) granted memory.
   virtual bool dma_read(uint64_t address, uint8_t* out, size_t length) = 0;
 
+  // What dma_read() would give now, outside of simulated time. A host that keeps records of reads
+  // keeps none of these.
+  virtual bool dma_peek(uint64_t address, uint8_t* out, size_t length) {
+    return dma_read(address, out, length);
+  }
+
   // Writes in ascending address order, so that whoever polls the last byte finds all before it
   // in place. False: not (wholly) granted for writing; nothing was written.
   virtual bool dma_write(uint64_t address, const uint8_t* data, size_t length) = 0;

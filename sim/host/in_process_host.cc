@@ -98,10 +98,13 @@ void InProcessHost::clear_records() {
 }
 
 bool InProcessHost::dma_read(uint64_t address, uint8_t* out, size_t length) {
-  if (!allowed(address, length, DmaRights::kRead)) {
-    refused_read_addresses_.push_back(address);
-    return false;
-  }
+  if (dma_peek(address, out, length)) return true;
+  refused_read_addresses_.push_back(address);
+  return false;
+}
+
+bool InProcessHost::dma_peek(uint64_t address, uint8_t* out, size_t length) {
+  if (!allowed(address, length, DmaRights::kRead)) return false;
   const Bytes data = peek(address, length);
   std::copy(data.begin(), data.end(), out);
   return true;

@@ -57,6 +57,7 @@ class InProcessHost final : public HostPort {
   void clear_records();
 
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
+  bool dma_peek(uint64_t address, uint8_t* out, size_t length) override;
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
   void fire_msix(unsigned vector) override { interrupts_.push_back(vector); }
 

@@ -44,6 +44,17 @@ TEST_CASE("memory that was never granted is neither read nor written") {
   CHECK(bench.host.writes().empty());
 }
 
+TEST_CASE("a peek sees what a read would, and leaves no record") {
+  Bench bench;
+  bench.host.grant(0x1000, 0x1000, DmaRights::kRead);
+  bench.host.poke(0x1004, {7});
+  uint8_t byte = 0;
+  CHECK(bench.host.dma_peek(0x1004, &byte, 1));
+  CHECK(byte == 7);
+  CHECK_FALSE(bench.host.dma_peek(0x2000, &byte, 1));
+  CHECK(bench.host.refused_reads() == 0);
+}
+
 TEST_CASE("a grant ends at its last byte, and an access across its edge touches nothing") {
   Bench bench;
   bench.host.grant(0x1800, 0x1000, DmaRights::kReadWrite);

@@ -80,6 +80,9 @@ class PcieLink final : public DevicePort, public PciePort {
   bool can_read() override;
   void read(const ReadRequest& request) override;
   void mmio_read_done(uint64_t data) override;
+  bool peek(uint64_t address, uint8_t* out, size_t length) override {
+    return host_ != nullptr && host_->dma_peek(address, out, length);
+  }
 
   const PcieCounters& counters() const { return counters_; }
 

@@ -57,6 +57,9 @@ class TracedCore final : public Core, private CoreSink {
   }
   void mmio_read_done(uint64_t data) override { sink_.mmio_read_done(data); }
   bool can_transmit() override { return sink_.can_transmit(); }
+  bool peek(uint64_t address, uint8_t* out, size_t length) override {
+    return sink_.peek(address, out, length);
+  }
   void transmit(Frame&& frame) override {
     note(Passage::kTransmit, frame.data.size());
     sink_.transmit(std::move(frame));
