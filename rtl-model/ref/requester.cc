@@ -24,7 +24,7 @@ void Requester::take_turn(uint32_t qpn) {
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   if (qp.in_error()) return take_error_turn();
-  const bool reads = qp.serves_peer() && !qp.at.reads.empty() && !qp.at.reads_halted;
+  const bool reads = qp.answers_peer();
   const bool work = qp.status.state == EXRNIC_QP_STATE_RTS && qp.sq_posted() && !qp.at.halted;
   serves_read_ = reads && (!work || qp.at.turn_of_reads);
   qp.at.turn_of_reads = !serves_read_;

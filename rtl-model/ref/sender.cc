@@ -16,6 +16,13 @@ exrnic_rdmap_opcode send_opcode(const WorkRequest& work) {
   return solicited ? EXRNIC_RDMAP_OPCODE_SEND_SE : EXRNIC_RDMAP_OPCODE_SEND;
 }
 
+// A completion must not pass for one of a receive, whatever the work request says.
+exrnic_wqe_opcode opcode_to_complete(uint8_t opcode) {
+  const bool known =
+      opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+  return known ? static_cast<exrnic_wqe_opcode>(opcode) : EXRNIC_WQE_OPCODE_PUSH;
+}
+
 }  // namespace
 
 void Sender::begin(bool flush) {
@@ -26,7 +33,7 @@ void Sender::begin(bool flush) {
   fetch_.fetch(ring, [this](const WorkRequest& work) {
     const QueuePair& qp = turn_.qp();
     work_ = work;
-    if (flush_) work_.head = {};
+    if (flush_) forget_all_but_kind();
     status_ = check_send_work(work, qp.max_reads_out);
     submitted_ = std::min(qp.at.submitted, work.head.length);
     immediate_due_ = false;
@@ -34,12 +41,19 @@ void Sender::begin(bool flush) {
   });
 }
 
+// What is flushed is not looked at.
+void Sender::forget_all_but_kind() {
+  const uint8_t opcode = work_.head.opcode;
+  work_.head = {};
+  work_.head.opcode = opcode;
+}
+
 // The queue pair may have changed while there was no room: a turn in its new state decides.
 void Sender::next_segment() {
   if (!still(flush_ ? EXRNIC_QP_STATE_ERROR : EXRNIC_QP_STATE_RTS)) return turn_.end(true);
   if (flush_) return end_unsent(EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
   // One that waits for another to end is woken by that end. Responses to the peer go on.
-  if (!may_begin()) return turn_.end(!turn_.qp().at.reads.empty());
+  if (!may_begin()) return turn_.end(turn_.qp().answers_peer());
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return fail(status_);
   execute();
 }
@@ -151,7 +165,7 @@ void Sender::check_sinks(size_t from) {
     if (place.verdict == Verdict::kOk) return check_sinks(from + 1);
     // PULLs before this one end first.
     if (turn_.qp().at.pulls.empty()) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-    turn_.end(!turn_.qp().at.reads.empty());
+    turn_.end(turn_.qp().answers_peer());
   });
 }
 
@@ -191,7 +205,7 @@ Segment Sender::segment(Tag::Kind kind) {
   segment.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1);
   segment.tag.byte_length = work_.head.length;
   segment.tag.signaled = work_.has(EXRNIC_WQE_FLAGS_SIGNALED);
-  segment.tag.opcode = static_cast<exrnic_wqe_opcode>(work_.head.opcode);
+  segment.tag.opcode = opcode_to_complete(work_.head.opcode);
   if (kind == Tag::Kind::kLast) ++qp.at.issued;
   return segment;
 }

@@ -29,6 +29,7 @@ class Sender {
   bool all_ended();
   bool still(exrnic_qp_state state);
 
+  void forget_all_but_kind();
   void execute();
   void invalidate();
   void send_payload(const Bytes& payload);

@@ -105,6 +105,7 @@ struct QueuePair {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
   }
   bool sq_posted() const { return at.sq_producer != at.sq_consumer; }
+  bool answers_peer() const { return serves_peer() && !at.reads.empty() && !at.reads_halted; }
   void fail(const Status& how) {
     status = how;
     status.state = EXRNIC_QP_STATE_ERROR;
