@@ -3,6 +3,7 @@ rtl-model/gen/exrnic_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv
 rtl-model/blocks/efe_tx/efe_tx_pkg.sv
+rtl-model/blocks/requester/requester_pkg.sv
 rtl-model/blocks/responder/responder_pkg.sv
 rtl-model/blocks/completer/completer.sv
 rtl-model/blocks/completer/completion_status.sv
@@ -39,7 +40,13 @@ rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv
 rtl-model/blocks/registers/registers.sv
+rtl-model/blocks/requester/payload_gather.sv
 rtl-model/blocks/requester/requester.sv
+rtl-model/blocks/requester/segment_build.sv
+rtl-model/blocks/requester/sge_cursor.sv
+rtl-model/blocks/requester/turn_pick.sv
+rtl-model/blocks/requester/work_batch.sv
+rtl-model/blocks/requester/work_progress.sv
 rtl-model/blocks/requester/wqe_check.sv
 rtl-model/blocks/requester/wqe_fetch.sv
 rtl-model/blocks/responder/ddp_check.sv
@@ -59,6 +66,7 @@ rtl-model/blocks/responder/stream_update.sv
 rtl-model/blocks/scheduler/scheduler.sv
 rtl-model/blocks/srq_table/srq_table.sv
 rtl-model/blocks/stag_table/stag_table.sv
+rtl-model/blocks/terminate_message/terminate_message.sv
 rtl-model/blocks/user_page/user_page.sv
 rtl-model/blocks/xlate/xlate.sv
 rtl-model/core/exrnic_core.sv

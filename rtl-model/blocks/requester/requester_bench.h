@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The requester with its neighbours: queue pairs, translation, host memory with a ring, slots, and
-// the places where payload reads, submitted slots and wake-ups go.
+// The requester with its neighbours: queue pairs with their reads, translation, host memory with a
+// ring, slots, and the places where payload reads, submitted slots and wake-ups go.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "Vrequester.h"
@@ -27,31 +28,41 @@ class Requester : public Bench<Vrequester> {
       : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
     xlate.answer = [this](const XlateRequest& request) { return translate(request); };
     dut().mtu_i = EXRNIC_MTU_DEFAULT;
-    dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = 0;
+    dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
     reset();
   }
 
   std::map<unsigned, Qp> qps;
   std::map<uint64_t, exrnic_wqe> ring;  // by byte offset in the ring
-  bool ring_fails = false;              // the host refuses to read it
+  std::set<uint64_t> bad_slots;         // likewise: the host refuses to read them
+  std::map<unsigned, std::deque<Pull>> pulls;
+  std::map<unsigned, std::deque<Read>> reads;
   bool slots_left = true;
 
   std::vector<DmaRead> wqe_reads;
   std::vector<DmaRead> payload_reads;
   std::vector<TxDesc> submitted;
   std::vector<unsigned> wakes;
+  std::vector<unsigned> flushes;                      // queue pairs handed to the responder
+  std::vector<QpStatus> statuses;                     // as written
+  std::function<void()> before_status_write = [] {};  // another writer goes first
+  int qp_errors = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
   std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
 
   void cycle() override {
     qp_reader_.drive();
+    drive_reads();
     xlate.drive();
     drive_beat();
     dut().wqe_read_ready_i = random_() % 2;
     dut().payload_read_ready_i = random_() % 2;
     dut().submit_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
+    dut().flush_ready_i = random_() % 2;
+    dut().status_ready_i = random_() % 2;
+    if (!dut().status_ready_i) before_status_write();
     dut().alloc_valid_i = slots_left && random_() % 2;
     dut().alloc_slot_i = next_slot_;
     settle();
@@ -83,30 +94,35 @@ class Requester : public Bench<Vrequester> {
     return response;
   }
 
+  void drive_reads() {
+    if (!asked_) return;
+    dut().pull_count_i = pulls[asked_qpn_].size();
+    dut().read_count_i = reads[asked_qpn_].size();
+    pack(dut().read_i, reads[asked_qpn_].empty() ? Read{} : reads[asked_qpn_].front());
+    asked_ = false;
+  }
+
   void drive_beat() {
     dut().wqe_beat_valid_i = 0;
     if (beats_.empty() || random_() % 2) return;
     std::vector<uint8_t> data(kDataBytes);
-    const auto [offset, dst, bytes] = beats_.front();
-    const auto& wqe = ring[offset / sizeof(exrnic_wqe) * sizeof(exrnic_wqe)];
+    const auto [offset, dst] = beats_.front();
+    const uint64_t slot = offset / sizeof(exrnic_wqe) * sizeof(exrnic_wqe);
+    const auto& wqe = ring[slot];
     std::memcpy(data.data(), reinterpret_cast<const uint8_t*>(&wqe) + offset % sizeof(exrnic_wqe),
                 kDataBytes);
     Packer(dut().beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
         .field(dst, kTxAddressBits)
         .bytes(data, 8 * kDataBytes)
-        .field(bytes, kChunkBits)
-        .field(ring_fails, 1);
+        .field(kDataBytes, kChunkBits)
+        .field(bad_slots.count(slot), 1);
     dut().wqe_beat_valid_i = 1;
     beats_.pop_front();
   }
 
   void answer_read(const DmaRead& read) {
-    if (ring_fails) {
-      beats_.push_back({0, read.dst, read.length});
-      return;
-    }
     for (uint32_t at = 0; at < read.length; at += kDataBytes)
-      beats_.push_back({read.address - kRingFrames + at, read.dst + at, kDataBytes});
+      beats_.push_back({read.address - kRingFrames + at, read.dst + at});
     std::shuffle(beats_.begin(), beats_.end(), random_);  // reads complete in any order
   }
 
@@ -124,22 +140,39 @@ class Requester : public Bench<Vrequester> {
     if (dut().submit_valid_o && dut().submit_ready_i)
       submitted.push_back(unpack<TxDesc>(dut().submit_o));
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
-    if (dut().consumer_we_o) {
-      Qp& qp = qps[dut().consumer_qpn_o];
-      (dut().consumer_rq_o ? qp.rq_consumer : qp.sq_consumer) = dut().consumer_o;
+    if (dut().flush_valid_o && dut().flush_ready_i) flushes.push_back(dut().qp_read_qpn_o);
+    sample_table();
+    if (!dut().qp_read_o) return;
+    asked_ = true;
+    asked_qpn_ = dut().qp_read_qpn_o;
+  }
+
+  void sample_table() {
+    const unsigned qpn = dut().qp_read_qpn_o;
+    if (dut().sq_we_o) qps[qpn].sq = unpack<QpSq>(dut().sq_o);
+    if (dut().status_valid_o && dut().status_ready_i) {
+      statuses.push_back(unpack<QpStatus>(dut().status_o));
+      qps[qpn].status = statuses.back();
     }
-    if (dut().halt_we_o) qps[dut().consumer_qpn_o].halted = true;
+    qp_errors += dut().qp_error_o;
+    if (dut().pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().pull_o));
+    if (dut().read_set_o) reads.at(qpn).front() = unpack<Read>(dut().read_o);
+    if (dut().read_pop_o) {
+      REQUIRE_FALSE(reads[qpn].empty());
+      reads[qpn].pop_front();
+    }
   }
 
   struct Beat {
     uint64_t offset;
     uint32_t dst;
-    uint32_t bytes;
   };
   QpReader<Vrequester> qp_reader_;
   std::mt19937 random_;
   std::deque<Beat> beats_;
   uint8_t next_slot_ = 0;
+  bool asked_ = false;
+  unsigned asked_qpn_ = 0;
 };
 
 // ---- A queue pair and its work
@@ -162,7 +195,8 @@ inline Qp sending_qp(uint16_t consumer, uint16_t posted) {
   qp.cfg.dest_node = 0x17;
   qp.cfg.dest_qpn = 0x345678;
   qp.status.state = EXRNIC_QP_STATE_RTS;
-  qp.sq_consumer = consumer;
+  qp.cfg.max_reads_out = EXRNIC_MAX_READS;
+  qp.sq.consumer = consumer;
   qp.sq_producer = static_cast<uint16_t>(consumer + posted);
   return qp;
 }
@@ -179,6 +213,11 @@ inline exrnic_wqe push(uint32_t length) {
   wqe.sge0_address = 0x10000;
   wqe.sge0_length = length;
   wqe.sge0_stag = kStag0;
+  return wqe;
+}
+inline exrnic_wqe work(uint8_t opcode, uint32_t length = 0) {
+  exrnic_wqe wqe = push(length);
+  wqe.opcode = opcode;
   return wqe;
 }
 inline exrnic_wqe gather(uint32_t first, uint32_t second) {
@@ -198,6 +237,36 @@ inline void fill_ring(Requester& requester) {
     requester.ring[slot * sizeof(exrnic_wqe)].remote_stag = slot;
   }
 }
+
+// A work request with its elements, in as many slots as they need, from a slot of the ring on.
+inline unsigned put(Requester& requester, uint32_t slot, exrnic_wqe wqe,
+                    const std::vector<exrnic_sge>& elements) {
+  wqe.num_sge = static_cast<uint8_t>(elements.size());
+  wqe.num_slots = elements.size() <= 2 ? 1 : static_cast<uint8_t>(1 + (elements.size() + 1) / 4);
+  wqe.length = 0;
+  for (const exrnic_sge& element : elements) wqe.length += element.length;
+  std::vector<exrnic_wqe> slots(wqe.num_slots);
+  slots[0] = wqe;
+  auto* bytes = reinterpret_cast<uint8_t*>(slots.data());
+  std::memcpy(bytes + 32, elements.data(), elements.size() * sizeof(exrnic_sge));
+  for (unsigned i = 0; i < slots.size(); ++i)
+    requester.ring[(slot + i) % (1u << kLog) * sizeof(exrnic_wqe)] = slots[i];
+  return wqe.num_slots;
+}
+// Inline data: bytes 1, 2, 3...
+inline unsigned put_inline(Requester& requester, uint32_t slot, exrnic_wqe wqe, uint32_t length) {
+  wqe.flags |= EXRNIC_WQE_FLAGS_INLINE;
+  wqe.num_sge = 0;
+  wqe.length = length;
+  wqe.num_slots = length <= 32 ? 1 : 2;
+  exrnic_wqe slots[2] = {wqe, {}};
+  auto* bytes = reinterpret_cast<uint8_t*>(slots) + 32;
+  for (uint32_t i = 0; i < length; ++i) bytes[i] = static_cast<uint8_t>(i + 1);
+  for (unsigned i = 0; i < wqe.num_slots; ++i)
+    requester.ring[(slot + i) % (1u << kLog) * sizeof(exrnic_wqe)] = slots[i];
+  return wqe.num_slots;
+}
+
 inline uint32_t remote_stag(const TxDesc& desc) { return desc.ddp[4] << 8 | desc.ddp[5]; }
 
 // Where each byte of the message comes from, as the reads put it into slots.
@@ -215,6 +284,13 @@ inline std::vector<uint64_t> gathered(const Requester& requester) {
     }
   }
   REQUIRE(read == requester.payload_reads.size());
+  return sources;
+}
+inline std::vector<uint64_t> sources_of(const std::vector<exrnic_sge>& elements) {
+  std::vector<uint64_t> sources;
+  for (const exrnic_sge& element : elements)
+    for (uint32_t i = 0; i < element.length; ++i)
+      sources.push_back(kPageFrames + element.address + i);
   return sources;
 }
 inline std::vector<uint64_t> expected_sources(const exrnic_wqe& wqe) {

@@ -27,7 +27,7 @@ TEST_CASE("A small push becomes one slot with all its fields") {
   CHECK(desc.src_qpn == kQpn);
   CHECK_FALSE(desc.untagged);
   CHECK(desc.length == 100);
-  CHECK(desc.failed == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK_FALSE(desc.unsent);
   CHECK_FALSE(desc.inlined);
   // RFC 5041, 4.2 and RFC 5040, 4.1: T, L, DV 1; RV 1, RDMA Write; STag; TO.
   CHECK(desc.ddp ==
@@ -43,8 +43,8 @@ TEST_CASE("A small push becomes one slot with all its fields") {
   CHECK(requester.payload_reads[0].address == kPageFrames + 0x10000);
   CHECK(requester.payload_reads[0].length == 100);
   CHECK(requester.payload_reads[0].dst == 0);
-  CHECK(requester.qps[kQpn].sq_consumer == 1);
-  CHECK_FALSE(requester.qps[kQpn].halted);
+  CHECK(requester.qps[kQpn].sq.consumer == 1);
+  CHECK_FALSE(requester.qps[kQpn].sq.halted);
   CHECK(requester.events[EXRNIC_COUNTER_WQES] == 1);
   CHECK(requester.events[EXRNIC_COUNTER_WQE_ERRORS] == 0);
 }
@@ -88,7 +88,7 @@ TEST_CASE("A message is cut into segments of the MTU, each at its place in the p
     CHECK(desc.tag.kind == (last ? kTxLast : kTxSegment));
     CHECK(desc.tag.byte_length == length);
   }
-  CHECK(requester.qps[kQpn].sq_consumer == 1);
+  CHECK(requester.qps[kQpn].sq.consumer == 1);
 }
 
 TEST_CASE("Payload is gathered from two elements, of which any may be empty") {
@@ -133,10 +133,11 @@ TEST_CASE("A malformed work request takes a slot that is never sent, and halts i
   uint8_t expected = EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   SECTION("opcode 0") { wqe.opcode = 0; }
   SECTION("a receive in the send queue") { wqe.opcode = EXRNIC_WQE_OPCODE_RECV; }
-  SECTION("unknown flags") { wqe.flags = 0x82; }
-  SECTION("too many elements") { wqe.num_sge = 3; }
+  SECTION("unknown flags") { wqe.flags = 0x10; }
+  SECTION("three elements in one slot") { wqe.num_sge = 3; }
   SECTION("no slot") { wqe.num_slots = 0; }
-  SECTION("two slots") { wqe.num_slots = 2; }
+  SECTION("six slots") { wqe.num_slots = 6; }
+  SECTION("more slots than are posted") { wqe.num_slots = 3; }
   SECTION("immediate data where there is none") { wqe.imm_data = 1; }
   SECTION("everything") { std::memset(static_cast<void*>(&wqe), 0xff, sizeof(wqe)); }
   SECTION("length above the elements") {
@@ -162,14 +163,14 @@ TEST_CASE("A malformed work request takes a slot that is never sent, and halts i
   requester.ring[64] = push(1);
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
-  CHECK(requester.submitted[0].failed == expected);
+  CHECK(requester.submitted[0].status == expected);
   CHECK(requester.submitted[0].length == 0);
   CHECK(requester.submitted[0].tag.kind == kTxLast);
-  CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_PUSH);
+  CHECK(requester.submitted[0].unsent);
   CHECK(requester.submitted[0].tag.wqe_index == 0);
   CHECK(requester.payload_reads.empty());
-  CHECK(requester.qps[kQpn].halted);
-  CHECK(requester.qps[kQpn].sq_consumer == 1);
+  CHECK(requester.qps[kQpn].sq.halted);
+  CHECK(requester.qps[kQpn].sq.consumer == 1);
   CHECK(requester.events[EXRNIC_COUNTER_WQE_ERRORS] == 1);
 
   requester.turn(kQpn);  // until its error is a completion, nothing more is taken
@@ -183,7 +184,7 @@ TEST_CASE("The longest message is no error") {
     return XlateResponse{kXlateBounds, 0, 0};
   };
   execute(requester, push(EXRNIC_MESSAGE_MAX));
-  CHECK(requester.submitted.at(0).failed == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(requester.submitted.at(0).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
 }
 
 TEST_CASE("What follows a local region that refuses is not sent, what came before is") {
@@ -194,12 +195,12 @@ TEST_CASE("What follows a local region that refuses is not sent, what came befor
   };
   execute(requester, gather(kMtu + 10, 2 * kMtu));
   REQUIRE(requester.submitted.size() == 2);
-  CHECK(requester.submitted[0].failed == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(requester.submitted[0].tag.kind == kTxSegment);
-  CHECK(requester.submitted[1].failed == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(requester.submitted[1].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
   CHECK(requester.submitted[1].tag.kind == kTxLast);
   CHECK(requester.submitted[1].length == 10);  // asked for already, still to come into the slot
-  CHECK(requester.qps[kQpn].halted);
+  CHECK(requester.qps[kQpn].sq.halted);
 }
 
 TEST_CASE("A ring that cannot be read fails the work request") {
@@ -209,34 +210,41 @@ TEST_CASE("A ring that cannot be read fails the work request") {
   SECTION("its PBL") {
     requester.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
   }
-  SECTION("its pages") { requester.ring_fails = true; }
+  SECTION("its pages") { requester.bad_slots.insert(7 * sizeof(exrnic_wqe)); }
   requester.qps[kQpn] = sending_qp(7, 3);
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
-  CHECK(requester.submitted[0].failed == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
   CHECK(requester.submitted[0].tag.wqe_index == 7);
-  CHECK(requester.qps[kQpn].sq_consumer == 8);
-  CHECK(requester.qps[kQpn].halted);
+  CHECK(requester.qps[kQpn].sq.consumer == 8);
+  CHECK(requester.qps[kQpn].sq.halted);
 }
 
 // ---- Turns
 
-TEST_CASE("A turn takes a batch; a batch ends with a page, with the ring, and at the producer") {
-  const auto [consumer, posted, taken] = GENERATE(table<uint16_t, uint16_t, uint16_t>(
-      {{0, 3, 3}, {0, 20, 8}, {60, 20, 4}, {250, 20, 6}, {0xfffe, 20, 2}, {0xfffc, 3, 3}}));
-  CAPTURE(consumer, posted, taken);
+TEST_CASE("A turn takes a batch: eight slots, or those posted, across page and ring ends") {
+  const auto [consumer, posted, reads] =
+      GENERATE(table<uint16_t, uint16_t, std::size_t>({{0, 3, 1},
+                                                       {0, 20, 1},
+                                                       {60, 20, 2},
+                                                       {250, 20, 2},
+                                                       {0xfffe, 20, 2},
+                                                       {0xfffc, 3, 1},
+                                                       {0xfffe, 3, 2}}));
+  const uint16_t taken = std::min<uint16_t>(posted, 8);
+  CAPTURE(consumer, posted);
   Requester requester;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(consumer, posted);
   requester.turn(kQpn);
-  CHECK(requester.wqe_reads.size() == 1);
+  CHECK(requester.wqe_reads.size() == reads);
   REQUIRE(requester.submitted.size() == taken);
   for (uint16_t i = 0; i < taken; ++i) {
     const auto index = static_cast<uint16_t>(consumer + i);
     CHECK(requester.submitted[i].tag.wqe_index == index);
     CHECK(remote_stag(requester.submitted[i]) == index % (1u << kLog));
   }
-  CHECK(requester.qps[kQpn].sq_consumer == static_cast<uint16_t>(consumer + taken));
+  CHECK(requester.qps[kQpn].sq.consumer == static_cast<uint16_t>(consumer + taken));
   CHECK(requester.wakes == std::vector<unsigned>{kQpn});  // its next turn, behind the others
   requester.turn(kQpn);
   CHECK(requester.submitted.size() == taken + std::min(8u, 0u + posted - taken));
@@ -252,14 +260,14 @@ TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index
     CHECK(requester.submitted[i].tag.wqe_index == static_cast<uint16_t>(0xffd0 + i));
 }
 
-TEST_CASE("A small ring ends a batch within its page") {
+TEST_CASE("A batch goes on across the end of a small ring") {
   Requester requester;
   fill_ring(requester);
-  requester.qps[kQpn] = sending_qp(2, 4);
+  requester.qps[kQpn] = sending_qp(6, 4);
   requester.qps[kQpn].cfg.sq_log = EXRNIC_RING_LOG_MIN;
-  for (int turn = 0; turn < 2; ++turn) requester.turn(kQpn);
+  requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 4);
-  const uint32_t slots[] = {2, 3, 0, 1};
+  const uint32_t slots[] = {6, 7, 0, 1};
   for (int i = 0; i < 4; ++i) CHECK(remote_stag(requester.submitted[i]) == slots[i]);
 }
 
@@ -274,6 +282,7 @@ TEST_CASE("Nothing of a work request reaches the next one") {
   CHECK(requester.payload_reads.at(3).length == 40);
   requester.qps[kQpn].sq_producer++;
   requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+  requester.bad_slots.insert(2 * sizeof(exrnic_wqe));
   requester.turn(kQpn);
   CHECK(requester.submitted.at(2).tag.byte_length == 0);  // was flushed unseen
   CHECK_FALSE(requester.submitted[2].tag.is_signaled);
@@ -284,7 +293,7 @@ TEST_CASE("A turn of a queue pair that has nothing to send, or may not, does not
   Qp qp = sending_qp(4, 1);
   SECTION("nothing posted") { qp.sq_producer = 4; }
   SECTION("destroyed") { qp.cfg.valid = false; }
-  SECTION("halted") { qp.halted = true; }
+  SECTION("halted") { qp.sq.halted = true; }
   SECTION("ready to receive") { qp.status.state = EXRNIC_QP_STATE_RTR; }
   SECTION("receives only") { qp.sq_producer = 4, qp.rq_producer = 9; }
   SECTION("in error, all flushed") {
@@ -298,31 +307,59 @@ TEST_CASE("A turn of a queue pair that has nothing to send, or may not, does not
   CHECK(requester.wqe_reads.empty());
 }
 
-TEST_CASE("In ERROR sends, then receives, are flushed one a turn, without a look at the rings") {
+TEST_CASE("In ERROR work requests are flushed, then the responder gets the queue pair") {
   Requester requester;
-  Qp qp = sending_qp(0xffff, 2);
+  Qp qp = sending_qp(0xffff, 6);
   qp.status.state = EXRNIC_QP_STATE_ERROR;
-  qp.halted = true;
-  qp.rq_consumer = 0xffff;
-  qp.rq_producer = 0;
+  qp.sq.halted = true;
+  qp.sq.progress = 77;
   requester.qps[kQpn] = qp;
-  for (int i = 0; i < 4; ++i) requester.turn(kQpn);
-  REQUIRE(requester.submitted.size() == 3);
-  const uint16_t indices[] = {0xffff, 0, 0xffff};
-  for (int i = 0; i < 3; ++i) {
+  requester.ring[255 * sizeof(exrnic_wqe)] = work(EXRNIC_WQE_OPCODE_SEND, 9);
+  put(requester, 0, work(EXRNIC_WQE_OPCODE_PULL), {{0, 1, 0}, {0, 2, 0}, {0, 3, 0}});
+  requester.ring[2 * sizeof(exrnic_wqe)] = push(5);
+  requester.ring[2 * sizeof(exrnic_wqe)].num_slots = 0;  // counts as one
+  requester.ring[3 * sizeof(exrnic_wqe)] = push(5);
+  requester.ring[3 * sizeof(exrnic_wqe)].num_slots = 3;  // more than are left: one
+  requester.ring[4 * sizeof(exrnic_wqe)] = push(5);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 5);
+  const uint16_t indices[] = {0xffff, 1, 2, 3, 4};
+  for (int i = 0; i < 5; ++i) {
     const TxDesc& desc = requester.submitted[i];
-    CHECK(desc.failed == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    CHECK(desc.unsent);
+    CHECK(desc.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
     CHECK(desc.tag.kind == kTxLast);
     CHECK(desc.tag.wqe_index == indices[i]);
-    CHECK(desc.tag.opcode == (i < 2 ? EXRNIC_WQE_OPCODE_PUSH : EXRNIC_WQE_OPCODE_RECV));
-    CHECK(desc.tag.byte_length == 0);
+    CHECK(desc.length == 0);
     CHECK(desc.node == 0x17);
   }
-  CHECK(requester.qps[kQpn].sq_consumer == 1);
-  CHECK(requester.qps[kQpn].rq_consumer == 0);
-  CHECK(requester.wqe_reads.empty());
-  CHECK(requester.wakes.size() == 3);
+  CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_SEND);
+  CHECK(requester.submitted[0].tag.byte_length == 9);
+  CHECK(requester.submitted[1].tag.opcode == EXRNIC_WQE_OPCODE_PULL);
+  CHECK(requester.qps[kQpn].sq.consumer == 5);
+  CHECK(requester.qps[kQpn].sq.issued == 5);
+  CHECK(requester.qps[kQpn].sq.progress == 0);
+  CHECK(requester.wakes.size() == 1);
+  CHECK(requester.flushes.empty());
+  CHECK(requester.events[EXRNIC_COUNTER_WQES] == 5);
   CHECK(requester.events[EXRNIC_COUNTER_WQE_ERRORS] == 0);
+  CHECK(requester.pulls[kQpn].empty());
+
+  requester.turn(kQpn);
+  CHECK(requester.flushes == std::vector<unsigned>{kQpn});
+  CHECK(requester.wakes.size() == 1);  // the responder's business
+}
+
+TEST_CASE("A work request that cannot be read is flushed as one slot") {
+  Requester requester;
+  fill_ring(requester);
+  requester.bad_slots.insert(1 * sizeof(exrnic_wqe));
+  requester.qps[kQpn] = sending_qp(0, 3);
+  requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+  for (int turn = 0; turn < 3; ++turn) requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 3);
+  for (uint16_t i = 0; i < 3; ++i) CHECK(requester.submitted[i].tag.wqe_index == i);
+  CHECK(requester.wakes.size() == 3);
 }
 
 // Leaves the requester waiting for a slot after the first segment of two work requests.
@@ -333,7 +370,15 @@ void stop_between_segments(Requester& requester) {
   requester.begin_turn(kQpn);
   requester.wait_for("a segment", kLimit, [&] { return !requester.submitted.empty(); });
   requester.slots_left = false;
-  requester.wait_for("quiescent_o", kLimit, [&] { return requester.dut().quiescent_o != 0; });
+  requester.wait_for("alloc_ready_o", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+}
+
+// A slot that is not needed any more: its end completes nothing.
+void check_returned(const TxDesc& desc) {
+  CHECK(desc.unsent);
+  CHECK(desc.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(desc.tag.kind == kTxResponse);
+  CHECK(desc.length == 0);
 }
 
 TEST_CASE("A message in the middle of which its queue pair goes to ERROR is flushed") {
@@ -343,10 +388,15 @@ TEST_CASE("A message in the middle of which its queue pair goes to ERROR is flus
   requester.slots_left = true;
   requester.rest();
   REQUIRE(requester.submitted.size() == 2);
-  CHECK(requester.submitted[1].failed == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(requester.submitted[1].tag.kind == kTxLast);
-  CHECK(requester.submitted[1].length == 0);
-  CHECK(requester.qps[kQpn].sq_consumer == 1);
+  check_returned(requester.submitted[1]);
+  CHECK(requester.wakes.size() == 1);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 4);
+  CHECK(requester.submitted[2].status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(requester.submitted[2].tag.kind == kTxLast);
+  CHECK(requester.submitted[2].tag.wqe_index == 0);
+  CHECK(requester.submitted[2].length == 0);
+  CHECK(requester.qps[kQpn].sq.consumer == 2);
   CHECK(requester.payload_reads.size() == 1);
 }
 
@@ -368,11 +418,11 @@ TEST_CASE(
   requester.slots_left = true;
   requester.rest();
   REQUIRE(requester.submitted.size() == 2);
-  CHECK(requester.submitted[1].failed != EXRNIC_CQE_STATUS_SUCCESS);  // the slot goes back
+  check_returned(requester.submitted[1]);
   CHECK(requester.submitted[1].tag.generation == 0x5c);
   CHECK(requester.payload_reads.size() == 1);
-  CHECK(qp.sq_consumer == 0);
-  CHECK_FALSE(qp.halted);
+  CHECK(qp.sq.consumer == 0);
+  CHECK_FALSE(qp.sq.halted);
 }
 
 TEST_CASE("A quiesced requester begins no turn and takes no slot, then goes on") {

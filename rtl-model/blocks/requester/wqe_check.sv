@@ -1,31 +1,148 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Is a work request one that the core can execute? Combinational.
+// Walks over a work request in the batch, word by word: its header, its elements or inline data.
+// Says whether the core can execute it.
 
 module wqe_check
   import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import requester_pkg::*;
 (
-    /* verilator lint_off UNUSEDSIGNAL */  // addresses and STags are checked where they are used
-    input  wqe_t        wqe_i,
+    input logic clk_i,
+    input logic rst_ni,
+
+    input  logic         start_i,
+    input  logic         slots_only_i,  // no more than slots_o and incomplete_o are wanted
+    input  word_index_t  first_word_i,  // with start_i
+    // These two from the second cycle on, until done_o.
+    input  batch_count_t there_i,       // slots of the batch from its first one on
+    input  wqe_index_t   posted_i,      // and slots posted
+    input  reads_t       max_reads_i,   // of a PULL
+    output word_index_t  word_index_o,
+    input  sge_t         word_i,        // one cycle later
+
+    output logic        done_o,        // pulse; what follows stays until the next start
+    output cqe_status_e status_o,
+    output logic        incomplete_o,  // it goes on behind the batch, or where it is unreadable
+    output slots_t      slots_o,       // that it takes, at least 1
+    /* verilator lint_off UNUSEDSIGNAL */
+    output wqe_t        wqe_o,
     /* verilator lint_on UNUSEDSIGNAL */
-    output cqe_status_e status_o
+    output inline_t     inline_o,
+    output reads_t      reads_o        // RDMA Read Requests for it, at least 1
 );
 
-  logic well_formed;
-  logic [32:0] sum;
+  localparam int unsigned WordBits = $bits(sge_t);
+  localparam int unsigned FirstSlotInline = WQE_SGES * SGE_BYTES;
 
+  typedef enum logic [2:0] { StIdle, StHead, StTail, StElements, StDone } state_e;
+  state_e state_q;
+
+  word_index_t at_q;
+  wqe_t wqe_q;
+  logic [2*WordBits-1:0] more_q;  // inline data behind the first slot
+  sges_t element_q;
+  logic [35:0] sum_q;  // MAX_SGE elements of 32 bits
+  sges_t nonempty_q;
+
+  // ---- Judged by the header
+  logic is_send, is_push, is_inline, local_invalidate, has_imm, solicits;
+  assign is_send = wqe_q.opcode inside {
+      WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
+  assign is_push = wqe_q.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
+  assign local_invalidate = wqe_q.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
+  assign is_inline = wqe_q.flags[WQE_FLAGS_INLINE];
+  assign has_imm = wqe_q.opcode inside {WQE_OPCODE_PUSH_IMM, WQE_OPCODE_SEND_IMM,
+      WQE_OPCODE_SEND_INVALIDATE, WQE_OPCODE_LOCAL_INVALIDATE};
+  assign solicits = is_send || wqe_q.opcode == WQE_OPCODE_PUSH_IMM;
+
+  localparam logic [7:0] Flags = 8'd1 << WQE_FLAGS_SIGNALED | 8'd1 << WQE_FLAGS_FENCE |
+      8'd1 << WQE_FLAGS_SOLICITED | 8'd1 << WQE_FLAGS_INLINE;
+  logic flags_right, elements_right, well_formed;
+  assign flags_right = (wqe_q.flags & ~Flags) == '0 &&
+      (!wqe_q.flags[WQE_FLAGS_SOLICITED] || solicits) && (!is_inline || is_send || is_push);
+  assign elements_right = is_inline ? wqe_q.num_sge == '0 && wqe_q.length <= 32'(INLINE_MAX) :
+      local_invalidate ? wqe_q.num_sge == '0 && wqe_q.length == '0 :
+      wqe_q.num_sge <= 8'(MAX_SGE);
+
+  logic [7:0] slots_needed;
   always_comb begin
-    well_formed = wqe_i.opcode == WQE_OPCODE_PUSH &&
-        (wqe_i.flags & ~(8'd1 << WQE_FLAGS_SIGNALED)) == '0 &&
-        wqe_i.num_sge <= 8'(WQE_SGES) && wqe_i.num_slots == 8'd1 && wqe_i.imm_data == '0;
-    unique case (wqe_i.num_sge)
-      8'd0: sum = '0;
-      8'd1: sum = 33'(wqe_i.sge0_length);
-      default: sum = 33'(wqe_i.sge0_length) + 33'(wqe_i.sge1_length);
-    endcase
-    if (!well_formed) status_o = CQE_STATUS_LOC_QP_OP_ERR;
-    else if (sum != 33'(wqe_i.length) || wqe_i.length > 32'(MESSAGE_MAX))
+    if (is_inline) slots_needed = wqe_q.length <= 32'(FirstSlotInline) ? 8'd1 : 8'd2;
+    else if (wqe_q.num_sge <= 8'(WQE_SGES)) slots_needed = 8'd1;
+    else
+      slots_needed = 8'd1 +
+          (wqe_q.num_sge - 8'(WQE_SGES) + 8'(WQE_SLOT_SGES - 1)) / 8'(WQE_SLOT_SGES);
+  end
+
+  logic slots_sane;
+  assign slots_sane = wqe_q.num_slots != '0 && wqe_q.num_slots <= 8'(WQE_SLOTS_MAX) &&
+      wqe_index_t'(wqe_q.num_slots) <= posted_i;
+  assign slots_o = slots_sane && !incomplete_o ? slots_t'(wqe_q.num_slots) : slots_t'(1);
+  assign incomplete_o = slots_sane && wqe_q.num_slots > 8'(there_i);
+
+  assign well_formed = (is_send || is_push || local_invalidate || wqe_q.opcode == WQE_OPCODE_PULL) &&
+      flags_right && elements_right && slots_sane && wqe_q.num_slots == slots_needed &&
+      !incomplete_o && (has_imm || wqe_q.imm_data == '0);
+
+  // ---- Judged by the elements
+  logic reads_right;
+  assign reads_o = nonempty_q == '0 ? reads_t'(1) : reads_t'(nonempty_q);
+  assign reads_right = wqe_q.opcode != WQE_OPCODE_PULL || reads_o <= max_reads_i;
+  always_comb begin
+    if (!well_formed || !reads_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
+    else if (!is_inline && (sum_q != 36'(wqe_q.length) || wqe_q.length > 32'(MESSAGE_MAX)))
       status_o = CQE_STATUS_LOC_LEN_ERR;
     else status_o = CQE_STATUS_SUCCESS;
+  end
+
+  // ---- The walk
+  sges_t words;
+  logic last_word;
+  assign words = is_inline ? sges_t'((wqe_q.length + 32'(SGE_BYTES - 1)) / SGE_BYTES)
+                           : sges_t'(wqe_q.num_sge);
+  assign last_word = !well_formed || element_q + 1'b1 >= words;
+  assign word_index_o = start_i ? first_word_i : at_q;
+  assign done_o = state_q == StDone;
+  assign wqe_o = wqe_q;
+  assign inline_o = {more_q, wqe_q[$bits(wqe_t)-1-:2*WordBits]};
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle: if (start_i) state_q <= StHead;
+        StHead: state_q <= StTail;
+        StTail: state_q <= slots_only_i ? StDone : StElements;
+        StElements: if (last_word) state_q <= StDone;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    at_q <= word_index_o + 1'b1;
+    unique case (state_q)
+      StHead: begin
+        wqe_q[0+:WordBits] <= there_i == '0 ? '0 : word_i;
+        element_q  <= '0;
+        sum_q      <= '0;
+        nonempty_q <= '0;
+      end
+      StTail: wqe_q[WordBits+:WordBits] <= there_i == '0 ? '0 : word_i;
+      StElements:
+      if (words != '0) begin
+        element_q <= element_q + 1'b1;
+        if (element_q < sges_t'(WQE_SGES))
+          wqe_q[WordBits*(2+32'(element_q[0]))+:WordBits] <= word_i;
+        else if (element_q < sges_t'(2 * WQE_SGES))
+          more_q[WordBits*32'(element_q[0])+:WordBits] <= word_i;
+        if (!is_inline) begin
+          sum_q <= sum_q + 36'(word_i.length);
+          if (word_i.length != '0) nonempty_q <= nonempty_q + 1'b1;
+        end
+      end
+      default: ;
+    endcase
   end
 
 endmodule

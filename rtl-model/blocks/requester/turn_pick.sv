@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the turn of a queue pair is for. Combinational but for one bit of each queue pair: of reads
+// and own work the one goes first that did not have the last turn.
+
+module turn_pick
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import requester_pkg::*;
+(
+    input logic clk_i,
+
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input qp_t    qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input qpn_t   qpn_i,
+    input reads_t pull_count_i,
+    input reads_t read_count_i,
+    input logic   take_i,  // the turn begins
+
+    output turn_e turn_o,
+    output logic  quote_o,  // TURN_TERMINATE: about the oldest read
+    output logic  work_o,   // there is own work
+    output logic  reads_o   // there are reads
+);
+
+  logic work_first_q[MAX_QP];
+
+  logic connected;
+  assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+  assign reads_o = read_count_i != '0;
+  assign work_o = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
+      !qp_i.sq.halted;
+
+  turn_e in_error;
+  always_comb begin
+    if (reads_o) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
+    else if (qp_i.status.answer_lost && !qp_i.status.told) in_error = TURN_TERMINATE;
+    else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
+    else if (qp_i.sq.consumer != qp_i.sq_producer) in_error = TURN_FLUSH;
+    else in_error = TURN_HAND_OVER;
+  end
+
+  always_comb begin
+    turn_o = TURN_NOTHING;
+    if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
+    else if (connected && reads_o && !(work_o && work_first_q[qpn_i])) turn_o = TURN_READ;
+    else if (connected && work_o) turn_o = TURN_WORK;
+  end
+  assign quote_o = reads_o;
+
+  always_ff @(posedge clk_i) begin
+    if (take_i) work_first_q[qpn_i] <= turn_o == TURN_READ;
+  end
+
+endmodule

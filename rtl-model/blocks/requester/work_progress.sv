@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where a queue pair's own work stands when the slot in hand is submitted. Combinational.
+
+module work_progress
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import requester_pkg::*;
+(
+    input qp_sq_t      sq_i,
+    input logic [7:0]  opcode_i,
+    input slots_t      slots_i,
+    input cqe_status_e status_i,    // SUCCESS: the slot is a segment, or ends a LOCAL_INVALIDATE
+    input logic        immediate_i,  // it is the Immediate Data message of a PUSH_IMM
+    input logic        ends_i,       // it is the last one of the work request
+    input logic [31:0] offset_i,     // bytes before it,
+    input logic [31:0] next_i,       // and with it
+
+    output logic [31:0] msn_o,  // of its message
+    output logic        completes_o,  // its end is that of the work request
+    output qp_sq_t      sq_o
+);
+
+  logic is_pull, is_send, sent, new_send;
+  assign is_pull = opcode_i == WQE_OPCODE_PULL;
+  assign is_send = opcode_i inside {
+      WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
+  assign sent = status_i == CQE_STATUS_SUCCESS;
+  assign new_send = immediate_i || (is_send && offset_i == '0);
+
+  always_comb begin
+    if (is_pull) msn_o = sq_i.read_msn + 1'b1;
+    else msn_o = sq_i.send_msn + 32'(new_send);
+  end
+
+  // A PULL ends with its response.
+  assign completes_o = ends_i && !(is_pull && sent);
+
+  always_comb begin
+    sq_o = sq_i;
+    if (sent && is_pull) sq_o.read_msn = msn_o;
+    else if (sent) sq_o.send_msn = msn_o;
+    if (ends_i) begin
+      sq_o.consumer = sq_i.consumer + wqe_index_t'(slots_i);
+      sq_o.progress = '0;
+      sq_o.halted   = !sent;
+    end else if (!is_pull) begin
+      sq_o.progress = next_i;
+    end
+    if (completes_o) sq_o.issued = sq_i.issued + 1'b1;
+  end
+
+endmodule
