@@ -70,8 +70,9 @@ std::vector<std::string> Bench::TakeFailures() {
 std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
-       {SeccompChecks(), RegionChecks(), GatherChecks(), RemoteErrorChecks(), LocalErrorChecks(),
-        DoorbellChecks(), DestroyChecks(), ProcessChecks()}) {
+       {SeccompChecks(), RegionChecks(), GatherChecks(), MessageChecks(), PullChecks(), SrqChecks(),
+        RemoteErrorChecks(), MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(),
+        DestroyChecks(), ProcessChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -113,7 +113,7 @@ void LoseQueuePair(Bench* bench, void (*end)(Connection*)) {
                 "memory was written after the queue pair had ended");
 }
 
-// ---- Receives, which only the error state gives back
+// ---- Receives that no message takes
 
 void FlushReceives(Bench* bench) {
   Side side(*bench);
@@ -124,7 +124,7 @@ void FlushReceives(Bench* bench) {
   const vl_recv_wr first = {11, &second, &element, 1};
   Check(vl_post_rq(connection.qp(), &first, nullptr), "vl_post_rq");
   SendChecked(bench, connection);
-  ExpectNoCompletion(bench, connection.cq(), "nothing takes a receive");
+  ExpectNoCompletion(bench, connection.cq(), "no PUSH takes a receive");
   ModifyQp(connection.qp(), VL_QPS_ERROR);
   for (uint64_t wr_id : {11u, 12u}) {
     ExpectCompletion(bench, connection.cq(), wr_id, VL_WC_WR_FLUSH_ERR);
@@ -189,7 +189,7 @@ std::vector<GuestCheck> DestroyChecks() {
        "is",
        stream_until(VL_WC_REM_OP_ERR, EXRNIC_TERM_CODE_STREAM),
        lose_by([](Connection* victim) { ModifyQp(victim->qp(), VL_QPS_ERROR); })},
-      {"receives come back flushed in the error state, and only then", FlushReceives,
+      {"PUSHes take no receive, and the error state gives them all back", FlushReceives,
        FlushReceivesPeer},
       {"a queue pair that is reset under traffic can be connected again", ResetAndReconnect,
        ResetPeer},

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "work.h"
+
 namespace exrnic {
 
 namespace {
@@ -15,22 +17,33 @@ constexpr uint32_t kBytes = 2048;
 constexpr auto kTimeLimit = std::chrono::seconds(30);
 constexpr useconds_t kLookAgainUs = 1000;
 
+// post(i, at): the next work request, and its place.
+template <typename PostOne>
+vl_wc RunUntilError(const Connection& connection, PostOne post) {
+  const size_t places = connection.bytes() / kBytes;
+  const auto until = std::chrono::steady_clock::now() + kTimeLimit;
+  for (uint64_t i = 0; i < kInFlight; ++i) post(i, i % places * kBytes);
+  for (uint64_t i = 0; std::chrono::steady_clock::now() < until; ++i) {
+    const vl_wc wc =
+        AwaitCompletion(connection.cq(), "work request " + std::to_string(i) + " of a stream");
+    if (wc.status != VL_WC_SUCCESS) return wc;
+    post(i + kInFlight, (i + kInFlight) % places * kBytes);
+  }
+  throw std::runtime_error("a stream that should have failed went on for 30 s");
+}
+
 }  // namespace
 
 vl_wc StreamUntilError(const Connection& connection) {
-  const size_t places = connection.bytes() / kBytes;
-  const auto until = std::chrono::steady_clock::now() + kTimeLimit;
-  auto post = [&](uint64_t i) {
-    const size_t at = i % places * kBytes;
+  return RunUntilError(connection, [&](uint64_t i, size_t at) {
     Post(connection, {MakePush(connection, i, at, at, kBytes)});
-  };
-  for (uint64_t i = 0; i < kInFlight; ++i) post(i);
-  for (uint64_t i = 0; std::chrono::steady_clock::now() < until; ++i) {
-    const vl_wc wc = AwaitCompletion(connection.cq(), "PUSH " + std::to_string(i) + " of a stream");
-    if (wc.status != VL_WC_SUCCESS) return wc;
-    post(i + kInFlight);
-  }
-  throw std::runtime_error("a stream of PUSHes that should have failed went on for 30 s");
+  });
+}
+
+vl_wc PullUntilError(const Connection& connection) {
+  return RunUntilError(connection, [&](uint64_t i, size_t at) {
+    Post(connection, RemoteWork(VL_OP_PULL, i, connection, at, {connection.Target(at, kBytes)}));
+  });
 }
 
 bool AwaitStreamInto(const uint8_t* target) {

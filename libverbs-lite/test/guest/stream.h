@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// PUSHes without end: traffic under which things are destroyed.
+// PUSHes and PULLs without end: traffic under which things are destroyed.
 #ifndef EXRNIC_GUEST_STREAM_H
 #define EXRNIC_GUEST_STREAM_H
 
@@ -12,6 +12,9 @@ namespace exrnic {
 // Keeps some PUSHes in flight over the whole target until one fails; its completion. Throws after
 // 30 s without an error.
 vl_wc StreamUntilError(const Connection& connection);
+
+// The same with PULLs, of the peer's target into the own one.
+vl_wc PullUntilError(const Connection& connection);
 
 // True once a stream writes at `target` (which it fills with what is not Connection::kPoison);
 // false after 30 s.

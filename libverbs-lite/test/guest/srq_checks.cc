@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Shared receive queues: two queue pairs of the responder take receives from one queue.
+#include <string>
+
+#include "pattern.h"
+#include "work.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr uint32_t kLength = 3000;
+constexpr uint64_t kMessages = 200;
+constexpr uint32_t kPlaces = 24;  // receives; more than are in flight
+constexpr uint64_t kInFlight = 12;
+constexpr size_t kPlaceBytes = 4096;
+enum OobMessage : uint32_t { kQpns = 900 };
+
+struct Qpns {
+  uint32_t node;
+  uint32_t qpn[2];
+};
+
+// The responder's: two queue pairs with one completion queue, which share receives.
+struct Receiver {
+  explicit Receiver(Side* side)
+      : memory(kPlaces * kPlaceBytes),
+        cq(Own(vl_create_cq(side->rnic.get(), 4 * kPlaces, nullptr), "vl_create_cq")),
+        mr(Own(vl_allocate_mr(side->pd.get(), memory.data(), memory.size(), VL_ACCESS_LOCAL_WRITE),
+               "vl_allocate_mr")) {
+    vl_srq_attr attr = {kPlaces, 3, 0};
+    srq = Own(vl_create_srq(side->pd.get(), &attr), "vl_create_srq");
+    for (Owned<vl_qp>& qp : qps) {
+      vl_qp_init_attr init = EveryOperation(cq.get(), 1, 0);
+      init.srq = srq.get();
+      qp = CreateQp(side->pd.get(), init);
+    }
+  }
+  void Meet(Bench* bench, uint32_t node) {
+    const Qpns mine = {node, {vl_qp_number(qps[0].get()), vl_qp_number(qps[1].get())}};
+    const Qpns theirs = bench->oob()->Exchange(kQpns, mine);
+    for (int i : {0, 1}) ConnectQp(qps[i].get(), theirs.node, theirs.qpn[i]);
+    bench->Meet();
+  }
+  // In three elements: two slots.
+  void PostReceive(uint64_t place) {
+    const uint64_t at = AddressOf(memory.data() + place * kPlaceBytes);
+    const uint32_t stag = vl_mr_stag(mr.get());
+    exrnic::PostReceive(srq.get(), place,
+                        {{at, 100, stag}, {at + 100, 1000, stag}, {at + 1100, 2900, stag}});
+  }
+
+  Pages memory;
+  Owned<vl_cq> cq;
+  Owned<vl_mr> mr;
+  Owned<vl_srq> srq;
+  Owned<vl_qp> qps[2];
+};
+
+// The requester's: one queue pair for each of them, each in a context of its own.
+struct Sender {
+  explicit Sender(const Bench& bench)
+      : sides{Side(bench), Side(bench)},
+        connections{Connection(&sides[0]), Connection(&sides[1])} {}
+  void Meet(Bench* bench) {
+    const Qpns mine = {sides[0].node,
+                       {vl_qp_number(connections[0].qp()), vl_qp_number(connections[1].qp())}};
+    const Qpns theirs = bench->oob()->Exchange(kQpns, mine);
+    for (int i : {0, 1}) connections[i].Join({0, 0, theirs.node, theirs.qpn[i], 0, 0});
+    bench->Meet();
+  }
+  // From a place of its own in the source of its connection.
+  void Send(uint64_t wr_id, int connection, uint32_t length) {
+    const Connection& on = connections[connection];
+    Work work(VL_OP_SEND_IMM, wr_id, {on.Source(wr_id % kInFlight * kPlaceBytes, length)});
+    work.wr.imm_data = static_cast<uint32_t>(wr_id);
+    Post(on, work);
+  }
+
+  Side sides[2];
+  Connection connections[2];
+};
+
+// ---- Traffic
+
+void SendOnBoth(Bench* bench) {
+  Sender sender(*bench);
+  sender.Meet(bench);
+  const uint64_t seed = bench->NextSeed();
+  for (uint64_t i = 0; i < kMessages + kInFlight; ++i) {
+    const int both = static_cast<int>(i % 2);
+    const Connection& on = sender.connections[both];
+    if (i >= kInFlight) ExpectCompletion(bench, on.cq(), i - kInFlight, VL_WC_SUCCESS);
+    if (i >= kMessages) continue;
+    FillPattern(PatternStream(seed, i), on.source() + i % kInFlight * kPlaceBytes, kLength);
+    sender.Send(i, both, kLength);
+  }
+}
+
+void ReceiveOnBoth(Bench* bench) {
+  Side side(*bench);
+  Receiver shared(&side);
+  for (uint64_t i = 0; i < kPlaces; ++i) shared.PostReceive(i);
+  shared.Meet(bench, side.node);
+  const uint64_t seed = bench->NextSeed();
+  uint32_t of_each[2] = {0, 0};
+  for (uint64_t i = 0; i < kMessages; ++i) {
+    const vl_wc wc = AwaitCompletion(shared.cq.get(), "a message on a shared receive queue");
+    bench->Expect(wc.status == VL_WC_SUCCESS && wc.flags == VL_WC_WITH_IMM,
+                  std::string("a receive ended with \"") + vl_status_string(wc.status) + "\"");
+    if (wc.status != VL_WC_SUCCESS) return;
+    bench->Expect(!ComparePattern(PatternStream(seed, wc.imm_data),
+                                  shared.memory.data() + wc.wr_id * kPlaceBytes, kLength),
+                  "bytes of message " + std::to_string(wc.imm_data) + " are wrong");
+    const int qp = static_cast<int>(wc.imm_data % 2);
+    bench->ExpectEqual(wc.qpn, vl_qp_number(shared.qps[qp].get()), "queue pair of the message");
+    bench->ExpectEqual(wc.imm_data / 2, of_each[qp]++, "message of its queue pair");
+    shared.PostReceive(wc.wr_id);
+  }
+}
+
+// ---- Limit, and nothing left
+
+void SendUntilEmpty(Bench* bench) {
+  Sender sender(*bench);
+  sender.Meet(bench);
+  for (uint64_t i = 0; i < 3; ++i) {
+    sender.Send(i, 0, 8);
+    ExpectCompletion(bench, sender.connections[0].cq(), i, VL_WC_SUCCESS);
+    bench->Meet();
+    bench->Meet();
+  }
+  sender.Send(3, 1, 8);
+  ExpectCompletion(bench, sender.connections[1].cq(), 3, VL_WC_REM_OP_ERR,
+                   EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+  bench->Meet();
+  bench->Meet();  // a receive is posted again
+  sender.Send(4, 0, 8);
+  ExpectCompletion(bench, sender.connections[0].cq(), 4, VL_WC_SUCCESS);
+}
+
+uint32_t LimitOf(vl_srq* srq) {
+  vl_srq_attr attr = {};
+  Check(vl_query_srq(srq, &attr), "vl_query_srq");
+  return attr.limit;
+}
+
+void ReceiveUntilEmpty(Bench* bench) {
+  Side side(*bench);
+  Receiver shared(&side);
+  for (uint64_t i = 0; i < 3; ++i) shared.PostReceive(i);
+  Check(vl_modify_srq(shared.srq.get(), 3), "vl_modify_srq");
+  shared.Meet(bench, side.node);
+  // Receives of two slots: 4, 2, 0 slots are left behind each message.
+  const uint32_t limits[] = {3, 0, 0};
+  for (uint64_t i = 0; i < 3; ++i) {
+    bench->Meet();
+    ExpectReceived(bench, shared.cq.get(), i, 8, VL_WC_WITH_IMM, static_cast<uint32_t>(i));
+    bench->ExpectEqual(LimitOf(shared.srq.get()), limits[i],
+                       "limit behind message " + std::to_string(i));
+    bench->Meet();
+  }
+  bench->Meet();  // the fourth was refused
+  ExpectState(bench, shared.qps[1].get(), VL_QPS_ERROR);
+  shared.PostReceive(7);
+  bench->Meet();
+  // By the queue pair that lives: the other one has left it alone.
+  ExpectReceived(bench, shared.cq.get(), 7, 8, VL_WC_WITH_IMM, 4);
+}
+
+}  // namespace
+
+std::vector<GuestCheck> SrqChecks() {
+  return {
+      {"two queue pairs take 200 messages from one shared receive queue, each in its own order",
+       SendOnBoth, ReceiveOnBoth},
+      {"a shared receive queue has its limit event, and refuses what it has no receive for",
+       SendUntilEmpty, ReceiveUntilEmpty},
+  };
+}
+
+}  // namespace exrnic
