@@ -9,12 +9,8 @@ module ddp_check
 (
     input  logic [143:0] ddp_i,      // first 18 bytes of the segment
     input  logic [15:0]  length_i,   // of all of it
-    output message_e     message_o,
-    output term_code_e   code_o,     // with MESSAGE_BAD: why
-    output chunk_t       payload_o,  // bytes
-    output logic         last_o,
-    output logic         solicited_o,
-    output logic         invalidates_o
+    output segment_t     segment_o,
+    output term_code_e   code_o      // with MESSAGE_BAD: why
 );
 
   /* verilator lint_off UNUSEDSIGNAL */  // reserved bits are ignored on receipt, as the RFCs say;
@@ -24,13 +20,17 @@ module ddp_check
   assign header   = ddp_i[143-:$bits(ddp_tagged_t)];
   assign untagged = ddp_i;
 
-  assign last_o = untagged.last;
-  assign payload_o = chunk_t'(length_i -
-      (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES)));
-  assign solicited_o = untagged.opcode inside {RDMAP_OPCODE_SEND_SE,
-      RDMAP_OPCODE_SEND_SE_INVALIDATE, RDMAP_OPCODE_IMMEDIATE_SE};
-  assign invalidates_o = untagged.opcode inside {RDMAP_OPCODE_SEND_INVALIDATE,
-      RDMAP_OPCODE_SEND_SE_INVALIDATE};
+  message_e message;
+  assign segment_o = '{
+          message: message,
+          payload: chunk_t'(length_i -
+              (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES))),
+          last: untagged.last,
+          solicited: untagged.opcode inside {RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_SE_INVALIDATE,
+              RDMAP_OPCODE_IMMEDIATE_SE},
+          invalidates: untagged.opcode inside {RDMAP_OPCODE_SEND_INVALIDATE,
+              RDMAP_OPCODE_SEND_SE_INVALIDATE}
+      };
 
   function automatic message_e tagged_message(logic [3:0] opcode);
     case (opcode)
@@ -42,8 +42,8 @@ module ddp_check
 
   // Of a message that is one segment, the length is known.
   logic whole_immediate, whole_request;
-  assign whole_immediate = last_o && length_i == 16'(DDP_UNTAGGED_BYTES + IMMEDIATE_BYTES);
-  assign whole_request = last_o && length_i == 16'(DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES);
+  assign whole_immediate = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + IMMEDIATE_BYTES);
+  assign whole_request = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES);
 
   function automatic message_e untagged_message(logic [3:0] opcode, logic [31:0] qn,
                                                 logic immediate, logic request);
@@ -60,20 +60,20 @@ module ddp_check
   endfunction
 
   always_comb begin
-    message_o = MESSAGE_BAD;
-    code_o    = TERM_CODE_OPCODE;
+    message = MESSAGE_BAD;
+    code_o  = TERM_CODE_OPCODE;
     if (untagged.t) begin
       if (header.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_TAGGED_VERSION;
       else if (header.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
-      else message_o = tagged_message(header.opcode);
+      else message = tagged_message(header.opcode);
     end else if (untagged.opcode == RDMAP_OPCODE_TERMINATE) begin
-      message_o = MESSAGE_TERMINATE;  // well formed or not: a terminate message is never refused
+      message = MESSAGE_TERMINATE;  // well formed or not: a terminate message is never refused
     end else begin
       if (untagged.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_UNTAGGED_VERSION;
       else if (untagged.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
       else if (untagged.qn > TERMINATE_QN) code_o = TERM_CODE_UNTAGGED_QN;
       else
-        message_o = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request);
+        message = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request);
     end
   end
 

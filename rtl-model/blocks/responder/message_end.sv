@@ -19,13 +19,10 @@ module message_end
     input wqe_index_t wqe_index_i,
 
     // Its last segment, with SUCCESS.
-    input message_e    message_i,
     /* verilator lint_off UNUSEDSIGNAL */
+    input segment_t    segment_i,
     input ddp_head_t   ddp_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input chunk_t      payload_i,
-    input logic        solicited_i,
-    input logic        invalidates_i,
     input logic        imm_valid_i,  // of the EFE header
     input logic [31:0] imm_i,
 
@@ -55,13 +52,13 @@ module message_end
       done_o.signaled  = 1'b1;
     end
     if (!is_pull_i && status_i == CQE_STATUS_SUCCESS) begin
-      done_o.byte_length = stream_i.received + 32'(payload_i);
-      done_o.flags[CQE_FLAGS_SOLICITED] = solicited_i;
-      if (message_i == MESSAGE_IMMEDIATE) begin
+      done_o.byte_length = stream_i.received + 32'(segment_i.payload);
+      done_o.flags[CQE_FLAGS_SOLICITED] = segment_i.solicited;
+      if (segment_i.message == MESSAGE_IMMEDIATE) begin
         done_o.byte_length = stream_i.written;
         done_o.imm_data = immediate.data;
         done_o.flags[CQE_FLAGS_IMM] = 1'b1;
-      end else if (invalidates_i) begin
+      end else if (segment_i.invalidates) begin
         done_o.imm_data = untagged.invalidate_stag;
         done_o.flags[CQE_FLAGS_INVALIDATED] = 1'b1;
       end else if (imm_valid_i) begin

@@ -37,14 +37,11 @@ module receives
     output logic        srq_limit_event_o,
 
     // What happens to its stream, see stream_update.
-    input logic     accepted_i,
-    input logic     taken_i,
-    input logic     closed_i,
-    input message_e message_i,
-    input chunk_t   payload_i,
-    input logic     last_i,
-    input logic [$clog2(MAX_SGE)-1:0] element_i,
-    input logic [31:0]                offset_i,
+    input logic      accepted_i,
+    input logic      taken_i,
+    input logic      closed_i,
+    input segment_t  segment_i,
+    input position_t position_i,
 
     input  logic [$clog2(MAX_SGE)-1:0] element_index_i,
     output sge_t                       element_o,  // one cycle later
@@ -92,13 +89,10 @@ module receives
       .accepted_i,
       .taken_i,
       .closed_i,
-      .message_i,
-      .payload_i,
-      .last_i,
+      .segment_i,
+      .position_i,
       .wqe_index_i(wqe_index_o),
       .length_i(length),
-      .element_i,
-      .offset_i,
       .stream_o(stream)
   );
 

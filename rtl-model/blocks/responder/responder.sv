@@ -2,8 +2,8 @@
 // Serves received segments: checks the queue pair, the DDP/RDMAP headers and what they name, takes
 // receives, and sends the payload to its pages. What it refuses is answered by a terminate message
 // with the RFC's code; the acknowledgement of a refused segment is held back until that message is
-// acknowledged, so that a sender never takes it for placed. It also ends receives and PULLs of queue
-// pairs in ERROR.
+// acknowledged, so that a sender never takes it for placed. It also ends receives and PULLs of
+// queue pairs in ERROR.
 
 module responder
   import exrnic_pkg::*;
@@ -107,11 +107,11 @@ module responder
   rx_desc_t desc_q;
   qpn_t qpn_q;
   logic takes;
-  assign takes = step == StIdle && !quiesce_i;
+  assign takes = step == STEP_IDLE && !quiesce_i;
   assign flush_ready_o = takes;
   assign desc_ready_o = takes && !flush_valid_i;
   always_ff @(posedge clk_i) begin
-    if (step == StIdle) begin
+    if (step == STEP_IDLE) begin
       desc_q <= desc_i;
       qpn_q  <= flush_valid_i ? flush_qpn_i : desc_i.dst_qpn[$bits(qpn_t)-1:0];
     end
@@ -125,10 +125,10 @@ module responder
   assign untagged = desc_q.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
 
   stream_t stream;
-  message_e message;
-  chunk_t payload;
+  segment_t segment;
   term_code_e judge_code;
-  logic mine, receiving, last, solicited, invalidates, good;
+  logic flush, flush_pull, flush_message, flush_receive;
+  logic mine, receiving, good, too_long;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -140,23 +140,21 @@ module responder
       .read_count_i,
       .mine_o(mine),
       .receiving_o(receiving),
-      .message_o(message),
-      .payload_o(payload),
-      .last_o(last),
-      .solicited_o(solicited),
-      .invalidates_o(invalidates),
+      .segment_o(segment),
       .good_o(good),
-      .code_o(judge_code)
+      .code_o(judge_code),
+      .too_long_o(too_long),
+      .flush_i(step == STEP_JUDGE && flush),
+      .flush_pull_o(flush_pull),
+      .flush_message_o(flush_message),
+      .flush_receive_o(flush_receive)
   );
 
   // ---- What to do
-  logic flush, flushable, flush_pull, accepted, taken, closed, invalidating, refused, affected;
+  logic accepted, taken, closed, invalidating, refused, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
-  assign flushable = step == StJudge && flush && qp_i.cfg.valid &&
-      qp_i.status.state == QP_STATE_ERROR;
-  assign flush_pull = flushable && pull_count_i != '0;
   responder_control u_control (
       .clk_i,
       .rst_ni,
@@ -164,22 +162,18 @@ module responder
       .is_flush_i(flush_valid_i),
       .step_o(step),
       .next_o(next),
-      .message_i(message),
+      .segment_i(segment),
       .mine_i(mine),
       .receiving_i(receiving),
       .told_i(qp_i.status.told),
       .good_i(good),
       .code_i(judge_code),
-      .empty_i(payload == '0),
-      .last_i(last),
-      .invalidates_i(invalidates),
       .open_i(stream.open),
-      .too_long_i(message == MESSAGE_SEND && 32'(payload) > stream.length - stream.received),
+      .too_long_i(too_long),
       .pull_last_i(pull_i.last),
       .flush_pull_i(flush_pull),
-      .flush_message_i(flushable && !flush_pull && stream.open),
-      .flush_receive_i(flushable && !flush_pull && !stream.open && !qp_i.cfg.has_srq &&
-                       qp_i.rq_producer != qp_i.rq_consumer),
+      .flush_message_i(flush_message),
+      .flush_receive_i(flush_receive),
       .ring_any_i(ring_any),
       .fetch_done_i(fetch_done),
       .fetch_status_i(fetch_status),
@@ -208,8 +202,8 @@ module responder
   logic fetch_xlate_valid;
   xlate_req_t fetch_xlate;
   wqe_index_t wqe_index;
-  logic [$clog2(MAX_SGE)-1:0] place_index, element_index;
-  logic [31:0] place_offset;
+  position_t position;
+  logic [$clog2(MAX_SGE)-1:0] element_index;
   sge_t element;
   receives #(
       .N_QP(N_QP)
@@ -222,10 +216,10 @@ module responder
       .qpn_i(qpn_q),
       .qp_i,
       .srq_i,
-      .read_i(step == StRead),
+      .read_i(step == STEP_READ),
       .stream_o(stream),
       .any_o(ring_any),
-      .fetch_i(step == StTake && ring_any),
+      .fetch_i(step == STEP_TAKE && ring_any),
       .flush_i(flush),
       .fetch_done_o(fetch_done),
       .fetch_status_o(fetch_status),
@@ -239,11 +233,8 @@ module responder
       .accepted_i(accepted),
       .taken_i(taken),
       .closed_i(closed),
-      .message_i(message),
-      .payload_i(payload),
-      .last_i(last),
-      .element_i(place_index),
-      .offset_i(place_offset),
+      .segment_i(segment),
+      .position_i(position),
       .element_index_i(element_index),
       .element_o(element),
       .xlate_valid_o(fetch_xlate_valid),
@@ -257,30 +248,31 @@ module responder
       .beat_valid_i(fetch_beat_valid_i),
       .beat_i
   );
-  assign srq_read_o = step == StJudge;
+  assign srq_read_o = step == STEP_JUDGE;
   assign srq_read_srqn_o = qp_i.cfg.srqn;
 
   // ---- Payload
   logic place_xlate_valid, place_write_valid;
   xlate_req_t place_xlate;
   dma_write_cmd_t place_write;
+  logic [7:0] access;
+  assign access =
+      8'd1 << (segment.message == MESSAGE_WRITE ? ACCESS_REMOTE_WRITE : ACCESS_LOCAL_WRITE);
   segment_placer u_placer (
       .clk_i,
       .rst_ni,
-      .start_i(step != StPlace && next == StPlace),
-      .length_i(payload),
+      .start_i(step != STEP_PLACE && next == STEP_PLACE),
+      .length_i(segment.payload),
       .src_i(desc_q.start + rx_address_t'(header.t ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)),
       .scatter_i(!header.t),
       .stag_i(header.stag),
       .to_i(header.to),
-      .access_i(8'd1 << (message == MESSAGE_WRITE ? ACCESS_REMOTE_WRITE : ACCESS_LOCAL_WRITE)),
+      .access_i(access),
       .pd_i(qp_i.cfg.pd),
       .node_i(desc_q.node),
       .finish_i(!invalidating),
-      .index_i(stream.element),
-      .offset_i(stream.offset),
-      .index_o(place_index),
-      .offset_o(place_offset),
+      .position_i(stream.position),
+      .position_o(position),
       .element_index_o(element_index),
       .element_i(element),
       .done_o(place_done),
@@ -303,12 +295,13 @@ module responder
     invalidate_xlate.access = 8'((1 << ACCESS_REMOTE_READ) | (1 << ACCESS_REMOTE_WRITE));
   end
   // One of them at a time.
-  assign xlate_valid_o = fetch_xlate_valid || place_xlate_valid || step == StInvalidate;
-  assign xlate_o = step == StFetch ? fetch_xlate : step == StPlace ? place_xlate : invalidate_xlate;
-  assign write_valid_o = place_write_valid || step == StDone;
+  assign xlate_valid_o = fetch_xlate_valid || place_xlate_valid || step == STEP_INVALIDATE;
+  assign xlate_o = step == STEP_FETCH ? fetch_xlate :
+      step == STEP_PLACE ? place_xlate : invalidate_xlate;
+  assign write_valid_o = place_write_valid || step == STEP_DONE;
   always_comb begin
     write_o = place_write;
-    if (step == StDone) begin
+    if (step == STEP_DONE) begin
       write_o.kind = DMA_WRITE_NONE;
       write_o.frame_done = 1'b1;
     end
@@ -316,15 +309,15 @@ module responder
 
   // ---- Reads under way
   logic answers;
-  assign answers = accepted && message == MESSAGE_RESPONSE;
-  assign pull_pop_o = (answers && last) || flush_pull;
-  assign pull_set_o = answers && !last;
+  assign answers = accepted && segment.message == MESSAGE_RESPONSE;
+  assign pull_pop_o = (answers && segment.last) || flush_pull;
+  assign pull_set_o = answers && !segment.last;
   always_comb begin
     pull_o = pull_i;
-    pull_o.to = pull_i.to + 64'(payload);
-    pull_o.left = pull_i.left - 32'(payload);
+    pull_o.to = pull_i.to + 64'(segment.payload);
+    pull_o.left = pull_i.left - 32'(segment.payload);
   end
-  assign read_push_o = accepted && message == MESSAGE_READ_REQUEST;
+  assign read_push_o = accepted && segment.message == MESSAGE_READ_REQUEST;
   assign read_o = '{request: desc_q.ddp[PayloadTop-:$bits(read_request_t)], msn: untagged.msn,
                     done: '0};
 
@@ -334,7 +327,7 @@ module responder
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .start_i(step != StRefuse && next == StRefuse),
+      .start_i(step != STEP_REFUSE && next == STEP_REFUSE),
       .desc_i(desc_q),
       .code_i(code),
       .waiting_o(refusal_waiting),
@@ -358,23 +351,21 @@ module responder
       .qpn_i(qpn_q),
       .generation_i(qp_i.cfg.generation),
       .status_i(end_status),
-      .is_pull_i(flush ? flush_pull : message == MESSAGE_RESPONSE),
+      .is_pull_i(flush ? flush_pull : segment.message == MESSAGE_RESPONSE),
       .pull_i,
       .stream_i(stream),
-      .wqe_index_i(step == StFetch ? wqe_index : stream.wqe_index),
-      .message_i(message),
+      .wqe_index_i(step == STEP_FETCH ? wqe_index : stream.wqe_index),
+      .segment_i(segment),
       .ddp_i(desc_q.ddp),
-      .payload_i(payload),
-      .solicited_i(solicited),
-      .invalidates_i(invalidates),
       .imm_valid_i(desc_q.imm_valid),
       .imm_i(desc_q.imm),
       .done_o(ended)
   );
   always_ff @(posedge clk_i) begin
-    if (step inside {StJudge, StFetch, StRoom, StPlace, StInvalidateWait}) ended_q <= ended;
+    if (step inside {STEP_JUDGE, STEP_FETCH, STEP_ROOM, STEP_PLACE, STEP_INVALIDATE_WAIT})
+      ended_q <= ended;
   end
-  assign rx_done_valid_o = step == StReport;
+  assign rx_done_valid_o = step == STEP_REPORT;
   assign rx_done_o = ended_q;
 
   error_status u_status (
@@ -383,27 +374,27 @@ module responder
       .refused_i(refused),
       .status_o
   );
-  assign qp_read_o = step == StRead || step == StStatusRead;
+  assign qp_read_o = step == STEP_READ || step == STEP_STATUS_READ;
   assign qp_read_qpn_o = qpn_q;
-  assign status_valid_o = step == StStatus && affected;
+  assign status_valid_o = step == STEP_STATUS && affected;
   assign status_qpn_o = qpn_q;
   assign qp_error_o = status_valid_o && status_ready_i && receiving;
-  assign wake_valid_o = step == StWake;
+  assign wake_valid_o = step == STEP_WAKE;
   assign wake_qpn_o = qpn_q;
 
-  assign idle_o = step == StIdle;
+  assign idle_o = step == STEP_IDLE;
   // A report may wait for the completer, which rests; its queue pair may go meanwhile.
-  assign quiescent_o = step == StIdle || step == StReport || refusal_waiting;
+  assign quiescent_o = step == STEP_IDLE || step == STEP_REPORT || refusal_waiting;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_RX_DISCARDED] = step == StJudge && !flush && mine && !receiving &&
-        message != MESSAGE_TERMINATE;
-    event_o[COUNTER_TERMINATES_RX] = step == StJudge && !flush && receiving &&
-        message == MESSAGE_TERMINATE;
-    event_o[COUNTER_SEGMENTS_PLACED] = accepted && message != MESSAGE_READ_REQUEST;
-    event_o[COUNTER_RECVS] = accepted && last &&
-        message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
+    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && mine && !receiving &&
+        segment.message != MESSAGE_TERMINATE;
+    event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving &&
+        segment.message == MESSAGE_TERMINATE;
+    event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
+    event_o[COUNTER_RECVS] = accepted && segment.last &&
+        segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
   end
 
 endmodule

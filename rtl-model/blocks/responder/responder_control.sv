@@ -14,15 +14,14 @@ module responder_control
     output step_e next_o,
 
     // The segment.
-    input message_e   message_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input segment_t   segment_i,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic       mine_i,
     input logic       receiving_i,
     input logic       told_i,  // the peer of a queue pair in ERROR
     input logic       good_i,
     input term_code_e code_i,  // why not
-    input logic       empty_i,
-    input logic       last_i,
-    input logic       invalidates_i,
     input logic       open_i,       // a receive is
     input logic       too_long_i,   // for it
     input logic       pull_last_i,  // of the PULL whose head it, or the flush job, ends
@@ -66,69 +65,70 @@ module responder_control
   logic refused_q, was_mine_q;
   term_code_e code_q;
 
-  logic is_send, takes_receive, bare, answered, completes;
-  assign is_send = message_i == MESSAGE_SEND;
-  assign takes_receive = is_send || message_i == MESSAGE_IMMEDIATE;
-  assign bare = empty_i || message_i == MESSAGE_IMMEDIATE;  // nothing to place
-  assign invalidating_o = is_send && last_i && invalidates_i;
-  assign answered = step_q == StInvalidateWait && xlate_rsp_valid_i;
+  logic empty, is_send, takes_receive, bare, answered, completes;
+  assign empty = segment_i.payload == '0;
+  assign is_send = segment_i.message == MESSAGE_SEND;
+  assign takes_receive = is_send || segment_i.message == MESSAGE_IMMEDIATE;
+  assign bare = empty || segment_i.message == MESSAGE_IMMEDIATE;  // nothing to place
+  assign invalidating_o = is_send && segment_i.last && segment_i.invalidates;
+  assign answered = step_q == STEP_INVALIDATE_WAIT && xlate_rsp_valid_i;
   // A queue pair that became the addressee only after the refusal is not to blame for it.
   assign affected_o = mine_i && was_mine_q;
 
   function automatic step_e judged();
-    if (message_i == MESSAGE_TERMINATE) return receiving_i ? StStatus : StDone;
-    if (mine_i && !receiving_i && told_i) return StDone;
-    if (!receiving_i || !good_i) return StRefuse;
-    if (message_i == MESSAGE_READ_REQUEST) return StWake;
-    if (takes_receive) return open_i ? StRoom : StTake;
-    return empty_i ? StDone : StPlace;
+    if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
+    if (mine_i && !receiving_i && told_i) return STEP_DONE;
+    if (!receiving_i || !good_i) return STEP_REFUSE;
+    if (segment_i.message == MESSAGE_READ_REQUEST) return STEP_WAKE;
+    if (takes_receive) return open_i ? STEP_ROOM : STEP_TAKE;
+    return empty ? STEP_DONE : STEP_PLACE;
   endfunction
   function automatic step_e flush_judged();
-    if (flush_pull_i) return pull_last_i ? StReport : StWake;
-    if (flush_message_i) return StReport;
-    return flush_receive_i ? StTake : StIdle;
+    if (flush_pull_i) return pull_last_i ? STEP_REPORT : STEP_WAKE;
+    if (flush_message_i) return STEP_REPORT;
+    return flush_receive_i ? STEP_TAKE : STEP_IDLE;
   endfunction
   function automatic step_e roomed();
-    if (too_long_i) return StReport;
-    if (!bare) return StPlace;
-    return invalidating_o ? StInvalidate : StDone;
+    if (too_long_i) return STEP_REPORT;
+    if (!bare) return STEP_PLACE;
+    return invalidating_o ? STEP_INVALIDATE : STEP_DONE;
   endfunction
   function automatic step_e placed();
-    if (place_refused_i) return is_send ? StReport : StRefuse;
-    if (invalidating_o) return StInvalidate;
-    return completes ? StReport : StIdle;
+    if (place_refused_i) return is_send ? STEP_REPORT : STEP_REFUSE;
+    if (invalidating_o) return STEP_INVALIDATE;
+    return completes ? STEP_REPORT : STEP_IDLE;
   endfunction
   // A failed receive completes before the refusal flushes those behind it.
   function automatic step_e reported();
-    if (flush_q) return StWake;
-    if (!completes_q) return StRefuse;
-    return message_i == MESSAGE_RESPONSE ? StWake : StIdle;
+    if (flush_q) return STEP_WAKE;
+    if (!completes_q) return STEP_REFUSE;
+    return segment_i.message == MESSAGE_RESPONSE ? STEP_WAKE : STEP_IDLE;
   endfunction
 
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      StIdle: if (begin_i) step_d = StRead;
-      StRead: step_d = StJudge;
-      StJudge: step_d = flush_q ? flush_judged() : judged();
-      StTake: step_d = ring_any_i ? StFetch : StRefuse;
-      StFetch: if (fetch_done_i) step_d = taken_o ? StRoom : StReport;
-      StRoom: step_d = roomed();
-      StPlace: if (place_done_i) step_d = placed();
-      StInvalidate: if (xlate_ready_i) step_d = StInvalidateWait;
-      StInvalidateWait: if (answered) step_d = accepted_o ? StDone : StRefuse;
-      StDone: if (write_ready_i) step_d = completes_q ? StReport : StIdle;
-      StReport: if (rx_done_ready_i) step_d = reported();
-      StRefuse: if (refusal_done_i) step_d = StStatusRead;
-      StStatusRead: step_d = StStatus;
-      StStatus: if (!affected_o || status_ready_i)
-        step_d = affected_o && receiving_i ? StWake : StDone;
-      StWake: if (wake_ready_i) step_d = flush_q || completes_q ? StIdle : StDone;
-      default: step_d = StIdle;
+      STEP_IDLE: if (begin_i) step_d = STEP_READ;
+      STEP_READ: step_d = STEP_JUDGE;
+      STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
+      STEP_TAKE: step_d = ring_any_i ? STEP_FETCH : STEP_REFUSE;
+      STEP_FETCH: if (fetch_done_i) step_d = taken_o ? STEP_ROOM : STEP_REPORT;
+      STEP_ROOM: step_d = roomed();
+      STEP_PLACE: if (place_done_i) step_d = placed();
+      STEP_INVALIDATE: if (xlate_ready_i) step_d = STEP_INVALIDATE_WAIT;
+      STEP_INVALIDATE_WAIT: if (answered) step_d = accepted_o ? STEP_DONE : STEP_REFUSE;
+      STEP_DONE: if (write_ready_i) step_d = completes_q ? STEP_REPORT : STEP_IDLE;
+      STEP_REPORT: if (rx_done_ready_i) step_d = reported();
+      STEP_REFUSE: if (refusal_done_i) step_d = STEP_STATUS_READ;
+      STEP_STATUS_READ: step_d = STEP_STATUS;
+      STEP_STATUS: if (!affected_o || status_ready_i)
+        step_d = affected_o && receiving_i ? STEP_WAKE : STEP_DONE;
+      STEP_WAKE: if (wake_ready_i) step_d = flush_q || completes_q ? STEP_IDLE : STEP_DONE;
+      default: step_d = STEP_IDLE;
     endcase
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) step_q <= StIdle;
+    if (!rst_ni) step_q <= STEP_IDLE;
     else step_q <= step_d;
   end
   assign step_o = step_q;
@@ -137,37 +137,39 @@ module responder_control
   // ---- Marks
   always_comb begin
     unique case (step_q)
-      StJudge: accepted_o = !flush_q && receiving_i && good_i && (message_i == MESSAGE_READ_REQUEST ||
-          (empty_i && message_i inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
-      StRoom: accepted_o = !too_long_i && bare && !invalidating_o;
-      StPlace: accepted_o = place_done_i && !place_refused_i && !invalidating_o;
+      STEP_JUDGE:
+      accepted_o = !flush_q && receiving_i && good_i &&
+          (segment_i.message == MESSAGE_READ_REQUEST ||
+           (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
+      STEP_ROOM: accepted_o = !too_long_i && bare && !invalidating_o;
+      STEP_PLACE: accepted_o = place_done_i && !place_refused_i && !invalidating_o;
       default: accepted_o = answered && xlate_status_i == XLATE_OK;
     endcase
   end
-  assign completes = accepted_o && last_i &&
-      (takes_receive || (message_i == MESSAGE_RESPONSE && pull_last_i));
+  assign completes = accepted_o && segment_i.last &&
+      (takes_receive || (segment_i.message == MESSAGE_RESPONSE && pull_last_i));
   assign taken_o = fetch_done_i && !flush_q && fetch_status_i == CQE_STATUS_SUCCESS;
 
   logic place_failed;
-  assign place_failed = step_q == StPlace && place_done_i && place_refused_i && is_send;
-  assign closed_o = flush_message_i || (step_q == StRoom && too_long_i) || place_failed;
+  assign place_failed = step_q == STEP_PLACE && place_done_i && place_refused_i && is_send;
+  assign closed_o = flush_message_i || (step_q == STEP_ROOM && too_long_i) || place_failed;
 
   always_comb begin
     end_status_o = CQE_STATUS_SUCCESS;
     if (flush_q) end_status_o = CQE_STATUS_WR_FLUSH_ERR;
-    else if (step_q == StFetch) end_status_o = fetch_status_i;
-    else if (step_q == StRoom && too_long_i) end_status_o = CQE_STATUS_LOC_LEN_ERR;
+    else if (step_q == STEP_FETCH) end_status_o = fetch_status_i;
+    else if (step_q == STEP_ROOM && too_long_i) end_status_o = CQE_STATUS_LOC_LEN_ERR;
     else if (place_failed) end_status_o = CQE_STATUS_LOC_PROT_ERR;
   end
 
   always_ff @(posedge clk_i) begin
-    if (step_q == StIdle) begin
+    if (step_q == STEP_IDLE) begin
       flush_q     <= is_flush_i;
       completes_q <= 1'b0;
       refused_q   <= 1'b0;
     end
-    if (step_q == StJudge) was_mine_q <= mine_i;
-    if (step_q == StRefuse) refused_q <= 1'b1;
+    if (step_q == STEP_JUDGE) was_mine_q <= mine_i;
+    if (step_q == STEP_REFUSE) refused_q <= 1'b1;
     if (accepted_o) completes_q <= completes;
   end
   assign flush_o   = flush_q;
@@ -193,12 +195,12 @@ module responder_control
   endfunction
   always_ff @(posedge clk_i) begin
     unique case (step_q)
-      StJudge: code_q <= code_i;
-      StTake: code_q <= TERM_CODE_UNTAGGED_NO_BUFFER;
-      StFetch: code_q <= TERM_CODE_LOCAL_CATASTROPHIC;
-      StRoom: code_q <= TERM_CODE_UNTAGGED_TOO_LONG;
-      StPlace: code_q <= is_send ? TERM_CODE_LOCAL_CATASTROPHIC : place_code(xlate_status_i);
-      StInvalidateWait: code_q <= invalidate_code(xlate_status_i);
+      STEP_JUDGE: code_q <= code_i;
+      STEP_TAKE: code_q <= TERM_CODE_UNTAGGED_NO_BUFFER;
+      STEP_FETCH: code_q <= TERM_CODE_LOCAL_CATASTROPHIC;
+      STEP_ROOM: code_q <= TERM_CODE_UNTAGGED_TOO_LONG;
+      STEP_PLACE: code_q <= is_send ? TERM_CODE_LOCAL_CATASTROPHIC : place_code(xlate_status_i);
+      STEP_INVALIDATE_WAIT: code_q <= invalidate_code(xlate_status_i);
       default: ;
     endcase
   end

@@ -16,23 +16,38 @@ package responder_pkg;
     MESSAGE_TERMINATE
   } message_e;
 
+  // What is known of a segment by its header.
+  typedef struct packed {
+    message_e message;
+    chunk_t   payload;  // bytes
+    logic     last;     // of its message
+    logic     solicited;
+    logic     invalidates;
+  } segment_t;
+
+  // A place in the elements of a receive.
+  typedef struct packed {
+    logic [$clog2(MAX_SGE)-1:0] element;
+    logic [31:0]                offset;
+  } position_t;
+
   // Steps of a segment or a flush job.
   typedef enum logic [3:0] {
-    StIdle,
-    StRead,   // of the tables
-    StJudge,
-    StTake,   // a receive: is one posted?
-    StFetch,
-    StRoom,   // has it room for the segment?
-    StPlace,
-    StInvalidate,
-    StInvalidateWait,
-    StDone,    // an empty write that ends the segment
-    StReport,  // to the completer
-    StRefuse,
-    StStatusRead,
-    StStatus,  // the queue pair goes to ERROR, or its peer is told
-    StWake
+    STEP_IDLE,
+    STEP_READ,    // of the tables
+    STEP_JUDGE,
+    STEP_TAKE,    // a receive: is one posted?
+    STEP_FETCH,
+    STEP_ROOM,    // has it room for the segment?
+    STEP_PLACE,
+    STEP_INVALIDATE,
+    STEP_INVALIDATE_WAIT,
+    STEP_DONE,    // an empty write that ends the segment
+    STEP_REPORT,  // to the completer
+    STEP_REFUSE,
+    STEP_STATUS_READ,
+    STEP_STATUS,  // the queue pair goes to ERROR, or its peer is told
+    STEP_WAKE
   } step_e;
 
   // What a queue pair remembers from one segment to the next.
@@ -45,8 +60,7 @@ package responder_pkg;
     wqe_index_t  wqe_index;
     logic [31:0] length;    // bytes that it takes
     logic [31:0] received;
-    logic [$clog2(MAX_SGE)-1:0] element;  // where the next byte goes
-    logic [31:0] offset;                  // in that element
+    position_t   position;  // where the next byte goes
   } stream_t;
 
   localparam int unsigned PayloadTop = $bits(ddp_head_t) - 8 * DDP_UNTAGGED_BYTES - 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whom a segment is for, what it belongs to, and whether it may be served. Combinational.
+// Whom a segment is for, what it belongs to, and whether it may be served; or what a flush job has
+// to do. Combinational.
 
 module segment_judge
   import exrnic_pkg::*;
@@ -20,14 +21,15 @@ module segment_judge
     output logic mine_o,       // the queue pair is the addressee,
     output logic receiving_o,  // and not in ERROR
 
-    output message_e message_o,
-    output chunk_t   payload_o,
-    output logic     last_o,
-    output logic     solicited_o,
-    output logic     invalidates_o,
-
+    output segment_t segment_o,
     output logic       good_o,  // may be served by a queue pair that receives
-    output term_code_e code_o   // else: why not
+    output term_code_e code_o,  // else: why not
+    output logic       too_long_o,  // for the open receive
+
+    input  logic flush_i,  // a flush job is judged
+    output logic flush_pull_o,
+    output logic flush_message_o,
+    output logic flush_receive_o
 );
 
   assign mine_o = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
@@ -39,20 +41,15 @@ module segment_judge
   ddp_check u_header (
       .ddp_i(desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)]),
       .length_i(desc_i.length),
-      .message_o,
-      .code_o(header_code),
-      .payload_o,
-      .last_o,
-      .solicited_o,
-      .invalidates_o
+      .segment_o,
+      .code_o(header_code)
   );
   stream_check u_stream (
-      .message_i(message_o),
+      .segment_i(segment_o),
       .header_code_i(header_code),
       .ddp_i(desc_i.ddp),
       .stream_i,
       .pull_i,
-      .payload_i(payload_o),
       .pull_count_i,
       .read_count_i,
       .max_reads_i(qp_i.cfg.max_reads_in),
@@ -60,5 +57,14 @@ module segment_judge
       .code_o(stream_code)
   );
   assign code_o = receiving_o ? stream_code : TERM_CODE_STREAM;
+  assign too_long_o = segment_o.message == MESSAGE_SEND &&
+      32'(segment_o.payload) > stream_i.length - stream_i.received;
+
+  logic flushable;
+  assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;
+  assign flush_pull_o = flushable && pull_count_i != '0;
+  assign flush_message_o = flushable && !flush_pull_o && stream_i.open;
+  assign flush_receive_o = flushable && !flush_pull_o && !stream_i.open && !qp_i.cfg.has_srq &&
+      qp_i.rq_producer != qp_i.rq_consumer;
 
 endmodule

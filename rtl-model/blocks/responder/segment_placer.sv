@@ -5,6 +5,7 @@
 module segment_placer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import responder_pkg::*;
 (
     input  logic clk_i,
     input  logic rst_ni,
@@ -21,10 +22,8 @@ module segment_placer
     input  node_t       node_i,
     input  logic        finish_i,   // its last write ends the segment
 
-    input  logic [$clog2(MAX_SGE)-1:0] index_i,  // position: element, and place in it
-    input  logic [31:0]                offset_i,
-    output logic [$clog2(MAX_SGE)-1:0] index_o,  // with done_o: behind the last byte
-    output logic [31:0]                offset_o,
+    input  position_t                  position_i,
+    output position_t                  position_o,  // with done_o: behind the last byte
     output logic [$clog2(MAX_SGE)-1:0] element_index_o,
     input  sge_t                       element_i,  // one cycle later
 
@@ -45,17 +44,18 @@ module segment_placer
   typedef enum logic [2:0] { StIdle, StElement, StXlate, StXlateWait, StWrite } state_e;
   state_e state_q, state_d;
 
-  logic [$clog2(MAX_SGE)-1:0] index_q;
-  logic [31:0] offset_q;
+  position_t position_q;
   logic [63:0] to_q, bus_address_q;
   chunk_t left_q, chunk_q;
+  position_t behind;  // the chunk
   rx_address_t src_q;
 
   logic used_up, answered, refused, last;
-  assign used_up  = scatter_i && offset_q == element_i.length;
+  assign used_up  = scatter_i && position_q.offset == element_i.length;
   assign answered = state_q == StXlateWait && xlate_rsp_valid_i;
   assign refused  = answered && xlate_rsp_i.status != XLATE_OK;
   assign last     = chunk_q == left_q;
+  assign behind   = '{element: position_q.element, offset: position_q.offset + 32'(chunk_q)};
 
   always_comb begin
     state_d = state_q;
@@ -77,17 +77,13 @@ module segment_placer
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       StIdle: begin
-        index_q  <= index_i;
-        offset_q <= offset_i;
-        to_q     <= to_i;
-        left_q   <= length_i;
-        src_q    <= src_i;
+        position_q <= position_i;
+        to_q       <= to_i;
+        left_q     <= length_i;
+        src_q      <= src_i;
       end
       StXlate:
-      if (used_up) begin
-        index_q  <= index_q + 1'b1;
-        offset_q <= '0;
-      end
+      if (used_up) position_q <= '{element: position_q.element + 1'b1, offset: '0};
       StXlateWait:
       if (xlate_rsp_valid_i) begin
         bus_address_q <= xlate_rsp_i.address;
@@ -95,19 +91,18 @@ module segment_placer
       end
       StWrite:
       if (write_ready_i) begin
-        to_q     <= to_q + 64'(chunk_q);
-        offset_q <= offset_q + 32'(chunk_q);
-        left_q   <= left_q - chunk_q;
-        src_q    <= src_q + rx_address_t'(chunk_q);
+        position_q <= behind;
+        to_q       <= to_q + 64'(chunk_q);
+        left_q     <= left_q - chunk_q;
+        src_q      <= src_q + rx_address_t'(chunk_q);
       end
       default: ;
     endcase
   end
 
-  assign element_index_o = index_q;
-  assign index_o   = index_q;
-  assign offset_o  = offset_q + 32'(chunk_q);
-  assign done_o    = refused || (state_q == StWrite && write_ready_i && last);
+  assign element_index_o = position_q.element;
+  assign position_o = behind;
+  assign done_o = refused || (state_q == StWrite && write_ready_i && last);
   assign refused_o = refused;
 
   // An element is looked up to its end, so that one which its region does not cover is refused
@@ -120,8 +115,8 @@ module segment_placer
           stag: scatter_i ? element_i.stag : stag_i,
           pd: pd_i,
           access: access_i,
-          to: scatter_i ? element_i.address + 64'(offset_q) : to_q,
-          length: scatter_i ? element_i.length - offset_q : 32'(left_q)
+          to: scatter_i ? element_i.address + 64'(position_q.offset) : to_q,
+          length: scatter_i ? element_i.length - position_q.offset : 32'(left_q)
       };
 
   assign write_valid_o = state_q == StWrite;

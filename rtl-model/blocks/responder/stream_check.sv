@@ -7,14 +7,13 @@ module stream_check
   import exrnic_core_pkg::*;
   import responder_pkg::*;
 (
-    input  message_e    message_i,
-    input  term_code_e  header_code_i,  // with MESSAGE_BAD
     /* verilator lint_off UNUSEDSIGNAL */  // a checker needs a part of each record
+    input  segment_t    segment_i,
+    input  term_code_e  header_code_i,  // with MESSAGE_BAD
     input  ddp_head_t   ddp_i,
     input  stream_t     stream_i,
     input  pull_t       pull_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  chunk_t      payload_i,
     input  reads_t      pull_count_i,
     input  reads_t      read_count_i,
     input  reads_t      max_reads_i,
@@ -37,17 +36,17 @@ module stream_check
   always_comb begin
     good_o = 1'b0;
     code_o = TERM_CODE_OPCODE;
-    unique case (message_i)
+    unique case (segment_i.message)
       MESSAGE_BAD: code_o = header_code_i;
       MESSAGE_RESPONSE:
       if (pull_count_i == '0 || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
-      else if (header.to != pull_i.to || 32'(payload_i) > pull_i.left)
+      else if (header.to != pull_i.to || 32'(segment_i.payload) > pull_i.left)
         code_o = TERM_CODE_TAGGED_BOUNDS;
-      else good_o = header.last == (32'(payload_i) == pull_i.left);
+      else good_o = header.last == (32'(segment_i.payload) == pull_i.left);
       MESSAGE_SEND, MESSAGE_IMMEDIATE:
       if (untagged.msn != stream_i.messages + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
       else if (untagged.mo != received) code_o = TERM_CODE_UNTAGGED_MO;
-      else good_o = message_i == MESSAGE_SEND || !stream_i.open;
+      else good_o = segment_i.message == MESSAGE_SEND || !stream_i.open;
       MESSAGE_READ_REQUEST:
       if (untagged.msn != stream_i.reads + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
       else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;

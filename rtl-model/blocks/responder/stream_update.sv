@@ -13,13 +13,12 @@ module stream_update
     input logic taken_i,
     input logic closed_i,
 
-    input message_e    message_i,  // the segment
-    input chunk_t      payload_i,
-    input logic        last_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input segment_t    segment_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input position_t   position_i,   // behind its payload, if it has any
     input wqe_index_t  wqe_index_i,  // the receive that is taken
     input logic [31:0] length_i,
-    input logic [$clog2(MAX_SGE)-1:0] element_i,  // position behind its payload, if it has any
-    input logic [31:0]                offset_i,
 
     output stream_t stream_o
 );
@@ -34,22 +33,19 @@ module stream_update
       stream_o.wqe_index = wqe_index_i;
       stream_o.length    = length_i;
       stream_o.received  = '0;
-      stream_o.element   = '0;
-      stream_o.offset    = '0;
+      stream_o.position  = '0;
     end
     if (closed_i) stream_o.open = 1'b0;
-    if (accepted_i && message_i == MESSAGE_WRITE) begin
-      stream_o.writing = !last_i;
-      stream_o.written = written + 32'(payload_i);
+    if (accepted_i && segment_i.message == MESSAGE_WRITE) begin
+      stream_o.writing = !segment_i.last;
+      stream_o.written = written + 32'(segment_i.payload);
     end
-    if (accepted_i && message_i == MESSAGE_READ_REQUEST) stream_o.reads = stream_i.reads + 1'b1;
-    if (accepted_i && message_i inside {MESSAGE_SEND, MESSAGE_IMMEDIATE}) begin
-      stream_o.received = stream_i.received + 32'(payload_i);
-      if (payload_i != '0) begin
-        stream_o.element = element_i;
-        stream_o.offset  = offset_i;
-      end
-      if (last_i) begin
+    if (accepted_i && segment_i.message == MESSAGE_READ_REQUEST)
+      stream_o.reads = stream_i.reads + 1'b1;
+    if (accepted_i && segment_i.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE}) begin
+      stream_o.received = stream_i.received + 32'(segment_i.payload);
+      if (segment_i.payload != '0) stream_o.position = position_i;
+      if (segment_i.last) begin
         stream_o.open     = 1'b0;
         stream_o.messages = stream_i.messages + 1'b1;
       end
