@@ -14,6 +14,7 @@ namespace exrnic::testing {
 namespace {
 
 constexpr uint64_t kLength = kStormLength;
+constexpr uint64_t kDoorbells = EXRNIC_DOORBELL_SRQ / sizeof(exrnic_doorbell) + 1;
 constexpr uint64_t kRestLimitNs = 5'000'000;  // all retransmissions to a dead peer take 0.6 ms
 
 // A process of its own: it may write its rings and store to its user page, no more.
@@ -56,6 +57,8 @@ class Intruder {
         wqe.sge0_stag = tag(garbage);
         wqe.remote_stag = tag(garbage);
       }
+      if (garbage.one_in(2))
+        wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE));
       if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
       if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
       rnic_.put(qp_, wqe);
@@ -69,7 +72,7 @@ class Intruder {
                                                   Side::kCqn};
     const bool plausible = !garbage.one_in(4);
     const unsigned size = plausible ? 8 : 1u << garbage.below(4);
-    const uint64_t slots = plausible ? 4 : EXRNIC_USER_PAGE_SIZE / size;
+    const uint64_t slots = plausible ? kDoorbells : EXRNIC_USER_PAGE_SIZE / size;
     const uint64_t index = garbage.one_in(4) ? garbage.any() : garbage.below(17);
     const uint64_t value = plausible ? garbage.one_of(numbers) | index << 32 : garbage.any();
     rnic_.host().store(EXRNIC_BAR_USER, kPage * EXRNIC_USER_PAGE_SIZE + garbage.below(slots) * size,
@@ -188,7 +191,8 @@ class MadDriver {
   }
 
   void ring_any_doorbell() {
-    const uint32_t bell = static_cast<uint32_t>(garbage_.below(4)) * sizeof(exrnic_doorbell);
+    const uint32_t bell =
+        static_cast<uint32_t>(garbage_.below(kDoorbells)) * sizeof(exrnic_doorbell);
     rnic_.store_doorbell(small(), bell, small(), static_cast<uint32_t>(garbage_.below(70)));
   }
 
@@ -202,17 +206,32 @@ class MadDriver {
     rnic_.host().poke(memory.pbl + garbage_.below(8) * sizeof entry, bytes);
   }
 
+  uint32_t reads() { return static_cast<uint32_t>(garbage_.below(EXRNIC_MAX_READS + 1)); }
+
   void plausible_command() {
     const uint32_t log = EXRNIC_RING_LOG_MIN + static_cast<uint32_t>(garbage_.below(7));
-    switch (garbage_.below(7)) {
+    switch (garbage_.below(9)) {
       case 0:
-        rnic_.command(EXRNIC_MBOX_OP_CREATE_CQ,
-                      exrnic_mbox_create_cq{small(), small(), address(), log, small()});
+        rnic_.command(
+            EXRNIC_MBOX_OP_CREATE_CQ,
+            exrnic_mbox_create_cq{small(), small(), address(), log, small(), small(), small()});
         break;
       case 1:
         rnic_.command(EXRNIC_MBOX_OP_CREATE_QP,
-                      exrnic_mbox_create_qp{small(), small(), small(), small(), small(), log, log,
-                                            EXRNIC_SERVICE_RC, address(), address()});
+                      exrnic_mbox_create_qp{small(),
+                                            small(),
+                                            small(),
+                                            small(),
+                                            small(),
+                                            log,
+                                            log,
+                                            EXRNIC_SERVICE_RC,
+                                            address(),
+                                            address(),
+                                            garbage_.one_in(2) ? EXRNIC_NO_SRQ : small(),
+                                            reads(),
+                                            reads(),
+                                            {}});
         break;
       case 2:
         rnic_.command(
@@ -226,8 +245,18 @@ class MadDriver {
         rnic_.command(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
         break;
       case 4:
-        rnic_.command(garbage_.one_in(2) ? EXRNIC_MBOX_OP_DESTROY_QP : EXRNIC_MBOX_OP_DESTROY_CQ,
-                      exrnic_mbox_object{small()});
+        rnic_.command(
+            garbage_.one_of(std::vector<exrnic_mbox_op>{
+                EXRNIC_MBOX_OP_DESTROY_QP, EXRNIC_MBOX_OP_DESTROY_CQ, EXRNIC_MBOX_OP_DESTROY_SRQ}),
+            exrnic_mbox_object{small()});
+        break;
+      case 5:
+        rnic_.command(
+            EXRNIC_MBOX_OP_CREATE_SRQ,
+            exrnic_mbox_create_srq{small(), small(), small(), log, address(), small(), {}});
+        break;
+      case 6:
+        rnic_.command(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{small(), small()});
         break;
       default:
         rnic_.modify(small(), static_cast<exrnic_qp_state>(garbage_.below(6)),
