@@ -217,6 +217,9 @@ TEST_CASE("To flush a receive only its number of slots counts") {
   Reader responder;
   post(responder, words);
   SECTION("unreadable") { responder.memory.refused.insert(kRqPbl), slots = 1; }
+  SECTION("second slot unreadable") {
+    responder.memory.refused.insert(kRqPbl + kWqeBytes), slots = 1;
+  }
   responder.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
   responder.flush(kQpn);
   CHECK(responder.order == "c");

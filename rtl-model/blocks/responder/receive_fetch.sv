@@ -91,14 +91,12 @@ module receive_fetch
     return 8'd1 + (elements - 8'(WQE_SGES) + 8'(WQE_SLOT_SGES - 1)) / 8'(WQE_SLOT_SGES);
   endfunction
 
-  wqe_index_t posted;
+  // No more are readable than are posted, and than a work request can have.
   logic countable, well_formed;
-  assign posted = producer_i - consumer_i;
-  assign countable = head.num_slots != '0 && head.num_slots <= 8'(WQE_SLOTS_MAX) &&
-      wqe_index_t'(head.num_slots) <= posted;
+  assign countable = head.num_slots != '0 && head.num_slots <= 8'(readable);
   assign well_formed = countable && head.opcode == WQE_OPCODE_RECV && head.flags == '0 &&
       head.imm_data == '0 && head.num_sge <= 8'(MAX_SGE) &&
-      head.num_slots == slots_for(head.num_sge) && head.num_slots <= 8'(readable);
+      head.num_slots == slots_for(head.num_sge);
 
   // ---- Its elements
   logic [$clog2(MAX_SGE):0] elements_q, taken_q;

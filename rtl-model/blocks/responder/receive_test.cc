@@ -103,7 +103,10 @@ TEST_CASE("A ring that cannot be read fails the receive; what is not needed of i
   }
   responder.receive(send_segment(1, 0, 8));
   CHECK(responder.order == order);
-  if (order != "wdc") responder.check_failed(EXRNIC_CQE_STATUS_LOC_QP_OP_ERR, 0x0000);
+  if (order == "wdc") return;
+  responder.check_failed(EXRNIC_CQE_STATUS_LOC_QP_OP_ERR, 0x0000);
+  CHECK(responder.ended.at(0).wqe_index == 0);
+  CHECK(responder.qps[kQpn].rq_consumer == 1);
 }
 
 // ---- Shared receive queues
