@@ -108,11 +108,13 @@ module completer
     message_ended.work = rx_done_i;
   end
 
-  // Doorbells go first: they make room. EFE and responder take turns if both have something.
+  // Doorbells go first: they make room. EFE and responder take turns if both have something, but the
+  // end of a PULL goes before those of work that may have begun behind it.
   logic ready, timer_valid, begins, rx_turn_q, rx_first;
   cqn_t timer_cqn;
   assign ready = state_q == StIdle && !quiesce_i && init_done_o;
-  assign rx_first = rx_done_valid_i && (rx_turn_q || !done_valid_i);
+  assign rx_first = rx_done_valid_i &&
+      (rx_turn_q || !done_valid_i || rx_done_i.opcode == WQE_OPCODE_PULL);
   assign begins = ready && !bell_valid_i && !timer_valid;
   assign bell_ready_o = ready;
   assign rx_done_ready_o = begins && rx_first;

@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "Vcompleter.h"
@@ -98,9 +99,9 @@ class Completer : public Bench<Vcompleter> {
     }
   }
   int interrupts() const {
-    return static_cast<int>(
-        std::count_if(writes.begin(), writes.end(),
-                      [](const DmaWrite& write) { return write.kind == kWriteMsix; }));
+    return static_cast<int>(std::count_if(writes.begin(), writes.end(), [](const DmaWrite& write) {
+      return write.kind == kWriteMsix;
+    }));
   }
 
   exrnic_cqe cqe(std::size_t index) const {
@@ -135,5 +136,69 @@ class Completer : public Bench<Vcompleter> {
 
   std::mt19937 random_;
 };
+
+constexpr unsigned kQpn = 5;
+constexpr unsigned kCqn = 3;
+constexpr unsigned kRecvCqn = 9;
+constexpr uint8_t kPage = 2;
+constexpr uint8_t kGeneration = 0x77;
+constexpr uint8_t kVector = 7;
+constexpr uint8_t kNode = 0x21;
+constexpr uint64_t kPbl = 0x90000;
+constexpr uint64_t kRecvPbl = 0xa0000;
+constexpr uint8_t kLog = 2;
+constexpr uint32_t kEntries = 1 << kLog;
+
+inline CqConfig small_cq() {
+  CqConfig cq;
+  cq.valid = true;
+  cq.page = kPage;
+  cq.log_entries = kLog;
+  cq.msix_vector = kVector;
+  cq.pbl = kPbl;
+  return cq;
+}
+
+// A queue pair in RTS on a completion queue of four entries, another for receives.
+inline void connect(Completer& completer) {
+  completer.create_cq(kCqn, small_cq());
+  CqConfig receives = small_cq();
+  receives.pbl = kRecvPbl;
+  completer.create_cq(kRecvCqn, receives);
+  Qp qp;
+  qp.cfg.valid = true;
+  qp.cfg.page = kPage;
+  qp.cfg.send_cqn = kCqn;
+  qp.cfg.recv_cqn = kRecvCqn;
+  qp.cfg.generation = kGeneration;
+  qp.status.state = EXRNIC_QP_STATE_RTS;
+  completer.qps[kQpn] = qp;
+}
+
+inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+  TxDone done;
+  done.tag = {kTxLast, kQpn, kGeneration, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
+  done.node = kNode;
+  done.seq = 100u + wqe_index;
+  done.status = status;
+  return done;
+}
+inline TxDone segment(uint8_t status) {
+  TxDone segment = done(0, status);
+  segment.tag.kind = kTxSegment;
+  return segment;
+}
+inline CqDoorbell bell(uint32_t consumer, bool arm = false, bool solicited = false) {
+  return {kCqn, consumer, arm, solicited, kPage};
+}
+
+inline void fail_remotely(Completer& completer, uint32_t first_refused) {
+  QpStatus& status = completer.qps[kQpn].status;
+  status.state = EXRNIC_QP_STATE_ERROR;
+  status.fault = status.exact = true;
+  status.fault_status = EXRNIC_CQE_STATUS_REM_ACCESS_ERR;
+  status.fault_detail = EXRNIC_TERM_CODE_TAGGED_BOUNDS;
+  status.fault_seq = first_refused;
+}
 
 }  // namespace exrnic::testing

@@ -1,71 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include "rtl-model/blocks/completer/completer_bench.h"
 
 namespace exrnic::testing {
 namespace {
-
-constexpr unsigned kQpn = 5;
-constexpr unsigned kCqn = 3;
-constexpr unsigned kRecvCqn = 9;
-constexpr uint8_t kPage = 2;
-constexpr uint8_t kVector = 7;
-constexpr uint8_t kNode = 0x21;
-constexpr uint64_t kPbl = 0x90000;
-constexpr uint8_t kLog = 2;
-constexpr uint32_t kEntries = 1 << kLog;
-
-CqConfig small_cq() {
-  CqConfig cq;
-  cq.valid = true;
-  cq.page = kPage;
-  cq.log_entries = kLog;
-  cq.msix_vector = kVector;
-  cq.pbl = kPbl;
-  return cq;
-}
-
-// A queue pair in RTS on a completion queue of four entries, another for receives.
-void connect(Completer& completer) {
-  completer.create_cq(kCqn, small_cq());
-  completer.create_cq(kRecvCqn, small_cq());
-  Qp qp;
-  qp.cfg.valid = true;
-  qp.cfg.page = kPage;
-  qp.cfg.send_cqn = kCqn;
-  qp.cfg.recv_cqn = kRecvCqn;
-  qp.cfg.generation = 0x77;
-  qp.status.state = EXRNIC_QP_STATE_RTS;
-  completer.qps[kQpn] = qp;
-}
-
-TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
-  TxDone done;
-  done.tag = {kTxLast, kQpn, 0x77, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
-  done.node = kNode;
-  done.seq = 100u + wqe_index;
-  done.status = status;
-  return done;
-}
-TxDone segment(uint8_t status) {
-  TxDone segment = done(0, status);
-  segment.tag.kind = kTxSegment;
-  return segment;
-}
-CqDoorbell bell(uint32_t consumer, bool arm = false, bool solicited = false) {
-  return {kCqn, consumer, arm, solicited, kPage};
-}
-
-void fail_remotely(Completer& completer, uint32_t first_refused) {
-  QpStatus& status = completer.qps[kQpn].status;
-  status.state = EXRNIC_QP_STATE_ERROR;
-  status.fault = status.exact = true;
-  status.fault_status = EXRNIC_CQE_STATUS_REM_ACCESS_ERR;
-  status.fault_detail = EXRNIC_TERM_CODE_TAGGED_BOUNDS;
-  status.fault_seq = first_refused;
-}
 
 TEST_CASE("An acknowledged work request becomes a completion with all its fields") {
   Completer completer;
@@ -144,6 +83,44 @@ TEST_CASE("A completion for a queue that does not exist, or whose PBL is unreada
   completer.end(done(0));
   CHECK(completer.writes.empty());
   CHECK(completer.cq_errors == 1);
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+}
+
+TEST_CASE("Each work request that ends is counted, and work that waits for the last is woken") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.sq.issued = 1;
+  qp.ended = 0xfffe;  // three are under way
+  qp.sq.consumer = 7;
+  qp.sq_producer = 8;  // and one waits
+  completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
+  CHECK(qp.ended == 0xfffe);
+  TxDone quiet = done(0);
+  quiet.tag.is_signaled = false;
+  completer.end(quiet);
+  CHECK(qp.ended == 0xffff);
+  completer.end(done(1));
+  CHECK(qp.ended == 0);
+  CHECK(completer.wakes.empty());
+  completer.end(done(2));
+  CHECK(qp.ended == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  qp.sq.issued = 2;
+  qp.sq_producer = 7;  // nothing waits
+  completer.end(done(3));
+  CHECK(qp.ended == 2);
+  CHECK(completer.wakes.size() == 1);
+}
+
+TEST_CASE("An end that comes before the requester has counted its work request wakes too") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.sq_producer = 1;
+  completer.end(done(0));
+  CHECK(qp.ended == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
 }
 
 TEST_CASE("An armed queue fires its vector once, behind the next completion") {
@@ -208,144 +185,6 @@ TEST_CASE("Doorbells of another page, of no queue, or beyond the producer are re
   CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 0);
   completer.end(done(0));
   CHECK(completer.cq_errors == 1);  // nor did anything make room
-}
-
-TEST_CASE("A work request that fails takes the queue pair to ERROR, wakes it, and is reported") {
-  const uint8_t status = GENERATE_COPY(uint8_t{EXRNIC_CQE_STATUS_LOC_PROT_ERR},
-                                       uint8_t{EXRNIC_CQE_STATUS_RETRY_EXC_ERR});
-  Completer completer;
-  connect(completer);
-  TxDone failed = done(4, status);
-  failed.tag.is_signaled = false;
-  completer.end(failed);
-  CHECK(completer.cqe(0).status == status);
-  CHECK(completer.cqe(0).wqe_index == 4);
-  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
-  CHECK_FALSE(completer.qps[kQpn].status.fault);
-  CHECK(completer.qp_errors == 1);
-  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
-
-  // What follows is flushed, whether it was acknowledged or not, and is no new error.
-  completer.end(done(5));
-  completer.end(done(6, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
-  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(completer.cqe(2).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(completer.qp_errors == 1);
-}
-
-TEST_CASE("A segment that fails gives its status to the work request that it is part of") {
-  Completer completer;
-  connect(completer);
-  completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
-  CHECK(completer.writes.empty());
-  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
-  completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
-  completer.end(done(0));  // its last segment arrived, the message did not
-  completer.end(done(1));
-  REQUIRE(completer.writes.size() == 2);
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(completer.qp_errors == 1);
-}
-
-TEST_CASE("The peer's refusal fails the request with the refused frame, not those placed before") {
-  Completer completer;
-  connect(completer);
-  fail_remotely(completer, 102);  // frames 100 and 101 were placed
-  completer.end(done(0));
-  TxDone quiet = done(1);
-  quiet.tag.is_signaled = false;
-  completer.end(quiet);
-  completer.end(done(2));
-  completer.end(done(3));
-  REQUIRE(completer.writes.size() == 3);
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
-  CHECK(completer.cqe(0).detail == 0);
-  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
-  CHECK(completer.cqe(1).wqe_index == 2);
-  CHECK(completer.cqe(1).detail == EXRNIC_TERM_CODE_TAGGED_BOUNDS);
-  CHECK(completer.cqe(2).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(completer.cqe(2).detail == 0);
-  CHECK(completer.qp_errors == 0);  // whoever set ERROR reported it
-}
-
-TEST_CASE("Frames before the refused one are told from it across the wrap of sequence numbers") {
-  Completer completer;
-  connect(completer);
-  fail_remotely(completer, 1);
-  TxDone last_before = done(0);
-  last_before.seq = 0xffffffff;
-  completer.end(last_before);
-  TxDone refused = done(1);
-  refused.seq = 1;
-  completer.end(refused);
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
-  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
-}
-
-TEST_CASE("Without a refusal by the peer nothing that ends in ERROR is a success") {
-  Completer completer;
-  connect(completer);
-  QpStatus& status = completer.qps[kQpn].status;
-  status.fault_seq = 1000;  // left from before
-  SECTION("the driver's ERROR") { status.state = EXRNIC_QP_STATE_ERROR; }
-  SECTION("a failure of our own") {
-    status.exact = true;
-    completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
-    status.fault = false;
-  }
-  completer.end(done(0));
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-}
-
-TEST_CASE("A frame before the refused one that was never acknowledged is no success") {
-  Completer completer;
-  connect(completer);
-  fail_remotely(completer, 200);
-  completer.end(done(0, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
-}
-
-TEST_CASE("Receives are flushed to the completion queue of the receive queue") {
-  Completer completer;
-  connect(completer);
-  completer.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
-  CqConfig other = small_cq();
-  other.pbl = 0xa0000;
-  completer.create_cq(kRecvCqn, other);
-  TxDone receive = done(0, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  receive.tag.opcode = EXRNIC_WQE_OPCODE_RECV;
-  completer.end(receive);
-  CHECK(completer.xlate.requests.at(0).pbl_address == 0xa0000);
-  CHECK(completer.cqe(0).opcode == EXRNIC_WQE_OPCODE_RECV);
-  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-}
-
-TEST_CASE("What a destroyed or reset queue pair left behind changes nothing") {
-  Completer completer;
-  connect(completer);
-  completer.qps[kQpn].cfg.generation++;
-  completer.end(done(0));
-  completer.end(done(1, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
-  completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
-  completer.qps[kQpn].cfg.generation--;
-  completer.qps[kQpn].cfg.valid = false;
-  completer.end(done(2, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
-  CHECK(completer.writes.empty());
-  CHECK(completer.wakes.empty());
-  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
-}
-
-TEST_CASE("The end of a terminate message, arrived or given up, completes nothing") {
-  Completer completer;
-  connect(completer);
-  TxDone terminate = done(0);
-  terminate.tag.kind = kTxTerminate;
-  completer.end(terminate);
-  terminate.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
-  completer.end(terminate);
-  CHECK(completer.writes.empty());
-  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
 }
 
 TEST_CASE("A doorbell and an end that come together are both served, the doorbell first") {

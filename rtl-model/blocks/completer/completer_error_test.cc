@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Work that fails, and what becomes of its queue pair.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "rtl-model/blocks/completer/completer_bench.h"
+
+namespace exrnic::testing {
+namespace {
+
+TEST_CASE("A lost completion takes its queue pair to ERROR without a cause, and wakes it") {
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.fault = status.exact = status.answer_lost = true;  // left from before
+  for (uint16_t i = 0; i < kEntries; ++i) completer.end(done(i));
+  CHECK(status.state == EXRNIC_QP_STATE_RTS);
+  completer.end(done(9));
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK_FALSE(status.fault);
+  CHECK_FALSE(status.exact);
+  CHECK_FALSE(status.answer_lost);
+  CHECK(completer.qp_errors == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  CHECK(completer.qps[kQpn].ended == kEntries + 1);  // it counts once
+}
+
+TEST_CASE("A completion that is lost in ERROR leaves the queue pair as it is") {
+  Completer completer;
+  connect(completer);
+  CqConfig gone = small_cq();
+  gone.valid = false;
+  completer.create_cq(kCqn, gone);
+  completer.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+  completer.qps[kQpn].status.told = true;
+  completer.end(done(0, EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+  CHECK(completer.cq_errors == 1);
+  CHECK(completer.qp_errors == 0);
+  CHECK(completer.wakes.empty());
+  CHECK(completer.qps[kQpn].status.told);
+}
+
+TEST_CASE("A failure whose completion is lost takes the queue pair to ERROR once") {
+  Completer completer;
+  connect(completer);
+  CqConfig gone = small_cq();
+  gone.valid = false;
+  completer.create_cq(kCqn, gone);
+  completer.end(done(0, EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(completer.cq_errors == 1);
+  CHECK(completer.qp_errors == 1);
+  CHECK(completer.wakes.size() == 1);
+}
+
+TEST_CASE("Ends are counted in ERROR too, and of failures") {
+  Completer completer;
+  connect(completer);
+  completer.end(done(0, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  completer.end(done(1, EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+  CHECK(completer.qps[kQpn].ended == 2);
+}
+
+TxDone response(uint8_t status) {
+  TxDone response = done(0, status);
+  response.tag.kind = kTxResponse;
+  return response;
+}
+
+TEST_CASE("A response whose payload could not be read takes the queue pair to ERROR: to be told") {
+  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.state = state;
+  completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(status.answer_lost);
+  CHECK_FALSE(status.fault);
+  CHECK_FALSE(status.told);
+  CHECK(completer.qp_errors == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  CHECK(completer.writes.empty());
+  CHECK(completer.qps[kQpn].ended == 0);
+
+  completer.qps[kQpn].status.answer_lost = false;  // the peer has heard
+  completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK_FALSE(status.answer_lost);
+  CHECK(completer.wakes.size() == 1);
+}
+
+TEST_CASE("The end of a response, arrived or given up, changes nothing") {
+  Completer completer;
+  connect(completer);
+  completer.end(response(EXRNIC_CQE_STATUS_SUCCESS));
+  completer.end(response(EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  completer.qps[kQpn].cfg.generation++;
+  completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(completer.qps[kQpn].ended == 0);
+  CHECK(completer.wakes.empty());
+  CHECK(completer.writes.empty());
+}
+
+TEST_CASE("A work request that fails takes the queue pair to ERROR, wakes it, and is reported") {
+  const uint8_t status = GENERATE_COPY(uint8_t{EXRNIC_CQE_STATUS_LOC_PROT_ERR},
+                                       uint8_t{EXRNIC_CQE_STATUS_RETRY_EXC_ERR});
+  Completer completer;
+  connect(completer);
+  TxDone failed = done(4, status);
+  failed.tag.is_signaled = false;
+  completer.end(failed);
+  CHECK(completer.cqe(0).status == status);
+  CHECK(completer.cqe(0).wqe_index == 4);
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK_FALSE(completer.qps[kQpn].status.fault);
+  CHECK(completer.qp_errors == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+
+  // What follows is flushed, whether it was acknowledged or not, and is no new error.
+  completer.end(done(5));
+  completer.end(done(6, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(completer.cqe(2).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(completer.qp_errors == 1);
+}
+
+TEST_CASE("A segment that fails gives its status to the work request that it is part of") {
+  Completer completer;
+  connect(completer);
+  completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(completer.writes.empty());
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+  completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
+  completer.end(done(0));  // its last segment arrived, the message did not
+  completer.end(done(1));
+  REQUIRE(completer.writes.size() == 2);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(completer.qp_errors == 1);
+}
+
+TEST_CASE("The peer's refusal fails the request with the refused frame, not those placed before") {
+  Completer completer;
+  connect(completer);
+  fail_remotely(completer, 102);  // frames 100 and 101 were placed
+  completer.end(done(0));
+  TxDone quiet = done(1);
+  quiet.tag.is_signaled = false;
+  completer.end(quiet);
+  completer.end(done(2));
+  completer.end(done(3));
+  REQUIRE(completer.writes.size() == 3);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(completer.cqe(0).detail == 0);
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+  CHECK(completer.cqe(1).wqe_index == 2);
+  CHECK(completer.cqe(1).detail == EXRNIC_TERM_CODE_TAGGED_BOUNDS);
+  CHECK(completer.cqe(2).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(completer.cqe(2).detail == 0);
+  CHECK(completer.qp_errors == 0);  // whoever set ERROR reported it
+}
+
+TEST_CASE("Frames before the refused one are told from it across the wrap of sequence numbers") {
+  Completer completer;
+  connect(completer);
+  fail_remotely(completer, 1);
+  TxDone last_before = done(0);
+  last_before.seq = 0xffffffff;
+  completer.end(last_before);
+  TxDone refused = done(1);
+  refused.seq = 1;
+  completer.end(refused);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+}
+
+TEST_CASE("Without a refusal by the peer nothing that ends in ERROR is a success") {
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.fault_seq = 1000;  // left from before
+  SECTION("the driver's ERROR") { status.state = EXRNIC_QP_STATE_ERROR; }
+  SECTION("a failure of our own") {
+    status.exact = true;
+    completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+    status.fault = false;
+  }
+  completer.end(done(0));
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+}
+
+TEST_CASE("A frame before the refused one that was never acknowledged is no success") {
+  Completer completer;
+  connect(completer);
+  fail_remotely(completer, 200);
+  completer.end(done(0, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+}
+
+TEST_CASE("What a destroyed or reset queue pair left behind changes nothing") {
+  Completer completer;
+  connect(completer);
+  completer.qps[kQpn].cfg.generation++;
+  completer.end(done(0));
+  completer.end(done(1, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  completer.end(segment(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  completer.qps[kQpn].cfg.generation--;
+  completer.qps[kQpn].cfg.valid = false;
+  completer.end(done(2, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  CHECK(completer.writes.empty());
+  CHECK(completer.wakes.empty());
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("The end of a terminate message, arrived or given up, completes nothing") {
+  Completer completer;
+  connect(completer);
+  TxDone terminate = done(0);
+  terminate.tag.kind = kTxTerminate;
+  completer.end(terminate);
+  terminate.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
+  completer.end(terminate);
+  CHECK(completer.writes.empty());
+  CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
