@@ -44,6 +44,7 @@ rtl-model/blocks/requester/payload_gather.sv
 rtl-model/blocks/requester/requester.sv
 rtl-model/blocks/requester/segment_build.sv
 rtl-model/blocks/requester/sge_cursor.sv
+rtl-model/blocks/requester/turn_control.sv
 rtl-model/blocks/requester/turn_pick.sv
 rtl-model/blocks/requester/work_batch.sv
 rtl-model/blocks/requester/work_progress.sv

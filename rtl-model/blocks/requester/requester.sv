@@ -73,47 +73,20 @@ module requester
     output event_t event_o
 );
 
-  typedef enum logic [3:0] {
-    StIdle, StTurn, StWork, StBegin, StLook, StInvalidate, StInvalidated, StAlloc, StJudge,
-    StGather, StSubmit, StStatusRead, StStatus, StWake, StHandOver
-  } state_e;
-  state_e state_q, state_d;
-
-  // The turn.
-  turn_e turn_q;
-  qpn_t qpn_q;
-  logic [7:0] generation_q;
-  node_t node_q;
-  logic [23:0] dest_qpn_q;
-  pd_t pd_q;
-  logic [$clog2(TURN_SEGMENTS)-1:0] segments_q;
-  logic over_q;  // it is, if others wait
-  read_t read_q;
-  term_code_e code_q;
-  logic quote_q;
-
-  // The message, and its segment in hand.
-  cqe_status_e status_q;  // other than SUCCESS: the work request is not sent
-  logic [31:0] offset_q, remaining_q;
-  reads_t pulls_left_q;
-  logic immediate_q;  // what is left is the Immediate Data message
-  slot_t slot_q;
-  chunk_t segment_q;
-  logic gathered_q;  // payload was asked for
-  logic returned_q;  // the slot only goes back
-  logic again_q;     // and another one is needed
-  logic submitted;
-  assign submitted = state_q == StSubmit && submit_ready_i;
+  step_e step;
+  segment_t segment;
+  logic last, ends, submitted;
+  assign submitted = submit_valid_o && submit_ready_i;
 
   turn_e turn;
   logic quote, own_work, reads_wait;
   turn_pick u_pick (
       .clk_i,
       .qp_i,
-      .qpn_i(qpn_q),
+      .qpn_i(segment.qpn),
       .pull_count_i,
       .read_count_i,
-      .take_i(state_q == StTurn),
+      .take_i(step == STEP_TURN),
       .turn_o(turn),
       .quote_o(quote),
       .work_o(own_work),
@@ -121,7 +94,7 @@ module requester
   );
 
   // ---- The work request in hand
-  logic work_done, work_torn, work_last, work_next, work_xlate_valid;
+  logic work_start, work_next, work_done, work_torn, work_last, work_xlate_valid;
   cqe_status_e work_status;
   slots_t slots;
   wqe_t wqe;
@@ -134,9 +107,9 @@ module requester
   work_batch u_work (
       .clk_i,
       .rst_ni,
-      .start_i(state_q == StTurn && state_d == StWork),
+      .start_i(work_start),
       .next_i(work_next),
-      .slots_only_i(turn_q == TURN_FLUSH),
+      .slots_only_i(segment.turn == TURN_FLUSH),
       .ring_pbl_i(qp_i.cfg.sq_pbl),
       .ring_log_i(qp_i.cfg.sq_log),
       .consumer_i(qp_i.sq.consumer),
@@ -165,14 +138,11 @@ module requester
       .beat_i
   );
 
-  logic is_pull, is_local_invalidate, is_inline;
+  logic is_pull;
   assign is_pull = wqe.opcode == WQE_OPCODE_PULL;
-  assign is_local_invalidate = wqe.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
-  assign is_inline = wqe.flags[WQE_FLAGS_INLINE];
-  assign work_next = state_q == StSubmit && state_d == StWork;
 
   // ---- Its payload, or that of a response
-  logic sge_valid, sge_end, gather_start, gather_stop, gather_idle, gather_quiet;
+  logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle, gather_quiet;
   logic gather_xlate_valid;
   xlate_status_e gather_status;
   chunk_t gather_filled;
@@ -190,11 +160,11 @@ module requester
       skip = '0;
       access = 8'd1 << ACCESS_LOCAL_WRITE;
     end
-    if (turn_q == TURN_READ) begin
-      skip = read_q.done;
-      source.stag = read_q.request.source_stag;
-      source.length = read_q.request.length;
-      source.address = read_q.request.source_to;
+    if (segment.turn == TURN_READ) begin
+      skip = segment.read.done;
+      source.stag = segment.read.request.source_stag;
+      source.length = segment.read.request.length;
+      source.address = segment.read.request.source_to;
       access = 8'd1 << ACCESS_REMOTE_READ;
     end
   end
@@ -203,9 +173,9 @@ module requester
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .load_i(state_q == StBegin || (state_q == StLook && gather_idle)),
+      .load_i(gather_load),
       .first_i(source),
-      .count_i(turn_q == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
+      .count_i(segment.turn == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
       .next_word_i(second_sge),
       .skip_i(skip),
       .word_index_o(word_index),
@@ -215,16 +185,16 @@ module requester
       .sge_o(sge),
       .take_i(pull_push_o && sge_valid),
       .start_i(gather_start),
-      .look_i(turn_q == TURN_WORK && is_pull),
+      .look_i(segment.turn == TURN_WORK && is_pull),
       .stop_i(gather_stop),
       .idle_o(gather_idle),
       .quiet_o(gather_quiet),
       .status_o(gather_status),
       .filled_o(gather_filled),
-      .slot_valid_i(state_q == StGather),
-      .slot_i(slot_q),
-      .segment_i(segment_q),
-      .pd_i(pd_q),
+      .slot_valid_i(step == STEP_GATHER),
+      .slot_i(segment.slot),
+      .segment_i(segment.payload),
+      .pd_i(segment.pd),
       .access_i(access),
       .xlate_valid_o(gather_xlate_valid),
       .xlate_ready_i,
@@ -236,276 +206,128 @@ module requester
       .read_o(payload_read_o)
   );
 
-  // ---- The segment in hand
-  logic by_dma_q, payload_last, ends, completes, over, fit, connected;
-  logic [31:0] remaining_d, next_offset;
-  assign payload_last = remaining_q == 32'(segment_q);
-  assign next_offset  = offset_q + (is_pull ? pull_o.left : 32'(segment_q));
-  always_comb begin
-    if (status_q != CQE_STATUS_SUCCESS || is_local_invalidate) ends = 1'b1;
-    else if (is_pull) ends = pulls_left_q == reads_t'(1);
-    else ends = payload_last && (immediate_q || wqe.opcode != WQE_OPCODE_PUSH_IMM);
-  end
-  // Others go first now; of the queue pair itself its work, or the peer's reads.
-  assign over = (over_q || &segments_q) &&
-      (more_turns_i || (turn_q == TURN_READ ? own_work : reads_wait));
+  // ---- The turn
+  logic pull_last;
+  logic [31:0] next_offset;
+  turn_control u_control (
+      .clk_i,
+      .rst_ni,
+      .mtu_i,
+      .more_turns_i,
+      .quiesce_i,
+      .qp_i,
+      .pull_count_i,
+      .read_i,
+      .turn_i(turn),
+      .quote_i(quote),
+      .own_work_i(own_work),
+      .reads_wait_i(reads_wait),
+      .work_start_o(work_start),
+      .work_next_o(work_next),
+      .work_done_i(work_done),
+      .work_torn_i(work_torn),
+      .work_last_i(work_last),
+      .work_status_i(work_status),
+      .wqe_i(wqe),
+      .reads_needed_i(reads_needed),
+      .skip_i(skip),
+      .gather_load_o(gather_load),
+      .gather_start_o(gather_start),
+      .gather_stop_o(gather_stop),
+      .gather_idle_i(gather_idle),
+      .gather_status_i(gather_status),
+      .gather_none_i(gather_filled == '0),
+      .sge_known_i(sge_valid || sge_end),
+      .sge_length_i(sink.length),
+      .turn_valid_i,
+      .turn_qpn_i,
+      .wake_ready_i,
+      .flush_ready_i,
+      .status_ready_i,
+      .xlate_ready_i,
+      .xlate_rsp_valid_i,
+      .xlate_rsp_i,
+      .alloc_valid_i,
+      .alloc_slot_i,
+      .submit_ready_i,
+      .step_o(step),
+      .segment_o(segment),
+      .last_o(last),
+      .ends_o(ends),
+      .pull_last_o(pull_last),
+      .next_offset_o(next_offset)
+  );
 
-  always_comb begin
-    remaining_d = remaining_q;
-    if (state_q == StBegin)
-      remaining_d = (turn_q == TURN_READ ? read_q.request.length : wqe.length) - skip;
-    else if (submitted && !returned_q) remaining_d = remaining_q - 32'(segment_q);
-  end
+  assign idle_o = step == STEP_IDLE;
+  assign quiescent_o = step inside {STEP_IDLE, STEP_HAND_OVER} ||
+      (step == STEP_ALLOC && gather_quiet);
+  assign turn_ready_o = step == STEP_IDLE && !quiesce_i;
+  assign alloc_ready_o = step == STEP_ALLOC && !quiesce_i;
+  assign submit_valid_o = step == STEP_SUBMIT;
+  assign flush_valid_o = step == STEP_HAND_OVER;
+  assign wake_valid_o = step == STEP_WAKE;
+  assign wake_qpn_o = segment.qpn;
 
-  // The queue pair as it is when a slot is there.
-  always_comb begin
-    unique case (turn_q)
-      TURN_WORK: fit = qp_i.status.state == QP_STATE_RTS;
-      TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
-      TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
-      default: fit = connected && !qp_i.status.told;
-    endcase
-    if (!qp_i.cfg.valid || qp_i.cfg.generation != generation_q) fit = 1'b0;
-  end
-  assign connected = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+  // Read again for each work request, and when a slot is there.
+  assign qp_read_qpn_o = step == STEP_IDLE ? turn_qpn_i : segment.qpn;
+  assign qp_read_o = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
 
-  // ---- May the work request begin? PULLs and other work are never under way together.
-  logic blocked, all_ended;
-  assign all_ended = qp_i.sq.issued == qp_i.ended;
-  always_comb begin
-    if (work_status == CQE_STATUS_SUCCESS && is_pull)
-      blocked = !all_ended ||
-          qp_i.cfg.max_reads_out - pull_count_i < reads_needed;
-    else
-      blocked = pull_count_i != '0 ||
-          (work_status == CQE_STATUS_SUCCESS && is_local_invalidate && !all_ended);
-  end
-
-  // What blocks wakes when it ends; reads of the peer do not wait for that.
-  state_e after_block;
-  assign after_block = reads_wait ? StWake : StIdle;
-
-  always_comb begin
-    state_d = state_q;
-    unique case (state_q)
-      StIdle: if (turn_valid_i && !quiesce_i) state_d = StTurn;
-      StTurn:
-      unique case (turn)
-        TURN_WORK, TURN_FLUSH: state_d = StWork;
-        TURN_READ: state_d = StBegin;
-        TURN_TERMINATE: state_d = StAlloc;
-        TURN_POP: state_d = StWake;
-        TURN_HAND_OVER: state_d = StHandOver;
-        default: state_d = StIdle;
-      endcase
-      StWork:
-      if (work_done) begin
-        if (work_torn) state_d = StWake;
-        else state_d = turn_q == TURN_FLUSH ? StAlloc : StBegin;
-      end
-      StBegin:
-      if (turn_q == TURN_READ) state_d = StAlloc;
-      else if (blocked) state_d = after_block;
-      else if (work_status != CQE_STATUS_SUCCESS) state_d = StAlloc;
-      else if (is_pull) state_d = StLook;
-      else state_d = is_local_invalidate ? StInvalidate : StAlloc;
-      StLook:
-      if (gather_idle)
-        state_d = gather_status != XLATE_OK && pull_count_i != '0 ? after_block : StAlloc;
-      StInvalidate: if (xlate_ready_i) state_d = StInvalidated;
-      StInvalidated: if (xlate_rsp_valid_i) state_d = StAlloc;
-      StAlloc: if (alloc_valid_i && !quiesce_i) state_d = StJudge;
-      StJudge:
-      if (!fit) state_d = gather_idle ? StSubmit : StJudge;
-      else if (by_dma_q) state_d = StGather;
-      else if (turn_q != TURN_WORK || !is_pull || sge_valid || sge_end) state_d = StSubmit;
-      StGather:
-      if (gather_idle) begin
-        if (turn_q == TURN_READ && gather_status != XLATE_OK && gather_filled == '0)
-          state_d = StJudge;
-        else state_d = StSubmit;
-      end
-      StSubmit:
-      if (submit_ready_i) begin
-        if (returned_q) state_d = again_q ? StAlloc : StWake;
-        else if (turn_q == TURN_TERMINATE) state_d = StStatusRead;
-        else if (turn_q == TURN_READ) state_d = payload_last || over ? StWake : StAlloc;
-        else if (!ends) state_d = over && !is_pull && !payload_last ? StWake : StAlloc;
-        else if (work_last || over || status_q inside {
-            CQE_STATUS_LOC_LEN_ERR, CQE_STATUS_LOC_QP_OP_ERR, CQE_STATUS_LOC_PROT_ERR})
-          state_d = StWake;
-        else state_d = StWork;
-      end
-      // No other writer of the status in either cycle: nothing of theirs is lost.
-      StStatusRead: if (status_ready_i) state_d = StStatus;
-      StStatus: state_d = status_ready_i ? StWake : StStatusRead;
-      StWake: if (wake_ready_i) state_d = StIdle;
-      StHandOver: if (flush_ready_i) state_d = StIdle;
-      default: state_d = StIdle;
-    endcase
-  end
-
-  always_comb begin
-    gather_start = 1'b0;
-    if (state_q == StBegin && turn_q == TURN_WORK)
-      gather_start = state_d == StLook || (state_d == StAlloc && !is_inline &&
-          work_status == CQE_STATUS_SUCCESS && remaining_d != '0);
-    else if (state_q == StBegin) gather_start = remaining_d != '0;
-    else if (submitted)
-      gather_start = state_d == StAlloc && by_dma_q && !returned_q && remaining_d != '0;
-  end
-  assign gather_stop = state_q == StJudge && !fit;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) state_q <= StIdle;
-    else state_q <= state_d;
-  end
-
-  always_ff @(posedge clk_i) begin
-    remaining_q <= remaining_d;
-    unique case (state_q)
-      StIdle: qpn_q <= turn_qpn_i;
-      StTurn: begin
-        turn_q       <= turn;
-        generation_q <= qp_i.cfg.generation;
-        node_q       <= qp_i.cfg.dest_node;
-        dest_qpn_q   <= qp_i.cfg.dest_qpn;
-        pd_q         <= qp_i.cfg.pd;
-        segments_q   <= '0;
-        over_q       <= 1'b0;
-        read_q       <= read_i;
-        code_q       <= TERM_CODE_STREAM;
-        quote_q      <= quote;
-        again_q      <= 1'b0;
-        by_dma_q     <= 1'b0;
-        status_q     <= turn == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
-      end
-      StBegin: begin
-        if (turn_q == TURN_WORK) status_q <= work_status;
-        offset_q     <= skip;
-        immediate_q  <= 1'b0;
-        pulls_left_q <= reads_needed;
-        by_dma_q     <= gather_start;
-      end
-      StLook: begin
-        by_dma_q <= 1'b0;
-        if (gather_idle && gather_status != XLATE_OK) status_q <= CQE_STATUS_LOC_PROT_ERR;
-      end
-      StInvalidated:
-      if (xlate_rsp_valid_i && xlate_rsp_i.status != XLATE_OK)
-        status_q <= CQE_STATUS_LOC_PROT_ERR;
-      StAlloc: begin
-        slot_q     <= alloc_slot_i;
-        segment_q  <= remaining_q > 32'(mtu_i) ? mtu_i : chunk_t'(remaining_q);
-        gathered_q <= 1'b0;
-      end
-      StJudge: returned_q <= !fit;
-      StGather: begin
-        gathered_q <= 1'b1;
-        if (gather_idle && gather_status != XLATE_OK) begin
-          if (turn_q == TURN_WORK) begin
-            status_q <= CQE_STATUS_LOC_PROT_ERR;
-          end else begin
-            // A slot that awaits payload cannot take the terminate message.
-            turn_q     <= TURN_TERMINATE;
-            code_q     <= refusal(gather_status);
-            quote_q    <= 1'b1;
-            by_dma_q   <= 1'b0;
-            returned_q <= gather_filled != '0;
-            again_q    <= gather_filled != '0;
-          end
-        end
-      end
-      StSubmit:
-      if (submit_ready_i) begin
-        segments_q  <= segments_q + 1'b1;
-        over_q      <= over_q || &segments_q;
-        again_q     <= 1'b0;
-        offset_q    <= next_offset;
-        if (!returned_q) read_q.done <= read_q.done + 32'(segment_q);
-        by_dma_q    <= gather_start;
-        if (is_pull) pulls_left_q <= pulls_left_q - 1'b1;
-        immediate_q <= payload_last && wqe.opcode == WQE_OPCODE_PUSH_IMM;
-      end
-      default: ;
-    endcase
-  end
-
-  function automatic term_code_e refusal(xlate_status_e status);
-    unique case (status)
-      XLATE_STAG: return TERM_CODE_RDMAP_STAG;
-      XLATE_STREAM: return TERM_CODE_RDMAP_STREAM;
-      XLATE_ACCESS: return TERM_CODE_ACCESS;
-      XLATE_WRAP: return TERM_CODE_RDMAP_WRAP;
-      XLATE_BOUNDS: return TERM_CODE_RDMAP_BOUNDS;
-      default: return TERM_CODE_STREAM;
-    endcase
-  endfunction
-
-  // ---- Outputs
-  assign idle_o = state_q == StIdle;
-  assign quiescent_o = state_q inside {StIdle, StHandOver} || (state_q == StAlloc && gather_quiet);
-  assign turn_ready_o = state_q == StIdle && !quiesce_i;
-  assign wake_valid_o = state_q == StWake;
-  assign wake_qpn_o = qpn_q;
-  assign flush_valid_o = state_q == StHandOver;
-  assign alloc_ready_o = state_q == StAlloc && !quiesce_i;
-
-  // Read again for each work request, and when a slot is there: much may have changed meanwhile.
-  assign qp_read_qpn_o = state_q == StIdle ? turn_qpn_i : qpn_q;
-  assign qp_read_o = state_q inside {StIdle, StWork, StAlloc, StStatusRead};
-
-  assign xlate_valid_o = work_xlate_valid || gather_xlate_valid || state_q == StInvalidate;
+  assign xlate_valid_o = work_xlate_valid || gather_xlate_valid || step == STEP_INVALIDATE;
   always_comb begin
     xlate_o = work_xlate_valid ? work_xlate : gather_xlate;
-    if (state_q == StInvalidate) begin
+    if (step == STEP_INVALIDATE) begin
       xlate_o = '0;
       xlate_o.invalidate = 1'b1;
       xlate_o.stag = wqe.imm_data;
-      xlate_o.pd = pd_q;
+      xlate_o.pd = segment.pd;
     end
   end
 
-  logic own, sent;
-  wqe_index_t last_slot;
+  // ---- Where its own work stands
+  logic sent, completes;
   logic [31:0] msn;
-  assign own  = turn_q inside {TURN_WORK, TURN_FLUSH};
-  assign sent = status_q == CQE_STATUS_SUCCESS;
-
+  wqe_index_t last_slot;
+  assign sent = segment.status == CQE_STATUS_SUCCESS;
+  assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
+  assign sq_we_o = submitted && !segment.returned && segment.turn inside {TURN_WORK, TURN_FLUSH};
   work_progress u_progress (
       .sq_i(qp_i.sq),
       .opcode_i(wqe.opcode),
       .slots_i(slots),
-      .status_i(status_q),
-      .immediate_i(immediate_q),
+      .sent_i(sent),
+      .immediate_i(segment.immediate),
       .ends_i(ends),
-      .offset_i(offset_q),
+      .offset_i(segment.offset),
       .next_i(next_offset),
       .msn_o(msn),
       .completes_o(completes),
       .sq_o
   );
-  assign sq_we_o = submitted && own && !returned_q;
 
+  // The element that an RDMA Read Request is for; none in a PULL without bytes.
+  sge_t sink;
+  assign sink = sge_valid ? sge : '0;
   assign pull_push_o = sq_we_o && is_pull && sent;
   assign pull_o = '{
-          stag: sge_valid ? sge.stag : '0,
-          to: sge_valid ? sge.address : '0,
-          left: sge_valid ? sge.length : '0,
-          last: ends,
+          stag: sink.stag,
+          to: sink.address,
+          left: sink.length,
+          last: pull_last,
           signaled: wqe.flags[WQE_FLAGS_SIGNALED],
           wqe_index: last_slot,
           byte_length: wqe.length
       };
-  assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
 
-  assign read_pop_o = (state_q == StTurn && turn == TURN_POP) ||
-      (submitted && !returned_q && (turn_q == TURN_TERMINATE ? quote_q :
-                                    turn_q == TURN_READ && payload_last));
-  assign read_set_o = submitted && !returned_q && turn_q == TURN_READ && !payload_last;
+  // ---- The peer's reads, and what becomes of the queue pair
+  logic read_served;
+  assign read_served = submitted && !segment.returned && segment.turn == TURN_READ && last;
+  assign read_pop_o = (step == STEP_TURN && turn == TURN_POP) || read_served ||
+      (submitted && !segment.returned && segment.turn == TURN_TERMINATE && segment.quote);
+  assign read_set_o = submitted && !segment.returned && segment.turn == TURN_READ &&
+      !last;
   always_comb begin
-    read_o = read_q;
-    read_o.done = read_q.done + 32'(segment_q);
+    read_o = segment.read;
+    read_o.done = segment.read.done + 32'(segment.payload);
   end
 
   always_comb begin
@@ -514,69 +336,27 @@ module requester
     status_o.told = 1'b1;
     status_o.answer_lost = 1'b0;
   end
-  assign status_valid_o = state_q == StStatus;
+  assign status_valid_o = step == STEP_STATUS;
   assign qp_error_o = status_valid_o && status_ready_i && qp_i.status.state != QP_STATE_ERROR;
 
-  logic unsent, inlined, untagged, imm_valid;
-  logic [143:0] ddp;
-  logic [31:0] imm;
-  inline_t segment_inline;
-  chunk_t inlined_length;
-  assign unsent = returned_q || !sent || (turn_q == TURN_WORK && is_local_invalidate);
-  assign submit_valid_o = state_q == StSubmit;
-
   segment_build u_segment (
-      .turn_i(turn_q),
-      .last_i(payload_last || immediate_q || is_pull),
+      .segment_i(segment),
       .wqe_i(wqe),
       .inline_i(inline_data),
-      .immediate_i(immediate_q),
-      .offset_i(offset_q),
+      .last_slot_i(last_slot),
+      .completes_i(completes),
       .msn_i(msn),
-      .sge_i('{stag: pull_o.stag, length: pull_o.left, address: pull_o.to}),
-      .read_i(read_q),
-      .code_i(code_q),
-      .quote_i(quote_q),
-      .untagged_o(untagged),
-      .ddp_o(ddp),
-      .imm_valid_o(imm_valid),
-      .imm_o(imm),
-      .inlined_o(inlined),
-      .inline_o(segment_inline),
-      .length_o(inlined_length)
+      .sge_i(sink),
+      .last_i(last),
+      .gathered_i(gather_filled),
+      .submit_o
   );
-  always_comb begin
-    submit_o.slot = slot_q;
-    submit_o.node = node_q;
-    submit_o.dst_qpn = dest_qpn_q;
-    submit_o.src_qpn = 24'(qpn_q);
-    submit_o.refused = '0;
-    submit_o.untagged = untagged;
-    submit_o.ddp = ddp;
-    submit_o.unsent = unsent;
-    submit_o.status = returned_q ? CQE_STATUS_SUCCESS : status_q;
-    submit_o.imm_valid = imm_valid;
-    submit_o.imm = imm;
-    submit_o.inlined = inlined && !unsent;
-    submit_o.inline_data = segment_inline;
-    if (inlined && !unsent) submit_o.length = inlined_length;
-    else submit_o.length = gathered_q ? gather_filled : '0;
-    submit_o.tag.qpn = qpn_q;
-    submit_o.tag.generation = generation_q;
-    submit_o.tag.wqe_index = last_slot;
-    submit_o.tag.byte_length = wqe.length;
-    submit_o.tag.signaled = wqe.flags[WQE_FLAGS_SIGNALED];
-    submit_o.tag.opcode = wqe.opcode;
-    if (returned_q || turn_q == TURN_READ) submit_o.tag.kind = TX_KIND_RESPONSE;
-    else if (turn_q == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
-    else submit_o.tag.kind = completes ? TX_KIND_LAST : TX_KIND_SEGMENT;
-  end
 
   always_comb begin
     event_o = '0;
     event_o[COUNTER_WQES] = sq_we_o && ends;
-    event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && turn_q == TURN_WORK;
-    event_o[COUNTER_READS_SERVED] = read_pop_o && turn_q == TURN_READ;
+    event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
+    event_o[COUNTER_READS_SERVED] = read_served;
   end
 
 endmodule

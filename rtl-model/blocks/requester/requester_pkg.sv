@@ -3,6 +3,7 @@
 
 package requester_pkg;
   import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
 
   /* verilator lint_off UNUSEDPARAM */
   localparam int unsigned BATCH = 8;           // slots of a ring that a turn fetches
@@ -24,5 +25,32 @@ package requester_pkg;
     TURN_POP,        // in ERROR: a read of a peer that has been told
     TURN_HAND_OVER   // in ERROR: what the responder has of it
   } turn_e;
+
+  // Steps of a turn: the diagram is in README.md.
+  typedef enum logic [3:0] {
+    STEP_IDLE, STEP_TURN, STEP_WORK, STEP_BEGIN, STEP_LOOK, STEP_INVALIDATE, STEP_INVALIDATED,
+    STEP_ALLOC, STEP_JUDGE, STEP_GATHER, STEP_SUBMIT, STEP_STATUS_READ, STEP_STATUS, STEP_WAKE,
+    STEP_HAND_OVER
+  } step_e;
+
+  // The slot in hand, and what it is for.
+  typedef struct packed {
+    turn_e       turn;
+    qpn_t        qpn;
+    logic [7:0]  generation;
+    node_t       node;
+    logic [23:0] dest_qpn;
+    pd_t         pd;
+    slot_t       slot;
+    chunk_t      payload;    // bytes of the message in it
+    logic        gathered;   // they were asked for, or some of them
+    logic        returned;   // not needed any more: it only goes back
+    cqe_status_e status;     // other than SUCCESS: the work request is not sent
+    logic [31:0] offset;     // bytes of the message before it
+    logic        immediate;  // it is the Immediate Data message of a PUSH_IMM
+    read_t       read;       // TURN_READ, TURN_TERMINATE: the peer's request
+    term_code_e  code;       // TURN_TERMINATE: why,
+    logic        quote;      // and whether the request is quoted
+  } segment_t;
 
 endpackage

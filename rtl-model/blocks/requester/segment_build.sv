@@ -1,38 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What goes into a slot for one segment, besides payload by DMA: its DDP/RDMAP header, and what is
-// short enough to go with it. Combinational.
+// What is submitted for the slot in hand: DDP/RDMAP header, what is short enough to go with it, and
+// what to complete. Combinational.
 
 module segment_build
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import requester_pkg::*;
 (
-    input turn_e       turn_i,
-    input logic        last_i,       // of its message
-    /* verilator lint_off UNUSEDSIGNAL */
-    input wqe_t        wqe_i,        // TURN_WORK: the work request,
+    /* verilator lint_off UNUSEDSIGNAL */  // parts of these records have done their work
+    input segment_t    segment_i,
+    input wqe_t        wqe_i,        // TURN_WORK, TURN_FLUSH: the work request,
     /* verilator lint_on UNUSEDSIGNAL */
     input inline_t     inline_i,     // its inline data,
-    input logic        immediate_i,  // whether it has come to its Immediate Data message,
-    input logic [31:0] offset_i,     // bytes of the message before this segment,
+    input wqe_index_t  last_slot_i,  // index of its last slot,
+    input logic        completes_i,  // and whether the end of the segment is its end too
     input logic [31:0] msn_i,
-    input sge_t        sge_i,        // and with PULL: the element that the response goes to
-    input read_t       read_i,       // TURN_READ and TURN_TERMINATE: the request
-    input term_code_e  code_i,       // TURN_TERMINATE: why,
-    input logic        quote_i,      // and whether the request is quoted
-
-    output logic         untagged_o,
-    output logic [143:0] ddp_o,
-    output logic         imm_valid_o,
-    output logic [31:0]  imm_o,
-    output logic         inlined_o,
-    output inline_t      inline_o,
-    output chunk_t       length_o  // with inlined_o
+    input sge_t        sge_i,        // PULL: the element that the response goes to
+    input logic        last_i,       // whether it has the last bytes of its message
+    input chunk_t      gathered_i,   // bytes of payload that were asked for
+    output tx_desc_t   submit_o
 );
 
   localparam int unsigned RequestLength = DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES;
 
-  logic is_pull, is_push, invalidates, solicits;
+  logic is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
+  assign is_read = segment_i.turn == TURN_READ;
+  assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
+  assign known = wqe_i.opcode >= WQE_OPCODE_PUSH && wqe_i.opcode <= WQE_OPCODE_LOCAL_INVALIDATE;
   assign is_pull = wqe_i.opcode == WQE_OPCODE_PULL;
   assign is_push = wqe_i.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
   assign invalidates = wqe_i.opcode == WQE_OPCODE_SEND_INVALIDATE;
@@ -47,27 +41,27 @@ module segment_build
     tagged_header.last = last_i;
     tagged_header.dv = 2'(DDP_VERSION);
     tagged_header.rv = 2'(RDMAP_VERSION);
-    if (turn_i == TURN_READ) begin
+    if (is_read) begin
       tagged_header.opcode = RDMAP_OPCODE_READ_RESPONSE;
-      tagged_header.stag = read_i.request.sink_stag;
-      tagged_header.to = read_i.request.sink_to + 64'(read_i.done);
+      tagged_header.stag = segment_i.read.request.sink_stag;
+      tagged_header.to = segment_i.read.request.sink_to + 64'(segment_i.read.done);
     end else begin
       tagged_header.opcode = RDMAP_OPCODE_WRITE;
       tagged_header.stag = wqe_i.remote_stag;
-      tagged_header.to = wqe_i.remote_to + 64'(offset_i);
+      tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
     end
   end
 
   always_comb begin
     untagged_header = '0;
-    untagged_header.last = last_i;
+    untagged_header.last = last_i || is_pull || segment_i.immediate;
     untagged_header.dv = 2'(DDP_VERSION);
     untagged_header.rv = 2'(RDMAP_VERSION);
     untagged_header.msn = msn_i;
     if (is_pull) begin
       untagged_header.opcode = RDMAP_OPCODE_READ_REQUEST;
       untagged_header.qn = READ_QN;
-    end else if (immediate_i) begin
+    end else if (segment_i.immediate) begin
       untagged_header.opcode = solicits ? RDMAP_OPCODE_IMMEDIATE_SE : RDMAP_OPCODE_IMMEDIATE;
       untagged_header.qn = SEND_QN;
     end else begin
@@ -76,7 +70,7 @@ module segment_build
                       : (solicits ? RDMAP_OPCODE_SEND_SE : RDMAP_OPCODE_SEND));
       untagged_header.invalidate_stag = invalidates ? wqe_i.imm_data : '0;
       untagged_header.qn = SEND_QN;
-      untagged_header.mo = offset_i;
+      untagged_header.mo = segment_i.offset;
     end
   end
 
@@ -94,13 +88,13 @@ module segment_build
           opcode: RDMAP_OPCODE_READ_REQUEST,
           invalidate_stag: '0,
           qn: READ_QN,
-          msn: read_i.msn,
+          msn: segment_i.read.msn,
           mo: '0
       };
   terminate_message u_terminate (
-      .code_i,
-      .quote_i,
-      .quoted_i({quoted_header, read_i.request}),
+      .code_i(segment_i.code),
+      .quote_i(segment_i.quote),
+      .quoted_i({quoted_header, segment_i.read.request}),
       .segment_length_i(16'(RequestLength)),
       .ddp_o(terminate_ddp),
       .length_o(terminate_length),
@@ -114,7 +108,7 @@ module segment_build
           sink_to: sge_i.address,
           length: sge_i.length,
           source_stag: wqe_i.remote_stag,
-          source_to: wqe_i.remote_to + 64'(offset_i)
+          source_to: wqe_i.remote_to + 64'(segment_i.offset)
       };
   assign immediate = '{rsvd: '0, data: wqe_i.imm_data};
 
@@ -129,29 +123,54 @@ module segment_build
       immediate_inline[8*i+:8] = immediate[$bits(immediate)-1-8*i-:8];
   end
 
+  // ---- The descriptor
+  logic inlined;
   always_comb begin
-    untagged_o = 1'b1;
-    ddp_o = untagged_header;
-    inlined_o = 1'b1;
-    if (turn_i == TURN_TERMINATE) begin
-      ddp_o = terminate_ddp;
-      inline_o = terminate_inline;
-      length_o = terminate_length;
-    end else if (turn_i != TURN_READ && is_pull) begin
-      inline_o = request_inline;
-      length_o = chunk_t'(READ_REQUEST_BYTES);
-    end else if (turn_i != TURN_READ && immediate_i) begin
-      inline_o = immediate_inline;
-      length_o = chunk_t'(IMMEDIATE_BYTES);
+    submit_o.untagged = 1'b1;
+    submit_o.ddp = untagged_header;
+    inlined = 1'b1;
+    if (segment_i.turn == TURN_TERMINATE) begin
+      submit_o.ddp = terminate_ddp;
+      submit_o.inline_data = terminate_inline;
+      submit_o.length = terminate_length;
+    end else if (!is_read && is_pull) begin
+      submit_o.inline_data = request_inline;
+      submit_o.length = chunk_t'(READ_REQUEST_BYTES);
+    end else if (!is_read && segment_i.immediate) begin
+      submit_o.inline_data = immediate_inline;
+      submit_o.length = chunk_t'(IMMEDIATE_BYTES);
     end else begin
-      untagged_o = turn_i != TURN_READ && !is_push;
-      if (!untagged_o) ddp_o = {tagged_header, 32'd0};
-      inlined_o = turn_i != TURN_READ && wqe_i.flags[WQE_FLAGS_INLINE];
-      inline_o = inline_i;
-      length_o = chunk_t'(wqe_i.length);
+      submit_o.untagged = !is_read && !is_push;
+      if (!submit_o.untagged) submit_o.ddp = {tagged_header, 32'd0};
+      inlined = !is_read && wqe_i.flags[WQE_FLAGS_INLINE];
+      submit_o.inline_data = inline_i;
+      submit_o.length = chunk_t'(wqe_i.length);
     end
+
+    submit_o.slot = segment_i.slot;
+    submit_o.node = segment_i.node;
+    submit_o.dst_qpn = segment_i.dest_qpn;
+    submit_o.src_qpn = 24'(segment_i.qpn);
+    submit_o.refused = '0;
+    submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
+        (segment_i.turn == TURN_WORK && is_local_invalidate);
+    submit_o.status = segment_i.returned ? CQE_STATUS_SUCCESS : segment_i.status;
+    submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
+        last_i;
+    submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
+    submit_o.inlined = inlined && !submit_o.unsent;
+    if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
+
+    submit_o.tag.qpn = segment_i.qpn;
+    submit_o.tag.generation = segment_i.generation;
+    submit_o.tag.wqe_index = last_slot_i;
+    // What is flushed is not looked at; and nothing passes for a receive, whatever it says.
+    submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
+    submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
+    submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
+    if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
+    else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
+    else submit_o.tag.kind = completes_i ? TX_KIND_LAST : TX_KIND_SEGMENT;
   end
-  assign imm_valid_o = turn_i == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM && last_i;
-  assign imm_o = imm_valid_o ? wqe_i.imm_data : '0;
 
 endmodule

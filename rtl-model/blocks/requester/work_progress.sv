@@ -9,7 +9,7 @@ module work_progress
     input qp_sq_t      sq_i,
     input logic [7:0]  opcode_i,
     input slots_t      slots_i,
-    input cqe_status_e status_i,    // SUCCESS: the slot is a segment, or ends a LOCAL_INVALIDATE
+    input logic        sent_i,       // it is a segment, or the end of a LOCAL_INVALIDATE; else failed
     input logic        immediate_i,  // it is the Immediate Data message of a PUSH_IMM
     input logic        ends_i,       // it is the last one of the work request
     input logic [31:0] offset_i,     // bytes before it,
@@ -20,11 +20,10 @@ module work_progress
     output qp_sq_t      sq_o
 );
 
-  logic is_pull, is_send, sent, new_send;
+  logic is_pull, is_send, new_send;
   assign is_pull = opcode_i == WQE_OPCODE_PULL;
   assign is_send = opcode_i inside {
       WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
-  assign sent = status_i == CQE_STATUS_SUCCESS;
   assign new_send = immediate_i || (is_send && offset_i == '0);
 
   always_comb begin
@@ -33,16 +32,16 @@ module work_progress
   end
 
   // A PULL ends with its response.
-  assign completes_o = ends_i && !(is_pull && sent);
+  assign completes_o = ends_i && !(is_pull && sent_i);
 
   always_comb begin
     sq_o = sq_i;
-    if (sent && is_pull) sq_o.read_msn = msn_o;
-    else if (sent) sq_o.send_msn = msn_o;
+    if (sent_i && is_pull) sq_o.read_msn = msn_o;
+    else if (sent_i) sq_o.send_msn = msn_o;
     if (ends_i) begin
       sq_o.consumer = sq_i.consumer + wqe_index_t'(slots_i);
       sq_o.progress = '0;
-      sq_o.halted   = !sent;
+      sq_o.halted   = !sent_i;
     end else if (!is_pull) begin
       sq_o.progress = next_i;
     end

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The steps of a turn: from a queue pair to segments, one after the other.
+
+module turn_control
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import requester_pkg::*;
+(
+    input logic   clk_i,
+    input logic   rst_ni,
+    input chunk_t mtu_i,
+    input logic   more_turns_i,
+    input logic   quiesce_i,
+
+    // The queue pair, as it was last read, and what its turn would be for.
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input qp_t    qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input reads_t pull_count_i,
+    input read_t  read_i,
+    input turn_e  turn_i,
+    input logic   quote_i,
+    input logic   own_work_i,
+    input logic   reads_wait_i,
+
+    // Its work request in hand.
+    output logic        work_start_o,
+    output logic        work_next_o,
+    input  logic        work_done_i,
+    input  logic        work_torn_i,
+    input  logic        work_last_i,
+    input  cqe_status_e work_status_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  wqe_t        wqe_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  reads_t      reads_needed_i,
+    input  logic [31:0] skip_i,  // bytes that earlier turns have submitted
+
+    // Its payload.
+    output logic          gather_load_o,
+    output logic          gather_start_o,
+    output logic          gather_stop_o,
+    input  logic          gather_idle_i,
+    input  xlate_status_e gather_status_i,
+    input  logic          gather_none_i,  // nothing was asked for
+    input  logic          sge_known_i,
+    input  logic [31:0]   sge_length_i,   // of the element in hand, 0 if there is none
+
+    // Whether a step ends.
+    input logic       turn_valid_i,
+    input qpn_t       turn_qpn_i,
+    input logic       wake_ready_i,
+    input logic       flush_ready_i,
+    input logic       status_ready_i,
+    input logic       xlate_ready_i,
+    input logic       xlate_rsp_valid_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input xlate_rsp_t xlate_rsp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input logic       alloc_valid_i,
+    input slot_t      alloc_slot_i,
+    input logic       submit_ready_i,
+
+    output step_e       step_o,
+    output segment_t    segment_o,
+    output logic        last_o,       // it has the last bytes of its message
+    output logic        ends_o,       // it is the last one of its work request
+    output logic        pull_last_o,  // of its PULL
+    output logic [31:0] next_offset_o
+);
+
+  step_e step_q, step_d;
+  segment_t seg_q;
+  logic [$clog2(TURN_SEGMENTS)-1:0] segments_q;  // that this turn has submitted,
+  logic over_q;                                  // TURN_SEGMENTS of them
+  logic [31:0] left_q, left_d;  // bytes of the message from this segment on
+  reads_t pulls_left_q;
+  logic by_dma_q;  // the payload of this segment is gathered
+  logic again_q;   // when this slot has gone back, another one is needed
+
+  logic is_pull, is_local_invalidate, is_inline, sound;
+  assign is_pull = wqe_i.opcode == WQE_OPCODE_PULL;
+  assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
+  assign is_inline = wqe_i.flags[WQE_FLAGS_INLINE];
+  assign sound = work_status_i == CQE_STATUS_SUCCESS;
+
+  // ---- The queue pair
+
+  // May the work request begin? PULLs and other work are never under way together.
+  logic blocked, all_ended;
+  assign all_ended = qp_i.sq.issued == qp_i.ended;
+  always_comb begin
+    if (sound && is_pull)
+      blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < reads_needed_i;
+    else
+      blocked = pull_count_i != '0 || (sound && is_local_invalidate && !all_ended);
+  end
+  // What blocks wakes when it ends; reads of the peer do not wait for that.
+  step_e when_blocked;
+  assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
+
+  // Much may have happened to it while a slot was awaited.
+  logic fit;
+  always_comb begin
+    unique case (seg_q.turn)
+      TURN_WORK: fit = qp_i.status.state == QP_STATE_RTS;
+      TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+      TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
+      default:
+      fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR} &&
+          !qp_i.status.told;
+    endcase
+    if (!qp_i.cfg.valid || qp_i.cfg.generation != seg_q.generation) fit = 1'b0;
+  end
+
+  // ---- The segment
+  logic submitted, refused, over;
+  assign submitted = step_q == STEP_SUBMIT && submit_ready_i;
+  assign refused = gather_status_i != XLATE_OK;
+  always_comb begin
+    last_o = left_q == 32'(seg_q.payload);
+    if (seg_q.status != CQE_STATUS_SUCCESS || is_local_invalidate) ends_o = 1'b1;
+    else if (is_pull) ends_o = pull_last_o;
+    else ends_o = last_o && (seg_q.immediate || wqe_i.opcode != WQE_OPCODE_PUSH_IMM);
+  end
+  assign segment_o = seg_q;
+  assign pull_last_o = pulls_left_q == reads_t'(1);
+  assign next_offset_o = seg_q.offset + (is_pull ? sge_length_i : 32'(seg_q.payload));
+
+  // Others go first now; or the other kind of work of the same queue pair.
+  assign over = (over_q || &segments_q) &&
+      (more_turns_i || (seg_q.turn == TURN_READ ? own_work_i : reads_wait_i));
+
+  always_comb begin
+    left_d = left_q;
+    if (step_q == STEP_BEGIN)
+      left_d = (seg_q.turn == TURN_READ ? seg_q.read.request.length : wqe_i.length) - skip_i;
+    else if (submitted && !seg_q.returned) left_d = left_q - 32'(seg_q.payload);
+  end
+
+  // ---- Steps
+  step_e after_submit;
+  always_comb begin
+    if (seg_q.returned) after_submit = again_q ? STEP_ALLOC : STEP_WAKE;
+    else if (seg_q.turn == TURN_TERMINATE) after_submit = STEP_STATUS_READ;
+    else if (seg_q.turn == TURN_READ)
+      after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
+    else if (!ends_o)
+      after_submit = over && !is_pull && !last_o ? STEP_WAKE : STEP_ALLOC;
+    else if (work_last_i || over || (seg_q.turn == TURN_WORK && seg_q.status != CQE_STATUS_SUCCESS))
+      after_submit = STEP_WAKE;
+    else after_submit = STEP_WORK;
+  end
+
+  always_comb begin
+    step_d = step_q;
+    unique case (step_q)
+      STEP_IDLE: if (turn_valid_i && !quiesce_i) step_d = STEP_TURN;
+      STEP_TURN:
+      unique case (turn_i)
+        TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
+        TURN_READ: step_d = STEP_BEGIN;
+        TURN_TERMINATE: step_d = STEP_ALLOC;
+        TURN_POP: step_d = STEP_WAKE;
+        TURN_HAND_OVER: step_d = STEP_HAND_OVER;
+        default: step_d = STEP_IDLE;
+      endcase
+      STEP_WORK:
+      if (work_done_i && work_torn_i) step_d = STEP_WAKE;
+      else if (work_done_i) step_d = seg_q.turn == TURN_FLUSH ? STEP_ALLOC : STEP_BEGIN;
+      STEP_BEGIN:
+      if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
+      else if (blocked) step_d = when_blocked;
+      else if (sound && is_pull) step_d = STEP_LOOK;
+      else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
+      STEP_LOOK:
+      if (gather_idle_i) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
+      STEP_INVALIDATE: if (xlate_ready_i) step_d = STEP_INVALIDATED;
+      STEP_INVALIDATED: if (xlate_rsp_valid_i) step_d = STEP_ALLOC;
+      STEP_ALLOC: if (alloc_valid_i && !quiesce_i) step_d = STEP_JUDGE;
+      STEP_JUDGE:
+      if (!fit) step_d = gather_idle_i ? STEP_SUBMIT : STEP_JUDGE;
+      else if (by_dma_q) step_d = STEP_GATHER;
+      else if (seg_q.turn != TURN_WORK || !is_pull || sge_known_i) step_d = STEP_SUBMIT;
+      STEP_GATHER:
+      if (gather_idle_i)
+        step_d = seg_q.turn == TURN_READ && refused && gather_none_i ? STEP_JUDGE : STEP_SUBMIT;
+      STEP_SUBMIT: if (submit_ready_i) step_d = after_submit;
+      // No other writer of the status in either cycle: nothing of theirs is lost.
+      STEP_STATUS_READ: if (status_ready_i) step_d = STEP_STATUS;
+      STEP_STATUS: step_d = status_ready_i ? STEP_WAKE : STEP_STATUS_READ;
+      STEP_WAKE: if (wake_ready_i) step_d = STEP_IDLE;
+      STEP_HAND_OVER: if (flush_ready_i) step_d = STEP_IDLE;
+      default: step_d = STEP_IDLE;
+    endcase
+  end
+  assign step_o = step_q;
+  assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
+  assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
+
+  // PULL: through all elements for the look-up, then once more.
+  assign gather_load_o = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather_idle_i);
+  assign gather_stop_o = step_q == STEP_JUDGE && !fit;
+  always_comb begin
+    gather_start_o = 1'b0;
+    if (step_d == STEP_LOOK) gather_start_o = step_q == STEP_BEGIN;
+    else if (step_d == STEP_ALLOC && left_d != '0) begin
+      if (step_q == STEP_BEGIN) gather_start_o = seg_q.turn == TURN_READ || (sound && !is_inline);
+      else gather_start_o = step_q == STEP_SUBMIT && by_dma_q;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) step_q <= STEP_IDLE;
+    else step_q <= step_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    left_q <= left_d;
+    unique case (step_q)
+      STEP_IDLE: seg_q.qpn <= turn_qpn_i;
+      STEP_TURN: begin
+        seg_q.turn       <= turn_i;
+        seg_q.generation <= qp_i.cfg.generation;
+        seg_q.node       <= qp_i.cfg.dest_node;
+        seg_q.dest_qpn   <= qp_i.cfg.dest_qpn;
+        seg_q.pd         <= qp_i.cfg.pd;
+        seg_q.status     <= turn_i == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
+        seg_q.immediate  <= 1'b0;
+        seg_q.read       <= read_i;
+        seg_q.code       <= TERM_CODE_STREAM;
+        seg_q.quote      <= quote_i;
+        segments_q       <= '0;
+        over_q           <= 1'b0;
+        by_dma_q         <= 1'b0;
+        again_q          <= 1'b0;
+      end
+      STEP_BEGIN: begin
+        if (seg_q.turn == TURN_WORK) seg_q.status <= work_status_i;
+        seg_q.offset    <= skip_i;
+        seg_q.immediate <= 1'b0;
+        pulls_left_q    <= reads_needed_i;
+        by_dma_q        <= gather_start_o && step_d == STEP_ALLOC;
+      end
+      STEP_LOOK: if (gather_idle_i && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+      STEP_INVALIDATED:
+      if (xlate_rsp_valid_i && xlate_rsp_i.status != XLATE_OK)
+        seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+      STEP_ALLOC: begin
+        seg_q.slot     <= alloc_slot_i;
+        seg_q.payload  <= left_q > 32'(mtu_i) ? mtu_i : chunk_t'(left_q);
+        seg_q.gathered <= 1'b0;
+      end
+      STEP_JUDGE: seg_q.returned <= !fit;
+      STEP_GATHER: begin
+        seg_q.gathered <= 1'b1;
+        if (gather_idle_i && refused && seg_q.turn == TURN_WORK) begin
+          seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+        end else if (gather_idle_i && refused) begin
+          // A slot that awaits payload cannot take the terminate message.
+          seg_q.turn     <= TURN_TERMINATE;
+          seg_q.code     <= refusal(gather_status_i);
+          seg_q.quote    <= 1'b1;
+          seg_q.returned <= !gather_none_i;
+          again_q        <= !gather_none_i;
+          by_dma_q       <= 1'b0;
+        end
+      end
+      STEP_SUBMIT:
+      if (submit_ready_i) begin
+        seg_q.offset    <= next_offset_o;
+        seg_q.immediate <= last_o && wqe_i.opcode == WQE_OPCODE_PUSH_IMM;
+        if (!seg_q.returned) seg_q.read.done <= seg_q.read.done + 32'(seg_q.payload);
+        segments_q   <= segments_q + 1'b1;
+        over_q       <= over_q || &segments_q;
+        pulls_left_q <= pulls_left_q - 1'b1;
+        by_dma_q     <= gather_start_o;
+        again_q      <= 1'b0;
+      end
+      default: ;
+    endcase
+  end
+
+  function automatic term_code_e refusal(xlate_status_e status);
+    unique case (status)
+      XLATE_STAG: return TERM_CODE_RDMAP_STAG;
+      XLATE_STREAM: return TERM_CODE_RDMAP_STREAM;
+      XLATE_ACCESS: return TERM_CODE_ACCESS;
+      XLATE_WRAP: return TERM_CODE_RDMAP_WRAP;
+      XLATE_BOUNDS: return TERM_CODE_RDMAP_BOUNDS;
+      default: return TERM_CODE_STREAM;
+    endcase
+  endfunction
+
+endmodule
