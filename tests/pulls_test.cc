@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// PULLs: many under way, their limits, and what goes wrong with them.
+#include <functional>
+#include <string>
+
+#include "tests/support/exchange.h"
+
+namespace exrnic::testing {
+namespace {
+
+// How many RDMA Read Requests of a node are under way at the most, seen on its wire.
+class ReadWatch {
+ public:
+  explicit ReadWatch(Node& node) {
+    node.mac().observe([this](Mac::Direction direction, const Bytes& wire) {
+      const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
+      if (exrnic_efe_length(efe) == 0) return;
+      const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+      const uint64_t opcode = exrnic_ddp_tagged_opcode(ddp);
+      const bool sent = direction == Mac::Direction::kTransmit;
+      if (sent && !exrnic_ddp_tagged_t(ddp) && opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST)
+        most_ = std::max(most_, ++under_way_);
+      if (!sent && exrnic_ddp_tagged_t(ddp) && opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE &&
+          exrnic_ddp_tagged_last(ddp))
+        --under_way_;
+    });
+  }
+
+  int most() const { return most_; }
+  int under_way() const { return under_way_; }
+
+ private:
+  int under_way_ = 0;
+  int most_ = 0;
+};
+
+TEST_CASE("PULLs in both directions at once, many under way, fetch every byte") {
+  Exchange e(200'000);
+  constexpr uint32_t kPulls = 50, kEach = 3000;
+  End* ends[2] = {&e.left, &e.right};
+  std::mt19937_64 random(41);
+  std::vector<Bytes> data;
+  for (End* end : ends) {
+    data.push_back(random_bytes(random, kPulls * kEach));
+    end->rnic.write(end->far, 0, data.back());
+  }
+  for (End* end : ends) {
+    for (uint32_t i = 0; i < kPulls; ++i)
+      end->rnic.put(end->qp, pull_of({element(end->near, uint64_t{i} * kEach, kEach)}, i * kEach));
+    end->rnic.ring(end->qp);
+  }
+  for (End* end : ends)
+    for (uint32_t i = 0; i < kPulls; ++i) {
+      const exrnic_cqe cqe = end->wait();
+      REQUIRE(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);
+      REQUIRE(cqe.opcode == EXRNIC_WQE_OPCODE_PULL);
+      REQUIRE(cqe.wqe_index == i);
+    }
+  for (int side : {0, 1})
+    CHECK(difference(ends[side]->rnic.read(ends[side]->near, 0, kPulls * kEach), data[1 - side]) ==
+          "");
+  for (End* end : ends) CHECK(end->rnic.counter(EXRNIC_COUNTER_READS_SERVED) == kPulls);
+  e.expect_nothing_refused();
+}
+
+TEST_CASE("as many requests are under way as the queue pair may have, and no more") {
+  for (const uint32_t limit : {EXRNIC_MAX_READS, 3}) {
+    INFO("limit " << limit);
+    QueuePairOptions options;
+    options.max_reads_out = limit;
+    Exchange e(200'000, options);
+    ReadWatch watch(e.testbed.node(0));
+    for (uint32_t i = 0; i < 24; ++i)
+      e.left.rnic.put(e.left.qp, pull_of(scattered(e.left.near, 12'000, 1 + i % 3), 0));
+    e.left.rnic.ring(e.left.qp);
+    for (int i = 0; i < 24; ++i) REQUIRE(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(watch.most() == static_cast<int>(limit));
+    CHECK(watch.under_way() == 0);
+  }
+}
+
+TEST_CASE("a PULL that needs more requests than the queue pair may have is malformed") {
+  struct {
+    uint32_t limit, elements, bytes;
+    exrnic_cqe_status status;
+  } const cases[] = {{2, 3, 900, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
+                     {0, 1, 900, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
+                     {0, 0, 0, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
+                     {1, 0, 0, EXRNIC_CQE_STATUS_SUCCESS},
+                     {2, 3, 0, EXRNIC_CQE_STATUS_SUCCESS}};  // empty elements ask for nothing
+  for (const auto& one : cases) {
+    INFO(one.elements << " elements, limit " << one.limit << ", " << one.bytes << " bytes");
+    QueuePairOptions options;
+    options.max_reads_out = one.limit;
+    Exchange e(20'000, options);
+    const Elements to = one.elements ? scattered(e.left.near, one.bytes, one.elements) : Elements{};
+    e.left.post(pull_of(to, 0));
+    CHECK(e.left.wait().status == one.status);
+  }
+}
+
+TEST_CASE("a peer that takes fewer requests than come at once refuses those beyond") {
+  QueuePairOptions options;
+  options.max_reads_in = 2;
+  Exchange e(100'000, options);
+  for (uint32_t i = 0; i < 16; ++i)
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 6000 * i, 6000)}, 0));
+  e.left.rnic.ring(e.left.qp);
+  int failed = 0;
+  for (uint32_t i = 0; i < 16; ++i) {
+    const exrnic_cqe cqe = e.left.wait();
+    CHECK(cqe.wqe_index == i);
+    if (cqe.status == EXRNIC_CQE_STATUS_SUCCESS) {
+      CHECK(failed == 0);
+    } else if (failed++ == 0) {
+      CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+      CHECK(cqe.detail == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+    } else {
+      CHECK(cqe.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    }
+  }
+  CHECK(failed > 0);
+}
+
+TEST_CASE(
+    "a PULL and a PUSH of the same bytes do not meet: each work request sees those before it") {
+  Exchange e(60'000);
+  std::mt19937_64 random(42);
+  const Bytes data = random_bytes(random, 20'000);
+  e.left.rnic.write(e.left.near, 0, data);
+  e.left.rnic.put(e.left.qp, push_of({element(e.left.near, 0, 20'000)}, 0));
+  e.left.rnic.put(e.left.qp, pull_of(scattered(e.left.near, 20'000, 2), 0));
+  e.left.rnic.ring(e.left.qp);
+  for (int i = 0; i < 2; ++i) CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(difference(e.left.read(e.left.near, scattered(e.left.near, 20'000, 2)), data) == "");
+}
+
+TEST_CASE("a PULL into memory that it may not write fails alone, behind those before it") {
+  for (const bool bounds : {true, false}) {
+    Exchange e(60'000);
+    const Region source = e.left.rnic.create_region(kSourceStag, End::kPd, kSourceBase, 4096, 0);
+    const exrnic_sge bad = bounds ? element(e.left.near, 59'000, 1001) : element(source, 0, 10);
+    for (int i = 0; i < 3; ++i)
+      e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 0, 9000)}, 0));
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 0, 10), bad}, 0));
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 0, 10)}, 0));
+    e.left.rnic.ring(e.left.qp);
+    for (uint32_t i = 0; i < 5; ++i) {
+      const exrnic_cqe cqe = e.left.wait();
+      INFO("completion " << i);
+      CHECK(cqe.wqe_index == i);
+      CHECK(cqe.status == (i < 3    ? EXRNIC_CQE_STATUS_SUCCESS
+                           : i == 3 ? EXRNIC_CQE_STATUS_LOC_PROT_ERR
+                                    : EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
+    }
+    CHECK(e.right.rnic.counter(EXRNIC_COUNTER_READS_SERVED) == 3);
+  }
+}
+
+TEST_CASE("a response whose bytes the peer's host took back ends the PULL in the peer's error") {
+  Exchange e(60'000);
+  for (const uint64_t page : e.right.far.memory.pages) e.right.rnic.host().revoke(page, 4096);
+  for (int i = 0; i < 2; ++i)
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 0, 9000)}, 0));
+  e.left.rnic.ring(e.left.qp);
+  const exrnic_cqe cqe = e.left.wait();
+  CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(cqe.detail == EXRNIC_TERM_CODE_STREAM);
+  CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  e.rest();
+  CHECK(e.right.state() == EXRNIC_QP_STATE_ERROR);
+  CHECK(e.right.rnic.counter(EXRNIC_COUNTER_DMA_READ_ERRORS) > 0);
+}
+
+TEST_CASE("a peer that is stopped in the middle of its responses tells, and PULLs end in order") {
+  Exchange e(200'000);
+  for (uint32_t i = 0; i < 8; ++i)
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 20'000 * i, 20'000)}, 0));
+  e.left.rnic.ring(e.left.qp);
+  CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  REQUIRE(e.right.rnic.modify(Exchange::kRightQpn, EXRNIC_QP_STATE_ERROR) == EXRNIC_MBOX_STATUS_OK);
+  int faults = 0;
+  bool failed = false;
+  for (uint32_t i = 1; i < 8; ++i) {
+    const exrnic_cqe cqe = e.left.wait();
+    CHECK(cqe.wqe_index == i);
+    if (cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR) {
+      ++faults;
+      CHECK(cqe.detail == EXRNIC_TERM_CODE_STREAM);
+    } else {
+      CHECK(cqe.status == (failed ? EXRNIC_CQE_STATUS_WR_FLUSH_ERR : EXRNIC_CQE_STATUS_SUCCESS));
+    }
+    failed |= cqe.status != EXRNIC_CQE_STATUS_SUCCESS;
+  }
+  CHECK(faults == 1);
+}
+
+TEST_CASE("own work goes on beside the responses to a peer's PULLs") {
+  Exchange e(200'000);
+  for (uint32_t i = 0; i < 10; ++i)
+    e.left.rnic.put(e.left.qp, pull_of({element(e.left.near, 20'000 * (i % 5), 20'000)}, 0));
+  e.left.rnic.ring(e.left.qp);
+  e.testbed.run_for(5'000);
+  e.right.post(push_of({element(e.right.near, 0, 64)}, 0));
+  const exrnic_cqe push = e.right.wait();
+  CHECK(push.status == EXRNIC_CQE_STATUS_SUCCESS);
+  exrnic_cqe last{};
+  for (int i = 0; i < 10; ++i) {
+    last = e.left.wait();
+    CHECK(last.status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  CHECK(push.timestamp < last.timestamp);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
