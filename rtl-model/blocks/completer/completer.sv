@@ -268,8 +268,10 @@ module completer
         job_q   <= bell_valid_i ? JobBell : timer_valid ? JobTimer : JobEnd;
         cqn_q   <= bell_valid_i ? cqn_t'(bell_i.cqn) : timer_cqn;
       end
+      // Where it comes from decides: software may write any opcode into its send queue.
       StJudge:
-      cqn_q <= ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn : qp_i.cfg.send_cqn;
+      cqn_q <= ended_q.received && ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn
+                                                                          : qp_i.cfg.send_cqn;
       StXlateWait: address_q <= xlate_rsp_i.address;
       default: ;
     endcase

@@ -124,6 +124,15 @@ TEST_CASE("A work request that fails takes the queue pair to ERROR, wakes it, an
   CHECK(completer.qp_errors == 1);
 }
 
+TEST_CASE("A work request of the send queue completes on its queue, whatever opcode it has") {
+  Completer completer;
+  connect(completer);
+  TxDone odd = done(0, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  odd.tag.opcode = EXRNIC_WQE_OPCODE_RECV;
+  completer.end(odd);
+  CHECK(completer.xlate.requests.at(0).pbl_address == kPbl);
+}
+
 TEST_CASE("A segment that fails gives its status to the work request that it is part of") {
   Completer completer;
   connect(completer);
