@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kLimitNs = 200'000'000;
 constexpr uint64_t kRingBytes = 4096;
-constexpr uint64_t kUnreadable = 0x77'0000'0000;  // nothing there is granted
+constexpr unsigned kBringUp = EXRNIC_MBOX_OP_QUERY_SRQ + 1;  // beside the commands
+constexpr uint64_t kUnreadable = 0x77'0000'0000;             // nothing there is granted
 
 TestbedOptions two_nodes() {
   TestbedOptions options;
@@ -66,10 +67,13 @@ class RandomDriver {
   uint32_t pd() { return one_of({7u}, {EXRNIC_MAX_PD, ~0u}); }
   uint32_t cqn() { return one_of({5u, 6u}, {EXRNIC_MAX_CQ, ~0u, EXRNIC_MAX_CQ - 1}); }
   uint32_t qpn() { return one_of({11u, 12u}, {EXRNIC_MAX_QP, ~0u, EXRNIC_MAX_QP - 1}); }
+  uint32_t srqn() { return one_of({3u, 4u}, {EXRNIC_MAX_SRQ, ~0u, EXRNIC_MAX_SRQ - 1}); }
+  uint32_t reads() { return one_of({0u, 1u, EXRNIC_MAX_READS}, {EXRNIC_MAX_READS + 1u, ~0u}); }
+  uint32_t limit() { return one_of({0u, 5u, 0xffffu}, {0x1'0000u, ~0u}); }
   uint32_t stag() {
     return one_of({0x100u, 0x101u, 0x200u}, {EXRNIC_MAX_STAG << EXRNIC_STAG_INDEX_SHIFT, ~0u});
   }
-  uint32_t ring_log() { return one_of({2u, 3u, 4u}, {0u, 1u, 13u, 17u, ~0u}); }
+  uint32_t ring_log() { return one_of({3u, 4u}, {0u, 2u, 13u, 17u, ~0u}); }
   uint64_t pbl() {
     return one_of<uint64_t>({rings_[0].pbl, rings_[1].pbl}, {rings_[0].pbl + 8, kUnreadable});
   }
@@ -81,18 +85,23 @@ class RandomDriver {
 
   void give_command() {
     const exrnic_mbox_object no_object{};
-    switch (const unsigned op = random_() % 10; op) {
+    switch (const unsigned op = random_() % (kBringUp + 1); op) {
       case EXRNIC_MBOX_OP_CREATE_CQ:
         return give(EXRNIC_MBOX_OP_CREATE_CQ,
                     exrnic_mbox_create_cq{cqn(), page(), pbl(), ring_log(),
-                                          one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u})});
+                                          one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
+                                          one_of({0u, 1u, 3u, 0xffffu}, {0x1'0000u, ~0u}),
+                                          one_of({0u, 500u}, {1u << 24, ~0u})});
       case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one; likewise below
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
       case EXRNIC_MBOX_OP_CREATE_QP:
         return give(EXRNIC_MBOX_OP_CREATE_QP,
-                    exrnic_mbox_create_qp{qpn(), page(), pd(), cqn(), cqn(), ring_log(), ring_log(),
-                                          one_of({0u}, {1u, 2u, 4u, ~0u}), pbl(), pbl()});
+                    exrnic_mbox_create_qp{
+                        qpn(), page(), pd(), cqn(), cqn(), ring_log(), ring_log(),
+                        one_of({0u}, {1u, 2u, 4u, ~0u}), pbl(), pbl(),
+                        one_of({EXRNIC_NO_SRQ, EXRNIC_NO_SRQ, 3u, 4u}, {EXRNIC_MAX_SRQ, ~1u}),
+                        reads(), reads(), 0});
       case EXRNIC_MBOX_OP_MODIFY_QP:
         return give(
             EXRNIC_MBOX_OP_MODIFY_QP,
@@ -100,7 +109,7 @@ class RandomDriver {
                                   one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
                                   one_of({11u}, {0xff'ffffu, 0x100'0000u})});
       case EXRNIC_MBOX_OP_QUERY_QP:
-        return query();
+        return query(EXRNIC_MBOX_OP_QUERY_QP, qpn(), sizeof(exrnic_mbox_query_qp));
       case EXRNIC_MBOX_OP_DESTROY_QP:
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn()});
@@ -112,10 +121,20 @@ class RandomDriver {
                         one_of({0u, 3u, 7u}, {8u, ~0u}), one_of({12u, 21u}, {0u, 13u, ~0u})});
       case EXRNIC_MBOX_OP_INVALIDATE_MR:
         return give(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
-      case 9:
+      case EXRNIC_MBOX_OP_CREATE_SRQ:
+        return give(EXRNIC_MBOX_OP_CREATE_SRQ,
+                    exrnic_mbox_create_srq{srqn(), page(), pd(), ring_log(), pbl(), limit()});
+      case EXRNIC_MBOX_OP_DESTROY_SRQ:
+        if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
+        return give(EXRNIC_MBOX_OP_DESTROY_SRQ, exrnic_mbox_object{srqn()});
+      case EXRNIC_MBOX_OP_MODIFY_SRQ:
+        return give(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn(), limit()});
+      case EXRNIC_MBOX_OP_QUERY_SRQ:
+        return query(EXRNIC_MBOX_OP_QUERY_SRQ, srqn(), sizeof(exrnic_mbox_query_srq));
+      case kBringUp:
         return bring_up(one_of({11u, 12u}, {13u}));
       default:
-        return give(static_cast<exrnic_mbox_op>(one_of({0u}, {9u, 0x104u, ~0u})), no_object);
+        return give(static_cast<exrnic_mbox_op>(one_of({0u}, {kBringUp, 0x104u, ~0u})), no_object);
     }
   }
 
@@ -124,18 +143,20 @@ class RandomDriver {
       facts_ << "to state " << state << " status " << rnic_.modify(qpn, state, 1, 11) << ' ';
   }
 
-  void query() {
-    give(EXRNIC_MBOX_OP_QUERY_QP, exrnic_mbox_object{qpn()});
-    for (uint32_t at = 0; at < sizeof(exrnic_mbox_query_qp); at += 4)
+  void query(exrnic_mbox_op op, uint32_t index, uint32_t answer_bytes) {
+    give(op, exrnic_mbox_object{index});
+    for (uint32_t at = 0; at < answer_bytes; at += 4)
       facts_ << ' ' << rnic_.read_register(EXRNIC_REG_MBOX_DATA + at);
   }
 
   void ring_doorbell() {
     const uint32_t offset =
-        one_of({EXRNIC_DOORBELL_SQ, EXRNIC_DOORBELL_RQ, EXRNIC_DOORBELL_CQ, EXRNIC_DOORBELL_CQ_ARM},
-               {4, 32, 0xff8});
-    const bool for_cq = offset == EXRNIC_DOORBELL_CQ || offset == EXRNIC_DOORBELL_CQ_ARM;
-    const uint32_t number = for_cq ? cqn() : qpn();
+        one_of({EXRNIC_DOORBELL_SQ, EXRNIC_DOORBELL_RQ, EXRNIC_DOORBELL_CQ, EXRNIC_DOORBELL_CQ_ARM,
+                EXRNIC_DOORBELL_CQ_ARM_SOLICITED, EXRNIC_DOORBELL_SRQ},
+               {4, 0x30, 0xff8});
+    const bool for_cq = offset == EXRNIC_DOORBELL_CQ || offset == EXRNIC_DOORBELL_CQ_ARM ||
+                        offset == EXRNIC_DOORBELL_CQ_ARM_SOLICITED;
+    const uint32_t number = for_cq ? cqn() : offset == EXRNIC_DOORBELL_SRQ ? srqn() : qpn();
     // The rings are of zeros: every work request fails, so the index stays near what is done.
     const uint32_t index = one_of<uint32_t>({1, 2, 3, 4, 6, 8, 12}, {0, 0x10001, ~0u});
     const uint32_t from = page() % EXRNIC_USER_PAGES;
@@ -144,12 +165,12 @@ class RandomDriver {
   }
 
   void access_register() {
-    const uint32_t offset =
-        one_of<uint32_t>({EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT,
-                          EXRNIC_REG_INT_ENABLE, EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS},
-                         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
-                          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, 0x50, 0xffc,
-                          EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x1000, 0xfffc});
+    const uint32_t offset = one_of<uint32_t>(
+        {EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT, EXRNIC_REG_INT_ENABLE,
+         EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS},
+        {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
+         EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x54,
+         0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x1000, 0xfffc});
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
     facts_ << "register " << offset << " is " << rnic_.read_register(offset);
