@@ -123,7 +123,7 @@ class RandomDriver {
         return give(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
       case EXRNIC_MBOX_OP_CREATE_SRQ:
         return give(EXRNIC_MBOX_OP_CREATE_SRQ,
-                    exrnic_mbox_create_srq{srqn(), page(), pd(), ring_log(), pbl(), limit()});
+                    exrnic_mbox_create_srq{srqn(), page(), pd(), ring_log(), pbl(), limit(), 0});
       case EXRNIC_MBOX_OP_DESTROY_SRQ:
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_SRQ, exrnic_mbox_object{srqn()});
