@@ -224,6 +224,39 @@ Place place_of(Memory memory, unsigned pair_or_domain) {
 
 Plan random_plan(uint64_t seed, unsigned operations) { return Drawing(seed, operations).take(); }
 
+unsigned slot_count(const Operation& operation) {
+  const unsigned said = operation.header.num_slots;
+  return said >= 1 && said <= EXRNIC_WQE_SLOTS_MAX ? said : 1;
+}
+
+Plan keep_only(const Plan& plan, const std::vector<unsigned>& numbers) {
+  const std::set<unsigned> kept(numbers.begin(), numbers.end());
+  Plan part = plan;
+  for (Round& round : part.rounds) {
+    for (Batch& batch : round.batches) {
+      auto& list = batch.operations;
+      const auto dropped = [&](const Operation& one) { return kept.count(one.number) == 0; };
+      list.erase(std::remove_if(list.begin(), list.end(), dropped), list.end());
+      if (!list.empty()) list.back().header.flags |= EXRNIC_WQE_FLAGS_SIGNALED;
+    }
+    auto& batches = round.batches;
+    const auto empty = [](const Batch& batch) { return batch.operations.empty(); };
+    batches.erase(std::remove_if(batches.begin(), batches.end(), empty), batches.end());
+  }
+  const auto idle = [](const Round& round) { return round.batches.empty(); };
+  part.rounds.erase(std::remove_if(part.rounds.begin(), part.rounds.end(), idle),
+                    part.rounds.end());
+  return part;
+}
+
+std::vector<unsigned> numbers_of(const Plan& plan) {
+  std::vector<unsigned> numbers;
+  for (const Round& round : plan.rounds)
+    for (const Batch& batch : round.batches)
+      for (const Operation& operation : batch.operations) numbers.push_back(operation.number);
+  return numbers;
+}
+
 std::string to_string(const Operation& operation) {
   const exrnic_wqe& header = operation.header;
   std::string text = fmt::format(
