@@ -9,7 +9,7 @@ namespace exrnic::ref {
 
 struct WorkRequest {
   bool readable = false;  // all slots that it says it has could be read
-  uint16_t slots = 1;     // that it takes: one, if it is unreadable or says nonsense
+  uint16_t slots = 1;     // that it takes: one, if its first is unreadable or says nonsense
   exrnic_wqe head{};
   std::vector<exrnic_sge> elements;  // as far as its slots reach
   Bytes inline_data;                 // likewise, with WQE_FLAGS_INLINE

@@ -31,11 +31,7 @@ void WqeFetch::read_slot() {
   });
 }
 
-void WqeFetch::unreadable() {
-  WorkRequest nothing;
-  nothing.head = work_.head;
-  done_(nothing);
-}
+void WqeFetch::unreadable() { done_(work_); }
 
 void WqeFetch::take_slot(const Bytes& slot) {
   if (slots_.empty()) {
