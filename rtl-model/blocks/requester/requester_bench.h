@@ -230,6 +230,13 @@ inline exrnic_wqe gather(uint32_t first, uint32_t second) {
   return wqe;
 }
 
+// One work request, in the first slot of the ring, from turn to rest.
+inline void execute(Requester& requester, const exrnic_wqe& wqe) {
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.ring[0] = wqe;
+  requester.turn(kQpn);
+}
+
 // Every slot of the ring holds a push that names it.
 inline void fill_ring(Requester& requester) {
   for (uint32_t slot = 0; slot < 1u << kLog; ++slot) {
