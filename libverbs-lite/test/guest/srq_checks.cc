@@ -10,9 +10,11 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kLength = 3000;
-constexpr uint64_t kMessages = 200;
 constexpr uint32_t kPlaces = 24;  // receives; more than are in flight
+// A round: both queue pairs have their messages in flight; before the next one starts, the
+// receives that it took are posted again.
 constexpr uint64_t kInFlight = 12;
+constexpr uint64_t kMessages = 16 * kInFlight;
 constexpr size_t kPlaceBytes = 4096;
 enum OobMessage : uint32_t { kQpns = 900 };
 
@@ -87,13 +89,16 @@ void SendOnBoth(Bench* bench) {
   Sender sender(*bench);
   sender.Meet(bench);
   const uint64_t seed = bench->NextSeed();
-  for (uint64_t i = 0; i < kMessages + kInFlight; ++i) {
-    const int both = static_cast<int>(i % 2);
-    const Connection& on = sender.connections[both];
-    if (i >= kInFlight) ExpectCompletion(bench, on.cq(), i - kInFlight, VL_WC_SUCCESS);
-    if (i >= kMessages) continue;
-    FillPattern(PatternStream(seed, i), on.source() + i % kInFlight * kPlaceBytes, kLength);
-    sender.Send(i, both, kLength);
+  for (uint64_t first = 0; first < kMessages; first += kInFlight) {
+    for (uint64_t i = first; i < first + kInFlight; ++i) {
+      uint8_t* source = sender.connections[i % 2].source() + i % kInFlight * kPlaceBytes;
+      FillPattern(PatternStream(seed, i), source, kLength);
+      sender.Send(i, static_cast<int>(i % 2), kLength);
+    }
+    for (uint64_t i = first; i < first + kInFlight; ++i) {
+      ExpectCompletion(bench, sender.connections[i % 2].cq(), i, VL_WC_SUCCESS);
+    }
+    bench->Meet();
   }
 }
 
@@ -105,7 +110,8 @@ void ReceiveOnBoth(Bench* bench) {
   const uint64_t seed = bench->NextSeed();
   uint32_t of_each[2] = {0, 0};
   for (uint64_t i = 0; i < kMessages; ++i) {
-    const vl_wc wc = AwaitCompletion(shared.cq.get(), "a message on a shared receive queue");
+    const vl_wc wc = AwaitCompletion(
+        shared.cq.get(), "message " + std::to_string(i) + " of " + std::to_string(kMessages));
     bench->Expect(wc.status == VL_WC_SUCCESS && wc.flags == VL_WC_WITH_IMM,
                   std::string("a receive ended with \"") + vl_status_string(wc.status) + "\"");
     if (wc.status != VL_WC_SUCCESS) return;
@@ -116,6 +122,7 @@ void ReceiveOnBoth(Bench* bench) {
     bench->ExpectEqual(wc.qpn, vl_qp_number(shared.qps[qp].get()), "queue pair of the message");
     bench->ExpectEqual(wc.imm_data / 2, of_each[qp]++, "message of its queue pair");
     shared.PostReceive(wc.wr_id);
+    if ((i + 1) % kInFlight == 0) bench->Meet();
   }
 }
 
@@ -172,7 +179,7 @@ void ReceiveUntilEmpty(Bench* bench) {
 
 std::vector<GuestCheck> SrqChecks() {
   return {
-      {"two queue pairs take 200 messages from one shared receive queue, each in its own order",
+      {"two queue pairs take 192 messages from one shared receive queue, each in its own order",
        SendOnBoth, ReceiveOnBoth},
       {"a shared receive queue has its limit event, and refuses what it has no receive for",
        SendUntilEmpty, ReceiveUntilEmpty},
