@@ -316,9 +316,9 @@ static void memlock_is_the_limit(void)
 	CHECK_ERR(reg_mr(fd, pd, memory, (LIMIT + 1) * PAGE, 0, &stag), ENOMEM);
 	CHECK_ERR(reg_mr(fd, pd, memory + PAGE - 1, (LIMIT - 1) * PAGE + 2, 0, &stag), ENOMEM);
 	CHECK_ERR(reg_mr(fd, pd, memory, LIMIT * PAGE, 0, &stag), 0);
-	CHECK_ERR(create_cq(fd, memory, 4, &cqn), ENOMEM);
+	CHECK_ERR(create_cq(fd, memory, 8, &cqn), ENOMEM);
 	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DEREG_MR, stag), 0);
-	CHECK_ERR(create_cq(fd, memory, 4, &cqn), 0);
+	CHECK_ERR(create_cq(fd, memory, 8, &cqn), 0);
 	CHECK_ERR(reg_mr(fd, pd, memory, LIMIT * PAGE, 0, &stag), ENOMEM);
 	CHECK_ERR(reg_mr(fd, pd, memory, (LIMIT - 1) * PAGE, 0, &stag), 0);
 }
