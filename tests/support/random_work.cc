@@ -290,14 +290,15 @@ class Execution {
 
   // ---- Facts
 
-  // How much of a flushed work request the core had read is a matter of time.
+  // How much of a failed work request the core had read is a matter of time, so is whether it had
+  // looked at one that it flushed.
   void report(unsigned id, const std::vector<exrnic_cqe>& ended) {
     for (const exrnic_cqe& cqe : ended) {
-      const bool flushed = cqe.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+      const bool good = cqe.status == EXRNIC_CQE_STATUS_SUCCESS;
+      const bool received = cqe.opcode == EXRNIC_WQE_OPCODE_RECV;
       fact("node {} qp {} slot {} opcode {} status {} bytes {} detail {:#x} flags {} imm {:#x}", id,
-           uint32_t{cqe.qpn}, uint32_t{cqe.wqe_index},
-           flushed && cqe.opcode != EXRNIC_WQE_OPCODE_RECV ? 0u : unsigned{cqe.opcode},
-           unsigned{cqe.status}, flushed ? 0u : uint32_t{cqe.byte_length}, uint32_t{cqe.detail},
+           uint32_t{cqe.qpn}, uint32_t{cqe.wqe_index}, good || received ? unsigned{cqe.opcode} : 0u,
+           unsigned{cqe.status}, good ? uint32_t{cqe.byte_length} : 0u, uint32_t{cqe.detail},
            unsigned{cqe.flags}, uint32_t{cqe.imm_data});
     }
   }
@@ -310,7 +311,8 @@ class Execution {
             EXRNIC_COUNTER_WQES, EXRNIC_COUNTER_WQE_ERRORS, EXRNIC_COUNTER_TERMINATES_TX,
             EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_DOORBELLS,
             EXRNIC_COUNTER_DOORBELLS_REFUSED, EXRNIC_COUNTER_DMA_READ_ERRORS,
-            EXRNIC_COUNTER_PEERS_DEAD, EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED})
+            EXRNIC_COUNTER_PEERS_DEAD, EXRNIC_COUNTER_MSIX, EXRNIC_COUNTER_RECVS,
+            EXRNIC_COUNTER_READS_SERVED})
         fact("node {} {} {}", node.rnic.node(), kNames[counter], node.rnic.counter(counter));
   }
 
