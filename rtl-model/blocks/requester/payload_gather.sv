@@ -29,6 +29,7 @@ module payload_gather
     input  logic look_i,  // with start_i: no payload, but look up all elements
     input  logic stop_i,  // the segment will not be sent
     output logic idle_o,  // done, refused or stopped
+    output logic done_o,  // pulse: all is asked for, idle_o follows
     output logic quiet_o,  // idle, or waiting for the end of quiesce_i
     output xlate_status_e status_o,  // when idle: XLATE_OK, or why an element was refused
     output chunk_t        filled_o,  // bytes of payload that were asked for
@@ -81,7 +82,7 @@ module payload_gather
       if (stop_i) state_d = StIdle;
       else if (wait_for_rest) state_d = StFind;
       else if (read_valid_o && read_ready_i)
-        state_d = filled_q + chunk == segment_i ? StIdle : StFind;
+        state_d = done_o ? StIdle : StFind;
     endcase
   end
 
@@ -107,6 +108,7 @@ module payload_gather
   end
 
   assign idle_o = state_q == StIdle;
+  assign done_o = asked && filled_q + chunk == segment_i;
   assign quiet_o = idle_o || (state_q == StFind && wait_for_rest);
   assign status_o = status_q;
   assign filled_o = filled_q;

@@ -142,8 +142,8 @@ module requester
   assign is_pull = wqe.opcode == WQE_OPCODE_PULL;
 
   // ---- Its payload, or that of a response
-  logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle, gather_quiet;
-  logic gather_xlate_valid;
+  logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle;
+  logic gather_done, gather_quiet, gather_xlate_valid;
   xlate_status_e gather_status;
   chunk_t gather_filled;
   sge_t source, sge;
@@ -188,6 +188,7 @@ module requester
       .look_i(segment.turn == TURN_WORK && is_pull),
       .stop_i(gather_stop),
       .idle_o(gather_idle),
+      .done_o(gather_done),
       .quiet_o(gather_quiet),
       .status_o(gather_status),
       .filled_o(gather_filled),
@@ -235,6 +236,7 @@ module requester
       .gather_start_o(gather_start),
       .gather_stop_o(gather_stop),
       .gather_idle_i(gather_idle),
+      .gather_done_i(gather_done),
       .gather_status_i(gather_status),
       .gather_none_i(gather_filled == '0),
       .sge_known_i(sge_valid || sge_end),

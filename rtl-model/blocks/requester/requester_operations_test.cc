@@ -213,6 +213,47 @@ TEST_CASE("Work requests of several slots follow each other in a batch") {
   CHECK(requester.wqe_reads.size() == 1);
 }
 
+TEST_CASE("Work of all shapes comes out in order, whatever is next to it in the ring") {
+  const uint32_t seed = 20261122;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 20; ++round) {
+    Requester requester(random());
+    requester.dut().more_turns_i = random() % 2;
+    const auto first = static_cast<uint16_t>(random());
+    uint32_t slot = first;
+    std::vector<exrnic_sge> elements;
+    std::vector<std::pair<uint16_t, uint32_t>> inlined;  // last slot and length of each
+    while (slot - first < 150) {
+      const exrnic_wqe wqe = work(random() % 2 ? EXRNIC_WQE_OPCODE_PUSH : EXRNIC_WQE_OPCODE_SEND);
+      if (random() % 3 == 0) {
+        const uint32_t length = random() % 65;
+        slot += put_inline(requester, slot, wqe, length);
+        inlined.emplace_back(slot - 1, length);
+        continue;
+      }
+      const std::size_t begin = elements.size();
+      const std::size_t count = random() % 2 ? 1 : random() % (EXRNIC_MAX_SGE + 1);
+      for (std::size_t i = 0; i < count; ++i)
+        elements.push_back({0x10000 + random() % 0x100000, random() % 8 ? 40u : 2200u, kStag0});
+      slot += put(requester, slot, wqe, {elements.begin() + begin, elements.end()});
+    }
+    CAPTURE(round, first, slot - first);
+    requester.qps[kQpn] = sending_qp(first, static_cast<uint16_t>(slot - first));
+    for (unsigned turns = 0; turns <= requester.wakes.size(); ++turns) requester.turn(kQpn);
+    CHECK(requester.qps[kQpn].sq.consumer == static_cast<uint16_t>(slot));
+    std::vector<std::pair<uint16_t, uint32_t>> came;
+    for (const TxDesc& desc : requester.submitted)
+      if (desc.inlined) came.emplace_back(desc.tag.wqe_index, desc.length);
+    CHECK(came == inlined);
+    for (TxDesc& desc : requester.submitted) {
+      CHECK_FALSE(desc.unsent);
+      if (desc.inlined) desc.length = 0;  // no payload is read for them
+    }
+    CHECK(gathered(requester) == sources_of(elements));
+  }
+}
+
 TEST_CASE("A work request that reaches behind the batch is fetched again in the next turn") {
   Requester requester;
   uint32_t slot = 0;

@@ -41,6 +41,7 @@ module turn_control
     output logic          gather_start_o,
     output logic          gather_stop_o,
     input  logic          gather_idle_i,
+    input  logic          gather_done_i,
     input  xlate_status_e gather_status_i,
     input  logic          gather_none_i,  // nothing was asked for
     input  logic          sge_known_i,
@@ -183,7 +184,8 @@ module turn_control
       else if (by_dma_q) step_d = STEP_GATHER;
       else if (seg_q.turn != TURN_WORK || !is_pull || sge_known_i) step_d = STEP_SUBMIT;
       STEP_GATHER:
-      if (gather_idle_i)
+      if (gather_done_i) step_d = STEP_SUBMIT;
+      else if (gather_idle_i)
         step_d = seg_q.turn == TURN_READ && refused && gather_none_i ? STEP_JUDGE : STEP_SUBMIT;
       STEP_SUBMIT: if (submit_ready_i) step_d = after_submit;
       // No other writer of the status in either cycle: nothing of theirs is lost.

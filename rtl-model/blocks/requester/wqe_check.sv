@@ -10,7 +10,7 @@ module wqe_check
     input logic clk_i,
     input logic rst_ni,
 
-    input  logic         start_i,
+    input  logic         start_i,       // also in the middle of another one, which is dropped
     input  logic         slots_only_i,  // no more than slots_o and incomplete_o are wanted
     input  word_index_t  first_word_i,  // with start_i
     // These two from the second cycle on, until done_o.
@@ -108,9 +108,10 @@ module wqe_check
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
+    end else if (start_i) begin
+      state_q <= StHead;
     end else begin
       unique case (state_q)
-        StIdle: if (start_i) state_q <= StHead;
         StHead: state_q <= StTail;
         StTail: state_q <= slots_only_i ? StDone : StElements;
         StElements: if (last_word) state_q <= StDone;
