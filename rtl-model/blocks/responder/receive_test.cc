@@ -143,10 +143,10 @@ TEST_CASE("Queue pairs with a shared receive queue take its receives in turn") {
 
 TEST_CASE("A shared receive queue calls once when fewer slots than its limit are left") {
   SharedReceiver responder(3);
-  responder.srqs[kSrqn].limit = 3;
-  responder.receive(send_segment(1, 0, 1));  // leaves four
+  responder.srqs[kSrqn].limit = 4;
+  responder.receive(send_segment(1, 0, 1));  // leaves four: not fewer
   CHECK(responder.limit_events == 0);
-  CHECK(responder.srqs[kSrqn].limit == 3);
+  CHECK(responder.srqs[kSrqn].limit == 4);
   responder.receive(send_segment(2, 0, 1));  // two
   CHECK(responder.limit_events == 1);
   CHECK(responder.srqs[kSrqn].limit == 0);
