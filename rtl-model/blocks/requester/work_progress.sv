@@ -9,13 +9,13 @@ module work_progress
     input qp_sq_t      sq_i,
     input logic [7:0]  opcode_i,
     input slots_t      slots_i,
-    input logic        sent_i,       // it is a segment, or the end of a LOCAL_INVALIDATE; else failed
+    input logic        sent_i,       // it is a segment, or ends a LOCAL_INVALIDATE; else it failed
     input logic        immediate_i,  // it is the Immediate Data message of a PUSH_IMM
     input logic        ends_i,       // it is the last one of the work request
     input logic [31:0] offset_i,     // bytes before it,
     input logic [31:0] next_i,       // and with it
 
-    output logic [31:0] msn_o,  // of its message
+    output logic [31:0] msn_o,        // of its message
     output logic        completes_o,  // its end is that of the work request
     output qp_sq_t      sq_o
 );

@@ -79,9 +79,10 @@ module wqe_check
   assign slots_o = slots_sane && !incomplete_o ? slots_t'(wqe_q.num_slots) : slots_t'(1);
   assign incomplete_o = slots_sane && wqe_q.num_slots > 8'(there_i);
 
-  assign well_formed = (is_send || is_push || local_invalidate || wqe_q.opcode == WQE_OPCODE_PULL) &&
-      flags_right && elements_right && slots_sane && wqe_q.num_slots == slots_needed &&
-      !incomplete_o && (has_imm || wqe_q.imm_data == '0);
+  logic known;
+  assign known = is_send || is_push || local_invalidate || wqe_q.opcode == WQE_OPCODE_PULL;
+  assign well_formed = known && flags_right && elements_right && slots_sane &&
+      wqe_q.num_slots == slots_needed && !incomplete_o && (has_imm || wqe_q.imm_data == '0);
 
   // ---- Judged by the elements
   logic reads_right;
