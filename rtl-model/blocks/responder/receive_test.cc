@@ -56,7 +56,7 @@ TEST_CASE("A malformed receive completes with its error and is passed over") {
   SECTION("opcode") { wqe.opcode = EXRNIC_WQE_OPCODE_SEND; }
   SECTION("flags") { wqe.flags = EXRNIC_WQE_FLAGS_SIGNALED; }
   SECTION("immediate data") { wqe.imm_data = 1; }
-  SECTION("17 elements") { wqe.num_sge = 17; }
+  SECTION("17 elements") { words = recv_wqe(std::vector<exrnic_sge>(17, kElement)), last = 4; }
   SECTION("more elements than its slots hold") { wqe.num_sge = 7; }
   SECTION("fewer elements than its slots are for") { wqe.num_sge = 2; }
   SECTION("no slots") { wqe.num_slots = 0, last = 0; }
