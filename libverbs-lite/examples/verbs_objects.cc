@@ -45,6 +45,11 @@ Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) {
   return Own(vl_create_qp(pd, &init), "vl_create_qp");
 }
 
+Owned<vl_srq> CreateSrq(vl_pd* pd, uint32_t receives, uint32_t elements) {
+  vl_srq_attr attr = {receives, elements, 0};
+  return Own(vl_create_srq(pd, &attr), "vl_create_srq");
+}
+
 void ModifyQp(vl_qp* qp, vl_qp_state state) {
   vl_qp_attr attr = {};
   attr.state = state;

@@ -42,6 +42,7 @@ vl_qp_attr QueryQp(vl_qp* qp);
 // RC, one completion queue for both ways, the smallest work requests, no PULLs.
 vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr = 1);
 Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init);
+Owned<vl_srq> CreateSrq(vl_pd* pd, uint32_t receives, uint32_t elements);
 void ModifyQp(vl_qp* qp, vl_qp_state state);
 // From RESET to RTS.
 void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn);

@@ -29,9 +29,8 @@ struct Receiver {
       : memory(kPlaces * kPlaceBytes),
         cq(Own(vl_create_cq(side->rnic.get(), 4 * kPlaces, nullptr), "vl_create_cq")),
         mr(Own(vl_allocate_mr(side->pd.get(), memory.data(), memory.size(), VL_ACCESS_LOCAL_WRITE),
-               "vl_allocate_mr")) {
-    vl_srq_attr attr = {kPlaces, 3, 0};
-    srq = Own(vl_create_srq(side->pd.get(), &attr), "vl_create_srq");
+               "vl_allocate_mr")),
+        srq(CreateSrq(side->pd.get(), kPlaces, 3)) {
     for (Owned<vl_qp>& qp : qps) {
       vl_qp_init_attr init = EveryOperation(cq.get(), 1, 0);
       init.srq = srq.get();

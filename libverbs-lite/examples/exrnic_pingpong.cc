@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-pingpong: SENDs a message back and forth between two guests, and tells its round trip.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <random>
+
+#include "pingpong_program.h"
+
+namespace {
+
+int Run(const exrnic::PingpongOptions& options, const std::string& line,
+        const std::string& device) {
+  try {
+    exrnic::RaiseMemlockLimit();
+    exrnic::Oob oob(exrnic::OpenSerialLine(line), "exrnic-pingpong");
+    printf("exrnic-pingpong: node %u, seed 0x%016llx\n", options.node,
+           static_cast<unsigned long long>(options.seed));
+    exrnic::RunPingpong(options, [&] { return vl_open_rnic(device.c_str()); }, &oob, stdout);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "exrnic-pingpong: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::random_device random;
+  exrnic::PingpongOptions options;
+  options.sizes = exrnic::DefaultPingpongSizes();
+  options.seed = uint64_t{random()} << 32 | random();
+  std::string line;
+  std::string device = "exrnic0";
+
+  CLI::App app(
+      "SENDs messages from node 0 to node 1 and back, compares every byte, and prints the "
+      "simulated\n"
+      "round trip for each size. Run it in both guests with the same sizes.");
+  app.add_option("--node", options.node, "Node of this guest: 0 or 1")
+      ->required()
+      ->check(CLI::Range(0, 1));
+  app.add_option("--oob", line, "Serial line to the other guest, such as /dev/ttyS1")->required();
+  app.add_option("--sizes", options.sizes, "Bytes of a message, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1u, exrnic::kPingpongSizeMax));
+  app.add_option("--rounds", options.rounds, "Round trips per size")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of the patterns, at node 0");
+  app.add_option("--device", device, "RNIC")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  return Run(options, line, device);
+}
