@@ -234,6 +234,30 @@ TEST_CASE("completions of a send queue come in the order of posting, whatever is
   }
 }
 
+TEST_CASE("a long message holds up no other queue pair's, nor the answer to a peer's PULL") {
+  constexpr uint32_t kLong = 300'000;
+  Exchange e(kLong);
+  QueuePairOptions options;
+  options.recv_cq = &e.right.recv_cq;
+  QueuePair left = e.left.rnic.create_qp(80, End::kPage, End::kPd, e.left.cq);
+  QueuePair right = e.right.rnic.create_qp(81, End::kPage, End::kPd, e.right.cq, options);
+  e.left.rnic.connect(left, 1, 81);
+  e.right.rnic.connect(right, 0, 80);
+  e.left.post(push_of({element(e.left.near, 0, kLong)}, 0));
+  e.testbed.run_for(10'000);
+  e.left.rnic.post(left, push_of({element(e.left.near, 0, 8)}, 0));
+  e.right.post(pull_of({element(e.right.near, 0, 8)}, 0));
+  CHECK(e.right.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  const uint64_t answered = e.testbed.now_ns();
+  const exrnic_cqe short_one = e.left.wait(), long_one = e.left.wait();
+  CHECK(short_one.qpn == 80);
+  CHECK(short_one.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(long_one.qpn == Exchange::kLeftQpn);
+  CHECK(long_one.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(short_one.timestamp + 20'000 < long_one.timestamp);
+  CHECK(answered + 20'000 < long_one.timestamp);
+}
+
 TEST_CASE("what is behind a PULL uses its bytes, with a fence and without") {
   Exchange e;
   std::mt19937_64 random(26);
