@@ -27,7 +27,7 @@ module payload_gather
 
     input  logic start_i,
     input  logic look_i,  // with start_i: no payload, but look up all elements
-    input  logic stop_i,  // the segment will not be sent
+    input  logic stop_i,  // the segment will not be sent; until idle_o
     output logic idle_o,  // done, refused or stopped
     output logic done_o,  // pulse: all is asked for, idle_o follows
     output logic quiet_o,  // idle, or waiting for the end of quiesce_i
@@ -55,7 +55,7 @@ module payload_gather
   typedef enum logic [1:0] { StIdle, StFind, StXlate, StRead } state_e;
   state_e state_q, state_d;
 
-  logic look_q, stopped_q;
+  logic look_q;
   xlate_status_e status_q;
   chunk_t filled_q, page_left_q, chunk;
   logic [63:0] address_q;
@@ -75,7 +75,7 @@ module payload_gather
       else if (xlate_valid_o && xlate_ready_i) state_d = StXlate;
       StXlate:
       if (xlate_rsp_valid_i) begin
-        if (!found || stop_i || stopped_q) state_d = StIdle;
+        if (!found || stop_i) state_d = StIdle;
         else state_d = look_q ? StFind : StRead;
       end
       StRead:
@@ -93,12 +93,10 @@ module payload_gather
 
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle && start_i) begin
-      look_q    <= look_i;
-      stopped_q <= 1'b0;
-      status_q  <= XLATE_OK;
-      filled_q  <= '0;
+      look_q   <= look_i;
+      status_q <= XLATE_OK;
+      filled_q <= '0;
     end
-    if (state_q == StXlate && stop_i) stopped_q <= 1'b1;
     if (state_q == StXlate && xlate_rsp_valid_i) begin
       status_q    <= xlate_rsp_i.status;
       address_q   <= xlate_rsp_i.address;

@@ -45,7 +45,7 @@ class Requester : public Bench<Vrequester> {
   std::vector<unsigned> wakes;
   std::vector<unsigned> flushes;                      // queue pairs handed to the responder
   std::vector<QpStatus> statuses;                     // as written
-  std::function<void()> before_status_write = [] {};  // another writer goes first
+  std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   int qp_errors = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
@@ -53,6 +53,7 @@ class Requester : public Bench<Vrequester> {
 
   void cycle() override {
     qp_reader_.drive();
+    if (other_writes_) others_status_write();  // a read in the same cycle has missed it
     drive_reads();
     xlate.drive();
     drive_beat();
@@ -62,7 +63,7 @@ class Requester : public Bench<Vrequester> {
     dut().wake_ready_i = random_() % 2;
     dut().flush_ready_i = random_() % 2;
     dut().status_ready_i = random_() % 2;
-    if (!dut().status_ready_i) before_status_write();
+    other_writes_ = !dut().status_ready_i;
     dut().alloc_valid_i = slots_left && random_() % 2;
     dut().alloc_slot_i = next_slot_;
     settle();
@@ -172,6 +173,7 @@ class Requester : public Bench<Vrequester> {
   std::deque<Beat> beats_;
   uint8_t next_slot_ = 0;
   bool asked_ = false;
+  bool other_writes_ = false;
   unsigned asked_qpn_ = 0;
 };
 

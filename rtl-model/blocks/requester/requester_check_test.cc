@@ -169,6 +169,9 @@ TEST_CASE("A ring that cannot be read fails the work request") {
   REQUIRE(requester.submitted.size() == 1);
   CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
   CHECK(requester.submitted[0].tag.wqe_index == 7);
+  CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_PUSH);
+  CHECK(requester.submitted[0].tag.byte_length == 0);
+  CHECK_FALSE(requester.submitted[0].tag.is_signaled);
   CHECK(requester.qps[kQpn].sq.consumer == 8);
   CHECK(requester.qps[kQpn].sq.halted);
 }

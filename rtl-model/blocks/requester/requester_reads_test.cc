@@ -179,21 +179,29 @@ TEST_CASE("A slot that awaits payload goes back when the rest of its segment is 
 }
 
 TEST_CASE("What others write into the status meanwhile is kept") {
-  Requester requester;
-  connect(requester);
-  requester.reads[kQpn] = {read_of(1)};
-  requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
-  requester.before_status_write = [&] {
-    if (requester.submitted.empty()) return;
-    QpStatus& written = requester.qps[kQpn].status;
-    written.state = EXRNIC_QP_STATE_ERROR;
-    written.fault = true;
-    written.fault_detail++;
-  };
-  requester.turn(kQpn);
-  CHECK(status(requester).told);
-  CHECK(status(requester).state == EXRNIC_QP_STATE_ERROR);
-  if (status(requester).fault) CHECK(requester.qp_errors == 0);  // it was there already
+  for (uint32_t seed = 1; seed <= 30; ++seed) {
+    CAPTURE(seed);
+    Requester requester(seed);
+    connect(requester);
+    requester.reads[kQpn] = {read_of(1)};
+    requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
+    uint16_t writes = 0;
+    uint16_t writes_before = 0;
+    requester.others_status_write = [&] {
+      if (requester.submitted.empty()) return;
+      ++writes;
+      if (requester.statuses.empty()) ++writes_before;
+      QpStatus& written = requester.qps[kQpn].status;
+      written.state = EXRNIC_QP_STATE_ERROR;
+      written.fault = true;
+      ++written.fault_detail;
+    };
+    requester.turn(kQpn);
+    CHECK(status(requester).told);
+    CHECK(status(requester).state == EXRNIC_QP_STATE_ERROR);
+    CHECK(status(requester).fault_detail == writes);
+    CHECK(requester.qp_errors == (writes_before == 0));
+  }
 }
 
 // ---- ERROR
@@ -215,6 +223,24 @@ TEST_CASE("In ERROR a peer with reads is told once, and its reads are dropped on
   CHECK(requester.submitted.size() == 1);
   CHECK(requester.wakes.size() == 3);
   CHECK(requester.flushes.empty());
+}
+
+TEST_CASE("A peer that is told by the responder while a slot is awaited is not told again") {
+  Requester requester;
+  connect(requester, EXRNIC_QP_STATE_ERROR);
+  requester.reads[kQpn] = {read_of(5)};
+  requester.slots_left = false;
+  requester.begin_turn(kQpn);
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.qps[kQpn].status.told = true;
+  requester.slots_left = true;
+  requester.rest();
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].unsent);
+  CHECK(requester.reads[kQpn].size() == 1);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 1);
+  CHECK(requester.reads[kQpn].empty());
 }
 
 TEST_CASE("In ERROR a peer that waits for a lost answer is told, without a quotation") {

@@ -272,8 +272,8 @@ module turn_control
       if (submit_ready_i) begin
         seg_q.offset    <= next_offset_o;
         seg_q.immediate <= last_o && wqe_i.opcode == WQE_OPCODE_PUSH_IMM;
-        if (!seg_q.returned) seg_q.read.done <= seg_q.read.done + 32'(seg_q.payload);
-        segments_q   <= segments_q + 1'b1;
+        seg_q.read.done <= seg_q.read.done + 32'(seg_q.payload);
+        segments_q      <= segments_q + 1'b1;
         over_q       <= over_q || &segments_q;
         pulls_left_q <= pulls_left_q - 1'b1;
         by_dma_q     <= gather_start_o;
