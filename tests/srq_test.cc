@@ -12,7 +12,7 @@ constexpr uint32_t kSrqn = 9;
 // The right node's two queue pairs share a receive queue; each is connected to one of the left's.
 struct Shared {
   explicit Shared(uint32_t log_slots = 6, uint32_t limit = 0)
-      : testbed(options_for("dc-25g"), make_test_core),
+      : testbed(options_for("dc-25g"), test_cores()),
         left(testbed, 0, Exchange::kLeftQpn),
         right(testbed, 1, Exchange::kRightQpn),
         srq(right.rnic.create_srq(kSrqn, Side::kPage, Side::kPd, log_slots, limit)),

@@ -258,7 +258,7 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "stray"}, "stray");
   refused({"--node", node, "--bogus"}, "--bogus");
   refused({"--node", node, "--core", "fpga"},
-          "--core fpga: there is no such core; take rtl or ref");
+          "--core fpga: there is no such core; take rtl, ref or lockstep");
   refused({"--node", node, "--seed", "x"}, "--seed");
   refused({"--node", node, "--profile", "dc-1g"}, "no profile 'dc-1g'; take one of dc-25g");
   refused({"--node", node, "--profile", dir / "p.json"}, "p.json: no such file");

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "exrnic_hw.h"
+#include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/ref/ref_core.h"
 
 namespace exrnic {
@@ -17,6 +18,7 @@ constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
 constexpr char kRtlCore[] = "rtl";
 constexpr char kRefCore[] = "ref";
+constexpr char kLockstepCore[] = "lockstep";
 
 // What was typed, before it is understood.
 struct Arguments {
@@ -42,7 +44,8 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
-                 "or ref, the reference model: same behaviour, other timing")
+                 "or ref, the reference model: same behaviour, other timing;\n"
+                 "or lockstep: rtl, compared with ref in all it does")
       ->type_name("KIND")
       ->capture_default_str();
   app.add_option("--faults", arguments.faults,
@@ -57,7 +60,9 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
   app.footer(
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
-      "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong.\n\n"
+      "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
+      "with\n"
+      "--core lockstep, that the cores disagree.\n\n"
       "Example: two nodes, one frame in a thousand lost\n"
       "  exrnic-sim --node vfio-user:a.sock --node vfio-user:b.sock --faults drop=0.001");
 }
@@ -67,6 +72,14 @@ std::string socket_of(const std::string& node) {
     return node.substr(sizeof(kVfioUser) - 1);
   }
   throw ExitRequest(kUsageError, fmt::format("--node {}: write vfio-user:PATH", node));
+}
+
+CoreFactory cores_of(const std::string& kind) {
+  if (kind == kRtlCore) return make_rtl_core;
+  if (kind == kRefCore) return make_ref_core;
+  if (kind == kLockstepCore) return lockstep::make_lockstep(make_rtl_core, make_ref_core);
+  throw ExitRequest(kUsageError, fmt::format("--core {}: there is no such core; take {}, {} or {}",
+                                             kind, kRtlCore, kRefCore, kLockstepCore));
 }
 
 Options understand(const Arguments& arguments) {
@@ -83,12 +96,8 @@ Options understand(const Arguments& arguments) {
     throw ExitRequest(kUsageError, fmt::format("--node: {} nodes given; at most {} are possible",
                                                options.sockets.size(), EXRNIC_MAX_NODE));
   }
-  if (arguments.core != kRtlCore && arguments.core != kRefCore) {
-    throw ExitRequest(kUsageError, fmt::format("--core {}: there is no such core; take {} or {}",
-                                               arguments.core, kRtlCore, kRefCore));
-  }
   options.core = arguments.core;
-  options.make_core = arguments.core == kRefCore ? CoreFactory(make_ref_core) : make_rtl_core;
+  options.make_core = cores_of(arguments.core);
   options.profile = load_profile(arguments.profile);
   options.seed = arguments.seed;
   options.faults = parse_faults(arguments.faults);

@@ -78,7 +78,7 @@ struct Exchange {
 
   explicit Exchange(uint64_t bytes = 20'000, const QueuePairOptions& options = {},
                     const TestbedOptions& testbed_options = options_for("dc-25g"))
-      : testbed(testbed_options, make_test_core),
+      : testbed(testbed_options, test_cores()),
         left(testbed, 0, kLeftQpn, bytes, options),
         right(testbed, 1, kRightQpn, bytes, options) {
     connect();

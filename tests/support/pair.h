@@ -59,7 +59,7 @@ struct Pair {
   static constexpr uint32_t kRightQpn = 22;
 
   explicit Pair(const TestbedOptions& options = options_for("dc-25g"),
-                const CoreFactory& make_core = make_test_core)
+                const CoreFactory& make_core = test_cores())
       : testbed(options, make_core), left(testbed, 0, kLeftQpn), right(testbed, 1, kRightQpn) {
     left.rnic.connect(left.qp, 1, kRightQpn);
     right.rnic.connect(right.qp, 0, kLeftQpn);

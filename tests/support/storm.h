@@ -46,7 +46,7 @@ class Garbage {
 // Two nodes, on each a process that PUSHes to the other's and has memory that nobody may write.
 class Nodes {
  public:
-  Nodes() : testbed(options_for("dc-25g"), make_test_core) {
+  Nodes() : testbed(options_for("dc-25g"), test_cores()) {
     open(0);
     open(1);
     connect();

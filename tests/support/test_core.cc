@@ -5,8 +5,10 @@
 
 namespace exrnic::testing {
 
-std::unique_ptr<Core> make_test_core(const CoreConfig& config, CoreSink& sink) {
-  return config.node_id == 0 ? EXRNIC_LEFT_CORE(config, sink) : EXRNIC_RIGHT_CORE(config, sink);
+CoreFactory test_cores() {
+  return [](const CoreConfig& config, CoreSink& sink) {
+    return config.node_id == 0 ? EXRNIC_LEFT_CORE(config, sink) : EXRNIC_RIGHT_CORE(config, sink);
+  };
 }
 
 }  // namespace exrnic::testing

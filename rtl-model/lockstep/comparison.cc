@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/lockstep/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "exrnic_hw.h"
+#include "rtl-model/lockstep/mismatch.h"
+#include "rtl-model/lockstep/registers.h"
+
+namespace exrnic::lockstep {
+namespace {
+
+std::string text_of(const Bytes& bytes) {
+  std::string text = fmt::format("{} bytes", bytes.size());
+  constexpr size_t kShown = EXRNIC_DDP_UNTAGGED_BYTES;
+  for (size_t i = 0; i < std::min(kShown, bytes.size()); ++i)
+    text += fmt::format("{}{:02x}", i % 4 ? "" : " ", bytes[i]);
+  return text;
+}
+
+// Where they differ: headers are shown, payload would be too long.
+std::string text_of(const Segment& expected, const Segment& came) {
+  const auto [e, c] =
+      std::mismatch(expected.ddp.begin(), expected.ddp.end(), came.ddp.begin(), came.ddp.end());
+  return fmt::format("expected {}; came {}; they differ from byte {} on", text_of(expected.ddp),
+                     text_of(came.ddp), e - expected.ddp.begin());
+}
+
+MmioAccess word_at(uint32_t offset) { return {EXRNIC_BAR_REGISTERS, offset, 4, 0}; }
+
+}  // namespace
+
+bool Comparison::SameSegment::operator()(const Segment& expected, const Segment& came) const {
+  return expected.to == came.to && expected.immediate == came.immediate && expected.ddp == came.ddp;
+}
+
+Comparison::Comparison(MakeCore make_reference)
+    : excuses_([this](const Endpoint& qp) { return peer_of(qp); }),
+      fabric_(std::move(make_reference), *this) {}
+
+void Comparison::add(const CoreConfig& config, Subject& subject) {
+  nodes_.try_emplace(config.node_id, config.node_id, excuses_, subject);
+  fabric_.add(config);
+}
+
+// Says where and when.
+template <typename Act>
+void Comparison::at_node(uint32_t node, Act act) const {
+  try {
+    act();
+  } catch (const Mismatch& mismatch) {
+    throw Mismatch(fmt::format("lockstep: node {} at {} ns: {}", node, time_ns_, mismatch.what()));
+  }
+}
+
+Endpoint Comparison::peer_of(const Endpoint& qp) const {
+  const auto node = nodes_.find(qp.node);
+  if (node == nodes_.end()) return qp;
+  const auto& all = node->second.ledger.driver().queue_pairs();
+  const auto found = all.find(qp.qpn);
+  if (found == all.end() || !found->second.peer) return qp;
+  return {found->second.peer->node, found->second.peer->qpn};
+}
+
+// ---- Inputs of the subject
+
+// Whoever was connected to it has lost its peer, sooner or later.
+void Comparison::reset(uint32_t id) {
+  for (const auto& [other, node] : nodes_)
+    for (const auto& [qpn, qp] : node.ledger.driver().queue_pairs())
+      if (other == id) {
+        excuses_.raced({id, qpn});
+      } else if (qp.peer && qp.peer->node == id) {
+        excuses_.lost({other, qpn});
+      }
+  Node& node = nodes_.at(id);
+  node.ledger.driver().reset();
+  node.counters_differ = node.command_quiet = false;
+  node.ahead.clear();
+  node.overruns = 0;
+  quiet_ = false;
+  fabric_.reset(id);
+}
+
+void Comparison::store(uint32_t id, const MmioAccess& access) {
+  if (access.bar == EXRNIC_BAR_USER) doorbell(id, access);
+  const uint32_t word = access.offset - EXRNIC_REG_MBOX_DATA;
+  const bool is_register = access.bar == EXRNIC_BAR_REGISTERS && access.size == 4;
+  if (is_register && access.offset % 4 == 0 && word < EXRNIC_MBOX_DATA_BYTES)
+    nodes_.at(id).ledger.driver().fill(word, static_cast<uint32_t>(access.data));
+  fabric_.store(id, access.bar == EXRNIC_BAR_USER ? to_reference(id, access) : access);
+  if (access.bar == EXRNIC_BAR_USER) look_for_overruns();
+  if (is_register && access.offset == EXRNIC_REG_MBOX_COMMAND)
+    command(id, static_cast<uint32_t>(access.data));
+}
+
+void Comparison::doorbell(uint32_t id, const MmioAccess& access) {
+  const uint32_t bell = access.offset % EXRNIC_USER_PAGE_SIZE;
+  const auto number = static_cast<uint32_t>(access.data);
+  const auto index = static_cast<uint32_t>(access.data >> 32);
+  NodeLedger& ledger = nodes_.at(id).ledger;
+  switch (bell) {
+    case EXRNIC_DOORBELL_SQ:
+      excuses_.posted({id, number});
+      [[fallthrough]];
+    case EXRNIC_DOORBELL_RQ:
+      if (ledger.driver().is_rash_qp(number, bell == EXRNIC_DOORBELL_RQ, index))
+        excuses_.lost({id, number});
+      if (bell == EXRNIC_DOORBELL_RQ) ledger.driver().posted(number, index);
+      break;
+    case EXRNIC_DOORBELL_SRQ:
+      ledger.driver().posted_shared(number, index);
+      if (ledger.driver().is_rash_srq(number, index)) lose_shared(id, number);
+      break;
+    case EXRNIC_DOORBELL_CQ_ARM:
+    case EXRNIC_DOORBELL_CQ_ARM_SOLICITED:
+      // A reference that is ahead fires at once, where the subject may wait for a solicited one.
+      ledger.driver().armed(number, bell == EXRNIC_DOORBELL_CQ_ARM || quiet_);
+      [[fallthrough]];
+    case EXRNIC_DOORBELL_CQ:
+      if (ledger.driver().is_rash_cq(number, index)) lose_all(id);
+      break;
+    default:
+      break;
+  }
+  quiet_ = false;
+}
+
+// Where time has decided how many completions there were, the two count them differently.
+MmioAccess Comparison::to_reference(uint32_t id, MmioAccess access) const {
+  const uint32_t bell = access.offset % EXRNIC_USER_PAGE_SIZE;
+  if (access.size != sizeof access.data ||
+      (bell != EXRNIC_DOORBELL_CQ && bell != EXRNIC_DOORBELL_CQ_ARM &&
+       bell != EXRNIC_DOORBELL_CQ_ARM_SOLICITED))
+    return access;
+  const auto cqn = static_cast<uint32_t>(access.data);
+  const auto index = static_cast<uint32_t>(access.data >> 32);
+  const uint64_t counted = nodes_.at(id).ledger.driver().to_reference(cqn, index);
+  access.data = cqn | counted << 32;
+  return access;
+}
+
+void Comparison::lose_all(uint32_t id) {
+  for (const auto& entry : nodes_.at(id).ledger.driver().queue_pairs())
+    excuses_.lost({id, entry.first});
+}
+
+void Comparison::lose_shared(uint32_t id, uint32_t srqn) {
+  for (const auto& [qpn, qp] : nodes_.at(id).ledger.driver().queue_pairs())
+    if (qp.srqn == srqn) excuses_.lost({id, qpn});
+}
+
+// A shadow is ahead: its completion queue may be full where the subject's will not be.
+void Comparison::look_for_overruns() {
+  for (auto& [id, node] : nodes_) {
+    const uint32_t overruns = shadow_register(id, overrun_counter());
+    if (overruns != std::exchange(node.overruns, overruns)) lose_all(id);
+  }
+}
+
+void Comparison::command(uint32_t id, uint32_t op) {
+  Node& node = nodes_.at(id);
+  node.command_quiet = quiet_;
+  if (shadow_register(id, EXRNIC_REG_MBOX_STATUS) != EXRNIC_MBOX_STATUS_OK) return;
+  DriverView& driver = node.ledger.driver();
+  take_away(id, op, driver.command<exrnic_mbox_object>().index);
+  driver.succeeded(op, [&](uint64_t address, uint8_t* out, size_t length) {
+    return node.subject->peek(address, out, length);
+  });
+}
+
+// What the driver takes from work that is under way ends with the one core sooner than with the
+// other. (The index is the first word of each of these commands.)
+void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
+  const Endpoint qp{id, index};
+  const DriverView& driver = nodes_.at(id).ledger.driver();
+  switch (op) {
+    case EXRNIC_MBOX_OP_MODIFY_QP: {
+      const uint32_t state = driver.command<exrnic_mbox_modify_qp>().state;
+      const bool ends = state == EXRNIC_QP_STATE_RESET || state == EXRNIC_QP_STATE_ERROR;
+      if (ends && !quiet_) excuses_.raced(qp);
+      if (state == EXRNIC_QP_STATE_RESET) excuses_.renewed(qp);
+      if (driver.has_skewed_receives(index)) excuses_.lost(qp);
+      return;
+    }
+    case EXRNIC_MBOX_OP_DESTROY_QP:
+      if (!quiet_) excuses_.raced(qp);
+      return excuses_.renewed(qp);
+    case EXRNIC_MBOX_OP_DESTROY_CQ:
+    case EXRNIC_MBOX_OP_DESTROY_SRQ:
+    case EXRNIC_MBOX_OP_INVALIDATE_MR:
+      if (quiet_) return;
+      for (const auto& entry : driver.queue_pairs()) excuses_.raced({id, entry.first});
+      return;
+    default:
+      return;
+  }
+}
+
+Expectation Comparison::load(uint32_t id, const MmioAccess& access) {
+  return {access, fabric_.load(id, access), quiet_};
+}
+
+void Comparison::received(uint32_t id, const Frame& frame) {
+  quiet_ = false;
+  if (frame.fcs_error) return;
+  if (auto segment = segment_of(frame)) nodes_.at(id).ledger.received(std::move(*segment));
+}
+
+void Comparison::step(uint64_t time_ns) {
+  time_ns_ = time_ns;
+  if (!fabric_.idle() && fabric_.run(time_ns)) look_for_overruns();
+  if (quiet_ || !fabric_.idle()) return;
+  if (all_rest()) rest();
+}
+
+bool Comparison::all_rest() const {
+  return std::all_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& entry) { return entry.second.subject->at_rest(); });
+}
+// ---- Outputs of the subject
+
+void Comparison::loaded(uint32_t id, const Expectation& expectation, uint64_t value) {
+  at_node(id, [&] {
+    if (value == expectation.value || !must_equal(nodes_.at(id), expectation, value)) return;
+    throw Mismatch(fmt::format("load of BAR {} offset {:#x}: expected {:#x}, came {:#x}",
+                               expectation.access.bar, expectation.access.offset, expectation.value,
+                               value));
+  });
+}
+
+bool Comparison::must_equal(const Node& node, const Expectation& expectation,
+                            uint64_t value) const {
+  if (expectation.access.bar != EXRNIC_BAR_REGISTERS) return true;
+  switch (kind_of(expectation.access.offset)) {
+    case RegisterKind::kConstant:
+      return true;
+    case RegisterKind::kReadiness:  // the subject has tables to clear
+      return value & EXRNIC_DEVICE_STATUS_READY;
+    case RegisterKind::kOutcome:
+      return value != EXRNIC_MBOX_STATUS_BUSY && !excuses_.lost_at(node.id);
+    case RegisterKind::kAnswer:
+      return node.command_quiet && expectation.quiet && !excuses_.lost_at(node.id);
+    case RegisterKind::kCause:
+      return expectation.quiet && !node.counters_differ;
+    case RegisterKind::kCounter:
+      return expectation.quiet && !node.counters_differ;
+    default:
+      return false;
+  }
+}
+
+void Comparison::done(uint32_t id, const PostedWrite& write) {
+  quiet_ = false;
+  at_node(id, [&] { nodes_.at(id).ledger.done(write); });
+}
+
+void Comparison::sent(uint32_t id, const Frame& frame) {
+  quiet_ = false;
+  at_node(id, [&] { segment(id, Side::kSubject, frame); });
+}
+
+void Comparison::segment(uint32_t id, Side side, const Frame& frame) {
+  auto segment = segment_of(frame);
+  Node& node = nodes_.at(id);
+  if (!segment || !node.copies[size_t(side)].first(frame)) return;
+  const Endpoint from = segment->from;
+  if (side == Side::kSubject) ++node.sent[{from.qpn, segment->stream}];
+  if (segment->stream == Stream::kTerminate) {
+    excuses_.failed(from);
+    excuses_.failed(segment->to);
+    // Whose message finds no receive any more, is a matter of time.
+    const DriverView& driver = node.ledger.driver();
+    if (segment->terminate_code() == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER &&
+        driver.shares_receives(from.qpn))
+      lose_shared(id, driver.queue_pairs().at(from.qpn).srqn);
+  }
+  Segments& stream = node.segments[{from.qpn, segment->stream}];
+  const auto difference = side == Side::kReference ? stream.predict(std::move(*segment))
+                                                   : stream.done(std::move(*segment));
+  if (!difference || excuses_.any_outcome(from)) return;
+  throw Mismatch(fmt::format("queue pair {}: segment: {}", from.qpn,
+                             text_of(difference->expected, difference->came)));
+}
+
+// ---- What the shadows say and ask
+
+bool Comparison::read_memory(uint32_t id, uint64_t address, uint8_t* out, size_t length) {
+  Node& node = nodes_.at(id);
+  if (!node.subject->peek(address, out, length)) return false;
+  node.ledger.overlay(address, out, length);
+  return true;
+}
+
+void Comparison::predict(uint32_t id, const PostedWrite& write, const Owner& owner) {
+  at_node(id, [&] { nodes_.at(id).ledger.predict(write, owner); });
+}
+
+void Comparison::predict(uint32_t id, const Frame& frame) {
+  at_node(id, [&] { segment(id, Side::kReference, frame); });
+}
+
+// What a shadow would refuse only because it is ahead (of the receive for it, or of the driver who
+// connects the queue pair) waits until the subject has sent it too.
+bool Comparison::may_deliver(const Frame& frame) {
+  const auto segment = segment_of(frame);
+  const auto& [from, to] = std::pair{segment->from, segment->to};
+  Node& sender = nodes_.at(from.node);
+  uint64_t& delivered = sender.delivered[{from.qpn, segment->stream}];
+  const auto receiver = nodes_.find(to.node);
+  const bool ready = receiver == nodes_.end() || segment->stream != Stream::kWork ||
+                     receiver->second.ledger.driver().is_ready(to.qpn, segment->takes_receive());
+  if (!ready && delivered >= sender.sent[{from.qpn, segment->stream}] && !all_rest() &&
+      !excuses_.any_outcome(from))
+    return false;
+  if (sender.deliveries.first(frame)) ++delivered;
+  return true;
+}
+
+// ---- Rest
+void Comparison::rest() {
+  for (auto& [id, node] : nodes_)
+    for (const auto& entry : node.ledger.driver().queue_pairs())
+      if (excuses_.any_outcome({id, entry.first})) node.ledger.driver().skew_receives(entry.first);
+  for (auto& [id, node] : nodes_)
+    at_node(id, [&, id = id, &node = node] {
+      node.ledger.rest(excuses_.any_at(id));
+      rest_segments(node);
+      node.segments.clear();
+      node.sent.clear();
+      node.delivered.clear();
+      rest_counters(id, node);
+    });
+  excuses_.rest();
+  quiet_ = true;
+}
+
+void Comparison::rest_segments(const Node& node) const {
+  for (const auto& [key, stream] : node.segments) {
+    const Endpoint from{node.id, key.first};
+    if (stream.empty() || excuses_.cut_short(from)) continue;
+    const bool missing = !stream.expected().empty();
+    const Segment& left = missing ? stream.expected().front() : stream.came().front();
+    throw Mismatch(fmt::format(
+        "queue pair {}: segment {}: {}", from.qpn,
+        missing ? "expected and not sent until rest" : "sent and not expected", text_of(left.ddp)));
+  }
+}
+
+// Where time decided something, counters are compared by their difference from then on.
+void Comparison::rest_counters(uint32_t id, Node& node) {
+  const bool excused = excuses_.any_at(id);
+  for (const uint32_t offset : compared_counters()) {
+    const uint32_t came = node.subject->read_register(offset);
+    const uint32_t expected = shadow_register(id, offset);
+    uint32_t& ahead = node.ahead[offset];
+    if (excused && came - expected != ahead) {
+      ahead = came - expected;
+      node.counters_differ = true;
+    }
+    if (came - expected != ahead)
+      throw Mismatch(fmt::format("counter {}: expected {}, came {}", counter_name(offset),
+                                 expected + ahead, came));
+  }
+}
+
+uint32_t Comparison::shadow_register(uint32_t id, uint32_t offset) {
+  return static_cast<uint32_t>(fabric_.load(id, word_at(offset)));
+}
+
+}  // namespace exrnic::lockstep

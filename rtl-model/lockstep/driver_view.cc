@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/lockstep/driver_view.h"
+
+#include <algorithm>
+
+namespace exrnic::lockstep {
+namespace {
+
+constexpr uint64_t kPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
+
+void forget(std::vector<uint32_t>& numbers, uint32_t number) {
+  numbers.erase(std::remove(numbers.begin(), numbers.end(), number), numbers.end());
+}
+
+}  // namespace
+
+uint64_t CompletionRing::address_of(uint32_t entry) const {
+  const uint64_t offset = (entry & ((1u << log_entries) - 1)) * sizeof(exrnic_cqe);
+  return pages.at(offset / kPage) + offset % kPage;
+}
+
+void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
+  switch (op) {
+    case EXRNIC_MBOX_OP_CREATE_CQ:
+      return create_cq(command<exrnic_mbox_create_cq>(), read_memory);
+    case EXRNIC_MBOX_OP_DESTROY_CQ:
+      return ended_rings_.push_back(command<exrnic_mbox_object>().index);
+    case EXRNIC_MBOX_OP_CREATE_QP:
+      return create_qp(command<exrnic_mbox_create_qp>());
+    case EXRNIC_MBOX_OP_CREATE_SRQ:
+      shared_queues_[command<exrnic_mbox_create_srq>().srqn] = {
+          command<exrnic_mbox_create_srq>().log_slots};
+      return;
+    case EXRNIC_MBOX_OP_DESTROY_QP:
+      return ended_queue_pairs_.push_back(command<exrnic_mbox_object>().index);
+    case EXRNIC_MBOX_OP_MODIFY_QP:
+      return modify_qp(command<exrnic_mbox_modify_qp>());
+    default:
+      return;
+  }
+}
+
+// A ring whose PBL the host refuses has no entry that a core could write.
+void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory) {
+  forget(ended_rings_, command.cqn);
+  rings_.erase(command.cqn);
+  CompletionRing ring;
+  ring.cqn = command.cqn;
+  ring.vector = command.msix_vector;
+  ring.log_entries = command.log_entries;
+  const uint64_t bytes = sizeof(exrnic_cqe) << command.log_entries;
+  ring.pages.resize(std::max<uint64_t>(1, bytes / kPage));
+  const size_t size = ring.pages.size() * sizeof ring.pages[0];
+  if (!read_memory(command.pbl_address, reinterpret_cast<uint8_t*>(ring.pages.data()), size))
+    return;
+  for (uint64_t& page : ring.pages) page &= ~(kPage - 1);
+  rings_[command.cqn] = std::move(ring);
+}
+
+void DriverView::create_qp(const exrnic_mbox_create_qp& command) {
+  forget(ended_queue_pairs_, command.qpn);
+  QueuePairView& qp = queue_pairs_[command.qpn] = {};
+  qp.send_cqn = command.send_cqn;
+  qp.recv_cqn = command.recv_cqn;
+  qp.sq.log_slots = command.sq_log_slots;
+  qp.rq.log_slots = command.rq_log_slots;
+  qp.srqn = command.srqn;
+}
+
+void DriverView::modify_qp(const exrnic_mbox_modify_qp& command) {
+  QueuePairView& qp = queue_pairs_[command.qpn];
+  if (command.state == EXRNIC_QP_STATE_RTR)
+    qp.peer = QueuePairView::Peer{command.dest_node, command.dest_qpn};
+  if (command.state == EXRNIC_QP_STATE_RESET) {
+    qp.sq = {qp.sq.log_slots};
+    qp.rq = {qp.rq.log_slots};
+  }
+  qp.state = command.state;
+}
+
+QueuePairView* DriverView::queue_pair(uint32_t qpn) {
+  const auto found = queue_pairs_.find(qpn);
+  return found == queue_pairs_.end() ? nullptr : &found->second;
+}
+
+CompletionRing* DriverView::ring_of(const exrnic_cqe& cqe) {
+  const QueuePairView* qp = queue_pair(cqe.qpn);
+  if (qp == nullptr) return nullptr;
+  const bool receive = cqe.opcode == EXRNIC_WQE_OPCODE_RECV;
+  return ring(receive ? qp->recv_cqn : qp->send_cqn);
+}
+
+CompletionRing* DriverView::ring(uint32_t cqn) {
+  const auto found = rings_.find(cqn);
+  return found == rings_.end() ? nullptr : &found->second;
+}
+
+bool DriverView::is_rash_qp(uint32_t qpn, bool receive, uint32_t index) const {
+  const auto qp = queue_pairs_.find(qpn);
+  if (qp == queue_pairs_.end()) return false;
+  return (receive ? qp->second.rq : qp->second.sq).is_beyond(index);
+}
+
+bool DriverView::is_rash_srq(uint32_t srqn, uint32_t index) const {
+  const auto queue = shared_queues_.find(srqn);
+  return queue != shared_queues_.end() && queue->second.is_beyond(index);
+}
+
+bool DriverView::is_rash_cq(uint32_t cqn, uint32_t index) {
+  CompletionRing* queue = ring(cqn);
+  if (queue == nullptr) return false;
+  const uint32_t written = queue->next[size_t(Side::kSubject)];
+  if (index - queue->consumer > written - queue->consumer) return true;
+  queue->consumer = index;
+  return false;
+}
+
+bool DriverView::shares_receives(uint32_t qpn) const {
+  const auto own = queue_pairs_.find(qpn);
+  if (own == queue_pairs_.end()) return false;
+  if (shared_queues_.count(own->second.srqn) == 0) return false;
+  return std::any_of(queue_pairs_.begin(), queue_pairs_.end(), [&](const auto& other) {
+    return other.first != qpn && other.second.srqn == own->second.srqn;
+  });
+}
+
+bool DriverView::has_skewed_receives(uint32_t qpn) const {
+  const auto own = queue_pairs_.find(qpn);
+  if (own == queue_pairs_.end()) return false;
+  const auto shared = shared_queues_.find(own->second.srqn);
+  return shared != shared_queues_.end() && shared->second.skewed;
+}
+
+uint32_t DriverView::to_reference(uint32_t cqn, uint32_t index) const {
+  const auto ring = rings_.find(cqn);
+  return ring == rings_.end() ? index : index + ring->second.skew;
+}
+
+void DriverView::skew_receives(uint32_t qpn) {
+  const QueuePairView* qp = queue_pair(qpn);
+  if (qp == nullptr) return;
+  const auto shared = shared_queues_.find(qp->srqn);
+  if (shared != shared_queues_.end()) shared->second.skewed = true;
+}
+
+bool DriverView::is_ready(uint32_t qpn, bool for_receive) const {
+  const auto found = queue_pairs_.find(qpn);
+  if (found == queue_pairs_.end()) return false;
+  const QueuePairView& qp = found->second;
+  if (qp.state == EXRNIC_QP_STATE_RESET || qp.state == EXRNIC_QP_STATE_INIT) return false;
+  const auto shared = shared_queues_.find(qp.srqn);
+  const WorkQueue& receives = shared == shared_queues_.end() ? qp.rq : shared->second;
+  return !for_receive || receives.posted != receives.ended[size_t(Side::kReference)];
+}
+
+void DriverView::posted(uint32_t qpn, uint32_t index) {
+  if (QueuePairView* qp = queue_pair(qpn)) qp->rq.posted = static_cast<uint16_t>(index);
+}
+
+void DriverView::posted_shared(uint32_t srqn, uint32_t index) {
+  const auto queue = shared_queues_.find(srqn);
+  if (queue != shared_queues_.end()) queue->second.posted = static_cast<uint16_t>(index);
+}
+
+void DriverView::ended(Side side, const exrnic_cqe& cqe) {
+  QueuePairView& qp = *queue_pair(cqe.qpn);
+  const bool receive = cqe.opcode == EXRNIC_WQE_OPCODE_RECV;
+  WorkQueue& own = receive ? qp.rq : qp.sq;
+  WorkQueue& queue = receive && qp.srqn != EXRNIC_NO_SRQ ? shared_queues_[qp.srqn] : own;
+  const auto ended = static_cast<uint16_t>(cqe.wqe_index + 1);
+  uint16_t& known = queue.ended[size_t(side)];
+  if (static_cast<int16_t>(ended - known) > 0) known = ended;
+}
+
+void DriverView::armed(uint32_t cqn, bool certain) {
+  CompletionRing* queue = ring(cqn);
+  if (queue == nullptr) return;
+  queue->rearmed = certain;
+  if (!certain) queue->arms_differ = true;
+}
+
+bool DriverView::arms_differ(uint32_t vector) const {
+  return std::any_of(rings_.begin(), rings_.end(), [vector](const auto& entry) {
+    return entry.second.vector == vector && entry.second.arms_differ;
+  });
+}
+
+void DriverView::rest(bool excused) {
+  for (auto& [cqn, ring] : rings_) {
+    ring.skew = ring.next[size_t(Side::kReference)] - ring.next[size_t(Side::kSubject)];
+    ring.arms_differ = excused || (ring.arms_differ && !ring.rearmed);
+    ring.rearmed = false;
+  }
+  for (const uint32_t cqn : ended_rings_) rings_.erase(cqn);
+  for (const uint32_t qpn : ended_queue_pairs_) queue_pairs_.erase(qpn);
+  ended_rings_.clear();
+  ended_queue_pairs_.clear();
+}
+
+}  // namespace exrnic::lockstep

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the driver has told a device, as far as the comparison needs it: where completions are
+// written, who a queue pair's peer is, how much its queues hold.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "exrnic_hw.h"
+#include "rtl-model/systemc/core.h"
+
+namespace exrnic::lockstep {
+
+enum class Side { kReference, kSubject };
+constexpr size_t kSides = 2;
+
+struct CompletionRing {
+  uint32_t cqn = 0;
+  uint32_t vector = 0;
+  uint32_t log_entries = 0;
+  std::vector<uint64_t> pages;
+  std::array<uint32_t, kSides> next{};  // entries written by each side, free-running
+  uint32_t consumer = 0;                // entries taken by the program
+  uint32_t skew = 0;                    // by which the reference was ahead at the last rest
+  bool rearmed = false;                 // since the last rest
+  bool arms_differ = false;  // one side may have fired where the other one is still armed
+
+  uint64_t address_of(uint32_t entry) const;
+};
+
+// A send or a receive queue, or a shared one.
+struct WorkQueue {
+  uint32_t log_slots = 0;
+  uint16_t posted = 0;
+  bool skewed = false;  // of a shared one: the two sides have taken different numbers of slots
+  std::array<uint16_t, kSides> ended{};  // slots of which it is known that a side has taken them
+                                         // More than the queue holds, if those are all.
+  bool is_beyond(uint32_t index) const {
+    return static_cast<uint16_t>(index - ended[size_t(Side::kSubject)]) > 1u << log_slots;
+  }
+};
+
+struct QueuePairView {
+  struct Peer {
+    uint32_t node = 0;
+    uint32_t qpn = 0;
+  };
+  uint32_t send_cqn = 0;
+  uint32_t recv_cqn = 0;
+  WorkQueue sq;
+  WorkQueue rq;
+  uint32_t srqn = EXRNIC_NO_SRQ;
+  uint32_t state = EXRNIC_QP_STATE_RESET;  // that the driver gave it
+  std::optional<Peer> peer;
+};
+
+class DriverView {
+ public:
+  using ReadMemory = std::function<bool(uint64_t address, uint8_t* out, size_t length)>;
+
+  // A store to the mailbox's payload.
+  void fill(uint32_t offset, uint32_t word) { payload_.at(offset / sizeof word) = word; }
+
+  // Takes over what the command in the mailbox, which has succeeded, says.
+  void succeeded(uint32_t op, const ReadMemory& read_memory);
+
+  template <typename Command>
+  Command command() const {
+    static_assert(sizeof(Command) <= sizeof payload_);
+    Command command;
+    std::memcpy(&command, payload_.data(), sizeof command);
+    return command;
+  }
+
+  QueuePairView* queue_pair(uint32_t qpn);
+  const std::map<uint32_t, QueuePairView>& queue_pairs() const { return queue_pairs_; }
+
+  CompletionRing* ring(uint32_t cqn);
+  // The ring for a completion, if it has one.
+  CompletionRing* ring_of(const exrnic_cqe& cqe);
+
+  // Whether it depends on time if the core accepts this doorbell: it goes beyond what the core is
+  // known to have done. A program that waits for completions never rings so.
+  bool is_rash_qp(uint32_t qpn, bool receive, uint32_t index) const;
+  bool is_rash_srq(uint32_t srqn, uint32_t index) const;
+  bool is_rash_cq(uint32_t cqn, uint32_t index);
+  // The queue pair takes its receives from where others take theirs: which one a message gets, is a
+  // matter of time.
+  bool shares_receives(uint32_t qpn) const;
+
+  // The consumer index of a doorbell, as the reference counts.
+  uint32_t to_reference(uint32_t cqn, uint32_t index) const;
+
+  // Time has decided how many receives this queue pair took.
+  void skew_receives(uint32_t qpn);
+  bool has_skewed_receives(uint32_t qpn) const;
+  // Whether a queue pair of the reference knows its peer, and has a receive if it needs one.
+  bool is_ready(uint32_t qpn, bool for_receive) const;
+
+  // A doorbell of a receive queue, or of a shared one.
+  void posted(uint32_t qpn, uint32_t index);
+  void posted_shared(uint32_t srqn, uint32_t index);
+
+  // A side has written this completion.
+  void ended(Side side, const exrnic_cqe& cqe);
+  // A doorbell that arms; `certain`: both sides do the same with it.
+  void armed(uint32_t cqn, bool certain);
+  bool arms_differ(uint32_t vector) const;
+
+  // What was destroyed is used no more. `excused`: time may have decided which completions fired.
+  void rest(bool excused);
+  void reset() { *this = {}; }
+
+ private:
+  void create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory);
+  void create_qp(const exrnic_mbox_create_qp& command);
+  void modify_qp(const exrnic_mbox_modify_qp& command);
+
+  std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)> payload_{};
+  std::map<uint32_t, CompletionRing> rings_;               // by cqn
+  std::map<uint32_t, WorkQueue> shared_queues_;            // by srqn
+  std::map<uint32_t, QueuePairView> queue_pairs_;          // by qpn
+  std::vector<uint32_t> ended_rings_, ended_queue_pairs_;  // destroyed; the subject may lag behind
+};
+
+}  // namespace exrnic::lockstep

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/lockstep/first_copies.h"
+
+#include "exrnic_hw.h"
+
+namespace exrnic::lockstep {
+namespace {
+
+constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
+
+Stream stream_of(const uint8_t* ddp) {
+  if (exrnic_ddp_tagged_t(ddp))
+    return exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_READ_RESPONSE ? Stream::kResponse
+                                                                              : Stream::kWork;
+  return exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE ? Stream::kTerminate
+                                                                          : Stream::kWork;
+}
+
+}  // namespace
+
+uint32_t node_of(uint64_t mac) { return mac & 0xffff; }
+std::optional<Segment> segment_of(const Frame& frame) {
+  if (frame.data.size() < kHeaders + EXRNIC_DDP_TAGGED_BYTES) return std::nullopt;
+  const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  const uint64_t length = exrnic_efe_length(efe);
+  const uint64_t flags = exrnic_efe_flags(efe);
+  if (!(flags & EXRNIC_EFE_FLAGS_SEQ) || length == 0 || kHeaders + length > frame.data.size())
+    return std::nullopt;
+  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+  Segment segment;
+  segment.from = {node_of(exrnic_eth_src(frame.data.data())),
+                  static_cast<uint32_t>(exrnic_efe_src_qpn(efe))};
+  segment.to = {node_of(exrnic_eth_dst(frame.data.data())),
+                static_cast<uint32_t>(exrnic_efe_dst_qpn(efe))};
+  segment.stream = stream_of(ddp);
+  if (flags & EXRNIC_EFE_FLAGS_IMM)
+    segment.immediate = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  segment.ddp.assign(ddp, ddp + length);
+  return segment;
+}
+
+bool Segment::is_tagged() const { return exrnic_ddp_tagged_t(ddp.data()); }
+
+bool Segment::takes_receive() const {
+  return !is_tagged() && ddp.size() >= EXRNIC_DDP_UNTAGGED_BYTES &&
+         exrnic_ddp_untagged_qn(ddp.data()) == EXRNIC_SEND_QN &&
+         exrnic_ddp_untagged_mo(ddp.data()) == 0;
+}
+
+std::optional<uint16_t> Segment::terminate_code() const {
+  if (stream != Stream::kTerminate || ddp.size() < EXRNIC_DDP_UNTAGGED_BYTES + sizeof(uint16_t))
+    return std::nullopt;
+  return static_cast<uint16_t>(exrnic_terminate_code(ddp.data() + EXRNIC_DDP_UNTAGGED_BYTES));
+}
+
+bool FirstCopies::first(const Frame& frame) {
+  const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  Session& session = sessions_[exrnic_eth_dst(frame.data.data())];
+  const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
+  if (session.number != exrnic_efe_session(efe)) session = {exrnic_efe_session(efe), seq};
+  if (static_cast<int32_t>(seq - session.next) < 0) return false;
+  session.next = seq + 1;
+  return true;
+}
+
+}  // namespace exrnic::lockstep

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// DDP segments in the frames of a sender, each once: those that are sent again are left out.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "rtl-model/lockstep/endpoint.h"
+#include "rtl-model/systemc/core.h"
+
+namespace exrnic::lockstep {
+
+// What a queue pair sends comes in three streams, each with an order of its own: its work, its
+// answers to the peer's RDMA Reads, and its terminate messages.
+enum class Stream : uint8_t { kWork, kResponse, kTerminate };
+
+struct Segment {
+  Endpoint from;
+  Endpoint to;
+  Stream stream = Stream::kWork;
+  std::optional<uint32_t> immediate;  // in the EFE header
+  Bytes ddp;                          // header and payload
+
+  Owner owner() const { return {to, !is_tagged()}; }  // of what is written because of it
+  bool is_tagged() const;
+  bool takes_receive() const;  // it begins a message of the receiver's queue
+  std::optional<uint16_t> terminate_code() const;
+};
+
+uint32_t node_of(uint64_t mac);
+
+// The segment of a frame, if it has one and its headers fit.
+std::optional<Segment> segment_of(const Frame& frame);
+
+class FirstCopies {
+ public:
+  // True if this frame's number is sent for the first time.
+  bool first(const Frame& frame);
+
+ private:
+  struct Session {
+    uint64_t number = 0;
+    uint32_t next = 0;  // sequence number
+  };
+  std::map<uint64_t, Session> sessions_;  // by destination MAC
+};
+
+}  // namespace exrnic::lockstep

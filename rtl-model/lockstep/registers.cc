@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/lockstep/registers.h"
+
+#include <algorithm>
+
+#include "exrnic_hw.h"
+
+namespace exrnic::lockstep {
+namespace {
+
+// Frames, retransmissions, and look-ups in caches depend on time; interrupts on who is ahead.
+constexpr exrnic_counter kCompared[] = {EXRNIC_COUNTER_TERMINATES_TX,
+                                        EXRNIC_COUNTER_TERMINATES_RX,
+                                        EXRNIC_COUNTER_DOORBELLS,
+                                        EXRNIC_COUNTER_DOORBELLS_REFUSED,
+                                        EXRNIC_COUNTER_WQES,
+                                        EXRNIC_COUNTER_WQE_ERRORS,
+                                        EXRNIC_COUNTER_CQES,
+                                        EXRNIC_COUNTER_CQ_OVERRUNS,
+                                        EXRNIC_COUNTER_SEGMENTS_PLACED,
+                                        EXRNIC_COUNTER_DMA_READ_ERRORS,
+                                        EXRNIC_COUNTER_RECVS,
+                                        EXRNIC_COUNTER_READS_SERVED};
+
+uint32_t offset_of(exrnic_counter counter) {
+  return EXRNIC_REG_COUNTERS + static_cast<uint32_t>(sizeof(uint64_t)) * counter;
+}
+
+bool in_range(uint32_t offset, uint32_t first, uint32_t bytes) {
+  return offset >= first && offset - first < bytes;
+}
+
+}  // namespace
+
+RegisterKind kind_of(uint32_t offset) {
+  switch (offset) {
+    case EXRNIC_REG_STATUS:
+      return RegisterKind::kReadiness;
+    case EXRNIC_REG_INT_CAUSE:
+      return RegisterKind::kCause;
+    case EXRNIC_REG_TIME_LO:
+    case EXRNIC_REG_TIME_HI:
+      return RegisterKind::kTiming;
+    case EXRNIC_REG_MBOX_STATUS:
+      return RegisterKind::kOutcome;
+    default:
+      break;
+  }
+  if (in_range(offset, EXRNIC_REG_MBOX_DATA, EXRNIC_MBOX_DATA_BYTES)) return RegisterKind::kAnswer;
+  if (!in_range(offset, EXRNIC_REG_COUNTERS, EXRNIC_COUNTERS * sizeof(uint64_t)))
+    return RegisterKind::kConstant;
+  const auto compared = compared_counters();
+  const bool is_compared = std::find(compared.begin(), compared.end(), offset) != compared.end();
+  return is_compared ? RegisterKind::kCounter : RegisterKind::kTiming;
+}
+
+std::vector<uint32_t> compared_counters() {
+  std::vector<uint32_t> offsets;
+  for (const exrnic_counter counter : kCompared) offsets.push_back(offset_of(counter));
+  return offsets;
+}
+
+uint32_t overrun_counter() { return offset_of(EXRNIC_COUNTER_CQ_OVERRUNS); }
+
+const char* counter_name(uint32_t offset) {
+  static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+  return kNames[(offset - EXRNIC_REG_COUNTERS) / sizeof(uint64_t)];
+}
+
+}  // namespace exrnic::lockstep
