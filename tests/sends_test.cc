@@ -132,10 +132,11 @@ TEST_CASE(
   again.access = EXRNIC_ACCESS_REMOTE_WRITE;
   again.page_shift = EXRNIC_PAGE_SHIFT;
 
-  e.right.receive({element(e.right.near, 0, 8)});
-  e.left.post(send_invalidate_of({element(e.left.near, 0, 8)}, kVictimStag));
+  e.right.receive({element(e.right.near, 0, 3000)});
+  e.left.post(send_invalidate_of({element(e.left.near, 0, 3000)}, kVictimStag));
   CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
   const exrnic_cqe cqe = e.right.wait_receive();
+  CHECK(cqe.byte_length == 3000);
   CHECK(cqe.flags == EXRNIC_CQE_FLAGS_INVALIDATED);
   CHECK(cqe.imm_data == kVictimStag);
   CHECK(e.right.rnic.command(op, again) == EXRNIC_MBOX_STATUS_BAD_STATE);
