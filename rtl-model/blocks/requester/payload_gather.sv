@@ -75,7 +75,7 @@ module payload_gather
       else if (xlate_valid_o && xlate_ready_i) state_d = StXlate;
       StXlate:
       if (xlate_rsp_valid_i) begin
-        if (!found || stop_i) state_d = StIdle;
+        if (!found) state_d = StIdle;
         else state_d = look_q ? StFind : StRead;
       end
       StRead:
