@@ -100,5 +100,113 @@ TEST_CASE("objects come and go in other threads while work goes on") {
   CHECK(failures == 0);
 }
 
+// The senders' contexts are opened first: the software device looks at doorbells in this order, so
+// it never knows of a message but not of the receive that was posted before it.
+struct SharedRig {
+  SharedRig() : fabric(2), senders{{&fabric, 0}, {&fabric, 0}}, receiver(&fabric, 1) {
+    vl_srq_attr attr = {kPlaces, 2, 0};
+    srq = vl_create_srq(receiver.pd, &attr);
+    REQUIRE(srq != nullptr);
+    for (int i : {0, 1}) {
+      // Room for all: of two queues of a context, the software device may not hear one's doorbell.
+      cqs[i] = vl_create_cq(receiver.rnic, 2 * kEach, nullptr);
+      vl_qp_init_attr init = QpInit(cqs[i], cqs[i], 1, 0);
+      init.srq = srq;
+      qps[i] = vl_create_qp(receiver.pd, &init);
+      REQUIRE(qps[i] != nullptr);
+      vl_qp_attr attr_of_qp = {VL_QPS_INIT, 0, vl_qp_number(senders[i].qp), 0, 0};
+      for (vl_qp_state state : {VL_QPS_INIT, VL_QPS_RTR, VL_QPS_RTS}) {
+        attr_of_qp.state = state;
+        REQUIRE(vl_modify_qp(qps[i], &attr_of_qp) == 0);
+      }
+      senders[i].Connect(1, vl_qp_number(qps[i]));
+    }
+  }
+  ~SharedRig() {
+    for (int i : {0, 1}) {
+      CHECK(vl_destroy_qp(qps[i]) == 0);
+      CHECK(vl_destroy_cq(cqs[i]) == 0);
+    }
+    CHECK(vl_destroy_srq(srq) == 0);
+  }
+
+  static constexpr uint32_t kPlaces = 16;
+  FakeFabric fabric;
+  Endpoint senders[2];
+  Endpoint receiver;
+  vl_srq* srq;
+  vl_cq* cqs[2];
+  vl_qp* qps[2];
+};
+
+TEST_CASE("threads that poll two queues and post to one shared queue lose and double nothing") {
+  SharedRig rig;
+  const Deadline deadline;
+  std::atomic<int> errors{0};
+  std::atomic<int> credits{0};
+  std::atomic<int> done{0};
+  // Each thread, and the start, gives its receives numbers of its own.
+  constexpr uint64_t kNumbers = 2 * kEach + SharedRig::kPlaces;
+  std::vector<std::atomic<int>> seen(3 * kNumbers);
+  // False: the place that is next belongs to a receive that the other thread has not yet polled.
+  auto post_receive = [&](uint64_t wr_id) {
+    const vl_recv_wr wr = {wr_id, nullptr, nullptr, 0};
+    const bool posted = vl_post_srq_recv(rig.srq, &wr, nullptr) == 0;
+    if (!posted && errno != ENOMEM) ++errors;
+    credits += posted;
+    return posted;
+  };
+  for (uint32_t i = 0; i < SharedRig::kPlaces; ++i) post_receive(i);
+  rig.fabric.Start();
+
+  auto send = [&](int i) {
+    for (int sent = 0; sent < kEach && !deadline.Passed();) {
+      if (credits.fetch_sub(1) <= 0) {
+        ++credits;
+        std::this_thread::yield();
+        continue;
+      }
+      vl_send_wr wr = {};
+      wr.opcode = VL_OP_SEND;
+      wr.flags = VL_SEND_SIGNALED;
+      if (vl_post_sq(rig.senders[i].qp, &wr, nullptr) != 0) ++errors;
+      vl_wc wc = {};
+      while (vl_poll_cq(rig.senders[i].cq, 1, &wc) == 0 && !deadline.Passed()) {
+        std::this_thread::yield();
+      }
+      if (wc.status != VL_WC_SUCCESS) ++errors;
+      ++sent;
+    }
+  };
+  auto receive = [&](int i) {
+    uint64_t number = static_cast<uint64_t>(i + 1) * kNumbers;
+    int owed = 0;
+    while (done < 2 * kEach && !deadline.Passed()) {
+      for (; owed > 0 && post_receive(number); --owed) ++number;
+      vl_wc wc;
+      if (vl_poll_cq(rig.cqs[i], 1, &wc) != 1) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (wc.status != VL_WC_SUCCESS || wc.qpn != vl_qp_number(rig.qps[i])) ++errors;
+      ++seen[wc.wr_id];
+      ++done;
+      ++owed;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i : {0, 1}) {
+    threads.emplace_back(send, i);
+    threads.emplace_back(receive, i);
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(!deadline.Passed());
+  CHECK(errors == 0);
+  CHECK(done == 2 * kEach);
+  int wrong = 0;
+  for (const std::atomic<int>& count : seen) wrong += count > 1;
+  CHECK(wrong == 0);
+}
+
 }  // namespace
 }  // namespace exrnic
