@@ -48,7 +48,7 @@ struct GuestCheck {
   std::string sentence;  // what holds
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
-  bool forks = false;  // it takes processes of its own
+  bool needs_kernel = false;  // of a guest, with its module; else a software device will do
 };
 
 // The checks, by file.
@@ -61,6 +61,7 @@ std::vector<GuestCheck> MessageChecks();
 std::vector<GuestCheck> MessageErrorChecks();
 std::vector<GuestCheck> PullChecks();
 std::vector<GuestCheck> SrqChecks();
+std::vector<GuestCheck> NotifyChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
 std::vector<GuestCheck> RegionChecks();

@@ -38,7 +38,8 @@ vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr);
 // A queue pair with a completion queue, memory to PUSH from, and memory that its peer PUSHes into.
 class Connection {
  public:
-  explicit Connection(Side* side, size_t bytes = 64 * 1024, uint32_t send_wr = 64);
+  explicit Connection(Side* side, size_t bytes = 64 * 1024, uint32_t send_wr = 64,
+                      uint32_t max_reads_in = VL_MAX_READS);
 
   Hello hello() const;
   void Join(const Hello& peer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The checks of exrnic-guest-test themselves, with both ends in one process on software devices:
-// they pass on a device that is right, and fail on one that is not. Checks that fork need a kernel
-// module, and are left to the guests.
+// they pass on a device that is right, and fail on one that is not. Checks that need a kernel
+// module are left to the guests.
 #include <sys/socket.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -53,10 +53,10 @@ Outcome RunBoth(FakeFabric* fabric, const std::vector<GuestCheck>& checks) {
   return requester;
 }
 
-std::vector<GuestCheck> WithoutForks() {
+std::vector<GuestCheck> WithoutKernel() {
   std::vector<GuestCheck> checks;
   for (GuestCheck& check : AllChecks()) {
-    if (!check.forks) checks.push_back(std::move(check));
+    if (!check.needs_kernel) checks.push_back(std::move(check));
   }
   return checks;
 }
@@ -64,7 +64,7 @@ std::vector<GuestCheck> WithoutForks() {
 TEST_CASE("the guest checks pass on a device that is right") {
   FakeFabric fabric(2);
   fabric.Start();
-  const std::vector<GuestCheck> checks = WithoutForks();
+  const std::vector<GuestCheck> checks = WithoutKernel();
   const Outcome outcome = RunBoth(&fabric, checks);
   INFO(outcome.output);
   CHECK(outcome.error.empty());

@@ -246,6 +246,27 @@ void RespondViolation(Bench* bench) {
   ExpectState(bench, connection.qp(), VL_QPS_ERROR);
 }
 
+// ---- More PULLs than the peer holds
+
+void PullTooMany(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  Post(connection, RemoteWork(VL_OP_PULL, 1, connection, 0, {connection.Target(0, 64)}));
+  ExpectCompletion(bench, connection.cq(), 1, VL_WC_REM_OP_ERR,
+                   EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+  ExpectState(bench, connection.qp(), VL_QPS_ERROR);
+  bench->Meet();
+}
+
+void HoldNone(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side, 64 * 1024, 64, 0);
+  connection.Meet(bench);
+  bench->Meet();
+  ExpectState(bench, connection.qp(), VL_QPS_ERROR);
+}
+
 // ---- The peer's queue pair goes while PULLs are under way
 
 void PullUntilLoss(Bench* bench) {
@@ -284,6 +305,7 @@ std::vector<GuestCheck> PullChecks() {
        PushAndPull, ExpectBack},
       {"an STag that was invalidated locally serves the work before it, and none behind",
        InvalidateOwn, BeThere},
+      {"a PULL from a queue pair that holds none is refused: no buffer", PullTooMany, HoldNone},
       {"the peer's queue pair destroyed under PULLs ends them, and others go on", PullUntilLoss,
        LoseWhilePulled},
   };
