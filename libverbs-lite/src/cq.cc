@@ -5,6 +5,7 @@
 #include <new>
 
 #include "barrier.h"
+#include "doorbell.h"
 #include "qp.h"
 #include "rnic.h"
 #include "srq.h"
@@ -19,8 +20,6 @@ namespace {
 constexpr uint32_t kRingMin = 1u << EXRNIC_RING_LOG_MIN;
 constexpr uint32_t kModerationCountMax = 65535;
 constexpr uint32_t kModerationNsMax = (1u << 24) - 1;
-constexpr uint32_t kNoQp = 0xffffffff;
-static_assert(kNoQp >= EXRNIC_MAX_QP, "no queue pair has this number");
 
 constexpr uint32_t Granted(uint32_t ring_entries) {
   return ring_entries - (CqReportStep(ring_entries) - 1);
@@ -37,25 +36,43 @@ uint32_t RingEntries(uint32_t wanted) {
 uint32_t MostCqEntries(const DeviceInfo& info) { return Granted(info.max_cq_entries); }
 
 void DropCqes(vl_cq* cq, const vl_qp& qp) {
-  uint32_t index = cq->consumer;
-  for (exrnic_cqe* cqe = cq->At(index); cqe != nullptr; cqe = cq->At(++index)) {
-    if (cqe->qpn != qp.number) continue;
-    cqe->qpn = kNoQp;
+  uint32_t end = cq->consumer;
+  while (cq->At(end) != nullptr) ++end;
+  // From the newest on, to where the device writes next: so the places come free at the old end.
+  uint32_t to = end;
+  for (uint32_t from = end; from != cq->consumer;) {
+    const exrnic_cqe& cqe = *cq->At(--from);
+    if (cqe.qpn != qp.number) {
+      cq->Move(from, --to);
+      continue;
+    }
     uint64_t wr_id;
-    if (qp.srq != nullptr && cqe->opcode == EXRNIC_WQE_OPCODE_RECV) {
-      qp.srq->queue.Complete(cqe->wqe_index, &wr_id);
+    if (qp.srq != nullptr && cqe.opcode == EXRNIC_WQE_OPCODE_RECV) {
+      qp.srq->queue.Complete(cqe.wqe_index, &wr_id);
     }
   }
+  cq->consumer = to;
+}
+
+void ReportTaken(vl_cq* cq, uint32_t doorbell) {
+  vl_mb_cqe_read_before_doorbell();
+  WriteDoorbell(cq->rnic->user_page, doorbell, cq->cqn, cq->consumer);
+  cq->reported = cq->consumer;
 }
 
 }  // namespace exrnic
 
-exrnic_cqe* vl_cq::At(uint32_t index) const {
+const exrnic_cqe* vl_cq::At(uint32_t index) const {
   // A full ring ends here: the entry after the last one is the first again, whose phase is old.
-  exrnic_cqe* cqe = static_cast<exrnic_cqe*>(memory.data()) + (index & (entries - 1));
-  const uint32_t round = index / entries + 1;
+  const exrnic_cqe* cqe = Entry(index);
   const uint8_t phase = vl_load_phase_before_cqe(&cqe->phase);
-  return (phase & 1) == (round & 1) ? cqe : nullptr;
+  return (phase & 1) == Phase(index) ? cqe : nullptr;
+}
+
+void vl_cq::Move(uint32_t from, uint32_t to) {
+  if (from == to) return;
+  *Entry(to) = *Entry(from);
+  Entry(to)->phase = Phase(to);
 }
 
 vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {

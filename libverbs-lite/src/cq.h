@@ -15,7 +15,9 @@ struct vl_cq {
       : rnic(owner), entries(ring_entries), memory(ring_entries * sizeof(exrnic_cqe)) {}
 
   // The CQE at a free-running index, if the device has written it; else null.
-  exrnic_cqe* At(uint32_t index) const;
+  const exrnic_cqe* At(uint32_t index) const;
+  // Moves one that it has written to the place of another.
+  void Move(uint32_t from, uint32_t to);
 
   vl_rnic* const rnic;
   const uint32_t entries;  // of the ring; a power of two
@@ -26,6 +28,12 @@ struct vl_cq {
   exrnic::SpinLock lock;  // guards what follows, and the entries that the device has written
   uint32_t consumer = 0;  // CQEs taken, modulo 2^32
   uint32_t reported = 0;  // CQEs that the device knows to be taken
+
+ private:
+  exrnic_cqe* Entry(uint32_t index) const {
+    return static_cast<exrnic_cqe*>(memory.data()) + (index & (entries - 1));
+  }
+  uint8_t Phase(uint32_t index) const { return (index / entries + 1) & 1; }
 };
 
 namespace exrnic {
@@ -37,10 +45,13 @@ constexpr uint32_t CqReportStep(uint32_t ring_entries) { return ring_entries / 4
 // Most that a caller may ask for.
 uint32_t MostCqEntries(const DeviceInfo& info);
 
-// Makes the CQEs of a queue pair that are still in the queue invisible (its number may come back
-// for another one). Receives of a shared queue have their slots given back. Under cq->lock, once
-// the device writes no more of them.
+// Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
+// for another one); those of others close up. Receives of a shared queue have their slots given
+// back. Under cq->lock, once the device writes no more of them.
 void DropCqes(vl_cq* cq, const vl_qp& qp);
+
+// Tells the device of all that was taken. doorbell: EXRNIC_DOORBELL_CQ*. Under cq->lock.
+void ReportTaken(vl_cq* cq, uint32_t doorbell);
 
 }  // namespace exrnic
 

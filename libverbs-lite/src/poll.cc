@@ -3,9 +3,7 @@
 #include <cerrno>
 #include <mutex>
 
-#include "barrier.h"
 #include "cq.h"
-#include "doorbell.h"
 #include "qp.h"
 #include "rnic.h"
 #include "srq.h"
@@ -97,13 +95,6 @@ bool Translate(const vl_cq* cq, const exrnic_cqe& cqe, vl_wc* wc) {
   return true;
 }
 
-// Tells the device of all that was taken. doorbell: EXRNIC_DOORBELL_CQ*.
-void Report(vl_cq* cq, uint32_t doorbell) {
-  vl_mb_cqe_read_before_doorbell();
-  WriteDoorbell(cq->rnic->user_page, doorbell, cq->cqn, cq->consumer);
-  cq->reported = cq->consumer;
-}
-
 }  // namespace
 
 }  // namespace exrnic
@@ -121,7 +112,7 @@ int vl_poll_cq(vl_cq* cq, int num_entries, vl_wc* wc) {
     ++cq->consumer;
   }
   if (cq->consumer - cq->reported >= exrnic::CqReportStep(cq->entries)) {
-    exrnic::Report(cq, EXRNIC_DOORBELL_CQ);
+    exrnic::ReportTaken(cq, EXRNIC_DOORBELL_CQ);
   }
   return taken;
 }
@@ -129,6 +120,7 @@ int vl_poll_cq(vl_cq* cq, int num_entries, vl_wc* wc) {
 int vl_req_notify_cq(vl_cq* cq, int solicited_only) {
   if (cq == nullptr) return exrnic::Fail(EINVAL);
   std::lock_guard<exrnic::SpinLock> guard(cq->lock);
-  exrnic::Report(cq, solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
+  exrnic::ReportTaken(cq,
+                      solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
   return 0;
 }

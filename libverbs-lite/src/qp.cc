@@ -112,6 +112,15 @@ void WithCqesDropped(vl_qp* qp, Change change) {
   change();
 }
 
+// Places in the completion queues that an earlier queue pair left: the device must know before this
+// one needs them. Destroying does not tell, as it must succeed when there is no device any more.
+void ReportDropped(vl_qp* qp) {
+  for (vl_cq* cq : {qp->send_cq, qp->recv_cq}) {
+    std::lock_guard<SpinLock> guard(cq->lock);
+    if (cq->consumer != cq->reported) ReportTaken(cq, EXRNIC_DOORBELL_CQ);
+  }
+}
+
 void SetQp(vl_qp* qp, vl_qp* entry) {
   qp->pd->rnic->qps[qp->number].store(entry, std::memory_order_release);
 }
@@ -185,6 +194,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (attr->state == VL_QPS_RESET && exrnic::EndSharedReceive(qp) != 0) return -1;
   if (rnic->transport->ModifyQp(qp->number, change) != 0) return -1;
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
+  if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);
   qp->state.store(attr->state, std::memory_order_release);
   return 0;
 }

@@ -122,6 +122,38 @@ TEST_CASE("completions of a destroyed queue pair vanish, those of others stay") 
   CHECK(vl_destroy_qp(next) == 0);
 }
 
+TEST_CASE("a queue pair finds the places free that an earlier one has left in its queue") {
+  EndpointSize size;
+  size.cq_entries = 13;  // a ring of 16
+  Pair pair(size);
+  vl_wc wc[16];
+  for (uint64_t round = 0; round < 20; ++round) {
+    // One stays, wherever it stands between those that go.
+    vl_qp* other = AddQp(&pair.a, 1, vl_qp_number(pair.b.qp));
+    vl_send_wr wr = pair.Push(0, 8);
+    for (uint64_t i = 0; i < 12; ++i) {
+      wr.wr_id = 100 + i;
+      REQUIRE(vl_post_sq(other, &wr, nullptr) == 0);
+      pair.fabric.Step();
+      if (i != round % 12) continue;
+      REQUIRE(pair.Post(round) == 0);
+      pair.fabric.Step();
+    }
+    REQUIRE(vl_destroy_qp(other) == 0);
+    vl_qp* next = AddQp(&pair.a, 1, vl_qp_number(pair.b.qp));
+    for (uint64_t i = 0; i < 12; ++i) {
+      wr.wr_id = 200 + i;
+      REQUIRE(vl_post_sq(next, &wr, nullptr) == 0);
+    }
+    pair.fabric.Step();
+    REQUIRE(vl_poll_cq(pair.a.cq, 16, wc) == 13);
+    CHECK(wc[0].wr_id == round);
+    for (uint64_t i = 0; i < 12; ++i) CHECK(wc[1 + i].wr_id == 200 + i);
+    REQUIRE(vl_destroy_qp(next) == 0);
+  }
+  CHECK(pair.fabric.device(0).counters().cq_overruns == 0);
+}
+
 TEST_CASE("sends and receives may complete in two queues") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);

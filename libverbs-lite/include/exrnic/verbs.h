@@ -13,8 +13,8 @@
  * device also give ENODEV (it was removed), EIO (it refused), ETIMEDOUT (it did not answer) and
  * ENOMEM. A call that fails has changed nothing.
  *
- * Removal: once the RNIC was removed, destroying its objects and closing it succeed; posting work
- * raises SIGBUS, as the page that it would ring is gone.
+ * Removal: once the RNIC was removed, destroying its objects and closing it succeed; posting work,
+ * and polling or arming a completion queue, may raise SIGBUS, as the page that they ring is gone.
  *
  * Threads: every call may be made from any thread at any time, on the same object too. Only
  * destroying an object while another call uses it is an error of the caller.
