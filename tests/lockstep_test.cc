@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "rtl-model/ref/ref_core.h"
+#include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
-#include "tests/support/pair.h"
 #include "tests/support/random_driver.h"
 #include "tests/support/random_work.h"
 
@@ -153,6 +153,60 @@ TEST_CASE("an interrupt that does not come is found") {
   };
   CHECK_NOTHROW(armed(rtl_in_lockstep()));
   CHECK_THROWS_WITH(armed(faulty_in_lockstep(0, fault)), ContainsSubstring("vector 1: expected 1"));
+}
+
+// A SEND with immediate data and a PULL, of three frames each.
+void send_and_pull(const CoreFactory& make_core) {
+  Exchange e(20'000, {}, options_for("dc-25g"), make_core);
+  const Elements near = {element(e.left.near, 0, 3000)};
+  e.right.receive({element(e.right.near, 0, 3000)});
+  e.left.post(with_imm(send_of(near), EXRNIC_WQE_OPCODE_SEND_IMM, 0x1234));
+  e.left.wait();
+  e.right.wait_receive();
+  e.left.post(pull_of(near, 0));
+  e.left.wait();
+  e.testbed.run_while_busy(10'000'000);
+}
+
+TEST_CASE("messages and PULLs pass, and a fault in any part of them is found") {
+  CHECK_NOTHROW(send_and_pull(rtl_in_lockstep()));
+  Fault fault;
+  fault.write = [](PostedWrite& write) {
+    if (!is_completion(write) && !write.data.empty()) write.data[0] ^= 1;
+    return true;
+  };
+  CHECK_THROWS_WITH(send_and_pull(faulty_in_lockstep(1, fault)),
+                    ContainsSubstring("node 1") && ContainsSubstring("queue pair 22: memory at"));
+  CHECK_THROWS_WITH(send_and_pull(faulty_in_lockstep(0, fault)),
+                    ContainsSubstring("node 0") && ContainsSubstring("queue pair 11: memory at"));
+}
+
+TEST_CASE("immediate data that change are found, in the frame and in the completion") {
+  Fault fault;
+  fault.transmit = [](Frame& frame) {
+    uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+    if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM) exrnic_efe_set_sack_imm(efe, 0x1235);
+    return true;
+  };
+  CHECK_THROWS_WITH(send_and_pull(faulty_in_lockstep(0, fault)),
+                    ContainsSubstring("queue pair 11: segment"));
+  fault = {};
+  fault.write = [](PostedWrite& write) {
+    if (is_completion(write)) write.data[offsetof(exrnic_cqe, imm_data)] ^= 1;
+    return true;
+  };
+  CHECK_THROWS_WITH(send_and_pull(faulty_in_lockstep(1, fault)),
+                    ContainsSubstring("queue pair 22: completion: expected opcode 128"));
+}
+
+TEST_CASE("a wrong byte of a response is found at its sender") {
+  Fault fault;
+  fault.transmit = [](Frame& frame) {
+    if (frame.data.size() > 500) frame.data[400] ^= 1;
+    return true;
+  };
+  CHECK_THROWS_WITH(send_and_pull(faulty_in_lockstep(1, fault)),
+                    ContainsSubstring("node 1") && ContainsSubstring("queue pair 22: segment"));
 }
 
 TEST_CASE("a register that answers another value is found") {

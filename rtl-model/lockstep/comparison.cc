@@ -33,8 +33,12 @@ MmioAccess word_at(uint32_t offset) { return {EXRNIC_BAR_REGISTERS, offset, 4, 0
 
 }  // namespace
 
+// Of which of its segments a queue pair in ERROR tells the peer first, is a matter of time.
 bool Comparison::SameSegment::operator()(const Segment& expected, const Segment& came) const {
-  return expected.to == came.to && expected.immediate == came.immediate && expected.ddp == came.ddp;
+  if (expected.to != came.to || expected.immediate != came.immediate) return false;
+  const bool stream_error = expected.terminate_code() == EXRNIC_TERM_CODE_STREAM &&
+                            came.terminate_code() == EXRNIC_TERM_CODE_STREAM;
+  return stream_error || expected.ddp == came.ddp;
 }
 
 Comparison::Comparison(MakeCore make_reference)
@@ -263,25 +267,30 @@ void Comparison::sent(uint32_t id, const Frame& frame) {
   at_node(id, [&] { segment(id, Side::kSubject, frame); });
 }
 
+// How many requests wait at a peer that refuses one, and whose message finds no receive among those
+// that share them, is a matter of time.
+void Comparison::terminated(const Node& node, const Segment& segment) {
+  excuses_.failed(segment.from);
+  excuses_.failed(segment.to);
+  if (segment.terminate_code() != EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) return;
+  const DriverView& driver = node.ledger.driver();
+  if (segment.quotes_read_request()) excuses_.lost(segment.from);
+  if (driver.shares_receives(segment.from.qpn))
+    lose_shared(node.id, driver.queue_pairs().at(segment.from.qpn).srqn);
+}
+
 void Comparison::segment(uint32_t id, Side side, const Frame& frame) {
   auto segment = segment_of(frame);
   Node& node = nodes_.at(id);
   if (!segment || !node.copies[size_t(side)].first(frame)) return;
   const Endpoint from = segment->from;
   if (side == Side::kSubject) ++node.sent[{from.qpn, segment->stream}];
-  if (segment->stream == Stream::kTerminate) {
-    excuses_.failed(from);
-    excuses_.failed(segment->to);
-    // Whose message finds no receive any more, is a matter of time.
-    const DriverView& driver = node.ledger.driver();
-    if (segment->terminate_code() == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER &&
-        driver.shares_receives(from.qpn))
-      lose_shared(id, driver.queue_pairs().at(from.qpn).srqn);
-  }
+  if (segment->stream == Stream::kTerminate) terminated(node, *segment);
   Segments& stream = node.segments[{from.qpn, segment->stream}];
   const auto difference = side == Side::kReference ? stream.predict(std::move(*segment))
                                                    : stream.done(std::move(*segment));
-  if (!difference || excuses_.any_outcome(from)) return;
+  if (!difference) return;
+  if (excuses_.any_outcome(from)) return excuses_.lost(from);
   throw Mismatch(fmt::format("queue pair {}: segment: {}", from.qpn,
                              text_of(difference->expected, difference->came)));
 }
@@ -338,10 +347,14 @@ void Comparison::rest() {
   quiet_ = true;
 }
 
-void Comparison::rest_segments(const Node& node) const {
+void Comparison::rest_segments(const Node& node) {
   for (const auto& [key, stream] : node.segments) {
     const Endpoint from{node.id, key.first};
-    if (stream.empty() || excuses_.cut_short(from)) continue;
+    if (stream.empty()) continue;
+    if (excuses_.cut_short(from)) {
+      excuses_.lost(from);
+      continue;
+    }
     const bool missing = !stream.expected().empty();
     const Segment& left = missing ? stream.expected().front() : stream.came().front();
     throw Mismatch(fmt::format(

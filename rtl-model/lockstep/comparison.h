@@ -77,6 +77,7 @@ class Comparison final : private ShadowObserver {
   void predict(uint32_t node, const Frame& frame) override;
   bool may_deliver(const Frame& frame) override;
   void segment(uint32_t node, Side side, const Frame& frame);
+  void terminated(const Node& node, const Segment& segment);
   void doorbell(uint32_t node, const MmioAccess& access);
   MmioAccess to_reference(uint32_t node, MmioAccess access) const;
   void lose_all(uint32_t node);
@@ -88,7 +89,7 @@ class Comparison final : private ShadowObserver {
   uint32_t shadow_register(uint32_t node, uint32_t offset);
   bool all_rest() const;
   void rest();
-  void rest_segments(const Node& node) const;
+  void rest_segments(const Node& node);
   void rest_counters(uint32_t id, Node& node);
   Endpoint peer_of(const Endpoint& qp) const;
   template <typename Act>

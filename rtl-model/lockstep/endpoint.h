@@ -18,6 +18,8 @@ struct Endpoint {
   friend bool operator==(const Endpoint& a, const Endpoint& b) {
     return a.node == b.node && a.qpn == b.qpn;
   }
+
+  friend bool operator!=(const Endpoint& a, const Endpoint& b) { return !(a == b); }
 };
 
 // For whom memory is written: for a receive of the queue pair, or for a tagged message.

@@ -19,7 +19,8 @@ class Excuses {
   // These three concern its peer as well, whoever that is later.
   void failed(const Endpoint& qp) { mark(qp, &Facts::failed); }  // in either core
   void raced(const Endpoint& qp) { mark(qp, &Facts::raced); }  // the driver took something from it
-  void lost(const Endpoint& qp) { mark(qp, &Facts::lost); }    // it gave its peer up, in one core
+  // The two cores have gone apart on it, or are about to: its state may differ from now on.
+  void lost(const Endpoint& qp) { mark(qp, &Facts::lost); }
   // Back to RESET, or gone: it is a new one.
   void renewed(const Endpoint& qp) { of_[qp].lost = false; }
 

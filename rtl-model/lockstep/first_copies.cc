@@ -53,6 +53,14 @@ std::optional<uint16_t> Segment::terminate_code() const {
   return static_cast<uint16_t>(exrnic_terminate_code(ddp.data() + EXRNIC_DDP_UNTAGGED_BYTES));
 }
 
+bool Segment::quotes_read_request() const {
+  constexpr size_t kQuotation =
+      EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_TERMINATE_BYTES - EXRNIC_DDP_TAGGED_BYTES;
+  if (ddp.size() < kQuotation + EXRNIC_DDP_UNTAGGED_BYTES) return false;
+  const uint8_t* quoted = ddp.data() + kQuotation;
+  return !exrnic_ddp_tagged_t(quoted) && exrnic_ddp_untagged_qn(quoted) == EXRNIC_READ_QN;
+}
+
 bool FirstCopies::first(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   Session& session = sessions_[exrnic_eth_dst(frame.data.data())];

@@ -26,6 +26,7 @@ struct Segment {
   bool is_tagged() const;
   bool takes_receive() const;  // it begins a message of the receiver's queue
   std::optional<uint16_t> terminate_code() const;
+  bool quotes_read_request() const;  // of a terminate message
 };
 
 uint32_t node_of(uint64_t mac);

@@ -94,6 +94,13 @@ std::optional<MemoryLedger::Difference> MemoryLedger::unmatched(const Excused& e
   return std::nullopt;
 }
 
+std::set<Endpoint> MemoryLedger::unwritten_for() const {
+  std::set<Endpoint> all;
+  for (const auto& entry : pages_)
+    for (const Piece& piece : entry.second) all.insert(piece.owner.qp);
+  return all;
+}
+
 void MemoryLedger::clear() {
   pages_.clear();
   early_.clear();

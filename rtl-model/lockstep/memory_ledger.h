@@ -9,6 +9,7 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "rtl-model/lockstep/endpoint.h"
@@ -40,7 +41,8 @@ class MemoryLedger {
 
   // The first byte without its counterpart that time does not excuse.
   std::optional<Difference> unmatched(const Excused& excused) const;
-  bool empty() const { return pages_.empty() && early_.empty(); }
+  // For whom the reference wrote what the subject has not written.
+  std::set<Endpoint> unwritten_for() const;
   void clear();
 
  private:

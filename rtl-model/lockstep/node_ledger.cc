@@ -102,7 +102,8 @@ void NodeLedger::compare(Side side, exrnic_cqe cqe) {
   if (receive && driver_.shares_receives(cqe.qpn)) cqe.wqe_index = 0;
   Completions& stream = completions_[{cqe.qpn, receive}];
   const auto difference = side == Side::kReference ? stream.predict(cqe) : stream.done(cqe);
-  if (!difference || excuses_.any_outcome({node_, cqe.qpn})) return;
+  if (!difference) return;
+  if (excuses_.any_outcome({node_, cqe.qpn})) return excuses_.lost({node_, cqe.qpn});
   throw Mismatch(fmt::format("queue pair {}: completion: expected {}; came {}", cqe.qpn,
                              text_of(difference->expected), text_of(difference->came)));
 }
@@ -135,6 +136,8 @@ void NodeLedger::report(const MemoryLedger::Difference& difference) const {
 void NodeLedger::rest(bool excused) {
   rest_completions();
   if (const auto left = memory_.unmatched(excused_)) report(*left);
+  for (const Endpoint& qp : memory_.unwritten_for())
+    if (excuses_.cut_short(qp)) excuses_.lost(qp);
   if (!excused) rest_interrupts();
   completions_.clear();
   memory_.clear();
@@ -143,9 +146,13 @@ void NodeLedger::rest(bool excused) {
   fired_ = {};
 }
 
-void NodeLedger::rest_completions() const {
+void NodeLedger::rest_completions() {
   for (const auto& [queue, stream] : completions_) {
-    if (stream.empty() || excuses_.any_outcome({node_, queue.qpn})) continue;
+    if (stream.empty()) continue;
+    if (excuses_.any_outcome({node_, queue.qpn})) {
+      excuses_.lost({node_, queue.qpn});
+      continue;
+    }
     const bool missing = !stream.expected().empty();
     throw Mismatch(fmt::format("queue pair {}: completion: expected {}; came {}", queue.qpn,
                                missing ? text_of(stream.expected().front()) : "nothing, at rest",

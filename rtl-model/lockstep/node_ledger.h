@@ -58,7 +58,7 @@ class NodeLedger {
   bool take_completion(Side side, const PostedWrite& write);
   void judge(const exrnic_cqe& cqe);
   void compare(Side side, exrnic_cqe cqe);
-  void rest_completions() const;
+  void rest_completions();
   void rest_interrupts() const;
   std::vector<Owner> explanations(const Bytes& data) const;
   [[noreturn]] void report(const MemoryLedger::Difference& difference) const;

@@ -77,8 +77,9 @@ struct Exchange {
   static constexpr uint32_t kRightQpn = Pair::kRightQpn;
 
   explicit Exchange(uint64_t bytes = 20'000, const QueuePairOptions& options = {},
-                    const TestbedOptions& testbed_options = options_for("dc-25g"))
-      : testbed(testbed_options, test_cores()),
+                    const TestbedOptions& testbed_options = options_for("dc-25g"),
+                    const CoreFactory& make_core = test_cores())
+      : testbed(testbed_options, make_core),
         left(testbed, 0, kLeftQpn, bytes, options),
         right(testbed, 1, kRightQpn, bytes, options) {
     connect();
