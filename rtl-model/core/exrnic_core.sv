@@ -305,7 +305,7 @@ module exrnic_core
   // Wake-ups: completer, responder, mailbox, user page, requester.
   logic [4:0] wake_valid, wake_ready;
   qpn_t wake_qpn[5];
-  logic turn_ready;
+  logic turn_ready, others_wait;
   qpn_t turn_qpn;
   assign wake_qpn[2] = qp_read_qpn[QP_MAILBOX];
 
@@ -321,7 +321,9 @@ module exrnic_core
       .push_qpn_i(wake_qpn),
       .pop_valid_o(turn_valid),
       .pop_ready_i(turn_ready),
-      .pop_qpn_o(turn_qpn)
+      .pop_qpn_o(turn_qpn),
+      .serving_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .others_wait_o(others_wait)
   );
 
   logic bell_valid, bell_ready;
@@ -541,7 +543,7 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .mtu_i(mtu),
-      .more_turns_i(turn_valid),
+      .more_turns_i(others_wait),
       .quiesce_i(quiesce),
       .quiescent_o(req_quiescent),
       .idle_o(req_idle),

@@ -20,7 +20,11 @@ module scheduler
 
     output logic pop_valid_o,
     input  logic pop_ready_i,
-    output qpn_t pop_qpn_o
+    output qpn_t pop_qpn_o,
+
+    // The queue pair that has its turn, and whether any other waits for one.
+    input  qpn_t serving_qpn_i,
+    output logic others_wait_o
 );
 
   localparam int unsigned PtrW = $clog2(N_QP);
@@ -50,6 +54,10 @@ module scheduler
   assign pop_valid_o = head_q != tail_q;
   assign pop_qpn_o   = fifo_q[head_q[PtrW-1:0]];
   assign pop         = pop_valid_o && pop_ready_i;
+
+  logic [PtrW:0] waiting;
+  assign waiting = tail_q - head_q;
+  assign others_wait_o = waiting > (PtrW + 1)'(queued_q[serving_qpn_i]);
 
   // A wake-up in the very cycle of its pop must not be lost: it queues again.
   logic enqueue;

@@ -118,6 +118,26 @@ TEST_CASE("Of several sources the lowest goes first, and each is taken in the en
   for (unsigned source = 0; source < kSources; ++source) CHECK(scheduler.pop() == 100 + source);
 }
 
+TEST_CASE("A queue pair that is queued again while it is served does not wait for itself") {
+  Scheduler scheduler;
+  scheduler.initialise();
+  const auto others_wait = [&](unsigned serving) {
+    scheduler.dut().serving_qpn_i = serving;
+    scheduler.settle();
+    return scheduler.dut().others_wait_o != 0;
+  };
+  scheduler.push(7);
+  CHECK(scheduler.pop() == 7);
+  CHECK_FALSE(others_wait(7));
+  scheduler.push(7);
+  CHECK_FALSE(others_wait(7));
+  CHECK(others_wait(8));
+  scheduler.push(8);
+  CHECK(others_wait(7));
+  CHECK(scheduler.pop() == 7);
+  CHECK(others_wait(7));
+}
+
 TEST_CASE("Nothing is taken before the table is cleared") {
   Scheduler scheduler;
   scheduler.dut().push_valid_i = 0b1111;
