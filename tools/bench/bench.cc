@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
         exrnic::bench::measure_message_rate(profile, carrier, results);
       }
       exrnic::bench::measure_oneway(profile, results);
-      exrnic::bench::measure_round_trip(profile, results);
+      for (const bool is_inline : {false, true})
+        exrnic::bench::measure_round_trip(profile, is_inline, results);
       exrnic::bench::measure_stages(profile, results);
       exrnic::bench::measure_rtl_speed(profile, results);
       exrnic::bench::measure_ref_speed(profile, results);

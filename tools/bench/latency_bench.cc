@@ -17,11 +17,17 @@ using testing::Side;
 
 constexpr uint32_t kSize = 8;
 
-// Posts a SEND at `from` when the receive at `to` stands; until that receive has completed.
-void send(Side& from, Side& to, const Region& region) {
+// Posts a SEND at `from` when the receive at `to` stands; until that receive has completed. The
+// bytes are those of a region, or stand in the work request itself.
+void send(Side& from, Side& to, const Region* region) {
   testing::Work work;
-  work.elements = {element(region, 0, kSize)};
   work.flags = 0;
+  if (region) {
+    work.elements = {element(*region, 0, kSize)};
+  } else {
+    work.flags |= EXRNIC_WQE_FLAGS_INLINE;
+    work.inline_data.resize(kSize);
+  }
   from.rnic.post(from.qp, work);
   const exrnic_cqe cqe = to.wait(kWaitNs);
   if (cqe.opcode != EXRNIC_WQE_OPCODE_RECV || cqe.status != EXRNIC_CQE_STATUS_SUCCESS)
@@ -53,7 +59,7 @@ void measure_oneway(const std::string& profile, Results& results) {
               {{"profile", profile}, {"size", kSize}, {"via", "doorbell"}});
 }
 
-void measure_round_trip(const std::string& profile, Results& results) {
+void measure_round_trip(const std::string& profile, bool is_inline, Results& results) {
   Path path(profile, kSize, make_rtl_core);
   Side& left = path.pair.left;
   Side& right = path.pair.right;
@@ -63,12 +69,15 @@ void measure_round_trip(const std::string& profile, Results& results) {
     left.rnic.post_receive(left.qp, {element(path.landing, 0, kSize)});
     path.rest();
     const uint64_t start = path.pair.testbed.now_ns();
-    send(left, right, path.source);
-    send(right, left, path.sink);
+    send(left, right, is_inline ? nullptr : &path.source);
+    send(right, left, is_inline ? nullptr : &path.sink);
     ns = path.pair.testbed.now_ns() - start;
   }
   results.add("msg.rtt_us", static_cast<double>(ns) / 1e3, "us", Clock::kSimulated,
-              {{"profile", profile}, {"size", kSize}});
+              {{"profile", profile},
+               {"size", kSize},
+               {"via", "doorbell"},
+               {"data", is_inline ? "inline" : "region"}});
 }
 
 namespace {

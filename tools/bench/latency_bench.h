@@ -14,8 +14,9 @@ namespace exrnic::bench {
 void measure_oneway(const std::string& profile, Results& results);
 
 // msg.rtt_us: doorbell store of a SEND of 8 bytes to the completion of the receive of its answer,
-// which the peer posts when its own receive has completed. Keys: profile, size.
-void measure_round_trip(const std::string& profile, Results& results);
+// which the peer posts when its own receive has completed. The bytes come from a region, or are
+// inline. Keys: profile, size, via, data.
+void measure_round_trip(const std::string& profile, bool is_inline, Results& results);
 
 // stage.cycles.*: where the clock cycles of that PUSH go, from the doorbell's arrival at one core
 // to the CQE's departure from it. Key: profile.

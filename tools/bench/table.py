@@ -30,8 +30,9 @@ def size_text(size):
 
 
 def of_profile(rows, profile):
-    """{(name, size or None): value} of one profile; message rates by operation instead of size."""
-    return {(r["name"], r.get("operation", r.get("size"))): r["value"]
+    """{(name, size or None): value} of one profile; instead of the size the operation of a message
+    rate, and where the bytes of a round trip come from."""
+    return {(r["name"], r.get("operation", r.get("data", r.get("size")))): r["value"]
             for r in rows if r.get("profile") == profile}
 
 
@@ -56,7 +57,8 @@ def print_profile(rows, profile):
         print_goodput(values, profile, name, title)
     print(f"  PUSH one way, 8 B, by doorbell: {values['push.oneway_ns', 8]:.0f} ns"
           + paper("push.oneway_ns", profile, 8))
-    print(f"  SEND and its answer, 8 B: {values['msg.rtt_us', 8]:.2f} us"
+    print(f"  SEND and its answer, 8 B: {values['msg.rtt_us', 'region']:.2f} us,"
+          f" inline {values['msg.rtt_us', 'inline']:.2f} us"
           + paper("msg.rtt_us", profile, 8))
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
