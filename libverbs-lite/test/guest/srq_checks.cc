@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Shared receive queues: two queue pairs of the responder take receives from one queue.
+#include <cstring>
 #include <string>
 
 #include "pattern.h"
+#include "stream.h"
 #include "work.h"
 
 namespace exrnic {
@@ -25,8 +27,9 @@ struct Qpns {
 
 // The responder's: two queue pairs with one completion queue, which share receives.
 struct Receiver {
-  explicit Receiver(Side* side)
-      : memory(kPlaces * kPlaceBytes),
+  explicit Receiver(Side* side, size_t bytes = kPlaceBytes)
+      : place_bytes(bytes),
+        memory(kPlaces * bytes),
         cq(Own(vl_create_cq(side->rnic.get(), 4 * kPlaces, nullptr), "vl_create_cq")),
         mr(Own(vl_allocate_mr(side->pd.get(), memory.data(), memory.size(), VL_ACCESS_LOCAL_WRITE),
                "vl_allocate_mr")),
@@ -43,14 +46,20 @@ struct Receiver {
     for (int i : {0, 1}) ConnectQp(qps[i].get(), theirs.node, theirs.qpn[i]);
     bench->Meet();
   }
-  // In three elements: two slots.
-  void PostReceive(uint64_t place) {
-    const uint64_t at = AddressOf(memory.data() + place * kPlaceBytes);
+  // In three elements: two slots. False: the ring is full.
+  bool TryPostReceive(uint64_t place) {
+    const uint64_t at = AddressOf(memory.data() + place * place_bytes);
     const uint32_t stag = vl_mr_stag(mr.get());
-    exrnic::PostReceive(srq.get(), place,
-                        {{at, 100, stag}, {at + 100, 1000, stag}, {at + 1100, 2900, stag}});
+    const uint32_t rest = static_cast<uint32_t>(place_bytes) - 1100;
+    const vl_sge list[] = {{at, 100, stag}, {at + 100, 1000, stag}, {at + 1100, rest, stag}};
+    const vl_recv_wr wr = {place, nullptr, list, 3};
+    return vl_post_srq_recv(srq.get(), &wr, nullptr) == 0;
+  }
+  void PostReceive(uint64_t place) {
+    if (!TryPostReceive(place)) ThrowErrno("vl_post_srq_recv");
   }
 
+  const size_t place_bytes;
   Pages memory;
   Owned<vl_cq> cq;
   Owned<vl_mr> mr;
@@ -125,6 +134,47 @@ void ReceiveOnBoth(Bench* bench) {
   }
 }
 
+// ---- One of the queue pairs goes in the middle of a message
+
+constexpr uint64_t kAfter = 5 * kInFlight;  // more than once around the ring
+
+void SendIntoLoss(Bench* bench) {
+  Sender sender(*bench);
+  memset(sender.connections[1].source(), Connection::kPoison, sender.connections[1].bytes());
+  sender.Meet(bench);
+  const vl_wc end = SendUntilError(sender.connections[1]);
+  bench->Expect(end.status == VL_WC_REM_OP_ERR,
+                std::string("the stream ended with \"") + vl_status_string(end.status) + "\"");
+  bench->Meet();
+  for (uint64_t i = 0; i < kAfter; ++i) {
+    if (i % kInFlight == 0) bench->Meet();
+    sender.Send(i, 0, 8);
+    ExpectCompletion(bench, sender.connections[0].cq(), i, VL_WC_SUCCESS);
+  }
+}
+
+// The places of receives whose completions nobody gets to see come back: else posting would come to
+// a halt at the first of them.
+void LoseOne(Bench* bench) {
+  Side side(*bench);
+  Receiver shared(&side, 64 * 1024);
+  for (uint64_t i = 0; i < kPlaces; ++i) shared.PostReceive(i);
+  shared.Meet(bench, side.node);
+  bench->Expect(AwaitStreamInto(shared.memory.data(), 0), "no message arrived within 30 s");
+  shared.qps[1].reset();
+  bench->Meet();
+  ExpectNoCompletion(bench, shared.cq.get(), "the queue pair was destroyed");
+  while (shared.TryPostReceive(0)) {
+  }
+  for (uint64_t i = 0; i < kAfter; ++i) {
+    if (i % kInFlight == 0) bench->Meet();
+    const vl_wc wc = AwaitCompletion(shared.cq.get(), "message " + std::to_string(i));
+    bench->Expect(wc.status == VL_WC_SUCCESS,
+                  std::string("a receive ended with \"") + vl_status_string(wc.status) + "\"");
+    shared.PostReceive(0);
+  }
+}
+
 // ---- Limit, and nothing left
 
 void SendUntilEmpty(Bench* bench) {
@@ -180,6 +230,8 @@ std::vector<GuestCheck> SrqChecks() {
   return {
       {"two queue pairs take 192 messages from one shared receive queue, each in its own order",
        SendOnBoth, ReceiveOnBoth},
+      {"a queue pair destroyed in the middle of a message leaves the shared receive queue whole",
+       SendIntoLoss, LoseOne},
       {"a shared receive queue has its limit event, and refuses what it has no receive for",
        SendUntilEmpty, ReceiveUntilEmpty},
   };

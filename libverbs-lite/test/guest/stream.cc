@@ -46,9 +46,16 @@ vl_wc PullUntilError(const Connection& connection) {
   });
 }
 
-bool AwaitStreamInto(const uint8_t* target) {
+vl_wc SendUntilError(const Connection& connection) {
+  const uint32_t length = static_cast<uint32_t>(connection.bytes());
+  return RunUntilError(connection, [&](uint64_t i, size_t) {
+    Post(connection, Work(VL_OP_SEND, i, {connection.Source(0, length)}));
+  });
+}
+
+bool AwaitStreamInto(const uint8_t* target, uint8_t before) {
   const auto until = std::chrono::steady_clock::now() + kTimeLimit;
-  while (__atomic_load_n(target, __ATOMIC_ACQUIRE) == Connection::kPoison) {
+  while (__atomic_load_n(target, __ATOMIC_ACQUIRE) == before) {
     if (std::chrono::steady_clock::now() >= until) return false;
     usleep(kLookAgainUs);
   }

@@ -15,10 +15,12 @@ vl_wc StreamUntilError(const Connection& connection);
 
 // The same with PULLs, of the peer's target into the own one.
 vl_wc PullUntilError(const Connection& connection);
+// The same with SENDs of the whole source.
+vl_wc SendUntilError(const Connection& connection);
 
-// True once a stream writes at `target` (which it fills with what is not Connection::kPoison);
-// false after 30 s.
-bool AwaitStreamInto(const uint8_t* target);
+// True once a stream writes at `target`, which it fills with what is not there before; false after
+// 30 s.
+bool AwaitStreamInto(const uint8_t* target, uint8_t before = Connection::kPoison);
 
 }  // namespace exrnic
 

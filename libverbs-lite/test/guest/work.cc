@@ -6,14 +6,6 @@
 
 namespace exrnic {
 
-namespace {
-
-vl_recv_wr ReceiveOf(uint64_t wr_id, const std::vector<vl_sge>& list) {
-  return {wr_id, nullptr, list.data(), static_cast<int>(list.size())};
-}
-
-}  // namespace
-
 Work::Work(vl_wr_opcode opcode, uint64_t wr_id, std::vector<vl_sge> elements)
     : list(std::move(elements)) {
   wr.wr_id = wr_id;
@@ -37,13 +29,8 @@ void Post(const Connection& connection, const Work& work) {
 }
 
 void PostReceive(vl_qp* qp, uint64_t wr_id, const std::vector<vl_sge>& list) {
-  const vl_recv_wr wr = ReceiveOf(wr_id, list);
+  const vl_recv_wr wr = {wr_id, nullptr, list.data(), static_cast<int>(list.size())};
   Check(vl_post_rq(qp, &wr, nullptr), "vl_post_rq");
-}
-
-void PostReceive(vl_srq* srq, uint64_t wr_id, const std::vector<vl_sge>& list) {
-  const vl_recv_wr wr = ReceiveOf(wr_id, list);
-  Check(vl_post_srq_recv(srq, &wr, nullptr), "vl_post_srq_recv");
 }
 
 void ExpectReceived(Bench* bench, vl_cq* cq, uint64_t wr_id, uint32_t bytes, int flags,

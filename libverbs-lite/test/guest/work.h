@@ -23,7 +23,6 @@ Work RemoteWork(vl_wr_opcode opcode, uint64_t wr_id, const Connection& connectio
 // Posts one; throws if it is refused.
 void Post(const Connection& connection, const Work& work);
 void PostReceive(vl_qp* qp, uint64_t wr_id, const std::vector<vl_sge>& list);
-void PostReceive(vl_srq* srq, uint64_t wr_id, const std::vector<vl_sge>& list);
 
 // The next completion is of this receive, which succeeded, with these flags and immediate data or
 // invalidated STag.
