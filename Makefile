@@ -15,7 +15,7 @@ JOBS ?= $(shell nproc)
 ENV := . build/deps/env.sh;
 
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
-  libverbs-lite/exrnic-guest-test kmod/test/exrnic-kmod-test)
+  libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong kmod/test/exrnic-kmod-test)
 
 .PHONY: help setup build host kmod guest gen lint test soak run bench format clean distclean
 

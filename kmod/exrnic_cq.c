@@ -4,9 +4,6 @@
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
-#define EXRNIC_MODERATION_COUNT_MAX	U16_MAX
-#define EXRNIC_MODERATION_NS_MAX	(BIT(24) - 1)
-
 static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
 				      const struct exrnic_create_cq *attr)
 {

@@ -4,7 +4,6 @@
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
-#define EXRNIC_SRQ_LIMIT_MAX	U16_MAX
 
 static int exrnic_srq_create_on_device(struct exrnic_ucontext *uctx, const struct exrnic_srq *srq,
 				       u32 limit)

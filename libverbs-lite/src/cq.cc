@@ -18,8 +18,6 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kRingMin = 1u << EXRNIC_RING_LOG_MIN;
-constexpr uint32_t kModerationCountMax = 65535;
-constexpr uint32_t kModerationNsMax = (1u << 24) - 1;
 
 constexpr uint32_t Granted(uint32_t ring_entries) {
   return ring_entries - (CqReportStep(ring_entries) - 1);
@@ -78,7 +76,8 @@ void vl_cq::Move(uint32_t from, uint32_t to) {
 vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {
   const vl_cq_moderation when = moderation != nullptr ? *moderation : vl_cq_moderation{0, 0};
   if (rnic == nullptr || entries == 0 || entries > exrnic::MostCqEntries(rnic->info) ||
-      when.count > exrnic::kModerationCountMax || when.ns > exrnic::kModerationNsMax) {
+      when.count > exrnic::EXRNIC_MODERATION_COUNT_MAX ||
+      when.ns > exrnic::EXRNIC_MODERATION_NS_MAX) {
     return FailNull(EINVAL);
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow) vl_cq(rnic, exrnic::RingEntries(entries)));

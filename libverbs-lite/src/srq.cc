@@ -10,14 +10,9 @@
 using exrnic::Fail;
 using exrnic::FailNull;
 
-namespace {
-
-constexpr uint32_t kLimitMax = 65535;
-
-}  // namespace
-
 vl_srq* vl_create_srq(vl_pd* pd, vl_srq_attr* attr) {
-  if (pd == nullptr || attr == nullptr || attr->limit > kLimitMax) return FailNull(EINVAL);
+  if (pd == nullptr || attr == nullptr || attr->limit > EXRNIC_SRQ_LIMIT_MAX)
+    return FailNull(EINVAL);
   vl_rnic* rnic = pd->rnic;
   exrnic::QueueShape shape = {attr->max_wr, attr->max_sge, 0};
   if (!exrnic::GrantShape(&shape, rnic->info.max_sq_slots)) return FailNull(EINVAL);
@@ -34,7 +29,7 @@ vl_srq* vl_create_srq(vl_pd* pd, vl_srq_attr* attr) {
 }
 
 int vl_modify_srq(vl_srq* srq, uint32_t limit) {
-  if (srq == nullptr || limit > kLimitMax) return Fail(EINVAL);
+  if (srq == nullptr || limit > EXRNIC_SRQ_LIMIT_MAX) return Fail(EINVAL);
   vl_rnic* rnic = srq->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   return rnic->transport->ModifySrq(srq->number, limit);

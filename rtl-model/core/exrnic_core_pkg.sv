@@ -308,7 +308,7 @@ package exrnic_core_pkg;
 
   typedef struct packed {
     srq_config_t cfg;
-    logic [15:0] limit;  // armed limit, 0: none
+    logic [$clog2(SRQ_LIMIT_MAX+1)-1:0] limit;  // armed limit, 0: none
     wqe_index_t  producer;
     wqe_index_t  consumer;
   } srq_t;
@@ -318,8 +318,8 @@ package exrnic_core_pkg;
     page_t       page;
     logic [4:0]  log_entries;
     vector_t     msix_vector;
-    logic [15:0] moderation_count;
-    logic [23:0] moderation_ns;
+    logic [$clog2(MODERATION_COUNT_MAX+1)-1:0] moderation_count;
+    logic [$clog2(MODERATION_NS_MAX+1)-1:0] moderation_ns;
     logic [63:0] pbl;
   } cq_config_t;
 

@@ -126,6 +126,9 @@ enum exrnic_counter {
 #define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
 #define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
+#define EXRNIC_MODERATION_COUNT_MAX 0xffffu  // Most completions of a moderated completion queue's interrupt
+#define EXRNIC_MODERATION_NS_MAX 0xffffffu  // Longest delay of it, ns
+#define EXRNIC_SRQ_LIMIT_MAX 0xffffu  // Highest limit of a shared receive queue
 #define EXRNIC_MESSAGE_MAX 0x80000000u  // Most bytes of a message
 #define EXRNIC_STAG_INDEX_SHIFT 8  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
 
@@ -173,8 +176,8 @@ struct exrnic_mbox_create_cq {
   exrnic_le64 pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
   exrnic_le32 log_entries;  // log2 of the entries
   exrnic_le32 msix_vector;  // MSI-X vector that it fires when armed
-  exrnic_le32 moderation_count;  // Completions, at most 65535, behind which an armed queue fires (0 is 1)...
-  exrnic_le32 moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to 2^24 - 1, 0: at once
+  exrnic_le32 moderation_count;  // Completions, at most MODERATION_COUNT_MAX, behind which an armed queue fires (0 is 1)...
+  exrnic_le32 moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to MODERATION_NS_MAX, 0: at once
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_cq) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, cqn) == 0);
@@ -266,7 +269,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, limit) == 24);
 // Arms the limit event of a shared receive queue.
 struct exrnic_mbox_modify_srq {
   exrnic_le32 srqn;  // Index
-  exrnic_le32 limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most 65535; 0: no event
+  exrnic_le32 limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_srq) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_srq, srqn) == 0);

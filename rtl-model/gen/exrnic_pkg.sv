@@ -65,6 +65,9 @@ package exrnic_pkg;
   localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
   localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
+  localparam int unsigned MODERATION_COUNT_MAX = 32'hffff;  // Most completions of a moderated completion queue's interrupt
+  localparam int unsigned MODERATION_NS_MAX = 32'hffffff;  // Longest delay of it, ns
+  localparam int unsigned SRQ_LIMIT_MAX = 32'hffff;  // Highest limit of a shared receive queue
   localparam int unsigned MESSAGE_MAX = 32'h80000000;  // Most bytes of a message
   localparam int unsigned STAG_INDEX_SHIFT = 32'h8;  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
 
@@ -106,8 +109,8 @@ package exrnic_pkg;
 
   // A completion queue.
   typedef struct packed {
-    logic [31:0] moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to 2^24 - 1, 0: at once
-    logic [31:0] moderation_count;  // Completions, at most 65535, behind which an armed queue fires (0 is 1)...
+    logic [31:0] moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to MODERATION_NS_MAX, 0: at once
+    logic [31:0] moderation_count;  // Completions, at most MODERATION_COUNT_MAX, behind which an armed queue fires (0 is 1)...
     logic [31:0] msix_vector;  // MSI-X vector that it fires when armed
     logic [31:0] log_entries;  // log2 of the entries
     logic [63:0] pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
@@ -168,7 +171,7 @@ package exrnic_pkg;
 
   // Arms the limit event of a shared receive queue.
   typedef struct packed {
-    logic [31:0] limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most 65535; 0: no event
+    logic [31:0] limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
     logic [31:0] srqn;  // Index
   } mbox_modify_srq_t;
   localparam int unsigned MBOX_MODIFY_SRQ_BYTES = 8;

@@ -31,10 +31,6 @@ bool needs_rest(uint32_t op) {
          op != EXRNIC_MBOX_OP_QUERY_QP;
 }
 
-constexpr uint32_t kModerationCountMost = UINT16_MAX;
-constexpr uint32_t kModerationNsMost = (1u << 24) - 1;
-constexpr uint32_t kLimitMost = UINT16_MAX;
-
 }  // namespace
 
 void Mailbox::start(uint32_t op) {
@@ -105,7 +101,8 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
   CompletionQueue& cq = state_.cqs[command.cqn];
   if (cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (!log_good(command.log_entries, EXRNIC_CQ_LOG_MAX) || !pbl_good(command.pbl_address) ||
-      command.moderation_count > kModerationCountMost || command.moderation_ns > kModerationNsMost)
+      command.moderation_count > EXRNIC_MODERATION_COUNT_MAX ||
+      command.moderation_ns > EXRNIC_MODERATION_NS_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   cq = {};
   cq.valid = true;
@@ -257,7 +254,7 @@ exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
   SharedReceiveQueue& srq = state_.srqs[command.srqn];
   if (srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (!log_good(command.log_slots, EXRNIC_SQ_LOG_MAX) || !pbl_good(command.pbl_address) ||
-      command.limit > kLimitMost)
+      command.limit > EXRNIC_SRQ_LIMIT_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   srq = {};
   srq.valid = true;
@@ -280,7 +277,7 @@ exrnic_mbox_status Mailbox::modify_srq(const exrnic_mbox_modify_srq& command) {
   if (command.srqn >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   SharedReceiveQueue& srq = state_.srqs[command.srqn];
   if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  if (command.limit > kLimitMost) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  if (command.limit > EXRNIC_SRQ_LIMIT_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   srq.limit = static_cast<uint16_t>(command.limit);
   return EXRNIC_MBOX_STATUS_OK;
 }

@@ -69,7 +69,7 @@ class RandomDriver {
   uint32_t qpn() { return one_of({11u, 12u}, {EXRNIC_MAX_QP, ~0u, EXRNIC_MAX_QP - 1}); }
   uint32_t srqn() { return one_of({3u, 4u}, {EXRNIC_MAX_SRQ, ~0u, EXRNIC_MAX_SRQ - 1}); }
   uint32_t reads() { return one_of({0u, 1u, EXRNIC_MAX_READS}, {EXRNIC_MAX_READS + 1u, ~0u}); }
-  uint32_t limit() { return one_of({0u, 5u, 0xffffu}, {0x1'0000u, ~0u}); }
+  uint32_t limit() { return one_of({0u, 5u, 0xffffu}, {EXRNIC_SRQ_LIMIT_MAX + 1u, ~0u}); }
   uint32_t stag() {
     return one_of({0x100u, 0x101u, 0x200u}, {EXRNIC_MAX_STAG << EXRNIC_STAG_INDEX_SHIFT, ~0u});
   }
@@ -88,10 +88,10 @@ class RandomDriver {
     switch (const unsigned op = random_() % (kBringUp + 1); op) {
       case EXRNIC_MBOX_OP_CREATE_CQ:
         return give(EXRNIC_MBOX_OP_CREATE_CQ,
-                    exrnic_mbox_create_cq{cqn(), page(), pbl(), ring_log(),
-                                          one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
-                                          one_of({0u, 1u, 3u, 0xffffu}, {0x1'0000u, ~0u}),
-                                          one_of({0u, 500u}, {1u << 24, ~0u})});
+                    exrnic_mbox_create_cq{
+                        cqn(), page(), pbl(), ring_log(), one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
+                        one_of({0u, 1u, 3u, 0xffffu}, {EXRNIC_MODERATION_COUNT_MAX + 1u, ~0u}),
+                        one_of({0u, 500u}, {EXRNIC_MODERATION_NS_MAX + 1u, ~0u})});
       case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one; likewise below
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
