@@ -4,7 +4,6 @@
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
-
 static int exrnic_srq_create_on_device(struct exrnic_ucontext *uctx, const struct exrnic_srq *srq,
 				       u32 limit)
 {
