@@ -28,9 +28,7 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
     case EXRNIC_MBOX_OP_CREATE_QP:
       return create_qp(command<exrnic_mbox_create_qp>());
     case EXRNIC_MBOX_OP_CREATE_SRQ:
-      shared_queues_[command<exrnic_mbox_create_srq>().srqn] = {
-          command<exrnic_mbox_create_srq>().log_slots};
-      return;
+      return create_srq(command<exrnic_mbox_create_srq>());
     case EXRNIC_MBOX_OP_DESTROY_QP:
       return ended_queue_pairs_.push_back(command<exrnic_mbox_object>().index);
     case EXRNIC_MBOX_OP_MODIFY_QP:
@@ -46,6 +44,7 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
   rings_.erase(command.cqn);
   CompletionRing ring;
   ring.cqn = command.cqn;
+  ring.page = command.page;
   ring.vector = command.msix_vector;
   ring.log_entries = command.log_entries;
   const uint64_t bytes = sizeof(exrnic_cqe) << command.log_entries;
@@ -60,11 +59,18 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
 void DriverView::create_qp(const exrnic_mbox_create_qp& command) {
   forget(ended_queue_pairs_, command.qpn);
   QueuePairView& qp = queue_pairs_[command.qpn] = {};
+  qp.page = command.page;
   qp.send_cqn = command.send_cqn;
   qp.recv_cqn = command.recv_cqn;
   qp.sq.log_slots = command.sq_log_slots;
   qp.rq.log_slots = command.rq_log_slots;
   qp.srqn = command.srqn;
+}
+
+void DriverView::create_srq(const exrnic_mbox_create_srq& command) {
+  WorkQueue& queue = shared_queues_[command.srqn] = {};
+  queue.log_slots = command.log_slots;
+  queue.page = command.page;
 }
 
 void DriverView::modify_qp(const exrnic_mbox_modify_qp& command) {
@@ -113,6 +119,21 @@ bool DriverView::is_rash_cq(uint32_t cqn, uint32_t index) {
   if (index - queue->consumer > written - queue->consumer) return true;
   queue->consumer = index;
   return false;
+}
+
+bool DriverView::owns_qp(uint32_t page, uint32_t qpn) const {
+  const auto found = queue_pairs_.find(qpn);
+  return found != queue_pairs_.end() && found->second.page == page;
+}
+
+bool DriverView::owns_srq(uint32_t page, uint32_t srqn) const {
+  const auto found = shared_queues_.find(srqn);
+  return found != shared_queues_.end() && found->second.page == page;
+}
+
+bool DriverView::owns_cq(uint32_t page, uint32_t cqn) const {
+  const auto found = rings_.find(cqn);
+  return found != rings_.end() && found->second.page == page;
 }
 
 bool DriverView::shares_receives(uint32_t qpn) const {

@@ -21,6 +21,7 @@ constexpr size_t kSides = 2;
 
 struct CompletionRing {
   uint32_t cqn = 0;
+  uint32_t page = 0;
   uint32_t vector = 0;
   uint32_t log_entries = 0;
   std::vector<uint64_t> pages;
@@ -36,10 +37,12 @@ struct CompletionRing {
 // A send or a receive queue, or a shared one.
 struct WorkQueue {
   uint32_t log_slots = 0;
+  uint32_t page = 0;  // of a shared one
   uint16_t posted = 0;
   bool skewed = false;  // of a shared one: the two sides have taken different numbers of slots
   std::array<uint16_t, kSides> ended{};  // slots of which it is known that a side has taken them
-                                         // More than the queue holds, if those are all.
+
+  // More than the queue holds, as far as it is known.
   bool is_beyond(uint32_t index) const {
     return static_cast<uint16_t>(index - ended[size_t(Side::kSubject)]) > 1u << log_slots;
   }
@@ -50,6 +53,7 @@ struct QueuePairView {
     uint32_t node = 0;
     uint32_t qpn = 0;
   };
+  uint32_t page = 0;
   uint32_t send_cqn = 0;
   uint32_t recv_cqn = 0;
   WorkQueue sq;
@@ -89,6 +93,11 @@ class DriverView {
   bool is_rash_qp(uint32_t qpn, bool receive, uint32_t index) const;
   bool is_rash_srq(uint32_t srqn, uint32_t index) const;
   bool is_rash_cq(uint32_t cqn, uint32_t index);
+
+  bool owns_qp(uint32_t page, uint32_t qpn) const;
+  bool owns_srq(uint32_t page, uint32_t srqn) const;
+  bool owns_cq(uint32_t page, uint32_t cqn) const;
+
   // The queue pair takes its receives from where others take theirs: which one a message gets, is a
   // matter of time.
   bool shares_receives(uint32_t qpn) const;
@@ -99,6 +108,7 @@ class DriverView {
   // Time has decided how many receives this queue pair took.
   void skew_receives(uint32_t qpn);
   bool has_skewed_receives(uint32_t qpn) const;
+
   // Whether a queue pair of the reference knows its peer, and has a receive if it needs one.
   bool is_ready(uint32_t qpn, bool for_receive) const;
 
@@ -108,6 +118,7 @@ class DriverView {
 
   // A side has written this completion.
   void ended(Side side, const exrnic_cqe& cqe);
+
   // A doorbell that arms; `certain`: both sides do the same with it.
   void armed(uint32_t cqn, bool certain);
   bool arms_differ(uint32_t vector) const;
@@ -119,6 +130,7 @@ class DriverView {
  private:
   void create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory);
   void create_qp(const exrnic_mbox_create_qp& command);
+  void create_srq(const exrnic_mbox_create_srq& command);
   void modify_qp(const exrnic_mbox_modify_qp& command);
 
   std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)> payload_{};
