@@ -83,6 +83,7 @@ class Comparison final : private ShadowObserver {
   void lose_all(uint32_t node);
   void lose_shared(uint32_t node, uint32_t srqn);
   void look_for_overruns();
+  void read_payload(uint32_t node);
   void command(uint32_t node, uint32_t op);
   void take_away(uint32_t node, uint32_t op, uint32_t index);
   bool must_equal(const Node& node, const Expectation& expectation, uint64_t value) const;

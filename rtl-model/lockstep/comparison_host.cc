@@ -37,15 +37,23 @@ void Comparison::reset(uint32_t id) {
 }
 
 void Comparison::store(uint32_t id, const MmioAccess& access) {
-  if (access.bar == EXRNIC_BAR_USER) doorbell(id, access);
-  const uint32_t word = access.offset - EXRNIC_REG_MBOX_DATA;
-  const bool is_register = access.bar == EXRNIC_BAR_REGISTERS && access.size == 4;
-  if (is_register && access.offset % 4 == 0 && word < EXRNIC_MBOX_DATA_BYTES)
-    nodes_.at(id).ledger.driver().fill(word, static_cast<uint32_t>(access.data));
-  fabric_.store(id, access.bar == EXRNIC_BAR_USER ? to_reference(id, access) : access);
-  if (access.bar == EXRNIC_BAR_USER) look_for_overruns();
-  if (is_register && access.offset == EXRNIC_REG_MBOX_COMMAND)
-    command(id, static_cast<uint32_t>(access.data));
+  const bool is_command = access.bar == EXRNIC_BAR_REGISTERS && access.size == sizeof(uint32_t) &&
+                          access.offset == EXRNIC_REG_MBOX_COMMAND;
+  if (is_command) read_payload(id);
+  if (access.bar != EXRNIC_BAR_USER) {
+    fabric_.store(id, access);
+  } else {
+    doorbell(id, access);
+    fabric_.store(id, to_reference(id, access));
+    look_for_overruns();
+  }
+  if (is_command) command(id, static_cast<uint32_t>(access.data));
+}
+
+// What the driver has not written is from the answer to an earlier command.
+void Comparison::read_payload(uint32_t id) {
+  for (uint32_t word = 0; word < EXRNIC_MBOX_DATA_BYTES; word += sizeof word)
+    nodes_.at(id).ledger.driver().fill(word, shadow_register(id, EXRNIC_REG_MBOX_DATA + word));
 }
 
 // Those of pages that do not own what they name are refused by both.

@@ -7,6 +7,7 @@ namespace exrnic::lockstep {
 namespace {
 
 constexpr uint64_t kPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
+constexpr uint64_t kNoPage = ~uint64_t{0};
 
 void forget(std::vector<uint32_t>& numbers, uint32_t number) {
   numbers.erase(std::remove(numbers.begin(), numbers.end(), number), numbers.end());
@@ -38,21 +39,22 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
   }
 }
 
-// A ring whose PBL the host refuses has no entry that a core could write.
+// An entry of the PBL that the host refuses stands for entries that no core can write.
 void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory) {
   forget(ended_rings_, command.cqn);
-  rings_.erase(command.cqn);
   CompletionRing ring;
   ring.cqn = command.cqn;
   ring.page = command.page;
   ring.vector = command.msix_vector;
   ring.log_entries = command.log_entries;
   const uint64_t bytes = sizeof(exrnic_cqe) << command.log_entries;
-  ring.pages.resize(std::max<uint64_t>(1, bytes / kPage));
-  const size_t size = ring.pages.size() * sizeof ring.pages[0];
-  if (!read_memory(command.pbl_address, reinterpret_cast<uint8_t*>(ring.pages.data()), size))
-    return;
-  for (uint64_t& page : ring.pages) page &= ~(kPage - 1);
+  ring.pages.resize(std::max<uint64_t>(1, bytes / kPage), kNoPage);
+  for (size_t i = 0; i < ring.pages.size(); ++i) {
+    uint64_t page;
+    if (read_memory(command.pbl_address + i * EXRNIC_PBL_ENTRY_SIZE,
+                    reinterpret_cast<uint8_t*>(&page), sizeof page))
+      ring.pages[i] = page & ~(kPage - 1);
+  }
   rings_[command.cqn] = std::move(ring);
 }
 

@@ -67,7 +67,7 @@ class DriverView {
  public:
   using ReadMemory = std::function<bool(uint64_t address, uint8_t* out, size_t length)>;
 
-  // A store to the mailbox's payload.
+  // A word of the mailbox's payload.
   void fill(uint32_t offset, uint32_t word) { payload_.at(offset / sizeof word) = word; }
 
   // Takes over what the command in the mailbox, which has succeeded, says.
