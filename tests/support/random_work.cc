@@ -155,6 +155,7 @@ class Execution {
     for (const unsigned id : {0u, 1u})
       if (round.arm[id]) nodes_[id].rnic.arm(nodes_[id].cq, kPage, id == 1);
     for (const Batch& batch : round.batches) post_receives(batch);
+    rest();  // a message must not overtake the doorbell of its receive
     for (const Batch& batch : round.batches) post(batch);
     rest();
     for (Party& node : nodes_) take_completions(node);
