@@ -76,8 +76,7 @@ void vl_cq::Move(uint32_t from, uint32_t to) {
 vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {
   const vl_cq_moderation when = moderation != nullptr ? *moderation : vl_cq_moderation{0, 0};
   if (rnic == nullptr || entries == 0 || entries > exrnic::MostCqEntries(rnic->info) ||
-      when.count > exrnic::EXRNIC_MODERATION_COUNT_MAX ||
-      when.ns > exrnic::EXRNIC_MODERATION_NS_MAX) {
+      when.count > EXRNIC_MODERATION_COUNT_MAX || when.ns > EXRNIC_MODERATION_NS_MAX) {
     return FailNull(EINVAL);
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow) vl_cq(rnic, exrnic::RingEntries(entries)));
