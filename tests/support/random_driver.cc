@@ -29,6 +29,7 @@ class RandomDriver {
   RandomDriver(uint64_t seed, const CoreFactory& make_core)
       : random_(seed), testbed_(two_nodes(), make_core), rnic_(testbed_, 0) {
     for (PinnedPages& ring : rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
+    for (PinnedPages& ring : cq_rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
   }
 
   std::string run(unsigned steps) {
@@ -74,6 +75,13 @@ class RandomDriver {
     return one_of({0x100u, 0x101u, 0x200u}, {EXRNIC_MAX_STAG << EXRNIC_STAG_INDEX_SHIFT, ~0u});
   }
   uint32_t ring_log() { return one_of({3u, 4u}, {0u, 2u, 13u, 17u, ~0u}); }
+  // Completions are written into rings of their own: a work request that is posted does not change.
+  uint64_t cq_pbl() {
+    const uint64_t same = pbl();
+    for (size_t i = 0; i < rings_.size(); ++i)
+      if (same == rings_[i].pbl) return cq_rings_[i].pbl;
+    return same;
+  }
   uint64_t pbl() {
     return one_of<uint64_t>({rings_[0].pbl, rings_[1].pbl}, {rings_[0].pbl + 8, kUnreadable});
   }
@@ -87,11 +95,12 @@ class RandomDriver {
     const exrnic_mbox_object no_object{};
     switch (const unsigned op = random_() % (kBringUp + 1); op) {
       case EXRNIC_MBOX_OP_CREATE_CQ:
-        return give(EXRNIC_MBOX_OP_CREATE_CQ,
-                    exrnic_mbox_create_cq{
-                        cqn(), page(), pbl(), ring_log(), one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
-                        one_of({0u, 1u, 3u, 0xffffu}, {EXRNIC_MODERATION_COUNT_MAX + 1u, ~0u}),
-                        one_of({0u, 500u}, {EXRNIC_MODERATION_NS_MAX + 1u, ~0u})});
+        return give(
+            EXRNIC_MBOX_OP_CREATE_CQ,
+            exrnic_mbox_create_cq{
+                cqn(), page(), cq_pbl(), ring_log(), one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
+                one_of({0u, 1u, 3u, 0xffffu}, {EXRNIC_MODERATION_COUNT_MAX + 1u, ~0u}),
+                one_of({0u, 500u}, {EXRNIC_MODERATION_NS_MAX + 1u, ~0u})});
       case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one; likewise below
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
@@ -203,6 +212,7 @@ class RandomDriver {
   Testbed testbed_;
   RnicDriver rnic_;
   std::array<PinnedPages, 2> rings_;
+  std::array<PinnedPages, 2> cq_rings_;
   std::ostringstream facts_;
 };
 
