@@ -94,7 +94,9 @@ module requester
   );
 
   // ---- The work request in hand
-  logic work_start, work_next, work_done, work_torn, work_last, work_xlate_valid;
+  logic work_start, work_next, work_more, work_idle, work_done, work_torn, work_last;
+  logic work_xlate_valid, work_xlate_ready, work_xlate_rsp_valid;
+  wqe_index_t work_index;
   cqe_status_e work_status;
   slots_t slots;
   wqe_t wqe;
@@ -109,6 +111,8 @@ module requester
       .rst_ni,
       .start_i(work_start),
       .next_i(work_next),
+      .more_i(work_more),
+      .idle_o(work_idle),
       .slots_only_i(segment.turn == TURN_FLUSH),
       .ring_pbl_i(qp_i.cfg.sq_pbl),
       .ring_log_i(qp_i.cfg.sq_log),
@@ -119,6 +123,7 @@ module requester
       .torn_o(work_torn),
       .last_o(work_last),
       .status_o(work_status),
+      .index_o(work_index),
       .slots_o(slots),
       .wqe_o(wqe),
       .inline_o(inline_data),
@@ -127,9 +132,9 @@ module requester
       .word_index_i(word_index),
       .word_o(word),
       .xlate_valid_o(work_xlate_valid),
-      .xlate_ready_i,
+      .xlate_ready_i(work_xlate_ready),
       .xlate_o(work_xlate),
-      .xlate_rsp_valid_i,
+      .xlate_rsp_valid_i(work_xlate_rsp_valid),
       .xlate_rsp_i,
       .read_valid_o(wqe_read_valid_o),
       .read_ready_i(wqe_read_ready_i),
@@ -143,7 +148,7 @@ module requester
 
   // ---- Its payload, or that of a response
   logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle;
-  logic gather_done, gather_quiet, gather_xlate_valid;
+  logic gather_done, gather_quiet, gather_xlate_valid, turn_xlate_ready, turn_xlate_rsp_valid;
   xlate_status_e gather_status;
   chunk_t gather_filled;
   sge_t source, sge;
@@ -198,9 +203,9 @@ module requester
       .pd_i(segment.pd),
       .access_i(access),
       .xlate_valid_o(gather_xlate_valid),
-      .xlate_ready_i,
+      .xlate_ready_i(turn_xlate_ready),
       .xlate_o(gather_xlate),
-      .xlate_rsp_valid_i,
+      .xlate_rsp_valid_i(turn_xlate_rsp_valid),
       .xlate_rsp_i,
       .read_valid_o(payload_read_valid_o),
       .read_ready_i(payload_read_ready_i),
@@ -225,10 +230,14 @@ module requester
       .reads_wait_i(reads_wait),
       .work_start_o(work_start),
       .work_next_o(work_next),
+      .work_more_o(work_more),
+      .work_idle_i(work_idle),
       .work_done_i(work_done),
       .work_torn_i(work_torn),
       .work_last_i(work_last),
       .work_status_i(work_status),
+      .work_slots_i(slots),
+      .work_index_i(work_index),
       .wqe_i(wqe),
       .reads_needed_i(reads_needed),
       .skip_i(skip),
@@ -246,8 +255,8 @@ module requester
       .wake_ready_i,
       .flush_ready_i,
       .status_ready_i,
-      .xlate_ready_i,
-      .xlate_rsp_valid_i,
+      .xlate_ready_i(turn_xlate_ready),
+      .xlate_rsp_valid_i(turn_xlate_rsp_valid),
       .xlate_rsp_i,
       .alloc_valid_i,
       .alloc_slot_i,
@@ -260,10 +269,10 @@ module requester
       .next_offset_o(next_offset)
   );
 
-  assign idle_o = step == STEP_IDLE;
-  assign quiescent_o = step inside {STEP_IDLE, STEP_HAND_OVER} ||
-      (step == STEP_ALLOC && gather_quiet);
-  assign turn_ready_o = step == STEP_IDLE && !quiesce_i;
+  assign idle_o = step == STEP_IDLE && work_idle;
+  assign quiescent_o = work_idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
+      (step == STEP_ALLOC && gather_quiet));
+  assign turn_ready_o = idle_o && !quiesce_i;
   assign alloc_ready_o = step == STEP_ALLOC && !quiesce_i;
   assign submit_valid_o = step == STEP_SUBMIT;
   assign flush_valid_o = step == STEP_HAND_OVER;
@@ -274,15 +283,30 @@ module requester
   assign qp_read_qpn_o = step == STEP_IDLE ? turn_qpn_i : segment.qpn;
   assign qp_read_o = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
 
-  assign xlate_valid_o = work_xlate_valid || gather_xlate_valid || step == STEP_INVALIDATE;
+  // ---- Translation: one request at a time, those for slots of the ring first
+  logic xlate_busy_q, xlate_work_q;
+  assign xlate_valid_o = !xlate_busy_q &&
+      (work_xlate_valid || gather_xlate_valid || step == STEP_INVALIDATE);
+  assign work_xlate_ready = xlate_ready_i && !xlate_busy_q;
+  assign turn_xlate_ready = xlate_ready_i && !xlate_busy_q && !work_xlate_valid;
+  assign work_xlate_rsp_valid = xlate_rsp_valid_i && xlate_work_q;
+  assign turn_xlate_rsp_valid = xlate_rsp_valid_i && !xlate_work_q;
   always_comb begin
-    xlate_o = work_xlate_valid ? work_xlate : gather_xlate;
+    xlate_o = gather_xlate;
     if (step == STEP_INVALIDATE) begin
       xlate_o = '0;
       xlate_o.invalidate = 1'b1;
       xlate_o.stag = wqe.imm_data;
       xlate_o.pd = segment.pd;
     end
+    if (work_xlate_valid) xlate_o = work_xlate;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) xlate_busy_q <= 1'b0;
+    else xlate_busy_q <= (xlate_valid_o && xlate_ready_i) || (xlate_busy_q && !xlate_rsp_valid_i);
+  end
+  always_ff @(posedge clk_i) begin
+    if (xlate_valid_o && xlate_ready_i) xlate_work_q <= work_xlate_valid;
   end
 
   // ---- Where its own work stands

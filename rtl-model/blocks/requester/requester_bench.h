@@ -38,6 +38,7 @@ class Requester : public Bench<Vrequester> {
   std::map<unsigned, std::deque<Pull>> pulls;
   std::map<unsigned, std::deque<Read>> reads;
   bool slots_left = true;
+  bool host_answers = true;  // slots of the ring that are asked for come
 
   std::vector<DmaRead> wqe_reads;
   std::vector<DmaRead> payload_reads;
@@ -86,6 +87,7 @@ class Requester : public Bench<Vrequester> {
     begin_turn(qpn);
     rest();
   }
+  bool reads_ring() const { return !beats_.empty(); }  // slots of it are still to come
 
  private:
   XlateResponse translate(const XlateRequest& request) {
@@ -105,7 +107,7 @@ class Requester : public Bench<Vrequester> {
 
   void drive_beat() {
     dut().wqe_beat_valid_i = 0;
-    if (beats_.empty() || random_() % 2) return;
+    if (!host_answers || beats_.empty() || random_() % 2) return;
     std::vector<uint8_t> data(kDataBytes);
     const auto [offset, dst] = beats_.front();
     const uint64_t slot = offset / sizeof(exrnic_wqe) * sizeof(exrnic_wqe);

@@ -254,8 +254,9 @@ TEST_CASE("Work of all shapes comes out in order, whatever is next to it in the 
   }
 }
 
-TEST_CASE("A work request that reaches behind the batch is fetched again in the next turn") {
+TEST_CASE("A work request that reaches behind a turn's slots is fetched again in the next turn") {
   Requester requester;
+  requester.dut().more_turns_i = 1;
   uint32_t slot = 0;
   for (int i = 0; i < 6; ++i) slot += put(requester, slot, push(0), one(1));
   slot += put(requester, slot, push(0), std::vector<exrnic_sge>(7, {0x20000, 10, kStag0}));

@@ -6,12 +6,14 @@ package requester_pkg;
   import exrnic_core_pkg::*;
 
   /* verilator lint_off UNUSEDPARAM */
-  localparam int unsigned BATCH = 8;           // slots of a ring that a turn fetches
-  localparam int unsigned TURN_SEGMENTS = 16;  // and segments behind which it lets others go first
+  localparam int unsigned TURN_SLOTS = 8;      // of a ring; behind so many a turn lets others go,
+  localparam int unsigned TURN_SEGMENTS = 16;  // and behind so many segments
+  localparam int unsigned AHEAD_SLOTS = 16;    // that a turn fetches ahead at once
+  localparam int unsigned BATCH_SLOTS = 2 * AHEAD_SLOTS;  // that there is room for
   /* verilator lint_on UNUSEDPARAM */
 
-  typedef logic [$clog2(BATCH):0] batch_count_t;
-  typedef logic [$clog2(BATCH*WQE_BYTES/SGE_BYTES)-1:0] word_index_t;  // see wqe_fetch
+  typedef logic [$clog2(BATCH_SLOTS):0] batch_count_t;
+  typedef logic [$clog2(BATCH_SLOTS*WQE_BYTES/SGE_BYTES)-1:0] word_index_t;  // see wqe_fetch
   typedef logic [$clog2(WQE_SLOTS_MAX+1)-1:0] slots_t;                 // of a work request
   typedef logic [$clog2(MAX_SGE+1)-1:0] sges_t;
 

@@ -8,7 +8,8 @@
 namespace exrnic::testing {
 namespace {
 
-TEST_CASE("A turn takes a batch: eight slots, or those posted, across page and ring ends") {
+TEST_CASE(
+    "While others wait, a turn takes eight slots, or those posted, across page and ring ends") {
   const auto [consumer, posted, reads] =
       GENERATE(table<uint16_t, uint16_t, std::size_t>({{0, 3, 1},
                                                        {0, 20, 1},
@@ -20,6 +21,7 @@ TEST_CASE("A turn takes a batch: eight slots, or those posted, across page and r
   const uint16_t taken = std::min<uint16_t>(posted, 8);
   CAPTURE(consumer, posted);
   Requester requester;
+  requester.dut().more_turns_i = 1;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(consumer, posted);
   requester.turn(kQpn);
@@ -38,6 +40,7 @@ TEST_CASE("A turn takes a batch: eight slots, or those posted, across page and r
 
 TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index") {
   Requester requester;
+  requester.dut().more_turns_i = 1;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0xffd0, 200);
   for (unsigned turns = 0; turns <= requester.wakes.size(); ++turns) requester.turn(kQpn);

@@ -26,10 +26,14 @@ module turn_control
     // Its work request in hand.
     output logic        work_start_o,
     output logic        work_next_o,
+    output logic        work_more_o,  // what is posted behind it may be fetched
+    input  logic        work_idle_i,  // nothing is being fetched
     input  logic        work_done_i,
     input  logic        work_torn_i,
     input  logic        work_last_i,
     input  cqe_status_e work_status_i,
+    input  slots_t      work_slots_i,
+    input  wqe_index_t  work_index_i,  // of its first slot
     /* verilator lint_off UNUSEDSIGNAL */
     input  wqe_t        wqe_i,
     /* verilator lint_on UNUSEDSIGNAL */
@@ -73,7 +77,8 @@ module turn_control
   step_e step_q, step_d;
   segment_t seg_q;
   logic [$clog2(TURN_SEGMENTS)-1:0] segments_q;  // that this turn has submitted,
-  logic over_q;                                  // TURN_SEGMENTS of them
+  logic [$clog2(TURN_SLOTS+WQE_SLOTS_MAX)-1:0] slots_q, slots_d;  // and slots done with,
+  logic over_q;                                  // as many as a turn may while others wait
   logic [31:0] left_q, left_d;  // bytes of the message from this segment on
   reads_t pulls_left_q;
   logic by_dma_q;  // the payload of this segment is gathered
@@ -100,7 +105,7 @@ module turn_control
   step_e when_blocked;
   assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
 
-  // Much may have happened to it while a slot was awaited.
+  // Much may have happened to it since it was picked.
   logic fit;
   always_comb begin
     unique case (seg_q.turn)
@@ -112,10 +117,11 @@ module turn_control
           !qp_i.status.told;
     endcase
     if (!qp_i.cfg.valid || qp_i.cfg.generation != seg_q.generation) fit = 1'b0;
+    if (seg_q.turn == TURN_WORK && qp_i.sq.consumer != work_index_i) fit = 1'b0;
   end
 
   // ---- The segment
-  logic submitted, refused, over;
+  logic submitted, refused, full, over;
   assign submitted = step_q == STEP_SUBMIT && submit_ready_i;
   assign refused = gather_status_i != XLATE_OK;
   always_comb begin
@@ -129,7 +135,10 @@ module turn_control
   assign next_offset_o = seg_q.offset + (is_pull ? sge_length_i : 32'(seg_q.payload));
 
   // Others go first now; or the other kind of work of the same queue pair.
-  assign over = (over_q || &segments_q) &&
+  assign slots_d = slots_q + ($bits(slots_q))'(work_slots_i);
+  assign full = over_q || &segments_q ||
+      (seg_q.turn == TURN_WORK && ends_o && slots_d >= ($bits(slots_q))'(TURN_SLOTS));
+  assign over = full &&
       (more_turns_i || (seg_q.turn == TURN_READ ? own_work_i : reads_wait_i));
 
   always_comb begin
@@ -156,7 +165,8 @@ module turn_control
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      STEP_IDLE: if (turn_valid_i && !quiesce_i) step_d = STEP_TURN;
+      // What the turn before has fetched ahead is awaited, then dropped.
+      STEP_IDLE: if (turn_valid_i && !quiesce_i && work_idle_i) step_d = STEP_TURN;
       STEP_TURN:
       unique case (turn_i)
         TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
@@ -171,6 +181,7 @@ module turn_control
       else if (work_done_i) step_d = seg_q.turn == TURN_FLUSH ? STEP_ALLOC : STEP_BEGIN;
       STEP_BEGIN:
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
+      else if (!fit) step_d = STEP_WAKE;
       else if (blocked) step_d = when_blocked;
       else if (sound && is_pull) step_d = STEP_LOOK;
       else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
@@ -199,6 +210,9 @@ module turn_control
   assign step_o = step_q;
   assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
   assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
+  // Here the queue pair is as it is: nobody has been at rest since it was read.
+  assign work_more_o = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
+      seg_q.status == CQE_STATUS_SUCCESS && !more_turns_i && !quiesce_i;
 
   // PULL: through all elements for the look-up, then once more.
   assign gather_load_o = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather_idle_i);
@@ -233,6 +247,7 @@ module turn_control
         seg_q.code       <= TERM_CODE_STREAM;
         seg_q.quote      <= quote_i;
         segments_q       <= '0;
+        slots_q          <= '0;
         over_q           <= 1'b0;
         by_dma_q         <= 1'b0;
         again_q          <= 1'b0;
@@ -274,7 +289,8 @@ module turn_control
         seg_q.immediate <= last_o && wqe_i.opcode == WQE_OPCODE_PUSH_IMM;
         seg_q.read.done <= seg_q.read.done + 32'(seg_q.payload);
         segments_q      <= segments_q + 1'b1;
-        over_q       <= over_q || &segments_q;
+        if (ends_o) slots_q <= slots_d;
+        over_q       <= full;
         pulls_left_q <= pulls_left_q - 1'b1;
         by_dma_q     <= gather_start_o;
         again_q      <= 1'b0;

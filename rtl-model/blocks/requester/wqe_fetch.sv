@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Reads the posted slots of a ring, up to BATCH, and hands them out word by word. It reads on
-// across the end of a page and of the ring, with one DMA read for each piece.
+// Reads the posted slots of a ring, up to BATCH, into a buffer, and hands them out word by word. It
+// reads on across the end of a page and of the ring, with one DMA read for each piece.
 
 module wqe_fetch
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned BATCH = 8,  // slots
-    localparam int unsigned WORDS = BATCH * WQE_BYTES / SGE_BYTES
+    parameter int unsigned BATCH = 8,      // slots
+    parameter int unsigned SLOTS = BATCH,  // of the buffer; a power of two, if more than BATCH
+    localparam int unsigned WORDS = SLOTS * WQE_BYTES / SGE_BYTES
 ) (
     input logic clk_i,
     input logic rst_ni,
 
-    // A ring with at least one slot posted. The indices count with start_i, the ring until done_o.
+    // A ring with at least one slot posted, and where in the buffer the first one goes.
     input  logic        start_i,
+    input  logic [$clog2(SLOTS)-1:0] place_i,
     input  logic [63:0] ring_pbl_i,
     input  logic [3:0]  ring_log_i,
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
+    output logic        idle_o,
     output logic        done_o,    // pulse: failed_o and count_o say what is there
     output logic        failed_o,  // the slot behind those that are there cannot be read
     output logic [$clog2(BATCH):0] count_o,
@@ -41,7 +44,7 @@ module wqe_fetch
 );
 
   localparam int unsigned SlotShift = $clog2(WQE_BYTES);
-  localparam int unsigned Lines = BATCH * WQE_BYTES / DATA_BYTES;
+  localparam int unsigned Lines = SLOTS * WQE_BYTES / DATA_BYTES;
   localparam int unsigned LineShift = $clog2(DATA_BYTES);
   localparam int unsigned LineWords = DATA_BYTES / SGE_BYTES;
   typedef logic [$clog2(BATCH):0] count_t;
@@ -50,7 +53,9 @@ module wqe_fetch
   state_e state_q;
 
   // The piece in hand starts at `slot_q` of the ring, behind `asked_q` slots of the batch.
-  wqe_index_t slot_q;
+  logic [63:0] ring_pbl_q;
+  wqe_index_t mask_q, slot_q;
+  logic [$clog2(SLOTS)-1:0] place_q;
   count_t asked_q, left_q, piece_q;
   logic [63:0] address_q;
   chunk_t pending_q;  // bytes
@@ -61,7 +66,7 @@ module wqe_fetch
   count_t wanted;
   assign mask   = (wqe_index_t'(1) << ring_log_i) - 1'b1;
   assign posted = producer_i - consumer_i;
-  assign to_end = mask - slot_q + 1'b1;
+  assign to_end = mask_q - slot_q + 1'b1;
   assign wanted = to_end < wqe_index_t'(left_q) ? count_t'(to_end) : left_q;
 
   logic translated, piece_done, bad_beat;
@@ -69,7 +74,7 @@ module wqe_fetch
   assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
   assign bad_beat   = state_q == StData && beat_valid_i && beat_i.error;
   assign piece_done = state_q == StData && beat_valid_i && pending_q == beat_i.bytes;
-  assign beat_slot  = count_t'(beat_i.dst >> SlotShift);
+  assign beat_slot  = count_t'((beat_i.dst >> SlotShift) - tx_address_t'(place_q));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -91,6 +96,9 @@ module wqe_fetch
 
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle && start_i) begin
+      ring_pbl_q <= ring_pbl_i;
+      mask_q   <= mask;
+      place_q  <= place_i;
       slot_q   <= consumer_i & mask;
       left_q   <= posted < wqe_index_t'(BATCH) ? count_t'(posted) : count_t'(BATCH);
       asked_q  <= '0;
@@ -109,12 +117,13 @@ module wqe_fetch
       if (beat_slot < bad_q) bad_q <= beat_slot;
     end
     if (piece_done) begin
-      slot_q  <= (slot_q + wqe_index_t'(piece_q)) & mask;
+      slot_q  <= (slot_q + wqe_index_t'(piece_q)) & mask_q;
       asked_q <= asked_q + piece_q;
       left_q  <= left_q - piece_q;
     end
   end
 
+  assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign failed_o = failed_q;
   assign count_o = bad_q < asked_q ? bad_q : asked_q;
@@ -122,7 +131,7 @@ module wqe_fetch
   assign xlate_o = '{
           invalidate: 1'b0,
           ring: 1'b1,
-          pbl_address: ring_pbl_i,
+          pbl_address: ring_pbl_q,
           stag: '0,
           pd: '0,
           access: '0,
@@ -133,10 +142,10 @@ module wqe_fetch
   assign read_o = '{
           address: address_q,
           length: pending_q,
-          dst: tx_address_t'(asked_q) << SlotShift
+          dst: (tx_address_t'(place_q) + tx_address_t'(asked_q)) << SlotShift
       };
 
-  // ---- The batch
+  // ---- The buffer
   data_t buffer_q[Lines];
   always_ff @(posedge clk_i) begin
     if (beat_valid_i && !beat_i.error)
