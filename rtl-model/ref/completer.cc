@@ -14,6 +14,8 @@ using Arm = CompletionQueue::Arm;
 bool was_placed(const QueuePair& qp, const Ended& ended) {
   if (ended.status != EXRNIC_CQE_STATUS_SUCCESS) return false;
   if (!qp.in_error()) return true;
+  // It sends nothing: it was done before it took its place among the segments.
+  if (ended.tag.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) return true;
   return qp.status.exact && static_cast<int32_t>(ended.seq - qp.status.fault_seq) < 0;
 }
 

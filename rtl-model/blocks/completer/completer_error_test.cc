@@ -183,6 +183,20 @@ TEST_CASE("Frames before the refused one are told from it across the wrap of seq
   CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
 }
 
+TEST_CASE("A local invalidation that was done is a success, whatever was refused meanwhile") {
+  Completer completer;
+  connect(completer);
+  fail_remotely(completer, 102);
+  TxDone invalidation = done(0);
+  invalidation.tag.opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+  invalidation.seq = 102;  // it has no frame: the number is that of the next one, the refused one
+  completer.end(invalidation);
+  completer.end(done(2));
+  REQUIRE(completer.writes.size() == 2);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(completer.cqe(1).status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+}
+
 TEST_CASE("Without a refusal by the peer nothing that ends in ERROR is a success") {
   Completer completer;
   connect(completer);

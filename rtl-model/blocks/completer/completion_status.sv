@@ -32,11 +32,13 @@ module completion_status
   assign in_error = qp_i.status.state == QP_STATE_ERROR;
   assign connected = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
 
-  // In ERROR an acknowledged frame was placed only if it left before the one that was refused.
-  logic before_fault, succeeded;
+  // In ERROR an acknowledged frame was placed only if it left before the one that was refused. A
+  // local invalidation sends nothing: it was done before its slot was submitted.
+  logic before_fault, local_done, succeeded;
   assign before_fault = $signed(seq_i - qp_i.status.fault_seq) < 0;
+  assign local_done = opcode_i == WQE_OPCODE_LOCAL_INVALIDATE;
   assign succeeded = status_i == CQE_STATUS_SUCCESS &&
-      (received_i || !in_error || (qp_i.status.exact && before_fault));
+      (received_i || local_done || !in_error || (qp_i.status.exact && before_fault));
 
   logic is_last, is_segment, is_response, takes_fault;
   assign is_last = !received_i && kind_i == TX_KIND_LAST;
