@@ -11,7 +11,8 @@ WorkQueue::WorkQueue(uint32_t slots, uint32_t doorbell)
 void WorkQueue::Put(const Wqe& wqe, uint32_t count, uint64_t wr_id) {
   const uint16_t tail = tail_.load(std::memory_order_relaxed);
   Write(tail, wqe, count);
-  wr_ids_[SlotOf(static_cast<uint16_t>(tail + count - 1))] = wr_id;
+  // In each slot: one whose ring cannot be read ends with its first slot.
+  for (uint32_t i = 0; i < count; ++i) wr_ids_[SlotOf(static_cast<uint16_t>(tail + i))] = wr_id;
   // Release: who polls the completion of this work request finds its wr_id.
   tail_.store(static_cast<uint16_t>(tail + count), std::memory_order_release);
 }

@@ -146,7 +146,7 @@ enum vl_wc_status {
   VL_WC_LOC_LEN_ERR,    /* the length is inconsistent or too large; receive: too short */
   VL_WC_LOC_QP_OP_ERR,  /* the device found the work request malformed */
   VL_WC_LOC_PROT_ERR,   /* a local STag is invalid, of another domain, or too small */
-  VL_WC_WR_FLUSH_ERR,   /* not executed: the queue pair is in the error state */
+  VL_WC_WR_FLUSH_ERR,   /* not completed: the queue pair is in the error state */
   VL_WC_REM_ACCESS_ERR, /* the peer refused: STag, bounds, rights or domain */
   VL_WC_REM_OP_ERR,     /* the peer could not execute it */
   VL_WC_RETRY_EXC_ERR,  /* the peer did not answer */
@@ -275,8 +275,9 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
  * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any
  * to ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
  * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
- * RESET drops it without completions, those already queued included. The device goes to ERROR by
- * itself after any failed work request.
+ * RESET drops it without completions, those already queued included; a PULL of the peer that is
+ * under way then does not end: go through ERROR, which tells it. The device goes to ERROR by itself
+ * after any failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 

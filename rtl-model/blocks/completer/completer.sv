@@ -108,18 +108,24 @@ module completer
     message_ended.work = rx_done_i;
   end
 
-  // Doorbells go first: they make room. EFE and responder take turns if both have something, but the
-  // end of a PULL goes before those of work that may have begun behind it.
-  logic ready, timer_valid, begins, rx_turn_q, rx_first;
+  // Doorbells go first: they make room. But an end waits behind one of them at most: a process that
+  // rings all the time holds nobody up. EFE and responder take turns if both have something, but
+  // the end of a PULL goes before those of work that may have begun behind it.
+  logic ready, timer_valid, begins, rx_turn_q, rx_first, end_turn_q, end_first;
   cqn_t timer_cqn;
   assign ready = state_q == StIdle && !quiesce_i && init_done_o;
   assign rx_first = rx_done_valid_i &&
       (rx_turn_q || !done_valid_i || rx_done_i.opcode == WQE_OPCODE_PULL);
-  assign begins = ready && !bell_valid_i && !timer_valid;
-  assign bell_ready_o = ready;
+  assign end_first = end_turn_q && (rx_done_valid_i || done_valid_i);
+  assign begins = ready && (end_first || (!bell_valid_i && !timer_valid));
+  assign bell_ready_o = ready && !end_first;
   assign rx_done_ready_o = begins && rx_first;
   assign done_ready_o = begins && !rx_first;
 
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) end_turn_q <= 1'b0;
+    else if (ready) end_turn_q <= !end_first && (bell_valid_i || timer_valid);
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) rx_turn_q <= 1'b0;
     else if (begins && (rx_done_valid_i || done_valid_i)) rx_turn_q <= !rx_first;
@@ -224,8 +230,9 @@ module completer
     unique case (state_q)
       StIdle:
       if (!ready) state_d = StIdle;
-      else if (bell_valid_i) state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
-      else if (timer_valid) state_d = StCqRead;
+      else if (bell_valid_i && !end_first)
+        state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
+      else if (timer_valid && !end_first) state_d = StCqRead;
       else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
         state_d = done_i.tag.kind == TX_KIND_TERMINATE ? StIdle : StQpRead;
@@ -265,7 +272,7 @@ module completer
         bell_q  <= bell_i;
         ended_q <= rx_first ? message_ended : slot_ended;
         lost_q  <= 1'b0;
-        job_q   <= bell_valid_i ? JobBell : timer_valid ? JobTimer : JobEnd;
+        job_q   <= end_first ? JobEnd : bell_valid_i ? JobBell : timer_valid ? JobTimer : JobEnd;
         cqn_q   <= bell_valid_i ? cqn_t'(bell_i.cqn) : timer_cqn;
       end
       // Where it comes from decides: software may write any opcode into its send queue.

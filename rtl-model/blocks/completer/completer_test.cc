@@ -231,5 +231,21 @@ TEST_CASE("A completion queue that is created again starts empty, disarmed, in i
   CHECK(completer.writes.back().address == kPageFrames);
 }
 
+TEST_CASE("A process that rings all the time holds no completion up") {
+  Completer completer;
+  connect(completer);
+  pack(completer.dut().bell_i, bell(0));
+  completer.dut().bell_valid_i = 1;
+  completer.cycle();
+  pack(completer.dut().done_i, done(0));
+  completer.dut().done_valid_i = 1;
+  constexpr int kSoon = 10;
+  int waited = 0;
+  for (completer.settle(); !completer.dut().done_ready_o; completer.settle()) {
+    REQUIRE(++waited < kSoon);
+    completer.cycle();
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing
