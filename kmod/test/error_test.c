@@ -256,13 +256,15 @@ static void read_limits_beyond_the_device(void)
 static void moderation_out_of_range(void)
 {
 	struct exrnic_create_cq cq = {
-		.ring = (uintptr_t)pages(1), .entries = 8, .moderation_count = 0x10000,
+		.ring = (uintptr_t)pages(1),
+		.entries = 8,
+		.moderation_count = EXRNIC_MODERATION_COUNT_MAX + 1,
 	};
 	int fd = open_device();
 
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
-	cq.moderation_count = 0xffff;
-	cq.moderation_ns = 1 << 24;
+	cq.moderation_count = EXRNIC_MODERATION_COUNT_MAX;
+	cq.moderation_ns = EXRNIC_MODERATION_NS_MAX + 1;
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), EINVAL);
 	cq.moderation_ns--;
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), 0);

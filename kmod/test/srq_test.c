@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-enum { LIMIT_MAX = 65535 };
+enum { LIMIT_MAX = EXRNIC_SRQ_LIMIT_MAX };
 
 static struct exrnic_query_srq query_srq(int fd, uint32_t srqn)
 {

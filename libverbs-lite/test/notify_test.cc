@@ -103,10 +103,10 @@ TEST_CASE("arming tells the device of all that was taken") {
 TEST_CASE("moderation reaches the device, and what it does not know is refused") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
-  vl_cq_moderation moderation = {65535, (1u << 24) - 1};
+  vl_cq_moderation moderation = {EXRNIC_MODERATION_COUNT_MAX, EXRNIC_MODERATION_NS_MAX};
   vl_cq* cq = vl_create_cq(self.rnic, 8, &moderation);
   REQUIRE(cq != nullptr);
-  CHECK(fabric.device(0).cqs.at(cq->cqn).moderation_count == 65535);
+  CHECK(fabric.device(0).cqs.at(cq->cqn).moderation_count == EXRNIC_MODERATION_COUNT_MAX);
   CHECK(fabric.device(0).cqs.at(cq->cqn).moderation_ns == (1u << 24) - 1);
   CHECK(fabric.device(0).cqs.at(self.cq->cqn).moderation_count == 0);
   CHECK(vl_destroy_cq(cq) == 0);

@@ -54,7 +54,7 @@ TEST_CASE("Each field of a new shared receive queue is checked") {
   SECTION("too large") { payload.log_slots = EXRNIC_SQ_LOG_MAX + 1, expected = kBadParameter; }
   SECTION("size, high bits") { payload.log_slots |= 0x100, expected = kBadParameter; }
   SECTION("PBL") { payload.pbl_address += 8, expected = kBadParameter; }
-  SECTION("limit") { payload.limit = 0x10000, expected = kBadParameter; }
+  SECTION("limit") { payload.limit = EXRNIC_SRQ_LIMIT_MAX + 1, expected = kBadParameter; }
   SECTION("the limits") {
     payload.srqn = EXRNIC_MAX_SRQ - 1, payload.page = EXRNIC_USER_PAGES - 1;
     payload.pd = EXRNIC_MAX_PD - 1, payload.log_slots = EXRNIC_SQ_LOG_MAX;
@@ -83,7 +83,7 @@ TEST_CASE("The limit of a shared receive queue is armed anew, and nothing else o
   CHECK(srq.cfg.pbl == before.cfg.pbl);
   CHECK(srq.producer == before.producer);
   CHECK(srq.consumer == before.consumer);
-  payload.limit = 0x10000;
+  payload.limit = EXRNIC_SRQ_LIMIT_MAX + 1;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_SRQ, payload) == kBadParameter);
   payload.srqn = EXRNIC_MAX_SRQ + kSrqn;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_SRQ, payload) == kBadIndex);

@@ -65,8 +65,12 @@ TEST_CASE("Each field of a new completion queue is checked") {
   SECTION("too large") { payload.log_entries = EXRNIC_CQ_LOG_MAX + 1, expected = kBadParameter; }
   SECTION("size, high bits") { payload.log_entries = 0x10000004, expected = kBadParameter; }
   SECTION("PBL") { payload.pbl_address += 8, expected = kBadParameter; }
-  SECTION("moderation count") { payload.moderation_count = 0x10000, expected = kBadParameter; }
-  SECTION("moderation time") { payload.moderation_ns = 0x1000000, expected = kBadParameter; }
+  SECTION("moderation count") {
+    payload.moderation_count = EXRNIC_MODERATION_COUNT_MAX + 1, expected = kBadParameter;
+  }
+  SECTION("moderation time") {
+    payload.moderation_ns = EXRNIC_MODERATION_NS_MAX + 1, expected = kBadParameter;
+  }
   SECTION("smallest") {
     payload.log_entries = EXRNIC_RING_LOG_MIN;
     payload.moderation_count = payload.moderation_ns = 0;
