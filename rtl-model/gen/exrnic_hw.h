@@ -453,6 +453,9 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
 #define EXRNIC_EFE_FLAGS_NAK 0x8u  // A frame before the one just received is missing: resend from ack
 #define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
+#define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
+#define EXRNIC_EFE_FLAGS_ECE 0x40u  // With ACK: a frame came with CE since the last frame with ACK was sent
+#define EXRNIC_EFE_FLAGS_SACK 0x80u  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
 static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
@@ -507,13 +510,13 @@ static inline void exrnic_efe_set_session(uint8_t *p, uint64_t v) { exrnic_set_b
 // With ACK: session of the receiver that ack speaks of
 static inline uint64_t exrnic_efe_peer_session(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
 static inline void exrnic_efe_set_peer_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
-// Sequence number of the frame, counted per pair of nodes
+// With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame
 static inline uint64_t exrnic_efe_seq(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
 static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
 // With ACK: all before this number are placed
 static inline uint64_t exrnic_efe_ack(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
 static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
-// With IMM: immediate data. Else reserved for selective acknowledgement; zero
+// With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. Else zero
 static inline uint64_t exrnic_efe_sack_imm(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
 static inline void exrnic_efe_set_sack_imm(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
 // Reserved for delay measurement; zero

@@ -344,6 +344,9 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
   localparam int unsigned EFE_FLAGS_NAK = 3;  // A frame before the one just received is missing: resend from ack
   localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
+  localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
+  localparam int unsigned EFE_FLAGS_ECE = 6;  // With ACK: a frame came with CE since the last frame with ACK was sent
+  localparam int unsigned EFE_FLAGS_SACK = 7;  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 
   // Ethernet II header.
   typedef struct packed {
@@ -363,9 +366,9 @@ package exrnic_pkg;
     logic [15:0] credit;  // Reserved for end-to-end credits; zero
     logic [15:0] session;  // Session of the sender: drawn anew when it starts
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of
-    logic [31:0] seq;  // Sequence number of the frame, counted per pair of nodes
+    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame
     logic [31:0] ack;  // With ACK: all before this number are placed
-    logic [31:0] sack_imm;  // With IMM: immediate data. Else reserved for selective acknowledgement; zero
+    logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. Else zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with

@@ -22,21 +22,27 @@ bool length_good(const Bytes& frame, const uint8_t* efe) {
          length <= EXRNIC_MTU_MAX + EXRNIC_DDP_UNTAGGED_BYTES;
 }
 
+bool flags_good(uint64_t flags) {
+  const bool sequenced = flags & EXRNIC_EFE_FLAGS_SEQ;
+  const bool acknowledges = flags & EXRNIC_EFE_FLAGS_ACK;
+  if ((flags & EXRNIC_EFE_FLAGS_IMM) && !sequenced) return false;
+  if ((flags & EXRNIC_EFE_FLAGS_ECE) && !acknowledges) return false;
+  return !(flags & EXRNIC_EFE_FLAGS_SACK) || (acknowledges && !sequenced);
+}
+
 bool well_formed(const Bytes& frame) {
   if (frame.size() < EXRNIC_ETH_FRAME_MIN) return false;
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
-  constexpr uint64_t kFlags = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN |
-                              EXRNIC_EFE_FLAGS_NAK | EXRNIC_EFE_FLAGS_IMM;
+  constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_SACK;
   const uint64_t flags = exrnic_efe_flags(efe);
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION &&
-         exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && (flags & ~kFlags) == 0 &&
+         exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && flags_good(flags) &&
          exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 &&
-         ((flags & EXRNIC_EFE_FLAGS_IMM) || exrnic_efe_sack_imm(efe) == 0) &&
+         ((flags & kUseSackImm) || exrnic_efe_sack_imm(efe) == 0) &&
          exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
-         ((flags & EXRNIC_EFE_FLAGS_SEQ) ||
-          (exrnic_efe_refused(efe) == 0 && !(flags & EXRNIC_EFE_FLAGS_IMM))) &&
+         ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
          length_good(frame, efe);
 }
 

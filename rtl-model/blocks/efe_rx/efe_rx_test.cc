@@ -102,6 +102,21 @@ TEST_CASE("Immediate data of the EFE header comes with its segment") {
   CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
 }
 
+TEST_CASE("Marks of congestion and a selective acknowledgement are no defect") {
+  EfeRx rx;
+  Frame marked = data(0, tagged(8));
+  exrnic_efe_set_flags(marked.efe(), kSynSeq | EXRNIC_EFE_FLAGS_CE);
+  Frame echo = ack_only(7);
+  exrnic_efe_set_flags(echo.efe(), exrnic_efe_flags(echo.efe()) | EXRNIC_EFE_FLAGS_ECE);
+  Frame sack = ack_only(7);
+  exrnic_efe_set_flags(sack.efe(), exrnic_efe_flags(sack.efe()) | EXRNIC_EFE_FLAGS_SACK);
+  exrnic_efe_set_sack_imm(sack.efe(), 5);
+  rx.receive({marked, echo, sack});
+  rx.take();
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
+  CHECK(rx.counters[EXRNIC_COUNTER_ACKS_RX] == 2);
+}
+
 // A defect, and the one counter that it must move.
 struct Defect {
   const char* what;
@@ -122,7 +137,17 @@ const std::vector<Defect>& defects() {
       {"EtherType", kMalformed, [](Frame& f) { f.data[13] ^= 1; }},
       {"version", kMalformed, [](Frame& f) { exrnic_efe_set_version(f.efe(), 2); }},
       {"class", kMalformed, [](Frame& f) { exrnic_efe_set_klass(f.efe(), 1); }},
-      {"unknown flag", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0x25); }},
+      {"ECE without ACK", kMalformed,
+       [](Frame& f) { exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_ECE); }},
+      {"SACK with a segment", kMalformed,
+       [](Frame& f) {
+         exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SACK);
+       }},
+      {"SACK without ACK", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_SACK);
+       }},
       {"credit", kMalformed, [](Frame& f) { exrnic_efe_set_credit(f.efe(), 1); }},
       {"immediate data without IMM", kMalformed,
        [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); }},

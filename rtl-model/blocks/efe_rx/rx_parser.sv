@@ -97,7 +97,7 @@ module rx_parser
   head_t head;
   eth_t eth;
   efe_t efe;
-  logic sequenced, fields_good, length_good, size_good, addressed, sender_good;
+  logic sequenced, flags_good, fields_good, length_good, size_good, addressed, sender_good;
   size_t size_wanted;
 
   assign head = head_q;
@@ -105,15 +105,18 @@ module rx_parser
   assign efe  = head.efe;
 
   always_comb begin
-    {sequenced, fields_good, length_good, size_good, addressed, sender_good} = '0;
+    {sequenced, flags_good, fields_good, length_good, size_good, addressed, sender_good} = '0;
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
+      flags_good = (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
+                   (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
+                   (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
-                    efe.klass == EFE_CLASS_RELIABLE && efe.flags[7:EFE_FLAGS_IMM+1] == '0 &&
+                    efe.klass == EFE_CLASS_RELIABLE && flags_good &&
                     efe.session != '0 && efe.credit == '0 && efe.timestamp == '0 &&
                     efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
-                    (efe.flags[EFE_FLAGS_IMM] ? sequenced : efe.sack_imm == '0) &&
+                    (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] || efe.sack_imm == '0) &&
                     (sequenced || efe.refused == '0);
       if (!sequenced) begin
         length_good = efe.length == '0;
