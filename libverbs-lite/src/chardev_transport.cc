@@ -40,7 +40,7 @@ class ChardevTransport : public Transport {
   // False with errno: cannot be used.
   bool Start() { return fd_.get() >= 0 && VersionsFit() && MapUserPage(); }
 
-  volatile void* user_page() override { return page_; }
+  UserPage user_page() override { return UserPage(page_); }
 
   int Query(DeviceInfo* info) override {
     exrnic_query query = {};

@@ -6,19 +6,19 @@
 #include <cstring>
 
 #include "exrnic_hw.h"
+#include "user_page.h"
 
 namespace exrnic {
 
 // One store of 8 bytes into a user page, at EXRNIC_DOORBELL_*. Two of 4 would be two doorbells,
 // both malformed. Call the ordering point of barrier.h that fits before it.
-inline void WriteDoorbell(volatile void* user_page, uint32_t offset, uint32_t number,
+inline void WriteDoorbell(const UserPage& user_page, uint32_t offset, uint32_t number,
                           uint32_t index) {
   const exrnic_doorbell doorbell = {number, index};
   uint64_t value;
-  static_assert(sizeof(value) == sizeof(doorbell) && sizeof(void*) == 8, "one store");
+  static_assert(sizeof(value) == sizeof(doorbell), "one store");
   memcpy(&value, &doorbell, sizeof(value));
-  volatile uint8_t* at = static_cast<volatile uint8_t*>(user_page) + offset;
-  *reinterpret_cast<volatile uint64_t*>(at) = value;
+  user_page.Store(offset, &value, 1);
 }
 
 }  // namespace exrnic

@@ -95,6 +95,22 @@ bool Translate(const vl_cq* cq, const exrnic_cqe& cqe, vl_wc* wc) {
   return true;
 }
 
+// Takes completions into wc[]; returns how many.
+int TakeCompletions(vl_cq* cq, int most, vl_wc* wc) {
+  std::lock_guard<SpinLock> guard(cq->lock);
+  int taken = 0;
+  while (taken < most) {
+    const exrnic_cqe* cqe = cq->At(cq->consumer);
+    if (cqe == nullptr) break;
+    if (Translate(cq, *cqe, &wc[taken])) ++taken;
+    ++cq->consumer;
+  }
+  if (cq->consumer - cq->reported >= CqReportStep(cq->entries)) {
+    ReportTaken(cq, EXRNIC_DOORBELL_CQ);
+  }
+  return taken;
+}
+
 }  // namespace
 
 }  // namespace exrnic
@@ -103,22 +119,16 @@ int vl_poll_cq(vl_cq* cq, int num_entries, vl_wc* wc) {
   if (cq == nullptr || num_entries < 0 || (num_entries > 0 && wc == nullptr)) {
     return exrnic::Fail(EINVAL);
   }
-  std::lock_guard<exrnic::SpinLock> guard(cq->lock);
-  int taken = 0;
-  while (taken < num_entries) {
-    const exrnic_cqe* cqe = cq->At(cq->consumer);
-    if (cqe == nullptr) break;
-    if (exrnic::Translate(cq, *cqe, &wc[taken])) ++taken;
-    ++cq->consumer;
-  }
-  if (cq->consumer - cq->reported >= exrnic::CqReportStep(cq->entries)) {
-    exrnic::ReportTaken(cq, EXRNIC_DOORBELL_CQ);
+  const int taken = exrnic::TakeCompletions(cq, num_entries, wc);
+  if (taken == 0 && num_entries > 0 && !cq->rnic->user_page.WhileEmpty()) {
+    return exrnic::Fail(ENODEV);
   }
   return taken;
 }
 
 int vl_req_notify_cq(vl_cq* cq, int solicited_only) {
   if (cq == nullptr) return exrnic::Fail(EINVAL);
+  if (!cq->rnic->user_page.usable()) return exrnic::Fail(ENODEV);
   std::lock_guard<exrnic::SpinLock> guard(cq->lock);
   exrnic::ReportTaken(cq,
                       solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);

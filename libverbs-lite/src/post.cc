@@ -159,7 +159,7 @@ int PutWr(Queue* queue, const Limits& limits, const Wr& wr) {
 
 // Where a queue is rung.
 struct Bell {
-  volatile void* user_page;
+  const UserPage& user_page;
   uint32_t number;
 };
 
@@ -167,10 +167,10 @@ struct Bell {
 template <typename Queue, typename Limits, typename Wr>
 int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
              const Wr** bad_wr) {
-  int error = 0;
+  int error = bell.user_page.usable() ? 0 : ENODEV;
   bool put = false;
   std::lock_guard<SpinLock> guard(queue->lock());
-  for (; wr != nullptr; wr = wr->next) {
+  for (; error == 0 && wr != nullptr; wr = wr->next) {
     error = PutWr(queue, limits, *wr);
     if (error != 0) break;
     put = true;

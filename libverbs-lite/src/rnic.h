@@ -14,7 +14,7 @@
 // An open RNIC: one user context of the device.
 struct vl_rnic {
   std::unique_ptr<exrnic::Transport> transport;
-  volatile void* user_page = nullptr;
+  exrnic::UserPage user_page;
   exrnic::DeviceInfo info = {};
 
   // Held by every call that makes, changes or destroys an object, around the device's part and the

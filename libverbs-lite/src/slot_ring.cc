@@ -20,7 +20,7 @@ void SlotRing::Write(uint16_t tail, const Wqe& wqe, uint32_t count) {
   }
 }
 
-void SlotRing::RingDoorbell(volatile void* user_page, uint32_t number) const {
+void SlotRing::RingDoorbell(const UserPage& user_page, uint32_t number) const {
   vl_wmb_wqe_before_doorbell();
   WriteDoorbell(user_page, doorbell_, number, tail_.load(std::memory_order_relaxed));
 }

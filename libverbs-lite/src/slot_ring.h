@@ -7,6 +7,7 @@
 
 #include "ring_memory.h"
 #include "spin_lock.h"
+#include "user_page.h"
 #include "wqe.h"
 
 namespace exrnic {
@@ -26,7 +27,7 @@ class SlotRing {
   SpinLock& lock() { return lock_; }
 
   // Tells the device of all that was put. number: of the queue that the doorbell speaks of.
-  void RingDoorbell(volatile void* user_page, uint32_t number) const;
+  void RingDoorbell(const UserPage& user_page, uint32_t number) const;
 
  protected:
   uint32_t SlotOf(uint16_t index) const { return index & (slots_ - 1); }

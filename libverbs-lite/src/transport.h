@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "exrnic_hw.h"
+#include "user_page.h"
 
 namespace exrnic {
 
@@ -79,7 +80,7 @@ class Transport {
   virtual ~Transport() = default;
 
   // The user page of this context: doorbells at EXRNIC_DOORBELL_*.
-  virtual volatile void* user_page() = 0;
+  virtual UserPage user_page() = 0;
 
   virtual int Query(DeviceInfo* info) = 0;
   virtual int AllocatePd(uint32_t* pd) = 0;

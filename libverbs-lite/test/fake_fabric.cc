@@ -34,7 +34,7 @@ class FakeTransport : public Transport {
       : fabric_(fabric), context_(context) {}
   ~FakeTransport() override { fabric_->Close(context_); }
 
-  volatile void* user_page() override { return context_->page; }
+  UserPage user_page() override { return UserPage(context_->page); }
 
   int Query(DeviceInfo* info) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);

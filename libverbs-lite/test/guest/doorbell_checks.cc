@@ -20,7 +20,7 @@ struct Ring {
   uint32_t index;
 };
 
-void ExpectDeaf(Bench* bench, const Connection& connection, volatile void* page, const Ring& ring,
+void ExpectDeaf(Bench* bench, const Connection& connection, const UserPage& page, const Ring& ring,
                 const std::string& what) {
   vl_wmb_wqe_before_doorbell();
   WriteDoorbell(page, ring.offset, ring.number, ring.index);
@@ -39,8 +39,8 @@ void Request(Bench* bench) {
   PutRaw(connection.qp(), RawPush(connection, 0, 0, kLength), 1);
 
   const uint32_t qpn = vl_qp_number(connection.qp());
-  volatile void* own = side.rnic->user_page;
-  volatile void* foreign = stranger.rnic->user_page;
+  const UserPage own = side.rnic->user_page;
+  const UserPage foreign = stranger.rnic->user_page;
   const uint32_t slots = connection.qp()->sq.slots();
   ExpectDeaf(bench, connection, foreign, {EXRNIC_DOORBELL_SQ, qpn, 1},
              "a doorbell from a page that does not own the queue pair");

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef EXRNIC_LIBVERBS_USER_PAGE_H
+#define EXRNIC_LIBVERBS_USER_PAGE_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace exrnic {
+
+// Takes the stores into a user page that is not mapped into this process. Any thread may call.
+class UserPageProxy {
+ public:
+  virtual ~UserPageProxy() = default;
+  // Stores of 8 bytes at consecutive offsets, in order. What a device that is gone would have got
+  // is lost, as with one that is mapped.
+  virtual void Store(uint32_t offset, const uint64_t* words, size_t count) = 0;
+  // A caller has looked for completions and found none. False: none will come any more, as the
+  // device is gone.
+  virtual bool WhileEmpty() = 0;
+  // False: the device is gone.
+  virtual bool usable() const = 0;
+};
+
+// The page of a context where the device takes doorbells and work requests: mapped, so that a store
+// needs nobody else, or by way of a proxy. A value; copies mean the same page.
+class UserPage {
+ public:
+  UserPage() = default;
+  explicit UserPage(volatile void* mapped) : mapped_(static_cast<volatile uint8_t*>(mapped)) {}
+  explicit UserPage(UserPageProxy* proxy) : proxy_(proxy) {}
+
+  // Stores of 8 bytes at consecutive offsets (multiples of 8), in order.
+  void Store(uint32_t offset, const uint64_t* words, size_t count) const {
+    if (mapped_ == nullptr) return proxy_->Store(offset, words, count);
+    auto* to = reinterpret_cast<volatile uint64_t*>(mapped_ + offset);
+    for (size_t i = 0; i < count; ++i) to[i] = words[i];
+  }
+
+  // As in UserPageProxy; of a mapped page nobody knows.
+  bool WhileEmpty() const { return proxy_ == nullptr || proxy_->WhileEmpty(); }
+  bool usable() const { return proxy_ == nullptr || proxy_->usable(); }
+
+ private:
+  volatile uint8_t* mapped_ = nullptr;
+  UserPageProxy* proxy_ = nullptr;
+};
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_LIBVERBS_USER_PAGE_H
