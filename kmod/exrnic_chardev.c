@@ -21,9 +21,27 @@ struct exrnic_chardev {
 static dev_t exrnic_first_devt;
 static DEFINE_IDA(exrnic_minors);
 
+void exrnic_file_get(struct exrnic_file *file)
+{
+	kref_get(&file->ref);
+}
+
+static void exrnic_file_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct exrnic_file, ref));
+}
+
+void exrnic_file_put(struct exrnic_file *file)
+{
+	kref_put(&file->ref, exrnic_file_free);
+}
+
 static void exrnic_file_disassociate(struct exrnic_ucontext *uctx)
 {
-	exrnic_unmap(container_of(uctx, struct exrnic_file, uctx));
+	struct exrnic_file *file = container_of(uctx, struct exrnic_file, uctx);
+
+	exrnic_unmap(file);
+	exrnic_channels_end(file);
 }
 
 static const struct exrnic_face_ops exrnic_file_face = {
@@ -39,11 +57,14 @@ static int exrnic_open(struct inode *inode, struct file *filp)
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
+	kref_init(&file->ref);
 	mutex_init(&file->map_lock);
+	mutex_init(&file->channels_lock);
+	INIT_LIST_HEAD(&file->channels);
 	file->mapping = filp->f_mapping;
 	err = exrnic_ucontext_init(&file->uctx, chardev->edev, &exrnic_file_face);
 	if (err) {
-		kfree(file);
+		exrnic_file_put(file);
 		return err;
 	}
 	filp->private_data = file;
@@ -54,15 +75,32 @@ static int exrnic_release(struct inode *inode, struct file *filp)
 {
 	struct exrnic_file *file = filp->private_data;
 
+	exrnic_channels_end(file);
 	exrnic_ucontext_destroy(&file->uctx);
-	kfree(file);
+	exrnic_file_put(file);
 	return 0;
+}
+
+static ssize_t exrnic_read_events(struct file *filp, char __user *to, size_t room, loff_t *pos)
+{
+	struct exrnic_file *file = filp->private_data;
+
+	return exrnic_queue_read(file->uctx.events, filp, to, room);
+}
+
+static __poll_t exrnic_poll_events(struct file *filp, poll_table *table)
+{
+	struct exrnic_file *file = filp->private_data;
+
+	return exrnic_queue_poll(file->uctx.events, filp, table);
 }
 
 static const struct file_operations exrnic_fops = {
 	.owner = THIS_MODULE,
 	.open = exrnic_open,
 	.release = exrnic_release,
+	.read = exrnic_read_events,
+	.poll = exrnic_poll_events,
 	.unlocked_ioctl = exrnic_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = exrnic_mmap,

@@ -4,17 +4,26 @@
 #define EXRNIC_CHARDEV_H
 
 #include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/poll.h>
 
 #include "exrnic_core.h"
 
-/* One open file. */
+/* One open file. Its channels keep the memory, not the context. */
 struct exrnic_file {
+	struct kref ref;
 	struct exrnic_ucontext uctx;
 	struct address_space *mapping;
 	struct mutex map_lock;	/* innermost of all: taken in page faults */
 	bool unmapped;		/* the device was removed: no page of it is mapped any more */
+	struct mutex channels_lock;
+	struct list_head channels;
+	bool channels_ended;
 };
+
+void exrnic_file_get(struct exrnic_file *file);
+void exrnic_file_put(struct exrnic_file *file);
 
 int exrnic_chardev_init(void);
 void exrnic_chardev_exit(void);
@@ -25,6 +34,16 @@ void exrnic_chardev_remove(struct exrnic_chardev *chardev);
 
 /* exrnic_ioctl.c */
 long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+
+/* exrnic_channel.c */
+ssize_t exrnic_queue_read(struct exrnic_event_queue *queue, struct file *filp, char __user *to,
+			  size_t room);
+__poll_t exrnic_queue_poll(struct exrnic_event_queue *queue, struct file *filp, poll_table *table);
+/* A file that no descriptor names yet. */
+struct file *exrnic_channel_create(struct exrnic_file *file);
+/* Of a channel of this file, with a reference; -EBADF, -EINVAL. */
+struct exrnic_event_queue *exrnic_channel_queue(struct exrnic_file *file, int fd);
+void exrnic_channels_end(struct exrnic_file *file);
 
 /* exrnic_mmap.c */
 int exrnic_mmap(struct file *filp, struct vm_area_struct *vma);

@@ -7,6 +7,7 @@
  *   exrnic_device.lock	    list of contexts, removal
  *   exrnic_ucontext.lock   the objects of one context; mmap_lock is taken inside it
  *   exrnic_mbox.lock	    one mailbox command at a time
+ * and in interrupts, too: exrnic_vector.lock, exrnic_event_queue.lock inside it.
  */
 #ifndef EXRNIC_CORE_H
 #define EXRNIC_CORE_H
@@ -20,9 +21,11 @@
 #include <linux/pci.h>
 #include <linux/scatterlist.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "exrnic.h"
+#include "exrnic_event.h"
 #include "exrnic_hw.h"
 
 #define EXRNIC_NAME "exrnic"
@@ -51,6 +54,20 @@ struct exrnic_stags {
 	u32 size;
 };
 
+/* An MSI-X vector that completion queues share. */
+struct exrnic_vector {
+	spinlock_t lock;
+	struct list_head cqs;
+	unsigned int users;
+};
+
+/* What an interrupt has told, until a thread finds out whom it concerns. */
+struct exrnic_async {
+	struct work_struct work;
+	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, EXRNIC_ASYNC_FATAL */
+	u64 peers_dead;		/* counter, as of the last look */
+};
+
 struct exrnic_chardev;
 
 struct exrnic_device {
@@ -58,7 +75,11 @@ struct exrnic_device {
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	phys_addr_t user_base;	/* of BAR 2 */
-	unsigned int vectors;
+	unsigned int vectors;		/* granted, vector 0 for control included */
+	unsigned int comp_vectors;
+	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
+	struct exrnic_async async;
+	struct mutex counters_lock;
 	struct exrnic_limits limits;
 	struct exrnic_mbox mbox;
 
@@ -90,6 +111,10 @@ struct exrnic_ucontext {
 	const struct exrnic_face_ops *face;
 	struct list_head entry;	/* of exrnic_device.ucontexts */
 	u32 page;		/* its user page in BAR 2 */
+
+	struct exrnic_event_queue *events;
+	struct exrnic_event_source peer_dead;
+	struct exrnic_event_source fatal;
 
 	struct mutex lock;
 	bool dead;		/* the device was removed; there are no objects */
@@ -132,18 +157,26 @@ struct exrnic_pd {
 struct exrnic_cq {
 	u32 cqn;
 	u32 users;		/* send and receive queues */
+	u32 comp_vector;
+	struct list_head vector_entry;
+	struct exrnic_event_source completion;
+	struct exrnic_event_source error;
 	struct exrnic_ring ring;
 };
 
 struct exrnic_srq {
 	u32 srqn;
 	u32 users;		/* QPs */
+	u32 limit;		/* armed, as far as the driver knows */
+	struct exrnic_event_source limit_event;
 	struct exrnic_pd *pd;
 	struct exrnic_ring ring;
 };
 
 struct exrnic_qp {
 	u32 qpn;
+	u32 state;		/* as far as the driver knows */
+	struct exrnic_event_source error;
 	struct exrnic_pd *pd;
 	struct exrnic_cq *send_cq;
 	struct exrnic_cq *recv_cq;
@@ -179,7 +212,20 @@ unsigned long exrnic_page_pfn(struct exrnic_device *edev, u32 page);
 /* exrnic_irq.c */
 int exrnic_irq_init(struct exrnic_device *edev);
 void exrnic_irq_fini(struct exrnic_device *edev);
-u32 exrnic_irq_cq_vector(struct exrnic_device *edev, u32 cqn);
+/* One with few users. */
+u32 exrnic_irq_pick_vector(struct exrnic_device *edev);
+u32 exrnic_irq_msix_vector(const struct exrnic_device *edev, u32 comp_vector);
+/* Between these two the interrupts of cq->comp_vector raise its event. */
+void exrnic_irq_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
+void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
+
+/* exrnic_async.c: causes of the control interrupt become events of objects. */
+#define EXRNIC_ASYNC_FATAL BIT(30)
+
+void exrnic_async_init(struct exrnic_device *edev);
+void exrnic_async_cancel(struct exrnic_device *edev);
+/* Also from interrupts. */
+void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
 
 /*
  * Object functions: the context's lock is held and the context is not dead. Handles that the
@@ -192,22 +238,28 @@ int exrnic_pd_dealloc(struct exrnic_ucontext *uctx, u32 pdn);
 struct exrnic_pd *exrnic_pd_find(struct exrnic_ucontext *uctx, u32 pdn);
 void exrnic_pd_release_all(struct exrnic_ucontext *uctx);
 
-int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr);
-int exrnic_cq_destroy(struct exrnic_ucontext *uctx, u32 cqn);
+/* attr->channel_fd is the face's business; channel: its queue of completion events, or NULL. */
+int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr,
+		     struct exrnic_event_queue *channel);
+int exrnic_cq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
 struct exrnic_cq *exrnic_cq_find(struct exrnic_ucontext *uctx, u32 cqn);
 void exrnic_cq_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *attr);
 int exrnic_srq_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_srq *attr);
 int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr);
-int exrnic_srq_destroy(struct exrnic_ucontext *uctx, u32 srqn);
+int exrnic_srq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
+/* Raises the events of those that have taken fewer receives than their limit. */
+void exrnic_srq_look_for_limits(struct exrnic_ucontext *uctx);
 struct exrnic_srq *exrnic_srq_find(struct exrnic_ucontext *uctx, u32 srqn);
 void exrnic_srq_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr);
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr);
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
-int exrnic_qp_destroy(struct exrnic_ucontext *uctx, u32 qpn);
+int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
+/* Raises the events of those that went to ERROR; cq_error: because a completion was lost. */
+void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error);
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr);

@@ -12,7 +12,7 @@ static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrni
 		.page = cpu_to_le32(uctx->page),
 		.pbl_address = cpu_to_le64(cq->ring.pbl.bus),
 		.log_entries = cpu_to_le32(cq->ring.log_entries),
-		.msix_vector = cpu_to_le32(exrnic_irq_cq_vector(uctx->edev, cq->cqn)),
+		.msix_vector = cpu_to_le32(exrnic_irq_msix_vector(uctx->edev, cq->comp_vector)),
 		.moderation_count = cpu_to_le32(attr->moderation_count),
 		.moderation_ns = cpu_to_le32(attr->moderation_ns),
 	};
@@ -20,7 +20,43 @@ static int exrnic_cq_create_on_device(struct exrnic_ucontext *uctx, struct exrni
 	return exrnic_mbox_create_cq(uctx->edev, &in);
 }
 
-int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr)
+static bool exrnic_cq_create_is_valid(const struct exrnic_device *edev,
+				      const struct exrnic_create_cq *attr)
+{
+	return attr->moderation_count <= EXRNIC_MODERATION_COUNT_MAX &&
+	       attr->moderation_ns <= EXRNIC_MODERATION_NS_MAX &&
+	       (attr->comp_vector < edev->comp_vectors || attr->comp_vector == EXRNIC_ANY_VECTOR);
+}
+
+static void exrnic_cq_init_events(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
+				  const struct exrnic_create_cq *attr,
+				  struct exrnic_event_queue *channel)
+{
+	struct exrnic_event event = {
+		.cookie = attr->cookie,
+		.type = EXRNIC_EVENT_COMPLETION,
+		.handle = cq->cqn,
+	};
+
+	exrnic_event_source_init(&cq->completion, channel, &event);
+	event.type = EXRNIC_EVENT_CQ_ERROR;
+	exrnic_event_source_init(&cq->error, uctx->events, &event);
+	cq->comp_vector = attr->comp_vector;
+	if (cq->comp_vector == EXRNIC_ANY_VECTOR)
+		cq->comp_vector = exrnic_irq_pick_vector(uctx->edev);
+	exrnic_irq_add_cq(uctx->edev, cq);
+}
+
+static void exrnic_cq_fini_events(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
+				  struct exrnic_destroy *attr)
+{
+	exrnic_irq_remove_cq(uctx->edev, cq);
+	attr->comp_events = exrnic_event_source_fini(&cq->completion);
+	attr->async_events = exrnic_event_source_fini(&cq->error);
+}
+
+int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr,
+		     struct exrnic_event_queue *channel)
 {
 	const struct exrnic_ring_shape shape = {
 		.entries = attr->entries,
@@ -29,11 +65,11 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 		.writable = true,
 	};
 	struct exrnic_device *edev = uctx->edev;
+	struct exrnic_destroy unused;
 	struct exrnic_cq *cq;
 	int id, err;
 
-	if (attr->moderation_count > EXRNIC_MODERATION_COUNT_MAX ||
-	    attr->moderation_ns > EXRNIC_MODERATION_NS_MAX)
+	if (!exrnic_cq_create_is_valid(edev, attr))
 		return -EINVAL;
 	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
 	if (!cq)
@@ -50,13 +86,15 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	err = xa_insert(&uctx->cqs, cq->cqn, cq, GFP_KERNEL);
 	if (err)
 		goto err_number;
+	exrnic_cq_init_events(uctx, cq, attr, channel);
 	err = exrnic_cq_create_on_device(uctx, cq, attr);
 	if (err)
-		goto err_handle;
+		goto err_events;
 	attr->cqn = cq->cqn;
 	return 0;
 
-err_handle:
+err_events:
+	exrnic_cq_fini_events(uctx, cq, &unused);
 	xa_erase(&uctx->cqs, cq->cqn);
 err_number:
 	ida_free(&edev->cqs, id);
@@ -68,10 +106,12 @@ err_free:
 }
 
 /* The device first: behind its answer it writes no CQE any more, and the ring may be unpinned. */
-static int exrnic_cq_release(struct exrnic_ucontext *uctx, struct exrnic_cq *cq)
+static int exrnic_cq_release(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
+			     struct exrnic_destroy *attr)
 {
 	int err = exrnic_mbox_destroy_cq(uctx->edev, cq->cqn);
 
+	exrnic_cq_fini_events(uctx, cq, attr);
 	xa_erase(&uctx->cqs, cq->cqn);
 	ida_free(&uctx->edev->cqs, cq->cqn);
 	exrnic_ring_unpin(uctx->edev, &cq->ring);
@@ -84,23 +124,24 @@ struct exrnic_cq *exrnic_cq_find(struct exrnic_ucontext *uctx, u32 cqn)
 	return xa_load(&uctx->cqs, cqn);
 }
 
-int exrnic_cq_destroy(struct exrnic_ucontext *uctx, u32 cqn)
+int exrnic_cq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 {
-	struct exrnic_cq *cq = exrnic_cq_find(uctx, cqn);
+	struct exrnic_cq *cq = exrnic_cq_find(uctx, attr->handle);
 
 	if (!cq)
 		return -ENOENT;
 	if (cq->users)
 		return -EBUSY;
-	return exrnic_cq_release(uctx, cq);
+	return exrnic_cq_release(uctx, cq, attr);
 }
 
 void exrnic_cq_release_all(struct exrnic_ucontext *uctx)
 {
+	struct exrnic_destroy unused;
 	struct exrnic_cq *cq;
 	unsigned long i;
 
 	xa_for_each(&uctx->cqs, i, cq)
-		exrnic_cq_release(uctx, cq);
+		exrnic_cq_release(uctx, cq, &unused);
 	xa_destroy(&uctx->cqs);
 }

@@ -14,11 +14,13 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	kref_init(&edev->ref);
 	edev->pdev = pci_dev_get(pdev);
 	exrnic_mbox_init(&edev->mbox);
+	exrnic_async_init(edev);
 	ida_init(&edev->pages);
 	ida_init(&edev->pds);
 	ida_init(&edev->cqs);
 	ida_init(&edev->srqs);
 	xa_init_flags(&edev->qps, XA_FLAGS_ALLOC);
+	mutex_init(&edev->counters_lock);
 	mutex_init(&edev->stags.lock);
 	mutex_init(&edev->lock);
 	INIT_LIST_HEAD(&edev->ucontexts);

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The commands of uapi/exrnic.h: copy in, check reserved fields, call the core, copy out. */
 #include <linux/capability.h>
+#include <linux/err.h>
+#include <linux/file.h>
 #include <linux/nospec.h>
 #include <linux/uaccess.h>
 
 #include "exrnic_chardev.h"
 #include "exrnic_regs.h"
 
+/* The answer comes first; behind it what the descriptor will name once it has been told. */
+struct exrnic_new_channel {
+	struct exrnic_create_channel answer;
+	struct file *filp;
+};
+
 union exrnic_ioctl_arg {
 	struct exrnic_query query;
 	struct exrnic_object object;
+	struct exrnic_destroy destroy;
+	struct exrnic_new_channel channel;
 	struct exrnic_create_cq create_cq;
 	struct exrnic_create_qp create_qp;
 	struct exrnic_modify_qp modify_qp;
@@ -26,7 +36,14 @@ struct exrnic_ioctl {
 	int (*run)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
 	/* Of commands that make objects: the handle could not be told, so nobody can end it. */
 	void (*undo)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
+	/* The answer has been told. */
+	void (*done)(union exrnic_ioctl_arg *arg);
 };
+
+static struct exrnic_file *exrnic_file_of(struct exrnic_ucontext *uctx)
+{
+	return container_of(uctx, struct exrnic_file, uctx);
+}
 
 static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
@@ -49,19 +66,69 @@ static int exrnic_do_dealloc_pd(struct exrnic_ucontext *uctx, union exrnic_ioctl
 	return arg->object.rsvd ? -EINVAL : exrnic_pd_dealloc(uctx, arg->object.handle);
 }
 
+static int exrnic_do_create_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	struct exrnic_new_channel *channel = &arg->channel;
+
+	if (channel->answer.rsvd)
+		return -EINVAL;
+	channel->answer.fd = get_unused_fd_flags(O_CLOEXEC);
+	if (channel->answer.fd < 0)
+		return channel->answer.fd;
+	channel->filp = exrnic_channel_create(exrnic_file_of(uctx));
+	if (!IS_ERR(channel->filp))
+		return 0;
+	put_unused_fd(channel->answer.fd);
+	return PTR_ERR(channel->filp);
+}
+
+static void exrnic_undo_create_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	put_unused_fd(arg->channel.answer.fd);
+	fput(arg->channel.filp);
+}
+
+static void exrnic_done_create_channel(union exrnic_ioctl_arg *arg)
+{
+	fd_install(arg->channel.answer.fd, arg->channel.filp);
+}
+
 static int exrnic_do_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return exrnic_cq_create(uctx, &arg->create_cq);
+	struct exrnic_event_queue *channel = NULL;
+	int err;
+
+	if (arg->create_cq.channel_fd != EXRNIC_NO_CHANNEL) {
+		channel = exrnic_channel_queue(exrnic_file_of(uctx), arg->create_cq.channel_fd);
+		if (IS_ERR(channel))
+			return PTR_ERR(channel);
+	}
+	err = exrnic_cq_create(uctx, &arg->create_cq, channel);
+	exrnic_event_queue_put(channel);
+	return err;
 }
 
 static void exrnic_undo_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	exrnic_cq_destroy(uctx, arg->create_cq.cqn);
+	struct exrnic_destroy destroy = { .handle = arg->create_cq.cqn };
+
+	exrnic_cq_destroy(uctx, &destroy);
+}
+
+/* Of a queue; only completion queues count both kinds of events. */
+static int exrnic_do_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *destroy,
+			     int (*end)(struct exrnic_ucontext *, struct exrnic_destroy *))
+{
+	if (destroy->rsvd)
+		return -EINVAL;
+	destroy->comp_events = 0;
+	destroy->async_events = 0;
+	return end(uctx, destroy);
 }
 
 static int exrnic_do_destroy_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return arg->object.rsvd ? -EINVAL : exrnic_cq_destroy(uctx, arg->object.handle);
+	return exrnic_do_destroy(uctx, &arg->destroy, exrnic_cq_destroy);
 }
 
 static int exrnic_do_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -71,7 +138,9 @@ static int exrnic_do_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_
 
 static void exrnic_undo_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	exrnic_qp_destroy(uctx, arg->create_qp.qpn);
+	struct exrnic_destroy destroy = { .handle = arg->create_qp.qpn };
+
+	exrnic_qp_destroy(uctx, &destroy);
 }
 
 static int exrnic_do_modify_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -86,7 +155,7 @@ static int exrnic_do_query_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_a
 
 static int exrnic_do_destroy_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return arg->object.rsvd ? -EINVAL : exrnic_qp_destroy(uctx, arg->object.handle);
+	return exrnic_do_destroy(uctx, &arg->destroy, exrnic_qp_destroy);
 }
 
 static int exrnic_do_create_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -96,7 +165,9 @@ static int exrnic_do_create_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl
 
 static void exrnic_undo_create_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	exrnic_srq_destroy(uctx, arg->create_srq.srqn);
+	struct exrnic_destroy destroy = { .handle = arg->create_srq.srqn };
+
+	exrnic_srq_destroy(uctx, &destroy);
 }
 
 static int exrnic_do_modify_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -111,7 +182,7 @@ static int exrnic_do_query_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_
 
 static int exrnic_do_destroy_srq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return arg->object.rsvd ? -EINVAL : exrnic_srq_destroy(uctx, arg->object.handle);
+	return exrnic_do_destroy(uctx, &arg->destroy, exrnic_srq_destroy);
 }
 
 static int exrnic_do_reg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -163,6 +234,9 @@ static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_ar
 #define EXRNIC_IOCTL_UNDO(NAME, name) \
 	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name, \
 					   exrnic_undo_##name }
+#define EXRNIC_IOCTL_DONE(NAME, name) \
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name, \
+					   exrnic_undo_##name, exrnic_done_##name }
 
 static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(QUERY, query),
@@ -181,6 +255,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(MODIFY_SRQ, modify_srq),
 	EXRNIC_IOCTL(QUERY_SRQ, query_srq),
 	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
+	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
 };
 
 /* The size is part of the command, so a structure of another size is an unknown command. */
@@ -204,23 +279,29 @@ static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_io
 	err = ioctl->run(uctx, arg);
 	if (err || !(_IOC_DIR(ioctl->cmd) & _IOC_READ))
 		return err;
-	if (!copy_to_user(to, arg, _IOC_SIZE(ioctl->cmd)))
-		return 0;
-	if (ioctl->undo)
-		ioctl->undo(uctx, arg);
-	return -EFAULT;
+	if (copy_to_user(to, arg, _IOC_SIZE(ioctl->cmd))) {
+		if (ioctl->undo)
+			ioctl->undo(uctx, arg);
+		return -EFAULT;
+	}
+	if (ioctl->done)
+		ioctl->done(arg);
+	return 0;
 }
 
 /* The sizes that both sides were compiled with; a change needs another EXRNIC_UAPI_VERSION. */
 static void exrnic_ioctl_check_sizes(void)
 {
-	BUILD_BUG_ON(sizeof(struct exrnic_query) != 56);
+	BUILD_BUG_ON(sizeof(struct exrnic_query) != 64);
 	BUILD_BUG_ON(sizeof(struct exrnic_object) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 24);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 56);
+	BUILD_BUG_ON(sizeof(struct exrnic_destroy) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_event) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_channel) != 8);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 40);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 64);
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 16);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_srq) != 24);
 	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);

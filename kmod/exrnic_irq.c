@@ -10,6 +10,8 @@
 	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
 	 EXRNIC_INT_CAUSE_SRQ_LIMIT)
 
+#define EXRNIC_CAUSES_ASYNC (EXRNIC_CAUSES & ~EXRNIC_INT_CAUSE_MBOX)
+
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
 
@@ -28,46 +30,85 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 		handled = IRQ_HANDLED;
 		if (cause & EXRNIC_INT_CAUSE_MBOX)
 			exrnic_mbox_interrupt(&edev->mbox);
-		/* Users see these in their CQEs and queues; the log is for whoever debugs them. */
-		if (cause & ~EXRNIC_INT_CAUSE_MBOX)
-			dev_dbg_ratelimited(&edev->pdev->dev, "events of queues, cause 0x%x\n", cause);
+		if (cause & EXRNIC_CAUSES_ASYNC)
+			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
 	}
 	return handled;
 }
 
-/* Armed completion queues share these; /proc/interrupts counts them. */
-static irqreturn_t exrnic_irq_cq(int irq, void *data)
+static irqreturn_t exrnic_irq_comp(int irq, void *data)
 {
+	struct exrnic_vector *vector = data;
+	struct exrnic_cq *cq;
+	unsigned long flags;
+
+	spin_lock_irqsave(&vector->lock, flags);
+	list_for_each_entry(cq, &vector->cqs, vector_entry)
+		exrnic_event_raise(&cq->completion);
+	spin_unlock_irqrestore(&vector->lock, flags);
 	return IRQ_HANDLED;
+}
+
+/* The only vector there is: for whatever has fired. */
+static irqreturn_t exrnic_irq_single(int irq, void *data)
+{
+	struct exrnic_device *edev = data;
+
+	exrnic_irq_control(irq, edev);
+	return exrnic_irq_comp(irq, &edev->comp[0]);
+}
+
+/* What the handler of a vector gets. */
+static void *exrnic_irq_data(struct exrnic_device *edev, unsigned int vector)
+{
+	if (vector == EXRNIC_MSIX_VECTOR_CONTROL)
+		return edev;
+	return &edev->comp[vector - 1];
 }
 
 static void exrnic_irq_free(struct exrnic_device *edev, unsigned int requested)
 {
 	while (requested--)
-		pci_free_irq(edev->pdev, requested, edev);
+		pci_free_irq(edev->pdev, requested, exrnic_irq_data(edev, requested));
 	pci_free_irq_vectors(edev->pdev);
 }
 
 static int exrnic_irq_request(struct exrnic_device *edev, unsigned int vector)
 {
+	irq_handler_t control = edev->vectors == 1 ? exrnic_irq_single : exrnic_irq_control;
+	void *data = exrnic_irq_data(edev, vector);
+
 	if (vector == EXRNIC_MSIX_VECTOR_CONTROL)
-		return pci_request_irq(edev->pdev, vector, exrnic_irq_control, NULL, edev,
+		return pci_request_irq(edev->pdev, vector, control, NULL, data,
 				       EXRNIC_NAME "-%s-control", pci_name(edev->pdev));
-	return pci_request_irq(edev->pdev, vector, exrnic_irq_cq, NULL, edev,
-			       EXRNIC_NAME "-%s-cq%u", pci_name(edev->pdev), vector);
+	return pci_request_irq(edev->pdev, vector, exrnic_irq_comp, NULL, data,
+			       EXRNIC_NAME "-%s-comp%u", pci_name(edev->pdev), vector - 1);
+}
+
+static void exrnic_irq_init_vectors(struct exrnic_device *edev, unsigned int vectors)
+{
+	unsigned int i;
+
+	edev->vectors = vectors;
+	edev->comp_vectors = max(vectors - 1, 1u);
+	for (i = 0; i < edev->comp_vectors; i++) {
+		spin_lock_init(&edev->comp[i].lock);
+		INIT_LIST_HEAD(&edev->comp[i].cqs);
+	}
 }
 
 int exrnic_irq_init(struct exrnic_device *edev)
 {
-	unsigned int wanted = min_t(unsigned int, EXRNIC_MSIX_VECTORS, 1 + num_online_cpus());
 	unsigned int i;
 	int vectors, err;
 
-	vectors = pci_alloc_irq_vectors(edev->pdev, 1, wanted, PCI_IRQ_MSIX);
+	/* All of them: queues that share a vector share its interrupts, and are woken in vain. */
+	vectors = pci_alloc_irq_vectors(edev->pdev, 1, EXRNIC_MSIX_VECTORS, PCI_IRQ_MSIX);
 	if (vectors < 0) {
 		dev_err(&edev->pdev->dev, "no MSI-X vector: error %d\n", vectors);
 		return vectors;
 	}
+	exrnic_irq_init_vectors(edev, vectors);
 	for (i = 0; i < vectors; i++) {
 		err = exrnic_irq_request(edev, i);
 		if (err) {
@@ -76,7 +117,6 @@ int exrnic_irq_init(struct exrnic_device *edev)
 			return err;
 		}
 	}
-	edev->vectors = vectors;
 	exrnic_write(edev, EXRNIC_REG_INT_CAUSE, EXRNIC_CAUSES);
 	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
 	return 0;
@@ -88,9 +128,37 @@ void exrnic_irq_fini(struct exrnic_device *edev)
 	exrnic_irq_free(edev, edev->vectors);
 }
 
-u32 exrnic_irq_cq_vector(struct exrnic_device *edev, u32 cqn)
+u32 exrnic_irq_pick_vector(struct exrnic_device *edev)
 {
-	if (edev->vectors == 1)
-		return EXRNIC_MSIX_VECTOR_CONTROL;
-	return 1 + cqn % (edev->vectors - 1);
+	u32 best = 0, i;
+
+	for (i = 1; i < edev->comp_vectors; i++)
+		if (READ_ONCE(edev->comp[i].users) < READ_ONCE(edev->comp[best].users))
+			best = i;
+	return best;
+}
+
+u32 exrnic_irq_msix_vector(const struct exrnic_device *edev, u32 comp_vector)
+{
+	return edev->vectors == 1 ? EXRNIC_MSIX_VECTOR_CONTROL : 1 + comp_vector;
+}
+
+void exrnic_irq_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq)
+{
+	struct exrnic_vector *vector = &edev->comp[cq->comp_vector];
+
+	spin_lock_irq(&vector->lock);
+	list_add_tail(&cq->vector_entry, &vector->cqs);
+	WRITE_ONCE(vector->users, vector->users + 1);
+	spin_unlock_irq(&vector->lock);
+}
+
+void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq)
+{
+	struct exrnic_vector *vector = &edev->comp[cq->comp_vector];
+
+	spin_lock_irq(&vector->lock);
+	list_del(&cq->vector_entry);
+	WRITE_ONCE(vector->users, vector->users - 1);
+	spin_unlock_irq(&vector->lock);
 }

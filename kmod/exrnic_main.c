@@ -107,6 +107,7 @@ static int exrnic_start(struct exrnic_device *edev)
 
 err_irq:
 	exrnic_irq_fini(edev);
+	exrnic_async_cancel(edev);
 err_master:
 	pci_clear_master(edev->pdev);
 	return err;
@@ -116,6 +117,7 @@ static void exrnic_stop(struct exrnic_device *edev)
 {
 	exrnic_regs_disable(edev);
 	exrnic_irq_fini(edev);
+	exrnic_async_cancel(edev);
 	pci_clear_master(edev->pdev);
 }
 

@@ -47,6 +47,7 @@ static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why
 	if (edev->mbox.broken)
 		return;
 	exrnic_mbox_cut_off(edev);
+	exrnic_async_notice(edev, EXRNIC_ASYNC_FATAL);
 	dev_err(&edev->pdev->dev, "device cut off from memory: %s; bind the driver anew\n", why);
 }
 

@@ -98,6 +98,18 @@ static void exrnic_qp_use_parts(struct exrnic_qp *qp, int users)
 		qp->srq->users += users;
 }
 
+static void exrnic_qp_init_events(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
+				  const struct exrnic_create_qp *attr)
+{
+	const struct exrnic_event event = {
+		.cookie = attr->cookie,
+		.type = EXRNIC_EVENT_QP_ERROR,
+		.handle = qp->qpn,
+	};
+
+	exrnic_event_source_init(&qp->error, uctx->events, &event);
+}
+
 static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
 {
 	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
@@ -132,6 +144,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	err = exrnic_qp_create_on_device(uctx, qp, attr);
 	if (err)
 		goto err_handle;
+	exrnic_qp_init_events(uctx, qp, attr);
 	exrnic_qp_use_parts(qp, 1);
 	attr->qpn = qp->qpn;
 	return 0;
@@ -165,12 +178,17 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		.dest_node = cpu_to_le32(attr->dest_node),
 		.dest_qpn = cpu_to_le32(attr->dest_qpn),
 	};
+	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->qpn);
+	int err;
 
 	if (!exrnic_modify_is_valid(uctx->edev, attr))
 		return -EINVAL;
-	if (!xa_load(&uctx->qps, attr->qpn))
+	if (!qp)
 		return -ENOENT;
-	return exrnic_mbox_modify_qp(uctx->edev, &in);
+	err = exrnic_mbox_modify_qp(uctx->edev, &in);
+	if (!err)
+		qp->state = attr->state;
+	return err;
 }
 
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
@@ -191,6 +209,35 @@ int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 	return 0;
 }
 
+static void exrnic_qp_look_for_error(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
+				     bool cq_error)
+{
+	struct exrnic_mbox_query_qp out;
+
+	/* Nothing goes wrong in RESET, nor twice. */
+	if (qp->state == EXRNIC_QP_STATE_RESET || qp->state == EXRNIC_QP_STATE_ERROR)
+		return;
+	/* A device that does not answer has been cut off: all contexts will be told. */
+	if (exrnic_mbox_query_qp(uctx->edev, qp->qpn, &out) ||
+	    le32_to_cpu(out.state) != EXRNIC_QP_STATE_ERROR)
+		return;
+	qp->state = EXRNIC_QP_STATE_ERROR;
+	exrnic_event_raise(&qp->error);
+	if (cq_error) {
+		exrnic_event_raise(&qp->send_cq->error);
+		exrnic_event_raise(&qp->recv_cq->error);
+	}
+}
+
+void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error)
+{
+	struct exrnic_qp *qp;
+	unsigned long i;
+
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_qp_look_for_error(uctx, qp, cq_error);
+}
+
 /* So that a peer hears of it whose PULL is under way. If it fails, the end tells why. */
 static void exrnic_qp_stop(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp)
 {
@@ -203,12 +250,14 @@ static void exrnic_qp_stop(struct exrnic_ucontext *uctx, const struct exrnic_qp 
 }
 
 /* The device first: behind its answer it fetches no work request and writes no CQE for it. */
-static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
+static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
+			     struct exrnic_destroy *attr)
 {
 	int err;
 
 	exrnic_qp_stop(uctx, qp);
 	err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
+	attr->async_events = exrnic_event_source_fini(&qp->error);
 	exrnic_qp_use_parts(qp, -1);
 	xa_erase(&uctx->qps, qp->qpn);
 	xa_erase(&uctx->edev->qps, qp->qpn);
@@ -217,19 +266,20 @@ static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
 	return err;
 }
 
-int exrnic_qp_destroy(struct exrnic_ucontext *uctx, u32 qpn)
+int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 {
-	struct exrnic_qp *qp = xa_load(&uctx->qps, qpn);
+	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->handle);
 
-	return qp ? exrnic_qp_release(uctx, qp) : -ENOENT;
+	return qp ? exrnic_qp_release(uctx, qp, attr) : -ENOENT;
 }
 
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx)
 {
+	struct exrnic_destroy unused;
 	struct exrnic_qp *qp;
 	unsigned long i;
 
 	xa_for_each(&uctx->qps, i, qp)
-		exrnic_qp_release(uctx, qp);
+		exrnic_qp_release(uctx, qp, &unused);
 	xa_destroy(&uctx->qps);
 }

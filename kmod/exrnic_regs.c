@@ -105,6 +105,19 @@ void exrnic_regs_disable(struct exrnic_device *edev)
 	exrnic_write(edev, EXRNIC_REG_CONTROL, 0);
 }
 
+u64 exrnic_regs_counter(struct exrnic_device *edev, unsigned int index)
+{
+	u32 reg = EXRNIC_REG_COUNTERS + index * sizeof(u64);
+	u64 low;
+
+	/* Reading the low half latches the high one: nobody may come in between. */
+	mutex_lock(&edev->counters_lock);
+	low = exrnic_read(edev, reg);
+	low |= (u64)exrnic_read(edev, reg + sizeof(u32)) << 32;
+	mutex_unlock(&edev->counters_lock);
+	return low;
+}
+
 /* In the order of the wire: MAC_HI has the first two bytes. */
 static void exrnic_read_mac(struct exrnic_device *edev, u8 *mac)
 {
@@ -126,6 +139,7 @@ int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
 		.max_cq = edev->limits.cq,
 		.max_mr = edev->limits.stag,
 		.max_srq = edev->limits.srq,
+		.comp_vectors = edev->comp_vectors,
 		.max_sq_slots = BIT(EXRNIC_SQ_LOG_MAX),
 		.max_cq_entries = BIT(EXRNIC_CQ_LOG_MAX),
 		.clock_khz = exrnic_read(edev, EXRNIC_REG_CLOCK_KHZ),

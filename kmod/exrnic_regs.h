@@ -25,6 +25,8 @@ int exrnic_regs_identify(struct exrnic_device *edev);
 
 void exrnic_regs_enable(struct exrnic_device *edev);
 void exrnic_regs_disable(struct exrnic_device *edev);
+/* One of enum exrnic_counter; sleeps. */
+u64 exrnic_regs_counter(struct exrnic_device *edev, unsigned int index);
 /* -ENODEV: the device does not answer. */
 int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query);
 

@@ -19,6 +19,18 @@ static int exrnic_srq_create_on_device(struct exrnic_ucontext *uctx, const struc
 	return exrnic_mbox_create_srq(uctx->edev, &in);
 }
 
+static void exrnic_srq_init_events(struct exrnic_ucontext *uctx, struct exrnic_srq *srq,
+				   const struct exrnic_create_srq *attr)
+{
+	const struct exrnic_event event = {
+		.cookie = attr->cookie,
+		.type = EXRNIC_EVENT_SRQ_LIMIT,
+		.handle = srq->srqn,
+	};
+
+	exrnic_event_source_init(&srq->limit_event, uctx->events, &event);
+}
+
 int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *attr)
 {
 	const struct exrnic_ring_shape shape = {
@@ -49,12 +61,14 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 		goto err_ring;
 	}
 	srq->srqn = id;
+	srq->limit = attr->limit;
 	err = xa_insert(&uctx->srqs, srq->srqn, srq, GFP_KERNEL);
 	if (err)
 		goto err_number;
 	err = exrnic_srq_create_on_device(uctx, srq, attr->limit);
 	if (err)
 		goto err_handle;
+	exrnic_srq_init_events(uctx, srq, attr);
 	srq->pd->users++;
 	attr->srqn = srq->srqn;
 	return 0;
@@ -75,18 +89,52 @@ struct exrnic_srq *exrnic_srq_find(struct exrnic_ucontext *uctx, u32 srqn)
 	return xa_load(&uctx->srqs, srqn);
 }
 
+/* Whether the limit has been reached that was armed last; then there is none any more. */
+static int exrnic_srq_look_for_limit(struct exrnic_ucontext *uctx, struct exrnic_srq *srq)
+{
+	struct exrnic_mbox_query_srq out;
+	int err;
+
+	if (!srq->limit)
+		return 0;
+	err = exrnic_mbox_query_srq(uctx->edev, srq->srqn, &out);
+	if (err || out.limit)
+		return err;
+	srq->limit = 0;
+	exrnic_event_raise(&srq->limit_event);
+	return 0;
+}
+
+void exrnic_srq_look_for_limits(struct exrnic_ucontext *uctx)
+{
+	struct exrnic_srq *srq;
+	unsigned long i;
+
+	/* A device that does not answer has been cut off: all contexts will be told. */
+	xa_for_each(&uctx->srqs, i, srq)
+		exrnic_srq_look_for_limit(uctx, srq);
+}
+
 int exrnic_srq_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_srq *attr)
 {
+	struct exrnic_srq *srq = exrnic_srq_find(uctx, attr->srqn);
 	const struct exrnic_mbox_modify_srq in = {
 		.srqn = cpu_to_le32(attr->srqn),
 		.limit = cpu_to_le32(attr->limit),
 	};
+	int err;
 
 	if (attr->limit > EXRNIC_SRQ_LIMIT_MAX)
 		return -EINVAL;
-	if (!exrnic_srq_find(uctx, attr->srqn))
+	if (!srq)
 		return -ENOENT;
-	return exrnic_mbox_modify_srq(uctx->edev, &in);
+	/* The new limit hides that the old one was reached. */
+	err = exrnic_srq_look_for_limit(uctx, srq);
+	if (!err)
+		err = exrnic_mbox_modify_srq(uctx->edev, &in);
+	if (!err)
+		srq->limit = attr->limit;
+	return err;
 }
 
 int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr)
@@ -106,10 +154,12 @@ int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr
 }
 
 /* The device first: behind its answer it fetches no receive any more. */
-static int exrnic_srq_release(struct exrnic_ucontext *uctx, struct exrnic_srq *srq)
+static int exrnic_srq_release(struct exrnic_ucontext *uctx, struct exrnic_srq *srq,
+			      struct exrnic_destroy *attr)
 {
 	int err = exrnic_mbox_destroy_srq(uctx->edev, srq->srqn);
 
+	attr->async_events = exrnic_event_source_fini(&srq->limit_event);
 	srq->pd->users--;
 	xa_erase(&uctx->srqs, srq->srqn);
 	ida_free(&uctx->edev->srqs, srq->srqn);
@@ -118,23 +168,24 @@ static int exrnic_srq_release(struct exrnic_ucontext *uctx, struct exrnic_srq *s
 	return err;
 }
 
-int exrnic_srq_destroy(struct exrnic_ucontext *uctx, u32 srqn)
+int exrnic_srq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 {
-	struct exrnic_srq *srq = exrnic_srq_find(uctx, srqn);
+	struct exrnic_srq *srq = exrnic_srq_find(uctx, attr->handle);
 
 	if (!srq)
 		return -ENOENT;
 	if (srq->users)
 		return -EBUSY;
-	return exrnic_srq_release(uctx, srq);
+	return exrnic_srq_release(uctx, srq, attr);
 }
 
 void exrnic_srq_release_all(struct exrnic_ucontext *uctx)
 {
+	struct exrnic_destroy unused;
 	struct exrnic_srq *srq;
 	unsigned long i;
 
 	xa_for_each(&uctx->srqs, i, srq)
-		exrnic_srq_release(uctx, srq);
+		exrnic_srq_release(uctx, srq, &unused);
 	xa_destroy(&uctx->srqs);
 }

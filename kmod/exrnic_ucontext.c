@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "exrnic_core.h"
 
+static int exrnic_ucontext_init_events(struct exrnic_ucontext *uctx)
+{
+	const struct exrnic_event peer_dead = { .type = EXRNIC_EVENT_PEER_DEAD };
+	const struct exrnic_event fatal = { .type = EXRNIC_EVENT_DEVICE_FATAL };
+
+	uctx->events = exrnic_event_queue_alloc();
+	if (!uctx->events)
+		return -ENOMEM;
+	exrnic_event_source_init(&uctx->peer_dead, uctx->events, &peer_dead);
+	exrnic_event_source_init(&uctx->fatal, uctx->events, &fatal);
+	return 0;
+}
+
+static void exrnic_ucontext_fini_events(struct exrnic_ucontext *uctx)
+{
+	exrnic_event_source_fini(&uctx->fatal);
+	exrnic_event_source_fini(&uctx->peer_dead);
+	exrnic_event_queue_put(uctx->events);
+}
+
 int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *edev,
 			 const struct exrnic_face_ops *face)
 {
 	int err;
 
-	err = exrnic_page_alloc(edev, &uctx->page);
+	err = exrnic_ucontext_init_events(uctx);
 	if (err)
 		return err;
+	err = exrnic_page_alloc(edev, &uctx->page);
+	if (err) {
+		exrnic_ucontext_fini_events(uctx);
+		return err;
+	}
 	uctx->edev = edev;
 	uctx->face = face;
 	uctx->dead = false;
@@ -27,8 +52,10 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 		list_add_tail(&uctx->entry, &edev->ucontexts);
 	}
 	mutex_unlock(&edev->lock);
-	if (err)
+	if (err) {
 		exrnic_page_free(edev, uctx->page);
+		exrnic_ucontext_fini_events(uctx);
+	}
 	return err;
 }
 
@@ -50,6 +77,8 @@ void exrnic_ucontext_disassociate(struct exrnic_ucontext *uctx)
 	lockdep_assert_held(&uctx->edev->lock);
 	uctx->face->disassociate(uctx);
 	exrnic_ucontext_release_objects(uctx);
+	exrnic_event_raise(&uctx->fatal);
+	exrnic_event_queue_end(uctx->events);
 }
 
 /*
@@ -64,6 +93,7 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 	mutex_lock(&edev->lock);
 	list_del(&uctx->entry);
 	mutex_unlock(&edev->lock);
+	exrnic_ucontext_fini_events(uctx);
 	exrnic_page_free(edev, uctx->page);
 	exrnic_device_put(edev);
 }

@@ -17,7 +17,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_MODIFY_QP,	 EXRNIC_IOCTL_QUERY_QP,	  EXRNIC_IOCTL_DESTROY_QP,
 	EXRNIC_IOCTL_REG_MR,	 EXRNIC_IOCTL_DEREG_MR,	  EXRNIC_IOCTL_GET_PBL,
 	EXRNIC_IOCTL_CREATE_SRQ, EXRNIC_IOCTL_MODIFY_SRQ, EXRNIC_IOCTL_QUERY_SRQ,
-	EXRNIC_IOCTL_DESTROY_SRQ,
+	EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_CREATE_CHANNEL,
 };
 
 static const unsigned long destroys[] = {
@@ -75,7 +75,9 @@ static void unwritable_answers(void)
 	struct set s = make_set();
 	struct exrnic_query q;
 	char *page = pages(1);
-	struct exrnic_create_cq cq = { .ring = (uintptr_t)pages(1), .entries = 8 };
+	struct exrnic_create_cq cq = {
+		.ring = (uintptr_t)pages(1), .entries = 8, .channel_fd = EXRNIC_NO_CHANNEL,
+	};
 	struct exrnic_create_srq srq = {
 		.ring = (uintptr_t)pages(1), .slots = SLOTS, .pd = s.pd,
 	};
@@ -112,6 +114,8 @@ static void reserved_fields(void)
 {
 	struct set s = make_set();
 	struct exrnic_object object = { .handle = s.pd, .rsvd = 1 };
+	struct exrnic_destroy destroy = { .handle = s.cqn, .rsvd = 1 };
+	struct exrnic_create_channel channel = { .rsvd = 1 };
 	struct exrnic_query_srq query_srq = { .rsvd = 1 };
 	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1ULL << 63 };
 	struct exrnic_reg_mr mr = {
@@ -119,8 +123,12 @@ static void reserved_fields(void)
 	};
 	struct exrnic_get_pbl get = { .stag = s.stag, .rsvd = 1 };
 
-	for (size_t i = 0; i < COUNT(destroys); i++)
-		CHECK_ERR(ioctl(s.fd, destroys[i], &object), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DEALLOC_PD, &object), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, &object), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_CQ, &destroy), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, &destroy), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_SRQ, &destroy), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_CREATE_CHANNEL, &channel), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_SRQ, &query_srq), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &query_qp), EINVAL);
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REG_MR, &mr), EINVAL);
@@ -258,6 +266,7 @@ static void moderation_out_of_range(void)
 	struct exrnic_create_cq cq = {
 		.ring = (uintptr_t)pages(1),
 		.entries = 8,
+		.channel_fd = EXRNIC_NO_CHANNEL,
 		.moderation_count = EXRNIC_MODERATION_COUNT_MAX + 1,
 	};
 	int fd = open_device();

@@ -108,7 +108,9 @@ static void alloc_pd_fails(void)
 
 static void create_cq_fails(void)
 {
-	const struct exrnic_create_cq arg = { .ring = (uintptr_t)pages(2), .entries = 256 };
+	const struct exrnic_create_cq arg = {
+		.ring = (uintptr_t)pages(2), .entries = 256, .channel_fd = EXRNIC_NO_CHANNEL,
+	};
 	const struct making m = {
 		EXRNIC_IOCTL_CREATE_CQ, &arg, offsetof(struct exrnic_create_cq, cqn),
 		EXRNIC_IOCTL_DESTROY_CQ,

@@ -124,7 +124,12 @@ int alloc_pd(int fd, uint32_t *pd)
 
 int create_cq(int fd, void *ring, uint32_t entries, uint32_t *cqn)
 {
-	struct exrnic_create_cq cq = { .ring = (uintptr_t)ring, .entries = entries };
+	struct exrnic_create_cq cq = {
+		.ring = (uintptr_t)ring,
+		.entries = entries,
+		.comp_vector = EXRNIC_ANY_VECTOR,
+		.channel_fd = EXRNIC_NO_CHANNEL,
+	};
 	int result = ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq);
 
 	*cqn = cq.cqn;
@@ -161,9 +166,12 @@ int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t a
 
 int object_ioctl(int fd, unsigned long command, uint32_t handle)
 {
-	struct exrnic_object object = { .handle = handle };
+	union {
+		struct exrnic_object object;
+		struct exrnic_destroy destroy;
+	} end = { .destroy = { .handle = handle } };
 
-	return ioctl(fd, command, &object);
+	return ioctl(fd, command, &end);
 }
 
 int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t dest_qpn)

@@ -60,6 +60,7 @@ int create_srq(int fd, uint32_t pd, void *ring, uint32_t slots, uint32_t *srqn);
 int modify_srq(int fd, uint32_t srqn, uint32_t limit);
 int reg_mr(int fd, uint32_t pd, const void *address, uint64_t length, uint32_t access,
 	   uint32_t *stag);
+/* Ends an object of any kind. */
 int object_ioctl(int fd, unsigned long command, uint32_t handle);
 int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t dest_qpn);
 int query_qp_state(int fd, uint32_t qpn, uint32_t *state);

@@ -13,11 +13,16 @@
  * mmap() of offset 0, one page, PROT_WRITE, MAP_SHARED maps the user page: layout in exrnic_hw.h,
  * EXRNIC_DOORBELL_*. Anything else gives EINVAL.
  *
- * Errors common to all: ENOTTY unknown command, EFAULT bad pointer, EINVAL bad field, EBUSY in use
- * by another object, ENOSPC a table of the device is full (also from open()), ENODEV device
- * removed, EIO the device refused or is broken, ETIMEDOUT the device did not answer and is broken
- * from now on, ENOMEM, EINTR killed. A destroy that gives EIO or ETIMEDOUT has released the object
- * nevertheless; after ENODEV all objects are released.
+ * read() and poll() of the file deliver its asynchronous events, those of a completion channel
+ * (CREATE_CHANNEL) completion events: see struct exrnic_event.
+ *
+ * Errors common to all: ENOTTY unknown command, or one of another size; EFAULT bad pointer, EINVAL
+ * bad field, ENOENT no such object of this file, EBUSY in use by another object, ENOSPC a table of
+ * the device is full (also from open()), EDQUOT a limit that the administrator has set (module
+ * parameters), ENODEV device removed, EIO the device refused or is broken, ETIMEDOUT the device did
+ * not answer and is broken from now on, ENOMEM, EINTR killed. A destroy that gives EIO, ETIMEDOUT,
+ * or EFAULT because its answer could not be written, has released the object nevertheless; after
+ * ENODEV all objects are released. What was made, but could not be told (EFAULT), is undone.
  */
 #ifndef _UAPI_EXRNIC_H
 #define _UAPI_EXRNIC_H
@@ -25,7 +30,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 2
+#define EXRNIC_UAPI_VERSION 3
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -39,8 +44,9 @@ struct exrnic_query {
 	__u32 max_cq_entries;
 	__u32 clock_khz;	/* core clock */
 	__u32 max_srq;
+	__u32 comp_vectors;	/* interrupt vectors for completion queues, at least 1 */
 	__u8 mac[6];
-	__u8 rsvd[6];
+	__u8 rsvd[10];
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -50,18 +56,79 @@ struct exrnic_object {
 };
 
 /*
+ * Ends a queue. Events of it that were not read yet are dropped, and none comes afterwards;
+ * *_events count those that read() delivered in its life. Who hands events from one thread to
+ * another frees what the cookie stands for when that many have been dealt with.
+ */
+struct exrnic_destroy {
+	__u32 handle;
+	__u32 comp_events;	/* out: of type COMPLETION; completion queues only */
+	__u32 async_events;	/* out: of the other types */
+	__u32 rsvd;
+};
+
+enum exrnic_event_type {
+	/* From a channel: a completion queue that was armed has fired. */
+	EXRNIC_EVENT_COMPLETION = 1,
+	/* From the device file; handle: the queue. */
+	EXRNIC_EVENT_QP_ERROR = 2,	/* went to ERROR, not by MODIFY_QP */
+	EXRNIC_EVENT_CQ_ERROR = 3,	/* has overrun; see below */
+	EXRNIC_EVENT_SRQ_LIMIT = 4,	/* fewer receives than the limit; it is 0 now */
+	/* From the device file, of the whole context; handle and cookie are zero. */
+	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */
+	EXRNIC_EVENT_DEVICE_FATAL = 6,	/* removed, reset or broken: nothing works any more */
+};
+
+/*
+ * What read() delivers, whole ones only, as many as fit: EINVAL if none does. It waits for the
+ * first, or gives EAGAIN with O_NONBLOCK. poll() says POLLIN while there are any.
+ *
+ * An object has at most one unread event of a type: what happens until it is read is told by the
+ * same event. So nothing is lost, and no queue can overflow; arm and look again after an event.
+ * Completion queues that share a vector share its interrupts: an event may find no completion.
+ *
+ * The device tells that a completion was lost, not where: each completion queue of a queue pair
+ * that went to ERROR at that time gets CQ_ERROR. PEER_DEAD goes to all contexts of the device.
+ *
+ * When the device is removed, or (for a channel) its device file closed, poll() says POLLHUP, and
+ * read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
+ */
+struct exrnic_event {
+	__u64 cookie;		/* as in CREATE_* of the object */
+	__u32 type;		/* enum exrnic_event_type */
+	__u32 handle;
+};
+
+/* Makes a channel: a new file descriptor (close-on-exec), which may outlive all else. */
+struct exrnic_create_channel {
+	__s32 fd;		/* out */
+	__u32 rsvd;
+};
+
+#define EXRNIC_NO_CHANNEL	(-1)
+#define EXRNIC_ANY_VECTOR	(~0u)
+
+/*
  * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to pages; it
- * is pinned, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries.
+ * is pinned, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries. EFAULT: not
+ * the caller's memory, or not writable.
+ *
+ * comp_vector: below comp_vectors, or EXRNIC_ANY_VECTOR for one with few queues. channel_fd: of
+ * CREATE_CHANNEL on this file (EBADF: no open file, EINVAL: another one), or EXRNIC_NO_CHANNEL.
+ * cookie: given back in events.
  *
  * An armed queue fires behind moderation_count completions (at most 65535; 0 is 1), or
  * moderation_ns (below 2^24) after the first of them. With moderation_ns 0 it fires at once.
  */
 struct exrnic_create_cq {
 	__u64 ring;
+	__u64 cookie;
 	__u32 entries;
-	__u32 cqn;		/* out */
 	__u32 moderation_count;
 	__u32 moderation_ns;
+	__u32 comp_vector;
+	__s32 channel_fd;
+	__u32 cqn;		/* out */
 };
 
 /*
@@ -75,6 +142,7 @@ struct exrnic_create_cq {
 struct exrnic_create_qp {
 	__u64 sq;
 	__u64 rq;
+	__u64 cookie;
 	__u32 sq_slots;
 	__u32 rq_slots;
 	__u32 pd;
@@ -111,6 +179,7 @@ struct exrnic_query_qp {
  */
 struct exrnic_create_srq {
 	__u64 ring;
+	__u64 cookie;
 	__u32 slots;
 	__u32 pd;
 	__u32 limit;
@@ -136,7 +205,8 @@ struct exrnic_query_srq {
 
 /*
  * Pins [address, address + length) and makes a memory region of it; tagged offsets are virtual
- * addresses. access: EXRNIC_ACCESS_*. ENOMEM: beyond RLIMIT_MEMLOCK (rings count, too).
+ * addresses. access: EXRNIC_ACCESS_*. ENOMEM: beyond RLIMIT_MEMLOCK (rings count, too). EFAULT: not
+ * the caller's memory, or read-only memory with a right to write.
  */
 struct exrnic_reg_mr {
 	__u64 address;
@@ -145,6 +215,26 @@ struct exrnic_reg_mr {
 	__u32 access;
 	__u32 stag;		/* out */
 	__u32 rsvd;
+};
+
+#define EXRNIC_REREG_TRANSLATION	0x1	/* address and length */
+#define EXRNIC_REREG_PD			0x2
+#define EXRNIC_REREG_ACCESS		0x4
+#define EXRNIC_REREG_ALL		0x7
+
+/*
+ * Changes what flags (at least one) name; fields that they do not name are zero. The region gets
+ * another STag, and the old one is no longer valid. After an error the region is as it was, but
+ * with EIO, ETIMEDOUT, or an answer that cannot be written (EFAULT), it is no more. While memory is
+ * pinned anew, the old and the new count together.
+ */
+struct exrnic_rereg_mr {
+	__u64 address;
+	__u64 length;
+	__u32 stag;		/* in, out */
+	__u32 flags;		/* EXRNIC_REREG_* */
+	__u32 pd;
+	__u32 access;
 };
 
 /*
@@ -165,17 +255,20 @@ struct exrnic_get_pbl {
 #define EXRNIC_IOCTL_ALLOC_PD	_IOR(EXRNIC_IOCTL_MAGIC, 0x01, struct exrnic_object)
 #define EXRNIC_IOCTL_DEALLOC_PD	_IOW(EXRNIC_IOCTL_MAGIC, 0x02, struct exrnic_object)
 #define EXRNIC_IOCTL_CREATE_CQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x03, struct exrnic_create_cq)
-#define EXRNIC_IOCTL_DESTROY_CQ	_IOW(EXRNIC_IOCTL_MAGIC, 0x04, struct exrnic_object)
+#define EXRNIC_IOCTL_DESTROY_CQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x04, struct exrnic_destroy)
 #define EXRNIC_IOCTL_CREATE_QP	_IOWR(EXRNIC_IOCTL_MAGIC, 0x05, struct exrnic_create_qp)
 #define EXRNIC_IOCTL_MODIFY_QP	_IOW(EXRNIC_IOCTL_MAGIC, 0x06, struct exrnic_modify_qp)
 #define EXRNIC_IOCTL_QUERY_QP	_IOWR(EXRNIC_IOCTL_MAGIC, 0x07, struct exrnic_query_qp)
-#define EXRNIC_IOCTL_DESTROY_QP	_IOW(EXRNIC_IOCTL_MAGIC, 0x08, struct exrnic_object)
+#define EXRNIC_IOCTL_DESTROY_QP	_IOWR(EXRNIC_IOCTL_MAGIC, 0x08, struct exrnic_destroy)
 #define EXRNIC_IOCTL_REG_MR	_IOWR(EXRNIC_IOCTL_MAGIC, 0x09, struct exrnic_reg_mr)
 #define EXRNIC_IOCTL_DEREG_MR	_IOW(EXRNIC_IOCTL_MAGIC, 0x0a, struct exrnic_object)
 #define EXRNIC_IOCTL_GET_PBL	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0b, struct exrnic_get_pbl)
 #define EXRNIC_IOCTL_CREATE_SRQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0c, struct exrnic_create_srq)
 #define EXRNIC_IOCTL_MODIFY_SRQ	_IOW(EXRNIC_IOCTL_MAGIC, 0x0d, struct exrnic_modify_srq)
 #define EXRNIC_IOCTL_QUERY_SRQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0e, struct exrnic_query_srq)
-#define EXRNIC_IOCTL_DESTROY_SRQ	_IOW(EXRNIC_IOCTL_MAGIC, 0x0f, struct exrnic_object)
+#define EXRNIC_IOCTL_DESTROY_SRQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x0f, struct exrnic_destroy)
+#define EXRNIC_IOCTL_CREATE_CHANNEL \
+	_IOWR(EXRNIC_IOCTL_MAGIC, 0x10, struct exrnic_create_channel)
+#define EXRNIC_IOCTL_REREG_MR	_IOWR(EXRNIC_IOCTL_MAGIC, 0x11, struct exrnic_rereg_mr)
 
 #endif

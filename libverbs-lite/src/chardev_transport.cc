@@ -72,11 +72,13 @@ class ChardevTransport : public Transport {
     create.entries = request.entries;
     create.moderation_count = request.moderation_count;
     create.moderation_ns = request.moderation_ns;
+    create.comp_vector = EXRNIC_ANY_VECTOR;
+    create.channel_fd = EXRNIC_NO_CHANNEL;
     if (Call(EXRNIC_IOCTL_CREATE_CQ, &create) != 0) return -1;
     *cqn = create.cqn;
     return 0;
   }
-  int DestroyCq(uint32_t cqn) override { return CallObject(EXRNIC_IOCTL_DESTROY_CQ, cqn); }
+  int DestroyCq(uint32_t cqn) override { return Destroy(EXRNIC_IOCTL_DESTROY_CQ, cqn); }
 
   int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
     exrnic_create_srq create = {};
@@ -99,7 +101,7 @@ class ChardevTransport : public Transport {
     *limit = query.limit;
     return 0;
   }
-  int DestroySrq(uint32_t srqn) override { return CallObject(EXRNIC_IOCTL_DESTROY_SRQ, srqn); }
+  int DestroySrq(uint32_t srqn) override { return Destroy(EXRNIC_IOCTL_DESTROY_SRQ, srqn); }
 
   int CreateQp(const QpRequest& request, uint32_t* qpn) override {
     exrnic_create_qp create = {};
@@ -134,7 +136,7 @@ class ChardevTransport : public Transport {
     info->sq_consumer = query.sq_consumer;
     return 0;
   }
-  int DestroyQp(uint32_t qpn) override { return CallObject(EXRNIC_IOCTL_DESTROY_QP, qpn); }
+  int DestroyQp(uint32_t qpn) override { return Destroy(EXRNIC_IOCTL_DESTROY_QP, qpn); }
 
   int RegisterMr(const MrRequest& request, uint32_t* stag) override {
     exrnic_reg_mr reg = {};
@@ -164,6 +166,12 @@ class ChardevTransport : public Transport {
   int CallObject(unsigned long request, uint32_t handle) {
     exrnic_object object = {handle, 0};
     return Call(request, &object);
+  }
+
+  int Destroy(unsigned long request, uint32_t handle) {
+    exrnic_destroy destroy = {};
+    destroy.handle = handle;
+    return Call(request, &destroy);
   }
 
   bool VersionsFit() {

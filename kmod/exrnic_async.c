@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The device tells that something has happened, not to whom. A thread asks it about each queue
+ * that may be meant, and raises the events of those that are.
+ */
+#include "exrnic_core.h"
+#include "exrnic_regs.h"
+
+/* Of a queue pair: a lost completion takes it to ERROR before the answer to any later query. */
+#define EXRNIC_CAUSES_QP (EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR)
+
+static void exrnic_async_look(struct exrnic_ucontext *uctx, u32 causes)
+{
+	mutex_lock(&uctx->lock);
+	if (causes & EXRNIC_CAUSES_QP)
+		exrnic_qp_look_for_errors(uctx, causes & EXRNIC_INT_CAUSE_CQ_ERROR);
+	if (causes & EXRNIC_INT_CAUSE_SRQ_LIMIT)
+		exrnic_srq_look_for_limits(uctx);
+	mutex_unlock(&uctx->lock);
+}
+
+/* A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look. */
+static bool exrnic_async_peer_has_died(struct exrnic_device *edev, u32 causes)
+{
+	u64 before = edev->async.peers_dead;
+
+	if (!(causes & EXRNIC_INT_CAUSE_QP_ERROR))
+		return false;
+	edev->async.peers_dead = exrnic_regs_counter(edev, EXRNIC_COUNTER_PEERS_DEAD);
+	return edev->async.peers_dead != before;
+}
+
+static void exrnic_async_work(struct work_struct *work)
+{
+	struct exrnic_device *edev = container_of(work, struct exrnic_device, async.work);
+	u32 causes = atomic_xchg(&edev->async.causes, 0);
+	bool peer_died = exrnic_async_peer_has_died(edev, causes);
+	struct exrnic_ucontext *uctx;
+
+	mutex_lock(&edev->lock);
+	list_for_each_entry(uctx, &edev->ucontexts, entry) {
+		exrnic_async_look(uctx, causes);
+		if (peer_died)
+			exrnic_event_raise(&uctx->peer_dead);
+		if (causes & EXRNIC_ASYNC_FATAL)
+			exrnic_event_raise(&uctx->fatal);
+	}
+	mutex_unlock(&edev->lock);
+}
+
+void exrnic_async_init(struct exrnic_device *edev)
+{
+	INIT_WORK(&edev->async.work, exrnic_async_work);
+}
+
+/* With the interrupts off, and no mailbox command under way. */
+void exrnic_async_cancel(struct exrnic_device *edev)
+{
+	cancel_work_sync(&edev->async.work);
+}
+
+void exrnic_async_notice(struct exrnic_device *edev, u32 causes)
+{
+	atomic_or(causes, &edev->async.causes);
+	schedule_work(&edev->async.work);
+}
