@@ -2,8 +2,11 @@
 #include "sim/vfio_user/dma_map.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +32,28 @@ void store_ascending(uint8_t* to, const uint8_t* from, size_t length) {
   for (; i < length; ++i) store_byte();
 }
 
+// "/proc/1234/mem" and nothing else.
+bool names_process_memory(const std::string& path) {
+  constexpr char kBefore[] = "/proc/";
+  constexpr char kBehind[] = "/mem";
+  const size_t digits = sizeof(kBefore) - 1;
+  const size_t end = path.find_first_not_of("0123456789", digits);
+  return path.compare(0, digits, kBefore) == 0 && end != std::string::npos && end > digits &&
+         path.compare(end, std::string::npos, kBehind) == 0;
+}
+
+// The kernel's own file of a process's memory: its reads and writes fail cleanly where nothing is
+// mapped, at any time, and it has no length. Nothing else of /proc may be written here: a write
+// there acts with the rights of the simulator, not of the client.
+bool is_process_memory(int file) {
+  struct statfs filesystem{};
+  if (::fstatfs(file, &filesystem) != 0 || filesystem.f_type != PROC_SUPER_MAGIC) return false;
+  char path[64];
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  const ssize_t length = ::readlink(link.c_str(), path, sizeof(path));
+  return length > 0 && names_process_memory(std::string(path, static_cast<size_t>(length)));
+}
+
 bool cannot_shrink(int fd) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
@@ -44,7 +69,7 @@ std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
                                "; it must be a regular file or a memfd");
   }
   const uint64_t end = request.offset + request.size;
-  if (static_cast<uint64_t>(status.st_size) < end) {
+  if (!is_process_memory(file) && static_cast<uint64_t>(status.st_size) < end) {
     return refused(EINVAL, "DMA_MAP up to byte " + std::to_string(end) + " of a file of " +
                                std::to_string(status.st_size));
   }
@@ -58,17 +83,22 @@ std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
 }  // namespace
 
 DmaMap::Region::Region(const DmaMapRequest& request, UniqueFd file, uint8_t* mapping)
-    : request_(request), file_(std::move(file)), mapping_(mapping) {}
+    : request_(request),
+      file_(std::move(file)),
+      mapping_(mapping),
+      endless_(file_ && is_process_memory(file_.get())) {}
 
 DmaMap::Region::Region(Region&& other) noexcept
     : request_(other.request_),
       file_(std::move(other.file_)),
-      mapping_(std::exchange(other.mapping_, nullptr)) {}
+      mapping_(std::exchange(other.mapping_, nullptr)),
+      endless_(other.endless_) {}
 
 DmaMap::Region& DmaMap::Region::operator=(Region&& other) noexcept {
   std::swap(request_, other.request_);
   std::swap(file_, other.file_);
   std::swap(mapping_, other.mapping_);
+  std::swap(endless_, other.endless_);
   return *this;
 }
 
@@ -82,7 +112,7 @@ bool DmaMap::Region::grants(bool for_write) const {
 }
 
 bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
-  if (mapping_ != nullptr) return true;
+  if (mapping_ != nullptr || endless_) return true;
   struct stat status{};
   return ::fstat(file_.get(), &status) == 0 &&
          static_cast<uint64_t>(status.st_size) >= request_.offset + offset + length;

@@ -5,9 +5,11 @@
 // access would then raise SIGBUS in the simulator. So a file is mapped only when a seal
 // (F_SEAL_SHRINK, which QEMU's memory-backend-memfd sets) says that it cannot shrink; any other
 // file is read and written through pread and pwrite, which fail cleanly, at the price of a system
-// call per access. A region without a file (firmware ROMs of QEMU) keeps its place in the map but
-// cannot be accessed: the protocol's DMA_READ and DMA_WRITE to the client would stall the
-// simulator on the client's goodwill, and nothing that a driver hands to the device lies there.
+// call per access. So is a process's own memory, given as its /proc/self/mem: what a driver in user
+// space does with buffers that no other file holds. A region without a file (firmware ROMs of QEMU)
+// keeps its place in the map but cannot be accessed: the protocol's DMA_READ and DMA_WRITE to the
+// client would stall the simulator on the client's goodwill, and nothing that a driver hands to the
+// device lies there.
 //
 // Threads: none; every call comes from the simulator's one thread.
 #pragma once
@@ -36,7 +38,8 @@ class DmaMap {
   size_t size() const { return regions_.size(); }
 
   // An access may span regions that touch. False, and nothing is written, if a byte of it is not
-  // granted for this direction.
+  // granted for this direction. (Of a process's memory only the access itself tells: what comes
+  // before the first page that is not mapped is then written.)
   bool read(uint64_t address, uint8_t* out, size_t length);
   // Bytes become visible to the client in ascending order, the last one last (see store_ascending
   // in the source). With an unsealed file that order holds between pieces of 8 bytes, and a file
@@ -62,6 +65,7 @@ class DmaMap {
     DmaMapRequest request_;
     UniqueFd file_;               // only when it is not mapped
     uint8_t* mapping_ = nullptr;  // only when its file cannot shrink
+    bool endless_ = false;        // its file is a process's memory, which has no length
   };
 
   // Index of the first region that ends at or behind `address`.

@@ -300,5 +300,43 @@ TEST_CASE_METHOD(Fixture, "random maps, unmaps and accesses agree with a page ta
   }
 }
 
+TEST_CASE_METHOD(Fixture, "a process's memory is reached by its /proc file, whatever it is") {
+  static uint8_t global[3 * kPage];
+  std::vector<uint8_t> heap(3 * kPage);
+  uint8_t stack[100];
+  const int file = ::open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  REQUIRE(error_of(dma.map({true, true, kPage, kPage, uint64_t{1} << 56}, UniqueFd(file))) == 0);
+  Bytes data(sizeof(stack));
+  std::iota(data.begin(), data.end(), uint8_t{1});
+  for (uint8_t* place : {global + kPage - 7, heap.data() + kPage - 7, stack + 0}) {
+    const auto address = reinterpret_cast<uintptr_t>(place);
+    REQUIRE(dma.write(address, data.data(), data.size()));
+    CHECK(std::memcmp(place, data.data(), data.size()) == 0);
+    Bytes back(data.size());
+    REQUIRE(dma.read(address, back.data(), back.size()));
+    CHECK(back == data);
+  }
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "a process's memory that is not mapped is not reached, and harms nobody") {
+  REQUIRE(error_of(dma.map({true, true, kPage, kPage, uint64_t{1} << 56},
+                           UniqueFd(::open("/proc/self/mem", O_RDWR | O_CLOEXEC)))) == 0);
+  void* hole = ::mmap(nullptr, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(hole != MAP_FAILED);
+  ::munmap(hole, kPage);
+  CHECK(!readable(reinterpret_cast<uintptr_t>(hole), 16));
+  CHECK(!writable(reinterpret_cast<uintptr_t>(hole), 16));
+}
+
+TEST_CASE_METHOD(Fixture, "no other file of /proc stands behind a region") {
+  for (const char* path : {"/proc/self/comm", "/proc/self/oom_score_adj", "/proc/self/maps"}) {
+    INFO(path);
+    CHECK(error_of(dma.map({true, false, 0, kPage, kPage},
+                           UniqueFd(::open(path, O_RDONLY | O_CLOEXEC)))) == EINVAL);
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::vfio_user
