@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <random>
 
+#include "oob_line.h"
 #include "pingpong_program.h"
 
 namespace {
@@ -12,10 +13,10 @@ int Run(const exrnic::PingpongOptions& options, const std::string& line,
         const std::string& device) {
   try {
     exrnic::RaiseMemlockLimit();
-    exrnic::Oob oob(exrnic::OpenSerialLine(line), "exrnic-pingpong");
+    exrnic::Oob oob(exrnic::OpenOobLine(line, options.node), "exrnic-pingpong");
     printf("exrnic-pingpong: node %u, seed 0x%016llx\n", options.node,
            static_cast<unsigned long long>(options.seed));
-    exrnic::RunPingpong(options, [&] { return vl_open_rnic(device.c_str()); }, &oob, stdout);
+    exrnic::RunPingpong(options, [&] { return exrnic::OpenDevice(device); }, &oob, stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-pingpong: %s\n", error.what());
     return 1;
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
   options.sizes = exrnic::DefaultPingpongSizes();
   options.seed = uint64_t{random()} << 32 | random();
   std::string line;
-  std::string device = "exrnic0";
+  std::string device;
 
   CLI::App app(
       "SENDs messages from node 0 to node 1 and back, compares every byte, and prints the "
@@ -40,7 +41,7 @@ int main(int argc, char** argv) {
   app.add_option("--node", options.node, "Node of this guest: 0 or 1")
       ->required()
       ->check(CLI::Range(0, 1));
-  app.add_option("--oob", line, "Serial line to the other guest, such as /dev/ttyS1")->required();
+  app.add_option("--oob", line, exrnic::kOobLineHelp)->required();
   app.add_option("--sizes", options.sizes, "Bytes of a message, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(1u, exrnic::kPingpongSizeMax));
@@ -48,7 +49,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the patterns, at node 0");
-  app.add_option("--device", device, "RNIC")->capture_default_str();
+  app.add_option("--device", device, exrnic::kDeviceHelp);
   CLI11_PARSE(app, argc, argv);
   return Run(options, line, device);
 }

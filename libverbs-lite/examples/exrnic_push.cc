@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <random>
 
+#include "oob_line.h"
 #include "push_program.h"
 
 namespace {
@@ -16,10 +17,10 @@ uint64_t DrawSeed() {
 int Run(const exrnic::PushOptions& options, const std::string& line, const std::string& device) {
   try {
     exrnic::RaiseMemlockLimit();
-    exrnic::Oob oob(exrnic::OpenSerialLine(line), "exrnic-push");
+    exrnic::Oob oob(exrnic::OpenOobLine(line, options.node), "exrnic-push");
     printf("exrnic-push: node %u, seed 0x%016llx\n", options.node,
            static_cast<unsigned long long>(options.seed));
-    exrnic::RunPush(options, [&] { return vl_open_rnic(device.c_str()); }, &oob, stdout);
+    exrnic::RunPush(options, [&] { return exrnic::OpenDevice(device); }, &oob, stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-push: %s\n", error.what());
     return 1;
@@ -34,7 +35,7 @@ int main(int argc, char** argv) {
   options.sizes = exrnic::DefaultSizes();
   options.seed = DrawSeed();
   std::string line;
-  std::string device = "exrnic0";
+  std::string device;
 
   CLI::App app(
       "PUSHes between two guests, in both directions, compares every byte at the receiver, and\n"
@@ -42,14 +43,14 @@ int main(int argc, char** argv) {
   app.add_option("--node", options.node, "Node of this guest: 0 or 1")
       ->required()
       ->check(CLI::Range(0, 1));
-  app.add_option("--oob", line, "Serial line to the other guest, such as /dev/ttyS1")->required();
+  app.add_option("--oob", line, exrnic::kOobLineHelp)->required();
   app.add_option("--sizes", options.sizes, "Bytes of a PUSH, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(1u, exrnic::kPushSizeMax));
   app.add_option("--ops", options.ops, "PUSHes per size and direction (default: fewer for larger)")
       ->check(CLI::Range(1, 1000000));
   app.add_option("--seed", options.seed, "Seed of the patterns; that of node 0 counts");
-  app.add_option("--device", device, "RNIC")->capture_default_str();
+  app.add_option("--device", device, exrnic::kDeviceHelp);
   CLI11_PARSE(app, argc, argv);
   return Run(options, line, device);
 }

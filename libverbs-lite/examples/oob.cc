@@ -36,24 +36,6 @@ std::string Seconds(std::chrono::milliseconds limit) {
 
 }  // namespace
 
-int OpenSerialLine(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) throw std::runtime_error(ErrnoText("cannot open " + path));
-  termios mode;
-  if (tcgetattr(fd, &mode) == 0) {
-    cfmakeraw(&mode);
-    mode.c_cflag |= CLOCAL | CREAD;
-    cfsetspeed(&mode, B115200);
-    if (tcsetattr(fd, TCSANOW, &mode) == 0) {
-      tcflush(fd, TCIFLUSH);
-      return fd;
-    }
-  }
-  const std::string text = ErrnoText("cannot set " + path + " to raw mode");
-  close(fd);
-  throw std::runtime_error(text);
-}
-
 Oob::Oob(int fd, std::string program, OobLimits limits)
     : fd_(fd), program_(std::move(program)), limits_(limits), session_(DrawSession()) {
   fcntl(fd_, F_SETFL, fcntl(fd_, F_GETFL) | O_NONBLOCK);

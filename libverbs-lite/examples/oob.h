@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The out-of-band channel: how two programs in two guests exchange queue pair numbers, STags and
-// verdicts, over a serial line that connects the guests. Every message is acknowledged and repeated
+// verdicts, over a line that connects them (oob_line.h). Every message is acknowledged and repeated
 // until it is, so noise and a peer that starts late do no harm.
 //
 // Errors are std::runtime_error, with a text for the user. Not for several threads.
@@ -24,9 +24,6 @@ struct OobLimits {
   std::chrono::milliseconds message = std::chrono::seconds(60);
   std::chrono::milliseconds repeat = std::chrono::milliseconds(300);
 };
-
-// Opens a serial line (or any terminal) in raw mode, empty. Throws.
-int OpenSerialLine(const std::string& path);
 
 class Oob {
  public:

@@ -15,6 +15,14 @@ void ThrowErrno(const std::string& what) {
   throw std::runtime_error(what + ": " + strerror(errno));
 }
 
+vl_rnic* OpenDevice(const std::string& name) {
+  vl_rnic* rnic = vl_open_rnic(name.empty() ? nullptr : name.c_str());
+  if (rnic != nullptr) return rnic;
+  const std::string text = vl_error_text();
+  if (text.empty()) ThrowErrno("vl_open_rnic");
+  throw std::runtime_error("vl_open_rnic: " + text);
+}
+
 void Check(int result, const char* call) {
   if (result < 0) ThrowErrno(call);
 }

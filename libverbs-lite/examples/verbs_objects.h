@@ -17,6 +17,11 @@ namespace exrnic {
 // How a program gets its RNIC; tests give it one of software.
 using OpenRnicCall = std::function<vl_rnic*()>;
 
+// vl_open_rnic, where "" means that the environment decides; the text of what failed.
+vl_rnic* OpenDevice(const std::string& name);
+constexpr char kDeviceHelp[] =
+    "RNIC: exrnic0, ..., or sim:PATH, a node of exrnic-sim (default: VL_DEVICE, or exrnic0)";
+
 struct VlDelete {
   void operator()(vl_rnic* rnic) const { vl_close_rnic(rnic); }
   void operator()(vl_pd* pd) const { vl_deallocate_pd(pd); }

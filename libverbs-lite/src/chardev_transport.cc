@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
 
+#include "error_text.h"
 #include "exrnic.h"
 
 namespace exrnic {
@@ -39,6 +42,9 @@ class ChardevTransport : public Transport {
 
   // False with errno: cannot be used.
   bool Start() { return fd_.get() >= 0 && VersionsFit() && MapUserPage(); }
+
+  // Behind a Start that failed: what stands before the errno's text.
+  const char* complaint() const { return complaint_; }
 
   UserPage user_page() override { return UserPage(page_); }
 
@@ -162,7 +168,10 @@ class ChardevTransport : public Transport {
   }
 
  private:
-  int Call(unsigned long request, void* argument) { return ioctl(fd_.get(), request, argument); }
+  int Call(unsigned long request, void* argument) {
+    ClearErrorText();
+    return ioctl(fd_.get(), request, argument);
+  }
   int CallObject(unsigned long request, uint32_t handle) {
     exrnic_object object = {handle, 0};
     return Call(request, &object);
@@ -180,6 +189,9 @@ class ChardevTransport : public Transport {
     if (query.uapi_version == EXRNIC_UAPI_VERSION && query.abi_version == EXRNIC_ABI_VERSION) {
       return true;
     }
+    snprintf(complaint_, sizeof(complaint_),
+             "kernel module and device speak versions %u and %u, this library %u and %u: ",
+             query.uapi_version, query.abi_version, EXRNIC_UAPI_VERSION, EXRNIC_ABI_VERSION);
     errno = EPROTONOSUPPORT;
     return false;
   }
@@ -193,6 +205,7 @@ class ChardevTransport : public Transport {
 
   FileDescriptor fd_;
   void* page_ = nullptr;
+  char complaint_[128] = "";
 };
 
 }  // namespace
@@ -205,6 +218,7 @@ std::unique_ptr<Transport> OpenChardev(const char* path) {
   }
   if (transport->Start()) return transport;
   const int error = errno;
+  SetErrorText((std::string(path) + ": " + transport->complaint() + strerror(error)).c_str());
   transport.reset();
   errno = error;
   return nullptr;

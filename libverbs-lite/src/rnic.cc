@@ -5,11 +5,14 @@
 #include <climits>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "chardev_transport.h"
 #include "cq.h"
+#include "error_text.h"
+#include "sim/sim_transport.h"
 
 namespace exrnic {
 
@@ -17,6 +20,28 @@ namespace {
 
 constexpr char kFirstRnic[] = "exrnic0";
 constexpr char kFolder[] = "/dev/";
+constexpr char kSimulator[] = "sim:";
+constexpr char kDeviceVariable[] = "VL_DEVICE";
+
+// What NULL stands for. A program with more rights than its user does not listen to the user.
+const char* DefaultName() {
+  const char* name = secure_getenv(kDeviceVariable);
+  return name != nullptr && name[0] != 0 ? name : kFirstRnic;
+}
+
+std::unique_ptr<Transport> OpenByPath(const char* name) {
+  const char* folder = strchr(name, '/') == nullptr ? kFolder : "";
+  char path[PATH_MAX];
+  const int length = snprintf(path, sizeof(path), "%s%s", folder, name);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof(path)) return FailNull(ENAMETOOLONG);
+  return OpenChardev(path);
+}
+
+std::unique_ptr<Transport> OpenByName(const char* name) {
+  const size_t prefix = sizeof(kSimulator) - 1;
+  if (strncmp(name, kSimulator, prefix) == 0) return OpenSim(name + prefix);
+  return OpenByPath(name);
+}
 
 }  // namespace
 
@@ -30,11 +55,13 @@ vl_rnic* OpenRnic(std::unique_ptr<Transport> transport) {
 }
 
 int Fail(int error) {
+  ClearErrorText();
   errno = error;
   return -1;
 }
 
 std::nullptr_t FailNull(int error) {
+  ClearErrorText();
   errno = error;
   return nullptr;
 }
@@ -47,12 +74,9 @@ using exrnic::Fail;
 using exrnic::FailNull;
 
 vl_rnic* vl_open_rnic(const char* name) {
-  if (name == nullptr) name = exrnic::kFirstRnic;
-  const char* folder = strchr(name, '/') == nullptr ? exrnic::kFolder : "";
-  char path[PATH_MAX];
-  const int length = snprintf(path, sizeof(path), "%s%s", folder, name);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof(path)) return FailNull(ENAMETOOLONG);
-  std::unique_ptr<exrnic::Transport> transport = exrnic::OpenChardev(path);
+  exrnic::ClearErrorText();
+  if (name == nullptr) name = exrnic::DefaultName();
+  std::unique_ptr<exrnic::Transport> transport = exrnic::OpenByName(name);
   if (transport == nullptr) return nullptr;
   return exrnic::OpenRnic(std::move(transport));
 }

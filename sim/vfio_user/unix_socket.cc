@@ -3,15 +3,18 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <system_error>
 
 namespace exrnic::vfio_user {
 namespace {
 
+constexpr int kConnectSeconds = 5;
 constexpr int kBacklog = 8;  // so that a second client is refused by us, with a line in the log
 
 [[noreturn]] void fail(const std::string& path, const std::string& cause) {
@@ -29,9 +32,13 @@ sockaddr_un address_of(const std::string& path) {
   return address;
 }
 
+[[noreturn]] void fail_errno(const std::string& path) {
+  throw std::system_error(errno, std::generic_category(), "vfio-user socket " + path);
+}
+
 UniqueFd new_socket(const std::string& path, int flags) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
-  if (!fd) fail(path, strerror(errno));
+  if (!fd) fail_errno(path);
   return fd;
 }
 
@@ -58,7 +65,7 @@ UniqueFd listen_unix(const std::string& path) {
   UniqueFd fd = new_socket(path, SOCK_NONBLOCK);
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       ::listen(fd.get(), kBacklog) != 0) {
-    fail(path, strerror(errno));
+    fail_errno(path);
   }
   return fd;
 }
@@ -66,7 +73,10 @@ UniqueFd listen_unix(const std::string& path) {
 UniqueFd connect_unix(const std::string& path) {
   const sockaddr_un address = address_of(path);
   UniqueFd fd = new_socket(path, 0);
-  if (!connect_to(fd.get(), address)) fail(path, strerror(errno));
+  // The server's queue may be full, and the server at rest.
+  const timeval limit{kConnectSeconds, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+  if (!connect_to(fd.get(), address)) fail_errno(path);
   return fd;
 }
 

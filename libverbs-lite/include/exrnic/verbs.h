@@ -6,15 +6,16 @@
  * memory region), connects a queue pair to one of another node, posts work and polls completions.
  * vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the kernel never:
  * they write rings in memory and store 8 bytes into a page of the device that belongs to this
- * process alone.
+ * process alone. (In the simulator, "sim:PATH", that store is a message to it.)
  *
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
  * errno. Every call gives EINVAL for a null pointer or a value out of range. Calls that reach the
  * device also give ENODEV (it was removed), EIO (it refused), ETIMEDOUT (it did not answer) and
  * ENOMEM. A call that fails has changed nothing.
  *
- * Removal: once the RNIC was removed, destroying its objects and closing it succeed; posting work,
- * and polling or arming a completion queue, may raise SIGBUS, as the page that they ring is gone.
+ * Removal: once the RNIC was removed, or the simulator has ended, destroying its objects and
+ * closing it succeed. Posting work, and polling or arming a completion queue, then gives ENODEV in
+ * the simulator; with a kernel module it may raise SIGBUS, as the page that they ring is gone.
  *
  * Threads: every call may be made from any thread at any time, on the same object too. Only
  * destroying an object while another call uses it is an error of the caller.
@@ -67,9 +68,16 @@ struct vl_rnic_attr {
 };
 
 /*
- * Opens an RNIC: "exrnic0" (in /dev), a path with a slash in it, or NULL for the first one.
- * ENOENT, EACCES: no such device, no right to it. EPROTONOSUPPORT: the kernel module or the
- * device has another version than this library. ENOSPC: all user pages are taken.
+ * Opens an RNIC:
+ *   "exrnic0"   the device of the kernel module, in /dev; or any path with a slash in it
+ *   "sim:PATH"  a node of exrnic-sim by its vfio-user socket: no kernel module, no root. The
+ * library is the driver, so only one process at a time can have the node, and open it once NULL
+ * what the environment variable VL_DEVICE says, else "exrnic0"
+ *
+ * ENOENT, EACCES, ECONNREFUSED: no such device, no right to it, nobody serves the socket.
+ * EPROTONOSUPPORT: the kernel module or the device has another version than this library. ENOSPC:
+ * all user pages are taken. EBUSY: another process has the simulator's node. vl_error_text() says
+ * more.
  */
 VL_API struct vl_rnic* vl_open_rnic(const char* name);
 
@@ -198,6 +206,12 @@ VL_API int vl_poll_cq(struct vl_cq* cq, int num_entries, struct vl_wc* wc);
  * that becomes readable then is still to come: until then, poll.)
  */
 VL_API int vl_req_notify_cq(struct vl_cq* cq, int solicited_only);
+
+/*
+ * What the last call that failed in this thread has to say beyond errno, such as the path that it
+ * could not open; or "". Valid until the next call of this thread.
+ */
+VL_API const char* vl_error_text(void);
 
 /* A text in English for a status; never NULL; static memory. */
 VL_API const char* vl_status_string(enum vl_wc_status status);

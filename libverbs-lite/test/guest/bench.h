@@ -49,6 +49,7 @@ struct GuestCheck {
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
   bool needs_kernel = false;  // of a guest, with its module; else a software device will do
+  bool two_contexts = false;  // opens the RNIC twice, which a simulator's socket does not allow
 };
 
 // The checks, by file.

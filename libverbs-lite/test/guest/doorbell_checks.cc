@@ -74,7 +74,7 @@ void Respond(Bench* bench) {
 
 std::vector<GuestCheck> DoorbellChecks() {
   return {{"a doorbell that the page does not own, or that is malformed, does nothing", Request,
-           Respond}};
+           Respond, false, true}};
 }
 
 }  // namespace exrnic

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench.h"
+#include "oob_line.h"
 
 namespace {
 
@@ -17,7 +18,7 @@ struct Options {
   uint32_t node = 0;
   uint64_t seed = 0;
   std::string line;
-  std::string device = "exrnic0";
+  std::string device;
   std::vector<std::string> only;
 };
 
@@ -41,8 +42,7 @@ int RunAll(const Options& options, exrnic::Oob* oob) {
   const uint64_t seed = options.node == 0 ? options.seed : theirs;
   printf("# exrnic-guest-test: node %u, seed 0x%016llx\n", options.node,
          static_cast<unsigned long long>(seed));
-  exrnic::Bench bench(
-      options.node, [&] { return vl_open_rnic(options.device.c_str()); }, oob, seed);
+  exrnic::Bench bench(options.node, [&] { return exrnic::OpenDevice(options.device); }, oob, seed);
   const std::vector<exrnic::GuestCheck> checks = ChecksWith(options.only);
   const int failed = exrnic::RunChecks(checks, &bench, stdout);
   oob->Exchange<uint32_t>(kEnd, 0);
@@ -53,7 +53,7 @@ int RunAll(const Options& options, exrnic::Oob* oob) {
 int Run(const Options& options) {
   try {
     exrnic::RaiseMemlockLimit();
-    exrnic::Oob oob(exrnic::OpenSerialLine(options.line), "exrnic-guest-test");
+    exrnic::Oob oob(exrnic::OpenOobLine(options.line, options.node), "exrnic-guest-test");
     try {
       return RunAll(options, &oob);
     } catch (const std::exception& error) {
@@ -79,10 +79,9 @@ int main(int argc, char** argv) {
   app.add_option("--node", options.node, "Node of this guest: 0 or 1")
       ->required()
       ->check(CLI::Range(0, 1));
-  app.add_option("--oob", options.line, "Serial line to the other guest, such as /dev/ttyS1")
-      ->required();
+  app.add_option("--oob", options.line, exrnic::kOobLineHelp)->required();
   app.add_option("--seed", options.seed, "Seed; that of node 0 counts");
-  app.add_option("--device", options.device, "RNIC")->capture_default_str();
+  app.add_option("--device", options.device, exrnic::kDeviceHelp);
   app.add_option("--only", options.only,
                  "Only checks whose sentence has one of these texts; in both guests");
   CLI11_PARSE(app, argc, argv);

@@ -229,11 +229,11 @@ void ReceiveUntilEmpty(Bench* bench) {
 std::vector<GuestCheck> SrqChecks() {
   return {
       {"two queue pairs take 192 messages from one shared receive queue, each in its own order",
-       SendOnBoth, ReceiveOnBoth},
+       SendOnBoth, ReceiveOnBoth, false, true},
       {"a queue pair destroyed in the middle of a message leaves the shared receive queue whole",
-       SendIntoLoss, LoseOne},
+       SendIntoLoss, LoseOne, false, true},
       {"a shared receive queue has its limit event, and refuses what it has no receive for",
-       SendUntilEmpty, ReceiveUntilEmpty},
+       SendUntilEmpty, ReceiveUntilEmpty, false, true},
   };
 }
 

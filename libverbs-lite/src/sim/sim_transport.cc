@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim_transport.h"
+
+#include <cerrno>
+#include <map>
+#include <new>
+#include <utility>
+
+#include "error_text.h"
+#include "sim_device.h"
+#include "sim_error.h"
+#include "sim_mailbox.h"
+#include "sim_memory.h"
+#include "sim_numbers.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr uint32_t kUserPage = 0;
+constexpr uint32_t kQpnMin = 1;  // zero stays free: an untouched WQE or frame names no queue pair
+constexpr uint32_t kWriteAccess = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE;
+
+uint32_t Log2(uint32_t power) { return static_cast<uint32_t>(__builtin_ctz(power)); }
+
+int FailWith(int error, const char* text) {
+  SetErrorText(text);
+  errno = error;
+  return -1;
+}
+
+// Runs a call that throws, and returns what a Transport does.
+template <typename Call>
+int Guard(Call call) {
+  try {
+    call();
+    return 0;
+  } catch (const SimError& error) {
+    return FailWith(error.error(), error.what());
+  } catch (const std::bad_alloc&) {
+    return FailWith(ENOMEM, "");
+  }
+}
+
+// A number that goes back unless it is kept.
+template <typename Numbers>
+class Taken {
+ public:
+  explicit Taken(Numbers* numbers) : numbers_(numbers), value_(numbers->Take()) {}
+  ~Taken() {
+    if (numbers_ != nullptr) numbers_->Give(value_);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  uint32_t value() const { return value_; }
+  uint32_t Keep() {
+    numbers_ = nullptr;
+    return value_;
+  }
+
+ private:
+  Numbers* numbers_;
+  const uint32_t value_;
+};
+
+struct QpRings {
+  SimRing sq;
+  SimRing rq;
+};
+
+// What a driver does, in user space. The verbs keep the objects in order: each is destroyed once,
+// and behind its users.
+class SimTransport : public Transport {
+ public:
+  SimTransport(const std::string& path, std::chrono::milliseconds patience)
+      : link_(path, patience),
+        mailbox_(&link_),
+        info_(IdentifyDevice(&link_)),
+        arena_(&link_),
+        pds_("protection domains", 0, EXRNIC_MAX_PD),
+        cqns_("completion queues", 0, info_.max_cq),
+        srqns_("shared receive queues", 0, info_.max_srq),
+        qpns_("queue pairs", kQpnMin, info_.max_qp),
+        stags_(info_.max_mr) {
+    GrantProcessMemory(&link_);
+    EnableDevice(&link_);
+  }
+  // Before the rings go away.
+  ~SimTransport() override { link_.Cut("closed"); }
+
+  UserPage user_page() override { return UserPage(&link_); }
+
+  int Query(DeviceInfo* info) override {
+    *info = info_;
+    return 0;
+  }
+
+  int AllocatePd(uint32_t* pd) override {
+    return Guard([&] { *pd = pds_.Take(); });
+  }
+  int DeallocatePd(uint32_t pd) override {
+    pds_.Give(pd);
+    return 0;
+  }
+
+  int CreateCq(const CqRequest& request, uint32_t* cqn) override {
+    return Guard([&] {
+      Taken number(&cqns_);
+      SimRing ring(&arena_, request.ring, size_t{request.entries} * sizeof(exrnic_cqe));
+      exrnic_mbox_create_cq in = {};
+      in.cqn = number.value();
+      in.page = kUserPage;
+      in.pbl_address = ring.pbl_bus();
+      in.log_entries = Log2(request.entries);
+      in.msix_vector = VectorOf(number.value());
+      in.moderation_count = request.moderation_count;
+      in.moderation_ns = request.moderation_ns;
+      mailbox_.Set(EXRNIC_MBOX_OP_CREATE_CQ, in);
+      cqs_[number.value()] = std::move(ring);
+      *cqn = number.Keep();
+    });
+  }
+  int DestroyCq(uint32_t cqn) override {
+    return Destroy(EXRNIC_MBOX_OP_DESTROY_CQ, cqn, &cqs_, &cqns_);
+  }
+
+  int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
+    return Guard([&] {
+      Taken number(&srqns_);
+      SimRing ring(&arena_, request.ring, size_t{request.slots} * sizeof(exrnic_wqe));
+      exrnic_mbox_create_srq in = {};
+      in.srqn = number.value();
+      in.page = kUserPage;
+      in.pd = request.pd;
+      in.log_slots = Log2(request.slots);
+      in.pbl_address = ring.pbl_bus();
+      in.limit = request.limit;
+      mailbox_.Set(EXRNIC_MBOX_OP_CREATE_SRQ, in);
+      srqs_[number.value()] = std::move(ring);
+      *srqn = number.Keep();
+    });
+  }
+  int ModifySrq(uint32_t srqn, uint32_t limit) override {
+    return Guard(
+        [&] { mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit}); });
+  }
+  int QuerySrq(uint32_t srqn, uint32_t* limit) override {
+    return Guard([&] {
+      *limit = mailbox_.Query<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn).limit;
+    });
+  }
+  int DestroySrq(uint32_t srqn) override {
+    return Destroy(EXRNIC_MBOX_OP_DESTROY_SRQ, srqn, &srqs_, &srqns_);
+  }
+
+  int CreateQp(const QpRequest& request, uint32_t* qpn) override {
+    return Guard([&] {
+      Taken number(&qpns_);
+      QpRings rings;
+      rings.sq = SimRing(&arena_, request.sq, size_t{request.sq_slots} * sizeof(exrnic_wqe));
+      if (request.rq != nullptr) {
+        rings.rq = SimRing(&arena_, request.rq, size_t{request.rq_slots} * sizeof(exrnic_wqe));
+      }
+      mailbox_.Set(EXRNIC_MBOX_OP_CREATE_QP, CreateQpCommand(number.value(), request, rings));
+      qps_[number.value()] = std::move(rings);
+      *qpn = number.Keep();
+    });
+  }
+  int ModifyQp(uint32_t qpn, const QpChange& change) override {
+    return Guard([&] {
+      if (change.dest_node >= EXRNIC_MAX_NODE || change.dest_qpn >= EXRNIC_MAX_QP) {
+        throw SimError(EINVAL, "there is no queue pair " + std::to_string(change.dest_qpn) +
+                                   " of node " + std::to_string(change.dest_node));
+      }
+      SetState(qpn, change);
+    });
+  }
+  int QueryQp(uint32_t qpn, QpInfo* info) override {
+    return Guard([&] {
+      const auto out = mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn);
+      info->state = static_cast<exrnic_qp_state>(out.state);
+      info->dest_node = out.dest_node;
+      info->dest_qpn = out.dest_qpn;
+      info->sq_producer = out.sq_producer;
+      info->sq_consumer = out.sq_consumer;
+    });
+  }
+  int DestroyQp(uint32_t qpn) override {
+    // So that a peer hears of it whose PULL is under way. If it fails, the end tells why.
+    Guard([&] { SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0}); });
+    return Destroy(EXRNIC_MBOX_OP_DESTROY_QP, qpn, &qps_, &qpns_);
+  }
+
+  int RegisterMr(const MrRequest& request, uint32_t* stag) override {
+    return Guard([&] {
+      CheckMapped(request.address, request.length, (request.access & kWriteAccess) != 0);
+      SimPbl pbl(&arena_, request.address, request.length);
+      Taken number(&stags_);
+      exrnic_mbox_register_mr in = {};
+      in.stag = number.value();
+      in.pd = request.pd;
+      in.base = request.address;
+      in.length = request.length;
+      in.pbl_address = pbl.bus();
+      in.access = request.access;
+      in.page_shift = pbl.page_shift();
+      mailbox_.Set(EXRNIC_MBOX_OP_REGISTER_MR, in);
+      mrs_.emplace(number.value(), std::move(pbl));
+      *stag = number.Keep();
+    });
+  }
+  int DeregisterMr(uint32_t stag) override {
+    return Destroy(EXRNIC_MBOX_OP_INVALIDATE_MR, stag, &mrs_, &stags_);
+  }
+
+  int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
+    const auto mr = mrs_.find(stag);
+    if (mr == mrs_.end()) return FailWith(ENOENT, "");
+    const SimPbl& pbl = mr->second;
+    for (uint32_t i = 0; i < *pages && i < pbl.count(); ++i) entries[i] = pbl.entries()[i];
+    *pages = pbl.count();
+    *page_shift = pbl.page_shift();
+    return 0;
+  }
+
+ private:
+  // Behind the device's answer it reaches no memory of the object. A device that answered badly, or
+  // not at all, is cut off by now: the object goes in any case.
+  template <typename Objects, typename Numbers>
+  int Destroy(exrnic_mbox_op op, uint32_t number, Objects* objects, Numbers* numbers) {
+    const int result = Guard([&] { mailbox_.End(op, number); });
+    const int error = errno;
+    objects->erase(number);
+    numbers->Give(number);
+    errno = error;
+    return result;
+  }
+
+  void SetState(uint32_t qpn, const QpChange& change) {
+    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
+                 exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
+                                       change.dest_qpn});
+  }
+
+  // Vector 0 is the device's own; queues share the others.
+  uint32_t VectorOf(uint32_t cqn) const {
+    if (link_.vectors() == 1) return EXRNIC_MSIX_VECTOR_CONTROL;
+    return 1 + cqn % (link_.vectors() - 1);
+  }
+
+  static exrnic_mbox_create_qp CreateQpCommand(uint32_t qpn, const QpRequest& request,
+                                               const QpRings& rings) {
+    exrnic_mbox_create_qp in = {};
+    in.qpn = qpn;
+    in.page = kUserPage;
+    in.pd = request.pd;
+    in.send_cqn = request.send_cqn;
+    in.recv_cqn = request.recv_cqn;
+    in.sq_log_slots = Log2(request.sq_slots);
+    // The device checks the size of a receive queue also where a shared one takes its place.
+    in.rq_log_slots = request.rq != nullptr ? Log2(request.rq_slots) : EXRNIC_RING_LOG_MIN;
+    in.service = request.service;
+    in.sq_pbl_address = rings.sq.pbl_bus();
+    in.rq_pbl_address = request.rq != nullptr ? rings.rq.pbl_bus() : 0;
+    in.srqn = request.srqn;
+    in.max_reads_out = request.max_reads_out;
+    in.max_reads_in = request.max_reads_in;
+    return in;
+  }
+
+  SimLink link_;
+  SimMailbox mailbox_;
+  const DeviceInfo info_;
+  SimArena arena_;
+  SimNumbers pds_, cqns_, srqns_, qpns_;
+  SimStags stags_;
+  std::map<uint32_t, SimRing> cqs_;
+  std::map<uint32_t, SimRing> srqs_;
+  std::map<uint32_t, QpRings> qps_;
+  std::map<uint32_t, SimPbl> mrs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> OpenSim(const std::string& path, std::chrono::milliseconds patience) {
+  std::unique_ptr<Transport> transport;
+  Guard([&] { transport = std::make_unique<SimTransport>(path, patience); });
+  return transport;
+}
+
+}  // namespace exrnic

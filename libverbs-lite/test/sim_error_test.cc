@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The library as a driver in user space, where something is wrong: with the socket, with what is
+// behind it, with memory, with the simulator.
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "exrnic_hw.h"
+#include "rnic.h"
+#include "sim/sim_transport.h"
+#include "sim/vfio_user/rnic_pci.h"
+#include "sim/vfio_user/server.h"
+#include "sim_fixture.h"
+
+namespace exrnic {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool TextNames(const std::string& what) {
+  INFO(vl_error_text());
+  return std::string(vl_error_text()).find(what) != std::string::npos;
+}
+
+TEST_CASE("a node that is taken is refused, and free again when its owner has closed it") {
+  Fixture fixture;
+  {
+    const Owned<vl_rnic> first = fixture.Open(0);
+    CHECK(vl_open_rnic(fixture.Name(0).c_str()) == nullptr);
+    CHECK(errno == EBUSY);
+    CHECK(std::string(vl_error_text()).find(fixture.folder / "0") != std::string::npos);
+    CHECK(std::string(vl_error_text()).find("another process") != std::string::npos);
+  }
+  CHECK(fixture.Open(0) != nullptr);
+}
+
+TEST_CASE("a path that nobody serves is named") {
+  TempDir folder;
+  CHECK(vl_open_rnic(("sim:" + folder / "none").c_str()) == nullptr);
+  CHECK(errno == ENOENT);
+  CHECK(std::string(vl_error_text()).find(folder / "none") != std::string::npos);
+
+  CHECK(vl_open_rnic("sim:") == nullptr);
+  CHECK(errno == EINVAL);
+  CHECK(vl_open_rnic(("sim:" + std::string(200, 'x')).c_str()) == nullptr);
+  CHECK(errno == EINVAL);
+  CHECK(vl_open_rnic("sim:/dev/null") == nullptr);
+  CHECK(errno == ECONNREFUSED);
+  CHECK(std::string(vl_error_text()).find("/dev/null") != std::string::npos);
+}
+
+// Accepts one connection, answers it with these bytes, and closes it; or, without any, keeps it.
+class Stranger {
+ public:
+  Stranger(const std::string& path, const std::string& answer)
+      : listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+        listen(listener_, 1) != 0) {
+      ThrowErrno("a stranger's socket");
+    }
+    thread_ = std::thread([this, answer] {
+      const int client = accept(listener_, nullptr, nullptr);
+      send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
+      char bytes[256];
+      while (answer.empty() && recv(client, bytes, sizeof(bytes), 0) > 0) continue;
+      close(client);
+    });
+  }
+  ~Stranger() {
+    thread_.join();
+    close(listener_);
+  }
+
+ private:
+  const int listener_;
+  std::thread thread_;
+};
+
+TEST_CASE("a socket that is none of vfio-user is refused with its path") {
+  TempDir folder;
+  const std::pair<std::string, int> answers[] = {
+      {"HTTP/1.1 400 Bad Request\r\n\r\n", EBUSY},  // it sent what is no reply
+      {std::string(1, 0), EBUSY},                   // it closed in the middle of a header
+      {"", ETIMEDOUT},                              // it said nothing
+  };
+  int number = 0;
+  for (const auto& [answer, error] : answers) {
+    const std::string path = folder / std::to_string(number++);
+    Stranger stranger(path, answer);
+    CHECK(OpenSim(path, milliseconds(300)) == nullptr);
+    CHECK(errno == error);
+    CHECK(TextNames(path));
+  }
+}
+
+// A vfio-user server with another device behind it: its registers read as `load` says.
+class OtherDevice : public DevicePort {
+ public:
+  OtherDevice(const std::string& path, const PciDescription& description,
+              std::function<uint64_t(uint64_t offset)> load)
+      : load_(std::move(load)), server_(path, description, {}) {
+    server_.attach(*this);
+    thread_ = std::thread([this] {
+      while (!stop_) {
+        if (!server_.service()) std::this_thread::yield();
+      }
+    });
+  }
+  ~OtherDevice() override {
+    stop_ = true;
+    thread_.join();
+  }
+  void mmio_write(unsigned, uint64_t, unsigned, uint64_t) override {}
+  void mmio_read(unsigned, uint64_t offset, unsigned, ReadDone done) override {
+    done(load_(offset));
+  }
+  void reset() override {}
+
+ private:
+  const std::function<uint64_t(uint64_t)> load_;
+  vfio_user::VfioUserServer server_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+uint64_t NextAbi(uint64_t offset) {
+  if (offset == EXRNIC_REG_ID) return EXRNIC_DEVICE_MAGIC;
+  return offset == EXRNIC_REG_ABI_VERSION ? EXRNIC_ABI_VERSION + 1 : 0;
+}
+
+TEST_CASE("a device of another version is refused, with both versions") {
+  TempDir folder;
+  OtherDevice device(folder / "rnic", rnic_pci_description({}), NextAbi);
+  CHECK(vl_open_rnic(("sim:" + folder / "rnic").c_str()) == nullptr);
+  CHECK(errno == EPROTONOSUPPORT);
+  CHECK(TextNames("version " + std::to_string(EXRNIC_ABI_VERSION + 1)));
+}
+
+TEST_CASE("a PCI device that is no exrnic is refused, with its identifiers") {
+  TempDir folder;
+  PciDescription description = rnic_pci_description({});
+  description.device_id = 0x1042;
+  OtherDevice device(folder / "rnic", description, NextAbi);
+  CHECK(vl_open_rnic(("sim:" + folder / "rnic").c_str()) == nullptr);
+  CHECK(errno == ENODEV);
+  CHECK(TextNames("0x1042"));
+}
+
+TEST_CASE("a device whose registers make no sense is refused") {
+  TempDir folder;
+  OtherDevice device(folder / "rnic", rnic_pci_description({}), [](uint64_t) { return ~0u; });
+  CHECK(vl_open_rnic(("sim:" + folder / "rnic").c_str()) == nullptr);
+  CHECK(errno == ENODEV);
+  CHECK(TextNames("register ID"));
+}
+
+TEST_CASE("a device that never becomes ready is given up") {
+  TempDir folder;
+  OtherDevice device(folder / "rnic", rnic_pci_description({}), [](uint64_t offset) {
+    return offset == EXRNIC_REG_ABI_VERSION ? EXRNIC_ABI_VERSION : NextAbi(offset);
+  });
+  CHECK(OpenSim(folder / "rnic", milliseconds(100)) == nullptr);
+  CHECK(errno == ETIMEDOUT);
+  CHECK(TextNames("not ready"));
+}
+
+int RegisterError(vl_pd* pd, void* address, size_t length, int access) {
+  const Owned<vl_mr> mr(vl_allocate_mr(pd, address, length, access));
+  return mr == nullptr ? errno : 0;
+}
+
+TEST_CASE("memory that is not mapped, or not writable, is not registered") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  const Owned<vl_pd> pd(vl_allocate_pd(rnic.get()));
+  constexpr size_t kPage = 4096;
+  auto* pages = static_cast<uint8_t*>(
+      mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(pages != MAP_FAILED);
+  REQUIRE(munmap(pages + 2 * kPage, kPage) == 0);
+  REQUIRE(mprotect(pages + kPage, kPage, PROT_READ) == 0);
+
+  CHECK(RegisterError(pd.get(), pages, kPage, VL_ACCESS_REMOTE_WRITE) == 0);
+  CHECK(RegisterError(pd.get(), pages, 2 * kPage, VL_ACCESS_REMOTE_READ) == 0);
+  CHECK(RegisterError(pd.get(), pages, 2 * kPage, VL_ACCESS_REMOTE_WRITE) == EFAULT);
+  CHECK(RegisterError(pd.get(), pages, kPage + 1, VL_ACCESS_LOCAL_WRITE) == EFAULT);
+  CHECK(RegisterError(pd.get(), pages, 2 * kPage + 1, 0) == EFAULT);
+  CHECK(RegisterError(pd.get(), pages + 2 * kPage, 1, 0) == EFAULT);
+  CHECK(RegisterError(pd.get(), pages, ~size_t{0}, 0) == EINVAL);
+  CHECK(RegisterError(pd.get(), pages, size_t{1} << 60, 0) == EINVAL);
+  CHECK(RegisterError(pd.get(), reinterpret_cast<void*>(1), 1, 0) == EFAULT);
+  munmap(pages, 4 * kPage);
+}
+
+TEST_CASE("a region that was unmapped makes work fail, and neither side crash") {
+  SimPair pair;
+  void* pages = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  uint8_t target[16];
+  const auto source = Own(vl_allocate_mr(pair.ends[0].pd.get(), pages, 4096, 0), "source");
+  const auto sink =
+      Own(vl_allocate_mr(pair.ends[1].pd.get(), target, 16, VL_ACCESS_REMOTE_WRITE), "target");
+  REQUIRE(munmap(pages, 4096) == 0);
+  pair.ends[0].Push(1, {AddressOf(pages), 16, vl_mr_stag(source.get())}, AddressOf(target),
+                    vl_mr_stag(sink.get()));
+  CHECK(AwaitCompletion(pair.ends[0].cq.get(), "a PUSH").status == VL_WC_LOC_PROT_ERR);
+  CHECK(QueryRnic(pair.ends[0].rnic.get()).node_id == 0);
+}
+
+// What each call gives when the simulator is gone, one after the other.
+void ExpectGone(SimEnd* end) {
+  uint8_t byte = 0;
+  vl_wc wc;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int polled = 0;
+  while ((polled = vl_poll_cq(end->cq.get(), 1, &wc)) >= 0) {
+    if (std::chrono::steady_clock::now() > until) break;
+  }
+  CHECK(polled == -1);
+  CHECK(errno == ENODEV);
+  vl_send_wr wr = {};
+  wr.opcode = VL_OP_SEND;
+  const vl_send_wr* bad = nullptr;
+  CHECK(vl_post_sq(end->qp.get(), &wr, &bad) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(bad == &wr);
+  CHECK(vl_req_notify_cq(end->cq.get(), 0) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(vl_allocate_mr(end->pd.get(), &byte, 1, 0) == nullptr);
+  CHECK(errno == ENODEV);
+  CHECK(TextNames("gone"));
+  vl_qp_attr attr;
+  CHECK(vl_query_qp(end->qp.get(), &attr) == -1);
+  CHECK(errno == ENODEV);
+  // Nothing is left over.
+  CHECK(vl_destroy_qp(end->qp.release()) == 0);
+  CHECK(vl_destroy_cq(end->cq.release()) == 0);
+  CHECK(vl_deallocate_pd(end->pd.release()) == 0);
+  CHECK(vl_close_rnic(end->rnic.release()) == 0);
+}
+
+TEST_CASE("when the simulator is killed, calls fail and nothing hangs") {
+  SimPair pair;
+  pair.fixture.simulator.signal(SIGKILL);
+  pair.fixture.simulator.wait_for_exit();
+  ExpectGone(&pair.ends[0]);
+  ExpectGone(&pair.ends[1]);
+}
+
+TEST_CASE("when the simulator stops, calls time out, and it is cut off") {
+  Fixture fixture;
+  std::unique_ptr<Transport> transport = OpenSim(fixture.folder / "0", milliseconds(200));
+  REQUIRE(transport != nullptr);
+  const Owned<vl_rnic> rnic(OpenRnic(std::move(transport)));
+  const Owned<vl_cq> cq(vl_create_cq(rnic.get(), 8, nullptr));
+  REQUIRE(cq != nullptr);
+  fixture.simulator.signal(SIGSTOP);
+  CHECK(vl_create_cq(rnic.get(), 8, nullptr) == nullptr);
+  CHECK(errno == ETIMEDOUT);
+  CHECK(vl_create_cq(rnic.get(), 8, nullptr) == nullptr);
+  CHECK(errno == ENODEV);
+  vl_wc wc;
+  CHECK(vl_poll_cq(cq.get(), 1, &wc) == -1);
+  CHECK(errno == ENODEV);
+  fixture.simulator.signal(SIGCONT);
+  // It has dropped the old driver, and takes a new one.
+  CHECK(fixture.Open(1) != nullptr);
+}
+
+}  // namespace
+}  // namespace exrnic

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The library as a driver in user space: exrnic-sim with two nodes, and no guest.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "both_ends.h"
+#include "sim_fixture.h"
+
+namespace exrnic {
+namespace {
+
+std::vector<GuestCheck> SimulatorChecks() {
+  std::vector<GuestCheck> checks;
+  for (GuestCheck& check : AllChecks()) {
+    if (!check.needs_kernel && !check.two_contexts) checks.push_back(std::move(check));
+  }
+  return checks;
+}
+
+void RunSimulatorChecks(const std::string& core) {
+  Fixture fixture(core);
+  const std::vector<GuestCheck> checks = SimulatorChecks();
+  const CheckOutcome outcome =
+      RunBothEnds(checks, [&](uint32_t node) { return OpenDevice(fixture.Name(node)); });
+  INFO(outcome.output << outcome.peer_output);
+  CHECK(outcome.error.empty());
+  CHECK(outcome.failed == 0);
+  CHECK(outcome.passed() == checks.size());
+}
+
+TEST_CASE("the guest checks pass without guests on the reference model") {
+  RunSimulatorChecks("ref");
+}
+
+TEST_CASE("the guest checks pass without guests on the RTL", "[rtl]") { RunSimulatorChecks("rtl"); }
+
+TEST_CASE("the RNIC says who it is") {
+  Fixture fixture;
+  for (uint32_t node = 0; node < 2; ++node) {
+    const Owned<vl_rnic> rnic = fixture.Open(node);
+    const vl_rnic_attr attr = QueryRnic(rnic.get());
+    CHECK(attr.node_id == node);
+    CHECK(attr.mac[0] == 0x02);
+    CHECK(attr.mac[5] == node);
+    CHECK(attr.max_qp > 1);
+    CHECK(attr.clock_khz > 1000);
+  }
+}
+
+TEST_CASE("the environment names the RNIC where the program does not") {
+  Fixture fixture;
+  setenv("VL_DEVICE", fixture.Name(1).c_str(), 1);
+  const Owned<vl_rnic> rnic(vl_open_rnic(nullptr));
+  unsetenv("VL_DEVICE");
+  REQUIRE(rnic != nullptr);
+  CHECK(QueryRnic(rnic.get()).node_id == 1);
+}
+
+// A buffer that each end has in another kind of memory, and a PUSH between them.
+void PushBetween(vl_pd* from_pd, uint8_t* from, vl_pd* to_pd, uint8_t* to, SimEnd* sender) {
+  constexpr uint32_t kLength = 5000;  // more than a page
+  for (uint32_t i = 0; i < kLength; ++i) from[i] = static_cast<uint8_t>(i * 7);
+  memset(to, 0, kLength);
+  const auto source = Own(vl_allocate_mr(from_pd, from, kLength, 0), "source");
+  const auto target = Own(vl_allocate_mr(to_pd, to, kLength, VL_ACCESS_REMOTE_WRITE), "target");
+  sender->Push(1, {AddressOf(from), kLength, vl_mr_stag(source.get())}, AddressOf(to),
+               vl_mr_stag(target.get()));
+  CHECK(AwaitCompletion(sender->cq.get(), "a PUSH").status == VL_WC_SUCCESS);
+  CHECK(memcmp(from, to, kLength) == 0);
+}
+
+TEST_CASE("memory of every kind can be registered where it is") {
+  SimPair pair;
+  static uint8_t global[8192];
+  uint8_t stack[8192];
+  std::vector<uint8_t> heap(8192 + 13);
+  uint8_t* odd = heap.data() + 13;
+  FILE* file = tmpfile();
+  REQUIRE(ftruncate(fileno(file), 8192) == 0);
+  void* mapped = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  uint8_t* const places[] = {global, stack, odd, static_cast<uint8_t*>(mapped)};
+  for (uint8_t* from : places) {
+    for (uint8_t* to : places) {
+      if (from == to) continue;
+      PushBetween(pair.ends[0].pd.get(), from, pair.ends[1].pd.get(), to, &pair.ends[0]);
+    }
+  }
+  uint8_t in_file[8];
+  REQUIRE(pread(fileno(file), in_file, sizeof(in_file), 0) == sizeof(in_file));
+  CHECK(memcmp(in_file, mapped, sizeof(in_file)) == 0);
+  munmap(mapped, 8192);
+  fclose(file);
+}
+
+TEST_CASE("a region of many pages, of small and of huge ones, may begin and end anywhere") {
+  SimPair pair;
+  for (const size_t bytes : {size_t{100'000}, size_t{5'000'000}}) {
+    std::vector<uint8_t> from(bytes + 11), to(bytes + 11);
+    for (size_t i = 0; i < bytes; ++i) from[11 + i] = static_cast<uint8_t>(i * i >> 8);
+    const auto source =
+        Own(vl_allocate_mr(pair.ends[0].pd.get(), from.data() + 11, bytes, 0), "source");
+    const auto target = Own(
+        vl_allocate_mr(pair.ends[1].pd.get(), to.data() + 11, bytes, VL_ACCESS_REMOTE_WRITE), "to");
+    pair.ends[0].Push(
+        1, {AddressOf(from.data() + 11), static_cast<uint32_t>(bytes), vl_mr_stag(source.get())},
+        AddressOf(to.data() + 11), vl_mr_stag(target.get()));
+    CHECK(AwaitCompletion(pair.ends[0].cq.get(), "a PUSH").status == VL_WC_SUCCESS);
+    CHECK(from == to);
+  }
+}
+
+TEST_CASE("a forked child shares no page that the device uses, and takes none away") {
+  SimPair pair;
+  uint8_t from[64] = "before", to[64] = "";
+  const pid_t child = fork();
+  if (child == 0) {
+    strcpy(reinterpret_cast<char*>(to), "child");
+    pause();
+    _exit(0);
+  }
+  // Both pages are copied on this first write: the device must follow the parent.
+  strcpy(reinterpret_cast<char*>(from), "parent");
+  const auto source = Own(vl_allocate_mr(pair.ends[0].pd.get(), from, 64, 0), "source");
+  const auto target =
+      Own(vl_allocate_mr(pair.ends[1].pd.get(), to, 64, VL_ACCESS_REMOTE_WRITE), "target");
+  pair.ends[0].Push(1, {AddressOf(from), 64, vl_mr_stag(source.get())}, AddressOf(to),
+                    vl_mr_stag(target.get()));
+  CHECK(AwaitCompletion(pair.ends[0].cq.get(), "a PUSH").status == VL_WC_SUCCESS);
+  CHECK(std::string(reinterpret_cast<char*>(to)) == "parent");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("STags are not predictable, and none comes back soon") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  const Owned<vl_pd> pd(vl_allocate_pd(rnic.get()));
+  uint8_t byte = 0;
+  std::set<uint32_t> stags;
+  for (int i = 0; i < 100; ++i) {
+    const auto mr = Own(vl_allocate_mr(pd.get(), &byte, 1, 0), "vl_allocate_mr");
+    stags.insert(vl_mr_stag(mr.get()));
+  }
+  CHECK(stags.size() == 100);
+  CHECK(*stags.rbegin() - *stags.begin() > 0x10000);  // they are spread over the table
+}
+
+}  // namespace
+}  // namespace exrnic
