@@ -2,9 +2,9 @@
 // A whole simulation: nodes, the Ethernet between them, and the clock. The simulator's main() and
 // every test that crosses folders build theirs here. Any number may live in one process.
 //
-// One node has no link. Two are joined back to back, or by a switch if the profile says so; more
-// always by a switch. Faults strike on the last line towards a node, so that each frame meets them
-// once.
+// Unless a topology is given, two nodes are joined back to back, or by a switch if the profile says
+// so; more by one switch. One node alone has no link. Faults strike on the last line towards a
+// node, so that each frame meets them once, and on any other line that has faults of its own.
 //
 // Threads: none; a testbed and everything in it belong to one thread.
 #pragma once
@@ -13,24 +13,29 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
-#include "sim/ethernet/switch.h"
 #include "sim/node/node.h"
 #include "sim/profile/profile.h"
 #include "sim/time/sc_scheduler.h"
 #include "sim/time/sim_context.h"
+#include "sim/topology/fabric.h"
+#include "sim/topology/topology.h"
 
 namespace exrnic {
 
 struct TestbedOptions {
   Profile profile;
-  unsigned nodes = 2;  // node ids 0 to nodes - 1; at most EXRNIC_MAX_NODE
-  uint64_t seed = 1;   // of all faults
-  FaultConfig faults;  // on every direction
+  unsigned nodes = 2;                // node ids 0 to nodes - 1; at most EXRNIC_MAX_NODE
+  std::optional<Topology> topology;  // its number of nodes counts, then
+  uint64_t seed = 1;                 // of all faults
+  FaultConfig faults;                // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
+  std::map<std::string, FaultConfig> faults_at;    // the same for any line, by the name of its end
 };
 
 enum class RunResult {
@@ -41,6 +46,8 @@ enum class RunResult {
 
 class Testbed {
  public:
+  // Throws DataFileError if the topology is none that frames can use (see compute_routes() and
+  // refuse_deadlock()), or has no such line as a fault is to strike.
   Testbed(const TestbedOptions& options, const CoreFactory& make_core);
   ~Testbed();
 
@@ -48,9 +55,9 @@ class Testbed {
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
+  const Fabric& fabric() const { return *fabric_; }
   // The last line towards a node; nullptr when it has none.
   const EthernetLink* line_towards(unsigned id) const;
-  const Switch* ethernet_switch() const { return switch_.get(); }
 
   Scheduler& scheduler() { return *scheduler_; }
   uint64_t now_ns() const { return context_.now() / kPsPerNs; }
@@ -69,17 +76,10 @@ class Testbed {
   RunResult run_until(const std::function<bool()>& done, uint64_t limit_ns);
 
  private:
-  EthernetLink& add_line(WireReceiver& to, const FaultConfig& faults, uint64_t seed);
-  void join_back_to_back(const TestbedOptions& options);
-  void join_by_switch(const TestbedOptions& options);
-
-  Profile profile_;
   SimContext context_;
   std::unique_ptr<ScScheduler> scheduler_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::unique_ptr<Switch> switch_;
-  std::vector<std::unique_ptr<EthernetLink>> lines_;
-  std::vector<EthernetLink*> towards_;  // by node id
+  std::unique_ptr<Fabric> fabric_;
 };
 
 }  // namespace exrnic

@@ -35,7 +35,7 @@ TEST_CASE("a node's MAC address is the prefix of the specification and its ident
 TEST_CASE("two nodes are back to back: a frame arrives after line time and latency") {
   FakeCores cores;
   Testbed testbed(options_of("dc-25g", 2), cores.factory());
-  CHECK(testbed.ethernet_switch() == nullptr);
+  CHECK(testbed.fabric().switches() == 0);
   uint64_t sent_ns = 0, received_ns = 0;
   testbed.node(0).mac().observe([&](auto, const Bytes&) { sent_ns = testbed.now_ns(); });
   testbed.node(1).mac().observe([&](auto, const Bytes&) { received_ns = testbed.now_ns(); });
@@ -50,12 +50,12 @@ TEST_CASE("two nodes are back to back: a frame arrives after line time and laten
 TEST_CASE("with a profile that says so, two nodes have a switch between them") {
   FakeCores cores;
   Testbed testbed(options_of("rhinet2", 2), cores.factory());
-  REQUIRE(testbed.ethernet_switch() != nullptr);
+  REQUIRE(testbed.fabric().switches() == 1);
   cores[0].frames_out.push_back(frame_to(1));
   kick(testbed, 0);
   testbed.run_for(100'000);
   CHECK(cores[1].frames_in.size() == 1);
-  CHECK(testbed.ethernet_switch()->counters().forwarded == 1);
+  CHECK(testbed.fabric().ethernet_switch(0).counters().sent == 1);
 }
 
 TEST_CASE("among many nodes each frame reaches the node in its destination address only") {
@@ -71,7 +71,7 @@ TEST_CASE("among many nodes each frame reaches the node in its destination addre
     REQUIRE(cores[to].frames_in.size() == (to == 2 ? 0 : 1));
     if (to != 2) CHECK(cores[to].frames_in[0].data.back() == to);
   }
-  CHECK(testbed.ethernet_switch()->counters().unknown_station == 1);
+  CHECK(testbed.fabric().ethernet_switch(0).counters().unknown_station == 1);
 }
 
 TEST_CASE("one node alone has its link down") {

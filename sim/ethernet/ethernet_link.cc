@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/ethernet/ethernet_link.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace exrnic {
@@ -16,62 +17,93 @@ EthernetLink::EthernetLink(Scheduler& scheduler, const Config& config, const Fau
       config_(config),
       lane_(config.megabits_per_second / kBitsPerByte),
       faults_(faults, seed),
-      to_(to) {}
+      to_(to),
+      credits_(scheduler, config.buffer_bytes, config.latency_ns * kPsPerNs,
+               [this] { start_waiting(); }) {}
 
-void EthernetLink::send(Bytes&& wire) {
+void EthernetLink::send(Bytes&& wire, Room held) {
   ++counters_.frames;
   counters_.bytes += wire.size();
-  const uint64_t on_line = kPreambleBytes + wire.size();
-  const SimTime start = lane_.send(scheduler_.now(), on_line + kInterFrameGapBytes);
-  const SimTime arrival = start + lane_.duration(on_line) + config_.latency_ns * kPsPerNs;
-  const Fault fault = faults_.next();
-  scheduler_.at(
-      arrival, [this, fault, wire = std::move(wire)]() mutable { arrive(std::move(wire), fault); });
+  waiting_bytes_ += line_bytes(wire.size());
+  waiting_.push_back({std::move(wire), std::move(held)});
+  start_waiting();
 }
 
-void EthernetLink::arrive(Bytes&& wire, Fault fault) {
+// Credit is taken when a frame gets its place on the line, not when its first bit leaves: as frames
+// leave in order, that delays none of them.
+void EthernetLink::start_waiting() {
+  while (!waiting_.empty() && credits_.suffice(line_bytes(waiting_.front().wire.size()))) {
+    Buffered frame = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= line_bytes(frame.wire.size());
+    start(std::move(frame));
+  }
+}
+
+void EthernetLink::start(Buffered&& frame) {
+  const uint64_t size = frame.wire.size();
+  const uint64_t head =
+      config_.head_bytes == 0 ? size : std::min<uint64_t>(config_.head_bytes, size);
+  const SimTime start = lane_.send(scheduler_.now(), line_bytes(size));
+  if (frame.room) {
+    scheduler_.at(start + lane_.duration(kPreambleBytes + size), [held = std::move(frame.room)] {});
+  }
+  frame.room = credits_.take(line_bytes(size));
+  const SimTime arrival =
+      start + lane_.duration(kPreambleBytes + head) + config_.latency_ns * kPsPerNs;
+  const Fault fault = faults_.next();
+  scheduler_.at(arrival, [this, fault, frame = std::move(frame)]() mutable {
+    arrive(std::move(frame), fault);
+  });
+}
+
+void EthernetLink::arrive(Buffered&& frame, Fault fault) {
   switch (fault) {
     case Fault::kNone:
-      return deliver(std::move(wire));
+      return deliver(std::move(frame));
     case Fault::kDrop:
       ++counters_.dropped;
       return;
     case Fault::kDuplicate:
       ++counters_.duplicated;
-      deliver(Bytes(wire));
-      return deliver(std::move(wire));
+      deliver(Buffered(frame));
+      return deliver(std::move(frame));
     case Fault::kReorder:
       ++counters_.reordered;
-      return hold(std::move(wire));
+      return hold(std::move(frame));
     case Fault::kCorrupt:
       ++counters_.corrupted;
-      faults_.corrupt(wire);
-      return deliver(std::move(wire));
+      faults_.corrupt(frame.wire);
+      return deliver(std::move(frame));
     case Fault::kDelay:
       ++counters_.delayed;
       scheduler_.after(faults_.config().delay_ns * kPsPerNs,
-                       [this, wire = std::move(wire)]() mutable { deliver(std::move(wire)); });
+                       [this, frame = std::move(frame)]() mutable { deliver(std::move(frame)); });
       return;
   }
 }
 
-void EthernetLink::deliver(Bytes&& wire) {
-  to_.receive_wire(std::move(wire));
+void EthernetLink::hand_over(Buffered&& frame) {
+  to_.receive_buffered(std::move(frame.wire), std::move(frame.room));
+}
+
+void EthernetLink::deliver(Buffered&& frame) {
+  hand_over(std::move(frame));
   release_passed();
 }
 
-void EthernetLink::hold(Bytes&& wire) {
+void EthernetLink::hold(Buffered&& frame) {
   const uint64_t id = next_held_id_++;
-  held_.push_back({id, faults_.config().reorder_frames, std::move(wire)});
+  held_.push_back({id, faults_.config().reorder_frames, std::move(frame)});
   scheduler_.after(faults_.config().hold_ns * kPsPerNs, [this, id] { release_overdue(id); });
 }
 
 void EthernetLink::release_overdue(uint64_t id) {
   for (auto held = held_.begin(); held != held_.end(); ++held) {
     if (held->id != id) continue;
-    Bytes wire = std::move(held->wire);
+    Buffered frame = std::move(held->frame);
     held_.erase(held);
-    return to_.receive_wire(std::move(wire));
+    return hand_over(std::move(frame));
   }
 }
 
@@ -83,7 +115,7 @@ void EthernetLink::release_passed() {
     if (--held->frames_to_pass == 0) passed.splice(passed.end(), held_, held);
     held = next;
   }
-  for (Held& held : passed) to_.receive_wire(std::move(held.wire));
+  for (Held& held : passed) hand_over(std::move(held.frame));
 }
 
 }  // namespace exrnic

@@ -2,12 +2,18 @@
 // One direction of an Ethernet link: rate, latency, and the faults of its wire.
 //
 // A wire frame is destination MAC to FCS, 64 bytes or more; preamble and inter-frame gap are time
-// on the line only. It is delivered whole, when its last bit has arrived.
+// on the line only. It is delivered when its last bit has arrived, or, to who cuts through, when
+// its head has.
+//
+// A line may have credit-based flow control: a frame leaves only when the buffer at the far end has
+// room for it, and waits in front of the line until then.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <list>
 
+#include "sim/ethernet/credits.h"
 #include "sim/ethernet/faults.h"
 #include "sim/time/lane.h"
 #include "sim/time/scheduler.h"
@@ -19,11 +25,20 @@ constexpr unsigned kPreambleBytes = 8;  // with start delimiter
 constexpr unsigned kInterFrameGapBytes = 12;
 constexpr unsigned kFcsBytes = 4;
 
+// Bytes of line time that a wire frame takes.
+constexpr uint64_t line_bytes(uint64_t wire_bytes) {
+  return kPreambleBytes + wire_bytes + kInterFrameGapBytes;
+}
+
 // Whoever stands at the end of a line: a MAC, a port of a switch.
 class WireReceiver {
  public:
   virtual ~WireReceiver() = default;
   virtual void receive_wire(Bytes&& wire) = 0;
+
+  // For who keeps the frame in the buffer that a line with flow control counts: it lies there as
+  // long as `room` is held. Everybody else takes it out at once.
+  virtual void receive_buffered(Bytes&& wire, Room /*room*/) { receive_wire(std::move(wire)); }
 };
 
 struct EthernetLinkCounters {
@@ -41,30 +56,40 @@ class EthernetLink {
   struct Config {
     uint64_t megabits_per_second = 25'000;
     uint32_t latency_ns = 500;
+    uint64_t buffer_bytes = 0;  // at the far end, in line bytes; 0: no flow control
+    uint32_t head_bytes = 0;    // of a wire frame, when it is delivered; 0: all of it
   };
 
   EthernetLink(Scheduler& scheduler, const Config& config, const FaultConfig& faults, uint64_t seed,
                WireReceiver& to);
 
-  // Queues a wire frame behind those before it.
-  void send(Bytes&& wire);
+  // Queues a wire frame behind those before it. `held` is let go when its last bit has left.
+  void send(Bytes&& wire, Room held = {});
 
-  // Wire frames, and their bytes with preamble and gap, that have not left yet.
-  size_t queued_frames() { return lane_.queued_units(scheduler_.now()); }
-  uint64_t queued_bytes() { return lane_.queued_bytes(scheduler_.now()); }
+  // Wire frames, and their line bytes, that have not left yet.
+  size_t queued_frames() { return waiting_.size() + lane_.queued_units(scheduler_.now()); }
+  uint64_t queued_bytes() { return waiting_bytes_ + lane_.queued_bytes(scheduler_.now()); }
 
+  const Config& config() const { return config_; }
   const EthernetLinkCounters& counters() const { return counters_; }
 
  private:
+  struct Buffered {
+    Bytes wire;
+    Room room;  // at the far end; of a waiting frame: what it holds at the near one
+  };
   struct Held {
     uint64_t id;
     unsigned frames_to_pass;
-    Bytes wire;
+    Buffered frame;
   };
 
-  void arrive(Bytes&& wire, Fault fault);
-  void deliver(Bytes&& wire);
-  void hold(Bytes&& wire);
+  void start_waiting();
+  void start(Buffered&& frame);
+  void arrive(Buffered&& frame, Fault fault);
+  void deliver(Buffered&& frame);
+  void hand_over(Buffered&& frame);
+  void hold(Buffered&& frame);
   void release_overdue(uint64_t id);
   void release_passed();
 
@@ -73,6 +98,9 @@ class EthernetLink {
   Lane lane_;
   FaultInjector faults_;
   WireReceiver& to_;
+  Credits credits_;
+  std::deque<Buffered> waiting_;  // for credit
+  uint64_t waiting_bytes_ = 0;
   EthernetLinkCounters counters_;
   std::list<Held> held_;
   uint64_t next_held_id_ = 0;

@@ -3,6 +3,7 @@
 #include "sim/ethernet/ethernet_link.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <memory>
 #include <vector>
 
 #include "sim/testing/test_kernel.h"
@@ -111,6 +112,84 @@ TEST_CASE("with random faults one seed gives one history") {
   };
   CHECK(history(5) == history(5));
   CHECK(history(5) != history(6));
+}
+
+// ---- Flow control
+
+// The end of a line whose buffer has room for two frames of 64 bytes.
+struct CreditBench final : WireReceiver {
+  void receive_wire(Bytes&& wire) override { receive_buffered(std::move(wire), {}); }
+  void receive_buffered(Bytes&& wire, Room room) override {
+    times_ns.push_back(kernel.context.now() / kPsPerNs);
+    order.push_back(wire.at(0));
+    if (keeps) rooms.push_back(std::move(room));
+  }
+  void send(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) line->send(Bytes(64, static_cast<uint8_t>(i)));
+    kernel.run_all();
+  }
+
+  TestKernel kernel;
+  bool keeps = false;
+  std::vector<Room> rooms;
+  std::vector<int> order;
+  std::vector<uint64_t> times_ns;
+  std::unique_ptr<EthernetLink> line = std::make_unique<EthernetLink>(
+      kernel.scheduler(), EthernetLink::Config{8000, 500, 2 * 84}, FaultConfig{}, 1, *this);
+};
+
+TEST_CASE("a frame waits until the far buffer has room and the credit is back") {
+  CreditBench bench;
+  bench.send(4);
+  // Each is taken out as it arrives, and its credit needs the latency to come back.
+  CHECK(bench.times_ns == std::vector<uint64_t>{572, 656, 572 + 500 + 572, 656 + 500 + 572});
+}
+
+TEST_CASE("frames that stay in the far buffer stop the line, in order, and lose nothing") {
+  CreditBench bench;
+  bench.keeps = true;
+  bench.send(5);
+  CHECK(bench.order == std::vector<int>{0, 1});
+  CHECK(bench.line->queued_frames() == 3);
+  CHECK(bench.line->queued_bytes() == 3 * 84);
+  bench.rooms.erase(bench.rooms.begin());
+  bench.kernel.run_all();
+  CHECK(bench.order == std::vector<int>{0, 1, 2});
+  bench.keeps = false;
+  bench.rooms.clear();
+  bench.kernel.run_all();
+  CHECK(bench.order == std::vector<int>{0, 1, 2, 3, 4});
+  CHECK(bench.line->queued_frames() == 0);
+}
+
+TEST_CASE("a frame that is lost on the line gives its credit back") {
+  CreditBench bench;
+  FaultConfig faults;
+  faults.rates.drop = 1;
+  bench.line = std::make_unique<EthernetLink>(
+      bench.kernel.scheduler(), EthernetLink::Config{8000, 500, 2 * 84}, faults, 1, bench);
+  bench.send(50);
+  CHECK(bench.line->counters().dropped == 50);
+  CHECK(bench.line->queued_frames() == 0);
+}
+
+TEST_CASE("room may outlive the line that it was taken on") {
+  CreditBench bench;
+  bench.keeps = true;
+  bench.send(2);
+  bench.line.reset();
+  bench.rooms.clear();
+  bench.kernel.run_all();
+  CHECK(bench.order.size() == 2);
+}
+
+TEST_CASE("a line into a cut-through switch delivers a frame with its head") {
+  Bench bench;
+  EthernetLink line(bench.kernel.scheduler(), {8000, 500, 0, 64}, {}, 1, bench);
+  line.send(Bytes(1000));
+  bench.kernel.run_all();
+  CHECK(bench.times_ns == std::vector<uint64_t>{8 + 64 + 500});
+  CHECK(bench.frames[0].size() == 1000);
 }
 
 }  // namespace

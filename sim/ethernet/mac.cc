@@ -25,13 +25,18 @@ void append_fcs(Bytes& frame) {
   for (unsigned i = 0; i < kFcsBytes; ++i) frame.push_back(static_cast<uint8_t>(fcs >> (8 * i)));
 }
 
-bool remove_fcs(Bytes& wire) {
+bool has_good_fcs(const Bytes& wire) {
   if (wire.size() < kFcsBytes) return false;
   const size_t size = wire.size() - kFcsBytes;
   uint32_t received = 0;
   for (unsigned i = 0; i < kFcsBytes; ++i) received |= uint32_t{wire[size + i]} << (8 * i);
-  wire.resize(size);
   return received == fcs_of(wire.data(), size);
+}
+
+bool remove_fcs(Bytes& wire) {
+  const bool good = has_good_fcs(wire);
+  if (wire.size() >= kFcsBytes) wire.resize(wire.size() - kFcsBytes);
+  return good;
 }
 
 bool Mac::can_transmit() { return line_ == nullptr || line_->queued_frames() < kQueueFrames; }

@@ -51,6 +51,9 @@ class Mac final : public EthernetPort, public WireReceiver {
 // Pads `frame` to the minimum and appends its FCS.
 void append_fcs(Bytes& frame);
 
+// False: the FCS at the end of `wire` is wrong, or there is not even room for one.
+bool has_good_fcs(const Bytes& wire);
+
 // Removes the FCS from a wire frame; false: it was wrong, or there was not even room for one.
 bool remove_fcs(Bytes& wire);
 

@@ -1,47 +1,108 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/ethernet/switch.h"
 
+#include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "exrnic_hw.h"
 #include "sim/ethernet/mac.h"
+#include "sim/ethernet/marking.h"
 
 namespace exrnic {
+namespace {
+
+// IEEE 802.3, 3.2.3: the first bit on the line, the least significant of the first byte.
+bool is_group_address(const Bytes& wire) { return (wire[0] & 1) != 0; }
+
+}  // namespace
 
 Switch::Switch(Scheduler& scheduler, const Config& config)
     : scheduler_(scheduler), config_(config) {}
 
-WireReceiver& Switch::add_port(uint64_t station, EthernetLink& output) {
-  ports_.push_back(std::make_unique<Port>(*this, output));
-  stations_[station] = ports_.back().get();
-  return *ports_.back();
+WireReceiver& Switch::add_port(unsigned port, uint64_t input_mbps) {
+  auto& added = ports_[port];
+  assert(added == nullptr);
+  added = std::make_unique<Port>(*this, input_mbps);
+  return *added;
 }
 
-void Switch::receive(const Port& from, Bytes&& wire) {
-  Bytes frame(wire);
-  if (!remove_fcs(frame) || frame.size() < EXRNIC_ETH_BYTES) {
-    ++counters_.fcs_errors;
-    return;
-  }
-  const auto station = stations_.find(exrnic_eth_dst(frame.data()));
-  if (station == stations_.end() || station->second == &from) {
-    ++counters_.unknown_station;
-    return;
-  }
-  EthernetLink& output = station->second->output;
-  scheduler_.after(
-      config_.latency_ns * kPsPerNs,
-      [this, &output, wire = std::move(wire)]() mutable { enqueue(output, std::move(wire)); });
+std::vector<unsigned> Switch::ports() const {
+  std::vector<unsigned> numbers;
+  for (const auto& port : ports_) numbers.push_back(port.first);
+  return numbers;
 }
 
-void Switch::enqueue(EthernetLink& output, Bytes&& wire) {
-  const uint64_t on_line = kPreambleBytes + wire.size() + kInterFrameGapBytes;
-  if (output.queued_bytes() + on_line > config_.queue_bytes) {
-    ++counters_.tail_dropped;
+void Switch::receive(Port& from, Bytes&& wire, Room room) {
+  ++from.counters.received;
+  from.counters.received_bytes += wire.size();
+  const bool whole = wire.size() >= EXRNIC_ETH_BYTES + kFcsBytes;
+  if (!whole || (!config_.cut_through && !has_good_fcs(wire))) {
+    ++from.counters.fcs_errors;
     return;
   }
-  ++counters_.forwarded;
-  output.send(std::move(wire));
+  if (is_group_address(wire)) return flood(from, wire, room);
+  const auto route = routes_.find(exrnic_eth_dst(wire.data()));
+  if (route == routes_.end() || route->second == &from) {
+    ++from.counters.unknown_station;
+    return;
+  }
+  forward(from, *route->second, std::move(wire), std::move(room));
+}
+
+void Switch::flood(const Port& from, const Bytes& wire, const Room& room) {
+  for (const auto& [number, port] : ports_) {
+    if (port->floods && port.get() != &from) forward(from, *port, Bytes(wire), room);
+  }
+}
+
+void Switch::forward(const Port& from, Port& to, Bytes&& wire, Room room) {
+  const SimTime wait = delay(from, to, wire.size());
+  scheduler_.after(wait, [this, &to, wire = std::move(wire), room = std::move(room)]() mutable {
+    enqueue(to, std::move(wire), std::move(room));
+  });
+}
+
+// A faster output would run dry if it began at the head: it waits for the tail.
+SimTime Switch::delay(const Port& from, const Port& to, uint64_t wire_bytes) const {
+  const SimTime latency = config_.latency_ns * kPsPerNs;
+  if (!config_.cut_through || to.output->config().megabits_per_second <= from.input_mbps ||
+      wire_bytes <= kCutThroughBytes) {
+    return latency;
+  }
+  return latency + Lane(from.input_mbps / 8).duration(wire_bytes - kCutThroughBytes);
+}
+
+void Switch::enqueue(Port& to, Bytes&& wire, Room room) {
+  const uint64_t queued = to.output->queued_bytes() + line_bytes(wire.size());
+  if (!config_.flow_control && queued > config_.queue_bytes) {
+    ++to.counters.dropped;
+    return;
+  }
+  to.counters.queue_high_water = std::max(to.counters.queue_high_water, queued);
+  if (config_.mark_bytes != 0 && queued > config_.mark_bytes && mark_congestion(wire)) {
+    ++to.counters.marked;
+  }
+  ++to.counters.sent;
+  to.counters.sent_bytes += wire.size();
+  to.output->send(std::move(wire), std::move(room));
+}
+
+SwitchCounters Switch::counters() const {
+  SwitchCounters sum;
+  for (const auto& [number, port] : ports_) {
+    const SwitchCounters& c = port->counters;
+    sum.received += c.received;
+    sum.received_bytes += c.received_bytes;
+    sum.fcs_errors += c.fcs_errors;
+    sum.unknown_station += c.unknown_station;
+    sum.sent += c.sent;
+    sum.sent_bytes += c.sent_bytes;
+    sum.marked += c.marked;
+    sum.dropped += c.dropped;
+    sum.queue_high_water = std::max(sum.queue_high_water, c.queue_high_water);
+  }
+  return sum;
 }
 
 }  // namespace exrnic

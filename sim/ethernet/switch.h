@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A store-and-forward Ethernet switch with a fixed table of stations. A frame is whole and has a
-// good FCS before it is forwarded; it reaches its output queue after the switch's latency. A full
-// output queue drops its newest frame (tail drop).
+// An Ethernet switch with fixed routes: any number of ports, a queue at each output.
+//
+// A frame reaches its output queue after the switch's latency, counted from its last bit (store and
+// forward: its FCS was checked) or from its first 64 bytes (cut-through: it goes on although its
+// FCS may turn out wrong, as the end of its way will notice). A queue that has grown beyond a
+// threshold marks what enters it. A full queue drops what would enter it (tail drop), unless the
+// lines have credit-based flow control: then a frame stays in the buffer of the line it came from
+// until it has left the switch, and queues are as long as those buffers make them.
 #pragma once
 
 #include <cstdint>
@@ -13,44 +18,74 @@
 
 namespace exrnic {
 
+// Of one port, or summed over all. Bytes are those of wire frames.
 struct SwitchCounters {
-  uint64_t forwarded = 0;
-  uint64_t fcs_errors = 0;
-  uint64_t unknown_station = 0;  // no such destination, or the sender's own port
-  uint64_t tail_dropped = 0;
+  uint64_t received = 0;
+  uint64_t received_bytes = 0;
+  uint64_t fcs_errors = 0;       // of those received, dropped: wrong FCS, or no whole header
+  uint64_t unknown_station = 0;  // of those received, dropped: no route, or back to where it was
+  uint64_t sent = 0;
+  uint64_t sent_bytes = 0;
+  uint64_t marked = 0;            // of those sent
+  uint64_t dropped = 0;           // instead of sent: the output queue was full
+  uint64_t queue_high_water = 0;  // most line bytes that its output queue held; no sum but the most
 };
+
+// What a cut-through switch has seen of a frame when it forwards it.
+constexpr uint32_t kCutThroughBytes = 64;
 
 class Switch {
  public:
   struct Config {
     uint32_t latency_ns = 0;
-    uint64_t queue_bytes = 0;  // of each output, counted with preamble and gap
+    uint64_t queue_bytes = 0;  // of each output, in line bytes; with flow control without effect
+    uint64_t mark_bytes = 0;   // a frame that makes its queue longer is marked; 0: none is
+    bool cut_through = false;
+    bool flow_control = false;  // the lines have it
   };
 
   Switch(Scheduler& scheduler, const Config& config);
 
-  // Adds a port with the station that is reached through it, a 48-bit MAC address. Returns where
-  // the station's outgoing line ends; it lives as long as the switch.
-  WireReceiver& add_port(uint64_t station, EthernetLink& output);
+  // Adds a port and returns where its incoming line ends, which has a rate of `input_mbps`; it
+  // lives as long as the switch.
+  WireReceiver& add_port(unsigned port, uint64_t input_mbps);
+  // Plugs in the port's outgoing line, before the first frame.
+  void connect(unsigned port, EthernetLink& output) { ports_.at(port)->output = &output; }
 
-  const SwitchCounters& counters() const { return counters_; }
+  // Frames to `station`, a 48-bit MAC address, leave through `port`.
+  void add_route(uint64_t station, unsigned port) { routes_[station] = ports_.at(port).get(); }
+  // Frames to a group address leave through every such port but the one they came from. Among
+  // switches these ports must form a tree.
+  void flood_through(unsigned port) { ports_.at(port)->floods = true; }
+
+  std::vector<unsigned> ports() const;  // their numbers, sorted
+  const SwitchCounters& port_counters(unsigned port) const { return ports_.at(port)->counters; }
+  SwitchCounters counters() const;
 
  private:
   struct Port final : WireReceiver {
-    Port(Switch& owner, EthernetLink& output) : owner(owner), output(output) {}
-    void receive_wire(Bytes&& wire) override { owner.receive(*this, std::move(wire)); }
+    Port(Switch& owner, uint64_t input_mbps) : owner(owner), input_mbps(input_mbps) {}
+    void receive_wire(Bytes&& wire) override { receive_buffered(std::move(wire), {}); }
+    void receive_buffered(Bytes&& wire, Room room) override {
+      owner.receive(*this, std::move(wire), std::move(room));
+    }
     Switch& owner;
-    EthernetLink& output;
+    uint64_t input_mbps;
+    EthernetLink* output = nullptr;
+    bool floods = false;
+    SwitchCounters counters;
   };
 
-  void receive(const Port& from, Bytes&& wire);
-  void enqueue(EthernetLink& output, Bytes&& wire);
+  void receive(Port& from, Bytes&& wire, Room room);
+  void flood(const Port& from, const Bytes& wire, const Room& room);
+  void forward(const Port& from, Port& to, Bytes&& wire, Room room);
+  SimTime delay(const Port& from, const Port& to, uint64_t wire_bytes) const;
+  void enqueue(Port& to, Bytes&& wire, Room room);
 
   Scheduler& scheduler_;
   Config config_;
-  std::vector<std::unique_ptr<Port>> ports_;
-  std::map<uint64_t, Port*> stations_;
-  SwitchCounters counters_;
+  std::map<unsigned, std::unique_ptr<Port>> ports_;
+  std::map<uint64_t, Port*> routes_;
 };
 
 }  // namespace exrnic

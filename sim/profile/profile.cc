@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "sim/profile/strict_object.h"
@@ -20,6 +18,10 @@ namespace fs = std::filesystem;
 constexpr char kExtension[] = ".json";
 constexpr char kBackToBack[] = "back-to-back";
 constexpr char kSwitch[] = "switch";
+constexpr char kStoreAndForward[] = "store-and-forward";
+constexpr char kCutThrough[] = "cut-through";
+constexpr char kNone[] = "none";
+constexpr char kCredits[] = "credits";
 
 // Beside the installed program, else in the source tree that it was built from.
 fs::path profile_dir() {
@@ -38,27 +40,13 @@ fs::path find_profile(const std::string& name_or_path) {
   if (std::count(names.begin(), names.end(), name_or_path) != 0) {
     return profile_dir() / (name_or_path + kExtension);
   }
-  throw ProfileError(fmt::format("no profile '{}'; take one of {}, or the path of a {} file",
-                                 name_or_path, fmt::join(names, ", "), kExtension));
-}
-
-std::string read_text(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    throw ProfileError(fmt::format("profile {}: no such file; check the path, or take one of {}",
-                                   path.string(), fmt::join(profile_names(), ", ")));
-  }
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || fs::is_directory(path, error)) {
-    throw ProfileError(
-        fmt::format("profile {}: cannot be read; check its type and rights", path.string()));
-  }
-  return text.str();
+  throw DataFileError(fmt::format("no profile '{}'; take one of {}, or the path of a {} file",
+                                  name_or_path, fmt::join(names, ", "), kExtension));
 }
 
 constexpr uint32_t kMostNs = 1'000'000'000;
+constexpr uint64_t kLeastQueue = 16'384;  // three of the longest frames
+constexpr uint64_t kMostQueue = uint64_t{1} << 40;
 
 void read_pcie(StrictObject object, Profile& profile) {
   profile.pcie_generation = static_cast<unsigned>(object.integer("generation", 1, 5));
@@ -77,23 +65,21 @@ void read_ethernet(StrictObject object, Profile& profile) {
   profile.ethernet.megabits_per_second = object.multiple("megabits_per_second", 8, 8'000'000, 8);
   profile.ethernet.latency_ns = static_cast<uint32_t>(object.integer("latency_ns", 0, kMostNs));
   profile.two_nodes_switched = object.choice("two_nodes", {kBackToBack, kSwitch}) == kSwitch;
-  profile.ethernet_switch.latency_ns =
-      static_cast<uint32_t>(object.integer("switch_latency_ns", 0, kMostNs));
-  profile.ethernet_switch.queue_bytes =
-      object.integer("switch_queue_bytes", 16'384, uint64_t{1} << 40);
+  Switch::Config& config = profile.ethernet_switch;
+  config.latency_ns = static_cast<uint32_t>(object.integer("switch_latency_ns", 0, kMostNs));
+  config.cut_through =
+      object.choice("switch_forwarding", {kStoreAndForward, kCutThrough}) == kCutThrough;
+  config.flow_control = object.choice("flow_control", {kNone, kCredits}) == kCredits;
+  config.queue_bytes = object.integer("switch_queue_bytes", kLeastQueue, kMostQueue);
+  config.mark_bytes = object.integer("switch_mark_bytes", 0, kMostQueue);
+  if (config.flow_control) profile.ethernet.buffer_bytes = config.queue_bytes;
   object.finish();
 }
 
 }  // namespace
 
 Profile parse_profile(const std::string& text, const std::string& where) {
-  nlohmann::json json;
-  try {
-    json = nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw ProfileError(
-        fmt::format("{}: not JSON at byte {}; correct the text there", where, error.byte));
-  }
+  const nlohmann::json json = parse_json(text, where);
   StrictObject root(json, where, "");
   Profile profile;
   profile.name = root.text("name");
@@ -110,7 +96,10 @@ Profile parse_profile(const std::string& text, const std::string& where) {
 
 Profile load_profile(const std::string& name_or_path) {
   const fs::path path = find_profile(name_or_path);
-  return parse_profile(read_text(path), "profile " + path.string());
+  const std::string where = "profile " + path.string();
+  const std::string instead =
+      fmt::format("check the path, or take one of {}", fmt::join(profile_names(), ", "));
+  return parse_profile(read_data_file(path, where, instead), where);
 }
 
 std::vector<std::string> profile_names() {

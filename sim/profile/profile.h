@@ -4,13 +4,13 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/switch.h"
 #include "sim/pcie/pcie_link.h"
+#include "sim/profile/data_file.h"
 
 namespace exrnic {
 
@@ -27,17 +27,11 @@ struct Profile {
   bool two_nodes_switched = false;  // false: two nodes are back to back; more always have a switch
 };
 
-// What is wrong with a profile, in one line: file, key, value, and what to do.
-class ProfileError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // `name_or_path`: a name without '/' and '.json' is looked up among the product's own profiles.
-// Throws ProfileError.
+// Throws DataFileError.
 Profile load_profile(const std::string& name_or_path);
 
-// Parses the text of a profile; `where` names it in errors. Throws ProfileError.
+// Parses the text of a profile; `where` names it in errors. Throws DataFileError.
 Profile parse_profile(const std::string& text, const std::string& where);
 
 // Names of the product's own profiles, sorted.

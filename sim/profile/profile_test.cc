@@ -18,7 +18,8 @@ constexpr char kGood[] = R"({
   "pcie": {"generation": 3, "lanes": 8, "bytes_per_us": 1000, "latency_ns": 1,
            "max_payload_bytes": 128, "max_read_bytes": 512, "host_load_ns": 2, "host_memory_ns": 3},
   "ethernet": {"megabits_per_second": 8000, "latency_ns": 4, "two_nodes": "switch",
-               "switch_latency_ns": 5, "switch_queue_bytes": 65536}
+               "switch_latency_ns": 5, "switch_forwarding": "cut-through", "flow_control": "none",
+               "switch_queue_bytes": 65536, "switch_mark_bytes": 20000}
 })";
 
 // kGood with the value at a JSON pointer replaced.
@@ -30,7 +31,7 @@ std::string with(const std::string& pointer, const nlohmann::json& value) {
 
 void refused(const std::string& text, const std::string& because) {
   INFO(text);
-  CHECK_THROWS_MATCHES(parse_profile(text, "profile x"), ProfileError,
+  CHECK_THROWS_MATCHES(parse_profile(text, "profile x"), DataFileError,
                        MessageMatches(ContainsSubstring("profile x: ") &&
                                       ContainsSubstring(because) && !ContainsSubstring("\n")));
 }
@@ -52,7 +53,17 @@ TEST_CASE("a profile's values arrive where they belong") {
   CHECK(profile.ethernet.latency_ns == 4);
   CHECK(profile.two_nodes_switched);
   CHECK(profile.ethernet_switch.latency_ns == 5);
+  CHECK(profile.ethernet_switch.cut_through);
   CHECK(profile.ethernet_switch.queue_bytes == 65536);
+  CHECK(profile.ethernet_switch.mark_bytes == 20000);
+  CHECK_FALSE(profile.ethernet_switch.flow_control);
+  CHECK(profile.ethernet.buffer_bytes == 0);
+}
+
+TEST_CASE("with credits the queue's size is that of the buffer at the end of each line") {
+  const Profile profile = parse_profile(with("/ethernet/flow_control", "credits"), "test");
+  CHECK(profile.ethernet_switch.flow_control);
+  CHECK(profile.ethernet.buffer_bytes == 65536);
 }
 
 TEST_CASE("every profile of the product loads, under the name of its file") {
@@ -70,6 +81,10 @@ TEST_CASE("a wrong value is refused with its key, its value and what may stand t
   refused(with("/pcie/max_payload_bytes", 200), "a power of two in 128..4096");
   refused(with("/ethernet/megabits_per_second", 12), "a multiple of 8");
   refused(with("/ethernet/two_nodes", "hub"), "one of \"back-to-back\", \"switch\"");
+  refused(with("/ethernet/flow_control", "pause"), "one of \"none\", \"credits\"");
+  refused(with("/ethernet/switch_forwarding", 1), "one of \"store-and-forward\", \"cut-through\"");
+  refused(with("/ethernet/switch_queue_bytes", 100), "a whole number in 16384..");
+  refused(with("/ethernet/switch_mark_bytes", -1), "a whole number in 0..");
   refused(with("/name", ""), "'name' is \"\"; give a text");
   refused(with("/pcie", 3), "pcie is not a JSON object");
   refused("[]", "the whole file is not a JSON object");
@@ -90,11 +105,11 @@ TEST_CASE("text that is not JSON is refused with the place") {
 
 TEST_CASE("a missing profile is refused with the names to choose from") {
   CHECK_THROWS_MATCHES(
-      load_profile("dc-100g"), ProfileError,
+      load_profile("dc-100g"), DataFileError,
       MessageMatches(ContainsSubstring("no profile 'dc-100g'; take one of dc-25g, expether-gbe")));
-  CHECK_THROWS_MATCHES(load_profile("/nowhere/p.json"), ProfileError,
+  CHECK_THROWS_MATCHES(load_profile("/nowhere/p.json"), DataFileError,
                        MessageMatches(ContainsSubstring("profile /nowhere/p.json: no such file")));
-  CHECK_THROWS_MATCHES(load_profile("/"), ProfileError,
+  CHECK_THROWS_MATCHES(load_profile("/"), DataFileError,
                        MessageMatches(ContainsSubstring("cannot be read")));
 }
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/profile/profile.h"
+#include "sim/profile/data_file.h"
 
 namespace exrnic {
 
@@ -15,26 +15,51 @@ StrictObject::StrictObject(const nlohmann::json& value, std::string where, std::
     : value_(value), where_(std::move(where)), path_(std::move(path)) {
   if (value_.is_object()) return;
   const std::string what = path_.empty() ? "the whole file" : path_.substr(0, path_.size() - 1);
-  throw ProfileError(
+  throw DataFileError(
       fmt::format("{}: {} is not a JSON object; write {{\"key\": value, ...}}", where_, what));
 }
 
 const nlohmann::json& StrictObject::at(const std::string& key) {
   const auto found = value_.find(key);
   if (found == value_.end()) {
-    throw ProfileError(fmt::format("{}: key '{}{}' is missing; add it", where_, path_, key));
+    throw DataFileError(fmt::format("{}: key '{}{}' is missing; add it", where_, path_, key));
   }
   read_.insert(key);
   return *found;
 }
 
 void StrictObject::refuse(const std::string& key, const std::string& expected) const {
-  throw ProfileError(fmt::format("{}: '{}{}' is {}; give {}", where_, path_, key,
-                                 value_.at(key).dump(), expected));
+  throw DataFileError(fmt::format("{}: '{}{}' is {}; give {}", where_, path_, key,
+                                  value_.at(key).dump(), expected));
 }
 
 StrictObject StrictObject::object(const std::string& key) {
   return StrictObject(at(key), where_, path_ + key + ".");
+}
+
+std::vector<StrictObject> StrictObject::objects(const std::string& key) {
+  const nlohmann::json& list = at(key);
+  if (!list.is_array()) refuse(key, "a list of objects");
+  std::vector<StrictObject> result;
+  for (const nlohmann::json& value : list) {
+    result.emplace_back(value, where_, fmt::format("{}{}[{}].", path_, key, result.size()));
+  }
+  return result;
+}
+
+std::vector<std::string> StrictObject::texts(const std::string& key, size_t count) {
+  const nlohmann::json& list = at(key);
+  const auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
+  if (!list.is_array() || list.size() != count || !std::all_of(list.begin(), list.end(), is_text)) {
+    refuse(key, fmt::format("a list of {} texts", count));
+  }
+  return list.get<std::vector<std::string>>();
+}
+
+std::vector<std::string> StrictObject::keys() const {
+  std::vector<std::string> result;
+  for (const auto& item : value_.items()) result.push_back(item.key());
+  return result;
 }
 
 std::string StrictObject::text(const std::string& key) {
@@ -81,8 +106,8 @@ uint64_t StrictObject::power_of_two(const std::string& key, uint64_t least, uint
 void StrictObject::finish() const {
   for (const auto& item : value_.items()) {
     if (read_.count(item.key()) != 0) continue;
-    throw ProfileError(fmt::format("{}: key '{}{}' is unknown; remove it (known here: {})", where_,
-                                   path_, item.key(), fmt::join(read_, ", ")));
+    throw DataFileError(fmt::format("{}: key '{}{}' is unknown; remove it (known here: {})", where_,
+                                    path_, item.key(), fmt::join(read_, ", ")));
   }
 }
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/topology/fabric.h"
+
+#include <cassert>
+
+#include "exrnic_hw.h"
+
+namespace exrnic {
+namespace {
+
+// Each line has a generator of its own, so that traffic on one moves no fault on another. The odd
+// factor spreads neighbouring seeds over the whole range (the 64-bit golden ratio).
+uint64_t seed_towards(uint64_t seed, const LinkEnd& end) {
+  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
+  const uint64_t place =
+      end.at_switch ? EXRNIC_MAX_NODE + uint64_t{end.index} * kMostPorts + end.port : end.index;
+  return seed + kGolden * (place + 1);
+}
+
+const FaultConfig& faults_towards(const TopologyLink& link, const LinkEnd& to,
+                                  const std::string& name, const FabricFaults& faults) {
+  static const FaultConfig kNone;
+  const auto own = faults.towards.find(name);
+  if (own != faults.towards.end()) return own->second;
+  const auto& of_link = link.faults_towards[link.ends[1] == to ? 1 : 0];
+  if (of_link) return *of_link;
+  return to.at_switch ? kNone : faults.everywhere;
+}
+
+}  // namespace
+
+Fabric::Fabric(Scheduler& scheduler, const Profile& profile, const Topology& topology,
+               const Routes& routes, const FabricFaults& faults, Nodes& nodes)
+    : scheduler_(scheduler), profile_(profile), topology_(topology), routes_(routes) {
+  assert(nodes.size() == topology.nodes);
+  for (const TopologySwitch& item : topology_.switches) add_switch(item);
+  for (const TopologyLink& link : topology_.links) add_link(link, faults, nodes);
+  add_routes();
+}
+
+void Fabric::add_switch(const TopologySwitch& item) {
+  Switch::Config config = profile_.ethernet_switch;
+  if (item.latency_ns) config.latency_ns = *item.latency_ns;
+  if (item.queue_bytes) config.queue_bytes = *item.queue_bytes;
+  if (item.mark_bytes) config.mark_bytes = *item.mark_bytes;
+  switches_.push_back(std::make_unique<Switch>(scheduler_, config));
+}
+
+// Both lines first: each end needs the one that leaves it, and the receiver of the one that comes.
+void Fabric::add_link(const TopologyLink& link, const FabricFaults& faults, Nodes& nodes) {
+  for (const LinkEnd& to : link.ends) add_line(link, to, faults, nodes);
+  for (int i : {0, 1}) {
+    const LinkEnd& from = link.ends[i];
+    EthernetLink& line = *lines_.at(topology_.name_of(link.ends[1 - i]));
+    if (from.at_switch) {
+      switches_[from.index]->connect(from.port, line);
+    } else {
+      nodes[from.index]->mac().connect(line);
+    }
+  }
+}
+
+EthernetLink::Config Fabric::config_of(const TopologyLink& link, const LinkEnd& to) const {
+  EthernetLink::Config config = profile_.ethernet;
+  if (link.megabits_per_second) config.megabits_per_second = *link.megabits_per_second;
+  if (link.latency_ns) config.latency_ns = *link.latency_ns;
+  if (!to.at_switch) return config;
+  if (profile_.ethernet_switch.cut_through) config.head_bytes = kCutThroughBytes;
+  const std::optional<uint64_t>& own = topology_.switches[to.index].queue_bytes;
+  if (profile_.ethernet_switch.flow_control && own) config.buffer_bytes = *own;
+  return config;
+}
+
+void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults,
+                      Nodes& nodes) {
+  const EthernetLink::Config config = config_of(link, to);
+  WireReceiver& receiver = to.at_switch
+                               ? switches_[to.index]->add_port(to.port, config.megabits_per_second)
+                               : static_cast<WireReceiver&>(nodes[to.index]->mac());
+  const std::string name = topology_.name_of(to);
+  lines_[name] =
+      std::make_unique<EthernetLink>(scheduler_, config, faults_towards(link, to, name, faults),
+                                     seed_towards(faults.seed, to), receiver);
+}
+
+void Fabric::add_routes() {
+  for (size_t i = 0; i < switches_.size(); ++i) {
+    for (unsigned node = 0; node < topology_.nodes; ++node) {
+      switches_[i]->add_route(mac_address(node), routes_.port[i][node]);
+    }
+    for (const unsigned port : routes_.tree_ports[i]) switches_[i]->flood_through(port);
+  }
+}
+
+const EthernetLink* Fabric::line_towards(const std::string& end) const {
+  const auto line = lines_.find(end);
+  return line == lines_.end() ? nullptr : line->second.get();
+}
+
+}  // namespace exrnic

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The network of a simulation: the links and switches of a topology between the MACs of its nodes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/ethernet/ethernet_link.h"
+#include "sim/ethernet/faults.h"
+#include "sim/ethernet/switch.h"
+#include "sim/node/node.h"
+#include "sim/profile/profile.h"
+#include "sim/time/scheduler.h"
+#include "sim/topology/routes.h"
+#include "sim/topology/topology.h"
+
+namespace exrnic {
+
+// Which faults strike where. Without any of its own, a line that ends at a node has those of
+// `everywhere`, so that each frame meets them once; one that ends at a switch has none.
+struct FabricFaults {
+  uint64_t seed = 1;
+  FaultConfig everywhere;
+  std::map<std::string, FaultConfig> towards;  // by the line's end; before those of the topology
+};
+
+class Fabric {
+ public:
+  using Nodes = std::vector<std::unique_ptr<Node>>;
+
+  // `nodes` has as many as the topology, and outlives the fabric. Every end in faults.towards is
+  // one of the topology.
+  Fabric(Scheduler& scheduler, const Profile& profile, const Topology& topology,
+         const Routes& routes, const FabricFaults& faults, Nodes& nodes);
+
+  const Topology& topology() const { return topology_; }
+  const Routes& routes() const { return routes_; }
+
+  // The line that ends at "node3" or "leaf0.4"; nullptr when there is none.
+  const EthernetLink* line_towards(const std::string& end) const;
+
+  // In the order of the topology.
+  size_t switches() const { return switches_.size(); }
+  const Switch& ethernet_switch(size_t index) const { return *switches_.at(index); }
+
+ private:
+  void add_switch(const TopologySwitch& item);
+  void add_link(const TopologyLink& link, const FabricFaults& faults, Nodes& nodes);
+  void add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults,
+                Nodes& nodes);
+  EthernetLink::Config config_of(const TopologyLink& link, const LinkEnd& to) const;
+  void add_routes();
+
+  Scheduler& scheduler_;
+  const Profile profile_;
+  const Topology topology_;
+  const Routes routes_;
+  std::vector<std::unique_ptr<Switch>> switches_;
+  std::map<std::string, std::unique_ptr<EthernetLink>> lines_;  // by the name of their end
+};
+
+}  // namespace exrnic

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/topology/routes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace exrnic {
+namespace {
+
+constexpr unsigned kNowhere = std::numeric_limits<unsigned>::max();
+
+// A line out of a place: link `line / 2`, towards its end `line % 2`.
+using Line = unsigned;
+
+// The topology as a graph: nodes, then switches, are its places.
+class Graph {
+ public:
+  explicit Graph(const Topology& topology) : topology_(topology), lines_(places()) {
+    for (Line line = 0; line < 2 * topology.links.size(); ++line) {
+      lines_[place_of(from(line))].push_back(line);
+    }
+    for (auto& lines : lines_) {
+      std::sort(lines.begin(), lines.end(),
+                [this](Line a, Line b) { return from(a).port < from(b).port; });
+    }
+  }
+
+  size_t places() const { return topology_.nodes + topology_.switches.size(); }
+  bool is_node(size_t place) const { return place < topology_.nodes; }
+  size_t place_of(const LinkEnd& end) const {
+    return end.at_switch ? topology_.nodes + end.index : end.index;
+  }
+  const LinkEnd& from(Line line) const { return topology_.links[line / 2].ends[1 - line % 2]; }
+  const LinkEnd& to(Line line) const { return topology_.links[line / 2].ends[line % 2]; }
+  size_t target(Line line) const { return place_of(to(line)); }
+  const std::vector<Line>& lines(size_t place) const { return lines_[place]; }  // by port
+
+  std::string name_of(size_t place) const {
+    return is_node(place) ? topology_.name_of({false, static_cast<unsigned>(place), 0})
+                          : topology_.switches[place - topology_.nodes].name;
+  }
+
+  // Steps from each place to `root`, which every line can be taken back to. A node passes nothing
+  // on.
+  std::vector<unsigned> distances(size_t root) const {
+    std::vector<unsigned> result(places(), kNowhere);
+    std::deque<size_t> next = {root};
+    result[root] = 0;
+    while (!next.empty()) {
+      const size_t place = next.front();
+      next.pop_front();
+      if (is_node(place) && place != root) continue;
+      for (const Line line : lines_[place]) {
+        if (result[target(line)] != kNowhere) continue;
+        result[target(line)] = result[place] + 1;
+        next.push_back(target(line));
+      }
+    }
+    return result;
+  }
+
+ private:
+  const Topology& topology_;
+  std::vector<std::vector<Line>> lines_;
+};
+
+void refuse_unreachable(const Topology& topology, const Graph& graph) {
+  if (graph.places() == 1) return;
+  for (size_t place = 0; place < graph.places(); ++place) {
+    if (graph.lines(place).empty()) {
+      throw DataFileError(fmt::format("topology {}: {} has no link; join it or leave it out",
+                                      topology.name, graph.name_of(place)));
+    }
+  }
+  const std::vector<unsigned> distance = graph.distances(0);
+  for (size_t place = 0; place < graph.places(); ++place) {
+    if (distance[place] == kNowhere) {
+      throw DataFileError(fmt::format("topology {}: {} cannot be reached from node0; add a link",
+                                      topology.name, graph.name_of(place)));
+    }
+  }
+}
+
+// The line that a frame for `node` takes out of `place`.
+Line line_towards(const Graph& graph, const std::vector<unsigned>& distance, size_t place,
+                  unsigned node) {
+  std::vector<Line> nearer;
+  for (const Line line : graph.lines(place)) {
+    if (distance[graph.target(line)] < distance[place]) nearer.push_back(line);
+  }
+  return nearer[node % nearer.size()];
+}
+
+// Of the first switch: the lines of every shortest way to it, one per place.
+std::vector<std::vector<unsigned>> spanning_tree(const Topology& topology, const Graph& graph) {
+  std::vector<std::vector<unsigned>> ports(topology.switches.size());
+  if (topology.switches.empty()) return ports;
+  const size_t root = topology.nodes;
+  const std::vector<unsigned> distance = graph.distances(root);
+  for (size_t place = 0; place < graph.places(); ++place) {
+    if (place == root) continue;
+    const Line line = line_towards(graph, distance, place, 0);
+    for (const LinkEnd& end : {graph.from(line), graph.to(line)}) {
+      if (end.at_switch) ports[end.index].push_back(end.port);
+    }
+  }
+  for (auto& list : ports) std::sort(list.begin(), list.end());
+  return ports;
+}
+
+// Which line's buffer empties into which line.
+class Dependencies {
+ public:
+  Dependencies(const Topology& topology, const Graph& graph, const Routes& routes)
+      : graph_(graph), after_(2 * topology.links.size()) {
+    for (unsigned to = 0; to < topology.nodes; ++to) {
+      for (unsigned from = 0; from < topology.nodes; ++from) {
+        if (from != to) add_route(routes, from, to);
+      }
+    }
+    for (const auto& lines : tree_lines(topology, routes)) add_flood(lines);
+  }
+
+  // One circle of lines that wait for each other; empty if there is none.
+  std::vector<Line> circle() {
+    std::vector<Line> path;
+    std::vector<int> state(after_.size(), 0);
+    for (Line line = 0; line < after_.size(); ++line) {
+      if (state[line] == 0 && visit(line, state, path)) return path;
+    }
+    return {};
+  }
+
+ private:
+  void add_route(const Routes& routes, unsigned from, unsigned to) {
+    Line line = graph_.lines(from).front();
+    while (graph_.to(line).at_switch) {
+      const LinkEnd& at = graph_.to(line);
+      const Line next = line_at(at.index, routes.port[at.index][to]);
+      after_[line].insert(next);
+      line = next;
+    }
+  }
+
+  Line line_at(unsigned index, unsigned port) const {
+    for (const Line line : graph_.lines(graph_.place_of({true, index, 0}))) {
+      if (graph_.from(line).port == port) return line;
+    }
+    return kNowhere;
+  }
+
+  std::vector<std::vector<Line>> tree_lines(const Topology& topology, const Routes& routes) const {
+    std::vector<std::vector<Line>> result(topology.switches.size());
+    for (unsigned i = 0; i < result.size(); ++i) {
+      for (const unsigned port : routes.tree_ports[i]) result[i].push_back(line_at(i, port));
+    }
+    return result;
+  }
+
+  // A group's frame goes from each of a switch's lines in the tree into all the others.
+  void add_flood(const std::vector<Line>& out) {
+    for (const Line in : out) {
+      for (const Line next : out) {
+        if (next != in) after_[in ^ 1].insert(next);
+      }
+    }
+  }
+
+  // Depth first: 0 not seen, 1 on the path, 2 done. True: `path` is a circle.
+  bool visit(Line line, std::vector<int>& state, std::vector<Line>& path) {
+    state[line] = 1;
+    path.push_back(line);
+    for (const Line next : after_[line]) {
+      if (state[next] == 1) {
+        path.erase(path.begin(), std::find(path.begin(), path.end(), next));
+        return true;
+      }
+      if (state[next] == 0 && visit(next, state, path)) return true;
+    }
+    state[line] = 2;
+    path.pop_back();
+    return false;
+  }
+
+  const Graph& graph_;
+  std::vector<std::set<Line>> after_;
+};
+
+}  // namespace
+
+unsigned Routes::hops(const Topology& topology, unsigned from, unsigned to) const {
+  if (from == to) return 0;
+  const Graph graph(topology);
+  return graph.distances(to)[from];
+}
+
+Routes compute_routes(const Topology& topology) {
+  const Graph graph(topology);
+  refuse_unreachable(topology, graph);
+  Routes routes;
+  routes.port.assign(topology.switches.size(), std::vector<unsigned>(topology.nodes));
+  for (unsigned node = 0; node < topology.nodes; ++node) {
+    const std::vector<unsigned> distance = graph.distances(node);
+    for (unsigned i = 0; i < topology.switches.size(); ++i) {
+      const Line line = line_towards(graph, distance, topology.nodes + i, node);
+      routes.port[i][node] = graph.from(line).port;
+    }
+  }
+  routes.tree_ports = spanning_tree(topology, graph);
+  return routes;
+}
+
+void refuse_deadlock(const Topology& topology, const Routes& routes) {
+  const Graph graph(topology);
+  const std::vector<Line> circle = Dependencies(topology, graph, routes).circle();
+  if (circle.empty()) return;
+  std::vector<std::string> places;
+  for (const Line line : circle) places.push_back(graph.name_of(graph.place_of(graph.from(line))));
+  places.push_back(places.front());
+  throw DataFileError(fmt::format(
+      "topology {}: with credits, frames on the circle {} may wait for each other for ever; open "
+      "it, or take a profile without credits",
+      topology.name, fmt::join(places, " -> ")));
+}
+
+Routes usable_routes(const Topology& topology, bool credits) {
+  Routes routes = compute_routes(topology);
+  if (credits) refuse_deadlock(topology, routes);
+  return routes;
+}
+
+}  // namespace exrnic
