@@ -40,14 +40,25 @@ TestbedOptions testbed_options(const Options& options) {
   testbed.nodes = static_cast<unsigned>(options.sockets.size());
   testbed.seed = options.seed;
   testbed.faults = options.faults;
+  testbed.faults_at = options.faults_at;
+  testbed.topology = options.topology;
   return testbed;
+}
+
+// Only the end of a line that a fault is to strike has not been looked at before.
+Testbed build(const Options& options) {
+  try {
+    return Testbed(testbed_options(options), options.make_core);
+  } catch (const DataFileError& error) {
+    throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
+  }
 }
 
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
   const RnicLink link{options.profile.pcie.max_payload, options.profile.pcie_generation,
                       options.profile.pcie_lanes};
   ServiceLoop::Servers servers;
-  for (unsigned id = 0; id < testbed.nodes(); ++id) {
+  for (unsigned id = 0; id < options.sockets.size(); ++id) {
     try {
       servers.push_back(std::make_unique<vfio_user::VfioUserServer>(
           options.sockets[id], rnic_pci_description(link), log));
@@ -68,7 +79,7 @@ void run(const Options& options) {
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
   std::ofstream stats = open_stats(options.stats_path);
-  Testbed testbed(testbed_options(options), options.make_core);
+  Testbed testbed = build(options);
   ServiceLoop::Servers servers = listen(options, testbed);
   std::puts("exrnic-sim: ready");
   std::fflush(stdout);

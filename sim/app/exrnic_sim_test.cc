@@ -157,7 +157,42 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--profile", "dc-1g"}, "no profile 'dc-1g'; take one of dc-25g");
   refused({"--node", node, "--profile", dir / "p.json"}, "p.json: no such file");
   refused({"--node", node, "--faults", "drop=2"}, "fault 'drop=2': a probability lies in 0..1");
+  refused({"--node", node, "--faults-at", "node0"}, "--faults-at: 'node0': write END:KIND=P");
+  refused({"--node", node, "--faults-at", "node0:drop=x"}, "--faults-at: fault 'drop=x'");
+  refused({"--node", node, "--faults-at", "node0:drop=1"}, "--faults-at: topology single: no link");
+  refused({"--node", node, "--topology", "mesh"}, "--topology: no topology 'mesh'; take one of");
+  refused({"--node", node, "--topology", "star:0"}, "--topology: topology star: 0 nodes");
+  refused({"--node", node, "--topology", dir / "t.json"}, "t.json: no such file");
+  refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
+          "may wait for each other for ever");
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
+}
+
+TEST_CASE("more nodes than the topology has are one clear line and exit code 2") {
+  TempDir dir;
+  Arguments arguments = {"--topology", "star:2"};
+  for (const char* name : {"a", "b", "c"}) {
+    arguments.insert(arguments.end(), {"--node", "vfio-user:" + (dir / name)});
+  }
+  refused(arguments, "topology star: it has 2 nodes, and --node is given 3 times");
+}
+
+TEST_CASE("statistics name the topology, its switches and their ports; nodes may lack a host") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--topology", "two-levels:5",
+                       "--faults-at", "spine1.0:drop=1", "--stats", dir / "stats.json"});
+  simulator.wait_until_ready();
+  simulator.signal(SIGTERM);
+  REQUIRE(simulator.wait_for_exit() == 0);
+  const auto stats = nlohmann::json::parse(std::ifstream(dir / "stats.json"));
+  CHECK(stats.at("topology") == "two-levels");
+  REQUIRE(stats.at("nodes").size() == 5);
+  CHECK(stats.at("nodes")[0].contains("socket"));
+  CHECK_FALSE(stats.at("nodes")[4].contains("socket"));
+  CHECK(stats.at("switches").size() == 4);
+  const auto& port = stats.at("switches").at("leaf1").at("ports").at("0");
+  CHECK(port.at("dropped") == 0);
+  CHECK(port.at("line_towards").at("frames") == 0);
 }
 
 TEST_CASE("a socket that cannot be served is one clear line and exit code 2") {
@@ -180,7 +215,8 @@ TEST_CASE("--help names every option and ends with 0") {
   Simulator simulator({"--help"});
   CHECK(simulator.wait_for_exit() == 0);
   const std::string help = simulator.rest_of_stdout();
-  for (const char* option : {"--node", "--profile", "--core", "--seed", "--faults", "--stats"}) {
+  for (const char* option : {"--node", "--profile", "--topology", "--core", "--seed", "--faults",
+                             "--faults-at", "--stats"}) {
     CHECK(help.find(option) != std::string::npos);
   }
   for (const char* name : {"dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2"}) {

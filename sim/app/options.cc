@@ -10,6 +10,7 @@
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/ref/ref_core.h"
+#include "sim/topology/routes.h"
 
 namespace exrnic {
 namespace {
@@ -27,6 +28,8 @@ struct Arguments {
   std::string core = kRtlCore;
   uint64_t seed = 1;
   std::string faults;
+  std::vector<std::string> faults_at;
+  std::string topology;
   std::string stats;
 };
 
@@ -42,6 +45,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                              fmt::join(profile_names(), ", ")))
       ->type_name("NAME|FILE")
       ->capture_default_str();
+  app.add_option("--topology", arguments.topology,
+                 "Network of the nodes: back-to-back, star, ring, two-levels, or the\n"
+                 "path of a .json file. NAME:N has N nodes; those beyond the ones\n"
+                 "given by --node have no host. Default: what the profile says")
+      ->type_name("NAME|NAME:N|FILE");
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
                  "or ref, the reference model: same behaviour, other timing;\n"
@@ -53,6 +61,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Ethernet link: drop, duplicate, reorder, corrupt, delay.\n"
                  "Also reorder_frames=N, hold_ns=N, delay_ns=N")
       ->type_name("KIND=P,...");
+  app.add_option("--faults-at", arguments.faults_at,
+                 "The same for one line alone, named by its end: node0, or a\n"
+                 "switch's port such as switch0.2; can be repeated")
+      ->type_name("END:KIND=P,...")
+      ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "Seed of the faults: same seed, same faults")
       ->type_name("N")
       ->capture_default_str();
@@ -82,6 +95,38 @@ CoreFactory cores_of(const std::string& kind) {
                                              kind, kRtlCore, kRefCore, kLockstepCore));
 }
 
+// Runs `read`, which reads the argument of `option`.
+template <typename Read>
+auto reading(const char* option, Read read) {
+  try {
+    return read();
+  } catch (const DataFileError& error) {
+    throw ExitRequest(kUsageError, fmt::format("{}: {}", option, error.what()));
+  } catch (const std::invalid_argument& error) {
+    throw ExitRequest(kUsageError, fmt::format("{}: {}", option, error.what()));
+  }
+}
+
+std::pair<std::string, FaultConfig> faults_at(const std::string& text) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    throw std::invalid_argument(fmt::format("'{}': write END:KIND=P,...", text));
+  }
+  return {text.substr(0, colon), parse_faults(text.substr(colon + 1))};
+}
+
+// Refused here, with all that can be wrong with it, rather than when the testbed is built.
+Topology topology_of(const Arguments& arguments, const Options& options) {
+  const auto sockets = static_cast<unsigned>(options.sockets.size());
+  Topology topology = load_topology(arguments.topology, sockets);
+  if (topology.nodes < sockets) {
+    throw DataFileError(fmt::format("topology {}: it has {} nodes, and --node is given {} times",
+                                    topology.name, topology.nodes, sockets));
+  }
+  usable_routes(topology, options.profile.ethernet_switch.flow_control);
+  return topology;
+}
+
 Options understand(const Arguments& arguments) {
   Options options;
   for (const std::string& node : arguments.nodes) {
@@ -98,9 +143,15 @@ Options understand(const Arguments& arguments) {
   }
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
-  options.profile = load_profile(arguments.profile);
+  options.profile = reading("--profile", [&] { return load_profile(arguments.profile); });
   options.seed = arguments.seed;
-  options.faults = parse_faults(arguments.faults);
+  options.faults = reading("--faults", [&] { return parse_faults(arguments.faults); });
+  for (const std::string& text : arguments.faults_at) {
+    options.faults_at.insert(reading("--faults-at", [&] { return faults_at(text); }));
+  }
+  if (!arguments.topology.empty()) {
+    options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
+  }
   options.stats_path = arguments.stats;
   return options;
 }
@@ -121,10 +172,6 @@ Options parse_options(int argc, char** argv) {
     throw ExitRequest(0, app.help());
   } catch (const CLI::ParseError& error) {
     throw ExitRequest(kUsageError, fmt::format("{}; see exrnic-sim --help", error.what()));
-  } catch (const ProfileError& error) {
-    throw ExitRequest(kUsageError, fmt::format("--profile: {}", error.what()));
-  } catch (const std::invalid_argument& error) {
-    throw ExitRequest(kUsageError, fmt::format("--faults: {}", error.what()));
   }
 }
 

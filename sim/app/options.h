@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "rtl-model/systemc/rnic_module.h"
 #include "sim/ethernet/faults.h"
 #include "sim/profile/profile.h"
+#include "sim/topology/topology.h"
 
 namespace exrnic {
 
@@ -20,7 +23,9 @@ struct Options {
   CoreFactory make_core;
   uint64_t seed = 1;
   FaultConfig faults;
-  std::string stats_path;  // empty: no statistics
+  std::map<std::string, FaultConfig> faults_at;  // by the end of a line
+  std::optional<Topology> topology;              // has a node for each socket, or more
+  std::string stats_path;                        // empty: no statistics
 };
 
 // The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.

@@ -33,10 +33,15 @@ Json to_json(const EthernetLinkCounters& c) {
 }
 
 Json to_json(const SwitchCounters& c) {
-  return {{"forwarded", c.forwarded},
+  return {{"received", c.received},
+          {"received_bytes", c.received_bytes},
           {"fcs_errors", c.fcs_errors},
           {"unknown_station", c.unknown_station},
-          {"tail_dropped", c.tail_dropped}};
+          {"sent", c.sent},
+          {"sent_bytes", c.sent_bytes},
+          {"marked", c.marked},
+          {"dropped", c.dropped},
+          {"queue_high_water", c.queue_high_water}};
 }
 
 Json to_json(const vfio_user::Counters& c) {
@@ -50,13 +55,10 @@ Json to_json(const vfio_user::Counters& c) {
           {"interrupts_dropped", c.interrupts_dropped}};
 }
 
-Json to_json(const Testbed& testbed, unsigned id, const std::string& socket,
-             const vfio_user::VfioUserServer& server) {
+Json to_json(const Testbed& testbed, unsigned id) {
   const Node& node = testbed.node(id);
   Json json = {{"id", id},
-               {"socket", socket},
                {"cycles", node.rnic().cycles()},
-               {"vfio_user", to_json(server.counters())},
                {"pcie", to_json(node.pcie().counters())},
                {"mac", to_json(node.mac().counters())}};
   if (const EthernetLink* line = testbed.line_towards(id)) {
@@ -65,18 +67,40 @@ Json to_json(const Testbed& testbed, unsigned id, const std::string& socket,
   return json;
 }
 
+Json switch_to_json(const Fabric& fabric, unsigned index) {
+  const Switch& ethernet_switch = fabric.ethernet_switch(index);
+  Json json = to_json(ethernet_switch.counters());
+  json["ports"] = Json::object();
+  for (const unsigned port : ethernet_switch.ports()) {
+    const std::string end = fabric.topology().name_of({true, index, port});
+    Json& entry = json["ports"][std::to_string(port)];
+    entry = to_json(ethernet_switch.port_counters(port));
+    entry["line_towards"] = to_json(fabric.line_towards(end)->counters());
+  }
+  return json;
+}
+
 }  // namespace
 
 Json statistics(const Options& options, const Testbed& testbed, const ServiceLoop::Servers& servers,
                 double wall_s) {
-  Json json = {
-      {"profile", options.profile.name},  {"core", options.core}, {"seed", options.seed},
-      {"simulated_ns", testbed.now_ns()}, {"wall_s", wall_s},     {"nodes", Json::array()}};
+  const Fabric& fabric = testbed.fabric();
+  Json json = {{"profile", options.profile.name},
+               {"core", options.core},
+               {"seed", options.seed},
+               {"topology", fabric.topology().name},
+               {"simulated_ns", testbed.now_ns()},
+               {"wall_s", wall_s},
+               {"nodes", Json::array()},
+               {"switches", Json::object()}};
   for (unsigned id = 0; id < testbed.nodes(); ++id) {
-    json["nodes"].push_back(to_json(testbed, id, options.sockets[id], *servers[id]));
+    json["nodes"].push_back(to_json(testbed, id));
+    if (id >= servers.size()) continue;
+    json["nodes"].back()["socket"] = options.sockets[id];
+    json["nodes"].back()["vfio_user"] = to_json(servers[id]->counters());
   }
-  if (const Switch* ethernet_switch = testbed.ethernet_switch()) {
-    json["switch"] = to_json(ethernet_switch->counters());
+  for (unsigned i = 0; i < fabric.switches(); ++i) {
+    json["switches"][fabric.topology().switches[i].name] = switch_to_json(fabric, i);
   }
   return json;
 }
