@@ -54,7 +54,9 @@ test: build lint ## Everything a change has to pass: build, lint and all tests
 # Seeds are consecutive; a failure names the seed that repeats it.
 OPS ?= 10000
 SEED ?= 1
-soak: host ## Random work on RTL and reference model, compared: make soak OPS=n SEED=s
+INSTRUCTIONS ?= 1000000
+soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n SEED=s
+	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table

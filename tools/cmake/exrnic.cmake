@@ -8,6 +8,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
 
 add_library(exrnic_warnings INTERFACE)
 # GCC 12 sees writes beyond vectors that are none when it inlines insert().
