@@ -147,7 +147,9 @@ static struct exrnic_chardev *exrnic_chardev_alloc(struct exrnic_device *edev)
 	chardev->dev.devt = MKDEV(MAJOR(exrnic_first_devt), MINOR(exrnic_first_devt) + minor);
 	chardev->dev.class = &exrnic_class;
 	chardev->dev.parent = &edev->pdev->dev;
+	chardev->dev.groups = exrnic_sysfs_groups;
 	chardev->dev.release = exrnic_chardev_release;
+	dev_set_drvdata(&chardev->dev, edev);
 	return chardev;
 }
 

@@ -91,6 +91,7 @@ struct exrnic_device {
 	u32 next_qpn;
 	struct exrnic_stags stags;
 
+	atomic64_t pinned;	/* pages, of all contexts */
 	struct mutex lock;
 	struct list_head ucontexts;
 	bool removed;
@@ -117,6 +118,8 @@ struct exrnic_ucontext {
 	struct exrnic_event_source fatal;
 
 	struct mutex lock;
+	u32 objects;
+	u64 pinned;		/* pages */
 	bool dead;		/* the device was removed; there are no objects */
 	struct xarray pds;
 	struct xarray cqs;
@@ -130,6 +133,7 @@ struct exrnic_umem {
 	struct mm_struct *mm;
 	struct sg_table sgt;
 	u64 address;
+	u64 length;
 	unsigned long pages;
 	bool writable;		/* by the device */
 };
@@ -187,6 +191,7 @@ struct exrnic_qp {
 
 struct exrnic_mr {
 	u32 stag;
+	u32 access;
 	struct exrnic_pd *pd;
 	struct exrnic_umem umem;
 	struct exrnic_pbl pbl;
@@ -264,8 +269,19 @@ void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr);
 int exrnic_mr_deregister(struct exrnic_ucontext *uctx, u32 stag);
+int exrnic_mr_reregister(struct exrnic_ucontext *uctx, struct exrnic_rereg_mr *attr);
 struct exrnic_mr *exrnic_mr_find(struct exrnic_ucontext *uctx, u32 stag);
 void exrnic_mr_release_all(struct exrnic_ucontext *uctx);
+
+/* exrnic_limits.c: what the administrator allows; -EDQUOT. */
+void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes);	/* ERR_PTR; zeroed */
+void exrnic_object_free(struct exrnic_ucontext *uctx, void *object);
+int exrnic_limits_charge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
+void exrnic_limits_uncharge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
+
+/* exrnic_sysfs.c: for a face's device, whose drvdata is the struct exrnic_device. */
+extern const struct attribute_group *exrnic_sysfs_groups[];
+void exrnic_sysfs_init(void);
 
 /* exrnic_stag.c: unpredictable STags. */
 int exrnic_stags_init(struct exrnic_stags *stags, u32 size);
@@ -274,9 +290,9 @@ int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag);
 void exrnic_stag_free(struct exrnic_stags *stags, u32 stag);
 
 /* exrnic_umem.c: of the calling process. */
-int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 address, u64 length,
+int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 address, u64 length,
 		    bool writable);
-void exrnic_umem_unpin(struct exrnic_device *edev, struct exrnic_umem *umem);
+void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem);
 
 /* exrnic_pbl.c: page_shift is EXRNIC_PAGE_SHIFT, or what exrnic_pbl_best_shift() returns. */
 unsigned int exrnic_pbl_best_shift(const struct exrnic_umem *umem);
@@ -292,8 +308,8 @@ struct exrnic_ring_shape {
 	bool writable;		/* by the device */
 };
 
-int exrnic_ring_pin(struct exrnic_device *edev, struct exrnic_ring *ring, u64 address,
+int exrnic_ring_pin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring, u64 address,
 		    const struct exrnic_ring_shape *shape);
-void exrnic_ring_unpin(struct exrnic_device *edev, struct exrnic_ring *ring);
+void exrnic_ring_unpin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring);
 
 #endif

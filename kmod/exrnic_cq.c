@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <linux/slab.h>
+#include <linux/err.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -71,10 +71,10 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 
 	if (!exrnic_cq_create_is_valid(edev, attr))
 		return -EINVAL;
-	cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
-	if (!cq)
-		return -ENOMEM;
-	err = exrnic_ring_pin(edev, &cq->ring, attr->ring, &shape);
+	cq = exrnic_object_alloc(uctx, sizeof(*cq));
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	err = exrnic_ring_pin(uctx, &cq->ring, attr->ring, &shape);
 	if (err)
 		goto err_free;
 	id = ida_alloc_max(&edev->cqs, edev->limits.cq - 1, GFP_KERNEL);
@@ -99,9 +99,9 @@ err_events:
 err_number:
 	ida_free(&edev->cqs, id);
 err_ring:
-	exrnic_ring_unpin(edev, &cq->ring);
+	exrnic_ring_unpin(uctx, &cq->ring);
 err_free:
-	kfree(cq);
+	exrnic_object_free(uctx, cq);
 	return err;
 }
 
@@ -114,8 +114,8 @@ static int exrnic_cq_release(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
 	exrnic_cq_fini_events(uctx, cq, attr);
 	xa_erase(&uctx->cqs, cq->cqn);
 	ida_free(&uctx->edev->cqs, cq->cqn);
-	exrnic_ring_unpin(uctx->edev, &cq->ring);
-	kfree(cq);
+	exrnic_ring_unpin(uctx, &cq->ring);
+	exrnic_object_free(uctx, cq);
 	return err;
 }
 

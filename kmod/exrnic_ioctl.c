@@ -28,6 +28,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_modify_srq modify_srq;
 	struct exrnic_query_srq query_srq;
 	struct exrnic_reg_mr reg_mr;
+	struct exrnic_rereg_mr rereg_mr;
 	struct exrnic_get_pbl get_pbl;
 };
 
@@ -195,6 +196,16 @@ static void exrnic_undo_reg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_
 	exrnic_mr_deregister(uctx, arg->reg_mr.stag);
 }
 
+static int exrnic_do_rereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_mr_reregister(uctx, &arg->rereg_mr);
+}
+
+static void exrnic_undo_rereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_mr_deregister(uctx, arg->rereg_mr.stag);
+}
+
 static int exrnic_do_dereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	return arg->object.rsvd ? -EINVAL : exrnic_mr_deregister(uctx, arg->object.handle);
@@ -256,6 +267,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(QUERY_SRQ, query_srq),
 	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
 	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
+	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr),
 };
 
 /* The size is part of the command, so a structure of another size is an unknown command. */
@@ -305,6 +317,7 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_srq) != 24);
 	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_rereg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
 }
 

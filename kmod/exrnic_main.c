@@ -223,6 +223,7 @@ static int __init exrnic_init(void)
 {
 	int err;
 
+	exrnic_sysfs_init();
 	err = exrnic_chardev_init();
 	if (err)
 		return err;

@@ -3,7 +3,7 @@
  * Protection domains. To the device a domain is just a number that regions and queue pairs must
  * share, so it is unique among all contexts and no command makes it.
  */
-#include <linux/slab.h>
+#include <linux/err.h>
 
 #include "exrnic_core.h"
 
@@ -14,9 +14,9 @@ int exrnic_pd_alloc(struct exrnic_ucontext *uctx, u32 *pdn)
 	struct exrnic_pd *pd;
 	int id, err;
 
-	pd = kzalloc(sizeof(*pd), GFP_KERNEL_ACCOUNT);
-	if (!pd)
-		return -ENOMEM;
+	pd = exrnic_object_alloc(uctx, sizeof(*pd));
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
 	id = ida_alloc_range(&uctx->edev->pds, EXRNIC_PD_MIN, EXRNIC_MAX_PD - 1, GFP_KERNEL);
 	if (id < 0) {
 		err = id;
@@ -32,7 +32,7 @@ int exrnic_pd_alloc(struct exrnic_ucontext *uctx, u32 *pdn)
 err_number:
 	ida_free(&uctx->edev->pds, id);
 err_free:
-	kfree(pd);
+	exrnic_object_free(uctx, pd);
 	return err;
 }
 
@@ -40,7 +40,7 @@ static void exrnic_pd_release(struct exrnic_ucontext *uctx, struct exrnic_pd *pd
 {
 	xa_erase(&uctx->pds, pd->pdn);
 	ida_free(&uctx->edev->pds, pd->pdn);
-	kfree(pd);
+	exrnic_object_free(uctx, pd);
 }
 
 struct exrnic_pd *exrnic_pd_find(struct exrnic_ucontext *uctx, u32 pdn)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <linux/slab.h>
+#include <linux/err.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -51,7 +51,7 @@ static int exrnic_qp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_qp *
 	return qp->srq->pd == qp->pd ? 0 : -EINVAL;
 }
 
-static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
+static int exrnic_qp_pin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 			       const struct exrnic_create_qp *attr)
 {
 	struct exrnic_ring_shape shape = {
@@ -61,21 +61,21 @@ static int exrnic_qp_pin_rings(struct exrnic_device *edev, struct exrnic_qp *qp,
 	};
 	int err;
 
-	err = exrnic_ring_pin(edev, &qp->sq, attr->sq, &shape);
+	err = exrnic_ring_pin(uctx, &qp->sq, attr->sq, &shape);
 	if (err || qp->srq)
 		return err;
 	shape.entries = attr->rq_slots;
-	err = exrnic_ring_pin(edev, &qp->rq, attr->rq, &shape);
+	err = exrnic_ring_pin(uctx, &qp->rq, attr->rq, &shape);
 	if (err)
-		exrnic_ring_unpin(edev, &qp->sq);
+		exrnic_ring_unpin(uctx, &qp->sq);
 	return err;
 }
 
-static void exrnic_qp_unpin_rings(struct exrnic_device *edev, struct exrnic_qp *qp)
+static void exrnic_qp_unpin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
 {
 	if (!qp->srq)
-		exrnic_ring_unpin(edev, &qp->rq);
-	exrnic_ring_unpin(edev, &qp->sq);
+		exrnic_ring_unpin(uctx, &qp->rq);
+	exrnic_ring_unpin(uctx, &qp->sq);
 }
 
 /* In turn, so that a late frame for a destroyed queue pair does not soon meet its successor. */
@@ -126,13 +126,13 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 
 	if (!exrnic_create_is_valid(attr))
 		return -EINVAL;
-	qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
-	if (!qp)
-		return -ENOMEM;
+	qp = exrnic_object_alloc(uctx, sizeof(*qp));
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
 	err = exrnic_qp_find_parts(uctx, qp, attr);
 	if (err)
 		goto err_free;
-	err = exrnic_qp_pin_rings(edev, qp, attr);
+	err = exrnic_qp_pin_rings(uctx, qp, attr);
 	if (err)
 		goto err_free;
 	err = exrnic_qp_alloc_number(edev, qp);
@@ -154,9 +154,9 @@ err_handle:
 err_number:
 	xa_erase(&edev->qps, qp->qpn);
 err_rings:
-	exrnic_qp_unpin_rings(edev, qp);
+	exrnic_qp_unpin_rings(uctx, qp);
 err_free:
-	kfree(qp);
+	exrnic_object_free(uctx, qp);
 	return err;
 }
 
@@ -261,8 +261,8 @@ static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 	exrnic_qp_use_parts(qp, -1);
 	xa_erase(&uctx->qps, qp->qpn);
 	xa_erase(&uctx->edev->qps, qp->qpn);
-	exrnic_qp_unpin_rings(uctx->edev, qp);
-	kfree(qp);
+	exrnic_qp_unpin_rings(uctx, qp);
+	exrnic_object_free(uctx, qp);
 	return err;
 }
 

@@ -119,7 +119,7 @@ u64 exrnic_regs_counter(struct exrnic_device *edev, unsigned int index)
 }
 
 /* In the order of the wire: MAC_HI has the first two bytes. */
-static void exrnic_read_mac(struct exrnic_device *edev, u8 *mac)
+void exrnic_regs_mac(struct exrnic_device *edev, u8 *mac)
 {
 	__be16 hi = cpu_to_be16(exrnic_read(edev, EXRNIC_REG_MAC_HI));
 	__be32 lo = cpu_to_be32(exrnic_read(edev, EXRNIC_REG_MAC_LO));
@@ -144,6 +144,6 @@ int exrnic_regs_query(struct exrnic_device *edev, struct exrnic_query *query)
 		.max_cq_entries = BIT(EXRNIC_CQ_LOG_MAX),
 		.clock_khz = exrnic_read(edev, EXRNIC_REG_CLOCK_KHZ),
 	};
-	exrnic_read_mac(edev, query->mac);
+	exrnic_regs_mac(edev, query->mac);
 	return query->abi_version == EXRNIC_REG_ABSENT ? -ENODEV : 0;
 }

@@ -10,7 +10,7 @@ static bool exrnic_ring_shape_is_valid(const struct exrnic_ring_shape *shape)
 }
 
 /* Whole pages: the device knows no bounds but the number of entries. */
-int exrnic_ring_pin(struct exrnic_device *edev, struct exrnic_ring *ring, u64 address,
+int exrnic_ring_pin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring, u64 address,
 		    const struct exrnic_ring_shape *shape)
 {
 	u64 bytes = PAGE_ALIGN((u64)shape->entries * shape->entry_bytes);
@@ -19,17 +19,17 @@ int exrnic_ring_pin(struct exrnic_device *edev, struct exrnic_ring *ring, u64 ad
 	if (!exrnic_ring_shape_is_valid(shape) || !IS_ALIGNED(address, PAGE_SIZE))
 		return -EINVAL;
 	ring->log_entries = ilog2(shape->entries);
-	err = exrnic_umem_pin(edev, &ring->umem, address, bytes, shape->writable);
+	err = exrnic_umem_pin(uctx, &ring->umem, address, bytes, shape->writable);
 	if (err)
 		return err;
-	err = exrnic_pbl_build(edev, &ring->pbl, &ring->umem, EXRNIC_PAGE_SHIFT);
+	err = exrnic_pbl_build(uctx->edev, &ring->pbl, &ring->umem, EXRNIC_PAGE_SHIFT);
 	if (err)
-		exrnic_umem_unpin(edev, &ring->umem);
+		exrnic_umem_unpin(uctx, &ring->umem);
 	return err;
 }
 
-void exrnic_ring_unpin(struct exrnic_device *edev, struct exrnic_ring *ring)
+void exrnic_ring_unpin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring)
 {
-	exrnic_pbl_free(edev, &ring->pbl);
-	exrnic_umem_unpin(edev, &ring->umem);
+	exrnic_pbl_free(uctx->edev, &ring->pbl);
+	exrnic_umem_unpin(uctx, &ring->umem);
 }

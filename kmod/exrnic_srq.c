@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <linux/slab.h>
+#include <linux/err.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -44,15 +44,15 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 
 	if (attr->limit > EXRNIC_SRQ_LIMIT_MAX)
 		return -EINVAL;
-	srq = kzalloc(sizeof(*srq), GFP_KERNEL_ACCOUNT);
-	if (!srq)
-		return -ENOMEM;
+	srq = exrnic_object_alloc(uctx, sizeof(*srq));
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
 	srq->pd = exrnic_pd_find(uctx, attr->pd);
 	if (!srq->pd) {
 		err = -ENOENT;
 		goto err_free;
 	}
-	err = exrnic_ring_pin(edev, &srq->ring, attr->ring, &shape);
+	err = exrnic_ring_pin(uctx, &srq->ring, attr->ring, &shape);
 	if (err)
 		goto err_free;
 	id = ida_alloc_max(&edev->srqs, edev->limits.srq - 1, GFP_KERNEL);
@@ -78,9 +78,9 @@ err_handle:
 err_number:
 	ida_free(&edev->srqs, id);
 err_ring:
-	exrnic_ring_unpin(edev, &srq->ring);
+	exrnic_ring_unpin(uctx, &srq->ring);
 err_free:
-	kfree(srq);
+	exrnic_object_free(uctx, srq);
 	return err;
 }
 
@@ -163,8 +163,8 @@ static int exrnic_srq_release(struct exrnic_ucontext *uctx, struct exrnic_srq *s
 	srq->pd->users--;
 	xa_erase(&uctx->srqs, srq->srqn);
 	ida_free(&uctx->edev->srqs, srq->srqn);
-	exrnic_ring_unpin(uctx->edev, &srq->ring);
-	kfree(srq);
+	exrnic_ring_unpin(uctx, &srq->ring);
+	exrnic_object_free(uctx, srq);
 	return err;
 }
 

@@ -37,6 +37,8 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	uctx->edev = edev;
 	uctx->face = face;
 	uctx->dead = false;
+	uctx->objects = 0;
+	uctx->pinned = 0;
 	mutex_init(&uctx->lock);
 	xa_init(&uctx->pds);
 	xa_init(&uctx->cqs);

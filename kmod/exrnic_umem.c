@@ -21,6 +21,7 @@ static int exrnic_umem_count_pages(struct exrnic_umem *umem, u64 address, u64 le
 	if (!length || check_add_overflow(address, length, &end) || end > ULONG_MAX - PAGE_SIZE)
 		return -EINVAL;
 	umem->address = address;
+	umem->length = length;
 	umem->pages = PHYS_PFN(PAGE_ALIGN(end)) - PHYS_PFN(address);
 	/* The list of pages must be one that the kernel is willing to allocate. */
 	return umem->pages > INT_MAX / sizeof(struct page *) ? -ENOMEM : 0;
@@ -100,7 +101,7 @@ static int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem,
 	return err;
 }
 
-int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 address, u64 length,
+int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 address, u64 length,
 		    bool writable)
 {
 	struct page **pages;
@@ -110,9 +111,12 @@ int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 ad
 	err = exrnic_umem_count_pages(umem, address, length);
 	if (err)
 		return err;
-	err = exrnic_umem_charge(umem);
+	err = exrnic_limits_charge_pages(uctx, umem->pages);
 	if (err)
 		return err;
+	err = exrnic_umem_charge(umem);
+	if (err)
+		goto err_limits;
 	pages = kvmalloc_array(umem->pages, sizeof(*pages), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!pages) {
 		err = -ENOMEM;
@@ -121,7 +125,7 @@ int exrnic_umem_pin(struct exrnic_device *edev, struct exrnic_umem *umem, u64 ad
 	err = exrnic_umem_pin_pages(umem, pages);
 	if (err)
 		goto err_list;
-	err = exrnic_umem_map(edev, umem, pages);
+	err = exrnic_umem_map(uctx->edev, umem, pages);
 	if (err)
 		goto err_pages;
 	kvfree(pages);
@@ -133,19 +137,22 @@ err_list:
 	kvfree(pages);
 err_charge:
 	exrnic_umem_uncharge(umem);
+err_limits:
+	exrnic_limits_uncharge_pages(uctx, umem->pages);
 	return err;
 }
 
 /* The device has stopped reaching this memory before: see exrnic_mbox.h. */
-void exrnic_umem_unpin(struct exrnic_device *edev, struct exrnic_umem *umem)
+void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem)
 {
 	struct scatterlist *sg;
 	unsigned int i;
 
-	dma_unmap_sgtable(&edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem),
+	dma_unmap_sgtable(&uctx->edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem),
 			  EXRNIC_DMA_ATTRS);
 	for_each_sgtable_sg(&umem->sgt, sg, i)
 		unpin_user_page_range_dirty_lock(sg_page(sg), PFN_UP(sg->length), umem->writable);
 	sg_free_table(&umem->sgt);
 	exrnic_umem_uncharge(umem);
+	exrnic_limits_uncharge_pages(uctx, umem->pages);
 }

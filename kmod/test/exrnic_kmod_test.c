@@ -93,11 +93,17 @@ int main(int argc, char **argv)
 	puts("TAP version 13");
 	run_tests(&run, object_tests);
 	run_tests(&run, srq_tests);
+	run_tests(&run, channel_tests);
+	run_tests(&run, event_tests);
 	run_tests(&run, error_tests);
 	run_tests(&run, memory_tests);
+	run_tests(&run, rereg_tests);
+	run_tests(&run, limit_tests);
+	run_tests(&run, sysfs_tests);
 	run_tests(&run, mmap_tests);
 	run_tests(&run, fault_tests);
 	run_tests(&run, life_tests);
+	run_tests(&run, removal_tests);
 	printf("1..%u\n", run.count);
 	printf("# %u passed, %u failed\n", run.count - run.failures, run.failures);
 	return run.failures || !run.count;

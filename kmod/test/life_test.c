@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Ends of all kinds: close, death, full tables, races, removal of the device. */
+/* Ends of all kinds: close, death, full tables, races. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -191,108 +185,6 @@ static void threads_may_race(void)
 	CHECK_ERR(query(shared, &q), 0);
 }
 
-/* The name of the PCI function under the device file, such as 0000:00:01.0. */
-static void pci_name(char *name, size_t size)
-{
-	char link[PATH_MAX], target[PATH_MAX], node[64];
-	ssize_t length;
-
-	snprintf(node, sizeof(node), "%s", strrchr(device_path(), '/') + 1);
-	snprintf(link, sizeof(link), "/sys/class/exrnic/%s/device", node);
-	length = readlink(link, target, sizeof(target) - 1);
-	if (length < 0)
-		give_up(link);
-	target[length] = 0;
-	snprintf(name, size, "%s", basename(target));
-}
-
-static void write_sysfs(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		give_up(path);
-	close(fd);
-}
-
-static sigjmp_buf after_bus_error;
-
-static void on_bus_error(int signal)
-{
-	(void)signal;
-	siglongjmp(after_bus_error, 1);
-}
-
-static bool store_faults(volatile uint64_t *page)
-{
-	signal(SIGBUS, on_bus_error);
-	if (sigsetjmp(after_bus_error, 1))
-		return true;
-	page[0] = 0;
-	return false;
-}
-
-static void check_all_gone(const struct set *s)
-{
-	struct exrnic_query q;
-	uint32_t out;
-
-	CHECK_ERR(query(s->fd, &q), ENODEV);
-	CHECK_ERR(alloc_pd(s->fd, &out), ENODEV);
-	CHECK_ERR(query_qp_state(s->fd, s->qpn, &out), ENODEV);
-	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), ENODEV);
-	CHECK_ERR(create_cq(s->fd, s->ring, 8, &out), ENODEV);
-}
-
-static void removal_with_everything_alive(void)
-{
-	long long before = pinned_pages();
-	struct set s = make_set();
-	volatile uint64_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
-	volatile uint64_t *untouched =
-		mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
-	char name[64];
-
-	page[0] = 0;
-	pci_name(name, sizeof(name));
-	write_sysfs("/sys/bus/pci/drivers/exrnic/unbind", name);
-	CHECK_EQ(pinned_pages(), before);
-	check_all_gone(&s);
-	CHECK(store_faults(page));
-	CHECK(store_faults(untouched));
-	CHECK(open(device_path(), O_RDWR) < 0);
-	/* The old file still holds its number, so the device may come back under another. */
-	CHECK_ERR(close(s.fd), 0);
-	munmap((void *)page, PAGE);
-	munmap((void *)untouched, PAGE);
-	write_sysfs("/sys/bus/pci/drivers/exrnic/bind", name);
-	s = make_set();
-	destroy_set(&s);
-}
-
-/* As an administrator would do it in /sys; the driver has to notice. */
-static void reset_with_everything_alive(void)
-{
-	long long before = pinned_pages();
-	struct set s = make_set();
-	char name[64], path[PATH_MAX];
-	uint32_t out;
-
-	pci_name(name, sizeof(name));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", name);
-	write_sysfs(path, "1");
-	CHECK_ERR(query_qp_state(s.fd, s.qpn, &out), EIO);
-	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &out), EIO);
-	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), EIO);
-	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), ENOENT);
-	CHECK_ERR(close(s.fd), 0);
-	CHECK_EQ(pinned_pages(), before);
-	write_sysfs("/sys/bus/pci/drivers/exrnic/unbind", name);
-	write_sysfs("/sys/bus/pci/drivers/exrnic/bind", name);
-	s = make_set();
-	destroy_set(&s);
-}
-
 const struct test life_tests[] = {
 	{ "close ends everything that is alive", close_ends_everything, 0 },
 	{ "death of a process ends everything that is alive", death_ends_everything, 0 },
@@ -301,9 +193,5 @@ const struct test life_tests[] = {
 	{ "queue pairs run out with ENOSPC", queue_pairs_run_out, 120 },
 	{ "user pages run out with ENOSPC and come back", user_pages_run_out, 0 },
 	{ "threads may race for the objects of a file", threads_may_race, 120 },
-	{ "removal of the device ends everything and spares the process",
-	  removal_with_everything_alive, 0 },
-	{ "after a reset of the device commands fail and memory is given back",
-	  reset_with_everything_alive, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,6 +295,46 @@ long long pinned_pages(void)
 	fclose(file);
 	close(refresh);
 	return count;
+}
+
+void sysfs_path(char *text, size_t size, const char *file)
+{
+	snprintf(text, size, "/sys/class/exrnic/%s/%s", strrchr(path, '/') + 1, file);
+}
+
+void pci_name(char *name, size_t size)
+{
+	char link[PATH_MAX], target[PATH_MAX];
+	ssize_t length;
+
+	sysfs_path(link, sizeof(link), "device");
+	length = readlink(link, target, sizeof(target) - 1);
+	if (length < 0)
+		give_up(link);
+	target[length] = 0;
+	snprintf(name, size, "%s", strrchr(target, '/') + 1);
+}
+
+void write_file(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		give_up(name);
+	close(fd);
+}
+
+void read_file(const char *name, char *text, size_t size)
+{
+	int fd = open(name, O_RDONLY);
+	ssize_t length = read(fd, text, size - 1);
+
+	if (fd < 0 || length < 0)
+		give_up(name);
+	close(fd);
+	while (length && text[length - 1] == '\n')
+		length--;
+	text[length] = 0;
 }
 
 void become_nobody(size_t memlock_pages)

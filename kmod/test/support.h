@@ -21,11 +21,17 @@ struct test {
 
 extern const struct test object_tests[];
 extern const struct test srq_tests[];
+extern const struct test channel_tests[];
+extern const struct test event_tests[];
 extern const struct test error_tests[];
 extern const struct test memory_tests[];
+extern const struct test rereg_tests[];
+extern const struct test limit_tests[];
+extern const struct test sysfs_tests[];
 extern const struct test mmap_tests[];
 extern const struct test fault_tests[];
 extern const struct test life_tests[];
+extern const struct test removal_tests[];
 
 /* Both report and go on; a test can fail more than once. */
 #define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)
@@ -92,6 +98,14 @@ void destroy_set(struct set *s);
 
 /* Pages pinned in this system for FOLL_PIN users now. */
 long long pinned_pages(void);
+
+/* The folder of the device in sysfs, such as /sys/class/exrnic/exrnic0, and a file in it. */
+void sysfs_path(char *path, size_t size, const char *file);
+/* The name of the PCI function under the device file, such as 0000:00:01.0. */
+void pci_name(char *name, size_t size);
+/* Both give up if it cannot be done. read_file leaves out the newline at the end. */
+void write_file(const char *path, const char *text);
+void read_file(const char *path, char *text, size_t size);
 
 /* Gives up root: no capabilities, RLIMIT_MEMLOCK of this many pages. */
 void become_nobody(size_t memlock_pages);

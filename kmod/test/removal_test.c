@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The device or the module goes away while processes use it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "work.h"
+
+#define DRIVER "/sys/bus/pci/drivers/exrnic"
+
+static sigjmp_buf after_bus_error;
+
+static void on_bus_error(int signal)
+{
+	(void)signal;
+	siglongjmp(after_bus_error, 1);
+}
+
+static bool store_faults(volatile uint64_t *page)
+{
+	signal(SIGBUS, on_bus_error);
+	if (sigsetjmp(after_bus_error, 1))
+		return true;
+	page[0] = 0;
+	return false;
+}
+
+static void check_all_gone(const struct set *s)
+{
+	struct exrnic_query q;
+	uint32_t out;
+
+	CHECK_ERR(query(s->fd, &q), ENODEV);
+	CHECK_ERR(alloc_pd(s->fd, &out), ENODEV);
+	CHECK_ERR(query_qp_state(s->fd, s->qpn, &out), ENODEV);
+	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), ENODEV);
+	CHECK_ERR(create_cq(s->fd, s->ring, 8, &out), ENODEV);
+}
+
+/* The last event, and then the end of all events. */
+static void check_last_event(int fd)
+{
+	struct exrnic_event event;
+
+	CHECK_EQ(next_event(fd).type, EXRNIC_EVENT_DEVICE_FATAL);
+	CHECK_EQ(poll_now(fd), POLLHUP);
+	CHECK_ERR(read(fd, &event, sizeof(event)), ENODEV);
+}
+
+static void check_channel_is_over(int channel)
+{
+	struct exrnic_event event;
+
+	CHECK_EQ(poll_now(channel), POLLHUP);
+	CHECK_ERR(read(channel, &event, sizeof(event)), ENODEV);
+}
+
+static void *read_until_the_end(void *data)
+{
+	struct exrnic_event event;
+	int channel = *(int *)data;
+
+	return (void *)(intptr_t)(read(channel, &event, sizeof(event)) < 0 ? errno : 0);
+}
+
+/* Everything that a process can have: objects, mappings, a channel, a thread that waits. */
+struct tenant {
+	struct set s;
+	int channel;
+	struct worker worker;
+	volatile uint64_t *untouched;
+	pthread_t reader;
+};
+
+static void *map_user_page(int fd)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		give_up("mmap of the user page");
+	return page;
+}
+
+static void move_in(struct tenant *t)
+{
+	t->s = make_set();
+	t->channel = create_channel(t->s.fd);
+	t->worker = make_worker(&t->s, t->channel, 1, EXRNIC_ANY_VECTOR);
+	t->untouched = map_user_page(t->s.fd);
+	t->worker.page[0] = 0;
+	if (pthread_create(&t->reader, NULL, read_until_the_end, &t->channel))
+		give_up("pthread_create");
+}
+
+static void check_evicted(struct tenant *t)
+{
+	void *error;
+
+	check_all_gone(&t->s);
+	check_last_event(t->s.fd);
+	pthread_join(t->reader, &error);
+	CHECK_EQ((intptr_t)error, ENODEV);
+	check_channel_is_over(t->channel);
+	CHECK(store_faults(t->worker.page));
+	CHECK(store_faults(t->untouched));
+}
+
+/* The last reference to the file goes with its mappings. */
+static void move_out(struct tenant *t)
+{
+	CHECK_ERR(close(t->channel), 0);
+	CHECK_ERR(close(t->s.fd), 0);
+	munmap((void *)t->worker.page, PAGE);
+	munmap((void *)t->untouched, PAGE);
+}
+
+static void check_life_goes_on(void)
+{
+	struct set s = make_set();
+
+	destroy_set(&s);
+}
+
+static void removal_with_everything_alive(void)
+{
+	long long before = pinned_pages();
+	struct tenant tenant;
+	char name[64];
+
+	pci_name(name, sizeof(name));
+	move_in(&tenant);
+	write_file(DRIVER "/unbind", name);
+	CHECK_EQ(pinned_pages(), before);
+	check_evicted(&tenant);
+	CHECK(open(device_path(), O_RDWR) < 0);
+	move_out(&tenant);
+	/* The file held its number until now; the device comes back under the same one. */
+	write_file(DRIVER "/bind", name);
+	check_life_goes_on();
+}
+
+/* What hot-plug does, but for the slot: the function is taken off the bus, and found again. */
+static void the_function_leaves_the_bus(void)
+{
+	long long before = pinned_pages();
+	char name[64], path[PATH_MAX];
+	struct tenant tenant;
+
+	pci_name(name, sizeof(name));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", name);
+	move_in(&tenant);
+	write_file(path, "1");
+	CHECK_EQ(pinned_pages(), before);
+	CHECK(access(path, F_OK) < 0);
+	check_evicted(&tenant);
+	move_out(&tenant);
+	write_file("/sys/bus/pci/rescan", "1");
+	check_life_goes_on();
+}
+
+/* As an administrator would do it in /sys; the driver has to notice. */
+static void reset_with_everything_alive(void)
+{
+	long long before = pinned_pages();
+	struct set s = make_set();
+	char name[64], path[PATH_MAX];
+	struct exrnic_event event;
+	uint32_t out;
+
+	pci_name(name, sizeof(name));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", name);
+	write_file(path, "1");
+	event = next_event(s.fd);
+	CHECK_EQ(event.type, EXRNIC_EVENT_DEVICE_FATAL);
+	CHECK_EQ(poll_now(s.fd), 0);
+	CHECK_ERR(query_qp_state(s.fd, s.qpn, &out), EIO);
+	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &out), EIO);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), EIO);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), ENOENT);
+	CHECK_ERR(close(s.fd), 0);
+	CHECK_EQ(pinned_pages(), before);
+	write_file(DRIVER "/unbind", name);
+	write_file(DRIVER "/bind", name);
+	s = make_set();
+	destroy_set(&s);
+}
+
+static int unload(void)
+{
+	return syscall(SYS_delete_module, "exrnic", O_NONBLOCK);
+}
+
+/* Where the image of the guests has it; other systems keep their module. */
+static void load(void)
+{
+	int fd = open("/lib/exrnic.ko", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+		give_up("/lib/exrnic.ko");
+	close(fd);
+}
+
+static void a_busy_module_stays(void)
+{
+	int fd, channel;
+	void *page;
+
+	if (access("/lib/exrnic.ko", R_OK))
+		skip("no /lib/exrnic.ko to load again");
+	fd = open_device();
+	CHECK_ERR(unload(), EWOULDBLOCK);
+	channel = create_channel(fd);
+	close(fd);
+	CHECK_ERR(unload(), EWOULDBLOCK);
+	close(channel);
+	page = map_user_page(fd = open_device());
+	close(fd);
+	CHECK_ERR(unload(), EWOULDBLOCK);
+	munmap(page, PAGE);
+	CHECK_ERR(unload(), 0);
+	CHECK(access(device_path(), F_OK) < 0);
+	load();
+	check_life_goes_on();
+}
+
+static void the_module_comes_and_goes(void)
+{
+	enum { TIMES = 5 };
+
+	if (access("/lib/exrnic.ko", R_OK))
+		skip("no /lib/exrnic.ko to load again");
+	for (int i = 0; i < TIMES; i++) {
+		check_life_goes_on();
+		if (!CHECK_ERR(unload(), 0))
+			return;
+		load();
+	}
+}
+
+const struct test removal_tests[] = {
+	{ "unbinding the device ends everything and spares the process",
+	  removal_with_everything_alive, 0 },
+	{ "taking the device off the bus ends everything and spares the process",
+	  the_function_leaves_the_bus, 0 },
+	{ "after a reset of the device commands fail and memory is given back",
+	  reset_with_everything_alive, 0 },
+	{ "a module in use cannot be unloaded", a_busy_module_stays, 0 },
+	{ "the module can be unloaded and loaded again and again", the_module_comes_and_goes, 0 },
+	{ NULL, NULL, 0 },
+};
