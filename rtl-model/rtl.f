@@ -36,6 +36,7 @@ rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv
 rtl-model/blocks/pbl_cache/pbl_fill.sv
+rtl-model/blocks/pio_hold/pio_hold.sv
 rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv
@@ -68,6 +69,7 @@ rtl-model/blocks/scheduler/scheduler.sv
 rtl-model/blocks/srq_table/srq_table.sv
 rtl-model/blocks/stag_table/stag_table.sv
 rtl-model/blocks/terminate_message/terminate_message.sv
+rtl-model/blocks/user_page/pio_assembly.sv
 rtl-model/blocks/user_page/user_page.sv
 rtl-model/blocks/xlate/xlate.sv
 rtl-model/core/exrnic_core.sv

@@ -326,8 +326,10 @@ module exrnic_core
       .others_wait_o(others_wait)
   );
 
-  logic bell_valid, bell_ready;
+  logic bell_valid, bell_ready, pio_valid, pio_held, pio_take;
   cq_doorbell_t bell;
+  wqe_slot_t pio_new, pio_slot;
+  wqe_index_t pio_index;
 
   user_page #(
       .N_QP(N_QP),
@@ -356,6 +358,10 @@ module exrnic_core
       .srq_i(srq[SRQ_USER_PAGE]),
       .srq_producer_we_o(srq_producer_we),
       .srq_producer_o(srq_producer),
+      .pio_valid_o(pio_valid),
+      .pio_slot_o(pio_new),
+      .pio_drop_i(qp_we && qp_clear),
+      .pio_drop_page_i(qp_config.page),
       .wake_valid_o(wake_valid[3]),
       .wake_ready_i(wake_ready[3]),
       .wake_qpn_o(wake_qpn[3]),
@@ -363,6 +369,23 @@ module exrnic_core
       .cq_ready_i(bell_ready),
       .cq_o(bell),
       .event_o(event_src[EvUserPage])
+  );
+
+  pio_hold u_pio_hold (
+      .clk_i,
+      .rst_ni,
+      .put_i(pio_valid),
+      .put_qpn_i(producer_qpn),
+      .put_index_i(producer - 1'b1),
+      .put_slot_i(pio_new),
+      .look_i(qp_read[QP_REQUESTER]),
+      .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .held_o(pio_held),
+      .index_o(pio_index),
+      .slot_o(pio_slot),
+      .take_i(pio_take),
+      .drop_i(qp_we),
+      .drop_qpn_i(qp_read_qpn[QP_MAILBOX])
   );
 
   // ---- The driver's commands
@@ -572,6 +595,10 @@ module exrnic_core
       .read_pop_o(read_pop),
       .read_set_o(read_set),
       .read_o(read_rest),
+      .pio_held_i(pio_held),
+      .pio_index_i(pio_index),
+      .pio_slot_i(pio_slot),
+      .pio_take_o(pio_take),
       .xlate_valid_o(xlate_valid[0]),
       .xlate_ready_i(xlate_ready[0]),
       .xlate_o(xlate_req[0]),

@@ -28,6 +28,7 @@ package exrnic_core_pkg;
   typedef logic [$clog2(MAX_PD)-1:0] pd_t;
   typedef logic [$clog2(MSIX_VECTORS)-1:0] vector_t;
   typedef logic [WQE_INDEX_BITS-1:0] wqe_index_t;
+  typedef logic [8*WQE_BYTES-1:0] wqe_slot_t;  // a slot of a ring, byte 0 in bits 7:0
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
   typedef logic [$clog2(MAX_READS):0] reads_t;  // 0..MAX_READS
   typedef logic [8*MBOX_QUERY_QP_BYTES-1:0] mbox_answer_t;  // the longest one

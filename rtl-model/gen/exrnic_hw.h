@@ -64,6 +64,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_PBL_HITS,  // PBL look-ups answered on chip
   EXRNIC_COUNTER_PBL_MISSES,  // PBL look-ups that read host memory
   EXRNIC_COUNTER_MSIX,  // Interrupts requested
+  EXRNIC_COUNTER_PIO_SENDS,  // Work requests taken from their PIO block, without a read of the ring
+  EXRNIC_COUNTER_PIO_REFUSED,  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
   EXRNIC_COUNTERS
 };
 
@@ -99,6 +101,8 @@ enum exrnic_counter {
   "pbl_hits", \
   "pbl_misses", \
   "msix", \
+  "pio_sends", \
+  "pio_refused", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -664,6 +668,8 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_DOORBELL_CQ_ARM 24  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
 #define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
 #define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
+#define EXRNIC_PIO_AREA 0x800u  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
+#define EXRNIC_PIO_BLOCKS 32  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 
 // Operation of a work request.
 enum exrnic_wqe_opcode {
@@ -721,7 +727,8 @@ struct exrnic_wqe {
   exrnic_le64 remote_to;  // Tagged offset at the peer
   exrnic_le32 remote_stag;  // STag at the peer
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
-  uint8_t rsvd_18[8];  // zero
+  exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
+  exrnic_le32 index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
   exrnic_le64 sge0_address;  // First element: sge.address
   exrnic_le32 sge0_length;  // sge.length
   exrnic_le32 sge0_stag;  // sge.stag
@@ -738,6 +745,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_wqe, imm_data) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, remote_to) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, remote_stag) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, length) == 20);
+EXRNIC_ASSERT(offsetof(struct exrnic_wqe, number) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_wqe, index) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge0_address) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge0_length) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge0_stag) == 44);

@@ -38,7 +38,9 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_PBL_HITS = 28;  // PBL look-ups answered on chip
   localparam int unsigned COUNTER_PBL_MISSES = 29;  // PBL look-ups that read host memory
   localparam int unsigned COUNTER_MSIX = 30;  // Interrupts requested
-  localparam int unsigned COUNTERS = 31;
+  localparam int unsigned COUNTER_PIO_SENDS = 31;  // Work requests taken from their PIO block, without a read of the ring
+  localparam int unsigned COUNTER_PIO_REFUSED = 32;  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
+  localparam int unsigned COUNTERS = 33;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h2;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -448,6 +450,8 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_CQ_ARM = 32'h18;  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
   localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
   localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
+  localparam int unsigned PIO_AREA = 32'h800;  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
+  localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 
   // Operation of a work request.
   typedef enum logic [7:0] {
@@ -500,7 +504,8 @@ package exrnic_pkg;
     logic [31:0] sge0_stag;  // sge.stag
     logic [31:0] sge0_length;  // sge.length
     logic [63:0] sge0_address;  // First element: sge.address
-    logic [63:0] rsvd_192;  // zero
+    logic [31:0] index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
+    logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
     logic [31:0] remote_stag;  // STag at the peer
     logic [63:0] remote_to;  // Tagged offset at the peer

@@ -495,6 +495,14 @@ module exrnic_pkg_check;
     if (v_wqe !== (512'({32{1'b1}}) << 160))
       $fatal(1, "wqe_t.length: place");
     v_wqe = '0;
+    v_wqe.number = '1;
+    if (v_wqe !== (512'({32{1'b1}}) << 192))
+      $fatal(1, "wqe_t.number: place");
+    v_wqe = '0;
+    v_wqe.index = '1;
+    if (v_wqe !== (512'({32{1'b1}}) << 224))
+      $fatal(1, "wqe_t.index: place");
+    v_wqe = '0;
     v_wqe.sge0_address = '1;
     if (v_wqe !== (512'({64{1'b1}}) << 256))
       $fatal(1, "wqe_t.sge0_address: place");

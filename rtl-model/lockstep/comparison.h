@@ -79,6 +79,7 @@ class Comparison final : private ShadowObserver {
   void segment(uint32_t node, Side side, const Frame& frame);
   void terminated(const Node& node, const Segment& segment);
   void doorbell(uint32_t node, const MmioAccess& access);
+  void store_block(uint32_t node, const MmioAccess& access);
   MmioAccess to_reference(uint32_t node, MmioAccess access) const;
   void lose_all(uint32_t node);
   void lose_shared(uint32_t node, uint32_t srqn);

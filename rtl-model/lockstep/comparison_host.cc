@@ -59,6 +59,7 @@ void Comparison::read_payload(uint32_t id) {
 // Those of pages that do not own what they name are refused by both.
 void Comparison::doorbell(uint32_t id, const MmioAccess& access) {
   const bool was_quiet = std::exchange(quiet_, false);
+  if (access.offset % EXRNIC_USER_PAGE_SIZE >= EXRNIC_PIO_AREA) return store_block(id, access);
   if (access.size != sizeof access.data) return;
   const uint32_t bell = access.offset % EXRNIC_USER_PAGE_SIZE;
   const uint32_t page = access.offset / EXRNIC_USER_PAGE_SIZE;
@@ -81,6 +82,22 @@ void Comparison::doorbell(uint32_t id, const MmioAccess& access) {
     const bool solicited = bell == EXRNIC_DOORBELL_CQ_ARM_SOLICITED;
     if (bell != EXRNIC_DOORBELL_CQ) driver.armed(number, was_quiet || !solicited);
   }
+}
+
+// A block that says something else than the ring: time decides which of the two is executed.
+void Comparison::store_block(uint32_t id, const MmioAccess& access) {
+  if (access.offset >= EXRNIC_BAR2_SIZE || shadow_register(id, EXRNIC_REG_CONTROL) == 0) return;
+  Node& node = nodes_.at(id);
+  DriverView& driver = node.ledger.driver();
+  const auto block = driver.store_block(access);
+  if (!block || !driver.owns_qp(access.offset / EXRNIC_USER_PAGE_SIZE, block->number)) return;
+  const Endpoint qp{id, block->number};
+  excuses_.posted(qp);
+  const auto read_memory = [&node](uint64_t address, uint8_t* out, size_t length) {
+    return node.subject->peek(address, out, length);
+  };
+  if (driver.is_rash_qp(qp.qpn, false, block->index) || !driver.is_in_ring(*block, read_memory))
+    excuses_.lost(qp);
 }
 
 // Where time has decided how many completions there were, the two count them differently.

@@ -9,6 +9,19 @@ namespace {
 constexpr uint64_t kPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
 constexpr uint64_t kNoPage = ~uint64_t{0};
 
+// An entry of the PBL that the host refuses stands for entries that no core can use.
+std::vector<uint64_t> pages_of(uint64_t pbl, uint64_t bytes,
+                               const DriverView::ReadMemory& read_memory) {
+  std::vector<uint64_t> pages(std::max<uint64_t>(1, bytes / kPage), kNoPage);
+  for (size_t i = 0; i < pages.size(); ++i) {
+    uint64_t page;
+    if (read_memory(pbl + i * EXRNIC_PBL_ENTRY_SIZE, reinterpret_cast<uint8_t*>(&page),
+                    sizeof page))
+      pages[i] = page & ~(kPage - 1);
+  }
+  return pages;
+}
+
 void forget(std::vector<uint32_t>& numbers, uint32_t number) {
   numbers.erase(std::remove(numbers.begin(), numbers.end(), number), numbers.end());
 }
@@ -27,7 +40,7 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
     case EXRNIC_MBOX_OP_DESTROY_CQ:
       return ended_rings_.push_back(command<exrnic_mbox_object>().index);
     case EXRNIC_MBOX_OP_CREATE_QP:
-      return create_qp(command<exrnic_mbox_create_qp>());
+      return create_qp(command<exrnic_mbox_create_qp>(), read_memory);
     case EXRNIC_MBOX_OP_CREATE_SRQ:
       return create_srq(command<exrnic_mbox_create_srq>());
     case EXRNIC_MBOX_OP_DESTROY_QP:
@@ -39,7 +52,6 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
   }
 }
 
-// An entry of the PBL that the host refuses stands for entries that no core can write.
 void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory) {
   forget(ended_rings_, command.cqn);
   CompletionRing ring;
@@ -47,18 +59,12 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
   ring.page = command.page;
   ring.vector = command.msix_vector;
   ring.log_entries = command.log_entries;
-  const uint64_t bytes = sizeof(exrnic_cqe) << command.log_entries;
-  ring.pages.resize(std::max<uint64_t>(1, bytes / kPage), kNoPage);
-  for (size_t i = 0; i < ring.pages.size(); ++i) {
-    uint64_t page;
-    if (read_memory(command.pbl_address + i * EXRNIC_PBL_ENTRY_SIZE,
-                    reinterpret_cast<uint8_t*>(&page), sizeof page))
-      ring.pages[i] = page & ~(kPage - 1);
-  }
+  ring.pages =
+      pages_of(command.pbl_address, sizeof(exrnic_cqe) << command.log_entries, read_memory);
   rings_[command.cqn] = std::move(ring);
 }
 
-void DriverView::create_qp(const exrnic_mbox_create_qp& command) {
+void DriverView::create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory) {
   forget(ended_queue_pairs_, command.qpn);
   QueuePairView& qp = queue_pairs_[command.qpn] = {};
   qp.page = command.page;
@@ -67,6 +73,9 @@ void DriverView::create_qp(const exrnic_mbox_create_qp& command) {
   qp.sq.log_slots = command.sq_log_slots;
   qp.rq.log_slots = command.rq_log_slots;
   qp.srqn = command.srqn;
+  qp.sq_pages =
+      pages_of(command.sq_pbl_address, sizeof(exrnic_wqe) << command.sq_log_slots, read_memory);
+  pio_[command.page].drop();
 }
 
 void DriverView::create_srq(const exrnic_mbox_create_srq& command) {
@@ -82,6 +91,7 @@ void DriverView::modify_qp(const exrnic_mbox_modify_qp& command) {
   if (command.state == EXRNIC_QP_STATE_RESET) {
     qp.sq = {qp.sq.log_slots};
     qp.rq = {qp.rq.log_slots};
+    pio_[qp.page].drop();
   }
   qp.state = command.state;
 }
@@ -121,6 +131,25 @@ bool DriverView::is_rash_cq(uint32_t cqn, uint32_t index) {
   if (index - queue->consumer > written - queue->consumer) return true;
   queue->consumer = index;
   return false;
+}
+
+std::optional<exrnic_wqe> DriverView::store_block(const MmioAccess& access) {
+  const uint32_t offset = access.offset % EXRNIC_USER_PAGE_SIZE - EXRNIC_PIO_AREA;
+  return pio_[access.offset / EXRNIC_USER_PAGE_SIZE].store(offset, access.size, access.data).block;
+}
+
+// Those two fields mean nothing in a ring.
+bool DriverView::is_in_ring(const exrnic_wqe& block, const ReadMemory& read_memory) const {
+  const QueuePairView& qp = queue_pairs_.at(block.number);
+  const uint64_t slot = (block.index - 1) & ((1u << qp.sq.log_slots) - 1);
+  const uint64_t at = slot * sizeof block;
+  exrnic_wqe posted;
+  if (!read_memory(qp.sq_pages.at(at / kPage) + at % kPage, reinterpret_cast<uint8_t*>(&posted),
+                   sizeof posted))
+    return false;
+  posted.number = block.number;
+  posted.index = block.index;
+  return std::memcmp(&posted, &block, sizeof block) == 0;
 }
 
 bool DriverView::owns_qp(uint32_t page, uint32_t qpn) const {

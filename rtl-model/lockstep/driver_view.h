@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/pio.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::lockstep {
@@ -57,6 +58,7 @@ struct QueuePairView {
   uint32_t send_cqn = 0;
   uint32_t recv_cqn = 0;
   WorkQueue sq;
+  std::vector<uint64_t> sq_pages;
   WorkQueue rq;
   uint32_t srqn = EXRNIC_NO_SRQ;
   uint32_t state = EXRNIC_QP_STATE_RESET;  // that the driver gave it
@@ -94,6 +96,11 @@ class DriverView {
   bool is_rash_srq(uint32_t srqn, uint32_t index) const;
   bool is_rash_cq(uint32_t cqn, uint32_t index);
 
+  // A store to a PIO block; the block, if that completes it.
+  std::optional<exrnic_wqe> store_block(const MmioAccess& access);
+  // Whether the ring of its queue pair, which exists, says the same as the block.
+  bool is_in_ring(const exrnic_wqe& block, const ReadMemory& read_memory) const;
+
   bool owns_qp(uint32_t page, uint32_t qpn) const;
   bool owns_srq(uint32_t page, uint32_t srqn) const;
   bool owns_cq(uint32_t page, uint32_t cqn) const;
@@ -129,7 +136,7 @@ class DriverView {
 
  private:
   void create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory);
-  void create_qp(const exrnic_mbox_create_qp& command);
+  void create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory);
   void create_srq(const exrnic_mbox_create_srq& command);
   void modify_qp(const exrnic_mbox_modify_qp& command);
 
@@ -137,6 +144,7 @@ class DriverView {
   std::map<uint32_t, CompletionRing> rings_;               // by cqn
   std::map<uint32_t, WorkQueue> shared_queues_;            // by srqn
   std::map<uint32_t, QueuePairView> queue_pairs_;          // by qpn
+  std::map<uint32_t, ref::PioAssembly> pio_;               // by page
   std::vector<uint32_t> ended_rings_, ended_queue_pairs_;  // destroyed; the subject may lag behind
 };
 

@@ -160,6 +160,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   qp.max_reads_out = command.max_reads_out;
   qp.max_reads_in = command.max_reads_in;
   qp.generation = static_cast<uint8_t>(generation + 1);
+  state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -190,6 +191,7 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     qp.status = {};
     qp.at = {};
     ++qp.generation;
+    state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
     qp.status.fault = qp.status.exact = qp.status.answer_lost = false;
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/requester.h"
 
+#include <utility>
+
 #include "rtl-model/ref/ddp_header.h"
 #include "rtl-model/ref/terminate_message.h"
 
@@ -23,6 +25,7 @@ void Requester::take_turn(uint32_t qpn) {
   turn_.begin(qpn);
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
+  const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn
   if (qp.in_error()) return take_error_turn();
   const bool reads = qp.answers_peer();
   const bool work = qp.status.state == EXRNIC_QP_STATE_RTS && qp.sq_posted() && !qp.at.halted;
@@ -31,7 +34,7 @@ void Requester::take_turn(uint32_t qpn) {
   if (serves_read_) {
     turn_.phase = Turn::Phase::kWindow;
   } else if (work) {
-    sender_.begin(/*flush=*/false);
+    sender_.begin(/*flush=*/false, held);
   }
 }
 
@@ -47,7 +50,7 @@ void Requester::take_error_turn() {
     state_.wake(turn_.qpn());
   } else if (qp.at.pulls.empty() && qp.sq_posted()) {
     serves_read_ = false;
-    sender_.begin(/*flush=*/true);
+    sender_.begin(/*flush=*/true, std::nullopt);
   } else {
     responder_.flush(turn_.qpn());
   }

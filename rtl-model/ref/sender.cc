@@ -25,12 +25,12 @@ exrnic_wqe_opcode opcode_to_complete(uint8_t opcode) {
 
 }  // namespace
 
-void Sender::begin(bool flush) {
+void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
   flush_ = flush;
   turn_.phase = Turn::Phase::kReading;
   const QueuePair& qp = turn_.qp();
   const Ring ring{qp.sq_pbl, qp.sq_log, qp.at.sq_consumer, qp.at.sq_producer};
-  fetch_.fetch(ring, [this](const WorkRequest& work) {
+  const auto take = [this](const WorkRequest& work) {
     const QueuePair& qp = turn_.qp();
     work_ = work;
     if (flush_) forget_all_but_kind();
@@ -38,7 +38,10 @@ void Sender::begin(bool flush) {
     submitted_ = std::min(qp.at.submitted, work.head.length);
     immediate_due_ = false;
     turn_.phase = Turn::Phase::kWindow;
-  });
+  };
+  if (flush || !held || held->index != ring.consumer) return fetch_.fetch(ring, take);
+  state_.count(EXRNIC_COUNTER_PIO_SENDS);
+  fetch_.take(ring, held->wqe, take);
 }
 
 // What is flushed is not looked at.

@@ -19,8 +19,9 @@ class Sender {
         fetch_(xlate, dma_read),
         gather_(xlate, dma_read) {}
 
-  // Takes the next work request, there is one: to execute it, or to end it as flushed.
-  void begin(bool flush);
+  // Takes the next work request, there is one: to execute it, or to end it as flushed. It need not
+  // be read if it is held.
+  void begin(bool flush, const std::optional<HeldWork>& held);
   void next_segment();
 
  private:

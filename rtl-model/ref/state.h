@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/pio.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::ref {
@@ -90,8 +91,9 @@ struct QueuePair {
     uint16_t sq_consumer = 0;
     uint16_t rq_producer = 0;
     uint16_t rq_consumer = 0;
-    uint32_t submitted = 0;  // bytes of the work request at sq_consumer, in earlier turns
-    uint32_t send_msn = 0;   // messages sent, of each untagged queue
+    std::optional<HeldWork> held;  // the work request at sq_consumer, if it came through the page
+    uint32_t submitted = 0;        // bytes of the work request at sq_consumer, in earlier turns
+    uint32_t send_msn = 0;         // messages sent, of each untagged queue
     uint32_t read_msn = 0;
     uint16_t issued = 0;  // work requests other than PULL whose last segment is submitted...
     uint16_t ended = 0;   // ...and those of them whose end was seen
@@ -194,6 +196,7 @@ struct State {
   std::vector<CompletionQueue> cqs{EXRNIC_MAX_CQ};
   std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
   std::vector<Region> regions{EXRNIC_MAX_STAG};
+  std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
   bool quiesce = false;  // the driver changes something: begin nothing

@@ -19,6 +19,8 @@ bool post(const exrnic_doorbell& bell, uint16_t consumer, uint32_t log_slots, ui
 }  // namespace
 
 void UserPage::store(const MmioAccess& access) {
+  if (access.offset < EXRNIC_BAR2_SIZE && access.offset % EXRNIC_USER_PAGE_SIZE >= EXRNIC_PIO_AREA)
+    return store_pio(access);
   exrnic_doorbell bell;
   static_assert(sizeof bell == sizeof access.data);
   std::memcpy(&bell, &access.data, sizeof bell);
@@ -46,6 +48,30 @@ void UserPage::store(const MmioAccess& access) {
       break;
   }
   state_.count(accepted ? EXRNIC_COUNTER_DOORBELLS : EXRNIC_COUNTER_DOORBELLS_REFUSED);
+}
+
+void UserPage::store_pio(const MmioAccess& access) {
+  if (!state_.settings.enable) return state_.count(EXRNIC_COUNTER_PIO_REFUSED);
+  const uint32_t page = access.offset / EXRNIC_USER_PAGE_SIZE;
+  const uint32_t offset = access.offset % EXRNIC_USER_PAGE_SIZE - EXRNIC_PIO_AREA;
+  const auto outcome = state_.pio[page].store(offset, access.size, access.data);
+  if (outcome.refused) state_.count(EXRNIC_COUNTER_PIO_REFUSED);
+  if (!outcome.block) return;
+  const bool accepted = post_block(page, *outcome.block);
+  state_.count(accepted ? EXRNIC_COUNTER_DOORBELLS : EXRNIC_COUNTER_PIO_REFUSED);
+}
+
+// A doorbell of the next slot. It need not be read from the ring if nothing stands before it.
+bool UserPage::post_block(uint32_t page, const exrnic_wqe& block) {
+  if (block.number >= state_.qps.size() || block.num_slots != 1) return false;
+  QueuePair& qp = state_.qps[block.number];
+  const uint16_t slot = qp.at.sq_producer;
+  const bool is_first = !qp.sq_posted() && !qp.at.halted;
+  if (block.index != uint16_t(slot + 1) ||
+      !ring_queue_pair({block.number, block.index}, page, /*receive=*/false))
+    return false;
+  if (is_first && qp.status.state == EXRNIC_QP_STATE_RTS) qp.at.held = HeldWork{slot, block};
+  return true;
 }
 
 // One with a shared receive queue has none of its own.

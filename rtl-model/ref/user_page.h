@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Doorbells: stores of processes into their user pages. What a page does not own, it cannot ring.
+// Doorbells and PIO blocks: stores of processes into their user pages. What a page does not own, it
+// cannot ring.
 #pragma once
 
 #include "rtl-model/ref/completer.h"
@@ -14,6 +15,8 @@ class UserPage {
   void store(const MmioAccess& access);
 
  private:
+  void store_pio(const MmioAccess& access);
+  bool post_block(uint32_t page, const exrnic_wqe& block);
   bool ring_queue_pair(const exrnic_doorbell& bell, uint32_t page, bool receive);
   bool ring_shared(const exrnic_doorbell& bell, uint32_t page);
 

@@ -14,11 +14,21 @@ constexpr size_t kHeader = offsetof(exrnic_wqe, sge0_address);
 }  // namespace
 
 void WqeFetch::fetch(const Ring& ring, Done done) {
+  begin(ring, std::move(done));
+  read_slot();
+}
+
+void WqeFetch::take(const Ring& ring, const exrnic_wqe& wqe, Done done) {
+  begin(ring, std::move(done));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&wqe);
+  take_slot(Bytes(bytes, bytes + sizeof wqe));
+}
+
+void WqeFetch::begin(const Ring& ring, Done done) {
   ring_ = ring;
   done_ = std::move(done);
   work_ = {};
   slots_.clear();
-  read_slot();
 }
 
 void WqeFetch::read_slot() {

@@ -26,7 +26,11 @@ class WqeFetch {
 
   void fetch(const Ring& ring, Done done);
 
+  // The same for a work request of one slot that is here already.
+  void take(const Ring& ring, const exrnic_wqe& wqe, Done done);
+
  private:
+  void begin(const Ring& ring, Done done);
   void read_slot();
   void unreadable();
   void take_slot(const Bytes& slot);

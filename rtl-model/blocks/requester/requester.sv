@@ -46,6 +46,12 @@ module requester
     output logic       read_set_o,
     output read_t      read_o,
 
+    // A copy of its first slot that came through the user page, likewise with qp_i.
+    input  logic       pio_held_i,
+    input  wqe_index_t pio_index_i,
+    input  wqe_slot_t  pio_slot_i,
+    output logic       pio_take_o,  // pulse: it is used, or not needed
+
     output logic       xlate_valid_o,
     input  logic       xlate_ready_i,
     output xlate_req_t xlate_o,
@@ -106,10 +112,17 @@ module requester
   sge_t word;
   xlate_req_t work_xlate;
 
+  // Every turn empties the place of the copy: what was not used then would be out of date.
+  logic work_held;
+  assign pio_take_o = step == STEP_TURN && pio_held_i;
+  assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
+
   work_batch u_work (
       .clk_i,
       .rst_ni,
       .start_i(work_start),
+      .held_i(work_held),
+      .held_slot_i(pio_slot_i),
       .next_i(work_next),
       .more_i(work_more),
       .idle_o(work_idle),
@@ -383,6 +396,7 @@ module requester
     event_o[COUNTER_WQES] = sq_we_o && ends;
     event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
     event_o[COUNTER_READS_SERVED] = read_served;
+    event_o[COUNTER_PIO_SENDS] = work_start && work_held;
   end
 
 endmodule

@@ -29,6 +29,7 @@ class Requester : public Bench<Vrequester> {
     xlate.answer = [this](const XlateRequest& request) { return translate(request); };
     dut().mtu_i = EXRNIC_MTU_DEFAULT;
     dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
+    dut().pio_held_i = 0;
     reset();
   }
 
@@ -37,6 +38,11 @@ class Requester : public Bench<Vrequester> {
   std::set<uint64_t> bad_slots;         // likewise: the host refuses to read them
   std::map<unsigned, std::deque<Pull>> pulls;
   std::map<unsigned, std::deque<Read>> reads;
+  struct Held {
+    uint16_t index = 0;
+    exrnic_wqe wqe{};
+  };
+  std::map<unsigned, Held> held;  // copies that came through the user page
   bool slots_left = true;
   bool host_answers = true;  // slots of the ring that are asked for come
 
@@ -102,6 +108,13 @@ class Requester : public Bench<Vrequester> {
     dut().pull_count_i = pulls[asked_qpn_].size();
     dut().read_count_i = reads[asked_qpn_].size();
     pack(dut().read_i, reads[asked_qpn_].empty() ? Read{} : reads[asked_qpn_].front());
+    const auto copy = held.find(asked_qpn_);
+    dut().pio_held_i = copy != held.end();
+    if (copy != held.end()) {
+      dut().pio_index_i = copy->second.index;
+      static_assert(sizeof dut().pio_slot_i == sizeof copy->second.wqe);
+      std::memcpy(&dut().pio_slot_i, &copy->second.wqe, sizeof copy->second.wqe);
+    }
     asked_ = false;
   }
 
@@ -145,6 +158,7 @@ class Requester : public Bench<Vrequester> {
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().flush_valid_o && dut().flush_ready_i) flushes.push_back(dut().qp_read_qpn_o);
     sample_table();
+    if (dut().pio_take_o) held.erase(dut().qp_read_qpn_o);
     if (!dut().qp_read_o) return;
     asked_ = true;
     asked_qpn_ = dut().qp_read_qpn_o;

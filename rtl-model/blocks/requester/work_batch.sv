@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The work requests of a turn: fetches slots, and hands out the work requests in them one by one,
 // checked. The next one is checked while the one before it is executed, unless that one's elements
-// are still to be read from the batch. What is posted behind them is fetched ahead, if wanted.
+// are still to be read from the batch. What is posted behind them is fetched ahead, if wanted. A
+// first slot that is held on chip is not fetched.
 
 module work_batch
   import exrnic_pkg::*;
@@ -12,6 +13,8 @@ module work_batch
     input logic rst_ni,
 
     input  logic       start_i,       // fetch, then hand out the first work request
+    input  logic       held_i,        // with start_i: not to be fetched, the only slot there is so far
+    input  wqe_slot_t  held_slot_i,   // stays for as many cycles as it has beats
     input  logic       next_i,        // hand out the next one
     input  logic       more_i,        // pulse: fetch ahead, if there is room for it
     output logic       idle_o,        // nothing is being fetched; to be awaited before start_i
@@ -141,17 +144,39 @@ module work_batch
   assign from   = start_i ? consumer_i : end_q;
   assign behind = start_i && posted > wqe_index_t'(TURN_SLOTS) ?
       consumer_i + wqe_index_t'(TURN_SLOTS) : producer_i;
-  assign fetch  = start_i || (more_i && idle_o && !stuck_q && room && producer_i != end_q);
+  assign fetch  = start_i ? !held_i :
+      more_i && idle_o && !stuck_q && room && producer_i != end_q;
   always_ff @(posedge clk_i) begin
-    if (fetch) posted_q <= producer_i;
+    if (fetch || start_i) posted_q <= producer_i;
     if (start_i) begin
-      end_q   <= consumer_i;
+      end_q   <= held_i ? consumer_i + 1'b1 : consumer_i;
       stuck_q <= 1'b0;
     end else if (fetched) begin
       end_q   <= end_q + wqe_index_t'(count);
       stuck_q <= failed;
     end
   end
+
+  // The held slot goes to its place as if it had been read, one line before the check at least.
+  localparam int unsigned SlotLines = WQE_BYTES / DATA_BYTES;
+  typedef logic [$clog2(SlotLines)-1:0] line_t;
+  logic held, loading_q;
+  line_t line, line_q;
+  dma_read_beat_t slot_beat;
+  assign held = (start_i && held_i) || loading_q;
+  assign line = start_i ? '0 : line_q;
+  assign slot_beat = '{
+          dst: tx_address_t'({($clog2(BATCH_SLOTS))'(start_i ? consumer_i : at_q), line,
+                              ($clog2(DATA_BYTES))'(0)}),
+          data: held_slot_i[DATA_W*32'(line)+:DATA_W],
+          bytes: chunk_t'(DATA_BYTES),
+          error: 1'b0
+      };
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) loading_q <= 1'b0;
+    else loading_q <= held && line != line_t'(SlotLines - 1);
+  end
+  always_ff @(posedge clk_i) line_q <= line + 1'b1;
 
   wqe_fetch #(
       .BATCH(AHEAD_SLOTS),
@@ -179,8 +204,8 @@ module work_batch
       .read_valid_o,
       .read_ready_i,
       .read_o,
-      .beat_valid_i,
-      .beat_i
+      .beat_valid_i(beat_valid_i || held),
+      .beat_i(held ? slot_beat : beat_i)
   );
 
   wqe_check u_check (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Doorbells: stores of processes into their user pages. What a page does not own, it cannot ring.
+// Doorbells and PIO blocks: stores of processes into their user pages. What a page does not own, it
+// cannot ring.
 
 module user_page
   import exrnic_pkg::*;
@@ -42,6 +43,12 @@ module user_page
     output logic       srq_producer_we_o,  // of srq_read_srqn_o
     output wqe_index_t srq_producer_o,
 
+    // Pulse: the work request at producer_o - 1 came whole, and is the next one of an idle queue.
+    output logic      pio_valid_o,
+    output wqe_slot_t pio_slot_o,
+    input  logic      pio_drop_i,  // what this page has of a PIO block is forgotten
+    input  page_t     pio_drop_page_i,
+
     output logic wake_valid_o,
     input  logic wake_ready_i,
     output qpn_t wake_qpn_o,
@@ -53,18 +60,20 @@ module user_page
     output event_t event_o
 );
 
-  typedef enum logic [2:0] { StIdle, StRead, StCheck, StWake, StCq } state_e;
+  typedef enum logic [2:0] { StIdle, StBlock, StRead, StCheck, StWake, StCq } state_e;
   state_e state_q;
   logic [11:0] offset_q;
   page_t page_q;
-  doorbell_t bell_q;
+  doorbell_t stored_q;
 
   // Well formed: 8 bytes at the place of a doorbell.
-  doorbell_t bell;
+  doorbell_t stored;
   logic [11:0] offset;
+  page_t page;
   logic for_qp, for_srq, for_cq;
-  assign bell    = store_data_i;
+  assign stored  = store_data_i;
   assign offset  = store_address_i[11:0];
+  assign page    = store_address_i[$clog2(USER_PAGE_SIZE)+:$bits(page_t)];
   assign for_qp  = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
   assign for_srq = offset == 12'(DOORBELL_SRQ);
   assign for_cq  = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM) ||
@@ -74,7 +83,28 @@ module user_page
   logic well_formed;
   assign accept = store_valid_i && store_ready_o;
   assign well_formed = enable_i && store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE) &&
-      (for_cq || (for_qp && bell.number < 32'(N_QP)) || (for_srq && bell.number < 32'(N_SRQ)));
+      (for_cq || for_qp || (for_srq && stored.number < 32'(N_SRQ)));
+
+  // Or a part of a PIO block, which rings when it is complete.
+  logic for_pio, complete, block_refused, is_pio_q;
+  wqe_t block;
+  assign for_pio = offset >= 12'(PIO_AREA) && store_address_i < 32'(BAR2_SIZE);
+  pio_assembly u_pio (
+      .clk_i,
+      .rst_ni,
+      .store_i(accept && for_pio && enable_i),
+      .page_i(page),
+      .offset_i(offset[10:0]),
+      .size_i(store_size_i),
+      .data_i(store_data_i),
+      .complete_o(complete),
+      .refused_o(block_refused),
+      .block_o(block),
+      .drop_i(pio_drop_i),
+      .drop_page_i(pio_drop_page_i)
+  );
+  doorbell_t bell;
+  assign bell = is_pio_q ? '{number: block.number, index: block.index} : stored_q;
 
   // The ring in question. A queue pair that takes its receives from a shared queue has none.
   logic is_rq, is_srq, owned;
@@ -99,42 +129,51 @@ module user_page
 
   // The new index may run ahead of the consumer by no more than the ring holds, and takes back
   // nothing: what was posted may have been taken already.
-  logic granted;
+  // A PIO block posts one slot, the next one.
+  logic granted, next_slot;
   wqe_index_t posted, posted_before;
-  assign posted = bell_q.index[15:0] - consumer;
+  assign posted = bell.index[15:0] - consumer;
   assign posted_before = producer - consumer;
+  assign next_slot = posted == posted_before + 1'b1 && block.num_slots == 8'd1;
   assign granted = owned && posted >= posted_before && posted <= (wqe_index_t'(1) << log_slots) &&
-      bell_q.index[31:16] == '0;
+      bell.index[31:16] == '0 && (is_srq || bell.number < 32'(N_QP)) && (!is_pio_q || next_slot);
+
+  // To be executed from the copy it must be the first one there is: all before it is done with.
+  assign pio_valid_o = state_q == StCheck && granted && is_pio_q && posted_before == '0 &&
+      qp_i.status.state == QP_STATE_RTS && !qp_i.sq.halted;
+  assign pio_slot_o = block;
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
   assign idle_o         = state_q == StIdle;
   assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
   assign qp_read_o      = state_q == StRead && !is_srq;
-  assign qp_read_qpn_o  = bell_q.number[$bits(qpn_t)-1:0];
+  assign qp_read_qpn_o  = bell.number[$bits(qpn_t)-1:0];
   assign producer_we_o  = state_q == StCheck && granted && !is_srq;
   assign producer_rq_o  = is_rq;
   assign producer_qpn_o = qp_read_qpn_o;
-  assign producer_o     = bell_q.index[15:0];
+  assign producer_o     = bell.index[15:0];
   assign wake_valid_o   = state_q == StWake;
   assign wake_qpn_o     = qp_read_qpn_o;
   assign cq_valid_o     = state_q == StCq;
   assign cq_o           = '{
-          cqn: bell_q.number,
-          consumer: bell_q.index,
+          cqn: bell.number,
+          consumer: bell.index,
           arm: offset_q != 12'(DOORBELL_CQ),
           solicited: offset_q == 12'(DOORBELL_CQ_ARM_SOLICITED),
           page: page_q
       };
   assign srq_read_o        = state_q == StRead && is_srq;
-  assign srq_read_srqn_o   = bell_q.number[$bits(srqn_t)-1:0];
+  assign srq_read_srqn_o   = bell.number[$bits(srqn_t)-1:0];
   assign srq_producer_we_o = state_q == StCheck && granted && is_srq;
-  assign srq_producer_o    = bell_q.index[15:0];
+  assign srq_producer_o    = bell.index[15:0];
 
   always_comb begin
     event_o = '0;
     event_o[COUNTER_DOORBELLS] = state_q == StCheck && granted;
-    event_o[COUNTER_DOORBELLS_REFUSED] = (accept && !well_formed) ||
-        (state_q == StCheck && !granted);
+    event_o[COUNTER_DOORBELLS_REFUSED] = (accept && !well_formed && !for_pio) ||
+        (state_q == StCheck && !granted && !is_pio_q);
+    event_o[COUNTER_PIO_REFUSED] = block_refused || (accept && for_pio && !enable_i) ||
+        (state_q == StCheck && !granted && is_pio_q);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -142,7 +181,10 @@ module user_page
       state_q <= StIdle;
     end else begin
       unique case (state_q)
-        StIdle: if (accept && well_formed) state_q <= for_cq ? StCq : StRead;
+        StIdle:
+        if (complete) state_q <= StBlock;
+        else if (accept && well_formed) state_q <= for_cq ? StCq : StRead;
+        StBlock: state_q <= StRead;  // the block is read from the memory of the assembly
         StRead: state_q <= StCheck;
         StCheck: state_q <= producer_we_o ? StWake : StIdle;
         StWake: if (wake_ready_i) state_q <= StIdle;
@@ -155,8 +197,9 @@ module user_page
   always_ff @(posedge clk_i) begin
     if (accept) begin
       offset_q <= offset;
-      page_q   <= store_address_i[$clog2(USER_PAGE_SIZE)+:$bits(page_t)];
-      bell_q   <= bell;
+      page_q   <= page;
+      is_pio_q <= for_pio;
+      stored_q <= stored;
     end
   end
 

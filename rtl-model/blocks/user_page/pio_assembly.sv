@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Puts PIO blocks together from their stores, however a processor cuts and orders them. Each user
+// page has room for one block that is not complete: no process can tear another one's.
+
+module pio_assembly
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_ni,
+
+    // A store into the PIO area of a page.
+    input  logic        store_i,
+    input  page_t       page_i,
+    input  logic [10:0] offset_i,  // in the area
+    input  logic [3:0]  size_i,
+    input  logic [63:0] data_i,
+    // These two in the cycle of the store.
+    output logic        complete_o,  // it was the last one that its block lacked
+    output logic        refused_o,   // it is no good, or what the page had so far is given up for it
+    output wqe_t        block_o,     // two cycles behind the store that completes it, till the next one
+
+    input logic  drop_i,  // what a page has so far is forgotten
+    input page_t drop_page_i
+);
+
+  localparam int unsigned WordBytes = 8;
+  localparam int unsigned Words = WQE_BYTES / WordBytes;
+  typedef logic [$clog2(PIO_BLOCKS)-1:0] number_t;
+  typedef logic [WQE_BYTES-1:0] mask_t;
+
+  logic [USER_PAGES-1:0] open_q;  // the page has an incomplete block:
+  number_t number_q[USER_PAGES];  // which one,
+  mask_t   mask_q[USER_PAGES];    // and its bytes that are there
+
+  number_t number;
+  logic [$clog2(Words)-1:0] word;
+  logic [2:0] lane;
+  assign {number, word, lane} = offset_i;
+
+  logic [WordBytes-1:0] lanes;  // bytes of the word
+  logic well_formed;
+  always_comb begin
+    unique case (size_i)
+      4'd1: lanes = 8'h01;
+      4'd2: lanes = 8'h03;
+      4'd4: lanes = 8'h0f;
+      default: lanes = 8'hff;
+    endcase
+    lanes = lanes << lane;
+    well_formed = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && ({1'b0, lane} & (size_i - 4'd1)) == '0;
+  end
+
+  mask_t bytes, bytes_before, bytes_now;
+  logic accept, goes_on;
+  assign bytes = mask_t'(lanes) << {word, 3'd0};
+  assign bytes_before = mask_q[page_i];
+  assign goes_on = open_q[page_i] && number_q[page_i] == number && (bytes_before & bytes) == '0;
+  assign bytes_now = goes_on ? bytes_before | bytes : bytes;
+  assign accept = store_i && well_formed;
+  assign complete_o = accept && bytes_now == '1;
+  assign refused_o = store_i && (!well_formed || (open_q[page_i] && !goes_on));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      open_q <= '0;
+    end else begin
+      if (drop_i) open_q[drop_page_i] <= 1'b0;
+      if (accept) open_q[page_i] <= !complete_o;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (accept) begin
+      number_q[page_i] <= number;
+      mask_q[page_i]   <= bytes_now;
+    end
+  end
+
+  // ---- Data: a memory for each word of a block
+  logic [63:0] data;
+  page_t page_q;
+  logic read_q;
+  assign data = data_i << {lane, 3'd0};
+  always_ff @(posedge clk_i) begin
+    read_q <= complete_o;
+    if (accept) page_q <= page_i;
+  end
+
+  for (genvar i = 0; i < Words; i++) begin : gen_word
+    logic [63:0] word_q[USER_PAGES];
+    for (genvar j = 0; j < WordBytes; j++) begin : gen_lane
+      always_ff @(posedge clk_i) begin
+        if (accept && word == ($clog2(Words))'(i) && lanes[j])
+          word_q[page_i][8*j+:8] <= data[8*j+:8];
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (read_q) block_o[64*i+:64] <= word_q[page_q];
+    end
+  end
+
+endmodule
