@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/pio.h"
 #include "tests/support/storm.h"
 
 namespace exrnic::testing {
@@ -50,26 +51,15 @@ class Intruder {
   }
 
   void fill_rings(Garbage& garbage) {
-    for (uint32_t slot = 0; slot < 1u << qp_.sq.log_entries; ++slot) {
-      exrnic_wqe wqe = RnicDriver::wqe({&region_, 0, 100, kStag, kSinkBase, true});
-      auto* bytes = reinterpret_cast<uint8_t*>(&wqe);
-      if (garbage.one_in(2)) {
-        wqe.sge0_stag = tag(garbage);
-        wqe.remote_stag = tag(garbage);
-      }
-      if (garbage.one_in(2))
-        wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE));
-      if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
-      if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
-      rnic_.put(qp_, wqe);
-    }
+    for (uint32_t slot = 0; slot < 1u << qp_.sq.log_entries; ++slot)
+      rnic_.put(qp_, any_work(garbage));
     rnic_.host().poke(qp_.rq.ring.pages[0], garbage.bytes(sizeof(exrnic_wqe) << 4));
     rnic_.host().poke(cq_.ring.pages[0], garbage.bytes(sizeof(exrnic_cqe) << 4));
   }
 
   void store_anything(Garbage& garbage) {
-    static const std::vector<uint32_t> numbers = {kQpn, kCqn, Pair::kLeftQpn, Pair::kRightQpn,
-                                                  Side::kCqn};
+    if (garbage.one_in(4)) return store_any_block(garbage);
+    const std::vector<uint32_t> numbers = {kQpn, kCqn, Pair::kLeftQpn, Pair::kRightQpn, Side::kCqn};
     const bool plausible = !garbage.one_in(4);
     const unsigned size = plausible ? 8 : 1u << garbage.below(4);
     const uint64_t slots = plausible ? kDoorbells : EXRNIC_USER_PAGE_SIZE / size;
@@ -80,6 +70,33 @@ class Intruder {
   }
 
  private:
+  // It need not be what stands in the ring, nor whole.
+  void store_any_block(Garbage& garbage) {
+    exrnic_wqe block = any_work(garbage);
+    block.number = garbage.one_of(std::vector<uint32_t>{kQpn, kQpn, kQpn, Pair::kLeftQpn});
+    const uint64_t index = garbage.one_in(2) ? 1 : garbage.below(17);
+    block.index = static_cast<uint32_t>(garbage.one_in(8) ? garbage.any() : index);
+    PioStores stores = random_pio_stores(garbage.generator());
+    if (garbage.one_in(4)) stores.resize(1 + garbage.below(stores.size()));
+    if (garbage.one_in(4)) stores.push_back(garbage.one_of(stores));
+    store_block(rnic_, kPage, block, stores,
+                static_cast<uint32_t>(garbage.below(EXRNIC_PIO_BLOCKS)));
+  }
+
+  exrnic_wqe any_work(Garbage& garbage) {
+    exrnic_wqe wqe = RnicDriver::wqe({&region_, 0, 100, kStag, kSinkBase, true});
+    auto* bytes = reinterpret_cast<uint8_t*>(&wqe);
+    if (garbage.one_in(2)) {
+      wqe.sge0_stag = tag(garbage);
+      wqe.remote_stag = tag(garbage);
+    }
+    if (garbage.one_in(2))
+      wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE));
+    if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
+    if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
+    return wqe;
+  }
+
   static uint32_t tag(Garbage& garbage) {
     return garbage.one_of(std::vector<uint32_t>{kStag, kSinkStag, kSourceStag, Nodes::kSecretStag,
                                                 static_cast<uint32_t>(garbage.any())});
@@ -121,6 +138,8 @@ TEST_CASE("garbage in rings and user page of one process harms no other, and str
     nodes.expect_nothing_refused(node);
     nodes.expect_secret_untouched(node);
     CHECK(nodes.rnic(node).counter(EXRNIC_COUNTER_DOORBELLS_REFUSED) > 100);
+    CHECK(nodes.rnic(node).counter(EXRNIC_COUNTER_PIO_REFUSED) > 100);
+    CHECK(nodes.rnic(node).counter(EXRNIC_COUNTER_PIO_SENDS) > 0);
     CHECK(nodes.rnic(node).counter(EXRNIC_COUNTER_WQE_ERRORS) > 10);
     CHECK(nodes.rnic(node).counter(EXRNIC_COUNTER_TERMINATES_TX) > 0);
   }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "tests/support/pio.h"
 #include "tests/support/rnic_driver.h"
 
 namespace exrnic::testing {
@@ -37,7 +38,7 @@ class RandomDriver {
       facts_ << "step " << step << ": ";
       switch (random_() % 8) {
         case 0:
-          access_register();
+          random_() % 2 ? access_register() : store_pio_block();
           break;
         case 1:
         case 2:
@@ -162,7 +163,7 @@ class RandomDriver {
     const uint32_t offset =
         one_of({EXRNIC_DOORBELL_SQ, EXRNIC_DOORBELL_RQ, EXRNIC_DOORBELL_CQ, EXRNIC_DOORBELL_CQ_ARM,
                 EXRNIC_DOORBELL_CQ_ARM_SOLICITED, EXRNIC_DOORBELL_SRQ},
-               {4, 0x30, 0xff8});
+               {4, 0x30, EXRNIC_PIO_AREA - 8});
     const bool for_cq = offset == EXRNIC_DOORBELL_CQ || offset == EXRNIC_DOORBELL_CQ_ARM ||
                         offset == EXRNIC_DOORBELL_CQ_ARM_SOLICITED;
     const uint32_t number = for_cq ? cqn() : offset == EXRNIC_DOORBELL_SRQ ? srqn() : qpn();
@@ -171,6 +172,19 @@ class RandomDriver {
     const uint32_t from = page() % EXRNIC_USER_PAGES;
     rnic_.store_doorbell(from, offset, number, index);
     facts_ << "doorbell " << offset << " of " << number << " from " << from;
+  }
+
+  // Mostly the next slot of its queue, which is full of zeros, so the core finds fault with it.
+  void store_pio_block() {
+    exrnic_wqe block{};
+    block.number = qpn();
+    block.index = one_of<uint32_t>({1, 1, 1, 2, 3}, {0, 0x10001, ~0u});
+    block.num_slots = static_cast<uint8_t>(one_of({1u}, {0u, 2u}));
+    PioStores stores = random_pio_stores(random_);
+    if (random_() % 8 == 0) stores.pop_back();
+    const uint32_t from = page() % EXRNIC_USER_PAGES;
+    store_block(rnic_, from, block, stores, one_of({0u, 1u}, {EXRNIC_PIO_BLOCKS - 1}));
+    facts_ << "block of " << block.number << " index " << block.index << " from " << from;
   }
 
   void access_register() {

@@ -85,6 +85,7 @@ class Drawing {
       if (slots > 1u << plan_.ring_log || receive_slots > 1u << plan_.ring_log) break;
       if (batch.hostile && (i == where || (i > where && below(4) == 0)))
         spoil(random_, operation, pair, kind);
+      operation.by_pio = below(4) == 0;
       operation.number = number_++;
       batch.operations.push_back(std::move(operation));
     }
@@ -267,6 +268,7 @@ std::string to_string(const Operation& operation) {
   for (const exrnic_sge& element : operation.elements)
     text += fmt::format(" [{:#x} {:#x} {}]", uint32_t{element.stag}, uint64_t{element.address},
                         uint32_t{element.length});
+  if (operation.by_pio) text += " by its block";
   if (operation.receive) text += fmt::format(" receive of {} elements", operation.receive->size());
   return text;
 }

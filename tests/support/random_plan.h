@@ -48,6 +48,7 @@ struct Operation {
   std::vector<exrnic_sge> elements;
   Bytes inline_data;
   std::optional<std::vector<exrnic_sge>> receive;  // that the peer posts for it
+  bool by_pio = false;  // posted by its block, if it has one slot, else with others by a doorbell
 };
 
 struct Batch {

@@ -13,6 +13,7 @@
 
 #include "tests/support/expected_memory.h"
 #include "tests/support/pair.h"
+#include "tests/support/pio.h"
 #include "tests/support/rnic_driver.h"
 
 namespace exrnic::testing {
@@ -85,6 +86,7 @@ class Execution {
  public:
   Execution(const Plan& plan, const CoreFactory& make_core)
       : plan_(plan),
+        cuts_(plan.seed),
         testbed_(options_of(plan), make_core),
         nodes_{Party(testbed_, 0), Party(testbed_, 1)} {
     std::mt19937_64 random(plan.seed);
@@ -186,8 +188,16 @@ class Execution {
   void post(const Batch& batch) {
     Party& node = nodes_[batch.node];
     QueuePair& qp = node.qps[batch.pair];
-    for (const Operation& operation : batch.operations) node.rnic.put(qp.sq, ring_bytes(operation));
-    node.rnic.ring(qp);
+    bool waiting = false;  // for a doorbell
+    for (const Operation& operation : batch.operations) {
+      const bool by_pio = operation.by_pio && operation.header.num_slots == 1;
+      if (by_pio && waiting) node.rnic.ring(qp);
+      waiting = !by_pio;
+      const Bytes slots = ring_bytes(operation);
+      node.rnic.put(qp.sq, slots);
+      if (by_pio) store_block(node.rnic, kPage, block_of(qp, slots), random_pio_stores(cuts_));
+    }
+    if (waiting) node.rnic.ring(qp);
   }
 
   void take_completions(Party& node) {
@@ -311,9 +321,9 @@ class Execution {
            {EXRNIC_COUNTER_SEGMENTS_PLACED, EXRNIC_COUNTER_CQES, EXRNIC_COUNTER_CQ_OVERRUNS,
             EXRNIC_COUNTER_WQES, EXRNIC_COUNTER_WQE_ERRORS, EXRNIC_COUNTER_TERMINATES_TX,
             EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_DOORBELLS,
-            EXRNIC_COUNTER_DOORBELLS_REFUSED, EXRNIC_COUNTER_DMA_READ_ERRORS,
-            EXRNIC_COUNTER_PEERS_DEAD, EXRNIC_COUNTER_MSIX, EXRNIC_COUNTER_RECVS,
-            EXRNIC_COUNTER_READS_SERVED})
+            EXRNIC_COUNTER_DOORBELLS_REFUSED, EXRNIC_COUNTER_PIO_REFUSED,
+            EXRNIC_COUNTER_DMA_READ_ERRORS, EXRNIC_COUNTER_PEERS_DEAD, EXRNIC_COUNTER_MSIX,
+            EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED})
         fact("node {} {} {}", node.rnic.node(), kNames[counter], node.rnic.counter(counter));
   }
 
@@ -342,6 +352,7 @@ class Execution {
   }
 
   const Plan& plan_;
+  std::mt19937_64 cuts_;  // of PIO blocks
   Testbed testbed_;
   std::array<Party, 2> nodes_;
   ExpectedMemory expected_;

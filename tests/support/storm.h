@@ -24,6 +24,7 @@ class Garbage {
  public:
   uint64_t seed() const { return seed_; }
   uint64_t any() { return random_(); }
+  std::mt19937_64& generator() { return random_; }
   uint64_t below(uint64_t limit) { return random_() % limit; }
   bool one_in(uint64_t n) { return below(n) == 0; }
   Bytes bytes(size_t count) { return random_bytes(random_, count); }
