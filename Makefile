@@ -17,7 +17,7 @@ ENV := . build/deps/env.sh;
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong kmod/test/exrnic-kmod-test)
 
-.PHONY: help setup build host kmod guest gen lint test soak run bench format clean distclean
+.PHONY: help setup build host kmod guest demo gen lint test soak run bench format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -30,9 +30,11 @@ build: host kmod guest ## Build everything: simulator, libraries, kernel module,
 # CMake cannot follow a clone that was moved: configure anew then.
 CONFIGURED = grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)" build/host/CMakeCache.txt
 
+CONFIGURE = $(CONFIGURED) || rm -rf build/host; \
+  [[ -e build/host/build.ninja ]] || cmake -S . -B build/host -G Ninja
+
 host: setup
-	@$(CONFIGURED) || rm -rf build/host
-	@$(ENV) [[ -e build/host/build.ninja ]] || cmake -S . -B build/host -G Ninja
+	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS)
 
 kmod: setup
@@ -58,6 +60,14 @@ INSTRUCTIONS ?= 1000000
 soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n SEED=s
 	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
+
+# Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
+CORE ?= rtl
+demo: ## Two processes exchange data through simulated RNICs: no guest, no root, a few seconds
+	@tools/setup/setup.sh host
+	@$(ENV) $(CONFIGURE)
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
+	@exec $(PYTHON) sim/launch/demo.py --core $(CORE)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push

@@ -62,7 +62,7 @@ class CoSim:
         """From start to power-off. Raises LaunchError unless every guest ended with status 0."""
         settings = self._settings
         _check_inputs(settings)
-        with _own_directory(settings.directory), \
+        with own_directory(settings.directory), \
                 processes.Processes(settings.directory) as children:
             self._start_sim(children)
             self._start_guests(children)
@@ -168,7 +168,7 @@ def _check_inputs(settings):
 
 
 @contextlib.contextmanager
-def _own_directory(directory):
+def own_directory(directory):
     """An empty folder that no other launch uses at this time."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with open(directory.with_name(directory.name + ".lock"), "wb") as lock:

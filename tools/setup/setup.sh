@@ -3,6 +3,9 @@
 # Installs or unpacks what building and running need, and says where it is in build/deps/env.sh.
 # When all is there it does nothing, quickly and without the network.
 #
+#   tools/setup/setup.sh         all of it
+#   tools/setup/setup.sh host    what has no guest needs: no QEMU, no guest kernel
+#
 #   QEMU=, KDIR=, KERNEL=   use these instead of what the set-up would find
 #   MIRROR=                 the Debian archive to take private copies from
 set -euo pipefail
@@ -43,9 +46,14 @@ main() {
   flock 9
   install_missing
   STEP=2 ensure_catch2
-  STEP=3 ensure_qemu
-  STEP=4 ensure_kernel
-  write_env
+  if [[ ${1:-} == host ]]; then
+    # What an earlier, whole set-up found stays known.
+    [[ -e $DEPS/env.sh ]] || write_env
+  else
+    STEP=3 ensure_qemu
+    STEP=4 ensure_kernel
+    write_env
+  fi
   rm -rf "$DEPS/tmp"
 }
 

@@ -94,7 +94,7 @@ template <typename Call>
 void SimLink::Request(const std::string& what, Call call) {
   std::lock_guard<std::mutex> request(requests_);
   std::lock_guard<std::mutex> io(io_);
-  if (!usable()) ThrowCut();
+  if (!usable_) ThrowCut();
   const int error = call(*client_);
   if (error == 0) return;
   const std::string text = what + ": " + client_->last_error();
@@ -107,7 +107,7 @@ void SimLink::Request(const std::string& what, Call call) {
 template <typename Call>
 void SimLink::Post(Call call) {
   std::lock_guard<std::mutex> io(io_);
-  if (!usable()) return;
+  if (!usable_) return;
   if (call(*client_) != 0) return CutLocked("the simulator is gone");
   if (client_->connection().queued_bytes() > 0) Drain();
 }

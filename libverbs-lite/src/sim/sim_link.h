@@ -23,7 +23,7 @@ namespace exrnic {
 //
 // Threads: every call may be made from any thread. One request waits for its reply at a time; the
 // stores into the user page go out between.
-class SimLink : public UserPageProxy {
+class SimLink final : public UserPageProxy {
  public:
   struct RegisterWrite {
     uint32_t reg;  // EXRNIC_REG_*

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Two processes exchange data through two simulated RNICs, without guests ("make demo").
+
+Each process is the driver of its RNIC (VL_DEVICE=sim:PATH). exrnic-sim has the two RNICs, their PCIe
+links and the Ethernet between them.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+import time
+
+import cosim
+from errors import LaunchError
+import processes
+
+_BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
+_READY = "exrnic-sim: ready"
+_START_SECONDS = 20
+_RUN_SECONDS = 120
+_POLL_SECONDS = 0.002
+_OOB = "unix:oob.sock"
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--core", default="rtl", help="rtl, ref or lockstep (default: rtl)")
+    parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/demo",
+                        help="for logs, made anew (default: build/run/demo)")
+    parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
+    parser.add_argument("arguments", nargs="*", metavar="-- ARG",
+                        help="passed on to the program, such as -- --sizes 8,64")
+    parser.add_argument("--program", type=pathlib.Path,
+                        help="any that takes --node, --oob and --device (default: exrnic-demo)",
+                        default=_BUILD / "host/libverbs-lite/exrnic-demo")
+    options = parser.parse_args()
+    options.directory = pathlib.Path(os.path.relpath(options.directory))
+    return options
+
+
+def wait(what, seconds, condition, logs):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise LaunchError(f"{what} within {seconds:g} s", logs)
+        time.sleep(_POLL_SECONDS)
+
+
+def start_simulator(children, options, log):
+    nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
+    simulator = children.start([str(options.sim.resolve()), "--core", options.core,
+                                "--profile", options.profile, *nodes], log)
+    wait("exrnic-sim was not ready", _START_SECONDS,
+         lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])
+    if simulator.poll() is not None:
+        raise LaunchError(f"exrnic-sim ended with status {simulator.poll()}", [log])
+
+
+def run_programs(children, options, logs):
+    programs = [
+        children.start([str(options.program.resolve()), "--node", str(node), "--oob", _OOB,
+                        "--device", f"sim:{node}.sock", *options.arguments], log)
+        for node, log in enumerate(logs)]
+    wait("the processes did not end", _RUN_SECONDS,
+         lambda: all(program.poll() is not None for program in programs), logs)
+    for node, program in enumerate(programs):
+        if program.returncode != 0:
+            raise LaunchError(f"the process at node {node} ended with status "
+                              f"{program.returncode}", logs)
+
+
+def demo(options, directory):
+    """Returns what the process at node 0 printed, and the seconds until the RNICs were there."""
+    logs = [directory / f"process{node}.log" for node in (0, 1)]
+    start = time.monotonic()
+    with processes.Processes(directory) as children:
+        start_simulator(children, options, directory / "sim.log")
+        ready = time.monotonic() - start
+        run_programs(children, options, logs)
+    return logs[0].read_text(), ready
+
+
+def main():
+    processes.stop_on_signals()
+    options = parse_arguments()
+    start = time.monotonic()
+    try:
+        with cosim.own_directory(options.directory):
+            table, ready = demo(options, options.directory)
+    except LaunchError as error:
+        print(error.report(), file=sys.stderr)
+        return 1
+    except processes.Stopped as stop:
+        return 128 + stop.signal_number
+    print(f"two processes, each with an RNIC of its own: {options.core} core, {options.profile}\n")
+    print(table)
+    print(f"OK: every byte compared ({time.monotonic() - start:.1f} s, of which {ready:.2f} s "
+          "until the RNICs were there)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
