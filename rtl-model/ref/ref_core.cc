@@ -59,6 +59,52 @@ struct Blocks {
   Registers registers{state, mailbox, dma_write};
 };
 
+// Notes whether anything leaves, or would if it could.
+class WatchedSink final : public CoreSink {
+ public:
+  explicit WatchedSink(CoreSink& sink) : sink_(sink) {}
+
+  bool used() const { return used_; }
+  void forget() { used_ = false; }
+
+  bool can_write() override { return asked(sink_.can_write()); }
+  bool can_read() override { return asked(sink_.can_read()); }
+  bool can_transmit() override { return asked(sink_.can_transmit()); }
+  void write(PostedWrite&& write) override {
+    used_ = true;
+    sink_.write(std::move(write));
+  }
+  void read(const ReadRequest& request) override {
+    used_ = true;
+    sink_.read(request);
+  }
+  void mmio_read_done(uint64_t data) override {
+    used_ = true;
+    sink_.mmio_read_done(data);
+  }
+  void transmit(Frame&& frame) override {
+    used_ = true;
+    sink_.transmit(std::move(frame));
+  }
+  bool peek(uint64_t address, uint8_t* out, size_t length) override {
+    return sink_.peek(address, out, length);
+  }
+
+ private:
+  bool asked(bool can) {
+    used_ |= !can;
+    return can;
+  }
+
+  CoreSink& sink_;
+  bool used_ = false;
+};
+
+// Without input nothing but time makes a block act again that has not acted for so many cycles:
+// a time-out, or the end of a moderation. Both may be late by kSpareCycles.
+constexpr unsigned kQuietCycles = 8;
+constexpr uint32_t kSpareCycles = 31;
+
 class RefCore final : public Core {
  public:
   RefCore(const CoreConfig& config, CoreSink& sink) : config_(config), sink_(sink) {
@@ -84,14 +130,20 @@ class RefCore final : public Core {
     return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
   }
 
+  uint32_t spare_cycles() const override { return quiet_ < kQuietCycles ? 0 : kSpareCycles; }
+  void skip(uint64_t cycles) override { blocks_->state.cycle += cycles; }
+
   void step(uint64_t time_ns) override {
     blocks_->state.time_ns = time_ns;
     ++blocks_->state.cycle;
+    sink_.forget();
+    const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
     serve_accesses();
-    for (const ReadCompletion& completion : std::exchange(completions_, {}))
-      blocks_->dma_read.complete(completion);
-    for (const Frame& frame : std::exchange(frames_, {})) blocks_->efe_rx.receive(frame);
+    for (; !completions_.empty(); completions_.pop_front())
+      blocks_->dma_read.complete(completions_.front());
+    for (; !frames_.empty(); frames_.pop_front()) blocks_->efe_rx.receive(frames_.front());
     blocks_->run(sink_);
+    quiet_ = input || sink_.used() || !blocks_->state.turns.empty() ? 0 : quiet_ + 1;
   }
 
  private:
@@ -120,7 +172,8 @@ class RefCore final : public Core {
   }
 
   const CoreConfig config_;
-  CoreSink& sink_;
+  WatchedSink sink_;
+  unsigned quiet_ = 0;  // cycles without input or output
   std::deque<Access> accesses_;
   std::deque<ReadCompletion> completions_;
   std::deque<Frame> frames_;

@@ -100,6 +100,11 @@ class Core {
 
   // True when nothing happens in a cycle until an input comes: such a core need not be stepped.
   virtual bool idle() const = 0;
+
+  // Of a core that is not idle: how many of the next cycles it can do without, unless an input
+  // comes. They are not stepped; before the next step() it is told how many it did not see.
+  virtual uint32_t spare_cycles() const { return 0; }
+  virtual void skip(uint64_t /*cycles*/) {}
 };
 
 // The verilated RTL. `sink` must outlive the core.

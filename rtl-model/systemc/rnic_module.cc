@@ -66,16 +66,24 @@ void RnicModule::reset() {
 uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
 
 void RnicModule::clock_edge() {
+  if (spare_) core_->skip((now_ps() - last_edge_ps_) / period_ps_ - 1);
   core_->step(now_ps() / kPsPerNs);
   ++cycles_;
   clocked_ = !core_->idle();
-  if (clocked_) edge_.notify(period_);
+  spare_ = clocked_ && core_->spare_cycles() > 0;
+  last_edge_ps_ = now_ps();
+  if (spare_) {
+    edge_.notify(picoseconds(period_ps_ * (uint64_t{core_->spare_cycles()} + 1)));
+  } else if (clocked_) {
+    edge_.notify(period_);
+  }
 }
 
 void RnicModule::wake() {
   assert(pcie_ != nullptr && ethernet_ != nullptr);
-  if (clocked_ || core_->idle()) return;
+  if ((clocked_ && !spare_) || core_->idle()) return;
   clocked_ = true;
+  // While cycles are left out, a later edge is scheduled: of two notifications the earlier counts.
   edge_.notify(picoseconds(period_ps_ - now_ps() % period_ps_));
 }
 

@@ -2,8 +2,9 @@
 // The RNIC as a SystemC module: owns a Core, gives it a clock, and joins it to its PCIe and
 // Ethernet connectors by plain calls (a signal per port would cost more than the verilated core).
 //
-// Clock: rising edges lie at multiples of the period since time 0. An idle core gets none; an input
-// starts the clock again at the next edge of that same grid, strictly after the input's arrival.
+// Clock: rising edges lie at multiples of the period since time 0. An idle core gets none, nor does
+// one in cycles that it can do without; an input starts the clock again at the next edge of that
+// same grid, strictly after the input's arrival.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +64,8 @@ class RnicModule final : public sc_core::sc_module,
   sc_core::sc_event edge_;
   uint64_t cycles_ = 0;
   bool clocked_ = false;
+  bool spare_ = false;  // the next edge is a later one than the next of the grid
+  uint64_t last_edge_ps_ = 0;
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;

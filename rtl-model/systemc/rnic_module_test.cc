@@ -66,6 +66,37 @@ TEST_CASE("a busy core sees every edge once") {
   CHECK_FALSE(testbed.busy());
 }
 
+TEST_CASE("a core gets no edges in the cycles that it can spare, and hears how many those were") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  // Two writes of 280 ns leave at once, two wait for room.
+  for (int i = 0; i < 6; ++i) {
+    cores[0].writes_out.push_back({PostedWrite::Kind::kMemory, 0, Bytes(256)});
+  }
+  cores[0].spare = 24;
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);
+  testbed.run_for(10'000);
+  const auto& times = cores[0].step_times_ns;
+  REQUIRE(times.size() > 2);
+  for (size_t i = 1; i < times.size(); ++i) REQUIRE(times[i] == times[i - 1] + 100);
+  CHECK(cores[0].skipped == 24 * (times.size() - 1));
+  CHECK_FALSE(testbed.busy());
+}
+
+TEST_CASE("an input ends the cycles that a core could spare") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  for (int i = 0; i < 6; ++i) {
+    cores[0].writes_out.push_back({PostedWrite::Kind::kMemory, 0, Bytes(256)});
+  }
+  cores[0].spare = 1000;
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);  // arrives at 128
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);  // 28 ns later
+  testbed.run_for(200);
+  CHECK(cores[0].step_times_ns == std::vector<uint64_t>{132, 160});
+  CHECK(cores[0].skipped == 6);
+}
+
 TEST_CASE("the clock keeps its phase when its period is not a whole number of nanoseconds") {
   TestbedOptions options = one_node();
   options.profile.clock_khz = 156'250;  // 6.4 ns

@@ -40,6 +40,7 @@ class ServiceLoop {
 
  private:
   bool serve();  // false: stop
+  void simulate();
   bool may_serve(unsigned node);
   int poll_all(int timeout_ms);
 

@@ -50,7 +50,12 @@ class FakeCore final : public Core {
            frames_out.empty();
   }
 
+  uint32_t spare_cycles() const override { return spare; }
+  void skip(uint64_t cycles) override { skipped += cycles; }
+
   const CoreConfig config;
+  uint32_t spare = 0;
+  uint64_t skipped = 0;
   std::map<uint32_t, uint64_t> registers;
   std::deque<PostedWrite> writes_out;
   std::deque<ReadRequest> reads_out;
