@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1
+
+/* What the end of a queue pair waits for takes microseconds, unless the core has much to flush. */
+#define EXRNIC_QP_STOP_MS	5000
+#define EXRNIC_QP_STOP_POLL_US	50
 
 /* The device checks the size of a receive queue also where a shared one takes its place. */
 static u32 exrnic_qp_rq_log_slots(const struct exrnic_qp *qp)
@@ -170,6 +176,36 @@ static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 	return attr->dest_node < edev->limits.node && attr->dest_qpn < EXRNIC_MAX_QP;
 }
 
+/*
+ * To ERROR, until nothing of it is under way: a peer whose PULL it answers hears of the end, and the
+ * receive that a message has taken completes. RESET and the end of a queue pair would forget both.
+ * A core with much to do needs a while for that; one that fails is dealt with by the next command.
+ */
+static void exrnic_qp_stop(struct exrnic_device *edev, struct exrnic_qp *qp)
+{
+	const struct exrnic_mbox_modify_qp in = {
+		.qpn = cpu_to_le32(qp->qpn),
+		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
+	};
+	const unsigned long deadline = jiffies + msecs_to_jiffies(EXRNIC_QP_STOP_MS);
+	struct exrnic_mbox_query_qp out;
+	bool late = false;
+
+	if (exrnic_mbox_modify_qp(edev, &in))
+		return;
+	qp->state = EXRNIC_QP_STATE_ERROR;
+	while (!exrnic_mbox_query_qp(edev, qp->qpn, &out) && le32_to_cpu(out.under_way)) {
+		if (late) {
+			dev_warn_ratelimited(&edev->pdev->dev,
+					     "queue pair %u: work is under way %u ms after its end began; its peer may not hear of the end\n",
+					     qp->qpn, EXRNIC_QP_STOP_MS);
+			return;
+		}
+		usleep_range(EXRNIC_QP_STOP_POLL_US, 2 * EXRNIC_QP_STOP_POLL_US);
+		late = time_after(jiffies, deadline);
+	}
+}
+
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
 	const struct exrnic_mbox_modify_qp in = {
@@ -185,6 +221,8 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		return -EINVAL;
 	if (!qp)
 		return -ENOENT;
+	if (attr->state == EXRNIC_QP_STATE_RESET)
+		exrnic_qp_stop(uctx->edev, qp);
 	err = exrnic_mbox_modify_qp(uctx->edev, &in);
 	if (!err)
 		qp->state = attr->state;
@@ -238,24 +276,13 @@ void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error)
 		exrnic_qp_look_for_error(uctx, qp, cq_error);
 }
 
-/* So that a peer hears of it whose PULL is under way. If it fails, the end tells why. */
-static void exrnic_qp_stop(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp)
-{
-	const struct exrnic_mbox_modify_qp in = {
-		.qpn = cpu_to_le32(qp->qpn),
-		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
-	};
-
-	exrnic_mbox_modify_qp(uctx->edev, &in);
-}
-
 /* The device first: behind its answer it fetches no work request and writes no CQE for it. */
 static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 			     struct exrnic_destroy *attr)
 {
 	int err;
 
-	exrnic_qp_stop(uctx, qp);
+	exrnic_qp_stop(uctx->edev, qp);
 	err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
 	attr->async_events = exrnic_event_source_fini(&qp->error);
 	exrnic_qp_use_parts(qp, -1);

@@ -137,14 +137,6 @@ void ResetQueues(vl_qp* qp) {
   });
 }
 
-// RESET would forget a receive that the queue pair has taken from a shared queue, and its slots
-// would never come back: in ERROR the device ends it first.
-int EndSharedReceive(vl_qp* qp) {
-  if (qp->srq == nullptr) return 0;
-  const QpChange change = {EXRNIC_QP_STATE_ERROR, 0, 0};
-  return qp->pd->rnic->transport->ModifyQp(qp->number, change);
-}
-
 void CountUsers(vl_qp* qp, int change) {
   qp->pd->users += change;
   qp->send_cq->users += change;
@@ -191,7 +183,6 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (attr->state == VL_QPS_RESET && exrnic::EndSharedReceive(qp) != 0) return -1;
   if (rnic->transport->ModifyQp(qp->number, change) != 0) return -1;
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
   if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);

@@ -93,6 +93,8 @@ class Transport {
   virtual int QuerySrq(uint32_t srqn, uint32_t* limit) = 0;
   virtual int DestroySrq(uint32_t srqn) = 0;
   virtual int CreateQp(const QpRequest& request, uint32_t* qpn) = 0;
+  // RESET, as DestroyQp, first ends what is under way: the peer hears of the end of a PULL, and a
+  // shared receive that a message has taken completes.
   virtual int ModifyQp(uint32_t qpn, const QpChange& change) = 0;
   virtual int QueryQp(uint32_t qpn, QpInfo* info) = 0;
   virtual int DestroyQp(uint32_t qpn) = 0;

@@ -212,19 +212,22 @@ module exrnic_core
       .rq_consumer_i(rq_consumer)
   );
 
-  // RDMA Read Requests under way: ours, and the peer's. Requester and responder look at them
-  // together with the queue pair.
-  logic [1:0] reads_look;
-  qpn_t reads_qpn[2];
-  reads_t pull_count[2], read_count[2];
-  logic [$bits(pull_t)-1:0] pull_head[2];
-  logic [$bits(read_t)-1:0] read_head[2];
+  // RDMA Read Requests under way: ours, and the peer's. Requester, responder and mailbox look at
+  // them together with the queue pair.
+  logic [2:0] reads_look;
+  qpn_t reads_qpn[3];
+  reads_t pull_count[3], read_count[3];
+  /* verilator lint_off UNUSEDSIGNAL */  // the mailbox looks at the counts
+  logic [$bits(pull_t)-1:0] pull_head[3];
+  logic [$bits(read_t)-1:0] read_head[3];
+  /* verilator lint_on UNUSEDSIGNAL */
   logic pull_push, pull_pop, pull_set, read_push, read_pop, read_set;
   pull_t pull_new, pull_rest;
   read_t read_new, read_rest;
-  assign reads_look = {qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
+  assign reads_look = {qp_read[QP_MAILBOX], qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
   assign reads_qpn[0] = qp_read_qpn[QP_REQUESTER];
   assign reads_qpn[1] = qp_read_qpn[QP_RESPONDER];
+  assign reads_qpn[2] = qp_read_qpn[QP_MAILBOX];
 
   qp_fifo #(
       .N_QP(N_QP),
@@ -389,7 +392,7 @@ module exrnic_core
   );
 
   // ---- The driver's commands
-  logic cq_we, mr_we, flush, flush_done, greet, greet_ready;
+  logic cq_we, mr_we, flush, flush_done, greet, greet_ready, message_open;
   node_t greet_node;
   cqn_t cq_cqn;
   cq_config_t cq_config_new, cq_config_now;
@@ -418,6 +421,9 @@ module exrnic_core
       .qp_read_o(qp_read[QP_MAILBOX]),
       .qp_read_qpn_o(qp_read_qpn[QP_MAILBOX]),
       .qp_i(qp[QP_MAILBOX]),
+      .pull_count_i(pull_count[2]),
+      .read_count_i(read_count[2]),
+      .message_open_i(message_open),
       .qp_we_o(qp_we),
       .qp_config_o(qp_config),
       .qp_status_o(qp_status),
@@ -636,6 +642,9 @@ module exrnic_core
       .init_done_o(resp_init_done),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .look_i(qp_read[QP_MAILBOX]),
+      .look_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .message_open_o(message_open),
       .quiesce_i(quiesce),
       .quiescent_o(resp_quiescent),
       .idle_o(resp_idle),

@@ -244,13 +244,15 @@ struct exrnic_mbox_query_qp {
   exrnic_le32 dest_qpn;  // Queue pair of the peer
   exrnic_le32 sq_producer;  // Slots posted, modulo 2^16
   exrnic_le32 sq_consumer;  // Slots taken, modulo 2^16
+  exrnic_le32 under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL never ends, and a shared receive is lost
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 20);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_producer) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_consumer) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, under_way) == 20);
 
 // A shared receive queue.
 struct exrnic_mbox_create_srq {

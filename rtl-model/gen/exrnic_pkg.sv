@@ -151,13 +151,14 @@ package exrnic_pkg;
 
   // What a queue pair is at.
   typedef struct packed {
+    logic [31:0] under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL never ends, and a shared receive is lost
     logic [31:0] sq_consumer;  // Slots taken, modulo 2^16
     logic [31:0] sq_producer;  // Slots posted, modulo 2^16
     logic [31:0] dest_qpn;  // Queue pair of the peer
     logic [31:0] dest_node;  // Node of the peer
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
-  localparam int unsigned MBOX_QUERY_QP_BYTES = 20;
+  localparam int unsigned MBOX_QUERY_QP_BYTES = 24;
 
   // A shared receive queue.
   typedef struct packed {

@@ -128,27 +128,31 @@ module exrnic_pkg_check;
     v_mbox_modify_qp.dest_qpn = '1;
     if (v_mbox_modify_qp !== (128'({32{1'b1}}) << 96))
       $fatal(1, "mbox_modify_qp_t.dest_qpn: place");
-    if ($bits(mbox_query_qp_t) != 160) $fatal(1, "mbox_query_qp_t: size");
+    if ($bits(mbox_query_qp_t) != 192) $fatal(1, "mbox_query_qp_t: size");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.state = '1;
-    if (v_mbox_query_qp !== (160'({32{1'b1}}) << 0))
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 0))
       $fatal(1, "mbox_query_qp_t.state: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_node = '1;
-    if (v_mbox_query_qp !== (160'({32{1'b1}}) << 32))
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 32))
       $fatal(1, "mbox_query_qp_t.dest_node: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_qpn = '1;
-    if (v_mbox_query_qp !== (160'({32{1'b1}}) << 64))
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 64))
       $fatal(1, "mbox_query_qp_t.dest_qpn: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_producer = '1;
-    if (v_mbox_query_qp !== (160'({32{1'b1}}) << 96))
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 96))
       $fatal(1, "mbox_query_qp_t.sq_producer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_consumer = '1;
-    if (v_mbox_query_qp !== (160'({32{1'b1}}) << 128))
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 128))
       $fatal(1, "mbox_query_qp_t.sq_consumer: place");
+    v_mbox_query_qp = '0;
+    v_mbox_query_qp.under_way = '1;
+    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 160))
+      $fatal(1, "mbox_query_qp_t.under_way: place");
     if ($bits(mbox_create_srq_t) != 256) $fatal(1, "mbox_create_srq_t: size");
     v_mbox_create_srq = '0;
     v_mbox_create_srq.srqn = '1;

@@ -127,6 +127,7 @@ void Completer::take_fault(QueuePair& qp, exrnic_cqe& cqe) {
 void Completer::complete(const ReceiveEnded& ended) {
   if (!known(ended.qpn, ended.generation)) return;
   QueuePair& qp = state_.qps[ended.qpn];
+  --qp.at.reports;
   const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.wqe_index;

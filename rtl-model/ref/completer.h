@@ -26,7 +26,10 @@ class Completer {
       : state_(state), xlate_(xlate), dma_write_(dma_write) {}
 
   void ended(const Ended& ended) { ended_.push_back(ended); }
-  void ended(const ReceiveEnded& ended) { receives_ended_.push_back(ended); }
+  void ended(const ReceiveEnded& ended) {
+    ++state_.qps[ended.qpn].at.reports;
+    receives_ended_.push_back(ended);
+  }
   void ring(const CqDoorbell& bell) { bells_.push_back(bell); }
 
   void run();

@@ -199,12 +199,17 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
   if (to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR) state_.wake(qpn);
 }
 
+bool Mailbox::is_under_way(const QueuePair& qp) {
+  return !qp.at.pulls.empty() || !qp.at.reads.empty() || qp.at.inbound.open || qp.at.reports != 0 ||
+         (qp.status.answer_lost && !qp.status.told);
+}
+
 exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.index];
   if (!qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   answer(exrnic_mbox_query_qp{qp.status.state, qp.dest_node, qp.dest_qpn, qp.at.sq_producer,
-                              qp.at.sq_consumer});
+                              qp.at.sq_consumer, is_under_way(qp)});
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -35,6 +35,7 @@ class Mailbox {
   exrnic_mbox_status create_cq(const exrnic_mbox_create_cq& command);
   exrnic_mbox_status destroy_cq(const exrnic_mbox_object& command);
   bool owns_queues(const exrnic_mbox_create_qp& command) const;
+  static bool is_under_way(const QueuePair& qp);
   exrnic_mbox_status create_qp(const exrnic_mbox_create_qp& command);
   exrnic_mbox_status modify_qp(const exrnic_mbox_modify_qp& command);
   exrnic_mbox_status query_qp(const exrnic_mbox_object& command);

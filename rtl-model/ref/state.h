@@ -100,6 +100,7 @@ struct QueuePair {
     std::deque<Pull> pulls;
     std::deque<Read> reads;
     Inbound inbound;
+    uint32_t reports = 0;  // receives and PULLs that ended: the completer is still to see them
   } at;
 
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }

@@ -187,6 +187,15 @@ void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
 }
 
+void RnicDriver::stop(uint32_t qpn, uint64_t limit_ns) {
+  expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qpn, EXRNIC_QP_STATE_ERROR));
+  const uint64_t deadline = testbed_.now_ns() + limit_ns;
+  while (query(qpn).under_way != 0)
+    if (testbed_.now_ns() > deadline)
+      throw std::runtime_error("queue pair " + std::to_string(qpn) + " has work under way " +
+                               std::to_string(limit_ns) + " ns after it went to ERROR");
+}
+
 template <typename Answer>
 Answer RnicDriver::ask(exrnic_mbox_op op, uint32_t index) {
   must(op, exrnic_mbox_object{index});

@@ -116,6 +116,9 @@ class RnicDriver {
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
                             uint32_t dest_qpn = 0);
   void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn);  // RESET to RTS
+  // To ERROR, and waits until nothing of it is under way: then it may be reset or destroyed. Throws
+  // std::runtime_error when that does not come within `limit_ns`.
+  void stop(uint32_t qpn, uint64_t limit_ns = 10'000'000);
   exrnic_mbox_query_qp query(uint32_t qpn);
   exrnic_mbox_query_srq query_srq(uint32_t srqn);
 

@@ -289,9 +289,9 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
  * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any
  * to ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
  * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
- * RESET drops it without completions, those already queued included; a PULL of the peer that is
- * under way then does not end: go through ERROR, which tells it. The device goes to ERROR by itself
- * after any failed work request.
+ * RESET drops it without completions, those already queued included; PULLs of the peer that are
+ * under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any failed work
+ * request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 

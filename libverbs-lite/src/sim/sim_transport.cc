@@ -2,8 +2,10 @@
 #include "sim_transport.h"
 
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "error_text.h"
@@ -19,6 +21,7 @@ namespace {
 
 constexpr uint32_t kUserPage = 0;
 constexpr uint32_t kQpnMin = 1;  // zero stays free: an untouched WQE or frame names no queue pair
+constexpr std::chrono::seconds kStopLimit(5);
 constexpr uint32_t kWriteAccess = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE;
 
 uint32_t Log2(uint32_t power) { return static_cast<uint32_t>(__builtin_ctz(power)); }
@@ -172,6 +175,7 @@ class SimTransport : public Transport {
         throw SimError(EINVAL, "there is no queue pair " + std::to_string(change.dest_qpn) +
                                    " of node " + std::to_string(change.dest_node));
       }
+      if (change.state == EXRNIC_QP_STATE_RESET) Stop(qpn);
       SetState(qpn, change);
     });
   }
@@ -186,8 +190,7 @@ class SimTransport : public Transport {
     });
   }
   int DestroyQp(uint32_t qpn) override {
-    // So that a peer hears of it whose PULL is under way. If it fails, the end tells why.
-    Guard([&] { SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0}); });
+    Guard([&] { Stop(qpn); });  // if it fails, the end tells why
     return Destroy(EXRNIC_MBOX_OP_DESTROY_QP, qpn, &qps_, &qpns_);
   }
 
@@ -240,6 +243,17 @@ class SimTransport : public Transport {
     mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
                  exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
                                        change.dest_qpn});
+  }
+
+  // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
+  // may not hear of the end.
+  void Stop(uint32_t qpn) {
+    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0});
+    const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
+    while (mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).under_way != 0 &&
+           std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+    }
   }
 
   // Vector 0 is the device's own; queues share the others.

@@ -34,6 +34,9 @@ module mailbox
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
     input  qp_t        qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input  reads_t     pull_count_i,     // with qp_i: of it under way are so many reads of ours
+    input  reads_t     read_count_i,     // and of the peer,
+    input  logic       message_open_i,   // and a message
     output logic       qp_we_o,
     output qp_config_t qp_config_o,
     output qp_status_t qp_status_o,
@@ -284,6 +287,10 @@ module mailbox
   assign answer_o = op_q inside {MBOX_OP_QUERY_QP, MBOX_OP_QUERY_SRQ} &&
       result_q == MBOX_STATUS_OK;
 
+  logic under_way;
+  assign under_way = pull_count_i != '0 || read_count_i != '0 || message_open_i ||
+      (qp_i.status.answer_lost && !qp_i.status.told);
+
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;
   assign qp_answer = '{
@@ -291,7 +298,8 @@ module mailbox
           dest_node: 32'(qp_i.cfg.dest_node),
           dest_qpn: 32'(qp_i.cfg.dest_qpn),
           sq_producer: 32'(qp_i.sq_producer),
-          sq_consumer: 32'(qp_i.sq.consumer)
+          sq_consumer: 32'(qp_i.sq.consumer),
+          under_way: 32'(under_way)
       };
   assign srq_answer = '{
           limit: 32'(srq_i.limit),

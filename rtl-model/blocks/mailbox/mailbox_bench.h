@@ -25,10 +25,13 @@ class Mailbox : public Bench<Vmailbox> {
     dut().cfg_node_i = kNode;
     dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
     dut().wake_ready_i = dut().greet_ready_i = 1;
+    dut().pull_count_i = dut().read_count_i = dut().message_open_i = 0;
     reset();
   }
 
   std::map<unsigned, Qp> qps;
+  std::map<unsigned, uint8_t> pulls, reads;  // under way, by queue pair
+  std::map<unsigned, bool> messages;         // likewise
   std::map<unsigned, CqConfig> cqs;
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Region> regions;
@@ -51,10 +54,15 @@ class Mailbox : public Bench<Vmailbox> {
     settle();
     pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
     settle();
-    const bool srq_asked = dut().srq_read_o;
+    const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o;
     const unsigned srqn = dut().srq_read_srqn_o;
     sample();
     tick();
+    if (qp_asked) {
+      dut().pull_count_i = pulls[dut().qp_read_qpn_o];
+      dut().read_count_i = reads[dut().qp_read_qpn_o];
+      dut().message_open_i = messages[dut().qp_read_qpn_o];
+    }
     if (srq_asked) pack(dut().srq_i, srqs[srqn]);
     pack_region(dut().mr_i, regions[mr_index_]);
     settle();

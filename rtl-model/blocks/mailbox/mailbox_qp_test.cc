@@ -168,6 +168,25 @@ TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(EXRNIC_MAX_QP + kQpn)) == kBadIndex);
 }
 
+TEST_CASE("A query tells what is under way, of either side") {
+  const auto under_way = [](void (*set)(Mailbox&)) {
+    Mailbox mailbox;
+    mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_ERROR);
+    set(mailbox);
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
+    return mailbox.answer<exrnic_mbox_query_qp>().under_way;
+  };
+  CHECK(under_way([](Mailbox&) {}) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.pulls[kQpn] = EXRNIC_MAX_READS; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.reads[kQpn] = 1; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.messages[kQpn] = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.messages[kQpn + 1] = true; }) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.qps[kQpn].status.answer_lost = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) {
+          mailbox.qps[kQpn].status.answer_lost = mailbox.qps[kQpn].status.told = true;
+        }) == 0);
+}
+
 TEST_CASE("A destroyed queue pair is gone and keeps its generation for the next one") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);

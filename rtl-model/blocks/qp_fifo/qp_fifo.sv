@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A short queue for each queue pair, all in one memory: RDMA Read Requests under way, of ours or
-// of the peer. Two readers look at the head and the length; see README.md.
+// of the peer. Readers look at the head and the length; see README.md.
 
 module qp_fifo
   import exrnic_pkg::*;
@@ -9,7 +9,7 @@ module qp_fifo
     parameter int unsigned N_QP  = MAX_QP,
     parameter int unsigned DEPTH = MAX_READS,  // a power of two
     parameter int unsigned WIDTH = $bits(read_t),
-    localparam int unsigned READERS = 2
+    localparam int unsigned READERS = 3
 ) (
     input  logic clk_i,
     input  logic rst_ni,

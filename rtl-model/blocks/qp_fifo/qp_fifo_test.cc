@@ -12,7 +12,7 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr unsigned kReaders = 2;
+constexpr unsigned kReaders = 3;
 constexpr unsigned kQpn = 0x3ff;
 constexpr unsigned kOther = 0x155;
 

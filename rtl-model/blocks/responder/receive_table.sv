@@ -17,6 +17,11 @@ module receive_table
     input logic clear_i,
     input qpn_t clear_qpn_i,
 
+    // Is a receive of that queue pair open? One cycle later, until the next look.
+    input  logic look_i,
+    input  qpn_t look_qpn_i,
+    output logic open_o,
+
     input  qpn_t    qpn_i,     // of all that follows
     input  logic    read_i,
     output stream_t stream_o,  // one cycle later, until the next read; writes show
@@ -31,6 +36,7 @@ module receive_table
 );
 
   stream_t stream_q[N_QP];
+  logic open_q[N_QP];  // the same as in the stream, for another reader
   sge_t element_q[N_QP*MAX_SGE];
 
   // After reset one queue pair a cycle is cleared.
@@ -59,6 +65,10 @@ module receive_table
   end
   always_ff @(posedge clk_i) begin
     if (we) stream_q[qpn] <= stream;
+  end
+  always_ff @(posedge clk_i) begin
+    if (we) open_q[qpn] <= stream.open;
+    if (look_i) open_o <= open_q[look_qpn_i];
   end
   always_ff @(posedge clk_i) begin
     if (read_i) stream_o <= stream_q[qpn_i];

@@ -14,6 +14,9 @@ module receives
     output logic init_done_o,
     input  logic clear_i,
     input  qpn_t clear_qpn_i,
+    input  logic look_i,
+    input  qpn_t look_qpn_i,
+    output logic message_open_o,  // one cycle later
 
     // The queue pair in hand, and its shared receive queue if it has one.
     input  qpn_t    qpn_i,
@@ -71,6 +74,9 @@ module receives
       .init_done_o,
       .clear_i,
       .clear_qpn_i,
+      .look_i,
+      .look_qpn_i,
+      .open_o(message_open_o),
       .qpn_i,
       .read_i,
       .stream_o,

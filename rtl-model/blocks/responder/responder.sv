@@ -17,6 +17,9 @@ module responder
     output logic init_done_o,
     input  logic clear_i,      // what is remembered of that queue pair is void
     input  qpn_t clear_qpn_i,
+    input  logic look_i,       // at a queue pair: has a message of it taken a receive, and not
+    input  qpn_t look_qpn_i,   // ended? One cycle later, until the next look
+    output logic message_open_o,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
     output logic quiescent_o,
     output logic idle_o,
@@ -199,6 +202,14 @@ module responder
   );
 
   // ---- Receives
+
+  // One that has ended is not over until the completer knows.
+  logic receive_open, in_hand_q;
+  always_ff @(posedge clk_i) begin
+    if (look_i) in_hand_q <= step != STEP_IDLE && qpn_q == look_qpn_i;
+  end
+  assign message_open_o = receive_open || in_hand_q;
+
   logic fetch_xlate_valid;
   xlate_req_t fetch_xlate;
   wqe_index_t wqe_index;
@@ -213,6 +224,9 @@ module responder
       .init_done_o,
       .clear_i,
       .clear_qpn_i,
+      .look_i,
+      .look_qpn_i,
+      .message_open_o(receive_open),
       .qpn_i(qpn_q),
       .qp_i,
       .srq_i,

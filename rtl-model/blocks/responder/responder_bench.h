@@ -26,7 +26,7 @@ class Responder : public Bench<Vresponder> {
       : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
     xlate.answer = [this](const XlateRequest& request) { return translate(request); };
     dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = dut().flush_valid_i = 0;
-    dut().hold_first_i = dut().clear_i = 0;
+    dut().hold_first_i = dut().clear_i = dut().look_i = 0;
     dut().write_idle_i = 1;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
@@ -97,6 +97,13 @@ class Responder : public Bench<Vresponder> {
     dut().clear_qpn_i = qpn;
     cycle();
     dut().clear_i = 0;
+  }
+  bool message_open(unsigned qpn) {
+    dut().look_i = 1;
+    dut().look_qpn_i = qpn;
+    cycle();
+    dut().look_i = 0;
+    return dut().message_open_o;
   }
   void run(int cycles) {
     for (int i = 0; i < cycles; ++i) cycle();

@@ -70,6 +70,23 @@ TEST_CASE("A message of several segments takes one receive, which is fetched onc
   CHECK(responder.ended.at(0).byte_length == 3000);
 }
 
+TEST_CASE("A message that has taken a receive is open until the completer knows of its end") {
+  Receiver responder;
+  CHECK_FALSE(responder.message_open(kQpn));
+  responder.receive(send_segment(1, 0, 100, false));
+  CHECK(responder.message_open(kQpn));
+  CHECK_FALSE(responder.message_open(kQpn + 1));
+  responder.completer_rests = true;
+  responder.begin(send_segment(1, 100, 100));
+  responder.run(200);
+  CHECK(responder.order == "wdwd");
+  CHECK(responder.message_open(kQpn));
+  CHECK_FALSE(responder.message_open(kQpn + 1));
+  responder.completer_rests = false;
+  responder.rest();
+  CHECK_FALSE(responder.message_open(kQpn));
+}
+
 TEST_CASE("A receive of 16 elements, some empty, scatters over pages and the end of the ring") {
   const auto seed = GENERATE(range(1u, 9u));
   CAPTURE(seed);
