@@ -4,7 +4,9 @@
 #define EXRNIC_COMPAT_H
 
 #include <linux/device.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
@@ -13,20 +15,45 @@
 #define EXRNIC_DEVNODE_CONST const
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 /*
- * Before 6.2 a read-only long-term pin of private memory might pin a page that the process no
- * longer sees after its next store (the zero page, a page of a file). Breaking copy-on-write
- * first, by force where the mapping is read-only, is what the RDMA core did.
+ * A read-only long-term pin of private memory might pin a page that the process no longer sees
+ * after its next store (the zero page, a page of a file). Breaking copy-on-write first, by force
+ * where the mapping is read-only, is what the RDMA core did. Shared memory has none to break.
  */
-static inline unsigned int exrnic_gup_flags(bool writable)
+static inline int exrnic_pin_for_reading(unsigned long start, unsigned long count,
+					 struct page **pages)
+{
+	unsigned int flags = FOLL_LONGTERM;
+	struct vm_area_struct *vma;
+	int pinned = -EFAULT;
+
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, start);
+	if (vma && (vma->vm_flags & VM_READ)) {
+		if (is_cow_mapping(vma->vm_flags))
+			flags |= FOLL_WRITE | FOLL_FORCE;
+		count = min(count, (vma->vm_end - start) >> PAGE_SHIFT);
+		pinned = pin_user_pages(start, count, flags, pages, NULL);
+	}
+	mmap_read_unlock(current->mm);
+	return pinned;
+}
+#else
+static inline int exrnic_pin_for_reading(unsigned long start, unsigned long count,
+					 struct page **pages)
+{
+	return pin_user_pages_fast(start, count, FOLL_LONGTERM, pages);
+}
+#endif
+
+/* Of the calling process; may pin fewer pages than asked for. */
+static inline int exrnic_pin_pages(unsigned long start, unsigned long count, bool writable,
+				   struct page **pages)
 {
 	if (writable)
-		return FOLL_LONGTERM | FOLL_WRITE;
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
-	return FOLL_LONGTERM | FOLL_WRITE | FOLL_FORCE;
-#else
-	return FOLL_LONGTERM;
-#endif
+		return pin_user_pages_fast(start, count, FOLL_LONGTERM | FOLL_WRITE, pages);
+	return exrnic_pin_for_reading(start, count, pages);
 }
 
 /* The flags of an area became read-only members in 6.3. */

@@ -50,7 +50,6 @@ static void exrnic_umem_uncharge(struct exrnic_umem *umem)
 
 static int exrnic_umem_pin_pages(struct exrnic_umem *umem, struct page **pages)
 {
-	unsigned int flags = exrnic_gup_flags(umem->writable);
 	unsigned long start = umem->address & PAGE_MASK;
 	unsigned long pinned = 0;
 	int n = 0;
@@ -60,9 +59,9 @@ static int exrnic_umem_pin_pages(struct exrnic_umem *umem, struct page **pages)
 		n = -EINTR;
 		if (fatal_signal_pending(current))
 			break;
-		n = pin_user_pages_fast(start + (pinned << PAGE_SHIFT),
-					min_t(unsigned long, umem->pages - pinned, EXRNIC_PIN_BATCH),
-					flags, pages + pinned);
+		n = exrnic_pin_pages(start + (pinned << PAGE_SHIFT),
+				     min_t(unsigned long, umem->pages - pinned, EXRNIC_PIN_BATCH),
+				     umem->writable, pages + pinned);
 		if (n <= 0)
 			break;
 		pinned += n;

@@ -11,63 +11,10 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const unsigned long commands[] = {
-	EXRNIC_IOCTL_QUERY,	 EXRNIC_IOCTL_ALLOC_PD,	  EXRNIC_IOCTL_DEALLOC_PD,
-	EXRNIC_IOCTL_CREATE_CQ,	 EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_CREATE_QP,
-	EXRNIC_IOCTL_MODIFY_QP,	 EXRNIC_IOCTL_QUERY_QP,	  EXRNIC_IOCTL_DESTROY_QP,
-	EXRNIC_IOCTL_REG_MR,	 EXRNIC_IOCTL_DEREG_MR,	  EXRNIC_IOCTL_GET_PBL,
-	EXRNIC_IOCTL_CREATE_SRQ, EXRNIC_IOCTL_MODIFY_SRQ, EXRNIC_IOCTL_QUERY_SRQ,
-	EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_CREATE_CHANNEL,
-};
-
 static const unsigned long destroys[] = {
 	EXRNIC_IOCTL_DEALLOC_PD, EXRNIC_IOCTL_DESTROY_CQ, EXRNIC_IOCTL_DESTROY_QP,
 	EXRNIC_IOCTL_DEREG_MR,	 EXRNIC_IOCTL_DESTROY_SRQ,
 };
-
-static void unknown_commands(void)
-{
-	int fd = open_device();
-	uint64_t room[32] = { 0 };
-
-	CHECK_ERR(ioctl(fd, 0, room), ENOTTY);
-	CHECK_ERR(ioctl(fd, ~0U, room), ENOTTY);
-	for (unsigned int nr = COUNT(commands); nr < 256; nr++)
-		CHECK_ERR(ioctl(fd, _IOWR(EXRNIC_IOCTL_MAGIC, nr, struct exrnic_object), room),
-			  ENOTTY);
-}
-
-static void other_sizes_types_and_directions(void)
-{
-	int fd = open_device();
-	uint64_t room[32] = { 0 };
-
-	for (size_t i = 0; i < COUNT(commands); i++) {
-		unsigned int nr = _IOC_NR(commands[i]), dir = _IOC_DIR(commands[i]);
-		unsigned int size = _IOC_SIZE(commands[i]);
-
-		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size + 8), room), ENOTTY);
-		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size - 4), room), ENOTTY);
-		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, 0), room), ENOTTY);
-		CHECK_ERR(ioctl(fd, _IOC(dir, EXRNIC_IOCTL_MAGIC + 1, nr, size), room), ENOTTY);
-		CHECK_ERR(ioctl(fd, _IOC(_IOC_NONE, EXRNIC_IOCTL_MAGIC, nr, size), room), ENOTTY);
-	}
-}
-
-static void bad_pointers(void)
-{
-	int fd = open_device();
-	char *two = pages(2);
-
-	munmap(two + PAGE, PAGE);
-	for (size_t i = 0; i < COUNT(commands); i++) {
-		CHECK_ERR(ioctl(fd, commands[i], NULL), EFAULT);
-		CHECK_ERR(ioctl(fd, commands[i], (void *)1), EFAULT);
-		CHECK_ERR(ioctl(fd, commands[i], (void *)~0UL), EFAULT);
-		CHECK_ERR(ioctl(fd, commands[i], (void *)0xffff888000000000UL), EFAULT);
-		CHECK_ERR(ioctl(fd, commands[i], two + PAGE - 4), EFAULT);
-	}
-}
 
 /* The answer cannot be written: what the command made must be undone. */
 static void unwritable_answers(void)
@@ -280,9 +227,6 @@ static void moderation_out_of_range(void)
 }
 
 const struct test error_tests[] = {
-	{ "an unknown command gives ENOTTY", unknown_commands, 0 },
-	{ "a command of another size or direction gives ENOTTY", other_sizes_types_and_directions, 0 },
-	{ "a bad pointer gives EFAULT in every command", bad_pointers, 0 },
 	{ "an answer that cannot be written leaves nothing behind", unwritable_answers, 0 },
 	{ "a reserved field that is not zero gives EINVAL", reserved_fields, 0 },
 	{ "handles of another file give ENOENT and do it no harm", handles_of_another_file, 0 },

@@ -95,8 +95,10 @@ int main(int argc, char **argv)
 	run_tests(&run, srq_tests);
 	run_tests(&run, channel_tests);
 	run_tests(&run, event_tests);
+	run_tests(&run, sweep_tests);
 	run_tests(&run, error_tests);
 	run_tests(&run, memory_tests);
+	run_tests(&run, region_tests);
 	run_tests(&run, rereg_tests);
 	run_tests(&run, limit_tests);
 	run_tests(&run, sysfs_tests);

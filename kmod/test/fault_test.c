@@ -60,7 +60,7 @@ static bool has_fired(int fail_nth)
 	return !strncmp(text, "0", 1);
 }
 
-/* A command that makes an object, and how to end what it made. */
+/* A command that makes an object, and how to end what it made; 0: close the descriptor. */
 struct making {
 	unsigned long command;
 	const void *arg;
@@ -85,7 +85,7 @@ static void fail_each(int fd, const struct making *m)
 		/* The kernel may have found another way: then there is an object. */
 		if (!result) {
 			memcpy(&handle, arg + m->handle_at, sizeof(handle));
-			CHECK_ERR(object_ioctl(fd, m->end, handle), 0);
+			CHECK_ERR(m->end ? object_ioctl(fd, m->end, handle) : close((int)handle), 0);
 		}
 		CHECK_EQ(pinned_pages(), pinned);
 	} while (fired && n < MAX_ALLOCATIONS);
@@ -159,6 +159,47 @@ static void reg_mr_fails(void)
 	fail_each(s.fd, &m);
 }
 
+static void create_channel_fails(void)
+{
+	const struct exrnic_create_channel arg = { 0 };
+	const struct making m = {
+		EXRNIC_IOCTL_CREATE_CHANNEL, &arg, offsetof(struct exrnic_create_channel, fd), 0,
+	};
+
+	fail_each(open_device(), &m);
+}
+
+/* The region goes on under its old name, or under its new one. */
+static void rereg_mr_fails(void)
+{
+	struct set s = make_set();
+	struct exrnic_rereg_mr arg = {
+		.length = BUFFER_PAGES * PAGE,
+		.stag = s.stag,
+		.flags = EXRNIC_REREG_TRANSLATION,
+	};
+	void *memory[] = { s.buffer, pages(BUFFER_PAGES) };
+	long long pinned = pinned_pages();
+	int fail_nth = open_fail_nth(), n = 0, result;
+	struct exrnic_get_pbl get;
+	bool fired;
+
+	do {
+		arg.address = (uintptr_t)memory[n % 2];
+		arm(fail_nth, ++n);
+		result = ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &arg);
+		fired = has_fired(fail_nth);
+		CHECK_ERR(get_pbl(s.fd, arg.stag, NULL, 0, &get), 0);
+		CHECK_EQ(pinned_pages(), pinned);
+	} while (fired && n < MAX_ALLOCATIONS);
+	CHECK(!fired);
+	CHECK_ERR(result, 0);
+	printf("# %d allocations failed in turn\n", n - 1);
+	close(fail_nth);
+	s.stag = arg.stag;
+	destroy_set(&s);
+}
+
 static void open_fails(void)
 {
 	int fail_nth = open_fail_nth(), fd, n = 0;
@@ -181,6 +222,8 @@ const struct test fault_tests[] = {
 	{ "create_qp without memory leaves nothing behind", create_qp_fails, 0 },
 	{ "create_srq without memory leaves nothing behind", create_srq_fails, 0 },
 	{ "reg_mr without memory leaves nothing behind", reg_mr_fails, 0 },
+	{ "create_channel without memory leaves nothing behind", create_channel_fails, 0 },
+	{ "rereg_mr without memory leaves the region as it was", rereg_mr_fails, 0 },
 	{ "open without memory leaves nothing behind", open_fails, 0 },
 	{ NULL, NULL, 0 },
 };

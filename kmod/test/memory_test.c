@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Memory: what is pinned, what is refused, where the device is told that it lies. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -234,19 +233,6 @@ static void bus_addresses_are_secret(void)
 	for (uint32_t i = 0; i < get.pages; i++)
 		CHECK_EQ(bus[i], 0);
 	CHECK_ERR(get_pbl(s.fd, s.stag, NULL, 1, &get), EFAULT);
-}
-
-static bool has_iommu(void)
-{
-	DIR *dir = opendir("/sys/class/iommu");
-	bool found = false;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		found |= entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return found;
 }
 
 static uint64_t physical(const void *address)

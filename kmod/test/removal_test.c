@@ -149,6 +149,50 @@ static void removal_with_everything_alive(void)
 	check_life_goes_on();
 }
 
+/* Makes and ends objects until the device says that it is gone. */
+static void *use_until_the_end(void *data)
+{
+	int fd = *(int *)data;
+	uint32_t pd, stag;
+	void *memory = pages(1);
+	int error = 0;
+
+	while (!error) {
+		if (alloc_pd(fd, &pd) || reg_mr(fd, pd, memory, PAGE, 0, &stag) ||
+		    object_ioctl(fd, EXRNIC_IOCTL_DEREG_MR, stag) ||
+		    object_ioctl(fd, EXRNIC_IOCTL_DEALLOC_PD, pd))
+			error = errno;
+	}
+	return (void *)(intptr_t)error;
+}
+
+static void removal_in_the_middle_of_work(void)
+{
+	enum { USERS = 4, DELAY_US = 100000 };
+	long long before = pinned_pages();
+	pthread_t threads[USERS];
+	int files[USERS];
+	char name[64];
+	void *error;
+
+	pci_name(name, sizeof(name));
+	for (int i = 0; i < USERS; i++) {
+		files[i] = open_device();
+		if (pthread_create(&threads[i], NULL, use_until_the_end, &files[i]))
+			give_up("pthread_create");
+	}
+	usleep(DELAY_US);
+	write_file(DRIVER "/unbind", name);
+	for (int i = 0; i < USERS; i++) {
+		pthread_join(threads[i], &error);
+		CHECK_EQ((intptr_t)error, ENODEV);
+		CHECK_ERR(close(files[i]), 0);
+	}
+	CHECK_EQ(pinned_pages(), before);
+	write_file(DRIVER "/bind", name);
+	check_life_goes_on();
+}
+
 /* What hot-plug does, but for the slot: the function is taken off the bus, and found again. */
 static void the_function_leaves_the_bus(void)
 {
@@ -250,6 +294,7 @@ static void the_module_comes_and_goes(void)
 const struct test removal_tests[] = {
 	{ "unbinding the device ends everything and spares the process",
 	  removal_with_everything_alive, 0 },
+	{ "the device can be unbound in the middle of commands", removal_in_the_middle_of_work, 0 },
 	{ "taking the device off the bus ends everything and spares the process",
 	  the_function_leaves_the_bus, 0 },
 	{ "after a reset of the device commands fail and memory is given back",

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -335,6 +336,19 @@ void read_file(const char *name, char *text, size_t size)
 	while (length && text[length - 1] == '\n')
 		length--;
 	text[length] = 0;
+}
+
+bool has_iommu(void)
+{
+	DIR *dir = opendir("/sys/class/iommu");
+	bool found = false;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		found |= entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 void become_nobody(size_t memlock_pages)

@@ -23,8 +23,10 @@ extern const struct test object_tests[];
 extern const struct test srq_tests[];
 extern const struct test channel_tests[];
 extern const struct test event_tests[];
+extern const struct test sweep_tests[];
 extern const struct test error_tests[];
 extern const struct test memory_tests[];
+extern const struct test region_tests[];
 extern const struct test rereg_tests[];
 extern const struct test limit_tests[];
 extern const struct test sysfs_tests[];
@@ -106,6 +108,8 @@ void pci_name(char *name, size_t size);
 /* Both give up if it cannot be done. read_file leaves out the newline at the end. */
 void write_file(const char *path, const char *text);
 void read_file(const char *path, char *text, size_t size);
+
+bool has_iommu(void);
 
 /* Gives up root: no capabilities, RLIMIT_MEMLOCK of this many pages. */
 void become_nobody(size_t memlock_pages);
