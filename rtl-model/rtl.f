@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 rtl-model/gen/exrnic_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
+rtl-model/blocks/cpu/cpu_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv
 rtl-model/blocks/efe_tx/efe_tx_pkg.sv
 rtl-model/blocks/requester/requester_pkg.sv
@@ -9,6 +10,12 @@ rtl-model/blocks/completer/completer.sv
 rtl-model/blocks/completer/completion_status.sv
 rtl-model/blocks/completer/cq_moderation.sv
 rtl-model/blocks/completer/cq_table.sv
+rtl-model/blocks/cpu/cpu.sv
+rtl-model/blocks/cpu/cpu_align.sv
+rtl-model/blocks/cpu/cpu_alu.sv
+rtl-model/blocks/cpu/cpu_cp0.sv
+rtl-model/blocks/cpu/cpu_decode.sv
+rtl-model/blocks/cpu/cpu_muldiv.sv
 rtl-model/blocks/dma_read/dma_read.sv
 rtl-model/blocks/dma_write/dma_write.sv
 rtl-model/blocks/efe_rx/efe_rx.sv
@@ -37,6 +44,10 @@ rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv
 rtl-model/blocks/pbl_cache/pbl_fill.sv
 rtl-model/blocks/pio_hold/pio_hold.sv
+rtl-model/blocks/processor/processor.sv
+rtl-model/blocks/processor/processor_devices.sv
+rtl-model/blocks/processor/processor_host.sv
+rtl-model/blocks/processor/processor_memory.sv
 rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv

@@ -102,17 +102,20 @@ module exrnic_core
   assign quiescent = page_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
-      read_idle && write_idle && tx_idle && rx_idle && !turn_valid && mbox_idle && !irq_valid &&
+      read_idle && write_idle && tx_idle && rx_idle && fw_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
-  logic to_user_page, page_ready, bell_busy, reg_rsp_valid;
-  logic [31:0] reg_rsp_data;
+  logic to_user_page, to_processor, page_ready, bell_busy, reg_rsp_valid, fw_rsp_valid;
+  logic fw_idle, fw_irq;
+  logic [31:0] reg_rsp_data, fw_rsp_data, rsp_data;
   assign to_user_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
   // In order: what a store has caused is there when the next load looks.
   assign mmio_ready_o = to_user_page ? page_ready : page_idle && !bell_busy;
-  assign mmio_rsp_valid_o = reg_rsp_valid;
-  assign mmio_rsp_data_o = {reg_rsp_data == '1 ? 32'hffff_ffff : 32'd0, reg_rsp_data};
+  assign to_processor = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(REG_FW_MEMORY);
+  assign mmio_rsp_valid_o = reg_rsp_valid || fw_rsp_valid;
+  assign rsp_data = fw_rsp_valid ? fw_rsp_data : reg_rsp_data;
+  assign mmio_rsp_data_o = {rsp_data == '1 ? 32'hffff_ffff : 32'd0, rsp_data};
 
   chunk_t mtu;
   logic [31:0] rto_cycles, mbox_op;
@@ -137,7 +140,7 @@ module exrnic_core
       .link_up_i,
       .ready_i(ready),
       .time_i,
-      .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page),
+      .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page && !to_processor),
       .write_i(mmio_write_i),
       .here_i(mmio_bar_i == 3'(BAR_REGISTERS)),
       .address_i(mmio_address_i),
@@ -159,9 +162,28 @@ module exrnic_core
       .qp_error_i(req_qp_error || resp_qp_error || comp_qp_error),
       .cq_error_i(cq_error),
       .srq_limit_i(srq_limit_event),
+      .firmware_i(fw_irq),
       .irq_valid_o(irq_valid),
       .irq_ready_i(irq_ready),
       .event_i(event_src)
+  );
+
+  // ---- The on-chip processor
+  cpu_pkg::retire_t unused_retire;
+  processor u_processor (
+      .clk_i,
+      .rst_ni,
+      .idle_o(fw_idle),
+      .time_i,
+      .valid_i(mmio_valid_i && mmio_ready_o && to_processor),
+      .write_i(mmio_write_i),
+      .word_i(mmio_size_i == 4'd4 && mmio_address_i[31:16] == '0 && mmio_address_i[1:0] == '0),
+      .address_i(mmio_address_i[15:0]),
+      .data_i(mmio_data_i[31:0]),
+      .rsp_valid_o(fw_rsp_valid),
+      .rsp_data_o(fw_rsp_data),
+      .irq_o(fw_irq),
+      .retire_o(unused_retire)
   );
 
   // ---- Queue pairs

@@ -350,6 +350,110 @@ enum exrnic_service {
 #define EXRNIC_MSIX_PBA_OFFSET 0x800u  // MSI-X pending bits in BAR 1
 #define EXRNIC_MSIX_VECTOR_CONTROL 0  // Vector of mailbox completions and asynchronous events
 
+// ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
+#define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
+#define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
+#define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
+#define EXRNIC_FW_ABI_VERSION 1  // Version of this file; an image of another is refused
+#define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
+#define EXRNIC_REG_FW_MEMORY 0x1000  // ro: FW_MEMORY_BYTES; all ones where there is no processor
+#define EXRNIC_REG_FW_CONTROL 0x1004  // rw: See the flags FW_CONTROL
+#define EXRNIC_REG_FW_STATE 0x1008  // ro: Enum fw_state
+#define EXRNIC_REG_FW_ADDRESS 0x100c  // rw: Where FW_DATA writes, a multiple of 4 below FW_MEMORY_BYTES; others are ignored
+#define EXRNIC_REG_FW_DATA 0x1010  // wo: While the processor is held: writes a word of its memory and moves FW_ADDRESS on
+#define EXRNIC_REG_FW_VERSION 0x1014  // ro: Version of the firmware that runs, as it says itself: major << 16 | minor
+#define EXRNIC_REG_FW_FAULT 0x1018  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
+#define EXRNIC_REG_FW_FAULT_PC 0x101c  // ro: In FAILED: where
+#define EXRNIC_REG_FW_FAULT_FILE 0x1020  // ro: In FAILED by an assertion: address of the source file's name in the image
+#define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_DATA_WORDS as its data; ignored while one runs or firmware is not READY
+#define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: Enum fw_status of the last command
+#define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
+#define EXRNIC_REG_DEV_STATE 0x000  // wo: READY or FAILED: how firmware is; FAILED stops the processor
+#define EXRNIC_REG_DEV_VERSION 0x004  // wo: FW_VERSION
+#define EXRNIC_REG_DEV_FAULT 0x008  // wo: FW_FAULT
+#define EXRNIC_REG_DEV_FAULT_PC 0x00c  // wo: FW_FAULT_PC
+#define EXRNIC_REG_DEV_FAULT_FILE 0x010  // wo: FW_FAULT_FILE
+#define EXRNIC_REG_DEV_CYCLES 0x014  // ro: Cycles of the core's clock, modulo 2^32
+#define EXRNIC_REG_DEV_TIME_LO 0x018  // ro: Device time, ns, low half; latches the high half
+#define EXRNIC_REG_DEV_TIME_HI 0x01c  // ro: High half as of the last read of DEV_TIME_LO
+#define EXRNIC_REG_DEV_TIMER 0x020  // wo: Raises line TIMER after so many cycles, once; 0 stops it and lowers the line
+#define EXRNIC_REG_DEV_WATCHDOG 0x024  // wo: The processor fails unless this is written again within so many cycles of work; 0: off. Dozing is no work
+#define EXRNIC_REG_DEV_DOZE 0x028  // wo: Ends when an interrupt line is raised; meanwhile the processor rests
+#define EXRNIC_REG_DEV_LINES 0x02c  // ro: Interrupt lines that are raised, bits as in enum fw_line
+#define EXRNIC_REG_DEV_COMMAND 0x030  // ro: The command that the driver started; a read lowers line COMMAND
+#define EXRNIC_REG_DEV_COMMAND_STATUS 0x034  // wo: Ends the command: enum fw_status
+#define EXRNIC_REG_DEV_WORDS 0x040  // rw: FW_WORDS
+
+// State of the processor.
+enum exrnic_fw_state {
+  EXRNIC_FW_STATE_HELD = 0,  // In reset: memory can be written
+  EXRNIC_FW_STATE_STARTING = 1,  // Running; firmware has not said that it is ready
+  EXRNIC_FW_STATE_READY = 2,  // Firmware serves commands
+  EXRNIC_FW_STATE_FAILED = 3,  // Stopped by an assertion, an exception or the watch-dog; see FW_FAULT. Hold it, and load again
+};
+
+// Why firmware has failed.
+enum exrnic_fw_fault {
+  EXRNIC_FW_FAULT_NONE = 0,  // It has not
+  EXRNIC_FW_FAULT_ASSERTION = 1,  // An assertion: the low half is the line
+  EXRNIC_FW_FAULT_EXCEPTION = 2,  // An exception that nobody expects: the low half is Cause.ExcCode
+  EXRNIC_FW_FAULT_WATCHDOG = 3,  // The watch-dog
+};
+
+// Interrupt lines of the processor; line n is Cause.IP[2 + n].
+enum exrnic_fw_line {
+  EXRNIC_FW_LINE_COMMAND = 0,  // The driver has started a command
+  EXRNIC_FW_LINE_TIMER = 1,  // DEV_TIMER has run down
+};
+
+// Commands to firmware.
+enum exrnic_fw_op {
+  EXRNIC_FW_OP_QUERY = 1,  // Answers fw_info
+};
+
+// How a command to firmware has ended.
+enum exrnic_fw_status {
+  EXRNIC_FW_STATUS_OK = 0,  // Done; the answer is in FW_WORDS
+  EXRNIC_FW_STATUS_BUSY = 1,  // It still runs
+  EXRNIC_FW_STATUS_BAD_OPCODE = 2,  // Unknown command
+  EXRNIC_FW_STATUS_FAILED = 3,  // Firmware has failed while it ran
+};
+
+// Bits of FW_CONTROL.
+#define EXRNIC_FW_CONTROL_RUN 0x1u  // The processor runs, from the start of its memory; zero holds it in reset
+
+// Head of a firmware image. The payload follows, and is loaded to address 0.
+struct exrnic_fw_image {
+  exrnic_le32 magic;  // FW_IMAGE_MAGIC
+  exrnic_le32 abi_version;  // FW_ABI_VERSION
+  exrnic_le32 version;  // Of the firmware: major << 16 | minor
+  exrnic_le32 length;  // Bytes of the payload, a multiple of 4, at most FW_MEMORY_BYTES
+  exrnic_le32 crc;  // CRC-32 (IEEE 802.3, as zlib's) of the payload
+  uint8_t rsvd_14[12];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_fw_image) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_image, magic) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_image, abi_version) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_image, version) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_image, length) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_image, crc) == 16);
+
+// Answer of the command query.
+struct exrnic_fw_info {
+  exrnic_le32 version;  // Of the firmware
+  exrnic_le32 commands;  // Commands served since start
+  exrnic_le64 uptime_ns;  // Device time since start
+  exrnic_le32 memory_used;  // Bytes of memory in use but for the stack
+  exrnic_le32 stack_used;  // Most bytes of stack used so far
+  uint8_t rsvd_18[8];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_fw_info) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, version) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, commands) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, uptime_ns) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, memory_used) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
+
 // ---- registers: BAR 0. 32-bit registers, naturally aligned 32-bit access; anything else is ignored and reads as all ones.
 #define EXRNIC_DEVICE_MAGIC 0x58524e43u  // "XRNC"
 #define EXRNIC_MBOX_DATA_BYTES 64  // Bytes of the mailbox payload
@@ -391,6 +495,7 @@ enum exrnic_service {
 #define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself
 #define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
 #define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
+#define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, or firmware has failed
 
 // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
 #define EXRNIC_ETHERTYPE 0x88b5u  // IEEE local experimental EtherType 1

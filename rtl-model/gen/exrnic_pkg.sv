@@ -238,6 +238,100 @@ package exrnic_pkg;
   localparam int unsigned MSIX_PBA_OFFSET = 32'h800;  // MSI-X pending bits in BAR 1
   localparam int unsigned MSIX_VECTOR_CONTROL = 32'h0;  // Vector of mailbox completions and asynchronous events
 
+  // ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
+  localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
+  localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
+  localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
+  localparam int unsigned FW_ABI_VERSION = 32'h1;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
+  localparam logic [15:0] REG_FW_MEMORY = 16'h1000;  // ro: FW_MEMORY_BYTES; all ones where there is no processor
+  localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: See the flags FW_CONTROL
+  localparam logic [15:0] REG_FW_STATE = 16'h1008;  // ro: Enum fw_state
+  localparam logic [15:0] REG_FW_ADDRESS = 16'h100c;  // rw: Where FW_DATA writes, a multiple of 4 below FW_MEMORY_BYTES; others are ignored
+  localparam logic [15:0] REG_FW_DATA = 16'h1010;  // wo: While the processor is held: writes a word of its memory and moves FW_ADDRESS on
+  localparam logic [15:0] REG_FW_VERSION = 16'h1014;  // ro: Version of the firmware that runs, as it says itself: major << 16 | minor
+  localparam logic [15:0] REG_FW_FAULT = 16'h1018;  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
+  localparam logic [15:0] REG_FW_FAULT_PC = 16'h101c;  // ro: In FAILED: where
+  localparam logic [15:0] REG_FW_FAULT_FILE = 16'h1020;  // ro: In FAILED by an assertion: address of the source file's name in the image
+  localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_DATA_WORDS as its data; ignored while one runs or firmware is not READY
+  localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: Enum fw_status of the last command
+  localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
+  localparam logic [15:0] REG_DEV_STATE = 16'h000;  // wo: READY or FAILED: how firmware is; FAILED stops the processor
+  localparam logic [15:0] REG_DEV_VERSION = 16'h004;  // wo: FW_VERSION
+  localparam logic [15:0] REG_DEV_FAULT = 16'h008;  // wo: FW_FAULT
+  localparam logic [15:0] REG_DEV_FAULT_PC = 16'h00c;  // wo: FW_FAULT_PC
+  localparam logic [15:0] REG_DEV_FAULT_FILE = 16'h010;  // wo: FW_FAULT_FILE
+  localparam logic [15:0] REG_DEV_CYCLES = 16'h014;  // ro: Cycles of the core's clock, modulo 2^32
+  localparam logic [15:0] REG_DEV_TIME_LO = 16'h018;  // ro: Device time, ns, low half; latches the high half
+  localparam logic [15:0] REG_DEV_TIME_HI = 16'h01c;  // ro: High half as of the last read of DEV_TIME_LO
+  localparam logic [15:0] REG_DEV_TIMER = 16'h020;  // wo: Raises line TIMER after so many cycles, once; 0 stops it and lowers the line
+  localparam logic [15:0] REG_DEV_WATCHDOG = 16'h024;  // wo: The processor fails unless this is written again within so many cycles of work; 0: off. Dozing is no work
+  localparam logic [15:0] REG_DEV_DOZE = 16'h028;  // wo: Ends when an interrupt line is raised; meanwhile the processor rests
+  localparam logic [15:0] REG_DEV_LINES = 16'h02c;  // ro: Interrupt lines that are raised, bits as in enum fw_line
+  localparam logic [15:0] REG_DEV_COMMAND = 16'h030;  // ro: The command that the driver started; a read lowers line COMMAND
+  localparam logic [15:0] REG_DEV_COMMAND_STATUS = 16'h034;  // wo: Ends the command: enum fw_status
+  localparam logic [15:0] REG_DEV_WORDS = 16'h040;  // rw: FW_WORDS
+
+  // State of the processor.
+  typedef enum logic [1:0] {
+    FW_STATE_HELD = 2'h0,  // In reset: memory can be written
+    FW_STATE_STARTING = 2'h1,  // Running; firmware has not said that it is ready
+    FW_STATE_READY = 2'h2,  // Firmware serves commands
+    FW_STATE_FAILED = 2'h3  // Stopped by an assertion, an exception or the watch-dog; see FW_FAULT. Hold it, and load again
+  } fw_state_e;
+
+  // Why firmware has failed.
+  typedef enum logic [7:0] {
+    FW_FAULT_NONE = 8'h0,  // It has not
+    FW_FAULT_ASSERTION = 8'h1,  // An assertion: the low half is the line
+    FW_FAULT_EXCEPTION = 8'h2,  // An exception that nobody expects: the low half is Cause.ExcCode
+    FW_FAULT_WATCHDOG = 8'h3  // The watch-dog
+  } fw_fault_e;
+
+  // Interrupt lines of the processor; line n is Cause.IP[2 + n].
+  typedef enum logic [2:0] {
+    FW_LINE_COMMAND = 3'h0,  // The driver has started a command
+    FW_LINE_TIMER = 3'h1  // DEV_TIMER has run down
+  } fw_line_e;
+
+  // Commands to firmware.
+  typedef enum logic [7:0] {
+    FW_OP_QUERY = 8'h1  // Answers fw_info
+  } fw_op_e;
+
+  // How a command to firmware has ended.
+  typedef enum logic [7:0] {
+    FW_STATUS_OK = 8'h0,  // Done; the answer is in FW_WORDS
+    FW_STATUS_BUSY = 8'h1,  // It still runs
+    FW_STATUS_BAD_OPCODE = 8'h2,  // Unknown command
+    FW_STATUS_FAILED = 8'h3  // Firmware has failed while it ran
+  } fw_status_e;
+
+  // Bits of FW_CONTROL. Bit numbers.
+  localparam int unsigned FW_CONTROL_RUN = 0;  // The processor runs, from the start of its memory; zero holds it in reset
+
+  // Head of a firmware image. The payload follows, and is loaded to address 0.
+  typedef struct packed {
+    logic [95:0] rsvd_160;  // zero
+    logic [31:0] crc;  // CRC-32 (IEEE 802.3, as zlib's) of the payload
+    logic [31:0] length;  // Bytes of the payload, a multiple of 4, at most FW_MEMORY_BYTES
+    logic [31:0] version;  // Of the firmware: major << 16 | minor
+    logic [31:0] abi_version;  // FW_ABI_VERSION
+    logic [31:0] magic;  // FW_IMAGE_MAGIC
+  } fw_image_t;
+  localparam int unsigned FW_IMAGE_BYTES = 32;
+
+  // Answer of the command query.
+  typedef struct packed {
+    logic [63:0] rsvd_192;  // zero
+    logic [31:0] stack_used;  // Most bytes of stack used so far
+    logic [31:0] memory_used;  // Bytes of memory in use but for the stack
+    logic [63:0] uptime_ns;  // Device time since start
+    logic [31:0] commands;  // Commands served since start
+    logic [31:0] version;  // Of the firmware
+  } fw_info_t;
+  localparam int unsigned FW_INFO_BYTES = 32;
+
   // ---- registers: BAR 0. 32-bit registers, naturally aligned 32-bit access; anything else is ignored and reads as all ones.
   localparam int unsigned DEVICE_MAGIC = 32'h58524e43;  // "XRNC"
   localparam int unsigned MBOX_DATA_BYTES = 32'h40;  // Bytes of the mailbox payload
@@ -279,6 +373,7 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself
   localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
   localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
+  localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, or firmware has failed
 
   // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
   localparam int unsigned ETHERTYPE = 32'h88b5;  // IEEE local experimental EtherType 1

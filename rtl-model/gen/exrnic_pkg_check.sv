@@ -12,6 +12,8 @@ module exrnic_pkg_check;
   mbox_modify_srq_t v_mbox_modify_srq;
   mbox_query_srq_t v_mbox_query_srq;
   mbox_register_mr_t v_mbox_register_mr;
+  fw_image_t v_fw_image;
+  fw_info_t v_fw_info;
   eth_t v_eth;
   efe_t v_efe;
   ddp_tagged_t v_ddp_tagged;
@@ -229,6 +231,48 @@ module exrnic_pkg_check;
     v_mbox_register_mr.page_shift = '1;
     if (v_mbox_register_mr !== (320'({32{1'b1}}) << 288))
       $fatal(1, "mbox_register_mr_t.page_shift: place");
+    if ($bits(fw_image_t) != 256) $fatal(1, "fw_image_t: size");
+    v_fw_image = '0;
+    v_fw_image.magic = '1;
+    if (v_fw_image !== (256'({32{1'b1}}) << 0))
+      $fatal(1, "fw_image_t.magic: place");
+    v_fw_image = '0;
+    v_fw_image.abi_version = '1;
+    if (v_fw_image !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "fw_image_t.abi_version: place");
+    v_fw_image = '0;
+    v_fw_image.version = '1;
+    if (v_fw_image !== (256'({32{1'b1}}) << 64))
+      $fatal(1, "fw_image_t.version: place");
+    v_fw_image = '0;
+    v_fw_image.length = '1;
+    if (v_fw_image !== (256'({32{1'b1}}) << 96))
+      $fatal(1, "fw_image_t.length: place");
+    v_fw_image = '0;
+    v_fw_image.crc = '1;
+    if (v_fw_image !== (256'({32{1'b1}}) << 128))
+      $fatal(1, "fw_image_t.crc: place");
+    if ($bits(fw_info_t) != 256) $fatal(1, "fw_info_t: size");
+    v_fw_info = '0;
+    v_fw_info.version = '1;
+    if (v_fw_info !== (256'({32{1'b1}}) << 0))
+      $fatal(1, "fw_info_t.version: place");
+    v_fw_info = '0;
+    v_fw_info.commands = '1;
+    if (v_fw_info !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "fw_info_t.commands: place");
+    v_fw_info = '0;
+    v_fw_info.uptime_ns = '1;
+    if (v_fw_info !== (256'({64{1'b1}}) << 64))
+      $fatal(1, "fw_info_t.uptime_ns: place");
+    v_fw_info = '0;
+    v_fw_info.memory_used = '1;
+    if (v_fw_info !== (256'({32{1'b1}}) << 128))
+      $fatal(1, "fw_info_t.memory_used: place");
+    v_fw_info = '0;
+    v_fw_info.stack_used = '1;
+    if (v_fw_info !== (256'({32{1'b1}}) << 160))
+      $fatal(1, "fw_info_t.stack_used: place");
     if ($bits(eth_t) != 112) $fatal(1, "eth_t: size");
     v_eth = '0;
     v_eth.dst = '1;

@@ -42,6 +42,8 @@ RegisterKind kind_of(uint32_t offset) {
     default:
       break;
   }
+  // The reference has no processor.
+  if (offset >= EXRNIC_REG_FW_MEMORY) return RegisterKind::kTiming;
   if (in_range(offset, EXRNIC_REG_MBOX_DATA, EXRNIC_MBOX_DATA_BYTES)) return RegisterKind::kAnswer;
   if (!in_range(offset, EXRNIC_REG_COUNTERS, EXRNIC_COUNTERS * sizeof(uint64_t)))
     return RegisterKind::kConstant;

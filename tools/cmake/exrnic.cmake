@@ -70,3 +70,11 @@ function(exrnic_block_test block)
   exrnic_test(${block}_test SOURCES ${tests} LIBS ${block}_model exrnic_hw)
   target_include_directories(${block}_test PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()
+
+# target_uses_firmware(TARGET): firmware/ builds the images; the test gets their paths.
+function(target_uses_firmware target)
+  target_compile_definitions(${target} PRIVATE
+    EXRNIC_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/exrnic-firmware.bin"
+    EXRNIC_FAULTY_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/faulty-firmware.bin")
+  add_dependencies(${target} exrnic-firmware faulty-firmware)
+endfunction()

@@ -47,6 +47,7 @@ module registers
     input  logic qp_error_i,
     input  logic cq_error_i,
     input  logic srq_limit_i,
+    input  logic firmware_i,
     output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
     input  logic irq_ready_i,
 
@@ -117,7 +118,7 @@ module registers
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  localparam int unsigned Causes = 4;
+  localparam int unsigned Causes = 5;
   logic [Causes-1:0] enable, enable_q, cause_q, set;
   always_comb begin
     set = '0;
@@ -125,6 +126,7 @@ module registers
     set[INT_CAUSE_QP_ERROR] = qp_error_i;
     set[INT_CAUSE_CQ_ERROR] = cq_error_i;
     set[INT_CAUSE_SRQ_LIMIT] = srq_limit_i;
+    set[INT_CAUSE_FIRMWARE] = firmware_i;
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;

@@ -24,7 +24,8 @@ class Registers : public Bench<Vregisters> {
     d.cfg_clock_khz_i = 250000;
     d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
     d.time_i = 0x1122334455667788;
-    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = d.srq_limit_i = 0;
+    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = d.srq_limit_i =
+        d.firmware_i = 0;
     for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = 0;
     reset();
   }
@@ -174,7 +175,7 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_RETRY_LIMIT, 255, 255},
       {EXRNIC_REG_RETRY_LIMIT, 0, EXRNIC_RETRY_LIMIT_DEFAULT},
       {EXRNIC_REG_RETRY_LIMIT, 256, EXRNIC_RETRY_LIMIT_DEFAULT},
-      {EXRNIC_REG_INT_ENABLE, kOnes, 15},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 31},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
   }));
@@ -263,13 +264,15 @@ TEST_CASE("Each cause is pending until a one clears it, and fires if it is enabl
   registers.pulse(registers.dut().mbox_done_i);
   registers.pulse(registers.dut().cq_error_i);
   registers.pulse(registers.dut().srq_limit_i);
+  registers.pulse(registers.dut().firmware_i);
   CHECK(registers.interrupts == 0);
   registers.pulse(registers.dut().qp_error_i);
   CHECK(registers.interrupts == 1);
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 15);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 31);
   registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_QP_ERROR);
   CHECK(registers.read(EXRNIC_REG_INT_CAUSE) ==
-        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT));
+        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT |
+         EXRNIC_INT_CAUSE_FIRMWARE));
   registers.pulse(registers.dut().qp_error_i);
   registers.pulse(registers.dut().qp_error_i);  // pending already: the driver may be looking now
   CHECK(registers.interrupts == 3);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The firmware's loop: rest until a line is raised, serve it. Nothing interrupts a handler. */
+#include "app/commands.h"
+#include "hal/devices.h"
+
+/* Cycles of work until the watch-dog takes a handler for lost. */
+#define WATCHDOG_CYCLES 10000000
+
+void fw_main(void);
+
+void fw_main(void) {
+  dev_write(EXRNIC_REG_DEV_WATCHDOG, WATCHDOG_CYCLES);
+  dev_write(EXRNIC_REG_DEV_VERSION, FW_VERSION);
+  commands_start();
+  dev_write(EXRNIC_REG_DEV_STATE, EXRNIC_FW_STATE_READY);
+  for (;;) {
+    dev_write(EXRNIC_REG_DEV_DOZE, 0);
+    dev_write(EXRNIC_REG_DEV_WATCHDOG, WATCHDOG_CYCLES);
+    if (dev_read(EXRNIC_REG_DEV_LINES) & 1u << EXRNIC_FW_LINE_COMMAND) commands_serve();
+  }
+}

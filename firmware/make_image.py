@@ -1,0 +1,42 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Puts the head of struct exrnic_fw_image (rtl-model/spec/processor.yaml) before a program's bytes."""
+import argparse
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+import yaml
+
+HEAD_BYTES = 32
+
+
+def constants(spec):
+    return {name: value for name, (value, _) in yaml.safe_load(spec.read_text())["constants"].items()}
+
+
+def image(program, version, known):
+    program += bytes(-len(program) % 4)
+    if len(program) > known["FW_MEMORY_BYTES"]:
+        sys.exit(f"make_image: {len(program)} bytes; the processor's memory has {known['FW_MEMORY_BYTES']}")
+    head = struct.pack("<5I", known["FW_IMAGE_MAGIC"], known["FW_ABI_VERSION"], version, len(program),
+                       zlib.crc32(program))
+    return head.ljust(HEAD_BYTES, b"\0") + program
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", type=Path, help="what is loaded to address 0")
+    parser.add_argument("output", type=Path)
+    parser.add_argument("--version", type=lambda text: int(text, 0), required=True, help="major << 16 | minor")
+    parser.add_argument("--spec", type=Path, required=True, help="processor.yaml")
+    args = parser.parse_args()
+    known = constants(args.spec)
+    args.output.write_bytes(image(args.program.read_bytes(), args.version, known))
+    size = args.program.stat().st_size
+    print(f"{args.output.name}: {size} of {known['FW_MEMORY_BYTES']} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What faulty_main.c is told in the place of a command. */
+#ifndef EXRNIC_FW_FAULTY_H
+#define EXRNIC_FW_FAULTY_H
+
+enum faulty {
+  FAULTY_NOT = 1,
+  FAULTY_ASSERT,
+  FAULTY_LOAD_NOWHERE,
+  FAULTY_STORE_UNALIGNED,
+  FAULTY_JUMP_OUTSIDE,
+  FAULTY_SPIN,
+  FAULTY_READ_WRITE_ONLY
+};
+#define FAULTY_WATCHDOG_CYCLES 5000
+
+#endif

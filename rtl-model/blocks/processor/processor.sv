@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The on-chip processor with its memory, its devices, and the driver's face. See README.md.
+
+module processor
+  import exrnic_pkg::*;
+  import cpu_pkg::*;
+(
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,  // nothing happens until the driver does something
+    input  logic [63:0] time_i,
+
+    // Accesses of the driver to FW_*: taken at once, a read is answered in the next cycle.
+    input  logic        valid_i,
+    input  logic        write_i,
+    input  logic        word_i,     // 32 bits, aligned
+    input  logic [15:0] address_i,
+    input  logic [31:0] data_i,
+    output logic        rsp_valid_o,
+    output logic [31:0] rsp_data_o,
+    output logic        irq_o,      // pulse: a command has ended, or firmware has failed
+
+    output retire_t retire_o  // for traces
+);
+
+  localparam int unsigned PlaceBits = $clog2(FW_MEMORY_BYTES);
+  localparam int unsigned DeviceBits = 12;
+
+  logic run, cpu_rst_n;
+  assign cpu_rst_n = rst_ni && run;
+
+  // ---- The processor
+  logic inst_read, inst_error_q, data_valid, data_write, data_done, data_error;
+  word_t inst_address, inst_data, data_address, data_wdata, data_rdata;
+  logic [3:0] data_strobe;
+  logic [5:0] lines;
+  cpu u_cpu (
+      .clk_i,
+      .rst_ni(cpu_rst_n),
+      .interrupt_i(lines),
+      .inst_read_o(inst_read),
+      .inst_address_o(inst_address),
+      .inst_data_i(inst_data),
+      .inst_error_i(inst_error_q),
+      .data_valid_o(data_valid),
+      .data_write_o(data_write),
+      .data_address_o(data_address),
+      .data_wdata_o(data_wdata),
+      .data_strobe_o(data_strobe),
+      .data_done_i(data_done),
+      .data_rdata_i(data_rdata),
+      .data_error_i(data_error),
+      .retire_o
+  );
+
+  word_t pc_q;
+  always_ff @(posedge clk_i) if (retire_o.valid) pc_q <= retire_o.pc;
+
+  // ---- Who is addressed
+  logic to_memory, to_devices, memory_done_q, nobody_q;
+  assign to_memory = data_valid && data_address < FW_MEMORY_BYTES;
+  assign to_devices = data_valid &&
+      data_address[31:DeviceBits] == FW_DEVICES[31:DeviceBits];
+  always_ff @(posedge clk_i or negedge cpu_rst_n) begin
+    if (!cpu_rst_n) begin
+      memory_done_q <= 1'b0;
+      nobody_q      <= 1'b0;
+      inst_error_q  <= 1'b0;
+    end else begin
+      memory_done_q <= to_memory;
+      nobody_q      <= data_valid && !to_memory && !to_devices;
+      if (inst_read) inst_error_q <= inst_address >= FW_MEMORY_BYTES;
+    end
+  end
+
+  // ---- Memory: the driver fills it while the processor is held
+  logic load;
+  word_t load_address, load_data, memory_rdata;
+  processor_memory #(
+      .BYTES(FW_MEMORY_BYTES)
+  ) u_memory (
+      .clk_i,
+      .inst_read_i(inst_read && run),
+      .inst_word_i(inst_address[PlaceBits-1:2]),
+      .inst_data_o(inst_data),
+      .data_valid_i(load || (to_memory && run)),
+      .data_strobe_i(load ? 4'hf : data_write ? data_strobe : 4'h0),
+      .data_word_i(load ? load_address[PlaceBits-1:2] : data_address[PlaceBits-1:2]),
+      .data_i(load ? load_data : data_wdata),
+      .data_o(memory_rdata)
+  );
+
+  // ---- Devices
+  logic dev_write, command_taken, command_line, bite, dozing, timing, device_done, device_error;
+  logic [DeviceBits-1:0] dev_address;
+  word_t dev_data, device_rdata;
+  logic [7:0] command;
+  word_t words[FW_COMMAND_WORDS];
+  processor_devices u_devices (
+      .clk_i,
+      .rst_ni(cpu_rst_n),
+      .time_i,
+      .valid_i(to_devices),
+      .write_i(data_write),
+      .address_i(data_address[DeviceBits-1:0]),
+      .strobe_i(data_strobe),
+      .data_i(data_wdata),
+      .done_o(device_done),
+      .error_o(device_error),
+      .data_o(device_rdata),
+      .dev_write_o(dev_write),
+      .dev_address_o(dev_address),
+      .dev_data_o(dev_data),
+      .command_taken_o(command_taken),
+      .command_line_i(command_line),
+      .command_i(command),
+      .word_i(words),
+      .lines_o(lines),
+      .bite_o(bite),
+      .dozing_o(dozing),
+      .timing_o(timing)
+  );
+  assign data_done  = memory_done_q || nobody_q || device_done;
+  assign data_error = nobody_q || (device_done && device_error);
+  assign data_rdata = memory_done_q ? memory_rdata : device_rdata;
+
+  // ---- The driver's face
+  processor_host u_host (
+      .clk_i,
+      .rst_ni,
+      .valid_i,
+      .write_i,
+      .word_i,
+      .address_i,
+      .data_i,
+      .rsp_valid_o,
+      .rsp_data_o,
+      .irq_o,
+      .run_o(run),
+      .load_o(load),
+      .load_address_o(load_address),
+      .load_data_o(load_data),
+      .dev_write_i(dev_write),
+      .dev_address_i(dev_address),
+      .dev_data_i(dev_data),
+      .bite_i(bite),
+      .pc_i(pc_q),
+      .command_taken_i(command_taken),
+      .command_line_o(command_line),
+      .command_o(command),
+      .word_o(words)
+  );
+
+  assign idle_o = (!run || (dozing && lines == '0 && !timing)) && !irq_o && !rsp_valid_o;
+
+  logic unused;
+  assign unused = ^{load_address[31:PlaceBits], load_address[1:0]};
+
+endmodule

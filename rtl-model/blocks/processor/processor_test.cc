@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The processor with real firmware, as the driver meets it.
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <random>
+
+#include "Vprocessor.h"
+#include "exrnic_hw.h"
+#include "firmware/test/faulty.h"
+#include "firmware/test/image.h"
+#include "rtl-model/blocks/testing/bench.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr int kStartLimit = 20'000;
+constexpr int kCommandLimit = 20'000;
+constexpr uint32_t kException = EXRNIC_FW_FAULT_EXCEPTION << 16;
+
+class Processor : public Bench<Vprocessor> {
+ public:
+  Processor() {
+    dut().valid_i = 0;
+    dut().time_i = 0;
+    reset();
+  }
+  void cycle() override {
+    dut().time_i = 4 * static_cast<uint64_t>(cycles());
+    Bench::cycle();
+    if (dut().irq_o) ++interrupts;
+  }
+
+  void store(uint32_t reg, uint32_t value) { access(reg, true, value); }
+  uint32_t load(uint32_t reg) {
+    access(reg, false, 0);
+    if (!dut().rsp_valid_o) throw std::runtime_error("a load was not answered in the next cycle");
+    return dut().rsp_data_o;
+  }
+
+  void load_image(const std::vector<uint32_t>& payload) {
+    store(EXRNIC_REG_FW_CONTROL, 0);
+    store(EXRNIC_REG_FW_ADDRESS, 0);
+    for (const uint32_t word : payload) store(EXRNIC_REG_FW_DATA, word);
+  }
+  void start(const std::vector<uint32_t>& payload) {
+    load_image(payload);
+    store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+    wait_for_state(EXRNIC_FW_STATE_READY);
+    wait_for("the processor to doze", kStartLimit, [&] { return dut().idle_o != 0; });
+  }
+  void wait_for_state(uint32_t state) {
+    wait_for("firmware state " + std::to_string(state), kStartLimit,
+             [&] { return load(EXRNIC_REG_FW_STATE) == state; });
+  }
+  uint32_t command(uint32_t op) {
+    store(EXRNIC_REG_FW_COMMAND, op);
+    wait_for("a command to firmware", kCommandLimit,
+             [&] { return load(EXRNIC_REG_FW_COMMAND_STATUS) != EXRNIC_FW_STATUS_BUSY; });
+    return load(EXRNIC_REG_FW_COMMAND_STATUS);
+  }
+  exrnic_fw_info info() {
+    exrnic_fw_info info;
+    for (uint32_t i = 0; i < sizeof info / 4; ++i) {
+      const uint32_t word = load(EXRNIC_REG_FW_WORDS + 4 * i);
+      std::memcpy(reinterpret_cast<char*>(&info) + 4 * i, &word, 4);
+    }
+    return info;
+  }
+
+  // After the answer to the last load is gone.
+  bool rests() {
+    cycle();
+    return dut().idle_o != 0;
+  }
+
+  int interrupts = 0;
+
+ private:
+  void access(uint32_t reg, bool write, uint32_t value) {
+    dut().valid_i = 1;
+    dut().write_i = write;
+    dut().word_i = 1;
+    dut().address_i = static_cast<uint16_t>(reg);
+    dut().data_i = value;
+    cycle();
+    dut().valid_i = 0;
+    settle();
+  }
+};
+
+const FirmwareImage& firmware() {
+  static const FirmwareImage image = read_firmware_image(EXRNIC_FIRMWARE);
+  return image;
+}
+const FirmwareImage& faulty_firmware() {
+  static const FirmwareImage image = read_firmware_image(EXRNIC_FAULTY_FIRMWARE);
+  return image;
+}
+
+TEST_CASE("firmware starts, says its version, and rests") {
+  Processor processor;
+  processor.start(firmware().payload);
+  CHECK(firmware().head.magic == EXRNIC_FW_IMAGE_MAGIC);
+  CHECK(processor.load(EXRNIC_REG_FW_VERSION) == firmware().head.version);
+  for (int i = 0; i < 1000; ++i) processor.cycle();
+  CHECK(processor.rests());
+}
+
+TEST_CASE("a command is answered, with an interrupt, and the processor rests again") {
+  Processor processor;
+  processor.start(firmware().payload);
+  const uint64_t before = static_cast<uint64_t>(processor.cycles());
+  for (int i = 0; i < 5000; ++i) processor.cycle();
+  REQUIRE(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+  const exrnic_fw_info info = processor.info();
+  CHECK(info.version == firmware().head.version);
+  CHECK(info.commands == 0);
+  CHECK(info.uptime_ns >= 4 * 5000);
+  CHECK(info.uptime_ns <= 4 * (static_cast<uint64_t>(processor.cycles()) - before + kStartLimit));
+  CHECK(info.memory_used >= firmware().head.length);
+  CHECK(info.stack_used > 0);
+  CHECK(info.stack_used < 4096);
+  CHECK(processor.interrupts == 1);
+  processor.wait_for("the processor to doze", kCommandLimit,
+                     [&] { return processor.dut().idle_o != 0; });
+}
+
+TEST_CASE("an unknown command is refused, and the next one served") {
+  Processor processor;
+  processor.start(firmware().payload);
+  CHECK(processor.command(0xff) == EXRNIC_FW_STATUS_BAD_OPCODE);
+  CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+  CHECK(processor.info().commands == 1);
+}
+
+TEST_CASE("memory cannot be written, and nothing started twice, while the processor runs") {
+  Processor processor;
+  processor.start(firmware().payload);
+  processor.store(EXRNIC_REG_FW_ADDRESS, 0);
+  for (int i = 0; i < 256; ++i) processor.store(EXRNIC_REG_FW_DATA, 0);
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  CHECK(processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_READY);
+  CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+}
+
+TEST_CASE("a command to a processor that is not ready is ignored") {
+  Processor processor;
+  processor.store(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+  CHECK(processor.load(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_OK);
+  CHECK(processor.rests());
+}
+
+TEST_CASE("what firmware does wrong stops it, says why and where, and it can be started again") {
+  struct Case {
+    uint32_t how;
+    uint32_t fault;
+  };
+  const Case cases[] = {
+      {FAULTY_LOAD_NOWHERE, kException | 7},         {FAULTY_STORE_UNALIGNED, kException | 5},
+      {FAULTY_JUMP_OUTSIDE, kException | 6},         {FAULTY_READ_WRITE_ONLY, kException | 7},
+      {FAULTY_SPIN, EXRNIC_FW_FAULT_WATCHDOG << 16},
+  };
+  Processor processor;
+  for (const Case& one : cases) {
+    INFO("faulty_main.c told " << one.how);
+    processor.start(faulty_firmware().payload);
+    CHECK(processor.command(FAULTY_NOT) == EXRNIC_FW_STATUS_OK);
+    CHECK(processor.command(one.how) == EXRNIC_FW_STATUS_FAILED);
+    CHECK(processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED);
+    CHECK(processor.load(EXRNIC_REG_FW_FAULT) == one.fault);
+    CHECK(processor.load(EXRNIC_REG_FW_FAULT_PC) >= 0x80000000);
+    CHECK(processor.rests());
+    processor.start(firmware().payload);
+    CHECK(processor.load(EXRNIC_REG_FW_FAULT) == EXRNIC_FW_FAULT_NONE);
+    CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+  }
+}
+
+TEST_CASE("an assertion leaves line and source file, which the image can name") {
+  Processor processor;
+  processor.start(faulty_firmware().payload);
+  CHECK(processor.command(FAULTY_ASSERT) == EXRNIC_FW_STATUS_FAILED);
+  const uint32_t fault = processor.load(EXRNIC_REG_FW_FAULT);
+  CHECK(fault >> 16 == EXRNIC_FW_FAULT_ASSERTION);
+  CHECK((fault & 0xffff) > 0);
+  const uint32_t place = processor.load(EXRNIC_REG_FW_FAULT_FILE) & 0xffff;
+  REQUIRE(place < faulty_firmware().head.length);
+  const char* bytes = reinterpret_cast<const char*>(faulty_firmware().payload.data());
+  CHECK(std::string(bytes + place) == "faulty_main.c");
+}
+
+TEST_CASE("the driver can hold a processor that is in the middle of a command") {
+  Processor processor;
+  processor.start(faulty_firmware().payload);
+  processor.store(EXRNIC_REG_FW_COMMAND, FAULTY_SPIN);
+  for (int i = 0; i < 100; ++i) processor.cycle();
+  processor.store(EXRNIC_REG_FW_CONTROL, 0);
+  CHECK(processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_HELD);
+  CHECK(processor.load(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_FAILED);
+  processor.wait_for("rest", 10, [&] { return processor.dut().idle_o != 0; });
+}
+
+TEST_CASE("garbage in place of firmware harms nobody: the next image runs") {
+  constexpr uint32_t kSeed = 20261120;
+  INFO("seed " << kSeed);
+  std::mt19937 random(kSeed);
+  Processor processor;
+  for (int i = 0; i < 20; ++i) {
+    std::vector<uint32_t> garbage(EXRNIC_FW_MEMORY_BYTES / 4);
+    for (uint32_t& word : garbage) word = random();
+    processor.load_image(garbage);
+    processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+    for (int cycle = 0; cycle < 3000; ++cycle) processor.cycle();
+    CHECK(processor.load(EXRNIC_REG_FW_MEMORY) == EXRNIC_FW_MEMORY_BYTES);
+  }
+  processor.start(firmware().payload);
+  CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+}
+
+TEST_CASE("garbage in the driver's registers never stops them from answering") {
+  constexpr uint32_t kSeed = 4711;
+  INFO("seed " << kSeed);
+  std::mt19937 random(kSeed);
+  Processor processor;
+  processor.start(firmware().payload);
+  for (int i = 0; i < 20'000; ++i) {
+    const uint32_t reg = 0x1000 + 4 * (random() % 64);
+    if (random() % 2 == 0) {
+      processor.store(reg, random() % 4 == 0 ? random() : random() % 8);
+    } else {
+      processor.load(reg);
+    }
+  }
+  processor.start(firmware().payload);
+  CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
