@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 namespace exrnic {
@@ -43,6 +44,17 @@ class DevicePort {
 
   // A posted store of 1, 2, 4 or 8 bytes, naturally aligned.
   virtual void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) = 0;
+
+  // A posted store of a whole block of 64 bytes, aligned, as a write-combining buffer leaves a CPU:
+  // one packet. The device gets it in stores of 8 bytes, in address order.
+  static constexpr unsigned kBlockBytes = 64;
+  virtual void mmio_write_block(unsigned bar, uint64_t offset, const uint8_t* data) {
+    for (unsigned at = 0; at < kBlockBytes; at += sizeof(uint64_t)) {
+      uint64_t value;
+      std::memcpy(&value, data + at, sizeof value);
+      mmio_write(bar, offset + at, sizeof value, value);
+    }
+  }
 
   // A load; `done` gets the value, in simulated time, later. Reads answer in order.
   using ReadDone = std::function<void(uint64_t value)>;

@@ -77,6 +77,10 @@ void InProcessHost::store(unsigned bar, uint64_t offset, unsigned size, uint64_t
   node_.device().mmio_write(bar, offset, size, value);
 }
 
+void InProcessHost::store_block(unsigned bar, uint64_t offset, const uint8_t* data) {
+  node_.device().mmio_write_block(bar, offset, data);
+}
+
 uint64_t InProcessHost::load(unsigned bar, uint64_t offset, unsigned size) {
   // Shared with the answer, which may come after this function has given up.
   const auto answer = std::make_shared<std::optional<uint64_t>>();

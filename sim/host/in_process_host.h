@@ -44,6 +44,9 @@ class InProcessHost final : public HostPort {
   // A posted store.
   void store(unsigned bar, uint64_t offset, unsigned size, uint64_t value);
 
+  // The same for a block of DevicePort::kBlockBytes, aligned, in one packet.
+  void store_block(unsigned bar, uint64_t offset, const uint8_t* data);
+
   // A load. Throws std::runtime_error when no answer comes within kLoadLimitNs of simulated time.
   uint64_t load(unsigned bar, uint64_t offset, unsigned size);
   static constexpr uint64_t kLoadLimitNs = 1'000'000;

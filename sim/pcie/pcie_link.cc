@@ -2,7 +2,9 @@
 #include "sim/pcie/pcie_link.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <cstring>
 #include <utility>
 
 namespace exrnic {
@@ -50,6 +52,18 @@ void PcieLink::mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t
   ++counters_.stores;
   schedule(arrival(down_, kTlpWriteOverhead + payload_of(size)),
            [this, access] { endpoint_.mmio_write(access); });
+}
+
+void PcieLink::mmio_write_block(unsigned bar, uint64_t offset, const uint8_t* data) {
+  std::array<uint64_t, kBlockBytes / sizeof(uint64_t)> words;
+  std::memcpy(words.data(), data, kBlockBytes);
+  ++counters_.stores;
+  schedule(arrival(down_, kTlpWriteOverhead + kBlockBytes), [this, bar, offset, words] {
+    for (unsigned i = 0; i < words.size(); ++i)
+      endpoint_.mmio_write({static_cast<uint8_t>(bar),
+                            static_cast<uint32_t>(offset + i * sizeof words[i]), sizeof words[i],
+                            words[i]});
+  });
 }
 
 void PcieLink::mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) {

@@ -53,7 +53,7 @@ struct PcieCounters {
   uint64_t read_bytes = 0;
   uint64_t reads_refused = 0;
   uint64_t interrupts = 0;
-  uint64_t stores = 0;  // by a CPU to the device
+  uint64_t stores = 0;  // by a CPU to the device; a block is one
   uint64_t loads = 0;
   uint64_t resets = 0;
 };
@@ -67,6 +67,7 @@ class PcieLink final : public DevicePort, public PciePort {
 
   // The host's side.
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
+  void mmio_write_block(unsigned bar, uint64_t offset, const uint8_t* data) override;
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
   void reset() override;
 

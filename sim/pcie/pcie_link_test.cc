@@ -157,6 +157,18 @@ TEST_CASE("a load pushes earlier stores in front of it and takes link, device an
   CHECK(value == 0x55667788u);  // cut to the size of the access
 }
 
+TEST_CASE("a block of 64 bytes is one packet, and comes to the device in stores of 8 bytes") {
+  Bench bench;
+  uint64_t words[8];
+  for (uint64_t i = 0; i < 8; ++i) words[i] = 10 + i;
+  bench.link.mmio_write_block(2, 0x40, reinterpret_cast<const uint8_t*>(words));
+  bench.run();
+  REQUIRE(bench.events.size() == 8);
+  for (uint64_t i = 0; i < 8; ++i)  // 24 + 64 bytes, then the latency
+    CHECK(bench.events[i] == Event{"store " + std::to_string(10 + i), 188});
+  CHECK(bench.link.counters().stores == 1);
+}
+
 TEST_CASE("loads are answered in order, each with its own size") {
   Bench bench;
   std::vector<uint64_t> values;

@@ -12,6 +12,30 @@
 #include "tools/bench/simulator_bench.h"
 
 using exrnic::bench::Carrier;
+using exrnic::bench::Post;
+
+namespace {
+
+void measure_latencies(const std::string& profile, exrnic::bench::Results& results) {
+  for (const Post post : {Post::kRegion, Post::kInline, Post::kPio}) {
+    exrnic::bench::measure_oneway(profile, post, results);
+    exrnic::bench::measure_round_trip(profile, post, results);
+  }
+  for (const Post post : {Post::kRegion, Post::kPio})
+    exrnic::bench::measure_stages(profile, post, results);
+}
+
+void measure_rates(const std::string& profile, exrnic::bench::Results& results) {
+  const std::vector<uint32_t> sizes = {64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576};
+  for (const Carrier carrier : {Carrier::kPush, Carrier::kPull, Carrier::kSend}) {
+    exrnic::bench::measure_goodput(profile, carrier, sizes, results);
+    exrnic::bench::measure_message_rate(profile, carrier, results);
+  }
+  exrnic::bench::measure_rtl_speed(profile, results);
+  exrnic::bench::measure_ref_speed(profile, results);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures the RNIC core, in simulated time, and writes results.json."};
@@ -19,23 +43,16 @@ int main(int argc, char** argv) {
   std::vector<std::string> profiles = {"dc-25g", "ntb-gen3x8", "rhinet2", "expether-gbe"};
   app.add_option("--output", output, "file to write")->required();
   app.add_option("--profile", profiles, "profiles to measure (default: all)");
+  bool latency_only = false;
+  app.add_flag("--latency", latency_only, "latencies and stages only");
   CLI11_PARSE(app, argc, argv);
 
-  const std::vector<uint32_t> sizes = {64, 256, 1024, 4096, 8192, 16384, 65536, 262144, 1048576};
   exrnic::bench::Results results;
   try {
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
-      for (const Carrier carrier : {Carrier::kPush, Carrier::kPull, Carrier::kSend}) {
-        exrnic::bench::measure_goodput(profile, carrier, sizes, results);
-        exrnic::bench::measure_message_rate(profile, carrier, results);
-      }
-      exrnic::bench::measure_oneway(profile, results);
-      for (const bool is_inline : {false, true})
-        exrnic::bench::measure_round_trip(profile, is_inline, results);
-      exrnic::bench::measure_stages(profile, results);
-      exrnic::bench::measure_rtl_speed(profile, results);
-      exrnic::bench::measure_ref_speed(profile, results);
+      measure_latencies(profile, results);
+      if (!latency_only) measure_rates(profile, results);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "exrnic-bench-core: {}\n", error.what());

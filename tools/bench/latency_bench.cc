@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tests/support/pio.h"
 #include "tools/bench/path.h"
 #include "tools/bench/traced_core.h"
 
@@ -17,36 +18,70 @@ using testing::Side;
 
 constexpr uint32_t kSize = 8;
 
-// Posts a SEND at `from` when the receive at `to` stands; until that receive has completed. The
-// bytes are those of a region, or stand in the work request itself.
-void send(Side& from, Side& to, const Region* region) {
+nlohmann::ordered_json keys_of(const std::string& profile, Post post) {
+  return {{"profile", profile},
+          {"size", kSize},
+          {"via", post == Post::kPio ? "pio" : "doorbell"},
+          {"data", post == Post::kRegion ? "region" : "inline"}};
+}
+
+// A work request of kSize bytes `mark`, without address at the peer.
+testing::Work work_of(Side& side, const Region& region, Post post, uint8_t mark) {
   testing::Work work;
-  work.flags = 0;
-  if (region) {
-    work.elements = {element(*region, 0, kSize)};
+  if (post == Post::kRegion) {
+    side.rnic.write(region, 0, Bytes(kSize, mark));
+    work.elements = {element(region, 0, kSize)};
   } else {
     work.flags |= EXRNIC_WQE_FLAGS_INLINE;
-    work.inline_data.resize(kSize);
+    work.inline_data.assign(kSize, mark);
   }
-  from.rnic.post(from.qp, work);
+  return work;
+}
+
+testing::Work push_of(Side& side, const Region& region, Post post, uint8_t mark) {
+  testing::Work work = work_of(side, region, post, mark);
+  work.opcode = EXRNIC_WQE_OPCODE_PUSH;
+  work.remote_stag = testing::kSinkStag;
+  work.remote_to = testing::kSinkBase;
+  return work;
+}
+
+// The work request is in memory; what is measured begins with the store that tells of it.
+void post_work(Side& side, const testing::Work& work, Post post) {
+  if (post != Post::kPio) return side.rnic.post(side.qp, work);
+  const exrnic_wqe block = testing::put_block(side.rnic, side.qp, work);
+  side.rnic.host().store_block(EXRNIC_BAR_USER,
+                               side.qp.page * EXRNIC_USER_PAGE_SIZE + EXRNIC_PIO_AREA,
+                               reinterpret_cast<const uint8_t*>(&block));
+}
+
+// A SEND at `from` when the receive at `to` stands; until that receive has completed.
+void send(Side& from, Side& to, const Region& region, Post post) {
+  testing::Work work = work_of(from, region, post, 0);
+  work.flags &= ~EXRNIC_WQE_FLAGS_SIGNALED;
+  post_work(from, work, post);
   const exrnic_cqe cqe = to.wait(kWaitNs);
   if (cqe.opcode != EXRNIC_WQE_OPCODE_RECV || cqe.status != EXRNIC_CQE_STATUS_SUCCESS)
     throw std::runtime_error("a message did not arrive");
 }
 
+// A block that did not spare the read of the ring would measure something else.
+void expect_pio(Side& side, Post post, uint64_t sends) {
+  if (side.rnic.counter(EXRNIC_COUNTER_PIO_SENDS) != (post == Post::kPio ? sends : 0))
+    throw std::runtime_error("not every PIO block was executed from its copy");
+}
+
 }  // namespace
 
-void measure_oneway(const std::string& profile, Results& results) {
+void measure_oneway(const std::string& profile, Post post, Results& results) {
   Path path(profile, kSize, make_rtl_core);
-  uint8_t mark = 1;
   uint64_t ns = 0;
   // The second one finds the PBL entries on chip, as a program's second message does.
-  for (int round = 0; round < 2; ++round, ++mark) {
-    path.pair.left.rnic.write(path.source, 0, Bytes(kSize, mark));
-    path.put(Carrier::kPush, kSize);
+  for (uint8_t mark = 1; mark <= 2; ++mark) {
     path.rest();
+    const testing::Work work = push_of(path.pair.left, path.source, post, mark);
     const uint64_t start = path.pair.testbed.now_ns();
-    path.ring();
+    post_work(path.pair.left, work, post);
     const auto arrived = [&] {
       return path.pair.right.rnic.read(path.sink, kSize - 1, 1)[0] == mark;
     };
@@ -55,11 +90,12 @@ void measure_oneway(const std::string& profile, Results& results) {
     ns = path.pair.testbed.now_ns() - start;
     path.complete();
   }
+  expect_pio(path.pair.left, post, 2);
   results.add("push.oneway_ns", static_cast<double>(ns), "ns", Clock::kSimulated,
-              {{"profile", profile}, {"size", kSize}, {"via", "doorbell"}});
+              keys_of(profile, post));
 }
 
-void measure_round_trip(const std::string& profile, bool is_inline, Results& results) {
+void measure_round_trip(const std::string& profile, Post post, Results& results) {
   Path path(profile, kSize, make_rtl_core);
   Side& left = path.pair.left;
   Side& right = path.pair.right;
@@ -69,15 +105,13 @@ void measure_round_trip(const std::string& profile, bool is_inline, Results& res
     left.rnic.post_receive(left.qp, {element(path.landing, 0, kSize)});
     path.rest();
     const uint64_t start = path.pair.testbed.now_ns();
-    send(left, right, is_inline ? nullptr : &path.source);
-    send(right, left, is_inline ? nullptr : &path.sink);
+    send(left, right, path.source, post);
+    send(right, left, path.sink, post);
     ns = path.pair.testbed.now_ns() - start;
   }
+  for (Side* side : {&left, &right}) expect_pio(*side, post, 2);
   results.add("msg.rtt_us", static_cast<double>(ns) / 1e3, "us", Clock::kSimulated,
-              {{"profile", profile},
-               {"size", kSize},
-               {"via", "doorbell"},
-               {"data", is_inline ? "inline" : "region"}});
+              keys_of(profile, post));
 }
 
 namespace {
@@ -97,7 +131,7 @@ uint64_t cycle_of(const std::vector<Event>& log, uint16_t node, Passage passage,
 
 }  // namespace
 
-void measure_stages(const std::string& profile, Results& results) {
+void measure_stages(const std::string& profile, Post post, Results& results) {
   std::vector<Event> log;
   TestbedOptions options = testing::options_for(profile.c_str());
   const CoreFactory traced = [&log](const CoreConfig& config, CoreSink& sink) {
@@ -113,22 +147,26 @@ void measure_stages(const std::string& profile, Results& results) {
   for (int round = 0; round < 2; ++round) {
     pair.testbed.run_until([] { return false; }, kWaitNs);
     log.clear();
-    pair.left.rnic.post(pair.left.qp,
-                        {&source, 0, kSize, testing::kSinkStag, testing::kSinkBase, true});
+    post_work(pair.left, push_of(pair.left, source, post, 1), post);
     pair.left.wait(kWaitNs);
   }
   const auto at = [&log](uint16_t node, Passage passage, unsigned nth = 0) {
     return static_cast<double>(cycle_of(log, node, passage, nth));
   };
-  const nlohmann::ordered_json keys = {{"profile", profile}};
+  const nlohmann::ordered_json keys = {{"profile", profile},
+                                       {"via", post == Post::kPio ? "pio" : "doorbell"}};
   const auto add = [&](const char* stage, double cycles) {
     results.add(std::string("stage.cycles.") + stage, cycles, "cycles", Clock::kSimulated, keys);
   };
-  add("doorbell_to_wqe_read", at(0, Passage::kRead, 0) - at(0, Passage::kStore));
-  add("wqe_memory", at(0, Passage::kReadCompletion, 0) - at(0, Passage::kRead, 0));
-  add("wqe_to_payload_read", at(0, Passage::kRead, 1) - at(0, Passage::kReadCompletion, 0));
-  add("payload_memory", at(0, Passage::kReadCompletion, 1) - at(0, Passage::kRead, 1));
-  add("payload_to_frame", at(0, Passage::kTransmit) - at(0, Passage::kReadCompletion, 1));
+  if (post == Post::kPio) {
+    add("block_to_frame", at(0, Passage::kTransmit) - at(0, Passage::kStore));
+  } else {
+    add("doorbell_to_wqe_read", at(0, Passage::kRead, 0) - at(0, Passage::kStore));
+    add("wqe_memory", at(0, Passage::kReadCompletion, 0) - at(0, Passage::kRead, 0));
+    add("wqe_to_payload_read", at(0, Passage::kRead, 1) - at(0, Passage::kReadCompletion, 0));
+    add("payload_memory", at(0, Passage::kReadCompletion, 1) - at(0, Passage::kRead, 1));
+    add("payload_to_frame", at(0, Passage::kTransmit) - at(0, Passage::kReadCompletion, 1));
+  }
   add("frame_to_placement", at(1, Passage::kWrite) - at(1, Passage::kReceive));
   add("placement_to_ack", at(1, Passage::kTransmit) - at(1, Passage::kWrite));
   add("ack_to_cqe", at(0, Passage::kWrite) - at(0, Passage::kReceive));

@@ -9,17 +9,21 @@
 
 namespace exrnic::bench {
 
-// push.oneway_ns: doorbell store of one 8-byte PUSH to its last byte visible at the peer, both
-// cores at rest before. Keys: profile, size, via.
-void measure_oneway(const std::string& profile, Results& results);
+// How a small work request is posted, and where its bytes are: in a region, and a doorbell is rung;
+// inline, and a doorbell is rung; or inline in a PIO block, which leaves the processor as
+// one packet of 64 bytes, as a write-combining buffer does.
+enum class Post { kRegion, kInline, kPio };
 
-// msg.rtt_us: doorbell store of a SEND of 8 bytes to the completion of the receive of its answer,
-// which the peer posts when its own receive has completed. The bytes come from a region, or are
-// inline. Keys: profile, size, via, data.
-void measure_round_trip(const std::string& profile, bool is_inline, Results& results);
+// push.oneway_ns: store of the doorbell or block of one 8-byte PUSH to its last byte visible at the
+// peer, both cores at rest before. Keys: profile, size, via, data.
+void measure_oneway(const std::string& profile, Post post, Results& results);
 
-// stage.cycles.*: where the clock cycles of that PUSH go, from the doorbell's arrival at one core
-// to the CQE's departure from it. Key: profile.
-void measure_stages(const std::string& profile, Results& results);
+// msg.rtt_us: the same store for a SEND of 8 bytes, to the completion of the receive of its answer,
+// which the peer posts when its own receive has completed. Keys: profile, size, via, data.
+void measure_round_trip(const std::string& profile, Post post, Results& results);
+
+// stage.cycles.*: where the clock cycles of that PUSH go, from the arrival of the doorbell or of
+// the block at one core to the CQE's departure from it. Keys: profile, via.
+void measure_stages(const std::string& profile, Post post, Results& results);
 
 }  // namespace exrnic::bench

@@ -31,9 +31,23 @@ def size_text(size):
 
 def of_profile(rows, profile):
     """{(name, size or None): value} of one profile; instead of the size the operation of a message
-    rate, and where the bytes of a round trip come from."""
-    return {(r["name"], r.get("operation", r.get("data", r.get("size")))): r["value"]
-            for r in rows if r.get("profile") == profile}
+    rate, and how a small work request is posted: pio, or where its bytes are."""
+    def which(row):
+        if row.get("via") == "pio":
+            return "pio"
+        return row.get("operation", row.get("data", row.get("size")))
+    return {(r["name"], which(r)): r["value"] for r in rows if r.get("profile") == profile}
+
+
+def print_posts(values, profile, name, title, unit):
+    print(f"  {title}, 8 B, by doorbell: {values[name, 'region']:.5g} {unit}, inline"
+          f" {values[name, 'inline']:.5g}, by PIO {values[name, 'pio']:.5g}" + paper(name, profile, 8))
+
+
+def print_stages(values, title, which):
+    print(f"  clock cycles of a PUSH by {title}: " + ", ".join(
+        f"{n.rsplit('.', 1)[1].replace('_', ' ')} {v:.0f}"
+        for (n, w), v in values.items() if n.startswith("stage.cycles.") and w == which))
 
 
 def paper(name, profile, size):
@@ -55,17 +69,13 @@ def print_profile(rows, profile):
     print(f"\n{profile}")
     for name, title in CARRIERS:
         print_goodput(values, profile, name, title)
-    print(f"  PUSH one way, 8 B, by doorbell: {values['push.oneway_ns', 8]:.0f} ns"
-          + paper("push.oneway_ns", profile, 8))
-    print(f"  SEND and its answer, 8 B: {values['msg.rtt_us', 'region']:.2f} us,"
-          f" inline {values['msg.rtt_us', 'inline']:.2f} us"
-          + paper("msg.rtt_us", profile, 8))
+    print_posts(values, profile, "push.oneway_ns", "PUSH one way", "ns")
+    print_posts(values, profile, "msg.rtt_us", "SEND and its answer", "us")
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
         for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
-    print("  clock cycles of that PUSH: " + ", ".join(
-        f"{n.rsplit('.', 1)[1].replace('_', ' ')} {v:.0f}"
-        for (n, _), v in values.items() if n.startswith("stage.cycles.")))
+    print_stages(values, "doorbell", None)
+    print_stages(values, "PIO", "pio")
     print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s (RTL),"
           f" {values['sim.ref_kops', None]:.0f} thousand PUSHes/s (reference model)")
 
