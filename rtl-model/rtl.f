@@ -34,11 +34,13 @@ rtl-model/blocks/efe_tx/tx_bank.sv
 rtl-model/blocks/efe_tx/tx_buffer.sv
 rtl-model/blocks/efe_tx/tx_framer.sv
 rtl-model/blocks/efe_tx/tx_header.sv
+rtl-model/blocks/efe_tx/tx_quota.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
 rtl-model/blocks/efe_tx/tx_slots.sv
 rtl-model/blocks/efe_tx/tx_submit_queue.sv
 rtl-model/blocks/efe_tx/tx_terminates.sv
 rtl-model/blocks/efe_tx/tx_timer.sv
+rtl-model/blocks/efe_tx/tx_turns.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv

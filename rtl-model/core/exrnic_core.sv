@@ -582,6 +582,8 @@ module exrnic_core
   // responders wait for a slot would wait for each other's acknowledgement.
   logic alloc_valid, alloc_ready, alloc_spare, submit_valid, submit_ready;
   slot_t alloc_slot;
+  node_t quota_node;
+  logic quota_start, quota_room;
   tx_desc_t submit, req_submit, resp_submit;
   logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
   assign alloc_ready = (req_alloc_ready && alloc_spare) || resp_alloc_ready;
@@ -643,6 +645,9 @@ module exrnic_core
       .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
+      .quota_node_o(quota_node),
+      .quota_start_i(quota_start),
+      .quota_room_i(quota_room),
       .submit_valid_o(req_submit_valid),
       .submit_ready_i(submit_ready && !resp_submit_valid),
       .submit_o(req_submit),
@@ -811,6 +816,9 @@ module exrnic_core
       .alloc_valid_o(alloc_valid),
       .alloc_ready_i(alloc_ready),
       .alloc_spare_o(alloc_spare),
+      .quota_node_i(quota_node),
+      .quota_start_o(quota_start),
+      .quota_room_o(quota_room),
       .alloc_slot_o(alloc_slot),
       .beat_valid_i(beat_valid[2]),
       .beat_i(beat),

@@ -35,7 +35,7 @@ package exrnic_core_pkg;
   typedef logic [COUNTERS-1:0] event_t;  // one pulse for each counter
 
   // Retransmission buffer: slots of MTU_MAX bytes; a byte address is {slot, offset}.
-  localparam int unsigned TX_SLOTS = 64;
+  localparam int unsigned TX_SLOTS = 128;
   localparam int unsigned TX_SLOTS_RESERVED = 8;  // of them, for terminate messages
   typedef logic [$clog2(TX_SLOTS)-1:0] slot_t;
   typedef logic [$clog2(TX_SLOTS*MTU_MAX)-1:0] tx_address_t;

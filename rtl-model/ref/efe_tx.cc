@@ -24,7 +24,19 @@ void EfeTx::submit(Segment&& segment) {
     peers_[segment.node].answering = true;
     ++peers_[segment.node].terminates;
   }
-  fresh_.push_back(std::move(segment));
+  std::deque<Segment>& fresh = peers_[segment.node].fresh;
+  fresh.push_back(std::move(segment));
+}
+
+bool EfeTx::has_share(uint32_t node) {
+  return has_room() && peers_[node].kept() < kWindow - kept_;
+}
+
+bool EfeTx::may_begin(uint32_t node) {
+  const Peer& peer = peers_[node];
+  if (!has_room()) return false;
+  const size_t room = kWindow - kept_;
+  return peer.kept() == 0 || (peer.kept() < room - room / 4 && peer.retries == 0);
 }
 
 void EfeTx::owe_ack(uint32_t node, bool nak) {
@@ -41,7 +53,9 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& position, bool na
       beyond > peer.next - ack)
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
   peer.established = true;
+  const bool probe_answered = peer.probing && ack != peer.una;
   if (ack != peer.una) {
+    peer.probing = false;
     peer.retries = 0;
     peer.nak_served = false;
     peer.since = state_.cycle;
@@ -54,8 +68,12 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& position, bool na
   const bool all_dealt_with =
       peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - (ack + beyond)) < 0;
   if (all_dealt_with) end_hold(node);
-  if (nak && !peer.unacked.empty() && !peer.resending && !peer.nak_served) {
+  if (peer.unacked.empty()) return;
+  if (nak && !peer.resending && !peer.nak_served) {
     peer.nak_served = true;
+    peer.probing = false;
+    start_resend(peer);
+  } else if (probe_answered) {
     start_resend(peer);
   }
 }
@@ -106,15 +124,8 @@ void EfeTx::end_unsent_in_front(uint32_t node) {
 void EfeTx::give_up(uint32_t node) {
   Peer& peer = peers_[node];
   while (!peer.unacked.empty()) end_oldest(node, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
-  std::deque<Segment> others;
-  for (Segment& segment : std::exchange(fresh_, {})) {
-    if (segment.node == node) {
-      end_segment(segment, peer.next, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
-    } else {
-      others.push_back(std::move(segment));
-    }
-  }
-  fresh_ = std::move(others);
+  for (const Segment& segment : std::exchange(peer.fresh, {}))
+    end_segment(segment, peer.next, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   end_hold(node);
   Peer anew;
   anew.session = nonzero(peer.session + 1);
@@ -144,6 +155,7 @@ void EfeTx::strike_timeouts() {
     }
     ++peer.retries;
     peer.nak_served = false;
+    peer.probing = true;
     start_resend(peer);
   }
 }
@@ -158,7 +170,7 @@ bool EfeTx::resend_one(CoreSink& sink) {
     state_.count(EXRNIC_COUNTER_RETRANSMITS);
     send(sink, node, peer.cursor_seq++, &segment);
   }
-  if (++peer.cursor == peer.unacked.size()) {
+  if (++peer.cursor == peer.unacked.size() || peer.probing) {
     peer.resending = false;
     peer.since = state_.cycle;
   }
@@ -167,20 +179,29 @@ bool EfeTx::resend_one(CoreSink& sink) {
 
 // ---- Sending
 
-// Segments leave in the order of their submission, over all nodes. (While a node is being resent
-// to, that comes first.)
+// Segments to a node leave in the order of their submission; nodes take turns. (While a node is
+// being resent to, that comes first.)
 bool EfeTx::send_new(CoreSink& sink) {
-  if (fresh_.empty()) return false;
-  Segment segment = std::move(fresh_.front());
-  fresh_.pop_front();
-  Peer& peer = peers_[segment.node];
+  const auto waits = [](const auto& entry) { return !entry.second.fresh.empty(); };
+  auto found = std::find_if(peers_.upper_bound(last_served_), peers_.end(), waits);
+  if (found == peers_.end()) found = std::find_if(peers_.begin(), peers_.end(), waits);
+  if (found == peers_.end()) return false;
+  last_served_ = found->first;
+  send_first(sink, last_served_);
+  return true;
+}
+
+void EfeTx::send_first(CoreSink& sink, uint32_t node) {
+  Peer& peer = peers_[node];
+  Segment segment = std::move(peer.fresh.front());
+  peer.fresh.pop_front();
   if (segment.unsent) {
     if (peer.unacked.empty()) {
       end_segment(segment, peer.next, segment.status);
     } else {
       peer.unacked.push_back(std::move(segment));
     }
-    return true;
+    return;
   }
   if (peer.unacked.empty()) peer.since = state_.cycle;
   if (segment.tag.kind == Tag::Kind::kTerminate) {
@@ -188,9 +209,8 @@ bool EfeTx::send_new(CoreSink& sink) {
     peer.last_terminate = peer.next;
     --peer.terminates;
   }
-  send(sink, segment.node, peer.next++, &segment);
+  send(sink, node, peer.next++, &segment);
   peer.unacked.push_back(std::move(segment));
-  return true;
 }
 
 bool EfeTx::send_ack(CoreSink& sink) {

@@ -22,6 +22,10 @@ class EfeTx {
 
   // Room for a segment of a work request; terminate messages always find room.
   bool has_room() const { return kept_ < kWindow; }
+  // A node may keep as many segments as there is room for; work for it begins with a quarter less,
+  // unless it has not answered in time.
+  bool has_share(uint32_t node);
+  bool may_begin(uint32_t node);
   void submit(Segment&& segment);
 
   // From the receive side: where the peer is in a session of ours.
@@ -34,7 +38,7 @@ class EfeTx {
   bool idle() const;
 
  private:
-  static constexpr size_t kWindow = 56;
+  static constexpr size_t kWindow = 120;
 
   struct Peer {
     uint16_t session = 0;      // ours; 0: none yet
@@ -42,9 +46,12 @@ class EfeTx {
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
     std::deque<Segment> unacked;  // those never sent have no number
+    std::deque<Segment> fresh;    // not sent yet
+    size_t kept() const { return unacked.size() + fresh.size(); }
     uint32_t retries = 0;
     bool nak_served = false;
     bool resending = false;
+    bool probing = false;     // una was resent because of a time-out; the others wait for its end
     size_t cursor = 0;        // with resending: the next one to send again
     uint32_t cursor_seq = 0;  // and its number
     uint64_t since = 0;       // cycle from which the time-out counts
@@ -65,6 +72,7 @@ class EfeTx {
 
   bool resend_one(CoreSink& sink);
   bool send_new(CoreSink& sink);
+  void send_first(CoreSink& sink, uint32_t node);
   bool send_ack(CoreSink& sink);
   void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment);
   uint8_t put_acknowledgement(uint8_t* efe, uint32_t node);
@@ -73,7 +81,7 @@ class EfeTx {
   EfeRx& efe_rx_;
   End end_;
   std::map<uint32_t, Peer> peers_;  // by node
-  std::deque<Segment> fresh_;       // not sent yet, in order over all nodes
+  uint32_t last_served_ = 0;        // node that sent the last new segment
   size_t kept_ = 0;                 // segments that have not ended
 };
 

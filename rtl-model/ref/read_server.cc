@@ -75,7 +75,7 @@ void ReadServer::submit(const Bytes& payload) {
     reads.pop_front();
     state_.count(EXRNIC_COUNTER_READS_SERVED);
     turn_.end(true);
-  } else if (turn_.over()) {
+  } else if (turn_.over() || !efe_tx_.has_share(turn_.qp().dest_node)) {
     turn_.end(true);
   } else {
     turn_.phase = Turn::Phase::kWindow;

@@ -9,15 +9,29 @@
 namespace exrnic::ref {
 
 void Requester::run() {
+  size_t passed_over = 0;
   while (!state_.quiesce) {
-    if (idle() && !state_.turns.empty()) {
-      take_turn(state_.next_turn());
+    if (idle() && passed_over < state_.turns.size()) {
+      const uint32_t qpn = state_.next_turn();
+      if (may_take_turn(qpn)) {
+        passed_over = 0;
+        take_turn(qpn);
+      } else {
+        ++passed_over;
+        state_.wake(qpn);
+      }
     } else if (turn_.phase == Turn::Phase::kWindow && efe_tx_.has_room()) {
       serves_read_ ? read_server_.next_segment() : sender_.next_segment();
     } else {
       return;
     }
   }
+}
+
+// Whose peer holds more than its share of what may be kept waits, and keeps nobody waiting.
+bool Requester::may_take_turn(uint32_t qpn) {
+  const QueuePair& qp = state_.qps[qpn];
+  return !qp.valid || efe_tx_.may_begin(qp.dest_node);
 }
 
 // Work of its own and responses to the peer take turns.

@@ -24,6 +24,7 @@ class Requester {
   bool idle() const { return turn_.phase == Turn::Phase::kIdle; }
 
  private:
+  bool may_take_turn(uint32_t qpn);
   void take_turn(uint32_t qpn);
   void take_error_turn();
   void tell(const std::optional<Bytes>& refused);

@@ -136,7 +136,7 @@ void Sender::send_payload(const Bytes& payload) {
   if (ends) {
     if (work_.is_send()) ++qp.at.send_msn;
     end_work_request();
-  } else if (!last && turn_.over()) {
+  } else if (!last && (turn_.over() || !efe_tx_.has_share(qp.dest_node))) {
     qp.at.submitted = submitted_;
     turn_.end(true);
   }

@@ -89,6 +89,7 @@ module rx_ack_queue
 
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
   logic [MAX_NODE-1:0] pending;
+  logic alone;
   /* verilator lint_on UNUSEDSIGNAL */
 
   node_queue u_queue (
@@ -101,6 +102,7 @@ module rx_ack_queue
     .rotate_i     (1'b0),
     .head_valid_o (head_valid),
     .head_node_o  (head),
+    .alone_o      (alone),
     .empty_o,
     .pending_o    (pending)
   );

@@ -19,6 +19,9 @@ module efe_tx
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
   output logic           alloc_spare_o,  // more than TX_SLOTS_RESERVED are free
+  input  node_t          quota_node_i,
+  output logic           quota_start_o,  // work for this node may begin: it will get slots
+  output logic           quota_room_o,   // and may go on
 
   input  logic           beat_valid_i,
   input  dma_read_beat_t beat_i,
@@ -67,7 +70,10 @@ module efe_tx
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
   node_t head_node;
-  logic head_valid, head_ready, head_pop, doom;
+  logic head_valid, head_ready, head_dead, head_turn, head_pop, head_pop_last, handles_new, doom;
+  logic [$clog2(TX_SLOTS):0] spare;
+  logic [MAX_NODE-1:0] silent;
+  logic turns_init_done, quota_init_done;
   logic desc_read;
   slot_t desc_slot;
   tx_desc_t desc;
@@ -79,6 +85,9 @@ module efe_tx
   logic expired, timer_restart;
   node_t expired_node;
   logic [MAX_NODE-1:0] outstanding, resending;
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic resend_alone;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
   node_t resend_node;
   logic ack_owed_valid, ack_owed_nak, ack_owed_empty, ack_sent;
@@ -95,11 +104,14 @@ module efe_tx
   logic [WordBits-1:0] payload_word;
   data_t payload;
 
-  assign init_done_o     = slots_init_done && sequencer_init_done && terminates_init_done;
+  assign init_done_o     = slots_init_done && sequencer_init_done && terminates_init_done &&
+                           turns_init_done && quota_init_done;
+  assign alloc_spare_o   = spare != '0;
   assign submit_ready_o  = init_done_o;
   assign rx_query_node_o = node;
   assign dead            = poisoned | unwanted;
-  assign head_ready      = head_valid && head_arrived == head_expected;
+  assign head_ready      = head_arrived == head_expected;
+  assign head_dead       = dead[head_slot];
 
   assign ack_ready_o          = op_valid && op == OP_ACK;
   assign peer_restart_ready_o = op_valid && op == OP_RESTART;
@@ -118,7 +130,7 @@ module efe_tx
     .alloc_valid_o,
     .alloc_slot_o,
     .alloc_ready_i,
-    .alloc_spare_o,
+    .spare_o        (spare),
     .beat_valid_i,
     .beat_slot_i    (beat_i.dst[$bits(tx_address_t)-1-:$bits(slot_t)]),
     .beat_bytes_i   (beat_i.bytes),
@@ -148,17 +160,49 @@ module efe_tx
     .rst_ni,
     .submit_valid_i (submit_valid_i && submit_ready_o),
     .submit_i,
-    .head_valid_o   (head_valid),
+    .node_i         (head_node),
     .head_slot_o    (head_slot),
-    .head_node_o    (head_node),
     .head_expected_o(head_expected),
     .pop_i          (head_pop),
+    .pop_node_i     (node),
+    .pop_last_o     (head_pop_last),
     .doom_valid_i   (doom),
     .doom_node_i    (node),
     .unwanted_o     (unwanted),
     .read_i         (desc_read),
     .read_slot_i    (desc_slot),
     .desc_o         (desc)
+  );
+
+  tx_turns u_turns (
+    .clk_i,
+    .rst_ni,
+    .submit_valid_i(submit_valid_i && submit_ready_o),
+    .submit_node_i (submit_i.node),
+    .valid_o       (head_valid),
+    .node_o        (head_node),
+    .able_i        (head_ready && (head_dead || !resending[head_node])),
+    .its_turn_o    (head_turn),
+    .busy_i        (handles_new || (op_valid && op == OP_NEW)),
+    .sent_i        (head_pop),
+    .sent_last_i   (head_pop_last),
+    .sent_bytes_i  (send ? desc.length + chunk_t'(HEADER_UNTAGGED_BYTES) : '0),
+    .init_done_o   (turns_init_done)
+  );
+
+  tx_quota u_quota (
+    .clk_i,
+    .rst_ni,
+    .submit_valid_i(submit_valid_i && submit_ready_o),
+    .submit_node_i (submit_i.node),
+    .free_valid_i  (free),
+    .free_node_i   (node),
+    .spare_i       (spare),
+    .silent_i      (silent),
+    .query_node_i  (quota_node_i),
+    .start_o       (quota_start_o),
+    .room_o        (quota_room_o),
+    .init_done_o   (quota_init_done)
   );
 
   tx_timer u_timer (
@@ -183,6 +227,7 @@ module efe_tx
     .rotate_i     (resend_rotate),
     .head_valid_o (resend_valid),
     .head_node_o  (resend_node),
+    .alone_o      (resend_alone),
     .empty_o      (resend_empty),
     .pending_o    (resending)
   );
@@ -215,8 +260,8 @@ module efe_tx
     .resend_valid_i  (resend_valid),
     .resend_node_i   (resend_node),
     .resending_i     (resending),
-    .head_ready_i    (head_ready),
-    .head_dead_i     (dead[head_slot]),
+    .head_ready_i    (head_valid && head_turn && head_ready),
+    .head_dead_i     (head_dead),
     .head_node_i     (head_node),
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
@@ -250,6 +295,8 @@ module efe_tx
     .desc_tag_i     (desc.tag),
     .desc_unsent_i  (desc.unsent),
     .desc_status_i  (desc.status),
+    .new_o          (handles_new),
+    .silent_o       (silent),
     .free_o         (free),
     .free_slot_o    (free_slot),
     .slot_in_use_i  (slot_in_use),

@@ -11,7 +11,7 @@ package efe_tx_pkg;
     OP_ACK,
     OP_TIMEOUT,
     OP_RESEND,   // one frame
-    OP_NEW,      // the oldest slot that has not left yet
+    OP_NEW,      // the oldest slot of a node that has not left yet
     OP_ACK_ONLY
   } op_e;
   localparam int unsigned Ops = 6;
@@ -22,6 +22,7 @@ package efe_tx_pkg;
     logic [15:0] session;      // 0: none drawn yet
     logic        established;  // the session has been acknowledged
     logic        nak_served;   // una was resent because of a NAK
+    logic        probing;      // una was resent because of a time-out; the others wait for its end
     logic [7:0]  retries;
     logic [31:0] una;
     logic [31:0] next;

@@ -17,6 +17,7 @@ module node_queue
 
   output logic                head_valid_o,
   output node_t               head_node_o,
+  output logic                alone_o,        // no other has a place behind it
   output logic                empty_o,
   output logic [MAX_NODE-1:0] pending_o
 );
@@ -30,6 +31,7 @@ module node_queue
 
   assign head_node_o  = queue[read_q];
   assign head_valid_o = count_q != 0 && pending_q[head_node_o];
+  assign alone_o      = count_q == 1;
   assign empty_o      = count_q == 0;
   assign pending_o    = pending_q;
 

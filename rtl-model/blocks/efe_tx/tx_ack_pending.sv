@@ -24,6 +24,7 @@ module tx_ack_pending
   logic [MAX_NODE-1:0] nak_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
   logic [MAX_NODE-1:0] pending;
+  logic alone;
   /* verilator lint_on UNUSEDSIGNAL */
 
   assign sent_nak_o = nak_q[sent_node_i];
@@ -38,6 +39,7 @@ module tx_ack_pending
     .rotate_i     (1'b0),
     .head_valid_o,
     .head_node_o,
+    .alone_o      (alone),
     .empty_o,
     .pending_o    (pending)
   );

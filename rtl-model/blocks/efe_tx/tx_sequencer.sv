@@ -23,7 +23,7 @@ module tx_sequencer
   input  logic [15:0]         known_i,
   output node_t               node_o,         // whose event is handled
 
-  input  slot_t               head_slot_i,    // oldest slot that has not left yet
+  input  slot_t               head_slot_i,    // of op_node_i: oldest slot that has not left yet
   output logic                head_pop_o,
   output logic                doom_o,         // gives up what waits for node_o
 
@@ -38,6 +38,8 @@ module tx_sequencer
   input  tx_tag_t             desc_tag_i,
   input  logic                desc_unsent_i,  // it ends with desc_status_i
   input  cqe_status_e         desc_status_i,
+  output logic                new_o,          // handles the oldest waiting slot of node_o
+  output logic [MAX_NODE-1:0] silent_o,       // nodes that have not answered in time
   output logic                free_o,
   output slot_t               free_slot_o,
   input  logic                slot_in_use_i,  // a frame still leaves from free_slot_o
@@ -82,9 +84,9 @@ module tx_sequencer
   logic [31:0] ack_q;
   logic [7:0] beyond_q;
   logic nak_q;
-  logic give_up_q, dirty_q;
+  logic give_up_q, dirty_q, progress_q;
   node_t init_q;
-  logic [MAX_NODE-1:0] outstanding_q;
+  logic [MAX_NODE-1:0] outstanding_q, silent_q;
 
   logic listed, resending;  // node_q has unacknowledged slots; is being resent to
   assign listed    = outstanding_q[node_q];
@@ -93,6 +95,7 @@ module tx_sequencer
   // ---- Verdict on an event
 
   logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, nak_resend;
+  logic probe_answered;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
   assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
@@ -105,6 +108,9 @@ module tx_sequencer
   assign retry         = op_q == OP_TIMEOUT && !peer_dead;
   assign give_up       = peer_dead || (op_q == OP_RESTART && forgotten);
   assign nak_resend    = op_q == OP_ACK && nak_q && listed && !resending && !peer_q.nak_served;
+
+  // Without an answer one frame is enough to ask again; with one, what else was lost goes.
+  assign probe_answered = op_q == OP_ACK && progress_q && peer_q.probing && listed;
 
   // ---- Walk along the list
 
@@ -136,7 +142,7 @@ module tx_sequencer
 
   assign sending        = state_q == ST_SEND;
   assign append         = sending && op_q == OP_NEW && (!slot_dead || listed);
-  assign resend_last    = peer_q.cursor == peer_q.tail;
+  assign resend_last    = peer_q.probing || peer_q.cursor == peer_q.tail;
   assign send_data_o    = op_q != OP_ACK_ONLY;
   // Without data a frame acknowledges, or tells of a new session, or has nothing to say.
   assign send_o         = sending && (send_data_o ? !slot_dead : rx_known_i || send_syn_o);
@@ -148,7 +154,8 @@ module tx_sequencer
   // ---- What follows from all this, outside
 
   logic start_resend;
-  assign start_resend = (state_q == ST_JUDGE && retry) || (state_q == ST_FINISH && nak_resend);
+  assign start_resend = (state_q == ST_JUDGE && retry) || 
+                        (state_q == ST_FINISH && (nak_resend || probe_answered));
 
   assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
   assign dealt_valid_o    = state_q == ST_JUDGE && op_q == OP_ACK && ack_good;
@@ -158,6 +165,8 @@ module tx_sequencer
   assign node_o          = node_q;
   assign init_done_o     = state_q != ST_INIT;
   assign outstanding_o   = outstanding_q;
+  assign new_o           = op_q == OP_NEW && state_q inside {ST_LOAD, ST_SEND};
+  assign silent_o        = silent_q;
   assign head_pop_o      = sending && op_q == OP_NEW;
   assign doom_o          = state_q == ST_FINISH && give_up_q;
   assign desc_read_o     = state_q == ST_LOAD || state_q == ST_DESC || state_q == ST_WALK;
@@ -217,9 +226,11 @@ module tx_sequencer
       init_q        <= '0;
       outstanding_q <= '0;
       dirty_q       <= 1'b0;
+      silent_q      <= '0;
     end else begin
       state_q <= state_d;
       if (state_q == ST_INIT) init_q <= init_q + 1;
+      if (state_q == ST_JUDGE && (retry || give_up || ack_progress)) silent_q[node_q] <= retry;
       if (append) outstanding_q[node_q] <= 1'b1;
       if (pop && peer_q.head == peer_q.tail) outstanding_q[node_q] <= 1'b0;
       if (state_q == ST_LOAD) dirty_q <= 1'b1;
@@ -238,7 +249,8 @@ module tx_sequencer
       nak_q     <= ack_i.nak;
       give_up_q <= 1'b0;
     end else if (state_q == ST_JUDGE) begin
-      give_up_q <= give_up;
+      give_up_q  <= give_up;
+      progress_q <= ack_progress;
     end else if (state_q == ST_DESC || state_q == ST_WALK) begin
       slot_q <= desc_slot_o;
     end
@@ -269,6 +281,7 @@ module tx_sequencer
         if (retry) begin
           peer_q.retries    <= peer_q.retries + 1;
           peer_q.nak_served <= 1'b0;
+          peer_q.probing    <= 1'b1;
         end
       end
       ST_DONE: begin
@@ -283,6 +296,7 @@ module tx_sequencer
       end
       ST_FINISH: begin
         if (nak_resend) peer_q.nak_served <= 1'b1;
+        if (nak_resend || progress_q) peer_q.probing <= 1'b0;
         if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
       end
       ST_SEND: begin

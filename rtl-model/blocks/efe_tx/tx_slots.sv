@@ -11,7 +11,7 @@ module tx_slots
   output logic                alloc_valid_o,
   output slot_t               alloc_slot_o,
   input  logic                alloc_ready_i,
-  output logic                alloc_spare_o,    // more than the reserved ones are free
+  output logic [$clog2(TX_SLOTS):0] spare_o,    // free ones, without those reserved
 
   input  logic                beat_valid_i,
   input  slot_t               beat_slot_i,
@@ -52,7 +52,8 @@ module tx_slots
 
   assign alloc_valid_o   = init_done_o && count_q != 0;
   assign alloc_slot_o    = free_list[read_q];
-  assign alloc_spare_o   = count_q > ($bits(count_q))'(TX_SLOTS_RESERVED);
+  assign spare_o         = count_q > ($bits(count_q))'(TX_SLOTS_RESERVED) ?
+                           count_q - ($bits(count_q))'(TX_SLOTS_RESERVED) : '0;
   assign query_arrived_o = total[query_slot_i] - base[query_slot_i];
   assign poisoned_o      = poisoned_q;
   assign all_free_o      = count_q[$clog2(TX_SLOTS)];

@@ -71,6 +71,9 @@ module requester
     input  logic  alloc_valid_i,
     output logic  alloc_ready_o,
     input  slot_t alloc_slot_i,
+    output node_t quota_node_o,
+    input  logic  quota_start_i,  // this peer will get slots for a turn,
+    input  logic  quota_room_i,   // and for more of it
 
     output logic     submit_valid_o,
     input  logic     submit_ready_i,
@@ -273,6 +276,8 @@ module requester
       .xlate_rsp_i,
       .alloc_valid_i,
       .alloc_slot_i,
+      .quota_start_i,
+      .quota_room_i,
       .submit_ready_i,
       .step_o(step),
       .segment_o(segment),
@@ -287,6 +292,7 @@ module requester
       (step == STEP_ALLOC && gather_quiet));
   assign turn_ready_o = idle_o && !quiesce_i;
   assign alloc_ready_o = step == STEP_ALLOC && !quiesce_i;
+  assign quota_node_o = qp_i.cfg.dest_node;
   assign submit_valid_o = step == STEP_SUBMIT;
   assign flush_valid_o = step == STEP_HAND_OVER;
   assign wake_valid_o = step == STEP_WAKE;

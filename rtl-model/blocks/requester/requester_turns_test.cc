@@ -38,6 +38,33 @@ TEST_CASE(
   CHECK(requester.submitted.size() == taken + std::min(8u, 0u + posted - taken));
 }
 
+TEST_CASE("A turn does not begin while its peer gets no slots, and comes again") {
+  Requester requester;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(0, 4);
+  requester.quota_start = false;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.empty());
+  CHECK(requester.wqe_reads.empty());
+  CHECK(requester.wakes == std::vector<unsigned>{kQpn});
+  requester.quota_start = true;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 4);
+}
+
+TEST_CASE("A turn ends with the segment that takes the last slot of its peer's share") {
+  Requester requester;
+  fill_ring(requester);
+  requester.qps[kQpn] = sending_qp(0, 4);
+  requester.quota_room = false;
+  for (std::size_t turns = 1; turns <= 4; ++turns) {
+    requester.turn(kQpn);
+    CHECK(requester.submitted.size() == turns);
+    CHECK(requester.wakes.size() == turns);
+  }
+  for (uint16_t i = 0; i < 4; ++i) CHECK(requester.submitted[i].tag.wqe_index == i);
+}
+
 TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index") {
   Requester requester;
   requester.dut().more_turns_i = 1;

@@ -64,6 +64,8 @@ module turn_control
     /* verilator lint_on UNUSEDSIGNAL */
     input logic       alloc_valid_i,
     input slot_t      alloc_slot_i,
+    input logic       quota_start_i,
+    input logic       quota_room_i,
     input logic       submit_ready_i,
 
     output step_e       step_o,
@@ -105,6 +107,9 @@ module turn_control
   step_e when_blocked;
   assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
 
+  logic takes_slots;
+  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE};
+
   // Much may have happened to it since it was picked.
   logic fit;
   always_comb begin
@@ -138,8 +143,10 @@ module turn_control
   assign slots_d = slots_q + ($bits(slots_q))'(work_slots_i);
   assign full = over_q || &segments_q ||
       (seg_q.turn == TURN_WORK && ends_o && slots_d >= ($bits(slots_q))'(TURN_SLOTS));
-  assign over = full &&
-      (more_turns_i || (seg_q.turn == TURN_READ ? own_work_i : reads_wait_i));
+  // So they do if the peer holds its share of the slots: a turn does not wait for one, lest a peer
+  // that is slow or gone keeps all others from theirs.
+  assign over = !quota_room_i ||
+      (full && (more_turns_i || (seg_q.turn == TURN_READ ? own_work_i : reads_wait_i)));
 
   always_comb begin
     left_d = left_q;
@@ -168,7 +175,8 @@ module turn_control
       // What the turn before has fetched ahead is awaited, then dropped.
       STEP_IDLE: if (turn_valid_i && !quiesce_i && work_idle_i) step_d = STEP_TURN;
       STEP_TURN:
-      unique case (turn_i)
+      if (takes_slots && !quota_start_i) step_d = STEP_WAKE;
+      else unique case (turn_i)
         TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
         TURN_READ: step_d = STEP_BEGIN;
         TURN_TERMINATE: step_d = STEP_ALLOC;

@@ -25,7 +25,7 @@ constexpr unsigned log2_of(uint64_t size) {
 constexpr unsigned kPdBits = log2_of(EXRNIC_MAX_PD);
 constexpr unsigned kNodeBits = log2_of(EXRNIC_MAX_NODE);
 constexpr unsigned kChunkBits = 13;
-constexpr unsigned kTxSlots = 64;
+constexpr unsigned kTxSlots = 128;
 constexpr unsigned kTxSlotsReserved = 8;
 constexpr unsigned kTxAddressBits = log2_of(uint64_t{kTxSlots} * EXRNIC_MTU_MAX);
 constexpr unsigned kRxBytes = 32768;

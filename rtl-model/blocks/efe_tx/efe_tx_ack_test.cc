@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+
+#include "rtl-model/blocks/efe_tx/efe_tx_segments.h"
+
+namespace exrnic::testing {
+namespace {
+
+TEST_CASE("A hold ends when the peer has dealt with every terminate message, acknowledged or not") {
+  EfeTx tx;
+  send(tx, 7, pattern(8, 1), 0);
+  terminate(tx, 7);
+  terminate(tx, 7);
+  for (int i = 0; i < 3; ++i) tx.next_frame();
+  tx.acknowledge({7, session_to(7), kFirst, false, 2});  // the second one is still to come
+  CHECK(tx.hold_clears.empty());
+  tx.acknowledge({7, session_to(7), kFirst, false, 4});  // more than was sent
+  CHECK(tx.hold_clears.empty());
+  CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 1);
+  tx.acknowledge({7, session_to(7), kFirst, false, 3});
+  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
+  CHECK(tx.dones.empty());
+  tx.acknowledge({7, session_to(7), kFirst + 3, false});
+  CHECK(tx.hold_clears.size() == 1);
+  CHECK(tx.dones.size() == 3);
+}
+
+TEST_CASE("A hold ends when its peer is given up") {
+  EfeTx tx;
+  terminate(tx, 7);
+  tx.wait_for("the peer to be given up", 1'000'000, [&] { return !tx.dones.empty(); });
+  CHECK(tx.dones[0].status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  tx.run(10);
+  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
+}
+
+TEST_CASE("SYN is set until the first acknowledgement of the session") {
+  EfeTx tx;
+  send(tx, 2, pattern(8, 0));
+  CHECK(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
+  send(tx, 2, pattern(8, 0));
+  CHECK(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
+  tx.acknowledge({2, session_to(2), kFirst, false});
+  send(tx, 2, pattern(8, 0));
+  CHECK_FALSE(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
+}
+
+TEST_CASE("An acknowledgement outside the window or of another session does nothing") {
+  EfeTx tx;
+  send(tx, 2, pattern(8, 0));
+  tx.next_frame();
+  tx.acknowledge({2, session_to(2), kFirst + 2, false});
+  tx.acknowledge({2, session_to(2), kFirst - 1, false});
+  tx.acknowledge({2, static_cast<uint16_t>(session_to(2) + 1), kFirst + 1, false});
+  tx.acknowledge({9, 0, kFirst, false});
+  tx.run(100);
+  CHECK(tx.dones.empty());
+  CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 4);
+}
+
+TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is some") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 0x5555, 77};
+  tx.rx_states[3] = {true, 0x6666, 88};
+  tx.dut().tx_ready_i = 0;
+  send(tx, 9, pattern(100, 0));  // keeps the framer, and the place before it, busy
+  send(tx, 9, pattern(100, 0));
+  tx.run(50);
+  for (int i = 0; i < 5; ++i) tx.request_ack(2);
+  tx.request_ack(3, true);
+  send(tx, 2, pattern(8, 0));
+  tx.run(50);
+  tx.dut().tx_ready_i = 1;
+  tx.run(100);
+  REQUIRE(tx.frames.size() == 4);
+  tx.frames.pop_front();
+  tx.frames.pop_front();
+  std::map<uint8_t, Frame> to;
+  for (const Frame& frame : tx.frames) to[frame.dst_node()] = frame;
+  CHECK(to[2].flags() == (EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN));
+  CHECK(to[2].ack() == 77);
+  CHECK(to[3].flags() == (EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_NAK));
+  CHECK(to[3].ack() == 88);
+  CHECK(to[3].peer_session() == 0x6666);
+  CHECK(to[3].data.size() == EXRNIC_ETH_FRAME_MIN);
+  CHECK(tx.counters[EXRNIC_COUNTER_ACKS_TX] == 1);
+  CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 4);
+}
+
+TEST_CASE("A node of which nothing came is greeted with SYN, and acknowledged nothing") {
+  EfeTx tx;
+  tx.request_ack(2);
+  const Frame frame = tx.next_frame();
+  CHECK(frame.dst_node() == 2);
+  CHECK(frame.flags() == EXRNIC_EFE_FLAGS_SYN);
+  CHECK(frame.data.size() == EXRNIC_ETH_FRAME_MIN);
+}
+
+TEST_CASE("A request to acknowledge is not lost, in whatever cycle it comes") {
+  for (int delay = 0; delay < 24; ++delay) {
+    CAPTURE(delay);
+    EfeTx tx;
+    tx.rx_states[2] = {true, 0x5555, 1};
+    tx.request_ack(2);
+    tx.run(delay);
+    tx.rx_states[2].ack = 2;
+    tx.request_ack(2);
+    tx.run(100);
+    REQUIRE_FALSE(tx.frames.empty());
+    CHECK(tx.frames.back().ack() == 2);
+  }
+}
+
+TEST_CASE("Without enable no frame leaves and no time-out strikes") {
+  EfeTx tx;
+  tx.dut().enable_i = 0;
+  tx.rx_states[2] = {true, 1, 1};
+  send(tx, 2, pattern(8, 0));
+  tx.request_ack(2);
+  tx.run(2 * kRto);
+  CHECK(tx.frames.empty());
+  CHECK(tx.counters[EXRNIC_COUNTER_TIMEOUTS] == 0);
+  tx.dut().enable_i = 1;
+  CHECK(tx.next_frame().seq() == kFirst);
+}
+
+}  // namespace
+}  // namespace exrnic::testing

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+
+#include "rtl-model/blocks/efe_tx/efe_tx_segments.h"
+
+namespace exrnic::testing {
+namespace {
+
+TEST_CASE("A tagged frame has the bytes of the specification") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 0xbeef, 0x01020304};
+  send(tx, 2, {'e', 'x', 'r'});
+  const Frame frame = tx.next_frame();
+  const Bytes expected = {0x02, 0x45, 0x58, 0x52, 0x00, 0x02,  // to node 2
+                          0x02, 0x45, 0x58, 0x52, 0x00, 0x01,  // from node 1
+                          0x88, 0xb5,                          // EtherType
+                          0x10,                                // version 1, reliable class
+                          0x07,                                // SEQ, ACK, SYN
+                          0x00, 0x11,                          // 14 + 3 bytes
+                          0x00, 0x01,                          // source node
+                          0x00, 0x00,                          // credit
+                          0x12, 0x36,                          // session
+                          0xbe, 0xef,                          // peer's session
+                          0xff, 0xff, 0xff, 0x80,              // sequence number
+                          0x01, 0x02, 0x03, 0x04,              // acknowledged
+                          0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // SACK, time stamps
+                          0x00, 0x00, 0x02, 0x03,                          // destination queue pair
+                          0x00, 0x00, 0x01, 0x05,                          // source queue pair
+                          0xc1, 0x40, 0x00, 0xa1, 0xb2, 0xc3, 0x11, 0x22,  // DDP
+                          0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 'e',  'x',  'r'};
+  CHECK(frame.data == expected);
+}
+
+TEST_CASE("An untagged frame with inline payload follows its longer header without a gap") {
+  for (const unsigned length : {0, 1, 12, 13, 20, 28, 29, 32, 33, 60, 61, 64}) {
+    CAPTURE(length);
+    EfeTx tx;
+    TxDesc desc;
+    desc.slot = tx.allocate();
+    desc.node = 7;
+    desc.untagged = true;
+    put_bytes(desc.ddp, kUntagged);
+    desc.length = static_cast<uint16_t>(length);
+    desc.inlined = true;
+    const Bytes payload = pattern(length, length);
+    put_bytes(desc.inline_data, payload);
+    desc.tag.kind = kTxTerminate;
+    tx.submit(desc);
+    const Frame frame = tx.next_frame();
+    CHECK(frame.segment() == join(kUntagged, payload));
+    CHECK(tx.sizes.back() == EXRNIC_HEADER_UNTAGGED_BYTES + length);
+    CHECK(tx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 1);
+  }
+}
+
+TEST_CASE("An untagged frame with payload from memory is shifted whole") {
+  for (const uint16_t length : {1, 11, 12, 13, 16, 28, 29, 64, 1000, 4096}) {
+    CAPTURE(length);
+    EfeTx tx(length);
+    TxDesc desc = tagged(tx.allocate(), 7, length);
+    desc.untagged = true;
+    put_bytes(desc.ddp, kUntagged);
+    const Bytes payload = pattern(length, length);
+    tx.load(desc.slot, payload);
+    tx.submit(desc);
+    CHECK(tx.next_frame().segment() == join(kUntagged, payload));
+  }
+}
+
+TEST_CASE("Payload in beats of any size and alignment arrives intact, at full rate") {
+  EfeTx tx(20261120);
+  std::mt19937 random(20261120);
+  tx.random_ready = true;
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t length = random() % 8 == 0 ? 4096 : random() % 300;
+    CAPTURE(i, length);
+    const Bytes payload = pattern(length, i);
+    send(tx, 3, payload);
+    const Frame frame = tx.next_frame();
+    REQUIRE(frame.segment() == join(kTagged, payload));
+    REQUIRE(frame.seq() == kFirst + i);
+    tx.acknowledge({3, session_to(3), frame.seq() + 1, false});
+  }
+  CHECK(tx.stalls == 0);
+  CHECK_FALSE(tx.collector.broken());
+  CHECK(tx.dones.size() == 200);
+}
+
+TEST_CASE("Immediate data travels in the EFE header, in every copy of its frame and in no other") {
+  EfeTx tx;
+  for (uint16_t i = 0; i < 3; ++i) {
+    TxDesc desc = tagged(tx.allocate(), 2, 0, i);
+    desc.untagged = true;
+    put_bytes(desc.ddp, kUntagged);
+    desc.imm_valid = i == 1;
+    desc.imm = 0xdeadbeef;
+    tx.submit(desc);
+  }
+  for (int copy = 0; copy < 2; ++copy) {
+    if (copy == 1) tx.acknowledge({2, session_to(2), kFirst, true});
+    for (uint32_t i = 0; i < 3; ++i) {
+      CAPTURE(copy, i);
+      const Frame frame = tx.next_frame();
+      CHECK(frame.seq() == kFirst + i);
+      CHECK(frame.has(EXRNIC_EFE_FLAGS_IMM) == (i == 1));
+      CHECK(exrnic_efe_sack_imm(frame.efe()) == (i == 1 ? 0xdeadbeef : 0));
+    }
+  }
+  tx.rx_states[2] = {true, 1, 1};
+  tx.request_ack(2);
+  while (true) {  // an acknowledgement, among more copies
+    const Frame frame = tx.next_frame();
+    if (frame.has(EXRNIC_EFE_FLAGS_SEQ)) continue;
+    CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_IMM));
+    CHECK(exrnic_efe_sack_imm(frame.efe()) == 0);
+    break;
+  }
+}
+
+TEST_CASE("A segment of a response is a frame like any other, and its done says what it was") {
+  EfeTx tx;
+  const uint8_t slot = tx.allocate();
+  TxDesc desc = tagged(slot, 2, 100, 0);
+  desc.tag.kind = kTxResponse;
+  tx.submit(desc);
+  tx.load(slot, pattern(100, 1));
+  CHECK(tx.next_frame().segment() == join(kTagged, pattern(100, 1)));
+  tx.acknowledge({2, session_to(2), kFirst + 1, false});
+  const TxDone done = tx.next_done();
+  CHECK(done.tag.kind == kTxResponse);
+  CHECK(done.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(tx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 0);
+  CHECK(tx.hold_clears.empty());
+}
+
+}  // namespace
+}  // namespace exrnic::testing
