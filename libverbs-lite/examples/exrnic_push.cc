@@ -40,9 +40,7 @@ int main(int argc, char** argv) {
   CLI::App app(
       "PUSHes between two guests, in both directions, compares every byte at the receiver, and\n"
       "prints simulated latency and bandwidth. Run it in both guests with the same sizes.");
-  app.add_option("--node", options.node, "Node of this guest: 0 or 1")
-      ->required()
-      ->check(CLI::Range(0, 1));
+  app.add_option("--node", options.node, "Node of this guest; its peer has another")->required();
   app.add_option("--oob", line, exrnic::kOobLineHelp)->required();
   app.add_option("--sizes", options.sizes, "Bytes of a PUSH, separated by commas")
       ->delimiter(',')

@@ -5,6 +5,8 @@
     python3 sim/launch push             two guests PUSH to each other; a table ("make run")
     python3 sim/launch run "COMMAND"    COMMAND in every guest, {node} being its number
 
+With --guests N there are N of them, joined as --topology says; the two of --pair push.
+
 Exit status: 0 if all went well, 1 if not, 130 after Ctrl-C.
 """
 
@@ -22,7 +24,16 @@ from push_report import PushReport
 
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _BUILD = _CLONE / "build"
+_IDLE_COMMAND = "true"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
+
+
+def pair_of(text):
+    """"0,2" -> (0, 2)."""
+    numbers = text.split(",")
+    if len(numbers) != 2 or not all(number.isdecimal() for number in numbers):
+        raise argparse.ArgumentTypeError(f"'{text}': write two guests' numbers, such as 0,2")
+    return tuple(int(number) for number in numbers)
 
 
 def parse_arguments(arguments):
@@ -33,6 +44,10 @@ def parse_arguments(arguments):
     parser.add_argument("--directory", type=pathlib.Path,
                         help="for logs, made anew (default: build/run/push or build/run/run)")
     parser.add_argument("--guests", type=int, default=2)
+    parser.add_argument("--pair", type=pair_of, default=(0, 1), metavar="A,B",
+                        help="the two guests whose second serial ports are joined (default: 0,1)")
+    parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
+                        "(default: what the profile says)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim; can be repeated")
@@ -50,13 +65,24 @@ def parse_arguments(arguments):
     options.directory = options.directory or _BUILD / "run" / options.what
     if (options.what == "run") != bool(options.command):
         parser.error("\"run\" takes a command, \"push\" takes none")
+    check_guests(parser, options)
     for name in ("qemu", "kernel"):
         if not getattr(options, name):
             parser.error(f"--{name} or {name.upper()} is needed (build/deps/env.sh sets it)")
     return options
 
 
+def check_guests(parser, options):
+    least = 2 if options.what == "push" else 1
+    if options.guests < least:
+        parser.error(f"--guests {options.guests}: \"{options.what}\" takes {least} or more")
+    first, second = options.pair
+    if options.guests > 1 and (first == second or max(options.pair) >= options.guests):
+        parser.error(f"--pair {first},{second}: give two different guests below {options.guests}")
+
+
 def settings_from(options):
+    topology = ("--topology", options.topology) if options.topology else ()
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
         sim=options.sim.resolve(),
@@ -66,9 +92,11 @@ def settings_from(options):
         initramfs=options.initramfs.resolve(),
         command=options.command or _PUSH_COMMAND,
         guests=options.guests,
+        pair=options.pair,
+        idle_command=_IDLE_COMMAND if options.what == "push" else "",
         accelerator=options.accelerator,
         kernel_arguments=options.kernel_arguments,
-        sim_arguments=("--profile", options.profile, *options.sim_argument),
+        sim_arguments=("--profile", options.profile, *topology, *options.sim_argument),
         run_seconds=options.run_seconds)
 
 
@@ -79,7 +107,7 @@ def say(text):
 def launch(options):
     """Returns the one-line verdict; raises LaunchError."""
     settings = settings_from(options)
-    report = PushReport(say)
+    report = PushReport(say, options.pair)
     on_row = report.add if options.what == "push" else lambda node, row: say(f"{node}: {row}")
     start = time.monotonic()
 

@@ -27,7 +27,9 @@ _SIM_STOP_SECONDS = 10
 
 @dataclasses.dataclass
 class Settings:
-    """What to launch. `command` is run by sh in each guest, "{node}" being its number."""
+    """What to launch. `command` is run by sh in each guest, "{node}" being its number; with
+    `idle_command`, guests outside `pair` run that instead. `pair`: the two guests whose second
+    serial ports are joined."""
 
     directory: pathlib.Path
     sim: pathlib.Path
@@ -36,6 +38,8 @@ class Settings:
     initramfs: pathlib.Path
     command: str
     guests: int = 2
+    pair: tuple = (0, 1)
+    idle_command: str = ""
     accelerator: str = "tcg"
     kernel_arguments: str = ""
     sim_arguments: tuple = ("--profile", "dc-25g")
@@ -89,21 +93,28 @@ class CoSim:
         self._on_progress(f"booting {settings.guests} guests")
         channel = self._channel()
         for node, console in enumerate(self._consoles):
-            end = channel[node] if node < len(channel) else None
+            end = channel.get(node)
             fd = end.fileno() if end else None
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
-                settings.command.replace("{node}", str(node)), settings.accelerator, fd,
+                self._command(node).replace("{node}", str(node)), settings.accelerator, fd,
                 settings.kernel_arguments)
             self._guests.append(
                 children.start(command, console.path, [] if fd is None else [fd]))
             if end:
                 end.close()
 
+    def _command(self, node):
+        settings = self._settings
+        idle = settings.idle_command and node not in settings.pair
+        return settings.idle_command if idle else settings.command
+
     def _channel(self):
-        """Joins the second serial ports of the first two guests; connected from the start, so
-        that it does not matter which guest is first."""
-        return socket.socketpair() if self._settings.guests > 1 else ()
+        """Joins the second serial ports of the pair; connected from the start, so that it does not
+        matter which guest is first."""
+        if self._settings.guests < 2:
+            return {}
+        return dict(zip(self._settings.pair, socket.socketpair()))
 
     def _wait_for_guests(self, what, seconds, reached):
         for node, console in enumerate(self._consoles):

@@ -15,7 +15,7 @@ SERVE = "trap 'exit 0' TERM\nwhile :; do sleep 0.05; done\n"
 SLEEP = "exec sleep 600\n"
 BOOT = "echo @exrnic-boot; echo @exrnic-up\n"
 # Which guest this is: from the socket's name on the command line.
-FIND_NODE = 'case "$*" in *node0.sock*) node=0;; *) node=1;; esac\n'
+FIND_NODE = 'case "$*" in *node0.sock*) node=0;; *node2.sock*) node=2;; *) node=1;; esac\n'
 
 
 def program(directory, name, body):

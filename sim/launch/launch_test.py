@@ -89,6 +89,18 @@ class Outcome(LaunchCase):
         self.run_it(GOOD_SIM, fakes.BOOT + talk + fakes.end(0))
 
 
+    def test_with_three_guests_the_pair_shares_the_channel_and_the_third_idles(self):
+        talk = ('for a in "$@"; do case $a in socket,id=channel,fd=*) fd=${a##*=};; esac; done\n'
+                'if [ $node = 1 ]; then case "$*" in *rest*) echo resting;; *) exit 4;; esac\n'
+                '[ -z "$fd" ] || exit 6\n'
+                'else case "$*" in *"work $node"*) ;; *) exit 4;; esac\n'
+                'eval "echo from-$node >&$fd; read -r word <&$fd"\n'
+                'test "$word" = "from-$((2-node))" || exit 5; fi\n')
+        self.run_it(GOOD_SIM, fakes.BOOT + talk + fakes.end(0), guests=3, pair=(0, 2),
+                    idle_command="rest")
+        self.assertIn("resting", (self.directory / "guest1.log").read_text())
+
+
 class Failure(LaunchCase):
     def test_a_guest_that_never_boots_is_named_with_its_limit_and_log(self):
         report = self.failure(GOOD_SIM, "echo firmware\n" + fakes.SLEEP, boot_seconds=0.5)
@@ -225,6 +237,31 @@ class CommandLine(LaunchCase):
         status, _, err = self.finish(self.start(GOOD_SIM, broken, "push"))
         self.assertEqual(status, 1)
         self.assertIn("cannot be read", err)
+
+    def test_push_between_a_pair_of_three_guests_is_judged_by_that_pair(self):
+        row = fakes.row(to="'$((2-node))'")
+        qemu = fakes.BOOT + f"if [ $node != 1 ]; then {row} fi\n" + fakes.end(0)
+        arguments = ("push", "--guests", "3", "--topology", "star")
+        status, out, err = self.finish(self.start(GOOD_SIM, qemu, *arguments, "--pair", "0,2"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("guest 0 -> guest 2", out)
+        status, _, err = self.finish(self.start(GOOD_SIM, qemu, *arguments, "--pair", "2,1"))
+        self.assertEqual(status, 1)
+        self.assertIn("no result for guest 2 -> guest 1", err)
+
+    def test_the_topology_reaches_the_simulator(self):
+        sim = 'case "$*" in *"--topology ring"*) ;; *) exit 3;; esac\n' + GOOD_SIM
+        status, _, err = self.finish(
+            self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
+        self.assertEqual((status, err), (0, ""))
+
+    def test_guests_that_cannot_be_are_refused_by_number(self):
+        for arguments, because in (
+                (("--guests", "1"), "--guests 1"), (("--pair", "0,2"), "--pair 0,2"),
+                (("--pair", "1,1"), "--pair 1,1"), (("--pair", "1"), "'1': write two guests")):
+            status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push", *arguments))
+            self.assertEqual(status, 2)
+            self.assertIn(because, err)
 
     def test_two_launches_do_not_share_a_folder(self):
         first = self.start(GOOD_SIM, fakes.BOOT + fakes.SLEEP, "push")

@@ -10,8 +10,9 @@ _FIELDS = ("from", "to", "size", "ops", "verified", "latency_us", "bandwidth_mbp
 class PushReport:
     """Collects the rows of exrnic-push and judges them."""
 
-    def __init__(self, write):
+    def __init__(self, write, pair=(0, 1)):
         self._write = write
+        self._pair = pair
         self._rows = []
         self._malformed = []
 
@@ -33,7 +34,7 @@ class PushReport:
             node, row = self._malformed[0]
             return f"guest {node} printed a result that cannot be read: {row}"
         directions = {(row["from"], row["to"]) for row in self._rows}
-        for source, target in ((0, 1), (1, 0)):
+        for source, target in (self._pair, self._pair[::-1]):
             if (source, target) not in directions:
                 return f"no result for guest {source} -> guest {target}"
         for row in self._rows:
