@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/support/trace_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sim/node/node.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kNever = ~uint64_t{0};
+
+// Sequence numbers as numbers that do not wrap: those of a session start at 0.
+int64_t since_start(uint64_t seq) {
+  return static_cast<int32_t>(static_cast<uint32_t>(seq) - uint32_t{EXRNIC_INITIAL_SEQ});
+}
+
+struct Header {
+  explicit Header(const CapturedFrame& frame)
+      : efe(frame.headers.data() + EXRNIC_ETH_BYTES),
+        to(static_cast<unsigned>(exrnic_eth_dst(frame.headers.data()) & 0xffff)),
+        from(static_cast<unsigned>(exrnic_efe_src_node(efe))) {}
+  bool has(uint64_t flag) const { return (exrnic_efe_flags(efe) & flag) != 0; }
+
+  const uint8_t* efe;
+  unsigned to;
+  unsigned from;
+};
+
+// What one node has sent to another in the present session, as both ends saw it.
+struct Flow {
+  struct Segment {
+    uint64_t last_sent_ns;
+    uint32_t content;
+  };
+
+  uint64_t session = 0;
+  std::map<int64_t, Segment> sent;
+  std::set<int64_t> arrived;
+  int64_t arrived_before = 0;       // all numbers below have
+  int64_t acknowledged = 0;         // as the sender knows
+  uint64_t acknowledged_ns = 0;     // since when
+  int64_t ack_sent = 0;             // by the receiver, most
+  uint64_t progress_ns = kNever;    // the clock of the time-out runs since then
+  uint64_t loss_known_ns = kNever;  // when the sender heard or concluded that something is missing
+};
+
+class Checker {
+ public:
+  Checker(unsigned nodes, const TraceRules& rules) : rules_(rules) { verdict_.nodes.resize(nodes); }
+
+  void frame(const CapturedFrame& frame) {
+    now_ns_ = frame.time_ns;
+    NodeTrace& node = verdict_.nodes.at(frame.node);
+    ++(frame.sent ? node.frames_tx : node.frames_rx);
+    if (!frame.good_fcs) {
+      ++node.rx_fcs_error;
+      return;
+    }
+    if (frame.headers.size() < EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES) return;
+    const Header header(frame);
+    if (header.from >= verdict_.nodes.size() || header.to >= verdict_.nodes.size()) return;
+    const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
+    if (frame.sent) {
+      if (has_segment) send(header, frame.segment, node);
+      if (!has_segment) ++node.acks_tx;
+      if (header.has(EXRNIC_EFE_FLAGS_ACK)) send_ack(header);
+    } else {
+      if (has_segment) receive(header, node);
+      if (!has_segment) ++node.acks_rx;
+      if (header.has(EXRNIC_EFE_FLAGS_ACK)) receive_ack(header);
+    }
+  }
+
+  TraceVerdict take() { return std::move(verdict_); }
+
+ private:
+  void fault(const Flow&, const Header& header, int64_t seq, const std::string& what) {
+    verdict_.faults.push_back(fmt::format("at {} ns, node {} to node {}, segment {}: {}", now_ns_,
+                                          header.from, header.to, seq, what));
+  }
+
+  // A new session starts anew.
+  Flow& flow_of(const Header& header) {
+    Flow& flow = flows_[{header.from, header.to}];
+    const uint64_t session = exrnic_efe_session(header.efe);
+    if (flow.session != session) {
+      flow = Flow{};
+      flow.session = session;
+    }
+    return flow;
+  }
+
+  void send(const Header& header, uint32_t content, NodeTrace& node) {
+    Flow& flow = flow_of(header);
+    const int64_t seq = since_start(exrnic_efe_seq(header.efe));
+    const auto known = flow.sent.find(seq);
+    if (known == flow.sent.end()) {
+      if (seq != static_cast<int64_t>(flow.sent.size())) {
+        fault(flow, header, seq, fmt::format("{} is the next number", flow.sent.size()));
+      }
+      if (flow.acknowledged == static_cast<int64_t>(flow.sent.size())) flow.progress_ns = now_ns_;
+      flow.sent[seq] = {now_ns_, content};
+      return;
+    }
+    ++node.retransmits;
+    if (flow.arrived.count(seq) != 0) ++node.needless;
+    judge_resend(flow, header, seq, known->second, content);
+    known->second.last_sent_ns = now_ns_;
+  }
+
+  void judge_resend(Flow& flow, const Header& header, int64_t seq, const Flow::Segment& segment,
+                    uint32_t content) {
+    if (content != segment.content) fault(flow, header, seq, "sent again with other bytes");
+    if (seq < flow.acknowledged && now_ns_ > flow.acknowledged_ns + rules_.reaction_ns) {
+      fault(flow, header, seq, "sent again although it is acknowledged");
+    }
+    const bool told = flow.loss_known_ns != kNever &&
+                      segment.last_sent_ns < flow.loss_known_ns + rules_.reaction_ns;
+    if (told) return;
+    if (now_ns_ < flow.progress_ns + rules_.least_rto_ns) {
+      fault(flow, header, seq,
+            fmt::format("sent again without a cause, {} ns after the last progress",
+                        now_ns_ - flow.progress_ns));
+    }
+    flow.loss_known_ns = flow.progress_ns = now_ns_;
+  }
+
+  void receive(const Header& header, NodeTrace& node) {
+    ++node.segments_rx;
+    Flow& flow = flows_[{header.from, header.to}];
+    if (flow.session != exrnic_efe_session(header.efe)) return;  // late, of one that has ended
+    flow.arrived.insert(since_start(exrnic_efe_seq(header.efe)));
+    while (flow.arrived.count(flow.arrived_before) != 0) ++flow.arrived_before;
+  }
+
+  // The flow that an acknowledgement from `header.from` speaks of; nullptr: an older session's.
+  Flow* acknowledged_flow(const Header& header) {
+    Flow& flow = flows_[{header.to, header.from}];
+    return flow.session == exrnic_efe_peer_session(header.efe) ? &flow : nullptr;
+  }
+
+  void send_ack(const Header& header) {
+    Flow* flow = acknowledged_flow(header);
+    if (flow == nullptr) return;
+    const int64_t ack = since_start(exrnic_efe_ack(header.efe));
+    if (ack > flow->arrived_before) fault(*flow, header, ack, "acknowledged before it arrived");
+    if (ack < flow->ack_sent) fault(*flow, header, ack, "an acknowledgement is taken back");
+    flow->ack_sent = std::max(flow->ack_sent, ack);
+  }
+
+  void receive_ack(const Header& header) {
+    Flow* flow = acknowledged_flow(header);
+    if (flow == nullptr) return;
+    const int64_t ack = since_start(exrnic_efe_ack(header.efe));
+    if (ack > flow->acknowledged) {
+      flow->acknowledged = ack;
+      flow->acknowledged_ns = flow->progress_ns = now_ns_;
+    }
+    if (header.has(EXRNIC_EFE_FLAGS_NAK) || header.has(EXRNIC_EFE_FLAGS_SACK)) {
+      flow->loss_known_ns = now_ns_;
+    }
+  }
+
+  const TraceRules rules_;
+  uint64_t now_ns_ = 0;
+  std::map<std::pair<unsigned, unsigned>, Flow> flows_;  // by sender and receiver
+  TraceVerdict verdict_;
+};
+
+}  // namespace
+
+TraceVerdict check_trace(const std::vector<CapturedFrame>& frames, unsigned nodes,
+                         const TraceRules& rules) {
+  Checker checker(nodes, rules);
+  for (const CapturedFrame& frame : frames) checker.frame(frame);
+  return checker.take();
+}
+
+std::vector<std::string> compare_counters(const NodeTrace& trace,
+                                          const std::vector<uint64_t>& counters) {
+  const uint64_t dealt_with =
+      counters[EXRNIC_COUNTER_SEGMENTS_PLACED] + counters[EXRNIC_COUNTER_RX_DUPLICATE] +
+      counters[EXRNIC_COUNTER_RX_OUT_OF_ORDER] + counters[EXRNIC_COUNTER_RX_OVERFLOW] +
+      counters[EXRNIC_COUNTER_RX_SESSION] + counters[EXRNIC_COUNTER_RX_DISCARDED];
+  const struct {
+    const char* name;
+    uint64_t counted;
+    uint64_t seen;
+  } rows[] = {
+      {"FRAMES_TX", counters[EXRNIC_COUNTER_FRAMES_TX], trace.frames_tx},
+      {"FRAMES_RX", counters[EXRNIC_COUNTER_FRAMES_RX], trace.frames_rx},
+      {"ACKS_TX", counters[EXRNIC_COUNTER_ACKS_TX], trace.acks_tx},
+      {"ACKS_RX", counters[EXRNIC_COUNTER_ACKS_RX], trace.acks_rx},
+      {"RETRANSMITS", counters[EXRNIC_COUNTER_RETRANSMITS], trace.retransmits},
+      {"RX_FCS_ERROR", counters[EXRNIC_COUNTER_RX_FCS_ERROR], trace.rx_fcs_error},
+      {"segments placed or dropped", dealt_with, trace.segments_rx},
+  };
+  std::vector<std::string> differences;
+  for (const auto& row : rows) {
+    if (row.counted == row.seen) continue;
+    differences.push_back(
+        fmt::format("{}: {} counted, {} in the capture", row.name, row.counted, row.seen));
+  }
+  return differences;
+}
+
+}  // namespace exrnic::testing
