@@ -9,6 +9,7 @@
 
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
+#include "tools/bench/network_bench.h"
 #include "tools/bench/simulator_bench.h"
 
 using exrnic::bench::Carrier;
@@ -35,6 +36,14 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
   exrnic::bench::measure_ref_speed(profile, results);
 }
 
+void measure_network(const std::string& profile, exrnic::bench::Results& results) {
+  exrnic::bench::measure_loss(profile, results);
+  exrnic::bench::measure_reordering(profile, results);
+  exrnic::bench::measure_tail_loss(profile, results);
+  exrnic::bench::measure_incast(profile, results);
+  exrnic::bench::measure_hops(profile, results);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -45,14 +54,24 @@ int main(int argc, char** argv) {
   app.add_option("--profile", profiles, "profiles to measure (default: all)");
   bool latency_only = false;
   app.add_flag("--latency", latency_only, "latencies and stages only");
+  bool network_only = false;
+  app.add_flag("--network", network_only, "loss, incast and the like only");
+  std::string network_profile = "dc-25g";
+  app.add_option("--network-profile", network_profile, "profile to measure those with")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   exrnic::bench::Results results;
   try {
+    if (network_only) profiles.clear();
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
       measure_latencies(profile, results);
       if (!latency_only) measure_rates(profile, results);
+    }
+    if (!latency_only) {
+      fmt::print(stderr, "bench: network, {}\n", network_profile);
+      measure_network(network_profile, results);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "exrnic-bench-core: {}\n", error.what());

@@ -95,8 +95,7 @@ void measure_oneway(const std::string& profile, Post post, Results& results) {
               keys_of(profile, post));
 }
 
-void measure_round_trip(const std::string& profile, Post post, Results& results) {
-  Path path(profile, kSize, make_rtl_core);
+uint64_t round_trip_ns(Path& path, Post post) {
   Side& left = path.pair.left;
   Side& right = path.pair.right;
   uint64_t ns = 0;
@@ -110,6 +109,12 @@ void measure_round_trip(const std::string& profile, Post post, Results& results)
     ns = path.pair.testbed.now_ns() - start;
   }
   for (Side* side : {&left, &right}) expect_pio(*side, post, 2);
+  return ns;
+}
+
+void measure_round_trip(const std::string& profile, Post post, Results& results) {
+  Path path(profile, kSize, make_rtl_core);
+  const uint64_t ns = round_trip_ns(path, post);
   results.add("msg.rtt_us", static_cast<double>(ns) / 1e3, "us", Clock::kSimulated,
               keys_of(profile, post));
 }

@@ -20,7 +20,10 @@ constexpr uint32_t kSinkRights =
 }  // namespace
 
 Path::Path(const std::string& profile, uint64_t region_bytes, const CoreFactory& make_core)
-    : pair(testing::options_for(profile.c_str()), make_core),
+    : Path(testing::options_for(profile.c_str()), region_bytes, make_core) {}
+
+Path::Path(const TestbedOptions& options, uint64_t region_bytes, const CoreFactory& make_core)
+    : pair(options, make_core),
       source(testing::source_of(pair.left, region_bytes)),
       landing(pair.left.rnic.create_region(kLandingStag, Side::kPd, kLandingBase, region_bytes,
                                            EXRNIC_ACCESS_LOCAL_WRITE)),

@@ -22,6 +22,7 @@ enum class Carrier {
 class Path {
  public:
   Path(const std::string& profile, uint64_t region_bytes, const CoreFactory& make_core);
+  Path(const TestbedOptions& options, uint64_t region_bytes, const CoreFactory& make_core);
 
   testing::Pair pair;
   testing::Region source;   // of the left node

@@ -19,6 +19,7 @@ PAPERS = {
     ("msg.rtt_us", "rhinet2", 8): (16, "RHiNET-2: smallest message of PMv2"),
 }
 
+NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
 CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"))
 
 
@@ -80,13 +81,41 @@ def print_profile(rows, profile):
           f" {values['sim.ref_kops', None]:.0f} thousand PUSHes/s (reference model)")
 
 
+def print_network(rows):
+    """What the network does to the core; nothing if that was not measured."""
+    def find(name):
+        return [row for row in rows if row["name"] == name]
+
+    for row in find("loss.goodput_ratio"):
+        print(f"  {100 * row['p']:.2f} % of the frames lost, {size_text(row['size'])}: "
+              f"{100 * row['value']:.1f}% of the limit")
+    for row in find("reorder.false_retransmits"):
+        print(f"  {100 * row['p']:g} % of the frames reordered, none lost: "
+              f"{row['value']:.0f} sent again")
+    for row in find("tail_loss.rto_count"):
+        print(f"  the last frames of {size_text(row['size'])} lost: {row['value']:.0f} time-outs")
+    for goodput, fairness in zip(find("incast.goodput_ratio"), find("incast.fairness")):
+        print(f"  {goodput['senders']} senders to one, a queue of "
+              f"{size_text(goodput['queue_bytes'])}: {100 * goodput['value']:.1f}% of the limit, "
+              f"fairness {fairness['value']:.3f}")
+    hops = find("fabric.rtt_us")
+    if hops:
+        print("  SEND and its answer, 8 B inline, by links passed: "
+              + ", ".join(f"{row['hops']}: {row['value']:.2f} us" for row in hops))
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     rows = json.loads(pathlib.Path(sys.argv[1]).read_text())
     print("Simulated time, unless it says wall clock.")
-    for profile in dict.fromkeys(r["profile"] for r in rows):
-        print_profile(rows, profile)
+    networks = [row for row in rows if row["name"].startswith(NETWORK)]
+    cores = [row for row in rows if row not in networks]
+    for profile in dict.fromkeys(r["profile"] for r in cores):
+        print_profile(cores, profile)
+    for profile in dict.fromkeys(r["profile"] for r in networks):
+        print(f"\n{profile}, the network (RTL)")
+        print_network([row for row in networks if row["profile"] == profile])
 
 
 if __name__ == "__main__":
