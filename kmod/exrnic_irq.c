@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* MSI-X: the control vector, and vectors that the completion queues share. */
 #include <linux/interrupt.h>
+#include <linux/minmax.h>
+#include <linux/moduleparam.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 #include "exrnic_regs.h"
+
+static unsigned int max_vectors = EXRNIC_MSIX_VECTORS;
+module_param(max_vectors, uint, 0444);
+MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completions share that of control");
 
 #define EXRNIC_CAUSES \
 	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
@@ -99,11 +105,12 @@ static void exrnic_irq_init_vectors(struct exrnic_device *edev, unsigned int vec
 
 int exrnic_irq_init(struct exrnic_device *edev)
 {
+	/* Many: queues that share a vector share its interrupts, and are woken in vain. */
+	unsigned int wanted = clamp_t(unsigned int, max_vectors, 1, EXRNIC_MSIX_VECTORS);
 	unsigned int i;
 	int vectors, err;
 
-	/* All of them: queues that share a vector share its interrupts, and are woken in vain. */
-	vectors = pci_alloc_irq_vectors(edev->pdev, 1, EXRNIC_MSIX_VECTORS, PCI_IRQ_MSIX);
+	vectors = pci_alloc_irq_vectors(edev->pdev, 1, wanted, PCI_IRQ_MSIX);
 	if (vectors < 0) {
 		dev_err(&edev->pdev->dev, "no MSI-X vector: error %d\n", vectors);
 		return vectors;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -111,6 +112,30 @@ static void vectors_keep_queues_apart(void)
 	CHECK_EQ(poll_now(second_channel), 0);
 }
 
+static void queues_are_spread_over_vectors(void)
+{
+	enum { QUEUES = 4 };
+	struct set s = make_set();
+	struct worker workers[QUEUES];
+	int channels[QUEUES];
+	struct exrnic_query q;
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	if (q.comp_vectors < QUEUES)
+		skip("few vectors");
+	for (int i = 0; i < QUEUES; i++) {
+		channels[i] = create_channel(s.fd);
+		workers[i] = make_worker(&s, channels[i], i, EXRNIC_ANY_VECTOR);
+	}
+	for (int i = 0; i < QUEUES; i++) {
+		arm(&workers[i], 0);
+		post_success(&workers[i]);
+		check_completion(channels[i], &workers[i]);
+		for (int j = 0; j < QUEUES; j++)
+			CHECK_EQ(poll_now(channels[j]), 0);
+	}
+}
+
 /* Both on one channel and one vector: an event for either, whoever fired. */
 static void a_channel_serves_several_queues(void)
 {
@@ -188,6 +213,58 @@ static void epoll_works(void)
 	CHECK_EQ(epoll_wait(epoll, &event, 1, 0), 0);
 }
 
+enum { SLOW_US = 5000 };
+
+/* What a reader has been given, by cookie, while queues with these cookies come and go. */
+struct tally {
+	int channel;
+	unsigned int read[256];
+};
+
+static void *count_events(void *data)
+{
+	struct tally *tally = data;
+	struct exrnic_event events[4];
+	ssize_t got;
+
+	while ((got = read(tally->channel, events, sizeof(events))) > 0) {
+		for (size_t i = 0; i < (size_t)got / sizeof(*events); i++)
+			tally->read[events[i].cookie]++;
+		/* So that some queues end before their event is read. */
+		usleep(SLOW_US);
+	}
+	return NULL;
+}
+
+/* Half of the queues end while their event is on its way. */
+static void events_and_ends_may_race(void)
+{
+	enum { QUEUES = 120 };
+	struct set s = make_set();
+	struct tally tally = { .channel = create_channel(s.fd) };
+	unsigned int told[QUEUES], sum = 0;
+	pthread_t reader;
+
+	if (pthread_create(&reader, NULL, count_events, &tally))
+		give_up("pthread_create");
+	for (unsigned int i = 0; i < QUEUES; i++) {
+		struct worker w = make_worker(&s, tally.channel, i, EXRNIC_ANY_VECTOR);
+
+		arm(&w, 0);
+		post_success(&w);
+		if (i % 2)
+			wait_for_completion(&w, 0);
+		told[i] = destroy_cq(&w).comp_events;
+		munmap((void *)w.page, PAGE);
+		sum += told[i];
+	}
+	close(s.fd);
+	pthread_join(reader, NULL);
+	for (unsigned int i = 0; i < QUEUES; i++)
+		CHECK_EQ(tally.read[i], told[i]);
+	printf("# %u of %d events were read in time\n", sum, QUEUES);
+}
+
 static int create_cq_with(int fd, int channel_fd, uint32_t comp_vector)
 {
 	struct exrnic_create_cq cq = {
@@ -257,10 +334,13 @@ const struct test channel_tests[] = {
 	{ "unread events of a queue are one", unread_events_of_a_queue_are_one, 0 },
 	{ "no event of a queue comes after its end", no_event_after_the_end, 0 },
 	{ "queues on different vectors do not wake each other", vectors_keep_queues_apart, 0 },
+	{ "queues that leave the choice are spread over vectors", queues_are_spread_over_vectors, 0 },
 	{ "a channel serves several queues", a_channel_serves_several_queues, 0 },
 	{ "a read gives whole events, and a failed one loses none", reads_are_whole_events, 0 },
 	{ "a reader that waits for a completion is woken", a_waiting_reader_wakes, 0 },
 	{ "epoll works on a channel", epoll_works, 0 },
+	{ "events and ends of queues may race, and agree on what was read", events_and_ends_may_race,
+	  120 },
 	{ "a queue takes channels of its file and vectors of its device only",
 	  only_own_channels_and_vectors, 0 },
 	{ "a queue outlives its channel", a_queue_outlives_its_channel, 0 },

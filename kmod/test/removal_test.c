@@ -245,11 +245,11 @@ static int unload(void)
 }
 
 /* Where the image of the guests has it; other systems keep their module. */
-static void load(void)
+static void load(const char *parameters)
 {
 	int fd = open("/lib/exrnic.ko", O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || syscall(SYS_finit_module, fd, "", 0))
+	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
 		give_up("/lib/exrnic.ko");
 	close(fd);
 }
@@ -273,7 +273,7 @@ static void a_busy_module_stays(void)
 	munmap(page, PAGE);
 	CHECK_ERR(unload(), 0);
 	CHECK(access(device_path(), F_OK) < 0);
-	load();
+	load("");
 	check_life_goes_on();
 }
 
@@ -287,8 +287,44 @@ static void the_module_comes_and_goes(void)
 		check_life_goes_on();
 		if (!CHECK_ERR(unload(), 0))
 			return;
-		load();
+		load("");
 	}
+}
+
+static void check_vectors(const char *parameters, uint32_t comp_vectors)
+{
+	struct exrnic_query q;
+	struct worker w;
+	struct set s;
+	int channel;
+
+	CHECK_ERR(unload(), 0);
+	load(parameters);
+	s = make_set();
+	channel = create_channel(s.fd);
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_EQ(q.comp_vectors, comp_vectors);
+	w = make_worker(&s, channel, 1, comp_vectors - 1);
+	arm(&w, 0);
+	post_success(&w);
+	CHECK_EQ(next_event(channel).handle, w.cq.cqn);
+	post_failure(&w);
+	CHECK_EQ(next_event(s.fd).type, EXRNIC_EVENT_QP_ERROR);
+	munmap((void *)w.page, PAGE);
+	close(channel);
+	close(s.fd);
+}
+
+static void it_works_with_few_vectors(void)
+{
+	if (access("/lib/exrnic.ko", R_OK))
+		skip("no /lib/exrnic.ko to load again");
+	check_vectors("max_vectors=1", 1);
+	check_vectors("max_vectors=2", 1);
+	check_vectors("max_vectors=3", 2);
+	check_vectors("max_vectors=0", 1);
+	CHECK_ERR(unload(), 0);
+	load("");
 }
 
 const struct test removal_tests[] = {
@@ -300,6 +336,8 @@ const struct test removal_tests[] = {
 	{ "after a reset of the device commands fail and memory is given back",
 	  reset_with_everything_alive, 0 },
 	{ "a module in use cannot be unloaded", a_busy_module_stays, 0 },
+	{ "completions and events arrive with one vector for all, and with few",
+	  it_works_with_few_vectors, 0 },
 	{ "the module can be unloaded and loaded again and again", the_module_comes_and_goes, 0 },
 	{ NULL, NULL, 0 },
 };
