@@ -15,8 +15,8 @@ namespace exrnic {
 
 struct DemoOptions {
   std::vector<uint32_t> sizes = {8, 4096, 64u << 10};  // bytes of a PUSH and a PULL
-  uint32_t times = 4;                                 // each
-  uint32_t rounds = 64;                               // of ping-pong, with 8 bytes
+  uint32_t times = 4;                                  // each
+  uint32_t rounds = 64;                                // of ping-pong, with 8 bytes
 };
 
 // Both ends run it, with the same options; node 0 prints a table to `out`. Throws std::exception,

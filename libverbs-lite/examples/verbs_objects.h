@@ -25,6 +25,7 @@ constexpr char kDeviceHelp[] =
 struct VlDelete {
   void operator()(vl_rnic* rnic) const { vl_close_rnic(rnic); }
   void operator()(vl_pd* pd) const { vl_deallocate_pd(pd); }
+  void operator()(vl_comp_channel* channel) const { vl_destroy_comp_channel(channel); }
   void operator()(vl_cq* cq) const { vl_destroy_cq(cq); }
   void operator()(vl_srq* srq) const { vl_destroy_srq(srq); }
   void operator()(vl_qp* qp) const { vl_destroy_qp(qp); }

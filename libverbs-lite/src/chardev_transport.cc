@@ -33,6 +33,15 @@ class FileDescriptor {
   int fd_;
 };
 
+static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMPLETION &&
+                  static_cast<uint32_t>(EventType::kQpError) == EXRNIC_EVENT_QP_ERROR &&
+                  static_cast<uint32_t>(EventType::kCqError) == EXRNIC_EVENT_CQ_ERROR &&
+                  static_cast<uint32_t>(EventType::kSrqLimit) == EXRNIC_EVENT_SRQ_LIMIT &&
+                  static_cast<uint32_t>(EventType::kPeerDead) == EXRNIC_EVENT_PEER_DEAD &&
+                  static_cast<uint32_t>(EventType::kDeviceFatal) == EXRNIC_EVENT_DEVICE_FATAL &&
+                  kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
+              "the kernel module's values");
+
 class ChardevTransport : public Transport {
  public:
   explicit ChardevTransport(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
@@ -60,7 +69,23 @@ class ChardevTransport : public Transport {
     info->max_sq_slots = query.max_sq_slots;
     info->max_cq_entries = query.max_cq_entries;
     info->clock_khz = query.clock_khz;
+    info->comp_vectors = query.comp_vectors;
     memcpy(info->mac, query.mac, sizeof(info->mac));
+    return 0;
+  }
+
+  int CreateChannel(int* fd) override {
+    exrnic_create_channel create = {};
+    if (Call(EXRNIC_IOCTL_CREATE_CHANNEL, &create) != 0) return -1;
+    *fd = create.fd;
+    return 0;
+  }
+  void CloseChannel(int fd) override { close(fd); }
+  int event_fd() override { return fd_.get(); }
+  int ReadEvent(int fd, Event* event) override {
+    exrnic_event read_event;
+    if (read(fd, &read_event, sizeof(read_event)) != sizeof(read_event)) return -1;
+    *event = {read_event.cookie, static_cast<EventType>(read_event.type), read_event.handle};
     return 0;
   }
 
@@ -78,8 +103,9 @@ class ChardevTransport : public Transport {
     create.entries = request.entries;
     create.moderation_count = request.moderation_count;
     create.moderation_ns = request.moderation_ns;
-    create.comp_vector = EXRNIC_ANY_VECTOR;
-    create.channel_fd = EXRNIC_NO_CHANNEL;
+    create.comp_vector = request.comp_vector;
+    create.channel_fd = request.channel_fd;
+    create.cookie = request.cookie;
     if (Call(EXRNIC_IOCTL_CREATE_CQ, &create) != 0) return -1;
     *cqn = create.cqn;
     return 0;
@@ -92,6 +118,7 @@ class ChardevTransport : public Transport {
     create.slots = request.slots;
     create.pd = request.pd;
     create.limit = request.limit;
+    create.cookie = request.cookie;
     if (Call(EXRNIC_IOCTL_CREATE_SRQ, &create) != 0) return -1;
     *srqn = create.srqn;
     return 0;
@@ -122,6 +149,7 @@ class ChardevTransport : public Transport {
     create.srqn = request.srqn;
     create.max_reads_out = request.max_reads_out;
     create.max_reads_in = request.max_reads_in;
+    create.cookie = request.cookie;
     if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) return -1;
     *qpn = create.qpn;
     return 0;

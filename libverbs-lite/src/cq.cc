@@ -5,6 +5,7 @@
 #include <new>
 
 #include "barrier.h"
+#include "channel.h"
 #include "doorbell.h"
 #include "qp.h"
 #include "rnic.h"
@@ -27,6 +28,26 @@ uint32_t RingEntries(uint32_t wanted) {
   uint32_t ring = RingSize(wanted, kRingMin);
   if (Granted(ring) < wanted) ring *= 2;
   return ring;
+}
+
+bool AttrIsValid(const vl_rnic& rnic, const vl_cq_init_attr& attr) {
+  return attr.entries != 0 && attr.entries <= MostCqEntries(rnic.info) &&
+         attr.moderation.count <= EXRNIC_MODERATION_COUNT_MAX &&
+         attr.moderation.ns <= EXRNIC_MODERATION_NS_MAX &&
+         attr.comp_vector <= rnic.info.comp_vectors &&
+         (attr.channel == nullptr || attr.channel->rnic == &rnic);
+}
+
+CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
+  CqRequest request = {};
+  request.ring = cq.memory.data();
+  request.entries = cq.entries;
+  request.moderation_count = attr.moderation.count;
+  request.moderation_ns = attr.moderation.ns;
+  request.comp_vector = attr.comp_vector == 0 ? kAnyVector : attr.comp_vector - 1;
+  request.channel_fd = cq.channel != nullptr ? cq.channel->fd : kNoChannel;
+  request.cookie = cq.cookie;
+  return request;
 }
 
 }  // namespace
@@ -73,28 +94,45 @@ void vl_cq::Move(uint32_t from, uint32_t to) {
   Entry(to)->phase = Phase(to);
 }
 
-vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {
-  const vl_cq_moderation when = moderation != nullptr ? *moderation : vl_cq_moderation{0, 0};
-  if (rnic == nullptr || entries == 0 || entries > exrnic::MostCqEntries(rnic->info) ||
-      when.count > EXRNIC_MODERATION_COUNT_MAX || when.ns > EXRNIC_MODERATION_NS_MAX) {
+vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
+  if (rnic == nullptr || attr == nullptr || !exrnic::AttrIsValid(*rnic, *attr)) {
     return FailNull(EINVAL);
   }
-  std::unique_ptr<vl_cq> cq(new (std::nothrow) vl_cq(rnic, exrnic::RingEntries(entries)));
+  std::unique_ptr<vl_cq> cq(new (std::nothrow)
+                                vl_cq(rnic, *attr, exrnic::RingEntries(attr->entries)));
   if (cq == nullptr || cq->memory.data() == nullptr) return FailNull(ENOMEM);
-  const exrnic::CqRequest request = {cq->memory.data(), cq->entries, when.count, when.ns};
+  cq->cookie = rnic->events.Add();
+  if (cq->cookie == 0) return FailNull(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateCq(request, &cq->cqn) != 0) return nullptr;
+  if (rnic->transport->CreateCq(exrnic::RequestOf(*cq, *attr), &cq->cqn) != 0) {
+    rnic->events.Forget(cq->cookie);
+    return nullptr;
+  }
+  rnic->events.Set(cq->cookie, cq.get());
   ++rnic->users;
+  if (cq->channel != nullptr) ++cq->channel->users;
   return cq.release();
+}
+
+vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* moderation) {
+  vl_cq_init_attr attr = {};
+  attr.entries = entries;
+  if (moderation != nullptr) attr.moderation = *moderation;
+  return vl_create_cq_ex(rnic, &attr);
 }
 
 int vl_destroy_cq(vl_cq* cq) {
   if (cq == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = cq->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (cq->users > 0) return Fail(EBUSY);
-  if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->cqn))) return -1;
+  if (cq->users > 0 || !rnic->events.Retire(cq->cookie)) return Fail(EBUSY);
+  if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->cqn))) {
+    rnic->events.Set(cq->cookie, cq);
+    return -1;
+  }
+  rnic->events.Forget(cq->cookie);
   --rnic->users;
+  if (cq->channel != nullptr) --cq->channel->users;
   delete cq;
   return 0;
 }

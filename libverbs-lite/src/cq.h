@@ -11,8 +11,12 @@
 #include "transport.h"
 
 struct vl_cq {
-  vl_cq(vl_rnic* owner, uint32_t ring_entries)
-      : rnic(owner), entries(ring_entries), memory(ring_entries * sizeof(exrnic_cqe)) {}
+  vl_cq(vl_rnic* owner, const vl_cq_init_attr& attr, uint32_t ring_entries)
+      : rnic(owner),
+        channel(attr.channel),
+        context(attr.context),
+        entries(ring_entries),
+        memory(ring_entries * sizeof(exrnic_cqe)) {}
 
   // The CQE at a free-running index, if the device has written it; else null.
   const exrnic_cqe* At(uint32_t index) const;
@@ -20,10 +24,13 @@ struct vl_cq {
   void Move(uint32_t from, uint32_t to);
 
   vl_rnic* const rnic;
-  const uint32_t entries;  // of the ring; a power of two
+  vl_comp_channel* const channel;  // or null
+  void* const context;             // the caller's
+  const uint32_t entries;          // of the ring; a power of two
   exrnic::RingMemory memory;
   uint32_t cqn = 0;
-  int users = 0;  // queue pairs; guarded by rnic->control
+  uint64_t cookie = 0;  // in rnic->events
+  int users = 0;        // queue pairs; guarded by rnic->control
 
   exrnic::SpinLock lock;  // guards what follows, and the entries that the device has written
   uint32_t consumer = 0;  // CQEs taken, modulo 2^32

@@ -51,6 +51,7 @@ QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
   request.max_reads_out = attr.max_reads_out;
   request.max_reads_in = attr.max_reads_in;
+  request.cookie = qp.cookie;
   return request;
 }
 
@@ -160,12 +161,20 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
     return FailNull(ENOMEM);
   }
 
+  qp->cookie = rnic->events.Add();
+  if (qp->cookie == 0) return FailNull(ENOMEM);
+
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateQp(exrnic::RequestOf(*qp, *attr), &qp->number) != 0) return nullptr;
+  if (rnic->transport->CreateQp(exrnic::RequestOf(*qp, *attr), &qp->number) != 0) {
+    rnic->events.Forget(qp->cookie);
+    return nullptr;
+  }
   if (qp->number >= rnic->qps.size()) {
     rnic->transport->DestroyQp(qp->number);
+    rnic->events.Forget(qp->cookie);
     return FailNull(EIO);
   }
+  rnic->events.Set(qp->cookie, qp.get());
   exrnic::SetQp(qp.get(), qp.get());
   exrnic::CountUsers(qp.get(), 1);
   exrnic::TellGranted(*qp, attr);
@@ -205,7 +214,12 @@ int vl_destroy_qp(vl_qp* qp) {
   if (qp == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (!exrnic::IsGone(rnic->transport->DestroyQp(qp->number))) return -1;
+  if (!rnic->events.Retire(qp->cookie)) return Fail(EBUSY);
+  if (!exrnic::IsGone(rnic->transport->DestroyQp(qp->number))) {
+    rnic->events.Set(qp->cookie, qp);
+    return -1;
+  }
+  rnic->events.Forget(qp->cookie);
   exrnic::WithCqesDropped(qp, [qp] { exrnic::SetQp(qp, nullptr); });
   exrnic::CountUsers(qp, -1);
   delete qp;

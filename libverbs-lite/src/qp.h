@@ -35,6 +35,7 @@ struct vl_qp {
   exrnic::WorkQueue sq;
   std::optional<exrnic::WorkQueue> rq;  // unless there is a shared one
   uint32_t number = 0;
+  uint64_t cookie = 0;  // in the RNIC's events
   // Of the last vl_modify_qp: the device may have gone to ERROR since, which posting need not know.
   std::atomic<vl_qp_state> state{VL_QPS_RESET};
 };

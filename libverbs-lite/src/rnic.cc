@@ -103,6 +103,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->max_wr = info.max_sq_slots;
   attr->max_cq_entries = exrnic::MostCqEntries(info);
   attr->clock_khz = info.clock_khz;
+  attr->comp_vectors = info.comp_vectors;
   static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");
   memcpy(attr->mac, info.mac, sizeof(attr->mac));
   return 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "event_table.h"
 #include "exrnic/verbs.h"
 #include "exrnic_hw.h"
 #include "transport.h"
@@ -21,7 +22,9 @@ struct vl_rnic {
   // library's: else a number that the device has just freed could come back from it, for a new
   // object, before the old one is forgotten here. Guards all use counts.
   std::mutex control;
-  int users = 0;  // protection domains and completion queues
+  int users = 0;  // protection domains, completion queues and channels
+
+  exrnic::EventTable events;
 
   // By number, for vl_poll_cq. An entry changes only while the locks of the queue pair's completion
   // queues are held.

@@ -19,9 +19,16 @@ vl_srq* vl_create_srq(vl_pd* pd, vl_srq_attr* attr) {
   std::unique_ptr<vl_srq> srq(new (std::nothrow) vl_srq(pd, shape));
   if (srq == nullptr || !srq->queue.allocated()) return FailNull(ENOMEM);
 
-  const exrnic::SrqRequest request = {srq->queue.ring(), shape.slots, pd->number, attr->limit};
+  srq->cookie = rnic->events.Add();
+  if (srq->cookie == 0) return FailNull(ENOMEM);
+  const exrnic::SrqRequest request = {srq->queue.ring(), shape.slots, pd->number, attr->limit,
+                                      srq->cookie};
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateSrq(request, &srq->number) != 0) return nullptr;
+  if (rnic->transport->CreateSrq(request, &srq->number) != 0) {
+    rnic->events.Forget(srq->cookie);
+    return nullptr;
+  }
+  rnic->events.Set(srq->cookie, srq.get());
   ++pd->users;
   attr->max_wr = shape.wrs;
   attr->max_sge = shape.elements;
@@ -49,8 +56,12 @@ int vl_destroy_srq(vl_srq* srq) {
   if (srq == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = srq->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (srq->users > 0) return Fail(EBUSY);
-  if (!exrnic::IsGone(rnic->transport->DestroySrq(srq->number))) return -1;
+  if (srq->users > 0 || !rnic->events.Retire(srq->cookie)) return Fail(EBUSY);
+  if (!exrnic::IsGone(rnic->transport->DestroySrq(srq->number))) {
+    rnic->events.Set(srq->cookie, srq);
+    return -1;
+  }
+  rnic->events.Forget(srq->cookie);
   --srq->pd->users;
   delete srq;
   return 0;

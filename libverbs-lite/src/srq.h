@@ -16,7 +16,8 @@ struct vl_srq {
   const exrnic::QueueShape shape;
   exrnic::SharedQueue queue;
   uint32_t number = 0;
-  int users = 0;  // queue pairs; guarded by rnic->control
+  uint64_t cookie = 0;  // in the RNIC's events
+  int users = 0;        // queue pairs; guarded by rnic->control
 };
 
 #endif  // EXRNIC_LIBVERBS_SRQ_H

@@ -22,14 +22,38 @@ struct DeviceInfo {
   uint32_t max_sq_slots;
   uint32_t max_cq_entries;
   uint32_t clock_khz;
+  uint32_t comp_vectors;
   uint8_t mac[6];
 };
 
+// What a channel, or the context, has to tell. The values are those of the kernel module.
+enum class EventType : uint32_t {
+  kCompletion = 1,   // from a channel: a completion queue that was armed has fired
+  kQpError = 2,      // went to ERROR, not by ModifyQp
+  kCqError = 3,      // has overrun
+  kSrqLimit = 4,     // fewer receives than the limit
+  kPeerDead = 5,     // of the whole context, as is the next; cookie and handle are zero
+  kDeviceFatal = 6,  // nothing works any more
+};
+
+struct Event {
+  uint64_t cookie;  // of the object
+  EventType type;
+  uint32_t handle;
+};
+
+constexpr int kNoChannel = -1;
+constexpr uint32_t kAnyVector = ~0u;
+
+// Rings: the transport may put other pages in the place of these, which read as zero.
 struct CqRequest {
   void* ring;  // page-aligned, zeroed; stays mapped until DestroyCq
   uint32_t entries;
   uint32_t moderation_count;
   uint32_t moderation_ns;
+  uint32_t comp_vector;  // below DeviceInfo.comp_vectors, or kAnyVector
+  int channel_fd;        // or kNoChannel
+  uint64_t cookie;       // comes back in events
 };
 
 struct SrqRequest {
@@ -37,6 +61,7 @@ struct SrqRequest {
   uint32_t slots;  // a power of two
   uint32_t pd;
   uint32_t limit;
+  uint64_t cookie;
 };
 
 struct QpRequest {
@@ -51,6 +76,7 @@ struct QpRequest {
   uint32_t srqn;  // or EXRNIC_NO_SRQ
   uint32_t max_reads_out;
   uint32_t max_reads_in;
+  uint64_t cookie;
 };
 
 struct QpChange {
@@ -74,7 +100,8 @@ struct MrRequest {
   uint32_t access;  // EXRNIC_ACCESS_*
 };
 
-// Calls return 0, or -1 with errno. They are made under the lock of the RNIC, one at a time.
+// Calls return 0, or -1 with errno. They are made under the lock of the RNIC, one at a time; only
+// ReadEvent may be called at any time.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -83,6 +110,16 @@ class Transport {
   virtual UserPage user_page() = 0;
 
   virtual int Query(DeviceInfo* info) = 0;
+  // A completion channel: a file descriptor that is readable while it has events. The transport's,
+  // until it is closed.
+  virtual int CreateChannel(int* fd) = 0;
+  virtual void CloseChannel(int fd) = 0;
+  // The file descriptor of the context's own events, likewise.
+  virtual int event_fd() = 0;
+  // The next event; waits for one, or gives EAGAIN if fd has O_NONBLOCK. ENODEV: none comes any
+  // more. An object has at most one unread event of a type.
+  virtual int ReadEvent(int fd, Event* event) = 0;
+
   virtual int AllocatePd(uint32_t* pd) = 0;
   virtual int DeallocatePd(uint32_t pd) = 0;
   virtual int CreateCq(const CqRequest& request, uint32_t* cqn) = 0;

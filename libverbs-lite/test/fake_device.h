@@ -30,6 +30,9 @@ struct FakeCq {
   uint32_t produced = 0;
   uint32_t consumed = 0;
   uint32_t armed = 0;  // not 0, for any completion 1, for solicited ones 2
+  uint64_t cookie = 0;
+  int channel = -1;
+  uint32_t fired_told = 0;  // of fired: interrupts that have become events
   uint32_t fired = 0;  // interrupts; at the first completion that fits, whatever the moderation
 };
 
@@ -46,6 +49,8 @@ struct FakeSrq {
   FakeRing ring;
   uint32_t limit;
   uint32_t limit_events = 0;
+  uint64_t cookie = 0;
+  uint32_t events_told = 0;
 };
 
 struct FakeQp {
@@ -61,6 +66,8 @@ struct FakeQp {
   uint32_t state = 0;  // RESET 0, INIT 1, RTR 2, RTS 3, ERROR 4
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
+  uint64_t cookie = 0;
+  bool error_told = false;
 };
 
 struct FakePd {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fake_fabric.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -17,6 +19,11 @@ constexpr uint32_t kDoorbells[] = {0, 8, 40, 16, 24, 32};
 constexpr size_t kPageBytes = 4096;
 // Between two steps of the thread, so that calls through transports get the lock.
 constexpr auto kRest = std::chrono::microseconds(10);
+
+void Tell(int fd, uint64_t cookie, EventType type, uint32_t number) {
+  const Event event = {cookie, type, number};
+  [[maybe_unused]] const ssize_t written = write(fd, &event, sizeof(event));
+}
 
 template <typename Map>
 void EraseOfPage(Map* map, uint32_t page) {
@@ -38,9 +45,30 @@ class FakeTransport : public Transport {
 
   int Query(DeviceInfo* info) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
-    *info = {context_->node, 1024, 1024, 1024, 16384, 256, 4096, 65536, 250000, {2, 0, 0, 0, 0, 1}};
+    *info = {context_->node,    1024, 1024, 1024, 16384, 256, 4096, 65536, 250000, 31,
+             {2, 0, 0, 0, 0, 1}};
     return Outcome();
   }
+  int CreateChannel(int* fd) override {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    context_->channels[ends[0]] = ends[1];
+    *fd = ends[0];
+    return 0;
+  }
+  void CloseChannel(int fd) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    close(context_->channels[fd]);
+    close(fd);
+    context_->channels.erase(fd);
+  }
+  int event_fd() override { return context_->async[0]; }
+  int ReadEvent(int fd, Event* event) override {
+    return read(fd, event, sizeof(*event)) == sizeof(*event) ? 0 : -1;
+  }
+
   int AllocatePd(uint32_t* pd) override {
     return Make(&FakeDevice::pds, pd, [&] { return FakePd{context_->page_number}; });
   }
@@ -48,18 +76,23 @@ class FakeTransport : public Transport {
 
   int CreateCq(const CqRequest& request, uint32_t* cqn) override {
     return Make(&FakeDevice::cqs, cqn, [&] {
-      return FakeCq{context_->page_number, static_cast<uint8_t*>(request.ring), request.entries,
-                    request.moderation_count, request.moderation_ns};
+      FakeCq cq{context_->page_number, static_cast<uint8_t*>(request.ring), request.entries,
+                request.moderation_count, request.moderation_ns};
+      cq.cookie = request.cookie;
+      cq.channel = request.channel_fd;
+      return cq;
     });
   }
   int DestroyCq(uint32_t cqn) override { return Drop(&FakeDevice::cqs, cqn); }
 
   int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
     return Make(&FakeDevice::srqs, srqn, [&] {
-      return FakeSrq{context_->page_number,
-                     request.pd,
-                     {static_cast<uint8_t*>(request.ring), request.slots},
-                     request.limit};
+      FakeSrq srq{context_->page_number,
+                  request.pd,
+                  {static_cast<uint8_t*>(request.ring), request.slots},
+                  request.limit};
+      srq.cookie = request.cookie;
+      return srq;
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
@@ -82,15 +115,17 @@ class FakeTransport : public Transport {
 
   int CreateQp(const QpRequest& request, uint32_t* qpn) override {
     return Make(&FakeDevice::qps, qpn, [&] {
-      return FakeQp{context_->page_number,
-                    request.pd,
-                    request.send_cqn,
-                    request.recv_cqn,
-                    {static_cast<uint8_t*>(request.sq), request.sq_slots},
-                    {static_cast<uint8_t*>(request.rq), request.rq_slots},
-                    request.srqn,
-                    request.max_reads_out,
-                    request.max_reads_in};
+      FakeQp qp{context_->page_number,
+                request.pd,
+                request.send_cqn,
+                request.recv_cqn,
+                {static_cast<uint8_t*>(request.sq), request.sq_slots},
+                {static_cast<uint8_t*>(request.rq), request.rq_slots},
+                request.srqn,
+                request.max_reads_out,
+                request.max_reads_in};
+      qp.cookie = request.cookie;
+      return qp;
     });
   }
 
@@ -112,6 +147,7 @@ class FakeTransport : public Transport {
       qp.rq.producer = qp.rq.consumer = 0;
     }
     qp.state = to;
+    qp.error_told = to == 4;
     return 0;
   }
 
@@ -204,7 +240,10 @@ uint32_t FakeFabric::Deliver(const FakeDevice::Message& message) {
 FakeFabric::~FakeFabric() {
   stop_ = true;
   if (thread_.joinable()) thread_.join();
-  for (auto& context : contexts_) munmap(context->page, kPageBytes);
+  for (auto& context : contexts_) {
+    munmap(context->page, kPageBytes);
+    for (int end : context->async) close(end);
+  }
 }
 
 vl_rnic* FakeFabric::Open(uint32_t node) {
@@ -212,6 +251,7 @@ vl_rnic* FakeFabric::Open(uint32_t node) {
       mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
   auto context = std::make_unique<Context>();
+  if (pipe2(context->async, O_CLOEXEC) != 0) return nullptr;
   context->node = node;
   context->page = static_cast<uint64_t*>(page);
   for (uint32_t offset : kDoorbells) context->page[offset / 8] = kIdle;
@@ -251,10 +291,34 @@ void FakeFabric::ServeDoorbells() {
   }
 }
 
+void FakeFabric::RaiseEvents() {
+  for (auto& context : contexts_) {
+    if (!context->open) continue;
+    FakeDevice& device = *devices_[context->node];
+    const auto own = [&](const auto& object) { return object.page == context->page_number; };
+    for (auto& [number, cq] : device.cqs) {
+      if (!own(cq) || cq.fired == cq.fired_told || cq.channel < 0) continue;
+      cq.fired_told = cq.fired;
+      Tell(context->channels.at(cq.channel), cq.cookie, EventType::kCompletion, number);
+    }
+    for (auto& [number, qp] : device.qps) {
+      if (!own(qp) || qp.state != 4 || qp.error_told) continue;
+      qp.error_told = true;
+      Tell(context->async[1], qp.cookie, EventType::kQpError, number);
+    }
+    for (auto& [number, srq] : device.srqs) {
+      if (!own(srq) || srq.limit_events == srq.events_told) continue;
+      srq.events_told = srq.limit_events;
+      Tell(context->async[1], srq.cookie, EventType::kSrqLimit, number);
+    }
+  }
+}
+
 void FakeFabric::Step() {
   std::lock_guard<std::mutex> guard(mutex_);
   ServeDoorbells();
   for (auto& device : devices_) device->Run();
+  RaiseEvents();
 }
 
 void FakeFabric::Start() {

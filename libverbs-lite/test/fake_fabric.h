@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -49,9 +50,12 @@ class FakeFabric {
     uint32_t page_number;
     uint64_t* page;
     bool open = true;
+    int async[2] = {-1, -1};      // pipe: the end to read from, the end to write to
+    std::map<int, int> channels;  // by the end to read from
   };
 
   void ServeDoorbells();
+  void RaiseEvents();
   uint32_t Deliver(const FakeDevice::Message& message);
   void Close(Context* context);
   void Loop();

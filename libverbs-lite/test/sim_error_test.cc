@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The library as a driver in user space, where something is wrong: with the socket, with what is
 // behind it, with memory, with the simulator.
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -259,6 +260,33 @@ TEST_CASE("when the simulator is killed, calls fail and nothing hangs") {
   pair.fixture.simulator.wait_for_exit();
   ExpectGone(&pair.ends[0]);
   ExpectGone(&pair.ends[1]);
+}
+
+TEST_CASE("who sleeps when the simulator is killed is woken, and told") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  const Owned<vl_comp_channel> channel(vl_create_comp_channel(rnic.get()));
+  vl_cq_init_attr attr = {};
+  attr.entries = 8;
+  attr.channel = channel.get();
+  const Owned<vl_cq> cq(vl_create_cq_ex(rnic.get(), &attr));
+  REQUIRE(cq != nullptr);
+  fixture.simulator.signal(SIGKILL);
+
+  // Without a time limit of their own: these would hang.
+  vl_cq* fired = nullptr;
+  CHECK(vl_get_cq_event(channel.get(), &fired, nullptr) == -1);
+  CHECK(errno == ENODEV);
+  pollfd ends = {vl_comp_channel_fd(channel.get()), POLLIN, 0};
+  CHECK(poll(&ends, 1, 0) == 1);
+  CHECK((ends.revents & POLLHUP) != 0);
+
+  vl_async_event event;
+  REQUIRE(vl_get_async_event(rnic.get(), &event) == 0);
+  CHECK(event.type == VL_EVENT_DEVICE_FATAL);
+  CHECK(vl_ack_async_event(&event) == 0);
+  CHECK(vl_get_async_event(rnic.get(), &event) == -1);
+  CHECK(errno == ENODEV);
 }
 
 TEST_CASE("when the simulator stops, calls time out, and it is cut off") {

@@ -47,6 +47,7 @@ extern "C" {
 /* Objects. The library owns them from the call that makes them to the call that destroys them. */
 struct vl_rnic;
 struct vl_pd;
+struct vl_comp_channel;
 struct vl_cq;
 struct vl_srq;
 struct vl_qp;
@@ -64,6 +65,7 @@ struct vl_rnic_attr {
   uint32_t max_wr;         /* most work requests of a queue, if none needs more than a slot */
   uint32_t max_cq_entries; /* most entries that vl_create_cq grants */
   uint32_t clock_khz;      /* clock of the core */
+  uint32_t comp_vectors;   /* interrupt vectors for completion queues */
   uint8_t mac[6];
 };
 
@@ -129,6 +131,32 @@ VL_API uint32_t vl_mr_stag(const struct vl_mr* mr);
  */
 VL_API int vl_get_pbl(struct vl_mr* mr, uint64_t* entries, uint32_t* pages, uint32_t* page_shift);
 
+/* ---- Completion channel ---------------------------------------------------------------------- */
+
+/* Where completion queues tell that they have fired, so that a thread can sleep until then. */
+VL_API struct vl_comp_channel* vl_create_comp_channel(struct vl_rnic* rnic);
+
+/* EBUSY: a completion queue uses it. */
+VL_API int vl_destroy_comp_channel(struct vl_comp_channel* channel);
+
+/*
+ * Its file descriptor, for poll, select or epoll: readable while an event waits, POLLHUP when the
+ * RNIC is gone. The caller may set O_NONBLOCK; everything else with it is the library's.
+ */
+VL_API int vl_comp_channel_fd(const struct vl_comp_channel* channel);
+
+/*
+ * Takes the next event: *cq is the queue, *context (unless NULL) that of its attributes. Waits for
+ * one, or gives EAGAIN if the file descriptor has O_NONBLOCK; EINTR. ENODEV: the RNIC is gone. The
+ * queue has then fired and is no longer armed: arm it (vl_req_notify_cq), then poll it until it is
+ * empty. An event may find no completion, as one may have been polled already. Each event is
+ * acknowledged with vl_ack_cq_events.
+ */
+VL_API int vl_get_cq_event(struct vl_comp_channel* channel, struct vl_cq** cq, void** context);
+
+/* So many events that vl_get_cq_event gave of this queue are dealt with. EINVAL: more than that. */
+VL_API int vl_ack_cq_events(struct vl_cq* cq, unsigned events);
+
 /* ---- Completion queue ------------------------------------------------------------------------ */
 
 /* When an armed queue (vl_req_notify_cq) fires. */
@@ -146,7 +174,19 @@ struct vl_cq_moderation {
 VL_API struct vl_cq* vl_create_cq(struct vl_rnic* rnic, uint32_t entries,
                                   const struct vl_cq_moderation* moderation);
 
-/* EBUSY: a queue pair uses it. */
+struct vl_cq_init_attr {
+  uint32_t entries; /* as above */
+  struct vl_cq_moderation moderation;
+  struct vl_comp_channel* channel; /* of the same RNIC, where it tells that it has fired; or NULL */
+  void* context;                   /* the caller's; comes back from vl_get_cq_event */
+  uint32_t comp_vector;            /* interrupt: 1 to vl_rnic_attr.comp_vectors; 0: one that few
+                                      queues share. Sharing costs events that find no completion */
+};
+
+/* A queue with a channel. */
+VL_API struct vl_cq* vl_create_cq_ex(struct vl_rnic* rnic, const struct vl_cq_init_attr* attr);
+
+/* EBUSY: a queue pair uses it, or an event of it is not acknowledged. */
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 
 enum vl_wc_status {
@@ -202,8 +242,8 @@ VL_API int vl_poll_cq(struct vl_cq* cq, int num_entries, struct vl_wc* wc);
 /*
  * Arms the queue: its interrupt fires, once, at the next completion, as its moderation says; with
  * solicited_only at the next receive that the sender wants noticed (VL_SEND_SOLICITED) and at the
- * next failure. If completions wait already it fires at once. No system call. (The file descriptor
- * that becomes readable then is still to come: until then, poll.)
+ * next failure. If completions wait already it fires at once. No system call. Its channel, if it
+ * has one, then has an event.
  */
 VL_API int vl_req_notify_cq(struct vl_cq* cq, int solicited_only);
 
@@ -215,6 +255,10 @@ VL_API const char* vl_error_text(void);
 
 /* A text in English for a status; never NULL; static memory. */
 VL_API const char* vl_status_string(enum vl_wc_status status);
+
+/* Likewise for the operation of a completion, and for the terminate code in vl_wc.detail. */
+VL_API const char* vl_wc_opcode_string(enum vl_wc_opcode opcode);
+VL_API const char* vl_terminate_string(uint32_t detail);
 
 /* ---- Shared receive queue -------------------------------------------------------------------- */
 
@@ -241,7 +285,7 @@ VL_API int vl_modify_srq(struct vl_srq* srq, uint32_t limit);
 /* attr->limit: 0 if no limit is armed, or its event has come. */
 VL_API int vl_query_srq(struct vl_srq* srq, struct vl_srq_attr* attr);
 
-/* EBUSY: a queue pair uses it. */
+/* EBUSY: a queue pair uses it, or an event of it is not acknowledged. */
 VL_API int vl_destroy_srq(struct vl_srq* srq);
 
 /* ---- Queue pair ------------------------------------------------------------------------------ */
@@ -297,11 +341,52 @@ VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
 VL_API int vl_query_qp(struct vl_qp* qp, struct vl_qp_attr* attr);
 
-/* After the return no completion of it appears, and the device touches no memory on its behalf. */
+/*
+ * After the return no completion of it appears, and the device touches no memory on its behalf.
+ * EBUSY: an event of it is not acknowledged.
+ */
 VL_API int vl_destroy_qp(struct vl_qp* qp);
+
+/* A text in English for a state; never NULL; static memory. */
+VL_API const char* vl_qp_state_string(enum vl_qp_state state);
 
 /* Number of the queue pair, which its peer needs. */
 VL_API uint32_t vl_qp_number(const struct vl_qp* qp);
+
+/* ---- Asynchronous events --------------------------------------------------------------------- */
+
+enum vl_event_type {
+  VL_EVENT_QP_ERROR = 1, /* qp went to the error state, not by vl_modify_qp */
+  VL_EVENT_CQ_ERROR,  /* cq may have overrun: a completion of a queue pair that uses it is lost */
+  VL_EVENT_SRQ_LIMIT, /* srq has fewer receives than its limit, which is 0 now */
+  VL_EVENT_PEER_DEAD, /* a node does not answer any more; its queue pairs went to the error state */
+  VL_EVENT_DEVICE_FATAL /* the RNIC was removed, or the simulator has ended: nothing works any more
+                         */
+};
+
+struct vl_async_event {
+  enum vl_event_type type;
+  struct vl_qp* qp; /* the object that it is about; the others are NULL */
+  struct vl_cq* cq;
+  struct vl_srq* srq;
+};
+
+/* A file descriptor that is readable while an event waits, as that of a channel. */
+VL_API int vl_async_fd(const struct vl_rnic* rnic);
+
+/*
+ * Takes the next event. Waits for one, or gives EAGAIN if the file descriptor has O_NONBLOCK;
+ * EINTR. ENODEV: the RNIC is gone, and all its events were taken. An object has at most one event
+ * of a type that was not taken: it tells of all that happened before. Each event is acknowledged
+ * with vl_ack_async_event.
+ */
+VL_API int vl_get_async_event(struct vl_rnic* rnic, struct vl_async_event* event);
+
+/* The event is dealt with: its object may be destroyed. EINVAL: it was acknowledged before. */
+VL_API int vl_ack_async_event(const struct vl_async_event* event);
+
+/* A text in English for a type of event; never NULL; static memory. */
+VL_API const char* vl_event_type_string(enum vl_event_type type);
 
 /* ---- Work ------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,7 @@
 #include "error_text.h"
 #include "sim_device.h"
 #include "sim_error.h"
+#include "sim_events.h"
 #include "sim_mailbox.h"
 #include "sim_memory.h"
 #include "sim_numbers.h"
@@ -66,6 +67,28 @@ class Taken {
   const uint32_t value_;
 };
 
+// The MSI-X vector of a completion queue.
+class Vector {
+ public:
+  Vector(SimEvents* events, uint32_t wanted)
+      : events_(events), number_(events->TakeVector(wanted)) {}
+  Vector(Vector&& other) noexcept
+      : events_(std::exchange(other.events_, nullptr)), number_(other.number_) {}
+  ~Vector() {
+    if (events_ != nullptr) events_->GiveVector(number_);
+  }
+  uint32_t number() const { return number_; }
+
+ private:
+  SimEvents* events_;
+  const uint32_t number_;
+};
+
+struct Cq {
+  SimRing ring;
+  Vector vector;
+};
+
 struct QpRings {
   SimRing sq;
   SimRing rq;
@@ -84,7 +107,9 @@ class SimTransport : public Transport {
         cqns_("completion queues", 0, info_.max_cq),
         srqns_("shared receive queues", 0, info_.max_srq),
         qpns_("queue pairs", kQpnMin, info_.max_qp),
-        stags_(info_.max_mr) {
+        stags_(info_.max_mr),
+        events_(&link_, &mailbox_) {
+    info_.comp_vectors = events_.cq_vectors();
     GrantProcessMemory(&link_);
     EnableDevice(&link_);
   }
@@ -98,6 +123,13 @@ class SimTransport : public Transport {
     return 0;
   }
 
+  int CreateChannel(int* fd) override {
+    return Guard([&] { *fd = events_.OpenChannel(); });
+  }
+  void CloseChannel(int fd) override { events_.CloseChannel(fd); }
+  int event_fd() override { return events_.async_fd(); }
+  int ReadEvent(int fd, Event* event) override { return events_.Read(fd, event) ? 0 : -1; }
+
   int AllocatePd(uint32_t* pd) override {
     return Guard([&] { *pd = pds_.Take(); });
   }
@@ -110,20 +142,23 @@ class SimTransport : public Transport {
     return Guard([&] {
       Taken number(&cqns_);
       SimRing ring(&arena_, request.ring, size_t{request.entries} * sizeof(exrnic_cqe));
+      Vector vector(&events_, request.comp_vector);
       exrnic_mbox_create_cq in = {};
       in.cqn = number.value();
       in.page = kUserPage;
       in.pbl_address = ring.pbl_bus();
       in.log_entries = Log2(request.entries);
-      in.msix_vector = VectorOf(number.value());
+      in.msix_vector = vector.number();
       in.moderation_count = request.moderation_count;
       in.moderation_ns = request.moderation_ns;
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_CQ, in);
-      cqs_[number.value()] = std::move(ring);
+      events_.AddCq(in.cqn, in.msix_vector, request.channel_fd, request.cookie);
+      cqs_.emplace(in.cqn, Cq{std::move(ring), std::move(vector)});
       *cqn = number.Keep();
     });
   }
   int DestroyCq(uint32_t cqn) override {
+    events_.RemoveCq(cqn);
     return Destroy(EXRNIC_MBOX_OP_DESTROY_CQ, cqn, &cqs_, &cqns_);
   }
 
@@ -139,13 +174,18 @@ class SimTransport : public Transport {
       in.pbl_address = ring.pbl_bus();
       in.limit = request.limit;
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_SRQ, in);
+      events_.AddSrq(in.srqn, request.cookie);
+      events_.SetLimit(in.srqn, request.limit != 0);
       srqs_[number.value()] = std::move(ring);
       *srqn = number.Keep();
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
-    return Guard(
-        [&] { mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit}); });
+    return Guard([&] {
+      // Before the command: the event may come before its answer.
+      events_.SetLimit(srqn, limit != 0);
+      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
+    });
   }
   int QuerySrq(uint32_t srqn, uint32_t* limit) override {
     return Guard([&] {
@@ -153,6 +193,7 @@ class SimTransport : public Transport {
     });
   }
   int DestroySrq(uint32_t srqn) override {
+    events_.RemoveSrq(srqn);
     return Destroy(EXRNIC_MBOX_OP_DESTROY_SRQ, srqn, &srqs_, &srqns_);
   }
 
@@ -165,6 +206,7 @@ class SimTransport : public Transport {
         rings.rq = SimRing(&arena_, request.rq, size_t{request.rq_slots} * sizeof(exrnic_wqe));
       }
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_QP, CreateQpCommand(number.value(), request, rings));
+      events_.AddQp(number.value(), request.send_cqn, request.recv_cqn, request.cookie);
       qps_[number.value()] = std::move(rings);
       *qpn = number.Keep();
     });
@@ -190,6 +232,7 @@ class SimTransport : public Transport {
     });
   }
   int DestroyQp(uint32_t qpn) override {
+    events_.RemoveQp(qpn);
     Guard([&] { Stop(qpn); });  // if it fails, the end tells why
     return Destroy(EXRNIC_MBOX_OP_DESTROY_QP, qpn, &qps_, &qpns_);
   }
@@ -240,6 +283,8 @@ class SimTransport : public Transport {
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
+    // Who takes it to ERROR needs no event of it.
+    events_.SetErrorKnown(qpn, change.state == EXRNIC_QP_STATE_ERROR);
     mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
                  exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
                                        change.dest_qpn});
@@ -254,12 +299,6 @@ class SimTransport : public Transport {
            std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
-  }
-
-  // Vector 0 is the device's own; queues share the others.
-  uint32_t VectorOf(uint32_t cqn) const {
-    if (link_.vectors() == 1) return EXRNIC_MSIX_VECTOR_CONTROL;
-    return 1 + cqn % (link_.vectors() - 1);
   }
 
   static exrnic_mbox_create_qp CreateQpCommand(uint32_t qpn, const QpRequest& request,
@@ -284,11 +323,12 @@ class SimTransport : public Transport {
 
   SimLink link_;
   SimMailbox mailbox_;
-  const DeviceInfo info_;
+  DeviceInfo info_;
   SimArena arena_;
   SimNumbers pds_, cqns_, srqns_, qpns_;
   SimStags stags_;
-  std::map<uint32_t, SimRing> cqs_;
+  SimEvents events_;
+  std::map<uint32_t, Cq> cqs_;
   std::map<uint32_t, SimRing> srqs_;
   std::map<uint32_t, QpRings> qps_;
   std::map<uint32_t, SimPbl> mrs_;

@@ -71,8 +71,8 @@ std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
        {SeccompChecks(), RegionChecks(), GatherChecks(), MessageChecks(), PullChecks(), SrqChecks(),
-        NotifyChecks(), RemoteErrorChecks(), MessageErrorChecks(), LocalErrorChecks(),
-        DoorbellChecks(), DestroyChecks(), ProcessChecks()}) {
+        NotifyChecks(), EventChecks(), RemoteErrorChecks(), MessageErrorChecks(),
+        LocalErrorChecks(), DoorbellChecks(), DestroyChecks(), ProcessChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

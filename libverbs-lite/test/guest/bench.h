@@ -63,6 +63,7 @@ std::vector<GuestCheck> MessageErrorChecks();
 std::vector<GuestCheck> PullChecks();
 std::vector<GuestCheck> SrqChecks();
 std::vector<GuestCheck> NotifyChecks();
+std::vector<GuestCheck> EventChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
 std::vector<GuestCheck> RegionChecks();

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim_events.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "sim_error.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr uint32_t kCausesQp = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR;
+// Not the mailbox: its status is read.
+constexpr uint32_t kCauses = kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT;
+
+[[noreturn]] void ThrowErrno(const char* what) {
+  throw SimError(errno, std::string(what) + ": " + strerror(errno));
+}
+
+vfio_user::UniqueFd NewEventfd() {
+  vfio_user::UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd) ThrowErrno("eventfd");
+  return fd;
+}
+
+void Drain(int eventfd) {
+  uint64_t count;
+  [[maybe_unused]] const ssize_t bytes = read(eventfd, &count, sizeof(count));
+}
+
+}  // namespace
+
+SimEvents::Pipe SimEvents::MakePipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("a pipe for events");
+  Pipe pipe = {vfio_user::UniqueFd(ends[0]), vfio_user::UniqueFd(ends[1])};
+  // It holds more events than there are objects, so it never fills; still nobody may wait here.
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox)
+    : link_(link), mailbox_(mailbox), stop_(NewEventfd()), async_(MakePipe()) {
+  ConnectVectors();
+  peers_dead_ = ReadPeersDead();
+  link_->Write({{EXRNIC_REG_INT_CAUSE, kCauses}, {EXRNIC_REG_INT_ENABLE, kCauses}});
+  // The program's signals are for its own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error& error) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw SimError(error.code().value(), error.what());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+SimEvents::~SimEvents() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = write(stop_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void SimEvents::ConnectVectors() {
+  std::vector<int> fds;
+  for (uint32_t i = 0; i < link_->vectors(); ++i) {
+    eventfds_.push_back(NewEventfd());
+    fds.push_back(eventfds_.back().get());
+  }
+  link_->ConnectVectors(fds);
+  users_.resize(eventfds_.size());
+}
+
+// A device with a single vector has it for everything.
+uint32_t SimEvents::cq_vectors() const {
+  return std::max<uint32_t>(1, static_cast<uint32_t>(eventfds_.size()) - 1);
+}
+
+uint32_t SimEvents::TakeVector(uint32_t wanted) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  const uint32_t first = eventfds_.size() == 1 ? 0 : EXRNIC_MSIX_VECTOR_CONTROL + 1;
+  const auto least = std::min_element(users_.begin() + first, users_.end());
+  const uint32_t vector =
+      wanted == kAnyVector ? static_cast<uint32_t>(least - users_.begin()) : first + wanted;
+  ++users_.at(vector);
+  return vector;
+}
+
+void SimEvents::GiveVector(uint32_t vector) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  --users_.at(vector);
+}
+
+int SimEvents::OpenChannel() {
+  Pipe pipe = MakePipe();
+  std::lock_guard<std::mutex> guard(mutex_);
+  if (ended_) throw SimError(ENODEV, "the simulator is gone");
+  const int fd = pipe.read.get();
+  channels_.emplace(fd, std::move(pipe));
+  return fd;
+}
+
+void SimEvents::CloseChannel(int fd) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  channels_.erase(fd);
+}
+
+bool SimEvents::Read(int fd, Event* event) {
+  const ssize_t bytes = read(fd, event, sizeof(*event));
+  if (bytes == 0) errno = ENODEV;
+  if (bytes != sizeof(*event)) return false;
+  std::lock_guard<std::mutex> guard(mutex_);
+  unread_.erase({event->cookie, event->type});
+  return true;
+}
+
+void SimEvents::AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  cqs_[cqn] = {vector, channel, cookie};
+}
+void SimEvents::AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  qps_[qpn] = {send_cqn, recv_cqn, cookie};
+}
+void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  srqs_[srqn] = {cookie};
+}
+void SimEvents::RemoveCq(uint32_t cqn) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  cqs_.erase(cqn);
+}
+void SimEvents::RemoveQp(uint32_t qpn) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  qps_.erase(qpn);
+}
+void SimEvents::RemoveSrq(uint32_t srqn) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  srqs_.erase(srqn);
+}
+void SimEvents::SetErrorKnown(uint32_t qpn, bool known) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto qp = qps_.find(qpn);
+  if (qp != qps_.end()) qp->second.error_known = known;
+}
+void SimEvents::SetLimit(uint32_t srqn, bool armed) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto srq = srqs_.find(srqn);
+  if (srq != srqs_.end()) srq->second.armed = armed;
+}
+
+// Under the lock.
+void SimEvents::Raise(const Pipe& pipe, EventType type, uint32_t handle, uint64_t cookie) {
+  if (ended_ || !unread_.insert({cookie, type}).second) return;
+  const Event event = {cookie, type, handle};
+  [[maybe_unused]] const ssize_t written = write(pipe.write.get(), &event, sizeof(event));
+}
+
+void SimEvents::HandleVector(uint32_t vector) {
+  Drain(eventfds_[vector].get());
+  std::lock_guard<std::mutex> guard(mutex_);
+  for (const auto& [cqn, cq] : cqs_) {
+    const auto channel = channels_.find(cq.channel);
+    if (cq.vector != vector || channel == channels_.end()) continue;
+    Raise(channel->second, EventType::kCompletion, cqn, cq.cookie);
+  }
+}
+
+uint64_t SimEvents::ReadPeersDead() {
+  constexpr uint32_t kLow = EXRNIC_REG_COUNTERS + EXRNIC_COUNTER_PEERS_DEAD * sizeof(uint64_t);
+  const uint64_t low = link_->Read(kLow);  // latches the high half
+  return low | uint64_t{link_->Read(kLow + sizeof(uint32_t))} << 32;
+}
+
+void SimEvents::HandleControl() {
+  Drain(eventfds_[EXRNIC_MSIX_VECTOR_CONTROL].get());
+  const uint32_t causes = link_->Read(EXRNIC_REG_INT_CAUSE) & kCauses;
+  // Cleared before the look: what comes up behind it interrupts again.
+  link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
+  if ((causes & kCausesQp) != 0) LookForErrors((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
+  if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) LookForLimits();
+  if ((causes & EXRNIC_INT_CAUSE_QP_ERROR) == 0) return;
+  // A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look.
+  const uint64_t dead = ReadPeersDead();
+  if (dead == std::exchange(peers_dead_, dead)) return;
+  std::lock_guard<std::mutex> guard(mutex_);
+  Raise(async_, EventType::kPeerDead, 0, 0);
+}
+
+void SimEvents::LookForErrors(bool lost_completion) {
+  std::map<uint32_t, Qp> candidates;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    candidates = qps_;
+  }
+  for (const auto& [qpn, candidate] : candidates) {
+    if (candidate.error_known) continue;
+    uint32_t state = EXRNIC_QP_STATE_RESET;
+    try {
+      state = mailbox_->Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).state;
+    } catch (const SimError&) {
+      // It was destroyed in between; or the simulator is gone, which is seen soon.
+    }
+    if (state != EXRNIC_QP_STATE_ERROR) continue;
+    std::lock_guard<std::mutex> guard(mutex_);
+    const auto qp = qps_.find(qpn);
+    if (qp == qps_.end() || qp->second.cookie != candidate.cookie || qp->second.error_known) {
+      continue;
+    }
+    qp->second.error_known = true;
+    Raise(async_, EventType::kQpError, qpn, candidate.cookie);
+    if (!lost_completion) continue;
+    for (uint32_t cqn : {candidate.send_cqn, candidate.recv_cqn}) {
+      const auto cq = cqs_.find(cqn);
+      if (cq != cqs_.end()) Raise(async_, EventType::kCqError, cqn, cq->second.cookie);
+    }
+  }
+}
+
+void SimEvents::LookForLimits() {
+  std::map<uint32_t, Srq> candidates;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    candidates = srqs_;
+  }
+  for (const auto& [srqn, candidate] : candidates) {
+    if (!candidate.armed) continue;
+    uint32_t limit = 1;
+    try {
+      limit = mailbox_->Query<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn).limit;
+    } catch (const SimError&) {
+      // As above.
+    }
+    if (limit != 0) continue;
+    std::lock_guard<std::mutex> guard(mutex_);
+    const auto srq = srqs_.find(srqn);
+    if (srq == srqs_.end() || srq->second.cookie != candidate.cookie || !srq->second.armed)
+      continue;
+    srq->second.armed = false;
+    Raise(async_, EventType::kSrqLimit, srqn, candidate.cookie);
+  }
+}
+
+// A last event, and then the end of every stream: nobody waits for what cannot come.
+void SimEvents::End() {
+  link_->Cut("the simulator is gone");
+  std::lock_guard<std::mutex> guard(mutex_);
+  Raise(async_, EventType::kDeviceFatal, 0, 0);
+  ended_ = true;
+  async_.write.reset();
+  for (auto& [fd, channel] : channels_) channel.write.reset();
+}
+
+void SimEvents::Run() {
+  std::vector<pollfd> fds = {{stop_.get(), POLLIN, 0}, {link_->fd(), POLLRDHUP, 0}};
+  const size_t first = fds.size();
+  for (const auto& eventfd : eventfds_) fds.push_back({eventfd.get(), POLLIN, 0});
+  for (;;) {
+    poll(fds.data(), fds.size(), -1);
+    if (fds[0].revents != 0) return;
+    if (fds[1].revents != 0) return End();
+    try {
+      for (size_t i = first; i < fds.size(); ++i) {
+        if (fds[i].revents == 0) continue;
+        const auto vector = static_cast<uint32_t>(i - first);
+        if (vector == EXRNIC_MSIX_VECTOR_CONTROL) HandleControl();
+        if (vector != EXRNIC_MSIX_VECTOR_CONTROL || eventfds_.size() == 1) HandleVector(vector);
+      }
+    } catch (const SimError&) {
+      return End();
+    }
+  }
+}
+
+}  // namespace exrnic

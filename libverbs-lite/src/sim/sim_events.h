@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef EXRNIC_LIBVERBS_SIM_EVENTS_H
+#define EXRNIC_LIBVERBS_SIM_EVENTS_H
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "sim/vfio_user/unique_fd.h"
+#include "sim_link.h"
+#include "sim_mailbox.h"
+#include "transport.h"
+
+namespace exrnic {
+
+// From the interrupts of the device to events in file descriptors, as the kernel module does it. A
+// thread waits for them; it also sees when the simulator ends, and then says so to everybody.
+//
+// An object has at most one unread event of a type. The device tells that something has happened,
+// not to whom: the thread asks it about each object that may be meant.
+//
+// Any thread may call. Throws SimError.
+class SimEvents {
+ public:
+  SimEvents(SimLink* link, SimMailbox* mailbox);
+  ~SimEvents();
+  SimEvents(const SimEvents&) = delete;
+  SimEvents& operator=(const SimEvents&) = delete;
+
+  // Vectors for completion queues.
+  uint32_t cq_vectors() const;
+
+  // Ends to read from, for as long as they are not closed.
+  int async_fd() const { return async_.read.get(); }
+  int OpenChannel();
+  void CloseChannel(int fd);
+  // The next event of any of them; false with errno, EOF being ENODEV.
+  bool Read(int fd, Event* event);
+
+  // The MSI-X vector of a new completion queue: that of number `wanted`, or, for kAnyVector, one
+  // that has few.
+  uint32_t TakeVector(uint32_t wanted);
+  void GiveVector(uint32_t vector);
+
+  // Objects that may have events, from their creation to their destruction. Events of one that is
+  // removed are no longer raised; those that wait to be read stay, with a cookie of nobody.
+  void AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie);
+  void AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie);
+  void AddSrq(uint32_t srqn, uint64_t cookie);
+  void RemoveCq(uint32_t cqn);
+  void RemoveQp(uint32_t qpn);
+  void RemoveSrq(uint32_t srqn);
+  // The queue pair is being modified: an error state that follows is, or is no longer, known.
+  void SetErrorKnown(uint32_t qpn, bool known);
+  // The limit of a shared receive queue is, or is not, armed.
+  void SetLimit(uint32_t srqn, bool armed);
+
+ private:
+  struct Pipe {
+    vfio_user::UniqueFd read;
+    vfio_user::UniqueFd write;
+  };
+  struct Cq {
+    uint32_t vector;
+    int channel;
+    uint64_t cookie;
+  };
+  struct Qp {
+    uint32_t send_cqn;
+    uint32_t recv_cqn;
+    uint64_t cookie;
+    bool error_known = false;
+  };
+  struct Srq {
+    uint64_t cookie;
+    bool armed = false;
+  };
+
+  static Pipe MakePipe();
+  void ConnectVectors();
+  void Run();
+  void HandleControl();
+  void HandleVector(uint32_t vector);
+  void LookForErrors(bool lost_completion);
+  void LookForLimits();
+  uint64_t ReadPeersDead();
+  void End();
+  void Raise(const Pipe& pipe, EventType type, uint32_t handle, uint64_t cookie);
+
+  SimLink* const link_;
+  SimMailbox* const mailbox_;
+  vfio_user::UniqueFd stop_;
+  std::vector<vfio_user::UniqueFd> eventfds_;  // by vector
+  Pipe async_;
+  uint64_t peers_dead_ = 0;  // the thread's own
+
+  std::mutex mutex_;              // guards what follows
+  std::map<int, Pipe> channels_;  // by the end to read from
+  std::vector<uint32_t> users_;   // of each vector
+  std::map<uint32_t, Cq> cqs_;
+  std::map<uint32_t, Qp> qps_;
+  std::map<uint32_t, Srq> srqs_;
+  std::set<std::pair<uint64_t, EventType>> unread_;
+  bool ended_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_LIBVERBS_SIM_EVENTS_H
