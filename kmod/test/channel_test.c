@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -298,6 +299,23 @@ static void only_own_channels_and_vectors(void)
 	CHECK_ERR(create_cq_with(other, channel, 0), EINVAL);
 }
 
+static void descriptors_run_out(void)
+{
+	enum { DESCRIPTORS = 16 };
+	struct rlimit limit = { DESCRIPTORS, DESCRIPTORS };
+	struct exrnic_create_channel create = { 0 };
+	int fd = open_device(), last = -1;
+
+	CHECK_ERR(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	while (!ioctl(fd, EXRNIC_IOCTL_CREATE_CHANNEL, &create))
+		last = create.fd;
+	CHECK_EQ(errno, EMFILE);
+	CHECK_EQ(last, DESCRIPTORS - 1);
+	CHECK_EQ(fcntl(last, F_GETFD), FD_CLOEXEC);
+	close(last);
+	CHECK_EQ(create_channel(fd), last);
+}
+
 static void a_queue_outlives_its_channel(void)
 {
 	struct set s = make_set();
@@ -343,6 +361,7 @@ const struct test channel_tests[] = {
 	  120 },
 	{ "a queue takes channels of its file and vectors of its device only",
 	  only_own_channels_and_vectors, 0 },
+	{ "channels run out with the descriptors", descriptors_run_out, 0 },
 	{ "a queue outlives its channel", a_queue_outlives_its_channel, 0 },
 	{ "a channel outlives its file, and says so", a_channel_outlives_its_file, 0 },
 	{ NULL, NULL, 0 },

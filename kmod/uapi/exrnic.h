@@ -11,7 +11,7 @@
  * handle that this file does not own gives ENOENT.
  *
  * mmap() of offset 0, one page, PROT_WRITE, MAP_SHARED maps the user page: layout in exrnic_hw.h,
- * EXRNIC_DOORBELL_*. Anything else gives EINVAL.
+ * EXRNIC_DOORBELL_*. Anything else gives EINVAL. Once the device is removed, a store gives SIGBUS.
  *
  * read() and poll() of the file deliver its asynchronous events, those of a completion channel
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.
@@ -88,7 +88,8 @@ enum exrnic_event_type {
  * Completion queues that share a vector share its interrupts: an event may find no completion.
  *
  * The device tells that a completion was lost, not where: each completion queue of a queue pair
- * that went to ERROR at that time gets CQ_ERROR. PEER_DEAD goes to all contexts of the device.
+ * that went to ERROR at that time gets CQ_ERROR. What is lost of a queue pair that was in ERROR
+ * before, flushing its work, is not told. PEER_DEAD goes to all contexts of the device.
  *
  * When the device is removed, or (for a channel) its device file closed, poll() says POLLHUP, and
  * read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
@@ -99,7 +100,10 @@ struct exrnic_event {
 	__u32 handle;
 };
 
-/* Makes a channel: a new file descriptor (close-on-exec), which may outlive all else. */
+/*
+ * Makes a channel: a new file descriptor (close-on-exec), which may outlive all else. EMFILE,
+ * ENFILE: no descriptor is free.
+ */
 struct exrnic_create_channel {
 	__s32 fd;		/* out */
 	__u32 rsvd;
@@ -133,7 +137,8 @@ struct exrnic_create_cq {
 
 /*
  * sq, rq: page-aligned user addresses of slots * sizeof(struct exrnic_wqe), rounded up to pages,
- * pinned. slots: powers of two, 8 to max_sq_slots. The queue pair starts in RESET.
+ * pinned. EFAULT: not the caller's memory. slots: powers of two, 8 to max_sq_slots. The queue pair
+ * starts in RESET.
  *
  * srqn: a shared receive queue of the same domain, else EINVAL, that takes the place of the
  * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
@@ -175,7 +180,8 @@ struct exrnic_query_qp {
 
 /*
  * ring: page-aligned user address of slots * sizeof(struct exrnic_wqe), rounded up to pages,
- * pinned. slots: a power of two, 8 to max_sq_slots. limit: as in MODIFY_SRQ.
+ * pinned. EFAULT: not the caller's memory. slots: a power of two, 8 to max_sq_slots. limit: as in
+ * MODIFY_SRQ.
  */
 struct exrnic_create_srq {
 	__u64 ring;
