@@ -17,6 +17,9 @@ ENV := . build/deps/env.sh;
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong kmod/test/exrnic-kmod-test)
 
+# faulty.bin fails as tests want it to.
+GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
+
 .PHONY: help setup build host kmod guest demo gen lint test soak run bench format clean distclean
 
 help: ## This list
@@ -42,7 +45,8 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  --module build/kmod/kmod/exrnic.ko $(GUEST_PROGRAMS)
+	  --module build/kmod/kmod/exrnic.ko $(addprefix --firmware ,$(GUEST_FIRMWARE)) \
+	  $(GUEST_PROGRAMS)
 
 gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py

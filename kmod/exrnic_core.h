@@ -7,6 +7,7 @@
  *   exrnic_device.lock	    list of contexts, removal
  *   exrnic_ucontext.lock   the objects of one context; mmap_lock is taken inside it
  *   exrnic_mbox.lock	    one mailbox command at a time
+ *   exrnic_firmware.lock   the on-chip processor; apart from the others
  * and in interrupts, too: exrnic_vector.lock, exrnic_event_queue.lock inside it.
  */
 #ifndef EXRNIC_CORE_H
@@ -26,6 +27,7 @@
 
 #include "exrnic.h"
 #include "exrnic_event.h"
+#include "exrnic_firmware.h"
 #include "exrnic_hw.h"
 
 #define EXRNIC_NAME "exrnic"
@@ -79,6 +81,7 @@ struct exrnic_device {
 	unsigned int comp_vectors;
 	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
 	struct exrnic_async async;
+	struct exrnic_firmware firmware;
 	struct mutex counters_lock;
 	struct exrnic_limits limits;
 	struct exrnic_mbox mbox;

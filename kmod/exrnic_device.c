@@ -15,6 +15,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	edev->pdev = pci_dev_get(pdev);
 	exrnic_mbox_init(&edev->mbox);
 	exrnic_async_init(edev);
+	exrnic_firmware_init(edev);
 	ida_init(&edev->pages);
 	ida_init(&edev->pds);
 	ida_init(&edev->cqs);
@@ -37,6 +38,7 @@ static void exrnic_device_free(struct kref *ref)
 {
 	struct exrnic_device *edev = container_of(ref, struct exrnic_device, ref);
 
+	exrnic_firmware_free(edev);
 	exrnic_stags_fini(&edev->stags);
 	xa_destroy(&edev->qps);
 	ida_destroy(&edev->srqs);

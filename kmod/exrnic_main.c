@@ -103,6 +103,7 @@ static int exrnic_start(struct exrnic_device *edev)
 		goto err_irq;
 	}
 	exrnic_regs_enable(edev);
+	exrnic_firmware_start(edev);
 	return 0;
 
 err_irq:
@@ -118,6 +119,7 @@ static void exrnic_stop(struct exrnic_device *edev)
 	exrnic_regs_disable(edev);
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);
+	exrnic_firmware_stop(edev);
 	pci_clear_master(edev->pdev);
 }
 

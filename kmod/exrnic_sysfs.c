@@ -117,6 +117,7 @@ static const struct attribute_group exrnic_counter_group = {
 const struct attribute_group *exrnic_sysfs_groups[] = {
 	&exrnic_group,
 	&exrnic_counter_group,
+	&exrnic_firmware_group,
 	NULL
 };
 

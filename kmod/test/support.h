@@ -30,6 +30,7 @@ extern const struct test region_tests[];
 extern const struct test rereg_tests[];
 extern const struct test limit_tests[];
 extern const struct test sysfs_tests[];
+extern const struct test firmware_tests[];
 extern const struct test mmap_tests[];
 extern const struct test fault_tests[];
 extern const struct test life_tests[];

@@ -14,8 +14,9 @@ import sys
 import newc
 
 
-def build(busybox, module, programs):
-    """Returns the initramfs as bytes; `programs` land in /bin under their own names."""
+def build(busybox, module, programs, firmware=()):
+    """Returns the initramfs as bytes; `programs` land in /bin under their own names, files of
+    `firmware` in /lib/firmware/exrnic."""
     archive = newc.Archive()
     # What the kernel opens for init before anything is mounted.
     archive.character_device("dev/console", 5, 1)
@@ -24,6 +25,8 @@ def build(busybox, module, programs):
     archive.file("lib/exrnic.ko", module.read_bytes())
     for program in sorted(programs, key=lambda path: path.name):
         archive.file(f"bin/{program.name}", program.read_bytes(), executable=True)
+    for image in sorted(firmware, key=lambda path: path.name):
+        archive.file(f"lib/firmware/exrnic/{image.name}", image.read_bytes())
     return archive.finish()
 
 
@@ -43,12 +46,15 @@ def main():
     parser.add_argument("--busybox", type=pathlib.Path, default="/bin/busybox",
                         help="a statically linked one (default: %(default)s)")
     parser.add_argument("--module", type=pathlib.Path, required=True, help="exrnic.ko")
+    parser.add_argument("--firmware", type=pathlib.Path, action="append", default=[],
+                        help="a file for /lib/firmware/exrnic of the guest; may be given again")
     parser.add_argument("programs", type=pathlib.Path, nargs="*",
                         help="statically linked programs for /bin of the guest")
     options = parser.parse_args()
     try:
         write_if_changed(options.output,
-                         build(options.busybox, options.module, options.programs))
+                         build(options.busybox, options.module, options.programs,
+                               options.firmware))
     except OSError as error:
         sys.exit(f"make_initramfs: {error}")
 

@@ -74,7 +74,7 @@ endfunction()
 # target_uses_firmware(TARGET): firmware/ builds the images; the test gets their paths.
 function(target_uses_firmware target)
   target_compile_definitions(${target} PRIVATE
-    EXRNIC_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/exrnic-firmware.bin"
-    EXRNIC_FAULTY_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/faulty-firmware.bin")
-  add_dependencies(${target} exrnic-firmware faulty-firmware)
+    EXRNIC_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/firmware.bin"
+    EXRNIC_FAULTY_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/faulty.bin")
+  add_dependencies(${target} firmware faulty)
 endfunction()

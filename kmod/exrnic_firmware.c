@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "exrnic_firmware.h"
+
+#include <linux/crc32.h>
+#include <linux/delay.h>
+#include <linux/device.h>
+#include <linux/firmware.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/sysfs.h>
+
+#include "exrnic_core.h"
+#include "exrnic_regs.h"
+
+#define EXRNIC_FIRMWARE_NAME "exrnic/firmware.bin"
+#define EXRNIC_FIRMWARE_RESTARTS 3
+#define EXRNIC_FIRMWARE_TIMEOUT_MS 1000
+
+MODULE_FIRMWARE(EXRNIC_FIRMWARE_NAME);
+
+static const char *const exrnic_firmware_states[] = {
+	[EXRNIC_FW_STATE_HELD] = "stopped",
+	[EXRNIC_FW_STATE_STARTING] = "starting",
+	[EXRNIC_FW_STATE_READY] = "ready",
+	[EXRNIC_FW_STATE_FAILED] = "failed",
+};
+
+/* ---- Images. They come from a file: nothing in them is trusted. */
+
+static int exrnic_firmware_check(struct device *dev, const char *name, const struct firmware *fw)
+{
+	const struct exrnic_fw_image *head = (const void *)fw->data;
+	const u8 *payload = fw->data + sizeof(*head);
+	u32 length, crc;
+
+	if (fw->size < sizeof(*head)) {
+		dev_err(dev, "%s has %zu bytes: too short for firmware\n", name, fw->size);
+		return -EINVAL;
+	}
+	if (le32_to_cpu(head->magic) != EXRNIC_FW_IMAGE_MAGIC) {
+		dev_err(dev, "%s starts with 0x%08x, not 0x%08x: this is no firmware\n", name,
+			le32_to_cpu(head->magic), EXRNIC_FW_IMAGE_MAGIC);
+		return -EINVAL;
+	}
+	if (le32_to_cpu(head->abi_version) != EXRNIC_FW_ABI_VERSION) {
+		dev_err(dev, "%s is for version %u of the processor's interface, not %u: use a pair of one release\n",
+			name, le32_to_cpu(head->abi_version), EXRNIC_FW_ABI_VERSION);
+		return -EINVAL;
+	}
+	length = le32_to_cpu(head->length);
+	if (length != fw->size - sizeof(*head) || length % sizeof(u32) || !length ||
+	    length > EXRNIC_FW_MEMORY_BYTES) {
+		dev_err(dev, "%s says that it has %u bytes and has %zu (the processor's memory: %u)\n",
+			name, length, fw->size - sizeof(*head), EXRNIC_FW_MEMORY_BYTES);
+		return -EINVAL;
+	}
+	crc = crc32_le(~0, payload, length) ^ ~0;
+	if (crc != le32_to_cpu(head->crc)) {
+		dev_err(dev, "%s is damaged: checksum 0x%08x, not 0x%08x\n", name, crc,
+			le32_to_cpu(head->crc));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Replaces the image that is kept. */
+static int exrnic_firmware_keep(struct exrnic_firmware *firmware, const struct firmware *fw)
+{
+	const struct exrnic_fw_image *head = (const void *)fw->data;
+	u32 bytes = le32_to_cpu(head->length);
+	__le32 *image = kvmalloc(bytes, GFP_KERNEL);
+
+	if (!image)
+		return -ENOMEM;
+	memcpy(image, fw->data + sizeof(*head), bytes);
+	kvfree(firmware->image);
+	firmware->image = image;
+	firmware->bytes = bytes;
+	firmware->version = le32_to_cpu(head->version);
+	firmware->restarts = 0;
+	return 0;
+}
+
+static int exrnic_firmware_fetch(struct exrnic_device *edev, const char *name)
+{
+	struct device *dev = &edev->pdev->dev;
+	const struct firmware *fw;
+	int err;
+
+	err = firmware_request_nowarn(&fw, name, dev);
+	if (err)
+		return err;
+	err = exrnic_firmware_check(dev, name, fw);
+	if (!err)
+		err = exrnic_firmware_keep(&edev->firmware, fw);
+	release_firmware(fw);
+	return err;
+}
+
+/* ---- The processor. firmware.lock is held. */
+
+static void exrnic_firmware_hold(struct exrnic_device *edev)
+{
+	exrnic_write(edev, EXRNIC_REG_FW_CONTROL, 0);
+	edev->firmware.running = false;
+}
+
+/* Once nothing but the processor's own work can change it. */
+static u32 exrnic_firmware_wait(struct exrnic_device *edev, u32 reg, u32 busy)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(EXRNIC_FIRMWARE_TIMEOUT_MS);
+	u32 value;
+
+	for (;;) {
+		value = exrnic_read(edev, reg);
+		if (value != busy || time_after(jiffies, deadline))
+			return value;
+		usleep_range(1000, 2000);
+	}
+}
+
+/* The assertion's file name is a string somewhere in the image, if firmware says the truth. */
+static void exrnic_firmware_file(const struct exrnic_firmware *firmware, u32 address, char *text,
+				 size_t size)
+{
+	u32 place = address & (EXRNIC_FW_MEMORY_BYTES - 1);
+
+	if (place >= firmware->bytes)
+		strscpy(text, "?", size);
+	else
+		snprintf(text, size, "%.*s", (int)min_t(size_t, firmware->bytes - place, size - 1),
+			 (const char *)firmware->image + place);
+}
+
+static void exrnic_firmware_report(struct exrnic_device *edev)
+{
+	struct device *dev = &edev->pdev->dev;
+	u32 fault = exrnic_read(edev, EXRNIC_REG_FW_FAULT);
+	u32 pc = exrnic_read(edev, EXRNIC_REG_FW_FAULT_PC);
+	char file[32];
+
+	switch (fault >> 16) {
+	case EXRNIC_FW_FAULT_ASSERTION:
+		exrnic_firmware_file(&edev->firmware, exrnic_read(edev, EXRNIC_REG_FW_FAULT_FILE),
+				     file, sizeof(file));
+		dev_err(dev, "firmware has failed: assertion in %*pE:%u (at 0x%08x)\n",
+			(int)strlen(file), file, fault & 0xffff, pc);
+		break;
+	case EXRNIC_FW_FAULT_EXCEPTION:
+		dev_err(dev, "firmware has failed: exception %u at 0x%08x\n", fault & 0xffff, pc);
+		break;
+	case EXRNIC_FW_FAULT_WATCHDOG:
+		dev_err(dev, "firmware has failed: the watch-dog found it at 0x%08x\n", pc);
+		break;
+	default:
+		dev_err(dev, "firmware has failed: fault 0x%08x at 0x%08x\n", fault, pc);
+		break;
+	}
+}
+
+static int exrnic_firmware_run(struct exrnic_device *edev)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+	u32 i, state;
+
+	exrnic_firmware_hold(edev);
+	exrnic_write(edev, EXRNIC_REG_FW_ADDRESS, 0);
+	for (i = 0; i < firmware->bytes / sizeof(u32); i++)
+		exrnic_write(edev, EXRNIC_REG_FW_DATA, le32_to_cpu(firmware->image[i]));
+	exrnic_write(edev, EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+	state = exrnic_firmware_wait(edev, EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
+	if (state == EXRNIC_FW_STATE_READY) {
+		firmware->running = true;
+		return 0;
+	}
+	if (state == EXRNIC_FW_STATE_FAILED)
+		exrnic_firmware_report(edev);
+	else
+		dev_err(&edev->pdev->dev, "firmware is not ready after %u ms: FW_STATE reads %u\n",
+			EXRNIC_FIRMWARE_TIMEOUT_MS, state);
+	exrnic_firmware_hold(edev);
+	return -EIO;
+}
+
+static int exrnic_firmware_load(struct exrnic_device *edev, const char *name)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+	int err;
+
+	if (!firmware->present)
+		return -EOPNOTSUPP;
+	err = exrnic_firmware_fetch(edev, name);
+	if (err)
+		return err;
+	err = exrnic_firmware_run(edev);
+	if (!err)
+		dev_info(&edev->pdev->dev, "firmware %u.%u (%s, %u bytes)\n",
+			 firmware->version >> 16, firmware->version & 0xffff, name, firmware->bytes);
+	return err;
+}
+
+static int exrnic_firmware_query(struct exrnic_device *edev, struct exrnic_fw_info *info)
+{
+	__le32 *words = (__le32 *)info;
+	u32 i, status;
+
+	if (!edev->firmware.running)
+		return -ENODEV;
+	exrnic_write(edev, EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+	status = exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
+	if (status != EXRNIC_FW_STATUS_OK)
+		return -EIO;
+	for (i = 0; i < sizeof(*info) / sizeof(*words); i++)
+		words[i] = cpu_to_le32(exrnic_read(edev, EXRNIC_REG_FW_WORDS + i * sizeof(u32)));
+	return 0;
+}
+
+/* ---- The life of the device */
+
+void exrnic_firmware_init(struct exrnic_device *edev)
+{
+	mutex_init(&edev->firmware.lock);
+}
+
+void exrnic_firmware_free(struct exrnic_device *edev)
+{
+	kvfree(edev->firmware.image);
+}
+
+void exrnic_firmware_start(struct exrnic_device *edev)
+{
+	struct device *dev = &edev->pdev->dev;
+	int err;
+
+	if (exrnic_read(edev, EXRNIC_REG_FW_MEMORY) != EXRNIC_FW_MEMORY_BYTES) {
+		dev_dbg(dev, "no on-chip processor\n");
+		return;
+	}
+	mutex_lock(&edev->firmware.lock);
+	edev->firmware.present = true;
+	err = exrnic_firmware_load(edev, EXRNIC_FIRMWARE_NAME);
+	mutex_unlock(&edev->firmware.lock);
+	if (err)
+		dev_warn(dev, "no firmware (%s: error %d): all but what firmware does works\n",
+			 EXRNIC_FIRMWARE_NAME, err);
+}
+
+void exrnic_firmware_stop(struct exrnic_device *edev)
+{
+	mutex_lock(&edev->firmware.lock);
+	if (edev->firmware.present)
+		exrnic_firmware_hold(edev);
+	edev->firmware.present = false;
+	mutex_unlock(&edev->firmware.lock);
+}
+
+void exrnic_firmware_look(struct exrnic_device *edev)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+
+	mutex_lock(&firmware->lock);
+	if (!firmware->running || exrnic_read(edev, EXRNIC_REG_FW_STATE) != EXRNIC_FW_STATE_FAILED)
+		goto out;
+	exrnic_firmware_report(edev);
+	exrnic_firmware_hold(edev);
+	if (firmware->restarts == EXRNIC_FIRMWARE_RESTARTS) {
+		dev_err(&edev->pdev->dev, "firmware stays stopped: it has failed %u times\n",
+			firmware->restarts + 1);
+		goto out;
+	}
+	firmware->restarts++;
+	if (!exrnic_firmware_run(edev))
+		dev_info(&edev->pdev->dev, "firmware started again\n");
+out:
+	mutex_unlock(&firmware->lock);
+}
+
+/* ---- sysfs: firmware/ */
+
+static struct exrnic_device *exrnic_firmware_device(struct device *dev)
+{
+	return dev_get_drvdata(dev);
+}
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct exrnic_device *edev = exrnic_firmware_device(dev);
+	u32 state = exrnic_read(edev, EXRNIC_REG_FW_STATE);
+
+	if (state >= ARRAY_SIZE(exrnic_firmware_states))
+		return sysfs_emit(text, "none\n");
+	return sysfs_emit(text, "%s\n", exrnic_firmware_states[state]);
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t version_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct exrnic_firmware *firmware = &exrnic_firmware_device(dev)->firmware;
+	ssize_t length = -ENODEV;
+
+	mutex_lock(&firmware->lock);
+	if (firmware->running)
+		length = sysfs_emit(text, "%u.%u\n", firmware->version >> 16,
+				    firmware->version & 0xffff);
+	mutex_unlock(&firmware->lock);
+	return length;
+}
+static DEVICE_ATTR_RO(version);
+
+static ssize_t restarts_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct exrnic_firmware *firmware = &exrnic_firmware_device(dev)->firmware;
+
+	return sysfs_emit(text, "%u\n", READ_ONCE(firmware->restarts));
+}
+static DEVICE_ATTR_RO(restarts);
+
+/* What firmware says of itself. */
+static ssize_t info_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	struct exrnic_device *edev = exrnic_firmware_device(dev);
+	struct exrnic_fw_info info;
+	int err;
+
+	mutex_lock(&edev->firmware.lock);
+	err = exrnic_firmware_query(edev, &info);
+	mutex_unlock(&edev->firmware.lock);
+	if (err)
+		return err;
+	return sysfs_emit(text, "uptime_ns %llu\ncommands %u\nmemory_used %u\nstack_used %u\n",
+			  le64_to_cpu(info.uptime_ns), le32_to_cpu(info.commands),
+			  le32_to_cpu(info.memory_used), le32_to_cpu(info.stack_used));
+}
+static DEVICE_ATTR_RO(info);
+
+/* A name below the firmware folder: that image runs from now on. */
+static ssize_t load_store(struct device *dev, struct device_attribute *attr, const char *text,
+			  size_t count)
+{
+	struct exrnic_device *edev = exrnic_firmware_device(dev);
+	char *name = kstrndup(text, count, GFP_KERNEL);
+	int err;
+
+	if (!name)
+		return -ENOMEM;
+	mutex_lock(&edev->firmware.lock);
+	err = exrnic_firmware_load(edev, strim(name));
+	mutex_unlock(&edev->firmware.lock);
+	kfree(name);
+	return err ? err : count;
+}
+static DEVICE_ATTR_WO(load);
+
+static struct attribute *exrnic_firmware_attrs[] = {
+	&dev_attr_state.attr,
+	&dev_attr_version.attr,
+	&dev_attr_restarts.attr,
+	&dev_attr_info.attr,
+	&dev_attr_load.attr,
+	NULL
+};
+
+const struct attribute_group exrnic_firmware_group = {
+	.name = "firmware",
+	.attrs = exrnic_firmware_attrs,
+};
