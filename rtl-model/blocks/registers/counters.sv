@@ -14,22 +14,32 @@ module counters
     output logic [63:0] value_o  // of counter index_i
 );
 
-  logic [63:0] counter_q[COUNTERS];
+  logic [COUNTERS-1:0][63:0] counter_q;
+
+  // Most cycles have no event: those cost a simulation nothing but this test.
   event_t any;
   always_comb begin
     any = '0;
     for (int unsigned s = 0; s < SOURCES; s++) any |= event_i[s];
   end
 
-  for (genvar i = 0; i < COUNTERS; i++) begin : gen_counter
-    logic [$clog2(SOURCES+1)-1:0] sum;
-    always_comb begin
-      sum = '0;
-      if (any[i]) for (int unsigned s = 0; s < SOURCES; s++) sum += $bits(sum)'(event_i[s][i]);
+  logic [COUNTERS-1:0][SOURCES-1:0] pulses;
+  always_comb begin
+    pulses = '0;
+    if (any != '0) begin
+      for (int unsigned i = 0; i < COUNTERS; i++) begin
+        for (int unsigned s = 0; s < SOURCES; s++) pulses[i][s] = event_i[s][i];
+      end
     end
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) counter_q[i] <= '0;
-      else if (any[i]) counter_q[i] <= counter_q[i] + 64'(sum);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      counter_q <= '0;
+    end else if (any != '0) begin
+      for (int unsigned i = 0; i < COUNTERS; i++) begin
+        if (any[i]) counter_q[i] <= counter_q[i] + 64'($countones(pulses[i]));
+      end
     end
   end
 

@@ -55,6 +55,7 @@ module registers
 );
 
   localparam int unsigned MboxWords = MBOX_DATA_BYTES / 4;
+  localparam int unsigned AnswerWords = $bits(mbox_answer_t) / 32;
   localparam logic [31:0] RtoLeast = 32'd1024;
 
   logic [15:0] address;
@@ -93,13 +94,13 @@ module registers
   end
 
   // ---- Mailbox
-  logic [31:0] mbox_q[MboxWords];
+  logic [MboxWords-1:0][31:0] mbox_q;
   mbox_status_e mbox_status_q;
   logic mbox_idle;
   assign mbox_idle = mbox_status_q != MBOX_STATUS_BUSY;
   assign mbox_start_o = write && address == REG_MBOX_COMMAND && mbox_idle && ready_i;
   assign mbox_op_o = data_i;
-  always_comb for (int unsigned i = 0; i < MboxWords; i++) mbox_data_o[32*i+:32] = mbox_q[i];
+  assign mbox_data_o = mbox_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) mbox_status_q <= MBOX_STATUS_OK;
@@ -107,13 +108,9 @@ module registers
     else if (mbox_done_i) mbox_status_q <= mbox_status_i;
   end
 
-  localparam int unsigned AnswerWords = $bits(mbox_answer_t) / 32;
-  for (genvar i = 0; i < MboxWords; i++) begin : gen_mbox
-    always_ff @(posedge clk_i) begin
-      if (write && mbox_idle && in_mbox && address[5:2] == 4'(i)) mbox_q[i] <= data_i;
-      if (i < AnswerWords && mbox_done_i && mbox_answer_i)
-        mbox_q[i] <= mbox_answer_data_i[32*(i%AnswerWords)+:32];
-    end
+  always_ff @(posedge clk_i) begin
+    if (write && mbox_idle && in_mbox) mbox_q[address[5:2]] <= data_i;
+    if (mbox_done_i && mbox_answer_i) mbox_q[0+:AnswerWords] <= mbox_answer_data_i;
   end
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
@@ -166,35 +163,37 @@ module registers
   assign mac = {MAC_PREFIX, 16'(cfg_node_i)};
   logic [31:0] value;
   always_comb begin
-    unique case (address)
-      REG_ID: value = DEVICE_MAGIC;
-      REG_ABI_VERSION: value = ABI_VERSION;
-      REG_MAX_QP: value = N_QP;
-      REG_MAX_CQ: value = N_CQ;
-      REG_MAX_SRQ: value = N_SRQ;
-      REG_MAX_STAG: value = N_STAG;
-      REG_MAX_NODE: value = MAX_NODE;
-      REG_USER_PAGES: value = USER_PAGES;
-      REG_CLOCK_KHZ: value = cfg_clock_khz_i;
-      REG_STATUS:
-      value = 32'(ready_i) << DEVICE_STATUS_READY | 32'(link_up_i) << DEVICE_STATUS_LINK_UP;
-      REG_CONTROL: value = 32'(enable_o) << DEVICE_CONTROL_ENABLE;
-      REG_NODE_ID: value = 32'(cfg_node_i);
-      REG_MAC_LO: value = mac[31:0];
-      REG_MAC_HI: value = 32'(mac[47:32]);
-      REG_MTU: value = 32'(mtu_o);
-      REG_RTO_CYCLES: value = rto_cycles_o;
-      REG_RETRY_LIMIT: value = 32'(retry_limit_o);
-      REG_INT_ENABLE: value = 32'(enable_q);
-      REG_INT_CAUSE: value = 32'(cause_q);
-      REG_TIME_LO: value = time_i[31:0];
-      REG_TIME_HI: value = time_high_q;
-      REG_MBOX_STATUS: value = 32'(mbox_status_q);
-      default:
-      if (in_mbox) value = mbox_q[address[5:2]];
-      else if (in_counters) value = address[2] ? counter_high_q : counter[31:0];
-      else value = '1;
-    endcase
+    value = '1;
+    if (read && word) begin
+      unique case (address)
+        REG_ID: value = DEVICE_MAGIC;
+        REG_ABI_VERSION: value = ABI_VERSION;
+        REG_MAX_QP: value = N_QP;
+        REG_MAX_CQ: value = N_CQ;
+        REG_MAX_SRQ: value = N_SRQ;
+        REG_MAX_STAG: value = N_STAG;
+        REG_MAX_NODE: value = MAX_NODE;
+        REG_USER_PAGES: value = USER_PAGES;
+        REG_CLOCK_KHZ: value = cfg_clock_khz_i;
+        REG_STATUS:
+        value = 32'(ready_i) << DEVICE_STATUS_READY | 32'(link_up_i) << DEVICE_STATUS_LINK_UP;
+        REG_CONTROL: value = 32'(enable_o) << DEVICE_CONTROL_ENABLE;
+        REG_NODE_ID: value = 32'(cfg_node_i);
+        REG_MAC_LO: value = mac[31:0];
+        REG_MAC_HI: value = 32'(mac[47:32]);
+        REG_MTU: value = 32'(mtu_o);
+        REG_RTO_CYCLES: value = rto_cycles_o;
+        REG_RETRY_LIMIT: value = 32'(retry_limit_o);
+        REG_INT_ENABLE: value = 32'(enable_q);
+        REG_INT_CAUSE: value = 32'(cause_q);
+        REG_TIME_LO: value = time_i[31:0];
+        REG_TIME_HI: value = time_high_q;
+        REG_MBOX_STATUS: value = 32'(mbox_status_q);
+        default:
+        if (in_mbox) value = mbox_q[address[5:2]];
+        else if (in_counters) value = address[2] ? counter_high_q : counter[31:0];
+      endcase
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -202,7 +201,7 @@ module registers
     else rsp_valid_o <= read;
   end
   always_ff @(posedge clk_i) begin
-    if (read) rsp_data_o <= word ? value : '1;
+    if (read) rsp_data_o <= value;
   end
 
 endmodule
