@@ -51,11 +51,11 @@ module pbl_fill
     BUF_FULL
   } state_e;
 
-  state_e           state_q[CLIENTS];
-  logic [63:BYTE_W] address_q[CLIENTS];
-  line_t            line_q[CLIENTS];
-  chunk_t           missing_q[CLIENTS];  // bytes
-  logic             error_q[CLIENTS];
+  state_e [CLIENTS-1:0] state_q;
+  logic [63:BYTE_W]     address_q[CLIENTS];
+  line_t                line_q[CLIENTS];
+  chunk_t [CLIENTS-1:0] missing_q;  // bytes
+  logic   [CLIENTS-1:0] error_q;
 
   // ---- The client in hand
 
@@ -95,12 +95,14 @@ module pbl_fill
 
   client_t           beat_client;
   logic [BYTE_W-1:0] beat_place;
-  data_t             beat_data;  // without what lies behind its last byte
   logic              beat_last;
+
+  function automatic data_t front_of(data_t data, beat_bytes_t bytes);
+    return data & ~(data_t'('1) << {bytes, 3'b0});
+  endfunction
 
   assign beat_client = beat_i.dst[BYTE_W+:CLIENT_W];
   assign beat_place = beat_i.dst[BYTE_W-1:0];
-  assign beat_data = beat_i.data & ~(data_t'('1) << {beat_i.bytes[$bits(beat_bytes_t)-1:0], 3'b0});
   assign beat_last = beat_valid_i && beat_i.bytes == missing_q[beat_client];
 
   always_ff @(posedge clk_i) begin
@@ -111,7 +113,8 @@ module pbl_fill
       error_q[rd_client] <= 1'b0;
     end
     if (beat_valid_i) begin
-      line_q[beat_client] <= line_q[beat_client] | (line_t'(beat_data) << {beat_place, 3'b0});
+      line_q[beat_client] <= line_q[beat_client] |
+          (line_t'(front_of(beat_i.data, beat_bytes_t'(beat_i.bytes))) << {beat_place, 3'b0});
       missing_q[beat_client] <= missing_q[beat_client] - beat_i.bytes;
       error_q[beat_client] <= error_q[beat_client] || beat_i.error;
     end

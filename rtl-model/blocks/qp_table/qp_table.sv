@@ -70,8 +70,8 @@ module qp_table
   end
 
   always_ff @(posedge clk_i) begin
-    if (!init_done_o) config_q[init_q] <= '0;
-    else if (config_we_i) config_q[config_qpn_i] <= config_i;
+    if (!init_done_o || config_we_i)
+      config_q[init_done_o ? config_qpn_i : init_q] <= init_done_o ? config_i : '0;
   end
 
   assign status_ready_o =
@@ -86,12 +86,10 @@ module qp_table
   logic clear;
   assign clear = config_we_i && config_clear_i;
   always_ff @(posedge clk_i) begin
-    if (clear) sq_q[config_qpn_i] <= '0;
-    else if (sq_we_i) sq_q[sq_qpn_i] <= sq_i;
+    if (clear || sq_we_i) sq_q[clear ? config_qpn_i : sq_qpn_i] <= clear ? '0 : sq_i;
   end
   always_ff @(posedge clk_i) begin
-    if (clear) ended_q[config_qpn_i] <= '0;
-    else if (ended_we_i) ended_q[ended_qpn_i] <= ended_i;
+    if (clear || ended_we_i) ended_q[clear ? config_qpn_i : ended_qpn_i] <= clear ? '0 : ended_i;
   end
   always_ff @(posedge clk_i) begin
     if (clear) sq_producer_q[config_qpn_i] <= '0;
@@ -107,17 +105,21 @@ module qp_table
   end
 
   for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
+    qp_t answer_q;
     always_ff @(posedge clk_i) begin
       if (read_i[i]) begin
-        read_o[i].cfg         <= config_q[read_qpn_i[i]];
-        read_o[i].status      <= status_q[read_qpn_i[i]];
-        read_o[i].sq          <= sq_q[read_qpn_i[i]];
-        read_o[i].ended       <= ended_q[read_qpn_i[i]];
-        read_o[i].sq_producer <= sq_producer_q[read_qpn_i[i]];
-        read_o[i].rq_producer <= rq_producer_q[read_qpn_i[i]];
-        read_o[i].rq_consumer <= rq_consumer_q[read_qpn_i[i]];
+        answer_q <= '{
+            cfg: config_q[read_qpn_i[i]],
+            status: status_q[read_qpn_i[i]],
+            sq: sq_q[read_qpn_i[i]],
+            sq_producer: sq_producer_q[read_qpn_i[i]],
+            rq_producer: rq_producer_q[read_qpn_i[i]],
+            rq_consumer: rq_consumer_q[read_qpn_i[i]],
+            ended: ended_q[read_qpn_i[i]]
+        };
       end
     end
+    assign read_o[i] = answer_q;
   end
 
 endmodule
