@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <optional>
 #include <stdexcept>
@@ -58,18 +59,26 @@ bool InProcessHost::allowed(uint64_t address, size_t length, DmaRights want) con
 
 Bytes InProcessHost::peek(uint64_t address, size_t length) const {
   Bytes data(length);
-  for (size_t i = 0; i < length; ++i) {
-    const auto page = pages_.find((address + i) / kPageSize);
-    if (page != pages_.end()) data[i] = page->second[(address + i) % kPageSize];
+  for (size_t done = 0; done < length;) {
+    const uint64_t at = address + done;
+    const size_t part = std::min<size_t>(length - done, kPageSize - at % kPageSize);
+    const auto page = pages_.find(at / kPageSize);
+    if (page != pages_.end()) {
+      std::copy_n(page->second.begin() + at % kPageSize, part, data.begin() + done);
+    }
+    done += part;
   }
   return data;
 }
 
 void InProcessHost::poke(uint64_t address, const Bytes& data) {
-  for (size_t i = 0; i < data.size(); ++i) {
-    Bytes& page = pages_[(address + i) / kPageSize];
+  for (size_t done = 0; done < data.size();) {
+    const uint64_t at = address + done;
+    const size_t part = std::min<size_t>(data.size() - done, kPageSize - at % kPageSize);
+    Bytes& page = pages_[at / kPageSize];
     page.resize(kPageSize);
-    page[(address + i) % kPageSize] = data[i];
+    std::copy_n(data.begin() + done, part, page.begin() + at % kPageSize);
+    done += part;
   }
 }
 
