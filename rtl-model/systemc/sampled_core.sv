@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The core as the simulator clocks it: inputs are taken at the falling edge, so that they are
+// there before the rising one. To the core that makes no difference. To Verilator it does: it
+// computes what depends on a top's inputs in every evaluation, on registers only after their edge.
+
+module sampled_core
+  import exrnic_core_pkg::*;
+(
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    output logic        idle_o,
+    input  node_t       cfg_node_i,
+    input  logic [31:0] cfg_clock_khz_i,
+    input  logic [15:0] cfg_max_payload_i,
+    input  logic [15:0] cfg_max_read_i,
+    input  logic        link_up_i,
+    input  logic [63:0] time_i,
+    input  logic        mmio_valid_i,
+    output logic        mmio_ready_o,
+    input  logic        mmio_write_i,
+    input  logic [2:0]  mmio_bar_i,
+    input  logic [31:0] mmio_address_i,
+    input  logic [3:0]  mmio_size_i,
+    input  logic [63:0] mmio_data_i,
+    output logic        mmio_rsp_valid_o,
+    output logic [63:0] mmio_rsp_data_o,
+    output logic        rd_valid_o,
+    input  logic        rd_ready_i,
+    output logic [63:0] rd_address_o,
+    output logic [15:0] rd_length_o,
+    output logic [7:0]  rd_tag_o,
+    input  logic        cpl_valid_i,
+    input  logic [7:0]  cpl_tag_i,
+    input  data_t       cpl_data_i,
+    input  beat_bytes_t cpl_bytes_i,
+    input  logic        cpl_last_i,
+    input  logic        cpl_error_i,
+    output logic        wr_valid_o,
+    input  logic        wr_ready_i,
+    output logic        wr_msix_o,
+    output logic        wr_sop_o,
+    output logic        wr_eop_o,
+    output logic [63:0] wr_address_o,
+    output logic [15:0] wr_length_o,
+    output data_t       wr_data_o,
+    output logic        tx_valid_o,
+    input  logic        tx_ready_i,
+    output logic        tx_sop_o,
+    output logic        tx_eop_o,
+    output data_t       tx_data_o,
+    output beat_bytes_t tx_bytes_o,
+    input  logic        rx_valid_i,
+    output logic        rx_ready_o,
+    input  logic        rx_sop_i,
+    input  logic        rx_eop_i,
+    input  data_t       rx_data_i,
+    input  beat_bytes_t rx_bytes_i,
+    input  logic        rx_error_i
+);
+
+  node_t       cfg_node_q;
+  logic [31:0] cfg_clock_khz_q;
+  logic [15:0] cfg_max_payload_q;
+  logic [15:0] cfg_max_read_q;
+  logic        link_up_q;
+  logic [63:0] time_q;
+  logic        mmio_valid_q;
+  logic        mmio_write_q;
+  logic [2:0]  mmio_bar_q;
+  logic [31:0] mmio_address_q;
+  logic [3:0]  mmio_size_q;
+  logic [63:0] mmio_data_q;
+  logic        rd_ready_q;
+  logic        cpl_valid_q;
+  logic [7:0]  cpl_tag_q;
+  data_t       cpl_data_q;
+  beat_bytes_t cpl_bytes_q;
+  logic        cpl_last_q;
+  logic        cpl_error_q;
+  logic        wr_ready_q;
+  logic        tx_ready_q;
+  logic        rx_valid_q;
+  logic        rx_sop_q;
+  logic        rx_eop_q;
+  data_t       rx_data_q;
+  beat_bytes_t rx_bytes_q;
+  logic        rx_error_q;
+
+  always_ff @(negedge clk_i) begin
+    cfg_node_q        <= cfg_node_i;
+    cfg_clock_khz_q   <= cfg_clock_khz_i;
+    cfg_max_payload_q <= cfg_max_payload_i;
+    cfg_max_read_q    <= cfg_max_read_i;
+    link_up_q         <= link_up_i;
+    time_q            <= time_i;
+    mmio_valid_q      <= mmio_valid_i;
+    mmio_write_q      <= mmio_write_i;
+    mmio_bar_q        <= mmio_bar_i;
+    mmio_address_q    <= mmio_address_i;
+    mmio_size_q       <= mmio_size_i;
+    mmio_data_q       <= mmio_data_i;
+    rd_ready_q        <= rd_ready_i;
+    cpl_valid_q       <= cpl_valid_i;
+    cpl_tag_q         <= cpl_tag_i;
+    cpl_data_q        <= cpl_data_i;
+    cpl_bytes_q       <= cpl_bytes_i;
+    cpl_last_q        <= cpl_last_i;
+    cpl_error_q       <= cpl_error_i;
+    wr_ready_q        <= wr_ready_i;
+    tx_ready_q        <= tx_ready_i;
+    rx_valid_q        <= rx_valid_i;
+    rx_sop_q          <= rx_sop_i;
+    rx_eop_q          <= rx_eop_i;
+    rx_data_q         <= rx_data_i;
+    rx_bytes_q        <= rx_bytes_i;
+    rx_error_q        <= rx_error_i;
+  end
+
+  exrnic_core u_core (
+      .clk_i,
+      .rst_ni,
+      .idle_o,
+      .cfg_node_i(cfg_node_q),
+      .cfg_clock_khz_i(cfg_clock_khz_q),
+      .cfg_max_payload_i(cfg_max_payload_q),
+      .cfg_max_read_i(cfg_max_read_q),
+      .link_up_i(link_up_q),
+      .time_i(time_q),
+      .mmio_valid_i(mmio_valid_q),
+      .mmio_ready_o,
+      .mmio_write_i(mmio_write_q),
+      .mmio_bar_i(mmio_bar_q),
+      .mmio_address_i(mmio_address_q),
+      .mmio_size_i(mmio_size_q),
+      .mmio_data_i(mmio_data_q),
+      .mmio_rsp_valid_o,
+      .mmio_rsp_data_o,
+      .rd_valid_o,
+      .rd_ready_i(rd_ready_q),
+      .rd_address_o,
+      .rd_length_o,
+      .rd_tag_o,
+      .cpl_valid_i(cpl_valid_q),
+      .cpl_tag_i(cpl_tag_q),
+      .cpl_data_i(cpl_data_q),
+      .cpl_bytes_i(cpl_bytes_q),
+      .cpl_last_i(cpl_last_q),
+      .cpl_error_i(cpl_error_q),
+      .wr_valid_o,
+      .wr_ready_i(wr_ready_q),
+      .wr_msix_o,
+      .wr_sop_o,
+      .wr_eop_o,
+      .wr_address_o,
+      .wr_length_o,
+      .wr_data_o,
+      .tx_valid_o,
+      .tx_ready_i(tx_ready_q),
+      .tx_sop_o,
+      .tx_eop_o,
+      .tx_data_o,
+      .tx_bytes_o,
+      .rx_valid_i(rx_valid_q),
+      .rx_ready_o,
+      .rx_sop_i(rx_sop_q),
+      .rx_eop_i(rx_eop_q),
+      .rx_data_i(rx_data_q),
+      .rx_bytes_i(rx_bytes_q),
+      .rx_error_i(rx_error_q)
+  );
+
+endmodule
