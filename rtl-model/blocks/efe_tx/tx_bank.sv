@@ -20,13 +20,17 @@ module tx_bank
 
   data_t memory [Words];
 
+  // A read sees what was there before the write of the same cycle. Nobody else looks at the memory,
+  // so it is written in place: Verilator keeps a delayed copy of every byte otherwise.
   always_ff @(posedge clk_i) begin
+    if (read_i) read_data_o <= memory[read_word_i];
     if (write_i) begin
       for (int unsigned b = 0; b < DATA_BYTES; b++) begin
-        if (write_bytes_i[b]) memory[write_word_i][8*b+:8] <= write_data_i[8*b+:8];
+        /* verilator lint_off BLKSEQ */
+        if (write_bytes_i[b]) memory[write_word_i][8*b+:8] = write_data_i[8*b+:8];
+        /* verilator lint_on BLKSEQ */
       end
     end
-    if (read_i) read_data_o <= memory[read_word_i];
   end
 
 endmodule
