@@ -243,18 +243,18 @@ TEST_CASE("Before the tables are cleared no command starts") {
 
 TEST_CASE("An answer replaces the payload as far as it reaches") {
   Registers registers;
-  for (unsigned i = 0; i < 6; ++i)
+  for (unsigned i = 0; i < 7; ++i)
     registers.write(EXRNIC_REG_MBOX_DATA + kWord * i, 0xdddd0000 + i);
   registers.write(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_QUERY_QP);
-  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0};
+  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0, 1};
   Packer(registers.dut().mbox_answer_data_i, 8 * sizeof(answer))
       .bytes({reinterpret_cast<const uint8_t*>(&answer),
               reinterpret_cast<const uint8_t*>(&answer + 1)},
              8 * sizeof(answer));
   registers.dut().mbox_answer_i = 1;
   registers.pulse(registers.dut().mbox_done_i);
-  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 0xdddd0005};
-  for (unsigned i = 0; i < 6; ++i)
+  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 0xdddd0006};
+  for (unsigned i = 0; i < 7; ++i)
     CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * i) == expected[i]);
 }
 
