@@ -20,7 +20,7 @@ GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
-.PHONY: help setup build host kmod guest demo gen lint test soak run bench format clean distclean
+.PHONY: help setup build host kmod guest demo install gen lint test soak run bench format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,10 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE)
+
+PREFIX ?= /usr/local
+install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR, for packages)
+	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push

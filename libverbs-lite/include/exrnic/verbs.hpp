@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The verbs for C++17: objects that are destroyed with their owner, and errors as exceptions. A
+// header over the C functions of verbs.h, with nothing of its own below; the two mix freely.
+//
+// Ownership: an Owned<vl_qp>, ... destroys its object. Declare objects in the order in which they
+// are made, so that users go before what they use: RNIC, domain, channel, queues, queue pairs,
+// regions. The destruction of an object that is still in use fails, and the object stays.
+//
+// Errors: VerbsError, which names the call and says what was wrong. Destructors throw never.
+// Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread.
+#ifndef EXRNIC_VERBS_HPP
+#define EXRNIC_VERBS_HPP
+
+#include <sched.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "exrnic/verbs.h"
+
+namespace exrnic {
+
+// "<call>: <what was wrong>".
+class VerbsError : public std::runtime_error {
+ public:
+  VerbsError(const std::string& text, int error) : std::runtime_error(text), error_(error) {}
+  // The errno of the call.
+  int error() const { return error_; }
+
+ private:
+  int error_;
+};
+
+// From errno, and from vl_error_text() if that has more to say.
+[[noreturn]] inline void ThrowErrno(const std::string& call) {
+  const int error = errno;
+  const std::string text = vl_error_text();
+  throw VerbsError(call + ": " + (text.empty() ? strerror(error) : text), error);
+}
+
+// Throws if a call has failed.
+inline void Check(int result, const char* call) {
+  if (result < 0) ThrowErrno(call);
+}
+
+struct VlDelete {
+  void operator()(vl_rnic* rnic) const { vl_close_rnic(rnic); }
+  void operator()(vl_pd* pd) const { vl_deallocate_pd(pd); }
+  void operator()(vl_comp_channel* channel) const { vl_destroy_comp_channel(channel); }
+  void operator()(vl_cq* cq) const { vl_destroy_cq(cq); }
+  void operator()(vl_srq* srq) const { vl_destroy_srq(srq); }
+  void operator()(vl_qp* qp) const { vl_destroy_qp(qp); }
+  void operator()(vl_mr* mr) const { vl_deallocate_mr(mr); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, VlDelete>;
+
+// What a call that makes an object has returned.
+template <typename T>
+Owned<T> Own(T* object, const char* call) {
+  if (object == nullptr) ThrowErrno(call);
+  return Owned<T>(object);
+}
+
+// "": as vl_open_rnic(NULL).
+inline Owned<vl_rnic> OpenRnic(const std::string& name = "") {
+  return Own(vl_open_rnic(name.empty() ? nullptr : name.c_str()), "vl_open_rnic");
+}
+inline Owned<vl_pd> AllocatePd(vl_rnic* rnic) {
+  return Own(vl_allocate_pd(rnic), "vl_allocate_pd");
+}
+inline Owned<vl_comp_channel> CreateCompChannel(vl_rnic* rnic) {
+  return Own(vl_create_comp_channel(rnic), "vl_create_comp_channel");
+}
+inline Owned<vl_cq> CreateCq(vl_rnic* rnic, uint32_t entries,
+                             const vl_cq_moderation* moderation = nullptr) {
+  return Own(vl_create_cq(rnic, entries, moderation), "vl_create_cq");
+}
+inline Owned<vl_cq> CreateCq(vl_rnic* rnic, const vl_cq_init_attr& attr) {
+  return Own(vl_create_cq_ex(rnic, &attr), "vl_create_cq_ex");
+}
+inline Owned<vl_srq> CreateSrq(vl_pd* pd, uint32_t receives, uint32_t elements) {
+  vl_srq_attr attr = {receives, elements, 0};
+  return Own(vl_create_srq(pd, &attr), "vl_create_srq");
+}
+inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) {
+  return Own(vl_create_qp(pd, &init), "vl_create_qp");
+}
+inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int access) {
+  return Own(vl_allocate_mr(pd, address, length, access), "vl_allocate_mr");
+}
+
+inline vl_rnic_attr QueryRnic(vl_rnic* rnic) {
+  vl_rnic_attr attr = {};
+  Check(vl_query_rnic(rnic, &attr), "vl_query_rnic");
+  return attr;
+}
+inline vl_qp_attr QueryQp(vl_qp* qp) {
+  vl_qp_attr attr = {};
+  Check(vl_query_qp(qp, &attr), "vl_query_qp");
+  return attr;
+}
+
+// RC, one completion queue for both ways, the smallest work requests, no PULLs.
+inline vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr = 1) {
+  vl_qp_init_attr init = {};
+  init.send_cq = cq;
+  init.recv_cq = cq;
+  init.max_send_wr = send_wr;
+  init.max_recv_wr = recv_wr;
+  init.service = VL_SERVICE_RC;
+  return init;
+}
+
+inline void ModifyQp(vl_qp* qp, vl_qp_state state) {
+  vl_qp_attr attr = {};
+  attr.state = state;
+  Check(vl_modify_qp(qp, &attr), "vl_modify_qp");
+}
+// From RESET to RTS. The peer may send before this end is ready to receive: let the two meet
+// behind this call.
+inline void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn) {
+  ModifyQp(qp, VL_QPS_INIT);
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_RTR;
+  attr.dest_node = peer_node;
+  attr.dest_qpn = peer_qpn;
+  Check(vl_modify_qp(qp, &attr), "vl_modify_qp to RTR");
+  ModifyQp(qp, VL_QPS_RTS);
+}
+
+inline uint64_t AddressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
+
+// The next completion; busy-waits. Throws std::runtime_error after the time limit, naming `what` it
+// waited for.
+inline vl_wc AwaitCompletion(vl_cq* cq, const std::string& what,
+                             std::chrono::seconds limit = std::chrono::seconds(30)) {
+  constexpr int kPollsPerLookAtTheClock = 4096;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  vl_wc wc;
+  do {
+    for (int i = 0; i < kPollsPerLookAtTheClock; ++i) {
+      const int count = vl_poll_cq(cq, 1, &wc);
+      Check(count, "vl_poll_cq");
+      if (count == 1) return wc;
+    }
+    sched_yield();
+  } while (std::chrono::steady_clock::now() < until);
+  throw std::runtime_error("no completion within " + std::to_string(limit.count()) + " s of " +
+                           what);
+}
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_VERBS_HPP

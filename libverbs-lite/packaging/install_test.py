@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The installed tree: programs in C and C++ build against it, by pkg-config and by find_package, with
+either library; the shared one exports what its map and its header name, and nothing else."""
+
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+_FOLDER = pathlib.Path(__file__).resolve().parents[1]
+_OPTIONS = argparse.Namespace()
+
+_C_PROGRAM = r"""
+#include <exrnic/verbs.h>
+#include <stdio.h>
+
+int main(void) {
+  struct vl_rnic* rnic = vl_open_rnic("sim:nobody.sock");
+  puts(vl_error_text());
+  return rnic == NULL ? 0 : 1;
+}
+"""
+
+_CXX_PROGRAM = r"""
+#include <exrnic/verbs.hpp>
+#include <cstdio>
+
+int main() {
+  try {
+    exrnic::OpenRnic("sim:nobody.sock");
+  } catch (const exrnic::VerbsError& error) {
+    std::puts(error.what());
+    return 0;
+  }
+  return 1;
+}
+"""
+
+_CMAKE_PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(verbs-lite 0.1 REQUIRED)
+add_executable(shared main.cc)
+target_link_libraries(shared exrnic::verbs-lite-shared)
+add_executable(static main.cc)
+target_link_libraries(static exrnic::verbs-lite)
+"""
+
+
+def run(command, directory, **environment):
+    result = subprocess.run([str(word) for word in command], cwd=directory, text=True,
+                            env={**os.environ, **environment}, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, timeout=100, check=False)
+    if result.returncode != 0:
+        raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout}")
+    return result.stdout
+
+
+class InstalledTree(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls._temporary = tempfile.TemporaryDirectory(prefix="exrnic-install-")
+        cls.addClassCleanup(cls._temporary.cleanup)
+        cls.directory = pathlib.Path(cls._temporary.name)
+        run(["cmake", "--install", _OPTIONS.build, "--prefix", "/opt/exrnic"], cls.directory,
+            DESTDIR=str(cls.directory / "staged"))
+        cls.prefix = cls.directory / "staged/opt/exrnic"
+        (cls.directory / "main.c").write_text(_C_PROGRAM)
+        (cls.directory / "main.cc").write_text(_CXX_PROGRAM)
+        (cls.directory / "CMakeLists.txt").write_text(_CMAKE_PROJECT)
+
+    def library_directory(self):
+        return next(self.prefix.glob("**/libverbs-lite.so")).parent
+
+    def flags(self, *options):
+        return run(["pkg-config", *options, "verbs-lite"], self.directory,
+                   PKG_CONFIG_PATH=str(self.library_directory() / "pkgconfig")).split()
+
+    def expect_error_text(self, program):
+        text = run([program], self.directory, LD_LIBRARY_PATH=str(self.library_directory()))
+        self.assertIn("nobody.sock", text)
+        self.assertIn("No such file", text)
+
+    def test_a_program_in_c_builds_by_pkg_config(self):
+        run(["cc", "-std=c11", "-Wall", "-Werror", "main.c", "-o", "c-shared",
+             *self.flags("--cflags", "--libs")], self.directory)
+        self.expect_error_text("./c-shared")
+
+    def test_a_program_in_c_links_statically(self):
+        run(["cc", "-static", "main.c", "-o", "c-static",
+             *self.flags("--static", "--cflags", "--libs")], self.directory)
+        self.expect_error_text("./c-static")
+
+    def test_a_program_in_cxx_builds_by_pkg_config(self):
+        run(["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "main.cc", "-o", "cxx-shared",
+             *self.flags("--cflags", "--libs")], self.directory)
+        self.expect_error_text("./cxx-shared")
+
+    def test_a_program_builds_by_find_package_with_either_library(self):
+        run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"],
+            self.directory)
+        run(["cmake", "--build", "build"], self.directory)
+        self.expect_error_text("build/shared")
+        self.expect_error_text("build/static")
+
+    def test_simulator_profiles_and_headers_are_there(self):
+        for name in ("bin/exrnic-sim", "share/exrnic/profiles/dc-25g.json",
+                     "include/exrnic/verbs.h", "include/exrnic/verbs.hpp"):
+            self.assertTrue((self.prefix / name).is_file(), name)
+
+    def test_the_installed_simulator_finds_its_profiles(self):
+        text = run([self.prefix / "bin/exrnic-sim", "--help"], self.directory)
+        self.assertIn("dc-25g", text)
+
+
+class SharedLibrary(unittest.TestCase):
+    def names(self, path, pattern):
+        return sorted(set(re.findall(pattern, (_FOLDER / path).read_text())))
+
+    def test_it_exports_what_its_map_names_with_their_version(self):
+        symbols = run(["nm", "-D", "--defined-only", _OPTIONS.library], ".")
+        exported = sorted(re.findall(r" T (vl_\w+)@@VERBS_LITE_0$", symbols, re.MULTILINE))
+        self.assertEqual(exported, self.names("src/verbs-lite.map", r"(vl_\w+);"))
+        others = [line for line in symbols.splitlines()
+                  if not re.search(r" (T vl_\w+@@VERBS_LITE_0|A VERBS_LITE_0)$", line)]
+        self.assertEqual(others, [])
+
+    def test_its_map_names_every_function_of_the_header(self):
+        header = self.names("include/exrnic/verbs.h", r"VL_API [^;]*?\b(vl_\w+)\(")
+        self.assertEqual(self.names("src/verbs-lite.map", r"(vl_\w+);"), header)
+
+    def test_its_soname_has_a_version(self):
+        self.assertIn("libverbs-lite.so.0]", run(["readelf", "-d", _OPTIONS.library], "."))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--library", required=True)
+    _OPTIONS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
