@@ -32,7 +32,8 @@ int exrnic_mmap(struct file *filp, struct vm_area_struct *vma)
 	if ((vma->vm_flags & needed) != needed || (vma->vm_flags & VM_EXEC))
 		return -EINVAL;
 	exrnic_vm_flags_change(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
-	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
+	/* So that a PIO block leaves as one packet. User space sees to the order: uapi/exrnic.h. */
+	vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	vma->vm_ops = &exrnic_vm_ops;
 	return 0;
 }

@@ -11,7 +11,10 @@
  * handle that this file does not own gives ENOENT.
  *
  * mmap() of offset 0, one page, PROT_WRITE, MAP_SHARED maps the user page: layout in exrnic_hw.h,
- * EXRNIC_DOORBELL_*. Anything else gives EINVAL. Once the device is removed, a store gives SIGBUS.
+ * EXRNIC_DOORBELL_* and EXRNIC_PIO_AREA. Anything else gives EINVAL. The mapping is write-combining:
+ * a store barrier before a doorbell or block keeps it behind what was stored to memory, one behind it
+ * makes it leave and keeps it before later stores to the page. Once the device is removed, a store
+ * gives SIGBUS.
  *
  * read() and poll() of the file deliver its asynchronous events, those of a completion channel
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.

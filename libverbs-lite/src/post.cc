@@ -146,14 +146,13 @@ uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, Wqe* wqe) {
 bool MaySend(vl_qp_state state) { return state == VL_QPS_RTS || state == VL_QPS_ERROR; }
 bool MayReceive(vl_qp_state state) { return state != VL_QPS_RESET; }
 
-// `limits`: what a work request of this queue must keep. 0, or what is wrong.
+// `limits`: what a work request of this queue must keep. 0, or what is wrong. *wqe: as it was put.
 template <typename Queue, typename Limits, typename Wr>
-int PutWr(Queue* queue, const Limits& limits, const Wr& wr) {
-  Wqe wqe;
-  const uint32_t slots = BuildWqe(limits, wr, &wqe);
+int PutWr(Queue* queue, const Limits& limits, const Wr& wr, Wqe* wqe) {
+  const uint32_t slots = BuildWqe(limits, wr, wqe);
   if (slots == 0) return EINVAL;
   if (!queue->HasRoom(slots)) return ENOMEM;
-  queue->Put(wqe, slots, wr.wr_id);
+  queue->Put(*wqe, slots, wr.wr_id);
   return 0;
 }
 
@@ -161,21 +160,32 @@ int PutWr(Queue* queue, const Limits& limits, const Wr& wr) {
 struct Bell {
   const UserPage& user_page;
   uint32_t number;
+  PioBlocks* pio;  // of a send queue, else null
 };
 
-// Puts the list up to its first bad request, and rings once for all of them.
+// Tells the device of work requests that were put; `last`: of them. One alone may go whole.
+void Announce(const SlotRing& queue, const Bell& bell, int count, const Wqe& last) {
+  const bool by_pio = count == 1 && bell.pio != nullptr && bell.pio->Suits(last.head) &&
+                      bell.pio->TrySend(bell.user_page, last.head, bell.number, queue.posted());
+  if (!by_pio) queue.RingDoorbell(bell.user_page, bell.number);
+}
+
+// Puts the list up to its first bad request, and tells the device once for all of them.
 template <typename Queue, typename Limits, typename Wr>
 int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
              const Wr** bad_wr) {
   int error = bell.user_page.usable() ? 0 : ENODEV;
-  bool put = false;
+  int count = 0;
+  Wqe wqe;  // the last one
   std::lock_guard<SpinLock> guard(queue->lock());
   for (; error == 0 && wr != nullptr; wr = wr->next) {
-    error = PutWr(queue, limits, *wr);
+    error = PutWr(queue, limits, *wr, &wqe);
     if (error != 0) break;
-    put = true;
+    ++count;
   }
-  if (put) queue->RingDoorbell(bell.user_page, bell.number);
+  // What was built of a bad request took the place of the one before it.
+  if (error != 0 && count > 0) queue->RingDoorbell(bell.user_page, bell.number);
+  if (error == 0 && count > 0) Announce(*queue, bell, count, wqe);
   if (error == 0) return 0;
   if (bad_wr != nullptr) *bad_wr = wr;
   return Fail(error);
@@ -195,7 +205,8 @@ int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
   if (qp == nullptr || wr == nullptr || !exrnic::MaySend(qp->state)) {
     return exrnic::Refuse(wr, bad_wr);
   }
-  const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number};
+  vl_rnic* rnic = qp->pd->rnic;
+  const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};
   return exrnic::PostList(&qp->sq, *qp, bell, wr, bad_wr);
 }
 
@@ -203,12 +214,12 @@ int vl_post_rq(vl_qp* qp, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
   if (qp == nullptr || wr == nullptr || !qp->rq || !exrnic::MayReceive(qp->state)) {
     return exrnic::Refuse(wr, bad_wr);
   }
-  const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number};
+  const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number, nullptr};
   return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, wr, bad_wr);
 }
 
 int vl_post_srq_recv(vl_srq* srq, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
   if (srq == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
-  const exrnic::Bell bell = {srq->pd->rnic->user_page, srq->number};
+  const exrnic::Bell bell = {srq->pd->rnic->user_page, srq->number, nullptr};
   return exrnic::PostList(&srq->queue, srq->shape, bell, wr, bad_wr);
 }

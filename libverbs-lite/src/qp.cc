@@ -138,6 +138,23 @@ void ResetQueues(vl_qp* qp) {
   });
 }
 
+// These keep PIO blocks away while the device may forget what there is of one.
+int CreateQp(vl_rnic* rnic, const QpRequest& request, uint32_t* number) {
+  std::lock_guard<SpinLock> guard(rnic->pio.lock());
+  return rnic->transport->CreateQp(request, number);
+}
+
+int ModifyQp(vl_rnic* rnic, uint32_t number, const QpChange& change) {
+  std::unique_lock<SpinLock> guard(rnic->pio.lock(), std::defer_lock);
+  if (change.state == EXRNIC_QP_STATE_RESET) guard.lock();
+  return rnic->transport->ModifyQp(number, change);
+}
+
+int DestroyQp(vl_rnic* rnic, uint32_t number) {
+  std::lock_guard<SpinLock> guard(rnic->pio.lock());
+  return rnic->transport->DestroyQp(number);
+}
+
 void CountUsers(vl_qp* qp, int change) {
   qp->pd->users += change;
   qp->send_cq->users += change;
@@ -165,7 +182,7 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
   if (qp->cookie == 0) return FailNull(ENOMEM);
 
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateQp(exrnic::RequestOf(*qp, *attr), &qp->number) != 0) {
+  if (exrnic::CreateQp(rnic, exrnic::RequestOf(*qp, *attr), &qp->number) != 0) {
     rnic->events.Forget(qp->cookie);
     return nullptr;
   }
@@ -192,7 +209,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->ModifyQp(qp->number, change) != 0) return -1;
+  if (exrnic::ModifyQp(rnic, qp->number, change) != 0) return -1;
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
   if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);
   qp->state.store(attr->state, std::memory_order_release);
@@ -215,7 +232,7 @@ int vl_destroy_qp(vl_qp* qp) {
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (!rnic->events.Retire(qp->cookie)) return Fail(EBUSY);
-  if (!exrnic::IsGone(rnic->transport->DestroyQp(qp->number))) {
+  if (!exrnic::IsGone(exrnic::DestroyQp(rnic, qp->number))) {
     rnic->events.Set(qp->cookie, qp);
     return -1;
   }

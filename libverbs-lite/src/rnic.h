@@ -10,12 +10,14 @@
 #include "event_table.h"
 #include "exrnic/verbs.h"
 #include "exrnic_hw.h"
+#include "pio.h"
 #include "transport.h"
 
 // An open RNIC: one user context of the device.
 struct vl_rnic {
   std::unique_ptr<exrnic::Transport> transport;
   exrnic::UserPage user_page;
+  exrnic::PioBlocks pio;  // of the user page
   exrnic::DeviceInfo info = {};
 
   // Held by every call that makes, changes or destroys an object, around the device's part and the

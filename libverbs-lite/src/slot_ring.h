@@ -23,6 +23,8 @@ class SlotRing {
 
   void* ring() const { return memory_.data(); }
   uint32_t slots() const { return slots_; }
+  // Slots posted so far, modulo 2^16.
+  uint16_t posted() const { return tail_.load(std::memory_order_relaxed); }
   // Held for all of posting.
   SpinLock& lock() { return lock_; }
 

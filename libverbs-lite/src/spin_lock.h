@@ -20,6 +20,7 @@ class SpinLock {
       while (flag_.load(std::memory_order_relaxed) && spins < kSpinsBeforeYield) ++spins;
     }
   }
+  bool try_lock() { return !flag_.exchange(true, std::memory_order_acquire); }
   void unlock() { flag_.store(false, std::memory_order_release); }
 
  private:

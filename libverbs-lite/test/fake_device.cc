@@ -2,6 +2,8 @@
 // Doorbells, rings and completions of the software device.
 #include "fake_device.h"
 
+#include <cstring>
+
 #include "fake_bytes.h"
 
 namespace exrnic {
@@ -11,6 +13,7 @@ namespace {
 constexpr uint32_t kBellSq = 0, kBellRq = 8, kBellCq = 16, kBellArm = 24, kBellArmSolicited = 32,
                    kBellSrq = 40;
 constexpr uint32_t kMostSlots = 5;
+constexpr uint32_t kBlockDoorbell = 0x18;  // where a PIO block has number and index
 
 const uint8_t* Slot(const FakeRing& ring, uint16_t index) {
   return ring.slots + (index & (ring.count - 1)) * kWqeBytes;
@@ -58,6 +61,26 @@ void FakeDevice::Doorbell(uint32_t page, uint32_t offset, uint64_t value) {
     if (accepted) ring->producer = static_cast<uint16_t>(index);
   }
   ++(accepted ? counters_.doorbells : counters_.doorbells_refused);
+}
+
+// The ring must say the same: the device may take the one or the other.
+bool FakeDevice::Block(uint32_t page, const uint8_t* block) {
+  FakeRing* ring = RingOf(page, kBellSq, Load<uint32_t>(block + kBlockDoorbell));
+  const uint32_t index = Load<uint32_t>(block + kBlockDoorbell + 4);
+  if (ring == nullptr || index > 0xffff) {
+    ++counters_.blocks_refused;
+    return true;
+  }
+  const uint16_t new_slots = static_cast<uint16_t>(index - ring->producer);
+  if (new_slots > 1 && new_slots < 0x8000) return false;
+  if (new_slots != 1) return true;  // a later doorbell has posted it
+  const uint8_t* slot = Slot(*ring, static_cast<uint16_t>(index - 1));
+  const bool same = memcmp(slot, block, kBlockDoorbell) == 0 &&
+                    memcmp(slot + kPayloadAt, block + kPayloadAt, kWqeBytes - kPayloadAt) == 0;
+  const bool good = same && block[3] == 1 && Waiting(*ring) < ring->count;
+  if (good) ring->producer = static_cast<uint16_t>(index);
+  ++(good ? counters_.blocks : counters_.blocks_refused);
+  return true;
 }
 
 FakeDevice::Work FakeDevice::Take(FakeRing* ring) {

@@ -16,6 +16,8 @@ namespace exrnic {
 struct FakeCounters {
   uint64_t doorbells = 0;
   uint64_t doorbells_refused = 0;
+  uint64_t blocks = 0;  // by PIO
+  uint64_t blocks_refused = 0;
   uint64_t wqes = 0;
   uint64_t cqes = 0;
   uint64_t cq_overruns = 0;
@@ -108,6 +110,9 @@ class FakeDevice {
 
   // A doorbell from a user page at 0 (SQ), 8 (RQ), 16 (CQ), 24 or 32 (CQ, armed) or 40 (SRQ).
   void Doorbell(uint32_t page, uint32_t offset, uint64_t value);
+  // A whole PIO block from a user page. False: its turn has not come, a slot before it is not
+  // posted.
+  bool Block(uint32_t page, const uint8_t* block);
   // Executes all work that doorbells have announced.
   void Run();
   // The responder's side of Deliver.

@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <type_traits>
 
+#include "fake_bytes.h"
 #include "rnic.h"
 
 namespace exrnic {
@@ -16,6 +18,7 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kDoorbells[] = {0, 8, 40, 16, 24, 32};
+constexpr uint32_t kPioArea = 0x800, kPioBlocks = 32;
 constexpr size_t kPageBytes = 4096;
 // Between two steps of the thread, so that calls through transports get the lock.
 constexpr auto kRest = std::chrono::microseconds(10);
@@ -255,6 +258,8 @@ vl_rnic* FakeFabric::Open(uint32_t node) {
   context->node = node;
   context->page = static_cast<uint64_t*>(page);
   for (uint32_t offset : kDoorbells) context->page[offset / 8] = kIdle;
+  for (uint32_t i = 1; i <= kPioBlocks; ++i)
+    context->page[(kPioArea + i * kWqeBytes) / 8 - 1] = kIdle;
   Context* raw = context.get();
   {
     std::lock_guard<std::mutex> guard(mutex_);
@@ -288,6 +293,8 @@ void FakeFabric::ServeDoorbells() {
       if (value == kIdle) continue;
       devices_[context->node]->Doorbell(context->page_number, offset, value);
     }
+    while (ServeBlocks(context.get())) {
+    }
   }
 }
 
@@ -312,6 +319,22 @@ void FakeFabric::RaiseEvents() {
       Tell(context->async[1], srq.cookie, EventType::kSrqLimit, number);
     }
   }
+}
+
+// Whether any was served: another one may only then have its turn.
+bool FakeFabric::ServeBlocks(Context* context) {
+  bool served = false;
+  for (uint32_t i = 0; i < kPioBlocks; ++i) {
+    uint64_t* words = context->page + (kPioArea + i * kWqeBytes) / 8;
+    uint64_t* last = words + kWqeBytes / 8 - 1;
+    if (__atomic_load_n(last, __ATOMIC_ACQUIRE) == kIdle) continue;
+    uint8_t block[kWqeBytes];
+    memcpy(block, words, sizeof(block));
+    if (!devices_[context->node]->Block(context->page_number, block)) continue;
+    __atomic_store_n(last, kIdle, __ATOMIC_RELEASE);
+    served = true;
+  }
+  return served;
 }
 
 void FakeFabric::Step() {

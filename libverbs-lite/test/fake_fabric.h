@@ -20,7 +20,8 @@ namespace exrnic {
 //
 // Stepped (Step) it is deterministic: a doorbell stays in its page until then. Started (Start), a
 // thread steps it. A page of memory keeps only the last store to a doorbell: of two queue pairs of
-// a context that ring in the same moment, the first may go unheard until it rings again.
+// a context that ring in the same moment, the first may go unheard until it rings again. A PIO
+// block is whole when its last 8 bytes are not all ones.
 class FakeFabric {
  public:
   explicit FakeFabric(uint32_t nodes);
@@ -56,6 +57,7 @@ class FakeFabric {
 
   void ServeDoorbells();
   void RaiseEvents();
+  bool ServeBlocks(Context* context);
   uint32_t Deliver(const FakeDevice::Message& message);
   void Close(Context* context);
   void Loop();

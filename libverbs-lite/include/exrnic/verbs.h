@@ -446,12 +446,14 @@ struct vl_recv_wr {
 };
 
 /*
- * Posts a list of work requests, with one doorbell and without a system call. The list and its
- * elements may be reused at the return; the bytes they name belong to the device until completion.
- * On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted; those before it were.
- * ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags that do not fit it,
- * num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL that needs more than
- * max_reads_out, or the queue pair is in a state before VL_QPS_RTS.
+ * Posts a list of work requests, with one doorbell and without a system call. One request alone
+ * with at most 32 bytes of inline data is stored into the user page instead, so that the device
+ * need not read it from memory; not if the environment variable VL_PIO was 0 when the RNIC was
+ * opened. The list and its elements may be reused at the return; the bytes they name belong to the
+ * device until completion. On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted;
+ * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
+ * that do not fit it, num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL
+ * that needs more than max_reads_out, or the queue pair is in a state before VL_QPS_RTS.
  *
  * Slots are given back when a completion is polled. So at least one work request in each
  * max_send_wr must be signaled.

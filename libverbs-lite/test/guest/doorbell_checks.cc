@@ -4,6 +4,7 @@
 #include "connection.h"
 #include "doorbell.h"
 #include "pattern.h"
+#include "pio.h"
 #include "qp.h"
 #include "rnic.h"
 
@@ -59,6 +60,47 @@ void Request(Bench* bench) {
   SendChecked(bench, other);
 }
 
+constexpr size_t kBlockWords = sizeof(exrnic_wqe) / sizeof(uint64_t);
+
+// Stores the PIO block `number` of the request that stands in slot `index` - 1, or its first words.
+void StoreBlock(const Connection& connection, const UserPage& page, uint32_t number, uint32_t index,
+                size_t words = kBlockWords) {
+  exrnic_wqe block = RawPush(connection, 0, 0, kLength);
+  block.number = vl_qp_number(connection.qp());
+  block.index = index;
+  uint64_t stored[kBlockWords];
+  memcpy(stored, &block, sizeof(block));
+  vl_wmb_wqe_before_doorbell();
+  page.Store(EXRNIC_PIO_AREA + number * static_cast<uint32_t>(sizeof(block)), stored, words);
+  vl_wmb_flush_user_page();
+}
+
+void ExpectNotSent(Bench* bench, const Connection& connection, const std::string& what) {
+  bench->ExpectEqual(QueryQp(connection.qp()).sq_producer, 0, "producer after " + what);
+  ExpectNoCompletion(bench, connection.cq(), what + " must do nothing");
+}
+
+void RequestByBlock(Bench* bench) {
+  Side side(*bench);
+  Side stranger(*bench);
+  Connection connection(&side);
+  Connection other(&stranger);
+  connection.Meet(bench);
+  other.Meet(bench);
+  PutRaw(connection.qp(), RawPush(connection, 0, 0, kLength), 1);
+
+  StoreBlock(connection, stranger.rnic->user_page, 0, 1);
+  ExpectNotSent(bench, connection, "a block from a page that does not own the queue pair");
+  StoreBlock(connection, side.rnic->user_page, 0, 1, kBlockWords - 1);
+  ExpectNotSent(bench, connection, "a block without its end");
+  StoreBlock(connection, side.rnic->user_page, 1, 2);
+  ExpectNotSent(bench, connection, "a block of a slot too far");
+  StoreBlock(connection, side.rnic->user_page, 2, 1);
+  ExpectCompletion(bench, connection.cq(), 1, VL_WC_SUCCESS);
+  bench->ExpectEqual(QueryQp(connection.qp()).sq_producer, 1, "producer after the block");
+  SendChecked(bench, other);
+}
+
 void Respond(Bench* bench) {
   Side side(*bench);
   Side stranger(*bench);
@@ -74,7 +116,9 @@ void Respond(Bench* bench) {
 
 std::vector<GuestCheck> DoorbellChecks() {
   return {{"a doorbell that the page does not own, or that is malformed, does nothing", Request,
-           Respond, false, true}};
+           Respond, false, true},
+          {"a request stored whole into the own user page is sent; torn, or into another one, not",
+           RequestByBlock, Respond, false, true}};
 }
 
 }  // namespace exrnic
