@@ -101,8 +101,13 @@ void Completer::count_end(uint32_t qpn) {
 
 // Only one whose payload could not be read means anything: the peer has to hear of it.
 void Completer::lose_response(const Ended& ended) {
-  if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR || !state_.qps[ended.tag.qpn].serves_peer())
-    return;
+  if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR) return;
+  QueuePair& qp = state_.qps[ended.tag.qpn];
+  if (qp.in_error() && !qp.status.told) {
+    qp.status.answer_lost = true;
+    return state_.wake(ended.tag.qpn);
+  }
+  if (!qp.serves_peer()) return;
   QueuePair::Status lost;
   lost.answer_lost = true;
   state_.go_to_error(ended.tag.qpn, lost);

@@ -82,10 +82,27 @@ TEST_CASE("A response whose payload could not be read takes the queue pair to ER
   CHECK(completer.writes.empty());
   CHECK(completer.qps[kQpn].ended == 0);
 
-  completer.qps[kQpn].status.answer_lost = false;  // the peer has heard
+  status.told = true;  // the peer has heard
+  status.answer_lost = false;
   completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
   CHECK_FALSE(status.answer_lost);
   CHECK(completer.wakes.size() == 1);
+}
+
+TEST_CASE("A response that is lost after its queue pair went to ERROR is one to be told of, too") {
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.state = EXRNIC_QP_STATE_ERROR;
+  status.fault = true;
+  status.fault_status = EXRNIC_CQE_STATUS_REM_OP_ERR;
+  completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(status.answer_lost);
+  CHECK(status.fault);  // for the next work request that ends
+  CHECK(status.fault_status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  CHECK(completer.qp_errors == 0);
+  CHECK(completer.writes.empty());
 }
 
 TEST_CASE("The end of a response, arrived or given up, changes nothing") {

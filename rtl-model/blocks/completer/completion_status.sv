@@ -44,6 +44,12 @@ module completion_status
   assign is_last = !received_i && kind_i == TX_KIND_LAST;
   assign is_segment = !received_i && kind_i == TX_KIND_SEGMENT;
   assign is_response = !received_i && kind_i == TX_KIND_RESPONSE;
+
+  // The peer waits for a response that will not come, and has not been told that nothing will.
+  logic loses_answer;
+  assign loses_answer = is_response && status_i == CQE_STATUS_LOC_PROT_ERR && !lost_i &&
+      (connected || (in_error && !qp_i.status.told));
+
   // The cause of an error goes to the first work request that it ends, be that a PULL or another.
   assign takes_fault = in_error && qp_i.status.fault && !succeeded && (is_last ||
       (received_i && opcode_i == WQE_OPCODE_PULL && status_i == CQE_STATUS_WR_FLUSH_ERR));
@@ -60,18 +66,19 @@ module completion_status
 
   always_comb begin
     if (lost_i) fails_o = 1'b1;
-    else if (is_response) fails_o = connected && status_i == CQE_STATUS_LOC_PROT_ERR;
+    else if (is_response) fails_o = loses_answer;
     else fails_o = (is_last || is_segment) && !succeeded;
     fails_o = fails_o && known && !in_error;
   end
-  assign changes_o = fails_o || (known && takes_fault && !lost_i);
+  assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer));
 
   // A segment that failed leaves its status for the work request that it is part of. Of a response
   // that failed the peer has to hear.
   always_comb begin
     qp_status_o = qp_i.status;
     qp_status_o.state = QP_STATE_ERROR;
-    qp_status_o.fault = 1'b0;
+    if (takes_fault) qp_status_o.fault = 1'b0;
+    if (loses_answer) qp_status_o.answer_lost = 1'b1;
     if (!in_error) begin
       qp_status_o.fault = is_segment && !lost_i;
       qp_status_o.fault_status = status_i;
