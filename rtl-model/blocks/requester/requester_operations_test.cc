@@ -300,6 +300,35 @@ TEST_CASE("LOCAL_INVALIDATE asks for the invalidation and takes a slot that is n
   CHECK(requester.events[EXRNIC_COUNTER_WQE_ERRORS] == !good);
 }
 
+TEST_CASE(
+    "An invalidation that was done ends as such in a queue pair that went to ERROR meanwhile") {
+  const auto verdict = GENERATE(kXlateOk, kXlateStag);
+  Requester requester;
+  requester.region = [&](const XlateRequest&) {
+    return XlateResponse{static_cast<uint8_t>(verdict), 0, 0};
+  };
+  put(requester, 0, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
+  put(requester, 1, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
+  requester.qps[kQpn] = sending_qp(0, 2);
+  requester.slots_left = false;
+  requester.begin_turn(kQpn);
+  for (int i = 0; i < 1000; ++i) requester.cycle();
+  REQUIRE(requester.xlate.requests.back().invalidate);
+  const auto looked_up = requester.xlate.requests.size();
+  requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+  requester.slots_left = true;
+  requester.rest();
+  for (int i = 0; i < 4 && requester.qps[kQpn].sq.consumer != 2; ++i) requester.turn(kQpn);
+  std::vector<uint8_t> ends;
+  for (const TxDesc& desc : requester.submitted)
+    if (desc.tag.kind == kTxLast) ends.push_back(desc.status);
+  const uint8_t first =
+      verdict == kXlateOk ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+  CHECK(ends == std::vector<uint8_t>{first, EXRNIC_CQE_STATUS_WR_FLUSH_ERR});
+  for (auto at = looked_up; at < requester.xlate.requests.size(); ++at)
+    CHECK_FALSE(requester.xlate.requests[at].invalidate);
+}
+
 TEST_CASE("Unsignaled work says so in its tag") {
   Requester requester;
   exrnic_wqe wqe = work(EXRNIC_WQE_OPCODE_SEND);

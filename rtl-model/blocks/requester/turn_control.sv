@@ -85,6 +85,7 @@ module turn_control
   reads_t pulls_left_q;
   logic by_dma_q;  // the payload of this segment is gathered
   logic again_q;   // when this slot has gone back, another one is needed
+  logic invalidated_q;  // the local invalidation in hand is done
 
   logic is_pull, is_local_invalidate, is_inline, sound;
   assign is_pull = wqe_i.opcode == WQE_OPCODE_PULL;
@@ -114,7 +115,9 @@ module turn_control
   logic fit;
   always_comb begin
     unique case (seg_q.turn)
-      TURN_WORK: fit = qp_i.status.state == QP_STATE_RTS;
+      // What is done ends as such, whatever happens meanwhile.
+      TURN_WORK: fit = qp_i.status.state == QP_STATE_RTS ||
+          (qp_i.status.state == QP_STATE_ERROR && invalidated_q);
       TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
       TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
       default:
@@ -218,9 +221,10 @@ module turn_control
   assign step_o = step_q;
   assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
   assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
-  // Here the queue pair is as it is: nobody has been at rest since it was read.
+  // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL
+  // waits for a turn of its own in most cases.
   assign work_more_o = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
-      seg_q.status == CQE_STATUS_SUCCESS && !more_turns_i && !quiesce_i;
+      seg_q.status == CQE_STATUS_SUCCESS && !is_pull && !more_turns_i && !quiesce_i;
 
   // PULL: through all elements for the look-up, then once more.
   assign gather_load_o = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather_idle_i);
@@ -260,6 +264,7 @@ module turn_control
         by_dma_q         <= 1'b0;
         again_q          <= 1'b0;
       end
+      STEP_WORK: invalidated_q <= 1'b0;
       STEP_BEGIN: begin
         if (seg_q.turn == TURN_WORK) seg_q.status <= work_status_i;
         seg_q.offset    <= skip_i;
@@ -269,8 +274,10 @@ module turn_control
       end
       STEP_LOOK: if (gather_idle_i && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
       STEP_INVALIDATED:
-      if (xlate_rsp_valid_i && xlate_rsp_i.status != XLATE_OK)
-        seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+      if (xlate_rsp_valid_i) begin
+        if (xlate_rsp_i.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+        invalidated_q <= xlate_rsp_i.status == XLATE_OK;
+      end
       STEP_ALLOC: begin
         seg_q.slot     <= alloc_slot_i;
         seg_q.payload  <= left_q > 32'(mtu_i) ? mtu_i : chunk_t'(left_q);
