@@ -67,6 +67,7 @@ rtl-model/blocks/requester/wqe_fetch.sv
 rtl-model/blocks/responder/ddp_check.sv
 rtl-model/blocks/responder/error_status.sv
 rtl-model/blocks/responder/message_end.sv
+rtl-model/blocks/responder/receive_cache.sv
 rtl-model/blocks/responder/receive_fetch.sv
 rtl-model/blocks/responder/receive_ring.sv
 rtl-model/blocks/responder/receive_table.sv

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queue pairs that the driver takes away while the core has much to do: before it resets or destroys
-// one, it takes it to ERROR and waits until nothing of it is under way.
+// Queue pairs that the driver takes away while the core has much to do: before it resets or
+// destroys one, it takes it to ERROR and waits until nothing of it is under way.
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
 

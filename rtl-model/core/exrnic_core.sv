@@ -474,8 +474,8 @@ module exrnic_core
       .flush_done_i(flush_done)
   );
 
-  // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer.
-  localparam int unsigned XlateClients = 3;
+  // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer, receives.
+  localparam int unsigned XlateClients = 4;
   logic [XlateClients-1:0] xlate_valid, xlate_ready, xlate_rsp_valid;
   xlate_req_t xlate_req[XlateClients];
   xlate_rsp_t xlate_rsp;
@@ -661,6 +661,32 @@ module exrnic_core
   logic rx_done_valid, rx_done_ready;
   rx_done_t rx_done;
 
+  // Receives that were posted are fetched before their messages come, as the user page sees them.
+  receive_ring_id_t cleared_ring;
+  receive_ring_t posted_ring;
+  assign cleared_ring = srq_we ?
+      '{shared: 1'b1, number: ($bits(cleared_ring.number))'(srq_read_srqn[SRQ_MAILBOX])} :
+      '{shared: 1'b0, number: ($bits(cleared_ring.number))'(qp_read_qpn[QP_MAILBOX])};
+  always_comb begin
+    if (srq_producer_we) begin
+      posted_ring = '{
+          id: '{shared: 1'b1, number: ($bits(cleared_ring.number))'(srq_read_srqn[SRQ_USER_PAGE])},
+          pbl: srq[SRQ_USER_PAGE].cfg.pbl,
+          log_slots: srq[SRQ_USER_PAGE].cfg.log_slots,
+          consumer: srq[SRQ_USER_PAGE].consumer,
+          producer: srq_producer
+      };
+    end else begin
+      posted_ring = '{
+          id: '{shared: 1'b0, number: ($bits(cleared_ring.number))'(producer_qpn)},
+          pbl: qp[QP_USER_PAGE].cfg.rq_pbl,
+          log_slots: qp[QP_USER_PAGE].cfg.rq_log,
+          consumer: qp[QP_USER_PAGE].rq_consumer,
+          producer: producer
+      };
+    end
+  end
+
   responder #(
       .N_QP(N_QP)
   ) u_responder (
@@ -669,6 +695,10 @@ module exrnic_core
       .init_done_o(resp_init_done),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .clear_ring_i((qp_we && qp_clear) || (srq_we && srq_clear)),
+      .clear_ring_id_i(cleared_ring),
+      .posted_valid_i((producer_we && producer_rq) || srq_producer_we),
+      .posted_i(posted_ring),
       .look_i(qp_read[QP_MAILBOX]),
       .look_qpn_i(qp_read_qpn[QP_MAILBOX]),
       .message_open_o(message_open),
@@ -709,6 +739,11 @@ module exrnic_core
       .rx_done_valid_o(rx_done_valid),
       .rx_done_ready_i(rx_done_ready),
       .rx_done_o(rx_done),
+      .fetch_xlate_valid_o(xlate_valid[3]),
+      .fetch_xlate_ready_i(xlate_ready[3]),
+      .fetch_xlate_o(xlate_req[3]),
+      .fetch_xlate_rsp_valid_i(xlate_rsp_valid[3]),
+      .fetch_xlate_rsp_i(xlate_rsp),
       .fetch_read_valid_o(read_valid[3]),
       .fetch_read_ready_i(read_ready[3]),
       .fetch_read_o(read_req[3]),

@@ -314,6 +314,19 @@ package exrnic_core_pkg;
     wqe_index_t  consumer;
   } srq_t;
 
+  // A ring of receives, of a queue pair or shared, and what is posted in it.
+  typedef struct packed {
+    logic shared;
+    logic [$clog2(MAX_QP > MAX_SRQ ? MAX_QP : MAX_SRQ)-1:0] number;
+  } receive_ring_id_t;
+  typedef struct packed {
+    receive_ring_id_t id;
+    logic [63:0] pbl;
+    logic [3:0]  log_slots;
+    wqe_index_t  consumer;
+    wqe_index_t  producer;
+  } receive_ring_t;
+
   typedef struct packed {
     logic        valid;
     page_t       page;

@@ -6,15 +6,13 @@ module receive_ring
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 (
+    input  qpn_t qpn_i,
     /* verilator lint_off UNUSEDSIGNAL */  // what the two have in common
     input  qp_t  qp_i,
     input  srq_t srq_i,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic        any_o,  // a slot is posted
-    output logic [63:0] pbl_o,
-    output logic [3:0]  log_o,
-    output wqe_index_t  producer_o,
-    output wqe_index_t  consumer_o,
+    output receive_ring_t ring_o,
 
     input  logic        taken_i,      // pulse: a receive is taken,
     input  wqe_index_t  wqe_index_i,  // this is its last slot
@@ -29,11 +27,15 @@ module receive_ring
   wqe_index_t left;
   assign shared = qp_i.cfg.has_srq;
 
-  assign pbl_o      = shared ? srq_i.cfg.pbl : qp_i.cfg.rq_pbl;
-  assign log_o      = shared ? srq_i.cfg.log_slots : qp_i.cfg.rq_log;
-  assign producer_o = shared ? srq_i.producer : qp_i.rq_producer;
-  assign consumer_o = shared ? srq_i.consumer : qp_i.rq_consumer;
-  assign any_o      = producer_o != consumer_o && (!shared || srq_i.cfg.valid);
+  always_comb begin
+    ring_o.id.shared = shared;
+    ring_o.id.number = shared ? ($bits(ring_o.id.number))'(qp_i.cfg.srqn) : qpn_i;
+    ring_o.pbl       = shared ? srq_i.cfg.pbl : qp_i.cfg.rq_pbl;
+    ring_o.log_slots = shared ? srq_i.cfg.log_slots : qp_i.cfg.rq_log;
+    ring_o.producer  = shared ? srq_i.producer : qp_i.rq_producer;
+    ring_o.consumer  = shared ? srq_i.consumer : qp_i.rq_consumer;
+  end
+  assign any_o = ring_o.producer != ring_o.consumer && (!shared || srq_i.cfg.valid);
 
   assign rq_we_o  = taken_i && !shared;
   assign srq_we_o = taken_i && shared;

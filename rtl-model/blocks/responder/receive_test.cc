@@ -91,9 +91,7 @@ TEST_CASE("A receive of 2^31 bytes is one that can be posted") {
 TEST_CASE("A ring that cannot be read fails the receive; what is not needed of it need not be") {
   Receiver responder({kElement, kElement, kElement});
   std::string order = "chtsd";
-  SECTION("no page") {
-    responder.xlate.answer = [](const XlateRequest&) { return refuse(kXlateMemory); };
-  }
+  SECTION("no page") { responder.memory.no_page = true; }
   SECTION("first slot") { responder.memory.refused.insert(kRqPbl); }
   SECTION("second slot") { responder.memory.refused.insert(kRqPbl + kWqeBytes); }
   SECTION("the slot behind it") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What each queue pair remembers from one segment to the next, with the receive that its message
-// goes to, and the way to the next receive.
+// goes to, and the way to the next receive, which is fetched ahead.
 
 module receives
   import exrnic_pkg::*;
@@ -14,6 +14,11 @@ module receives
     output logic init_done_o,
     input  logic clear_i,
     input  qpn_t clear_qpn_i,
+    input  logic clear_ring_i,
+    input  receive_ring_id_t clear_ring_id_i,
+    input  logic quiesce_i,
+    output logic quiescent_o,  // nothing is being fetched,
+    output logic idle_o,       // nor is to be
     input  logic look_i,
     input  qpn_t look_qpn_i,
     output logic message_open_o,  // one cycle later
@@ -24,6 +29,9 @@ module receives
     input  srq_t    srq_i,
     input  logic    read_i,
     output stream_t stream_o,
+
+    input logic          posted_valid_i,  // pulse: receives were posted
+    input receive_ring_t posted_i,
 
     // Its next receive.
     output logic        any_o,    // is posted
@@ -102,17 +110,14 @@ module receives
       .stream_o(stream)
   );
 
-  logic [63:0] ring_pbl;
-  logic [3:0] ring_log;
-  wqe_index_t ring_producer, ring_consumer, ring_next;
+  receive_ring_t ring;
+  wqe_index_t ring_next;
   receive_ring u_ring (
+      .qpn_i,
       .qp_i,
       .srq_i,
       .any_o,
-      .pbl_o(ring_pbl),
-      .log_o(ring_log),
-      .producer_o(ring_producer),
-      .consumer_o(ring_consumer),
+      .ring_o(ring),
       .taken_i(fetch_done_o),
       .wqe_index_i(wqe_index_o),
       .rq_we_o,
@@ -124,22 +129,31 @@ module receives
   assign rq_consumer_o  = ring_next;
   assign srq_consumer_o = ring_next;
 
-  receive_fetch u_fetch (
+  localparam int unsigned Words = WQE_SLOTS_MAX * WQE_BYTES / SGE_BYTES;
+  logic in_use, want, there;
+  slot_count_t slots, readable;
+  logic [$clog2(Words)-1:0] word_index;
+  logic [8*SGE_BYTES-1:0] word;
+  receive_cache u_cache (
       .clk_i,
       .rst_ni,
-      .start_i(fetch_i),
-      .flush_i,
-      .ring_pbl_i(ring_pbl),
-      .ring_log_i(ring_log),
-      .consumer_i(ring_consumer),
-      .producer_i(ring_producer),
-      .done_o(fetch_done_o),
-      .status_o(fetch_status_o),
-      .wqe_index_o,
-      .length_o(length),
-      .element_we_o(element_we),
-      .element_index_o(element_index),
-      .element_o(element),
+      .quiesce_i,
+      .quiescent_o,
+      .idle_o,
+      .clear_i(clear_ring_i),
+      .clear_id_i(clear_ring_id_i),
+      .posted_valid_i,
+      .posted_i,
+      .in_use_i(in_use),
+      .ring_i(ring),
+      .want_i(want),
+      .slots_i(slots),
+      .there_o(there),
+      .readable_o(readable),
+      .word_index_i(word_index),
+      .word_o(word),
+      .taken_i(fetch_done_o),
+      .next_i(ring_next),
       .xlate_valid_o,
       .xlate_ready_i,
       .xlate_o,
@@ -150,6 +164,29 @@ module receives
       .read_o,
       .beat_valid_i,
       .beat_i
+  );
+
+  receive_fetch u_fetch (
+      .clk_i,
+      .rst_ni,
+      .start_i(fetch_i),
+      .flush_i,
+      .consumer_i(ring.consumer),
+      .producer_i(ring.producer),
+      .done_o(fetch_done_o),
+      .status_o(fetch_status_o),
+      .wqe_index_o,
+      .length_o(length),
+      .element_we_o(element_we),
+      .element_index_o(element_index),
+      .element_o(element),
+      .in_use_o(in_use),
+      .want_o(want),
+      .slots_o(slots),
+      .there_i(there),
+      .readable_i(readable),
+      .word_index_o(word_index),
+      .word_i(word)
   );
 
 endmodule

@@ -17,6 +17,10 @@ module responder
     output logic init_done_o,
     input  logic clear_i,      // what is remembered of that queue pair is void
     input  qpn_t clear_qpn_i,
+    input  logic clear_ring_i,  // likewise of that ring of receives
+    input  receive_ring_id_t clear_ring_id_i,
+    input  logic          posted_valid_i,  // pulse: receives were posted
+    input  receive_ring_t posted_i,
     input  logic look_i,       // at a queue pair: has a message of it taken a receive, and not
     input  qpn_t look_qpn_i,   // ended? One cycle later, until the next look
     output logic message_open_o,
@@ -84,6 +88,12 @@ module responder
     input  logic       xlate_rsp_valid_i,
     input  xlate_rsp_t xlate_rsp_i,
 
+    // Slots of receives, also ahead of their messages.
+    output logic       fetch_xlate_valid_o,
+    input  logic       fetch_xlate_ready_i,
+    output xlate_req_t fetch_xlate_o,
+    input  logic       fetch_xlate_rsp_valid_i,
+    input  xlate_rsp_t fetch_xlate_rsp_i,
     output logic           fetch_read_valid_o,
     input  logic           fetch_read_ready_i,
     output dma_read_req_t  fetch_read_o,
@@ -210,8 +220,7 @@ module responder
   end
   assign message_open_o = receive_open || in_hand_q;
 
-  logic fetch_xlate_valid;
-  xlate_req_t fetch_xlate;
+  logic fetch_quiescent, fetch_idle;
   wqe_index_t wqe_index;
   position_t position;
   logic [$clog2(MAX_SGE)-1:0] element_index;
@@ -224,6 +233,11 @@ module responder
       .init_done_o,
       .clear_i,
       .clear_qpn_i,
+      .clear_ring_i,
+      .clear_ring_id_i,
+      .quiesce_i,
+      .quiescent_o(fetch_quiescent),
+      .idle_o(fetch_idle),
       .look_i,
       .look_qpn_i,
       .message_open_o(receive_open),
@@ -232,6 +246,8 @@ module responder
       .srq_i,
       .read_i(step == STEP_READ),
       .stream_o(stream),
+      .posted_valid_i,
+      .posted_i,
       .any_o(ring_any),
       .fetch_i(step == STEP_TAKE && ring_any),
       .flush_i(flush),
@@ -251,11 +267,11 @@ module responder
       .position_i(position),
       .element_index_i(element_index),
       .element_o(element),
-      .xlate_valid_o(fetch_xlate_valid),
-      .xlate_ready_i,
-      .xlate_o(fetch_xlate),
-      .xlate_rsp_valid_i,
-      .xlate_rsp_i,
+      .xlate_valid_o(fetch_xlate_valid_o),
+      .xlate_ready_i(fetch_xlate_ready_i),
+      .xlate_o(fetch_xlate_o),
+      .xlate_rsp_valid_i(fetch_xlate_rsp_valid_i),
+      .xlate_rsp_i(fetch_xlate_rsp_i),
       .read_valid_o(fetch_read_valid_o),
       .read_ready_i(fetch_read_ready_i),
       .read_o(fetch_read_o),
@@ -309,9 +325,8 @@ module responder
     invalidate_xlate.access = 8'((1 << ACCESS_REMOTE_READ) | (1 << ACCESS_REMOTE_WRITE));
   end
   // One of them at a time.
-  assign xlate_valid_o = fetch_xlate_valid || place_xlate_valid || step == STEP_INVALIDATE;
-  assign xlate_o = step == STEP_FETCH ? fetch_xlate :
-      step == STEP_PLACE ? place_xlate : invalidate_xlate;
+  assign xlate_valid_o = place_xlate_valid || step == STEP_INVALIDATE;
+  assign xlate_o = step == STEP_PLACE ? place_xlate : invalidate_xlate;
   assign write_valid_o = place_write_valid || step == STEP_DONE;
   always_comb begin
     write_o = place_write;
@@ -396,9 +411,10 @@ module responder
   assign wake_valid_o = step == STEP_WAKE;
   assign wake_qpn_o = qpn_q;
 
-  assign idle_o = step == STEP_IDLE;
+  assign idle_o = step == STEP_IDLE && fetch_idle;
   // A report may wait for the completer, which rests; its queue pair may go meanwhile.
-  assign quiescent_o = step == STEP_IDLE || step == STEP_REPORT || refusal_waiting;
+  assign quiescent_o = fetch_quiescent &&
+      (step == STEP_IDLE || step == STEP_REPORT || refusal_waiting);
 
   always_comb begin
     event_o = '0;

@@ -24,7 +24,8 @@ class Responder : public Bench<Vresponder> {
  public:
   explicit Responder(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
-    xlate.answer = [this](const XlateRequest& request) { return translate(request); };
+    xlate.answer = [this](const XlateRequest& request) { return region(request); };
+    dut().posted_valid_i = dut().clear_ring_i = 0;
     dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = dut().flush_valid_i = 0;
     dut().hold_first_i = dut().clear_i = dut().look_i = 0;
     dut().write_idle_i = 1;
@@ -93,10 +94,22 @@ class Responder : public Bench<Vresponder> {
     rest();
   }
   void clear(unsigned qpn) {
-    dut().clear_i = 1;
-    dut().clear_qpn_i = qpn;
+    dut().clear_i = dut().clear_ring_i = 1;
+    dut().clear_qpn_i = dut().clear_ring_id_i = qpn;
     cycle();
-    dut().clear_i = 0;
+    dut().clear_i = dut().clear_ring_i = 0;
+  }
+  // What the doorbell of a receive queue tells.
+  void tell(const ReceiveRing& ring) {
+    pack(dut().posted_i, ring);
+    dut().posted_valid_i = 1;
+    cycle();
+    dut().posted_valid_i = 0;
+  }
+  void tell_posted(unsigned qpn) {
+    const Qp& qp = qps[qpn];
+    tell({false, static_cast<uint16_t>(qpn), qp.cfg.rq_pbl, qp.cfg.rq_log, qp.rq_consumer,
+          qp.rq_producer});
   }
   bool message_open(unsigned qpn) {
     dut().look_i = 1;
@@ -119,13 +132,6 @@ class Responder : public Bench<Vresponder> {
   static constexpr uint8_t kSlot = 0x2d;
 
  private:
-  XlateResponse translate(const XlateRequest& request) {
-    if (!request.ring) return region(request);
-    XlateResponse response = translate_in_place(request);
-    response.address = request.pbl_address + request.to;
-    return response;
-  }
-
   // The answer to a look comes in the next cycle.
   void drive_tables() {
     if (asked_qp_) {

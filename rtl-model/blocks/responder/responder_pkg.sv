@@ -63,6 +63,8 @@ package responder_pkg;
     position_t   position;  // where the next byte goes
   } stream_t;
 
+  typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive
+
   localparam int unsigned PayloadTop = $bits(ddp_head_t) - 8 * DDP_UNTAGGED_BYTES - 1;
 
 endpackage

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rings of receives in host memory, behind the read port of the responder.
+// Rings of receives in host memory, behind the ports by which the responder reads them.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "Vresponder.h"
+#include "rtl-model/blocks/testing/neighbours.h"
 #include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
@@ -28,12 +29,14 @@ class RingMemory {
 
   std::map<uint64_t, Word> words;
   std::set<uint64_t> refused;  // addresses of words that the host does not let read
+  bool no_page = false;        // their PBLs cannot be read
 
   explicit RingMemory(Vresponder& dut, uint32_t seed) : dut_(dut), random_(seed) {
-    dut_.fetch_beat_valid_i = 0;
+    dut_.fetch_beat_valid_i = dut_.fetch_xlate_rsp_valid_i = 0;
   }
 
   void drive() {
+    drive_xlate();
     dut_.fetch_read_ready_i = random_() % 2;
     dut_.fetch_beat_valid_i = 0;
     if (beats_.empty() || random_() % 2) return;
@@ -54,16 +57,33 @@ class RingMemory {
     dut_.fetch_beat_valid_i = 1;
   }
   void sample() {
+    if (dut_.fetch_xlate_valid_o && dut_.fetch_xlate_ready_i)
+      looked_up_.push_back(unpack<XlateRequest>(dut_.fetch_xlate_o));
     if (!dut_.fetch_read_valid_o || !dut_.fetch_read_ready_i) return;
-    const auto read = unpack<DmaRead>(dut_.fetch_read_o);
+    const auto asked = unpack<DmaRead>(dut_.fetch_read_o);
     ++reads_;
-    for (uint32_t at = 0; at < read.length; at += kDataBytes)
-      beats_.push_back({read.address + at, read.dst + at});
+    for (uint32_t at = 0; at < asked.length; at += kDataBytes) {
+      beats_.push_back({asked.address + at, asked.dst + at});
+      read.insert((asked.address + at) / kWqeBytes * kWqeBytes);
+    }
     std::shuffle(beats_.begin(), beats_.end(), random_);  // reads complete in any order
   }
   int reads() const { return reads_; }
+  std::set<uint64_t> read;  // addresses of slots that were
 
  private:
+  void drive_xlate() {
+    dut_.fetch_xlate_ready_i = looked_up_.empty() && random_() % 2;
+    dut_.fetch_xlate_rsp_valid_i = 0;
+    if (looked_up_.empty() || random_() % 4 == 0) return;
+    XlateResponse response = translate_in_place(looked_up_.front());
+    response.address = looked_up_.front().pbl_address + looked_up_.front().to;
+    if (no_page) response.status = kXlateMemory;
+    pack(dut_.fetch_xlate_rsp_i, response);
+    dut_.fetch_xlate_rsp_valid_i = 1;
+    looked_up_.clear();
+  }
+
   struct Beat {
     uint64_t address;
     uint32_t dst;
@@ -71,6 +91,7 @@ class RingMemory {
   Vresponder& dut_;
   std::mt19937 random_;
   std::deque<Beat> beats_;
+  std::vector<XlateRequest> looked_up_;  // one at the most
   int reads_ = 0;
 };
 

@@ -262,6 +262,21 @@ struct Srq {
   }
 };
 
+struct ReceiveRing {
+  bool shared = false;
+  uint16_t number = 0;
+  uint64_t pbl = 0;
+  uint8_t log_slots = 0;
+  uint16_t consumer = 0;
+  uint16_t producer = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(shared, 1), visit(number, kQpnBits), visit(pbl, 64), visit(log_slots, 4);
+    visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(producer, EXRNIC_WQE_INDEX_BITS);
+  }
+};
+
 struct CqConfig {
   bool valid = false;
   uint8_t page = 0;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Slots of receive rings on chip, of some rings at a time, fetched ahead: when slots are posted, and
+// when a receive is taken. So a message seldom waits for the host. What cannot be read ahead is asked
+// for again when a message needs it; only then it is an error.
+
+module receive_cache
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+#(
+    localparam int unsigned WORDS = WQE_SLOTS_MAX * WQE_BYTES / SGE_BYTES
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    input  logic quiesce_i,    // nothing is fetched ahead
+    output logic quiescent_o,  // nothing is being fetched,
+    output logic idle_o,       // nor wanted
+    input  logic clear_i,      // that ring is another one from now on
+    input  receive_ring_id_t clear_id_i,
+
+    input logic          posted_valid_i,  // pulse: slots were posted
+    input receive_ring_t posted_i,
+
+    // The ring in use, constant meanwhile.
+    input  logic          in_use_i,
+    input  receive_ring_t ring_i,
+    input  logic          want_i,   // so many of its slots from the consumer on, as are posted,
+    input  slot_count_t   slots_i,
+    output logic          there_o,  // are there, or cannot be read
+    output slot_count_t   readable_o,
+    input  logic [$clog2(WORDS)-1:0] word_index_i,  // from the consumer on
+    output logic [8*SGE_BYTES-1:0]   word_o,        // one cycle later
+    input  logic          taken_i,  // pulse: the consumer becomes next_i
+    input  wqe_index_t    next_i,
+
+    output logic       xlate_valid_o,
+    input  logic       xlate_ready_i,
+    output xlate_req_t xlate_o,
+    input  logic       xlate_rsp_valid_i,
+    input  xlate_rsp_t xlate_rsp_i,
+
+    output logic           read_valid_o,
+    input  logic           read_ready_i,
+    output dma_read_req_t  read_o,
+    input  logic           beat_valid_i,
+    input  dma_read_beat_t beat_i
+);
+
+  localparam int unsigned Rings = 16;
+  localparam int unsigned Slots = 16;  // of each, by the low bits of their index
+  localparam int unsigned Batch = Slots / 2;
+  typedef logic [$clog2(Rings)-1:0] entry_t;
+  typedef logic [$clog2(Slots)-1:0] place_t;
+
+  // ---- What is there: of a ring the slots from its consumer on. A ring has one place.
+  logic [Rings-1:0] valid_q;
+  logic [Rings-1:0] stuck_q;  // the slot behind the last one could not be read
+  receive_ring_id_t id_q[Rings];
+  wqe_index_t first_q[Rings];
+  wqe_index_t end_q[Rings];
+
+  entry_t mine;
+  wqe_index_t count;
+  logic known, over_q;
+  assign mine  = entry_t'(ring_i.id);
+  assign known = valid_q[mine] && id_q[mine] == ring_i.id && first_q[mine] == ring_i.consumer;
+  assign count = end_q[mine] - first_q[mine];
+  assign there_o = want_i && known && (count >= wqe_index_t'(slots_i) || over_q);
+  assign readable_o =
+      count < wqe_index_t'(WQE_SLOTS_MAX) ? slot_count_t'(count) : slot_count_t'(WQE_SLOTS_MAX);
+
+  // ---- What is wanted ahead: the last wish counts. It may be lost, or late.
+  logic ahead_q, ahead;
+  receive_ring_t ahead_ring_q;
+  assign ahead = ahead_q && !in_use_i && !quiesce_i;
+
+  // ---- The next fetch
+  receive_ring_t ring;
+  entry_t entry, entry_q;
+  logic same, wanted, useful, start, fetch_idle, fetched, failed;
+  wqe_index_t from, posted, to_end;
+  logic [$clog2(Batch):0] fetched_count;
+  assign ring   = in_use_i ? ring_i : ahead_ring_q;
+  assign entry  = entry_t'(ring.id);
+  assign same   = in_use_i ? known : valid_q[entry] && id_q[entry] == ring.id;
+  assign from   = same ? end_q[entry] : ring.consumer;
+  assign posted = ring.producer - from;
+  assign to_end = wqe_index_t'(Slots) - wqe_index_t'(place_t'(from));
+  assign wanted = want_i && !there_o;
+  assign useful = posted != '0 && !posted[$bits(posted)-1] &&  // a wish may be out of date
+      (!same || (!stuck_q[entry] && from - first_q[entry] <= wqe_index_t'(Slots - Batch)));
+  assign start  = fetch_idle && (wanted || (ahead && useful));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      ahead_q <= 1'b0;
+      over_q  <= 1'b0;
+    end else begin
+      ahead_q <= !quiesce_i &&
+          (posted_valid_i || taken_i || (ahead_q && !(ahead && fetch_idle)));
+      over_q  <= in_use_i && ((want_i && fetched && failed) || over_q);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (posted_valid_i) begin
+      ahead_ring_q <= posted_i;
+    end else if (taken_i) begin
+      ahead_ring_q <= ring_i;
+      ahead_ring_q.consumer <= next_i;
+    end
+    if (start) entry_q <= entry;
+  end
+
+  // A receive that is taken although it cannot be read leaves nothing to go on from.
+  logic beyond;
+  assign beyond = next_i - ring_i.consumer > count;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+    end else begin
+      if (start) valid_q[entry] <= 1'b1;
+      if (taken_i && beyond) valid_q[mine] <= 1'b0;
+      if (clear_i && id_q[entry_t'(clear_id_i)] == clear_id_i)
+        valid_q[entry_t'(clear_id_i)] <= 1'b0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start && !same) begin
+      id_q[entry]    <= ring.id;
+      first_q[entry] <= ring.consumer;
+      end_q[entry]   <= ring.consumer;
+    end
+    if (taken_i) first_q[mine] <= next_i;
+    if (fetched) begin
+      end_q[entry_q]   <= end_q[entry_q] + wqe_index_t'(fetched_count);
+      stuck_q[entry_q] <= failed;
+    end
+  end
+
+  assign quiescent_o = fetch_idle;
+  assign idle_o = fetch_idle && !ahead_q;
+
+  wqe_fetch #(
+      .BATCH(Batch),
+      .SLOTS(Rings * Slots)
+  ) u_fetch (
+      .clk_i,
+      .rst_ni,
+      .start_i(start),
+      .place_i({entry, place_t'(from)}),
+      .ring_pbl_i(ring.pbl),
+      .ring_log_i(ring.log_slots),
+      .consumer_i(from),
+      .producer_i(posted < to_end ? ring.producer : from + to_end),
+      .idle_o(fetch_idle),
+      .done_o(fetched),
+      .failed_o(failed),
+      .count_o(fetched_count),
+      .word_index_i({mine, {place_t'(ring_i.consumer), 2'd0} + ($clog2(4*Slots))'(word_index_i)}),
+      .word_o,
+      .xlate_valid_o,
+      .xlate_ready_i,
+      .xlate_o,
+      .xlate_rsp_valid_i,
+      .xlate_rsp_i,
+      .read_valid_o,
+      .read_ready_i,
+      .read_o,
+      .beat_valid_i,
+      .beat_i
+  );
+
+endmodule
