@@ -23,6 +23,7 @@ rtl-model/blocks/efe_rx/rx_ack_queue.sv
 rtl-model/blocks/efe_rx/rx_ack_request.sv
 rtl-model/blocks/efe_rx/rx_buffer.sv
 rtl-model/blocks/efe_rx/rx_frames.sv
+rtl-model/blocks/efe_rx/rx_held.sv
 rtl-model/blocks/efe_rx/rx_parser.sv
 rtl-model/blocks/efe_rx/rx_placed.sv
 rtl-model/blocks/efe_rx/rx_sequence.sv
@@ -32,9 +33,11 @@ rtl-model/blocks/efe_tx/tx_ack_pending.sv
 rtl-model/blocks/efe_tx/tx_arbiter.sv
 rtl-model/blocks/efe_tx/tx_bank.sv
 rtl-model/blocks/efe_tx/tx_buffer.sv
+rtl-model/blocks/efe_tx/tx_flight.sv
 rtl-model/blocks/efe_tx/tx_framer.sv
 rtl-model/blocks/efe_tx/tx_header.sv
 rtl-model/blocks/efe_tx/tx_quota.sv
+rtl-model/blocks/efe_tx/tx_rtt.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
 rtl-model/blocks/efe_tx/tx_slots.sv
 rtl-model/blocks/efe_tx/tx_submit_queue.sv

@@ -828,7 +828,7 @@ module exrnic_core
   );
 
   // ---- EFE
-  logic ack_valid, ack_ready, ack_request, ack_request_nak, peer_restart, peer_restart_ready;
+  logic ack_valid, ack_ready, ack_request, ack_request_sack, peer_restart, peer_restart_ready;
   logic [15:0] peer_restart_known;
   rx_ack_t ack;
   node_t ack_request_node, peer_restart_node, rx_query_node;
@@ -870,7 +870,7 @@ module exrnic_core
       .hold_clear_node_o(hold_clear_node),
       .ack_request_valid_i(ack_request || (greet && enable)),
       .ack_request_node_i(ack_request ? ack_request_node : greet_node),
-      .ack_request_nak_i(ack_request_nak),
+      .ack_request_sack_i(ack_request_sack),
       .peer_restart_valid_i(peer_restart),
       .peer_restart_ready_o(peer_restart_ready),
       .peer_restart_known_i(peer_restart_known),
@@ -920,7 +920,7 @@ module exrnic_core
       .ack_o(ack),
       .ack_request_valid_o(ack_request),
       .ack_request_node_o(ack_request_node),
-      .ack_request_nak_o(ack_request_nak),
+      .ack_request_sack_o(ack_request_sack),
       .peer_restart_valid_o(peer_restart),
       .peer_restart_ready_i(peer_restart_ready),
       .peer_restart_known_o(peer_restart_known),

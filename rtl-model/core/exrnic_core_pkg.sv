@@ -40,9 +40,10 @@ package exrnic_core_pkg;
   typedef logic [$clog2(TX_SLOTS)-1:0] slot_t;
   typedef logic [$clog2(TX_SLOTS*MTU_MAX)-1:0] tx_address_t;
 
-  // Receive buffer: a ring of bytes.
-  localparam int unsigned RX_BYTES = 32768;
-  typedef logic [$clog2(RX_BYTES)-1:0] rx_address_t;
+  // Receive buffer: slots; a byte address is {slot, offset}, with gaps behind the greatest segment.
+  localparam int unsigned RX_SLOTS = 128;
+  localparam int unsigned RX_SLOT_SPACE = 2 * MTU_MAX;
+  typedef logic [$clog2(RX_SLOTS*RX_SLOT_SPACE)-1:0] rx_address_t;
 
   // ---- Address translation
 
@@ -193,7 +194,9 @@ package exrnic_core_pkg;
     logic [15:0] peer_session;
     logic [31:0] ack;
     logic [7:0]  beyond;
-    logic        nak;
+    logic        sack;     // all before `missing` has arrived, and
+    logic [31:0] missing;
+    logic [31:0] arrived;  // bit i: missing + 1 + i as well
   } rx_ack_t;
 
   // What a frame to a node says about what came from it.
@@ -202,6 +205,9 @@ package exrnic_core_pkg;
     logic [15:0] session;
     logic [31:0] ack;
     logic [7:0]  beyond;
+    logic        sack;     // segments are held behind a missing one; these as in rx_ack_t
+    logic [31:0] missing;
+    logic [31:0] arrived;
   } rx_state_t;
 
   // ---- Queues

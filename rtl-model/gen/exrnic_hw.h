@@ -45,7 +45,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RX_MISDIRECTED,  // Frames dropped: not to this node, or a sender that is not who it says
   EXRNIC_COUNTER_RX_SESSION,  // Frames dropped: of another session
   EXRNIC_COUNTER_RX_DUPLICATE,  // Frames dropped: received before
-  EXRNIC_COUNTER_RX_OUT_OF_ORDER,  // Frames dropped: one before them is missing
+  EXRNIC_COUNTER_RX_OUT_OF_ORDER,  // Frames that came before one that was missing; kept until that has come
   EXRNIC_COUNTER_RX_OVERFLOW,  // Frames dropped: no room, or the core is not enabled
   EXRNIC_COUNTER_RX_BAD_ACK,  // Acknowledgements ignored: outside the window
   EXRNIC_COUNTER_RX_DISCARDED,  // Segments discarded: their queue pair is in the error state
@@ -125,7 +125,9 @@ enum exrnic_counter {
 #define EXRNIC_MTU_MIN 0x100u  // Least payload of a frame, bytes
 #define EXRNIC_MTU_MAX 0x1000u  // Most payload of a frame, bytes; also a slot of the retransmission buffer
 #define EXRNIC_MTU_DEFAULT 0x400u  // Payload of a frame after reset, bytes
-#define EXRNIC_RTO_CYCLES_DEFAULT 0x4000u  // Retransmission time-out after reset, core clock cycles
+#define EXRNIC_RTO_CYCLES_DEFAULT 0x4000u  // Longest retransmission time-out after reset, core clock cycles
+#define EXRNIC_RTO_CYCLES_LEAST 0x2000u  // Shortest time-out that is made of the round trip time, core clock cycles
+#define EXRNIC_REORDER_CYCLES 0x600u  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
 #define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without progress before a peer counts as dead
 #define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
@@ -471,7 +473,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_MAC_LO 0x02c  // ro: MAC address, last four bytes
 #define EXRNIC_REG_MAC_HI 0x030  // ro: MAC address, first two bytes
 #define EXRNIC_REG_MTU 0x034  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Retransmission time-out, core clock cycles; below 1024 is taken as 1024
+#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Longest retransmission time-out, and that of a peer not measured yet, core clock cycles; below 1024 is taken as 1024
 #define EXRNIC_REG_RETRY_LIMIT 0x03c  // rw: Retransmissions without progress before a peer counts as dead, 1 to 255
 #define EXRNIC_REG_INT_ENABLE 0x040  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
 #define EXRNIC_REG_INT_CAUSE 0x044  // rw1c: Pending causes (flags INT_CAUSE); a one clears
@@ -562,11 +564,10 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_SEQ 0x1u  // Carries a DDP segment; seq is its number
 #define EXRNIC_EFE_FLAGS_ACK 0x2u  // ack and peer_session are valid
 #define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
-#define EXRNIC_EFE_FLAGS_NAK 0x8u  // A frame before the one just received is missing: resend from ack
+#define EXRNIC_EFE_FLAGS_SACK 0x8u  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 #define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 #define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
 #define EXRNIC_EFE_FLAGS_ECE 0x40u  // With ACK: a frame came with CE since the last frame with ACK was sent
-#define EXRNIC_EFE_FLAGS_SACK 0x80u  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
 static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {

@@ -19,7 +19,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RX_MISDIRECTED = 9;  // Frames dropped: not to this node, or a sender that is not who it says
   localparam int unsigned COUNTER_RX_SESSION = 10;  // Frames dropped: of another session
   localparam int unsigned COUNTER_RX_DUPLICATE = 11;  // Frames dropped: received before
-  localparam int unsigned COUNTER_RX_OUT_OF_ORDER = 12;  // Frames dropped: one before them is missing
+  localparam int unsigned COUNTER_RX_OUT_OF_ORDER = 12;  // Frames that came before one that was missing; kept until that has come
   localparam int unsigned COUNTER_RX_OVERFLOW = 13;  // Frames dropped: no room, or the core is not enabled
   localparam int unsigned COUNTER_RX_BAD_ACK = 14;  // Acknowledgements ignored: outside the window
   localparam int unsigned COUNTER_RX_DISCARDED = 15;  // Segments discarded: their queue pair is in the error state
@@ -62,7 +62,9 @@ package exrnic_pkg;
   localparam int unsigned MTU_MIN = 32'h100;  // Least payload of a frame, bytes
   localparam int unsigned MTU_MAX = 32'h1000;  // Most payload of a frame, bytes; also a slot of the retransmission buffer
   localparam int unsigned MTU_DEFAULT = 32'h400;  // Payload of a frame after reset, bytes
-  localparam int unsigned RTO_CYCLES_DEFAULT = 32'h4000;  // Retransmission time-out after reset, core clock cycles
+  localparam int unsigned RTO_CYCLES_DEFAULT = 32'h4000;  // Longest retransmission time-out after reset, core clock cycles
+  localparam int unsigned RTO_CYCLES_LEAST = 32'h2000;  // Shortest time-out that is made of the round trip time, core clock cycles
+  localparam int unsigned REORDER_CYCLES = 32'h600;  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
   localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without progress before a peer counts as dead
   localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
@@ -349,7 +351,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_MAC_LO = 16'h02c;  // ro: MAC address, last four bytes
   localparam logic [15:0] REG_MAC_HI = 16'h030;  // ro: MAC address, first two bytes
   localparam logic [15:0] REG_MTU = 16'h034;  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Retransmission time-out, core clock cycles; below 1024 is taken as 1024
+  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Longest retransmission time-out, and that of a peer not measured yet, core clock cycles; below 1024 is taken as 1024
   localparam logic [15:0] REG_RETRY_LIMIT = 16'h03c;  // rw: Retransmissions without progress before a peer counts as dead, 1 to 255
   localparam logic [15:0] REG_INT_ENABLE = 16'h040;  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
   localparam logic [15:0] REG_INT_CAUSE = 16'h044;  // rw1c: Pending causes (flags INT_CAUSE); a one clears
@@ -440,11 +442,10 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_SEQ = 0;  // Carries a DDP segment; seq is its number
   localparam int unsigned EFE_FLAGS_ACK = 1;  // ack and peer_session are valid
   localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
-  localparam int unsigned EFE_FLAGS_NAK = 3;  // A frame before the one just received is missing: resend from ack
+  localparam int unsigned EFE_FLAGS_SACK = 3;  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
   localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
   localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
   localparam int unsigned EFE_FLAGS_ECE = 6;  // With ACK: a frame came with CE since the last frame with ACK was sent
-  localparam int unsigned EFE_FLAGS_SACK = 7;  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 
   // Ethernet II header.
   typedef struct packed {

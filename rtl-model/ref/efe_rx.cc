@@ -23,6 +23,10 @@ bool length_good(const Bytes& frame, const uint8_t* efe) {
 }
 
 bool flags_good(uint64_t flags) {
+  constexpr uint64_t kKnown = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN |
+                              EXRNIC_EFE_FLAGS_SACK | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE |
+                              EXRNIC_EFE_FLAGS_ECE;
+  if ((flags & ~kKnown) != 0) return false;
   const bool sequenced = flags & EXRNIC_EFE_FLAGS_SEQ;
   const bool acknowledges = flags & EXRNIC_EFE_FLAGS_ACK;
   if ((flags & EXRNIC_EFE_FLAGS_IMM) && !sequenced) return false;
@@ -44,6 +48,18 @@ bool well_formed(const Bytes& frame) {
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
          ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
          length_good(frame, efe);
+}
+
+// What a frame with ACK says of what has come from us.
+EfeRx::Position said(const uint8_t* efe) {
+  EfeRx::Position position;
+  position.session = static_cast<uint16_t>(exrnic_efe_peer_session(efe));
+  position.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
+  position.beyond = static_cast<uint8_t>(exrnic_efe_beyond(efe));
+  position.sack = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SACK;
+  position.missing = static_cast<uint32_t>(exrnic_efe_seq(efe));
+  position.arrived = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  return position;
 }
 
 bool addressed(const Bytes& frame, uint16_t to) {
@@ -75,11 +91,7 @@ void EfeRx::receive(const Frame& frame) {
       return state_.count(EXRNIC_COUNTER_RX_SESSION);
     if (knew_another) efe_tx_->peer_restarted(node, ours);
   }
-  if (has_ack)
-    efe_tx_->acknowledged(node,
-                          {ours, static_cast<uint32_t>(exrnic_efe_ack(efe)),
-                           static_cast<uint8_t>(exrnic_efe_beyond(efe))},
-                          flags & EXRNIC_EFE_FLAGS_NAK);
+  if (has_ack) efe_tx_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
     take_segment(peer, node, efe);
   } else {
@@ -95,18 +107,19 @@ bool EfeRx::adopt(Peer& peer, uint16_t session, bool syn) const {
   peer.previous = peer.session;
   peer.session = session;
   peer.next = peer.placed = EXRNIC_INITIAL_SEQ;
+  peer.early.clear();
   peer.held = false;
   return true;
 }
 
 void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
-  const auto ahead = static_cast<int32_t>(seq - peer.next);
-  if (ahead != 0) {
-    state_.count(ahead < 0 ? EXRNIC_COUNTER_RX_DUPLICATE : EXRNIC_COUNTER_RX_OUT_OF_ORDER);
-    return efe_tx_->owe_ack(node, ahead > 0);
+  const uint32_t ahead = seq - peer.next;
+  if (static_cast<int32_t>(ahead) < 0 || peer.early.count(seq) != 0) {
+    state_.count(EXRNIC_COUNTER_RX_DUPLICATE);
+    return efe_tx_->owe_ack(node, false);
   }
-  ++peer.next;
+  if (ahead >= kWindow) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   Received segment;
   segment.node = node;
   segment.session = peer.session;
@@ -119,7 +132,17 @@ void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
     segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
   segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
-  segments_.push_back(std::move(segment));
+  peer.early.emplace(seq, std::move(segment));
+  if (ahead == 0) return hand_out(peer);
+  state_.count(EXRNIC_COUNTER_RX_OUT_OF_ORDER);
+  efe_tx_->owe_ack(node, true);
+}
+
+void EfeRx::hand_out(Peer& peer) {
+  while (auto next = peer.early.extract(peer.next)) {
+    segments_.push_back(std::move(next.mapped()));
+    ++peer.next;
+  }
 }
 
 // Segments of an old session are still placed when a new one has begun, but count no more.
@@ -152,7 +175,12 @@ EfeRx::Position EfeRx::position(uint32_t node) const {
   const Peer& peer = found->second;
   const bool beyond = static_cast<int32_t>(peer.placed - peer.hold_seq) > 0;
   const uint32_t ack = peer.held && beyond ? peer.hold_seq : peer.placed;
-  return {peer.session, ack, static_cast<uint8_t>(peer.placed - ack)};
+  Position position{peer.session, ack, static_cast<uint8_t>(peer.placed - ack)};
+  position.sack = !peer.early.empty();
+  position.missing = peer.next;
+  for (uint32_t i = 0; i + 1 < kWindow; ++i)
+    position.arrived |= static_cast<uint32_t>(peer.early.count(peer.next + 1 + i)) << i;
+  return position;
 }
 
 }  // namespace exrnic::ref

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Receive side of the reliable class of EFE: checks frames, keeps the segments that are the next
-// ones of their senders, and knows what of them is placed.
+// Receive side of the reliable class of EFE: checks frames, keeps segments until they
+// are the next ones of their senders, and knows what of them is placed.
 #pragma once
 
 #include <deque>
@@ -32,21 +32,29 @@ class EfeRx {
     uint16_t session = 0;
     uint32_t ack = 0;
     uint8_t beyond = 0;  // segments behind ack that are placed or refused all the same
+    // Segments are held behind a missing one: bit i of `arrived` is number missing + 1 + i.
+    bool sack = false;
+    uint32_t missing = 0;
+    uint32_t arrived = 0;
   };
   Position position(uint32_t node) const;
 
  private:
   struct Peer {
-    uint16_t session = 0;   // 0: none
-    uint16_t previous = 0;  // the one before
-    uint32_t next = 0;      // sequence number expected
-    uint32_t placed = 0;    // all before it are placed
+    uint16_t session = 0;                // 0: none
+    uint16_t previous = 0;               // the one before
+    uint32_t next = 0;                   // sequence number expected
+    std::map<uint32_t, Received> early;  // by number: came before one that is missing
+    uint32_t placed = 0;                 // all before it are placed
     bool held = false;
     uint32_t hold_seq = 0;
   };
 
+  static constexpr uint32_t kWindow = 32;  // numbers from the expected one on that are kept
+
   bool adopt(Peer& peer, uint16_t session, bool syn) const;
   void take_segment(Peer& peer, uint32_t node, const uint8_t* efe);
+  void hand_out(Peer& peer);
 
   State& state_;
   EfeTx* efe_tx_ = nullptr;

@@ -28,9 +28,7 @@ void EfeTx::submit(Segment&& segment) {
   fresh.push_back(std::move(segment));
 }
 
-bool EfeTx::has_share(uint32_t node) {
-  return has_room() && peers_[node].kept() < kWindow - kept_;
-}
+bool EfeTx::has_share(uint32_t node) { return has_room() && peers_[node].kept() < kWindow - kept_; }
 
 bool EfeTx::may_begin(uint32_t node) {
   const Peer& peer = peers_[node];
@@ -39,43 +37,76 @@ bool EfeTx::may_begin(uint32_t node) {
   return peer.kept() == 0 || (peer.kept() < room - room / 4 && peer.retries == 0);
 }
 
-void EfeTx::owe_ack(uint32_t node, bool nak) {
+void EfeTx::owe_ack(uint32_t node, bool sack) {
   peers_[node].ack_owed = true;
-  peers_[node].nak_owed |= nak;
+  peers_[node].sack_owed |= sack;
 }
 
 // ---- What the peer says
 
-void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& position, bool nak) {
+void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
   Peer& peer = peers_[node];
-  const auto& [session, ack, beyond] = position;
-  if (session == 0 || session != peer.session || ack - peer.una > peer.next - peer.una ||
-      beyond > peer.next - ack)
+  if (said.session == 0 || said.session != peer.session ||
+      said.ack - peer.una > peer.next - peer.una || said.beyond > peer.next - said.ack)
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
   peer.established = true;
-  const bool probe_answered = peer.probing && ack != peer.una;
-  if (ack != peer.una) {
-    peer.probing = false;
-    peer.retries = 0;
-    peer.nak_served = false;
-    peer.since = state_.cycle;
-  }
-  while (peer.una != ack) {
+  const bool progress = said.ack != peer.una;
+  while (peer.una != said.ack) {
     end_unsent_in_front(node);
+    arrived(peer, peer.unacked.front());
+    const UnderWay& oldest = peer.unacked.front();
+    if (!oldest.again && !oldest.arrived) peer.round_trip.measured(state_.cycle - oldest.sent_at);
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
   }
   end_unsent_in_front(node);
   const bool all_dealt_with =
-      peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - (ack + beyond)) < 0;
+      peer.terminates == 0 &&
+      static_cast<int32_t>(peer.last_terminate - (said.ack + said.beyond)) < 0;
   if (all_dealt_with) end_hold(node);
-  if (peer.unacked.empty()) return;
-  if (nak && !peer.resending && !peer.nak_served) {
-    peer.nak_served = true;
-    peer.probing = false;
-    start_resend(peer);
-  } else if (probe_answered) {
-    start_resend(peer);
+  if (progress) {
+    peer.retries = 0;
+    restart_clock(peer);
   }
+  if (said.sack) mark_arrived(peer, said);
+  judge_losses(peer);
+}
+
+// ---- What was lost: time tells reordering from loss
+
+// A copy that has an answer too soon is not what is answered.
+void EfeTx::arrived(Peer& peer, const UnderWay& frame) {
+  const bool trusted = !frame.again || state_.cycle - frame.sent_at >= peer.round_trip.mean() / 2;
+  if (trusted) peer.newest = std::max(peer.newest, frame.sent_at);
+}
+
+void EfeTx::mark_arrived(Peer& peer, const EfeRx::Position& said) {
+  for (UnderWay& frame : peer.unacked) {
+    if (frame.segment.unsent) continue;
+    const uint32_t behind = frame.seq - said.missing;
+    const bool before = static_cast<int32_t>(behind) < 0;
+    if (!before && (behind == 0 || behind > 32 || !(said.arrived >> (behind - 1) & 1))) continue;
+    frame.arrived = true;
+    arrived(peer, frame);
+  }
+}
+
+// A frame counts as lost when one that left later has arrived, and it is old enough.
+void EfeTx::judge_losses(Peer& peer) {
+  const uint64_t patience = peer.round_trip.patience(state_.settings.rto_cycles);
+  for (UnderWay& frame : peer.unacked) {
+    if (frame.segment.unsent || frame.arrived || frame.lost || frame.sent_at >= peer.newest)
+      continue;
+    frame.lost = state_.cycle - frame.sent_at >= patience;
+    if (frame.lost) continue;
+    const uint64_t then = frame.sent_at + patience;
+    peer.deadline = peer.suspects ? std::min(peer.deadline, then) : then;
+    peer.suspects = true;
+  }
+}
+
+void EfeTx::restart_clock(Peer& peer) {
+  peer.suspects = false;
+  peer.deadline = state_.cycle + peer.round_trip.time_out(state_.settings.rto_cycles, peer.retries);
 }
 
 // The acknowledgement of a terminate message does not tell that it is dealt with: it is cumulative,
@@ -101,22 +132,16 @@ void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status 
 
 void EfeTx::end_oldest(uint32_t node, exrnic_cqe_status status) {
   Peer& peer = peers_[node];
-  const Segment segment = std::move(peer.unacked.front());
+  const UnderWay oldest = std::move(peer.unacked.front());
   peer.unacked.pop_front();
   const uint32_t seq = peer.una;
-  if (!segment.unsent) ++peer.una;
-  if (peer.cursor > 0) {
-    --peer.cursor;
-  } else if (!segment.unsent) {
-    peer.cursor_seq = peer.una;
-  }
-  if (peer.unacked.empty()) peer.resending = false;
-  end_segment(segment, seq, status);
+  if (!oldest.segment.unsent) ++peer.una;
+  end_segment(oldest.segment, seq, status);
 }
 
 void EfeTx::end_unsent_in_front(uint32_t node) {
   Peer& peer = peers_[node];
-  while (!peer.unacked.empty() && peer.unacked.front().unsent)
+  while (!peer.unacked.empty() && peer.unacked.front().segment.unsent)
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
 }
 
@@ -130,51 +155,47 @@ void EfeTx::give_up(uint32_t node) {
   Peer anew;
   anew.session = nonzero(peer.session + 1);
   anew.ack_owed = peer.ack_owed;
-  anew.nak_owed = peer.nak_owed;
+  anew.sack_owed = peer.sack_owed;
   peer = anew;
 }
 
 // ---- Sending again
 
-void EfeTx::start_resend(Peer& peer) {
-  peer.resending = true;
-  peer.cursor = 0;
-  peer.cursor_seq = peer.una;
-  peer.since = state_.cycle;
-}
-
 void EfeTx::strike_timeouts() {
   for (auto& [node, peer] : peers_) {
-    if (peer.unacked.empty() || peer.resending) continue;
-    if (state_.cycle - peer.since < state_.settings.rto_cycles) continue;
+    if (peer.unacked.empty() || state_.cycle < peer.deadline) continue;
+    if (peer.suspects) {
+      restart_clock(peer);
+      judge_losses(peer);
+      continue;
+    }
     state_.count(EXRNIC_COUNTER_TIMEOUTS);
     if (peer.retries >= state_.settings.retry_limit) {
       state_.count(EXRNIC_COUNTER_PEERS_DEAD);
       give_up(node);
       continue;
     }
+    // One frame is enough to ask again: a peer that does not answer gets no more of the line.
     ++peer.retries;
-    peer.nak_served = false;
-    peer.probing = true;
-    start_resend(peer);
+    peer.unacked.front().lost = true;
+    restart_clock(peer);
   }
 }
 
 bool EfeTx::resend_one(CoreSink& sink) {
-  const auto found = std::find_if(peers_.begin(), peers_.end(),
-                                  [](const auto& entry) { return entry.second.resending; });
-  if (found == peers_.end()) return false;
-  auto& [node, peer] = *found;
-  const Segment& segment = peer.unacked[peer.cursor];
-  if (!segment.unsent) {
+  for (auto& [node, peer] : peers_) {
+    const auto found = std::find_if(peer.unacked.begin(), peer.unacked.end(),
+                                    [](const UnderWay& frame) { return frame.lost; });
+    if (found == peer.unacked.end()) continue;
     state_.count(EXRNIC_COUNTER_RETRANSMITS);
-    send(sink, node, peer.cursor_seq++, &segment);
+    found->lost = found->arrived = false;
+    found->again = true;
+    found->sent_at = state_.cycle;
+    if (!peer.suspects) restart_clock(peer);
+    send(sink, node, found->seq, &found->segment);
+    return true;
   }
-  if (++peer.cursor == peer.unacked.size() || peer.probing) {
-    peer.resending = false;
-    peer.since = state_.cycle;
-  }
-  return true;
+  return false;
 }
 
 // ---- Sending
@@ -193,24 +214,27 @@ bool EfeTx::send_new(CoreSink& sink) {
 
 void EfeTx::send_first(CoreSink& sink, uint32_t node) {
   Peer& peer = peers_[node];
-  Segment segment = std::move(peer.fresh.front());
+  UnderWay frame;
+  frame.segment = std::move(peer.fresh.front());
   peer.fresh.pop_front();
-  if (segment.unsent) {
+  if (frame.segment.unsent) {
     if (peer.unacked.empty()) {
-      end_segment(segment, peer.next, segment.status);
+      end_segment(frame.segment, peer.next, frame.segment.status);
     } else {
-      peer.unacked.push_back(std::move(segment));
+      peer.unacked.push_back(std::move(frame));
     }
     return;
   }
-  if (peer.unacked.empty()) peer.since = state_.cycle;
-  if (segment.tag.kind == Tag::Kind::kTerminate) {
+  if (peer.unacked.empty()) restart_clock(peer);
+  if (frame.segment.tag.kind == Tag::Kind::kTerminate) {
     state_.count(EXRNIC_COUNTER_TERMINATES_TX);
     peer.last_terminate = peer.next;
     --peer.terminates;
   }
-  send(sink, node, peer.next++, &segment);
-  peer.unacked.push_back(std::move(segment));
+  frame.seq = peer.next++;
+  frame.sent_at = state_.cycle;
+  send(sink, node, frame.seq, &frame.segment);
+  peer.unacked.push_back(std::move(frame));
 }
 
 bool EfeTx::send_ack(CoreSink& sink) {
@@ -240,7 +264,7 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
   exrnic_efe_set_src_node(efe, state_.config.node_id);
   exrnic_efe_set_session(efe, peer.session);
   exrnic_efe_set_seq(efe, seq);
-  flags |= put_acknowledgement(efe, node);
+  flags |= put_acknowledgement(efe, node, segment != nullptr);
   if (segment != nullptr) {
     flags |= EXRNIC_EFE_FLAGS_SEQ;
     exrnic_efe_set_length(efe, segment->ddp.size());
@@ -258,17 +282,21 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
   sink.transmit(std::move(frame));
 }
 
-// Every frame says what came from its addressee. Returns the flags for it.
-uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node) {
+// Every frame says what came from its addressee; what is held, only one without a segment. Returns
+// the flags for it.
+uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment) {
   Peer& peer = peers_[node];
-  const bool nak = std::exchange(peer.nak_owed, false);
-  peer.ack_owed = false;
+  const bool with_sack = peer.sack_owed && !with_segment;
+  if (!peer.sack_owed || with_sack) peer.ack_owed = peer.sack_owed = false;
   const EfeRx::Position position = efe_rx_.position(node);
   if (position.session == 0) return 0;
   exrnic_efe_set_peer_session(efe, position.session);
   exrnic_efe_set_ack(efe, position.ack);
   exrnic_efe_set_beyond(efe, position.beyond);
-  return EXRNIC_EFE_FLAGS_ACK | (nak ? EXRNIC_EFE_FLAGS_NAK : 0);
+  if (!with_sack || !position.sack) return EXRNIC_EFE_FLAGS_ACK;
+  exrnic_efe_set_seq(efe, position.missing);
+  exrnic_efe_set_sack_imm(efe, position.arrived);
+  return EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SACK;
 }
 
 void EfeTx::run(CoreSink& sink) {

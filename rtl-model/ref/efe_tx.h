@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Transmit side of the reliable class of EFE: numbers segments, keeps each until its peer has
-// placed it, resends (go-back-N per pair of nodes), and says how each ended.
+// placed it, resends what is lost, and says how each ended.
 #pragma once
 
 #include <deque>
@@ -8,6 +8,7 @@
 #include <map>
 
 #include "rtl-model/ref/efe_rx.h"
+#include "rtl-model/ref/round_trip.h"
 #include "rtl-model/ref/segment.h"
 
 namespace exrnic::ref {
@@ -29,10 +30,10 @@ class EfeTx {
   void submit(Segment&& segment);
 
   // From the receive side: where the peer is in a session of ours.
-  void acknowledged(uint32_t node, const EfeRx::Position& position, bool nak);
+  void acknowledged(uint32_t node, const EfeRx::Position& said);
   // `session` is the one of ours that the peer speaks of, 0 if none.
   void peer_restarted(uint32_t node, uint16_t session);
-  void owe_ack(uint32_t node, bool nak);
+  void owe_ack(uint32_t node, bool sack);  // with what is held behind a missing segment
 
   void run(CoreSink& sink);
   bool idle() const;
@@ -40,23 +41,31 @@ class EfeTx {
  private:
   static constexpr size_t kWindow = 120;
 
+  // A segment that left, or that never will but has to end behind others.
+  struct UnderWay {
+    Segment segment;
+    uint32_t seq = 0;      // unless it is never sent
+    uint64_t sent_at = 0;  // cycle, of the last time
+    bool again = false;    // not the first time
+    bool arrived = false;  // though not acknowledged yet
+    bool lost = false;     // to be sent again
+  };
+
   struct Peer {
     uint16_t session = 0;      // ours; 0: none yet
     bool established = false;  // something of it was acknowledged: no SYN any more
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
-    std::deque<Segment> unacked;  // those never sent have no number
-    std::deque<Segment> fresh;    // not sent yet
+    std::deque<UnderWay> unacked;
+    std::deque<Segment> fresh;  // not sent yet
     size_t kept() const { return unacked.size() + fresh.size(); }
     uint32_t retries = 0;
-    bool nak_served = false;
-    bool resending = false;
-    bool probing = false;     // una was resent because of a time-out; the others wait for its end
-    size_t cursor = 0;        // with resending: the next one to send again
-    uint32_t cursor_seq = 0;  // and its number
-    uint64_t since = 0;       // cycle from which the time-out counts
+    RoundTrip round_trip;
+    uint64_t newest = 0;    // when that frame left that left last of those known to have arrived
+    bool suspects = false;  // `deadline` is when a frame that left before that counts as lost
+    uint64_t deadline = 0;  // else when the time-out strikes
     bool ack_owed = false;
-    bool nak_owed = false;
+    bool sack_owed = false;
     unsigned terminates = 0;      // submitted and not sent yet
     uint32_t last_terminate = 0;  // number of the last one sent
     bool answering = false;       // we hold back acknowledgements until those are dealt with
@@ -65,7 +74,10 @@ class EfeTx {
   void strike_timeouts();
   void end_hold(uint32_t node);
   void give_up(uint32_t node);
-  void start_resend(Peer& peer);
+  void arrived(Peer& peer, const UnderWay& frame);
+  void mark_arrived(Peer& peer, const EfeRx::Position& said);
+  void judge_losses(Peer& peer);
+  void restart_clock(Peer& peer);
   void end_oldest(uint32_t node, exrnic_cqe_status status);
   void end_unsent_in_front(uint32_t node);
   void end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status);
@@ -75,7 +87,7 @@ class EfeTx {
   void send_first(CoreSink& sink, uint32_t node);
   bool send_ack(CoreSink& sink);
   void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment);
-  uint8_t put_acknowledgement(uint8_t* efe, uint32_t node);
+  uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment);
 
   State& state_;
   EfeRx& efe_rx_;

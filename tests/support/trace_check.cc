@@ -161,7 +161,7 @@ class Checker {
       flow->acknowledged = ack;
       flow->acknowledged_ns = flow->progress_ns = now_ns_;
     }
-    if (header.has(EXRNIC_EFE_FLAGS_NAK) || header.has(EXRNIC_EFE_FLAGS_SACK)) {
+    if (header.has(EXRNIC_EFE_FLAGS_SACK)) {
       flow->loss_known_ns = now_ns_;
     }
   }
@@ -185,8 +185,8 @@ std::vector<std::string> compare_counters(const NodeTrace& trace,
                                           const std::vector<uint64_t>& counters) {
   const uint64_t dealt_with =
       counters[EXRNIC_COUNTER_SEGMENTS_PLACED] + counters[EXRNIC_COUNTER_RX_DUPLICATE] +
-      counters[EXRNIC_COUNTER_RX_OUT_OF_ORDER] + counters[EXRNIC_COUNTER_RX_OVERFLOW] +
-      counters[EXRNIC_COUNTER_RX_SESSION] + counters[EXRNIC_COUNTER_RX_DISCARDED];
+      counters[EXRNIC_COUNTER_RX_OVERFLOW] + counters[EXRNIC_COUNTER_RX_SESSION] +
+      counters[EXRNIC_COUNTER_RX_DISCARDED];
   const struct {
     const char* name;
     uint64_t counted;

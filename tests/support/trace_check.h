@@ -36,7 +36,7 @@ struct TraceVerdict {
   // - a segment that is sent again is the same, byte for byte;
   // - it is not yet acknowledged, and since it was sent last a frame came that says that something
   // is
-  //   missing (NAK or SACK), or a time-out struck;
+  //   missing (SACK), or a time-out struck;
   // - nothing is acknowledged that has not arrived, and no acknowledgement is taken back.
   std::vector<std::string> faults;
 };

@@ -43,7 +43,7 @@ module efe_rx
   output rx_ack_t     ack_o,
   output logic        ack_request_valid_o,
   output node_t       ack_request_node_o,
-  output logic        ack_request_nak_o,
+  output logic        ack_request_sack_o,  // with what is held behind a missing one
   output logic        peer_restart_valid_o,
   input  logic        peer_restart_ready_i,
   output node_t       peer_restart_node_o,
@@ -58,18 +58,22 @@ module efe_rx
 
   // A segment starts in the word that has the end of the EFE header.
   localparam int unsigned StartOffset = (ETH_BYTES + EFE_BYTES) % DATA_BYTES;
-  localparam int unsigned OffsetBits = $clog2(DATA_BYTES);
 
-  logic store, store_first, overflow, check, good, parser_busy;
+  logic store, store_first, missed, check, good, parser_busy;
   verdict_e verdict;
   efe_t efe;
   ddp_head_t ddp;
-  logic room, frames_room, frames_empty;
-  logic accept, adopt, restart, ack, stranger, duplicate, gap, no_room;
-  rx_words_t words, done_words;
+  logic frames_empty, held_idle;
+  logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room;
+  logic held_known, held_fits, can_drop, follow, drop, drop_ready;
+  logic [31:0] next, old_next, ahead, follow_next;
+  node_t follow_node, init_node;
+  rx_slot_t slot, follow_slot, drop_slot, done_slot;
+  rx_slots_t spare;
+  logic init, buffer_init_done, sequence_init_done;
+  logic again;
   logic [31:0] done_seq;
   logic [15:0] done_session, query_session;
-  rx_word_t start;
   rx_desc_t desc;
   node_t node;
   logic acks_empty, requests_empty;
@@ -77,17 +81,18 @@ module efe_rx
   assign rx_ready_o = 1'b1;
   assign node       = node_t'(efe.src_node);
   assign good       = check && verdict == VERDICT_GOOD;
-  assign room       = frames_room && !overflow;
-  assign words      = rx_words_t'((efe.length + 16'(StartOffset + DATA_BYTES - 1)) >> OffsetBits);
+  assign drop_ready = !frame_done_valid_i;
   assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
                         refused: efe.refused, dst_qpn: efe.dst_qpn,
                         src_qpn: efe.src_qpn, length: efe.length,
                         imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm, ddp: ddp,
-                        start: {start, OffsetBits'(StartOffset)}};
-  assign idle_o     = !parser_busy && frames_empty && acks_empty && requests_empty;
+                        start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
+  assign init_done_o = buffer_init_done && sequence_init_done;
+  assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;
 
   assign rx_state_o.valid   = query_session != '0;
   assign rx_state_o.session = query_session;
+  assign again = duplicate || hold;
 
   always_comb begin
     event_o = '0;
@@ -99,7 +104,7 @@ module efe_rx
       event_o[COUNTER_RX_MISDIRECTED]  = verdict == VERDICT_MISDIRECTED;
       event_o[COUNTER_RX_SESSION]      = stranger;
       event_o[COUNTER_RX_DUPLICATE]    = duplicate;
-      event_o[COUNTER_RX_OUT_OF_ORDER] = gap;
+      event_o[COUNTER_RX_OUT_OF_ORDER] = hold;
       event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room;
     end
   end
@@ -129,18 +134,61 @@ module efe_rx
     .rst_ni,
     .frame_valid_i  (good),
     .frame_i        (efe),
-    .room_i         (room),
+    .room_i         (!missed),
+    .hold_room_i    (spare >= rx_slots_t'(RxSlotsInOrder)),
+    .known_i        (held_known),
+    .hold_fits_i    (held_fits),
+    .can_drop_i     (can_drop),
+    .next_o         (next),
+    .old_next_o     (old_next),
+    .ahead_o        (ahead),
     .accept_o       (accept),
     .adopt_o        (adopt),
     .restart_o      (restart),
     .ack_o          (ack),
     .stranger_o     (stranger),
     .duplicate_o    (duplicate),
-    .gap_o          (gap),
+    .hold_o         (hold),
     .overflow_o     (no_room),
     .query_node_i   (rx_query_node_i),
     .query_session_o(query_session),
-    .init_done_o
+    .query_next_o   (rx_state_o.missing),
+    .follow_node_i  (follow_node),
+    .follow_i       (follow),
+    .follow_next_o  (follow_next),
+    .init_o         (init),
+    .init_node_o    (init_node),
+    .init_done_o    (sequence_init_done)
+  );
+
+  rx_held u_held (
+    .clk_i,
+    .rst_ni,
+    .node_i       (node),
+    .next_i       (next),
+    .old_next_i   (old_next),
+    .ahead_i      (ahead),
+    .known_o      (held_known),
+    .fits_o       (held_fits),
+    .can_drop_o   (can_drop),
+    .hold_i       (hold),
+    .slot_i       (slot),
+    .accept_i     (accept),
+    .adopt_i      (adopt),
+    .frame_i      (good),
+    .follow_node_o(follow_node),
+    .follow_o     (follow),
+    .follow_slot_o(follow_slot),
+    .follow_next_i(follow_next),
+    .drop_o       (drop),
+    .drop_slot_o  (drop_slot),
+    .drop_ready_i (drop_ready),
+    .query_node_i (rx_query_node_i),
+    .query_held_o (rx_state_o.sack),
+    .query_bits_o (rx_state_o.arrived),
+    .init_i       (init),
+    .init_node_i  (init_node),
+    .idle_o       (held_idle)
   );
 
   rx_buffer u_buffer (
@@ -149,32 +197,34 @@ module efe_rx
     .store_first_i(store_first),
     .store_i      (store),
     .store_data_i (rx_data_i),
-    .overflow_o   (overflow),
-    .keep_i       (accept),
-    .keep_words_i (words),
-    .keep_start_o (start),
-    .free_i       (frame_done_valid_i),
-    .free_words_i (done_words),
+    .missed_o     (missed),
+    .slot_o       (slot),
+    .spare_o      (spare),
+    .keep_i       (accept || hold),
+    .free_i       (frame_done_valid_i || drop),
+    .free_slot_i  (frame_done_valid_i ? done_slot : drop_slot),
     .read_address_i,
-    .read_data_o
+    .read_data_o,
+    .init_done_o  (buffer_init_done)
   );
 
   rx_frames u_frames (
     .clk_i,
     .rst_ni,
-    .room_o        (frames_room),
-    .put_i         (accept),
-    .put_desc_i    (desc),
-    .put_session_i (efe.session),
-    .put_words_i   (words),
+    .store_i        (accept || hold),
+    .store_slot_i   (slot),
+    .store_desc_i   (desc),
+    .store_session_i(efe.session),
+    .put_i          (accept || follow),
+    .put_slot_i     (accept ? slot : follow_slot),
     .desc_valid_o,
     .desc_ready_i,
     .desc_o,
-    .done_i        (frame_done_valid_i),
-    .done_seq_o    (done_seq),
-    .done_session_o(done_session),
-    .done_words_o  (done_words),
-    .empty_o       (frames_empty)
+    .done_i         (frame_done_valid_i),
+    .done_slot_o    (done_slot),
+    .done_seq_o     (done_seq),
+    .done_session_o (done_session),
+    .empty_o        (frames_empty)
   );
 
   rx_placed u_placed (
@@ -206,7 +256,8 @@ module efe_rx
     .put_ack_i      (ack),
     .put_restart_i  (restart),
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
-                       beyond: efe.beyond, nak: efe.flags[EFE_FLAGS_NAK]}),
+                       beyond: efe.beyond, sack: efe.flags[EFE_FLAGS_SACK],
+                       missing: efe.seq, arrived: efe.sack_imm}),
     .restart_valid_o(peer_restart_valid_o),
     .restart_ready_i(peer_restart_ready_i),
     .restart_node_o (peer_restart_node_o),
@@ -222,14 +273,14 @@ module efe_rx
     .rst_ni,
     .placed_valid_i (frame_done_valid_i),
     .placed_node_i  (frame_done_node_i),
-    .dropped_valid_i(duplicate || gap),
-    .dropped_node_i (node),
-    .dropped_nak_i  (gap),
+    .again_valid_i  (again),
+    .again_node_i   (node),
+    .again_sack_i   (hold),
     .unheld_valid_i (hold_clear_valid_i),
     .unheld_node_i  (hold_clear_node_i),
     .request_valid_o(ack_request_valid_o),
     .request_node_o (ack_request_node_o),
-    .request_nak_o  (ack_request_nak_o),
+    .request_sack_o (ack_request_sack_o),
     .empty_o        (requests_empty)
   );
 

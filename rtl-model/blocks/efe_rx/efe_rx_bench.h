@@ -2,7 +2,10 @@
 // efe_rx between a test and a MAC.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <map>
+#include <random>
 
 #include "Vefe_rx.h"
 #include "rtl-model/blocks/efe_tx/efe_types.h"
@@ -22,7 +25,7 @@ class EfeRx : public Bench<Vefe_rx> {
 
   struct AckRequest {
     uint8_t node;
-    bool nak;
+    bool sack;
   };
   struct Restart {
     uint8_t node;
@@ -75,7 +78,7 @@ class EfeRx : public Bench<Vefe_rx> {
   Bytes read(uint32_t start, std::size_t length, unsigned step = kBeat) {
     Bytes bytes;
     while (bytes.size() < length) {
-      dut().read_address_i = static_cast<uint16_t>((start + bytes.size()) % kRxBytes);
+      dut().read_address_i = static_cast<uint32_t>((start + bytes.size()) % kRxBytes);
       cycle();
       for (unsigned i = 0; i < step && bytes.size() < length; ++i)
         bytes.push_back(static_cast<uint8_t>(dut().read_data_o[i / 4] >> (8 * (i % 4))));
@@ -121,7 +124,7 @@ class EfeRx : public Bench<Vefe_rx> {
     count_events(counters, dut());
     if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack<RxAck>(dut().ack_o));
     if (dut().ack_request_valid_o)
-      requests.push_back({dut().ack_request_node_o, dut().ack_request_nak_o != 0});
+      requests.push_back({dut().ack_request_node_o, dut().ack_request_sack_o != 0});
     if (dut().peer_restart_valid_o && dut().peer_restart_ready_i)
       restarts.push_back({dut().peer_restart_node_o, dut().peer_restart_known_o});
   }

@@ -2,6 +2,7 @@
 // Types inside efe_rx.
 
 package efe_rx_pkg;
+  import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 
   // What can be said of a frame without knowing what came before it.
@@ -13,11 +14,18 @@ package efe_rx_pkg;
     VERDICT_MISDIRECTED
   } verdict_e;
 
-  localparam int unsigned RxWords = RX_BYTES / DATA_BYTES;
+  // Greatest segment, wherever it starts in its first word.
+  localparam int unsigned RxSlotBytes = MTU_MAX + 64;
+  localparam int unsigned RxWords = RX_SLOTS * RxSlotBytes / DATA_BYTES;
   typedef logic [$clog2(RxWords)-1:0] rx_word_t;
-  typedef logic [$clog2(RxWords):0] rx_words_t;  // a number of words
+  localparam int unsigned RxSlotWords = RxSlotBytes / DATA_BYTES;
+  typedef logic [$clog2(RxSlotWords+1)-1:0] rx_slot_words_t;  // a number of words
+  typedef logic [$clog2(RX_SLOTS)-1:0] rx_slot_t;
+  typedef logic [$clog2(RX_SLOTS):0] rx_slots_t;  // a number of slots
 
-  // Segments received and not yet placed.
-  localparam int unsigned RxFrames = 128;
+  // Numbers from the expected one on of which segments are held; and slots that are left to those
+  // that are expected.
+  localparam int unsigned RxWindow = 32;
+  localparam int unsigned RxSlotsInOrder = RX_SLOTS / 4;
 
 endpackage

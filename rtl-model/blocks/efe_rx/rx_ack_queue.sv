@@ -29,7 +29,9 @@ module rx_ack_queue
     logic [15:0] peer_session;
     logic [31:0] ack;
     logic [7:0]  beyond;
-    logic        nak;
+    logic        sack;
+    logic [31:0] missing;
+    logic [31:0] arrived;
   } entry_t;
 
   entry_t entries [MAX_NODE];
@@ -47,10 +49,14 @@ module rx_ack_queue
 
   always_comb begin
     now = '{peer_session: put_i.peer_session, ack: put_i.ack, beyond: put_i.beyond,
-            nak: put_i.nak};
+            sack: put_i.sack, missing: put_i.missing, arrived: put_i.arrived};
     if (ack_q[node] && old.peer_session == put_i.peer_session) begin
+      if (!put_i.sack) begin
+        now.sack    = old.sack;
+        now.missing = old.missing;
+        now.arrived = old.arrived;
+      end
       if (advance == '0) begin
-        now.nak = old.nak || put_i.nak;
         if (old.beyond > put_i.beyond) now.beyond = old.beyond;
       end
       if (advance[31]) now = old;  // overtaken on its way
@@ -63,7 +69,8 @@ module rx_ack_queue
   assign restart_known_o = known[head];
   assign ack_o = '{node: head, peer_session: entries[head].peer_session,
                    ack: entries[head].ack, beyond: entries[head].beyond,
-                   nak: entries[head].nak};
+                   sack: entries[head].sack, missing: entries[head].missing,
+                   arrived: entries[head].arrived};
 
   assign restart_taken = restart_valid_o && restart_ready_i;
   assign ack_taken     = ack_valid_o && ack_ready_i;

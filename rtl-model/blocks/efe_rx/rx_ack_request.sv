@@ -10,15 +10,15 @@ module rx_ack_request
 
   input  logic  placed_valid_i,
   input  node_t placed_node_i,
-  input  logic  dropped_valid_i,
-  input  node_t dropped_node_i,
-  input  logic  dropped_nak_i,
+  input  logic  again_valid_i,
+  input  node_t again_node_i,
+  input  logic  again_sack_i,
   input  logic  unheld_valid_i,
   input  node_t unheld_node_i,
 
   output logic  request_valid_o,
   output node_t request_node_o,
-  output logic  request_nak_o,
+  output logic  request_sack_o,
   output logic  empty_o
 );
 
@@ -27,7 +27,7 @@ module rx_ack_request
 
   typedef struct packed {
     node_t node;
-    logic  nak;
+    logic  sack;
   } entry_t;
 
   entry_t entries [Depth];
@@ -41,13 +41,13 @@ module rx_ack_request
   assign full    = put_q - get_q == index_t'(Depth);
   assign head    = entries[get_q[$clog2(Depth)-1:0]];
   assign get     = put_q != get_q && !placed_valid_i;
-  assign put     = !full && (dropped_valid_i || unheld_q);
-  assign put_entry = dropped_valid_i ? '{node: dropped_node_i, nak: dropped_nak_i}
-                                     : '{node: unheld_node_q, nak: 1'b0};
+  assign put     = !full && (again_valid_i || unheld_q);
+  assign put_entry = again_valid_i ? '{node: again_node_i, sack: again_sack_i}
+                                     : '{node: unheld_node_q, sack: 1'b0};
 
   assign request_valid_o = placed_valid_i || get;
   assign request_node_o  = placed_valid_i ? placed_node_i : head.node;
-  assign request_nak_o   = !placed_valid_i && head.nak;
+  assign request_sack_o   = !placed_valid_i && head.sack;
 
   always_ff @(posedge clk_i) begin
     if (put) entries[put_q[$clog2(Depth)-1:0]] <= put_entry;
@@ -63,7 +63,7 @@ module rx_ack_request
       if (put) put_q <= put_q + 1;
       if (get) get_q <= get_q + 1;
       if (unheld_valid_i) unheld_q <= 1'b1;
-      else if (put && !dropped_valid_i) unheld_q <= 1'b0;
+      else if (put && !again_valid_i) unheld_q <= 1'b0;
     end
   end
 

@@ -1,84 +1,118 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ring of words for the received segments. A frame is stored behind the kept ones as it comes, and
-// stays only if it is kept in the end. Even and odd words lie in two banks, so that DATA_BYTES
+// Slots for received segments. A frame is stored into the slot at hand as it comes, and has it for
+// its own only if it is kept in the end. Even and odd words lie in two banks, so that DATA_BYTES
 // bytes from any address are read in one cycle.
 
 module rx_buffer
   import exrnic_core_pkg::*;
   import efe_rx_pkg::*;
 (
-  input  logic        clk_i,
-  input  logic        rst_ni,
+  input  logic         clk_i,
+  input  logic         rst_ni,
 
-  input  logic        store_first_i,  // a frame starts (its first words may not be stored)
-  input  logic        store_i,
-  input  data_t       store_data_i,
-  output logic        overflow_o,     // words of this frame did not fit
-  input  logic        keep_i,         // between two frames: the last one stays
-  input  rx_words_t   keep_words_i,
-  output rx_word_t    keep_start_o,   // its place
+  input  logic         store_first_i,  // a frame starts (its first words may not be stored)
+  input  logic         store_i,
+  input  data_t        store_data_i,
+  output logic         missed_o,       // words of this frame had no place
+  output rx_slot_t     slot_o,         // its slot, if they had
+  output rx_slots_t    spare_o,        // free slots besides
+  input  logic         keep_i,         // between two frames: the last one stays
 
-  input  logic        free_i,         // oldest frame
-  input  rx_words_t   free_words_i,
+  input  logic         free_i,
+  input  rx_slot_t     free_slot_i,
 
-  input  rx_address_t read_address_i,
-  output data_t       read_data_o     // next cycle
+  input  rx_address_t  read_address_i,
+  output data_t        read_data_o,    // next cycle
+
+  output logic         init_done_o
 );
 
   localparam int unsigned OffsetBits = $clog2(DATA_BYTES);
-  localparam int unsigned WordBits = $clog2(RxWords);
 
   data_t even [RxWords/2];
   data_t odd [RxWords/2];
 
-  // Ends of the kept part, counted twice around the ring: so that full and empty differ.
-  rx_words_t first_q, end_q;
-  rx_words_t stored_q;  // words of the frame that is coming
-  rx_words_t place;
-  logic overflow_q, fits;
+  // ---- Free slots: the one at hand, and a stack, so that those in use stay few.
 
-  assign place        = end_q + stored_q;
-  assign fits         = place - first_q < rx_words_t'(RxWords);
-  assign overflow_o   = overflow_q;
-  assign keep_start_o = end_q[WordBits-1:0];
+  rx_slot_t stack [RX_SLOTS];
+  rx_slots_t count_q;
+  rx_slot_t slot_q;
+  logic slot_valid_q;
+  rx_slots_t init_q;
+  logic put, take, fill;
+  rx_slot_t put_slot, top;
+
+  assign init_done_o = init_q[$clog2(RX_SLOTS)];
+  assign put         = free_i || !init_done_o;
+  assign put_slot    = init_done_o ? free_slot_i : init_q[$clog2(RX_SLOTS)-1:0];
+  assign take        = keep_i || !slot_valid_q;
+  assign fill        = take && (put || count_q != '0);
+  assign top         = count_q[$clog2(RX_SLOTS)-1:0] - 1'b1;
+  assign slot_o      = slot_q;
+  assign spare_o     = count_q;
 
   always_ff @(posedge clk_i) begin
-    if (store_i && fits && !place[0]) even[place[WordBits-1:1]] <= store_data_i;
-    if (store_i && fits && place[0]) odd[place[WordBits-1:1]] <= store_data_i;
+    if (put && !take) stack[count_q[$clog2(RX_SLOTS)-1:0]] <= put_slot;
+    if (fill) slot_q <= put ? put_slot : stack[top];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      first_q    <= '0;
-      end_q      <= '0;
-      stored_q   <= '0;
-      overflow_q <= 1'b0;
+      init_q       <= '0;
+      count_q      <= '0;
+      slot_valid_q <= 1'b0;
     end else begin
-      if (store_first_i) begin
-        stored_q   <= '0;
-        overflow_q <= 1'b0;
-      end else if (store_i) begin
-        if (fits) stored_q <= stored_q + 1;
-        else overflow_q <= 1'b1;
-      end
-      if (keep_i) end_q <= end_q + keep_words_i;
-      if (free_i) first_q <= first_q + free_words_i;
+      if (!init_done_o) init_q <= init_q + 1;
+      if (put && !take) count_q <= count_q + 1;
+      if (fill && !put) count_q <= count_q - 1;
+      if (take) slot_valid_q <= fill;
+    end
+  end
+
+  // ---- Store
+
+  rx_slot_words_t stored_q;  // words of the frame that is coming
+  logic missed_q, fits;
+  rx_word_t place;
+
+  assign fits     = slot_valid_q && stored_q < rx_slot_words_t'(RxSlotWords);
+  assign place    = rx_word_t'(slot_q) * rx_word_t'(RxSlotWords) + rx_word_t'(stored_q);
+  assign missed_o = missed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (store_i && fits && !place[0]) even[place[$bits(rx_word_t)-1:1]] <= store_data_i;
+    if (store_i && fits && place[0]) odd[place[$bits(rx_word_t)-1:1]] <= store_data_i;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      stored_q <= '0;
+      missed_q <= 1'b0;
+    end else if (store_first_i) begin
+      stored_q <= '0;
+      missed_q <= 1'b0;
+    end else if (store_i) begin
+      if (fits) stored_q <= stored_q + 1;
+      else missed_q <= 1'b1;
     end
   end
 
   // ---- Read
 
-  logic [WordBits-1:0] word;
+  rx_slot_t read_slot;
+  rx_word_t word;
   data_t even_q, odd_q;
   logic swap_q;
   logic [OffsetBits-1:0] offset_q;
 
-  assign word = read_address_i[$bits(rx_address_t)-1:OffsetBits];
+  assign read_slot = read_address_i[$bits(rx_address_t)-1-:$bits(rx_slot_t)];
+  assign word = rx_word_t'(read_slot) * rx_word_t'(RxSlotWords) +
+                rx_word_t'(read_address_i[$clog2(RX_SLOT_SPACE)-1:OffsetBits]);
 
   always_ff @(posedge clk_i) begin
-    if (first_q != end_q) begin
-      even_q   <= even[word[WordBits-1:1] + (WordBits-1)'(word[0])];
-      odd_q    <= odd[word[WordBits-1:1]];
+    if (spare_o != rx_slots_t'(RX_SLOTS - 1)) begin
+      even_q   <= even[word[$bits(rx_word_t)-1:1] + ($bits(rx_word_t)-1)'(word[0])];
+      odd_q    <= odd[word[$bits(rx_word_t)-1:1]];
       swap_q   <= word[0];
       offset_q <= read_address_i[OffsetBits-1:0];
     end

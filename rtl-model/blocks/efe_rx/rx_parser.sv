@@ -109,7 +109,7 @@ module rx_parser
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
-      flags_good = (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
+      flags_good = !efe.flags[7] && (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
                    (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
                    (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&

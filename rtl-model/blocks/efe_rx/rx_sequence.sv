@@ -12,7 +12,14 @@ module rx_sequence
   /* verilator lint_off UNUSEDSIGNAL */  // the other fields have been looked at
   input  efe_t        frame_i,
   /* verilator lint_on UNUSEDSIGNAL */
-  input  logic        room_i,         // there is room to keep it
+  input  logic        room_i,         // for a segment that is the next one
+  input  logic        hold_room_i,    // for one that is not
+  input  logic        known_i,        // of rx_held: it is here already,
+  input  logic        hold_fits_i,    // can be held,
+  input  logic        can_drop_i,     // what is held can be dropped
+  output logic [31:0] next_o,         // number expected,
+  output logic [31:0] old_next_o,     // and before a new session
+  output logic [31:0] ahead_o,        // how far its own number is ahead
 
   output logic        accept_o,       // next segment of its sender
   output logic        adopt_o,        // sender has started a session
@@ -20,12 +27,20 @@ module rx_sequence
   output logic        ack_o,          // its acknowledgement counts
   output logic        stranger_o,     // dropped: of another session
   output logic        duplicate_o,
-  output logic        gap_o,          // dropped: one before it is missing
+  output logic        hold_o,         // one before it is missing
   output logic        overflow_o,
 
   input  node_t       query_node_i,
   output logic [15:0] query_session_o,  // 0: nothing has come
+  output logic [31:0] query_next_o,
 
+  // A segment that was held becomes the next one, in a cycle without a frame.
+  input  node_t       follow_node_i,
+  input  logic        follow_i,
+  output logic [31:0] follow_next_o,
+
+  output logic        init_o,
+  output node_t       init_node_o,
   output logic        init_done_o
 );
 
@@ -43,20 +58,24 @@ module rx_sequence
   peer_t peer, peer_new;
   node_t node;
   logic [31:0] ahead;
-  logic known, late, in_session, sequenced;
+  logic known, late, starts, in_session, sequenced, gap;
   logic [15:0] behind;
   logic [$clog2(MAX_NODE):0] init_q;
 
   assign node            = node_t'(frame_i.src_node);
   assign peer            = peers[node];
   assign query_session_o = peers[query_node_i].session;
+  assign query_next_o    = peers[query_node_i].next;
+  assign init_o          = !init_done_o;
+  assign init_node_o     = init_q[$clog2(MAX_NODE)-1:0];
   assign init_done_o     = init_q[$clog2(MAX_NODE)];
 
   assign known      = frame_i.session == peer.session;
   assign behind     = peer.session - frame_i.session;
   assign late       = frame_i.session == peer.previous ||
                       (peer.session != '0 && behind <= LateSessions);
-  assign adopt_o    = frame_valid_i && frame_i.flags[EFE_FLAGS_SYN] && !known && !late;
+  assign starts     = frame_valid_i && frame_i.flags[EFE_FLAGS_SYN] && !known && !late;
+  assign adopt_o    = starts && can_drop_i;
   assign restart_o  = adopt_o && peer.session != '0;
   assign in_session = frame_valid_i && (known || adopt_o);
   assign sequenced  = in_session && frame_i.flags[EFE_FLAGS_SEQ];
@@ -69,12 +88,19 @@ module rx_sequence
     end
   end
 
-  assign stranger_o  = frame_valid_i && !in_session;
+  assign next_o        = peer_new.next;
+  assign old_next_o    = peer.next;
+  assign ahead_o       = ahead;
+  assign follow_next_o = peers[follow_node_i].next;
+
+  assign stranger_o  = frame_valid_i && !in_session && !starts;
   assign ack_o       = in_session && frame_i.flags[EFE_FLAGS_ACK];
-  assign accept_o    = sequenced && ahead == '0 && room_i;
-  assign overflow_o  = sequenced && ahead == '0 && !room_i;
-  assign duplicate_o = sequenced && ahead[31];
-  assign gap_o       = sequenced && ahead != '0 && !ahead[31];
+  assign duplicate_o = sequenced && (ahead[31] || known_i);
+  assign accept_o    = sequenced && ahead == '0 && !known_i && room_i;
+  assign gap         = sequenced && ahead != '0 && !duplicate_o;
+  assign hold_o      = gap && room_i && hold_room_i && hold_fits_i;
+  assign overflow_o  = (starts && !adopt_o) || (gap && !hold_o) ||
+                       (sequenced && ahead == '0 && !known_i && !room_i);
 
   always_ff @(posedge clk_i) begin
     if (!init_done_o) begin
@@ -82,6 +108,8 @@ module rx_sequence
     end else if (adopt_o || accept_o) begin
       peers[node] <= '{session: peer_new.session, previous: peer_new.previous,
                        next: peer_new.next + 32'(accept_o)};
+    end else if (follow_i) begin
+      peers[follow_node_i].next <= follow_next_o + 1;
     end
   end
 

@@ -65,7 +65,7 @@ module efe_loop
   output event_t         event_o
 );
 
-  logic ack_valid, ack_ready, ack_request_valid, ack_request_nak;
+  logic ack_valid, ack_ready, ack_request_valid, ack_request_sack;
   logic peer_restart_valid, peer_restart_ready;
   rx_ack_t ack;
   node_t ack_request_node, peer_restart_node, rx_query_node;
@@ -108,7 +108,7 @@ module efe_loop
     .hold_clear_node_o   (terminates_node_o),
     .ack_request_valid_i (ack_request_valid),
     .ack_request_node_i  (ack_request_node),
-    .ack_request_nak_i   (ack_request_nak),
+    .ack_request_sack_i   (ack_request_sack),
     .peer_restart_valid_i(peer_restart_valid),
     .peer_restart_ready_o(peer_restart_ready),
     .peer_restart_node_i (peer_restart_node),
@@ -158,7 +158,7 @@ module efe_loop
     .ack_o               (ack),
     .ack_request_valid_o (ack_request_valid),
     .ack_request_node_o  (ack_request_node),
-    .ack_request_nak_o   (ack_request_nak),
+    .ack_request_sack_o   (ack_request_sack),
     .peer_restart_valid_o(peer_restart_valid),
     .peer_restart_ready_i(peer_restart_ready),
     .peer_restart_node_o (peer_restart_node),

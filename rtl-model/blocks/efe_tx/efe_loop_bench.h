@@ -180,7 +180,7 @@ class EfeNode : public Bench<Vefe_loop> {
         now.bytes.push_back(static_cast<uint8_t>(dut().read_data_o[i / 4] >> (8 * (i % 4))));
     }
     now.reading = now.bytes.size() < now.desc.length;
-    dut().read_address_i = static_cast<uint16_t>((now.desc.start + now.bytes.size()) % kRxBytes);
+    dut().read_address_i = static_cast<uint32_t>((now.desc.start + now.bytes.size()) % kRxBytes);
     if (now.reading || now.wait-- > 0) return;
     finish_segment(now);
     placing_.reset();

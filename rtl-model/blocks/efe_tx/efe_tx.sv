@@ -41,7 +41,7 @@ module efe_tx
   output node_t          hold_clear_node_o,
   input  logic           ack_request_valid_i,
   input  node_t          ack_request_node_i,
-  input  logic           ack_request_nak_i,
+  input  logic           ack_request_sack_i,
   input  logic           peer_restart_valid_i,
   output logic           peer_restart_ready_o,
   input  node_t          peer_restart_node_i,
@@ -82,7 +82,8 @@ module efe_tx
   logic rest, op_valid;
   op_e op;
   node_t op_node, node;
-  logic expired, timer_restart;
+  logic expired, timer_set;
+  logic [31:0] now, deadline;
   node_t expired_node;
   logic [MAX_NODE-1:0] outstanding, resending;
   /* verilator lint_off UNUSEDSIGNAL */
@@ -90,7 +91,8 @@ module efe_tx
   /* verilator lint_on UNUSEDSIGNAL */
   logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
   node_t resend_node;
-  logic ack_owed_valid, ack_owed_nak, ack_owed_empty, ack_sent;
+  logic ack_head_sack;
+  logic ack_owed_valid, ack_owed_sack, ack_owed_empty, ack_sent;
   node_t ack_owed_node;
   logic send, send_data, send_syn;
   logic [15:0] send_session;
@@ -208,13 +210,14 @@ module efe_tx
   tx_timer u_timer (
     .clk_i,
     .rst_ni,
-    .cfg_rto_cycles_i,
-    .restart_valid_i(timer_restart),
-    .restart_node_i (node),
-    .outstanding_i  (outstanding),
-    .resending_i    (resending),
-    .expired_o      (expired),
-    .expired_node_o (expired_node)
+    .now_o         (now),
+    .set_valid_i   (timer_set),
+    .set_node_i    (node),
+    .set_deadline_i(deadline),
+    .outstanding_i (outstanding),
+    .resending_i   (resending),
+    .expired_o     (expired),
+    .expired_node_o(expired_node)
   );
 
   node_queue u_resend_queue (
@@ -237,11 +240,12 @@ module efe_tx
     .rst_ni,
     .request_valid_i(ack_request_valid_i),
     .request_node_i (ack_request_node_i),
-    .request_nak_i  (ack_request_nak_i),
-    .sent_valid_i   (ack_sent),
+    .request_sack_i (ack_request_sack_i),
+    .sent_valid_i   (ack_sent && !(send_data && ack_owed_sack)),
     .sent_node_i    (node),
-    .sent_nak_o     (ack_owed_nak),
+    .sent_sack_o    (ack_owed_sack),
     .head_valid_o   (ack_owed_valid),
+    .head_sack_o    (ack_head_sack),
     .head_node_o    (ack_owed_node),
     .empty_o        (ack_owed_empty)
   );
@@ -265,6 +269,7 @@ module efe_tx
     .head_node_i     (head_node),
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
+    .ack_owed_sack_i (ack_head_sack),
     .valid_o         (op_valid),
     .op_o            (op),
     .node_o          (op_node)
@@ -273,7 +278,9 @@ module efe_tx
   tx_sequencer u_sequencer (
     .clk_i,
     .rst_ni,
+    .cfg_rto_cycles_i,
     .cfg_retry_limit_i,
+    .now_i          (now),
     .entropy_i      (time_i[31:0] ^ time_i[63:32]),
     .rest_o         (rest),
     .op_valid_i     (op_valid),
@@ -303,9 +310,9 @@ module efe_tx
     .done_valid_o,
     .done_ready_i,
     .done_o,
-    .timer_restart_o(timer_restart),
+    .timer_set_o    (timer_set),
+    .deadline_o     (deadline),
     .outstanding_o  (outstanding),
-    .resending_i    (resending),
     .resend_set_o   (resend_set),
     .resend_clear_o (resend_clear),
     .resend_rotate_o(resend_rotate),
@@ -347,7 +354,7 @@ module efe_tx
     .session_i    (send_session),
     .syn_i        (send_syn),
     .seq_i        (send_seq),
-    .nak_i        (ack_owed_nak),
+    .sack_i       (ack_owed_sack),
     .rx_state_i,
     .desc_i       (desc),
     .frame_valid_o(frame_valid),

@@ -12,15 +12,15 @@ TEST_CASE("A hold ends when the peer has dealt with every terminate message, ack
   terminate(tx, 7);
   terminate(tx, 7);
   for (int i = 0; i < 3; ++i) tx.next_frame();
-  tx.acknowledge({7, session_to(7), kFirst, false, 2});  // the second one is still to come
+  tx.acknowledge({7, session_to(7), kFirst, 2});  // the second one is still to come
   CHECK(tx.hold_clears.empty());
-  tx.acknowledge({7, session_to(7), kFirst, false, 4});  // more than was sent
+  tx.acknowledge({7, session_to(7), kFirst, 4});  // more than was sent
   CHECK(tx.hold_clears.empty());
   CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 1);
-  tx.acknowledge({7, session_to(7), kFirst, false, 3});
+  tx.acknowledge({7, session_to(7), kFirst, 3});
   CHECK(tx.hold_clears == std::vector<uint8_t>{7});
   CHECK(tx.dones.empty());
-  tx.acknowledge({7, session_to(7), kFirst + 3, false});
+  tx.acknowledge({7, session_to(7), kFirst + 3});
   CHECK(tx.hold_clears.size() == 1);
   CHECK(tx.dones.size() == 3);
 }
@@ -40,7 +40,7 @@ TEST_CASE("SYN is set until the first acknowledgement of the session") {
   CHECK(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
   send(tx, 2, pattern(8, 0));
   CHECK(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
-  tx.acknowledge({2, session_to(2), kFirst, false});
+  tx.acknowledge({2, session_to(2), kFirst});
   send(tx, 2, pattern(8, 0));
   CHECK_FALSE(tx.next_frame().has(EXRNIC_EFE_FLAGS_SYN));
 }
@@ -49,10 +49,10 @@ TEST_CASE("An acknowledgement outside the window or of another session does noth
   EfeTx tx;
   send(tx, 2, pattern(8, 0));
   tx.next_frame();
-  tx.acknowledge({2, session_to(2), kFirst + 2, false});
-  tx.acknowledge({2, session_to(2), kFirst - 1, false});
-  tx.acknowledge({2, static_cast<uint16_t>(session_to(2) + 1), kFirst + 1, false});
-  tx.acknowledge({9, 0, kFirst, false});
+  tx.acknowledge({2, session_to(2), kFirst + 2});
+  tx.acknowledge({2, session_to(2), kFirst - 1});
+  tx.acknowledge({2, static_cast<uint16_t>(session_to(2) + 1), kFirst + 1});
+  tx.acknowledge({9, 0, kFirst});
   tx.run(100);
   CHECK(tx.dones.empty());
   CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 4);
@@ -61,7 +61,7 @@ TEST_CASE("An acknowledgement outside the window or of another session does noth
 TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is some") {
   EfeTx tx;
   tx.rx_states[2] = {true, 0x5555, 77};
-  tx.rx_states[3] = {true, 0x6666, 88};
+  tx.rx_states[3] = {true, 0x6666, 88, 0, true, 90, 0x80000005};
   tx.dut().tx_ready_i = 0;
   send(tx, 9, pattern(100, 0));  // keeps the framer, and the place before it, busy
   send(tx, 9, pattern(100, 0));
@@ -79,12 +79,28 @@ TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is 
   for (const Frame& frame : tx.frames) to[frame.dst_node()] = frame;
   CHECK(to[2].flags() == (EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN));
   CHECK(to[2].ack() == 77);
-  CHECK(to[3].flags() == (EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_NAK));
+  CHECK(to[3].flags() == (EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_SACK));
+  CHECK(to[3].seq() == 90);
+  CHECK(exrnic_efe_sack_imm(to[3].efe()) == 0x80000005);
   CHECK(to[3].ack() == 88);
   CHECK(to[3].peer_session() == 0x6666);
   CHECK(to[3].data.size() == EXRNIC_ETH_FRAME_MIN);
   CHECK(tx.counters[EXRNIC_COUNTER_ACKS_TX] == 1);
   CHECK(tx.counters[EXRNIC_COUNTER_FRAMES_TX] == 4);
+}
+
+TEST_CASE("What is held is told in a frame of its own, though data is at hand") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 0x5555, 7, 0, true, 9, 1};
+  tx.dut().enable_i = 0;
+  for (uint16_t i = 0; i < 4; ++i) send(tx, 2, pattern(100, i), i);
+  tx.request_ack(2, true);
+  tx.run(200);
+  tx.dut().enable_i = 1;
+  tx.run(200);
+  REQUIRE(tx.frames.size() == 5);
+  const auto tells = [](const Frame& frame) { return frame.has(EXRNIC_EFE_FLAGS_SACK); };
+  CHECK(std::count_if(tx.frames.begin(), tx.frames.end(), tells) == 1);
 }
 
 TEST_CASE("A node of which nothing came is greeted with SYN, and acknowledged nothing") {

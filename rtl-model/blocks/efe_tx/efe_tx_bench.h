@@ -89,10 +89,10 @@ class EfeTx : public Bench<Vefe_tx> {
     dut().ack_valid_i = 0;
     run(10);
   }
-  void request_ack(uint8_t node, bool nak = false) {
+  void request_ack(uint8_t node, bool sack = false) {
     dut().ack_request_valid_i = 1;
     dut().ack_request_node_i = node;
-    dut().ack_request_nak_i = nak;
+    dut().ack_request_sack_i = sack;
     cycle();
   }
   void restart_peer(uint8_t node, uint16_t known) {

@@ -9,21 +9,30 @@ package efe_tx_pkg;
   typedef enum logic [2:0] {
     OP_RESTART,  // a peer has started a new session
     OP_ACK,
-    OP_TIMEOUT,
-    OP_RESEND,   // one frame
+    OP_TIMEOUT,  // the time of a node has come
+    OP_RESEND,   // the next lost frame
     OP_NEW,      // the oldest slot of a node that has not left yet
     OP_ACK_ONLY
   } op_e;
   localparam int unsigned Ops = 6;
+
+  // Round trip time of a node, cycles; mean 0: not measured yet.
+  typedef logic [19:0] cycles_t;
+  typedef struct packed {
+    cycles_t mean;
+    cycles_t deviation;
+  } rtt_t;
 
   // Towards one node. The slots from head to tail are not acknowledged; una is the sequence number
   // of the first of them that has one (dead slots have none), next that of the next new frame.
   typedef struct packed {
     logic [15:0] session;      // 0: none drawn yet
     logic        established;  // the session has been acknowledged
-    logic        nak_served;   // una was resent because of a NAK
-    logic        probing;      // una was resent because of a time-out; the others wait for its end
     logic [7:0]  retries;
+    rtt_t        rtt;
+    logic [31:0] newest;       // when the frame left that left last of those known to have arrived
+    logic        suspects;     // frames that left before that may be lost:
+    logic [31:0] suspects_at;  // when the first of them has to be taken for that
     logic [31:0] una;
     logic [31:0] next;
     slot_t       head;

@@ -46,6 +46,11 @@ inline Bytes join(Bytes first, const Bytes& second) {
   return first;
 }
 
+// Of all before `ack`, and of `arrived` behind `missing`; bit 0 is the next one.
+inline RxAck selective(uint8_t node, uint32_t ack, uint32_t missing, uint32_t arrived) {
+  return {node, session_to(node), ack, 0, true, missing, arrived};
+}
+
 // An empty terminate message in a slot of its own.
 inline void terminate(EfeTx& tx, uint8_t node) {
   TxDesc desc;

@@ -46,13 +46,15 @@ struct RxAck {
   uint8_t node = 0;
   uint16_t peer_session = 0;
   uint32_t ack = 0;
-  bool nak = false;
   uint8_t beyond = 0;
+  bool sack = false;
+  uint32_t missing = 0;
+  uint32_t arrived = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(beyond, 8);
-    visit(nak, 1);
+    visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };
 
@@ -62,10 +64,14 @@ struct RxState {
   uint16_t session = 0;
   uint32_t ack = 0;
   uint8_t beyond = 0;
+  bool sack = false;
+  uint32_t missing = 0;
+  uint32_t arrived = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(valid, 1), visit(session, 16), visit(ack, 32), visit(beyond, 8);
+    visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };
 

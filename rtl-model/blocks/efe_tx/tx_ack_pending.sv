@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Nodes to which an acknowledgement is owed, and whether it has to ask for a resend.
+// Nodes to which an acknowledgement is owed, and whether it has to tell what is held.
 
 module tx_ack_pending
   import exrnic_pkg::*;
@@ -10,24 +10,26 @@ module tx_ack_pending
 
   input  logic  request_valid_i,
   input  node_t request_node_i,
-  input  logic  request_nak_i,
+  input  logic  request_sack_i,
 
   input  logic  sent_valid_i,  // a frame to this node carries it; a request in this cycle stays
   input  node_t sent_node_i,
-  output logic  sent_nak_o,
+  output logic  sent_sack_o,
 
   output logic  head_valid_o,
+  output logic  head_sack_o,
   output node_t head_node_o,
   output logic  empty_o
 );
 
-  logic [MAX_NODE-1:0] nak_q;
+  logic [MAX_NODE-1:0] sack_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
   logic [MAX_NODE-1:0] pending;
   logic alone;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  assign sent_nak_o = nak_q[sent_node_i];
+  assign sent_sack_o = sack_q[sent_node_i];
+  assign head_sack_o = sack_q[head_node_o];
 
   node_queue u_queue (
     .clk_i,
@@ -46,10 +48,10 @@ module tx_ack_pending
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      nak_q <= '0;
+      sack_q <= '0;
     end else begin
-      if (sent_valid_i) nak_q[sent_node_i] <= 1'b0;
-      if (request_valid_i && request_nak_i) nak_q[request_node_i] <= 1'b1;
+      if (sent_valid_i) sack_q[sent_node_i] <= 1'b0;
+      if (request_valid_i && request_sack_i) sack_q[request_node_i] <= 1'b1;
     end
   end
 

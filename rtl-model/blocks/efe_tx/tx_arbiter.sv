@@ -26,6 +26,7 @@ module tx_arbiter
   input  node_t               head_node_i,
   input  logic                ack_owed_valid_i,
   input  node_t               ack_owed_node_i,
+  input  logic                ack_owed_sack_i,
 
   output logic                valid_o,
   output op_e                 op_o,
@@ -47,10 +48,10 @@ module tx_arbiter
       // New frames wait for the resending of older ones, or they would only be dropped.
       request[OP_NEW]     = head_ready_i &&
                             (head_dead_i || (can_send_i && !resending_i[head_node_i]));
-      // A frame with data that is at hand acknowledges as well.
-      request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i &&
-          !(request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) &&
-          !(request[OP_RESEND] && resend_node_i == ack_owed_node_i);
+      // A frame with data that is at hand acknowledges as well, but cannot tell what is held.
+      request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i && (ack_owed_sack_i ||
+          !((request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) ||
+            (request[OP_RESEND] && resend_node_i == ack_owed_node_i)));
     end
   end
 

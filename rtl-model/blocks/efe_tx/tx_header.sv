@@ -16,7 +16,7 @@ module tx_header
   input  logic [15:0] session_i,
   input  logic        syn_i,
   input  logic [31:0] seq_i,
-  input  logic        nak_i,
+  input  logic        sack_i,       // tell what is held
   input  rx_state_t   rx_state_i,
   input  tx_desc_t    desc_i,
 
@@ -46,7 +46,6 @@ module tx_header
       efe_q.seq                  <= seq_i;
       if (rx_state_i.valid) begin
         efe_q.flags[EFE_FLAGS_ACK] <= 1'b1;
-        efe_q.flags[EFE_FLAGS_NAK] <= nak_i;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
         efe_q.beyond               <= rx_state_i.beyond;
@@ -64,6 +63,11 @@ module tx_header
         desc_q        <= desc_i;
       end else begin
         desc_q.node   <= node_i;
+        if (sack_i && rx_state_i.sack) begin
+          efe_q.flags[EFE_FLAGS_SACK] <= 1'b1;
+          efe_q.seq                   <= rx_state_i.missing;
+          efe_q.sack_imm              <= rx_state_i.arrived;
+        end
       end
     end
   end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sequence numbers, acknowledgement and retransmission. One event of one node at a time: so a list
-// is never walked while something else frees from it. State machine: README.md.
+// is never walked while something else frees from it. State machine and rules: README.md.
 
 module tx_sequencer
   import exrnic_pkg::*;
@@ -10,7 +10,9 @@ module tx_sequencer
   input  logic                clk_i,
   input  logic                rst_ni,
 
+  input  logic [31:0]         cfg_rto_cycles_i,
   input  logic [7:0]          cfg_retry_limit_i,
+  input  logic [31:0]         now_i,          // cycles
   input  logic [31:0]         entropy_i,      // for the first session
 
   output logic                rest_o,         // asks for the next event
@@ -48,10 +50,10 @@ module tx_sequencer
   input  logic                done_ready_i,
   output tx_done_t            done_o,
 
-  output logic                timer_restart_o,
+  output logic                timer_set_o,    // of node_o, to deadline_o
+  output logic [31:0]         deadline_o,
   output logic [MAX_NODE-1:0] outstanding_o,
 
-  input  logic [MAX_NODE-1:0] resending_i,
   output logic                resend_set_o,
   output logic                resend_clear_o,
   output logic                resend_rotate_o,
@@ -69,7 +71,8 @@ module tx_sequencer
 );
 
   typedef enum logic [3:0] {
-    ST_INIT, ST_REST, ST_LOAD, ST_DESC, ST_JUDGE, ST_WALK, ST_DONE, ST_FINISH, ST_SEND
+    ST_INIT, ST_REST, ST_LOAD, ST_SEEK, ST_JUDGE, ST_WALK, ST_DONE, ST_ARRIVED, ST_LOST,
+    ST_FINISH, ST_SEND
   } state_e;
 
   peer_t peers [MAX_NODE];
@@ -83,19 +86,21 @@ module tx_sequencer
   logic [15:0] session_q;  // of ours, that the peer speaks of
   logic [31:0] ack_q;
   logic [7:0] beyond_q;
-  logic nak_q;
+  logic sack_q;
+  logic [31:0] missing_q, arrived_q;
   logic give_up_q, dirty_q, progress_q;
+  logic [31:0] seq_q;         // of slot_q, in ST_ARRIVED
+  logic losses_q, sampled_q;
+  logic [31:0] sample_q;
   node_t init_q;
   logic [MAX_NODE-1:0] outstanding_q, silent_q;
 
-  logic listed, resending;  // node_q has unacknowledged slots; is being resent to
-  assign listed    = outstanding_q[node_q];
-  assign resending = resending_i[node_q];
+  logic listed;  // node_q has unacknowledged slots
+  assign listed = outstanding_q[node_q];
 
   // ---- Verdict on an event
 
-  logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, nak_resend;
-  logic probe_answered;
+  logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, time_out;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
   assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
@@ -104,20 +109,18 @@ module tx_sequencer
   // A peer that starts a session but knows ours has given up on us, not forgotten us. One that
   // knows an older one of ours will take the current one from its first frame, while that has SYN.
   assign forgotten     = session_q == '0 || (!session_known && peer_q.established);
-  assign peer_dead     = op_q == OP_TIMEOUT && peer_q.retries >= cfg_retry_limit_i;
-  assign retry         = op_q == OP_TIMEOUT && !peer_dead;
+  assign time_out      = op_q == OP_TIMEOUT && !peer_q.suspects;
+  assign peer_dead     = time_out && peer_q.retries >= cfg_retry_limit_i;
+  assign retry         = time_out && !peer_dead;
   assign give_up       = peer_dead || (op_q == OP_RESTART && forgotten);
-  assign nak_resend    = op_q == OP_ACK && nak_q && listed && !resending && !peer_q.nak_served;
-
-  // Without an answer one frame is enough to ask again; with one, what else was lost goes.
-  assign probe_answered = op_q == OP_ACK && progress_q && peer_q.probing && listed;
 
   // ---- Walk along the list
 
   slot_t slot;
   logic slot_dead, walk_pop, pop;
 
-  assign slot         = state_q == ST_WALK ? peer_q.head : slot_q;
+  assign slot         = state_q inside {ST_WALK, ST_JUDGE} ? peer_q.head :
+                        state_q == ST_SEEK ? peer_q.cursor : slot_q;
   assign slot_dead    = dead_i[slot];
   assign walk_pop     = listed && (give_up_q || slot_dead || peer_q.una != ack_q);
   assign done_valid_o = state_q == ST_DONE && !slot_in_use_i;
@@ -136,16 +139,63 @@ module tx_sequencer
     end
   end
 
+  // ---- What is known of the slots under way. A frame counts as lost when one that left later has
+  // arrived and it is old enough that reordering cannot be the reason; time-outs are for the rest.
+
+  logic sent, again, arrived, lost, mark_arrived, mark_lost, suspect, trusted, listed_last;
+  logic [31:0] sent_at, age, behind, patience, rto;
+  rtt_t rtt_new;
+
+  assign listed_last  = slot_q == peer_q.tail;
+  assign behind       = seq_q - missing_q;
+  assign mark_arrived = state_q == ST_ARRIVED && !slot_dead &&
+                        (behind[31] || (behind - 1 < 32'd32 && arrived_q[5'(behind - 1)]));
+  // A copy that has an answer too soon is not what is answered.
+  assign trusted      = !again || age >= {13'd0, peer_q.rtt.mean[19:1]};
+  assign suspect      = state_q == ST_LOST && !slot_dead && !arrived && !lost &&
+                        signed'(sent_at - peer_q.newest) < 0;
+  assign mark_lost    = (suspect && age >= patience) || (state_q == ST_JUDGE && retry);
+
+  tx_flight u_flight (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .slot_i   (slot),
+    .sent_i   (sent),
+    .again_i  (op_q == OP_RESEND),
+    .arrived_i(mark_arrived),
+    .lost_i   (mark_lost),
+    .sent_at_o(sent_at),
+    .age_o    (age),
+    .again_o  (again),
+    .arrived_o(arrived),
+    .lost_o   (lost)
+  );
+
+  tx_rtt u_rtt (
+    .cfg_rto_cycles_i,
+    .rtt_i     (peer_q.rtt),
+    .sample_i  (sample_q),
+    .rtt_o     (rtt_new),
+    .retries_i (peer_q.retries),
+    .rto_o     (rto),
+    .patience_o(patience)
+  );
+
   // ---- Sending
 
-  logic sending, append, resend_last;
+  logic sending, append, seek_last, resend_last, wanted;
 
   assign sending        = state_q == ST_SEND;
   assign append         = sending && op_q == OP_NEW && (!slot_dead || listed);
-  assign resend_last    = peer_q.probing || peer_q.cursor == peer_q.tail;
+  assign wanted         = lost && !slot_dead;
+  assign seek_last      = peer_q.cursor == peer_q.tail;
+  assign resend_last    = slot_q == peer_q.tail;
   assign send_data_o    = op_q != OP_ACK_ONLY;
   // Without data a frame acknowledges, or tells of a new session, or has nothing to say.
-  assign send_o         = sending && (send_data_o ? !slot_dead : rx_known_i || send_syn_o);
+  assign send_o         = sending && (send_data_o ? !slot_dead && (op_q == OP_NEW || lost)
+                                                 : rx_known_i || send_syn_o);
+  assign sent           = send_o && send_data_o;
   assign send_session_o = peer_q.session;
   assign send_syn_o     = !peer_q.established;
   assign send_seq_o     = op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next;
@@ -154,8 +204,8 @@ module tx_sequencer
   // ---- What follows from all this, outside
 
   logic start_resend;
-  assign start_resend = (state_q == ST_JUDGE && retry) || 
-                        (state_q == ST_FINISH && (nak_resend || probe_answered));
+  assign start_resend = (state_q == ST_JUDGE && retry) ||
+                        (state_q == ST_FINISH && losses_q && listed);
 
   assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
   assign dealt_valid_o    = state_q == ST_JUDGE && op_q == OP_ACK && ack_good;
@@ -169,18 +219,22 @@ module tx_sequencer
   assign silent_o        = silent_q;
   assign head_pop_o      = sending && op_q == OP_NEW;
   assign doom_o          = state_q == ST_FINISH && give_up_q;
-  assign desc_read_o     = state_q == ST_LOAD || state_q == ST_DESC || state_q == ST_WALK;
+  assign desc_read_o     = state_q == ST_LOAD || state_q == ST_SEEK || state_q == ST_WALK;
   assign resend_set_o    = start_resend;
   assign resend_clear_o  = (state_q == ST_FINISH && !listed) ||
                            (sending && op_q == OP_RESEND && resend_last);
   assign resend_rotate_o = sending && op_q == OP_RESEND && !resend_last;
-  assign timer_restart_o = start_resend || (state_q == ST_JUDGE && op_q == OP_ACK && ack_progress) ||
-                           (append && !listed) || (sending && op_q == OP_RESEND && resend_last);
+
+  // Progress, a resend that is over, or frames of which it must be told when they count as lost.
+  assign timer_set_o = (append && !listed) || (sending && op_q == OP_RESEND && resend_last) ||
+                       (state_q == ST_FINISH &&
+                        (progress_q || peer_q.suspects || op_q == OP_TIMEOUT));
+  assign deadline_o  = peer_q.suspects ? peer_q.suspects_at : now_i + rto;
 
   always_comb begin
     unique case (state_q)
       ST_LOAD: desc_slot_o = slot_q;
-      ST_DESC: desc_slot_o = peer_q.cursor;
+      ST_SEEK: desc_slot_o = peer_q.cursor;
       default: desc_slot_o = peer_q.head;
     endcase
   end
@@ -191,7 +245,7 @@ module tx_sequencer
     event_o[COUNTER_ACKS_TX]       = send_o && !send_data_o;
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
     event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
-    event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && op_q == OP_TIMEOUT;
+    event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
     event_o[COUNTER_PEERS_DEAD]    = state_q == ST_JUDGE && peer_dead;
     event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
   end
@@ -205,14 +259,27 @@ module tx_sequencer
       ST_REST:   if (op_valid_i) state_d = ST_LOAD;
       ST_LOAD: begin
         unique case (op_q)
-          OP_RESEND:           state_d = ST_DESC;
+          OP_RESEND:           state_d = ST_SEEK;
           OP_NEW, OP_ACK_ONLY: state_d = ST_SEND;
           default:             state_d = ST_JUDGE;
         endcase
       end
-      ST_DESC:   state_d = ST_SEND;
-      ST_JUDGE:  state_d = give_up || (op_q == OP_ACK && ack_good) ? ST_WALK : ST_REST;
-      ST_WALK:   state_d = walk_pop ? ST_DONE : ST_FINISH;
+      ST_SEEK:   if (wanted || seek_last) state_d = ST_SEND;
+      ST_JUDGE: begin
+        state_d = ST_REST;
+        if (give_up || (op_q == OP_ACK && ack_good)) state_d = ST_WALK;
+        else if (op_q == OP_TIMEOUT && !retry && listed) state_d = ST_LOST;
+      end
+      ST_WALK: begin
+        state_d = walk_pop ? ST_DONE : ST_FINISH;
+        if (!walk_pop && listed && sack_q) state_d = ST_ARRIVED;
+        else if (!walk_pop && listed && signed'(sent_at - peer_q.newest) < 0) state_d = ST_LOST;
+      end
+      ST_ARRIVED: if (listed_last || (!behind[31] && behind > 32'd32)) state_d = ST_LOST;
+      // What left first time after the newest that arrived: so did all behind it.
+      ST_LOST: if (listed_last || (!suspect && !again && !arrived && !lost && !slot_dead)) begin
+        state_d = ST_FINISH;
+      end
       ST_DONE:   if (free_o) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
       ST_FINISH: state_d = ST_REST;
       ST_SEND:   state_d = op_q == OP_NEW && slot_dead && !listed ? ST_DONE : ST_REST;
@@ -246,13 +313,26 @@ module tx_sequencer
       session_q <= op_i == OP_ACK ? ack_i.peer_session : known_i;
       ack_q     <= ack_i.ack;
       beyond_q  <= ack_i.beyond;
-      nak_q     <= ack_i.nak;
-      give_up_q <= 1'b0;
+      sack_q    <= op_i == OP_ACK && ack_i.sack;
+      missing_q <= ack_i.missing;
+      arrived_q <= ack_i.arrived;
+      {give_up_q, progress_q, losses_q, sampled_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
       give_up_q  <= give_up;
-      progress_q <= ack_progress;
-    end else if (state_q == ST_DESC || state_q == ST_WALK) begin
+      progress_q <= op_q == OP_ACK && ack_progress;
+      slot_q     <= peer_q.head;
+    end else if (state_q == ST_SEEK || state_q == ST_WALK) begin
       slot_q <= desc_slot_o;
+      seq_q  <= peer_q.una;
+    end else if (state_q == ST_DONE && !slot_dead && !again && !arrived && !give_up_q) begin
+      sample_q  <= age;
+      sampled_q <= 1'b1;
+    end else if (state_q == ST_ARRIVED) begin
+      slot_q <= state_d == ST_LOST ? peer_q.head : next_slot[slot_q];
+      if (!slot_dead) seq_q <= seq_q + 1;
+    end else if (state_q == ST_LOST) begin
+      slot_q <= next_slot[slot_q];
+      if (mark_lost) losses_q <= 1'b1;
     end
   end
 
@@ -277,31 +357,52 @@ module tx_sequencer
       end
       ST_JUDGE: begin
         if (op_q == OP_ACK && ack_good) peer_q.established <= 1'b1;
-        if (op_q == OP_ACK && ack_progress) {peer_q.retries, peer_q.nak_served} <= '0;
-        if (retry) begin
-          peer_q.retries    <= peer_q.retries + 1;
-          peer_q.nak_served <= 1'b0;
-          peer_q.probing    <= 1'b1;
-        end
+        if (op_q == OP_ACK && ack_progress) peer_q.retries <= '0;
+        if (retry) peer_q.retries <= peer_q.retries + 1;
+        if (op_q == OP_TIMEOUT || (op_q == OP_ACK && ack_progress)) peer_q.suspects <= 1'b0;
       end
       ST_DONE: begin
         if (pop) begin
           peer_q.head <= next_slot[slot_q];
           if (!slot_dead) peer_q.una <= peer_q.una + 1;
+          if (!slot_dead && trusted && signed'(peer_q.newest - sent_at) < 0) begin
+            peer_q.newest <= sent_at;
+          end
           if (peer_q.cursor == slot_q) begin
             peer_q.cursor <= next_slot[slot_q];
             if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
           end
         end
       end
+      ST_ARRIVED: begin
+        if (mark_arrived && trusted && signed'(peer_q.newest - sent_at) < 0) begin
+          peer_q.newest <= sent_at;
+        end
+      end
+      ST_LOST: begin
+        if (suspect && !mark_lost &&
+            (!peer_q.suspects || signed'(sent_at + patience - peer_q.suspects_at) < 0)) begin
+          peer_q.suspects    <= 1'b1;
+          peer_q.suspects_at <= sent_at + patience;
+        end
+      end
+      ST_SEEK: begin
+        if (!wanted && !seek_last) begin
+          peer_q.cursor <= next_slot[peer_q.cursor];
+          if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
+        end
+      end
       ST_FINISH: begin
-        if (nak_resend) peer_q.nak_served <= 1'b1;
-        if (nak_resend || progress_q) peer_q.probing <= 1'b0;
+        if (sampled_q) peer_q.rtt <= rtt_new;
         if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
       end
       ST_SEND: begin
         if (op_q == OP_NEW && !slot_dead) peer_q.next <= peer_q.next + 1;
-        if (append && !listed) peer_q.head <= slot_q;
+        if (append && !listed) begin
+          peer_q.head     <= slot_q;
+          peer_q.newest   <= now_i;  // nothing under way is older
+          peer_q.suspects <= 1'b0;
+        end
         if (append) peer_q.tail <= slot_q;
         if (op_q == OP_RESEND) begin
           peer_q.cursor <= next_slot[slot_q];

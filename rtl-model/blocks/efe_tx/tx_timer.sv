@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Retransmission time-outs: one clock for each node, of which one a cycle is looked at.
+// When something is to be done about a node whose frames are not acknowledged: one point in time
+// for each node, of which one a cycle is looked at.
 
 module tx_timer
   import exrnic_pkg::*;
@@ -8,26 +9,28 @@ module tx_timer
   input  logic                clk_i,
   input  logic                rst_ni,
 
-  input  logic [31:0]         cfg_rto_cycles_i,
-  input  logic                restart_valid_i,
-  input  node_t               restart_node_i,
+  output logic [31:0]         now_o,          // cycles
+  input  logic                set_valid_i,
+  input  node_t               set_node_i,
+  input  logic [31:0]         set_deadline_i,
 
   input  logic [MAX_NODE-1:0] outstanding_i,  // nodes whose clock runs,
   input  logic [MAX_NODE-1:0] resending_i,    // unless they are being resent to
-  output logic                expired_o,      // holds until that clock is restarted or stopped
+  output logic                expired_o,      // holds until that clock is set or stopped
   output node_t               expired_node_o
 );
 
-  logic [31:0] since [MAX_NODE];
+  logic [31:0] deadlines [MAX_NODE];
   logic [31:0] now_q;
   node_t scan_q;
 
+  assign now_o          = now_q;
   assign expired_node_o = scan_q;
-  assign expired_o = outstanding_i[scan_q] && !resending_i[scan_q] &&
-                     now_q - since[scan_q] >= cfg_rto_cycles_i;
+  assign expired_o      = outstanding_i[scan_q] && !resending_i[scan_q] &&
+                          signed'(deadlines[scan_q] - now_q) <= 0;
 
   always_ff @(posedge clk_i) begin
-    if (restart_valid_i) since[restart_node_i] <= now_q;
+    if (set_valid_i) deadlines[set_node_i] <= set_deadline_i;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -28,7 +28,8 @@ constexpr unsigned kChunkBits = 13;
 constexpr unsigned kTxSlots = 128;
 constexpr unsigned kTxSlotsReserved = 8;
 constexpr unsigned kTxAddressBits = log2_of(uint64_t{kTxSlots} * EXRNIC_MTU_MAX);
-constexpr unsigned kRxBytes = 32768;
+constexpr unsigned kRxSlots = 128;
+constexpr unsigned kRxBytes = kRxSlots * 2 * EXRNIC_MTU_MAX;  // of its address space
 constexpr unsigned kRxAddressBits = log2_of(kRxBytes);
 
 // xlate_status_e

@@ -99,7 +99,7 @@ struct RxDesc {
   bool imm_valid = false;
   uint32_t imm = 0;
   std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
-  uint16_t start = 0;
+  uint32_t start = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -352,7 +352,7 @@ struct DmaWrite {
   uint8_t kind = kWriteNone;
   uint64_t address = 0;
   uint16_t length = 0;
-  uint16_t src = 0;
+  uint32_t src = 0;
   std::array<uint8_t, 32> data{};
   bool frame_done = false;
   uint8_t node = 0;
