@@ -29,9 +29,10 @@ TEST_CASE("what one link loses is sent again, and no other peer notices") {
 }
 
 // The queue holds eight frames, two senders have up to sixteen under way each.
-TEST_CASE("two send to one through a queue that is too short for both, and all arrives") {
+TEST_CASE("two send to one through a queue that marks and drops, and all arrives") {
   TestbedOptions options = options_on("dc-25g", "star:3");
   options.topology->switches[0].queue_bytes = 16'384;
+  options.topology->switches[0].mark_bytes = 4'096;
   options.topology->links[0].megabits_per_second = 5'000;
   Cluster cluster(options, test_cores(), 65'536);
   for (unsigned from : {1u, 2u}) {
@@ -42,6 +43,9 @@ TEST_CASE("two send to one through a queue that is too short for both, and all a
   cluster.rest();
   const Switch& ethernet_switch = cluster.testbed.fabric().ethernet_switch(0);
   CHECK(ethernet_switch.port_counters(0).dropped > 0);
+  CHECK(ethernet_switch.port_counters(0).marked > 0);
+  CHECK(cluster[0].rnic.counter(EXRNIC_COUNTER_RX_FCS_ERROR) == 0);
+  CHECK(cluster[0].rnic.counter(EXRNIC_COUNTER_RX_MALFORMED) == 0);
   CHECK(cluster[0].rnic.counter(EXRNIC_COUNTER_SEGMENTS_PLACED) == 2 * 30);
 }
 
