@@ -223,6 +223,11 @@ void refuse_deadlock(const Topology& topology, const Routes& routes) {
   std::vector<std::string> places;
   for (const Line line : circle) places.push_back(graph.name_of(graph.place_of(graph.from(line))));
   places.push_back(places.front());
+  constexpr size_t kMostShown = 10, kFirstShown = 8;
+  if (places.size() > kMostShown) {
+    places.erase(places.begin() + kFirstShown, places.end() - 1);
+    places.insert(places.end() - 1, fmt::format("... ({} in all)", circle.size()));
+  }
   throw DataFileError(fmt::format(
       "topology {}: with credits, frames on the circle {} may wait for each other for ever; open "
       "it, or take a profile without credits",

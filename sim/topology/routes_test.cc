@@ -121,5 +121,10 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("of a long circle the message shows the beginning and the length") {
+  CHECK_THROWS_MATCHES(usable_routes(ring(200), kCredits), DataFileError,
+                       MessageMatches(ContainsSubstring("switch7 -> ... (200 in all) -> switch0")));
+}
+
 }  // namespace
 }  // namespace exrnic
