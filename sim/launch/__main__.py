@@ -52,6 +52,9 @@ def parse_arguments(arguments):
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim; can be repeated")
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
+    parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
+                        help="of a guest, as QEMU's -m (default: %(default)s)")
+    parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
     parser.add_argument("--run-seconds", type=float, default=120,
                         help="time limit of the guests' command (default: %(default)s)")
     parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
@@ -96,6 +99,8 @@ def settings_from(options):
         idle_command=_IDLE_COMMAND if options.what == "push" else "",
         accelerator=options.accelerator,
         kernel_arguments=options.kernel_arguments,
+        memory=options.memory,
+        iommu=options.iommu,
         sim_arguments=("--profile", options.profile, *topology, *options.sim_argument),
         run_seconds=options.run_seconds)
 

@@ -42,6 +42,8 @@ class Settings:
     idle_command: str = ""
     accelerator: str = "tcg"
     kernel_arguments: str = ""
+    memory: str = guest.DEFAULT_MEMORY
+    iommu: bool = False
     sim_arguments: tuple = ("--profile", "dc-25g")
     sim_seconds: float = 20
     boot_seconds: float = 60
@@ -98,7 +100,7 @@ class CoSim:
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
                 self._command(node).replace("{node}", str(node)), settings.accelerator, fd,
-                settings.kernel_arguments)
+                settings.kernel_arguments, settings.memory, settings.iommu)
             self._guests.append(
                 children.start(command, console.path, [] if fd is None else [fd]))
             if end:

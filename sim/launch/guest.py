@@ -12,11 +12,16 @@ UP_MARKER = "@exrnic-up"
 MODULE_FAILED = 96  # the end status of a guest whose module did not load
 _END_MARKER = re.compile(r"@exrnic-end (\d+)")
 _ROW_PREFIX = "@exrnic {"
-_MEMORY = "512M"
+DEFAULT_MEMORY = "512M"
 
 # Any kernel warning ends the guest at once, as QEMU's exit without an end marker.
 _KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 "
                      "panic=-1 oops=panic panic_on_warn=1")
+
+# Caching mode: the guest tells of new mappings too, which QEMU passes on to the simulator. Strict: what
+# the guest unmaps is gone at once. It must come in front of the devices behind it.
+_IOMMU = ("-device", "intel-iommu,caching-mode=on,intremap=off")
+_IOMMU_KERNEL_ARGUMENTS = " intel_iommu=on iommu.strict=1"
 
 ACCELERATORS = {
     "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
@@ -25,25 +30,27 @@ ACCELERATORS = {
 
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
-                 channel_fd=None, kernel_arguments=""):
+                 channel_fd=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel_fd`, a connected socket,
-    becomes the second serial port.
+    becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
     """
     if '"' in command:
         raise ValueError(f"a guest's command cannot hold a double quote: {command}")
     device = {"driver": "vfio-user-pci", "socket": {"type": "unix", "path": device_socket},
               "rombar": 0}
+    if iommu:
+        kernel_arguments += _IOMMU_KERNEL_ARGUMENTS
     arguments = f'{_KERNEL_ARGUMENTS} {kernel_arguments} exrnic.run="{command}"'
     line = [
-        str(qemu), "-M", "q35", *ACCELERATORS[accelerator], "-m", _MEMORY,
-        "-object", f"memory-backend-memfd,id=ram,size={_MEMORY},share=on",
+        str(qemu), "-M", "q35", *ACCELERATORS[accelerator], "-m", memory,
+        "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",
         "-machine", "memory-backend=ram",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
         "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
         "-kernel", str(kernel), "-initrd", str(initramfs), "-append", arguments,
-        "-device", json.dumps(device),
+        *(_IOMMU if iommu else ()), "-device", json.dumps(device),
     ]
     if channel_fd is not None:
         line += ["-chardev", f"socket,id=channel,fd={channel_fd}", "-serial", "chardev:channel"]

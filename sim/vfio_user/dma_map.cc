@@ -3,14 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 namespace exrnic::vfio_user {
 namespace {
@@ -82,29 +81,11 @@ std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
 
 }  // namespace
 
-DmaMap::Region::Region(const DmaMapRequest& request, UniqueFd file, uint8_t* mapping)
+DmaMap::Region::Region(const DmaMapRequest& request, UniqueFd file, MappedFiles::Mapping mapping)
     : request_(request),
       file_(std::move(file)),
-      mapping_(mapping),
+      mapping_(std::move(mapping)),
       endless_(file_ && is_process_memory(file_.get())) {}
-
-DmaMap::Region::Region(Region&& other) noexcept
-    : request_(other.request_),
-      file_(std::move(other.file_)),
-      mapping_(std::exchange(other.mapping_, nullptr)),
-      endless_(other.endless_) {}
-
-DmaMap::Region& DmaMap::Region::operator=(Region&& other) noexcept {
-  std::swap(request_, other.request_);
-  std::swap(file_, other.file_);
-  std::swap(mapping_, other.mapping_);
-  std::swap(endless_, other.endless_);
-  return *this;
-}
-
-DmaMap::Region::~Region() {
-  if (mapping_ != nullptr) ::munmap(mapping_, request_.size);
-}
 
 bool DmaMap::Region::grants(bool for_write) const {
   if (mapping_ == nullptr && !file_) return false;
@@ -120,7 +101,7 @@ bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
 
 bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
   if (mapping_ != nullptr) {
-    std::memcpy(out, mapping_ + offset, length);
+    std::memcpy(out, mapping_->data() + request_.offset + offset, length);
     return true;
   }
   const auto place = static_cast<off_t>(request_.offset + offset);
@@ -129,7 +110,7 @@ bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
 
 bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) const {
   if (mapping_ != nullptr) {
-    store_ascending(mapping_ + offset, data, length);
+    store_ascending(mapping_->data() + request_.offset + offset, data, length);
     return true;
   }
   // A pwrite past the end would make the file longer: file_holds() went before.
@@ -141,39 +122,34 @@ bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) 
              static_cast<ssize_t>(length - head);
 }
 
-size_t DmaMap::lower_bound(uint64_t address) const {
-  const auto found = std::lower_bound(
-      regions_.begin(), regions_.end(), address,
-      [](const Region& region, uint64_t wanted) { return region.last() < wanted; });
-  return static_cast<size_t>(found - regions_.begin());
+DmaMap::Regions::iterator DmaMap::lower_bound(uint64_t address) {
+  const auto behind = regions_.upper_bound(address);
+  if (behind == regions_.begin()) return behind;
+  const auto before = std::prev(behind);
+  return before->second.last() >= address ? before : behind;
 }
 
 std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
   if (regions_.size() >= kMaxDmaMaps) {
     return refused(ENOSPC, "DMA_MAP of more than " + std::to_string(kMaxDmaMaps) + " regions");
   }
-  const size_t place = lower_bound(request.address);
+  const auto place = lower_bound(request.address);
   const uint64_t last = request.address + (request.size - 1);
-  if (place < regions_.size() && regions_[place].first() <= last) {
+  if (place != regions_.end() && place->second.first() <= last) {
     return refused(
         EEXIST, "DMA_MAP of address " + hex(request.address) + " overlaps a region that is mapped");
   }
-  uint8_t* mapping = nullptr;
+  MappedFiles::Mapping mapping;
   if (file) {
     if (const auto fault = check_file(request, file.get())) return fault;
     if (cannot_shrink(file.get())) {
-      const int protection =
-          (request.readable ? PROT_READ : 0) | (request.writable ? PROT_WRITE : 0);
-      void* mapped = ::mmap(nullptr, request.size, protection, MAP_SHARED, file.get(),
-                            static_cast<off_t>(request.offset));
-      if (mapped == MAP_FAILED)
-        return refused(errno, std::string("DMA_MAP: mmap: ") + strerror(errno));
-      mapping = static_cast<uint8_t*>(mapped);
+      auto mapped = files_.map(file.get(), request.offset + request.size, request.writable);
+      if (auto* fault = std::get_if<Fault>(&mapped)) return std::move(*fault);
+      mapping = std::get<MappedFiles::Mapping>(std::move(mapped));
       file.reset();
     }
   }
-  regions_.emplace(regions_.begin() + static_cast<ptrdiff_t>(place), request, std::move(file),
-                   mapping);
+  regions_.try_emplace(place, request.address, request, std::move(file), std::move(mapping));
   return std::nullopt;
 }
 
@@ -183,32 +159,31 @@ std::optional<Fault> DmaMap::unmap(const DmaUnmapRequest& request) {
     return std::nullopt;
   }
   const uint64_t last = request.address + (request.size - 1);
-  const size_t begin = lower_bound(request.address);
-  size_t end = begin;
-  while (end < regions_.size() && regions_[end].first() <= last) ++end;
-  if (begin == end) {
-    return refused(ENOENT,
-                   "DMA_UNMAP of address " + hex(request.address) + ", where nothing is mapped");
-  }
-  if (regions_[begin].first() < request.address || regions_[end - 1].last() > last) {
+  const auto begin = lower_bound(request.address);
+  const auto end = regions_.upper_bound(last);
+  if (begin == end) return std::nullopt;
+  if (begin->second.first() < request.address || std::prev(end)->second.last() > last) {
     return refused(EINVAL,
                    "DMA_UNMAP of address " + hex(request.address) + " would cut a region in two");
   }
-  regions_.erase(regions_.begin() + static_cast<ptrdiff_t>(begin),
-                 regions_.begin() + static_cast<ptrdiff_t>(end));
+  regions_.erase(begin, end);
+  last_hit_ = regions_.end();
   return std::nullopt;
 }
 
-void DmaMap::clear() { regions_.clear(); }
+void DmaMap::clear() {
+  regions_.clear();
+  last_hit_ = regions_.end();
+}
 
-// Index of the region that holds `address`, or regions_.size().
-size_t DmaMap::find(uint64_t address) {
-  const auto holds = [&](size_t i) {
-    return i < regions_.size() && regions_[i].first() <= address && address <= regions_[i].last();
+DmaMap::Regions::iterator DmaMap::find(uint64_t address) {
+  const auto holds = [&](Regions::iterator region) {
+    return region != regions_.end() && region->second.first() <= address &&
+           address <= region->second.last();
   };
   if (holds(last_hit_)) return last_hit_;
-  const size_t found = lower_bound(address);
-  if (!holds(found)) return regions_.size();
+  const auto found = lower_bound(address);
+  if (!holds(found)) return regions_.end();
   return last_hit_ = found;
 }
 
@@ -220,9 +195,9 @@ bool DmaMap::for_each_piece(uint64_t address, size_t length, Access access) {
   if (length - 1 > UINT64_MAX - address) return false;
   for (size_t done = 0; done < length;) {
     const uint64_t at = address + done;
-    const size_t index = find(at);
-    if (index == regions_.size()) return false;
-    const Region& region = regions_[index];
+    const auto found = find(at);
+    if (found == regions_.end()) return false;
+    const Region& region = found->second;
     const uint64_t rest = region.last() - at;  // bytes behind this one, so that it cannot wrap
     const size_t piece = rest < length - done - 1 ? static_cast<size_t>(rest) + 1 : length - done;
     if (!access(region, at - region.first(), done, piece)) return false;

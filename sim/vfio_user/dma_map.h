@@ -16,9 +16,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <vector>
 
+#include "sim/vfio_user/mapped_files.h"
 #include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/unique_fd.h"
 
@@ -28,10 +29,12 @@ class DmaMap {
  public:
   // Adds a region; `file` may be empty. The request has passed decode_dma_map().
   // EEXIST: overlaps a region that is there. EINVAL: not a regular file, or shorter than the
-  // region. ENOSPC: kMaxDmaMaps regions are there. Else errno of fstat or mmap.
+  // region. ENOSPC: kMaxDmaMaps regions or kMaxMappedFiles files are there. Else errno of fstat or
+  // mmap.
   std::optional<Fault> map(const DmaMapRequest& request, UniqueFd file);
 
-  // Removes all regions within the range. ENOENT: there is none. EINVAL: it would cut one.
+  // Removes all regions within the range, as vfio does: where there is none, nothing is to be done
+  // (a guest's IOMMU that is switched over unmaps all there could be). EINVAL: it would cut one.
   std::optional<Fault> unmap(const DmaUnmapRequest& request);
 
   void clear();
@@ -49,10 +52,7 @@ class DmaMap {
  private:
   class Region {
    public:
-    Region(const DmaMapRequest& request, UniqueFd file, uint8_t* mapping);
-    Region(Region&& other) noexcept;
-    Region& operator=(Region&& other) noexcept;
-    ~Region();
+    Region(const DmaMapRequest& request, UniqueFd file, MappedFiles::Mapping mapping);
 
     uint64_t first() const { return request_.address; }
     uint64_t last() const { return request_.address + (request_.size - 1); }
@@ -63,20 +63,24 @@ class DmaMap {
 
    private:
     DmaMapRequest request_;
-    UniqueFd file_;               // only when it is not mapped
-    uint8_t* mapping_ = nullptr;  // only when its file cannot shrink
-    bool endless_ = false;        // its file is a process's memory, which has no length
+    UniqueFd file_;                 // only when it is not mapped
+    MappedFiles::Mapping mapping_;  // only when its file cannot shrink
+    bool endless_ = false;          // its file is a process's memory, which has no length
   };
 
-  // Index of the first region that ends at or behind `address`.
-  size_t lower_bound(uint64_t address) const;
-  size_t find(uint64_t address);
+  using Regions = std::map<uint64_t, Region>;  // by first address; disjoint
+
+  // The first region that ends at or behind `address`.
+  Regions::iterator lower_bound(uint64_t address);
+  // The one that holds it, or end().
+  Regions::iterator find(uint64_t address);
   bool granted(uint64_t address, size_t length, bool for_write);
   template <typename Access>
   bool for_each_piece(uint64_t address, size_t length, Access access);
 
-  std::vector<Region> regions_;  // sorted by address, disjoint
-  size_t last_hit_ = 0;
+  MappedFiles files_;
+  Regions regions_;
+  Regions::iterator last_hit_ = regions_.end();
 };
 
 }  // namespace exrnic::vfio_user
