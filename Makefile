@@ -15,7 +15,8 @@ JOBS ?= $(shell nproc)
 ENV := . build/deps/env.sh;
 
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
-  libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong kmod/test/exrnic-kmod-test)
+  libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-bench \
+  kmod/test/exrnic-kmod-test)
 
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
@@ -80,9 +81,10 @@ install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push
 
-bench: host ## Measure the core in simulated time: build/bench/results.json, and a table
+bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table
 	@mkdir -p build/bench
 	@build/host/tools/bench/exrnic-bench-core --output build/bench/results.json
+	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
 
 format: setup ## Lay out C and C++ as .clang-format says

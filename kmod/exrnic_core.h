@@ -297,6 +297,10 @@ int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 
 		    bool writable);
 void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem);
 
+/* exrnic_lookup.c */
+int exrnic_lookup_status(struct exrnic_device *edev, struct exrnic_get_status *get);
+int exrnic_lookup_pages(struct exrnic_find_pages *find);
+
 /* exrnic_pbl.c: page_shift is EXRNIC_PAGE_SHIFT, or what exrnic_pbl_best_shift() returns. */
 unsigned int exrnic_pbl_best_shift(const struct exrnic_umem *umem);
 int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl,

@@ -30,6 +30,8 @@ union exrnic_ioctl_arg {
 	struct exrnic_reg_mr reg_mr;
 	struct exrnic_rereg_mr rereg_mr;
 	struct exrnic_get_pbl get_pbl;
+	struct exrnic_get_status get_status;
+	struct exrnic_find_pages find_pages;
 };
 
 struct exrnic_ioctl {
@@ -240,6 +242,16 @@ static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_ar
 	return exrnic_copy_pbl(u64_to_user_ptr(get->buffer), &mr->pbl, min(room, get->pages));
 }
 
+static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_lookup_status(uctx->edev, &arg->get_status);
+}
+
+static int exrnic_do_find_pages(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_lookup_pages(&arg->find_pages);
+}
+
 #define EXRNIC_IOCTL(NAME, name) \
 	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name }
 #define EXRNIC_IOCTL_UNDO(NAME, name) \
@@ -268,6 +280,8 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
 	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
 	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr),
+	EXRNIC_IOCTL(GET_STATUS, get_status),
+	EXRNIC_IOCTL(FIND_PAGES, find_pages),
 };
 
 /* The size is part of the command, so a structure of another size is an unknown command. */
@@ -319,6 +333,8 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_rereg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_get_status) != 8);
+	BUILD_BUG_ON(sizeof(struct exrnic_find_pages) != 32);
 }
 
 long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

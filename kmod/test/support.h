@@ -31,6 +31,7 @@ extern const struct test rereg_tests[];
 extern const struct test limit_tests[];
 extern const struct test sysfs_tests[];
 extern const struct test firmware_tests[];
+extern const struct test lookup_tests[];
 extern const struct test mmap_tests[];
 extern const struct test fault_tests[];
 extern const struct test life_tests[];

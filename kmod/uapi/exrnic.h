@@ -259,6 +259,25 @@ struct exrnic_get_pbl {
 	__u32 rsvd;
 };
 
+/* The device's register STATUS, read at this moment: EXRNIC_DEVICE_STATUS_*. */
+struct exrnic_get_status {
+	__u32 status;		/* out */
+	__u32 rsvd;		/* out: zero */
+};
+
+/*
+ * Where the pages of [address, address + length) lie in physical memory at this moment: found in the
+ * page tables, or brought in, and not kept. pages in: entries that fit at buffer, EINVAL if there are
+ * more; out: entries. For whom they are copied: as GET_PBL.
+ */
+struct exrnic_find_pages {
+	__u64 address;
+	__u64 length;
+	__u64 buffer;		/* user address of __u64[pages] */
+	__u32 pages;		/* in, out */
+	__u32 rsvd;
+};
+
 #define EXRNIC_IOCTL_MAGIC 0xE7
 #define EXRNIC_IOCTL_QUERY	_IOR(EXRNIC_IOCTL_MAGIC, 0x00, struct exrnic_query)
 #define EXRNIC_IOCTL_ALLOC_PD	_IOR(EXRNIC_IOCTL_MAGIC, 0x01, struct exrnic_object)
@@ -279,5 +298,7 @@ struct exrnic_get_pbl {
 #define EXRNIC_IOCTL_CREATE_CHANNEL \
 	_IOWR(EXRNIC_IOCTL_MAGIC, 0x10, struct exrnic_create_channel)
 #define EXRNIC_IOCTL_REREG_MR	_IOWR(EXRNIC_IOCTL_MAGIC, 0x11, struct exrnic_rereg_mr)
+#define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
+#define EXRNIC_IOCTL_FIND_PAGES	_IOWR(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_find_pages)
 
 #endif

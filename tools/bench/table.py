@@ -8,6 +8,8 @@ import json
 import pathlib
 import sys
 
+from guest_table import is_guest_row, print_guests
+
 # What the papers measured, in the same unit: (name, profile, size) to value and source.
 PAPERS = {
     ("push.goodput_mbps", "rhinet2", 1048576): (469, "RHiNET-2: PUSH, best"),
@@ -110,12 +112,13 @@ def main():
     rows = json.loads(pathlib.Path(sys.argv[1]).read_text())
     print("Simulated time, unless it says wall clock.")
     networks = [row for row in rows if row["name"].startswith(NETWORK)]
-    cores = [row for row in rows if row not in networks]
+    cores = [row for row in rows if row not in networks and not is_guest_row(row)]
     for profile in dict.fromkeys(r["profile"] for r in cores):
         print_profile(cores, profile)
     for profile in dict.fromkeys(r["profile"] for r in networks):
         print(f"\n{profile}, the network (RTL)")
         print_network([row for row in networks if row["profile"] == profile])
+    print_guests(rows, size_text)
 
 
 if __name__ == "__main__":

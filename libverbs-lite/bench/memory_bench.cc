@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <sys/mman.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include "device_file.h"
+#include "exrnic_hw.h"
+#include "local_bench.h"
+#include "stopwatch.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr size_t kPage = 4096;
+constexpr size_t kHugePage = size_t{1} << EXRNIC_HUGE_PAGE_SHIFT;
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kReserve = 64 * kMiB;  // what the system shall keep
+
+// Anonymous memory that begins at a huge page, and is made of pages of one size as far as the
+// kernel follows the advice.
+class Buffer {
+ public:
+  Buffer(uint64_t size, size_t page) : length_(size + kHugePage) {
+    void* memory =
+        mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) ThrowErrno("no memory for " + SizeText(size));
+    start_ = static_cast<uint8_t*>(memory);
+    data_ = reinterpret_cast<uint8_t*>((AddressOf(memory) + kHugePage - 1) / kHugePage * kHugePage);
+    // A kernel without huge pages refuses: then there are none, which is looked at later.
+    (void)madvise(data_, size, page == kPage ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
+  }
+  ~Buffer() { munmap(start_, length_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  uint8_t* data() const { return data_; }
+
+ private:
+  uint64_t length_;
+  uint8_t* start_;
+  uint8_t* data_;
+};
+
+uint64_t AvailableMemory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  uint64_t kib;
+  for (std::string rest; file >> name >> kib; std::getline(file, rest)) {
+    if (name == "MemAvailable:") return kib * 1024;
+  }
+  throw std::runtime_error("/proc/meminfo does not tell MemAvailable");
+}
+
+// Why there is no room for `size` bytes and what is noted of each page of them; nothing if there
+// is.
+std::optional<std::string> NoRoomFor(uint64_t size) {
+  const uint64_t needed = size + size / kPage * 3 * sizeof(uint64_t) + kReserve;
+  const uint64_t available = AvailableMemory();
+  if (needed <= available) return std::nullopt;
+  return "needs " + std::to_string(needed / kMiB) + " MiB, " + std::to_string(available / kMiB) +
+         " MiB are available";
+}
+
+// Small sizes often enough for a median, large ones not for ever.
+unsigned Repetitions(uint64_t size) {
+  return static_cast<unsigned>(std::clamp<uint64_t>(64 * kMiB / size, 3, 101));
+}
+
+struct PinTimes {
+  std::vector<double> lock_us;
+  std::vector<double> list_us;
+};
+
+void PinOnce(const DeviceFile& device, uint64_t size, std::vector<uint64_t>* list,
+             PinTimes* times) {
+  const Buffer buffer(size, kPage);
+  const Stopwatch lock;
+  if (mlock(buffer.data(), size) != 0) ThrowErrno("mlock of " + SizeText(size));
+  times->lock_us.push_back(lock.Ns() / 1e3);
+  exrnic_find_pages find = {};
+  find.address = AddressOf(buffer.data());
+  find.length = size;
+  find.buffer = AddressOf(list->data());
+  find.pages = static_cast<uint32_t>(list->size());
+  const Stopwatch make_list;
+  device.Call(EXRNIC_IOCTL_FIND_PAGES, &find, "FIND_PAGES");
+  times->list_us.push_back(make_list.Ns() / 1e3);
+}
+
+struct PaperPin {
+  const char* lock;
+  const char* list;
+  const char* ratio;
+};
+
+const std::map<uint64_t, PaperPin>& PaperPins() {
+  static const std::map<uint64_t, PaperPin> pins = {
+      {kMiB, {"15.1 us", "8.35 us", "55.3 %"}},
+      {kMiB << 10, {"624000 us", "8580 us", "1.4 %"}},
+  };
+  return pins;
+}
+
+void MeasurePinOf(const DeviceFile& device, uint64_t size, Report* report) {
+  const Report::Keys key = {{"size", size}};
+  if (const auto reason = NoRoomFor(size)) {
+    report->Skip("mlock.us", key, *reason);
+    report->Skip("pbl.us", key, *reason);
+    return;
+  }
+  std::vector<uint64_t> list(size / kPage, 1);  // touched here: its page faults are not the list's
+  PinTimes times;
+  for (unsigned i = Repetitions(size); i > 0; --i) PinOnce(device, size, &list, &times);
+  const auto paper = PaperPins().find(size);
+  const PaperPin in_paper = paper == PaperPins().end() ? PaperPin{"", "", ""} : paper->second;
+  const double lock_us = Median(times.lock_us);
+  const double list_us = Median(times.list_us);
+  report->Add("mlock.us", lock_us, "us", key, in_paper.lock);
+  report->Add("pbl.us", list_us, "us", key, in_paper.list);
+  report->Add("pbl.ratio_percent", 100 * list_us / lock_us, "%", key, in_paper.ratio);
+}
+
+// What a registration of this memory got; the library tells by the region's list.
+size_t PageOf(vl_mr* mr) {
+  uint32_t pages = 0;
+  uint32_t shift = 0;
+  Check(vl_get_pbl(mr, nullptr, &pages, &shift), "vl_get_pbl");
+  return size_t{1} << shift;
+}
+
+void MeasureRegistrationOf(vl_pd* pd, uint64_t size, size_t page, Report* report) {
+  const Report::Keys keys = {{"page", page}, {"size", size}};
+  if (const auto reason = NoRoomFor(size)) return report->Skip("reg.us_per_mib", keys, *reason);
+  const Buffer buffer(size, page);
+  memset(buffer.data(), 1, size);
+  std::vector<double> there;
+  std::vector<double> back;
+  const double mib = static_cast<double>(size) / static_cast<double>(kMiB);
+  for (unsigned i = Repetitions(size); i > 0; --i) {
+    const Stopwatch registration;
+    Owned<vl_mr> mr =
+        Own(vl_allocate_mr(pd, buffer.data(), size, VL_ACCESS_LOCAL_WRITE), "vl_allocate_mr");
+    there.push_back(registration.Ns() / 1e3 / mib);
+    if (PageOf(mr.get()) != page) {
+      return report->Skip("reg.us_per_mib", keys, "the kernel gave pages of another size");
+    }
+    const Stopwatch deregistration;
+    Check(vl_deallocate_mr(mr.release()), "vl_deallocate_mr");
+    back.push_back(deregistration.Ns() / 1e3 / mib);
+  }
+  report->Add("reg.us_per_mib", Median(there), "us/MiB", keys,
+              page == kPage ? "ibv_reg_mr, reported: 76 to 98" : "");
+  report->Add("dereg.us_per_mib", Median(back), "us/MiB", keys);
+}
+
+}  // namespace
+
+void MeasurePbl(const LocalOptions& options, Report* report) {
+  const DeviceFile device(options.device);
+  for (uint64_t size = kPage; size <= options.max_size; size *= 4)
+    MeasurePinOf(device, size, report);
+}
+
+void MeasureRegistration(const LocalOptions& options, Report* report) {
+  const Owned<vl_rnic> rnic = Own(OpenDevice(options.device), "cannot open the RNIC");
+  const Owned<vl_pd> pd = Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd");
+  for (const size_t page : {kPage, kHugePage}) {
+    for (const uint64_t size : {2 * kMiB, 64 * kMiB, 1024 * kMiB}) {
+      if (size <= options.max_size) MeasureRegistrationOf(pd.get(), size, page, report);
+    }
+  }
+}
+
+}  // namespace exrnic
