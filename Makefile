@@ -21,10 +21,12 @@ GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak run bench format clean distclean
+GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
+
+.PHONY: help setup build host kmod guest demo install gen lint test soak kmod-matrix run bench format clean distclean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kernel)
 	@tools/setup/setup.sh
@@ -46,8 +48,7 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  --module build/kmod/kmod/exrnic.ko $(addprefix --firmware ,$(GUEST_FIRMWARE)) \
-	  $(GUEST_PROGRAMS)
+	  --module build/kmod/kmod/exrnic.ko $(GUEST_CONTENTS)
 
 gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py
@@ -77,6 +78,9 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 PREFIX ?= /usr/local
 install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR, for packages)
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
+
+kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
+	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table
 	@$(ENV) exec $(PYTHON) sim/launch push
