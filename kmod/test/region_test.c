@@ -13,16 +13,17 @@
 #define HUGE ((size_t)1 << EXRNIC_HUGE_PAGE_SHIFT)
 #define HUGE_PAGES_PARAMETER "/sys/module/exrnic/parameters/huge_pages"
 
-/* Whole huge pages from the system's pool, which grows for that. */
-static char *huge_pages(size_t count)
+/* Whole huge pages from the system's pool, which grows for that; at a place, or anywhere. */
+static char *huge_pages_at(void *place, size_t count)
 {
+	const int fixed = place ? MAP_FIXED : 0;
 	char *p;
 
 	if (access("/proc/sys/vm/nr_hugepages", W_OK))
 		skip("no huge pages in this kernel");
 	write_file("/proc/sys/vm/nr_hugepages", "8");
-	p = mmap(NULL, count * HUGE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	p = mmap(place, count * HUGE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | fixed, -1, 0);
 	if (p == MAP_FAILED)
 		skip("no memory for huge pages");
 	return p;
@@ -43,7 +44,7 @@ static struct exrnic_get_pbl register_and_get(const struct set *s, char *address
 static void huge_pages_are_used_as_such(void)
 {
 	struct set s = make_set();
-	char *memory = huge_pages(3);
+	char *memory = huge_pages_at(NULL, 3);
 	uint64_t bus[3] = { 0 };
 	struct exrnic_get_pbl get = register_and_get(&s, memory, 3 * HUGE, bus, 3);
 
@@ -66,13 +67,10 @@ static void huge_pages_are_used_as_such(void)
 static void mixed_pages_are_small(void)
 {
 	struct set s = make_set();
-	char *huge = huge_pages(2);
+	uintptr_t around = (uintptr_t)pages(3 * HUGE / PAGE);
+	char *huge = huge_pages_at((void *)((around + HUGE - 1) & ~(HUGE - 1)), 1);
 	struct exrnic_get_pbl get;
 
-	munmap(huge + HUGE, HUGE);
-	if (mmap(huge + HUGE, PAGE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-		give_up("mmap behind a huge page");
 	get = register_and_get(&s, huge, HUGE + PAGE, NULL, 0);
 	CHECK(get.page_shift == EXRNIC_PAGE_SHIFT ? get.pages == HUGE / PAGE + 1 : get.pages == 2);
 }
@@ -80,7 +78,7 @@ static void mixed_pages_are_small(void)
 static void huge_pages_can_be_switched_off(void)
 {
 	struct set s = make_set();
-	char *memory = huge_pages(1);
+	char *memory = huge_pages_at(NULL, 1);
 	struct exrnic_get_pbl get;
 
 	write_file(HUGE_PAGES_PARAMETER, "0");
