@@ -34,11 +34,21 @@ void SharedQueue::Put(const Wqe& wqe, uint32_t count, uint64_t wr_id) {
   tail_.store(static_cast<uint16_t>(tail + count), std::memory_order_relaxed);
 }
 
+// The last slot of the receive that a slot belongs to.
+uint16_t SharedQueue::LastOf(uint16_t index) const {
+  for (uint32_t i = 1; i < EXRNIC_WQE_SLOTS_MAX; ++i) {
+    if (entries_[SlotOf(index)].busy.load(std::memory_order_acquire) != kBefore) break;
+    ++index;
+  }
+  return index;
+}
+
 bool SharedQueue::Complete(uint32_t wqe_index, uint64_t* wr_id) {
-  const uint16_t index = static_cast<uint16_t>(wqe_index);
+  const uint16_t index = LastOf(static_cast<uint16_t>(wqe_index));
   const Entry& last = entries_[SlotOf(index)];
   const uint8_t count = last.busy.load(std::memory_order_acquire);
-  if (count == 0 || count == kBefore || last.index != wqe_index) return false;
+  if (count == 0 || count == kBefore || last.index != index) return false;
+  if (wqe_index > UINT16_MAX || static_cast<uint16_t>(index - wqe_index) >= count) return false;
   *wr_id = last.wr_id;
   for (uint32_t i = 0; i < count; ++i) {
     entries_[SlotOf(static_cast<uint16_t>(index - i))].busy.store(0, std::memory_order_release);

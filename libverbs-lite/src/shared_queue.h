@@ -26,8 +26,8 @@ class SharedQueue : public SlotRing {
   // As WorkQueue::Put.
   void Put(const Wqe& wqe, uint32_t count, uint64_t wr_id);
 
-  // The receive whose last slot is wqe_index has ended: gives its slots back. False: no such
-  // receive is outstanding.
+  // The receive whose last slot is wqe_index has ended: gives its slots back. One that the device
+  // could not read ends by its first slot. False: no such receive is outstanding.
   bool Complete(uint32_t wqe_index, uint64_t* wr_id);
 
  private:
@@ -38,6 +38,8 @@ class SharedQueue : public SlotRing {
     std::atomic<uint8_t> busy{0};
   };
   static constexpr uint8_t kBefore = 0xff;
+
+  uint16_t LastOf(uint16_t index) const;
 
   std::unique_ptr<Entry[]> entries_;  // by slot
 };

@@ -224,5 +224,26 @@ TEST_CASE("requests of all sizes complete in order over many rounds of the ring"
   CHECK(pair.fabric.device(0).counters().doorbells_refused == 0);
 }
 
+TEST_CASE("a shared receive ends as a whole, whether its last or its first slot is named") {
+  SharedQueue queue(8);
+  REQUIRE(queue.allocated());
+  const Wqe wqe = {};
+  uint64_t wr_id = 0;
+  for (uint32_t first = 0; first < 70'000; first += 5) {  // around the ring and the index
+    INFO("first slot " << first);
+    REQUIRE(queue.HasRoom(5));
+    queue.Put(wqe, 5, first);
+    REQUIRE_FALSE(queue.HasRoom(4));
+    REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + 5), &wr_id));
+    REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + 4) + 0x10000u, &wr_id));
+    REQUIRE(queue.Complete(static_cast<uint16_t>(first % 2 ? first : first + 4), &wr_id));
+    REQUIRE(wr_id == first);
+    REQUIRE(queue.HasRoom(8));
+    for (uint32_t i = 0; i < 5; ++i) {
+      REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + i), &wr_id));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace exrnic
