@@ -219,7 +219,8 @@ class ChardevTransport : public Transport {
     }
     snprintf(complaint_, sizeof(complaint_),
              "kernel module and device speak versions %u and %u, this library %u and %u: ",
-             query.uapi_version, query.abi_version, EXRNIC_UAPI_VERSION, EXRNIC_ABI_VERSION);
+             query.uapi_version, query.abi_version, unsigned{EXRNIC_UAPI_VERSION},
+             unsigned{EXRNIC_ABI_VERSION});
     errno = EPROTONOSUPPORT;
     return false;
   }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How two programs make a connection of their queue pairs: they tell each other numbers and memory
+ * over TCP, or any other stream socket, and wait for each other where one must.
+ *
+ * Errors: -1 with errno. ETIMEDOUT: the peer took longer than timeout_ms (0 or more; each call has
+ * that much time in all). ECONNRESET: it closed the stream. EPROTO: what it sent is no message of
+ * these calls, or not the one that is due. EPROTONOSUPPORT: it speaks another version. EINVAL: a
+ * null pointer, a negative time, or an address that is none. vl_error_text() says more.
+ *
+ * Threads: one at a time for each file descriptor. File descriptors are the caller's, who closes
+ * them; they may be blocking or not.
+ */
+#ifndef EXRNIC_CONNECT_H
+#define EXRNIC_CONNECT_H
+
+#include <stdint.h>
+
+#include "exrnic/verbs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VL_CONN_PRIVATE_MAX 64
+
+/* What one end tells the other. Integers in host byte order. */
+struct vl_conn_info {
+  uint32_t node_id;     /* of its RNIC; set by vl_connect_qp */
+  uint32_t qpn;         /* of its queue pair; set by vl_connect_qp */
+  uint64_t address;     /* of memory that the peer may use, or zero... */
+  uint64_t length;      /* ...with its bytes... */
+  uint32_t stag;        /* ...and its STag */
+  uint32_t private_len; /* bytes of private_data that count, at most VL_CONN_PRIVATE_MAX */
+  uint8_t private_data[VL_CONN_PRIVATE_MAX]; /* the program's own */
+};
+
+/*
+ * A listening TCP socket. address: "HOST:PORT", "[IPV6]:PORT" or ":PORT" for all addresses of this
+ * host; port 0: any (getsockname tells which). Also errno of socket, bind and listen.
+ */
+VL_API int vl_conn_listen(const char* address);
+
+/* The next peer. */
+VL_API int vl_conn_accept(int listener, int timeout_ms);
+
+/* Connects to a peer, which may not be listening yet: it is tried until the time is over. */
+VL_API int vl_conn_connect(const char* address, int timeout_ms);
+
+/*
+ * Both ends call it at the same time. Tells the peer *mine and gets *theirs, takes the queue pair
+ * to VL_QPS_RTS with the peer's as its peer, and returns when the peer's is there, too: either may
+ * send at once. The queue pair is in VL_QPS_RESET, or already in VL_QPS_INIT, with receives posted.
+ * After an error it is in any state: reset it. Also errno of vl_modify_qp.
+ */
+VL_API int vl_connect_qp(struct vl_qp* qp, int fd, const struct vl_conn_info* mine,
+                         struct vl_conn_info* theirs, int timeout_ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* EXRNIC_CONNECT_H */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "conn_message.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "error_text.h"
+
+namespace exrnic {
+
+namespace {
+
+// Puts integers behind each other, and takes them out again.
+class Cursor {
+ public:
+  explicit Cursor(uint8_t* at) : at_(at) {}
+  template <typename T>
+  void Put(T value) {
+    for (size_t i = sizeof(T); i-- > 0;) *at_++ = static_cast<uint8_t>(value >> (8 * i));
+  }
+  template <typename T>
+  T Get() {
+    T value = 0;
+    for (size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 8 | *at_++);
+    return value;
+  }
+  uint8_t* at() const { return at_; }
+
+ private:
+  uint8_t* at_;
+};
+
+int Refuse(int error, const char* format, unsigned long got, unsigned long expected) {
+  char text[160];
+  snprintf(text, sizeof(text), format, got, expected);
+  SetErrorText(text);
+  return error;
+}
+
+}  // namespace
+
+ConnHead EncodeConnHead(ConnKind kind, size_t body_bytes) {
+  ConnHead head;
+  Cursor cursor(head.data());
+  cursor.Put(kConnMagic);
+  cursor.Put(kConnVersion);
+  cursor.Put(static_cast<uint16_t>(kind));
+  cursor.Put(static_cast<uint32_t>(body_bytes));
+  return head;
+}
+
+int CheckConnHead(const ConnHead& head, ConnKind kind, size_t body_bytes) {
+  ConnHead copy = head;
+  Cursor cursor(copy.data());
+  const uint32_t magic = cursor.Get<uint32_t>();
+  if (magic != kConnMagic) {
+    return Refuse(EPROTO, "the peer's message starts with 0x%08lx, not 0x%08lx: no vl_connect_qp",
+                  magic, kConnMagic);
+  }
+  const uint16_t version = cursor.Get<uint16_t>();
+  if (version != kConnVersion) {
+    return Refuse(EPROTONOSUPPORT, "the peer speaks version %lu of connections, this library %lu",
+                  version, kConnVersion);
+  }
+  const uint16_t got_kind = cursor.Get<uint16_t>();
+  if (got_kind != static_cast<uint16_t>(kind)) {
+    return Refuse(EPROTO, "the peer sent message %lu where message %lu is due", got_kind,
+                  static_cast<uint16_t>(kind));
+  }
+  const uint32_t bytes = cursor.Get<uint32_t>();
+  if (bytes == body_bytes) return 0;
+  return Refuse(EPROTO, "the peer's message has %lu bytes, not %lu", bytes, body_bytes);
+}
+
+ConnInfoBody EncodeConnInfo(const vl_conn_info& info) {
+  ConnInfoBody body = {};
+  Cursor cursor(body.data());
+  cursor.Put(info.node_id);
+  cursor.Put(info.qpn);
+  cursor.Put(info.address);
+  cursor.Put(info.length);
+  cursor.Put(info.stag);
+  cursor.Put(info.private_len);
+  memcpy(cursor.at(), info.private_data, info.private_len);
+  return body;
+}
+
+int DecodeConnInfo(const ConnInfoBody& body, vl_conn_info* info) {
+  ConnInfoBody copy = body;
+  Cursor cursor(copy.data());
+  info->node_id = cursor.Get<uint32_t>();
+  info->qpn = cursor.Get<uint32_t>();
+  info->address = cursor.Get<uint64_t>();
+  info->length = cursor.Get<uint64_t>();
+  info->stag = cursor.Get<uint32_t>();
+  info->private_len = cursor.Get<uint32_t>();
+  memcpy(info->private_data, cursor.at(), VL_CONN_PRIVATE_MAX);
+  if (info->private_len > VL_CONN_PRIVATE_MAX) {
+    return Refuse(EPROTO, "the peer speaks of %lu bytes of private data; at most %lu fit",
+                  info->private_len, VL_CONN_PRIVATE_MAX);
+  }
+  if (info->address + info->length >= info->address) return 0;
+  return Refuse(EPROTO, "the peer's memory of 0x%lx bytes at 0x%lx wraps", info->length,
+                info->address);
+}
+
+}  // namespace exrnic

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic/connect.h: two ends on the software device, and peers that are none.
+#include "exrnic/connect.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "conn_message.h"
+#include "rig.h"
+
+namespace exrnic {
+namespace {
+
+constexpr int kPatience = 20'000;
+
+struct Ends {
+  Ends() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) == 0); }
+  ~Ends() {
+    for (int end : fd) close(end);
+  }
+  int fd[2];
+};
+
+std::string Listening(int listener) {
+  sockaddr_in address = {};
+  socklen_t size = sizeof(address);
+  REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+TEST_CASE("two programs that meet over TCP are connected, and may send at once") {
+  FakeFabric fabric(2);
+  fabric.Start();
+  Endpoint a(&fabric, 0);
+  Endpoint b(&fabric, 1);
+  const int listener = vl_conn_listen("127.0.0.1:0");
+  REQUIRE(listener >= 0);
+  vl_conn_info of_b = {};
+  of_b.address = reinterpret_cast<uintptr_t>(b.buffer.data());
+  of_b.length = b.buffer.size();
+  of_b.stag = vl_mr_stag(b.mr);
+  of_b.private_len = 5;
+  memcpy(of_b.private_data, "hello", 5);
+  vl_conn_info of_a = {};
+  int connected = -1;
+  std::thread peer([&] {
+    const int fd = vl_conn_accept(listener, kPatience);
+    vl_conn_info theirs;
+    connected = vl_connect_qp(b.qp, fd, &of_b, &theirs, kPatience);
+    close(fd);
+  });
+  const int fd = vl_conn_connect(Listening(listener).c_str(), kPatience);
+  REQUIRE(fd >= 0);
+  vl_conn_info theirs;
+  CHECK(vl_connect_qp(a.qp, fd, &of_a, &theirs, kPatience) == 0);
+  peer.join();
+  CHECK(connected == 0);
+  CHECK(theirs.node_id == 1);
+  CHECK(theirs.qpn == vl_qp_number(b.qp));
+  CHECK(theirs.address == of_b.address);
+  CHECK(theirs.length == of_b.length);
+  CHECK(theirs.stag == of_b.stag);
+  CHECK(std::string(reinterpret_cast<char*>(theirs.private_data), theirs.private_len) == "hello");
+  vl_qp_attr attr;
+  REQUIRE(vl_query_qp(b.qp, &attr) == 0);
+  CHECK(attr.state == VL_QPS_RTS);
+  CHECK(attr.dest_qpn == vl_qp_number(a.qp));
+  close(fd);
+  close(listener);
+}
+
+// What vl_connect_qp gives when the peer sends these bytes, and then nothing or its end.
+int ErrorOf(const std::string& bytes, bool ends) {
+  FakeFabric fabric(1);
+  Endpoint end(&fabric, 0);
+  Ends ends_of;
+  REQUIRE(send(ends_of.fd[1], bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  if (ends) shutdown(ends_of.fd[1], SHUT_WR);
+  const vl_conn_info mine = {};
+  vl_conn_info theirs;
+  const int result = vl_connect_qp(end.qp, ends_of.fd[0], &mine, &theirs, 50);
+  return result == 0 ? 0 : errno;
+}
+
+template <size_t N>
+std::string Text(const std::array<uint8_t, N>& bytes) {
+  return std::string(bytes.begin(), bytes.end());
+}
+
+TEST_CASE("a peer that is none is refused, whatever it sends") {
+  const std::string head = Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes));
+  const std::string body = Text(EncodeConnInfo({}));
+  std::string newer = head;
+  newer[5] = kConnVersion + 1;
+  vl_conn_info wraps = {};
+  wraps.address = ~uint64_t{0} - 5;
+  wraps.length = 100;
+  std::string loud = body;
+  loud[28] = 1;  // private_len: 2^24
+
+  CHECK(ErrorOf("HTTP/1.1 200 OK\r\n\r\n", false) == EPROTO);
+  CHECK(ErrorOf(newer + body, false) == EPROTONOSUPPORT);
+  CHECK(std::string(vl_error_text()).find("version 2") != std::string::npos);
+  CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kReady, 0)), false) == EPROTO);
+  CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes + 1)) + body, false) == EPROTO);
+  CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, 0xffffffff)), false) == EPROTO);
+  CHECK(ErrorOf(head + Text(EncodeConnInfo(wraps)), false) == EPROTO);
+  CHECK(ErrorOf(head + loud, false) == EPROTO);
+  CHECK(ErrorOf("", true) == ECONNRESET);
+  CHECK(ErrorOf(head + body.substr(1), true) == ECONNRESET);
+  CHECK(ErrorOf("", false) == ETIMEDOUT);
+  CHECK(ErrorOf(head + body, false) == ETIMEDOUT);  // it never says that it is ready
+  CHECK(ErrorOf(head + body + head, false) == EPROTO);
+}
+
+TEST_CASE("addresses that are none, and times that are none, are refused") {
+  for (const char* address : {"", "nothing", "host:", "127.0.0.1:http", "127.0.0.1:99999", ":1"}) {
+    INFO(address);
+    CHECK(vl_conn_connect(address, 10) == -1);
+    CHECK(errno == EINVAL);
+  }
+  CHECK(vl_conn_listen(nullptr) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(vl_conn_connect("127.0.0.1:1", -1) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(vl_conn_accept(0, -1) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(vl_connect_qp(nullptr, 0, nullptr, nullptr, 1) == -1);
+  CHECK(errno == EINVAL);
+}
+
+TEST_CASE("who waits for nobody gives up, and says for whom") {
+  const int listener = vl_conn_listen("127.0.0.1:0");
+  REQUIRE(listener >= 0);
+  CHECK(vl_conn_accept(listener, 10) == -1);
+  CHECK(errno == ETIMEDOUT);
+  const std::string address = Listening(listener);
+  close(listener);
+  CHECK(vl_conn_connect(address.c_str(), 30) == -1);
+  CHECK(errno == ETIMEDOUT);
+  CHECK(std::string(vl_error_text()).find(address) != std::string::npos);
+}
+
+}  // namespace
+}  // namespace exrnic
