@@ -22,7 +22,7 @@ uint64_t Interrupts() {
   std::ifstream file("/proc/interrupts");
   uint64_t total = 0;
   for (std::string line; std::getline(file, line);) {
-    if (line.find("exrnic-") == std::string::npos || line.find("-cq") == std::string::npos)
+    if (line.find("exrnic-") == std::string::npos || line.find("-comp") == std::string::npos)
       continue;
     std::istringstream words(line.substr(line.find(':') + 1));
     for (uint64_t count; words >> count;) total += count;
