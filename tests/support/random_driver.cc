@@ -193,16 +193,17 @@ class RandomDriver {
          EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS},
         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x54,
-         0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x1000, 0xfffc});
+         0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000, 0xfffc});
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
     facts_ << "register " << offset << " is " << rnic_.read_register(offset);
   }
 
-  // Whether two control interrupts close to each other become one is a matter of time.
+  // Whether two control interrupts close to each other become one is a matter of time. The RTL
+  // reads receives ahead, and so may find a ring unreadable that the reference model does not need.
   static bool is_promised(unsigned counter) {
     return counter != EXRNIC_COUNTER_PBL_HITS && counter != EXRNIC_COUNTER_PBL_MISSES &&
-           counter != EXRNIC_COUNTER_MSIX;
+           counter != EXRNIC_COUNTER_MSIX && counter != EXRNIC_COUNTER_DMA_READ_ERRORS;
   }
 
   void report() {
