@@ -288,7 +288,7 @@ void reconnect(Pio& pio, QueuePair& qp) {
 
 TEST_CASE("a queue pair that is reset while its block waits for its turn does not send it") {
   constexpr uint64_t kTarget = 19'500;  // behind what the first queue pair pushes
-  constexpr int kFilling = 15;          // PUSHes that need more slots than there are
+  constexpr int kFilling = 5;           // PUSHes that need more slots than there are
   Pio pio;
   QueuePair second = second_queue_pair(pio);
   for (uint8_t round = 1; round < 7; ++round) {  // more rounds than blocks are held
