@@ -57,3 +57,11 @@ fresh_dir() {
   rm -rf "$1"
   mkdir -p "$1"
 }
+
+# A shell that has read env.sh hands back what an earlier set-up found: that is no wish of the user's.
+forget_own_values() {
+  local name
+  for name in QEMU KERNEL; do
+    if [[ ${!name:-} == "$PWD/$DEPS/"* ]]; then unset "$name"; fi
+  done
+}

@@ -39,6 +39,7 @@ env_line() {
 }
 
 main() {
+  forget_own_values
   find_debian
   mkdir -p "$DEPS"
   # Two set-ups at once (make test beside make run) take turns.

@@ -42,6 +42,13 @@ class SetupCase(unittest.TestCase):
         return result.returncode, result.stdout.strip(), result.stderr.strip()
 
 
+class OwnValues(SetupCase):
+    def test_what_an_earlier_set_up_found_is_not_taken_for_the_user_s_wish(self):
+        show = 'forget_own_values; echo "${QEMU:-none} ${KERNEL:-none}"'
+        self.assertEqual(self.shell(show, QEMU=f"{_CLONE}/build/deps/qemu/qemu", KERNEL="/mine"),
+                         (0, "none /mine", ""))
+
+
 class Release(SetupCase):
     def test_debian_12_and_13_are_known(self):
         show = 'echo "$DEBIAN_RELEASE $DEBIAN_SUITE"'
