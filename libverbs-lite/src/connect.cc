@@ -97,8 +97,9 @@ Addresses Resolve(const char* address, bool passive) {
   return Addresses(found, freeaddrinfo);
 }
 
-int NewSocket(const addrinfo& address) {
-  return socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC, address.ai_protocol);
+int NewSocket(const addrinfo& address, int flags = 0) {
+  return socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | flags,
+                address.ai_protocol);
 }
 
 int CloseAndFail(int fd) {
@@ -108,8 +109,9 @@ int CloseAndFail(int fd) {
   return -1;
 }
 
+// Not blocking: a peer may be gone again, or taken by another thread, between poll and accept.
 int Listen(const addrinfo& address) {
-  const int fd = NewSocket(address);
+  const int fd = NewSocket(address, SOCK_NONBLOCK);
   if (fd < 0) return -1;
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -230,8 +232,12 @@ int vl_conn_accept(int listener, int timeout_ms) {
   if (timeout_ms < 0) return Fail(EINVAL);
   exrnic::ClearErrorText();
   const exrnic::Deadline deadline(timeout_ms);
-  if (!exrnic::Await(listener, POLLIN, deadline, "nobody connected in time")) return -1;
-  return exrnic::WithoutDelay(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  for (;;) {
+    if (!exrnic::Await(listener, POLLIN, deadline, "nobody connected in time")) return -1;
+    const int fd = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd >= 0) return exrnic::WithoutDelay(fd);
+    if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) return -1;
+  }
 }
 
 int vl_conn_connect(const char* address, int timeout_ms) try {
@@ -241,11 +247,13 @@ int vl_conn_connect(const char* address, int timeout_ms) try {
   const auto addresses = exrnic::Resolve(address, false);
   if (addresses == nullptr) return -1;
   for (;;) {
+    bool refused = false;  // by one of them: somebody may listen there soon
     for (addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
       const int fd = exrnic::ConnectOnce(*at, deadline);
       if (fd >= 0) return exrnic::WithoutDelay(fd);
+      refused = refused || errno == ECONNREFUSED;
     }
-    if (errno != ECONNREFUSED) return -1;
+    if (!refused) return -1;
     if (deadline.left_ms() == 0) {
       return exrnic::FailSaying(ETIMEDOUT, ("nobody listens on " + std::string(address)).c_str());
     }
