@@ -9,14 +9,25 @@
 /* Of a queue pair: a lost completion takes it to ERROR before the answer to any later query. */
 #define EXRNIC_CAUSES_QP (EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR)
 
-static void exrnic_async_look(struct exrnic_ucontext *uctx, u32 causes)
+/*
+ * Nobody waits for a context here: who holds its lock may be copying from memory that its process
+ * never provides (userfaultfd, FUSE), and the others must not wait for that. So whoever gives up
+ * the lock looks again.
+ */
+void exrnic_async_catch_up(struct exrnic_ucontext *uctx)
 {
-	mutex_lock(&uctx->lock);
-	if (causes & EXRNIC_CAUSES_QP)
-		exrnic_qp_look_for_errors(uctx, causes & EXRNIC_INT_CAUSE_CQ_ERROR);
-	if (causes & EXRNIC_INT_CAUSE_SRQ_LIMIT)
-		exrnic_srq_look_for_limits(uctx);
-	mutex_unlock(&uctx->lock);
+	u32 causes;
+
+	smp_mb(); /* the lock was given up, or the cause noted, before this looks at the other */
+	while (atomic_read(&uctx->causes) && mutex_trylock(&uctx->lock)) {
+		causes = atomic_xchg(&uctx->causes, 0);
+		if (causes & EXRNIC_CAUSES_QP)
+			exrnic_qp_look_for_errors(uctx, causes & EXRNIC_INT_CAUSE_CQ_ERROR);
+		if (causes & EXRNIC_INT_CAUSE_SRQ_LIMIT)
+			exrnic_srq_look_for_limits(uctx);
+		mutex_unlock(&uctx->lock);
+		smp_mb(); /* as above */
+	}
 }
 
 /* A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look. */
@@ -41,7 +52,8 @@ static void exrnic_async_work(struct work_struct *work)
 		exrnic_firmware_look(edev);
 	mutex_lock(&edev->lock);
 	list_for_each_entry(uctx, &edev->ucontexts, entry) {
-		exrnic_async_look(uctx, causes);
+		atomic_or(causes & (EXRNIC_CAUSES_QP | EXRNIC_INT_CAUSE_SRQ_LIMIT), &uctx->causes);
+		exrnic_async_catch_up(uctx);
 		if (peer_died)
 			exrnic_event_raise(&uctx->peer_dead);
 		if (causes & EXRNIC_ASYNC_FATAL)

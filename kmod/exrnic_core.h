@@ -120,6 +120,7 @@ struct exrnic_ucontext {
 	struct exrnic_event_source peer_dead;
 	struct exrnic_event_source fatal;
 
+	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, for who has the lock next */
 	struct mutex lock;
 	u32 objects;
 	u64 pinned;		/* pages */
@@ -232,6 +233,8 @@ void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
 
 void exrnic_async_init(struct exrnic_device *edev);
 void exrnic_async_cancel(struct exrnic_device *edev);
+/* After the context's lock was given up: what came while it was held. */
+void exrnic_async_catch_up(struct exrnic_ucontext *uctx);
 /* Also from interrupts. */
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
 

@@ -353,5 +353,6 @@ long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	mutex_lock(&file->uctx.lock);
 	err = exrnic_ioctl_run(&file->uctx, ioctl, &data, user);
 	mutex_unlock(&file->uctx.lock);
+	exrnic_async_catch_up(&file->uctx);
 	return err;
 }

@@ -39,6 +39,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	uctx->dead = false;
 	uctx->objects = 0;
 	uctx->pinned = 0;
+	atomic_set(&uctx->causes, 0);
 	mutex_init(&uctx->lock);
 	xa_init(&uctx->pds);
 	xa_init(&uctx->cqs);
