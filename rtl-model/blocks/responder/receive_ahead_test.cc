@@ -220,6 +220,7 @@ struct Crowd : Responder {
     desc.dst_qpn = i;
     begin(desc);
     wait_for("the end of the message", kLimit, [&] { return !ended.empty(); });
+    REQUIRE(ended.back().status == EXRNIC_CQE_STATUS_SUCCESS);
     REQUIRE(terminates.empty());
     REQUIRE(writes.back().address == kPageFrames + place(i, sent[i]).address);
     ++sent[i];
@@ -229,6 +230,23 @@ struct Crowd : Responder {
   std::mt19937 random;
   unsigned posted[kRings] = {}, sent[kRings] = {};
 };
+
+TEST_CASE("A ring that cannot be read ahead does no harm to the message of another") {
+  const auto delay = GENERATE(range(0, 40));
+  CAPTURE(delay);
+  Crowd responder(1);
+  responder.memory.refused.insert(kRqPbl);  // the first slot of ring 0
+  for (const unsigned ring : {0u, 1u}) {
+    Qp& qp = responder.qps[ring];
+    post(responder.memory, qp.cfg.rq_pbl, qp.cfg.rq_log, qp.rq_producer,
+         recv_wqe({Crowd::place(ring, 0)}));
+    ++responder.posted[ring];
+  }
+  const Qp& bad = responder.qps[0];
+  responder.tell({false, 0, bad.cfg.rq_pbl, bad.cfg.rq_log, 0, bad.rq_producer});
+  responder.run(delay);
+  responder.send_to(1);
+}
 
 TEST_CASE("Each message finds the next receive of its ring, whatever was fetched ahead or lost") {
   const auto seed = GENERATE(range(1u, 13u));

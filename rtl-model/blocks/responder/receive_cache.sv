@@ -62,6 +62,7 @@ module receive_cache
   entry_t mine;
   wqe_index_t count;
   logic known, over_q;
+  logic asked_q;  // the fetch under way is for the ring in use
   assign mine  = entry_t'(ring_i.id);
   assign known = valid_q[mine] && id_q[mine] == ring_i.id && first_q[mine] == ring_i.consumer;
   assign count = end_q[mine] - first_q[mine];
@@ -95,10 +96,12 @@ module receive_cache
     if (!rst_ni) begin
       ahead_q <= 1'b0;
       over_q  <= 1'b0;
+      asked_q <= 1'b0;
     end else begin
       ahead_q <= !quiesce_i &&
           (posted_valid_i || taken_i || (ahead_q && !(ahead && fetch_idle)));
-      over_q  <= in_use_i && ((want_i && fetched && failed) || over_q);
+      asked_q <= in_use_i && (start || asked_q);
+      over_q  <= in_use_i && ((want_i && asked_q && fetched && failed) || over_q);
     end
   end
   always_ff @(posedge clk_i) begin
