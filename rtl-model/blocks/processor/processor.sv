@@ -151,7 +151,7 @@ module processor
       .word_o(words)
   );
 
-  assign idle_o = (!run || (dozing && lines == '0 && !timing)) && !irq_o && !rsp_valid_o;
+  assign idle_o = (!run || (dozing && lines == '0 && !timing && !bite)) && !irq_o && !rsp_valid_o;
 
   logic unused;
   assign unused = ^{load_address[31:PlaceBits], load_address[1:0]};

@@ -104,7 +104,7 @@ module processor_host
 
   // ---- Commands
   logic starts_command, ends_command;
-  assign starts_command = write && address_i == REG_FW_COMMAND && !busy && state_q == FW_STATE_READY;
+  assign starts_command = write && address_i == REG_FW_COMMAND && !busy && state_q == FW_STATE_READY && !fails;
   assign ends_command = busy && dev_write_i && dev_address_i == 12'(REG_DEV_COMMAND_STATUS);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
