@@ -98,8 +98,7 @@ Addresses Resolve(const char* address, bool passive) {
 }
 
 int NewSocket(const addrinfo& address, int flags = 0) {
-  return socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | flags,
-                address.ai_protocol);
+  return socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | flags, address.ai_protocol);
 }
 
 int CloseAndFail(int fd) {
