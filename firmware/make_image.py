@@ -9,11 +9,12 @@ from pathlib import Path
 
 import yaml
 
-HEAD_BYTES = 32
-
 
 def constants(spec):
-    return {name: value for name, (value, _) in yaml.safe_load(spec.read_text())["constants"].items()}
+    """Those of processor.yaml by name, and how long the head is."""
+    tree = yaml.safe_load(spec.read_text())
+    known = {name: value for name, (value, _) in tree["constants"].items()}
+    return known | {"head_bytes": tree["structs"]["fw_image"]["bytes"]}
 
 
 def image(program, version, known):
@@ -22,7 +23,7 @@ def image(program, version, known):
         sys.exit(f"make_image: {len(program)} bytes; the processor's memory has {known['FW_MEMORY_BYTES']}")
     head = struct.pack("<5I", known["FW_IMAGE_MAGIC"], known["FW_ABI_VERSION"], version, len(program),
                        zlib.crc32(program))
-    return head.ljust(HEAD_BYTES, b"\0") + program
+    return head.ljust(known["head_bytes"], b"\0") + program
 
 
 def main():

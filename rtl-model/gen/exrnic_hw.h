@@ -367,7 +367,7 @@ enum exrnic_service {
 #define EXRNIC_REG_FW_FAULT 0x1018  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
 #define EXRNIC_REG_FW_FAULT_PC 0x101c  // ro: In FAILED: where
 #define EXRNIC_REG_FW_FAULT_FILE 0x1020  // ro: In FAILED by an assertion: address of the source file's name in the image
-#define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_DATA_WORDS as its data; ignored while one runs or firmware is not READY
+#define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
 #define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: Enum fw_status of the last command
 #define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
 #define EXRNIC_REG_DEV_STATE 0x000  // wo: READY or FAILED: how firmware is; FAILED stops the processor

@@ -255,7 +255,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_FW_FAULT = 16'h1018;  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
   localparam logic [15:0] REG_FW_FAULT_PC = 16'h101c;  // ro: In FAILED: where
   localparam logic [15:0] REG_FW_FAULT_FILE = 16'h1020;  // ro: In FAILED by an assertion: address of the source file's name in the image
-  localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_DATA_WORDS as its data; ignored while one runs or firmware is not READY
+  localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
   localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: Enum fw_status of the last command
   localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
   localparam logic [15:0] REG_DEV_STATE = 16'h000;  // wo: READY or FAILED: how firmware is; FAILED stops the processor
