@@ -9,7 +9,8 @@
 // space does with buffers that no other file holds. A region without a file (firmware ROMs of QEMU)
 // keeps its place in the map but cannot be accessed: the protocol's DMA_READ and DMA_WRITE to the
 // client would stall the simulator on the client's goodwill, and nothing that a driver hands to the
-// device lies there.
+// device lies there. Memory behind a file system in user space (FUSE) can stall it all the same:
+// clients are trusted not to do that.
 //
 // Threads: none; every call comes from the simulator's one thread.
 #pragma once

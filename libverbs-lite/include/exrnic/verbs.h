@@ -11,7 +11,9 @@
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
  * errno. Every call gives EINVAL for a null pointer or a value out of range. Calls that reach the
  * device also give ENODEV (it was removed), EIO (it refused), ETIMEDOUT (it did not answer) and
- * ENOMEM. A call that fails has changed nothing.
+ * ENOMEM. A call that fails has changed nothing, with one exception: when destroying an object ends
+ * in EIO or ETIMEDOUT, a kernel module has released what it holds of it; the object of this library
+ * stays, and so does the RNIC that it belongs to.
  *
  * Removal: once the RNIC was removed, or the simulator has ended, destroying its objects and
  * closing it succeed. Posting work, and polling or arming a completion queue, then gives ENODEV in

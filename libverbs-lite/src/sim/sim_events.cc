@@ -44,7 +44,8 @@ SimEvents::Pipe SimEvents::MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("a pipe for events");
   Pipe pipe = {vfio_user::UniqueFd(ends[0]), vfio_user::UniqueFd(ends[1])};
-  // It holds more events than there are objects, so it never fills; still nobody may wait here.
+  // Room for thousands of events. A program that leaves them unread loses later ones: nobody may
+  // wait here.
   fcntl(ends[1], F_SETFL, O_NONBLOCK);
   return pipe;
 }
