@@ -42,20 +42,27 @@ target_include_directories(exrnic_verilated SYSTEM PUBLIC
 find_package(Threads REQUIRED)
 target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
 
-# exrnic_verilate(LIB TOP SOURCES... [PREFIX CLASS] [ARGS...]): a static library with the class
-# V<TOP>, or CLASS.
+# exrnic_verilate(LIB TOP SOURCES... [QUICK] [PREFIX CLASS] [ARGS...]): a static library with the
+# class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is what counts.
 function(exrnic_verilate lib top)
-  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK" "PREFIX" "SOURCES;ARGS" ${ARGN})
   if(NOT ARG_PREFIX)
     set(ARG_PREFIX V${top})
   endif()
+  if(NOT ARG_QUICK)
+    set(optimise OPT_SLOW -O0)  # what runs once
+  endif()
   add_library(${lib} STATIC)
   verilate(${lib} TOP_MODULE ${top} PREFIX ${ARG_PREFIX}
-    SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES}
+    SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES} ${optimise}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
   get_target_property(sources ${lib} SOURCES)
   list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads)?\\.cpp$")
   set_target_properties(${lib} PROPERTIES SOURCES "${sources}")
+  if(ARG_QUICK)
+    set_target_properties(${lib} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    target_compile_options(${lib} PRIVATE -O1)
+  endif()
   target_link_libraries(${lib} PUBLIC exrnic_verilated)
   target_include_directories(${lib} SYSTEM PUBLIC
     ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/${ARG_PREFIX}.dir)
@@ -64,7 +71,8 @@ endfunction()
 # exrnic_block_test(BLOCK [EXTRA_SV...]): verilates blocks/BLOCK/BLOCK.sv (plus other SystemVerilog
 # it instantiates) and builds blocks/BLOCK/BLOCK_test.cc and BLOCK_*_test.cc on it.
 function(exrnic_block_test block)
-  exrnic_verilate(${block}_model ${block} SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
+  exrnic_verilate(${block}_model ${block} QUICK
+    SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
   file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
     ${EXRNIC_BLOCKS}/${block}/${block}_*_test.cc)
   exrnic_test(${block}_test SOURCES ${tests} LIBS ${block}_model exrnic_hw)
