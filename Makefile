@@ -63,9 +63,12 @@ test: build lint ## Everything a change has to pass: build, lint and all tests
 OPS ?= 10000
 SEED ?= 1
 INSTRUCTIONS ?= 1000000
-soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n SEED=s
+ACCESSES ?= 1000000
+soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
 	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
+	@build/host/tests/exrnic-protection-soak ref $(ACCESSES) $(SEED)
+	@build/host/tests/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl

@@ -5,20 +5,15 @@
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
 #include "tests/support/pair.h"
+#include "tests/support/seed.h"
 
 namespace exrnic::testing {
 
 constexpr uint64_t kStormLength = 3000;
-
-inline uint64_t draw_seed() {
-  const char* given = std::getenv("EXRNIC_SEED");
-  return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-}
 
 class Garbage {
  public:

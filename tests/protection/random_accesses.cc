@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/protection/random_accesses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <numeric>
+
+#include "tests/protection/scripted_peer.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr size_t kBatch = 12;        // accesses under way at once, each by a queue pair of its own
+constexpr uint64_t kSegment = 1024;  // EXRNIC_MTU_DEFAULT
+constexpr uint64_t kLongestPull = 4000;
+constexpr int kResends = 1000;
+constexpr uint64_t kWholeEvery = 512;  // batches, then all of memory is compared
+constexpr unsigned kRaceSteps = 400;   // cycles of traffic before a deregistration, at most
+
+bool covers(const std::vector<Extent>& extents, uint64_t address, uint64_t length) {
+  return std::any_of(extents.begin(), extents.end(), [=](const Extent& extent) {
+    return address >= extent.address && address + length <= extent.address + extent.length;
+  });
+}
+
+class Accesses final : private CoreWatcher {
+ public:
+  Accesses(const MakeCore& make_core, uint64_t seed, AccessTally& tally)
+      : tally_(tally),
+        stage_(make_core, *this, seed),
+        peer_(stage_.core(),
+              [this](uint32_t qpn, const uint8_t* ddp, size_t n) { deliver(qpn, ddp, n); }),
+        order_(Stage::kQps) {
+    opened_ = true;
+    std::iota(order_.begin(), order_.end(), 0);
+    for (uint64_t at = BareCore::kMemory; at < Stage::kUserEnd; ++at)
+      *stage_.core().at(at) = static_cast<uint8_t>(at * 0x9e3779b97f4a7c15 >> 56);
+    expected_.assign(stage_.core().at(BareCore::kMemory), user_end());
+  }
+
+  const std::string& finding() const { return finding_; }
+  uint64_t done() const { return done_; }
+
+  void batch() {
+    if (stage_.one_in(8)) replace_one();
+    if (stage_.one_in(32)) return race();
+    draw_batch();
+    run();
+    for (AccessCase& access : batch_) {
+      const std::string verdict = judge(access);
+      if (!verdict.empty()) find(verdict + ": " + describe(access));
+      auto& count = access.reasons ? tally_.refused : tally_.granted;
+      ++count[static_cast<size_t>(access.kind)];
+    }
+    compare_extents();
+    if (++batches_ % kWholeEvery == 0) compare_all();
+    end_batch(false);
+  }
+
+  void compare_all() {
+    if (!std::equal(expected_.begin(), expected_.end(), stage_.core().at(BareCore::kMemory)))
+      find("memory is not as it should be");
+  }
+
+ private:
+  uint8_t* user_end() { return stage_.core().at(Stage::kUserEnd - 1) + 1; }
+
+  void find(const std::string& what) {
+    if (finding_.empty()) finding_ = what;
+  }
+
+  // ---- What is tried
+
+  // Responders act in the order of arrival, requesters do not: what changes memory or regions is
+  // not mixed with what is read.
+  void draw_batch() {
+    const bool reading = stage_.one_in(3);
+    shuffle();
+    for (size_t i = 0; i < kBatch; ++i) {
+      AccessCase access;
+      if (reading) {
+        access.kind = stage_.one_in(2) ? Kind::kGather : Kind::kPull;
+      } else {
+        access.kind = stage_.one_in(64)  ? Kind::kInvalidate
+                      : stage_.one_in(3) ? Kind::kScatter
+                                         : Kind::kPush;
+      }
+      access.qp = &stage_.qp(order_[i]);
+      draw(access, stage_.regions()[stage_.below(Stage::kRegions)], stage_.one_in(3));
+    }
+  }
+
+  void shuffle() {
+    for (size_t i = 0; i + 1 < order_.size(); ++i)
+      std::swap(order_[i], order_[i + stage_.below(order_.size() - i)]);
+  }
+
+  static uint32_t right_of(Kind kind) {
+    switch (kind) {
+      case Kind::kPush:
+        return EXRNIC_ACCESS_REMOTE_WRITE;
+      case Kind::kPull:
+        return EXRNIC_ACCESS_REMOTE_READ;
+      case Kind::kScatter:
+        return EXRNIC_ACCESS_LOCAL_WRITE;
+      default:
+        return 0;
+    }
+  }
+
+  // An access within the region, of its domain if one of those queue pairs is free; or, `spoiled`,
+  // one that probably is not to be granted.
+  void draw(AccessCase& access, const OracleRegion& region, bool spoiled) {
+    Attempt& attempt = access.attempt;
+    attempt.right = right_of(access.kind);
+    const uint64_t most = access.kind == Kind::kPull ? kLongestPull : kSegment;
+    attempt.length =
+        std::min(stage_.one_in(8) ? stage_.below(4) : stage_.below(most + 1), region.length);
+    const uint64_t room = region.length - attempt.length;
+    const uint64_t at = stage_.one_in(4) ? 0 : stage_.one_in(4) ? room : stage_.below(room + 1);
+    attempt.to = region.base + at;
+    attempt.stag = region.stag;
+    if (spoiled) {
+      spoil(attempt, region, most);
+    } else {
+      prefer_domain(access, region.domain);
+    }
+    attempt.domain = access.qp->domain;
+    enter(std::move(access));
+  }
+
+  void prefer_domain(AccessCase& access, uint32_t domain) {
+    for (size_t i = kBatch; i < order_.size(); ++i) {
+      StageQp& other = stage_.qp(order_[i]);
+      const auto same = [&](const AccessCase& a) { return a.qp == &other; };
+      if (other.domain != domain || std::any_of(batch_.begin(), batch_.end(), same)) continue;
+      access.qp = &other;
+      return;
+    }
+  }
+
+  void spoil(Attempt& attempt, const OracleRegion& region, uint64_t most) {
+    switch (stage_.below(8)) {
+      case 0:
+        attempt.stag ^= 1u << stage_.below(8);  // the key
+        break;
+      case 1:
+        attempt.stag = stage_.one_in(2) ? stage_.any_stag() : static_cast<uint32_t>(stage_.any());
+        break;
+      case 2:
+        attempt.to = region.base - 1 - (stage_.one_in(2) ? 0 : stage_.below(5000));
+        break;
+      case 3:
+        attempt.to = region.base + region.length - attempt.length + 1 +
+                     (stage_.one_in(2) ? 0 : stage_.below(5000));
+        break;
+      case 4:
+        attempt.to = ~uint64_t{0} - stage_.below(2 * most);
+        break;
+      case 5:
+        attempt.to = stage_.any();
+        break;
+      case 6:
+        attempt.length = std::min(most, region.length + 1 + stage_.below(most));
+        break;
+      default:
+        break;  // domain and rights may do
+    }
+  }
+
+  void enter(AccessCase&& access) {
+    const Attempt& attempt = access.attempt;
+    AccessOracle& oracle = stage_.oracle();
+    if (access.kind == Kind::kInvalidate) {
+      access.reasons = oracle.reasons_not_to_invalidate(attempt.stag, attempt.domain);
+      if (access.reasons == 0) oracle.invalidate(attempt.stag);
+    } else {
+      access.reasons = oracle.reasons(attempt);
+      if (access.reasons == 0) expect(access);
+    }
+    if (access.writes() && access.data.empty()) access.data = bytes(attempt.length);
+    batch_.push_back(std::move(access));
+  }
+
+  Bytes bytes(uint64_t count) {
+    Bytes data(count);
+    for (auto& byte : data) byte = static_cast<uint8_t>(stage_.any());
+    return data;
+  }
+
+  // What a granted access does to memory, or what it reads there.
+  void expect(AccessCase& access) {
+    if (access.writes()) access.data = bytes(access.attempt.length);
+    size_t done = 0;
+    for (const Extent& extent : stage_.oracle().extents(access.attempt)) {
+      uint8_t* here = expected_.data() + (extent.address - BareCore::kMemory);
+      if (access.writes()) {
+        writable_.push_back(extent);
+        std::copy_n(access.data.begin() + static_cast<ptrdiff_t>(done), extent.length, here);
+      } else {
+        readable_.push_back(extent);
+        access.data.insert(access.data.end(), here, here + extent.length);
+      }
+      done += extent.length;
+    }
+  }
+
+  // ---- How it runs
+
+  // Receives are there before what needs them.
+  void start() {
+    for (AccessCase& access : batch_)
+      if (access.uses_receive()) post(stage_, access);
+    stage_.core().run_to_rest();
+    for (AccessCase& access : batch_) {
+      if (access.kind == Kind::kGather) {
+        post(stage_, access);
+      } else {
+        peer_.send(access.qp->qpn, segment_of(access));
+      }
+    }
+  }
+
+  void finish() {
+    stage_.core().run_to_rest();
+    for (int i = 0; !peer_.settled(); ++i) {
+      if (i == kResends) return find("segments are not acknowledged");
+      peer_.resend();
+      stage_.core().run_to_rest();
+    }
+    for (const exrnic_cqe& cqe : stage_.poll())
+      if (AccessCase* access = case_of(cqe.qpn)) access->cqes.push_back(cqe);
+  }
+
+  void run() {
+    start();
+    finish();
+  }
+
+  void end_batch(bool all) {
+    for (AccessCase& access : batch_)
+      if (all || failed(access)) stage_.restart(*access.qp);
+    done_ += batch_.size();
+    batch_.clear();
+    writable_.clear();
+    readable_.clear();
+  }
+
+  void replace_one() {
+    ++tally_.deregistrations;
+    stage_.replace_region(stage_.below(Stage::kRegions), [] {});
+  }
+
+  // A region is deregistered under accesses to it. Each is granted as long as it lasts, or refused;
+  // when the driver has been told that it is gone, nothing touches its pages any more.
+  void race() {
+    const size_t victim = stage_.below(Stage::kRegions);
+    const OracleRegion region = stage_.regions()[victim];
+    shuffle();
+    for (size_t i = 0; i < kBatch; ++i) {
+      AccessCase access;
+      access.kind = static_cast<Kind>(stage_.below(4));
+      access.qp = &stage_.qp(order_[i]);
+      draw(access, region, false);
+    }
+    start();
+    for (uint64_t n = stage_.below(kRaceSteps); n > 0; --n) stage_.core().step();
+    stage_.replace_region(victim, [&] {
+      for (const uint64_t page : region.pages)
+        if (stage_.core().is_reading(page, region.page_bytes))
+          find(fmt::format("a read of page {:#x} is under way behind its deregistration", page));
+      writable_.clear();
+      readable_.clear();
+    });
+    finish();
+    ++tally_.races;
+    ++tally_.deregistrations;
+    for (const AccessCase& access : batch_)
+      ++(failed(access) ? tally_.races_refused : tally_.races_granted);
+    for (const uint64_t page : region.pages)
+      std::copy_n(stage_.core().at(page), region.page_bytes,
+                  expected_.data() + (page - BareCore::kMemory));
+    end_batch(true);
+  }
+
+  // ---- What is seen
+
+  AccessCase* case_of(uint32_t qpn) {
+    for (AccessCase& access : batch_)
+      if (access.qp->qpn == qpn) return &access;
+    return nullptr;
+  }
+
+  void deliver(uint32_t qpn, const uint8_t* ddp, size_t length) {
+    AccessCase* access = case_of(qpn);
+    if (access == nullptr) return find(fmt::format("a segment of idle queue pair {}", qpn));
+    take(*access, ddp, length);
+  }
+
+  void compare_extents() {
+    for (const Extent& extent : writable_)
+      if (std::memcmp(stage_.core().at(extent.address),
+                      expected_.data() + (extent.address - BareCore::kMemory), extent.length) != 0)
+        find(fmt::format("wrong bytes at {:#x}, {} bytes", extent.address, extent.length));
+  }
+
+  void wrote(uint64_t address, size_t length) override {
+    if (!stage_.core().inside(address, length))
+      return find(fmt::format("a write outside of memory, at {:#x}", address));
+    if (address < Stage::kUserEnd && !covers(writable_, address, length))
+      find(fmt::format("a stray write at {:#x}, {} bytes", address, length));
+  }
+
+  // While the stage opens, it is not there to be asked; then only the driver's memory is read.
+  void reads(uint64_t address, size_t length) override {
+    if (!opened_) return;
+    if (!stage_.core().inside(address, length))
+      return find(fmt::format("a read outside of memory, at {:#x}", address));
+    if (address < Stage::kUserEnd && !covers(readable_, address, length))
+      find(fmt::format("a stray read at {:#x}, {} bytes", address, length));
+  }
+
+  void sent(const Frame& frame) override {
+    if (opened_) peer_.receive(frame.data);
+  }
+
+  AccessTally& tally_;
+  bool opened_ = false;
+  Stage stage_;
+  ScriptedPeer peer_;
+  std::vector<size_t> order_;  // of queue pairs; the first kBatch have the next accesses
+  std::vector<AccessCase> batch_;
+  Bytes expected_;  // user memory as it should be
+  std::vector<Extent> writable_, readable_;
+  std::string finding_;
+  uint64_t done_ = 0;
+  uint64_t batches_ = 0;
+};
+
+}  // namespace
+
+std::string try_random_accesses(const MakeCore& make_core, uint64_t seed, uint64_t accesses,
+                                AccessTally& tally) {
+  uint64_t done = 0;
+  std::string finding;
+  try {
+    Accesses all(make_core, seed, tally);
+    while (all.done() < accesses && all.finding().empty()) {
+      done = all.done();
+      all.batch();
+    }
+    all.compare_all();
+    finding = all.finding();
+  } catch (const std::exception& error) {
+    finding = error.what();
+  }
+  if (finding.empty()) return "";
+  return fmt::format("seed {}, behind access {}: {}\n", seed, done, finding);
+}
+
+}  // namespace exrnic::testing

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/protection/scripted_peer.h"
+
+#include <algorithm>
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint16_t kSession = 0x4321;
+constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
+
+uint64_t mac_of(uint16_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
+
+}  // namespace
+
+void ScriptedPeer::send(uint32_t qpn, const Bytes& ddp) {
+  sent_.push_back({next_seq_++, qpn, ddp});
+  transmit(EXRNIC_EFE_FLAGS_SEQ, sent_.back());
+}
+
+void ScriptedPeer::resend() {
+  for (const Sent& segment : sent_) transmit(EXRNIC_EFE_FLAGS_SEQ, segment);
+}
+
+// Every frame says SYN: then it does not matter which of the first is lost.
+void ScriptedPeer::transmit(uint8_t flags, const Sent& segment) {
+  Bytes frame(std::max<size_t>(EXRNIC_ETH_FRAME_MIN, kHeaders + segment.ddp.size()));
+  uint8_t* p = frame.data();
+  exrnic_eth_set_dst(p, mac_of(BareCore::kNode));
+  exrnic_eth_set_src(p, mac_of(kNode));
+  exrnic_eth_set_ethertype(p, EXRNIC_ETHERTYPE);
+  uint8_t* efe = p + EXRNIC_ETH_BYTES;
+  exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
+  exrnic_efe_set_length(efe, segment.ddp.size());
+  exrnic_efe_set_src_node(efe, kNode);
+  exrnic_efe_set_session(efe, kSession);
+  flags |= EXRNIC_EFE_FLAGS_SYN;
+  if (core_session_ != 0) {
+    flags |= EXRNIC_EFE_FLAGS_ACK;
+    exrnic_efe_set_peer_session(efe, core_session_);
+    exrnic_efe_set_ack(efe, core_next_);
+  }
+  exrnic_efe_set_flags(efe, flags);
+  if (flags & EXRNIC_EFE_FLAGS_SEQ) {
+    exrnic_efe_set_seq(efe, segment.seq);
+    exrnic_efe_set_dst_qpn(efe, segment.qpn);
+    exrnic_efe_set_src_qpn(efe, segment.qpn);
+  }
+  std::copy(segment.ddp.begin(), segment.ddp.end(), p + kHeaders);
+  core_.receive(std::move(frame));
+}
+
+void ScriptedPeer::receive(const Bytes& frame) {
+  const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
+  const uint64_t flags = exrnic_efe_flags(efe);
+  core_session_ = static_cast<uint16_t>(exrnic_efe_session(efe));
+  if (flags & EXRNIC_EFE_FLAGS_ACK)
+    acknowledged(static_cast<uint32_t>(exrnic_efe_ack(efe) + exrnic_efe_beyond(efe)));
+  if (!(flags & EXRNIC_EFE_FLAGS_SEQ)) return;
+  if (exrnic_efe_seq(efe) == core_next_) {
+    ++core_next_;
+    take_(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)), efe + EXRNIC_EFE_BYTES,
+          exrnic_efe_length(efe));
+  }
+  transmit(0, {});
+}
+
+void ScriptedPeer::acknowledged(uint32_t up_to) {
+  while (!sent_.empty() && static_cast<int32_t>(sent_.front().seq - up_to) < 0) sent_.pop_front();
+}
+
+}  // namespace exrnic::testing
