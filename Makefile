@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak kmod-matrix run bench format clean distclean
+.PHONY: help setup build host kmod guest demo install gen lint test soak kmod-matrix run bench figures format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,11 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@build/host/tools/bench/exrnic-bench-core --output build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
+
+# RESULTS=FILE: draw from these figures of an earlier run, measure nothing.
+figures: $(if $(RESULTS),,build) ## The papers' figures beside ours: build/figures/report.html, and PNGs
+	@tools/setup/extra.sh python3-matplotlib python3-tqdm
+	@$(ENV) $(PYTHON) tools/figures/figures.py $(if $(RESULTS),--results $(RESULTS))
 
 format: setup ## Lay out C and C++ as .clang-format says
 	@tools/lint/lint.sh --fix format

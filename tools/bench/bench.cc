@@ -10,6 +10,7 @@
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
 #include "tools/bench/network_bench.h"
+#include "tools/bench/paper_bench.h"
 #include "tools/bench/simulator_bench.h"
 
 using exrnic::bench::Carrier;
@@ -44,6 +45,23 @@ void measure_network(const std::string& profile, exrnic::bench::Results& results
   exrnic::bench::measure_hops(profile, results);
 }
 
+// Whoever shows progress reads these lines: what is done, of how much, what comes now.
+void measure_papers(const std::vector<std::string>& profiles, exrnic::bench::Results& results) {
+  std::vector<exrnic::bench::Step> steps;
+  for (const std::string& profile : profiles)
+    for (auto& step : exrnic::bench::paper_steps(profile)) steps.push_back(std::move(step));
+  for (size_t i = 0; i < steps.size(); ++i) {
+    fmt::print(stderr, "bench: [{}/{}] {}\n", i, steps.size(), steps[i].what);
+    steps[i].measure(results);
+  }
+}
+
+void write_results(const std::string& path, const exrnic::bench::Results& results) {
+  std::ofstream file(path);
+  file << results.rows().dump(1) << "\n";
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,10 +77,19 @@ int main(int argc, char** argv) {
   std::string network_profile = "dc-25g";
   app.add_option("--network-profile", network_profile, "profile to measure those with")
       ->capture_default_str();
+  bool papers_only = false;
+  app.add_flag("--papers", papers_only,
+               "only what the figures of the papers need, of the profiles given: expether-gbe, "
+               "rhinet2, ntb-gen3x8");
   CLI11_PARSE(app, argc, argv);
 
   exrnic::bench::Results results;
   try {
+    if (papers_only) {
+      measure_papers(profiles, results);
+      write_results(output, results);
+      return 0;
+    }
     if (network_only) profiles.clear();
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
@@ -73,14 +100,9 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "bench: network, {}\n", network_profile);
       measure_network(network_profile, results);
     }
+    write_results(output, results);
   } catch (const std::exception& error) {
     fmt::print(stderr, "exrnic-bench-core: {}\n", error.what());
-    return 1;
-  }
-  std::ofstream file(output);
-  file << results.rows().dump(1) << "\n";
-  if (!file.flush()) {
-    fmt::print(stderr, "exrnic-bench-core: cannot write {}\n", output);
     return 1;
   }
   return 0;

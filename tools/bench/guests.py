@@ -35,7 +35,7 @@ def measure(options, name, core, guests, command, memory):
         directory=pathlib.Path(os.path.relpath(_BUILD / "run" / f"bench-{name}")),
         sim=options.sim.resolve(), qemu=options.qemu, kernel=pathlib.Path(options.kernel),
         initramfs=options.initramfs.resolve(), command=command, guests=guests, memory=memory,
-        sim_arguments=("--core", core), run_seconds=300)
+        sim_arguments=("--core", core, "--profile", options.profile), run_seconds=300)
     print(f"bench: guests, {name}", file=sys.stderr, flush=True)
     cosim.CoSim(settings, lambda node, row: rows.append(row), lambda text: None).run()
     for row in rows:
@@ -54,6 +54,8 @@ def parse_arguments():
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("--initramfs", type=pathlib.Path,
                         default=_BUILD / "guest/initramfs.cpio")
+    parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--alone", action="store_true", help="only what takes one guest")
     parser.add_argument("--memory", default="2G",
                         help="of the guest that pins up to 1 GiB (default: %(default)s)")
     parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
@@ -67,7 +69,7 @@ def main():
     rows = json.loads(options.results.read_text())
     try:
         rows += measure(options, "alone", "ref", 1, _ALONE, options.memory)
-        for core in _CORES:
+        for core in () if options.alone else _CORES:
             rows += measure(options, core, core, 2, _PAIR, cosim.guest.DEFAULT_MEMORY)
     except LaunchError as error:
         print(error.report(), file=sys.stderr)

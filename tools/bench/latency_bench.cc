@@ -25,15 +25,16 @@ nlohmann::ordered_json keys_of(const std::string& profile, Post post) {
           {"data", post == Post::kRegion ? "region" : "inline"}};
 }
 
-// A work request of kSize bytes `mark`, without address at the peer.
-testing::Work work_of(Side& side, const Region& region, Post post, uint8_t mark) {
+// A work request of `size` bytes `mark`, without address at the peer.
+testing::Work work_of(Side& side, const Region& region, Post post, uint8_t mark,
+                      uint32_t size = kSize) {
   testing::Work work;
   if (post == Post::kRegion) {
-    side.rnic.write(region, 0, Bytes(kSize, mark));
-    work.elements = {element(region, 0, kSize)};
+    side.rnic.write(region, 0, Bytes(size, mark));
+    work.elements = {element(region, 0, size)};
   } else {
     work.flags |= EXRNIC_WQE_FLAGS_INLINE;
-    work.inline_data.assign(kSize, mark);
+    work.inline_data.assign(size, mark);
   }
   return work;
 }
@@ -56,8 +57,8 @@ void post_work(Side& side, const testing::Work& work, Post post) {
 }
 
 // A SEND at `from` when the receive at `to` stands; until that receive has completed.
-void send(Side& from, Side& to, const Region& region, Post post) {
-  testing::Work work = work_of(from, region, post, 0);
+void send(Side& from, Side& to, const Region& region, Post post, uint32_t size) {
+  testing::Work work = work_of(from, region, post, 0, size);
   work.flags &= ~EXRNIC_WQE_FLAGS_SIGNALED;
   post_work(from, work, post);
   const exrnic_cqe cqe = to.wait(kWaitNs);
@@ -95,17 +96,17 @@ void measure_oneway(const std::string& profile, Post post, Results& results) {
               keys_of(profile, post));
 }
 
-uint64_t round_trip_ns(Path& path, Post post) {
+uint64_t round_trip_ns(Path& path, Post post, uint32_t size) {
   Side& left = path.pair.left;
   Side& right = path.pair.right;
   uint64_t ns = 0;
   for (int round = 0; round < 2; ++round) {  // the second one finds all on chip
-    right.rnic.post_receive(right.qp, {element(path.sink, 0, kSize)});
-    left.rnic.post_receive(left.qp, {element(path.landing, 0, kSize)});
+    right.rnic.post_receive(right.qp, {element(path.sink, 0, size)});
+    left.rnic.post_receive(left.qp, {element(path.landing, 0, size)});
     path.rest();
     const uint64_t start = path.pair.testbed.now_ns();
-    send(left, right, path.source, post);
-    send(right, left, path.sink, post);
+    send(left, right, path.source, post, size);
+    send(right, left, path.sink, post, size);
     ns = path.pair.testbed.now_ns() - start;
   }
   for (Side* side : {&left, &right}) expect_pio(*side, post, 2);
@@ -114,7 +115,7 @@ uint64_t round_trip_ns(Path& path, Post post) {
 
 void measure_round_trip(const std::string& profile, Post post, Results& results) {
   Path path(profile, kSize, make_rtl_core);
-  const uint64_t ns = round_trip_ns(path, post);
+  const uint64_t ns = round_trip_ns(path, post, kSize);
   results.add("msg.rtt_us", static_cast<double>(ns) / 1e3, "us", Clock::kSimulated,
               keys_of(profile, post));
 }

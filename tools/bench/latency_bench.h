@@ -22,7 +22,7 @@ void measure_oneway(const std::string& profile, Post post, Results& results);
 // msg.rtt_us: the same store for a SEND of 8 bytes, to the completion of the receive of its answer,
 // which the peer posts when its own receive has completed. Keys: profile, size, via, data.
 void measure_round_trip(const std::string& profile, Post post, Results& results);
-uint64_t round_trip_ns(Path& path, Post post);
+uint64_t round_trip_ns(Path& path, Post post, uint32_t size);
 
 // stage.cycles.*: where the clock cycles of that PUSH go, from the arrival of the doorbell or of
 // the block at one core to the CQE's departure from it. Keys: profile, via.

@@ -35,4 +35,19 @@ double send_limit(const Profile& profile, uint32_t mtu, uint64_t size) {
   return limit(profile, mtu, size, EXRNIC_HEADER_UNTAGGED_BYTES);
 }
 
+double round_trip_limit_ns(const Profile& profile, uint32_t mtu, uint64_t size) {
+  const double lines = profile.two_nodes_switched ? 2 : 1;
+  const double switches = lines - 1;
+  const double way = 2.0 * profile.pcie.latency_ns + lines * profile.ethernet.latency_ns +
+                     switches * profile.ethernet_switch.latency_ns;
+  return 2 * (way + static_cast<double>(size) / send_limit(profile, mtu, size) * 1e9);
+}
+
+double load_limit_ns(const Profile& profile) {
+  constexpr unsigned kRegister = 4;
+  const double bytes = kTlpReadRequest + kTlpCompletionOverhead + kRegister;
+  return profile.pcie.host_load_ns + 2.0 * profile.pcie.latency_ns +
+         bytes * 1e3 / profile.pcie.bytes_per_us;
+}
+
 }  // namespace exrnic::bench

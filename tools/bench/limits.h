@@ -18,4 +18,11 @@ double push_limit(const Profile& profile, uint32_t mtu, uint64_t size);
 // The same with the longer headers of untagged segments.
 double send_limit(const Profile& profile, uint32_t mtu, uint64_t size);
 
+// A message of `size` bytes and its answer of as many, in ns: what passes every line and switch of
+// two nodes at its rate, and takes no time anywhere else.
+double round_trip_limit_ns(const Profile& profile, uint32_t mtu, uint64_t size);
+
+// A load of a register, in ns: the host, and two packets on the PCIe link.
+double load_limit_ns(const Profile& profile);
+
 }  // namespace exrnic::bench

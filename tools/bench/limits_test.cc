@@ -27,5 +27,15 @@ TEST_CASE("a message shorter than the MPS pays the overhead of one TLP") {
   CHECK_THAT(push_limit(load_profile("rhinet2"), 1024, 64), WithinRel(528e6 * 64 / 88, 1e-9));
 }
 
+TEST_CASE("a message and its answer pass each line and switch once in each direction") {
+  // 2 * (2 * 150 on the bus + 2 * 50 on lines + 200 in the switch + 64 bytes at 528 MB/s * 64/88)
+  CHECK_THAT(round_trip_limit_ns(load_profile("rhinet2"), 1024, 64),
+             WithinRel(2 * (600 + 88e3 / 528), 1e-9));
+}
+
+TEST_CASE("a register load takes the host's part and two packets of 24 bytes") {
+  CHECK_THAT(load_limit_ns(load_profile("expether-gbe")), WithinRel(120 + 400 + 48, 1e-9));
+}
+
 }  // namespace
 }  // namespace exrnic::bench

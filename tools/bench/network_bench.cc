@@ -107,7 +107,7 @@ void measure_hops(const std::string& profile, Results& results) {
     TestbedOptions options = options_for(profile.c_str());
     options.topology = chain(switches);
     Path path(options, kSize, make_rtl_core);
-    const auto ns = static_cast<double>(round_trip_ns(path, Post::kInline));
+    const auto ns = static_cast<double>(round_trip_ns(path, Post::kInline, 8));
     results.add("fabric.rtt_us", ns / 1e3, "us", Clock::kSimulated,
                 {{"profile", profile}, {"hops", switches + 1}, {"core", "rtl"}});
   }

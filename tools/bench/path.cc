@@ -79,7 +79,7 @@ double Path::stream(Carrier carrier, uint32_t size, uint32_t operations) {
 
 uint32_t operations_for(uint32_t size) {
   constexpr uint32_t kBytes = 512 << 10;
-  return std::clamp(kBytes / size, 4u, 512u);
+  return std::clamp(kBytes / size, size > 1u << 20 ? 2u : 4u, 512u);
 }
 
 }  // namespace exrnic::bench
