@@ -14,6 +14,7 @@
 
 #include "error_text.h"
 #include "exrnic.h"
+#include "exrnic/verbs.h"
 
 namespace exrnic {
 
@@ -180,6 +181,21 @@ class ChardevTransport : public Transport {
     reg.access = request.access;
     if (Call(EXRNIC_IOCTL_REG_MR, &reg) != 0) return -1;
     *stag = reg.stag;
+    return 0;
+  }
+  int ReregisterMr(const MrChange& change, uint32_t* stag) override {
+    static_assert(VL_REALLOCATE_MEMORY == EXRNIC_REREG_TRANSLATION &&
+                  VL_REALLOCATE_PD == EXRNIC_REREG_PD &&
+                  VL_REALLOCATE_ACCESS == EXRNIC_REREG_ACCESS);
+    exrnic_rereg_mr rereg = {};
+    rereg.address = change.address;
+    rereg.length = change.length;
+    rereg.stag = *stag;
+    rereg.flags = change.what;
+    rereg.pd = change.pd;
+    rereg.access = change.access;
+    if (Call(EXRNIC_IOCTL_REREG_MR, &rereg) != 0) return -1;
+    *stag = rereg.stag;
     return 0;
   }
   int DeregisterMr(uint32_t stag) override { return CallObject(EXRNIC_IOCTL_DEREG_MR, stag); }

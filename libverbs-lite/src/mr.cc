@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ;
 
+constexpr int kAllChanges = VL_REALLOCATE_MEMORY | VL_REALLOCATE_PD | VL_REALLOCATE_ACCESS;
+
 uint32_t DeviceAccess(int access) {
   uint32_t device = 0;
   if (access & VL_ACCESS_LOCAL_WRITE) device |= EXRNIC_ACCESS_LOCAL_WRITE;
@@ -22,29 +24,63 @@ uint32_t DeviceAccess(int access) {
   return device;
 }
 
+bool IsRange(const void* address, size_t length) {
+  const uint64_t base = reinterpret_cast<uintptr_t>(address);
+  return address != nullptr && length != 0 && base + length >= base;
+}
+
+bool ChangeIsValid(const vl_mr& mr, int what, const vl_pd* pd, const void* address, size_t length,
+                   int access) {
+  if (what == 0 || (what & ~kAllChanges) != 0 || (access & ~kAllAccess) != 0) return false;
+  const bool memory_is_valid =
+      (what & VL_REALLOCATE_MEMORY) ? IsRange(address, length) : address == nullptr && length == 0;
+  const bool pd_is_valid =
+      (what & VL_REALLOCATE_PD) ? pd != nullptr && pd->rnic == mr.pd->rnic : pd == nullptr;
+  return memory_is_valid && pd_is_valid && ((what & VL_REALLOCATE_ACCESS) || access == 0);
+}
+
 }  // namespace
 
 vl_mr* vl_allocate_mr(vl_pd* pd, void* address, size_t length, int access) {
-  const uint64_t base = reinterpret_cast<uintptr_t>(address);
-  if (pd == nullptr || address == nullptr || length == 0 || base + length < base ||
-      (access & ~kAllAccess) != 0) {
+  if (pd == nullptr || !IsRange(address, length) || (access & ~kAllAccess) != 0) {
     return FailNull(EINVAL);
   }
   vl_rnic* rnic = pd->rnic;
   std::unique_ptr<vl_mr> mr(new (std::nothrow) vl_mr{pd, 0});
   if (mr == nullptr) return FailNull(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
-  const exrnic::MrRequest request = {base, length, pd->number, DeviceAccess(access)};
+  const exrnic::MrRequest request = {reinterpret_cast<uintptr_t>(address), length, pd->number,
+                                     DeviceAccess(access)};
   if (rnic->transport->RegisterMr(request, &mr->stag) != 0) return nullptr;
   ++pd->users;
   return mr.release();
+}
+
+int vl_reallocate_mr(vl_mr* mr, int what, vl_pd* pd, void* address, size_t length, int access) {
+  if (mr == nullptr || !ChangeIsValid(*mr, what, pd, address, length, access)) return Fail(EINVAL);
+  vl_rnic* rnic = mr->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (mr->lost) return Fail(EIO);
+  const exrnic::MrChange change = {static_cast<uint32_t>(what),
+                                   reinterpret_cast<uintptr_t>(address), length,
+                                   pd != nullptr ? pd->number : 0, DeviceAccess(access)};
+  if (rnic->transport->ReregisterMr(change, &mr->stag) != 0) {
+    mr->lost = errno == EIO || errno == ETIMEDOUT;
+    return -1;
+  }
+  if (pd != nullptr) {
+    --mr->pd->users;
+    ++pd->users;
+    mr->pd = pd;
+  }
+  return 0;
 }
 
 int vl_deallocate_mr(vl_mr* mr) {
   if (mr == nullptr) return Fail(EINVAL);
   vl_rnic* rnic = mr->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (!exrnic::IsGone(rnic->transport->DeregisterMr(mr->stag))) return -1;
+  if (!mr->lost && !exrnic::IsGone(rnic->transport->DeregisterMr(mr->stag))) return -1;
   --mr->pd->users;
   delete mr;
   return 0;

@@ -9,6 +9,7 @@
 struct vl_mr {
   vl_pd* pd;
   uint32_t stag;
+  bool lost = false;  // the device has cut it off
 };
 
 #endif  // EXRNIC_LIBVERBS_MR_H

@@ -100,6 +100,15 @@ struct MrRequest {
   uint32_t access;  // EXRNIC_ACCESS_*
 };
 
+// Fields that `what` does not name are zero.
+struct MrChange {
+  uint32_t what;  // VL_REALLOCATE_*
+  uint64_t address;
+  uint64_t length;
+  uint32_t pd;
+  uint32_t access;  // EXRNIC_ACCESS_*
+};
+
 // Calls return 0, or -1 with errno. They are made under the lock of the RNIC, one at a time; only
 // ReadEvent may be called at any time.
 class Transport {
@@ -136,6 +145,8 @@ class Transport {
   virtual int QueryQp(uint32_t qpn, QpInfo* info) = 0;
   virtual int DestroyQp(uint32_t qpn) = 0;
   virtual int RegisterMr(const MrRequest& request, uint32_t* stag) = 0;
+  // Gives the region another STag. With EIO and ETIMEDOUT it is gone, else as it was.
+  virtual int ReregisterMr(const MrChange& change, uint32_t* stag) = 0;
   virtual int DeregisterMr(uint32_t stag) = 0;
   // As vl_get_pbl.
   virtual int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) = 0;

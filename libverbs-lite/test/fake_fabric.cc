@@ -172,6 +172,24 @@ class FakeTransport : public Transport {
                     request.access};
     });
   }
+  int ReregisterMr(const MrChange& change, uint32_t* stag) override {
+    FakeMr mr;
+    {
+      std::lock_guard<std::mutex> guard(fabric_->mutex_);
+      const auto it = device().mrs.find(*stag);
+      if (it == device().mrs.end()) return Fail(ENOENT);
+      mr = it->second;
+    }
+    if (change.what & VL_REALLOCATE_MEMORY) {
+      mr.base = change.address;
+      mr.length = change.length;
+    }
+    if (change.what & VL_REALLOCATE_PD) mr.pd = change.pd;
+    if (change.what & VL_REALLOCATE_ACCESS) mr.access = change.access;
+    const uint32_t old = *stag;
+    if (Make(&FakeDevice::mrs, stag, [&] { return mr; }) != 0) return -1;
+    return Drop(&FakeDevice::mrs, old);
+  }
   int DeregisterMr(uint32_t stag) override { return Drop(&FakeDevice::mrs, stag); }
 
   int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {

@@ -149,6 +149,62 @@ TEST_CASE("a region's rights reach the device") {
   }
 }
 
+TEST_CASE("a reallocated region has another STag, and of the rest what was not named") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  uint8_t bytes[16] = {};
+  vl_pd* pd = vl_allocate_pd(self.rnic);
+  vl_mr* mr = vl_allocate_mr(self.pd, bytes, 16, VL_ACCESS_LOCAL_WRITE);
+  REQUIRE(mr != nullptr);
+  auto reallocate = [&](int what, vl_pd* new_pd, void* address, size_t length, int access) {
+    const uint32_t before = vl_mr_stag(mr);
+    const int result = vl_reallocate_mr(mr, what, new_pd, address, length, access);
+    CHECK((vl_mr_stag(mr) != before) == (result == 0));
+    return result;
+  };
+  CHECK(reallocate(VL_REALLOCATE_MEMORY, nullptr, bytes + 4, 8, 0) == 0);
+  CHECK(reallocate(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, VL_ACCESS_REMOTE_READ) == 0);
+  CHECK(reallocate(VL_REALLOCATE_PD, pd, nullptr, 0, 0) == 0);
+  const FakeMr& now = fabric.device(0).mrs.at(vl_mr_stag(mr));
+  CHECK(now.base == reinterpret_cast<uintptr_t>(bytes + 4));
+  CHECK(now.length == 8);
+  CHECK(now.access == 4);
+
+  auto refused = [&](auto... arguments) {
+    return ErrnoOf([&] { CHECK(reallocate(arguments...) == -1); });
+  };
+  CHECK(refused(0, nullptr, nullptr, 0, 0) == EINVAL);
+  CHECK(refused(8, nullptr, nullptr, 0, 0) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, bytes, 0, 0) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, nullptr, 1, 0) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_PD, nullptr, nullptr, 0, 0) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, bytes, 16, 0) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 8) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, bytes, 16, VL_ACCESS_LOCAL_WRITE) == EINVAL);
+
+  // The domain counts it as its own, and the old one no more.
+  CHECK(ErrnoOf([&] { CHECK(vl_deallocate_pd(pd) == -1); }) == EBUSY);
+  CHECK(vl_deallocate_mr(mr) == 0);
+  CHECK(vl_deallocate_pd(pd) == 0);
+}
+
+TEST_CASE("a region that the device lost while it was reallocated can only be deallocated") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  uint8_t byte = 0;
+  vl_mr* mr = vl_allocate_mr(self.pd, &byte, 1, 0);
+  REQUIRE(mr != nullptr);
+  auto reallocate = [&] {
+    CHECK(vl_reallocate_mr(mr, VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 0) == -1);
+  };
+  fabric.FailNextCall(ENOSPC);
+  CHECK(ErrnoOf(reallocate) == ENOSPC);
+  fabric.FailNextCall(ETIMEDOUT);
+  CHECK(ErrnoOf(reallocate) == ETIMEDOUT);
+  CHECK(ErrnoOf(reallocate) == EIO);
+  CHECK(vl_deallocate_mr(mr) == 0);
+}
+
 TEST_CASE("the PBL of a region names its pages, as many as fit") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);

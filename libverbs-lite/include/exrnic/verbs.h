@@ -122,6 +122,23 @@ VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t leng
  */
 VL_API int vl_deallocate_mr(struct vl_mr* mr);
 
+enum vl_reallocate {
+  VL_REALLOCATE_MEMORY = 1 << 0, /* address and length */
+  VL_REALLOCATE_PD = 1 << 1,
+  VL_REALLOCATE_ACCESS = 1 << 2
+};
+
+/*
+ * Changes of a region what `what` names, at least one of VL_REALLOCATE_*; the other arguments are
+ * NULL or zero, else EINVAL. After success it has another STag (vl_mr_stag), and work that names
+ * the old one ends in an error; the new pd is of the same RNIC. After an error it is as it was,
+ * unless the device did not answer (EIO, ETIMEDOUT): then nobody reaches its memory any more, and
+ * it is to be deallocated. Other errors as of vl_allocate_mr; old and new memory count together
+ * against RLIMIT_MEMLOCK for a moment.
+ */
+VL_API int vl_reallocate_mr(struct vl_mr* mr, int what, struct vl_pd* pd, void* address,
+                            size_t length, int access);
+
 /* Steering tag (RFC 5040, 3.2), for own scatter/gather elements and for peers alike. */
 VL_API uint32_t vl_mr_stag(const struct vl_mr* mr);
 

@@ -95,6 +95,16 @@ inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int acce
   return Own(vl_allocate_mr(pd, address, length, access), "vl_allocate_mr");
 }
 
+// Each of these changes one thing, and the STag.
+inline void MoveMr(vl_mr* mr, void* address, size_t length) {
+  Check(vl_reallocate_mr(mr, VL_REALLOCATE_MEMORY, nullptr, address, length, 0),
+        "vl_reallocate_mr");
+}
+inline void SetMrAccess(vl_mr* mr, int access) {
+  Check(vl_reallocate_mr(mr, VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, access),
+        "vl_reallocate_mr");
+}
+
 inline vl_rnic_attr QueryRnic(vl_rnic* rnic) {
   vl_rnic_attr attr = {};
   Check(vl_query_rnic(rnic, &attr), "vl_query_rnic");

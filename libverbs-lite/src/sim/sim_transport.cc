@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "error_text.h"
+#include "exrnic/verbs.h"
 #include "sim_device.h"
 #include "sim_error.h"
 #include "sim_events.h"
@@ -92,6 +93,11 @@ struct Cq {
 struct QpRings {
   SimRing sq;
   SimRing rq;
+};
+
+struct Mr {
+  MrRequest request;
+  SimPbl pbl;
 };
 
 // What a driver does, in user space. The verbs keep the objects in order: each is destroyed once,
@@ -238,22 +244,28 @@ class SimTransport : public Transport {
   }
 
   int RegisterMr(const MrRequest& request, uint32_t* stag) override {
-    return Guard([&] {
-      CheckMapped(request.address, request.length, (request.access & kWriteAccess) != 0);
-      SimPbl pbl(&arena_, request.address, request.length);
-      Taken number(&stags_);
-      exrnic_mbox_register_mr in = {};
-      in.stag = number.value();
-      in.pd = request.pd;
-      in.base = request.address;
-      in.length = request.length;
-      in.pbl_address = pbl.bus();
-      in.access = request.access;
-      in.page_shift = pbl.page_shift();
-      mailbox_.Set(EXRNIC_MBOX_OP_REGISTER_MR, in);
-      mrs_.emplace(number.value(), std::move(pbl));
-      *stag = number.Keep();
-    });
+    return Guard([&] { *stag = PublishMr(request); });
+  }
+  int ReregisterMr(const MrChange& change, uint32_t* stag) override {
+    const auto old = mrs_.find(*stag);
+    if (old == mrs_.end()) return FailWith(ENOENT, "");
+    MrRequest request = old->second.request;
+    if (change.what & VL_REALLOCATE_MEMORY) {
+      request.address = change.address;
+      request.length = change.length;
+    }
+    if (change.what & VL_REALLOCATE_PD) request.pd = change.pd;
+    if (change.what & VL_REALLOCATE_ACCESS) request.access = change.access;
+    uint32_t successor = 0;
+    if (Guard([&] { successor = PublishMr(request); }) != 0) return -1;
+    if (DeregisterMr(*stag) != 0) {  // the device is cut off
+      const int error = errno;
+      DeregisterMr(successor);
+      errno = error;
+      return -1;
+    }
+    *stag = successor;
+    return 0;
   }
   int DeregisterMr(uint32_t stag) override {
     return Destroy(EXRNIC_MBOX_OP_INVALIDATE_MR, stag, &mrs_, &stags_);
@@ -262,7 +274,7 @@ class SimTransport : public Transport {
   int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
     const auto mr = mrs_.find(stag);
     if (mr == mrs_.end()) return FailWith(ENOENT, "");
-    const SimPbl& pbl = mr->second;
+    const SimPbl& pbl = mr->second.pbl;
     for (uint32_t i = 0; i < *pages && i < pbl.count(); ++i) entries[i] = pbl.entries()[i];
     *pages = pbl.count();
     *page_shift = pbl.page_shift();
@@ -280,6 +292,24 @@ class SimTransport : public Transport {
     numbers->Give(number);
     errno = error;
     return result;
+  }
+
+  // The STag.
+  uint32_t PublishMr(const MrRequest& request) {
+    CheckMapped(request.address, request.length, (request.access & kWriteAccess) != 0);
+    Mr mr = {request, SimPbl(&arena_, request.address, request.length)};
+    Taken number(&stags_);
+    exrnic_mbox_register_mr in = {};
+    in.stag = number.value();
+    in.pd = request.pd;
+    in.base = request.address;
+    in.length = request.length;
+    in.pbl_address = mr.pbl.bus();
+    in.access = request.access;
+    in.page_shift = mr.pbl.page_shift();
+    mailbox_.Set(EXRNIC_MBOX_OP_REGISTER_MR, in);
+    mrs_.emplace(number.value(), std::move(mr));
+    return number.Keep();
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
@@ -331,7 +361,7 @@ class SimTransport : public Transport {
   std::map<uint32_t, Cq> cqs_;
   std::map<uint32_t, SimRing> srqs_;
   std::map<uint32_t, QpRings> qps_;
-  std::map<uint32_t, SimPbl> mrs_;
+  std::map<uint32_t, Mr> mrs_;
 };
 
 }  // namespace

@@ -95,6 +95,52 @@ void OfferMany(Bench* bench) {
                 "bytes arrived wrong");
 }
 
+// ---- Changed regions
+
+struct ChangedStags {
+  uint32_t before;
+  uint32_t now;
+};
+enum ChangeMessage : uint32_t { kChanged = 510 };
+
+void ExpectPush(Bench* bench, const Connection& connection, uint32_t stag, vl_wc_status status,
+                uint32_t detail) {
+  Push push = MakePush(connection, 1, 0, 0, kRegionBytes);
+  push.remote_stag = stag;
+  Post(connection, {push});
+  ExpectCompletion(bench, connection.cq(), 1, status, detail);
+}
+
+void PushToChanged(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  FillPattern(bench->NextSeed(), connection.source(), connection.bytes());
+  const auto stags = bench->oob()->ReceiveStruct<ChangedStags>(kChanged);
+  ExpectPush(bench, connection, stags.now, VL_WC_SUCCESS, 0);
+  ExpectPush(bench, connection, stags.before, VL_WC_REM_ACCESS_ERR, EXRNIC_TERM_CODE_TAGGED_STAG);
+  bench->Meet();
+}
+
+void OfferChanged(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  const uint64_t seed = bench->NextSeed();
+  Pages elsewhere(4096);
+  const Owned<vl_mr> mr =
+      Own(vl_allocate_mr(side.pd.get(), elsewhere.data(), elsewhere.size(), VL_ACCESS_REMOTE_READ),
+          "vl_allocate_mr");
+  ChangedStags stags = {vl_mr_stag(mr.get()), 0};
+  Check(vl_reallocate_mr(mr.get(), VL_REALLOCATE_MEMORY | VL_REALLOCATE_ACCESS, nullptr,
+                         connection.target(), connection.bytes(), VL_ACCESS_REMOTE_WRITE),
+        "vl_reallocate_mr");
+  stags.now = vl_mr_stag(mr.get());
+  bench->oob()->SendStruct(kChanged, stags);
+  bench->Meet();
+  bench->Expect(!ComparePattern(seed, connection.target(), kRegionBytes), "bytes arrived wrong");
+}
+
 }  // namespace
 
 std::vector<GuestCheck> RegionChecks() {
@@ -102,6 +148,9 @@ std::vector<GuestCheck> RegionChecks() {
       {"the PBL of a region names each of its pages, and no more than fit are written", CheckPbl,
        CheckPbl},
       {"a hundred regions side by side are each reached by their own STag", PushToMany, OfferMany},
+      {"a reallocated region is reached where it is now, with its new rights, by its new STag "
+       "alone",
+       PushToChanged, OfferChanged},
   };
 }
 
