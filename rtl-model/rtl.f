@@ -50,6 +50,7 @@ rtl-model/blocks/pbl_cache/pbl_cache.sv
 rtl-model/blocks/pbl_cache/pbl_fill.sv
 rtl-model/blocks/pio_hold/pio_hold.sv
 rtl-model/blocks/processor/processor.sv
+rtl-model/blocks/processor/processor_debug.sv
 rtl-model/blocks/processor/processor_devices.sv
 rtl-model/blocks/processor/processor_host.sv
 rtl-model/blocks/processor/processor_memory.sv

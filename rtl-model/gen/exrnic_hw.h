@@ -370,6 +370,11 @@ enum exrnic_service {
 #define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
 #define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: Enum fw_status of the last command
 #define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
+#define EXRNIC_REG_FW_DEBUG 0x1100  // rw: See the flags FW_DEBUG
+#define EXRNIC_REG_FW_DEBUG_STATUS 0x1104  // ro: See the flags FW_DEBUG_STATUS
+#define EXRNIC_REG_FW_DEBUG_PC 0x1108  // rw: While the processor is halted: its next instruction; resuming starts there
+#define EXRNIC_REG_FW_DEBUG_INSTRUCTION 0x110c  // wo: While the processor is halted and not BUSY: executes this instruction; branches do nothing
+#define EXRNIC_REG_FW_DEBUG_VALUE 0x1110  // ro: Result of the last FW_DEBUG_INSTRUCTION
 #define EXRNIC_REG_DEV_STATE 0x000  // wo: READY or FAILED: how firmware is; FAILED stops the processor
 #define EXRNIC_REG_DEV_VERSION 0x004  // wo: FW_VERSION
 #define EXRNIC_REG_DEV_FAULT 0x008  // wo: FW_FAULT
@@ -423,6 +428,16 @@ enum exrnic_fw_status {
 
 // Bits of FW_CONTROL.
 #define EXRNIC_FW_CONTROL_RUN 0x1u  // The processor runs, from the start of its memory; zero holds it in reset
+
+// Bits of FW_DEBUG.
+#define EXRNIC_FW_DEBUG_HALT 0x1u  // Halts the processor between two instructions; ends DOZE
+#define EXRNIC_FW_DEBUG_STOP_AT_BREAK 0x2u  // BREAK halts instead of taking an exception
+#define EXRNIC_FW_DEBUG_RESUME 0x4u  // Reads as zero. While halted: goes on; with HALT, for one instruction, and the delay slot of a branch
+
+// Bits of FW_DEBUG_STATUS.
+#define EXRNIC_FW_DEBUG_STATUS_HALTED 0x1u  // No instruction is executed; the watch-dog does not count
+#define EXRNIC_FW_DEBUG_STATUS_BUSY 0x2u  // FW_DEBUG_INSTRUCTION is under way
+#define EXRNIC_FW_DEBUG_STATUS_FAILED 0x4u  // The last one ended in an exception, which nobody took
 
 // Head of a firmware image. The payload follows, and is loaded to address 0.
 struct exrnic_fw_image {

@@ -258,6 +258,11 @@ package exrnic_pkg;
   localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
   localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: Enum fw_status of the last command
   localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
+  localparam logic [15:0] REG_FW_DEBUG = 16'h1100;  // rw: See the flags FW_DEBUG
+  localparam logic [15:0] REG_FW_DEBUG_STATUS = 16'h1104;  // ro: See the flags FW_DEBUG_STATUS
+  localparam logic [15:0] REG_FW_DEBUG_PC = 16'h1108;  // rw: While the processor is halted: its next instruction; resuming starts there
+  localparam logic [15:0] REG_FW_DEBUG_INSTRUCTION = 16'h110c;  // wo: While the processor is halted and not BUSY: executes this instruction; branches do nothing
+  localparam logic [15:0] REG_FW_DEBUG_VALUE = 16'h1110;  // ro: Result of the last FW_DEBUG_INSTRUCTION
   localparam logic [15:0] REG_DEV_STATE = 16'h000;  // wo: READY or FAILED: how firmware is; FAILED stops the processor
   localparam logic [15:0] REG_DEV_VERSION = 16'h004;  // wo: FW_VERSION
   localparam logic [15:0] REG_DEV_FAULT = 16'h008;  // wo: FW_FAULT
@@ -311,6 +316,16 @@ package exrnic_pkg;
 
   // Bits of FW_CONTROL. Bit numbers.
   localparam int unsigned FW_CONTROL_RUN = 0;  // The processor runs, from the start of its memory; zero holds it in reset
+
+  // Bits of FW_DEBUG. Bit numbers.
+  localparam int unsigned FW_DEBUG_HALT = 0;  // Halts the processor between two instructions; ends DOZE
+  localparam int unsigned FW_DEBUG_STOP_AT_BREAK = 1;  // BREAK halts instead of taking an exception
+  localparam int unsigned FW_DEBUG_RESUME = 2;  // Reads as zero. While halted: goes on; with HALT, for one instruction, and the delay slot of a branch
+
+  // Bits of FW_DEBUG_STATUS. Bit numbers.
+  localparam int unsigned FW_DEBUG_STATUS_HALTED = 0;  // No instruction is executed; the watch-dog does not count
+  localparam int unsigned FW_DEBUG_STATUS_BUSY = 1;  // FW_DEBUG_INSTRUCTION is under way
+  localparam int unsigned FW_DEBUG_STATUS_FAILED = 2;  // The last one ended in an exception, which nobody took
 
   // Head of a firmware image. The payload follows, and is loaded to address 0.
   typedef struct packed {

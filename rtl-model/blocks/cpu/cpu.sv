@@ -30,11 +30,20 @@ module cpu
     input  word_t      data_rdata_i,
     input  logic       data_error_i,
 
+    // Debugging: see README.md. While it is halted, instructions can be given to it one at a time.
+    input  debug_t debug_i,
+    output logic   halted_o,
+    output word_t  halted_pc_o,    // of the next instruction
+    output logic   inject_done_o,  // pulse: the given instruction has ended
+    output logic   inject_failed_o,  // ...with an exception, which nobody takes
+    output word_t  inject_value_o,   // ...with this result
+
     output retire_t retire_o
 );
 
   logic flush;  // the instruction in the memory stage ends by an exception
   logic decode_advance, execute_advance, memory_advance;
+  logic halted_q, stop, halts;  // the instruction in the decode stage waits for the debugger
 
   // ---- Fetch
 
@@ -42,12 +51,13 @@ module cpu
   logic branch_taken;
   word_t branch_target;
   assign fetch_pc       = flush ? EXCEPTION_PC : fetch_pc_q;
-  assign inst_read_o    = flush || decode_advance;
+  assign inst_read_o    = (flush || decode_advance) && !halted_q;
   assign inst_address_o = fetch_pc & PHYSICAL_MASK & ~32'h3;
 
   // The instruction behind a branch is on its way when the branch is decoded: the delay slot.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) fetch_pc_q <= RESET_PC;
+    else if (debug_i.resume && halted_q) fetch_pc_q <= debug_i.pc;
     else if (inst_read_o) fetch_pc_q <= branch_taken && !flush ? branch_target : fetch_pc + 32'd4;
   end
 
@@ -61,16 +71,18 @@ module cpu
   decode_t decode_q;
   decoded_t decoded, op;
   logic interrupt;
+  word_t instruction;
+  assign instruction = halted_q ? debug_i.instruction : inst_data_i;
 
   cpu_decode u_decode (
-      .instruction_i(inst_data_i),
+      .instruction_i(instruction),
       .decoded_o(decoded)
   );
 
   // What stands before the instruction's own exceptions.
   always_comb begin
     op = decoded;
-    if (interrupt || decode_q.pc[1:0] != '0 || inst_error_i) begin
+    if (!halted_q && (interrupt || decode_q.pc[1:0] != '0 || inst_error_i)) begin
       op = '0;
       op.exception.valid = 1'b1;
       op.exception.address = decode_q.pc;
@@ -116,16 +128,16 @@ module cpu
   assign next_pc = decode_q.pc + 32'd4;
   always_comb begin
     unique case (op.branch)
-      BRANCH_JUMP: branch_target = {next_pc[31:28], inst_data_i[25:0], 2'b00};
+      BRANCH_JUMP: branch_target = {next_pc[31:28], instruction[25:0], 2'b00};
       BRANCH_REGISTER: branch_target = rs_value;
-      default: branch_target = next_pc + {{14{inst_data_i[15]}}, inst_data_i[15:0], 2'b00};
+      default: branch_target = next_pc + {{14{instruction[15]}}, instruction[15:0], 2'b00};
     endcase
   end
 
   // A loaded value is there at the end of the memory stage; and what comes behind a write of a
   // system register sees it.
   logic wait_load, wait_cp0;
-  assign decode_advance = execute_advance && !(decode_q.valid && (wait_load || wait_cp0));
+  assign decode_advance = execute_advance && !(decode_q.valid && (wait_load || wait_cp0 || stop));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -134,6 +146,8 @@ module cpu
       decode_q.valid      <= 1'b1;
       decode_q.pc         <= fetch_pc;
       decode_q.delay_slot <= !flush && decode_q.valid && op.branch != BRANCH_NONE;
+    end else if (halts || halted_q) begin
+      decode_q.valid <= halted_q && debug_i.inject;
     end
   end
 
@@ -161,7 +175,7 @@ module cpu
       if (decode_q.valid && decode_advance) begin
         execute_q.pc          <= decode_q.pc;
         execute_q.delay_slot  <= decode_q.delay_slot;
-        execute_q.instruction <= inst_data_i;
+        execute_q.instruction <= instruction;
         execute_q.op          <= op;
         execute_q.a           <= op.use_shamt ? op.imm : rs_value;
         execute_q.b           <= op.use_imm ? op.imm : rt_value;
@@ -331,16 +345,45 @@ module cpu
       .op_i(done && !exception.valid ? memory_q.cp0 : CP0_NONE),
       .write_register_i(memory_q.cp0_register),
       .write_value_i(memory_q.rt),
-      .take_i(flush),
+      .take_i(flush && !halted_q),
       .exception_i(exception),
       .pc_i(memory_q.pc),
       .delay_slot_i(memory_q.delay_slot),
       .interrupt_o(interrupt)
   );
 
+  // ---- Debugging
+  // It halts between instructions, when all before have ended, but never in front of a delay slot.
+  logic stepping_q, is_break;
+  assign is_break = op.exception.valid && op.exception.code == EXC_BP;
+  assign stop = decode_q.valid && !halted_q && !decode_q.delay_slot &&
+                ((debug_i.halt && !stepping_q) || (debug_i.stop_at_break && is_break));
+  assign halts = stop && !flush && !execute_q.valid && !memory_q.valid;
+  assign halted_o = halted_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      halted_q    <= 1'b0;
+      stepping_q  <= 1'b0;
+      halted_pc_o <= RESET_PC;
+    end else if (halts) begin
+      halted_q    <= 1'b1;
+      halted_pc_o <= decode_q.pc;
+    end else if (halted_q && debug_i.resume) begin
+      halted_q   <= 1'b0;
+      stepping_q <= 1'b1;
+    end else if (decode_q.valid && decode_advance && !halted_q) begin
+      stepping_q <= 1'b0;
+    end
+  end
+
+  assign inject_done_o   = halted_q && done;
+  assign inject_failed_o = exception.valid;
+  assign inject_value_o  = memory_value;
+
   always_comb begin
     retire_o             = '0;
-    retire_o.valid       = done;
+    retire_o.valid       = done && !halted_q;
     retire_o.pc          = memory_q.pc;
     retire_o.instruction = memory_q.instruction;
     retire_o.rd          = memory_rd;

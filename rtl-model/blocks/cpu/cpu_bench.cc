@@ -20,12 +20,24 @@ CpuBench::CpuBench(std::vector<uint8_t> memory, uint32_t seed, unsigned max_wait
   dut().inst_data_i = 0;
   dut().inst_error_i = 0;
   dut().data_done_i = 0;
+  std::memset(&dut().debug_i, 0, sizeof dut().debug_i);
   reset();
+}
+
+// cpu_pkg's debug_t: halt, stop_at_break, resume, pc, inject, instruction.
+void CpuBench::drive_debugger() {
+  if (!debugger_) return;
+  const bool resume = dut().halted_o && (*debugger_)() % 4 == 0;
+  halting_ = !resume && (halting_ || (*debugger_)() % 64 == 0);
+  const uint64_t pc = resume ? dut().halted_pc_o : 0;
+  dut().debug_i[1] = static_cast<uint32_t>(pc << 1);
+  dut().debug_i[2] = static_cast<uint32_t>(pc >> 31) | (resume ? 2 : 0) | (halting_ ? 8 : 0);
 }
 
 // Answers are made before the edge and seen after it: memories with a register at their output.
 void CpuBench::cycle() {
   dut().interrupt_i = lines_;
+  drive_debugger();
   answer_data();
   settle();
   note_retired();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -34,6 +35,9 @@ class CpuBench : public Bench<Vcpu> {
   void cycle() override;
   void set_interrupts(uint8_t lines) { lines_ = lines; }
 
+  // A debugger halts it at random from now on, and soon lets it go on: nobody may notice.
+  void halt_at_random(uint32_t seed) { debugger_.emplace(seed); }
+
   // Runs until `count` more instructions have ended, and a delay slot if the last one is a branch.
   // Throws if none ends for 1,000 cycles.
   std::vector<Retired> run(size_t count);
@@ -41,6 +45,7 @@ class CpuBench : public Bench<Vcpu> {
   const std::vector<uint8_t>& memory() const { return memory_; }
 
  private:
+  void drive_debugger();
   void answer_data();
   void take_data_request();
   void note_retired();
@@ -56,6 +61,8 @@ class CpuBench : public Bench<Vcpu> {
 
   std::vector<uint8_t> memory_;
   std::mt19937 random_;
+  std::optional<std::mt19937> debugger_;
+  bool halting_ = false;
   unsigned max_wait_;
   uint8_t lines_ = 0;
   uint8_t recent_lines_[8] = {};

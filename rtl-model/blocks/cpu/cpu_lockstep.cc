@@ -15,6 +15,7 @@ CpuLockstep run_lockstep(uint32_t seed, uint64_t count) {
   std::mt19937 random(seed);
   const std::vector<uint8_t> program = random_program(seed);
   CpuBench cpu(program, seed, 1 + seed % 4);
+  if (seed % 2 == 0) cpu.halt_at_random(seed);
   UnicornModel model(program);
   CpuLockstep result;
   while (result.instructions < count && result.difference.empty()) {

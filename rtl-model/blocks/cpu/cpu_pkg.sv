@@ -86,6 +86,16 @@ package cpu_pkg;
     logic       delay_slot;
   } retire_t;
 
+  // What a debugger asks for.
+  typedef struct packed {
+    logic  halt;           // level: no further instruction, but the one that a resume lets through
+    logic  stop_at_break;  // level: BREAK halts, and is not executed
+    logic  resume;         // pulse, while halted: goes on at pc
+    word_t pc;
+    logic  inject;         // pulse, while halted and no other is under way: executes instruction
+    word_t instruction;    // stays until it has ended
+  } debug_t;
+
   // System coprocessor's registers.
   localparam reg_t CP0_BADVADDR = 5'd8;
   localparam reg_t CP0_STATUS = 5'd12;

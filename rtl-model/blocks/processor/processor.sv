@@ -34,6 +34,9 @@ module processor
   word_t inst_address, inst_data, data_address, data_wdata, data_rdata;
   logic [3:0] data_strobe;
   logic [5:0] lines;
+  debug_t debug;
+  logic halted, inject_done, inject_failed, debug_wakes, debug_busy;
+  word_t halted_pc, inject_value;
   cpu u_cpu (
       .clk_i,
       .rst_ni(cpu_rst_n),
@@ -50,6 +53,12 @@ module processor
       .data_done_i(data_done),
       .data_rdata_i(data_rdata),
       .data_error_i(data_error),
+      .debug_i(debug),
+      .halted_o(halted),
+      .halted_pc_o(halted_pc),
+      .inject_done_o(inject_done),
+      .inject_failed_o(inject_failed),
+      .inject_value_o(inject_value),
       .retire_o
   );
 
@@ -115,6 +124,8 @@ module processor
       .command_line_i(command_line),
       .command_i(command),
       .word_i(words),
+      .wake_i(debug_wakes),
+      .halted_i(halted),
       .lines_o(lines),
       .bite_o(bite),
       .dozing_o(dozing),
@@ -123,6 +134,27 @@ module processor
   assign data_done  = memory_done_q || nobody_q || device_done;
   assign data_error = nobody_q || (device_done && device_error);
   assign data_rdata = memory_done_q ? memory_rdata : device_rdata;
+
+  // ---- The debugger's face
+  logic debug_known;
+  word_t debug_value;
+  processor_debug u_debug (
+      .clk_i,
+      .rst_ni,
+      .write_i(valid_i && write_i && word_i),
+      .address_i,
+      .data_i,
+      .known_o(debug_known),
+      .value_o(debug_value),
+      .debug_o(debug),
+      .wakes_o(debug_wakes),
+      .busy_o(debug_busy),
+      .halted_i(halted),
+      .halted_pc_i(halted_pc),
+      .done_i(inject_done),
+      .failed_i(inject_failed),
+      .value_i(inject_value)
+  );
 
   // ---- The driver's face
   processor_host u_host (
@@ -135,6 +167,8 @@ module processor
       .data_i,
       .rsp_valid_o,
       .rsp_data_o,
+      .other_known_i(debug_known),
+      .other_value_i(debug_value),
       .irq_o,
       .run_o(run),
       .load_o(load),
@@ -151,7 +185,9 @@ module processor
       .word_o(words)
   );
 
-  assign idle_o = (!run || (dozing && lines == '0 && !timing && !bite)) && !irq_o && !rsp_valid_o;
+  logic rests;
+  assign rests = halted ? !debug_busy : dozing && lines == '0 && !timing && !bite;
+  assign idle_o = (!run || (rests && !debug_wakes)) && !irq_o && !rsp_valid_o;
 
   logic unused;
   assign unused = ^{load_address[31:PlaceBits], load_address[1:0]};

@@ -28,6 +28,8 @@ module processor_devices
     input  logic [7:0]  command_i,
     input  logic [31:0] word_i[FW_COMMAND_WORDS],
 
+    input  logic       wake_i,    // ends DOZE as a line does
+    input  logic       halted_i,  // by a debugger
     output logic [5:0] lines_o,
     output logic       bite_o,   // pulse: the watch-dog
     output logic       dozing_o,
@@ -95,16 +97,18 @@ module processor_devices
   end
 
   // A store to DOZE is answered when a line is up.
+  logic wakes;
+  assign wakes = |lines_o || wake_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       done_o   <= 1'b0;
       error_o  <= 1'b0;
       dozing_o <= 1'b0;
     end else begin
-      done_o  <= (valid_i && !is_doze) || (dozing_o && |lines_o);
+      done_o  <= (valid_i && !is_doze) || (dozing_o && wakes);
       error_o <= valid_i && !(known && (whole || !write_i));
       if (is_doze) dozing_o <= 1'b1;
-      else if (|lines_o) dozing_o <= 1'b0;
+      else if (wakes) dozing_o <= 1'b0;
     end
   end
 
@@ -132,7 +136,7 @@ module processor_devices
       bite_o <= 1'b0;
       if (is_watchdog) begin
         watchdog_q <= data_i;
-      end else if (watchdog_q != '0 && !dozing_o) begin
+      end else if (watchdog_q != '0 && !dozing_o && !halted_i) begin
         watchdog_q <= watchdog_q - 1'b1;
         bite_o     <= watchdog_q == 32'd1;
       end

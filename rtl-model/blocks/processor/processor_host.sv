@@ -15,6 +15,8 @@ module processor_host
     input  logic [31:0] data_i,
     output logic        rsp_valid_o,
     output logic [31:0] rsp_data_o,
+    input  logic        other_known_i,  // address_i is read elsewhere...
+    input  logic [31:0] other_value_i,  // ...and gives this
     output logic        irq_o,      // pulse: a command has ended, or firmware has failed
 
     output logic        run_o,      // else the processor is held in reset
@@ -148,7 +150,8 @@ module processor_host
       REG_FW_FAULT_PC: value = fault_pc_q;
       REG_FW_FAULT_FILE: value = fault_file_q;
       REG_FW_COMMAND_STATUS: value = 32'(status_q);
-      default: value = in_words ? word_q[address_i[2+:WordBits]] : '1;
+      default:
+        value = in_words ? word_q[address_i[2+:WordBits]] : other_known_i ? other_value_i : '1;
     endcase
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -9,6 +9,7 @@
 #include "firmware/test/faulty.h"
 #include "firmware/test/image.h"
 #include "rtl-model/blocks/testing/bench.h"
+#include "sim/debug/processor_debugger.h"
 
 namespace exrnic::testing {
 namespace {
@@ -233,6 +234,166 @@ TEST_CASE("garbage in the driver's registers never stops them from answering") {
   }
   processor.start(firmware().payload);
   CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+}
+
+// ---- Debugging
+
+class Registers : public debug::FwRegisters {
+ public:
+  explicit Registers(Processor& processor) : processor_(processor) {}
+  uint32_t read(uint32_t offset) override { return processor_.load(offset); }
+  void write(uint32_t offset, uint32_t value) override { processor_.store(offset, value); }
+
+ private:
+  Processor& processor_;
+};
+
+struct Debugged {
+  explicit Debugged(Processor& processor)
+      : processor(processor), registers(processor), debugger(registers) {}
+  void wait_halted() {
+    processor.wait_for("the processor to halt", 1000, [&] { return debugger.halted(); });
+  }
+  void halt() {
+    debugger.halt();
+    wait_halted();
+  }
+  uint32_t step() {
+    debugger.step();
+    wait_halted();
+    return debugger.read_register(debug::kPc);
+  }
+  uint32_t word(uint32_t address) {
+    uint32_t value;
+    REQUIRE(debugger.load(address, 4, &value));
+    return value;
+  }
+
+  Processor& processor;
+  Registers registers;
+  debug::ProcessorDebugger debugger;
+};
+
+constexpr uint32_t kMemory = 0x80000000;
+constexpr uint32_t kNop = 0, kBreak = 0x0d;
+constexpr uint32_t addiu(unsigned rt, unsigned rs, uint32_t imm) {
+  return 0x09u << 26 | rs << 21 | rt << 16 | imm;
+}
+constexpr uint32_t beq(unsigned rs, unsigned rt, uint32_t words) {
+  return 0x04u << 26 | rs << 21 | rt << 16 | (words & 0xffff);
+}
+
+TEST_CASE("a debugger halts firmware that rests, and lets it go on as if nothing had been") {
+  Processor processor;
+  processor.start(firmware().payload);
+  Debugged gdb(processor);
+  REQUIRE(gdb.debugger.runs());
+  CHECK_FALSE(gdb.debugger.halted());
+  gdb.halt();
+  CHECK(processor.rests());
+  uint32_t before[debug::kRegisters];
+  for (unsigned i = 0; i < debug::kRegisters; ++i) before[i] = gdb.debugger.read_register(i);
+  CHECK(before[debug::kPc] >= kMemory);
+  CHECK(before[debug::kPc] < kMemory + firmware().head.length);
+  for (unsigned i = 0; i < debug::kRegisters; ++i) {
+    CHECK(gdb.debugger.read_register(i) == before[i]);
+  }
+  gdb.debugger.detach();
+  CHECK(processor.command(EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
+}
+
+TEST_CASE("a command waits while a debugger halts the processor, and the watch-dog does not bite") {
+  Processor processor;
+  processor.start(firmware().payload);
+  Debugged gdb(processor);
+  gdb.halt();
+  processor.store(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+  for (int i = 0; i < 300'000; ++i) processor.cycle();
+  CHECK(processor.load(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_BUSY);
+  CHECK(gdb.debugger.halted());
+  gdb.debugger.resume();
+  processor.wait_for("the command", kCommandLimit, [&] {
+    return processor.load(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_OK;
+  });
+}
+
+TEST_CASE("a debugger steps from the first instruction on, a branch together with its delay slot") {
+  Processor processor;
+  processor.load_image({addiu(4, 0, 1), beq(0, 0, 2), addiu(5, 4, 1), kNop, addiu(6, 5, 1),
+                        beq(0, 0, 0xffff), kNop});
+  Debugged gdb(processor);
+  gdb.debugger.halt();
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  gdb.wait_halted();
+  CHECK(gdb.debugger.read_register(debug::kPc) == kMemory);
+  CHECK(gdb.step() == kMemory + 4);
+  CHECK(gdb.debugger.read_register(4) == 1);
+  CHECK(gdb.step() == kMemory + 16);
+  CHECK(gdb.debugger.read_register(5) == 2);
+  CHECK(gdb.step() == kMemory + 20);
+  CHECK(gdb.debugger.read_register(6) == 3);
+  CHECK(gdb.step() == kMemory + 20);  // an endless loop
+}
+
+TEST_CASE("BREAK halts in front of itself, and what a debugger writes there is executed instead") {
+  Processor processor;
+  processor.load_image({addiu(4, 0, 1), kBreak, addiu(4, 4, 1), beq(0, 0, 0xffff), kNop});
+  Debugged gdb(processor);
+  gdb.debugger.halt();
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  gdb.wait_halted();
+  gdb.debugger.resume();
+  gdb.wait_halted();
+  CHECK(gdb.debugger.read_register(debug::kPc) == kMemory + 4);
+  CHECK(gdb.debugger.read_register(4) == 1);
+  REQUIRE(gdb.debugger.store(kMemory + 4, 4, addiu(4, 4, 16)));
+  CHECK(gdb.step() == kMemory + 8);
+  CHECK(gdb.debugger.read_register(4) == 17);
+}
+
+TEST_CASE("a debugger reads and writes every register and any byte, and nothing where nothing is") {
+  Processor processor;
+  processor.load_image({beq(0, 0, 0xffff), kNop});
+  Debugged gdb(processor);
+  gdb.debugger.halt();
+  processor.store(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
+  gdb.wait_halted();
+  const auto value_of = [](unsigned number) { return 0x12340000u * number + 0xfedc + number; };
+  for (unsigned i = 1; i < 32; ++i) gdb.debugger.write_register(i, value_of(i));
+  gdb.debugger.write_register(debug::kHi, 0x89abcdef);
+  gdb.debugger.write_register(debug::kLo, 0x01234567);
+  gdb.debugger.write_register(debug::kStatus, 0x400);
+  gdb.debugger.write_register(debug::kPc, kMemory + 4);
+  CHECK(gdb.debugger.read_register(0) == 0);
+  for (unsigned i = 1; i < 32; ++i) CHECK(gdb.debugger.read_register(i) == value_of(i));
+  CHECK(gdb.debugger.read_register(debug::kHi) == 0x89abcdef);
+  CHECK(gdb.debugger.read_register(debug::kLo) == 0x01234567);
+  CHECK(gdb.debugger.read_register(debug::kStatus) == 0x400);
+  CHECK(gdb.debugger.read_register(debug::kPc) == kMemory + 4);
+
+  const uint32_t place = kMemory + EXRNIC_FW_MEMORY_BYTES - 4;
+  REQUIRE(gdb.debugger.store(place, 4, 0x44332211));
+  REQUIRE(gdb.debugger.store(place + 1, 1, 0xaa));
+  REQUIRE(gdb.debugger.store(place + 2, 2, 0xccbb));
+  CHECK(gdb.word(place) == 0xccbbaa11);
+  uint32_t value;
+  REQUIRE(gdb.debugger.load(place + 3, 1, &value));
+  CHECK(value == 0xcc);
+  CHECK_FALSE(gdb.debugger.load(kMemory + EXRNIC_FW_MEMORY_BYTES, 4, &value));
+  CHECK_FALSE(gdb.debugger.store(0x90000000, 4, 0));
+  for (unsigned i = 1; i < 32; ++i) CHECK(gdb.debugger.read_register(i) == value_of(i));
+  CHECK(gdb.step() == kMemory + 8);
+}
+
+TEST_CASE("an interrupt that is pending is taken when a debugger lets the processor go on") {
+  Processor processor;
+  processor.start(firmware().payload);
+  Debugged gdb(processor);
+  gdb.halt();
+  processor.store(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+  gdb.debugger.write_register(debug::kStatus, 0x401);  // IM[2], IEc
+  CHECK(gdb.step() == kMemory + 0x80);
+  CHECK((gdb.debugger.read_register(debug::kCause) >> 2 & 0x1f) == 0);
 }
 
 }  // namespace
