@@ -48,8 +48,6 @@ static void exrnic_async_work(struct work_struct *work)
 	bool peer_died = exrnic_async_peer_has_died(edev, causes);
 	struct exrnic_ucontext *uctx;
 
-	if (causes & EXRNIC_INT_CAUSE_FIRMWARE)
-		exrnic_firmware_look(edev);
 	mutex_lock(&edev->lock);
 	list_for_each_entry(uctx, &edev->ucontexts, entry) {
 		atomic_or(causes & (EXRNIC_CAUSES_QP | EXRNIC_INT_CAUSE_SRQ_LIMIT), &uctx->causes);

@@ -5,10 +5,12 @@
  *
  * Locks, outermost first:
  *   exrnic_device.lock	    list of contexts, removal
- *   exrnic_ucontext.lock   the objects of one context; mmap_lock is taken inside it
+ *   exrnic_ucontext.lock   the objects of one context
  *   exrnic_mbox.lock	    one mailbox command at a time
  *   exrnic_firmware.lock   the on-chip processor; apart from the others
  * and in interrupts, too: exrnic_vector.lock, exrnic_event_queue.lock inside it.
+ *
+ * None of them is held while memory of a process is touched: it may never be provided.
  */
 #ifndef EXRNIC_CORE_H
 #define EXRNIC_CORE_H
@@ -132,9 +134,10 @@ struct exrnic_ucontext {
 	struct xarray mrs;
 };
 
-/* User memory, pinned, charged to RLIMIT_MEMLOCK of mm, and mapped for DMA. */
+/* User memory, pinned, charged to RLIMIT_MEMLOCK of mm, then mapped for DMA. */
 struct exrnic_umem {
 	struct mm_struct *mm;
+	struct page **unmapped;	/* NULL: mapped, and sgt has them */
 	struct sg_table sgt;
 	u64 address;
 	u64 length;
@@ -188,7 +191,8 @@ struct exrnic_qp {
 	struct exrnic_pd *pd;
 	struct exrnic_cq *send_cq;
 	struct exrnic_cq *recv_cq;
-	struct exrnic_srq *srq;	/* NULL: it has an rq */
+	bool has_rq;
+	struct exrnic_srq *srq;	/* in its place, or NULL */
 	struct exrnic_ring sq;
 	struct exrnic_ring rq;
 };
@@ -212,6 +216,8 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 			 const struct exrnic_face_ops *face);
 void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx);
 void exrnic_ucontext_disassociate(struct exrnic_ucontext *uctx);
+/* Gives up uctx->lock, and sees to the events that came while it was held. */
+void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx);
 
 /* exrnic_page.c: user pages of BAR 2. */
 int exrnic_page_alloc(struct exrnic_device *edev, u32 *page);
@@ -239,7 +245,8 @@ void exrnic_async_catch_up(struct exrnic_ucontext *uctx);
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
 
 /*
- * Object functions: the context's lock is held and the context is not dead. Handles that the
+ * Object functions: the context's lock is held and the context is not dead. Those that pin memory
+ * give the lock up meanwhile, and -ENODEV if the context is dead then. Handles that the
  * context does not own give -ENOENT, objects in use -EBUSY, a full table -ENOSPC. A destroy
  * that returns -EIO, -ENODEV or -ETIMEDOUT has released the object nevertheless: the device
  * answered badly and has been cut off from memory.
@@ -272,6 +279,9 @@ int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 /* Raises the events of those that went to ERROR; cq_error: because a completion was lost. */
 void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error);
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
+/* exrnic_qp_stop.c: to ERROR, until nothing is under way, or for five seconds. */
+void exrnic_qp_stop(struct exrnic_device *edev, struct exrnic_qp *qp);
+void exrnic_qp_stop_all(struct exrnic_ucontext *uctx);
 
 int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr);
 int exrnic_mr_deregister(struct exrnic_ucontext *uctx, u32 stag);
@@ -295,9 +305,14 @@ void exrnic_stags_fini(struct exrnic_stags *stags);
 int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag);
 void exrnic_stag_free(struct exrnic_stags *stags, u32 stag);
 
-/* exrnic_umem.c: of the calling process. */
+/*
+ * exrnic_umem.c: memory of the calling process. Pinning gives up the context's lock meanwhile, so it
+ * comes first: before anything is mapped, or found in the context.
+ */
 int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 address, u64 length,
 		    bool writable);
+int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem);
+/* Mapped or not. */
 void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem);
 
 /* exrnic_lookup.c */
@@ -310,7 +325,7 @@ int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl,
 		     const struct exrnic_umem *umem, unsigned int page_shift);
 void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl);
 
-/* exrnic_ring.c: a queue in user memory with its PBL. */
+/* exrnic_ring.c: a queue in user memory with its PBL. Pinned and mapped as a umem. */
 struct exrnic_ring_shape {
 	u32 entries;
 	u32 entry_bytes;
@@ -320,6 +335,8 @@ struct exrnic_ring_shape {
 
 int exrnic_ring_pin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring, u64 address,
 		    const struct exrnic_ring_shape *shape);
+int exrnic_ring_map(struct exrnic_device *edev, struct exrnic_ring *ring);
+/* Mapped or not. */
 void exrnic_ring_unpin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring);
 
 #endif

@@ -77,6 +77,9 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	err = exrnic_ring_pin(uctx, &cq->ring, attr->ring, &shape);
 	if (err)
 		goto err_free;
+	err = exrnic_ring_map(edev, &cq->ring);
+	if (err)
+		goto err_ring;
 	id = ida_alloc_max(&edev->cqs, edev->limits.cq - 1, GFP_KERNEL);
 	if (id < 0) {
 		err = id;

@@ -219,10 +219,6 @@ static int exrnic_firmware_query(struct exrnic_device *edev, struct exrnic_fw_in
 
 /* ---- The life of the device */
 
-void exrnic_firmware_init(struct exrnic_device *edev)
-{
-	mutex_init(&edev->firmware.lock);
-}
 
 void exrnic_firmware_free(struct exrnic_device *edev)
 {
@@ -249,6 +245,7 @@ void exrnic_firmware_start(struct exrnic_device *edev)
 
 void exrnic_firmware_stop(struct exrnic_device *edev)
 {
+	cancel_work_sync(&edev->firmware.work);
 	mutex_lock(&edev->firmware.lock);
 	if (edev->firmware.present)
 		exrnic_firmware_hold(edev);
@@ -256,8 +253,9 @@ void exrnic_firmware_stop(struct exrnic_device *edev)
 	mutex_unlock(&edev->firmware.lock);
 }
 
-void exrnic_firmware_look(struct exrnic_device *edev)
+static void exrnic_firmware_work(struct work_struct *work)
 {
+	struct exrnic_device *edev = container_of(work, struct exrnic_device, firmware.work);
 	struct exrnic_firmware *firmware = &edev->firmware;
 
 	mutex_lock(&firmware->lock);
@@ -275,6 +273,17 @@ void exrnic_firmware_look(struct exrnic_device *edev)
 		dev_info(&edev->pdev->dev, "firmware started again\n");
 out:
 	mutex_unlock(&firmware->lock);
+}
+
+void exrnic_firmware_init(struct exrnic_device *edev)
+{
+	mutex_init(&edev->firmware.lock);
+	INIT_WORK(&edev->firmware.work, exrnic_firmware_work);
+}
+
+void exrnic_firmware_notice(struct exrnic_device *edev)
+{
+	schedule_work(&edev->firmware.work);
 }
 
 /* ---- sysfs: firmware/ */

@@ -8,11 +8,13 @@
 
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 struct exrnic_device;
 struct attribute_group;
 
 struct exrnic_firmware {
+	struct work_struct work;
 	struct mutex lock;
 	bool present;		/* there is a processor */
 	bool running;		/* image runs, as far as the driver knows */
@@ -27,8 +29,11 @@ void exrnic_firmware_free(struct exrnic_device *edev);
 /* Loads the default image, if there are a processor and an image. Sleeps. */
 void exrnic_firmware_start(struct exrnic_device *edev);
 void exrnic_firmware_stop(struct exrnic_device *edev);
-/* After EXRNIC_INT_CAUSE_FIRMWARE: if firmware has failed, says why and starts it again. */
-void exrnic_firmware_look(struct exrnic_device *edev);
+/*
+ * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: if firmware has failed, a thread of its own says
+ * why and starts it again, and no event of a queue waits for that.
+ */
+void exrnic_firmware_notice(struct exrnic_device *edev);
 
 extern const struct attribute_group exrnic_firmware_group;
 

@@ -4,6 +4,7 @@
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/nospec.h>
+#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "exrnic_chardev.h"
@@ -37,6 +38,8 @@ union exrnic_ioctl_arg {
 struct exrnic_ioctl {
 	unsigned int cmd;
 	int (*run)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
+	/* In its place, of commands that touch other memory of the process: locks what it needs. */
+	int (*run_unlocked)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
 	/* Of commands that make objects: the handle could not be told, so nobody can end it. */
 	void (*undo)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
 	/* The answer has been told. */
@@ -213,33 +216,53 @@ static int exrnic_do_dereg_mr(struct exrnic_ucontext *uctx, union exrnic_ioctl_a
 	return arg->object.rsvd ? -EINVAL : exrnic_mr_deregister(uctx, arg->object.handle);
 }
 
-/* Where pages lie is a secret of the system: it helps attacks such as Rowhammer. */
-static int exrnic_copy_pbl(void __user *to, const struct exrnic_pbl *pbl, u32 entries)
+/*
+ * The entries that there is room for; NULL: the process must not know them. Where pages lie is a secret
+ * of the system: it helps attacks such as Rowhammer.
+ */
+static int exrnic_get_pbl_locked(struct exrnic_ucontext *uctx, struct exrnic_get_pbl *get,
+				 u32 *count, __le64 **entries)
 {
-	size_t bytes = (size_t)entries * sizeof(*pbl->entries);
-	unsigned long left;
+	const struct exrnic_mr *mr;
 
-	if (capable(CAP_SYS_ADMIN))
-		left = copy_to_user(to, pbl->entries, bytes);
-	else
-		left = clear_user(to, bytes);
-	return left ? -EFAULT : 0;
+	if (uctx->dead)
+		return -ENODEV;
+	mr = exrnic_mr_find(uctx, get->stag);
+	if (!mr)
+		return -ENOENT;
+	*count = min(get->pages, mr->pbl.count);
+	get->pages = mr->pbl.count;
+	get->page_shift = mr->pbl.page_shift;
+	if (!*count || !capable(CAP_SYS_ADMIN))
+		return 0;
+	*entries = kvmalloc_array(*count, sizeof(**entries), GFP_KERNEL_ACCOUNT);
+	if (!*entries)
+		return -ENOMEM;
+	memcpy(*entries, mr->pbl.entries, *count * sizeof(**entries));
+	return 0;
 }
 
 static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	struct exrnic_get_pbl *get = &arg->get_pbl;
-	const struct exrnic_mr *mr;
-	u32 room = get->pages;
+	void __user *to = u64_to_user_ptr(get->buffer);
+	__le64 *entries = NULL;
+	unsigned long left;
+	u32 count = 0;
+	size_t bytes;
+	int err;
 
 	if (get->rsvd)
 		return -EINVAL;
-	mr = exrnic_mr_find(uctx, get->stag);
-	if (!mr)
-		return -ENOENT;
-	get->pages = mr->pbl.count;
-	get->page_shift = mr->pbl.page_shift;
-	return exrnic_copy_pbl(u64_to_user_ptr(get->buffer), &mr->pbl, min(room, get->pages));
+	mutex_lock(&uctx->lock);
+	err = exrnic_get_pbl_locked(uctx, get, &count, &entries);
+	exrnic_ucontext_unlock(uctx);
+	if (err)
+		return err;
+	bytes = count * sizeof(*entries);
+	left = entries ? copy_to_user(to, entries, bytes) : clear_user(to, bytes);
+	kvfree(entries);
+	return left ? -EFAULT : 0;
 }
 
 static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -249,17 +272,26 @@ static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl
 
 static int exrnic_do_find_pages(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	return exrnic_lookup_pages(&arg->find_pages);
+	bool dead;
+
+	mutex_lock(&uctx->lock);
+	dead = uctx->dead;
+	exrnic_ucontext_unlock(uctx);
+	return dead ? -ENODEV : exrnic_lookup_pages(&arg->find_pages);
 }
 
 #define EXRNIC_IOCTL(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name }
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name }
+#define EXRNIC_IOCTL_UNLOCKED(NAME, name) \
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, \
+					   .run_unlocked = exrnic_do_##name }
 #define EXRNIC_IOCTL_UNDO(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name, \
-					   exrnic_undo_##name }
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name, \
+					   .undo = exrnic_undo_##name }
 #define EXRNIC_IOCTL_DONE(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { EXRNIC_IOCTL_##NAME, exrnic_do_##name, \
-					   exrnic_undo_##name, exrnic_done_##name }
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name, \
+					   .undo = exrnic_undo_##name, \
+					   .done = exrnic_done_##name }
 
 static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(QUERY, query),
@@ -273,7 +305,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(DESTROY_QP, destroy_qp),
 	EXRNIC_IOCTL_UNDO(REG_MR, reg_mr),
 	EXRNIC_IOCTL(DEREG_MR, dereg_mr),
-	EXRNIC_IOCTL(GET_PBL, get_pbl),
+	EXRNIC_IOCTL_UNLOCKED(GET_PBL, get_pbl),
 	EXRNIC_IOCTL_UNDO(CREATE_SRQ, create_srq),
 	EXRNIC_IOCTL(MODIFY_SRQ, modify_srq),
 	EXRNIC_IOCTL(QUERY_SRQ, query_srq),
@@ -281,7 +313,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
 	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr),
 	EXRNIC_IOCTL(GET_STATUS, get_status),
-	EXRNIC_IOCTL(FIND_PAGES, find_pages),
+	EXRNIC_IOCTL_UNLOCKED(FIND_PAGES, find_pages),
 };
 
 /* The size is part of the command, so a structure of another size is an unknown command. */
@@ -296,18 +328,37 @@ static const struct exrnic_ioctl *exrnic_ioctl_find(unsigned int cmd)
 }
 
 static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
-			    union exrnic_ioctl_arg *arg, void __user *to)
+			    union exrnic_ioctl_arg *arg)
 {
 	int err;
 
-	if (uctx->dead)
-		return -ENODEV;
-	err = ioctl->run(uctx, arg);
-	if (err || !(_IOC_DIR(ioctl->cmd) & _IOC_READ))
-		return err;
+	if (ioctl->run_unlocked)
+		return ioctl->run_unlocked(uctx, arg);
+	mutex_lock(&uctx->lock);
+	err = uctx->dead ? -ENODEV : ioctl->run(uctx, arg);
+	exrnic_ucontext_unlock(uctx);
+	return err;
+}
+
+/* A thread that guessed the handle may have ended the object; then there is nothing to end. */
+static void exrnic_ioctl_undo(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
+			      union exrnic_ioctl_arg *arg)
+{
+	if (!ioctl->undo)
+		return;
+	mutex_lock(&uctx->lock);
+	ioctl->undo(uctx, arg);
+	exrnic_ucontext_unlock(uctx);
+}
+
+/* Without the lock: the process may never provide the memory for the answer. */
+static int exrnic_ioctl_answer(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
+			       union exrnic_ioctl_arg *arg, void __user *to)
+{
+	if (!(_IOC_DIR(ioctl->cmd) & _IOC_READ))
+		return 0;
 	if (copy_to_user(to, arg, _IOC_SIZE(ioctl->cmd))) {
-		if (ioctl->undo)
-			ioctl->undo(uctx, arg);
+		exrnic_ioctl_undo(uctx, ioctl, arg);
 		return -EFAULT;
 	}
 	if (ioctl->done)
@@ -350,9 +401,6 @@ long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	if ((_IOC_DIR(cmd) & _IOC_WRITE) && copy_from_user(&data, user, _IOC_SIZE(cmd)))
 		return -EFAULT;
-	mutex_lock(&file->uctx.lock);
-	err = exrnic_ioctl_run(&file->uctx, ioctl, &data, user);
-	mutex_unlock(&file->uctx.lock);
-	exrnic_async_catch_up(&file->uctx);
-	return err;
+	err = exrnic_ioctl_run(&file->uctx, ioctl, &data);
+	return err ? err : exrnic_ioctl_answer(&file->uctx, ioctl, &data, user);
 }

@@ -16,7 +16,8 @@ MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completion
 	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
 	 EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_FIRMWARE)
 
-#define EXRNIC_CAUSES_ASYNC (EXRNIC_CAUSES & ~EXRNIC_INT_CAUSE_MBOX)
+#define EXRNIC_CAUSES_ASYNC \
+	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT)
 
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
@@ -36,6 +37,8 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 		handled = IRQ_HANDLED;
 		if (cause & EXRNIC_INT_CAUSE_MBOX)
 			exrnic_mbox_interrupt(&edev->mbox);
+		if (cause & EXRNIC_INT_CAUSE_FIRMWARE)
+			exrnic_firmware_notice(edev);
 		if (cause & EXRNIC_CAUSES_ASYNC)
 			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
 	}

@@ -109,6 +109,7 @@ static int exrnic_start(struct exrnic_device *edev)
 err_irq:
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);
+	exrnic_firmware_stop(edev);
 err_master:
 	pci_clear_master(edev->pdev);
 	return err;

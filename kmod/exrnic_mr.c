@@ -26,21 +26,23 @@ static int exrnic_mr_register_on_device(struct exrnic_device *edev, const struct
 static int exrnic_mr_pin(struct exrnic_ucontext *uctx, struct exrnic_mr *mr, u64 address,
 			 u64 length)
 {
-	bool writable = mr->access & EXRNIC_ACCESS_WRITE;
-	int err;
+	return exrnic_umem_pin(uctx, &mr->umem, address, length,
+			       mr->access & EXRNIC_ACCESS_WRITE);
+}
 
-	err = exrnic_umem_pin(uctx, &mr->umem, address, length, writable);
+static int exrnic_mr_map(struct exrnic_device *edev, struct exrnic_mr *mr)
+{
+	int err = exrnic_umem_map(edev, &mr->umem);
+
 	if (err)
 		return err;
-	err = exrnic_pbl_build(uctx->edev, &mr->pbl, &mr->umem, exrnic_pbl_best_shift(&mr->umem));
-	if (err)
-		exrnic_umem_unpin(uctx, &mr->umem);
-	return err;
+	return exrnic_pbl_build(edev, &mr->pbl, &mr->umem, exrnic_pbl_best_shift(&mr->umem));
 }
 
 static void exrnic_mr_unpin(struct exrnic_ucontext *uctx, struct exrnic_mr *mr)
 {
-	exrnic_pbl_free(uctx->edev, &mr->pbl);
+	if (mr->pbl.entries)
+		exrnic_pbl_free(uctx->edev, &mr->pbl);
 	exrnic_umem_unpin(uctx, &mr->umem);
 }
 
@@ -91,14 +93,17 @@ int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr)
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	mr->access = attr->access;
-	mr->pd = exrnic_pd_find(uctx, attr->pd);
-	if (!mr->pd) {
-		err = -ENOENT;
-		goto err_free;
-	}
 	err = exrnic_mr_pin(uctx, mr, attr->address, attr->length);
 	if (err)
 		goto err_free;
+	mr->pd = exrnic_pd_find(uctx, attr->pd);
+	if (!mr->pd) {
+		err = -ENOENT;
+		goto err_memory;
+	}
+	err = exrnic_mr_map(uctx->edev, mr);
+	if (err)
+		goto err_memory;
 	err = exrnic_mr_publish(uctx, mr);
 	if (err)
 		goto err_memory;
@@ -137,17 +142,19 @@ static bool exrnic_rereg_is_valid(const struct exrnic_rereg_mr *attr)
 	       ((flags & EXRNIC_REREG_ACCESS) || !attr->access);
 }
 
-/* Other pages, the same ones with other rights, or those that old has pinned. */
+/* Its memory is not that of old: other addresses, or the same ones with other rights. */
+static bool exrnic_rereg_takes_pins(const struct exrnic_mr *mr, const struct exrnic_mr *old,
+				    const struct exrnic_rereg_mr *attr)
+{
+	return (attr->flags & EXRNIC_REREG_TRANSLATION) ||
+	       (!old->umem.writable && (mr->access & EXRNIC_ACCESS_WRITE));
+}
+
 static int exrnic_rereg_pin(struct exrnic_ucontext *uctx, struct exrnic_mr *mr,
 			    const struct exrnic_mr *old, const struct exrnic_rereg_mr *attr)
 {
 	if (attr->flags & EXRNIC_REREG_TRANSLATION)
 		return exrnic_mr_pin(uctx, mr, attr->address, attr->length);
-	if (old->umem.writable || !(mr->access & EXRNIC_ACCESS_WRITE)) {
-		mr->umem = old->umem;
-		mr->pbl = old->pbl;
-		return 0;
-	}
 	/* In another process the same addresses are other memory. */
 	if (old->umem.mm != current->mm)
 		return -EFAULT;
@@ -161,39 +168,62 @@ static void exrnic_rereg_unpin(struct exrnic_ucontext *uctx, struct exrnic_mr *u
 		exrnic_mr_unpin(uctx, unused);
 }
 
-/* What takes the place of old, in the count of objects, too. */
+/* Behind the pins: the region that is replaced, and the domain, as they are now. */
+static int exrnic_rereg_join(struct exrnic_ucontext *uctx, struct exrnic_mr *mr,
+			     const struct exrnic_mr *old, const struct exrnic_rereg_mr *attr,
+			     bool takes_pins)
+{
+	mr->pd = attr->flags & EXRNIC_REREG_PD ? exrnic_pd_find(uctx, attr->pd) : old->pd;
+	if (!mr->pd)
+		return -ENOENT;
+	if (takes_pins)
+		return exrnic_mr_map(uctx->edev, mr);
+	mr->umem = old->umem;
+	mr->pbl = old->pbl;
+	return 0;
+}
+
+/* What takes the place of attr->stag, in the count of objects, too. */
 static struct exrnic_mr *exrnic_rereg_prepare(struct exrnic_ucontext *uctx,
-					      const struct exrnic_mr *old,
 					      const struct exrnic_rereg_mr *attr)
 {
-	struct exrnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	int err = -ENOENT;
+	const struct exrnic_mr *old = exrnic_mr_find(uctx, attr->stag);
+	bool takes_pins;
+	struct exrnic_mr *mr;
+	int err;
 
+	if (!old)
+		return ERR_PTR(-ENOENT);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->access = attr->flags & EXRNIC_REREG_ACCESS ? attr->access : old->access;
-	mr->pd = attr->flags & EXRNIC_REREG_PD ? exrnic_pd_find(uctx, attr->pd) : old->pd;
-	if (mr->pd)
-		err = exrnic_rereg_pin(uctx, mr, old, attr);
+	takes_pins = exrnic_rereg_takes_pins(mr, old, attr);
+	err = takes_pins ? exrnic_rereg_pin(uctx, mr, old, attr) : 0;
+	if (err)
+		goto err_free;
+	old = exrnic_mr_find(uctx, attr->stag);
+	err = old ? exrnic_rereg_join(uctx, mr, old, attr, takes_pins) : -ENOENT;
 	if (!err)
 		return mr;
+	if (takes_pins)
+		exrnic_mr_unpin(uctx, mr);
+err_free:
 	kfree(mr);
 	return ERR_PTR(err);
 }
 
 int exrnic_mr_reregister(struct exrnic_ucontext *uctx, struct exrnic_rereg_mr *attr)
 {
-	struct exrnic_mr *old = exrnic_mr_find(uctx, attr->stag);
-	struct exrnic_mr *mr;
+	struct exrnic_mr *old, *mr;
 	int err;
 
 	if (!exrnic_rereg_is_valid(attr))
 		return -EINVAL;
-	if (!old)
-		return -ENOENT;
-	mr = exrnic_rereg_prepare(uctx, old, attr);
+	mr = exrnic_rereg_prepare(uctx, attr);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
+	old = exrnic_mr_find(uctx, attr->stag);
 	err = exrnic_mr_publish(uctx, mr);
 	if (err) {
 		exrnic_rereg_unpin(uctx, mr, old);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <linux/delay.h>
 #include <linux/err.h>
-#include <linux/jiffies.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -9,14 +7,10 @@
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1
 
-/* What the end of a queue pair waits for takes microseconds, unless the core has much to flush. */
-#define EXRNIC_QP_STOP_MS	5000
-#define EXRNIC_QP_STOP_POLL_US	50
-
 /* The device checks the size of a receive queue also where a shared one takes its place. */
 static u32 exrnic_qp_rq_log_slots(const struct exrnic_qp *qp)
 {
-	return qp->srq ? EXRNIC_RING_LOG_MIN : qp->rq.log_entries;
+	return qp->has_rq ? qp->rq.log_entries : EXRNIC_RING_LOG_MIN;
 }
 
 static int exrnic_qp_create_on_device(struct exrnic_ucontext *uctx, const struct exrnic_qp *qp,
@@ -49,7 +43,7 @@ static int exrnic_qp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_qp *
 	qp->recv_cq = exrnic_cq_find(uctx, attr->recv_cqn);
 	if (!qp->pd || !qp->send_cq || !qp->recv_cq)
 		return -ENOENT;
-	if (attr->srqn == EXRNIC_NO_SRQ)
+	if (qp->has_rq)
 		return 0;
 	qp->srq = exrnic_srq_find(uctx, attr->srqn);
 	if (!qp->srq)
@@ -68,7 +62,7 @@ static int exrnic_qp_pin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp *q
 	int err;
 
 	err = exrnic_ring_pin(uctx, &qp->sq, attr->sq, &shape);
-	if (err || qp->srq)
+	if (err || !qp->has_rq)
 		return err;
 	shape.entries = attr->rq_slots;
 	err = exrnic_ring_pin(uctx, &qp->rq, attr->rq, &shape);
@@ -77,9 +71,18 @@ static int exrnic_qp_pin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp *q
 	return err;
 }
 
+static int exrnic_qp_map_rings(struct exrnic_device *edev, struct exrnic_qp *qp)
+{
+	int err = exrnic_ring_map(edev, &qp->sq);
+
+	if (err || !qp->has_rq)
+		return err;
+	return exrnic_ring_map(edev, &qp->rq);
+}
+
 static void exrnic_qp_unpin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
 {
-	if (!qp->srq)
+	if (qp->has_rq)
 		exrnic_ring_unpin(uctx, &qp->rq);
 	exrnic_ring_unpin(uctx, &qp->sq);
 }
@@ -135,12 +138,16 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	qp = exrnic_object_alloc(uctx, sizeof(*qp));
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
-	err = exrnic_qp_find_parts(uctx, qp, attr);
-	if (err)
-		goto err_free;
+	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
 	err = exrnic_qp_pin_rings(uctx, qp, attr);
 	if (err)
 		goto err_free;
+	err = exrnic_qp_find_parts(uctx, qp, attr);
+	if (err)
+		goto err_rings;
+	err = exrnic_qp_map_rings(edev, qp);
+	if (err)
+		goto err_rings;
 	err = exrnic_qp_alloc_number(edev, qp);
 	if (err)
 		goto err_rings;
@@ -174,36 +181,6 @@ static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 	if (attr->state != EXRNIC_QP_STATE_RTR)
 		return !attr->dest_node && !attr->dest_qpn;
 	return attr->dest_node < edev->limits.node && attr->dest_qpn < EXRNIC_MAX_QP;
-}
-
-/*
- * To ERROR, until nothing of it is under way: a peer whose PULL it answers hears of the end, and the
- * receive that a message has taken completes. RESET and the end of a queue pair would forget both.
- * A core with much to do needs a while for that; one that fails is dealt with by the next command.
- */
-static void exrnic_qp_stop(struct exrnic_device *edev, struct exrnic_qp *qp)
-{
-	const struct exrnic_mbox_modify_qp in = {
-		.qpn = cpu_to_le32(qp->qpn),
-		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
-	};
-	const unsigned long deadline = jiffies + msecs_to_jiffies(EXRNIC_QP_STOP_MS);
-	struct exrnic_mbox_query_qp out;
-	bool late = false;
-
-	if (exrnic_mbox_modify_qp(edev, &in))
-		return;
-	qp->state = EXRNIC_QP_STATE_ERROR;
-	while (!exrnic_mbox_query_qp(edev, qp->qpn, &out) && le32_to_cpu(out.under_way)) {
-		if (late) {
-			dev_warn_ratelimited(&edev->pdev->dev,
-					     "queue pair %u: work is under way %u ms after its end began; its peer may not hear of the end\n",
-					     qp->qpn, EXRNIC_QP_STOP_MS);
-			return;
-		}
-		usleep_range(EXRNIC_QP_STOP_POLL_US, 2 * EXRNIC_QP_STOP_POLL_US);
-		late = time_after(jiffies, deadline);
-	}
 }
 
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
@@ -276,14 +253,15 @@ void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error)
 		exrnic_qp_look_for_error(uctx, qp, cq_error);
 }
 
-/* The device first: behind its answer it fetches no work request and writes no CQE for it. */
+/*
+ * Of a queue pair that was stopped. The device first: behind its answer it fetches no work request and
+ * writes no CQE for it.
+ */
 static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 			     struct exrnic_destroy *attr)
 {
-	int err;
+	int err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
 
-	exrnic_qp_stop(uctx->edev, qp);
-	err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
 	attr->async_events = exrnic_event_source_fini(&qp->error);
 	exrnic_qp_use_parts(qp, -1);
 	xa_erase(&uctx->qps, qp->qpn);
@@ -297,7 +275,10 @@ int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 {
 	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->handle);
 
-	return qp ? exrnic_qp_release(uctx, qp, attr) : -ENOENT;
+	if (!qp)
+		return -ENOENT;
+	exrnic_qp_stop(uctx->edev, qp);
+	return exrnic_qp_release(uctx, qp, attr);
 }
 
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx)
@@ -306,6 +287,7 @@ void exrnic_qp_release_all(struct exrnic_ucontext *uctx)
 	struct exrnic_qp *qp;
 	unsigned long i;
 
+	exrnic_qp_stop_all(uctx);
 	xa_for_each(&uctx->qps, i, qp)
 		exrnic_qp_release(uctx, qp, &unused);
 	xa_destroy(&uctx->qps);

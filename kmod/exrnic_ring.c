@@ -14,22 +14,23 @@ int exrnic_ring_pin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring, u64 
 		    const struct exrnic_ring_shape *shape)
 {
 	u64 bytes = PAGE_ALIGN((u64)shape->entries * shape->entry_bytes);
-	int err;
 
 	if (!exrnic_ring_shape_is_valid(shape) || !IS_ALIGNED(address, PAGE_SIZE))
 		return -EINVAL;
 	ring->log_entries = ilog2(shape->entries);
-	err = exrnic_umem_pin(uctx, &ring->umem, address, bytes, shape->writable);
-	if (err)
-		return err;
-	err = exrnic_pbl_build(uctx->edev, &ring->pbl, &ring->umem, EXRNIC_PAGE_SHIFT);
-	if (err)
-		exrnic_umem_unpin(uctx, &ring->umem);
-	return err;
+	return exrnic_umem_pin(uctx, &ring->umem, address, bytes, shape->writable);
+}
+
+int exrnic_ring_map(struct exrnic_device *edev, struct exrnic_ring *ring)
+{
+	int err = exrnic_umem_map(edev, &ring->umem);
+
+	return err ? err : exrnic_pbl_build(edev, &ring->pbl, &ring->umem, EXRNIC_PAGE_SHIFT);
 }
 
 void exrnic_ring_unpin(struct exrnic_ucontext *uctx, struct exrnic_ring *ring)
 {
-	exrnic_pbl_free(uctx->edev, &ring->pbl);
+	if (ring->pbl.entries)
+		exrnic_pbl_free(uctx->edev, &ring->pbl);
 	exrnic_umem_unpin(uctx, &ring->umem);
 }

@@ -47,14 +47,17 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 	srq = exrnic_object_alloc(uctx, sizeof(*srq));
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
-	srq->pd = exrnic_pd_find(uctx, attr->pd);
-	if (!srq->pd) {
-		err = -ENOENT;
-		goto err_free;
-	}
 	err = exrnic_ring_pin(uctx, &srq->ring, attr->ring, &shape);
 	if (err)
 		goto err_free;
+	srq->pd = exrnic_pd_find(uctx, attr->pd);
+	if (!srq->pd) {
+		err = -ENOENT;
+		goto err_ring;
+	}
+	err = exrnic_ring_map(edev, &srq->ring);
+	if (err)
+		goto err_ring;
 	id = ida_alloc_max(&edev->srqs, edev->limits.srq - 1, GFP_KERNEL);
 	if (id < 0) {
 		err = id;

@@ -62,6 +62,12 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	return err;
 }
 
+void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx)
+{
+	mutex_unlock(&uctx->lock);
+	exrnic_async_catch_up(uctx);
+}
+
 /* Users before what they use: queue pairs hold queues, and all hold domains. */
 static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
 {

@@ -83,21 +83,22 @@ static enum dma_data_direction exrnic_umem_direction(const struct exrnic_umem *u
 	return umem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
 }
 
-static int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem,
-			   struct page **pages)
+/*
+ * A process may never provide the memory that it names (userfaultfd, FUSE). Removal of the device,
+ * and other threads, must not wait for that: the lock is given up meanwhile.
+ */
+static int exrnic_umem_pin_unlocked(struct exrnic_ucontext *uctx, struct exrnic_umem *umem,
+				    struct page **pages)
 {
-	struct device *dev = &edev->pdev->dev;
 	int err;
 
-	err = sg_alloc_table_from_pages_segment(&umem->sgt, pages, umem->pages, 0,
-						umem->pages << PAGE_SHIFT,
-						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
-	if (err)
+	exrnic_ucontext_unlock(uctx);
+	err = exrnic_umem_pin_pages(umem, pages);
+	mutex_lock(&uctx->lock);
+	if (err || !uctx->dead)
 		return err;
-	err = dma_map_sgtable(dev, &umem->sgt, exrnic_umem_direction(umem), EXRNIC_DMA_ATTRS);
-	if (err)
-		sg_free_table(&umem->sgt);
-	return err;
+	unpin_user_pages(pages, umem->pages);
+	return -ENODEV;
 }
 
 int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 address, u64 length,
@@ -121,17 +122,12 @@ int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 
 		err = -ENOMEM;
 		goto err_charge;
 	}
-	err = exrnic_umem_pin_pages(umem, pages);
+	err = exrnic_umem_pin_unlocked(uctx, umem, pages);
 	if (err)
 		goto err_list;
-	err = exrnic_umem_map(uctx->edev, umem, pages);
-	if (err)
-		goto err_pages;
-	kvfree(pages);
+	umem->unmapped = pages;
 	return 0;
 
-err_pages:
-	unpin_user_pages(pages, umem->pages);
 err_list:
 	kvfree(pages);
 err_charge:
@@ -141,17 +137,47 @@ err_limits:
 	return err;
 }
 
-/* The device has stopped reaching this memory before: see exrnic_mbox.h. */
-void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem)
+int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem)
+{
+	struct device *dev = &edev->pdev->dev;
+	int err;
+
+	err = sg_alloc_table_from_pages_segment(&umem->sgt, umem->unmapped, umem->pages, 0,
+						umem->pages << PAGE_SHIFT,
+						dma_get_max_seg_size(dev), GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	err = dma_map_sgtable(dev, &umem->sgt, exrnic_umem_direction(umem), EXRNIC_DMA_ATTRS);
+	if (err) {
+		sg_free_table(&umem->sgt);
+		return err;
+	}
+	kvfree(umem->unmapped);
+	umem->unmapped = NULL;
+	return 0;
+}
+
+static void exrnic_umem_unmap(struct exrnic_device *edev, struct exrnic_umem *umem)
 {
 	struct scatterlist *sg;
 	unsigned int i;
 
-	dma_unmap_sgtable(&uctx->edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem),
+	dma_unmap_sgtable(&edev->pdev->dev, &umem->sgt, exrnic_umem_direction(umem),
 			  EXRNIC_DMA_ATTRS);
 	for_each_sgtable_sg(&umem->sgt, sg, i)
 		unpin_user_page_range_dirty_lock(sg_page(sg), PFN_UP(sg->length), umem->writable);
 	sg_free_table(&umem->sgt);
+}
+
+/* The device has stopped reaching this memory before: see exrnic_mbox.h. */
+void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem)
+{
+	if (umem->unmapped) {
+		unpin_user_pages(umem->unmapped, umem->pages);
+		kvfree(umem->unmapped);
+	} else {
+		exrnic_umem_unmap(uctx->edev, umem);
+	}
 	exrnic_umem_uncharge(umem);
 	exrnic_limits_uncharge_pages(uctx, umem->pages);
 }

@@ -107,6 +107,7 @@ int main(int argc, char **argv)
 	run_tests(&run, mmap_tests);
 	run_tests(&run, fault_tests);
 	run_tests(&run, life_tests);
+	run_tests(&run, waiting_tests);
 	run_tests(&run, removal_tests);
 	printf("1..%u\n", run.count);
 	printf("# %u passed, %u failed\n", run.count - run.failures, run.failures);

@@ -36,6 +36,7 @@ extern const struct test mmap_tests[];
 extern const struct test fault_tests[];
 extern const struct test life_tests[];
 extern const struct test removal_tests[];
+extern const struct test waiting_tests[];
 
 /* Both report and go on; a test can fail more than once. */
 #define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)

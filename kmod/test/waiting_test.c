@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Commands that wait for memory which their process does not provide (userfaultfd): who else waits? */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "work.h"
+
+#define DRIVER "/sys/bus/pci/drivers/exrnic"
+
+enum { LIMIT_MS = 20000, STEP_MS = 1, REMOVAL_MS = 10000 };
+
+/* A page at which a thread of the kernel waits until release_page(). */
+struct withheld {
+	int fd;
+	void *page;
+	uint64_t mode;		/* UFFDIO_REGISTER_MODE_* */
+};
+
+static void watch(struct withheld *w)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_PAGEFAULT_FLAG_WP };
+	struct uffdio_register area = { .range = { (uintptr_t)w->page, PAGE }, .mode = w->mode };
+
+	w->fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	if (w->fd < 0 || ioctl(w->fd, UFFDIO_API, &api) || ioctl(w->fd, UFFDIO_REGISTER, &area))
+		skip("no userfaultfd in this kernel");
+}
+
+/* Can be read, but not be written. */
+static struct withheld withhold_writing(const void *content, size_t size)
+{
+	struct withheld w = { .page = pages(1), .mode = UFFDIO_REGISTER_MODE_WP };
+	struct uffdio_writeprotect protect = {
+		.range = { (uintptr_t)w.page, PAGE }, .mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+
+	memset(w.page, 0, PAGE);
+	memcpy(w.page, content, size);
+	watch(&w);
+	if (ioctl(w.fd, UFFDIO_WRITEPROTECT, &protect))
+		give_up("UFFDIO_WRITEPROTECT");
+	return w;
+}
+
+/* Is not there at all. */
+static struct withheld withhold_page(void)
+{
+	struct withheld w = { .page = pages(1), .mode = UFFDIO_REGISTER_MODE_MISSING };
+
+	watch(&w);
+	return w;
+}
+
+static void release_page(const struct withheld *w)
+{
+	struct uffdio_writeprotect protect = { .range = { (uintptr_t)w->page, PAGE } };
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)w->page, PAGE } };
+
+	if (w->mode == UFFDIO_REGISTER_MODE_WP)
+		CHECK_ERR(ioctl(w->fd, UFFDIO_WRITEPROTECT, &protect), 0);
+	else
+		CHECK_ERR(ioctl(w->fd, UFFDIO_ZEROPAGE, &zero), 0);
+}
+
+/* A command in a thread of its own. */
+struct command {
+	int fd;
+	unsigned long number;
+	void *arg;
+	pthread_t thread;
+	atomic_bool done;
+	int error;
+};
+
+static void *run(void *data)
+{
+	struct command *c = data;
+
+	c->error = ioctl(c->fd, c->number, c->arg) ? errno : 0;
+	atomic_store(&c->done, true);
+	return NULL;
+}
+
+static void start(struct command *c)
+{
+	if (pthread_create(&c->thread, NULL, run, c))
+		give_up("pthread_create");
+}
+
+/* False: it has ended without that page. */
+static bool waits_for(const struct command *c, const struct withheld *w)
+{
+	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+
+	for (int waited = 0; waited < LIMIT_MS; waited += STEP_MS) {
+		if (poll(&p, 1, STEP_MS) == 1)
+			return true;
+		if (atomic_load(&c->done))
+			return false;
+	}
+	errno = ETIMEDOUT;
+	give_up("waiting for a command to touch its memory");
+}
+
+static int finish(struct command *c)
+{
+	pthread_join(c->thread, NULL);
+	return c->error;
+}
+
+static void check_events_arrive(const struct set *s)
+{
+	struct worker w = make_worker(s, EXRNIC_NO_CHANNEL, 7, EXRNIC_ANY_VECTOR);
+
+	post_failure(&w);
+	CHECK_EQ(next_event(s->fd).type, EXRNIC_EVENT_QP_ERROR);
+}
+
+static void an_answer_that_cannot_be_told(void)
+{
+	const struct exrnic_object object = { 0 };
+	struct withheld w = withhold_writing(&object, sizeof(object));
+	struct set own = make_set(), other = make_set();
+	struct command c = { .fd = own.fd, .number = EXRNIC_IOCTL_ALLOC_PD, .arg = w.page };
+	uint32_t pd;
+
+	start(&c);
+	CHECK(waits_for(&c, &w));
+	CHECK_ERR(alloc_pd(own.fd, &pd), 0);
+	check_events_arrive(&own);
+	check_events_arrive(&other);
+	release_page(&w);
+	CHECK_EQ(finish(&c), 0);
+	CHECK_ERR(object_ioctl(own.fd, EXRNIC_IOCTL_DEALLOC_PD,
+			       ((struct exrnic_object *)w.page)->handle), 0);
+}
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static void unbind_and_bind(struct command *c, struct withheld *w, int fd)
+{
+	long long before = now_ms();
+	struct exrnic_query q;
+	char name[64];
+
+	pci_name(name, sizeof(name));
+	write_file(DRIVER "/unbind", name);
+	CHECK(now_ms() - before < REMOVAL_MS);
+	CHECK(!atomic_load(&c->done));
+	CHECK_ERR(query(fd, &q), ENODEV);
+	release_page(w);
+	finish(c);
+	close(fd);
+	write_file(DRIVER "/bind", name);
+}
+
+static void removal_while_an_answer_waits(void)
+{
+	const struct exrnic_object object = { 0 };
+	struct withheld w = withhold_writing(&object, sizeof(object));
+	struct command c = {
+		.fd = open_device(), .number = EXRNIC_IOCTL_ALLOC_PD, .arg = w.page,
+	};
+
+	start(&c);
+	CHECK(waits_for(&c, &w));
+	unbind_and_bind(&c, &w, c.fd);
+	CHECK_EQ(c.error, 0);
+}
+
+static void removal_while_a_list_waits(void)
+{
+	struct set s = make_set();
+	struct withheld w = withhold_writing("", 1);
+	struct exrnic_get_pbl get = {
+		.buffer = (uintptr_t)w.page, .stag = s.stag, .pages = BUFFER_PAGES,
+	};
+	struct command c = { .fd = s.fd, .number = EXRNIC_IOCTL_GET_PBL, .arg = &get };
+
+	start(&c);
+	CHECK(waits_for(&c, &w));
+	unbind_and_bind(&c, &w, s.fd);
+	CHECK_EQ(c.error, 0);
+}
+
+/* Kernels that cannot wait there refuse the memory at once. */
+static void removal_while_pages_are_pinned(void)
+{
+	struct set s = make_set();
+	struct withheld w = withhold_page();
+	struct exrnic_reg_mr reg = {
+		.address = (uintptr_t)w.page, .length = PAGE, .pd = s.pd,
+		.access = EXRNIC_ACCESS_LOCAL_WRITE,
+	};
+	struct command c = { .fd = s.fd, .number = EXRNIC_IOCTL_REG_MR, .arg = &reg };
+
+	start(&c);
+	if (!waits_for(&c, &w)) {
+		CHECK_EQ(finish(&c), EFAULT);
+		skip("this kernel does not wait for memory that it pins");
+	}
+	unbind_and_bind(&c, &w, s.fd);
+	CHECK_EQ(c.error, ENODEV);
+}
+
+const struct test waiting_tests[] = {
+	{ "nobody waits for a command that waits to tell its answer",
+	  an_answer_that_cannot_be_told, 0 },
+	{ "the device can be unbound while an answer waits for memory",
+	  removal_while_an_answer_waits, 0 },
+	{ "the device can be unbound while a list of pages waits for memory",
+	  removal_while_a_list_waits, 0 },
+	{ "the device can be unbound while memory that is to be pinned does not come",
+	  removal_while_pages_are_pinned, 0 },
+	{ NULL, NULL, 0 },
+};
