@@ -2,9 +2,10 @@
 /*
  * Tests of exrnic.ko through its uapi, on whatever device is there. Runs as root in a guest.
  *
- *	exrnic-kmod-test [-d DEVICE] [WORD]
+ *	exrnic-kmod-test [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]
  *
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
+ * SEED repeats a random test, which prints it; each takes so many milliseconds (1000).
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "support.h"
 
 enum { DEFAULT_SECONDS = 60 };
@@ -34,7 +36,7 @@ static int run_in_child(const struct test *test)
 	if (child < 0)
 		give_up("fork");
 	if (!child) {
-		alarm(seconds);
+		alarm(seconds + fuzz_time() / 1000);
 		test->run();
 		fflush(stdout);
 		_exit(has_failed());
@@ -72,16 +74,37 @@ static void run_tests(struct run *run, const struct test *tests)
 			run_test(run, tests);
 }
 
+static void usage(const char *program)
+{
+	fprintf(stderr, "usage: %s [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]\n", program);
+	exit(2);
+}
+
+static uint64_t parse_number(const char *program, const char *text)
+{
+	char *end;
+	uint64_t number = strtoull(text, &end, 0);
+
+	if (end == text || *end) {
+		fprintf(stderr, "%s: \"%s\" is no number\n", program, text);
+		usage(program);
+	}
+	return number;
+}
+
 static const char *parse(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "d:")) != -1) {
-		if (option != 'd') {
-			fprintf(stderr, "usage: %s [-d DEVICE] [WORD]\n", argv[0]);
-			exit(2);
-		}
-		set_device_path(optarg);
+	while ((option = getopt(argc, argv, "d:s:t:")) != -1) {
+		if (option == 'd')
+			set_device_path(optarg);
+		else if (option == 's')
+			set_fuzz_seed(parse_number(argv[0], optarg));
+		else if (option == 't')
+			set_fuzz_time(parse_number(argv[0], optarg));
+		else
+			usage(argv[0]);
 	}
 	return optind < argc ? argv[optind] : NULL;
 }
@@ -108,6 +131,10 @@ int main(int argc, char **argv)
 	run_tests(&run, fault_tests);
 	run_tests(&run, life_tests);
 	run_tests(&run, waiting_tests);
+	run_tests(&run, death_tests);
+	run_tests(&run, fuzz_ioctl_tests);
+	run_tests(&run, fuzz_rings_tests);
+	run_tests(&run, fuzz_registers_tests);
 	run_tests(&run, removal_tests);
 	printf("1..%u\n", run.count);
 	printf("# %u passed, %u failed\n", run.count - run.failures, run.failures);

@@ -16,7 +16,7 @@
 struct test {
 	const char *name;	/* a sentence: what must hold */
 	void (*run)(void);
-	unsigned int seconds;	/* limit; 0 is 60 */
+	unsigned int seconds;	/* limit, beyond the time of random tests; 0 is 60 */
 };
 
 extern const struct test object_tests[];
@@ -37,6 +37,10 @@ extern const struct test fault_tests[];
 extern const struct test life_tests[];
 extern const struct test removal_tests[];
 extern const struct test waiting_tests[];
+extern const struct test death_tests[];
+extern const struct test fuzz_ioctl_tests[];
+extern const struct test fuzz_rings_tests[];
+extern const struct test fuzz_registers_tests[];
 
 /* Both report and go on; a test can fail more than once. */
 #define CHECK(condition) check((condition), #condition, __FILE__, __LINE__)

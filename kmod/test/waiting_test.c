@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Commands that wait for memory which their process does not provide (userfaultfd): who else waits? */
+/* Commands that wait for memory which their process does not provide (userfaultfd): who else waits?
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +12,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "work.h"
+#include "fuzz.h"
 
 #define DRIVER "/sys/bus/pci/drivers/exrnic"
 
@@ -24,7 +24,7 @@ enum { LIMIT_MS = 20000, STEP_MS = 1, REMOVAL_MS = 10000 };
 struct withheld {
 	int fd;
 	void *page;
-	uint64_t mode;		/* UFFDIO_REGISTER_MODE_* */
+	uint64_t mode; /* UFFDIO_REGISTER_MODE_* */
 };
 
 static void watch(struct withheld *w)
@@ -42,7 +42,8 @@ static struct withheld withhold_writing(const void *content, size_t size)
 {
 	struct withheld w = { .page = pages(1), .mode = UFFDIO_REGISTER_MODE_WP };
 	struct uffdio_writeprotect protect = {
-		.range = { (uintptr_t)w.page, PAGE }, .mode = UFFDIO_WRITEPROTECT_MODE_WP,
+		.range = { (uintptr_t)w.page, PAGE },
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
 	};
 
 	memset(w.page, 0, PAGE);
@@ -143,15 +144,8 @@ static void an_answer_that_cannot_be_told(void)
 	release_page(&w);
 	CHECK_EQ(finish(&c), 0);
 	CHECK_ERR(object_ioctl(own.fd, EXRNIC_IOCTL_DEALLOC_PD,
-			       ((struct exrnic_object *)w.page)->handle), 0);
-}
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+			       ((struct exrnic_object *)w.page)->handle),
+		  0);
 }
 
 static void unbind_and_bind(struct command *c, struct withheld *w, int fd)
@@ -176,7 +170,9 @@ static void removal_while_an_answer_waits(void)
 	const struct exrnic_object object = { 0 };
 	struct withheld w = withhold_writing(&object, sizeof(object));
 	struct command c = {
-		.fd = open_device(), .number = EXRNIC_IOCTL_ALLOC_PD, .arg = w.page,
+		.fd = open_device(),
+		.number = EXRNIC_IOCTL_ALLOC_PD,
+		.arg = w.page,
 	};
 
 	start(&c);
@@ -190,7 +186,9 @@ static void removal_while_a_list_waits(void)
 	struct set s = make_set();
 	struct withheld w = withhold_writing("", 1);
 	struct exrnic_get_pbl get = {
-		.buffer = (uintptr_t)w.page, .stag = s.stag, .pages = BUFFER_PAGES,
+		.buffer = (uintptr_t)w.page,
+		.stag = s.stag,
+		.pages = BUFFER_PAGES,
 	};
 	struct command c = { .fd = s.fd, .number = EXRNIC_IOCTL_GET_PBL, .arg = &get };
 
@@ -206,7 +204,9 @@ static void removal_while_pages_are_pinned(void)
 	struct set s = make_set();
 	struct withheld w = withhold_page();
 	struct exrnic_reg_mr reg = {
-		.address = (uintptr_t)w.page, .length = PAGE, .pd = s.pd,
+		.address = (uintptr_t)w.page,
+		.length = PAGE,
+		.pd = s.pd,
 		.access = EXRNIC_ACCESS_LOCAL_WRITE,
 	};
 	struct command c = { .fd = s.fd, .number = EXRNIC_IOCTL_REG_MR, .arg = &reg };
@@ -221,8 +221,8 @@ static void removal_while_pages_are_pinned(void)
 }
 
 const struct test waiting_tests[] = {
-	{ "nobody waits for a command that waits to tell its answer",
-	  an_answer_that_cannot_be_told, 0 },
+	{ "nobody waits for a command that waits to tell its answer", an_answer_that_cannot_be_told,
+	  0 },
 	{ "the device can be unbound while an answer waits for memory",
 	  removal_while_an_answer_waits, 0 },
 	{ "the device can be unbound while a list of pages waits for memory",

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # SPDX-License-Identifier: BSD-2-Clause
 # A guest kernel that checks itself, built from Debian's source of the kernel that guests run: with
 # KASAN, UBSAN, lockdep, kmemleak, DMA-API debug and fault injection (debug-kernel.config). Takes six
