@@ -5,7 +5,7 @@
  *	exrnic-kmod-test [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]
  *
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
- * SEED repeats a random test, which prints it; each takes so many milliseconds (1000).
+ * SEED repeats a random test, which prints it; each takes so many milliseconds (500).
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GUARD = 0xb5, DEFAULT_MS = 1000, LATE_MS = 30000, STEP_US = 1000 };
+enum { GUARD = 0xb5, DEFAULT_MS = 500, LATE_MS = 30000, STEP_US = 1000 };
 
 static uint64_t given_seed;
 static unsigned int time_ms = DEFAULT_MS;
