@@ -81,11 +81,12 @@ std::optional<Fault> check_file(const DmaMapRequest& request, int file) {
 
 }  // namespace
 
-DmaMap::Region::Region(const DmaMapRequest& request, UniqueFd file, MappedFiles::Mapping mapping)
+DmaMap::Region::Region(const DmaMapRequest& request, OpenFiles::File file,
+                       MappedFiles::Mapping mapping)
     : request_(request),
       file_(std::move(file)),
       mapping_(std::move(mapping)),
-      endless_(file_ && is_process_memory(file_.get())) {}
+      endless_(file_ && is_process_memory(file_->get())) {}
 
 bool DmaMap::Region::grants(bool for_write) const {
   if (mapping_ == nullptr && !file_) return false;
@@ -95,7 +96,7 @@ bool DmaMap::Region::grants(bool for_write) const {
 bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
   if (mapping_ != nullptr || endless_) return true;
   struct stat status{};
-  return ::fstat(file_.get(), &status) == 0 &&
+  return ::fstat(file_->get(), &status) == 0 &&
          static_cast<uint64_t>(status.st_size) >= request_.offset + offset + length;
 }
 
@@ -105,7 +106,7 @@ bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
     return true;
   }
   const auto place = static_cast<off_t>(request_.offset + offset);
-  return ::pread(file_.get(), out, length, place) == static_cast<ssize_t>(length);
+  return ::pread(file_->get(), out, length, place) == static_cast<ssize_t>(length);
 }
 
 bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) const {
@@ -117,8 +118,8 @@ bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) 
   const auto place = static_cast<off_t>(request_.offset + offset);
   // Two calls, so that the last piece, which a driver polls, is stored after all others.
   const size_t head = length > kWord ? length - kWord : 0;
-  return ::pwrite(file_.get(), data, head, place) == static_cast<ssize_t>(head) &&
-         ::pwrite(file_.get(), data + head, length - head, place + static_cast<off_t>(head)) ==
+  return ::pwrite(file_->get(), data, head, place) == static_cast<ssize_t>(head) &&
+         ::pwrite(file_->get(), data + head, length - head, place + static_cast<off_t>(head)) ==
              static_cast<ssize_t>(length - head);
 }
 
@@ -140,16 +141,20 @@ std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
         EEXIST, "DMA_MAP of address " + hex(request.address) + " overlaps a region that is mapped");
   }
   MappedFiles::Mapping mapping;
+  OpenFiles::File held;
   if (file) {
     if (const auto fault = check_file(request, file.get())) return fault;
     if (cannot_shrink(file.get())) {
-      auto mapped = files_.map(file.get(), request.offset + request.size, request.writable);
+      auto mapped = mapped_files_.map(file.get(), request.offset + request.size, request.writable);
       if (auto* fault = std::get_if<Fault>(&mapped)) return std::move(*fault);
       mapping = std::get<MappedFiles::Mapping>(std::move(mapped));
-      file.reset();
+    } else {
+      auto kept = open_files_.keep(std::move(file));
+      if (auto* fault = std::get_if<Fault>(&kept)) return std::move(*fault);
+      held = std::get<OpenFiles::File>(std::move(kept));
     }
   }
-  regions_.try_emplace(place, request.address, request, std::move(file), std::move(mapping));
+  regions_.try_emplace(place, request.address, request, std::move(held), std::move(mapping));
   return std::nullopt;
 }
 

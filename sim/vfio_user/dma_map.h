@@ -21,6 +21,7 @@
 #include <optional>
 
 #include "sim/vfio_user/mapped_files.h"
+#include "sim/vfio_user/open_files.h"
 #include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/unique_fd.h"
 
@@ -30,8 +31,8 @@ class DmaMap {
  public:
   // Adds a region; `file` may be empty. The request has passed decode_dma_map().
   // EEXIST: overlaps a region that is there. EINVAL: not a regular file, or shorter than the
-  // region. ENOSPC: kMaxDmaMaps regions or kMaxMappedFiles files are there. Else errno of fstat or
-  // mmap.
+  // region. ENOSPC: kMaxDmaMaps regions are there, or kMaxMappedFiles or kMaxOpenFiles files. Else
+  // errno of fstat or mmap.
   std::optional<Fault> map(const DmaMapRequest& request, UniqueFd file);
 
   // Removes all regions within the range, as vfio does: where there is none, nothing is to be done
@@ -53,7 +54,7 @@ class DmaMap {
  private:
   class Region {
    public:
-    Region(const DmaMapRequest& request, UniqueFd file, MappedFiles::Mapping mapping);
+    Region(const DmaMapRequest& request, OpenFiles::File file, MappedFiles::Mapping mapping);
 
     uint64_t first() const { return request_.address; }
     uint64_t last() const { return request_.address + (request_.size - 1); }
@@ -64,7 +65,7 @@ class DmaMap {
 
    private:
     DmaMapRequest request_;
-    UniqueFd file_;                 // only when it is not mapped
+    OpenFiles::File file_;          // only when it is not mapped
     MappedFiles::Mapping mapping_;  // only when its file cannot shrink
     bool endless_ = false;          // its file is a process's memory, which has no length
   };
@@ -79,7 +80,8 @@ class DmaMap {
   template <typename Access>
   bool for_each_piece(uint64_t address, size_t length, Access access);
 
-  MappedFiles files_;
+  MappedFiles mapped_files_;
+  OpenFiles open_files_;
   Regions regions_;
   Regions::iterator last_hit_ = regions_.end();
 };

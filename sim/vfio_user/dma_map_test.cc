@@ -231,6 +231,42 @@ TEST_CASE_METHOD(Fixture, "there is a limit to the number of files, and room aga
   CHECK(map(kMaxMappedFiles * kPage, kPage, more) == 0);
 }
 
+TEST_CASE_METHOD(Fixture, "regions of one file that is not sealed share one file descriptor") {
+  const Memory memory(2 * kPage, Memory::Kind::kUnsealed);
+  const size_t before = open_fds();
+  for (uint64_t i = 0; i < 5000; ++i) REQUIRE(map(i * kPage, kPage, memory, i % 2 * kPage) == 0);
+  CHECK(open_fds() == before + 1);
+  REQUIRE(unmap(0, 4999 * kPage) == 0);
+  CHECK(writable(4999 * kPage, kPage));
+  CHECK(memory.bytes()[0] == 0);
+  CHECK(memory.bytes()[kPage] == 0xee);
+  REQUIRE(unmap(4999 * kPage, kPage) == 0);
+  CHECK(open_fds() == before);
+}
+
+TEST_CASE_METHOD(Fixture, "a descriptor that can only read is not taken for one that can write") {
+  const Memory memory(kPage, Memory::Kind::kUnsealed);
+  const std::string path = "/proc/self/fd/" + std::to_string(memory.fd());
+  UniqueFd reader(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(dma.map({true, false, 0, 0, kPage}, std::move(reader)) == std::nullopt);
+  REQUIRE(map(kPage, kPage, memory) == 0);
+  CHECK(writable(kPage, kPage));
+  CHECK(readable(0, kPage));
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "there is a limit to the files that are held open, and the error says so") {
+  const Memory more(kPage, Memory::Kind::kUnsealed);
+  for (uint64_t i = 0; i < kMaxOpenFiles; ++i) {
+    REQUIRE(map(i * kPage, kPage, Memory(kPage, Memory::Kind::kUnsealed)) == 0);
+  }
+  const auto fault = dma.map({true, true, 0, kMaxOpenFiles * kPage, kPage}, more.duplicate());
+  REQUIRE(error_of(fault) == ENOSPC);
+  CHECK(fault->reason == "DMA_MAP of more than 256 files that are not sealed against shrinking");
+  REQUIRE(unmap(0, kPage) == 0);
+  CHECK(map(kMaxOpenFiles * kPage, kPage, more) == 0);
+}
+
 TEST_CASE_METHOD(Fixture, "a file that grows is mapped anew, within the same limit") {
   const int file = ::memfd_create("growing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   REQUIRE(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);

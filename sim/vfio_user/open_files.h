@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Files of a client that cannot be mapped, each held open once for all of its regions: a client may
+// grant a region a page, and this process's file descriptors are for all clients together.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <memory>
+#include <tuple>
+#include <variant>
+
+#include "sim/vfio_user/protocol.h"
+#include "sim/vfio_user/unique_fd.h"
+
+namespace exrnic::vfio_user {
+
+class OpenFiles {
+ public:
+  using File = std::shared_ptr<const UniqueFd>;
+
+  // `file`, or an earlier descriptor of the same file with the same flags. It stays open as long as
+  // somebody holds it. ENOSPC: kMaxOpenFiles are held. Else errno of fstat.
+  std::variant<File, Fault> keep(UniqueFd file);
+
+ private:
+  using Key = std::tuple<dev_t, ino_t, int>;  // and the flags that it was opened with
+  void forget_unused();
+
+  std::map<Key, std::weak_ptr<const UniqueFd>> files_;
+};
+
+}  // namespace exrnic::vfio_user
