@@ -35,6 +35,7 @@ class Comparison final : private ShadowObserver {
   void add(const CoreConfig& config, Subject& subject);
   void remove(uint32_t node) { nodes_.erase(node); }
   void reset(uint32_t node);
+  void set_link(uint32_t node, bool up) { fabric_.set_link(node, up); }
 
   // Inputs of the subject.
   void store(uint32_t node, const MmioAccess& access);

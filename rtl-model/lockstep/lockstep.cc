@@ -2,6 +2,7 @@
 #include "rtl-model/lockstep/lockstep.h"
 
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -49,6 +50,12 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
     comparison_->step(time_ns);
   }
 
+  void set_link(bool up) override {
+    link_due_ = up;
+    plug_link();
+  }
+  uint64_t peek_counter(unsigned index) const override { return subject_->peek_counter(index); }
+
   // The shadows may wait for time to pass: whoever has a clock gives it to all of them.
   bool idle() const override { return subject_->idle() && comparison_->shadows_idle(); }
 
@@ -70,12 +77,21 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
     const Expectation expectation = expectations_.front();
     expectations_.pop_front();
     comparison_->loaded(node_, expectation, data);
+    plug_link();
     sink_.mmio_read_done(data);
   }
   bool can_transmit() override { return sink_.can_transmit(); }
   void transmit(Frame&& frame) override {
     comparison_->sent(node_, frame);
     sink_.transmit(std::move(frame));
+  }
+
+  // For both at a time at which no load is under way, so that all see the same.
+  void plug_link() {
+    if (!link_due_ || !expectations_.empty()) return;
+    subject_->set_link(*link_due_);
+    comparison_->set_link(node_, *link_due_);
+    link_due_.reset();
   }
 
   // For the comparison.
@@ -98,6 +114,7 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
   CoreSink& sink_;
   const std::shared_ptr<Comparison> comparison_;
   std::deque<Expectation> expectations_;  // of loads that the subject has not answered
+  std::optional<bool> link_due_;
   uint64_t time_ns_ = 0;
   bool probing_ = false;
   uint64_t probed_ = 0;

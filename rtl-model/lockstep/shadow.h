@@ -38,6 +38,7 @@ class Shadow final : private CoreSink {
   void reset();
   void store(const MmioAccess& access) { core_->mmio_write(access); }
   void load(const MmioAccess& access) { core_->mmio_read(access); }
+  void set_link(bool up) { core_->set_link(up); }
   std::optional<uint64_t> take_answer();  // of the oldest load
   void receive(Frame&& frame);
 
@@ -75,6 +76,7 @@ class ShadowFabric {
 
   void add(const CoreConfig& config);
   void reset(uint32_t node) { shadows_.at(node)->reset(); }
+  void set_link(uint32_t node, bool up) { shadows_.at(node)->set_link(up); }
 
   // What follows in the shadows is over when these return, but for frames.
   void store(uint32_t node, const MmioAccess& access);

@@ -133,6 +133,9 @@ class RefCore final : public Core {
   uint32_t spare_cycles() const override { return quiet_ < kQuietCycles ? 0 : kSpareCycles; }
   void skip(uint64_t cycles) override { blocks_->state.cycle += cycles; }
 
+  void set_link(bool up) override { config_.link_up = blocks_->state.config.link_up = up; }
+  uint64_t peek_counter(unsigned index) const override { return blocks_->state.counters.at(index); }
+
   void step(uint64_t time_ns) override {
     blocks_->state.time_ns = time_ns;
     ++blocks_->state.cycle;
@@ -171,7 +174,7 @@ class RefCore final : public Core {
     }
   }
 
-  const CoreConfig config_;
+  CoreConfig config_;
   WatchedSink sink_;
   unsigned quiet_ = 0;  // cycles without input or output
   std::deque<Access> accesses_;

@@ -188,7 +188,7 @@ struct State {
     return qpn;
   }
 
-  const CoreConfig config;
+  CoreConfig config;  // the link comes and goes
   Settings settings;
   uint64_t time_ns = 0;
   uint64_t cycle = 0;

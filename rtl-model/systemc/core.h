@@ -80,7 +80,7 @@ struct CoreConfig {
   uint16_t max_read = 512;      // PCIe MRRS, bytes
   uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
   uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
-  bool link_up = true;          // an Ethernet link is attached
+  bool link_up = true;          // an Ethernet link is attached; set_link() changes that
 };
 
 class Core {
@@ -105,6 +105,13 @@ class Core {
   // comes. They are not stepped; before the next step() it is told how many it did not see.
   virtual uint32_t spare_cycles() const { return 0; }
   virtual void skip(uint64_t /*cycles*/) {}
+
+  // Plugs the Ethernet link in or out: what the driver reads in STATUS.
+  virtual void set_link(bool up) = 0;
+
+  // A counter of the spec as it stands now, without a transaction, time or trace; `index` is an
+  // enum exrnic_counter. For whoever watches the simulation.
+  virtual uint64_t peek_counter(unsigned index) const = 0;
 };
 
 // The verilated RTL. `sink` must outlive the core.

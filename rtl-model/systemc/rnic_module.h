@@ -39,6 +39,9 @@ class RnicModule final : public sc_core::sc_module,
   // The core goes back to power-on. Cycles keep counting.
   void reset() override;
 
+  void set_link(bool up) { core_->set_link(up); }
+  uint64_t peek_counter(unsigned index) const { return core_->peek_counter(index); }
+
   uint64_t cycles() const { return cycles_; }  // clock edges that the core has seen
   bool clocked() const { return clocked_; }    // false: idle, no edge is scheduled
   uint64_t period_ps() const { return period_ps_; }

@@ -9,6 +9,8 @@
 
 #include "Vexrnic_core.h"
 #include "Vexrnic_core_256.h"
+#include "Vexrnic_core_256___024root.h"
+#include "Vexrnic_core___024root.h"
 #include "core.h"
 
 namespace exrnic {
@@ -76,6 +78,16 @@ class RtlCore final : public Core {
     top_.clk_i = 1;
     top_.eval();
     idle_ = top_.idle_o;
+  }
+
+  void set_link(bool up) override { top_.link_up_i = up; }
+
+  uint64_t peek_counter(unsigned index) const override {
+    uint64_t value = 0;
+    const auto& counters =
+        top_.rootp->sampled_core__DOT__u_core__DOT__u_registers__DOT__u_counters__DOT__counter_q;
+    std::memcpy(&value, counters.data() + 2 * index, sizeof(value));
+    return value;
   }
 
  private:

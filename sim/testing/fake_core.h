@@ -53,9 +53,14 @@ class FakeCore final : public Core {
   uint32_t spare_cycles() const override { return spare; }
   void skip(uint64_t cycles) override { skipped += cycles; }
 
+  void set_link(bool up) override { link_up = up; }
+  uint64_t peek_counter(unsigned index) const override { return counters.at(index); }
+
   const CoreConfig config;
   uint32_t spare = 0;
   uint64_t skipped = 0;
+  bool link_up = true;
+  std::map<unsigned, uint64_t> counters;
   std::map<uint32_t, uint64_t> registers;
   std::deque<PostedWrite> writes_out;
   std::deque<ReadRequest> reads_out;

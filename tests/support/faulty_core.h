@@ -33,6 +33,8 @@ class FaultyCore final : public Core, private CoreSink {
   void receive(Frame&& frame) override { core_->receive(std::move(frame)); }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
+  void set_link(bool up) override { core_->set_link(up); }
+  uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
 
  private:
   bool can_write() override { return sink_.can_write(); }
