@@ -16,7 +16,7 @@ ENV := . build/deps/env.sh;
 
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
   libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-bench \
-  kmod/test/exrnic-kmod-test)
+  kmod/test/exrnic-kmod-test tools/exrnicctl/exrnicctl)
 
 # faulty.bin fails as tests want it to.
 GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
@@ -85,8 +85,9 @@ install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR
 kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
 
-run: build ## Two guests write into each other's memory: the whole path, as a table
-	@$(ENV) exec $(PYTHON) sim/launch push
+# CAPTURE=1: what passes the Ethernet ports, for Wireshark, to build/run/push/capture.
+run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1)
+	@$(ENV) exec $(PYTHON) sim/launch push $(if $(filter-out 0,$(CAPTURE)),--capture)
 
 bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table
 	@mkdir -p build/bench

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // exrnic-sim: wires command line, testbed and vfio-user servers, and runs them until a signal.
+#include <sys/resource.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -11,6 +13,9 @@
 #include "sim/app/options.h"
 #include "sim/app/service_loop.h"
 #include "sim/app/stats.h"
+#include "sim/capture/captures.h"
+#include "sim/control/commands.h"
+#include "sim/control/control_server.h"
 #include "sim/testbed.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
@@ -75,16 +80,59 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+ControlCommands control_commands(const Options& options, Testbed& testbed,
+                                 const ServiceLoop::Servers& servers,
+                                 std::chrono::steady_clock::time_point start) {
+  return ControlCommands(
+      {testbed, options.seed,
+       [&](unsigned node) { return node < servers.size() && servers[node]->connected(); },
+       [&options, &testbed, &servers, start] {
+         return statistics(options, testbed, servers, seconds_since(start));
+       },
+       [](const std::string& line) { log("control: " + line); }});
+}
+
+std::unique_ptr<ControlServer> serve_control(const std::string& path, ControlCommands& commands) {
+  if (path.empty()) return nullptr;
+  try {
+    return std::make_unique<ControlServer>(
+        path, [&](const std::string& line) { return commands.answer(line); },
+        ControlCommands::refusal);
+  } catch (const std::exception& error) {
+    throw ExitRequest(kUsageError, std::string("--control: ") + error.what());
+  }
+}
+
+// Each node has sockets, eventfds and files of its client, each port a capture: the usual soft
+// limit is for programs that use select().
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 void run(const Options& options) {
+  raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
   std::ofstream stats = open_stats(options.stats_path);
   Testbed testbed = build(options);
   ServiceLoop::Servers servers = listen(options, testbed);
+  const auto start = std::chrono::steady_clock::now();
+  ControlCommands commands = control_commands(options, testbed, servers, start);
+  const auto control = serve_control(options.control_path, commands);
+  std::unique_ptr<Captures> captures;
+  if (!options.capture_directory.empty()) {
+    captures = std::make_unique<Captures>(options.capture_directory, testbed, log);
+  }
   std::puts("exrnic-sim: ready");
   std::fflush(stdout);
-  const auto start = std::chrono::steady_clock::now();
-  ServiceLoop(testbed, servers, stop).run();
+  ServiceLoop loop(testbed, servers, stop);
+  if (control) loop.serve(*control);
+  if (captures) loop.at_rest([&] { captures->flush(); });
+  loop.run();
+  if (captures) captures->flush();
   if (!stats.is_open()) return;
   stats << statistics(options, testbed, servers, seconds_since(start)).dump(2) << '\n';
   stats.close();

@@ -55,11 +55,13 @@ class Testbed {
   Node& node(unsigned id) { return *nodes_.at(id); }
   const Node& node(unsigned id) const { return *nodes_.at(id); }
 
+  Fabric& fabric() { return *fabric_; }
   const Fabric& fabric() const { return *fabric_; }
   // The last line towards a node; nullptr when it has none.
   const EthernetLink* line_towards(unsigned id) const;
 
   Scheduler& scheduler() { return *scheduler_; }
+  SimTime now() const { return context_.now(); }
   uint64_t now_ns() const { return context_.now() / kPsPerNs; }
 
   // True while anything is in flight: a packet, a timer, a core that is not idle.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
 #include <fmt/format.h>
-#include <linux/pci_regs.h>
-#include <linux/vfio.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -15,9 +13,8 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "sim/testing/register_driver.h"
 #include "sim/testing/simulator_process.h"
-#include "sim/vfio_user/client.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic {
 namespace {
@@ -25,24 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using Arguments = std::vector<std::string>;
-
-// A driver in user space at one of the simulator's sockets.
-struct Driver {
-  explicit Driver(const std::string& socket) : client(vfio_user::connect_unix(socket), {}) {
-    REQUIRE(client.negotiate() == 0);
-    const uint16_t command = PCI_COMMAND_MEMORY;  // no BAR answers without it
-    REQUIRE(client.write(VFIO_PCI_CONFIG_REGION_INDEX, PCI_COMMAND, &command, sizeof(command)) ==
-            0);
-  }
-  uint32_t load(uint64_t offset) {
-    uint32_t value = 0;
-    const int error = client.read(VFIO_PCI_BAR0_REGION_INDEX, offset, &value, sizeof(value));
-    INFO(client.last_error());
-    REQUIRE(error == 0);
-    return value;
-  }
-  vfio_user::VfioUserClient client;
-};
 
 void refused(const Arguments& arguments, const std::string& because) {
   INFO(fmt::format("expected: {}", because));
@@ -101,8 +80,8 @@ TEST_CASE("each client reaches the RNIC of its own node, in simulated time") {
                        dir / "stats.json"});
   simulator.wait_until_ready();
   {
-    Driver first(dir / "a.sock");
-    Driver second(dir / "b.sock");
+    RegisterDriver first(dir / "a.sock");
+    RegisterDriver second(dir / "b.sock");
     CHECK(first.load(EXRNIC_REG_NODE_ID) == 0);
     CHECK(second.load(EXRNIC_REG_NODE_ID) == 1);
     CHECK(second.load(EXRNIC_REG_CLOCK_KHZ) == 125'000);
@@ -121,7 +100,7 @@ TEST_CASE("after a client has gone the next one is served, and the core sleeps a
   TempDir dir;
   Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock")});
   simulator.wait_until_ready();
-  for (int i = 0; i < 3; ++i) CHECK(Driver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  for (int i = 0; i < 3; ++i) CHECK(RegisterDriver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
   std::this_thread::sleep_for(1500ms);
   simulator.signal(SIGTERM);
   REQUIRE(simulator.wait_for_exit() == 0);
@@ -166,6 +145,8 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
           "may wait for each other for ever");
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
+  refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
+  refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
 }
 
 TEST_CASE("more nodes than the topology has are one clear line and exit code 2") {

@@ -31,6 +31,8 @@ struct Arguments {
   std::vector<std::string> faults_at;
   std::string topology;
   std::string stats;
+  std::string capture;
+  std::string control;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -71,6 +73,14 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
       ->type_name("FILE");
+  app.add_option("--capture", arguments.capture,
+                 "Capture what passes each Ethernet port, in simulated time, to\n"
+                 "DIR/PORT.pcap, for Wireshark (tools/wireshark) and its kin")
+      ->type_name("DIR");
+  app.add_option("--control", arguments.control,
+                 "Serve a control socket at PATH, for exrnicctl: counters, and\n"
+                 "faults by hand while the simulation runs")
+      ->type_name("PATH");
   app.footer(
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
@@ -153,6 +163,13 @@ Options understand(const Arguments& arguments) {
     options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
   }
   options.stats_path = arguments.stats;
+  options.capture_directory = arguments.capture;
+  options.control_path = arguments.control;
+  if (!options.control_path.empty() &&
+      std::count(options.sockets.begin(), options.sockets.end(), options.control_path) != 0) {
+    throw ExitRequest(kUsageError,
+                      fmt::format("--control {}: this socket is a node's", options.control_path));
+  }
   return options;
 }
 

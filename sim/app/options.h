@@ -26,6 +26,8 @@ struct Options {
   std::map<std::string, FaultConfig> faults_at;  // by the end of a line
   std::optional<Topology> topology;              // has a node for each socket, or more
   std::string stats_path;                        // empty: no statistics
+  std::string capture_directory;                 // empty: no captures
+  std::string control_path;                      // empty: no control socket
 };
 
 // The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.

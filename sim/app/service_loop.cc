@@ -51,6 +51,7 @@ int ServiceLoop::poll_all(int timeout_ms) {
     server->append_poll_fds(fds_);
     end_of_.push_back(fds_.size());
   }
+  if (control_ != nullptr) control_->append_poll_fds(fds_);
   const int ready = ::poll(fds_.data(), fds_.size(), timeout_ms);
   if (ready < 0 && errno != EINTR) {
     throw std::system_error(errno, std::generic_category(), "poll");
@@ -63,6 +64,7 @@ bool ServiceLoop::may_serve(unsigned node) {
 }
 
 bool ServiceLoop::serve() {
+  if (!testbed_.busy() && at_rest_) at_rest_();
   if (poll_all(testbed_.busy() ? 0 : kForever) <= 0) return true;
   if (fds_[0].revents != 0) return false;
   size_t entry = 1;
@@ -71,6 +73,9 @@ bool ServiceLoop::serve() {
     for (; entry < end_of_[node]; ++entry) ready |= fds_[entry].revents != 0;
     if (ready && may_serve(node)) servers_[node]->service();
   }
+  bool asked = false;
+  for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;
+  if (asked) control_->service();
   return true;
 }
 

@@ -5,9 +5,12 @@
 
 #include <poll.h>
 
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "sim/control/control_server.h"
 #include "sim/testbed.h"
 #include "sim/vfio_user/server.h"
 
@@ -35,6 +38,11 @@ class ServiceLoop {
   ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop)
       : testbed_(testbed), servers_(servers), stop_(stop) {}
 
+  // Served beside the nodes' hosts; it outlives the loop.
+  void serve(ControlServer& control) { control_ = &control; }
+  // Called when nothing is in flight any more, before each sleep.
+  void at_rest(std::function<void()> action) { at_rest_ = std::move(action); }
+
   // Returns when a stop signal has come.
   void run();
 
@@ -47,7 +55,9 @@ class ServiceLoop {
   Testbed& testbed_;
   Servers& servers_;
   const StopSignal& stop_;
-  std::vector<pollfd> fds_;     // the stop signal, then each server's
+  ControlServer* control_ = nullptr;
+  std::function<void()> at_rest_;
+  std::vector<pollfd> fds_;     // the stop signal, then each server's, then the control socket's
   std::vector<size_t> end_of_;  // by node: one past its last entry in fds_
 };
 

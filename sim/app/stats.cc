@@ -27,9 +27,15 @@ Json to_json(const MacCounters& c) {
 }
 
 Json to_json(const EthernetLinkCounters& c) {
-  return {{"frames", c.frames},         {"bytes", c.bytes},         {"dropped", c.dropped},
-          {"duplicated", c.duplicated}, {"reordered", c.reordered}, {"corrupted", c.corrupted},
-          {"delayed", c.delayed}};
+  return {{"frames", c.frames},
+          {"bytes", c.bytes},
+          {"dropped", c.dropped},
+          {"duplicated", c.duplicated},
+          {"reordered", c.reordered},
+          {"corrupted", c.corrupted},
+          {"delayed", c.delayed},
+          {"lost_down", c.lost_down},
+          {"lost_partitioned", c.lost_partitioned}};
 }
 
 Json to_json(const SwitchCounters& c) {

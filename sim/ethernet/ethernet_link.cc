@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "exrnic_hw.h"
+
 namespace exrnic {
 namespace {
 
@@ -49,10 +51,12 @@ void EthernetLink::start(Buffered&& frame) {
     scheduler_.at(start + lane_.duration(kPreambleBytes + size), [held = std::move(frame.room)] {});
   }
   frame.room = credits_.take(line_bytes(size));
-  const SimTime arrival =
-      start + lane_.duration(kPreambleBytes + head) + config_.latency_ns * kPsPerNs;
+  if (observer_) show_entry(start, frame.wire);
+  const SimTime latency = (config_.latency_ns + extra_latency_ns_) * kPsPerNs;
+  const SimTime arrival = start + lane_.duration(kPreambleBytes + head) + latency;
+  last_arrival_ = std::max(last_arrival_, arrival);
   const Fault fault = faults_.next();
-  scheduler_.at(arrival, [this, fault, frame = std::move(frame)]() mutable {
+  scheduler_.at(last_arrival_, [this, fault, frame = std::move(frame)]() mutable {
     arrive(std::move(frame), fault);
   });
 }
@@ -83,7 +87,25 @@ void EthernetLink::arrive(Buffered&& frame, Fault fault) {
   }
 }
 
+void EthernetLink::show_entry(SimTime start, const Bytes& wire) {
+  scheduler_.at(start, [this, wire] { observer_(Point::kEnters, wire); });
+}
+
+bool EthernetLink::is_blocked(const Bytes& wire) const {
+  return !blocked_.empty() && wire.size() >= EXRNIC_ETH_BYTES &&
+         blocked_.count(exrnic_eth_src(wire.data())) != 0;
+}
+
 void EthernetLink::hand_over(Buffered&& frame) {
+  if (!up_) {
+    ++counters_.lost_down;
+    return;
+  }
+  if (is_blocked(frame.wire)) {
+    ++counters_.lost_partitioned;
+    return;
+  }
+  if (observer_) observer_(Point::kLeaves, frame.wire);
   to_.receive_buffered(std::move(frame.wire), std::move(frame.room));
 }
 

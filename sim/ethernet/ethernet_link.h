@@ -5,13 +5,18 @@
 // on the line only. It is delivered when its last bit has arrived, or, to who cuts through, when
 // its head has.
 //
+// While frames are on it, the line can be cut and joined again, slowed down, given other faults,
+// and made deaf to some senders.
+//
 // A line may have credit-based flow control: a frame leaves only when the buffer at the far end has
 // room for it, and waits in front of the line until then.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
+#include <set>
 
 #include "sim/ethernet/credits.h"
 #include "sim/ethernet/faults.h"
@@ -49,6 +54,8 @@ struct EthernetLinkCounters {
   uint64_t reordered = 0;
   uint64_t corrupted = 0;
   uint64_t delayed = 0;
+  uint64_t lost_down = 0;         // the line was down
+  uint64_t lost_partitioned = 0;  // their sender was blocked
 };
 
 class EthernetLink {
@@ -65,6 +72,28 @@ class EthernetLink {
 
   // Queues a wire frame behind those before it. `held` is let go when its last bit has left.
   void send(Bytes&& wire, Room held = {});
+
+  // Sees each wire frame when its first bit enters the line, and when it is delivered.
+  enum class Point { kEnters, kLeaves };
+  using Observer = std::function<void(Point point, const Bytes& wire)>;
+  void observe(Observer observer) { observer_ = std::move(observer); }
+
+  // Other faults, from the next frame on; those of `seed` begin anew.
+  void set_faults(const FaultConfig& faults, uint64_t seed) {
+    faults_ = FaultInjector(faults, seed);
+  }
+  const FaultConfig& faults() const { return faults_.config(); }
+
+  // What would arrive while the line is down is lost.
+  void set_up(bool up) { up_ = up; }
+  bool up() const { return up_; }
+
+  // On top of the latency, for frames that enter from now on. No frame passes an earlier one.
+  void set_extra_latency(uint64_t ns) { extra_latency_ns_ = ns; }
+  uint64_t extra_latency_ns() const { return extra_latency_ns_; }
+
+  // What would arrive from these stations (48-bit MAC addresses) is lost.
+  void block_senders(std::set<uint64_t> stations) { blocked_ = std::move(stations); }
 
   // Wire frames, and their line bytes, that have not left yet.
   size_t queued_frames() { return waiting_.size() + lane_.queued_units(scheduler_.now()); }
@@ -89,6 +118,8 @@ class EthernetLink {
   void arrive(Buffered&& frame, Fault fault);
   void deliver(Buffered&& frame);
   void hand_over(Buffered&& frame);
+  void show_entry(SimTime start, const Bytes& wire);
+  bool is_blocked(const Bytes& wire) const;
   void hold(Buffered&& frame);
   void release_overdue(uint64_t id);
   void release_passed();
@@ -104,6 +135,11 @@ class EthernetLink {
   EthernetLinkCounters counters_;
   std::list<Held> held_;
   uint64_t next_held_id_ = 0;
+  Observer observer_;
+  bool up_ = true;
+  uint64_t extra_latency_ns_ = 0;
+  SimTime last_arrival_ = 0;
+  std::set<uint64_t> blocked_;
 };
 
 }  // namespace exrnic

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "exrnic_hw.h"
 #include "sim/testing/test_kernel.h"
 
 namespace exrnic {
@@ -190,6 +191,75 @@ TEST_CASE("a line into a cut-through switch delivers a frame with its head") {
   bench.kernel.run_all();
   CHECK(bench.times_ns == std::vector<uint64_t>{8 + 64 + 500});
   CHECK(bench.frames[0].size() == 1000);
+}
+
+TEST_CASE("a line that is down loses what would arrive, and carries again when it is up") {
+  Bench bench;
+  bench.link.set_up(false);
+  bench.send(2);
+  CHECK(bench.order.empty());
+  CHECK(bench.link.counters().lost_down == 2);
+  bench.link.send(Bytes(64, 7));  // arrives after the line came up
+  bench.link.set_up(true);
+  bench.kernel.run_all();
+  CHECK(bench.order == std::vector<int>{7});
+}
+
+TEST_CASE("more latency delays what enters from then on; less lets no frame pass another") {
+  Bench bench;
+  bench.link.set_extra_latency(1000);
+  bench.link.send(Bytes(64, 0));
+  bench.link.set_extra_latency(0);
+  bench.link.send(Bytes(64, 1));
+  bench.kernel.run_all();
+  CHECK(bench.order == std::vector<int>{0, 1});
+  CHECK(bench.times_ns == std::vector<uint64_t>{572 + 1000, 572 + 1000});
+  bench.link.send(Bytes(64, 2));
+  bench.kernel.run_all();
+  CHECK(bench.times_ns[2] == 572 + 1000 + 572);
+}
+
+TEST_CASE("faults that are set while a line runs are those of their seed from the next frame on") {
+  FaultConfig faults;
+  faults.rates.drop = 0.3;
+  Bench from_start(faults, 7), later;
+  later.send(10);
+  later.order.clear();
+  later.link.set_faults(faults, 7);
+  from_start.send(100);
+  later.send(100);
+  CHECK(from_start.link.counters().dropped > 0);
+  CHECK(later.order == from_start.order);
+}
+
+TEST_CASE("frames of a blocked sender are lost, others arrive") {
+  Bench bench;
+  const auto send_from = [&](uint64_t station, uint8_t tag) {
+    Bytes wire(64, tag);
+    exrnic_eth_set_src(wire.data(), station);
+    bench.link.send(std::move(wire));
+    bench.kernel.run_all();
+  };
+  bench.link.block_senders({5, 6});
+  send_from(5, 1);
+  send_from(4, 2);
+  bench.link.block_senders({});
+  send_from(5, 3);
+  CHECK(bench.order == std::vector<int>{2, 3});
+  CHECK(bench.link.counters().lost_partitioned == 1);
+}
+
+TEST_CASE("an observer sees a frame when its first bit enters and when its last bit arrives") {
+  Bench bench(at_frame(1, Fault::kDrop));
+  std::vector<uint64_t> entered, left;
+  bench.link.observe([&](EthernetLink::Point point, const Bytes& wire) {
+    CHECK(wire.size() == 64);
+    (point == EthernetLink::Point::kEnters ? entered : left)
+        .push_back(bench.kernel.context.now() / kPsPerNs);
+  });
+  bench.send(3);
+  CHECK(entered == std::vector<uint64_t>{0, 84, 2 * 84});
+  CHECK(left == std::vector<uint64_t>{572, 2 * 84 + 572});
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 namespace exrnic {
 namespace {
 
+constexpr char kNoFaults[] = "none";
+
 constexpr char kExpected[] =
     "expected a list such as drop=0.001,duplicate=0,reorder=0,corrupt=0,delay=0 "
     "(also reorder_frames=N, hold_ns=N, delay_ns=N)";
@@ -64,10 +66,29 @@ void apply_item(FaultConfig& config, const std::string& item) {
 
 FaultConfig parse_faults(const std::string& text) {
   FaultConfig config;
+  if (text == kNoFaults) return config;
   std::istringstream items(text);
   for (std::string item; std::getline(items, item, ',');) apply_item(config, item);
   if (config.rates.sum() > 1) refuse(text, "the probabilities add up to more than 1");
   return config;
+}
+
+std::string to_text(const FaultConfig& config) {
+  const FaultConfig usual;
+  const std::pair<const char*, double> rates[] = {{"drop", config.rates.drop},
+                                                  {"duplicate", config.rates.duplicate},
+                                                  {"reorder", config.rates.reorder},
+                                                  {"corrupt", config.rates.corrupt},
+                                                  {"delay", config.rates.delay}};
+  std::string text;
+  const auto add = [&](const char* key, auto value, auto otherwise) {
+    if (value != otherwise) text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  };
+  for (const auto& [key, rate] : rates) add(key, rate, 0.0);
+  add("reorder_frames", config.reorder_frames, usual.reorder_frames);
+  add("hold_ns", config.hold_ns, usual.hold_ns);
+  add("delay_ns", config.delay_ns, usual.delay_ns);
+  return text.empty() ? kNoFaults : text;
 }
 
 FaultInjector::FaultInjector(const FaultConfig& config, uint64_t seed)

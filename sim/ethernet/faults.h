@@ -40,9 +40,13 @@ struct FaultConfig {
   uint32_t delay_ns = 5'000;
 };
 
-// Parses "drop=0.001,delay=0.01,delay_ns=2000": the rates and the three parameters above. Throws
+// Parses "drop=0.001,delay=0.01,delay_ns=2000": the rates and the three parameters above; "none" or
+// nothing at all: no faults. Throws
 // std::invalid_argument with one line that names the wrong item and what is expected.
 FaultConfig parse_faults(const std::string& text);
+
+// The same in a form that parse_faults() reads: what is not as by default. "none": nothing is.
+std::string to_text(const FaultConfig& config);
 
 class FaultInjector {
  public:

@@ -84,5 +84,13 @@ TEST_CASE("a wrong fault list is refused with one line that names the item") {
   CHECK_THROWS_AS(parse_faults("drop=0.6,corrupt=0.6"), std::invalid_argument);
 }
 
+TEST_CASE("faults as text are read back as they were") {
+  for (const char* text : {"none", "drop=0.25", "drop=0.001,corrupt=0.5,reorder_frames=9",
+                           "delay=1,hold_ns=7,delay_ns=12345"}) {
+    CHECK(to_text(parse_faults(text)) == text);
+  }
+  CHECK(to_text(parse_faults("")) == "none");
+}
+
 }  // namespace
 }  // namespace exrnic

@@ -25,6 +25,7 @@ from push_report import PushReport
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _BUILD = _CLONE / "build"
 _IDLE_COMMAND = "true"
+_CAPTURE = "capture"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
 
 
@@ -49,6 +50,8 @@ def parse_arguments(arguments):
     parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
                         "(default: what the profile says)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--capture", action="store_true",
+                        help="what passes each Ethernet port, to DIRECTORY/capture/PORT.pcap")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim; can be repeated")
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
@@ -86,6 +89,7 @@ def check_guests(parser, options):
 
 def settings_from(options):
     topology = ("--topology", options.topology) if options.topology else ()
+    capture = ("--capture", _CAPTURE) if options.capture else ()
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
         sim=options.sim.resolve(),
@@ -101,7 +105,8 @@ def settings_from(options):
         kernel_arguments=options.kernel_arguments,
         memory=options.memory,
         iommu=options.iommu,
-        sim_arguments=("--profile", options.profile, *topology, *options.sim_argument),
+        sim_arguments=("--profile", options.profile, *topology, *capture,
+                       *options.sim_argument),
         run_seconds=options.run_seconds)
 
 
@@ -125,6 +130,8 @@ def launch(options):
         if problem:
             raise LaunchError(problem, sorted(settings.directory.glob("*.log")))
     good_news = report.summary() if options.what == "push" else "all guests ended with status 0"
+    if options.capture:
+        say(f"captures: {settings.directory / _CAPTURE}; tools/wireshark/view.sh shows one")
     return f"OK: {good_news} ({time.monotonic() - start:.1f} s; logs: {settings.directory})"
 
 

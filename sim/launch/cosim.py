@@ -20,6 +20,7 @@ import guest
 import processes
 
 _SIM_READY = "exrnic-sim: ready"
+_CONTROL = "control.sock"  # exrnicctl looks for it
 _POLL_SECONDS = 0.02
 _POWER_OFF_SECONDS = 15
 _SIM_STOP_SECONDS = 10
@@ -85,7 +86,8 @@ class CoSim:
         nodes = [argument for node in range(self._settings.guests)
                  for argument in ("--node", f"vfio-user:{_device_socket(node)}")]
         self._sim = children.start(
-            [str(self._settings.sim), *self._settings.sim_arguments, *nodes], self._sim_log)
+            [str(self._settings.sim), *self._settings.sim_arguments, "--control", _CONTROL,
+             *nodes], self._sim_log)
         self._wait("exrnic-sim did not say that it is ready", self._settings.sim_seconds,
                    lambda: _SIM_READY in self._sim_log.read_text(errors="replace"),
                    [self._sim_log])

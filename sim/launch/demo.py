@@ -53,7 +53,8 @@ def wait(what, seconds, condition, logs):
 def start_simulator(children, options, log):
     nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
     simulator = children.start([str(options.sim.resolve()), "--core", options.core,
-                                "--profile", options.profile, *nodes], log)
+                                "--profile", options.profile, "--control", "control.sock",
+                                *nodes], log)
     wait("exrnic-sim was not ready", _START_SECONDS,
          lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])
     if simulator.poll() is not None:

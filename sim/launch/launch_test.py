@@ -192,6 +192,15 @@ class CommandLine(LaunchCase):
         # A grandchild that was killed is gone only when the init process has reaped it.
         wait_until(lambda: not fakes.survivors(self.directory), "the end of all children")
 
+    def test_the_simulator_has_a_control_socket_and_captures_when_asked(self):
+        sim = 'echo "$*" > arguments\n' + GOOD_SIM
+        status, out, _ = self.finish(self.start(sim, GOOD_GUEST, "push", "--capture"))
+        self.assertEqual(status, 0)
+        arguments = (self.directory / "arguments").read_text()
+        self.assertIn("--capture capture", arguments)
+        self.assertIn("--control control.sock", arguments)
+        self.assertIn(f"captures: {os.path.relpath(self.directory)}/capture", out)
+
     def test_ctrl_c_leaves_no_process_behind(self):
         status, err = self.stop_by(signal.SIGINT)
         self.assert_no_survivors()

@@ -86,6 +86,26 @@ uint64_t StrictObject::integer(const std::string& key, uint64_t least, uint64_t 
   return value.get<uint64_t>();
 }
 
+bool StrictObject::boolean(const std::string& key) {
+  const nlohmann::json& value = at(key);
+  if (!value.is_boolean()) refuse(key, "true or false");
+  return value.get<bool>();
+}
+
+std::vector<std::set<unsigned>> StrictObject::sets(const std::string& key, unsigned most) {
+  const nlohmann::json& lists = at(key);
+  const auto is_member = [&](const nlohmann::json& value) {
+    return value.is_number_unsigned() && value.get<uint64_t>() <= most;
+  };
+  const auto is_set = [&](const nlohmann::json& list) {
+    return list.is_array() && std::all_of(list.begin(), list.end(), is_member);
+  };
+  if (!lists.is_array() || !std::all_of(lists.begin(), lists.end(), is_set)) {
+    refuse(key, fmt::format("a list of lists of whole numbers in 0..{}", most));
+  }
+  return lists.get<std::vector<std::set<unsigned>>>();
+}
+
 uint64_t StrictObject::multiple(const std::string& key, uint64_t least, uint64_t most,
                                 uint64_t unit) {
   const uint64_t number = integer(key, least, most);

@@ -26,6 +26,9 @@ class StrictObject {
   std::string text(const std::string& key);
   std::string choice(const std::string& key, const std::vector<std::string>& allowed);
   uint64_t integer(const std::string& key, uint64_t least, uint64_t most);
+  bool boolean(const std::string& key);
+  // A list of lists of whole numbers in 0..most.
+  std::vector<std::set<unsigned>> sets(const std::string& key, unsigned most);
 
   // Like integer, and a multiple of `unit`, or a power of two.
   uint64_t multiple(const std::string& key, uint64_t least, uint64_t most, uint64_t unit);

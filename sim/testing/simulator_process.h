@@ -11,28 +11,17 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "sim/testing/temp_dir.h"
+
 extern char** environ;
 
 namespace exrnic {
-
-// A folder that lives as long as a test.
-struct TempDir {
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "exrnic-XXXXXX").string();
-    path = ::mkdtemp(name.data());
-  }
-  ~TempDir() { std::filesystem::remove_all(path); }
-  std::string operator/(const std::string& file) const { return (path / file).string(); }
-  std::filesystem::path path;
-};
 
 // exrnic-sim as a child process; its end is awaited for a limited time, and it never survives.
 class Simulator {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/topology/fabric.h"
 
+#include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "exrnic_hw.h"
 
@@ -31,10 +33,14 @@ const FaultConfig& faults_towards(const TopologyLink& link, const LinkEnd& to,
 
 Fabric::Fabric(Scheduler& scheduler, const Profile& profile, const Topology& topology,
                const Routes& routes, const FabricFaults& faults, Nodes& nodes)
-    : scheduler_(scheduler), profile_(profile), topology_(topology), routes_(routes) {
+    : scheduler_(scheduler),
+      profile_(profile),
+      topology_(topology),
+      routes_(routes),
+      nodes_(nodes) {
   assert(nodes.size() == topology.nodes);
   for (const TopologySwitch& item : topology_.switches) add_switch(item);
-  for (const TopologyLink& link : topology_.links) add_link(link, faults, nodes);
+  for (const TopologyLink& link : topology_.links) add_link(link, faults);
   add_routes();
 }
 
@@ -47,15 +53,15 @@ void Fabric::add_switch(const TopologySwitch& item) {
 }
 
 // Both lines first: each end needs the one that leaves it, and the receiver of the one that comes.
-void Fabric::add_link(const TopologyLink& link, const FabricFaults& faults, Nodes& nodes) {
-  for (const LinkEnd& to : link.ends) add_line(link, to, faults, nodes);
+void Fabric::add_link(const TopologyLink& link, const FabricFaults& faults) {
+  for (const LinkEnd& to : link.ends) add_line(link, to, faults);
   for (int i : {0, 1}) {
     const LinkEnd& from = link.ends[i];
     EthernetLink& line = *lines_.at(topology_.name_of(link.ends[1 - i]));
     if (from.at_switch) {
       switches_[from.index]->connect(from.port, line);
     } else {
-      nodes[from.index]->mac().connect(line);
+      nodes_[from.index]->mac().connect(line);
     }
   }
 }
@@ -71,12 +77,11 @@ EthernetLink::Config Fabric::config_of(const TopologyLink& link, const LinkEnd& 
   return config;
 }
 
-void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults,
-                      Nodes& nodes) {
+void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults) {
   const EthernetLink::Config config = config_of(link, to);
   WireReceiver& receiver = to.at_switch
                                ? switches_[to.index]->add_port(to.port, config.megabits_per_second)
-                               : static_cast<WireReceiver&>(nodes[to.index]->mac());
+                               : static_cast<WireReceiver&>(nodes_[to.index]->mac());
   const std::string name = topology_.name_of(to);
   lines_[name] =
       std::make_unique<EthernetLink>(scheduler_, config, faults_towards(link, to, name, faults),
@@ -95,6 +100,38 @@ void Fabric::add_routes() {
 const EthernetLink* Fabric::line_towards(const std::string& end) const {
   const auto line = lines_.find(end);
   return line == lines_.end() ? nullptr : line->second.get();
+}
+
+EthernetLink* Fabric::line_towards(const std::string& end) {
+  return const_cast<EthernetLink*>(std::as_const(*this).line_towards(end));
+}
+
+void Fabric::set_up(const TopologyLink& link, bool up) {
+  for (const LinkEnd& end : link.ends) {
+    lines_.at(topology_.name_of(end))->set_up(up);
+    if (!end.at_switch) nodes_[end.index]->rnic().set_link(up);
+  }
+}
+
+void Fabric::set_faults(const LinkEnd& end, const FaultConfig& faults, uint64_t seed) {
+  lines_.at(topology_.name_of(end))->set_faults(faults, seed_towards(seed, end));
+}
+
+void Fabric::partition(const std::vector<std::set<unsigned>>& groups) {
+  partition_ = groups;
+  const auto group_of = [&](unsigned node) {
+    return std::find_if(groups.begin(), groups.end(),
+                        [&](const auto& group) { return group.count(node) != 0; });
+  };
+  for (unsigned to = 0; to < topology_.nodes; ++to) {
+    EthernetLink* line = line_towards(topology_.name_of({false, to, 0}));
+    if (line == nullptr) continue;
+    std::set<uint64_t> blocked;
+    for (unsigned from = 0; from < topology_.nodes; ++from) {
+      if (group_of(from) != group_of(to)) blocked.insert(mac_address(from));
+    }
+    line->block_senders(std::move(blocked));
+  }
 }
 
 }  // namespace exrnic

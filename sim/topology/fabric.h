@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,19 @@ class Fabric {
 
   // The line that ends at "node3" or "leaf0.4"; nullptr when there is none.
   const EthernetLink* line_towards(const std::string& end) const;
+  EthernetLink* line_towards(const std::string& end);
+
+  // Both directions of a link of the topology. Nodes at its ends see the carrier come and go.
+  void set_up(const TopologyLink& link, bool up);
+
+  // Other faults on the line that ends there, from its next frame on. Lines with one seed draw
+  // differently.
+  void set_faults(const LinkEnd& end, const FaultConfig& faults, uint64_t seed);
+
+  // From now on a node hears only senders of its own group; nodes of no group are one more. No
+  // group at all: everybody hears everybody. Every number is a node of the topology.
+  void partition(const std::vector<std::set<unsigned>>& groups);
+  const std::vector<std::set<unsigned>>& partition() const { return partition_; }
 
   // In the order of the topology.
   size_t switches() const { return switches_.size(); }
@@ -48,9 +62,8 @@ class Fabric {
 
  private:
   void add_switch(const TopologySwitch& item);
-  void add_link(const TopologyLink& link, const FabricFaults& faults, Nodes& nodes);
-  void add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults,
-                Nodes& nodes);
+  void add_link(const TopologyLink& link, const FabricFaults& faults);
+  void add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults);
   EthernetLink::Config config_of(const TopologyLink& link, const LinkEnd& to) const;
   void add_routes();
 
@@ -58,8 +71,10 @@ class Fabric {
   const Profile profile_;
   const Topology topology_;
   const Routes routes_;
+  Nodes& nodes_;
   std::vector<std::unique_ptr<Switch>> switches_;
   std::map<std::string, std::unique_ptr<EthernetLink>> lines_;  // by the name of their end
+  std::vector<std::set<unsigned>> partition_;
 };
 
 }  // namespace exrnic

@@ -18,7 +18,7 @@ constexpr int kConnectSeconds = 5;
 constexpr int kBacklog = 8;  // so that a second client is refused by us, with a line in the log
 
 [[noreturn]] void fail(const std::string& path, const std::string& cause) {
-  throw std::runtime_error("vfio-user socket " + path + ": " + cause);
+  throw std::runtime_error("socket " + path + ": " + cause);
 }
 
 sockaddr_un address_of(const std::string& path) {
@@ -33,7 +33,7 @@ sockaddr_un address_of(const std::string& path) {
 }
 
 [[noreturn]] void fail_errno(const std::string& path) {
-  throw std::system_error(errno, std::generic_category(), "vfio-user socket " + path);
+  throw std::system_error(errno, std::generic_category(), "socket " + path);
 }
 
 UniqueFd new_socket(const std::string& path, int flags) {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import emit_c
 import emit_doc
+import emit_lua
 import emit_sv
 import spec
 
@@ -19,6 +20,7 @@ def outputs(files):
         "exrnic_hw.h": emit_c.emit(files),
         "exrnic_pkg.sv": emit_sv.emit_package(files),
         "exrnic_pkg_check.sv": emit_sv.emit_check(files),
+        "exrnic_wire.lua": emit_lua.emit(files),
         "reference.md": emit_doc.emit(files),
     }
 

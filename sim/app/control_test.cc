@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The control socket of exrnic-sim, and exrnicctl, from outside.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "exrnic_hw.h"
+#include "sim/testing/register_driver.h"
+#include "sim/testing/simulator_process.h"
+#include "sim/vfio_user/unix_socket.h"
+
+namespace exrnic {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A client of the control socket.
+struct Control {
+  explicit Control(const std::string& path) : socket(vfio_user::connect_unix(path)) {
+    const timeval limit{10, 0};
+    REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
+  }
+  void send(const std::string& text) {
+    ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  }
+  // One line; empty when the simulator has closed the connection.
+  std::string line() {
+    std::string text;
+    for (char byte; text.empty() || text.back() != '\n'; text += byte) {
+      const ssize_t got = ::recv(socket.get(), &byte, 1, 0);
+      INFO("waited 10 s for an answer, got '" << text << "'");
+      if (got == 0 || (got < 0 && errno == ECONNRESET)) return text;
+      REQUIRE(got == 1);
+    }
+    return text;
+  }
+  nlohmann::json ask(const std::string& request) {
+    send(request + "\n");
+    return nlohmann::json::parse(line());
+  }
+  vfio_user::UniqueFd socket;
+};
+
+TEST_CASE("the control socket answers while nothing runs, and to several requests at once") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--control", dir / "c.sock"});
+  simulator.wait_until_ready();
+  Control control(dir / "c.sock");
+  CHECK(control.ask(R"({"command": "status"})").at("nodes")[0].at("host") == false);
+  {
+    RegisterDriver driver(dir / "a.sock");
+    CHECK(driver.load(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_LINK_UP);
+    CHECK(control.ask(R"({"command": "status"})").at("nodes")[0].at("host") == true);
+    CHECK(control.ask(R"({"command": "link", "link": "0-1", "up": false})").at("ok") == true);
+    CHECK_FALSE(driver.load(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_LINK_UP);
+  }
+  control.send(R"({"command": "status"})"
+               "\n"
+               R"({"command": "counters"})"
+               "\n");
+  CHECK(nlohmann::json::parse(control.line()).contains("links"));
+  CHECK(nlohmann::json::parse(control.line()).contains("nodes"));
+  CHECK(control.ask(R"({"command": "statistics"})").at("profile") == "dc-25g");
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  CHECK_FALSE(fs::exists(dir / "c.sock"));
+  CHECK(simulator.rest_of_stderr().find("control: link node0-node1: down") != std::string::npos);
+}
+
+TEST_CASE("hostile clients of the control socket are refused, and the run goes on") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--control", dir / "c.sock"});
+  simulator.wait_until_ready();
+  Control endless(dir / "c.sock");
+  endless.send(std::string(100'000, 'x'));
+  CHECK(endless.line().find("a request of more than 16384 bytes") != std::string::npos);
+  CHECK(endless.line().empty());
+  Control deaf(dir / "c.sock");  // asks and asks, and never reads
+  for (int i = 0; i < 1000; ++i) {
+    const std::string request = "{\"command\": \"statistics\"}\n";
+    ::send(deaf.socket.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  Control half(dir / "c.sock");
+  half.send("{\"command\"");
+  CHECK(Control(dir / "c.sock").ask("\x00\xff\x1b[2J").at("ok") == false);
+  {
+    std::vector<std::unique_ptr<Control>> crowd;
+    for (int i = 0; i < 20; ++i) crowd.push_back(std::make_unique<Control>(dir / "c.sock"));
+    CHECK(crowd.back()->line().find("16 clients are connected") != std::string::npos);
+  }
+  half.send(": \"status\"}\n");
+  CHECK(nlohmann::json::parse(half.line()).at("ok") == true);
+  CHECK(RegisterDriver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+}
+
+// exrnicctl as a user runs it: its exit code, and what it says on both outputs.
+std::pair<int, std::string> exrnicctl(const std::string& arguments) {
+  std::FILE* out = ::popen((EXRNICCTL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+  REQUIRE(out != nullptr);
+  std::string text;
+  for (char bytes[4096]; const size_t got = std::fread(bytes, 1, sizeof bytes, out);) {
+    text.append(bytes, got);
+  }
+  return {WEXITSTATUS(::pclose(out)), text};
+}
+
+TEST_CASE("exrnicctl shows counters and breaks links by hand, and what is wrong is one line") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--control", dir / "c.sock"});
+  simulator.wait_until_ready();
+  const std::string control = "--control " + (dir / "c.sock") + " ";
+  const auto says = [&](const std::string& arguments, int code, const std::string& what) {
+    const auto [status, text] = exrnicctl(control + arguments);
+    INFO(arguments << "\n" << text);
+    CHECK(status == code);
+    CHECK(text.find(what) != std::string::npos);
+    if (code != 0) CHECK(text.find('\n') == text.size() - 1);
+  };
+  says("stat", 0, "node 1");
+  says("stat --all", 0, "pio_refused");
+  says("stat --json", 0, R"({"nodes":[{"id":0,"counters":{"frames_tx":0,)");
+  says("top --count 2 --interval 0.01", 0, "simulated time");
+  says("link 0-1 --drop 0.01 --seed 7", 0, "link node0-node1: faults drop=0.01, seed 7");
+  says("link 0-1 delay 20us --towards node1", 0, "towards node1: 20000 ns slower");
+  says("status", 0, "towards node1: faults drop=0.01, 20000 ns slower");
+  says("link 0-1 clear", 0, "0 ns slower, faults none");
+  says("link 0-1 down", 0, "link node0-node1: down");
+  says("status", 0, "link node0-node1: down");
+  says("link 0-1 up", 0, "up");
+  says("partition 0 1", 0, "partition [[0],[1]]");
+  says("partition --heal", 0, "no partition");
+  says("link 0-7 down", 1, "exrnicctl: there is no link '0-7'; topology back-to-back has");
+  says("link 0-1 --drop 7", 1, "a probability lies in 0..1");
+  says("link 0-1 sideways", 1, "there is no 'sideways'; give up, down, clear or delay TIME");
+  says("link 0-1 delay 3weeks", 1, "delay 3weeks: give a time");
+  says("link 0-1", 1, "no \"up\", \"faults\"");
+  says("partition 0,9 1", 1, "there is no node 9");
+  says("partition x", 1, "partition: 'x'");
+  says("partition", 1, "or --heal");
+  says("explode", 2, "exrnicctl --help");
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  says("stat", 1, "no simulator answers: socket");
+}
+
+TEST_CASE("exrnicctl reads the counters of a guest where its driver shows them") {
+  static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+  TempDir dir;
+  const fs::path device = dir.path / "exrnic0";
+  CHECK(exrnicctl("stat --sysfs " + dir.path.string()) ==
+        std::pair(1, "exrnicctl: no RNIC in " + dir.path.string() + "; load exrnic.ko\n"));
+  fs::create_directories(device / "counters");
+  std::ofstream(device / "node_id") << "5\n";
+  for (const char* name : kNames) std::ofstream(device / "counters" / name) << "12\n";
+  const auto [status, text] = exrnicctl("stat --json --sysfs " + dir.path.string());
+  CHECK(status == 0);
+  const auto node = nlohmann::json::parse(text).at("nodes").at(0);
+  CHECK(node.at("id") == 5);
+  CHECK(node.at("counters").size() == EXRNIC_COUNTERS);
+  CHECK(node.at("counters").at("frames_rx") == 12);
+  fs::remove(device / "counters/cqes");
+  CHECK(exrnicctl("stat --sysfs " + dir.path.string()).second.find("counters/cqes: no number") !=
+        std::string::npos);
+}
+
+TEST_CASE("captures that cannot be written are one line, and the simulator serves") {
+  TempDir dir;
+  std::ofstream(dir / "file") << "not a folder";
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--capture", dir / "file/c"});
+  simulator.wait_until_ready();
+  CHECK(RegisterDriver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  CHECK(simulator.rest_of_stderr().find("the run goes on without captures") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace exrnic

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/control/commands.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "exrnic_hw.h"
+#include "sim/profile/strict_object.h"
+#include "sim/topology/link_names.h"
+
+namespace exrnic {
+namespace {
+
+using Json = ControlCommands::Json;
+
+constexpr char kWhere[] = "request";
+constexpr uint64_t kMostExtraNs = 1'000'000'000;
+
+Json counters_of(const Testbed& testbed, unsigned id) {
+  static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+  Json counters = Json::object();
+  for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) {
+    counters[kNames[i]] = testbed.node(id).rnic().peek_counter(i);
+  }
+  return {{"id", id}, {"counters", counters}};
+}
+
+Json line_status(const Fabric& fabric, const LinkEnd& to) {
+  const std::string end = fabric.topology().name_of(to);
+  const EthernetLink& line = *fabric.line_towards(end);
+  const EthernetLinkCounters& counters = line.counters();
+  return {{"towards", end},
+          {"faults", to_text(line.faults())},
+          {"extra_latency_ns", line.extra_latency_ns()},
+          {"frames", counters.frames},
+          {"dropped", counters.dropped},
+          {"lost_down", counters.lost_down},
+          {"lost_partitioned", counters.lost_partitioned}};
+}
+
+Json link_status(const Fabric& fabric, const TopologyLink& link) {
+  const std::string end = fabric.topology().name_of(link.ends[0]);
+  Json json = {{"link", name_of(fabric.topology(), link)},
+               {"up", fabric.line_towards(end)->up()},
+               {"lines", Json::array()}};
+  for (const LinkEnd& to : link.ends) json["lines"].push_back(line_status(fabric, to));
+  return json;
+}
+
+// What a link request asks for.
+struct LinkChange {
+  std::optional<bool> up;
+  std::optional<FaultConfig> faults;
+  std::optional<uint64_t> extra_latency_ns;
+  uint64_t seed;
+};
+
+LinkChange read_change(StrictObject& request, uint64_t usual_seed) {
+  LinkChange change{{}, {}, {}, usual_seed};
+  if (request.has("up")) change.up = request.boolean("up");
+  if (request.has("faults")) change.faults = parse_faults(request.text("faults"));
+  if (request.has("extra_latency_ns")) {
+    change.extra_latency_ns = request.integer("extra_latency_ns", 0, kMostExtraNs);
+  }
+  if (request.has("seed")) {
+    change.seed = request.integer("seed", 0, UINT64_MAX);
+    if (!change.faults) request.refuse("seed", "\"faults\" that it is the seed of");
+  }
+  return change;
+}
+
+std::string describe(const LinkChange& change) {
+  std::string text;
+  if (change.up) text += *change.up ? ", up" : ", down";
+  if (change.extra_latency_ns) text += fmt::format(", {} ns slower", *change.extra_latency_ns);
+  if (change.faults) {
+    text += fmt::format(", faults {}, seed {}", to_text(*change.faults), change.seed);
+  }
+  return text.empty() ? text : text.substr(2);
+}
+
+}  // namespace
+
+std::string ControlCommands::refusal(const std::string& why) {
+  return Json({{"ok", false}, {"error", why}}).dump();
+}
+
+std::string ControlCommands::answer(const std::string& request) {
+  try {
+    Json answer = {{"ok", true}};
+    answer.update(run(parse_json(request, kWhere)));
+    return answer.dump();
+  } catch (const DataFileError& error) {
+    return refusal(error.what());
+  } catch (const std::invalid_argument& error) {
+    return refusal(error.what());
+  }
+}
+
+Json ControlCommands::run(const nlohmann::json& request) {
+  if (!request.is_object()) {
+    throw DataFileError("request: no JSON object; write {\"command\": \"status\"}");
+  }
+  StrictObject object(request, kWhere, "");
+  const std::string command =
+      object.choice("command", {"status", "counters", "statistics", "link", "partition"});
+  if (command == "counters") return counters(request);
+  if (command == "link") return change_link(request);
+  if (command == "partition") return change_partition(request);
+  object.finish();
+  return command == "status" ? status() : context_.statistics();
+}
+
+Json ControlCommands::status() const {
+  const Fabric& fabric = context_.testbed.fabric();
+  Json json = {{"simulated_ns", context_.testbed.now_ns()},
+               {"topology", fabric.topology().name},
+               {"nodes", Json::array()},
+               {"links", Json::array()},
+               {"partition", fabric.partition()}};
+  for (unsigned id = 0; id < context_.testbed.nodes(); ++id) {
+    json["nodes"].push_back({{"id", id}, {"host", context_.has_host(id)}});
+  }
+  for (const TopologyLink& link : fabric.topology().links) {
+    json["links"].push_back(link_status(fabric, link));
+  }
+  return json;
+}
+
+Json ControlCommands::counters(const nlohmann::json& request) const {
+  StrictObject object(request, kWhere, "");
+  object.text("command");
+  const unsigned nodes = context_.testbed.nodes();
+  std::optional<uint64_t> only;
+  if (object.has("node")) only = object.integer("node", 0, nodes - 1);
+  object.finish();
+  Json json = {{"simulated_ns", context_.testbed.now_ns()}, {"nodes", Json::array()}};
+  for (unsigned id = 0; id < nodes; ++id) {
+    if (!only || *only == id) json["nodes"].push_back(counters_of(context_.testbed, id));
+  }
+  return json;
+}
+
+Json ControlCommands::change_link(const nlohmann::json& request) {
+  StrictObject object(request, kWhere, "");
+  object.text("command");
+  Fabric& fabric = context_.testbed.fabric();
+  const TopologyLink& link = link_named(fabric.topology(), object.text("link"));
+  const LinkChange change = read_change(object, context_.seed);
+  std::optional<unsigned> towards;
+  if (object.has("towards")) {
+    towards = end_of(fabric.topology(), link, object.text("towards"));
+    if (change.up) object.refuse("towards", "no direction: a link is cut in both");
+  }
+  object.finish();
+  const std::string what = describe(change);
+  if (what.empty()) throw DataFileError("request: no \"up\", \"faults\" or \"extra_latency_ns\"");
+
+  if (change.up) fabric.set_up(link, *change.up);
+  for (unsigned i : {0, 1}) {
+    if (towards && *towards != i) continue;
+    if (change.faults) fabric.set_faults(link.ends[i], *change.faults, change.seed);
+    EthernetLink& line = *fabric.line_towards(fabric.topology().name_of(link.ends[i]));
+    if (change.extra_latency_ns) line.set_extra_latency(*change.extra_latency_ns);
+  }
+  std::string done = fmt::format("link {}", name_of(fabric.topology(), link));
+  if (towards) done += " towards " + fabric.topology().name_of(link.ends[*towards]);
+  done += ": " + what;
+  context_.log(done);
+  return {{"done", done}};
+}
+
+Json ControlCommands::change_partition(const nlohmann::json& request) {
+  StrictObject object(request, kWhere, "");
+  object.text("command");
+  const std::vector<std::set<unsigned>> groups = object.sets("groups", EXRNIC_MAX_NODE - 1);
+  object.finish();
+  Fabric& fabric = context_.testbed.fabric();
+  check_partition(fabric.topology(), groups);
+  fabric.partition(groups);
+  const std::string done =
+      groups.empty() ? "no partition" : "partition " + nlohmann::json(groups).dump();
+  context_.log(done);
+  return {{"done", done}};
+}
+
+}  // namespace exrnic

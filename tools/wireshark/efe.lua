@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- Ether Forwarding Engine (EFE) for Wireshark and tshark. What follows EFE is a DDP segment as
+-- RFC 5041 and RFC 5040 define it: Wireshark's own iWARP dissector takes it. Places and meanings
+-- of all fields are those of the generated table.
+
+local function load_wire()
+  local here = debug.getinfo(1, "S").source:match("^@(.*[/\\])") or "./"
+  for _, path in ipairs({"exrnic_wire.lua", "../../rtl-model/gen/exrnic_wire.lua"}) do
+    local file = io.open(here .. path)
+    if file then
+      file:close()
+      return dofile(here .. path)
+    end
+  end
+  error("efe.lua: exrnic_wire.lua (of rtl-model/gen) must lie beside it")
+end
+
+local wire = load_wire()
+local efe = Proto("efe", "Ether Forwarding Engine")
+local iwarp = Dissector.get("iwarp_ddp_rdmap")
+
+local padding = ProtoField.bytes("efe.padding", "Padding")
+local malformed = ProtoExpert.new("efe.malformed.expert", "Malformed EFE frame", expert.group.MALFORMED,
+                                  expert.severity.ERROR)
+efe.experts = {malformed}
+
+local makers = {ProtoField.uint8, ProtoField.uint16, ProtoField.uint24, ProtoField.uint32,
+                [8] = ProtoField.uint64}
+
+-- "Enum efe_class" and "Flags efe_flags" in a field's meaning say what its values are.
+local function items_of(field, kind)
+  local name = field.doc:match("^" .. kind .. " ([%w_]+)")
+  return name and wire[name]
+end
+
+local function names_of(items)
+  local names = {}
+  for _, item in ipairs(items or {}) do names[item.value] = item.doc end
+  return items and names
+end
+
+-- The bytes that a field touches, and its ProtoField.
+local function field_of(field)
+  local last = field.first + field.bits - 1
+  local at = math.floor(field.first / 8)
+  local bytes = math.floor(last / 8) - at + 1
+  local mask
+  if field.bits ~= bytes * 8 then mask = (2 ^ field.bits - 1) * 2 ^ (at * 8 + bytes * 8 - 1 - last) end
+  local proto = makers[bytes]("efe." .. field.name, field.name, base.DEC_HEX,
+                              names_of(items_of(field, "Enum")), mask, field.doc)
+  return {name = field.name, at = at, bytes = bytes, first = field.first - at * 8, bits = field.bits,
+          proto = proto, flags = {}}
+end
+
+local function flag_of(field, item)
+  return ProtoField.bool("efe." .. field.name .. "." .. item.name, item.name, field.bits, nil,
+                         2 ^ item.value, item.doc)
+end
+
+local fields, by_name = {}, {}
+for _, description in ipairs(wire.efe) do
+  local field = field_of(description)
+  for _, item in ipairs(items_of(description, "Flags") or {}) do
+    table.insert(field.flags, flag_of(description, item))
+  end
+  table.insert(fields, field)
+  by_name[field.name] = field
+end
+
+local protos = {padding}
+for _, field in ipairs(fields) do
+  table.insert(protos, field.proto)
+  for _, flag in ipairs(field.flags) do table.insert(protos, flag) end
+end
+efe.fields = protos
+
+local function range(buffer, field) return buffer(field.at, field.bytes) end
+local function value(buffer, name)
+  local field = by_name[name]
+  return range(buffer, field):bitfield(field.first, field.bits)
+end
+
+local function has_flag(buffer, name)
+  for _, item in ipairs(wire.efe_flags) do
+    if item.name == name then
+      return math.floor(value(buffer, "flags") / 2 ^ item.value) % 2 == 1
+    end
+  end
+  error("efe.lua: the generated table has no flag " .. name)
+end
+
+local function show_header(buffer, tree)
+  for _, field in ipairs(fields) do
+    local item = tree:add(field.proto, range(buffer, field))
+    for _, flag in ipairs(field.flags) do item:add(flag, range(buffer, field)) end
+  end
+end
+
+-- What is known of a frame before iWARP speaks.
+local function summary(buffer)
+  local text = string.format("node %d", value(buffer, "src_node"))
+  if has_flag(buffer, "seq") then
+    text = text .. string.format(" QP %d to QP %d, seq %u", value(buffer, "src_qpn"),
+                                 value(buffer, "dst_qpn"), value(buffer, "seq"))
+  end
+  if has_flag(buffer, "ack") then text = text .. string.format(", ack %u", value(buffer, "ack")) end
+  if has_flag(buffer, "sack") then
+    text = text .. string.format(", missing %u", value(buffer, "seq"))
+  end
+  if has_flag(buffer, "ce") then text = text .. ", congestion" end
+  return text
+end
+
+-- The frame whose segment iWARP has. What it carries is an application's own: nobody is to guess
+-- that eight bytes are RPC.
+local carried_in
+
+local function show_payload(buffer, packet, tree)
+  if packet.number ~= carried_in then return false end
+  Dissector.get("data"):call(buffer, packet, tree)
+  return true
+end
+
+function efe.dissector(buffer, packet, root)
+  packet.cols.protocol = "EFE"
+  local tree = root:add(efe, buffer())
+  if buffer:len() < wire.efe.bytes then
+    tree:add_proto_expert_info(malformed, "shorter than an EFE header")
+    return buffer:len()
+  end
+  show_header(buffer, tree)
+  tree:set_len(wire.efe.bytes)
+  local text = summary(buffer)
+  packet.cols.info = text
+  if value(buffer, "version") ~= wire.EFE_VERSION then
+    tree:add_proto_expert_info(malformed, "EFE version " .. value(buffer, "version"))
+    return buffer:len()
+  end
+  local length = value(buffer, "length")
+  local rest = buffer:len() - wire.efe.bytes
+  if length > rest then
+    tree:add_proto_expert_info(malformed, "length " .. length .. " in a frame with " .. rest)
+    return buffer:len()
+  end
+  if length > 0 then
+    -- A conversation is one of queue pairs: iWARP keeps the segments of a message by it.
+    packet.src_port = value(buffer, "src_qpn")
+    packet.dst_port = value(buffer, "dst_qpn")
+    carried_in = packet.number
+    iwarp:call(buffer(wire.efe.bytes, length):tvb(), packet, root)
+    packet.cols.info:prepend(text .. ": ")
+  end
+  if rest > length then tree:add(padding, buffer(wire.efe.bytes + length)) end
+  return buffer:len()
+end
+
+DissectorTable.get("ethertype"):add(wire.ETHERTYPE, efe)
+efe:register_heuristic("iwarp_ddp_rdmap", show_payload)
