@@ -57,6 +57,7 @@ lint: setup ## Check layout, generated files, RTL, C and C++, kernel module, scr
 	@$(ENV) PYTHON=$(PYTHON) tools/lint/lint.sh
 
 test: build lint ## Everything a change has to pass: build, lint and all tests
+	@tools/setup/extra.sh tshark
 	@$(ENV) ctest --test-dir build/host --output-on-failure -j $(JOBS)
 
 # Seeds are consecutive; a failure names the seed that repeats it.

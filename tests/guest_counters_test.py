@@ -19,9 +19,12 @@ _MARK = "@exrnic {"
 def frames(capture):
     """Of each frame: its sender's number, its sequence number (None: without a segment)."""
     fields = [argument for field in _FIELDS for argument in ("-e", field)]
-    output = subprocess.run(
-        ["tshark", "-n", "-X", f"lua_script:{_PLUGIN}", "-r", capture, "-T", "fields", *fields],
-        check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    command = ["tshark", "-n", "-X", f"lua_script:{_PLUGIN}", "-r", capture, "-T", "fields", *fields]
+    try:
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, text=True).stdout
+    except FileNotFoundError:
+        sys.exit("no tshark is installed; \"make test\" does that")
     for line in output.splitlines():
         source, has_segment, number = line.split("\t")
         node = int(source.replace(":", "")[-4:], 16)
