@@ -24,6 +24,7 @@ rtl-model/blocks/efe_rx/rx_ack_request.sv
 rtl-model/blocks/efe_rx/rx_buffer.sv
 rtl-model/blocks/efe_rx/rx_frames.sv
 rtl-model/blocks/efe_rx/rx_held.sv
+rtl-model/blocks/efe_rx/rx_marks.sv
 rtl-model/blocks/efe_rx/rx_parser.sv
 rtl-model/blocks/efe_rx/rx_placed.sv
 rtl-model/blocks/efe_rx/rx_sequence.sv
@@ -36,6 +37,7 @@ rtl-model/blocks/efe_tx/tx_buffer.sv
 rtl-model/blocks/efe_tx/tx_flight.sv
 rtl-model/blocks/efe_tx/tx_framer.sv
 rtl-model/blocks/efe_tx/tx_header.sv
+rtl-model/blocks/efe_tx/tx_pacer.sv
 rtl-model/blocks/efe_tx/tx_quota.sv
 rtl-model/blocks/efe_tx/tx_rtt.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
@@ -44,6 +46,7 @@ rtl-model/blocks/efe_tx/tx_submit_queue.sv
 rtl-model/blocks/efe_tx/tx_terminates.sv
 rtl-model/blocks/efe_tx/tx_timer.sv
 rtl-model/blocks/efe_tx/tx_turns.sv
+rtl-model/blocks/efe_tx/tx_window.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv

@@ -22,15 +22,11 @@ struct Run {
   TraceRules rules;
 };
 
-// Every node pushes to the next one.
-Run run(const TestbedOptions& options) {
-  Capture capture;
-  Cluster cluster(options, test_cores(), kLength, &capture);
+constexpr uint32_t kCrowdLength = 60'000;
+
+void push_to_next(Cluster& cluster) {
   const unsigned nodes = cluster.size();
-  for (unsigned node = 0; node < nodes; ++node) {
-    cluster[node].rnic.write_register(EXRNIC_REG_RTO_CYCLES, kRtoCycles);
-    if (node != 0) cluster.connect(node - 1, node);
-  }
+  for (unsigned node = 1; node < nodes; ++node) cluster.connect(node - 1, node);
   if (nodes > 2) cluster.connect(nodes - 1, 0);
   for (unsigned node = 0; node < nodes; ++node) {
     cluster[node].push((node + 1) % nodes, 0, kLength, 0);
@@ -38,6 +34,26 @@ Run run(const TestbedOptions& options) {
   for (unsigned node = 0; node < nodes; ++node) {
     REQUIRE(cluster[node].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
   }
+}
+
+void push_to_first(Cluster& cluster) {
+  for (unsigned node = 1; node < cluster.size(); ++node) {
+    cluster.connect(0, node);
+    cluster[node].push(0, 0, kCrowdLength, (node - 1) * kCrowdLength);
+  }
+  for (unsigned node = 1; node < cluster.size(); ++node) {
+    REQUIRE(cluster[node].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+}
+
+Run run(const TestbedOptions& options, void (*work)(Cluster&) = push_to_next) {
+  Capture capture;
+  Cluster cluster(options, test_cores(), 5 * kCrowdLength, &capture);
+  const unsigned nodes = cluster.size();
+  for (unsigned node = 0; node < nodes; ++node) {
+    cluster[node].rnic.write_register(EXRNIC_REG_RTO_CYCLES, kRtoCycles);
+  }
+  work(cluster);
   cluster.rest();
   Run result;
   for (unsigned node = 0; node < nodes; ++node) {
@@ -107,6 +123,37 @@ TEST_CASE(
     for (const NodeTrace& node : judge(bad).nodes) retransmits += node.retransmits;
   }
   CHECK(retransmits > 0);
+}
+
+// Through a queue of 59 frames that marks from the eighth on.
+Run crowded(const char* topology) {
+  TestbedOptions options = options_on("dc-25g", topology);
+  options.topology->switches[0].queue_bytes = 65'536;
+  options.topology->switches[0].mark_bytes = 8'192;
+  return run(options, push_to_first);
+}
+
+TEST_CASE("marks are echoed, and senders keep to the window that follows from them") {
+  const Run busy = crowded("star:5");
+  check(busy);
+  CHECK(busy.counters[0][EXRNIC_COUNTER_RX_MARKED] > 0);
+}
+
+TEST_CASE("the judge finds an echo that is missing, one too many, and a window that is exceeded") {
+  Run silent = crowded("star:3");
+  Run loud = silent;
+  for (CapturedFrame& frame : silent.frames) {
+    uint8_t* efe = frame.headers.data() + EXRNIC_ETH_BYTES;
+    exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) & ~uint64_t{EXRNIC_EFE_FLAGS_ECE});
+  }
+  CHECK(guilty(silent, "a mark is not echoed"));
+  for (CapturedFrame& frame : loud.frames) {
+    uint8_t* efe = frame.headers.data() + EXRNIC_ETH_BYTES;
+    if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ACK) == 0) continue;
+    exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) | EXRNIC_EFE_FLAGS_ECE);
+  }
+  CHECK(guilty(loud, "a mark is echoed that never came"));
+  CHECK(guilty(loud, "the window allows"));
 }
 
 TEST_CASE("when only the tail is lost a time-out is the cause") {

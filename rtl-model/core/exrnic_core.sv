@@ -583,6 +583,7 @@ module exrnic_core
   logic alloc_valid, alloc_ready, alloc_spare, submit_valid, submit_ready;
   slot_t alloc_slot;
   node_t quota_node;
+  reads_t quota_slots;
   logic quota_start, quota_room;
   tx_desc_t submit, req_submit, resp_submit;
   logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
@@ -646,6 +647,7 @@ module exrnic_core
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(quota_node),
+      .quota_slots_o(quota_slots),
       .quota_start_i(quota_start),
       .quota_room_i(quota_room),
       .submit_valid_o(req_submit_valid),
@@ -833,6 +835,7 @@ module exrnic_core
   rx_ack_t ack;
   node_t ack_request_node, peer_restart_node, rx_query_node;
   rx_state_t rx_state;
+  logic ack_sent;
 
   // A greeting is a frame like an acknowledgement. It is dropped where none could leave: the driver
   // has not enabled the core, and nobody may wait for that.
@@ -852,6 +855,7 @@ module exrnic_core
       .alloc_ready_i(alloc_ready),
       .alloc_spare_o(alloc_spare),
       .quota_node_i(quota_node),
+      .quota_slots_i(quota_slots),
       .quota_start_o(quota_start),
       .quota_room_o(quota_room),
       .alloc_slot_o(alloc_slot),
@@ -877,6 +881,7 @@ module exrnic_core
       .peer_restart_node_i(peer_restart_node),
       .rx_query_node_o(rx_query_node),
       .rx_state_i(rx_state),
+      .ack_sent_o(ack_sent),
       .tx_valid_o,
       .tx_ready_i,
       .tx_sop_o,
@@ -927,6 +932,7 @@ module exrnic_core
       .peer_restart_node_o(peer_restart_node),
       .rx_query_node_i(rx_query_node),
       .rx_state_o(rx_state),
+      .ack_sent_i(ack_sent),
       .event_o(event_src[EvEfeRx])
   );
 

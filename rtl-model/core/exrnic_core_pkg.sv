@@ -194,6 +194,7 @@ package exrnic_core_pkg;
     logic [15:0] peer_session;
     logic [31:0] ack;
     logic [7:0]  beyond;
+    logic        ece;      // a frame of ours came there with CE
     logic        sack;     // all before `missing` has arrived, and
     logic [31:0] missing;
     logic [31:0] arrived;  // bit i: missing + 1 + i as well
@@ -205,6 +206,7 @@ package exrnic_core_pkg;
     logic [15:0] session;
     logic [31:0] ack;
     logic [7:0]  beyond;
+    logic        ece;      // a segment came with CE since a frame with ACK was sent
     logic        sack;     // segments are held behind a missing one; these as in rx_ack_t
     logic [31:0] missing;
     logic [31:0] arrived;

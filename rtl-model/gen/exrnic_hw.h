@@ -66,6 +66,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_MSIX,  // Interrupts requested
   EXRNIC_COUNTER_PIO_SENDS,  // Work requests taken from their PIO block, without a read of the ring
   EXRNIC_COUNTER_PIO_REFUSED,  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
+  EXRNIC_COUNTER_RX_MARKED,  // Segments received that a switch has marked: congestion experienced
   EXRNIC_COUNTERS
 };
 
@@ -103,6 +104,7 @@ enum exrnic_counter {
   "msix", \
   "pio_sends", \
   "pio_refused", \
+  "rx_marked", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -125,10 +127,14 @@ enum exrnic_counter {
 #define EXRNIC_MTU_MIN 0x100u  // Least payload of a frame, bytes
 #define EXRNIC_MTU_MAX 0x1000u  // Most payload of a frame, bytes; also a slot of the retransmission buffer
 #define EXRNIC_MTU_DEFAULT 0x400u  // Payload of a frame after reset, bytes
-#define EXRNIC_RTO_CYCLES_DEFAULT 0x4000u  // Longest retransmission time-out after reset, core clock cycles
+#define EXRNIC_RTO_CYCLES_DEFAULT 0x10000u  // Longest retransmission time-out after reset, core clock cycles
+#define EXRNIC_RTO_CYCLES_FIRST 0x4000u  // Time-out of a peer whose round trip time is not measured yet, core clock cycles; at most RTO_CYCLES
 #define EXRNIC_RTO_CYCLES_LEAST 0x2000u  // Shortest time-out that is made of the round trip time, core clock cycles
 #define EXRNIC_REORDER_CYCLES 0x600u  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
-#define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without progress before a peer counts as dead
+#define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without an answer before a peer counts as dead
+#define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
+#define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
+#define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
 #define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
 #define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
@@ -488,8 +494,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_MAC_LO 0x02c  // ro: MAC address, last four bytes
 #define EXRNIC_REG_MAC_HI 0x030  // ro: MAC address, first two bytes
 #define EXRNIC_REG_MTU 0x034  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Longest retransmission time-out, and that of a peer not measured yet, core clock cycles; below 1024 is taken as 1024
-#define EXRNIC_REG_RETRY_LIMIT 0x03c  // rw: Retransmissions without progress before a peer counts as dead, 1 to 255
+#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Longest retransmission time-out, core clock cycles; below 1024 is taken as 1024
+#define EXRNIC_REG_RETRY_LIMIT 0x03c  // rw: Retransmissions without an answer before a peer counts as dead, 1 to 255
 #define EXRNIC_REG_INT_ENABLE 0x040  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
 #define EXRNIC_REG_INT_CAUSE 0x044  // rw1c: Pending causes (flags INT_CAUSE); a one clears
 #define EXRNIC_REG_TIME_LO 0x048  // ro: Device time, ns, low half; latches the high half
@@ -815,7 +821,7 @@ enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_WR_FLUSH_ERR = 4,  // Not executed: the queue pair was in, or went to, the error state
   EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
   EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it (detail has the terminate code)
-  EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not acknowledge in RETRY_LIMIT retransmissions
+  EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions
 };
 
 // Flags of a work request.

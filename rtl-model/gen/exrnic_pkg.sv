@@ -40,7 +40,8 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_MSIX = 30;  // Interrupts requested
   localparam int unsigned COUNTER_PIO_SENDS = 31;  // Work requests taken from their PIO block, without a read of the ring
   localparam int unsigned COUNTER_PIO_REFUSED = 32;  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
-  localparam int unsigned COUNTERS = 33;
+  localparam int unsigned COUNTER_RX_MARKED = 33;  // Segments received that a switch has marked: congestion experienced
+  localparam int unsigned COUNTERS = 34;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h3;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -62,10 +63,14 @@ package exrnic_pkg;
   localparam int unsigned MTU_MIN = 32'h100;  // Least payload of a frame, bytes
   localparam int unsigned MTU_MAX = 32'h1000;  // Most payload of a frame, bytes; also a slot of the retransmission buffer
   localparam int unsigned MTU_DEFAULT = 32'h400;  // Payload of a frame after reset, bytes
-  localparam int unsigned RTO_CYCLES_DEFAULT = 32'h4000;  // Longest retransmission time-out after reset, core clock cycles
+  localparam int unsigned RTO_CYCLES_DEFAULT = 32'h10000;  // Longest retransmission time-out after reset, core clock cycles
+  localparam int unsigned RTO_CYCLES_FIRST = 32'h4000;  // Time-out of a peer whose round trip time is not measured yet, core clock cycles; at most RTO_CYCLES
   localparam int unsigned RTO_CYCLES_LEAST = 32'h2000;  // Shortest time-out that is made of the round trip time, core clock cycles
   localparam int unsigned REORDER_CYCLES = 32'h600;  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
-  localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without progress before a peer counts as dead
+  localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without an answer before a peer counts as dead
+  localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
+  localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
+  localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
   localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
   localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
@@ -366,8 +371,8 @@ package exrnic_pkg;
   localparam logic [15:0] REG_MAC_LO = 16'h02c;  // ro: MAC address, last four bytes
   localparam logic [15:0] REG_MAC_HI = 16'h030;  // ro: MAC address, first two bytes
   localparam logic [15:0] REG_MTU = 16'h034;  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Longest retransmission time-out, and that of a peer not measured yet, core clock cycles; below 1024 is taken as 1024
-  localparam logic [15:0] REG_RETRY_LIMIT = 16'h03c;  // rw: Retransmissions without progress before a peer counts as dead, 1 to 255
+  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Longest retransmission time-out, core clock cycles; below 1024 is taken as 1024
+  localparam logic [15:0] REG_RETRY_LIMIT = 16'h03c;  // rw: Retransmissions without an answer before a peer counts as dead, 1 to 255
   localparam logic [15:0] REG_INT_ENABLE = 16'h040;  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
   localparam logic [15:0] REG_INT_CAUSE = 16'h044;  // rw1c: Pending causes (flags INT_CAUSE); a one clears
   localparam logic [15:0] REG_TIME_LO = 16'h048;  // ro: Device time, ns, low half; latches the high half
@@ -586,7 +591,7 @@ package exrnic_pkg;
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
     CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
     CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it (detail has the terminate code)
-    CQE_STATUS_RETRY_EXC_ERR = 8'h7  // The peer did not acknowledge in RETRY_LIMIT retransmissions
+    CQE_STATUS_RETRY_EXC_ERR = 8'h7  // The peer did not answer RETRY_LIMIT retransmissions
   } cqe_status_e;
 
   // Flags of a work request. Bit numbers.

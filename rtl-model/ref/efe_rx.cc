@@ -59,6 +59,7 @@ EfeRx::Position said(const uint8_t* efe) {
   position.sack = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SACK;
   position.missing = static_cast<uint32_t>(exrnic_efe_seq(efe));
   position.arrived = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  position.ece = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ECE;
   return position;
 }
 
@@ -93,10 +94,15 @@ void EfeRx::receive(const Frame& frame) {
   }
   if (has_ack) efe_tx_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
-    take_segment(peer, node, efe);
-  } else {
-    state_.count(EXRNIC_COUNTER_ACKS_RX);
+    if (flags & EXRNIC_EFE_FLAGS_CE) {
+      state_.count(EXRNIC_COUNTER_RX_MARKED);
+      peer.marked = true;
+    }
+    return take_segment(peer, node, efe);
   }
+  state_.count(EXRNIC_COUNTER_ACKS_RX);
+  // A greeting is answered: so its sender knows that it has been heard.
+  if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
 }
 
 // Late frames must not bring an old session back.
@@ -177,6 +183,7 @@ EfeRx::Position EfeRx::position(uint32_t node) const {
   const uint32_t ack = peer.held && beyond ? peer.hold_seq : peer.placed;
   Position position{peer.session, ack, static_cast<uint8_t>(peer.placed - ack)};
   position.sack = !peer.early.empty();
+  position.ece = peer.marked;
   position.missing = peer.next;
   for (uint32_t i = 0; i + 1 < kWindow; ++i)
     position.arrived |= static_cast<uint32_t>(peer.early.count(peer.next + 1 + i)) << i;

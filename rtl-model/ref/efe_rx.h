@@ -36,8 +36,10 @@ class EfeRx {
     bool sack = false;
     uint32_t missing = 0;
     uint32_t arrived = 0;
+    bool ece = false;  // a segment came with CE since the last frame with ACK
   };
   Position position(uint32_t node) const;
+  void echoed(uint32_t node) { peers_[node].marked = false; }
 
  private:
   struct Peer {
@@ -48,6 +50,7 @@ class EfeRx {
     uint32_t placed = 0;                 // all before it are placed
     bool held = false;
     uint32_t hold_seq = 0;
+    bool marked = false;
   };
 
   static constexpr uint32_t kWindow = 32;  // numbers from the expected one on that are kept

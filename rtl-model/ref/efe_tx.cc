@@ -30,11 +30,11 @@ void EfeTx::submit(Segment&& segment) {
 
 bool EfeTx::has_share(uint32_t node) { return has_room() && peers_[node].kept() < kWindow - kept_; }
 
-bool EfeTx::may_begin(uint32_t node) {
+bool EfeTx::may_begin(uint32_t node, size_t segments) {
   const Peer& peer = peers_[node];
-  if (!has_room()) return false;
+  if (kept_ + segments > kWindow) return false;
   const size_t room = kWindow - kept_;
-  return peer.kept() == 0 || (peer.kept() < room - room / 4 && peer.retries == 0);
+  return peer.kept() == 0 || (peer.kept() + segments - 1 < room - room / 4 && peer.retries == 0);
 }
 
 void EfeTx::owe_ack(uint32_t node, bool sack) {
@@ -49,13 +49,18 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
   if (said.session == 0 || said.session != peer.session ||
       said.ack - peer.una > peer.next - peer.una || said.beyond > peer.next - said.ack)
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
-  peer.established = true;
-  const bool progress = said.ack != peer.una;
+  peer.established = peer.heard = true;
+  const uint32_t under_way = peer.under_way();
+  const uint32_t acked = said.ack - peer.una;
+  bool late = false;
   while (peer.una != said.ack) {
     end_unsent_in_front(node);
     arrived(peer, peer.unacked.front());
     const UnderWay& oldest = peer.unacked.front();
-    if (!oldest.again && !oldest.arrived) peer.round_trip.measured(state_.cycle - oldest.sent_at);
+    if (!oldest.again && !oldest.arrived) {
+      late |= peer.round_trip.late(state_.cycle - oldest.sent_at);
+      peer.round_trip.measured(state_.cycle - oldest.sent_at);
+    }
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
   }
   end_unsent_in_front(node);
@@ -63,7 +68,8 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
       peer.terminates == 0 &&
       static_cast<int32_t>(peer.last_terminate - (said.ack + said.beyond)) < 0;
   if (all_dealt_with) end_hold(node);
-  if (progress) {
+  peer.window.acknowledged(acked, under_way, said.ece || late);
+  if (acked != 0) {
     peer.retries = 0;
     restart_clock(peer);
   }
@@ -93,15 +99,18 @@ void EfeTx::mark_arrived(Peer& peer, const EfeRx::Position& said) {
 // A frame counts as lost when one that left later has arrived, and it is old enough.
 void EfeTx::judge_losses(Peer& peer) {
   const uint64_t patience = peer.round_trip.patience(state_.settings.rto_cycles);
+  uint32_t losses = 0;
   for (UnderWay& frame : peer.unacked) {
     if (frame.segment.unsent || frame.arrived || frame.lost || frame.sent_at >= peer.newest)
       continue;
     frame.lost = state_.cycle - frame.sent_at >= patience;
+    losses += frame.lost;
     if (frame.lost) continue;
     const uint64_t then = frame.sent_at + patience;
     peer.deadline = peer.suspects ? std::min(peer.deadline, then) : then;
     peer.suspects = true;
   }
+  peer.window.lost(losses);
 }
 
 void EfeTx::restart_clock(Peer& peer) {
@@ -170,14 +179,30 @@ void EfeTx::strike_timeouts() {
       continue;
     }
     state_.count(EXRNIC_COUNTER_TIMEOUTS);
-    if (peer.retries >= state_.settings.retry_limit) {
+    // One that is heard from is not dead, however slow.
+    if (peer.retries >= state_.settings.retry_limit && !peer.heard) {
       state_.count(EXRNIC_COUNTER_PEERS_DEAD);
       give_up(node);
       continue;
     }
     // One frame is enough to ask again: a peer that does not answer gets no more of the line.
     ++peer.retries;
+    peer.heard = false;
+    peer.window.timed_out();
     peer.unacked.front().lost = true;
+    restart_clock(peer);
+  }
+}
+
+// A greeting goes out again until something comes from the node.
+void EfeTx::greet_again() {
+  for (auto& [node, peer] : peers_) {
+    if (!peer.greeting) continue;
+    if (efe_rx_.position(node).session != 0 || !peer.unacked.empty()) peer.greeting = false;
+    if (!peer.greeting || state_.cycle < peer.deadline) continue;
+    peer.greeting = peer.retries < state_.settings.retry_limit;
+    peer.ack_owed |= peer.greeting;
+    peer.retries = peer.greeting ? peer.retries + 1 : 0;
     restart_clock(peer);
   }
 }
@@ -186,7 +211,8 @@ bool EfeTx::resend_one(CoreSink& sink) {
   for (auto& [node, peer] : peers_) {
     const auto found = std::find_if(peer.unacked.begin(), peer.unacked.end(),
                                     [](const UnderWay& frame) { return frame.lost; });
-    if (found == peer.unacked.end()) continue;
+    if (found == peer.unacked.end() || !peer.window.due(state_.cycle)) continue;
+    peer.window.sent(state_.cycle, peer.round_trip.mean());
     state_.count(EXRNIC_COUNTER_RETRANSMITS);
     found->lost = found->arrived = false;
     found->again = true;
@@ -200,10 +226,16 @@ bool EfeTx::resend_one(CoreSink& sink) {
 
 // ---- Sending
 
+bool EfeTx::may_send_new(const Peer& peer) const {
+  if (peer.fresh.empty()) return false;
+  return peer.fresh.front().unsent ||
+         (peer.window.open(peer.under_way()) && peer.window.due(state_.cycle));
+}
+
 // Segments to a node leave in the order of their submission; nodes take turns. (While a node is
 // being resent to, that comes first.)
 bool EfeTx::send_new(CoreSink& sink) {
-  const auto waits = [](const auto& entry) { return !entry.second.fresh.empty(); };
+  const auto waits = [this](const auto& entry) { return may_send_new(entry.second); };
   auto found = std::find_if(peers_.upper_bound(last_served_), peers_.end(), waits);
   if (found == peers_.end()) found = std::find_if(peers_.begin(), peers_.end(), waits);
   if (found == peers_.end()) return false;
@@ -225,7 +257,11 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
     }
     return;
   }
-  if (peer.unacked.empty()) restart_clock(peer);
+  if (peer.unacked.empty()) {
+    if (std::exchange(peer.greeting, false)) peer.retries = 0;
+    restart_clock(peer);
+  }
+  peer.window.sent(state_.cycle, peer.round_trip.mean());
   if (frame.segment.tag.kind == Tag::Kind::kTerminate) {
     state_.count(EXRNIC_COUNTER_TERMINATES_TX);
     peer.last_terminate = peer.next;
@@ -242,6 +278,10 @@ bool EfeTx::send_ack(CoreSink& sink) {
     if (!peer.ack_owed) continue;
     state_.count(EXRNIC_COUNTER_ACKS_TX);
     send(sink, node, peer.next, nullptr);
+    if (efe_rx_.position(node).session == 0 && peer.unacked.empty()) {
+      peer.greeting = true;
+      restart_clock(peer);
+    }
     return true;
   }
   return false;
@@ -293,22 +333,27 @@ uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segmen
   exrnic_efe_set_peer_session(efe, position.session);
   exrnic_efe_set_ack(efe, position.ack);
   exrnic_efe_set_beyond(efe, position.beyond);
-  if (!with_sack || !position.sack) return EXRNIC_EFE_FLAGS_ACK;
+  efe_rx_.echoed(node);
+  const uint8_t flags =
+      position.ece ? EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_ECE : EXRNIC_EFE_FLAGS_ACK;
+  if (!with_sack || !position.sack) return flags;
   exrnic_efe_set_seq(efe, position.missing);
   exrnic_efe_set_sack_imm(efe, position.arrived);
-  return EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SACK;
+  return flags | EXRNIC_EFE_FLAGS_SACK;
 }
 
 void EfeTx::run(CoreSink& sink) {
   if (!state_.settings.enable) return;
   strike_timeouts();
+  greet_again();
   while (sink.can_transmit() && (resend_one(sink) || send_new(sink) || send_ack(sink))) {
   }
 }
 
 bool EfeTx::idle() const {
-  return kept_ == 0 && std::none_of(peers_.begin(), peers_.end(),
-                                    [](const auto& entry) { return entry.second.ack_owed; });
+  return kept_ == 0 && std::none_of(peers_.begin(), peers_.end(), [](const auto& entry) {
+           return entry.second.ack_owed || entry.second.greeting;
+         });
 }
 
 }  // namespace exrnic::ref

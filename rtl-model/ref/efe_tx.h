@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "rtl-model/ref/congestion_window.h"
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/round_trip.h"
 #include "rtl-model/ref/segment.h"
@@ -26,7 +27,7 @@ class EfeTx {
   // A node may keep as many segments as there is room for; work for it begins with a quarter less,
   // unless it has not answered in time.
   bool has_share(uint32_t node);
-  bool may_begin(uint32_t node);
+  bool may_begin(uint32_t node, size_t segments = 1);  // that must not wait for each other
   void submit(Segment&& segment);
 
   // From the receive side: where the peer is in a session of ours.
@@ -59,8 +60,13 @@ class EfeTx {
     std::deque<UnderWay> unacked;
     std::deque<Segment> fresh;  // not sent yet
     size_t kept() const { return unacked.size() + fresh.size(); }
-    uint32_t retries = 0;
+    uint32_t under_way() const { return next - una; }
+    uint32_t retries = 0;  // time-outs without progress
+    bool heard = false;    // it has answered since the last one
+    bool greeting =
+        false;  // we have greeted it, and nothing came yet; `deadline` is when we do again
     RoundTrip round_trip;
+    CongestionWindow window;
     uint64_t newest = 0;    // when that frame left that left last of those known to have arrived
     bool suspects = false;  // `deadline` is when a frame that left before that counts as lost
     uint64_t deadline = 0;  // else when the time-out strikes
@@ -83,6 +89,8 @@ class EfeTx {
   void end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status);
 
   bool resend_one(CoreSink& sink);
+  void greet_again();
+  bool may_send_new(const Peer& peer) const;
   bool send_new(CoreSink& sink);
   void send_first(CoreSink& sink, uint32_t node);
   bool send_ack(CoreSink& sink);

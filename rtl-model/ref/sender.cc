@@ -57,6 +57,10 @@ void Sender::next_segment() {
   if (flush_) return end_unsent(EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
   // One that waits for another to end is woken by that end. Responses to the peer go on.
   if (!may_begin()) return turn_.end(turn_.qp().answers_peer());
+  // The requests of a PULL leave together: it begins where there is room for all of them.
+  const bool pull = status_ == EXRNIC_CQE_STATUS_SUCCESS && is(EXRNIC_WQE_OPCODE_PULL);
+  if (pull && !efe_tx_.may_begin(turn_.qp().dest_node, work_.read_requests()))
+    return turn_.end(true);
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return fail(status_);
   execute();
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -31,6 +32,39 @@ struct Header {
   unsigned from;
 };
 
+// The most that a congestion window can be, in frames.
+class WindowBound {
+ public:
+  void acknowledged(uint64_t now_ns, int64_t segments, bool echo) {
+    past_.push_back({now_ns, frames_});
+    const auto n = static_cast<double>(segments);
+    if (echo) {
+      frames_ -= std::min(n / 2, frames_ / 2);
+      slow_start_ = false;
+    } else {
+      const double growth = slow_start_ ? n : std::min(n, 2 * n / frames_);
+      frames_ = std::min(frames_ + growth, double{EXRNIC_WINDOW_MAX});
+    }
+  }
+  // What it may still be for a sender that reacts so late.
+  double most(uint64_t now_ns, uint64_t reaction_ns) {
+    while (!past_.empty() && past_.front().until_ns + reaction_ns < now_ns) past_.pop_front();
+    double most = frames_;
+    for (const Past& past : past_) most = std::max(most, past.frames);
+    return most + kRounding;
+  }
+
+ private:
+  static constexpr double kRounding = 1;
+  struct Past {
+    uint64_t until_ns;
+    double frames;
+  };
+  double frames_ = EXRNIC_WINDOW_INITIAL;
+  bool slow_start_ = true;
+  std::deque<Past> past_;
+};
+
 // What one node has sent to another in the present session, as both ends saw it.
 struct Flow {
   struct Segment {
@@ -41,11 +75,17 @@ struct Flow {
   uint64_t session = 0;
   std::map<int64_t, Segment> sent;
   std::set<int64_t> arrived;
-  int64_t arrived_before = 0;       // all numbers below have
-  int64_t acknowledged = 0;         // as the sender knows
-  uint64_t acknowledged_ns = 0;     // since when
-  int64_t ack_sent = 0;             // by the receiver, most
-  uint64_t progress_ns = kNever;    // the clock of the time-out runs since then
+  int64_t arrived_before = 0;     // all numbers below have
+  int64_t acknowledged = 0;       // as the sender knows
+  uint64_t acknowledged_ns = 0;   // since when
+  int64_t ack_sent = 0;           // by the receiver, most
+  uint64_t progress_ns = kNever;  // the clock of the time-out runs since then
+  WindowBound window;
+  struct Mark {
+    uint64_t time_ns;
+    bool may_be_echoed;  // an acknowledgement left so soon that nobody can tell
+  };
+  std::deque<Mark> marks;           // that came and are not echoed
   uint64_t loss_known_ns = kNever;  // when the sender heard or concluded that something is missing
 };
 
@@ -104,6 +144,12 @@ class Checker {
         fault(flow, header, seq, fmt::format("{} is the next number", flow.sent.size()));
       }
       if (flow.acknowledged == static_cast<int64_t>(flow.sent.size())) flow.progress_ns = now_ns_;
+      const int64_t under_way = seq + 1 - flow.acknowledged;
+      const double most = flow.window.most(now_ns_, rules_.reaction_ns);
+      if (under_way > 1 && static_cast<double>(under_way) > most) {
+        fault(flow, header, seq,
+              fmt::format("{} are under way, the window allows {:.1f}", under_way, most));
+      }
       flow.sent[seq] = {now_ns_, content};
       return;
     }
@@ -132,8 +178,11 @@ class Checker {
 
   void receive(const Header& header, NodeTrace& node) {
     ++node.segments_rx;
+    const bool marked = header.has(EXRNIC_EFE_FLAGS_CE);
+    node.rx_marked += marked;
     Flow& flow = flows_[{header.from, header.to}];
     if (flow.session != exrnic_efe_session(header.efe)) return;  // late, of one that has ended
+    if (marked) flow.marks.push_back({now_ns_, false});
     flow.arrived.insert(since_start(exrnic_efe_seq(header.efe)));
     while (flow.arrived.count(flow.arrived_before) != 0) ++flow.arrived_before;
   }
@@ -151,6 +200,24 @@ class Checker {
     if (ack > flow->arrived_before) fault(*flow, header, ack, "acknowledged before it arrived");
     if (ack < flow->ack_sent) fault(*flow, header, ack, "an acknowledgement is taken back");
     flow->ack_sent = std::max(flow->ack_sent, ack);
+    judge_echo(*flow, header, ack);
+  }
+
+  void judge_echo(Flow& flow, const Header& header, int64_t ack) {
+    const auto old = [this](const Flow::Mark& mark) {
+      return mark.time_ns + rules_.reaction_ns < now_ns_;
+    };
+    std::deque<Flow::Mark>& marks = flow.marks;
+    if (header.has(EXRNIC_EFE_FLAGS_ECE)) {
+      if (marks.empty()) fault(flow, header, ack, "a mark is echoed that never came");
+      while (!marks.empty() && old(marks.front())) marks.pop_front();
+      for (Flow::Mark& mark : marks) mark.may_be_echoed = true;
+      return;
+    }
+    while (!marks.empty() && old(marks.front())) {
+      if (!marks.front().may_be_echoed) fault(flow, header, ack, "a mark is not echoed");
+      marks.pop_front();
+    }
   }
 
   void receive_ack(const Header& header) {
@@ -158,6 +225,8 @@ class Checker {
     if (flow == nullptr) return;
     const int64_t ack = since_start(exrnic_efe_ack(header.efe));
     if (ack > flow->acknowledged) {
+      flow->window.acknowledged(now_ns_, ack - flow->acknowledged,
+                                header.has(EXRNIC_EFE_FLAGS_ECE));
       flow->acknowledged = ack;
       flow->acknowledged_ns = flow->progress_ns = now_ns_;
     }
@@ -197,6 +266,7 @@ std::vector<std::string> compare_counters(const NodeTrace& trace,
       {"ACKS_TX", counters[EXRNIC_COUNTER_ACKS_TX], trace.acks_tx},
       {"ACKS_RX", counters[EXRNIC_COUNTER_ACKS_RX], trace.acks_rx},
       {"RETRANSMITS", counters[EXRNIC_COUNTER_RETRANSMITS], trace.retransmits},
+      {"RX_MARKED", counters[EXRNIC_COUNTER_RX_MARKED], trace.rx_marked},
       {"RX_FCS_ERROR", counters[EXRNIC_COUNTER_RX_FCS_ERROR], trace.rx_fcs_error},
       {"segments placed or dropped", dealt_with, trace.segments_rx},
   };

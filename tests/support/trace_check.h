@@ -26,6 +26,7 @@ struct NodeTrace {
   uint64_t retransmits = 0;
   uint64_t rx_fcs_error = 0;
   uint64_t segments_rx = 0;  // with a good FCS, copies too
+  uint64_t rx_marked = 0;    // of those: with CE
   uint64_t needless = 0;     // of retransmits: the segment had arrived before
 };
 
@@ -37,7 +38,10 @@ struct TraceVerdict {
   // - it is not yet acknowledged, and since it was sent last a frame came that says that something
   // is
   //   missing (SACK), or a time-out struck;
-  // - nothing is acknowledged that has not arrived, and no acknowledgement is taken back.
+  // - nothing is acknowledged that has not arrived, and no acknowledgement is taken back;
+  // - a mark that came is echoed in the next acknowledgement, and none is that did not come;
+  // - no more segments are under way than the largest window that can follow from the
+  //   acknowledgements and echoes so far (what a sender takes off for loss and delay is left out).
   std::vector<std::string> faults;
 };
 

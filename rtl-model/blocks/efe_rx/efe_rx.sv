@@ -50,6 +50,7 @@ module efe_rx
   output logic [15:0] peer_restart_known_o,  // session of ours that it acknowledges; 0: none
   input  node_t       rx_query_node_i,
   output rx_state_t   rx_state_o,            // in the same cycle
+  input  logic        ack_sent_i,            // a frame to that node acknowledges
 
   output logic        init_done_o,
   output logic        idle_o,
@@ -64,7 +65,7 @@ module efe_rx
   efe_t efe;
   ddp_head_t ddp;
   logic frames_empty, held_idle;
-  logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room;
+  logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room, marked, greeted, greeting;
   logic held_known, held_fits, can_drop, follow, drop, drop_ready;
   logic [31:0] next, old_next, ahead, follow_next;
   node_t follow_node, init_node;
@@ -92,7 +93,9 @@ module efe_rx
 
   assign rx_state_o.valid   = query_session != '0;
   assign rx_state_o.session = query_session;
-  assign again = duplicate || hold;
+  // A greeting is answered: so its sender knows that it has been heard.
+  assign greeting = greeted && !efe.flags[EFE_FLAGS_ACK];
+  assign again = duplicate || hold || greeting;
 
   always_comb begin
     event_o = '0;
@@ -105,6 +108,7 @@ module efe_rx
       event_o[COUNTER_RX_SESSION]      = stranger;
       event_o[COUNTER_RX_DUPLICATE]    = duplicate;
       event_o[COUNTER_RX_OUT_OF_ORDER] = hold;
+      event_o[COUNTER_RX_MARKED]       = marked;
       event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room;
     end
   end
@@ -150,6 +154,8 @@ module efe_rx
     .duplicate_o    (duplicate),
     .hold_o         (hold),
     .overflow_o     (no_room),
+    .marked_o       (marked),
+    .greeted_o      (greeted),
     .query_node_i   (rx_query_node_i),
     .query_session_o(query_session),
     .query_next_o   (rx_state_o.missing),
@@ -250,13 +256,23 @@ module efe_rx
     .query_beyond_o  (rx_state_o.beyond)
   );
 
+  rx_marks u_marks (
+    .clk_i,
+    .rst_ni,
+    .marked_i    (marked),
+    .node_i      (node),
+    .query_node_i(rx_query_node_i),
+    .query_ece_o (rx_state_o.ece),
+    .echoed_i    (ack_sent_i)
+  );
+
   rx_ack_queue u_ack_queue (
     .clk_i,
     .rst_ni,
     .put_ack_i      (ack),
     .put_restart_i  (restart),
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
-                       beyond: efe.beyond, sack: efe.flags[EFE_FLAGS_SACK],
+                       beyond: efe.beyond, ece: efe.flags[EFE_FLAGS_ECE], sack: efe.flags[EFE_FLAGS_SACK],
                        missing: efe.seq, arrived: efe.sack_imm}),
     .restart_valid_o(peer_restart_valid_o),
     .restart_ready_i(peer_restart_ready_i),

@@ -445,5 +445,63 @@ TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
   CHECK(rx.requests[1].node == 7);
 }
 
+TEST_CASE("Holds that end one after the other while duplicates come are all acknowledged") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20)));
+  for (int i = 0; i < 12; ++i) {
+    rx.dut().hold_clear_valid_i = 1;
+    rx.dut().hold_clear_node_i = static_cast<uint8_t>(20 + i);
+    rx.dut().frame_done_valid_i = i == 0;  // others wait for a cycle without one
+    rx.dut().frame_done_node_i = kPeer;
+    rx.cycle();
+  }
+  rx.run(20);
+  CHECK(rx.requests.size() == 13);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("A segment with CE is told in the next acknowledgement to its sender, and in no other") {
+  EfeRx rx;
+  Frame marked = data(0, tagged(20));
+  exrnic_efe_set_flags(marked.efe(), marked.flags() | EXRNIC_EFE_FLAGS_CE);
+  rx.receive(marked);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MARKED] == 1);
+  CHECK(rx.state(kPeer).ece);
+  CHECK_FALSE(rx.state(7).ece);
+  rx.dut().rx_query_node_i = kPeer;
+  rx.dut().ack_sent_i = 1;
+  rx.cycle();
+  rx.dut().ack_sent_i = 0;
+  CHECK_FALSE(rx.state(kPeer).ece);
+  rx.receive(data(1, tagged(20)));
+  CHECK_FALSE(rx.state(kPeer).ece);
+}
+
+TEST_CASE("An echo that waits is not lost to a later acknowledgement") {
+  EfeRx rx;
+  rx.receive(data(0, tagged(20)));
+  rx.dut().ack_ready_i = 0;
+  constexpr uint32_t kAck = EXRNIC_EFE_FLAGS_ACK;
+  for (const uint32_t flags : {kAck | EXRNIC_EFE_FLAGS_ECE, kAck}) {
+    Frame frame = make_frame(kOwnNode, kPeer, flags, kSession, 0);
+    exrnic_efe_set_peer_session(frame.efe(), 0x1111);
+    rx.receive(frame);
+  }
+  rx.dut().ack_ready_i = 1;
+  rx.run(3);
+  REQUIRE(rx.acks.size() == 1);
+  CHECK(rx.acks[0].ece);
+}
+
+TEST_CASE("A greeting is answered; a frame that acknowledges is not") {
+  EfeRx rx;
+  rx.receive(make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_SYN, kSession, kFirst));
+  REQUIRE(rx.requests.size() == 1);
+  CHECK(rx.requests[0].node == kPeer);
+  rx.receive(
+      make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_ACK, kSession, kFirst));
+  CHECK(rx.requests.size() == 1);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

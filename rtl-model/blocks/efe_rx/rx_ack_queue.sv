@@ -29,6 +29,7 @@ module rx_ack_queue
     logic [15:0] peer_session;
     logic [31:0] ack;
     logic [7:0]  beyond;
+    logic        ece;
     logic        sack;
     logic [31:0] missing;
     logic [31:0] arrived;
@@ -48,7 +49,7 @@ module rx_ack_queue
   assign advance = put_i.ack - old.ack;
 
   always_comb begin
-    now = '{peer_session: put_i.peer_session, ack: put_i.ack, beyond: put_i.beyond,
+    now = '{peer_session: put_i.peer_session, ack: put_i.ack, beyond: put_i.beyond, ece: put_i.ece,
             sack: put_i.sack, missing: put_i.missing, arrived: put_i.arrived};
     if (ack_q[node] && old.peer_session == put_i.peer_session) begin
       if (!put_i.sack) begin
@@ -60,6 +61,7 @@ module rx_ack_queue
         if (old.beyond > put_i.beyond) now.beyond = old.beyond;
       end
       if (advance[31]) now = old;  // overtaken on its way
+      now.ece = old.ece || put_i.ece;
     end
   end
 
@@ -68,7 +70,7 @@ module rx_ack_queue
   assign restart_node_o  = head;
   assign restart_known_o = known[head];
   assign ack_o = '{node: head, peer_session: entries[head].peer_session,
-                   ack: entries[head].ack, beyond: entries[head].beyond,
+                   ack: entries[head].ack, beyond: entries[head].beyond, ece: entries[head].ece,
                    sack: entries[head].sack, missing: entries[head].missing,
                    arrived: entries[head].arrived};
 

@@ -3,6 +3,7 @@
 // others wait for a free cycle. Were more to wait than fit, the sender's time-out would ask again.
 
 module rx_ack_request
+  import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 (
   input  logic  clk_i,
@@ -32,18 +33,18 @@ module rx_ack_request
 
   entry_t entries [Depth];
   index_t put_q, get_q;
-  logic unheld_q;
-  node_t unheld_node_q;
+  logic unheld, unheld_empty;
+  node_t unheld_node;
   logic full, put, get;
   entry_t put_entry, head;
 
-  assign empty_o = put_q == get_q && !unheld_q;
+  assign empty_o = put_q == get_q && unheld_empty;
   assign full    = put_q - get_q == index_t'(Depth);
   assign head    = entries[get_q[$clog2(Depth)-1:0]];
   assign get     = put_q != get_q && !placed_valid_i;
-  assign put     = !full && (again_valid_i || unheld_q);
+  assign put     = !full && (again_valid_i || unheld);
   assign put_entry = again_valid_i ? '{node: again_node_i, sack: again_sack_i}
-                                     : '{node: unheld_node_q, sack: 1'b0};
+                                     : '{node: unheld_node, sack: 1'b0};
 
   assign request_valid_o = placed_valid_i || get;
   assign request_node_o  = placed_valid_i ? placed_node_i : head.node;
@@ -51,20 +52,37 @@ module rx_ack_request
 
   always_ff @(posedge clk_i) begin
     if (put) entries[put_q[$clog2(Depth)-1:0]] <= put_entry;
-    if (unheld_valid_i) unheld_node_q <= unheld_node_i;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      put_q    <= '0;
-      get_q    <= '0;
-      unheld_q <= 1'b0;
+      put_q <= '0;
+      get_q <= '0;
     end else begin
       if (put) put_q <= put_q + 1;
       if (get) get_q <= get_q + 1;
-      if (unheld_valid_i) unheld_q <= 1'b1;
-      else if (put && !again_valid_i) unheld_q <= 1'b0;
     end
   end
+
+  // Several holds may end before there is room for the first.
+  /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
+  logic [MAX_NODE-1:0] unheld_pending;
+  logic unheld_alone;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  node_queue u_unheld (
+    .clk_i,
+    .rst_ni,
+    .set_valid_i  (unheld_valid_i),
+    .set_node_i   (unheld_node_i),
+    .clear_valid_i(put && !again_valid_i),
+    .clear_node_i (unheld_node),
+    .rotate_i     (1'b0),
+    .head_valid_o (unheld),
+    .head_node_o  (unheld_node),
+    .alone_o      (unheld_alone),
+    .empty_o      (unheld_empty),
+    .pending_o    (unheld_pending)
+  );
 
 endmodule

@@ -29,6 +29,8 @@ module rx_sequence
   output logic        duplicate_o,
   output logic        hold_o,         // one before it is missing
   output logic        overflow_o,
+  output logic        marked_o,       // a segment of this session, with CE
+  output logic        greeted_o,      // no segment, and SYN
 
   input  node_t       query_node_i,
   output logic [15:0] query_session_o,  // 0: nothing has come
@@ -79,6 +81,8 @@ module rx_sequence
   assign restart_o  = adopt_o && peer.session != '0;
   assign in_session = frame_valid_i && (known || adopt_o);
   assign sequenced  = in_session && frame_i.flags[EFE_FLAGS_SEQ];
+  assign marked_o   = sequenced && frame_i.flags[EFE_FLAGS_CE];
+  assign greeted_o  = in_session && frame_i.flags[EFE_FLAGS_SYN] && !sequenced;
   assign ahead      = frame_i.seq - peer_new.next;
 
   always_comb begin

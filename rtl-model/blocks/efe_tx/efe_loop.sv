@@ -71,6 +71,7 @@ module efe_loop
   node_t ack_request_node, peer_restart_node, rx_query_node;
   logic [15:0] peer_restart_known;
   rx_state_t rx_state;
+  logic ack_sent;
   logic tx_init_done, rx_init_done, tx_idle, rx_idle;
   event_t tx_event, rx_event;
 
@@ -91,6 +92,7 @@ module efe_loop
     .alloc_ready_i,
     .alloc_spare_o,
     .quota_node_i,
+    .quota_slots_i       (reads_t'(1)),
     .quota_start_o,
     .quota_room_o,
     .beat_valid_i,
@@ -115,6 +117,7 @@ module efe_loop
     .peer_restart_known_i(peer_restart_known),
     .rx_query_node_o     (rx_query_node),
     .rx_state_i          (rx_state),
+    .ack_sent_o          (ack_sent),
     .tx_valid_o,
     .tx_ready_i,
     .tx_sop_o,
@@ -165,6 +168,7 @@ module efe_loop
     .peer_restart_known_o(peer_restart_known),
     .rx_query_node_i     (rx_query_node),
     .rx_state_o          (rx_state),
+    .ack_sent_i          (ack_sent),
     .init_done_o         (rx_init_done),
     .idle_o              (rx_idle),
     .event_o             (rx_event)

@@ -20,7 +20,8 @@ module efe_tx
   input  logic           alloc_ready_i,
   output logic           alloc_spare_o,  // more than TX_SLOTS_RESERVED are free
   input  node_t          quota_node_i,
-  output logic           quota_start_o,  // work for this node may begin: it will get slots
+  input  reads_t         quota_slots_i,  // at least 1
+  output logic           quota_start_o,  // work for this node may begin: it will get so many slots
   output logic           quota_room_o,   // and may go on
 
   input  logic           beat_valid_i,
@@ -48,6 +49,7 @@ module efe_tx
   input  logic [15:0]    peer_restart_known_i,  // session of ours that it acknowledges; 0: none
   output node_t          rx_query_node_o,
   input  rx_state_t      rx_state_i,            // in the same cycle
+  output logic           ack_sent_o,            // a frame to that node tells it
 
   output logic           tx_valid_o,
   input  logic           tx_ready_i,
@@ -85,10 +87,10 @@ module efe_tx
   logic expired, timer_set;
   logic [31:0] now, deadline;
   node_t expired_node;
-  logic [MAX_NODE-1:0] outstanding, resending;
-  /* verilator lint_off UNUSEDSIGNAL */
-  logic resend_alone;
-  /* verilator lint_on UNUSEDSIGNAL */
+  logic [MAX_NODE-1:0] outstanding, greeting, resending;
+  cycles_t rtt_mean;
+  window_size_t window;
+  logic head_window, head_due, head_open, resend_due, resend_pass, resend_alone;
   logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
   node_t resend_node;
   logic ack_head_sack;
@@ -114,11 +116,15 @@ module efe_tx
   assign dead            = poisoned | unwanted;
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
+  assign head_open       = head_window && head_due;
+  assign ack_sent_o      = send && rx_state_i.valid;
+  // A node whose frame is not due yet lets others pass.
+  assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
 
   assign ack_ready_o          = op_valid && op == OP_ACK;
   assign peer_restart_ready_o = op_valid && op == OP_RESTART;
 
-  assign idle_o = rest && !op_valid && all_free && resend_empty && ack_owed_empty && !frame_valid &&
+  assign idle_o = rest && !op_valid && all_free && greeting == '0 && resend_empty && ack_owed_empty && !frame_valid &&
                   !tx_valid_o;
 
   // A slot must not be filled anew while a frame still leaves from it.
@@ -183,7 +189,7 @@ module efe_tx
     .submit_node_i (submit_i.node),
     .valid_o       (head_valid),
     .node_o        (head_node),
-    .able_i        (head_ready && (head_dead || !resending[head_node])),
+    .able_i        (head_ready && (head_dead || (head_open && !resending[head_node]))),
     .its_turn_o    (head_turn),
     .busy_i        (handles_new || (op_valid && op == OP_NEW)),
     .sent_i        (head_pop),
@@ -202,6 +208,7 @@ module efe_tx
     .spare_i       (spare),
     .silent_i      (silent),
     .query_node_i  (quota_node_i),
+    .query_slots_i (quota_slots_i),
     .start_o       (quota_start_o),
     .room_o        (quota_room_o),
     .init_done_o   (quota_init_done)
@@ -214,10 +221,24 @@ module efe_tx
     .set_valid_i   (timer_set),
     .set_node_i    (node),
     .set_deadline_i(deadline),
-    .outstanding_i (outstanding),
+    .outstanding_i (outstanding | greeting),
     .resending_i   (resending),
     .expired_o     (expired),
     .expired_node_o(expired_node)
+  );
+
+  tx_pacer u_pacer (
+    .clk_i,
+    .rst_ni,
+    .now_i        (now),
+    .sent_i       (send && send_data),
+    .node_i       (node),
+    .mean_i       (rtt_mean),
+    .window_i     (window),
+    .new_node_i   (head_node),
+    .new_due_o    (head_due),
+    .resend_node_i(resend_node),
+    .resend_due_o (resend_due)
   );
 
   node_queue u_resend_queue (
@@ -227,7 +248,7 @@ module efe_tx
     .set_node_i   (node),
     .clear_valid_i(resend_clear),
     .clear_node_i (node),
-    .rotate_i     (resend_rotate),
+    .rotate_i     (resend_rotate || resend_pass),
     .head_valid_o (resend_valid),
     .head_node_o  (resend_node),
     .alone_o      (resend_alone),
@@ -260,12 +281,14 @@ module efe_tx
     .ack_valid_i,
     .ack_node_i      (ack_i.node),
     .expired_i       (enable_i && expired),
+    .expired_greets_i(greeting[expired_node]),
     .expired_node_i  (expired_node),
-    .resend_valid_i  (resend_valid),
+    .resend_valid_i  (resend_valid && resend_due),
     .resend_node_i   (resend_node),
     .resending_i     (resending),
     .head_ready_i    (head_valid && head_turn && head_ready),
     .head_dead_i     (head_dead),
+    .head_open_i     (head_open),
     .head_node_i     (head_node),
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
@@ -313,6 +336,11 @@ module efe_tx
     .timer_set_o    (timer_set),
     .deadline_o     (deadline),
     .outstanding_o  (outstanding),
+    .greeting_o     (greeting),
+    .window_node_i  (head_node),
+    .window_open_o  (head_window),
+    .rtt_mean_o     (rtt_mean),
+    .window_o       (window),
     .resend_set_o   (resend_set),
     .resend_clear_o (resend_clear),
     .resend_rotate_o(resend_rotate),

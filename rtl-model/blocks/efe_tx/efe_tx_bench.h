@@ -31,6 +31,7 @@ class EfeTx : public Bench<Vefe_tx> {
     dut().time_i = kTime;
     dut().tx_ready_i = 1;
     dut().done_ready_i = 1;
+    dut().quota_slots_i = 1;
     reset();
     wait_for("init_done_o", 1000, [this] { return dut().init_done_o; });
   }

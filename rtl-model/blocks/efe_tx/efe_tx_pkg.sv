@@ -21,14 +21,26 @@ package efe_tx_pkg;
   typedef struct packed {
     cycles_t mean;
     cycles_t deviation;
+    cycles_t least;
   } rtt_t;
+
+  // Congestion window of a node, in sixteenths of a frame.
+  localparam int unsigned WindowMax = 16 * WINDOW_MAX;
+  typedef logic [$clog2(WindowMax+1)-1:0] window_size_t;
+  typedef struct packed {
+    logic         slow;   // no congestion so far: slow start
+    window_size_t size;
+    logic         odd;    // a frame was acknowledged that is not worth a sixteenth by itself
+  } window_t;
 
   // Towards one node. The slots from head to tail are not acknowledged; una is the sequence number
   // of the first of them that has one (dead slots have none), next that of the next new frame.
   typedef struct packed {
     logic [15:0] session;      // 0: none drawn yet
     logic        established;  // the session has been acknowledged
-    logic [7:0]  retries;
+    logic [7:0]  retries;      // time-outs without progress
+    logic        heard;        // it has answered since the last one
+    window_t     window;
     rtt_t        rtt;
     logic [31:0] newest;       // when the frame left that left last of those known to have arrived
     logic        suspects;     // frames that left before that may be lost:
@@ -47,6 +59,8 @@ package efe_tx_pkg;
     peer.session = session;
     peer.una = 32'(INITIAL_SEQ);
     peer.next = 32'(INITIAL_SEQ);
+    peer.window.slow = 1'b1;
+    peer.window.size = window_size_t'(16 * WINDOW_INITIAL);
     return peer;
   endfunction
 

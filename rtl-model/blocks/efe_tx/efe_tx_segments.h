@@ -51,6 +51,19 @@ inline RxAck selective(uint8_t node, uint32_t ack, uint32_t missing, uint32_t ar
   return {node, session_to(node), ack, 0, true, missing, arrived};
 }
 
+// Acknowledges `count` frames to a node as they leave: more than its window allows at once.
+inline void acknowledge_all(EfeTx& tx, uint8_t node, uint32_t count) {
+  uint32_t seen = 0;
+  for (uint32_t acked = 0; acked < count;) {
+    tx.wait_for("the next frames", 2000, [&] { return tx.frames.size() > seen; });
+    for (; seen < tx.frames.size(); ++seen) {
+      const Frame& frame = tx.frames[seen];
+      if (frame.dst_node() == node && frame.seq() == kFirst + acked) ++acked;
+    }
+    tx.acknowledge({node, session_to(node), kFirst + acked});
+  }
+}
+
 // An empty terminate message in a slot of its own.
 inline void terminate(EfeTx& tx, uint8_t node) {
   TxDesc desc;

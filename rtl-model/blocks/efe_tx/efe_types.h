@@ -50,11 +50,12 @@ struct RxAck {
   bool sack = false;
   uint32_t missing = 0;
   uint32_t arrived = 0;
+  bool ece = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(beyond, 8);
-    visit(sack, 1), visit(missing, 32), visit(arrived, 32);
+    visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };
 
@@ -67,11 +68,12 @@ struct RxState {
   bool sack = false;
   uint32_t missing = 0;
   uint32_t arrived = 0;
+  bool ece = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(valid, 1), visit(session, 16), visit(ack, 32), visit(beyond, 8);
-    visit(sack, 1), visit(missing, 32), visit(arrived, 32);
+    visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };
 

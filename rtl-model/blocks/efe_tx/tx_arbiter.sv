@@ -17,12 +17,14 @@ module tx_arbiter
   input  logic                ack_valid_i,
   input  node_t               ack_node_i,
   input  logic                expired_i,
+  input  logic                expired_greets_i,  // what is to be done takes a frame
   input  node_t               expired_node_i,
   input  logic                resend_valid_i,
   input  node_t               resend_node_i,
   input  logic [MAX_NODE-1:0] resending_i,
   input  logic                head_ready_i,
   input  logic                head_dead_i,  // needs no frame
+  input  logic                head_open_i,  // its window has room, and it is due
   input  node_t               head_node_i,
   input  logic                ack_owed_valid_i,
   input  node_t               ack_owed_node_i,
@@ -43,11 +45,12 @@ module tx_arbiter
     if (ask_i) begin
       request[OP_RESTART] = peer_restart_valid_i;
       request[OP_ACK]     = ack_valid_i;
-      request[OP_TIMEOUT] = expired_i;
+      request[OP_TIMEOUT] = expired_i && (can_send_i || !expired_greets_i);
       request[OP_RESEND]  = can_send_i && resend_valid_i;
       // New frames wait for the resending of older ones, or they would only be dropped.
       request[OP_NEW]     = head_ready_i &&
-                            (head_dead_i || (can_send_i && !resending_i[head_node_i]));
+                            (head_dead_i ||
+                             (can_send_i && head_open_i && !resending_i[head_node_i]));
       // A frame with data that is at hand acknowledges as well, but cannot tell what is held.
       request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i && (ack_owed_sack_i ||
           !((request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) ||

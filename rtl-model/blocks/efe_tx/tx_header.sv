@@ -46,6 +46,7 @@ module tx_header
       efe_q.seq                  <= seq_i;
       if (rx_state_i.valid) begin
         efe_q.flags[EFE_FLAGS_ACK] <= 1'b1;
+        efe_q.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
         efe_q.beyond               <= rx_state_i.beyond;

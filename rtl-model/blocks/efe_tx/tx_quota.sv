@@ -17,7 +17,8 @@ module tx_quota
   input  logic [MAX_NODE-1:0] silent_i,  // nodes that have not answered in time
 
   input  node_t               query_node_i,
-  output logic                start_o,  // work for it may begin
+  input  reads_t              query_slots_i,  // at least 1
+  output logic                start_o,  // work for it may begin that takes so many before it asks again
   output logic                room_o,   // and go on
 
   output logic                init_done_o
@@ -29,15 +30,16 @@ module tx_quota
   count_t freed [MAX_NODE];
   logic [$clog2(MAX_NODE):0] init_q;
   node_t init_node;
-  count_t held;
+  count_t held, behind;
 
   assign init_done_o = init_q[$clog2(MAX_NODE)];
   assign init_node   = init_q[$clog2(MAX_NODE)-1:0];
   assign held        = submitted[query_node_i] - freed[query_node_i];
 
   // Beginning takes more than going on: work that begins should not have to stop at once.
-  assign start_o = spare_i != '0 &&
-                   (held == '0 || (held < spare_i - (spare_i >> 2) && !silent_i[query_node_i]));
+  assign behind  = held + count_t'(query_slots_i) - 1;
+  assign start_o = spare_i >= count_t'(query_slots_i) &&
+                   (held == '0 || (behind < spare_i - (spare_i >> 2) && !silent_i[query_node_i]));
   assign room_o  = held < spare_i;
 
   always_ff @(posedge clk_i) begin

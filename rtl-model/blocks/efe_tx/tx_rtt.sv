@@ -6,10 +6,11 @@ module tx_rtt
   import exrnic_pkg::*;
   import efe_tx_pkg::*;
 (
-  input  logic [31:0] cfg_rto_cycles_i,  // longest time-out, and that of a peer not measured yet
+  input  logic [31:0] cfg_rto_cycles_i,  // longest time-out
   input  rtt_t        rtt_i,
   input  logic [31:0] sample_i,
   output rtt_t        rtt_o,             // with the sample
+  output logic        late_o,            // the sample is so long that queues must be
   input  logic [7:0]  retries_i,
   output logic [31:0] rto_o,
   output logic [31:0] patience_o         // age at which a frame counts as lost once a later one came
@@ -24,6 +25,7 @@ module tx_rtt
 
   always_comb begin
     rtt_o = rtt_i;
+    if (rtt_i.mean == '0 || sample < rtt_i.least) rtt_o.least = sample;
     if (rtt_i.mean == '0) begin
       rtt_o.mean      = sample | cycles_t'(1);
       rtt_o.deviation = sample >> 1;
@@ -34,8 +36,10 @@ module tx_rtt
     end
   end
 
+  assign late_o = rtt_i.mean != '0 && 21'(sample) > 21'(rtt_i.least) + 21'(DELAY_CYCLES);
+
   always_comb begin
-    base = cfg_rto_cycles_i;
+    base = 32'(RTO_CYCLES_FIRST);
     if (rtt_i.mean != '0) begin
       base = 32'(rtt_i.mean) + (32'(rtt_i.deviation) << 2);
       if (base < 32'(RTO_CYCLES_LEAST)) base = 32'(RTO_CYCLES_LEAST);

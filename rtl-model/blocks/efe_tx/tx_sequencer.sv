@@ -53,6 +53,12 @@ module tx_sequencer
   output logic                timer_set_o,    // of node_o, to deadline_o
   output logic [31:0]         deadline_o,
   output logic [MAX_NODE-1:0] outstanding_o,
+  output logic [MAX_NODE-1:0] greeting_o,     // greeted, and no answer yet
+
+  input  node_t               window_node_i,
+  output logic                window_open_o,  // its window has room for a new frame
+  output cycles_t             rtt_mean_o,     // these two of node_o
+  output window_size_t        window_o,
 
   output logic                resend_set_o,
   output logic                resend_clear_o,
@@ -86,14 +92,15 @@ module tx_sequencer
   logic [15:0] session_q;  // of ours, that the peer speaks of
   logic [31:0] ack_q;
   logic [7:0] beyond_q;
-  logic sack_q;
+  logic sack_q, ece_q;
   logic [31:0] missing_q, arrived_q;
   logic give_up_q, dirty_q, progress_q;
   logic [31:0] seq_q;         // of slot_q, in ST_ARRIVED
-  logic losses_q, sampled_q;
+  logic sampled_q, limited_q;
+  logic [7:0] acked_q, losses_q;
   logic [31:0] sample_q;
   node_t init_q;
-  logic [MAX_NODE-1:0] outstanding_q, silent_q;
+  logic [MAX_NODE-1:0] outstanding_q, silent_q, greeting_q, open_q;
 
   logic listed;  // node_q has unacknowledged slots
   assign listed = outstanding_q[node_q];
@@ -101,16 +108,21 @@ module tx_sequencer
   // ---- Verdict on an event
 
   logic session_known, ack_good, ack_progress, forgotten, peer_dead, give_up, retry, time_out;
+  logic greets, greet_again;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
-  assign ack_good      = session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
+  assign ack_good      = op_q == OP_ACK && session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
                          32'(beyond_q) <= peer_q.next - ack_q;
   assign ack_progress  = ack_good && ack_q != peer_q.una;
   // A peer that starts a session but knows ours has given up on us, not forgotten us. One that
   // knows an older one of ours will take the current one from its first frame, while that has SYN.
   assign forgotten     = session_q == '0 || (!session_known && peer_q.established);
-  assign time_out      = op_q == OP_TIMEOUT && !peer_q.suspects;
-  assign peer_dead     = time_out && peer_q.retries >= cfg_retry_limit_i;
+  // A greeting goes out again until something comes from the node.
+  assign greets        = op_q == OP_TIMEOUT && greeting_q[node_q];
+  assign greet_again   = greets && !rx_known_i && peer_q.retries < cfg_retry_limit_i;
+  assign time_out      = op_q == OP_TIMEOUT && !greets && !peer_q.suspects;
+  // One that is heard from is not dead, however slow.
+  assign peer_dead     = time_out && peer_q.retries >= cfg_retry_limit_i && !peer_q.heard;
   assign retry         = time_out && !peer_dead;
   assign give_up       = peer_dead || (op_q == OP_RESTART && forgotten);
 
@@ -145,6 +157,7 @@ module tx_sequencer
   logic sent, again, arrived, lost, mark_arrived, mark_lost, suspect, trusted, listed_last;
   logic [31:0] sent_at, age, behind, patience, rto;
   rtt_t rtt_new;
+  logic late;
 
   assign listed_last  = slot_q == peer_q.tail;
   assign behind       = seq_q - missing_q;
@@ -177,10 +190,33 @@ module tx_sequencer
     .rtt_i     (peer_q.rtt),
     .sample_i  (sample_q),
     .rtt_o     (rtt_new),
+    .late_o    (late),
     .retries_i (peer_q.retries),
     .rto_o     (rto),
     .patience_o(patience)
   );
+
+  // ---- Congestion window
+
+  window_t window_new;
+  logic window_room;
+
+  tx_window u_window (
+    .window_i   (peer_q.window),
+    .acked_i    (acked_q),
+    .congested_i(ece_q || (sampled_q && late)),
+    .lost_i     (losses_q),
+    .limited_i  (limited_q),
+    .time_out_i (state_q == ST_JUDGE),
+    .window_o   (window_new)
+  );
+
+  assign window_room   = peer_q.next - peer_q.una < 32'(peer_q.window.size[$bits(window_size_t)-1:4]) ||
+                         peer_q.next == peer_q.una;
+  assign window_open_o = rest_o && dirty_q && window_node_i == node_q ? window_room
+                                                                     : open_q[window_node_i];
+  assign rtt_mean_o    = peer_q.rtt.mean;
+  assign window_o      = peer_q.window.size;
 
   // ---- Sending
 
@@ -191,7 +227,7 @@ module tx_sequencer
   assign wanted         = lost && !slot_dead;
   assign seek_last      = peer_q.cursor == peer_q.tail;
   assign resend_last    = slot_q == peer_q.tail;
-  assign send_data_o    = op_q != OP_ACK_ONLY;
+  assign send_data_o    = op_q inside {OP_NEW, OP_RESEND};
   // Without data a frame acknowledges, or tells of a new session, or has nothing to say.
   assign send_o         = sending && (send_data_o ? !slot_dead && (op_q == OP_NEW || lost)
                                                  : rx_known_i || send_syn_o);
@@ -203,12 +239,13 @@ module tx_sequencer
 
   // ---- What follows from all this, outside
 
-  logic start_resend;
+  logic start_resend, greeted;
   assign start_resend = (state_q == ST_JUDGE && retry) ||
-                        (state_q == ST_FINISH && losses_q && listed);
+                        (state_q == ST_FINISH && losses_q != '0 && listed);
+  assign greeted      = sending && !send_data_o && send_o && !rx_known_i && !listed;
 
   assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
-  assign dealt_valid_o    = state_q == ST_JUDGE && op_q == OP_ACK && ack_good;
+  assign dealt_valid_o    = state_q == ST_JUDGE && ack_good;
   assign dealt_o          = ack_q + 32'(beyond_q);
 
   assign rest_o          = state_q == ST_REST;
@@ -216,6 +253,7 @@ module tx_sequencer
   assign init_done_o     = state_q != ST_INIT;
   assign outstanding_o   = outstanding_q;
   assign new_o           = op_q == OP_NEW && state_q inside {ST_LOAD, ST_SEND};
+  assign greeting_o      = greeting_q;
   assign silent_o        = silent_q;
   assign head_pop_o      = sending && op_q == OP_NEW;
   assign doom_o          = state_q == ST_FINISH && give_up_q;
@@ -226,7 +264,7 @@ module tx_sequencer
   assign resend_rotate_o = sending && op_q == OP_RESEND && !resend_last;
 
   // Progress, a resend that is over, or frames of which it must be told when they count as lost.
-  assign timer_set_o = (append && !listed) || (sending && op_q == OP_RESEND && resend_last) ||
+  assign timer_set_o = (append && !listed) || greeted || (sending && op_q == OP_RESEND && resend_last) ||
                        (state_q == ST_FINISH &&
                         (progress_q || peer_q.suspects || op_q == OP_TIMEOUT));
   assign deadline_o  = peer_q.suspects ? peer_q.suspects_at : now_i + rto;
@@ -267,7 +305,8 @@ module tx_sequencer
       ST_SEEK:   if (wanted || seek_last) state_d = ST_SEND;
       ST_JUDGE: begin
         state_d = ST_REST;
-        if (give_up || (op_q == OP_ACK && ack_good)) state_d = ST_WALK;
+        if (give_up || ack_good) state_d = ST_WALK;
+        else if (greets) state_d = greet_again ? ST_SEND : ST_REST;
         else if (op_q == OP_TIMEOUT && !retry && listed) state_d = ST_LOST;
       end
       ST_WALK: begin
@@ -294,11 +333,20 @@ module tx_sequencer
       outstanding_q <= '0;
       dirty_q       <= 1'b0;
       silent_q      <= '0;
+      greeting_q    <= '0;
+      open_q        <= '1;
     end else begin
       state_q <= state_d;
       if (state_q == ST_INIT) init_q <= init_q + 1;
       if (state_q == ST_JUDGE && (retry || give_up || ack_progress)) silent_q[node_q] <= retry;
       if (append) outstanding_q[node_q] <= 1'b1;
+      if (append || (rx_known_i && state_q inside {ST_JUDGE, ST_SEND}) ||
+          (state_q == ST_JUDGE && greets && !greet_again)) begin
+        greeting_q[node_q] <= 1'b0;
+      end else if (greeted) begin
+        greeting_q[node_q] <= 1'b1;
+      end
+      if (rest_o && dirty_q) open_q[node_q] <= window_room;
       if (pop && peer_q.head == peer_q.tail) outstanding_q[node_q] <= 1'b0;
       if (state_q == ST_LOAD) dirty_q <= 1'b1;
       if (state_q == ST_REST) dirty_q <= 1'b0;
@@ -314,12 +362,15 @@ module tx_sequencer
       ack_q     <= ack_i.ack;
       beyond_q  <= ack_i.beyond;
       sack_q    <= op_i == OP_ACK && ack_i.sack;
+      ece_q     <= op_i == OP_ACK && ack_i.ece;
       missing_q <= ack_i.missing;
       arrived_q <= ack_i.arrived;
-      {give_up_q, progress_q, losses_q, sampled_q} <= '0;
+      {give_up_q, progress_q, sampled_q, acked_q, losses_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
       give_up_q  <= give_up;
-      progress_q <= op_q == OP_ACK && ack_progress;
+      progress_q <= ack_progress;
+      acked_q    <= ack_good ? 8'(ack_q - peer_q.una) : '0;
+      limited_q  <= peer_q.next - peer_q.una >= 32'(peer_q.window.size[$bits(window_size_t)-1:5]);
       slot_q     <= peer_q.head;
     end else if (state_q == ST_SEEK || state_q == ST_WALK) begin
       slot_q <= desc_slot_o;
@@ -332,7 +383,7 @@ module tx_sequencer
       if (!slot_dead) seq_q <= seq_q + 1;
     end else if (state_q == ST_LOST) begin
       slot_q <= next_slot[slot_q];
-      if (mark_lost) losses_q <= 1'b1;
+      if (mark_lost) losses_q <= losses_q + 1;
     end
   end
 
@@ -356,10 +407,19 @@ module tx_sequencer
         end
       end
       ST_JUDGE: begin
-        if (op_q == OP_ACK && ack_good) peer_q.established <= 1'b1;
-        if (op_q == OP_ACK && ack_progress) peer_q.retries <= '0;
-        if (retry) peer_q.retries <= peer_q.retries + 1;
-        if (op_q == OP_TIMEOUT || (op_q == OP_ACK && ack_progress)) peer_q.suspects <= 1'b0;
+        if (ack_good) begin
+          peer_q.established <= 1'b1;
+          peer_q.heard       <= 1'b1;
+        end
+        if (ack_progress || (greets && !greet_again)) peer_q.retries <= '0;
+        else if ((retry || greet_again) && peer_q.retries != '1) begin
+          peer_q.retries <= peer_q.retries + 1;
+        end
+        if (retry) begin
+          peer_q.heard  <= 1'b0;
+          peer_q.window <= window_new;
+        end
+        if (op_q == OP_TIMEOUT || ack_progress) peer_q.suspects <= 1'b0;
       end
       ST_DONE: begin
         if (pop) begin
@@ -394,12 +454,14 @@ module tx_sequencer
       end
       ST_FINISH: begin
         if (sampled_q) peer_q.rtt <= rtt_new;
+        peer_q.window <= window_new;
         if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
       end
       ST_SEND: begin
         if (op_q == OP_NEW && !slot_dead) peer_q.next <= peer_q.next + 1;
         if (append && !listed) begin
           peer_q.head     <= slot_q;
+          peer_q.retries  <= '0;     // of a greeting
           peer_q.newest   <= now_i;  // nothing under way is older
           peer_q.suspects <= 1'b0;
         end

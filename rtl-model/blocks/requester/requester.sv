@@ -72,7 +72,8 @@ module requester
     output logic  alloc_ready_o,
     input  slot_t alloc_slot_i,
     output node_t quota_node_o,
-    input  logic  quota_start_i,  // this peer will get slots for a turn,
+    output reads_t quota_slots_o,
+    input  logic  quota_start_i,  // this peer will get so many slots for a turn,
     input  logic  quota_room_i,   // and for more of it
 
     output logic     submit_valid_o,
@@ -276,6 +277,7 @@ module requester
       .xlate_rsp_i,
       .alloc_valid_i,
       .alloc_slot_i,
+      .quota_slots_o,
       .quota_start_i,
       .quota_room_i,
       .submit_ready_i,

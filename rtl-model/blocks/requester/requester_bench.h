@@ -44,7 +44,8 @@ class Requester : public Bench<Vrequester> {
   };
   std::map<unsigned, Held> held;  // copies that came through the user page
   bool slots_left = true;
-  bool quota_start = true;  // the peer will get slots
+  bool quota_start = true;    // the peer will get slots,
+  unsigned quota_slots = 16;  // so many
   bool quota_room = true;
   bool host_answers = true;  // slots of the ring that are asked for come
 
@@ -75,7 +76,7 @@ class Requester : public Bench<Vrequester> {
     other_writes_ = !dut().status_ready_i;
     dut().alloc_valid_i = slots_left && random_() % 2;
     dut().alloc_slot_i = next_slot_;
-    dut().quota_start_i = quota_start;
+    dut().quota_start_i = quota_start && dut().quota_slots_o <= quota_slots;
     dut().quota_room_i = quota_room;
     settle();
     sample();

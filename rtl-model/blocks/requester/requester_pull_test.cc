@@ -95,6 +95,19 @@ TEST_CASE("All elements of a PULL are looked up for writing, each as a whole, be
   CHECK(looks[2].length == 1);
 }
 
+TEST_CASE(
+    "A PULL begins where its peer gets slots for all its requests, else its turn comes again") {
+  Requester requester;
+  post(requester, work(kPull), kSinks);
+  requester.quota_slots = 2;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.empty());
+  CHECK(requester.wakes == std::vector<unsigned>{kQpn});
+  requester.quota_slots = 3;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 3);
+}
+
 TEST_CASE("A PULL without bytes is one request of length zero") {
   Requester requester;
   const auto elements = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{4});

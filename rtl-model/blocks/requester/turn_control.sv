@@ -64,6 +64,7 @@ module turn_control
     /* verilator lint_on UNUSEDSIGNAL */
     input logic       alloc_valid_i,
     input slot_t      alloc_slot_i,
+    output reads_t    quota_slots_o,  // that this turn takes before it asks again
     input logic       quota_start_i,
     input logic       quota_room_i,
     input logic       submit_ready_i,
@@ -158,6 +159,9 @@ module turn_control
     else if (submitted && !seg_q.returned) left_d = left_q - 32'(seg_q.payload);
   end
 
+  // A PULL does not stop between its requests: it begins where there are slots for all of them.
+  assign quota_slots_o = step_q == STEP_BEGIN && sound && is_pull ? reads_needed_i : reads_t'(1);
+
   // ---- Steps
   step_e after_submit;
   always_comb begin
@@ -194,7 +198,7 @@ module turn_control
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
       else if (!fit) step_d = STEP_WAKE;
       else if (blocked) step_d = when_blocked;
-      else if (sound && is_pull) step_d = STEP_LOOK;
+      else if (sound && is_pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
       else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
       STEP_LOOK:
       if (gather_idle_i) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
