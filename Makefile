@@ -87,7 +87,7 @@ kmod-matrix: host ## Build the module for the kernels of all Debian suites, and 
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
 
 # CAPTURE=1: what passes the Ethernet ports, for Wireshark, to build/run/push/capture.
-run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1)
+run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1; TIME=sync: in one time)
 	@$(ENV) exec $(PYTHON) sim/launch push $(if $(filter-out 0,$(CAPTURE)),--capture)
 
 bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table

@@ -17,6 +17,7 @@
 #include "sim/control/commands.h"
 #include "sim/control/control_server.h"
 #include "sim/testbed.h"
+#include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
 
@@ -76,6 +77,35 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
   return servers;
 }
 
+// What a guest's store can do to another guest goes over both PCIe links and a line.
+GuestClocks::Config clock_config(const Options& options) {
+  GuestClocks::Config config;
+  config.guests = static_cast<unsigned>(options.sockets.size());
+  config.instruction_ns = options.profile.instruction_ns;
+  config.guest_to_guest_ns =
+      2 * uint64_t{options.profile.pcie.latency_ns} + options.profile.ethernet.latency_ns;
+  return config;
+}
+
+template <typename Loop>
+void run_loop(Loop loop, ControlServer* control, Captures* captures) {
+  if (control != nullptr) loop.serve(*control);
+  if (captures != nullptr) loop.at_rest([captures] { captures->flush(); });
+  std::puts("exrnic-sim: ready");
+  std::fflush(stdout);
+  loop.run();
+}
+
+void serve(const Options& options, Testbed& testbed, ServiceLoop::Servers& servers,
+           const StopSignal& stop, ControlServer* control, Captures* captures) {
+  if (options.clock_path.empty()) {
+    return run_loop(ServiceLoop(testbed, servers, stop), control, captures);
+  }
+  GuestClocks clocks(options.clock_path, clock_config(options));
+  run_loop(SynchronisedLoop(testbed, servers, stop, clocks, options.profile.pcie.latency_ns),
+           control, captures);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -126,12 +156,7 @@ void run(const Options& options) {
   if (!options.capture_directory.empty()) {
     captures = std::make_unique<Captures>(options.capture_directory, testbed, log);
   }
-  std::puts("exrnic-sim: ready");
-  std::fflush(stdout);
-  ServiceLoop loop(testbed, servers, stop);
-  if (control) loop.serve(*control);
-  if (captures) loop.at_rest([&] { captures->flush(); });
-  loop.run();
+  serve(options, testbed, servers, stop, control.get(), captures.get());
   if (captures) captures->flush();
   if (!stats.is_open()) return;
   stats << statistics(options, testbed, servers, seconds_since(start)).dump(2) << '\n';

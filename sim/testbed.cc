@@ -56,6 +56,13 @@ const EthernetLink* Testbed::line_towards(unsigned id) const {
   return fabric_->line_towards(fmt::format("node{}", id));
 }
 
+SimTime Testbed::next_event() {
+  SimContext::Scope scope(context_);
+  return context_.next_event();
+}
+
+void Testbed::run_to(SimTime time) { context_.run_to(time, false); }
+
 void Testbed::run_for(uint64_t ns) { context_.run_to(context_.now() + ns * kPsPerNs, false); }
 
 void Testbed::run_while_busy(uint64_t ns) { context_.run_to(context_.now() + ns * kPsPerNs, true); }

@@ -67,6 +67,13 @@ class Testbed {
   // True while anything is in flight: a packet, a timer, a core that is not idle.
   bool busy() const { return context_.pending(); }
 
+  // When something happens next; kNothing if nothing is in flight.
+  static constexpr SimTime kNothing = ~SimTime{0};
+  SimTime next_event();
+
+  // Simulates what is due up to and including `time`, at which it then stands.
+  void run_to(SimTime time);
+
   // Simulates exactly `ns`.
   void run_for(uint64_t ns);
 

@@ -10,6 +10,7 @@
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/ref/ref_core.h"
+#include "sim/time_sync/shared_time.h"
 #include "sim/topology/routes.h"
 
 namespace exrnic {
@@ -17,6 +18,8 @@ namespace {
 
 constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
+constexpr char kFreeTime[] = "free";
+constexpr char kSynchronised[] = "sync:";
 constexpr char kRtlCore[] = "rtl";
 constexpr char kRefCore[] = "ref";
 constexpr char kLockstepCore[] = "lockstep";
@@ -30,6 +33,7 @@ struct Arguments {
   std::string faults;
   std::vector<std::string> faults_at;
   std::string topology;
+  std::string time = kFreeTime;
   std::string stats;
   std::string capture;
   std::string control;
@@ -70,6 +74,12 @@ void describe(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--seed", arguments.seed, "Seed of the faults: same seed, same faults")
       ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--time", arguments.time,
+                 "free: guests run at their own speed. sync:FILE: guests and\n"
+                 "simulation have one time, which they share in FILE; each QEMU\n"
+                 "has the plugin libexrnic-time.so,clock=FILE,guest=N")
+      ->type_name("free|sync:FILE")
       ->capture_default_str();
   app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
       ->type_name("FILE");
@@ -137,6 +147,23 @@ Topology topology_of(const Arguments& arguments, const Options& options) {
   return topology;
 }
 
+// The file of the shared clock, empty in free time.
+std::string clock_of(const Arguments& arguments) {
+  const std::string& time = arguments.time;
+  if (time == kFreeTime) return {};
+  if (time.rfind(kSynchronised, 0) != 0 || time.size() == sizeof(kSynchronised) - 1) {
+    throw ExitRequest(kUsageError,
+                      fmt::format("--time {}: write {} or {}FILE", time, kFreeTime, kSynchronised));
+  }
+  if (arguments.nodes.size() > EXRNIC_TIME_MAX_GUESTS) {
+    throw ExitRequest(kUsageError,
+                      fmt::format("--time {}: {} guests share a clock at most, and --node is given "
+                                  "{} times",
+                                  time, EXRNIC_TIME_MAX_GUESTS, arguments.nodes.size()));
+  }
+  return time.substr(sizeof(kSynchronised) - 1);
+}
+
 Options understand(const Arguments& arguments) {
   Options options;
   for (const std::string& node : arguments.nodes) {
@@ -162,6 +189,7 @@ Options understand(const Arguments& arguments) {
   if (!arguments.topology.empty()) {
     options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
   }
+  options.clock_path = clock_of(arguments);
   options.stats_path = arguments.stats;
   options.capture_directory = arguments.capture;
   options.control_path = arguments.control;

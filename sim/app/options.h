@@ -25,6 +25,7 @@ struct Options {
   FaultConfig faults;
   std::map<std::string, FaultConfig> faults_at;  // by the end of a line
   std::optional<Topology> topology;              // has a node for each socket, or more
+  std::string clock_path;                        // of synchronised time; empty: free time
   std::string stats_path;                        // empty: no statistics
   std::string capture_directory;                 // empty: no captures
   std::string control_path;                      // empty: no control socket

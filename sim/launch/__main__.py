@@ -21,9 +21,11 @@ from errors import LaunchError
 import guest
 import processes
 from push_report import PushReport
+import sync_time
 
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _BUILD = _CLONE / "build"
+_BOOT_SECONDS = {"free": 60, "sync": 300}
 _IDLE_COMMAND = "true"
 _CAPTURE = "capture"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
@@ -62,6 +64,11 @@ def parse_arguments(arguments):
                         help="time limit of the guests' command (default: %(default)s)")
     parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
                         default=os.environ.get("ACCEL", "tcg"), help="default: ACCEL, or tcg")
+    parser.add_argument("--time", choices=("free", "sync"), default=os.environ.get("TIME", "free"),
+                        help="sync: guests and simulator have one time (default: TIME, or free)")
+    parser.add_argument("--plugin", type=pathlib.Path,
+                        default=_BUILD / "host/sim/time_sync/libexrnic-time.so",
+                        help="for QEMU, in synchronised time")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("--initramfs", type=pathlib.Path,
                         default=_BUILD / "guest/initramfs.cpio")
@@ -105,8 +112,11 @@ def settings_from(options):
         kernel_arguments=options.kernel_arguments,
         memory=options.memory,
         iommu=options.iommu,
+        sync=sync_time.of_profile(options.profile, options.plugin.resolve())
+        if options.time == "sync" else None,
         sim_arguments=("--profile", options.profile, *topology, *capture,
                        *options.sim_argument),
+        boot_seconds=_BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds)
 
 

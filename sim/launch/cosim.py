@@ -45,6 +45,7 @@ class Settings:
     kernel_arguments: str = ""
     memory: str = guest.DEFAULT_MEMORY
     iommu: bool = False
+    sync: object = None  # a sync_time.Sync: guests and simulator in one time
     sim_arguments: tuple = ("--profile", "dc-25g")
     sim_seconds: float = 20
     boot_seconds: float = 60
@@ -85,8 +86,9 @@ class CoSim:
         self._on_progress("starting the simulator")
         nodes = [argument for node in range(self._settings.guests)
                  for argument in ("--node", f"vfio-user:{_device_socket(node)}")]
+        time = self._settings.sync.sim_arguments() if self._settings.sync else []
         self._sim = children.start(
-            [str(self._settings.sim), *self._settings.sim_arguments, "--control", _CONTROL,
+            [str(self._settings.sim), *self._settings.sim_arguments, *time, "--control", _CONTROL,
              *nodes], self._sim_log)
         self._wait("exrnic-sim did not say that it is ready", self._settings.sim_seconds,
                    lambda: _SIM_READY in self._sim_log.read_text(errors="replace"),
@@ -102,7 +104,8 @@ class CoSim:
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
                 self._command(node).replace("{node}", str(node)), settings.accelerator, fd,
-                settings.kernel_arguments, settings.memory, settings.iommu)
+                settings.kernel_arguments, settings.memory, settings.iommu,
+                settings.sync.qemu_arguments(node) if settings.sync else ())
             self._guests.append(
                 children.start(command, console.path, [] if fd is None else [fd]))
             if end:
@@ -164,6 +167,9 @@ class CoSim:
         logs = [console.path, self._sim_log]
         if console.end_status == guest.MODULE_FAILED:
             raise LaunchError(f"guest {node}: the kernel module did not load", logs)
+        if console.end_status == guest.CLOCK_DIFFERS:
+            raise LaunchError(f"guest {node}: its kernel's clock does not follow simulated time; take a "
+                              "kernel that keeps the TSC, or TIME=free", logs)
         if console.end_status:
             raise LaunchError(f"guest {node}: its command failed with status "
                               f"{console.end_status}", logs)
@@ -178,6 +184,8 @@ def _check_inputs(settings):
     for what, path in needed.items():
         if not path.is_file():
             raise LaunchError(f"there is no {what} at {path} (\"make build\" makes or finds it)")
+    if settings.sync and shutil.which(settings.qemu):
+        settings.sync.check(settings.qemu, settings.accelerator)
     if not shutil.which(settings.qemu):
         raise LaunchError(f"there is no QEMU at {settings.qemu} (\"make setup\" finds one)")
 

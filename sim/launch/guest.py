@@ -10,6 +10,7 @@ import re
 BOOT_MARKER = "@exrnic-boot"
 UP_MARKER = "@exrnic-up"
 MODULE_FAILED = 96  # the end status of a guest whose module did not load
+CLOCK_DIFFERS = 97  # the end status of a guest whose clock source is none of simulated time
 _END_MARKER = re.compile(r"@exrnic-end (\d+)")
 _ROW_PREFIX = "@exrnic {"
 DEFAULT_MEMORY = "512M"
@@ -23,6 +24,9 @@ _KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 "
 _IOMMU = ("-device", "intel-iommu,caching-mode=on,intremap=off")
 _IOMMU_KERNEL_ARGUMENTS = " intel_iommu=on iommu.strict=1"
 
+# The guest refuses to run if its clock is another. For rep_good see sync_time.py.
+_SYNC_KERNEL_ARGUMENTS = " exrnic.clock=tsc clearcpuid=rep_good"
+
 ACCELERATORS = {
     "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-cpu", "host"],
@@ -30,11 +34,13 @@ ACCELERATORS = {
 
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
-                 channel_fd=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False):
+                 channel_fd=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False,
+                 time_arguments=()):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel_fd`, a connected socket,
     becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
+    `time_arguments` make a guest in synchronised time; see sync_time.py.
     """
     if '"' in command:
         raise ValueError(f"a guest's command cannot hold a double quote: {command}")
@@ -42,9 +48,11 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
               "rombar": 0}
     if iommu:
         kernel_arguments += _IOMMU_KERNEL_ARGUMENTS
+    if time_arguments:
+        kernel_arguments += _SYNC_KERNEL_ARGUMENTS
     arguments = f'{_KERNEL_ARGUMENTS} {kernel_arguments} exrnic.run="{command}"'
     line = [
-        str(qemu), "-M", "q35", *ACCELERATORS[accelerator], "-m", memory,
+        str(qemu), "-M", "q35", *(time_arguments or ACCELERATORS[accelerator]), "-m", memory,
         "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",
         "-machine", "memory-backend=ram",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",

@@ -46,6 +46,15 @@ void PcieLink::schedule(SimTime time, std::function<void()> action) {
   });
 }
 
+// What the host will notice.
+void PcieLink::schedule_touch(SimTime time, std::function<void()> action) {
+  touches_.insert(time);
+  schedule(time, [this, time, action = std::move(action)] {
+    touches_.erase(touches_.find(time));
+    action();
+  });
+}
+
 void PcieLink::mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) {
   const MmioAccess access{static_cast<uint8_t>(bar), static_cast<uint32_t>(offset),
                           static_cast<uint8_t>(size), truncate(value, size)};
@@ -78,7 +87,7 @@ void PcieLink::mmio_read_done(uint64_t data) {
   assert(replies_ < loads_.size());
   const unsigned size = loads_[replies_++].size;
   const SimTime arrived = arrival(up_, kTlpCompletionOverhead + payload_of(size));
-  schedule(arrived + config_.host_load_ns * kPsPerNs, [this, data] { finish_load(data); });
+  schedule_touch(arrived + config_.host_load_ns * kPsPerNs, [this, data] { finish_load(data); });
 }
 
 void PcieLink::finish_load(uint64_t data) {
@@ -95,6 +104,7 @@ void PcieLink::reset() {
   down_.clear();
   writes_leave_.clear();
   reads_leave_.clear();
+  touches_.clear();
   replies_ = 0;
   endpoint_.reset();
   for (const Load& load : std::exchange(loads_, {})) load.done(truncate(kAllOnes, load.size));
@@ -108,7 +118,7 @@ void PcieLink::write(PostedWrite&& write) {
   const unsigned payload = payload_of(static_cast<unsigned>(write.data.size()));
   const SimTime arrived = arrival(up_, kTlpWriteOverhead + payload);
   writes_leave_.push_back(up_.free_at());
-  schedule(arrived, [this, write = std::move(write)] { arrive_write(write); });
+  schedule_touch(arrived, [this, write = std::move(write)] { arrive_write(write); });
 }
 
 void PcieLink::arrive_write(const PostedWrite& write) {
@@ -131,7 +141,7 @@ void PcieLink::read(const ReadRequest& request) {
   assert(can_read() && request.length >= 1 && request.length <= config_.max_read);
   const SimTime arrived = arrival(up_, kTlpReadRequest);
   reads_leave_.push_back(up_.free_at());
-  schedule(arrived, [this, request] { arrive_read(request); });
+  schedule_touch(arrived, [this, request] { arrive_read(request); });
 }
 
 // Memory is read at once, so that the data are those of this point in the order of TLPs; the time

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 
 #include "rtl-model/systemc/rnic_ports.h"
 #include "sim/host/host_port.h"
@@ -85,6 +86,11 @@ class PcieLink final : public DevicePort, public PciePort {
     return host_ != nullptr && host_->dma_peek(address, out, length);
   }
 
+  // When this link touches its host next: reads or writes its memory, interrupts it, or answers a
+  // load; kNoTouch if nothing of that is under way. What is not under way yet takes the latency.
+  static constexpr SimTime kNoTouch = ~SimTime{0};
+  SimTime next_touch() const { return touches_.empty() ? kNoTouch : *touches_.begin(); }
+
   const PcieCounters& counters() const { return counters_; }
 
  private:
@@ -95,6 +101,7 @@ class PcieLink final : public DevicePort, public PciePort {
 
   SimTime arrival(Lane& lane, uint64_t bytes);
   void schedule(SimTime time, std::function<void()> action);
+  void schedule_touch(SimTime time, std::function<void()> action);
   void arrive_write(const PostedWrite& write);
   void arrive_read(const ReadRequest& request);
   void complete(const ReadRequest& request, Bytes&& data);
@@ -114,7 +121,8 @@ class PcieLink final : public DevicePort, public PciePort {
   std::deque<SimTime> reads_leave_;
   std::deque<Load> loads_;  // not answered yet, oldest first
   size_t replies_ = 0;      // of loads_: replies that the device has given
-  uint64_t epoch_ = 0;      // counts resets: what was scheduled before one is void
+  std::multiset<SimTime> touches_;
+  uint64_t epoch_ = 0;  // counts resets: what was scheduled before one is void
 };
 
 }  // namespace exrnic

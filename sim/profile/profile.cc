@@ -88,6 +88,9 @@ Profile parse_profile(const std::string& text, const std::string& where) {
   profile.data_bits = static_cast<uint16_t>(core.power_of_two("data_bits", 128, 256));
   profile.clock_khz = static_cast<uint32_t>(core.integer("clock_khz", 1'000, 1'000'000));
   core.finish();
+  StrictObject host = root.object("host");
+  profile.instruction_ns = static_cast<uint32_t>(host.power_of_two("instruction_ns", 1, 1024));
+  host.finish();
   read_pcie(root.object("pcie"), profile);
   read_ethernet(root.object("ethernet"), profile);
   root.finish();

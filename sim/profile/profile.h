@@ -21,6 +21,7 @@ struct Profile {
   uint32_t clock_khz = 0;        // of the core
   unsigned pcie_generation = 0;  // these two: only what the device reports of its link
   unsigned pcie_lanes = 0;
+  uint32_t instruction_ns = 1;  // of the hosts, in synchronised time
   PcieConfig pcie;
   EthernetLink::Config ethernet;
   Switch::Config ethernet_switch;

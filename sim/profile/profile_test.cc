@@ -15,6 +15,7 @@ using Catch::Matchers::MessageMatches;
 
 constexpr char kGood[] = R"({
   "name": "n", "description": "d", "core": {"data_bits": 256, "clock_khz": 250000},
+  "host": {"instruction_ns": 4},
   "pcie": {"generation": 3, "lanes": 8, "bytes_per_us": 1000, "latency_ns": 1,
            "max_payload_bytes": 128, "max_read_bytes": 512, "host_load_ns": 2, "host_memory_ns": 3},
   "ethernet": {"megabits_per_second": 8000, "latency_ns": 4, "two_nodes": "switch",

@@ -39,6 +39,9 @@ class SimContext {
   // True while an event waits: a clock edge, a packet on a wire, a timer.
   bool pending() const;
 
+  // When something happens next, ~0 if nothing waits; under a Scope.
+  SimTime next_event() const;
+
   // Runs what is due up to and including `end`; time then stands at `end`, or, with
   // `stop_when_idle`, at the last event if none was left before.
   void run_to(SimTime end, bool stop_when_idle);
@@ -48,8 +51,6 @@ class SimContext {
   bool run_next(SimTime end);
 
  private:
-  SimTime next_event() const;  // when something happens next; under a Scope
-
   std::unique_ptr<sc_core::sc_simcontext> kernel_;
 };
 

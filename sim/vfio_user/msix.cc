@@ -3,8 +3,10 @@
 
 #include <fcntl.h>
 #include <linux/pci_regs.h>
+#include <poll.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 
@@ -96,6 +98,16 @@ bool Msix::fire(unsigned index) {
     vector.pending = true;
   } else {
     signal(vector.eventfd.get());
+    if (std::count(signalled_.begin(), signalled_.end(), index) == 0) signalled_.push_back(index);
+  }
+  return true;
+}
+
+bool Msix::taken() {
+  while (!signalled_.empty()) {
+    pollfd entry = {vectors_[signalled_.back()].eventfd.get(), POLLIN, 0};
+    if (entry.fd >= 0 && ::poll(&entry, 1, 0) > 0 && (entry.revents & POLLIN) != 0) return false;
+    signalled_.pop_back();
   }
   return true;
 }

@@ -33,6 +33,9 @@ class Msix {
   // False: dropped, because nothing is set up for this vector. Masked: kept pending, true.
   bool fire(unsigned vector);
 
+  // The client has read every eventfd that was signalled. One system call for each that was not.
+  bool taken();
+
   // The BAR: any length within it.
   void read_bar(size_t offset, uint8_t* out, size_t length) const;
   void write_bar(size_t offset, const uint8_t* data, size_t length);
@@ -55,7 +58,8 @@ class Msix {
 
   PciDescription::Msix layout_;
   std::vector<Vector> vectors_;
-  std::vector<uint8_t> bar_;  // pending bits are not kept here but made from vectors_
+  std::vector<unsigned> signalled_;  // and not known to be taken
+  std::vector<uint8_t> bar_;         // pending bits are not kept here but made from vectors_
 };
 
 }  // namespace exrnic::vfio_user

@@ -113,6 +113,8 @@ bool VfioUserServer::dma_write(uint64_t address, const uint8_t* data, size_t len
   return false;
 }
 
+bool VfioUserServer::interrupts_taken() { return !session_ || session_->msix().taken(); }
+
 // An MSI-X message is a memory write of the device: it needs bus mastering too.
 void VfioUserServer::fire_msix(unsigned vector) {
   const bool fired = session_ && config_.bus_master_enabled() && session_->msix().fire(vector);

@@ -55,6 +55,9 @@ class VfioUserServer : public HostPort {
   // What to poll for before the next service() has something to do; at most two entries.
   void append_poll_fds(std::vector<pollfd>& fds) const;
 
+  // The client has noticed every interrupt that was fired, or is gone.
+  bool interrupts_taken();
+
   bool connected() const { return session_ != nullptr; }
   const Counters& counters() const { return counters_; }
   // Of the client that is connected, or the values after a reset.

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/app/socket_service.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+namespace exrnic {
+namespace {
+
+// CPU accesses that may wait in front of a PCIe link before its socket is read no further. A guest
+// that only stores would else fill our memory: real flow control would stall its CPU.
+constexpr size_t kMostBacklog = 1024;
+
+sigset_t stop_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+StopSignal::StopSignal() {
+  const sigset_t signals = stop_signals();
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  fd_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+}
+
+StopSignal::~StopSignal() { ::close(fd_); }
+
+int SocketService::poll_all(std::chrono::microseconds timeout) {
+  fds_.clear();
+  end_of_.clear();
+  fds_.push_back({stop_.fd(), POLLIN, 0});
+  for (const auto& server : servers_) {
+    server->append_poll_fds(fds_);
+    end_of_.push_back(fds_.size());
+  }
+  if (control_ != nullptr) control_->append_poll_fds(fds_);
+  const timespec time = {timeout.count() / 1'000'000, timeout.count() % 1'000'000 * 1000};
+  const int ready =
+      ::ppoll(fds_.data(), fds_.size(), timeout < timeout.zero() ? nullptr : &time, nullptr);
+  if (ready < 0 && errno != EINTR) {
+    throw std::system_error(errno, std::generic_category(), "poll");
+  }
+  return ready;
+}
+
+bool SocketService::may_serve(unsigned node) {
+  return testbed_.node(node).pcie().downstream_backlog() < kMostBacklog;
+}
+
+bool SocketService::serve(std::chrono::microseconds timeout) {
+  if (poll_all(timeout) <= 0) return true;
+  if (fds_[0].revents != 0) return false;
+  size_t entry = 1;
+  for (unsigned node = 0; node < servers_.size(); ++node) {
+    bool ready = false;
+    for (; entry < end_of_[node]; ++entry) ready |= fds_[entry].revents != 0;
+    if (ready && may_serve(node)) servers_[node]->service();
+  }
+  bool asked = false;
+  for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;
+  if (asked) control_->service();
+  return true;
+}
+
+}  // namespace exrnic

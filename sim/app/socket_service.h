@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The sockets of a run: waits for them, and serves the clients behind them.
+//
+// Threads: none; every call comes from the simulator's one thread.
+#pragma once
+
+#include <poll.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "sim/control/control_server.h"
+#include "sim/testbed.h"
+#include "sim/vfio_user/server.h"
+
+namespace exrnic {
+
+// SIGINT and SIGTERM as a file descriptor. While it lives they are blocked and end nothing.
+class StopSignal {
+ public:
+  StopSignal();  // throws std::system_error
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class SocketService {
+ public:
+  using Servers = std::vector<std::unique_ptr<vfio_user::VfioUserServer>>;
+  static constexpr std::chrono::microseconds kForever{-1};
+
+  // servers[i] is the host of node i.
+  SocketService(Testbed& testbed, Servers& servers, const StopSignal& stop)
+      : testbed_(testbed), servers_(servers), stop_(stop) {}
+
+  // Served beside the nodes' hosts; it outlives this.
+  void serve(ControlServer& control) { control_ = &control; }
+
+  // Waits at most so long for anything to come, and handles it. False: a stop signal has come.
+  bool serve(std::chrono::microseconds timeout);
+
+ private:
+  bool may_serve(unsigned node);
+  int poll_all(std::chrono::microseconds timeout);
+
+  Testbed& testbed_;
+  Servers& servers_;
+  const StopSignal& stop_;
+  ControlServer* control_ = nullptr;
+  std::vector<pollfd> fds_;     // the stop signal, then each server's, then the control socket's
+  std::vector<size_t> end_of_;  // by node: one past its last entry in fds_
+};
+
+}  // namespace exrnic

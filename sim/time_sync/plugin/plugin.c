@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * exrnic-time: the plugin that keeps a QEMU guest in the simulator's time.
+ *
+ *   -accel tcg,thread=single -icount shift=0,sleep=off -plugin libexrnic-time.so,clock=FILE,guest=N
+ *
+ * What it adds to the guest's code: an addition and a comparison at the head of each block, and a
+ * call where an instruction reaches a device or halts the vCPU. README.md has the whole.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "exrnic_hw.h"
+#include "guest.h"
+#include "qemu_clock.h"
+#include "qemu_plugin_api.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_NEWEST;
+
+/* QEMU reads the above before it tells its own version, and refuses what is too new or too old for
+ * it. */
+__attribute__((constructor)) static void speak_as_qemu_does(void) {
+  if (!qemu_has_userdata_callbacks()) qemu_plugin_version = QEMU_PLUGIN_OLDEST;
+}
+
+/* A block's callback is due when its counter reaches this; whoever sets the counter subtracts how
+ * many instructions it is to wait. */
+#define DUE (UINT64_C(1) << 32)
+
+/* The longest time between two callbacks: then the others are told how far the guest is. */
+enum { LONGEST_NS = 1 << 20 };
+
+enum { LONGEST_MESSAGE = 8, X86_LONGEST = 15, X86_PAGE = 4096 };
+
+static qemu_plugin_u64 counter;
+static bool joined;
+
+static void fail(const char* what, const char* why) {
+  fprintf(stderr, "exrnic-time: %s: %s\n", what, why);
+}
+
+static void run_until(unsigned vcpu, uint64_t now, uint64_t limit) {
+  uint64_t ns = limit - now;
+  if (ns > LONGEST_NS) ns = LONGEST_NS;
+  const uint64_t instructions = ns / (uint64_t)qemu_clock_of(1);
+  qemu_plugin_u64_set(counter, vcpu, DUE - (instructions > 0 ? instructions : 1));
+}
+
+static void hold(unsigned vcpu, uint64_t now) { run_until(vcpu, now, guest_hold(now)); }
+
+/* At the head of a block, which QEMU has counted already. */
+static void on_due(unsigned vcpu, void* instructions) {
+  hold(vcpu, (uint64_t)(qemu_clock_now() - qemu_clock_of((intptr_t)instructions)));
+}
+
+/* The regions that VFIO names after the BARs whose accesses take simulated time. */
+static bool is_timed(const char* region) {
+  const char* bar = region != NULL ? strstr(region, " BAR ") : NULL;
+  if (bar == NULL || strncasecmp(region, "vfio", 4) != 0) return false;
+  const int number = atoi(bar + strlen(" BAR "));
+  return number == EXRNIC_BAR_REGISTERS || number == EXRNIC_BAR_USER;
+}
+
+/* After the access. */
+static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void* unused) {
+  (void)unused;
+  const struct qemu_plugin_hwaddr* place = qemu_plugin_get_hwaddr(info, address);
+  if (place == NULL || !qemu_plugin_hwaddr_is_io(place)) return;
+  if (!is_timed(qemu_plugin_hwaddr_device_name(place))) return;
+  if (qemu_plugin_mem_is_store(info)) {
+    const uint32_t bytes = UINT32_C(1) << qemu_plugin_mem_size_shift(info);
+    guest_stored((uint64_t)qemu_clock_now(), bytes > LONGEST_MESSAGE ? bytes / LONGEST_MESSAGE : 1);
+  } else {
+    guest_loaded();
+  }
+  hold(vcpu, (uint64_t)qemu_clock_now());
+}
+
+static void on_halt(unsigned vcpu, void* interrupts_on) {
+  if (interrupts_on == NULL) {
+    guest_stop();
+    qemu_plugin_u64_set(counter, vcpu, DUE); /* should it move again */
+    return;
+  }
+  guest_halt();
+  hold(vcpu, (uint64_t)qemu_clock_now());
+}
+
+/* ---- x86 ---- */
+
+enum { HLT = 0xf4, STI = 0xfb, CALL = 0xe8, RET = 0xc3 };
+
+static uint8_t first_byte(const struct qemu_plugin_insn* insn) {
+  uint8_t bytes[X86_LONGEST] = {0};
+  qemu_plugin_insn_data(insn, bytes, sizeof bytes);
+  return bytes[0];
+}
+
+/* Under -icount QEMU lets an instruction reach a device only as the last of its block; any other it
+ * runs again in a block of its own. So the last one alone needs to be watched, and not where it but
+ * jumps. */
+static bool may_reach_device(const struct qemu_plugin_insn* last) {
+  const uint8_t byte = first_byte(last);
+  return byte != CALL && byte != RET && byte != HLT;
+}
+
+/* Systems wait with STI; HLT, which lets no interrupt pass in between; one that is done for halts
+ * with interrupts off. */
+static bool follows_sti(const struct qemu_plugin_insn* insn) {
+  const uint8_t* bytes = qemu_plugin_insn_haddr(insn);
+  return bytes != NULL && ((uintptr_t)bytes & (X86_PAGE - 1)) != 0 && bytes[-1] == STI;
+}
+
+static void watch_halt(struct qemu_plugin_insn* last) {
+  if (first_byte(last) != HLT) return;
+  const bool interrupts_on = follows_sti(last);
+  qemu_plugin_register_vcpu_insn_exec_cb(last, on_halt, QEMU_PLUGIN_CB_NO_REGS,
+                                         (void*)(intptr_t)interrupts_on);
+}
+
+/* Here QEMU's clock can be read for the first time. */
+static void join(void) {
+  joined = true;
+  const char* missing = qemu_clock_find();
+  if (missing != NULL) {
+    fprintf(stderr, "exrnic-time: synchronised time does not work with this QEMU, %s: %s\n",
+            qemu_version(), missing);
+    exit(1);
+  }
+  if (qemu_clock_of(1) != guest_instruction_ns()) {
+    fprintf(stderr,
+            "exrnic-time: -icount shift makes an instruction %" PRId64
+            " ns long; the "
+            "simulator's profile says %" PRIu32 "\n",
+            qemu_clock_of(1), guest_instruction_ns());
+    exit(1);
+  }
+  guest_join();
+  qemu_plugin_u64_set(counter, 0, DUE);
+}
+
+static void on_translation(struct qemu_plugin_tb* tb) {
+  if (!joined) join();
+  const size_t count = qemu_plugin_tb_n_insns(tb);
+  qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_due, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_COND_GE,
+                                            counter, DUE, (void*)(intptr_t)count);
+  qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, counter, count);
+  struct qemu_plugin_insn* last = qemu_plugin_tb_get_insn(tb, count - 1);
+  watch_halt(last);
+  if (may_reach_device(last)) {
+    qemu_plugin_register_vcpu_mem_cb(last, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+                                     NULL);
+  }
+}
+
+static void on_translation_before_7(qemu_plugin_id_t plugin, struct qemu_plugin_tb* tb) {
+  (void)plugin;
+  on_translation(tb);
+}
+
+static void on_translation_since_7(struct qemu_plugin_tb* tb, void* unused) {
+  (void)unused;
+  on_translation(tb);
+}
+
+/* ---- start ---- */
+
+static const char* check(const qemu_info_t* info) {
+  if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0) {
+    return "synchronised time is for guests of qemu-system-x86_64";
+  }
+  if (info->system.max_vcpus != 1) return "a guest in synchronised time has one vCPU; use -smp 1";
+  if (info->version.cur < QEMU_PLUGIN_OLDEST || info->version.min > QEMU_PLUGIN_NEWEST) {
+    return "this QEMU's plugin interface is none of QEMU 10.1 to 11.1; use one of these";
+  }
+  return NULL;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
+                                           char** argv) {
+  const char* clock = NULL;
+  const char* guest = NULL;
+  for (int i = 0; i < argc; ++i) {
+    if (strncmp(argv[i], "clock=", 6) == 0) {
+      clock = argv[i] + 6;
+    } else if (strncmp(argv[i], "guest=", 6) == 0) {
+      guest = argv[i] + 6;
+    } else {
+      fail(argv[i], "no such argument; there are clock=FILE and guest=N");
+      return -1;
+    }
+  }
+  const char* wrong = check(info);
+  if (wrong == NULL && (clock == NULL || guest == NULL)) wrong = "give it clock=FILE and guest=N";
+  if (wrong == NULL) wrong = guest_attach(clock, (uint32_t)strtoul(guest, NULL, 10));
+  if (wrong != NULL) {
+    fail(clock != NULL ? clock : "start", wrong);
+    return -1;
+  }
+  counter.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
+  counter.offset = 0;
+  void* callback = info->version.cur < QEMU_PLUGIN_USERDATA ? (void*)on_translation_before_7
+                                                            : (void*)on_translation_since_7;
+  qemu_plugin_register_vcpu_tb_trans_cb(id, callback, NULL);
+  return 0;
+}

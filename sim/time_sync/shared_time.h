@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The clock that exrnic-sim and its guests share: one file, mapped by the simulator and by the
+ * plugin in each QEMU. C, because a plugin of QEMU is C; C++ includes it too.
+ *
+ * Units: nanoseconds of simulated time; a guest's clock is the same number. Byte order: the host's.
+ * Every word is accessed through __atomic builtins only, and a release store by its one writer
+ * (named below) is what hands over all that it did before. `where` alone has two writers: the
+ * guest, and the simulator while the guest waits; whoever may race uses compare-and-swap.
+ *
+ * The rules that make the order of events the same in each run (README.md says why they suffice):
+ *   a guest runs no further than exrnic_time_limit();
+ *   the simulator runs no further than the least exrnic_time_bound() of all guests.
+ */
+#ifndef EXRNIC_SHARED_TIME_H
+#define EXRNIC_SHARED_TIME_H
+
+#include <stdint.h>
+
+#define EXRNIC_TIME_MAGIC 0x656d69745f78656eULL /* "nex_time" */
+#define EXRNIC_TIME_VERSION 1
+#define EXRNIC_TIME_MAX_GUESTS 16
+#define EXRNIC_TIME_NEVER (~0ULL >> 3)
+
+/* What a guest does. In brackets: what its bound then means. */
+enum exrnic_guest_state {
+  EXRNIC_GUEST_ABSENT,  /* no QEMU is there, or it is gone [never] */
+  EXRNIC_GUEST_JOINING, /* waits to be given its first moment [0] */
+  EXRNIC_GUEST_RUNNING, /* executes [all accesses before were told] */
+  EXRNIC_GUEST_STORING, /* stored to the device, waits for the simulator to take it [when] */
+  EXRNIC_GUEST_LOADING, /* waits for the device's answer [never: the horizon bounds it] */
+  EXRNIC_GUEST_HALTED,  /* waits for an interrupt [its next timer] */
+  EXRNIC_GUEST_STOPPED, /* halted with interrupts off: counts for nothing until it moves [never] */
+};
+
+struct exrnic_guest_time {
+  /* State and bound in one word, see exrnic_where(). Written by the guest; by the simulator to
+   * release STORING, to enter and leave LOADING, to wake HALTED, and when the guest is gone. */
+  uint64_t where __attribute__((aligned(64)));
+  uint32_t messages; /* guest: vfio-user messages that the store is made of */
+
+  /* Written by the simulator. */
+  uint32_t ask __attribute__((aligned(64))); /* a futex: counts questions for the clock of a guest
+                                              * whose vCPU waits for a load */
+  uint32_t replies;                          /* loads answered */
+  uint64_t reply_ns;                         /* when the last one was */
+  uint32_t interrupts;                       /* fired */
+  uint32_t interrupts_taken; /* of these, how many QEMU has read from its eventfds */
+  uint64_t deaf;             /* not 0: the device may not touch this host (no bus mastering) */
+
+  /* Written by the guest's helper thread. */
+  uint64_t answer_ns __attribute__((aligned(64)));
+  uint32_t answer; /* the question that answer_ns is for */
+};
+
+struct exrnic_shared_time {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t guests;
+  int32_t simulator_pid;
+  uint32_t instruction_ns;    /* what one instruction takes: a power of two */
+  uint64_t guest_to_guest_ns; /* no guest can affect another in less */
+  /* Written by the simulator: until then it will touch no guest. */
+  uint64_t horizon_ns __attribute__((aligned(64)));
+  struct exrnic_guest_time guest[EXRNIC_TIME_MAX_GUESTS];
+};
+
+static inline uint64_t exrnic_where(enum exrnic_guest_state state, uint64_t bound_ns) {
+  return bound_ns << 3 | (uint64_t)state;
+}
+
+static inline enum exrnic_guest_state exrnic_state_of(uint64_t where) {
+  return (enum exrnic_guest_state)(where & 7);
+}
+
+static inline uint64_t exrnic_bound_of(uint64_t where) { return where >> 3; }
+
+static inline uint64_t exrnic_time_load(const uint64_t* word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static inline void exrnic_time_store(uint64_t* word, uint64_t value) {
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* Guest `guest` does nothing to its device before this moment. */
+static inline uint64_t exrnic_time_bound(const struct exrnic_shared_time* time, uint32_t guest) {
+  return exrnic_bound_of(exrnic_time_load(&time->guest[guest].where));
+}
+
+/*
+ * How far guest `me` may run: to where the simulator touches it next, or another guest could have
+ * it touched; a guest that is booting, and lets nothing touch it, waits for nobody. The other
+ * guests are read first: one that moves on does so after the simulator has drawn the horizon that
+ * its last access asks for.
+ */
+static inline uint64_t exrnic_time_limit(const struct exrnic_shared_time* time, uint32_t me) {
+  uint64_t least = EXRNIC_TIME_NEVER;
+  if (exrnic_time_load(&time->guest[me].deaf) != 0) return EXRNIC_TIME_NEVER;
+  for (uint32_t i = 0; i < time->guests; ++i) {
+    const uint64_t bound = i == me ? EXRNIC_TIME_NEVER : exrnic_time_bound(time, i);
+    if (bound < least) least = bound;
+  }
+  if (least < EXRNIC_TIME_NEVER - time->guest_to_guest_ns) least += time->guest_to_guest_ns;
+  const uint64_t horizon = exrnic_time_load(&time->horizon_ns);
+  return horizon < least ? horizon : least;
+}
+
+#endif
