@@ -95,6 +95,7 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@build/host/tools/bench/exrnic-bench-core --output build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
+	@$(ENV) $(PYTHON) tools/bench/sync_guests.py build/bench/results.json
 
 # RESULTS=FILE: draw from these figures of an earlier run, measure nothing.
 figures: $(if $(RESULTS),,build) ## The papers' figures beside ours: build/figures/report.html, and PNGs

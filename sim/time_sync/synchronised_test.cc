@@ -7,10 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <csignal>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -26,7 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kUs = 1000;
 constexpr uint64_t kMs = 1'000'000;
 
 // The file, as a guest maps it.
@@ -155,7 +155,7 @@ TEST_CASE("a load takes the guest's clock to the moment of its answer, the same 
     guest.run_to(2'000 * kMs);
     uint32_t value = 0;
     const uint64_t first = guest.load(EXRNIC_REG_ID, &value);
-    CHECK(value == 0x58524e43);
+    CHECK(value == EXRNIC_DEVICE_MAGIC);
     CHECK(first > 540);
     CHECK(first < 620);
     // The device's clock has a grid, of 8 ns.
@@ -165,6 +165,75 @@ TEST_CASE("a load takes the guest's clock to the moment of its answer, the same 
       guest.run_to(guest.now() + 8 - guest.now() % 8 + 800);
       CHECK(guest.load(EXRNIC_REG_ID, &value) == again);
     }
+  }
+}
+
+struct TwoGuests {
+  TwoGuests()
+      : simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                   "vfio-user:" + (dir / "b.sock"), "--time", "sync:" + (dir / "clock"), "--core",
+                   "ref"}) {
+    simulator.wait_until_ready();
+    first.emplace(dir / "clock", dir / "a.sock", 0);
+    second.emplace(dir / "clock", dir / "b.sock", 1);
+    first->await_start();
+    second->await_start();
+  }
+  TempDir dir;
+  Simulator simulator;
+  std::optional<PlayedGuest> first;
+  std::optional<PlayedGuest> second;
+};
+
+TEST_CASE("a guest that its device may touch runs no further ahead than another can reach it") {
+  constexpr uint64_t kWay = 120 + 500 + 120;  // dc-25g: two PCIe links and a line
+  TwoGuests run;
+  run.first->run_to(5 * kMs);  // it boots, and waits for nobody
+  run.second->run_to(2 * kMs);
+  run.second->set_command(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+  wait_for("the simulator to notice bus mastering",
+           [&] { return run.second->limit() == 5 * kMs + kWay; });
+  run.first->run_to(6 * kMs);
+  CHECK(run.second->limit() == 6 * kMs + kWay);
+  run.second->run_to(6 * kMs);
+}
+
+TEST_CASE("a load waits for what another guest may do before, and takes the same time") {
+  TwoGuests run;
+  run.second->run_to(kMs);
+  uint64_t took = 0;
+  std::thread loading([&] {
+    uint32_t value = 0;
+    took = run.second->load(EXRNIC_REG_NODE_ID, &value);
+  });
+  run.first->run_to(3 * kMs);
+  loading.join();
+  CHECK(took > 500);
+  CHECK(took < 600);
+}
+
+TEST_CASE("a guest that dies holds nobody, and one that comes later joins the time of the others") {
+  TwoGuests run;
+  run.first->set_command(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+  run.second.reset();
+  run.first->run_to(7 * kMs);
+  run.second.emplace(run.dir / "clock", run.dir / "b.sock", 1);
+  run.second->await_start();
+  CHECK(run.second->now() == 7 * kMs);
+  uint32_t value = 0;
+  std::thread loading([&] { run.second->load(EXRNIC_REG_NODE_ID, &value); });
+  run.first->run_to(7 * kMs + 700);
+  loading.join();
+  CHECK(value == 1);
+}
+
+TEST_CASE("what is no time is refused") {
+  for (const char* time : {"slow", "sync", "sync:"}) {
+    TempDir dir;
+    Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--time", time});
+    CHECK(simulator.wait_for_exit() == 2);
+    CHECK(simulator.rest_of_stderr() ==
+          std::string("exrnic-sim: --time ") + time + ": write free or sync:FILE\n");
   }
 }
 

@@ -24,7 +24,7 @@ _IN_BYTES = {"size", "page"}
 
 
 def is_guest_row(row):
-    return "core" in row and "profile" not in row
+    return "core" in row and "profile" not in row and not row["name"].startswith("sync.")
 
 
 def _keys(row, size_text):

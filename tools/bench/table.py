@@ -21,6 +21,7 @@ PAPERS = {
     ("msg.rtt_us", "rhinet2", 8): (16, "RHiNET-2: smallest message of PMv2"),
 }
 
+SYNCHRONISED = "sync."  # printed by sync_guests.py
 NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
 CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"))
 
@@ -112,7 +113,8 @@ def main():
     rows = json.loads(pathlib.Path(sys.argv[1]).read_text())
     print("Simulated time, unless it says wall clock.")
     networks = [row for row in rows if row["name"].startswith(NETWORK)]
-    cores = [row for row in rows if row not in networks and not is_guest_row(row)]
+    cores = [row for row in rows if row not in networks and not is_guest_row(row)
+             and not row["name"].startswith(SYNCHRONISED)]
     for profile in dict.fromkeys(r["profile"] for r in cores):
         print_profile(cores, profile)
     for profile in dict.fromkeys(r["profile"] for r in networks):
