@@ -52,6 +52,7 @@ rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv
 rtl-model/blocks/pbl_cache/pbl_fill.sv
 rtl-model/blocks/pio_hold/pio_hold.sv
+rtl-model/blocks/ports/ports.sv
 rtl-model/blocks/processor/processor.sv
 rtl-model/blocks/processor/processor_debug.sv
 rtl-model/blocks/processor/processor_devices.sv
@@ -92,5 +93,7 @@ rtl-model/blocks/stag_table/stag_table.sv
 rtl-model/blocks/terminate_message/terminate_message.sv
 rtl-model/blocks/user_page/pio_assembly.sv
 rtl-model/blocks/user_page/user_page.sv
+rtl-model/blocks/window/window.sv
+rtl-model/blocks/window/window_send.sv
 rtl-model/blocks/xlate/xlate.sv
 rtl-model/core/exrnic_core.sv

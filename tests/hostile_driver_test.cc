@@ -153,7 +153,7 @@ class MadDriver {
   }
 
   void act() {
-    switch (garbage_.below(8)) {
+    switch (garbage_.below(9)) {
       case 0:
         return store(EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);
       case 1:
@@ -164,6 +164,8 @@ class MadDriver {
         return ring_any_doorbell();
       case 4:
         return spoil_memory();
+      case 6:
+        return store(EXRNIC_BAR_WINDOW, 24 * EXRNIC_WINDOW_SIZE);
       case 5:
         return rnic_.write_register(EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
       default:
@@ -204,9 +206,16 @@ class MadDriver {
   }
 
   void load() {
-    const unsigned bar = garbage_.one_in(2) ? EXRNIC_BAR_REGISTERS : EXRNIC_BAR_USER;
     const unsigned size = 1u << garbage_.below(4);
-    rnic_.host().load(bar, garbage_.below(EXRNIC_BAR0_SIZE / size) * size, size);
+    const uint64_t offset = garbage_.below(EXRNIC_BAR0_SIZE / size) * size;
+    switch (garbage_.below(3)) {
+      case 0:
+        return void(rnic_.host().load(EXRNIC_BAR_REGISTERS, offset, size));
+      case 1:
+        return void(rnic_.host().load(EXRNIC_BAR_USER, offset, size));
+      default:
+        rnic_.host().load(EXRNIC_BAR_WINDOW, small() * uint64_t{EXRNIC_WINDOW_SIZE} + offset, size);
+    }
   }
 
   void ring_any_doorbell() {
@@ -229,7 +238,14 @@ class MadDriver {
 
   void plausible_command() {
     const uint32_t log = EXRNIC_RING_LOG_MIN + static_cast<uint32_t>(garbage_.below(7));
-    switch (garbage_.below(9)) {
+    switch (garbage_.below(10)) {
+      case 9:
+        rnic_.command(
+            EXRNIC_MBOX_OP_SET_WINDOW,
+            exrnic_mbox_set_window{small(), small(), garbage_.any(), stag(),
+                                   static_cast<uint32_t>(garbage_.below(EXRNIC_WINDOW_SIZE + 2)),
+                                   static_cast<uint32_t>(garbage_.below(5)), 0});
+        break;
       case 0:
         rnic_.command(
             EXRNIC_MBOX_OP_CREATE_CQ,

@@ -12,7 +12,8 @@ module exrnic_core
     parameter int unsigned N_QP   = MAX_QP,    // powers of two
     parameter int unsigned N_CQ   = MAX_CQ,
     parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_STAG = MAX_STAG
+    parameter int unsigned N_STAG = MAX_STAG,
+    parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input  logic clk_i,
     input  logic rst_ni,
@@ -86,7 +87,9 @@ module exrnic_core
   localparam int unsigned EvDmaWrite = 6;
   localparam int unsigned EvEfeTx = 7;
   localparam int unsigned EvEfeRx = 8;
-  localparam int unsigned EvSources = 9;
+  localparam int unsigned EvWindow = 9;
+  localparam int unsigned EvPorts = 10;
+  localparam int unsigned EvSources = 11;
   event_t event_src[EvSources];
 
   // ---- Start, rest, idleness
@@ -99,27 +102,45 @@ module exrnic_core
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done;
-  assign quiescent = page_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
+  logic window_idle, window_empty, send_idle, send_quiescent, ports_idle;
+  assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
-      read_idle && write_idle && tx_idle && rx_idle && fw_idle && !turn_valid && mbox_idle && !irq_valid &&
+      read_idle && write_idle && tx_idle && rx_idle && fw_idle && window_idle &&
+      send_idle && ports_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
-  logic to_user_page, to_processor, page_ready, bell_busy, reg_rsp_valid, fw_rsp_valid;
-  logic fw_idle, fw_irq;
-  logic [31:0] reg_rsp_data, fw_rsp_data, rsp_data;
+  logic to_user_page, to_processor, to_ports, to_window, page_ready, bell_busy;
+  logic reg_rsp_valid, fw_rsp_valid, ports_rsp_valid, window_rsp_valid;
+  logic fw_idle, fw_irq, at_once, in_order, ports_ready, window_ready, window_loading;
+  logic [31:0] reg_rsp_data, fw_rsp_data, ports_rsp_data, rsp_data;
+  logic [63:0] window_rsp_data;
   assign to_user_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
-  // In order: what a store has caused is there when the next load looks.
-  assign mmio_ready_o = to_user_page ? page_ready : page_idle && !bell_busy;
-  assign to_processor = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(REG_FW_MEMORY);
-  assign mmio_rsp_valid_o = reg_rsp_valid || fw_rsp_valid;
-  assign rsp_data = fw_rsp_valid ? fw_rsp_data : reg_rsp_data;
-  assign mmio_rsp_data_o = {rsp_data == '1 ? 32'hffff_ffff : 32'd0, rsp_data};
+  assign to_window = mmio_bar_i == 3'(BAR_WINDOW);
+  assign to_ports = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(PORT_BASE) &&
+      mmio_address_i < 32'(PORT_BASE + PORTS * PORT_STRIDE);
+  assign to_processor = mmio_bar_i == 3'(BAR_REGISTERS) &&
+      mmio_address_i >= 32'(REG_FW_MEMORY) && !to_ports;
+  // In order: what a store has caused is there when the next load looks; loads are answered one
+  // after the other. But a store does not wait for the answer to a window's load.
+  assign at_once = page_idle && !bell_busy;
+  assign in_order = at_once && window_empty && send_idle && (mmio_write_i || !window_loading);
+  always_comb begin
+    if (to_user_page) mmio_ready_o = page_ready;
+    else if (to_window) mmio_ready_o = window_ready && (mmio_write_i || at_once);
+    else mmio_ready_o = in_order && (ports_ready || !to_ports);
+  end
+  assign mmio_rsp_valid_o = reg_rsp_valid || fw_rsp_valid || ports_rsp_valid || window_rsp_valid;
+  assign rsp_data = fw_rsp_valid ? fw_rsp_data : ports_rsp_valid ? ports_rsp_data : reg_rsp_data;
+  assign mmio_rsp_data_o = window_rsp_valid ? window_rsp_data :
+      {rsp_data == '1 ? 32'hffff_ffff : 32'd0, rsp_data};
 
   chunk_t mtu;
   logic [31:0] rto_cycles, mbox_op;
   logic [7:0] retry_limit;
+  logic [15:0] combine_cycles;
+  logic [23:0] load_cycles;
   logic mbox_start, mbox_done, mbox_answer, irq_ready;
   logic [511:0] mbox_data;
   mbox_status_e mbox_status;
@@ -131,6 +152,7 @@ module exrnic_core
       .N_CQ(N_CQ),
       .N_SRQ(N_SRQ),
       .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW),
       .SOURCES(EvSources)
   ) u_registers (
       .clk_i,
@@ -140,7 +162,8 @@ module exrnic_core
       .link_up_i,
       .ready_i(ready),
       .time_i,
-      .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page && !to_processor),
+      .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page && !to_processor &&
+               !to_window && !to_ports),
       .write_i(mmio_write_i),
       .here_i(mmio_bar_i == 3'(BAR_REGISTERS)),
       .address_i(mmio_address_i),
@@ -152,6 +175,8 @@ module exrnic_core
       .mtu_o(mtu),
       .rto_cycles_o(rto_cycles),
       .retry_limit_o(retry_limit),
+      .combine_cycles_o(combine_cycles),
+      .load_cycles_o(load_cycles),
       .mbox_start_o(mbox_start),
       .mbox_op_o(mbox_op),
       .mbox_data_o(mbox_data),
@@ -414,6 +439,9 @@ module exrnic_core
   );
 
   // ---- The driver's commands
+  logic entry_we;
+  window_index_t entry_index;
+  window_entry_t entry;
   logic cq_we, mr_we, flush, flush_done, greet, greet_ready, message_open;
   node_t greet_node;
   cqn_t cq_cqn;
@@ -425,7 +453,8 @@ module exrnic_core
       .N_QP(N_QP),
       .N_CQ(N_CQ),
       .N_SRQ(N_SRQ),
-      .N_STAG(N_STAG)
+      .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW)
   ) u_mailbox (
       .clk_i,
       .rst_ni,
@@ -466,6 +495,9 @@ module exrnic_core
       .cq_cqn_o(cq_cqn),
       .cq_config_o(cq_config_new),
       .cq_config_i(cq_config_now),
+      .window_we_o(entry_we),
+      .window_index_o(entry_index),
+      .window_o(entry),
       .mr_we_o(mr_we),
       .mr_index_o(mr_index),
       .mr_o(mr_new),
@@ -536,22 +568,24 @@ module exrnic_core
       .event_o(event_src[EvDmaRead])
   );
 
-  // Writes: the responder's, and the completer's with the control interrupt between them.
+  // Writes: the responder's, and the completer's with the other interrupts between them.
   logic [1:0] write_valid, write_ready;
   dma_write_cmd_t write_cmd[2], completer_write;
-  logic completer_write_valid, frame_done;
+  logic completer_write_valid, frame_done, ports_irq, ports_irq_ready;
+  vector_t ports_vector;
   node_t frame_done_node;
   rx_address_t rx_read_address;
   data_t rx_read_data;
   always_comb begin
-    write_valid[1] = completer_write_valid || irq_valid;
+    write_valid[1] = completer_write_valid || irq_valid || ports_irq;
     write_cmd[1] = completer_write;
     if (!completer_write_valid) begin
       write_cmd[1] = '0;
       write_cmd[1].kind = DMA_WRITE_MSIX;
-      write_cmd[1].address = 64'(MSIX_VECTOR_CONTROL);
+      write_cmd[1].address = irq_valid ? 64'(MSIX_VECTOR_CONTROL) : 64'(ports_vector);
     end
     irq_ready = write_ready[1] && !completer_write_valid;
+    ports_irq_ready = irq_ready && !irq_valid;
   end
 
   dma_write u_dma_write (
@@ -585,13 +619,20 @@ module exrnic_core
   node_t quota_node;
   reads_t quota_slots;
   logic quota_start, quota_room;
-  tx_desc_t submit, req_submit, resp_submit;
+  tx_desc_t submit, req_submit, resp_submit, send_submit;
+  logic send_alloc_ready, send_submit_valid, window_room;
+  node_t window_node;
   logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
-  assign alloc_ready = (req_alloc_ready && alloc_spare) || resp_alloc_ready;
-  assign submit_valid = req_submit_valid || resp_submit_valid;
-  assign submit = resp_submit_valid ? resp_submit : req_submit;
+  assign alloc_ready =
+      ((req_alloc_ready || send_alloc_ready) && alloc_spare) || resp_alloc_ready;
+  assign submit_valid = req_submit_valid || resp_submit_valid || send_submit_valid;
+  assign submit = resp_submit_valid ? resp_submit : send_submit_valid ? send_submit : req_submit;
 
   logic flush_valid, flush_ready;
+  logic done_ready;
+  tx_done_t done;
+  logic peer_restart, peer_restart_ready;
+  node_t peer_restart_node;
 
   requester u_requester (
       .clk_i,
@@ -643,7 +684,7 @@ module exrnic_core
       .payload_read_valid_o(read_valid[2]),
       .payload_read_ready_i(read_ready[2]),
       .payload_read_o(read_req[2]),
-      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready),
+      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready && !send_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(quota_node),
@@ -651,9 +692,119 @@ module exrnic_core
       .quota_start_i(quota_start),
       .quota_room_i(quota_room),
       .submit_valid_o(req_submit_valid),
-      .submit_ready_i(submit_ready && !resp_submit_valid),
+      .submit_ready_i(submit_ready && !resp_submit_valid && !send_submit_valid),
       .submit_o(req_submit),
       .event_o(event_src[EvRequester])
+  );
+
+  // ---- Windows and ports. Their segments go between those of the requester.
+  logic item_valid, item_ready, item_refused, item_loads, message_valid, message_ready;
+  window_item_t item;
+  port_message_t message, arrival;
+  logic answer_valid, arrival_valid, arrival_ready, arrival_good;
+  window_answer_t answer;
+
+  window #(
+      .N_WINDOW(N_WINDOW)
+  ) u_window (
+      .clk_i,
+      .rst_ni,
+      .idle_o(window_idle),
+      .enable_i(enable && ready),
+      .quiesce_i(quiesce),
+      .combine_cycles_i(combine_cycles),
+      .load_cycles_i(load_cycles),
+      .valid_i(mmio_valid_i && to_window && (mmio_write_i || at_once)),
+      .ready_o(window_ready),
+      .write_i(mmio_write_i),
+      .address_i(mmio_address_i),
+      .size_i(mmio_size_i),
+      .data_i(mmio_data_i),
+      .rsp_valid_o(window_rsp_valid),
+      .rsp_data_o(window_rsp_data),
+      .loading_o(window_loading),
+      .flush_i(mmio_valid_i && !to_window && !to_user_page),
+      .empty_o(window_empty),
+      .entry_we_i(entry_we),
+      .entry_index_i(entry_index),
+      .entry_i(entry),
+      .item_valid_o(item_valid),
+      .item_ready_i(item_ready),
+      .item_o(item),
+      .item_refused_i(item_refused),
+      .item_loads_i(item_loads),
+      .answer_valid_i(answer_valid),
+      .answer_i(answer),
+      .failed_valid_i({status_valid[1] && status[1].state == QP_STATE_ERROR,
+                       status_valid[0] && status[0].state == QP_STATE_ERROR}),
+      .failed_qpn_i(status_qpn[0:1]),
+      .event_o(event_src[EvWindow])
+  );
+
+  window_send #(
+      .N_QP(N_QP)
+  ) u_window_send (
+      .clk_i,
+      .rst_ni,
+      .idle_o(send_idle),
+      .quiesce_i(quiesce),
+      .quiescent_o(send_quiescent),
+      .item_valid_i(item_valid),
+      .item_ready_o(item_ready),
+      .item_i(item),
+      .refused_o(item_refused),
+      .loads_o(item_loads),
+      .drop_i(entry_we),
+      .drop_index_i(entry_index),
+      .message_valid_i(message_valid),
+      .message_ready_o(message_ready),
+      .message_i(message),
+      .qp_read_o(qp_read[QP_WINDOW]),
+      .qp_read_qpn_o(qp_read_qpn[QP_WINDOW]),
+      .qp_i(qp[QP_WINDOW]),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready),
+      .alloc_ready_o(send_alloc_ready),
+      .alloc_slot_i(alloc_slot),
+      .quota_node_o(window_node),
+      .quota_room_i(window_room),
+      .submit_valid_o(send_submit_valid),
+      .submit_ready_i(submit_ready && !resp_submit_valid),
+      .submit_o(send_submit)
+  );
+
+  ports u_ports (
+      .clk_i,
+      .rst_ni,
+      .idle_o(ports_idle),
+      .cfg_node_i,
+      .enable_i(enable && ready),
+      .link_up_i,
+      .valid_i(mmio_valid_i && to_ports && in_order),
+      .ready_o(ports_ready),
+      .write_i(mmio_write_i),
+      .word_i(mmio_size_i == 4'd4 && mmio_address_i[1:0] == '0),
+      .address_i(mmio_address_i[15:0]),
+      .data_i(mmio_data_i[31:0]),
+      .rsp_valid_o(ports_rsp_valid),
+      .rsp_data_o(ports_rsp_data),
+      .arrival_valid_i(arrival_valid),
+      .arrival_ready_o(arrival_ready),
+      .arrival_good_i(arrival_good),
+      .arrival_i(arrival),
+      .failed_valid_i(done_valid && done_ready && done.tag.kind == TX_KIND_PORT &&
+                      done.status != CQE_STATUS_SUCCESS),
+      .failed_port_i(port_t'(done.tag.qpn)),
+      .restart_valid_i(peer_restart && peer_restart_ready),
+      .restart_node_i(peer_restart_node),
+      .message_valid_o(message_valid),
+      .message_ready_i(message_ready),
+      .message_o(message),
+      .irq_valid_o(ports_irq),
+      .irq_ready_i(ports_irq_ready),
+      .irq_vector_o(ports_vector),
+      .event_o(event_src[EvPorts])
   );
 
   rx_desc_t desc;
@@ -774,11 +925,15 @@ module exrnic_core
       .submit_valid_o(resp_submit_valid),
       .submit_ready_i(submit_ready),
       .submit_o(resp_submit),
+      .port_valid_o(arrival_valid),
+      .port_ready_i(arrival_ready),
+      .port_good_o(arrival_good),
+      .port_o(arrival),
+      .answer_valid_o(answer_valid),
+      .answer_o(answer),
       .event_o(event_src[EvResponder])
   );
 
-  logic done_ready;
-  tx_done_t done;
 
   completer #(
       .N_CQ(N_CQ)
@@ -830,10 +985,10 @@ module exrnic_core
   );
 
   // ---- EFE
-  logic ack_valid, ack_ready, ack_request, ack_request_sack, peer_restart, peer_restart_ready;
+  logic ack_valid, ack_ready, ack_request, ack_request_sack;
   logic [15:0] peer_restart_known;
   rx_ack_t ack;
-  node_t ack_request_node, peer_restart_node, rx_query_node;
+  node_t ack_request_node, rx_query_node;
   rx_state_t rx_state;
   logic ack_sent;
 
@@ -858,6 +1013,8 @@ module exrnic_core
       .quota_slots_i(quota_slots),
       .quota_start_o(quota_start),
       .quota_room_o(quota_room),
+      .window_node_i(window_node),
+      .window_room_o(window_room),
       .alloc_slot_o(alloc_slot),
       .beat_valid_i(beat_valid[2]),
       .beat_i(beat),

@@ -123,11 +123,12 @@ package exrnic_core_pkg;
 
   // ---- EFE, transmit side
 
-  typedef enum logic [1:0] {
-    TX_KIND_SEGMENT,   // a segment of a message that goes on
+  typedef enum logic [2:0] {
+    TX_KIND_SEGMENT,   // a segment of a message that goes on, or of a window
     TX_KIND_LAST,      // the last segment of a work request
     TX_KIND_TERMINATE,
-    TX_KIND_RESPONSE   // a segment of an RDMA Read Response
+    TX_KIND_RESPONSE,  // a segment of an RDMA Read Response
+    TX_KIND_PORT       // a message of a port; its number stands for the queue pair's
   } tx_kind_e;
 
   // First bytes of a DDP segment, first on the wire in the top bits: all of an RDMA Read Request.
@@ -216,9 +217,9 @@ package exrnic_core_pkg;
 
   // Who reads and who changes the queue pair table.
   typedef enum logic [2:0] {
-    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX
+    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX, QP_WINDOW
   } qp_client_e;
-  localparam int unsigned QP_CLIENTS = 5;
+  localparam int unsigned QP_CLIENTS = 6;
 
   // The same of the shared receive queues.
   typedef enum logic [1:0] {SRQ_USER_PAGE, SRQ_RESPONDER, SRQ_MAILBOX} srq_client_e;
@@ -353,6 +354,51 @@ package exrnic_core_pkg;
     logic        solicited;  // with arm: only for a solicited or a failed completion
     page_t       page;
   } cq_doorbell_t;
+
+  // ---- Windows and ports
+
+  typedef logic [$clog2(MAX_WINDOWS)-1:0] window_index_t;
+  typedef logic [$clog2(PORTS)-1:0] port_t;
+
+  // Translation entry.
+  typedef struct packed {
+    logic [1:0]  access;  // flags window_access; none: closed
+    qpn_t        qpn;
+    logic [7:0]  generation;  // of the queue pair: a later one of that number is not meant
+    logic [31:0] stag;
+    logic [63:0] base;
+    logic [$clog2(WINDOW_SIZE):0] length;
+  } window_entry_t;
+
+  // Stores that leave as one RDMA Write, or a load.
+  typedef struct packed {
+    logic          load;
+    window_index_t window;
+    qpn_t          qpn;
+    logic [7:0]    generation;
+    logic [31:0]   stag;
+    logic [63:0]   to;
+    logic [$clog2(COMBINE_MAX):0] length;  // bytes
+    inline_t       data;   // of stores
+    logic [63:0]   token;  // of a load: comes back with the answer
+  } window_item_t;
+
+  // The answer to a load.
+  typedef struct packed {
+    qpn_t        qpn;
+    logic [63:0] token;
+    chunk_t      length;
+    logic [63:0] data;  // byte 0 in bits 7:0
+  } window_answer_t;
+
+  // What ports say to each other.
+  typedef struct packed {
+    port_t       port;  // of ours
+    node_t       node;
+    port_t       peer;  // its port
+    logic [7:0]  to;    // PORT_TO_*
+    logic [31:0] data;
+  } port_message_t;
 
   /* verilator lint_on UNUSEDPARAM */
 endpackage

@@ -67,6 +67,12 @@ enum exrnic_counter {
   EXRNIC_COUNTER_PIO_SENDS,  // Work requests taken from their PIO block, without a read of the ring
   EXRNIC_COUNTER_PIO_REFUSED,  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
   EXRNIC_COUNTER_RX_MARKED,  // Segments received that a switch has marked: congestion experienced
+  EXRNIC_COUNTER_WINDOW_STORES,  // Stores to windows that were taken
+  EXRNIC_COUNTER_WINDOW_LOADS,  // Loads of windows that were asked of the peer
+  EXRNIC_COUNTER_WINDOW_REFUSED,  // Stores dropped and loads answered with all ones: no entry, a right is missing, past the bounds, or the queue pair is not in RTS. Stores that were combined count once
+  EXRNIC_COUNTER_WINDOW_LOAD_ERRORS,  // Loads that were asked of the peer and ended with all ones: no answer in LOAD_CYCLES, or the queue pair has failed; and those not asked because the one before is still unanswered
+  EXRNIC_COUNTER_PORT_MESSAGES,  // Messages of ports that were taken
+  EXRNIC_COUNTER_PORT_REFUSED,  // Messages of ports that were ignored: malformed, port disabled, not from its peer; and rings and scratchpad writes of the driver while the link of the port is down
   EXRNIC_COUNTERS
 };
 
@@ -105,10 +111,16 @@ enum exrnic_counter {
   "pio_sends", \
   "pio_refused", \
   "rx_marked", \
+  "window_stores", \
+  "window_loads", \
+  "window_refused", \
+  "window_load_errors", \
+  "port_messages", \
+  "port_refused", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 3  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 4  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -162,6 +174,7 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_DESTROY_SRQ = 10,  // Payload mbox_object; BAD_STATE if the queue does not exist
   EXRNIC_MBOX_OP_MODIFY_SRQ = 11,  // Payload mbox_modify_srq
   EXRNIC_MBOX_OP_QUERY_SRQ = 12,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
+  EXRNIC_MBOX_OP_SET_WINDOW = 13,  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
 };
 
 // Outcome of a mailbox command.
@@ -319,6 +332,70 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, pbl_address) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, access) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, page_shift) == 36);
 
+// The translation entry of a window. It names its peer by a queue pair in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
+struct exrnic_mbox_set_window {
+  exrnic_le32 qpn;  // Queue pair that its accesses take
+  exrnic_le32 window;  // Index
+  exrnic_le64 base;  // Tagged offset at the peer of its first byte; base + length does not wrap
+  exrnic_le32 stag;  // STag at the peer
+  exrnic_le32 length;  // Bytes, 1 to WINDOW_SIZE
+  exrnic_le32 access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
+  uint8_t rsvd_1c[4];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_set_window) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, qpn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, window) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, base) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, stag) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, length) == 20);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
+
+// ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
+#define EXRNIC_MAX_WINDOWS 64  // Windows of BAR 4. The driver may set several in a row for a longer one
+#define EXRNIC_WINDOW_SIZE 0x100000u  // Bytes of BAR 4 that belong to a window
+#define EXRNIC_COMBINE_MAX 64  // Most bytes of neighbouring stores that leave as one RDMA Write
+#define EXRNIC_COMBINE_CYCLES_DEFAULT 16  // COMBINE_CYCLES after reset
+#define EXRNIC_COMBINE_CYCLES_MAX 0xffffu  // Most COMBINE_CYCLES
+#define EXRNIC_LOAD_CYCLES_DEFAULT 0x10000u  // LOAD_CYCLES after reset
+#define EXRNIC_LOAD_CYCLES_MIN 0x400u  // Least LOAD_CYCLES
+#define EXRNIC_LOAD_CYCLES_MAX 0xffffffu  // Most LOAD_CYCLES
+#define EXRNIC_PORTS 16  // Ports of a node
+#define EXRNIC_PORT_BELLS 32  // Doorbell bits of a port
+#define EXRNIC_PORT_SPADS 16  // Scratchpads of a port, of 32 bits, in each direction
+#define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
+#define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
+#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: See the flags PORT_CONTROL. Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it
+#define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
+#define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires
+#define EXRNIC_REG_PORT_STATUS 0x00c  // ro: See the flags PORT_STATUS
+#define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: See the flags PORT_EVENT; a one clears. One that comes fires the vector
+#define EXRNIC_REG_PORT_BELLS_RUNG 0x014  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung, and when it is unmasked
+#define EXRNIC_REG_PORT_BELLS_MASK 0x018  // rw: Doorbell bits that do not fire
+#define EXRNIC_REG_PORT_RING 0x01c  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
+#define EXRNIC_REG_PORT_SPAD_OUT 0x040  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
+#define EXRNIC_REG_PORT_SPAD_IN 0x080  // ro: PORT_SPADS registers: those that the peer writes; 0 until it has
+
+// What a port tells its peer about itself.
+enum exrnic_port_state {
+  EXRNIC_PORT_STATE_DOWN = 0,  // It has been disabled
+  EXRNIC_PORT_STATE_UP = 1,  // It is enabled: the answer to hello
+  EXRNIC_PORT_STATE_HELLO = 2,  // It has just been enabled; an answer is wanted
+};
+
+// Rights of a window.
+#define EXRNIC_WINDOW_ACCESS_STORE 0x1u  // Stores are taken
+#define EXRNIC_WINDOW_ACCESS_LOAD 0x2u  // Loads are taken
+
+// Bits of PORT_CONTROL.
+#define EXRNIC_PORT_CONTROL_ENABLE 0x1u  // The port serves its peer
+
+// Bits of PORT_STATUS.
+#define EXRNIC_PORT_STATUS_LINK_UP 0x1u  // The peer's port is enabled and has answered
+
+// Bits of PORT_EVENTS.
+#define EXRNIC_PORT_EVENT_LINK_UP 0x1u  // The link of the port has come up
+#define EXRNIC_PORT_EVENT_LINK_DOWN 0x2u  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
+
 // ---- objects: Verbs objects, their states and rights.
 
 // State of a queue pair.
@@ -350,9 +427,11 @@ enum exrnic_service {
 #define EXRNIC_BAR_REGISTERS 0  // BAR of the registers and the mailbox (driver only)
 #define EXRNIC_BAR_MSIX 1  // BAR of the MSI-X table and PBA
 #define EXRNIC_BAR_USER 2  // BAR of the user pages (64-bit); one page belongs to one process
+#define EXRNIC_BAR_WINDOW 4  // BAR of the remote windows (64-bit, prefetchable)
 #define EXRNIC_BAR0_SIZE 0x10000u  // Bytes of BAR 0
 #define EXRNIC_BAR1_SIZE 0x1000u  // Bytes of BAR 1
 #define EXRNIC_BAR2_SIZE 0x100000u  // Bytes of BAR 2: USER_PAGES pages of USER_PAGE_SIZE
+#define EXRNIC_BAR4_SIZE 0x4000000u  // Bytes of BAR 4: MAX_WINDOWS windows of WINDOW_SIZE
 #define EXRNIC_MSIX_VECTORS 32  // MSI-X vectors
 #define EXRNIC_MSIX_TABLE_OFFSET 0  // MSI-X table in BAR 1
 #define EXRNIC_MSIX_PBA_OFFSET 0x800u  // MSI-X pending bits in BAR 1
@@ -501,6 +580,9 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_TIME_LO 0x048  // ro: Device time, ns, low half; latches the high half
 #define EXRNIC_REG_TIME_HI 0x04c  // ro: Device time, ns, high half as of the last read of TIME_LO
 #define EXRNIC_REG_MAX_SRQ 0x050  // ro: Shared receive queues of this build
+#define EXRNIC_REG_MAX_WINDOW 0x054  // ro: Windows of this build
+#define EXRNIC_REG_COMBINE_CYCLES 0x058  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
+#define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs
@@ -533,6 +615,13 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_SEND_QN 0  // Untagged queue of Send and Immediate Data messages (RFC 5040, 4.1)
 #define EXRNIC_READ_QN 1  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
 #define EXRNIC_TERMINATE_QN 2  // Untagged queue of terminate messages (RFC 5040, 4.1)
+#define EXRNIC_WINDOW_STAG 0xffffff00u  // Data sink STag of an RDMA Read Request for the load of a window; sink_to is its number. No region has it: the answer goes to the processor that waits
+#define EXRNIC_PORT_QPN 0xffff00u  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
+#define EXRNIC_PORT_STAG 0xfffffe00u  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
+#define EXRNIC_PORT_MESSAGE_BYTES 4  // Bytes of a port's message
+#define EXRNIC_PORT_TO_STATE 0  // Tagged offset: enum port_state of the sender
+#define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
+#define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
 
 // Class of an EFE frame.
 enum exrnic_efe_class {

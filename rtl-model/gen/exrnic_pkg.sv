@@ -41,10 +41,16 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_PIO_SENDS = 31;  // Work requests taken from their PIO block, without a read of the ring
   localparam int unsigned COUNTER_PIO_REFUSED = 32;  // PIO blocks ignored: given up before they were complete, not of the next slot, not of one slot, or the page does not own the queue pair
   localparam int unsigned COUNTER_RX_MARKED = 33;  // Segments received that a switch has marked: congestion experienced
-  localparam int unsigned COUNTERS = 34;
+  localparam int unsigned COUNTER_WINDOW_STORES = 34;  // Stores to windows that were taken
+  localparam int unsigned COUNTER_WINDOW_LOADS = 35;  // Loads of windows that were asked of the peer
+  localparam int unsigned COUNTER_WINDOW_REFUSED = 36;  // Stores dropped and loads answered with all ones: no entry, a right is missing, past the bounds, or the queue pair is not in RTS. Stores that were combined count once
+  localparam int unsigned COUNTER_WINDOW_LOAD_ERRORS = 37;  // Loads that were asked of the peer and ended with all ones: no answer in LOAD_CYCLES, or the queue pair has failed; and those not asked because the one before is still unanswered
+  localparam int unsigned COUNTER_PORT_MESSAGES = 38;  // Messages of ports that were taken
+  localparam int unsigned COUNTER_PORT_REFUSED = 39;  // Messages of ports that were ignored: malformed, port disabled, not from its peer; and rings and scratchpad writes of the driver while the link of the port is down
+  localparam int unsigned COUNTERS = 40;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h3;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'h4;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -97,7 +103,8 @@ package exrnic_pkg;
     MBOX_OP_CREATE_SRQ = 8'h9,  // Payload mbox_create_srq
     MBOX_OP_DESTROY_SRQ = 8'ha,  // Payload mbox_object; BAD_STATE if the queue does not exist
     MBOX_OP_MODIFY_SRQ = 8'hb,  // Payload mbox_modify_srq
-    MBOX_OP_QUERY_SRQ = 8'hc  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
+    MBOX_OP_QUERY_SRQ = 8'hc,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
+    MBOX_OP_SET_WINDOW = 8'hd  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
   } mbox_op_e;
 
   // Outcome of a mailbox command.
@@ -206,6 +213,64 @@ package exrnic_pkg;
   } mbox_register_mr_t;
   localparam int unsigned MBOX_REGISTER_MR_BYTES = 40;
 
+  // The translation entry of a window. It names its peer by a queue pair in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
+  typedef struct packed {
+    logic [31:0] rsvd_224;  // zero
+    logic [31:0] access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
+    logic [31:0] length;  // Bytes, 1 to WINDOW_SIZE
+    logic [31:0] stag;  // STag at the peer
+    logic [63:0] base;  // Tagged offset at the peer of its first byte; base + length does not wrap
+    logic [31:0] window;  // Index
+    logic [31:0] qpn;  // Queue pair that its accesses take
+  } mbox_set_window_t;
+  localparam int unsigned MBOX_SET_WINDOW_BYTES = 32;
+
+  // ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
+  localparam int unsigned MAX_WINDOWS = 32'h40;  // Windows of BAR 4. The driver may set several in a row for a longer one
+  localparam int unsigned WINDOW_SIZE = 32'h100000;  // Bytes of BAR 4 that belong to a window
+  localparam int unsigned COMBINE_MAX = 32'h40;  // Most bytes of neighbouring stores that leave as one RDMA Write
+  localparam int unsigned COMBINE_CYCLES_DEFAULT = 32'h10;  // COMBINE_CYCLES after reset
+  localparam int unsigned COMBINE_CYCLES_MAX = 32'hffff;  // Most COMBINE_CYCLES
+  localparam int unsigned LOAD_CYCLES_DEFAULT = 32'h10000;  // LOAD_CYCLES after reset
+  localparam int unsigned LOAD_CYCLES_MIN = 32'h400;  // Least LOAD_CYCLES
+  localparam int unsigned LOAD_CYCLES_MAX = 32'hffffff;  // Most LOAD_CYCLES
+  localparam int unsigned PORTS = 32'h10;  // Ports of a node
+  localparam int unsigned PORT_BELLS = 32'h20;  // Doorbell bits of a port
+  localparam int unsigned PORT_SPADS = 32'h10;  // Scratchpads of a port, of 32 bits, in each direction
+  localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
+  localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
+  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: See the flags PORT_CONTROL. Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it
+  localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
+  localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires
+  localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: See the flags PORT_STATUS
+  localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: See the flags PORT_EVENT; a one clears. One that comes fires the vector
+  localparam logic [15:0] REG_PORT_BELLS_RUNG = 16'h014;  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung, and when it is unmasked
+  localparam logic [15:0] REG_PORT_BELLS_MASK = 16'h018;  // rw: Doorbell bits that do not fire
+  localparam logic [15:0] REG_PORT_RING = 16'h01c;  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
+  localparam logic [15:0] REG_PORT_SPAD_OUT = 16'h040;  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
+  localparam logic [15:0] REG_PORT_SPAD_IN = 16'h080;  // ro: PORT_SPADS registers: those that the peer writes; 0 until it has
+
+  // What a port tells its peer about itself.
+  typedef enum logic [7:0] {
+    PORT_STATE_DOWN = 8'h0,  // It has been disabled
+    PORT_STATE_UP = 8'h1,  // It is enabled: the answer to hello
+    PORT_STATE_HELLO = 8'h2  // It has just been enabled; an answer is wanted
+  } port_state_e;
+
+  // Rights of a window. Bit numbers.
+  localparam int unsigned WINDOW_ACCESS_STORE = 0;  // Stores are taken
+  localparam int unsigned WINDOW_ACCESS_LOAD = 1;  // Loads are taken
+
+  // Bits of PORT_CONTROL. Bit numbers.
+  localparam int unsigned PORT_CONTROL_ENABLE = 0;  // The port serves its peer
+
+  // Bits of PORT_STATUS. Bit numbers.
+  localparam int unsigned PORT_STATUS_LINK_UP = 0;  // The peer's port is enabled and has answered
+
+  // Bits of PORT_EVENTS. Bit numbers.
+  localparam int unsigned PORT_EVENT_LINK_UP = 0;  // The link of the port has come up
+  localparam int unsigned PORT_EVENT_LINK_DOWN = 1;  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
+
   // ---- objects: Verbs objects, their states and rights.
 
   // State of a queue pair.
@@ -237,9 +302,11 @@ package exrnic_pkg;
   localparam int unsigned BAR_REGISTERS = 32'h0;  // BAR of the registers and the mailbox (driver only)
   localparam int unsigned BAR_MSIX = 32'h1;  // BAR of the MSI-X table and PBA
   localparam int unsigned BAR_USER = 32'h2;  // BAR of the user pages (64-bit); one page belongs to one process
+  localparam int unsigned BAR_WINDOW = 32'h4;  // BAR of the remote windows (64-bit, prefetchable)
   localparam int unsigned BAR0_SIZE = 32'h10000;  // Bytes of BAR 0
   localparam int unsigned BAR1_SIZE = 32'h1000;  // Bytes of BAR 1
   localparam int unsigned BAR2_SIZE = 32'h100000;  // Bytes of BAR 2: USER_PAGES pages of USER_PAGE_SIZE
+  localparam int unsigned BAR4_SIZE = 32'h4000000;  // Bytes of BAR 4: MAX_WINDOWS windows of WINDOW_SIZE
   localparam int unsigned MSIX_VECTORS = 32'h20;  // MSI-X vectors
   localparam int unsigned MSIX_TABLE_OFFSET = 32'h0;  // MSI-X table in BAR 1
   localparam int unsigned MSIX_PBA_OFFSET = 32'h800;  // MSI-X pending bits in BAR 1
@@ -378,6 +445,9 @@ package exrnic_pkg;
   localparam logic [15:0] REG_TIME_LO = 16'h048;  // ro: Device time, ns, low half; latches the high half
   localparam logic [15:0] REG_TIME_HI = 16'h04c;  // ro: Device time, ns, high half as of the last read of TIME_LO
   localparam logic [15:0] REG_MAX_SRQ = 16'h050;  // ro: Shared receive queues of this build
+  localparam logic [15:0] REG_MAX_WINDOW = 16'h054;  // ro: Windows of this build
+  localparam logic [15:0] REG_COMBINE_CYCLES = 16'h058;  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
+  localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs
@@ -410,6 +480,13 @@ package exrnic_pkg;
   localparam int unsigned SEND_QN = 32'h0;  // Untagged queue of Send and Immediate Data messages (RFC 5040, 4.1)
   localparam int unsigned READ_QN = 32'h1;  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
   localparam int unsigned TERMINATE_QN = 32'h2;  // Untagged queue of terminate messages (RFC 5040, 4.1)
+  localparam int unsigned WINDOW_STAG = 32'hffffff00;  // Data sink STag of an RDMA Read Request for the load of a window; sink_to is its number. No region has it: the answer goes to the processor that waits
+  localparam int unsigned PORT_QPN = 32'hffff00;  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
+  localparam int unsigned PORT_STAG = 32'hfffffe00;  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
+  localparam int unsigned PORT_MESSAGE_BYTES = 32'h4;  // Bytes of a port's message
+  localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: enum port_state of the sender
+  localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
+  localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
 
   // Class of an EFE frame.
   typedef enum logic [3:0] {

@@ -12,6 +12,7 @@ module exrnic_pkg_check;
   mbox_modify_srq_t v_mbox_modify_srq;
   mbox_query_srq_t v_mbox_query_srq;
   mbox_register_mr_t v_mbox_register_mr;
+  mbox_set_window_t v_mbox_set_window;
   fw_image_t v_fw_image;
   fw_info_t v_fw_info;
   eth_t v_eth;
@@ -231,6 +232,31 @@ module exrnic_pkg_check;
     v_mbox_register_mr.page_shift = '1;
     if (v_mbox_register_mr !== (320'({32{1'b1}}) << 288))
       $fatal(1, "mbox_register_mr_t.page_shift: place");
+    if ($bits(mbox_set_window_t) != 256) $fatal(1, "mbox_set_window_t: size");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.qpn = '1;
+    if (v_mbox_set_window !== (256'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_set_window_t.qpn: place");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.window = '1;
+    if (v_mbox_set_window !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_set_window_t.window: place");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.base = '1;
+    if (v_mbox_set_window !== (256'({64{1'b1}}) << 64))
+      $fatal(1, "mbox_set_window_t.base: place");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.stag = '1;
+    if (v_mbox_set_window !== (256'({32{1'b1}}) << 128))
+      $fatal(1, "mbox_set_window_t.stag: place");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.length = '1;
+    if (v_mbox_set_window !== (256'({32{1'b1}}) << 160))
+      $fatal(1, "mbox_set_window_t.length: place");
+    v_mbox_set_window = '0;
+    v_mbox_set_window.access = '1;
+    if (v_mbox_set_window !== (256'({32{1'b1}}) << 192))
+      $fatal(1, "mbox_set_window_t.access: place");
     if ($bits(fw_image_t) != 256) $fatal(1, "fw_image_t: size");
     v_fw_image = '0;
     v_fw_image.magic = '1;

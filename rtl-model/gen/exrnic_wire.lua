@@ -14,6 +14,13 @@ return {
   SEND_QN = 0,
   READ_QN = 1,
   TERMINATE_QN = 2,
+  WINDOW_STAG = 4294967040,
+  PORT_QPN = 16776960,
+  PORT_STAG = 4294966784,
+  PORT_MESSAGE_BYTES = 4,
+  PORT_TO_STATE = 0,
+  PORT_TO_BELLS = 4,
+  PORT_TO_SPADS = 64,
   efe_class = {
     {name = "reliable", value = 0, doc = "Sequenced, acknowledged, retransmitted"},
     {name = "unreliable", value = 1, doc = "Sent once"},

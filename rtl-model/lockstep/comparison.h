@@ -78,6 +78,7 @@ class Comparison final : private ShadowObserver {
   void predict(uint32_t node, const Frame& frame) override;
   bool may_deliver(const Frame& frame) override;
   void segment(uint32_t node, Side side, const Frame& frame);
+  void compare(Node& node, Side side, Segment&& segment);
   void terminated(const Node& node, const Segment& segment);
   void doorbell(uint32_t node, const MmioAccess& access);
   void store_block(uint32_t node, const MmioAccess& access);
@@ -102,7 +103,8 @@ class Comparison final : private ShadowObserver {
   Excuses excuses_;
   ShadowFabric fabric_;
   uint64_t time_ns_ = 0;
-  bool quiet_ = true;  // since the last rest only registers were accessed
+  bool windows_ = false;  // there was one: how its stores are combined is a matter of time
+  bool quiet_ = true;     // since the last rest only registers were accessed
 };
 
 }  // namespace exrnic::lockstep

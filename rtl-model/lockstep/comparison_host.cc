@@ -40,6 +40,7 @@ void Comparison::store(uint32_t id, const MmioAccess& access) {
   const bool is_command = access.bar == EXRNIC_BAR_REGISTERS && access.size == sizeof(uint32_t) &&
                           access.offset == EXRNIC_REG_MBOX_COMMAND;
   if (is_command) read_payload(id);
+  if (access.bar == EXRNIC_BAR_WINDOW) quiet_ = false;
   if (access.bar != EXRNIC_BAR_USER) {
     fabric_.store(id, access);
   } else {
@@ -154,6 +155,10 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
       if (driver.has_skewed_receives(index)) excuses_.lost(qp);
       return;
     }
+    case EXRNIC_MBOX_OP_SET_WINDOW:
+      windows_ = true;
+      if (!quiet_) excuses_.raced(qp);
+      return;
     case EXRNIC_MBOX_OP_CREATE_QP:
       return excuses_.renewed(qp);
     case EXRNIC_MBOX_OP_DESTROY_QP:
@@ -171,6 +176,7 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
 }
 
 Expectation Comparison::load(uint32_t id, const MmioAccess& access) {
+  if (access.bar == EXRNIC_BAR_WINDOW) quiet_ = false;
   return {access, fabric_.load(id, access), quiet_};
 }
 

@@ -47,9 +47,20 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
       return ended_queue_pairs_.push_back(command<exrnic_mbox_object>().index);
     case EXRNIC_MBOX_OP_MODIFY_QP:
       return modify_qp(command<exrnic_mbox_modify_qp>());
+    case EXRNIC_MBOX_OP_SET_WINDOW: {
+      const auto window = command<exrnic_mbox_set_window>();
+      QueuePairView* qp = window.access == 0 ? nullptr : queue_pair(window.qpn);
+      if (qp != nullptr) qp->has_window = true;
+      return;
+    }
     default:
       return;
   }
+}
+
+bool DriverView::has_window(uint32_t qpn) const {
+  const auto found = queue_pairs_.find(qpn);
+  return found != queue_pairs_.end() && found->second.has_window;
 }
 
 void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory) {

@@ -63,6 +63,7 @@ struct QueuePairView {
   uint32_t srqn = EXRNIC_NO_SRQ;
   uint32_t state = EXRNIC_QP_STATE_RESET;  // that the driver gave it
   std::optional<Peer> peer;
+  bool has_window = false;  // its RDMA Writes are stores, and may be cut anyhow
 };
 
 class DriverView {
@@ -84,6 +85,7 @@ class DriverView {
   }
 
   QueuePairView* queue_pair(uint32_t qpn);
+  bool has_window(uint32_t qpn) const;
   const std::map<uint32_t, QueuePairView>& queue_pairs() const { return queue_pairs_; }
 
   CompletionRing* ring(uint32_t cqn);

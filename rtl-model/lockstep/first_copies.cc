@@ -61,6 +61,31 @@ bool Segment::quotes_read_request() const {
   return !exrnic_ddp_tagged_t(quoted) && exrnic_ddp_untagged_qn(quoted) == EXRNIC_READ_QN;
 }
 
+bool Segment::is_write() const {
+  return is_tagged() && exrnic_ddp_tagged_opcode(ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE;
+}
+
+bool Segment::is_of_port() const {
+  return from.qpn >= EXRNIC_PORT_QPN && from.qpn - EXRNIC_PORT_QPN < EXRNIC_PORTS;
+}
+
+bool Segment::says_port_state() const {
+  return is_tagged() && exrnic_ddp_tagged_to(ddp.data()) == EXRNIC_PORT_TO_STATE;
+}
+
+std::vector<Segment> Segment::bytes() const {
+  std::vector<Segment> all;
+  const uint64_t to = exrnic_ddp_tagged_to(ddp.data());
+  for (size_t i = EXRNIC_DDP_TAGGED_BYTES; i < ddp.size(); ++i) {
+    Segment one = *this;
+    one.ddp.resize(EXRNIC_DDP_TAGGED_BYTES);
+    exrnic_ddp_tagged_set_to(one.ddp.data(), to + i - EXRNIC_DDP_TAGGED_BYTES);
+    one.ddp.push_back(ddp[i]);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
 bool FirstCopies::first(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   Session& session = sessions_[exrnic_eth_dst(frame.data.data())];

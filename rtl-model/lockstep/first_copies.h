@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "rtl-model/lockstep/endpoint.h"
 #include "rtl-model/systemc/core.h"
@@ -27,6 +28,11 @@ struct Segment {
   bool takes_receive() const;  // it begins a message of the receiver's queue
   std::optional<uint16_t> terminate_code() const;
   bool quotes_read_request() const;  // of a terminate message
+  bool is_write() const;             // RDMA Write
+  bool is_of_port() const;
+  bool says_port_state() const;  // with is_of_port()
+  // One for each byte of the payload: what a window's stores leave as, however they are cut.
+  std::vector<Segment> bytes() const;
 };
 
 uint32_t node_of(uint64_t mac);

@@ -55,6 +55,8 @@ std::vector<uint32_t> compared_counters() {
   return offsets;
 }
 
+uint32_t placed_counter() { return offset_of(EXRNIC_COUNTER_SEGMENTS_PLACED); }
+
 uint32_t overrun_counter() { return offset_of(EXRNIC_COUNTER_CQ_OVERRUNS); }
 
 const char* counter_name(uint32_t offset) {

@@ -21,6 +21,7 @@ RegisterKind kind_of(uint32_t offset);  // in BAR 0
 
 std::vector<uint32_t> compared_counters();  // offsets of their low halves
 uint32_t overrun_counter();
+uint32_t placed_counter();
 const char* counter_name(uint32_t offset);
 
 }  // namespace exrnic::lockstep

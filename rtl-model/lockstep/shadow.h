@@ -93,6 +93,7 @@ class ShadowFabric {
     std::optional<uint64_t> arrives_ns;  // none: it leaves when time next passes
   };
 
+  void hurry();
   bool settle();
   bool step_all();
   std::deque<InFlight>::iterator next_to_deliver();

@@ -90,7 +90,10 @@ void EfeRx::receive(const Frame& frame) {
   if (session != peer.session) {
     if (!adopt(peer, session, flags & EXRNIC_EFE_FLAGS_SYN))
       return state_.count(EXRNIC_COUNTER_RX_SESSION);
-    if (knew_another) efe_tx_->peer_restarted(node, ours);
+    if (knew_another) {
+      efe_tx_->peer_restarted(node, ours);
+      state_.restarted.push_back(node);
+    }
   }
   if (has_ack) efe_tx_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {

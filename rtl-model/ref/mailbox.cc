@@ -27,8 +27,8 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
 }
 
 bool needs_rest(uint32_t op) {
-  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_MODIFY_SRQ &&
-         op != EXRNIC_MBOX_OP_QUERY_QP;
+  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_SET_WINDOW &&
+         op != EXRNIC_MBOX_OP_QUERY_QP && op != EXRNIC_MBOX_OP_QUERY_SRQ;
 }
 
 }  // namespace
@@ -89,6 +89,8 @@ exrnic_mbox_status Mailbox::execute() {
       return modify_srq(command<exrnic_mbox_modify_srq>());
     case EXRNIC_MBOX_OP_QUERY_SRQ:
       return query_srq(command<exrnic_mbox_object>());
+    case EXRNIC_MBOX_OP_SET_WINDOW:
+      return set_window(command<exrnic_mbox_set_window>());
     default:
       return EXRNIC_MBOX_STATUS_BAD_OPCODE;
   }
@@ -294,6 +296,31 @@ exrnic_mbox_status Mailbox::query_srq(const exrnic_mbox_object& command) {
   const SharedReceiveQueue& srq = state_.srqs[command.index];
   if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   answer(exrnic_mbox_query_srq{srq.limit, srq.producer, srq.consumer});
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
+  constexpr uint32_t kRights = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD;
+  if (command.window >= EXRNIC_MAX_WINDOWS) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (command.access == 0) {
+    windows_.set(command.window, {});
+    return EXRNIC_MBOX_STATUS_OK;
+  }
+  if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  const QueuePair& qp = state_.qps[command.qpn];
+  if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  const bool wraps = command.base + (command.length - 1) < command.base;
+  if ((command.access & ~kRights) != 0 || command.length == 0 ||
+      command.length > EXRNIC_WINDOW_SIZE || wraps)
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  Window entry;
+  entry.access = command.access;
+  entry.qpn = command.qpn;
+  entry.generation = qp.generation;
+  entry.stag = command.stag;
+  entry.base = command.base;
+  entry.length = command.length;
+  windows_.set(command.window, entry);
   return EXRNIC_MBOX_STATUS_OK;
 }
 

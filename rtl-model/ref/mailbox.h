@@ -8,6 +8,7 @@
 #include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/pbl_cache.h"
 #include "rtl-model/ref/state.h"
+#include "rtl-model/ref/windows.h"
 
 namespace exrnic::ref {
 
@@ -15,8 +16,8 @@ class Mailbox {
  public:
   using Payload = std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)>;
 
-  Mailbox(State& state, PblCache& pbl_cache, EfeTx& efe_tx)
-      : state_(state), pbl_cache_(pbl_cache), efe_tx_(efe_tx) {}
+  Mailbox(State& state, PblCache& pbl_cache, EfeTx& efe_tx, Windows& windows)
+      : state_(state), pbl_cache_(pbl_cache), efe_tx_(efe_tx), windows_(windows) {}
 
   void start(uint32_t op);  // only while idle
   void run(bool quiescent);
@@ -46,11 +47,13 @@ class Mailbox {
   exrnic_mbox_status destroy_srq(const exrnic_mbox_object& command);
   exrnic_mbox_status modify_srq(const exrnic_mbox_modify_srq& command);
   exrnic_mbox_status query_srq(const exrnic_mbox_object& command);
+  exrnic_mbox_status set_window(const exrnic_mbox_set_window& command);
   void change_state(uint32_t qpn, exrnic_qp_state to);
 
   State& state_;
   PblCache& pbl_cache_;
   EfeTx& efe_tx_;
+  Windows& windows_;
   uint32_t op_ = EXRNIC_MBOX_OP_NOP;
   exrnic_mbox_status status_ = EXRNIC_MBOX_STATUS_OK;
   Payload payload_{};

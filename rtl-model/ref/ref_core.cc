@@ -11,10 +11,12 @@
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/mailbox.h"
+#include "rtl-model/ref/ports.h"
 #include "rtl-model/ref/registers.h"
 #include "rtl-model/ref/requester.h"
 #include "rtl-model/ref/responder.h"
 #include "rtl-model/ref/user_page.h"
+#include "rtl-model/ref/windows.h"
 
 namespace exrnic {
 namespace ref {
@@ -30,11 +32,14 @@ struct Blocks {
 
   bool idle() const {
     return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
-           requester.idle() && responder.idle() && mailbox.idle() && state.turns.empty();
+           requester.idle() && responder.idle() && mailbox.idle() && windows.idle() &&
+           state.turns.empty();
   }
 
   void run(CoreSink& sink) {
+    ports.run();
     mailbox.run(quiescent());
+    windows.run();
     requester.run();
     responder.run();
     efe_tx.run(sink);
@@ -52,10 +57,14 @@ struct Blocks {
   Completer completer{state, xlate, dma_write};
   UserPage user_page{state, completer};
   EfeRx efe_rx{state};
-  EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) { completer.ended(ended); }};
-  Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer};
+  EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) {
+                 ended.tag.kind == Tag::Kind::kPort ? ports.ended(ended) : completer.ended(ended);
+               }};
+  Windows windows{state, efe_tx};
+  Ports ports{state, efe_tx, dma_write};
+  Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer, windows, ports};
   Requester requester{state, xlate, dma_read, efe_tx, responder};
-  Mailbox mailbox{state, pbl_cache, efe_tx};
+  Mailbox mailbox{state, pbl_cache, efe_tx, windows};
   Registers registers{state, mailbox, dma_write};
 };
 
@@ -146,6 +155,7 @@ class RefCore final : public Core {
       blocks_->dma_read.complete(completions_.front());
     for (; !frames_.empty(); frames_.pop_front()) blocks_->efe_rx.receive(frames_.front());
     blocks_->run(sink_);
+    answer_load();
     quiet_ = input || sink_.used() || !blocks_->state.turns.empty() ? 0 : quiet_ + 1;
   }
 
@@ -155,17 +165,35 @@ class RefCore final : public Core {
     bool write;
   };
 
+  // Of a window: loads are answered one after the other.
+  bool answer_load() {
+    if (const auto value = blocks_->windows.take_answer()) sink_.mmio_read_done(*value);
+    return !blocks_->windows.loading();
+  }
+
   // In order. A doorbell waits while the driver's command has the core at rest; an access to a
   // register waits for the effect of the doorbells before it.
   void serve_accesses() {
     while (!accesses_.empty()) {
       const auto [access, write] = accesses_.front();
       const bool doorbell = write && access.bar == EXRNIC_BAR_USER;
-      if (doorbell ? blocks_->state.quiesce : blocks_->completer.bells_waiting()) return;
+      const bool window = access.bar == EXRNIC_BAR_WINDOW;
+      if ((doorbell || window) && blocks_->state.quiesce) return;
+      if (!doorbell && (blocks_->completer.bells_waiting() || blocks_->windows.stores_wait()))
+        return;
+      if (!write && !answer_load()) return;
       accesses_.pop_front();
       if (doorbell) {
         blocks_->user_page.store(access);
         blocks_->completer.run();
+      } else if (window) {
+        write ? blocks_->windows.store(access) : blocks_->windows.load(access);
+      } else if (Ports::has(access)) {
+        if (write) {
+          blocks_->ports.write(access);
+        } else {
+          sink_.mmio_read_done(blocks_->ports.read(access));
+        }
       } else if (write) {
         blocks_->registers.write(access);
       } else {

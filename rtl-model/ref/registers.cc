@@ -51,6 +51,13 @@ void Registers::write(const MmioAccess& access) {
     case EXRNIC_REG_RETRY_LIMIT:
       if (value >= 1 && value <= 255) settings.retry_limit = value;
       break;
+    case EXRNIC_REG_COMBINE_CYCLES:
+      if (value <= EXRNIC_COMBINE_CYCLES_MAX) settings.combine_cycles = value;
+      break;
+    case EXRNIC_REG_LOAD_CYCLES:
+      if (value >= EXRNIC_LOAD_CYCLES_MIN && value <= EXRNIC_LOAD_CYCLES_MAX)
+        settings.load_cycles = value;
+      break;
     case EXRNIC_REG_INT_ENABLE:
       int_enable_ = value & kCauses;
       if (int_cause_ & int_enable_) dma_write_.fire(EXRNIC_MSIX_VECTOR_CONTROL);
@@ -110,6 +117,12 @@ uint32_t Registers::value_of(uint32_t offset) {
       return state_.settings.rto_cycles;
     case EXRNIC_REG_RETRY_LIMIT:
       return state_.settings.retry_limit;
+    case EXRNIC_REG_MAX_WINDOW:
+      return EXRNIC_MAX_WINDOWS;
+    case EXRNIC_REG_COMBINE_CYCLES:
+      return state_.settings.combine_cycles;
+    case EXRNIC_REG_LOAD_CYCLES:
+      return state_.settings.load_cycles;
     case EXRNIC_REG_INT_ENABLE:
       return int_enable_;
     case EXRNIC_REG_INT_CAUSE:

@@ -57,6 +57,10 @@ QueuePair* Responder::addressee() const {
 }
 
 void Responder::judge() {
+  if (Ports::addressed(segment_)) {
+    dma_write_.then([this, message = segment_] { ports_.arrived(message); });
+    return done();
+  }
   QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
   if (is_terminate(segment_.ddp)) return take_terminate();
@@ -112,6 +116,7 @@ void Responder::take_read_response(QueuePair& qp) {
   const auto stag = static_cast<uint32_t>(exrnic_ddp_tagged_stag(header));
   const uint64_t to = exrnic_ddp_tagged_to(header);
   const size_t length = segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES;
+  if (stag == EXRNIC_WINDOW_STAG) return take_load_answer();
   if (qp.at.pulls.empty() || qp.at.pulls.front().stag != stag)
     return refuse(EXRNIC_TERM_CODE_TAGGED_STAG);
   Pull& pull = qp.at.pulls.front();
@@ -125,6 +130,16 @@ void Responder::take_read_response(QueuePair& qp) {
       end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
     placed();
   });
+}
+
+// The processor that waits must see all that was written before.
+void Responder::take_load_answer() {
+  dma_write_.then([this, answer = segment_] {
+    windows_.answered(answer.dst_qpn, exrnic_ddp_tagged_to(answer.ddp.data()),
+                      answer.ddp.data() + EXRNIC_DDP_TAGGED_BYTES,
+                      answer.ddp.size() - EXRNIC_DDP_TAGGED_BYTES);
+  });
+  done();
 }
 
 void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {

@@ -7,19 +7,23 @@
 
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/ports.h"
 #include "rtl-model/ref/receiver.h"
+#include "rtl-model/ref/windows.h"
 
 namespace exrnic::ref {
 
 class Responder {
  public:
   Responder(State& state, Xlate& xlate, DmaRead& dma_read, DmaWrite& dma_write, EfeRx& efe_rx,
-            EfeTx& efe_tx, Completer& completer)
+            EfeTx& efe_tx, Completer& completer, Windows& windows, Ports& ports)
       : state_(state),
         dma_write_(dma_write),
         efe_rx_(efe_rx),
         efe_tx_(efe_tx),
         completer_(completer),
+        windows_(windows),
+        ports_(ports),
         scatter_(xlate, dma_write),
         receiver_(state, xlate, dma_read, dma_write, completer) {}
 
@@ -39,6 +43,7 @@ class Responder {
   };
 
   void judge();
+  void take_load_answer();
   void serve(QueuePair& qp);
   void take_terminate();
   void take_write(QueuePair& qp);
@@ -60,6 +65,8 @@ class Responder {
   EfeRx& efe_rx_;
   EfeTx& efe_tx_;
   Completer& completer_;
+  Windows& windows_;
+  Ports& ports_;
   Scatter scatter_;
   Receiver receiver_;
   std::deque<uint32_t> flushes_;  // queue pairs

@@ -11,10 +11,11 @@ namespace exrnic::ref {
 // What is to be told when a segment is acknowledged, or given up.
 struct Tag {
   enum class Kind {
-    kSegment,  // of a message that goes on
+    kSegment,  // of a message that goes on, or of a window
     kLast,     // the last of a work request
     kTerminate,
     kResponse,  // to an RDMA Read Request
+    kPort,      // of a port, whose number stands for the queue pair's
   };
   Kind kind = Kind::kSegment;
   uint32_t qpn = 0;

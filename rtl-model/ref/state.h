@@ -95,8 +95,9 @@ struct QueuePair {
     uint32_t submitted = 0;        // bytes of the work request at sq_consumer, in earlier turns
     uint32_t send_msn = 0;         // messages sent, of each untagged queue
     uint32_t read_msn = 0;
-    uint16_t issued = 0;  // work requests other than PULL whose last segment is submitted...
-    uint16_t ended = 0;   // ...and those of them whose end was seen
+    uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
+    uint16_t issued = 0;      // work requests other than PULL whose last segment is submitted...
+    uint16_t ended = 0;       // ...and those of them whose end was seen
     std::deque<Pull> pulls;
     std::deque<Read> reads;
     Inbound inbound;
@@ -155,11 +156,24 @@ struct Region {
   uint64_t pbl = 0;
 };
 
+// The translation entry of a window.
+struct Window {
+  uint32_t access = 0;  // flags window_access; 0: closed
+  uint32_t qpn = 0;
+  uint8_t generation = 0;  // of the queue pair: a later one of that number is not meant
+  uint32_t stag = 0;
+  uint64_t base = 0;
+  uint32_t length = 0;
+  bool owed = false;  // a load was given up; its answer may still come
+};
+
 struct Settings {
   bool enable = false;
   uint32_t mtu = EXRNIC_MTU_DEFAULT;
   uint32_t rto_cycles = EXRNIC_RTO_CYCLES_DEFAULT;
   uint32_t retry_limit = EXRNIC_RETRY_LIMIT_DEFAULT;
+  uint32_t combine_cycles = EXRNIC_COMBINE_CYCLES_DEFAULT;
+  uint32_t load_cycles = EXRNIC_LOAD_CYCLES_DEFAULT;
 };
 
 struct State {
@@ -197,11 +211,13 @@ struct State {
   std::vector<CompletionQueue> cqs{EXRNIC_MAX_CQ};
   std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
   std::vector<Region> regions{EXRNIC_MAX_STAG};
+  std::vector<Window> windows{EXRNIC_MAX_WINDOWS};
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
-  bool quiesce = false;  // the driver changes something: begin nothing
-  uint32_t causes = 0;   // flags INT_CAUSE that came since the registers looked
+  bool quiesce = false;             // the driver changes something: begin nothing
+  std::vector<uint32_t> restarted;  // nodes that began anew since the ports looked
+  uint32_t causes = 0;              // flags INT_CAUSE that came since the registers looked
 };
 
 }  // namespace exrnic::ref

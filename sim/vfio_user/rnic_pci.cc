@@ -13,10 +13,12 @@ PciDescription rnic_pci_description(const RnicLink& link) {
   description.class_code = EXRNIC_PCI_CLASS;
   description.subsystem_vendor_id = EXRNIC_PCI_SUBSYSTEM_VENDOR_ID;
   description.subsystem_id = EXRNIC_PCI_SUBSYSTEM_ID;
-  // Not prefetchable: a store to a user page is a command, and a load must reach the device.
+  // A store to a user page is a command, and a load must reach the device. Behind a window is
+  // memory.
   description.bars = {{EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE, false, false},
                       {EXRNIC_BAR_MSIX, EXRNIC_BAR1_SIZE, false, false},
-                      {EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE, true, false}};
+                      {EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE, true, false},
+                      {EXRNIC_BAR_WINDOW, EXRNIC_BAR4_SIZE, true, true}};
   description.msix = {EXRNIC_MSIX_VECTORS, EXRNIC_BAR_MSIX, EXRNIC_MSIX_TABLE_OFFSET,
                       EXRNIC_MSIX_PBA_OFFSET};
   description.max_payload = link.max_payload;

@@ -23,6 +23,8 @@ module efe_tx
   input  reads_t         quota_slots_i,  // at least 1
   output logic           quota_start_o,  // work for this node may begin: it will get so many slots
   output logic           quota_room_o,   // and may go on
+  input  node_t          window_node_i,
+  output logic           window_room_o,  // likewise for what windows and ports send
 
   input  logic           beat_valid_i,
   input  dma_read_beat_t beat_i,
@@ -211,6 +213,8 @@ module efe_tx
     .query_slots_i (quota_slots_i),
     .start_o       (quota_start_o),
     .room_o        (quota_room_o),
+    .window_node_i,
+    .window_room_o,
     .init_done_o   (quota_init_done)
   );
 

@@ -20,6 +20,8 @@ module tx_quota
   input  reads_t              query_slots_i,  // at least 1
   output logic                start_o,  // work for it may begin that takes so many before it asks again
   output logic                room_o,   // and go on
+  input  node_t               window_node_i,
+  output logic                window_room_o,  // the same of that node
 
   output logic                init_done_o
 );
@@ -30,7 +32,7 @@ module tx_quota
   count_t freed [MAX_NODE];
   logic [$clog2(MAX_NODE):0] init_q;
   node_t init_node;
-  count_t held, behind;
+  count_t held, behind, window_held;
 
   assign init_done_o = init_q[$clog2(MAX_NODE)];
   assign init_node   = init_q[$clog2(MAX_NODE)-1:0];
@@ -41,6 +43,8 @@ module tx_quota
   assign start_o = spare_i >= count_t'(query_slots_i) &&
                    (held == '0 || (behind < spare_i - (spare_i >> 2) && !silent_i[query_node_i]));
   assign room_o  = held < spare_i;
+  assign window_held   = submitted[window_node_i] - freed[window_node_i];
+  assign window_room_o = window_held < spare_i;
 
   always_ff @(posedge clk_i) begin
     if (!init_done_o) submitted[init_node] <= '0;

@@ -10,7 +10,8 @@ module mailbox
     parameter int unsigned N_QP   = MAX_QP,
     parameter int unsigned N_CQ   = MAX_CQ,
     parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_STAG = MAX_STAG
+    parameter int unsigned N_STAG = MAX_STAG,
+    parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input logic  clk_i,
     input logic  rst_ni,
@@ -60,6 +61,10 @@ module mailbox
     output logic [15:0] srq_limit_o,
     output logic        srq_clear_o,     // with srq_we_o: its ring is empty
 
+    output logic          window_we_o,
+    output window_index_t window_index_o,
+    output window_entry_t window_o,
+
     output logic        mr_we_o,
     output stag_index_t mr_index_o,
     output mr_t         mr_o,
@@ -88,6 +93,7 @@ module mailbox
   mbox_register_mr_t new_mr;
   mbox_create_srq_t new_srq;
   mbox_modify_srq_t new_limit;
+  mbox_set_window_t new_window;
   /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_q[$bits(mbox_object_t)-1:0];
   assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
@@ -95,6 +101,7 @@ module mailbox
   assign change = data_q[$bits(mbox_modify_qp_t)-1:0];
   assign new_mr = data_q[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_q[$bits(mbox_create_srq_t)-1:0];
+  assign new_window = data_q[$bits(mbox_set_window_t)-1:0];
   assign new_limit = data_q[$bits(mbox_modify_srq_t)-1:0];
 
   mbox_status_e verdict;
@@ -102,7 +109,8 @@ module mailbox
       .N_QP(N_QP),
       .N_CQ(N_CQ),
       .N_SRQ(N_SRQ),
-      .N_STAG(N_STAG)
+      .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW)
   ) u_check (
       .cfg_node_i,
       .op_known_i(op_known_q),
@@ -126,7 +134,7 @@ module mailbox
   assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
-                              MBOX_OP_MODIFY_SRQ};
+                              MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW};
   assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
   // The peer may know us from before our reset: it must hear of the new session before it sends.
   assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR;
@@ -158,7 +166,7 @@ module mailbox
     if (state_q == StIdle && start_i) begin
       data_q     <= data_i;
       op_q       <= mbox_op_e'(op_i[7:0]);
-      op_known_q <= op_i <= 32'(MBOX_OP_QUERY_SRQ);
+      op_known_q <= op_i <= 32'(MBOX_OP_SET_WINDOW);
     end
     if (state_q == StCqSend) send_cq_q <= cq_config_i;
     if (state_q == StCqRecv) recv_cq_q <= cq_config_i;
@@ -262,6 +270,17 @@ module mailbox
       default: srq_config_o.valid = 1'b0;
     endcase
   end
+
+  assign window_we_o = apply && op_q == MBOX_OP_SET_WINDOW;
+  assign window_index_o = window_index_t'(new_window.window);
+  assign window_o = '{
+          access: new_window.access[1:0],
+          qpn: qpn_t'(new_window.qpn),
+          generation: qp_i.cfg.generation,
+          stag: new_window.stag,
+          base: new_window.base,
+          length: new_window.length[$clog2(WINDOW_SIZE):0]
+      };
 
   assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
   assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];

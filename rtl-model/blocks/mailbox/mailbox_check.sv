@@ -9,7 +9,8 @@ module mailbox_check
     parameter int unsigned N_QP   = MAX_QP,
     parameter int unsigned N_CQ   = MAX_CQ,
     parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_STAG = MAX_STAG
+    parameter int unsigned N_STAG = MAX_STAG,
+    parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input node_t        cfg_node_i,
     input logic         op_known_i,
@@ -37,12 +38,16 @@ module mailbox_check
   mbox_modify_qp_t change;
   mbox_register_mr_t new_mr;
   mbox_modify_srq_t new_limit;
+  /* verilator lint_off UNUSEDSIGNAL */  // likewise, and the STag means something to the peer alone
+  mbox_set_window_t new_window;
+  /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_i[$bits(mbox_object_t)-1:0];
   assign new_cq = data_i[$bits(mbox_create_cq_t)-1:0];
   assign new_qp = data_i[$bits(mbox_create_qp_t)-1:0];
   assign change = data_i[$bits(mbox_modify_qp_t)-1:0];
   assign new_mr = data_i[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_i[$bits(mbox_create_srq_t)-1:0];
+  assign new_window = data_i[$bits(mbox_set_window_t)-1:0];
   assign new_limit = data_i[$bits(mbox_modify_srq_t)-1:0];
 
   function automatic logic pbl_aligned(logic [63:0] address);
@@ -104,6 +109,14 @@ module mailbox_check
       (new_mr.access & ~AccessFlags) == '0 &&
       new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
 
+  // ---- Windows
+  localparam logic [31:0] WindowFlags = 32'd1 << WINDOW_ACCESS_STORE | 32'd1 << WINDOW_ACCESS_LOAD;
+  logic window_values_ok;
+  logic [64:0] window_end;
+  assign window_end = {1'b0, new_window.base} + 65'(new_window.length);
+  assign window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
+      new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
+
   always_comb begin
     verdict_o = MBOX_STATUS_OK;
     unique case (op_i)
@@ -152,6 +165,12 @@ module mailbox_check
       if (new_limit.srqn >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
       else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
       else if (!limit_ok(new_limit.limit)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_SET_WINDOW:
+      if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
+      else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!qp_i.cfg.valid || from != QP_STATE_RTS) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
       default: verdict_o = MBOX_STATUS_BAD_OPCODE;
     endcase
     if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;

@@ -6,11 +6,12 @@ module registers
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP    = MAX_QP,
-    parameter int unsigned N_CQ    = MAX_CQ,
-    parameter int unsigned N_SRQ   = MAX_SRQ,
-    parameter int unsigned N_STAG  = MAX_STAG,
-    parameter int unsigned SOURCES = 8
+    parameter int unsigned N_QP     = MAX_QP,
+    parameter int unsigned N_CQ     = MAX_CQ,
+    parameter int unsigned N_SRQ    = MAX_SRQ,
+    parameter int unsigned N_STAG   = MAX_STAG,
+    parameter int unsigned N_WINDOW = MAX_WINDOWS,
+    parameter int unsigned SOURCES  = 8
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -35,6 +36,8 @@ module registers
     output chunk_t      mtu_o,
     output logic [31:0] rto_cycles_o,
     output logic [7:0]  retry_limit_o,
+    output logic [15:0] combine_cycles_o,
+    output logic [23:0] load_cycles_o,
 
     output logic         mbox_start_o,
     output logic [31:0]  mbox_op_o,
@@ -81,6 +84,8 @@ module registers
       mtu_o         <= chunk_t'(MTU_DEFAULT);
       rto_cycles_o  <= RTO_CYCLES_DEFAULT;
       retry_limit_o <= 8'(RETRY_LIMIT_DEFAULT);
+      combine_cycles_o <= 16'(COMBINE_CYCLES_DEFAULT);
+      load_cycles_o <= 24'(LOAD_CYCLES_DEFAULT);
     end else if (write) begin
       unique case (address)
         REG_CONTROL: enable_o <= data_i[DEVICE_CONTROL_ENABLE];
@@ -88,6 +93,9 @@ module registers
         REG_RTO_CYCLES: rto_cycles_o <= data_i < RtoLeast ? RtoLeast : data_i;
         REG_RETRY_LIMIT:
         if (data_i inside {[32'd1 : 32'd255]}) retry_limit_o <= data_i[7:0];
+        REG_COMBINE_CYCLES: if (data_i <= COMBINE_CYCLES_MAX) combine_cycles_o <= data_i[15:0];
+        REG_LOAD_CYCLES:
+        if (data_i inside {[LOAD_CYCLES_MIN : LOAD_CYCLES_MAX]}) load_cycles_o <= data_i[23:0];
         default: ;
       endcase
     end
@@ -172,6 +180,7 @@ module registers
         REG_MAX_CQ: value = N_CQ;
         REG_MAX_SRQ: value = N_SRQ;
         REG_MAX_STAG: value = N_STAG;
+        REG_MAX_WINDOW: value = N_WINDOW;
         REG_MAX_NODE: value = MAX_NODE;
         REG_USER_PAGES: value = USER_PAGES;
         REG_CLOCK_KHZ: value = cfg_clock_khz_i;
@@ -184,6 +193,8 @@ module registers
         REG_MTU: value = 32'(mtu_o);
         REG_RTO_CYCLES: value = rto_cycles_o;
         REG_RETRY_LIMIT: value = 32'(retry_limit_o);
+        REG_COMBINE_CYCLES: value = 32'(combine_cycles_o);
+        REG_LOAD_CYCLES: value = 32'(load_cycles_o);
         REG_INT_ENABLE: value = 32'(enable_q);
         REG_INT_CAUSE: value = 32'(cause_q);
         REG_TIME_LO: value = time_i[31:0];

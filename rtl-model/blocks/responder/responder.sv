@@ -112,6 +112,14 @@ module responder
     input  logic     submit_ready_i,
     output tx_desc_t submit_o,
 
+    // What is for the core itself; behind all that came before it.
+    output logic           port_valid_o,
+    input  logic           port_ready_i,
+    output logic           port_good_o,  // well formed
+    output port_message_t  port_o,       // as the receiver sees it
+    output logic           answer_valid_o,  // to a load
+    output window_answer_t answer_o,
+
     output event_t event_o
 );
 
@@ -163,6 +171,37 @@ module responder
       .flush_receive_o(flush_receive)
   );
 
+  // ---- What is for the core itself
+  logic for_port, for_load, device, device_ready;
+  assign for_port = (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
+  assign for_load = receiving && segment.message == MESSAGE_RESPONSE && header.stag == WINDOW_STAG;
+  assign device = for_port || for_load;
+  assign device_ready = write_idle_i && (port_ready_i || !for_port);
+  assign port_valid_o = step == STEP_JUDGE && !flush && for_port && write_idle_i;
+  assign port_good_o = (desc_q.src_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN) &&
+      segment.message == MESSAGE_WRITE && segment.last && header.stag == PORT_STAG &&
+      segment.payload == chunk_t'(PORT_MESSAGE_BYTES) && header.to[63:8] == '0;
+  assign answer_valid_o = step == STEP_JUDGE && !flush && for_load && write_idle_i;
+
+  logic [63:0] first_bytes;  // of the payload of a tagged segment
+  always_comb begin
+    for (int unsigned i = 0; i < 8; i++)
+      first_bytes[8*i+:8] = desc_q.ddp[$bits(ddp_head_t)-1-8*(DDP_TAGGED_BYTES+i)-:8];
+  end
+  assign port_o = '{
+          port: port_t'(desc_q.dst_qpn),
+          node: desc_q.node,
+          peer: port_t'(desc_q.src_qpn),
+          to: header.to[7:0],
+          data: first_bytes[31:0]
+      };
+  assign answer_o = '{
+          qpn: qpn_q,
+          token: header.to,
+          length: segment.payload,
+          data: first_bytes
+      };
+
   // ---- What to do
   logic accepted, taken, closed, invalidating, refused, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done;
@@ -179,6 +218,8 @@ module responder
       .mine_i(mine),
       .receiving_i(receiving),
       .told_i(qp_i.status.told),
+      .device_i(device),
+      .device_ready_i(device_ready),
       .good_i(good),
       .code_i(judge_code),
       .open_i(stream.open),

@@ -20,6 +20,8 @@ module responder_control
     input logic       mine_i,
     input logic       receiving_i,
     input logic       told_i,  // the peer of a queue pair in ERROR
+    input logic       device_i,        // it is for a port, or a load waits for it: nothing is checked
+    input logic       device_ready_i,  // or placed, and it is taken now
     input logic       good_i,
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
@@ -76,6 +78,7 @@ module responder_control
   assign affected_o = mine_i && was_mine_q;
 
   function automatic step_e judged();
+    if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
     if (!receiving_i || !good_i) return STEP_REFUSE;

@@ -24,11 +24,19 @@ constexpr unsigned kSlotBits = log2_of(kTxSlots);
 constexpr unsigned kWireQpnBits = 24;
 
 // tx_kind_e
-enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse };
+enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse, kTxPort };
 // dma_write_kind_e
 enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
 // qp_client_e
-enum QpClient : uint8_t { kUserPage, kRequester, kResponder, kCompleter, kMailbox, kQpClients };
+enum QpClient : uint8_t {
+  kUserPage,
+  kRequester,
+  kResponder,
+  kCompleter,
+  kMailbox,
+  kWindow,
+  kQpClients
+};
 // srq_client_e
 enum SrqClient : uint8_t { kSrqUserPage, kSrqResponder, kSrqMailbox, kSrqClients };
 
@@ -43,7 +51,7 @@ struct TxTag {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(kind, 2), visit(qpn, kQpnBits), visit(generation, 8);
+    visit(kind, 3), visit(qpn, kQpnBits), visit(generation, 8);
     visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32), visit(is_signaled, 1);
     visit(opcode, 8);
   }

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Ports: doorbell bits and scratchpads that are shared with one port of another node, and the link
+// between the two. Registers on one side, messages on the other; one of them a cycle.
+
+module ports
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic idle_o,
+    input  node_t cfg_node_i,
+    input  logic enable_i,   // without it nothing can be sent
+    input  logic link_up_i,  // of the Ethernet link
+
+    // Registers, from PORT_BASE on.
+    input  logic        valid_i,
+    output logic        ready_o,
+    input  logic        write_i,
+    input  logic        word_i,  // 4 bytes, aligned
+    input  logic [15:0] address_i,
+    input  logic [31:0] data_i,
+    output logic        rsp_valid_o,
+    output logic [31:0] rsp_data_o,
+
+    // Of peers.
+    input  logic          arrival_valid_i,
+    output logic          arrival_ready_o,
+    input  logic          arrival_good_i,  // well formed
+    input  port_message_t arrival_i,
+    input  logic          failed_valid_i,  // a message of this port was not acknowledged
+    input  port_t         failed_port_i,
+    input  logic          restart_valid_i,  // that node has begun anew
+    input  node_t         restart_node_i,
+
+    output logic          message_valid_o,
+    input  logic          message_ready_i,
+    output port_message_t message_o,
+
+    output logic    irq_valid_o,
+    input  logic    irq_ready_i,
+    output vector_t irq_vector_o,
+
+    output event_t event_o
+);
+
+  localparam int unsigned SpadBits = $clog2(PORT_SPADS);
+  localparam int unsigned SpadBytes = 4 * PORT_SPADS;
+  typedef logic [$clog2(PORT_STRIDE)-1:0] place_t;
+  typedef struct packed {
+    node_t node;
+    port_t port;
+  } peer_t;
+
+  logic [PORTS-1:0] enabled_q, linked_q, lost_q, answer_q, fire_q;
+  peer_t [PORTS-1:0] peer_q;
+  vector_t [PORTS-1:0] vector_q;
+  logic [PORTS-1:0][1:0] events_q;
+  logic [PORTS-1:0][PORT_BELLS-1:0] bells_q, mask_q;
+  logic [PORTS-1:0][PORT_SPADS-1:0] written_q;  // by the peer
+  logic [31:0] spad_out_q[PORTS*PORT_SPADS];
+  logic [31:0] spad_in_q[PORTS*PORT_SPADS];
+
+  // ---- What the driver says
+  port_t port;
+  place_t place;
+  logic write, in_out, in_in, known, sends;
+  assign port = address_i[$clog2(PORT_STRIDE)+:$bits(port_t)];
+  assign place = address_i[$clog2(PORT_STRIDE)-1:0];
+  assign known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
+  assign write = valid_i && ready_o && write_i && known;
+  assign in_out = 16'(place) >= REG_PORT_SPAD_OUT && 16'(place) < REG_PORT_SPAD_OUT + 16'(SpadBytes);
+  assign in_in = 16'(place) >= REG_PORT_SPAD_IN && 16'(place) < REG_PORT_SPAD_IN + 16'(SpadBytes);
+
+  logic rings, enables, disables;
+  assign rings = write && (16'(place) == REG_PORT_RING || in_out);
+  assign enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
+      !enabled_q[port];
+  assign disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
+      enabled_q[port];
+  assign sends = enable_i && ((rings && linked_q[port]) || enables || disables);
+
+  // ---- What the peer says
+  logic taken;
+  port_t to;
+  logic says_state, says_bells, says_spad;
+  assign to = arrival_i.port;
+  assign arrival_ready_o = !write && lost_q == '0;
+  assign says_state = arrival_i.to == 8'(PORT_TO_STATE) && arrival_i.data <= 32'(PORT_STATE_HELLO);
+  assign says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
+  assign says_spad = arrival_i.to >= 8'(PORT_TO_SPADS) &&
+      32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
+  logic arrives;
+  assign arrives = arrival_valid_i && arrival_ready_o;
+  assign taken = arrives && arrival_good_i && enabled_q[to] &&
+      peer_q[to] == {arrival_i.node, arrival_i.peer} &&
+      (says_state || says_bells || says_spad);
+
+  logic goes_up, goes_down;
+  assign goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
+  assign goes_down = taken && says_state && linked_q[to] &&
+      arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew
+
+  // ---- Links that are lost without a word, one at a time
+  port_t lost;
+  logic loses;
+  always_comb begin
+    lost = '0;
+    for (int unsigned i = 0; i < PORTS; i++) if (lost_q[i]) lost = port_t'(i);
+  end
+  assign loses = !write && lost_q != '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      lost_q <= '0;
+    end else begin
+      if (loses) lost_q[lost] <= 1'b0;
+      if (failed_valid_i && linked_q[failed_port_i]) lost_q[failed_port_i] <= 1'b1;
+      for (int unsigned i = 0; i < PORTS; i++)
+        if (linked_q[i] && !(loses && lost == port_t'(i)) &&
+            (!link_up_i || (restart_valid_i && peer_q[i].node == restart_node_i)))
+          lost_q[i] <= 1'b1;
+    end
+  end
+
+  // ---- State
+  logic [PORT_BELLS-1:0] unmasked;
+  assign unmasked = bells_q[port] & ~data_i;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enabled_q <= '0;
+      linked_q  <= '0;
+      peer_q    <= '0;
+      vector_q  <= '0;
+      events_q  <= '0;
+      bells_q   <= '0;
+      mask_q    <= '0;
+      written_q <= '0;
+      answer_q  <= '0;
+      fire_q    <= '0;
+    end else begin
+      if (irq_valid_o && irq_ready_i) fire_q[fires] <= 1'b0;
+      if (answers) answer_q[answering] <= 1'b0;
+      if (write) begin
+        unique case (16'(place))
+          REG_PORT_PEER:
+          if (!enabled_q[port] && data_i[31:16] < 16'(MAX_NODE) &&
+              data_i[31:16] != 16'(cfg_node_i) && data_i[15:0] < 16'(PORTS))
+            peer_q[port] <= '{node: node_t'(data_i[31:16]), port: port_t'(data_i)};
+          REG_PORT_VECTOR: if (data_i < MSIX_VECTORS) vector_q[port] <= vector_t'(data_i);
+          REG_PORT_EVENTS: events_q[port] <= events_q[port] & ~data_i[1:0];
+          REG_PORT_BELLS_RUNG: bells_q[port] <= bells_q[port] & ~data_i;
+          REG_PORT_BELLS_MASK: begin
+            mask_q[port] <= data_i;
+            if ((unmasked & mask_q[port]) != '0) fire_q[port] <= 1'b1;
+          end
+          default: ;
+        endcase
+        if (enables || disables) begin
+          enabled_q[port] <= enables;
+          linked_q[port]  <= 1'b0;
+          answer_q[port]  <= 1'b0;
+        end
+        if (enables) begin
+          events_q[port]  <= '0;
+          bells_q[port]   <= '0;
+          written_q[port] <= '0;
+          fire_q[port]    <= 1'b0;
+        end
+      end else if (loses) begin
+        linked_q[lost] <= 1'b0;
+        events_q[lost][PORT_EVENT_LINK_DOWN] <= 1'b1;
+        fire_q[lost] <= 1'b1;
+      end else if (taken) begin
+        if (goes_down) begin
+          linked_q[to] <= 1'b0;
+          events_q[to][PORT_EVENT_LINK_DOWN] <= 1'b1;
+          fire_q[to] <= 1'b1;
+        end
+        if (goes_up) begin
+          linked_q[to] <= 1'b1;
+          if (!linked_q[to] || goes_down) begin
+            events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;
+            fire_q[to] <= 1'b1;
+          end
+          if (arrival_i.data == 32'(PORT_STATE_HELLO)) answer_q[to] <= 1'b1;
+        end
+        if (says_bells) begin
+          bells_q[to] <= bells_q[to] | arrival_i.data;
+          if ((arrival_i.data & ~mask_q[to]) != '0) fire_q[to] <= 1'b1;
+        end
+        if (says_spad) written_q[to][arrival_i.to[2+:SpadBits]] <= 1'b1;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (write && in_out) spad_out_q[{port, place[2+:SpadBits]}] <= data_i;
+    if (taken && says_spad) spad_in_q[{to, arrival_i.to[2+:SpadBits]}] <= arrival_i.data;
+  end
+
+  // ---- Messages: the driver's, and answers behind them
+  logic out_q, answers;
+  port_t answering;
+  port_message_t message_q;
+  assign answers = !out_q && !sends && answer_q != '0;
+  always_comb begin
+    answering = '0;
+    for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) out_q <= 1'b0;
+    else if (!out_q) out_q <= sends || (answers && enable_i);
+    else if (message_ready_i) out_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!out_q) begin
+      message_q.port <= sends ? port : answering;
+      {message_q.node, message_q.peer} <= peer_q[sends ? port : answering];
+      if (!sends) begin
+        message_q.to   <= 8'(PORT_TO_STATE);
+        message_q.data <= 32'(PORT_STATE_UP);
+      end else if (!rings) begin
+        message_q.to   <= 8'(PORT_TO_STATE);
+        message_q.data <= enables ? 32'(PORT_STATE_HELLO) : 32'(PORT_STATE_DOWN);
+      end else begin
+        message_q.to   <= in_out ? 8'(PORT_TO_SPADS) + 8'({place[2+:SpadBits], 2'd0})
+                                 : 8'(PORT_TO_BELLS);
+        message_q.data <= data_i;
+      end
+    end
+  end
+  assign message_valid_o = out_q;
+  assign message_o = message_q;
+  assign ready_o = !out_q;
+
+  // ---- Interrupts
+  port_t fires;
+  always_comb begin
+    fires = '0;
+    for (int unsigned i = 0; i < PORTS; i++) if (fire_q[i]) fires = port_t'(i);
+  end
+  assign irq_valid_o = fire_q != '0;
+  assign irq_vector_o = vector_q[fires];
+
+  // ---- Reads
+  logic [31:0] value;
+  always_comb begin
+    value = '1;
+    if (known) begin
+      unique case (16'(place))
+        REG_PORT_CONTROL: value = 32'(enabled_q[port]) << PORT_CONTROL_ENABLE;
+        REG_PORT_PEER: value = {16'(peer_q[port].node), 16'(peer_q[port].port)};
+        REG_PORT_VECTOR: value = 32'(vector_q[port]);
+        REG_PORT_STATUS: value = 32'(linked_q[port]) << PORT_STATUS_LINK_UP;
+        REG_PORT_EVENTS: value = 32'(events_q[port]);
+        REG_PORT_BELLS_RUNG: value = bells_q[port];
+        REG_PORT_BELLS_MASK: value = mask_q[port];
+        default:
+        if (in_out) value = spad_out_q[{port, place[2+:SpadBits]}];
+        else if (in_in)
+          value = written_q[port][place[2+:SpadBits]] ? spad_in_q[{port, place[2+:SpadBits]}] : '0;
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rsp_valid_o <= 1'b0;
+    else rsp_valid_o <= valid_i && ready_o && !write_i;
+  end
+  always_ff @(posedge clk_i) rsp_data_o <= value;
+
+  assign idle_o = !out_q && answer_q == '0 && lost_q == '0 && fire_q == '0 && !rsp_valid_o;
+
+  always_comb begin
+    event_o = '0;
+    event_o[COUNTER_PORT_MESSAGES] = taken;
+    event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !linked_q[port]);
+  end
+
+endmodule

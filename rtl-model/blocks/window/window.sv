@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Stores to BAR 4 and loads from it: looks up the window, checks the access, combines neighbouring
+// stores, and lets a load wait for its answer. What leaves is for window_send to submit.
+
+module window
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_WINDOW = MAX_WINDOWS
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic idle_o,
+
+    input logic        enable_i,   // without it every access is refused
+    input logic        quiesce_i,  // none is taken
+    input logic [15:0] combine_cycles_i,
+    input logic [23:0] load_cycles_i,
+
+    // An access.
+    input  logic        valid_i,
+    output logic        ready_o,
+    input  logic        write_i,
+    input  logic [31:0] address_i,
+    input  logic [3:0]  size_i,
+    input  logic [63:0] data_i,
+    output logic        rsp_valid_o,
+    output logic [63:0] rsp_data_o,
+    output logic        loading_o,  // a load waits: no other may be answered
+
+    input  logic flush_i,   // stores wait for neighbours no longer
+    output logic empty_o,   // no store waits
+
+    // The driver's access to the entries.
+    input logic          entry_we_i,
+    input window_index_t entry_index_i,
+    input window_entry_t entry_i,
+
+    output logic         item_valid_o,
+    input  logic         item_ready_i,
+    output window_item_t item_o,
+    input  logic         item_refused_i,  // pulse: the last one taken cannot be sent
+    input  logic         item_loads_i,    // with it: it is the load that waits
+
+    input logic           answer_valid_i,
+    input window_answer_t answer_i,
+    input logic [1:0]     failed_valid_i,  // these queue pairs have failed
+    input qpn_t           failed_qpn_i[2],
+
+    output event_t event_o
+);
+
+  localparam int unsigned IndexShift = $clog2(WINDOW_SIZE);
+  localparam int unsigned LaneShift = 3;
+  typedef logic [$clog2(COMBINE_MAX):0] count_t;
+
+  // ---- The entry of an access
+  window_entry_t entries_q[N_WINDOW];
+  logic [N_WINDOW-1:0] open_q;  // of which the others count
+  logic [N_WINDOW-1:0] owed_q;  // a load was given up; its answer may still come
+  window_index_t index;
+  logic [IndexShift-1:0] offset;
+  window_entry_t entry;
+  assign index  = window_index_t'(address_i[31:IndexShift]);
+  assign offset = address_i[IndexShift-1:0];
+  assign entry  = entries_q[index[$clog2(N_WINDOW)-1:0]];
+
+  always_ff @(posedge clk_i) begin
+    if (entry_we_i) entries_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i;
+  end
+
+  logic shaped, bounded, granted, right;
+  logic [63:0] to;
+  assign shaped = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && (address_i[3:0] & (size_i - 4'd1)) == '0 &&
+      address_i < 32'(N_WINDOW * WINDOW_SIZE);
+  assign bounded = {1'b0, offset} + ($bits(entry.length))'(size_i) <= entry.length;
+  assign right = write_i ? entry.access[WINDOW_ACCESS_STORE] : entry.access[WINDOW_ACCESS_LOAD];
+  assign granted = enable_i && shaped && open_q[index[$clog2(N_WINDOW)-1:0]] && bounded && right;
+  assign to = entry.base + 64'(offset);
+
+  // ---- Stores that wait for neighbours
+  window_item_t stores_q;
+  count_t count_q;         // bytes
+  logic [15:0] left_q;     // cycles
+  logic any, neighbour, push, append, owed;
+  assign any = count_q != '0;
+  assign neighbour = any && stores_q.window == index && to == stores_q.to + 64'(count_q) &&
+      32'(count_q) + 32'(size_i) <= COMBINE_MAX;
+  assign push = any && (left_q == '0 || flush_i || count_q == count_t'(COMBINE_MAX) ||
+                        (valid_i && granted && !(write_i && neighbour)));
+  assign empty_o = !any;
+
+  logic take, store, load, pending_q;
+  assign owed = owed_q[index[$clog2(N_WINDOW)-1:0]];
+  assign load = valid_i && !write_i && granted && !owed && !pending_q && !any && !quiesce_i;
+  always_comb begin
+    if (quiesce_i) ready_o = 1'b0;
+    else if (write_i) ready_o = !granted || !any || (neighbour && !push);
+    else if (granted && !owed) ready_o = load && item_ready_i;
+    else ready_o = !pending_q;
+  end
+  assign take   = valid_i && ready_o;
+  assign store  = take && write_i && granted;
+  assign append = store && any;
+
+  assign item_valid_o = (push && !quiesce_i) || load;
+  always_comb begin
+    item_o = stores_q;
+    item_o.length = count_q;
+    if (!any) begin
+      item_o = '0;
+      item_o.load = 1'b1;
+      item_o.window = index;
+      item_o.qpn = entry.qpn;
+      item_o.generation = entry.generation;
+      item_o.stag = entry.stag;
+      item_o.to = to;
+      item_o.length = count_t'(size_i);
+      item_o.token = token;
+    end
+  end
+
+  // What waits for an entry that is changed is dropped.
+  logic dropped;
+  assign dropped = entry_we_i && any && stores_q.window == entry_index_i;
+
+  logic [63:0] lanes;
+  inline_t placed;
+  always_comb begin
+    lanes = '0;
+    for (int unsigned i = 0; i < 8; i++) lanes[8*i+:8] = i < 32'(size_i) ? data_i[8*i+:8] : '0;
+    placed = inline_t'(lanes) << {append ? count_q : count_t'(0), LaneShift'(0)};
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+    end else begin
+      if ((push && item_valid_o && item_ready_i) || dropped) count_q <= '0;
+      if (store) count_q <= (append ? count_q : '0) + count_t'(size_i);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (store) begin
+      stores_q.data <= append ? stores_q.data | placed : placed;
+      left_q        <= combine_cycles_i;
+    end else if (left_q != '0) begin
+      left_q <= left_q - 1'b1;
+    end
+    if (store && !append) begin
+      stores_q.load       <= 1'b0;
+      stores_q.window     <= index;
+      stores_q.qpn        <= entry.qpn;
+      stores_q.generation <= entry.generation;
+      stores_q.stag       <= entry.stag;
+      stores_q.to         <= to;
+      stores_q.token      <= '0;
+      stores_q.length     <= '0;
+    end
+  end
+
+  // ---- The load that waits. Each has a number, so that a late answer is none to another load.
+  logic [31:0] number_q;
+  logic [63:0] token, token_q;
+  window_index_t loading_q;
+  qpn_t load_qpn_q;
+  logic [3:0] load_size_q;
+  logic [23:0] wait_q;
+  logic answered, failed, late;
+  assign token = {number_q, 32'(index)};
+  assign answered = pending_q && answer_valid_i && answer_i.token == token_q &&
+      answer_i.qpn == load_qpn_q && answer_i.length == chunk_t'(load_size_q);
+  assign late = pending_q && wait_q == '0;
+  assign failed = pending_q && ((item_refused_i && item_loads_i) ||
+      (failed_valid_i[0] && failed_qpn_i[0] == load_qpn_q) ||
+      (failed_valid_i[1] && failed_qpn_i[1] == load_qpn_q) ||
+      (entry_we_i && entry_index_i == loading_q));
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      pending_q <= 1'b0;
+      number_q  <= '0;
+    end else if (take && !write_i && granted && !owed) begin
+      pending_q <= 1'b1;
+      number_q  <= number_q + 1'b1;
+    end else if (answered || failed || late) begin
+      pending_q <= 1'b0;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (!pending_q) begin
+      token_q     <= token;
+      loading_q   <= index;
+      load_qpn_q  <= entry.qpn;
+      load_size_q <= size_i;
+      wait_q      <= load_cycles_i;
+    end else begin
+      wait_q <= wait_q - 1'b1;
+    end
+  end
+
+  // An answer that comes late clears the debt.
+  window_index_t answered_index;
+  logic settles;
+  assign answered_index = window_index_t'(answer_i.token[31:0]);
+  assign settles = answer_valid_i && answer_i.token[31:0] < N_WINDOW &&
+      entries_q[answered_index[$clog2(N_WINDOW)-1:0]].qpn == answer_i.qpn;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      open_q <= '0;
+      owed_q <= '0;
+    end else begin
+      if (late && !answered && !failed) owed_q[loading_q[$clog2(N_WINDOW)-1:0]] <= 1'b1;
+      if (settles) owed_q[answered_index[$clog2(N_WINDOW)-1:0]] <= 1'b0;
+      if (entry_we_i) begin
+        open_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i.access != '0;
+        owed_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= 1'b0;
+      end
+    end
+  end
+
+  logic turned_down;  // a load that is not asked for
+  assign turned_down = take && !write_i && !(granted && !owed);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) rsp_valid_o <= 1'b0;
+    else rsp_valid_o <= turned_down || answered || failed || late;
+  end
+  always_ff @(posedge clk_i) rsp_data_o <= answered ? answer_i.data : '1;
+
+  assign loading_o = pending_q;
+  assign idle_o = !any && !pending_q && !rsp_valid_o;
+
+  always_comb begin
+    event_o = '0;
+    event_o[COUNTER_WINDOW_STORES] = store;
+    event_o[COUNTER_WINDOW_LOADS] = take && !write_i && granted && !owed;
+    event_o[COUNTER_WINDOW_REFUSED] = (take && !granted) || item_refused_i || dropped;
+    event_o[COUNTER_WINDOW_LOAD_ERRORS] = (take && !write_i && granted && owed) ||
+        ((failed || late) && !answered);
+  end
+
+endmodule

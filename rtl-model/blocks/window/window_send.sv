@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Submits what comes from windows and ports: stores as an RDMA Write that is one segment, a load as
+// an RDMA Read Request, a port's message as an RDMA Write to the peer's ports. One at a time, in the
+// order in which they came.
+
+module window_send
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic idle_o,
+    input  logic quiesce_i,    // look at no table and submit nothing
+    output logic quiescent_o,
+
+    input  logic         item_valid_i,
+    output logic         item_ready_o,
+    input  window_item_t item_i,
+    output logic         refused_o,  // pulse: its queue pair cannot send, or its entry has gone
+    output logic         loads_o,    // with it: it is a load
+    input  logic          drop_i,    // the entry of that window changes
+    input  window_index_t drop_index_i,
+
+    input  logic          message_valid_i,
+    output logic          message_ready_o,
+    input  port_message_t message_i,
+
+    output logic qp_read_o,
+    output qpn_t qp_read_qpn_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input  qp_t  qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  logic clear_i,  // this queue pair starts anew
+    input  qpn_t clear_qpn_i,
+
+    input  logic     alloc_valid_i,
+    output logic     alloc_ready_o,
+    input  slot_t    alloc_slot_i,
+    output node_t    quota_node_o,
+    input  logic     quota_room_i,
+    output logic     submit_valid_o,
+    input  logic     submit_ready_i,
+    output tx_desc_t submit_o
+);
+
+  typedef enum logic [2:0] {StIdle, StRead, StJudge, StSlot, StHold, StSubmit} state_e;
+  state_e state_q;
+  /* verilator lint_off UNUSEDSIGNAL */  // of which window it is counts until it is submitted
+  window_item_t item_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  port_message_t message_q;
+  logic is_port_q, dropped_q;
+  slot_t slot_q;
+
+  // ---- May it be sent?
+  logic fit;
+  assign fit = qp_i.cfg.valid && qp_i.cfg.generation == item_q.generation &&
+      qp_i.status.state == QP_STATE_RTS && !dropped_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StIdle;
+    end else begin
+      unique case (state_q)
+        StIdle:
+        if (item_valid_i && item_ready_o) state_q <= StRead;
+        else if (message_valid_i && message_ready_o) state_q <= StSlot;
+        StRead: state_q <= StJudge;
+        StJudge: state_q <= fit ? StSlot : StIdle;
+        StSlot:
+        if (quiesce_i) state_q <= StHold;
+        else if (alloc_valid_i && quota_room_i) state_q <= StSubmit;
+        // Much may have changed meanwhile.
+        StHold: if (!quiesce_i) state_q <= is_port_q ? StSlot : StRead;
+        StSubmit: if (submit_ready_i) state_q <= StIdle;
+        default: state_q <= StIdle;
+      endcase
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) begin
+      item_q    <= item_i;
+      message_q <= message_i;
+      is_port_q <= !item_valid_i;
+      dropped_q <= 1'b0;
+    end else if (drop_i && drop_index_i == item_q.window) begin
+      dropped_q <= 1'b1;
+    end
+    if (state_q == StSlot) slot_q <= alloc_slot_i;
+  end
+
+  assign item_ready_o = state_q == StIdle && !quiesce_i;
+  assign message_ready_o = item_ready_o && !item_valid_i;
+  assign refused_o = state_q == StJudge && !fit;
+  assign loads_o = item_q.load;
+  assign qp_read_o = state_q == StRead;
+  assign qp_read_qpn_o = item_q.qpn;
+  assign alloc_ready_o = state_q == StSlot && !quiesce_i && quota_room_i;
+  assign quota_node_o = is_port_q ? message_q.node : qp_i.cfg.dest_node;
+  assign submit_valid_o = state_q == StSubmit;
+  assign idle_o = state_q == StIdle;
+  assign quiescent_o = state_q inside {StIdle, StHold};
+
+  // ---- Requests are numbered for each queue pair.
+  logic [31:0] requests_q[N_QP];
+  logic [31:0] msn;
+  logic numbers;
+  assign msn = requests_q[item_q.qpn[$clog2(N_QP)-1:0]] + 1'b1;
+  assign numbers = state_q == StSubmit && submit_ready_i && !is_port_q && item_q.load;
+  always_ff @(posedge clk_i) begin
+    if (clear_i) requests_q[clear_qpn_i[$clog2(N_QP)-1:0]] <= '0;
+    else if (numbers) requests_q[item_q.qpn[$clog2(N_QP)-1:0]] <= msn;
+  end
+
+  // ---- What is submitted
+  ddp_tagged_t write_header;
+  ddp_untagged_t request_header;
+  read_request_t request;
+  inline_t request_inline;
+  always_comb begin
+    write_header = '0;
+    write_header.t = 1'b1;
+    write_header.last = 1'b1;
+    write_header.dv = 2'(DDP_VERSION);
+    write_header.rv = 2'(RDMAP_VERSION);
+    write_header.opcode = RDMAP_OPCODE_WRITE;
+    write_header.stag = is_port_q ? PORT_STAG : item_q.stag;
+    write_header.to = is_port_q ? 64'(message_q.to) : item_q.to;
+    request_header = '0;
+    request_header.last = 1'b1;
+    request_header.dv = 2'(DDP_VERSION);
+    request_header.rv = 2'(RDMAP_VERSION);
+    request_header.opcode = RDMAP_OPCODE_READ_REQUEST;
+    request_header.qn = READ_QN;
+    request_header.msn = msn;
+  end
+  assign request = '{
+          sink_stag: WINDOW_STAG,
+          sink_to: item_q.token,
+          length: 32'(item_q.length),
+          source_stag: item_q.stag,
+          source_to: item_q.to
+      };
+  always_comb begin
+    request_inline = '0;
+    for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
+      request_inline[8*i+:8] = request[$bits(request)-1-8*i-:8];
+  end
+
+  logic loads;
+  assign loads = !is_port_q && item_q.load;
+  always_comb begin
+    submit_o = '0;
+    submit_o.slot = slot_q;
+    submit_o.inlined = 1'b1;
+    submit_o.status = CQE_STATUS_SUCCESS;
+    submit_o.untagged = loads;
+    submit_o.ddp = loads ? request_header : {write_header, 32'd0};
+    submit_o.tag.opcode = WQE_OPCODE_PUSH;
+    if (is_port_q) begin
+      submit_o.node = message_q.node;
+      submit_o.dst_qpn = 24'(PORT_QPN) | 24'(message_q.peer);
+      submit_o.src_qpn = 24'(PORT_QPN) | 24'(message_q.port);
+      submit_o.length = chunk_t'(PORT_MESSAGE_BYTES);
+      submit_o.inline_data = inline_t'(message_q.data);
+      submit_o.tag.kind = TX_KIND_PORT;
+      submit_o.tag.qpn = qpn_t'(message_q.port);
+    end else begin
+      submit_o.node = qp_i.cfg.dest_node;
+      submit_o.dst_qpn = qp_i.cfg.dest_qpn;
+      submit_o.src_qpn = 24'(item_q.qpn);
+      submit_o.length = loads ? chunk_t'(READ_REQUEST_BYTES) : chunk_t'(item_q.length);
+      submit_o.inline_data = loads ? request_inline : item_q.data;
+      submit_o.tag.kind = TX_KIND_SEGMENT;
+      submit_o.tag.qpn = item_q.qpn;
+      submit_o.tag.generation = item_q.generation;
+    end
+  end
+
+endmodule

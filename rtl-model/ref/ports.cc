@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/ports.h"
+
+#include <utility>
+
+#include "rtl-model/ref/ddp_check.h"
+#include "rtl-model/ref/ddp_header.h"
+
+namespace exrnic::ref {
+namespace {
+
+constexpr uint32_t kSpadBytes = 4 * EXRNIC_PORT_SPADS;
+
+bool is_word(const MmioAccess& access) { return access.size == 4 && access.offset % 4 == 0; }
+
+bool in_spads(uint32_t place, uint32_t first) {
+  return place >= first && place - first < kSpadBytes;
+}
+
+uint32_t place_of(const MmioAccess& access) {
+  return (access.offset - EXRNIC_PORT_BASE) % EXRNIC_PORT_STRIDE;
+}
+
+uint32_t number_of(const MmioAccess& access) {
+  return (access.offset - EXRNIC_PORT_BASE) / EXRNIC_PORT_STRIDE;
+}
+
+bool names_port(uint32_t qpn) {
+  return qpn >= EXRNIC_PORT_QPN && qpn - EXRNIC_PORT_QPN < EXRNIC_PORTS;
+}
+
+}  // namespace
+
+// ---- The driver
+
+bool Ports::has(const MmioAccess& access) {
+  return access.bar == EXRNIC_BAR_REGISTERS && access.offset >= EXRNIC_PORT_BASE &&
+         access.offset < EXRNIC_PORT_BASE + EXRNIC_PORTS * EXRNIC_PORT_STRIDE;
+}
+
+void Ports::write(const MmioAccess& access) {
+  if (!is_word(access)) return;
+  const uint32_t number = number_of(access);
+  const uint32_t place = place_of(access);
+  const auto value = static_cast<uint32_t>(access.data);
+  Port& port = ports_[number];
+  switch (place) {
+    case EXRNIC_REG_PORT_CONTROL:
+      return enable(number, value & EXRNIC_PORT_CONTROL_ENABLE);
+    case EXRNIC_REG_PORT_PEER:
+      return set_peer(port, value);
+    case EXRNIC_REG_PORT_VECTOR:
+      if (value < EXRNIC_MSIX_VECTORS) port.vector = value;
+      return;
+    case EXRNIC_REG_PORT_EVENTS:
+      port.events &= ~value;
+      return;
+    case EXRNIC_REG_PORT_BELLS_RUNG:
+      port.bells &= ~value;
+      return;
+    case EXRNIC_REG_PORT_BELLS_MASK:
+      if (port.bells & port.mask & ~value) dma_write_.fire(port.vector);
+      port.mask = value;
+      return;
+    case EXRNIC_REG_PORT_RING:
+      return say_linked(number, EXRNIC_PORT_TO_BELLS, value);
+    default:
+      break;
+  }
+  if (!in_spads(place, EXRNIC_REG_PORT_SPAD_OUT)) return;
+  const uint32_t spad = place - EXRNIC_REG_PORT_SPAD_OUT;
+  port.out[spad / 4] = value;
+  say_linked(number, EXRNIC_PORT_TO_SPADS + spad, value);
+}
+
+uint64_t Ports::read(const MmioAccess& access) const {
+  if (!is_word(access)) return UINT64_MAX;
+  const uint32_t place = place_of(access);
+  const Port& port = ports_[number_of(access)];
+  const auto as_read = [](uint32_t value) { return value == UINT32_MAX ? UINT64_MAX : value; };
+  switch (place) {
+    case EXRNIC_REG_PORT_CONTROL:
+      return port.enabled ? EXRNIC_PORT_CONTROL_ENABLE : 0;
+    case EXRNIC_REG_PORT_PEER:
+      return port.node << 16 | port.peer;
+    case EXRNIC_REG_PORT_VECTOR:
+      return port.vector;
+    case EXRNIC_REG_PORT_STATUS:
+      return port.linked ? EXRNIC_PORT_STATUS_LINK_UP : 0;
+    case EXRNIC_REG_PORT_EVENTS:
+      return port.events;
+    case EXRNIC_REG_PORT_BELLS_RUNG:
+      return as_read(port.bells);
+    case EXRNIC_REG_PORT_BELLS_MASK:
+      return as_read(port.mask);
+    default:
+      break;
+  }
+  if (in_spads(place, EXRNIC_REG_PORT_SPAD_OUT))
+    return as_read(port.out[(place - EXRNIC_REG_PORT_SPAD_OUT) / 4]);
+  if (in_spads(place, EXRNIC_REG_PORT_SPAD_IN))
+    return as_read(port.in[(place - EXRNIC_REG_PORT_SPAD_IN) / 4]);
+  return UINT64_MAX;
+}
+
+void Ports::set_peer(Port& port, uint32_t value) {
+  const uint32_t node = value >> 16;
+  const uint32_t peer = value & UINT16_MAX;
+  if (port.enabled || node >= EXRNIC_MAX_NODE || node == state_.config.node_id ||
+      peer >= EXRNIC_PORTS)
+    return;
+  port.node = node;
+  port.peer = peer;
+}
+
+void Ports::enable(uint32_t number, bool enable) {
+  Port& port = ports_[number];
+  if (port.enabled == enable) return;
+  port.enabled = enable;
+  port.linked = false;
+  if (enable) {
+    port.events = port.bells = 0;
+    port.in = {};
+  }
+  say(number, EXRNIC_PORT_TO_STATE, enable ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_DOWN);
+}
+
+// ---- Messages
+
+void Ports::say(uint32_t number, uint32_t to, uint32_t data) {
+  if (!state_.settings.enable) return;
+  const Port& port = ports_[number];
+  Segment message;
+  message.node = port.node;
+  message.dst_qpn = EXRNIC_PORT_QPN + port.peer;
+  message.src_qpn = EXRNIC_PORT_QPN + number;
+  message.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_PORT_STAG, to});
+  for (unsigned i = 0; i < EXRNIC_PORT_MESSAGE_BYTES; ++i)
+    message.ddp.push_back(static_cast<uint8_t>(data >> (8 * i)));
+  message.tag.kind = Tag::Kind::kPort;
+  message.tag.qpn = number;
+  efe_tx_.submit(std::move(message));
+}
+
+void Ports::say_linked(uint32_t number, uint32_t to, uint32_t data) {
+  if (!ports_[number].linked) return state_.count(EXRNIC_COUNTER_PORT_REFUSED);
+  say(number, to, data);
+}
+
+bool Ports::addressed(const Received& segment) { return names_port(segment.dst_qpn); }
+
+void Ports::arrived(const Received& segment) {
+  const uint8_t* ddp = segment.ddp.data();
+  const bool good = segment.ddp.size() == EXRNIC_DDP_TAGGED_BYTES + EXRNIC_PORT_MESSAGE_BYTES &&
+                    is_tagged(segment.ddp) && !header_error(segment.ddp) &&
+                    exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
+                    exrnic_ddp_tagged_last(ddp) &&
+                    exrnic_ddp_tagged_stag(ddp) == EXRNIC_PORT_STAG && names_port(segment.src_qpn);
+  const uint32_t number = segment.dst_qpn - EXRNIC_PORT_QPN;
+  const Port& port = ports_[number];
+  const bool expected = good && port.enabled && port.node == segment.node &&
+                        port.peer == segment.src_qpn - EXRNIC_PORT_QPN;
+  uint32_t data = 0;
+  for (unsigned i = 0; good && i < EXRNIC_PORT_MESSAGE_BYTES; ++i)
+    data |= uint32_t{ddp[EXRNIC_DDP_TAGGED_BYTES + i]} << (8 * i);
+  const bool taken = expected && hear(number, exrnic_ddp_tagged_to(ddp), data);
+  state_.count(taken ? EXRNIC_COUNTER_PORT_MESSAGES : EXRNIC_COUNTER_PORT_REFUSED);
+}
+
+bool Ports::hear(uint32_t number, uint64_t to, uint32_t data) {
+  Port& port = ports_[number];
+  if (to == EXRNIC_PORT_TO_STATE) {
+    if (data > EXRNIC_PORT_STATE_HELLO) return false;
+    hear_state(number, data);
+  } else if (to == EXRNIC_PORT_TO_BELLS) {
+    port.bells |= data;
+    if (data & ~port.mask) dma_write_.fire(port.vector);
+  } else {
+    if (to % 4 != 0 || to < EXRNIC_PORT_TO_SPADS || to >= EXRNIC_PORT_TO_SPADS + kSpadBytes)
+      return false;
+    port.in[(to - EXRNIC_PORT_TO_SPADS) / 4] = data;
+  }
+  return true;
+}
+
+// HELLO of a peer that we know: it has begun anew.
+void Ports::hear_state(uint32_t number, uint32_t state) {
+  Port& port = ports_[number];
+  if (state != EXRNIC_PORT_STATE_UP) go(port, false);
+  if (state == EXRNIC_PORT_STATE_DOWN || !state_.config.link_up) return;
+  go(port, true);
+  if (state == EXRNIC_PORT_STATE_HELLO) say(number, EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP);
+}
+
+void Ports::go(Port& port, bool up) {
+  if (port.linked == up) return;
+  port.linked = up;
+  port.events |= up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
+  dma_write_.fire(port.vector);
+}
+
+void Ports::ended(const Ended& message) {
+  if (message.status != EXRNIC_CQE_STATUS_SUCCESS) go(ports_[message.tag.qpn], false);
+}
+
+void Ports::run() {
+  for (const uint32_t node : std::exchange(state_.restarted, {}))
+    for (Port& port : ports_)
+      if (port.node == node) go(port, false);
+}
+
+}  // namespace exrnic::ref

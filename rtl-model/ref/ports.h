@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Ports: doorbell bits and scratchpads that are shared with one port of another node, and the link
+// between the two.
+#pragma once
+
+#include <array>
+
+#include "rtl-model/ref/dma_write.h"
+#include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class Ports {
+ public:
+  Ports(State& state, EfeTx& efe_tx, DmaWrite& dma_write)
+      : state_(state), efe_tx_(efe_tx), dma_write_(dma_write) {}
+
+  static bool has(const MmioAccess& access);  // one of its registers
+  void write(const MmioAccess& access);
+  uint64_t read(const MmioAccess& access) const;
+
+  static bool addressed(const Received& segment);
+  void arrived(const Received& segment);
+  void ended(const Ended& message);
+  void run();  // takes what the state says of peers
+
+ private:
+  struct Port {
+    bool enabled = false;
+    bool linked = false;
+    uint32_t node = 0;
+    uint32_t peer = 0;  // its port
+    uint32_t vector = 0;
+    uint32_t events = 0;
+    uint32_t bells = 0;
+    uint32_t mask = 0;
+    std::array<uint32_t, EXRNIC_PORT_SPADS> out{};
+    std::array<uint32_t, EXRNIC_PORT_SPADS> in{};
+  };
+
+  void set_peer(Port& port, uint32_t value);
+  void enable(uint32_t number, bool enable);
+  void say(uint32_t number, uint32_t to, uint32_t data);
+  void say_linked(uint32_t number, uint32_t to, uint32_t data);
+  bool hear(uint32_t number, uint64_t to, uint32_t data);
+  void hear_state(uint32_t number, uint32_t state);
+  void go(Port& port, bool up);
+
+  State& state_;
+  EfeTx& efe_tx_;
+  DmaWrite& dma_write_;
+  std::array<Port, EXRNIC_PORTS> ports_{};
+};
+
+}  // namespace exrnic::ref

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rtl-model/ref/windows.h"
+
+#include <utility>
+
+#include "rtl-model/ref/ddp_header.h"
+
+namespace exrnic::ref {
+namespace {
+
+constexpr uint64_t kAllOnes = UINT64_MAX;
+
+bool is_natural(const MmioAccess& access) {
+  const bool size = access.size == 1 || access.size == 2 || access.size == 4 || access.size == 8;
+  return size && access.offset % access.size == 0 && access.offset < EXRNIC_BAR4_SIZE;
+}
+
+uint64_t value_of(const uint8_t* data, size_t length) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < length; ++i) value |= uint64_t{data[i]} << (8 * i);
+  return value;
+}
+
+}  // namespace
+
+Window* Windows::granted(const MmioAccess& access, uint32_t right) {
+  if (!state_.settings.enable || !is_natural(access)) return nullptr;
+  Window& window = state_.windows[access.offset / EXRNIC_WINDOW_SIZE];
+  const uint32_t offset = access.offset % EXRNIC_WINDOW_SIZE;
+  return (window.access & right) && offset + access.size <= window.length ? &window : nullptr;
+}
+
+bool Windows::can_send(uint32_t qpn, uint8_t generation) const {
+  const QueuePair& qp = state_.qps[qpn];
+  return qp.valid && qp.generation == generation && qp.status.state == EXRNIC_QP_STATE_RTS;
+}
+
+// It completes nothing; if it fails, the queue pair does.
+Segment Windows::segment(uint32_t qpn) const {
+  const QueuePair& qp = state_.qps[qpn];
+  Segment segment;
+  segment.node = qp.dest_node;
+  segment.dst_qpn = qp.dest_qpn;
+  segment.src_qpn = qpn;
+  segment.tag.kind = Tag::Kind::kSegment;
+  segment.tag.qpn = qpn;
+  segment.tag.generation = qp.generation;
+  return segment;
+}
+
+// ---- Stores
+
+void Windows::store(const MmioAccess& access) {
+  const Window* window = granted(access, EXRNIC_WINDOW_ACCESS_STORE);
+  if (window == nullptr) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+  state_.count(EXRNIC_COUNTER_WINDOW_STORES);
+  Store store{access.offset / EXRNIC_WINDOW_SIZE,
+              window->qpn,
+              window->generation,
+              window->stag,
+              window->base + access.offset % EXRNIC_WINDOW_SIZE,
+              Bytes(access.size)};
+  for (size_t i = 0; i < access.size; ++i)
+    store.data[i] = static_cast<uint8_t>(access.data >> (8 * i));
+  stores_.push_back(std::move(store));
+  run();
+}
+
+void Windows::send(const Store& store) {
+  if (!can_send(store.qpn, store.generation)) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+  Segment write = segment(store.qpn);
+  write.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, store.stag, store.to});
+  write.ddp.insert(write.ddp.end(), store.data.begin(), store.data.end());
+  efe_tx_.submit(std::move(write));
+}
+
+// ---- Loads
+
+void Windows::load(const MmioAccess& access) {
+  Window* window = granted(access, EXRNIC_WINDOW_ACCESS_LOAD);
+  answer_ = kAllOnes;
+  if (window == nullptr) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+  if (window->owed) return state_.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS);
+  state_.count(EXRNIC_COUNTER_WINDOW_LOADS);
+  const uint32_t index = access.offset / EXRNIC_WINDOW_SIZE;
+  const uint64_t token = uint64_t{loads_++} << 32 | index;
+  if (!can_send(window->qpn, window->generation)) {
+    state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+    return state_.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS);
+  }
+  answer_.reset();
+  loading_ =
+      Load{index, window->qpn, token, access.size, state_.cycle + state_.settings.load_cycles};
+  Segment request = segment(window->qpn);
+  request.ddp = make_read_request({EXRNIC_WINDOW_STAG, token, access.size, window->stag,
+                                   window->base + access.offset % EXRNIC_WINDOW_SIZE,
+                                   ++state_.qps[window->qpn].at.window_msn, 0});
+  efe_tx_.submit(std::move(request));
+}
+
+// One that comes late is none to a later load, and makes the next one possible.
+void Windows::answered(uint32_t qpn, uint64_t token, const uint8_t* data, size_t length) {
+  if (loading_ && loading_->qpn == qpn && loading_->token == token && loading_->size == length)
+    return end_load(value_of(data, length));
+  const auto index = static_cast<uint32_t>(token);
+  if (index < state_.windows.size() && state_.windows[index].qpn == qpn)
+    state_.windows[index].owed = false;
+}
+
+void Windows::end_load(uint64_t value) {
+  loading_.reset();
+  answer_ = value;
+}
+
+void Windows::fail_load() {
+  state_.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS);
+  end_load(kAllOnes);
+}
+
+std::optional<uint64_t> Windows::take_answer() { return std::exchange(answer_, std::nullopt); }
+
+// ---- Both
+
+// What waits for an entry that is changed is dropped.
+void Windows::set(uint32_t index, const Window& entry) {
+  state_.windows[index] = entry;
+  for (Store& store : stores_)
+    if (store.window == index) store.generation = static_cast<uint8_t>(store.generation - 1);
+  if (loading_ && loading_->window == index) fail_load();
+}
+
+void Windows::run() {
+  while (!state_.quiesce && !stores_.empty() &&
+         efe_tx_.has_share(state_.qps[stores_.front().qpn].dest_node)) {
+    send(stores_.front());
+    stores_.pop_front();
+  }
+  if (!loading_) return;
+  if (state_.qps[loading_->qpn].status.state != EXRNIC_QP_STATE_RTS) return fail_load();
+  if (state_.cycle < loading_->deadline) return;
+  state_.windows[loading_->window].owed = true;
+  fail_load();
+}
+
+}  // namespace exrnic::ref

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Remote windows: a store to BAR 4 leaves as an RDMA Write, a load as an RDMA Read Request whose
+// answer is the load's. Combining stores is a matter of time: here each leaves alone.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/state.h"
+
+namespace exrnic::ref {
+
+class Windows {
+ public:
+  Windows(State& state, EfeTx& efe_tx) : state_(state), efe_tx_(efe_tx) {}
+
+  void store(const MmioAccess& access);
+  void load(const MmioAccess& access);  // while none waits
+
+  // Of the oldest load, once.
+  std::optional<uint64_t> take_answer();
+
+  // An RDMA Read Response for a load has come.
+  void answered(uint32_t qpn, uint64_t token, const uint8_t* data, size_t length);
+  void set(uint32_t index, const Window& entry);
+
+  void run();
+  bool stores_wait() const { return !stores_.empty(); }  // for room to be sent
+  bool loading() const { return loading_.has_value(); }
+  bool idle() const { return !stores_wait() && !loading() && !answer_; }
+
+ private:
+  struct Store {
+    uint32_t window = 0;
+    uint32_t qpn = 0;
+    uint8_t generation = 0;
+    uint32_t stag = 0;
+    uint64_t to = 0;
+    Bytes data;
+  };
+  struct Load {
+    uint32_t window = 0;
+    uint32_t qpn = 0;
+    uint64_t token = 0;
+    size_t size = 0;
+    uint64_t deadline = 0;  // cycle
+  };
+
+  Window* granted(const MmioAccess& access, uint32_t right);
+  bool can_send(uint32_t qpn, uint8_t generation) const;
+  Segment segment(uint32_t qpn) const;
+  void send(const Store& store);
+  void end_load(uint64_t value);
+  void fail_load();
+
+  State& state_;
+  EfeTx& efe_tx_;
+  std::deque<Store> stores_;
+  std::optional<Load> loading_;
+  std::optional<uint64_t> answer_;
+  uint32_t loads_ = 0;  // asked so far
+};
+
+}  // namespace exrnic::ref
