@@ -10,6 +10,7 @@
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
 #include "tools/bench/network_bench.h"
+#include "tools/bench/ntb_bench.h"
 #include "tools/bench/paper_bench.h"
 #include "tools/bench/simulator_bench.h"
 
@@ -25,6 +26,7 @@ void measure_latencies(const std::string& profile, exrnic::bench::Results& resul
   }
   for (const Post post : {Post::kRegion, Post::kPio})
     exrnic::bench::measure_stages(profile, post, results);
+  exrnic::bench::measure_ntb(profile, results);
 }
 
 void measure_rates(const std::string& profile, exrnic::bench::Results& results) {

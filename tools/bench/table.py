@@ -35,10 +35,10 @@ def size_text(size):
 
 def of_profile(rows, profile):
     """{(name, size or None): value} of one profile; instead of the size the operation of a message
-    rate, and how a small work request is posted: pio, or where its bytes are."""
+    rate, and how a small work request is posted: pio, window, or where its bytes are."""
     def which(row):
-        if row.get("via") == "pio":
-            return "pio"
+        if row.get("via") in ("pio", "window"):
+            return row["via"]
         return row.get("operation", row.get("data", row.get("size")))
     return {(r["name"], which(r)): r["value"] for r in rows if r.get("profile") == profile}
 
@@ -46,6 +46,16 @@ def of_profile(rows, profile):
 def print_posts(values, profile, name, title, unit):
     print(f"  {title}, 8 B, by doorbell: {values[name, 'region']:.5g} {unit}, inline"
           f" {values[name, 'inline']:.5g}, by PIO {values[name, 'pio']:.5g}" + paper(name, profile, 8))
+
+
+def print_ntb(values, profile):
+    """Remote windows and doorbells."""
+    name = "push.oneway_ns"
+    print(f"  store into a window, 8 B one way: {values[name, 'window']:.5g} ns, load"
+          f" {values['window.load_ns', 8]:.5g} ns; doorbell to interrupt"
+          f" {values['doorbell.ns', None]:.5g} ns" + paper(name, profile, 8))
+    print("  stores into a window one behind the other, MB/s: " + ", ".join(
+        f"{size_text(size)} each {values['window.store_mbps', size]:.1f}" for size in (8, 64)))
 
 
 def print_stages(values, title, which):
@@ -75,6 +85,7 @@ def print_profile(rows, profile):
         print_goodput(values, profile, name, title)
     print_posts(values, profile, "push.oneway_ns", "PUSH one way", "ns")
     print_posts(values, profile, "msg.rtt_us", "SEND and its answer", "us")
+    print_ntb(values, profile)
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
         for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
