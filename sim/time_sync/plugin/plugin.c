@@ -60,8 +60,7 @@ static void on_due(unsigned vcpu, void* instructions) {
 static bool is_timed(const char* region) {
   const char* bar = region != NULL ? strstr(region, " BAR ") : NULL;
   if (bar == NULL || strncasecmp(region, "vfio", 4) != 0) return false;
-  const int number = atoi(bar + strlen(" BAR "));
-  return number == EXRNIC_BAR_REGISTERS || number == EXRNIC_BAR_USER;
+  return atoi(bar + strlen(" BAR ")) != EXRNIC_BAR_MSIX;
 }
 
 /* After the access. */
