@@ -24,6 +24,9 @@ _KERNEL_ARGUMENTS = ("console=ttyS0 quiet loglevel=5 "
 _IOMMU = ("-device", "intel-iommu,caching-mode=on,intremap=off")
 _IOMMU_KERNEL_ARGUMENTS = " intel_iommu=on iommu.strict=1"
 
+# A load waits until the other guests are where it is in time, however slow they are.
+_SYNC_MESSAGE_MS = 600_000
+
 # The guest refuses to run if its clock is another. For rep_good see sync_time.py.
 _SYNC_KERNEL_ARGUMENTS = " exrnic.clock=tsc clearcpuid=rep_good"
 
@@ -49,6 +52,7 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
     if iommu:
         kernel_arguments += _IOMMU_KERNEL_ARGUMENTS
     if time_arguments:
+        device["x-msg-timeout"] = _SYNC_MESSAGE_MS
         kernel_arguments += _SYNC_KERNEL_ARGUMENTS
     arguments = f'{_KERNEL_ARGUMENTS} {kernel_arguments} exrnic.run="{command}"'
     line = [

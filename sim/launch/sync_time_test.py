@@ -35,6 +35,7 @@ class SynchronisedTime(unittest.TestCase):
         self.assertIn("shift=2,sleep=off", line)
         self.assertIn(f"{self.plugin},clock=time.clock,guest=1", line)
         self.assertNotIn("tcg,thread=multi", line)
+        self.assertIn('"x-msg-timeout": 600000', line[line.index("-device") + 1])
         self.assertIn("exrnic.clock=tsc", line[line.index("-append") + 1])
 
     def test_what_an_instruction_takes_comes_from_the_profile(self):
