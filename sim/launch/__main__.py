@@ -78,6 +78,8 @@ def parse_arguments(arguments):
     options.directory = options.directory or _BUILD / "run" / options.what
     if (options.what == "run") != bool(options.command):
         parser.error("\"run\" takes a command, \"push\" takes none")
+    if options.time not in _BOOT_SECONDS:  # argparse checks no default
+        parser.error(f"TIME={options.time}: write free or sync")
     check_guests(parser, options)
     for name in ("qemu", "kernel"):
         if not getattr(options, name):
