@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak kmod-matrix run bench figures format clean distclean
+.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench figures format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,12 @@ soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n 
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
 	@build/host/tests/exrnic-protection-soak ref $(ACCESSES) $(SEED)
 	@build/host/tests/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
+
+# Five random tests share the time; beside them all others of the program run once.
+MINUTES ?= 10
+guest-soak: build ## Guests whose processes are killed, and hostile ones: make guest-soak MINUTES=n SEED=s
+	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \
+	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl

@@ -28,7 +28,11 @@ void exrnic_file_get(struct exrnic_file *file)
 
 static void exrnic_file_free(struct kref *ref)
 {
-	kfree(container_of(ref, struct exrnic_file, ref));
+	struct exrnic_file *file = container_of(ref, struct exrnic_file, ref);
+
+	if (file->sink)
+		__free_page(file->sink);
+	kfree(file);
 }
 
 void exrnic_file_put(struct exrnic_file *file)

@@ -17,6 +17,7 @@ struct exrnic_file {
 	struct address_space *mapping;
 	struct mutex map_lock;	/* innermost of all: taken in page faults */
 	bool unmapped;		/* the device was removed: no page of it is mapped any more */
+	struct page *sink;	/* in its place; made when somebody stores there */
 	struct mutex channels_lock;
 	struct list_head channels;
 	bool channels_ended;

@@ -83,6 +83,8 @@ struct exrnic_device {
 	unsigned int comp_vectors;
 	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
 	struct exrnic_async async;
+	struct delayed_work watch;
+	struct page *state_page;	/* struct exrnic_state_page, which processes read */
 	struct exrnic_firmware firmware;
 	struct mutex counters_lock;
 	struct exrnic_limits limits;
@@ -210,6 +212,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev);
 int exrnic_device_init_tables(struct exrnic_device *edev);
 void exrnic_device_put(struct exrnic_device *edev);
 void exrnic_device_disassociate(struct exrnic_device *edev);
+/* Tells all who read the state page. */
+void exrnic_device_gone(struct exrnic_device *edev);
 
 /* exrnic_ucontext.c. A context that came to life is destroyed once, removal or not. */
 int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *edev,
@@ -243,6 +247,11 @@ void exrnic_async_cancel(struct exrnic_device *edev);
 void exrnic_async_catch_up(struct exrnic_ucontext *uctx);
 /* Also from interrupts. */
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
+
+/* exrnic_watch.c: cuts a device off that has vanished; within two seconds contexts hear of it. */
+void exrnic_watch_init(struct exrnic_device *edev);
+void exrnic_watch_start(struct exrnic_device *edev);
+void exrnic_watch_stop(struct exrnic_device *edev);
 
 /*
  * Object functions: the context's lock is held and the context is not dead. Those that pin memory

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The life of a device: from probe until the last context lets go of it. */
+#include <linux/gfp.h>
 #include <linux/slab.h>
 
 #include "exrnic_core.h"
@@ -11,10 +12,16 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 
 	if (!edev)
 		return NULL;
+	edev->state_page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!edev->state_page) {
+		kfree(edev);
+		return NULL;
+	}
 	kref_init(&edev->ref);
 	edev->pdev = pci_dev_get(pdev);
 	exrnic_mbox_init(&edev->mbox);
 	exrnic_async_init(edev);
+	exrnic_watch_init(edev);
 	exrnic_firmware_init(edev);
 	ida_init(&edev->pages);
 	ida_init(&edev->pds);
@@ -46,12 +53,20 @@ static void exrnic_device_free(struct kref *ref)
 	ida_destroy(&edev->pds);
 	ida_destroy(&edev->pages);
 	pci_dev_put(edev->pdev);
+	__free_page(edev->state_page);
 	kfree(edev);
 }
 
 void exrnic_device_put(struct exrnic_device *edev)
 {
 	kref_put(&edev->ref, exrnic_device_free);
+}
+
+void exrnic_device_gone(struct exrnic_device *edev)
+{
+	struct exrnic_state_page *state = page_address(edev->state_page);
+
+	WRITE_ONCE(state->gone, 1);
 }
 
 /*
@@ -62,6 +77,7 @@ void exrnic_device_disassociate(struct exrnic_device *edev)
 {
 	struct exrnic_ucontext *uctx;
 
+	exrnic_device_gone(edev);
 	mutex_lock(&edev->lock);
 	edev->removed = true;
 	list_for_each_entry(uctx, &edev->ucontexts, entry)

@@ -104,6 +104,7 @@ static int exrnic_start(struct exrnic_device *edev)
 	}
 	exrnic_regs_enable(edev);
 	exrnic_firmware_start(edev);
+	exrnic_watch_start(edev);
 	return 0;
 
 err_irq:
@@ -117,6 +118,7 @@ err_master:
 
 static void exrnic_stop(struct exrnic_device *edev)
 {
+	exrnic_watch_stop(edev);
 	exrnic_regs_disable(edev);
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);

@@ -40,6 +40,7 @@ static void exrnic_mbox_cut_off(struct exrnic_device *edev)
 	exrnic_regs_disable(edev);
 	pci_clear_master(edev->pdev);
 	edev->mbox.broken = true;
+	exrnic_device_gone(edev);
 }
 
 static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why)

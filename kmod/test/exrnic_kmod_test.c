@@ -5,6 +5,7 @@
  *	exrnic-kmod-test [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]
  *
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
+ * With the WORD wait-for-the-end it runs no test, but has objects until the device is gone.
  * SEED repeats a random test, which prints it; each takes so many milliseconds (500).
  */
 #define _GNU_SOURCE
@@ -112,6 +113,9 @@ static const char *parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct run run = { .word = parse(argc, argv) };
+
+	if (run.word && !strcmp(run.word, "wait-for-the-end"))
+		return wait_for_the_end();
 
 	puts("TAP version 13");
 	run_tests(&run, object_tests);

@@ -36,6 +36,24 @@ static void only_the_own_page(void)
 	CHECK_ERR(try_map(fd, PAGE, rw | PROT_EXEC, MAP_SHARED, 0), EINVAL);
 }
 
+static void the_state_can_be_read_only(void)
+{
+	const int rw = PROT_READ | PROT_WRITE;
+	const off_t at = EXRNIC_MMAP_STATE_PAGE;
+	int fd = open_device();
+	void *page;
+
+	CHECK_ERR(try_map(fd, PAGE, PROT_READ, MAP_SHARED, at), 0);
+	CHECK_ERR(try_map(fd, PAGE, rw, MAP_SHARED, at), EINVAL);
+	CHECK_ERR(try_map(fd, PAGE, PROT_READ, MAP_PRIVATE, at), EINVAL);
+	CHECK_ERR(try_map(fd, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, at), EINVAL);
+	CHECK_ERR(try_map(fd, 2 * PAGE, PROT_READ, MAP_SHARED, at), EINVAL);
+	page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, at);
+	CHECK_ERR(mprotect(page, PAGE, rw), EACCES);
+	CHECK_ERR(mprotect(page, PAGE, PROT_READ | PROT_EXEC), EACCES);
+	CHECK_EQ(*(const uint32_t *)page, 0);
+}
+
 static volatile uint64_t *map_page(int fd)
 {
 	void *p = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -102,6 +120,7 @@ static void it_is_no_memory_to_pin(void)
 }
 
 const struct test mmap_tests[] = {
+	{ "the state of the device can be read, and not written", the_state_can_be_read_only, 0 },
 	{ "mmap gives the own user page and nothing else", only_the_own_page, 0 },
 	{ "a mapped user page cannot grow or become executable", it_does_not_grow, 0 },
 	{ "doorbells of queues that do not exist are harmless", doorbells_of_nobody, 0 },

@@ -6,8 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,23 +15,6 @@
 #include "work.h"
 
 #define DRIVER "/sys/bus/pci/drivers/exrnic"
-
-static sigjmp_buf after_bus_error;
-
-static void on_bus_error(int signal)
-{
-	(void)signal;
-	siglongjmp(after_bus_error, 1);
-}
-
-static bool store_faults(volatile uint64_t *page)
-{
-	signal(SIGBUS, on_bus_error);
-	if (sigsetjmp(after_bus_error, 1))
-		return true;
-	page[0] = 0;
-	return false;
-}
 
 static void check_all_gone(const struct set *s)
 {
@@ -79,6 +60,7 @@ struct tenant {
 	int channel;
 	struct worker worker;
 	volatile uint64_t *untouched;
+	const volatile struct exrnic_state_page *state;
 	pthread_t reader;
 };
 
@@ -91,6 +73,15 @@ static void *map_user_page(int fd)
 	return page;
 }
 
+static const void *map_state_page(int fd)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, EXRNIC_MMAP_STATE_PAGE);
+
+	if (page == MAP_FAILED)
+		give_up("mmap of the state page");
+	return page;
+}
+
 static void move_in(struct tenant *t)
 {
 	t->s = make_set();
@@ -98,6 +89,8 @@ static void move_in(struct tenant *t)
 	t->worker = make_worker(&t->s, t->channel, 1, EXRNIC_ANY_VECTOR);
 	t->untouched = map_user_page(t->s.fd);
 	t->worker.page[0] = 0;
+	t->state = map_state_page(t->s.fd);
+	CHECK_EQ(t->state->gone, 0);
 	if (pthread_create(&t->reader, NULL, read_until_the_end, &t->channel))
 		give_up("pthread_create");
 }
@@ -111,8 +104,9 @@ static void check_evicted(struct tenant *t)
 	pthread_join(t->reader, &error);
 	CHECK_EQ((intptr_t)error, ENODEV);
 	check_channel_is_over(t->channel);
-	CHECK(store_faults(t->worker.page));
-	CHECK(store_faults(t->untouched));
+	CHECK_EQ(t->state->gone, 1);
+	t->worker.page[0] = 1;
+	t->untouched[1] = 2;
 }
 
 /* The last reference to the file goes with its mappings. */
@@ -122,6 +116,7 @@ static void move_out(struct tenant *t)
 	CHECK_ERR(close(t->s.fd), 0);
 	munmap((void *)t->worker.page, PAGE);
 	munmap((void *)t->untouched, PAGE);
+	munmap((void *)t->state, PAGE);
 }
 
 static void check_life_goes_on(void)
@@ -217,21 +212,26 @@ static void reset_with_everything_alive(void)
 {
 	long long before = pinned_pages();
 	struct set s = make_set();
+	const volatile struct exrnic_state_page *state;
 	char name[64], path[PATH_MAX];
 	struct exrnic_event event;
 	uint32_t out;
 
 	pci_name(name, sizeof(name));
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", name);
+	state = map_state_page(s.fd);
+	CHECK_EQ(state->gone, 0);
 	write_file(path, "1");
 	event = next_event(s.fd);
 	CHECK_EQ(event.type, EXRNIC_EVENT_DEVICE_FATAL);
 	CHECK_EQ(poll_now(s.fd), 0);
+	CHECK_EQ(state->gone, 1);
 	CHECK_ERR(query_qp_state(s.fd, s.qpn, &out), EIO);
 	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &out), EIO);
 	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), EIO);
 	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), ENOENT);
 	CHECK_ERR(close(s.fd), 0);
+	munmap((void *)state, PAGE);
 	CHECK_EQ(pinned_pages(), before);
 	write_file(DRIVER "/unbind", name);
 	write_file(DRIVER "/bind", name);
@@ -325,6 +325,23 @@ static void it_works_with_few_vectors(void)
 	check_vectors("max_vectors=0", 1);
 	CHECK_ERR(unload(), 0);
 	load("");
+}
+
+int wait_for_the_end(void)
+{
+	const volatile struct exrnic_state_page *state;
+	struct exrnic_event event = { 0 };
+	struct set s = make_set();
+	uint32_t pd;
+
+	state = map_state_page(s.fd);
+	CHECK_EQ(read(s.fd, &event, sizeof(event)), sizeof(event));
+	CHECK_EQ(event.type, EXRNIC_EVENT_DEVICE_FATAL);
+	CHECK_EQ(state->gone, 1);
+	CHECK(alloc_pd(s.fd, &pd) < 0 || query_qp_state(s.fd, s.qpn, &pd) < 0);
+	CHECK_ERR(close(s.fd), 0);
+	munmap((void *)state, PAGE);
+	return has_failed();
 }
 
 const struct test removal_tests[] = {

@@ -19,6 +19,9 @@ struct test {
 	unsigned int seconds;	/* limit, beyond the time of random tests; 0 is 60 */
 };
 
+/* removal_test.c: has objects until the device tells that it is gone; the exit status. */
+int wait_for_the_end(void);
+
 extern const struct test object_tests[];
 extern const struct test srq_tests[];
 extern const struct test channel_tests[];

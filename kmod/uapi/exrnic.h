@@ -10,11 +10,11 @@
  * device's own numbers (cqn, qpn, STag) or, for a protection domain, a number of this file; a
  * handle that this file does not own gives ENOENT.
  *
- * mmap() of offset 0, one page, PROT_WRITE, MAP_SHARED maps the user page: layout in exrnic_hw.h,
- * EXRNIC_DOORBELL_* and EXRNIC_PIO_AREA. Anything else gives EINVAL. The mapping is write-combining:
- * a store barrier before a doorbell or block keeps it behind what was stored to memory, one behind it
- * makes it leave and keeps it before later stores to the page. Once the device is removed, a store
- * gives SIGBUS.
+ * mmap() of one page, MAP_SHARED. EXRNIC_MMAP_USER_PAGE, with PROT_WRITE: the user page. Its layout is in
+ * exrnic_hw.h, EXRNIC_DOORBELL_* and EXRNIC_PIO_AREA. The mapping is write-combining: a store barrier
+ * before a doorbell or block keeps it behind what was stored to memory, one behind it makes it leave
+ * and keeps it before later stores to the page. Once the device is removed, stores are lost.
+ * EXRNIC_MMAP_STATE_PAGE, with PROT_READ: struct exrnic_state_page. Anything else gives EINVAL.
  *
  * read() and poll() of the file deliver its asynchronous events, those of a completion channel
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.
@@ -33,7 +33,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 3
+#define EXRNIC_UAPI_VERSION 4
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -276,6 +276,14 @@ struct exrnic_find_pages {
 	__u64 buffer;		/* user address of __u64[pages] */
 	__u32 pages;		/* in, out */
 	__u32 rsvd;
+};
+
+#define EXRNIC_MMAP_USER_PAGE	0x0000	/* offsets for mmap() */
+#define EXRNIC_MMAP_STATE_PAGE	0x1000
+
+/* What the state page starts with. It can be read without a system call, for as long as it is mapped. */
+struct exrnic_state_page {
+	__u32 gone;		/* not 0: removed, reset or broken; nothing works any more */
 };
 
 #define EXRNIC_IOCTL_MAGIC 0xE7
