@@ -73,9 +73,10 @@ uint64_t RnicDriver::pin_pbl(const std::vector<uint64_t>& pages) {
   const uint64_t pbl_pages = (pages.size() + per_page - 1) / per_page;
   // A PBL is contiguous: take it from memory of its own.
   static constexpr uint64_t kPblSpace = 0x8'0000'0000;
-  const uint64_t at = kPblSpace + pages_used_ * kPage * 16;
+  constexpr uint64_t kPblPagesMax = 64;
+  const uint64_t at = kPblSpace + pages_used_ * kPage * kPblPagesMax;
   ++pages_used_;
-  if (pbl_pages > 16) throw std::runtime_error("PBL too long for the tests' memory");
+  if (pbl_pages > kPblPagesMax) throw std::runtime_error("PBL too long for the tests' memory");
   Bytes entries(pbl_pages * kPage);
   std::memcpy(entries.data(), pages.data(), pages.size() * sizeof pages[0]);
   host_.poke(at, entries);

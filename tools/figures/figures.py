@@ -26,6 +26,8 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, default=_CLONE / "build/figures",
                         help="folder (default: %(default)s)")
+    parser.add_argument("--overview", type=pathlib.Path,
+                        help="write this PNG too: all figures of which something was measured")
     parser.add_argument("--results", type=pathlib.Path, help="draw from these; run nothing")
     return parser.parse_args()
 
@@ -68,6 +70,8 @@ def draw(options):
     svgs = [plot.render(figure, options.output / f"{figure.id}.png") for figure in figures]
     page = options.output / "report.html"
     page.write_text(report.page(figures, svgs, facts(rows, measured)))
+    if options.overview:
+        plot.overview([figure for figure in figures if not figure.missing()], options.overview)
     missing = [figure.id for figure in figures if figure.missing()]
     return f"figures: {page} ({len(figures)} figures" + \
         (f"; missing: {', '.join(missing)})" if missing else ")")

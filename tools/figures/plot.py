@@ -134,7 +134,25 @@ def _scale_x(axes, figure):
 
 def _draw(figure):
     canvas = plt.figure(figsize=(7.6, 4.0))
-    axes = canvas.add_axes((0.085, 0.125, 0.89, 0.66))
+    _draw_into(canvas, figure)
+    return canvas
+
+
+def overview(figures, png):
+    """One picture of several figures, two a row, each under its title."""
+    rows = (len(figures) + 1) // 2
+    with plt.rc_context(STYLE):
+        whole = plt.figure(figsize=(15.2, 4.5 * rows))
+        for part, figure in zip(whole.subfigures(rows, 2, squeeze=False).flat, figures):
+            part.suptitle(f"{figure.paper['title']}: {figure.title}", x=0.075, y=0.985, ha="left",
+                          fontsize=11)
+            _draw_into(part, figure, top=0.9)
+        whole.savefig(png, format="png", dpi=75)
+        plt.close(whole)
+
+
+def _draw_into(canvas, figure, top=0.995):
+    axes = canvas.add_axes((0.085, 0.125, 0.89, 0.665 - (0.995 - top)))
     if figure.log:
         axes.set_yscale("log")
     if figure.bars:
@@ -150,9 +168,8 @@ def _draw(figure):
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.annotate(figure.unit, (0, 1), xycoords="axes fraction", xytext=(-4, 8),
                   textcoords="offset points", ha="right", color=FAINT)
-    canvas.legend(handles, names, loc="upper left", bbox_to_anchor=(0.075, 0.995), ncols=3,
+    canvas.legend(handles, names, loc="upper left", bbox_to_anchor=(0.075, top), ncols=3,
                   handlelength=1.6, columnspacing=1.8, borderaxespad=0)
-    return canvas
 
 
 def render(figure, png=None):
