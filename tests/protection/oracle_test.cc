@@ -110,6 +110,8 @@ TEST_CASE("a region that outlives its deregistration is found") {
       void receive(Frame&& frame) override { core->receive(std::move(frame)); }
       void step(uint64_t time_ns) override { core->step(time_ns); }
       bool idle() const override { return core->idle(); }
+      void set_link(bool up) override { core->set_link(up); }
+      uint64_t peek_counter(unsigned index) const override { return core->peek_counter(index); }
       std::unique_ptr<Core> core;
       int count = 0;
     };
