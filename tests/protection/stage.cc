@@ -18,7 +18,7 @@ constexpr uint32_t kUserPage = 2;
 constexpr uint32_t kCqn = 1;
 constexpr uint32_t kCqLog = 12;
 constexpr uint32_t kRingLog = 3;
-constexpr uint32_t kRtoCycles = 1u << 22;  // nothing is lost
+constexpr uint32_t kRtoCycles = 1u << 15;
 constexpr size_t kDriverPages = 2 * Stage::kQps + 40;
 constexpr uint32_t kAllRights =
     EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
