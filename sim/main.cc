@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/app/options.h"
 #include "sim/app/service_loop.h"
@@ -16,6 +17,7 @@
 #include "sim/capture/captures.h"
 #include "sim/control/commands.h"
 #include "sim/control/control_server.h"
+#include "sim/debug/gdb_server.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"
@@ -88,8 +90,8 @@ GuestClocks::Config clock_config(const Options& options) {
 }
 
 template <typename Loop>
-void run_loop(Loop loop, ControlServer* control, Captures* captures) {
-  if (control != nullptr) loop.serve(*control);
+void run_loop(Loop loop, const std::vector<SideSocket*>& side_sockets, Captures* captures) {
+  for (SideSocket* socket : side_sockets) loop.serve(*socket);
   if (captures != nullptr) loop.at_rest([captures] { captures->flush(); });
   std::puts("exrnic-sim: ready");
   std::fflush(stdout);
@@ -97,13 +99,14 @@ void run_loop(Loop loop, ControlServer* control, Captures* captures) {
 }
 
 void serve(const Options& options, Testbed& testbed, ServiceLoop::Servers& servers,
-           const StopSignal& stop, ControlServer* control, Captures* captures) {
+           const StopSignal& stop, const std::vector<SideSocket*>& side_sockets,
+           Captures* captures) {
   if (options.clock_path.empty()) {
-    return run_loop(ServiceLoop(testbed, servers, stop), control, captures);
+    return run_loop(ServiceLoop(testbed, servers, stop), side_sockets, captures);
   }
   GuestClocks clocks(options.clock_path, clock_config(options));
   run_loop(SynchronisedLoop(testbed, servers, stop, clocks, options.profile.pcie.latency_ns),
-           control, captures);
+           side_sockets, captures);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -133,6 +136,20 @@ std::unique_ptr<ControlServer> serve_control(const std::string& path, ControlCom
   }
 }
 
+using GdbServers = std::vector<std::unique_ptr<debug::GdbServer>>;
+
+GdbServers serve_gdb(const Options& options, Testbed& testbed) {
+  GdbServers servers;
+  for (const auto& [node, path] : options.gdb_paths) {
+    try {
+      servers.push_back(std::make_unique<debug::GdbServer>(path, testbed, node, log));
+    } catch (const std::exception& error) {
+      throw ExitRequest(kUsageError, std::string("--gdb: ") + error.what());
+    }
+  }
+  return servers;
+}
+
 // Each node has sockets, eventfds and files of its client, each port a capture: the usual soft
 // limit is for programs that use select().
 void raise_file_limit() {
@@ -152,11 +169,15 @@ void run(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   ControlCommands commands = control_commands(options, testbed, servers, start);
   const auto control = serve_control(options.control_path, commands);
+  const GdbServers debuggers = serve_gdb(options, testbed);
   std::unique_ptr<Captures> captures;
   if (!options.capture_directory.empty()) {
     captures = std::make_unique<Captures>(options.capture_directory, testbed, log);
   }
-  serve(options, testbed, servers, stop, control.get(), captures.get());
+  std::vector<SideSocket*> side_sockets;
+  if (control) side_sockets.push_back(control.get());
+  for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
+  serve(options, testbed, servers, stop, side_sockets, captures.get());
   if (captures) captures->flush();
   if (!stats.is_open()) return;
   stats << statistics(options, testbed, servers, seconds_since(start)).dump(2) << '\n';

@@ -42,9 +42,23 @@ void RnicModule::mmio_write(const MmioAccess& access) {
   wake();
 }
 
-void RnicModule::mmio_read(const MmioAccess& access) {
+void RnicModule::mmio_read(const MmioAccess& access) { side_read(access, nullptr); }
+
+void RnicModule::side_read(const MmioAccess& access, ReadAnswer answer) {
+  reads_.push_back(std::move(answer));
   core_->mmio_read(access);
   wake();
+}
+
+void RnicModule::mmio_read_done(uint64_t data) {
+  assert(!reads_.empty());
+  const ReadAnswer answer = std::move(reads_.front());
+  reads_.pop_front();
+  if (answer) {
+    answer(data);
+  } else {
+    pcie_->mmio_read_done(data);
+  }
 }
 
 void RnicModule::read_completion(ReadCompletion&& completion) {
@@ -59,6 +73,9 @@ void RnicModule::receive(Frame&& frame) {
 
 void RnicModule::reset() {
   core_->reset();
+  for (const ReadAnswer& answer : std::exchange(reads_, {})) {
+    if (answer) answer(~uint64_t{0});
+  }
   wake();  // a core may need cycles to clear its tables
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <systemc>
@@ -36,6 +37,12 @@ class RnicModule final : public sc_core::sc_module,
   void read_completion(ReadCompletion&& completion) override;
   void receive(Frame&& frame) override;
 
+  // Accesses that come from beside the PCIe link, as from a debugger's port. `answer` gets the
+  // value in a later cycle; all ones if the core is reset before.
+  using ReadAnswer = std::function<void(uint64_t)>;
+  void side_write(const MmioAccess& access) { mmio_write(access); }
+  void side_read(const MmioAccess& access, ReadAnswer answer);
+
   // The core goes back to power-on. Cycles keep counting.
   void reset() override;
 
@@ -51,7 +58,7 @@ class RnicModule final : public sc_core::sc_module,
   void write(PostedWrite&& write) override { pcie_->write(std::move(write)); }
   bool can_read() override { return pcie_->can_read(); }
   void read(const ReadRequest& request) override { pcie_->read(request); }
-  void mmio_read_done(uint64_t data) override { pcie_->mmio_read_done(data); }
+  void mmio_read_done(uint64_t data) override;
   bool peek(uint64_t address, uint8_t* out, size_t length) override {
     return pcie_->peek(address, out, length);
   }
@@ -72,6 +79,7 @@ class RnicModule final : public sc_core::sc_module,
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;
+  std::deque<ReadAnswer> reads_;  // under way; empty: of the PCIe link
 };
 
 }  // namespace exrnic

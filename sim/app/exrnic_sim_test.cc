@@ -147,6 +147,11 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
   refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
+  refused({"--node", node, "--gdb", dir / "g.sock"}, "write NODE:PATH");
+  refused({"--node", node, "--gdb", "0:"}, "write NODE:PATH");
+  refused({"--node", node, "--gdb", "1:g.sock"}, "--gdb: '1:g.sock': the nodes are 0 to 0");
+  refused({"--node", node, "--gdb", "0:" + (dir / "a.sock")}, "this socket is a node's");
+  refused({"--node", node, "--gdb", "0:" + (dir / "no/g.sock")}, "--gdb: socket ");
 }
 
 TEST_CASE("more nodes than the topology has are one clear line and exit code 2") {

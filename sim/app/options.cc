@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
@@ -37,6 +38,7 @@ struct Arguments {
   std::string stats;
   std::string capture;
   std::string control;
+  std::vector<std::string> gdb;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -91,6 +93,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Serve a control socket at PATH, for exrnicctl: counters, and\n"
                  "faults by hand while the simulation runs")
       ->type_name("PATH");
+  app.add_option("--gdb", arguments.gdb,
+                 "Let GDB debug the firmware of a node: target remote PATH; can\n"
+                 "be repeated")
+      ->type_name("NODE:PATH")
+      ->allow_extra_args(false);
   app.footer(
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
@@ -164,6 +171,26 @@ std::string clock_of(const Arguments& arguments) {
   return time.substr(sizeof(kSynchronised) - 1);
 }
 
+// Other than the sockets of the nodes' hosts.
+void require_own_socket(const char* option, const std::string& path, const Options& options) {
+  if (std::count(options.sockets.begin(), options.sockets.end(), path) == 0) return;
+  throw ExitRequest(kUsageError, fmt::format("{} {}: this socket is a node's", option, path));
+}
+
+std::pair<unsigned, std::string> gdb_path(const std::string& text, const Options& options) {
+  const size_t colon = text.find(':');
+  unsigned node = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
+  if (error != std::errc() || end != text.data() + colon || colon + 1 == text.size()) {
+    throw std::invalid_argument(fmt::format("'{}': write NODE:PATH, such as 0:gdb.sock", text));
+  }
+  if (node >= options.sockets.size()) {
+    throw std::invalid_argument(
+        fmt::format("'{}': the nodes are 0 to {}", text, options.sockets.size() - 1));
+  }
+  return {node, text.substr(colon + 1)};
+}
+
 Options understand(const Arguments& arguments) {
   Options options;
   for (const std::string& node : arguments.nodes) {
@@ -193,10 +220,14 @@ Options understand(const Arguments& arguments) {
   options.stats_path = arguments.stats;
   options.capture_directory = arguments.capture;
   options.control_path = arguments.control;
-  if (!options.control_path.empty() &&
-      std::count(options.sockets.begin(), options.sockets.end(), options.control_path) != 0) {
-    throw ExitRequest(kUsageError,
-                      fmt::format("--control {}: this socket is a node's", options.control_path));
+  require_own_socket("--control", options.control_path, options);
+  if (!arguments.gdb.empty() && !options.clock_path.empty()) {
+    throw ExitRequest(kUsageError, "--gdb: guests cannot wait for a debugger; take --time free");
+  }
+  for (const std::string& text : arguments.gdb) {
+    const auto path = reading("--gdb", [&] { return gdb_path(text, options); });
+    require_own_socket("--gdb", path.second, options);
+    options.gdb_paths.insert(path);
   }
   return options;
 }

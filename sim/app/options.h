@@ -29,6 +29,7 @@ struct Options {
   std::string stats_path;                        // empty: no statistics
   std::string capture_directory;                 // empty: no captures
   std::string control_path;                      // empty: no control socket
+  std::map<unsigned, std::string> gdb_paths;     // by node: a socket for a debugger
 };
 
 // The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.

@@ -24,6 +24,7 @@ void ServiceLoop::simulate() {
   const auto end = std::chrono::steady_clock::now() + kLeastWall;
   do {
     testbed_.run_while_busy(kSliceNs);
+    sockets_.after_slice();
   } while (testbed_.busy() && std::chrono::steady_clock::now() < end);
 }
 

@@ -19,7 +19,7 @@ class ServiceLoop {
       : testbed_(testbed), sockets_(testbed, servers, stop) {}
 
   // Served beside the nodes' hosts; it outlives the loop.
-  void serve(ControlServer& control) { sockets_.serve(control); }
+  void serve(SideSocket& socket) { sockets_.serve(socket); }
   // Called when nothing is in flight any more, before each sleep.
   void at_rest(std::function<void()> action) { at_rest_ = std::move(action); }
 

@@ -42,7 +42,7 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
     server->append_poll_fds(fds_);
     end_of_.push_back(fds_.size());
   }
-  if (control_ != nullptr) control_->append_poll_fds(fds_);
+  for (const SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
   const timespec time = {timeout.count() / 1'000'000, timeout.count() % 1'000'000 * 1000};
   const int ready =
       ::ppoll(fds_.data(), fds_.size(), timeout < timeout.zero() ? nullptr : &time, nullptr);
@@ -67,8 +67,13 @@ bool SocketService::serve(std::chrono::microseconds timeout) {
   }
   bool asked = false;
   for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;
-  if (asked) control_->service();
+  if (!asked) return true;
+  for (SideSocket* socket : side_sockets_) socket->service();
   return true;
+}
+
+void SocketService::after_slice() {
+  for (SideSocket* socket : side_sockets_) socket->after_slice();
 }
 
 }  // namespace exrnic

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/control/control_server.h"
+#include "sim/app/side_socket.h"
 #include "sim/testbed.h"
 #include "sim/vfio_user/server.h"
 
@@ -40,10 +40,12 @@ class SocketService {
       : testbed_(testbed), servers_(servers), stop_(stop) {}
 
   // Served beside the nodes' hosts; it outlives this.
-  void serve(ControlServer& control) { control_ = &control; }
+  void serve(SideSocket& socket) { side_sockets_.push_back(&socket); }
 
   // Waits at most so long for anything to come, and handles it. False: a stop signal has come.
   bool serve(std::chrono::microseconds timeout);
+  // Simulated time has gone on.
+  void after_slice();
 
  private:
   bool may_serve(unsigned node);
@@ -52,8 +54,8 @@ class SocketService {
   Testbed& testbed_;
   Servers& servers_;
   const StopSignal& stop_;
-  ControlServer* control_ = nullptr;
-  std::vector<pollfd> fds_;     // the stop signal, then each server's, then the control socket's
+  std::vector<SideSocket*> side_sockets_;
+  std::vector<pollfd> fds_;     // the stop signal, then each server's, then the others'
   std::vector<size_t> end_of_;  // by node: one past its last entry in fds_
 };
 

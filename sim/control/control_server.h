@@ -8,18 +8,17 @@
 // Threads: none; service() never waits.
 #pragma once
 
-#include <poll.h>
-
 #include <functional>
 #include <list>
 #include <string>
 #include <vector>
 
+#include "sim/app/side_socket.h"
 #include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic {
 
-class ControlServer {
+class ControlServer final : public SideSocket {
  public:
   static constexpr size_t kMostClients = 16;
   static constexpr size_t kLongestLine = 16'384;
@@ -32,13 +31,12 @@ class ControlServer {
   // Listens on `socket_path`; a socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
   ControlServer(std::string socket_path, Answer answer, Refusal refusal);
-  ~ControlServer();
+  ~ControlServer() override;
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  // What to poll for before the next service() has something to do.
-  void append_poll_fds(std::vector<pollfd>& fds) const;
-  void service();
+  void append_poll_fds(std::vector<pollfd>& fds) const override;
+  void service() override;
 
   size_t clients() const { return clients_.size(); }
 

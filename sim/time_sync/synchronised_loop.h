@@ -25,7 +25,7 @@ class SynchronisedLoop {
                    GuestClocks& clocks, uint64_t to_host_ns);
 
   // Served beside the nodes' hosts; it outlives the loop.
-  void serve(ControlServer& control) { sockets_.serve(control); }
+  void serve(SideSocket& socket) { sockets_.serve(socket); }
   // Called when nothing is in flight any more, before each sleep.
   void at_rest(std::function<void()> action) { at_rest_ = std::move(action); }
 

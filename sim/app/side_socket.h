@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A socket of the simulator beside those of the nodes' hosts: for whoever watches or debugs it.
+//
+// Threads: none; no call waits for a client.
+#pragma once
+
+#include <poll.h>
+
+#include <vector>
+
+namespace exrnic {
+
+class SideSocket {
+ public:
+  virtual ~SideSocket() = default;
+  // What to poll for before the next service() has something to do.
+  virtual void append_poll_fds(std::vector<pollfd>& fds) const = 0;
+  virtual void service() = 0;
+  // After each slice of simulated time.
+  virtual void after_slice() {}
+};
+
+}  // namespace exrnic

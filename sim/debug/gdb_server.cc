@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/debug/gdb_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "rtl-model/gen/exrnic_hw.h"
+#include "sim/vfio_user/unix_socket.h"
+
+namespace exrnic::debug {
+namespace {
+
+constexpr uint64_t kSettleNs = 200;
+constexpr uint64_t kReadLimitNs = 1'000'000;
+
+// The registers of a node's processor, beside its PCIe link. A read simulates until the answer is
+// there.
+class NodeRegisters final : public FwRegisters {
+ public:
+  NodeRegisters(Testbed& testbed, unsigned node)
+      : testbed_(testbed), rnic_(testbed.node(node).rnic()) {}
+
+  uint32_t read(uint32_t offset) override {
+    // Shared: an answer may come when nobody waits for it any more.
+    const auto value = std::make_shared<std::optional<uint32_t>>();
+    rnic_.side_read(access(offset, 0),
+                    [value](uint64_t data) { *value = static_cast<uint32_t>(data); });
+    testbed_.run_until([&] { return value->has_value(); }, kReadLimitNs);
+    if (!*value) throw DebugError("the RNIC does not answer a read of a register");
+    answered_at_ = rnic_.cycles();
+    return **value;
+  }
+  void write(uint32_t offset, uint32_t value) override { rnic_.side_write(access(offset, value)); }
+
+  // A read makes the core's clock run for some cycles, always as many. Whether it has, since the
+  // last one, been there for that alone: then the processor is as it was when it was read.
+  bool nothing_happened() {
+    if (rnic_.cycles() == quiet_at_) return true;
+    testbed_.run_while_busy(kSettleNs);
+    if (rnic_.clocked()) return false;
+    const uint64_t tail = rnic_.cycles() - answered_at_;
+    const bool is_usual = tail == shortest_tail_;  // not the first of its length
+    shortest_tail_ = std::min(shortest_tail_, tail);
+    if (!is_usual) return false;
+    quiet_at_ = rnic_.cycles();
+    return true;
+  }
+
+ private:
+  static MmioAccess access(uint32_t offset, uint32_t data) {
+    return {EXRNIC_BAR_REGISTERS, offset, 4, data};
+  }
+
+  Testbed& testbed_;
+  RnicModule& rnic_;
+  uint64_t answered_at_ = 0;
+  uint64_t shortest_tail_ = ~uint64_t{0};
+  uint64_t quiet_at_ = ~uint64_t{0};
+};
+
+}  // namespace
+
+class GdbServer::Connection {
+ public:
+  Connection(vfio_user::UniqueFd socket, Testbed& testbed, unsigned node)
+      : socket_(std::move(socket)), registers_(testbed, node), processor_(registers_) {}
+
+  // False: there is nothing to debug.
+  bool begin() {
+    if (!processor_.runs()) return false;
+    session_ = std::make_unique<GdbSession>(processor_);
+    return true;
+  }
+
+  // False: it is over.
+  bool service() {
+    char bytes[kMostPacket];
+    const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, 0);
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    if (got == 0) return false;
+    looked_ = false;
+    return send(session_->receive({bytes, static_cast<size_t>(got)}));
+  }
+  bool look() {
+    if (!session_->running() || (looked_ && registers_.nothing_happened())) return true;
+    looked_ = true;
+    return send(session_->look());
+  }
+
+  // What GDB had halted goes on.
+  void leave() {
+    try {
+      processor_.detach();
+    } catch (const DebugError&) {
+    }
+  }
+
+  int fd() const { return socket_.get(); }
+
+ private:
+  // Answers are short, and GDB waits for each: what does not fit is not read by a debugger.
+  bool send(const std::string& bytes) {
+    if (!bytes.empty() && ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
+                              static_cast<ssize_t>(bytes.size())) {
+      return false;
+    }
+    return !session_->ended();
+  }
+
+  vfio_user::UniqueFd socket_;
+  NodeRegisters registers_;
+  ProcessorDebugger processor_;
+  std::unique_ptr<GdbSession> session_;
+  bool looked_ = false;  // since GDB last said something
+};
+
+GdbServer::GdbServer(std::string socket_path, Testbed& testbed, unsigned node, Log log)
+    : path_(std::move(socket_path)),
+      testbed_(testbed),
+      node_(node),
+      log_(std::move(log)),
+      listener_(vfio_user::listen_unix(path_)) {}
+
+GdbServer::~GdbServer() { ::unlink(path_.c_str()); }
+
+void GdbServer::append_poll_fds(std::vector<pollfd>& fds) const {
+  fds.push_back({listener_.get(), POLLIN, 0});
+  if (connection_) fds.push_back({connection_->fd(), POLLIN, 0});
+}
+
+void GdbServer::accept_one() {
+  vfio_user::UniqueFd socket(
+      ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  const std::string who = "gdb at node " + std::to_string(node_) + ": ";
+  if (connection_) return log_(who + "refused, another debugger is connected");
+  auto connection = std::make_unique<Connection>(std::move(socket), testbed_, node_);
+  try {
+    if (!connection->begin()) {
+      return log_(who +
+                  "refused, the processor does not run; load firmware (the driver does) first");
+    }
+  } catch (const DebugError& error) {
+    return log_(who + error.what());
+  }
+  connection_ = std::move(connection);
+  log_(who + "connected");
+}
+
+void GdbServer::service() {
+  accept_one();
+  if (connection_ && !connection_->service()) {
+    connection_->leave();
+    connection_.reset();
+  }
+}
+
+void GdbServer::after_slice() {
+  if (connection_ && !connection_->look()) {
+    connection_->leave();
+    connection_.reset();
+  }
+}
+
+}  // namespace exrnic::debug

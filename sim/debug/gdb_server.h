@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A socket at which GDB debugs the firmware of one node: "target remote PATH".
+//
+// One debugger at a time; another is let go at once. Threads: none; nothing here waits for GDB.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/app/side_socket.h"
+#include "sim/debug/gdb_session.h"
+#include "sim/testbed.h"
+#include "sim/vfio_user/unique_fd.h"
+
+namespace exrnic::debug {
+
+class GdbServer final : public SideSocket {
+ public:
+  using Log = std::function<void(const std::string&)>;
+
+  // Listens on `socket_path`; a socket file that nobody serves any more is replaced. Throws
+  // std::runtime_error with one clear line if the path cannot be served.
+  GdbServer(std::string socket_path, Testbed& testbed, unsigned node, Log log);
+  ~GdbServer() override;
+  GdbServer(const GdbServer&) = delete;
+  GdbServer& operator=(const GdbServer&) = delete;
+
+  void append_poll_fds(std::vector<pollfd>& fds) const override;
+  void service() override;
+  void after_slice() override;  // tells GDB if the processor has halted
+
+ private:
+  class Connection;
+
+  void accept_one();
+
+  std::string path_;
+  Testbed& testbed_;
+  unsigned node_;
+  Log log_;
+  vfio_user::UniqueFd listener_;
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace exrnic::debug
