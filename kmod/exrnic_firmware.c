@@ -20,6 +20,11 @@
 
 MODULE_FIRMWARE(EXRNIC_FIRMWARE_NAME);
 
+static bool pull_by_firmware;
+module_param(pull_by_firmware, bool, 0444);
+MODULE_PARM_DESC(pull_by_firmware,
+		 "Firmware answers the peers' PULLs; while it does not run, hardware does (default: no)");
+
 static const char *const exrnic_firmware_states[] = {
 	[EXRNIC_FW_STATE_HELD] = "stopped",
 	[EXRNIC_FW_STATE_STARTING] = "starting",
@@ -235,6 +240,8 @@ void exrnic_firmware_start(struct exrnic_device *edev)
 		return;
 	}
 	mutex_lock(&edev->firmware.lock);
+	exrnic_write(edev, EXRNIC_REG_PULL_MODE,
+		     pull_by_firmware ? EXRNIC_PULL_MODE_FIRMWARE : EXRNIC_PULL_MODE_HARDWARE);
 	edev->firmware.present = true;
 	err = exrnic_firmware_load(edev, EXRNIC_FIRMWARE_NAME);
 	mutex_unlock(&edev->firmware.lock);

@@ -5,7 +5,8 @@
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
 
-#define EXRNIC_ACCESS_WRITE	(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE)
+#define EXRNIC_ACCESS_WRITE                                                                        \
+	(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_ATOMIC)
 #define EXRNIC_ACCESS_ALL	(EXRNIC_ACCESS_WRITE | EXRNIC_ACCESS_REMOTE_READ)
 
 static int exrnic_mr_register_on_device(struct exrnic_device *edev, const struct exrnic_mr *mr)

@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Firmware on the processor of a whole node, beside the data path.
+#include "tests/support/firmware.h"
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 #include "firmware/test/faulty.h"
-#include "firmware/test/image.h"
 #include "rtl-model/ref/ref_core.h"
 #include "tests/support/pair.h"
 
 namespace exrnic::testing {
 namespace {
 
-constexpr int kPolls = 200;  // a load takes about half a microsecond
 constexpr uint64_t kRestLimitNs = 1'000'000;
-
-void wait_while(RnicDriver& rnic, uint32_t reg, uint32_t value) {
-  for (int i = 0; rnic.read_register(reg) == value; ++i)
-    if (i == kPolls) throw std::runtime_error("waited in vain for register " + std::to_string(reg));
-}
-
-void start(RnicDriver& rnic, const char* path) {
-  rnic.write_register(EXRNIC_REG_FW_CONTROL, 0);
-  rnic.write_register(EXRNIC_REG_FW_ADDRESS, 0);
-  for (const uint32_t word : read_firmware_image(path).payload)
-    rnic.write_register(EXRNIC_REG_FW_DATA, word);
-  rnic.write_register(EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
-  wait_while(rnic, EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
-}
 
 uint32_t run_command(RnicDriver& rnic, uint32_t op) {
   rnic.write_register(EXRNIC_REG_FW_COMMAND, op);
-  wait_while(rnic, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
+  wait_while_register(rnic, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
   return rnic.read_register(EXRNIC_REG_FW_COMMAND_STATUS);
 }
 
@@ -49,7 +35,7 @@ TEST_CASE(
     "firmware is loaded and serves a command while PUSHes are under way, then the node rests") {
   Pushes pair;
   pair.post();
-  start(pair.left.rnic, EXRNIC_FIRMWARE);
+  start_firmware(pair.left.rnic, EXRNIC_FIRMWARE);
   REQUIRE(pair.left.rnic.read_register(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_READY);
   CHECK(run_command(pair.left.rnic, EXRNIC_FW_OP_QUERY) == EXRNIC_FW_STATUS_OK);
   CHECK(pair.left.rnic.read_register(EXRNIC_REG_FW_WORDS) ==
@@ -62,7 +48,7 @@ TEST_CASE(
 TEST_CASE("firmware that fails tells the driver by an interrupt, and data goes on without it") {
   Pushes pair;
   pair.left.rnic.write_register(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_FIRMWARE);
-  start(pair.left.rnic, EXRNIC_FAULTY_FIRMWARE);
+  start_firmware(pair.left.rnic, EXRNIC_FAULTY_FIRMWARE);
   pair.left.rnic.host().clear_records();
   CHECK(run_command(pair.left.rnic, FAULTY_SPIN) == EXRNIC_FW_STATUS_FAILED);
   CHECK(pair.left.rnic.read_register(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The firmware's loop: rest until a line is raised, serve it. Nothing interrupts a handler. */
 #include "app/commands.h"
+#include "app/requests.h"
 #include "hal/devices.h"
 
 /* Cycles of work until the watch-dog takes a handler for lost. */
@@ -9,6 +10,8 @@
 void fw_main(void);
 
 void fw_main(void) {
+  uint32_t lines;
+
   dev_write(EXRNIC_REG_DEV_WATCHDOG, WATCHDOG_CYCLES);
   dev_write(EXRNIC_REG_DEV_VERSION, FW_VERSION);
   commands_start();
@@ -16,6 +19,8 @@ void fw_main(void) {
   for (;;) {
     dev_write(EXRNIC_REG_DEV_DOZE, 0);
     dev_write(EXRNIC_REG_DEV_WATCHDOG, WATCHDOG_CYCLES);
-    if (dev_read(EXRNIC_REG_DEV_LINES) & 1u << EXRNIC_FW_LINE_COMMAND) commands_serve();
+    lines = dev_read(EXRNIC_REG_DEV_LINES);
+    if (lines & 1u << EXRNIC_FW_LINE_PUNT) requests_serve();
+    if (lines & 1u << EXRNIC_FW_LINE_COMMAND) commands_serve();
   }
 }

@@ -1,52 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The firmware's handlers on the host; the mock below is the hardware.
+// The firmware's handlers on the host; mock.h is the hardware.
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
-#include <map>
-#include <stdexcept>
+
+#include "test/mock.h"
 
 extern "C" {
 #include "app/commands.h"
-#include "hal/devices.h"
-#include "hal/fault.h"
-#include "hal/memory.h"
 }
 
-namespace {
-
-struct Hardware {
-  std::map<uint32_t, uint32_t> registers;
-  uint64_t time_ns = 1000;
-};
-Hardware* hardware;
-
-struct Assertion : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-}  // namespace
-
-extern "C" {
-uint32_t dev_read(uint32_t reg) {
-  if (reg == EXRNIC_REG_DEV_TIME_LO) return static_cast<uint32_t>(hardware->time_ns);
-  if (reg == EXRNIC_REG_DEV_TIME_HI) return static_cast<uint32_t>(hardware->time_ns >> 32);
-  return hardware->registers[reg];
-}
-void dev_write(uint32_t reg, uint32_t value) { hardware->registers[reg] = value; }
-uint32_t memory_used(void) { return 0x1234; }
-uint32_t memory_stack_used(void) { return 0x56; }
-void fw_assertion_fault(const char* file, uint32_t) { throw Assertion(file); }
-}
-
+namespace exrnic::testing {
 namespace {
 
 class Commands {
  public:
-  Commands() {
-    hardware = &mock_;
-    commands_start();
-  }
-  ~Commands() { hardware = nullptr; }
+  Commands() { commands_start(); }
 
   uint32_t serve(uint32_t op) {
     mock_.registers[EXRNIC_REG_DEV_COMMAND] = op;
@@ -95,3 +63,4 @@ TEST_CASE("a command that nobody knows is refused, and writes nothing") {
 }
 
 }  // namespace
+}  // namespace exrnic::testing

@@ -10,7 +10,25 @@ enum faulty {
   FAULTY_STORE_UNALIGNED,
   FAULTY_JUMP_OUTSIDE,
   FAULTY_SPIN,
-  FAULTY_READ_WRITE_ONLY
+  FAULTY_READ_WRITE_ONLY,
+  FAULTY_HOARD, /* from now on requests of peers are left where they are, without a watch-dog */
+  FAULTY_WILD   /* direct commands that the hardware refuses; their statuses go to FW_WORDS */
+};
+/* What FAULTY_WILD tries is in the order of its answers. It takes from FW_WORDS: an STag, its
+   domain, high and low half of an offset in it. */
+enum faulty_wild {
+  WILD_NO_STAG,
+  WILD_ALL_OF_MEMORY,
+  WILD_NO_WRITE_RIGHT,
+  WILD_WRITE_WITHOUT_ASKING,
+  WILD_TOO_LONG,
+  WILD_ACROSS,
+  WILD_OTHER_DOMAIN,
+  WILD_BEHIND_THE_REGION,
+  WILD_NO_COMMAND,
+  WILD_ANSWER_TO_NOBODY,
+  WILD_FOR_NOBODY, /* of another generation of the queue pair */
+  WILDS
 };
 #define FAULTY_WATCHDOG_CYCLES 5000
 

@@ -12,7 +12,8 @@ using exrnic::FailNull;
 
 namespace {
 
-constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ;
+constexpr int kAllAccess = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ |
+                           VL_ACCESS_REMOTE_ATOMIC;
 
 constexpr int kAllChanges = VL_REALLOCATE_MEMORY | VL_REALLOCATE_PD | VL_REALLOCATE_ACCESS;
 
@@ -21,6 +22,7 @@ uint32_t DeviceAccess(int access) {
   if (access & VL_ACCESS_LOCAL_WRITE) device |= EXRNIC_ACCESS_LOCAL_WRITE;
   if (access & VL_ACCESS_REMOTE_WRITE) device |= EXRNIC_ACCESS_REMOTE_WRITE;
   if (access & VL_ACCESS_REMOTE_READ) device |= EXRNIC_ACCESS_REMOTE_READ;
+  if (access & VL_ACCESS_REMOTE_ATOMIC) device |= EXRNIC_ACCESS_REMOTE_ATOMIC;
   return device;
 }
 

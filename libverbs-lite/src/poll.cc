@@ -48,6 +48,10 @@ vl_wc_opcode Opcode(uint8_t opcode) {
       return VL_WC_PULL;
     case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE:
       return VL_WC_LOCAL_INVALIDATE;
+    case EXRNIC_WQE_OPCODE_FETCH_ADD:
+      return VL_WC_FETCH_ADD;
+    case EXRNIC_WQE_OPCODE_COMPARE_SWAP:
+      return VL_WC_COMPARE_SWAP;
     case EXRNIC_WQE_OPCODE_RECV:
       return VL_WC_RECV;
     default:

@@ -47,12 +47,14 @@ constexpr OpcodeRules kRules[] = {
     {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true},
     {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false},
     {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true},
+    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false},
+    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false},
 };
-static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_LOCAL_INVALIDATE - VL_OP_PUSH + 1,
+static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_COMPARE_SWAP - VL_OP_PUSH + 1,
               "one each");
 
 const OpcodeRules* RulesOf(vl_wr_opcode opcode) {
-  if (opcode < VL_OP_PUSH || opcode > VL_OP_LOCAL_INVALIDATE) return nullptr;
+  if (opcode < VL_OP_PUSH || opcode > VL_OP_COMPARE_SWAP) return nullptr;
   return &kRules[opcode - VL_OP_PUSH];
 }
 
@@ -111,10 +113,26 @@ uint32_t ReadsOf(const vl_send_wr& wr) {
   return reads > 0 ? reads : 1;
 }
 
+bool IsAtomic(vl_wr_opcode opcode) {
+  return opcode == VL_OP_FETCH_ADD || opcode == VL_OP_COMPARE_SWAP;
+}
+
+// An atomic has its operands where a second element would stand.
+uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+  if (qp.max_reads_out == 0) return 0;
+  const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, 1, wqe);
+  if (slots == 0 || wqe->head.length != EXRNIC_ATOMIC_BYTES) return 0;
+  wqe->head.sge1_address = wr.atomic_data;
+  wqe->head.sge1_length = static_cast<uint32_t>(wr.atomic_compare);
+  wqe->head.sge1_stag = static_cast<uint32_t>(wr.atomic_compare >> 32);
+  return slots;
+}
+
 uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   if (wr.flags & VL_SEND_INLINE) {
     return PutInline(wr.sg_list, wr.num_sge, qp.send_shape.inline_bytes, wqe);
   }
+  if (IsAtomic(wr.opcode)) return PutAtomic(qp, wr, wqe);
   const uint32_t most = wr.opcode == VL_OP_LOCAL_INVALIDATE ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
   if (slots != 0 && wr.opcode == VL_OP_PULL && ReadsOf(wr) > qp.max_reads_out) return 0;

@@ -40,6 +40,10 @@ const char* vl_wc_opcode_string(vl_wc_opcode opcode) {
       return "PULL";
     case VL_WC_LOCAL_INVALIDATE:
       return "local invalidation";
+    case VL_WC_FETCH_ADD:
+      return "fetch and add";
+    case VL_WC_COMPARE_SWAP:
+      return "compare and swap";
     case VL_WC_UNKNOWN:
       return "unknown operation from the device";
   }

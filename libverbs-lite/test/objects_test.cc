@@ -76,7 +76,7 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, nullptr, 1, 0) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 0, 0) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, SIZE_MAX, 0) == nullptr); }) == EINVAL);
-  CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 8) == nullptr); }) == EINVAL);
+  CHECK(ErrnoOf([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 16) == nullptr); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_deallocate_mr(nullptr) == -1); }) == EINVAL);
   CHECK(ErrnoOf([&] { CHECK(vl_get_pbl(self.mr, nullptr, &pages, &shift) == -1); }) == EINVAL);
 
@@ -137,7 +137,8 @@ TEST_CASE("objects of an RNIC that was removed can be destroyed") {
 TEST_CASE("a region's rights reach the device") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
-  const int all[] = {0, VL_ACCESS_LOCAL_WRITE, VL_ACCESS_REMOTE_WRITE, VL_ACCESS_REMOTE_READ};
+  const int all[] = {0, VL_ACCESS_LOCAL_WRITE, VL_ACCESS_REMOTE_WRITE, VL_ACCESS_REMOTE_READ,
+                     VL_ACCESS_REMOTE_ATOMIC};
   for (int access : all) {
     vl_mr* mr = vl_allocate_mr(self.pd, self.buffer.data(), 100, access);
     REQUIRE(mr != nullptr);
@@ -179,7 +180,7 @@ TEST_CASE("a reallocated region has another STag, and of the rest what was not n
   CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, nullptr, 1, 0) == EINVAL);
   CHECK(refused(VL_REALLOCATE_PD, nullptr, nullptr, 0, 0) == EINVAL);
   CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, bytes, 16, 0) == EINVAL);
-  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 8) == EINVAL);
+  CHECK(refused(VL_REALLOCATE_ACCESS, nullptr, nullptr, 0, 16) == EINVAL);
   CHECK(refused(VL_REALLOCATE_MEMORY, nullptr, bytes, 16, VL_ACCESS_LOCAL_WRITE) == EINVAL);
 
   // The domain counts it as its own, and the old one no more.

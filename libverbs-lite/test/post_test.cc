@@ -126,7 +126,7 @@ TEST_CASE("a malformed request is refused with EINVAL") {
   Pair pair;
   vl_send_wr wr = pair.Push(1, 8);
   vl_sge list[2] = {pair.sge, pair.sge};
-  SECTION("opcode") { wr.opcode = static_cast<vl_wr_opcode>(8); }
+  SECTION("opcode") { wr.opcode = static_cast<vl_wr_opcode>(10); }
   SECTION("flags") { wr.flags = 0x80; }
   SECTION("more elements than the queue was made for") { wr.num_sge = 3; }
   SECTION("a negative number of elements") { wr.num_sge = -1; }

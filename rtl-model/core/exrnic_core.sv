@@ -89,24 +89,26 @@ module exrnic_core
   localparam int unsigned EvEfeRx = 8;
   localparam int unsigned EvWindow = 9;
   localparam int unsigned EvPorts = 10;
-  localparam int unsigned EvSources = 11;
+  localparam int unsigned EvFirmware = 11;
+  localparam int unsigned EvSources = 12;
   event_t event_src[EvSources];
 
   // ---- Start, rest, idleness
   logic qp_init_done, sched_init_done, cq_init_done, xlate_init_done, tx_init_done, rx_init_done;
-  logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done;
+  logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done, port_init_done;
+  logic port_idle, port_quiescent;
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
-      resp_init_done;
+      resp_init_done && port_init_done;
   logic window_idle, window_empty, send_idle, send_quiescent, ports_idle;
   assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
-      xlate_idle && read_idle && write_idle;
+      port_quiescent && xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
-      read_idle && write_idle && tx_idle && rx_idle && fw_idle && window_idle &&
+      read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
       send_idle && ports_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
@@ -141,6 +143,7 @@ module exrnic_core
   logic [7:0] retry_limit;
   logic [15:0] combine_cycles;
   logic [23:0] load_cycles;
+  logic pull_by_firmware, erratum;
   logic mbox_start, mbox_done, mbox_answer, irq_ready;
   logic [511:0] mbox_data;
   mbox_status_e mbox_status;
@@ -177,6 +180,8 @@ module exrnic_core
       .retry_limit_o(retry_limit),
       .combine_cycles_o(combine_cycles),
       .load_cycles_o(load_cycles),
+      .pull_by_firmware_o(pull_by_firmware),
+      .erratum_o(erratum),
       .mbox_start_o(mbox_start),
       .mbox_op_o(mbox_op),
       .mbox_data_o(mbox_data),
@@ -208,7 +213,81 @@ module exrnic_core
       .rsp_valid_o(fw_rsp_valid),
       .rsp_data_o(fw_rsp_data),
       .irq_o(fw_irq),
+      .ready_o(fw_ready),
+      .port_valid_o(port_valid),
+      .port_write_o(port_write),
+      .port_address_o(port_address),
+      .port_data_o(port_wdata),
+      .port_known_i(port_known),
+      .port_data_i(port_rdata),
+      .port_line_i(port_line),
       .retire_o(unused_retire)
+  );
+
+  // ---- Its way to the data path
+  logic fw_ready, port_valid, port_write, port_known, port_line;
+  logic [11:0] port_address;
+  logic [31:0] port_wdata, port_rdata;
+  logic fw_active, fw_lost, punt_valid, punt_ready, fw_answer_valid;
+  logic port_write_valid, port_write_ready;
+  logic fence, fence_done;
+  punt_t punt;
+  read_t fw_answer;
+  reads_t punt_count[3];
+  dma_write_cmd_t port_cmd;
+
+  firmware_port #(
+      .N_QP(N_QP)
+  ) u_firmware_port (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(port_init_done),
+      .idle_o(port_idle),
+      .quiesce_i(quiesce),
+      .quiescent_o(port_quiescent),
+      .ready_i(fw_ready),
+      .valid_i(port_valid),
+      .write_i(port_write),
+      .address_i(port_address),
+      .data_i(port_wdata),
+      .known_o(port_known),
+      .data_o(port_rdata),
+      .line_o(port_line),
+      .active_o(fw_active),
+      .punt_valid_i(punt_valid),
+      .punt_ready_o(punt_ready),
+      .punt_i(punt),
+      .look_i(reads_look),
+      .look_qpn_i(reads_qpn),
+      .open_o(punt_count),
+      .lost_o(fw_lost),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .qp_read_o(qp_read[QP_FIRMWARE]),
+      .qp_read_qpn_o(qp_read_qpn[QP_FIRMWARE]),
+      .qp_i(qp[QP_FIRMWARE]),
+      .answer_valid_o(fw_answer_valid),
+      .answer_ready_i(!read_push),
+      .answer_o(fw_answer),
+      .wake_valid_o(wake_valid[5]),
+      .wake_ready_i(wake_ready[5]),
+      .wake_qpn_o(wake_qpn[5]),
+      .xlate_valid_o(xlate_valid[4]),
+      .xlate_ready_i(xlate_ready[4]),
+      .xlate_o(xlate_req[4]),
+      .xlate_rsp_valid_i(xlate_rsp_valid[4]),
+      .xlate_rsp_i(xlate_rsp),
+      .read_valid_o(read_valid[4]),
+      .read_ready_i(read_ready[4]),
+      .read_o(read_req[4]),
+      .beat_valid_i(beat_valid[4]),
+      .beat_i(beat),
+      .write_valid_o(port_write_valid),
+      .write_ready_i(port_write_ready),
+      .write_o(port_cmd),
+      .fence_o(fence),
+      .fence_done_i(fence_done),
+      .event_o(event_src[EvFirmware])
   );
 
   // ---- Queue pairs
@@ -309,9 +388,9 @@ module exrnic_core
       .look_qpn_i(reads_qpn),
       .count_o(read_count),
       .head_o(read_head),
-      .push_i(read_push),
-      .push_qpn_i(qp_read_qpn[QP_RESPONDER]),
-      .push_data_i(read_new),
+      .push_i(read_push || fw_answer_valid),
+      .push_qpn_i(read_push ? qp_read_qpn[QP_RESPONDER] : qp_read_qpn[QP_FIRMWARE]),
+      .push_data_i(read_push ? read_new : fw_answer),
       .pop_i(read_pop),
       .set_i(read_set),
       .pop_qpn_i(qp_read_qpn[QP_REQUESTER]),
@@ -352,16 +431,16 @@ module exrnic_core
       .limit_i(srq_limit)
   );
 
-  // Wake-ups: completer, responder, mailbox, user page, requester.
-  logic [4:0] wake_valid, wake_ready;
-  qpn_t wake_qpn[5];
+  // Wake-ups: completer, responder, mailbox, user page, requester, firmware.
+  logic [5:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[6];
   logic turn_ready, others_wait;
   qpn_t turn_qpn;
   assign wake_qpn[2] = qp_read_qpn[QP_MAILBOX];
 
   scheduler #(
       .N_QP(N_QP),
-      .SOURCES(5)
+      .SOURCES(6)
   ) u_scheduler (
       .clk_i,
       .rst_ni,
@@ -473,7 +552,7 @@ module exrnic_core
       .qp_read_qpn_o(qp_read_qpn[QP_MAILBOX]),
       .qp_i(qp[QP_MAILBOX]),
       .pull_count_i(pull_count[2]),
-      .read_count_i(read_count[2]),
+      .read_count_i(read_count[2] + punt_count[2]),
       .message_open_i(message_open),
       .qp_we_o(qp_we),
       .qp_config_o(qp_config),
@@ -506,15 +585,16 @@ module exrnic_core
       .flush_done_i(flush_done)
   );
 
-  // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer, receives.
-  localparam int unsigned XlateClients = 4;
+  // ---- Memory: translation and DMA. Clients of xlate: requester, responder, completer, receives,
+  // firmware.
+  localparam int unsigned XlateClients = 5;
   logic [XlateClients-1:0] xlate_valid, xlate_ready, xlate_rsp_valid;
   xlate_req_t xlate_req[XlateClients];
   xlate_rsp_t xlate_rsp;
 
-  // Clients of dma_read: PBL cache, WQE fetch, payload, receives.
-  logic [3:0] read_valid, read_ready, beat_valid;
-  dma_read_req_t read_req[4];
+  // Clients of dma_read: PBL cache, WQE fetch, payload, receives, firmware.
+  logic [4:0] read_valid, read_ready, beat_valid;
+  dma_read_req_t read_req[5];
   dma_read_beat_t beat;
 
   xlate #(
@@ -568,7 +648,8 @@ module exrnic_core
       .event_o(event_src[EvDmaRead])
   );
 
-  // Writes: the responder's, and the completer's with the other interrupts between them.
+  // Writes: the responder's, and the completer's with firmware's and the other interrupts between
+  // them.
   logic [1:0] write_valid, write_ready;
   dma_write_cmd_t write_cmd[2], completer_write;
   logic completer_write_valid, frame_done, ports_irq, ports_irq_ready;
@@ -577,14 +658,15 @@ module exrnic_core
   rx_address_t rx_read_address;
   data_t rx_read_data;
   always_comb begin
-    write_valid[1] = completer_write_valid || irq_valid || ports_irq;
-    write_cmd[1] = completer_write;
-    if (!completer_write_valid) begin
+    write_valid[1] = completer_write_valid || port_write_valid || irq_valid || ports_irq;
+    write_cmd[1] = completer_write_valid ? completer_write : port_cmd;
+    port_write_ready = write_ready[1] && !completer_write_valid;
+    if (!completer_write_valid && !port_write_valid) begin
       write_cmd[1] = '0;
       write_cmd[1].kind = DMA_WRITE_MSIX;
       write_cmd[1].address = irq_valid ? 64'(MSIX_VECTOR_CONTROL) : 64'(ports_vector);
     end
-    irq_ready = write_ready[1] && !completer_write_valid;
+    irq_ready = write_ready[1] && !completer_write_valid && !port_write_valid;
     ports_irq_ready = irq_ready && !irq_valid;
   end
 
@@ -593,6 +675,8 @@ module exrnic_core
       .rst_ni,
       .idle_o(write_idle),
       .cfg_max_payload_i,
+      .fence_i(fence),
+      .fence_done_o(fence_done),
       .cmd_valid_i(write_valid),
       .cmd_ready_o(write_ready),
       .cmd_i(write_cmd),
@@ -664,6 +748,8 @@ module exrnic_core
       .pull_o(pull_new),
       .read_count_i(read_count[0]),
       .read_i(read_head[0]),
+      .lost_i(fw_lost),
+      .erratum_i(erratum),
       .read_pop_o(read_pop),
       .read_set_o(read_set),
       .read_o(read_rest),
@@ -883,9 +969,15 @@ module exrnic_core
       .pull_pop_o(pull_pop),
       .pull_set_o(pull_set),
       .pull_o(pull_rest),
-      .read_count_i(read_count[1]),
+      .read_count_i(read_count[1] + punt_count[1]),
+      .punt_count_i(punt_count[1]),
       .read_push_o(read_push),
       .read_o(read_new),
+      .firmware_i(fw_active),
+      .punt_reads_i(pull_by_firmware),
+      .punt_valid_o(punt_valid),
+      .punt_ready_i(punt_ready),
+      .punt_o(punt),
       .flush_valid_i(flush_valid),
       .flush_ready_o(flush_ready),
       .flush_qpn_i(qp_read_qpn[QP_REQUESTER]),

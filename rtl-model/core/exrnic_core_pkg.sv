@@ -131,8 +131,9 @@ package exrnic_core_pkg;
     TX_KIND_PORT       // a message of a port; its number stands for the queue pair's
   } tx_kind_e;
 
-  // First bytes of a DDP segment, first on the wire in the top bits: all of an RDMA Read Request.
-  localparam int unsigned DDP_HEAD_BYTES = DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES;
+  // First bytes of a DDP segment, first on the wire in the top bits: all of an Atomic Request, and so
+  // many that they and the headers before them fill whole beats.
+  localparam int unsigned DDP_HEAD_BYTES = 128 - ETH_BYTES - EFE_BYTES;
   typedef logic [8*DDP_HEAD_BYTES-1:0] ddp_head_t;
   typedef logic [8*INLINE_MAX-1:0] inline_t;  // byte 0 in bits 7:0
 
@@ -217,9 +218,9 @@ package exrnic_core_pkg;
 
   // Who reads and who changes the queue pair table.
   typedef enum logic [2:0] {
-    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX, QP_WINDOW
+    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX, QP_WINDOW, QP_FIRMWARE
   } qp_client_e;
-  localparam int unsigned QP_CLIENTS = 6;
+  localparam int unsigned QP_CLIENTS = 7;
 
   // The same of the shared receive queues.
   typedef enum logic [1:0] {SRQ_USER_PAGE, SRQ_RESPONDER, SRQ_MAILBOX} srq_client_e;
@@ -264,6 +265,7 @@ package exrnic_core_pkg;
     logic [31:0] progress;  // bytes of the work request at `consumer` that earlier turns have submitted
     logic [31:0] send_msn;  // messages sent, of each untagged queue
     logic [31:0] read_msn;
+    logic [31:0] atomic_msn;  // Atomic Responses sent
     logic [15:0] issued;    // work requests other than PULL whose last slot is submitted, modulo 2^16
   } qp_sq_t;
 
@@ -277,23 +279,41 @@ package exrnic_core_pkg;
     logic [15:0] ended;  // of sq.issued: those whose end the completer has seen
   } qp_t;
 
-  // An RDMA Read Request of ours under way: what is still to come.
+  // An RDMA Read Request or Atomic Request of ours under way: what is still to come.
   typedef struct packed {
     logic [31:0] stag;
     logic [63:0] to;
     logic [31:0] left;
     logic        last;  // of its PULL; then these say what to complete:
     logic        signaled;
-    wqe_index_t  wqe_index;
+    wqe_index_t  wqe_index;  // of an Atomic Request always: its request_id
     logic [31:0] byte_length;
+    logic [7:0]  opcode;  // wqe_opcode_e
   } pull_t;
 
-  // An RDMA Read Request of the peer.
+  // What a request of the peer gets: bytes, an Atomic Response, or a terminate message.
+  typedef enum logic [1:0] {ANSWER_READ, ANSWER_ATOMIC, ANSWER_REFUSED} answer_e;
+
+  // An RDMA Read Request of the peer, or what firmware made of a request.
   typedef struct packed {
-    read_request_t request;
+    read_request_t request;  // ANSWER_ATOMIC: an atomic_response_t on top
     logic [31:0]   msn;
     logic [31:0]   done;  // bytes that were submitted
+    answer_e       answer;
+    logic          atomic;    // ANSWER_REFUSED: it was an Atomic Request
+    logic          firmware;  // it went through firmware
+    term_code_e    code;      // ANSWER_REFUSED: why
   } read_t;
+
+  // A request of the peer that goes to firmware.
+  typedef struct packed {
+    logic        atomic;
+    qpn_t        qpn;
+    logic [7:0]  generation;
+    pd_t         pd;
+    logic [31:0] msn;
+    logic [8*ATOMIC_REQUEST_BYTES-1:0] payload;  // first byte on the wire in the top bits
+  } punt_t;
 
   // A message or a PULL has ended at the responder.
   typedef struct packed {

@@ -73,6 +73,9 @@ enum exrnic_counter {
   EXRNIC_COUNTER_WINDOW_LOAD_ERRORS,  // Loads that were asked of the peer and ended with all ones: no answer in LOAD_CYCLES, or the queue pair has failed; and those not asked because the one before is still unanswered
   EXRNIC_COUNTER_PORT_MESSAGES,  // Messages of ports that were taken
   EXRNIC_COUNTER_PORT_REFUSED,  // Messages of ports that were ignored: malformed, port disabled, not from its peer; and rings and scratchpad writes of the driver while the link of the port is down
+  EXRNIC_COUNTER_PUNTS,  // Requests of peers handed to firmware
+  EXRNIC_COUNTER_FW_REFUSED,  // Direct commands of firmware that were refused: unknown, no such request, memory that the STag does not grant
+  EXRNIC_COUNTER_ATOMICS_SERVED,  // Atomic Requests answered
   EXRNIC_COUNTERS
 };
 
@@ -117,6 +120,9 @@ enum exrnic_counter {
   "window_load_errors", \
   "port_messages", \
   "port_refused", \
+  "punts", \
+  "fw_refused", \
+  "atomics_served", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -416,6 +422,7 @@ enum exrnic_service {
 #define EXRNIC_ACCESS_LOCAL_WRITE 0x1u  // The core may write it on behalf of its owner
 #define EXRNIC_ACCESS_REMOTE_WRITE 0x2u  // Peers may PUSH into it
 #define EXRNIC_ACCESS_REMOTE_READ 0x4u  // Peers may PULL from it
+#define EXRNIC_ACCESS_REMOTE_ATOMIC 0x8u  // Peers may do atomics in it
 
 // ---- pci: The PCIe function; identifiers, BARs and MSI-X.
 #define EXRNIC_PCI_VENDOR_ID 0x1234u  // Vendor identifier; the one that emulated devices use, assigned to nobody
@@ -441,8 +448,11 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 1  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 2  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
+#define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
+#define EXRNIC_FW_DIRECT_WORDS 16  // Words of the operands of a direct command
+#define EXRNIC_FW_DIRECT_BYTES 32  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
 #define EXRNIC_REG_FW_MEMORY 0x1000  // ro: FW_MEMORY_BYTES; all ones where there is no processor
 #define EXRNIC_REG_FW_CONTROL 0x1004  // rw: See the flags FW_CONTROL
 #define EXRNIC_REG_FW_STATE 0x1008  // ro: Enum fw_state
@@ -475,6 +485,12 @@ enum exrnic_service {
 #define EXRNIC_REG_DEV_COMMAND 0x030  // ro: The command that the driver started; a read lowers line COMMAND
 #define EXRNIC_REG_DEV_COMMAND_STATUS 0x034  // wo: Ends the command: enum fw_status
 #define EXRNIC_REG_DEV_WORDS 0x040  // rw: FW_WORDS
+#define EXRNIC_REG_DEV_PUNTS 0x080  // ro: Requests in the punt queue
+#define EXRNIC_REG_DEV_PUNT_POP 0x084  // wo: Takes the oldest one away
+#define EXRNIC_REG_DEV_DIRECT 0x088  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
+#define EXRNIC_REG_DEV_DIRECT_STATUS 0x08c  // ro: Enum fw_direct_status of the last one
+#define EXRNIC_REG_DEV_PUNT_WORDS 0x0c0  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+#define EXRNIC_REG_DEV_DIRECT_WORDS 0x100  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
 
 // State of the processor.
 enum exrnic_fw_state {
@@ -496,6 +512,36 @@ enum exrnic_fw_fault {
 enum exrnic_fw_line {
   EXRNIC_FW_LINE_COMMAND = 0,  // The driver has started a command
   EXRNIC_FW_LINE_TIMER = 1,  // DEV_TIMER has run down
+  EXRNIC_FW_LINE_PUNT = 2,  // There is a request in the punt queue
+};
+
+// What a peer asks firmware for.
+enum exrnic_fw_punt_kind {
+  EXRNIC_FW_PUNT_KIND_READ = 0,  // An RDMA Read Request; payload as in read_request
+  EXRNIC_FW_PUNT_KIND_ATOMIC = 1,  // An Atomic Request; payload as in atomic_request
+};
+
+// Direct commands of firmware to the hardware's modules.
+enum exrnic_fw_direct {
+  EXRNIC_FW_DIRECT_LOOK_UP = 1,  // Does the STag grant this?
+  EXRNIC_FW_DIRECT_READ = 2,  // Host memory to data, behind all writes accepted before
+  EXRNIC_FW_DIRECT_WRITE = 3,  // Data to host memory; access has a right to write. Ends when it is with PCIe
+  EXRNIC_FW_DIRECT_SEND_READ = 4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
+  EXRNIC_FW_DIRECT_SEND_ATOMIC = 5,  // The Atomic Response goes to the peer, likewise
+  EXRNIC_FW_DIRECT_REFUSE = 6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
+};
+
+// How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
+enum exrnic_fw_direct_status {
+  EXRNIC_FW_DIRECT_STATUS_OK = 0,  // Done
+  EXRNIC_FW_DIRECT_STATUS_BUSY = 1,  // It still runs
+  EXRNIC_FW_DIRECT_STATUS_REFUSED = 2,  // Unknown command; operands out of range; or no request of this queue pair is in firmware's hands
+  EXRNIC_FW_DIRECT_STATUS_STAG = 3,  // No such STag, or another key
+  EXRNIC_FW_DIRECT_STATUS_STREAM = 4,  // The STag is of another protection domain
+  EXRNIC_FW_DIRECT_STATUS_ACCESS = 5,  // The STag lacks a right
+  EXRNIC_FW_DIRECT_STATUS_WRAP = 6,  // to + length wraps
+  EXRNIC_FW_DIRECT_STATUS_BOUNDS = 7,  // Outside the region
+  EXRNIC_FW_DIRECT_STATUS_MEMORY = 8,  // The host refused
 };
 
 // Commands to firmware.
@@ -509,6 +555,34 @@ enum exrnic_fw_status {
   EXRNIC_FW_STATUS_BUSY = 1,  // It still runs
   EXRNIC_FW_STATUS_BAD_OPCODE = 2,  // Unknown command
   EXRNIC_FW_STATUS_FAILED = 3,  // Firmware has failed while it ran
+};
+
+// Words of a request in the punt queue (DEV_PUNT_WORDS).
+enum exrnic_fw_punt_word {
+  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16
+  EXRNIC_FW_PUNT_WORD_MSN = 1,  // Message sequence number in READ_QN
+  EXRNIC_FW_PUNT_WORD_PAYLOAD = 2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
+  EXRNIC_FW_PUNT_WORD_PD = 15,  // Protection domain of the queue pair
+};
+
+// Operands of LOOK_UP, READ and WRITE (DEV_DIRECT_WORDS).
+enum exrnic_fw_memory_word {
+  EXRNIC_FW_MEMORY_WORD_STAG = 0,  // Region
+  EXRNIC_FW_MEMORY_WORD_PD = 1,  // Protection domain that it must be of
+  EXRNIC_FW_MEMORY_WORD_ACCESS = 2,  // Flags access that it must have
+  EXRNIC_FW_MEMORY_WORD_LENGTH = 3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
+  EXRNIC_FW_MEMORY_WORD_TO_HIGH = 4,  // Tagged offset, high half
+  EXRNIC_FW_MEMORY_WORD_TO_LOW = 5,  // Low half
+  EXRNIC_FW_MEMORY_WORD_REQUEST = 6,  // On whose behalf: as in the punt queue. It must be open, and of that domain
+  EXRNIC_FW_MEMORY_WORD_DATA = 8,  // Read, or to be written: 8 words, byte 0 lowest
+};
+
+// Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
+enum exrnic_fw_answer_word {
+  EXRNIC_FW_ANSWER_WORD_REQUEST = 0,  // As in the punt queue
+  EXRNIC_FW_ANSWER_WORD_MSN = 1,  // As in the punt queue
+  EXRNIC_FW_ANSWER_WORD_PAYLOAD = 2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
+  EXRNIC_FW_ANSWER_WORD_CODE = 9,  // REFUSE: enum term_code
 };
 
 // Bits of FW_CONTROL.
@@ -583,10 +657,21 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_MAX_WINDOW 0x054  // ro: Windows of this build
 #define EXRNIC_REG_COMBINE_CYCLES 0x058  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
 #define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
+#define EXRNIC_REG_PULL_MODE 0x060  // rw: Enum pull_mode; other values are ignored
+#define EXRNIC_REG_ERRATA 0x064  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs
 #define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+
+// Who answers the peers' PULLs.
+enum exrnic_pull_mode {
+  EXRNIC_PULL_MODE_HARDWARE = 0,  // The responder, alone
+  EXRNIC_PULL_MODE_FIRMWARE = 1,  // Firmware checks each request and has it answered; while it is not READY, as HARDWARE
+};
+
+// Bits of ERRATA.
+#define EXRNIC_ERRATA_PULL_BESIDE_PUSH 0x1u  // The second prototype: a response of hardware's that gives way to own work goes on with the bytes of its beginning
 
 // Bits of STATUS.
 #define EXRNIC_DEVICE_STATUS_READY 0x1u  // The tables are cleared after reset; commands are accepted
@@ -622,6 +707,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_PORT_TO_STATE 0  // Tagged offset: enum port_state of the sender
 #define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
+#define EXRNIC_ATOMIC_QN 3  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
 // Class of an EFE frame.
 enum exrnic_efe_class {
@@ -643,6 +729,12 @@ enum exrnic_rdmap_opcode {
   EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE = 9,  // Immediate Data with Solicited Event (RFC 7306)
   EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST = 10,  // Atomic Request (RFC 7306)
   EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE = 11,  // Atomic Response (RFC 7306)
+};
+
+// Operation of an Atomic Request (RFC 7306, 5.1).
+enum exrnic_atomic_operation {
+  EXRNIC_ATOMIC_OPERATION_FETCH_ADD = 0,  // Adds, and answers what was there before
+  EXRNIC_ATOMIC_OPERATION_COMPARE_SWAP = 2,  // Swaps if what is there is what it is compared with, and answers what was there before
 };
 
 // Terminate codes in use, layer << 12 | etype << 8 | code (RFC 5040, 4.8; RFC 5041, 8).
@@ -866,6 +958,45 @@ static inline void exrnic_read_request_set_source_stag(uint8_t *p, uint64_t v) {
 static inline uint64_t exrnic_read_request_source_to(const uint8_t *p) { return exrnic_get_bits(p, 160, 64); }
 static inline void exrnic_read_request_set_source_to(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 64, v); }
 
+// Payload of an Atomic Request (RFC 7306, 5.2.1). The value that it works on is a number of the responder's memory, little-endian there. 52 bytes.
+#define EXRNIC_ATOMIC_REQUEST_BYTES 52
+// Zero; ignored on receipt
+static inline uint64_t exrnic_atomic_request_rsvd(const uint8_t *p) { return exrnic_get_bits(p, 0, 28); }
+static inline void exrnic_atomic_request_set_rsvd(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 28, v); }
+// Enum atomic_operation
+static inline uint64_t exrnic_atomic_request_operation(const uint8_t *p) { return exrnic_get_bits(p, 28, 4); }
+static inline void exrnic_atomic_request_set_operation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 28, 4, v); }
+// Comes back in the response
+static inline uint64_t exrnic_atomic_request_request_id(const uint8_t *p) { return exrnic_get_bits(p, 32, 32); }
+static inline void exrnic_atomic_request_set_request_id(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 32, v); }
+// Remote STag
+static inline uint64_t exrnic_atomic_request_stag(const uint8_t *p) { return exrnic_get_bits(p, 64, 32); }
+static inline void exrnic_atomic_request_set_stag(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 32, v); }
+// Remote tagged offset, a multiple of 8
+static inline uint64_t exrnic_atomic_request_to(const uint8_t *p) { return exrnic_get_bits(p, 96, 64); }
+static inline void exrnic_atomic_request_set_to(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 64, v); }
+// FETCH_ADD: what is added; COMPARE_SWAP: what is swapped in
+static inline uint64_t exrnic_atomic_request_data(const uint8_t *p) { return exrnic_get_bits(p, 160, 64); }
+static inline void exrnic_atomic_request_set_data(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 64, v); }
+// FETCH_ADD: no carry leaves a bit that is set here; COMPARE_SWAP: bits that are swapped
+static inline uint64_t exrnic_atomic_request_mask(const uint8_t *p) { return exrnic_get_bits(p, 224, 64); }
+static inline void exrnic_atomic_request_set_mask(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 64, v); }
+// COMPARE_SWAP: what is compared with
+static inline uint64_t exrnic_atomic_request_compare(const uint8_t *p) { return exrnic_get_bits(p, 288, 64); }
+static inline void exrnic_atomic_request_set_compare(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 288, 64, v); }
+// COMPARE_SWAP: bits that are compared
+static inline uint64_t exrnic_atomic_request_compare_mask(const uint8_t *p) { return exrnic_get_bits(p, 352, 64); }
+static inline void exrnic_atomic_request_set_compare_mask(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 352, 64, v); }
+
+// Payload of an Atomic Response (RFC 7306, 5.2.2). 12 bytes.
+#define EXRNIC_ATOMIC_RESPONSE_BYTES 12
+// Of the request
+static inline uint64_t exrnic_atomic_response_request_id(const uint8_t *p) { return exrnic_get_bits(p, 0, 32); }
+static inline void exrnic_atomic_response_set_request_id(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 32, v); }
+// What was there before
+static inline uint64_t exrnic_atomic_response_value(const uint8_t *p) { return exrnic_get_bits(p, 32, 64); }
+static inline void exrnic_atomic_response_set_value(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 64, v); }
+
 // Payload of an Immediate Data message (RFC 7306, 6). 8 bytes.
 #define EXRNIC_IMMEDIATE_BYTES 8
 // Zero; ignored on receipt
@@ -879,6 +1010,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_WQE_SGES 2  // Scatter/gather elements in the first slot of a work request
 #define EXRNIC_WQE_SLOT_SGES 4  // Scatter/gather elements in each further slot
 #define EXRNIC_WQE_SLOTS_MAX 5  // Most slots of a work request
+#define EXRNIC_ATOMIC_BYTES 8  // Bytes that an atomic works on, at a multiple of that
 #define EXRNIC_WQE_INDEX_BITS 16  // Bits of a free-running slot index
 #define EXRNIC_DOORBELL_SQ 0  // Offset in the user page: send queue producer
 #define EXRNIC_DOORBELL_RQ 8  // Offset in the user page: receive queue producer
@@ -898,6 +1030,8 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_SEND_INVALIDATE = 5,  // SEND; the peer then invalidates its STag imm_data
   EXRNIC_WQE_OPCODE_PULL = 6,  // RDMA Read: length bytes at remote_stag, remote_to come to the local elements
   EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE = 7,  // Invalidates the own STag imm_data, when all before it has ended
+  EXRNIC_WQE_OPCODE_FETCH_ADD = 8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
+  EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
 
@@ -950,9 +1084,9 @@ struct exrnic_wqe {
   exrnic_le64 sge0_address;  // First element: sge.address
   exrnic_le32 sge0_length;  // sge.length
   exrnic_le32 sge0_stag;  // sge.stag
-  exrnic_le64 sge1_address;  // Second element: sge.address
-  exrnic_le32 sge1_length;  // sge.length
-  exrnic_le32 sge1_stag;  // sge.stag
+  exrnic_le64 sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in
+  exrnic_le32 sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with
+  exrnic_le32 sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_wqe) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, opcode) == 0);

@@ -47,7 +47,10 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_WINDOW_LOAD_ERRORS = 37;  // Loads that were asked of the peer and ended with all ones: no answer in LOAD_CYCLES, or the queue pair has failed; and those not asked because the one before is still unanswered
   localparam int unsigned COUNTER_PORT_MESSAGES = 38;  // Messages of ports that were taken
   localparam int unsigned COUNTER_PORT_REFUSED = 39;  // Messages of ports that were ignored: malformed, port disabled, not from its peer; and rings and scratchpad writes of the driver while the link of the port is down
-  localparam int unsigned COUNTERS = 40;
+  localparam int unsigned COUNTER_PUNTS = 40;  // Requests of peers handed to firmware
+  localparam int unsigned COUNTER_FW_REFUSED = 41;  // Direct commands of firmware that were refused: unknown, no such request, memory that the STag does not grant
+  localparam int unsigned COUNTER_ATOMICS_SERVED = 42;  // Atomic Requests answered
+  localparam int unsigned COUNTERS = 43;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h4;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -291,6 +294,7 @@ package exrnic_pkg;
   localparam int unsigned ACCESS_LOCAL_WRITE = 0;  // The core may write it on behalf of its owner
   localparam int unsigned ACCESS_REMOTE_WRITE = 1;  // Peers may PUSH into it
   localparam int unsigned ACCESS_REMOTE_READ = 2;  // Peers may PULL from it
+  localparam int unsigned ACCESS_REMOTE_ATOMIC = 3;  // Peers may do atomics in it
 
   // ---- pci: The PCIe function; identifiers, BARs and MSI-X.
   localparam int unsigned PCI_VENDOR_ID = 32'h1234;  // Vendor identifier; the one that emulated devices use, assigned to nobody
@@ -316,8 +320,11 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h1;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h2;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
+  localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
+  localparam int unsigned FW_DIRECT_WORDS = 32'h10;  // Words of the operands of a direct command
+  localparam int unsigned FW_DIRECT_BYTES = 32'h20;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
   localparam logic [15:0] REG_FW_MEMORY = 16'h1000;  // ro: FW_MEMORY_BYTES; all ones where there is no processor
   localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: See the flags FW_CONTROL
   localparam logic [15:0] REG_FW_STATE = 16'h1008;  // ro: Enum fw_state
@@ -350,6 +357,12 @@ package exrnic_pkg;
   localparam logic [15:0] REG_DEV_COMMAND = 16'h030;  // ro: The command that the driver started; a read lowers line COMMAND
   localparam logic [15:0] REG_DEV_COMMAND_STATUS = 16'h034;  // wo: Ends the command: enum fw_status
   localparam logic [15:0] REG_DEV_WORDS = 16'h040;  // rw: FW_WORDS
+  localparam logic [15:0] REG_DEV_PUNTS = 16'h080;  // ro: Requests in the punt queue
+  localparam logic [15:0] REG_DEV_PUNT_POP = 16'h084;  // wo: Takes the oldest one away
+  localparam logic [15:0] REG_DEV_DIRECT = 16'h088;  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
+  localparam logic [15:0] REG_DEV_DIRECT_STATUS = 16'h08c;  // ro: Enum fw_direct_status of the last one
+  localparam logic [15:0] REG_DEV_PUNT_WORDS = 16'h0c0;  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+  localparam logic [15:0] REG_DEV_DIRECT_WORDS = 16'h100;  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
 
   // State of the processor.
   typedef enum logic [1:0] {
@@ -370,8 +383,38 @@ package exrnic_pkg;
   // Interrupt lines of the processor; line n is Cause.IP[2 + n].
   typedef enum logic [2:0] {
     FW_LINE_COMMAND = 3'h0,  // The driver has started a command
-    FW_LINE_TIMER = 3'h1  // DEV_TIMER has run down
+    FW_LINE_TIMER = 3'h1,  // DEV_TIMER has run down
+    FW_LINE_PUNT = 3'h2  // There is a request in the punt queue
   } fw_line_e;
+
+  // What a peer asks firmware for.
+  typedef enum logic [7:0] {
+    FW_PUNT_KIND_READ = 8'h0,  // An RDMA Read Request; payload as in read_request
+    FW_PUNT_KIND_ATOMIC = 8'h1  // An Atomic Request; payload as in atomic_request
+  } fw_punt_kind_e;
+
+  // Direct commands of firmware to the hardware's modules.
+  typedef enum logic [7:0] {
+    FW_DIRECT_LOOK_UP = 8'h1,  // Does the STag grant this?
+    FW_DIRECT_READ = 8'h2,  // Host memory to data, behind all writes accepted before
+    FW_DIRECT_WRITE = 8'h3,  // Data to host memory; access has a right to write. Ends when it is with PCIe
+    FW_DIRECT_SEND_READ = 8'h4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
+    FW_DIRECT_SEND_ATOMIC = 8'h5,  // The Atomic Response goes to the peer, likewise
+    FW_DIRECT_REFUSE = 8'h6  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
+  } fw_direct_e;
+
+  // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
+  typedef enum logic [7:0] {
+    FW_DIRECT_STATUS_OK = 8'h0,  // Done
+    FW_DIRECT_STATUS_BUSY = 8'h1,  // It still runs
+    FW_DIRECT_STATUS_REFUSED = 8'h2,  // Unknown command; operands out of range; or no request of this queue pair is in firmware's hands
+    FW_DIRECT_STATUS_STAG = 8'h3,  // No such STag, or another key
+    FW_DIRECT_STATUS_STREAM = 8'h4,  // The STag is of another protection domain
+    FW_DIRECT_STATUS_ACCESS = 8'h5,  // The STag lacks a right
+    FW_DIRECT_STATUS_WRAP = 8'h6,  // to + length wraps
+    FW_DIRECT_STATUS_BOUNDS = 8'h7,  // Outside the region
+    FW_DIRECT_STATUS_MEMORY = 8'h8  // The host refused
+  } fw_direct_status_e;
 
   // Commands to firmware.
   typedef enum logic [7:0] {
@@ -385,6 +428,34 @@ package exrnic_pkg;
     FW_STATUS_BAD_OPCODE = 8'h2,  // Unknown command
     FW_STATUS_FAILED = 8'h3  // Firmware has failed while it ran
   } fw_status_e;
+
+  // Words of a request in the punt queue (DEV_PUNT_WORDS).
+  typedef enum logic [3:0] {
+    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16
+    FW_PUNT_WORD_MSN = 4'h1,  // Message sequence number in READ_QN
+    FW_PUNT_WORD_PAYLOAD = 4'h2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
+    FW_PUNT_WORD_PD = 4'hf  // Protection domain of the queue pair
+  } fw_punt_word_e;
+
+  // Operands of LOOK_UP, READ and WRITE (DEV_DIRECT_WORDS).
+  typedef enum logic [3:0] {
+    FW_MEMORY_WORD_STAG = 4'h0,  // Region
+    FW_MEMORY_WORD_PD = 4'h1,  // Protection domain that it must be of
+    FW_MEMORY_WORD_ACCESS = 4'h2,  // Flags access that it must have
+    FW_MEMORY_WORD_LENGTH = 4'h3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
+    FW_MEMORY_WORD_TO_HIGH = 4'h4,  // Tagged offset, high half
+    FW_MEMORY_WORD_TO_LOW = 4'h5,  // Low half
+    FW_MEMORY_WORD_REQUEST = 4'h6,  // On whose behalf: as in the punt queue. It must be open, and of that domain
+    FW_MEMORY_WORD_DATA = 4'h8  // Read, or to be written: 8 words, byte 0 lowest
+  } fw_memory_word_e;
+
+  // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
+  typedef enum logic [3:0] {
+    FW_ANSWER_WORD_REQUEST = 4'h0,  // As in the punt queue
+    FW_ANSWER_WORD_MSN = 4'h1,  // As in the punt queue
+    FW_ANSWER_WORD_PAYLOAD = 4'h2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
+    FW_ANSWER_WORD_CODE = 4'h9  // REFUSE: enum term_code
+  } fw_answer_word_e;
 
   // Bits of FW_CONTROL. Bit numbers.
   localparam int unsigned FW_CONTROL_RUN = 0;  // The processor runs, from the start of its memory; zero holds it in reset
@@ -448,10 +519,21 @@ package exrnic_pkg;
   localparam logic [15:0] REG_MAX_WINDOW = 16'h054;  // ro: Windows of this build
   localparam logic [15:0] REG_COMBINE_CYCLES = 16'h058;  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
   localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
+  localparam logic [15:0] REG_PULL_MODE = 16'h060;  // rw: Enum pull_mode; other values are ignored
+  localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs
   localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+
+  // Who answers the peers' PULLs.
+  typedef enum logic [0:0] {
+    PULL_MODE_HARDWARE = 1'h0,  // The responder, alone
+    PULL_MODE_FIRMWARE = 1'h1  // Firmware checks each request and has it answered; while it is not READY, as HARDWARE
+  } pull_mode_e;
+
+  // Bits of ERRATA. Bit numbers.
+  localparam int unsigned ERRATA_PULL_BESIDE_PUSH = 0;  // The second prototype: a response of hardware's that gives way to own work goes on with the bytes of its beginning
 
   // Bits of STATUS. Bit numbers.
   localparam int unsigned DEVICE_STATUS_READY = 0;  // The tables are cleared after reset; commands are accepted
@@ -487,6 +569,7 @@ package exrnic_pkg;
   localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: enum port_state of the sender
   localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
+  localparam int unsigned ATOMIC_QN = 32'h3;  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
   // Class of an EFE frame.
   typedef enum logic [3:0] {
@@ -509,6 +592,12 @@ package exrnic_pkg;
     RDMAP_OPCODE_ATOMIC_REQUEST = 4'ha,  // Atomic Request (RFC 7306)
     RDMAP_OPCODE_ATOMIC_RESPONSE = 4'hb  // Atomic Response (RFC 7306)
   } rdmap_opcode_e;
+
+  // Operation of an Atomic Request (RFC 7306, 5.1).
+  typedef enum logic [3:0] {
+    ATOMIC_OPERATION_FETCH_ADD = 4'h0,  // Adds, and answers what was there before
+    ATOMIC_OPERATION_COMPARE_SWAP = 4'h2  // Swaps if what is there is what it is compared with, and answers what was there before
+  } atomic_operation_e;
 
   // Terminate codes in use, layer << 12 | etype << 8 | code (RFC 5040, 4.8; RFC 5041, 8).
   typedef enum logic [15:0] {
@@ -626,6 +715,27 @@ package exrnic_pkg;
   } read_request_t;
   localparam int unsigned READ_REQUEST_BYTES = 28;
 
+  // Payload of an Atomic Request (RFC 7306, 5.2.1). The value that it works on is a number of the responder's memory, little-endian there.
+  typedef struct packed {
+    logic [27:0] rsvd;  // Zero; ignored on receipt
+    logic [3:0] operation;  // Enum atomic_operation
+    logic [31:0] request_id;  // Comes back in the response
+    logic [31:0] stag;  // Remote STag
+    logic [63:0] to;  // Remote tagged offset, a multiple of 8
+    logic [63:0] data;  // FETCH_ADD: what is added; COMPARE_SWAP: what is swapped in
+    logic [63:0] mask;  // FETCH_ADD: no carry leaves a bit that is set here; COMPARE_SWAP: bits that are swapped
+    logic [63:0] compare;  // COMPARE_SWAP: what is compared with
+    logic [63:0] compare_mask;  // COMPARE_SWAP: bits that are compared
+  } atomic_request_t;
+  localparam int unsigned ATOMIC_REQUEST_BYTES = 52;
+
+  // Payload of an Atomic Response (RFC 7306, 5.2.2).
+  typedef struct packed {
+    logic [31:0] request_id;  // Of the request
+    logic [63:0] value;  // What was there before
+  } atomic_response_t;
+  localparam int unsigned ATOMIC_RESPONSE_BYTES = 12;
+
   // Payload of an Immediate Data message (RFC 7306, 6).
   typedef struct packed {
     logic [31:0] rsvd;  // Zero; ignored on receipt
@@ -637,6 +747,7 @@ package exrnic_pkg;
   localparam int unsigned WQE_SGES = 32'h2;  // Scatter/gather elements in the first slot of a work request
   localparam int unsigned WQE_SLOT_SGES = 32'h4;  // Scatter/gather elements in each further slot
   localparam int unsigned WQE_SLOTS_MAX = 32'h5;  // Most slots of a work request
+  localparam int unsigned ATOMIC_BYTES = 32'h8;  // Bytes that an atomic works on, at a multiple of that
   localparam int unsigned WQE_INDEX_BITS = 32'h10;  // Bits of a free-running slot index
   localparam int unsigned DOORBELL_SQ = 32'h0;  // Offset in the user page: send queue producer
   localparam int unsigned DOORBELL_RQ = 32'h8;  // Offset in the user page: receive queue producer
@@ -656,6 +767,8 @@ package exrnic_pkg;
     WQE_OPCODE_SEND_INVALIDATE = 8'h5,  // SEND; the peer then invalidates its STag imm_data
     WQE_OPCODE_PULL = 8'h6,  // RDMA Read: length bytes at remote_stag, remote_to come to the local elements
     WQE_OPCODE_LOCAL_INVALIDATE = 8'h7,  // Invalidates the own STag imm_data, when all before it has ended
+    WQE_OPCODE_FETCH_ADD = 8'h8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
+    WQE_OPCODE_COMPARE_SWAP = 8'h9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
     WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
 
@@ -692,9 +805,9 @@ package exrnic_pkg;
 
   // Work request, its first slot. Elements from the third on stand in the slots behind it (modulo the ring), WQE_SLOT_SGES in each; inline data likewise, from byte 0x20 on.
   typedef struct packed {
-    logic [31:0] sge1_stag;  // sge.stag
-    logic [31:0] sge1_length;  // sge.length
-    logic [63:0] sge1_address;  // Second element: sge.address
+    logic [31:0] sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with
+    logic [31:0] sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with
+    logic [63:0] sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in
     logic [31:0] sge0_stag;  // sge.stag
     logic [31:0] sge0_length;  // sge.length
     logic [63:0] sge0_address;  // First element: sge.address

@@ -21,6 +21,8 @@ module exrnic_pkg_check;
   ddp_untagged_t v_ddp_untagged;
   terminate_t v_terminate;
   read_request_t v_read_request;
+  atomic_request_t v_atomic_request;
+  atomic_response_t v_atomic_response;
   immediate_t v_immediate;
   sge_t v_sge;
   wqe_t v_wqe;
@@ -513,6 +515,52 @@ module exrnic_pkg_check;
     v_read_request.source_to = '1;
     if (v_read_request !== (224'({64{1'b1}}) << 0))
       $fatal(1, "read_request_t.source_to: place");
+    if ($bits(atomic_request_t) != 416) $fatal(1, "atomic_request_t: size");
+    v_atomic_request = '0;
+    v_atomic_request.rsvd = '1;
+    if (v_atomic_request !== (416'({28{1'b1}}) << 388))
+      $fatal(1, "atomic_request_t.rsvd: place");
+    v_atomic_request = '0;
+    v_atomic_request.operation = '1;
+    if (v_atomic_request !== (416'({4{1'b1}}) << 384))
+      $fatal(1, "atomic_request_t.operation: place");
+    v_atomic_request = '0;
+    v_atomic_request.request_id = '1;
+    if (v_atomic_request !== (416'({32{1'b1}}) << 352))
+      $fatal(1, "atomic_request_t.request_id: place");
+    v_atomic_request = '0;
+    v_atomic_request.stag = '1;
+    if (v_atomic_request !== (416'({32{1'b1}}) << 320))
+      $fatal(1, "atomic_request_t.stag: place");
+    v_atomic_request = '0;
+    v_atomic_request.to = '1;
+    if (v_atomic_request !== (416'({64{1'b1}}) << 256))
+      $fatal(1, "atomic_request_t.to: place");
+    v_atomic_request = '0;
+    v_atomic_request.data = '1;
+    if (v_atomic_request !== (416'({64{1'b1}}) << 192))
+      $fatal(1, "atomic_request_t.data: place");
+    v_atomic_request = '0;
+    v_atomic_request.mask = '1;
+    if (v_atomic_request !== (416'({64{1'b1}}) << 128))
+      $fatal(1, "atomic_request_t.mask: place");
+    v_atomic_request = '0;
+    v_atomic_request.compare = '1;
+    if (v_atomic_request !== (416'({64{1'b1}}) << 64))
+      $fatal(1, "atomic_request_t.compare: place");
+    v_atomic_request = '0;
+    v_atomic_request.compare_mask = '1;
+    if (v_atomic_request !== (416'({64{1'b1}}) << 0))
+      $fatal(1, "atomic_request_t.compare_mask: place");
+    if ($bits(atomic_response_t) != 96) $fatal(1, "atomic_response_t: size");
+    v_atomic_response = '0;
+    v_atomic_response.request_id = '1;
+    if (v_atomic_response !== (96'({32{1'b1}}) << 64))
+      $fatal(1, "atomic_response_t.request_id: place");
+    v_atomic_response = '0;
+    v_atomic_response.value = '1;
+    if (v_atomic_response !== (96'({64{1'b1}}) << 0))
+      $fatal(1, "atomic_response_t.value: place");
     if ($bits(immediate_t) != 64) $fatal(1, "immediate_t: size");
     v_immediate = '0;
     v_immediate.rsvd = '1;

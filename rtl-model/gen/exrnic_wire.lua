@@ -21,6 +21,7 @@ return {
   PORT_TO_STATE = 0,
   PORT_TO_BELLS = 4,
   PORT_TO_SPADS = 64,
+  ATOMIC_QN = 3,
   efe_class = {
     {name = "reliable", value = 0, doc = "Sequenced, acknowledged, retransmitted"},
     {name = "unreliable", value = 1, doc = "Sent once"},
@@ -38,6 +39,10 @@ return {
     {name = "immediate_se", value = 9, doc = "Immediate Data with Solicited Event (RFC 7306)"},
     {name = "atomic_request", value = 10, doc = "Atomic Request (RFC 7306)"},
     {name = "atomic_response", value = 11, doc = "Atomic Response (RFC 7306)"},
+  },
+  atomic_operation = {
+    {name = "fetch_add", value = 0, doc = "Adds, and answers what was there before"},
+    {name = "compare_swap", value = 2, doc = "Swaps if what is there is what it is compared with, and answers what was there before"},
   },
   term_code = {
     {name = "local_catastrophic", value = 0, doc = "RDMAP, local catastrophic error: the receive that the message met is unusable"},
@@ -140,6 +145,23 @@ return {
     {name = "length", first = 96, bits = 32, doc = "RDMA Read Message Size, bytes"},
     {name = "source_stag", first = 128, bits = 32, doc = "Data source STag"},
     {name = "source_to", first = 160, bits = 64, doc = "Data source tagged offset"},
+  },
+  atomic_request = {
+    bytes = 52,
+    {name = "rsvd", first = 0, bits = 28, doc = "Zero; ignored on receipt"},
+    {name = "operation", first = 28, bits = 4, doc = "Enum atomic_operation"},
+    {name = "request_id", first = 32, bits = 32, doc = "Comes back in the response"},
+    {name = "stag", first = 64, bits = 32, doc = "Remote STag"},
+    {name = "to", first = 96, bits = 64, doc = "Remote tagged offset, a multiple of 8"},
+    {name = "data", first = 160, bits = 64, doc = "FETCH_ADD: what is added; COMPARE_SWAP: what is swapped in"},
+    {name = "mask", first = 224, bits = 64, doc = "FETCH_ADD: no carry leaves a bit that is set here; COMPARE_SWAP: bits that are swapped"},
+    {name = "compare", first = 288, bits = 64, doc = "COMPARE_SWAP: what is compared with"},
+    {name = "compare_mask", first = 352, bits = 64, doc = "COMPARE_SWAP: bits that are compared"},
+  },
+  atomic_response = {
+    bytes = 12,
+    {name = "request_id", first = 0, bits = 32, doc = "Of the request"},
+    {name = "value", first = 32, bits = 64, doc = "What was there before"},
   },
   immediate = {
     bytes = 8,

@@ -133,7 +133,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   if (!known(ended.qpn, ended.generation)) return;
   QueuePair& qp = state_.qps[ended.qpn];
   --qp.at.reports;
-  const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
+  const bool pull = ended.opcode != EXRNIC_WQE_OPCODE_RECV;
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.wqe_index;
   cqe.byte_length = ended.byte_length;

@@ -26,6 +26,10 @@ bool is_untagged_message(const Bytes& ddp) {
       return qn == EXRNIC_SEND_QN && is_whole(ddp, EXRNIC_IMMEDIATE_BYTES);
     case EXRNIC_RDMAP_OPCODE_READ_REQUEST:
       return qn == EXRNIC_READ_QN && is_whole(ddp, EXRNIC_READ_REQUEST_BYTES);
+    case EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST:
+      return qn == EXRNIC_READ_QN && is_whole(ddp, EXRNIC_ATOMIC_REQUEST_BYTES);
+    case EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE:
+      return qn == EXRNIC_ATOMIC_QN && is_whole(ddp, EXRNIC_ATOMIC_RESPONSE_BYTES);
     default:
       return false;
   }
@@ -52,7 +56,7 @@ std::optional<exrnic_term_code> header_error(const Bytes& ddp) {
   if (exrnic_ddp_untagged_dv(header) != EXRNIC_DDP_VERSION)
     return EXRNIC_TERM_CODE_UNTAGGED_VERSION;
   if (exrnic_ddp_untagged_rv(header) != EXRNIC_RDMAP_VERSION) return EXRNIC_TERM_CODE_RDMAP_VERSION;
-  if (exrnic_ddp_untagged_qn(header) > EXRNIC_TERMINATE_QN) return EXRNIC_TERM_CODE_UNTAGGED_QN;
+  if (exrnic_ddp_untagged_qn(header) > EXRNIC_ATOMIC_QN) return EXRNIC_TERM_CODE_UNTAGGED_QN;
   if (is_untagged_message(ddp)) return std::nullopt;
   return EXRNIC_TERM_CODE_OPCODE;
 }

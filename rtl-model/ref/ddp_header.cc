@@ -30,7 +30,40 @@ Bytes make_header(const Untagged& header) {
   return bytes;
 }
 
+static Bytes make_atomic_request(uint32_t msn, const Atomic& atomic) {
+  Untagged header;
+  header.opcode = EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
+  header.qn = EXRNIC_READ_QN;
+  header.msn = msn;
+  Bytes bytes = make_header(header);
+  bytes.resize(bytes.size() + EXRNIC_ATOMIC_REQUEST_BYTES);
+  uint8_t* p = bytes.data() + EXRNIC_DDP_UNTAGGED_BYTES;
+  exrnic_atomic_request_set_operation(p, atomic.operation);
+  exrnic_atomic_request_set_request_id(p, atomic.request_id);
+  exrnic_atomic_request_set_stag(p, atomic.stag);
+  exrnic_atomic_request_set_to(p, atomic.to);
+  exrnic_atomic_request_set_data(p, atomic.data);
+  exrnic_atomic_request_set_mask(p, atomic.mask);
+  exrnic_atomic_request_set_compare(p, atomic.compare);
+  exrnic_atomic_request_set_compare_mask(p, atomic.compare_mask);
+  return bytes;
+}
+
+Bytes make_atomic_response(uint32_t msn, uint32_t request_id, uint64_t value) {
+  Untagged header;
+  header.opcode = EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE;
+  header.qn = EXRNIC_ATOMIC_QN;
+  header.msn = msn;
+  Bytes bytes = make_header(header);
+  bytes.resize(bytes.size() + EXRNIC_ATOMIC_RESPONSE_BYTES);
+  uint8_t* p = bytes.data() + EXRNIC_DDP_UNTAGGED_BYTES;
+  exrnic_atomic_response_set_request_id(p, request_id);
+  exrnic_atomic_response_set_value(p, value);
+  return bytes;
+}
+
 Bytes make_read_request(const Read& read) {
+  if (read.atomic) return make_atomic_request(read.msn, *read.atomic);
   Untagged header;
   header.opcode = EXRNIC_RDMAP_OPCODE_READ_REQUEST;
   header.qn = EXRNIC_READ_QN;

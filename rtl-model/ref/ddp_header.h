@@ -27,7 +27,8 @@ Bytes make_header(const Tagged& header);
 Bytes make_header(const Untagged& header);
 
 // Whole segments.
-Bytes make_read_request(const Read& read);
+Bytes make_read_request(const Read& read);  // or the Atomic Request that it is
+Bytes make_atomic_response(uint32_t msn, uint32_t request_id, uint64_t value);
 Bytes make_immediate(uint32_t msn, uint32_t data, bool solicited);
 
 }  // namespace exrnic::ref

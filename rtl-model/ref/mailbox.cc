@@ -225,8 +225,8 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
 }
 
 exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) {
-  constexpr uint32_t kRights =
-      EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+  constexpr uint32_t kRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
+                               EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
   if (stag_index(command.stag) >= EXRNIC_MAX_STAG || command.pd >= EXRNIC_MAX_PD)
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.stag)];

@@ -34,6 +34,7 @@ void ReadServer::next_segment() {
   QueuePair& qp = turn_.qp();
   if (!turn_.exists() || !qp.serves_peer() || qp.at.reads.empty()) return turn_.end(true);
   const Read& read = qp.at.reads.front();
+  if (read.atomic) return begin_atomic();
   if (read.length == 0) return submit({});
   const ElementList source{
       {{read.source_to, read.length, read.source_stag}}, qp.pd, EXRNIC_ACCESS_REMOTE_READ};
@@ -80,6 +81,53 @@ void ReadServer::submit(const Bytes& payload) {
   } else {
     turn_.phase = Turn::Phase::kWindow;
   }
+}
+
+// ---- Atomics: what was written before is there when they read.
+
+void ReadServer::begin_atomic() {
+  const Atomic& atomic = *turn_.qp().at.reads.front().atomic;
+  if (!atomic.known()) return refuse(EXRNIC_TERM_CODE_OPCODE);
+  if (atomic.to % EXRNIC_ATOMIC_BYTES != 0) return refuse(EXRNIC_TERM_CODE_STREAM);
+  turn_.phase = Turn::Phase::kReading;
+  dma_write_.then([this] {
+    if (!turn_.exists() || !turn_.qp().serves_peer()) return turn_.end(true);
+    const Atomic& atomic = *turn_.qp().at.reads.front().atomic;
+    const ElementList place{{{atomic.to, EXRNIC_ATOMIC_BYTES, atomic.stag}},
+                            turn_.qp().pd,
+                            EXRNIC_ACCESS_REMOTE_ATOMIC};
+    gather_.gather(place, 0, EXRNIC_ATOMIC_BYTES,
+                   [this](const Gather::Result& found) { execute(found); });
+  });
+}
+
+void ReadServer::execute(const Gather::Result& found) {
+  if (!turn_.qp().serves_peer()) return turn_.end(true);
+  if (found.verdict != Verdict::kOk) return refuse(refusal(found.verdict));
+  if (!found.readable) return refuse(EXRNIC_TERM_CODE_STREAM);
+  const Atomic& atomic = *turn_.qp().at.reads.front().atomic;
+  uint64_t old = 0;
+  for (size_t i = 0; i < EXRNIC_ATOMIC_BYTES; ++i) old |= uint64_t{found.data[i]} << 8 * i;
+  const uint64_t value = result_of(atomic, old);
+  if (value == old) return submit_atomic(old);
+  Bytes bytes(EXRNIC_ATOMIC_BYTES);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(value >> 8 * i);
+  const ElementList place{
+      {{atomic.to, EXRNIC_ATOMIC_BYTES, atomic.stag}}, turn_.qp().pd, EXRNIC_ACCESS_REMOTE_ATOMIC};
+  scatter_.scatter(place, 0, bytes, [this, old](Verdict verdict) {
+    if (!turn_.qp().serves_peer()) return turn_.end(true);
+    verdict == Verdict::kOk ? submit_atomic(old) : refuse(refusal(verdict));
+  });
+}
+
+void ReadServer::submit_atomic(uint64_t old) {
+  auto& at = turn_.qp().at;
+  Segment segment = addressed();
+  segment.ddp = make_atomic_response(++at.atomic_msn, at.reads.front().atomic->request_id, old);
+  efe_tx_.submit(std::move(segment));
+  at.reads.pop_front();
+  state_.count(EXRNIC_COUNTER_ATOMICS_SERVED);
+  turn_.end(true);
 }
 
 // The completer learns of it in its place behind what was submitted before. Until then nothing else

@@ -58,6 +58,13 @@ void Registers::write(const MmioAccess& access) {
       if (value >= EXRNIC_LOAD_CYCLES_MIN && value <= EXRNIC_LOAD_CYCLES_MAX)
         settings.load_cycles = value;
       break;
+    case EXRNIC_REG_PULL_MODE:
+      if (value == EXRNIC_PULL_MODE_HARDWARE || value == EXRNIC_PULL_MODE_FIRMWARE)
+        settings.pull_mode = value;
+      break;
+    case EXRNIC_REG_ERRATA:
+      settings.errata = value & EXRNIC_ERRATA_PULL_BESIDE_PUSH;
+      break;
     case EXRNIC_REG_INT_ENABLE:
       int_enable_ = value & kCauses;
       if (int_cause_ & int_enable_) dma_write_.fire(EXRNIC_MSIX_VECTOR_CONTROL);
@@ -123,6 +130,10 @@ uint32_t Registers::value_of(uint32_t offset) {
       return state_.settings.combine_cycles;
     case EXRNIC_REG_LOAD_CYCLES:
       return state_.settings.load_cycles;
+    case EXRNIC_REG_PULL_MODE:
+      return state_.settings.pull_mode;
+    case EXRNIC_REG_ERRATA:
+      return state_.settings.errata;
     case EXRNIC_REG_INT_ENABLE:
       return int_enable_;
     case EXRNIC_REG_INT_CAUSE:

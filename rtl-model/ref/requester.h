@@ -12,13 +12,14 @@ namespace exrnic::ref {
 
 class Requester {
  public:
-  Requester(State& state, Xlate& xlate, DmaRead& dma_read, EfeTx& efe_tx, Responder& responder)
+  Requester(State& state, Xlate& xlate, DmaRead& dma_read, DmaWrite& dma_write, EfeTx& efe_tx,
+            Responder& responder)
       : state_(state),
         efe_tx_(efe_tx),
         responder_(responder),
         turn_(state),
         sender_(state, turn_, xlate, dma_read, efe_tx),
-        read_server_(state, turn_, xlate, dma_read, efe_tx) {}
+        read_server_(state, turn_, xlate, dma_read, dma_write, efe_tx) {}
 
   void run();
   bool idle() const { return turn_.phase == Turn::Phase::kIdle; }

@@ -83,6 +83,10 @@ void Responder::serve(QueuePair& qp) {
   }
   if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_READ_REQUEST)
     return take_read_request(qp);
+  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST)
+    return take_atomic_request(qp);
+  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE)
+    return take_atomic_response(qp);
   receiver_.take(segment_.dst_qpn, segment_,
                  [this](auto refusal) { refusal ? refuse(*refusal) : placed(); });
 }
@@ -91,7 +95,11 @@ void Responder::serve(QueuePair& qp) {
 
 // Without a payload neither STag nor offset is looked at.
 void Responder::place(const Access& where, std::function<void()> placed) {
-  const Bytes payload(segment_.ddp.begin() + EXRNIC_DDP_TAGGED_BYTES, segment_.ddp.end());
+  place(where, Bytes(segment_.ddp.begin() + EXRNIC_DDP_TAGGED_BYTES, segment_.ddp.end()),
+        std::move(placed));
+}
+
+void Responder::place(const Access& where, const Bytes& payload, std::function<void()> placed) {
   const auto length = static_cast<uint32_t>(payload.size());
   const ElementList sink{{{where.to, length, where.stag}}, where.pd, where.rights};
   scatter_.scatter(sink, 0, payload, [this, placed](Verdict verdict) {
@@ -117,7 +125,7 @@ void Responder::take_read_response(QueuePair& qp) {
   const uint64_t to = exrnic_ddp_tagged_to(header);
   const size_t length = segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES;
   if (stag == EXRNIC_WINDOW_STAG) return take_load_answer();
-  if (qp.at.pulls.empty() || qp.at.pulls.front().stag != stag)
+  if (qp.at.pulls.empty() || qp.at.pulls.front().atomic() || qp.at.pulls.front().stag != stag)
     return refuse(EXRNIC_TERM_CODE_TAGGED_STAG);
   Pull& pull = qp.at.pulls.front();
   if (pull.to != to || length > pull.left) return refuse(EXRNIC_TERM_CODE_TAGGED_BOUNDS);
@@ -153,7 +161,7 @@ void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {
   ended.wqe_index = pull.wqe_index;
   ended.byte_length = pull.byte_length;
   ended.signaled = pull.signaled;
-  ended.opcode = EXRNIC_WQE_OPCODE_PULL;
+  ended.opcode = pull.opcode;
   ended.status = status;
   completer_.ended(ended);
   state_.wake(qpn);
@@ -171,6 +179,29 @@ void Responder::take_read_request(QueuePair& qp) {
   read.source_stag = static_cast<uint32_t>(exrnic_read_request_source_stag(body));
   read.source_to = exrnic_read_request_source_to(body);
   read.msn = static_cast<uint32_t>(exrnic_ddp_untagged_msn(header));
+  queue(qp, read);
+}
+
+void Responder::take_atomic_request(QueuePair& qp) {
+  const uint8_t* header = segment_.ddp.data();
+  const uint8_t* body = header + EXRNIC_DDP_UNTAGGED_BYTES;
+  Atomic atomic;
+  atomic.operation = static_cast<uint8_t>(exrnic_atomic_request_operation(body));
+  atomic.request_id = static_cast<uint32_t>(exrnic_atomic_request_request_id(body));
+  atomic.stag = static_cast<uint32_t>(exrnic_atomic_request_stag(body));
+  atomic.to = exrnic_atomic_request_to(body);
+  atomic.data = exrnic_atomic_request_data(body);
+  atomic.mask = exrnic_atomic_request_mask(body);
+  atomic.compare = exrnic_atomic_request_compare(body);
+  atomic.compare_mask = exrnic_atomic_request_compare_mask(body);
+  Read read;
+  read.msn = static_cast<uint32_t>(exrnic_ddp_untagged_msn(header));
+  read.atomic = atomic;
+  queue(qp, read);
+}
+
+void Responder::queue(QueuePair& qp, const Read& read) {
+  const uint8_t* header = segment_.ddp.data();
   if (read.msn != qp.at.inbound.reads + 1) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MSN);
   if (exrnic_ddp_untagged_mo(header) != 0) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MO);
   if (read.length > EXRNIC_MESSAGE_MAX) return refuse(EXRNIC_TERM_CODE_RDMAP_BOUNDS);
@@ -179,6 +210,27 @@ void Responder::take_read_request(QueuePair& qp) {
   qp.at.reads.push_back(read);
   state_.wake(segment_.dst_qpn);
   done();
+}
+
+// What was at the peer comes in network order, and is a number of this host's memory.
+void Responder::take_atomic_response(QueuePair& qp) {
+  const uint8_t* header = segment_.ddp.data();
+  const uint8_t* body = header + EXRNIC_DDP_UNTAGGED_BYTES;
+  if (exrnic_ddp_untagged_msn(header) != uint64_t{qp.at.inbound.atomics + 1})
+    return refuse(EXRNIC_TERM_CODE_UNTAGGED_MSN);
+  if (exrnic_ddp_untagged_mo(header) != 0) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MO);
+  if (qp.at.pulls.empty() || !qp.at.pulls.front().atomic() ||
+      qp.at.pulls.front().wqe_index != exrnic_atomic_response_request_id(body))
+    return refuse(EXRNIC_TERM_CODE_OPCODE);
+  const Pull& pull = qp.at.pulls.front();
+  Bytes value(EXRNIC_ATOMIC_BYTES);
+  for (size_t i = 0; i < value.size(); ++i)
+    value[i] = static_cast<uint8_t>(exrnic_atomic_response_value(body) >> 8 * i);
+  place({pull.stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, pull.to, 0}, value, [this, &qp] {
+    ++qp.at.inbound.atomics;
+    end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
+    placed();
+  });
 }
 
 // ---- A queue pair in ERROR

@@ -49,7 +49,11 @@ class Responder {
   void take_write(QueuePair& qp);
   void take_read_response(QueuePair& qp);
   void take_read_request(QueuePair& qp);
+  void take_atomic_request(QueuePair& qp);
+  void queue(QueuePair& qp, const Read& read);
+  void take_atomic_response(QueuePair& qp);
   void place(const Access& where, std::function<void()> placed);
+  void place(const Access& where, const Bytes& payload, std::function<void()> placed);
   void flush_now(uint32_t qpn);
   void end_pull(uint32_t qpn, exrnic_cqe_status status);
 

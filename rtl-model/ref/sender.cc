@@ -18,8 +18,7 @@ exrnic_rdmap_opcode send_opcode(const WorkRequest& work) {
 
 // A completion must not pass for one of a receive, whatever the work request says.
 exrnic_wqe_opcode opcode_to_complete(uint8_t opcode) {
-  const bool known =
-      opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+  const bool known = opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_COMPARE_SWAP;
   return known ? static_cast<exrnic_wqe_opcode>(opcode) : EXRNIC_WQE_OPCODE_PUSH;
 }
 
@@ -78,14 +77,14 @@ bool Sender::all_ended() {
 bool Sender::may_begin() {
   const size_t under_way = turn_.qp().at.pulls.size();
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
-  if (is(EXRNIC_WQE_OPCODE_PULL))
+  if (work_.pulls())
     return all_ended() && under_way + work_.read_requests() <= turn_.qp().max_reads_out;
   return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || all_ended());
 }
 
 void Sender::execute() {
   if (is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)) return invalidate();
-  if (is(EXRNIC_WQE_OPCODE_PULL)) return pull();
+  if (work_.pulls()) return pull();
   if (immediate_due_) return send_immediate();
   const size_t length = std::min(work_.head.length - submitted_, state_.settings.mtu);
   if (work_.is_inline()) {
@@ -186,16 +185,36 @@ void Sender::send_read_requests() {
   for (size_t i = 0; i < sinks.size(); ++i) {
     const exrnic_sge& sink = sinks[i];
     const bool last = i + 1 == sinks.size();
-    qp.at.pulls.push_back(
-        {sink.stag, sink.address, sink.length, last, work_.has(EXRNIC_WQE_FLAGS_SIGNALED),
-         static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1), work_.head.length});
+    const auto index = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1);
+    qp.at.pulls.push_back({sink.stag, sink.address, sink.length, last,
+                           work_.has(EXRNIC_WQE_FLAGS_SIGNALED), index, work_.head.length,
+                           static_cast<exrnic_wqe_opcode>(work_.head.opcode)});
     Segment request = segment(Tag::Kind::kSegment);
-    request.ddp = make_read_request(
-        {sink.stag, sink.address, sink.length, work_.head.remote_stag, from, ++qp.at.read_msn, 0});
+    Read read{sink.stag, sink.address, sink.length, work_.head.remote_stag, from, ++qp.at.read_msn,
+              0};
+    if (work_.is_atomic()) read.atomic = atomic(index);
+    request.ddp = make_read_request(read);
     efe_tx_.submit(std::move(request));
     from += sink.length;
   }
   end_work_request();
+}
+
+// An atomic has its operands where a second element would stand.
+Atomic Sender::atomic(uint16_t index) const {
+  const exrnic_wqe& head = work_.head;
+  Atomic atomic;
+  atomic.request_id = index;
+  atomic.stag = head.remote_stag;
+  atomic.to = head.remote_to;
+  atomic.data = head.sge1_address;
+  atomic.compare = uint64_t{head.sge1_stag} << 32 | head.sge1_length;
+  atomic.compare_mask = UINT64_MAX;
+  if (head.opcode == EXRNIC_WQE_OPCODE_COMPARE_SWAP) {
+    atomic.operation = EXRNIC_ATOMIC_OPERATION_COMPARE_SWAP;
+    atomic.mask = UINT64_MAX;
+  }
+  return atomic;
 }
 
 // ---- Ends

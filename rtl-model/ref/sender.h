@@ -39,6 +39,7 @@ class Sender {
   void pull();
   void check_sinks(size_t from);
   void send_read_requests();
+  Atomic atomic(uint16_t index) const;
 
   void fail(exrnic_cqe_status status);
   void end_unsent(exrnic_cqe_status status);

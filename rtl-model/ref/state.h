@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/atomic.h"
 #include "rtl-model/ref/pio.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::ref {
 
-// An RDMA Read Request of ours under way: what of its response is still to come.
+// An RDMA Read Request or Atomic Request of ours under way: what of its response is still to come.
 struct Pull {
   uint32_t stag = 0;
   uint64_t to = 0;
@@ -24,9 +25,12 @@ struct Pull {
   bool signaled = false;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
+  exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_PULL;
+
+  bool atomic() const { return opcode != EXRNIC_WQE_OPCODE_PULL; }
 };
 
-// An RDMA Read Request of the peer.
+// An RDMA Read Request of the peer, or an Atomic Request.
 struct Read {
   uint32_t sink_stag = 0;
   uint64_t sink_to = 0;
@@ -34,13 +38,15 @@ struct Read {
   uint32_t source_stag = 0;
   uint64_t source_to = 0;
   uint32_t msn = 0;
-  uint32_t done = 0;  // bytes that were submitted
+  uint32_t done = 0;                  // bytes that were submitted
+  std::optional<Atomic> atomic = {};  // then only msn counts of the others
 };
 
 // Where the receive side of a queue pair stands.
 struct Inbound {
   uint32_t messages = 0;  // that ended, of the queue SEND_QN
-  uint32_t reads = 0;     // Read Requests taken
+  uint32_t reads = 0;     // Read Requests and Atomic Requests taken
+  uint32_t atomics = 0;   // Atomic Responses taken
   // The receive of the message that has begun and not ended.
   bool open = false;
   uint16_t wqe_index = 0;
@@ -96,8 +102,9 @@ struct QueuePair {
     uint32_t send_msn = 0;         // messages sent, of each untagged queue
     uint32_t read_msn = 0;
     uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
-    uint16_t issued = 0;      // work requests other than PULL whose last segment is submitted...
-    uint16_t ended = 0;       // ...and those of them whose end was seen
+    uint32_t atomic_msn = 0;
+    uint16_t issued = 0;  // work requests other than PULL whose last segment is submitted...
+    uint16_t ended = 0;   // ...and those of them whose end was seen
     std::deque<Pull> pulls;
     std::deque<Read> reads;
     Inbound inbound;
@@ -174,6 +181,8 @@ struct Settings {
   uint32_t retry_limit = EXRNIC_RETRY_LIMIT_DEFAULT;
   uint32_t combine_cycles = EXRNIC_COMBINE_CYCLES_DEFAULT;
   uint32_t load_cycles = EXRNIC_LOAD_CYCLES_DEFAULT;
+  uint32_t pull_mode = EXRNIC_PULL_MODE_HARDWARE;  // these two change nothing here
+  uint32_t errata = 0;
 };
 
 struct State {

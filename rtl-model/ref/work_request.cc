@@ -20,7 +20,7 @@ uint32_t slots_needed(const WorkRequest& work) {
 }
 
 bool known(uint8_t opcode) {
-  return opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+  return opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_COMPARE_SWAP;
 }
 
 bool flags_good(const WorkRequest& work) {
@@ -43,12 +43,13 @@ bool shape_good(const WorkRequest& work) {
   if (work.is_inline()) return head.num_sge == 0 && head.length <= EXRNIC_INLINE_MAX;
   if (head.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
     return head.num_sge == 0 && head.length == 0;
-  return true;
+  return !work.is_atomic() || head.num_sge == 1;
 }
 
 bool length_good(const WorkRequest& work) {
   uint64_t sum = 0;
   for (const exrnic_sge& element : work.elements) sum += element.length;
+  if (work.is_atomic() && work.head.length != EXRNIC_ATOMIC_BYTES) return false;
   return work.head.length == sum && work.head.length <= EXRNIC_MESSAGE_MAX;
 }
 
@@ -62,10 +63,9 @@ size_t WorkRequest::nonempty_elements() const {
 size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_elements()); }
 
 exrnic_cqe_status check_send_work(const WorkRequest& work, uint32_t max_reads_out) {
-  const bool pull = work.head.opcode == EXRNIC_WQE_OPCODE_PULL;
   if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
       (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
-      (pull && work.read_requests() > max_reads_out))
+      (work.pulls() && work.read_requests() > max_reads_out))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (work.is_inline() || length_good(work)) return EXRNIC_CQE_STATUS_SUCCESS;
   return EXRNIC_CQE_STATUS_LOC_LEN_ERR;

@@ -23,6 +23,12 @@ struct WorkRequest {
   bool is_push() const {
     return head.opcode == EXRNIC_WQE_OPCODE_PUSH || head.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
   }
+  bool is_atomic() const {
+    return head.opcode == EXRNIC_WQE_OPCODE_FETCH_ADD ||
+           head.opcode == EXRNIC_WQE_OPCODE_COMPARE_SWAP;
+  }
+  // Sends requests, and ends by their responses.
+  bool pulls() const { return head.opcode == EXRNIC_WQE_OPCODE_PULL || is_atomic(); }
   size_t nonempty_elements() const;
   size_t read_requests() const;  // of a PULL
 };

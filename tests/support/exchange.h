@@ -17,8 +17,8 @@ constexpr uint32_t kFarStag = 0x0003'21'77;  // any rights, for peers and for re
 constexpr uint32_t kNearStag = 0x0001'99'13;
 constexpr uint64_t kFarBase = 0x6600'0000'0f35;
 constexpr uint64_t kNearBase = 0x7700'0000'0207;
-constexpr uint32_t kAllRights =
-    EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+constexpr uint32_t kAllRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
+                                EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
 
 using Elements = std::vector<exrnic_sge>;
 
@@ -155,6 +155,19 @@ inline Work push_of(const Elements& elements, uint64_t offset) {
 }
 inline Work pull_of(const Elements& elements, uint64_t offset) {
   return remote_work(EXRNIC_WQE_OPCODE_PULL, elements, offset);
+}
+// On the 8 bytes there; what was before comes to `element`.
+inline Work fetch_add_of(const exrnic_sge& element, uint64_t offset, uint64_t data) {
+  Work work = remote_work(EXRNIC_WQE_OPCODE_FETCH_ADD, {element}, offset);
+  work.atomic_data = data;
+  return work;
+}
+inline Work compare_swap_of(const exrnic_sge& element, uint64_t offset, uint64_t compare,
+                            uint64_t data) {
+  Work work = remote_work(EXRNIC_WQE_OPCODE_COMPARE_SWAP, {element}, offset);
+  work.atomic_data = data;
+  work.atomic_compare = compare;
+  return work;
 }
 inline Work local_invalidate_of(uint32_t stag) {
   return with_imm(send_of({}), EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, stag);

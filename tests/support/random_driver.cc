@@ -128,7 +128,7 @@ class RandomDriver {
                     exrnic_mbox_register_mr{
                         stag(), pd(), one_of<uint64_t>({0, ~uint64_t{0} - 4095}, {~uint64_t{0}}),
                         one_of<uint64_t>({1, 4096}, {0, 4097, ~uint64_t{0}}), pbl(),
-                        one_of({0u, 3u, 7u}, {8u, ~0u}), one_of({12u, 21u}, {0u, 13u, ~0u})});
+                        one_of({0u, 3u, 15u}, {16u, ~0u}), one_of({12u, 21u}, {0u, 13u, ~0u})});
       case EXRNIC_MBOX_OP_INVALIDATE_MR:
         return give(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
       case EXRNIC_MBOX_OP_CREATE_SRQ:
@@ -190,9 +190,9 @@ class RandomDriver {
   void access_register() {
     const uint32_t offset = one_of<uint32_t>(
         {EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT, EXRNIC_REG_INT_ENABLE,
-         EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS},
+         EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS, EXRNIC_REG_PULL_MODE, EXRNIC_REG_ERRATA},
         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
-         EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x54,
+         EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x7c,
          0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000, 0xfffc});
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));

@@ -40,6 +40,10 @@ Bytes slots_of(const Work& work) {
   if (!work.elements.empty())
     std::memcpy(bytes.data() + kHeader, work.elements.data(),
                 work.elements.size() * sizeof(exrnic_sge));
+  if (work.opcode == EXRNIC_WQE_OPCODE_FETCH_ADD || work.opcode == EXRNIC_WQE_OPCODE_COMPARE_SWAP) {
+    const uint64_t operands[] = {work.atomic_data, work.atomic_compare};
+    std::memcpy(bytes.data() + offsetof(exrnic_wqe, sge1_address), operands, sizeof operands);
+  }
   std::copy(work.inline_data.begin(), work.inline_data.end(), bytes.begin() + kHeader);
   return bytes;
 }

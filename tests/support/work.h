@@ -18,6 +18,8 @@ struct Work {
   uint32_t imm_data = 0;
   uint32_t remote_stag = 0;
   uint64_t remote_to = 0;
+  uint64_t atomic_data = 0;     // of an atomic: what is added or swapped in,
+  uint64_t atomic_compare = 0;  // and what is compared with
 };
 
 // A receive with these elements.

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "tools/bench/firmware_bench.h"
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
 #include "tools/bench/network_bench.h"
@@ -37,6 +38,11 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
   }
   exrnic::bench::measure_rtl_speed(profile, results);
   exrnic::bench::measure_ref_speed(profile, results);
+}
+
+void measure_firmware(const std::string& profile, exrnic::bench::Results& results) {
+  exrnic::bench::measure_firmware_pull(profile, {4096, 65536, 1048576}, results);
+  exrnic::bench::measure_atomics(profile, results);
 }
 
 void measure_network(const std::string& profile, exrnic::bench::Results& results) {
@@ -81,6 +87,8 @@ int main(int argc, char** argv) {
   app.add_flag("--latency", latency_only, "latencies and stages only");
   bool network_only = false;
   app.add_flag("--network", network_only, "loss, incast and the like only");
+  bool firmware_only = false;
+  app.add_flag("--firmware", firmware_only, "what firmware does only");
   std::string network_profile = "dc-25g";
   app.add_option("--network-profile", network_profile, "profile to measure those with")
       ->capture_default_str();
@@ -100,10 +108,12 @@ int main(int argc, char** argv) {
     if (network_only) profiles.clear();
     for (const std::string& profile : profiles) {
       fmt::print(stderr, "bench: {}\n", profile);
+      if (!latency_only) measure_firmware(profile, results);
+      if (firmware_only) continue;
       measure_latencies(profile, results);
       if (!latency_only) measure_rates(profile, results);
     }
-    if (!latency_only) {
+    if (!latency_only && !firmware_only) {
       fmt::print(stderr, "bench: network, {}\n", network_profile);
       measure_network(network_profile, results);
     }

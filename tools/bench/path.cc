@@ -14,8 +14,8 @@ using testing::Work;
 
 constexpr uint32_t kLandingStag = 0x000099'02;
 constexpr uint64_t kLandingBase = 0x6600'0000'0000;
-constexpr uint32_t kSinkRights =
-    EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+constexpr uint32_t kSinkRights = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE |
+                                 EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
 
 }  // namespace
 
@@ -32,11 +32,17 @@ Path::Path(const TestbedOptions& options, uint64_t region_bytes, const CoreFacto
 
 Work Path::work(Carrier carrier, uint32_t size) const {
   Work work;
-  work.elements = {element(carrier == Carrier::kPull ? landing : source, 0, size)};
+  const bool comes_back = carrier == Carrier::kPull || carrier == Carrier::kFetchAdd;
+  work.elements = {element(comes_back ? landing : source, 0, size)};
   if (carrier == Carrier::kSend) return work;
   work.opcode = carrier == Carrier::kPull ? EXRNIC_WQE_OPCODE_PULL : EXRNIC_WQE_OPCODE_PUSH;
   work.remote_stag = sink.stag;
   work.remote_to = sink.base;
+  if (carrier == Carrier::kFetchAdd) {
+    work.opcode = EXRNIC_WQE_OPCODE_FETCH_ADD;
+    work.remote_to += -sink.base % EXRNIC_ATOMIC_BYTES;
+    work.atomic_data = 1;
+  }
   return work;
 }
 

@@ -14,9 +14,10 @@ constexpr uint64_t kWaitNs = 1'000'000'000;
 
 // What the left node posts, again and again.
 enum class Carrier {
-  kPush,  // left to right
-  kPull,  // right to left
-  kSend,  // left to right, each with a receive that the right node has posted before
+  kPush,      // left to right
+  kPull,      // right to left
+  kSend,      // left to right, each with a receive that the right node has posted before
+  kFetchAdd,  // at the right node, whose firmware runs
 };
 
 class Path {

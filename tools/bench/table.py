@@ -14,6 +14,8 @@ from guest_table import is_guest_row, print_guests
 PAPERS = {
     ("push.goodput_mbps", "rhinet2", 1048576): (469, "RHiNET-2: PUSH, best"),
     ("pull.goodput_mbps", "rhinet2", 4096): (328, "RHiNET-2: hardware PULL"),
+    ("fwpull.goodput_mbps", "rhinet2", 4096): (101, "RHiNET-2: firmware PULL"),
+    ("fwpull.goodput_mbps", "rhinet2", 1048576): (185, "RHiNET-2: firmware PULL, best"),
     ("msg.goodput_mbps", "rhinet2", 8192): (297, "RHiNET-2: messages of PMv2"),
     ("push.goodput_mbps", "ntb-gen3x8", 1048576): (6400, "Java over NTB: native RDMA, best"),
     ("push.oneway_ns", "ntb-gen3x8", 8): (540, "Dolphin, remote store"),
@@ -78,6 +80,17 @@ def print_goodput(values, profile, name, title):
               + paper(f"{name}.goodput_mbps", profile, size))
 
 
+def print_firmware(values, profile):
+    """What firmware does; nothing if that was not measured."""
+    for size in sorted(s for n, s in values if n == "fwpull.ratio"):
+        print(f"  PULL by firmware, {size_text(size)}: {values['fwpull.goodput_mbps', size]:.1f} MB/s,"
+              f" {100 * values['fwpull.ratio', size]:.1f}% of hardware's"
+              + paper("fwpull.goodput_mbps", profile, size))
+    if ("atomic.us", None) in values:
+        print(f"  fetch-and-add: {values['atomic.us', None]:.2f} us,"
+              f" {values['atomic.rate_mps', None]:.3f} million/s of one queue pair")
+
+
 def print_profile(rows, profile):
     values = of_profile(rows, profile)
     print(f"\n{profile}")
@@ -89,6 +102,7 @@ def print_profile(rows, profile):
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
         for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
+    print_firmware(values, profile)
     print_stages(values, "doorbell", None)
     print_stages(values, "PIO", "pio")
     print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s (RTL),"

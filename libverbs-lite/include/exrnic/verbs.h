@@ -104,7 +104,8 @@ VL_API int vl_deallocate_pd(struct vl_pd* pd);
 enum vl_access {
   VL_ACCESS_LOCAL_WRITE = 1 << 0,  /* receives and own PULLs may be placed in it */
   VL_ACCESS_REMOTE_WRITE = 1 << 1, /* peers may PUSH into it */
-  VL_ACCESS_REMOTE_READ = 1 << 2   /* peers may PULL from it */
+  VL_ACCESS_REMOTE_READ = 1 << 2,  /* peers may PULL from it */
+  VL_ACCESS_REMOTE_ATOMIC = 1 << 3 /* peers may do atomics in it */
 };
 
 /*
@@ -226,6 +227,8 @@ enum vl_wc_opcode {
   VL_WC_PULL,
   VL_WC_LOCAL_INVALIDATE,
   VL_WC_RECV,
+  VL_WC_FETCH_ADD,
+  VL_WC_COMPARE_SWAP,
   VL_WC_UNKNOWN /* only with an error: the device does not know what it was */
 };
 
@@ -417,9 +420,9 @@ struct vl_sge {
 };
 
 /*
- * Work requests of a queue pair begin and complete in the order in which they were posted. PULLs
- * and other work are never under way at the same time: a change from one to the other costs a round
- * trip.
+ * Work requests of a queue pair begin and complete in the order in which they were posted. PULLs,
+ * with atomics, and other work are never under way at the same time: a change from one to the other
+ * costs a round trip.
  */
 enum vl_wr_opcode {
   VL_OP_PUSH = 1,        /* RDMA Write (RFC 5040, 5.1): the local bytes go to remote_stag,
@@ -432,8 +435,13 @@ enum vl_wr_opcode {
                             that peers may read or write */
   VL_OP_PULL,            /* RDMA Read (RFC 5040, 5.2): the bytes at remote_stag, remote_address come
                             to the local elements, which need VL_ACCESS_LOCAL_WRITE */
-  VL_OP_LOCAL_INVALIDATE /* invalidates the own STag invalidate_stag when all before it has ended;
-                            no elements */
+  VL_OP_LOCAL_INVALIDATE, /* invalidates the own STag invalidate_stag when all before it has ended;
+                             no elements */
+  VL_OP_FETCH_ADD,   /* atomic (RFC 7306, 5): atomic_data is added to the 8 bytes, a number of the
+                        peer, at remote_stag, remote_address, which is a multiple of 8; what was there
+                        before comes to the one local element of 8 bytes. Needs firmware at the peer,
+                        and VL_ACCESS_REMOTE_ATOMIC */
+  VL_OP_COMPARE_SWAP /* likewise; atomic_data takes its place if it was atomic_compare */
 };
 
 enum vl_send_flags {
@@ -451,10 +459,12 @@ struct vl_send_wr {
   int num_sge; /* 0 to max_send_sge, inline to VL_MAX_SGE; bytes are taken, or placed, in order */
   enum vl_wr_opcode opcode;
   int flags;            /* VL_SEND_* */
-  uint32_t remote_stag; /* PUSH kinds, PULL */
+  uint32_t remote_stag; /* PUSH kinds, PULL, atomics */
   uint64_t remote_address;
   uint32_t imm_data;        /* PUSH_IMM, SEND_IMM */
   uint32_t invalidate_stag; /* SEND_INVALIDATE: the peer's; LOCAL_INVALIDATE: an own one */
+  uint64_t atomic_data;     /* FETCH_ADD, COMPARE_SWAP */
+  uint64_t atomic_compare;  /* COMPARE_SWAP */
 };
 
 struct vl_recv_wr {
@@ -472,7 +482,8 @@ struct vl_recv_wr {
  * device until completion. On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted;
  * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
  * that do not fit it, num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL
- * that needs more than max_reads_out, or the queue pair is in a state before VL_QPS_RTS.
+ * or an atomic that needs more than max_reads_out, an atomic without one element of 8 bytes, or the
+ * queue pair is in a state before VL_QPS_RTS.
  *
  * Slots are given back when a completion is polled. So at least one work request in each
  * max_send_wr must be signaled.

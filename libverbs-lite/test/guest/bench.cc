@@ -70,9 +70,10 @@ std::vector<std::string> Bench::TakeFailures() {
 std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
-       {SeccompChecks(), RegionChecks(), GatherChecks(), MessageChecks(), PullChecks(), SrqChecks(),
-        NotifyChecks(), EventChecks(), RemoteErrorChecks(), MessageErrorChecks(),
-        LocalErrorChecks(), DoorbellChecks(), DestroyChecks(), ProcessChecks()}) {
+       {SeccompChecks(), RegionChecks(), GatherChecks(), MessageChecks(), PullChecks(),
+        AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(), RemoteErrorChecks(),
+        MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(), DestroyChecks(),
+        ProcessChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -48,8 +48,9 @@ struct GuestCheck {
   std::string sentence;  // what holds
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
-  bool needs_kernel = false;  // of a guest, with its module; else a software device will do
-  bool two_contexts = false;  // opens the RNIC twice, which a simulator's socket does not allow
+  bool needs_kernel = false;    // of a guest, with its module; else a software device will do
+  bool needs_firmware = false;  // of the peer, or a device that does without
+  bool two_contexts = false;    // opens the RNIC twice, which a simulator's socket does not allow
 };
 
 // The checks, by file.
@@ -61,6 +62,7 @@ std::vector<GuestCheck> GatherChecks();
 std::vector<GuestCheck> MessageChecks();
 std::vector<GuestCheck> MessageErrorChecks();
 std::vector<GuestCheck> PullChecks();
+std::vector<GuestCheck> AtomicChecks();
 std::vector<GuestCheck> SrqChecks();
 std::vector<GuestCheck> NotifyChecks();
 std::vector<GuestCheck> EventChecks();

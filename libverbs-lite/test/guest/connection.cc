@@ -42,10 +42,10 @@ Connection::Connection(Side* side, size_t bytes, uint32_t send_wr, uint32_t max_
   init.max_reads_in = max_reads_in;
   qp_ = CreateQp(side->pd.get(), init);
   source_mr_ = Own(vl_allocate_mr(side->pd.get(), source(), source_.size(), 0), "vl_allocate_mr");
-  target_mr_ =
-      Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
-                         VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ),
-          "vl_allocate_mr");
+  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
+                                  VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE |
+                                      VL_ACCESS_REMOTE_READ | VL_ACCESS_REMOTE_ATOMIC),
+                   "vl_allocate_mr");
 }
 
 Hello Connection::hello() const {

@@ -115,7 +115,7 @@ module completer
   cqn_t timer_cqn;
   assign ready = state_q == StIdle && !quiesce_i && init_done_o;
   assign rx_first = rx_done_valid_i &&
-      (rx_turn_q || !done_valid_i || rx_done_i.opcode == WQE_OPCODE_PULL);
+      (rx_turn_q || !done_valid_i || rx_done_i.opcode != WQE_OPCODE_RECV);
   assign end_first = end_turn_q && (rx_done_valid_i || done_valid_i);
   assign begins = ready && (end_first || (!bell_valid_i && !timer_valid));
   assign bell_ready_o = ready && !end_first;

@@ -52,7 +52,7 @@ module completion_status
 
   // The cause of an error goes to the first work request that it ends, be that a PULL or another.
   assign takes_fault = in_error && qp_i.status.fault && !succeeded && (is_last ||
-      (received_i && opcode_i == WQE_OPCODE_PULL && status_i == CQE_STATUS_WR_FLUSH_ERR));
+      (received_i && opcode_i != WQE_OPCODE_RECV && status_i == CQE_STATUS_WR_FLUSH_ERR));
 
   assign ends_o = known && is_last && !lost_i;
   assign wants_cqe_o = known && (is_last || received_i) && !lost_i && (signaled_i || !succeeded);

@@ -7,7 +7,7 @@ module dma_read
   import exrnic_core_pkg::*;
 #(
   parameter int unsigned N_TAG = 32,  // a power of two, 2..256
-  localparam int unsigned CLIENTS = 4
+  localparam int unsigned CLIENTS = 5
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

@@ -13,7 +13,7 @@ namespace exrnic::testing {
 namespace {
 
 constexpr uint32_t kSeed = 90125;
-constexpr unsigned kClients = 4;
+constexpr unsigned kClients = 5;
 constexpr unsigned kTags = 32;
 constexpr unsigned kRequestMax = 4096;
 constexpr unsigned kRequestBits = 64 + kChunkBits + kTxAddressBits;

@@ -12,6 +12,10 @@ module dma_write
   output logic               idle_o,
   input  logic [15:0]        cfg_max_payload_i,
 
+  // When are all writes out that were accepted before this cycle? One question at a time.
+  input  logic               fence_i,
+  output logic               fence_done_o,
+
   // Clients
   input  logic [CLIENTS-1:0] cmd_valid_i,
   output logic [CLIENTS-1:0] cmd_ready_o,
@@ -135,6 +139,7 @@ module dma_write
   data_t           inline_q;
   logic            frame_done_q;
   node_t           node_q;
+  logic            last_q;       // of its command
   logic            leave;
 
   // Nothing to write still takes its turn here, so that it does not overtake.
@@ -158,6 +163,7 @@ module dma_write
       length_q <= has_data ? tlp_rest : '0;
       src_q <= src;
       frame_done_q <= cmd.frame_done && last_of_cmd;
+      last_q <= last_of_cmd;
       node_q <= cmd.node;
       if (cmd.kind == DMA_WRITE_INLINE) inline_q <= data_t'(cmd.data >> {done_q, 3'b0});
     end
@@ -192,6 +198,28 @@ module dma_write
   always_comb begin
     event_o = '0;
     event_o[COUNTER_MSIX] = msix_sent_q;
+  end
+
+  // ---- The fence: commands ahead of it
+
+  logic               fence_q;
+  logic [DEPTH_W:0]   ahead_q;
+  logic               ends;  // the command in the output stage
+
+  assign ends = leave && last_q;
+  assign fence_done_o = fence_q && ahead_q == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_q <= 1'b0;
+      ahead_q <= '0;
+    end else if (fence_i) begin
+      fence_q <= 1'b1;
+      ahead_q <= (tail_q - head_q) + (DEPTH_W + 1)'(valid_q && last_q && !leave);
+    end else begin
+      fence_q <= fence_q && !fence_done_o;
+      if (ends && ahead_q != '0) ahead_q <= ahead_q - 1'b1;
+    end
   end
 
   assign idle_o = empty && !valid_q && !frame_done_o && !msix_sent_q;

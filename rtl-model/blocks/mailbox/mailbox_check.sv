@@ -100,7 +100,8 @@ module mailbox_check
 
   // ---- Regions
   localparam logic [31:0] AccessFlags =
-      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ;
+      32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE | 32'd1 << ACCESS_REMOTE_READ |
+      32'd1 << ACCESS_REMOTE_ATOMIC;
   logic mr_fits, mr_values_ok;
   logic [64:0] mr_end;
   assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};

@@ -133,7 +133,7 @@ TEST_CASE("Each field of a new region is checked") {
   SECTION("wraps by much") { payload.base = 2, payload.length = ~uint64_t{0}; }
   SECTION("ends at the end") { payload.base = ~uint64_t{0}, payload.length = 1, expected = kOk; }
   SECTION("PBL") { payload.pbl_address += 32; }
-  SECTION("a right that does not exist") { payload.access = EXRNIC_ACCESS_REMOTE_READ << 1; }
+  SECTION("a right that does not exist") { payload.access = EXRNIC_ACCESS_REMOTE_ATOMIC << 1; }
   SECTION("rights, high bits") { payload.access |= 0x80000000; }
   SECTION("no right") { payload.access = 0, expected = kOk; }
   SECTION("page size") { payload.page_shift = 13; }

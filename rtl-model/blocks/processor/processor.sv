@@ -20,6 +20,16 @@ module processor
     output logic [31:0] rsp_data_o,
     output logic        irq_o,      // pulse: a command has ended, or firmware has failed
 
+    // Registers of firmware_port: a pulse; what is read is there in the same cycle.
+    output logic        ready_o,  // firmware is READY
+    output logic        port_valid_o,
+    output logic        port_write_o,
+    output logic [11:0] port_address_o,
+    output logic [31:0] port_data_o,
+    input  logic        port_known_i,  // it has that register
+    input  logic [31:0] port_data_i,
+    input  logic        port_line_i,
+
     output retire_t retire_o  // for traces
 );
 
@@ -126,11 +136,18 @@ module processor
       .word_i(words),
       .wake_i(debug_wakes),
       .halted_i(halted),
+      .port_valid_o,
+      .port_known_i,
+      .port_data_i,
+      .port_line_i,
       .lines_o(lines),
       .bite_o(bite),
       .dozing_o(dozing),
       .timing_o(timing)
   );
+  assign port_write_o = data_write;
+  assign port_address_o = data_address[DeviceBits-1:0];
+  assign port_data_o = data_wdata;
   assign data_done  = memory_done_q || nobody_q || device_done;
   assign data_error = nobody_q || (device_done && device_error);
   assign data_rdata = memory_done_q ? memory_rdata : device_rdata;
@@ -171,6 +188,7 @@ module processor
       .other_value_i(debug_value),
       .irq_o,
       .run_o(run),
+      .ready_o,
       .load_o(load),
       .load_address_o(load_address),
       .load_data_o(load_data),

@@ -30,6 +30,13 @@ module processor_devices
 
     input  logic       wake_i,    // ends DOZE as a line does
     input  logic       halted_i,  // by a debugger
+
+    // Registers of firmware_port.
+    output logic        port_valid_o,
+    input  logic        port_known_i,
+    input  logic [31:0] port_data_i,
+    input  logic        port_line_i,
+
     output logic [5:0] lines_o,
     output logic       bite_o,   // pulse: the watch-dog
     output logic       dozing_o,
@@ -55,17 +62,20 @@ module processor_devices
     lines_o = '0;
     lines_o[FW_LINE_COMMAND] = command_line_i;
     lines_o[FW_LINE_TIMER] = timer_line_q;
+    lines_o[FW_LINE_PUNT] = port_line_i;
   end
 
   // ---- Accesses: what a write does, and whether the register is there
-  logic write, known, whole;
+  logic write, known, whole, to_port;
+  assign to_port = address_i >= 12'(REG_DEV_PUNTS);
+  assign port_valid_o = valid_i && to_port && known && (whole || !write_i);
   logic is_timer, is_watchdog, is_doze;
   assign write = valid_i && write_i && whole && known;
   assign whole = &strobe_i;
   assign is_timer = write && address_i == 12'(REG_DEV_TIMER);
   assign is_watchdog = write && address_i == 12'(REG_DEV_WATCHDOG);
   assign is_doze = write && address_i == 12'(REG_DEV_DOZE);
-  assign dev_write_o = write;
+  assign dev_write_o = write && !to_port;
   assign dev_address_o = address_i;
   assign dev_data_o = data_i;
   assign command_taken_o = valid_i && !write_i && address_i == 12'(REG_DEV_COMMAND);
@@ -79,7 +89,7 @@ module processor_devices
       12'(REG_DEV_CYCLES), 12'(REG_DEV_TIME_LO), 12'(REG_DEV_TIME_HI), 12'(REG_DEV_LINES),
       12'(REG_DEV_COMMAND):
         known = !write_i;
-      default: known = in_words(address_i);
+      default: known = to_port ? port_known_i : in_words(address_i);
     endcase
   end
 
@@ -91,7 +101,7 @@ module processor_devices
         12'(REG_DEV_TIME_HI): data_o <= time_high_q;
         12'(REG_DEV_LINES): data_o <= 32'(lines_o);
         12'(REG_DEV_COMMAND): data_o <= 32'(command_i);
-        default: data_o <= word_i[address_i[2+:WordBits]];
+        default: data_o <= to_port ? port_data_i : word_i[address_i[2+:WordBits]];
       endcase
     end
   end

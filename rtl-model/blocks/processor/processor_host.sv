@@ -20,6 +20,7 @@ module processor_host
     output logic        irq_o,      // pulse: a command has ended, or firmware has failed
 
     output logic        run_o,      // else the processor is held in reset
+    output logic        ready_o,    // firmware says that it is
     output logic        load_o,
     output logic [31:0] load_address_o,
     output logic [31:0] load_data_o,
@@ -44,6 +45,7 @@ module processor_host
   logic [31:0] word_q[FW_COMMAND_WORDS];
   assign word_o = word_q;
   assign run_o  = state_q inside {FW_STATE_STARTING, FW_STATE_READY};
+  assign ready_o = state_q == FW_STATE_READY;
 
   logic write, in_words, busy, hold, start, fails;
   assign write = valid_i && write_i && word_i;

@@ -38,6 +38,8 @@ module registers
     output logic [7:0]  retry_limit_o,
     output logic [15:0] combine_cycles_o,
     output logic [23:0] load_cycles_o,
+    output logic        pull_by_firmware_o,
+    output logic        erratum_o,  // flags ERRATA, pull_beside_push
 
     output logic         mbox_start_o,
     output logic [31:0]  mbox_op_o,
@@ -86,6 +88,8 @@ module registers
       retry_limit_o <= 8'(RETRY_LIMIT_DEFAULT);
       combine_cycles_o <= 16'(COMBINE_CYCLES_DEFAULT);
       load_cycles_o <= 24'(LOAD_CYCLES_DEFAULT);
+      pull_by_firmware_o <= 1'b0;
+      erratum_o <= 1'b0;
     end else if (write) begin
       unique case (address)
         REG_CONTROL: enable_o <= data_i[DEVICE_CONTROL_ENABLE];
@@ -96,6 +100,10 @@ module registers
         REG_COMBINE_CYCLES: if (data_i <= COMBINE_CYCLES_MAX) combine_cycles_o <= data_i[15:0];
         REG_LOAD_CYCLES:
         if (data_i inside {[LOAD_CYCLES_MIN : LOAD_CYCLES_MAX]}) load_cycles_o <= data_i[23:0];
+        REG_PULL_MODE:
+        if (data_i inside {32'(PULL_MODE_HARDWARE), 32'(PULL_MODE_FIRMWARE)})
+          pull_by_firmware_o <= data_i == 32'(PULL_MODE_FIRMWARE);
+        REG_ERRATA: erratum_o <= data_i[ERRATA_PULL_BESIDE_PUSH];
         default: ;
       endcase
     end
@@ -195,6 +203,9 @@ module registers
         REG_RETRY_LIMIT: value = 32'(retry_limit_o);
         REG_COMBINE_CYCLES: value = 32'(combine_cycles_o);
         REG_LOAD_CYCLES: value = 32'(load_cycles_o);
+        REG_PULL_MODE:
+        value = pull_by_firmware_o ? 32'(PULL_MODE_FIRMWARE) : 32'(PULL_MODE_HARDWARE);
+        REG_ERRATA: value = 32'(erratum_o) << ERRATA_PULL_BESIDE_PUSH;
         REG_INT_ENABLE: value = 32'(enable_q);
         REG_INT_CAUSE: value = 32'(cause_q);
         REG_TIME_LO: value = time_i[31:0];

@@ -111,7 +111,9 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_INT_CAUSE, 0},
       {EXRNIC_REG_MBOX_STATUS, EXRNIC_MBOX_STATUS_OK},
       {EXRNIC_REG_MBOX_COMMAND, kOnes},  // write only
-      {EXRNIC_REG_LOAD_CYCLES + 4, kOnes},
+      {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_HARDWARE},
+      {EXRNIC_REG_ERRATA, 0},
+      {EXRNIC_REG_ERRATA + 4, kOnes},
       {EXRNIC_REG_MBOX_STATUS + 4, kOnes},
       {EXRNIC_REG_COUNTERS - 4, kOnes},
       {EXRNIC_REG_COUNTERS, 0},

@@ -42,6 +42,8 @@ module requester
     output pull_t      pull_o,
     input  reads_t     read_count_i,
     input  read_t      read_i,
+    input  logic       lost_i,  // firmware has lost requests of it
+    input  logic       erratum_i,  // flags ERRATA, pull_beside_push
     output logic       read_pop_o,
     output logic       read_set_o,
     output read_t      read_o,
@@ -89,6 +91,7 @@ module requester
   assign submitted = submit_valid_o && submit_ready_i;
 
   turn_e turn;
+  term_code_e term_code;
   logic quote, own_work, reads_wait;
   turn_pick u_pick (
       .clk_i,
@@ -96,9 +99,12 @@ module requester
       .qpn_i(segment.qpn),
       .pull_count_i,
       .read_count_i,
+      .read_i,
+      .lost_i,
       .take_i(step == STEP_TURN),
       .turn_o(turn),
       .quote_o(quote),
+      .code_o(term_code),
       .work_o(own_work),
       .reads_o(reads_wait)
   );
@@ -161,7 +167,7 @@ module requester
   );
 
   logic is_pull;
-  assign is_pull = wqe.opcode == WQE_OPCODE_PULL;
+  assign is_pull = pulls(wqe.opcode);
 
   // ---- Its payload, or that of a response
   logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle;
@@ -191,6 +197,16 @@ module requester
     end
   end
 
+  // The erratum of the second prototype: a response of hardware's that gave way to own work forgets
+  // where it was.
+  logic gave_way_q, astray_q;
+  always_ff @(posedge clk_i) begin
+    if (step == STEP_TURN) begin
+      gave_way_q <= turn == TURN_WORK || (gave_way_q && turn != TURN_READ);
+      astray_q   <= erratum_i && turn == TURN_READ && gave_way_q && !read_i.firmware;
+    end
+  end
+
   payload_gather u_gather (
       .clk_i,
       .rst_ni,
@@ -199,7 +215,7 @@ module requester
       .first_i(source),
       .count_i(segment.turn == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
       .next_word_i(second_sge),
-      .skip_i(skip),
+      .skip_i(astray_q ? '0 : skip),
       .word_index_o(word_index),
       .word_i(word),
       .valid_o(sge_valid),
@@ -243,6 +259,7 @@ module requester
       .read_i,
       .turn_i(turn),
       .quote_i(quote),
+      .code_i(term_code),
       .own_work_i(own_work),
       .reads_wait_i(reads_wait),
       .work_start_o(work_start),
@@ -336,7 +353,8 @@ module requester
   wqe_index_t last_slot;
   assign sent = segment.status == CQE_STATUS_SUCCESS;
   assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
-  assign sq_we_o = submitted && !segment.returned && segment.turn inside {TURN_WORK, TURN_FLUSH};
+  assign sq_we_o = submitted && !segment.returned &&
+      (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic);
   work_progress u_progress (
       .sq_i(qp_i.sq),
       .opcode_i(wqe.opcode),
@@ -348,13 +366,23 @@ module requester
       .next_i(next_offset),
       .msn_o(msn),
       .completes_o(completes),
-      .sq_o
+      .sq_o(work_sq)
   );
+  logic answers_atomic;
+  qp_sq_t work_sq;
+  assign answers_atomic = segment.turn == TURN_READ && segment.read.answer == ANSWER_ATOMIC;
+  always_comb begin
+    sq_o = work_sq;
+    if (answers_atomic) begin
+      sq_o = qp_i.sq;
+      sq_o.atomic_msn = qp_i.sq.atomic_msn + 1'b1;
+    end
+  end
 
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
   assign sink = sge_valid ? sge : '0;
-  assign pull_push_o = sq_we_o && is_pull && sent;
+  assign pull_push_o = sq_we_o && !answers_atomic && is_pull && sent;
   assign pull_o = '{
           stag: sink.stag,
           to: sink.address,
@@ -362,7 +390,8 @@ module requester
           last: pull_last,
           signaled: wqe.flags[WQE_FLAGS_SIGNALED],
           wqe_index: last_slot,
-          byte_length: wqe.length
+          byte_length: wqe.length,
+          opcode: wqe.opcode
       };
 
   // ---- The peer's reads, and what becomes of the queue pair
@@ -392,7 +421,7 @@ module requester
       .inline_i(inline_data),
       .last_slot_i(last_slot),
       .completes_i(completes),
-      .msn_i(msn),
+      .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
       .sge_i(sink),
       .last_i(last),
       .gathered_i(gather_filled),
@@ -401,9 +430,10 @@ module requester
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_WQES] = sq_we_o && ends;
+    event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && ends;
     event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
-    event_o[COUNTER_READS_SERVED] = read_served;
+    event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
+    event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
     event_o[COUNTER_PIO_SENDS] = work_start && work_held;
   end
 

@@ -128,6 +128,64 @@ void check_terminate(const TxDesc& desc, uint16_t code) {
         exrnic_read_request_source_stag(read.request.data()));
 }
 
+TEST_CASE("A read that firmware refuses is answered by a terminate message with its code") {
+  Requester requester;
+  connect(requester);
+  Read read = read_of(3 * kMtu);
+  read.answer = kAnswerRefused;
+  read.firmware = true;
+  read.code = EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+  requester.reads[kQpn] = {read};
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  check_terminate(requester.submitted[0], EXRNIC_TERM_CODE_RDMAP_BOUNDS);
+  CHECK(requester.xlate.requests.empty());
+  CHECK(status(requester).state == EXRNIC_QP_STATE_ERROR);
+  CHECK(requester.reads[kQpn].empty());
+}
+
+TEST_CASE("A queue pair of which firmware has lost requests tells its peer, and quotes nothing") {
+  Requester requester;
+  connect(requester);
+  requester.dut().lost_i = 1;
+  requester.reads[kQpn] = {read_of(64)};
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  const uint8_t* body = requester.submitted[0].inline_data.data();
+  CHECK(requester.submitted[0].tag.kind == kTxTerminate);
+  CHECK(exrnic_terminate_code(body) == EXRNIC_TERM_CODE_STREAM);
+  CHECK(exrnic_terminate_d(body) == 0);
+  CHECK(status(requester).told);
+}
+
+TEST_CASE("An answer to an atomic goes to its own queue, numbered apart from messages") {
+  Requester requester;
+  connect(requester);
+  requester.qps[kQpn].sq.atomic_msn = 41;
+  Read read = read_of(0);
+  read.request = {1, 2, 3, 4, 11, 12, 13, 14, 15, 16, 17, 18};
+  read.answer = kAnswerAtomic;
+  read.atomic = true;
+  requester.reads[kQpn] = {read};
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  const TxDesc& desc = requester.submitted[0];
+  CHECK(desc.untagged);
+  CHECK(desc.inlined);
+  CHECK(desc.tag.kind == kTxResponse);
+  CHECK(exrnic_ddp_untagged_opcode(desc.ddp.data()) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE);
+  CHECK(exrnic_ddp_untagged_qn(desc.ddp.data()) == EXRNIC_ATOMIC_QN);
+  CHECK(exrnic_ddp_untagged_msn(desc.ddp.data()) == 42);
+  CHECK(exrnic_ddp_untagged_last(desc.ddp.data()) == 1);
+  CHECK(desc.length == EXRNIC_ATOMIC_RESPONSE_BYTES);
+  for (unsigned i = 0; i < EXRNIC_ATOMIC_RESPONSE_BYTES; ++i)
+    CHECK(desc.inline_data[i] == read.request[i]);
+  CHECK(requester.qps[kQpn].sq.atomic_msn == 42);
+  CHECK(requester.events[EXRNIC_COUNTER_ATOMICS_SERVED] == 1);
+  CHECK(requester.events[EXRNIC_COUNTER_READS_SERVED] == 0);
+  CHECK(requester.events[EXRNIC_COUNTER_WQES] == 0);
+}
+
 TEST_CASE("A read that its region refuses is answered by a terminate message, then ERROR") {
   const auto [verdict, code] =
       GENERATE(table<uint8_t, uint16_t>({{kXlateStag, EXRNIC_TERM_CODE_RDMAP_STAG},

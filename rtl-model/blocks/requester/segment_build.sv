@@ -21,13 +21,13 @@ module segment_build
     output tx_desc_t   submit_o
 );
 
-  localparam int unsigned RequestLength = DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES;
-
-  logic is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
+  logic atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
   assign is_read = segment_i.turn == TURN_READ;
+  assign answers_atomic = is_read && segment_i.read.answer == ANSWER_ATOMIC;
+  assign atomic = is_atomic(wqe_i.opcode);
   assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
-  assign known = wqe_i.opcode >= WQE_OPCODE_PUSH && wqe_i.opcode <= WQE_OPCODE_LOCAL_INVALIDATE;
-  assign is_pull = wqe_i.opcode == WQE_OPCODE_PULL;
+  assign known = wqe_i.opcode >= WQE_OPCODE_PUSH && wqe_i.opcode <= WQE_OPCODE_COMPARE_SWAP;
+  assign is_pull = pulls(wqe_i.opcode);
   assign is_push = wqe_i.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
   assign invalidates = wqe_i.opcode == WQE_OPCODE_SEND_INVALIDATE;
   assign solicits = wqe_i.flags[WQE_FLAGS_SOLICITED];
@@ -54,12 +54,15 @@ module segment_build
 
   always_comb begin
     untagged_header = '0;
-    untagged_header.last = last_i || is_pull || segment_i.immediate;
+    untagged_header.last = last_i || is_pull || segment_i.immediate || answers_atomic;
     untagged_header.dv = 2'(DDP_VERSION);
     untagged_header.rv = 2'(RDMAP_VERSION);
     untagged_header.msn = msn_i;
-    if (is_pull) begin
-      untagged_header.opcode = RDMAP_OPCODE_READ_REQUEST;
+    if (answers_atomic) begin
+      untagged_header.opcode = RDMAP_OPCODE_ATOMIC_RESPONSE;
+      untagged_header.qn = ATOMIC_QN;
+    end else if (is_pull) begin
+      untagged_header.opcode = atomic ? RDMAP_OPCODE_ATOMIC_REQUEST : RDMAP_OPCODE_READ_REQUEST;
       untagged_header.qn = READ_QN;
     end else if (segment_i.immediate) begin
       untagged_header.opcode = solicits ? RDMAP_OPCODE_IMMEDIATE_SE : RDMAP_OPCODE_IMMEDIATE;
@@ -75,6 +78,8 @@ module segment_build
   end
 
   // ---- What goes inline
+  localparam int unsigned QuotedRest =
+      $bits(ddp_head_t) - $bits(ddp_untagged_t) - $bits(read_request_t);
   logic [143:0] terminate_ddp;
   chunk_t terminate_length;
   inline_t terminate_inline;
@@ -85,7 +90,7 @@ module segment_build
           dv: 2'(DDP_VERSION),
           rv: 2'(RDMAP_VERSION),
           rdmap_rsvd: '0,
-          opcode: RDMAP_OPCODE_READ_REQUEST,
+          opcode: segment_i.read.atomic ? RDMAP_OPCODE_ATOMIC_REQUEST : RDMAP_OPCODE_READ_REQUEST,
           invalidate_stag: '0,
           qn: READ_QN,
           msn: segment_i.read.msn,
@@ -94,15 +99,29 @@ module segment_build
   terminate_message u_terminate (
       .code_i(segment_i.code),
       .quote_i(segment_i.quote),
-      .quoted_i({quoted_header, segment_i.read.request}),
-      .segment_length_i(16'(RequestLength)),
+      .quoted_i({quoted_header, segment_i.read.request, QuotedRest'(0)}),
+      .segment_length_i(16'(DDP_UNTAGGED_BYTES) +
+          (segment_i.read.atomic ? 16'(ATOMIC_REQUEST_BYTES) : 16'(READ_REQUEST_BYTES))),
       .ddp_o(terminate_ddp),
       .length_o(terminate_length),
       .inline_data_o(terminate_inline)
   );
 
   read_request_t request;
+  atomic_request_t atomic_request;
   immediate_t immediate;
+  assign atomic_request = '{
+          rsvd: '0,
+          operation: wqe_i.opcode == WQE_OPCODE_FETCH_ADD ? ATOMIC_OPERATION_FETCH_ADD :
+              ATOMIC_OPERATION_COMPARE_SWAP,
+          request_id: 32'(last_slot_i),
+          stag: wqe_i.remote_stag,
+          to: wqe_i.remote_to,
+          data: wqe_i.sge1_address,
+          mask: wqe_i.opcode == WQE_OPCODE_FETCH_ADD ? '0 : '1,
+          compare: {wqe_i.sge1_stag, wqe_i.sge1_length},
+          compare_mask: '1
+      };
   assign request = '{
           sink_stag: sge_i.stag,
           sink_to: sge_i.address,
@@ -113,8 +132,14 @@ module segment_build
   assign immediate = '{rsvd: '0, data: wqe_i.imm_data};
 
   // Bytes as on the wire, from the top down, to bytes as in memory.
-  inline_t request_inline, immediate_inline;
+  inline_t request_inline, atomic_inline, response_inline, immediate_inline;
   always_comb begin
+    atomic_inline = '0;
+    response_inline = '0;
+    for (int unsigned i = 0; i < ATOMIC_REQUEST_BYTES; i++)
+      atomic_inline[8*i+:8] = atomic_request[$bits(atomic_request)-1-8*i-:8];
+    for (int unsigned i = 0; i < ATOMIC_RESPONSE_BYTES; i++)
+      response_inline[8*i+:8] = segment_i.read.request[$bits(read_request_t)-1-8*i-:8];
     request_inline = '0;
     immediate_inline = '0;
     for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
@@ -133,6 +158,12 @@ module segment_build
       submit_o.ddp = terminate_ddp;
       submit_o.inline_data = terminate_inline;
       submit_o.length = terminate_length;
+    end else if (answers_atomic) begin
+      submit_o.inline_data = response_inline;
+      submit_o.length = chunk_t'(ATOMIC_RESPONSE_BYTES);
+    end else if (!is_read && atomic) begin
+      submit_o.inline_data = atomic_inline;
+      submit_o.length = chunk_t'(ATOMIC_REQUEST_BYTES);
     end else if (!is_read && is_pull) begin
       submit_o.inline_data = request_inline;
       submit_o.length = chunk_t'(READ_REQUEST_BYTES);

@@ -20,6 +20,7 @@ module turn_control
     input read_t  read_i,
     input turn_e  turn_i,
     input logic   quote_i,
+    input term_code_e code_i,
     input logic   own_work_i,
     input logic   reads_wait_i,
 
@@ -89,7 +90,7 @@ module turn_control
   logic invalidated_q;  // the local invalidation in hand is done
 
   logic is_pull, is_local_invalidate, is_inline, sound;
-  assign is_pull = wqe_i.opcode == WQE_OPCODE_PULL;
+  assign is_pull = pulls(wqe_i.opcode);
   assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
   assign is_inline = wqe_i.flags[WQE_FLAGS_INLINE];
   assign sound = work_status_i == CQE_STATUS_SUCCESS;
@@ -260,7 +261,7 @@ module turn_control
         seg_q.status     <= turn_i == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
         seg_q.immediate  <= 1'b0;
         seg_q.read       <= read_i;
-        seg_q.code       <= TERM_CODE_STREAM;
+        seg_q.code       <= code_i;
         seg_q.quote      <= quote_i;
         segments_q       <= '0;
         slots_q          <= '0;

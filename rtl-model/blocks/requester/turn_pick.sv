@@ -15,10 +15,15 @@ module turn_pick
     input qpn_t   qpn_i,
     input reads_t pull_count_i,
     input reads_t read_count_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input read_t  read_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input logic   lost_i,  // firmware has lost requests of it
     input logic   take_i,  // the turn begins
 
     output turn_e turn_o,
-    output logic  quote_o,  // TURN_TERMINATE: about the oldest read
+    output logic  quote_o,  // TURN_TERMINATE: about the oldest read,
+    output term_code_e code_o,  // and with that
     output logic  work_o,   // there is own work
     output logic  reads_o   // there are reads
 );
@@ -34,7 +39,7 @@ module turn_pick
   turn_e in_error;
   always_comb begin
     if (reads_o) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
-    else if (qp_i.status.answer_lost && !qp_i.status.told) in_error = TURN_TERMINATE;
+    else if ((qp_i.status.answer_lost || lost_i) && !qp_i.status.told) in_error = TURN_TERMINATE;
     else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
     else if (qp_i.sq.consumer != qp_i.sq_producer) in_error = TURN_FLUSH;
     else in_error = TURN_HAND_OVER;
@@ -42,11 +47,16 @@ module turn_pick
 
   always_comb begin
     turn_o = TURN_NOTHING;
+    code_o = TERM_CODE_STREAM;
     if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
-    else if (connected && reads_o && !(work_o && work_first_q[qpn_i])) turn_o = TURN_READ;
+    else if (connected && lost_i) turn_o = TURN_TERMINATE;
+    else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
+      turn_o = TURN_TERMINATE;
+      code_o = read_i.code;
+    end else if (connected && reads_o && !(work_o && work_first_q[qpn_i])) turn_o = TURN_READ;
     else if (connected && work_o) turn_o = TURN_WORK;
   end
-  assign quote_o = reads_o;
+  assign quote_o = reads_o && !(connected && lost_i);
 
   always_ff @(posedge clk_i) begin
     if (take_i) work_first_q[qpn_i] <= turn_o == TURN_READ;

@@ -21,7 +21,7 @@ module work_progress
 );
 
   logic is_pull, is_send, new_send;
-  assign is_pull = opcode_i == WQE_OPCODE_PULL;
+  assign is_pull = pulls(opcode_i);
   assign is_send = opcode_i inside {
       WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
   assign new_send = immediate_i || (is_send && offset_i == '0);

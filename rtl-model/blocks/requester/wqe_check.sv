@@ -45,7 +45,8 @@ module wqe_check
   sges_t nonempty_q;
 
   // ---- Judged by the header
-  logic is_send, is_push, is_inline, local_invalidate, has_imm, solicits;
+  logic is_send, is_push, is_inline, local_invalidate, has_imm, solicits, atomic;
+  assign atomic = is_atomic(wqe_q.opcode);
   assign is_send = wqe_q.opcode inside {
       WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
   assign is_push = wqe_q.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
@@ -62,6 +63,7 @@ module wqe_check
       (!wqe_q.flags[WQE_FLAGS_SOLICITED] || solicits) && (!is_inline || is_send || is_push);
   assign elements_right = is_inline ? wqe_q.num_sge == '0 && wqe_q.length <= 32'(INLINE_MAX) :
       local_invalidate ? wqe_q.num_sge == '0 && wqe_q.length == '0 :
+      atomic ? wqe_q.num_sge == 8'd1 :
       wqe_q.num_sge <= 8'(MAX_SGE);
 
   logic [7:0] slots_needed;
@@ -80,17 +82,18 @@ module wqe_check
   assign incomplete_o = slots_sane && wqe_q.num_slots > 8'(there_i);
 
   logic known;
-  assign known = is_send || is_push || local_invalidate || wqe_q.opcode == WQE_OPCODE_PULL;
+  assign known = is_send || is_push || local_invalidate || pulls(wqe_q.opcode);
   assign well_formed = known && flags_right && elements_right && slots_sane &&
       wqe_q.num_slots == slots_needed && !incomplete_o && (has_imm || wqe_q.imm_data == '0);
 
   // ---- Judged by the elements
   logic reads_right;
   assign reads_o = nonempty_q == '0 ? reads_t'(1) : reads_t'(nonempty_q);
-  assign reads_right = wqe_q.opcode != WQE_OPCODE_PULL || reads_o <= max_reads_i;
+  assign reads_right = !pulls(wqe_q.opcode) || reads_o <= max_reads_i;
   always_comb begin
     if (!well_formed || !reads_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
-    else if (!is_inline && (sum_q != 36'(wqe_q.length) || wqe_q.length > 32'(MESSAGE_MAX)))
+    else if (!is_inline && (sum_q != 36'(wqe_q.length) || wqe_q.length > 32'(MESSAGE_MAX) ||
+                            (atomic && wqe_q.length != 32'(ATOMIC_BYTES))))
       status_o = CQE_STATUS_LOC_LEN_ERR;
     else status_o = CQE_STATUS_SUCCESS;
   end
@@ -98,8 +101,9 @@ module wqe_check
   // ---- The walk
   sges_t words;
   logic last_word;
-  assign words = is_inline ? sges_t'((wqe_q.length + 32'(SGE_BYTES - 1)) / SGE_BYTES)
-                           : sges_t'(wqe_q.num_sge);
+  // The operands of an atomic stand where a second element would.
+  assign words = is_inline ? sges_t'((wqe_q.length + 32'(SGE_BYTES - 1)) / SGE_BYTES) :
+      atomic ? sges_t'(WQE_SGES) : sges_t'(wqe_q.num_sge);
   assign last_word = !well_formed || element_q + 1'b1 >= words;
   assign word_index_o = start_i ? first_word_i : at_q;
   assign done_o = state_q == StDone;
@@ -138,7 +142,7 @@ module wqe_check
           wqe_q[WordBits*(2+32'(element_q[0]))+:WordBits] <= word_i;
         else if (element_q < sges_t'(2 * WQE_SGES))
           more_q[WordBits*32'(element_q[0])+:WordBits] <= word_i;
-        if (!is_inline) begin
+        if (!is_inline && (!atomic || element_q == '0)) begin
           sum_q <= sum_q + 36'(word_i.length);
           if (word_i.length != '0) nonempty_q <= nonempty_q + 1'b1;
         end

@@ -21,9 +21,13 @@ module ddp_check
   assign untagged = ddp_i;
 
   message_e message;
+  logic atomic, atomic_response;
+  assign atomic_response = !untagged.t && untagged.opcode == RDMAP_OPCODE_ATOMIC_RESPONSE;
+  assign atomic = atomic_response || (!untagged.t && untagged.opcode == RDMAP_OPCODE_ATOMIC_REQUEST);
   assign segment_o = '{
           message: message,
-          payload: chunk_t'(length_i -
+          atomic: atomic,
+          payload: atomic_response ? chunk_t'(ATOMIC_BYTES) : chunk_t'(length_i -
               (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES))),
           last: untagged.last,
           solicited: untagged.opcode inside {RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_SE_INVALIDATE,
@@ -41,12 +45,15 @@ module ddp_check
   endfunction
 
   // Of a message that is one segment, the length is known.
-  logic whole_immediate, whole_request;
+  logic whole_immediate, whole_request, whole_atomic;
+  assign whole_atomic = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES) +
+      (atomic_response ? 16'(ATOMIC_RESPONSE_BYTES) : 16'(ATOMIC_REQUEST_BYTES));
   assign whole_immediate = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + IMMEDIATE_BYTES);
   assign whole_request = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES);
 
   function automatic message_e untagged_message(logic [3:0] opcode, logic [31:0] qn,
-                                                logic immediate, logic request);
+                                                logic immediate, logic request,
+                                                logic whole_atomic_message);
     case (opcode)
       RDMAP_OPCODE_SEND, RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_INVALIDATE,
       RDMAP_OPCODE_SEND_SE_INVALIDATE:
@@ -55,6 +62,10 @@ module ddp_check
       return qn == SEND_QN && immediate ? MESSAGE_IMMEDIATE : MESSAGE_BAD;
       RDMAP_OPCODE_READ_REQUEST:
       return qn == READ_QN && request ? MESSAGE_READ_REQUEST : MESSAGE_BAD;
+      RDMAP_OPCODE_ATOMIC_REQUEST:
+      return qn == READ_QN && whole_atomic_message ? MESSAGE_READ_REQUEST : MESSAGE_BAD;
+      RDMAP_OPCODE_ATOMIC_RESPONSE:
+      return qn == ATOMIC_QN && whole_atomic_message ? MESSAGE_RESPONSE : MESSAGE_BAD;
       default: return MESSAGE_BAD;
     endcase
   endfunction
@@ -71,9 +82,10 @@ module ddp_check
     end else begin
       if (untagged.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_UNTAGGED_VERSION;
       else if (untagged.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
-      else if (untagged.qn > TERMINATE_QN) code_o = TERM_CODE_UNTAGGED_QN;
+      else if (untagged.qn > ATOMIC_QN) code_o = TERM_CODE_UNTAGGED_QN;
       else
-        message = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request);
+        message = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request,
+                                   whole_atomic);
     end
   end
 

@@ -42,7 +42,7 @@ module message_end
     done_o.generation = generation_i;
     done_o.status = status_i;
     if (is_pull_i) begin
-      done_o.opcode      = WQE_OPCODE_PULL;
+      done_o.opcode      = pull_i.opcode;
       done_o.wqe_index   = pull_i.wqe_index;
       done_o.byte_length = pull_i.byte_length;
       done_o.signaled    = pull_i.signaled;

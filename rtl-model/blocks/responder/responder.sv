@@ -56,9 +56,17 @@ module responder
     output logic       pull_pop_o,
     output logic       pull_set_o,
     output pull_t      pull_o,
-    input  reads_t     read_count_i,
+    input  reads_t     read_count_i,  // with those in firmware's hands:
+    input  reads_t     punt_count_i,
     output logic       read_push_o,
     output read_t      read_o,
+
+    // Requests of the peer for firmware.
+    input  logic  firmware_i,  // it takes them
+    input  logic  punt_reads_i,  // it gets all of them, else only atomics and what is behind those
+    output logic  punt_valid_o,
+    input  logic  punt_ready_i,
+    output punt_t punt_o,
 
     output logic        srq_read_o,
     output srqn_t       srq_read_srqn_o,
@@ -159,6 +167,8 @@ module responder
       .pull_i,
       .pull_count_i,
       .read_count_i,
+      .firmware_i,
+      .lost_i(!firmware_i && punt_count_i != '0),
       .mine_o(mine),
       .receiving_o(receiving),
       .segment_o(segment),
@@ -174,7 +184,8 @@ module responder
   // ---- What is for the core itself
   logic for_port, for_load, device, device_ready;
   assign for_port = (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
-  assign for_load = receiving && segment.message == MESSAGE_RESPONSE && header.stag == WINDOW_STAG;
+  assign for_load = receiving && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
+      header.stag == WINDOW_STAG;
   assign device = for_port || for_load;
   assign device_ready = write_idle_i && (port_ready_i || !for_port);
   assign port_valid_o = step == STEP_JUDGE && !flush && for_port && write_idle_i;
@@ -202,6 +213,14 @@ module responder
           data: first_bytes
       };
 
+  // In the order in which they came: behind one that firmware has, the others go there too.
+  logic punts, punt_waiting;
+  assign punts = firmware_i && (punt_reads_i || segment.atomic || punt_count_i != '0);
+  assign punt_valid_o = step == STEP_PUNT && !quiesce_i;
+  assign punt_o = '{atomic: segment.atomic, qpn: qpn_q, generation: qp_i.cfg.generation,
+                    pd: qp_i.cfg.pd, msn: untagged.msn,
+                    payload: desc_q.ddp[PayloadTop-:8*ATOMIC_REQUEST_BYTES]};
+
   // ---- What to do
   logic accepted, taken, closed, invalidating, refused, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done;
@@ -214,6 +233,7 @@ module responder
       .is_flush_i(flush_valid_i),
       .step_o(step),
       .next_o(next),
+      .waiting_o(punt_waiting),
       .segment_i(segment),
       .mine_i(mine),
       .receiving_i(receiving),
@@ -224,10 +244,13 @@ module responder
       .code_i(judge_code),
       .open_i(stream.open),
       .too_long_i(too_long),
+      .punts_i(punts),
       .pull_last_i(pull_i.last),
       .flush_pull_i(flush_pull),
       .flush_message_i(flush_message),
       .flush_receive_i(flush_receive),
+      .quiesce_i,
+      .punted_i(punt_valid_o && punt_ready_i),
       .ring_any_i(ring_any),
       .fetch_done_i(fetch_done),
       .fetch_status_i(fetch_status),
@@ -323,6 +346,10 @@ module responder
   assign srq_read_srqn_o = qp_i.cfg.srqn;
 
   // ---- Payload
+  /* verilator lint_off UNUSEDSIGNAL */
+  atomic_response_t response;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign response = desc_q.ddp[PayloadTop-:$bits(atomic_response_t)];
   logic place_xlate_valid, place_write_valid;
   xlate_req_t place_xlate;
   dma_write_cmd_t place_write;
@@ -335,9 +362,11 @@ module responder
       .start_i(step != STEP_PLACE && next == STEP_PLACE),
       .length_i(segment.payload),
       .src_i(desc_q.start + rx_address_t'(header.t ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)),
-      .scatter_i(!header.t),
-      .stag_i(header.stag),
-      .to_i(header.to),
+      .inline_i(segment.atomic),
+      .inline_data_i(response.value),
+      .scatter_i(!header.t && !segment.atomic),
+      .stag_i(segment.atomic ? pull_i.stag : header.stag),
+      .to_i(segment.atomic ? pull_i.to : header.to),
       .access_i(access),
       .pd_i(qp_i.cfg.pd),
       .node_i(desc_q.node),
@@ -387,9 +416,13 @@ module responder
     pull_o.to = pull_i.to + 64'(segment.payload);
     pull_o.left = pull_i.left - 32'(segment.payload);
   end
-  assign read_push_o = accepted && segment.message == MESSAGE_READ_REQUEST;
-  assign read_o = '{request: desc_q.ddp[PayloadTop-:$bits(read_request_t)], msn: untagged.msn,
-                    done: '0};
+  assign read_push_o = accepted && segment.message == MESSAGE_READ_REQUEST && !punts;
+  always_comb begin
+    read_o = '0;
+    read_o.request = desc_q.ddp[PayloadTop-:$bits(read_request_t)];
+    read_o.msn = untagged.msn;
+    read_o.answer = ANSWER_READ;
+  end
 
   // ---- What others are told
   logic refusal_waiting;
@@ -455,7 +488,7 @@ module responder
   assign idle_o = step == STEP_IDLE && fetch_idle;
   // A report may wait for the completer, which rests; its queue pair may go meanwhile.
   assign quiescent_o = fetch_quiescent &&
-      (step == STEP_IDLE || step == STEP_REPORT || refusal_waiting);
+      (step == STEP_IDLE || step == STEP_REPORT || refusal_waiting || punt_waiting);
 
   always_comb begin
     event_o = '0;

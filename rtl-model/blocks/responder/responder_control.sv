@@ -12,6 +12,7 @@ module responder_control
     input  logic  is_flush_i,
     output step_e step_o,
     output step_e next_o,
+    output logic  waiting_o,  // for room in the punt queue, while the core is to rest
 
     // The segment.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -26,6 +27,7 @@ module responder_control
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
     input logic       too_long_i,   // for it
+    input logic       punts_i,      // it is a request that goes to firmware
     input logic       pull_last_i,  // of the PULL whose head it, or the flush job, ends
 
     // What a flush job has to do, if anything.
@@ -34,6 +36,8 @@ module responder_control
     input logic flush_receive_i,
 
     // How the steps end.
+    input logic          quiesce_i,
+    input logic          punted_i,
     input logic          ring_any_i,
     input logic          fetch_done_i,
     input cqe_status_e   fetch_status_i,
@@ -65,6 +69,7 @@ module responder_control
   logic flush_q;
   logic completes_q;  // the segment was served, and a receive or a PULL ends with it
   logic refused_q, was_mine_q;
+  logic again_q;      // it has waited for room in the punt queue
   term_code_e code_q;
 
   logic empty, is_send, takes_receive, bare, answered, completes;
@@ -82,7 +87,7 @@ module responder_control
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
     if (!receiving_i || !good_i) return STEP_REFUSE;
-    if (segment_i.message == MESSAGE_READ_REQUEST) return STEP_WAKE;
+    if (segment_i.message == MESSAGE_READ_REQUEST) return punts_i ? STEP_PUNT : STEP_WAKE;
     if (takes_receive) return open_i ? STEP_ROOM : STEP_TAKE;
     return empty ? STEP_DONE : STEP_PLACE;
   endfunction
@@ -112,8 +117,10 @@ module responder_control
     step_d = step_q;
     unique case (step_q)
       STEP_IDLE: if (begin_i) step_d = STEP_READ;
-      STEP_READ: step_d = STEP_JUDGE;
+      STEP_READ: if (!waiting_o) step_d = STEP_JUDGE;
       STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
+      // The core may have been at rest meanwhile: it is judged anew.
+      STEP_PUNT: step_d = punted_i ? STEP_DONE : STEP_READ;
       STEP_TAKE: step_d = ring_any_i ? STEP_FETCH : STEP_REFUSE;
       STEP_FETCH: if (fetch_done_i) step_d = taken_o ? STEP_ROOM : STEP_REPORT;
       STEP_ROOM: step_d = roomed();
@@ -135,6 +142,7 @@ module responder_control
     else step_q <= step_d;
   end
   assign step_o = step_q;
+  assign waiting_o = step_q == STEP_READ && again_q && quiesce_i;
   assign next_o = step_d;
 
   // ---- Marks
@@ -142,8 +150,9 @@ module responder_control
     unique case (step_q)
       STEP_JUDGE:
       accepted_o = !flush_q && receiving_i && good_i &&
-          (segment_i.message == MESSAGE_READ_REQUEST ||
+          ((segment_i.message == MESSAGE_READ_REQUEST && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
+      STEP_PUNT: accepted_o = punted_i;
       STEP_ROOM: accepted_o = !too_long_i && bare && !invalidating_o;
       STEP_PLACE: accepted_o = place_done_i && !place_refused_i && !invalidating_o;
       default: accepted_o = answered && xlate_status_i == XLATE_OK;
@@ -170,8 +179,10 @@ module responder_control
       flush_q     <= is_flush_i;
       completes_q <= 1'b0;
       refused_q   <= 1'b0;
+      again_q     <= 1'b0;
     end
     if (step_q == STEP_JUDGE) was_mine_q <= mine_i;
+    if (step_q == STEP_PUNT) again_q <= 1'b1;
     if (step_q == STEP_REFUSE) refused_q <= 1'b1;
     if (accepted_o) completes_q <= completes;
   end

@@ -9,17 +9,18 @@ package responder_pkg;
   typedef enum logic [2:0] {
     MESSAGE_BAD,  // none that can be served
     MESSAGE_WRITE,
-    MESSAGE_RESPONSE,
+    MESSAGE_RESPONSE,  // to an RDMA Read Request or an Atomic Request
     MESSAGE_SEND,  // with or without solicited event and invalidation
     MESSAGE_IMMEDIATE,
-    MESSAGE_READ_REQUEST,
+    MESSAGE_READ_REQUEST,  // or an Atomic Request
     MESSAGE_TERMINATE
   } message_e;
 
   // What is known of a segment by its header.
   typedef struct packed {
     message_e message;
-    chunk_t   payload;  // bytes
+    logic     atomic;   // Atomic Request or Response
+    chunk_t   payload;  // bytes; of an Atomic Response: those that it brings
     logic     last;     // of its message
     logic     solicited;
     logic     invalidates;
@@ -36,6 +37,7 @@ package responder_pkg;
     STEP_IDLE,
     STEP_READ,    // of the tables
     STEP_JUDGE,
+    STEP_PUNT,    // a request goes to firmware
     STEP_TAKE,    // a receive: is one posted?
     STEP_FETCH,
     STEP_ROOM,    // has it room for the segment?
@@ -53,7 +55,8 @@ package responder_pkg;
   // What a queue pair remembers from one segment to the next.
   typedef struct packed {
     logic [31:0] messages;  // of QN 0 that have ended
-    logic [31:0] reads;     // RDMA Read Requests that were queued
+    logic [31:0] reads;     // RDMA Read Requests and Atomic Requests that were queued
+    logic [31:0] atomics;   // Atomic Responses that came
     logic        writing;   // an RDMA Write message is under way
     logic [31:0] written;   // bytes of that one, or of the one that has just ended
     logic        open;      // a receive is taken and its message has not ended; then:
@@ -64,6 +67,10 @@ package responder_pkg;
   } stream_t;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive
+
+  function automatic logic is_atomic(logic [7:0] opcode);
+    return opcode inside {WQE_OPCODE_FETCH_ADD, WQE_OPCODE_COMPARE_SWAP};
+  endfunction
 
   localparam int unsigned PayloadTop = $bits(ddp_head_t) - 8 * DDP_UNTAGGED_BYTES - 1;
 

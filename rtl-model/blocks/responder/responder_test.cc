@@ -207,7 +207,8 @@ TEST_CASE("Each header that cannot be served has its terminate code, and nothing
   SECTION("read request that goes on") { desc = request, desc.ddp[0] = 0x01, code = 0x0206; }
   SECTION("short read request") { desc = request, desc.length--, code = 0x0206; }
   SECTION("long read request") { desc = request, desc.length++, code = 0x0206; }
-  SECTION("QN 3") { desc = send, desc.ddp[9] = 3, code = 0x1201; }
+  SECTION("QN 3, of Atomic Responses") { desc = send, desc.ddp[9] = 3, code = 0x0206; }
+  SECTION("QN 4") { desc = send, desc.ddp[9] = 4, code = 0x1201; }
   SECTION("QN 2^31") { desc = send, desc.ddp[6] = 0x80, code = 0x1201; }
   SECTION("untagged, DDP version 3") { desc = send, desc.ddp[0] = 0x43, code = 0x1206; }
   SECTION("untagged, RDMAP version 2") { desc = send, desc.ddp[1] = 0x83, code = 0x0205; }

@@ -17,6 +17,8 @@ module segment_judge
     input  pull_t    pull_i,
     input  reads_t   pull_count_i,
     input  reads_t   read_count_i,
+    input  logic     firmware_i,  // takes requests
+    input  logic     lost_i,      // it has lost some of this queue pair
 
     output logic mine_o,       // the queue pair is the addressee,
     output logic receiving_o,  // and not in ERROR
@@ -53,6 +55,8 @@ module segment_judge
       .pull_count_i,
       .read_count_i,
       .max_reads_i(qp_i.cfg.max_reads_in),
+      .firmware_i,
+      .lost_i,
       .good_o,
       .code_o(stream_code)
   );

@@ -14,6 +14,8 @@ module segment_placer
     input  logic        start_i,
     input  chunk_t      length_i,
     input  rx_address_t src_i,
+    input  logic        inline_i,   // 8 bytes that are here, a little-endian number
+    input  logic [63:0] inline_data_i,
     input  logic        scatter_i,  // over elements, else from `to` on
     input  logic [31:0] stag_i,
     input  logic [63:0] to_i,
@@ -121,11 +123,11 @@ module segment_placer
 
   assign write_valid_o = state_q == StWrite;
   assign write_o = '{
-          kind: DMA_WRITE_FRAME,
+          kind: inline_i ? DMA_WRITE_INLINE : DMA_WRITE_FRAME,
           address: bus_address_q,
           length: chunk_q,
           src: src_q,
-          data: '0,
+          data: 256'(inline_data_i) >> {3'(chunk_t'(ATOMIC_BYTES) - left_q), 3'b0},
           frame_done: finish_i && last,
           node: node_i
       };

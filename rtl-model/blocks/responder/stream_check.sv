@@ -17,6 +17,8 @@ module stream_check
     input  reads_t      pull_count_i,
     input  reads_t      read_count_i,
     input  reads_t      max_reads_i,
+    input  logic        firmware_i,  // takes requests
+    input  logic        lost_i,      // it has lost requests of this queue pair
     output logic        good_o,
     output term_code_e  code_o
 );
@@ -25,10 +27,12 @@ module stream_check
   ddp_tagged_t header;
   ddp_untagged_t untagged;
   read_request_t request;
+  atomic_response_t response;
   /* verilator lint_on UNUSEDSIGNAL */
   assign header   = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
   assign untagged = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
   assign request  = ddp_i[PayloadTop-:$bits(read_request_t)];
+  assign response = ddp_i[PayloadTop-:$bits(atomic_response_t)];
 
   logic [31:0] received;
   assign received = stream_i.open ? stream_i.received : '0;
@@ -39,7 +43,13 @@ module stream_check
     unique case (segment_i.message)
       MESSAGE_BAD: code_o = header_code_i;
       MESSAGE_RESPONSE:
-      if (pull_count_i == '0 || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
+      if (segment_i.atomic) begin
+        if (untagged.msn != stream_i.atomics + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
+        else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;
+        else
+          good_o = pull_count_i != '0 && is_atomic(pull_i.opcode) &&
+              response.request_id == 32'(pull_i.wqe_index);
+      end else if (pull_count_i == '0 || is_atomic(pull_i.opcode) || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
       else if (header.to != pull_i.to || 32'(segment_i.payload) > pull_i.left)
         code_o = TERM_CODE_TAGGED_BOUNDS;
       else good_o = header.last == (32'(segment_i.payload) == pull_i.left);
@@ -50,8 +60,11 @@ module stream_check
       MESSAGE_READ_REQUEST:
       if (untagged.msn != stream_i.reads + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
       else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;
-      else if (request.length > 32'(MESSAGE_MAX)) code_o = TERM_CODE_RDMAP_BOUNDS;
+      else if (!segment_i.atomic && request.length > 32'(MESSAGE_MAX))
+        code_o = TERM_CODE_RDMAP_BOUNDS;
       else if (read_count_i >= max_reads_i) code_o = TERM_CODE_UNTAGGED_NO_BUFFER;
+      else if (lost_i) code_o = TERM_CODE_STREAM;
+      else if (segment_i.atomic && !firmware_i) code_o = TERM_CODE_OPCODE;
       else good_o = 1'b1;
       default: good_o = 1'b1;
     endcase

@@ -42,6 +42,8 @@ module stream_update
     end
     if (accepted_i && segment_i.message == MESSAGE_READ_REQUEST)
       stream_o.reads = stream_i.reads + 1'b1;
+    if (accepted_i && segment_i.message == MESSAGE_RESPONSE && segment_i.atomic)
+      stream_o.atomics = stream_i.atomics + 1'b1;
     if (accepted_i && segment_i.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE}) begin
       stream_o.received = stream_i.received + 32'(segment_i.payload);
       if (segment_i.payload != '0) stream_o.position = position_i;

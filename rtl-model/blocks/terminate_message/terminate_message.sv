@@ -17,6 +17,8 @@ module terminate_message
   // Control and segment length, before the quoted header.
   localparam int unsigned ControlBytes = TERMINATE_BYTES - DDP_TAGGED_BYTES;
 
+  localparam int unsigned RequestBytes = DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES;
+
   ddp_untagged_t ddp;
   assign ddp = '{
           t: 1'b0,
@@ -40,13 +42,13 @@ module terminate_message
   /* verilator lint_on UNUSEDSIGNAL */
   assign header = quoted_i[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
   assign with_request = !header.t && header.opcode == RDMAP_OPCODE_READ_REQUEST &&
-      code_i[15:12] == '0 && segment_length_i >= 16'(DDP_HEAD_BYTES);
+      code_i[15:12] == '0 && segment_length_i >= 16'(RequestBytes);
 
   int unsigned quoted_bytes;
   always_comb begin
     if (!quote_i) quoted_bytes = 0;
     else if (header.t) quoted_bytes = DDP_TAGGED_BYTES;
-    else quoted_bytes = with_request ? DDP_HEAD_BYTES : DDP_UNTAGGED_BYTES;
+    else quoted_bytes = with_request ? RequestBytes : DDP_UNTAGGED_BYTES;
   end
 
   terminate_t control;
@@ -63,7 +65,7 @@ module terminate_message
     inline_data_o = '0;
     for (int unsigned i = 0; i < ControlBytes; i++)
       inline_data_o[8*i+:8] = control[$bits(terminate_t)-1-8*i-:8];
-    for (int unsigned i = 0; i < DDP_HEAD_BYTES; i++)
+    for (int unsigned i = 0; i < RequestBytes; i++)
       if (i < quoted_bytes)
         inline_data_o[8*(ControlBytes+i)+:8] = quoted_i[$bits(ddp_head_t)-1-8*i-:8];
   end

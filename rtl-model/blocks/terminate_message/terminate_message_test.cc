@@ -16,6 +16,8 @@ struct Message {
   std::array<uint8_t, EXRNIC_INLINE_MAX> body{};
 };
 
+constexpr unsigned kRequestBytes = EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_READ_REQUEST_BYTES;
+
 using Head = std::array<uint8_t, kDdpHeadBytes>;
 
 // A segment that begins with these two bytes, all others tell their place.
@@ -89,7 +91,7 @@ TEST_CASE("An RDMAP error quotes all of an RDMA Read Request, if it is all there
   const Message m = message(code, true, quoted, length);
   CHECK(exrnic_terminate_r(m.body.data()) == whole);
   const unsigned header = first & 0x80 ? EXRNIC_DDP_TAGGED_BYTES : EXRNIC_DDP_UNTAGGED_BYTES;
-  check_quotes(m, quoted, whole ? kDdpHeadBytes : header);
+  check_quotes(m, quoted, whole ? kRequestBytes : header);
 }
 
 TEST_CASE("Without a quotation there is the code, and nothing else") {

@@ -17,7 +17,7 @@ constexpr unsigned kQpnBits = log2_of(EXRNIC_MAX_QP);
 constexpr unsigned kCqnBits = log2_of(EXRNIC_MAX_CQ);
 constexpr unsigned kSrqnBits = log2_of(EXRNIC_MAX_SRQ);
 constexpr unsigned kReadsBits = log2_of(EXRNIC_MAX_READS) + 1;
-constexpr unsigned kDdpHeadBytes = EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_READ_REQUEST_BYTES;
+constexpr unsigned kDdpHeadBytes = 128 - EXRNIC_ETH_BYTES - EXRNIC_EFE_BYTES;
 constexpr unsigned kPageBits = log2_of(EXRNIC_USER_PAGES);
 constexpr unsigned kVectorBits = log2_of(EXRNIC_MSIX_VECTORS);
 constexpr unsigned kSlotBits = log2_of(kTxSlots);
@@ -171,12 +171,14 @@ struct QpSq {
   uint32_t progress = 0;
   uint32_t send_msn = 0;
   uint32_t read_msn = 0;
+  uint32_t atomic_msn = 0;
   uint16_t issued = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(halted, 1), visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(progress, 32);
-    visit(send_msn, 32), visit(read_msn, 32), visit(issued, 16);
+    visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
+    visit(issued, 16);
   }
 };
 
@@ -205,22 +207,30 @@ struct Pull {
   bool is_signaled = false;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
+  uint8_t opcode = EXRNIC_WQE_OPCODE_PULL;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(stag, 32), visit(to, 64), visit(left, 32), visit(last, 1), visit(is_signaled, 1);
-    visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32);
+    visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32), visit(opcode, 8);
   }
 };
+
+enum Answer : uint8_t { kAnswerRead, kAnswerAtomic, kAnswerRefused };
 
 struct Read {
   std::array<uint8_t, EXRNIC_READ_REQUEST_BYTES> request{};  // as on the wire
   uint32_t msn = 0;
   uint32_t done = 0;
+  uint8_t answer = kAnswerRead;
+  bool atomic = false;
+  bool firmware = false;
+  uint16_t code = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit.wire(request), visit(msn, 32), visit(done, 32);
+    visit.wire(request), visit(msn, 32), visit(done, 32), visit(answer, 2), visit(atomic, 1);
+    visit(firmware, 1), visit(code, 16);
   }
 };
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "app/requests.h"
+
+enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
+  switch (status) {
+    case EXRNIC_FW_DIRECT_STATUS_STAG:
+      return EXRNIC_TERM_CODE_RDMAP_STAG;
+    case EXRNIC_FW_DIRECT_STATUS_STREAM:
+      return EXRNIC_TERM_CODE_RDMAP_STREAM;
+    case EXRNIC_FW_DIRECT_STATUS_ACCESS:
+      return EXRNIC_TERM_CODE_ACCESS;
+    case EXRNIC_FW_DIRECT_STATUS_WRAP:
+      return EXRNIC_TERM_CODE_RDMAP_WRAP;
+    case EXRNIC_FW_DIRECT_STATUS_BOUNDS:
+      return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+    default:
+      return EXRNIC_TERM_CODE_STREAM;
+  }
+}
+
+/* The place in the queue is free as soon as the request is read. */
+void requests_serve(void) {
+  struct punt punt;
+
+  if (punt_count() == 0) return;
+  punt_read(&punt, READ_WORDS);
+  if (punt_kind(&punt) == EXRNIC_FW_PUNT_KIND_ATOMIC) {
+    punt_read(&punt, ATOMIC_WORDS);
+    punt_pop();
+    atomic_serve(&punt);
+  } else {
+    punt_pop();
+    read_serve(&punt);
+  }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "test/mock.h"
+
+#include <algorithm>
+
+namespace exrnic::testing {
+namespace {
+
+Hardware* hardware;
+
+bool in_words(uint32_t reg, uint32_t first, uint32_t words) {
+  return reg >= first && reg < first + 4 * words;
+}
+
+}  // namespace
+
+Hardware::Hardware() { hardware = this; }
+Hardware::~Hardware() { hardware = nullptr; }
+
+void Hardware::punt(exrnic_fw_punt_kind kind, uint16_t qpn, uint32_t pd,
+                    std::vector<uint32_t> payload) {
+  std::array<uint32_t, EXRNIC_FW_PUNT_WORDS> words{};
+  words[EXRNIC_FW_PUNT_WORD_REQUEST] = kind | 0x55u << 8 | uint32_t{qpn} << 16;
+  words[EXRNIC_FW_PUNT_WORD_MSN] = static_cast<uint32_t>(punts.size() + 1);
+  words[EXRNIC_FW_PUNT_WORD_PD] = pd;
+  std::copy(payload.begin(), payload.end(), words.begin() + EXRNIC_FW_PUNT_WORD_PAYLOAD);
+  punts.push_back(words);
+}
+
+void Hardware::run(uint32_t op) {
+  const Direct command{op, words_};
+  commands.push_back(command);
+  busy_ = true;
+  status_ = judge ? judge(command) : EXRNIC_FW_DIRECT_STATUS_OK;
+  if (status_ != EXRNIC_FW_DIRECT_STATUS_OK) return;
+  uint32_t* data = &words_[EXRNIC_FW_MEMORY_WORD_DATA];
+  if (op == EXRNIC_FW_DIRECT_READ) {
+    data[0] = static_cast<uint32_t>(memory);
+    data[1] = static_cast<uint32_t>(memory >> 32);
+  } else if (op == EXRNIC_FW_DIRECT_WRITE) {
+    memory = uint64_t{data[1]} << 32 | data[0];
+  }
+}
+
+uint32_t Hardware::read(uint32_t reg) {
+  if (reg == EXRNIC_REG_DEV_TIME_LO) return static_cast<uint32_t>(time_ns);
+  if (reg == EXRNIC_REG_DEV_TIME_HI) return static_cast<uint32_t>(time_ns >> 32);
+  if (reg == EXRNIC_REG_DEV_PUNTS) return static_cast<uint32_t>(punts.size());
+  if (in_words(reg, EXRNIC_REG_DEV_PUNT_WORDS, EXRNIC_FW_PUNT_WORDS))
+    return punts.at(0)[(reg - EXRNIC_REG_DEV_PUNT_WORDS) / 4];
+  if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS))
+    return words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4];
+  if (reg == EXRNIC_REG_DEV_DIRECT_STATUS) {
+    if (!busy_) return status_;
+    busy_ = false;
+    return EXRNIC_FW_DIRECT_STATUS_BUSY;
+  }
+  return registers[reg];
+}
+
+void Hardware::write(uint32_t reg, uint32_t value) {
+  if (reg == EXRNIC_REG_DEV_PUNT_POP) {
+    punts.pop_front();
+  } else if (reg == EXRNIC_REG_DEV_DIRECT) {
+    run(value);
+  } else if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS)) {
+    words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4] = value;
+  } else {
+    registers[reg] = value;
+  }
+}
+
+}  // namespace exrnic::testing
+
+extern "C" {
+uint32_t dev_read(uint32_t reg) { return exrnic::testing::hardware->read(reg); }
+void dev_write(uint32_t reg, uint32_t value) { exrnic::testing::hardware->write(reg, value); }
+uint32_t memory_used(void) { return 0x1234; }
+uint32_t memory_stack_used(void) { return 0x56; }
+void fw_assertion_fault(const char* file, uint32_t) { throw exrnic::testing::Assertion(file); }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The hardware of firmware on the host: registers, requests of peers, memory behind one region.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+extern "C" {
+#include "hal/devices.h"
+#include "hal/fault.h"
+#include "hal/memory.h"
+#include "hal/port.h"
+}
+
+namespace exrnic::testing {
+
+struct Assertion : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using DirectWords = std::array<uint32_t, EXRNIC_FW_DIRECT_WORDS>;
+
+// A direct command that firmware has started, with its operands.
+struct Direct {
+  uint32_t op;
+  DirectWords words;
+
+  uint32_t operator[](uint32_t word) const { return words.at(word); }
+  uint64_t wide(uint32_t word) const { return uint64_t{words.at(word)} << 32 | words.at(word + 1); }
+};
+
+// While one lives it is what dev_read() and dev_write() speak to.
+class Hardware {
+ public:
+  Hardware();
+  ~Hardware();
+
+  uint32_t read(uint32_t reg);
+  void write(uint32_t reg, uint32_t value);
+
+  // Payload in words of the wire, as numbers.
+  void punt(exrnic_fw_punt_kind kind, uint16_t qpn, uint32_t pd, std::vector<uint32_t> payload);
+
+  std::map<uint32_t, uint32_t> registers;
+  uint64_t time_ns = 1000;
+
+  std::deque<std::array<uint32_t, EXRNIC_FW_PUNT_WORDS>> punts;
+  std::vector<Direct> commands;
+  uint64_t memory = 0;  // what READ finds and WRITE changes
+  // How a command ends; OK unless a test says otherwise.
+  std::function<exrnic_fw_direct_status(const Direct&)> judge;
+
+ private:
+  void run(uint32_t op);
+
+  DirectWords words_{};
+  exrnic_fw_direct_status status_ = EXRNIC_FW_DIRECT_STATUS_OK;
+  bool busy_ = false;  // the first look at the status of a command finds it running
+};
+
+}  // namespace exrnic::testing

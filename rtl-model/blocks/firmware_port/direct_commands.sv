@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Direct commands of firmware, one at a time: look-up, read and write of host memory, answers to the
+// requests of peers. Firmware names memory by STag and offset only; what the region does not grant,
+// and answers that nobody has asked for, are refused here.
+
+module direct_commands
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    input  logic quiesce_i,    // begin nothing that touches a table or host memory
+    output logic quiescent_o,
+    output logic idle_o,
+
+    input  logic              start_i,
+    input  logic [7:0]        op_i,
+    input  logic [31:0]       word_i[FW_DIRECT_WORDS],
+    output fw_direct_status_e status_o,
+    output logic              data_valid_o,  // pulse: what was read
+    output logic [8*FW_DIRECT_BYTES-1:0] data_o,
+
+    // The queue pair of an answer, one cycle after the look, and its requests in firmware's hands.
+    output logic   look_o,
+    output qpn_t   qpn_o,
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input  qp_t    qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  reads_t open_i,
+    input  logic   lost_i,
+    output logic   answer_valid_o,
+    input  logic   answer_ready_i,
+    output read_t  answer_o,
+    output logic   wake_valid_o,
+    input  logic   wake_ready_i,
+
+    output logic       xlate_valid_o,
+    input  logic       xlate_ready_i,
+    output xlate_req_t xlate_o,
+    input  logic       xlate_rsp_valid_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  xlate_rsp_t xlate_rsp_i,  // what is asked for lies in one page
+    /* verilator lint_on UNUSEDSIGNAL */
+
+    output logic           read_valid_o,
+    input  logic           read_ready_i,
+    output dma_read_req_t  read_o,
+    input  logic           beat_valid_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  dma_read_beat_t beat_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic           write_valid_o,
+    input  logic           write_ready_i,
+    output dma_write_cmd_t write_o,
+    output logic           fence_o,       // pulse: when are all writes out that were accepted by now?
+    input  logic           fence_done_i,  // pulse: now
+
+    output logic refused_o  // pulse
+);
+
+  typedef enum logic [3:0] {
+    StIdle, StBegin, StXlate, StXlateWait, StFence, StFenceWait, StRead, StData, StWrite,
+    StJudge, StAnswer, StWake
+  } state_e;
+  state_e state_q, state_d;
+
+  logic [7:0] op_q;
+  logic is_memory, is_answer;
+  assign is_memory = op_q inside {FW_DIRECT_LOOK_UP, FW_DIRECT_READ, FW_DIRECT_WRITE};
+  assign is_answer = op_q inside {FW_DIRECT_SEND_READ, FW_DIRECT_SEND_ATOMIC, FW_DIRECT_REFUSE};
+
+  // ---- Memory: are the operands sane?
+  localparam int unsigned BlockBits = $clog2(FW_DIRECT_BYTES);
+  localparam logic [7:0] WriteRights =
+      8'd1 << ACCESS_LOCAL_WRITE | 8'd1 << ACCESS_REMOTE_WRITE | 8'd1 << ACCESS_REMOTE_ATOMIC;
+  logic [31:0] length;
+  logic fits, memory_sane;
+  assign length = word_i[FW_MEMORY_WORD_LENGTH];
+  assign fits = length <= 32'(FW_DIRECT_BYTES) &&
+      32'(word_i[FW_MEMORY_WORD_TO_LOW][BlockBits-1:0]) + length <= 32'(FW_DIRECT_BYTES);
+  assign memory_sane = length != '0 &&       (op_q == FW_DIRECT_LOOK_UP || fits) &&
+      (op_q != FW_DIRECT_WRITE || (word_i[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
+
+  // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
+  // is touched, and nobody gets an answer who did not ask.
+  logic [31:0] request;
+  logic open, granted_to;
+  assign request = is_memory ? word_i[FW_MEMORY_WORD_REQUEST] : word_i[FW_ANSWER_WORD_REQUEST];
+  assign qpn_o = qpn_t'(request[31:16]);
+  assign open = 32'(request[31:16]) < N_QP && qp_i.cfg.valid &&
+      qp_i.cfg.generation == request[15:8] && open_i != '0 && !lost_i;
+  always_comb begin
+    granted_to = open;
+    if (is_memory && word_i[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
+    if (op_q == FW_DIRECT_SEND_READ && word_i[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
+      granted_to = 1'b0;
+  end
+
+  logic translated, granted, all_read;
+  chunk_t left_q;
+  logic failed_q;
+  assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
+  assign granted = xlate_rsp_i.status == XLATE_OK;
+  assign all_read = state_q == StData && beat_valid_i && beat_i.bytes == left_q;
+
+  always_comb begin
+    state_d = state_q;
+    unique case (state_q)
+      StIdle: if (start_i) state_d = StBegin;
+      StBegin:
+      if (!quiesce_i) begin
+        state_d = is_answer || (is_memory && memory_sane) ? StJudge : StIdle;
+      end
+      StXlate: if (xlate_ready_i) state_d = StXlateWait;
+      StXlateWait:
+      if (xlate_rsp_valid_i) begin
+        if (!granted || op_q == FW_DIRECT_LOOK_UP) state_d = StIdle;
+        else state_d = op_q == FW_DIRECT_WRITE ? StWrite : StFence;
+      end
+      // A read sees what was written before it; a write has ended when it is out.
+      StFence: state_d = StFenceWait;
+      StFenceWait: if (fence_done_i) state_d = op_q == FW_DIRECT_WRITE ? StIdle : StRead;
+      StRead: if (read_ready_i) state_d = StData;
+      StData: if (all_read) state_d = StIdle;
+      StWrite: if (write_ready_i) state_d = StFence;
+      StJudge:
+      if (!granted_to) state_d = StIdle;
+      else state_d = is_memory ? StXlate : StAnswer;
+      StAnswer: if (answer_ready_i) state_d = StWake;
+      default: if (wake_ready_i) state_d = StIdle;
+    endcase
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= StIdle;
+    else state_q <= state_d;
+  end
+  always_ff @(posedge clk_i) if (state_q == StIdle) op_q <= op_i;
+
+  assign idle_o = state_q == StIdle;
+  assign quiescent_o = state_q inside {StIdle, StBegin};
+
+  // ---- How it ends
+  fw_direct_status_e status_q, status_d;
+  always_comb begin
+    status_d = status_q;
+    unique case (state_q)
+      StIdle: if (start_i) status_d = FW_DIRECT_STATUS_OK;
+      StBegin: if (state_d == StIdle) status_d = FW_DIRECT_STATUS_REFUSED;
+      StJudge: if (!granted_to) status_d = FW_DIRECT_STATUS_REFUSED;
+      StXlateWait:
+      if (xlate_rsp_valid_i) begin
+        unique case (xlate_rsp_i.status)
+          XLATE_OK: ;
+          XLATE_STAG: status_d = FW_DIRECT_STATUS_STAG;
+          XLATE_STREAM: status_d = FW_DIRECT_STATUS_STREAM;
+          XLATE_ACCESS: status_d = FW_DIRECT_STATUS_ACCESS;
+          XLATE_WRAP: status_d = FW_DIRECT_STATUS_WRAP;
+          XLATE_BOUNDS: status_d = FW_DIRECT_STATUS_BOUNDS;
+          default: status_d = FW_DIRECT_STATUS_MEMORY;
+        endcase
+      end
+      StData: if (all_read && (failed_q || beat_i.error)) status_d = FW_DIRECT_STATUS_MEMORY;
+      default: ;
+    endcase
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) status_q <= FW_DIRECT_STATUS_OK;
+    else status_q <= status_d;
+  end
+  assign status_o = state_q == StIdle ? status_q : FW_DIRECT_STATUS_BUSY;
+  // A look-up is a question: its answer is no refusal of anything.
+  assign refused_o = state_q != StIdle && state_d == StIdle && op_q != FW_DIRECT_LOOK_UP &&
+      status_d != FW_DIRECT_STATUS_OK && status_d != FW_DIRECT_STATUS_MEMORY;
+
+  // ---- Memory
+  logic [63:0] address_q;
+  assign xlate_valid_o = state_q == StXlate;
+  always_comb begin
+    xlate_o = '0;
+    xlate_o.stag = word_i[FW_MEMORY_WORD_STAG];
+    xlate_o.pd = pd_t'(word_i[FW_MEMORY_WORD_PD]);
+    xlate_o.access = word_i[FW_MEMORY_WORD_ACCESS][7:0];
+    xlate_o.to = {word_i[FW_MEMORY_WORD_TO_HIGH], word_i[FW_MEMORY_WORD_TO_LOW]};
+    xlate_o.length = length;
+  end
+  assign fence_o = state_q == StFence;
+  assign read_valid_o = state_q == StRead;
+  assign read_o = '{address: address_q, length: chunk_t'(length), dst: '0};
+
+  logic [8*FW_DIRECT_BYTES-1:0] data_q, data_d, beat_data;
+  always_comb begin
+    beat_data = '0;
+    for (int unsigned i = 0; i < DATA_BYTES; i++)
+      if (chunk_t'(i) < beat_i.bytes && !beat_i.error) beat_data[8*i+:8] = beat_i.data[8*i+:8];
+  end
+  assign data_d = data_q | beat_data << {beat_i.dst[BlockBits-1:0], 3'b0};
+  assign data_valid_o = all_read;
+  assign data_o = data_d;
+  always_ff @(posedge clk_i) begin
+    if (translated) address_q <= xlate_rsp_i.address;
+    if (state_q == StRead) begin
+      left_q   <= chunk_t'(length);
+      failed_q <= 1'b0;
+      data_q   <= '0;
+    end
+    if (state_q == StData && beat_valid_i) begin
+      left_q   <= left_q - beat_i.bytes;
+      failed_q <= failed_q || beat_i.error;
+      data_q   <= data_d;
+    end
+  end
+
+  assign write_valid_o = state_q == StWrite;
+  always_comb begin
+    write_o = '0;
+    write_o.kind = DMA_WRITE_INLINE;
+    write_o.address = address_q;
+    write_o.length = chunk_t'(length);
+    for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
+      write_o.data[32*i+:32] = word_i[32'(FW_MEMORY_WORD_DATA) + i];
+  end
+
+  // ---- Answers
+  assign look_o = state_q == StBegin;
+  assign answer_valid_o = state_q == StAnswer;
+  assign wake_valid_o = state_q == StWake;
+  always_comb begin
+    answer_o = '0;
+    for (int unsigned i = 0; i < READ_REQUEST_BYTES / 4; i++)
+      answer_o.request[$bits(read_request_t)-1-32*i-:32] = word_i[32'(FW_ANSWER_WORD_PAYLOAD) + i];
+    if (op_q == FW_DIRECT_SEND_ATOMIC)
+      answer_o.request[$bits(read_request_t)-$bits(atomic_response_t)-1:0] = '0;
+    answer_o.msn = word_i[FW_ANSWER_WORD_MSN];
+    answer_o.atomic = request[7:0] == FW_PUNT_KIND_ATOMIC;
+    answer_o.firmware = 1'b1;
+    answer_o.code = term_code_e'(word_i[FW_ANSWER_WORD_CODE][15:0]);
+    unique case (op_q)
+      FW_DIRECT_SEND_READ: answer_o.answer = ANSWER_READ;
+      FW_DIRECT_SEND_ATOMIC: answer_o.answer = ANSWER_ATOMIC;
+      default: answer_o.answer = ANSWER_REFUSED;
+    endcase
+  end
+
+endmodule

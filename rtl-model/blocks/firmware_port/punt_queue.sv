@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests of peers that wait for firmware, in the order in which they came. The oldest one is read
+// word by word.
+
+module punt_queue
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned DEPTH = 16,  // a power of two
+    localparam int unsigned WordBits = $clog2(FW_PUNT_WORDS)
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    input  logic empty_i,  // nobody takes them: what is there goes away
+
+    input  logic  push_valid_i,
+    output logic  push_ready_o,
+    input  punt_t push_i,
+
+    output logic [$clog2(DEPTH):0] count_o,
+    input  logic                   pop_i,
+    input  logic [WordBits-1:0]    word_index_i,
+    output logic [31:0]            word_o  // of the oldest one
+);
+
+  localparam int unsigned PlaceBits = $clog2(DEPTH);
+  localparam int unsigned PayloadWords = ATOMIC_REQUEST_BYTES / 4;
+  logic [PlaceBits:0] put_q, get_q;
+  punt_t queue_q[DEPTH];
+
+  logic push;
+  assign count_o = put_q - get_q;
+  assign push_ready_o = !count_o[PlaceBits] && !empty_i;
+  assign push = push_valid_i && push_ready_o;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      put_q <= '0;
+      get_q <= '0;
+    end else if (empty_i) begin
+      get_q <= put_q;
+    end else begin
+      if (push) put_q <= put_q + 1'b1;
+      if (pop_i && count_o != '0) get_q <= get_q + 1'b1;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (push) queue_q[put_q[PlaceBits-1:0]] <= push_i;
+  end
+
+  punt_t oldest;
+  assign oldest = queue_q[get_q[PlaceBits-1:0]];
+  always_comb begin
+    word_o = '0;
+    for (int unsigned i = 0; i < PayloadWords; i++)
+      if (word_index_i == WordBits'(32'(FW_PUNT_WORD_PAYLOAD) + i))
+        word_o = oldest.payload[32*(PayloadWords-1-i)+:32];
+    if (word_index_i == FW_PUNT_WORD_REQUEST)
+      word_o = {16'(oldest.qpn), oldest.generation,
+                oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
+    if (word_index_i == FW_PUNT_WORD_MSN) word_o = oldest.msn;
+    if (word_index_i == FW_PUNT_WORD_PD) word_o = 32'(oldest.pd);
+  end
+
+endmodule

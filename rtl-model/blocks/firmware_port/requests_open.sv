@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How many requests of each queue pair are in firmware's hands, in the punt queue or taken from it.
+// When firmware goes away they are lost: one queue pair after the other is marked and woken, so that
+// its peer hears of it.
+
+module requests_open
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP = MAX_QP,
+    localparam int unsigned READERS = 4
+) (
+    input  logic clk_i,
+    input  logic rst_ni,
+    output logic init_done_o,
+    input  logic ready_i,   // firmware serves requests
+    output logic active_o,  // and those that it lost, if any, are marked
+    output logic idle_o,
+
+    // Reads: the answer is there in the next cycle and stays until the reader's next look.
+    input  logic [READERS-1:0] look_i,
+    input  qpn_t               look_qpn_i[READERS],
+    output reads_t             count_o   [READERS],
+    output logic [READERS-1:0] lost_o,  // some of its requests were
+
+    input logic open_i,  // one more, if active_o
+    input qpn_t open_qpn_i,
+    input logic close_i,  // one less
+    input qpn_t close_qpn_i,
+    input logic clear_i,  // the queue pair is reset, or a new one
+    input qpn_t clear_qpn_i,
+
+    output logic wake_valid_o,
+    input  logic wake_ready_i,
+    output qpn_t wake_qpn_o
+);
+
+  // Each memory has one writer a cycle; put and get are free-running.
+  reads_t put_q[N_QP];
+  reads_t get_q[N_QP];
+  logic lost_q[N_QP];
+
+  // ---- After reset one queue pair a cycle is cleared.
+  logic [$clog2(N_QP):0] init_q;
+  logic clear;
+  qpn_t clear_qpn;
+  assign init_done_o = init_q[$clog2(N_QP)];
+  assign clear = clear_i || !init_done_o;
+  assign clear_qpn = init_done_o ? clear_qpn_i : qpn_t'(init_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) init_q <= '0;
+    else if (!init_done_o) init_q <= init_q + 1'b1;
+  end
+
+  // ---- The walk over all queue pairs: those with open requests have lost them.
+  typedef enum logic [1:0] {StRest, StServe, StLook, StWake} state_e;
+  state_e state_q;
+  logic [$clog2(N_QP):0] at_q;
+  logic here, walk_done;
+  reads_t at_count;
+  assign walk_done = at_q[$clog2(N_QP)];
+  assign at_count = put_q[qpn_t'(at_q)] - get_q[qpn_t'(at_q)];
+  assign here = state_q == StLook && !walk_done && at_count != '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= StRest;
+      at_q    <= '0;
+    end else begin
+      unique case (state_q)
+        StRest: if (ready_i && init_done_o) state_q <= StServe;
+        StServe:
+        if (!ready_i) begin
+          state_q <= StLook;
+          at_q    <= '0;
+        end
+        StLook:
+        if (walk_done) state_q <= StRest;
+        else if (here) state_q <= StWake;
+        else at_q <= at_q + 1'b1;
+        default:
+        if (wake_ready_i) begin
+          state_q <= StLook;
+          at_q    <= at_q + 1'b1;
+        end
+      endcase
+    end
+  end
+  assign active_o = state_q == StServe && ready_i;
+  assign idle_o = init_done_o && (state_q == StRest ? !ready_i : active_o);
+  assign wake_valid_o = state_q == StWake;
+  assign wake_qpn_o = qpn_t'(at_q);
+
+  always_ff @(posedge clk_i) begin
+    if (clear) put_q[clear_qpn] <= '0;
+    else if (open_i) put_q[open_qpn_i] <= put_q[open_qpn_i] + 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) get_q[clear_qpn] <= '0;
+    else if (close_i) get_q[close_qpn_i] <= get_q[close_qpn_i] + 1'b1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (clear) lost_q[clear_qpn] <= 1'b0;
+    else if (here) lost_q[qpn_t'(at_q)] <= 1'b1;
+  end
+
+  for (genvar i = 0; i < READERS; i++) begin : gen_look
+    reads_t count_q;
+    logic lost_seen_q;
+    always_ff @(posedge clk_i) begin
+      if (look_i[i]) begin
+        count_q     <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
+        lost_seen_q <= lost_q[look_qpn_i[i]];
+      end
+    end
+    assign count_o[i] = count_q;
+    assign lost_o[i]  = lost_seen_q;
+  end
+
+endmodule
