@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench figures format clean distclean
+.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -77,13 +77,16 @@ guest-soak: build ## Guests whose processes are killed, and hostile ones: make g
 	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \
 	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
 
+# For run and demo: TRACE=1 writes a timeline of every work request.
+RECORDS = $(if $(filter-out 0,$(TRACE)),--trace)
+
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl
 demo: ## Two processes exchange data through simulated RNICs: no guest, no root, a few seconds
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
-	@exec $(PYTHON) sim/launch/demo.py --core $(CORE)
+	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
 PREFIX ?= /usr/local
 install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR, for packages)
@@ -93,8 +96,8 @@ kmod-matrix: host ## Build the module for the kernels of all Debian suites, and 
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
 
 # CAPTURE=1: what passes the Ethernet ports, for Wireshark, to build/run/push/capture.
-run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1; TIME=sync: in one time)
-	@$(ENV) exec $(PYTHON) sim/launch push $(if $(filter-out 0,$(CAPTURE)),--capture)
+run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1; TIME=sync: in one time)
+	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS) $(if $(filter-out 0,$(CAPTURE)),--capture)
 
 bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table
 	@mkdir -p build/bench
@@ -102,6 +105,13 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@$(ENV) $(PYTHON) tools/bench/guests.py build/bench/results.json
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/sync_guests.py build/bench/results.json
+
+# Of one PUSH without guests, and of the figures that make figures has left.
+images: ## The pictures of the documentation: docs/timeline.png, docs/figures.png
+	@tools/setup/extra.sh python3-matplotlib python3-tqdm
+	@$(MAKE) demo TRACE=1
+	@$(PYTHON) tools/trace/draw.py build/run/demo/trace.json docs/timeline.png
+	@$(PYTHON) tools/figures/figures.py --results build/figures/results.json --overview docs/figures.png
 
 # RESULTS=FILE: draw from these figures of an earlier run, measure nothing.
 figures: $(if $(RESULTS),,build) ## The papers' figures beside ours: build/figures/report.html, and PNGs

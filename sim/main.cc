@@ -42,8 +42,9 @@ std::ofstream open_stats(const std::string& path) {
   return file;
 }
 
-TestbedOptions testbed_options(const Options& options) {
+TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
   TestbedOptions testbed;
+  testbed.tracer = tracer;
   testbed.profile = options.profile;
   testbed.nodes = static_cast<unsigned>(options.sockets.size());
   testbed.seed = options.seed;
@@ -54,9 +55,9 @@ TestbedOptions testbed_options(const Options& options) {
 }
 
 // Only the end of a line that a fault is to strike has not been looked at before.
-Testbed build(const Options& options) {
+Testbed build(const Options& options, Tracer* tracer) {
   try {
-    return Testbed(testbed_options(options), options.make_core);
+    return Testbed(testbed_options(options, tracer), options.make_core);
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
   }
@@ -164,7 +165,9 @@ void run(const Options& options) {
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
   std::ofstream stats = open_stats(options.stats_path);
-  Testbed testbed = build(options);
+  const auto tracer =
+      options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
+  Testbed testbed = build(options, tracer.get());
   ServiceLoop::Servers servers = listen(options, testbed);
   const auto start = std::chrono::steady_clock::now();
   ControlCommands commands = control_commands(options, testbed, servers, start);

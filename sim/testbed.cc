@@ -38,8 +38,11 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   scheduler_ = std::make_unique<ScScheduler>("scheduler");
   const bool link_up = !topology.links.empty();
   for (unsigned id = 0; id < topology.nodes; ++id) {
-    nodes_.push_back(std::make_unique<Node>(*scheduler_, id, link_up, options.profile, make_core));
+    nodes_.push_back(std::make_unique<Node>(*scheduler_, id, link_up, options.profile, make_core,
+                                            options.tracer));
   }
+  if (options.tracer != nullptr)
+    options.tracer->start(*scheduler_, nodes_.front()->rnic().period_ps(), nodes());
   fabric_ =
       std::make_unique<Fabric>(*scheduler_, options.profile, topology, routes, faults, nodes_);
 }

@@ -36,6 +36,7 @@ struct TestbedOptions {
   FaultConfig faults;                // on every direction
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
   std::map<std::string, FaultConfig> faults_at;    // the same for any line, by the name of its end
+  Tracer* tracer = nullptr;                        // of everything; must outlive the testbed
 };
 
 enum class RunResult {

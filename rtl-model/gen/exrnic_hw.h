@@ -687,6 +687,97 @@ enum exrnic_pull_mode {
 #define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
 #define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, or firmware has failed
 
+// ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
+
+// Where an event is drawn, for each node from top to bottom.
+enum exrnic_trace_track {
+  EXRNIC_TRACE_TRACK_APPLICATION = 0,  // Stores into user pages, completions as they become visible, interrupts
+  EXRNIC_TRACE_TRACK_DRIVER = 1,  // Accesses to registers, commands of the mailbox
+  EXRNIC_TRACE_TRACK_HOST_MEMORY = 2,  // DMA as host memory sees it
+  EXRNIC_TRACE_TRACK_USER_PAGE = 3,  // Block user_page
+  EXRNIC_TRACE_TRACK_REQUESTER = 4,  // Block requester, with its fetches
+  EXRNIC_TRACE_TRACK_EFE_TX = 5,  // Block efe_tx, and frames that leave
+  EXRNIC_TRACE_TRACK_EFE_RX = 6,  // Block efe_rx, and frames that come
+  EXRNIC_TRACE_TRACK_RESPONDER = 7,  // Block responder
+  EXRNIC_TRACE_TRACK_COMPLETER = 8,  // Block completer
+  EXRNIC_TRACE_TRACK_PROCESSOR = 9,  // The on-chip processor, and so the firmware
+};
+
+// What an event says besides; others zero.
+#define EXRNIC_TRACE_FLAGS_LAST 0x1u  // The segment ends its work request
+#define EXRNIC_TRACE_FLAGS_RESPONSE 0x2u  // The segment answers an RDMA Read Request
+#define EXRNIC_TRACE_FLAGS_TERMINATE 0x4u  // The segment is a terminate message
+#define EXRNIC_TRACE_FLAGS_SIGNALED 0x8u  // The work request is to be completed by a CQE
+#define EXRNIC_TRACE_FLAGS_UNSENT 0x10u  // Nothing is sent
+#define EXRNIC_TRACE_FLAGS_PULL 0x20u  // Of a PULL
+#define EXRNIC_TRACE_FLAGS_RECEIVE 0x40u  // Of a receive
+
+// What an event of the core tells of itself. What it does not know is zero.
+struct exrnic_trace_args {
+  exrnic_le32 qpn;  // Queue pair at this node
+  exrnic_le16 index;  // Of a work request: its last slot. Of doorbell: the new producer. Of segment and placed: the low bits of the sequence number
+  uint8_t node;  // The other node
+  uint8_t flags;  // Flags trace_flags
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_trace_args) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, qpn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, index) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, node) == 6);
+EXRNIC_ASSERT(offsetof(struct exrnic_trace_args, flags) == 7);
+
+// What happened.
+enum exrnic_trace {
+  EXRNIC_TRACE_DOORBELL,  // A doorbell or PIO block of a send queue is accepted
+  EXRNIC_TRACE_TURN,  // A queue pair's turn begins
+  EXRNIC_TRACE_WORK_FETCH,  // Slots of the send queue are asked for
+  EXRNIC_TRACE_PAYLOAD_FETCH,  // Payload of a segment is asked for
+  EXRNIC_TRACE_SUBMIT,  // A segment is handed to efe_tx
+  EXRNIC_TRACE_ENDED,  // A segment is acknowledged, or given up
+  EXRNIC_TRACE_SEGMENT,  // A received segment, in sequence, is taken
+  EXRNIC_TRACE_PLACED,  // All of a received segment has left for host memory
+  EXRNIC_TRACE_MESSAGE_END,  // A receive or a PULL has ended
+  EXRNIC_TRACE_COMPLETION,  // A CQE leaves for host memory
+  EXRNIC_TRACE_PROCESSOR_RUNS,  // The processor begins to run
+  EXRNIC_TRACE_PROCESSOR_WAITS,  // The processor stands still until something happens
+  EXRNIC_TRACE_STORE,  // A store into a user page leaves the processor of the host
+  EXRNIC_TRACE_CQE,  // A CQE is visible in host memory
+  EXRNIC_TRACE_INTERRUPT,  // An MSI-X vector fires
+  EXRNIC_TRACE_REGISTER_WRITE,  // A store to a register leaves the processor of the host
+  EXRNIC_TRACE_REGISTER_READ,  // A load of a register, until its answer is there
+  EXRNIC_TRACE_COMMAND,  // A command of the mailbox, until a load shows that it is done
+  EXRNIC_TRACE_MEMORY_READ,  // Host memory is read by DMA
+  EXRNIC_TRACE_MEMORY_WRITE,  // Host memory is written by DMA
+  EXRNIC_TRACE_FRAME_OUT,  // The last byte of a frame goes to the MAC
+  EXRNIC_TRACE_FRAME_IN,  // A frame has come from the MAC, whole
+  EXRNIC_TRACES
+};
+
+// Name and trace_track of each.
+#define EXRNIC_TRACE_TABLE { \
+  {"doorbell", EXRNIC_TRACE_TRACK_USER_PAGE}, \
+  {"turn", EXRNIC_TRACE_TRACK_REQUESTER}, \
+  {"work_fetch", EXRNIC_TRACE_TRACK_REQUESTER}, \
+  {"payload_fetch", EXRNIC_TRACE_TRACK_REQUESTER}, \
+  {"submit", EXRNIC_TRACE_TRACK_REQUESTER}, \
+  {"ended", EXRNIC_TRACE_TRACK_EFE_TX}, \
+  {"segment", EXRNIC_TRACE_TRACK_RESPONDER}, \
+  {"placed", EXRNIC_TRACE_TRACK_RESPONDER}, \
+  {"message_end", EXRNIC_TRACE_TRACK_RESPONDER}, \
+  {"completion", EXRNIC_TRACE_TRACK_COMPLETER}, \
+  {"processor_runs", EXRNIC_TRACE_TRACK_PROCESSOR}, \
+  {"processor_waits", EXRNIC_TRACE_TRACK_PROCESSOR}, \
+  {"store", EXRNIC_TRACE_TRACK_APPLICATION}, \
+  {"cqe", EXRNIC_TRACE_TRACK_APPLICATION}, \
+  {"interrupt", EXRNIC_TRACE_TRACK_APPLICATION}, \
+  {"register_write", EXRNIC_TRACE_TRACK_DRIVER}, \
+  {"register_read", EXRNIC_TRACE_TRACK_DRIVER}, \
+  {"command", EXRNIC_TRACE_TRACK_DRIVER}, \
+  {"memory_read", EXRNIC_TRACE_TRACK_HOST_MEMORY}, \
+  {"memory_write", EXRNIC_TRACE_TRACK_HOST_MEMORY}, \
+  {"frame_out", EXRNIC_TRACE_TRACK_EFE_TX}, \
+  {"frame_in", EXRNIC_TRACE_TRACK_EFE_RX}, \
+}
+
 // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
 #define EXRNIC_ETHERTYPE 0x88b5u  // IEEE local experimental EtherType 1
 #define EXRNIC_MAC_PREFIX 0x2455852u  // First four bytes of every MAC address (locally administered); the node identifier follows in two

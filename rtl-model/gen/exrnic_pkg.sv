@@ -549,6 +549,64 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
   localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, or firmware has failed
 
+  // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
+
+  // Where an event is drawn, for each node from top to bottom.
+  typedef enum logic [3:0] {
+    TRACE_TRACK_APPLICATION = 4'h0,  // Stores into user pages, completions as they become visible, interrupts
+    TRACE_TRACK_DRIVER = 4'h1,  // Accesses to registers, commands of the mailbox
+    TRACE_TRACK_HOST_MEMORY = 4'h2,  // DMA as host memory sees it
+    TRACE_TRACK_USER_PAGE = 4'h3,  // Block user_page
+    TRACE_TRACK_REQUESTER = 4'h4,  // Block requester, with its fetches
+    TRACE_TRACK_EFE_TX = 4'h5,  // Block efe_tx, and frames that leave
+    TRACE_TRACK_EFE_RX = 4'h6,  // Block efe_rx, and frames that come
+    TRACE_TRACK_RESPONDER = 4'h7,  // Block responder
+    TRACE_TRACK_COMPLETER = 4'h8,  // Block completer
+    TRACE_TRACK_PROCESSOR = 4'h9  // The on-chip processor, and so the firmware
+  } trace_track_e;
+
+  // What an event says besides; others zero. Bit numbers.
+  localparam int unsigned TRACE_FLAGS_LAST = 0;  // The segment ends its work request
+  localparam int unsigned TRACE_FLAGS_RESPONSE = 1;  // The segment answers an RDMA Read Request
+  localparam int unsigned TRACE_FLAGS_TERMINATE = 2;  // The segment is a terminate message
+  localparam int unsigned TRACE_FLAGS_SIGNALED = 3;  // The work request is to be completed by a CQE
+  localparam int unsigned TRACE_FLAGS_UNSENT = 4;  // Nothing is sent
+  localparam int unsigned TRACE_FLAGS_PULL = 5;  // Of a PULL
+  localparam int unsigned TRACE_FLAGS_RECEIVE = 6;  // Of a receive
+
+  // What an event of the core tells of itself. What it does not know is zero.
+  typedef struct packed {
+    logic [7:0] flags;  // Flags trace_flags
+    logic [7:0] node;  // The other node
+    logic [15:0] index;  // Of a work request: its last slot. Of doorbell: the new producer. Of segment and placed: the low bits of the sequence number
+    logic [31:0] qpn;  // Queue pair at this node
+  } trace_args_t;
+  localparam int unsigned TRACE_ARGS_BYTES = 8;
+
+  // Trace events.
+  localparam int unsigned TRACE_DOORBELL = 0;  // A doorbell or PIO block of a send queue is accepted
+  localparam int unsigned TRACE_TURN = 1;  // A queue pair's turn begins
+  localparam int unsigned TRACE_WORK_FETCH = 2;  // Slots of the send queue are asked for
+  localparam int unsigned TRACE_PAYLOAD_FETCH = 3;  // Payload of a segment is asked for
+  localparam int unsigned TRACE_SUBMIT = 4;  // A segment is handed to efe_tx
+  localparam int unsigned TRACE_ENDED = 5;  // A segment is acknowledged, or given up
+  localparam int unsigned TRACE_SEGMENT = 6;  // A received segment, in sequence, is taken
+  localparam int unsigned TRACE_PLACED = 7;  // All of a received segment has left for host memory
+  localparam int unsigned TRACE_MESSAGE_END = 8;  // A receive or a PULL has ended
+  localparam int unsigned TRACE_COMPLETION = 9;  // A CQE leaves for host memory
+  localparam int unsigned TRACE_PROCESSOR_RUNS = 10;  // The processor begins to run
+  localparam int unsigned TRACE_PROCESSOR_WAITS = 11;  // The processor stands still until something happens
+  localparam int unsigned TRACE_STORE = 12;  // A store into a user page leaves the processor of the host
+  localparam int unsigned TRACE_CQE = 13;  // A CQE is visible in host memory
+  localparam int unsigned TRACE_INTERRUPT = 14;  // An MSI-X vector fires
+  localparam int unsigned TRACE_REGISTER_WRITE = 15;  // A store to a register leaves the processor of the host
+  localparam int unsigned TRACE_REGISTER_READ = 16;  // A load of a register, until its answer is there
+  localparam int unsigned TRACE_COMMAND = 17;  // A command of the mailbox, until a load shows that it is done
+  localparam int unsigned TRACE_MEMORY_READ = 18;  // Host memory is read by DMA
+  localparam int unsigned TRACE_MEMORY_WRITE = 19;  // Host memory is written by DMA
+  localparam int unsigned TRACE_FRAME_OUT = 20;  // The last byte of a frame goes to the MAC
+  localparam int unsigned TRACE_FRAME_IN = 21;  // A frame has come from the MAC, whole
+
   // ---- wire: Frames. Big-endian. Ethernet II, EFE, then a DDP segment bit for bit as RFC 5041 and RFC 5040 define it.
   localparam int unsigned ETHERTYPE = 32'h88b5;  // IEEE local experimental EtherType 1
   localparam int unsigned MAC_PREFIX = 32'h2455852;  // First four bytes of every MAC address (locally administered); the node identifier follows in two

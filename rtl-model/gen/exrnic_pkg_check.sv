@@ -15,6 +15,7 @@ module exrnic_pkg_check;
   mbox_set_window_t v_mbox_set_window;
   fw_image_t v_fw_image;
   fw_info_t v_fw_info;
+  trace_args_t v_trace_args;
   eth_t v_eth;
   efe_t v_efe;
   ddp_tagged_t v_ddp_tagged;
@@ -301,6 +302,23 @@ module exrnic_pkg_check;
     v_fw_info.stack_used = '1;
     if (v_fw_info !== (256'({32{1'b1}}) << 160))
       $fatal(1, "fw_info_t.stack_used: place");
+    if ($bits(trace_args_t) != 64) $fatal(1, "trace_args_t: size");
+    v_trace_args = '0;
+    v_trace_args.qpn = '1;
+    if (v_trace_args !== (64'({32{1'b1}}) << 0))
+      $fatal(1, "trace_args_t.qpn: place");
+    v_trace_args = '0;
+    v_trace_args.index = '1;
+    if (v_trace_args !== (64'({16{1'b1}}) << 32))
+      $fatal(1, "trace_args_t.index: place");
+    v_trace_args = '0;
+    v_trace_args.node = '1;
+    if (v_trace_args !== (64'({8{1'b1}}) << 48))
+      $fatal(1, "trace_args_t.node: place");
+    v_trace_args = '0;
+    v_trace_args.flags = '1;
+    if (v_trace_args !== (64'({8{1'b1}}) << 56))
+      $fatal(1, "trace_args_t.flags: place");
     if ($bits(eth_t) != 112) $fatal(1, "eth_t: size");
     v_eth = '0;
     v_eth.dst = '1;

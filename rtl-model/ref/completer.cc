@@ -161,21 +161,23 @@ void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
   if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion(wanted.qpn);
   busy_ = true;
   const uint64_t slot = cq.producer % entries;
-  xlate_.ring(cq.pbl, slot * sizeof wanted, sizeof wanted,
-              [this, cqn, &cq, wanted](const Place& place) {
-                busy_ = false;
-                if (place.verdict != Verdict::kOk) return lose_completion(wanted.qpn);
-                exrnic_cqe cqe = wanted;
-                cqe.timestamp = state_.time_ns;
-                // 1 in the first round, then 0, then 1
-                cqe.phase = !(cq.producer >> cq.log_entries & 1);
-                Bytes bytes(sizeof cqe);
-                std::memcpy(bytes.data(), &cqe, sizeof cqe);
-                dma_write_.write(place.address, bytes);
-                ++cq.producer;
-                state_.count(EXRNIC_COUNTER_CQES);
-                moderate(cqn, cqe);
-              });
+  xlate_.ring(
+      cq.pbl, slot * sizeof wanted, sizeof wanted, [this, cqn, &cq, wanted](const Place& place) {
+        busy_ = false;
+        if (place.verdict != Verdict::kOk) return lose_completion(wanted.qpn);
+        exrnic_cqe cqe = wanted;
+        cqe.timestamp = state_.time_ns;
+        // 1 in the first round, then 0, then 1
+        cqe.phase = !(cq.producer >> cq.log_entries & 1);
+        Bytes bytes(sizeof cqe);
+        std::memcpy(bytes.data(), &cqe, sizeof cqe);
+        dma_write_.write(place.address, bytes);
+        state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, static_cast<uint16_t>(cqe.wqe_index), 0,
+                     cqe.opcode == EXRNIC_WQE_OPCODE_RECV ? EXRNIC_TRACE_FLAGS_RECEIVE : 0);
+        ++cq.producer;
+        state_.count(EXRNIC_COUNTER_CQES);
+        moderate(cqn, cqe);
+      });
 }
 
 // An armed queue fires behind so many completions, or so long after the first of them.

@@ -28,6 +28,10 @@ class Completer {
   void ended(const Ended& ended) { ended_.push_back(ended); }
   void ended(const ReceiveEnded& ended) {
     ++state_.qps[ended.qpn].at.reports;
+    const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
+    state_.trace(EXRNIC_TRACE_MESSAGE_END, ended.qpn, ended.wqe_index, 0,
+                 (pull ? EXRNIC_TRACE_FLAGS_PULL : EXRNIC_TRACE_FLAGS_RECEIVE) |
+                     (ended.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0));
     receives_ended_.push_back(ended);
   }
   void ring(const CqDoorbell& bell) { bells_.push_back(bell); }

@@ -14,11 +14,25 @@ uint16_t nonzero(uint64_t session) {
   return low == 0 ? 1 : low;
 }
 
+unsigned trace_flags(const Segment& segment) {
+  const Tag& tag = segment.tag;
+  unsigned flags = tag.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0;
+  if (segment.unsent) flags |= EXRNIC_TRACE_FLAGS_UNSENT;
+  if (tag.kind == Tag::Kind::kLast) flags |= EXRNIC_TRACE_FLAGS_LAST;
+  if (tag.kind == Tag::Kind::kResponse) flags |= EXRNIC_TRACE_FLAGS_RESPONSE;
+  if (tag.kind == Tag::Kind::kTerminate) flags |= EXRNIC_TRACE_FLAGS_TERMINATE;
+  if (tag.kind == Tag::Kind::kSegment && tag.opcode == EXRNIC_WQE_OPCODE_PULL)
+    flags |= EXRNIC_TRACE_FLAGS_PULL;
+  return flags;
+}
+
 uint64_t mac_of(uint32_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
 
 }  // namespace
 
 void EfeTx::submit(Segment&& segment) {
+  state_.trace(EXRNIC_TRACE_SUBMIT, segment.tag.qpn, segment.tag.wqe_index, segment.node,
+               trace_flags(segment));
   ++kept_;
   if (segment.tag.kind == Tag::Kind::kTerminate) {
     peers_[segment.node].answering = true;
@@ -135,6 +149,8 @@ void EfeTx::peer_restarted(uint32_t node, uint16_t session) {
 // ---- How segments end
 
 void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status status) {
+  state_.trace(EXRNIC_TRACE_ENDED, segment.tag.qpn, segment.tag.wqe_index, segment.node,
+               trace_flags(segment) & ~EXRNIC_TRACE_FLAGS_UNSENT);
   --kept_;
   end_({segment.tag, segment.node, seq, segment.unsent ? segment.status : status});
 }

@@ -24,7 +24,9 @@ namespace {
 
 // The blocks and how they are joined. A reset makes them anew.
 struct Blocks {
-  explicit Blocks(const CoreConfig& config) : state(config) { efe_rx.connect(efe_tx); }
+  Blocks(const CoreConfig& config, CoreSink* trace_sink) : state(config, trace_sink) {
+    efe_rx.connect(efe_tx);
+  }
 
   // Nothing of host memory is in use, and none will be until a block begins something. (All that
   // blocks wait for otherwise is a read, or room to send.)
@@ -116,7 +118,8 @@ constexpr uint32_t kSpareCycles = 31;
 
 class RefCore final : public Core {
  public:
-  RefCore(const CoreConfig& config, CoreSink& sink) : config_(config), sink_(sink) {
+  RefCore(const CoreConfig& config, CoreSink& sink)
+      : config_(config), trace_sink_(sink.tracing() ? &sink : nullptr), sink_(sink) {
     if (config.node_id >= EXRNIC_MAX_NODE) throw std::invalid_argument("no such node id");
     reset();
   }
@@ -125,7 +128,7 @@ class RefCore final : public Core {
     accesses_.clear();
     completions_.clear();
     frames_.clear();
-    blocks_ = std::make_unique<Blocks>(config_);
+    blocks_ = std::make_unique<Blocks>(config_, trace_sink_);
   }
 
   void mmio_write(const MmioAccess& access) override { accesses_.push_back({access, true}); }
@@ -203,6 +206,7 @@ class RefCore final : public Core {
   }
 
   CoreConfig config_;
+  CoreSink* const trace_sink_;
   WatchedSink sink_;
   unsigned quiet_ = 0;  // cycles without input or output
   std::deque<Access> accesses_;

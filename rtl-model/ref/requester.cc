@@ -37,6 +37,7 @@ bool Requester::may_take_turn(uint32_t qpn) {
 // Work of its own and responses to the peer take turns.
 void Requester::take_turn(uint32_t qpn) {
   turn_.begin(qpn);
+  state_.trace(EXRNIC_TRACE_TURN, qpn);
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn

@@ -35,6 +35,8 @@ void Responder::run() {
     if (phase_ == Phase::kIdle && !efe_rx_.segments().empty()) {
       segment_ = std::move(efe_rx_.segments().front());
       efe_rx_.segments().pop_front();
+      state_.trace(EXRNIC_TRACE_SEGMENT, segment_.dst_qpn, static_cast<uint16_t>(segment_.seq),
+                   segment_.node);
       judge();
     } else if (phase_ == Phase::kIdle && !flushes_.empty()) {
       const uint32_t qpn = flushes_.front();
@@ -259,7 +261,10 @@ void Responder::placed() {
 // It is acknowledged when its bytes, and those of all before it, are with PCIe.
 void Responder::done() {
   phase_ = Phase::kIdle;
-  dma_write_.then([this, segment = std::move(segment_)] { efe_rx_.placed(segment); });
+  dma_write_.then([this, segment = std::move(segment_)] {
+    state_.trace(EXRNIC_TRACE_PLACED, 0, 0, segment.node);
+    efe_rx_.placed(segment);
+  });
 }
 
 // ---- The peer refused something of ours

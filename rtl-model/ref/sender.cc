@@ -38,7 +38,10 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     immediate_due_ = false;
     turn_.phase = Turn::Phase::kWindow;
   };
-  if (flush || !held || held->index != ring.consumer) return fetch_.fetch(ring, take);
+  if (flush || !held || held->index != ring.consumer) {
+    state_.trace(EXRNIC_TRACE_WORK_FETCH, turn_.qpn());
+    return fetch_.fetch(ring, take);
+  }
   state_.count(EXRNIC_COUNTER_PIO_SENDS);
   fetch_.take(ring, held->wqe, take);
 }
@@ -92,6 +95,7 @@ void Sender::execute() {
     return send_payload(Bytes(first, first + length));
   }
   turn_.phase = Turn::Phase::kReading;
+  if (length != 0) state_.trace(EXRNIC_TRACE_PAYLOAD_FETCH, turn_.qpn());
   // Local read is always granted: no right is asked for.
   gather_.gather(elements(0), submitted_, length, [this](const Gather::Result& result) {
     if (!still(EXRNIC_QP_STATE_RTS)) return turn_.end(true);

@@ -186,7 +186,15 @@ struct Settings {
 };
 
 struct State {
-  explicit State(const CoreConfig& config) : config(config) {}
+  State(const CoreConfig& config, CoreSink* trace_sink) : config(config), trace_sink(trace_sink) {}
+
+  // `flags`: trace_flags.
+  void trace(exrnic_trace what, uint32_t qpn, uint16_t index = 0, uint32_t node = 0,
+             unsigned flags = 0) {
+    if (trace_sink == nullptr) return;
+    trace_sink->trace(
+        {what, {qpn, index, static_cast<uint8_t>(node), static_cast<uint8_t>(flags)}});
+  }
 
   void count(exrnic_counter which) { ++counters.at(which); }
 
@@ -211,7 +219,8 @@ struct State {
     return qpn;
   }
 
-  CoreConfig config;  // the link comes and goes
+  CoreConfig config;           // the link comes and goes
+  CoreSink* const trace_sink;  // nullptr: nobody traces
   Settings settings;
   uint64_t time_ns = 0;
   uint64_t cycle = 0;

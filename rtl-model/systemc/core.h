@@ -11,6 +11,8 @@
 #include <memory>
 #include <vector>
 
+#include "exrnic_hw.h"
+
 namespace exrnic {
 
 using Bytes = std::vector<uint8_t>;
@@ -55,6 +57,13 @@ struct MmioAccess {
   uint64_t data = 0;  // little-endian value of a write
 };
 
+// Something that happened inside the core in the cycle that is being stepped;
+// rtl-model/spec/trace.yaml declares what there is.
+struct TraceEvent {
+  exrnic_trace what = EXRNIC_TRACE_DOORBELL;
+  exrnic_trace_args args = {};
+};
+
 // What the core drives. RnicModule implements it. The `can_*` calls are the ready signals of the
 // PCIe and Ethernet blocks: the core hands over nothing while they say no.
 class CoreSink {
@@ -71,6 +80,10 @@ class CoreSink {
   // What a read of host memory would give now, without a transaction, time or trace; false: the
   // host would refuse it. For comparisons (lockstep), not for a core's work.
   virtual bool peek(uint64_t address, uint8_t* out, size_t length) = 0;
+
+  // Whether the core is to tell trace events; asked once, when it is made.
+  virtual bool tracing() { return false; }
+  virtual void trace(const TraceEvent& /*event*/) {}
 };
 
 // Straps and link parameters that a board, not the driver, decides.

@@ -29,6 +29,7 @@ class RtlCore final : public Core {
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_max_read_i = config.max_read;
     top_.link_up_i = config.link_up;
+    top_.trace_i = tracing_ = sink.tracing();
     reset();
   }
   ~RtlCore() override { top_.final(); }
@@ -78,6 +79,7 @@ class RtlCore final : public Core {
     top_.clk_i = 1;
     top_.eval();
     idle_ = top_.idle_o;
+    if (tracing_) take_events();
   }
 
   void set_link(bool up) override { top_.link_up_i = up; }
@@ -191,6 +193,17 @@ class RtlCore final : public Core {
     if (top_.tx_eop_o) sink_.transmit(std::move(sending_));
   }
 
+  void take_events() {
+    for (unsigned what = 0; what <= EXRNIC_TRACE_PROCESSOR_WAITS; ++what) {
+      if (!(top_.trace_valid_o >> what & 1)) continue;
+      TraceEvent event;
+      event.what = static_cast<exrnic_trace>(what);
+      if (what <= EXRNIC_TRACE_COMPLETION)
+        std::memcpy(&event.args, &top_.trace_o[what], sizeof event.args);
+      sink_.trace(event);
+    }
+  }
+
   static void append(Bytes& to, const void* from, size_t bytes) {
     const auto* first = static_cast<const uint8_t*>(from);
     to.insert(to.end(), first, first + bytes);
@@ -207,6 +220,7 @@ class RtlCore final : public Core {
   Frame sending_;  // the frame that is leaving
   bool sending_open_ = false;
   bool idle_ = false;
+  bool tracing_ = false;
 };
 
 }  // namespace

@@ -2,10 +2,18 @@
 // The core as the simulator clocks it: inputs are taken at the falling edge, so that they are
 // there before the rising one. To the core that makes no difference. To Verilator it does: it
 // computes what depends on a top's inputs in every evaluation, on registers only after their edge.
+//
+// It also holds the probes of tracing which read the core's own handshakes.
 
 module sampled_core
+  import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 (
+    // What happened in the core in the cycle before; means something with trace_i only.
+    input  logic        trace_i,
+    output logic [TRACE_PROCESSOR_WAITS:0] trace_valid_o,
+    output logic [63:0] trace_o[TRACE_COMPLETION+1],
+
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
@@ -115,6 +123,76 @@ module sampled_core
     rx_bytes_q        <= rx_bytes_i;
     rx_error_q        <= rx_error_i;
   end
+
+  // ---- Probes. In the cycle in which a handshake is done, what it says is kept for the simulator.
+  /* verilator lint_off UNUSEDSIGNAL */  // a probe takes what it needs
+  tx_tag_t submit_tag;
+  cqe_t probe_cqe;
+  assign submit_tag = u_core.submit.tag;
+  assign probe_cqe = u_core.completer_write.data;
+
+  function automatic logic [7:0] flags_of(tx_tag_t tag, logic unsent);
+    flags_of = '0;
+    flags_of[TRACE_FLAGS_LAST] = tag.kind == TX_KIND_LAST;
+    flags_of[TRACE_FLAGS_RESPONSE] = tag.kind == TX_KIND_RESPONSE;
+    flags_of[TRACE_FLAGS_TERMINATE] = tag.kind == TX_KIND_TERMINATE;
+    flags_of[TRACE_FLAGS_SIGNALED] = tag.signaled;
+    flags_of[TRACE_FLAGS_UNSENT] = unsent;
+    flags_of[TRACE_FLAGS_PULL] = tag.opcode == WQE_OPCODE_PULL && tag.kind == TX_KIND_SEGMENT;
+  endfunction
+
+  function automatic logic [7:0] end_flags(rx_done_t done);
+    end_flags = '0;
+    end_flags[TRACE_FLAGS_PULL] = done.opcode == 8'(WQE_OPCODE_PULL);
+    end_flags[TRACE_FLAGS_RECEIVE] = done.opcode == 8'(WQE_OPCODE_RECV);
+    end_flags[TRACE_FLAGS_SIGNALED] = done.signaled;
+  endfunction
+
+  function automatic trace_args_t args(logic [31:0] qpn, wqe_index_t index, node_t node,
+                                       logic [7:0] flags);
+    args = '{qpn: qpn, index: 16'(index), node: 8'(node), flags: flags};
+  endfunction
+
+  logic trace_q, processor_idle_q;
+  always_ff @(negedge clk_i) trace_q <= trace_i;
+  // Nobody in here reads what is written: without copies for later, it costs nothing when it is off.
+  /* verilator lint_off BLKSEQ */
+  always_ff @(posedge clk_i) begin
+    if (trace_q) begin
+      processor_idle_q <= u_core.fw_idle;
+      trace_valid_o = '0;
+      trace_valid_o[TRACE_DOORBELL] = u_core.producer_we && !u_core.producer_rq;
+      trace_valid_o[TRACE_TURN] = u_core.turn_valid && u_core.turn_ready;
+      trace_valid_o[TRACE_WORK_FETCH] = u_core.read_valid[1] && u_core.read_ready[1];
+      trace_valid_o[TRACE_PAYLOAD_FETCH] = u_core.read_valid[2] && u_core.read_ready[2];
+      trace_valid_o[TRACE_SUBMIT] = u_core.submit_valid && u_core.submit_ready;
+      trace_valid_o[TRACE_ENDED] = u_core.done_valid && u_core.done_ready;
+      trace_valid_o[TRACE_SEGMENT] = u_core.desc_valid && u_core.desc_ready;
+      trace_valid_o[TRACE_PLACED] = u_core.frame_done;
+      trace_valid_o[TRACE_MESSAGE_END] = u_core.rx_done_valid && u_core.rx_done_ready;
+      trace_valid_o[TRACE_COMPLETION] = u_core.completer_write_valid && u_core.write_ready[1] &&
+          u_core.completer_write.kind == DMA_WRITE_INLINE;
+      trace_valid_o[TRACE_PROCESSOR_RUNS] = processor_idle_q && !u_core.fw_idle;
+      trace_valid_o[TRACE_PROCESSOR_WAITS] = !processor_idle_q && u_core.fw_idle;
+      trace_o[TRACE_DOORBELL] = args(32'(u_core.producer_qpn), u_core.producer, '0, '0);
+      trace_o[TRACE_TURN] = args(32'(u_core.turn_qpn), '0, '0, '0);
+      trace_o[TRACE_WORK_FETCH] = args(32'(u_core.qp_read_qpn[QP_REQUESTER]), '0, '0, '0);
+      trace_o[TRACE_PAYLOAD_FETCH] = args(32'(u_core.qp_read_qpn[QP_REQUESTER]), '0, '0, '0);
+      trace_o[TRACE_SUBMIT] = args(32'(submit_tag.qpn), submit_tag.wqe_index, u_core.submit.node,
+                                    flags_of(submit_tag, u_core.submit.unsent));
+      trace_o[TRACE_ENDED] = args(32'(u_core.done.tag.qpn), u_core.done.tag.wqe_index,
+                                   u_core.done.node, flags_of(u_core.done.tag, 1'b0));
+      trace_o[TRACE_SEGMENT] = args(32'(u_core.desc.dst_qpn), u_core.desc.seq[15:0],
+                                     u_core.desc.node, '0);
+      trace_o[TRACE_PLACED] = args('0, '0, u_core.frame_done_node, '0);
+      trace_o[TRACE_MESSAGE_END] = args(32'(u_core.rx_done.qpn), u_core.rx_done.wqe_index, '0,
+                                         end_flags(u_core.rx_done));
+      trace_o[TRACE_COMPLETION] = args(probe_cqe.qpn, probe_cqe.wqe_index[15:0], '0,
+          8'(probe_cqe.opcode == 8'(WQE_OPCODE_RECV)) << TRACE_FLAGS_RECEIVE);
+    end
+  end
+  /* verilator lint_on BLKSEQ */
+  /* verilator lint_on UNUSEDSIGNAL */
 
   exrnic_core u_core (
       .clk_i,

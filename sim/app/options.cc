@@ -39,6 +39,7 @@ struct Arguments {
   std::string capture;
   std::string control;
   std::vector<std::string> gdb;
+  std::string trace;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -98,6 +99,10 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "be repeated")
       ->type_name("NODE:PATH")
       ->allow_extra_args(false);
+  app.add_option("--trace", arguments.trace,
+                 "Write what happens to each work request to FILE, for Perfetto or\n"
+                 "chrome://tracing: JSON, in simulated time, about 30 KB for one")
+      ->type_name("FILE");
   app.footer(
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
@@ -229,6 +234,7 @@ Options understand(const Arguments& arguments) {
     require_own_socket("--gdb", path.second, options);
     options.gdb_paths.insert(path);
   }
+  options.trace_path = arguments.trace;
   return options;
 }
 

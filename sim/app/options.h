@@ -30,6 +30,7 @@ struct Options {
   std::string capture_directory;                 // empty: no captures
   std::string control_path;                      // empty: no control socket
   std::map<unsigned, std::string> gdb_paths;     // by node: a socket for a debugger
+  std::string trace_path;                        // empty: no trace
 };
 
 // The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.

@@ -21,6 +21,7 @@ from errors import LaunchError
 import guest
 import processes
 from push_report import PushReport
+import records
 import sync_time
 
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
@@ -56,6 +57,7 @@ def parse_arguments(arguments):
                         help="what passes each Ethernet port, to DIRECTORY/capture/PORT.pcap")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim; can be repeated")
+    records.add_options(parser)
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
                         help="of a guest, as QEMU's -m (default: %(default)s)")
@@ -117,7 +119,7 @@ def settings_from(options):
         sync=sync_time.of_profile(options.profile, options.plugin.resolve())
         if options.time == "sync" else None,
         sim_arguments=("--profile", options.profile, *topology, *capture,
-                       *options.sim_argument),
+                       *records.sim_arguments(options), *options.sim_argument),
         boot_seconds=_BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds)
 
@@ -149,8 +151,9 @@ def launch(options):
 
 def main():
     processes.stop_on_signals()
+    options = parse_arguments(sys.argv[1:])
     try:
-        verdict = launch(parse_arguments(sys.argv[1:]))
+        verdict = launch(options)
     except LaunchError as error:
         sys.stdout.flush()
         print(error.report(), file=sys.stderr)
@@ -160,6 +163,8 @@ def main():
         return 128 + stop.signal_number
     say("")
     say(verdict)
+    for line in records.describe(options, pathlib.Path(os.path.relpath(options.directory))):
+        say(line)
     return 0
 
 

@@ -15,6 +15,7 @@ import time
 import cosim
 from errors import LaunchError
 import processes
+import records
 
 _BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 _READY = "exrnic-sim: ready"
@@ -37,6 +38,7 @@ def parse_arguments():
     parser.add_argument("--program", type=pathlib.Path,
                         help="any that takes --node, --oob and --device (default: exrnic-demo)",
                         default=_BUILD / "host/libverbs-lite/exrnic-demo")
+    records.add_options(parser)
     options = parser.parse_args()
     options.directory = pathlib.Path(os.path.relpath(options.directory))
     return options
@@ -54,11 +56,13 @@ def start_simulator(children, options, log):
     nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
     simulator = children.start([str(options.sim.resolve()), "--core", options.core,
                                 "--profile", options.profile, "--control", "control.sock",
+                                *records.sim_arguments(options),
                                 *nodes], log)
     wait("exrnic-sim was not ready", _START_SECONDS,
          lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])
     if simulator.poll() is not None:
         raise LaunchError(f"exrnic-sim ended with status {simulator.poll()}", [log])
+    return simulator
 
 
 def run_programs(children, options, logs):
@@ -79,9 +83,10 @@ def demo(options, directory):
     logs = [directory / f"process{node}.log" for node in (0, 1)]
     start = time.monotonic()
     with processes.Processes(directory) as children:
-        start_simulator(children, options, directory / "sim.log")
+        simulator = start_simulator(children, options, directory / "sim.log")
         ready = time.monotonic() - start
         run_programs(children, options, logs)
+        processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
     return logs[0].read_text(), ready
 
 
@@ -101,6 +106,8 @@ def main():
     print(table)
     print(f"OK: every byte compared ({time.monotonic() - start:.1f} s, of which {ready:.2f} s "
           "until the RNICs were there)")
+    for line in records.describe(options, options.directory):
+        print(line)
     return 0
 
 

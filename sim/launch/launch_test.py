@@ -264,6 +264,14 @@ class CommandLine(LaunchCase):
             self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
         self.assertEqual((status, err), (0, ""))
 
+    def test_a_trace_reaches_the_simulator_and_is_named_at_the_end(self):
+        sim = ('case "$*" in *"--trace trace.json"*) ;; *) exit 3;; esac\n'
+               "echo >trace.json\n" + GOOD_SIM)
+        status, out, err = self.finish(
+            self.start(sim, GOOD_GUEST, "push", "--trace"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("trace.json: open it", out)
+
     def test_guests_that_cannot_be_are_refused_by_number(self):
         for arguments, because in (
                 (("--guests", "1"), "--guests 1"), (("--pair", "0,2"), "--pair 0,2"),

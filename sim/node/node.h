@@ -10,6 +10,7 @@
 #include "sim/pcie/pcie_link.h"
 #include "sim/profile/profile.h"
 #include "sim/time/scheduler.h"
+#include "sim/trace/tracer.h"
 
 namespace exrnic {
 
@@ -19,14 +20,16 @@ uint64_t mac_address(unsigned node_id);
 class Node {
  public:
   // Must be constructed in the SystemC context that is to run it. `link_up`: the MAC will be joined
-  // to a line before the first event.
+  // to a line before the first event. `tracer`: may be nullptr.
   Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
-       const CoreFactory& make_core);
+       const CoreFactory& make_core, Tracer* tracer);
 
-  void connect_host(HostPort* host) { pcie_.connect_host(host); }
+  void connect_host(HostPort* host) {
+    pcie_.connect_host(tracer_ == nullptr ? host : tracer_->host(id_, host));
+  }
 
   unsigned id() const { return id_; }
-  DevicePort& device() { return pcie_; }
+  DevicePort& device() { return device_; }
   RnicModule& rnic() { return rnic_; }
   PcieLink& pcie() { return pcie_; }
   Mac& mac() { return mac_; }
@@ -39,6 +42,8 @@ class Node {
   RnicModule rnic_;
   PcieLink pcie_;
   Mac mac_;
+  Tracer* tracer_;
+  DevicePort& device_;  // the link, or what traces it
 };
 
 }  // namespace exrnic

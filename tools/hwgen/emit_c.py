@@ -115,5 +115,12 @@ def emit(files):
             out += [f"  EXRNIC_COUNTER_{n.upper()},  // {d}" for n, d in spec.counters]
             out += ["  EXRNIC_COUNTERS", "};", "", "#define EXRNIC_COUNTER_NAMES { \\"]
             out += [f'  "{n}", \\' for n, _ in spec.counters] + ["}"]
+        if spec.trace:
+            out += ["", "// What happened.", "enum exrnic_trace {"]
+            out += [f"  EXRNIC_TRACE_{n.upper()},  // {d}" for n, _, d in spec.trace]
+            out += ["  EXRNIC_TRACES", "};", "",
+                    "// Name and trace_track of each.", "#define EXRNIC_TRACE_TABLE { \\"]
+            out += [f'  {{"{n}", EXRNIC_TRACE_TRACK_{t.upper()}}}, \\' for n, t, _ in spec.trace]
+            out += ["}"]
     out += ["", "#endif  // EXRNIC_HW_H", ""]
     return "\n".join(out)

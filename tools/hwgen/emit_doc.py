@@ -39,4 +39,7 @@ def emit(files):
         if spec.counters:
             out += _table(["counter", "index", "counts"],
                           [(f"`{n}`", i, d) for i, (n, d) in enumerate(spec.counters)])
+        if spec.trace:
+            out += _table(["trace event", "drawn at", "what happened"],
+                          [(f"`{n}`", t, d) for n, t, d in spec.trace])
     return "\n".join(out).rstrip() + "\n"

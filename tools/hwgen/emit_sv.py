@@ -45,6 +45,10 @@ def emit_package(files):
             out += [f"  localparam int unsigned COUNTER_{n.upper()} = {i};  // {d}"
                     for i, (n, d) in enumerate(spec.counters)]
             out.append(f"  localparam int unsigned COUNTERS = {len(spec.counters)};")
+        if spec.trace:
+            out += ["", "  // Trace events."]
+            out += [f"  localparam int unsigned TRACE_{n.upper()} = {i};  // {d}"
+                    for i, (n, _, d) in enumerate(spec.trace)]
     out += ["", "  /* verilator lint_on UNUSEDPARAM */", "endpackage", ""]
     return "\n".join(out)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Loads rtl-model/spec/*.yaml into checked objects that the emitters read.
 
-A file may hold `constants`, `enums`, `flags`, `structs`, `registers` and `counters`; rtl-model/spec/README.md
-gives their form. Whatever is wrong in one raises SpecError with file, item and value.
+A file may hold `constants`, `enums`, `flags`, `structs`, `registers`, `counters` and `trace`;
+rtl-model/spec/README.md gives their form. Whatever is wrong in one raises SpecError with file, item and value.
 """
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,7 @@ class File:
     structs: list = field(default_factory=list)
     registers: list = field(default_factory=list)  # of (name, offset, access, doc)
     counters: list = field(default_factory=list)  # of (name, doc)
+    trace: list = field(default_factory=list)  # of (name, track, doc)
 
 
 def _place(where, at):
@@ -104,6 +105,14 @@ def _enum(stem, name, raw):
     return Named(name, raw["doc"], items, raw["width"])
 
 
+def _trace(stem, events, enums):
+    tracks = next(([n for n, _, _ in e.items] for e in enums if e.name == "trace_track"), [])
+    for name, track, _ in events:
+        if track not in tracks:
+            raise SpecError(f"{stem}.yaml: trace: {name}: '{track}' is no trace_track")
+    return [tuple(e) for e in events]
+
+
 def load(folder):
     """All files of `folder`, sorted by name; every name is unique across them."""
     files, seen = [], {}
@@ -120,6 +129,7 @@ def load(folder):
         f.structs = [_struct(path.stem, k, v) for k, v in raw.get("structs", {}).items()]
         f.registers = [tuple(r) for r in raw.get("registers", [])]
         f.counters = [tuple(c) for c in raw.get("counters", [])]
+        f.trace = _trace(path.stem, raw.get("trace", []), f.enums)
         for name in [c[0] for c in f.constants] + [x.name for x in f.enums + f.flags + f.structs]:
             if name in seen:
                 raise SpecError(f"{path.name}: '{name}' is already in {seen[name]}")

@@ -77,7 +77,7 @@ check_licence() {
       echo "$file: no line \"SPDX-License-Identifier: $wanted\" among its first three"
       status=1
     fi
-  done < <(git ls-files -- ':!LICENSES' ':!*.md' ':!*.json' ':!*.pcap')
+  done < <(git ls-files -- ':!LICENSES' ':!*.md' ':!*.json' ':!*.pcap' ':!*.png')
   return "$status"
 }
 

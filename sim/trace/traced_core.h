@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A core between a tracer and its module: passes on everything, and tells of frames and of the
+// core's own trace events.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "sim/trace/tracer.h"
+
+namespace exrnic::trace {
+
+class TracedCore final : public Core, private CoreSink {
+ public:
+  TracedCore(Tracer& tracer, const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
+      : tracer_(tracer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {}
+
+  void reset() override { core_->reset(); }
+  void mmio_write(const MmioAccess& access) override { core_->mmio_write(access); }
+  void mmio_read(const MmioAccess& access) override { core_->mmio_read(access); }
+  void read_completion(ReadCompletion&& completion) override {
+    core_->read_completion(std::move(completion));
+  }
+  void receive(Frame&& frame) override {
+    tracer_.frame(node_, frame, false);
+    core_->receive(std::move(frame));
+  }
+  void step(uint64_t time_ns) override { core_->step(time_ns); }
+  bool idle() const override { return core_->idle(); }
+  uint32_t spare_cycles() const override { return core_->spare_cycles(); }
+  void skip(uint64_t cycles) override { core_->skip(cycles); }
+  void set_link(bool up) override { core_->set_link(up); }
+  uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
+
+ private:
+  bool can_write() override { return sink_.can_write(); }
+  void write(PostedWrite&& write) override { sink_.write(std::move(write)); }
+  bool can_read() override { return sink_.can_read(); }
+  void read(const ReadRequest& request) override { sink_.read(request); }
+  void mmio_read_done(uint64_t data) override { sink_.mmio_read_done(data); }
+  bool can_transmit() override { return sink_.can_transmit(); }
+  void transmit(Frame&& frame) override {
+    tracer_.frame(node_, frame, true);
+    sink_.transmit(std::move(frame));
+  }
+  bool peek(uint64_t address, uint8_t* out, size_t length) override {
+    return sink_.peek(address, out, length);
+  }
+  bool tracing() override { return true; }
+  void trace(const TraceEvent& event) override { tracer_.core_event(node_, event); }
+
+  Tracer& tracer_;
+  unsigned node_;
+  CoreSink& sink_;
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace exrnic::trace

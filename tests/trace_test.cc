@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The trace of an exchange: valid JSON, arrows with both ends, stages in order, and at the times at
+// which the simulator had them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sim/trace/tracer.h"
+#include "tests/support/pair.h"
+
+namespace exrnic::testing {
+namespace {
+
+using nlohmann::json;
+
+// A file of this test alone, gone with it.
+struct TemporaryFile {
+  TemporaryFile() : path("trace_test." + std::to_string(getpid()) + ".json") {}
+  ~TemporaryFile() { unlink(path.c_str()); }
+  std::string path;
+};
+
+uint64_t picoseconds(double us) { return static_cast<uint64_t>(std::llround(us * 1e6)); }
+
+struct Exchange {
+  std::vector<json> events;
+  uint64_t posted_ns = 0;     // of the last work request: its doorbell,
+  uint64_t completed_ns = 0;  // when its CQE was seen
+  uint64_t works = 0;         // posted
+  std::vector<std::string> logged;
+};
+
+void post_and_wait(Pair& pair, const Work& work, Exchange& exchange) {
+  exchange.posted_ns = pair.testbed.now_ns();
+  pair.left.rnic.post(pair.left.qp, work);
+  REQUIRE(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  exchange.completed_ns = pair.testbed.now_ns();
+  ++exchange.works;
+}
+
+// SEND, PULL and PUSH of three frames each, from left to right; the PUSH is the last.
+void exchange_under(Tracer& tracer, const FaultConfig& faults, Exchange& exchange) {
+  TestbedOptions options = options_for("dc-25g");
+  options.tracer = &tracer;
+  options.faults_towards[1] = faults;
+  Pair pair(options);
+  constexpr uint32_t kBytes = 2 * EXRNIC_MTU_DEFAULT + 100;
+  const Region source = source_of(pair.left, kBytes);
+  const Region landing = pair.left.rnic.create_region(0x000099'02, Side::kPd, 0x6600'0000'0000,
+                                                      kBytes, EXRNIC_ACCESS_LOCAL_WRITE);
+  const Region sink = pair.right.rnic.create_region(
+      kSinkStag, Side::kPd, kSinkBase, kBytes,
+      EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ);
+  pair.right.rnic.post_receive(pair.right.qp, {element(sink, 0, kBytes)});
+  Work work;
+  work.elements = {element(source, 0, kBytes)};
+  post_and_wait(pair, work, exchange);
+  work.remote_stag = sink.stag;
+  work.remote_to = sink.base;
+  work.opcode = EXRNIC_WQE_OPCODE_PULL;
+  work.elements = {element(landing, 0, kBytes)};
+  post_and_wait(pair, work, exchange);
+  work.opcode = EXRNIC_WQE_OPCODE_PUSH;
+  work.elements = {element(source, 0, kBytes)};
+  post_and_wait(pair, work, exchange);
+  CHECK(tracer.works() == exchange.works);
+}
+
+Exchange traced(const std::string& path, const FaultConfig& faults = {}) {
+  Exchange exchange;
+  {
+    Tracer tracer(path, [&](const std::string& line) { exchange.logged.push_back(line); });
+    exchange_under(tracer, faults, exchange);
+  }
+  return exchange;
+}
+
+std::vector<json> events_of(const std::string& path) {
+  std::ifstream file(path);
+  const json document = json::parse(file);  // throws if it is none
+  return document.at("traceEvents").get<std::vector<json>>();
+}
+
+Exchange traced_events(const FaultConfig& faults = {}) {
+  const TemporaryFile file;
+  Exchange exchange = traced(file.path, faults);
+  exchange.events = events_of(file.path);
+  CHECK(exchange.logged.empty());
+  return exchange;
+}
+
+// Points of each arrow, by its id, in the order of the file.
+std::map<uint64_t, std::vector<json>> arrows(const Exchange& exchange) {
+  std::map<uint64_t, std::vector<json>> found;
+  for (const json& event : exchange.events)
+    if (event["ph"] == "s" || event["ph"] == "t" || event["ph"] == "f")
+      found[event["id"]].push_back(event);
+  return found;
+}
+
+// Names of the slices that begin at a point of an arrow.
+std::set<std::string> slices_at(const Exchange& exchange, const json& point) {
+  std::set<std::string> names;
+  for (const json& event : exchange.events)
+    if (event["ph"] == "X" && event["pid"] == point["pid"] && event["tid"] == point["tid"] &&
+        picoseconds(event["ts"]) == picoseconds(point["ts"]))
+      names.insert(event["name"]);
+  return names;
+}
+
+// The places at which an arrow has the slice `name`, as indices of its points.
+std::vector<size_t> stages(const Exchange& exchange, const std::vector<json>& arrow,
+                           const std::string& name, unsigned node) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < arrow.size(); ++i)
+    if (arrow[i]["pid"] == node && slices_at(exchange, arrow[i]).count(name)) found.push_back(i);
+  return found;
+}
+
+TEST_CASE("every arrow has one begin and one end, in order of time, and lies on slices") {
+  const Exchange exchange = traced_events();
+  const auto all = arrows(exchange);
+  CHECK(all.size() == exchange.works);
+  for (const auto& [id, arrow] : all) {
+    CAPTURE(id);
+    REQUIRE(arrow.size() >= 2);
+    CHECK(arrow.front()["ph"] == "s");
+    CHECK(arrow.back()["ph"] == "f");
+    for (size_t i = 0; i < arrow.size(); ++i) {
+      CAPTURE(i, arrow[i].dump());
+      CHECK_FALSE(slices_at(exchange, arrow[i]).empty());
+      if (i == 0) continue;
+      CHECK(picoseconds(arrow[i]["ts"]) >= picoseconds(arrow[i - 1]["ts"]));
+      CHECK((arrow[i]["ph"] == "t") == (i + 1 < arrow.size()));
+    }
+  }
+}
+
+TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back to its CQE") {
+  const Exchange exchange = traced_events();
+  const auto all = arrows(exchange);
+  const std::vector<json>& push = all.rbegin()->second;
+  struct Stage {
+    const char* name;
+    unsigned node;
+  };
+  constexpr Stage kStages[] = {
+      {"store", 0},  {"doorbell", 0},   {"turn", 0},     {"work_fetch", 0}, {"payload_fetch", 0},
+      {"submit", 0}, {"frame_out", 0},  {"frame_in", 1}, {"segment", 1},    {"placed", 1},
+      {"ended", 0},  {"completion", 0}, {"cqe", 0}};
+  size_t from = 0;
+  for (const Stage& stage : kStages) {
+    CAPTURE(stage.name);
+    // The program posts when it sees the CQE of its last work request: a slice of that may stand
+    // at the same place, so the first one will not do.
+    const auto places = stages(exchange, push, stage.name, stage.node);
+    const auto next = std::lower_bound(places.begin(), places.end(), from);
+    REQUIRE(next != places.end());
+    from = *next;
+  }
+}
+
+TEST_CASE("times are those of the simulator: the doorbell's store, and the CQE as it was seen") {
+  const Exchange exchange = traced_events();
+  const auto all = arrows(exchange);
+  const std::vector<json>& push = all.rbegin()->second;
+  CHECK(picoseconds(push.front()["ts"]) / 1000 == exchange.posted_ns);
+  CHECK(picoseconds(push.back()["ts"]) / 1000 == exchange.completed_ns);
+}
+
+TEST_CASE("a message's end at the peer, and a PULL's way back, are on their arrows") {
+  const Exchange exchange = traced_events();
+  const auto all = arrows(exchange);
+  const auto first = all.begin();
+  CHECK_FALSE(stages(exchange, first->second, "message_end", 1).empty());
+  CHECK_FALSE(stages(exchange, first->second, "cqe", 1).empty());
+  const std::vector<json>& pull = std::next(first)->second;
+  CHECK_FALSE(stages(exchange, pull, "frame_out", 1).empty());
+  CHECK_FALSE(stages(exchange, pull, "message_end", 0).empty());
+}
+
+TEST_CASE("a frame's span is as long as its way on the wire; one that is lost has none") {
+  FaultConfig faults;
+  faults.script[2] = Fault::kDrop;
+  const auto count = [](const Exchange& exchange, const char* phase, const char* name) {
+    size_t frames = 0;
+    for (const json& event : exchange.events)
+      if (event["ph"] == phase && event["name"] == name) ++frames;
+    return frames;
+  };
+  const Exchange exchange = traced_events(faults);
+  CHECK(arrows(exchange).size() == exchange.works);
+  CHECK(count(exchange, "b", "frame") == count(exchange, "e", "frame"));
+  CHECK(count(exchange, "X", "frame_out") == count(exchange, "X", "frame_in") + 1);
+}
+
+TEST_CASE("mailbox commands of the driver are drawn with their length") {
+  const Exchange exchange = traced_events();
+  size_t commands = 0;
+  for (const json& event : exchange.events) {
+    if (event["ph"] != "X" || event["name"] != "command") continue;
+    ++commands;
+    CHECK(event["dur"] > 0);
+    CHECK(event["args"]["status"] == EXRNIC_MBOX_STATUS_OK);
+  }
+  CHECK(commands >= 4);
+}
+
+TEST_CASE("a trace that cannot be written costs one line, and the exchange goes on") {
+  for (const std::string path : {"no/such/folder/trace.json", "/dev/full"}) {
+    CAPTURE(path);
+    const Exchange exchange = traced(path);
+    REQUIRE(exchange.logged.size() == 1);
+    CHECK(exchange.logged[0].find(path) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::testing
