@@ -54,7 +54,7 @@ def life_of(events, work):
     steps = []
     for point in points:
         place = (point["pid"], point["tid"], point["ts"])
-        steps.append((point["pid"], tracks[place[:2]], point["ts"], ", ".join(slices[place])))
+        steps.append((point["pid"], tracks[place[:2]], point["ts"], ", ".join(dict.fromkeys(slices[place]))))
     return steps, title
 
 
@@ -63,7 +63,7 @@ def draw(steps, title, output):
     rows = sorted({(node, name) for node, name, _, _ in steps},
                   key=lambda row: (row[0], [s[1] for s in steps if s[0] == row[0]].index(row[1])))
     at = {row: i for i, row in enumerate(rows)}
-    canvas, axes = plt.subplots(figsize=(11, 0.52 * len(rows) + 1.6), constrained_layout=True)
+    canvas, axes = plt.subplots(figsize=(11, 0.6 * len(rows) + 1.6), constrained_layout=True)
     for i, (node, _) in enumerate(rows):
         axes.axhspan(i - 0.5, i + 0.5, color=NODES[node % len(NODES)], alpha=0.05, linewidth=0)
     xs = [(us - start) * 1000 for _, _, us, _ in steps]
@@ -75,10 +75,10 @@ def draw(steps, title, output):
     seen = {}
     for (node, _, _, name), x, y in zip(steps, xs, ys):
         axes.plot([x], [y], marker="s", markersize=6, color=NODES[node % len(NODES)])
-        above = seen.get(y, 0) % 2 == 0
+        offset = (6, -6, 15, -15)[seen.get(y, 0) % 4]  # neighbours side by side do not overlap
         seen[y] = seen.get(y, 0) + 1
-        axes.annotate(f"{name} {x:.0f}", (x, y), xytext=(2, 6 if above else -6), fontsize=7.5,
-                      textcoords="offset points", va="bottom" if above else "top", color=INK)
+        axes.annotate(f"{name} {x:.0f}", (x, y), xytext=(2, offset), fontsize=7.5, color=INK,
+                      textcoords="offset points", va="bottom" if offset > 0 else "top")
     axes.set_yticks(range(len(rows)), [f"node {node}  {name}" for node, name in rows], fontsize=9)
     axes.set_ylim(len(rows) - 0.4, -0.7)
     axes.margins(x=0.07)
