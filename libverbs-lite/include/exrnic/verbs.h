@@ -17,7 +17,9 @@
  *
  * Removal: once the RNIC was removed, or the simulator has ended, destroying its objects and
  * closing it succeed. Posting work, and polling or arming a completion queue, then gives ENODEV in
- * the simulator; with a kernel module it may raise SIGBUS, as the page that they ring is gone.
+ * the simulator. With a kernel module these calls cannot tell: what they store into the page that
+ * they ring is lost, and no completion comes. VL_EVENT_DEVICE_FATAL, and then ENODEV from the file
+ * descriptors of events, say so in either case.
  *
  * Threads: every call may be made from any thread at any time, on the same object too. Only
  * destroying an object while another call uses it is an error of the caller.
