@@ -18,6 +18,7 @@
 
 #include "conn_message.h"
 #include "error_text.h"
+#include "own_peer.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -126,6 +127,17 @@ int WithoutDelay(int fd) {
   return fd;
 }
 
+// Where nobody listens, a connection may meet itself: the port that the kernel gave it is the one
+// that it goes to (simultaneous open, RFC 9293, 3.5).
+int RefuseItself(int fd) {
+  if (!IsOwnPeer(fd)) return fd;
+  // Gone at once: the port is free for whoever is to listen there.
+  const linger hard = {1, 0};
+  setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof(hard));
+  errno = ECONNREFUSED;
+  return CloseAndFail(fd);
+}
+
 int ConnectOnce(const addrinfo& address, const Deadline& deadline) {
   const int fd = NewSocket(address);
   if (fd < 0) return -1;
@@ -138,7 +150,7 @@ int ConnectOnce(const addrinfo& address, const Deadline& deadline) {
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   }
   fcntl(fd, F_SETFL, flags);
-  if (error == 0) return fd;
+  if (error == 0) return RefuseItself(fd);
   errno = error;
   return CloseAndFail(fd);
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "conn_message.h"
+#include "own_peer.h"
 #include "rig.h"
 
 namespace exrnic {
@@ -34,6 +35,26 @@ std::string Listening(int listener) {
   socklen_t size = sizeof(address);
   REQUIRE(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
   return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+}
+
+TEST_CASE("a connection that meets itself is told from one with a peer") {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  REQUIRE(bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  REQUIRE(connect(fd, reinterpret_cast<sockaddr*>(&address), size) == 0);  // to its own port
+  CHECK(IsOwnPeer(fd));
+  close(fd);
+
+  const int listener = vl_conn_listen("127.0.0.1:0");
+  const int other = vl_conn_connect(Listening(listener).c_str(), kPatience);
+  REQUIRE(other >= 0);
+  CHECK_FALSE(IsOwnPeer(other));
+  close(other);
+  close(listener);
 }
 
 TEST_CASE("two programs that meet over TCP are connected, and may send at once") {
