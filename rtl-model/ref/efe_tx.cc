@@ -244,7 +244,8 @@ bool EfeTx::resend_one(CoreSink& sink) {
 
 bool EfeTx::may_send_new(const Peer& peer) const {
   if (peer.fresh.empty()) return false;
-  return peer.fresh.front().unsent ||
+  // A terminate message passes the window with all before it: see tx_terminates of the RTL.
+  return peer.fresh.front().unsent || peer.terminates != 0 ||
          (peer.window.open(peer.under_way()) && peer.window.due(state_.cycle));
 }
 

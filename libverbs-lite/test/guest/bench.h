@@ -49,8 +49,8 @@ struct GuestCheck {
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
   bool needs_kernel = false;    // of a guest, with its module; else a software device will do
-  bool needs_firmware = false;  // of the peer, or a device that does without
   bool two_contexts = false;    // opens the RNIC twice, which a simulator's socket does not allow
+  bool needs_firmware = false;  // of the peer, or a device that does without
 };
 
 // The checks, by file.

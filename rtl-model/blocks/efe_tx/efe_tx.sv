@@ -92,7 +92,7 @@ module efe_tx
   logic [MAX_NODE-1:0] outstanding, greeting, resending;
   cycles_t rtt_mean;
   window_size_t window;
-  logic head_window, head_due, head_open, resend_due, resend_pass, resend_alone;
+  logic head_window, head_due, head_urgent, head_open, resend_due, resend_pass, resend_alone;
   logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
   node_t resend_node;
   logic ack_head_sack;
@@ -118,7 +118,9 @@ module efe_tx
   assign dead            = poisoned | unwanted;
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
-  assign head_open       = head_window && head_due;
+  // A terminate message passes the window, and so does what it stands behind: two nodes that refuse
+  // each other's segments both hold acknowledgements back until it has come.
+  assign head_open       = (head_window && head_due) || head_urgent;
   assign ack_sent_o      = send && rx_state_i.valid;
   // A node whose frame is not due yet lets others pass.
   assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
@@ -372,6 +374,8 @@ module efe_tx
     .dealt_valid_i (dealt_valid),
     .dealt_i       (dealt),
     .give_up_i     (doom),
+    .query_node_i  (head_node),
+    .query_urgent_o(head_urgent),
     .hold_clear_o  (hold_clear_valid_o),
     .init_done_o   (terminates_init_done)
   );

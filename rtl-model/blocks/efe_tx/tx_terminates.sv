@@ -21,6 +21,9 @@ module tx_terminates
   input  logic [31:0] dealt_i,
   input  logic        give_up_i,       // nothing that was submitted will arrive
 
+  input  node_t       query_node_i,
+  output logic        query_urgent_o,  // one for that node has not left yet
+
   output logic        hold_clear_o,
   output logic        init_done_o
 );
@@ -35,6 +38,8 @@ module tx_terminates
 
   assign init_done_o = init_q[$clog2(MAX_NODE)];
   assign init_node   = init_q[$clog2(MAX_NODE)-1:0];
+
+  assign query_urgent_o = submitted[query_node_i] != sent[query_node_i];
 
   logic all_sent, all_dealt_with;
   assign all_sent       = submitted[node_i] == sent[node_i];
