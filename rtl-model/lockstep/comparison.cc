@@ -161,8 +161,10 @@ void Comparison::segment(uint32_t id, Side side, const Frame& frame) {
 void Comparison::compare(Node& node, Side side, Segment&& segment) {
   const Endpoint from = segment.from;
   Segments& stream = node.segments[{from.qpn, segment.stream}];
-  const auto difference = side == Side::kReference ? stream.predict(std::move(segment))
-                                                   : stream.done(std::move(segment));
+  const auto difference = [&] {
+    if (side == Side::kReference) return stream.predict(std::move(segment));
+    return stream.done(std::move(segment));
+  }();
   if (!difference) return;
   if (excuses_.any_outcome(from)) return excuses_.lost(from);
   throw Mismatch(fmt::format("queue pair {}: segment: {}", from.qpn,

@@ -102,7 +102,8 @@ class WorkTracker {
   static void step(const WorkPtr& work, const Point& at);
   static WorkPtr pop(std::deque<WorkPtr>& works);
   Sent& sent(uint32_t from, uint32_t to, uint32_t seq) {
-    return sent_[{from, to, static_cast<uint16_t>(seq)}];
+    const auto low = static_cast<uint16_t>(seq);
+    return sent_[{from, to, low}];
   }
 
   TraceFile& file_;
