@@ -156,6 +156,18 @@ TEST_CASE("the judge finds an echo that is missing, one too many, and a window t
   CHECK(guilty(loud, "the window allows"));
 }
 
+TEST_CASE("the judge lets a terminate message pass the window, with what was to leave before it") {
+  Run loud = crowded("star:3");
+  for (CapturedFrame& frame : loud.frames) {
+    uint8_t* efe = frame.headers.data() + EXRNIC_ETH_BYTES;
+    if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ACK) == 0) continue;
+    exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) | EXRNIC_EFE_FLAGS_ECE);
+  }
+  REQUIRE(guilty(loud, "the window allows"));
+  for (CapturedFrame& frame : loud.frames) frame.terminate = true;
+  CHECK_FALSE(guilty(loud, "the window allows"));
+}
+
 TEST_CASE("when only the tail is lost a time-out is the cause") {
   TestbedOptions options = options_on("dc-25g", "back-to-back");
   const Run good = run(options);

@@ -81,6 +81,7 @@ struct Flow {
   int64_t ack_sent = 0;           // by the receiver, most
   uint64_t progress_ns = kNever;  // the clock of the time-out runs since then
   WindowBound window;
+  std::vector<std::string> beyond_window;  // faults, unless a terminate message comes behind
   struct Mark {
     uint64_t time_ns;
     bool may_be_echoed;  // an acknowledgement left so soon that nobody can tell
@@ -106,7 +107,7 @@ class Checker {
     if (header.from >= verdict_.nodes.size() || header.to >= verdict_.nodes.size()) return;
     const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
     if (frame.sent) {
-      if (has_segment) send(header, frame.segment, node);
+      if (has_segment) send(header, frame, node);
       if (!has_segment) ++node.acks_tx;
       if (header.has(EXRNIC_EFE_FLAGS_ACK)) send_ack(header);
     } else {
@@ -116,12 +117,24 @@ class Checker {
     }
   }
 
-  TraceVerdict take() { return std::move(verdict_); }
+  TraceVerdict take() {
+    for (auto& [nodes, flow] : flows_) judge_window(flow);
+    return std::move(verdict_);
+  }
 
  private:
   void fault(const Flow&, const Header& header, int64_t seq, const std::string& what) {
-    verdict_.faults.push_back(fmt::format("at {} ns, node {} to node {}, segment {}: {}", now_ns_,
-                                          header.from, header.to, seq, what));
+    verdict_.faults.push_back(describe(header, seq, what));
+  }
+
+  std::string describe(const Header& header, int64_t seq, const std::string& what) const {
+    return fmt::format("at {} ns, node {} to node {}, segment {}: {}", now_ns_, header.from,
+                       header.to, seq, what);
+  }
+
+  void judge_window(Flow& flow) {
+    for (std::string& fault : flow.beyond_window) verdict_.faults.push_back(std::move(fault));
+    flow.beyond_window.clear();
   }
 
   // A new session starts anew.
@@ -129,13 +142,15 @@ class Checker {
     Flow& flow = flows_[{header.from, header.to}];
     const uint64_t session = exrnic_efe_session(header.efe);
     if (flow.session != session) {
+      judge_window(flow);
       flow = Flow{};
       flow.session = session;
     }
     return flow;
   }
 
-  void send(const Header& header, uint32_t content, NodeTrace& node) {
+  void send(const Header& header, const CapturedFrame& frame, NodeTrace& node) {
+    const uint32_t content = frame.segment;
     Flow& flow = flow_of(header);
     const int64_t seq = since_start(exrnic_efe_seq(header.efe));
     const auto known = flow.sent.find(seq);
@@ -146,9 +161,14 @@ class Checker {
       if (flow.acknowledged == static_cast<int64_t>(flow.sent.size())) flow.progress_ns = now_ns_;
       const int64_t under_way = seq + 1 - flow.acknowledged;
       const double most = flow.window.most(now_ns_, rules_.reaction_ns);
-      if (under_way > 1 && static_cast<double>(under_way) > most) {
-        fault(flow, header, seq,
-              fmt::format("{} are under way, the window allows {:.1f}", under_way, most));
+      if (frame.terminate) {
+        flow.beyond_window.clear();
+      } else if (under_way > 1 && static_cast<double>(under_way) > most) {
+        flow.beyond_window.push_back(
+            describe(header, seq,
+                     fmt::format("{} are under way, the window allows {:.1f}", under_way, most)));
+      } else {
+        judge_window(flow);  // those before it passed the window, and this one need not
       }
       flow.sent[seq] = {now_ns_, content};
       return;

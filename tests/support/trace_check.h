@@ -41,7 +41,8 @@ struct TraceVerdict {
   // - nothing is acknowledged that has not arrived, and no acknowledgement is taken back;
   // - a mark that came is echoed in the next acknowledgement, and none is that did not come;
   // - no more segments are under way than the largest window that can follow from the
-  //   acknowledgements and echoes so far (what a sender takes off for loss and delay is left out).
+  //   acknowledgements and echoes so far (what a sender takes off for loss and delay is left out);
+  //   a terminate message, and what was to leave before it, passes the window.
   std::vector<std::string> faults;
 };
 
