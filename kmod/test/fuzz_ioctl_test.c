@@ -98,7 +98,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.address = address,
 			.length = draw_below(h->f, 8 * PAGE),
 			.pd = draw_field(h),
-			.access = draw_below(h->f, 8),
+			.access = draw_below(h->f, 2 * EXRNIC_ACCESS_REMOTE_ATOMIC),
 		};
 	memcpy(h->arg, a.words, sizeof(h->arg));
 }
