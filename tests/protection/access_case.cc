@@ -128,9 +128,14 @@ Bytes segment_of(AccessCase& access) {
   }
 }
 
+bool is_refusal(const uint8_t* ddp) {
+  return !exrnic_ddp_untagged_t(ddp) &&
+         exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE;
+}
+
 void take(AccessCase& access, const uint8_t* ddp, size_t length) {
   const bool is_tagged = exrnic_ddp_tagged_t(ddp);
-  if (!is_tagged && exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE) {
+  if (is_refusal(ddp)) {
     access.code = static_cast<uint16_t>(exrnic_terminate_code(ddp + EXRNIC_DDP_UNTAGGED_BYTES));
     return;
   }

@@ -41,7 +41,8 @@ struct AccessCase {
 void post(Stage& stage, const AccessCase& access);
 Bytes segment_of(AccessCase& access);
 
-// A segment of the core for it.
+// A segment of the core for it; and whether it is a terminate message.
+bool is_refusal(const uint8_t* ddp);
 void take(AccessCase& access, const uint8_t* ddp, size_t length);
 
 // The queue pair has failed.

@@ -45,7 +45,9 @@ class BareCore final : private CoreSink {
     expect_ok(op, command(op, &payload, sizeof payload));
   }
 
-  void receive(Bytes&& frame) { core_->receive({std::move(frame), false}); }
+  void receive(Bytes&& frame, bool fcs_error = false) {
+    core_->receive({std::move(frame), fcs_error});
+  }
   void step();
   bool at_rest() const { return reads_.empty() && core_->idle(); }
   void run_to_rest();

@@ -60,6 +60,15 @@ class Accesses final : private CoreWatcher {
     end_batch(false);
   }
 
+  // The driver sees each refusal: a peer that guesses cannot do so unnoticed.
+  void compare_counters() {
+    constexpr uint32_t kRefusals =
+        EXRNIC_REG_COUNTERS + EXRNIC_COUNTER_TERMINATES_TX * sizeof(uint64_t);
+    const uint32_t counted = stage_.core().read_register(kRefusals);
+    if (counted != refusals_)
+      find(fmt::format("{} refusals left the core, which counts {}", refusals_, counted));
+  }
+
   void compare_all() {
     if (!std::equal(expected_.begin(), expected_.end(), stage_.core().at(BareCore::kMemory)))
       find("memory is not as it should be");
@@ -298,6 +307,7 @@ class Accesses final : private CoreWatcher {
     AccessCase* access = case_of(qpn);
     if (access == nullptr) return find(fmt::format("a segment of idle queue pair {}", qpn));
     take(*access, ddp, length);
+    refusals_ += is_refusal(ddp);
   }
 
   void compare_extents() {
@@ -338,6 +348,7 @@ class Accesses final : private CoreWatcher {
   std::string finding_;
   uint64_t done_ = 0;
   uint64_t batches_ = 0;
+  uint32_t refusals_ = 0;  // terminate messages
 };
 
 }  // namespace
@@ -353,6 +364,7 @@ std::string try_random_accesses(const MakeCore& make_core, uint64_t seed, uint64
       all.batch();
     }
     all.compare_all();
+    all.compare_counters();
     finding = all.finding();
   } catch (const std::exception& error) {
     finding = error.what();
