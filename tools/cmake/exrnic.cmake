@@ -15,6 +15,7 @@ add_library(exrnic_warnings INTERFACE)
 # GCC 12 sees writes beyond vectors that are none when it inlines insert().
 target_compile_options(exrnic_warnings INTERFACE -Wall -Wextra -Werror
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow>)
+include(instrument)
 
 # The generated C header, for everything written in C or C++.
 add_library(exrnic_hw INTERFACE)
@@ -42,7 +43,6 @@ target_include_directories(exrnic_verilated SYSTEM PUBLIC
   ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
 find_package(Threads REQUIRED)
 target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
-target_compile_options(exrnic_verilated PRIVATE ${EXRNIC_GENERATED_OPTIONS})
 
 # exrnic_verilate(LIB TOP SOURCES... [QUICK] [PREFIX CLASS] [ARGS...]): a static library with the
 # class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is what counts.
@@ -66,7 +66,6 @@ function(exrnic_verilate lib top)
     target_compile_options(${lib} PRIVATE -O1)
   endif()
   target_link_libraries(${lib} PUBLIC exrnic_verilated)
-  target_compile_options(${lib} PRIVATE ${EXRNIC_GENERATED_OPTIONS})
   target_include_directories(${lib} SYSTEM PUBLIC
     ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/${ARG_PREFIX}.dir)
 endfunction()

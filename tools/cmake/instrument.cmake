@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds that watch themselves, each in a build tree of its own (tools/sanitize.sh, coverage.sh,
-# fuzz.sh). What Verilator generates is left as it is, but for its own coverage.
+# Builds that watch themselves, each in a build tree of its own (tools/sanitize.sh, tools/fuzz.sh):
+# all that is built with this project's warnings, which is what it has written. What Verilator
+# generates is left as it is.
 set(EXRNIC_SANITIZE "" CACHE STRING "Sanitizers of GCC or clang, e.g. address,undefined or thread")
-option(EXRNIC_COVERAGE "Count executed lines: gcov of C++, verilator --coverage-line of the RTL" OFF)
+option(EXRNIC_LIBFUZZER "Build the targets of tests/fuzz under libFuzzer, too: needs clang" OFF)
 
-set(EXRNIC_GENERATED_OPTIONS "")
 if(EXRNIC_SANITIZE)
-  add_compile_options(-fsanitize=${EXRNIC_SANITIZE} -fno-sanitize-recover=all
-    -fno-omit-frame-pointer -g)
+  target_compile_options(exrnic_warnings INTERFACE -fsanitize=${EXRNIC_SANITIZE}
+    -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
   add_link_options(-fsanitize=${EXRNIC_SANITIZE})
-  set(EXRNIC_GENERATED_OPTIONS -fno-sanitize=all)
 endif()
-if(EXRNIC_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
-  set(EXRNIC_GENERATED_OPTIONS -fno-profile-arcs -fno-test-coverage)
+if(EXRNIC_LIBFUZZER)
+  target_compile_options(exrnic_warnings INTERFACE -fsanitize=fuzzer-no-link)
 endif()

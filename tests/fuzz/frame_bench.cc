@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tests/fuzz/frame_bench.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "sim/trace/frame_view.h"
+#include "tests/support/work.h"
+
+namespace exrnic::fuzz {
+namespace {
+
+using testing::BareCore;
+
+constexpr uint32_t kPeer = 1;
+constexpr uint32_t kQpn = 5;
+constexpr uint32_t kPeerQpn = 9;
+constexpr uint32_t kPage = 1u << EXRNIC_PAGE_SHIFT;
+constexpr uint32_t kUserPage = 2;
+constexpr uint16_t kReceives = 4;
+constexpr uint64_t kMac = uint64_t{EXRNIC_MAC_PREFIX} << 16;
+
+// Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3 RQ; 4, 6 the sink's, 8 the secret's.
+constexpr uint64_t page(uint64_t number) { return BareCore::kMemory + number * kPage; }
+constexpr size_t kPages = 10;
+
+}  // namespace
+
+FrameBench::FrameBench(const testing::MakeCore& make_core)
+    : allowed_(kPages * kPage), core_(make_core, kPages * kPage, *this, 1) {
+  core_.write_register(EXRNIC_REG_RTO_CYCLES, 1024);
+  core_.write_register(EXRNIC_REG_RETRY_LIMIT, 2);
+  grant();
+  open();
+}
+
+void FrameBench::run(const uint8_t* data, size_t size) {
+  try {
+    for (Reader in(data, size); !in.empty();) send(in);
+    core_.run_to_rest();
+  } catch (const std::exception& error) {
+    found(error.what());
+  }
+}
+
+void FrameBench::grant() {
+  allow(page(0), kPage, kRead);
+  allow(page(1), 8 * sizeof(exrnic_cqe), kWrite);
+  for (const uint64_t ring : {page(2), page(3)}) allow(ring, 8 * sizeof(exrnic_wqe), kRead);
+  const uint64_t first = kPage - kSinkBase % kPage;
+  allow(page(4) + kSinkBase % kPage, first, kRead | kWrite);
+  allow(page(6), kSinkBytes - first, kRead | kWrite);
+}
+
+void FrameBench::allow(uint64_t address, uint64_t length, unsigned access) {
+  for (uint64_t i = 0; i < length; ++i)
+    allowed_[address + i - BareCore::kMemory] = static_cast<uint8_t>(access);
+}
+
+uint64_t FrameBench::pbl(unsigned slot, const std::vector<uint64_t>& pages) {
+  const uint64_t at = page(0) + slot * EXRNIC_PBL_LINE_SIZE;
+  std::memcpy(core_.at(at), pages.data(), pages.size() * sizeof pages[0]);
+  return at;
+}
+
+void FrameBench::open() {
+  exrnic_mbox_create_cq cq{};
+  cq.page = kUserPage;
+  cq.pbl_address = pbl(0, {page(1)});
+  cq.log_entries = 3;
+  core_.must(EXRNIC_MBOX_OP_CREATE_CQ, cq);
+  exrnic_mbox_create_qp qp{};
+  qp.qpn = kQpn;
+  qp.page = kUserPage;
+  qp.pd = 1;
+  qp.sq_log_slots = qp.rq_log_slots = 3;
+  qp.sq_pbl_address = pbl(1, {page(2)});
+  qp.rq_pbl_address = pbl(2, {page(3)});
+  qp.srqn = EXRNIC_NO_SRQ;
+  qp.max_reads_out = qp.max_reads_in = EXRNIC_MAX_READS;
+  core_.must(EXRNIC_MBOX_OP_CREATE_QP, qp);
+  register_region(kSink, 1, kSinkBytes, pbl(3, {page(4), page(6)}));
+  register_region(kSecret, 2, 100, pbl(4, {page(8)}));
+  for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
+    core_.must(EXRNIC_MBOX_OP_MODIFY_QP,
+               exrnic_mbox_modify_qp{kQpn, static_cast<uint32_t>(state), kPeer, kPeerQpn});
+  for (uint16_t i = 0; i < kReceives; ++i) {
+    const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
+    const Bytes slot = testing::slots_of(work);
+    std::copy(slot.begin(), slot.end(), core_.at(page(3) + i * sizeof(exrnic_wqe)));
+  }
+  core_.store_doorbell(kUserPage, EXRNIC_DOORBELL_RQ, kQpn, kReceives);
+  core_.run_to_rest();
+}
+
+void FrameBench::register_region(uint32_t stag, uint32_t domain, uint64_t length,
+                                 uint64_t entries) {
+  exrnic_mbox_register_mr region{};
+  region.stag = stag;
+  region.pd = domain;
+  region.base = kSinkBase;
+  region.length = length;
+  region.pbl_address = entries;
+  region.access =
+      EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ;
+  region.page_shift = EXRNIC_PAGE_SHIFT;
+  core_.must(EXRNIC_MBOX_OP_REGISTER_MR, region);
+}
+
+void FrameBench::send(Reader& in) {
+  const auto rights = in.take<uint8_t>();
+  Bytes frame = in.bytes(in.take<uint16_t>() % 5000);
+  if (rights & kLength) frame.resize(std::max<size_t>(frame.size(), EXRNIC_ETH_FRAME_MIN));
+  if (frame.size() >= kFrameHeaders) put_right(frame, rights);
+  trace::view_of({frame, false});  // a trace looks at all
+  core_.receive(std::move(frame), rights & kDropFcs);
+  if (rights & kShortPause) {
+    for (int i = 0; i < 20; ++i) core_.step();
+  } else {
+    core_.run_to_rest();
+  }
+}
+
+void FrameBench::put_right(Bytes& frame, uint8_t rights) const {
+  uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
+  if (rights & kAddresses) {
+    exrnic_eth_set_dst(frame.data(), kMac | BareCore::kNode);
+    exrnic_eth_set_src(frame.data(), kMac | kPeer);
+    exrnic_eth_set_ethertype(frame.data(), EXRNIC_ETHERTYPE);
+  }
+  if (rights & kHeader) {
+    exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
+    exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
+    exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN |
+                                  (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM));
+    exrnic_efe_set_src_node(efe, kPeer);
+    exrnic_efe_set_session(efe, 0x4321);
+    for (const size_t zero : {6, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
+    if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)) exrnic_efe_set_sack_imm(efe, 0);
+  }
+  if (rights & kSequence) exrnic_efe_set_seq(efe, expected_);
+  if (rights & kQueuePairs) {
+    exrnic_efe_set_dst_qpn(efe, kQpn);
+    exrnic_efe_set_src_qpn(efe, kPeerQpn);
+  }
+  if (rights & kLength) exrnic_efe_set_length(efe, frame.size() - kFrameHeaders);
+}
+
+void FrameBench::check(const char* what, uint64_t address, size_t length, Access wanted) {
+  for (size_t i = 0; i < length; ++i)
+    if (!core_.inside(address + i, 1) || (allowed_[address + i - BareCore::kMemory] & wanted) == 0)
+      found(std::string(what) + " that nobody granted, at " + std::to_string(address + i));
+}
+
+void FrameBench::wrote(uint64_t address, size_t length) {
+  check("a write", address, length, kWrite);
+}
+
+void FrameBench::reads(uint64_t address, size_t length) { check("a read", address, length, kRead); }
+
+void FrameBench::sent(const Frame& frame) {
+  const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  if (frame.data.size() < kFrameHeaders ||
+      exrnic_eth_src(frame.data.data()) != (kMac | BareCore::kNode) ||
+      exrnic_efe_src_node(efe) != BareCore::kNode)
+    found("a frame leaves that is none of this node's");
+  if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ACK)
+    expected_ = static_cast<uint32_t>(exrnic_efe_ack(efe) + exrnic_efe_beyond(efe));
+}
+
+}  // namespace exrnic::fuzz

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Frames of a hostile peer into the reference model.
+#include "rtl-model/ref/ref_core.h"
+#include "tests/fuzz/frame_bench.h"
+
+namespace exrnic::fuzz {
+namespace {
+
+void add(Bytes& input, const Bytes& ddp, uint8_t rights = kAllRight) {
+  put(input, rights);
+  put(input, static_cast<uint16_t>(kFrameHeaders + ddp.size()));
+  input.resize(input.size() + kFrameHeaders);
+  put(input, ddp);
+}
+
+Bytes tagged(uint8_t opcode, uint32_t stag, uint64_t to, size_t payload, bool last = true) {
+  Bytes ddp(EXRNIC_DDP_TAGGED_BYTES + payload, 0x5a);
+  exrnic_ddp_tagged_set_t(ddp.data(), 1);
+  exrnic_ddp_tagged_set_last(ddp.data(), last);
+  exrnic_ddp_tagged_set_rsvd(ddp.data(), 0);
+  exrnic_ddp_tagged_set_dv(ddp.data(), EXRNIC_DDP_VERSION);
+  exrnic_ddp_tagged_set_rv(ddp.data(), EXRNIC_RDMAP_VERSION);
+  exrnic_ddp_tagged_set_rdmap_rsvd(ddp.data(), 0);
+  exrnic_ddp_tagged_set_opcode(ddp.data(), opcode);
+  exrnic_ddp_tagged_set_stag(ddp.data(), stag);
+  exrnic_ddp_tagged_set_to(ddp.data(), to);
+  return ddp;
+}
+
+Bytes untagged(uint8_t opcode, uint32_t qn, uint32_t msn, const Bytes& payload, uint32_t stag = 0) {
+  Bytes ddp(EXRNIC_DDP_UNTAGGED_BYTES);
+  exrnic_ddp_untagged_set_last(ddp.data(), 1);
+  exrnic_ddp_untagged_set_dv(ddp.data(), EXRNIC_DDP_VERSION);
+  exrnic_ddp_untagged_set_rv(ddp.data(), EXRNIC_RDMAP_VERSION);
+  exrnic_ddp_untagged_set_opcode(ddp.data(), opcode);
+  exrnic_ddp_untagged_set_invalidate_stag(ddp.data(), stag);
+  exrnic_ddp_untagged_set_qn(ddp.data(), qn);
+  exrnic_ddp_untagged_set_msn(ddp.data(), msn);
+  put(ddp, payload);
+  return ddp;
+}
+
+Bytes read_request(uint32_t stag, uint32_t length) {
+  Bytes body(EXRNIC_READ_REQUEST_BYTES);
+  exrnic_read_request_set_length(body.data(), length);
+  exrnic_read_request_set_source_stag(body.data(), stag);
+  exrnic_read_request_set_source_to(body.data(), kSinkBase);
+  return untagged(EXRNIC_RDMAP_OPCODE_READ_REQUEST, EXRNIC_READ_QN, 1, body);
+}
+
+}  // namespace
+
+std::vector<Bytes> frame_seeds() {
+  std::vector<Bytes> seeds(5);
+  for (uint64_t i = 0; i < 4; ++i)
+    add(seeds[0], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase + i * 1024, 1024, i == 3));
+  for (uint32_t i = 1; i <= 3; ++i)
+    add(seeds[1], untagged(EXRNIC_RDMAP_OPCODE_SEND, EXRNIC_SEND_QN, i, Bytes(200 * i, 0x11)));
+  add(seeds[1], untagged(EXRNIC_RDMAP_OPCODE_IMMEDIATE, EXRNIC_SEND_QN, 4, Bytes(8)));
+  add(seeds[2], read_request(kSink, 3000));
+  add(seeds[2], untagged(EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE, EXRNIC_SEND_QN, 1, {}, kSink));
+  add(seeds[2], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase, 10));
+  add(seeds[3], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSecret, kSinkBase, 10));
+  add(seeds[3], untagged(EXRNIC_RDMAP_OPCODE_TERMINATE, EXRNIC_TERMINATE_QN, 0, Bytes(20)));
+  add(seeds[4], tagged(EXRNIC_RDMAP_OPCODE_READ_RESPONSE, kSink, kSinkBase, 100));
+  return seeds;
+}
+
+// A core of its own for each input: it is quickly made.
+void fuzz_frames_ref(const uint8_t* data, size_t size) {
+  FrameBench bench(make_ref_core);
+  bench.run(data, size);
+}
+
+}  // namespace exrnic::fuzz
