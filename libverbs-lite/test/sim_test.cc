@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The library as a driver in user space: exrnic-sim with two nodes, and no guest.
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +144,41 @@ TEST_CASE("a forked child shares no page that the device uses, and takes none aw
   CHECK(std::string(reinterpret_cast<char*>(to)) == "parent");
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("events wait for who reads late, however many there are") {
+  constexpr size_t kQueues = 300;  // more events than a pipe of one page holds
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  const Owned<vl_comp_channel> channel(vl_create_comp_channel(end.rnic.get()));
+  REQUIRE(fcntl(vl_comp_channel_fd(channel.get()), F_SETPIPE_SZ, 4096) == 4096);
+  vl_cq_init_attr attr = {};
+  attr.entries = 8;
+  attr.channel = channel.get();
+  attr.comp_vector = 1;  // one interrupt is an event of each
+  std::vector<Owned<vl_cq>> queues;
+  for (size_t i = 0; i < kQueues; ++i)
+    queues.push_back(Own(vl_create_cq_ex(end.rnic.get(), &attr), "vl_create_cq_ex"));
+  const auto qp = CreateQp(end.pd.get(), QpAttributes(queues[0].get(), 16, 16));
+  ConnectQp(qp.get(), 1, 1);
+  Check(vl_req_notify_cq(queues[0].get(), 0), "vl_req_notify_cq");
+  vl_sge nowhere = {0, 1, 0};
+  vl_send_wr wr = {};
+  wr.sg_list = &nowhere;
+  wr.num_sge = 1;
+  wr.opcode = VL_OP_SEND;
+  Check(vl_post_sq(qp.get(), &wr, nullptr), "vl_post_sq");
+
+  std::set<vl_cq*> fired;
+  pollfd readable = {vl_comp_channel_fd(channel.get()), POLLIN, 0};
+  while (fired.size() < kQueues && poll(&readable, 1, 10'000) == 1) {
+    vl_cq* cq = nullptr;
+    Check(vl_get_cq_event(channel.get(), &cq, nullptr), "vl_get_cq_event");
+    Check(vl_ack_cq_events(cq, 1), "vl_ack_cq_events");
+    fired.insert(cq);
+  }
+  CHECK(fired.size() == kQueues);
+  CHECK(poll(&readable, 1, 0) == 0);
 }
 
 TEST_CASE("STags are not predictable, and none comes back soon") {

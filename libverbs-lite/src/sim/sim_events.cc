@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "sim_error.h"
@@ -40,18 +41,18 @@ void Drain(int eventfd) {
 
 }  // namespace
 
-SimEvents::Pipe SimEvents::MakePipe() {
+SimEvents::Stream SimEvents::MakeStream() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("a pipe for events");
-  Pipe pipe = {vfio_user::UniqueFd(ends[0]), vfio_user::UniqueFd(ends[1])};
-  // Room for thousands of events. A program that leaves them unread loses later ones: nobody may
-  // wait here.
   fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  return pipe;
+  Stream stream;
+  stream.read = vfio_user::UniqueFd(ends[0]);
+  stream.write = vfio_user::UniqueFd(ends[1]);
+  return stream;
 }
 
 SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox)
-    : link_(link), mailbox_(mailbox), stop_(NewEventfd()), async_(MakePipe()) {
+    : link_(link), mailbox_(mailbox), stop_(NewEventfd()), async_(MakeStream()) {
   ConnectVectors();
   peers_dead_ = ReadPeersDead();
   link_->Write({{EXRNIC_REG_INT_CAUSE, kCauses}, {EXRNIC_REG_INT_ENABLE, kCauses}});
@@ -105,11 +106,11 @@ void SimEvents::GiveVector(uint32_t vector) {
 }
 
 int SimEvents::OpenChannel() {
-  Pipe pipe = MakePipe();
+  Stream stream = MakeStream();
   std::lock_guard<std::mutex> guard(mutex_);
   if (ended_) throw SimError(ENODEV, "the simulator is gone");
-  const int fd = pipe.read.get();
-  channels_.emplace(fd, std::move(pipe));
+  const int fd = stream.read.get();
+  channels_.emplace(fd, std::move(stream));
   return fd;
 }
 
@@ -118,13 +119,44 @@ void SimEvents::CloseChannel(int fd) {
   channels_.erase(fd);
 }
 
-bool SimEvents::Read(int fd, Event* event) {
-  const ssize_t bytes = read(fd, event, sizeof(*event));
-  if (bytes == 0) errno = ENODEV;
-  if (bytes != sizeof(*event)) return false;
+// Under the lock.
+SimEvents::Stream* SimEvents::FindStream(int fd) {
+  if (fd == async_.read.get()) return &async_;
+  const auto channel = channels_.find(fd);
+  return channel == channels_.end() ? nullptr : &channel->second;
+}
+
+// Under the lock. Without an end to write to, nobody waits any more.
+void SimEvents::Wake(Stream* stream) {
+  if (stream->woken || !stream->write) return;
+  const uint8_t byte = 0;
+  stream->woken = write(stream->write.get(), &byte, sizeof(byte)) == sizeof(byte);
+}
+
+// The oldest event, if there is one; the byte in the pipe was taken.
+bool SimEvents::TakeEvent(int fd, Event* event) {
   std::lock_guard<std::mutex> guard(mutex_);
+  Stream* stream = FindStream(fd);
+  if (stream == nullptr) return false;
+  stream->woken = false;
+  if (stream->events.empty()) return false;
+  *event = stream->events.front();
+  stream->events.pop_front();
   unread_.erase({event->cookie, event->type});
+  if (!stream->events.empty()) Wake(stream);
   return true;
+}
+
+bool SimEvents::Read(int fd, Event* event) {
+  for (;;) {
+    uint8_t byte;
+    const ssize_t bytes = read(fd, &byte, sizeof(byte));
+    if (bytes < 0) return false;
+    if (TakeEvent(fd, event)) return true;
+    if (bytes > 0) continue;  // its event went away with its object
+    errno = ENODEV;
+    return false;
+  }
 }
 
 void SimEvents::AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie) {
@@ -135,38 +167,65 @@ void SimEvents::AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64
   std::lock_guard<std::mutex> guard(mutex_);
   qps_[qpn] = {send_cqn, recv_cqn, cookie};
 }
-void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie) {
+void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie, bool armed) {
   std::lock_guard<std::mutex> guard(mutex_);
-  srqs_[srqn] = {cookie};
+  srqs_[srqn] = {cookie, armed};
+}
+// Under the lock.
+void SimEvents::Forget(Stream* stream, uint64_t cookie) {
+  auto& events = stream->events;
+  const auto gone = std::remove_if(events.begin(), events.end(),
+                                   [=](const Event& event) { return event.cookie == cookie; });
+  for (auto event = gone; event != events.end(); ++event) unread_.erase({cookie, event->type});
+  events.erase(gone, events.end());
 }
 void SimEvents::RemoveCq(uint32_t cqn) {
   std::lock_guard<std::mutex> guard(mutex_);
-  cqs_.erase(cqn);
+  const auto cq = cqs_.find(cqn);
+  if (cq == cqs_.end()) return;
+  Forget(&async_, cq->second.cookie);
+  if (Stream* channel = FindStream(cq->second.channel)) Forget(channel, cq->second.cookie);
+  cqs_.erase(cq);
 }
 void SimEvents::RemoveQp(uint32_t qpn) {
   std::lock_guard<std::mutex> guard(mutex_);
-  qps_.erase(qpn);
+  const auto qp = qps_.find(qpn);
+  if (qp == qps_.end()) return;
+  Forget(&async_, qp->second.cookie);
+  qps_.erase(qp);
 }
 void SimEvents::RemoveSrq(uint32_t srqn) {
   std::lock_guard<std::mutex> guard(mutex_);
-  srqs_.erase(srqn);
+  const auto srq = srqs_.find(srqn);
+  if (srq == srqs_.end()) return;
+  Forget(&async_, srq->second.cookie);
+  srqs_.erase(srq);
 }
-void SimEvents::SetErrorKnown(uint32_t qpn, bool known) {
+
+void SimEvents::ModifyQp(uint32_t qpn, bool error_known, const std::function<void()>& command) {
+  std::lock_guard<std::mutex> look(look_);
+  // The cause is left standing: there may be more to see for the thread.
+  LookForError(qpn, (link_->Read(EXRNIC_REG_INT_CAUSE) & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
+  command();
   std::lock_guard<std::mutex> guard(mutex_);
   const auto qp = qps_.find(qpn);
-  if (qp != qps_.end()) qp->second.error_known = known;
+  if (qp != qps_.end()) qp->second.error_known = error_known;
 }
-void SimEvents::SetLimit(uint32_t srqn, bool armed) {
+
+void SimEvents::ModifyLimit(uint32_t srqn, bool armed, const std::function<void()>& command) {
+  std::lock_guard<std::mutex> look(look_);
+  LookForLimit(srqn);
+  command();
   std::lock_guard<std::mutex> guard(mutex_);
   const auto srq = srqs_.find(srqn);
   if (srq != srqs_.end()) srq->second.armed = armed;
 }
 
 // Under the lock.
-void SimEvents::Raise(const Pipe& pipe, EventType type, uint32_t handle, uint64_t cookie) {
+void SimEvents::Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie) {
   if (ended_ || !unread_.insert({cookie, type}).second) return;
-  const Event event = {cookie, type, handle};
-  [[maybe_unused]] const ssize_t written = write(pipe.write.get(), &event, sizeof(event));
+  stream->events.push_back({cookie, type, handle});
+  Wake(stream);
 }
 
 void SimEvents::HandleVector(uint32_t vector) {
@@ -175,7 +234,7 @@ void SimEvents::HandleVector(uint32_t vector) {
   for (const auto& [cqn, cq] : cqs_) {
     const auto channel = channels_.find(cq.channel);
     if (cq.vector != vector || channel == channels_.end()) continue;
-    Raise(channel->second, EventType::kCompletion, cqn, cq.cookie);
+    Raise(&channel->second, EventType::kCompletion, cqn, cq.cookie);
   }
 }
 
@@ -187,6 +246,7 @@ uint64_t SimEvents::ReadPeersDead() {
 
 void SimEvents::HandleControl() {
   Drain(eventfds_[EXRNIC_MSIX_VECTOR_CONTROL].get());
+  std::lock_guard<std::mutex> look(look_);
   const uint32_t causes = link_->Read(EXRNIC_REG_INT_CAUSE) & kCauses;
   // Cleared before the look: what comes up behind it interrupts again.
   link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
@@ -197,68 +257,85 @@ void SimEvents::HandleControl() {
   const uint64_t dead = ReadPeersDead();
   if (dead == std::exchange(peers_dead_, dead)) return;
   std::lock_guard<std::mutex> guard(mutex_);
-  Raise(async_, EventType::kPeerDead, 0, 0);
+  Raise(&async_, EventType::kPeerDead, 0, 0);
 }
 
+// With look_ held.
 void SimEvents::LookForErrors(bool lost_completion) {
   std::map<uint32_t, Qp> candidates;
   {
     std::lock_guard<std::mutex> guard(mutex_);
     candidates = qps_;
   }
-  for (const auto& [qpn, candidate] : candidates) {
-    if (candidate.error_known) continue;
-    uint32_t state = EXRNIC_QP_STATE_RESET;
-    try {
-      state = mailbox_->Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).state;
-    } catch (const SimError&) {
-      // It was destroyed in between; or the simulator is gone, which is seen soon.
-    }
-    if (state != EXRNIC_QP_STATE_ERROR) continue;
+  for (const auto& [qpn, candidate] : candidates) LookForError(qpn, lost_completion);
+}
+
+// With look_ held.
+void SimEvents::LookForError(uint32_t qpn, bool lost_completion) {
+  std::optional<Qp> candidate;
+  {
     std::lock_guard<std::mutex> guard(mutex_);
     const auto qp = qps_.find(qpn);
-    if (qp == qps_.end() || qp->second.cookie != candidate.cookie || qp->second.error_known) {
-      continue;
-    }
-    qp->second.error_known = true;
-    Raise(async_, EventType::kQpError, qpn, candidate.cookie);
-    if (!lost_completion) continue;
-    for (uint32_t cqn : {candidate.send_cqn, candidate.recv_cqn}) {
-      const auto cq = cqs_.find(cqn);
-      if (cq != cqs_.end()) Raise(async_, EventType::kCqError, cqn, cq->second.cookie);
-    }
+    if (qp != qps_.end() && !qp->second.error_known) candidate = qp->second;
+  }
+  if (!candidate) return;
+  uint32_t state = EXRNIC_QP_STATE_RESET;
+  try {
+    state = mailbox_->Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).state;
+  } catch (const SimError&) {
+    // It was destroyed in between; or the simulator is gone, which is seen soon.
+  }
+  if (state != EXRNIC_QP_STATE_ERROR) return;
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto qp = qps_.find(qpn);
+  if (qp == qps_.end() || qp->second.cookie != candidate->cookie) return;
+  qp->second.error_known = true;
+  Raise(&async_, EventType::kQpError, qpn, candidate->cookie);
+  if (!lost_completion) return;
+  for (uint32_t cqn : {candidate->send_cqn, candidate->recv_cqn}) {
+    const auto cq = cqs_.find(cqn);
+    if (cq != cqs_.end()) Raise(&async_, EventType::kCqError, cqn, cq->second.cookie);
   }
 }
 
+// With look_ held.
 void SimEvents::LookForLimits() {
   std::map<uint32_t, Srq> candidates;
   {
     std::lock_guard<std::mutex> guard(mutex_);
     candidates = srqs_;
   }
-  for (const auto& [srqn, candidate] : candidates) {
-    if (!candidate.armed) continue;
-    uint32_t limit = 1;
-    try {
-      limit = mailbox_->Query<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn).limit;
-    } catch (const SimError&) {
-      // As above.
-    }
-    if (limit != 0) continue;
+  for (const auto& [srqn, candidate] : candidates) LookForLimit(srqn);
+}
+
+// With look_ held.
+void SimEvents::LookForLimit(uint32_t srqn) {
+  std::optional<Srq> candidate;
+  {
     std::lock_guard<std::mutex> guard(mutex_);
     const auto srq = srqs_.find(srqn);
-    if (srq == srqs_.end() || srq->second.cookie != candidate.cookie || !srq->second.armed)
-      continue;
-    srq->second.armed = false;
-    Raise(async_, EventType::kSrqLimit, srqn, candidate.cookie);
+    if (srq != srqs_.end() && srq->second.armed) candidate = srq->second;
   }
+  if (!candidate) return;
+  uint32_t limit = 1;
+  try {
+    limit = mailbox_->Query<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn).limit;
+  } catch (const SimError&) {
+    // As above.
+  }
+  if (limit != 0) return;
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto srq = srqs_.find(srqn);
+  if (srq == srqs_.end() || srq->second.cookie != candidate->cookie) return;
+  srq->second.armed = false;
+  Raise(&async_, EventType::kSrqLimit, srqn, candidate->cookie);
 }
 
 // A last event, and then the end of every stream: nobody waits for what cannot come.
 void SimEvents::End() {
   link_->Cut("the simulator is gone");
   std::lock_guard<std::mutex> guard(mutex_);
-  Raise(async_, EventType::kDeviceFatal, 0, 0);
+  Raise(&async_, EventType::kDeviceFatal, 0, 0);
   ended_ = true;
   async_.write.reset();
   for (auto& [fd, channel] : channels_) channel.write.reset();

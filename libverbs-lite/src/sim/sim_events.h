@@ -3,6 +3,8 @@
 #define EXRNIC_LIBVERBS_SIM_EVENTS_H
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -20,8 +22,9 @@ namespace exrnic {
 // From the interrupts of the device to events in file descriptors, as the kernel module does it. A
 // thread waits for them; it also sees when the simulator ends, and then says so to everybody.
 //
-// An object has at most one unread event of a type. The device tells that something has happened,
-// not to whom: the thread asks it about each object that may be meant.
+// An object has at most one unread event of a type, and as many as there are find room. The device
+// tells that something has happened, not to whom: the thread asks it about each object that may be
+// meant.
 //
 // Any thread may call. Throws SimError.
 class SimEvents {
@@ -47,22 +50,28 @@ class SimEvents {
   void GiveVector(uint32_t vector);
 
   // Objects that may have events, from their creation to their destruction. Events of one that is
-  // removed are no longer raised; those that wait to be read stay, with a cookie of nobody.
+  // removed are no longer raised, and those that nobody has read are gone.
   void AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie);
   void AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie);
-  void AddSrq(uint32_t srqn, uint64_t cookie);
+  void AddSrq(uint32_t srqn, uint64_t cookie, bool armed);
   void RemoveCq(uint32_t cqn);
   void RemoveQp(uint32_t qpn);
   void RemoveSrq(uint32_t srqn);
-  // The queue pair is being modified: an error state that follows is, or is no longer, known.
-  void SetErrorKnown(uint32_t qpn, bool known);
-  // The limit of a shared receive queue is, or is not, armed.
-  void SetLimit(uint32_t srqn, bool armed);
+  // Runs a command that modifies a queue pair, or the limit of a shared receive queue. What came up
+  // before it is told, what it does itself is not, and what comes up behind it is. `error_known`:
+  // it takes the queue pair to ERROR, and of that no event is needed.
+  void ModifyQp(uint32_t qpn, bool error_known, const std::function<void()>& command);
+  void ModifyLimit(uint32_t srqn, bool armed, const std::function<void()>& command);
 
  private:
-  struct Pipe {
+  // Events wait in `events`. While there are any, a byte is in the pipe to poll for, or a reader
+  // has just taken it and will put it back. One byte is left over when all that it stood for is
+  // removed.
+  struct Stream {
     vfio_user::UniqueFd read;
     vfio_user::UniqueFd write;
+    std::deque<Event> events;
+    bool woken = false;  // the byte is in the pipe, as far as is known here
   };
   struct Cq {
     uint32_t vector;
@@ -80,27 +89,37 @@ class SimEvents {
     bool armed = false;
   };
 
-  static Pipe MakePipe();
+  static Stream MakeStream();
   void ConnectVectors();
   void Run();
   void HandleControl();
   void HandleVector(uint32_t vector);
   void LookForErrors(bool lost_completion);
+  void LookForError(uint32_t qpn, bool lost_completion);
   void LookForLimits();
+  void LookForLimit(uint32_t srqn);
   uint64_t ReadPeersDead();
   void End();
-  void Raise(const Pipe& pipe, EventType type, uint32_t handle, uint64_t cookie);
+  void Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie);
+  Stream* FindStream(int fd);
+  void Wake(Stream* stream);
+  bool TakeEvent(int fd, Event* event);
+  void Forget(Stream* stream, uint64_t cookie);
 
   SimLink* const link_;
   SimMailbox* const mailbox_;
   vfio_user::UniqueFd stop_;
   std::vector<vfio_user::UniqueFd> eventfds_;  // by vector
-  Pipe async_;
-  uint64_t peers_dead_ = 0;  // the thread's own
+  uint64_t peers_dead_ = 0;                    // the thread's own
 
-  std::mutex mutex_;              // guards what follows
-  std::map<int, Pipe> channels_;  // by the end to read from
-  std::vector<uint32_t> users_;   // of each vector
+  // Held from a question to the device, or a cause that it gives, until what it tells has been
+  // judged, and over commands that change it. Taken before `mutex_`.
+  std::mutex look_;
+
+  std::mutex mutex_;  // guards what follows
+  Stream async_;
+  std::map<int, Stream> channels_;  // by the end to read from
+  std::vector<uint32_t> users_;     // of each vector
   std::map<uint32_t, Cq> cqs_;
   std::map<uint32_t, Qp> qps_;
   std::map<uint32_t, Srq> srqs_;

@@ -180,17 +180,17 @@ class SimTransport : public Transport {
       in.pbl_address = ring.pbl_bus();
       in.limit = request.limit;
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_SRQ, in);
-      events_.AddSrq(in.srqn, request.cookie);
-      events_.SetLimit(in.srqn, request.limit != 0);
+      // Nothing is posted yet: its limit is not reached before it is known.
+      events_.AddSrq(in.srqn, request.cookie, request.limit != 0);
       srqs_[number.value()] = std::move(ring);
       *srqn = number.Keep();
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
     return Guard([&] {
-      // Before the command: the event may come before its answer.
-      events_.SetLimit(srqn, limit != 0);
-      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
+      events_.ModifyLimit(srqn, limit != 0, [&] {
+        mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
+      });
     });
   }
   int QuerySrq(uint32_t srqn, uint32_t* limit) override {
@@ -314,10 +314,11 @@ class SimTransport : public Transport {
 
   void SetState(uint32_t qpn, const QpChange& change) {
     // Who takes it to ERROR needs no event of it.
-    events_.SetErrorKnown(qpn, change.state == EXRNIC_QP_STATE_ERROR);
-    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
-                 exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                                       change.dest_qpn});
+    events_.ModifyQp(qpn, change.state == EXRNIC_QP_STATE_ERROR, [&] {
+      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
+                   exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
+                                         change.dest_qpn});
+    });
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
