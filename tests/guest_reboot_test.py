@@ -62,7 +62,7 @@ class Story:
         """`channel`: one end of the line between the guests; a later QEMU takes it over."""
         line = guest.qemu_command(
             self._options.qemu, self._options.kernel, self._options.initramfs, f"node{node}.sock",
-            command.replace("{node}", str(node)), channel_fd=channel.fileno())
+            command.replace("{node}", str(node)), channel=guest.socket_channel(channel.fileno()))
         line.remove("-no-reboot")
         self._qemu[node] = self._children.start(line, self._options.directory / log,
                                                 [channel.fileno()])

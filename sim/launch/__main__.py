@@ -27,6 +27,7 @@ import sync_time
 _CLONE = pathlib.Path(__file__).resolve().parents[2]
 _BUILD = _CLONE / "build"
 _BOOT_SECONDS = {"free": 60, "sync": 300}
+_RUN_SECONDS = {"free": 120, "sync": 600}
 _IDLE_COMMAND = "true"
 _CAPTURE = "capture"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
@@ -62,8 +63,8 @@ def parse_arguments(arguments):
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
                         help="of a guest, as QEMU's -m (default: %(default)s)")
     parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
-    parser.add_argument("--run-seconds", type=float, default=120,
-                        help="time limit of the guests' command (default: %(default)s)")
+    parser.add_argument("--run-seconds", type=float,
+                        help="time limit of the guests' command (default: 120, in synchronised time 600)")
     parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
                         default=os.environ.get("ACCEL", "tcg"), help="default: ACCEL, or tcg")
     parser.add_argument("--time", choices=("free", "sync"), default=os.environ.get("TIME", "free"),
@@ -121,7 +122,7 @@ def settings_from(options):
         sim_arguments=("--profile", options.profile, *topology, *capture,
                        *records.sim_arguments(options), *options.sim_argument),
         boot_seconds=_BOOT_SECONDS[options.time],
-        run_seconds=options.run_seconds)
+        run_seconds=options.run_seconds or _RUN_SECONDS[options.time])
 
 
 def say(text):

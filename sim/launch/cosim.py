@@ -97,17 +97,17 @@ class CoSim:
     def _start_guests(self, children):
         settings = self._settings
         self._on_progress(f"booting {settings.guests} guests")
-        channel = self._channel()
+        sockets = self._sockets()
         for node, console in enumerate(self._consoles):
-            end = channel.get(node)
-            fd = end.fileno() if end else None
+            end = sockets.get(node)
+            passed = [end.fileno()] if end else []
             command = guest.qemu_command(
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
-                self._command(node).replace("{node}", str(node)), settings.accelerator, fd,
-                settings.kernel_arguments, settings.memory, settings.iommu,
-                settings.sync.qemu_arguments(node) if settings.sync else ())
-            self._guests.append(
-                children.start(command, console.path, [] if fd is None else [fd]))
+                self._command(node).replace("{node}", str(node)), settings.accelerator,
+                self._channel(node, passed), settings.kernel_arguments, settings.memory,
+                settings.iommu,
+                settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
+            self._guests.append(children.start(command, console.path, passed))
             if end:
                 end.close()
 
@@ -116,12 +116,24 @@ class CoSim:
         idle = settings.idle_command and node not in settings.pair
         return settings.idle_command if idle else settings.command
 
-    def _channel(self):
-        """Joins the second serial ports of the pair; connected from the start, so that it does not
-        matter which guest is first."""
-        if self._settings.guests < 2:
+    def _other(self, node):
+        """The guest whose second serial port is joined to that of `node`, or None."""
+        pair = self._settings.pair
+        if self._settings.guests < 2 or node not in pair:
+            return None
+        return pair[1 - pair.index(node)]
+
+    def _sockets(self):
+        """Join the second serial ports of the pair; connected from the start, so that it does not
+        matter which guest is first. In synchronised time the plugin joins them."""
+        if self._settings.guests < 2 or self._settings.sync:
             return {}
         return dict(zip(self._settings.pair, socket.socketpair()))
+
+    def _channel(self, node, passed):
+        if passed:
+            return guest.socket_channel(passed[0])
+        return guest.TIMED_CHANNEL if self._other(node) is not None else None
 
     def _wait_for_guests(self, what, seconds, reached):
         for node, console in enumerate(self._consoles):

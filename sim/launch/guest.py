@@ -31,6 +31,10 @@ _SYNC_MESSAGE_MS = 600_000
 # The guest refuses to run if its clock is another. For rep_good see sync_time.py.
 _SYNC_KERNEL_ARGUMENTS = " exrnic.clock=tsc clearcpuid=rep_good"
 
+CHANNEL = "channel"  # what joins the second serial ports of two guests
+# In synchronised time the plugin carries the bytes: see sim/time_sync/plugin/serial_line.h.
+TIMED_CHANNEL = f"ringbuf,id={CHANNEL},size=65536"
+
 ACCELERATORS = {
     "tcg": ["-accel", "tcg,thread=multi", "-cpu", "max"],
     "kvm": ["-accel", "kvm", "-cpu", "host"],
@@ -38,12 +42,12 @@ ACCELERATORS = {
 
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
-                 channel_fd=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False,
+                 channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False,
                  time_arguments=()):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
-    Guest memory is a shared memfd, for the simulator's DMA. `channel_fd`, a connected socket,
-    becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
+    Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
+    socket_channel() or TIMED_CHANNEL, becomes the second serial port. With `iommu` the RNIC is behind an Intel IOMMU, which the kernel uses.
     `time_arguments` make a guest in synchronised time; see sync_time.py.
     """
     if '"' in command:
@@ -65,9 +69,14 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
         "-kernel", str(kernel), "-initrd", str(initramfs), "-append", arguments,
         *(_IOMMU if iommu else ()), "-device", json.dumps(device),
     ]
-    if channel_fd is not None:
-        line += ["-chardev", f"socket,id=channel,fd={channel_fd}", "-serial", "chardev:channel"]
+    if channel is not None:
+        line += ["-chardev", channel, "-serial", f"chardev:{CHANNEL}"]
     return line
+
+
+def socket_channel(fd):
+    """`fd`: a connected socket, which QEMU inherits."""
+    return f"socket,id={CHANNEL},fd={fd}"
 
 
 class Console:

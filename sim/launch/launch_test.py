@@ -16,6 +16,7 @@ import unittest
 import cosim
 from errors import LaunchError
 import fakes
+import push_report
 
 _LAUNCHER = pathlib.Path(__file__).parent
 _SETTLE_SECONDS = 10
@@ -99,6 +100,28 @@ class Outcome(LaunchCase):
         self.run_it(GOOD_SIM, fakes.BOOT + talk + fakes.end(0), guests=3, pair=(0, 2),
                     idle_command="rest")
         self.assertIn("resting", (self.directory / "guest1.log").read_text())
+
+
+class Table(unittest.TestCase):
+    ROW = {"size": 8, "ops": 1, "verified": 1, "latency_us": 1, "bandwidth_mbps": 1, "wall_s": 0}
+
+    def test_rows_have_one_order_whichever_console_is_read_first(self):
+        printed = []
+        report = push_report.PushReport(printed.append, (2, 0))
+        for source, target, size in ((2, 0, 8), (0, 2, 8), (2, 0, 64), (0, 2, 64)):
+            report.add(source, {**self.ROW, "from": source, "to": target, "size": size})
+        self.assertIsNone(report.problem())
+        self.assertEqual([line.split()[:5] for line in printed[2:]],
+                         [["guest", str(source), "->", "guest", str(2 - source)]
+                          for source in (0, 2, 0, 2)])
+
+    def test_a_row_whose_turn_never_comes_is_printed_in_the_end(self):
+        printed = []
+        report = push_report.PushReport(printed.append)
+        report.add(1, {**self.ROW, "from": 1, "to": 0})
+        self.assertEqual(printed, [])
+        self.assertEqual(report.problem(), "no result for guest 0 -> guest 1")
+        self.assertIn("guest 1 -> guest 0", printed[-1])
 
 
 class Failure(LaunchCase):

@@ -14,13 +14,31 @@ class PushReport:
         self._write = write
         self._pair = pair
         self._rows = []
+        self._early = []
         self._malformed = []
 
     def add(self, node, row):
-        """Prints the row; the first one brings the heading."""
+        """Prints the row; the first one brings the heading. The pair's lower number sends each size
+        first: a row of the other that is seen earlier waits, so that the order is always the same."""
         if any(not isinstance(row.get(field), (int, float)) for field in _FIELDS):
             self._malformed.append((node, row))
             return
+        self._early.append(row)
+        while True:
+            turn = sorted(self._pair)[len(self._rows) % 2]
+            due = next((row for row in self._early if row["from"] == turn), None)
+            if due is None:
+                return
+            self._early.remove(due)
+            self._print(due)
+
+    def finish(self):
+        """Prints what has waited in vain."""
+        for row in self._early:
+            self._print(row)
+        self._early = []
+
+    def _print(self, row):
         if not self._rows:
             self._write("")
             self._write("  ".join(title.rjust(width) for title, width in _COLUMNS))
@@ -30,6 +48,7 @@ class PushReport:
 
     def problem(self):
         """What is wrong with the rows so far as one line, None if nothing is."""
+        self.finish()
         if self._malformed:
             node, row = self._malformed[0]
             return f"guest {node} printed a result that cannot be read: {row}"

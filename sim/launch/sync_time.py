@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 
 from errors import LaunchError
+import guest
 
 _CLOCK = "time.clock"
 
@@ -31,11 +32,13 @@ class Sync:
     def sim_arguments(self):
         return ["--time", f"sync:{_CLOCK}"]
 
-    def qemu_arguments(self, node):
+    def qemu_arguments(self, node, other=None):
+        """`other`: the guest at the other end of the second serial port."""
+        line = f",line={guest.CHANNEL}:{other}" if other is not None else ""
         shift = self.instruction_ns.bit_length() - 1
         return ["-accel", "tcg,thread=single", "-cpu", _CPU,
                 "-icount", f"shift={shift},sleep=off",
-                "-plugin", f"{self.plugin},clock={_CLOCK},guest={node}",
+                "-plugin", f"{self.plugin},clock={_CLOCK},guest={node}{line}",
                 "-rtc", "base=2026-01-01T00:00:00,clock=vm", "-seed", str(node + 1)]
 
     def check(self, qemu, accelerator):

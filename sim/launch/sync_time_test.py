@@ -38,6 +38,14 @@ class SynchronisedTime(unittest.TestCase):
         self.assertIn('"x-msg-timeout": 600000', line[line.index("-device") + 1])
         self.assertIn("exrnic.clock=tsc", line[line.index("-append") + 1])
 
+    def test_the_plugin_joins_the_second_serial_ports_of_a_pair(self):
+        line = guest.qemu_command(
+            "qemu", "kernel", "initramfs", "socket", "true", channel=guest.TIMED_CHANNEL,
+            time_arguments=sync_time.Sync(self.plugin).qemu_arguments(2, 0))
+        self.assertIn(f"{self.plugin},clock=time.clock,guest=2,line=channel:0", line)
+        self.assertIn("ringbuf,id=channel,size=65536", line)
+        self.assertEqual(line[-1], "chardev:channel")
+
     def test_what_an_instruction_takes_comes_from_the_profile(self):
         self.assertEqual(sync_time.of_profile("dc-25g", self.plugin).instruction_ns, 1)
         self.assertEqual(sync_time.of_profile("rhinet2", self.plugin).instruction_ns, 2)

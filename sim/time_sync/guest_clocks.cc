@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <climits>
@@ -47,21 +46,16 @@ GuestClocks::GuestClocks(std::string path, const Config& config)
   shared_->simulator_pid = ::getpid();
   shared_->instruction_ns = config.instruction_ns;
   shared_->guest_to_guest_ns = config.guest_to_guest_ns;
-  for (unsigned i = 0; i < config.guests; ++i) set(i, EXRNIC_GUEST_ABSENT, kNever);
+  for (unsigned i = 0; i < config.guests; ++i) {
+    set(i, EXRNIC_GUEST_ABSENT, kNever);
+    exrnic_time_store(&shared_->line[i].deaf_until_ns, kNever);
+  }
   exrnic_time_store(&shared_->magic, EXRNIC_TIME_MAGIC);
 }
 
 GuestClocks::~GuestClocks() {
   ::munmap(shared_, sizeof *shared_);
   ::unlink(path_.c_str());
-}
-
-uint64_t GuestClocks::least_bound(unsigned beside) const {
-  uint64_t least = kNever;
-  for (unsigned i = 0; i < guests(); ++i) {
-    if (i != beside) least = std::min(least, bound(i));
-  }
-  return least;
 }
 
 bool GuestClocks::all_join() const {

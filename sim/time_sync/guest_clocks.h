@@ -32,9 +32,11 @@ class GuestClocks {
   unsigned guests() const { return shared_->guests; }
 
   exrnic_guest_state state(unsigned guest) const { return exrnic_state_of(where(guest)); }
-  uint64_t bound(unsigned guest) const { return exrnic_bound_of(where(guest)); }
+  uint64_t bound(unsigned guest) const { return exrnic_time_bound(shared_, guest); }
   // The least of all guests', or of those beside `beside`.
-  uint64_t least_bound(unsigned beside = ~0U) const;
+  uint64_t least_bound(unsigned beside = ~0U) const {
+    return exrnic_time_least_bound(shared_, beside);
+  }
   bool all_join() const;
 
   // Of a guest in STORING: how many messages its store is made of.

@@ -18,8 +18,10 @@
 #include <stdint.h>
 
 #define EXRNIC_TIME_MAGIC 0x656d69745f78656eULL /* "nex_time" */
-#define EXRNIC_TIME_VERSION 1
+#define EXRNIC_TIME_VERSION 2
 #define EXRNIC_TIME_MAX_GUESTS 16
+#define EXRNIC_TIME_LINE_BYTES 8192 /* that a serial line holds */
+#define EXRNIC_TIME_BYTE_NS 2500    /* on a serial line: 4 Mbit/s */
 #define EXRNIC_TIME_NEVER (~0ULL >> 3)
 
 /* What a guest does. In brackets: what its bound then means. */
@@ -53,6 +55,17 @@ struct exrnic_guest_time {
   uint32_t answer; /* the question that answer_ns is for */
 };
 
+/* The serial line towards a guest. */
+struct exrnic_time_line {
+  /* Written by the guest at its other end: bytes that were sent, ever. */
+  uint64_t sent __attribute__((aligned(64)));
+  /* Written by the guest that it leads to. */
+  uint64_t taken __attribute__((aligned(64))); /* bytes of these */
+  uint64_t deaf_until_ns;                      /* takes none before */
+  /* In turn, the next one of number `sent`: when it arrives << 8 | the byte. */
+  uint64_t byte[EXRNIC_TIME_LINE_BYTES] __attribute__((aligned(64)));
+};
+
 struct exrnic_shared_time {
   uint64_t magic;
   uint32_t version;
@@ -63,6 +76,7 @@ struct exrnic_shared_time {
   /* Written by the simulator: until then it will touch no guest. */
   uint64_t horizon_ns __attribute__((aligned(64)));
   struct exrnic_guest_time guest[EXRNIC_TIME_MAX_GUESTS];
+  struct exrnic_time_line line[EXRNIC_TIME_MAX_GUESTS];
 };
 
 static inline uint64_t exrnic_where(enum exrnic_guest_state state, uint64_t bound_ns) {
@@ -83,9 +97,38 @@ static inline void exrnic_time_store(uint64_t* word, uint64_t value) {
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* Guest `guest` does nothing to its device before this moment. */
+/* When guest `guest` takes the next byte of its serial line. */
+static inline uint64_t exrnic_time_next_byte(const struct exrnic_shared_time* time,
+                                             uint32_t guest) {
+  const struct exrnic_time_line* line = &time->line[guest];
+  const uint64_t taken = exrnic_time_load(&line->taken);
+  if (exrnic_time_load(&line->sent) == taken) return EXRNIC_TIME_NEVER;
+  const uint64_t arrives = exrnic_time_load(&line->byte[taken % EXRNIC_TIME_LINE_BYTES]) >> 8;
+  const uint64_t deaf_until = exrnic_time_load(&line->deaf_until_ns);
+  return arrives > deaf_until ? arrives : deaf_until;
+}
+
+/* Guest `guest` does nothing to its device before this moment: a byte may wake one that is halted.
+ */
 static inline uint64_t exrnic_time_bound(const struct exrnic_shared_time* time, uint32_t guest) {
-  return exrnic_bound_of(exrnic_time_load(&time->guest[guest].where));
+  const uint64_t where = exrnic_time_load(&time->guest[guest].where);
+  const uint64_t bound = exrnic_bound_of(where);
+  if (exrnic_state_of(where) != EXRNIC_GUEST_HALTED) return bound;
+  const uint64_t byte = exrnic_time_next_byte(time, guest);
+  return byte < bound ? byte : bound;
+}
+
+/* The least of all guests' beside `beside`. Twice, because a byte that a guest sent before its
+ * bound moved on may be for one that was looked at before. */
+static inline uint64_t exrnic_time_least_bound(const struct exrnic_shared_time* time,
+                                               uint32_t beside) {
+  uint64_t least = EXRNIC_TIME_NEVER;
+  for (uint32_t look = 0; look < 2 * time->guests; ++look) {
+    const uint32_t i = look % time->guests;
+    const uint64_t bound = i == beside ? EXRNIC_TIME_NEVER : exrnic_time_bound(time, i);
+    if (bound < least) least = bound;
+  }
+  return least;
 }
 
 /*
@@ -95,12 +138,8 @@ static inline uint64_t exrnic_time_bound(const struct exrnic_shared_time* time, 
  * its last access asks for.
  */
 static inline uint64_t exrnic_time_limit(const struct exrnic_shared_time* time, uint32_t me) {
-  uint64_t least = EXRNIC_TIME_NEVER;
   if (exrnic_time_load(&time->guest[me].deaf) != 0) return EXRNIC_TIME_NEVER;
-  for (uint32_t i = 0; i < time->guests; ++i) {
-    const uint64_t bound = i == me ? EXRNIC_TIME_NEVER : exrnic_time_bound(time, i);
-    if (bound < least) least = bound;
-  }
+  uint64_t least = exrnic_time_least_bound(time, me);
   if (least < EXRNIC_TIME_NEVER - time->guest_to_guest_ns) least += time->guest_to_guest_ns;
   const uint64_t horizon = exrnic_time_load(&time->horizon_ns);
   return horizon < least ? horizon : least;

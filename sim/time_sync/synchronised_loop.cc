@@ -40,7 +40,7 @@ SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& ser
   for (unsigned id = 0; id < servers.size(); ++id) {
     Node& node = testbed.node(id);
     nodes_.push_back(
-        std::make_unique<TimedNode>(id, testbed.scheduler(), node.pcie(), *servers[id], clocks));
+        std::make_unique<TimedNode>(id, testbed.scheduler(), node.device(), *servers[id], clocks));
     servers[id]->attach(*nodes_.back());
     node.connect_host(nodes_.back().get());
   }

@@ -26,7 +26,7 @@ void TimedNode::reset() {
   for (const Access& access : std::exchange(held_, {})) {
     if (access.load) access.done(kAllOnes);
   }
-  link_.reset();
+  device_.reset();
 }
 
 // The guest's clock stands still while it waits for the load; the time of an answer that it has
@@ -59,17 +59,17 @@ void TimedNode::begin() {
     if (access.load) {
       begin_load(access);
     } else {
-      link_.mmio_write(access.bar, access.offset, access.size, access.value);
+      device_.mmio_write(access.bar, access.offset, access.size, access.value);
     }
   }
 }
 
 void TimedNode::begin_load(Access access) {
-  link_.mmio_read(access.bar, access.offset, access.size,
-                  [this, done = std::move(access.done)](uint64_t value) {
-                    clocks_.answer_load(id_, now_ns());
-                    done(value);
-                  });
+  device_.mmio_read(access.bar, access.offset, access.size,
+                    [this, done = std::move(access.done)](uint64_t value) {
+                      clocks_.answer_load(id_, now_ns());
+                      done(value);
+                    });
 }
 
 void TimedNode::release() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Stands between the vfio-user server of a node and its PCIe link, in synchronised time: holds what
+// Stands between the vfio-user server of a node and its device, in synchronised time: holds what
 // the guest does to its device until the simulation has reached the moment at which it did so, and
 // tells the guest's clock what the device does to it.
 //
@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "sim/host/host_port.h"
-#include "sim/pcie/pcie_link.h"
 #include "sim/time/scheduler.h"
 #include "sim/time_sync/guest_clocks.h"
 #include "sim/vfio_user/server.h"
@@ -20,9 +19,9 @@ namespace exrnic {
 
 class TimedNode final : public DevicePort, public HostPort {
  public:
-  TimedNode(unsigned id, Scheduler& scheduler, PcieLink& link, vfio_user::VfioUserServer& server,
-            GuestClocks& clocks)
-      : id_(id), scheduler_(scheduler), link_(link), server_(server), clocks_(clocks) {}
+  TimedNode(unsigned id, Scheduler& scheduler, DevicePort& device,
+            vfio_user::VfioUserServer& server, GuestClocks& clocks)
+      : id_(id), scheduler_(scheduler), device_(device), server_(server), clocks_(clocks) {}
 
   // When the guest has done what is held here, as far as that is known; it does nothing else before
   // begin() and release().
@@ -42,7 +41,7 @@ class TimedNode final : public DevicePort, public HostPort {
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
   void reset() override;
 
-  // HostPort, from the link
+  // HostPort, from the device
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
   void fire_msix(unsigned vector) override;
@@ -63,7 +62,7 @@ class TimedNode final : public DevicePort, public HostPort {
 
   unsigned id_;
   Scheduler& scheduler_;
-  PcieLink& link_;
+  DevicePort& device_;
   vfio_user::VfioUserServer& server_;
   GuestClocks& clocks_;
   std::deque<Access> held_;

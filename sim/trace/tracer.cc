@@ -160,13 +160,14 @@ void Tracer::pio_store(unsigned node, uint64_t offset, unsigned size, uint64_t v
 
 void Tracer::loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value,
                     uint64_t since_ps) {
-  if (bar != EXRNIC_BAR_REGISTERS) return;
+  if (bar != EXRNIC_BAR_REGISTERS && bar != EXRNIC_BAR_USER) return;
   const auto begun = [&](exrnic_trace what, uint64_t ps) {
     return Point{node, kDeclared[what].track, ps};
   };
   file_.slice(begun(EXRNIC_TRACE_REGISTER_READ, since_ps), now() - since_ps, "register_read",
-              fmt::format(R"("offset":"0x{:x}","value":"0x{:x}")", offset, value));
+              fmt::format(R"("bar":{},"offset":"0x{:x}","value":"0x{:x}")", bar, offset, value));
   NodeState& state = nodes_[node];
+  if (bar != EXRNIC_BAR_REGISTERS) return;
   if (offset != EXRNIC_REG_MBOX_STATUS || state.command_ps == 0 || value == EXRNIC_MBOX_STATUS_BUSY)
     return;
   const uint64_t since = std::exchange(state.command_ps, 0);

@@ -18,6 +18,7 @@
 
 #include "../shared_time.h"
 #include "qemu_clock.h"
+#include "serial_line.h"
 
 /* Waiting: first at once, then with the processor given to others, then asleep. */
 enum { SPINS = 64, YIELDS = 20000, SLEEP_US = 50, LOOKS_BETWEEN_CHECKS = 2000 };
@@ -99,9 +100,17 @@ const char* guest_attach(const char* path, uint32_t guest) {
   const char* wrong = check_shared();
   if (wrong != NULL) return wrong;
   self = &shared->guest[guest];
+  struct exrnic_time_line* line = &shared->line[guest];
+  exrnic_time_store(&line->deaf_until_ns, EXRNIC_TIME_NEVER);
+  exrnic_time_store(&line->taken, exrnic_time_load(&line->sent));
   replies_seen = __atomic_load_n(&self->replies, __ATOMIC_ACQUIRE);
   interrupts_seen = __atomic_load_n(&self->interrupts, __ATOMIC_ACQUIRE);
   return NULL;
+}
+
+const char* guest_join_line(const char* chardev, uint32_t other) {
+  if (other >= shared->guests || other == number) return "line= names no other guest";
+  return line_find(shared, chardev, number, other);
 }
 
 uint32_t guest_instruction_ns(void) { return shared->instruction_ns; }
@@ -137,13 +146,15 @@ static void take_interrupts(void) {
 
 uint64_t guest_hold(uint64_t now) {
   struct wait wait = {0};
+  line_send(now);
   publish(EXRNIC_GUEST_RUNNING, now);
   uint64_t limit;
   while ((limit = exrnic_time_limit(shared, number)) <= now) {
     if (!look_again(&wait)) return EXRNIC_TIME_NEVER;
   }
   take_interrupts();
-  return limit;
+  const uint64_t next_byte = line_receive(now);
+  return next_byte < limit ? next_byte : limit;
 }
 
 void guest_stored(uint64_t now, uint32_t messages) {
@@ -155,6 +166,11 @@ void guest_stored(uint64_t now, uint32_t messages) {
   }
 }
 
+/* Only where the guest looks at its device it is certain that all before has been settled. */
+void guest_may_hear(uint64_t now) {
+  if (exrnic_time_load(&self->deaf) == 0) line_open(now);
+}
+
 void guest_loaded(void) {
   const uint32_t replies = __atomic_load_n(&self->replies, __ATOMIC_ACQUIRE);
   if (replies == replies_seen) return; /* refused, or answered outside of time */
@@ -163,7 +179,7 @@ void guest_loaded(void) {
   qemu_clock_moved();
 }
 
-/* An interrupt from outside of simulated time, a byte on a serial line: it comes as soon as the
+/* An interrupt from outside of simulated time, a byte on the console: it comes as soon as the
  * others allow, who may be ahead. */
 static uint64_t now_for_outside(uint64_t timer) {
   const uint64_t limit = exrnic_time_limit(shared, number);
@@ -171,15 +187,18 @@ static uint64_t now_for_outside(uint64_t timer) {
   return limit < timer && limit > now ? limit : now;
 }
 
-/* Until the clock's next timer, or until an interrupt waits. Returns when that is. */
+/* Until the clock's next timer, a byte, or until an interrupt waits. Returns when that is. */
 static uint64_t halt_until(uint64_t timer) {
   uint64_t halted = exrnic_where(EXRNIC_GUEST_HALTED, timer);
   exrnic_time_store(&self->where, halted);
   struct wait wait = {0};
   while (exrnic_time_load(&self->where) == halted) {
-    const bool due = timer < EXRNIC_TIME_NEVER && exrnic_time_limit(shared, number) >= timer;
+    const uint64_t limit = exrnic_time_limit(shared, number);
+    const uint64_t byte = exrnic_time_next_byte(shared, number);
+    const uint64_t next = byte < timer ? byte : timer;
+    const bool due = next < EXRNIC_TIME_NEVER && limit >= next;
     if (!due && !qemu_interrupt_pending() && look_again(&wait)) continue;
-    const uint64_t moment = due ? timer : now_for_outside(timer);
+    const uint64_t moment = due ? next : now_for_outside(next);
     const uint64_t awake = exrnic_where(EXRNIC_GUEST_RUNNING, moment);
     if (__atomic_compare_exchange_n(&self->where, &halted, awake, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
@@ -190,12 +209,14 @@ static uint64_t halt_until(uint64_t timer) {
 }
 
 void guest_halt(void) {
+  line_send((uint64_t)qemu_clock_now());
   while (!qemu_interrupt_pending() && qemu_machine_runs() && !alone) {
     const int64_t next = qemu_next_timer();
     const uint64_t timer = next == QEMU_NO_TIMER ? EXRNIC_TIME_NEVER : (uint64_t)next;
     const uint64_t moment = halt_until(timer);
     qemu_clock_move_to((int64_t)moment);
     take_interrupts();
+    line_receive(moment);
     if (moment == timer && !qemu_run_timers()) return;
   }
 }

@@ -13,6 +13,10 @@
 /* Maps the shared clock `path`, as guest number `guest`. NULL, or why not, as a sentence. */
 const char* guest_attach(const char* path, uint32_t guest);
 
+/* Its serial port, by the identifier of its -chardev, is joined to that of guest `other`. NULL, or
+ * why not, as a sentence. */
+const char* guest_join_line(const char* chardev, uint32_t other);
+
 /* Joins the others, whose time it may be; the clock is moved to theirs. */
 void guest_join(void);
 
@@ -25,6 +29,9 @@ uint64_t guest_hold(uint64_t now);
 /* A store to the device is done, `messages` of them for vfio-user. Returns when it has been taken.
  */
 void guest_stored(uint64_t now, uint32_t messages);
+
+/* The device has been accessed: bytes of the serial line may arrive, if it may touch the guest. */
+void guest_may_hear(uint64_t now);
 
 /* A load from the device is done: the clock is moved to when its answer came. */
 void guest_loaded(void);

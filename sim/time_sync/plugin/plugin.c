@@ -4,8 +4,11 @@
  *
  *   -accel tcg,thread=single -icount shift=0,sleep=off -plugin libexrnic-time.so,clock=FILE,guest=N
  *
+ * With line=ID:M, -chardev ringbuf,id=ID and -serial chardev:ID a serial port is joined to that of
+ * guest M.
+ *
  * What it adds to the guest's code: an addition and a comparison at the head of each block, and a
- * call where an instruction reaches a device or halts the vCPU. README.md has the whole.
+ * call where an instruction reaches a device, pauses or halts the vCPU. README.md has the whole.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,8 +38,15 @@ enum { LONGEST_NS = 1 << 20 };
 
 enum { LONGEST_MESSAGE = 8, X86_LONGEST = 15, X86_PAGE = 4096 };
 
+/* What takes much longer than other instructions: PAUSE, about 140 cycles since Skylake (Intel's
+ * optimization manual), and an access to a port of a legacy device, which crosses a slow bus. Loops
+ * that wait by them are as short as on such a machine. */
+enum { PAUSE_NS = 64, PORT_NS = 1024 };
+
 static qemu_plugin_u64 counter;
 static bool joined;
+static const char* line_chardev; /* NULL: there is no line */
+static uint32_t line_other;
 
 static void fail(const char* what, const char* why) {
   fprintf(stderr, "exrnic-time: %s: %s\n", what, why);
@@ -75,7 +85,23 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
   } else {
     guest_loaded();
   }
-  hold(vcpu, (uint64_t)qemu_clock_now());
+  const uint64_t now = (uint64_t)qemu_clock_now();
+  guest_may_hear(now);
+  hold(vcpu, now);
+}
+
+static void on_pause(unsigned vcpu, void* unused) {
+  (void)unused;
+  qemu_clock_add(PAUSE_NS);
+  qemu_plugin_u64_add(counter, vcpu, PAUSE_NS / (uint64_t)qemu_clock_of(1));
+}
+
+/* Before the access. The next block tells the others; a serial port may have got a byte. */
+static void on_port(unsigned vcpu, void* unused) {
+  (void)unused;
+  qemu_clock_add(PORT_NS);
+  qemu_clock_moved();
+  qemu_plugin_u64_set(counter, vcpu, DUE);
 }
 
 static void on_halt(unsigned vcpu, void* interrupts_on) {
@@ -90,12 +116,26 @@ static void on_halt(unsigned vcpu, void* interrupts_on) {
 
 /* ---- x86 ---- */
 
-enum { HLT = 0xf4, STI = 0xfb, CALL = 0xe8, RET = 0xc3 };
+enum { NOP = 0x90, HLT = 0xf4, STI = 0xfb, CALL = 0xe8, RET = 0xc3, OPERAND_16 = 0x66, REP = 0xf3 };
 
-static uint8_t first_byte(const struct qemu_plugin_insn* insn) {
-  uint8_t bytes[X86_LONGEST] = {0};
-  qemu_plugin_insn_data(insn, bytes, sizeof bytes);
-  return bytes[0];
+struct x86_code {
+  uint8_t bytes[X86_LONGEST];
+};
+
+static struct x86_code code_of(const struct qemu_plugin_insn* insn) {
+  struct x86_code code = {{0}};
+  qemu_plugin_insn_data(insn, code.bytes, sizeof code.bytes);
+  return code;
+}
+
+static uint8_t first_byte(const struct qemu_plugin_insn* insn) { return code_of(insn).bytes[0]; }
+
+static bool is_pause(struct x86_code code) { return code.bytes[0] == REP && code.bytes[1] == NOP; }
+
+/* IN and OUT; INS and OUTS, which drivers of such devices use for data in bulk, are left alone. */
+static bool is_port_access(struct x86_code code) {
+  const uint8_t byte = code.bytes[0] == OPERAND_16 ? code.bytes[1] : code.bytes[0];
+  return (byte >= 0xe4 && byte <= 0xe7) || (byte >= 0xec && byte <= 0xef);
 }
 
 /* Under -icount QEMU lets an instruction reach a device only as the last of its block; any other it
@@ -113,6 +153,14 @@ static bool follows_sti(const struct qemu_plugin_insn* insn) {
   return bytes != NULL && ((uintptr_t)bytes & (X86_PAGE - 1)) != 0 && bytes[-1] == STI;
 }
 
+/* Both are the last of their block. */
+static void watch_slow(struct qemu_plugin_insn* last) {
+  const struct x86_code code = code_of(last);
+  if (!is_pause(code) && !is_port_access(code)) return;
+  qemu_plugin_register_vcpu_insn_exec_cb(last, is_pause(code) ? on_pause : on_port,
+                                         QEMU_PLUGIN_CB_NO_REGS, NULL);
+}
+
 static void watch_halt(struct qemu_plugin_insn* last) {
   if (first_byte(last) != HLT) return;
   const bool interrupts_on = follows_sti(last);
@@ -120,20 +168,22 @@ static void watch_halt(struct qemu_plugin_insn* last) {
                                          (void*)(intptr_t)interrupts_on);
 }
 
+static void refuse(const char* why) {
+  fprintf(stderr, "exrnic-time: synchronised time does not work with this QEMU, %s: %s\n",
+          qemu_version(), why);
+  exit(1);
+}
+
 /* Here QEMU's clock can be read for the first time. */
 static void join(void) {
   joined = true;
   const char* missing = qemu_clock_find();
-  if (missing != NULL) {
-    fprintf(stderr, "exrnic-time: synchronised time does not work with this QEMU, %s: %s\n",
-            qemu_version(), missing);
-    exit(1);
-  }
+  if (missing == NULL && line_chardev != NULL) missing = guest_join_line(line_chardev, line_other);
+  if (missing != NULL) refuse(missing);
   if (qemu_clock_of(1) != guest_instruction_ns()) {
     fprintf(stderr,
             "exrnic-time: -icount shift makes an instruction %" PRId64
-            " ns long; the "
-            "simulator's profile says %" PRIu32 "\n",
+            " ns long; the simulator's profile says %" PRIu32 "\n",
             qemu_clock_of(1), guest_instruction_ns());
     exit(1);
   }
@@ -149,6 +199,7 @@ static void on_translation(struct qemu_plugin_tb* tb) {
   qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD_U64, counter, count);
   struct qemu_plugin_insn* last = qemu_plugin_tb_get_insn(tb, count - 1);
   watch_halt(last);
+  watch_slow(last);
   if (may_reach_device(last)) {
     qemu_plugin_register_vcpu_mem_cb(last, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
                                      NULL);
@@ -178,25 +229,51 @@ static const char* check(const qemu_info_t* info) {
   return NULL;
 }
 
-QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
-                                           char** argv) {
-  const char* clock = NULL;
-  const char* guest = NULL;
+struct arguments {
+  const char* clock;
+  const char* guest;
+  char* line;
+};
+
+static bool parse(int argc, char** argv, struct arguments* to) {
   for (int i = 0; i < argc; ++i) {
     if (strncmp(argv[i], "clock=", 6) == 0) {
-      clock = argv[i] + 6;
+      to->clock = argv[i] + 6;
     } else if (strncmp(argv[i], "guest=", 6) == 0) {
-      guest = argv[i] + 6;
+      to->guest = argv[i] + 6;
+    } else if (strncmp(argv[i], "line=", 5) == 0) {
+      to->line = strdup(argv[i] + 5);
     } else {
-      fail(argv[i], "no such argument; there are clock=FILE and guest=N");
-      return -1;
+      fail(argv[i], "no such argument; there are clock=FILE, guest=N and line=ID:N");
+      return false;
     }
   }
+  return true;
+}
+
+/* QEMU has made its character devices when the first block is translated, not yet now. */
+static const char* set_line(char* text) {
+  if (text == NULL) return NULL;
+  char* colon = strchr(text, ':');
+  if (colon == NULL) return "write line=ID:N, ID of a -chardev ringbuf and N of a guest";
+  *colon = '\0';
+  line_chardev = text;
+  line_other = (uint32_t)strtoul(colon + 1, NULL, 10);
+  return NULL;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
+                                           char** argv) {
+  struct arguments arguments = {NULL, NULL, NULL};
+  if (!parse(argc, argv, &arguments)) return -1;
   const char* wrong = check(info);
-  if (wrong == NULL && (clock == NULL || guest == NULL)) wrong = "give it clock=FILE and guest=N";
-  if (wrong == NULL) wrong = guest_attach(clock, (uint32_t)strtoul(guest, NULL, 10));
+  if (wrong == NULL && (arguments.clock == NULL || arguments.guest == NULL))
+    wrong = "give it clock=FILE and guest=N";
+  if (wrong == NULL) wrong = set_line(arguments.line);
+  if (wrong == NULL)
+    wrong = guest_attach(arguments.clock, (uint32_t)strtoul(arguments.guest, NULL, 10));
   if (wrong != NULL) {
-    fail(clock != NULL ? clock : "start", wrong);
+    fail(arguments.clock != NULL ? arguments.clock : "start", wrong);
     return -1;
   }
   counter.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));

@@ -50,32 +50,39 @@ static CPUState** current_cpu; /* of the vCPU's thread */
 static CPUState* cpu;
 static int64_t* bias;
 static volatile uint32_t* interrupt_word;
-static sem_t timers_due, timers_done;
+static sem_t job_due, job_done;
+static struct {
+  void (*run)(void* argument);
+  void* argument;
+} job;
 
-static bool find(const char* name, void* to) {
+bool qemu_find(const char* name, void* to) {
   void* symbol = dlsym(RTLD_DEFAULT, name);
   memcpy(to, &symbol, sizeof symbol);
   return symbol != NULL;
 }
 
 static bool find_all(void) {
-  return find("icount_get", &qemu.icount_get) && find("icount_get_raw", &qemu.icount_get_raw) &&
-         find("icount_to_ns", &qemu.icount_to_ns) && find("icount_update", &qemu.icount_update) &&
-         find("qemu_clock_deadline_ns_all", &qemu.deadline) &&
-         find("qemu_clock_run_timers", &qemu.run_timers) &&
-         find("rcu_register_thread", &qemu.rcu_register_thread) &&
-         find("runstate_is_running", &qemu.runs) && find("bql_locked", &qemu.bql_locked) &&
-         find("bql_lock_impl", &qemu.bql_lock) && find("bql_unlock", &qemu.bql_unlock) &&
-         find("cpu_exit", &qemu.cpu_exit) && find("cpu_interrupt", &qemu.cpu_interrupt) &&
-         find("cpu_reset_interrupt", &qemu.cpu_reset_interrupt) &&
-         find("use_icount", &qemu.use_icount) && find("timers_state", &qemu.timers_state) &&
-         find("current_cpu", &current_cpu);
+  return qemu_find("icount_get", &qemu.icount_get) &&
+         qemu_find("icount_get_raw", &qemu.icount_get_raw) &&
+         qemu_find("icount_to_ns", &qemu.icount_to_ns) &&
+         qemu_find("icount_update", &qemu.icount_update) &&
+         qemu_find("qemu_clock_deadline_ns_all", &qemu.deadline) &&
+         qemu_find("qemu_clock_run_timers", &qemu.run_timers) &&
+         qemu_find("rcu_register_thread", &qemu.rcu_register_thread) &&
+         qemu_find("runstate_is_running", &qemu.runs) &&
+         qemu_find("bql_locked", &qemu.bql_locked) && qemu_find("bql_lock_impl", &qemu.bql_lock) &&
+         qemu_find("bql_unlock", &qemu.bql_unlock) && qemu_find("cpu_exit", &qemu.cpu_exit) &&
+         qemu_find("cpu_interrupt", &qemu.cpu_interrupt) &&
+         qemu_find("cpu_reset_interrupt", &qemu.cpu_reset_interrupt) &&
+         qemu_find("use_icount", &qemu.use_icount) &&
+         qemu_find("timers_state", &qemu.timers_state) && qemu_find("current_cpu", &current_cpu);
 }
 
 const char* qemu_version(void) {
   static char text[32] = "of an unknown version";
   void* error = NULL;
-  if (find("qmp_query_version", &qemu.query_version)) {
+  if (qemu_find("qmp_query_version", &qemu.query_version)) {
     const struct version* version = qemu.query_version(&error);
     snprintf(text, sizeof text, "%d.%d.%d", (int)version->qemu->major, (int)version->qemu->minor,
              (int)version->qemu->micro);
@@ -144,7 +151,7 @@ static bool find_interrupt_word(void) {
   return found == 1;
 }
 
-static bool start_timer_thread(void);
+static bool start_worker(void);
 
 const char* qemu_clock_find(void) {
   if (!find_all() || (cpu = *current_cpu) == NULL) return "it lacks functions that are needed";
@@ -153,7 +160,7 @@ const char* qemu_clock_find(void) {
   if (qemu.bql_locked()) return "it translates under its main lock";
   if (!find_bias()) return "the bias of its instruction clock is not where it can be found";
   if (!find_interrupt_word()) return "the vCPU's interrupts are not where they can be found";
-  return start_timer_thread() ? NULL : "no thread for its timers can be started";
+  return start_worker() ? NULL : "no thread for its timers can be started";
 }
 
 /* QEMU refuses to read the clock within a block, unless it is asked from outside the vCPU. What has
@@ -179,9 +186,11 @@ int64_t qemu_clock_now_elsewhere(void) {
 
 int64_t qemu_clock_of(int64_t instructions) { return qemu.icount_to_ns(instructions); }
 
+void qemu_clock_add(int64_t ns) { __atomic_fetch_add(bias, ns, __ATOMIC_SEQ_CST); }
+
 void qemu_clock_move_to(int64_t ns) {
   const int64_t now = qemu_clock_now();
-  if (ns > now) __atomic_fetch_add(bias, ns - now, __ATOMIC_SEQ_CST);
+  if (ns > now) qemu_clock_add(ns - now);
 }
 
 void qemu_clock_moved(void) { qemu.cpu_exit(cpu); }
@@ -198,34 +207,44 @@ int64_t qemu_next_timer(void) {
   return deadline < 0 ? QEMU_NO_TIMER : qemu_clock_now() + deadline;
 }
 
-/* QEMU runs these timers on the vCPU's thread, between blocks. Within one a timer's interrupt would
- * be an error there, and none on another thread. */
-static void* run_timers_when_told(void* unused) {
+static void* work(void* unused) {
   (void)unused;
   qemu.rcu_register_thread();
   for (;;) {
-    sem_wait(&timers_due);
+    sem_wait(&job_due);
     lock_main_loop();
-    qemu.run_timers(QEMU_CLOCK_VIRTUAL);
+    job.run(job.argument);
     qemu.bql_unlock();
-    sem_post(&timers_done);
+    sem_post(&job_done);
   }
   return NULL;
 }
 
-static bool start_timer_thread(void) {
+static bool start_worker(void) {
   pthread_t thread;
-  sem_init(&timers_due, 0, 0);
-  sem_init(&timers_done, 0, 0);
-  if (pthread_create(&thread, NULL, run_timers_when_told, NULL) != 0) return false;
+  sem_init(&job_due, 0, 0);
+  sem_init(&job_done, 0, 0);
+  if (pthread_create(&thread, NULL, work, NULL) != 0) return false;
   pthread_detach(thread);
   return true;
 }
 
-bool qemu_run_timers(void) {
-  sem_post(&timers_due);
-  while (sem_wait(&timers_done) != 0) {
+void qemu_elsewhere(void (*run)(void* argument), void* argument) {
+  job.run = run;
+  job.argument = argument;
+  sem_post(&job_due);
+  while (sem_wait(&job_done) != 0) {
   }
+}
+
+static void run_timers(void* unused) {
+  (void)unused;
+  qemu.run_timers(QEMU_CLOCK_VIRTUAL);
+}
+
+/* QEMU runs these on the vCPU's thread, between blocks. */
+bool qemu_run_timers(void) {
+  qemu_elsewhere(run_timers, NULL);
   return until_next_timer() != 0;
 }
 

@@ -36,6 +36,9 @@ int64_t qemu_clock_now_elsewhere(void);
 /* Instructions to ns. */
 int64_t qemu_clock_of(int64_t instructions);
 
+/* Moves the clock on by `ns`. */
+void qemu_clock_add(int64_t ns);
+
 /* Moves the clock on to `ns`, if it is not there yet. */
 void qemu_clock_move_to(int64_t ns);
 
@@ -47,6 +50,13 @@ int64_t qemu_next_timer(void);
 
 /* Runs the timers that are due. False: some are left, which only QEMU itself can run. */
 bool qemu_run_timers(void);
+
+/* Runs job(argument) on a thread of its own, under QEMU's main lock, and waits for its end. Within
+ * a block an interrupt that the vCPU's thread raises would be an error there. */
+void qemu_elsewhere(void (*job)(void* argument), void* argument);
+
+/* A function or variable of QEMU, by name, to the pointer at `to`. False: there is none. */
+bool qemu_find(const char* name, void* to);
 
 /* Returns when QEMU's main loop is through with what it was doing. */
 void qemu_main_loop_barrier(void);

@@ -80,6 +80,7 @@ bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr* address);
 const char* qemu_plugin_hwaddr_device_name(const struct qemu_plugin_hwaddr* address);
 
 struct qemu_plugin_scoreboard* qemu_plugin_scoreboard_new(size_t element_size);
+void qemu_plugin_u64_add(qemu_plugin_u64 entry, unsigned vcpu, uint64_t added);
 void qemu_plugin_u64_set(qemu_plugin_u64 entry, unsigned vcpu, uint64_t value);
 
 #endif

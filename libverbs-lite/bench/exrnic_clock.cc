@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// exrnic-clock: what a guest's own clock says when it loads from its RNIC, and when the RNIC writes
+// into its memory. In synchronised time that clock, the TSC, is the simulator's, in nanoseconds;
+// sim/time_sync/clock_test.py compares both.
+#include <sys/mman.h>
+#include <x86intrin.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <vector>
+
+#include "device_file.h"
+#include "exrnic_hw.h"
+#include "verbs_objects.h"
+
+namespace exrnic {
+namespace {
+
+constexpr unsigned kTimes = 50;
+constexpr unsigned kBefore = 3;  // until all of the path is translated
+
+struct Interval {
+  uint64_t begin;
+  uint64_t end;
+};
+
+std::vector<Interval> Loads() {
+  const DeviceFile device("exrnic0");
+  void* memory =
+      mmap(nullptr, EXRNIC_USER_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, device.fd(), 0);
+  if (memory == MAP_FAILED) ThrowErrno("the user page cannot be mapped");
+  const auto* page = static_cast<volatile uint32_t*>(memory);
+  std::vector<Interval> found;
+  for (unsigned i = 0; i < kBefore + kTimes; ++i) {
+    const uint64_t begin = __rdtsc();
+    (void)*page;
+    const uint64_t end = __rdtsc();
+    if (i >= kBefore) found.push_back({begin, end});
+  }
+  munmap(memory, EXRNIC_USER_PAGE_SIZE);
+  return found;
+}
+
+// From before a work request is posted until its completion is in memory. The queue pair is in the
+// error state: the RNIC flushes what is posted, and needs no peer.
+std::vector<Interval> Completions() {
+  const Owned<vl_rnic> rnic = Own(OpenDevice("exrnic0"), "cannot open the RNIC");
+  const Owned<vl_pd> pd = Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd");
+  const Owned<vl_cq> cq = Own(vl_create_cq(rnic.get(), 1, nullptr), "vl_create_cq");
+  const Owned<vl_qp> qp = CreateQp(pd.get(), QpAttributes(cq.get(), 1));
+  ModifyQp(qp.get(), VL_QPS_ERROR);
+  vl_send_wr wr = {};
+  wr.opcode = VL_OP_PUSH;
+  wr.flags = VL_SEND_SIGNALED;
+  std::vector<Interval> found;
+  for (unsigned i = 0; i < kBefore + kTimes; ++i) {
+    vl_wc wc;
+    int count = 0;
+    const uint64_t begin = __rdtsc();
+    Check(vl_post_sq(qp.get(), &wr, nullptr), "vl_post_sq");
+    while (count == 0) count = vl_poll_cq(cq.get(), 1, &wc);
+    const uint64_t end = __rdtsc();
+    Check(count, "vl_poll_cq");
+    if (i >= kBefore) found.push_back({begin, end});
+  }
+  return found;
+}
+
+void Print(const char* what, const std::vector<Interval>& intervals) {
+  for (const Interval& interval : intervals) {
+    printf("@exrnic {\"what\":\"%s\",\"begin\":%llu,\"end\":%llu}\n", what,
+           static_cast<unsigned long long>(interval.begin),
+           static_cast<unsigned long long>(interval.end));
+  }
+}
+
+}  // namespace
+}  // namespace exrnic
+
+int main() {
+  try {
+    const auto loads = exrnic::Loads();
+    const auto completions = exrnic::Completions();
+    exrnic::Print("load", loads);
+    exrnic::Print("completion", completions);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "exrnic-clock: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

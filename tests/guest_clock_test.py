@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""In synchronised time a guest's clock is the simulator's: both tell the same of one run, to the nanosecond.
+
+    guest_clock_test.py DIRECTORY
+
+DIRECTORY: of a launch with TIME=sync, a trace, and exrnic-clock in the guests. Of each load a guest tells
+when it began and ended, and the trace does. Between them lie the instructions around the load: as many each
+time, and few. Of each completion the trace tells when it was in memory: a guest that polls sees it then, or at
+most a turn of its loop later.
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+_CLONE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(_CLONE / "sim/launch"))
+
+import guest  # noqa: E402 (the launcher is no installed package)
+
+_BAR_USER = 2
+_NODES = 2
+_FEW_NS = 16      # the instructions around a load
+_TURN_NS = 400    # of a loop that polls
+
+
+def _picoseconds(microseconds):
+    return round(microseconds * 1e6)
+
+
+def _nanoseconds(ps):
+    """Rounded up, as a guest's clock is told."""
+    return -(-ps // 1000)
+
+
+class Clock(unittest.TestCase):
+    directory = None
+
+    @classmethod
+    def setUpClass(cls):
+        events = json.loads((cls.directory / "trace.json").read_text())
+        events = events["traceEvents"] if isinstance(events, dict) else events
+        cls.slices = [event for event in events if event.get("ph") == "X"]
+        cls.rows = []
+        for node in range(_NODES):
+            console = guest.Console(cls.directory / f"guest{node}.log")
+            cls.rows.append([row for row in console.poll() if "what" in row])
+
+    def told(self, node, what):
+        rows = [row for row in self.rows[node] if row["what"] == what]
+        self.assertGreaterEqual(len(rows), 50, f"exrnic-clock of guest {node} printed few of {what}")
+        return rows
+
+    def traced(self, node, name):
+        return [(_picoseconds(event["ts"]), _picoseconds(event["ts"] + event["dur"]))
+                for event in self.slices if event["pid"] == node and event["name"] == name
+                and event["args"].get("bar", _BAR_USER) == _BAR_USER]
+
+    def test_a_load_begins_and_ends_in_the_guest_when_it_does_in_the_trace(self):
+        for node in range(_NODES):
+            traced = self.traced(node, "register_read")
+            before, after = set(), set()
+            for row in self.told(node, "load"):
+                inside = [load for load in traced
+                          if row["begin"] <= load[0] // 1000 and _nanoseconds(load[1]) <= row["end"]]
+                self.assertEqual(len(inside), 1, f"guest {node}: loads in the trace within {row}")
+                before.add(inside[0][0] // 1000 - row["begin"])
+                after.add(row["end"] - _nanoseconds(inside[0][1]))
+            for around in (before, after):
+                self.assertEqual(len(around), 1, f"guest {node}: not the same each time, ns: {around}")
+                self.assertLessEqual(max(around), _FEW_NS)
+
+    def test_a_completion_is_seen_when_it_is_in_memory_or_a_turn_of_the_loop_later(self):
+        for node in range(_NODES):
+            traced = self.traced(node, "cqe")
+            for row in self.told(node, "completion"):
+                seen = [cqe for cqe, _ in traced if row["begin"] <= cqe // 1000 <= row["end"]]
+                self.assertEqual(len(seen), 1, f"guest {node}: completions in the trace within {row}")
+                self.assertLessEqual(row["end"] - seen[0] // 1000, _TURN_NS)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    Clock.directory = pathlib.Path(sys.argv.pop())
+    unittest.main()
