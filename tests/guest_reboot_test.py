@@ -24,7 +24,6 @@ from errors import LaunchError  # noqa: E402 (the launcher is no installed packa
 import guest  # noqa: E402
 import processes  # noqa: E402
 
-_STAGE_SECONDS = 30
 _SIZES = "8,262144,5000"
 _OPERATIONS = 8
 
@@ -53,9 +52,10 @@ class Story:
         self._qemu = {}
 
     def start_sim(self):
+        self._sim_log.unlink(missing_ok=True)
         self._sim = self._children.start(
-            [str(self._options.sim), "--node", "vfio-user:node0.sock",
-             "--node", "vfio-user:node1.sock"], self._sim_log)
+            [str(self._options.sim), "--core", self._options.core, "--control", "control.sock",
+             "--node", "vfio-user:node0.sock", "--node", "vfio-user:node1.sock"], self._sim_log)
         self.wait_for("exrnic-sim: ready", self._sim_log)
 
     def start_guest(self, node, command, channel, log):
@@ -67,21 +67,27 @@ class Story:
         self._qemu[node] = self._children.start(line, self._options.directory / log,
                                                 [channel.fileno()])
 
+    def kill_sim(self):
+        self._sim.kill()
+        self._sim.wait()
+        self._sim = None
+
     def kill_guest(self, node):
         self._qemu.pop(node).kill()
 
     def wait_for(self, text, log, times=1):
         """Until the file holds `text` so often. Any process of ours that ends is a failure."""
-        deadline = time.monotonic() + _STAGE_SECONDS
+        limit = self._options.stage_seconds
+        deadline = time.monotonic() + limit
         while (text not in (said := _text_of(log))) or said.count(text) < times:
             self._check(log)
             if time.monotonic() > deadline:
                 raise LaunchError(f"{log.name}: \"{text}\" did not come {times} times within "
-                                  f"{_STAGE_SECONDS} s", [log, self._sim_log])
+                                  f"{limit} s", [log, self._sim_log])
             time.sleep(0.02)
 
     def _check(self, log):
-        if self._sim.poll() is not None:
+        if self._sim is not None and self._sim.poll() is not None:
             raise LaunchError(f"exrnic-sim ended with status {self._sim.poll()}", [self._sim_log])
         for node, qemu in self._qemu.items():
             if qemu.poll() is not None:
@@ -117,21 +123,23 @@ def tell(story, directory):
     story.stop_sim()
 
 
-def parse_arguments():
+def parse_arguments(description, name, core="rtl"):
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = _CLONE / "build"
-    parser.add_argument("--directory", type=pathlib.Path, default=build / "run/guest_reboot_test")
+    parser.add_argument("--directory", type=pathlib.Path, default=build / "run" / name)
     parser.add_argument("--sim", type=pathlib.Path, default=build / "host/sim/exrnic-sim")
     parser.add_argument("--initramfs", type=pathlib.Path, default=build / "guest/initramfs.cpio")
     parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
     parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    parser.add_argument("--core", default=core, help=f"of the simulator ({core})")
+    parser.add_argument("--stage-seconds", type=float, default=30, help="limit of each wait (30)")
     return parser.parse_args()
 
 
 def main():
     processes.stop_on_signals()
-    options = parse_arguments()
+    options = parse_arguments(__doc__, "guest_reboot_test")
     shutil.rmtree(options.directory, ignore_errors=True)
     options.directory.mkdir(parents=True)
     try:

@@ -48,15 +48,18 @@ class ChardevTransport : public Transport {
   explicit ChardevTransport(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
   ~ChardevTransport() override {
     if (page_ != nullptr) munmap(page_, EXRNIC_USER_PAGE_SIZE);
+    if (state_ != nullptr) munmap(state_, EXRNIC_USER_PAGE_SIZE);
   }
 
   // False with errno: cannot be used.
-  bool Start() { return fd_.get() >= 0 && VersionsFit() && MapUserPage(); }
+  bool Start() { return fd_.get() >= 0 && VersionsFit() && MapPages(); }
 
   // Behind a Start that failed: what stands before the errno's text.
   const char* complaint() const { return complaint_; }
 
-  UserPage user_page() override { return UserPage(page_); }
+  UserPage user_page() override {
+    return UserPage(page_, &static_cast<const exrnic_state_page*>(state_)->gone);
+  }
 
   int Query(DeviceInfo* info) override {
     exrnic_query query = {};
@@ -241,15 +244,22 @@ class ChardevTransport : public Transport {
     return false;
   }
 
-  bool MapUserPage() {
-    void* page = mmap(nullptr, EXRNIC_USER_PAGE_SIZE, PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-    if (page == MAP_FAILED) return false;
-    page_ = page;
-    return madvise(page, EXRNIC_USER_PAGE_SIZE, MADV_DONTFORK) == 0;
+  bool MapPages() {
+    page_ = MapPage(PROT_WRITE, EXRNIC_MMAP_USER_PAGE);
+    state_ = MapPage(PROT_READ, EXRNIC_MMAP_STATE_PAGE);
+    return page_ != nullptr && state_ != nullptr &&
+           madvise(page_, EXRNIC_USER_PAGE_SIZE, MADV_DONTFORK) == 0;
+  }
+
+  // Null with errno.
+  void* MapPage(int protection, off_t offset) {
+    void* page = mmap(nullptr, EXRNIC_USER_PAGE_SIZE, protection, MAP_SHARED, fd_.get(), offset);
+    return page == MAP_FAILED ? nullptr : page;
   }
 
   FileDescriptor fd_;
   void* page_ = nullptr;
+  void* state_ = nullptr;
   char complaint_[128] = "";
 };
 

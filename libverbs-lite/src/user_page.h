@@ -26,7 +26,9 @@ class UserPageProxy {
 class UserPage {
  public:
   UserPage() = default;
-  explicit UserPage(volatile void* mapped) : mapped_(static_cast<volatile uint8_t*>(mapped)) {}
+  // *gone, if there is one, becomes other than 0 when the device is gone.
+  explicit UserPage(volatile void* mapped, const volatile uint32_t* gone = nullptr)
+      : mapped_(static_cast<volatile uint8_t*>(mapped)), gone_(gone) {}
   explicit UserPage(UserPageProxy* proxy) : proxy_(proxy) {}
 
   // Stores of 8 bytes at consecutive offsets (multiples of 8), in order.
@@ -36,12 +38,16 @@ class UserPage {
     for (size_t i = 0; i < count; ++i) to[i] = words[i];
   }
 
-  // As in UserPageProxy; of a mapped page nobody knows.
-  bool WhileEmpty() const { return proxy_ == nullptr || proxy_->WhileEmpty(); }
-  bool usable() const { return proxy_ == nullptr || proxy_->usable(); }
+  // As in UserPageProxy.
+  bool WhileEmpty() const { return proxy_ == nullptr ? usable() : proxy_->WhileEmpty(); }
+  bool usable() const {
+    if (proxy_ != nullptr) return proxy_->usable();
+    return gone_ == nullptr || *gone_ == 0;
+  }
 
  private:
   volatile uint8_t* mapped_ = nullptr;
+  const volatile uint32_t* gone_ = nullptr;
   UserPageProxy* proxy_ = nullptr;
 };
 

@@ -15,11 +15,10 @@
  * in EIO or ETIMEDOUT, a kernel module has released what it holds of it; the object of this library
  * stays, and so does the RNIC that it belongs to.
  *
- * Removal: once the RNIC was removed, or the simulator has ended, destroying its objects and
- * closing it succeed. Posting work, and polling or arming a completion queue, then gives ENODEV in
- * the simulator. With a kernel module these calls cannot tell: what they store into the page that
- * they ring is lost, and no completion comes. VL_EVENT_DEVICE_FATAL, and then ENODEV from the file
- * descriptors of events, say so in either case.
+ * Removal: once the RNIC was removed, has vanished (a kernel module finds out within two seconds)
+ * or the simulator has ended, destroying its objects and closing it succeed, or give EIO. Posting
+ * work, and polling or arming a completion queue, then gives ENODEV. VL_EVENT_DEVICE_FATAL, and
+ * then ENODEV from the file descriptors of events, say so to whoever waits.
  *
  * Threads: every call may be made from any thread at any time, on the same object too. Only
  * destroying an object while another call uses it is an error of the caller.

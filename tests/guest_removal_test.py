@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a guest relies on goes away under load: its peer's machine, the link, the device.
+
+Two guests PUSH at each other without end.
+
+- The QEMU of guest 1 is killed: guest 0 goes on with a new guest 1.
+- In this the device is taken off its bus under its program, which ends; a rescan brings it back.
+- The link is cut, and plugged in again: both programs fail meanwhile, and both work afterwards.
+- The simulator is killed: in both guests whoever uses the RNIC hears of it, somebody who only waits
+  included, and the module can be unloaded. The kernel says no word of warning (it would panic).
+- The simulator starts again, and serves guests.
+
+An error that is due comes within 5 seconds, each time. What is tried is software: hence the reference
+model, which takes less time.
+"""
+
+import json
+import shutil
+import socket
+import sys
+import time
+
+from guest_reboot_test import LaunchError, Story, parse_arguments, processes
+
+_LIMIT_SECONDS = 5
+
+_PUSH = "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,65536 --ops 8"
+# The first end of the device: it leaves its bus under a program, and comes back.
+_UNPLUG = "; ".join((
+    f"(while {_PUSH}; do :; done; echo @failed; touch /tmp/over) & sleep 3",
+    "function=$(readlink -f /sys/bus/pci/drivers/exrnic/0*)",
+    "echo 1 > $function/remove",
+    "echo @unplugged",
+    "while [ ! -e /tmp/over ]; do sleep 0.1; done",
+    "echo 1 > /sys/bus/pci/rescan",
+    "echo @back-on-the-bus"))
+# Until the device has gone for good; beside it somebody who waits for events only.
+_STEADY = "; ".join((
+    "exrnic-kmod-test wait-for-the-end & waiter=$!",
+    f"while [ -e /proc/$waiter ]; do {_PUSH} || echo @failed; done",
+    "wait $waiter || exit 1",
+    "echo @told",
+    "rmmod exrnic || exit 2",
+    "echo @unloaded",
+    "sleep 1000"))
+
+
+def within_the_limit(story, what, since, text, logs, times=1):
+    for log in logs:
+        story.wait_for(text, log, times)
+    took = time.monotonic() - since
+    if took > _LIMIT_SECONDS:
+        raise LaunchError(f"{what}: callers got no error within {_LIMIT_SECONDS} s, but after "
+                          f"{took:.1f} s", logs)
+    print(f"{what}: callers get an error after {took:.1f} s", flush=True)
+
+
+def rows(log):
+    return log.read_text(errors="replace").count("@exrnic {")
+
+
+def wait_for_more(story, logs):
+    """Each end sends one size after the other, so that two rows of each are both sizes."""
+    for log in logs:
+        story.wait_for("@exrnic {", log, rows(log) + 2)
+
+
+def ask(directory, **request):
+    with socket.socket(socket.AF_UNIX) as control:
+        control.settimeout(30)
+        control.connect(str(directory / "control.sock"))
+        control.sendall(json.dumps(request).encode() + b"\n")
+        answer = json.loads(control.makefile().readline())
+    if not answer["ok"]:
+        raise LaunchError(f"{request}: {answer['error']}")
+
+
+def lose_the_link(story, directory, logs):
+    failures = [log.read_text(errors="replace").count("@failed") for log in logs]
+    cut = time.monotonic()
+    ask(directory, command="link", link="0-1", up=False)
+    for log, before in zip(logs, failures):
+        within_the_limit(story, f"the link is cut, {log.name}", cut, "@failed", [log], before + 1)
+    ask(directory, command="link", link="0-1", up=True)
+    wait_for_more(story, logs)
+    print("they go on when it is plugged in again", flush=True)
+
+
+def lose_the_bus(story, start, logs):
+    """By a new guest 1, the old one being killed."""
+    story.kill_guest(1)
+    start(1, f"{_UNPLUG}; {_STEADY}")
+    story.wait_for("@unplugged", logs[1])
+    within_the_limit(story, "the device leaves its bus", time.monotonic(), "@failed", [logs[1]])
+    story.wait_for("@back-on-the-bus", logs[1])
+    wait_for_more(story, logs)
+    print("a rescan brings it back; the other guest has gone on", flush=True)
+
+
+def lose_the_simulator(story, logs):
+    killed = time.monotonic()
+    story.kill_sim()
+    within_the_limit(story, "the simulator is killed", killed, "@told", logs)
+    for log in logs:
+        story.wait_for("@unloaded", log)
+    print("the module can be unloaded", flush=True)
+    for node in (0, 1):
+        story.kill_guest(node)
+
+
+def tell(story, directory):
+    ends = socket.socketpair()
+    logs = [directory / f"guest{node}.log" for node in (0, 1)]
+
+    def start(node, command):
+        if logs[node].exists():
+            logs[node].rename(logs[node].with_suffix(f".{time.monotonic_ns()}.log"))
+        story.start_guest(node, command, ends[node], logs[node].name)
+
+    def start_both():
+        story.start_sim()
+        for node in (0, 1):
+            start(node, _STEADY)
+        wait_for_more(story, logs)
+
+    start_both()
+    lose_the_bus(story, start, logs)
+    lose_the_link(story, directory, logs)
+    lose_the_simulator(story, logs)
+    start_both()
+    print("a simulator that was started again serves guests", flush=True)
+    story.stop_sim()
+
+
+def main():
+    processes.stop_on_signals()
+    options = parse_arguments(__doc__, "guest_removal_test", "ref")
+    shutil.rmtree(options.directory, ignore_errors=True)
+    options.directory.mkdir(parents=True)
+    try:
+        with processes.Processes(options.directory) as children:
+            tell(Story(options, children), options.directory)
+    except LaunchError as error:
+        print(error.report(), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
