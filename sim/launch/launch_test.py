@@ -147,6 +147,11 @@ class Failure(LaunchCase):
         report = self.failure(GOOD_SIM, "echo @exrnic-boot\n" + fakes.end(96))
         self.assertIn("the kernel module did not load", report)
 
+    def test_a_clock_source_that_does_not_follow_is_refused_with_what_to_do(self):
+        report = self.failure(GOOD_SIM, "echo @exrnic-boot\n" + fakes.end(97))
+        self.assertIn("its kernel's clock does not follow simulated time; take a kernel that keeps the TSC, "
+                      "or TIME=free", report)
+
     def test_a_guest_that_dies_before_its_end_is_named(self):
         report = self.failure(GOOD_SIM, fakes.BOOT + "echo 'Kernel panic'; exit 1\n")
         self.assertRegex(report, r"guest [01]: QEMU ended with status 1 before")

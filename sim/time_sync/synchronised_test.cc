@@ -107,6 +107,24 @@ class PlayedGuest {
     return now_ - before;
   }
 
+  // Sleeps until `timer`, or until it is woken.
+  void halt_until(uint64_t timer) { tell(EXRNIC_GUEST_HALTED, timer); }
+
+  // Over the serial line towards `other`.
+  void send_byte(unsigned other, uint8_t byte, uint64_t arrives) {
+    exrnic_time_line& line = clock_->line[other];
+    exrnic_time_store(&line.byte[line.sent % EXRNIC_TIME_LINE_BYTES], arrives << 8 | byte);
+    exrnic_time_store(&line.sent, line.sent + 1);
+  }
+  void listen(uint64_t from) { exrnic_time_store(&clock_->line[number_].deaf_until_ns, from); }
+  uint64_t next_byte() const { return exrnic_time_next_byte(clock_.get(), number_); }
+  void take_byte() {
+    now_ = next_byte();
+    tell(EXRNIC_GUEST_RUNNING, now_);
+    exrnic_time_line& line = clock_->line[number_];
+    exrnic_time_store(&line.taken, line.taken + 1);
+  }
+
   void store(uint64_t offset, uint32_t value) {
     REQUIRE(client_.post(VFIO_PCI_BAR0_REGION_INDEX, offset, &value, sizeof value) == 0);
     me_.messages = 1;
@@ -196,6 +214,36 @@ TEST_CASE("a guest that its device may touch runs no further ahead than another 
   run.first->run_to(6 * kMs);
   CHECK(run.second->limit() == 6 * kMs + kWay);
   run.second->run_to(6 * kMs);
+}
+
+TEST_CASE("a byte that is under way to a guest that sleeps holds the others until it has it") {
+  constexpr uint64_t kWay = 120 + 500 + 120;
+  TwoGuests run;
+  run.first->set_command(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+  run.second->halt_until(5 * kMs);
+  wait_for("the simulator to notice bus mastering",
+           [&] { return run.first->limit() == 5 * kMs + kWay; });
+  run.first->run_to(kMs);
+  run.first->send_byte(1, 'x', 2 * kMs);
+  CHECK(run.first->limit() == 5 * kMs + kWay);  // it does not listen yet
+  run.second->listen(kMs);
+  CHECK(run.first->limit() == 2 * kMs + kWay);
+  CHECK(run.second->next_byte() == 2 * kMs);
+  // Nor does the simulator pass it: a load that is later waits.
+  run.first->run_to(2 * kMs + 600);
+  uint64_t took = 0;
+  std::thread loading([&] {
+    uint32_t value = 0;
+    took = run.first->load(EXRNIC_REG_ID, &value);
+  });
+  std::this_thread::sleep_for(20ms);
+  CHECK(took == 0);
+  run.second->take_byte();
+  CHECK(run.second->next_byte() == EXRNIC_TIME_NEVER);
+  run.second->halt_until(5 * kMs);
+  loading.join();
+  CHECK(took > 500);
+  CHECK(took < 600);
 }
 
 TEST_CASE("a load waits for what another guest may do before, and takes the same time") {

@@ -4,16 +4,18 @@
 
     sync_guests.py RESULTS
 
-For each profile: register reads from user level and by ioctl (one guest), and the round trip of 8 bytes (two
-guests, polling). `sync.identical_runs`: of three runs of each with the first profile, how many in a row give
-the same rows, bit for bit. `sync.slowdown`: wall time of a whole guest's life that leaves the RNIC idle,
-against the same in free time.
+For each profile, in one launch of two guests: register reads from user level and by ioctl, pinning of 1 MiB against the list
+of its pages, and the round trip of 8 bytes, polling. `sync.identical_runs`: of three runs with the first profile, how many in
+a row give the same rows, bit for bit. `sync.slowdown`: wall time against free time for the same work of guests whose RNIC is
+idle; `sync.slowdown_cpu` the same in CPU time of all processes, which other load of the machine disturbs less, also of QEMU's
+-icount alone. The work is a guest's whole life ("life"), or text and checksums after the boot ("compute").
 """
 
 import argparse
 import json
 import os
 import pathlib
+import resource
 import sys
 import time
 
@@ -28,57 +30,95 @@ import sync_time  # noqa: E402
 
 _PROFILES = ("dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2")
 _RUNS = 3
-_REGISTERS = ("exrnic-bench --only registers --count 1000 --json rows > /dev/null && "
-              "sed 's/^/@exrnic /' rows")
+_SIZE = 1 << 20
+_ALONE = (f"exrnic-bench --only registers,pbl --count 1000 --max-size {_SIZE} --json rows > /dev/null && "
+          "sed 's/^/@exrnic /' rows")
 _PINGPONG = "exrnic-pingpong --node {node} --oob /dev/ttyS1 --sizes 8 --rounds 200"
-_NAMES = {"mmio.user_ns": "sync.user_ns", "mmio.ioctl_ns": "sync.ioctl_ns"}
+_NAMES = {("mmio.user_ns", None): "sync.user_ns", ("mmio.ioctl_ns", None): "sync.ioctl_ns",
+          ("mlock.us", _SIZE): "sync.mlock_us", ("pbl.us", _SIZE): "sync.pbl_us",
+          ("pbl.ratio_percent", _SIZE): "sync.pbl_ratio_percent"}
+_UNITS = {"ns": "ns", "us": "us", "percent": "%"}
+
+# A row without figures, as the launcher sees it when it is printed.
+_NOW = "echo @exrnic {}"
+_COMPUTE = f"{_NOW}; seq 1 300000 | sha256sum; dd if=/dev/zero bs=64k count=400 | md5sum; {_NOW}"
 
 
-def launch(options, name, profile, guests, command, synchronised=True):
-    """Returns the rows of one launch, in the order of the guests, and its wall time in seconds."""
+class InstructionsAlone(sync_time.Sync):
+    """-icount without our plugin, and the simulator in free time: what of the cost is QEMU's."""
+
+    def sim_arguments(self):
+        return []
+
+    def qemu_arguments(self, node, other=None):
+        arguments = super().qemu_arguments(node)
+        at = arguments.index("-plugin")
+        return arguments[:at] + arguments[at + 2:]
+
+
+def _cpu_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def launch(options, name, profile, guests, command, sync):
+    """Returns the rows of one launch, in the order of the guests, each with the wall time at which it came."""
     print(f"bench: {name}, {profile}", file=sys.stderr, flush=True)
-    sync = sync_time.of_profile(profile, options.plugin.resolve()) if synchronised else None
     rows = [[] for _ in range(guests)]
     settings = cosim.Settings(
         directory=pathlib.Path(os.path.relpath(_BUILD / "run" / "bench-sync")),
         sim=options.sim.resolve(), qemu=options.qemu, kernel=pathlib.Path(options.kernel),
         initramfs=options.initramfs.resolve(), command=command, guests=guests, sync=sync,
-        sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=300,
-        run_seconds=300)
-    start = time.monotonic()
-    cosim.CoSim(settings, lambda node, row: rows[node].append(row), lambda text: None).run()
-    return [row for rows_of_one in rows for row in rows_of_one], time.monotonic() - start
+        sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=600,
+        run_seconds=600)
+    cosim.CoSim(settings, lambda node, row: rows[node].append((time.monotonic(), row)),
+                lambda text: None).run()
+    return [row for rows_of_one in rows for row in rows_of_one]
 
 
-def registers(options, profile):
-    rows, _ = launch(options, "register reads in synchronised time", profile, 1, _REGISTERS)
-    found = {_NAMES[row["name"]]: row["value"] for row in rows if row.get("name") in _NAMES}
-    if len(found) != len(_NAMES):
-        raise LaunchError(f"exrnic-bench printed no register reads, but {rows}")
+def synchronised(options, profile):
+    return sync_time.of_profile(profile, options.plugin.resolve())
+
+
+def figures_of(options, profile):
+    """{name: value}, as the guests measured them."""
+    command = f"if [ {{node}} = 0 ]; then {_ALONE} || exit 1; fi; {_PINGPONG}"
+    rows = [row for _, row in launch(options, "guests in synchronised time", profile, 2, command,
+                                     synchronised(options, profile))]
+    found = {_NAMES[key]: row["value"] for row in rows
+             if (key := (row.get("name"), row.get("size"))) in _NAMES and "value" in row}
+    found.update({"sync.pingpong_us": row["rtt_us"] for row in rows if "rtt_us" in row})
+    if len(found) != len(_NAMES) + 1:
+        raise LaunchError(f"the guests did not print all figures, but {rows}")
     return found
-
-
-def pingpong(options, profile):
-    rows, _ = launch(options, "round trips in synchronised time", profile, 2, _PINGPONG)
-    trips = [row["rtt_us"] for row in rows if "rtt_us" in row]
-    if len(trips) != 1:
-        raise LaunchError(f"exrnic-pingpong printed not one round trip, but {rows}")
-    return {"sync.pingpong_us": trips[0]}
 
 
 def identical_runs(options, first):
     """`first`: what the first run gave."""
-    profile = _PROFILES[0]
     for run in range(1, _RUNS):
-        if {**registers(options, profile), **pingpong(options, profile)} != first:
+        if figures_of(options, _PROFILES[0]) != first:
             return run
     return _RUNS
 
 
-def slowdown(options, guests):
-    seconds = [launch(options, "an idle RNIC", _PROFILES[0], guests, "true", synchronised)[1]
-               for synchronised in (True, False)]
-    return seconds[0] / seconds[1]
+def cost(options, guests, sync):
+    """Seconds of one launch: (wall time of a life, of the computing, CPU time of all)."""
+    start, used = time.monotonic(), _cpu_seconds()
+    rows = launch(options, "an idle RNIC", _PROFILES[0], guests, _COMPUTE, sync)
+    wall, times = time.monotonic() - start, [when for when, _ in rows]
+    return wall, max(times) - min(times), _cpu_seconds() - used
+
+
+def slowdowns(options, guests):
+    """Rows: (name, value, keys)."""
+    plugin = options.plugin.resolve()
+    free = cost(options, guests, None)
+    timed = cost(options, guests, synchronised(options, _PROFILES[0]))
+    counted = cost(options, guests, InstructionsAlone(plugin))
+    return [("sync.slowdown", timed[0] / free[0], {"work": "life"}),
+            ("sync.slowdown", timed[1] / free[1], {"work": "compute"}),
+            ("sync.slowdown_cpu", timed[2] / free[2], {"work": "life"}),
+            ("sync.slowdown_cpu", counted[2] / free[2], {"work": "life", "of": "icount alone"})]
 
 
 def measure(options):
@@ -88,13 +128,15 @@ def measure(options):
         rows.append({"name": name, "value": value, "unit": unit, **keys, "core": options.core})
 
     for profile in _PROFILES:
-        figures = {**registers(options, profile), **pingpong(options, profile)}
+        figures = figures_of(options, profile)
         for name, value in figures.items():
-            add(name, value, name.rpartition("_")[2], clock="simulated", profile=profile)
+            add(name, value, _UNITS[name.rpartition("_")[2]], clock="simulated", profile=profile)
         if profile == _PROFILES[0]:
             add("sync.identical_runs", identical_runs(options, figures), "runs", of=_RUNS)
     for guests in (1, 2):
-        add("sync.slowdown", slowdown(options, guests), "x", clock="wall", guests=guests)
+        for name, value, keys in slowdowns(options, guests):
+            add(name, value, "x", clock="wall" if name == "sync.slowdown" else "cpu", guests=guests,
+                **keys)
     return rows
 
 
@@ -125,8 +167,8 @@ def main():
     options.results.write_text(json.dumps(rows, indent=1) + "\n")
     for row in rows:
         if row["name"].startswith("sync."):
-            print(f"  {row['name']:<22}{row['value']:>12.3f} {row['unit']:<5} "
-                  f"{row.get('profile', row.get('guests', ''))}")
+            keys = [str(row[key]) for key in ("profile", "guests", "work", "of") if key in row]
+            print(f"  {row['name']:<24}{row['value']:>12.3f} {row['unit']:<5} {', '.join(keys)}")
     return 0
 
 

@@ -13,6 +13,9 @@
 /* Maps the shared clock `path`, as guest number `guest`. NULL, or why not, as a sentence. */
 const char* guest_attach(const char* path, uint32_t guest);
 
+/* There is a guest of this number beside this one. */
+bool guest_is_other(uint32_t guest);
+
 /* Its serial port, by the identifier of its -chardev, is joined to that of guest `other`. NULL, or
  * why not, as a sentence. */
 const char* guest_join_line(const char* chardev, uint32_t other);

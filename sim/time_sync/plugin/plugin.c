@@ -272,6 +272,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
   if (wrong == NULL) wrong = set_line(arguments.line);
   if (wrong == NULL)
     wrong = guest_attach(arguments.clock, (uint32_t)strtoul(arguments.guest, NULL, 10));
+  if (wrong == NULL && line_chardev != NULL && !guest_is_other(line_other))
+    wrong = "line= names no other guest";
   if (wrong != NULL) {
     fail(arguments.clock != NULL ? arguments.clock : "start", wrong);
     return -1;
