@@ -10,7 +10,7 @@
 #include "rtl-model/systemc/core.h"
 #include "sim/testbed.h"
 #include "tests/support/rnic_driver.h"
-#include "tests/support/test_core.h"
+#include "tests/support/test_cores.h"
 
 namespace exrnic::testing {
 

@@ -21,13 +21,23 @@ include(instrument)
 add_library(exrnic_hw INTERFACE)
 target_include_directories(exrnic_hw INTERFACE ${CMAKE_SOURCE_DIR}/rtl-model/gen)
 
-# exrnic_test(NAME SOURCES... LIBS...): a Catch2 program, run by ctest.
+# exrnic_test(NAME SOURCES... LIBS... [CORES...]): a Catch2 program, run by ctest; once, or as
+# NAME_CORES on each of the cores (tests/support/test_cores.h).
 function(exrnic_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;CORES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} exrnic_warnings Catch2::Catch2WithMain)
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+  # It runs for moments: the compiler's time counts.
+  target_compile_options(${name} PRIVATE -O1)
+  if(NOT ARG_CORES)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+  endif()
+  foreach(cores ${ARG_CORES})
+    add_test(NAME ${name}_${cores} COMMAND ${name})
+    set_tests_properties(${name}_${cores} PROPERTIES
+      TIMEOUT 120 ENVIRONMENT EXRNIC_TEST_CORES=${cores})
+  endforeach()
 endfunction()
 
 set(EXRNIC_BLOCKS ${CMAKE_SOURCE_DIR}/rtl-model/blocks)
