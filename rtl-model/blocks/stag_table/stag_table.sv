@@ -41,10 +41,21 @@ module stag_table
   mr_t  table_q[N_STAG];
   logic invalidated_q[N_STAG];  // mr_t.invalidated: the one field that is written by itself
 
-  // ---- After reset, one entry a cycle becomes invalid.
+  // ---- After reset no entry counts as written: cleared a word of entries a cycle.
 
-  logic [INDEX_W:0] init_q;
-  assign init_done_o = init_q[INDEX_W];
+  localparam int unsigned LOG_WORD = 6;
+  localparam int unsigned LOG_WORDS = INDEX_W - LOG_WORD;
+  typedef logic [2**LOG_WORD-1:0] word_t;
+
+  word_t written_q[2**LOG_WORDS];
+  logic [LOG_WORDS:0] init_q;
+
+  assign init_done_o = init_q[LOG_WORDS];
+
+  function automatic logic is_written(index_t index);
+    word_t word = written_q[index[INDEX_W-1:LOG_WORD]];
+    return word[index[LOG_WORD-1:0]];
+  endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) init_q <= '0;
@@ -56,18 +67,21 @@ module stag_table
   logic   manage_in_range;
   logic   write;
   index_t write_index;
-  mr_t    written;
 
   // An index beyond a small table must not hit another entry.
   assign manage_in_range = {1'b0, index_i} < ($bits(stag_index_t) + 1)'(N_STAG);
-  assign write = !init_done_o || (we_i && manage_in_range);
-  assign write_index = init_done_o ? index_t'(index_i) : init_q[INDEX_W-1:0];
-  assign written = init_done_o ? mr_i : '0;
+  assign write_index = index_t'(index_i);
+  assign write = init_done_o && we_i && manage_in_range;
 
   always_ff @(posedge clk_i) begin
-    if (write) table_q[write_index] <= written;
-    mr_o <= manage_in_range ? table_q[index_t'(index_i)] : '0;
-    mr_o.invalidated <= manage_in_range && invalidated_q[index_t'(index_i)];
+    if (!init_done_o) written_q[init_q[LOG_WORDS-1:0]] <= '0;
+    else if (write) written_q[write_index[INDEX_W-1:LOG_WORD]][write_index[LOG_WORD-1:0]] <= 1'b1;
+    if (write) table_q[write_index] <= mr_i;
+    mr_o <= '0;
+    if (manage_in_range && is_written(write_index)) begin
+      mr_o <= table_q[write_index];
+      mr_o.invalidated <= invalidated_q[write_index];
+    end
   end
 
   // ---- Look-up, stage 0: read the entry. It waits for a write, so that it sees all of the old
@@ -95,6 +109,7 @@ module stag_table
   always_ff @(posedge clk_i) begin
     if (accept) begin
       mr_q <= table_q[index_t'(stag_index)];
+      mr_q.valid <= table_q[index_t'(stag_index)].valid && is_written(index_t'(stag_index));
       mr_q.invalidated <= invalidated_q[index_t'(stag_index)];
       entry_q <= index_t'(stag_index);
       invalidate_q <= req_invalidate_i;
@@ -176,7 +191,7 @@ module stag_table
   end
   always_ff @(posedge clk_i) begin
     if (invalidate) pending_index_q <= entry_q;
-    if (write) invalidated_q[write_index] <= written.invalidated;
+    if (write) invalidated_q[write_index] <= mr_i.invalidated;
     else if (pending_q) invalidated_q[pending_index_q] <= 1'b1;
   end
 

@@ -40,8 +40,13 @@ class StagTable : public Bench<Vstag_table> {
   StagTable() {
     dut().we_i = 0;
     dut().req_valid_i = 0;
+    restart();
+  }
+
+  // A reset, and the wait until the table is cleared.
+  void restart() {
     reset();
-    wait_for("init_done_o", EXRNIC_MAX_STAG + 2, [&] { return dut().init_done_o != 0; });
+    wait_for("init_done_o", EXRNIC_MAX_STAG / 64 + 2, [&] { return dut().init_done_o != 0; });
   }
 
   void write(uint32_t index, const Region& region) {

@@ -101,6 +101,23 @@ TEST_CASE("After reset no STag is valid") {
   }
 }
 
+TEST_CASE(
+    "A reset forgets every region, wherever it stood; one is written anew beside forgotten ones") {
+  StagTable table;
+  for (uint32_t index = 0; index < EXRNIC_MAX_STAG; index += 61)
+    table.write(index, example_region());
+  table.restart();
+  for (uint32_t index = 0; index < EXRNIC_MAX_STAG; index += 61) {
+    CAPTURE(index);
+    CHECK_FALSE(table.read(index).valid);
+    CHECK(table.look_up({stag_of(index, example_region().key), 7, 0, 0x70000800, 1}).status ==
+          kXlateStag);
+  }
+  table.write(122, example_region());
+  CHECK(table.read(122).valid);
+  for (uint32_t index : {61u, 121u, 123u, 183u}) CHECK_FALSE(table.read(index).valid);
+}
+
 TEST_CASE("The management port reads what it wrote, one cycle after the index") {
   StagTable table;
   table.write(kExampleIndex, example_region());
