@@ -80,8 +80,14 @@ guest-soak: build ## Guests that lose device, link and peer, whose processes are
 	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \
 	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
 
-# For run and demo: TRACE=1 writes a timeline of every work request.
-RECORDS = $(if $(filter-out 0,$(TRACE)),--trace)
+# For run and demo. CAPTURE=1: what passes the Ethernet ports, for Wireshark. TRACE=1: a timeline of
+# every work request. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program
+# whose core has them, which is built then, in minutes. All land in build/run/push or build/run/demo.
+RECORDS = $(if $(filter-out 0,$(CAPTURE)),--capture) $(if $(filter-out 0,$(TRACE)),--trace) \
+  $(if $(WAVES_WANTED),--sim build/host/sim/exrnic-sim-waves --waves "$(filter-out 1,$(WAVES))")
+WAVES_WANTED = $(filter-out 0,$(WAVES))
+WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >/dev/null; \
+  cmake --build build/host -j $(JOBS) --target exrnic-sim-waves)
 
 # Neither QEMU nor a kernel is needed. CORE=ref: on the reference model.
 CORE ?= rtl
@@ -89,6 +95,7 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
+	@$(WAVES_PROGRAM)
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
 PREFIX ?= /usr/local
@@ -98,9 +105,9 @@ install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR
 kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
 
-# CAPTURE=1: what passes the Ethernet ports, for Wireshark, to build/run/push/capture.
-run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1; TIME=sync: in one time)
-	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS) $(if $(filter-out 0,$(CAPTURE)),--capture)
+run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1 WAVES=1; TIME=sync: in one time)
+	@$(WAVES_PROGRAM)
+	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
 
 bench: build ## Measure the core in simulated time, and guests: build/bench/results.json, and a table
 	@mkdir -p build/bench

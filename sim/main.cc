@@ -54,10 +54,21 @@ TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
   return testbed;
 }
 
+// The cores, one of which writes waves, if any is to. `options` must outlive them.
+CoreFactory core_factory(const Options& options) {
+  if (!options.waves) return options.make_core;
+  return [make = options.make_core, &window = *options.waves](const CoreConfig& given,
+                                                              CoreSink& sink) {
+    CoreConfig config = given;
+    if (config.node_id == window.node) config.waves = &window;
+    return make(config, sink);
+  };
+}
+
 // Only the end of a line that a fault is to strike has not been looked at before.
 Testbed build(const Options& options, Tracer* tracer) {
   try {
-    return Testbed(testbed_options(options, tracer), options.make_core);
+    return Testbed(testbed_options(options, tracer), core_factory(options));
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
   }
@@ -160,7 +171,8 @@ void raise_file_limit() {
   ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-void run(const Options& options) {
+void run(Options options) {
+  if (options.waves) options.waves->log = log;
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;

@@ -16,6 +16,8 @@
 #include "sim/testing/temp_dir.h"
 #include "tests/support/capture_counters.h"
 #include "tests/support/exchange.h"
+#include "tests/support/firmware.h"
+#include "tests/support/ntb.h"
 
 namespace exrnic::testing {
 namespace {
@@ -24,12 +26,22 @@ constexpr uint32_t kLength = 5000;  // four segments
 constexpr uint64_t kOffset = 96;
 constexpr uint32_t kStag = 0x0004'44'21;  // to invalidate
 constexpr uint32_t kImm = 0xfeed'0b0e;
+constexpr uint32_t kWindowQpn = 30;
+constexpr uint64_t kAtomicAt = 0xb;  // in the far region: a multiple of 8 in its addresses
+constexpr uint64_t kAdded = 0x1'0000'0007;
+constexpr uint64_t kCompared = 0x1122'3344'5566'7788;
+constexpr uint64_t kSwapped = 0xffff'0000'ffff'0001;
 constexpr int kNoSuchCommand = 127;  // of the shell
 
 // An exchange whose ports are captured.
 struct Captured {
   explicit Captured(const TestbedOptions& options = options_for("dc-25g"))
       : e(20'000, {}, options) {
+    start_firmware(e.right.rnic, EXRNIC_FIRMWARE);  // for atomics
+    for (End* end : {&e.left, &e.right}) {
+      QueuePair qp = end->rnic.create_qp(kWindowQpn, End::kPage, End::kPd, end->cq);
+      end->rnic.connect(qp, 1 - end->rnic.node(), kWindowQpn);
+    }
     e.rest();  // the nodes have met: what follows is captured
     for (unsigned node : {0, 1}) {
       for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) before[node][i] = peek(node, i);
@@ -67,7 +79,41 @@ struct Captured {
           with_imm(send_of(from, flags), EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kStag + flags * 256),
           true);
     }
+    atomics();
+    window();
+    ports();
     e.rest();
+  }
+
+  void atomics() {
+    const exrnic_sge before_it = element(e.left.near, 0, 8);
+    complete(fetch_add_of(before_it, kAtomicAt, kAdded));
+    complete(compare_swap_of(before_it, kAtomicAt, kCompared, kSwapped));
+  }
+
+  // Stores and loads of the left host. Loads have a queue pair of their own: they count their
+  // requests alone.
+  void window() {
+    RemoteWindow window(e.left.rnic, 5);
+    REQUIRE(window.set(kWindowQpn, kFarStag, kFarBase, 4096, kStore | kLoad) ==
+            EXRNIC_MBOX_STATUS_OK);
+    for (const unsigned size : {1u, 2u, 4u, 8u}) {
+      window.store(64, size, kCompared);
+      CHECK(window.load(64, size) == (kCompared & all_ones(size)));
+    }
+  }
+
+  // A link between two ports, a doorbell and a scratchpad.
+  void ports() {
+    Port here(e.left.rnic, 3), there(e.right.rnic, 2);
+    here.open(1, 2, 9);
+    there.open(0, 3, 9);
+    e.rest();
+    here.ring(0x80);
+    here.set_spad(2, 0x1234'5678);
+    e.rest();
+    CHECK(there.bells() == 0x80);
+    CHECK(there.peer_spad(2) == 0x1234'5678);
   }
 
   // The peer refuses it: the queue pairs are of no use afterwards.
@@ -131,6 +177,42 @@ bool has_segment(const uint8_t* efe) { return exrnic_efe_length(efe) != 0; }
 bool tagged(const uint8_t* ddp) { return exrnic_ddp_tagged_t(ddp) != 0; }
 bool is(const uint8_t* ddp, uint64_t opcode) { return exrnic_ddp_tagged_opcode(ddp) == opcode; }
 
+// Of requests, by operation, and of responses.
+template <typename Add>
+void atomic_columns(Add ddp) {
+  const auto request = [](const uint8_t* ddp) {
+    return is(ddp, EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST);
+  };
+  const auto of = [](exrnic_atomic_operation operation) {
+    return [operation](const uint8_t* ddp) {
+      return is(ddp, EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST) &&
+             exrnic_atomic_request_operation(ddp + EXRNIC_DDP_UNTAGGED_BYTES) == operation;
+    };
+  };
+  const auto adds = of(EXRNIC_ATOMIC_OPERATION_FETCH_ADD);
+  const auto swaps = of(EXRNIC_ATOMIC_OPERATION_COMPARE_SWAP);
+  const auto response = [](const uint8_t* ddp) {
+    return is(ddp, EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE);
+  };
+#define OF_ATOMIC(field)                                           \
+  [](const uint8_t* ddp) -> uint64_t {                             \
+    return exrnic_atomic_##field(ddp + EXRNIC_DDP_UNTAGGED_BYTES); \
+  }
+  ddp("rdma.atomic.opcode", OF_ATOMIC(request_operation), request);
+  ddp("rdma.atomic.request_identifier", OF_ATOMIC(request_request_id), request);
+  ddp("rdma.atomic.remote_stag", OF_ATOMIC(request_stag), request);
+  ddp("rdma.atomic.remote_tagged_offset", OF_ATOMIC(request_to), request);
+  ddp("rdma.atomic.add_data", OF_ATOMIC(request_data), adds);
+  ddp("rdma.atomic.add_mask", OF_ATOMIC(request_mask), adds);
+  ddp("rdma.atomic.swap_data", OF_ATOMIC(request_data), swaps);
+  ddp("rdma.atomic.swap_mask", OF_ATOMIC(request_mask), swaps);
+  ddp("rdma.atomic.compare_data", OF_ATOMIC(request_compare), request);
+  ddp("rdma.atomic.compare_mask", OF_ATOMIC(request_compare_mask), request);
+  ddp("rdma.atomic.original_request_identifier", OF_ATOMIC(response_request_id), response);
+  ddp("rdma.atomic.original_remote_data_value", OF_ATOMIC(response_value), response);
+#undef OF_ATOMIC
+}
+
 const std::vector<Column>& columns() {
   using Getter = uint64_t (*)(const uint8_t*);
   static std::vector<Column> columns;
@@ -186,6 +268,7 @@ const std::vector<Column>& columns() {
   ddp("rdma.srcstag", OF_REQUEST(source_stag), request);
   ddp("rdma.srcto", OF_REQUEST(source_to), request);
 #undef OF_REQUEST
+  atomic_columns(ddp);
   return columns;
 }
 
@@ -231,6 +314,8 @@ TEST_CASE("tshark finds every operation well formed, and in each header what was
   Captured c;
   c.every_operation();
   Seen seen = agree(c.path(1));
+  CHECK(seen[EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST] == 2);
+  CHECK(seen[EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE] == 2);
   for (const uint64_t opcode :
        {EXRNIC_RDMAP_OPCODE_WRITE, EXRNIC_RDMAP_OPCODE_READ_RESPONSE, EXRNIC_RDMAP_OPCODE_SEND,
         EXRNIC_RDMAP_OPCODE_SEND_SE, EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE,
@@ -238,7 +323,7 @@ TEST_CASE("tshark finds every operation well formed, and in each header what was
     INFO("opcode " << opcode);
     CHECK(seen[opcode] >= 4);
   }
-  CHECK(seen[EXRNIC_RDMAP_OPCODE_READ_REQUEST] == 1);
+  CHECK(seen[EXRNIC_RDMAP_OPCODE_READ_REQUEST] == 1 + 4);  // a PULL, and loads of the window
   CHECK(seen[EXRNIC_RDMAP_OPCODE_IMMEDIATE] == 1);
   CHECK(seen[EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE] == 1);
 }
@@ -264,6 +349,32 @@ TEST_CASE("tshark shows what the work requests asked for") {
   }
   CHECK(pushed == (kLength + kMtu - 1) / kMtu);
   CHECK(asked == 1);
+}
+
+TEST_CASE("tshark shows what atomics asked for, and what was there before") {
+  Captured c;
+  c.atomics();
+  c.e.rest();
+  std::vector<Row> requests, responses;
+  for (const Row& row :
+       tshark(c.path(0), {"iwarp_rdma.opcode", "iwarp_rdma.atomic.remote_stag",
+                          "iwarp_rdma.atomic.remote_tagged_offset", "iwarp_rdma.atomic.add_data",
+                          "iwarp_rdma.atomic.compare_data", "iwarp_rdma.atomic.swap_data",
+                          "iwarp_rdma.atomic.original_remote_data_value"})) {
+    if (number(row[0]) == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST) requests.push_back(row);
+    if (number(row[0]) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE) responses.push_back(row);
+  }
+  REQUIRE(requests.size() == 2);
+  for (const Row& row : requests) {
+    CHECK(number(row[1]) == kFarStag);
+    CHECK(number(row[2]) == kFarBase + kAtomicAt);
+  }
+  CHECK(number(requests[0][3]) == kAdded);
+  CHECK(number(requests[1][4]) == kCompared);
+  CHECK(number(requests[1][5]) == kSwapped);
+  REQUIRE(responses.size() == 2);
+  CHECK(number(responses[0][6]) == 0);
+  CHECK(number(responses[1][6]) == kAdded);
 }
 
 TEST_CASE("tshark reads terminate messages: of a tagged segment, an untagged one, a request") {
@@ -311,8 +422,23 @@ TEST_CASE("each counter is what the capture of its port shows, of every operatio
   Captured c;
   c.every_operation();
   counters_agree(c);
-  CHECK(c.e.right.rnic.counter(EXRNIC_COUNTER_READS_SERVED) == 1);
+  CHECK(c.e.right.rnic.counter(EXRNIC_COUNTER_READS_SERVED) == 1 + 4);
+  CHECK(c.e.right.rnic.counter(EXRNIC_COUNTER_ATOMICS_SERVED) == 2);
+  CHECK(c.e.left.rnic.counter(EXRNIC_COUNTER_WINDOW_LOADS) == 4);
+  CHECK(c.e.right.rnic.counter(EXRNIC_COUNTER_PORT_MESSAGES) > 2);
   CHECK(c.e.right.rnic.counter(EXRNIC_COUNTER_RECVS) == 7);
+}
+
+TEST_CASE("each counter is what the capture of its port shows, through a switch that marks") {
+  TestbedOptions options = options_for("dc-25g");
+  options.topology = load_topology("star:2", options.nodes);
+  options.topology->switches[0].mark_bytes = 600;  // long frames, but no short ones
+  Captured c(options);
+  c.every_operation();
+  counters_agree(c);
+  const uint64_t marked = c.e.right.rnic.counter(EXRNIC_COUNTER_RX_MARKED);
+  CHECK(marked > 0);
+  CHECK(marked < c.e.right.rnic.counter(EXRNIC_COUNTER_FRAMES_RX));
 }
 
 TEST_CASE("each counter is what the capture of its port shows, over a bad network") {

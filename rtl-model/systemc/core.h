@@ -15,6 +15,8 @@
 
 namespace exrnic {
 
+struct WaveWindow;
+
 using Bytes = std::vector<uint8_t>;
 
 // An Ethernet frame from destination MAC to payload, without preamble and FCS.
@@ -94,6 +96,9 @@ struct CoreConfig {
   uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
   uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
   bool link_up = true;          // an Ethernet link is attached; set_link() changes that
+
+  // Waves of this core (wave_window.h); must outlive it. Only where rtl_core_has_waves().
+  const WaveWindow* waves = nullptr;
 };
 
 class Core {
@@ -129,5 +134,8 @@ class Core {
 
 // The verilated RTL. `sink` must outlive the core.
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink);
+
+// Whether this program's RTL was verilated with its signals (exrnic-sim-waves).
+bool rtl_core_has_waves();
 
 }  // namespace exrnic

@@ -12,9 +12,16 @@
 #include "Vexrnic_core_256___024root.h"
 #include "Vexrnic_core___024root.h"
 #include "core.h"
+#if EXRNIC_WAVES
+#include "waves.h"
+#else
+#include "no_waves.h"
+#endif
 
 namespace exrnic {
 namespace {
+
+constexpr uint64_t kPsPerMs = 1'000'000'000;
 
 // Model: the verilated core with one of its widths.
 template <typename Model>
@@ -22,7 +29,8 @@ class RtlCore final : public Core {
   static constexpr size_t kBeat = sizeof(Model::rx_data_i);  // bytes of the data path
 
  public:
-  RtlCore(const CoreConfig& config, CoreSink& sink) : sink_(sink) {
+  RtlCore(const CoreConfig& config, CoreSink& sink)
+      : sink_(sink), half_period_ps_(kPsPerMs / config.clock_khz / 2), waves_(top_, config.waves) {
     if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
     top_.cfg_node_i = config.node_id;
     top_.cfg_clock_khz_i = config.clock_khz;
@@ -49,7 +57,10 @@ class RtlCore final : public Core {
     idle_ = false;
   }
 
-  void mmio_write(const MmioAccess& access) override { accesses_.push_back({access, true}); }
+  void mmio_write(const MmioAccess& access) override {
+    accesses_.push_back({access, true});
+    if (access.bar == EXRNIC_BAR_USER) waves_.stored();
+  }
   void mmio_read(const MmioAccess& access) override { accesses_.push_back({access, false}); }
   void read_completion(ReadCompletion&& completion) override {
     completions_.push_back({std::move(completion), 0});
@@ -72,12 +83,14 @@ class RtlCore final : public Core {
     top_.tx_ready_i = sending_open_ || sink_.can_transmit();
     top_.clk_i = 0;
     top_.eval();  // settles what depends on the inputs: handshakes count now
+    waves_.record(time_ns, half_period_ps_);
     take_access();
     take_read();
     take_write();
     take_frame();
     top_.clk_i = 1;
     top_.eval();
+    waves_.record(time_ns, 0);
     idle_ = top_.idle_o;
     if (tracing_) take_events();
   }
@@ -221,9 +234,13 @@ class RtlCore final : public Core {
   bool sending_open_ = false;
   bool idle_ = false;
   bool tracing_ = false;
+  const uint64_t half_period_ps_;
+  Waves waves_;  // goes before the model does
 };
 
 }  // namespace
+
+bool rtl_core_has_waves() { return EXRNIC_WAVES; }
 
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink) {
   switch (config.data_bits) {

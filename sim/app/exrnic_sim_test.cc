@@ -145,6 +145,20 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
           "may wait for each other for ever");
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
+  const auto waves_refused = [&](const std::string& window, const std::string& because) {
+    refused({"--node", node, "--waves", window}, "--waves: " + because);
+  };
+  waves_refused("w.fst,node=1", "there is no node 1; the nodes are 0 to 0");
+  waves_refused("w.fst,node=99999999999", "there is no node 4294967295");
+  waves_refused("w.fst,from=x", "'from=x': write a whole number");
+  waves_refused("w.fst,to", "'to': write a whole number");
+  waves_refused("w.fst,until=3", "'until=3': write node=N, from=NS, to=NS or length=NS");
+  waves_refused("w.fst,from=20,to=20", "to=20 does not lie behind from=20");
+  waves_refused("w.fst,to=20,length=3", "'to' and 'length' say the same: give one");
+  waves_refused(",node=0", "name a file");
+  waves_refused("w.fst", "this program is not built for waves, exrnic-sim-waves is");
+  refused({"--node", node, "--waves", "w.fst", "--core", "ref"},
+          "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
   refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
   refused({"--node", node, "--gdb", dir / "g.sock"}, "write NODE:PATH");
@@ -152,6 +166,34 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--gdb", "1:g.sock"}, "--gdb: '1:g.sock': the nodes are 0 to 0");
   refused({"--node", node, "--gdb", "0:" + (dir / "a.sock")}, "this socket is a node's");
   refused({"--node", node, "--gdb", "0:" + (dir / "no/g.sock")}, "--gdb: socket ");
+}
+
+TEST_CASE("a trace that cannot be written is told in one line, and the run goes on") {
+  TempDir dir;
+  const std::string path = dir / "no/trace.json";
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--trace", path});
+  simulator.wait_until_ready();
+  CHECK(RegisterDriver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  const std::string said = simulator.rest_of_stderr();
+  const std::string line = "exrnic-sim: trace " + path +
+                           ": No such file or directory; no trace is written from here on\n";
+  CHECK(said.find(line) != std::string::npos);
+  CHECK(said.find("trace", said.find(line) + line.size()) == std::string::npos);
+}
+
+TEST_CASE("a trace is complete when the program has ended, and names what the driver did") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--trace", dir / "trace.json"});
+  simulator.wait_until_ready();
+  CHECK(RegisterDriver(dir / "a.sock").load(EXRNIC_REG_NODE_ID) == 0);
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  const auto trace = nlohmann::json::parse(std::ifstream(dir / "trace.json"));
+  const auto& last = trace.at("traceEvents").back();
+  CHECK(last.at("name") == "register_read");
+  CHECK(last.at("dur") > 0);
 }
 
 TEST_CASE("more nodes than the topology has are one clear line and exit code 2") {
@@ -202,7 +244,7 @@ TEST_CASE("--help names every option and ends with 0") {
   CHECK(simulator.wait_for_exit() == 0);
   const std::string help = simulator.rest_of_stdout();
   for (const char* option : {"--node", "--profile", "--topology", "--core", "--seed", "--faults",
-                             "--faults-at", "--stats"}) {
+                             "--faults-at", "--stats", "--capture", "--trace", "--waves"}) {
     CHECK(help.find(option) != std::string::npos);
   }
   for (const char* name : {"dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2"}) {

@@ -11,6 +11,7 @@
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/ref/ref_core.h"
+#include "sim/app/wave_argument.h"
 #include "sim/time_sync/shared_time.h"
 #include "sim/topology/routes.h"
 
@@ -40,6 +41,7 @@ struct Arguments {
   std::string control;
   std::vector<std::string> gdb;
   std::string trace;
+  std::string waves;
 };
 
 void describe(CLI::App& app, Arguments& arguments) {
@@ -103,6 +105,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "Write what happens to each work request to FILE, for Perfetto or\n"
                  "chrome://tracing: JSON, in simulated time, about 30 KB for one")
       ->type_name("FILE");
+  app.add_option("--waves", arguments.waves,
+                 "Write the signals of one node's RTL to FILE, as FST, with FILE.gtkw for\n"
+                 "GTKWave: from simulated time `from`, or else the node's first doorbell,\n"
+                 "to `to`, or for `length` (100000). Needs the program exrnic-sim-waves")
+      ->type_name("FILE[,node=N][,from=NS][,to=NS][,length=NS]");
   app.footer(
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
@@ -196,6 +203,17 @@ std::pair<unsigned, std::string> gdb_path(const std::string& text, const Options
   return {node, text.substr(colon + 1)};
 }
 
+WaveWindow waves_of(const Arguments& arguments, const Options& options) {
+  if (arguments.core == kRefCore)
+    throw std::invalid_argument("the reference model has no signals; take --core rtl");
+  const WaveWindow window = parse_waves(arguments.waves, options.sockets.size());
+  if (!rtl_core_has_waves()) {
+    throw std::invalid_argument(
+        "this program is not built for waves, exrnic-sim-waves is (make run WAVES=1 builds it)");
+  }
+  return window;
+}
+
 Options understand(const Arguments& arguments) {
   Options options;
   for (const std::string& node : arguments.nodes) {
@@ -235,6 +253,8 @@ Options understand(const Arguments& arguments) {
     options.gdb_paths.insert(path);
   }
   options.trace_path = arguments.trace;
+  if (!arguments.waves.empty())
+    options.waves = reading("--waves", [&] { return waves_of(arguments, options); });
   return options;
 }
 

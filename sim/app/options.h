@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rtl-model/systemc/rnic_module.h"
+#include "rtl-model/systemc/wave_window.h"
 #include "sim/ethernet/faults.h"
 #include "sim/profile/profile.h"
 #include "sim/topology/topology.h"
@@ -31,6 +32,7 @@ struct Options {
   std::string control_path;                      // empty: no control socket
   std::map<unsigned, std::string> gdb_paths;     // by node: a socket for a debugger
   std::string trace_path;                        // empty: no trace
+  std::optional<WaveWindow> waves;
 };
 
 // The program is to end at once with this exit code; what() goes to stderr, or to stdout with 0.

@@ -29,7 +29,6 @@ _BUILD = _CLONE / "build"
 _BOOT_SECONDS = {"free": 60, "sync": 300}
 _RUN_SECONDS = {"free": 120, "sync": 600}
 _IDLE_COMMAND = "true"
-_CAPTURE = "capture"
 _PUSH_COMMAND = "exrnic-push --node {node} --oob /dev/ttyS1"
 
 
@@ -54,8 +53,6 @@ def parse_arguments(arguments):
     parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
                         "(default: what the profile says)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
-    parser.add_argument("--capture", action="store_true",
-                        help="what passes each Ethernet port, to DIRECTORY/capture/PORT.pcap")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim; can be repeated")
     records.add_options(parser)
@@ -101,7 +98,6 @@ def check_guests(parser, options):
 
 def settings_from(options):
     topology = ("--topology", options.topology) if options.topology else ()
-    capture = ("--capture", _CAPTURE) if options.capture else ()
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
         sim=options.sim.resolve(),
@@ -119,7 +115,7 @@ def settings_from(options):
         iommu=options.iommu,
         sync=sync_time.of_profile(options.profile, options.plugin.resolve())
         if options.time == "sync" else None,
-        sim_arguments=("--profile", options.profile, *topology, *capture,
+        sim_arguments=("--profile", options.profile, *topology,
                        *records.sim_arguments(options), *options.sim_argument),
         boot_seconds=_BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time])
@@ -145,8 +141,6 @@ def launch(options):
         if problem:
             raise LaunchError(problem, sorted(settings.directory.glob("*.log")))
     good_news = report.summary() if options.what == "push" else "all guests ended with status 0"
-    if options.capture:
-        say(f"captures: {settings.directory / _CAPTURE}; tools/wireshark/view.sh shows one")
     return f"OK: {good_news} ({time.monotonic() - start:.1f} s; logs: {settings.directory})"
 
 

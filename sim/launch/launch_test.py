@@ -4,21 +4,25 @@
     python3 -m unittest discover -s sim/launch -p '*_test.py'
 """
 
+import argparse
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 import cosim
 from errors import LaunchError
 import fakes
 import push_report
+import records
 
-_LAUNCHER = pathlib.Path(__file__).parent
+_LAUNCHER = pathlib.Path(__file__).resolve().parent
 _SETTLE_SECONDS = 10
 
 
@@ -221,13 +225,13 @@ class CommandLine(LaunchCase):
         wait_until(lambda: not fakes.survivors(self.directory), "the end of all children")
 
     def test_the_simulator_has_a_control_socket_and_captures_when_asked(self):
-        sim = 'echo "$*" > arguments\n' + GOOD_SIM
+        sim = 'echo "$*" > arguments\nmkdir capture\n' + GOOD_SIM
         status, out, _ = self.finish(self.start(sim, GOOD_GUEST, "push", "--capture"))
         self.assertEqual(status, 0)
         arguments = (self.directory / "arguments").read_text()
         self.assertIn("--capture capture", arguments)
         self.assertIn("--control control.sock", arguments)
-        self.assertIn(f"captures: {os.path.relpath(self.directory)}/capture", out)
+        self.assertIn(f"{os.path.relpath(self.directory)}/capture: captures; ", out)
 
     def test_ctrl_c_leaves_no_process_behind(self):
         status, err = self.stop_by(signal.SIGINT)
@@ -292,13 +296,45 @@ class CommandLine(LaunchCase):
             self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
         self.assertEqual((status, err), (0, ""))
 
-    def test_a_trace_reaches_the_simulator_and_is_named_at_the_end(self):
-        sim = ('case "$*" in *"--trace trace.json"*) ;; *) exit 3;; esac\n'
-               "echo >trace.json\n" + GOOD_SIM)
+    def test_trace_and_waves_reach_the_simulator_and_are_named_at_the_end(self):
+        sim = ('case "$*" in *"--trace trace.json --waves waves.fst,node=1"*) ;; *) exit 3;; esac\n'
+               "echo > trace.json; echo > waves.fst\n" + GOOD_SIM)
         status, out, err = self.finish(
-            self.start(sim, GOOD_GUEST, "push", "--trace"))
+            self.start(sim, GOOD_GUEST, "push", "--trace", "--waves", "node=1"))
         self.assertEqual((status, err), (0, ""))
         self.assertIn("trace.json: open it", out)
+        self.assertRegex(out, r"waves\.fst: gtkwave \S+waves\.fst\.gtkw")
+
+    def test_what_the_simulator_could_not_write_is_told_and_the_run_is_good(self):
+        trouble = "waves waves.fst: incomplete; is the disk full?"
+        sim = f"echo 'exrnic-sim: {trouble}' >&2\n" + GOOD_SIM
+        status, out, err = self.finish(
+            self.start(sim, GOOD_GUEST, "push", "--capture", "--trace", "--waves"))
+        self.assertEqual((status, err), (0, ""))
+        for name in ("capture", "trace.json", "waves.fst"):
+            self.assertIn(f"{name} was not written", out)
+        self.assertIn("\n" + trouble + "\n", out)
+
+    def test_a_viewer_that_is_missing_is_told_with_its_package(self):
+        options = argparse.Namespace(capture=False, trace=False, waves="")
+        self.directory.mkdir()
+        (self.directory / "waves.fst").touch()
+        with unittest.mock.patch("shutil.which", return_value=None):
+            lines = records.describe(options, self.directory)
+        self.assertEqual(len(lines), 1)
+        self.assertIn("gtkwave is not installed; on Debian: apt-get install gtkwave", lines[0])
+        capture = self.scratch / "node0.pcap"
+        capture.touch()
+        tools = self.scratch / "tools"  # of a machine without Wireshark
+        tools.mkdir()
+        for name in ("bash", "realpath", "dirname"):
+            (tools / name).symlink_to(shutil.which(name))
+        shown = subprocess.run(
+            [_LAUNCHER.parents[1] / "tools/wireshark/view.sh", capture], capture_output=True,
+            text=True, check=False, env={"PATH": str(tools), "DISPLAY": ":0"})
+        self.assertEqual((shown.returncode, shown.stderr), (
+            1, "view.sh: neither wireshark nor tshark is installed; on Debian: apt-get install "
+               "wireshark\n"))
 
     def test_guests_that_cannot_be_are_refused_by_number(self):
         for arguments, because in (

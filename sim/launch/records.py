@@ -1,25 +1,54 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a launch is to write besides its logs: a trace. As an option of the launchers, as arguments
-of exrnic-sim, and as a line that says what to do with the file."""
+"""What a launch is to write besides its logs: captures, a trace, waves. As options of the launchers,
+as arguments of exrnic-sim, and as lines that say what to do with the files."""
 
+import re
+import shutil
+
+_LOG = "sim.log"
+_TROUBLE = re.compile(r"exrnic-sim: ((?:capture|trace|waves) .*)")
+_CAPTURE = "capture"
 _TRACE = "trace.json"
+_WAVES = "waves.fst"
 
 
 def add_options(parser):
+    parser.add_argument("--capture", action="store_true",
+                        help=f"what passes each Ethernet port, to DIRECTORY/{_CAPTURE}/PORT.pcap")
     parser.add_argument("--trace", action="store_true",
-                        help=f"write {_TRACE} into the directory: the life of each work request")
+                        help=f"the life of each work request, to DIRECTORY/{_TRACE}")
+    parser.add_argument("--waves", metavar="WINDOW", nargs="?", const="",
+                        help=f"the signals of one core, to DIRECTORY/{_WAVES}: node=N,from=NS,to=NS or "
+                        "length=NS (default: node 0, 100 us from its first doorbell); needs --sim "
+                        "exrnic-sim-waves")
 
 
 def sim_arguments(options):
-    """The file is named relative to the folder of the launch, in which exrnic-sim runs."""
-    return ("--trace", _TRACE) if options.trace else ()
+    """The files are named relative to the folder of the launch, in which exrnic-sim runs."""
+    arguments = ("--capture", _CAPTURE) if options.capture else ()
+    if options.trace:
+        arguments += ("--trace", _TRACE)
+    if options.waves is not None:
+        arguments += ("--waves", ",".join(filter(None, (_WAVES, options.waves))))
+    return arguments
 
 
 def describe(options, directory):
-    """Lines for the user, one for each file that was asked for."""
-    if not options.trace:
-        return []
-    path = directory / _TRACE
-    if not path.is_file():
-        return [f"{path} was not written; see sim.log"]
-    return [f"{path}: open it in Perfetto or chrome://tracing"]
+    """Lines for the user: one for each thing that was asked for, and what exrnic-sim said of them."""
+    lines = []
+    if options.capture:
+        lines.append(_told(directory / _CAPTURE, "captures; tools/wireshark/view.sh shows one"))
+    if options.trace:
+        lines.append(_told(directory / _TRACE, "open it in Perfetto or chrome://tracing"))
+    if options.waves is not None:
+        missing = "" if shutil.which("gtkwave") else \
+            " (gtkwave is not installed; on Debian: apt-get install gtkwave)"
+        lines.append(_told(directory / _WAVES, f"gtkwave {directory / _WAVES}.gtkw{missing}"))
+    log = directory / _LOG
+    if lines and log.is_file():
+        lines += _TROUBLE.findall(log.read_text(errors="replace"))
+    return lines
+
+
+def _told(path, what):
+    return f"{path}: {what}" if path.exists() else f"{path} was not written"

@@ -20,7 +20,18 @@ struct Segment {
     return !tagged && last && exrnic_ddp_untagged_qn(ddp) == EXRNIC_SEND_QN;
   }
   bool ends_read() const { return last && opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE; }
-  bool is_placed() const { return !is_terminate() && opcode != EXRNIC_RDMAP_OPCODE_READ_REQUEST; }
+  bool ends_atomic() const { return last && opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE; }
+  bool loads_window() const {
+    return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST &&
+           exrnic_read_request_sink_stag(ddp + EXRNIC_DDP_UNTAGGED_BYTES) == EXRNIC_WINDOW_STAG;
+  }
+  bool is_port_message() const { return tagged && exrnic_ddp_tagged_stag(ddp) == EXRNIC_PORT_STAG; }
+  // Into host memory: not into the core, nor to a processor that waits for its load.
+  bool is_placed() const {
+    return !is_terminate() && opcode != EXRNIC_RDMAP_OPCODE_READ_REQUEST &&
+           opcode != EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST && !is_port_message() &&
+           !(tagged && exrnic_ddp_tagged_stag(ddp) == EXRNIC_WINDOW_STAG);
+  }
   bool is_terminate() const { return opcode == EXRNIC_RDMAP_OPCODE_TERMINATE; }
 
   const uint8_t* ddp;
@@ -37,7 +48,8 @@ class Counter {
           EXRNIC_COUNTER_ACKS_RX, EXRNIC_COUNTER_RETRANSMITS, EXRNIC_COUNTER_RX_FCS_ERROR,
           EXRNIC_COUNTER_RX_DUPLICATE, EXRNIC_COUNTER_RX_OUT_OF_ORDER, EXRNIC_COUNTER_TERMINATES_TX,
           EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED,
-          EXRNIC_COUNTER_SEGMENTS_PLACED}) {
+          EXRNIC_COUNTER_SEGMENTS_PLACED, EXRNIC_COUNTER_RX_MARKED, EXRNIC_COUNTER_ATOMICS_SERVED,
+          EXRNIC_COUNTER_WINDOW_LOADS, EXRNIC_COUNTER_PORT_MESSAGES}) {
       counts_[shown] = 0;
     }
   }
@@ -78,9 +90,12 @@ class Counter {
     const Segment segment(wire);
     if (segment.is_terminate()) ++counts_[EXRNIC_COUNTER_TERMINATES_TX];
     if (segment.ends_read()) ++counts_[EXRNIC_COUNTER_READS_SERVED];
+    if (segment.ends_atomic()) ++counts_[EXRNIC_COUNTER_ATOMICS_SERVED];
+    if (segment.loads_window()) ++counts_[EXRNIC_COUNTER_WINDOW_LOADS];
   }
 
   void received(const Bytes& wire, const uint8_t* efe) {
+    if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_CE) != 0) ++counts_[EXRNIC_COUNTER_RX_MARKED];
     const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
     Flow& flow = received_[exrnic_eth_src(wire.data())];
     if (!flow.seen.insert(seq).second) {
@@ -93,6 +108,7 @@ class Counter {
     if (segment.is_terminate()) ++counts_[EXRNIC_COUNTER_TERMINATES_RX];
     if (segment.ends_receive()) ++counts_[EXRNIC_COUNTER_RECVS];
     if (segment.is_placed()) ++counts_[EXRNIC_COUNTER_SEGMENTS_PLACED];
+    if (segment.is_port_message()) ++counts_[EXRNIC_COUNTER_PORT_MESSAGES];
   }
 
   unsigned node_;
