@@ -31,6 +31,7 @@ extern const struct test error_tests[];
 extern const struct test memory_tests[];
 extern const struct test region_tests[];
 extern const struct test rereg_tests[];
+extern const struct test stag_tests[];
 extern const struct test limit_tests[];
 extern const struct test sysfs_tests[];
 extern const struct test firmware_tests[];
