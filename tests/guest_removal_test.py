@@ -28,11 +28,11 @@ _LIMIT_SECONDS = 5
 _PUSH = "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,65536 --ops 8"
 # The first end of the device: it leaves its bus under a program, and comes back.
 _UNPLUG = "; ".join((
-    f"(while {_PUSH}; do :; done; echo @failed; touch /tmp/over) & sleep 3",
+    f"(while {_PUSH}; do :; done; echo @failed; touch /over) & sleep 3",
     "function=$(readlink -f /sys/bus/pci/drivers/exrnic/0*)",
     "echo 1 > $function/remove",
     "echo @unplugged",
-    "while [ ! -e /tmp/over ]; do sleep 0.1; done",
+    "while [ ! -e /over ]; do sleep 0.1; done",
     "echo 1 > /sys/bus/pci/rescan",
     "echo @back-on-the-bus"))
 # Until the device has gone for good; beside it somebody who waits for events only.
