@@ -133,7 +133,7 @@ def parse_arguments(description, name, core="rtl"):
     parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
     parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
     parser.add_argument("--core", default=core, help=f"of the simulator ({core})")
-    parser.add_argument("--stage-seconds", type=float, default=30, help="limit of each wait (30)")
+    parser.add_argument("--stage-seconds", type=float, default=120, help="limit of each wait (120)")
     return parser.parse_args()
 
 
