@@ -182,5 +182,6 @@ void exrnic_channels_end(struct exrnic_file *file)
 	file->channels_ended = true;
 	list_for_each_entry(channel, &file->channels, entry)
 		exrnic_event_queue_end(channel->queue);
+	exrnic_ports_end(file);
 	mutex_unlock(&file->channels_lock);
 }

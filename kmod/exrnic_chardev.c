@@ -65,6 +65,7 @@ static int exrnic_open(struct inode *inode, struct file *filp)
 	mutex_init(&file->map_lock);
 	mutex_init(&file->channels_lock);
 	INIT_LIST_HEAD(&file->channels);
+	INIT_LIST_HEAD(&file->ports);
 	file->mapping = filp->f_mapping;
 	err = exrnic_ucontext_init(&file->uctx, chardev->edev, &exrnic_file_face);
 	if (err) {

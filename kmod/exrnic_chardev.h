@@ -16,10 +16,12 @@ struct exrnic_file {
 	struct exrnic_ucontext uctx;
 	struct address_space *mapping;
 	struct mutex map_lock;	/* innermost of all: taken in page faults */
+	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* of the device, that may be mapped */
 	bool unmapped;		/* the device was removed: no page of it is mapped any more */
 	struct page *sink;	/* in its place; made when somebody stores there */
 	struct mutex channels_lock;
 	struct list_head channels;
+	struct list_head ports;
 	bool channels_ended;
 };
 
@@ -46,7 +48,14 @@ struct file *exrnic_channel_create(struct exrnic_file *file);
 struct exrnic_event_queue *exrnic_channel_queue(struct exrnic_file *file, int fd);
 void exrnic_channels_end(struct exrnic_file *file);
 
+/* exrnic_port_file.c: a file that no descriptor names yet. */
+struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrnic_open_port *attr);
+void exrnic_ports_end(struct exrnic_file *file);
+
 /* exrnic_mmap.c */
+u64 exrnic_window_offset(u32 first);
+void exrnic_map_window(struct exrnic_file *file, const struct exrnic_window *window);
+void exrnic_unmap_window(struct exrnic_file *file, const struct exrnic_window *window);
 int exrnic_mmap(struct file *filp, struct vm_area_struct *vma);
 void exrnic_unmap(struct exrnic_file *file);
 

@@ -8,13 +8,14 @@
  *   exrnic_ucontext.lock   the objects of one context
  *   exrnic_mbox.lock	    one mailbox command at a time
  *   exrnic_firmware.lock   the on-chip processor; apart from the others
- * and in interrupts, too: exrnic_vector.lock, exrnic_event_queue.lock inside it.
+ * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
  */
 #ifndef EXRNIC_CORE_H
 #define EXRNIC_CORE_H
 
+#include <linux/bitmap.h>
 #include <linux/bits.h>
 #include <linux/completion.h>
 #include <linux/idr.h>
@@ -42,6 +43,7 @@ struct exrnic_limits {
 	u32 stag;
 	u32 node;
 	u32 user_pages;
+	u32 windows;
 };
 
 struct exrnic_mbox {
@@ -79,6 +81,7 @@ struct exrnic_device {
 	struct pci_dev *pdev;
 	void __iomem *regs;
 	phys_addr_t user_base;	/* of BAR 2 */
+	phys_addr_t window_base;	/* of BAR 4 */
 	unsigned int vectors;		/* granted, vector 0 for control included */
 	unsigned int comp_vectors;
 	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
@@ -97,6 +100,10 @@ struct exrnic_device {
 	struct xarray qps;
 	u32 next_qpn;
 	struct exrnic_stags stags;
+	struct mutex windows_lock;
+	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
+	spinlock_t ports_lock;	/* also in interrupts */
+	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
 
 	atomic64_t pinned;	/* pages, of all contexts */
 	struct mutex lock;
@@ -134,6 +141,7 @@ struct exrnic_ucontext {
 	struct xarray srqs;
 	struct xarray qps;
 	struct xarray mrs;
+	struct xarray windows;
 };
 
 /* User memory, pinned, charged to RLIMIT_MEMLOCK of mm, then mapped for DMA. */
@@ -189,6 +197,7 @@ struct exrnic_srq {
 struct exrnic_qp {
 	u32 qpn;
 	u32 state;		/* as far as the driver knows */
+	u32 windows;		/* that take it */
 	struct exrnic_event_source error;
 	struct exrnic_pd *pd;
 	struct exrnic_cq *send_cq;
@@ -197,6 +206,24 @@ struct exrnic_qp {
 	struct exrnic_srq *srq;	/* in its place, or NULL */
 	struct exrnic_ring sq;
 	struct exrnic_ring rq;
+};
+
+/* Windows of the device in a row, which user space sees as one. */
+struct exrnic_window {
+	u32 first;
+	u32 count;
+	struct exrnic_qp *qp;
+};
+
+struct exrnic_port {
+	struct exrnic_device *edev;
+	u32 number;
+	wait_queue_head_t wait;
+	/* Under edev->ports_lock. */
+	u32 bells;		/* rung and not taken */
+	u32 events;
+	u32 mask;
+	bool dead;		/* closed: it is not the device's any more */
 };
 
 struct exrnic_mr {
@@ -287,16 +314,38 @@ int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
 int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
 /* Raises the events of those that went to ERROR; cq_error: because a completion was lost. */
 void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error);
+struct exrnic_qp *exrnic_qp_find(struct exrnic_ucontext *uctx, u32 qpn);
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
 /* exrnic_qp_stop.c: to ERROR, until nothing is under way, or for five seconds. */
 void exrnic_qp_stop(struct exrnic_device *edev, struct exrnic_qp *qp);
 void exrnic_qp_stop_all(struct exrnic_ucontext *uctx);
+
+/* attr->offset is the face's business. */
+int exrnic_window_create(struct exrnic_ucontext *uctx, struct exrnic_create_window *attr);
+int exrnic_window_destroy(struct exrnic_ucontext *uctx, u32 first);
+struct exrnic_window *exrnic_window_find(struct exrnic_ucontext *uctx, u32 first);
+void exrnic_window_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr);
 int exrnic_mr_deregister(struct exrnic_ucontext *uctx, u32 stag);
 int exrnic_mr_reregister(struct exrnic_ucontext *uctx, struct exrnic_rereg_mr *attr);
 struct exrnic_mr *exrnic_mr_find(struct exrnic_ucontext *uctx, u32 stag);
 void exrnic_mr_release_all(struct exrnic_ucontext *uctx);
+
+/*
+ * exrnic_port.c: one that was opened is closed once at least. What acts on it gives -ENODEV when it
+ * is closed, -ENOTCONN while the peer's is. attr->fd is the face's business.
+ */
+int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
+		     const struct exrnic_open_port *attr);
+void exrnic_port_close(struct exrnic_port *port);
+bool exrnic_port_is_pending(struct exrnic_port *port);	/* or closed */
+bool exrnic_port_take(struct exrnic_port *port, struct exrnic_port_event *event);
+int exrnic_port_ring(struct exrnic_port *port, u32 bits);
+int exrnic_port_set_mask(struct exrnic_port *port, u32 mask);
+int exrnic_port_set_spad(struct exrnic_port *port, const struct exrnic_port_spad *spad);
+int exrnic_port_get_spad(struct exrnic_port *port, struct exrnic_port_spad *spad);
+bool exrnic_ports_interrupt(struct exrnic_device *edev);	/* control vector; false: none has anything */
 
 /* exrnic_limits.c: what the administrator allows; -EDQUOT. */
 void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes);	/* ERR_PTR; zeroed */

@@ -30,6 +30,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	xa_init_flags(&edev->qps, XA_FLAGS_ALLOC);
 	mutex_init(&edev->counters_lock);
 	mutex_init(&edev->stags.lock);
+	mutex_init(&edev->windows_lock);
+	spin_lock_init(&edev->ports_lock);
 	mutex_init(&edev->lock);
 	INIT_LIST_HEAD(&edev->ucontexts);
 	return edev;

@@ -16,11 +16,18 @@ struct exrnic_new_channel {
 	struct file *filp;
 };
 
+struct exrnic_new_port {
+	struct exrnic_open_port answer;
+	struct file *filp;
+};
+
 union exrnic_ioctl_arg {
 	struct exrnic_query query;
 	struct exrnic_object object;
 	struct exrnic_destroy destroy;
 	struct exrnic_new_channel channel;
+	struct exrnic_new_port port;
+	struct exrnic_create_window create_window;
 	struct exrnic_create_cq create_cq;
 	struct exrnic_create_qp create_qp;
 	struct exrnic_modify_qp modify_qp;
@@ -265,6 +272,64 @@ static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_ar
 	return left ? -EFAULT : 0;
 }
 
+static int exrnic_do_create_window(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	struct exrnic_create_window *window = &arg->create_window;
+	int err = exrnic_window_create(uctx, window);
+
+	if (err)
+		return err;
+	exrnic_map_window(exrnic_file_of(uctx), exrnic_window_find(uctx, window->window));
+	window->offset = exrnic_window_offset(window->window);
+	return 0;
+}
+
+/* No access comes by the mapping any more when the device is told, and the next owner is safe. */
+static int exrnic_end_window(struct exrnic_ucontext *uctx, u32 first)
+{
+	const struct exrnic_window *window = exrnic_window_find(uctx, first);
+
+	if (!window)
+		return -ENOENT;
+	exrnic_unmap_window(exrnic_file_of(uctx), window);
+	return exrnic_window_destroy(uctx, first);
+}
+
+static void exrnic_undo_create_window(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	exrnic_end_window(uctx, arg->create_window.window);
+}
+
+static int exrnic_do_destroy_window(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return arg->object.rsvd ? -EINVAL : exrnic_end_window(uctx, arg->object.handle);
+}
+
+static int exrnic_do_open_port(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	struct exrnic_new_port *port = &arg->port;
+
+	port->answer.fd = get_unused_fd_flags(O_CLOEXEC);
+	if (port->answer.fd < 0)
+		return port->answer.fd;
+	port->filp = exrnic_port_file_create(exrnic_file_of(uctx), &port->answer);
+	if (!IS_ERR(port->filp))
+		return 0;
+	put_unused_fd(port->answer.fd);
+	return PTR_ERR(port->filp);
+}
+
+static void exrnic_undo_open_port(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	put_unused_fd(arg->port.answer.fd);
+	fput(arg->port.filp);
+}
+
+static void exrnic_done_open_port(union exrnic_ioctl_arg *arg)
+{
+	fd_install(arg->port.answer.fd, arg->port.filp);
+}
+
 static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	return exrnic_lookup_status(uctx->edev, &arg->get_status);
@@ -312,6 +377,9 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
 	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
 	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr),
+	EXRNIC_IOCTL_UNDO(CREATE_WINDOW, create_window),
+	EXRNIC_IOCTL(DESTROY_WINDOW, destroy_window),
+	EXRNIC_IOCTL_DONE(OPEN_PORT, open_port),
 	EXRNIC_IOCTL(GET_STATUS, get_status),
 	EXRNIC_IOCTL_UNLOCKED(FIND_PAGES, find_pages),
 };
@@ -384,6 +452,10 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_rereg_mr) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_window) != 40);
+	BUILD_BUG_ON(sizeof(struct exrnic_open_port) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_port_event) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_port_spad) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_status) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_find_pages) != 32);
 }

@@ -29,6 +29,8 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 	unsigned int pass;
 	u32 cause;
 
+	if (exrnic_ports_interrupt(edev))
+		handled = IRQ_HANDLED;
 	for (pass = 0; pass < EXRNIC_CAUSE_PASSES; pass++) {
 		cause = exrnic_read(edev, EXRNIC_REG_INT_CAUSE);
 		if (cause == EXRNIC_REG_ABSENT || !(cause & EXRNIC_CAUSES))

@@ -30,10 +30,14 @@ static int exrnic_map_bars(struct exrnic_device *edev)
 	err = exrnic_check_bar(pdev, EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE);
 	if (err)
 		return err;
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_WINDOW, EXRNIC_BAR4_SIZE);
+	if (err)
+		return err;
 	err = pci_request_regions(pdev, EXRNIC_NAME);
 	if (err)
 		return err;
 	edev->user_base = pci_resource_start(pdev, EXRNIC_BAR_USER);
+	edev->window_base = pci_resource_start(pdev, EXRNIC_BAR_WINDOW);
 	edev->regs = pci_iomap(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);
 	if (edev->regs)
 		return 0;

@@ -183,13 +183,13 @@ static int exrnic_mbox_query(struct exrnic_device *edev, enum exrnic_mbox_op op,
 }
 
 /*
- * Ends an object. The caller unpins its memory next, so anything but success means that the
- * device must be kept from reaching it.
+ * Ends an object. The caller unpins its memory, or gives its place to somebody else, next: anything
+ * but success means that the device must be kept from reaching it.
  */
-static int exrnic_mbox_end(struct exrnic_device *edev, enum exrnic_mbox_op op, u32 index)
+static int exrnic_mbox_end_by(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,
+			      size_t in_bytes)
 {
-	const struct exrnic_mbox_object in = { .index = cpu_to_le32(index) };
-	const struct exrnic_mbox_data data = { .in = &in, .in_bytes = sizeof(in) };
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
 	int status;
 
 	mutex_lock(&edev->mbox.lock);
@@ -198,6 +198,13 @@ static int exrnic_mbox_end(struct exrnic_device *edev, enum exrnic_mbox_op op, u
 		exrnic_mbox_break_locked(edev, "it refused to end an object");
 	mutex_unlock(&edev->mbox.lock);
 	return exrnic_mbox_errno(edev, op, status);
+}
+
+static int exrnic_mbox_end(struct exrnic_device *edev, enum exrnic_mbox_op op, u32 index)
+{
+	const struct exrnic_mbox_object in = { .index = cpu_to_le32(index) };
+
+	return exrnic_mbox_end_by(edev, op, &in, sizeof(in));
 }
 
 int exrnic_mbox_nop(struct exrnic_device *edev)
@@ -259,6 +266,23 @@ int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox
 int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn)
 {
 	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_QP, qpn);
+}
+
+int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
+	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_SET_WINDOW, &data);
+
+	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
+		return -EPERM;
+	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_SET_WINDOW, status);
+}
+
+int exrnic_mbox_close_window(struct exrnic_device *edev, u32 window)
+{
+	const struct exrnic_mbox_set_window in = { .window = cpu_to_le32(window) };
+
+	return exrnic_mbox_end_by(edev, EXRNIC_MBOX_OP_SET_WINDOW, &in, sizeof(in));
 }
 
 int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in)

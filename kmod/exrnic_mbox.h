@@ -35,6 +35,9 @@ int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_c
 int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in);
 int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out);
 int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn);
+/* -EPERM: its queue pair is not in RTS. */
+int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in);
+int exrnic_mbox_close_window(struct exrnic_device *edev, u32 window);
 int exrnic_mbox_register_mr(struct exrnic_device *edev, const struct exrnic_mbox_register_mr *in);
 int exrnic_mbox_invalidate_mr(struct exrnic_device *edev, u32 stag);
 

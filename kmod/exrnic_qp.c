@@ -271,12 +271,19 @@ static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 	return err;
 }
 
+struct exrnic_qp *exrnic_qp_find(struct exrnic_ucontext *uctx, u32 qpn)
+{
+	return xa_load(&uctx->qps, qpn);
+}
+
 int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 {
 	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->handle);
 
 	if (!qp)
 		return -ENOENT;
+	if (qp->windows)
+		return -EBUSY;
 	exrnic_qp_stop(uctx->edev, qp);
 	return exrnic_qp_release(uctx, qp, attr);
 }

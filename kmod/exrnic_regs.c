@@ -67,6 +67,7 @@ static int exrnic_read_limits(struct exrnic_device *edev)
 		{ "MAX_CQ", EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ, &l->cq },
 		{ "MAX_SRQ", EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ, &l->srq },
 		{ "MAX_STAG", EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG, &l->stag },
+		{ "MAX_WINDOW", EXRNIC_REG_MAX_WINDOW, EXRNIC_MAX_WINDOWS, &l->windows },
 		{ "MAX_NODE", EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE, &l->node },
 		{ "USER_PAGES", EXRNIC_REG_USER_PAGES, EXRNIC_USER_PAGES, &l->user_pages },
 	};

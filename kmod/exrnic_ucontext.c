@@ -46,6 +46,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	xa_init(&uctx->srqs);
 	xa_init(&uctx->qps);
 	xa_init(&uctx->mrs);
+	xa_init(&uctx->windows);
 
 	mutex_lock(&edev->lock);
 	if (edev->removed) {
@@ -68,10 +69,11 @@ void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx)
 	exrnic_async_catch_up(uctx);
 }
 
-/* Users before what they use: queue pairs hold queues, and all hold domains. */
+/* Users before what they use: windows hold queue pairs, these hold queues, and all hold domains. */
 static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
 {
 	mutex_lock(&uctx->lock);
+	exrnic_window_release_all(uctx);
 	exrnic_qp_release_all(uctx);
 	exrnic_srq_release_all(uctx);
 	exrnic_mr_release_all(uctx);

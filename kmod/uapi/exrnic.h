@@ -10,11 +10,12 @@
  * device's own numbers (cqn, qpn, STag) or, for a protection domain, a number of this file; a
  * handle that this file does not own gives ENOENT.
  *
- * mmap() of one page, MAP_SHARED. EXRNIC_MMAP_USER_PAGE, with PROT_WRITE: the user page. Its layout is in
+ * mmap(), MAP_SHARED. EXRNIC_MMAP_USER_PAGE, one page, with PROT_WRITE: the user page. Its layout is in
  * exrnic_hw.h, EXRNIC_DOORBELL_* and EXRNIC_PIO_AREA. The mapping is write-combining: a store barrier
  * before a doorbell or block keeps it behind what was stored to memory, one behind it makes it leave
  * and keeps it before later stores to the page. Once the device is removed, stores are lost.
- * EXRNIC_MMAP_STATE_PAGE, with PROT_READ: struct exrnic_state_page. Anything else gives EINVAL.
+ * EXRNIC_MMAP_STATE_PAGE, one page, with PROT_READ: struct exrnic_state_page. The offset of a window
+ * (CREATE_WINDOW): the window. Anything else gives EINVAL.
  *
  * read() and poll() of the file deliver its asynchronous events, those of a completion channel
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.
@@ -286,6 +287,58 @@ struct exrnic_state_page {
 	__u32 gone;		/* not 0: removed, reset or broken; nothing works any more */
 };
 
+/*
+ * A remote window: a mapping of this file through which a store writes the peer's memory and a load
+ * reads it. qpn: in RTS, and with nothing posted to it before or after; EINVAL otherwise. It names
+ * the peer and the protection domain there, and cannot be destroyed before its windows; reset, it
+ * takes no access any more. remote, length: what the window shows, at most EXRNIC_BAR4_SIZE; as many
+ * windows of the device in a row as that needs (ENOSPC). access: EXRNIC_WINDOW_ACCESS_*, not none.
+ *
+ * mmap() the offset, MAP_SHARED, length rounded up to pages; or pages of it. The mapping is
+ * write-combining: a store barrier makes stores leave. Stores of one window arrive in the order in
+ * which they left. A load waits for the peer; one that is not allowed, or not answered in time,
+ * gives all ones, and a store that is not allowed does nothing: counters window_* of sysfs tell.
+ * What the peer refuses puts the queue pair into ERROR. Behind DESTROY_WINDOW, or removal of the
+ * device, an access of the mapping gives SIGBUS.
+ */
+struct exrnic_create_window {
+	__u64 remote;		/* tagged offset at the peer */
+	__u64 length;		/* bytes */
+	__u64 offset;		/* out: for mmap() */
+	__u32 qpn;
+	__u32 stag;		/* at the peer */
+	__u32 access;
+	__u32 window;		/* out */
+};
+
+/*
+ * A port: doorbell bits and scratchpads that are shared with one port of another node, which names
+ * this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
+ * file descriptor (close-on-exec): read() waits for the next struct exrnic_port_event, poll() says
+ * POLLIN when there is one, the commands below act on it, and close() closes the port.
+ * EBUSY: somebody has it.
+ */
+struct exrnic_open_port {
+	__u32 port;		/* below EXRNIC_PORTS */
+	__u32 peer_node;
+	__u32 peer_port;
+	__s32 fd;		/* out */
+};
+
+/* What came since the last read(): doorbell bits that are not masked, EXRNIC_PORT_EVENT_*. */
+struct exrnic_port_event {
+	__u32 bells;
+	__u32 events;
+	__u32 link_up;		/* 1: the peer's port is open now */
+	__u32 rsvd;
+};
+
+/* A scratchpad. EINVAL: index beyond EXRNIC_PORT_SPADS. */
+struct exrnic_port_spad {
+	__u32 index;
+	__u32 value;
+};
+
 #define EXRNIC_IOCTL_MAGIC 0xE7
 #define EXRNIC_IOCTL_QUERY	_IOR(EXRNIC_IOCTL_MAGIC, 0x00, struct exrnic_query)
 #define EXRNIC_IOCTL_ALLOC_PD	_IOR(EXRNIC_IOCTL_MAGIC, 0x01, struct exrnic_object)
@@ -306,7 +359,21 @@ struct exrnic_state_page {
 #define EXRNIC_IOCTL_CREATE_CHANNEL \
 	_IOWR(EXRNIC_IOCTL_MAGIC, 0x10, struct exrnic_create_channel)
 #define EXRNIC_IOCTL_REREG_MR	_IOWR(EXRNIC_IOCTL_MAGIC, 0x11, struct exrnic_rereg_mr)
+#define EXRNIC_IOCTL_CREATE_WINDOW \
+	_IOWR(EXRNIC_IOCTL_MAGIC, 0x12, struct exrnic_create_window)
+#define EXRNIC_IOCTL_DESTROY_WINDOW	_IOW(EXRNIC_IOCTL_MAGIC, 0x13, struct exrnic_object)
+#define EXRNIC_IOCTL_OPEN_PORT	_IOWR(EXRNIC_IOCTL_MAGIC, 0x14, struct exrnic_open_port)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
 #define EXRNIC_IOCTL_FIND_PAGES	_IOWR(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_find_pages)
+
+/*
+ * Of a port's descriptor. RING: these bits at the peer. MASK: bits that are not told until they are
+ * unmasked. SET_SPAD: for the peer to see. GET_SPAD: as the peer set it; 0 if it has not. RING and
+ * SET_SPAD: ENOTCONN while the peer's port is closed. All: ENODEV.
+ */
+#define EXRNIC_PORT_IOCTL_RING		_IOW(EXRNIC_IOCTL_MAGIC, 0x40, __u32)
+#define EXRNIC_PORT_IOCTL_MASK		_IOW(EXRNIC_IOCTL_MAGIC, 0x41, __u32)
+#define EXRNIC_PORT_IOCTL_SET_SPAD	_IOW(EXRNIC_IOCTL_MAGIC, 0x42, struct exrnic_port_spad)
+#define EXRNIC_PORT_IOCTL_GET_SPAD	_IOWR(EXRNIC_IOCTL_MAGIC, 0x43, struct exrnic_port_spad)
 
 #endif

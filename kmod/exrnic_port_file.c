@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A port as a file: see struct exrnic_open_port. Of one open device file, which it may outlive. */
+#include <linux/anon_inodes.h>
+#include <linux/pagemap.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "exrnic_chardev.h"
+
+struct exrnic_port_file {
+	struct exrnic_port port;
+	struct exrnic_file *file;
+	struct list_head entry;	/* of file->ports */
+};
+
+static struct exrnic_port *exrnic_port_of(struct file *filp)
+{
+	return &((struct exrnic_port_file *)filp->private_data)->port;
+}
+
+static ssize_t exrnic_port_file_read(struct file *filp, char __user *to, size_t room, loff_t *pos)
+{
+	struct exrnic_port *port = exrnic_port_of(filp);
+	struct exrnic_port_event event;
+	int err;
+
+	if (room < sizeof(event))
+		return -EINVAL;
+	/* An event that has been taken cannot be put back: first see that it can be written. */
+	if (fault_in_writeable(to, sizeof(event)))
+		return -EFAULT;
+	while (!exrnic_port_take(port, &event)) {
+		if (READ_ONCE(port->dead))
+			return -ENODEV;
+		if (filp->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_event_interruptible(port->wait, exrnic_port_is_pending(port));
+		if (err)
+			return err;
+	}
+	return copy_to_user(to, &event, sizeof(event)) ? -EFAULT : sizeof(event);
+}
+
+static __poll_t exrnic_port_file_poll(struct file *filp, poll_table *table)
+{
+	struct exrnic_port *port = exrnic_port_of(filp);
+
+	poll_wait(filp, &port->wait, table);
+	if (READ_ONCE(port->dead))
+		return EPOLLHUP;
+	return exrnic_port_is_pending(port) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct exrnic_port *port = exrnic_port_of(filp);
+	void __user *user = (void __user *)arg;
+	struct exrnic_port_spad spad;
+	u32 bits;
+	int err;
+
+	switch (cmd) {
+	case EXRNIC_PORT_IOCTL_RING:
+	case EXRNIC_PORT_IOCTL_MASK:
+		if (copy_from_user(&bits, user, sizeof(bits)))
+			return -EFAULT;
+		return cmd == EXRNIC_PORT_IOCTL_RING ? exrnic_port_ring(port, bits)
+						     : exrnic_port_set_mask(port, bits);
+	case EXRNIC_PORT_IOCTL_SET_SPAD:
+	case EXRNIC_PORT_IOCTL_GET_SPAD:
+		if (copy_from_user(&spad, user, sizeof(spad)))
+			return -EFAULT;
+		if (cmd == EXRNIC_PORT_IOCTL_SET_SPAD)
+			return exrnic_port_set_spad(port, &spad);
+		err = exrnic_port_get_spad(port, &spad);
+		if (err)
+			return err;
+		return copy_to_user(user, &spad, sizeof(spad)) ? -EFAULT : 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+static int exrnic_port_file_release(struct inode *inode, struct file *filp)
+{
+	struct exrnic_port_file *pfile = filp->private_data;
+	struct exrnic_file *file = pfile->file;
+
+	mutex_lock(&file->channels_lock);
+	list_del(&pfile->entry);
+	exrnic_port_close(&pfile->port);
+	mutex_unlock(&file->channels_lock);
+	exrnic_device_put(pfile->port.edev);
+	kfree(pfile);
+	exrnic_file_put(file);
+	return 0;
+}
+
+static const struct file_operations exrnic_port_fops = {
+	.owner = THIS_MODULE,
+	.read = exrnic_port_file_read,
+	.poll = exrnic_port_file_poll,
+	.unlocked_ioctl = exrnic_port_file_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = exrnic_port_file_release,
+	.llseek = noop_llseek,
+};
+
+struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrnic_open_port *attr)
+{
+	struct exrnic_device *edev = file->uctx.edev;
+	struct exrnic_port_file *pfile;
+	struct file *filp;
+	int err;
+
+	pfile = kzalloc(sizeof(*pfile), GFP_KERNEL_ACCOUNT);
+	if (!pfile)
+		return ERR_PTR(-ENOMEM);
+	err = exrnic_port_open(edev, &pfile->port, attr);
+	if (err) {
+		kfree(pfile);
+		return ERR_PTR(err);
+	}
+	filp = anon_inode_getfile("[exrnic-port]", &exrnic_port_fops, pfile, O_RDONLY | O_CLOEXEC);
+	if (IS_ERR(filp)) {
+		exrnic_port_close(&pfile->port);
+		kfree(pfile);
+		return filp;
+	}
+	kref_get(&edev->ref);
+	exrnic_file_get(file);
+	pfile->file = file;
+	mutex_lock(&file->channels_lock);
+	list_add_tail(&pfile->entry, &file->ports);
+	if (file->channels_ended)
+		exrnic_port_close(&pfile->port);
+	mutex_unlock(&file->channels_lock);
+	return filp;
+}
+
+/* The device file is closed, or the device goes away. */
+void exrnic_ports_end(struct exrnic_file *file)
+{
+	struct exrnic_port_file *pfile;
+
+	lockdep_assert_held(&file->channels_lock);
+	list_for_each_entry(pfile, &file->ports, entry)
+		exrnic_port_close(&pfile->port);
+}
