@@ -7,6 +7,7 @@
 
 #include "pattern.h"
 #include "transfer.h"
+#include "window_stores.h"
 
 namespace exrnic {
 
@@ -23,7 +24,7 @@ struct Hello {
   uint32_t node;
   uint32_t qpn;
   uint32_t stag;
-  uint32_t rsvd;
+  uint32_t window_qpn;
 };
 
 uint32_t OpsOf(const PushOptions& options, uint32_t size) {
@@ -53,13 +54,22 @@ struct Station {
         pd(Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd")),
         cq(Own(vl_create_cq(rnic.get(), 2 * kPushDepth, nullptr), "vl_create_cq")),
         qp(CreateQp(pd.get(), QpAttributes(cq.get(), kPushDepth))),
+        window_qp(CreateQp(pd.get(), WindowAttributes())),
         source_mr(Register(source, 0)),
-        target_mr(Register(target, VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE)) {
+        target_mr(Register(
+            target, VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ)) {
     const uint32_t node = QueryRnic(rnic.get()).node_id;
     if (node != options.node) {
       throw std::runtime_error("the RNIC is node " + std::to_string(node) + ", not " +
                                std::to_string(options.node) + " as --node says");
     }
+  }
+
+  // Loads are reads.
+  vl_qp_init_attr WindowAttributes() const {
+    vl_qp_init_attr init = QpAttributes(cq.get(), kPushDepth);
+    init.max_reads_out = init.max_reads_in = 1;
+    return init;
   }
 
   Owned<vl_mr> Register(const Pages& pages, int access) {
@@ -72,6 +82,7 @@ struct Station {
   Owned<vl_pd> pd;
   Owned<vl_cq> cq;
   Owned<vl_qp> qp;
+  Owned<vl_qp> window_qp;  // that nothing is posted to
   Owned<vl_mr> source_mr;
   Owned<vl_mr> target_mr;
 };
@@ -83,7 +94,7 @@ Hello Greet(const PushOptions& options, const Station& station, Oob* oob) {
                       options.node,
                       vl_qp_number(station.qp.get()),
                       vl_mr_stag(station.target_mr.get()),
-                      0};
+                      vl_qp_number(station.window_qp.get())};
   const Hello theirs = oob->Exchange(kHello, mine);
   if (theirs.node == options.node) throw std::runtime_error("both guests say the same --node");
   if (theirs.plan != mine.plan) {
@@ -94,6 +105,7 @@ Hello Greet(const PushOptions& options, const Station& station, Oob* oob) {
 
 PushLink Join(const Station& station, const Hello& peer, Oob* oob) {
   ConnectQp(station.qp.get(), peer.node, peer.qpn);
+  ConnectQp(station.window_qp.get(), peer.node, peer.window_qpn);
   oob->Exchange(kConnected, peer.qpn);
   return {oob,
           station.cq.get(),
@@ -124,6 +136,16 @@ void SendAndPrint(const PushOptions& options, const PushLink& link, uint32_t pee
   Print(out, options.node, peer, size, result, wall.count());
 }
 
+// An RNIC without windows, that of the simulator without guests, prints nothing.
+void StoreAndPrint(const PushOptions& options, const StoreLink& link, uint32_t peer, uint64_t seed,
+                   FILE* out) {
+  const StoreResult result = StoreIntoPeer(link, seed);
+  if (result.stores == 0) return;
+  fprintf(out, "@exrnic {\"from\":%u,\"to\":%u,\"stores\":%u,\"read_back\":%u,\"verified\":%u}\n",
+          options.node, peer, result.stores, result.read_back, result.verified);
+  fflush(out);
+}
+
 void PushAll(const PushOptions& options, const OpenRnicCall& open, Oob* oob, FILE* out) {
   const Station station(options, open);
   const Hello peer = Greet(options, station, oob);
@@ -138,6 +160,16 @@ void PushAll(const PushOptions& options, const OpenRnicCall& open, Oob* oob, FIL
       } else {
         ReceiveSize(link);
       }
+    }
+  }
+  const StoreLink stores = {oob, station.window_qp.get(), station.target.data(), peer.stag,
+                            peer.address};
+  for (bool sends : {first, !first}) {
+    seed = Mix(seed);
+    if (sends) {
+      StoreAndPrint(options, stores, peer.node, seed, out);
+    } else {
+      CompareStores(stores);
     }
   }
   oob->Exchange(kBye, options.node);

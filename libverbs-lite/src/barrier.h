@@ -57,6 +57,9 @@ inline void vl_wmb_wqe_before_doorbell() { exrnic::StoreBarrier(); }
 // page behind this point.
 inline void vl_wmb_flush_user_page() { exrnic::FlushBarrier(); }
 
+// Stores into remote windows leave for the device now, and before all stores behind this point.
+inline void vl_wmb_flush_windows() { exrnic::FlushBarrier(); }
+
 // The CQEs have been read before the doorbell that gives their places back reaches the device: its
 // next writes go there.
 inline void vl_mb_cqe_read_before_doorbell() { exrnic::LoadStoreBarrier(); }

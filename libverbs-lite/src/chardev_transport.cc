@@ -214,6 +214,62 @@ class ChardevTransport : public Transport {
     return 0;
   }
 
+  int MapWindow(const WindowRequest& request, WindowInfo* info) override {
+    exrnic_create_window create = {};
+    create.remote = request.remote;
+    create.length = request.length;
+    create.qpn = request.qpn;
+    create.stag = request.stag;
+    create.access = request.access;
+    if (Call(EXRNIC_IOCTL_CREATE_WINDOW, &create) != 0) return -1;
+    const int reads = request.access & EXRNIC_WINDOW_ACCESS_LOAD ? PROT_READ : 0;
+    const int writes = request.access & EXRNIC_WINDOW_ACCESS_STORE ? PROT_WRITE : 0;
+    void* mapped = mmap(nullptr, create.length, reads | writes, MAP_SHARED, fd_.get(),
+                        static_cast<off_t>(create.offset));
+    if (mapped != MAP_FAILED && madvise(mapped, create.length, MADV_DONTFORK) == 0) {
+      *info = {mapped, create.length, create.window};
+      return 0;
+    }
+    const int error = errno;
+    if (mapped != MAP_FAILED) munmap(mapped, create.length);
+    CallObject(EXRNIC_IOCTL_DESTROY_WINDOW, create.window);
+    errno = error;
+    return -1;
+  }
+  int UnmapWindow(const WindowInfo& info) override {
+    munmap(const_cast<void*>(info.address), info.length);
+    return CallObject(EXRNIC_IOCTL_DESTROY_WINDOW, info.number);
+  }
+
+  int OpenPort(uint32_t port, uint32_t node, uint32_t peer, int* fd) override {
+    exrnic_open_port open = {};
+    open.port = port;
+    open.peer_node = node;
+    open.peer_port = peer;
+    if (Call(EXRNIC_IOCTL_OPEN_PORT, &open) != 0) return -1;
+    *fd = open.fd;
+    return 0;
+  }
+  void ClosePort(int fd) override { close(fd); }
+  int ReadPort(int fd, PortEvent* event) override {
+    exrnic_port_event from = {};
+    if (read(fd, &from, sizeof(from)) != static_cast<ssize_t>(sizeof(from))) return -1;
+    *event = {from.bells, from.events, from.link_up != 0};
+    return 0;
+  }
+  int RingPort(int fd, uint32_t bits) override { return ioctl(fd, EXRNIC_PORT_IOCTL_RING, &bits); }
+  int MaskPort(int fd, uint32_t bits) override { return ioctl(fd, EXRNIC_PORT_IOCTL_MASK, &bits); }
+  int SetSpad(int fd, uint32_t index, uint32_t value) override {
+    exrnic_port_spad spad = {index, value};
+    return ioctl(fd, EXRNIC_PORT_IOCTL_SET_SPAD, &spad);
+  }
+  int GetSpad(int fd, uint32_t index, uint32_t* value) override {
+    exrnic_port_spad spad = {index, 0};
+    if (ioctl(fd, EXRNIC_PORT_IOCTL_GET_SPAD, &spad) != 0) return -1;
+    *value = spad.value;
+    return 0;
+  }
+
  private:
   int Call(unsigned long request, void* argument) {
     ClearErrorText();

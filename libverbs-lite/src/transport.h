@@ -5,6 +5,7 @@
 #ifndef EXRNIC_LIBVERBS_TRANSPORT_H
 #define EXRNIC_LIBVERBS_TRANSPORT_H
 
+#include <cerrno>
 #include <cstdint>
 
 #include "exrnic_hw.h"
@@ -109,8 +110,28 @@ struct MrChange {
   uint32_t access;  // EXRNIC_ACCESS_*
 };
 
+struct WindowRequest {
+  uint32_t qpn;
+  uint32_t stag;    // at the peer
+  uint64_t remote;  // tagged offset there
+  uint64_t length;
+  uint32_t access;  // EXRNIC_WINDOW_ACCESS_*
+};
+
+struct WindowInfo {
+  volatile void* address;
+  uint64_t length;
+  uint32_t number;
+};
+
+struct PortEvent {
+  uint32_t bells;
+  uint32_t events;  // EXRNIC_PORT_EVENT_*
+  bool link_up;
+};
+
 // Calls return 0, or -1 with errno. They are made under the lock of the RNIC, one at a time; only
-// ReadEvent may be called at any time.
+// ReadEvent, and what acts on an open port, may be called at any time.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -150,6 +171,25 @@ class Transport {
   virtual int DeregisterMr(uint32_t stag) = 0;
   // As vl_get_pbl.
   virtual int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) = 0;
+
+  // Remote windows and ports, where a transport has them.
+  virtual int MapWindow(const WindowRequest& /*request*/, WindowInfo* /*info*/) { return None(); }
+  virtual int UnmapWindow(const WindowInfo& /*info*/) { return None(); }
+  virtual int OpenPort(uint32_t /*port*/, uint32_t /*node*/, uint32_t /*peer*/, int* /*fd*/) {
+    return None();
+  }
+  virtual void ClosePort(int /*fd*/) {}
+  virtual int ReadPort(int /*fd*/, PortEvent* /*event*/) { return None(); }
+  virtual int RingPort(int /*fd*/, uint32_t /*bits*/) { return None(); }
+  virtual int MaskPort(int /*fd*/, uint32_t /*bits*/) { return None(); }
+  virtual int SetSpad(int /*fd*/, uint32_t /*index*/, uint32_t /*value*/) { return None(); }
+  virtual int GetSpad(int /*fd*/, uint32_t /*index*/, uint32_t* /*value*/) { return None(); }
+
+ private:
+  static int None() {
+    errno = EOPNOTSUPP;
+    return -1;
+  }
 };
 
 }  // namespace exrnic

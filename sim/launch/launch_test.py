@@ -260,6 +260,18 @@ class CommandLine(LaunchCase):
         self.assertRegex(out, r"guest 0 -> guest 1 +4 KiB +10 +10 +2\.50 us +900\.0 MB/s")
         self.assertIn("OK: all 20 PUSHes arrived intact", out)
 
+    def test_push_says_how_stores_into_the_other_guest_went(self):
+        def guest(verified):
+            stores = (f"echo '@exrnic {{\"from\": '$node', \"to\": '$((1-node))', \"stores\": 8, "
+                      f"\"read_back\": 8, \"verified\": {verified}}}'\n")
+            return fakes.BOOT + fakes.row() + stores + fakes.end(0)
+        status, out, err = self.finish(self.start(GOOD_SIM, guest(8), "push"))
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("guest 1 -> guest 0: 8 of 8 stores into a remote window are in", out)
+        status, _, err = self.finish(self.start(GOOD_SIM, guest(7), "push"))
+        self.assertEqual(status, 1)
+        self.assertIn("of 8 stores into a remote window only 7 arrived", err)
+
     def test_push_fails_if_one_byte_was_wrong(self):
         status, out, err = self.finish(
             self.start(GOOD_SIM, fakes.BOOT + fakes.row(verified=9) + fakes.end(0), "push"))

@@ -4,6 +4,7 @@
 _COLUMNS = (  # title, width
     ("direction", 18), ("size", 8), ("operations", 10), ("verified", 8),
     ("simulated latency", 17), ("simulated bandwidth", 19), ("wall time", 9))
+_STORE_FIELDS = ("from", "to", "stores", "read_back", "verified")
 _FIELDS = ("from", "to", "size", "ops", "verified", "latency_us", "bandwidth_mbps", "wall_s")
 
 
@@ -15,11 +16,16 @@ class PushReport:
         self._pair = pair
         self._rows = []
         self._early = []
+        self._stores = []
         self._malformed = []
 
     def add(self, node, row):
         """Prints the row; the first one brings the heading. The pair's lower number sends each size
-        first: a row of the other that is seen earlier waits, so that the order is always the same."""
+        first: a row of the other that is seen earlier waits, so that the order is always the same.
+        Stores through a window are a line."""
+        if "stores" in row:
+            self._add_stores(node, row)
+            return
         if any(not isinstance(row.get(field), (int, float)) for field in _FIELDS):
             self._malformed.append((node, row))
             return
@@ -46,6 +52,15 @@ class PushReport:
         self._write("  ".join(cell.rjust(width)
                               for cell, (_, width) in zip(_cells(row), _COLUMNS)))
 
+    def _add_stores(self, node, row):
+        if any(not isinstance(row.get(field), (int, float)) for field in _STORE_FIELDS):
+            self._malformed.append((node, row))
+            return
+        self._stores.append(row)
+        self._write(f"guest {row['from']} -> guest {row['to']}: {row['verified']} of {row['stores']} "
+                    f"stores into a remote window are in the other's memory, "
+                    f"{row['read_back']} read back by loads")
+
     def problem(self):
         """What is wrong with the rows so far as one line, None if nothing is."""
         self.finish()
@@ -60,6 +75,11 @@ class PushReport:
             if row["verified"] != row["ops"] or row["ops"] <= 0:
                 return (f"guest {row['from']} -> guest {row['to']}, {format_size(row['size'])}: "
                         f"only {row['verified']} of {row['ops']} operations arrived intact")
+        for row in self._stores:
+            if not row["stores"] == row["read_back"] == row["verified"]:
+                return (f"guest {row['from']} -> guest {row['to']}: of {row['stores']} stores into a "
+                        f"remote window only {row['verified']} arrived, {row['read_back']} were "
+                        "read back")
         return None
 
     def summary(self):

@@ -70,7 +70,7 @@ std::vector<std::string> Bench::TakeFailures() {
 std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
-       {SeccompChecks(), RegionChecks(), GatherChecks(), MessageChecks(), PullChecks(),
+       {SeccompChecks(), RegionChecks(), NtbChecks(), GatherChecks(), MessageChecks(), PullChecks(),
         AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(), RemoteErrorChecks(),
         MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(), DestroyChecks(),
         ProcessChecks()}) {

@@ -69,6 +69,7 @@ std::vector<GuestCheck> EventChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
 std::vector<GuestCheck> RegionChecks();
+std::vector<GuestCheck> NtbChecks();
 
 std::vector<GuestCheck> AllChecks();
 

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Remote windows and ports, between two guests.
+#include <poll.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "connection.h"
+#include "exrnic/ntb.h"
+
+namespace exrnic {
+
+namespace {
+
+constexpr size_t kBytes = 3u << 20;  // three windows of the device
+constexpr int kWaitMs = 20'000;
+
+struct UnmapWindow {
+  void operator()(vl_window* window) const { vl_unmap_window(window); }
+};
+using OwnedWindow = std::unique_ptr<vl_window, UnmapWindow>;
+struct ClosePort {
+  void operator()(vl_port* port) const { vl_close_port(port); }
+};
+using OwnedPort = std::unique_ptr<vl_port, ClosePort>;
+
+OwnedWindow MapPeer(const Connection& connection, int access) {
+  const Hello& peer = connection.peer();
+  vl_window* window = vl_map_window(connection.qp(), peer.stag, peer.address, peer.bytes, access);
+  if (window == nullptr) throw std::runtime_error(std::string("vl_map_window: ") + strerror(errno));
+  return OwnedWindow(window);
+}
+
+template <typename Word>
+volatile Word* At(const OwnedWindow& window, size_t offset) {
+  auto* base = static_cast<volatile uint8_t*>(vl_window_address(window.get()));
+  return reinterpret_cast<volatile Word*>(base + offset);
+}
+
+// ---- Windows
+
+// Where and what: both ends draw the same.
+template <typename Use>
+void ForStores(uint64_t seed, Use use) {
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 300; ++i) {
+    const size_t size = size_t{1} << random() % 4;
+    const size_t offset = random() % (kBytes / size) * size;
+    use(offset, size, random());
+  }
+}
+
+void Store(const OwnedWindow& window, size_t offset, size_t size, uint64_t value) {
+  switch (size) {
+    case 1:
+      *At<uint8_t>(window, offset) = static_cast<uint8_t>(value);
+      break;
+    case 2:
+      *At<uint16_t>(window, offset) = static_cast<uint16_t>(value);
+      break;
+    case 4:
+      *At<uint32_t>(window, offset) = static_cast<uint32_t>(value);
+      break;
+    default:
+      *At<uint64_t>(window, offset) = value;
+  }
+}
+
+void StoreAndLoad(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side, kBytes);
+  connection.Meet(bench);
+  OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  ForStores(bench->NextSeed(), [&](size_t offset, size_t size, uint64_t value) {
+    Store(window, offset, size, value);
+    vl_window_flush();
+  });
+  for (uint64_t i = 0; i < 16; ++i) {
+    const size_t offset = i * (kBytes / 16);
+    *At<uint64_t>(window, offset) = i;
+    vl_window_flush();
+    bench->ExpectEqual(*At<uint64_t>(window, offset), i, "what a load gave behind a store");
+  }
+  bench->Meet();
+}
+
+void CompareStores(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side, kBytes);
+  connection.Meet(bench);
+  std::vector<uint8_t> expected(kBytes, Connection::kPoison);
+  const auto put = [&](size_t offset, size_t size, uint64_t value) {
+    for (size_t i = 0; i < size; ++i) expected[offset + i] = static_cast<uint8_t>(value >> 8 * i);
+  };
+  ForStores(bench->NextSeed(), put);
+  for (uint64_t i = 0; i < 16; ++i) put(i * (kBytes / 16), 8, i);
+  bench->Meet();
+  for (size_t i = 0; i < kBytes; ++i) {
+    if (connection.target()[i] == expected[i]) continue;
+    bench->Expect(false, "byte " + std::to_string(i) + " of the target is wrong");
+    return;
+  }
+}
+
+void MeetOnly(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  bench->Meet();
+  bool poison = true;
+  for (size_t i = 0; i < connection.bytes(); ++i)
+    poison = poison && connection.target()[i] == Connection::kPoison;
+  bench->Expect(poison, "a store that was not allowed has reached the target");
+}
+
+void UseWithoutRights(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  {
+    OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE);
+    bench->ExpectEqual(*At<uint64_t>(window, 0), UINT64_MAX, "a load without the right");
+    bench->Expect(vl_destroy_qp(connection.qp()) == -1 && errno == EBUSY,
+                  "a queue pair with a window could be destroyed");
+  }
+  const Hello& peer = connection.peer();
+  bench->Expect(
+      vl_map_window(connection.qp(), peer.stag, peer.address, 0, VL_WINDOW_LOAD) == nullptr &&
+          errno == EINVAL,
+      "a window of no bytes");
+  bench->Expect(
+      vl_map_window(connection.qp(), peer.stag, UINT64_MAX - 3, 8, VL_WINDOW_LOAD) == nullptr &&
+          errno == EINVAL,
+      "a window that wraps");
+  bench->Expect(
+      vl_map_window(connection.qp(), peer.stag, peer.address, 8, 4) == nullptr && errno == EINVAL,
+      "a window with an unknown right");
+  // The peer refuses its STag: the load ends, and the window with its queue pair.
+  vl_window* window = vl_map_window(connection.qp(), peer.stag + 1, peer.address, 4096,
+                                    VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  bench->Expect(window != nullptr, "no window on an STag of nobody");
+  const OwnedWindow owned(window);
+  bench->ExpectEqual(*At<uint32_t>(owned, 0), UINT32_MAX, "a load that the peer refuses");
+  *At<uint32_t>(owned, 0) = 1;
+  vl_window_flush();
+  bench->Meet();
+}
+
+// ---- Ports
+
+OwnedPort OpenPort(Bench* bench, const Side& side, unsigned port, unsigned peer) {
+  vl_port* opened = vl_open_port(side.rnic.get(), port, bench->requester() ? 1 : 0, peer);
+  if (opened == nullptr) throw std::runtime_error(std::string("vl_open_port: ") + strerror(errno));
+  return OwnedPort(opened);
+}
+
+vl_port_event Await(const OwnedPort& port, const char* what) {
+  pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
+  vl_port_event event = {};
+  if (poll(&wait, 1, kWaitMs) != 1 || vl_get_port_event(port.get(), &event) != 0)
+    throw std::runtime_error(std::string("waited in vain for ") + what);
+  return event;
+}
+
+void Await(Bench* bench, const OwnedPort& port, uint32_t bells, const char* what) {
+  bench->ExpectEqual(Await(port, what).bells, bells, what);
+}
+
+// The bells that came with it.
+uint32_t AwaitUp(Bench* bench, const OwnedPort& port) {
+  const vl_port_event event = Await(port, "the link of a port");
+  bench->Expect((event.events & VL_PORT_LINK_UP) && event.link_up, "the link is not up");
+  return event.bells;
+}
+
+void RingAndWait(Bench* bench) {
+  Side side(*bench);
+  OwnedPort port = OpenPort(bench, side, 3, 5);
+  bench->Expect(vl_open_port(side.rnic.get(), 3, 1, 5) == nullptr && errno == EBUSY,
+                "a port could be opened twice");
+  bench->Expect(vl_ring_port(port.get(), 1) == -1 && errno == ENOTCONN,
+                "a port without a peer could be rung");
+  bench->Meet();
+  AwaitUp(bench, port);
+  for (unsigned i = 0; i < VL_PORT_SPADS; ++i)
+    bench->Expect(vl_set_scratchpad(port.get(), i, 100 + i) == 0, "a scratchpad cannot be set");
+  bench->Expect(vl_ring_port(port.get(), 0x8000'0001) == 0, "a port cannot be rung");
+  Await(bench, port, 0x10, "the answer to a bell");
+  bench->Meet();  // bits 1 and 2 are masked there
+  bench->Expect(vl_ring_port(port.get(), 0x6) == 0, "a port cannot be rung");
+  bench->Expect(vl_ring_port(port.get(), 0x8) == 0, "a port cannot be rung");
+  bench->Meet();
+  const vl_port_event down = Await(port, "the end of the link");
+  bench->Expect((down.events & VL_PORT_LINK_DOWN) && !down.link_up, "the link is not down");
+}
+
+void WaitAndRing(Bench* bench) {
+  Side side(*bench);
+  bench->Meet();
+  OwnedPort port = OpenPort(bench, side, 5, 3);
+  uint32_t rung = AwaitUp(bench, port);
+  while (rung != 0x8000'0001) rung |= Await(port, "a bell").bells;
+  for (unsigned i = 0; i < VL_PORT_SPADS; ++i) {
+    uint32_t value = 0;
+    bench->Expect(vl_get_scratchpad(port.get(), i, &value) == 0, "a scratchpad cannot be read");
+    bench->ExpectEqual(value, 100 + i, "scratchpad");
+  }
+  bench->Expect(vl_mask_port(port.get(), 0x6) == 0, "bells cannot be masked");
+  bench->Expect(vl_ring_port(port.get(), 0x10) == 0, "a port cannot be rung");
+  bench->Meet();
+  Await(bench, port, 0x8, "the bell that is not masked");
+  bench->Expect(vl_mask_port(port.get(), 0) == 0, "bells cannot be unmasked");
+  Await(bench, port, 0x6, "the bells that were masked");
+  bench->Meet();
+}
+
+}  // namespace
+
+std::vector<GuestCheck> NtbChecks() {
+  return {{"stores into a remote window reach the peer's memory, and loads read it", StoreAndLoad,
+           CompareStores, true},
+          {"a window gives no right that it or the peer's region has not", UseWithoutRights,
+           MeetOnly, true},
+          {"a port rings its peer, shows scratchpads, and tells when the link comes and goes",
+           RingAndWait, WaitAndRing, true}};
+}
+
+}  // namespace exrnic
