@@ -31,7 +31,8 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_REG_MR,	  EXRNIC_IOCTL_DEREG_MR,       EXRNIC_IOCTL_GET_PBL,
 	EXRNIC_IOCTL_CREATE_SRQ,  EXRNIC_IOCTL_MODIFY_SRQ,     EXRNIC_IOCTL_QUERY_SRQ,
 	EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_CREATE_CHANNEL, EXRNIC_IOCTL_REREG_MR,
-	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_FIND_PAGES,
+	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_FIND_PAGES,     EXRNIC_IOCTL_CREATE_WINDOW,
+	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW,
 };
 
 static uint64_t draw_address(struct hostile *h)
@@ -66,6 +67,8 @@ static void fill_honest(struct hostile *h, unsigned long command)
 		struct exrnic_create_qp qp;
 		struct exrnic_create_srq srq;
 		struct exrnic_reg_mr mr;
+		struct exrnic_create_window window;
+		struct exrnic_open_port port;
 		uint32_t words[ARG_WORDS];
 	} a = { .words = { draw_field(h), draw_below(h->f, 6) } };
 
@@ -99,6 +102,20 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.length = draw_below(h->f, 8 * PAGE),
 			.pd = draw_field(h),
 			.access = draw_below(h->f, 2 * EXRNIC_ACCESS_REMOTE_ATOMIC),
+		};
+	else if (command == EXRNIC_IOCTL_CREATE_WINDOW)
+		a.window = (struct exrnic_create_window){
+			.remote = address,
+			.length = 1 + draw_below(h->f, 4 * EXRNIC_WINDOW_SIZE),
+			.qpn = draw_field(h),
+			.stag = draw_field(h),
+			.access = 1 + draw_below(h->f, 3),
+		};
+	else if (command == EXRNIC_IOCTL_OPEN_PORT)
+		a.port = (struct exrnic_open_port){
+			.port = draw_below(h->f, EXRNIC_PORTS),
+			.peer_node = draw_below(h->f, 2),
+			.peer_port = draw_below(h->f, EXRNIC_PORTS),
 		};
 	memcpy(h->arg, a.words, sizeof(h->arg));
 }
@@ -140,7 +157,7 @@ static void structured(struct hostile *h)
 	spoil(h, words);
 	if (!ioctl(h->fd, command, h->arg))
 		learn(h, words);
-	if (command == EXRNIC_IOCTL_CREATE_CHANNEL)
+	if (command == EXRNIC_IOCTL_CREATE_CHANNEL || command == EXRNIC_IOCTL_OPEN_PORT)
 		close_some(h);
 }
 

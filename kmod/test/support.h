@@ -41,6 +41,8 @@ extern const struct test fault_tests[];
 extern const struct test life_tests[];
 extern const struct test removal_tests[];
 extern const struct test waiting_tests[];
+extern const struct test window_tests[];
+extern const struct test port_tests[];
 extern const struct test death_tests[];
 extern const struct test fuzz_ioctl_tests[];
 extern const struct test fuzz_rings_tests[];

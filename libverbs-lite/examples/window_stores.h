@@ -20,9 +20,9 @@ struct StoreLink {
 };
 
 struct StoreResult {
-  uint32_t stores = 0;    // of 8 bytes; 0: this RNIC has no windows
+  uint32_t stores = 0;     // of 8 bytes; 0: this RNIC has no windows
   uint32_t read_back = 0;  // that a load then gave
-  uint32_t verified = 0;  // that the peer found in its memory
+  uint32_t verified = 0;   // that the peer found in its memory
 };
 
 // Throws if the two lose each other, or the window cannot be mapped.

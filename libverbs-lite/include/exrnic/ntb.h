@@ -53,7 +53,8 @@ VL_API int vl_unmap_window(struct vl_window* window);
  * the processor; vl_window_flush makes them leave. A load waits for the peer, behind the stores of
  * this processor. What is not allowed does nothing, or reads as all ones; so does a load that the
  * peer does not answer in time. When the peer refuses an access or is gone, the queue pair goes to
- * VL_QPS_ERROR, with an asynchronous event, and its windows take nothing any more.
+ * VL_QPS_ERROR, with an asynchronous event, and its windows take nothing any more. Once this RNIC
+ * is gone, an access gets SIGBUS.
  */
 VL_API volatile void* vl_window_address(const struct vl_window* window);
 

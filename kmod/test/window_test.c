@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Remote windows in the address space of a process. What goes by them:
+ * libverbs-lite/test/guest/ntb_checks.cc
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { BYTES = 2 * EXRNIC_WINDOW_SIZE + 16 };	/* three windows of the device */
+
+/* Its loads are refused at once, with all ones: nothing is asked of the peer. */
+static struct exrnic_create_window store_window(const struct set *s)
+{
+	return (struct exrnic_create_window){
+		.length = BYTES,
+		.qpn = s->qpn,
+		.access = EXRNIC_WINDOW_ACCESS_STORE,
+	};
+}
+
+static struct set make_connected_set(void)
+{
+	struct set s = make_set();
+
+	if (modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0) ||
+	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1) ||
+	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0))
+		give_up("MODIFY_QP");
+	return s;
+}
+
+static int create(int fd, struct exrnic_create_window *window)
+{
+	return ioctl(fd, EXRNIC_IOCTL_CREATE_WINDOW, window);
+}
+
+static struct exrnic_create_window make_window(const struct set *s)
+{
+	struct exrnic_create_window window = store_window(s);
+
+	if (create(s->fd, &window))
+		give_up("CREATE_WINDOW");
+	return window;
+}
+
+static int destroy(int fd, const struct exrnic_create_window *window)
+{
+	return object_ioctl(fd, EXRNIC_IOCTL_DESTROY_WINDOW, window->window);
+}
+
+static volatile uint64_t *map(int fd, size_t length, uint64_t offset)
+{
+	void *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static sigjmp_buf behind_fault;
+
+static void on_sigbus(int signal)
+{
+	(void)signal;
+	siglongjmp(behind_fault, 1);
+}
+
+static bool load_faults(volatile uint64_t *word)
+{
+	signal(SIGBUS, on_sigbus);
+	if (sigsetjmp(behind_fault, 1))
+		return true;
+	(void)*word;
+	return false;
+}
+
+static void it_can_be_mapped_while_it_exists(void)
+{
+	struct set s = make_connected_set(), other = make_connected_set();
+	struct exrnic_create_window window = make_window(&s), next;
+	volatile uint64_t *all = map(s.fd, BYTES, window.offset);
+	volatile uint64_t *last = map(s.fd, PAGE, window.offset + 2 * EXRNIC_WINDOW_SIZE);
+	volatile uint64_t *unused = map(s.fd, PAGE, window.offset);
+
+	if (!CHECK(all && last && unused))
+		return;
+	CHECK_EQ(all[0], ~0ULL);
+	CHECK_EQ(all[BYTES / 8 - 1], ~0ULL);
+	CHECK_EQ(last[0], ~0ULL);
+	CHECK(!map(other.fd, PAGE, window.offset) && errno == EINVAL);
+	CHECK(!map(s.fd, BYTES, window.offset + EXRNIC_WINDOW_SIZE) && errno == EINVAL);
+	CHECK(!map(s.fd, PAGE, window.offset + 3 * EXRNIC_WINDOW_SIZE) && errno == EINVAL);
+
+	CHECK_ERR(destroy(other.fd, &window), ENOENT);
+	CHECK_ERR(destroy(s.fd, &window), 0);
+	CHECK_ERR(destroy(s.fd, &window), ENOENT);
+	CHECK(load_faults(all) && load_faults(last) && load_faults(unused));
+	CHECK(!map(s.fd, PAGE, window.offset) && errno == EINVAL);
+
+	next = make_window(&other);
+	CHECK_EQ(next.offset, window.offset);
+	CHECK(load_faults(all));
+}
+
+static void its_queue_pair_stays(void)
+{
+	struct set s = make_connected_set();
+	struct exrnic_create_window window = make_window(&s);
+	struct exrnic_destroy qp = { .handle = s.qpn };
+
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, &qp), EBUSY);
+	CHECK_ERR(destroy(s.fd, &window), 0);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, &qp), 0);
+}
+
+#define CHECK_REFUSED(set, field, value, error) do { \
+	struct exrnic_create_window bad = store_window(set); \
+	bad.field = (value); \
+	CHECK_ERR(create((set)->fd, &bad), (error)); \
+} while (0)
+
+static void what_makes_no_sense_is_refused(void)
+{
+	struct set s = make_connected_set(), unconnected = make_set();
+
+	CHECK_REFUSED(&s, length, 0, EINVAL);
+	CHECK_REFUSED(&s, length, EXRNIC_BAR4_SIZE + 1ULL, EINVAL);
+	CHECK_REFUSED(&s, access, 0, EINVAL);
+	CHECK_REFUSED(&s, access, 4, EINVAL);
+	CHECK_REFUSED(&s, remote, ~0ULL, EINVAL);
+	CHECK_REFUSED(&s, qpn, unconnected.qpn, ENOENT);
+	CHECK_REFUSED(&unconnected, length, 8, EINVAL);
+	CHECK_ERR(destroy(s.fd, &(struct exrnic_create_window){ .window = ~0U }), ENOENT);
+}
+
+/* Whoever dies gives back all: the next one finds them. */
+static void all_can_be_had_again_and_again(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct set s = make_connected_set();
+		struct exrnic_create_window window = store_window(&s);
+
+		window.length = EXRNIC_BAR4_SIZE;
+		CHECK_ERR(create(s.fd, &window), 0);
+		CHECK_REFUSED(&s, length, 1, ENOSPC);
+		close(s.fd);
+	}
+}
+
+const struct test window_tests[] = {
+	{ "a window can be mapped by its file while it exists; behind that, an access gets SIGBUS",
+	  it_can_be_mapped_while_it_exists, 0 },
+	{ "a queue pair cannot be destroyed before its windows", its_queue_pair_stays, 0 },
+	{ "a window that makes no sense is refused", what_makes_no_sense_is_refused, 0 },
+	{ "a file that is closed gives back all its windows", all_can_be_had_again_and_again, 0 },
+	{ NULL, NULL, 0 },
+};
