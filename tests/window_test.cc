@@ -79,6 +79,18 @@ TEST_CASE("a load of every size sees the peer's memory, behind the stores before
   CHECK(pair.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS) == 0);
 }
 
+TEST_CASE("a load sees the stores before it, however slowly the peer's memory takes them") {
+  constexpr uint64_t kAcross = 200;  // its 8 bytes are in two pages: two writes for each store
+  TestbedOptions options = options_for("dc-25g");
+  options.profile.pcie.bytes_per_us = 100;
+  Windowed pair(options);
+  REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
+  for (uint64_t i = 1; i <= 60; ++i) {
+    pair.window.store(kAcross, 8, i);
+    if (i % 20 == 0) CHECK(pair.window.load(kAcross, 8) == i);
+  }
+}
+
 TEST_CASE("what a window does not allow changes nothing and reads as all ones") {
   Windowed pair;
   const uint32_t access = GENERATE(0u, kStore, kLoad, kStore | kLoad);
@@ -146,6 +158,18 @@ TEST_CASE("what the peer refuses fails the queue pair, not the processor") {
   CHECK(pair.window.load(16, 4) == all_ones(4));
   pair.rest();
   CHECK(difference(pair.memory(), before) == "");
+}
+
+TEST_CASE("posted work that meets the loads of a window ends the queue pair, and hangs nobody") {
+  Windowed pair;
+  REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
+  CHECK(pair.window.load(8, 8) != kAllOnes);
+  pair.left.post(pull_of({element(pair.left.near, 0, 64)}, 0));  // its number was the load's
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(pair.left.state() == EXRNIC_QP_STATE_ERROR);
+  CHECK(pair.window.load(8, 8) == kAllOnes);
+  pair.rest();
+  pair.expect_nothing_refused();
 }
 
 TEST_CASE("a load from a peer that is gone ends with all ones, and the node goes on") {

@@ -26,6 +26,12 @@ exrnic_term_code refusal(Verdict verdict) {
   }
 }
 
+bool asks_for_memory(const Received& segment) {
+  if (is_tagged(segment.ddp)) return false;
+  const auto opcode = exrnic_ddp_untagged_opcode(segment.ddp.data());
+  return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST || opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
+}
+
 bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
 
 }  // namespace
@@ -33,6 +39,8 @@ bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_erro
 void Responder::run() {
   while (!state_.quiesce) {
     if (phase_ == Phase::kIdle && !efe_rx_.segments().empty()) {
+      // PCIe lets no read pass a write: what it reads must have been written before.
+      if (asks_for_memory(efe_rx_.segments().front()) && !dma_write_.idle()) return;
       segment_ = std::move(efe_rx_.segments().front());
       efe_rx_.segments().pop_front();
       state_.trace(EXRNIC_TRACE_SEGMENT, segment_.dst_qpn, static_cast<uint16_t>(segment_.seq),

@@ -34,6 +34,27 @@ TEST_CASE("A Read Request is queued, wakes the queue pair and is acknowledged") 
   CHECK(responder.reads[kQpn].at(1).msn == 2);
 }
 
+TEST_CASE("A Read Request waits for the writes before it, and goes by what is there then") {
+  Reader responder;
+  responder.dut().write_idle_i = 0;
+  responder.begin(read_request_segment(1, 64));
+  responder.run(100);
+  CHECK(responder.order.empty());
+  CHECK(responder.wakes.empty());
+  CHECK(responder.reads[kQpn].empty());
+  CHECK_FALSE(responder.dut().quiescent_o);
+  const bool fails = GENERATE(true, false);
+  if (fails) {
+    responder.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+    responder.qps[kQpn].status.told = true;
+  }
+  responder.dut().write_idle_i = 1;
+  responder.rest();
+  CHECK(responder.order == "d");
+  CHECK(responder.reads[kQpn].size() == (fails ? 0 : 1));
+  CHECK(responder.wakes.size() == (fails ? 0 : 1));
+}
+
 TEST_CASE("A Read Request that cannot be queued has its terminate code") {
   Reader responder;
   responder.receive(read_request_segment(1, 64));

@@ -250,6 +250,7 @@ module responder
       .flush_message_i(flush_message),
       .flush_receive_i(flush_receive),
       .quiesce_i,
+      .written_i(write_idle_i),
       .punted_i(punt_valid_o && punt_ready_i),
       .ring_any_i(ring_any),
       .fetch_done_i(fetch_done),

@@ -37,6 +37,7 @@ module responder_control
 
     // How the steps end.
     input logic          quiesce_i,
+    input logic          written_i,  // all writes that were asked for are done
     input logic          punted_i,
     input logic          ring_any_i,
     input logic          fetch_done_i,
@@ -72,7 +73,8 @@ module responder_control
   logic again_q;      // it has waited for room in the punt queue
   term_code_e code_q;
 
-  logic empty, is_send, takes_receive, bare, answered, completes;
+  logic asks, empty, is_send, takes_receive, bare, answered, completes;
+  assign asks = segment_i.message == MESSAGE_READ_REQUEST;
   assign empty = segment_i.payload == '0;
   assign is_send = segment_i.message == MESSAGE_SEND;
   assign takes_receive = is_send || segment_i.message == MESSAGE_IMMEDIATE;
@@ -87,7 +89,9 @@ module responder_control
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
     if (!receiving_i || !good_i) return STEP_REFUSE;
-    if (segment_i.message == MESSAGE_READ_REQUEST) return punts_i ? STEP_PUNT : STEP_WAKE;
+    // What it reads was written before. Meanwhile much may change: it is judged anew.
+    if (asks && !written_i) return STEP_READ;
+    if (asks) return punts_i ? STEP_PUNT : STEP_WAKE;
     if (takes_receive) return open_i ? STEP_ROOM : STEP_TAKE;
     return empty ? STEP_DONE : STEP_PLACE;
   endfunction
@@ -150,7 +154,7 @@ module responder_control
     unique case (step_q)
       STEP_JUDGE:
       accepted_o = !flush_q && receiving_i && good_i &&
-          ((segment_i.message == MESSAGE_READ_REQUEST && !punts_i) ||
+          ((asks && written_i && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
       STEP_PUNT: accepted_o = punted_i;
       STEP_ROOM: accepted_o = !too_long_i && bare && !invalidating_o;
