@@ -382,6 +382,43 @@ struct DmaWrite {
   }
 };
 
+struct WindowItem {
+  bool load = false;
+  uint8_t window = 0;
+  uint16_t qpn = 0;
+  uint8_t generation = 0;
+  uint32_t stag = 0;
+  uint64_t to = 0;
+  uint8_t length = 0;
+  std::array<uint8_t, EXRNIC_INLINE_MAX> data{};
+  uint64_t token = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(load, 1), visit(window, log2_of(EXRNIC_MAX_WINDOWS)), visit(qpn, kQpnBits);
+    visit(generation, 8), visit(stag, 32), visit(to, 64);
+    visit(length, log2_of(EXRNIC_COMBINE_MAX) + 1), visit.memory(data), visit(token, 64);
+  }
+};
+
+struct PortMessage {
+  uint8_t port = 0;
+  uint8_t node = 0;
+  uint8_t peer = 0;
+  uint8_t to = 0;
+  uint32_t data = 0;
+
+  bool operator==(const PortMessage& other) const {
+    return port == other.port && node == other.node && peer == other.peer && to == other.to &&
+           data == other.data;
+  }
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(port, log2_of(EXRNIC_PORTS)), visit(node, kNodeBits);
+    visit(peer, log2_of(EXRNIC_PORTS)), visit(to, 8), visit(data, 32);
+  }
+};
+
 // ---- Between records and ports
 
 struct WidthCounter {
