@@ -84,6 +84,23 @@ static bool exrnic_window_is_valid(const struct exrnic_create_window *attr)
 	       attr->remote + (attr->length - 1) >= attr->remote;
 }
 
+/*
+ * The loads of windows are numbered apart from posted work: the peer would refuse what comes later.
+ * A process that posts past libverbs-lite, later, ends its own queue pair with an error.
+ */
+static int exrnic_window_check_unused(struct exrnic_device *edev, const struct exrnic_qp *qp)
+{
+	struct exrnic_mbox_query_qp out;
+	int err;
+
+	if (qp->windows)
+		return 0;
+	err = exrnic_mbox_query_qp(edev, qp->qpn, &out);
+	if (err)
+		return err;
+	return out.sq_producer ? -EBUSY : 0;
+}
+
 int exrnic_window_create(struct exrnic_ucontext *uctx, struct exrnic_create_window *attr)
 {
 	struct exrnic_device *edev = uctx->edev;
@@ -101,6 +118,9 @@ int exrnic_window_create(struct exrnic_ucontext *uctx, struct exrnic_create_wind
 		err = -ENOENT;
 		goto err_free;
 	}
+	err = exrnic_window_check_unused(edev, window->qp);
+	if (err)
+		goto err_free;
 	err = exrnic_windows_alloc(edev, window);
 	if (err)
 		goto err_free;

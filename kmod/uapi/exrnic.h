@@ -34,7 +34,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 4
+#define EXRNIC_UAPI_VERSION 5
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -289,9 +289,10 @@ struct exrnic_state_page {
 
 /*
  * A remote window: a mapping of this file through which a store writes the peer's memory and a load
- * reads it. qpn: in RTS, and with nothing posted to it before or after; EINVAL otherwise. It names
- * the peer and the protection domain there, and cannot be destroyed before its windows; reset, it
- * takes no access any more. remote, length: what the window shows, at most EXRNIC_BAR4_SIZE; as many
+ * reads it. qpn: in RTS (EINVAL), and with nothing posted to its send queue since RESET (EBUSY), nor
+ * later: a PULL then ends it with an error, as the peer refuses its number. It names the peer and the
+ * protection domain there, and cannot be destroyed before its windows; reset, it takes no access any
+ * more. remote, length: what the window shows, at most EXRNIC_BAR4_SIZE; as many
  * windows of the device in a row as that needs (ENOSPC). access: EXRNIC_WINDOW_ACCESS_*, not none.
  *
  * mmap() the offset, MAP_SHARED, length rounded up to pages; or pages of it. The mapping is

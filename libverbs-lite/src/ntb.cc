@@ -6,6 +6,7 @@
 #include <new>
 
 #include "barrier.h"
+#include "error_text.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -39,7 +40,15 @@ vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_addres
   std::lock_guard<std::mutex> guard(rnic->control);
   const exrnic::WindowRequest request = {qp->number, remote_stag, remote_address, length,
                                          static_cast<uint32_t>(access)};
-  if (rnic->transport->MapWindow(request, &window->info) != 0) return nullptr;
+  if (rnic->transport->MapWindow(request, &window->info) != 0) {
+    if (errno == EBUSY) {
+      exrnic::SetErrorText(
+          "work requests were posted to the queue pair: remote windows need another one, or this "
+          "one reset");
+    }
+    return nullptr;
+  }
+  ++qp->windows;
   return window.release();
 }
 
@@ -49,6 +58,7 @@ int vl_unmap_window(vl_window* window) {
   std::lock_guard<std::mutex> guard(rnic->control);
   const bool gone = exrnic::IsGone(rnic->transport->UnmapWindow(window->info));
   const int error = errno;
+  --window->qp->windows;
   delete window;
   return gone ? 0 : Fail(error);
 }

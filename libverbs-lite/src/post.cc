@@ -4,6 +4,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "error_text.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -210,9 +211,9 @@ int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
 }
 
 template <typename Wr>
-int Refuse(const Wr* wr, const Wr** bad_wr) {
+int Refuse(const Wr* wr, const Wr** bad_wr, int error = EINVAL) {
   if (bad_wr != nullptr) *bad_wr = wr;
-  return Fail(EINVAL);
+  return Fail(error);
 }
 
 }  // namespace
@@ -222,6 +223,13 @@ int Refuse(const Wr* wr, const Wr** bad_wr) {
 int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
   if (qp == nullptr || wr == nullptr || !exrnic::MaySend(qp->state)) {
     return exrnic::Refuse(wr, bad_wr);
+  }
+  if (qp->windows != 0) {
+    exrnic::Refuse(wr, bad_wr, EBUSY);
+    exrnic::SetErrorText(
+        "the queue pair has remote windows, whose loads are numbered apart from posted work: post "
+        "to another one, or unmap them and reset it");
+    return -1;
   }
   vl_rnic* rnic = qp->pd->rnic;
   const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};

@@ -38,6 +38,7 @@ struct vl_qp {
   uint64_t cookie = 0;  // in the RNIC's events
   // Of the last vl_modify_qp: the device may have gone to ERROR since, which posting need not know.
   std::atomic<vl_qp_state> state{VL_QPS_RESET};
+  std::atomic<uint32_t> windows{0};  // of which its send queue is
 };
 
 #endif  // EXRNIC_LIBVERBS_QP_H

@@ -34,10 +34,11 @@ struct vl_port;
 
 /*
  * Maps [remote_address, remote_address + length) of the peer's region remote_stag. The queue pair
- * names the peer, and belongs to its windows: it is in VL_QPS_RTS, nothing is posted to it before
- * or after, max_reads_out is at least 1 for loads, and it cannot be destroyed before they are
- * unmapped (EBUSY). access: VL_WINDOW_*. length: at most 64 MiB. EINVAL: also when the queue pair
- * is not in VL_QPS_RTS. ENOSPC: the RNIC has no more windows.
+ * names the peer, and its send queue belongs to its windows: it is in VL_QPS_RTS, nothing was
+ * posted there since it left VL_QPS_RESET (EBUSY), and while it has windows vl_post_sq refuses
+ * (EBUSY); it cannot be destroyed before they are unmapped (EBUSY). The peer's max_reads_in is at
+ * least 1 for loads. access: VL_WINDOW_*. length: at most 64 MiB. EINVAL: also when the queue pair
+ * is not in VL_QPS_RTS. ENOSPC: the RNIC has no more windows. vl_error_text() says more.
  */
 VL_API struct vl_window* vl_map_window(struct vl_qp* qp, uint32_t remote_stag,
                                        uint64_t remote_address, uint64_t length, int access);

@@ -484,7 +484,7 @@ struct vl_recv_wr {
  * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
  * that do not fit it, num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL
  * or an atomic that needs more than max_reads_out, an atomic without one element of 8 bytes, or the
- * queue pair is in a state before VL_QPS_RTS.
+ * queue pair is in a state before VL_QPS_RTS. EBUSY: it has remote windows (exrnic/ntb.h).
  *
  * Slots are given back when a completion is polled. So at least one work request in each
  * max_send_wr must be signaled.

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Remote windows and ports, between two guests.
 #include <poll.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
+#include "child_connection.h"
 #include "connection.h"
 #include "exrnic/ntb.h"
 
@@ -149,6 +153,145 @@ void UseWithoutRights(Bench* bench) {
   bench->Meet();
 }
 
+// Loads of windows are numbered apart from posted work.
+void PostAndMap(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  const Push push = MakePush(connection, 1, 0, 0, 8);
+  const Hello& peer = connection.peer();
+  {
+    const OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE);
+    vl_send_wr wr = {};
+    wr.opcode = VL_OP_PUSH;
+    const vl_send_wr* bad = nullptr;
+    bench->Expect(vl_post_sq(connection.qp(), &wr, &bad) == -1 && errno == EBUSY && bad == &wr &&
+                      strstr(vl_error_text(), "windows") != nullptr,
+                  "work could be posted to a queue pair with a window");
+  }
+  Post(connection, {push});
+  ExpectCompletion(bench, connection.cq(), 1, VL_WC_SUCCESS);
+  bench->Expect(
+      vl_map_window(connection.qp(), peer.stag, peer.address, 8, VL_WINDOW_LOAD) == nullptr &&
+          errno == EBUSY && strstr(vl_error_text(), "posted") != nullptr,
+      "a queue pair with posted work got a window");
+  bench->Meet();
+}
+
+void AwaitPush(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  bench->Meet();
+}
+
+// ---- Ends
+
+constexpr size_t kWords = 512;
+
+// Word after word, round after round: the number of each store.
+void StoreForever(const OwnedWindow& window) {
+  for (uint64_t i = 0;; ++i) {
+    *At<uint64_t>(window, i % kWords * sizeof(i)) = i;
+    if (i % 8 == 7) vl_window_flush();
+  }
+}
+
+void KillStorer(Bench* bench) {
+  Side side(*bench);
+  Connection next(&side);
+  next.Meet(bench);
+  Child child([bench](int in, int out) {
+    Side own_side(*bench);
+    Connection connection(&own_side);
+    MeetThroughParent(&connection, in, out);
+    StoreForever(MapPeer(connection, VL_WINDOW_STORE));
+  });
+  MeetForChild(bench, &child);
+  bench->Meet();  // stores have arrived
+  child.Kill();
+  bench->Meet();
+  const OwnedWindow window = MapPeer(next, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  *At<uint64_t>(window, 0) = 7;
+  bench->ExpectEqual(*At<uint64_t>(window, 0), uint64_t{7}, "what the next window reads");
+  bench->Meet();
+}
+
+std::vector<uint64_t> WordsOf(const Connection& connection) {
+  std::vector<uint64_t> words(kWords);
+  memcpy(words.data(), connection.target(), kWords * sizeof(uint64_t));
+  return words;
+}
+
+// What is left when the stores ended somewhere.
+bool IsBeginning(const std::vector<uint64_t>& words, uint64_t poison) {
+  uint64_t last = 0;
+  for (const uint64_t word : words) last = word == poison ? last : std::max(last, word);
+  for (uint64_t i = 0; i < kWords; ++i) {
+    const uint64_t back = (last - i) % kWords;
+    const uint64_t expected = last < i ? poison : last - back;
+    if (words[i] != expected) return false;
+  }
+  return true;
+}
+
+void OutliveStorer(Bench* bench) {
+  constexpr uint64_t kPoisoned = 0x0101'0101'0101'0101 * Connection::kPoison;
+  Side side(*bench);
+  Connection next(&side);
+  next.Meet(bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  bool arrived = false;
+  for (int i = 0; i < kWaitMs / 10 && !arrived; ++i) {
+    usleep(10'000);
+    arrived = WordsOf(connection).front() != kPoisoned;
+  }
+  bench->Expect(arrived, "no store of the child arrived within 20 s");
+  bench->Meet();
+  bench->Meet();  // it is dead
+  const std::vector<uint64_t> left = WordsOf(connection);
+  bench->Expect(IsBeginning(left, kPoisoned), "its stores are not there in order");
+  bench->Meet();
+  bench->Expect(WordsOf(connection) == left, "something was stored behind its end");
+  for (size_t i = kWords * sizeof(uint64_t); i < connection.bytes(); ++i) {
+    if (connection.target()[i] == Connection::kPoison) continue;
+    bench->Expect(false, "byte " + std::to_string(i) + " was stored by nobody");
+    return;
+  }
+}
+
+void LosePeer(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  const OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  *At<uint64_t>(window, 0) = 1;
+  bench->ExpectEqual(*At<uint64_t>(window, 0), uint64_t{1}, "what a load gave behind a store");
+  bench->Meet();
+  bench->Meet();  // its queue pair is gone
+  bench->ExpectEqual(*At<uint64_t>(window, 8), UINT64_MAX, "a load from a peer that is gone");
+  *At<uint64_t>(window, 8) = 2;
+  vl_window_flush();
+  vl_qp_attr attr = {};
+  bench->Expect(vl_query_qp(connection.qp(), &attr) == 0 && attr.state == VL_QPS_ERROR,
+                "the queue pair of the window does not say that its peer is gone");
+  bench->Meet();
+}
+
+void Leave(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  bench->Meet();
+  connection.DestroyQp();
+  bench->Meet();
+  bench->Meet();
+  uint64_t word;
+  memcpy(&word, connection.target() + 8, sizeof(word));
+  bench->ExpectEqual(word, 0x0101'0101'0101'0101 * Connection::kPoison, "a word behind the end");
+}
+
 // ---- Ports
 
 OwnedPort OpenPort(Bench* bench, const Side& side, unsigned port, unsigned peer) {
@@ -224,6 +367,11 @@ std::vector<GuestCheck> NtbChecks() {
            CompareStores, true},
           {"a window gives no right that it or the peer's region has not", UseWithoutRights,
            MeetOnly, true},
+          {"a queue pair has windows or posted work, never both", PostAndMap, AwaitPush, true},
+          {"a process killed while it stores leaves a beginning of what it stored, and its windows",
+           KillStorer, OutliveStorer, true},
+          {"a window to a peer that is gone reads all ones, and its queue pair says so", LosePeer,
+           Leave, true},
           {"a port rings its peer, shows scratchpads, and tells when the link comes and goes",
            RingAndWait, WaitAndRing, true}};
 }
