@@ -100,6 +100,7 @@ class GdbServer::Connection {
   }
 
   int fd() const { return socket_.get(); }
+  bool ended() const { return session_->ended(); }  // it has only to be closed
 
  private:
   // Answers are short, and GDB waits for each: what does not fit is not read by a debugger.
@@ -108,7 +109,9 @@ class GdbServer::Connection {
                               static_cast<ssize_t>(bytes.size())) {
       return false;
     }
-    return !session_->ended();
+    // GDB acknowledges the last answer yet, and closes then: a closed socket would be an error to it.
+    if (session_->ended()) ::shutdown(socket_.get(), SHUT_WR);
+    return true;
   }
 
   vfio_user::UniqueFd socket_;
@@ -137,7 +140,9 @@ void GdbServer::accept_one() {
       ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return;
   const std::string who = "gdb at node " + std::to_string(node_) + ": ";
-  if (connection_) return log_(who + "refused, another debugger is connected");
+  if (connection_ && !connection_->ended()) {
+    return log_(who + "refused, another debugger is connected");
+  }
   auto connection = std::make_unique<Connection>(std::move(socket), testbed_, node_);
   try {
     if (!connection->begin()) {

@@ -27,7 +27,7 @@ class GdbSession {
   std::string look();
 
   bool running() const { return running_; }
-  bool ended() const { return ended_; }  // close the connection
+  bool ended() const { return ended_; }  // there is nothing more to tell
 
  private:
   std::string answer(const std::string& payload);
