@@ -109,7 +109,8 @@ class GdbServer::Connection {
                               static_cast<ssize_t>(bytes.size())) {
       return false;
     }
-    // GDB acknowledges the last answer yet, and closes then: a closed socket would be an error to it.
+    // GDB acknowledges the last answer yet, and closes then: a closed socket would be an error to
+    // it.
     if (session_->ended()) ::shutdown(socket_.get(), SHUT_WR);
     return true;
   }

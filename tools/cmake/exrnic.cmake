@@ -46,8 +46,8 @@ set(EXRNIC_SV_PACKAGES
   ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert)
 
-# Verilator's run-time sources, compiled once for all models (those of waves: exrnic_waves):
-# verilate() adds them to each.
+# Verilator's run-time sources, compiled once for all models: verilate() adds them to each. Those of
+# waves are in exrnic_waves; those of DPI nobody needs.
 add_library(exrnic_verilated STATIC
   ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp)
 target_include_directories(exrnic_verilated SYSTEM PUBLIC
@@ -70,7 +70,7 @@ function(exrnic_verilate lib top)
     SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES} ${optimise}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
   get_target_property(sources ${lib} SOURCES)
-  list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c)?\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c|_dpi)?\\.cpp$")
   set_target_properties(${lib} PROPERTIES SOURCES "${sources}")
   if(ARG_QUICK)
     set_target_properties(${lib} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
