@@ -31,6 +31,9 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
   } catch (const nlohmann::json::parse_error& error) {
     throw DataFileError(
         fmt::format("{}: not JSON at byte {}; correct the text there", where, error.byte));
+  } catch (const nlohmann::json::out_of_range& error) {
+    throw DataFileError(
+        fmt::format("{}: {}; take a number of a sensible size", where, error.what()));
   }
 }
 

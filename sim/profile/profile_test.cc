@@ -104,6 +104,10 @@ TEST_CASE("text that is not JSON is refused with the place") {
   refused("", "not JSON at byte 1");
 }
 
+TEST_CASE("a number that no computer holds is refused, and shown") {
+  refused("{\"name\": 104E576}", "'104E576'; take a number of a sensible size");
+}
+
 TEST_CASE("a missing profile is refused with the names to choose from") {
   CHECK_THROWS_MATCHES(
       load_profile("dc-100g"), DataFileError,
