@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The trace of an exchange: valid JSON, arrows with both ends, stages in order, and at the times at
 // which the simulator had them.
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <cmath>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "sim/trace/tracer.h"
 #include "tests/support/pair.h"
+#include "tests/support/trace_events.h"
 
 namespace exrnic::testing {
 namespace {
 
 using nlohmann::json;
-
-// A file of this test alone, gone with it.
-struct TemporaryFile {
-  TemporaryFile() : path("trace_test." + std::to_string(getpid()) + ".json") {}
-  ~TemporaryFile() { unlink(path.c_str()); }
-  std::string path;
-};
-
-uint64_t picoseconds(double us) { return static_cast<uint64_t>(std::llround(us * 1e6)); }
 
 struct Exchange {
   std::vector<json> events;
@@ -84,12 +71,6 @@ Exchange traced(const std::string& path, const FaultConfig& faults = {}) {
   return exchange;
 }
 
-std::vector<json> events_of(const std::string& path) {
-  std::ifstream file(path);
-  const json document = json::parse(file);  // throws if it is none
-  return document.at("traceEvents").get<std::vector<json>>();
-}
-
 Exchange traced_events(const FaultConfig& faults = {}) {
   const TemporaryFile file;
   Exchange exchange = traced(file.path, faults);
@@ -98,37 +79,9 @@ Exchange traced_events(const FaultConfig& faults = {}) {
   return exchange;
 }
 
-// Points of each arrow, by its id, in the order of the file.
-std::map<uint64_t, std::vector<json>> arrows(const Exchange& exchange) {
-  std::map<uint64_t, std::vector<json>> found;
-  for (const json& event : exchange.events)
-    if (event["ph"] == "s" || event["ph"] == "t" || event["ph"] == "f")
-      found[event["id"]].push_back(event);
-  return found;
-}
-
-// Names of the slices that begin at a point of an arrow.
-std::set<std::string> slices_at(const Exchange& exchange, const json& point) {
-  std::set<std::string> names;
-  for (const json& event : exchange.events)
-    if (event["ph"] == "X" && event["pid"] == point["pid"] && event["tid"] == point["tid"] &&
-        picoseconds(event["ts"]) == picoseconds(point["ts"]))
-      names.insert(event["name"]);
-  return names;
-}
-
-// The places at which an arrow has the slice `name`, as indices of its points.
-std::vector<size_t> stages(const Exchange& exchange, const std::vector<json>& arrow,
-                           const std::string& name, unsigned node) {
-  std::vector<size_t> found;
-  for (size_t i = 0; i < arrow.size(); ++i)
-    if (arrow[i]["pid"] == node && slices_at(exchange, arrow[i]).count(name)) found.push_back(i);
-  return found;
-}
-
 TEST_CASE("every arrow has one begin and one end, in order of time, and lies on slices") {
   const Exchange exchange = traced_events();
-  const auto all = arrows(exchange);
+  const auto all = arrows(exchange.events);
   CHECK(all.size() == exchange.works);
   for (const auto& [id, arrow] : all) {
     CAPTURE(id);
@@ -137,7 +90,7 @@ TEST_CASE("every arrow has one begin and one end, in order of time, and lies on 
     CHECK(arrow.back()["ph"] == "f");
     for (size_t i = 0; i < arrow.size(); ++i) {
       CAPTURE(i, arrow[i].dump());
-      CHECK_FALSE(slices_at(exchange, arrow[i]).empty());
+      CHECK_FALSE(slices_at(exchange.events, arrow[i]).empty());
       if (i == 0) continue;
       CHECK(picoseconds(arrow[i]["ts"]) >= picoseconds(arrow[i - 1]["ts"]));
       CHECK((arrow[i]["ph"] == "t") == (i + 1 < arrow.size()));
@@ -147,7 +100,7 @@ TEST_CASE("every arrow has one begin and one end, in order of time, and lies on 
 
 TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back to its CQE") {
   const Exchange exchange = traced_events();
-  const auto all = arrows(exchange);
+  const auto all = arrows(exchange.events);
   const std::vector<json>& push = all.rbegin()->second;
   struct Stage {
     const char* name;
@@ -162,7 +115,7 @@ TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back t
     CAPTURE(stage.name);
     // The program posts when it sees the CQE of its last work request: a slice of that may stand
     // at the same place, so the first one will not do.
-    const auto places = stages(exchange, push, stage.name, stage.node);
+    const auto places = stages(exchange.events, push, stage.name, stage.node);
     const auto next = std::lower_bound(places.begin(), places.end(), from);
     REQUIRE(next != places.end());
     from = *next;
@@ -171,7 +124,7 @@ TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back t
 
 TEST_CASE("times are those of the simulator: the doorbell's store, and the CQE as it was seen") {
   const Exchange exchange = traced_events();
-  const auto all = arrows(exchange);
+  const auto all = arrows(exchange.events);
   const std::vector<json>& push = all.rbegin()->second;
   CHECK(picoseconds(push.front()["ts"]) / 1000 == exchange.posted_ns);
   CHECK(picoseconds(push.back()["ts"]) / 1000 == exchange.completed_ns);
@@ -179,13 +132,13 @@ TEST_CASE("times are those of the simulator: the doorbell's store, and the CQE a
 
 TEST_CASE("a message's end at the peer, and a PULL's way back, are on their arrows") {
   const Exchange exchange = traced_events();
-  const auto all = arrows(exchange);
+  const auto all = arrows(exchange.events);
   const auto first = all.begin();
-  CHECK_FALSE(stages(exchange, first->second, "message_end", 1).empty());
-  CHECK_FALSE(stages(exchange, first->second, "cqe", 1).empty());
+  CHECK_FALSE(stages(exchange.events, first->second, "message_end", 1).empty());
+  CHECK_FALSE(stages(exchange.events, first->second, "cqe", 1).empty());
   const std::vector<json>& pull = std::next(first)->second;
-  CHECK_FALSE(stages(exchange, pull, "frame_out", 1).empty());
-  CHECK_FALSE(stages(exchange, pull, "message_end", 0).empty());
+  CHECK_FALSE(stages(exchange.events, pull, "frame_out", 1).empty());
+  CHECK_FALSE(stages(exchange.events, pull, "message_end", 0).empty());
 }
 
 TEST_CASE("a frame's span is as long as its way on the wire; one that is lost has none") {
@@ -198,7 +151,7 @@ TEST_CASE("a frame's span is as long as its way on the wire; one that is lost ha
     return frames;
   };
   const Exchange exchange = traced_events(faults);
-  CHECK(arrows(exchange).size() == exchange.works);
+  CHECK(arrows(exchange.events).size() == exchange.works);
   CHECK(count(exchange, "b", "frame") == count(exchange, "e", "frame"));
   CHECK(count(exchange, "X", "frame_out") == count(exchange, "X", "frame_in") + 1);
 }

@@ -20,11 +20,18 @@ struct FrameView {
   exrnic_rdmap_opcode opcode = EXRNIC_RDMAP_OPCODE_WRITE;
   bool last = false;  // of its message
 
-  bool answers_read() const { return opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE; }
-  bool asks_read() const { return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST; }
+  // Of PULLs and of atomics.
+  bool answers() const {
+    return opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE ||
+           opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE;
+  }
+  bool asks() const {
+    return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST ||
+           opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
+  }
   bool terminates() const { return opcode == EXRNIC_RDMAP_OPCODE_TERMINATE; }
   bool takes_receive() const {
-    return !answers_read() && !asks_read() && !terminates() && opcode != EXRNIC_RDMAP_OPCODE_WRITE;
+    return !answers() && !asks() && !terminates() && opcode != EXRNIC_RDMAP_OPCODE_WRITE;
   }
 };
 

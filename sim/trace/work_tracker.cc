@@ -103,7 +103,7 @@ void WorkTracker::submitted(Queue& queue, const TraceEvent& event, const Point& 
 WorkTracker::WorkPtr WorkTracker::work_of(const FrameView& frame) {
   Queue& queue = nodes_[frame.from].queues[frame.src_qpn];
   if (frame.terminates()) return nullptr;
-  if (frame.answers_read()) {
+  if (frame.answers()) {
     if (queue.reads.empty()) return nullptr;
     return frame.last ? pop(queue.reads) : queue.reads.front();
   }
@@ -144,7 +144,7 @@ void WorkTracker::segment(unsigned node, Queue& queue, const exrnic_trace_args& 
   Sent& entry = sent(args.node, node, args.index);
   step(entry.work, at);
   nodes_[node].placing[args.node].push_back(entry.work);
-  if (entry.view.asks_read()) queue.reads.push_back(entry.work);
+  if (entry.view.asks()) queue.reads.push_back(entry.work);
   if (entry.view.takes_receive() && entry.view.last) queue.receives.push_back(entry.work);
   entry.work.reset();
 }
@@ -157,15 +157,16 @@ void WorkTracker::ended(Queue& queue, const exrnic_trace_args& args, const Point
   if (work && !has(args, EXRNIC_TRACE_FLAGS_SIGNALED)) draw(work, at);
 }
 
+// Of a receive, or of work of this node that waited for an answer: a PULL or an atomic.
 void WorkTracker::message_end(Queue& queue, const exrnic_trace_args& args, const Point& at) {
-  if (has(args, EXRNIC_TRACE_FLAGS_PULL)) {
-    const WorkPtr work = find(queue, args.index);
-    step(work, at);
-    if (work && !has(args, EXRNIC_TRACE_FLAGS_SIGNALED)) draw(work, at);
-  } else {
+  if (has(args, EXRNIC_TRACE_FLAGS_RECEIVE)) {
     queue.receives_ended.push_back(pop(queue.receives));
     step(queue.receives_ended.back(), at);
+    return;
   }
+  const WorkPtr work = find(queue, args.index);
+  step(work, at);
+  if (work && !has(args, EXRNIC_TRACE_FLAGS_SIGNALED)) draw(work, at);
 }
 
 void WorkTracker::completion(Node& node, Queue& queue, const exrnic_trace_args& args,

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "tools/bench/firmware_bench.h"
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
 #include "tools/bench/limits.h"
@@ -66,6 +67,10 @@ std::vector<Step> paper_steps(const std::string& profile) {
   } else if (profile == "rhinet2") {
     add_goodput(profile, Carrier::kPush, "PUSH", powers(6, 20, 1), steps);
     add_goodput(profile, Carrier::kPull, "PULL", powers(6, 20, 1), steps);
+    for (const uint32_t size : powers(12, 20, 4)) {
+      steps.push_back({fmt::format("{} PULL of {} by firmware", profile, size_text(size)),
+                       [=](Results& results) { measure_firmware_pull(profile, {size}, results); }});
+    }
     add_goodput(profile, Carrier::kSend, "SEND", powers(6, 20, 1), steps);
     for (const uint32_t size : powers(2, 13, 1)) {
       steps.push_back({fmt::format("{} round trip of {}", profile, size_text(size)),
