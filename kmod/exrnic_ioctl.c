@@ -444,7 +444,7 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_create_channel) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 40);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 64);
-	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 16);
+	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 24);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);

@@ -176,7 +176,13 @@ err_free:
 static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 				   const struct exrnic_modify_qp *attr)
 {
-	if (attr->state > EXRNIC_QP_STATE_ERROR)
+	if (attr->state > EXRNIC_QP_STATE_ERROR || attr->rsvd)
+		return false;
+	if (attr->state == EXRNIC_QP_STATE_RTR && attr->rnr > EXRNIC_RNR_TIMER_MAX)
+		return false;
+	if (attr->state == EXRNIC_QP_STATE_RTS && attr->rnr > EXRNIC_RNR_RETRY_ENDLESS)
+		return false;
+	if (attr->state != EXRNIC_QP_STATE_RTR && attr->state != EXRNIC_QP_STATE_RTS && attr->rnr)
 		return false;
 	if (attr->state != EXRNIC_QP_STATE_RTR)
 		return !attr->dest_node && !attr->dest_qpn;
@@ -190,6 +196,7 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		.state = cpu_to_le32(attr->state),
 		.dest_node = cpu_to_le32(attr->dest_node),
 		.dest_qpn = cpu_to_le32(attr->dest_qpn),
+		.rnr = cpu_to_le32(attr->rnr),
 	};
 	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->qpn);
 	int err;

@@ -53,6 +53,7 @@ rtl-model/blocks/firmware_port/punt_queue.sv
 rtl-model/blocks/firmware_port/requests_open.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
+rtl-model/blocks/pause/pause.sv
 rtl-model/blocks/pbl_cache/pbl_cache.sv
 rtl-model/blocks/pbl_cache/pbl_fill.sv
 rtl-model/blocks/pio_hold/pio_hold.sv
@@ -66,6 +67,7 @@ rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv
 rtl-model/blocks/registers/registers.sv
+rtl-model/blocks/requester/go_back.sv
 rtl-model/blocks/requester/payload_gather.sv
 rtl-model/blocks/requester/requester.sv
 rtl-model/blocks/requester/segment_build.sv

@@ -75,9 +75,6 @@ const std::vector<Case>& pull_cases() {
 
 const std::vector<Case>& send_cases() {
   static const std::vector<Case> cases = {
-      {"no receive", 0x1202, [](Refusal& r) { return send_of(r.near(10)); }},
-      {"no receive for immediate data", 0x1202,
-       [](Refusal& r) { return with_imm(push_of(r.near(10), 0), EXRNIC_WQE_OPCODE_PUSH_IMM, 1); }},
       {"a receive that is too short", 0x1205,
        [](Refusal& r) {
          r.receive(2999);

@@ -73,6 +73,32 @@ static void a_qp_goes_through_its_states(void)
 	destroy_set(&s);
 }
 
+static void values_for_messages_without_a_receive_are_checked(void)
+{
+	struct set s = make_set();
+	struct exrnic_modify_qp modify = { .qpn = s.qpn, .state = EXRNIC_QP_STATE_INIT, .rnr = 1 };
+
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.rnr = 0;
+	modify.rsvd = 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.rsvd = 0;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	modify.state = EXRNIC_QP_STATE_RTR;
+	modify.dest_node = other_node(s.fd);
+	modify.rnr = EXRNIC_RNR_TIMER_MAX + 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.rnr = EXRNIC_RNR_TIMER_MAX;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	modify.state = EXRNIC_QP_STATE_RTS;
+	modify.dest_node = 0;
+	modify.rnr = EXRNIC_RNR_RETRY_ENDLESS + 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.rnr = EXRNIC_RNR_RETRY_ENDLESS;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	destroy_set(&s);
+}
+
 static void query_qp_names_the_peer(void)
 {
 	struct set s = make_set();
@@ -194,6 +220,8 @@ const struct test object_tests[] = {
 	{ "query reports the MAC address of the node", query_reports_the_mac_of_the_node, 0 },
 	{ "objects can be made and ended again and again", objects_come_and_go, 0 },
 	{ "a queue pair goes through its states", a_qp_goes_through_its_states, 0 },
+	{ "pauses and retries of messages without a receive are checked",
+	  values_for_messages_without_a_receive_are_checked, 0 },
 	{ "query of a queue pair names its peer", query_qp_names_the_peer, 0 },
 	{ "a domain or completion queue in use cannot be ended", what_is_in_use_stays, 0 },
 	{ "a queue pair may use two completion queues", a_qp_uses_two_cqs, 0 },

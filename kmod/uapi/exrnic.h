@@ -34,7 +34,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 5
+#define EXRNIC_UAPI_VERSION 6
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -164,12 +164,18 @@ struct exrnic_create_qp {
 	__u32 qpn;		/* out */
 };
 
-/* state: enum exrnic_qp_state. dest_*: with RTR, else zero. EPERM: no such transition. */
+/*
+ * state: enum exrnic_qp_state. dest_*: with RTR, else zero. rnr: with RTR min_rnr_timer, up to
+ * EXRNIC_RNR_TIMER_MAX; with RTS rnr_retry, up to EXRNIC_RNR_RETRY_ENDLESS; else zero. EPERM: no
+ * such transition.
+ */
 struct exrnic_modify_qp {
 	__u32 qpn;
 	__u32 state;
 	__u32 dest_node;
 	__u32 dest_qpn;
+	__u32 rnr;
+	__u32 rsvd;		/* zero */
 };
 
 struct exrnic_query_qp {

@@ -159,8 +159,8 @@ class ChardevTransport : public Transport {
     return 0;
   }
   int ModifyQp(uint32_t qpn, const QpChange& change) override {
-    exrnic_modify_qp modify = {qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                               change.dest_qpn};
+    exrnic_modify_qp modify = {
+        qpn, static_cast<uint32_t>(change.state), change.dest_node, change.dest_qpn, change.rnr, 0};
     return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);
   }
   int QueryQp(uint32_t qpn, QpInfo* info) override {

@@ -215,6 +215,8 @@ bool GoTo(vl_qp* qp, vl_qp_state state, const vl_conn_info& peer) {
   attr.state = state;
   attr.dest_node = peer.node_id;
   attr.dest_qpn = peer.qpn;
+  attr.min_rnr_timer = VL_CONN_RNR_TIMER;
+  attr.rnr_retry = VL_RNR_RETRY_ENDLESS;
   return vl_modify_qp(qp, &attr) == 0;
 }
 

@@ -30,6 +30,8 @@ vl_wc_status Status(uint8_t status) {
       return VL_WC_REM_OP_ERR;
     case EXRNIC_CQE_STATUS_RETRY_EXC_ERR:
       return VL_WC_RETRY_EXC_ERR;
+    case EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR:
+      return VL_WC_RNR_RETRY_EXC_ERR;
     default:
       return VL_WC_GENERAL_ERR;
   }

@@ -206,6 +206,11 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (attr->state == VL_QPS_RTR) {
     change.dest_node = attr->dest_node;
     change.dest_qpn = attr->dest_qpn;
+    change.rnr = attr->min_rnr_timer;
+    if (change.rnr > VL_MAX_RNR_TIMER) return Fail(EINVAL);
+  } else if (attr->state == VL_QPS_RTS) {
+    change.rnr = attr->rnr_retry;
+    if (change.rnr > VL_RNR_RETRY_ENDLESS) return Fail(EINVAL);
   }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
@@ -222,8 +227,13 @@ int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
   exrnic::QpInfo info = {};
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->QueryQp(qp->number, &info) != 0) return -1;
-  *attr = {exrnic::LibraryState(info.state), info.dest_node, info.dest_qpn, info.sq_producer,
-           info.sq_consumer};
+  *attr = {exrnic::LibraryState(info.state),
+           info.dest_node,
+           info.dest_qpn,
+           info.sq_producer,
+           info.sq_consumer,
+           0,
+           0};
   return 0;
 }
 

@@ -22,6 +22,8 @@ const char* vl_status_string(vl_wc_status status) {
       return "remote operation error";
     case VL_WC_RETRY_EXC_ERR:
       return "the peer does not answer";
+    case VL_WC_RNR_RETRY_EXC_ERR:
+      return "the peer has no receive for it";
     case VL_WC_GENERAL_ERR:
       return "unknown status from the device";
   }

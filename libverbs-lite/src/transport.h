@@ -84,6 +84,7 @@ struct QpChange {
   exrnic_qp_state state;
   uint32_t dest_node;  // with RTR, else zero
   uint32_t dest_qpn;
+  uint32_t rnr;  // with RTR: min_rnr_timer; with RTS: rnr_retry; else zero
 };
 
 struct QpInfo {

@@ -104,6 +104,7 @@ class FakeDevice {
     uint8_t* answer = nullptr;  // kRead: takes the bytes
   };
   static constexpr uint32_t kPlaced = ~uint32_t{0};
+  static constexpr uint32_t kNoReceive = ~uint32_t{1};  // nothing is terminated
   using Deliver = std::function<uint32_t(const Message&)>;
 
   FakeDevice(uint32_t node, Deliver deliver) : node_(node), deliver_(std::move(deliver)) {}

@@ -41,7 +41,7 @@ uint32_t FakeDevice::Place(const Message& message) {
       code = PlaceMessage(message.qpn, &qp, message);
       break;
   }
-  if (code != kPlaced) qp.state = kError;
+  if (code != kPlaced && code != kNoReceive) qp.state = kError;
   return code;
 }
 
@@ -105,7 +105,7 @@ uint32_t FakeDevice::InvalidateForPeer(const FakeQp& qp, uint32_t stag) {
 uint32_t FakeDevice::PlaceMessage(uint32_t qpn, FakeQp* qp, const Message& message) {
   FakeSrq* srq = qp->srqn != ~0u ? &srqs.at(qp->srqn) : nullptr;
   FakeRing* ring = srq != nullptr ? &srq->ring : &qp->rq;
-  if (ring->producer == ring->consumer) return kTermNoBuffer;
+  if (ring->producer == ring->consumer) return kNoReceive;
   const Work receive = Take(ring);
   if (srq != nullptr) CountDown(srq);
   auto refuse = [&](uint8_t status, uint32_t code) {

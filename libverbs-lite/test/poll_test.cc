@@ -90,9 +90,9 @@ TEST_CASE("a completion queue holds as many as were asked for, at any place of i
 
 TEST_CASE("every status of the device has its name in the library") {
   const std::vector<vl_wc_status> expected = {
-      VL_WC_SUCCESS,      VL_WC_LOC_LEN_ERR,   VL_WC_LOC_QP_OP_ERR,
-      VL_WC_LOC_PROT_ERR, VL_WC_WR_FLUSH_ERR,  VL_WC_REM_ACCESS_ERR,
-      VL_WC_REM_OP_ERR,   VL_WC_RETRY_EXC_ERR, VL_WC_GENERAL_ERR};
+      VL_WC_SUCCESS,           VL_WC_LOC_LEN_ERR,    VL_WC_LOC_QP_OP_ERR, VL_WC_LOC_PROT_ERR,
+      VL_WC_WR_FLUSH_ERR,      VL_WC_REM_ACCESS_ERR, VL_WC_REM_OP_ERR,    VL_WC_RETRY_EXC_ERR,
+      VL_WC_RNR_RETRY_EXC_ERR, VL_WC_GENERAL_ERR};
   for (uint8_t status = 0; status < expected.size(); ++status) {
     Pair pair;
     REQUIRE(pair.Post(1) == 0);

@@ -9,7 +9,7 @@ namespace exrnic {
 namespace {
 
 int Modify(vl_qp* qp, vl_qp_state state) {
-  const vl_qp_attr attr = {state, 0, 0, 0, 0};
+  const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0};
   return vl_modify_qp(qp, &attr);
 }
 
@@ -19,10 +19,27 @@ vl_qp* AddQp(Endpoint* endpoint, uint32_t peer_node, uint32_t peer_qpn) {
   vl_qp* qp = vl_create_qp(endpoint->pd, &init);
   REQUIRE(qp != nullptr);
   REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
-  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0};
+  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0, 0, 0};
   REQUIRE(vl_modify_qp(qp, &attr) == 0);
   REQUIRE(Modify(qp, VL_QPS_RTS) == 0);
   return qp;
+}
+
+TEST_CASE("what is to come of messages without a receive is within the verbs' values, or EINVAL") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
+  const auto refused = [&](vl_qp_state state, uint32_t timer, uint32_t retry) {
+    const vl_qp_attr attr = {state, 0, 5, 0, 0, timer, retry};
+    errno = 0;
+    return vl_modify_qp(self.qp, &attr) == -1 && errno == EINVAL;
+  };
+  CHECK(refused(VL_QPS_RTR, VL_MAX_RNR_TIMER + 1, 0));
+  CHECK(refused(VL_QPS_RTR, ~0u, 0));
+  CHECK_FALSE(refused(VL_QPS_RTR, VL_MAX_RNR_TIMER, ~0u));  // that one is not of this state
+  CHECK(refused(VL_QPS_RTS, 0, VL_RNR_RETRY_ENDLESS + 1));
+  CHECK(refused(VL_QPS_RTS, 0, ~0u));
+  CHECK_FALSE(refused(VL_QPS_RTS, ~0u, VL_RNR_RETRY_ENDLESS));
 }
 
 TEST_CASE("states follow the order of verbs and other changes give EPERM") {

@@ -42,9 +42,12 @@ Endpoint::~Endpoint() {
 }
 
 void Endpoint::Connect(uint32_t peer_node, uint32_t peer_qpn) {
-  vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0};
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_INIT;
   REQUIRE(vl_modify_qp(qp, &attr) == 0);
-  attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0};
+  attr.state = VL_QPS_RTR;
+  attr.dest_node = peer_node;
+  attr.dest_qpn = peer_qpn;
   REQUIRE(vl_modify_qp(qp, &attr) == 0);
   attr.state = VL_QPS_RTS;
   REQUIRE(vl_modify_qp(qp, &attr) == 0);

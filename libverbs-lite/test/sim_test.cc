@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +14,11 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "both_ends.h"
+#include "exrnic/connect.h"
 #include "sim_fixture.h"
 
 namespace exrnic {
@@ -122,6 +125,51 @@ TEST_CASE("a region of many pages, of small and of huge ones, may begin and end 
     CHECK(AwaitCompletion(pair.ends[0].cq.get(), "a PUSH").status == VL_WC_SUCCESS);
     CHECK(from == to);
   }
+}
+
+TEST_CASE("over vl_connect_qp a message that finds no receive waits for one") {
+  Fixture fixture;
+  SimEnd ends[2] = {SimEnd(OpenDevice(fixture.Name(0))), SimEnd(OpenDevice(fixture.Name(1)))};
+  int sockets[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+  int connected[2] = {-1, -1};
+  const auto connect = [&](int node) {
+    const vl_conn_info mine = {};
+    vl_conn_info theirs;
+    connected[node] = vl_connect_qp(ends[node].qp.get(), sockets[node], &mine, &theirs, 10'000);
+  };
+  std::thread other([&] { connect(1); });
+  connect(0);
+  other.join();
+  for (const int node : {0, 1}) {
+    CHECK(connected[node] == 0);
+    close(sockets[node]);
+  }
+
+  uint8_t message = 42, buffer = 0;
+  const auto source = Own(vl_allocate_mr(ends[0].pd.get(), &message, 1, 0), "source");
+  const auto sink =
+      Own(vl_allocate_mr(ends[1].pd.get(), &buffer, 1, VL_ACCESS_LOCAL_WRITE), "sink");
+  vl_sge from = {AddressOf(&message), 1, vl_mr_stag(source.get())};
+  vl_send_wr send = {};
+  send.sg_list = &from;
+  send.num_sge = 1;
+  send.opcode = VL_OP_SEND;
+  send.flags = VL_SEND_SIGNALED;
+  Check(vl_post_sq(ends[0].qp.get(), &send, nullptr), "vl_post_sq");
+  vl_wc early;
+  for (int i = 0; i < 20; ++i) {
+    usleep(1000);
+    REQUIRE(vl_poll_cq(ends[0].cq.get(), 1, &early) == 0);
+  }
+  vl_sge to = {AddressOf(&buffer), 1, vl_mr_stag(sink.get())};
+  vl_recv_wr receive = {};
+  receive.sg_list = &to;
+  receive.num_sge = 1;
+  Check(vl_post_rq(ends[1].qp.get(), &receive, nullptr), "vl_post_rq");
+  CHECK(AwaitCompletion(ends[0].cq.get(), "the SEND").status == VL_WC_SUCCESS);
+  CHECK(AwaitCompletion(ends[1].cq.get(), "its receive").status == VL_WC_SUCCESS);
+  CHECK(buffer == 42);
 }
 
 TEST_CASE("a forked child shares no page that the device uses, and takes none away") {

@@ -100,7 +100,7 @@ module exrnic_core
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
-  logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid;
+  logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done && port_init_done;
@@ -109,7 +109,7 @@ module exrnic_core
       port_quiescent && xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
       read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
-      send_idle && ports_idle && !turn_valid && mbox_idle && !irq_valid &&
+      send_idle && ports_idle && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
@@ -301,7 +301,7 @@ module exrnic_core
   qpn_t status_qpn[3], producer_qpn;
   qp_status_t status[3];
   qp_sq_t sq;
-  logic [15:0] ended;
+  qp_ended_t ended;
   wqe_index_t producer, rq_consumer;
   assign status_qpn[2] = qp_read_qpn[QP_REQUESTER];
 
@@ -431,16 +431,16 @@ module exrnic_core
       .limit_i(srq_limit)
   );
 
-  // Wake-ups: completer, responder, mailbox, user page, requester, firmware.
-  logic [5:0] wake_valid, wake_ready;
-  qpn_t wake_qpn[6];
+  // Wake-ups: completer, responder, mailbox, user page, requester, firmware, the end of a pause.
+  logic [6:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[7];
   logic turn_ready, others_wait;
   qpn_t turn_qpn;
   assign wake_qpn[2] = qp_read_qpn[QP_MAILBOX];
 
   scheduler #(
       .N_QP(N_QP),
-      .SOURCES(6)
+      .SOURCES(7)
   ) u_scheduler (
       .clk_i,
       .rst_ni,
@@ -453,6 +453,33 @@ module exrnic_core
       .pop_qpn_o(turn_qpn),
       .serving_qpn_i(qp_read_qpn[QP_REQUESTER]),
       .others_wait_o(others_wait)
+  );
+
+  logic pause_start, paused;
+  logic [4:0] pause_code;
+  qpn_t pause_clear_qpn[4];
+  assign pause_clear_qpn[0:2] = status_qpn;
+  assign pause_clear_qpn[3] = qp_read_qpn[QP_MAILBOX];
+
+  pause #(
+      .N_QP(N_QP)
+  ) u_pause (
+      .clk_i,
+      .rst_ni,
+      .idle_o(pause_idle),
+      .time_i,
+      .start_i(pause_start),
+      .start_qpn_i(status_qpn[0]),
+      .start_code_i(pause_code),
+      .clear_i({qp_we, status_valid[2] && status[2].state == QP_STATE_ERROR,
+                status_valid[1] && status[1].state == QP_STATE_ERROR,
+                status_valid[0] && status[0].state == QP_STATE_ERROR}),
+      .clear_qpn_i(pause_clear_qpn),
+      .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .pauses_o(paused),
+      .wake_valid_o(wake_valid[6]),
+      .wake_ready_i(wake_ready[6]),
+      .wake_qpn_o(wake_qpn[6])
   );
 
   logic bell_valid, bell_ready, pio_valid, pio_held, pio_take;
@@ -748,6 +775,7 @@ module exrnic_core
       .pull_o(pull_new),
       .read_count_i(read_count[0]),
       .read_i(read_head[0]),
+      .paused_i(paused),
       .lost_i(fw_lost),
       .erratum_i(erratum),
       .read_pop_o(read_pop),
@@ -998,6 +1026,8 @@ module exrnic_core
       .status_ready_i(status_ready[0]),
       .status_qpn_o(status_qpn[0]),
       .status_o(status[0]),
+      .pause_valid_o(pause_start),
+      .pause_code_o(pause_code),
       .wake_valid_o(wake_valid[1]),
       .wake_ready_i(wake_ready[1]),
       .wake_qpn_o(wake_qpn[1]),

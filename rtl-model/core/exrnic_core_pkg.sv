@@ -128,7 +128,8 @@ package exrnic_core_pkg;
     TX_KIND_LAST,      // the last segment of a work request
     TX_KIND_TERMINATE,
     TX_KIND_RESPONSE,  // a segment of an RDMA Read Response
-    TX_KIND_PORT       // a message of a port; its number stands for the queue pair's
+    TX_KIND_PORT,      // a message of a port; its number stands for the queue pair's
+    TX_KIND_PROBE      // the first segment of a message that is sent again, and not the last
   } tx_kind_e;
 
   // First bytes of a DDP segment, first on the wire in the top bits: all of an Atomic Request, and so
@@ -161,6 +162,7 @@ package exrnic_core_pkg;
     cqe_status_e    status;   // order, with this status
     logic           imm_valid;  // for the EFE header: sack_imm with IMM
     logic [31:0]    imm;
+    logic           rnr;      // for the EFE header: sack_imm with RNR, without imm_valid
     logic           inlined;  // payload is inline_data, else it comes by DMA
     inline_t        inline_data;
     tx_tag_t        tag;
@@ -187,6 +189,7 @@ package exrnic_core_pkg;
     logic [15:0]  length;  // DDP segment: header and payload
     logic         imm_valid;  // as in its EFE header
     logic [31:0]  imm;
+    logic         rnr;
     ddp_head_t    ddp;     // as many of its bytes as fit, the rest means nothing
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
@@ -244,6 +247,8 @@ package exrnic_core_pkg;
     logic [7:0]  generation;
     node_t       dest_node;
     logic [23:0] dest_qpn;
+    logic [4:0]  rnr_timer;  // code of the pause that a message without a receive is answered by
+    logic [2:0]  rnr_retry;  // how often one of ours is sent again
   } qp_config_t;
 
   // Changed by the driver and by errors.
@@ -254,6 +259,8 @@ package exrnic_core_pkg;
     logic [15:0] fault_detail;
     logic        exact;      // in ERROR: frames before fault_seq were placed, those from it on were not
     logic [31:0] fault_seq;
+    logic        rnr;        // fault_seq found no receive (with exact): when all that is under way has ended
+                             // the send queue goes back to its work request, in ERROR to flush it
     logic        told;       // in ERROR: the peer has been sent a terminate message
     logic        answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
   } qp_status_t;
@@ -266,8 +273,19 @@ package exrnic_core_pkg;
     logic [31:0] send_msn;  // messages sent, of each untagged queue
     logic [31:0] read_msn;
     logic [31:0] atomic_msn;  // Atomic Responses sent
-    logic [15:0] issued;    // work requests other than PULL whose last slot is submitted, modulo 2^16
+    logic [15:0] issued;    // work requests other than PULL whose last slot is submitted, and probes, modulo 2^16
+    logic        probe_due;  // behind a pause the first segment of the message leaves alone;
+    logic        probe_out;  // it has left
+    logic [31:0] rnr_msn;    // the message that found no receive, and
+    logic [2:0]  rnr_count;  // how often it was sent again
   } qp_sq_t;
+
+  // What the completer has seen the end of.
+  typedef struct packed {
+    logic [15:0] count;  // of sq.issued
+    wqe_index_t  slots;  // sq.consumer and sq.send_msn behind the last work request that ended well
+    logic [31:0] msn;
+  } qp_ended_t;
 
   typedef struct packed {
     qp_config_t  cfg;
@@ -276,7 +294,7 @@ package exrnic_core_pkg;
     wqe_index_t  sq_producer;
     wqe_index_t  rq_producer;
     wqe_index_t  rq_consumer;
-    logic [15:0] ended;  // of sq.issued: those whose end the completer has seen
+    qp_ended_t   ended;
   } qp_t;
 
   // An RDMA Read Request or Atomic Request of ours under way: what is still to come.

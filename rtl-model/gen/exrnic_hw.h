@@ -48,9 +48,9 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RX_OUT_OF_ORDER,  // Frames that came before one that was missing; kept until that has come
   EXRNIC_COUNTER_RX_OVERFLOW,  // Frames dropped: no room, or the core is not enabled
   EXRNIC_COUNTER_RX_BAD_ACK,  // Acknowledgements ignored: outside the window
-  EXRNIC_COUNTER_RX_DISCARDED,  // Segments discarded: their queue pair is in the error state
-  EXRNIC_COUNTER_TERMINATES_TX,  // Terminate messages sent
-  EXRNIC_COUNTER_TERMINATES_RX,  // Terminate messages received
+  EXRNIC_COUNTER_RX_DISCARDED,  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again
+  EXRNIC_COUNTER_TERMINATES_TX,  // Terminate messages sent, with those that ask for a pause (rnr_nak_tx)
+  EXRNIC_COUNTER_TERMINATES_RX,  // Terminate messages received, with those that ask for a pause (rnr_nak_rx)
   EXRNIC_COUNTER_DOORBELLS,  // Doorbells accepted
   EXRNIC_COUNTER_DOORBELLS_REFUSED,  // Doorbells ignored: page does not own the queue, no such queue, or malformed
   EXRNIC_COUNTER_WQES,  // Work requests taken
@@ -76,6 +76,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_PUNTS,  // Requests of peers handed to firmware
   EXRNIC_COUNTER_FW_REFUSED,  // Direct commands of firmware that were refused: unknown, no such request, memory that the STag does not grant
   EXRNIC_COUNTER_ATOMICS_SERVED,  // Atomic Requests answered
+  EXRNIC_COUNTER_RNR_NAK_TX,  // Messages that found no receive: their sender was asked for a pause
+  EXRNIC_COUNTER_RNR_NAK_RX,  // Messages of ours that found no receive at the peer
   EXRNIC_COUNTERS
 };
 
@@ -123,10 +125,12 @@ enum exrnic_counter {
   "punts", \
   "fw_refused", \
   "atomics_served", \
+  "rnr_nak_tx", \
+  "rnr_nak_rx", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 4  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 5  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -150,6 +154,9 @@ enum exrnic_counter {
 #define EXRNIC_RTO_CYCLES_LEAST 0x2000u  // Shortest time-out that is made of the round trip time, core clock cycles
 #define EXRNIC_REORDER_CYCLES 0x600u  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
 #define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without an answer before a peer counts as dead
+#define EXRNIC_RNR_TIMER_MAX 31  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
+#define EXRNIC_RNR_UNIT_NS 0x2710u  // Unit of these pauses, ns
+#define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -257,12 +264,14 @@ struct exrnic_mbox_modify_qp {
   exrnic_le32 state;  // New state (enum qp_state)
   exrnic_le32 dest_node;  // With RTR: node of the peer
   exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer
+  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 16);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, state) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_node) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_qpn) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr) == 16);
 
 // What a queue pair is at.
 struct exrnic_mbox_query_qp {
@@ -861,6 +870,7 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 #define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
 #define EXRNIC_EFE_FLAGS_ECE 0x40u  // With ACK: a frame came with CE since the last frame with ACK was sent
+#define EXRNIC_EFE_FLAGS_RNR 0x80u  // With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
 static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
@@ -921,7 +931,7 @@ static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(
 // With ACK: all before this number are placed
 static inline uint64_t exrnic_efe_ack(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
 static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
-// With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. Else zero
+// With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
 static inline uint64_t exrnic_efe_sack_imm(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
 static inline void exrnic_efe_set_sack_imm(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
 // Reserved for delay measurement; zero
@@ -1136,6 +1146,7 @@ enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
   EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it (detail has the terminate code)
   EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions
+  EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over (detail has the terminate code)
 };
 
 // Flags of a work request.
@@ -1204,7 +1215,7 @@ struct exrnic_cqe {
   exrnic_le32 byte_length;  // Bytes of the message
   exrnic_le32 imm_data;  // Of a receive, see flags cqe_flags
   exrnic_le32 qpn;  // Queue pair
-  exrnic_le32 detail;  // With REM_*_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
+  exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t status;  // Enum cqe_status
   uint8_t flags;  // Flags cqe_flags

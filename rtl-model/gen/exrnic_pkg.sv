@@ -22,9 +22,9 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RX_OUT_OF_ORDER = 12;  // Frames that came before one that was missing; kept until that has come
   localparam int unsigned COUNTER_RX_OVERFLOW = 13;  // Frames dropped: no room, or the core is not enabled
   localparam int unsigned COUNTER_RX_BAD_ACK = 14;  // Acknowledgements ignored: outside the window
-  localparam int unsigned COUNTER_RX_DISCARDED = 15;  // Segments discarded: their queue pair is in the error state
-  localparam int unsigned COUNTER_TERMINATES_TX = 16;  // Terminate messages sent
-  localparam int unsigned COUNTER_TERMINATES_RX = 17;  // Terminate messages received
+  localparam int unsigned COUNTER_RX_DISCARDED = 15;  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again
+  localparam int unsigned COUNTER_TERMINATES_TX = 16;  // Terminate messages sent, with those that ask for a pause (rnr_nak_tx)
+  localparam int unsigned COUNTER_TERMINATES_RX = 17;  // Terminate messages received, with those that ask for a pause (rnr_nak_rx)
   localparam int unsigned COUNTER_DOORBELLS = 18;  // Doorbells accepted
   localparam int unsigned COUNTER_DOORBELLS_REFUSED = 19;  // Doorbells ignored: page does not own the queue, no such queue, or malformed
   localparam int unsigned COUNTER_WQES = 20;  // Work requests taken
@@ -50,10 +50,12 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_PUNTS = 40;  // Requests of peers handed to firmware
   localparam int unsigned COUNTER_FW_REFUSED = 41;  // Direct commands of firmware that were refused: unknown, no such request, memory that the STag does not grant
   localparam int unsigned COUNTER_ATOMICS_SERVED = 42;  // Atomic Requests answered
-  localparam int unsigned COUNTERS = 43;
+  localparam int unsigned COUNTER_RNR_NAK_TX = 43;  // Messages that found no receive: their sender was asked for a pause
+  localparam int unsigned COUNTER_RNR_NAK_RX = 44;  // Messages of ours that found no receive at the peer
+  localparam int unsigned COUNTERS = 45;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h4;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'h5;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -77,6 +79,9 @@ package exrnic_pkg;
   localparam int unsigned RTO_CYCLES_LEAST = 32'h2000;  // Shortest time-out that is made of the round trip time, core clock cycles
   localparam int unsigned REORDER_CYCLES = 32'h600;  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
   localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without an answer before a peer counts as dead
+  localparam int unsigned RNR_TIMER_MAX = 32'h1f;  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
+  localparam int unsigned RNR_UNIT_NS = 32'h2710;  // Unit of these pauses, ns
+  localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -159,12 +164,13 @@ package exrnic_pkg;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {
+    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored
     logic [31:0] dest_qpn;  // With RTR: queue pair of the peer
     logic [31:0] dest_node;  // With RTR: node of the peer
     logic [31:0] state;  // New state (enum qp_state)
     logic [31:0] qpn;  // Index
   } mbox_modify_qp_t;
-  localparam int unsigned MBOX_MODIFY_QP_BYTES = 16;
+  localparam int unsigned MBOX_MODIFY_QP_BYTES = 20;
 
   // What a queue pair is at.
   typedef struct packed {
@@ -690,6 +696,7 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
   localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
   localparam int unsigned EFE_FLAGS_ECE = 6;  // With ACK: a frame came with CE since the last frame with ACK was sent
+  localparam int unsigned EFE_FLAGS_RNR = 7;  // With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
 
   // Ethernet II header.
   typedef struct packed {
@@ -711,7 +718,7 @@ package exrnic_pkg;
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of
     logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame
     logic [31:0] ack;  // With ACK: all before this number are placed
-    logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. Else zero
+    logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
@@ -839,7 +846,8 @@ package exrnic_pkg;
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
     CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
     CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it (detail has the terminate code)
-    CQE_STATUS_RETRY_EXC_ERR = 8'h7  // The peer did not answer RETRY_LIMIT retransmissions
+    CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions
+    CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8  // The message found no receive at the peer, rnr_retry times over (detail has the terminate code)
   } cqe_status_e;
 
   // Flags of a work request. Bit numbers.
@@ -888,7 +896,7 @@ package exrnic_pkg;
     logic [7:0] flags;  // Flags cqe_flags
     logic [7:0] status;  // Enum cqe_status
     logic [7:0] opcode;  // Enum wqe_opcode
-    logic [31:0] detail;  // With REM_*_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
+    logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
     logic [31:0] qpn;  // Queue pair
     logic [31:0] imm_data;  // Of a receive, see flags cqe_flags
     logic [31:0] byte_length;  // Bytes of the message

@@ -117,23 +117,27 @@ module exrnic_pkg_check;
     v_mbox_create_qp.max_reads_in = '1;
     if (v_mbox_create_qp !== (512'({32{1'b1}}) << 448))
       $fatal(1, "mbox_create_qp_t.max_reads_in: place");
-    if ($bits(mbox_modify_qp_t) != 128) $fatal(1, "mbox_modify_qp_t: size");
+    if ($bits(mbox_modify_qp_t) != 160) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qpn = '1;
-    if (v_mbox_modify_qp !== (128'({32{1'b1}}) << 0))
+    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 0))
       $fatal(1, "mbox_modify_qp_t.qpn: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.state = '1;
-    if (v_mbox_modify_qp !== (128'({32{1'b1}}) << 32))
+    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 32))
       $fatal(1, "mbox_modify_qp_t.state: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_node = '1;
-    if (v_mbox_modify_qp !== (128'({32{1'b1}}) << 64))
+    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 64))
       $fatal(1, "mbox_modify_qp_t.dest_node: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_qpn = '1;
-    if (v_mbox_modify_qp !== (128'({32{1'b1}}) << 96))
+    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 96))
       $fatal(1, "mbox_modify_qp_t.dest_qpn: place");
+    v_mbox_modify_qp = '0;
+    v_mbox_modify_qp.rnr = '1;
+    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 128))
+      $fatal(1, "mbox_modify_qp_t.rnr: place");
     if ($bits(mbox_query_qp_t) != 192) $fatal(1, "mbox_query_qp_t: size");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.state = '1;

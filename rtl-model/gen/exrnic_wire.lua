@@ -75,6 +75,7 @@ return {
     {name = "imm", value = 4, doc = "With SEQ: the SEND that this segment ends has immediate data, sack_imm"},
     {name = "ce", value = 5, doc = "Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it"},
     {name = "ece", value = 6, doc = "With ACK: a frame came with CE since the last frame with ACK was sent"},
+    {name = "rnr", value = 7, doc = "With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)"},
   },
   eth = {
     bytes = 14,
@@ -94,7 +95,7 @@ return {
     {name = "peer_session", first = 80, bits = 16, doc = "With ACK: session of the receiver that ack speaks of"},
     {name = "seq", first = 96, bits = 32, doc = "With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame"},
     {name = "ack", first = 128, bits = 32, doc = "With ACK: all before this number are placed"},
-    {name = "sack_imm", first = 160, bits = 32, doc = "With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. Else zero"},
+    {name = "sack_imm", first = 160, bits = 32, doc = "With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero"},
     {name = "timestamp", first = 192, bits = 16, doc = "Reserved for delay measurement; zero"},
     {name = "timestamp_echo", first = 208, bits = 16, doc = "Reserved for delay measurement; zero"},
     {name = "beyond", first = 224, bits = 8, doc = "With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with"},

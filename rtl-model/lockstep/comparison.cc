@@ -130,14 +130,14 @@ void Comparison::sent(uint32_t id, const Frame& frame) {
   at_node(id, [&] { segment(id, Side::kSubject, frame); });
 }
 
-// How many requests wait at a peer that refuses one, and whose message finds no receive among those
-// that share them, is a matter of time.
+// How many requests wait at a peer that refuses one, how often a message finds no receive, and
+// whose does among those that share them, is a matter of time.
 void Comparison::terminated(const Node& node, const Segment& segment) {
   excuses_.failed(segment.from);
   excuses_.failed(segment.to);
   if (segment.terminate_code() != EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) return;
   const DriverView& driver = node.ledger.driver();
-  if (segment.quotes_read_request()) excuses_.lost(segment.from);
+  if (segment.quotes_read_request() || segment.asks_for_pause) excuses_.lost(segment.from);
   if (driver.shares_receives(segment.from.qpn))
     lose_shared(node.id, driver.queue_pairs().at(segment.from.qpn).srqn);
 }

@@ -35,6 +35,7 @@ std::optional<Segment> segment_of(const Frame& frame) {
   segment.stream = stream_of(ddp);
   if (flags & EXRNIC_EFE_FLAGS_IMM)
     segment.immediate = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  segment.asks_for_pause = flags & EXRNIC_EFE_FLAGS_RNR;
   segment.ddp.assign(ddp, ddp + length);
   return segment;
 }

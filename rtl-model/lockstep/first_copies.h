@@ -21,6 +21,7 @@ struct Segment {
   Endpoint to;
   Stream stream = Stream::kWork;
   std::optional<uint32_t> immediate;  // in the EFE header
+  bool asks_for_pause = false;        // a terminate message that terminates nothing
   Bytes ddp;                          // header and payload
 
   Owner owner() const { return {to, !is_tagged()}; }  // of what is written because of it

@@ -10,10 +10,14 @@ namespace {
 
 using Arm = CompletionQueue::Arm;
 
-// In ERROR an acknowledged frame was placed only if it left before the one that was refused.
+bool takes_receive(exrnic_wqe_opcode opcode) {
+  return opcode >= EXRNIC_WQE_OPCODE_PUSH_IMM && opcode <= EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
+}
+
+// In ERROR, or with rnr, an acknowledged frame was placed only if it left before the refused one.
 bool was_placed(const QueuePair& qp, const Ended& ended) {
   if (ended.status != EXRNIC_CQE_STATUS_SUCCESS) return false;
-  if (!qp.in_error()) return true;
+  if (!qp.in_error() && !qp.status.rnr) return true;
   // It sends nothing: it was done before it took its place among the segments.
   if (ended.tag.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) return true;
   return qp.status.exact && static_cast<int32_t>(ended.seq - qp.status.fault_seq) < 0;
@@ -74,7 +78,15 @@ void Completer::complete(const Ended& ended) {
   QueuePair& qp = state_.qps[ended.tag.qpn];
   const bool placed = was_placed(qp, ended);
   const bool last = ended.tag.kind == Tag::Kind::kLast;
-  if (last) count_end(ended.tag.qpn);
+  if (last || ended.tag.kind == Tag::Kind::kProbe) count_end(ended.tag.qpn);
+  if (qp.status.rnr && !placed) {  // it comes again, unless the peer is gone
+    if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && !qp.in_error()) go_to_error(ended);
+    return;
+  }
+  if (last && placed) {
+    qp.at.ended_to = static_cast<uint16_t>(ended.tag.wqe_index + 1);
+    qp.at.ended_msn += takes_receive(ended.tag.opcode);
+  }
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.tag.wqe_index;
   cqe.byte_length = ended.tag.byte_length;
@@ -96,7 +108,7 @@ void Completer::complete(const Ended& ended) {
 void Completer::count_end(uint32_t qpn) {
   QueuePair& qp = state_.qps[qpn];
   ++qp.at.ended;
-  if (qp.at.ended == qp.at.issued && qp.sq_posted()) state_.wake(qpn);
+  if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr)) state_.wake(qpn);
 }
 
 // Only one whose payload could not be read means anything: the peer has to hear of it.
@@ -113,10 +125,11 @@ void Completer::lose_response(const Ended& ended) {
   state_.go_to_error(ended.tag.qpn, lost);
 }
 
-// A segment that is not the last leaves its status for the work request that it is part of.
+// A segment that is not the last leaves its status for the work request that it is part of; one
+// behind a refused message for that message.
 void Completer::go_to_error(const Ended& ended) {
   QueuePair::Status failed;
-  failed.fault = ended.tag.kind != Tag::Kind::kLast;
+  failed.fault = ended.tag.kind != Tag::Kind::kLast || state_.qps[ended.tag.qpn].status.rnr;
   failed.fault_status = ended.status;
   state_.go_to_error(ended.tag.qpn, failed);
 }
@@ -134,6 +147,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   QueuePair& qp = state_.qps[ended.qpn];
   --qp.at.reports;
   const bool pull = ended.opcode != EXRNIC_WQE_OPCODE_RECV;
+  if (pull) qp.at.ended_to = static_cast<uint16_t>(ended.wqe_index + 1);
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.wqe_index;
   cqe.byte_length = ended.byte_length;

@@ -25,25 +25,30 @@ bool length_good(const Bytes& frame, const uint8_t* efe) {
 bool flags_good(uint64_t flags) {
   constexpr uint64_t kKnown = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN |
                               EXRNIC_EFE_FLAGS_SACK | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE |
-                              EXRNIC_EFE_FLAGS_ECE;
+                              EXRNIC_EFE_FLAGS_ECE | EXRNIC_EFE_FLAGS_RNR;
   if ((flags & ~kKnown) != 0) return false;
   const bool sequenced = flags & EXRNIC_EFE_FLAGS_SEQ;
   const bool acknowledges = flags & EXRNIC_EFE_FLAGS_ACK;
   if ((flags & EXRNIC_EFE_FLAGS_IMM) && !sequenced) return false;
+  if ((flags & EXRNIC_EFE_FLAGS_RNR) && (!sequenced || (flags & EXRNIC_EFE_FLAGS_IMM)))
+    return false;
   if ((flags & EXRNIC_EFE_FLAGS_ECE) && !acknowledges) return false;
   return !(flags & EXRNIC_EFE_FLAGS_SACK) || (acknowledges && !sequenced);
+}
+
+bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
+  if (flags & (EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_SACK)) return true;
+  return exrnic_efe_sack_imm(efe) <= (flags & EXRNIC_EFE_FLAGS_RNR ? EXRNIC_RNR_TIMER_MAX : 0);
 }
 
 bool well_formed(const Bytes& frame) {
   if (frame.size() < EXRNIC_ETH_FRAME_MIN) return false;
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
-  constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_SACK;
   const uint64_t flags = exrnic_efe_flags(efe);
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION &&
          exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && flags_good(flags) &&
-         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 &&
-         ((flags & kUseSackImm) || exrnic_efe_sack_imm(efe) == 0) &&
+         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 && sack_imm_good(flags, efe) &&
          exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
          ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
@@ -139,6 +144,8 @@ void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
   if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)
     segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR)
+    segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
   const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
   segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
   peer.early.emplace(seq, std::move(segment));

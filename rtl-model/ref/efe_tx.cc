@@ -332,6 +332,10 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
       flags |= EXRNIC_EFE_FLAGS_IMM;
       exrnic_efe_set_sack_imm(efe, *segment->imm);
     }
+    if (segment->pause) {
+      flags |= EXRNIC_EFE_FLAGS_RNR;
+      exrnic_efe_set_sack_imm(efe, *segment->pause);
+    }
     std::copy(segment->ddp.begin(), segment->ddp.end(), frame.data.begin() + kHeaders);
   }
   exrnic_efe_set_flags(efe, flags);

@@ -174,12 +174,17 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
   if (!qp.valid || !allowed(qp.status.state, to)) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (to == EXRNIC_QP_STATE_RTR) {
     if (command.dest_node >= EXRNIC_MAX_NODE || command.dest_node == state_.config.node_id ||
-        command.dest_qpn >> 24 != 0)
+        command.dest_qpn >> 24 != 0 || command.rnr > EXRNIC_RNR_TIMER_MAX)
       return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+    qp.rnr_timer = static_cast<uint8_t>(command.rnr);
     qp.dest_node = command.dest_node;
     qp.dest_qpn = command.dest_qpn;
     // The peer may know us from before our reset: it must hear of the new session before it sends.
     if (state_.settings.enable) efe_tx_.owe_ack(qp.dest_node, false);
+  }
+  if (to == EXRNIC_QP_STATE_RTS) {
+    if (command.rnr > EXRNIC_RNR_RETRY_ENDLESS) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+    qp.rnr_retry = static_cast<uint8_t>(command.rnr);
   }
   change_state(command.qpn, to);
   return EXRNIC_MBOX_STATUS_OK;
@@ -195,7 +200,8 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     ++qp.generation;
     state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
-    qp.status.fault = qp.status.exact = qp.status.answer_lost = false;
+    qp.status.fault = qp.status.answer_lost = false;
+    qp.status.exact = qp.status.rnr;
   }
   qp.status.state = to;
   if (to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR) state_.wake(qpn);

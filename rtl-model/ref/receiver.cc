@@ -90,6 +90,7 @@ void Receiver::take_receive(const Ring& ring) {
       return done_(EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC);
     }
     inbound().open = true;
+    inbound().refused = false;
     inbound().wqe_index = wqe_index;
     inbound().elements = receive.elements;
     inbound().room = receive.head.length;

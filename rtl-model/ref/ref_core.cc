@@ -35,7 +35,7 @@ struct Blocks {
   bool idle() const {
     return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
            requester.idle() && responder.idle() && mailbox.idle() && windows.idle() &&
-           state.turns.empty();
+           state.turns.empty() && state.pauses.empty();
   }
 
   void run(CoreSink& sink) {

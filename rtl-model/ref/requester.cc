@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/requester.h"
 
+#include <iterator>
 #include <utility>
 
 #include "rtl-model/ref/ddp_header.h"
@@ -9,6 +10,7 @@
 namespace exrnic::ref {
 
 void Requester::run() {
+  end_pauses();
   size_t passed_over = 0;
   while (!state_.quiesce) {
     if (idle() && passed_over < state_.turns.size()) {
@@ -34,16 +36,52 @@ bool Requester::may_take_turn(uint32_t qpn) {
   return !qp.valid || efe_tx_.may_begin(qp.dest_node);
 }
 
+void Requester::end_pauses() {
+  for (auto pause = state_.pauses.begin(); pause != state_.pauses.end();) {
+    QueuePair& qp = state_.qps[*pause];
+    const bool lasts =
+        qp.valid && qp.status.state == EXRNIC_QP_STATE_RTS && state_.time_ns < qp.at.pause_until;
+    if (!lasts) {
+      qp.at.pause_until = 0;
+      state_.wake(*pause);
+    }
+    pause = lasts ? std::next(pause) : state_.pauses.erase(pause);
+  }
+}
+
+// A message found no receive, and all that was under way has ended: the send queue goes back to
+// its work request, to send it again behind the pause, or to fail.
+void Requester::go_back() {
+  QueuePair& qp = turn_.qp();
+  auto& at = qp.at;
+  at.sq_consumer = at.ended_to;
+  at.send_msn = at.ended_msn;
+  at.submitted = 0;
+  at.halted = false;
+  at.probe = QueuePair::Progress::Probe::kDue;
+  qp.status.rnr = qp.status.exact = false;
+  if (qp.in_error()) return;
+  if (at.rnr_msn != at.ended_msn) at.rnr_count = 0;
+  at.rnr_msn = at.ended_msn;
+  if (qp.rnr_retry == EXRNIC_RNR_RETRY_ENDLESS || at.rnr_count++ < qp.rnr_retry) return;
+  QueuePair::Status failed;
+  failed.fault = true;
+  failed.fault_status = EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR;
+  failed.fault_detail = EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER;
+  state_.go_to_error(turn_.qpn(), failed);
+}
+
 // Work of its own and responses to the peer take turns.
 void Requester::take_turn(uint32_t qpn) {
   turn_.begin(qpn);
   state_.trace(EXRNIC_TRACE_TURN, qpn);
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
+  if (qp.status.rnr && qp.all_ended()) go_back();
   const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn
   if (qp.in_error()) return take_error_turn();
   const bool reads = qp.answers_peer();
-  const bool work = qp.status.state == EXRNIC_QP_STATE_RTS && qp.sq_posted() && !qp.at.halted;
+  const bool work = qp.may_work();
   serves_read_ = reads && (!work || qp.at.turn_of_reads);
   qp.at.turn_of_reads = !serves_read_;
   if (serves_read_) {
@@ -63,7 +101,7 @@ void Requester::take_error_turn() {
   } else if (qp.status.answer_lost && !qp.status.told) {
     tell(std::nullopt);
     state_.wake(turn_.qpn());
-  } else if (qp.at.pulls.empty() && qp.sq_posted()) {
+  } else if (qp.at.pulls.empty() && qp.sq_posted() && !qp.status.rnr) {
     serves_read_ = false;
     sender_.begin(/*flush=*/true, std::nullopt);
   } else {

@@ -28,6 +28,8 @@ class Requester {
   bool may_take_turn(uint32_t qpn);
   void take_turn(uint32_t qpn);
   void take_error_turn();
+  void end_pauses();
+  void go_back();
   void tell(const std::optional<Bytes>& refused);
 
   State& state_;

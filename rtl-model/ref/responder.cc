@@ -32,6 +32,14 @@ bool asks_for_memory(const Received& segment) {
   return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST || opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
 }
 
+// The pause of a code, see RNR_TIMER_MAX.
+uint64_t pause_ns(unsigned code) {
+  const unsigned shift = code == 0 ? 16 : code / 2;
+  const uint64_t units =
+      code < 2 || code % 2 == 0 ? uint64_t{1} << shift : uint64_t{3} << (shift - 1);
+  return units * EXRNIC_RNR_UNIT_NS;
+}
+
 bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
 
 }  // namespace
@@ -81,8 +89,23 @@ void Responder::judge() {
     return qp->status.told ? done() : refuse(EXRNIC_TERM_CODE_STREAM);
   }
   if (const auto error = header_error(segment_.ddp)) return refuse(*error);
+  if (waits_for_another(*qp)) {
+    state_.count(EXRNIC_COUNTER_RX_DISCARDED);
+    return done();
+  }
   phase_ = Phase::kReading;
   serve(*qp);
+}
+
+// A message found no receive, and this is of what was sent behind it.
+bool Responder::waits_for_another(const QueuePair& qp) const {
+  if (!qp.at.inbound.refused) return false;
+  const uint8_t* header = segment_.ddp.data();
+  if (is_tagged(segment_.ddp)) return exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE;
+  if (exrnic_ddp_untagged_qn(header) == EXRNIC_READ_QN) return true;
+  return exrnic_ddp_untagged_qn(header) == EXRNIC_SEND_QN &&
+         (exrnic_ddp_untagged_msn(header) != uint64_t{qp.at.inbound.messages + 1} ||
+          exrnic_ddp_untagged_mo(header) != 0);
 }
 
 void Responder::serve(QueuePair& qp) {
@@ -97,8 +120,10 @@ void Responder::serve(QueuePair& qp) {
     return take_atomic_request(qp);
   if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE)
     return take_atomic_response(qp);
-  receiver_.take(segment_.dst_qpn, segment_,
-                 [this](auto refusal) { refusal ? refuse(*refusal) : placed(); });
+  receiver_.take(segment_.dst_qpn, segment_, [this](auto refusal) {
+    if (!refusal) return placed();
+    refusal == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER ? ask_for_pause() : refuse(*refusal);
+  });
 }
 
 // ---- Tagged segments
@@ -287,6 +312,9 @@ void Responder::take_terminate() {
     fault.fault = true;
     fault.fault_detail =
         has_code ? static_cast<uint16_t>(exrnic_terminate_code(body)) : uint16_t{0};
+    if (segment_.pause && fault.fault_detail == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER &&
+        qp->status.state == EXRNIC_QP_STATE_RTS && qp->at.pulls.empty())
+      return pause(*qp);
     fault.fault_status = status_of_terminate(fault.fault_detail);
     fault.exact = true;
     fault.fault_seq = segment_.ack + segment_.refused;
@@ -295,11 +323,31 @@ void Responder::take_terminate() {
   done();
 }
 
+// A message of ours found no receive. (With PULLs under way none can have been sent.)
+void Responder::pause(QueuePair& qp) {
+  state_.count(EXRNIC_COUNTER_RNR_NAK_RX);
+  if (!qp.status.rnr) {
+    qp.status.rnr = qp.status.exact = true;
+    qp.status.fault_seq = segment_.ack + segment_.refused;
+    qp.at.pause_until = state_.time_ns + pause_ns(*segment_.pause);
+    state_.pauses.insert(segment_.dst_qpn);
+    state_.wake(segment_.dst_qpn);
+  }
+  done();
+}
+
 // ---- We refuse something of the peer's
 
 void Responder::refuse(exrnic_term_code code) {
   code_ = code;
+  pause_code_.reset();
   phase_ = Phase::kRefusing;
+}
+
+// Nothing is wrong: the message may come again.
+void Responder::ask_for_pause() {
+  refuse(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+  pause_code_ = state_.qps[segment_.dst_qpn].rnr_timer;
 }
 
 void Responder::answer() {
@@ -310,10 +358,16 @@ void Responder::answer() {
   message.refused = efe_rx_.behind_hold(segment_.node, segment_.seq);
   message.ddp = terminate_message(code_, segment_.ddp);
   message.tag.kind = Tag::Kind::kTerminate;
+  message.pause = pause_code_;
   efe_tx_.submit(std::move(message));
   efe_rx_.hold(segment_.node, segment_.seq);
   // One that became the addressee only after the refusal is not to blame for it.
   QueuePair* qp = was_addressed_ ? addressee() : nullptr;
+  if (pause_code_) {
+    state_.count(EXRNIC_COUNTER_RNR_NAK_TX);
+    if (qp != nullptr && !qp->in_error()) qp->at.inbound.refused = true;
+    return done();
+  }
   if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
   if (qp != nullptr) qp->status.told = true;
   done();

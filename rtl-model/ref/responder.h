@@ -46,6 +46,8 @@ class Responder {
   void take_load_answer();
   void serve(QueuePair& qp);
   void take_terminate();
+  void pause(QueuePair& qp);
+  bool waits_for_another(const QueuePair& qp) const;
   void take_write(QueuePair& qp);
   void take_read_response(QueuePair& qp);
   void take_read_request(QueuePair& qp);
@@ -58,6 +60,7 @@ class Responder {
   void end_pull(uint32_t qpn, exrnic_cqe_status status);
 
   void refuse(exrnic_term_code code);
+  void ask_for_pause();
   void answer();
   void placed();
   void done();
@@ -78,7 +81,8 @@ class Responder {
   Phase phase_ = Phase::kIdle;
   Received segment_;
   exrnic_term_code code_ = EXRNIC_TERM_CODE_STREAM;
-  bool was_addressed_ = false;  // there was an addressee when the segment was judged
+  std::optional<uint8_t> pause_code_;  // what is refused may come again
+  bool was_addressed_ = false;         // there was an addressee when the segment was judged
 };
 
 }  // namespace exrnic::ref

@@ -13,6 +13,7 @@ struct Tag {
   enum class Kind {
     kSegment,  // of a message that goes on, or of a window
     kLast,     // the last of a work request
+    kProbe,    // the first of a message that is sent again, and not the last
     kTerminate,
     kResponse,  // to an RDMA Read Request
     kPort,      // of a port, whose number stands for the queue pair's
@@ -31,9 +32,10 @@ struct Segment {
   uint32_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
-  uint8_t refused = 0;          // for the EFE header, see there
-  Bytes ddp;                    // DDP header and payload, as on the wire
-  std::optional<uint32_t> imm;  // for the EFE header, of a SEND
+  uint8_t refused = 0;           // for the EFE header, see there
+  Bytes ddp;                     // DDP header and payload, as on the wire
+  std::optional<uint32_t> imm;   // for the EFE header, of a SEND
+  std::optional<uint8_t> pause;  // likewise, of a terminate message: RNR, and this code
   // Never sent; ends behind those before it, with `status`.
   bool unsent = false;
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
@@ -59,6 +61,7 @@ struct Received {
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   std::optional<uint32_t> imm;
+  std::optional<uint8_t> pause;
   Bytes ddp;
 };
 

@@ -9,6 +9,8 @@
 namespace exrnic::ref {
 namespace {
 
+using Probe = QueuePair::Progress::Probe;
+
 exrnic_rdmap_opcode send_opcode(const WorkRequest& work) {
   const bool solicited = work.has(EXRNIC_WQE_FLAGS_SOLICITED);
   if (work.head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE)
@@ -35,7 +37,8 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     if (flush_) forget_all_but_kind();
     status_ = check_send_work(work, qp.max_reads_out);
     submitted_ = std::min(qp.at.submitted, work.head.length);
-    immediate_due_ = false;
+    // What goes before an Immediate Data message that found no receive is placed.
+    immediate_due_ = qp.at.probe == Probe::kDue && is(EXRNIC_WQE_OPCODE_PUSH_IMM);
     turn_.phase = Turn::Phase::kWindow;
   };
   if (flush || !held || held->index != ring.consumer) {
@@ -71,18 +74,14 @@ bool Sender::still(exrnic_qp_state state) {
   return turn_.exists() && turn_.qp().status.state == state;
 }
 
-bool Sender::all_ended() {
-  const QueuePair& qp = turn_.qp();
-  return qp.at.issued == qp.at.ended;
-}
-
 // PULLs and other work are never under way together: so completions come in order.
 bool Sender::may_begin() {
-  const size_t under_way = turn_.qp().at.pulls.size();
+  const QueuePair& qp = turn_.qp();
+  const size_t under_way = qp.at.pulls.size();
+  if (qp.at.probe == Probe::kOut && !qp.all_ended()) return false;
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
-  if (work_.pulls())
-    return all_ended() && under_way + work_.read_requests() <= turn_.qp().max_reads_out;
-  return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || all_ended());
+  if (work_.pulls()) return qp.all_ended() && under_way + work_.read_requests() <= qp.max_reads_out;
+  return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || qp.all_ended());
 }
 
 void Sender::execute() {
@@ -132,7 +131,8 @@ void Sender::send_payload(const Bytes& payload) {
   QueuePair& qp = turn_.qp();
   const bool last = submitted_ + payload.size() == work_.head.length;
   const bool ends = last && !is(EXRNIC_WQE_OPCODE_PUSH_IMM);
-  Segment next = segment(ends ? Tag::Kind::kLast : Tag::Kind::kSegment);
+  const bool probe = takes_probe() && !ends;
+  Segment next = segment(ends ? Tag::Kind::kLast : probe ? Tag::Kind::kProbe : Tag::Kind::kSegment);
   next.ddp = header(last);
   next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
   if (last && is(EXRNIC_WQE_OPCODE_SEND_IMM)) next.imm = work_.head.imm_data;
@@ -143,13 +143,24 @@ void Sender::send_payload(const Bytes& payload) {
   if (ends) {
     if (work_.is_send()) ++qp.at.send_msn;
     end_work_request();
-  } else if (!last && (turn_.over() || !efe_tx_.has_share(qp.dest_node))) {
+  } else if (!last && (probe || turn_.over() || !efe_tx_.has_share(qp.dest_node))) {
     qp.at.submitted = submitted_;
     turn_.end(true);
   }
 }
 
+// Whether the segment in hand is the first of a message that is sent again.
+bool Sender::takes_probe() {
+  Probe& probe = turn_.qp().at.probe;
+  const bool takes =
+      probe == Probe::kDue && (immediate_due_ || (work_.is_send() && submitted_ == 0));
+  if (probe == Probe::kOut) probe = Probe::kNone;
+  if (takes) probe = Probe::kOut;
+  return takes;
+}
+
 void Sender::send_immediate() {
+  takes_probe();
   Segment last = segment(Tag::Kind::kLast);
   last.ddp = make_immediate(++turn_.qp().at.send_msn, work_.head.imm_data,
                             work_.has(EXRNIC_WQE_FLAGS_SOLICITED));
@@ -236,7 +247,7 @@ Segment Sender::segment(Tag::Kind kind) {
   segment.tag.byte_length = work_.head.length;
   segment.tag.signaled = work_.has(EXRNIC_WQE_FLAGS_SIGNALED);
   segment.tag.opcode = opcode_to_complete(work_.head.opcode);
-  if (kind == Tag::Kind::kLast) ++qp.at.issued;
+  if (kind == Tag::Kind::kLast || kind == Tag::Kind::kProbe) ++qp.at.issued;
   return segment;
 }
 

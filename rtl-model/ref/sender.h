@@ -27,11 +27,11 @@ class Sender {
  private:
   bool is(exrnic_wqe_opcode opcode) const { return work_.head.opcode == opcode; }
   bool may_begin();
-  bool all_ended();
   bool still(exrnic_qp_state state);
 
   void forget_all_but_kind();
   void execute();
+  bool takes_probe();
   void invalidate();
   void send_payload(const Bytes& payload);
   void send_immediate();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "exrnic_hw.h"
@@ -53,6 +54,8 @@ struct Inbound {
   std::vector<exrnic_sge> elements;
   uint32_t room = 0;
   uint32_t received = 0;
+  // The next message found no receive: what comes is discarded until that message comes again.
+  bool refused = false;
   // The RDMA Write message that goes on, or the last one that ended.
   uint32_t written = 0;
   bool write_ended = false;
@@ -74,9 +77,11 @@ struct QueuePair {
   uint32_t max_reads_in = 0;
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
+  uint8_t rnr_timer = 0;   // code of the pause that a message without a receive is answered by
+  uint8_t rnr_retry = 0;   // how often one of ours is sent again
   uint8_t generation = 0;  // tells a new queue pair of this number from an older one
 
-  // How it stands. All but the state count in ERROR only.
+  // How it stands. All but the state and rnr, with exact and fault_seq, count in ERROR only.
   struct Status {
     exrnic_qp_state state = EXRNIC_QP_STATE_RESET;
     bool fault = false;  // the next failed completion carries these two
@@ -84,6 +89,9 @@ struct QueuePair {
     uint16_t fault_detail = 0;
     bool exact = false;  // frames before fault_seq were placed, those from it on were not
     uint32_t fault_seq = 0;
+    // The frame fault_seq found no receive: when all that is under way has ended, the send queue
+    // goes back to the work request that it is of. In ERROR too, to flush it.
+    bool rnr = false;
     bool told = false;         // the peer has been sent a terminate message
     bool answer_lost = false;  // a response to the peer could not be read; it must hear of that
   } status;
@@ -103,8 +111,15 @@ struct QueuePair {
     uint32_t read_msn = 0;
     uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
     uint32_t atomic_msn = 0;
-    uint16_t issued = 0;  // work requests other than PULL whose last segment is submitted...
-    uint16_t ended = 0;   // ...and those of them whose end was seen
+    uint16_t issued = 0;    // work requests other than PULL whose last segment is submitted...
+    uint16_t ended = 0;     // ...and those of them whose end was seen
+    uint16_t ended_to = 0;  // sq_consumer and send_msn behind the last of those that ended well
+    uint32_t ended_msn = 0;
+    // Behind a pause the first segment of the message leaves alone: it asks for a receive.
+    enum class Probe { kNone, kDue, kOut } probe = Probe::kNone;
+    uint64_t pause_until = 0;  // ns; 0: no pause
+    uint32_t rnr_msn = 0;      // the message that found no receive, with rnr_count != 0
+    uint32_t rnr_count = 0;    // how often
     std::deque<Pull> pulls;
     std::deque<Read> reads;
     Inbound inbound;
@@ -116,8 +131,17 @@ struct QueuePair {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
   }
   bool sq_posted() const { return at.sq_producer != at.sq_consumer; }
+  bool all_ended() const { return at.issued == at.ended; }
+  bool may_work() const {
+    return status.state == EXRNIC_QP_STATE_RTS && sq_posted() && !at.halted && !status.rnr &&
+           at.pause_until == 0;
+  }
   bool answers_peer() const { return serves_peer() && !at.reads.empty() && !at.reads_halted; }
-  void fail(const Status& how) {
+  void fail(Status how) {
+    if (status.rnr) {
+      how.rnr = how.exact = true;
+      how.fault_seq = status.fault_seq;
+    }
     status = how;
     status.state = EXRNIC_QP_STATE_ERROR;
   }
@@ -233,6 +257,7 @@ struct State {
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
+  std::set<uint32_t> pauses;        // queue pairs whose pause_until counts
   bool quiesce = false;             // the driver changes something: begin nothing
   std::vector<uint32_t> restarted;  // nodes that began anew since the ports looked
   uint32_t causes = 0;              // flags INT_CAUSE that came since the registers looked

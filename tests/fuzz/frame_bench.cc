@@ -83,7 +83,7 @@ void FrameBench::open() {
   register_region(kSecret, 2, 100, pbl(4, {page(8)}));
   for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
     core_.must(EXRNIC_MBOX_OP_MODIFY_QP,
-               exrnic_mbox_modify_qp{kQpn, static_cast<uint32_t>(state), kPeer, kPeerQpn});
+               exrnic_mbox_modify_qp{kQpn, static_cast<uint32_t>(state), kPeer, kPeerQpn, 0});
   for (uint16_t i = 0; i < kReceives; ++i) {
     const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
     const Bytes slot = testing::slots_of(work);
@@ -131,12 +131,16 @@ void FrameBench::put_right(Bytes& frame, uint8_t rights) const {
   if (rights & kHeader) {
     exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
     exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
-    exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN |
-                                  (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM));
+    constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_RNR;
+    uint64_t use = exrnic_efe_flags(efe) & kUseSackImm;
+    if (use == kUseSackImm) use = EXRNIC_EFE_FLAGS_RNR;
+    exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | use);
     exrnic_efe_set_src_node(efe, kPeer);
     exrnic_efe_set_session(efe, 0x4321);
     for (const size_t zero : {6, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
-    if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)) exrnic_efe_set_sack_imm(efe, 0);
+    if (use == 0) exrnic_efe_set_sack_imm(efe, 0);
+    if (use == EXRNIC_EFE_FLAGS_RNR)
+      exrnic_efe_set_sack_imm(efe, exrnic_efe_sack_imm(efe) & EXRNIC_RNR_TIMER_MAX);
   }
   if (rights & kSequence) exrnic_efe_set_seq(efe, expected_);
   if (rights & kQueuePairs) {

@@ -117,7 +117,8 @@ class RandomDriver {
             EXRNIC_MBOX_OP_MODIFY_QP,
             exrnic_mbox_modify_qp{qpn(), one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u}),
                                   one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
-                                  one_of({11u}, {0xff'ffffu, 0x100'0000u})});
+                                  one_of({11u}, {0xff'ffffu, 0x100'0000u}),
+                                  one_of({0u, 1u, 3u, 7u}, {8u, 31u, 32u, ~0u})});
       case EXRNIC_MBOX_OP_QUERY_QP:
         return query(EXRNIC_MBOX_OP_QUERY_QP, qpn(), sizeof(exrnic_mbox_query_qp));
       case EXRNIC_MBOX_OP_DESTROY_QP:

@@ -172,20 +172,22 @@ SharedReceiveQueue RnicDriver::create_srq(uint32_t srqn, uint32_t page, uint32_t
 }
 
 exrnic_mbox_status RnicDriver::modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node,
-                                      uint32_t dest_qpn) {
+                                      uint32_t dest_qpn, uint32_t rnr) {
   exrnic_mbox_modify_qp change{};
   change.qpn = qpn;
   change.state = state;
   change.dest_node = dest_node;
   change.dest_qpn = dest_qpn;
+  change.rnr = rnr;
   return command(EXRNIC_MBOX_OP_MODIFY_QP, change);
 }
 
-void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn) {
+void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
+                         const Rnr& rnr) {
   const auto op = EXRNIC_MBOX_OP_MODIFY_QP;
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_INIT));
-  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn));
-  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn, rnr.min_timer));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, rnr.retry));
 }
 
 void RnicDriver::stop(uint32_t qpn, uint64_t limit_ns) {

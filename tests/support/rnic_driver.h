@@ -55,6 +55,13 @@ struct QueuePairOptions {
   const Queue* recv_cq = nullptr;  // if it is not that of the send queue
 };
 
+// What comes of messages that find no receive: the pause that this end asks for (RNR_TIMER_MAX),
+// and how often it sends its own again.
+struct Rnr {
+  uint32_t min_timer = 0;
+  uint32_t retry = 0;
+};
+
 struct SharedReceiveQueue {
   uint32_t page = 0;
   Queue rq;
@@ -114,8 +121,9 @@ class RnicDriver {
   SharedReceiveQueue create_srq(uint32_t srqn, uint32_t page, uint32_t pd, uint32_t log_slots = 6,
                                 uint32_t limit = 0);
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
-                            uint32_t dest_qpn = 0);
-  void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn);  // RESET to RTS
+                            uint32_t dest_qpn = 0, uint32_t rnr = 0);
+  void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
+               const Rnr& rnr = {});  // RESET to RTS
   // To ERROR, and waits until nothing of it is under way: then it may be reset or destroyed. Throws
   // std::runtime_error when that does not come within `limit_ns`.
   void stop(uint32_t qpn, uint64_t limit_ns = 10'000'000);

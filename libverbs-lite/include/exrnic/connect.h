@@ -47,10 +47,15 @@ VL_API int vl_conn_accept(int listener, int timeout_ms);
 /* Connects to a peer, which may not be listening yet: it is tried until the time is over. */
 VL_API int vl_conn_connect(const char* address, int timeout_ms);
 
+/* min_rnr_timer of vl_connect_qp: 640 us. */
+#define VL_CONN_RNR_TIMER 12
+
 /*
  * Both ends call it at the same time. Tells the peer *mine and gets *theirs, takes the queue pair
  * to VL_QPS_RTS with the peer's as its peer, and returns when the peer's is there, too: either may
- * send at once. The queue pair is in VL_QPS_RESET, or already in VL_QPS_INIT, with receives posted.
+ * send at once. A message that finds no receive is sent again for ever (see vl_qp_attr): whoever
+ * wants another limit goes through the states with vl_modify_qp. The queue pair is in VL_QPS_RESET,
+ * or already in VL_QPS_INIT, with receives posted.
  * After an error it is in any state: reset it. Also errno of vl_modify_qp.
  */
 VL_API int vl_connect_qp(struct vl_qp* qp, int fd, const struct vl_conn_info* mine,

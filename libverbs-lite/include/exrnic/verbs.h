@@ -211,15 +211,16 @@ VL_API struct vl_cq* vl_create_cq_ex(struct vl_rnic* rnic, const struct vl_cq_in
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 
 enum vl_wc_status {
-  VL_WC_SUCCESS,        /* all bytes are placed: of a PULL or a receive here, else at the peer */
-  VL_WC_LOC_LEN_ERR,    /* the length is inconsistent or too large; receive: too short */
-  VL_WC_LOC_QP_OP_ERR,  /* the device found the work request malformed */
-  VL_WC_LOC_PROT_ERR,   /* a local STag is invalid, of another domain, or too small */
-  VL_WC_WR_FLUSH_ERR,   /* not completed: the queue pair is in the error state */
-  VL_WC_REM_ACCESS_ERR, /* the peer refused: STag, bounds, rights or domain */
-  VL_WC_REM_OP_ERR,     /* the peer could not execute it */
-  VL_WC_RETRY_EXC_ERR,  /* the peer did not answer */
-  VL_WC_GENERAL_ERR     /* the device gave a status that this library does not know */
+  VL_WC_SUCCESS,          /* all bytes are placed: of a PULL or a receive here, else at the peer */
+  VL_WC_LOC_LEN_ERR,      /* the length is inconsistent or too large; receive: too short */
+  VL_WC_LOC_QP_OP_ERR,    /* the device found the work request malformed */
+  VL_WC_LOC_PROT_ERR,     /* a local STag is invalid, of another domain, or too small */
+  VL_WC_WR_FLUSH_ERR,     /* not completed: the queue pair is in the error state */
+  VL_WC_REM_ACCESS_ERR,   /* the peer refused: STag, bounds, rights or domain */
+  VL_WC_REM_OP_ERR,       /* the peer could not execute it */
+  VL_WC_RETRY_EXC_ERR,    /* the peer did not answer */
+  VL_WC_GENERAL_ERR,      /* the device gave a status that this library does not know */
+  VL_WC_RNR_RETRY_EXC_ERR /* the message found no receive at the peer, rnr_retry times over */
 };
 
 enum vl_wc_opcode {
@@ -346,15 +347,31 @@ struct vl_qp_attr {
   uint32_t dest_node; /* peer; known from VL_QPS_RTR on */
   uint32_t dest_qpn;
   uint32_t sq_producer; /* vl_query_qp only: send slots that the device was told of... */
-  uint32_t sq_consumer; /* ...and has taken; both modulo 2^16 */
+  uint32_t sq_consumer; /* ...and has taken; both modulo 2^16; back to a message that comes again */
+  uint32_t min_rnr_timer; /* with VL_QPS_RTR: the pause that the peer is asked for when a message of
+                             it finds no receive, 0 to VL_MAX_RNR_TIMER, see below */
+  uint32_t rnr_retry;     /* with VL_QPS_RTS: how often a message of ours is sent again that found
+                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two not by vl_query_qp */
 };
+
+/*
+ * A message that finds no receive (SEND, PUSH_IMM) is sent again behind a pause: queue pair and
+ * connection stay as they are, work behind it waits. min_rnr_timer is a code, the table of the
+ * verbs (InfiniBand 1.3, table 45): 1 is 10 us, 2 20, 3 30, 4 40, 5 60, 6 80, 7 120, 8 160, and so
+ * on, each second one twice as long; 31 is 492 ms and 0 655 ms. When rnr_retry is used up, with 0
+ * at once, it ends with VL_WC_RNR_RETRY_EXC_ERR, and the queue pair goes to ERROR; the peer's does
+ * not.
+ */
+#define VL_MAX_RNR_TIMER 31
+#define VL_RNR_RETRY_ENDLESS 7
 
 /* A queue pair in VL_QPS_RESET. EINVAL also: more slots (see vl_srq_attr) than max_wr. */
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
- * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn), RTR to RTS, and any
- * to ERROR or RESET. EPERM: no such transition. In ERROR all outstanding work comes back with
+ * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn, min_rnr_timer), RTR to
+ * RTS (with rnr_retry), and any to ERROR or RESET. EPERM: no such transition. EINVAL also: one of
+ * these is out of range. In ERROR all outstanding work comes back with
  * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
  * RESET drops it without completions, those already queued included; PULLs of the peer that are
  * under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any failed work

@@ -317,14 +317,14 @@ class SimTransport : public Transport {
     events_.ModifyQp(qpn, change.state == EXRNIC_QP_STATE_ERROR, [&] {
       mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
                    exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                                         change.dest_qpn});
+                                         change.dest_qpn, change.rnr});
     });
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
   // may not hear of the end.
   void Stop(uint32_t qpn) {
-    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0});
+    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0, 0});
     const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
     while (mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).under_way != 0 &&
            std::chrono::steady_clock::now() < deadline) {

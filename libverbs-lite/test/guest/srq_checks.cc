@@ -187,7 +187,7 @@ void SendUntilEmpty(Bench* bench) {
     bench->Meet();
   }
   sender.Send(3, 1, 8);
-  ExpectCompletion(bench, sender.connections[1].cq(), 3, VL_WC_REM_OP_ERR,
+  ExpectCompletion(bench, sender.connections[1].cq(), 3, VL_WC_RNR_RETRY_EXC_ERR,
                    EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
   bench->Meet();
   bench->Meet();  // a receive is posted again
@@ -217,10 +217,10 @@ void ReceiveUntilEmpty(Bench* bench) {
     bench->Meet();
   }
   bench->Meet();  // the fourth was refused
-  ExpectState(bench, shared.qps[1].get(), VL_QPS_ERROR);
+  ExpectState(bench, shared.qps[1].get(), VL_QPS_RTS);
   shared.PostReceive(7);
   bench->Meet();
-  // By the queue pair that lives: the other one has left it alone.
+  // By the queue pair whose sender lives: the other one has left it alone.
   ExpectReceived(bench, shared.cq.get(), 7, 8, VL_WC_WITH_IMM, 4);
 }
 

@@ -39,7 +39,7 @@ module completer
     input  qp_t  qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic        ended_we_o,  // of qp_read_qpn_o
-    output logic [15:0] ended_o,
+    output qp_ended_t  ended_o,
     output logic       status_valid_o,
     input  logic       status_ready_i,
     output qpn_t       status_qpn_o,
@@ -133,7 +133,7 @@ module completer
 
   // ---- What an end means
   logic lost_q;  // its completion could not be written
-  logic ends, wants_cqe, changes, fails, catches_up;
+  logic ends, well, wants_cqe, changes, fails, catches_up;
   cqe_status_e cqe_status;
   logic [15:0] detail;
   completion_status u_status (
@@ -147,6 +147,7 @@ module completer
       .lost_i(lost_q),
       .qp_i,
       .ends_o(ends),
+      .well_o(well),
       .wants_cqe_o(wants_cqe),
       .status_o(cqe_status),
       .detail_o(detail),
@@ -156,9 +157,16 @@ module completer
   );
   // All that was issued has ended: work that waits for that can go on. The end of a slot may come
   // before the requester has counted it.
-  assign ended_o = qp_i.ended + 16'd1;
-  assign catches_up = ends && $signed(ended_o - qp_i.sq.issued) >= 0 &&
-      qp_i.sq.consumer != qp_i.sq_producer;
+  always_comb begin
+    ended_o = qp_i.ended;
+    if (ends) ended_o.count = qp_i.ended.count + 16'd1;
+    if (well) ended_o.slots = ended_q.work.wqe_index + 1'b1;
+    if (well && !ended_q.received && ended_q.work.opcode inside {
+          WQE_OPCODE_PUSH_IMM, WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE})
+      ended_o.msn = qp_i.ended.msn + 32'd1;
+  end
+  assign catches_up = ends && $signed(ended_o.count - qp_i.sq.issued) >= 0 &&
+      (qp_i.sq.consumer != qp_i.sq_producer || qp_i.status.rnr);
 
   // ---- The completion queue in hand
   cq_config_t cq;
@@ -292,7 +300,7 @@ module completer
 
   assign qp_read_o = state_q == StQpRead;
   assign qp_read_qpn_o = ended_q.work.qpn;
-  assign ended_we_o = state_q == StJudge && ends;
+  assign ended_we_o = state_q == StJudge && (ends || well);
   assign status_valid_o = state_q == StStatus;
   assign status_qpn_o = ended_q.work.qpn;
   assign qp_error_o = status_valid_o && status_ready_i && fails;

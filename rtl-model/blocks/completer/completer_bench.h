@@ -126,7 +126,7 @@ class Completer : public Bench<Vcompleter> {
     events.sample();
     if (dut().status_valid_o && dut().status_ready_i)
       qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
-    if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = dut().ended_o;
+    if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = unpack<QpEnded>(dut().ended_o);
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWrite>(dut().write_o));

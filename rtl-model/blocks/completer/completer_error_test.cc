@@ -22,7 +22,7 @@ TEST_CASE("A lost completion takes its queue pair to ERROR without a cause, and 
   CHECK_FALSE(status.answer_lost);
   CHECK(completer.qp_errors == 1);
   CHECK(completer.wakes == std::vector<unsigned>{kQpn});
-  CHECK(completer.qps[kQpn].ended == kEntries + 1);  // it counts once
+  CHECK(completer.qps[kQpn].ended.count == kEntries + 1);  // it counts once
 }
 
 TEST_CASE("A completion that is lost in ERROR leaves the queue pair as it is") {
@@ -52,12 +52,60 @@ TEST_CASE("A failure whose completion is lost takes the queue pair to ERROR once
   CHECK(completer.wakes.size() == 1);
 }
 
+TEST_CASE("From the frame that found no receive on nothing completes, but all counts") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.rnr = qp.status.exact = true;
+  qp.status.fault_seq = 0xffff'ffff;
+  const bool in_error = GENERATE(false, true);
+  if (in_error) qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.sq.issued = 4;
+  TxDone before = done(3);
+  before.tag.opcode = EXRNIC_WQE_OPCODE_SEND;
+  before.seq = 0xffff'fffe;
+  completer.end(before);
+  CHECK(completer.cqe(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(qp.ended.slots == 4);
+  CHECK(qp.ended.msn == 1);
+  TxDone behind = before;
+  behind.tag.wqe_index = 4;
+  behind.seq = 0;
+  completer.end(behind);
+  behind.status = EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;  // it will fail again
+  completer.end(behind);
+  CHECK(completer.wakes.empty());
+  TxDone probe = before;
+  probe.tag.kind = kTxProbe;
+  probe.seq = 1;
+  completer.end(probe);
+  CHECK(completer.writes.size() == 1);
+  CHECK(qp.ended.count == 4);
+  CHECK(qp.ended.slots == 4);
+  CHECK(qp.ended.msn == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});  // nothing is left
+  CHECK(completer.qp_errors == 0);
+}
+
+TEST_CASE("A message that comes again fails if its peer is given up") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.rnr = qp.status.exact = true;
+  completer.end(done(0, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(qp.status.fault);
+  CHECK(qp.status.fault_status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+  CHECK(qp.status.rnr);  // so that the send queue goes back, and is flushed from there
+  CHECK(completer.writes.empty());
+}
+
 TEST_CASE("Ends are counted in ERROR too, and of failures") {
   Completer completer;
   connect(completer);
   completer.end(done(0, EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
   completer.end(done(1, EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
-  CHECK(completer.qps[kQpn].ended == 2);
+  CHECK(completer.qps[kQpn].ended.count == 2);
 }
 
 TxDone response(uint8_t status) {
@@ -80,7 +128,7 @@ TEST_CASE("A response whose payload could not be read takes the queue pair to ER
   CHECK(completer.qp_errors == 1);
   CHECK(completer.wakes == std::vector<unsigned>{kQpn});
   CHECK(completer.writes.empty());
-  CHECK(completer.qps[kQpn].ended == 0);
+  CHECK(completer.qps[kQpn].ended.count == 0);
 
   status.told = true;  // the peer has heard
   status.answer_lost = false;
@@ -113,7 +161,7 @@ TEST_CASE("The end of a response, arrived or given up, changes nothing") {
   completer.qps[kQpn].cfg.generation++;
   completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
-  CHECK(completer.qps[kQpn].ended == 0);
+  CHECK(completer.qps[kQpn].ended.count == 0);
   CHECK(completer.wakes.empty());
   CHECK(completer.writes.empty());
 }

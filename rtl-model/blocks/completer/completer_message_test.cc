@@ -45,7 +45,7 @@ TEST_CASE("A message becomes a completion of the receive queue, with what it bro
   CHECK(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(cqe.flags == done.flags);
   CHECK(cqe.phase == 1);
-  CHECK(completer.qps[kQpn].ended == 0);  // not one of the send queue's
+  CHECK(completer.qps[kQpn].ended.count == 0);  // not one of the send queue's
 }
 
 TEST_CASE("A PULL becomes a completion of the send queue, if it is signaled") {
@@ -60,7 +60,7 @@ TEST_CASE("A PULL becomes a completion of the send queue, if it is signaled") {
   CHECK(completer.cqe(0).opcode == EXRNIC_WQE_OPCODE_PULL);
   CHECK(completer.cqe(0).wqe_index == 4);
   CHECK(completer.cqe(0).flags == 0);
-  CHECK(completer.qps[kQpn].ended == 0);
+  CHECK(completer.qps[kQpn].ended.count == 0);
 }
 
 TEST_CASE("A receive that failed completes with its status, and changes no state") {

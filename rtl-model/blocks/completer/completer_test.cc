@@ -91,25 +91,25 @@ TEST_CASE("Each work request that ends is counted, and work that waits for the l
   connect(completer);
   Qp& qp = completer.qps[kQpn];
   qp.sq.issued = 1;
-  qp.ended = 0xfffe;  // three are under way
+  qp.ended.count = 0xfffe;  // three are under way
   qp.sq.consumer = 7;
   qp.sq_producer = 8;  // and one waits
   completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
-  CHECK(qp.ended == 0xfffe);
+  CHECK(qp.ended.count == 0xfffe);
   TxDone quiet = done(0);
   quiet.tag.is_signaled = false;
   completer.end(quiet);
-  CHECK(qp.ended == 0xffff);
+  CHECK(qp.ended.count == 0xffff);
   completer.end(done(1));
-  CHECK(qp.ended == 0);
+  CHECK(qp.ended.count == 0);
   CHECK(completer.wakes.empty());
   completer.end(done(2));
-  CHECK(qp.ended == 1);
+  CHECK(qp.ended.count == 1);
   CHECK(completer.wakes == std::vector<unsigned>{kQpn});
   qp.sq.issued = 2;
   qp.sq_producer = 7;  // nothing waits
   completer.end(done(3));
-  CHECK(qp.ended == 2);
+  CHECK(qp.ended.count == 2);
   CHECK(completer.wakes.size() == 1);
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("An end that comes before the requester has counted its work request w
   Qp& qp = completer.qps[kQpn];
   qp.sq_producer = 1;
   completer.end(done(0));
-  CHECK(qp.ended == 1);
+  CHECK(qp.ended.count == 1);
   CHECK(completer.wakes == std::vector<unsigned>{kQpn});
 }
 

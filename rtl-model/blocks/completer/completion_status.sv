@@ -18,7 +18,8 @@ module completion_status
     input qp_t         qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    output logic        ends_o,     // a work request of the send queue that counts in sq.issued
+    output logic        ends_o,     // something that counts in sq.issued
+    output logic        well_o,     // a work request of the send queue has ended, and well
     output logic        wants_cqe_o,
     output cqe_status_e status_o,
     output logic [15:0] detail_o,
@@ -32,18 +33,23 @@ module completion_status
   assign in_error = qp_i.status.state == QP_STATE_ERROR;
   assign connected = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
 
-  // In ERROR an acknowledged frame was placed only if it left before the one that was refused. A
-  // local invalidation sends nothing: it was done before its slot was submitted.
+  // In ERROR, or with rnr, an acknowledged frame was placed only if it left before the one that
+  // was refused. A local invalidation sends nothing: it was done before its slot was submitted.
   logic before_fault, local_done, succeeded;
   assign before_fault = $signed(seq_i - qp_i.status.fault_seq) < 0;
   assign local_done = opcode_i == WQE_OPCODE_LOCAL_INVALIDATE;
   assign succeeded = status_i == CQE_STATUS_SUCCESS &&
-      (received_i || local_done || !in_error || (qp_i.status.exact && before_fault));
+      (received_i || local_done || !(in_error || qp_i.status.rnr) ||
+       (qp_i.status.exact && before_fault));
 
-  logic is_last, is_segment, is_response, takes_fault;
+  logic is_last, is_probe, is_segment, is_response, takes_fault, comes_again;
   assign is_last = !received_i && kind_i == TX_KIND_LAST;
-  assign is_segment = !received_i && kind_i == TX_KIND_SEGMENT;
+  assign is_probe = !received_i && kind_i == TX_KIND_PROBE;
+  assign is_segment = is_probe || (!received_i && kind_i == TX_KIND_SEGMENT);
   assign is_response = !received_i && kind_i == TX_KIND_RESPONSE;
+
+  // Of a message that found no receive, or of what was sent behind it.
+  assign comes_again = qp_i.status.rnr && (is_last || is_segment) && !succeeded && !lost_i;
 
   // The peer waits for a response that will not come, and has not been told that nothing will.
   logic loses_answer;
@@ -51,11 +57,14 @@ module completion_status
       (connected || (in_error && !qp_i.status.told));
 
   // The cause of an error goes to the first work request that it ends, be that a PULL or another.
-  assign takes_fault = in_error && qp_i.status.fault && !succeeded && (is_last ||
+  assign takes_fault = in_error && qp_i.status.fault && !succeeded && !comes_again && (is_last ||
       (received_i && opcode_i != WQE_OPCODE_RECV && status_i == CQE_STATUS_WR_FLUSH_ERR));
 
-  assign ends_o = known && is_last && !lost_i;
-  assign wants_cqe_o = known && (is_last || received_i) && !lost_i && (signaled_i || !succeeded);
+  assign ends_o = known && (is_last || is_probe) && !lost_i;
+  assign well_o = known && !lost_i && succeeded &&
+      (is_last || (received_i && opcode_i != WQE_OPCODE_RECV));
+  assign wants_cqe_o = known && (is_last || received_i) && !lost_i && !comes_again &&
+      (signaled_i || !succeeded);
   always_comb begin
     if (succeeded) status_o = CQE_STATUS_SUCCESS;
     else if (takes_fault) status_o = qp_i.status.fault_status;
@@ -67,7 +76,8 @@ module completion_status
   always_comb begin
     if (lost_i) fails_o = 1'b1;
     else if (is_response) fails_o = loses_answer;
-    else fails_o = (is_last || is_segment) && !succeeded;
+    else fails_o = (is_last || is_segment) && !succeeded &&
+        (!comes_again || status_i == CQE_STATUS_RETRY_EXC_ERR);
     fails_o = fails_o && known && !in_error;
   end
   assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer));
@@ -80,10 +90,10 @@ module completion_status
     if (takes_fault) qp_status_o.fault = 1'b0;
     if (loses_answer) qp_status_o.answer_lost = 1'b1;
     if (!in_error) begin
-      qp_status_o.fault = is_segment && !lost_i;
+      qp_status_o.fault = (is_segment || comes_again) && !lost_i;
       qp_status_o.fault_status = status_i;
       qp_status_o.fault_detail = '0;
-      qp_status_o.exact = 1'b0;
+      qp_status_o.exact = qp_i.status.rnr;
       qp_status_o.answer_lost = is_response && !lost_i;
     end
   end

@@ -86,7 +86,8 @@ module efe_rx
   assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
                         refused: efe.refused, dst_qpn: efe.dst_qpn,
                         src_qpn: efe.src_qpn, length: efe.length,
-                        imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm, ddp: ddp,
+                        imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
+                        rnr: efe.flags[EFE_FLAGS_RNR], ddp: ddp,
                         start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;

@@ -84,6 +84,20 @@ TEST_CASE("The first 46 bytes of a segment are in its descriptor: all of an RDMA
   }
 }
 
+TEST_CASE("What RNR says comes with its segment") {
+  EfeRx rx;
+  Frame frame = data(0, tagged(8));
+  exrnic_efe_set_flags(frame.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR);
+  exrnic_efe_set_sack_imm(frame.efe(), EXRNIC_RNR_TIMER_MAX);
+  rx.receive({frame, data(1, tagged(8))});
+  const RxDesc first = rx.take();
+  CHECK(first.rnr);
+  CHECK_FALSE(first.imm_valid);
+  CHECK(first.imm == EXRNIC_RNR_TIMER_MAX);
+  CHECK_FALSE(rx.take().rnr);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
+}
+
 TEST_CASE("Immediate data of the EFE header comes with its segment") {
   EfeRx rx;
   Frame frame = data(0, tagged(8));
@@ -137,7 +151,20 @@ const std::vector<Defect>& defects() {
       {"EtherType", kMalformed, [](Frame& f) { f.data[13] ^= 1; }},
       {"version", kMalformed, [](Frame& f) { exrnic_efe_set_version(f.efe(), 2); }},
       {"class", kMalformed, [](Frame& f) { exrnic_efe_set_klass(f.efe(), 1); }},
-      {"unknown flag", kMalformed, [](Frame& f) { exrnic_efe_set_flags(f.efe(), kSynSeq | 0x80); }},
+      {"RNR without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_RNR);
+       }},
+      {"RNR with IMM", kMalformed,
+       [](Frame& f) {
+         exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR | EXRNIC_EFE_FLAGS_IMM);
+       }},
+      {"a pause beyond the table", kMalformed,
+       [](Frame& f) {
+         exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR);
+         exrnic_efe_set_sack_imm(f.efe(), EXRNIC_RNR_TIMER_MAX + 1);
+       }},
       {"ECE without ACK", kMalformed,
        [](Frame& f) { exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_ECE); }},
       {"SACK with a segment", kMalformed,

@@ -109,14 +109,16 @@ module rx_parser
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
-      flags_good = !efe.flags[7] && (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
+      flags_good = (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
+                   (!efe.flags[EFE_FLAGS_RNR] || (sequenced && !efe.flags[EFE_FLAGS_IMM])) &&
                    (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
                    (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
                     efe.klass == EFE_CLASS_RELIABLE && flags_good &&
                     efe.session != '0 && efe.credit == '0 && efe.timestamp == '0 &&
                     efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
-                    (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] || efe.sack_imm == '0) &&
+                    (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] ||
+                     efe.sack_imm <= (efe.flags[EFE_FLAGS_RNR] ? 32'(RNR_TIMER_MAX) : '0)) &&
                     (sequenced || efe.refused == '0);
       if (!sequenced) begin
         length_good = efe.length == '0;

@@ -86,13 +86,15 @@ TEST_CASE("Payload in beats of any size and alignment arrives intact, at full ra
   CHECK(tx.dones.size() == 200);
 }
 
-TEST_CASE("Immediate data travels in the EFE header, in every copy of its frame and in no other") {
+TEST_CASE(
+    "Immediate data and RNR travel in the EFE header, in every copy of its frame and in no other") {
   EfeTx tx;
   for (uint16_t i = 0; i < 4; ++i) {
     TxDesc desc = tagged(tx.allocate(), 2, 0, i);
     desc.untagged = true;
     put_bytes(desc.ddp, kUntagged);
     desc.imm_valid = i == 1;
+    desc.rnr = i == 2;
     desc.imm = 0xdeadbeef;
     tx.submit(desc);
   }
@@ -104,7 +106,8 @@ TEST_CASE("Immediate data travels in the EFE header, in every copy of its frame 
       const Frame frame = tx.next_frame();
       CHECK(frame.seq() == kFirst + i);
       CHECK(frame.has(EXRNIC_EFE_FLAGS_IMM) == (i == 1));
-      CHECK(exrnic_efe_sack_imm(frame.efe()) == (i == 1 ? 0xdeadbeef : 0));
+      CHECK(frame.has(EXRNIC_EFE_FLAGS_RNR) == (i == 2));
+      CHECK(exrnic_efe_sack_imm(frame.efe()) == (i == 0 ? 0 : 0xdeadbeef));
     }
   }
   tx.rx_states[2] = {true, 1, 1};

@@ -61,6 +61,10 @@ module tx_header
           efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
           efe_q.sack_imm             <= desc_i.imm;
         end
+        if (desc_i.rnr) begin
+          efe_q.flags[EFE_FLAGS_RNR] <= 1'b1;
+          efe_q.sack_imm             <= desc_i.imm;
+        end
         desc_q        <= desc_i;
       end else begin
         desc_q.node   <= node_i;

@@ -203,7 +203,9 @@ module mailbox
             max_reads_in: reads_t'(new_qp.max_reads_in),
             generation: qp_i.cfg.generation + 8'd1,
             dest_node: '0,
-            dest_qpn: '0
+            dest_qpn: '0,
+            rnr_timer: '0,
+            rnr_retry: '0
         };
         qp_status_o = '0;
         qp_clear_o = 1'b1;
@@ -214,7 +216,9 @@ module mailbox
         if (to == QP_STATE_RTR) begin
           qp_config_o.dest_node = node_t'(change.dest_node);
           qp_config_o.dest_qpn  = change.dest_qpn[23:0];
+          qp_config_o.rnr_timer = change.rnr[4:0];
         end
+        if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
         if (to == QP_STATE_RESET) begin
           qp_config_o.generation = qp_i.cfg.generation + 8'd1;
           qp_status_o = '0;
@@ -223,7 +227,7 @@ module mailbox
         // What is under way is flushed; none of it has a cause of its own.
         if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
           qp_status_o.fault = 1'b0;
-          qp_status_o.exact = 1'b0;
+          qp_status_o.exact = qp_i.status.rnr;
         end
       end
     endcase

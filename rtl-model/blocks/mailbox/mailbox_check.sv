@@ -91,7 +91,7 @@ module mailbox_check
     endcase
   end
   assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
-      change.dest_qpn[31:24] == '0;
+      change.dest_qpn[31:24] == '0 && change.rnr <= RNR_TIMER_MAX;
 
   // ---- Shared receive queues
   function automatic logic limit_ok(logic [31:0] limit);
@@ -140,7 +140,9 @@ module mailbox_check
       if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
       else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
       else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (to == QP_STATE_RTR && !dest_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      else if ((to == QP_STATE_RTR && !dest_ok) ||
+               (to == QP_STATE_RTS && change.rnr > RNR_RETRY_ENDLESS))
+        verdict_o = MBOX_STATUS_BAD_PARAMETER;
       MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
       if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
       else if (!qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;

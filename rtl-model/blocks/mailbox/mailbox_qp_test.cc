@@ -82,7 +82,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
           to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
       Mailbox mailbox;
       const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<uint8_t>(from));
-      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321};
+      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5};
       CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
       const Qp& qp = mailbox.qps[kQpn];
       const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
@@ -91,6 +91,9 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
       CHECK(qp.status.state == (allowed ? to : from));
       CHECK(qp.cfg.dest_node == (to_rtr ? 0x21 : before.cfg.dest_node));
       CHECK(qp.cfg.dest_qpn == (to_rtr ? 0x654321 : before.cfg.dest_qpn));
+      const bool to_rts = allowed && to == EXRNIC_QP_STATE_RTS;
+      CHECK(qp.cfg.rnr_timer == (to_rtr ? 5 : before.cfg.rnr_timer));
+      CHECK(qp.cfg.rnr_retry == (to_rts ? 5 : before.cfg.rnr_retry));
       CHECK(qp.cfg.generation == (to_reset ? 0 : 0xff));
       CHECK(qp.sq.consumer == (to_reset ? 0 : before.sq.consumer));
       CHECK(qp.sq.halted == !to_reset);
@@ -103,7 +106,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
 TEST_CASE("Each field of a state change is checked") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
-  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff};
+  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff, 31};
   exrnic_mbox_status expected = kBadParameter;
   SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
@@ -112,15 +115,37 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
   SECTION("own node") { payload.dest_node = kNode; }
   SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
+  SECTION("pause") { payload.rnr = EXRNIC_RNR_TIMER_MAX + 1; }
+  SECTION("pause, high bits") { payload.rnr = 0x100; }
   SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
   CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
 }
 
+TEST_CASE("How often a message is sent again that finds no receive is checked") {
+  for (const auto& [retry, expected] :
+       {std::pair(7u, kOk), std::pair(8u, kBadParameter), std::pair(0x100u, kBadParameter)}) {
+    Mailbox mailbox;
+    mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, retry};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
+  }
+}
+
+TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps which one that is") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  qp.status.rnr = qp.status.exact = true;
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
+  mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
+  CHECK(qp.status.rnr);
+  CHECK(qp.status.exact);
+}
+
 TEST_CASE("The driver's ERROR has no cause; one that is there already keeps its own") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
-  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0};
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
   qp.status.fault = qp.status.exact = true;  // left from before
   mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
   CHECK_FALSE(qp.status.fault);
@@ -140,11 +165,11 @@ TEST_CASE("A command is judged by what the tables say when the core has come to 
     qp.status = refused();
   };
   SECTION("a pair that went to ERROR meanwhile does not come back to life") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0};
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, 0};
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kBadState);
   }
   SECTION("nor does it lose its cause") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0};
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
   }
   CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);

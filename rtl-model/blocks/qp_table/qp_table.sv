@@ -37,7 +37,7 @@ module qp_table
     input qp_sq_t      sq_i,
     input logic        ended_we_i,
     input qpn_t        ended_qpn_i,
-    input logic [15:0] ended_i,
+    input qp_ended_t   ended_i,
 
     // Rings.
     input logic       producer_we_i,
@@ -52,7 +52,7 @@ module qp_table
   qp_config_t  config_q[N_QP];
   qp_status_t  status_q[N_QP];
   qp_sq_t      sq_q[N_QP];
-  logic [15:0] ended_q[N_QP];
+  qp_ended_t   ended_q[N_QP];
   wqe_index_t  sq_producer_q[N_QP];
   wqe_index_t  rq_producer_q[N_QP];
   wqe_index_t  rq_consumer_q[N_QP];
@@ -76,11 +76,24 @@ module qp_table
 
   assign status_ready_o =
       config_we_i ? '0 : {status_valid_i[1:0] == '0, !status_valid_i[0], 1'b1};
+  // ERROR is left by the driver alone: what another block makes of a status before it is void.
+  qpn_t status_qpn;
+  qp_status_t status;
+  logic stale;
+  always_comb begin
+    status_qpn = status_qpn_i[2];
+    status     = status_i[2];
+    for (int i = 1; i >= 0; i--) begin
+      if (status_valid_i[i]) begin
+        status_qpn = status_qpn_i[i];
+        status     = status_i[i];
+      end
+    end
+    stale = status_q[status_qpn].state == QP_STATE_ERROR && status.state != QP_STATE_ERROR;
+  end
   always_ff @(posedge clk_i) begin
     if (config_we_i) status_q[config_qpn_i] <= config_status_i;
-    else if (status_valid_i[0]) status_q[status_qpn_i[0]] <= status_i[0];
-    else if (status_valid_i[1]) status_q[status_qpn_i[1]] <= status_i[1];
-    else if (status_valid_i[2]) status_q[status_qpn_i[2]] <= status_i[2];
+    else if (status_valid_i != '0 && !stale) status_q[status_qpn] <= status;
   end
 
   logic clear;

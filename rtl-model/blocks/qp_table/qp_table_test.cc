@@ -75,10 +75,10 @@ class QpTable : public Bench<Vqp_table> {
     dut().sq_qpn_i = qpn;
     pack(dut().sq_i, sq);
   }
-  void drive_ended(unsigned qpn, uint16_t ended) {
+  void drive_ended(unsigned qpn, const QpEnded& ended) {
     dut().ended_we_i = 1;
     dut().ended_qpn_i = qpn;
-    dut().ended_i = ended;
+    pack(dut().ended_i, ended);
   }
 
  private:
@@ -127,7 +127,7 @@ TEST_CASE("What the driver writes is read, by each client, in each field") {
     CHECK(bits_of(qp.cfg) == bits_of(config()));
     CHECK(bits_of(qp.status) == bits_of(status(EXRNIC_QP_STATE_INIT)));
     CHECK(bits_of(qp.sq) == bits_of(QpSq{}));
-    CHECK(qp.sq_producer + qp.rq_producer + qp.rq_consumer + qp.ended == 0);
+    CHECK(qp.sq_producer + qp.rq_producer + qp.rq_consumer + qp.ended.count == 0);
   }
   CHECK_FALSE(table.read(kOther).cfg.valid);
 }
@@ -159,17 +159,17 @@ TEST_CASE("Each ring index has its place, and writes of one cycle do not meet") 
   table.cycle();
   table.drive_producer(kQpn, true, 0xfff2);
   table.drive_sq(kQpn, sq_of(0xfff3));
-  table.drive_ended(kQpn, 0xfff5);
+  table.drive_ended(kQpn, {0xfff5, 0xfff6, 0xffff'fff7});
   table.cycle();
   const Qp qp = table.read(kQpn);
   CHECK(qp.sq_producer == 0xfff1);
   CHECK(qp.rq_producer == 0xfff2);
   CHECK(bits_of(qp.sq) == bits_of(sq_of(0xfff3)));
-  CHECK(qp.ended == 0xfff5);
+  CHECK(bits_of(qp.ended) == bits_of(QpEnded{0xfff5, 0xfff6, 0xffff'fff7}));
   CHECK(qp.rq_consumer == 0);
   const Qp other = table.read(kOther);
   CHECK(other.rq_consumer == 0xfff4);
-  CHECK(other.sq_producer + other.rq_producer + other.ended == 0);
+  CHECK(other.sq_producer + other.rq_producer + other.ended.count == 0);
   CHECK(bits_of(other.sq) == bits_of(QpSq{}));
 }
 
@@ -179,19 +179,32 @@ TEST_CASE("The driver's write empties the rings when it says so, else it leaves 
   table.cycle();
   table.drive_producer(kQpn, false, 7);
   table.drive_sq(kQpn, sq_of(5));
-  table.drive_ended(kQpn, 4);
+  table.drive_ended(kQpn, {4, 3, 2});
   table.cycle();
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_ERROR), false);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 7);
   CHECK(bits_of(table.read(kQpn).sq) == bits_of(sq_of(5)));
-  CHECK(table.read(kQpn).ended == 4);
+  CHECK(table.read(kQpn).ended.count == 4);
   table.drive_config(kQpn, config(), QpStatus{}, true);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 0);
   CHECK(bits_of(table.read(kQpn).sq) == bits_of(QpSq{}));
-  CHECK(table.read(kQpn).ended == 0);
+  CHECK(bits_of(table.read(kQpn).ended) == bits_of(QpEnded{}));
   CHECK(table.read(kQpn).status.state == EXRNIC_QP_STATE_RESET);
+}
+
+TEST_CASE("A status that was made of an older one does not take a queue pair out of ERROR") {
+  QpTable table;
+  table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
+  table.cycle();
+  table.drive_status(kFromCompleter, kQpn, status(EXRNIC_QP_STATE_ERROR));
+  table.cycle();
+  for (const auto from : {kFromResponder, kFromCompleter, kFromRequester}) {
+    table.drive_status(from, kQpn, status(EXRNIC_QP_STATE_RTS));
+    table.cycle();
+    CHECK(table.read(kQpn).status.state == EXRNIC_QP_STATE_ERROR);
+  }
 }
 
 TEST_CASE("Of status changes the driver's goes first, then responder, completer, requester") {

@@ -42,6 +42,7 @@ module requester
     output pull_t      pull_o,
     input  reads_t     read_count_i,
     input  read_t      read_i,
+    input  logic       paused_i,  // a message of it found no receive a short time ago
     input  logic       lost_i,  // firmware has lost requests of it
     input  logic       erratum_i,  // flags ERRATA, pull_beside_push
     output logic       read_pop_o,
@@ -101,6 +102,7 @@ module requester
       .read_count_i,
       .read_i,
       .lost_i,
+      .paused_i,
       .take_i(step == STEP_TURN),
       .turn_o(turn),
       .quote_o(quote),
@@ -179,10 +181,15 @@ module requester
   logic [7:0] access;
   xlate_req_t gather_xlate;
 
+  // What goes before an Immediate Data message that found no receive is placed.
+  logic resumes, probe;
+  assign resumes = qp_i.sq.probe_due && wqe.opcode == WQE_OPCODE_PUSH_IMM;
+
   always_comb begin
     // What earlier turns have submitted; the ring may say another length by now.
     skip = qp_i.sq.progress < wqe.length ? qp_i.sq.progress : wqe.length;
     source = '{stag: wqe.sge0_stag, length: wqe.sge0_length, address: wqe.sge0_address};
+    if (resumes) skip = wqe.length;
     access = '0;  // local read is always granted
     if (is_pull) begin
       skip = '0;
@@ -275,6 +282,8 @@ module requester
       .wqe_i(wqe),
       .reads_needed_i(reads_needed),
       .skip_i(skip),
+      .resumes_i(resumes),
+      .probe_i(probe),
       .gather_load_o(gather_load),
       .gather_start_o(gather_start),
       .gather_stop_o(gather_stop),
@@ -353,8 +362,8 @@ module requester
   wqe_index_t last_slot;
   assign sent = segment.status == CQE_STATUS_SUCCESS;
   assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
-  assign sq_we_o = submitted && !segment.returned &&
-      (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic);
+  assign sq_we_o = goes_back || (submitted && !segment.returned &&
+      (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic));
   work_progress u_progress (
       .sq_i(qp_i.sq),
       .opcode_i(wqe.opcode),
@@ -366,6 +375,7 @@ module requester
       .next_i(next_offset),
       .msn_o(msn),
       .completes_o(completes),
+      .probe_o(probe),
       .sq_o(work_sq)
   );
   logic answers_atomic;
@@ -377,12 +387,24 @@ module requester
       sq_o = qp_i.sq;
       sq_o.atomic_msn = qp_i.sq.atomic_msn + 1'b1;
     end
+    if (goes_back) sq_o = back_sq;
   end
+
+  // Read as it is now, and nobody else writes a status.
+  logic goes_back;
+  qp_sq_t back_sq;
+  qp_status_t back_status;
+  assign goes_back = segment.turn == TURN_GO_BACK && status_valid_o && status_ready_i;
+  go_back u_back (
+      .qp_i,
+      .sq_o(back_sq),
+      .status_o(back_status)
+  );
 
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
   assign sink = sge_valid ? sge : '0;
-  assign pull_push_o = sq_we_o && !answers_atomic && is_pull && sent;
+  assign pull_push_o = submitted && sq_we_o && !answers_atomic && is_pull && sent;
   assign pull_o = '{
           stag: sink.stag,
           to: sink.address,
@@ -411,9 +433,11 @@ module requester
     status_o.state = QP_STATE_ERROR;
     status_o.told = 1'b1;
     status_o.answer_lost = 1'b0;
+    if (segment.turn == TURN_GO_BACK) status_o = back_status;
   end
   assign status_valid_o = step == STEP_STATUS;
-  assign qp_error_o = status_valid_o && status_ready_i && qp_i.status.state != QP_STATE_ERROR;
+  assign qp_error_o = status_valid_o && status_ready_i &&
+      qp_i.status.state != QP_STATE_ERROR && status_o.state == QP_STATE_ERROR;
 
   segment_build u_segment (
       .segment_i(segment),
@@ -421,6 +445,7 @@ module requester
       .inline_i(inline_data),
       .last_slot_i(last_slot),
       .completes_i(completes),
+      .probe_i(probe),
       .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
       .sge_i(sink),
       .last_i(last),
@@ -430,8 +455,8 @@ module requester
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && ends;
-    event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
+    event_o[COUNTER_WQES] = submitted && sq_we_o && !answers_atomic && ends;
+    event_o[COUNTER_WQE_ERRORS] = submitted && sq_we_o && !sent && segment.turn == TURN_WORK;
     event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
     event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
     event_o[COUNTER_PIO_SENDS] = work_start && work_held;

@@ -33,7 +33,8 @@ package requester_pkg;
     TURN_FLUSH,      // in ERROR: work requests, unseen
     TURN_TERMINATE,  // a message to the peer; also where a TURN_READ leads that is refused
     TURN_POP,        // in ERROR: a read of a peer that has been told
-    TURN_HAND_OVER   // in ERROR: what the responder has of it
+    TURN_HAND_OVER,  // in ERROR: what the responder has of it
+    TURN_GO_BACK     // a message found no receive
   } turn_e;
 
   // Steps of a turn: the diagram is in README.md.

@@ -183,7 +183,7 @@ bool begins(const exrnic_wqe& wqe, const std::vector<exrnic_sge>& elements, Unde
   post(requester, wqe, elements);
   Qp& qp = requester.qps[kQpn];
   qp.sq.issued = static_cast<uint16_t>(3 + under_way.issued_not_ended);
-  qp.ended = 3;
+  qp.ended.count = 3;
   qp.cfg.max_reads_out = 4;
   for (unsigned i = 0; i < under_way.pulls; ++i) requester.pulls[kQpn].push_back({});
   requester.turn(kQpn);
@@ -236,7 +236,7 @@ TEST_CASE("Work that must wait ends its batch, and what came before it stays sub
   requester.turn(kQpn);
   CHECK(requester.submitted.size() == 1);
   CHECK(requester.wakes.empty());
-  requester.qps[kQpn].ended = 1;
+  requester.qps[kQpn].ended.count = 1;
   requester.turn(kQpn);
   CHECK(requester.submitted.size() == 2);
   CHECK(requester.pulls[kQpn].size() == 1);

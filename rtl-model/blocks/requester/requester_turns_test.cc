@@ -52,6 +52,110 @@ TEST_CASE("A turn does not begin while its peer gets no slots, and comes again")
   CHECK(requester.submitted.size() == 4);
 }
 
+// What a queue pair looks like whose message found no receive: `behind` work requests were sent
+// behind it, all of them have ended.
+Qp refused_qp(uint16_t consumer, uint16_t behind, uint8_t retry) {
+  Qp qp = sending_qp(static_cast<uint16_t>(consumer + 1 + behind), 0);
+  qp.cfg.rnr_retry = retry;
+  qp.status.rnr = qp.status.exact = true;
+  qp.ended = {static_cast<uint16_t>(7 + behind), consumer, 3};
+  qp.sq.issued = qp.ended.count;
+  qp.sq.send_msn = 4u + behind;
+  return qp;
+}
+
+TEST_CASE("A message that found no receive: the send queue goes back, pauses, and asks alone") {
+  Requester requester;
+  requester.ring[0] = work(EXRNIC_WQE_OPCODE_SEND, 2 * kMtu);
+  requester.ring[sizeof(exrnic_wqe)] = push(16);
+  Qp& qp = requester.qps[kQpn] = refused_qp(0, 1, 1);
+  requester.turn(kQpn);
+  CHECK(qp.sq.consumer == 0);
+  CHECK(qp.sq.send_msn == 3);
+  CHECK_FALSE(qp.status.rnr);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(requester.qp_errors == 0);
+  CHECK(requester.submitted.empty());
+  requester.dut().paused_i = 1;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.empty());
+  requester.dut().paused_i = 0;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].tag.kind == kTxProbe);
+  CHECK(exrnic_ddp_untagged_msn(requester.submitted[0].ddp.data()) == 4);
+  CHECK(qp.sq.issued == 9);
+  requester.turn(kQpn);  // it has not ended yet
+  CHECK(requester.submitted.size() == 1);
+  qp.ended.count = 9;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 3);
+  CHECK(requester.submitted[1].tag.kind == kTxLast);
+  CHECK(exrnic_ddp_untagged_mo(requester.submitted[1].ddp.data()) == kMtu);
+  CHECK(exrnic_ddp_untagged_msn(requester.submitted[1].ddp.data()) == 4);
+  CHECK(requester.submitted[2].tag.wqe_index == 1);
+}
+
+TEST_CASE("Before all that is under way has ended nothing goes back, in ERROR nothing is flushed") {
+  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTS}, uint8_t{EXRNIC_QP_STATE_ERROR});
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = refused_qp(0, 1, 7);
+  qp.sq_producer += 3;
+  qp.status.state = state;
+  --qp.ended.count;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.empty());
+  CHECK(qp.sq.consumer == 2);
+  CHECK(qp.status.rnr);
+  ++qp.ended.count;
+  requester.turn(kQpn);
+  CHECK(qp.sq.consumer == 0);
+  CHECK_FALSE(qp.status.rnr);
+  CHECK(qp.status.state == state);
+}
+
+TEST_CASE("A message that has been sent again as often as it may fails; 7 is for ever") {
+  const auto [retry, again, fails] = GENERATE(table<uint8_t, uint8_t, bool>(
+      {{0, 0, true}, {1, 0, false}, {1, 1, true}, {6, 5, false}, {6, 6, true}, {7, 6, false}}));
+  CAPTURE(retry, again);
+  Requester requester;
+  Qp& qp = requester.qps[kQpn] = refused_qp(5, 0, retry);
+  qp.sq.rnr_msn = 3;
+  qp.sq.rnr_count = again;
+  requester.turn(kQpn);
+  CHECK((qp.status.state == EXRNIC_QP_STATE_ERROR) == fails);
+  CHECK(qp.status.fault == fails);
+  CHECK(qp.status.fault_status == (fails ? EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR : 0));
+  CHECK(qp.sq.consumer == 5);
+  CHECK(requester.qp_errors == fails);
+}
+
+TEST_CASE("Another message has all its retries") {
+  Requester requester;
+  Qp& qp = requester.qps[kQpn] = refused_qp(5, 0, 2);
+  qp.sq.rnr_msn = 2;
+  qp.sq.rnr_count = 2;
+  requester.turn(kQpn);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(qp.sq.rnr_count == 1);
+}
+
+TEST_CASE("Immediate data comes again without the bytes before it") {
+  Requester requester;
+  requester.ring[0] = work(EXRNIC_WQE_OPCODE_PUSH_IMM, 3 * kMtu);
+  requester.ring[0].imm_data = 0x1234;
+  Qp& qp = requester.qps[kQpn] = refused_qp(0, 0, 7);
+  requester.turn(kQpn);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].tag.kind == kTxLast);
+  CHECK(exrnic_ddp_untagged_opcode(requester.submitted[0].ddp.data()) ==
+        EXRNIC_RDMAP_OPCODE_IMMEDIATE);
+  CHECK(requester.payload_reads.empty());
+  CHECK(qp.sq.consumer == 1);
+}
+
 TEST_CASE("A turn ends with the segment that takes the last slot of its peer's share") {
   Requester requester;
   fill_ring(requester);

@@ -14,6 +14,7 @@ module segment_build
     input inline_t     inline_i,     // its inline data,
     input wqe_index_t  last_slot_i,  // index of its last slot,
     input logic        completes_i,  // and whether the end of the segment is its end too
+    input logic        probe_i,      // or it asks for a receive
     input logic [31:0] msn_i,
     input sge_t        sge_i,        // PULL: the element that the response goes to
     input logic        last_i,       // whether it has the last bytes of its message
@@ -189,6 +190,7 @@ module segment_build
     submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
         last_i;
     submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
+    submit_o.rnr = 1'b0;
     submit_o.inlined = inlined && !submit_o.unsent;
     if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
 
@@ -201,7 +203,8 @@ module segment_build
     submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
     if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
     else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
-    else submit_o.tag.kind = completes_i ? TX_KIND_LAST : TX_KIND_SEGMENT;
+    else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
+    else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
   end
 
 endmodule

@@ -40,6 +40,8 @@ module turn_control
     /* verilator lint_on UNUSEDSIGNAL */
     input  reads_t      reads_needed_i,
     input  logic [31:0] skip_i,  // bytes that earlier turns have submitted
+    input  logic        resumes_i,  // at the Immediate Data message of a PUSH_IMM
+    input  logic        probe_i,    // it goes alone
 
     // Its payload.
     output logic          gather_load_o,
@@ -99,12 +101,13 @@ module turn_control
 
   // May the work request begin? PULLs and other work are never under way together.
   logic blocked, all_ended;
-  assign all_ended = qp_i.sq.issued == qp_i.ended;
+  assign all_ended = qp_i.sq.issued == qp_i.ended.count;
   always_comb begin
     if (sound && is_pull)
       blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < reads_needed_i;
     else
       blocked = pull_count_i != '0 || (sound && is_local_invalidate && !all_ended);
+    if (qp_i.sq.probe_out && !all_ended) blocked = 1'b1;
   end
   // What blocks wakes when it ends; reads of the peer do not wait for that.
   step_e when_blocked;
@@ -118,8 +121,9 @@ module turn_control
   always_comb begin
     unique case (seg_q.turn)
       // What is done ends as such, whatever happens meanwhile.
-      TURN_WORK: fit = qp_i.status.state == QP_STATE_RTS ||
-          (qp_i.status.state == QP_STATE_ERROR && invalidated_q);
+      TURN_WORK:
+      if (invalidated_q) fit = qp_i.status.state inside {QP_STATE_RTS, QP_STATE_ERROR};
+      else fit = qp_i.status.state == QP_STATE_RTS && !qp_i.status.rnr;
       TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
       TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
       default:
@@ -171,7 +175,7 @@ module turn_control
     else if (seg_q.turn == TURN_READ)
       after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
     else if (!ends_o)
-      after_submit = over && !is_pull && !last_o ? STEP_WAKE : STEP_ALLOC;
+      after_submit = (over || probe_i) && !is_pull && !last_o ? STEP_WAKE : STEP_ALLOC;
     else if (work_last_i || over || (seg_q.turn == TURN_WORK && seg_q.status != CQE_STATUS_SUCCESS))
       after_submit = STEP_WAKE;
     else after_submit = STEP_WORK;
@@ -190,6 +194,7 @@ module turn_control
         TURN_TERMINATE: step_d = STEP_ALLOC;
         TURN_POP: step_d = STEP_WAKE;
         TURN_HAND_OVER: step_d = STEP_HAND_OVER;
+        TURN_GO_BACK: step_d = STEP_STATUS_READ;
         default: step_d = STEP_IDLE;
       endcase
       STEP_WORK:
@@ -273,7 +278,7 @@ module turn_control
       STEP_BEGIN: begin
         if (seg_q.turn == TURN_WORK) seg_q.status <= work_status_i;
         seg_q.offset    <= skip_i;
-        seg_q.immediate <= 1'b0;
+        seg_q.immediate <= resumes_i && seg_q.turn == TURN_WORK && sound;
         pulls_left_q    <= reads_needed_i;
         by_dma_q        <= gather_start_o && step_d == STEP_ALLOC;
       end

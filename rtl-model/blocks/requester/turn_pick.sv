@@ -19,6 +19,7 @@ module turn_pick
     input read_t  read_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic   lost_i,  // firmware has lost requests of it
+    input logic   paused_i,  // it is to send nothing of its own now
     input logic   take_i,  // the turn begins
 
     output turn_e turn_o,
@@ -34,21 +35,26 @@ module turn_pick
   assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
   assign reads_o = read_count_i != '0;
   assign work_o = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
-      !qp_i.sq.halted;
+      !qp_i.sq.halted && !qp_i.status.rnr && !paused_i;
+
+  logic goes_back;
+  assign goes_back = qp_i.cfg.valid && qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
+      qp_i.status.state inside {QP_STATE_RTS, QP_STATE_ERROR};
 
   turn_e in_error;
   always_comb begin
     if (reads_o) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
     else if ((qp_i.status.answer_lost || lost_i) && !qp_i.status.told) in_error = TURN_TERMINATE;
     else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
-    else if (qp_i.sq.consumer != qp_i.sq_producer) in_error = TURN_FLUSH;
+    else if (qp_i.sq.consumer != qp_i.sq_producer && !qp_i.status.rnr) in_error = TURN_FLUSH;
     else in_error = TURN_HAND_OVER;
   end
 
   always_comb begin
     turn_o = TURN_NOTHING;
     code_o = TERM_CODE_STREAM;
-    if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
+    if (goes_back) turn_o = TURN_GO_BACK;
+    else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
     else if (connected && lost_i) turn_o = TURN_TERMINATE;
     else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
       turn_o = TURN_TERMINATE;

@@ -17,6 +17,7 @@ module work_progress
 
     output logic [31:0] msn_o,        // of its message
     output logic        completes_o,  // its end is that of the work request
+    output logic        probe_o,      // it asks for a receive, and what is behind it waits
     output qp_sq_t      sq_o
 );
 
@@ -30,6 +31,10 @@ module work_progress
     if (is_pull) msn_o = sq_i.read_msn + 1'b1;
     else msn_o = sq_i.send_msn + 32'(new_send);
   end
+
+  logic asks;  // for a receive, behind a pause
+  assign asks = sq_i.probe_due && new_send && sent_i;
+  assign probe_o = asks && !ends_i;
 
   // A PULL ends with its response.
   assign completes_o = ends_i && !(is_pull && sent_i);
@@ -45,7 +50,9 @@ module work_progress
     end else if (!is_pull) begin
       sq_o.progress = next_i;
     end
-    if (completes_o) sq_o.issued = sq_i.issued + 1'b1;
+    if (completes_o || probe_o) sq_o.issued = sq_i.issued + 1'b1;
+    sq_o.probe_out = asks;
+    if (asks) sq_o.probe_due = 1'b0;
   end
 
 endmodule

@@ -11,6 +11,8 @@ module error_status
     input  rx_desc_t   desc_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  logic       refused_i,  // we refused the segment, else it is a terminate message
+    input  reads_t     pull_count_i,
+    output logic       rnr_o,      // it asks for a pause, else the queue pair goes to ERROR
     output qp_status_t status_o
 );
 
@@ -23,20 +25,31 @@ module error_status
       code inside {TERM_CODE_TAGGED_STAG, TERM_CODE_TAGGED_BOUNDS, TERM_CODE_TAGGED_STREAM,
                    TERM_CODE_TAGGED_WRAP};
 
+  // With PULLs under way no message can have been.
+  assign rnr_o = !refused_i && desc_i.rnr && code == TERM_CODE_UNTAGGED_NO_BUFFER &&
+      status_i.state == QP_STATE_RTS && pull_count_i == '0;
+
   // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
   // placed. One that has been told knows that nothing from the refused segment on was.
   always_comb begin
     status_o = status_i;
-    if (status_i.state != QP_STATE_ERROR) begin
+    if (rnr_o) begin
+      status_o.rnr = 1'b1;
+      status_o.exact = 1'b1;
+      status_o.fault_seq = desc_i.ack + 32'(desc_i.refused);
+    end else if (status_i.state != QP_STATE_ERROR) begin
       status_o = '0;
       status_o.state = QP_STATE_ERROR;
+      status_o.rnr = status_i.rnr;
+      status_o.exact = status_i.rnr;
+      status_o.fault_seq = status_i.fault_seq;
       if (!refused_i) begin  // names the error of our oldest work request
         status_o.fault        = 1'b1;
         status_o.fault_status =
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
         status_o.fault_detail = code;
         status_o.exact        = 1'b1;
-        status_o.fault_seq    = desc_i.ack + 32'(desc_i.refused);
+        if (!status_i.rnr) status_o.fault_seq = desc_i.ack + 32'(desc_i.refused);
       end
     end
     if (refused_i) status_o.told = 1'b1;

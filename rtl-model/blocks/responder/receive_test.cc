@@ -8,15 +8,53 @@
 namespace exrnic::testing {
 namespace {
 
-TEST_CASE("A message for which no receive is posted is refused") {
+// Its sender is asked for the pause of the queue pair, which lives on.
+void check_paused(Responder& responder, const std::string& order = "htd") {
+  CHECK(responder.order == order);
+  CHECK(responder.terminate_code() == 0x1202);
+  CHECK(responder.terminates.back().rnr);
+  CHECK_FALSE(responder.terminates.back().imm_valid);
+  CHECK(responder.terminates.back().imm == kRnrTimer);
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(responder.xlate.requests.empty());
+}
+
+TEST_CASE("A message for which no receive is posted is asked to come again") {
   Receiver responder;
+  responder.qps[kQpn].cfg.rnr_timer = kRnrTimer;
   responder.qps[kQpn].rq_consumer = responder.qps[kQpn].rq_producer;
   SECTION("send") { responder.receive(send_segment(1, 0, 8)); }
   SECTION("empty send") { responder.receive(send_segment(1, 0, 0)); }
   SECTION("immediate data") { responder.receive(immediate_segment(1, 0)); }
-  CHECK(responder.order == "htsd");
-  CHECK(responder.terminate_code() == 0x1202);
-  CHECK(responder.xlate.requests.empty());
+  check_paused(responder);
+  CHECK(responder.events[EXRNIC_COUNTER_RNR_NAK_TX] == 1);
+}
+
+TEST_CASE("Until the message comes again what was sent behind it is discarded") {
+  Receiver responder;
+  responder.qps[kQpn].cfg.rnr_timer = kRnrTimer;
+  const uint16_t posted = responder.qps[kQpn].rq_producer;
+  responder.qps[kQpn].rq_consumer = posted;
+  responder.receive(send_segment(1, 0, 8, false));
+  check_paused(responder);
+  responder.order.clear();
+  responder.receive(send_segment(1, 8, 8));
+  responder.receive(send_segment(2, 0, 8));
+  responder.receive(immediate_segment(3, 0));
+  responder.receive(write_segment(8));
+  CHECK(responder.order == "dddd");
+  CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 4);
+  responder.order.clear();
+  responder.receive(send_segment(1, 0, 8, false));  // too early
+  check_paused(responder);
+  responder.order.clear();
+  responder.qps[kQpn].rq_consumer = static_cast<uint16_t>(posted - 1);
+  responder.receive(send_segment(1, 0, 8, false));
+  responder.receive(send_segment(1, 8, 8));
+  responder.receive(write_segment(8));
+  CHECK(responder.order == "wdwdcwd");
+  CHECK(responder.events[EXRNIC_COUNTER_RECVS] == 1);
+  CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 4);
 }
 
 TEST_CASE("A message too long for its receive fails it; nothing of that segment is written") {
@@ -152,15 +190,17 @@ TEST_CASE("A shared receive queue calls once when fewer slots than its limit are
   CHECK(responder.limit_events == 1);
 }
 
-TEST_CASE("A message finds a shared receive queue empty or gone and is refused") {
+TEST_CASE("A message that finds a shared receive queue empty or gone is asked to come again") {
   SharedReceiver responder(1);
   SECTION("empty") { responder.receive(send_segment(1, 0, 1)); }
   SECTION("gone") { responder.srqs[kSrqn].cfg.valid = false; }
   responder.order.clear();
   const auto msn = static_cast<uint32_t>(responder.ended.size() + 1);
+  responder.qps[kQpn].cfg.rnr_timer = kRnrTimer;
   responder.receive(send_segment(msn, 0, 1));
-  CHECK(responder.order == "htsd");
+  CHECK(responder.order == "htd");
   CHECK(responder.terminate_code() == 0x1202);
+  CHECK(responder.terminates.back().rnr);
 }
 
 }  // namespace

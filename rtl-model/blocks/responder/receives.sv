@@ -51,6 +51,7 @@ module receives
     input logic      accepted_i,
     input logic      taken_i,
     input logic      closed_i,
+    input  logic       paused_i,  // the next message found no receive
     input segment_t  segment_i,
     input position_t position_i,
 
@@ -88,7 +89,7 @@ module receives
       .qpn_i,
       .read_i,
       .stream_o,
-      .we_i(accepted_i || taken_i || closed_i),
+      .we_i(accepted_i || taken_i || closed_i || paused_i),
       .stream_i(stream),
       .element_read_index_i(element_index_i),
       .element_o,
@@ -103,6 +104,7 @@ module receives
       .accepted_i,
       .taken_i,
       .closed_i,
+      .paused_i,
       .segment_i,
       .position_i,
       .wqe_index_i(wqe_index_o),

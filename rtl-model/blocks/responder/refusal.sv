@@ -16,6 +16,8 @@ module refusal
     input  rx_desc_t   desc_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  term_code_e code_i,
+    input  logic       rnr_i,       // it may come again,
+    input  logic [4:0] rnr_code_i,  // behind that pause
     output logic       waiting_o,  // for writes or a slot
     output logic       done_o,     // pulse: the message is on its way
 
@@ -84,6 +86,8 @@ module refusal
     submit_o.ddp = ddp;
     submit_o.length = length;
     submit_o.status = CQE_STATUS_SUCCESS;
+    submit_o.rnr = rnr_i;
+    submit_o.imm = rnr_i ? 32'(rnr_code_i) : '0;
     submit_o.inlined = 1'b1;
     submit_o.inline_data = inline_data;
     submit_o.tag.kind = TX_KIND_TERMINATE;

@@ -120,6 +120,10 @@ module responder
     input  logic     submit_ready_i,
     output tx_desc_t submit_o,
 
+    // The peer asks the queue pair status_qpn_o for a pause.
+    output logic       pause_valid_o,  // pulse
+    output logic [4:0] pause_code_o,   // see RNR_TIMER_MAX
+
     // What is for the core itself; behind all that came before it.
     output logic           port_valid_o,
     input  logic           port_ready_i,
@@ -157,7 +161,7 @@ module responder
   segment_t segment;
   term_code_e judge_code;
   logic flush, flush_pull, flush_message, flush_receive;
-  logic mine, receiving, good, too_long;
+  logic mine, receiving, good, too_long, waits;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -175,6 +179,7 @@ module responder
       .good_o(good),
       .code_o(judge_code),
       .too_long_o(too_long),
+      .waits_o(waits),
       .flush_i(step == STEP_JUDGE && flush),
       .flush_pull_o(flush_pull),
       .flush_message_o(flush_message),
@@ -222,7 +227,7 @@ module responder
                     payload: desc_q.ddp[PayloadTop-:8*ATOMIC_REQUEST_BYTES]};
 
   // ---- What to do
-  logic accepted, taken, closed, invalidating, refused, affected;
+  logic accepted, taken, closed, paused, invalidating, refused, rnr, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
@@ -244,6 +249,7 @@ module responder
       .code_i(judge_code),
       .open_i(stream.open),
       .too_long_i(too_long),
+      .waits_i(waits),
       .punts_i(punts),
       .pull_last_i(pull_i.last),
       .flush_pull_i(flush_pull),
@@ -268,9 +274,11 @@ module responder
       .accepted_o(accepted),
       .taken_o(taken),
       .closed_o(closed),
+      .paused_o(paused),
       .flush_o(flush),
       .invalidating_o(invalidating),
       .refused_o(refused),
+      .rnr_o(rnr),
       .code_o(code),
       .affected_o(affected),
       .end_status_o(end_status)
@@ -309,7 +317,7 @@ module responder
       .qpn_i(qpn_q),
       .qp_i,
       .srq_i,
-      .read_i(step == STEP_READ),
+      .read_i(step inside {STEP_READ, STEP_STATUS_READ}),
       .stream_o(stream),
       .posted_valid_i,
       .posted_i,
@@ -328,6 +336,7 @@ module responder
       .accepted_i(accepted),
       .taken_i(taken),
       .closed_i(closed),
+      .paused_i(paused && same),
       .segment_i(segment),
       .position_i(position),
       .element_index_i(element_index),
@@ -434,6 +443,8 @@ module responder
       .start_i(step != STEP_REFUSE && next == STEP_REFUSE),
       .desc_i(desc_q),
       .code_i(code),
+      .rnr_i(rnr),
+      .rnr_code_i(rnr_code_q),
       .waiting_o(refusal_waiting),
       .done_o(refusal_done),
       .hold_set_o,
@@ -472,17 +483,35 @@ module responder
   assign rx_done_valid_o = step == STEP_REPORT;
   assign rx_done_o = ended_q;
 
+  logic pauses;  // we are asked to
   error_status u_status (
       .status_i(qp_i.status),
       .desc_i(desc_q),
       .refused_i(refused),
+      .pull_count_i,
+      .rnr_o(pauses),
       .status_o
   );
+  assign pause_valid_o = status_valid_o && status_ready_i && pauses;
+  assign pause_code_o = desc_q.imm[4:0];
+
+  // The queue pair may be another one by the time a message can be refused.
+  logic [7:0] generation_q;
+  logic [4:0] rnr_code_q;
+  logic same;
+  assign same = qp_i.cfg.generation == generation_q;
+  always_ff @(posedge clk_i) begin
+    if (step == STEP_JUDGE) begin
+      generation_q <= qp_i.cfg.generation;
+      rnr_code_q   <= qp_i.cfg.rnr_timer;
+    end
+  end
   assign qp_read_o = step == STEP_READ || step == STEP_STATUS_READ;
   assign qp_read_qpn_o = qpn_q;
-  assign status_valid_o = step == STEP_STATUS && affected;
+  assign status_valid_o =
+      step == STEP_STATUS && affected && !rnr && !(pauses && qp_i.status.rnr);
   assign status_qpn_o = qpn_q;
-  assign qp_error_o = status_valid_o && status_ready_i && receiving;
+  assign qp_error_o = status_valid_o && status_ready_i && receiving && !pauses;
   assign wake_valid_o = step == STEP_WAKE;
   assign wake_qpn_o = qpn_q;
 
@@ -493,8 +522,11 @@ module responder
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && mine && !receiving &&
-        segment.message != MESSAGE_TERMINATE;
+    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush &&
+        (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
+    event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr;
+    event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
+        segment.message == MESSAGE_TERMINATE;
     event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving &&
         segment.message == MESSAGE_TERMINATE;
     event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;

@@ -43,6 +43,7 @@ class Responder : public Bench<Vresponder> {
   std::vector<TxDesc> terminates;
   std::vector<RxDone> ended;
   std::vector<unsigned> wakes;
+  std::vector<unsigned> pauses;  // codes
   // Of what left: w(rite), h(old), t(erminate), s(tatus), d(one with the frame), c(ompletion).
   std::string order;
   uint8_t hold_node = 0;
@@ -178,6 +179,7 @@ class Responder : public Bench<Vresponder> {
       order += 't';
       terminates.push_back(unpack<TxDesc>(dut().submit_o));
     }
+    if (dut().pause_valid_o) pauses.push_back(dut().pause_code_o);
     if (dut().status_valid_o && dut().status_ready_i) {
       order += 's';
       qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);

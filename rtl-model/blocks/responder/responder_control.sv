@@ -27,6 +27,7 @@ module responder_control
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
     input logic       too_long_i,   // for it
+    input logic       waits_i,      // for a message before it that comes again
     input logic       punts_i,      // it is a request that goes to firmware
     input logic       pull_last_i,  // of the PULL whose head it, or the flush job, ends
 
@@ -57,10 +58,12 @@ module responder_control
     output logic accepted_o,  // the segment is served: nothing can go wrong with it any more
     output logic taken_o,     // a receive is
     output logic closed_o,    // the open receive has ended without its message
+    output logic paused_o,    // its next message found none
 
     output logic        flush_o,         // in hand: a flush job
     output logic        invalidating_o,  // the segment ends with an invalidation
     output logic        refused_o,       // the segment was
+    output logic        rnr_o,           // but may come again
     output term_code_e  code_o,          // with that
     output logic        affected_o,      // the addressee is the one of the judgement
     output cqe_status_e end_status_o     // what completes in this step does it with this
@@ -70,6 +73,7 @@ module responder_control
   logic flush_q;
   logic completes_q;  // the segment was served, and a receive or a PULL ends with it
   logic refused_q, was_mine_q;
+  logic rnr_q;        // there was no receive
   logic again_q;      // it has waited for room in the punt queue
   term_code_e code_q;
 
@@ -88,6 +92,7 @@ module responder_control
     if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
+    if (waits_i) return STEP_DONE;
     if (!receiving_i || !good_i) return STEP_REFUSE;
     // What it reads was written before. Meanwhile much may change: it is judged anew.
     if (asks && !written_i) return STEP_READ;
@@ -135,8 +140,8 @@ module responder_control
       STEP_REPORT: if (rx_done_ready_i) step_d = reported();
       STEP_REFUSE: if (refusal_done_i) step_d = STEP_STATUS_READ;
       STEP_STATUS_READ: step_d = STEP_STATUS;
-      STEP_STATUS: if (!affected_o || status_ready_i)
-        step_d = affected_o && receiving_i ? STEP_WAKE : STEP_DONE;
+      STEP_STATUS: if (!affected_o || rnr_q || status_ready_i)
+        step_d = affected_o && receiving_i && !rnr_q ? STEP_WAKE : STEP_DONE;
       STEP_WAKE: if (wake_ready_i) step_d = flush_q || completes_q ? STEP_IDLE : STEP_DONE;
       default: step_d = STEP_IDLE;
     endcase
@@ -153,7 +158,7 @@ module responder_control
   always_comb begin
     unique case (step_q)
       STEP_JUDGE:
-      accepted_o = !flush_q && receiving_i && good_i &&
+      accepted_o = !flush_q && receiving_i && good_i && !waits_i &&
           ((asks && written_i && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
       STEP_PUNT: accepted_o = punted_i;
@@ -183,15 +188,19 @@ module responder_control
       flush_q     <= is_flush_i;
       completes_q <= 1'b0;
       refused_q   <= 1'b0;
+      rnr_q       <= 1'b0;
       again_q     <= 1'b0;
     end
     if (step_q == STEP_JUDGE) was_mine_q <= mine_i;
     if (step_q == STEP_PUNT) again_q <= 1'b1;
     if (step_q == STEP_REFUSE) refused_q <= 1'b1;
+    if (step_q == STEP_TAKE) rnr_q <= !ring_any_i;
     if (accepted_o) completes_q <= completes;
   end
   assign flush_o   = flush_q;
   assign refused_o = refused_q;
+  assign rnr_o     = rnr_q;
+  assign paused_o  = step_q == STEP_STATUS && rnr_q && affected_o && receiving_i;
 
   // ---- Why a segment is refused
   function automatic term_code_e place_code(xlate_status_e status);

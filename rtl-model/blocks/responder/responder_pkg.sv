@@ -55,6 +55,7 @@ package responder_pkg;
   // What a queue pair remembers from one segment to the next.
   typedef struct packed {
     logic [31:0] messages;  // of QN 0 that have ended
+    logic        refused;   // the next one found no receive: until it comes again, all else is discarded
     logic [31:0] reads;     // RDMA Read Requests and Atomic Requests that were queued
     logic [31:0] atomics;   // Atomic Responses that came
     logic        writing;   // an RDMA Write message is under way

@@ -268,8 +268,15 @@ TEST_CASE("A segment for a queue pair that is not the sender's peer is refused; 
 TEST_CASE("In ERROR segments are discarded; a peer that was not told learns of it once") {
   Responder responder;
   Qp qp = receiving_qp();
-  qp.status = {
-      EXRNIC_QP_STATE_ERROR, true, EXRNIC_CQE_STATUS_LOC_PROT_ERR, 0x4321, true, 77, false, true};
+  qp.status = {EXRNIC_QP_STATE_ERROR,
+               true,
+               EXRNIC_CQE_STATUS_LOC_PROT_ERR,
+               0x4321,
+               true,
+               77,
+               false,
+               false,
+               true};
   responder.qps[kQpn] = qp;
   responder.receive(write_segment(64));
   CHECK(responder.order == "htsd");

@@ -27,6 +27,7 @@ module segment_judge
     output logic       good_o,  // may be served by a queue pair that receives
     output term_code_e code_o,  // else: why not
     output logic       too_long_o,  // for the open receive
+    output logic       waits_o,  // it was sent behind a message that found no receive
 
     input  logic flush_i,  // a flush job is judged
     output logic flush_pull_o,
@@ -63,6 +64,16 @@ module segment_judge
   assign code_o = receiving_o ? stream_code : TERM_CODE_STREAM;
   assign too_long_o = segment_o.message == MESSAGE_SEND &&
       32'(segment_o.payload) > stream_i.length - stream_i.received;
+
+  /* verilator lint_off UNUSEDSIGNAL */
+  ddp_untagged_t untagged;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic comes_again;
+  assign untagged = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+  assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
+  assign waits_o = receiving_o && stream_i.refused &&
+      (segment_o.message inside {MESSAGE_WRITE, MESSAGE_READ_REQUEST} ||
+       (segment_o.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE} && !comes_again));
 
   logic flushable;
   assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;

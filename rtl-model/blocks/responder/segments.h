@@ -18,6 +18,7 @@ constexpr uint8_t kSrqLog = 3;
 constexpr uint64_t kRqPbl = 0x7000000000;
 constexpr uint64_t kSrqPbl = 0x7100000000;
 constexpr uint8_t kGeneration = 0xb7;
+constexpr uint8_t kRnrTimer = 0x15;
 
 inline Qp receiving_qp() {
   Qp qp;

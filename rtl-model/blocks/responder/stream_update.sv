@@ -12,6 +12,7 @@ module stream_update
     input logic accepted_i,
     input logic taken_i,
     input logic closed_i,
+    input logic paused_i,  // the next message found no receive
 
     /* verilator lint_off UNUSEDSIGNAL */
     input segment_t    segment_i,
@@ -30,12 +31,14 @@ module stream_update
     stream_o = stream_i;
     if (taken_i) begin
       stream_o.open      = 1'b1;
+      stream_o.refused   = 1'b0;
       stream_o.wqe_index = wqe_index_i;
       stream_o.length    = length_i;
       stream_o.received  = '0;
       stream_o.position  = '0;
     end
     if (closed_i) stream_o.open = 1'b0;
+    if (paused_i) stream_o.refused = 1'b1;
     if (accepted_i && segment_i.message == MESSAGE_WRITE) begin
       stream_o.writing = !segment_i.last;
       stream_o.written = written + 32'(segment_i.payload);

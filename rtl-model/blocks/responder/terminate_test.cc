@@ -43,6 +43,63 @@ TEST_CASE("A terminate message fails the oldest work request with its code") {
   CHECK(responder.events[EXRNIC_COUNTER_TERMINATES_RX] == 1);
 }
 
+RxDesc pause_segment(uint16_t code = EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) {
+  RxDesc desc = terminate_segment(code);
+  desc.refused = 3;
+  desc.rnr = true;
+  desc.imm = kRnrTimer;
+  return desc;
+}
+
+TEST_CASE("A queue pair that is asked for a pause knows which frame comes again, and lives on") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(pause_segment());
+  const QpStatus& status = responder.qps[kQpn].status;
+  CHECK(status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(status.rnr);
+  CHECK(status.exact);
+  CHECK(status.fault_seq == kAck + 3);
+  CHECK_FALSE(status.fault);
+  CHECK(responder.pauses == std::vector<unsigned>{kRnrTimer});
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+  CHECK(responder.qp_errors == 0);
+  CHECK(responder.events[EXRNIC_COUNTER_RNR_NAK_RX] == 1);
+  RxDesc again = pause_segment();  // it has not gone back yet
+  again.refused = 9;
+  responder.receive(again);
+  CHECK(responder.qps[kQpn].status.fault_seq == kAck + 3);
+  CHECK(responder.pauses.size() == 1);
+}
+
+TEST_CASE("Whoever asks for a pause of what cannot have been a message is taken to terminate") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  RxDesc desc = pause_segment();
+  SECTION("a PULL is under way") { responder.pulls[kQpn].push_back({}); }
+  SECTION("the queue pair cannot send yet") {
+    responder.qps[kQpn].status.state = EXRNIC_QP_STATE_RTR;
+  }
+  SECTION("another code") { desc = pause_segment(EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG); }
+  responder.receive(desc);
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(responder.pauses.empty());
+  CHECK(responder.events[EXRNIC_COUNTER_RNR_NAK_RX] == 0);
+}
+
+TEST_CASE("A terminate message keeps what comes again: from there on nothing was placed") {
+  Responder responder;
+  Qp& qp = responder.qps[kQpn] = receiving_qp();
+  qp.status.rnr = qp.status.exact = true;
+  qp.status.fault_seq = 17;
+  responder.receive(terminate_segment(EXRNIC_TERM_CODE_STREAM));
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(qp.status.fault);
+  CHECK(qp.status.rnr);
+  CHECK(qp.status.exact);
+  CHECK(qp.status.fault_seq == 17);
+}
+
 TEST_CASE("A terminate message too short for a code fails the work request without one") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();

@@ -24,7 +24,7 @@ constexpr unsigned kSlotBits = log2_of(kTxSlots);
 constexpr unsigned kWireQpnBits = 24;
 
 // tx_kind_e
-enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse, kTxPort };
+enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse, kTxPort, kTxProbe };
 // dma_write_kind_e
 enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
 // qp_client_e
@@ -70,6 +70,7 @@ struct TxDesc {
   uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
   bool imm_valid = false;
   uint32_t imm = 0;
+  bool rnr = false;
   bool inlined = false;
   std::array<uint8_t, EXRNIC_INLINE_MAX> inline_data{};
   TxTag tag;
@@ -80,7 +81,7 @@ struct TxDesc {
     visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
-    visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
+    visit(rnr, 1), visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
 };
 
@@ -106,6 +107,7 @@ struct RxDesc {
   uint16_t length = 0;
   bool imm_valid = false;
   uint32_t imm = 0;
+  bool rnr = false;
   std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
   uint32_t start = 0;
 
@@ -114,7 +116,7 @@ struct RxDesc {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
-    visit.wire(ddp);
+    visit(rnr, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
 };
@@ -136,6 +138,8 @@ struct QpConfig {
   uint8_t generation = 0;
   uint8_t dest_node = 0;
   uint32_t dest_qpn = 0;
+  uint8_t rnr_timer = 0;
+  uint8_t rnr_retry = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -144,7 +148,7 @@ struct QpConfig {
     visit(rq_pbl, 64), visit(has_srq, 1), visit(srqn, kSrqnBits);
     visit(max_reads_out, kReadsBits), visit(max_reads_in, kReadsBits);
     visit(generation, 8), visit(dest_node, kNodeBits);
-    visit(dest_qpn, kWireQpnBits);
+    visit(dest_qpn, kWireQpnBits), visit(rnr_timer, 5), visit(rnr_retry, 3);
   }
 };
 
@@ -155,13 +159,15 @@ struct QpStatus {
   uint16_t fault_detail = 0;
   bool exact = false;
   uint32_t fault_seq = 0;
+  bool rnr = false;
   bool told = false;
   bool answer_lost = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(state, 3), visit(fault, 1), visit(fault_status, 8), visit(fault_detail, 16);
-    visit(exact, 1), visit(fault_seq, 32), visit(told, 1), visit(answer_lost, 1);
+    visit(exact, 1), visit(fault_seq, 32), visit(rnr, 1), visit(told, 1);
+    visit(answer_lost, 1);
   }
 };
 
@@ -173,12 +179,28 @@ struct QpSq {
   uint32_t read_msn = 0;
   uint32_t atomic_msn = 0;
   uint16_t issued = 0;
+  bool probe_due = false;
+  bool probe_out = false;
+  uint32_t rnr_msn = 0;
+  uint8_t rnr_count = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(halted, 1), visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(progress, 32);
     visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
-    visit(issued, 16);
+    visit(issued, 16), visit(probe_due, 1), visit(probe_out, 1), visit(rnr_msn, 32);
+    visit(rnr_count, 3);
+  }
+};
+
+struct QpEnded {
+  uint16_t count = 0;
+  uint16_t slots = 0;
+  uint32_t msn = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(count, 16), visit(slots, EXRNIC_WQE_INDEX_BITS), visit(msn, 32);
   }
 };
 
@@ -189,13 +211,13 @@ struct Qp {
   uint16_t sq_producer = 0;
   uint16_t rq_producer = 0;
   uint16_t rq_consumer = 0;
-  uint16_t ended = 0;
+  QpEnded ended;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     cfg.fields(visit), status.fields(visit), sq.fields(visit);
     visit(sq_producer, EXRNIC_WQE_INDEX_BITS), visit(rq_producer, EXRNIC_WQE_INDEX_BITS);
-    visit(rq_consumer, EXRNIC_WQE_INDEX_BITS), visit(ended, 16);
+    visit(rq_consumer, EXRNIC_WQE_INDEX_BITS), ended.fields(visit);
   }
 };
 
