@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/trace/tracer.h"
+#include "tests/support/ntb.h"
 #include "tests/support/pair.h"
 #include "tests/support/trace_events.h"
 
@@ -98,10 +99,7 @@ TEST_CASE("every arrow has one begin and one end, in order of time, and lies on 
   }
 }
 
-TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back to its CQE") {
-  const Exchange exchange = traced_events();
-  const auto all = arrows(exchange.events);
-  const std::vector<json>& push = all.rbegin()->second;
+void check_stages_of_push(const std::vector<json>& events, const std::vector<json>& push) {
   struct Stage {
     const char* name;
     unsigned node;
@@ -115,10 +113,57 @@ TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back t
     CAPTURE(stage.name);
     // The program posts when it sees the CQE of its last work request: a slice of that may stand
     // at the same place, so the first one will not do.
-    const auto places = stages(exchange.events, push, stage.name, stage.node);
+    const auto places = stages(events, push, stage.name, stage.node);
     const auto next = std::lower_bound(places.begin(), places.end(), from);
     REQUIRE(next != places.end());
     from = *next;
+  }
+}
+
+TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back to its CQE") {
+  const Exchange exchange = traced_events();
+  check_stages_of_push(exchange.events, arrows(exchange.events).rbegin()->second);
+}
+
+TEST_CASE("messages of a port are on no arrow of the queue pair that has its number") {
+  const TemporaryFile file;
+  const auto log = [](const std::string& line) { FAIL(line); };
+  {
+    Tracer tracer(file.path, log);
+    TestbedOptions options = options_for("dc-25g");
+    options.tracer = &tracer;
+    Pair pair(options);
+    Port here{pair.left.rnic, Pair::kLeftQpn};
+    Port there{pair.right.rnic, 1};
+    here.open(1, 1, 0);
+    there.open(0, Pair::kLeftQpn, 0);
+    pair.testbed.run_until([] { return false; }, 10'000'000);
+    REQUIRE(here.linked());
+    const Region source = source_of(pair.left, 64);
+    const Region sink =
+        pair.right.rnic.create_region(kSinkStag, Side::kPd, kSinkBase, 64,
+                                      EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE);
+    Work work;
+    work.opcode = EXRNIC_WQE_OPCODE_PUSH;
+    work.elements = {element(source, 0, 64)};
+    work.remote_stag = sink.stag;
+    work.remote_to = sink.base;
+    Exchange exchange;
+    post_and_wait(pair, work, exchange);
+    here.ring(1);
+    pair.testbed.run_until([] { return false; }, 10'000'000);
+    CHECK(there.bells() == 1);
+    post_and_wait(pair, work, exchange);
+    CHECK(tracer.works() == 2);
+  }
+  const std::vector<json> events = events_of(file.path);
+  const auto all = arrows(events);
+  REQUIRE(all.size() == 2);
+  for (const auto& [id, arrow] : all) {
+    CAPTURE(id);
+    check_stages_of_push(events, arrow);
+    CHECK(stages(events, arrow, "submit", 0).size() == 1);
+    CHECK(stages(events, arrow, "frame_out", 0).size() == 1);
   }
 }
 

@@ -720,6 +720,7 @@ enum exrnic_trace_track {
 #define EXRNIC_TRACE_FLAGS_UNSENT 0x10u  // Nothing is sent
 #define EXRNIC_TRACE_FLAGS_PULL 0x20u  // Of a PULL
 #define EXRNIC_TRACE_FLAGS_RECEIVE 0x40u  // Of a receive
+#define EXRNIC_TRACE_FLAGS_PORT 0x80u  // The segment is a message of a port; no queue pair's, though qpn has the port's number
 
 // What an event of the core tells of itself. What it does not know is zero.
 struct exrnic_trace_args {

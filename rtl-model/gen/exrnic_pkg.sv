@@ -579,6 +579,7 @@ package exrnic_pkg;
   localparam int unsigned TRACE_FLAGS_UNSENT = 4;  // Nothing is sent
   localparam int unsigned TRACE_FLAGS_PULL = 5;  // Of a PULL
   localparam int unsigned TRACE_FLAGS_RECEIVE = 6;  // Of a receive
+  localparam int unsigned TRACE_FLAGS_PORT = 7;  // The segment is a message of a port; no queue pair's, though qpn has the port's number
 
   // What an event of the core tells of itself. What it does not know is zero.
   typedef struct packed {

@@ -21,6 +21,7 @@ unsigned trace_flags(const Segment& segment) {
   if (tag.kind == Tag::Kind::kLast) flags |= EXRNIC_TRACE_FLAGS_LAST;
   if (tag.kind == Tag::Kind::kResponse) flags |= EXRNIC_TRACE_FLAGS_RESPONSE;
   if (tag.kind == Tag::Kind::kTerminate) flags |= EXRNIC_TRACE_FLAGS_TERMINATE;
+  if (tag.kind == Tag::Kind::kPort) flags |= EXRNIC_TRACE_FLAGS_PORT;
   if (tag.kind == Tag::Kind::kSegment && tag.opcode == EXRNIC_WQE_OPCODE_PULL)
     flags |= EXRNIC_TRACE_FLAGS_PULL;
   return flags;

@@ -138,6 +138,7 @@ module sampled_core
     flags_of[TRACE_FLAGS_TERMINATE] = tag.kind == TX_KIND_TERMINATE;
     flags_of[TRACE_FLAGS_SIGNALED] = tag.signaled;
     flags_of[TRACE_FLAGS_UNSENT] = unsent;
+    flags_of[TRACE_FLAGS_PORT] = tag.kind == TX_KIND_PORT;
     flags_of[TRACE_FLAGS_PULL] = tag.opcode == WQE_OPCODE_PULL && tag.kind == TX_KIND_SEGMENT;
   endfunction
 

@@ -12,7 +12,13 @@ namespace {
 // Modulo 2^16, as ring indices go.
 bool before(uint16_t a, uint16_t b) { return static_cast<int16_t>(a - b) < 0; }
 
-bool has(const exrnic_trace_args& args, unsigned flag) { return args.flags & flag; }
+bool has(const exrnic_trace_args& args, unsigned flags) { return args.flags & flags; }
+
+// A segment that is of no work request at its node.
+bool of_no_work(const exrnic_trace_args& args) {
+  return has(args,
+             EXRNIC_TRACE_FLAGS_TERMINATE | EXRNIC_TRACE_FLAGS_RESPONSE | EXRNIC_TRACE_FLAGS_PORT);
+}
 
 }  // namespace
 
@@ -83,7 +89,7 @@ WorkTracker::WorkPtr WorkTracker::begin(Queue& queue, const exrnic_trace_args& a
 void WorkTracker::submitted(Queue& queue, const TraceEvent& event, const Point& at) {
   const exrnic_trace_args& args = event.args;
   const auto payload = std::exchange(queue.payload, std::nullopt);
-  if (has(args, EXRNIC_TRACE_FLAGS_TERMINATE | EXRNIC_TRACE_FLAGS_RESPONSE)) return;
+  if (of_no_work(args)) return;
   WorkPtr work = find(queue, args.index);
   const bool first = !work;
   const bool last = has(args, EXRNIC_TRACE_FLAGS_LAST);
@@ -150,8 +156,7 @@ void WorkTracker::segment(unsigned node, Queue& queue, const exrnic_trace_args& 
 }
 
 void WorkTracker::ended(Queue& queue, const exrnic_trace_args& args, const Point& at) {
-  constexpr unsigned kOthers = EXRNIC_TRACE_FLAGS_TERMINATE | EXRNIC_TRACE_FLAGS_RESPONSE;
-  if (has(args, kOthers) || !has(args, EXRNIC_TRACE_FLAGS_LAST)) return;
+  if (of_no_work(args) || !has(args, EXRNIC_TRACE_FLAGS_LAST)) return;
   const WorkPtr work = find(queue, args.index);
   step(work, at);
   if (work && !has(args, EXRNIC_TRACE_FLAGS_SIGNALED)) draw(work, at);
