@@ -69,6 +69,7 @@ FUZZ_SECONDS ?= 10
 soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
 	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
+	@build/host/tests/firmware_test "[soak]"
 	@build/host/tests/exrnic-protection-soak ref $(ACCESSES) $(SEED)
 	@build/host/tests/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
 	@build/host/tests/fuzz/exrnic-fuzz all --seconds $(FUZZ_SECONDS) --seed $(SEED)

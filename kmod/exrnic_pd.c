@@ -17,7 +17,7 @@ int exrnic_pd_alloc(struct exrnic_ucontext *uctx, u32 *pdn)
 	pd = exrnic_object_alloc(uctx, sizeof(*pd));
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
-	id = ida_alloc_range(&uctx->edev->pds, EXRNIC_PD_MIN, EXRNIC_MAX_PD - 1, GFP_KERNEL);
+	id = ida_alloc_range(&uctx->edev->pds, EXRNIC_PD_MIN, EXRNIC_FW_PD - 1, GFP_KERNEL);
 	if (id < 0) {
 		err = id;
 		goto err_free;

@@ -18,6 +18,7 @@
 #include "sim/control/commands.h"
 #include "sim/control/control_server.h"
 #include "sim/debug/gdb_server.h"
+#include "sim/debug/retire_trace.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"
@@ -162,6 +163,27 @@ GdbServers serve_gdb(const Options& options, Testbed& testbed) {
   return servers;
 }
 
+using RetireTraces = std::vector<std::unique_ptr<debug::RetireTrace>>;
+
+RetireTraces trace_retirement(const Options& options, Testbed& testbed) {
+  RetireTraces traces;
+  debug::FirmwareSymbols symbols;
+  try {
+    if (!options.symbols_path.empty())
+      symbols = debug::FirmwareSymbols::of_file(options.symbols_path);
+  } catch (const std::exception& error) {
+    throw ExitRequest(kUsageError, std::string("--symbols: ") + error.what());
+  }
+  for (const auto& [node, path] : options.retire_paths) {
+    try {
+      traces.push_back(std::make_unique<debug::RetireTrace>(path, symbols, testbed, node, log));
+    } catch (const std::exception& error) {
+      throw ExitRequest(kUsageError, std::string("--retired: ") + error.what());
+    }
+  }
+  return traces;
+}
+
 // Each node has sockets, eventfds and files of its client, each port a capture: the usual soft
 // limit is for programs that use select().
 void raise_file_limit() {
@@ -185,6 +207,7 @@ void run(Options options) {
   ControlCommands commands = control_commands(options, testbed, servers, start);
   const auto control = serve_control(options.control_path, commands);
   const GdbServers debuggers = serve_gdb(options, testbed);
+  const RetireTraces retire_traces = trace_retirement(options, testbed);
   std::unique_ptr<Captures> captures;
   if (!options.capture_directory.empty()) {
     captures = std::make_unique<Captures>(options.capture_directory, testbed, log);

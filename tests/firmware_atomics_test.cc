@@ -12,10 +12,11 @@ namespace {
 
 constexpr uint64_t kAt = 0xb;  // in the far region, whose base makes it a multiple of 8
 
+// The left one asks, the right one has the memory, and firmware.
 struct Atomics : Exchange {
   explicit Atomics(const TestbedOptions& options = options_for("dc-25g"))
       : Exchange(20'000, {}, options) {
-    for (End* end : {&left, &right}) start_firmware(end->rnic, EXRNIC_FIRMWARE);
+    start_firmware(right.rnic, EXRNIC_FIRMWARE);
   }
 
   static void set(End& end, uint64_t value) {
@@ -119,16 +120,25 @@ TEST_CASE("atomics of two queue pairs on one number each take effect exactly onc
   count_together(options_for("dc-25g"), 30);
 }
 
-TEST_CASE("any one fault at any one frame of atomics leaves each exactly once") {
+void count_with_fault(Fault fault, unsigned towards, uint64_t frame) {
+  INFO("fault " << static_cast<int>(fault) << " of frame " << frame << " to node " << towards);
+  TestbedOptions options = options_for("dc-25g");
+  options.faults_towards[towards].script[frame] = fault;
+  count_together(options, 2);
+}
+
+TEST_CASE("any one frame of atomics may be lost, or come twice: each takes effect exactly once") {
+  for (const unsigned towards : {0u, 1u}) {
+    count_with_fault(Fault::kDrop, towards, 1);
+    count_with_fault(Fault::kDrop, towards, 3);
+    count_with_fault(Fault::kDuplicate, towards, 2);
+  }
+}
+
+TEST_CASE("any one fault at any one frame of atomics leaves each exactly once", "[.soak]") {
   for (const Fault fault : {Fault::kDrop, Fault::kDuplicate})
     for (const unsigned towards : {0u, 1u})
-      for (uint64_t frame = 0; frame < 5; ++frame) {
-        INFO("fault " << static_cast<int>(fault) << " of frame " << frame << " to node "
-                      << towards);
-        TestbedOptions options = options_for("dc-25g");
-        options.faults_towards[towards].script[frame] = fault;
-        count_together(options, 2);
-      }
+      for (uint64_t frame = 0; frame < 8; ++frame) count_with_fault(fault, towards, frame);
 }
 
 struct Refusal {

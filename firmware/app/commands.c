@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "app/commands.h"
 
+#include "app/channels.h"
 #include "hal/devices.h"
 #include "hal/fault.h"
 #include "hal/memory.h"
@@ -26,10 +27,24 @@ static enum exrnic_fw_status query(void) {
   return EXRNIC_FW_STATUS_OK;
 }
 
+static void words_of_command(uint32_t* words) {
+  uint32_t i;
+
+  for (i = 0; i < EXRNIC_FW_COMMAND_WORDS; i++) words[i] = dev_read(EXRNIC_REG_DEV_WORDS + 4 * i);
+}
+
 static enum exrnic_fw_status serve(uint32_t op) {
+  uint32_t words[EXRNIC_FW_COMMAND_WORDS];
+
   switch (op) {
     case EXRNIC_FW_OP_QUERY:
       return query();
+    case EXRNIC_FW_OP_CHANNEL_OPEN:
+      words_of_command(words);
+      return channel_open(words);
+    case EXRNIC_FW_OP_CHANNEL_CLOSE:
+      words_of_command(words);
+      return channel_close(words[0]);
     default:
       return EXRNIC_FW_STATUS_BAD_OPCODE;
   }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "app/requests.h"
 
+#include "app/channels.h"
+
 enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
   switch (status) {
     case EXRNIC_FW_DIRECT_STATUS_STAG:
@@ -23,13 +25,20 @@ void requests_serve(void) {
   struct punt punt;
 
   if (punt_count() == 0) return;
-  punt_read(&punt, READ_WORDS);
-  if (punt_kind(&punt) == EXRNIC_FW_PUNT_KIND_ATOMIC) {
-    punt_read(&punt, ATOMIC_WORDS);
-    punt_pop();
-    atomic_serve(&punt);
-  } else {
-    punt_pop();
-    read_serve(&punt);
+  switch (punt_oldest()) {
+    case EXRNIC_FW_PUNT_KIND_ATOMIC:
+      punt_read(&punt, ATOMIC_WORDS);
+      punt_pop();
+      atomic_serve(&punt);
+      break;
+    case EXRNIC_FW_PUNT_KIND_MESSAGE:
+      punt_read(&punt, MESSAGE_WORDS);
+      punt_pop();
+      channels_message(&punt);
+      break;
+    default:
+      punt_read(&punt, READ_WORDS);
+      punt_pop();
+      read_serve(&punt);
   }
 }

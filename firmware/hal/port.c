@@ -6,11 +6,11 @@
 
 #define READ_REQUEST_WORDS (EXRNIC_READ_REQUEST_BYTES / 4)
 
-enum exrnic_fw_punt_kind punt_kind(const struct punt* punt) { return punt->request & 0xff; }
-
 uint32_t punt_count(void) { return dev_read(EXRNIC_REG_DEV_PUNTS); }
 
 static uint32_t punt_word(uint32_t word) { return dev_read(EXRNIC_REG_DEV_PUNT_WORDS + 4 * word); }
+
+enum exrnic_fw_punt_kind punt_oldest(void) { return punt_word(EXRNIC_FW_PUNT_WORD_REQUEST) & 0xff; }
 
 void punt_read(struct punt* punt, uint32_t words) {
   uint32_t i;
@@ -30,17 +30,28 @@ static void operand(uint32_t word, uint32_t value) {
 
 static uint32_t result(uint32_t word) { return dev_read(EXRNIC_REG_DEV_DIRECT_WORDS + 4 * word); }
 
-static enum exrnic_fw_direct_status run(enum exrnic_fw_direct op) {
+/*
+ * How the command in hand has ended: its operands are in use until then. A function of its own, so
+ * that the profile of a trace tells what is spent on waiting.
+ */
+static __attribute__((noinline)) enum exrnic_fw_direct_status direct_wait(void) {
   uint32_t status;
 
-  dev_write(EXRNIC_REG_DEV_DIRECT, op);
   do {
     status = dev_read(EXRNIC_REG_DEV_DIRECT_STATUS);
   } while (status == EXRNIC_FW_DIRECT_STATUS_BUSY);
   return status;
 }
 
+static void start(enum exrnic_fw_direct op) { dev_write(EXRNIC_REG_DEV_DIRECT, op); }
+
+static enum exrnic_fw_direct_status run(enum exrnic_fw_direct op) {
+  start(op);
+  return direct_wait();
+}
+
 static void place(const struct memory* at, uint32_t length) {
+  direct_wait();
   operand(EXRNIC_FW_MEMORY_WORD_REQUEST, at->request);
   operand(EXRNIC_FW_MEMORY_WORD_STAG, at->stag);
   operand(EXRNIC_FW_MEMORY_WORD_PD, at->pd);
@@ -72,7 +83,60 @@ enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t valu
   return run(EXRNIC_FW_DIRECT_WRITE);
 }
 
+enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
+                                               uint32_t words) {
+  enum exrnic_fw_direct_status status;
+  uint32_t i;
+
+  place(at, 4 * words);
+  status = run(EXRNIC_FW_DIRECT_READ);
+  for (i = 0; i < words; i++) to[i] = result(EXRNIC_FW_MEMORY_WORD_DATA + i);
+  return status;
+}
+
+void memory_post_words(const struct memory* at, const uint32_t* from, uint32_t words) {
+  uint32_t i;
+
+  place(at, 4 * words);
+  for (i = 0; i < words; i++) operand(EXRNIC_FW_MEMORY_WORD_DATA + i, from[i]);
+  start(EXRNIC_FW_DIRECT_WRITE);
+}
+
+void memory_finish(void) { direct_wait(); }
+
+enum exrnic_fw_direct_status send_message(uint32_t node, const uint32_t* words) {
+  uint32_t i;
+
+  direct_wait();
+  for (i = 0; i < MESSAGE_WORDS; i++) operand(EXRNIC_FW_SEND_WORD_MESSAGE + i, words[i]);
+  operand(EXRNIC_FW_SEND_WORD_NODE, node);
+  return run(EXRNIC_FW_DIRECT_SEND_MESSAGE);
+}
+
+enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t length, uint32_t node,
+                                       uint32_t stag, uint64_t to) {
+  place(from, length);
+  operand(EXRNIC_FW_SEND_WORD_STAG, stag);
+  operand(EXRNIC_FW_SEND_WORD_TO_HIGH, (uint32_t)(to >> 32));
+  operand(EXRNIC_FW_SEND_WORD_TO_LOW, (uint32_t)to);
+  operand(EXRNIC_FW_SEND_WORD_NODE, node);
+  return run(EXRNIC_FW_DIRECT_SEND_DATA);
+}
+
+uint32_t port_node(void) { return dev_read(EXRNIC_REG_DEV_NODE) >> 16; }
+
+uint32_t port_mtu(void) { return dev_read(EXRNIC_REG_DEV_NODE) & 0xffff; }
+
+int bell_take(struct bell* bell) {
+  bell->page = dev_read(EXRNIC_REG_DEV_BELL);
+  if (bell->page == ~0u) return 0;
+  bell->number = dev_read(EXRNIC_REG_DEV_BELL_NUMBER);
+  bell->index = dev_read(EXRNIC_REG_DEV_BELL_INDEX);
+  return 1;
+}
+
 static void answer_to(const struct punt* punt) {
+  direct_wait();
   operand(EXRNIC_FW_ANSWER_WORD_REQUEST, punt->request);
   operand(EXRNIC_FW_ANSWER_WORD_MSN, punt->msn);
 }

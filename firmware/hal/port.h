@@ -20,12 +20,12 @@ struct punt {
   uint32_t payload[PUNT_PAYLOAD_WORDS]; /* big-endian words of the wire, as numbers */
 };
 
-enum exrnic_fw_punt_kind punt_kind(const struct punt* punt);
-
 /* How many wait. */
 uint32_t punt_count(void);
 
-/* The oldest one; `words` of its payload. There must be one. */
+/* What the oldest one is. There must be one. */
+enum exrnic_fw_punt_kind punt_oldest(void);
+/* It, with `words` of its payload. */
 void punt_read(struct punt* punt, uint32_t words);
 void punt_pop(void);
 
@@ -44,6 +44,35 @@ enum exrnic_fw_direct_status memory_look_up(const struct memory* at, uint32_t le
 /* 8 bytes at a multiple of 8, a little-endian number. */
 enum exrnic_fw_direct_status memory_read(const struct memory* at, uint64_t* value);
 enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t value);
+
+/* Up to 8 words, little-endian there, that do not cross a multiple of 32 bytes. */
+enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
+                                               uint32_t words);
+/* Likewise; on its way when it returns. Whatever is read or written later comes behind it. */
+void memory_post_words(const struct memory* at, const uint32_t* from, uint32_t words);
+/* Returns when all that was posted is out. */
+void memory_finish(void);
+
+/*
+ * To another node, behind all that was sent there before. NO_ROOM: nothing was sent. Whether it
+ * arrives nobody tells: it does, in order, unless that node or its firmware goes away.
+ */
+#define MESSAGE_WORDS (EXRNIC_FW_MESSAGE_BYTES / 4)
+enum exrnic_fw_direct_status send_message(uint32_t node, const uint32_t* words);
+/* `from` is of FW_PD, in one page; at most port_mtu() bytes. */
+enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t length, uint32_t node,
+                                       uint32_t stag, uint64_t to);
+
+uint32_t port_node(void); /* ours */
+uint32_t port_mtu(void);
+
+/* The user page that has rung longest ago. 0: none. */
+struct bell {
+  uint32_t page;
+  uint32_t number;
+  uint32_t index;
+};
+int bell_take(struct bell* bell);
 
 /*
  * Answers to a request. The hardware refuses one whose queue pair is gone meanwhile: then nobody

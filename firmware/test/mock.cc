@@ -33,6 +33,7 @@ void Hardware::run(uint32_t op) {
   busy_ = true;
   status_ = judge ? judge(command) : EXRNIC_FW_DIRECT_STATUS_OK;
   if (status_ != EXRNIC_FW_DIRECT_STATUS_OK) return;
+  if (words_[EXRNIC_FW_MEMORY_WORD_PD] == EXRNIC_FW_PD) return run_in_region(op);
   uint32_t* data = &words_[EXRNIC_FW_MEMORY_WORD_DATA];
   if (op == EXRNIC_FW_DIRECT_READ) {
     data[0] = static_cast<uint32_t>(memory);
@@ -42,7 +43,24 @@ void Hardware::run(uint32_t op) {
   }
 }
 
+void Hardware::run_in_region(uint32_t op) {
+  const Direct command{op, words_};
+  const uint64_t to = command.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH);
+  for (uint32_t i = 0; i < command[EXRNIC_FW_MEMORY_WORD_LENGTH] / 4 && i < 8; ++i) {
+    if (op == EXRNIC_FW_DIRECT_READ) words_[EXRNIC_FW_MEMORY_WORD_DATA + i] = region[to + 4 * i];
+    if (op == EXRNIC_FW_DIRECT_WRITE) region[to + 4 * i] = words_[EXRNIC_FW_MEMORY_WORD_DATA + i];
+  }
+}
+
 uint32_t Hardware::read(uint32_t reg) {
+  if (reg == EXRNIC_REG_DEV_BELL) {
+    if (bells.empty()) return ~0u;
+    bell_ = bells.front();
+    bells.pop_front();
+    return bell_.page;
+  }
+  if (reg == EXRNIC_REG_DEV_BELL_NUMBER) return bell_.number;
+  if (reg == EXRNIC_REG_DEV_BELL_INDEX) return bell_.index;
   if (reg == EXRNIC_REG_DEV_TIME_LO) return static_cast<uint32_t>(time_ns);
   if (reg == EXRNIC_REG_DEV_TIME_HI) return static_cast<uint32_t>(time_ns >> 32);
   if (reg == EXRNIC_REG_DEV_PUNTS) return static_cast<uint32_t>(punts.size());

@@ -51,15 +51,22 @@ class Hardware {
 
   std::deque<std::array<uint32_t, EXRNIC_FW_PUNT_WORDS>> punts;
   std::vector<Direct> commands;
-  uint64_t memory = 0;  // what READ finds and WRITE changes
+  uint64_t memory = 0;                  // what READ finds and WRITE changes
+  std::map<uint64_t, uint32_t> region;  // the same of FW_PD: words by their offset
+  struct Bell {
+    uint32_t page, number, index;
+  };
+  std::deque<Bell> bells;
   // How a command ends; OK unless a test says otherwise.
   std::function<exrnic_fw_direct_status(const Direct&)> judge;
 
  private:
   void run(uint32_t op);
+  void run_in_region(uint32_t op);
 
   DirectWords words_{};
   exrnic_fw_direct_status status_ = EXRNIC_FW_DIRECT_STATUS_OK;
+  Bell bell_{};
   bool busy_ = false;  // the first look at the status of a command finds it running
 };
 

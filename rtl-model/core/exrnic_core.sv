@@ -199,7 +199,9 @@ module exrnic_core
   );
 
   // ---- The on-chip processor
-  cpu_pkg::retire_t unused_retire;
+  /* verilator lint_off UNUSEDSIGNAL */
+  cpu_pkg::retire_t retire;  // for who looks at the core from outside
+  /* verilator lint_on UNUSEDSIGNAL */
   processor u_processor (
       .clk_i,
       .rst_ni,
@@ -221,7 +223,8 @@ module exrnic_core
       .port_known_i(port_known),
       .port_data_i(port_rdata),
       .port_line_i(port_line),
-      .retire_o(unused_retire)
+      .port_bell_line_i(port_bell_line),
+      .retire_o(retire)
   );
 
   // ---- Its way to the data path
@@ -235,6 +238,10 @@ module exrnic_core
   read_t fw_answer;
   reads_t punt_count[3];
   dma_write_cmd_t port_cmd;
+  logic port_bell_line, fw_bell_valid, fw_send_valid, fw_sent, fw_no_room;
+  page_t fw_bell_page;
+  doorbell_t fw_bell;
+  fw_send_t fw_send;
 
   firmware_port #(
       .N_QP(N_QP)
@@ -253,6 +260,12 @@ module exrnic_core
       .known_o(port_known),
       .data_o(port_rdata),
       .line_o(port_line),
+      .bell_line_o(port_bell_line),
+      .node_i(cfg_node_i),
+      .mtu_i(mtu),
+      .bell_i(fw_bell_valid),
+      .bell_page_i(fw_bell_page),
+      .bell_value_i(fw_bell),
       .active_o(fw_active),
       .punt_valid_i(punt_valid),
       .punt_ready_o(punt_ready),
@@ -287,6 +300,10 @@ module exrnic_core
       .write_o(port_cmd),
       .fence_o(fence),
       .fence_done_i(fence_done),
+      .send_valid_o(fw_send_valid),
+      .send_o(fw_send),
+      .sent_i(fw_sent),
+      .no_room_i(fw_no_room),
       .event_o(event_src[EvFirmware])
   );
 
@@ -524,6 +541,10 @@ module exrnic_core
       .cq_valid_o(bell_valid),
       .cq_ready_i(bell_ready),
       .cq_o(bell),
+      .firmware_i(fw_active),
+      .firmware_valid_o(fw_bell_valid),
+      .firmware_page_o(fw_bell_page),
+      .firmware_o(fw_bell),
       .event_o(event_src[EvUserPage])
   );
 
@@ -795,9 +816,9 @@ module exrnic_core
       .wqe_read_o(read_req[1]),
       .wqe_beat_valid_i(beat_valid[1]),
       .beat_i(beat),
-      .payload_read_valid_o(read_valid[2]),
+      .payload_read_valid_o(payload_read_valid),
       .payload_read_ready_i(read_ready[2]),
-      .payload_read_o(read_req[2]),
+      .payload_read_o(payload_read),
       .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready && !send_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
@@ -811,7 +832,13 @@ module exrnic_core
       .event_o(event_src[EvRequester])
   );
 
-  // ---- Windows and ports. Their segments go between those of the requester.
+  // Payload of segments: the requester's, and firmware's between them.
+  logic payload_read_valid, fw_read_valid;
+  dma_read_req_t payload_read, fw_read;
+  assign read_valid[2] = payload_read_valid || fw_read_valid;
+  assign read_req[2] = payload_read_valid ? payload_read : fw_read;
+
+  // ---- Windows, ports and firmware. Their segments go between those of the requester.
   logic item_valid, item_ready, item_refused, item_loads, message_valid, message_ready;
   window_item_t item;
   port_message_t message, arrival;
@@ -873,6 +900,13 @@ module exrnic_core
       .message_valid_i(message_valid),
       .message_ready_o(message_ready),
       .message_i(message),
+      .firmware_valid_i(fw_send_valid),
+      .firmware_sent_o(fw_sent),
+      .firmware_no_room_o(fw_no_room),
+      .firmware_i(fw_send),
+      .read_valid_o(fw_read_valid),
+      .read_ready_i(read_ready[2] && !payload_read_valid),
+      .read_o(fw_read),
       .qp_read_o(qp_read[QP_WINDOW]),
       .qp_read_qpn_o(qp_read_qpn[QP_WINDOW]),
       .qp_i(qp[QP_WINDOW]),

@@ -129,7 +129,8 @@ package exrnic_core_pkg;
     TX_KIND_TERMINATE,
     TX_KIND_RESPONSE,  // a segment of an RDMA Read Response
     TX_KIND_PORT,      // a message of a port; its number stands for the queue pair's
-    TX_KIND_PROBE      // the first segment of a message that is sent again, and not the last
+    TX_KIND_PROBE,     // the first segment of a message that is sent again, and not the last
+    TX_KIND_FIRMWARE   // what firmware sends: nobody is told of its end
   } tx_kind_e;
 
   // First bytes of a DDP segment, first on the wire in the top bits: all of an Atomic Request, and so
@@ -323,8 +324,10 @@ package exrnic_core_pkg;
     term_code_e    code;      // ANSWER_REFUSED: why
   } read_t;
 
-  // A request of the peer that goes to firmware.
+  // A request of the peer that goes to firmware; or a message of its firmware, whose node then
+  // stands for the queue pair.
   typedef struct packed {
+    logic        message;
     logic        atomic;
     qpn_t        qpn;
     logic [7:0]  generation;
@@ -428,6 +431,17 @@ package exrnic_core_pkg;
     chunk_t      length;
     logic [63:0] data;  // byte 0 in bits 7:0
   } window_answer_t;
+
+  // What firmware sends to another node: a message to its firmware, or bytes of host memory.
+  typedef struct packed {
+    logic        data;
+    node_t       node;
+    logic [8*FW_MESSAGE_BYTES-1:0] message;  // first byte on the wire in the top bits
+    logic [63:0] address;  // of the bytes: bus address here, length, region and offset there
+    chunk_t      length;
+    logic [31:0] stag;
+    logic [63:0] to;
+  } fw_send_t;
 
   // What ports say to each other.
   typedef struct packed {

@@ -29,6 +29,208 @@ typedef uint64_t exrnic_le64;
 #endif
 
 
+// ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
+#define EXRNIC_FW_CHANNELS 4  // Channels of a node. Channel n speaks with channel n of other nodes
+#define EXRNIC_CHANNEL_WINDOW 8  // Work of a channel that is under way at the same time, at most
+#define EXRNIC_CHANNEL_INLINE 24  // Bytes of a message that needs no slot at the receiver, at most
+#define EXRNIC_CHANNEL_SLOTS_MAX 16  // Slots of a channel, at most: whatever the number of nodes
+#define EXRNIC_CHANNEL_SLOT_MIN 64  // Least bytes of a slot
+#define EXRNIC_CHANNEL_SLOT_MAX 0x10000u  // Most bytes of a slot: the longest message that the channel takes
+#define EXRNIC_CHANNEL_RING_LOG_MIN 4  // log2 of the fewest entries of the rings of a channel
+#define EXRNIC_CHANNEL_RING_LOG_MAX 8  // log2 of the most
+#define EXRNIC_CHANNEL_NO_SLOT 0xffffffffu  // The bytes of the message are in the event itself
+#define EXRNIC_CHANNEL_TIMEOUT_MAX_US 0x1e8480u  // Longest time-out of work, us; 0 is taken as this
+#define EXRNIC_CHANNEL_STEPS 10  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+
+// Work of a channel.
+enum exrnic_channel_opcode {
+  EXRNIC_CHANNEL_OPCODE_SEND = 1,  // A message to the same channel of node TARGET. Messages to one node come in order, each once
+  EXRNIC_CHANNEL_OPCODE_REDUCE = 2,  // A reduction over the nodes of group TARGET; each of them posts the same, with its own value. With NOTHING it is a barrier
+};
+
+// What a reduction does with the values, unsigned numbers of 64 bits.
+enum exrnic_channel_operation {
+  EXRNIC_CHANNEL_OPERATION_NOTHING = 0,  // A barrier: the result is 0
+  EXRNIC_CHANNEL_OPERATION_SUM = 1,  // Modulo 2^64
+  EXRNIC_CHANNEL_OPERATION_LEAST = 2,  // The smallest
+  EXRNIC_CHANNEL_OPERATION_MOST = 3,  // The greatest
+  EXRNIC_CHANNEL_OPERATION_BOTH = 4,  // Bit by bit: and
+  EXRNIC_CHANNEL_OPERATION_ANY = 5,  // Bit by bit: or
+  EXRNIC_CHANNEL_OPERATION_ODD = 6,  // Bit by bit: exclusive or
+};
+
+// What an event tells.
+enum exrnic_channel_event_kind {
+  EXRNIC_CHANNEL_EVENT_KIND_MESSAGE = 1,  // A message of another node
+  EXRNIC_CHANNEL_EVENT_KIND_REDUCTION = 2,  // A reduction has ended
+  EXRNIC_CHANNEL_EVENT_KIND_FAILURE = 3,  // Work has failed: a send, or what is none
+};
+
+// How work has ended.
+enum exrnic_channel_event_status {
+  EXRNIC_CHANNEL_EVENT_STATUS_OK = 0,  // Done
+  EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED = 1,  // Opcode, node, group, length or offset out of range, or memory outside the region
+  EXRNIC_CHANNEL_EVENT_STATUS_TIMEOUT = 2,  // Not everybody answered within timeout_us; a message may have come nevertheless
+  EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG = 3,  // Longer than the receiver's slots
+};
+
+// Messages between firmwares.
+enum exrnic_fw_message_kind {
+  EXRNIC_FW_MESSAGE_KIND_SEND = 1,  // A message of CHANNEL_INLINE bytes at most, or the question where a longer one goes
+  EXRNIC_FW_MESSAGE_KIND_GRANT = 2,  // There: stag, to_high, to_low
+  EXRNIC_FW_MESSAGE_KIND_DONE = 3,  // All its bytes are there
+  EXRNIC_FW_MESSAGE_KIND_ACK = 4,  // The message is delivered, or refused: enum channel_event_status in argument
+  EXRNIC_FW_MESSAGE_KIND_WAKE = 5,  // There is room again: ask again
+  EXRNIC_FW_MESSAGE_KIND_PART = 6,  // Of a reduction: the value of a step
+  EXRNIC_FW_MESSAGE_KIND_ASK = 7,  // Of a reduction: the part of that step, again
+};
+
+// FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD and may be written by peers.
+struct exrnic_channel_open {
+  exrnic_le32 channel;  // Below FW_CHANNELS
+  exrnic_le32 page;  // User page whose bell it is; it has no other channel
+  exrnic_le32 stag;  // Region
+  exrnic_le32 incarnation;  // Drawn when the channel is made, not 0. The same when it is opened again for restarted firmware: then work goes on where it was
+  exrnic_le64 base;  // Tagged offset of the first byte of the region
+  exrnic_le32 status;  // Offset of a channel_status, all zero at first; a multiple of 32
+  exrnic_le32 work;  // Offset of the work ring, a multiple of 32
+  exrnic_le32 log_work;  // log2 of its entries
+  exrnic_le32 events;  // Offset of the event ring, a multiple of 64
+  exrnic_le32 log_events;  // log2 of its entries
+  exrnic_le32 slots;  // Offset of the slots
+  exrnic_le32 slot_bytes;  // Bytes of a slot, CHANNEL_SLOT_MIN to CHANNEL_SLOT_MAX
+  exrnic_le32 num_slots;  // 1 to CHANNEL_SLOTS_MAX
+  uint8_t rsvd_38[8];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_channel_open) == 64);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, channel) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, page) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, stag) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, incarnation) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, base) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, status) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, work) == 28);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, log_work) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, events) == 36);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, log_events) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, slots) == 44);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, slot_bytes) == 48);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_open, num_slots) == 52);
+
+// What firmware says of a channel, in its region.
+struct exrnic_channel_status {
+  exrnic_le32 work_done;  // Work that has ended, mod 2^32: the entries before it may be used anew
+  exrnic_le32 events;  // Events written, at least so many
+  exrnic_le32 events_taken;  // As firmware knows them
+  exrnic_le32 epoch;  // How often it was opened. After a change ring the bell again
+  exrnic_le32 bad_bells;  // Bells that named work or events that cannot be; they did nothing
+  uint8_t rsvd_14[12];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_channel_status) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_status, work_done) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_status, events) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_status, events_taken) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_status, epoch) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_status, bad_bells) == 16);
+
+// An entry of the work ring.
+struct exrnic_channel_work {
+  uint8_t opcode;  // Enum channel_opcode
+  uint8_t operation;  // REDUCE: enum channel_operation
+  exrnic_le16 target;  // SEND: node; REDUCE: group, a number that its nodes agree on
+  exrnic_le32 id;  // Free-running index of this entry, from 0: an entry with another id is not begun
+  exrnic_le32 offset;  // SEND: of its bytes in the region; a multiple of 32 if there are CHANNEL_INLINE or fewer. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
+  exrnic_le32 length;  // SEND: bytes
+  exrnic_le64 value;  // REDUCE: of this node
+  exrnic_le32 round;  // REDUCE: of the group: one more than that of the one before
+  exrnic_le32 timeout_us;  // After which it fails; 0: CHANNEL_TIMEOUT_MAX_US
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_channel_work) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, opcode) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, operation) == 1);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, target) == 2);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, id) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, offset) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, length) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, value) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, round) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, timeout_us) == 28);
+
+// An entry of the event ring. It is new when its serial is that of the free-running index of the event, plus one.
+struct exrnic_channel_event {
+  exrnic_le64 data;  // MESSAGE without a slot: its bytes
+  exrnic_le64 data1;  // And further
+  exrnic_le64 data2;  // And further
+  uint8_t rsvd_18[8];  // zero
+  uint8_t kind;  // Enum channel_event_kind
+  uint8_t status;  // Enum channel_event_status
+  exrnic_le16 source;  // MESSAGE: node; else: target of the work
+  exrnic_le32 length;  // MESSAGE: bytes
+  exrnic_le32 slot;  // MESSAGE: number of its slot, or CHANNEL_NO_SLOT. It is the process's until the event counts as taken
+  exrnic_le32 incarnation;  // MESSAGE: of the sender's channel
+  exrnic_le64 value;  // REDUCTION: the result
+  exrnic_le32 id;  // MESSAGE: id at the sender. REDUCTION: round. FAILURE: id of the work
+  exrnic_le32 serial;  // Written last
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_channel_event) == 64);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, data) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, data1) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, data2) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, kind) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, status) == 33);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, source) == 34);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, length) == 36);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, slot) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, incarnation) == 44);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, value) == 48);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, id) == 56);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, serial) == 60);
+
+// Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
+static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
+  uint64_t v = 0;
+  unsigned i;
+  for (i = first; i < first + bits; i++) v = v << 1 | (p[i / 8] >> (7 - i % 8) & 1);
+  return v;
+}
+static inline void exrnic_set_bits(uint8_t *p, unsigned first, unsigned bits, uint64_t v) {
+  unsigned i;
+  for (i = first + bits; i-- > first; v >>= 1) {
+    uint8_t mask = (uint8_t)(1u << (7 - i % 8));
+    p[i / 8] = (uint8_t)((v & 1) ? p[i / 8] | mask : p[i / 8] & ~mask);
+  }
+}
+
+// A message between firmwares. 48 bytes.
+#define EXRNIC_FW_MESSAGE_BYTES 48
+// Enum fw_message_kind
+static inline uint64_t exrnic_fw_message_kind(const uint8_t *p) { return exrnic_get_bits(p, 0, 8); }
+static inline void exrnic_fw_message_set_kind(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 0, 8, v); }
+// Channel
+static inline uint64_t exrnic_fw_message_channel(const uint8_t *p) { return exrnic_get_bits(p, 8, 8); }
+static inline void exrnic_fw_message_set_channel(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 8, 8, v); }
+// SEND: drawn anew for each; GRANT and ACK: of the SEND that they answer. PART, ASK: group
+static inline uint64_t exrnic_fw_message_attempt(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
+static inline void exrnic_fw_message_set_attempt(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
+// Id of the work; PART, ASK: round
+static inline uint64_t exrnic_fw_message_id(const uint8_t *p) { return exrnic_get_bits(p, 32, 32); }
+static inline void exrnic_fw_message_set_id(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 32, v); }
+// Of the sending channel: also in GRANT and ACK
+static inline uint64_t exrnic_fw_message_incarnation(const uint8_t *p) { return exrnic_get_bits(p, 64, 32); }
+static inline void exrnic_fw_message_set_incarnation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 32, v); }
+// SEND: length, with bit 31: none before it is under way to that node. GRANT: stag. ACK: status. PART, ASK: step << 8 | operation
+static inline uint64_t exrnic_fw_message_argument(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
+static inline void exrnic_fw_message_set_argument(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
+// GRANT: offset. SEND: id of the message before to that node. PART: value
+static inline uint64_t exrnic_fw_message_to_high(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
+static inline void exrnic_fw_message_set_to_high(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
+// GRANT, PART: low half
+static inline uint64_t exrnic_fw_message_to_low(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
+static inline void exrnic_fw_message_set_to_low(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
+// SEND: the bytes, as little-endian words, six of them
+static inline uint64_t exrnic_fw_message_data(const uint8_t *p) { return exrnic_get_bits(p, 192, 32); }
+static inline void exrnic_fw_message_set_data(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 32, v); }
+
 // ---- counters: Event counters of the core, in the order of their place behind the register COUNTERS.
 
 // Index behind EXRNIC_REG_COUNTERS.
@@ -78,6 +280,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_ATOMICS_SERVED,  // Atomic Requests answered
   EXRNIC_COUNTER_RNR_NAK_TX,  // Messages that found no receive: their sender was asked for a pause
   EXRNIC_COUNTER_RNR_NAK_RX,  // Messages of ours that found no receive at the peer
+  EXRNIC_COUNTER_FW_MESSAGES,  // Messages of other nodes' firmware handed to ours
+  EXRNIC_COUNTER_FW_DROPPED,  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
   EXRNIC_COUNTERS
 };
 
@@ -127,6 +331,8 @@ enum exrnic_counter {
   "atomics_served", \
   "rnr_nak_tx", \
   "rnr_nak_rx", \
+  "fw_messages", \
+  "fw_dropped", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -137,6 +343,7 @@ enum exrnic_counter {
 #define EXRNIC_MAX_STAG 0x4000u  // Steering tags (memory regions)
 #define EXRNIC_MAX_NODE 0x100u  // Nodes of a fabric; node identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
+#define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
 #define EXRNIC_USER_PAGES 0x100u  // User pages in BAR 2
 #define EXRNIC_USER_PAGE_SIZE 0x1000u  // Bytes of a user page
 #define EXRNIC_PAGE_SHIFT 12  // log2 of the base page: rings, and regions of small pages
@@ -457,7 +664,7 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 2  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 3  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
 #define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
 #define EXRNIC_FW_DIRECT_WORDS 16  // Words of the operands of a direct command
@@ -498,6 +705,10 @@ enum exrnic_service {
 #define EXRNIC_REG_DEV_PUNT_POP 0x084  // wo: Takes the oldest one away
 #define EXRNIC_REG_DEV_DIRECT 0x088  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
 #define EXRNIC_REG_DEV_DIRECT_STATUS 0x08c  // ro: Enum fw_direct_status of the last one
+#define EXRNIC_REG_DEV_NODE 0x090  // ro: Node identifier << 16 | MTU
+#define EXRNIC_REG_DEV_BELL 0x094  // ro: The user page that has rung DOORBELL_FIRMWARE longest ago; all ones: none. A read takes it
+#define EXRNIC_REG_DEV_BELL_NUMBER 0x098  // ro: Of the bell taken last: doorbell.number, as of its last store
+#define EXRNIC_REG_DEV_BELL_INDEX 0x09c  // ro: Likewise: doorbell.index
 #define EXRNIC_REG_DEV_PUNT_WORDS 0x0c0  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
 #define EXRNIC_REG_DEV_DIRECT_WORDS 0x100  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
 
@@ -521,13 +732,15 @@ enum exrnic_fw_fault {
 enum exrnic_fw_line {
   EXRNIC_FW_LINE_COMMAND = 0,  // The driver has started a command
   EXRNIC_FW_LINE_TIMER = 1,  // DEV_TIMER has run down
-  EXRNIC_FW_LINE_PUNT = 2,  // There is a request in the punt queue
+  EXRNIC_FW_LINE_PUNT = 2,  // There is a request or a message in the punt queue
+  EXRNIC_FW_LINE_BELL = 3,  // A user page has rung
 };
 
 // What a peer asks firmware for.
 enum exrnic_fw_punt_kind {
   EXRNIC_FW_PUNT_KIND_READ = 0,  // An RDMA Read Request; payload as in read_request
   EXRNIC_FW_PUNT_KIND_ATOMIC = 1,  // An Atomic Request; payload as in atomic_request
+  EXRNIC_FW_PUNT_KIND_MESSAGE = 2,  // A message of another node's firmware; payload as in fw_message. Needs no answer
 };
 
 // Direct commands of firmware to the hardware's modules.
@@ -538,6 +751,8 @@ enum exrnic_fw_direct {
   EXRNIC_FW_DIRECT_SEND_READ = 4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
   EXRNIC_FW_DIRECT_SEND_ATOMIC = 5,  // The Atomic Response goes to the peer, likewise
   EXRNIC_FW_DIRECT_REFUSE = 6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
+  EXRNIC_FW_DIRECT_SEND_MESSAGE = 7,  // A message to another node's firmware: enum fw_send_word
+  EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Up to an MTU of bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node: enum fw_memory_word and fw_send_word
 };
 
 // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -551,11 +766,14 @@ enum exrnic_fw_direct_status {
   EXRNIC_FW_DIRECT_STATUS_WRAP = 6,  // to + length wraps
   EXRNIC_FW_DIRECT_STATUS_BOUNDS = 7,  // Outside the region
   EXRNIC_FW_DIRECT_STATUS_MEMORY = 8,  // The host refused
+  EXRNIC_FW_DIRECT_STATUS_NO_ROOM = 9,  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again
 };
 
 // Commands to firmware.
 enum exrnic_fw_op {
   EXRNIC_FW_OP_QUERY = 1,  // Answers fw_info
+  EXRNIC_FW_OP_CHANNEL_OPEN = 2,  // FW_WORDS: channel_open
+  EXRNIC_FW_OP_CHANNEL_CLOSE = 3,  // FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated
 };
 
 // How a command to firmware has ended.
@@ -564,11 +782,13 @@ enum exrnic_fw_status {
   EXRNIC_FW_STATUS_BUSY = 1,  // It still runs
   EXRNIC_FW_STATUS_BAD_OPCODE = 2,  // Unknown command
   EXRNIC_FW_STATUS_FAILED = 3,  // Firmware has failed while it ran
+  EXRNIC_FW_STATUS_BAD_PARAMETER = 4,  // A number, size or offset is out of range, or memory is not granted
+  EXRNIC_FW_STATUS_BAD_STATE = 5,  // The channel or its page is in use, or the channel is not open
 };
 
 // Words of a request in the punt queue (DEV_PUNT_WORDS).
 enum exrnic_fw_punt_word {
-  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16
+  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16. Of a MESSAGE: the kind | node << 16
   EXRNIC_FW_PUNT_WORD_MSN = 1,  // Message sequence number in READ_QN
   EXRNIC_FW_PUNT_WORD_PAYLOAD = 2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
   EXRNIC_FW_PUNT_WORD_PD = 15,  // Protection domain of the queue pair
@@ -582,8 +802,17 @@ enum exrnic_fw_memory_word {
   EXRNIC_FW_MEMORY_WORD_LENGTH = 3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
   EXRNIC_FW_MEMORY_WORD_TO_HIGH = 4,  // Tagged offset, high half
   EXRNIC_FW_MEMORY_WORD_TO_LOW = 5,  // Low half
-  EXRNIC_FW_MEMORY_WORD_REQUEST = 6,  // On whose behalf: as in the punt queue. It must be open, and of that domain
+  EXRNIC_FW_MEMORY_WORD_REQUEST = 6,  // On whose behalf: as in the punt queue. It must be open, and of that domain; but none is needed for FW_PD
   EXRNIC_FW_MEMORY_WORD_DATA = 8,  // Read, or to be written: 8 words, byte 0 lowest
+};
+
+// Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
+enum exrnic_fw_send_word {
+  EXRNIC_FW_SEND_WORD_MESSAGE = 0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
+  EXRNIC_FW_SEND_WORD_STAG = 8,  // SEND_DATA: region at the other node
+  EXRNIC_FW_SEND_WORD_TO_HIGH = 9,  // SEND_DATA: tagged offset there, high half
+  EXRNIC_FW_SEND_WORD_TO_LOW = 10,  // SEND_DATA: low half
+  EXRNIC_FW_SEND_WORD_NODE = 15,  // The other node
 };
 
 // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
@@ -720,7 +949,7 @@ enum exrnic_trace_track {
 #define EXRNIC_TRACE_FLAGS_UNSENT 0x10u  // Nothing is sent
 #define EXRNIC_TRACE_FLAGS_PULL 0x20u  // Of a PULL
 #define EXRNIC_TRACE_FLAGS_RECEIVE 0x40u  // Of a receive
-#define EXRNIC_TRACE_FLAGS_PORT 0x80u  // The segment is a message of a port; no queue pair's, though qpn has the port's number
+#define EXRNIC_TRACE_FLAGS_PORT 0x80u  // The segment is a message of a port, or firmware's; no queue pair's, though qpn has the port's number, or 0
 
 // What an event of the core tells of itself. What it does not know is zero.
 struct exrnic_trace_args {
@@ -808,6 +1037,8 @@ enum exrnic_trace {
 #define EXRNIC_PORT_TO_STATE 0  // Tagged offset: enum port_state of the sender
 #define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
+#define EXRNIC_FW_QPN 0xfffe00u  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
+#define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
 #define EXRNIC_ATOMIC_QN 3  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
 // Class of an EFE frame.
@@ -872,21 +1103,6 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
 #define EXRNIC_EFE_FLAGS_ECE 0x40u  // With ACK: a frame came with CE since the last frame with ACK was sent
 #define EXRNIC_EFE_FLAGS_RNR 0x80u  // With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
-
-// Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
-static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
-  uint64_t v = 0;
-  unsigned i;
-  for (i = first; i < first + bits; i++) v = v << 1 | (p[i / 8] >> (7 - i % 8) & 1);
-  return v;
-}
-static inline void exrnic_set_bits(uint8_t *p, unsigned first, unsigned bits, uint64_t v) {
-  unsigned i;
-  for (i = first + bits; i-- > first; v >>= 1) {
-    uint8_t mask = (uint8_t)(1u << (7 - i % 8));
-    p[i / 8] = (uint8_t)((v & 1) ? p[i / 8] | mask : p[i / 8] & ~mask);
-  }
-}
 
 // Ethernet II header. 14 bytes.
 #define EXRNIC_ETH_BYTES 14
@@ -1120,6 +1336,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_DOORBELL_CQ_ARM 24  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
 #define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
 #define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
+#define EXRNIC_DOORBELL_FIRMWARE 48  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
 #define EXRNIC_PIO_AREA 0x800u  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
 #define EXRNIC_PIO_BLOCKS 32  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 

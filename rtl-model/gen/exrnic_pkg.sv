@@ -4,6 +4,139 @@
 package exrnic_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
+  // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
+  localparam int unsigned FW_CHANNELS = 32'h4;  // Channels of a node. Channel n speaks with channel n of other nodes
+  localparam int unsigned CHANNEL_WINDOW = 32'h8;  // Work of a channel that is under way at the same time, at most
+  localparam int unsigned CHANNEL_INLINE = 32'h18;  // Bytes of a message that needs no slot at the receiver, at most
+  localparam int unsigned CHANNEL_SLOTS_MAX = 32'h10;  // Slots of a channel, at most: whatever the number of nodes
+  localparam int unsigned CHANNEL_SLOT_MIN = 32'h40;  // Least bytes of a slot
+  localparam int unsigned CHANNEL_SLOT_MAX = 32'h10000;  // Most bytes of a slot: the longest message that the channel takes
+  localparam int unsigned CHANNEL_RING_LOG_MIN = 32'h4;  // log2 of the fewest entries of the rings of a channel
+  localparam int unsigned CHANNEL_RING_LOG_MAX = 32'h8;  // log2 of the most
+  localparam int unsigned CHANNEL_NO_SLOT = 32'hffffffff;  // The bytes of the message are in the event itself
+  localparam int unsigned CHANNEL_TIMEOUT_MAX_US = 32'h1e8480;  // Longest time-out of work, us; 0 is taken as this
+  localparam int unsigned CHANNEL_STEPS = 32'ha;  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+
+  // Work of a channel.
+  typedef enum logic [7:0] {
+    CHANNEL_OPCODE_SEND = 8'h1,  // A message to the same channel of node TARGET. Messages to one node come in order, each once
+    CHANNEL_OPCODE_REDUCE = 8'h2  // A reduction over the nodes of group TARGET; each of them posts the same, with its own value. With NOTHING it is a barrier
+  } channel_opcode_e;
+
+  // What a reduction does with the values, unsigned numbers of 64 bits.
+  typedef enum logic [7:0] {
+    CHANNEL_OPERATION_NOTHING = 8'h0,  // A barrier: the result is 0
+    CHANNEL_OPERATION_SUM = 8'h1,  // Modulo 2^64
+    CHANNEL_OPERATION_LEAST = 8'h2,  // The smallest
+    CHANNEL_OPERATION_MOST = 8'h3,  // The greatest
+    CHANNEL_OPERATION_BOTH = 8'h4,  // Bit by bit: and
+    CHANNEL_OPERATION_ANY = 8'h5,  // Bit by bit: or
+    CHANNEL_OPERATION_ODD = 8'h6  // Bit by bit: exclusive or
+  } channel_operation_e;
+
+  // What an event tells.
+  typedef enum logic [7:0] {
+    CHANNEL_EVENT_KIND_MESSAGE = 8'h1,  // A message of another node
+    CHANNEL_EVENT_KIND_REDUCTION = 8'h2,  // A reduction has ended
+    CHANNEL_EVENT_KIND_FAILURE = 8'h3  // Work has failed: a send, or what is none
+  } channel_event_kind_e;
+
+  // How work has ended.
+  typedef enum logic [7:0] {
+    CHANNEL_EVENT_STATUS_OK = 8'h0,  // Done
+    CHANNEL_EVENT_STATUS_MALFORMED = 8'h1,  // Opcode, node, group, length or offset out of range, or memory outside the region
+    CHANNEL_EVENT_STATUS_TIMEOUT = 8'h2,  // Not everybody answered within timeout_us; a message may have come nevertheless
+    CHANNEL_EVENT_STATUS_TOO_LONG = 8'h3  // Longer than the receiver's slots
+  } channel_event_status_e;
+
+  // Messages between firmwares.
+  typedef enum logic [7:0] {
+    FW_MESSAGE_KIND_SEND = 8'h1,  // A message of CHANNEL_INLINE bytes at most, or the question where a longer one goes
+    FW_MESSAGE_KIND_GRANT = 8'h2,  // There: stag, to_high, to_low
+    FW_MESSAGE_KIND_DONE = 8'h3,  // All its bytes are there
+    FW_MESSAGE_KIND_ACK = 8'h4,  // The message is delivered, or refused: enum channel_event_status in argument
+    FW_MESSAGE_KIND_WAKE = 8'h5,  // There is room again: ask again
+    FW_MESSAGE_KIND_PART = 8'h6,  // Of a reduction: the value of a step
+    FW_MESSAGE_KIND_ASK = 8'h7  // Of a reduction: the part of that step, again
+  } fw_message_kind_e;
+
+  // FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD and may be written by peers.
+  typedef struct packed {
+    logic [63:0] rsvd_448;  // zero
+    logic [31:0] num_slots;  // 1 to CHANNEL_SLOTS_MAX
+    logic [31:0] slot_bytes;  // Bytes of a slot, CHANNEL_SLOT_MIN to CHANNEL_SLOT_MAX
+    logic [31:0] slots;  // Offset of the slots
+    logic [31:0] log_events;  // log2 of its entries
+    logic [31:0] events;  // Offset of the event ring, a multiple of 64
+    logic [31:0] log_work;  // log2 of its entries
+    logic [31:0] work;  // Offset of the work ring, a multiple of 32
+    logic [31:0] status;  // Offset of a channel_status, all zero at first; a multiple of 32
+    logic [63:0] base;  // Tagged offset of the first byte of the region
+    logic [31:0] incarnation;  // Drawn when the channel is made, not 0. The same when it is opened again for restarted firmware: then work goes on where it was
+    logic [31:0] stag;  // Region
+    logic [31:0] page;  // User page whose bell it is; it has no other channel
+    logic [31:0] channel;  // Below FW_CHANNELS
+  } channel_open_t;
+  localparam int unsigned CHANNEL_OPEN_BYTES = 64;
+
+  // What firmware says of a channel, in its region.
+  typedef struct packed {
+    logic [95:0] rsvd_160;  // zero
+    logic [31:0] bad_bells;  // Bells that named work or events that cannot be; they did nothing
+    logic [31:0] epoch;  // How often it was opened. After a change ring the bell again
+    logic [31:0] events_taken;  // As firmware knows them
+    logic [31:0] events;  // Events written, at least so many
+    logic [31:0] work_done;  // Work that has ended, mod 2^32: the entries before it may be used anew
+  } channel_status_t;
+  localparam int unsigned CHANNEL_STATUS_BYTES = 32;
+
+  // An entry of the work ring.
+  typedef struct packed {
+    logic [31:0] timeout_us;  // After which it fails; 0: CHANNEL_TIMEOUT_MAX_US
+    logic [31:0] round;  // REDUCE: of the group: one more than that of the one before
+    logic [63:0] value;  // REDUCE: of this node
+    logic [31:0] length;  // SEND: bytes
+    logic [31:0] offset;  // SEND: of its bytes in the region; a multiple of 32 if there are CHANNEL_INLINE or fewer. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
+    logic [31:0] id;  // Free-running index of this entry, from 0: an entry with another id is not begun
+    logic [15:0] target;  // SEND: node; REDUCE: group, a number that its nodes agree on
+    logic [7:0] operation;  // REDUCE: enum channel_operation
+    logic [7:0] opcode;  // Enum channel_opcode
+  } channel_work_t;
+  localparam int unsigned CHANNEL_WORK_BYTES = 32;
+
+  // An entry of the event ring. It is new when its serial is that of the free-running index of the event, plus one.
+  typedef struct packed {
+    logic [31:0] serial;  // Written last
+    logic [31:0] id;  // MESSAGE: id at the sender. REDUCTION: round. FAILURE: id of the work
+    logic [63:0] value;  // REDUCTION: the result
+    logic [31:0] incarnation;  // MESSAGE: of the sender's channel
+    logic [31:0] slot;  // MESSAGE: number of its slot, or CHANNEL_NO_SLOT. It is the process's until the event counts as taken
+    logic [31:0] length;  // MESSAGE: bytes
+    logic [15:0] source;  // MESSAGE: node; else: target of the work
+    logic [7:0] status;  // Enum channel_event_status
+    logic [7:0] kind;  // Enum channel_event_kind
+    logic [63:0] rsvd_192;  // zero
+    logic [63:0] data2;  // And further
+    logic [63:0] data1;  // And further
+    logic [63:0] data;  // MESSAGE without a slot: its bytes
+  } channel_event_t;
+  localparam int unsigned CHANNEL_EVENT_BYTES = 64;
+
+  // A message between firmwares.
+  typedef struct packed {
+    logic [7:0] kind;  // Enum fw_message_kind
+    logic [7:0] channel;  // Channel
+    logic [15:0] attempt;  // SEND: drawn anew for each; GRANT and ACK: of the SEND that they answer. PART, ASK: group
+    logic [31:0] id;  // Id of the work; PART, ASK: round
+    logic [31:0] incarnation;  // Of the sending channel: also in GRANT and ACK
+    logic [31:0] argument;  // SEND: length, with bit 31: none before it is under way to that node. GRANT: stag. ACK: status. PART, ASK: step << 8 | operation
+    logic [31:0] to_high;  // GRANT: offset. SEND: id of the message before to that node. PART: value
+    logic [31:0] to_low;  // GRANT, PART: low half
+    logic [31:0] data;  // SEND: the bytes, as little-endian words, six of them
+    logic [159:0] rsvd_224;  // zero
+  } fw_message_t;
+  localparam int unsigned FW_MESSAGE_BYTES = 48;
+
   // ---- counters: Event counters of the core, in the order of their place behind the register COUNTERS.
 
   // Event counters: index behind REG_COUNTERS.
@@ -52,7 +185,9 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_ATOMICS_SERVED = 42;  // Atomic Requests answered
   localparam int unsigned COUNTER_RNR_NAK_TX = 43;  // Messages that found no receive: their sender was asked for a pause
   localparam int unsigned COUNTER_RNR_NAK_RX = 44;  // Messages of ours that found no receive at the peer
-  localparam int unsigned COUNTERS = 45;
+  localparam int unsigned COUNTER_FW_MESSAGES = 45;  // Messages of other nodes' firmware handed to ours
+  localparam int unsigned COUNTER_FW_DROPPED = 46;  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
+  localparam int unsigned COUNTERS = 47;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h5;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -62,6 +197,7 @@ package exrnic_pkg;
   localparam int unsigned MAX_STAG = 32'h4000;  // Steering tags (memory regions)
   localparam int unsigned MAX_NODE = 32'h100;  // Nodes of a fabric; node identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
+  localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
   localparam int unsigned USER_PAGES = 32'h100;  // User pages in BAR 2
   localparam int unsigned USER_PAGE_SIZE = 32'h1000;  // Bytes of a user page
   localparam int unsigned PAGE_SHIFT = 32'hc;  // log2 of the base page: rings, and regions of small pages
@@ -326,7 +462,7 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h2;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h3;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
   localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
   localparam int unsigned FW_DIRECT_WORDS = 32'h10;  // Words of the operands of a direct command
@@ -367,6 +503,10 @@ package exrnic_pkg;
   localparam logic [15:0] REG_DEV_PUNT_POP = 16'h084;  // wo: Takes the oldest one away
   localparam logic [15:0] REG_DEV_DIRECT = 16'h088;  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
   localparam logic [15:0] REG_DEV_DIRECT_STATUS = 16'h08c;  // ro: Enum fw_direct_status of the last one
+  localparam logic [15:0] REG_DEV_NODE = 16'h090;  // ro: Node identifier << 16 | MTU
+  localparam logic [15:0] REG_DEV_BELL = 16'h094;  // ro: The user page that has rung DOORBELL_FIRMWARE longest ago; all ones: none. A read takes it
+  localparam logic [15:0] REG_DEV_BELL_NUMBER = 16'h098;  // ro: Of the bell taken last: doorbell.number, as of its last store
+  localparam logic [15:0] REG_DEV_BELL_INDEX = 16'h09c;  // ro: Likewise: doorbell.index
   localparam logic [15:0] REG_DEV_PUNT_WORDS = 16'h0c0;  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
   localparam logic [15:0] REG_DEV_DIRECT_WORDS = 16'h100;  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
 
@@ -390,13 +530,15 @@ package exrnic_pkg;
   typedef enum logic [2:0] {
     FW_LINE_COMMAND = 3'h0,  // The driver has started a command
     FW_LINE_TIMER = 3'h1,  // DEV_TIMER has run down
-    FW_LINE_PUNT = 3'h2  // There is a request in the punt queue
+    FW_LINE_PUNT = 3'h2,  // There is a request or a message in the punt queue
+    FW_LINE_BELL = 3'h3  // A user page has rung
   } fw_line_e;
 
   // What a peer asks firmware for.
   typedef enum logic [7:0] {
     FW_PUNT_KIND_READ = 8'h0,  // An RDMA Read Request; payload as in read_request
-    FW_PUNT_KIND_ATOMIC = 8'h1  // An Atomic Request; payload as in atomic_request
+    FW_PUNT_KIND_ATOMIC = 8'h1,  // An Atomic Request; payload as in atomic_request
+    FW_PUNT_KIND_MESSAGE = 8'h2  // A message of another node's firmware; payload as in fw_message. Needs no answer
   } fw_punt_kind_e;
 
   // Direct commands of firmware to the hardware's modules.
@@ -406,7 +548,9 @@ package exrnic_pkg;
     FW_DIRECT_WRITE = 8'h3,  // Data to host memory; access has a right to write. Ends when it is with PCIe
     FW_DIRECT_SEND_READ = 8'h4,  // Bytes of an STag go to the peer as Read Response segments, in its turn; each is looked up with REMOTE_READ
     FW_DIRECT_SEND_ATOMIC = 8'h5,  // The Atomic Response goes to the peer, likewise
-    FW_DIRECT_REFUSE = 8'h6  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
+    FW_DIRECT_REFUSE = 8'h6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
+    FW_DIRECT_SEND_MESSAGE = 8'h7,  // A message to another node's firmware: enum fw_send_word
+    FW_DIRECT_SEND_DATA = 8'h8  // Up to an MTU of bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node: enum fw_memory_word and fw_send_word
   } fw_direct_e;
 
   // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -419,12 +563,15 @@ package exrnic_pkg;
     FW_DIRECT_STATUS_ACCESS = 8'h5,  // The STag lacks a right
     FW_DIRECT_STATUS_WRAP = 8'h6,  // to + length wraps
     FW_DIRECT_STATUS_BOUNDS = 8'h7,  // Outside the region
-    FW_DIRECT_STATUS_MEMORY = 8'h8  // The host refused
+    FW_DIRECT_STATUS_MEMORY = 8'h8,  // The host refused
+    FW_DIRECT_STATUS_NO_ROOM = 8'h9  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again
   } fw_direct_status_e;
 
   // Commands to firmware.
   typedef enum logic [7:0] {
-    FW_OP_QUERY = 8'h1  // Answers fw_info
+    FW_OP_QUERY = 8'h1,  // Answers fw_info
+    FW_OP_CHANNEL_OPEN = 8'h2,  // FW_WORDS: channel_open
+    FW_OP_CHANNEL_CLOSE = 8'h3  // FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated
   } fw_op_e;
 
   // How a command to firmware has ended.
@@ -432,12 +579,14 @@ package exrnic_pkg;
     FW_STATUS_OK = 8'h0,  // Done; the answer is in FW_WORDS
     FW_STATUS_BUSY = 8'h1,  // It still runs
     FW_STATUS_BAD_OPCODE = 8'h2,  // Unknown command
-    FW_STATUS_FAILED = 8'h3  // Firmware has failed while it ran
+    FW_STATUS_FAILED = 8'h3,  // Firmware has failed while it ran
+    FW_STATUS_BAD_PARAMETER = 8'h4,  // A number, size or offset is out of range, or memory is not granted
+    FW_STATUS_BAD_STATE = 8'h5  // The channel or its page is in use, or the channel is not open
   } fw_status_e;
 
   // Words of a request in the punt queue (DEV_PUNT_WORDS).
   typedef enum logic [3:0] {
-    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16
+    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16. Of a MESSAGE: the kind | node << 16
     FW_PUNT_WORD_MSN = 4'h1,  // Message sequence number in READ_QN
     FW_PUNT_WORD_PAYLOAD = 4'h2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
     FW_PUNT_WORD_PD = 4'hf  // Protection domain of the queue pair
@@ -451,9 +600,18 @@ package exrnic_pkg;
     FW_MEMORY_WORD_LENGTH = 4'h3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
     FW_MEMORY_WORD_TO_HIGH = 4'h4,  // Tagged offset, high half
     FW_MEMORY_WORD_TO_LOW = 4'h5,  // Low half
-    FW_MEMORY_WORD_REQUEST = 4'h6,  // On whose behalf: as in the punt queue. It must be open, and of that domain
+    FW_MEMORY_WORD_REQUEST = 4'h6,  // On whose behalf: as in the punt queue. It must be open, and of that domain; but none is needed for FW_PD
     FW_MEMORY_WORD_DATA = 4'h8  // Read, or to be written: 8 words, byte 0 lowest
   } fw_memory_word_e;
+
+  // Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
+  typedef enum logic [3:0] {
+    FW_SEND_WORD_MESSAGE = 4'h0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
+    FW_SEND_WORD_STAG = 4'h8,  // SEND_DATA: region at the other node
+    FW_SEND_WORD_TO_HIGH = 4'h9,  // SEND_DATA: tagged offset there, high half
+    FW_SEND_WORD_TO_LOW = 4'ha,  // SEND_DATA: low half
+    FW_SEND_WORD_NODE = 4'hf  // The other node
+  } fw_send_word_e;
 
   // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
   typedef enum logic [3:0] {
@@ -579,7 +737,7 @@ package exrnic_pkg;
   localparam int unsigned TRACE_FLAGS_UNSENT = 4;  // Nothing is sent
   localparam int unsigned TRACE_FLAGS_PULL = 5;  // Of a PULL
   localparam int unsigned TRACE_FLAGS_RECEIVE = 6;  // Of a receive
-  localparam int unsigned TRACE_FLAGS_PORT = 7;  // The segment is a message of a port; no queue pair's, though qpn has the port's number
+  localparam int unsigned TRACE_FLAGS_PORT = 7;  // The segment is a message of a port, or firmware's; no queue pair's, though qpn has the port's number, or 0
 
   // What an event of the core tells of itself. What it does not know is zero.
   typedef struct packed {
@@ -634,6 +792,8 @@ package exrnic_pkg;
   localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: enum port_state of the sender
   localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
+  localparam int unsigned FW_QPN = 32'hfffe00;  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
+  localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
   localparam int unsigned ATOMIC_QN = 32'h3;  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
   // Class of an EFE frame.
@@ -821,6 +981,7 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_CQ_ARM = 32'h18;  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
   localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
   localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
+  localparam int unsigned DOORBELL_FIRMWARE = 32'h30;  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
   localparam int unsigned PIO_AREA = 32'h800;  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
   localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 

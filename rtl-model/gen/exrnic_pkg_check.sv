@@ -3,6 +3,11 @@
 // Sizes and places of all structures of the package; ends the simulation at the first that is off.
 module exrnic_pkg_check;
   import exrnic_pkg::*;
+  channel_open_t v_channel_open;
+  channel_status_t v_channel_status;
+  channel_work_t v_channel_work;
+  channel_event_t v_channel_event;
+  fw_message_t v_fw_message;
   mbox_object_t v_mbox_object;
   mbox_create_cq_t v_mbox_create_cq;
   mbox_create_qp_t v_mbox_create_qp;
@@ -30,6 +35,203 @@ module exrnic_pkg_check;
   cqe_t v_cqe;
   doorbell_t v_doorbell;
   initial begin
+    if ($bits(channel_open_t) != 512) $fatal(1, "channel_open_t: size");
+    v_channel_open = '0;
+    v_channel_open.channel = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 0))
+      $fatal(1, "channel_open_t.channel: place");
+    v_channel_open = '0;
+    v_channel_open.page = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 32))
+      $fatal(1, "channel_open_t.page: place");
+    v_channel_open = '0;
+    v_channel_open.stag = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 64))
+      $fatal(1, "channel_open_t.stag: place");
+    v_channel_open = '0;
+    v_channel_open.incarnation = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 96))
+      $fatal(1, "channel_open_t.incarnation: place");
+    v_channel_open = '0;
+    v_channel_open.base = '1;
+    if (v_channel_open !== (512'({64{1'b1}}) << 128))
+      $fatal(1, "channel_open_t.base: place");
+    v_channel_open = '0;
+    v_channel_open.status = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 192))
+      $fatal(1, "channel_open_t.status: place");
+    v_channel_open = '0;
+    v_channel_open.work = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 224))
+      $fatal(1, "channel_open_t.work: place");
+    v_channel_open = '0;
+    v_channel_open.log_work = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 256))
+      $fatal(1, "channel_open_t.log_work: place");
+    v_channel_open = '0;
+    v_channel_open.events = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 288))
+      $fatal(1, "channel_open_t.events: place");
+    v_channel_open = '0;
+    v_channel_open.log_events = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 320))
+      $fatal(1, "channel_open_t.log_events: place");
+    v_channel_open = '0;
+    v_channel_open.slots = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 352))
+      $fatal(1, "channel_open_t.slots: place");
+    v_channel_open = '0;
+    v_channel_open.slot_bytes = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 384))
+      $fatal(1, "channel_open_t.slot_bytes: place");
+    v_channel_open = '0;
+    v_channel_open.num_slots = '1;
+    if (v_channel_open !== (512'({32{1'b1}}) << 416))
+      $fatal(1, "channel_open_t.num_slots: place");
+    if ($bits(channel_status_t) != 256) $fatal(1, "channel_status_t: size");
+    v_channel_status = '0;
+    v_channel_status.work_done = '1;
+    if (v_channel_status !== (256'({32{1'b1}}) << 0))
+      $fatal(1, "channel_status_t.work_done: place");
+    v_channel_status = '0;
+    v_channel_status.events = '1;
+    if (v_channel_status !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "channel_status_t.events: place");
+    v_channel_status = '0;
+    v_channel_status.events_taken = '1;
+    if (v_channel_status !== (256'({32{1'b1}}) << 64))
+      $fatal(1, "channel_status_t.events_taken: place");
+    v_channel_status = '0;
+    v_channel_status.epoch = '1;
+    if (v_channel_status !== (256'({32{1'b1}}) << 96))
+      $fatal(1, "channel_status_t.epoch: place");
+    v_channel_status = '0;
+    v_channel_status.bad_bells = '1;
+    if (v_channel_status !== (256'({32{1'b1}}) << 128))
+      $fatal(1, "channel_status_t.bad_bells: place");
+    if ($bits(channel_work_t) != 256) $fatal(1, "channel_work_t: size");
+    v_channel_work = '0;
+    v_channel_work.opcode = '1;
+    if (v_channel_work !== (256'({8{1'b1}}) << 0))
+      $fatal(1, "channel_work_t.opcode: place");
+    v_channel_work = '0;
+    v_channel_work.operation = '1;
+    if (v_channel_work !== (256'({8{1'b1}}) << 8))
+      $fatal(1, "channel_work_t.operation: place");
+    v_channel_work = '0;
+    v_channel_work.target = '1;
+    if (v_channel_work !== (256'({16{1'b1}}) << 16))
+      $fatal(1, "channel_work_t.target: place");
+    v_channel_work = '0;
+    v_channel_work.id = '1;
+    if (v_channel_work !== (256'({32{1'b1}}) << 32))
+      $fatal(1, "channel_work_t.id: place");
+    v_channel_work = '0;
+    v_channel_work.offset = '1;
+    if (v_channel_work !== (256'({32{1'b1}}) << 64))
+      $fatal(1, "channel_work_t.offset: place");
+    v_channel_work = '0;
+    v_channel_work.length = '1;
+    if (v_channel_work !== (256'({32{1'b1}}) << 96))
+      $fatal(1, "channel_work_t.length: place");
+    v_channel_work = '0;
+    v_channel_work.value = '1;
+    if (v_channel_work !== (256'({64{1'b1}}) << 128))
+      $fatal(1, "channel_work_t.value: place");
+    v_channel_work = '0;
+    v_channel_work.round = '1;
+    if (v_channel_work !== (256'({32{1'b1}}) << 192))
+      $fatal(1, "channel_work_t.round: place");
+    v_channel_work = '0;
+    v_channel_work.timeout_us = '1;
+    if (v_channel_work !== (256'({32{1'b1}}) << 224))
+      $fatal(1, "channel_work_t.timeout_us: place");
+    if ($bits(channel_event_t) != 512) $fatal(1, "channel_event_t: size");
+    v_channel_event = '0;
+    v_channel_event.data = '1;
+    if (v_channel_event !== (512'({64{1'b1}}) << 0))
+      $fatal(1, "channel_event_t.data: place");
+    v_channel_event = '0;
+    v_channel_event.data1 = '1;
+    if (v_channel_event !== (512'({64{1'b1}}) << 64))
+      $fatal(1, "channel_event_t.data1: place");
+    v_channel_event = '0;
+    v_channel_event.data2 = '1;
+    if (v_channel_event !== (512'({64{1'b1}}) << 128))
+      $fatal(1, "channel_event_t.data2: place");
+    v_channel_event = '0;
+    v_channel_event.kind = '1;
+    if (v_channel_event !== (512'({8{1'b1}}) << 256))
+      $fatal(1, "channel_event_t.kind: place");
+    v_channel_event = '0;
+    v_channel_event.status = '1;
+    if (v_channel_event !== (512'({8{1'b1}}) << 264))
+      $fatal(1, "channel_event_t.status: place");
+    v_channel_event = '0;
+    v_channel_event.source = '1;
+    if (v_channel_event !== (512'({16{1'b1}}) << 272))
+      $fatal(1, "channel_event_t.source: place");
+    v_channel_event = '0;
+    v_channel_event.length = '1;
+    if (v_channel_event !== (512'({32{1'b1}}) << 288))
+      $fatal(1, "channel_event_t.length: place");
+    v_channel_event = '0;
+    v_channel_event.slot = '1;
+    if (v_channel_event !== (512'({32{1'b1}}) << 320))
+      $fatal(1, "channel_event_t.slot: place");
+    v_channel_event = '0;
+    v_channel_event.incarnation = '1;
+    if (v_channel_event !== (512'({32{1'b1}}) << 352))
+      $fatal(1, "channel_event_t.incarnation: place");
+    v_channel_event = '0;
+    v_channel_event.value = '1;
+    if (v_channel_event !== (512'({64{1'b1}}) << 384))
+      $fatal(1, "channel_event_t.value: place");
+    v_channel_event = '0;
+    v_channel_event.id = '1;
+    if (v_channel_event !== (512'({32{1'b1}}) << 448))
+      $fatal(1, "channel_event_t.id: place");
+    v_channel_event = '0;
+    v_channel_event.serial = '1;
+    if (v_channel_event !== (512'({32{1'b1}}) << 480))
+      $fatal(1, "channel_event_t.serial: place");
+    if ($bits(fw_message_t) != 384) $fatal(1, "fw_message_t: size");
+    v_fw_message = '0;
+    v_fw_message.kind = '1;
+    if (v_fw_message !== (384'({8{1'b1}}) << 376))
+      $fatal(1, "fw_message_t.kind: place");
+    v_fw_message = '0;
+    v_fw_message.channel = '1;
+    if (v_fw_message !== (384'({8{1'b1}}) << 368))
+      $fatal(1, "fw_message_t.channel: place");
+    v_fw_message = '0;
+    v_fw_message.attempt = '1;
+    if (v_fw_message !== (384'({16{1'b1}}) << 352))
+      $fatal(1, "fw_message_t.attempt: place");
+    v_fw_message = '0;
+    v_fw_message.id = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 320))
+      $fatal(1, "fw_message_t.id: place");
+    v_fw_message = '0;
+    v_fw_message.incarnation = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 288))
+      $fatal(1, "fw_message_t.incarnation: place");
+    v_fw_message = '0;
+    v_fw_message.argument = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 256))
+      $fatal(1, "fw_message_t.argument: place");
+    v_fw_message = '0;
+    v_fw_message.to_high = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 224))
+      $fatal(1, "fw_message_t.to_high: place");
+    v_fw_message = '0;
+    v_fw_message.to_low = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 192))
+      $fatal(1, "fw_message_t.to_low: place");
+    v_fw_message = '0;
+    v_fw_message.data = '1;
+    if (v_fw_message !== (384'({32{1'b1}}) << 160))
+      $fatal(1, "fw_message_t.data: place");
     if ($bits(mbox_object_t) != 32) $fatal(1, "mbox_object_t: size");
     v_mbox_object = '0;
     v_mbox_object.index = '1;

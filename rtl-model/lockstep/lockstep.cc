@@ -55,6 +55,9 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
     plug_link();
   }
   uint64_t peek_counter(unsigned index) const override { return subject_->peek_counter(index); }
+  void observe_retirement(RetireObserver observer) override {
+    subject_->observe_retirement(std::move(observer));
+  }
 
   // The shadows may wait for time to pass: whoever has a clock gives it to all of them.
   bool idle() const override { return subject_->idle() && comparison_->shadows_idle(); }

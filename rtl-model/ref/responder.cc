@@ -79,6 +79,10 @@ void Responder::judge() {
     dma_write_.then([this, message = segment_] { ports_.arrived(message); });
     return done();
   }
+  if (segment_.dst_qpn == EXRNIC_FW_QPN) {  // there is no firmware that would take it
+    state_.count(EXRNIC_COUNTER_FW_DROPPED);
+    return done();
+  }
   QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
   if (is_terminate(segment_.ddp)) return take_terminate();

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -65,6 +66,14 @@ struct TraceEvent {
   exrnic_trace what = EXRNIC_TRACE_DOORBELL;
   exrnic_trace_args args = {};
 };
+
+// An instruction of the on-chip processor that has ended in the cycle that is being stepped.
+struct RetiredInstruction {
+  uint32_t pc = 0;
+  uint32_t instruction = 0;
+  bool exception = false;  // it ended by one
+};
+using RetireObserver = std::function<void(const RetiredInstruction&)>;
 
 // What the core drives. RnicModule implements it. The `can_*` calls are the ready signals of the
 // PCIe and Ethernet blocks: the core hands over nothing while they say no.
@@ -130,6 +139,10 @@ class Core {
   // A counter of the spec as it stands now, without a transaction, time or trace; `index` is an
   // enum exrnic_counter. For whoever watches the simulation.
   virtual uint64_t peek_counter(unsigned index) const = 0;
+
+  // From now on `observer` hears of each instruction of the processor; an empty one ends that. A
+  // core without a processor has nothing to tell.
+  virtual void observe_retirement(RetireObserver /*observer*/) {}
 };
 
 // The verilated RTL. `sink` must outlive the core.

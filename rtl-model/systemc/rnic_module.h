@@ -47,6 +47,9 @@ class RnicModule final : public sc_core::sc_module,
   void reset() override;
 
   void set_link(bool up) { core_->set_link(up); }
+  void observe_retirement(RetireObserver observer) {
+    core_->observe_retirement(std::move(observer));
+  }
   uint64_t peek_counter(unsigned index) const { return core_->peek_counter(index); }
 
   uint64_t cycles() const { return cycles_; }  // clock edges that the core has seen

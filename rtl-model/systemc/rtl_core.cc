@@ -93,6 +93,14 @@ class RtlCore final : public Core {
     waves_.record(time_ns, 0);
     idle_ = top_.idle_o;
     if (tracing_) take_events();
+    if (retire_observer_ && top_.retired_o)
+      retire_observer_({top_.retired_pc_o, top_.retired_instruction_o,
+                        static_cast<bool>(top_.retired_exception_o)});
+  }
+
+  void observe_retirement(RetireObserver observer) override {
+    retire_observer_ = std::move(observer);
+    top_.retires_i = static_cast<bool>(retire_observer_);
   }
 
   void set_link(bool up) override { top_.link_up_i = up; }
@@ -234,6 +242,7 @@ class RtlCore final : public Core {
   bool sending_open_ = false;
   bool idle_ = false;
   bool tracing_ = false;
+  RetireObserver retire_observer_;
   const uint64_t half_period_ps_;
   Waves waves_;  // goes before the model does
 };

@@ -14,6 +14,13 @@ module sampled_core
     output logic [TRACE_PROCESSOR_WAITS:0] trace_valid_o,
     output logic [63:0] trace_o[TRACE_COMPLETION+1],
 
+    // The instruction of the on-chip processor that ended in the cycle before; likewise with retires_i.
+    input  logic        retires_i,
+    output logic        retired_o,
+    output logic        retired_exception_o,  // by one
+    output logic [31:0] retired_pc_o,
+    output logic [31:0] retired_instruction_o,
+
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
@@ -138,7 +145,7 @@ module sampled_core
     flags_of[TRACE_FLAGS_TERMINATE] = tag.kind == TX_KIND_TERMINATE;
     flags_of[TRACE_FLAGS_SIGNALED] = tag.signaled;
     flags_of[TRACE_FLAGS_UNSENT] = unsent;
-    flags_of[TRACE_FLAGS_PORT] = tag.kind == TX_KIND_PORT;
+    flags_of[TRACE_FLAGS_PORT] = tag.kind inside {TX_KIND_PORT, TX_KIND_FIRMWARE};
     flags_of[TRACE_FLAGS_PULL] = tag.opcode == WQE_OPCODE_PULL && tag.kind == TX_KIND_SEGMENT;
   endfunction
 
@@ -190,6 +197,16 @@ module sampled_core
                                          end_flags(u_core.rx_done));
       trace_o[TRACE_COMPLETION] = args(probe_cqe.qpn, probe_cqe.wqe_index[15:0], '0,
           8'(probe_cqe.opcode == 8'(WQE_OPCODE_RECV)) << TRACE_FLAGS_RECEIVE);
+    end
+  end
+  logic retires_q;
+  always_ff @(negedge clk_i) retires_q <= retires_i;
+  always_ff @(posedge clk_i) begin
+    if (retires_q) begin
+      retired_o = u_core.retire.valid;
+      retired_exception_o = u_core.retire.exception;
+      retired_pc_o = u_core.retire.pc;
+      retired_instruction_o = u_core.retire.instruction;
     end
   end
   /* verilator lint_on BLKSEQ */

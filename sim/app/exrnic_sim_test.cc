@@ -161,6 +161,11 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
           "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
   refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
+  refused({"--node", node, "--retired", "r.txt"}, "--retired: 'r.txt': write NODE:PATH");
+  refused({"--node", node, "--retired", "0:" + (dir / "no/r.txt")}, "no/r.txt: cannot be written");
+  refused({"--node", node, "--retired", "0:r.txt", "--core", "ref"},
+          "--retired: the reference model has no processor; take --core rtl");
+  refused({"--node", node, "--symbols", dir / "no.symbols"}, "no.symbols: cannot be read");
   refused({"--node", node, "--gdb", dir / "g.sock"}, "write NODE:PATH");
   refused({"--node", node, "--gdb", "0:"}, "write NODE:PATH");
   refused({"--node", node, "--gdb", "1:g.sock"}, "--gdb: '1:g.sock': the nodes are 0 to 0");

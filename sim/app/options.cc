@@ -40,6 +40,8 @@ struct Arguments {
   std::string capture;
   std::string control;
   std::vector<std::string> gdb;
+  std::vector<std::string> retired;
+  std::string symbols;
   std::string trace;
   std::string waves;
 };
@@ -101,6 +103,14 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "be repeated")
       ->type_name("NODE:PATH")
       ->allow_extra_args(false);
+  app.add_option("--retired", arguments.retired,
+                 "Write every instruction of the processor of a node to FILE, and how\n"
+                 "many cycles each function took; can be repeated")
+      ->type_name("NODE:FILE")
+      ->allow_extra_args(false);
+  app.add_option("--symbols", arguments.symbols,
+                 "Names for --retired, as nm writes them: FILE is firmware.symbols")
+      ->type_name("FILE");
   app.add_option("--trace", arguments.trace,
                  "Write what happens to each work request to FILE, for Perfetto or\n"
                  "chrome://tracing: JSON, in simulated time, about 30 KB for one")
@@ -189,12 +199,14 @@ void require_own_socket(const char* option, const std::string& path, const Optio
   throw ExitRequest(kUsageError, fmt::format("{} {}: this socket is a node's", option, path));
 }
 
-std::pair<unsigned, std::string> gdb_path(const std::string& text, const Options& options) {
+// NODE:PATH
+std::pair<unsigned, std::string> node_path(const std::string& text, const char* example,
+                                           const Options& options) {
   const size_t colon = text.find(':');
   unsigned node = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
   if (error != std::errc() || end != text.data() + colon || colon + 1 == text.size()) {
-    throw std::invalid_argument(fmt::format("'{}': write NODE:PATH, such as 0:gdb.sock", text));
+    throw std::invalid_argument(fmt::format("'{}': write NODE:PATH, such as {}", text, example));
   }
   if (node >= options.sockets.size()) {
     throw std::invalid_argument(
@@ -248,10 +260,18 @@ Options understand(const Arguments& arguments) {
     throw ExitRequest(kUsageError, "--gdb: guests cannot wait for a debugger; take --time free");
   }
   for (const std::string& text : arguments.gdb) {
-    const auto path = reading("--gdb", [&] { return gdb_path(text, options); });
+    const auto path = reading("--gdb", [&] { return node_path(text, "0:gdb.sock", options); });
     require_own_socket("--gdb", path.second, options);
     options.gdb_paths.insert(path);
   }
+  if (!arguments.retired.empty() && arguments.core == kRefCore)
+    throw ExitRequest(kUsageError,
+                      "--retired: the reference model has no processor; take --core rtl");
+  for (const std::string& text : arguments.retired) {
+    options.retire_paths.insert(
+        reading("--retired", [&] { return node_path(text, "0:retired.txt", options); }));
+  }
+  options.symbols_path = arguments.symbols;
   options.trace_path = arguments.trace;
   if (!arguments.waves.empty())
     options.waves = reading("--waves", [&] { return waves_of(arguments, options); });

@@ -31,6 +31,8 @@ struct Options {
   std::string capture_directory;                 // empty: no captures
   std::string control_path;                      // empty: no control socket
   std::map<unsigned, std::string> gdb_paths;     // by node: a socket for a debugger
+  std::map<unsigned, std::string> retire_paths;  // by node: a file for its processor's instructions
+  std::string symbols_path;                      // names of their places; empty: none
   std::string trace_path;                        // empty: no trace
   std::optional<WaveWindow> waves;
 };

@@ -30,6 +30,9 @@ class TracedCore final : public Core, private CoreSink {
   uint32_t spare_cycles() const override { return core_->spare_cycles(); }
   void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }
+  void observe_retirement(RetireObserver observer) override {
+    core_->observe_retirement(std::move(observer));
+  }
   uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
 
  private:

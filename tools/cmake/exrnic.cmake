@@ -97,6 +97,7 @@ function(target_uses_firmware target)
   target_compile_definitions(${target} PRIVATE
     EXRNIC_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/firmware.bin"
     EXRNIC_FIRMWARE_ELF="${CMAKE_BINARY_DIR}/firmware/firmware.elf"
+    EXRNIC_FIRMWARE_SYMBOLS="${CMAKE_BINARY_DIR}/firmware/firmware.symbols"
     EXRNIC_FAULTY_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/faulty.bin")
   add_dependencies(${target} firmware faulty)
 endfunction()

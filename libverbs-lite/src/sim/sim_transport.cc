@@ -109,7 +109,7 @@ class SimTransport : public Transport {
         mailbox_(&link_),
         info_(IdentifyDevice(&link_)),
         arena_(&link_),
-        pds_("protection domains", 0, EXRNIC_MAX_PD),
+        pds_("protection domains", 0, EXRNIC_FW_PD),
         cqns_("completion queues", 0, info_.max_cq),
         srqns_("shared receive queues", 0, info_.max_srq),
         qpns_("queue pairs", kQpnMin, info_.max_qp),

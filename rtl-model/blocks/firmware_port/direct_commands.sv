@@ -57,18 +57,28 @@ module direct_commands
     output logic           fence_o,       // pulse: when are all writes out that were accepted by now?
     input  logic           fence_done_i,  // pulse: now
 
+    // Of what firmware sends: an item, and a pulse of how that ends.
+    input  node_t    node_i,  // ours
+    input  chunk_t   mtu_i,
+    output logic     send_valid_o,
+    output fw_send_t send_o,
+    input  logic     sent_i,
+    input  logic     no_room_i,
+
     output logic refused_o  // pulse
 );
 
   typedef enum logic [3:0] {
     StIdle, StBegin, StXlate, StXlateWait, StFence, StFenceWait, StRead, StData, StWrite,
-    StJudge, StAnswer, StWake
+    StJudge, StAnswer, StWake, StSend
   } state_e;
   state_e state_q, state_d;
 
   logic [7:0] op_q;
-  logic is_memory, is_answer;
-  assign is_memory = op_q inside {FW_DIRECT_LOOK_UP, FW_DIRECT_READ, FW_DIRECT_WRITE};
+  logic is_memory, is_answer, is_send;
+  assign is_memory =
+      op_q inside {FW_DIRECT_LOOK_UP, FW_DIRECT_READ, FW_DIRECT_WRITE, FW_DIRECT_SEND_DATA};
+  assign is_send = op_q inside {FW_DIRECT_SEND_MESSAGE, FW_DIRECT_SEND_DATA};
   assign is_answer = op_q inside {FW_DIRECT_SEND_READ, FW_DIRECT_SEND_ATOMIC, FW_DIRECT_REFUSE};
 
   // ---- Memory: are the operands sane?
@@ -80,7 +90,8 @@ module direct_commands
   assign length = word_i[FW_MEMORY_WORD_LENGTH];
   assign fits = length <= 32'(FW_DIRECT_BYTES) &&
       32'(word_i[FW_MEMORY_WORD_TO_LOW][BlockBits-1:0]) + length <= 32'(FW_DIRECT_BYTES);
-  assign memory_sane = length != '0 &&       (op_q == FW_DIRECT_LOOK_UP || fits) &&
+  assign memory_sane = length != '0 &&
+      (op_q == FW_DIRECT_LOOK_UP || (op_q == FW_DIRECT_SEND_DATA ? length <= 32'(mtu_i) : fits)) &&
       (op_q != FW_DIRECT_WRITE || (word_i[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
 
   // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
@@ -91,18 +102,26 @@ module direct_commands
   assign qpn_o = qpn_t'(request[31:16]);
   assign open = 32'(request[31:16]) < N_QP && qp_i.cfg.valid &&
       qp_i.cfg.generation == request[15:8] && open_i != '0 && !lost_i;
+  logic [31:0] node, pd;
+  assign node = word_i[FW_SEND_WORD_NODE];
+  assign pd   = word_i[FW_MEMORY_WORD_PD];
   always_comb begin
     granted_to = open;
     if (is_memory && word_i[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
+    if (is_memory) granted_to |= pd == 32'(FW_PD);
+    if (is_send)
+      granted_to = node < 32'(MAX_NODE) && node != 32'(node_i) &&
+          (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
     if (op_q == FW_DIRECT_SEND_READ && word_i[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
       granted_to = 1'b0;
   end
 
-  logic translated, granted, all_read;
+  logic translated, granted, in_page, all_read;
   chunk_t left_q;
   logic failed_q;
   assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
   assign granted = xlate_rsp_i.status == XLATE_OK;
+  assign in_page = xlate_rsp_i.length >= length;
   assign all_read = state_q == StData && beat_valid_i && beat_i.bytes == left_q;
 
   always_comb begin
@@ -111,12 +130,14 @@ module direct_commands
       StIdle: if (start_i) state_d = StBegin;
       StBegin:
       if (!quiesce_i) begin
-        state_d = is_answer || (is_memory && memory_sane) ? StJudge : StIdle;
+        state_d = is_answer || (is_memory && memory_sane) ||
+            op_q == FW_DIRECT_SEND_MESSAGE ? StJudge : StIdle;
       end
       StXlate: if (xlate_ready_i) state_d = StXlateWait;
       StXlateWait:
       if (xlate_rsp_valid_i) begin
         if (!granted || op_q == FW_DIRECT_LOOK_UP) state_d = StIdle;
+        else if (is_send) state_d = in_page ? StSend : StIdle;
         else state_d = op_q == FW_DIRECT_WRITE ? StWrite : StFence;
       end
       // A read sees what was written before it; a write has ended when it is out.
@@ -127,7 +148,9 @@ module direct_commands
       StWrite: if (write_ready_i) state_d = StFence;
       StJudge:
       if (!granted_to) state_d = StIdle;
-      else state_d = is_memory ? StXlate : StAnswer;
+      else if (is_memory) state_d = StXlate;
+      else state_d = is_send ? StSend : StAnswer;
+      StSend: if (sent_i || no_room_i) state_d = StIdle;
       StAnswer: if (answer_ready_i) state_d = StWake;
       default: if (wake_ready_i) state_d = StIdle;
     endcase
@@ -149,10 +172,11 @@ module direct_commands
       StIdle: if (start_i) status_d = FW_DIRECT_STATUS_OK;
       StBegin: if (state_d == StIdle) status_d = FW_DIRECT_STATUS_REFUSED;
       StJudge: if (!granted_to) status_d = FW_DIRECT_STATUS_REFUSED;
+      StSend: if (no_room_i) status_d = FW_DIRECT_STATUS_NO_ROOM;
       StXlateWait:
       if (xlate_rsp_valid_i) begin
         unique case (xlate_rsp_i.status)
-          XLATE_OK: ;
+          XLATE_OK: if (is_send && !in_page) status_d = FW_DIRECT_STATUS_REFUSED;
           XLATE_STAG: status_d = FW_DIRECT_STATUS_STAG;
           XLATE_STREAM: status_d = FW_DIRECT_STATUS_STREAM;
           XLATE_ACCESS: status_d = FW_DIRECT_STATUS_ACCESS;
@@ -172,7 +196,7 @@ module direct_commands
   assign status_o = state_q == StIdle ? status_q : FW_DIRECT_STATUS_BUSY;
   // A look-up is a question: its answer is no refusal of anything.
   assign refused_o = state_q != StIdle && state_d == StIdle && op_q != FW_DIRECT_LOOK_UP &&
-      status_d != FW_DIRECT_STATUS_OK && status_d != FW_DIRECT_STATUS_MEMORY;
+      !(status_d inside {FW_DIRECT_STATUS_OK, FW_DIRECT_STATUS_MEMORY, FW_DIRECT_STATUS_NO_ROOM});
 
   // ---- Memory
   logic [63:0] address_q;
@@ -220,6 +244,20 @@ module direct_commands
     write_o.length = chunk_t'(length);
     for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
       write_o.data[32*i+:32] = word_i[32'(FW_MEMORY_WORD_DATA) + i];
+  end
+
+  // ---- To other nodes
+  assign send_valid_o = state_q == StSend;
+  always_comb begin
+    send_o = '0;
+    send_o.data = op_q == FW_DIRECT_SEND_DATA;
+    send_o.node = node_t'(node);
+    send_o.address = address_q;
+    send_o.length = chunk_t'(length);
+    send_o.stag = word_i[FW_SEND_WORD_STAG];
+    send_o.to = {word_i[FW_SEND_WORD_TO_HIGH], word_i[FW_SEND_WORD_TO_LOW]};
+    for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
+      send_o.message[$bits(send_o.message)-1-32*i-:32] = word_i[32'(FW_SEND_WORD_MESSAGE) + i];
   end
 
   // ---- Answers

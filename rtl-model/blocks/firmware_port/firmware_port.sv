@@ -23,7 +23,16 @@ module firmware_port
     input  logic [31:0] data_i,
     output logic        known_o,  // whether the register is here, and may be read or written
     output logic [31:0] data_o,
-    output logic        line_o,
+    output logic        line_o,       // of the punt queue
+    output logic        bell_line_o,
+
+    input node_t  node_i,
+    input chunk_t mtu_i,
+
+    // A user page rings.
+    input logic      bell_i,
+    input page_t     bell_page_i,
+    input doorbell_t bell_value_i,
 
     // Of the responder.
     output logic  active_o,  // firmware takes requests
@@ -66,6 +75,11 @@ module firmware_port
     output logic           fence_o,
     input  logic           fence_done_i,
 
+    output logic     send_valid_o,
+    output fw_send_t send_o,
+    input  logic     sent_i,
+    input  logic     no_room_i,
+
     output event_t event_o
 );
 
@@ -84,7 +98,9 @@ module firmware_port
   assign write = valid_i && write_i;
   always_comb begin
     unique case (address_i)
-      12'(REG_DEV_PUNTS), 12'(REG_DEV_DIRECT_STATUS): known_o = !write_i;
+      12'(REG_DEV_PUNTS), 12'(REG_DEV_DIRECT_STATUS), 12'(REG_DEV_NODE), 12'(REG_DEV_BELL),
+      12'(REG_DEV_BELL_NUMBER), 12'(REG_DEV_BELL_INDEX):
+        known_o = !write_i;
       12'(REG_DEV_PUNT_POP), 12'(REG_DEV_DIRECT): known_o = write_i;
       default: known_o = in_direct || (in_punt && !write_i);
     endcase
@@ -108,8 +124,35 @@ module firmware_port
   always_comb begin
     if (in_direct) data_o = word_q[word];
     else if (in_punt) data_o = punt_word;
-    else data_o = address_i == 12'(REG_DEV_PUNTS) ? 32'(punts) : 32'(status);
+    else begin
+      unique case (address_i)
+        12'(REG_DEV_PUNTS): data_o = 32'(punts);
+        12'(REG_DEV_NODE): data_o = {16'(node_i), 16'(mtu_i)};
+        12'(REG_DEV_BELL): data_o = bell_any ? 32'(bell_page) : '1;
+        12'(REG_DEV_BELL_NUMBER): data_o = bell_value.number;
+        12'(REG_DEV_BELL_INDEX): data_o = bell_value.index;
+        default: data_o = 32'(status);
+      endcase
+    end
   end
+
+  // ---- Bells of user pages
+  logic bell_any;
+  page_t bell_page;
+  doorbell_t bell_value;
+  firmware_bells u_bells (
+      .clk_i,
+      .rst_ni,
+      .empty_i(!active_o),
+      .ring_i(bell_i),
+      .page_i(bell_page_i),
+      .value_i(bell_value_i),
+      .any_o(bell_any),
+      .page_o(bell_page),
+      .take_i(valid_i && !write_i && address_i == 12'(REG_DEV_BELL)),
+      .taken_o(bell_value)
+  );
+  assign bell_line_o = bell_any;
   assign line_o = punts != '0;
 
   // ---- Requests
@@ -146,7 +189,7 @@ module firmware_port
       .look_qpn_i('{look_qpn_i[0], look_qpn_i[1], look_qpn_i[2], qp_read_qpn_o}),
       .count_o(open),
       .lost_o(lost),
-      .open_i(pushed),
+      .open_i(pushed && !punt_i.message),
       .open_qpn_i(punt_i.qpn),
       .close_i(answered),
       .close_qpn_i(qp_read_qpn_o),
@@ -201,6 +244,12 @@ module firmware_port
       .write_o,
       .fence_o,
       .fence_done_i,
+      .node_i,
+      .mtu_i,
+      .send_valid_o,
+      .send_o,
+      .sent_i,
+      .no_room_i,
       .refused_o(refused)
   );
 
@@ -209,11 +258,12 @@ module firmware_port
   assign lost_wake_ready = wake_ready_i;
   assign command_wake_ready = wake_ready_i && !lost_wake_valid;
 
-  assign idle_o = init_done && commands_idle && requests_idle && punts == '0;
+  assign idle_o = init_done && commands_idle && requests_idle && punts == '0 && !bell_any;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_PUNTS] = pushed;
+    event_o[COUNTER_PUNTS] = pushed && !punt_i.message;
+    event_o[COUNTER_FW_MESSAGES] = pushed && punt_i.message;
     event_o[COUNTER_FW_REFUSED] = refused;
   end
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Requests of peers that wait for firmware, in the order in which they came. The oldest one is read
+// Requests and messages of peers that wait for firmware, in the order in which they came. The oldest one is read
 // word by word.
 
 module punt_queue
@@ -56,7 +56,8 @@ module punt_queue
         word_o = oldest.payload[32*(PayloadWords-1-i)+:32];
     if (word_index_i == FW_PUNT_WORD_REQUEST)
       word_o = {16'(oldest.qpn), oldest.generation,
-                oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
+                oldest.message ? FW_PUNT_KIND_MESSAGE
+                               : oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
     if (word_index_i == FW_PUNT_WORD_MSN) word_o = oldest.msn;
     if (word_index_i == FW_PUNT_WORD_PD) word_o = 32'(oldest.pd);
   end

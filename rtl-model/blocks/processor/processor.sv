@@ -29,6 +29,7 @@ module processor
     input  logic        port_known_i,  // it has that register
     input  logic [31:0] port_data_i,
     input  logic        port_line_i,
+    input  logic        port_bell_line_i,
 
     output retire_t retire_o  // for traces
 );
@@ -140,6 +141,7 @@ module processor
       .port_known_i,
       .port_data_i,
       .port_line_i,
+      .port_bell_line_i,
       .lines_o(lines),
       .bite_o(bite),
       .dozing_o(dozing),

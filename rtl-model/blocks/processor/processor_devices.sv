@@ -36,6 +36,7 @@ module processor_devices
     input  logic        port_known_i,
     input  logic [31:0] port_data_i,
     input  logic        port_line_i,
+    input  logic        port_bell_line_i,
 
     output logic [5:0] lines_o,
     output logic       bite_o,   // pulse: the watch-dog
@@ -63,6 +64,7 @@ module processor_devices
     lines_o[FW_LINE_COMMAND] = command_line_i;
     lines_o[FW_LINE_TIMER] = timer_line_q;
     lines_o[FW_LINE_PUNT] = port_line_i;
+    lines_o[FW_LINE_BELL] = port_bell_line_i;
   end
 
   // ---- Accesses: what a write does, and whether the register is there

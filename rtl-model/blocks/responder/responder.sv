@@ -187,11 +187,17 @@ module responder
   );
 
   // ---- What is for the core itself
-  logic for_port, for_load, device, device_ready;
+  logic for_port, for_load, for_firmware, fw_takes, fw_message, fw_data, device, device_ready;
   assign for_port = (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
   assign for_load = receiving && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
       header.stag == WINDOW_STAG;
-  assign device = for_port || for_load;
+  assign for_firmware = desc_q.dst_qpn == 24'(FW_QPN);
+  assign fw_takes = for_firmware && firmware_i && desc_q.src_qpn == 24'(FW_QPN) &&
+      segment.message == MESSAGE_WRITE;
+  assign fw_message = fw_takes && header.stag == FW_STAG && segment.last &&
+      segment.payload == chunk_t'(FW_MESSAGE_BYTES);
+  assign fw_data = fw_takes && header.stag != FW_STAG && segment.payload != '0;
+  assign device = for_port || for_load || (for_firmware && !fw_message && !fw_data);
   assign device_ready = write_idle_i && (port_ready_i || !for_port);
   assign port_valid_o = step == STEP_JUDGE && !flush && for_port && write_idle_i;
   assign port_good_o = (desc_q.src_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN) &&
@@ -222,9 +228,18 @@ module responder
   logic punts, punt_waiting;
   assign punts = firmware_i && (punt_reads_i || segment.atomic || punt_count_i != '0);
   assign punt_valid_o = step == STEP_PUNT && !quiesce_i;
-  assign punt_o = '{atomic: segment.atomic, qpn: qpn_q, generation: qp_i.cfg.generation,
-                    pd: qp_i.cfg.pd, msn: untagged.msn,
-                    payload: desc_q.ddp[PayloadTop-:8*ATOMIC_REQUEST_BYTES]};
+  always_comb begin
+    punt_o = '{message: 1'b0, atomic: segment.atomic, qpn: qpn_q, generation: qp_i.cfg.generation,
+               pd: qp_i.cfg.pd, msn: untagged.msn,
+               payload: desc_q.ddp[PayloadTop-:8*ATOMIC_REQUEST_BYTES]};
+    if (fw_message) begin
+      punt_o = '0;
+      punt_o.message = 1'b1;
+      punt_o.qpn = qpn_t'(desc_q.node);
+      punt_o.payload[$bits(punt_o.payload)-1-:8*FW_MESSAGE_BYTES] =
+          desc_q.ddp[$bits(ddp_head_t)-8*DDP_TAGGED_BYTES-1-:8*FW_MESSAGE_BYTES];
+    end
+  end
 
   // ---- What to do
   logic accepted, taken, closed, paused, invalidating, refused, rnr, affected;
@@ -245,6 +260,8 @@ module responder
       .told_i(qp_i.status.told),
       .device_i(device),
       .device_ready_i(device_ready),
+      .fw_message_i(fw_message),
+      .fw_data_i(fw_data),
       .good_i(good),
       .code_i(judge_code),
       .open_i(stream.open),
@@ -378,7 +395,7 @@ module responder
       .stag_i(segment.atomic ? pull_i.stag : header.stag),
       .to_i(segment.atomic ? pull_i.to : header.to),
       .access_i(access),
-      .pd_i(qp_i.cfg.pd),
+      .pd_i(fw_data ? pd_t'(FW_PD) : qp_i.cfg.pd),
       .node_i(desc_q.node),
       .finish_i(!invalidating),
       .position_i(stream.position),
@@ -530,6 +547,9 @@ module responder
     event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving &&
         segment.message == MESSAGE_TERMINATE;
     event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
+    event_o[COUNTER_FW_DROPPED] =
+        (step == STEP_JUDGE && !flush && next != STEP_JUDGE && for_firmware && device) ||
+        (step == STEP_PLACE && place_refused && fw_data);
     event_o[COUNTER_RECVS] = accepted && segment.last &&
         segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
   end

@@ -23,6 +23,8 @@ module responder_control
     input logic       told_i,  // the peer of a queue pair in ERROR
     input logic       device_i,        // it is for a port, or a load waits for it: nothing is checked
     input logic       device_ready_i,  // or placed, and it is taken now
+    input logic       fw_message_i,  // it is a message to firmware,
+    input logic       fw_data_i,     // or bytes that firmware has asked for: nobody is told
     input logic       good_i,
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
@@ -90,6 +92,8 @@ module responder_control
 
   function automatic step_e judged();
     if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
+    if (fw_message_i) return STEP_PUNT;
+    if (fw_data_i) return STEP_PLACE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
     if (waits_i) return STEP_DONE;
@@ -111,6 +115,7 @@ module responder_control
     return invalidating_o ? STEP_INVALIDATE : STEP_DONE;
   endfunction
   function automatic step_e placed();
+    if (fw_data_i) return place_refused_i ? STEP_DONE : STEP_IDLE;
     if (place_refused_i) return is_send ? STEP_REPORT : STEP_REFUSE;
     if (invalidating_o) return STEP_INVALIDATE;
     return completes ? STEP_REPORT : STEP_IDLE;
@@ -161,9 +166,10 @@ module responder_control
       accepted_o = !flush_q && receiving_i && good_i && !waits_i &&
           ((asks && written_i && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
-      STEP_PUNT: accepted_o = punted_i;
+      STEP_PUNT: accepted_o = punted_i && !fw_message_i;
       STEP_ROOM: accepted_o = !too_long_i && bare && !invalidating_o;
-      STEP_PLACE: accepted_o = place_done_i && !place_refused_i && !invalidating_o;
+      STEP_PLACE:
+      accepted_o = place_done_i && !place_refused_i && !invalidating_o && !fw_data_i;
       default: accepted_o = answered && xlate_status_i == XLATE_OK;
     endcase
   end

@@ -24,7 +24,15 @@ constexpr unsigned kSlotBits = log2_of(kTxSlots);
 constexpr unsigned kWireQpnBits = 24;
 
 // tx_kind_e
-enum TxKind : uint8_t { kTxSegment, kTxLast, kTxTerminate, kTxResponse, kTxPort, kTxProbe };
+enum TxKind : uint8_t {
+  kTxSegment,
+  kTxLast,
+  kTxTerminate,
+  kTxResponse,
+  kTxPort,
+  kTxProbe,
+  kTxFirmware
+};
 // dma_write_kind_e
 enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
 // qp_client_e

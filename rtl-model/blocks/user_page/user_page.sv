@@ -57,6 +57,12 @@ module user_page
     input  logic         cq_ready_i,
     output cq_doorbell_t cq_o,
 
+    // Pulse: a page rings for firmware.
+    input  logic      firmware_i,  // it is READY
+    output logic      firmware_valid_o,
+    output page_t     firmware_page_o,
+    output doorbell_t firmware_o,
+
     output event_t event_o
 );
 
@@ -80,7 +86,12 @@ module user_page
       offset == 12'(DOORBELL_CQ_ARM_SOLICITED);
 
   logic accept;
-  logic well_formed;
+  logic well_formed, for_firmware;
+  assign for_firmware = offset == 12'(DOORBELL_FIRMWARE);
+  assign firmware_valid_o = accept && for_firmware && firmware_i && enable_i &&
+      store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE);
+  assign firmware_page_o = page;
+  assign firmware_o = stored;
   assign accept = store_valid_i && store_ready_o;
   assign well_formed = enable_i && store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE) &&
       (for_cq || for_qp || (for_srq && stored.number < 32'(N_SRQ)));
@@ -169,8 +180,9 @@ module user_page
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_DOORBELLS] = state_q == StCheck && granted;
-    event_o[COUNTER_DOORBELLS_REFUSED] = (accept && !well_formed && !for_pio) ||
+    event_o[COUNTER_DOORBELLS] = (state_q == StCheck && granted) || firmware_valid_o;
+    event_o[COUNTER_DOORBELLS_REFUSED] =
+        (accept && !well_formed && !for_pio && !firmware_valid_o) ||
         (state_q == StCheck && !granted && !is_pio_q);
     event_o[COUNTER_PIO_REFUSED] = block_refused || (accept && for_pio && !enable_i) ||
         (state_q == StCheck && !granted && is_pio_q);

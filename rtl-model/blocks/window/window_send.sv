@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Submits what comes from windows and ports: stores as an RDMA Write that is one segment, a load as
-// an RDMA Read Request, a port's message as an RDMA Write to the peer's ports. One at a time, in the
-// order in which they came.
+// Submits what comes from windows, ports and firmware: stores as an RDMA Write that is one segment, a
+// load as an RDMA Read Request, a port's message as an RDMA Write to the peer's ports, firmware's
+// likewise. One at a time, in the order in which they came. All wait for room but firmware, which
+// has to serve its peers meanwhile: it is told that there is none, also when another waits for some.
 
 module window_send
   import exrnic_pkg::*;
@@ -27,6 +28,14 @@ module window_send
     output logic          message_ready_o,
     input  port_message_t message_i,
 
+    input  logic          firmware_valid_i,  // until one of:
+    output logic          firmware_sent_o,   // pulse
+    output logic          firmware_no_room_o,
+    input  fw_send_t      firmware_i,
+    output logic          read_valid_o,      // of its bytes
+    input  logic          read_ready_i,
+    output dma_read_req_t read_o,
+
     output logic qp_read_o,
     output qpn_t qp_read_qpn_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
@@ -45,14 +54,19 @@ module window_send
     output tx_desc_t submit_o
 );
 
-  typedef enum logic [2:0] {StIdle, StRead, StJudge, StSlot, StHold, StSubmit} state_e;
+  typedef enum logic [2:0] {StIdle, StRead, StJudge, StSlot, StHold, StPayload, StSubmit} state_e;
   state_e state_q;
   /* verilator lint_off UNUSEDSIGNAL */  // of which window it is counts until it is submitted
   window_item_t item_q;
   /* verilator lint_on UNUSEDSIGNAL */
   port_message_t message_q;
-  logic is_port_q, dropped_q;
+  logic is_port_q, is_firmware_q, dropped_q;
   slot_t slot_q;
+
+  // Whoever stores without end does not keep firmware from its turn.
+  logic firmware_first, blocked;
+  assign firmware_first = firmware_valid_i && !is_firmware_q;
+  assign blocked = !(alloc_ready_o && alloc_valid_i);
 
   // ---- May it be sent?
   logic fit;
@@ -67,13 +81,17 @@ module window_send
         StIdle:
         if (item_valid_i && item_ready_o) state_q <= StRead;
         else if (message_valid_i && message_ready_o) state_q <= StSlot;
+        else if (firmware_valid_i && !quiesce_i) state_q <= StSlot;
         StRead: state_q <= StJudge;
         StJudge: state_q <= fit ? StSlot : StIdle;
         StSlot:
-        if (quiesce_i) state_q <= StHold;
-        else if (alloc_valid_i && quota_room_i) state_q <= StSubmit;
+        if (is_firmware_q && blocked) state_q <= StIdle;
+        else if (is_firmware_q && firmware_i.data) state_q <= StPayload;
+        else if (quiesce_i) state_q <= StHold;
+        else if (!blocked) state_q <= StSubmit;
         // Much may have changed meanwhile.
         StHold: if (!quiesce_i) state_q <= is_port_q ? StSlot : StRead;
+        StPayload: if (read_ready_i) state_q <= StSubmit;
         StSubmit: if (submit_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
@@ -83,7 +101,8 @@ module window_send
     if (state_q == StIdle) begin
       item_q    <= item_i;
       message_q <= message_i;
-      is_port_q <= !item_valid_i;
+      is_port_q <= !firmware_first && !item_valid_i && message_valid_i;
+      is_firmware_q <= firmware_first || (!item_valid_i && !message_valid_i);
       dropped_q <= 1'b0;
     end else if (drop_i && drop_index_i == item_q.window) begin
       dropped_q <= 1'b1;
@@ -91,24 +110,39 @@ module window_send
     if (state_q == StSlot) slot_q <= alloc_slot_i;
   end
 
-  assign item_ready_o = state_q == StIdle && !quiesce_i;
+  assign item_ready_o = state_q == StIdle && !quiesce_i && !firmware_first;
   assign message_ready_o = item_ready_o && !item_valid_i;
   assign refused_o = state_q == StJudge && !fit;
   assign loads_o = item_q.load;
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = item_q.qpn;
   assign alloc_ready_o = state_q == StSlot && !quiesce_i && quota_room_i;
-  assign quota_node_o = is_port_q ? message_q.node : qp_i.cfg.dest_node;
+  always_comb begin
+    quota_node_o = qp_i.cfg.dest_node;
+    if (is_port_q) quota_node_o = message_q.node;
+    if (is_firmware_q) quota_node_o = firmware_i.node;
+  end
+  assign firmware_no_room_o = firmware_valid_i && (state_q == StHold ||
+      (state_q == StIdle && quiesce_i) || (state_q == StSlot && blocked));
+  assign firmware_sent_o = state_q == StSubmit && submit_ready_i && is_firmware_q;
+  assign read_valid_o = state_q == StPayload;
+  assign read_o = '{
+          address: firmware_i.address,
+          length: firmware_i.length,
+          dst: {slot_q, ($clog2(MTU_MAX))'(0)}
+      };
   assign submit_valid_o = state_q == StSubmit;
   assign idle_o = state_q == StIdle;
   assign quiescent_o = state_q inside {StIdle, StHold};
 
   // ---- Requests are numbered for each queue pair.
+  logic loads;
+  assign loads = !is_port_q && !is_firmware_q && item_q.load;
   logic [31:0] requests_q[N_QP];
   logic [31:0] msn;
   logic numbers;
   assign msn = requests_q[item_q.qpn[$clog2(N_QP)-1:0]] + 1'b1;
-  assign numbers = state_q == StSubmit && submit_ready_i && !is_port_q && item_q.load;
+  assign numbers = state_q == StSubmit && submit_ready_i && loads;
   always_ff @(posedge clk_i) begin
     if (clear_i) requests_q[clear_qpn_i[$clog2(N_QP)-1:0]] <= '0;
     else if (numbers) requests_q[item_q.qpn[$clog2(N_QP)-1:0]] <= msn;
@@ -128,6 +162,10 @@ module window_send
     write_header.opcode = RDMAP_OPCODE_WRITE;
     write_header.stag = is_port_q ? PORT_STAG : item_q.stag;
     write_header.to = is_port_q ? 64'(message_q.to) : item_q.to;
+    if (is_firmware_q) begin
+      write_header.stag = firmware_i.data ? firmware_i.stag : FW_STAG;
+      write_header.to = firmware_i.data ? firmware_i.to : '0;
+    end
     request_header = '0;
     request_header.last = 1'b1;
     request_header.dv = 2'(DDP_VERSION);
@@ -149,8 +187,13 @@ module window_send
       request_inline[8*i+:8] = request[$bits(request)-1-8*i-:8];
   end
 
-  logic loads;
-  assign loads = !is_port_q && item_q.load;
+  inline_t firmware_inline;
+  always_comb begin
+    firmware_inline = '0;
+    for (int unsigned i = 0; i < FW_MESSAGE_BYTES; i++)
+      firmware_inline[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
+  end
+
   always_comb begin
     submit_o = '0;
     submit_o.slot = slot_q;
@@ -167,6 +210,14 @@ module window_send
       submit_o.inline_data = inline_t'(message_q.data);
       submit_o.tag.kind = TX_KIND_PORT;
       submit_o.tag.qpn = qpn_t'(message_q.port);
+    end else if (is_firmware_q) begin
+      submit_o.node = firmware_i.node;
+      submit_o.dst_qpn = 24'(FW_QPN);
+      submit_o.src_qpn = 24'(FW_QPN);
+      submit_o.inlined = !firmware_i.data;
+      submit_o.length = firmware_i.data ? firmware_i.length : chunk_t'(FW_MESSAGE_BYTES);
+      submit_o.inline_data = firmware_inline;
+      submit_o.tag.kind = TX_KIND_FIRMWARE;
     end else begin
       submit_o.node = qp_i.cfg.dest_node;
       submit_o.dst_qpn = qp_i.cfg.dest_qpn;

@@ -42,7 +42,7 @@ class Sender : public Bench<Vwindow_send> {
  public:
   Sender() : qp_reader_(dut(), qps) {
     dut().quiesce_i = dut().item_valid_i = dut().drop_i = dut().message_valid_i = 0;
-    dut().clear_i = 0;
+    dut().firmware_valid_i = dut().clear_i = 0;
     Qp qp;
     qp.cfg.valid = true;
     qp.cfg.generation = 3;
@@ -82,6 +82,18 @@ class Sender : public Bench<Vwindow_send> {
     cycle();
     dut().message_valid_i = 0;
     settle();
+  }
+  // Firmware sends a message; how that ends.
+  bool firmware_sends() {
+    dut().firmware_valid_i = 1;
+    settle();
+    wait_for("firmware_sent_o or firmware_no_room_o", kLimit,
+             [&] { return dut().firmware_sent_o || dut().firmware_no_room_o; });
+    const bool sends = dut().firmware_sent_o != 0;
+    cycle();
+    dut().firmware_valid_i = 0;
+    settle();
+    return sends;
   }
   void rest() {
     wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
@@ -242,6 +254,50 @@ TEST_CASE("Without a slot, a share of slots, or efe_tx it waits, and keeps what 
     CHECK(sender.sent[0].inline_data == stores().data);
     sender.sent.clear();
   }
+}
+
+TEST_CASE("Firmware sends when there is room, and is told at once when there is none") {
+  Sender sender;
+  CHECK(sender.firmware_sends());
+  REQUIRE(sender.sent.size() == 1);
+  CHECK(sender.sent[0].tag.kind == kTxFirmware);
+  CHECK(sender.sent[0].dst_qpn == EXRNIC_FW_QPN);
+  CHECK(exrnic_ddp_tagged_stag(sender.sent[0].ddp.data()) == EXRNIC_FW_STAG);
+  CHECK(sender.sent[0].length == EXRNIC_FW_MESSAGE_BYTES);
+  bool* const missing[] = {&sender.slots, &sender.room};
+  for (bool* one : missing) {
+    *one = false;
+    CHECK_FALSE(sender.firmware_sends());
+    *one = true;
+  }
+  sender.dut().quiesce_i = 1;
+  CHECK_FALSE(sender.firmware_sends());
+  CHECK(sender.sent.size() == 1);
+}
+
+TEST_CASE("Firmware does not wait behind stores that wait for room") {
+  Sender sender;
+  sender.room = false;
+  sender.offer(stores());
+  CHECK_FALSE(sender.firmware_sends());
+  sender.dut().quiesce_i = 1;
+  CHECK_FALSE(sender.firmware_sends());
+  sender.dut().quiesce_i = 0;
+  sender.room = true;
+  sender.rest();
+  CHECK(sender.firmware_sends());
+  REQUIRE(sender.sent.size() == 2);
+  CHECK(sender.sent[0].tag.kind == kTxSegment);
+}
+
+TEST_CASE("Stores without end do not keep firmware from its turn") {
+  Sender sender;
+  pack(sender.dut().item_i, stores());
+  sender.dut().item_valid_i = 1;
+  sender.cycles(20);
+  CHECK(sender.firmware_sends());
+  sender.cycles(20);
+  CHECK(sender.sent.back().tag.kind == kTxSegment);
 }
 
 TEST_CASE("What waits while the core rests goes by what is there afterwards") {

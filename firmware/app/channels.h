@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Channels: messages and reductions for processes (rtl-model/spec/channels.yaml). README.md says
+ * how they work. What is known of a channel, and what its parts offer each other:
+ *
+ *   channels.c   opening and closing, bells, the rings, what comes from other nodes, time
+ *   sends.c      messages on their way out
+ *   receives.c   messages that come in
+ *   reduce.c     reductions and barriers
+ */
+#ifndef EXRNIC_FW_CHANNELS_H
+#define EXRNIC_FW_CHANNELS_H
+
+#include "hal/port.h"
+
+#define INLINE_WORDS (EXRNIC_CHANNEL_INLINE / 4)
+#define WORK_WORDS (sizeof(struct exrnic_channel_work) / 4)
+#define RETRY_NS 100000u /* until the first repetition; doubles with each */
+#define RETRY_MAX_NS 6400000u
+
+enum work_state {
+  WORK_NONE,   /* no such work */
+  WORK_ASKING, /* SEND could not leave yet */
+  WORK_ASKED,  /* SEND left: GRANT or ACK is awaited */
+  WORK_MOVING, /* its bytes leave */
+  WORK_TOLD,   /* DONE left: ACK is awaited */
+  WORK_REDUCING,
+  WORK_ENDED
+};
+
+/* Work of a channel that has begun. Times are device time in ns, modulo 2^32. */
+struct work {
+  enum work_state state;
+  uint32_t id;
+  uint32_t target; /* node, or group */
+  uint32_t offset;
+  uint32_t length;
+  uint32_t deadline;
+  uint32_t retry_at, retry_ns;
+  uint32_t attempt;
+  uint8_t has_previous; /* since the channel was opened */
+  uint32_t previous;    /* id of the message before to that node */
+  uint32_t moved;       /* bytes */
+  uint32_t stag;        /* where they go */
+  uint64_t to;
+  uint32_t data[INLINE_WORDS];
+};
+
+/* A slot that a sender may fill. */
+struct grant {
+  uint8_t used;
+  uint8_t slot;
+  uint8_t node;
+  uint32_t id;
+  uint32_t incarnation;
+  uint32_t length;
+  uint32_t since;
+};
+
+/* The last message that was accepted of a node. */
+struct last {
+  uint32_t incarnation; /* 0: none is known */
+  uint32_t id;
+};
+
+struct channel {
+  uint8_t open;
+  uint8_t number;
+  uint8_t dirty;   /* its status is to be written */
+  uint8_t fetched; /* next is */
+  struct exrnic_channel_open_words {
+    uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
+        log_events, slots, slot_bytes, num_slots;
+  } at;
+  uint32_t posted, begun, done; /* work, free-running */
+  uint32_t next[WORK_WORDS];    /* the one after those that have begun, once it is fetched */
+  uint32_t events, taken;       /* likewise */
+  uint32_t epoch, bad_bells;
+  uint32_t slots_free; /* a bit each */
+  uint32_t grants_used;
+  struct work works[EXRNIC_CHANNEL_WINDOW]; /* id modulo its size */
+  struct grant grants[EXRNIC_CHANNEL_SLOTS_MAX];
+  uint8_t slot_of[1 << EXRNIC_CHANNEL_RING_LOG_MAX]; /* of the events not taken */
+  struct last last[EXRNIC_MAX_NODE];
+  uint32_t sent[EXRNIC_MAX_NODE];         /* id of the last message to each node */
+  uint32_t sent_to[EXRNIC_MAX_NODE / 32]; /* nodes of which that is known */
+  uint32_t refused[EXRNIC_MAX_NODE / 32]; /* nodes that found no room */
+};
+
+/* A message between firmwares: words of fw_message. */
+struct message {
+  uint32_t node;
+  const uint32_t* words; /* MESSAGE_WORDS */
+};
+enum {
+  MESSAGE_HEAD,
+  MESSAGE_ID,
+  MESSAGE_INCARNATION,
+  MESSAGE_ARGUMENT,
+  MESSAGE_HIGH,
+  MESSAGE_LOW,
+  MESSAGE_DATA
+};
+#define MESSAGE_OLDEST 0x80000000u
+static inline uint32_t message_head(enum exrnic_fw_message_kind kind, uint32_t channel,
+                                    uint32_t attempt) {
+  return (uint32_t)kind << 24 | channel << 16 | (attempt & 0xffff);
+}
+
+/* ---- For main.c and commands.c */
+void channels_start(void);
+void channels_bells(void);                      /* line BELL */
+void channels_message(const struct punt* punt); /* of another node */
+void channels_timer(void);                      /* line TIMER */
+void channels_work(void);                       /* whatever can go on; before each rest */
+enum exrnic_fw_status channel_open(const uint32_t* words);
+enum exrnic_fw_status channel_close(uint32_t number);
+
+/* ---- Between the parts */
+struct channel* channel_of(uint32_t number); /* NULL: not open */
+struct memory channel_memory(const struct channel* channel, uint32_t offset, uint32_t access);
+uint32_t channel_free_events(const struct channel* channel);
+struct event {
+  enum exrnic_channel_event_kind kind;
+  enum exrnic_channel_event_status status;
+  uint32_t source, length, slot, incarnation, id;
+  uint64_t value;
+  const uint32_t* data; /* INLINE_WORDS, or NULL */
+};
+void channel_event(struct channel* channel, const struct event* event);
+void work_end(struct channel* channel, struct work* work);
+void work_fail(struct channel* channel, struct work* work, enum exrnic_channel_event_status status);
+/* Is `now` at or past `then`? */
+static inline int is_due(uint32_t now, uint32_t then) { return (int32_t)(now - then) >= 0; }
+
+/* 0: it cannot begin yet; the work before it has to end first. */
+int send_begin(struct channel* channel, struct work* work);
+/* For work that lacked room, whose bytes leave, or whose time has come to ask again. */
+void send_go_on(struct channel* channel, struct work* work, uint32_t now);
+void send_granted(struct channel* channel, const struct message* message);
+void send_acknowledged(struct channel* channel, const struct message* message);
+void send_woken(struct channel* channel, uint32_t node);
+
+void receive_send(struct channel* channel, const struct message* message, uint32_t now);
+void receive_done(struct channel* channel, const struct message* message);
+void receive_wake(struct channel* channel); /* there may be room again */
+void receive_expire(struct channel* channel, uint32_t now);
+
+void reduce_start(void);
+void reduce_close(uint32_t channel);
+int reduce_begin(struct channel* channel, struct work* work,
+                 enum exrnic_channel_operation operation, uint32_t round, uint64_t value);
+void reduce_go_on(struct channel* channel, struct work* work, uint32_t now);
+void reduce_abandon(struct channel* channel, struct work* work);
+void reduce_part(struct channel* channel, const struct message* message);
+void reduce_ask(struct channel* channel, const struct message* message);
+
+#endif

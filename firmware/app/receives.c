@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages that come in. All nodes share the slots of the channel. Who finds no room is noted, and
+ * woken when there is some; who asks for what it has been given, or has delivered, is told again.
+ */
+#include "app/channels.h"
+
+/* No sender fills a slot so late: its work has long failed. */
+#define GRANT_LIFE_NS (2u * 1000 * EXRNIC_CHANNEL_TIMEOUT_MAX_US)
+_Static_assert(EXRNIC_CHANNEL_TIMEOUT_MAX_US <= 2000000, "GRANT_LIFE_NS has 32 bits");
+
+static void answer(struct channel* channel, const struct message* to,
+                   enum exrnic_fw_message_kind kind, uint32_t argument, uint64_t where) {
+  uint32_t words[MESSAGE_WORDS] = {0};
+
+  words[MESSAGE_HEAD] = message_head(kind, channel->number, to->words[MESSAGE_HEAD]);
+  words[MESSAGE_ID] = to->words[MESSAGE_ID];
+  words[MESSAGE_INCARNATION] = to->words[MESSAGE_INCARNATION];
+  words[MESSAGE_ARGUMENT] = argument;
+  words[MESSAGE_HIGH] = (uint32_t)(where >> 32);
+  words[MESSAGE_LOW] = (uint32_t)where;
+  send_message(to->node, words); /* without room it is lost: the peer asks again */
+}
+
+static void acknowledge(struct channel* channel, const struct message* to,
+                        enum exrnic_channel_event_status status) {
+  answer(channel, to, EXRNIC_FW_MESSAGE_KIND_ACK, status, 0);
+}
+
+static void point_to(struct channel* channel, const struct message* to, const struct grant* grant) {
+  const struct memory slot =
+      channel_memory(channel, channel->at.slots + grant->slot * channel->at.slot_bytes, 0);
+
+  answer(channel, to, EXRNIC_FW_MESSAGE_KIND_GRANT, channel->at.stag, slot.to);
+}
+
+static void release(struct channel* channel, struct grant* grant, int slot_too) {
+  if (slot_too) channel->slots_free |= 1u << grant->slot;
+  grant->used = 0;
+  channel->grants_used--;
+}
+
+static struct grant* grant_of(struct channel* channel, const struct message* message) {
+  uint32_t i;
+
+  if (channel->grants_used == 0) return 0;
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++) {
+    struct grant* grant = &channel->grants[i];
+
+    if (grant->used && grant->node == message->node && grant->id == message->words[MESSAGE_ID] &&
+        grant->incarnation == message->words[MESSAGE_INCARNATION])
+      return grant;
+  }
+  return 0;
+}
+
+/* The oldest message of a node says that those before it are given up. */
+static void forget(struct channel* channel, const struct message* message) {
+  uint32_t i;
+
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++) {
+    struct grant* grant = &channel->grants[i];
+
+    if (grant->used && grant->node == message->node &&
+        (grant->incarnation != message->words[MESSAGE_INCARNATION] ||
+         (int32_t)(grant->id - message->words[MESSAGE_ID]) < 0))
+      release(channel, grant, 1);
+  }
+}
+
+static struct grant* grant_new(struct channel* channel, const struct message* message,
+                               uint32_t length, uint32_t now) {
+  struct grant* grant = channel->grants;
+  uint8_t slot = 0;
+
+  while (grant->used) grant++;
+  while (!(channel->slots_free & 1u << slot)) slot++;
+  channel->slots_free &= ~(1u << slot);
+  channel->grants_used++;
+  grant->used = 1;
+  grant->slot = slot;
+  grant->node = (uint8_t)message->node;
+  grant->id = message->words[MESSAGE_ID];
+  grant->incarnation = message->words[MESSAGE_INCARNATION];
+  grant->length = length;
+  grant->since = now;
+  return grant;
+}
+
+static void deliver(struct channel* channel, const struct message* message, uint32_t length,
+                    uint32_t slot, const uint32_t* data) {
+  const struct event event = {
+      .kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE,
+      .status = EXRNIC_CHANNEL_EVENT_STATUS_OK,
+      .source = message->node,
+      .length = length,
+      .slot = slot,
+      .incarnation = message->words[MESSAGE_INCARNATION],
+      .id = message->words[MESSAGE_ID],
+      .data = data,
+  };
+
+  channel_event(channel, &event);
+}
+
+/* Is one that was sent before it under way? */
+static int is_early(const struct channel* channel, const struct message* message) {
+  uint32_t i;
+
+  if (channel->grants_used == 0) return 0;
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++)
+    if (channel->grants[i].used && channel->grants[i].node == message->node &&
+        (int32_t)(channel->grants[i].id - message->words[MESSAGE_ID]) < 0)
+      return 1;
+  return 0;
+}
+
+void receive_send(struct channel* channel, const struct message* message, uint32_t now) {
+  struct last* last = &channel->last[message->node];
+  const uint32_t id = message->words[MESSAGE_ID];
+  const uint32_t length = message->words[MESSAGE_ARGUMENT] & ~MESSAGE_OLDEST;
+  const int oldest = (message->words[MESSAGE_ARGUMENT] & MESSAGE_OLDEST) != 0;
+  const int known = last->incarnation == message->words[MESSAGE_INCARNATION];
+  const int is_long = length > EXRNIC_CHANNEL_INLINE;
+  struct grant* grant;
+
+  if (oldest && channel->grants_used != 0) forget(channel, message);
+  if (known && (int32_t)(id - last->id) <= 0) {
+    grant = grant_of(channel, message);
+    if (grant != 0)
+      point_to(channel, message, grant);
+    else
+      acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
+    return;
+  }
+  /* In order: the one before it was accepted, or none before it is under way any more. */
+  if (!oldest && !(known && last->id == message->words[MESSAGE_HIGH])) return;
+  if (!is_long && is_early(channel, message)) return;
+  if (length > channel->at.slot_bytes && is_long) {
+    acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);
+  } else if (channel_free_events(channel) == 0 || (is_long && channel->slots_free == 0)) {
+    channel->refused[message->node / 32] |= 1u << message->node % 32;
+    return;
+  } else if (is_long) {
+    point_to(channel, message, grant_new(channel, message, length, now));
+  } else {
+    deliver(channel, message, length, EXRNIC_CHANNEL_NO_SLOT, message->words + MESSAGE_DATA);
+    acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
+  }
+  last->incarnation = message->words[MESSAGE_INCARNATION];
+  last->id = id;
+}
+
+void receive_done(struct channel* channel, const struct message* message) {
+  struct grant* grant = grant_of(channel, message);
+
+  if (grant == 0 || is_early(channel, message)) return;
+  deliver(channel, message, grant->length, grant->slot, 0);
+  release(channel, grant, 0);
+  acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
+}
+
+void receive_wake(struct channel* channel) {
+  uint32_t words[MESSAGE_WORDS] = {0}, i, node;
+
+  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_WAKE, channel->number, 0);
+  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++)
+    for (node = 32 * i; channel->refused[i] != 0; node++) {
+      if (!(channel->refused[i] & 1u << node % 32)) continue;
+      channel->refused[i] &= ~(1u << node % 32);
+      send_message(node, words);
+    }
+}
+
+void receive_expire(struct channel* channel, uint32_t now) {
+  uint32_t i;
+
+  if (channel->grants_used == 0) return;
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++)
+    if (channel->grants[i].used && now - channel->grants[i].since > GRANT_LIFE_NS)
+      release(channel, &channel->grants[i], 1);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reductions and barriers: recursive doubling. Of n nodes the first p, a power of two, exchange
+ * their values in log2 p steps; each of the others gives its value to one of the first before that,
+ * and gets the result behind. Every node then has the result: it is the same everywhere, for the
+ * operations do not depend on order.
+ *
+ *   step 0            node p + i  ->  node i
+ *   step 1 .. log2 p  node i     <->  node i ^ 2^(step - 1)
+ *   step log2 p + 1   node i      ->  node p + i
+ *
+ * What a node has sent in a round it keeps until the round after the next: who misses a part asks.
+ */
+#include "app/channels.h"
+
+#define GROUPS 8 /* that this node remembers */
+#define SET_WORDS (EXRNIC_MAX_NODE / 32)
+#define NOBODY 0xffffu
+
+/* A round of a group: the even and the odd ones in turn. */
+struct round {
+  uint8_t valid;
+  uint8_t begun; /* by this node */
+  uint8_t ended;
+  uint8_t step;        /* the one it is at */
+  uint16_t sent, have; /* a bit for each step */
+  uint32_t number;
+  enum exrnic_channel_operation operation;
+  uint64_t value;
+  uint64_t mine[EXRNIC_CHANNEL_STEPS];
+  uint64_t got[EXRNIC_CHANNEL_STEPS];
+  uint8_t from[EXRNIC_CHANNEL_STEPS];
+};
+
+struct group {
+  uint8_t used;
+  uint8_t joined; /* its set is known; else parts came before the work */
+  uint8_t steps;
+  uint32_t channel, number;
+  uint32_t age;
+  uint16_t send, wait; /* steps in which this node sends, or waits */
+  uint16_t peer[EXRNIC_CHANNEL_STEPS];
+  struct round rounds[2];
+};
+
+static struct group groups[GROUPS];
+static uint32_t age;
+
+void reduce_start(void) {
+  uint32_t i;
+
+  for (i = 0; i < GROUPS; i++) groups[i].used = 0;
+}
+
+void reduce_close(uint32_t channel) {
+  uint32_t i;
+
+  for (i = 0; i < GROUPS; i++)
+    if (groups[i].channel == channel) groups[i].used = 0;
+}
+
+static struct group* group_of(uint32_t channel, uint32_t number) {
+  uint32_t i;
+
+  for (i = 0; i < GROUPS; i++)
+    if (groups[i].used && groups[i].channel == channel && groups[i].number == number)
+      return &groups[i];
+  return 0;
+}
+
+static int is_busy(const struct group* group) {
+  return (group->rounds[0].begun && !group->rounds[0].ended) ||
+         (group->rounds[1].begun && !group->rounds[1].ended);
+}
+
+/* A place that is free, else (for a group of our own) the one that rests longest. 0: there is none.
+ */
+static struct group* group_new(uint32_t channel, uint32_t number, int own) {
+  struct group* group = 0;
+  uint32_t i;
+
+  for (i = 0; i < GROUPS; i++) {
+    if (!groups[i].used) {
+      group = &groups[i];
+      break;
+    }
+    if (own && !is_busy(&groups[i]) && (group == 0 || (int32_t)(groups[i].age - group->age) < 0))
+      group = &groups[i];
+  }
+  if (group == 0) return 0;
+  group->used = 1;
+  group->joined = 0;
+  group->channel = channel;
+  group->number = number;
+  group->age = age++;
+  group->rounds[0].valid = group->rounds[1].valid = 0;
+  group->rounds[0].begun = group->rounds[1].begun = 0;
+  return group;
+}
+
+/*
+ * The place of a round; it is cleared for one that is new. 0: it is taken by one that goes on, or
+ * by a later one. Our own work takes it from a round that only others have named: nobody can be so
+ * far ahead.
+ */
+static struct round* round_of(struct group* group, uint32_t number, int own) {
+  struct round* round = &group->rounds[number & 1];
+
+  if (round->valid && round->number == number) return round;
+  if (round->valid && round->begun && !round->ended) return 0;
+  if (round->valid && (round->begun || !own) && (int32_t)(number - round->number) < 0) return 0;
+  round->valid = 1;
+  round->number = number;
+  round->begun = round->ended = 0;
+  round->step = 0;
+  round->sent = round->have = 0;
+  return round;
+}
+
+/* ---- The plan of a group */
+
+static int in_set(const uint32_t* set, uint32_t node) {
+  return (set[node / 32] >> node % 32 & 1) != 0;
+}
+
+static uint32_t bits(uint32_t word) {
+  uint32_t count = 0;
+
+  for (; word != 0; word &= word - 1) count++;
+  return count;
+}
+
+/* The node of that rank. */
+static uint16_t member(const uint32_t* set, uint32_t rank) {
+  uint32_t word = 0, count, node;
+
+  while ((count = bits(set[word])) <= rank) {
+    rank -= count;
+    word++;
+  }
+  for (node = 32 * word;; node++) {
+    if (!in_set(set, node)) continue;
+    if (rank == 0) return (uint16_t)node;
+    rank--;
+  }
+}
+
+static uint32_t rank_of(const uint32_t* set, uint32_t node) {
+  uint32_t rank = 0, i;
+
+  for (i = 0; i < node / 32; i++) rank += bits(set[i]);
+  return rank + bits(set[node / 32] & ((1u << node % 32) - 1));
+}
+
+static void plan(struct group* group, const uint32_t* set) {
+  const uint32_t rank = rank_of(set, port_node());
+  uint32_t n = 0, power = 1, exchanges = 0, i, last;
+
+  for (i = 0; i < SET_WORDS; i++) n += bits(set[i]);
+  for (; 2 * power <= n; power *= 2) exchanges++;
+  last = exchanges + 1;
+  group->steps = (uint8_t)(last + 1);
+  group->send = group->wait = 0;
+  for (i = 0; i <= last; i++) group->peer[i] = NOBODY;
+  if (rank >= power) {
+    group->peer[0] = group->peer[last] = member(set, rank - power);
+    group->send = 1;
+    group->wait = (uint16_t)(1u << last);
+    return;
+  }
+  if (rank + power < n) {
+    group->peer[0] = group->peer[last] = member(set, rank + power);
+    group->wait = 1;
+    group->send = (uint16_t)(1u << last);
+  }
+  for (i = 1; i <= exchanges; i++) {
+    group->peer[i] = member(set, rank ^ 1u << (i - 1));
+    group->send |= (uint16_t)(1u << i);
+    group->wait |= (uint16_t)(1u << i);
+  }
+}
+
+/* ---- Steps */
+
+static uint64_t combine(enum exrnic_channel_operation operation, uint64_t a, uint64_t b) {
+  switch (operation) {
+    case EXRNIC_CHANNEL_OPERATION_SUM:
+      return a + b;
+    case EXRNIC_CHANNEL_OPERATION_LEAST:
+      return a < b ? a : b;
+    case EXRNIC_CHANNEL_OPERATION_MOST:
+      return a > b ? a : b;
+    case EXRNIC_CHANNEL_OPERATION_BOTH:
+      return a & b;
+    case EXRNIC_CHANNEL_OPERATION_ANY:
+      return a | b;
+    case EXRNIC_CHANNEL_OPERATION_ODD:
+      return a ^ b;
+    default:
+      return 0;
+  }
+}
+
+static int say(const struct group* group, const struct round* round, uint32_t step,
+               enum exrnic_fw_message_kind kind) {
+  uint32_t words[MESSAGE_WORDS] = {0};
+
+  words[MESSAGE_HEAD] = message_head(kind, group->channel, group->number);
+  words[MESSAGE_ID] = round->number;
+  words[MESSAGE_ARGUMENT] = step << 8 | (uint32_t)round->operation;
+  words[MESSAGE_HIGH] = (uint32_t)(round->mine[step] >> 32);
+  words[MESSAGE_LOW] = (uint32_t)round->mine[step];
+  return send_message(group->peer[step], words) == EXRNIC_FW_DIRECT_STATUS_OK;
+}
+
+/* As far as it goes. Where there is no room, it is tried again. 1: to its end. */
+static int advance(struct group* group, struct round* round) {
+  for (; round->step < group->steps; round->step++) {
+    const uint32_t step = round->step, bit = 1u << step;
+
+    if (group->send & bit && !(round->sent & bit)) {
+      round->mine[step] = round->value;
+      if (!say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART)) return 0;
+      round->sent |= (uint16_t)bit;
+    }
+    if (!(group->wait & bit)) continue;
+    if (!(round->have & bit) || round->from[step] != group->peer[step]) return 0;
+    round->value = step == group->steps - 1u
+                       ? round->got[step]
+                       : combine(round->operation, round->value, round->got[step]);
+  }
+  return 1;
+}
+
+static void reduce_end(struct channel* channel, struct work* work, struct group* group,
+                       struct round* round) {
+  const struct event event = {
+      .kind = EXRNIC_CHANNEL_EVENT_KIND_REDUCTION,
+      .status = EXRNIC_CHANNEL_EVENT_STATUS_OK,
+      .source = group->number,
+      .slot = EXRNIC_CHANNEL_NO_SLOT,
+      .id = round->number,
+      .value = round->operation == EXRNIC_CHANNEL_OPERATION_NOTHING ? 0 : round->value,
+  };
+
+  round->ended = 1;
+  channel_event(channel, &event);
+  work_end(channel, work);
+}
+
+/* Work's length and previous are free here: they say which round of the group it is. */
+static struct round* round_of_work(const struct channel* channel, const struct work* work,
+                                   struct group** group) {
+  *group = group_of(channel->number, work->target);
+  return *group == 0 ? 0 : round_of(*group, work->previous, 1);
+}
+
+int reduce_begin(struct channel* channel, struct work* work,
+                 enum exrnic_channel_operation operation, uint32_t number, uint64_t value) {
+  const struct memory at = channel_memory(channel, work->offset, 0);
+  struct group* group = group_of(channel->number, work->target);
+  struct round* round;
+  uint32_t set[SET_WORDS];
+
+  if (group != 0 && is_busy(group)) return 0; /* one round behind the other */
+  if (group == 0 || !group->joined) {
+    if (operation > EXRNIC_CHANNEL_OPERATION_ODD ||
+        memory_read_words(&at, set, SET_WORDS) != EXRNIC_FW_DIRECT_STATUS_OK ||
+        !in_set(set, port_node())) {
+      work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+      return 1;
+    }
+    if (group == 0) group = group_new(channel->number, work->target, 1);
+    if (group == 0) return 0; /* all are at work */
+    plan(group, set);
+    group->joined = 1;
+  }
+  round = round_of(group, number, 1);
+  if (round == 0 || operation > EXRNIC_CHANNEL_OPERATION_ODD) {
+    work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+    return 1;
+  }
+  group->age = age++;
+  round->begun = 1;
+  round->ended = 0;
+  round->operation = operation;
+  round->step = 0;
+  round->value = value;
+  work->previous = number;
+  work->state = WORK_REDUCING;
+  work->retry_at += RETRY_NS;
+  if (advance(group, round)) reduce_end(channel, work, group, round);
+  return 1;
+}
+
+void reduce_go_on(struct channel* channel, struct work* work, uint32_t now) {
+  struct group* group;
+  struct round* round = round_of_work(channel, work, &group);
+
+  if (round == 0) return;
+  if (advance(group, round)) {
+    reduce_end(channel, work, group, round);
+  } else if (is_due(now, work->retry_at)) {
+    if (group->wait & 1u << round->step) say(group, round, round->step, EXRNIC_FW_MESSAGE_KIND_ASK);
+    work->retry_at = now + work->retry_ns;
+    if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+  }
+}
+
+void reduce_abandon(struct channel* channel, struct work* work) {
+  struct group* group;
+  struct round* round = round_of_work(channel, work, &group);
+
+  if (round != 0) round->ended = 1;
+}
+
+/* The step that a message names, or EXRNIC_CHANNEL_STEPS. */
+static uint32_t step_of(const struct message* message) {
+  const uint32_t step = message->words[MESSAGE_ARGUMENT] >> 8;
+
+  return step < EXRNIC_CHANNEL_STEPS ? step : EXRNIC_CHANNEL_STEPS;
+}
+
+void reduce_part(struct channel* channel, const struct message* message) {
+  const uint32_t number = message->words[MESSAGE_HEAD] & 0xffff, step = step_of(message);
+  struct group* group = group_of(channel->number, number);
+  struct round* round;
+
+  if (step == EXRNIC_CHANNEL_STEPS) return;
+  if (group == 0) group = group_new(channel->number, number, 0);
+  if (group == 0 || (group->joined && group->peer[step] != message->node)) return;
+  round = round_of(group, message->words[MESSAGE_ID], 0);
+  if (round == 0 || (round->have & 1u << step && round->from[step] == message->node)) return;
+  round->have |= (uint16_t)(1u << step);
+  round->from[step] = (uint8_t)message->node;
+  round->got[step] = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
+}
+
+void reduce_ask(struct channel* channel, const struct message* message) {
+  const uint32_t step = step_of(message);
+  struct group* group = group_of(channel->number, message->words[MESSAGE_HEAD] & 0xffff);
+  struct round* round;
+
+  if (step == EXRNIC_CHANNEL_STEPS || group == 0 || !group->joined ||
+      group->peer[step] != message->node)
+    return;
+  round = &group->rounds[message->words[MESSAGE_ID] & 1];
+  if (round->valid && round->number == message->words[MESSAGE_ID] && round->sent & 1u << step)
+    say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART);
+}

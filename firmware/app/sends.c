@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages on their way out. A short one goes in its SEND; for a longer one SEND asks, GRANT says
+ * where, the bytes go there, and DONE tells. What is not answered is asked again: the receiver
+ * knows by its id whether it has it. An answer counts only for the SEND sent last: so no bytes go
+ * to a slot that was given to somebody else meanwhile.
+ */
+#include "app/channels.h"
+#include "hal/devices.h"
+
+static struct work* next_work(struct channel* channel, uint32_t id) {
+  return &channel->works[id % EXRNIC_CHANNEL_WINDOW];
+}
+
+static int is_sending(const struct work* work) {
+  return work->state == WORK_ASKING || work->state == WORK_ASKED || work->state == WORK_MOVING ||
+         work->state == WORK_TOLD;
+}
+
+static int is_short(const struct work* work) { return work->length <= EXRNIC_CHANNEL_INLINE; }
+
+/* The message before it to the same node that is under way, or 0. */
+static struct work* before(struct channel* channel, const struct work* work) {
+  uint32_t id = work->id;
+
+  while (work->has_previous && work->previous - channel->done < id - channel->done) {
+    struct work* other = next_work(channel, work->previous);
+
+    if (is_sending(other)) return other;
+    id = work->previous;
+    work = other;
+  }
+  return 0;
+}
+
+/* Has all of it left before what goes now? */
+static int has_left(const struct work* work) {
+  return work->state == WORK_TOLD || (is_short(work) && work->state == WORK_ASKED);
+}
+
+static int was_sent_to(const struct channel* channel, uint32_t node) {
+  return (channel->sent_to[node / 32] >> node % 32 & 1) != 0;
+}
+
+static struct work* work_of(struct channel* channel, const struct message* message) {
+  const uint32_t id = message->words[MESSAGE_ID];
+  struct work* work = next_work(channel, id);
+
+  if (id - channel->done >= channel->begun - channel->done || !is_sending(work) ||
+      work->target != message->node ||
+      message->words[MESSAGE_INCARNATION] != channel->at.incarnation)
+    return 0;
+  return work;
+}
+
+int send_begin(struct channel* channel, struct work* work) {
+  const struct memory from = channel_memory(channel, work->offset, 0);
+  struct work* other;
+  uint32_t i;
+
+  if (work->target >= EXRNIC_MAX_NODE || work->target == port_node() ||
+      work->length > EXRNIC_CHANNEL_SLOT_MAX) {
+    work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+    return 1;
+  }
+  work->has_previous = was_sent_to(channel, work->target);
+  work->previous = channel->sent[work->target];
+  /* A short one must not overtake the bytes of a long one. */
+  other = before(channel, work);
+  if (is_short(work) && other != 0 && !has_left(other)) return 0;
+  for (i = 0; i < INLINE_WORDS; i++) work->data[i] = 0;
+  if (work->length != 0 &&
+      (is_short(work) ? memory_read_words(&from, work->data, INLINE_WORDS)
+                      : memory_look_up(&from, work->length)) != EXRNIC_FW_DIRECT_STATUS_OK) {
+    work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+    return 1;
+  }
+  channel->sent[work->target] = work->id;
+  channel->sent_to[work->target / 32] |= 1u << work->target % 32;
+  work->state = WORK_ASKING;
+  return 1;
+}
+
+static void later(struct work* work, uint32_t now) {
+  work->retry_at = now + work->retry_ns;
+  if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+}
+
+static __attribute__((noinline)) void ask(struct channel* channel, struct work* work,
+                                          uint32_t now) {
+  uint32_t words[MESSAGE_WORDS], i;
+
+  work->attempt = (work->attempt + 1) & 0xffff;
+  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_SEND, channel->number, work->attempt);
+  words[MESSAGE_ID] = work->id;
+  words[MESSAGE_INCARNATION] = channel->at.incarnation;
+  words[MESSAGE_ARGUMENT] = work->length | (before(channel, work) == 0 ? MESSAGE_OLDEST : 0);
+  words[MESSAGE_HIGH] = work->previous;
+  words[MESSAGE_LOW] = 0;
+  for (i = 0; i < INLINE_WORDS; i++) words[MESSAGE_DATA + i] = work->data[i];
+  if (send_message(work->target, words) == EXRNIC_FW_DIRECT_STATUS_OK) {
+    work->state = WORK_ASKED;
+    later(work, now);
+  } else {
+    work->state = WORK_ASKING;
+  }
+}
+
+/* Whatever waits at the port goes first: the other side does the same, so both go on. */
+static __attribute__((noinline)) void move(struct channel* channel, struct work* work,
+                                           uint32_t now) {
+  uint32_t words[MESSAGE_WORDS] = {0}, mtu = port_mtu(), piece;
+
+  while (work->moved != work->length) {
+    const struct memory from = channel_memory(channel, work->offset + work->moved, 0);
+    const uint32_t page_left =
+        (1u << EXRNIC_PAGE_SHIFT) - ((uint32_t)from.to & ((1u << EXRNIC_PAGE_SHIFT) - 1));
+
+    piece = work->length - work->moved;
+    if (piece > mtu) piece = mtu;
+    if (piece > page_left) piece = page_left;
+    switch (send_data(&from, piece, work->target, work->stag, work->to + work->moved)) {
+      case EXRNIC_FW_DIRECT_STATUS_OK:
+        work->moved += piece;
+        break;
+      case EXRNIC_FW_DIRECT_STATUS_NO_ROOM:
+        return;
+      default: /* the region is gone */
+        work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+        return;
+    }
+    if (punt_count() != 0) return;
+  }
+  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_DONE, channel->number, work->attempt);
+  words[MESSAGE_ID] = work->id;
+  words[MESSAGE_INCARNATION] = channel->at.incarnation;
+  if (send_message(work->target, words) != EXRNIC_FW_DIRECT_STATUS_OK) return;
+  work->state = WORK_TOLD;
+  work->retry_ns = RETRY_NS;
+  later(work, now);
+}
+
+void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
+  const struct work* other;
+
+  if (work->state != WORK_MOVING) {
+    ask(channel, work, now);
+    return;
+  }
+  other = before(channel, work);
+  if (other == 0 || has_left(other)) move(channel, work, now); /* so DONEs are in order */
+}
+
+void send_granted(struct channel* channel, const struct message* message) {
+  struct work* work = work_of(channel, message);
+
+  if (work == 0 || work->state != WORK_ASKED || is_short(work) ||
+      (message->words[MESSAGE_HEAD] & 0xffff) != work->attempt)
+    return;
+  work->stag = message->words[MESSAGE_ARGUMENT];
+  work->to = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
+  work->moved = 0;
+  work->state = WORK_MOVING;
+}
+
+void send_acknowledged(struct channel* channel, const struct message* message) {
+  struct work* work = work_of(channel, message);
+  const uint32_t status = message->words[MESSAGE_ARGUMENT];
+
+  if (work == 0) return;
+  if (status == EXRNIC_CHANNEL_EVENT_STATUS_OK)
+    work_end(channel, work);
+  else
+    work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);
+}
+
+void send_woken(struct channel* channel, uint32_t node) {
+  uint32_t id;
+
+  for (id = channel->done; id != channel->begun; id++) {
+    struct work* work = next_work(channel, id);
+
+    if (work->state != WORK_ASKED || work->target != node) continue;
+    work->state = WORK_ASKING;
+    work->retry_ns = RETRY_NS;
+  }
+}

@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Channels on the host: every message between firmwares, every bell, and what goes wrong. mock.h is
+// the hardware. tests/channels_test.cc has whole nodes.
+#include <catch2/catch_test_macros.hpp>
+
+#include "test/mock.h"
+
+extern "C" {
+#include "app/channels.h"
+#include "app/requests.h"
+}
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint32_t kNode = 1, kPeer = 2, kPage = 9, kChannel = 3;
+constexpr uint32_t kStag = 0x1234, kIncarnation = 77, kPeerIncarnation = 88;
+constexpr uint64_t kBase = 0x7'0000'0000;
+constexpr uint32_t kWork = 0x1000, kEvents = 0x2000, kSlots = 0x4000, kSlotBytes = 4096;
+constexpr uint32_t kNoSlot = EXRNIC_CHANNEL_NO_SLOT;
+
+std::vector<uint32_t> open_words() {
+  return {kChannel, kPage,   kStag, kIncarnation, 0,          7, 0, kWork,
+          4,        kEvents, 4,     kSlots,       kSlotBytes, 2, 0, 0};
+}
+
+struct Node : Hardware {
+  Node() {
+    registers[EXRNIC_REG_DEV_NODE] = kNode << 16 | 1024;
+    channels_start();
+    REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+    commands.clear();
+  }
+  void work(uint32_t id, std::vector<uint32_t> words) {
+    words.at(1) = id;
+    for (uint32_t i = 0; i < 8; ++i) region[kBase + kWork + 32 * id + 4 * i] = words.at(i);
+  }
+  void send(uint32_t id, uint32_t node, uint32_t offset, uint32_t length, uint32_t timeout_us = 0) {
+    work(id, {EXRNIC_CHANNEL_OPCODE_SEND | node << 16, 0, offset, length, 0, 0, 0, timeout_us});
+  }
+  void ring(uint32_t taken, uint32_t posted) {
+    bells.push_back({kPage, taken, posted});
+    channels_bells();
+    channels_work();
+  }
+  // A message of a peer's firmware comes.
+  void hear(enum exrnic_fw_message_kind kind, std::vector<uint32_t> words, uint32_t attempt = 0,
+            uint32_t node = kPeer) {
+    words.insert(words.begin(), message_head(kind, kChannel, attempt));
+    words.resize(MESSAGE_WORDS);
+    punt(EXRNIC_FW_PUNT_KIND_MESSAGE, static_cast<uint16_t>(node), 0, words);
+    requests_serve();
+    channels_work();
+  }
+  void hear_send(uint32_t id, uint32_t argument, uint32_t previous, uint32_t node = kPeer) {
+    hear(EXRNIC_FW_MESSAGE_KIND_SEND, {id, kPeerIncarnation, argument, previous, 0, 0xaa, 0xbb}, 5,
+         node);
+  }
+  void pass(uint64_t ns) {
+    time_ns += ns;
+    channels_timer();
+    channels_work();
+  }
+  // What has left since the last question: messages of that kind, or data.
+  std::vector<Direct> left(uint32_t kind) {
+    std::vector<Direct> found;
+    for (const Direct& command : commands)
+      if (command.op == EXRNIC_FW_DIRECT_SEND_MESSAGE && command[0] >> 24 == kind)
+        found.push_back(command);
+    return found;
+  }
+  std::vector<Direct> data() {
+    std::vector<Direct> found;
+    for (const Direct& command : commands)
+      if (command.op == EXRNIC_FW_DIRECT_SEND_DATA) found.push_back(command);
+    return found;
+  }
+  uint32_t event(uint32_t index, uint32_t word) {
+    return region[kBase + kEvents + 64 * index + 4 * word];
+  }
+  uint32_t events() {
+    uint32_t count = 0;
+    while (event(count, 15) == count + 1) ++count;
+    return count;
+  }
+  uint32_t status(uint32_t word) { return region[kBase + 4 * word]; }
+  uint32_t attempt() { return left(EXRNIC_FW_MESSAGE_KIND_SEND).back()[0] & 0xffff; }
+};
+
+// ---- Sending
+
+TEST_CASE("a short message goes in one SEND, and its work ends with the ACK") {
+  Node node;
+  node.region[kBase + 0x3000] = 0x11223344;
+  node.send(0, kPeer, 0x3000, 24);
+  node.ring(0, 1);
+  const auto sends = node.left(EXRNIC_FW_MESSAGE_KIND_SEND);
+  REQUIRE(sends.size() == 1);
+  CHECK(sends[0][EXRNIC_FW_SEND_WORD_NODE] == kPeer);
+  CHECK(sends[0][MESSAGE_ID] == 0);
+  CHECK(sends[0][MESSAGE_INCARNATION] == kIncarnation);
+  CHECK(sends[0][MESSAGE_ARGUMENT] == (24 | MESSAGE_OLDEST));
+  CHECK(sends[0][MESSAGE_DATA] == 0x11223344);
+  CHECK(node.status(0) == 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {0, kIncarnation, 0});
+  CHECK(node.status(0) == 1);
+  CHECK(node.registers[EXRNIC_REG_DEV_TIMER] == 0);
+}
+
+TEST_CASE(
+    "a long message asks, goes where it is told in pieces of a page and an MTU, and says so") {
+  Node node;
+  node.send(0, kPeer, 0x3f00, 3000);
+  node.ring(0, 1);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 0xabcd, 5, 0x100}, node.attempt());
+  const uint32_t pieces[] = {256, 1024, 1024, 696};
+  REQUIRE(node.data().size() == 4);
+  uint32_t moved = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const Direct piece = node.data()[i];
+    CHECK(piece[EXRNIC_FW_MEMORY_WORD_LENGTH] == pieces[i]);
+    CHECK(piece.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH) == kBase + 0x3f00 + moved);
+    CHECK(piece[EXRNIC_FW_SEND_WORD_STAG] == 0xabcd);
+    CHECK(piece.wide(EXRNIC_FW_SEND_WORD_TO_HIGH) == uint64_t{0x500000100} + moved);
+    moved += pieces[i];
+  }
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_DONE).size() == 1);
+}
+
+TEST_CASE("a GRANT of another attempt, node, or incarnation moves nothing") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  const uint32_t attempt = node.attempt();
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt + 1);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation + 1, 1, 0, 0}, attempt);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {1, kIncarnation, 1, 0, 0}, attempt);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt, kPeer + 1);
+  CHECK(node.data().empty());
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt);
+  CHECK(node.data().size() == 1);
+}
+
+TEST_CASE("without room it tries again soon; without an answer later, with a new attempt") {
+  Node node;
+  node.judge = [](const Direct& command) {
+    return command.op == EXRNIC_FW_DIRECT_SEND_MESSAGE ? EXRNIC_FW_DIRECT_STATUS_NO_ROOM
+                                                       : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  const uint32_t soon = node.registers[EXRNIC_REG_DEV_TIMER];
+  node.judge = nullptr;
+  node.pass(100);
+  const uint32_t attempt = node.attempt();
+  CHECK(soon < node.registers[EXRNIC_REG_DEV_TIMER]);
+  node.commands.clear();
+  node.pass(RETRY_NS - 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).empty());
+  node.pass(1);
+  CHECK(node.attempt() == attempt + 1);
+  node.commands.clear();
+  node.hear(EXRNIC_FW_MESSAGE_KIND_WAKE, {});
+  CHECK(node.attempt() == attempt + 2);
+}
+
+TEST_CASE(
+    "messages to one node name the one before; a short one waits for the bytes of a long one") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 100);
+  node.send(1, kPeer, 0x3000, 100);
+  node.send(2, kPeer, 0x3000, 8);
+  node.ring(0, 3);
+  auto sends = node.left(EXRNIC_FW_MESSAGE_KIND_SEND);
+  REQUIRE(sends.size() == 2);
+  CHECK(sends[1][MESSAGE_ARGUMENT] == 100);
+  CHECK(sends[1][MESSAGE_HIGH] == 0);
+  for (uint32_t id : {0u, 1u})
+    node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {id, kIncarnation, 1, 0, 0}, sends[id][0] & 0xffff);
+  sends = node.left(EXRNIC_FW_MESSAGE_KIND_SEND);
+  REQUIRE(sends.size() == 3);
+  CHECK(sends[2][MESSAGE_HIGH] == 1);
+}
+
+TEST_CASE("the end of a message is not told before that of the one before it") {
+  Node node;
+  for (const uint32_t id : {0u, 1u}) node.send(id, kPeer, 0x3000, 100);
+  node.send(2, kPeer, 0x3000, 8);
+  node.ring(0, 3);
+  const auto sends = node.left(EXRNIC_FW_MESSAGE_KIND_SEND);
+  REQUIRE(sends.size() == 2);
+  node.judge = [](const Direct& command) {  // nothing of the first one leaves
+    return command.op == EXRNIC_FW_DIRECT_SEND_DATA && command[EXRNIC_FW_SEND_WORD_STAG] == 0
+               ? EXRNIC_FW_DIRECT_STATUS_NO_ROOM
+               : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  for (const uint32_t id : {0u, 1u})
+    node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {id, kIncarnation, id, 0, 0}, sends[id][0] & 0xffff);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_DONE).empty());
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 2);
+  node.judge = nullptr;
+  node.pass(1000);
+  const auto dones = node.left(EXRNIC_FW_MESSAGE_KIND_DONE);
+  REQUIRE(dones.size() == 2);
+  CHECK(dones[0][MESSAGE_ID] == 0);
+  CHECK(dones[1][MESSAGE_ID] == 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 3);
+}
+
+TEST_CASE("work that cannot be done ends with a failure, and the next one begins") {
+  Node node;
+  node.send(0, kNode, 0x3000, 1);
+  node.send(1, EXRNIC_MAX_NODE, 0x3000, 1);
+  node.send(2, kPeer, 0x3000, EXRNIC_CHANNEL_SLOT_MAX + 1);
+  node.work(3, {0x63, 0, 0, 0, 0, 0, 0, 0});
+  node.send(4, kPeer, 0x3000, 8, 200);
+  node.ring(0, 5);
+  REQUIRE(node.events() == 4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    CHECK((node.event(i, 8) & 0xffff) ==
+          (EXRNIC_CHANNEL_EVENT_KIND_FAILURE | EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED << 8));
+    CHECK(node.event(i, 14) == i);
+  }
+  node.pass(200'000);
+  REQUIRE(node.events() == 5);
+  CHECK((node.event(4, 8) >> 8 & 0xff) == EXRNIC_CHANNEL_EVENT_STATUS_TIMEOUT);
+  CHECK(node.status(0) == 5);
+}
+
+TEST_CASE("a region that goes away under the bytes fails the work") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  node.judge = [](const Direct& command) {
+    return command.op == EXRNIC_FW_DIRECT_SEND_DATA ? EXRNIC_FW_DIRECT_STATUS_STAG
+                                                    : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, node.attempt());
+  CHECK(node.events() == 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_DONE).empty());
+}
+
+// ---- Receiving
+
+TEST_CASE("a short message is delivered with its bytes and acknowledged; a second one only that") {
+  Node node;
+  node.hear_send(4, 8 | MESSAGE_OLDEST, 0);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 0) == 0xaa);
+  CHECK(node.event(0, 8) == (EXRNIC_CHANNEL_EVENT_KIND_MESSAGE | kPeer << 16));
+  CHECK(node.event(0, 9) == 8);
+  CHECK(node.event(0, 10) == kNoSlot);
+  CHECK(node.event(0, 11) == kPeerIncarnation);
+  CHECK(node.event(0, 14) == 4);
+  node.hear_send(4, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.events() == 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ACK).size() == 2);
+}
+
+TEST_CASE("a message whose predecessor was not accepted is not either, unless it is the oldest") {
+  Node node;
+  node.hear_send(4, 8, 3);
+  CHECK(node.events() == 0);
+  node.hear_send(4, 8 | MESSAGE_OLDEST, 3);
+  node.hear_send(6, 8, 5);
+  CHECK(node.events() == 1);
+  node.hear_send(6, 8, 4);
+  CHECK(node.events() == 2);
+}
+
+TEST_CASE(
+    "a long message gets a slot, the same one when it asks again, and is delivered when done") {
+  Node node;
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  const auto grants = node.left(EXRNIC_FW_MESSAGE_KIND_GRANT);
+  REQUIRE(grants.size() == 2);
+  CHECK((grants[0][0] & 0xffff) == 5);
+  CHECK(grants[0][MESSAGE_ARGUMENT] == kStag);
+  CHECK(grants[0].wide(MESSAGE_HIGH) == kBase + kSlots);
+  CHECK(grants[1].wide(MESSAGE_HIGH) == kBase + kSlots);
+  CHECK(node.events() == 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5, kPeer + 1);
+  CHECK(node.events() == 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 10) == 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
+  CHECK(node.events() == 1);
+}
+
+TEST_CASE("who finds no slot is woken when one is taken back; too long a message is refused") {
+  Node node;
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.hear_send(1, 1000, 0);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 2);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {1, kPeerIncarnation}, 5);
+  CHECK(node.events() == 0);  // not before the one before it
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
+  CHECK(node.events() == 1);
+  node.ring(1, 0);
+  const auto wakes = node.left(EXRNIC_FW_MESSAGE_KIND_WAKE);
+  REQUIRE(wakes.size() == 1);
+  CHECK(wakes[0][EXRNIC_FW_SEND_WORD_NODE] == kPeer + 1);
+  node.hear_send(0, (kSlotBytes + 1) | MESSAGE_OLDEST, 0, kPeer + 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ACK).back()[MESSAGE_ARGUMENT] ==
+        EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);
+}
+
+TEST_CASE("a short message is not delivered before a long one that was sent before it") {
+  Node node;
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.hear_send(1, 8, 0);
+  CHECK(node.events() == 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
+  node.hear_send(1, 8, 0);
+  REQUIRE(node.events() == 2);
+  CHECK(node.event(0, 14) == 0);
+  CHECK(node.event(1, 14) == 1);
+}
+
+TEST_CASE("a message that was given up does not hold up one behind it that has its slot already") {
+  Node node;
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.hear_send(1, 1000, 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {1, kPeerIncarnation}, 5);
+  CHECK(node.events() == 0);
+  node.hear_send(1, 1000 | MESSAGE_OLDEST, 0);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {1, kPeerIncarnation}, 5);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 14) == 1);
+}
+
+TEST_CASE("slots of messages that were given up come back: by a later one, or in time") {
+  Node node;
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.hear_send(1, 1000, 0);
+  node.hear_send(2, 1000 | MESSAGE_OLDEST, 1);
+  node.hear_send(3, 1000, 2);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
+  for (int i = 0; i < 41; ++i) node.pass(100'000'000);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 5);
+}
+
+TEST_CASE("with a full ring of events nothing is accepted") {
+  Node node;
+  for (uint32_t id = 0; id < 20; ++id) node.hear_send(id, 8, id - 1);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  for (uint32_t id = 1; id < 20; ++id) node.hear_send(id, 8, id - 1);
+  CHECK(node.events() == 16);
+  CHECK(node.event(0, 15) == 1);
+}
+
+// ---- Bells and opening
+
+TEST_CASE("a bell that names more than there can be is counted, and does nothing") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 8);
+  node.ring(0, 17);
+  node.ring(1, 1);
+  node.ring(0, 2);  // begins the first, and finds that the second is not there
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 1);
+  CHECK(node.status(4) == 3);
+  node.bells.push_back({kPage + 1, 0, 5});
+  channels_bells();
+  CHECK(node.status(4) == 3);
+}
+
+TEST_CASE("firmware that comes anew goes on where the old one was, and knows what was delivered") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 8);
+  node.ring(0, 1);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {0, kIncarnation, 0});
+  node.hear_send(7, 8 | MESSAGE_OLDEST, 0);
+  node.send(1, kPeer, 0x3000, 8);
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  CHECK(node.status(3) == 2);
+  node.commands.clear();
+  node.ring(0, 2);
+  REQUIRE(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND)[0][MESSAGE_ID] == 1);
+  node.hear_send(7, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.events() == 1);
+  node.hear_send(8, 8, 7);
+  CHECK(node.events() == 2);
+}
+
+TEST_CASE("a slot is given once, whatever the process has written into events before a restart") {
+  Node node;
+  for (uint32_t index = 0; index < 16; ++index) {
+    const uint64_t head = kBase + kEvents + 64 * index + 32;
+    node.region[head] = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE | 200u << 16;
+    node.region[head + 8] = index % 4 == 3 ? 0x100 : 0;  // all the same slot, or none
+    node.region[head + 28] = index + 1;
+  }
+  node.region[kBase + 4] = 16;
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  for (uint32_t i = 0; i < 16; ++i) {
+    node.ring(i + 1, 0);
+    node.hear_send(i, i == 0 ? 1000 | MESSAGE_OLDEST : 1000, i - 1);
+  }
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 2);  // as many as there are
+}
+
+TEST_CASE("messages for a channel that is not open, and kinds that nobody knows, do nothing") {
+  Node node;
+  node.hear(static_cast<enum exrnic_fw_message_kind>(99), {});
+  REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.commands.empty());
+  CHECK(channel_close(kChannel) == EXRNIC_FW_STATUS_BAD_STATE);
+  CHECK(channel_close(EXRNIC_FW_CHANNELS) == EXRNIC_FW_STATUS_BAD_STATE);
+}
+
+TEST_CASE("a channel is opened once, of sizes in range, in memory that is granted") {
+  Node node;
+  CHECK(channel_open(open_words().data()) == EXRNIC_FW_STATUS_BAD_STATE);
+  auto words = open_words();
+  words[0] = 0;  // another channel, the same page
+  CHECK(channel_open(words.data()) == EXRNIC_FW_STATUS_BAD_STATE);
+  const std::pair<uint32_t, uint32_t> bad[] = {{0, EXRNIC_FW_CHANNELS},
+                                               {1, EXRNIC_USER_PAGES},
+                                               {3, 0},
+                                               {4, 8},
+                                               {6, 4},
+                                               {7, 16},
+                                               {8, EXRNIC_CHANNEL_RING_LOG_MIN - 1},
+                                               {9, 32},
+                                               {10, EXRNIC_CHANNEL_RING_LOG_MAX + 1},
+                                               {12, EXRNIC_CHANNEL_SLOT_MIN - 1},
+                                               {13, 0},
+                                               {13, EXRNIC_CHANNEL_SLOTS_MAX + 1}};
+  for (const auto& [word, value] : bad) {
+    INFO("word " << word << " is " << value);
+    words = open_words();
+    words[0] = 0;
+    words[1] = kPage + 1;
+    words[word] = value;
+    CHECK(channel_open(words.data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
+  }
+  words = open_words();
+  words[0] = 0;
+  words[1] = kPage + 1;
+  node.judge = [](const Direct&) { return EXRNIC_FW_DIRECT_STATUS_ACCESS; };
+  CHECK(channel_open(words.data()) == EXRNIC_FW_STATUS_BAD_PARAMETER);
+}
+
+// ---- Reductions
+
+constexpr uint32_t kGroup = 6, kSet = 0x3000;
+
+void reduce(Node& node, uint32_t id, uint32_t set, uint32_t round, uint32_t value,
+            uint32_t operation = EXRNIC_CHANNEL_OPERATION_SUM) {
+  node.region[kBase + kSet] = set;
+  node.work(id, {EXRNIC_CHANNEL_OPCODE_REDUCE | operation << 8 | kGroup << 16, 0, kSet, 0, value, 0,
+                 round, 0});
+  node.ring(0, id + 1);
+}
+void hear_part(Node& node, uint32_t round, uint32_t step, uint32_t value, uint32_t from,
+               enum exrnic_fw_message_kind kind = EXRNIC_FW_MESSAGE_KIND_PART) {
+  node.hear(kind, {round, 0, step << 8, 0, value}, kGroup, from);
+}
+
+TEST_CASE("two nodes exchange their values, and each has the sum") {
+  Node node;
+  reduce(node, 0, 0b110, 5, 10);
+  const auto parts = node.left(EXRNIC_FW_MESSAGE_KIND_PART);
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0][EXRNIC_FW_SEND_WORD_NODE] == 2);
+  CHECK(parts[0].wide(MESSAGE_HIGH) == 10);
+  hear_part(node, 5, 1, 7, 3);  // not of the set
+  hear_part(node, 6, 1, 9, 2);  // of the next round
+  CHECK(node.events() == 0);
+  hear_part(node, 5, 1, 7, 2);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 12) == 17);
+  CHECK(node.event(0, 14) == 5);
+  reduce(node, 1, 0b110, 6, 1);
+  CHECK(node.event(1, 12) == 10);
+}
+
+TEST_CASE(
+    "a part that comes before the work waits for it, but only of the node that it is due from") {
+  Node node;
+  hear_part(node, 0, 1, 7, 3);
+  reduce(node, 0, 0b110, 0, 10);
+  CHECK(node.events() == 0);
+  hear_part(node, 0, 1, 7, 2);  // and the other does not keep it out
+  CHECK(node.events() == 1);
+  Node other;
+  hear_part(other, 0, 1, 7, 2);
+  reduce(other, 0, 0b110, 0, 10);
+  CHECK(other.events() == 1);
+}
+
+TEST_CASE("each operation does what it says") {
+  const uint32_t a = 0x8000'000c, b = 0x7000'000a;
+  const std::pair<uint32_t, uint64_t> cases[] = {
+      {EXRNIC_CHANNEL_OPERATION_NOTHING, 0},  {EXRNIC_CHANNEL_OPERATION_SUM, uint64_t{a} + b},
+      {EXRNIC_CHANNEL_OPERATION_LEAST, b},    {EXRNIC_CHANNEL_OPERATION_MOST, a},
+      {EXRNIC_CHANNEL_OPERATION_BOTH, a & b}, {EXRNIC_CHANNEL_OPERATION_ANY, a | b},
+      {EXRNIC_CHANNEL_OPERATION_ODD, a ^ b}};
+  Node node;
+  uint32_t round = 0;
+  for (const auto& [operation, expected] : cases) {
+    INFO("operation " << operation);
+    reduce(node, round, 0b110, round, a, operation);
+    hear_part(node, round, 1, b, 2);
+    CHECK(node.event(round, 12) == static_cast<uint32_t>(expected));
+    CHECK(node.event(round, 13) == expected >> 32);
+    ++round;
+  }
+}
+
+TEST_CASE("a round that nobody can be at does not keep our own work out") {
+  Node node;
+  hear_part(node, 1000, 1, 7, 2);
+  reduce(node, 0, 0b110, 0, 10);
+  CHECK(node.events() == 0);
+  hear_part(node, 0, 1, 7, 2);
+  REQUIRE(node.events() == 1);
+  CHECK(node.event(0, 12) == 17);
+}
+
+TEST_CASE("of three nodes the third gives its value first, and gets the result last") {
+  Node node;  // is the second of 0, 1, 2: exchanges with the first alone
+  reduce(node, 0, 0b111, 0, 10);
+  hear_part(node, 0, 1, 5, 0);
+  CHECK(node.event(0, 12) == 15);
+  Node third;
+  third.registers[EXRNIC_REG_DEV_NODE] = 2 << 16 | 1024;
+  reduce(third, 0, 0b111, 0, 10);
+  REQUIRE(third.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+  CHECK(third.left(EXRNIC_FW_MESSAGE_KIND_PART)[0][EXRNIC_FW_SEND_WORD_NODE] == 0);
+  hear_part(third, 0, 2, 99, 0);
+  CHECK(third.event(0, 12) == 99);
+}
+
+TEST_CASE(
+    "who waits for a part asks for it; who has sent it sends it again, also when all is over") {
+  Node node;
+  reduce(node, 0, 0b110, 0, 10);
+  node.pass(RETRY_NS);
+  const auto asks = node.left(EXRNIC_FW_MESSAGE_KIND_ASK);
+  REQUIRE(asks.size() == 1);
+  CHECK(asks[0][MESSAGE_ARGUMENT] >> 8 == 1);
+  hear_part(node, 0, 1, 7, 2);
+  node.commands.clear();
+  hear_part(node, 0, 1, 0, 2, EXRNIC_FW_MESSAGE_KIND_ASK);
+  REQUIRE(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART)[0].wide(MESSAGE_HIGH) == 10);
+  node.commands.clear();
+  hear_part(node, 0, 1, 0, 3, EXRNIC_FW_MESSAGE_KIND_ASK);
+  hear_part(node, 0, EXRNIC_CHANNEL_STEPS, 0, 2, EXRNIC_FW_MESSAGE_KIND_ASK);
+  hear_part(node, 0, EXRNIC_CHANNEL_STEPS, 0, 2);
+  hear_part(node, 4, 1, 0, 2, EXRNIC_FW_MESSAGE_KIND_ASK);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).empty());
+}
+
+TEST_CASE(
+    "a reduction that is none, or of others, fails; more groups than there is room for rest") {
+  Node node;
+  reduce(node, 0, 0b100, 0, 1);
+  reduce(node, 1, 0b110, 0, 1, EXRNIC_CHANNEL_OPERATION_ODD + 1);
+  CHECK(node.events() == 2);
+  CHECK((node.event(1, 8) & 0xff) == EXRNIC_CHANNEL_EVENT_KIND_FAILURE);
+  for (uint32_t group = 20; group < 40; ++group)
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, group);
+  reduce(node, 2, 0b010, 0, 8);  // over itself alone
+  REQUIRE(node.events() == 3);
+  CHECK(node.event(2, 12) == 8);
+}
+
+}  // namespace
+}  // namespace exrnic::testing

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// User pages that have rung for firmware, in the order in which they did. A page that rings again
+// before it is taken has one place, with its last value: so there is always room.
+
+module firmware_bells
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_ni,
+    input logic empty_i,  // nobody takes them: what is there goes away
+
+    input logic      ring_i,
+    input page_t     page_i,
+    input doorbell_t value_i,
+
+    output logic      any_o,
+    output page_t     page_o,  // the first one
+    input  logic      take_i,
+    output doorbell_t taken_o  // value of the one taken last
+);
+
+  logic [USER_PAGES-1:0] waits_q;
+  doorbell_t value_q[USER_PAGES];
+  page_t queue_q[USER_PAGES];
+  logic [$clog2(USER_PAGES):0] put_q, get_q;
+
+  logic enters, takes;
+  assign any_o  = put_q != get_q;
+  assign page_o = queue_q[page_t'(get_q)];
+  assign takes  = take_i && any_o;
+  assign enters = ring_i && !empty_i && (!waits_q[page_i] || (takes && page_o == page_i));
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      put_q   <= '0;
+      get_q   <= '0;
+      waits_q <= '0;
+    end else if (empty_i) begin
+      get_q   <= put_q;
+      waits_q <= '0;
+    end else begin
+      if (takes) begin
+        get_q           <= get_q + 1'b1;
+        waits_q[page_o] <= 1'b0;
+      end
+      if (enters) begin
+        put_q           <= put_q + 1'b1;
+        waits_q[page_i] <= 1'b1;
+      end
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (ring_i) value_q[page_i] <= value_i;
+    if (enters) queue_q[page_t'(put_q)] <= page_i;
+    if (takes) taken_o <= value_q[page_o];
+  end
+
+endmodule

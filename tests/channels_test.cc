@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages and reductions by firmware, between whole nodes.
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "tests/support/channel.h"
+#include "tests/support/cluster.h"
+
+namespace exrnic::testing {
+namespace {
+
+struct Nodes {
+  explicit Nodes(unsigned count, double loss = 0) : testbed(options(count, loss), make_rtl_core) {
+    for (unsigned node = 0; node < testbed.nodes(); ++node) {
+      rnics.push_back(std::make_unique<RnicDriver>(testbed, node));
+      rnics.back()->write_register(EXRNIC_REG_RTO_CYCLES, 8192);
+      start_firmware(*rnics.back(), EXRNIC_FIRMWARE);
+      ends.push_back(std::make_unique<ChannelEnd>(*rnics.back()));
+      REQUIRE(ends.back()->open() == EXRNIC_FW_STATUS_OK);
+    }
+  }
+  // Three nodes that are there once: to start them takes longer than what a test does with them.
+  static Nodes& three(const ChannelOptions& channel = {}) {
+    static Nodes nodes(3);
+    nodes.open_anew(channel);
+    return nodes;
+  }
+  static Nodes& three_on_a_bad_link() {
+    static Nodes nodes(3, 0.02);
+    nodes.open_anew({});
+    return nodes;
+  }
+  void open_anew(const ChannelOptions& channel) {
+    for (auto& end : ends) end->close();
+    testbed.run_for(100'000);  // what is under way comes to nobody
+    for (auto& end : ends) REQUIRE(end->open_anew(channel) == EXRNIC_FW_STATUS_OK);
+  }
+  static TestbedOptions options(unsigned count, double loss) {
+    TestbedOptions options = options_on("dc-25g", "star:" + std::to_string(count));
+    options.faults.rates.drop = loss;
+    return options;
+  }
+  // Firmware is lost and comes again, as when the driver restarts it.
+  void restart(unsigned node) {
+    start_firmware(*rnics[node], EXRNIC_FIRMWARE);
+    REQUIRE(ends[node]->open() == EXRNIC_FW_STATUS_OK);
+    ends[node]->ring();
+  }
+  ChannelEnd& operator[](unsigned node) { return *ends[node]; }
+
+  Testbed testbed;
+  std::vector<std::unique_ptr<RnicDriver>> rnics;
+  std::vector<std::unique_ptr<ChannelEnd>> ends;
+};
+
+Bytes pattern(uint32_t length, uint32_t seed) {
+  Bytes bytes(length);
+  std::minstd_rand random(seed + 1);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random() >> 8);
+  return bytes;
+}
+
+constexpr uint32_t kSizes[] = {0, 1, 24, 25, 1024, 8192};
+
+TEST_CASE("messages of all sizes come once each, in order, with their bytes and their sender") {
+  Nodes& nodes = Nodes::three();
+  uint32_t seed = 0;
+  for (const uint32_t size : kSizes) nodes[0].put_send(1, pattern(size, seed++));
+  nodes[0].ring();
+  seed = 0;
+  for (const uint32_t size : kSizes) {
+    Bytes data;
+    const exrnic_channel_event event = nodes[1].wait(&data);
+    INFO("message " << seed);
+    CHECK(event.kind == EXRNIC_CHANNEL_EVENT_KIND_MESSAGE);
+    CHECK(event.source == 0);
+    CHECK(event.id == seed);
+    CHECK(data == pattern(size, seed++));
+    nodes[1].ring();
+  }
+  nodes[0].wait_done(nodes[0].posted);
+  nodes.testbed.run_while_busy(1'000'000);
+  CHECK(!nodes.testbed.busy());
+  CHECK(nodes.rnics[0]->counter(EXRNIC_COUNTER_FW_REFUSED) == 0);
+  CHECK(nodes.rnics[1]->counter(EXRNIC_COUNTER_FW_DROPPED) == 0);
+}
+
+// All but the first node send to it: they share its slots, and wait for each other.
+void all_to_one(Nodes& nodes, unsigned each, const std::function<void(unsigned)>& between) {
+  const unsigned senders = static_cast<unsigned>(nodes.ends.size()) - 1;
+  for (unsigned from = 1; from <= senders; ++from) {
+    for (unsigned i = 0; i < each; ++i)
+      nodes[from].put_send(0, pattern(kSizes[(i + from) % 6], 100 * from + i));
+    nodes[from].ring();
+  }
+  std::vector<unsigned> seen(senders + 1);
+  for (unsigned i = 0; i < senders * each; ++i) {
+    between(i);
+    Bytes data;
+    const exrnic_channel_event event = nodes[0].wait(&data, 100'000'000);
+    REQUIRE(event.kind == EXRNIC_CHANNEL_EVENT_KIND_MESSAGE);
+    const unsigned from = event.source;
+    INFO("message " << i << ", from " << from << ", id " << event.id);
+    REQUIRE(event.id == seen.at(from));
+    REQUIRE(data == pattern(kSizes[(seen[from] + from) % 6], 100 * from + seen[from]));
+    ++seen[from];
+    nodes[0].ring();
+  }
+  for (unsigned from = 1; from <= senders; ++from) nodes[from].wait_done(each, 100'000'000);
+  CHECK(!nodes[0].has_event());
+}
+
+TEST_CASE("many send to one through slots that do not grow with their number") {
+  ChannelOptions few;
+  few.num_slots = 2;
+  few.log_events = 4;
+  Nodes& nodes = Nodes::three(few);
+  all_to_one(nodes, 6, [](unsigned) {});
+}
+
+TEST_CASE("on a bad link no message is lost, and none comes twice") {
+  Nodes& nodes = Nodes::three_on_a_bad_link();
+  all_to_one(nodes, 6, [](unsigned) {});
+}
+
+TEST_CASE("firmware that is restarted in between, on either side, loses and repeats nothing") {
+  Nodes& nodes = Nodes::three();
+  all_to_one(nodes, 7, [&](unsigned i) {
+    if (i == 3) nodes.restart(0);
+    if (i == 5) nodes.restart(1);
+  });
+}
+
+TEST_CASE("a bell that names what cannot be does nothing, and the next one recovers") {
+  Nodes& nodes = Nodes::three();
+  ChannelEnd& end = nodes[0];
+  end.put_send(1, pattern(10, 1));
+  const std::pair<uint32_t, uint32_t> bells[] = {
+      {0, end.posted + 1000},  // more than the ring holds
+      {5, 0},                  // events that have not been
+      {0, end.posted + 3}};    // work that is not there
+  for (const auto& [taken, posted] : bells) {
+    end.ring(taken, posted);
+    nodes.testbed.run_for(5'000);
+  }
+  CHECK(nodes[1].wait().id == 0);
+  nodes.testbed.run_for(20'000);
+  CHECK(end.status().bad_bells == 3);
+  end.put_send(1, pattern(10, 2));
+  end.ring();
+  Bytes data;
+  CHECK(nodes[1].wait(&data).id == 1);
+  CHECK(data == pattern(10, 2));
+}
+
+TEST_CASE("work that is none, or that nobody takes, ends with a failure and holds up nothing") {
+  Nodes& nodes = Nodes::three();
+  exrnic_channel_work work{};
+  work.opcode = 99;
+  nodes[0].put(work);
+  nodes[0].put_send(0, {});            // to itself
+  nodes[0].put_send(999, {});          // no such node
+  nodes[0].put_send(1, Bytes(20000));  // longer than its slots
+  nodes[0].put_send(1, pattern(5, 5));
+  nodes[0].ring();
+  const exrnic_channel_event_status expected[] = {
+      EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED,
+      EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG};
+  for (uint32_t i = 0; i < 4; ++i) {
+    const exrnic_channel_event event = nodes[0].wait();
+    CHECK(event.kind == EXRNIC_CHANNEL_EVENT_KIND_FAILURE);
+    CHECK(event.id == i);
+    CHECK(event.status == expected[i]);
+  }
+  Bytes data;
+  CHECK(nodes[1].wait(&data).id == 4);
+  CHECK(data == pattern(5, 5));
+  CHECK(nodes[1].close() == EXRNIC_FW_STATUS_OK);
+  nodes[0].put_send(1, pattern(5, 6), 200);
+  nodes[0].ring();
+  CHECK(nodes[0].wait().status == EXRNIC_CHANNEL_EVENT_STATUS_TIMEOUT);
+}
+
+// ---- Reductions
+
+std::vector<unsigned> first(unsigned count) {
+  std::vector<unsigned> nodes(count);
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+void expect_sum(Nodes& nodes, const std::vector<unsigned>& set, uint16_t group, uint32_t round) {
+  uint64_t sum = 0;
+  for (const unsigned node : set) {
+    const uint64_t value = 0x1'0000'0001u * (node + 1) + round;
+    sum += value;
+    nodes[node].put_reduce(group, set, round, EXRNIC_CHANNEL_OPERATION_SUM, value);
+    nodes[node].ring();
+  }
+  for (const unsigned node : set) {
+    const exrnic_channel_event event = nodes[node].wait();
+    INFO("node " << node << ", round " << round);
+    REQUIRE(event.kind == EXRNIC_CHANNEL_EVENT_KIND_REDUCTION);
+    CHECK(event.id == round);
+    CHECK(event.source == group);
+    CHECK(event.value == sum);
+  }
+}
+
+TEST_CASE("a reduction over any set of nodes gives each of them the result, round after round") {
+  Nodes& nodes = Nodes::three();
+  for (uint32_t round = 0; round < 3; ++round) {
+    expect_sum(nodes, {2}, 1, round);
+    expect_sum(nodes, {0, 2}, 2, round);
+    expect_sum(nodes, {0, 1, 2}, 3, round);
+  }
+}
+
+// `rounds` barriers of all nodes; each time another one is late.
+void expect_barriers(Nodes& nodes, uint32_t rounds) {
+  const std::vector<unsigned> all = first(nodes.testbed.nodes());
+  for (uint32_t round = 0; round < rounds; ++round) {
+    const unsigned late = round % nodes.testbed.nodes();
+    for (const unsigned node : all) {
+      if (node == late) continue;
+      nodes[node].put_reduce(1, all, round, EXRNIC_CHANNEL_OPERATION_NOTHING, 0);
+      nodes[node].ring();
+    }
+    nodes.testbed.run_for(20'000);
+    for (const unsigned node : all) CHECK(!nodes[node].has_event());
+    nodes[late].put_reduce(1, all, round, EXRNIC_CHANNEL_OPERATION_NOTHING, 0);
+    nodes[late].ring();
+    for (const unsigned node : all)
+      CHECK(nodes[node].wait().kind == EXRNIC_CHANNEL_EVENT_KIND_REDUCTION);
+  }
+}
+
+TEST_CASE("nobody leaves a barrier before everybody has come, over a bad link too") {
+  expect_barriers(Nodes::three_on_a_bad_link(), 3);
+}
+
+TEST_CASE("a reduction goes on when the firmware of one of its nodes is restarted") {
+  Nodes& nodes = Nodes::three();
+  expect_sum(nodes, first(3), 1, 0);
+  for (const unsigned node : {0u, 1u}) {
+    nodes[node].put_reduce(1, first(3), 1, EXRNIC_CHANNEL_OPERATION_SUM, 10);
+    nodes[node].ring();
+  }
+  nodes.testbed.run_for(20'000);
+  nodes.restart(1);
+  nodes.testbed.run_for(20'000);
+  nodes[2].put_reduce(1, first(3), 1, EXRNIC_CHANNEL_OPERATION_SUM, 10);
+  nodes[2].ring();
+  for (const unsigned node : first(3)) CHECK(nodes[node].wait().value == 30);
+}
+
+TEST_CASE("a reduction that somebody stays away from ends with a time-out; one of others goes on") {
+  Nodes& nodes = Nodes::three();
+  nodes[0].put_reduce(1, first(3), 0, EXRNIC_CHANNEL_OPERATION_SUM, 1, 300);
+  nodes[0].ring();
+  const exrnic_channel_event event = nodes[0].wait();
+  CHECK(event.kind == EXRNIC_CHANNEL_EVENT_KIND_FAILURE);
+  CHECK(event.status == EXRNIC_CHANNEL_EVENT_STATUS_TIMEOUT);
+  expect_sum(nodes, {0, 2}, 2, 0);
+  nodes[0].put_reduce(3, {1, 2}, 0, EXRNIC_CHANNEL_OPERATION_SUM, 1);  // not of the set
+  nodes[0].ring();
+  CHECK(nodes[0].wait().status == EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+}
+
+// ---- Opening
+
+TEST_CASE("a channel opens with what is sound and granted, once, and closes") {
+  Nodes& nodes = Nodes::three();
+  ChannelEnd& end = nodes[0];
+  CHECK(end.open() == EXRNIC_FW_STATUS_BAD_STATE);
+  CHECK(end.close() == EXRNIC_FW_STATUS_OK);
+  CHECK(end.close() == EXRNIC_FW_STATUS_BAD_STATE);
+  const auto refused = [&](auto change) {
+    exrnic_channel_open words = end.open_words();
+    change(words);
+    return end.command(EXRNIC_FW_OP_CHANNEL_OPEN, &words, sizeof words) ==
+           EXRNIC_FW_STATUS_BAD_PARAMETER;
+  };
+  CHECK(refused([](auto& w) { w.channel = EXRNIC_FW_CHANNELS; }));
+  CHECK(refused([](auto& w) { w.page = EXRNIC_USER_PAGES; }));
+  CHECK(refused([](auto& w) { w.incarnation = 0; }));
+  CHECK(refused([](auto& w) { w.work += 4; }));
+  CHECK(refused([](auto& w) { w.log_work = EXRNIC_CHANNEL_RING_LOG_MAX + 1; }));
+  CHECK(refused([](auto& w) { w.log_events = 0; }));
+  CHECK(refused([](auto& w) { w.num_slots = EXRNIC_CHANNEL_SLOTS_MAX + 1; }));
+  CHECK(refused([](auto& w) { w.num_slots = 0; }));
+  CHECK(refused([](auto& w) { w.slot_bytes = EXRNIC_CHANNEL_SLOT_MAX * 2; }));
+  CHECK(refused([](auto& w) { w.stag ^= 1; }));
+  CHECK(refused([](auto& w) { w.base = 0x40; }));
+  CHECK(refused([](auto& w) { w.slots = 0x40000000; }));
+  CHECK(end.open() == EXRNIC_FW_STATUS_OK);
+}
+
+// ---- make soak
+
+TEST_CASE("many nodes, many restarts, a bad link", "[.soak]") {
+  Nodes nodes(9, 0.02);
+  all_to_one(nodes, 24, [&](unsigned i) {
+    if (i % 17 == 3) nodes.restart(0);
+    if (i % 5 == 2) nodes.restart(1 + i % 8);
+  });
+  nodes.open_anew({});
+  expect_barriers(nodes, 18);
+  for (unsigned count = 1; count <= 9; ++count)
+    for (uint32_t round = 0; round < 4; ++round)
+      expect_sum(nodes, first(count), static_cast<uint16_t>(count), round);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
