@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "tools/bench/channel_bench.h"
 #include "tools/bench/firmware_bench.h"
 #include "tools/bench/goodput_bench.h"
 #include "tools/bench/latency_bench.h"
@@ -43,6 +44,9 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
 void measure_firmware(const std::string& profile, exrnic::bench::Results& results) {
   exrnic::bench::measure_firmware_pull(profile, {4096, 65536, 1048576}, results);
   exrnic::bench::measure_atomics(profile, results);
+  exrnic::bench::measure_channels(profile, results);
+  if (profile == "dc-25g")
+    exrnic::bench::measure_barriers(profile, {2, 3, 4, 8, 16, 32, 64}, results);
 }
 
 void measure_network(const std::string& profile, exrnic::bench::Results& results) {

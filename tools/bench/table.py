@@ -17,6 +17,8 @@ PAPERS = {
     ("fwpull.goodput_mbps", "rhinet2", 4096): (101, "RHiNET-2: firmware PULL"),
     ("fwpull.goodput_mbps", "rhinet2", 1048576): (185, "RHiNET-2: firmware PULL, best"),
     ("msg.goodput_mbps", "rhinet2", 8192): (297, "RHiNET-2: messages of PMv2"),
+    ("fwmsg.goodput_mbps", "rhinet2", 8192): (297, "RHiNET-2: messages of PMv2"),
+    ("fwmsg.rtt_us", "rhinet2", 8): (16, "RHiNET-2: smallest message of PMv2"),
     ("push.goodput_mbps", "ntb-gen3x8", 1048576): (6400, "Java over NTB: native RDMA, best"),
     ("push.oneway_ns", "ntb-gen3x8", 8): (540, "Dolphin, remote store"),
     ("push.oneway_ns", "rhinet2", 8): (1740, "Martini, least latency"),
@@ -42,7 +44,8 @@ def of_profile(rows, profile):
         if row.get("via") in ("pio", "window"):
             return row["via"]
         return row.get("operation", row.get("data", row.get("size")))
-    return {(r["name"], which(r)): r["value"] for r in rows if r.get("profile") == profile}
+    return {(r["name"], which(r)): r["value"] for r in rows
+            if r.get("profile") == profile and "nodes" not in r}
 
 
 def print_posts(values, profile, name, title, unit):
@@ -89,6 +92,26 @@ def print_firmware(values, profile):
     if ("atomic.us", None) in values:
         print(f"  fetch-and-add: {values['atomic.us', None]:.2f} us,"
               f" {values['atomic.rate_mps', None]:.3f} million/s of one queue pair")
+    for size in sorted(s for n, s in values if n == "fwmsg.goodput_ratio"):
+        print(f"  messages by firmware, {size_text(size)}: {values['fwmsg.goodput_mbps', size]:.1f} MB/s,"
+              f" {100 * values['fwmsg.goodput_ratio', size]:.1f}% of the limit"
+              + paper("fwmsg.goodput_mbps", profile, size))
+    if ("fwmsg.rtt_us", 8) in values:
+        print(f"  a message by firmware and its answer, 8 B: {values['fwmsg.rtt_us', 8]:.2f} us"
+              + paper("fwmsg.rtt_us", profile, 8))
+        print(f"  the processor meanwhile: {values['cpu.ipc', None]:.3f} instructions a cycle,"
+              f" {100 * values['cpu.waits', None]:.0f}% of them to wait for the hardware")
+
+
+def print_barriers(rows, profile):
+    """Barriers of firmware by their number of nodes; nothing if that was not measured."""
+    found = {(row["name"], row["nodes"]): row["value"] for row in rows
+             if row.get("profile") == profile and row["name"].startswith("barrier.")}
+    counts = sorted(nodes for name, nodes in found if name == "barrier.us")
+    if counts:
+        print("  barrier by firmware, us (cycles), by nodes: " + ", ".join(
+            f"{nodes}: {found['barrier.us', nodes]:.1f} ({found['barrier.cycles', nodes]:.0f})"
+            for nodes in counts))
 
 
 def print_profile(rows, profile):
@@ -103,6 +126,7 @@ def print_profile(rows, profile):
         f"{title} {values['msg.rate_mps', name]:.2f}"
         for name, title in (("push", "PUSH"), ("pull", "PULL"), ("send", "SEND"))))
     print_firmware(values, profile)
+    print_barriers(rows, profile)
     print_stages(values, "doorbell", None)
     print_stages(values, "PIO", "pio")
     print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s (RTL),"
