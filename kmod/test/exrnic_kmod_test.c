@@ -2,9 +2,10 @@
 /*
  * Tests of exrnic.ko through its uapi, on whatever device is there. Runs as root in a guest.
  *
- *	exrnic-kmod-test [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]
+ *	exrnic-kmod-test [-d DEVICE] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]
  *
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
+ * PART/PARTS, such as 0/2 and 1/2: every second test, so that two machines share them.
  * With the WORD wait-for-the-end it runs no test, but has objects until the device is gone.
  * SEED repeats a random test, which prints it; each takes so many milliseconds (500).
  */
@@ -22,6 +23,9 @@ enum { DEFAULT_SECONDS = 60 };
 
 struct run {
 	const char *word;
+	unsigned int part;
+	unsigned int parts;
+	unsigned int seen;
 	unsigned int count;
 	unsigned int failures;
 };
@@ -70,14 +74,18 @@ static void run_test(struct run *run, const struct test *test)
 
 static void run_tests(struct run *run, const struct test *tests)
 {
-	for (; tests->name; tests++)
-		if (!run->word || strstr(tests->name, run->word))
+	for (; tests->name; tests++) {
+		if (run->word && !strstr(tests->name, run->word))
+			continue;
+		if (run->seen++ % run->parts == run->part)
 			run_test(run, tests);
+	}
 }
 
 static void usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [-d DEVICE] [-s SEED] [-t MILLISECONDS] [WORD]\n", program);
+	fprintf(stderr, "usage: %s [-d DEVICE] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]\n",
+		program);
 	exit(2);
 }
 
@@ -93,13 +101,26 @@ static uint64_t parse_number(const char *program, const char *text)
 	return number;
 }
 
-static const char *parse(int argc, char **argv)
+static void parse_part(struct run *run, const char *program, const char *text)
+{
+	char rest;
+
+	if (sscanf(text, "%u/%u%c", &run->part, &run->parts, &rest) != 2 ||
+	    run->part >= run->parts) {
+		fprintf(stderr, "%s: \"%s\" is no part: write 0/2 or 1/2\n", program, text);
+		usage(program);
+	}
+}
+
+static void parse(struct run *run, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "d:s:t:")) != -1) {
+	while ((option = getopt(argc, argv, "d:p:s:t:")) != -1) {
 		if (option == 'd')
 			set_device_path(optarg);
+		else if (option == 'p')
+			parse_part(run, argv[0], optarg);
 		else if (option == 's')
 			set_fuzz_seed(parse_number(argv[0], optarg));
 		else if (option == 't')
@@ -107,13 +128,15 @@ static const char *parse(int argc, char **argv)
 		else
 			usage(argv[0]);
 	}
-	return optind < argc ? argv[optind] : NULL;
+	if (optind < argc)
+		run->word = argv[optind];
 }
 
 int main(int argc, char **argv)
 {
-	struct run run = { .word = parse(argc, argv) };
+	struct run run = { .parts = 1 };
 
+	parse(&run, argc, argv);
 	if (run.word && !strcmp(run.word, "wait-for-the-end"))
 		return wait_for_the_end();
 
