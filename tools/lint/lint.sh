@@ -90,6 +90,16 @@ check_paths() {
   return 1
 }
 
+# run_check CHECK: all of them run at the same time, so each says what it has to say at once.
+run_check() {
+  if "check_$1" >"$OUT/$1.txt" 2>&1; then
+    echo "lint: $1 ok"
+  else
+    printf '%s\n' "lint: $1 FAILED" "$(sed 's/^/  /' "$OUT/$1.txt")"
+    return 1
+  fi
+}
+
 main() {
   if [[ ${1:-} == --fix ]]; then
     FIX=1
@@ -97,15 +107,14 @@ main() {
   fi
   (($# > 0)) || set -- "${CHECKS[@]}"
   mkdir -p "$OUT"
-  local check failed=()
+  local check pid failed=()
+  local -A check_of=()
   for check in "$@"; do
-    if "check_$check" >"$OUT/$check.txt" 2>&1; then
-      echo "lint: $check ok"
-    else
-      echo "lint: $check FAILED"
-      sed 's/^/  /' "$OUT/$check.txt"
-      failed+=("$check")
-    fi
+    run_check "$check" &
+    check_of[$!]=$check
+  done
+  for pid in "${!check_of[@]}"; do
+    wait "$pid" || failed+=("${check_of[$pid]}")
   done
   ((${#failed[@]} == 0)) || {
     echo "lint: failed: ${failed[*]} (again: tools/lint/lint.sh ${failed[*]})" >&2
