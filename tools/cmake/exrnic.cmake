@@ -16,6 +16,15 @@ add_library(exrnic_warnings INTERFACE)
 target_compile_options(exrnic_warnings INTERFACE -Wall -Wextra -Werror
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds -Wno-stringop-overflow>)
 include(instrument)
+set(EXRNIC_TEST_OPTIONS -O1)  # a test runs for moments: the compiler's time counts
+include(fresh_build)
+
+# exrnic_reads_arguments(SOURCE...): what does little but read a command line. It runs once, and
+# CLI11 takes the optimiser half a minute.
+function(exrnic_reads_arguments)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
 
 # The generated C header, for everything written in C or C++.
 add_library(exrnic_hw INTERFACE)
@@ -27,8 +36,7 @@ function(exrnic_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;CORES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} exrnic_warnings Catch2::Catch2WithMain)
-  # It runs for moments: the compiler's time counts.
-  target_compile_options(${name} PRIVATE -O1)
+  target_compile_options(${name} PRIVATE ${EXRNIC_TEST_OPTIONS})
   if(NOT ARG_CORES)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 120)
