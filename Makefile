@@ -33,11 +33,12 @@ setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kerne
 
 build: host kmod guest ## Build everything: simulator, libraries, kernel module, guest image
 
-# CMake cannot follow a clone that was moved: configure anew then.
+# CMake cannot follow a clone that was moved: configure anew then. Nor can Ninja by itself, when files
+# come or go in the list of what Verilator reads.
 CONFIGURED = grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)" build/host/CMakeCache.txt
 
 CONFIGURE = $(CONFIGURED) || rm -rf build/host; \
-  [[ -e build/host/build.ninja ]] || cmake -S . -B build/host -G Ninja
+  [[ build/host/build.ninja -nt rtl-model/rtl.f ]] || cmake -S . -B build/host -G Ninja
 
 host: setup
 	@$(ENV) $(CONFIGURE)
