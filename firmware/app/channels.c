@@ -200,11 +200,12 @@ static uint32_t next_look(void) {
     const struct channel* channel = &channels[i];
 
     if (!channel->open) continue;
-    if (channel->grants_used != 0) cycles = TICK_CYCLES;
+    if (channel->grants_used != 0 || channel->quiet) cycles = TICK_CYCLES;
     for (id = channel->done; id != channel->begun; id++) {
-      const enum work_state state = channel->works[id % EXRNIC_CHANNEL_WINDOW].state;
+      const struct work* work = &channel->works[id % EXRNIC_CHANNEL_WINDOW];
 
-      if (state == WORK_ASKING || state == WORK_MOVING) return SOON_CYCLES;
+      if (work->state == WORK_ASKING || (work->state == WORK_MOVING && !work->waits))
+        return SOON_CYCLES;
       cycles = TICK_CYCLES;
     }
   }
@@ -235,8 +236,15 @@ void channels_timer(void) {
   uint32_t i;
 
   dev_write(EXRNIC_REG_DEV_TIMER, 0);
-  for (i = 0; i < EXRNIC_FW_CHANNELS; i++)
-    if (channels[i].open) receive_expire(&channels[i], now);
+  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
+    struct channel* channel = &channels[i];
+
+    if (!channel->open) continue;
+    receive_expire(channel, now);
+    if (!channel->quiet || !is_due(now, channel->quiet_until)) continue;
+    channel->quiet = 0;
+    receive_wake(channel);
+  }
 }
 
 /* ---- Bells */
@@ -353,6 +361,8 @@ static int recall(struct channel* channel) {
   channel->events = words[1];
   channel->taken = words[2];
   channel->epoch = words[3] + 1;
+  channel->quiet = words[3] != 0;
+  channel->quiet_until = dev_read(EXRNIC_REG_DEV_TIME_LO) + QUIET_NS;
   channel->bad_bells = words[4];
   for (i = 0; i < size; i++) {
     const uint32_t number = words[1] - size + i; /* the older half of a round, then the younger */

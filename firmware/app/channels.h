@@ -17,6 +17,13 @@
 #define WORK_WORDS (sizeof(struct exrnic_channel_work) / 4)
 #define RETRY_NS 100000u /* until the first repetition; doubles with each */
 #define RETRY_MAX_NS 6400000u
+/*
+ * What firmware before this one has granted nobody knows any more. Bytes leave at most so long
+ * after the SEND that asked for their slot; a channel that is opened again grants none until they
+ * have arrived.
+ */
+#define MOVE_NS 2000000u
+#define QUIET_NS (2 * MOVE_NS)
 
 enum work_state {
   WORK_NONE,   /* no such work */
@@ -37,7 +44,9 @@ struct work {
   uint32_t length;
   uint32_t deadline;
   uint32_t retry_at, retry_ns;
+  uint32_t asked_at;
   uint32_t attempt;
+  uint8_t waits;        /* to move, for the bytes of the one before */
   uint8_t has_previous; /* since the channel was opened */
   uint32_t previous;    /* id of the message before to that node */
   uint32_t moved;       /* bytes */
@@ -68,6 +77,8 @@ struct channel {
   uint8_t number;
   uint8_t dirty;   /* its status is to be written */
   uint8_t fetched; /* next is */
+  uint8_t quiet;   /* grants no slot, until: */
+  uint32_t quiet_until;
   struct exrnic_channel_open_words {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;

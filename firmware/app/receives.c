@@ -138,7 +138,8 @@ void receive_send(struct channel* channel, const struct message* message, uint32
   if (!is_long && is_early(channel, message)) return;
   if (length > channel->at.slot_bytes && is_long) {
     acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);
-  } else if (channel_free_events(channel) == 0 || (is_long && channel->slots_free == 0)) {
+  } else if (channel_free_events(channel) == 0 ||
+             (is_long && (channel->quiet || channel->slots_free == 0))) {
     channel->refused[message->node / 32] |= 1u << message->node % 32;
     return;
   } else if (is_long) {

@@ -100,6 +100,7 @@ static __attribute__((noinline)) void ask(struct channel* channel, struct work* 
   for (i = 0; i < INLINE_WORDS; i++) words[MESSAGE_DATA + i] = work->data[i];
   if (send_message(work->target, words) == EXRNIC_FW_DIRECT_STATUS_OK) {
     work->state = WORK_ASKED;
+    work->asked_at = now;
     later(work, now);
   } else {
     work->state = WORK_ASKING;
@@ -147,8 +148,13 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
     ask(channel, work, now);
     return;
   }
+  if (now - work->asked_at > MOVE_NS) {
+    work->state = WORK_ASKING;
+    return;
+  }
   other = before(channel, work);
-  if (other == 0 || has_left(other)) move(channel, work, now); /* so DONEs are in order */
+  work->waits = other != 0 && !has_left(other); /* so DONEs are in order */
+  if (!work->waits) move(channel, work, now);
 }
 
 void send_granted(struct channel* channel, const struct message* message) {

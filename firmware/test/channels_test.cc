@@ -401,11 +401,41 @@ TEST_CASE("a slot is given once, whatever the process has written into events be
   node.region[kBase + 4] = 16;
   channels_start();
   REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  node.pass(QUIET_NS);
   for (uint32_t i = 0; i < 16; ++i) {
     node.ring(i + 1, 0);
     node.hear_send(i, i == 0 ? 1000 | MESSAGE_OLDEST : 1000, i - 1);
   }
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 2);  // as many as there are
+}
+
+TEST_CASE("firmware that comes anew grants no slot while bytes for the old one may be under way") {
+  Node node;
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  node.pass(QUIET_NS - 1);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).empty());
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_WAKE).empty());
+  node.pass(1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_WAKE).size() == 1);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 1);
+}
+
+TEST_CASE("bytes do not leave for a slot that was asked for long ago: it is asked for again") {
+  Node node;
+  node.send(0, kPeer, 0x3000, 100);
+  node.ring(0, 1);
+  const uint32_t attempt = node.attempt();
+  node.time_ns += MOVE_NS + 1;
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt);
+  CHECK(node.data().empty());
+  node.pass(1);
+  CHECK(node.attempt() == attempt + 1);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt + 1);
+  CHECK(node.data().size() == 1);
 }
 
 TEST_CASE("messages for a channel that is not open, and kinds that nobody knows, do nothing") {
