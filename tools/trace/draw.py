@@ -4,8 +4,9 @@
 
     draw.py TRACE OUTPUT [--work N]
 
-N: which arrow of the trace (default: the last one of those with the most stages). Perfetto shows
-the same, and everything else in the file.
+N: which arrow of the trace (default: the last of those with the most different stages, and of
+these the fewest points: a message of one frame). Perfetto shows the same, and everything else in
+the file.
 """
 import argparse
 import json
@@ -38,6 +39,18 @@ def names_at(events):
         if event["ph"] == "X":
             found.setdefault((event["pid"], event["tid"], event["ts"]), []).append(event["name"])
     return found
+
+
+def most_telling(events):
+    """Id of the arrow that is drawn if nobody says which."""
+    names = names_at(events)
+
+    def telling(arrow):
+        id_, points = arrow
+        stages = {(p["pid"], name) for p in points for name in names[p["pid"], p["tid"], p["ts"]]}
+        return len(stages), -len(points), id_
+
+    return max(arrows(events).items(), key=telling)[0]
 
 
 def track_names(events):
@@ -105,7 +118,7 @@ def main():
         all_arrows = arrows(events)
         if not all_arrows:
             sys.exit(f"{options.trace}: no work request has ended in it")
-        work = options.work or max(all_arrows, key=lambda id_: (len(all_arrows[id_]), id_))
+        work = options.work or most_telling(events)
         if work not in all_arrows:
             sys.exit(f"--work {work}: this trace has 1 to {max(all_arrows)}")
         draw(*life_of(events, work), options.output)
