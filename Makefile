@@ -118,7 +118,7 @@ bench: build ## Measure the core in simulated time, and guests: build/bench/resu
 	@$(PYTHON) tools/bench/table.py build/bench/results.json
 	@$(ENV) $(PYTHON) tools/bench/sync_guests.py build/bench/results.json
 
-# Of one PUSH without guests, and of the figures that make figures has left.
+# Of one work request without guests, and of the figures that make figures has left.
 images: ## The pictures of the documentation: docs/timeline.png, docs/figures.png
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(MAKE) demo TRACE=1
