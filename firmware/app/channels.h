@@ -17,13 +17,7 @@
 #define WORK_WORDS (sizeof(struct exrnic_channel_work) / 4)
 #define RETRY_NS 100000u /* until the first repetition; doubles with each */
 #define RETRY_MAX_NS 6400000u
-/*
- * What firmware before this one has granted nobody knows any more. Bytes leave at most so long
- * after the SEND that asked for their slot; a channel that is opened again grants none until they
- * have arrived.
- */
-#define MOVE_NS 2000000u
-#define QUIET_NS (2 * MOVE_NS)
+#define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)
 
 enum work_state {
   WORK_NONE,   /* no such work */

@@ -148,7 +148,7 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
     ask(channel, work, now);
     return;
   }
-  if (now - work->asked_at > MOVE_NS) {
+  if (now - work->asked_at > EXRNIC_CHANNEL_MOVE_NS) {
     work->state = WORK_ASKING;
     return;
   }

@@ -429,7 +429,7 @@ TEST_CASE("bytes do not leave for a slot that was asked for long ago: it is aske
   node.send(0, kPeer, 0x3000, 100);
   node.ring(0, 1);
   const uint32_t attempt = node.attempt();
-  node.time_ns += MOVE_NS + 1;
+  node.time_ns += EXRNIC_CHANNEL_MOVE_NS + 1;
   node.hear(EXRNIC_FW_MESSAGE_KIND_GRANT, {0, kIncarnation, 1, 0, 0}, attempt);
   CHECK(node.data().empty());
   node.pass(1);

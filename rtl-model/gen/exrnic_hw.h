@@ -40,6 +40,7 @@ typedef uint64_t exrnic_le64;
 #define EXRNIC_CHANNEL_RING_LOG_MAX 8  // log2 of the most
 #define EXRNIC_CHANNEL_NO_SLOT 0xffffffffu  // The bytes of the message are in the event itself
 #define EXRNIC_CHANNEL_TIMEOUT_MAX_US 0x1e8480u  // Longest time-out of work, us; 0 is taken as this
+#define EXRNIC_CHANNEL_MOVE_NS 0x1e8480u  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
 #define EXRNIC_CHANNEL_STEPS 10  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
 
 // Work of a channel.

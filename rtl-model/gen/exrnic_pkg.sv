@@ -15,6 +15,7 @@ package exrnic_pkg;
   localparam int unsigned CHANNEL_RING_LOG_MAX = 32'h8;  // log2 of the most
   localparam int unsigned CHANNEL_NO_SLOT = 32'hffffffff;  // The bytes of the message are in the event itself
   localparam int unsigned CHANNEL_TIMEOUT_MAX_US = 32'h1e8480;  // Longest time-out of work, us; 0 is taken as this
+  localparam int unsigned CHANNEL_MOVE_NS = 32'h1e8480;  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
   localparam int unsigned CHANNEL_STEPS = 32'ha;  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
 
   // Work of a channel.

@@ -12,6 +12,7 @@ return {
   CHANNEL_RING_LOG_MAX = 8,
   CHANNEL_NO_SLOT = 4294967295,
   CHANNEL_TIMEOUT_MAX_US = 2000000,
+  CHANNEL_MOVE_NS = 2000000,
   CHANNEL_STEPS = 10,
   channel_opcode = {
     {name = "send", value = 1, doc = "A message to the same channel of node TARGET. Messages to one node come in order, each once"},
