@@ -12,6 +12,7 @@ namespace exrnic {
 constexpr uint32_t kReset = 0, kRtr = 2, kRts = 3, kError = 4;
 constexpr uint8_t kSuccess = 0, kLocLen = 1, kLocOp = 2, kLocProt = 3, kFlushed = 4, kRemAccess = 5,
                   kRemOp = 6, kRnrRetry = 8;
+constexpr uint32_t kRnrRetryEndless = 7;
 constexpr uint8_t kOpPush = 1, kOpPushImm = 2, kOpSend = 3, kOpSendImm = 4, kOpSendInvalidate = 5,
                   kOpPull = 6, kOpLocalInvalidate = 7, kOpRecv = 128;
 constexpr uint8_t kSignaled = 1, kSolicited = 4, kInline = 8, kAllFlags = 15;

@@ -111,9 +111,14 @@ void FakeDevice::Run() {
 
 void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
   while (qp->state == kRts && Waiting(qp->sq) > 0) {
+    const uint16_t first = qp->sq.consumer;
     const Work work = Take(&qp->sq);
-    ++counters_.wqes;
     const Outcome outcome = Execute(*qp, work);
+    if (outcome.status == kRnrRetry && qp->rnr_retry == kRnrRetryEndless) {
+      qp->sq.consumer = first;  // again when all devices have run
+      return;
+    }
+    ++counters_.wqes;
     time_ns += 1000 + outcome.length / 4;
     if (outcome.status != kSuccess) qp->state = kError;
     if ((work.bytes[1] & kSignaled) || outcome.status != kSuccess) {

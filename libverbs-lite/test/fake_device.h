@@ -68,6 +68,7 @@ struct FakeQp {
   uint32_t state = 0;  // RESET 0, INIT 1, RTR 2, RTS 3, ERROR 4
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
+  uint32_t rnr_retry = 0;  // any but 7 is none
   uint64_t cookie = 0;
   bool error_told = false;
 };

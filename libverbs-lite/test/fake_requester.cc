@@ -85,7 +85,7 @@ bool FakeDevice::Gather(const FakeQp& qp, const Work& work, std::vector<uint8_t>
 
 FakeDevice::Outcome FakeDevice::Answer(uint32_t code, uint32_t length) {
   if (code == kPlaced) return {kSuccess, 0, length};
-  if (code == kNoReceive) return {kRnrRetry, 0x1202};  // it sends nothing again
+  if (code == kNoReceive) return {kRnrRetry, 0x1202};
   const bool access = (code >> 8) == 0x01 || (code >= 0x1100 && code <= 0x1103);
   return {access ? kRemAccess : kRemOp, code};
 }

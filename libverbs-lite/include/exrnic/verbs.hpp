@@ -127,6 +127,12 @@ inline vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_w
   return init;
 }
 
+// What a queue pair asks of its peer, and grants it, when a message finds no receive: as in vl_qp_attr.
+struct RnrTerms {
+  uint32_t min_rnr_timer = 0;
+  uint32_t rnr_retry = 0;
+};
+
 inline void ModifyQp(vl_qp* qp, vl_qp_state state) {
   vl_qp_attr attr = {};
   attr.state = state;
@@ -134,14 +140,17 @@ inline void ModifyQp(vl_qp* qp, vl_qp_state state) {
 }
 // From RESET to RTS. The peer may send before this end is ready to receive: let the two meet
 // behind this call.
-inline void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn) {
+inline void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn, const RnrTerms& rnr = {}) {
   ModifyQp(qp, VL_QPS_INIT);
   vl_qp_attr attr = {};
   attr.state = VL_QPS_RTR;
   attr.dest_node = peer_node;
   attr.dest_qpn = peer_qpn;
+  attr.min_rnr_timer = rnr.min_rnr_timer;
   Check(vl_modify_qp(qp, &attr), "vl_modify_qp to RTR");
-  ModifyQp(qp, VL_QPS_RTS);
+  attr.state = VL_QPS_RTS;
+  attr.rnr_retry = rnr.rnr_retry;
+  Check(vl_modify_qp(qp, &attr), "vl_modify_qp to RTS");
 }
 
 inline uint64_t AddressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }

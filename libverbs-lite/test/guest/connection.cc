@@ -57,9 +57,9 @@ Hello Connection::hello() const {
           0};
 }
 
-void Connection::Join(const Hello& peer) {
+void Connection::Join(const Hello& peer, const RnrTerms& rnr) {
   peer_ = peer;
-  ConnectQp(qp(), peer.node, peer.qpn);
+  ConnectQp(qp(), peer.node, peer.qpn, rnr);
 }
 
 Hello Connection::ExchangeHello(Bench* bench, const Hello& mine) {

@@ -42,7 +42,7 @@ class Connection {
                       uint32_t max_reads_in = VL_MAX_READS);
 
   Hello hello() const;
-  void Join(const Hello& peer);
+  void Join(const Hello& peer, const RnrTerms& rnr = {});
   // hello() and Join with the other guest's.
   void Meet(Bench* bench);
   // The same in two halves, for a connection in another process than the out-of-band line:

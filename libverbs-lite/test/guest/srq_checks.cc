@@ -19,6 +19,8 @@ constexpr uint64_t kInFlight = 12;
 constexpr uint64_t kMessages = 16 * kInFlight;
 constexpr size_t kPlaceBytes = 4096;
 enum OobMessage : uint32_t { kQpns = 900 };
+// The sender of a stream outruns who posts receives: it waits 0.64 ms for the next one.
+constexpr RnrTerms kPatient = {12, VL_RNR_RETRY_ENDLESS};
 
 struct Qpns {
   uint32_t node;
@@ -40,10 +42,10 @@ struct Receiver {
       qp = CreateQp(side->pd.get(), init);
     }
   }
-  void Meet(Bench* bench, uint32_t node) {
+  void Meet(Bench* bench, uint32_t node, const RnrTerms& rnr = {}) {
     const Qpns mine = {node, {vl_qp_number(qps[0].get()), vl_qp_number(qps[1].get())}};
     const Qpns theirs = bench->oob()->Exchange(kQpns, mine);
-    for (int i : {0, 1}) ConnectQp(qps[i].get(), theirs.node, theirs.qpn[i]);
+    for (int i : {0, 1}) ConnectQp(qps[i].get(), theirs.node, theirs.qpn[i], rnr);
     bench->Meet();
   }
   // In three elements: two slots. False: the ring is full.
@@ -72,11 +74,11 @@ struct Sender {
   explicit Sender(const Bench& bench)
       : sides{Side(bench), Side(bench)},
         connections{Connection(&sides[0]), Connection(&sides[1])} {}
-  void Meet(Bench* bench) {
+  void Meet(Bench* bench, const RnrTerms& rnr = {}) {
     const Qpns mine = {sides[0].node,
                        {vl_qp_number(connections[0].qp()), vl_qp_number(connections[1].qp())}};
     const Qpns theirs = bench->oob()->Exchange(kQpns, mine);
-    for (int i : {0, 1}) connections[i].Join({0, 0, theirs.node, theirs.qpn[i], 0, 0});
+    for (int i : {0, 1}) connections[i].Join({0, 0, theirs.node, theirs.qpn[i], 0, 0}, rnr);
     bench->Meet();
   }
   // From a place of its own in the source of its connection.
@@ -141,7 +143,7 @@ constexpr uint64_t kAfter = 5 * kInFlight;  // more than once around the ring
 void SendIntoLoss(Bench* bench) {
   Sender sender(*bench);
   memset(sender.connections[1].source(), Connection::kPoison, sender.connections[1].bytes());
-  sender.Meet(bench);
+  sender.Meet(bench, kPatient);
   const vl_wc end = SendUntilError(sender.connections[1]);
   bench->Expect(end.status == VL_WC_REM_OP_ERR,
                 std::string("the stream ended with \"") + vl_status_string(end.status) + "\"");
@@ -159,7 +161,7 @@ void LoseOne(Bench* bench) {
   Side side(*bench);
   Receiver shared(&side, 64 * 1024);
   for (uint64_t i = 0; i < kPlaces; ++i) shared.PostReceive(i);
-  shared.Meet(bench, side.node);
+  shared.Meet(bench, side.node, kPatient);
   bench->Expect(AwaitStreamInto(shared.memory.data(), 0), "no message arrived within 30 s");
   shared.qps[1].reset();
   bench->Meet();
