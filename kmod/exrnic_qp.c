@@ -123,7 +123,7 @@ static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
 {
 	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
 		return false;
-	return attr->service == EXRNIC_SERVICE_RC && attr->max_reads_out <= EXRNIC_MAX_READS &&
+	return attr->service <= EXRNIC_SERVICE_UC && attr->max_reads_out <= EXRNIC_MAX_READS &&
 	       attr->max_reads_in <= EXRNIC_MAX_READS;
 }
 

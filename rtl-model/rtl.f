@@ -81,6 +81,7 @@ rtl-model/blocks/requester/wqe_check.sv
 rtl-model/blocks/requester/wqe_fetch.sv
 rtl-model/blocks/responder/ddp_check.sv
 rtl-model/blocks/responder/error_status.sv
+rtl-model/blocks/responder/message_check.sv
 rtl-model/blocks/responder/message_end.sv
 rtl-model/blocks/responder/receive_cache.sv
 rtl-model/blocks/responder/receive_fetch.sv

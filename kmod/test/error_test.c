@@ -188,10 +188,12 @@ static void bad_services(void)
 {
 	struct set s = make_set();
 
-	s.qp.service = EXRNIC_SERVICE_RC + 1;
+	s.qp.service = EXRNIC_SERVICE_UC + 1;
 	CHECK_ERR(create_qp_of(&s), EINVAL);
 	s.qp.service = 0xffffffff;
 	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp.service = EXRNIC_SERVICE_UC;
+	CHECK_ERR(create_qp_of(&s), 0);
 }
 
 static void read_limits_beyond_the_device(void)

@@ -30,9 +30,10 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
 struct OpcodeRules {
   exrnic_wqe_opcode device;
   int flags;
-  bool remote;      // an address at the peer
-  bool imm;         // immediate data
-  bool invalidate;  // an STag to invalidate
+  bool remote;       // an address at the peer
+  bool imm;          // immediate data
+  bool invalidate;   // an STag to invalidate
+  bool may_be_lost;  // UC carries it
 };
 
 constexpr int kAnyFlags = VL_SEND_SIGNALED | VL_SEND_FENCE;
@@ -41,15 +42,15 @@ constexpr int kMessageFlags = kPushFlags | VL_SEND_SOLICITED;
 
 // In the order of vl_wr_opcode.
 constexpr OpcodeRules kRules[] = {
-    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false},
-    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false},
-    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false},
-    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false},
-    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true},
-    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false},
-    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true},
-    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false},
-    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false},
+    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false, true},
+    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false, true},
+    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false, true},
+    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false, true},
+    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true, false},
+    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false, false},
+    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true, true},
+    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false, false},
+    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false, false},
 };
 static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_COMPARE_SWAP - VL_OP_PUSH + 1,
               "one each");
@@ -143,6 +144,7 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
 uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   const OpcodeRules* rules = RulesOf(wr.opcode);
   if (rules == nullptr || (wr.flags & ~rules->flags) != 0) return 0;
+  if (qp.service == VL_SERVICE_UC && !rules->may_be_lost) return 0;
   wqe->head = {};
   wqe->head.opcode = static_cast<uint8_t>(rules->device);
   wqe->head.flags = static_cast<uint8_t>(wr.flags);

@@ -25,7 +25,8 @@ bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr* attr) {
   const vl_rnic* rnic = pd->rnic;
   return attr->send_cq->rnic == rnic && attr->recv_cq->rnic == rnic &&
          (attr->srq == nullptr || attr->srq->pd == pd) && attr->max_reads_out <= VL_MAX_READS &&
-         attr->max_reads_in <= VL_MAX_READS && attr->service == VL_SERVICE_RC;
+         attr->max_reads_in <= VL_MAX_READS &&
+         (attr->service == VL_SERVICE_RC || attr->service == VL_SERVICE_UC);
 }
 
 bool SendShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
@@ -47,7 +48,7 @@ QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   request.pd = qp.pd->number;
   request.send_cqn = qp.send_cq->cqn;
   request.recv_cqn = qp.recv_cq->cqn;
-  request.service = EXRNIC_SERVICE_RC;
+  request.service = attr.service == VL_SERVICE_UC ? EXRNIC_SERVICE_UC : EXRNIC_SERVICE_RC;
   request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
   request.max_reads_out = attr.max_reads_out;
   request.max_reads_in = attr.max_reads_in;

@@ -21,6 +21,7 @@ struct vl_qp {
         send_shape(send),
         recv_shape(recv),
         max_reads_out(attr.max_reads_out),
+        service(attr.service),
         sq(send.slots, EXRNIC_DOORBELL_SQ) {
     if (srq == nullptr) rq.emplace(recv.slots, EXRNIC_DOORBELL_RQ);
   }
@@ -32,6 +33,7 @@ struct vl_qp {
   const exrnic::QueueShape send_shape;
   const exrnic::QueueShape recv_shape;
   const uint32_t max_reads_out;
+  const vl_service service;
   exrnic::WorkQueue sq;
   std::optional<exrnic::WorkQueue> rq;  // unless there is a shared one
   uint32_t number = 0;

@@ -164,6 +164,9 @@ package exrnic_core_pkg;
     logic           imm_valid;  // for the EFE header: sack_imm with IMM
     logic [31:0]    imm;
     logic           rnr;      // for the EFE header: sack_imm with RNR, without imm_valid
+    logic           unreliable;  // sent once, in the unreliable class; it ends when it has left
+    logic           first;    // with unreliable: of its message,
+    logic [31:0]    number;   // and its number, see there
     logic           inlined;  // payload is inline_data, else it comes by DMA
     inline_t        inline_data;
     tx_tag_t        tag;
@@ -179,7 +182,7 @@ package exrnic_core_pkg;
 
   // ---- EFE, receive side
 
-  // A frame of the reliable class, in sequence, checked up to its EFE header.
+  // A frame of the reliable class, in sequence, or one of the other; checked up to its EFE header.
   typedef struct packed {
     node_t        node;
     logic [31:0]  seq;
@@ -191,6 +194,8 @@ package exrnic_core_pkg;
     logic         imm_valid;  // as in its EFE header
     logic [31:0]  imm;
     logic         rnr;
+    logic         unreliable;  // of that class, and so in no sequence; seq counts for the queue pair
+    logic         first;   // with unreliable: of its message
     ddp_head_t    ddp;     // as many of its bytes as fit, the rest means nothing
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
@@ -250,6 +255,7 @@ package exrnic_core_pkg;
     logic [23:0] dest_qpn;
     logic [4:0]  rnr_timer;  // code of the pause that a message without a receive is answered by
     logic [2:0]  rnr_retry;  // how often one of ours is sent again
+    service_e    service;
   } qp_config_t;
 
   // Changed by the driver and by errors.
@@ -279,6 +285,7 @@ package exrnic_core_pkg;
     logic        probe_out;  // it has left
     logic [31:0] rnr_msn;    // the message that found no receive, and
     logic [2:0]  rnr_count;  // how often it was sent again
+    logic [31:0] frames;     // UC: number of the next one
   } qp_sq_t;
 
   // What the completer has seen the end of.

@@ -283,6 +283,9 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RNR_NAK_RX,  // Messages of ours that found no receive at the peer
   EXRNIC_COUNTER_FW_MESSAGES,  // Messages of other nodes' firmware handed to ours
   EXRNIC_COUNTER_FW_DROPPED,  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
+  EXRNIC_COUNTER_UC_LOST,  // UC: frames that came behind missing ones; the message that those were of is abandoned
+  EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE,  // Messages of the unreliable class that found no receive, and were dropped
+  EXRNIC_COUNTER_UNRELIABLE_DROPPED,  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, or refused
   EXRNIC_COUNTERS
 };
 
@@ -334,6 +337,9 @@ enum exrnic_counter {
   "rnr_nak_rx", \
   "fw_messages", \
   "fw_dropped", \
+  "uc_lost", \
+  "unreliable_no_receive", \
+  "unreliable_dropped", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -443,7 +449,7 @@ struct exrnic_mbox_create_qp {
   exrnic_le32 recv_cqn;  // Completion queue of the receive queue; of the same user page
   exrnic_le32 sq_log_slots;  // log2 of the slots of the send queue
   exrnic_le32 rq_log_slots;  // log2 of the slots of the receive queue
-  exrnic_le32 service;  // Enum service
+  exrnic_le32 service;  // Enum service; its peer must have the same
   exrnic_le64 sq_pbl_address;  // Bus address of the PBL of the send queue
   exrnic_le64 rq_pbl_address;  // Bus address of the PBL of the receive queue
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
@@ -472,7 +478,7 @@ struct exrnic_mbox_modify_qp {
   exrnic_le32 state;  // New state (enum qp_state)
   exrnic_le32 dest_node;  // With RTR: node of the peer
   exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer
-  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored
+  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
@@ -555,7 +561,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, pbl_address) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, access) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, page_shift) == 36);
 
-// The translation entry of a window. It names its peer by a queue pair in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
+// The translation entry of a window. It names its peer by a queue pair of service RC in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
 struct exrnic_mbox_set_window {
   exrnic_le32 qpn;  // Queue pair that its accesses take
   exrnic_le32 window;  // Index
@@ -633,6 +639,7 @@ enum exrnic_qp_state {
 // Transport service.
 enum exrnic_service {
   EXRNIC_SERVICE_RC = 0,  // Reliable connection
+  EXRNIC_SERVICE_UC = 1,  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
 };
 
 // Rights on a memory region. Local read is always granted.
@@ -1040,12 +1047,13 @@ enum exrnic_trace {
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
 #define EXRNIC_FW_QPN 0xfffe00u  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
 #define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+#define EXRNIC_UC_STALE 32  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
 #define EXRNIC_ATOMIC_QN 3  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
 // Class of an EFE frame.
 enum exrnic_efe_class {
   EXRNIC_EFE_CLASS_RELIABLE = 0,  // Sequenced, acknowledged, retransmitted
-  EXRNIC_EFE_CLASS_UNRELIABLE = 1,  // Sent once
+  EXRNIC_EFE_CLASS_UNRELIABLE = 1,  // Sent once. Session, acknowledgement and all that belongs to them are zero
 };
 
 // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
@@ -1098,7 +1106,7 @@ enum exrnic_term_code {
 // Flags of an EFE frame.
 #define EXRNIC_EFE_FLAGS_SEQ 0x1u  // Carries a DDP segment; seq is its number
 #define EXRNIC_EFE_FLAGS_ACK 0x2u  // ack and peer_session are valid
-#define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
+#define EXRNIC_EFE_FLAGS_SYN 0x4u  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ. In the unreliable class: first segment of a message
 #define EXRNIC_EFE_FLAGS_SACK 0x8u  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
 #define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 #define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
@@ -1137,13 +1145,13 @@ static inline void exrnic_efe_set_src_node(uint8_t *p, uint64_t v) { exrnic_set_
 // Reserved for end-to-end credits; zero
 static inline uint64_t exrnic_efe_credit(const uint8_t *p) { return exrnic_get_bits(p, 48, 16); }
 static inline void exrnic_efe_set_credit(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 16, v); }
-// Session of the sender: drawn anew when it starts
+// Session of the sender: drawn anew when it starts; zero in the unreliable class
 static inline uint64_t exrnic_efe_session(const uint8_t *p) { return exrnic_get_bits(p, 64, 16); }
 static inline void exrnic_efe_set_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 16, v); }
 // With ACK: session of the receiver that ack speaks of
 static inline uint64_t exrnic_efe_peer_session(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
 static inline void exrnic_efe_set_peer_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
-// With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame
+// With SEQ: sequence number of the frame, counted per pair of nodes; in the unreliable class per queue pair, from 0 on. With SACK: the first one missing at the sender of this frame
 static inline uint64_t exrnic_efe_seq(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
 static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
 // With ACK: all before this number are placed

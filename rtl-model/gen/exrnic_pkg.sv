@@ -188,7 +188,10 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RNR_NAK_RX = 44;  // Messages of ours that found no receive at the peer
   localparam int unsigned COUNTER_FW_MESSAGES = 45;  // Messages of other nodes' firmware handed to ours
   localparam int unsigned COUNTER_FW_DROPPED = 46;  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
-  localparam int unsigned COUNTERS = 47;
+  localparam int unsigned COUNTER_UC_LOST = 47;  // UC: frames that came behind missing ones; the message that those were of is abandoned
+  localparam int unsigned COUNTER_UNRELIABLE_NO_RECEIVE = 48;  // Messages of the unreliable class that found no receive, and were dropped
+  localparam int unsigned COUNTER_UNRELIABLE_DROPPED = 49;  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, or refused
+  localparam int unsigned COUNTERS = 50;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h5;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -288,7 +291,7 @@ package exrnic_pkg;
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
     logic [63:0] rq_pbl_address;  // Bus address of the PBL of the receive queue
     logic [63:0] sq_pbl_address;  // Bus address of the PBL of the send queue
-    logic [31:0] service;  // Enum service
+    logic [31:0] service;  // Enum service; its peer must have the same
     logic [31:0] rq_log_slots;  // log2 of the slots of the receive queue
     logic [31:0] sq_log_slots;  // log2 of the slots of the send queue
     logic [31:0] recv_cqn;  // Completion queue of the receive queue; of the same user page
@@ -301,7 +304,7 @@ package exrnic_pkg;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {
-    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored
+    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC
     logic [31:0] dest_qpn;  // With RTR: queue pair of the peer
     logic [31:0] dest_node;  // With RTR: node of the peer
     logic [31:0] state;  // New state (enum qp_state)
@@ -359,7 +362,7 @@ package exrnic_pkg;
   } mbox_register_mr_t;
   localparam int unsigned MBOX_REGISTER_MR_BYTES = 40;
 
-  // The translation entry of a window. It names its peer by a queue pair in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
+  // The translation entry of a window. It names its peer by a queue pair of service RC in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
   typedef struct packed {
     logic [31:0] rsvd_224;  // zero
     logic [31:0] access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
@@ -430,7 +433,8 @@ package exrnic_pkg;
 
   // Transport service.
   typedef enum logic [1:0] {
-    SERVICE_RC = 2'h0  // Reliable connection
+    SERVICE_RC = 2'h0,  // Reliable connection
+    SERVICE_UC = 2'h1  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
   } service_e;
 
   // Rights on a memory region. Local read is always granted. Bit numbers.
@@ -795,12 +799,13 @@ package exrnic_pkg;
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
   localparam int unsigned FW_QPN = 32'hfffe00;  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
   localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+  localparam int unsigned UC_STALE = 32'h20;  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
   localparam int unsigned ATOMIC_QN = 32'h3;  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
   // Class of an EFE frame.
   typedef enum logic [3:0] {
     EFE_CLASS_RELIABLE = 4'h0,  // Sequenced, acknowledged, retransmitted
-    EFE_CLASS_UNRELIABLE = 4'h1  // Sent once
+    EFE_CLASS_UNRELIABLE = 4'h1  // Sent once. Session, acknowledgement and all that belongs to them are zero
   } efe_class_e;
 
   // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
@@ -853,7 +858,7 @@ package exrnic_pkg;
   // Flags of an EFE frame. Bit numbers.
   localparam int unsigned EFE_FLAGS_SEQ = 0;  // Carries a DDP segment; seq is its number
   localparam int unsigned EFE_FLAGS_ACK = 1;  // ack and peer_session are valid
-  localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ
+  localparam int unsigned EFE_FLAGS_SYN = 2;  // No frame of this session is acknowledged yet; it starts at INITIAL_SEQ. In the unreliable class: first segment of a message
   localparam int unsigned EFE_FLAGS_SACK = 3;  // With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it
   localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
   localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
@@ -876,9 +881,9 @@ package exrnic_pkg;
     logic [15:0] length;  // Bytes of the DDP segment that follows (headers and payload); zero without one
     logic [15:0] src_node;  // Node identifier of the sender
     logic [15:0] credit;  // Reserved for end-to-end credits; zero
-    logic [15:0] session;  // Session of the sender: drawn anew when it starts
+    logic [15:0] session;  // Session of the sender: drawn anew when it starts; zero in the unreliable class
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of
-    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame
+    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the unreliable class per queue pair, from 0 on. With SACK: the first one missing at the sender of this frame
     logic [31:0] ack;  // With ACK: all before this number are placed
     logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero

@@ -80,10 +80,11 @@ return {
   PORT_TO_SPADS = 64,
   FW_QPN = 16776704,
   FW_STAG = 4294966528,
+  UC_STALE = 32,
   ATOMIC_QN = 3,
   efe_class = {
     {name = "reliable", value = 0, doc = "Sequenced, acknowledged, retransmitted"},
-    {name = "unreliable", value = 1, doc = "Sent once"},
+    {name = "unreliable", value = 1, doc = "Sent once. Session, acknowledgement and all that belongs to them are zero"},
   },
   rdmap_opcode = {
     {name = "write", value = 0, doc = "RDMA Write"},
@@ -129,7 +130,7 @@ return {
   efe_flags = {
     {name = "seq", value = 0, doc = "Carries a DDP segment; seq is its number"},
     {name = "ack", value = 1, doc = "ack and peer_session are valid"},
-    {name = "syn", value = 2, doc = "No frame of this session is acknowledged yet; it starts at INITIAL_SEQ"},
+    {name = "syn", value = 2, doc = "No frame of this session is acknowledged yet; it starts at INITIAL_SEQ. In the unreliable class: first segment of a message"},
     {name = "sack", value = 3, doc = "With ACK, without SEQ: segments behind a missing one are held; seq is the number of the first missing one, sack_imm says which came behind it"},
     {name = "imm", value = 4, doc = "With SEQ: the SEND that this segment ends has immediate data, sack_imm"},
     {name = "ce", value = 5, doc = "Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it"},
@@ -150,9 +151,9 @@ return {
     {name = "length", first = 16, bits = 16, doc = "Bytes of the DDP segment that follows (headers and payload); zero without one"},
     {name = "src_node", first = 32, bits = 16, doc = "Node identifier of the sender"},
     {name = "credit", first = 48, bits = 16, doc = "Reserved for end-to-end credits; zero"},
-    {name = "session", first = 64, bits = 16, doc = "Session of the sender: drawn anew when it starts"},
+    {name = "session", first = 64, bits = 16, doc = "Session of the sender: drawn anew when it starts; zero in the unreliable class"},
     {name = "peer_session", first = 80, bits = 16, doc = "With ACK: session of the receiver that ack speaks of"},
-    {name = "seq", first = 96, bits = 32, doc = "With SEQ: sequence number of the frame, counted per pair of nodes. With SACK: the first one missing at the sender of this frame"},
+    {name = "seq", first = 96, bits = 32, doc = "With SEQ: sequence number of the frame, counted per pair of nodes; in the unreliable class per queue pair, from 0 on. With SACK: the first one missing at the sender of this frame"},
     {name = "ack", first = 128, bits = 32, doc = "With ACK: all before this number are placed"},
     {name = "sack_imm", first = 160, bits = 32, doc = "With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero"},
     {name = "timestamp", first = 192, bits = 16, doc = "Reserved for delay measurement; zero"},

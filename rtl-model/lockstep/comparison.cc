@@ -33,7 +33,9 @@ std::string text_of(const Segment& expected, const Segment& came) {
 
 // Of which of its segments a queue pair in ERROR tells the peer first, is a matter of time.
 bool Comparison::SameSegment::operator()(const Segment& expected, const Segment& came) const {
-  if (expected.to != came.to || expected.immediate != came.immediate) return false;
+  if (expected.to != came.to || expected.immediate != came.immediate ||
+      expected.number != came.number)
+    return false;
   const bool stream_error = expected.terminate_code() == EXRNIC_TERM_CODE_STREAM &&
                             came.terminate_code() == EXRNIC_TERM_CODE_STREAM;
   return stream_error || expected.ddp == came.ddp;
@@ -72,7 +74,10 @@ Endpoint Comparison::peer_of(const Endpoint& qp) const {
 void Comparison::received(uint32_t id, const Frame& frame) {
   quiet_ = false;
   if (frame.fcs_error) return;
-  if (auto segment = segment_of(frame)) nodes_.at(id).ledger.received(std::move(*segment));
+  auto segment = segment_of(frame);
+  if (!segment) return;
+  if (segment->number) came_once(*segment);
+  nodes_.at(id).ledger.received(std::move(*segment));
 }
 
 void Comparison::step(uint64_t time_ns) {
@@ -192,6 +197,7 @@ void Comparison::predict(uint32_t id, const Frame& frame) {
 // connects the queue pair) waits until the subject has sent it too.
 bool Comparison::may_deliver(const Frame& frame) {
   const auto segment = segment_of(frame);
+  if (segment->number) return may_deliver_once(*segment);
   const auto& [from, to] = std::pair{segment->from, segment->to};
   Node& sender = nodes_.at(from.node);
   uint64_t& delivered = sender.delivered[{from.qpn, segment->stream}];
@@ -204,6 +210,33 @@ bool Comparison::may_deliver(const Frame& frame) {
     return false;
   if (sender.deliveries.first(frame)) ++delivered;
   return true;
+}
+
+// ---- The unreliable class: a shadow gets what its subject gets
+
+// What is lost, doubled or overtaken on the way is so for one of the cores only.
+void Comparison::came_once(const Segment& segment) {
+  uint32_t& next = came_once_[segment.from];
+  if (*segment.number != next) excuses_.lost(segment.from);
+  next = *segment.number + 1;
+}
+
+// One that has not come to the subject by the time of rest is lost. Whether a message found its
+// receive is a matter of time if that was not posted yet.
+bool Comparison::may_deliver_once(const Segment& segment) {
+  const bool came = static_cast<int32_t>(came_once_[segment.from] - *segment.number) > 0;
+  if (!came && !excuses_.any_outcome(segment.from) && !all_rest()) return false;
+  const auto receiver = nodes_.find(segment.to.node);
+  const bool ready = receiver == nodes_.end() || receiver->second.ledger.driver().is_ready(
+                                                     segment.to.qpn, segment.takes_receive());
+  if (!came || !ready) excuses_.lost(segment.from);
+  return true;
+}
+
+// It counts from 0 on.
+void Comparison::renew(const Endpoint& qp) {
+  excuses_.renewed(qp);
+  came_once_.erase(qp);
 }
 
 // ---- Rest

@@ -35,6 +35,8 @@ std::optional<Segment> segment_of(const Frame& frame) {
   segment.stream = stream_of(ddp);
   if (flags & EXRNIC_EFE_FLAGS_IMM)
     segment.immediate = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE)
+    segment.number = static_cast<uint32_t>(exrnic_efe_seq(efe));
   segment.asks_for_pause = flags & EXRNIC_EFE_FLAGS_RNR;
   segment.ddp.assign(ddp, ddp + length);
   return segment;
@@ -89,6 +91,7 @@ std::vector<Segment> Segment::bytes() const {
 
 bool FirstCopies::first(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE) return true;  // there are no others
   Session& session = sessions_[exrnic_eth_dst(frame.data.data())];
   const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
   if (session.number != exrnic_efe_session(efe)) session = {exrnic_efe_session(efe), seq};

@@ -21,6 +21,7 @@ struct Segment {
   Endpoint to;
   Stream stream = Stream::kWork;
   std::optional<uint32_t> immediate;  // in the EFE header
+  std::optional<uint32_t> number;     // of a frame of the unreliable class, for its queue pair
   bool asks_for_pause = false;        // a terminate message that terminates nothing
   Bytes ddp;                          // header and payload
 

@@ -9,12 +9,22 @@ namespace exrnic::lockstep {
 namespace {
 
 // Frames, retransmissions, and look-ups in caches depend on time; interrupts on who is ahead.
-constexpr exrnic_counter kCompared[] = {
-    EXRNIC_COUNTER_TERMINATES_TX,     EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_DOORBELLS,
-    EXRNIC_COUNTER_DOORBELLS_REFUSED, EXRNIC_COUNTER_PIO_REFUSED,   EXRNIC_COUNTER_WQES,
-    EXRNIC_COUNTER_WQE_ERRORS,        EXRNIC_COUNTER_CQES,          EXRNIC_COUNTER_CQ_OVERRUNS,
-    EXRNIC_COUNTER_SEGMENTS_PLACED,   EXRNIC_COUNTER_RECVS,         EXRNIC_COUNTER_READS_SERVED,
-    EXRNIC_COUNTER_ATOMICS_SERVED};
+constexpr exrnic_counter kCompared[] = {EXRNIC_COUNTER_TERMINATES_TX,
+                                        EXRNIC_COUNTER_TERMINATES_RX,
+                                        EXRNIC_COUNTER_DOORBELLS,
+                                        EXRNIC_COUNTER_DOORBELLS_REFUSED,
+                                        EXRNIC_COUNTER_PIO_REFUSED,
+                                        EXRNIC_COUNTER_WQES,
+                                        EXRNIC_COUNTER_WQE_ERRORS,
+                                        EXRNIC_COUNTER_CQES,
+                                        EXRNIC_COUNTER_CQ_OVERRUNS,
+                                        EXRNIC_COUNTER_SEGMENTS_PLACED,
+                                        EXRNIC_COUNTER_RECVS,
+                                        EXRNIC_COUNTER_READS_SERVED,
+                                        EXRNIC_COUNTER_ATOMICS_SERVED,
+                                        EXRNIC_COUNTER_UC_LOST,
+                                        EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE,
+                                        EXRNIC_COUNTER_UNRELIABLE_DROPPED};
 
 uint32_t offset_of(exrnic_counter counter) {
   return EXRNIC_REG_COUNTERS + static_cast<uint32_t>(sizeof(uint64_t)) * counter;

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "exrnic_hw.h"
@@ -130,13 +131,15 @@ bool ShadowFabric::run(uint64_t time_ns) {
 
 // An acknowledgement alone overtakes what waits: its place among segments means nothing.
 std::deque<ShadowFabric::InFlight>::iterator ShadowFabric::next_to_deliver() {
-  std::set<std::pair<uint64_t, uint64_t>> blocked;
+  std::set<std::tuple<uint64_t, uint64_t, bool>> blocked;  // from, to, unreliable class
   held_ = false;
   for (auto one = frames_.begin(); one != frames_.end(); ++one) {
     if (!one->arrives_ns || *one->arrives_ns > time_ns_) break;
-    if (!segment_of(one->frame)) return one;
+    const auto segment = segment_of(one->frame);
+    if (!segment) return one;
     const uint8_t* ethernet = one->frame.data.data();
-    const std::pair way{exrnic_eth_src(ethernet), exrnic_eth_dst(ethernet)};
+    const std::tuple way{exrnic_eth_src(ethernet), exrnic_eth_dst(ethernet),
+                         segment->number.has_value()};
     if (blocked.count(way) == 0 && observer_.may_deliver(one->frame)) return one;
     blocked.insert(way);
     held_ = true;

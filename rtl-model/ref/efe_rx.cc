@@ -36,6 +36,16 @@ bool flags_good(uint64_t flags) {
   return !(flags & EXRNIC_EFE_FLAGS_SACK) || (acknowledges && !sequenced);
 }
 
+bool class_good(uint64_t flags, const uint8_t* efe) {
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE) return exrnic_efe_session(efe) != 0;
+  constexpr uint64_t kFlags =
+      EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
+  return exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE && (flags & EXRNIC_EFE_FLAGS_SEQ) &&
+         (flags & ~kFlags) == 0 && exrnic_efe_session(efe) == 0 &&
+         exrnic_efe_peer_session(efe) == 0 && exrnic_efe_ack(efe) == 0 &&
+         exrnic_efe_refused(efe) == 0;
+}
+
 bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
   if (flags & (EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_SACK)) return true;
   return exrnic_efe_sack_imm(efe) <= (flags & EXRNIC_EFE_FLAGS_RNR ? EXRNIC_RNR_TIMER_MAX : 0);
@@ -46,9 +56,8 @@ bool well_formed(const Bytes& frame) {
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
   const uint64_t flags = exrnic_efe_flags(efe);
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
-         exrnic_efe_version(efe) == EXRNIC_EFE_VERSION &&
-         exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE && flags_good(flags) &&
-         exrnic_efe_session(efe) != 0 && exrnic_efe_credit(efe) == 0 && sack_imm_good(flags, efe) &&
+         exrnic_efe_version(efe) == EXRNIC_EFE_VERSION && class_good(flags, efe) &&
+         flags_good(flags) && exrnic_efe_credit(efe) == 0 && sack_imm_good(flags, efe) &&
          exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
          ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
@@ -66,6 +75,25 @@ EfeRx::Position said(const uint8_t* efe) {
   position.arrived = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   position.ece = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ECE;
   return position;
+}
+
+Received segment_of(const uint8_t* efe) {
+  Received segment;
+  const uint64_t flags = exrnic_efe_flags(efe);
+  segment.node = static_cast<uint32_t>(exrnic_efe_src_node(efe));
+  segment.session = static_cast<uint16_t>(exrnic_efe_session(efe));
+  segment.seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
+  segment.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
+  segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
+  segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
+  segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
+  if (flags & EXRNIC_EFE_FLAGS_IMM) segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
+  if (flags & EXRNIC_EFE_FLAGS_RNR) segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
+  segment.unreliable = exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE;
+  segment.first = flags & EXRNIC_EFE_FLAGS_SYN;
+  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+  segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
+  return segment;
 }
 
 bool addressed(const Bytes& frame, uint16_t to) {
@@ -91,6 +119,10 @@ void EfeRx::receive(const Frame& frame) {
   const bool has_ack = flags & EXRNIC_EFE_FLAGS_ACK;
   const uint16_t ours = has_ack ? static_cast<uint16_t>(exrnic_efe_peer_session(efe)) : 0;
   Peer& peer = peers_[node];
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE) {
+    if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
+    return segments_.push_back(segment_of(efe));
+  }
   const bool knew_another = peer.session != 0;
   if (session != peer.session) {
     if (!adopt(peer, session, flags & EXRNIC_EFE_FLAGS_SYN))
@@ -102,15 +134,17 @@ void EfeRx::receive(const Frame& frame) {
   }
   if (has_ack) efe_tx_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
-    if (flags & EXRNIC_EFE_FLAGS_CE) {
-      state_.count(EXRNIC_COUNTER_RX_MARKED);
-      peer.marked = true;
-    }
+    if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
     return take_segment(peer, node, efe);
   }
   state_.count(EXRNIC_COUNTER_ACKS_RX);
   // A greeting is answered: so its sender knows that it has been heard.
   if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
+}
+
+void EfeRx::mark(Peer& peer) {
+  state_.count(EXRNIC_COUNTER_RX_MARKED);
+  peer.marked = true;
 }
 
 // Late frames must not bring an old session back.
@@ -134,21 +168,7 @@ void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
     return efe_tx_->owe_ack(node, false);
   }
   if (ahead >= kWindow) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
-  Received segment;
-  segment.node = node;
-  segment.session = peer.session;
-  segment.seq = seq;
-  segment.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
-  segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
-  segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
-  segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
-  if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)
-    segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
-  if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR)
-    segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
-  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
-  segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
-  peer.early.emplace(seq, std::move(segment));
+  peer.early.emplace(seq, segment_of(efe));
   if (ahead == 0) return hand_out(peer);
   state_.count(EXRNIC_COUNTER_RX_OUT_OF_ORDER);
   efe_tx_->owe_ack(node, true);
@@ -163,6 +183,7 @@ void EfeRx::hand_out(Peer& peer) {
 
 // Segments of an old session are still placed when a new one has begun, but count no more.
 void EfeRx::placed(const Received& segment) {
+  if (segment.unreliable) return;
   Peer& peer = peers_[segment.node];
   if (peer.session == segment.session) peer.placed = segment.seq + 1;
   efe_tx_->owe_ack(segment.node, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Receive side of the reliable class of EFE: checks frames, keeps segments until they
-// are the next ones of their senders, and knows what of them is placed.
+// Receive side of EFE: checks frames, keeps segments until they are the next ones of their senders,
+// and knows what of them is placed. Those of the unreliable class go by as they come.
 #pragma once
 
 #include <deque>
@@ -19,7 +19,8 @@ class EfeRx {
 
   void receive(const Frame& frame);
 
-  std::deque<Received>& segments() { return segments_; }  // in sequence, for the responder
+  // For the responder; those of the reliable class in sequence.
+  std::deque<Received>& segments() { return segments_; }
   void placed(const Received& segment);
 
   // A held node is acknowledged no further than the first number that it is held at.
@@ -58,6 +59,7 @@ class EfeRx {
   bool adopt(Peer& peer, uint16_t session, bool syn) const;
   void take_segment(Peer& peer, uint32_t node, const uint8_t* efe);
   void hand_out(Peer& peer);
+  void mark(Peer& peer);
 
   State& state_;
   EfeTx* efe_tx_ = nullptr;

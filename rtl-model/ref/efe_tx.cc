@@ -176,7 +176,8 @@ void EfeTx::give_up(uint32_t node) {
   Peer& peer = peers_[node];
   while (!peer.unacked.empty()) end_oldest(node, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   for (const Segment& segment : std::exchange(peer.fresh, {}))
-    end_segment(segment, peer.next, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
+    end_segment(segment, peer.next,
+                segment.once ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   end_hold(node);
   Peer anew;
   anew.session = nonzero(peer.session + 1);
@@ -267,8 +268,13 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
   UnderWay frame;
   frame.segment = std::move(peer.fresh.front());
   peer.fresh.pop_front();
+  if (frame.segment.once && !frame.segment.unsent) {
+    peer.window.sent(state_.cycle, peer.round_trip.mean());
+    send_once(sink, node, frame.segment);
+    return end_segment(frame.segment, 0, EXRNIC_CQE_STATUS_SUCCESS);
+  }
   if (frame.segment.unsent) {
-    if (peer.unacked.empty()) {
+    if (peer.unacked.empty() || frame.segment.once) {
       end_segment(frame.segment, peer.next, frame.segment.status);
     } else {
       peer.unacked.push_back(std::move(frame));
@@ -309,37 +315,61 @@ bool EfeTx::send_ack(CoreSink& sink) {
 void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment) {
   Peer& peer = peers_[node];
   if (peer.session == 0) peer.session = nonzero((state_.time_ns ^ state_.time_ns >> 16) ^ node);
-  Frame frame;
-  frame.data.resize(kHeaders + (segment ? segment->ddp.size() : 0));
-  exrnic_eth_set_dst(frame.data.data(), mac_of(node));
-  exrnic_eth_set_src(frame.data.data(), mac_of(state_.config.node_id));
-  exrnic_eth_set_ethertype(frame.data.data(), EXRNIC_ETHERTYPE);
-
+  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_RELIABLE);
   uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   uint8_t flags = peer.established ? 0 : EXRNIC_EFE_FLAGS_SYN;
-  exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
-  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
-  exrnic_efe_set_src_node(efe, state_.config.node_id);
   exrnic_efe_set_session(efe, peer.session);
   exrnic_efe_set_seq(efe, seq);
   flags |= put_acknowledgement(efe, node, segment != nullptr);
   if (segment != nullptr) {
-    flags |= EXRNIC_EFE_FLAGS_SEQ;
-    exrnic_efe_set_length(efe, segment->ddp.size());
-    exrnic_efe_set_dst_qpn(efe, segment->dst_qpn);
-    exrnic_efe_set_src_qpn(efe, segment->src_qpn);
     exrnic_efe_set_refused(efe, segment->refused);
-    if (segment->imm) {
-      flags |= EXRNIC_EFE_FLAGS_IMM;
-      exrnic_efe_set_sack_imm(efe, *segment->imm);
-    }
     if (segment->pause) {
       flags |= EXRNIC_EFE_FLAGS_RNR;
       exrnic_efe_set_sack_imm(efe, *segment->pause);
     }
-    std::copy(segment->ddp.begin(), segment->ddp.end(), frame.data.begin() + kHeaders);
+    flags |= put_segment(frame, *segment);
   }
-  exrnic_efe_set_flags(efe, flags);
+  transmit(sink, std::move(frame), flags);
+}
+
+void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
+  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE);
+  exrnic_efe_set_seq(frame.data.data() + EXRNIC_ETH_BYTES, segment.once->number);
+  const uint8_t flags = put_segment(frame, segment);
+  transmit(sink, std::move(frame),
+           segment.once->first ? flags | EXRNIC_EFE_FLAGS_SYN : unsigned{flags});
+}
+
+Frame EfeTx::make_frame(uint32_t node, exrnic_efe_class klass) const {
+  Frame frame;
+  frame.data.resize(kHeaders);
+  exrnic_eth_set_dst(frame.data.data(), mac_of(node));
+  exrnic_eth_set_src(frame.data.data(), mac_of(state_.config.node_id));
+  exrnic_eth_set_ethertype(frame.data.data(), EXRNIC_ETHERTYPE);
+  uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
+  exrnic_efe_set_klass(efe, klass);
+  exrnic_efe_set_src_node(efe, state_.config.node_id);
+  return frame;
+}
+
+// Returns the flags for it.
+uint8_t EfeTx::put_segment(Frame& frame, const Segment& segment) {
+  uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  uint8_t flags = EXRNIC_EFE_FLAGS_SEQ;
+  exrnic_efe_set_length(efe, segment.ddp.size());
+  exrnic_efe_set_dst_qpn(efe, segment.dst_qpn);
+  exrnic_efe_set_src_qpn(efe, segment.src_qpn);
+  if (segment.imm) {
+    flags |= EXRNIC_EFE_FLAGS_IMM;
+    exrnic_efe_set_sack_imm(efe, *segment.imm);
+  }
+  frame.data.insert(frame.data.end(), segment.ddp.begin(), segment.ddp.end());
+  return flags;
+}
+
+void EfeTx::transmit(CoreSink& sink, Frame&& frame, unsigned flags) {
+  exrnic_efe_set_flags(frame.data.data() + EXRNIC_ETH_BYTES, flags);
   state_.count(EXRNIC_COUNTER_FRAMES_TX);
   sink.transmit(std::move(frame));
 }

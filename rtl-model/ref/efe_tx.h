@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Transmit side of the reliable class of EFE: numbers segments, keeps each until its peer has
-// placed it, resends what is lost, and says how each ended.
+// Transmit side of EFE: numbers segments, keeps each until its peer has placed it, resends what is
+// lost, and says how each ended. Those of the unreliable class are sent once among them.
 #pragma once
 
 #include <deque>
@@ -95,6 +95,10 @@ class EfeTx {
   void send_first(CoreSink& sink, uint32_t node);
   bool send_ack(CoreSink& sink);
   void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment);
+  void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
+  Frame make_frame(uint32_t node, exrnic_efe_class klass) const;
+  static uint8_t put_segment(Frame& frame, const Segment& segment);
+  void transmit(CoreSink& sink, Frame&& frame, unsigned flags);
   uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment);
 
   State& state_;

@@ -142,7 +142,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   if (qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool has_srq = command.srqn != EXRNIC_NO_SRQ;
   if (!log_good(command.sq_log_slots, EXRNIC_SQ_LOG_MAX) ||
-      !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service != EXRNIC_SERVICE_RC ||
+      !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service > EXRNIC_SERVICE_UC ||
       !pbl_good(command.sq_pbl_address) || !pbl_good(command.rq_pbl_address) ||
       (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
       command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
@@ -161,6 +161,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   if (has_srq) qp.srqn = command.srqn;
   qp.max_reads_out = command.max_reads_out;
   qp.max_reads_in = command.max_reads_in;
+  qp.service = static_cast<exrnic_service>(command.service);
   qp.generation = static_cast<uint8_t>(generation + 1);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
@@ -314,7 +315,8 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   }
   if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.qpn];
-  if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.is_unreliable())
+    return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool wraps = command.base + (command.length - 1) < command.base;
   if ((command.access & ~kRights) != 0 || command.length == 0 ||
       command.length > EXRNIC_WINDOW_SIZE || wraps)

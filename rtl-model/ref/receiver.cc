@@ -40,16 +40,23 @@ void Receiver::take(uint32_t qpn, const Received& segment, Done done) {
   qpn_ = qpn;
   segment_ = &segment;
   done_ = std::move(done);
-  const uint8_t* header = segment.ddp.data();
-  const uint32_t received = inbound().open ? inbound().received : 0;
-  if (exrnic_ddp_untagged_msn(header) != inbound().messages + 1)
-    return done_(EXRNIC_TERM_CODE_UNTAGGED_MSN);
-  if (exrnic_ddp_untagged_mo(header) != received) return done_(EXRNIC_TERM_CODE_UNTAGGED_MO);
-  if (inbound().open)
-    return is_immediate(opcode_of(segment)) ? done_(EXRNIC_TERM_CODE_OPCODE) : place();
+  // The responder has seen to the order of one of the unreliable class.
+  if (!segment.unreliable)
+    if (const Refusal refusal = out_of_order()) return done_(refusal);
+  if (inbound().open) return place();
   const std::optional<Ring> from = ring();
   if (!from) return done_(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
   take_receive(*from);
+}
+
+Receiver::Refusal Receiver::out_of_order() {
+  const uint8_t* header = segment_->ddp.data();
+  const uint32_t received = inbound().open ? inbound().received : 0;
+  if (exrnic_ddp_untagged_msn(header) != inbound().messages + 1)
+    return EXRNIC_TERM_CODE_UNTAGGED_MSN;
+  if (exrnic_ddp_untagged_mo(header) != received) return EXRNIC_TERM_CODE_UNTAGGED_MO;
+  if (inbound().open && is_immediate(opcode_of(*segment_))) return EXRNIC_TERM_CODE_OPCODE;
+  return std::nullopt;
 }
 
 // ---- Receives

@@ -32,6 +32,7 @@ class Receiver {
   QueuePair& qp() { return state_.qps[qpn_]; }
   Inbound& inbound() { return qp().at.inbound; }
 
+  Refusal out_of_order();
   std::optional<Ring> ring();
   void consume(uint16_t slots);
   void take_receive(const Ring& ring);

@@ -43,6 +43,8 @@ class Responder {
   };
 
   void judge();
+  void judge_unreliable();
+  bool goes_on(const Inbound& inbound) const;
   void take_load_answer();
   void serve(QueuePair& qp);
   void take_terminate();
@@ -60,6 +62,9 @@ class Responder {
   void end_pull(uint32_t qpn, exrnic_cqe_status status);
 
   void refuse(exrnic_term_code code);
+  void end_message(exrnic_term_code code);
+  void drop_message();
+  void drop();
   void ask_for_pause();
   void answer();
   void placed();

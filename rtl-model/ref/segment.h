@@ -36,6 +36,12 @@ struct Segment {
   Bytes ddp;                     // DDP header and payload, as on the wire
   std::optional<uint32_t> imm;   // for the EFE header, of a SEND
   std::optional<uint8_t> pause;  // likewise, of a terminate message: RNR, and this code
+  // Of the unreliable class: sent once, and ended by that.
+  struct Once {
+    bool first = false;   // of its message
+    uint32_t number = 0;  // of the frame, counted for the queue pair
+  };
+  std::optional<Once> once;
   // Never sent; ends behind those before it, with `status`.
   bool unsent = false;
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
@@ -47,11 +53,12 @@ struct Ended {
   Tag tag;
   uint32_t node = 0;
   uint32_t seq = 0;  // with SUCCESS
-  // SUCCESS: acknowledged; RETRY_EXC_ERR: given up; or what it was submitted with as unsent.
+  // SUCCESS: acknowledged, or sent if that is all; RETRY_EXC_ERR: given up; or what it was
+  // submitted with as unsent.
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
 };
 
-// Came, in sequence; checked up to its EFE header.
+// Came, in sequence, or of the unreliable class; checked up to its EFE header.
 struct Received {
   uint32_t node = 0;
   uint16_t session = 0;
@@ -62,6 +69,8 @@ struct Received {
   uint32_t src_qpn = 0;
   std::optional<uint32_t> imm;
   std::optional<uint8_t> pause;
+  bool unreliable = false;  // then seq counts for the queue pair, and
+  bool first = false;       // it may be the first segment of a message
   Bytes ddp;
 };
 

@@ -35,7 +35,7 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     const QueuePair& qp = turn_.qp();
     work_ = work;
     if (flush_) forget_all_but_kind();
-    status_ = check_send_work(work, qp.max_reads_out);
+    status_ = check_send_work(work, qp);
     submitted_ = std::min(qp.at.submitted, work.head.length);
     // What goes before an Immediate Data message that found no receive is placed.
     immediate_due_ = qp.at.probe == Probe::kDue && is(EXRNIC_WQE_OPCODE_PUSH_IMM);
@@ -135,6 +135,7 @@ void Sender::send_payload(const Bytes& payload) {
   Segment next = segment(ends ? Tag::Kind::kLast : probe ? Tag::Kind::kProbe : Tag::Kind::kSegment);
   next.ddp = header(last);
   next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
+  if (next.once) next.once = Segment::Once{submitted_ == 0, qp.at.frames++};
   if (last && is(EXRNIC_WQE_OPCODE_SEND_IMM)) next.imm = work_.head.imm_data;
   efe_tx_.submit(std::move(next));
   submitted_ += static_cast<uint32_t>(payload.size());
@@ -164,6 +165,7 @@ void Sender::send_immediate() {
   Segment last = segment(Tag::Kind::kLast);
   last.ddp = make_immediate(++turn_.qp().at.send_msn, work_.head.imm_data,
                             work_.has(EXRNIC_WQE_FLAGS_SOLICITED));
+  if (last.once) last.once->number = turn_.qp().at.frames++;
   efe_tx_.submit(std::move(last));
   end_work_request();
 }
@@ -240,6 +242,7 @@ Segment Sender::segment(Tag::Kind kind) {
   segment.node = qp.dest_node;
   segment.dst_qpn = qp.dest_qpn;
   segment.src_qpn = turn_.qpn();
+  if (qp.is_unreliable()) segment.once.emplace();
   segment.tag.kind = kind;
   segment.tag.qpn = turn_.qpn();
   segment.tag.generation = turn_.generation();

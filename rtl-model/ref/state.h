@@ -58,7 +58,17 @@ struct Inbound {
   bool refused = false;
   // The RDMA Write message that goes on, or the last one that ended.
   uint32_t written = 0;
-  bool write_ended = false;
+  bool write_ended = true;
+  // UC: the frame that comes next, and whether all is dropped until a message begins.
+  uint32_t next = 0;
+  bool skips = false;
+
+  // Nothing more of the message is served; its receive is there for the next one.
+  void abandon(bool skip) {
+    received = 0;
+    write_ended = true;
+    skips = skip;
+  }
 };
 
 // A queue pair. Ring indices are free-running, modulo 2^16.
@@ -75,6 +85,7 @@ struct QueuePair {
   std::optional<uint32_t> srqn;  // where its receives come from, if not from its own queue
   uint32_t max_reads_out = 0;
   uint32_t max_reads_in = 0;
+  exrnic_service service = EXRNIC_SERVICE_RC;
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
   uint8_t rnr_timer = 0;   // code of the pause that a message without a receive is answered by
@@ -111,6 +122,7 @@ struct QueuePair {
     uint32_t read_msn = 0;
     uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
     uint32_t atomic_msn = 0;
+    uint32_t frames = 0;    // UC: frames sent
     uint16_t issued = 0;    // work requests other than PULL whose last segment is submitted...
     uint16_t ended = 0;     // ...and those of them whose end was seen
     uint16_t ended_to = 0;  // sq_consumer and send_msn behind the last of those that ended well
@@ -126,6 +138,7 @@ struct QueuePair {
     uint32_t reports = 0;  // receives and PULLs that ended: the completer is still to see them
   } at;
 
+  bool is_unreliable() const { return service == EXRNIC_SERVICE_UC; }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
   bool serves_peer() const {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;

@@ -36,6 +36,11 @@ bool uses_imm_data(uint8_t opcode) {
          opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
 }
 
+// It needs no answer, and invalidates nothing at the peer.
+bool may_be_lost(const WorkRequest& work) {
+  return !work.pulls() && work.head.opcode != EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
+}
+
 bool shape_good(const WorkRequest& work) {
   const exrnic_wqe& head = work.head;
   if (!work.readable || head.num_sge > EXRNIC_MAX_SGE || head.num_slots != slots_needed(work))
@@ -62,10 +67,11 @@ size_t WorkRequest::nonempty_elements() const {
 
 size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_elements()); }
 
-exrnic_cqe_status check_send_work(const WorkRequest& work, uint32_t max_reads_out) {
+exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp) {
   if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
       (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
-      (work.pulls() && work.read_requests() > max_reads_out))
+      (work.pulls() && work.read_requests() > qp.max_reads_out) ||
+      (qp.is_unreliable() && !may_be_lost(work)))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (work.is_inline() || length_good(work)) return EXRNIC_CQE_STATUS_SUCCESS;
   return EXRNIC_CQE_STATUS_LOC_LEN_ERR;

@@ -34,7 +34,7 @@ struct WorkRequest {
 };
 
 // SUCCESS, LOC_QP_OP_ERR or LOC_LEN_ERR.
-exrnic_cqe_status check_send_work(const WorkRequest& work, uint32_t max_reads_out);
+exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp);
 exrnic_cqe_status check_receive(const WorkRequest& receive);
 
 }  // namespace exrnic::ref

@@ -145,7 +145,7 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   create.send_cqn = cq.number;
   create.recv_cqn = options.recv_cq ? options.recv_cq->number : cq.number;
   create.sq_log_slots = create.rq_log_slots = options.log_slots;
-  create.service = EXRNIC_SERVICE_RC;
+  create.service = options.service;
   create.sq_pbl_address = qp.sq.ring.pbl;
   create.rq_pbl_address = qp.rq.ring.pbl;
   create.srqn = options.srqn;

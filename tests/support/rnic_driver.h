@@ -53,6 +53,7 @@ struct QueuePairOptions {
   uint32_t max_reads_out = EXRNIC_MAX_READS;
   uint32_t max_reads_in = EXRNIC_MAX_READS;
   const Queue* recv_cq = nullptr;  // if it is not that of the send queue
+  exrnic_service service = EXRNIC_SERVICE_RC;
 };
 
 // What comes of messages that find no receive: the pause that this end asks for (RNR_TIMER_MAX),

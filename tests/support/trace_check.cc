@@ -105,6 +105,10 @@ class Checker {
     if (frame.headers.size() < EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES) return;
     const Header header(frame);
     if (header.from >= verdict_.nodes.size() || header.to >= verdict_.nodes.size()) return;
+    if (exrnic_efe_klass(header.efe) == EXRNIC_EFE_CLASS_UNRELIABLE) {
+      if (!frame.sent) receive_once(header, node);
+      return;
+    }
     const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
     if (frame.sent) {
       if (has_segment) send(header, frame, node);
@@ -207,6 +211,15 @@ class Checker {
     while (flow.arrived.count(flow.arrived_before) != 0) ++flow.arrived_before;
   }
 
+  // Of the unreliable class. Whether its mark is echoed depends on whether anything is
+  // acknowledged.
+  void receive_once(const Header& header, NodeTrace& node) {
+    ++node.segments_rx;
+    if (!header.has(EXRNIC_EFE_FLAGS_CE)) return;
+    ++node.rx_marked;
+    flows_[{header.from, header.to}].marks.push_back({now_ns_, true});
+  }
+
   // The flow that an acknowledgement from `header.from` speaks of; nullptr: an older session's.
   Flow* acknowledged_flow(const Header& header) {
     Flow& flow = flows_[{header.to, header.from}];
@@ -275,7 +288,7 @@ std::vector<std::string> compare_counters(const NodeTrace& trace,
   const uint64_t dealt_with =
       counters[EXRNIC_COUNTER_SEGMENTS_PLACED] + counters[EXRNIC_COUNTER_RX_DUPLICATE] +
       counters[EXRNIC_COUNTER_RX_OVERFLOW] + counters[EXRNIC_COUNTER_RX_SESSION] +
-      counters[EXRNIC_COUNTER_RX_DISCARDED];
+      counters[EXRNIC_COUNTER_RX_DISCARDED] + counters[EXRNIC_COUNTER_UNRELIABLE_DROPPED];
   const struct {
     const char* name;
     uint64_t counted;

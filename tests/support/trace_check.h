@@ -43,6 +43,7 @@ struct TraceVerdict {
   // - no more segments are under way than the largest window that can follow from the
   //   acknowledgements and echoes so far (what a sender takes off for loss and delay is left out);
   //   a terminate message, and what was to leave before it, passes the window.
+  // Frames of the unreliable class are only counted.
   std::vector<std::string> faults;
 };
 

@@ -322,8 +322,15 @@ enum vl_qp_state {
   VL_QPS_ERROR  /* work is flushed */
 };
 
+/*
+ * VL_SERVICE_UC: each message is sent once, for PUSH and SEND kinds but not VL_OP_SEND_INVALIDATE.
+ * Work completes when it was sent. A message of which anything is lost, or that finds no receive,
+ * is dropped without a word; its receive is there for the next one. What was placed of a PUSH that
+ * is lost stays. The peer must be of the same service.
+ */
 enum vl_service {
-  VL_SERVICE_RC /* reliable connection */
+  VL_SERVICE_RC, /* reliable connection */
+  VL_SERVICE_UC  /* unreliable connection */
 };
 
 struct vl_qp_init_attr {
@@ -351,7 +358,8 @@ struct vl_qp_attr {
   uint32_t min_rnr_timer; /* with VL_QPS_RTR: the pause that the peer is asked for when a message of
                              it finds no receive, 0 to VL_MAX_RNR_TIMER, see below */
   uint32_t rnr_retry;     /* with VL_QPS_RTS: how often a message of ours is sent again that found
-                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two not by vl_query_qp */
+                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two not by vl_query_qp, and
+                             of no use to VL_SERVICE_UC */
 };
 
 /*
@@ -499,9 +507,10 @@ struct vl_recv_wr {
  * opened. The list and its elements may be reused at the return; the bytes they name belong to the
  * device until completion. On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted;
  * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
- * that do not fit it, num_sge, more than 2 GiB or inline more than max_inline bytes in all, a PULL
- * or an atomic that needs more than max_reads_out, an atomic without one element of 8 bytes, or the
- * queue pair is in a state before VL_QPS_RTS. EBUSY: it has remote windows (exrnic/ntb.h).
+ * that do not fit it, an opcode that the service does not carry, num_sge, more than 2 GiB or inline
+ * more than max_inline bytes in all, a PULL or an atomic that needs more than max_reads_out, an
+ * atomic without one element of 8 bytes, or the queue pair is in a state before VL_QPS_RTS. EBUSY:
+ * it has remote windows (exrnic/ntb.h).
  *
  * Slots are given back when a completion is polled. So at least one work request in each
  * max_send_wr must be signaled.

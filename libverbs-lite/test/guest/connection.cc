@@ -34,12 +34,14 @@ vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr) {
   return init;
 }
 
-Connection::Connection(Side* side, size_t bytes, uint32_t send_wr, uint32_t max_reads_in)
+Connection::Connection(Side* side, size_t bytes, uint32_t send_wr, uint32_t max_reads_in,
+                       vl_service service)
     : node_(side->node), source_(bytes), target_(bytes) {
   memset(target_.data(), kPoison, target_.size());
   cq_ = Own(vl_create_cq(side->rnic.get(), send_wr + kReceives, nullptr), "vl_create_cq");
   vl_qp_init_attr init = EveryOperation(cq_.get(), send_wr, kReceives);
   init.max_reads_in = max_reads_in;
+  init.service = service;
   qp_ = CreateQp(side->pd.get(), init);
   source_mr_ = Own(vl_allocate_mr(side->pd.get(), source(), source_.size(), 0), "vl_allocate_mr");
   target_mr_ = Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),

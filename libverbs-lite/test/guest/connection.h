@@ -39,7 +39,7 @@ vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr);
 class Connection {
  public:
   explicit Connection(Side* side, size_t bytes = 64 * 1024, uint32_t send_wr = 64,
-                      uint32_t max_reads_in = VL_MAX_READS);
+                      uint32_t max_reads_in = VL_MAX_READS, vl_service service = VL_SERVICE_RC);
 
   Hello hello() const;
   void Join(const Hello& peer, const RnrTerms& rnr = {});

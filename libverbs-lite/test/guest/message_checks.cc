@@ -78,6 +78,61 @@ void ReceiveScattered(Bench* bench) {
   bench->Expect(wrong.empty(), "in the target: " + wrong);
 }
 
+// ---- UC
+
+constexpr uint32_t kOnce = 5000;  // bytes: more than a frame
+constexpr size_t kOncePushAt = 20000;
+
+struct OnceConnection : Connection {
+  explicit OnceConnection(Side* side) : Connection(side, 64 * 1024, 64, 0, VL_SERVICE_UC) {}
+};
+
+void SendOnce(Bench* bench) {
+  Side side(*bench);
+  OnceConnection connection(&side);
+  connection.Meet(bench);
+  FillPattern(bench->NextSeed(), connection.source(), connection.bytes());
+  bench->Meet();  // the receives are posted
+  const std::vector<vl_sge> bytes = {connection.Source(0, kOnce)};
+  Work works[] = {Work(VL_OP_SEND, 0, bytes), Work(VL_OP_SEND_IMM, 1, bytes),
+                  RemoteWork(VL_OP_PUSH_IMM, 2, connection, kOncePushAt, bytes)};
+  for (Work& work : works) {
+    if (work.wr.wr_id != 0) work.wr.imm_data = 40 + static_cast<uint32_t>(work.wr.wr_id);
+    Post(connection, work);
+  }
+  for (const Work& work : works) {
+    ExpectCompletion(bench, connection.cq(), work.wr.wr_id, VL_WC_SUCCESS);
+  }
+  for (const vl_wr_opcode opcode :
+       {VL_OP_PULL, VL_OP_FETCH_ADD, VL_OP_COMPARE_SWAP, VL_OP_SEND_INVALIDATE}) {
+    Work refused = RemoteWork(opcode, 9, connection, 0, {connection.Target(0, 8)});
+    refused.wr.sg_list = refused.list.data();
+    const vl_send_wr* bad = nullptr;
+    bench->Expect(vl_post_sq(connection.qp(), &refused.wr, &bad) == -1 && errno == EINVAL,
+                  "posted: opcode " + std::to_string(opcode));
+  }
+  ExpectState(bench, connection.qp(), VL_QPS_RTS);
+}
+
+void ReceiveOnce(Bench* bench) {
+  Side side(*bench);
+  OnceConnection connection(&side);
+  connection.Meet(bench);
+  std::vector<uint8_t> source(kOnce);
+  FillPattern(bench->NextSeed(), source.data(), source.size());
+  for (uint32_t i = 0; i < 3; ++i) {
+    PostReceive(connection.qp(), i, {connection.Target(i * kOnce, kOnce)});
+  }
+  bench->Meet();
+  ExpectReceived(bench, connection.cq(), 0, kOnce);
+  ExpectReceived(bench, connection.cq(), 1, kOnce, VL_WC_WITH_IMM, 41);
+  ExpectReceived(bench, connection.cq(), 2, kOnce, VL_WC_WITH_IMM, 42);
+  for (const size_t at : {size_t{0}, size_t{kOnce}, kOncePushAt}) {
+    bench->Expect(memcmp(connection.target() + at, source.data(), kOnce) == 0,
+                  "other bytes at " + std::to_string(at));
+  }
+}
+
 // ---- Kinds
 
 constexpr uint32_t kLength = 48;
@@ -215,6 +270,8 @@ std::vector<GuestCheck> MessageChecks() {
        SendScattered, ReceiveScattered},
       {"SEND and PUSH with immediate data, solicited, and with invalidate tell the receiver so",
        SendKinds, ReceiveKinds},
+      {"UC carries SEND, and both kinds with immediate data; what needs an answer is not posted",
+       SendOnce, ReceiveOnce},
       {"inline data of 0 to 64 bytes is sent as it was when it was posted", SendInline,
        ReceiveInline},
   };

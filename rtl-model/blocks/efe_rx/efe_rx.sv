@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Receive side of the reliable class of EFE: checks frames, keeps those that are next in sequence
-// until they are placed, and says how far to acknowledge.
+// Receive side of EFE: checks frames, keeps those of the reliable class that are next in sequence
+// until they are placed, and says how far to acknowledge; beside them those of the unreliable class.
 
 module efe_rx
   import exrnic_pkg::*;
@@ -66,13 +66,14 @@ module efe_rx
   ddp_head_t ddp;
   logic frames_empty, held_idle;
   logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room, marked, greeted, greeting;
+  logic once, once_kept;  // a frame of the unreliable class; it finds room
   logic held_known, held_fits, can_drop, follow, drop, drop_ready;
   logic [31:0] next, old_next, ahead, follow_next;
   node_t follow_node, init_node;
   rx_slot_t slot, follow_slot, drop_slot, done_slot;
   rx_slots_t spare;
   logic init, buffer_init_done, sequence_init_done;
-  logic again;
+  logic again, marked_any, placed;
   logic [31:0] done_seq;
   logic [15:0] done_session, query_session;
   rx_desc_t desc;
@@ -82,12 +83,15 @@ module efe_rx
   assign rx_ready_o = 1'b1;
   assign node       = node_t'(efe.src_node);
   assign good       = check && verdict == VERDICT_GOOD;
+  assign once       = good && efe.klass == EFE_CLASS_UNRELIABLE;
+  assign once_kept  = once && !missed && spare >= rx_slots_t'(RxSlotsInOrder);
   assign drop_ready = !frame_done_valid_i;
   assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
                         refused: efe.refused, dst_qpn: efe.dst_qpn,
                         src_qpn: efe.src_qpn, length: efe.length,
                         imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
-                        rnr: efe.flags[EFE_FLAGS_RNR], ddp: ddp,
+                        rnr: efe.flags[EFE_FLAGS_RNR], unreliable: once,
+                        first: efe.flags[EFE_FLAGS_SYN], ddp: ddp,
                         start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;
@@ -97,6 +101,9 @@ module efe_rx
   // A greeting is answered: so its sender knows that it has been heard.
   assign greeting = greeted && !efe.flags[EFE_FLAGS_ACK];
   assign again = duplicate || hold || greeting;
+  assign marked_any = marked || (once && efe.flags[EFE_FLAGS_CE]);
+  // One of the unreliable class has no session, and is not acknowledged.
+  assign placed = frame_done_valid_i && done_session != '0;
 
   always_comb begin
     event_o = '0;
@@ -109,8 +116,9 @@ module efe_rx
       event_o[COUNTER_RX_SESSION]      = stranger;
       event_o[COUNTER_RX_DUPLICATE]    = duplicate;
       event_o[COUNTER_RX_OUT_OF_ORDER] = hold;
-      event_o[COUNTER_RX_MARKED]       = marked;
-      event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room;
+      event_o[COUNTER_RX_MARKED]       = marked_any;
+      event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room ||
+                                         (once && !once_kept);
     end
   end
 
@@ -137,7 +145,7 @@ module efe_rx
   rx_sequence u_sequence (
     .clk_i,
     .rst_ni,
-    .frame_valid_i  (good),
+    .frame_valid_i  (good && !once),
     .frame_i        (efe),
     .room_i         (!missed),
     .hold_room_i    (spare >= rx_slots_t'(RxSlotsInOrder)),
@@ -207,7 +215,7 @@ module efe_rx
     .missed_o     (missed),
     .slot_o       (slot),
     .spare_o      (spare),
-    .keep_i       (accept || hold),
+    .keep_i       (accept || hold || once_kept),
     .free_i       (frame_done_valid_i || drop),
     .free_slot_i  (frame_done_valid_i ? done_slot : drop_slot),
     .read_address_i,
@@ -218,12 +226,12 @@ module efe_rx
   rx_frames u_frames (
     .clk_i,
     .rst_ni,
-    .store_i        (accept || hold),
+    .store_i        (accept || hold || once_kept),
     .store_slot_i   (slot),
     .store_desc_i   (desc),
     .store_session_i(efe.session),
-    .put_i          (accept || follow),
-    .put_slot_i     (accept ? slot : follow_slot),
+    .put_i          (accept || follow || once_kept),
+    .put_slot_i     (follow ? follow_slot : slot),
     .desc_valid_o,
     .desc_ready_i,
     .desc_o,
@@ -237,7 +245,7 @@ module efe_rx
   rx_placed u_placed (
     .clk_i,
     .rst_ni,
-    .placed_valid_i  (frame_done_valid_i),
+    .placed_valid_i  (placed),
     .placed_node_i   (frame_done_node_i),
     .placed_session_i(done_session),
     .placed_seq_i    (done_seq),
@@ -260,7 +268,7 @@ module efe_rx
   rx_marks u_marks (
     .clk_i,
     .rst_ni,
-    .marked_i    (marked),
+    .marked_i    (marked_any),
     .node_i      (node),
     .query_node_i(rx_query_node_i),
     .query_ece_o (rx_state_o.ece),
@@ -288,7 +296,7 @@ module efe_rx
   rx_ack_request u_ack_request (
     .clk_i,
     .rst_ni,
-    .placed_valid_i (frame_done_valid_i),
+    .placed_valid_i (placed),
     .placed_node_i  (frame_done_node_i),
     .again_valid_i  (again),
     .again_node_i   (node),

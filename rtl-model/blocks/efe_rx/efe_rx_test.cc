@@ -131,6 +131,72 @@ TEST_CASE("Marks of congestion and a selective acknowledgement are no defect") {
   CHECK(rx.counters[EXRNIC_COUNTER_ACKS_RX] == 2);
 }
 
+Frame once(uint32_t number) {
+  Frame frame = make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_SEQ, 0, number, tagged(8));
+  exrnic_efe_set_klass(frame.efe(), EXRNIC_EFE_CLASS_UNRELIABLE);
+  return frame;
+}
+
+TEST_CASE("Frames of the unreliable class are handed out as they come, and not acknowledged") {
+  EfeRx rx;
+  Frame begins = once(7);
+  exrnic_efe_set_flags(begins.efe(), kSynSeq | EXRNIC_EFE_FLAGS_CE);
+  rx.receive({once(9), data(0, tagged(8)), begins, once(7)});
+  const uint32_t numbers[] = {9, kFirst, 7, 7};
+  for (int i = 0; i < 4; ++i) {
+    const RxDesc desc = rx.take();
+    CHECK(desc.seq == numbers[i]);
+    CHECK(desc.unreliable == (i != 1));
+    CHECK(desc.node == kPeer);
+    if (i != 1) CHECK(desc.first == (i == 2));
+  }
+  const size_t asked = rx.requests.size();
+  rx.place(kPeer);
+  CHECK(rx.requests.size() == asked);
+  CHECK(rx.state(kPeer).ack == kFirst);
+  rx.place(kPeer);
+  CHECK(rx.requests.size() == asked + 1);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  rx.place(kPeer);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  CHECK(rx.state(kPeer).ece);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MARKED] == 1);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_DUPLICATE] == 0);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("Frames of the unreliable class leave a quarter of the buffer to the reliable one") {
+  EfeRx rx;
+  for (uint32_t i = 0; i < 128; ++i) rx.receive(once(i));
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 32);
+  rx.receive(data(0, tagged(8)));
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 32);
+}
+
+TEST_CASE("In the unreliable class what belongs to the reliable one is malformed") {
+  const std::vector<std::function<void(Frame&)>> wrong = {
+      [](Frame& f) { exrnic_efe_set_klass(f.efe(), 2); },
+      [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_peer_session(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_ack(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_refused(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_beyond(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0); }};
+  EfeRx rx;
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    CAPTURE(i);
+    Frame frame = once(0);
+    wrong[i](frame);
+    rx.receive(frame);
+    CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);
+  }
+  CHECK(rx.dut().idle_o);
+}
+
 // A defect, and the one counter that it must move.
 struct Defect {
   const char* what;

@@ -97,7 +97,8 @@ module rx_parser
   head_t head;
   eth_t eth;
   efe_t efe;
-  logic sequenced, flags_good, fields_good, length_good, size_good, addressed, sender_good;
+  logic sequenced, flags_good, class_good, fields_good, length_good, size_good, addressed;
+  logic sender_good;
   size_t size_wanted;
 
   assign head = head_q;
@@ -105,7 +106,8 @@ module rx_parser
   assign efe  = head.efe;
 
   always_comb begin
-    {sequenced, flags_good, fields_good, length_good, size_good, addressed, sender_good} = '0;
+    {sequenced, flags_good, class_good, fields_good} = '0;
+    {length_good, size_good, addressed, sender_good} = '0;
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
@@ -113,9 +115,12 @@ module rx_parser
                    (!efe.flags[EFE_FLAGS_RNR] || (sequenced && !efe.flags[EFE_FLAGS_IMM])) &&
                    (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
                    (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
+      class_good = efe.klass == EFE_CLASS_RELIABLE ? efe.session != '0 :
+                   efe.klass == EFE_CLASS_UNRELIABLE && sequenced &&
+                   !efe.flags[EFE_FLAGS_ACK] && !efe.flags[EFE_FLAGS_RNR] && efe.session == '0 &&
+                   efe.peer_session == '0 && efe.ack == '0 && efe.refused == '0;
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
-                    efe.klass == EFE_CLASS_RELIABLE && flags_good &&
-                    efe.session != '0 && efe.credit == '0 && efe.timestamp == '0 &&
+                    class_good && flags_good && efe.credit == '0 && efe.timestamp == '0 &&
                     efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
                     (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] ||
                      efe.sack_imm <= (efe.flags[EFE_FLAGS_RNR] ? 32'(RNR_TIMER_MAX) : '0)) &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Transmit side of the reliable class of EFE: slots, sequence numbers, retransmission, framing.
+// Transmit side of EFE: slots, sequence numbers, retransmission, framing; frames of the unreliable
+// class beside those of the reliable one.
 
 module efe_tx
   import exrnic_pkg::*;
@@ -121,7 +122,7 @@ module efe_tx
   // A terminate message passes the window, and so does what it stands behind: two nodes that refuse
   // each other's segments both hold acknowledgements back until it has come.
   assign head_open       = (head_window && head_due) || head_urgent;
-  assign ack_sent_o      = send && rx_state_i.valid;
+  assign ack_sent_o      = send && rx_state_i.valid && !(send_data && desc.unreliable);
   // A node whose frame is not due yet lets others pass.
   assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
 
@@ -331,6 +332,7 @@ module efe_tx
     .desc_tag_i     (desc.tag),
     .desc_unsent_i  (desc.unsent),
     .desc_status_i  (desc.status),
+    .desc_unreliable_i(desc.unreliable),
     .new_o          (handles_new),
     .silent_o       (silent),
     .free_o         (free),

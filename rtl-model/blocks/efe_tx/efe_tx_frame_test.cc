@@ -86,6 +86,58 @@ TEST_CASE("Payload in beats of any size and alignment arrives intact, at full ra
   CHECK(tx.dones.size() == 200);
 }
 
+TEST_CASE("A frame of the unreliable class leaves once, and ends when it has left") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 0xbeef, 0x01020304};
+  send(tx, 2, pattern(100, 1), 1);
+  TxDesc once = tagged(tx.allocate(), 2, 200, 2);
+  once.unreliable = once.first = once.imm_valid = true;
+  once.number = 0xffffffff;
+  once.imm = 0xdeadbeef;
+  const Bytes payload = pattern(200, 2);
+  tx.submit(once);
+  tx.load(once.slot, payload);
+  send(tx, 2, pattern(100, 3), 3);
+  CHECK(tx.next_frame().seq() == kFirst);
+  const Frame frame = tx.next_frame();
+  Bytes header = {0x11, 0x15, 0x00, 0xd6, 0x00, 0x01, 0x00, 0x00,  // class, flags, length, source
+                  0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,  // no sessions; its number
+                  0x00, 0x00, 0x00, 0x00, 0xde, 0xad, 0xbe, 0xef,  // no ack; immediate data
+                  0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03,  // destination queue pair
+                  0x00, 0x00, 0x01, 0x05};                         // source queue pair
+  CHECK(Bytes(frame.efe(), frame.efe() + EXRNIC_EFE_BYTES) == header);
+  CHECK(frame.segment() == join(kTagged, payload));
+  CHECK(tx.next_frame().seq() == kFirst + 1);
+  const TxDone done = tx.next_done();
+  CHECK(done.tag.wqe_index == 2);
+  CHECK(done.status == EXRNIC_CQE_STATUS_SUCCESS);
+  tx.acknowledge({2, session_to(2), kFirst + 2});
+  CHECK(tx.next_done().tag.wqe_index == 1);
+  CHECK(tx.next_done().tag.wqe_index == 3);
+  tx.run(static_cast<int>(3 * kRto));
+  CHECK(tx.frames.empty());
+  CHECK(tx.dut().idle_o);
+}
+
+TEST_CASE("Of the unreliable class, unreadable payload fails, and only that") {
+  EfeTx tx;
+  for (uint16_t i = 0; i < 3; ++i) {
+    TxDesc once = tagged(tx.allocate(), 2, 8, i);
+    once.unreliable = true;
+    once.number = i;
+    tx.submit(once);
+    i == 1 ? tx.fail(once.slot, 8) : tx.load(once.slot, pattern(8, i));
+  }
+  for (uint16_t i = 0; i < 3; ++i) {
+    const TxDone done = tx.next_done();
+    CHECK(done.tag.wqe_index == i);
+    CHECK(done.status == (i == 1 ? EXRNIC_CQE_STATUS_LOC_PROT_ERR : EXRNIC_CQE_STATUS_SUCCESS));
+  }
+  CHECK(tx.next_frame().seq() == 0);
+  CHECK(tx.next_frame().seq() == 2);
+  CHECK(tx.frames.empty());
+}
+
 TEST_CASE(
     "Immediate data and RNR travel in the EFE header, in every copy of its frame and in no other") {
   EfeTx tx;

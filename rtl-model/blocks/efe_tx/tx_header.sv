@@ -11,7 +11,7 @@ module tx_header
   input  node_t       cfg_node_i,
 
   input  logic        send_i,       // only while no frame is held
-  input  logic        sequenced_i,  // else it only acknowledges
+  input  logic        sequenced_i,  // with a segment, else it only acknowledges
   input  node_t       node_i,
   input  logic [15:0] session_i,
   input  logic        syn_i,
@@ -50,6 +50,15 @@ module tx_header
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
         efe_q.beyond               <= rx_state_i.beyond;
+      end
+      if (sequenced_i && desc_i.unreliable) begin
+        efe_q                      <= '0;
+        efe_q.version              <= 4'(EFE_VERSION);
+        efe_q.klass                <= EFE_CLASS_UNRELIABLE;
+        efe_q.flags[EFE_FLAGS_SEQ] <= 1'b1;
+        efe_q.flags[EFE_FLAGS_SYN] <= desc_i.first;
+        efe_q.src_node             <= 16'(cfg_node_i);
+        efe_q.seq                  <= desc_i.number;
       end
       if (sequenced_i) begin
         efe_q.length  <= 16'(desc_i.length) +

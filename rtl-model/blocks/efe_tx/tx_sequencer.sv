@@ -40,6 +40,7 @@ module tx_sequencer
   input  tx_tag_t             desc_tag_i,
   input  logic                desc_unsent_i,  // it ends with desc_status_i
   input  cqe_status_e         desc_status_i,
+  input  logic                desc_unreliable_i,  // its slot is freed as soon as it has left
   output logic                new_o,          // handles the oldest waiting slot of node_o
   output logic [MAX_NODE-1:0] silent_o,       // nodes that have not answered in time
   output logic                free_o,
@@ -130,10 +131,12 @@ module tx_sequencer
 
   slot_t slot;
   logic slot_dead, walk_pop, pop;
+  logic once;  // with its descriptor: of the unreliable class, neither numbered nor listed
 
   assign slot         = state_q inside {ST_WALK, ST_JUDGE} ? peer_q.head :
                         state_q == ST_SEEK ? peer_q.cursor : slot_q;
   assign slot_dead    = dead_i[slot];
+  assign once         = op_q == OP_NEW && desc_unreliable_i;
   assign walk_pop     = listed && (give_up_q || slot_dead || peer_q.una != ack_q);
   assign done_valid_o = state_q == ST_DONE && !slot_in_use_i;
   assign free_o       = done_valid_o && done_ready_i;
@@ -146,7 +149,7 @@ module tx_sequencer
       done_o.status = desc_status_i;
     end else if (poisoned_i[slot_q]) begin
       done_o.status = CQE_STATUS_LOC_PROT_ERR;
-    end else if (give_up_q || slot_dead) begin
+    end else if ((give_up_q || slot_dead) && !once) begin
       done_o.status = CQE_STATUS_RETRY_EXC_ERR;
     end
   end
@@ -223,7 +226,7 @@ module tx_sequencer
   logic sending, append, seek_last, resend_last, wanted;
 
   assign sending        = state_q == ST_SEND;
-  assign append         = sending && op_q == OP_NEW && (!slot_dead || listed);
+  assign append         = sending && op_q == OP_NEW && (!slot_dead || listed) && !once;
   assign wanted         = lost && !slot_dead;
   assign seek_last      = peer_q.cursor == peer_q.tail;
   assign resend_last    = slot_q == peer_q.tail;
@@ -235,7 +238,7 @@ module tx_sequencer
   assign send_session_o = peer_q.session;
   assign send_syn_o     = !peer_q.established;
   assign send_seq_o     = op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next;
-  assign ack_sent_o     = sending && (send_o || !send_data_o);
+  assign ack_sent_o     = sending && (send_o || !send_data_o) && !once;
 
   // ---- What follows from all this, outside
 
@@ -321,7 +324,7 @@ module tx_sequencer
       end
       ST_DONE:   if (free_o) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
       ST_FINISH: state_d = ST_REST;
-      ST_SEND:   state_d = op_q == OP_NEW && slot_dead && !listed ? ST_DONE : ST_REST;
+      ST_SEND:   state_d = once || (op_q == OP_NEW && slot_dead && !listed) ? ST_DONE : ST_REST;
       default:   state_d = ST_REST;
     endcase
   end
@@ -458,7 +461,7 @@ module tx_sequencer
         if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
       end
       ST_SEND: begin
-        if (op_q == OP_NEW && !slot_dead) peer_q.next <= peer_q.next + 1;
+        if (op_q == OP_NEW && !slot_dead && !once) peer_q.next <= peer_q.next + 1;
         if (append && !listed) begin
           peer_q.head     <= slot_q;
           peer_q.retries  <= '0;     // of a greeting

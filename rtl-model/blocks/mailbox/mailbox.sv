@@ -205,7 +205,8 @@ module mailbox
             dest_node: '0,
             dest_qpn: '0,
             rnr_timer: '0,
-            rnr_retry: '0
+            rnr_retry: '0,
+            service: service_e'(new_qp.service[1:0])
         };
         qp_status_o = '0;
         qp_clear_o = 1'b1;

@@ -72,7 +72,7 @@ module mailbox_check
   assign srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
                                32'(srq_i.cfg.page) == new_qp.page);
   assign qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
-      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service == 32'(SERVICE_RC) &&
+      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service inside {32'(SERVICE_RC), 32'(SERVICE_UC)} &&
       pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
       (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
       new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
@@ -172,7 +172,8 @@ module mailbox_check
       if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
       else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
       else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!qp_i.cfg.valid || from != QP_STATE_RTS) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC)
+        verdict_o = MBOX_STATUS_BAD_STATE;
       else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
       default: verdict_o = MBOX_STATUS_BAD_OPCODE;
     endcase

@@ -52,7 +52,7 @@ TEST_CASE("Each field of a new queue pair is checked") {
   SECTION("the other does not exist") { mailbox.cqs[kCqn - 1].valid = false; }
   SECTION("one is of another page") { mailbox.cqs[kCqn].page++; }
   SECTION("the other is of another page") { mailbox.cqs[kCqn - 1].page++; }
-  SECTION("service") { payload.service = EXRNIC_SERVICE_RC + 1, expected = kBadParameter; }
+  SECTION("service") { payload.service = EXRNIC_SERVICE_UC + 1, expected = kBadParameter; }
   SECTION("send queue too small") { payload.sq_log_slots = 1, expected = kBadParameter; }
   SECTION("send queue too large") { payload.sq_log_slots = 13, expected = kBadParameter; }
   SECTION("receive queue too small") { payload.rq_log_slots = 0, expected = kBadParameter; }

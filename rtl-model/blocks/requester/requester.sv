@@ -125,7 +125,8 @@ module requester
   xlate_req_t work_xlate;
 
   // Every turn empties the place of the copy: what was not used then would be out of date.
-  logic work_held;
+  logic work_held, unreliable;
+  assign unreliable = qp_i.cfg.service == SERVICE_UC;
   assign pio_take_o = step == STEP_TURN && pio_held_i;
   assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
 
@@ -144,6 +145,7 @@ module requester
       .consumer_i(qp_i.sq.consumer),
       .producer_i(qp_i.sq_producer),
       .max_reads_i(qp_i.cfg.max_reads_out),
+      .unreliable_i(unreliable),
       .done_o(work_done),
       .torn_o(work_torn),
       .last_o(work_last),
@@ -447,6 +449,8 @@ module requester
       .completes_i(completes),
       .probe_i(probe),
       .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
+      .unreliable_i(unreliable),
+      .number_i(qp_i.sq.frames),
       .sge_i(sink),
       .last_i(last),
       .gathered_i(gather_filled),

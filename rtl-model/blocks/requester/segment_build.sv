@@ -16,6 +16,8 @@ module segment_build
     input logic        completes_i,  // and whether the end of the segment is its end too
     input logic        probe_i,      // or it asks for a receive
     input logic [31:0] msn_i,
+    input logic        unreliable_i,  // the queue pair's service,
+    input logic [31:0] number_i,      // and the number of its next frame
     input sge_t        sge_i,        // PULL: the element that the response goes to
     input logic        last_i,       // whether it has the last bytes of its message
     input chunk_t      gathered_i,   // bytes of payload that were asked for
@@ -191,6 +193,9 @@ module segment_build
         last_i;
     submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
     submit_o.rnr = 1'b0;
+    submit_o.unreliable = unreliable_i;
+    submit_o.first = unreliable_i && segment_i.offset == '0 && !segment_i.immediate;
+    submit_o.number = unreliable_i ? number_i : '0;
     submit_o.inlined = inlined && !submit_o.unsent;
     if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
 

@@ -25,6 +25,7 @@ module work_batch
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
     input  reads_t      max_reads_i,
+    input  logic        unreliable_i,
 
     output logic        done_o,  // pulse: it is handed out,
     output logic        torn_o,  // or it is not there, or not as a whole: for another turn
@@ -217,6 +218,7 @@ module work_batch
       .there_i(there_q),
       .posted_i(left_posted_q),
       .max_reads_i,
+      .unreliable_i,
       .word_index_o(check_word_index),
       .word_i(word_o),
       .done_o(check_done),

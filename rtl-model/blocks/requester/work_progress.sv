@@ -36,11 +36,15 @@ module work_progress
   assign asks = sq_i.probe_due && new_send && sent_i;
   assign probe_o = asks && !ends_i;
 
+  logic has_frame;
+  assign has_frame = sent_i && opcode_i != WQE_OPCODE_LOCAL_INVALIDATE;
+
   // A PULL ends with its response.
   assign completes_o = ends_i && !(is_pull && sent_i);
 
   always_comb begin
     sq_o = sq_i;
+    if (has_frame) sq_o.frames = sq_i.frames + 1'b1;
     if (sent_i && is_pull) sq_o.read_msn = msn_o;
     else if (sent_i) sq_o.send_msn = msn_o;
     if (ends_i) begin

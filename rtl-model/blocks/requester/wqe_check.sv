@@ -17,6 +17,7 @@ module wqe_check
     input  batch_count_t there_i,       // slots of the batch from its first one on
     input  wqe_index_t   posted_i,      // and slots posted
     input  reads_t       max_reads_i,   // of a PULL
+    input  logic         unreliable_i,  // it must neither ask for an answer nor invalidate
     output word_index_t  word_index_o,
     input  sge_t         word_i,        // one cycle later
 
@@ -90,8 +91,11 @@ module wqe_check
   logic reads_right;
   assign reads_o = nonempty_q == '0 ? reads_t'(1) : reads_t'(nonempty_q);
   assign reads_right = !pulls(wqe_q.opcode) || reads_o <= max_reads_i;
+  logic service_right;
+  assign service_right = !unreliable_i ||
+      !(pulls(wqe_q.opcode) || wqe_q.opcode == WQE_OPCODE_SEND_INVALIDATE);
   always_comb begin
-    if (!well_formed || !reads_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
+    if (!well_formed || !reads_right || !service_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
     else if (!is_inline && (sum_q != 36'(wqe_q.length) || wqe_q.length > 32'(MESSAGE_MAX) ||
                             (atomic && wqe_q.length != 32'(ATOMIC_BYTES))))
       status_o = CQE_STATUS_LOC_LEN_ERR;

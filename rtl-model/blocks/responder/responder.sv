@@ -161,7 +161,7 @@ module responder
   segment_t segment;
   term_code_e judge_code;
   logic flush, flush_pull, flush_message, flush_receive;
-  logic mine, receiving, good, too_long, waits;
+  logic mine, receiving, good, too_long, waits, late, gap;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -180,6 +180,8 @@ module responder
       .code_o(judge_code),
       .too_long_o(too_long),
       .waits_o(waits),
+      .late_o(late),
+      .gap_o(gap),
       .flush_i(step == STEP_JUDGE && flush),
       .flush_pull_o(flush_pull),
       .flush_message_o(flush_message),
@@ -188,10 +190,10 @@ module responder
 
   // ---- What is for the core itself
   logic for_port, for_load, for_firmware, fw_takes, fw_message, fw_data, device, device_ready;
-  assign for_port = (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
-  assign for_load = receiving && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
+  assign for_port = !desc_q.unreliable && (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
+  assign for_load = receiving && !desc_q.unreliable && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
       header.stag == WINDOW_STAG;
-  assign for_firmware = desc_q.dst_qpn == 24'(FW_QPN);
+  assign for_firmware = !desc_q.unreliable && desc_q.dst_qpn == 24'(FW_QPN);
   assign fw_takes = for_firmware && firmware_i && desc_q.src_qpn == 24'(FW_QPN) &&
       segment.message == MESSAGE_WRITE;
   assign fw_message = fw_takes && header.stag == FW_STAG && segment.last &&
@@ -242,7 +244,7 @@ module responder
   end
 
   // ---- What to do
-  logic accepted, taken, closed, paused, invalidating, refused, rnr, affected;
+  logic accepted, taken, closed, paused, came, dropped, invalidating, refused, rnr, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
@@ -262,6 +264,8 @@ module responder
       .device_ready_i(device_ready),
       .fw_message_i(fw_message),
       .fw_data_i(fw_data),
+      .unreliable_i(desc_q.unreliable),
+      .late_i(late),
       .good_i(good),
       .code_i(judge_code),
       .open_i(stream.open),
@@ -292,6 +296,8 @@ module responder
       .taken_o(taken),
       .closed_o(closed),
       .paused_o(paused),
+      .came_o(came),
+      .dropped_o(dropped),
       .flush_o(flush),
       .invalidating_o(invalidating),
       .refused_o(refused),
@@ -354,6 +360,10 @@ module responder
       .taken_i(taken),
       .closed_i(closed),
       .paused_i(paused && same),
+      .came_i(came),
+      .first_i(desc_q.first),
+      .number_i(desc_q.seq),
+      .dropped_i(dropped),
       .segment_i(segment),
       .position_i(position),
       .element_index_i(element_index),
@@ -504,7 +514,7 @@ module responder
   error_status u_status (
       .status_i(qp_i.status),
       .desc_i(desc_q),
-      .refused_i(refused),
+      .refused_i(refused || desc_q.unreliable),
       .pull_count_i,
       .rnr_o(pauses),
       .status_o
@@ -539,12 +549,16 @@ module responder
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush &&
+    event_o[COUNTER_UC_LOST] = came && gap;
+    event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = dropped && step == STEP_TAKE;
+    event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
+        ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
+    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
         (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
     event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr;
     event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
         segment.message == MESSAGE_TERMINATE;
-    event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving &&
+    event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&
         segment.message == MESSAGE_TERMINATE;
     event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
     event_o[COUNTER_FW_DROPPED] =

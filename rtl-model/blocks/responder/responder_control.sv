@@ -25,6 +25,8 @@ module responder_control
     input logic       device_ready_i,  // or placed, and it is taken now
     input logic       fw_message_i,  // it is a message to firmware,
     input logic       fw_data_i,     // or bytes that firmware has asked for: nobody is told
+    input logic       unreliable_i,  // of that class: it is never answered
+    input logic       late_i,        // and has come too late
     input logic       good_i,
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
@@ -61,6 +63,8 @@ module responder_control
     output logic taken_o,     // a receive is
     output logic closed_o,    // the open receive has ended without its message
     output logic paused_o,    // its next message found none
+    output logic came_o,      // a segment of the unreliable class, in time,
+    output logic dropped_o,   // which is not served; nor is what follows of its message
 
     output logic        flush_o,         // in hand: a flush job
     output logic        invalidating_o,  // the segment ends with an invalidation
@@ -91,6 +95,7 @@ module responder_control
   assign affected_o = mine_i && was_mine_q;
 
   function automatic step_e judged();
+    if (unreliable_i && !(receiving_i && good_i)) return STEP_DONE;
     if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
     if (fw_message_i) return STEP_PUNT;
     if (fw_data_i) return STEP_PLACE;
@@ -116,14 +121,14 @@ module responder_control
   endfunction
   function automatic step_e placed();
     if (fw_data_i) return place_refused_i ? STEP_DONE : STEP_IDLE;
-    if (place_refused_i) return is_send ? STEP_REPORT : STEP_REFUSE;
+    if (place_refused_i) return is_send ? STEP_REPORT : unreliable_i ? STEP_DONE : STEP_REFUSE;
     if (invalidating_o) return STEP_INVALIDATE;
     return completes ? STEP_REPORT : STEP_IDLE;
   endfunction
   // A failed receive completes before the refusal flushes those behind it.
   function automatic step_e reported();
     if (flush_q) return STEP_WAKE;
-    if (!completes_q) return STEP_REFUSE;
+    if (!completes_q) return unreliable_i ? STEP_STATUS_READ : STEP_REFUSE;
     return segment_i.message == MESSAGE_RESPONSE ? STEP_WAKE : STEP_IDLE;
   endfunction
 
@@ -135,7 +140,7 @@ module responder_control
       STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
       // The core may have been at rest meanwhile: it is judged anew.
       STEP_PUNT: step_d = punted_i ? STEP_DONE : STEP_READ;
-      STEP_TAKE: step_d = ring_any_i ? STEP_FETCH : STEP_REFUSE;
+      STEP_TAKE: step_d = ring_any_i ? STEP_FETCH : unreliable_i ? STEP_DONE : STEP_REFUSE;
       STEP_FETCH: if (fetch_done_i) step_d = taken_o ? STEP_ROOM : STEP_REPORT;
       STEP_ROOM: step_d = roomed();
       STEP_PLACE: if (place_done_i) step_d = placed();
@@ -176,6 +181,11 @@ module responder_control
   assign completes = accepted_o && segment_i.last &&
       (takes_receive || (segment_i.message == MESSAGE_RESPONSE && pull_last_i));
   assign taken_o = fetch_done_i && !flush_q && fetch_status_i == CQE_STATUS_SUCCESS;
+
+  assign came_o = step_q == STEP_JUDGE && !flush_q && unreliable_i && receiving_i && !late_i;
+  assign dropped_o = (came_o && !good_i) || (unreliable_i && !flush_q &&
+      ((step_q == STEP_TAKE && !ring_any_i) ||
+       (step_q == STEP_PLACE && place_done_i && place_refused_i && !is_send)));
 
   logic place_failed;
   assign place_failed = step_q == STEP_PLACE && place_done_i && place_refused_i && is_send;

@@ -65,6 +65,8 @@ package responder_pkg;
     logic [31:0] length;    // bytes that it takes
     logic [31:0] received;
     position_t   position;  // where the next byte goes
+    logic [31:0] next;      // UC: number of the frame that comes next
+    logic        skips;     // UC: a message is abandoned; until the next one begins all is dropped
   } stream_t;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive

@@ -28,6 +28,8 @@ module segment_judge
     output term_code_e code_o,  // else: why not
     output logic       too_long_o,  // for the open receive
     output logic       waits_o,  // it was sent behind a message that found no receive
+    output logic       late_o,   // of the unreliable class: it was overtaken, or came twice
+    output logic       gap_o,    // frames before it are missing
 
     input  logic flush_i,  // a flush job is judged
     output logic flush_pull_o,
@@ -36,9 +38,15 @@ module segment_judge
 );
 
   assign mine_o = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
+      desc_i.unreliable == (qp_i.cfg.service == SERVICE_UC) &&
       qp_i.cfg.dest_node == desc_i.node && qp_i.cfg.dest_qpn == desc_i.src_qpn &&
       qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
   assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
+
+  /* verilator lint_off UNUSEDSIGNAL */
+  ddp_untagged_t untagged;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign untagged = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
 
   term_code_e header_code, stream_code;
   ddp_check u_header (
@@ -47,6 +55,7 @@ module segment_judge
       .segment_o,
       .code_o(header_code)
   );
+  logic in_stream, in_message;
   stream_check u_stream (
       .segment_i(segment_o),
       .header_code_i(header_code),
@@ -58,18 +67,25 @@ module segment_judge
       .max_reads_i(qp_i.cfg.max_reads_in),
       .firmware_i,
       .lost_i,
-      .good_o,
+      .good_o(in_stream),
       .code_o(stream_code)
   );
+  message_check u_message (
+      .segment_i(segment_o),
+      .first_i(desc_i.first),
+      .number_i(desc_i.seq),
+      .offset_i(untagged.mo),
+      .stream_i,
+      .good_o(in_message),
+      .late_o,
+      .gap_o
+  );
+  assign good_o = desc_i.unreliable ? in_message : in_stream;
   assign code_o = receiving_o ? stream_code : TERM_CODE_STREAM;
   assign too_long_o = segment_o.message == MESSAGE_SEND &&
       32'(segment_o.payload) > stream_i.length - stream_i.received;
 
-  /* verilator lint_off UNUSEDSIGNAL */
-  ddp_untagged_t untagged;
-  /* verilator lint_on UNUSEDSIGNAL */
   logic comes_again;
-  assign untagged = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
   assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
   assign waits_o = receiving_o && stream_i.refused &&
       (segment_o.message inside {MESSAGE_WRITE, MESSAGE_READ_REQUEST} ||

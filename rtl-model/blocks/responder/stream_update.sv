@@ -14,6 +14,13 @@ module stream_update
     input logic closed_i,
     input logic paused_i,  // the next message found no receive
 
+    // Of the unreliable class: a segment has come that is not late; nothing more of its message is
+    // served.
+    input logic        came_i,
+    input logic        first_i,
+    input logic [31:0] number_i,
+    input logic        dropped_i,
+
     /* verilator lint_off UNUSEDSIGNAL */
     input segment_t    segment_i,
     /* verilator lint_on UNUSEDSIGNAL */
@@ -24,11 +31,22 @@ module stream_update
     output stream_t stream_o
 );
 
+  // What was begun is abandoned; its receive is there for the next message.
+  logic abandons;
+  assign abandons = dropped_i || (came_i && (first_i || number_i != stream_i.next));
+
   logic [31:0] written;
-  assign written = stream_i.writing ? stream_i.written : '0;
+  assign written = stream_i.writing && !abandons ? stream_i.written : '0;
 
   always_comb begin
     stream_o = stream_i;
+    if (came_i) stream_o.next = number_i + 1'b1;
+    if (abandons) begin
+      stream_o.writing  = 1'b0;
+      stream_o.received = '0;
+      stream_o.position = '0;
+      stream_o.skips    = dropped_i || !first_i;
+    end
     if (taken_i) begin
       stream_o.open      = 1'b1;
       stream_o.refused   = 1'b0;

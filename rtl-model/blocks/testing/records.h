@@ -79,6 +79,9 @@ struct TxDesc {
   bool imm_valid = false;
   uint32_t imm = 0;
   bool rnr = false;
+  bool unreliable = false;
+  bool first = false;
+  uint32_t number = 0;
   bool inlined = false;
   std::array<uint8_t, EXRNIC_INLINE_MAX> inline_data{};
   TxTag tag;
@@ -89,7 +92,8 @@ struct TxDesc {
     visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
+    visit(rnr, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
+    visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
 };
 
@@ -116,6 +120,8 @@ struct RxDesc {
   bool imm_valid = false;
   uint32_t imm = 0;
   bool rnr = false;
+  bool unreliable = false;
+  bool first = false;
   std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
   uint32_t start = 0;
 
@@ -124,7 +130,7 @@ struct RxDesc {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit.wire(ddp);
+    visit(rnr, 1), visit(unreliable, 1), visit(first, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
 };
@@ -148,6 +154,7 @@ struct QpConfig {
   uint32_t dest_qpn = 0;
   uint8_t rnr_timer = 0;
   uint8_t rnr_retry = 0;
+  uint8_t service = EXRNIC_SERVICE_RC;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -157,6 +164,7 @@ struct QpConfig {
     visit(max_reads_out, kReadsBits), visit(max_reads_in, kReadsBits);
     visit(generation, 8), visit(dest_node, kNodeBits);
     visit(dest_qpn, kWireQpnBits), visit(rnr_timer, 5), visit(rnr_retry, 3);
+    visit(service, 2);
   }
 };
 
@@ -191,13 +199,14 @@ struct QpSq {
   bool probe_out = false;
   uint32_t rnr_msn = 0;
   uint8_t rnr_count = 0;
+  uint32_t frames = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(halted, 1), visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(progress, 32);
     visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
     visit(issued, 16), visit(probe_due, 1), visit(probe_out, 1), visit(rnr_msn, 32);
-    visit(rnr_count, 3);
+    visit(rnr_count, 3), visit(frames, 32);
   }
 };
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Does a segment of the unreliable class go on with its message, or begin one (EFE.md)?
+// Combinational.
+
+module message_check
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+  import responder_pkg::*;
+(
+    /* verilator lint_off UNUSEDSIGNAL */  // parts of these records count
+    input  segment_t    segment_i,
+    input  stream_t     stream_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  logic        first_i,
+    input  logic [31:0] number_i,
+    input  logic [31:0] offset_i,  // of an untagged segment in its message
+    output logic        good_o,    // it may be served
+    output logic        late_o,    // it was overtaken, or came twice
+    output logic        gap_o      // frames before it are missing
+);
+
+  logic [31:0] behind;
+  assign behind = stream_i.next - number_i;
+  assign late_o = behind != '0 && behind <= 32'(UC_STALE);
+  assign gap_o  = behind != '0 && !late_o;
+
+  logic begins, goes_on;
+  always_comb begin
+    begins  = 1'b0;
+    goes_on = 1'b0;
+    unique case (segment_i.message)
+      MESSAGE_WRITE: begin
+        begins  = 1'b1;
+        goes_on = stream_i.writing;
+      end
+      MESSAGE_SEND: begin
+        begins  = !segment_i.invalidates && offset_i == '0;
+        goes_on = !segment_i.invalidates && !stream_i.writing && stream_i.open &&
+            offset_i == stream_i.received;
+      end
+      // Behind the RDMA Write of its work request. A receive of an abandoned message may be open.
+      MESSAGE_IMMEDIATE:
+      goes_on = !stream_i.writing && (!stream_i.open || stream_i.received == '0);
+      default: ;
+    endcase
+  end
+  assign good_o = !late_o && (first_i ? begins : goes_on && !gap_o && !stream_i.skips);
+
+endmodule
