@@ -14,15 +14,37 @@ using testing::BareCore;
 
 constexpr uint32_t kPeer = 1;
 constexpr uint32_t kQpn = 5;
+constexpr uint32_t kUcQpn = 6;  // of service UC, with the same peer
 constexpr uint32_t kPeerQpn = 9;
 constexpr uint32_t kPage = 1u << EXRNIC_PAGE_SHIFT;
 constexpr uint32_t kUserPage = 2;
 constexpr uint16_t kReceives = 4;
 constexpr uint64_t kMac = uint64_t{EXRNIC_MAC_PREFIX} << 16;
 
-// Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3 RQ; 4, 6 the sink's, 8 the secret's.
+// Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3, 5 RQ; 4, 6 the sink's, 8 the secret's.
 constexpr uint64_t page(uint64_t number) { return BareCore::kMemory + number * kPage; }
 constexpr size_t kPages = 10;
+
+void put_right_header(uint8_t* efe) {
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
+  constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_RNR;
+  uint64_t use = exrnic_efe_flags(efe) & kUseSackImm;
+  if (use == kUseSackImm) use = EXRNIC_EFE_FLAGS_RNR;
+  exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | use);
+  exrnic_efe_set_session(efe, 0x4321);
+  if (use == 0) exrnic_efe_set_sack_imm(efe, 0);
+  if (use == EXRNIC_EFE_FLAGS_RNR)
+    exrnic_efe_set_sack_imm(efe, exrnic_efe_sack_imm(efe) & EXRNIC_RNR_TIMER_MAX);
+}
+
+// Whether it begins a message is the input's choice.
+void put_right_once(uint8_t* efe) {
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_UNRELIABLE);
+  constexpr uint64_t kFree = EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
+  exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | (exrnic_efe_flags(efe) & kFree));
+  exrnic_efe_set_session(efe, 0);
+  if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)) exrnic_efe_set_sack_imm(efe, 0);
+}
 
 }  // namespace
 
@@ -46,7 +68,8 @@ void FrameBench::run(const uint8_t* data, size_t size) {
 void FrameBench::grant() {
   allow(page(0), kPage, kRead);
   allow(page(1), 8 * sizeof(exrnic_cqe), kWrite);
-  for (const uint64_t ring : {page(2), page(3)}) allow(ring, 8 * sizeof(exrnic_wqe), kRead);
+  for (const uint64_t ring : {page(2), page(3), page(5)})
+    allow(ring, 8 * sizeof(exrnic_wqe), kRead);
   const uint64_t first = kPage - kSinkBase % kPage;
   allow(page(4) + kSinkBase % kPage, first, kRead | kWrite);
   allow(page(6), kSinkBytes - first, kRead | kWrite);
@@ -69,27 +92,35 @@ void FrameBench::open() {
   cq.pbl_address = pbl(0, {page(1)});
   cq.log_entries = 3;
   core_.must(EXRNIC_MBOX_OP_CREATE_CQ, cq);
+  register_region(kSink, 1, kSinkBytes, pbl(3, {page(4), page(6)}));
+  register_region(kSecret, 2, 100, pbl(4, {page(8)}));
+  const uint64_t sq_pbl = pbl(1, {page(2)});
+  create_queue_pair(kQpn, EXRNIC_SERVICE_RC, sq_pbl, page(3));
+  create_queue_pair(kUcQpn, EXRNIC_SERVICE_UC, sq_pbl, page(5));
+}
+
+void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, uint64_t sq_pbl,
+                                   uint64_t ring) {
   exrnic_mbox_create_qp qp{};
-  qp.qpn = kQpn;
+  qp.qpn = qpn;
   qp.page = kUserPage;
   qp.pd = 1;
   qp.sq_log_slots = qp.rq_log_slots = 3;
-  qp.sq_pbl_address = pbl(1, {page(2)});
-  qp.rq_pbl_address = pbl(2, {page(3)});
+  qp.service = service;
+  qp.sq_pbl_address = sq_pbl;
+  qp.rq_pbl_address = pbl(service == EXRNIC_SERVICE_RC ? 2 : 5, {ring});
   qp.srqn = EXRNIC_NO_SRQ;
   qp.max_reads_out = qp.max_reads_in = EXRNIC_MAX_READS;
   core_.must(EXRNIC_MBOX_OP_CREATE_QP, qp);
-  register_region(kSink, 1, kSinkBytes, pbl(3, {page(4), page(6)}));
-  register_region(kSecret, 2, 100, pbl(4, {page(8)}));
   for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
     core_.must(EXRNIC_MBOX_OP_MODIFY_QP,
-               exrnic_mbox_modify_qp{kQpn, static_cast<uint32_t>(state), kPeer, kPeerQpn, 0});
+               exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(state), kPeer, kPeerQpn, 0});
   for (uint16_t i = 0; i < kReceives; ++i) {
     const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
     const Bytes slot = testing::slots_of(work);
-    std::copy(slot.begin(), slot.end(), core_.at(page(3) + i * sizeof(exrnic_wqe)));
+    std::copy(slot.begin(), slot.end(), core_.at(ring + i * sizeof(exrnic_wqe)));
   }
-  core_.store_doorbell(kUserPage, EXRNIC_DOORBELL_RQ, kQpn, kReceives);
+  core_.store_doorbell(kUserPage, EXRNIC_DOORBELL_RQ, qpn, kReceives);
   core_.run_to_rest();
 }
 
@@ -121,30 +152,23 @@ void FrameBench::send(Reader& in) {
   }
 }
 
-void FrameBench::put_right(Bytes& frame, uint8_t rights) const {
+void FrameBench::put_right(Bytes& frame, uint8_t rights) {
   uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
   if (rights & kAddresses) {
     exrnic_eth_set_dst(frame.data(), kMac | BareCore::kNode);
     exrnic_eth_set_src(frame.data(), kMac | kPeer);
     exrnic_eth_set_ethertype(frame.data(), EXRNIC_ETHERTYPE);
   }
+  const bool once = rights & kUnreliable;
   if (rights & kHeader) {
     exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
-    exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
-    constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_RNR;
-    uint64_t use = exrnic_efe_flags(efe) & kUseSackImm;
-    if (use == kUseSackImm) use = EXRNIC_EFE_FLAGS_RNR;
-    exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | use);
     exrnic_efe_set_src_node(efe, kPeer);
-    exrnic_efe_set_session(efe, 0x4321);
-    for (const size_t zero : {6, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
-    if (use == 0) exrnic_efe_set_sack_imm(efe, 0);
-    if (use == EXRNIC_EFE_FLAGS_RNR)
-      exrnic_efe_set_sack_imm(efe, exrnic_efe_sack_imm(efe) & EXRNIC_RNR_TIMER_MAX);
+    for (const size_t zero : {6, 7, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
+    once ? put_right_once(efe) : put_right_header(efe);
   }
-  if (rights & kSequence) exrnic_efe_set_seq(efe, expected_);
+  if (rights & kSequence) exrnic_efe_set_seq(efe, once ? once_++ : expected_);
   if (rights & kQueuePairs) {
-    exrnic_efe_set_dst_qpn(efe, kQpn);
+    exrnic_efe_set_dst_qpn(efe, once ? kUcQpn : kQpn);
     exrnic_efe_set_src_qpn(efe, kPeerQpn);
   }
   if (rights & kLength) exrnic_efe_set_length(efe, frame.size() - kFrameHeaders);

@@ -19,6 +19,7 @@ enum Right : uint8_t {
   kLength = 16,
   kDropFcs = 32,  // this one: FCS error
   kShortPause = 64,
+  kUnreliable = 128,  // that class, and the queue pair of service UC
   kAllRight = kAddresses | kHeader | kSequence | kQueuePairs | kLength,
 };
 
@@ -44,13 +45,15 @@ class FrameBench final : private testing::CoreWatcher {
   void open();
   void register_region(uint32_t stag, uint32_t domain, uint64_t length, uint64_t entries);
   void send(Reader& in);
-  void put_right(Bytes& frame, uint8_t rights) const;
+  void create_queue_pair(uint32_t qpn, exrnic_service service, uint64_t sq_pbl, uint64_t ring);
+  void put_right(Bytes& frame, uint8_t rights);
   void check(const char* what, uint64_t address, size_t length, Access wanted);
   void wrote(uint64_t address, size_t length) override;
   void reads(uint64_t address, size_t length) override;
   void sent(const Frame& frame) override;
 
   uint32_t expected_ = EXRNIC_INITIAL_SEQ;
+  uint32_t once_ = 0;             // number of the next frame of the unreliable class
   std::vector<uint8_t> allowed_;  // by byte of memory
   testing::BareCore core_;
 };

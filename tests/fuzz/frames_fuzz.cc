@@ -6,11 +6,17 @@
 namespace exrnic::fuzz {
 namespace {
 
-void add(Bytes& input, const Bytes& ddp, uint8_t rights = kAllRight) {
+void add(Bytes& input, const Bytes& ddp, uint8_t rights = kAllRight, uint64_t flags = 0) {
   put(input, rights);
   put(input, static_cast<uint16_t>(kFrameHeaders + ddp.size()));
-  input.resize(input.size() + kFrameHeaders);
+  Bytes headers(kFrameHeaders);
+  exrnic_efe_set_flags(headers.data() + EXRNIC_ETH_BYTES, flags);
+  put(input, headers);
   put(input, ddp);
+}
+
+void add_once(Bytes& input, const Bytes& ddp, bool first) {
+  add(input, ddp, kAllRight | kUnreliable, first ? EXRNIC_EFE_FLAGS_SYN : 0);
 }
 
 Bytes tagged(uint8_t opcode, uint32_t stag, uint64_t to, size_t payload, bool last = true) {
@@ -51,7 +57,7 @@ Bytes read_request(uint32_t stag, uint32_t length) {
 }  // namespace
 
 std::vector<Bytes> frame_seeds() {
-  std::vector<Bytes> seeds(5);
+  std::vector<Bytes> seeds(6);
   for (uint64_t i = 0; i < 4; ++i)
     add(seeds[0], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase + i * 1024, 1024, i == 3));
   for (uint32_t i = 1; i <= 3; ++i)
@@ -63,6 +69,13 @@ std::vector<Bytes> frame_seeds() {
   add(seeds[3], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSecret, kSinkBase, 10));
   add(seeds[3], untagged(EXRNIC_RDMAP_OPCODE_TERMINATE, EXRNIC_TERMINATE_QN, 0, Bytes(20)));
   add(seeds[4], tagged(EXRNIC_RDMAP_OPCODE_READ_RESPONSE, kSink, kSinkBase, 100));
+  for (uint64_t i = 0; i < 3; ++i)
+    add_once(seeds[5], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase + i * 1024, 1024, i == 2),
+             i == 0);
+  add_once(seeds[5], untagged(EXRNIC_RDMAP_OPCODE_IMMEDIATE, EXRNIC_SEND_QN, 1, Bytes(8)), false);
+  for (uint32_t i = 1; i <= 3; ++i)
+    add_once(seeds[5], untagged(EXRNIC_RDMAP_OPCODE_SEND, EXRNIC_SEND_QN, i, Bytes(300 * i, 0x11)),
+             true);
   return seeds;
 }
 
