@@ -46,6 +46,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "Round trips per size")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  app.add_flag("--events", options.events,
+               "This end sleeps until the interrupt of its completion queue, instead of polling");
   app.add_option("--seed", options.seed, "Seed of the patterns, at node 0");
   app.add_option("--device", device, exrnic::kDeviceHelp);
   CLI11_PARSE(app, argc, argv);

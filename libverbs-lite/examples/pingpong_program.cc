@@ -29,12 +29,13 @@ uint64_t PlanDigest(const PingpongOptions& options) {
 // All that one guest has; members in the order in which they may be made.
 class Table {
  public:
-  explicit Table(const OpenRnicCall& open)
+  Table(const OpenRnicCall& open, bool events)
       : sent_(kPingpongSizeMax),
         received_(2 * kPingpongSizeMax),
         rnic_(Own(open(), "cannot open the RNIC")),
         pd_(Own(vl_allocate_pd(rnic_.get()), "vl_allocate_pd")),
-        cq_(Own(vl_create_cq(rnic_.get(), kSends + kReceives, nullptr), "vl_create_cq")),
+        channel_(events ? CreateCompChannel(rnic_.get()) : nullptr),
+        cq_(CreateCq(rnic_.get(), QueueAttributes(channel_.get()))),
         qp_(CreateQp(pd_.get(), Attributes(cq_.get()))),
         sent_mr_(Register(sent_, 0)),
         received_mr_(Register(received_, VL_ACCESS_LOCAL_WRITE)) {}
@@ -61,7 +62,8 @@ class Table {
   // The next receive; completions of SENDs only give back their slots.
   vl_wc AwaitMessage(const std::string& what) {
     for (;;) {
-      const vl_wc wc = AwaitCompletion(cq_.get(), what);
+      const vl_wc wc = channel_ ? SleepUntilCompletion(channel_.get(), cq_.get(), what, true)
+                                : AwaitCompletion(cq_.get(), what);
       if (wc.status != VL_WC_SUCCESS) {
         throw std::runtime_error(what + " failed: " + vl_status_string(wc.status));
       }
@@ -73,6 +75,12 @@ class Table {
   static constexpr uint32_t kSends = 4;
   static constexpr uint32_t kReceives = 2;
 
+  static vl_cq_init_attr QueueAttributes(vl_comp_channel* channel) {
+    vl_cq_init_attr attr = {};
+    attr.entries = kSends + kReceives;
+    attr.channel = channel;
+    return attr;
+  }
   static vl_qp_init_attr Attributes(vl_cq* cq) {
     vl_qp_init_attr init = QpAttributes(cq, kSends, kReceives);
     init.max_inline = VL_MAX_INLINE;
@@ -90,7 +98,8 @@ class Table {
     wr.sg_list = &sge;
     wr.num_sge = 1;
     wr.opcode = VL_OP_SEND;
-    wr.flags = VL_SEND_SIGNALED | (sge.length <= VL_MAX_INLINE ? VL_SEND_INLINE : 0);
+    wr.flags =
+        VL_SEND_SIGNALED | VL_SEND_SOLICITED | (sge.length <= VL_MAX_INLINE ? VL_SEND_INLINE : 0);
     Check(vl_post_sq(qp_.get(), &wr, nullptr), "vl_post_sq");
   }
 
@@ -98,6 +107,7 @@ class Table {
   Pages received_;
   Owned<vl_rnic> rnic_;
   Owned<vl_pd> pd_;
+  Owned<vl_comp_channel> channel_;
   Owned<vl_cq> cq_;
   Owned<vl_qp> qp_;
   Owned<vl_mr> sent_mr_;
@@ -162,7 +172,7 @@ void Pong(Table* table, uint32_t size, uint32_t rounds) {
 }
 
 void PlayAll(const PingpongOptions& options, const OpenRnicCall& open, Oob* oob, FILE* out) {
-  Table table(open);
+  Table table(open, options.events);
   const Hello peer = Greet(options, table, oob);
   const bool serves = options.node < peer.node;
   for (uint32_t size : options.sizes) {
@@ -173,8 +183,8 @@ void PlayAll(const PingpongOptions& options, const OpenRnicCall& open, Oob* oob,
       continue;
     }
     const double rtt_us = Ping(&table, size, options.rounds, Mix(options.seed + size));
-    fprintf(out, "@exrnic {\"size\":%u,\"rounds\":%u,\"verified\":%u,\"rtt_us\":%.3f}\n", size,
-            options.rounds, options.rounds, rtt_us);
+    fprintf(out, "@exrnic {\"size\":%u,\"rounds\":%u,\"verified\":%u,\"rtt_us\":%.3f%s}\n", size,
+            options.rounds, options.rounds, rtt_us, options.events ? ",\"events\":true" : "");
     fflush(out);
   }
   oob->Exchange(kBye, options.node);

@@ -16,6 +16,7 @@ struct PingpongOptions {
   std::vector<uint32_t> sizes;  // bytes, each 1 to kPingpongSizeMax; those of both ends must agree
   uint32_t rounds = 100;        // per size; likewise
   uint64_t seed = 0;            // of node 0 counts
+  bool events = false;          // this end sleeps until its completion queue fires
 };
 
 constexpr uint32_t kPingpongSizeMax = 1u << 20;
@@ -26,9 +27,9 @@ std::vector<uint32_t> DefaultPingpongSizes();
 // Node 0 SENDs a message, node 1 SENDs the bytes that it received back, and so on; node 0 compares
 // every byte and writes to `out` one line for each size:
 // @exrnic {"size":8,"rounds":100,"verified":100,"rtt_us":5.432}
-// rtt_us: median of a round trip in simulated time, between two receives of node 0 (device time
-// stands still while nothing is in flight). Messages of up to VL_MAX_INLINE bytes are sent inline.
-// Throws std::runtime_error; the peer then gets to know it.
+// with "events":true if this end sleeps. rtt_us: median of a round trip in simulated time, between
+// two receives of node 0 (device time stands still while nothing is in flight). Messages of up to
+// VL_MAX_INLINE bytes are sent inline. Throws std::runtime_error; the peer then gets to know it.
 void RunPingpong(const PingpongOptions& options, const OpenRnicCall& open, Oob* oob, FILE* out);
 
 }  // namespace exrnic

@@ -4,7 +4,9 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -78,6 +80,18 @@ TEST_CASE("exrnic-pingpong answers every message of every size, and node 0 print
   // Each round is a message and an answer, and there is one round more than is counted.
   CHECK(fabric.device(0).counters().wqes == sizes.size() * 6);
   CHECK(fabric.device(1).counters().wqes == sizes.size() * 6);
+}
+
+TEST_CASE("exrnic-pingpong answers likewise when one end, or both, sleep until completions come") {
+  FakeFabric fabric(2);
+  fabric.Start();
+  const bool second = GENERATE(false, true);
+  const Both both = RunBoth(&fabric, {0, {8, 4096}, 50, 7, true}, {1, {8, 4096}, 50, 8, second});
+  CHECK(both.end[0].error.empty());
+  CHECK(both.end[1].error.empty());
+  const std::string& rows = both.end[0].output;
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 2);
+  CHECK(rows.find("\"events\":true") != std::string::npos);
 }
 
 TEST_CASE("ends of exrnic-pingpong that do not fit each other say so") {

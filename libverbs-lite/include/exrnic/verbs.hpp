@@ -7,10 +7,11 @@
 // regions. The destruction of an object that is still in use fails, and the object stays.
 //
 // Errors: VerbsError, which names the call and says what was wrong. Destructors throw never.
-// Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread.
+// Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread, SleepUntilCompletion sleeps.
 #ifndef EXRNIC_VERBS_HPP
 #define EXRNIC_VERBS_HPP
 
+#include <poll.h>
 #include <sched.h>
 
 #include <cerrno>
@@ -172,6 +173,30 @@ inline vl_wc AwaitCompletion(vl_cq* cq, const std::string& what,
   } while (std::chrono::steady_clock::now() < until);
   throw std::runtime_error("no completion within " + std::to_string(limit.count()) + " s of " +
                            what);
+}
+
+// The same asleep in the queue's channel, which no other queue may use, until it fires; the time limit
+// is one of silence. solicited_only: as of vl_req_notify_cq; other completions are then found behind it.
+inline vl_wc SleepUntilCompletion(vl_comp_channel* channel, vl_cq* cq, const std::string& what,
+                                  bool solicited_only = false,
+                                  std::chrono::seconds limit = std::chrono::seconds(30)) {
+  for (vl_wc wc;;) {
+    int count = vl_poll_cq(cq, 1, &wc);
+    Check(count, "vl_poll_cq");
+    if (count == 1) return wc;
+    Check(vl_req_notify_cq(cq, solicited_only), "vl_req_notify_cq");
+    pollfd event = {vl_comp_channel_fd(channel), POLLIN, 0};
+    do {
+      count = poll(&event, 1, static_cast<int>(std::chrono::milliseconds(limit).count()));
+    } while (count < 0 && errno == EINTR);
+    Check(count, "poll of a completion channel");
+    if (count == 0) {
+      throw std::runtime_error("no event within " + std::to_string(limit.count()) + " s of " + what);
+    }
+    vl_cq* fired = nullptr;
+    Check(vl_get_cq_event(channel, &fired, nullptr), "vl_get_cq_event");
+    Check(vl_ack_cq_events(fired, 1), "vl_ack_cq_events");
+  }
 }
 
 }  // namespace exrnic
