@@ -28,6 +28,7 @@ ensure_foreign_kernel() {
   find "$work/root" \( -path '*/boot/vmlinuz-*' -o -path '*/modules/*/vmlinuz' \) \
     -exec mv {} "$work/root/vmlinuz" \;
   [[ -e $work/root/vmlinuz ]] || die "the packages of $suite hold no kernel image"
+  unpack_image "$work/root"
   prune_foreign_kernel "$work/root"
   use_own_loader "$work/root"
   # Debian's headers name each other by absolute paths.

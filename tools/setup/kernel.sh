@@ -41,11 +41,22 @@ ensure_image() {
   version=$(dpkg-query -W -f='${Version}' "linux-headers-$release" 2>/dev/null) ||
     die "kernel $release of KDIR is not from a Debian package; give its image too: KERNEL=<file>"
   dir=$KERNEL_DIR/${release}_$version
-  FOUND_KERNEL=$dir/vmlinuz
-  [[ -e $FOUND_KERNEL ]] || fetch_image "linux-image-$release" "$version" "$dir"
+  [[ -e $dir/vmlinuz ]] || fetch_image "linux-image-$release" "$version" "$dir"
+  # shellcheck disable=SC2034 # setup.sh reads it
+  FOUND_KERNEL=$(image_in "$dir")
 }
 
-# fetch_image PACKAGE VERSION DIR: DIR/vmlinuz.
+# image_in DIR: prints what a guest boots of it: the unpacked image, if it could be unpacked.
+image_in() {
+  if [[ -e $1/vmlinux ]]; then echo "$1/vmlinux"; else echo "$1/vmlinuz"; fi
+}
+
+# unpack_image DIR: DIR/vmlinux of DIR/vmlinuz, or a line that says why not.
+unpack_image() {
+  "${PYTHON:-/usr/bin/python3}" tools/setup/unpack_kernel.py "$1/vmlinuz" "$1/vmlinux" || true
+}
+
+# fetch_image PACKAGE VERSION DIR: DIR/vmlinuz, and DIR/vmlinux where possible.
 fetch_image() {
   local package=$1 version=$2 dir=$3 work=$DEPS/tmp/kernel
   fresh_dir "$work/apt/cache/archives"
@@ -59,6 +70,7 @@ fetch_image() {
   unpack_archives "$work/apt" "$work/root"
   mkdir -p "$work/new"
   mv "$work/root/boot/vmlinuz-"* "$work/new/vmlinuz"
+  unpack_image "$work/new"
   install_dir "$work/new" "$dir"
   rm -rf "$work"
 }

@@ -180,6 +180,11 @@ class Kernel(SetupCase):
         image = self.write("kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinuz", "")
         self.assertEqual(self.ensure(), (0, str(image), ""))
 
+    def test_an_image_that_was_unpacked_is_booted_so(self):
+        self.write("kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinuz", "")
+        image = self.write("kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinux", "")
+        self.assertEqual(self.ensure(), (0, str(image), ""))
+
     def test_the_user_s_kernel_is_taken_and_a_missing_one_is_named(self):
         self.assertEqual(self.ensure(KERNEL=str(self.write("mine", ""))), (0, "none", ""))
         self.assertIn("KERNEL=/nowhere cannot be read", self.ensure(KERNEL="/nowhere")[2])
