@@ -39,9 +39,16 @@ enum { LONGEST_NS = 1 << 20 };
 enum { LONGEST_MESSAGE = 8, X86_LONGEST = 15, X86_PAGE = 4096 };
 
 /* What takes much longer than other instructions: PAUSE, about 140 cycles since Skylake (Intel's
- * optimization manual), and an access to a port of a legacy device, which crosses a slow bus. Loops
- * that wait by them are as short as on such a machine. */
-enum { PAUSE_NS = 64, PORT_NS = 1024 };
+ * optimization manual); an access to a port, and a load from a device that is not ours (a timer, an
+ * interrupt controller), which cross slow buses. Loops that wait by them are as short as on such a
+ * machine. */
+enum { PAUSE_NS = 64, LEGACY_NS = 1024 };
+
+/* Each PAUSE leaves QEMU's loop. One of a loop that has waited long, with so many nanoseconds
+ * between two of them at most, takes this part of the time that the loop has waited already: a loop
+ * that waits for a time ends late by as much at most. For what comes from outside, a timer's
+ * interrupt, the device, another guest, it is never late. */
+enum { LOOP_NS = 256, PART_OF_WAIT = 64 };
 
 static qemu_plugin_u64 counter;
 static bool joined;
@@ -73,12 +80,22 @@ static bool is_timed(const char* region) {
   return atoi(bar + strlen(" BAR ")) != EXRNIC_BAR_MSIX;
 }
 
+/* The next block tells the others; a serial port may have got a byte. */
+static void take_legacy_time(unsigned vcpu) {
+  qemu_clock_add(LEGACY_NS);
+  qemu_clock_moved();
+  qemu_plugin_u64_set(counter, vcpu, DUE);
+}
+
 /* After the access. */
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void* unused) {
   (void)unused;
   const struct qemu_plugin_hwaddr* place = qemu_plugin_get_hwaddr(info, address);
   if (place == NULL || !qemu_plugin_hwaddr_is_io(place)) return;
-  if (!is_timed(qemu_plugin_hwaddr_device_name(place))) return;
+  if (!is_timed(qemu_plugin_hwaddr_device_name(place))) {
+    if (!qemu_plugin_mem_is_store(info)) take_legacy_time(vcpu);
+    return;
+  }
   if (qemu_plugin_mem_is_store(info)) {
     const uint32_t bytes = UINT32_C(1) << qemu_plugin_mem_size_shift(info);
     guest_stored((uint64_t)qemu_clock_now(), bytes > LONGEST_MESSAGE ? bytes / LONGEST_MESSAGE : 1);
@@ -90,18 +107,34 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
   hold(vcpu, now);
 }
 
-static void on_pause(unsigned vcpu, void* unused) {
-  (void)unused;
-  qemu_clock_add(PAUSE_NS);
-  qemu_plugin_u64_add(counter, vcpu, PAUSE_NS / (uint64_t)qemu_clock_of(1));
+/* No further than to the guest's limit and its next timer. */
+static uint64_t pause_ns(uint64_t now, uint64_t waited, uint64_t until_limit) {
+  const uint64_t wish = waited / PART_OF_WAIT;
+  if (wish <= PAUSE_NS) return PAUSE_NS;
+  const uint64_t timer = (uint64_t)qemu_next_timer();
+  const uint64_t until_timer = timer > now ? timer - now : 0;
+  uint64_t ns = wish < until_limit ? wish : until_limit;
+  if (until_timer < ns) ns = until_timer;
+  return ns > PAUSE_NS ? ns / PAUSE_NS * PAUSE_NS : PAUSE_NS;
 }
 
-/* Before the access. The next block tells the others; a serial port may have got a byte. */
+static void on_pause(unsigned vcpu, void* unused) {
+  (void)unused;
+  static uint64_t began, ended; /* the loop's first PAUSE, and its last one */
+  const uint64_t now = (uint64_t)qemu_clock_now();
+  const uint64_t one = (uint64_t)qemu_clock_of(1);
+  if (now - ended > LOOP_NS * one) began = now;
+  const uint64_t count = qemu_plugin_u64_get(counter, vcpu);
+  const uint64_t ns = pause_ns(now, now - began, count < DUE ? (DUE - count) * one : 0);
+  qemu_clock_add((int64_t)ns);
+  qemu_plugin_u64_add(counter, vcpu, ns / one);
+  ended = now + ns;
+}
+
+/* Before the access. */
 static void on_port(unsigned vcpu, void* unused) {
   (void)unused;
-  qemu_clock_add(PORT_NS);
-  qemu_clock_moved();
-  qemu_plugin_u64_set(counter, vcpu, DUE);
+  take_legacy_time(vcpu);
 }
 
 static void on_halt(unsigned vcpu, void* interrupts_on) {

@@ -81,6 +81,7 @@ const char* qemu_plugin_hwaddr_device_name(const struct qemu_plugin_hwaddr* addr
 
 struct qemu_plugin_scoreboard* qemu_plugin_scoreboard_new(size_t element_size);
 void qemu_plugin_u64_add(qemu_plugin_u64 entry, unsigned vcpu, uint64_t added);
+uint64_t qemu_plugin_u64_get(qemu_plugin_u64 entry, unsigned vcpu);
 void qemu_plugin_u64_set(qemu_plugin_u64 entry, unsigned vcpu, uint64_t value);
 
 #endif
