@@ -125,6 +125,43 @@ TEST_CASE("a PUSH passes its stages in order: host, core, wire, peer, and back t
   check_stages_of_push(exchange.events, arrows(exchange.events).rbegin()->second);
 }
 
+TEST_CASE("frames of two queue pairs of UC that have one number are on the arrows of both") {
+  const TemporaryFile file;
+  constexpr uint32_t kWorks = 3;  // of each
+  {
+    Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
+    TestbedOptions options = options_for("dc-25g");
+    options.tracer = &tracer;
+    Pair pair(options);
+    const Region source = source_of(pair.left, 100);
+    const Region sink = sink_of(pair.right, 100);
+    QueuePairOptions unreliable;
+    unreliable.service = EXRNIC_SERVICE_UC;
+    std::vector<QueuePair> senders;
+    for (uint32_t i = 0; i < 2; ++i) {
+      senders.push_back(
+          pair.left.rnic.create_qp(40 + i, Side::kPage, Side::kPd, pair.left.cq, unreliable));
+      const QueuePair to =
+          pair.right.rnic.create_qp(50 + i, Side::kPage, Side::kPd, pair.right.cq, unreliable);
+      pair.left.rnic.connect(senders[i], 1, 50 + i);
+      pair.right.rnic.connect(to, 0, 40 + i);
+    }
+    for (uint32_t i = 0; i < 2 * kWorks; ++i) {
+      pair.left.rnic.post(senders[i % 2], testing::Push{&source, 0, 100, sink.stag, sink.base});
+      REQUIRE(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    }
+    pair.testbed.run_until([] { return false; }, 1'000'000);
+  }
+  const std::vector<json> events = events_of(file.path);
+  const auto all = arrows(events);
+  CHECK(all.size() == 2 * kWorks);
+  for (const auto& [id, arrow] : all) {
+    CAPTURE(id);
+    CHECK_FALSE(stages(events, arrow, "frame_out", 0).empty());
+    CHECK_FALSE(stages(events, arrow, "completion", 0).empty());
+  }
+}
+
 TEST_CASE("messages of a port are on no arrow of the queue pair that has its number") {
   const TemporaryFile file;
   const auto log = [](const std::string& line) { FAIL(line); };
@@ -163,7 +200,7 @@ TEST_CASE("messages of a port are on no arrow of the queue pair that has its num
     CAPTURE(id);
     check_stages_of_push(events, arrow);
     CHECK(stages(events, arrow, "submit", 0).size() == 1);
-    CHECK(stages(events, arrow, "frame_out", 0).size() == 1);
+    CHECK_FALSE(stages(events, arrow, "frame_out", 0).empty());
   }
 }
 

@@ -125,8 +125,10 @@ WorkTracker::WorkPtr WorkTracker::work_of(const FrameView& frame) {
 void WorkTracker::frame_out(const FrameView& frame, const Point& at) {
   if (!frame.sequenced) return;
   Sent& entry = sent(frame.from, frame.to, frame.seq);
-  const bool again =
-      entry.view.sequenced && entry.view.seq == frame.seq && entry.view.session == frame.session;
+  // Of the unreliable class, which has no sessions, nothing is sent again, and each queue pair
+  // counts for itself.
+  const bool again = frame.session != 0 && entry.view.sequenced && entry.view.seq == frame.seq &&
+                     entry.view.session == frame.session;
   if (!again) {
     entry.view = frame;
     entry.work = work_of(frame);
