@@ -86,7 +86,10 @@ def demo(options, directory):
         simulator = start_simulator(children, options, directory / "sim.log")
         ready = time.monotonic() - start
         run_programs(children, options, logs)
-        processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
+        status = processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
+        if status != 0:
+            raise LaunchError("exrnic-sim did not end" if status is None else
+                              f"exrnic-sim ended with status {status}", [directory / "sim.log"])
     return logs[0].read_text(), ready
 
 

@@ -43,6 +43,14 @@ extern "C" {
 
 #define VL_API __attribute__((visibility("default")))
 
+/* Behind the name of an enumeration: its variables may hold any number, in C++ as in C, so that a
+ * wrong one can be refused. */
+#ifdef __cplusplus
+#define VL_ANY_NUMBER : int
+#else
+#define VL_ANY_NUMBER
+#endif
+
 #define VL_MAX_SGE 16    /* scatter/gather elements of a work request */
 #define VL_MAX_INLINE 64 /* bytes of inline data */
 #define VL_MAX_READS 16  /* PULLs of a queue pair under way, in each direction */
@@ -210,7 +218,7 @@ VL_API struct vl_cq* vl_create_cq_ex(struct vl_rnic* rnic, const struct vl_cq_in
 /* EBUSY: a queue pair uses it, or an event of it is not acknowledged. */
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 
-enum vl_wc_status {
+enum vl_wc_status VL_ANY_NUMBER {
   VL_WC_SUCCESS,          /* all bytes are placed: of a PULL or a receive here, else at the peer */
   VL_WC_LOC_LEN_ERR,      /* the length is inconsistent or too large; receive: too short */
   VL_WC_LOC_QP_OP_ERR,    /* the device found the work request malformed */
@@ -223,7 +231,7 @@ enum vl_wc_status {
   VL_WC_RNR_RETRY_EXC_ERR /* the message found no receive at the peer, rnr_retry times over */
 };
 
-enum vl_wc_opcode {
+enum vl_wc_opcode VL_ANY_NUMBER {
   VL_WC_PUSH, /* PUSH, PUSH_IMM */
   VL_WC_SEND, /* SEND, SEND_IMM, SEND_INVALIDATE */
   VL_WC_PULL,
@@ -314,7 +322,7 @@ VL_API int vl_destroy_srq(struct vl_srq* srq);
 
 /* ---- Queue pair ------------------------------------------------------------------------------ */
 
-enum vl_qp_state {
+enum vl_qp_state VL_ANY_NUMBER {
   VL_QPS_RESET, /* nothing is sent or received */
   VL_QPS_INIT,  /* receives may be posted */
   VL_QPS_RTR,   /* the peer is known: ready to receive */
@@ -328,7 +336,7 @@ enum vl_qp_state {
  * is dropped without a word; its receive is there for the next one. What was placed of a PUSH that
  * is lost stays. The peer must be of the same service.
  */
-enum vl_service {
+enum vl_service VL_ANY_NUMBER {
   VL_SERVICE_RC, /* reliable connection */
   VL_SERVICE_UC  /* unreliable connection */
 };
@@ -403,7 +411,7 @@ VL_API uint32_t vl_qp_number(const struct vl_qp* qp);
 
 /* ---- Asynchronous events --------------------------------------------------------------------- */
 
-enum vl_event_type {
+enum vl_event_type VL_ANY_NUMBER {
   VL_EVENT_QP_ERROR = 1, /* qp went to the error state, not by vl_modify_qp */
   VL_EVENT_CQ_ERROR,  /* cq may have overrun: a completion of a queue pair that uses it is lost */
   VL_EVENT_SRQ_LIMIT, /* srq has fewer receives than its limit, which is 0 now */
@@ -450,7 +458,7 @@ struct vl_sge {
  * with atomics, and other work are never under way at the same time: a change from one to the other
  * costs a round trip.
  */
-enum vl_wr_opcode {
+enum vl_wr_opcode VL_ANY_NUMBER {
   VL_OP_PUSH = 1,        /* RDMA Write (RFC 5040, 5.1): the local bytes go to remote_stag,
                             remote_address */
   VL_OP_PUSH_IMM,        /* PUSH, then imm_data into the completion of a receive of the peer (RFC
