@@ -23,7 +23,8 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures format clean distclean
+.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures \
+  sanitize format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +82,12 @@ guest-soak: build ## Guests that lose device, link and peer, whose processes are
 	@$(ENV) $(PYTHON) tests/guest_removal_test.py
 	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \
 	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
+
+# The verilated core as make test has it: it is linked, not built anew with sanitizers.
+sanitize: setup ## Tests under ASan and UBSan, and those with threads under TSan
+	@$(ENV) $(CONFIGURE)
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic_core_model exrnic_core_256_model
+	@$(ENV) tools/sanitize.sh
 
 # For run and demo. CAPTURE=1: what passes the Ethernet ports, for Wireshark. TRACE=1: a timeline of
 # every work request. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program

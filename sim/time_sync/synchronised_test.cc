@@ -232,7 +232,7 @@ TEST_CASE("a byte that is under way to a guest that sleeps holds the others unti
   CHECK(run.second->next_byte() == 2 * kMs);
   // Nor does the simulator pass it: a load that is later waits.
   run.first->run_to(2 * kMs + 600);
-  uint64_t took = 0;
+  std::atomic<uint64_t> took = 0;
   std::thread loading([&] {
     uint32_t value = 0;
     took = run.first->load(EXRNIC_REG_ID, &value);

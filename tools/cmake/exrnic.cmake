@@ -63,12 +63,25 @@ target_include_directories(exrnic_verilated SYSTEM PUBLIC
 find_package(Threads REQUIRED)
 target_link_libraries(exrnic_verilated PUBLIC Threads::Threads)
 
+# exrnic_take_model(LIB CLASS): as another build tree, EXRNIC_MODELS, has made it.
+function(exrnic_take_model lib class)
+  file(RELATIVE_PATH folder ${CMAKE_BINARY_DIR} ${CMAKE_CURRENT_BINARY_DIR})
+  set(folder ${EXRNIC_MODELS}/${folder})
+  add_library(${lib} INTERFACE)
+  target_link_libraries(${lib} INTERFACE ${folder}/lib${lib}.a exrnic_verilated)
+  target_include_directories(${lib} SYSTEM INTERFACE ${folder}/CMakeFiles/${lib}.dir/${class}.dir)
+endfunction()
+
 # exrnic_verilate(LIB TOP SOURCES... [QUICK] [PREFIX CLASS] [ARGS...]): a static library with the
 # class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is what counts.
 function(exrnic_verilate lib top)
   cmake_parse_arguments(ARG "QUICK" "PREFIX" "SOURCES;ARGS" ${ARGN})
   if(NOT ARG_PREFIX)
     set(ARG_PREFIX V${top})
+  endif()
+  if(EXRNIC_MODELS)
+    exrnic_take_model(${lib} ${ARG_PREFIX})
+    return()
   endif()
   if(NOT ARG_QUICK)
     set(optimise OPT_SLOW -O0)  # what runs once

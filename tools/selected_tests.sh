@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds and runs some of the tests in a build tree of its own. Sourced, never run.
+
+# build_and_test TREE WANTED UNWANTED OPTION...: the tests whose name fits the first regular
+# expression and not the second, and only what they run. OPTION: of cmake. False if anything fails.
+build_and_test() {
+  local tree=$1 wanted=$2 unwanted=$3 programs
+  shift 3
+  cmake -S . -B "$tree" -G Ninja "$@" >/dev/null || return
+  mapfile -t programs < <(programs_of_tests "$tree" "$wanted" "$unwanted")
+  cmake --build "$tree" -j "$JOBS" --target "${programs[@]}" || return
+  ctest --test-dir "$tree" --output-on-failure -j "$JOBS" -R "$wanted" -E "$unwanted"
+}
+
+# programs_of_tests TREE WANTED UNWANTED: what is of the tree in the commands of these tests, with
+# the names that Ninja has for it.
+programs_of_tests() {
+  find "$1" -name CTestTestfile.cmake -exec sed -nE 's/^add_test\(\[=\[([^]]*)\]=\] /\1 /p' {} + |
+    awk -v wanted="$2" -v unwanted="$3" '$1 ~ wanted && $1 !~ unwanted' |
+    grep -oE "\"$PWD/$1/[^\"]*\"" | tr -d '"' | sed "s|^$PWD/$1/||" | sort -u
+}
