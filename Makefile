@@ -24,7 +24,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
 .PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures \
-  sanitize format clean distclean
+  sanitize fuzz format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,11 @@ sanitize: setup ## Tests under ASan and UBSan, and those with threads under TSan
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic_core_model exrnic_core_256_model
 	@$(ENV) tools/sanitize.sh
+
+SECONDS ?= 60
+fuzz: setup ## Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)
+	@tools/setup/extra.sh clang libclang-rt-dev
+	@$(ENV) tools/fuzz.sh $(SECONDS) $(TARGET)
 
 # For run and demo. CAPTURE=1: what passes the Ethernet ports, for Wireshark. TRACE=1: a timeline of
 # every work request. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program

@@ -242,7 +242,7 @@ Segment Sender::segment(Tag::Kind kind) {
   segment.node = qp.dest_node;
   segment.dst_qpn = qp.dest_qpn;
   segment.src_qpn = turn_.qpn();
-  if (qp.is_unreliable()) segment.once.emplace();
+  if (qp.is_unreliable()) segment.once = Segment::Once{};
   segment.tag.kind = kind;
   segment.tag.qpn = turn_.qpn();
   segment.tag.generation = turn_.generation();

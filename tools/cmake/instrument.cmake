@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Builds that watch themselves, each in a build tree of its own (tools/sanitize.sh): all that is
-# built with this project's warnings, which is what it has written.
+# Builds that watch themselves, each in a build tree of its own (tools/sanitize.sh, tools/fuzz.sh):
+# all that is built with this project's warnings, which is what it has written.
 set(EXRNIC_SANITIZE "" CACHE STRING "Sanitizers of GCC or clang, e.g. address,undefined or thread")
 option(EXRNIC_LIBFUZZER "Build the targets of tests/fuzz under libFuzzer, too: needs clang" OFF)
 set(EXRNIC_MODELS "" CACHE PATH "A build tree whose verilated models are taken, not made anew")
