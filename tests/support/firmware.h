@@ -11,7 +11,8 @@
 namespace exrnic::testing {
 
 inline void wait_while_register(RnicDriver& rnic, uint32_t reg, uint32_t value) {
-  constexpr int kPolls = 200;  // a load takes about half a microsecond
+  constexpr int kPolls =
+      2000;  // a load takes half a microsecond; a start, 20,000 cycles at 125 MHz
   for (int i = 0; rnic.read_register(reg) == value; ++i)
     if (i == kPolls) throw std::runtime_error("waited in vain for register " + std::to_string(reg));
 }
