@@ -7,7 +7,7 @@
 DIRECTORY: of a launch with TIME=sync, a trace, and exrnic-clock in the guests. Of each load a guest tells
 when it began and ended, and the trace does. Between them lie the instructions around the load: as many each
 time, and few. Of each completion the trace tells when it was in memory: a guest that polls sees it then, or at
-most a turn of its loop later.
+most a turn of its loop later. A loop that waits by PAUSE waits as long as it is to.
 """
 
 import json
@@ -24,6 +24,7 @@ _BAR_USER = 2
 _NODES = 2
 _FEW_NS = 16      # the instructions around a load
 _TURN_NS = 400    # of a loop that polls
+_PAUSE_NS = 64
 
 
 def _picoseconds(microseconds):
@@ -79,6 +80,24 @@ class Clock(unittest.TestCase):
                 seen = [cqe for cqe, _ in traced if row["begin"] <= cqe // 1000 <= row["end"]]
                 self.assertEqual(len(seen), 1, f"guest {node}: completions in the trace within {row}")
                 self.assertLessEqual(row["end"] - seen[0] // 1000, _TURN_NS)
+
+    def test_a_wait_by_pause_takes_few_turns_when_it_is_long_and_ends_late_by_a_64th_at_most(self):
+        for node in range(_NODES):
+            waits = [row for row in self.rows[node] if row["what"] == "wait"]
+            short = [row for row in waits if row["ticks"] <= 64 * _PAUSE_NS]
+            long = [row for row in waits if row not in short]
+            self.assertTrue(short and long, f"exrnic-clock of guest {node} printed no waits")
+            for row in waits:
+                self.assertGreaterEqual(row["lasted"], row["ticks"])
+            # In one of each kind, at least, there was no interrupt.
+            self.assertLessEqual(min(row["lasted"] - row["ticks"] for row in short), 2 * _PAUSE_NS)
+            self.assertLessEqual(min(row["lasted"] - row["ticks"] * 65 / 64 for row in long), 2 * _PAUSE_NS)
+            # Each turn of a short one takes a PAUSE, and a few instructions.
+            for row in short:
+                self.assertGreaterEqual(row["turns"], row["ticks"] // (2 * _PAUSE_NS))
+                self.assertLessEqual(row["turns"], row["ticks"] // _PAUSE_NS + 1)
+            for row in long:
+                self.assertLess(row["turns"], row["ticks"] // (3 * _PAUSE_NS))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-clock: what a guest's own clock says when it loads from its RNIC, and when the RNIC writes
-// into its memory. In synchronised time that clock, the TSC, is the simulator's, in nanoseconds;
-// sim/time_sync/clock_test.py compares both.
+// exrnic-clock: what a guest's own clock says when it loads from its RNIC, when the RNIC writes
+// into its memory, and of a loop that waits by PAUSE. In synchronised time that clock, the TSC, is
+// the simulator's, in nanoseconds; tests/guest_clock_test.py compares both.
 #include <sys/mman.h>
 #include <x86intrin.h>
 
@@ -68,6 +68,33 @@ std::vector<Interval> Completions() {
   return found;
 }
 
+struct Wait {
+  uint64_t ticks;  // that it was to last
+  uint64_t lasted;
+  uint64_t turns;
+};
+
+Wait WaitFor(uint64_t ticks) {
+  uint64_t turns = 0;
+  const uint64_t begin = __rdtsc();
+  uint64_t now = begin;
+  for (; now - begin < ticks; now = __rdtsc(), ++turns) _mm_pause();
+  return {ticks, now - begin, turns};
+}
+
+std::vector<Wait> Waits() {
+  std::vector<Wait> found;
+  for (unsigned i = 0; i < kBefore; ++i) {
+    for (uint64_t ticks : {1000, 100000}) {
+      for (volatile int other = 0; other < 1000;
+           ++other) {  // a wait of its own, not part of the last
+      }
+      found.push_back(WaitFor(ticks));
+    }
+  }
+  return found;
+}
+
 void Print(const char* what, const std::vector<Interval>& intervals) {
   for (const Interval& interval : intervals) {
     printf("@exrnic {\"what\":\"%s\",\"begin\":%llu,\"end\":%llu}\n", what,
@@ -83,8 +110,15 @@ int main() {
   try {
     const auto loads = exrnic::Loads();
     const auto completions = exrnic::Completions();
+    const auto waits = exrnic::Waits();
     exrnic::Print("load", loads);
     exrnic::Print("completion", completions);
+    for (const exrnic::Wait& wait : waits) {
+      printf("@exrnic {\"what\":\"wait\",\"ticks\":%llu,\"lasted\":%llu,\"turns\":%llu}\n",
+             static_cast<unsigned long long>(wait.ticks),
+             static_cast<unsigned long long>(wait.lasted),
+             static_cast<unsigned long long>(wait.turns));
+    }
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-clock: %s\n", error.what());
     return 1;

@@ -44,11 +44,12 @@ enum { LONGEST_MESSAGE = 8, X86_LONGEST = 15, X86_PAGE = 4096 };
  * machine. */
 enum { PAUSE_NS = 64, LEGACY_NS = 1024 };
 
-/* Each PAUSE leaves QEMU's loop. One of a loop that has waited long, with so many nanoseconds
+/* Each PAUSE leaves QEMU's loop. One of a loop that has waited long, with so many instructions
  * between two of them at most, takes this part of the time that the loop has waited already: a loop
- * that waits for a time ends late by as much at most. For what comes from outside, a timer's
- * interrupt, the device, another guest, it is never late. */
-enum { LOOP_NS = 256, PART_OF_WAIT = 64 };
+ * that waits for a time ends late by as much at most. Waits that follow each other with less than
+ * that between them are one, and any of them may end late by that part of all. For what comes from
+ * outside, a timer's interrupt, the device, another guest, it is never late. */
+enum { LOOP_INSTRUCTIONS = 256, PART_OF_WAIT = 64 };
 
 static qemu_plugin_u64 counter;
 static bool joined;
@@ -123,7 +124,7 @@ static void on_pause(unsigned vcpu, void* unused) {
   static uint64_t began, ended; /* the loop's first PAUSE, and its last one */
   const uint64_t now = (uint64_t)qemu_clock_now();
   const uint64_t one = (uint64_t)qemu_clock_of(1);
-  if (now - ended > LOOP_NS * one) began = now;
+  if (now - ended > LOOP_INSTRUCTIONS * one) began = now;
   const uint64_t count = qemu_plugin_u64_get(counter, vcpu);
   const uint64_t ns = pause_ns(now, now - began, count < DUE ? (DUE - count) * one : 0);
   qemu_clock_add((int64_t)ns);
