@@ -6,7 +6,8 @@ Guest 1 PUSHes to and from guest 0; unloads its module, resets the function thro
 the module and does so again; and is reset like a machine (no shutdown of any driver) while PUSHes
 fly. After the second boot its QEMU is killed while PUSHes fly, and another one connects to the
 same socket. Guest 0 only ever repeats its program, in which it is the first to PUSH. Each time both
-directions must work again, at the first attempt of guest 1.
+directions must work again, at the first attempt of guest 1. With `--time sync` all of it is in one
+simulated time, and no guest may wait for one that is gone or has not booted yet.
 """
 
 import argparse
@@ -23,9 +24,10 @@ sys.path.insert(0, str(_CLONE / "sim/launch"))
 from errors import LaunchError  # noqa: E402 (the launcher is no installed package)
 import guest  # noqa: E402
 import processes  # noqa: E402
+import sync_time  # noqa: E402
 
 _SIZES = "8,262144,5000"
-_OPERATIONS = 8
+_OPERATIONS = 4
 
 _PUSH = f"exrnic-push --node {{node}} --oob /dev/ttyS1 --sizes {_SIZES} --ops {_OPERATIONS}"
 _STEADY = f"while :; do {_PUSH}; done"
@@ -47,25 +49,31 @@ class Story:
     def __init__(self, options, children):
         self._options = options
         self._children = children
+        self._sync = sync_time.Sync(options.plugin.resolve()) if options.time == "sync" else None
         self._sim_log = options.directory / "sim.log"
         self._sim = None
         self._qemu = {}
 
     def start_sim(self):
         self._sim_log.unlink(missing_ok=True)
+        time_arguments = self._sync.sim_arguments() if self._sync else []
         self._sim = self._children.start(
             [str(self._options.sim), "--core", self._options.core, "--control", "control.sock",
+             *time_arguments,
              "--node", "vfio-user:node0.sock", "--node", "vfio-user:node1.sock"], self._sim_log)
         self.wait_for("exrnic-sim: ready", self._sim_log)
 
     def start_guest(self, node, command, channel, log):
-        """`channel`: one end of the line between the guests; a later QEMU takes it over."""
+        """`channel`: one end of the line between the guests; a later QEMU takes it over. In
+        synchronised time the plugin joins them."""
+        passed = [] if self._sync else [channel.fileno()]
         line = guest.qemu_command(
             self._options.qemu, self._options.kernel, self._options.initramfs, f"node{node}.sock",
-            command.replace("{node}", str(node)), channel=guest.socket_channel(channel.fileno()))
+            command.replace("{node}", str(node)),
+            channel=guest.socket_channel(*passed) if passed else guest.TIMED_CHANNEL,
+            time_arguments=self._sync.qemu_arguments(node, 1 - node) if self._sync else ())
         line.remove("-no-reboot")
-        self._qemu[node] = self._children.start(line, self._options.directory / log,
-                                                [channel.fileno()])
+        self._qemu[node] = self._children.start(line, self._options.directory / log, passed)
 
     def kill_sim(self):
         self._sim.kill()
@@ -133,6 +141,9 @@ def parse_arguments(description, name, core="rtl"):
     parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
     parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
     parser.add_argument("--core", default=core, help=f"of the simulator ({core})")
+    parser.add_argument("--time", choices=("free", "sync"), default="free")
+    parser.add_argument("--plugin", type=pathlib.Path,
+                        default=build / "host/sim/time_sync/libexrnic-time.so")
     parser.add_argument("--stage-seconds", type=float, default=120, help="limit of each wait (120)")
     return parser.parse_args()
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // exrnic-clock: what a guest's own clock says when it loads from its RNIC, when the RNIC writes
-// into its memory, and of a loop that waits by PAUSE. In synchronised time that clock, the TSC, is
-// the simulator's, in nanoseconds; tests/guest_clock_test.py compares both.
+// into its memory, of a loop that waits by PAUSE, and of IN. In synchronised time that clock, the
+// TSC, is the simulator's, in nanoseconds; tests/guest_clock_test.py compares both.
+#include <sys/io.h>
 #include <sys/mman.h>
 #include <x86intrin.h>
 
@@ -68,6 +69,20 @@ std::vector<Interval> Completions() {
   return found;
 }
 
+// IN from the port that machines show their boot's progress at: no device of ours.
+std::vector<Interval> PortLoads() {
+  constexpr unsigned short kProgress = 0x80;
+  if (ioperm(kProgress, 1, 1) != 0) ThrowErrno("port 0x80 cannot be read");
+  std::vector<Interval> found;
+  for (unsigned i = 0; i < kBefore + kTimes; ++i) {
+    const uint64_t begin = __rdtsc();
+    (void)inb(kProgress);
+    const uint64_t end = __rdtsc();
+    if (i >= kBefore) found.push_back({begin, end});
+  }
+  return found;
+}
+
 struct Wait {
   uint64_t ticks;  // that it was to last
   uint64_t lasted;
@@ -111,7 +126,9 @@ int main() {
     const auto loads = exrnic::Loads();
     const auto completions = exrnic::Completions();
     const auto waits = exrnic::Waits();
+    const auto port_loads = exrnic::PortLoads();
     exrnic::Print("load", loads);
+    exrnic::Print("port", port_loads);
     exrnic::Print("completion", completions);
     for (const exrnic::Wait& wait : waits) {
       printf("@exrnic {\"what\":\"wait\",\"ticks\":%llu,\"lasted\":%llu,\"turns\":%llu}\n",
