@@ -78,8 +78,11 @@ soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n 
 
 # Five random tests share the time; beside them all others of the program run once.
 MINUTES ?= 10
-guest-soak: build ## Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n SEED=s
+DEATHS ?= 10000
+guest-soak: build ## Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n DEATHS=n SEED=s
 	@$(ENV) $(PYTHON) tests/guest_removal_test.py
+	@$(ENV) $(PYTHON) sim/launch --run-seconds $$(( $(DEATHS) / 5 + 120 )) --sim-argument=--core --sim-argument=ref \
+	  run "exrnic-guest-test --node {node} --oob /dev/ttyS1 --seed $(SEED) --deaths $(DEATHS) --only killed"
 	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \
 	  run "exrnic-kmod-test -s $(SEED) -t $$(( $(MINUTES) * 12000 ))"
 

@@ -2,8 +2,8 @@
 /*
  * Processes that are killed at any moment of their life with the device: while they make objects,
  * while work is under way, while they end. What they leave is poisoned: a device that still wrote
- * there would be seen. Their work is local, or reads for a peer that is not there: nothing here
- * kills one that a peer writes to.
+ * there would be seen. Their work is local, or reads for a peer that is not there; those that a
+ * peer writes to die in libverbs-lite/test/guest/kill_checks.cc.
  */
 #define _GNU_SOURCE
 #include <signal.h>

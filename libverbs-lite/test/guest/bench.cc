@@ -73,7 +73,7 @@ std::vector<GuestCheck> AllChecks() {
        {SeccompChecks(), RegionChecks(), NtbChecks(), GatherChecks(), MessageChecks(), PullChecks(),
         AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(), RemoteErrorChecks(),
         MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(), DestroyChecks(),
-        ProcessChecks()}) {
+        ProcessChecks(), KillChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

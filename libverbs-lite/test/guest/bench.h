@@ -26,6 +26,10 @@ class Bench {
   // Both ends draw the same numbers.
   uint64_t NextSeed();
 
+  // Processes that a check of deaths kills, at least; both ends have the same.
+  uint32_t deaths() const { return deaths_; }
+  void set_deaths(uint32_t deaths) { deaths_ = deaths; }
+
   // Both ends have come here.
   void Meet();
 
@@ -41,6 +45,7 @@ class Bench {
   const OpenRnicCall open_;
   Oob* const oob_;
   uint64_t seed_;
+  uint32_t deaths_ = 8;
   std::vector<std::string> failures_;
 };
 
@@ -68,6 +73,7 @@ std::vector<GuestCheck> NotifyChecks();
 std::vector<GuestCheck> EventChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();
+std::vector<GuestCheck> KillChecks();
 std::vector<GuestCheck> RegionChecks();
 std::vector<GuestCheck> NtbChecks();
 

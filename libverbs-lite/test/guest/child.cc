@@ -54,11 +54,13 @@ Child::~Child() {
   close(from_child_);
 }
 
-void Child::Kill() {
-  if (pid_ < 0) return;
+bool Child::Kill() {
+  if (pid_ < 0) return false;
+  int status = 0;
   kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
+  waitpid(pid_, &status, 0);
   pid_ = -1;
+  return WIFSIGNALED(status);
 }
 
 void Child::ReceiveBytes(void* to, size_t bytes, const char* what) {

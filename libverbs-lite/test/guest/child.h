@@ -22,7 +22,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
-  void Kill();
+  // Whether it lived until then.
+  bool Kill();
 
   // Throw after 60 s, or if the child is gone; `what` is what was waited for.
   template <typename T>

@@ -36,27 +36,42 @@ vl_qp_init_attr EveryOperation(vl_cq* cq, uint32_t send_wr, uint32_t recv_wr) {
 
 Connection::Connection(Side* side, size_t bytes, uint32_t send_wr, uint32_t max_reads_in,
                        vl_service service)
-    : node_(side->node), source_(bytes), target_(bytes) {
-  memset(target_.data(), kPoison, target_.size());
+    : node_(side->node),
+      own_source_(std::make_unique<Pages>(bytes)),
+      own_target_(std::make_unique<Pages>(bytes)),
+      source_(own_source_->data()),
+      target_(own_target_->data()),
+      bytes_(bytes) {
+  memset(target_, kPoison, bytes_);
+  MakeQueues(side, send_wr, max_reads_in, service);
+  source_mr_ = Own(vl_allocate_mr(side->pd.get(), source_, bytes_, 0), "vl_allocate_mr");
+  RegisterTarget(side);
+}
+
+Connection::Connection(Side* side, uint8_t* memory, size_t bytes)
+    : node_(side->node), source_(memory), target_(memory), bytes_(bytes) {
+  MakeQueues(side, kReceives, VL_MAX_READS, VL_SERVICE_RC);
+  RegisterTarget(side);
+}
+
+void Connection::MakeQueues(Side* side, uint32_t send_wr, uint32_t max_reads_in,
+                            vl_service service) {
   cq_ = Own(vl_create_cq(side->rnic.get(), send_wr + kReceives, nullptr), "vl_create_cq");
   vl_qp_init_attr init = EveryOperation(cq_.get(), send_wr, kReceives);
   init.max_reads_in = max_reads_in;
   init.service = service;
   qp_ = CreateQp(side->pd.get(), init);
-  source_mr_ = Own(vl_allocate_mr(side->pd.get(), source(), source_.size(), 0), "vl_allocate_mr");
-  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target(), target_.size(),
+}
+
+void Connection::RegisterTarget(Side* side) {
+  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target_, bytes_,
                                   VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE |
                                       VL_ACCESS_REMOTE_READ | VL_ACCESS_REMOTE_ATOMIC),
                    "vl_allocate_mr");
 }
 
 Hello Connection::hello() const {
-  return {AddressOf(target()),
-          target_.size(),
-          node_,
-          vl_qp_number(qp()),
-          vl_mr_stag(target_mr_.get()),
-          0};
+  return {AddressOf(target()), bytes_, node_, vl_qp_number(qp()), vl_mr_stag(target_mr_.get()), 0};
 }
 
 void Connection::Join(const Hello& peer, const RnrTerms& rnr) {
@@ -76,8 +91,7 @@ void Connection::Meet(Bench* bench) {
 }
 
 PushLink Connection::Link(Oob* oob) const {
-  return {oob,      cq(),           qp(),       source(),     source_stag(),
-          target(), target_.size(), peer_.stag, peer_.address};
+  return {oob, cq(), qp(), source(), source_stag(), target(), bytes_, peer_.stag, peer_.address};
 }
 
 Push MakePush(const Connection& connection, uint64_t wr_id, size_t from, size_t to,

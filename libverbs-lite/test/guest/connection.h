@@ -3,6 +3,7 @@
 #define EXRNIC_GUEST_CONNECTION_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class Connection {
  public:
   explicit Connection(Side* side, size_t bytes = 64 * 1024, uint32_t send_wr = 64,
                       uint32_t max_reads_in = VL_MAX_READS, vl_service service = VL_SERVICE_RC);
+  // The caller's memory, in one region, is both.
+  Connection(Side* side, uint8_t* memory, size_t bytes);
 
   Hello hello() const;
   void Join(const Hello& peer, const RnrTerms& rnr = {});
@@ -52,11 +55,11 @@ class Connection {
 
   vl_qp* qp() const { return qp_.get(); }
   vl_cq* cq() const { return cq_.get(); }
-  uint32_t source_stag() const { return vl_mr_stag(source_mr_.get()); }
+  uint32_t source_stag() const { return source_mr_ ? vl_mr_stag(source_mr_.get()) : target_stag(); }
   uint32_t target_stag() const { return vl_mr_stag(target_mr_.get()); }
-  uint8_t* source() const { return source_.data(); }
-  uint8_t* target() const { return target_.data(); }
-  size_t bytes() const { return source_.size(); }
+  uint8_t* source() const { return source_; }
+  uint8_t* target() const { return target_; }
+  size_t bytes() const { return bytes_; }
   const Hello& peer() const { return peer_; }
   vl_sge Source(size_t offset, uint32_t length) const {
     return {AddressOf(source() + offset), length, source_stag()};
@@ -76,9 +79,15 @@ class Connection {
   static constexpr uint8_t kPoison = 0x5a;
 
  private:
+  void MakeQueues(Side* side, uint32_t send_wr, uint32_t max_reads_in, vl_service service);
+  void RegisterTarget(Side* side);
+
   uint32_t node_;
-  Pages source_;
-  Pages target_;
+  std::unique_ptr<Pages> own_source_;
+  std::unique_ptr<Pages> own_target_;
+  uint8_t* source_;
+  uint8_t* target_;
+  size_t bytes_;
   Owned<vl_cq> cq_;
   Owned<vl_qp> qp_;
   Owned<vl_mr> source_mr_;

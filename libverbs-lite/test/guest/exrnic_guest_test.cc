@@ -20,6 +20,7 @@ struct Options {
   std::string line;
   std::string device;
   std::vector<std::string> only;
+  uint32_t deaths = 8;
 };
 
 // Those whose sentence has one of the texts; without texts all.
@@ -43,6 +44,7 @@ int RunAll(const Options& options, exrnic::Oob* oob) {
   printf("# exrnic-guest-test: node %u, seed 0x%016llx\n", options.node,
          static_cast<unsigned long long>(seed));
   exrnic::Bench bench(options.node, [&] { return exrnic::OpenDevice(options.device); }, oob, seed);
+  bench.set_deaths(options.deaths);
   const std::vector<exrnic::GuestCheck> checks = ChecksWith(options.only);
   const int failed = exrnic::RunChecks(checks, &bench, stdout);
   oob->Exchange<uint32_t>(kEnd, 0);
@@ -84,6 +86,8 @@ int main(int argc, char** argv) {
   app.add_option("--device", options.device, exrnic::kDeviceHelp);
   app.add_option("--only", options.only,
                  "Only checks whose sentence has one of these texts; in both guests");
+  app.add_option("--deaths", options.deaths,
+                 "Processes that are killed under traffic (8); in both guests the same");
   CLI11_PARSE(app, argc, argv);
   return Run(options);
 }
