@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "fuzz.h"
 
 #define FOLDER "/lib/firmware/exrnic/"
 #define GOOD "exrnic/firmware.bin"
@@ -171,6 +171,64 @@ static void refuses_bad_images(void)
 	CHECK_EQ(read_info(), 0);
 }
 
+/* Some bits, a field of the head that is checked, or where it ends. */
+static size_t change_at_random(struct fuzz *f, struct image *image, size_t size)
+{
+	uint32_t *fields[] = {
+		&image->head.magic, &image->head.abi_version, &image->head.length, &image->head.crc,
+	};
+	uint8_t *bytes = (uint8_t *)image;
+
+	switch (draw_below(f, 4)) {
+	case 0:
+		*fields[draw_below(f, 4)] = draw_word(f);
+		return size;
+	case 1:
+		return draw_below(f, size + 8);
+	case 2:
+		image->head.length = draw_below(f, 2 * size);
+		image->head.crc = crc_of(image->payload, size - sizeof(image->head));
+		return size;
+	default:
+		for (int i = draw_below(f, 8); i >= 0; i--)
+			bytes[draw_below(f, size)] ^= 1 << draw_below(f, 8);
+		return size;
+	}
+}
+
+/* What is neither checked nor told of firmware: its version, and what is reserved. */
+static bool is_still_good(const struct image *image, const struct image *good, size_t size)
+{
+	return image->head.magic == good->head.magic &&
+	       image->head.abi_version == good->head.abi_version &&
+	       image->head.length == good->head.length && image->head.crc == good->head.crc &&
+	       size == sizeof(good->head) + good->head.length &&
+	       !memcmp(image->payload, good->payload, good->head.length);
+}
+
+static void refuses_random_images(void)
+{
+	struct image good, image;
+	size_t size, changed;
+	struct fuzz f;
+
+	skip_without_processor();
+	memset(&good, 0, sizeof(good));
+	size = read_image(&good);
+	CHECK_EQ(load(GOOD), 0);
+	f = fuzz_start();
+	while (fuzz_goes_on(&f) && !has_failed()) {
+		image = good;
+		changed = change_at_random(&f, &image, size);
+		CHECK_EQ(load_changed(&image, changed),
+			 is_still_good(&image, &good, changed) ? 0 : EINVAL);
+	}
+	fuzz_end(&f);
+	/* None of them disturbed what ran. */
+	CHECK(state_is("ready"));
+	CHECK_EQ(read_info(), 0);
+}
+
 static void survives_garbage(void)
 {
 	struct image image;
@@ -218,6 +276,7 @@ const struct test firmware_tests[] = {
 	{ "firmware starts, tells its version, and answers", starts_and_answers, 0 },
 	{ "an image that is missing, short, long, damaged or for another device is refused",
 	  refuses_bad_images, 0 },
+	{ "an image changed at random is refused, and what ran goes on", refuses_random_images, 0 },
 	{ "firmware that never gets ready is an error, and the next image runs",
 	  survives_garbage, 0 },
 	{ "firmware that fails is started again, three times", is_started_again, 0 },
