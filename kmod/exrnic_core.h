@@ -7,7 +7,7 @@
  *   exrnic_device.lock	    list of contexts, removal
  *   exrnic_ucontext.lock   the objects of one context
  *   exrnic_mbox.lock	    one mailbox command at a time
- *   exrnic_firmware.lock   the on-chip processor; apart from the others
+ *   exrnic_firmware.lock   the on-chip processor; inside a context's, when its message channel comes or goes
  * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
@@ -142,6 +142,7 @@ struct exrnic_ucontext {
 	struct xarray qps;
 	struct xarray mrs;
 	struct xarray windows;
+	struct exrnic_msg_channel *msg_channel;	/* or NULL */
 };
 
 /* User memory, pinned, charged to RLIMIT_MEMLOCK of mm, then mapped for DMA. */
@@ -229,7 +230,7 @@ struct exrnic_port {
 struct exrnic_mr {
 	u32 stag;
 	u32 access;
-	struct exrnic_pd *pd;
+	struct exrnic_pd *pd;	/* NULL: EXRNIC_FW_PD, and no handle of the process names it */
 	struct exrnic_umem umem;
 	struct exrnic_pbl pbl;
 };
@@ -330,7 +331,17 @@ int exrnic_mr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr)
 int exrnic_mr_deregister(struct exrnic_ucontext *uctx, u32 stag);
 int exrnic_mr_reregister(struct exrnic_ucontext *uctx, struct exrnic_rereg_mr *attr);
 struct exrnic_mr *exrnic_mr_find(struct exrnic_ucontext *uctx, u32 stag);
+/* Of firmware's domain, in memory of the process: for the driver's own use. mr is zeroed. */
+int exrnic_mr_give_to_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *mr, u64 address,
+			       u64 length);
+int exrnic_mr_take_from_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *mr);
 void exrnic_mr_release_all(struct exrnic_ucontext *uctx);
+
+/* exrnic_msg_channel.c */
+int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
+			      const struct exrnic_create_msg_channel *attr);
+int exrnic_msg_channel_destroy(struct exrnic_ucontext *uctx, u32 number);
+void exrnic_msg_channel_release(struct exrnic_ucontext *uctx);	/* if there is one */
 
 /*
  * exrnic_port.c: one that was opened is closed once at least. What acts on it gives -ENODEV when it

@@ -165,6 +165,49 @@ static void exrnic_firmware_report(struct exrnic_device *edev)
 	}
 }
 
+/* words: in. The answer, if any, is in FW_WORDS. */
+static int exrnic_firmware_command(struct exrnic_device *edev, u32 op, const __le32 *words,
+				   u32 count)
+{
+	u32 i;
+
+	if (!edev->firmware.running)
+		return -EOPNOTSUPP;
+	for (i = 0; i < count; i++)
+		exrnic_write(edev, EXRNIC_REG_FW_WORDS + i * sizeof(u32), le32_to_cpu(words[i]));
+	exrnic_write(edev, EXRNIC_REG_FW_COMMAND, op);
+	switch (exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY)) {
+	case EXRNIC_FW_STATUS_OK:
+		return 0;
+	case EXRNIC_FW_STATUS_BAD_PARAMETER:
+		return -EINVAL;
+	default:
+		return -EIO;
+	}
+}
+
+static int exrnic_firmware_tell_channel(struct exrnic_device *edev,
+					const struct exrnic_channel_open *open)
+{
+	return exrnic_firmware_command(edev, EXRNIC_FW_OP_CHANNEL_OPEN, (const __le32 *)open,
+				       sizeof(*open) / sizeof(__le32));
+}
+
+static void exrnic_firmware_tell_channels(struct exrnic_device *edev)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
+		if (!edev->firmware.channels[i])
+			continue;
+		err = exrnic_firmware_tell_channel(edev, edev->firmware.channels[i]);
+		if (err)
+			dev_err(&edev->pdev->dev, "channel %u is not open any more: error %d\n", i,
+				err);
+	}
+}
+
 static int exrnic_firmware_run(struct exrnic_device *edev)
 {
 	struct exrnic_firmware *firmware = &edev->firmware;
@@ -178,6 +221,7 @@ static int exrnic_firmware_run(struct exrnic_device *edev)
 	state = exrnic_firmware_wait(edev, EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
 	if (state == EXRNIC_FW_STATE_READY) {
 		firmware->running = true;
+		exrnic_firmware_tell_channels(edev);
 		return 0;
 	}
 	if (state == EXRNIC_FW_STATE_FAILED)
@@ -209,21 +253,57 @@ static int exrnic_firmware_load(struct exrnic_device *edev, const char *name)
 static int exrnic_firmware_query(struct exrnic_device *edev, struct exrnic_fw_info *info)
 {
 	__le32 *words = (__le32 *)info;
-	u32 i, status;
+	u32 i;
+	int err;
 
-	if (!edev->firmware.running)
-		return -ENODEV;
-	exrnic_write(edev, EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
-	status = exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
-	if (status != EXRNIC_FW_STATUS_OK)
-		return -EIO;
+	err = exrnic_firmware_command(edev, EXRNIC_FW_OP_QUERY, NULL, 0);
+	if (err)
+		return err == -EOPNOTSUPP ? -ENODEV : -EIO;
 	for (i = 0; i < sizeof(*info) / sizeof(*words); i++)
 		words[i] = cpu_to_le32(exrnic_read(edev, EXRNIC_REG_FW_WORDS + i * sizeof(u32)));
 	return 0;
 }
 
-/* ---- The life of the device */
+/* ---- Channels */
 
+/* Where that fails, firmware is kept from its memory by the end of the STag. */
+static void exrnic_firmware_end_channel(struct exrnic_device *edev,
+					const struct exrnic_channel_open *open)
+{
+	exrnic_firmware_command(edev, EXRNIC_FW_OP_CHANNEL_CLOSE, &open->channel, 1);
+}
+
+int exrnic_firmware_open_channel(struct exrnic_device *edev,
+				 const struct exrnic_channel_open *open)
+{
+	const u32 number = le32_to_cpu(open->channel);
+	struct exrnic_firmware *firmware = &edev->firmware;
+	int err = -EBUSY;
+
+	mutex_lock(&firmware->lock);
+	if (!firmware->channels[number]) {
+		err = exrnic_firmware_tell_channel(edev, open);
+		if (!err)
+			firmware->channels[number] = open;
+		else if (err == -EIO)	/* did it, or not? */
+			exrnic_firmware_end_channel(edev, open);
+	}
+	mutex_unlock(&firmware->lock);
+	return err;
+}
+
+void exrnic_firmware_close_channel(struct exrnic_device *edev,
+				   const struct exrnic_channel_open *open)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+
+	mutex_lock(&firmware->lock);
+	firmware->channels[le32_to_cpu(open->channel)] = NULL;
+	exrnic_firmware_end_channel(edev, open);
+	mutex_unlock(&firmware->lock);
+}
+
+/* ---- The life of the device */
 
 void exrnic_firmware_free(struct exrnic_device *edev)
 {

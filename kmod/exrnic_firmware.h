@@ -10,6 +10,8 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "exrnic_hw.h"
+
 struct exrnic_device;
 struct attribute_group;
 
@@ -22,6 +24,8 @@ struct exrnic_firmware {
 	u32 restarts;		/* after failures, of this image */
 	__le32 *image;		/* payload, kept to start it again */
 	u32 bytes;
+	/* Open ones, which are told to firmware whenever it starts. */
+	const struct exrnic_channel_open *channels[EXRNIC_FW_CHANNELS];
 };
 
 void exrnic_firmware_init(struct exrnic_device *edev);
@@ -34,6 +38,17 @@ void exrnic_firmware_stop(struct exrnic_device *edev);
  * why and starts it again, and no event of a queue waits for that.
  */
 void exrnic_firmware_notice(struct exrnic_device *edev);
+
+/*
+ * Opens channel open->channel (below EXRNIC_FW_CHANNELS), and again whenever firmware starts. -EBUSY: somebody
+ * has it; -EOPNOTSUPP: no firmware runs; -EINVAL: firmware found a value bad; -EIO: it failed. *open stays
+ * as it is until the channel is closed.
+ */
+int exrnic_firmware_open_channel(struct exrnic_device *edev,
+				 const struct exrnic_channel_open *open);
+/* Behind this firmware knows nothing of it, or does not run. */
+void exrnic_firmware_close_channel(struct exrnic_device *edev,
+				   const struct exrnic_channel_open *open);
 
 extern const struct attribute_group exrnic_firmware_group;
 

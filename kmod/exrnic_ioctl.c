@@ -40,6 +40,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_get_pbl get_pbl;
 	struct exrnic_get_status get_status;
 	struct exrnic_find_pages find_pages;
+	struct exrnic_create_msg_channel create_msg_channel;
 };
 
 struct exrnic_ioctl {
@@ -330,6 +331,20 @@ static void exrnic_done_open_port(union exrnic_ioctl_arg *arg)
 	fd_install(arg->port.answer.fd, arg->port.filp);
 }
 
+static int exrnic_do_create_msg_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	if (arg->create_msg_channel.rsvd)
+		return -EINVAL;
+	return exrnic_msg_channel_create(uctx, &arg->create_msg_channel);
+}
+
+static int exrnic_do_destroy_msg_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	if (arg->object.rsvd)
+		return -EINVAL;
+	return exrnic_msg_channel_destroy(uctx, arg->object.handle);
+}
+
 static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	return exrnic_lookup_status(uctx->edev, &arg->get_status);
@@ -380,6 +395,8 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL_UNDO(CREATE_WINDOW, create_window),
 	EXRNIC_IOCTL(DESTROY_WINDOW, destroy_window),
 	EXRNIC_IOCTL_DONE(OPEN_PORT, open_port),
+	EXRNIC_IOCTL(CREATE_MSG_CHANNEL, create_msg_channel),
+	EXRNIC_IOCTL(DESTROY_MSG_CHANNEL, destroy_msg_channel),
 	EXRNIC_IOCTL(GET_STATUS, get_status),
 	EXRNIC_IOCTL_UNLOCKED(FIND_PAGES, find_pages),
 };
@@ -458,6 +475,7 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_port_spad) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_status) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_find_pages) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_msg_channel) != 56);
 }
 
 long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -13,7 +13,7 @@ static int exrnic_mr_register_on_device(struct exrnic_device *edev, const struct
 {
 	const struct exrnic_mbox_register_mr in = {
 		.stag = cpu_to_le32(mr->stag),
-		.pd = cpu_to_le32(mr->pd->pdn),
+		.pd = cpu_to_le32(mr->pd ? mr->pd->pdn : EXRNIC_FW_PD),
 		.base = cpu_to_le64(mr->umem.address),
 		.length = cpu_to_le64(mr->umem.length),
 		.pbl_address = cpu_to_le64(mr->pbl.bus),
@@ -130,6 +130,43 @@ static int exrnic_mr_release(struct exrnic_ucontext *uctx, struct exrnic_mr *mr)
 struct exrnic_mr *exrnic_mr_find(struct exrnic_ucontext *uctx, u32 stag)
 {
 	return xa_load(&uctx->mrs, stag);
+}
+
+int exrnic_mr_give_to_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *mr, u64 address,
+			       u64 length)
+{
+	struct exrnic_device *edev = uctx->edev;
+	int err;
+
+	mr->access = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE;
+	err = exrnic_mr_pin(uctx, mr, address, length);
+	if (err)
+		return err;
+	err = exrnic_mr_map(edev, mr);
+	if (err)
+		goto err_memory;
+	err = exrnic_stag_alloc(&edev->stags, &mr->stag);
+	if (err)
+		goto err_memory;
+	err = exrnic_mr_register_on_device(edev, mr);
+	if (err)
+		goto err_stag;
+	return 0;
+
+err_stag:
+	exrnic_stag_free(&edev->stags, mr->stag);
+err_memory:
+	exrnic_mr_unpin(uctx, mr);
+	return err;
+}
+
+int exrnic_mr_take_from_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *mr)
+{
+	int err = exrnic_mbox_invalidate_mr(uctx->edev, mr->stag);
+
+	exrnic_stag_free(&uctx->edev->stags, mr->stag);
+	exrnic_mr_unpin(uctx, mr);
+	return err;
 }
 
 static bool exrnic_rereg_is_valid(const struct exrnic_rereg_mr *attr)

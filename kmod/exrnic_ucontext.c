@@ -47,6 +47,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	xa_init(&uctx->qps);
 	xa_init(&uctx->mrs);
 	xa_init(&uctx->windows);
+	uctx->msg_channel = NULL;
 
 	mutex_lock(&edev->lock);
 	if (edev->removed) {
@@ -73,6 +74,7 @@ void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx)
 static void exrnic_ucontext_release_objects(struct exrnic_ucontext *uctx)
 {
 	mutex_lock(&uctx->lock);
+	exrnic_msg_channel_release(uctx);
 	exrnic_window_release_all(uctx);
 	exrnic_qp_release_all(uctx);
 	exrnic_srq_release_all(uctx);

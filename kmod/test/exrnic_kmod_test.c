@@ -154,6 +154,7 @@ int main(int argc, char **argv)
 	run_tests(&run, limit_tests);
 	run_tests(&run, sysfs_tests);
 	run_tests(&run, firmware_tests);
+	run_tests(&run, msg_channel_tests);
 	run_tests(&run, lookup_tests);
 	run_tests(&run, mmap_tests);
 	run_tests(&run, fault_tests);

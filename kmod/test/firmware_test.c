@@ -9,11 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "firmware.h"
 #include "fuzz.h"
 
 #define FOLDER "/lib/firmware/exrnic/"
-#define GOOD "exrnic/firmware.bin"
-#define FAULTY "exrnic/faulty.bin"	/* asserts when it is queried */
 #define BAD_NAME "exrnic/made-by-a-test.bin"
 
 enum { RESTARTS = 3, PATIENCE_MS = 10000 };
@@ -39,7 +38,7 @@ static bool state_is(const char *state)
 	return !strcmp(text, state);
 }
 
-static void skip_without_processor(void)
+void skip_without_processor(void)
 {
 	if (state_is("none"))
 		skip("no on-chip processor");
@@ -47,8 +46,7 @@ static void skip_without_processor(void)
 		skip("no firmware in this guest");
 }
 
-/* 0, or an errno. */
-static int load(const char *name)
+int load_firmware(const char *name)
 {
 	char path[PATH_MAX];
 	int fd, err;
@@ -62,8 +60,7 @@ static int load(const char *name)
 	return err;
 }
 
-/* 0, or an errno. */
-static int read_info(void)
+int read_firmware_info(void)
 {
 	char path[PATH_MAX], text[256];
 	int fd, err;
@@ -77,7 +74,7 @@ static int read_info(void)
 	return err;
 }
 
-static void wait_for_state(const char *state)
+void wait_for_firmware(const char *state)
 {
 	unsigned int waited;
 
@@ -110,7 +107,7 @@ static int load_changed(const struct image *image, size_t size)
 	if (fd < 0 || write(fd, image, size) != (ssize_t)size)
 		give_up(FOLDER "made-by-a-test.bin");
 	close(fd);
-	err = load(BAD_NAME);
+	err = load_firmware(BAD_NAME);
 	unlink(FOLDER "made-by-a-test.bin");
 	return err;
 }
@@ -132,11 +129,11 @@ static void starts_and_answers(void)
 	char version[32];
 
 	skip_without_processor();
-	CHECK_EQ(load(GOOD), 0);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
 	CHECK(state_is("ready"));
 	read_sysfs("firmware/version", version, sizeof(version));
 	CHECK(strchr(version, '.'));
-	CHECK_EQ(read_info(), 0);
+	CHECK_EQ(read_firmware_info(), 0);
 }
 
 static void refuses_bad_images(void)
@@ -146,8 +143,8 @@ static void refuses_bad_images(void)
 
 	skip_without_processor();
 	size = read_image(&good);
-	CHECK_EQ(load(GOOD), 0);
-	CHECK_EQ(load("exrnic/nowhere.bin"), ENOENT);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+	CHECK_EQ(load_firmware("exrnic/nowhere.bin"), ENOENT);
 	CHECK_EQ(load_changed(&good, 0), EINVAL);
 	CHECK_EQ(load_changed(&good, sizeof(good.head) - 1), EINVAL);
 	CHECK_EQ(load_changed(&good, sizeof(good.head)), EINVAL);
@@ -168,7 +165,7 @@ static void refuses_bad_images(void)
 	CHECK_EQ(load_changed(&bad, sizeof(bad.head) + bad.head.length), EINVAL);
 	/* None of them disturbed what ran. */
 	CHECK(state_is("ready"));
-	CHECK_EQ(read_info(), 0);
+	CHECK_EQ(read_firmware_info(), 0);
 }
 
 /* Some bits, a field of the head that is checked, or where it ends. */
@@ -215,7 +212,7 @@ static void refuses_random_images(void)
 	skip_without_processor();
 	memset(&good, 0, sizeof(good));
 	size = read_image(&good);
-	CHECK_EQ(load(GOOD), 0);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
 	f = fuzz_start();
 	while (fuzz_goes_on(&f) && !has_failed()) {
 		image = good;
@@ -226,7 +223,7 @@ static void refuses_random_images(void)
 	fuzz_end(&f);
 	/* None of them disturbed what ran. */
 	CHECK(state_is("ready"));
-	CHECK_EQ(read_info(), 0);
+	CHECK_EQ(read_firmware_info(), 0);
 }
 
 static void survives_garbage(void)
@@ -243,10 +240,10 @@ static void survives_garbage(void)
 		image.head.crc = crc_of(image.payload, image.head.length);
 		CHECK_EQ(load_changed(&image, size), EIO);
 		CHECK(state_is("stopped"));
-		CHECK_EQ(read_info(), ENODEV);
+		CHECK_EQ(read_firmware_info(), ENODEV);
 	}
-	CHECK_EQ(load(GOOD), 0);
-	CHECK_EQ(read_info(), 0);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+	CHECK_EQ(read_firmware_info(), 0);
 }
 
 static void is_started_again(void)
@@ -254,9 +251,9 @@ static void is_started_again(void)
 	char restarts[32];
 
 	skip_without_processor();
-	CHECK_EQ(load(FAULTY), 0);
+	CHECK_EQ(load_firmware(FAULTY_FIRMWARE), 0);
 	for (int i = 1; i <= RESTARTS; i++) {
-		CHECK_EQ(read_info(), EIO);
+		CHECK_EQ(read_firmware_info(), EIO);
 		for (int waited = 0; waited < PATIENCE_MS; waited += 10) {
 			read_sysfs("firmware/restarts", restarts, sizeof(restarts));
 			if (atoi(restarts) == i)
@@ -264,12 +261,12 @@ static void is_started_again(void)
 			usleep(10000);
 		}
 		CHECK_EQ(atoi(restarts), i);
-		wait_for_state("ready");
+		wait_for_firmware("ready");
 	}
-	CHECK_EQ(read_info(), EIO);
-	wait_for_state("stopped");
-	CHECK_EQ(load(GOOD), 0);
-	CHECK_EQ(read_info(), 0);
+	CHECK_EQ(read_firmware_info(), EIO);
+	wait_for_firmware("stopped");
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+	CHECK_EQ(read_firmware_info(), 0);
 }
 
 const struct test firmware_tests[] = {

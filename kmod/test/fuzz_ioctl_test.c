@@ -32,7 +32,8 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_CREATE_SRQ,  EXRNIC_IOCTL_MODIFY_SRQ,     EXRNIC_IOCTL_QUERY_SRQ,
 	EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_CREATE_CHANNEL, EXRNIC_IOCTL_REREG_MR,
 	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_FIND_PAGES,     EXRNIC_IOCTL_CREATE_WINDOW,
-	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW,
+	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
+	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL,
 };
 
 static uint64_t draw_address(struct hostile *h)
@@ -69,6 +70,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 		struct exrnic_reg_mr mr;
 		struct exrnic_create_window window;
 		struct exrnic_open_port port;
+		struct exrnic_create_msg_channel messages;
 		uint32_t words[ARG_WORDS];
 	} a = { .words = { draw_field(h), draw_below(h->f, 6) } };
 
@@ -116,6 +118,19 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.port = draw_below(h->f, EXRNIC_PORTS),
 			.peer_node = draw_below(h->f, 2),
 			.peer_port = draw_below(h->f, EXRNIC_PORTS),
+		};
+	else if (command == EXRNIC_IOCTL_CREATE_MSG_CHANNEL)
+		a.messages = (struct exrnic_create_msg_channel){
+			.address = address,
+			.length = draw_below(h->f, 8 * PAGE),
+			.number = draw_below(h->f, EXRNIC_FW_CHANNELS),
+			.work = 32 * draw_below(h->f, 256),
+			.log_work = draw_below(h->f, EXRNIC_CHANNEL_RING_LOG_MAX + 2),
+			.events = 64 * draw_below(h->f, 256),
+			.log_events = draw_below(h->f, EXRNIC_CHANNEL_RING_LOG_MAX + 2),
+			.slots = draw_below(h->f, 8 * PAGE),
+			.slot_bytes = draw_below(h->f, 2 * EXRNIC_CHANNEL_SLOT_MIN),
+			.num_slots = draw_below(h->f, EXRNIC_CHANNEL_SLOTS_MAX + 2),
 		};
 	memcpy(h->arg, a.words, sizeof(h->arg));
 }

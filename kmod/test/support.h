@@ -35,6 +35,7 @@ extern const struct test stag_tests[];
 extern const struct test limit_tests[];
 extern const struct test sysfs_tests[];
 extern const struct test firmware_tests[];
+extern const struct test msg_channel_tests[];
 extern const struct test lookup_tests[];
 extern const struct test mmap_tests[];
 extern const struct test fault_tests[];

@@ -34,7 +34,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 6
+#define EXRNIC_UAPI_VERSION 7
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -346,6 +346,31 @@ struct exrnic_port_spad {
 	__u32 value;
 };
 
+/*
+ * A message channel: rings and slots in memory of the process, through which firmware of the on-chip
+ * processor passes messages and reductions between nodes; rtl-model/spec/channels.yaml, firmware/README.md.
+ * A file has one at most (EBUSY), as its user page is the channel's bell (EXRNIC_DOORBELL_FIRMWARE).
+ * number: below EXRNIC_FW_CHANNELS; EBUSY: another file has it. address: page-aligned, and length bytes are
+ * pinned and written by the device; the caller has zeroed status and rings (EFAULT, ENOMEM: as REG_MR). The
+ * others: as in struct exrnic_channel_open, whose limits firmware checks (EINVAL). EOPNOTSUPP: no firmware
+ * runs. Firmware that is started again goes on with the channel; `epoch` of its status tells. As long as none
+ * runs nothing happens to it.
+ */
+struct exrnic_create_msg_channel {
+	__u64 address;
+	__u64 length;
+	__u32 number;		/* the handle, too */
+	__u32 status;		/* offsets into the memory */
+	__u32 work;
+	__u32 log_work;
+	__u32 events;
+	__u32 log_events;
+	__u32 slots;
+	__u32 slot_bytes;
+	__u32 num_slots;
+	__u32 rsvd;
+};
+
 #define EXRNIC_IOCTL_MAGIC 0xE7
 #define EXRNIC_IOCTL_QUERY	_IOR(EXRNIC_IOCTL_MAGIC, 0x00, struct exrnic_query)
 #define EXRNIC_IOCTL_ALLOC_PD	_IOR(EXRNIC_IOCTL_MAGIC, 0x01, struct exrnic_object)
@@ -370,6 +395,10 @@ struct exrnic_port_spad {
 	_IOWR(EXRNIC_IOCTL_MAGIC, 0x12, struct exrnic_create_window)
 #define EXRNIC_IOCTL_DESTROY_WINDOW	_IOW(EXRNIC_IOCTL_MAGIC, 0x13, struct exrnic_object)
 #define EXRNIC_IOCTL_OPEN_PORT	_IOWR(EXRNIC_IOCTL_MAGIC, 0x14, struct exrnic_open_port)
+#define EXRNIC_IOCTL_CREATE_MSG_CHANNEL \
+	_IOW(EXRNIC_IOCTL_MAGIC, 0x15, struct exrnic_create_msg_channel)
+#define EXRNIC_IOCTL_DESTROY_MSG_CHANNEL \
+	_IOW(EXRNIC_IOCTL_MAGIC, 0x16, struct exrnic_object)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
 #define EXRNIC_IOCTL_FIND_PAGES	_IOWR(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_find_pages)
 

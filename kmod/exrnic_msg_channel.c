@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A message channel of a context: memory of the process that firmware may touch. The device first checks
+ * each access of firmware against the memory's STag, so that what firmware does, or a peer's does, stays
+ * within it, and ends with it.
+ */
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+
+#include "exrnic_core.h"
+
+struct exrnic_msg_channel {
+	struct exrnic_mr mr;
+	struct exrnic_channel_open open;
+};
+
+/* Never 0, and another one each time: what peers still say to the owner before finds nobody. */
+static u32 exrnic_msg_channel_incarnation(void)
+{
+	return get_random_u32() | 1;
+}
+
+static void exrnic_msg_channel_describe(struct exrnic_ucontext *uctx,
+					struct exrnic_msg_channel *channel,
+					const struct exrnic_create_msg_channel *attr)
+{
+	channel->open = (struct exrnic_channel_open){
+		.channel = cpu_to_le32(attr->number),
+		.page = cpu_to_le32(uctx->page),
+		.stag = cpu_to_le32(channel->mr.stag),
+		.incarnation = cpu_to_le32(exrnic_msg_channel_incarnation()),
+		.base = cpu_to_le64(attr->address),
+		.status = cpu_to_le32(attr->status),
+		.work = cpu_to_le32(attr->work),
+		.log_work = cpu_to_le32(attr->log_work),
+		.events = cpu_to_le32(attr->events),
+		.log_events = cpu_to_le32(attr->log_events),
+		.slots = cpu_to_le32(attr->slots),
+		.slot_bytes = cpu_to_le32(attr->slot_bytes),
+		.num_slots = cpu_to_le32(attr->num_slots),
+	};
+}
+
+int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
+			      const struct exrnic_create_msg_channel *attr)
+{
+	struct exrnic_msg_channel *channel;
+	int err;
+
+	if (attr->number >= EXRNIC_FW_CHANNELS || !PAGE_ALIGNED(attr->address))
+		return -EINVAL;
+	channel = exrnic_object_alloc(uctx, sizeof(*channel));
+	if (IS_ERR(channel))
+		return PTR_ERR(channel);
+	err = exrnic_mr_give_to_firmware(uctx, &channel->mr, attr->address, attr->length);
+	if (err)
+		goto err_free;
+	/* Now, as the lock was given up in between. */
+	err = -EBUSY;
+	if (uctx->msg_channel)
+		goto err_memory;
+	exrnic_msg_channel_describe(uctx, channel, attr);
+	err = exrnic_firmware_open_channel(uctx->edev, &channel->open);
+	if (err)
+		goto err_memory;
+	uctx->msg_channel = channel;
+	return 0;
+
+err_memory:
+	exrnic_mr_take_from_firmware(uctx, &channel->mr);
+err_free:
+	exrnic_object_free(uctx, channel);
+	return err;
+}
+
+int exrnic_msg_channel_destroy(struct exrnic_ucontext *uctx, u32 number)
+{
+	struct exrnic_msg_channel *channel = uctx->msg_channel;
+	int err;
+
+	if (!channel || le32_to_cpu(channel->open.channel) != number)
+		return -ENOENT;
+	uctx->msg_channel = NULL;
+	exrnic_firmware_close_channel(uctx->edev, &channel->open);
+	err = exrnic_mr_take_from_firmware(uctx, &channel->mr);
+	exrnic_object_free(uctx, channel);
+	return err;
+}
+
+void exrnic_msg_channel_release(struct exrnic_ucontext *uctx)
+{
+	if (uctx->msg_channel)
+		exrnic_msg_channel_destroy(uctx, le32_to_cpu(uctx->msg_channel->open.channel));
+}
