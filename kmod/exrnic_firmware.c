@@ -16,7 +16,9 @@
 
 #define EXRNIC_FIRMWARE_NAME "exrnic/firmware.bin"
 #define EXRNIC_FIRMWARE_RESTARTS 3
-#define EXRNIC_FIRMWARE_TIMEOUT_MS 1000
+#define EXRNIC_FIRMWARE_START_MS 1000
+/* A watch-dog of the device ends what does not end, so only who simulates slowly comes near. */
+#define EXRNIC_FIRMWARE_COMMAND_MS 10000
 
 MODULE_FIRMWARE(EXRNIC_FIRMWARE_NAME);
 
@@ -113,9 +115,9 @@ static void exrnic_firmware_hold(struct exrnic_device *edev)
 }
 
 /* Once nothing but the processor's own work can change it. */
-static u32 exrnic_firmware_wait(struct exrnic_device *edev, u32 reg, u32 busy)
+static u32 exrnic_firmware_wait(struct exrnic_device *edev, u32 reg, u32 busy, unsigned int ms)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(EXRNIC_FIRMWARE_TIMEOUT_MS);
+	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
 	u32 value;
 
 	for (;;) {
@@ -176,7 +178,8 @@ static int exrnic_firmware_command(struct exrnic_device *edev, u32 op, const __l
 	for (i = 0; i < count; i++)
 		exrnic_write(edev, EXRNIC_REG_FW_WORDS + i * sizeof(u32), le32_to_cpu(words[i]));
 	exrnic_write(edev, EXRNIC_REG_FW_COMMAND, op);
-	switch (exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY)) {
+	switch (exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY,
+				     EXRNIC_FIRMWARE_COMMAND_MS)) {
 	case EXRNIC_FW_STATUS_OK:
 		return 0;
 	case EXRNIC_FW_STATUS_BAD_PARAMETER:
@@ -218,7 +221,8 @@ static int exrnic_firmware_run(struct exrnic_device *edev)
 	for (i = 0; i < firmware->bytes / sizeof(u32); i++)
 		exrnic_write(edev, EXRNIC_REG_FW_DATA, le32_to_cpu(firmware->image[i]));
 	exrnic_write(edev, EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN);
-	state = exrnic_firmware_wait(edev, EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
+	state = exrnic_firmware_wait(edev, EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING,
+				     EXRNIC_FIRMWARE_START_MS);
 	if (state == EXRNIC_FW_STATE_READY) {
 		firmware->running = true;
 		exrnic_firmware_tell_channels(edev);
@@ -228,7 +232,7 @@ static int exrnic_firmware_run(struct exrnic_device *edev)
 		exrnic_firmware_report(edev);
 	else
 		dev_err(&edev->pdev->dev, "firmware is not ready after %u ms: FW_STATE reads %u\n",
-			EXRNIC_FIRMWARE_TIMEOUT_MS, state);
+			EXRNIC_FIRMWARE_START_MS, state);
 	exrnic_firmware_hold(edev);
 	return -EIO;
 }

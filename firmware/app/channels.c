@@ -364,6 +364,8 @@ static int recall(struct channel* channel) {
   channel->quiet = words[3] != 0;
   channel->quiet_until = dev_read(EXRNIC_REG_DEV_TIME_LO) + QUIET_NS;
   channel->bad_bells = words[4];
+  channel->slots_free = (1u << channel->at.num_slots) - 1;
+  if (words[3] == 0) return 1; /* there was none before */
   for (i = 0; i < size; i++) {
     const uint32_t number = words[1] - size + i; /* the older half of a round, then the younger */
     uint32_t index = number & (size - 1), head[8];
@@ -386,7 +388,6 @@ static int recall(struct channel* channel) {
   }
   if (channel->events - channel->taken > size) channel->taken = channel->events - size;
   /* The process may have written the events: a slot has one owner whatever they say. */
-  channel->slots_free = (1u << channel->at.num_slots) - 1;
   for (i = channel->taken; i != channel->events; i++) {
     uint8_t* slot = &channel->slot_of[i & (size - 1)];
 

@@ -214,6 +214,25 @@ class ChardevTransport : public Transport {
     return 0;
   }
 
+  int CreateMessageChannel(const MessageChannelRequest& request) override {
+    exrnic_create_msg_channel create = {};
+    create.address = reinterpret_cast<uintptr_t>(request.memory);
+    create.length = request.bytes;
+    create.number = request.number;
+    create.status = request.status;
+    create.work = request.work;
+    create.log_work = request.log_work;
+    create.events = request.events;
+    create.log_events = request.log_events;
+    create.slots = request.slots;
+    create.slot_bytes = request.slot_bytes;
+    create.num_slots = request.num_slots;
+    return Call(EXRNIC_IOCTL_CREATE_MSG_CHANNEL, &create);
+  }
+  int DestroyMessageChannel(uint32_t number) override {
+    return CallObject(EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, number);
+  }
+
   int MapWindow(const WindowRequest& request, WindowInfo* info) override {
     exrnic_create_window create = {};
     create.remote = request.remote;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "exrnic/messages.h"
 #include "exrnic/verbs.h"
 #include "exrnic_hw.h"
 
@@ -130,4 +131,18 @@ const char* vl_terminate_string(uint32_t detail) {
       return "DDP: untagged buffer, invalid DDP version";
   }
   return "no such terminate code";
+}
+
+const char* vl_message_status_string(vl_message_status status) {
+  switch (status) {
+    case VL_MESSAGE_OK:
+      return "success";
+    case VL_MESSAGE_MALFORMED:
+      return "no such node, or not one of this group";
+    case VL_MESSAGE_TIMEOUT:
+      return "not everybody answered in time";
+    case VL_MESSAGE_TOO_LONG:
+      return "longer than the receiver's places for messages";
+  }
+  return "no such status";
 }

@@ -6,6 +6,7 @@
 #define EXRNIC_LIBVERBS_TRANSPORT_H
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 
 #include "exrnic_hw.h"
@@ -125,6 +126,21 @@ struct WindowInfo {
   uint32_t number;
 };
 
+// As struct exrnic_channel_open; offsets are into the memory, which is zeroed.
+struct MessageChannelRequest {
+  void* memory;  // page-aligned; stays mapped until DestroyMessageChannel
+  size_t bytes;
+  uint32_t number;
+  uint32_t status;
+  uint32_t work;
+  uint32_t log_work;
+  uint32_t events;
+  uint32_t log_events;
+  uint32_t slots;
+  uint32_t slot_bytes;
+  uint32_t num_slots;
+};
+
 struct PortEvent {
   uint32_t bells;
   uint32_t events;  // EXRNIC_PORT_EVENT_*
@@ -185,6 +201,10 @@ class Transport {
   virtual int MaskPort(int /*fd*/, uint32_t /*bits*/) { return None(); }
   virtual int SetSpad(int /*fd*/, uint32_t /*index*/, uint32_t /*value*/) { return None(); }
   virtual int GetSpad(int /*fd*/, uint32_t /*index*/, uint32_t* /*value*/) { return None(); }
+
+  // Message channels, where firmware runs.
+  virtual int CreateMessageChannel(const MessageChannelRequest& /*request*/) { return None(); }
+  virtual int DestroyMessageChannel(uint32_t /*number*/) { return None(); }
 
  private:
   static int None() {

@@ -18,6 +18,7 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kDoorbells[] = {0, 8, 40, 16, 24, 32};
+constexpr uint32_t kBell = 48;  // of a message channel: the test hears it
 constexpr uint32_t kPioArea = 0x800, kPioBlocks = 32;
 constexpr size_t kPageBytes = 4096;
 // Between two steps of the thread, so that calls through transports get the lock.
@@ -193,6 +194,18 @@ class FakeTransport : public Transport {
   }
   int DeregisterMr(uint32_t stag) override { return Drop(&FakeDevice::mrs, stag); }
 
+  // The test is the firmware.
+  int CreateMessageChannel(const MessageChannelRequest& request) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    fabric_->message_channel_ = request;
+    return Outcome();
+  }
+  int DestroyMessageChannel(uint32_t number) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (number != fabric_->message_channel_.number) return Fail(ENOENT);
+    return Outcome();
+  }
+
   int GetPbl(uint32_t stag, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;
@@ -277,6 +290,7 @@ vl_rnic* FakeFabric::Open(uint32_t node) {
   context->node = node;
   context->page = static_cast<uint64_t*>(page);
   for (uint32_t offset : kDoorbells) context->page[offset / 8] = kIdle;
+  context->page[kBell / 8] = kIdle;
   for (uint32_t i = 1; i <= kPioBlocks; ++i)
     context->page[(kPioArea + i * kWqeBytes) / 8 - 1] = kIdle;
   Context* raw = context.get();
@@ -312,6 +326,7 @@ void FakeFabric::ServeDoorbells() {
       if (value == kIdle) continue;
       devices_[context->node]->Doorbell(context->page_number, offset, value);
     }
+    __atomic_store_n(context->page + kBell / 8, kIdle, __ATOMIC_RELEASE);
     while (ServeBlocks(context.get())) {
     }
   }

@@ -41,6 +41,8 @@ class FakeFabric {
   // What the page of the context that was opened last holds at an offset; kIdle: no store since the
   // last step.
   uint64_t DoorbellAt(uint32_t offset) const;
+  // The one that was made last.
+  const MessageChannelRequest& message_channel() const { return message_channel_; }
 
   static constexpr uint64_t kIdle = ~uint64_t{0};
 
@@ -68,6 +70,7 @@ class FakeFabric {
   std::atomic<int> next_error_{0};
   std::function<void(uint8_t*, uint32_t)> tamper_;
   uint32_t next_number_ = 1;
+  MessageChannelRequest message_channel_ = {};
   std::atomic<bool> started_{false};
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -22,6 +22,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "exrnic/messages.h"
 #include "exrnic/verbs.h"
 
 namespace exrnic {
@@ -57,6 +58,7 @@ struct VlDelete {
   void operator()(vl_srq* srq) const { vl_destroy_srq(srq); }
   void operator()(vl_qp* qp) const { vl_destroy_qp(qp); }
   void operator()(vl_mr* mr) const { vl_deallocate_mr(mr); }
+  void operator()(vl_message_channel* channel) const { vl_destroy_message_channel(channel); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, VlDelete>;
@@ -94,6 +96,10 @@ inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) {
 }
 inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int access) {
   return Own(vl_allocate_mr(pd, address, length, access), "vl_allocate_mr");
+}
+inline Owned<vl_message_channel> CreateMessageChannel(vl_rnic* rnic,
+                                                      const vl_message_channel_attr& attr) {
+  return Own(vl_create_message_channel(rnic, &attr), "vl_create_message_channel");
 }
 
 // Each of these changes one thing, and the STag.

@@ -70,10 +70,10 @@ std::vector<std::string> Bench::TakeFailures() {
 std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
-       {SeccompChecks(), RegionChecks(), NtbChecks(), GatherChecks(), MessageChecks(), PullChecks(),
-        AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(), RemoteErrorChecks(),
-        MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(), DestroyChecks(),
-        ProcessChecks(), KillChecks()}) {
+       {SeccompChecks(), RegionChecks(), NtbChecks(), MessageChannelChecks(), GatherChecks(),
+        MessageChecks(), PullChecks(), AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(),
+        RemoteErrorChecks(), MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(),
+        DestroyChecks(), ProcessChecks(), KillChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

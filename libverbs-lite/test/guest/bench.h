@@ -76,6 +76,7 @@ std::vector<GuestCheck> ProcessChecks();
 std::vector<GuestCheck> KillChecks();
 std::vector<GuestCheck> RegionChecks();
 std::vector<GuestCheck> NtbChecks();
+std::vector<GuestCheck> MessageChannelChecks();
 
 std::vector<GuestCheck> AllChecks();
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#ifndef EXRNIC_EXAMPLES_COLLECTIVE_PROGRAM_H
+#define EXRNIC_EXAMPLES_COLLECTIVE_PROGRAM_H
+
+#include <cstdint>
+#include <cstdio>
+
+#include "exrnic/messages.h"
+#include "verbs_objects.h"
+
+namespace exrnic {
+
+struct CollectiveOptions {
+  uint32_t node = 0;     // of this guest, below nodes
+  uint32_t nodes = 2;    // 0 to nodes - 1 take part; likewise at each of them, as what follows
+  uint32_t rounds = 20;  // barriers, and reductions of each kind
+  uint32_t channel = 0;
+};
+
+constexpr uint32_t kCollectiveNodesMax = VL_MESSAGE_NODES;
+
+// Meets the other nodes, however late they start, and runs barriers, reductions of every kind, and
+// a message from each node to each; compares all results. Writes to `out` one line:
+// @exrnic {"nodes":2,"rounds":20,"verified":140,"barrier_us":5.432}
+// barrier_us: median by this guest's clock, which is simulated time with TIME=sync only. Throws
+// std::runtime_error.
+void RunCollective(const CollectiveOptions& options, const OpenRnicCall& open, FILE* out);
+
+}  // namespace exrnic
+
+#endif  // EXRNIC_EXAMPLES_COLLECTIVE_PROGRAM_H

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Message channels: a process's side of what rtl-model/spec/channels.yaml describes.
+#include "exrnic/messages.h"
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "barrier.h"
+#include "doorbell.h"
+#include "error_text.h"
+#include "ring_memory.h"
+#include "rnic.h"
+#include "spin_lock.h"
+
+using exrnic::Fail;
+using exrnic::FailNull;
+
+static_assert(VL_MESSAGE_CHANNELS == EXRNIC_FW_CHANNELS &&
+                  VL_MESSAGE_BYTES_MAX == EXRNIC_CHANNEL_SLOT_MAX &&
+                  VL_MESSAGE_SENDS_MAX == 1 << EXRNIC_CHANNEL_RING_LOG_MAX &&
+                  VL_MESSAGE_RECEIVES_MAX == EXRNIC_CHANNEL_SLOTS_MAX &&
+                  VL_MESSAGE_SHORT == EXRNIC_CHANNEL_INLINE &&
+                  VL_MESSAGE_NODES == EXRNIC_MAX_NODE &&
+                  VL_MESSAGE_TIMEOUT_MAX == EXRNIC_CHANNEL_TIMEOUT_MAX_US,
+              "firmware's limits");
+static_assert(static_cast<int>(VL_MESSAGE_RECEIVED) == EXRNIC_CHANNEL_EVENT_KIND_MESSAGE &&
+                  static_cast<int>(VL_MESSAGE_REDUCED) == EXRNIC_CHANNEL_EVENT_KIND_REDUCTION &&
+                  static_cast<int>(VL_MESSAGE_FAILED) == EXRNIC_CHANNEL_EVENT_KIND_FAILURE &&
+                  static_cast<int>(VL_MESSAGE_MALFORMED) == EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED &&
+                  static_cast<int>(VL_MESSAGE_TIMEOUT) == EXRNIC_CHANNEL_EVENT_STATUS_TIMEOUT &&
+                  static_cast<int>(VL_MESSAGE_TOO_LONG) == EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG,
+              "firmware's values");
+static_assert(static_cast<int>(VL_REDUCE_BARRIER) == EXRNIC_CHANNEL_OPERATION_NOTHING &&
+                  static_cast<int>(VL_REDUCE_SUM) == EXRNIC_CHANNEL_OPERATION_SUM &&
+                  static_cast<int>(VL_REDUCE_LEAST) == EXRNIC_CHANNEL_OPERATION_LEAST &&
+                  static_cast<int>(VL_REDUCE_MOST) == EXRNIC_CHANNEL_OPERATION_MOST &&
+                  static_cast<int>(VL_REDUCE_AND) == EXRNIC_CHANNEL_OPERATION_BOTH &&
+                  static_cast<int>(VL_REDUCE_OR) == EXRNIC_CHANNEL_OPERATION_ANY &&
+                  static_cast<int>(VL_REDUCE_XOR) == EXRNIC_CHANNEL_OPERATION_ODD,
+              "firmware's values");
+
+namespace exrnic {
+
+namespace {
+
+constexpr uint32_t kLeastEntries = 1u << EXRNIC_CHANNEL_RING_LOG_MIN;
+constexpr uint32_t kEvents = 1u << EXRNIC_CHANNEL_RING_LOG_MAX;
+constexpr uint32_t kLine = 64;
+
+uint32_t Aligned(uint32_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+uint32_t Log2(uint32_t power) { return static_cast<uint32_t>(__builtin_ctz(power)); }
+
+// Where everything lies in the memory of a channel.
+struct Layout {
+  explicit Layout(const vl_message_channel_attr& attr)
+      : works(RingSize(attr.sends, kLeastEntries)),
+        buffer_bytes(Aligned(attr.message_bytes > kLine ? attr.message_bytes : kLine)),
+        slot_bytes(attr.message_bytes > EXRNIC_CHANNEL_SLOT_MIN ? attr.message_bytes
+                                                                : EXRNIC_CHANNEL_SLOT_MIN) {
+    work = Aligned(sizeof(exrnic_channel_status));
+    events = work + works * static_cast<uint32_t>(sizeof(exrnic_channel_work));
+    slots = events + kEvents * static_cast<uint32_t>(sizeof(exrnic_channel_event));
+    buffers = slots + Aligned(slot_bytes * attr.receives);
+    bytes = buffers + size_t{works} * buffer_bytes;
+  }
+
+  uint32_t works;
+  uint32_t buffer_bytes;
+  uint32_t slot_bytes;
+  uint32_t work;
+  uint32_t events;
+  uint32_t slots;
+  uint32_t buffers;
+  size_t bytes;
+};
+
+}  // namespace
+
+}  // namespace exrnic
+
+struct vl_message_channel {
+  vl_message_channel(vl_rnic* of, const vl_message_channel_attr& from)
+      : rnic(of), attr(from), layout(from), memory(layout.bytes) {}
+
+  uint8_t* At(size_t offset) const { return static_cast<uint8_t*>(memory.data()) + offset; }
+  const exrnic_channel_status* status() const {
+    return reinterpret_cast<const exrnic_channel_status*>(At(0));
+  }
+  uint32_t ended() const { return __atomic_load_n(&status()->work_done, __ATOMIC_ACQUIRE); }
+  bool has_room() const { return posted - ended() < attr.sends; }
+  uint32_t BufferOffset() const {
+    return layout.buffers + posted % layout.works * layout.buffer_bytes;
+  }
+
+  vl_rnic* const rnic;
+  const vl_message_channel_attr attr;
+  const exrnic::Layout layout;
+  exrnic::RingMemory memory;
+
+  exrnic::SpinLock lock;  // of what follows
+  uint32_t posted = 0;    // work
+  uint32_t polled = 0;    // events that the caller has seen
+  uint32_t released = 0;  // of these, those whose places are firmware's again
+  uint32_t epoch = 0;     // of the firmware that knows the above
+};
+
+namespace exrnic {
+
+namespace {
+
+// What is wrong with it, or an empty text.
+std::string Complaint(const vl_message_channel_attr& attr) {
+  const auto not_in = [](const char* what, uint32_t value, uint32_t least, uint32_t most) {
+    if (value >= least && value <= most) return std::string();
+    return std::string(what) + " is " + std::to_string(value) + ", not " + std::to_string(least) +
+           " to " + std::to_string(most);
+  };
+  std::string text = not_in("number", attr.number, 0, VL_MESSAGE_CHANNELS - 1);
+  if (text.empty()) text = not_in("message_bytes", attr.message_bytes, 0, VL_MESSAGE_BYTES_MAX);
+  if (text.empty()) text = not_in("sends", attr.sends, 1, VL_MESSAGE_SENDS_MAX);
+  if (text.empty()) text = not_in("receives", attr.receives, 1, VL_MESSAGE_RECEIVES_MAX);
+  return text;
+}
+
+MessageChannelRequest RequestOf(const vl_message_channel& channel) {
+  const Layout& layout = channel.layout;
+  MessageChannelRequest request = {};
+  request.memory = channel.memory.data();
+  request.bytes = layout.bytes;
+  request.number = channel.attr.number;
+  request.status = 0;
+  request.work = layout.work;
+  request.log_work = Log2(layout.works);
+  request.events = layout.events;
+  request.log_events = Log2(kEvents);
+  request.slots = layout.slots;
+  request.slot_bytes = layout.slot_bytes;
+  request.num_slots = channel.attr.receives;
+  return request;
+}
+
+void Ring(const vl_message_channel& channel) {
+  vl_wmb_wqe_before_doorbell();
+  WriteDoorbell(channel.rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, channel.released,
+                channel.posted);
+}
+
+// Fills the next entry of the work ring and makes it known. Under the lock.
+int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
+  if (!channel->rnic->user_page.usable()) return Fail(ENODEV);
+  work.id = channel->posted;
+  memcpy(channel->At(channel->layout.work + channel->posted % channel->layout.works * sizeof(work)),
+         &work, sizeof(work));
+  if (id != nullptr) *id = channel->posted;
+  ++channel->posted;
+  Ring(*channel);
+  return 0;
+}
+
+int FailFull() {
+  Fail(EAGAIN);
+  SetErrorText("as much work is under way as the message channel was made for");
+  return -1;
+}
+
+// The event of that number, or null as long as there is none.
+const exrnic_channel_event* EventAt(const vl_message_channel& channel, uint32_t number) {
+  const auto* event = reinterpret_cast<const exrnic_channel_event*>(
+      channel.At(channel.layout.events + number % kEvents * sizeof(exrnic_channel_event)));
+  return __atomic_load_n(&event->serial, __ATOMIC_ACQUIRE) == number + 1 ? event : nullptr;
+}
+
+// What firmware wrote is taken for what it says only as far as it stays within the memory.
+const void* DataOf(const vl_message_channel& channel, const exrnic_channel_event& event) {
+  if (event.slot == EXRNIC_CHANNEL_NO_SLOT)
+    return event.length <= VL_MESSAGE_SHORT ? &event.data : nullptr;
+  if (event.slot >= channel.attr.receives || event.length > channel.layout.slot_bytes)
+    return nullptr;
+  return channel.At(channel.layout.slots + size_t{event.slot} * channel.layout.slot_bytes);
+}
+
+void Translate(const vl_message_channel& channel, const exrnic_channel_event& event,
+               vl_message* message) {
+  *message = {};
+  message->kind = static_cast<vl_message_kind>(event.kind);
+  message->status = static_cast<vl_message_status>(event.status);
+  message->source = event.source;
+  message->value = event.value;
+  message->id = event.id;
+  if (message->kind != VL_MESSAGE_RECEIVED) return;
+  message->data = DataOf(channel, event);
+  message->length = message->data != nullptr ? event.length : 0;
+}
+
+// Firmware that was started again has lost what only the bell told it.
+void RingAnewAfterRestart(vl_message_channel* channel) {
+  const uint32_t epoch = __atomic_load_n(&channel->status()->epoch, __ATOMIC_ACQUIRE);
+  if (epoch == channel->epoch) return;
+  channel->epoch = epoch;
+  Ring(*channel);
+}
+
+}  // namespace
+
+}  // namespace exrnic
+
+vl_message_channel* vl_create_message_channel(vl_rnic* rnic, const vl_message_channel_attr* attr) {
+  if (rnic == nullptr || attr == nullptr) return FailNull(EINVAL);
+  const std::string complaint = exrnic::Complaint(*attr);
+  if (!complaint.empty()) {
+    FailNull(EINVAL);
+    exrnic::SetErrorText(complaint.c_str());
+    return nullptr;
+  }
+  std::unique_ptr<vl_message_channel> channel(new (std::nothrow) vl_message_channel(rnic, *attr));
+  if (channel == nullptr) return FailNull(ENOMEM);
+  if (channel->memory.data() == nullptr) return nullptr;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (rnic->transport->CreateMessageChannel(exrnic::RequestOf(*channel)) != 0) return nullptr;
+  channel->epoch = channel->status()->epoch;
+  ++rnic->users;
+  return channel.release();
+}
+
+int vl_destroy_message_channel(vl_message_channel* channel) {
+  if (channel == nullptr) return Fail(EINVAL);
+  vl_rnic* rnic = channel->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  if (!exrnic::IsGone(rnic->transport->DestroyMessageChannel(channel->attr.number))) return -1;
+  --rnic->users;
+  delete channel;
+  return 0;
+}
+
+void* vl_message_buffer(vl_message_channel* channel) {
+  if (channel == nullptr) return FailNull(EINVAL);
+  std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+  if (channel->has_room()) return channel->At(channel->BufferOffset());
+  exrnic::FailFull();
+  return nullptr;
+}
+
+int vl_send_message(vl_message_channel* channel, unsigned node, uint32_t length,
+                    uint32_t timeout_us, uint32_t* id) {
+  if (channel == nullptr || node >= VL_MESSAGE_NODES || length > channel->attr.message_bytes)
+    return Fail(EINVAL);
+  std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+  if (!channel->has_room()) return exrnic::FailFull();
+  exrnic_channel_work work = {};
+  work.opcode = EXRNIC_CHANNEL_OPCODE_SEND;
+  work.target = static_cast<uint16_t>(node);
+  work.offset = channel->BufferOffset();
+  work.length = length;
+  work.timeout_us = timeout_us;
+  return exrnic::Post(channel, work, id);
+}
+
+int vl_reduce(vl_message_channel* channel, unsigned group, const uint8_t* nodes, uint32_t round,
+              vl_reduction operation, uint64_t value, uint32_t timeout_us) {
+  if (channel == nullptr || nodes == nullptr || group > UINT16_MAX || operation < 0 ||
+      operation > VL_REDUCE_XOR)
+    return Fail(EINVAL);
+  std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+  if (!channel->has_room()) return exrnic::FailFull();
+  exrnic_channel_work work = {};
+  work.opcode = EXRNIC_CHANNEL_OPCODE_REDUCE;
+  work.operation = static_cast<uint8_t>(operation);
+  work.target = static_cast<uint16_t>(group);
+  work.offset = channel->BufferOffset();
+  work.value = value;
+  work.round = round;
+  work.timeout_us = timeout_us;
+  memcpy(channel->At(work.offset), nodes, VL_MESSAGE_NODES / 8);
+  return exrnic::Post(channel, work, nullptr);
+}
+
+uint32_t vl_messages_ended(const vl_message_channel* channel) { return channel->ended(); }
+
+int vl_poll_message(vl_message_channel* channel, vl_message* message) {
+  if (channel == nullptr || message == nullptr) return Fail(EINVAL);
+  {
+    std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+    exrnic::RingAnewAfterRestart(channel);
+    if (const exrnic_channel_event* event = exrnic::EventAt(*channel, channel->polled)) {
+      exrnic::Translate(*channel, *event, message);
+      ++channel->polled;
+      return 1;
+    }
+  }
+  return channel->rnic->user_page.WhileEmpty() ? 0 : Fail(ENODEV);
+}
+
+int vl_release_messages(vl_message_channel* channel, uint32_t count) {
+  if (channel == nullptr) return Fail(EINVAL);
+  std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+  if (count > channel->polled - channel->released) return Fail(EINVAL);
+  if (count == 0) return 0;
+  channel->released += count;
+  exrnic::Ring(*channel);
+  return 0;
+}
