@@ -54,6 +54,8 @@ static void exrnic_async_work(struct work_struct *work)
 		exrnic_async_catch_up(uctx);
 		if (peer_died)
 			exrnic_event_raise(&uctx->peer_dead);
+		if (causes & EXRNIC_INT_CAUSE_LINK)
+			exrnic_event_raise(&uctx->link);
 		if (causes & EXRNIC_ASYNC_FATAL)
 			exrnic_event_raise(&uctx->fatal);
 	}

@@ -129,6 +129,7 @@ struct exrnic_ucontext {
 
 	struct exrnic_event_queue *events;
 	struct exrnic_event_source peer_dead;
+	struct exrnic_event_source link;
 	struct exrnic_event_source fatal;
 
 	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, for who has the lock next */

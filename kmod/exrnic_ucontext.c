@@ -4,12 +4,14 @@
 static int exrnic_ucontext_init_events(struct exrnic_ucontext *uctx)
 {
 	const struct exrnic_event peer_dead = { .type = EXRNIC_EVENT_PEER_DEAD };
+	const struct exrnic_event link = { .type = EXRNIC_EVENT_LINK };
 	const struct exrnic_event fatal = { .type = EXRNIC_EVENT_DEVICE_FATAL };
 
 	uctx->events = exrnic_event_queue_alloc();
 	if (!uctx->events)
 		return -ENOMEM;
 	exrnic_event_source_init(&uctx->peer_dead, uctx->events, &peer_dead);
+	exrnic_event_source_init(&uctx->link, uctx->events, &link);
 	exrnic_event_source_init(&uctx->fatal, uctx->events, &fatal);
 	return 0;
 }
@@ -17,6 +19,7 @@ static int exrnic_ucontext_init_events(struct exrnic_ucontext *uctx)
 static void exrnic_ucontext_fini_events(struct exrnic_ucontext *uctx)
 {
 	exrnic_event_source_fini(&uctx->fatal);
+	exrnic_event_source_fini(&uctx->link);
 	exrnic_event_source_fini(&uctx->peer_dead);
 	exrnic_event_queue_put(uctx->events);
 }

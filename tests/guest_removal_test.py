@@ -6,7 +6,8 @@ Two guests PUSH at each other without end.
 
 - The QEMU of guest 1 is killed: guest 0 goes on with a new guest 1.
 - In this the device is taken off its bus under its program, which ends; a rescan brings it back.
-- The link is cut, and plugged in again: both programs fail meanwhile, and both work afterwards.
+- The link is cut, and plugged in again: both guests are told each time, both programs fail meanwhile, and
+  both work afterwards.
 - The simulator is killed: in both guests whoever uses the RNIC hears of it, somebody who only waits
   included, and the module can be unloaded. The kernel says no word of warning (it would panic).
 - The simulator starts again, and serves guests.
@@ -35,12 +36,12 @@ _UNPLUG = "; ".join((
     "while [ ! -e /over ]; do sleep 0.1; done",
     "echo 1 > /sys/bus/pci/rescan",
     "echo @back-on-the-bus"))
-# Until the device has gone for good; beside it somebody who waits for events only.
+# Until the device has gone for good; beside it somebody who waits for events only. A program that began
+# when the peer's had ended waits for its line, not for the device.
 _STEADY = "; ".join((
-    "exrnic-kmod-test wait-for-the-end & waiter=$!",
-    f"while [ -e /proc/$waiter ]; do {_PUSH} || echo @failed; done",
-    "wait $waiter || exit 1",
-    "echo @told",
+    "(exrnic-kmod-test wait-for-the-end && echo @told; touch /told) & waiter=$!",
+    f"while [ ! -e /told ]; do timeout 20 {_PUSH} || echo @failed; done",
+    "wait $waiter",
     "rmmod exrnic || exit 2",
     "echo @unloaded",
     "sleep 1000"))
@@ -82,7 +83,11 @@ def lose_the_link(story, directory, logs):
     ask(directory, command="link", link="0-1", up=False)
     for log, before in zip(logs, failures):
         within_the_limit(story, f"the link is cut, {log.name}", cut, "@failed", [log], before + 1)
+    for log in logs:
+        story.wait_for("@link-down", log)
     ask(directory, command="link", link="0-1", up=True)
+    for log in logs:
+        story.wait_for("@link-up", log)
     wait_for_more(story, logs)
     print("they go on when it is plugged in again", flush=True)
 

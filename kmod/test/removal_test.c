@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -327,6 +328,17 @@ static void it_works_with_few_vectors(void)
 	load("");
 }
 
+/* As the link is now: an event stands for all that has happened. */
+static void tell_of_the_link(int fd)
+{
+	struct exrnic_get_status get;
+
+	if (!CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_GET_STATUS, &get), 0))
+		return;
+	printf("@link-%s\n", get.status & EXRNIC_DEVICE_STATUS_LINK_UP ? "up" : "down");
+	fflush(stdout);
+}
+
 int wait_for_the_end(void)
 {
 	const volatile struct exrnic_state_page *state;
@@ -336,9 +348,12 @@ int wait_for_the_end(void)
 
 	state = map_state_page(s.fd);
 	/* Peers may die before. */
-	while (event.type != EXRNIC_EVENT_DEVICE_FATAL)
+	while (event.type != EXRNIC_EVENT_DEVICE_FATAL) {
 		if (!CHECK_EQ(read(s.fd, &event, sizeof(event)), sizeof(event)))
 			break;
+		if (event.type == EXRNIC_EVENT_LINK)
+			tell_of_the_link(s.fd);
+	}
 	CHECK_EQ(state->gone, 1);
 	CHECK(alloc_pd(s.fd, &pd) < 0 || query_qp_state(s.fd, s.qpn, &pd) < 0);
 	CHECK_ERR(close(s.fd), 0);

@@ -81,6 +81,7 @@ enum exrnic_event_type {
 	/* From the device file, of the whole context; handle and cookie are zero. */
 	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */
 	EXRNIC_EVENT_DEVICE_FATAL = 6,	/* removed, reset or broken: nothing works any more */
+	EXRNIC_EVENT_LINK = 7,		/* the Ethernet link came or went: GET_STATUS tells how it is */
 };
 
 /*
@@ -93,7 +94,7 @@ enum exrnic_event_type {
  *
  * The device tells that a completion was lost, not where: each completion queue of a queue pair
  * that went to ERROR at that time gets CQ_ERROR. What is lost of a queue pair that was in ERROR
- * before, flushing its work, is not told. PEER_DEAD goes to all contexts of the device.
+ * before, flushing its work, is not told. PEER_DEAD and LINK go to all contexts of the device.
  *
  * When the device is removed, or (for a channel) its device file closed, poll() says POLLHUP, and
  * read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.

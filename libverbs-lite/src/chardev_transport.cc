@@ -40,6 +40,7 @@ static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMP
                   static_cast<uint32_t>(EventType::kSrqLimit) == EXRNIC_EVENT_SRQ_LIMIT &&
                   static_cast<uint32_t>(EventType::kPeerDead) == EXRNIC_EVENT_PEER_DEAD &&
                   static_cast<uint32_t>(EventType::kDeviceFatal) == EXRNIC_EVENT_DEVICE_FATAL &&
+                  static_cast<uint32_t>(EventType::kLink) == EXRNIC_EVENT_LINK &&
                   kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
               "the kernel module's values");
 
@@ -75,6 +76,13 @@ class ChardevTransport : public Transport {
     info->clock_khz = query.clock_khz;
     info->comp_vectors = query.comp_vectors;
     memcpy(info->mac, query.mac, sizeof(info->mac));
+    return 0;
+  }
+
+  int QueryLink(bool* up) override {
+    exrnic_get_status get = {};
+    if (Call(EXRNIC_IOCTL_GET_STATUS, &get) != 0) return -1;
+    *up = (get.status & EXRNIC_DEVICE_STATUS_LINK_UP) != 0;
     return 0;
   }
 

@@ -24,6 +24,9 @@ bool Translate(vl_rnic* rnic, const Event& from, vl_async_event* to) {
     case EventType::kPeerDead:
       to->type = VL_EVENT_PEER_DEAD;
       return true;
+    case EventType::kLink:
+      to->type = VL_EVENT_LINK;
+      return true;
     case EventType::kDeviceFatal:
       to->type = VL_EVENT_DEVICE_FATAL;
       return true;
@@ -116,6 +119,7 @@ int vl_ack_async_event(const vl_async_event* event) {
       return Acknowledge(event->srq->pd->rnic, event->srq->cookie, 1);
     case VL_EVENT_PEER_DEAD:
     case VL_EVENT_DEVICE_FATAL:
+    case VL_EVENT_LINK:
       return 0;
   }
   return Fail(EINVAL);

@@ -91,6 +91,15 @@ int vl_close_rnic(vl_rnic* rnic) {
   return 0;
 }
 
+int vl_query_link(vl_rnic* rnic, int* up) {
+  if (rnic == nullptr || up == nullptr) return Fail(EINVAL);
+  std::lock_guard<std::mutex> guard(rnic->control);
+  bool is_up = false;
+  if (rnic->transport->QueryLink(&is_up) != 0) return -1;
+  *up = is_up ? 1 : 0;
+  return 0;
+}
+
 int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   if (rnic == nullptr || attr == nullptr) return Fail(EINVAL);
   const exrnic::DeviceInfo& info = rnic->info;

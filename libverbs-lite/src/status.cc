@@ -79,6 +79,8 @@ const char* vl_event_type_string(vl_event_type type) {
       return "a shared receive queue is below its limit";
     case VL_EVENT_PEER_DEAD:
       return "a node does not answer any more";
+    case VL_EVENT_LINK:
+      return "the Ethernet link came or went";
     case VL_EVENT_DEVICE_FATAL:
       return "the RNIC is gone";
   }

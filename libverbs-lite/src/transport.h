@@ -36,6 +36,7 @@ enum class EventType : uint32_t {
   kSrqLimit = 4,     // fewer receives than the limit
   kPeerDead = 5,     // of the whole context, as is the next; cookie and handle are zero
   kDeviceFatal = 6,  // nothing works any more
+  kLink = 7,         // of the whole context, as kPeerDead: QueryLink tells how it is
 };
 
 struct Event {
@@ -157,6 +158,7 @@ class Transport {
   virtual UserPage user_page() = 0;
 
   virtual int Query(DeviceInfo* info) = 0;
+  virtual int QueryLink(bool* up) = 0;
   // A completion channel: a file descriptor that is readable while it has events. The transport's,
   // until it is closed.
   virtual int CreateChannel(int* fd) = 0;

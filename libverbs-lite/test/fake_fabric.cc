@@ -53,6 +53,11 @@ class FakeTransport : public Transport {
              {2, 0, 0, 0, 0, 1}};
     return Outcome();
   }
+  int QueryLink(bool* up) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    *up = true;
+    return Outcome();
+  }
   int CreateChannel(int* fd) override {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return -1;

@@ -14,8 +14,8 @@ namespace exrnic {
 // Two nodes; their RNICs by name.
 struct Fixture {
   explicit Fixture(const std::string& core = "ref")
-      : simulator({"--core", core, "--node", "vfio-user:" + folder / "0", "--node",
-                   "vfio-user:" + folder / "1"}) {
+      : simulator({"--core", core, "--control", folder / "control", "--node",
+                   "vfio-user:" + folder / "0", "--node", "vfio-user:" + folder / "1"}) {
     simulator.wait_until_ready();
   }
   std::string Name(uint32_t node) const { return "sim:" + folder / std::to_string(node); }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 
 #include "both_ends.h"
 #include "exrnic/connect.h"
+#include "sim/vfio_user/unix_socket.h"
 #include "sim_fixture.h"
 
 namespace exrnic {
@@ -227,6 +229,47 @@ TEST_CASE("events wait for who reads late, however many there are") {
   }
   CHECK(fired.size() == kQueues);
   CHECK(poll(&readable, 1, 0) == 0);
+}
+
+// The simulator's answer to a request at its control socket.
+std::string Ask(const Fixture& fixture, const std::string& request) {
+  const vfio_user::UniqueFd socket = vfio_user::connect_unix(fixture.folder / "control");
+  const timeval limit = {10, 0};
+  REQUIRE(setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
+  const std::string line = request + "\n";
+  REQUIRE(write(socket.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()));
+  std::string answer;
+  for (char letter = 0; letter != '\n' && read(socket.get(), &letter, 1) == 1;) answer += letter;
+  return answer;
+}
+
+void CheckLink(vl_rnic* rnic, bool expected) {
+  pollfd readable = {vl_async_fd(rnic), POLLIN, 0};
+  REQUIRE(poll(&readable, 1, 10'000) == 1);
+  vl_async_event event;
+  Check(vl_get_async_event(rnic, &event), "vl_get_async_event");
+  CHECK(event.type == VL_EVENT_LINK);
+  CHECK(event.qp == nullptr);
+  CHECK(vl_ack_async_event(&event) == 0);
+  int up = -1;
+  CHECK(vl_query_link(rnic, &up) == 0);
+  CHECK(up == expected);
+}
+
+TEST_CASE("both ends of a link are told when it goes and when it comes") {
+  const std::string core = GENERATE("ref", "rtl", "lockstep");
+  CAPTURE(core);
+  Fixture fixture(core);
+  const Owned<vl_rnic> rnics[] = {fixture.Open(0), fixture.Open(1)};
+  int up = -1;
+  CHECK(vl_query_link(rnics[0].get(), &up) == 0);
+  CHECK(up == 1);
+  for (const bool now : {false, true}) {
+    const std::string text = now ? "true" : "false";
+    const std::string answer = Ask(fixture, R"({"command":"link","link":"0-1","up":)" + text + "}");
+    CHECK(answer.find(R"("ok":true)") != std::string::npos);
+    for (const auto& rnic : rnics) CheckLink(rnic.get(), now);
+  }
 }
 
 TEST_CASE("STags are not predictable, and none comes back soon") {

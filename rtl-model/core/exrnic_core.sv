@@ -104,12 +104,12 @@ module exrnic_core
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done && port_init_done;
-  logic window_idle, window_empty, send_idle, send_quiescent, ports_idle;
+  logic window_idle, window_empty, send_idle, send_quiescent, ports_idle, link_steady;
   assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       port_quiescent && xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
       read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
-      send_idle && ports_idle && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
+      send_idle && ports_idle && link_steady && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
@@ -163,6 +163,7 @@ module exrnic_core
       .cfg_node_i,
       .cfg_clock_khz_i,
       .link_up_i,
+      .link_steady_o(link_steady),
       .ready_i(ready),
       .time_i,
       .valid_i(mmio_valid_i && mmio_ready_o && !to_user_page && !to_processor &&

@@ -932,6 +932,7 @@ enum exrnic_pull_mode {
 #define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
 #define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
 #define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, or firmware has failed
+#define EXRNIC_INT_CAUSE_LINK 0x20u  // LINK_UP of STATUS has changed
 
 // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 

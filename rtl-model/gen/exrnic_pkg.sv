@@ -717,6 +717,7 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
   localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
   localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, or firmware has failed
+  localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
 
   // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 

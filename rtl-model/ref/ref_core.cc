@@ -35,7 +35,7 @@ struct Blocks {
   bool idle() const {
     return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
            requester.idle() && responder.idle() && mailbox.idle() && windows.idle() &&
-           state.turns.empty() && state.pauses.empty();
+           state.turns.empty() && state.pauses.empty() && state.causes == 0;
   }
 
   void run(CoreSink& sink) {
@@ -145,7 +145,11 @@ class RefCore final : public Core {
   uint32_t spare_cycles() const override { return quiet_ < kQuietCycles ? 0 : kSpareCycles; }
   void skip(uint64_t cycles) override { blocks_->state.cycle += cycles; }
 
-  void set_link(bool up) override { config_.link_up = blocks_->state.config.link_up = up; }
+  void set_link(bool up) override {
+    if (config_.link_up == up) return;
+    config_.link_up = blocks_->state.config.link_up = up;
+    blocks_->state.causes |= EXRNIC_INT_CAUSE_LINK;
+  }
   uint64_t peek_counter(unsigned index) const override { return blocks_->state.counters.at(index); }
 
   void step(uint64_t time_ns) override {

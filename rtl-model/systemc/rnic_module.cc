@@ -79,6 +79,11 @@ void RnicModule::reset() {
   wake();  // a core may need cycles to clear its tables
 }
 
+void RnicModule::set_link(bool up) {
+  core_->set_link(up);
+  wake();
+}
+
 // The module's own context is asked, so that several simulations can live side by side.
 uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
 

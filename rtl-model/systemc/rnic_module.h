@@ -46,7 +46,7 @@ class RnicModule final : public sc_core::sc_module,
   // The core goes back to power-on. Cycles keep counting.
   void reset() override;
 
-  void set_link(bool up) { core_->set_link(up); }
+  void set_link(bool up);
   void observe_retirement(RetireObserver observer) {
     core_->observe_retirement(std::move(observer));
   }

@@ -103,7 +103,11 @@ class RtlCore final : public Core {
     top_.retires_i = static_cast<bool>(retire_observer_);
   }
 
-  void set_link(bool up) override { top_.link_up_i = up; }
+  void set_link(bool up) override {
+    if (top_.link_up_i == up) return;
+    top_.link_up_i = up;
+    idle_ = false;
+  }
 
   uint64_t peek_counter(unsigned index) const override {
     uint64_t value = 0;

@@ -99,6 +99,9 @@ VL_API int vl_close_rnic(struct vl_rnic* rnic);
 
 VL_API int vl_query_rnic(struct vl_rnic* rnic, struct vl_rnic_attr* attr);
 
+/* *up: 1 if the Ethernet link of the RNIC is up, else 0. Enters the kernel. */
+VL_API int vl_query_link(struct vl_rnic* rnic, int* up);
+
 /* ---- Protection domain (RFC 5042, 5.4.1) ----------------------------------------------------- */
 
 /* Queue pairs reach only memory regions of their own domain. */
@@ -416,8 +419,9 @@ enum vl_event_type VL_ANY_NUMBER {
   VL_EVENT_CQ_ERROR,  /* cq may have overrun: a completion of a queue pair that uses it is lost */
   VL_EVENT_SRQ_LIMIT, /* srq has fewer receives than its limit, which is 0 now */
   VL_EVENT_PEER_DEAD, /* a node does not answer any more; its queue pairs went to the error state */
-  VL_EVENT_DEVICE_FATAL /* the RNIC was removed, or the simulator has ended: nothing works any more
-                         */
+  VL_EVENT_DEVICE_FATAL, /* the RNIC was removed, or the simulator has ended: nothing works any more
+                          */
+  VL_EVENT_LINK          /* the Ethernet link came or went; vl_query_link tells how it is */
 };
 
 struct vl_async_event {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint32_t kCausesQp = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR;
 // Not the mailbox: its status is read.
-constexpr uint32_t kCauses = kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT;
+constexpr uint32_t kCauses = kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK;
 
 [[noreturn]] void ThrowErrno(const char* what) {
   throw SimError(errno, std::string(what) + ": " + strerror(errno));
@@ -252,6 +252,10 @@ void SimEvents::HandleControl() {
   link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
   if ((causes & kCausesQp) != 0) LookForErrors((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
   if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) LookForLimits();
+  if ((causes & EXRNIC_INT_CAUSE_LINK) != 0) {
+    std::lock_guard<std::mutex> guard(mutex_);
+    Raise(&async_, EventType::kLink, 0, 0);
+  }
   if ((causes & EXRNIC_INT_CAUSE_QP_ERROR) == 0) return;
   // A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look.
   const uint64_t dead = ReadPeersDead();

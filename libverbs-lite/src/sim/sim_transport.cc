@@ -129,6 +129,11 @@ class SimTransport : public Transport {
     return 0;
   }
 
+  int QueryLink(bool* up) override {
+    return Guard(
+        [&] { *up = (link_.Read(EXRNIC_REG_STATUS) & EXRNIC_DEVICE_STATUS_LINK_UP) != 0; });
+  }
+
   int CreateChannel(int* fd) override {
     return Guard([&] { *fd = events_.OpenChannel(); });
   }

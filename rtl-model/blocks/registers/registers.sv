@@ -20,6 +20,7 @@ module registers
     input node_t       cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
     input logic        link_up_i,
+    output logic       link_steady_o,  // no cause of a change is due
     input logic        ready_i,
     input logic [63:0] time_i,
 
@@ -131,7 +132,10 @@ module registers
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  localparam int unsigned Causes = 5;
+  localparam int unsigned Causes = 6;
+  logic link_q;
+  always_ff @(posedge clk_i) link_q <= link_up_i;
+  assign link_steady_o = link_q == link_up_i;
   logic [Causes-1:0] enable, enable_q, cause_q, set;
   always_comb begin
     set = '0;
@@ -140,6 +144,7 @@ module registers
     set[INT_CAUSE_CQ_ERROR] = cq_error_i;
     set[INT_CAUSE_SRQ_LIMIT] = srq_limit_i;
     set[INT_CAUSE_FIRMWARE] = firmware_i;
+    set[INT_CAUSE_LINK] = !link_steady_o;
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;

@@ -134,6 +134,21 @@ TEST_CASE("Status follows the tables and the link") {
   CHECK(registers.read(EXRNIC_REG_STATUS) == 0);
 }
 
+TEST_CASE("Each change of the link is a cause, and no other moment is") {
+  Registers registers;
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
+  for (const bool up : {false, true}) {
+    registers.dut().link_up_i = up;
+    registers.dut().eval();
+    CHECK(registers.dut().link_steady_o == 0);
+    registers.cycle();
+    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_LINK);
+    CHECK(registers.dut().link_steady_o == 1);
+    registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_LINK);
+    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
+  }
+}
+
 TEST_CASE("A read that is not an aligned word of BAR 0 gives all ones") {
   Registers registers;
   for (const unsigned size : {1u, 2u, 8u}) CHECK(registers.read(EXRNIC_REG_ID, size) == kOnes);
@@ -185,7 +200,7 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN, EXRNIC_LOAD_CYCLES_MIN},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN - 1, EXRNIC_LOAD_CYCLES_DEFAULT},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MAX + 1, EXRNIC_LOAD_CYCLES_DEFAULT},
-      {EXRNIC_REG_INT_ENABLE, kOnes, 31},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 63},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
   }));
