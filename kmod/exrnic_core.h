@@ -198,6 +198,7 @@ struct exrnic_srq {
 
 struct exrnic_qp {
 	u32 qpn;
+	u32 service;
 	u32 state;		/* as far as the driver knows */
 	u32 windows;		/* that take it */
 	struct exrnic_event_source error;
@@ -312,6 +313,8 @@ void exrnic_srq_release_all(struct exrnic_ucontext *uctx);
 
 int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr);
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr);
+int exrnic_qp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr);
+int exrnic_qp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr);
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
 int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
 /* Raises the events of those that went to ERROR; cq_error: because a completion was lost. */

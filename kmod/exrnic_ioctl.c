@@ -31,6 +31,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_create_cq create_cq;
 	struct exrnic_create_qp create_qp;
 	struct exrnic_modify_qp modify_qp;
+	struct exrnic_group group;
 	struct exrnic_query_qp query_qp;
 	struct exrnic_create_srq create_srq;
 	struct exrnic_modify_srq modify_srq;
@@ -160,6 +161,16 @@ static void exrnic_undo_create_qp(struct exrnic_ucontext *uctx, union exrnic_ioc
 static int exrnic_do_modify_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
 	return exrnic_qp_modify(uctx, &arg->modify_qp);
+}
+
+static int exrnic_do_attach_group(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_qp_attach_group(uctx, &arg->group);
+}
+
+static int exrnic_do_detach_group(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_qp_detach_group(uctx, &arg->group);
 }
 
 static int exrnic_do_query_qp(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -397,6 +408,8 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL_DONE(OPEN_PORT, open_port),
 	EXRNIC_IOCTL(CREATE_MSG_CHANNEL, create_msg_channel),
 	EXRNIC_IOCTL(DESTROY_MSG_CHANNEL, destroy_msg_channel),
+	EXRNIC_IOCTL(ATTACH_GROUP, attach_group),
+	EXRNIC_IOCTL(DETACH_GROUP, detach_group),
 	EXRNIC_IOCTL(GET_STATUS, get_status),
 	EXRNIC_IOCTL_UNLOCKED(FIND_PAGES, find_pages),
 };
@@ -461,7 +474,8 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_create_channel) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 40);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 64);
-	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 24);
+	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 32);
+	BUILD_BUG_ON(sizeof(struct exrnic_group) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 32);
 	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);

@@ -268,6 +268,28 @@ int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn)
 	return exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_QP, qpn);
 }
 
+int exrnic_mbox_attach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
+	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_ATTACH_GROUP, &data);
+
+	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
+		return -EEXIST;
+	if (status == EXRNIC_MBOX_STATUS_BAD_INDEX)
+		return -ENOSPC;
+	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_ATTACH_GROUP, status);
+}
+
+int exrnic_mbox_detach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
+	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_DETACH_GROUP, &data);
+
+	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
+		return -ENOENT;
+	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_DETACH_GROUP, status);
+}
+
 int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in)
 {
 	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };

@@ -35,6 +35,10 @@ int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_c
 int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in);
 int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out);
 int exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn);
+/* Of a queue pair that exists and is of service UD. -EEXIST: attached already, -ENOSPC: no room. */
+int exrnic_mbox_attach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in);
+/* -ENOENT: it is not attached. */
+int exrnic_mbox_detach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in);
 /* -EPERM: its queue pair is not in RTS. */
 int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in);
 int exrnic_mbox_close_window(struct exrnic_device *edev, u32 window);

@@ -123,7 +123,7 @@ static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
 {
 	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
 		return false;
-	return attr->service <= EXRNIC_SERVICE_UC && attr->max_reads_out <= EXRNIC_MAX_READS &&
+	return attr->service <= EXRNIC_SERVICE_UD && attr->max_reads_out <= EXRNIC_MAX_READS &&
 	       attr->max_reads_in <= EXRNIC_MAX_READS;
 }
 
@@ -139,6 +139,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
+	qp->service = attr->service;
 	err = exrnic_qp_pin_rings(uctx, qp, attr);
 	if (err)
 		goto err_free;
@@ -189,6 +190,16 @@ static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 	return attr->dest_node < edev->limits.node && attr->dest_qpn < EXRNIC_MAX_QP;
 }
 
+/* Of a datagram queue pair; others have none, but a peer. */
+static bool exrnic_keys_are_valid(const struct exrnic_qp *qp, const struct exrnic_modify_qp *attr)
+{
+	if (qp->service == EXRNIC_SERVICE_UD && (attr->dest_node || attr->dest_qpn))
+		return false;
+	if (qp->service != EXRNIC_SERVICE_UD || attr->state != EXRNIC_QP_STATE_INIT)
+		return !attr->qkey && !attr->pkey;
+	return attr->pkey <= U16_MAX && (attr->pkey & ~EXRNIC_PKEY_FULL);
+}
+
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
 	const struct exrnic_mbox_modify_qp in = {
@@ -197,6 +208,8 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		.dest_node = cpu_to_le32(attr->dest_node),
 		.dest_qpn = cpu_to_le32(attr->dest_qpn),
 		.rnr = cpu_to_le32(attr->rnr),
+		.qkey = cpu_to_le32(attr->qkey),
+		.pkey = cpu_to_le32(attr->pkey),
 	};
 	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->qpn);
 	int err;
@@ -205,12 +218,41 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		return -EINVAL;
 	if (!qp)
 		return -ENOENT;
+	if (!exrnic_keys_are_valid(qp, attr))
+		return -EINVAL;
 	if (attr->state == EXRNIC_QP_STATE_RESET)
 		exrnic_qp_stop(uctx->edev, qp);
 	err = exrnic_mbox_modify_qp(uctx->edev, &in);
 	if (!err)
 		qp->state = attr->state;
 	return err;
+}
+
+static int exrnic_qp_change_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr,
+				  int (*change)(struct exrnic_device *,
+						const struct exrnic_mbox_group *))
+{
+	const struct exrnic_mbox_group in = {
+		.qpn = cpu_to_le32(attr->qpn),
+		.group = cpu_to_le32(attr->group),
+	};
+	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->qpn);
+
+	if (!qp)
+		return -ENOENT;
+	if (qp->service != EXRNIC_SERVICE_UD || attr->group > EXRNIC_GROUP_MAX)
+		return -EINVAL;
+	return change(uctx->edev, &in);
+}
+
+int exrnic_qp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
+{
+	return exrnic_qp_change_group(uctx, attr, exrnic_mbox_attach_group);
+}
+
+int exrnic_qp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
+{
+	return exrnic_qp_change_group(uctx, attr, exrnic_mbox_detach_group);
 }
 
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)

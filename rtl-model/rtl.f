@@ -52,6 +52,7 @@ rtl-model/blocks/firmware_port/firmware_bells.sv
 rtl-model/blocks/firmware_port/firmware_port.sv
 rtl-model/blocks/firmware_port/punt_queue.sv
 rtl-model/blocks/firmware_port/requests_open.sv
+rtl-model/blocks/groups/groups.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv
 rtl-model/blocks/pause/pause.sv

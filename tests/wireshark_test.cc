@@ -377,6 +377,40 @@ TEST_CASE("tshark shows what atomics asked for, and what was there before") {
   CHECK(number(responses[1][6]) == kAdded);
 }
 
+TEST_CASE("tshark shows the keys of a datagram, and its group") {
+  constexpr uint32_t kQkey = 0x8765'4321;
+  constexpr uint16_t kPkey = 0x9abc;
+  constexpr uint32_t kGroup = 0xbcd;
+  Captured c;
+  QueuePairOptions options;
+  options.service = EXRNIC_SERVICE_UD;
+  QueuePair qp = c.e.left.rnic.create_qp(50, End::kPage, End::kPd, c.e.left.cq, options);
+  c.e.left.rnic.open_datagrams(qp, 1, kPkey);
+  Work work = send_of({element(c.e.left.near, 0, 300)});
+  work.remote_stag = kQkey;
+  for (const uint64_t to :
+       {uint64_t{1} << EXRNIC_DATAGRAM_NODE_SHIFT | 60, uint64_t{EXRNIC_GROUP_QPN} + kGroup}) {
+    work.remote_to = to;
+    c.e.left.rnic.post(qp, work);
+    REQUIRE(c.e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  c.e.rest();
+  std::vector<Row> datagrams;
+  for (const Row& row : tshark(c.path(0), {"efe.klass", "efe.qkey", "efe.pkey", "efe.group",
+                                           "efe.dst_qpn", "iwarp_rdma.opcode", "_ws.malformed"}))
+    if (number(row[0]) == EXRNIC_EFE_CLASS_DATAGRAM) datagrams.push_back(row);
+  REQUIRE(datagrams.size() == 2);
+  for (const Row& row : datagrams) {
+    CHECK(number(row[1]) == kQkey);
+    CHECK(number(row[2]) == kPkey);
+    CHECK(number(row[5]) == EXRNIC_RDMAP_OPCODE_SEND);
+    CHECK(row[6].empty());
+  }
+  CHECK(datagrams[0][3].empty());
+  CHECK(number(datagrams[0][4]) == 60);
+  CHECK(number(datagrams[1][3]) == kGroup);
+}
+
 TEST_CASE("tshark reads terminate messages: of a tagged segment, an untagged one, a request") {
   const struct {
     Work (*work)(const Elements&);

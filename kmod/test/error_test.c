@@ -188,12 +188,71 @@ static void bad_services(void)
 {
 	struct set s = make_set();
 
-	s.qp.service = EXRNIC_SERVICE_UC + 1;
+	s.qp.service = EXRNIC_SERVICE_UD + 1;
 	CHECK_ERR(create_qp_of(&s), EINVAL);
 	s.qp.service = 0xffffffff;
 	CHECK_ERR(create_qp_of(&s), EINVAL);
 	s.qp.service = EXRNIC_SERVICE_UC;
 	CHECK_ERR(create_qp_of(&s), 0);
+}
+
+static int change_group(int fd, unsigned long command, uint32_t qpn, uint32_t group)
+{
+	struct exrnic_group change = { .qpn = qpn, .group = group };
+
+	return ioctl(fd, command, &change);
+}
+
+static int attach(int fd, uint32_t qpn, uint32_t group)
+{
+	return change_group(fd, EXRNIC_IOCTL_ATTACH_GROUP, qpn, group);
+}
+
+static int detach(int fd, uint32_t qpn, uint32_t group)
+{
+	return change_group(fd, EXRNIC_IOCTL_DETACH_GROUP, qpn, group);
+}
+
+static void keys_and_groups_of_datagrams(void)
+{
+	static const uint32_t bad_pkeys[] = { 0, EXRNIC_PKEY_FULL, 0x10001 };
+	struct set s = make_set();
+	uint32_t connected = s.qpn;
+	int other = open_device();
+	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT };
+
+	modify.qpn = connected;
+	modify.qkey = 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	s.qp.service = EXRNIC_SERVICE_UD;
+	CHECK_ERR(create_qp_of(&s), 0);
+	modify.qpn = s.qpn;
+	for (size_t i = 0; i < COUNT(bad_pkeys); i++) {
+		modify.pkey = bad_pkeys[i];
+		CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	}
+	modify.pkey = 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 0, 0), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), 0);
+
+	CHECK_ERR(attach(s.fd, EXRNIC_MAX_QP, 1), ENOENT);
+	CHECK_ERR(attach(other, s.qpn, 1), ENOENT);
+	CHECK_ERR(attach(s.fd, connected, 1), EINVAL);
+	CHECK_ERR(attach(s.fd, s.qpn, EXRNIC_GROUP_MAX + 1), EINVAL);
+	CHECK_ERR(detach(s.fd, s.qpn, 1), ENOENT);
+	for (uint32_t i = 0; i < EXRNIC_MAX_ATTACHED; i++)
+		CHECK_ERR(attach(s.fd, s.qpn, i), 0);
+	CHECK_ERR(attach(s.fd, s.qpn, 1), EEXIST);
+	CHECK_ERR(attach(s.fd, s.qpn, EXRNIC_GROUP_MAX), ENOSPC);
+	CHECK_ERR(detach(s.fd, s.qpn, 1), 0);
+	CHECK_ERR(detach(s.fd, s.qpn, 1), ENOENT);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), 0);
+	CHECK_ERR(create_qp_of(&s), 0);
+	CHECK_ERR(attach(s.fd, s.qpn, EXRNIC_GROUP_MAX), 0);
+	close(other);
+	close(s.fd);
 }
 
 static void read_limits_beyond_the_device(void)
@@ -238,6 +297,8 @@ const struct test error_tests[] = {
 	{ "the key of an STag is part of the handle", the_key_is_part_of_the_handle, 0 },
 	{ "states and transitions that do not exist are refused", bad_states, 0 },
 	{ "services that do not exist are refused", bad_services, 0 },
+	{ "keys are for datagrams, and groups too, as many as there is room for",
+	  keys_and_groups_of_datagrams, 0 },
 	{ "read limits beyond the device's are refused", read_limits_beyond_the_device, 0 },
 	{ "moderation out of its range is refused", moderation_out_of_range, 0 },
 	{ NULL, NULL, 0 },

@@ -33,7 +33,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_DESTROY_SRQ, EXRNIC_IOCTL_CREATE_CHANNEL, EXRNIC_IOCTL_REREG_MR,
 	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_FIND_PAGES,     EXRNIC_IOCTL_CREATE_WINDOW,
 	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
-	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL,
+	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
 };
 
 static uint64_t draw_address(struct hostile *h)
@@ -91,6 +91,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.send_cqn = draw_field(h),
 			.recv_cqn = draw_field(h),
 			.srqn = EXRNIC_NO_SRQ,
+			.service = draw_below(h->f, EXRNIC_SERVICE_UD + 1),
 		};
 	else if (command == EXRNIC_IOCTL_CREATE_SRQ)
 		a.srq = (struct exrnic_create_srq){

@@ -150,7 +150,7 @@ static uint32_t draw_command(struct hostile *h, uint32_t *words)
 		struct exrnic_mbox_modify_qp modify;
 		uint32_t words[MBOX_WORDS];
 	} in;
-	uint32_t op = draw_below(h->f, 16) ? draw_below(h->f, 14) : draw_word(h->f);
+	uint32_t op = draw_below(h->f, 16) ? draw_below(h->f, EXRNIC_MBOX_OP_DETACH_GROUP + 1) : draw_word(h->f);
 
 	for (int i = 0; i < MBOX_WORDS; i++)
 		in.words[i] = small_or_any(h);

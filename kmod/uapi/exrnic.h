@@ -166,7 +166,8 @@ struct exrnic_create_qp {
 };
 
 /*
- * state: enum exrnic_qp_state. dest_*: with RTR, else zero. rnr: with RTR min_rnr_timer, up to
+ * state: enum exrnic_qp_state. dest_*: with RTR, else and of service UD zero. qkey, pkey: of service
+ * UD with INIT (pkey: 16 bits, of which the low 15 are not all zero), else zero. rnr: with RTR min_rnr_timer, up to
  * EXRNIC_RNR_TIMER_MAX; with RTS rnr_retry, up to EXRNIC_RNR_RETRY_ENDLESS; else zero. EPERM: no
  * such transition.
  */
@@ -176,7 +177,19 @@ struct exrnic_modify_qp {
 	__u32 dest_node;
 	__u32 dest_qpn;
 	__u32 rnr;
+	__u32 qkey;
+	__u32 pkey;
 	__u32 rsvd;		/* zero */
+};
+
+/*
+ * A queue pair of service UD, else EINVAL, and a group, up to EXRNIC_GROUP_MAX: datagrams to the group
+ * come to it, or do so no more. ATTACH_GROUP: EEXIST, they do already; ENOSPC: the device has
+ * EXRNIC_MAX_ATTACHED attachments. DETACH_GROUP: ENOENT, they do not. DESTROY_QP detaches.
+ */
+struct exrnic_group {
+	__u32 qpn;
+	__u32 group;
 };
 
 struct exrnic_query_qp {
@@ -400,6 +413,8 @@ struct exrnic_create_msg_channel {
 	_IOW(EXRNIC_IOCTL_MAGIC, 0x15, struct exrnic_create_msg_channel)
 #define EXRNIC_IOCTL_DESTROY_MSG_CHANNEL \
 	_IOW(EXRNIC_IOCTL_MAGIC, 0x16, struct exrnic_object)
+#define EXRNIC_IOCTL_ATTACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x17, struct exrnic_group)
+#define EXRNIC_IOCTL_DETACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x18, struct exrnic_group)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
 #define EXRNIC_IOCTL_FIND_PAGES	_IOWR(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_find_pages)
 

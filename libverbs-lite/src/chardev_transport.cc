@@ -167,9 +167,23 @@ class ChardevTransport : public Transport {
     return 0;
   }
   int ModifyQp(uint32_t qpn, const QpChange& change) override {
-    exrnic_modify_qp modify = {
-        qpn, static_cast<uint32_t>(change.state), change.dest_node, change.dest_qpn, change.rnr, 0};
+    exrnic_modify_qp modify = {};
+    modify.qpn = qpn;
+    modify.state = static_cast<uint32_t>(change.state);
+    modify.dest_node = change.dest_node;
+    modify.dest_qpn = change.dest_qpn;
+    modify.rnr = change.rnr;
+    modify.qkey = change.qkey;
+    modify.pkey = change.pkey;
     return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);
+  }
+  int AttachGroup(uint32_t qpn, uint32_t group) override {
+    exrnic_group change = {qpn, group};
+    return Call(EXRNIC_IOCTL_ATTACH_GROUP, &change);
+  }
+  int DetachGroup(uint32_t qpn, uint32_t group) override {
+    exrnic_group change = {qpn, group};
+    return Call(EXRNIC_IOCTL_DETACH_GROUP, &change);
   }
   int QueryQp(uint32_t qpn, QpInfo* info) override {
     exrnic_query_qp query = {};

@@ -73,7 +73,7 @@ int CheckConnHead(const ConnHead& head, ConnKind kind, size_t body_bytes) {
   return Refuse(EPROTO, "the peer's message has %lu bytes, not %lu", bytes, body_bytes);
 }
 
-ConnInfoBody EncodeConnInfo(const vl_conn_info& info) {
+ConnInfoBody EncodeConnInfo(const vl_conn_info& info, vl_service service) {
   ConnInfoBody body = {};
   Cursor cursor(body.data());
   cursor.Put(info.node_id);
@@ -82,11 +82,12 @@ ConnInfoBody EncodeConnInfo(const vl_conn_info& info) {
   cursor.Put(info.length);
   cursor.Put(info.stag);
   cursor.Put(info.private_len);
+  cursor.Put(static_cast<uint32_t>(service));
   memcpy(cursor.at(), info.private_data, info.private_len);
   return body;
 }
 
-int DecodeConnInfo(const ConnInfoBody& body, vl_conn_info* info) {
+int DecodeConnInfo(const ConnInfoBody& body, vl_service service, vl_conn_info* info) {
   ConnInfoBody copy = body;
   Cursor cursor(copy.data());
   info->node_id = cursor.Get<uint32_t>();
@@ -95,10 +96,18 @@ int DecodeConnInfo(const ConnInfoBody& body, vl_conn_info* info) {
   info->length = cursor.Get<uint64_t>();
   info->stag = cursor.Get<uint32_t>();
   info->private_len = cursor.Get<uint32_t>();
+  const uint32_t got_service = cursor.Get<uint32_t>();
   memcpy(info->private_data, cursor.at(), VL_CONN_PRIVATE_MAX);
   if (info->private_len > VL_CONN_PRIVATE_MAX) {
     return Refuse(EPROTO, "the peer speaks of %lu bytes of private data; at most %lu fit",
                   info->private_len, VL_CONN_PRIVATE_MAX);
+  }
+  if (got_service != static_cast<uint32_t>(service)) {
+    return Refuse(
+        EPROTO,
+        "the peer's queue pair is of service %lu, this one of %lu (enum vl_service): create "
+        "both of the same",
+        got_service, static_cast<uint32_t>(service));
   }
   if (info->address + info->length >= info->address) return 0;
   return Refuse(EPROTO, "the peer's memory of 0x%lx bytes at 0x%lx wraps", info->length,

@@ -197,15 +197,15 @@ bool ReceiveHead(int fd, ConnKind kind, size_t body_bytes, const Deadline& deadl
   return error == 0;
 }
 
-bool ExchangeInfo(int fd, const vl_conn_info& mine, vl_conn_info* theirs,
+bool ExchangeInfo(int fd, vl_service service, const vl_conn_info& mine, vl_conn_info* theirs,
                   const Deadline& deadline) {
-  ConnInfoBody body = EncodeConnInfo(mine);
+  ConnInfoBody body = EncodeConnInfo(mine, service);
   if (!SendAll(fd, EncodeConnHead(ConnKind::kInfo, body.size()), deadline) ||
       !SendAll(fd, body, deadline) || !ReceiveHead(fd, ConnKind::kInfo, body.size(), deadline) ||
       !ReceiveAll(fd, &body, deadline)) {
     return false;
   }
-  const int error = DecodeConnInfo(body, theirs);
+  const int error = DecodeConnInfo(body, service, theirs);
   if (error != 0) errno = error;
   return error == 0;
 }
@@ -283,11 +283,15 @@ int vl_connect_qp(vl_qp* qp, int fd, const vl_conn_info* mine, vl_conn_info* the
     return Fail(EINVAL);
   }
   exrnic::ClearErrorText();
+  if (qp->service == VL_SERVICE_UD) {
+    return exrnic::FailSaying(EINVAL, "a queue pair of VL_SERVICE_UD has no peer to connect to");
+  }
   const exrnic::Deadline deadline(timeout_ms);
   vl_conn_info filled = *mine;
   filled.node_id = qp->pd->rnic->info.node_id;
   filled.qpn = vl_qp_number(qp);
-  if (!exrnic::ExchangeInfo(fd, filled, theirs, deadline) || !exrnic::TakeToRts(qp, *theirs)) {
+  if (!exrnic::ExchangeInfo(fd, qp->service, filled, theirs, deadline) ||
+      !exrnic::TakeToRts(qp, *theirs)) {
     return -1;
   }
   // Nothing may arrive before the other one knows its peer, too.

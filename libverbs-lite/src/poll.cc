@@ -66,6 +66,7 @@ int Flags(uint8_t flags) {
   if (flags & EXRNIC_CQE_FLAGS_IMM) result |= VL_WC_WITH_IMM;
   if (flags & EXRNIC_CQE_FLAGS_INVALIDATED) result |= VL_WC_WITH_INVALIDATE;
   if (flags & EXRNIC_CQE_FLAGS_SOLICITED) result |= VL_WC_SOLICITED;
+  if (flags & EXRNIC_CQE_FLAGS_SENDER) result |= VL_WC_WITH_SOURCE;
   return result;
 }
 
@@ -93,9 +94,12 @@ bool Translate(const vl_cq* cq, const exrnic_cqe& cqe, vl_wc* wc) {
   wc->opcode = Opcode(cqe.opcode);
   wc->byte_len = cqe.byte_length;
   wc->qpn = cqe.qpn;
-  wc->detail = cqe.detail;
   wc->timestamp_ns = cqe.timestamp;
   wc->flags = Flags(cqe.flags);
+  const bool sender = (wc->flags & VL_WC_WITH_SOURCE) != 0;
+  wc->detail = sender ? 0 : cqe.detail;
+  wc->src_node = sender ? cqe.detail >> EXRNIC_SENDER_NODE_SHIFT : 0;
+  wc->src_qpn = sender ? cqe.detail & ((1u << EXRNIC_SENDER_NODE_SHIFT) - 1) : 0;
   wc->imm_data = (wc->flags & VL_WC_WITH_IMM) ? cqe.imm_data : 0;
   wc->invalidated_stag = (wc->flags & VL_WC_WITH_INVALIDATE) ? cqe.imm_data : 0;
   return true;

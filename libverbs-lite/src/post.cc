@@ -34,6 +34,7 @@ struct OpcodeRules {
   bool imm;          // immediate data
   bool invalidate;   // an STag to invalidate
   bool may_be_lost;  // UC carries it
+  bool datagram;     // and UD
 };
 
 constexpr int kAnyFlags = VL_SEND_SIGNALED | VL_SEND_FENCE;
@@ -42,15 +43,15 @@ constexpr int kMessageFlags = kPushFlags | VL_SEND_SOLICITED;
 
 // In the order of vl_wr_opcode.
 constexpr OpcodeRules kRules[] = {
-    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false, true},
-    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false, true},
-    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false, true},
-    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false, true},
-    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true, false},
-    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false, false},
-    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true, true},
-    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false, false},
-    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false, false},
+    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false, true, false},
+    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false, true, false},
+    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false, true, true},
+    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false, true, true},
+    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true, false, false},
+    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false, false, false},
+    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true, true, true},
+    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false, false, false},
+    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false, false, false},
 };
 static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_COMPARE_SWAP - VL_OP_PUSH + 1,
               "one each");
@@ -141,10 +142,26 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   return slots;
 }
 
+bool Carries(vl_service service, const OpcodeRules& rules) {
+  if (service == VL_SERVICE_UD) return rules.datagram;
+  return service == VL_SERVICE_RC || rules.may_be_lost;
+}
+
+// False: there is no such destination.
+bool PutDestination(const vl_qp& qp, const vl_destination& to, Wqe* wqe) {
+  const bool group = to.node == VL_NODE_GROUP;
+  if (to.qpn > (group ? EXRNIC_GROUP_MAX : EXRNIC_MAX_QP - 1)) return false;
+  if (!group && (to.node >= EXRNIC_MAX_NODE || to.node == qp.pd->rnic->info.node_id)) return false;
+  wqe->head.remote_to = group ? uint64_t{EXRNIC_GROUP_QPN} + to.qpn
+                              : uint64_t{to.node} << EXRNIC_DATAGRAM_NODE_SHIFT | to.qpn;
+  wqe->head.remote_stag = to.qkey;
+  return true;
+}
+
 uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   const OpcodeRules* rules = RulesOf(wr.opcode);
   if (rules == nullptr || (wr.flags & ~rules->flags) != 0) return 0;
-  if (qp.service == VL_SERVICE_UC && !rules->may_be_lost) return 0;
+  if (!Carries(qp.service, *rules)) return 0;
   wqe->head = {};
   wqe->head.opcode = static_cast<uint8_t>(rules->device);
   wqe->head.flags = static_cast<uint8_t>(wr.flags);
@@ -154,7 +171,10 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
     wqe->head.remote_to = wr.remote_address;
     wqe->head.remote_stag = wr.remote_stag;
   }
-  return PutPayload(qp, wr, wqe);
+  const bool to_anyone = qp.service == VL_SERVICE_UD && wr.opcode != VL_OP_LOCAL_INVALIDATE;
+  if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
+  const uint32_t slots = PutPayload(qp, wr, wqe);
+  return to_anyone && wqe->head.length > qp.pd->rnic->info.mtu ? 0 : slots;
 }
 
 // shape: of the receive queue that is meant.

@@ -16,7 +16,8 @@ namespace exrnic {
 
 namespace {
 
-static_assert(VL_MAX_READS == EXRNIC_MAX_READS, "the device takes what the library promises");
+static_assert(VL_MAX_READS == EXRNIC_MAX_READS && VL_MAX_GROUP == EXRNIC_GROUP_MAX,
+              "the device takes what the library promises");
 
 bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr* attr) {
   if (pd == nullptr || attr == nullptr || attr->send_cq == nullptr || attr->recv_cq == nullptr) {
@@ -25,8 +26,8 @@ bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr* attr) {
   const vl_rnic* rnic = pd->rnic;
   return attr->send_cq->rnic == rnic && attr->recv_cq->rnic == rnic &&
          (attr->srq == nullptr || attr->srq->pd == pd) && attr->max_reads_out <= VL_MAX_READS &&
-         attr->max_reads_in <= VL_MAX_READS &&
-         (attr->service == VL_SERVICE_RC || attr->service == VL_SERVICE_UC);
+         attr->max_reads_in <= VL_MAX_READS && attr->service >= VL_SERVICE_RC &&
+         attr->service <= VL_SERVICE_UD;
 }
 
 bool SendShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
@@ -39,6 +40,17 @@ bool RecvShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) 
   return attr.srq != nullptr || GrantShape(shape, pd->rnic->info.max_sq_slots);
 }
 
+exrnic_service DeviceService(vl_service service) {
+  switch (service) {
+    case VL_SERVICE_UC:
+      return EXRNIC_SERVICE_UC;
+    case VL_SERVICE_UD:
+      return EXRNIC_SERVICE_UD;
+    default:
+      return EXRNIC_SERVICE_RC;
+  }
+}
+
 QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   QpRequest request = {};
   request.sq = qp.sq.ring();
@@ -48,7 +60,7 @@ QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   request.pd = qp.pd->number;
   request.send_cqn = qp.send_cq->cqn;
   request.recv_cqn = qp.recv_cq->cqn;
-  request.service = attr.service == VL_SERVICE_UC ? EXRNIC_SERVICE_UC : EXRNIC_SERVICE_RC;
+  request.service = DeviceService(attr.service);
   request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
   request.max_reads_out = attr.max_reads_out;
   request.max_reads_in = attr.max_reads_in;
@@ -156,6 +168,17 @@ int DestroyQp(vl_rnic* rnic, uint32_t number) {
   return rnic->transport->DestroyQp(number);
 }
 
+bool PkeyIsValid(uint32_t pkey) {
+  return pkey <= UINT16_MAX && (pkey & ~uint32_t{EXRNIC_PKEY_FULL}) != 0;
+}
+
+int ChangeGroup(vl_qp* qp, uint32_t group, int (Transport::*change)(uint32_t, uint32_t)) {
+  if (qp == nullptr || qp->service != VL_SERVICE_UD || group > VL_MAX_GROUP) return Fail(EINVAL);
+  vl_rnic* rnic = qp->pd->rnic;
+  std::lock_guard<std::mutex> guard(rnic->control);
+  return (rnic->transport.get()->*change)(qp->number, group);
+}
+
 void CountUsers(vl_qp* qp, int change) {
   qp->pd->users += change;
   qp->send_cq->users += change;
@@ -204,9 +227,14 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (qp == nullptr || attr == nullptr || !exrnic::DeviceState(attr->state, &change.state)) {
     return Fail(EINVAL);
   }
-  if (attr->state == VL_QPS_RTR) {
-    change.dest_node = attr->dest_node;
-    change.dest_qpn = attr->dest_qpn;
+  const bool datagrams = qp->service == VL_SERVICE_UD;
+  if (attr->state == VL_QPS_INIT && datagrams) {
+    change.qkey = attr->qkey;
+    change.pkey = attr->pkey;
+    if (!exrnic::PkeyIsValid(attr->pkey)) return Fail(EINVAL);
+  } else if (attr->state == VL_QPS_RTR) {
+    if (!datagrams) change.dest_node = attr->dest_node;
+    if (!datagrams) change.dest_qpn = attr->dest_qpn;
     change.rnr = attr->min_rnr_timer;
     if (change.rnr > VL_MAX_RNR_TIMER) return Fail(EINVAL);
   } else if (attr->state == VL_QPS_RTS) {
@@ -234,8 +262,18 @@ int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
            info.sq_producer,
            info.sq_consumer,
            0,
+           0,
+           0,
            0};
   return 0;
+}
+
+int vl_attach_mcast(vl_qp* qp, uint32_t group) {
+  return exrnic::ChangeGroup(qp, group, &exrnic::Transport::AttachGroup);
+}
+
+int vl_detach_mcast(vl_qp* qp, uint32_t group) {
+  return exrnic::ChangeGroup(qp, group, &exrnic::Transport::DetachGroup);
 }
 
 int vl_destroy_qp(vl_qp* qp) {

@@ -84,9 +84,11 @@ struct QpRequest {
 
 struct QpChange {
   exrnic_qp_state state;
-  uint32_t dest_node;  // with RTR, else zero
+  uint32_t dest_node;  // with RTR, else and of UD zero
   uint32_t dest_qpn;
-  uint32_t rnr;  // with RTR: min_rnr_timer; with RTS: rnr_retry; else zero
+  uint32_t rnr;   // with RTR: min_rnr_timer; with RTS: rnr_retry; else zero
+  uint32_t qkey;  // these two of UD with INIT, else zero
+  uint32_t pkey;
 };
 
 struct QpInfo {
@@ -183,6 +185,9 @@ class Transport {
   // shared receive that a message has taken completes.
   virtual int ModifyQp(uint32_t qpn, const QpChange& change) = 0;
   virtual int QueryQp(uint32_t qpn, QpInfo* info) = 0;
+  // Of a queue pair of UD, which DestroyQp detaches.
+  virtual int AttachGroup(uint32_t qpn, uint32_t group) = 0;
+  virtual int DetachGroup(uint32_t qpn, uint32_t group) = 0;
   virtual int DestroyQp(uint32_t qpn) = 0;
   virtual int RegisterMr(const MrRequest& request, uint32_t* stag) = 0;
   // Gives the region another STag. With EIO and ETIMEDOUT it is gone, else as it was.

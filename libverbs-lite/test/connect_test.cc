@@ -118,7 +118,7 @@ std::string Text(const std::array<uint8_t, N>& bytes) {
 
 TEST_CASE("a peer that is none is refused, whatever it sends") {
   const std::string head = Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes));
-  const std::string body = Text(EncodeConnInfo({}));
+  const std::string body = Text(EncodeConnInfo({}, VL_SERVICE_RC));
   std::string newer = head;
   newer[5] = kConnVersion + 1;
   vl_conn_info wraps = {};
@@ -127,13 +127,15 @@ TEST_CASE("a peer that is none is refused, whatever it sends") {
   std::string loud = body;
   loud[28] = 1;  // private_len: 2^24
 
+  CHECK(ErrorOf(head + Text(EncodeConnInfo({}, VL_SERVICE_UC)), false) == EPROTO);
+  CHECK(std::string(vl_error_text()).find("of service 1, this one of 0") != std::string::npos);
   CHECK(ErrorOf("HTTP/1.1 200 OK\r\n\r\n", false) == EPROTO);
   CHECK(ErrorOf(newer + body, false) == EPROTONOSUPPORT);
-  CHECK(std::string(vl_error_text()).find("version 2") != std::string::npos);
+  CHECK(std::string(vl_error_text()).find("version 3") != std::string::npos);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kReady, 0)), false) == EPROTO);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes + 1)) + body, false) == EPROTO);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, 0xffffffff)), false) == EPROTO);
-  CHECK(ErrorOf(head + Text(EncodeConnInfo(wraps)), false) == EPROTO);
+  CHECK(ErrorOf(head + Text(EncodeConnInfo(wraps, VL_SERVICE_RC)), false) == EPROTO);
   CHECK(ErrorOf(head + loud, false) == EPROTO);
   CHECK(ErrorOf("", true) == ECONNRESET);
   CHECK(ErrorOf(head + body.substr(1), true) == ECONNRESET);

@@ -161,6 +161,10 @@ class FakeTransport : public Transport {
     return 0;
   }
 
+  // It knows no datagrams.
+  int AttachGroup(uint32_t, uint32_t) override { return Fail(EINVAL); }
+  int DetachGroup(uint32_t, uint32_t) override { return Fail(EINVAL); }
+
   int QueryQp(uint32_t qpn, QpInfo* info) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;

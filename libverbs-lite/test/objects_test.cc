@@ -88,7 +88,7 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
     if (field == 3) init.max_send_wr = 0;
     if (field == 4) init.max_send_wr = 4097;
     if (field == 5) init.max_recv_wr = 4097;
-    if (field == 6) init.service = static_cast<vl_service>(VL_SERVICE_UC + 1);
+    if (field == 6) init.service = static_cast<vl_service>(VL_SERVICE_UD + 1);
     INFO("field " << field);
     CHECK(ErrnoOf([&] { CHECK(vl_create_qp(self.pd, &init) == nullptr); }) == EINVAL);
   }
@@ -110,7 +110,7 @@ TEST_CASE("a call that the device refuses changes nothing and passes its errno o
   CHECK(refused([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 0) == nullptr); }) == EIO);
   CHECK(refused([&] { CHECK(vl_destroy_qp(self.qp) == -1); }) == EIO);
   CHECK(refused([&] { CHECK(vl_deallocate_mr(self.mr) == -1); }) == EIO);
-  const vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0, 0};
   CHECK(refused([&] { CHECK(vl_modify_qp(self.qp, &attr) == -1); }) == EIO);
   // Everything is still there: the endpoint's destructor checks that it can be destroyed.
 }

@@ -9,7 +9,7 @@ namespace exrnic {
 namespace {
 
 int Modify(vl_qp* qp, vl_qp_state state) {
-  const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0, 0, 0};
   return vl_modify_qp(qp, &attr);
 }
 
@@ -19,7 +19,7 @@ vl_qp* AddQp(Endpoint* endpoint, uint32_t peer_node, uint32_t peer_qpn) {
   vl_qp* qp = vl_create_qp(endpoint->pd, &init);
   REQUIRE(qp != nullptr);
   REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
-  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0, 0, 0};
+  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0, 0, 0, 0, 0};
   REQUIRE(vl_modify_qp(qp, &attr) == 0);
   REQUIRE(Modify(qp, VL_QPS_RTS) == 0);
   return qp;
@@ -30,7 +30,7 @@ TEST_CASE("what is to come of messages without a receive is within the verbs' va
   Endpoint self(&fabric, 0);
   REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
   const auto refused = [&](vl_qp_state state, uint32_t timer, uint32_t retry) {
-    const vl_qp_attr attr = {state, 0, 5, 0, 0, timer, retry};
+    const vl_qp_attr attr = {state, 0, 5, 0, 0, timer, retry, 0, 0};
     errno = 0;
     return vl_modify_qp(self.qp, &attr) == -1 && errno == EINVAL;
   };

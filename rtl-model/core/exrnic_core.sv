@@ -90,7 +90,8 @@ module exrnic_core
   localparam int unsigned EvWindow = 9;
   localparam int unsigned EvPorts = 10;
   localparam int unsigned EvFirmware = 11;
-  localparam int unsigned EvSources = 12;
+  localparam int unsigned EvGroups = 12;
+  localparam int unsigned EvSources = 13;
   event_t event_src[EvSources];
 
   // ---- Start, rest, idleness
@@ -100,7 +101,7 @@ module exrnic_core
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
-  logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle;
+  logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done && port_init_done;
@@ -110,7 +111,7 @@ module exrnic_core
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
       read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
       send_idle && ports_idle && link_steady && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
-      !done_valid && !desc_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
+      !done_valid && !desc_valid && groups_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
   logic to_user_page, to_processor, to_ports, to_window, page_ready, bell_busy;
@@ -577,6 +578,11 @@ module exrnic_core
   stag_index_t mr_index;
   mr_t mr_new, mr_now;
 
+  logic group_valid, group_done, group_found, group_full;
+  group_op_e group_op;
+  group_t group;
+  qpn_t group_qpn;
+
   mailbox #(
       .N_QP(N_QP),
       .N_CQ(N_CQ),
@@ -626,6 +632,13 @@ module exrnic_core
       .window_we_o(entry_we),
       .window_index_o(entry_index),
       .window_o(entry),
+      .group_valid_o(group_valid),
+      .group_op_o(group_op),
+      .group_o(group),
+      .group_qpn_o(group_qpn),
+      .group_done_i(group_done),
+      .group_found_i(group_found),
+      .group_full_i(group_full),
       .mr_we_o(mr_we),
       .mr_index_o(mr_index),
       .mr_o(mr_new),
@@ -770,6 +783,7 @@ module exrnic_core
   requester u_requester (
       .clk_i,
       .rst_ni,
+      .cfg_node_i,
       .mtu_i(mtu),
       .more_turns_i(others_wait),
       .quiesce_i(quiesce),
@@ -988,6 +1002,29 @@ module exrnic_core
       };
     end
   end
+
+  // What comes, and copies of what comes for a group.
+  logic came_valid, came_ready;
+  rx_desc_t came;
+  groups u_groups (
+      .clk_i,
+      .rst_ni,
+      .idle_o(groups_idle),
+      .valid_i(group_valid),
+      .op_i(group_op),
+      .group_i(group),
+      .qpn_i(group_qpn),
+      .done_o(group_done),
+      .found_o(group_found),
+      .full_o(group_full),
+      .desc_valid_i(came_valid),
+      .desc_ready_o(came_ready),
+      .desc_i(came),
+      .desc_valid_o(desc_valid),
+      .desc_ready_i(desc_ready),
+      .desc_o(desc),
+      .event_o(event_src[EvGroups])
+  );
 
   responder #(
       .N_QP(N_QP)
@@ -1219,9 +1256,9 @@ module exrnic_core
       .rx_data_i,
       .rx_bytes_i,
       .rx_error_i,
-      .desc_valid_o(desc_valid),
-      .desc_ready_i(desc_ready),
-      .desc_o(desc),
+      .desc_valid_o(came_valid),
+      .desc_ready_i(came_ready),
+      .desc_o(came),
       .read_address_i(rx_read_address),
       .read_data_o(rx_read_data),
       .frame_done_valid_i(frame_done),

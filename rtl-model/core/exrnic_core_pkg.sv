@@ -167,6 +167,10 @@ package exrnic_core_pkg;
     logic           unreliable;  // sent once, in the unreliable class; it ends when it has left
     logic           first;    // with unreliable: of its message,
     logic [31:0]    number;   // and its number, see there
+    logic           datagram;  // with unreliable: of class datagram. These three are for its headers,
+    node_t          dest;      // and `node`, the own one, is where it queues
+    logic [31:0]    qkey;
+    logic [15:0]    pkey;
     logic           inlined;  // payload is inline_data, else it comes by DMA
     inline_t        inline_data;
     tx_tag_t        tag;
@@ -196,6 +200,9 @@ package exrnic_core_pkg;
     logic         rnr;
     logic         unreliable;  // of that class, and so in no sequence; seq counts for the queue pair
     logic         first;   // with unreliable: of its message
+    logic         datagram;  // with unreliable: it is a message; its Q_Key is `ack`
+    logic [15:0]  pkey;      // of a datagram
+    logic         more;      // a copy of a datagram, and not the last one
     ddp_head_t    ddp;     // as many of its bytes as fit, the rest means nothing
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
@@ -256,7 +263,30 @@ package exrnic_core_pkg;
     logic [4:0]  rnr_timer;  // code of the pause that a message without a receive is answered by
     logic [2:0]  rnr_retry;  // how often one of ours is sent again
     service_e    service;
+    logic [31:0] qkey;  // these two of UD
+    logic [15:0] pkey;
   } qp_config_t;
+
+  // Does a P_Key of a frame or a queue pair name a partition; and do two match (PKEY_FULL)?
+  function automatic logic pkey_valid(logic [15:0] pkey);
+    return (pkey & ~16'(PKEY_FULL)) != '0;
+  endfunction
+  function automatic logic pkeys_match(logic [15:0] a, logic [15:0] b);
+    return pkey_valid(a) && ((a ^ b) & ~16'(PKEY_FULL)) == '0 &&
+        ((a | b) & 16'(PKEY_FULL)) != '0;
+  endfunction
+
+  // Is a queue pair number of a frame or a work request that of a group?
+  function automatic logic is_group(logic [23:0] qpn);
+    return (qpn & ~24'(GROUP_MAX)) == 24'(GROUP_QPN);
+  endfunction
+  typedef logic [$clog2(GROUP_MAX+1)-1:0] group_t;
+
+  // What the driver changes about groups.
+  typedef enum logic [1:0] {
+    GROUP_ATTACH, GROUP_DETACH,
+    GROUP_FORGET  // the queue pair is destroyed
+  } group_op_e;
 
   // Changed by the driver and by errors.
   typedef struct packed {
@@ -285,7 +315,7 @@ package exrnic_core_pkg;
     logic        probe_out;  // it has left
     logic [31:0] rnr_msn;    // the message that found no receive, and
     logic [2:0]  rnr_count;  // how often it was sent again
-    logic [31:0] frames;     // UC: number of the next one
+    logic [31:0] frames;     // UC, UD: number of the next one
   } qp_sq_t;
 
   // What the completer has seen the end of.
@@ -354,6 +384,7 @@ package exrnic_core_pkg;
     cqe_status_e status;  // WR_FLUSH_ERR: a PULL may get the queue pair's fault instead
     logic [7:0]  flags;   // cqe_flags
     logic [31:0] imm_data;
+    logic [31:0] sender;  // with flag sender: cqe.detail
   } rx_done_t;
 
   typedef struct packed {

@@ -285,7 +285,10 @@ enum exrnic_counter {
   EXRNIC_COUNTER_FW_DROPPED,  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
   EXRNIC_COUNTER_UC_LOST,  // UC: frames that came behind missing ones; the message that those were of is abandoned
   EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE,  // Messages of the unreliable class that found no receive, and were dropped
-  EXRNIC_COUNTER_UNRELIABLE_DROPPED,  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, or refused
+  EXRNIC_COUNTER_UNRELIABLE_DROPPED,  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, longer than its receive, or refused
+  EXRNIC_COUNTER_BAD_PKEY,  // Datagrams for a queue pair whose P_Key does not match; also in unreliable_dropped, as the next
+  EXRNIC_COUNTER_BAD_QKEY,  // Datagrams for a queue pair with another Q_Key
+  EXRNIC_COUNTER_GROUP_COPIES,  // Datagrams to a group: copies for further queue pairs attached to it, behind that for the first
   EXRNIC_COUNTERS
 };
 
@@ -340,6 +343,9 @@ enum exrnic_counter {
   "uc_lost", \
   "unreliable_no_receive", \
   "unreliable_dropped", \
+  "bad_pkey", \
+  "bad_qkey", \
+  "group_copies", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -348,6 +354,8 @@ enum exrnic_counter {
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
 #define EXRNIC_MAX_STAG 0x4000u  // Steering tags (memory regions)
+#define EXRNIC_MAX_ATTACHED 64  // Attachments of queue pairs to groups
+#define EXRNIC_GROUP_MAX 0xffffu  // Highest number of a group
 #define EXRNIC_MAX_NODE 0x100u  // Nodes of a fabric; node identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
 #define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
@@ -402,6 +410,8 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_MODIFY_SRQ = 11,  // Payload mbox_modify_srq
   EXRNIC_MBOX_OP_QUERY_SRQ = 12,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
   EXRNIC_MBOX_OP_SET_WINDOW = 13,  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
+  EXRNIC_MBOX_OP_ATTACH_GROUP = 14,  // Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist
+  EXRNIC_MBOX_OP_DETACH_GROUP = 15,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
 };
 
 // Outcome of a mailbox command.
@@ -476,16 +486,20 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_in) == 56);
 struct exrnic_mbox_modify_qp {
   exrnic_le32 qpn;  // Index
   exrnic_le32 state;  // New state (enum qp_state)
-  exrnic_le32 dest_node;  // With RTR: node of the peer
-  exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer
-  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC
+  exrnic_le32 dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
+  exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer; ignored by UD
+  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
+  exrnic_le32 qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
+  exrnic_le32 pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 20);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, state) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_node) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_qpn) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qkey) == 20);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, pkey) == 24);
 
 // What a queue pair is at.
 struct exrnic_mbox_query_qp {
@@ -561,6 +575,15 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, pbl_address) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, access) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, page_shift) == 36);
 
+// A queue pair and a group.
+struct exrnic_mbox_group {
+  exrnic_le32 qpn;  // Queue pair of service UD
+  exrnic_le32 group;  // Number of the group, 0 to GROUP_MAX
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_group) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, qpn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, group) == 4);
+
 // The translation entry of a window. It names its peer by a queue pair of service RC in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
 struct exrnic_mbox_set_window {
   exrnic_le32 qpn;  // Queue pair that its accesses take
@@ -626,6 +649,7 @@ enum exrnic_port_state {
 #define EXRNIC_PORT_EVENT_LINK_DOWN 0x2u  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
 
 // ---- objects: Verbs objects, their states and rights.
+#define EXRNIC_PKEY_FULL 0x8000u  // P_Key: full member of the partition that the other bits name, which is not 0. Two P_Keys match if these are equal and one of the two is full
 
 // State of a queue pair.
 enum exrnic_qp_state {
@@ -640,6 +664,7 @@ enum exrnic_qp_state {
 enum exrnic_service {
   EXRNIC_SERVICE_RC = 0,  // Reliable connection
   EXRNIC_SERVICE_UC = 1,  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
+  EXRNIC_SERVICE_UD = 2,  // Unreliable datagram: SEND and SEND_IMM of at most one MTU, each to a queue pair or group of its own, from anyone with Q_Key and P_Key
 };
 
 // Rights on a memory region. Local read is always granted.
@@ -1048,6 +1073,8 @@ enum exrnic_trace {
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
 #define EXRNIC_FW_QPN 0xfffe00u  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
 #define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+#define EXRNIC_GROUP_MAC_PREFIX 0x3455852u  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
+#define EXRNIC_GROUP_QPN 0xfd0000u  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
 #define EXRNIC_UC_STALE 32  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
 #define EXRNIC_ATOMIC_QN 3  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
@@ -1055,6 +1082,7 @@ enum exrnic_trace {
 enum exrnic_efe_class {
   EXRNIC_EFE_CLASS_RELIABLE = 0,  // Sequenced, acknowledged, retransmitted
   EXRNIC_EFE_CLASS_UNRELIABLE = 1,  // Sent once. Session, acknowledgement and all that belongs to them are zero
+  EXRNIC_EFE_CLASS_DATAGRAM = 2,  // UD: likewise, but for ack and peer_session, which are Q_Key and P_Key. A message is one frame
 };
 
 // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
@@ -1146,16 +1174,16 @@ static inline void exrnic_efe_set_src_node(uint8_t *p, uint64_t v) { exrnic_set_
 // Reserved for end-to-end credits; zero
 static inline uint64_t exrnic_efe_credit(const uint8_t *p) { return exrnic_get_bits(p, 48, 16); }
 static inline void exrnic_efe_set_credit(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 16, v); }
-// Session of the sender: drawn anew when it starts; zero in the unreliable class
+// Session of the sender: drawn anew when it starts; zero in the two others
 static inline uint64_t exrnic_efe_session(const uint8_t *p) { return exrnic_get_bits(p, 64, 16); }
 static inline void exrnic_efe_set_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 16, v); }
-// With ACK: session of the receiver that ack speaks of
+// With ACK: session of the receiver that ack speaks of. In the class datagram: P_Key of the sender
 static inline uint64_t exrnic_efe_peer_session(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
 static inline void exrnic_efe_set_peer_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
-// With SEQ: sequence number of the frame, counted per pair of nodes; in the unreliable class per queue pair, from 0 on. With SACK: the first one missing at the sender of this frame
+// With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
 static inline uint64_t exrnic_efe_seq(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
 static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
-// With ACK: all before this number are placed
+// With ACK: all before this number are placed. In the class datagram: Q_Key of the receiver
 static inline uint64_t exrnic_efe_ack(const uint8_t *p) { return exrnic_get_bits(p, 128, 32); }
 static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 128, 32, v); }
 // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
@@ -1339,6 +1367,8 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_WQE_SLOT_SGES 4  // Scatter/gather elements in each further slot
 #define EXRNIC_WQE_SLOTS_MAX 5  // Most slots of a work request
 #define EXRNIC_ATOMIC_BYTES 8  // Bytes that an atomic works on, at a multiple of that
+#define EXRNIC_DATAGRAM_NODE_SHIFT 32  // In wqe.remote_to of UD: place of the node
+#define EXRNIC_SENDER_NODE_SHIFT 24  // In cqe.detail: place of the sender's node
 #define EXRNIC_WQE_INDEX_BITS 16  // Bits of a free-running slot index
 #define EXRNIC_DOORBELL_SQ 0  // Offset in the user page: send queue producer
 #define EXRNIC_DOORBELL_RQ 8  // Offset in the user page: receive queue producer
@@ -1366,9 +1396,9 @@ enum exrnic_wqe_opcode {
 
 // How a work request ended.
 enum exrnic_cqe_status {
-  EXRNIC_CQE_STATUS_SUCCESS = 0,  // Done: placed at the peer
-  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX; of a receive: the message is longer
-  EXRNIC_CQE_STATUS_LOC_QP_OP_ERR = 2,  // Malformed work request: opcode, flags or number of elements
+  EXRNIC_CQE_STATUS_SUCCESS = 0,  // Done: placed at the peer. Of UC and UD: sent
+  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
+  EXRNIC_CQE_STATUS_LOC_QP_OP_ERR = 2,  // Malformed work request: opcode, flags, number of elements, or destination of a datagram
   EXRNIC_CQE_STATUS_LOC_PROT_ERR = 3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
   EXRNIC_CQE_STATUS_WR_FLUSH_ERR = 4,  // Not executed: the queue pair was in, or went to, the error state
   EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
@@ -1387,6 +1417,7 @@ enum exrnic_cqe_status {
 #define EXRNIC_CQE_FLAGS_IMM 0x1u  // Of a receive: imm_data is the immediate data of the message
 #define EXRNIC_CQE_FLAGS_INVALIDATED 0x2u  // Of a receive: imm_data is the STag that the message has invalidated
 #define EXRNIC_CQE_FLAGS_SOLICITED 0x4u  // Of a receive: the sender asked for a solicited event
+#define EXRNIC_CQE_FLAGS_SENDER 0x8u  // Of a receive of UD: detail says who sent the message
 
 // Scatter/gather element.
 struct exrnic_sge {
@@ -1406,8 +1437,8 @@ struct exrnic_wqe {
   uint8_t num_sge;  // Elements used, 0 to MAX_SGE
   uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
   exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
-  exrnic_le64 remote_to;  // Tagged offset at the peer
-  exrnic_le32 remote_stag;  // STag at the peer
+  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. The own node is none
+  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
   exrnic_le32 index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
@@ -1443,7 +1474,7 @@ struct exrnic_cqe {
   exrnic_le32 byte_length;  // Bytes of the message
   exrnic_le32 imm_data;  // Of a receive, see flags cqe_flags
   exrnic_le32 qpn;  // Queue pair
-  exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
+  exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t status;  // Enum cqe_status
   uint8_t flags;  // Flags cqe_flags

@@ -190,8 +190,11 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_FW_DROPPED = 46;  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
   localparam int unsigned COUNTER_UC_LOST = 47;  // UC: frames that came behind missing ones; the message that those were of is abandoned
   localparam int unsigned COUNTER_UNRELIABLE_NO_RECEIVE = 48;  // Messages of the unreliable class that found no receive, and were dropped
-  localparam int unsigned COUNTER_UNRELIABLE_DROPPED = 49;  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, or refused
-  localparam int unsigned COUNTERS = 50;
+  localparam int unsigned COUNTER_UNRELIABLE_DROPPED = 49;  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, longer than its receive, or refused
+  localparam int unsigned COUNTER_BAD_PKEY = 50;  // Datagrams for a queue pair whose P_Key does not match; also in unreliable_dropped, as the next
+  localparam int unsigned COUNTER_BAD_QKEY = 51;  // Datagrams for a queue pair with another Q_Key
+  localparam int unsigned COUNTER_GROUP_COPIES = 52;  // Datagrams to a group: copies for further queue pairs attached to it, behind that for the first
+  localparam int unsigned COUNTERS = 53;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h5;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -199,6 +202,8 @@ package exrnic_pkg;
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
   localparam int unsigned MAX_STAG = 32'h4000;  // Steering tags (memory regions)
+  localparam int unsigned MAX_ATTACHED = 32'h40;  // Attachments of queue pairs to groups
+  localparam int unsigned GROUP_MAX = 32'hffff;  // Highest number of a group
   localparam int unsigned MAX_NODE = 32'h100;  // Nodes of a fabric; node identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
   localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
@@ -252,7 +257,9 @@ package exrnic_pkg;
     MBOX_OP_DESTROY_SRQ = 8'ha,  // Payload mbox_object; BAD_STATE if the queue does not exist
     MBOX_OP_MODIFY_SRQ = 8'hb,  // Payload mbox_modify_srq
     MBOX_OP_QUERY_SRQ = 8'hc,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
-    MBOX_OP_SET_WINDOW = 8'hd  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
+    MBOX_OP_SET_WINDOW = 8'hd,  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
+    MBOX_OP_ATTACH_GROUP = 8'he,  // Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist
+    MBOX_OP_DETACH_GROUP = 8'hf  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
   } mbox_op_e;
 
   // Outcome of a mailbox command.
@@ -304,13 +311,15 @@ package exrnic_pkg;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {
-    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC
-    logic [31:0] dest_qpn;  // With RTR: queue pair of the peer
-    logic [31:0] dest_node;  // With RTR: node of the peer
+    logic [31:0] pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
+    logic [31:0] qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
+    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
+    logic [31:0] dest_qpn;  // With RTR: queue pair of the peer; ignored by UD
+    logic [31:0] dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
     logic [31:0] state;  // New state (enum qp_state)
     logic [31:0] qpn;  // Index
   } mbox_modify_qp_t;
-  localparam int unsigned MBOX_MODIFY_QP_BYTES = 20;
+  localparam int unsigned MBOX_MODIFY_QP_BYTES = 28;
 
   // What a queue pair is at.
   typedef struct packed {
@@ -361,6 +370,13 @@ package exrnic_pkg;
     logic [31:0] stag;  // Index and key
   } mbox_register_mr_t;
   localparam int unsigned MBOX_REGISTER_MR_BYTES = 40;
+
+  // A queue pair and a group.
+  typedef struct packed {
+    logic [31:0] group;  // Number of the group, 0 to GROUP_MAX
+    logic [31:0] qpn;  // Queue pair of service UD
+  } mbox_group_t;
+  localparam int unsigned MBOX_GROUP_BYTES = 8;
 
   // The translation entry of a window. It names its peer by a queue pair of service RC in RTS, on which nothing else may be posted; when that is reset or destroyed, the entry is void.
   typedef struct packed {
@@ -421,6 +437,7 @@ package exrnic_pkg;
   localparam int unsigned PORT_EVENT_LINK_DOWN = 1;  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
 
   // ---- objects: Verbs objects, their states and rights.
+  localparam int unsigned PKEY_FULL = 32'h8000;  // P_Key: full member of the partition that the other bits name, which is not 0. Two P_Keys match if these are equal and one of the two is full
 
   // State of a queue pair.
   typedef enum logic [2:0] {
@@ -434,7 +451,8 @@ package exrnic_pkg;
   // Transport service.
   typedef enum logic [1:0] {
     SERVICE_RC = 2'h0,  // Reliable connection
-    SERVICE_UC = 2'h1  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
+    SERVICE_UC = 2'h1,  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
+    SERVICE_UD = 2'h2  // Unreliable datagram: SEND and SEND_IMM of at most one MTU, each to a queue pair or group of its own, from anyone with Q_Key and P_Key
   } service_e;
 
   // Rights on a memory region. Local read is always granted. Bit numbers.
@@ -800,13 +818,16 @@ package exrnic_pkg;
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
   localparam int unsigned FW_QPN = 32'hfffe00;  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
   localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+  localparam int unsigned GROUP_MAC_PREFIX = 32'h3455852;  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
+  localparam int unsigned GROUP_QPN = 32'hfd0000;  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
   localparam int unsigned UC_STALE = 32'h20;  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
   localparam int unsigned ATOMIC_QN = 32'h3;  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
   // Class of an EFE frame.
   typedef enum logic [3:0] {
     EFE_CLASS_RELIABLE = 4'h0,  // Sequenced, acknowledged, retransmitted
-    EFE_CLASS_UNRELIABLE = 4'h1  // Sent once. Session, acknowledgement and all that belongs to them are zero
+    EFE_CLASS_UNRELIABLE = 4'h1,  // Sent once. Session, acknowledgement and all that belongs to them are zero
+    EFE_CLASS_DATAGRAM = 4'h2  // UD: likewise, but for ack and peer_session, which are Q_Key and P_Key. A message is one frame
   } efe_class_e;
 
   // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
@@ -882,10 +903,10 @@ package exrnic_pkg;
     logic [15:0] length;  // Bytes of the DDP segment that follows (headers and payload); zero without one
     logic [15:0] src_node;  // Node identifier of the sender
     logic [15:0] credit;  // Reserved for end-to-end credits; zero
-    logic [15:0] session;  // Session of the sender: drawn anew when it starts; zero in the unreliable class
-    logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of
-    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the unreliable class per queue pair, from 0 on. With SACK: the first one missing at the sender of this frame
-    logic [31:0] ack;  // With ACK: all before this number are placed
+    logic [15:0] session;  // Session of the sender: drawn anew when it starts; zero in the two others
+    logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of. In the class datagram: P_Key of the sender
+    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
+    logic [31:0] ack;  // With ACK: all before this number are placed. In the class datagram: Q_Key of the receiver
     logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
@@ -981,6 +1002,8 @@ package exrnic_pkg;
   localparam int unsigned WQE_SLOT_SGES = 32'h4;  // Scatter/gather elements in each further slot
   localparam int unsigned WQE_SLOTS_MAX = 32'h5;  // Most slots of a work request
   localparam int unsigned ATOMIC_BYTES = 32'h8;  // Bytes that an atomic works on, at a multiple of that
+  localparam int unsigned DATAGRAM_NODE_SHIFT = 32'h20;  // In wqe.remote_to of UD: place of the node
+  localparam int unsigned SENDER_NODE_SHIFT = 32'h18;  // In cqe.detail: place of the sender's node
   localparam int unsigned WQE_INDEX_BITS = 32'h10;  // Bits of a free-running slot index
   localparam int unsigned DOORBELL_SQ = 32'h0;  // Offset in the user page: send queue producer
   localparam int unsigned DOORBELL_RQ = 32'h8;  // Offset in the user page: receive queue producer
@@ -1008,9 +1031,9 @@ package exrnic_pkg;
 
   // How a work request ended.
   typedef enum logic [7:0] {
-    CQE_STATUS_SUCCESS = 8'h0,  // Done: placed at the peer
-    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX; of a receive: the message is longer
-    CQE_STATUS_LOC_QP_OP_ERR = 8'h2,  // Malformed work request: opcode, flags or number of elements
+    CQE_STATUS_SUCCESS = 8'h0,  // Done: placed at the peer. Of UC and UD: sent
+    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
+    CQE_STATUS_LOC_QP_OP_ERR = 8'h2,  // Malformed work request: opcode, flags, number of elements, or destination of a datagram
     CQE_STATUS_LOC_PROT_ERR = 8'h3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
     CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
@@ -1029,6 +1052,7 @@ package exrnic_pkg;
   localparam int unsigned CQE_FLAGS_IMM = 0;  // Of a receive: imm_data is the immediate data of the message
   localparam int unsigned CQE_FLAGS_INVALIDATED = 1;  // Of a receive: imm_data is the STag that the message has invalidated
   localparam int unsigned CQE_FLAGS_SOLICITED = 2;  // Of a receive: the sender asked for a solicited event
+  localparam int unsigned CQE_FLAGS_SENDER = 3;  // Of a receive of UD: detail says who sent the message
 
   // Scatter/gather element.
   typedef struct packed {
@@ -1049,8 +1073,8 @@ package exrnic_pkg;
     logic [31:0] index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
     logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
-    logic [31:0] remote_stag;  // STag at the peer
-    logic [63:0] remote_to;  // Tagged offset at the peer
+    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
+    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. The own node is none
     logic [31:0] imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
     logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
     logic [7:0] num_sge;  // Elements used, 0 to MAX_SGE
@@ -1065,7 +1089,7 @@ package exrnic_pkg;
     logic [7:0] flags;  // Flags cqe_flags
     logic [7:0] status;  // Enum cqe_status
     logic [7:0] opcode;  // Enum wqe_opcode
-    logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8)
+    logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
     logic [31:0] qpn;  // Queue pair
     logic [31:0] imm_data;  // Of a receive, see flags cqe_flags
     logic [31:0] byte_length;  // Bytes of the message

@@ -17,6 +17,7 @@ module exrnic_pkg_check;
   mbox_modify_srq_t v_mbox_modify_srq;
   mbox_query_srq_t v_mbox_query_srq;
   mbox_register_mr_t v_mbox_register_mr;
+  mbox_group_t v_mbox_group;
   mbox_set_window_t v_mbox_set_window;
   fw_image_t v_fw_image;
   fw_info_t v_fw_info;
@@ -319,27 +320,35 @@ module exrnic_pkg_check;
     v_mbox_create_qp.max_reads_in = '1;
     if (v_mbox_create_qp !== (512'({32{1'b1}}) << 448))
       $fatal(1, "mbox_create_qp_t.max_reads_in: place");
-    if ($bits(mbox_modify_qp_t) != 160) $fatal(1, "mbox_modify_qp_t: size");
+    if ($bits(mbox_modify_qp_t) != 224) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qpn = '1;
-    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 0))
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 0))
       $fatal(1, "mbox_modify_qp_t.qpn: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.state = '1;
-    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 32))
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 32))
       $fatal(1, "mbox_modify_qp_t.state: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_node = '1;
-    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 64))
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 64))
       $fatal(1, "mbox_modify_qp_t.dest_node: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_qpn = '1;
-    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 96))
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 96))
       $fatal(1, "mbox_modify_qp_t.dest_qpn: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.rnr = '1;
-    if (v_mbox_modify_qp !== (160'({32{1'b1}}) << 128))
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 128))
       $fatal(1, "mbox_modify_qp_t.rnr: place");
+    v_mbox_modify_qp = '0;
+    v_mbox_modify_qp.qkey = '1;
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 160))
+      $fatal(1, "mbox_modify_qp_t.qkey: place");
+    v_mbox_modify_qp = '0;
+    v_mbox_modify_qp.pkey = '1;
+    if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 192))
+      $fatal(1, "mbox_modify_qp_t.pkey: place");
     if ($bits(mbox_query_qp_t) != 192) $fatal(1, "mbox_query_qp_t: size");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.state = '1;
@@ -441,6 +450,15 @@ module exrnic_pkg_check;
     v_mbox_register_mr.page_shift = '1;
     if (v_mbox_register_mr !== (320'({32{1'b1}}) << 288))
       $fatal(1, "mbox_register_mr_t.page_shift: place");
+    if ($bits(mbox_group_t) != 64) $fatal(1, "mbox_group_t: size");
+    v_mbox_group = '0;
+    v_mbox_group.qpn = '1;
+    if (v_mbox_group !== (64'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_group_t.qpn: place");
+    v_mbox_group = '0;
+    v_mbox_group.group = '1;
+    if (v_mbox_group !== (64'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_group_t.group: place");
     if ($bits(mbox_set_window_t) != 256) $fatal(1, "mbox_set_window_t: size");
     v_mbox_set_window = '0;
     v_mbox_set_window.qpn = '1;

@@ -34,7 +34,7 @@ std::string text_of(const Segment& expected, const Segment& came) {
 // Of which of its segments a queue pair in ERROR tells the peer first, is a matter of time.
 bool Comparison::SameSegment::operator()(const Segment& expected, const Segment& came) const {
   if (expected.to != came.to || expected.immediate != came.immediate ||
-      expected.number != came.number)
+      expected.number != came.number || expected.keys != came.keys)
     return false;
   const bool stream_error = expected.terminate_code() == EXRNIC_TERM_CODE_STREAM &&
                             came.terminate_code() == EXRNIC_TERM_CODE_STREAM;
@@ -76,7 +76,7 @@ void Comparison::received(uint32_t id, const Frame& frame) {
   if (frame.fcs_error) return;
   auto segment = segment_of(frame);
   if (!segment) return;
-  if (segment->number) came_once(*segment);
+  if (segment->number) came_once(id, frame, *segment);
   nodes_.at(id).ledger.received(std::move(*segment));
 }
 
@@ -197,7 +197,6 @@ void Comparison::predict(uint32_t id, const Frame& frame) {
 // connects the queue pair) waits until the subject has sent it too.
 bool Comparison::may_deliver(const Frame& frame) {
   const auto segment = segment_of(frame);
-  if (segment->number) return may_deliver_once(*segment);
   const auto& [from, to] = std::pair{segment->from, segment->to};
   Node& sender = nodes_.at(from.node);
   uint64_t& delivered = sender.delivered[{from.qpn, segment->stream}];
@@ -212,31 +211,16 @@ bool Comparison::may_deliver(const Frame& frame) {
   return true;
 }
 
-// ---- The unreliable class: a shadow gets what its subject gets
+// ---- What is sent once: a shadow gets the frames that its subject gets, as they come to it
 
-// What is lost, doubled or overtaken on the way is so for one of the cores only.
-void Comparison::came_once(const Segment& segment) {
-  uint32_t& next = came_once_[segment.from];
-  if (*segment.number != next) excuses_.lost(segment.from);
-  next = *segment.number + 1;
-}
-
-// One that has not come to the subject by the time of rest is lost. Whether a message found its
-// receive is a matter of time if that was not posted yet.
-bool Comparison::may_deliver_once(const Segment& segment) {
-  const bool came = static_cast<int32_t>(came_once_[segment.from] - *segment.number) > 0;
-  if (!came && !excuses_.any_outcome(segment.from) && !all_rest()) return false;
-  const auto receiver = nodes_.find(segment.to.node);
-  const bool ready = receiver == nodes_.end() || receiver->second.ledger.driver().is_ready(
-                                                     segment.to.qpn, segment.takes_receive());
-  if (!came || !ready) excuses_.lost(segment.from);
-  return true;
-}
-
-// It counts from 0 on.
-void Comparison::renew(const Endpoint& qp) {
-  excuses_.renewed(qp);
-  came_once_.erase(qp);
+// Whether a message finds its receive, or its queue pair connected, is a matter of time if it came
+// before.
+void Comparison::came_once(uint32_t id, const Frame& frame, const Segment& segment) {
+  const DriverView& driver = nodes_.at(id).ledger.driver();
+  for (const uint32_t qpn : driver.addressees(segment.to.qpn, segment.group()))
+    if (driver.queue_pairs().count(qpn) != 0 && !driver.is_ready(qpn, segment.takes_receive()))
+      excuses_.lost({id, qpn});
+  at_node(id, [&] { fabric_.deliver(id, frame); });
 }
 
 // ---- Rest

@@ -80,9 +80,7 @@ class Comparison final : private ShadowObserver {
   void segment(uint32_t node, Side side, const Frame& frame);
   void compare(Node& node, Side side, Segment&& segment);
   void terminated(const Node& node, const Segment& segment);
-  void came_once(const Segment& segment);
-  bool may_deliver_once(const Segment& segment);
-  void renew(const Endpoint& qp);
+  void came_once(uint32_t node, const Frame& frame, const Segment& segment);
   void doorbell(uint32_t node, const MmioAccess& access);
   void store_block(uint32_t node, const MmioAccess& access);
   MmioAccess to_reference(uint32_t node, MmioAccess access) const;
@@ -103,8 +101,6 @@ class Comparison final : private ShadowObserver {
   void at_node(uint32_t node, Act act) const;
 
   std::map<uint32_t, Node> nodes_;
-  // Of the unreliable class, by source: the number behind the last one that came to a subject.
-  std::map<Endpoint, uint32_t> came_once_;
   Excuses excuses_;
   ShadowFabric fabric_;
   uint64_t time_ns_ = 0;

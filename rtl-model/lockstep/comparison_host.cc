@@ -151,7 +151,7 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
       const uint32_t state = driver.command<exrnic_mbox_modify_qp>().state;
       const bool ends = state == EXRNIC_QP_STATE_RESET || state == EXRNIC_QP_STATE_ERROR;
       if (ends && !quiet_) excuses_.raced(qp);
-      if (state == EXRNIC_QP_STATE_RESET) renew(qp);
+      if (state == EXRNIC_QP_STATE_RESET) excuses_.renewed(qp);
       if (driver.has_skewed_receives(index)) excuses_.lost(qp);
       return;
     }
@@ -160,10 +160,10 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
       if (!quiet_) excuses_.raced(qp);
       return;
     case EXRNIC_MBOX_OP_CREATE_QP:
-      return renew(qp);
+      return excuses_.renewed(qp);
     case EXRNIC_MBOX_OP_DESTROY_QP:
       if (!quiet_) excuses_.raced(qp);
-      return renew(qp);
+      return excuses_.renewed(qp);
     case EXRNIC_MBOX_OP_DESTROY_CQ:
     case EXRNIC_MBOX_OP_DESTROY_SRQ:
     case EXRNIC_MBOX_OP_INVALIDATE_MR:

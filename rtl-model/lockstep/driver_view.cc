@@ -2,6 +2,7 @@
 #include "rtl-model/lockstep/driver_view.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace exrnic::lockstep {
 namespace {
@@ -43,7 +44,18 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
       return create_qp(command<exrnic_mbox_create_qp>(), read_memory);
     case EXRNIC_MBOX_OP_CREATE_SRQ:
       return create_srq(command<exrnic_mbox_create_srq>());
+    case EXRNIC_MBOX_OP_ATTACH_GROUP: {
+      const auto attached = command<exrnic_mbox_group>();
+      attachments_.emplace(attached.group, attached.qpn);
+      return;
+    }
+    case EXRNIC_MBOX_OP_DETACH_GROUP: {
+      const auto detached = command<exrnic_mbox_group>();
+      attachments_.erase({detached.group, detached.qpn});
+      return;
+    }
     case EXRNIC_MBOX_OP_DESTROY_QP:
+      detach(command<exrnic_mbox_object>().index);
       return ended_queue_pairs_.push_back(command<exrnic_mbox_object>().index);
     case EXRNIC_MBOX_OP_MODIFY_QP:
       return modify_qp(command<exrnic_mbox_modify_qp>());
@@ -78,6 +90,7 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
 void DriverView::create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory) {
   forget(ended_queue_pairs_, command.qpn);
   QueuePairView& qp = queue_pairs_[command.qpn] = {};
+  qp.datagrams = command.service == EXRNIC_SERVICE_UD;
   qp.page = command.page;
   qp.send_cqn = command.send_cqn;
   qp.recv_cqn = command.recv_cqn;
@@ -97,7 +110,7 @@ void DriverView::create_srq(const exrnic_mbox_create_srq& command) {
 
 void DriverView::modify_qp(const exrnic_mbox_modify_qp& command) {
   QueuePairView& qp = queue_pairs_[command.qpn];
-  if (command.state == EXRNIC_QP_STATE_RTR)
+  if (command.state == EXRNIC_QP_STATE_RTR && !qp.datagrams)
     qp.peer = QueuePairView::Peer{command.dest_node, command.dest_qpn};
   if (command.state == EXRNIC_QP_STATE_RESET) {
     qp.sq = {qp.sq.log_slots};
@@ -204,6 +217,19 @@ void DriverView::skew_receives(uint32_t qpn) {
   if (qp == nullptr) return;
   const auto shared = shared_queues_.find(qp->srqn);
   if (shared != shared_queues_.end()) shared->second.skewed = true;
+}
+
+void DriverView::detach(uint32_t qpn) {
+  for (auto attached = attachments_.begin(); attached != attachments_.end();)
+    attached = attached->second == qpn ? attachments_.erase(attached) : std::next(attached);
+}
+
+std::vector<uint32_t> DriverView::addressees(uint32_t qpn, std::optional<uint32_t> group) const {
+  if (!group) return {qpn};
+  std::vector<uint32_t> all;
+  for (const auto& [attached_group, attached] : attachments_)
+    if (attached_group == *group) all.push_back(attached);
+  return all;
 }
 
 bool DriverView::is_ready(uint32_t qpn, bool for_receive) const {

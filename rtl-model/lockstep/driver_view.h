@@ -9,6 +9,8 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "exrnic_hw.h"
@@ -63,6 +65,7 @@ struct QueuePairView {
   uint32_t srqn = EXRNIC_NO_SRQ;
   uint32_t state = EXRNIC_QP_STATE_RESET;  // that the driver gave it
   std::optional<Peer> peer;
+  bool datagrams = false;   // it has no peer
   bool has_window = false;  // its RDMA Writes are stores, and may be cut anyhow
 };
 
@@ -118,6 +121,9 @@ class DriverView {
   void skew_receives(uint32_t qpn);
   bool has_skewed_receives(uint32_t qpn) const;
 
+  // The queue pairs that a message is for: those attached to the group, or this one.
+  std::vector<uint32_t> addressees(uint32_t qpn, std::optional<uint32_t> group) const;
+
   // Whether a queue pair of the reference knows its peer, and has a receive if it needs one.
   bool is_ready(uint32_t qpn, bool for_receive) const;
 
@@ -141,11 +147,13 @@ class DriverView {
   void create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory);
   void create_srq(const exrnic_mbox_create_srq& command);
   void modify_qp(const exrnic_mbox_modify_qp& command);
+  void detach(uint32_t qpn);
 
   std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)> payload_{};
   std::map<uint32_t, CompletionRing> rings_;               // by cqn
   std::map<uint32_t, WorkQueue> shared_queues_;            // by srqn
   std::map<uint32_t, QueuePairView> queue_pairs_;          // by qpn
+  std::set<std::pair<uint32_t, uint32_t>> attachments_;    // group, qpn
   std::map<uint32_t, ref::PioAssembly> pio_;               // by page
   std::vector<uint32_t> ended_rings_, ended_queue_pairs_;  // destroyed; the subject may lag behind
 };

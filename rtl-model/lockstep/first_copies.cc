@@ -35,14 +35,22 @@ std::optional<Segment> segment_of(const Frame& frame) {
   segment.stream = stream_of(ddp);
   if (flags & EXRNIC_EFE_FLAGS_IMM)
     segment.immediate = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
-  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE)
+  if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE)
     segment.number = static_cast<uint32_t>(exrnic_efe_seq(efe));
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_DATAGRAM)
+    segment.keys = {static_cast<uint32_t>(exrnic_efe_ack(efe)),
+                    static_cast<uint16_t>(exrnic_efe_peer_session(efe))};
   segment.asks_for_pause = flags & EXRNIC_EFE_FLAGS_RNR;
   segment.ddp.assign(ddp, ddp + length);
   return segment;
 }
 
 bool Segment::is_tagged() const { return exrnic_ddp_tagged_t(ddp.data()); }
+
+std::optional<uint32_t> Segment::group() const {
+  const uint32_t group = to.qpn - EXRNIC_GROUP_QPN;
+  return keys && group <= EXRNIC_GROUP_MAX ? std::optional(group) : std::nullopt;
+}
 
 bool Segment::takes_receive() const {
   return !is_tagged() && ddp.size() >= EXRNIC_DDP_UNTAGGED_BYTES &&
@@ -91,7 +99,7 @@ std::vector<Segment> Segment::bytes() const {
 
 bool FirstCopies::first(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
-  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE) return true;  // there are no others
+  if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE) return true;  // there are no others
   Session& session = sessions_[exrnic_eth_dst(frame.data.data())];
   const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
   if (session.number != exrnic_efe_session(efe)) session = {exrnic_efe_session(efe), seq};

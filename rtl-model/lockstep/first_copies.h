@@ -21,13 +21,20 @@ struct Segment {
   Endpoint to;
   Stream stream = Stream::kWork;
   std::optional<uint32_t> immediate;  // in the EFE header
-  std::optional<uint32_t> number;     // of a frame of the unreliable class, for its queue pair
-  bool asks_for_pause = false;        // a terminate message that terminates nothing
-  Bytes ddp;                          // header and payload
+  std::optional<uint32_t> number;     // of a frame that is sent once, for its queue pair
+  struct Keys {
+    uint32_t qkey = 0;
+    uint16_t pkey = 0;
+    bool operator!=(const Keys& other) const { return qkey != other.qkey || pkey != other.pkey; }
+  };
+  std::optional<Keys> keys;     // of a datagram; one to a group has that in to.qpn
+  bool asks_for_pause = false;  // a terminate message that terminates nothing
+  Bytes ddp;                    // header and payload
 
   Owner owner() const { return {to, !is_tagged()}; }  // of what is written because of it
   bool is_tagged() const;
-  bool takes_receive() const;  // it begins a message of the receiver's queue
+  std::optional<uint32_t> group() const;  // that it is for
+  bool takes_receive() const;             // it begins a message of the receiver's queue
   std::optional<uint16_t> terminate_code() const;
   bool quotes_read_request() const;  // of a terminate message
   bool is_write() const;             // RDMA Write

@@ -24,7 +24,10 @@ constexpr exrnic_counter kCompared[] = {EXRNIC_COUNTER_TERMINATES_TX,
                                         EXRNIC_COUNTER_ATOMICS_SERVED,
                                         EXRNIC_COUNTER_UC_LOST,
                                         EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE,
-                                        EXRNIC_COUNTER_UNRELIABLE_DROPPED};
+                                        EXRNIC_COUNTER_UNRELIABLE_DROPPED,
+                                        EXRNIC_COUNTER_BAD_PKEY,
+                                        EXRNIC_COUNTER_BAD_QKEY,
+                                        EXRNIC_COUNTER_GROUP_COPIES};
 
 uint32_t offset_of(exrnic_counter counter) {
   return EXRNIC_REG_COUNTERS + static_cast<uint32_t>(sizeof(uint64_t)) * counter;

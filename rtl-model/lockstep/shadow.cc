@@ -3,7 +3,6 @@
 
 #include <set>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "exrnic_hw.h"
@@ -80,9 +79,20 @@ bool Shadow::peek(uint64_t address, uint8_t* out, size_t length) {
 }
 
 void ShadowFabric::add(const CoreConfig& config) {
-  shadows_[config.node_id] = std::make_unique<Shadow>(
-      config, make_core_, observer_,
-      [this](Frame&& frame) { frames_.push_back({std::move(frame), std::nullopt}); });
+  shadows_[config.node_id] =
+      std::make_unique<Shadow>(config, make_core_, observer_, [this](Frame&& frame) {
+        const auto segment = segment_of(frame);
+        if (!segment || !segment->number) frames_.push_back({std::move(frame), std::nullopt});
+      });
+}
+
+// But for its mark: congestion is the subject's affair.
+void ShadowFabric::deliver(uint32_t node, const Frame& frame) {
+  Frame copy = frame;
+  uint8_t* efe = copy.data.data() + EXRNIC_ETH_BYTES;
+  exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) & ~uint64_t{EXRNIC_EFE_FLAGS_CE});
+  shadows_.at(node)->receive(std::move(copy));
+  settle();
 }
 
 void ShadowFabric::store(uint32_t node, const MmioAccess& access) {
@@ -131,15 +141,14 @@ bool ShadowFabric::run(uint64_t time_ns) {
 
 // An acknowledgement alone overtakes what waits: its place among segments means nothing.
 std::deque<ShadowFabric::InFlight>::iterator ShadowFabric::next_to_deliver() {
-  std::set<std::tuple<uint64_t, uint64_t, bool>> blocked;  // from, to, unreliable class
+  std::set<std::pair<uint64_t, uint64_t>> blocked;  // from, to
   held_ = false;
   for (auto one = frames_.begin(); one != frames_.end(); ++one) {
     if (!one->arrives_ns || *one->arrives_ns > time_ns_) break;
     const auto segment = segment_of(one->frame);
     if (!segment) return one;
     const uint8_t* ethernet = one->frame.data.data();
-    const std::tuple way{exrnic_eth_src(ethernet), exrnic_eth_dst(ethernet),
-                         segment->number.has_value()};
+    const std::pair way{exrnic_eth_src(ethernet), exrnic_eth_dst(ethernet)};
     if (blocked.count(way) == 0 && observer_.may_deliver(one->frame)) return one;
     blocked.insert(way);
     held_ = true;

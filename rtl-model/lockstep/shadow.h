@@ -82,6 +82,9 @@ class ShadowFabric {
   void store(uint32_t node, const MmioAccess& access);
   uint64_t load(uint32_t node, const MmioAccess& access);
 
+  // What the shadows send once, the fabric drops: to a shadow comes what its subject has received.
+  void deliver(uint32_t node, const Frame& frame);
+
   // Time has come to this point. False: nothing has happened.
   bool run(uint64_t time_ns);
 

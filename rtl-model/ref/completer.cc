@@ -156,6 +156,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   cqe.opcode = static_cast<uint8_t>(ended.opcode);
   cqe.status = static_cast<uint8_t>(ended.status);
   cqe.flags = ended.flags;
+  cqe.detail = ended.sender;
   if (pull && ended.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR && qp.in_error()) take_fault(qp, cqe);
   if (ended.status == EXRNIC_CQE_STATUS_SUCCESS && !ended.signaled) return;
   write_cqe(pull ? qp.send_cqn : qp.recv_cqn, cqe);

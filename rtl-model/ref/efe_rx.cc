@@ -37,13 +37,22 @@ bool flags_good(uint64_t flags) {
 }
 
 bool class_good(uint64_t flags, const uint8_t* efe) {
-  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_RELIABLE) return exrnic_efe_session(efe) != 0;
-  constexpr uint64_t kFlags =
-      EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
-  return exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE && (flags & EXRNIC_EFE_FLAGS_SEQ) &&
-         (flags & ~kFlags) == 0 && exrnic_efe_session(efe) == 0 &&
-         exrnic_efe_peer_session(efe) == 0 && exrnic_efe_ack(efe) == 0 &&
-         exrnic_efe_refused(efe) == 0;
+  constexpr uint64_t kFlags = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
+  const auto once = [&](uint64_t allowed) {
+    return (flags & EXRNIC_EFE_FLAGS_SEQ) && (flags & ~allowed) == 0 &&
+           exrnic_efe_session(efe) == 0 && exrnic_efe_refused(efe) == 0;
+  };
+  switch (exrnic_efe_klass(efe)) {
+    case EXRNIC_EFE_CLASS_RELIABLE:
+      return exrnic_efe_session(efe) != 0;
+    case EXRNIC_EFE_CLASS_UNRELIABLE:
+      return once(kFlags | EXRNIC_EFE_FLAGS_SYN) && exrnic_efe_peer_session(efe) == 0 &&
+             exrnic_efe_ack(efe) == 0;
+    case EXRNIC_EFE_CLASS_DATAGRAM:
+      return once(kFlags);
+    default:
+      return false;
+  }
 }
 
 bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
@@ -89,17 +98,30 @@ Received segment_of(const uint8_t* efe) {
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
   if (flags & EXRNIC_EFE_FLAGS_IMM) segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   if (flags & EXRNIC_EFE_FLAGS_RNR) segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
-  segment.unreliable = exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE;
+  segment.unreliable = exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE;
   segment.first = flags & EXRNIC_EFE_FLAGS_SYN;
+  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_DATAGRAM) {
+    segment.first = true;
+    segment.datagram = {segment.ack, static_cast<uint16_t>(exrnic_efe_peer_session(efe))};
+  }
   const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
   segment.ddp.assign(ddp, ddp + exrnic_efe_length(efe));
   return segment;
 }
 
+bool is_for_group(const uint8_t* efe) {
+  return exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_DATAGRAM &&
+         is_group(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)));
+}
+
 bool addressed(const Bytes& frame, uint16_t to) {
-  const uint64_t from = exrnic_efe_src_node(frame.data() + EXRNIC_ETH_BYTES);
-  return exrnic_eth_dst(frame.data()) == mac_of(to) &&
-         exrnic_eth_src(frame.data()) == mac_of(from) && from < EXRNIC_MAX_NODE && from != to;
+  const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
+  const uint64_t from = exrnic_efe_src_node(efe);
+  const uint64_t group = exrnic_efe_dst_qpn(efe) - EXRNIC_GROUP_QPN;
+  const uint64_t dst =
+      is_for_group(efe) ? uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | group : mac_of(to);
+  return exrnic_eth_dst(frame.data()) == dst && exrnic_eth_src(frame.data()) == mac_of(from) &&
+         from < EXRNIC_MAX_NODE && from != to;
 }
 
 }  // namespace
@@ -119,9 +141,9 @@ void EfeRx::receive(const Frame& frame) {
   const bool has_ack = flags & EXRNIC_EFE_FLAGS_ACK;
   const uint16_t ours = has_ack ? static_cast<uint16_t>(exrnic_efe_peer_session(efe)) : 0;
   Peer& peer = peers_[node];
-  if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_UNRELIABLE) {
+  if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE) {
     if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
-    return segments_.push_back(segment_of(efe));
+    return is_for_group(efe) ? replicate(segment_of(efe)) : segments_.push_back(segment_of(efe));
   }
   const bool knew_another = peer.session != 0;
   if (session != peer.session) {
@@ -140,6 +162,20 @@ void EfeRx::receive(const Frame& frame) {
   state_.count(EXRNIC_COUNTER_ACKS_RX);
   // A greeting is answered: so its sender knows that it has been heard.
   if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
+}
+
+// A copy for each queue pair that is attached to the group; without one it stays as it is, and is
+// for nobody.
+void EfeRx::replicate(const Received& segment) {
+  bool copied = false;
+  for (const auto& attachment : state_.attachments) {
+    if (!attachment || attachment->group != segment.dst_qpn - EXRNIC_GROUP_QPN) continue;
+    if (copied) state_.count(EXRNIC_COUNTER_GROUP_COPIES);
+    copied = true;
+    segments_.push_back(segment);
+    segments_.back().dst_qpn = attachment->qpn;
+  }
+  if (!copied) segments_.push_back(segment);
 }
 
 void EfeRx::mark(Peer& peer) {

@@ -60,6 +60,7 @@ class EfeRx {
   void take_segment(Peer& peer, uint32_t node, const uint8_t* efe);
   void hand_out(Peer& peer);
   void mark(Peer& peer);
+  void replicate(const Received& segment);
 
   State& state_;
   EfeTx* efe_tx_ = nullptr;

@@ -336,8 +336,20 @@ void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
   Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE);
   exrnic_efe_set_seq(frame.data.data() + EXRNIC_ETH_BYTES, segment.once->number);
   const uint8_t flags = put_segment(frame, segment);
-  transmit(sink, std::move(frame),
-           segment.once->first ? flags | EXRNIC_EFE_FLAGS_SYN : unsigned{flags});
+  if (segment.datagram) put_datagram(frame, segment);
+  const bool begins = segment.once->first && !segment.datagram;
+  transmit(sink, std::move(frame), begins ? flags | EXRNIC_EFE_FLAGS_SYN : unsigned{flags});
+}
+
+void EfeTx::put_datagram(Frame& frame, const Segment& segment) {
+  uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  const uint32_t group = segment.dst_qpn - EXRNIC_GROUP_QPN;
+  exrnic_eth_set_dst(frame.data.data(), is_group(segment.dst_qpn)
+                                            ? uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | group
+                                            : mac_of(segment.datagram->node));
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_DATAGRAM);
+  exrnic_efe_set_ack(efe, segment.datagram->qkey);
+  exrnic_efe_set_peer_session(efe, segment.datagram->pkey);
 }
 
 Frame EfeTx::make_frame(uint32_t node, exrnic_efe_class klass) const {

@@ -96,6 +96,7 @@ class EfeTx {
   bool send_ack(CoreSink& sink);
   void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment);
   void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
+  static void put_datagram(Frame& frame, const Segment& segment);
   Frame make_frame(uint32_t node, exrnic_efe_class klass) const;
   static uint8_t put_segment(Frame& frame, const Segment& segment);
   void transmit(CoreSink& sink, Frame&& frame, unsigned flags);

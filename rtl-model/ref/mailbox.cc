@@ -27,7 +27,7 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
 }
 
 bool needs_rest(uint32_t op) {
-  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_SET_WINDOW &&
+  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_DETACH_GROUP &&
          op != EXRNIC_MBOX_OP_QUERY_QP && op != EXRNIC_MBOX_OP_QUERY_SRQ;
 }
 
@@ -91,6 +91,10 @@ exrnic_mbox_status Mailbox::execute() {
       return query_srq(command<exrnic_mbox_object>());
     case EXRNIC_MBOX_OP_SET_WINDOW:
       return set_window(command<exrnic_mbox_set_window>());
+    case EXRNIC_MBOX_OP_ATTACH_GROUP:
+      return attach_group(command<exrnic_mbox_group>());
+    case EXRNIC_MBOX_OP_DETACH_GROUP:
+      return detach_group(command<exrnic_mbox_group>());
     default:
       return EXRNIC_MBOX_STATUS_BAD_OPCODE;
   }
@@ -142,7 +146,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   if (qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool has_srq = command.srqn != EXRNIC_NO_SRQ;
   if (!log_good(command.sq_log_slots, EXRNIC_SQ_LOG_MAX) ||
-      !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service > EXRNIC_SERVICE_UC ||
+      !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service > EXRNIC_SERVICE_UD ||
       !pbl_good(command.sq_pbl_address) || !pbl_good(command.rq_pbl_address) ||
       (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
       command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
@@ -173,7 +177,18 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
   QueuePair& qp = state_.qps[command.qpn];
   const auto to = static_cast<exrnic_qp_state>(command.state);
   if (!qp.valid || !allowed(qp.status.state, to)) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  if (to == EXRNIC_QP_STATE_RTR) {
+  if (to == EXRNIC_QP_STATE_INIT && qp.is_datagram()) {
+    if (command.pkey > UINT16_MAX || (command.pkey & ~EXRNIC_PKEY_FULL) == 0)
+      return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+    qp.qkey = command.qkey;
+    qp.pkey = static_cast<uint16_t>(command.pkey);
+  }
+  if (to == EXRNIC_QP_STATE_RTR && qp.is_datagram()) {
+    if (command.rnr > EXRNIC_RNR_TIMER_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+    // Datagrams have no peer: those of all queue pairs queue together, in their order.
+    qp.dest_node = state_.config.node_id;
+    qp.dest_qpn = 0;
+  } else if (to == EXRNIC_QP_STATE_RTR) {
     if (command.dest_node >= EXRNIC_MAX_NODE || command.dest_node == state_.config.node_id ||
         command.dest_qpn >> 24 != 0 || command.rnr > EXRNIC_RNR_TIMER_MAX)
       return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
@@ -226,6 +241,8 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.qps[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   QueuePair& qp = state_.qps[command.index];
+  for (auto& attachment : state_.attachments)
+    if (attachment && attachment->qpn == command.index) attachment.reset();
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
   return EXRNIC_MBOX_STATUS_OK;
@@ -306,6 +323,41 @@ exrnic_mbox_status Mailbox::query_srq(const exrnic_mbox_object& command) {
   return EXRNIC_MBOX_STATUS_OK;
 }
 
+// ---- Groups
+
+exrnic_mbox_status Mailbox::judge(const exrnic_mbox_group& command) const {
+  if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  const QueuePair& qp = state_.qps[command.qpn];
+  if (!qp.valid || !qp.is_datagram()) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (command.group > EXRNIC_GROUP_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+std::optional<Attachment>* Mailbox::attachment(const exrnic_mbox_group& command) {
+  for (auto& entry : state_.attachments)
+    if (entry && entry->group == command.group && entry->qpn == command.qpn) return &entry;
+  return nullptr;
+}
+
+exrnic_mbox_status Mailbox::attach_group(const exrnic_mbox_group& command) {
+  if (const auto status = judge(command); status != EXRNIC_MBOX_STATUS_OK) return status;
+  if (attachment(command) != nullptr) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  for (auto& entry : state_.attachments) {
+    if (entry) continue;
+    entry = {command.group, command.qpn};
+    return EXRNIC_MBOX_STATUS_OK;
+  }
+  return EXRNIC_MBOX_STATUS_BAD_INDEX;
+}
+
+exrnic_mbox_status Mailbox::detach_group(const exrnic_mbox_group& command) {
+  if (const auto status = judge(command); status != EXRNIC_MBOX_STATUS_OK) return status;
+  std::optional<Attachment>* entry = attachment(command);
+  if (entry == nullptr) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  entry->reset();
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
 exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   constexpr uint32_t kRights = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD;
   if (command.window >= EXRNIC_MAX_WINDOWS) return EXRNIC_MBOX_STATUS_BAD_INDEX;
@@ -315,7 +367,7 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   }
   if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.qpn];
-  if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.is_unreliable())
+  if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.service != EXRNIC_SERVICE_RC)
     return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool wraps = command.base + (command.length - 1) < command.base;
   if ((command.access & ~kRights) != 0 || command.length == 0 ||

@@ -48,6 +48,10 @@ class Mailbox {
   exrnic_mbox_status modify_srq(const exrnic_mbox_modify_srq& command);
   exrnic_mbox_status query_srq(const exrnic_mbox_object& command);
   exrnic_mbox_status set_window(const exrnic_mbox_set_window& command);
+  exrnic_mbox_status judge(const exrnic_mbox_group& command) const;
+  std::optional<Attachment>* attachment(const exrnic_mbox_group& command);
+  exrnic_mbox_status attach_group(const exrnic_mbox_group& command);
+  exrnic_mbox_status detach_group(const exrnic_mbox_group& command);
   void change_state(uint32_t qpn, exrnic_qp_state to);
 
   State& state_;

@@ -110,8 +110,10 @@ void Receiver::take_receive(const Ring& ring) {
 
 void Receiver::place() {
   const Bytes payload = payload_of(*segment_);
-  if (payload.size() > inbound().room - inbound().received)
-    return fail(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
+  const bool too_long = payload.size() > inbound().room - inbound().received;
+  // Anyone may have sent a datagram: the receive is for the next one.
+  if (too_long && segment_->datagram) return done_(EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
+  if (too_long) return fail(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
   const ElementList sinks{inbound().elements, qp().pd, EXRNIC_ACCESS_LOCAL_WRITE};
   scatter_.scatter(sinks, inbound().received, payload, [this](Verdict verdict) {
     if (verdict != Verdict::kOk)
@@ -169,6 +171,10 @@ void Receiver::complete() {
   } else if (segment_->imm) {
     ended.flags |= EXRNIC_CQE_FLAGS_IMM;
     ended.imm_data = *segment_->imm;
+  }
+  if (segment_->datagram) {
+    ended.flags |= EXRNIC_CQE_FLAGS_SENDER;
+    ended.sender = segment_->node << EXRNIC_SENDER_NODE_SHIFT | segment_->src_qpn;
   }
   inbound().open = false;
   ++inbound().messages;

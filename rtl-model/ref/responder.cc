@@ -69,10 +69,9 @@ void Responder::run() {
 QueuePair* Responder::addressee() const {
   if (segment_.dst_qpn >= state_.qps.size()) return nullptr;
   QueuePair& qp = state_.qps[segment_.dst_qpn];
-  const bool mine = qp.valid && qp.is_unreliable() == segment_.unreliable &&
-                    qp.dest_node == segment_.node && qp.dest_qpn == segment_.src_qpn &&
-                    knows_its_peer(qp);
-  return mine ? &qp : nullptr;
+  if (!qp.valid || qp.service != segment_.service() || !knows_its_peer(qp)) return nullptr;
+  if (segment_.datagram) return &qp;
+  return qp.dest_node == segment_.node && qp.dest_qpn == segment_.src_qpn ? &qp : nullptr;
 }
 
 void Responder::judge() {
@@ -101,43 +100,6 @@ void Responder::judge() {
   }
   phase_ = Phase::kReading;
   serve(*qp);
-}
-
-// Of the unreliable class. Nobody is told of what is not served.
-void Responder::judge_unreliable() {
-  QueuePair* qp = addressee();
-  was_addressed_ = qp != nullptr;
-  if (qp == nullptr || qp->in_error()) return drop();
-  Inbound& inbound = qp->at.inbound;
-  const uint32_t behind = inbound.next - segment_.seq;
-  if (behind != 0 && behind <= EXRNIC_UC_STALE) return drop();
-  if (behind != 0) state_.count(EXRNIC_COUNTER_UC_LOST);
-  if (behind != 0 || segment_.first) inbound.abandon(!segment_.first);
-  inbound.next = segment_.seq + 1;
-  if (!goes_on(inbound)) return drop_message();
-  phase_ = Phase::kReading;
-  serve(*qp);
-}
-
-// It begins a message, or goes on with the one under way.
-bool Responder::goes_on(const Inbound& inbound) const {
-  if (inbound.skips || header_error(segment_.ddp)) return false;
-  const uint8_t* header = segment_.ddp.data();
-  if (is_tagged(segment_.ddp))
-    return exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE &&
-           (segment_.first || !inbound.write_ended);
-  switch (exrnic_ddp_untagged_opcode(header)) {
-    case EXRNIC_RDMAP_OPCODE_SEND:
-    case EXRNIC_RDMAP_OPCODE_SEND_SE:
-      if (segment_.first) return exrnic_ddp_untagged_mo(header) == 0;
-      return inbound.write_ended && inbound.open &&
-             exrnic_ddp_untagged_mo(header) == inbound.received;
-    case EXRNIC_RDMAP_OPCODE_IMMEDIATE:
-    case EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE:
-      return !segment_.first && inbound.write_ended && (!inbound.open || inbound.received == 0);
-    default:
-      return false;
-  }
 }
 
 // A message found no receive, and this is of what was sent behind it.
@@ -387,26 +349,6 @@ void Responder::refuse(exrnic_term_code code) {
   code_ = code;
   pause_code_.reset();
   phase_ = Phase::kRefusing;
-}
-
-// Of the unreliable class: there is no receive, or it is to blame.
-void Responder::end_message(exrnic_term_code code) {
-  if (code == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) {
-    state_.count(EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE);
-  } else {
-    state_.go_to_error(segment_.dst_qpn, {});
-  }
-  drop_message();
-}
-
-void Responder::drop_message() {
-  state_.qps[segment_.dst_qpn].at.inbound.abandon(/*skip=*/true);
-  drop();
-}
-
-void Responder::drop() {
-  state_.count(EXRNIC_COUNTER_UNRELIABLE_DROPPED);
-  done();
 }
 
 // Nothing is wrong: the message may come again.

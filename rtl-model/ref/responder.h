@@ -44,6 +44,8 @@ class Responder {
 
   void judge();
   void judge_unreliable();
+  void judge_datagram(QueuePair& qp);
+  bool has_keys(const QueuePair& qp);
   bool goes_on(const Inbound& inbound) const;
   void take_load_answer();
   void serve(QueuePair& qp);

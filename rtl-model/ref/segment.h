@@ -27,6 +27,10 @@ struct Tag {
   exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_PUSH;
 };
 
+inline bool is_group(uint32_t qpn) {
+  return qpn >= EXRNIC_GROUP_QPN && qpn - EXRNIC_GROUP_QPN <= EXRNIC_GROUP_MAX;
+}
+
 // To be sent.
 struct Segment {
   uint32_t node = 0;
@@ -42,6 +46,13 @@ struct Segment {
     uint32_t number = 0;  // of the frame, counted for the queue pair
   };
   std::optional<Once> once;
+  // With once: of class datagram, with these in its headers; `node` is the own one.
+  struct Datagram {
+    uint32_t node = 0;
+    uint32_t qkey = 0;
+    uint16_t pkey = 0;
+  };
+  std::optional<Datagram> datagram;
   // Never sent; ends behind those before it, with `status`.
   bool unsent = false;
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
@@ -71,6 +82,15 @@ struct Received {
   std::optional<uint8_t> pause;
   bool unreliable = false;  // then seq counts for the queue pair, and
   bool first = false;       // it may be the first segment of a message
+  struct Keys {
+    uint32_t qkey = 0;
+    uint16_t pkey = 0;
+  };
+  std::optional<Keys> datagram;  // with unreliable: it is a message of itself
+  exrnic_service service() const {
+    if (datagram) return EXRNIC_SERVICE_UD;
+    return unreliable ? EXRNIC_SERVICE_UC : EXRNIC_SERVICE_RC;
+  }
   Bytes ddp;
 };
 
@@ -86,6 +106,7 @@ struct ReceiveEnded {
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
   uint8_t flags = 0;  // cqe_flags
   uint32_t imm_data = 0;
+  uint32_t sender = 0;  // with flag SENDER: cqe.detail
 };
 
 }  // namespace exrnic::ref

@@ -35,7 +35,7 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     const QueuePair& qp = turn_.qp();
     work_ = work;
     if (flush_) forget_all_but_kind();
-    status_ = check_send_work(work, qp);
+    status_ = check_send_work(work, qp, state_);
     submitted_ = std::min(qp.at.submitted, work.head.length);
     // What goes before an Immediate Data message that found no receive is placed.
     immediate_due_ = qp.at.probe == Probe::kDue && is(EXRNIC_WQE_OPCODE_PUSH_IMM);
@@ -242,7 +242,11 @@ Segment Sender::segment(Tag::Kind kind) {
   segment.node = qp.dest_node;
   segment.dst_qpn = qp.dest_qpn;
   segment.src_qpn = turn_.qpn();
-  if (qp.is_unreliable()) segment.once = Segment::Once{};
+  if (qp.service != EXRNIC_SERVICE_RC) segment.once = Segment::Once{};
+  if (qp.is_datagram()) {
+    segment.datagram = {destination_node(work_), work_.head.remote_stag, qp.pkey};
+    segment.dst_qpn = destination_qpn(work_);
+  }
   segment.tag.kind = kind;
   segment.tag.qpn = turn_.qpn();
   segment.tag.generation = turn_.generation();

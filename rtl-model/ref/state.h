@@ -88,6 +88,8 @@ struct QueuePair {
   exrnic_service service = EXRNIC_SERVICE_RC;
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
+  uint32_t qkey = 0;  // these two of UD
+  uint16_t pkey = 0;
   uint8_t rnr_timer = 0;   // code of the pause that a message without a receive is answered by
   uint8_t rnr_retry = 0;   // how often one of ours is sent again
   uint8_t generation = 0;  // tells a new queue pair of this number from an older one
@@ -122,7 +124,7 @@ struct QueuePair {
     uint32_t read_msn = 0;
     uint32_t window_msn = 0;  // likewise of loads: a queue pair has one or the other
     uint32_t atomic_msn = 0;
-    uint32_t frames = 0;    // UC: frames sent
+    uint32_t frames = 0;    // UC, UD: frames sent
     uint16_t issued = 0;    // work requests other than PULL whose last segment is submitted...
     uint16_t ended = 0;     // ...and those of them whose end was seen
     uint16_t ended_to = 0;  // sq_consumer and send_msn behind the last of those that ended well
@@ -138,7 +140,7 @@ struct QueuePair {
     uint32_t reports = 0;  // receives and PULLs that ended: the completer is still to see them
   } at;
 
-  bool is_unreliable() const { return service == EXRNIC_SERVICE_UC; }
+  bool is_datagram() const { return service == EXRNIC_SERVICE_UD; }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
   bool serves_peer() const {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
@@ -211,6 +213,12 @@ struct Window {
   bool owed = false;  // a load was given up; its answer may still come
 };
 
+// A queue pair gets what comes for a group.
+struct Attachment {
+  uint32_t group = 0;
+  uint32_t qpn = 0;
+};
+
 struct Settings {
   bool enable = false;
   uint32_t mtu = EXRNIC_MTU_DEFAULT;
@@ -267,6 +275,7 @@ struct State {
   std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
   std::vector<Region> regions{EXRNIC_MAX_STAG};
   std::vector<Window> windows{EXRNIC_MAX_WINDOWS};
+  std::array<std::optional<Attachment>, EXRNIC_MAX_ATTACHED> attachments;
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);

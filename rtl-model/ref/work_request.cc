@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "rtl-model/ref/segment.h"
+
 namespace exrnic::ref {
 namespace {
 
@@ -36,9 +38,20 @@ bool uses_imm_data(uint8_t opcode) {
          opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
 }
 
-// It needs no answer, and invalidates nothing at the peer.
-bool may_be_lost(const WorkRequest& work) {
-  return !work.pulls() && work.head.opcode != EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
+// A queue pair of another node, or a group.
+bool destination_good(const WorkRequest& work, uint32_t own_node) {
+  const uint32_t node = destination_node(work);
+  const uint32_t qpn = destination_qpn(work);
+  if (qpn >> 24 != 0) return false;
+  return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE && node != own_node;
+}
+
+// What needs an answer, or invalidates something at the peer, must not be lost.
+bool service_good(const WorkRequest& work, exrnic_service service, uint32_t own_node) {
+  if (service == EXRNIC_SERVICE_RC || work.head.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
+    return true;
+  if (work.pulls() || work.head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE) return false;
+  return service == EXRNIC_SERVICE_UC || (work.is_send() && destination_good(work, own_node));
 }
 
 bool shape_good(const WorkRequest& work) {
@@ -60,6 +73,14 @@ bool length_good(const WorkRequest& work) {
 
 }  // namespace
 
+uint32_t destination_node(const WorkRequest& work) {
+  return static_cast<uint32_t>(work.head.remote_to >> EXRNIC_DATAGRAM_NODE_SHIFT);
+}
+
+uint32_t destination_qpn(const WorkRequest& work) {
+  return static_cast<uint32_t>(work.head.remote_to);
+}
+
 size_t WorkRequest::nonempty_elements() const {
   return static_cast<size_t>(std::count_if(elements.begin(), elements.end(),
                                            [](const auto& element) { return element.length; }));
@@ -67,12 +88,15 @@ size_t WorkRequest::nonempty_elements() const {
 
 size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_elements()); }
 
-exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp) {
+exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
+                                  const State& state) {
   if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
       (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
       (work.pulls() && work.read_requests() > qp.max_reads_out) ||
-      (qp.is_unreliable() && !may_be_lost(work)))
+      !service_good(work, qp.service, state.config.node_id))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
+  if (qp.is_datagram() && work.head.length > state.settings.mtu)
+    return EXRNIC_CQE_STATUS_LOC_LEN_ERR;
   if (work.is_inline() || length_good(work)) return EXRNIC_CQE_STATUS_SUCCESS;
   return EXRNIC_CQE_STATUS_LOC_LEN_ERR;
 }

@@ -33,8 +33,12 @@ struct WorkRequest {
   size_t read_requests() const;  // of a PULL
 };
 
+// Where a datagram goes.
+uint32_t destination_node(const WorkRequest& work);
+uint32_t destination_qpn(const WorkRequest& work);
+
 // SUCCESS, LOC_QP_OP_ERR or LOC_LEN_ERR.
-exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp);
+exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp, const State& state);
 exrnic_cqe_status check_receive(const WorkRequest& receive);
 
 }  // namespace exrnic::ref

@@ -12,7 +12,9 @@ std::optional<FrameView> view_of(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   FrameView view;
   view.from = static_cast<uint32_t>(exrnic_efe_src_node(efe));
-  view.to = static_cast<uint32_t>(exrnic_eth_dst(frame.data.data()) & kNodeMask);
+  const uint64_t to = exrnic_eth_dst(frame.data.data());
+  const bool group = to >> 16 == EXRNIC_GROUP_MAC_PREFIX;
+  view.to = static_cast<uint32_t>(to & kNodeMask) + (group ? EXRNIC_GROUP_QPN : 0);
   view.session = static_cast<uint16_t>(exrnic_efe_session(efe));
   view.sequenced = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ;
   if (!view.sequenced) return view;

@@ -17,12 +17,12 @@ void fuzz_body(Reader& in) {
   const Bytes bytes = in.bytes(body.size());
   std::copy(bytes.begin(), bytes.end(), body.begin());
   vl_conn_info info;
-  if (DecodeConnInfo(body, &info) != 0) return;
+  if (DecodeConnInfo(body, VL_SERVICE_RC, &info) != 0) return;
   if (info.private_len > VL_CONN_PRIVATE_MAX) found("private data that does not fit is taken");
   if (info.address + info.length < info.address) found("memory that wraps is taken");
   // What is taken is what is sent again, but for private data behind its length.
   vl_conn_info again;
-  if (DecodeConnInfo(EncodeConnInfo(info), &again) != 0)
+  if (DecodeConnInfo(EncodeConnInfo(info, VL_SERVICE_RC), VL_SERVICE_RC, &again) != 0)
     found("an info is refused when sent again");
   if (again.qpn != info.qpn || again.address != info.address || again.stag != info.stag ||
       !std::equal(info.private_data, info.private_data + info.private_len, again.private_data))
@@ -72,7 +72,7 @@ std::vector<Bytes> connection_seeds() {
   info.length = 65536;
   info.private_len = 5;
   seeds.push_back({kBody});
-  for (const uint8_t byte : EncodeConnInfo(info)) seeds.back().push_back(byte);
+  for (const uint8_t byte : EncodeConnInfo(info, VL_SERVICE_RC)) seeds.back().push_back(byte);
   Bytes stream;
   for (const OobKind kind : {OobKind::kSyn, OobKind::kData, OobKind::kAck, OobKind::kAbort}) {
     OobFrame frame;

@@ -15,13 +15,17 @@ using testing::BareCore;
 constexpr uint32_t kPeer = 1;
 constexpr uint32_t kQpn = 5;
 constexpr uint32_t kUcQpn = 6;  // of service UC, with the same peer
+constexpr uint32_t kUdQpns[] = {7, 8};
+constexpr uint32_t kGroup = 0x1234;
+constexpr uint32_t kQkey = 0x11223344;
+constexpr uint16_t kPkey = 0xffff;
 constexpr uint32_t kPeerQpn = 9;
 constexpr uint32_t kPage = 1u << EXRNIC_PAGE_SHIFT;
 constexpr uint32_t kUserPage = 2;
 constexpr uint16_t kReceives = 4;
 constexpr uint64_t kMac = uint64_t{EXRNIC_MAC_PREFIX} << 16;
 
-// Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3, 5 RQ; 4, 6 the sink's, 8 the secret's.
+// Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3, 5, 7, 9 RQ; 4, 6 the sink's, 8 the secret's.
 constexpr uint64_t page(uint64_t number) { return BareCore::kMemory + number * kPage; }
 constexpr size_t kPages = 10;
 
@@ -46,6 +50,13 @@ void put_right_once(uint8_t* efe) {
   if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM)) exrnic_efe_set_sack_imm(efe, 0);
 }
 
+void put_right_datagram(uint8_t* efe) {
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_DATAGRAM);
+  exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) & ~uint64_t{EXRNIC_EFE_FLAGS_SYN});
+  exrnic_efe_set_ack(efe, kQkey);
+  exrnic_efe_set_peer_session(efe, kPkey);
+}
+
 }  // namespace
 
 FrameBench::FrameBench(const testing::MakeCore& make_core)
@@ -68,7 +79,7 @@ void FrameBench::run(const uint8_t* data, size_t size) {
 void FrameBench::grant() {
   allow(page(0), kPage, kRead);
   allow(page(1), 8 * sizeof(exrnic_cqe), kWrite);
-  for (const uint64_t ring : {page(2), page(3), page(5)})
+  for (const uint64_t ring : {page(2), page(3), page(5), page(7), page(9)})
     allow(ring, 8 * sizeof(exrnic_wqe), kRead);
   const uint64_t first = kPage - kSinkBase % kPage;
   allow(page(4) + kSinkBase % kPage, first, kRead | kWrite);
@@ -94,12 +105,17 @@ void FrameBench::open() {
   core_.must(EXRNIC_MBOX_OP_CREATE_CQ, cq);
   register_region(kSink, 1, kSinkBytes, pbl(3, {page(4), page(6)}));
   register_region(kSecret, 2, 100, pbl(4, {page(8)}));
-  const uint64_t sq_pbl = pbl(1, {page(2)});
-  create_queue_pair(kQpn, EXRNIC_SERVICE_RC, sq_pbl, page(3));
-  create_queue_pair(kUcQpn, EXRNIC_SERVICE_UC, sq_pbl, page(5));
+  pbl(1, {page(2)});
+  create_queue_pair(kQpn, EXRNIC_SERVICE_RC, 2, page(3));
+  create_queue_pair(kUcQpn, EXRNIC_SERVICE_UC, 5, page(5));
+  create_queue_pair(kUdQpns[0], EXRNIC_SERVICE_UD, 6, page(7));
+  create_queue_pair(kUdQpns[1], EXRNIC_SERVICE_UD, 7, page(9));
+  for (const uint32_t qpn : kUdQpns)
+    core_.must(EXRNIC_MBOX_OP_ATTACH_GROUP, exrnic_mbox_group{qpn, kGroup});
 }
 
-void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, uint64_t sq_pbl,
+// `slot`: of the PBL of its receives.
+void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, unsigned slot,
                                    uint64_t ring) {
   exrnic_mbox_create_qp qp{};
   qp.qpn = qpn;
@@ -107,14 +123,14 @@ void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, uint64_
   qp.pd = 1;
   qp.sq_log_slots = qp.rq_log_slots = 3;
   qp.service = service;
-  qp.sq_pbl_address = sq_pbl;
-  qp.rq_pbl_address = pbl(service == EXRNIC_SERVICE_RC ? 2 : 5, {ring});
+  qp.sq_pbl_address = page(0) + EXRNIC_PBL_LINE_SIZE;
+  qp.rq_pbl_address = pbl(slot, {ring});
   qp.srqn = EXRNIC_NO_SRQ;
   qp.max_reads_out = qp.max_reads_in = EXRNIC_MAX_READS;
   core_.must(EXRNIC_MBOX_OP_CREATE_QP, qp);
   for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
-    core_.must(EXRNIC_MBOX_OP_MODIFY_QP,
-               exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(state), kPeer, kPeerQpn, 0});
+    core_.must(EXRNIC_MBOX_OP_MODIFY_QP, exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(state),
+                                                               kPeer, kPeerQpn, 0, kQkey, kPkey});
   for (uint16_t i = 0; i < kReceives; ++i) {
     const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
     const Bytes slot = testing::slots_of(work);
@@ -160,15 +176,21 @@ void FrameBench::put_right(Bytes& frame, uint8_t rights) {
     exrnic_eth_set_ethertype(frame.data(), EXRNIC_ETHERTYPE);
   }
   const bool once = rights & kUnreliable;
+  const bool datagram = once && (exrnic_efe_klass(efe) & kDatagram);
+  const bool group = datagram && (exrnic_efe_dst_qpn(efe) & 1);
+  if ((rights & kAddresses) && group)
+    exrnic_eth_set_dst(frame.data(), uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | kGroup);
   if (rights & kHeader) {
     exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
     exrnic_efe_set_src_node(efe, kPeer);
     for (const size_t zero : {6, 7, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
     once ? put_right_once(efe) : put_right_header(efe);
+    if (datagram) put_right_datagram(efe);
   }
   if (rights & kSequence) exrnic_efe_set_seq(efe, once ? once_++ : expected_);
   if (rights & kQueuePairs) {
-    exrnic_efe_set_dst_qpn(efe, once ? kUcQpn : kQpn);
+    const uint32_t qpn = datagram ? kUdQpns[0] : once ? kUcQpn : kQpn;
+    exrnic_efe_set_dst_qpn(efe, group ? EXRNIC_GROUP_QPN + kGroup : qpn);
     exrnic_efe_set_src_qpn(efe, kPeerQpn);
   }
   if (rights & kLength) exrnic_efe_set_length(efe, frame.size() - kFrameHeaders);

@@ -19,7 +19,10 @@ enum Right : uint8_t {
   kLength = 16,
   kDropFcs = 32,  // this one: FCS error
   kShortPause = 64,
-  kUnreliable = 128,  // that class, and the queue pair of service UC
+  kUnreliable =
+      128,  // sent once: to the queue pair of service UC, or if the class in the input has
+            // this bit as a datagram, to one of UD or, with an odd dst_qpn, the group of both
+  kDatagram = 2,
   kAllRight = kAddresses | kHeader | kSequence | kQueuePairs | kLength,
 };
 
@@ -45,7 +48,7 @@ class FrameBench final : private testing::CoreWatcher {
   void open();
   void register_region(uint32_t stag, uint32_t domain, uint64_t length, uint64_t entries);
   void send(Reader& in);
-  void create_queue_pair(uint32_t qpn, exrnic_service service, uint64_t sq_pbl, uint64_t ring);
+  void create_queue_pair(uint32_t qpn, exrnic_service service, unsigned slot, uint64_t ring);
   void put_right(Bytes& frame, uint8_t rights);
   void check(const char* what, uint64_t address, size_t length, Access wanted);
   void wrote(uint64_t address, size_t length) override;

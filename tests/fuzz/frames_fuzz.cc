@@ -19,6 +19,16 @@ void add_once(Bytes& input, const Bytes& ddp, bool first) {
   add(input, ddp, kAllRight | kUnreliable, first ? EXRNIC_EFE_FLAGS_SYN : 0);
 }
 
+void add_datagram(Bytes& input, const Bytes& ddp, bool to_group) {
+  Bytes frame(kFrameHeaders);
+  exrnic_efe_set_klass(frame.data() + EXRNIC_ETH_BYTES, kDatagram);
+  exrnic_efe_set_dst_qpn(frame.data() + EXRNIC_ETH_BYTES, to_group);
+  put(frame, ddp);
+  put(input, static_cast<uint8_t>(kAllRight | kUnreliable));
+  put(input, static_cast<uint16_t>(frame.size()));
+  put(input, frame);
+}
+
 Bytes tagged(uint8_t opcode, uint32_t stag, uint64_t to, size_t payload, bool last = true) {
   Bytes ddp(EXRNIC_DDP_TAGGED_BYTES + payload, 0x5a);
   exrnic_ddp_tagged_set_t(ddp.data(), 1);
@@ -57,7 +67,7 @@ Bytes read_request(uint32_t stag, uint32_t length) {
 }  // namespace
 
 std::vector<Bytes> frame_seeds() {
-  std::vector<Bytes> seeds(6);
+  std::vector<Bytes> seeds(7);
   for (uint64_t i = 0; i < 4; ++i)
     add(seeds[0], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase + i * 1024, 1024, i == 3));
   for (uint32_t i = 1; i <= 3; ++i)
@@ -76,6 +86,10 @@ std::vector<Bytes> frame_seeds() {
   for (uint32_t i = 1; i <= 3; ++i)
     add_once(seeds[5], untagged(EXRNIC_RDMAP_OPCODE_SEND, EXRNIC_SEND_QN, i, Bytes(300 * i, 0x11)),
              true);
+  for (uint32_t i = 0; i < 6; ++i)
+    add_datagram(seeds[6],
+                 untagged(EXRNIC_RDMAP_OPCODE_SEND, EXRNIC_SEND_QN, 1, Bytes(400 * i, 0x33)),
+                 i % 2 == 0);
   return seeds;
 }
 

@@ -156,7 +156,7 @@ void Stage::open_queues() {
 
 void Stage::modify(const StageQp& qp, exrnic_qp_state state) {
   core_.must(EXRNIC_MBOX_OP_MODIFY_QP, exrnic_mbox_modify_qp{qp.qpn, static_cast<uint32_t>(state),
-                                                             ScriptedPeer::kNode, qp.qpn, 0});
+                                                             ScriptedPeer::kNode, qp.qpn, 0, 0, 0});
 }
 
 void Stage::restart(StageQp& qp) {

@@ -81,7 +81,13 @@ class Counter {
     uint32_t next = EXRNIC_INITIAL_SEQ;  // all before it are seen
   };
 
+  // Whether what is sent once is placed depends on receives and keys.
+  static bool is_sent_once(const uint8_t* efe) {
+    return exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE;
+  }
+
   void sent(const Bytes& wire, const uint8_t* efe) {
+    if (is_sent_once(efe)) return;
     const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
     if (!sent_[exrnic_eth_dst(wire.data())].seen.insert(seq).second) {
       ++counts_[EXRNIC_COUNTER_RETRANSMITS];
@@ -96,6 +102,7 @@ class Counter {
 
   void received(const Bytes& wire, const uint8_t* efe) {
     if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_CE) != 0) ++counts_[EXRNIC_COUNTER_RX_MARKED];
+    if (is_sent_once(efe)) return;
     const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
     Flow& flow = received_[exrnic_eth_src(wire.data())];
     if (!flow.seen.insert(seq).second) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr uint64_t kLimitNs = 200'000'000;
 constexpr uint64_t kRingBytes = 4096;
-constexpr unsigned kBringUp = EXRNIC_MBOX_OP_QUERY_SRQ + 1;  // beside the commands
-constexpr uint64_t kUnreadable = 0x77'0000'0000;             // nothing there is granted
+constexpr unsigned kBringUp = EXRNIC_MBOX_OP_DETACH_GROUP + 1;  // beside the commands
+constexpr uint64_t kUnreadable = 0x77'0000'0000;                // nothing there is granted
 
 TestbedOptions two_nodes() {
   TestbedOptions options;
@@ -113,12 +113,13 @@ class RandomDriver {
                         one_of({EXRNIC_NO_SRQ, EXRNIC_NO_SRQ, 3u, 4u}, {EXRNIC_MAX_SRQ, ~1u}),
                         reads(), reads(), 0});
       case EXRNIC_MBOX_OP_MODIFY_QP:
-        return give(
-            EXRNIC_MBOX_OP_MODIFY_QP,
-            exrnic_mbox_modify_qp{qpn(), one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u}),
-                                  one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
-                                  one_of({11u}, {0xff'ffffu, 0x100'0000u}),
-                                  one_of({0u, 1u, 3u, 7u}, {8u, 31u, 32u, ~0u})});
+        return give(EXRNIC_MBOX_OP_MODIFY_QP,
+                    exrnic_mbox_modify_qp{
+                        qpn(), one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u}),
+                        one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
+                        one_of({11u}, {0xff'ffffu, 0x100'0000u}),
+                        one_of({0u, 1u, 3u, 7u}, {8u, 31u, 32u, ~0u}), one_of({7u}, {~0u}),
+                        one_of({0xffffu, 1u}, {0u, 0x8000u, 0x10000u})});
       case EXRNIC_MBOX_OP_QUERY_QP:
         return query(EXRNIC_MBOX_OP_QUERY_QP, qpn(), sizeof(exrnic_mbox_query_qp));
       case EXRNIC_MBOX_OP_DESTROY_QP:
@@ -142,6 +143,10 @@ class RandomDriver {
         return give(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn(), limit()});
       case EXRNIC_MBOX_OP_QUERY_SRQ:
         return query(EXRNIC_MBOX_OP_QUERY_SRQ, srqn(), sizeof(exrnic_mbox_query_srq));
+      case EXRNIC_MBOX_OP_ATTACH_GROUP:
+      case EXRNIC_MBOX_OP_DETACH_GROUP:
+        return give(static_cast<exrnic_mbox_op>(op),
+                    exrnic_mbox_group{qpn(), one_of({1u, 2u}, {EXRNIC_GROUP_MAX + 1u, ~0u})});
       case kBringUp:
         return bring_up(one_of({11u, 12u}, {13u}));
       default:
@@ -150,8 +155,11 @@ class RandomDriver {
   }
 
   void bring_up(uint32_t qpn) {
-    for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
-      facts_ << "to state " << state << " status " << rnic_.modify(qpn, state, 1, 11) << ' ';
+    for (const uint32_t state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS}) {
+      const exrnic_mbox_modify_qp change{qpn, state, 1, 11, 0, 7, 0xffff};
+      facts_ << "to state " << state << " status "
+             << rnic_.command(EXRNIC_MBOX_OP_MODIFY_QP, change) << ' ';
+    }
   }
 
   void query(exrnic_mbox_op op, uint32_t index, uint32_t answer_bytes) {

@@ -190,6 +190,25 @@ void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, rnr.retry));
 }
 
+void RnicDriver::open_datagrams(const QueuePair& qp, uint32_t qkey, uint16_t pkey) {
+  exrnic_mbox_modify_qp change{};
+  change.qpn = qp.qpn;
+  change.state = EXRNIC_QP_STATE_INIT;
+  change.qkey = qkey;
+  change.pkey = pkey;
+  must(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTR));
+  expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
+}
+
+exrnic_mbox_status RnicDriver::attach(uint32_t qpn, uint32_t group) {
+  return command(EXRNIC_MBOX_OP_ATTACH_GROUP, exrnic_mbox_group{qpn, group});
+}
+
+exrnic_mbox_status RnicDriver::detach(uint32_t qpn, uint32_t group) {
+  return command(EXRNIC_MBOX_OP_DETACH_GROUP, exrnic_mbox_group{qpn, group});
+}
+
 void RnicDriver::stop(uint32_t qpn, uint64_t limit_ns) {
   expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qpn, EXRNIC_QP_STATE_ERROR));
   const uint64_t deadline = testbed_.now_ns() + limit_ns;

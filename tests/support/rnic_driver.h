@@ -124,7 +124,10 @@ class RnicDriver {
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
                             uint32_t dest_qpn = 0, uint32_t rnr = 0);
   void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
-               const Rnr& rnr = {});  // RESET to RTS
+               const Rnr& rnr = {});                                       // RESET to RTS
+  void open_datagrams(const QueuePair& qp, uint32_t qkey, uint16_t pkey);  // UD: RESET to RTS
+  exrnic_mbox_status attach(uint32_t qpn, uint32_t group);
+  exrnic_mbox_status detach(uint32_t qpn, uint32_t group);
   // To ERROR, and waits until nothing of it is under way: then it may be reset or destroyed. Throws
   // std::runtime_error when that does not come within `limit_ns`.
   void stop(uint32_t qpn, uint64_t limit_ns = 10'000'000);

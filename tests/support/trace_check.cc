@@ -104,11 +104,12 @@ class Checker {
     }
     if (frame.headers.size() < EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES) return;
     const Header header(frame);
-    if (header.from >= verdict_.nodes.size() || header.to >= verdict_.nodes.size()) return;
-    if (exrnic_efe_klass(header.efe) == EXRNIC_EFE_CLASS_UNRELIABLE) {
-      if (!frame.sent) receive_once(header, node);
+    if (header.from >= verdict_.nodes.size()) return;
+    if (exrnic_efe_klass(header.efe) != EXRNIC_EFE_CLASS_RELIABLE) {
+      if (!frame.sent) receive_once(header, frame.node, node);
       return;
     }
+    if (header.to >= verdict_.nodes.size()) return;
     const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
     if (frame.sent) {
       if (has_segment) send(header, frame, node);
@@ -211,13 +212,13 @@ class Checker {
     while (flow.arrived.count(flow.arrived_before) != 0) ++flow.arrived_before;
   }
 
-  // Of the unreliable class. Whether its mark is echoed depends on whether anything is
-  // acknowledged.
-  void receive_once(const Header& header, NodeTrace& node) {
+  // What is sent once, perhaps to a group. Whether its mark is echoed depends on whether anything
+  // is acknowledged.
+  void receive_once(const Header& header, unsigned receiver, NodeTrace& node) {
     ++node.segments_rx;
     if (!header.has(EXRNIC_EFE_FLAGS_CE)) return;
     ++node.rx_marked;
-    flows_[{header.from, header.to}].marks.push_back({now_ns_, true});
+    flows_[{header.from, receiver}].marks.push_back({now_ns_, true});
   }
 
   // The flow that an acknowledgement from `header.from` speaks of; nullptr: an older session's.
@@ -288,7 +289,8 @@ std::vector<std::string> compare_counters(const NodeTrace& trace,
   const uint64_t dealt_with =
       counters[EXRNIC_COUNTER_SEGMENTS_PLACED] + counters[EXRNIC_COUNTER_RX_DUPLICATE] +
       counters[EXRNIC_COUNTER_RX_OVERFLOW] + counters[EXRNIC_COUNTER_RX_SESSION] +
-      counters[EXRNIC_COUNTER_RX_DISCARDED] + counters[EXRNIC_COUNTER_UNRELIABLE_DROPPED];
+      counters[EXRNIC_COUNTER_RX_DISCARDED] + counters[EXRNIC_COUNTER_UNRELIABLE_DROPPED] -
+      counters[EXRNIC_COUNTER_GROUP_COPIES];
   const struct {
     const char* name;
     uint64_t counted;

@@ -72,6 +72,11 @@ for _, field in ipairs(fields) do
   table.insert(protos, field.proto)
   for _, flag in ipairs(field.flags) do table.insert(protos, flag) end
 end
+-- What the fields mean in a datagram.
+local qkey = ProtoField.uint32("efe.qkey", "Q_Key", base.HEX)
+local pkey = ProtoField.uint16("efe.pkey", "P_Key", base.HEX)
+local group = ProtoField.uint16("efe.group", "Group", base.DEC_HEX)
+for _, field in ipairs({qkey, pkey, group}) do table.insert(protos, field) end
 efe.fields = protos
 
 local function range(buffer, field) return buffer(field.at, field.bytes) end
@@ -96,12 +101,37 @@ local function show_header(buffer, tree)
   end
 end
 
+local function is_datagram(buffer)
+  for _, class in ipairs(wire.efe_class) do
+    if class.name == "datagram" then return value(buffer, "klass") == class.value end
+  end
+  error("efe.lua: the generated table has no class datagram")
+end
+
+-- Of a datagram; nil: it goes to a queue pair.
+local function group_of(buffer)
+  local number = value(buffer, "dst_qpn") - wire.GROUP_QPN
+  return number >= 0 and number < 2 ^ 16 and number or nil  -- two bytes of the MAC address
+end
+
+local function show_datagram(buffer, tree)
+  tree:add(qkey, range(buffer, by_name.ack))
+  tree:add(pkey, range(buffer, by_name.peer_session))
+  local number = group_of(buffer)
+  if number then tree:add(group, range(buffer, by_name.dst_qpn), number) end
+end
+
+local function destination(buffer)
+  local number = is_datagram(buffer) and group_of(buffer)
+  return number and string.format("group %d", number) or string.format("QP %d", value(buffer, "dst_qpn"))
+end
+
 -- What is known of a frame before iWARP speaks.
 local function summary(buffer)
   local text = string.format("node %d", value(buffer, "src_node"))
   if has_flag(buffer, "seq") then
-    text = text .. string.format(" QP %d to QP %d, seq %u", value(buffer, "src_qpn"),
-                                 value(buffer, "dst_qpn"), value(buffer, "seq"))
+    text = text .. string.format(" QP %d to %s, seq %u", value(buffer, "src_qpn"),
+                                 destination(buffer), value(buffer, "seq"))
   end
   if has_flag(buffer, "ack") then text = text .. string.format(", ack %u", value(buffer, "ack")) end
   if has_flag(buffer, "sack") then
@@ -129,6 +159,7 @@ function efe.dissector(buffer, packet, root)
     return buffer:len()
   end
   show_header(buffer, tree)
+  if is_datagram(buffer) then show_datagram(buffer, tree) end
   tree:set_len(wire.efe.bytes)
   local text = summary(buffer)
   packet.cols.info = text

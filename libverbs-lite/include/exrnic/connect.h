@@ -55,8 +55,9 @@ VL_API int vl_conn_connect(const char* address, int timeout_ms);
  * to VL_QPS_RTS with the peer's as its peer, and returns when the peer's is there, too: either may
  * send at once. A message that finds no receive is sent again for ever (see vl_qp_attr): whoever
  * wants another limit goes through the states with vl_modify_qp. The queue pair is in VL_QPS_RESET,
- * or already in VL_QPS_INIT, with receives posted.
- * After an error it is in any state: reset it. Also errno of vl_modify_qp.
+ * or already in VL_QPS_INIT, with receives posted. Both queue pairs are of one service,
+ * VL_SERVICE_RC or VL_SERVICE_UC: EPROTO if the peer's is another, EINVAL if it is VL_SERVICE_UD,
+ * which has no peer. After an error it is in any state: reset it. Also errno of vl_modify_qp.
  */
 VL_API int vl_connect_qp(struct vl_qp* qp, int fd, const struct vl_conn_info* mine,
                          struct vl_conn_info* theirs, int timeout_ms);

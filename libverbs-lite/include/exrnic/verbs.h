@@ -249,7 +249,8 @@ enum vl_wc_opcode VL_ANY_NUMBER {
 enum vl_wc_flags {
   VL_WC_WITH_IMM = 1 << 0,        /* imm_data is valid */
   VL_WC_WITH_INVALIDATE = 1 << 1, /* invalidated_stag is valid */
-  VL_WC_SOLICITED = 1 << 2        /* the sender asked for a solicited event */
+  VL_WC_SOLICITED = 1 << 2,       /* the sender asked for a solicited event */
+  VL_WC_WITH_SOURCE = 1 << 3      /* of VL_SERVICE_UD: src_node and src_qpn are valid */
 };
 
 struct vl_wc {
@@ -265,6 +266,8 @@ struct vl_wc {
   int flags;             /* VL_WC_WITH_IMM, ...; zero unless it is a receive */
   uint32_t imm_data;
   uint32_t invalidated_stag; /* own STag, which the peer's SEND_INVALIDATE has invalidated */
+  uint32_t src_node;         /* who sent the datagram */
+  uint32_t src_qpn;
 };
 
 /*
@@ -338,11 +341,27 @@ enum vl_qp_state VL_ANY_NUMBER {
  * Work completes when it was sent. A message of which anything is lost, or that finds no receive,
  * is dropped without a word; its receive is there for the next one. What was placed of a PUSH that
  * is lost stays. The peer must be of the same service.
+ *
+ * VL_SERVICE_UD: datagrams, each sent once to a queue pair or a group that its work request names
+ * (vl_send_wr.ud): VL_OP_SEND and VL_OP_SEND_IMM of at most mtu bytes (vl_query_rnic), and
+ * VL_OP_LOCAL_INVALIDATE. Work completes when it was sent. A queue pair takes datagrams from anyone
+ * on another node who names its Q_Key and whose P_Key matches, and tells who it was
+ * (VL_WC_WITH_SOURCE). All else is dropped without a word, and counted by the receiver's device:
+ * another key, no receive, or one that is too short, which stays for the next datagram.
  */
 enum vl_service VL_ANY_NUMBER {
   VL_SERVICE_RC, /* reliable connection */
-  VL_SERVICE_UC  /* unreliable connection */
+  VL_SERVICE_UC, /* unreliable connection */
+  VL_SERVICE_UD  /* unreliable datagram */
 };
+
+/*
+ * P_Keys have 16 bits: the low 15 name a partition, which is not 0; the highest says that the queue
+ * pair is a full member of it. Two match that name one partition, unless neither is a full member
+ * (InfiniBand 1.3, 10.9.3). Any program may choose any: they part those that agree on it, and
+ * protect nobody, as Q_Keys do not from whoever guesses them.
+ */
+#define VL_PKEY_DEFAULT 0xffff
 
 struct vl_qp_init_attr {
   struct vl_cq* send_cq; /* of the same RNIC; both may be the same */
@@ -362,7 +381,7 @@ struct vl_qp_init_attr {
 
 struct vl_qp_attr {
   enum vl_qp_state state;
-  uint32_t dest_node; /* peer; known from VL_QPS_RTR on */
+  uint32_t dest_node; /* peer; known from VL_QPS_RTR on; VL_SERVICE_UD has none: the own node, 0 */
   uint32_t dest_qpn;
   uint32_t sq_producer; /* vl_query_qp only: send slots that the device was told of... */
   uint32_t sq_consumer; /* ...and has taken; both modulo 2^16; back to a message that comes again */
@@ -370,7 +389,9 @@ struct vl_qp_attr {
                              it finds no receive, 0 to VL_MAX_RNR_TIMER, see below */
   uint32_t rnr_retry;     /* with VL_QPS_RTS: how often a message of ours is sent again that found
                              no receive, 0 to VL_RNR_RETRY_ENDLESS; these two not by vl_query_qp, and
-                             of no use to VL_SERVICE_UC */
+                             of use to VL_SERVICE_RC alone */
+  uint32_t qkey;          /* with VL_QPS_INIT, of VL_SERVICE_UD, these two; not by vl_query_qp */
+  uint32_t pkey;          /* VL_PKEY_DEFAULT, or another one */
 };
 
 /*
@@ -388,17 +409,28 @@ struct vl_qp_attr {
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
- * Goes to attr->state: RESET to INIT, INIT to RTR (with dest_node, dest_qpn, min_rnr_timer), RTR to
- * RTS (with rnr_retry), and any to ERROR or RESET. EPERM: no such transition. EINVAL also: one of
- * these is out of range. In ERROR all outstanding work comes back with
- * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
- * RESET drops it without completions, those already queued included; PULLs of the peer that are
- * under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any failed work
- * request.
+ * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey), INIT to RTR (with
+ * dest_node, dest_qpn, min_rnr_timer), RTR to RTS (with rnr_retry), and any to ERROR or RESET.
+ * EPERM: no such transition. EINVAL also: one of these is out of range. In ERROR all outstanding
+ * work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message
+ * that had begun); RESET drops it without completions, those already queued included; PULLs of the
+ * peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any
+ * failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
 VL_API int vl_query_qp(struct vl_qp* qp, struct vl_qp_attr* attr);
+
+/*
+ * Datagrams to a group of nodes' queue pairs, 0 to VL_MAX_GROUP: from attach on those of other
+ * nodes come to the queue pair, which is of VL_SERVICE_UD, as its own do, as long as it has their
+ * Q_Key; detach and vl_destroy_qp end that. Of one datagram each attached queue pair gets a copy.
+ * EINVAL also: another service, or no such group. EEXIST: it is attached already. ENOENT: it is
+ * not. ENOSPC: all attachments of the device (64) are in use.
+ */
+#define VL_MAX_GROUP 0xffff
+VL_API int vl_attach_mcast(struct vl_qp* qp, uint32_t group);
+VL_API int vl_detach_mcast(struct vl_qp* qp, uint32_t group);
 
 /*
  * After the return no completion of it appears, and the device touches no memory on its behalf.
@@ -490,6 +522,14 @@ enum vl_send_flags {
                                  reused at its return; STags of the elements are ignored */
 };
 
+/* Where a datagram goes. */
+struct vl_destination {
+  uint32_t node; /* another one; or VL_NODE_GROUP */
+  uint32_t qpn;  /* its queue pair; or the group */
+  uint32_t qkey; /* the Q_Key of that queue pair, or of all that are attached */
+};
+#define VL_NODE_GROUP 0xffffffff
+
 struct vl_send_wr {
   uint64_t wr_id; /* the caller's; comes back in vl_wc */
   const struct vl_send_wr* next;
@@ -503,6 +543,7 @@ struct vl_send_wr {
   uint32_t invalidate_stag; /* SEND_INVALIDATE: the peer's; LOCAL_INVALIDATE: an own one */
   uint64_t atomic_data;     /* FETCH_ADD, COMPARE_SWAP */
   uint64_t atomic_compare;  /* COMPARE_SWAP */
+  struct vl_destination ud; /* SEND, SEND_IMM on a queue pair of VL_SERVICE_UD */
 };
 
 struct vl_recv_wr {
@@ -519,7 +560,8 @@ struct vl_recv_wr {
  * opened. The list and its elements may be reused at the return; the bytes they name belong to the
  * device until completion. On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted;
  * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
- * that do not fit it, an opcode that the service does not carry, num_sge, more than 2 GiB or inline
+ * that do not fit it, an opcode that the service does not carry, num_sge, more than 2 GiB (of
+ * VL_SERVICE_UD the mtu), a destination that is the own node or does not exist, or inline
  * more than max_inline bytes in all, a PULL or an atomic that needs more than max_reads_out, an
  * atomic without one element of 8 bytes, or the queue pair is in a state before VL_QPS_RTS. EBUSY:
  * it has remote windows (exrnic/ntb.h).

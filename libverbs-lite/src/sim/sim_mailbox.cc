@@ -21,8 +21,17 @@ uint32_t DataRegister(size_t word) {
 
 int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
   if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) return EINVAL;
-  const bool transition = op == EXRNIC_MBOX_OP_MODIFY_QP && status == EXRNIC_MBOX_STATUS_BAD_STATE;
-  return transition ? EPERM : EIO;
+  const bool state = status == EXRNIC_MBOX_STATUS_BAD_STATE;
+  switch (op) {
+    case EXRNIC_MBOX_OP_MODIFY_QP:
+      return state ? EPERM : EIO;
+    case EXRNIC_MBOX_OP_ATTACH_GROUP:
+      return state ? EEXIST : ENOSPC;
+    case EXRNIC_MBOX_OP_DETACH_GROUP:
+      return state ? ENOENT : EIO;
+    default:
+      return EIO;
+  }
 }
 
 std::string NameOf(exrnic_mbox_op op) { return "mailbox command " + std::to_string(op); }

@@ -13,8 +13,9 @@
 namespace exrnic {
 
 // The mailbox of the device: one command at a time. Throws SimError: EINVAL the device found a
-// value bad, EPERM (MODIFY_QP only) the state does not allow it, EIO it refused, ETIMEDOUT it did
-// not answer, ENODEV it is gone. Any thread.
+// value bad, EPERM (MODIFY_QP only) the state does not allow it, EEXIST, ENOENT, ENOSPC (groups)
+// the queue pair is or is not attached or there is no room, EIO it refused, ETIMEDOUT it did not
+// answer, ENODEV it is gone. Any thread.
 class SimMailbox {
  public:
   explicit SimMailbox(SimLink* link) : link_(link) {}

@@ -232,6 +232,12 @@ class SimTransport : public Transport {
       SetState(qpn, change);
     });
   }
+  int AttachGroup(uint32_t qpn, uint32_t group) override {
+    return Guard([&] { mailbox_.Set(EXRNIC_MBOX_OP_ATTACH_GROUP, exrnic_mbox_group{qpn, group}); });
+  }
+  int DetachGroup(uint32_t qpn, uint32_t group) override {
+    return Guard([&] { mailbox_.Set(EXRNIC_MBOX_OP_DETACH_GROUP, exrnic_mbox_group{qpn, group}); });
+  }
   int QueryQp(uint32_t qpn, QpInfo* info) override {
     return Guard([&] {
       const auto out = mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn);
@@ -322,14 +328,14 @@ class SimTransport : public Transport {
     events_.ModifyQp(qpn, change.state == EXRNIC_QP_STATE_ERROR, [&] {
       mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
                    exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                                         change.dest_qpn, change.rnr});
+                                         change.dest_qpn, change.rnr, change.qkey, change.pkey});
     });
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
   // may not hear of the end.
   void Stop(uint32_t qpn) {
-    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0, 0});
+    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0});
     const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
     while (mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).under_way != 0 &&
            std::chrono::steady_clock::now() < deadline) {

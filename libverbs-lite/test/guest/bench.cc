@@ -71,9 +71,9 @@ std::vector<GuestCheck> AllChecks() {
   std::vector<GuestCheck> all;
   for (const std::vector<GuestCheck>& some :
        {SeccompChecks(), RegionChecks(), NtbChecks(), MessageChannelChecks(), GatherChecks(),
-        MessageChecks(), PullChecks(), AtomicChecks(), SrqChecks(), NotifyChecks(), EventChecks(),
-        RemoteErrorChecks(), MessageErrorChecks(), LocalErrorChecks(), DoorbellChecks(),
-        DestroyChecks(), ProcessChecks(), KillChecks()}) {
+        MessageChecks(), DatagramChecks(), PullChecks(), AtomicChecks(), SrqChecks(),
+        NotifyChecks(), EventChecks(), RemoteErrorChecks(), MessageErrorChecks(),
+        LocalErrorChecks(), DoorbellChecks(), DestroyChecks(), ProcessChecks(), KillChecks()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -53,9 +53,10 @@ struct GuestCheck {
   std::string sentence;  // what holds
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
-  bool needs_kernel = false;    // of a guest, with its module; else a software device will do
-  bool two_contexts = false;    // opens the RNIC twice, which a simulator's socket does not allow
-  bool needs_firmware = false;  // of the peer, or a device that does without
+  bool needs_kernel = false;     // of a guest, with its module; else a software device will do
+  bool two_contexts = false;     // opens the RNIC twice, which a simulator's socket does not allow
+  bool needs_firmware = false;   // of the peer, or a device that does without
+  bool needs_datagrams = false;  // which the software device does not know
 };
 
 // The checks, by file.
@@ -65,6 +66,7 @@ std::vector<GuestCheck> LocalErrorChecks();
 std::vector<GuestCheck> DoorbellChecks();
 std::vector<GuestCheck> GatherChecks();
 std::vector<GuestCheck> MessageChecks();
+std::vector<GuestCheck> DatagramChecks();
 std::vector<GuestCheck> MessageErrorChecks();
 std::vector<GuestCheck> PullChecks();
 std::vector<GuestCheck> AtomicChecks();

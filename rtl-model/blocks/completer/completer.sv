@@ -331,7 +331,7 @@ module completer
     cqe.byte_length = ended_q.work.byte_length;
     cqe.imm_data = ended_q.work.imm_data;
     cqe.qpn = 32'(ended_q.work.qpn);
-    cqe.detail = 32'(detail);
+    cqe.detail = 32'(detail) | ended_q.work.sender;
     cqe.opcode = ended_q.work.opcode;
     cqe.status = cqe_status;
     cqe.flags = ended_q.work.flags;

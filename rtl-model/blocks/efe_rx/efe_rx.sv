@@ -66,7 +66,8 @@ module efe_rx
   ddp_head_t ddp;
   logic frames_empty, held_idle;
   logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room, marked, greeted, greeting;
-  logic once, once_kept;  // a frame of the unreliable class; it finds room
+  logic once, once_kept;  // a frame of the unreliable class or a datagram; it finds room
+  logic datagram;
   logic held_known, held_fits, can_drop, follow, drop, drop_ready;
   logic [31:0] next, old_next, ahead, follow_next;
   node_t follow_node, init_node;
@@ -83,7 +84,8 @@ module efe_rx
   assign rx_ready_o = 1'b1;
   assign node       = node_t'(efe.src_node);
   assign good       = check && verdict == VERDICT_GOOD;
-  assign once       = good && efe.klass == EFE_CLASS_UNRELIABLE;
+  assign once       = good && efe.klass != EFE_CLASS_RELIABLE;
+  assign datagram   = efe.klass == EFE_CLASS_DATAGRAM;
   assign once_kept  = once && !missed && spare >= rx_slots_t'(RxSlotsInOrder);
   assign drop_ready = !frame_done_valid_i;
   assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
@@ -91,7 +93,8 @@ module efe_rx
                         src_qpn: efe.src_qpn, length: efe.length,
                         imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
                         rnr: efe.flags[EFE_FLAGS_RNR], unreliable: once,
-                        first: efe.flags[EFE_FLAGS_SYN], ddp: ddp,
+                        first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
+                        pkey: efe.peer_session, more: 1'b0, ddp: ddp,
                         start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;

@@ -176,7 +176,7 @@ TEST_CASE("Frames of the unreliable class leave a quarter of the buffer to the r
 
 TEST_CASE("In the unreliable class what belongs to the reliable one is malformed") {
   const std::vector<std::function<void(Frame&)>> wrong = {
-      [](Frame& f) { exrnic_efe_set_klass(f.efe(), 2); },
+      [](Frame& f) { exrnic_efe_set_klass(f.efe(), 3); },
       [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_peer_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_ack(f.efe(), 1); },
@@ -190,6 +190,75 @@ TEST_CASE("In the unreliable class what belongs to the reliable one is malformed
   for (size_t i = 0; i < wrong.size(); ++i) {
     CAPTURE(i);
     Frame frame = once(0);
+    wrong[i](frame);
+    rx.receive(frame);
+    CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);
+  }
+  CHECK(rx.dut().idle_o);
+}
+
+// ---- Datagrams
+
+Frame datagram(uint32_t dst_qpn) {
+  Frame frame = make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_SEQ, 0, 9, tagged(8));
+  exrnic_efe_set_klass(frame.efe(), EXRNIC_EFE_CLASS_DATAGRAM);
+  exrnic_efe_set_ack(frame.efe(), 0x8765'4321);
+  exrnic_efe_set_peer_session(frame.efe(), 0xfedc);
+  exrnic_efe_set_dst_qpn(frame.efe(), dst_qpn);
+  return frame;
+}
+Frame to_group(uint32_t group, uint64_t address_group) {
+  Frame frame = datagram(EXRNIC_GROUP_QPN + group);
+  exrnic_eth_set_dst(frame.data.data(), uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | address_group);
+  return frame;
+}
+
+TEST_CASE("Datagrams are handed out with their keys, each the first of its message") {
+  EfeRx rx;
+  rx.receive({datagram(7), to_group(0xa5c3, 0xa5c3), once(1)});
+  for (const uint32_t dst_qpn : {7u, EXRNIC_GROUP_QPN + 0xa5c3u}) {
+    const RxDesc desc = rx.take();
+    CHECK(desc.dst_qpn == dst_qpn);
+    CHECK(desc.unreliable);
+    CHECK(desc.datagram);
+    CHECK(desc.first);
+    CHECK_FALSE(desc.more);
+    CHECK(desc.ack == 0x8765'4321);
+    CHECK(desc.pkey == 0xfedc);
+  }
+  CHECK_FALSE(rx.take().datagram);
+  CHECK(rx.requests.empty());
+}
+
+TEST_CASE("A datagram goes to the group that both of its addresses name, or to this node") {
+  EfeRx rx;
+  Frame to_node = to_group(1, 1), qp_at_group = datagram(7), reliable = data(0, tagged(8)),
+        unreliable = once(0);
+  exrnic_eth_set_dst(to_node.data.data(), exrnic_eth_dst(qp_at_group.data.data()));
+  for (Frame* frame : {&qp_at_group, &reliable, &unreliable}) {
+    exrnic_eth_set_dst(frame->data.data(), uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | 1);
+    exrnic_efe_set_dst_qpn(frame->efe(), EXRNIC_GROUP_QPN + 1);
+  }
+  exrnic_efe_set_dst_qpn(qp_at_group.efe(), 7);
+  rx.receive({to_group(1, 2), to_node, qp_at_group, reliable, unreliable});
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MISDIRECTED] == 5);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("In a datagram what belongs to other classes is malformed") {
+  const std::vector<std::function<void(Frame&)>> wrong = {
+      [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_refused(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_beyond(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_SYN); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
+      [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0); }};
+  EfeRx rx;
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    CAPTURE(i);
+    Frame frame = datagram(7);
     wrong[i](frame);
     rx.receive(frame);
     CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);

@@ -98,7 +98,7 @@ module rx_parser
   eth_t eth;
   efe_t efe;
   logic sequenced, flags_good, class_good, fields_good, length_good, size_good, addressed;
-  logic sender_good;
+  logic sender_good, once_good, to_group;
   size_t size_wanted;
 
   assign head = head_q;
@@ -107,7 +107,7 @@ module rx_parser
 
   always_comb begin
     {sequenced, flags_good, class_good, fields_good} = '0;
-    {length_good, size_good, addressed, sender_good} = '0;
+    {length_good, size_good, addressed, sender_good, once_good, to_group} = '0;
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
@@ -115,10 +115,15 @@ module rx_parser
                    (!efe.flags[EFE_FLAGS_RNR] || (sequenced && !efe.flags[EFE_FLAGS_IMM])) &&
                    (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
                    (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
-      class_good = efe.klass == EFE_CLASS_RELIABLE ? efe.session != '0 :
-                   efe.klass == EFE_CLASS_UNRELIABLE && sequenced &&
-                   !efe.flags[EFE_FLAGS_ACK] && !efe.flags[EFE_FLAGS_RNR] && efe.session == '0 &&
-                   efe.peer_session == '0 && efe.ack == '0 && efe.refused == '0;
+      once_good = sequenced && !efe.flags[EFE_FLAGS_ACK] && !efe.flags[EFE_FLAGS_RNR] &&
+                  efe.session == '0 && efe.refused == '0;
+      case (efe.klass)
+        EFE_CLASS_RELIABLE: class_good = efe.session != '0;
+        EFE_CLASS_UNRELIABLE: class_good = once_good && efe.peer_session == '0 && efe.ack == '0;
+        EFE_CLASS_DATAGRAM: class_good = once_good && !efe.flags[EFE_FLAGS_SYN];
+        default: class_good = 1'b0;
+      endcase
+      to_group = efe.klass == EFE_CLASS_DATAGRAM && is_group(efe.dst_qpn);
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
                     class_good && flags_good && efe.credit == '0 && efe.timestamp == '0 &&
                     efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
@@ -135,7 +140,8 @@ module rx_parser
       size_wanted = size_t'(HeaderBytes) + size_t'(efe.length);
       if (size_wanted < size_t'(ETH_FRAME_MIN)) size_wanted = size_t'(ETH_FRAME_MIN);
       size_good = size_q == size_wanted;
-      addressed = eth.dst == {32'(MAC_PREFIX), 16'(cfg_node_i)};
+      addressed = eth.dst == (to_group ? {32'(GROUP_MAC_PREFIX), efe.dst_qpn[15:0]} :
+                                         {32'(MAC_PREFIX), 16'(cfg_node_i)});
       sender_good = eth.src == {32'(MAC_PREFIX), efe.src_node} &&
                     efe.src_node < 16'(MAX_NODE) && efe.src_node != 16'(cfg_node_i);
     end

@@ -119,6 +119,35 @@ TEST_CASE("A frame of the unreliable class leaves once, and ends when it has lef
   CHECK(tx.dut().idle_o);
 }
 
+TEST_CASE("A datagram goes to the node or the group that it names, with its keys") {
+  EfeTx tx;
+  for (const bool to_group : {false, true}) {
+    TxDesc desc = tagged(tx.allocate(), 1, 8, 2);  // in the queue of the own node
+    desc.unreliable = desc.datagram = true;
+    desc.dest = 9;
+    desc.dst_qpn = to_group ? EXRNIC_GROUP_QPN + 0xa5c3 : 0x203;
+    desc.number = 0x11223344;
+    desc.qkey = 0x55667788;
+    desc.pkey = 0x99aa;
+    tx.submit(desc);
+    tx.load(desc.slot, pattern(8, 2));
+    const Frame frame = tx.next_frame();
+    const uint64_t prefix = to_group ? EXRNIC_GROUP_MAC_PREFIX : EXRNIC_MAC_PREFIX;
+    CHECK(exrnic_eth_dst(frame.data.data()) == (prefix << 16 | (to_group ? 0xa5c3 : 9)));
+    CHECK(exrnic_efe_klass(frame.efe()) == EXRNIC_EFE_CLASS_DATAGRAM);
+    CHECK(exrnic_efe_flags(frame.efe()) == EXRNIC_EFE_FLAGS_SEQ);
+    CHECK(exrnic_efe_dst_qpn(frame.efe()) == desc.dst_qpn);
+    CHECK(exrnic_efe_ack(frame.efe()) == desc.qkey);
+    CHECK(exrnic_efe_peer_session(frame.efe()) == desc.pkey);
+    CHECK(exrnic_efe_session(frame.efe()) == 0);
+    CHECK(frame.seq() == desc.number);
+    CHECK(tx.next_done().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  tx.run(static_cast<int>(3 * kRto));
+  CHECK(tx.frames.empty());
+  CHECK(tx.dut().idle_o);
+}
+
 TEST_CASE("Of the unreliable class, unreadable payload fails, and only that") {
   EfeTx tx;
   for (uint16_t i = 0; i < 3; ++i) {

@@ -57,6 +57,15 @@ module tx_framer
     return {32'(MAC_PREFIX), 16'(node)};
   endfunction
 
+  logic [47:0] destination;
+  always_comb begin
+    destination = mac_of(frame_desc_i.node);
+    if (frame_efe_i.klass == EFE_CLASS_DATAGRAM) begin
+      destination = is_group(frame_efe_i.dst_qpn) ?
+          {32'(GROUP_MAC_PREFIX), frame_efe_i.dst_qpn[15:0]} : mac_of(frame_desc_i.dest);
+    end
+  end
+
   logic active_q, sequenced_q, untagged_q, inlined_q;
   slot_t slot_q;
   header_t header_q;
@@ -81,7 +90,7 @@ module tx_framer
     header = '0;
     last_byte = '0;
     if (load) begin
-      header = wire_order({mac_of(frame_desc_i.node), mac_of(cfg_node_i), 16'(ETHERTYPE),
+      header = wire_order({destination, mac_of(cfg_node_i), 16'(ETHERTYPE),
                            frame_efe_i, sequenced ? frame_desc_i.ddp : '0});
       last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame_efe_i.length;
     end

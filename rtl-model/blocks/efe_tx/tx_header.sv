@@ -59,6 +59,12 @@ module tx_header
         efe_q.flags[EFE_FLAGS_SYN] <= desc_i.first;
         efe_q.src_node             <= 16'(cfg_node_i);
         efe_q.seq                  <= desc_i.number;
+        if (desc_i.datagram) begin
+          efe_q.klass                <= EFE_CLASS_DATAGRAM;
+          efe_q.flags[EFE_FLAGS_SYN] <= 1'b0;
+          efe_q.ack                  <= desc_i.qkey;
+          efe_q.peer_session         <= desc_i.pkey;
+        end
       end
       if (sequenced_i) begin
         efe_q.length  <= 16'(desc_i.length) +

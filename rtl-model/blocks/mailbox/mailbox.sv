@@ -65,6 +65,15 @@ module mailbox
     output window_index_t window_index_o,
     output window_entry_t window_o,
 
+    // Attachments to groups: the command stays until it is done.
+    output logic      group_valid_o,
+    output group_op_e group_op_o,
+    output group_t    group_o,
+    output qpn_t      group_qpn_o,
+    input  logic      group_done_i,
+    input  logic      group_found_i,  // with group_done_i: it was attached before
+    input  logic      group_full_i,   // and there is no place for another
+
     output logic        mr_we_o,
     output stag_index_t mr_index_o,
     output mr_t         mr_o,
@@ -74,7 +83,7 @@ module mailbox
 );
 
   typedef enum logic [3:0] {
-    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StWake, StGreet, StDone
+    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StGreet, StDone
   } state_e;
   state_e state_q;
 
@@ -94,6 +103,7 @@ module mailbox
   mbox_create_srq_t new_srq;
   mbox_modify_srq_t new_limit;
   mbox_set_window_t new_window;
+  mbox_group_t new_group;
   /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_q[$bits(mbox_object_t)-1:0];
   assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
@@ -102,6 +112,7 @@ module mailbox
   assign new_mr = data_q[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_q[$bits(mbox_create_srq_t)-1:0];
   assign new_window = data_q[$bits(mbox_set_window_t)-1:0];
+  assign new_group = data_q[$bits(mbox_group_t)-1:0];
   assign new_limit = data_q[$bits(mbox_modify_srq_t)-1:0];
 
   mbox_status_e verdict;
@@ -126,18 +137,22 @@ module mailbox
   );
 
   qp_state_e from, to;
+  logic datagrams;
   assign from = qp_i.status.state;
   assign to = qp_state_e'(change.state[2:0]);
+  assign datagrams = qp_i.cfg.service == SERVICE_UD;
 
   // What takes memory away, or must not meet work half done.
-  logic rests, wakes, greets;
+  logic rests, wakes, greets, groups;
   assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
-                              MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW};
+                              MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW, MBOX_OP_ATTACH_GROUP,
+                              MBOX_OP_DETACH_GROUP};
+  assign groups = op_q inside {MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP, MBOX_OP_DESTROY_QP};
   assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
   // The peer may know us from before our reset: it must hear of the new session before it sends.
-  assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR;
+  assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR && !datagrams;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -154,7 +169,9 @@ module mailbox
         if (verdict != MBOX_STATUS_OK) state_q <= StDone;
         else state_q <= rests ? StApply : StDone;
         StApply: state_q <= StFlush;
-        StFlush: if (flush_done_i) state_q <= wakes ? StWake : greets ? StGreet : StDone;
+        StFlush:
+        if (flush_done_i) state_q <= groups ? StGroup : wakes ? StWake : greets ? StGreet : StDone;
+        StGroup: if (group_done_i) state_q <= StDone;
         StWake: if (wake_ready_i) state_q <= StDone;
         StGreet: if (greet_ready_i) state_q <= StDone;
         default: state_q <= StIdle;
@@ -166,11 +183,12 @@ module mailbox
     if (state_q == StIdle && start_i) begin
       data_q     <= data_i;
       op_q       <= mbox_op_e'(op_i[7:0]);
-      op_known_q <= op_i <= 32'(MBOX_OP_SET_WINDOW);
+      op_known_q <= op_i <= 32'(MBOX_OP_DETACH_GROUP);
     end
     if (state_q == StCqSend) send_cq_q <= cq_config_i;
     if (state_q == StCqRecv) recv_cq_q <= cq_config_i;
     if (state_q == StCheck) result_q <= verdict;
+    if (state_q == StGroup) result_q <= group_result;
   end
 
   // ---- Changes
@@ -206,7 +224,9 @@ module mailbox
             dest_qpn: '0,
             rnr_timer: '0,
             rnr_retry: '0,
-            service: service_e'(new_qp.service[1:0])
+            service: service_e'(new_qp.service[1:0]),
+            qkey: '0,
+            pkey: '0
         };
         qp_status_o = '0;
         qp_clear_o = 1'b1;
@@ -214,9 +234,14 @@ module mailbox
       MBOX_OP_DESTROY_QP: qp_config_o.valid = 1'b0;
       default: begin
         qp_status_o.state = to;
+        if (to == QP_STATE_INIT && datagrams) begin
+          qp_config_o.qkey = change.qkey;
+          qp_config_o.pkey = change.pkey[15:0];
+        end
         if (to == QP_STATE_RTR) begin
-          qp_config_o.dest_node = node_t'(change.dest_node);
-          qp_config_o.dest_qpn  = change.dest_qpn[23:0];
+          // Datagrams have no peer: those of all queue pairs queue together, in their order.
+          qp_config_o.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
+          qp_config_o.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
           qp_config_o.rnr_timer = change.rnr[4:0];
         end
         if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
@@ -286,6 +311,23 @@ module mailbox
           base: new_window.base,
           length: new_window.length[$clog2(WINDOW_SIZE):0]
       };
+
+  assign group_valid_o = state_q == StGroup;
+  assign group_o = new_group.group[$bits(group_t)-1:0];
+  assign group_qpn_o = qp_read_qpn_o;
+  mbox_status_e group_result;
+  always_comb begin
+    group_op_o = GROUP_FORGET;
+    group_result = MBOX_STATUS_OK;
+    if (op_q == MBOX_OP_ATTACH_GROUP) begin
+      group_op_o = GROUP_ATTACH;
+      if (group_found_i) group_result = MBOX_STATUS_BAD_STATE;
+      else if (group_full_i) group_result = MBOX_STATUS_BAD_INDEX;
+    end else if (op_q == MBOX_OP_DETACH_GROUP) begin
+      group_op_o = GROUP_DETACH;
+      if (!group_found_i) group_result = MBOX_STATUS_BAD_STATE;
+    end
+  end
 
   assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
   assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];

@@ -25,6 +25,7 @@ class Mailbox : public Bench<Vmailbox> {
     dut().cfg_node_i = kNode;
     dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
     dut().wake_ready_i = dut().greet_ready_i = 1;
+    dut().group_done_i = dut().group_found_i = dut().group_full_i = 0;
     dut().pull_count_i = dut().read_count_i = dut().message_open_i = 0;
     reset();
   }
@@ -37,8 +38,14 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, Region> regions;
   std::vector<unsigned> wakes;
   std::vector<unsigned> greetings;  // nodes
+  // Changes of attachments, and what they are answered.
+  struct GroupChange {
+    unsigned op, group, qpn;
+  };
+  std::vector<GroupChange> group_changes;
+  bool group_found = false, group_full = false;
   // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
-  // F(lushed), 0 no longer at rest, k(: a wake-up), g(reeting), d(one).
+  // F(lushed), a(ttached or not), 0 no longer at rest, k(: a wake-up), g(reeting), d(one).
   std::string order;
   std::function<void()> while_coming_to_rest;  // happens once
 
@@ -51,7 +58,10 @@ class Mailbox : public Bench<Vmailbox> {
       while_coming_to_rest = nullptr;
     }
     dut().quiescent_i = resting_ > kTimeToRest;
+    dut().group_found_i = group_found;
+    dut().group_full_i = group_full;
     settle();
+    dut().group_done_i = dut().group_valid_o && ++group_cycles_ % 3 == 0;
     pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
     settle();
     const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o;
@@ -103,6 +113,7 @@ class Mailbox : public Bench<Vmailbox> {
 
  private:
   static constexpr int kTimeToRest = 7;
+  unsigned group_cycles_ = 0;
 
   void sample() {
     const bool at_rest = dut().quiesce_o && dut().quiescent_i;
@@ -128,6 +139,10 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().wake_valid_o) {
       order += 'k';
       wakes.push_back(dut().qp_read_qpn_o);
+    }
+    if (dut().group_done_i) {
+      order += 'a';
+      group_changes.push_back({dut().group_op_o, dut().group_o, dut().group_qpn_o});
     }
     if (dut().greet_valid_o) {
       order += 'g';

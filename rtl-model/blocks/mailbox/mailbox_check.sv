@@ -31,16 +31,17 @@ module mailbox_check
   // One payload, seen as each command sees it.
   mbox_object_t object;
   mbox_create_cq_t new_cq;
-  /* verilator lint_off UNUSEDSIGNAL */  // reserved fields
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved fields, and what is right as it comes
   mbox_create_qp_t new_qp;
   mbox_create_srq_t new_srq;
-  /* verilator lint_on UNUSEDSIGNAL */
   mbox_modify_qp_t change;
+  /* verilator lint_on UNUSEDSIGNAL */
   mbox_register_mr_t new_mr;
   mbox_modify_srq_t new_limit;
   /* verilator lint_off UNUSEDSIGNAL */  // likewise, and the STag means something to the peer alone
   mbox_set_window_t new_window;
   /* verilator lint_on UNUSEDSIGNAL */
+  mbox_group_t new_group;
   assign object = data_i[$bits(mbox_object_t)-1:0];
   assign new_cq = data_i[$bits(mbox_create_cq_t)-1:0];
   assign new_qp = data_i[$bits(mbox_create_qp_t)-1:0];
@@ -48,6 +49,7 @@ module mailbox_check
   assign new_mr = data_i[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_i[$bits(mbox_create_srq_t)-1:0];
   assign new_window = data_i[$bits(mbox_set_window_t)-1:0];
+  assign new_group = data_i[$bits(mbox_group_t)-1:0];
   assign new_limit = data_i[$bits(mbox_modify_srq_t)-1:0];
 
   function automatic logic pbl_aligned(logic [63:0] address);
@@ -72,13 +74,13 @@ module mailbox_check
   assign srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
                                32'(srq_i.cfg.page) == new_qp.page);
   assign qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
-      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service inside {32'(SERVICE_RC), 32'(SERVICE_UC)} &&
+      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service <= 32'(SERVICE_UD) &&
       pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
       (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
       new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
 
   qp_state_e from, to;
-  logic allowed, dest_ok;
+  logic allowed, dest_ok, datagrams, keys_ok;
   assign from = qp_i.status.state;
   assign to = qp_state_e'(change.state[2:0]);
   always_comb begin
@@ -90,8 +92,11 @@ module mailbox_check
       default: allowed = 1'b0;
     endcase
   end
-  assign dest_ok = change.dest_node < MAX_NODE && change.dest_node != 32'(cfg_node_i) &&
-      change.dest_qpn[31:24] == '0 && change.rnr <= RNR_TIMER_MAX;
+  assign datagrams = qp_i.cfg.service == SERVICE_UD;
+  assign keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
+  assign dest_ok = (datagrams || (change.dest_node < MAX_NODE &&
+      change.dest_node != 32'(cfg_node_i) && change.dest_qpn[31:24] == '0)) &&
+      change.rnr <= RNR_TIMER_MAX;
 
   // ---- Shared receive queues
   function automatic logic limit_ok(logic [31:0] limit);
@@ -140,7 +145,7 @@ module mailbox_check
       if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
       else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
       else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if ((to == QP_STATE_RTR && !dest_ok) ||
+      else if ((to == QP_STATE_INIT && !keys_ok) || (to == QP_STATE_RTR && !dest_ok) ||
                (to == QP_STATE_RTS && change.rnr > RNR_RETRY_ENDLESS))
         verdict_o = MBOX_STATUS_BAD_PARAMETER;
       MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
@@ -175,6 +180,10 @@ module mailbox_check
       else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC)
         verdict_o = MBOX_STATUS_BAD_STATE;
       else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+      MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP:
+      if (new_group.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+      else if (!qp_i.cfg.valid || !datagrams) verdict_o = MBOX_STATUS_BAD_STATE;
+      else if (new_group.group > GROUP_MAX) verdict_o = MBOX_STATUS_BAD_PARAMETER;
       default: verdict_o = MBOX_STATUS_BAD_OPCODE;
     endcase
     if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;

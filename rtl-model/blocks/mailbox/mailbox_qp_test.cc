@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <catch2/catch_test_macros.hpp>
+#include <iterator>
 
 #include "rtl-model/blocks/mailbox/mailbox_payloads.h"
 
@@ -52,7 +53,7 @@ TEST_CASE("Each field of a new queue pair is checked") {
   SECTION("the other does not exist") { mailbox.cqs[kCqn - 1].valid = false; }
   SECTION("one is of another page") { mailbox.cqs[kCqn].page++; }
   SECTION("the other is of another page") { mailbox.cqs[kCqn - 1].page++; }
-  SECTION("service") { payload.service = EXRNIC_SERVICE_UC + 1, expected = kBadParameter; }
+  SECTION("service") { payload.service = EXRNIC_SERVICE_UD + 1, expected = kBadParameter; }
   SECTION("send queue too small") { payload.sq_log_slots = 1, expected = kBadParameter; }
   SECTION("send queue too large") { payload.sq_log_slots = 13, expected = kBadParameter; }
   SECTION("receive queue too small") { payload.rq_log_slots = 0, expected = kBadParameter; }
@@ -82,7 +83,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
           to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
       Mailbox mailbox;
       const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<uint8_t>(from));
-      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5};
+      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5, 0, 0};
       CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
       const Qp& qp = mailbox.qps[kQpn];
       const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
@@ -106,7 +107,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
 TEST_CASE("Each field of a state change is checked") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
-  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff, 31};
+  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff, 31, 0, 0};
   exrnic_mbox_status expected = kBadParameter;
   SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
@@ -122,12 +123,73 @@ TEST_CASE("Each field of a state change is checked") {
   CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
 }
 
+TEST_CASE("A queue pair of datagrams has keys, no peer, and greets nobody") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RESET);
+  qp.cfg.service = EXRNIC_SERVICE_UD;
+  exrnic_mbox_modify_qp change{kQpn, EXRNIC_QP_STATE_INIT, 0, 0, 0, 0xdeadbeef, 0x8001};
+  for (const uint32_t pkey : {0u, 0x8000u, 0x18001u}) {
+    change.pkey = pkey;
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
+  }
+  change.pkey = 0x8001;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
+  CHECK(qp.cfg.qkey == 0xdeadbeef);
+  CHECK(qp.cfg.pkey == 0x8001);
+  change = {kQpn, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1, 1, 0};
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
+  change.rnr = 0;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
+  CHECK(qp.cfg.dest_node == kNode);
+  CHECK(qp.cfg.qkey == 0xdeadbeef);
+  CHECK(mailbox.greetings.empty());
+}
+
+TEST_CASE("Attachments are changed at rest, and judged by what is attached") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UD;
+  const auto attach = EXRNIC_MBOX_OP_ATTACH_GROUP, detach = EXRNIC_MBOX_OP_DETACH_GROUP;
+  const exrnic_mbox_group group{kQpn, EXRNIC_GROUP_MAX};
+  CHECK(mailbox.run(attach, group) == kOk);
+  CHECK(mailbox.order == "1fFa0d");
+  CHECK(mailbox.run(detach, group) == kBadState);
+  mailbox.group_found = true;
+  CHECK(mailbox.run(attach, group) == kBadState);
+  CHECK(mailbox.run(detach, group) == kOk);
+  mailbox.group_found = false;
+  mailbox.group_full = true;
+  CHECK(mailbox.run(attach, group) == kBadIndex);
+  mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn));
+  const unsigned ops[] = {0, 1, 0, 1, 0, 2};  // of enum group_op_e
+  REQUIRE(mailbox.group_changes.size() == std::size(ops));
+  for (size_t i = 0; i < std::size(ops); ++i) {
+    CHECK(mailbox.group_changes[i].op == ops[i]);
+    CHECK(mailbox.group_changes[i].qpn == kQpn);
+    if (ops[i] != 2) CHECK(mailbox.group_changes[i].group == EXRNIC_GROUP_MAX);
+  }
+}
+
+TEST_CASE("Each field of a change of attachments is checked") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UD;
+  exrnic_mbox_group group{kQpn, 1};
+  exrnic_mbox_status expected = kBadState;
+  SECTION("number") { group.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
+  SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false; }
+  SECTION("service") { mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UC; }
+  SECTION("group") { group.group = EXRNIC_GROUP_MAX + 1, expected = kBadParameter; }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_ATTACH_GROUP, group) == expected);
+  CHECK(mailbox.group_changes.empty());
+}
+
 TEST_CASE("How often a message is sent again that finds no receive is checked") {
   for (const auto& [retry, expected] :
        {std::pair(7u, kOk), std::pair(8u, kBadParameter), std::pair(0x100u, kBadParameter)}) {
     Mailbox mailbox;
     mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, retry};
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, retry, 0, 0};
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
   }
 }
@@ -136,7 +198,7 @@ TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps wh
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
   qp.status.rnr = qp.status.exact = true;
-  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
   mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
   CHECK(qp.status.rnr);
   CHECK(qp.status.exact);
@@ -145,7 +207,7 @@ TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps wh
 TEST_CASE("The driver's ERROR has no cause; one that is there already keeps its own") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
-  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
   qp.status.fault = qp.status.exact = true;  // left from before
   mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
   CHECK_FALSE(qp.status.fault);
@@ -165,11 +227,11 @@ TEST_CASE("A command is judged by what the tables say when the core has come to 
     qp.status = refused();
   };
   SECTION("a pair that went to ERROR meanwhile does not come back to life") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, 0};
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, 0, 0, 0};
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kBadState);
   }
   SECTION("nor does it lose its cause") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0};
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
   }
   CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);

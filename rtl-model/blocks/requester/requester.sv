@@ -12,6 +12,7 @@ module requester
     input logic clk_i,
     input logic rst_ni,
 
+    input  node_t  cfg_node_i,
     input  chunk_t mtu_i,
     input  logic   more_turns_i,  // another queue pair waits for its turn
     input  logic   quiesce_i,     // begin nothing that touches a table or host memory
@@ -125,8 +126,7 @@ module requester
   xlate_req_t work_xlate;
 
   // Every turn empties the place of the copy: what was not used then would be out of date.
-  logic work_held, unreliable;
-  assign unreliable = qp_i.cfg.service == SERVICE_UC;
+  logic work_held;
   assign pio_take_o = step == STEP_TURN && pio_held_i;
   assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
 
@@ -145,7 +145,9 @@ module requester
       .consumer_i(qp_i.sq.consumer),
       .producer_i(qp_i.sq_producer),
       .max_reads_i(qp_i.cfg.max_reads_out),
-      .unreliable_i(unreliable),
+      .service_i(qp_i.cfg.service),
+      .own_node_i(cfg_node_i),
+      .mtu_i,
       .done_o(work_done),
       .torn_o(work_torn),
       .last_o(work_last),
@@ -449,7 +451,8 @@ module requester
       .completes_i(completes),
       .probe_i(probe),
       .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
-      .unreliable_i(unreliable),
+      .service_i(qp_i.cfg.service),
+      .pkey_i(qp_i.cfg.pkey),
       .number_i(qp_i.sq.frames),
       .sge_i(sink),
       .last_i(last),

@@ -18,6 +18,7 @@
 namespace exrnic::testing {
 
 constexpr int kLimit = 20000;  // cycles for anything here
+constexpr uint8_t kOwnNode = 0x2a;
 constexpr uint64_t kRingFrames = 0x7000000000;
 constexpr unsigned kDataBytes =
     (sizeof(Vrequester::beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
@@ -28,6 +29,7 @@ class Requester : public Bench<Vrequester> {
       : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
     xlate.answer = [this](const XlateRequest& request) { return translate(request); };
     dut().mtu_i = EXRNIC_MTU_DEFAULT;
+    dut().cfg_node_i = kOwnNode;
     dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
     dut().pio_held_i = 0;
     reset();

@@ -57,6 +57,65 @@ TEST_CASE("A malformed work request takes a slot that is never sent, and halts i
   CHECK(requester.submitted.size() == 1);
 }
 
+// ---- UD
+
+constexpr uint32_t kGroup = 0xabc;
+
+// A SEND of `length` bytes to `node` and `qpn`, and what is submitted for it.
+TxDesc datagram(uint8_t opcode, uint32_t length, uint64_t node, uint32_t qpn) {
+  Requester requester;
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 1);
+  qp.cfg.service = EXRNIC_SERVICE_UD;
+  qp.cfg.pkey = 0x8765;
+  qp.sq.frames = 5;
+  exrnic_wqe wqe = push(length);
+  wqe.opcode = opcode;
+  wqe.remote_to = node << EXRNIC_DATAGRAM_NODE_SHIFT | qpn;
+  wqe.remote_stag = 0x12345678;
+  if (length == 0) wqe.num_sge = 0;
+  requester.ring[0] = wqe;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].unreliable);
+  CHECK(requester.submitted[0].datagram);
+  CHECK(requester.submitted[0].node == qp.cfg.dest_node);
+  return requester.submitted[0];
+}
+
+TEST_CASE("UD: a SEND goes where its work request says, with keys and number") {
+  for (const auto& [node, qpn] :
+       {std::pair(uint64_t{EXRNIC_MAX_NODE - 1}, 0xabcdefu), {0, EXRNIC_GROUP_QPN + kGroup}}) {
+    const TxDesc desc = datagram(EXRNIC_WQE_OPCODE_SEND, EXRNIC_MTU_DEFAULT, node, qpn);
+    CHECK(desc.status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK_FALSE(desc.unsent);
+    CHECK(desc.dest == node);
+    CHECK(desc.dst_qpn == qpn);
+    CHECK(desc.src_qpn == kQpn);
+    CHECK(desc.qkey == 0x12345678);
+    CHECK(desc.pkey == 0x8765);
+    CHECK(desc.number == 5);
+    CHECK(desc.tag.kind == kTxLast);
+  }
+}
+
+TEST_CASE("UD: what no datagram can be is refused") {
+  const uint8_t send = EXRNIC_WQE_OPCODE_SEND;
+  for (const uint8_t opcode : {EXRNIC_WQE_OPCODE_PUSH, EXRNIC_WQE_OPCODE_SEND_INVALIDATE,
+                               EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_FETCH_ADD})
+    CHECK(datagram(opcode, 8, 1, 2).status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  for (const auto& [node, qpn] : {std::pair(uint64_t{kOwnNode}, 2u),
+                                  {EXRNIC_MAX_NODE, 2},
+                                  {uint64_t{1} << 31, 2},
+                                  {1, 0x1000002},
+                                  {1, EXRNIC_GROUP_QPN + kGroup}}) {
+    CAPTURE(node, qpn);
+    const TxDesc desc = datagram(send, 8, node, qpn);
+    CHECK(desc.status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+    CHECK(desc.unsent);
+  }
+  CHECK(datagram(send, EXRNIC_MTU_DEFAULT + 1, 1, 2).status == EXRNIC_CQE_STATUS_LOC_LEN_ERR);
+}
+
 struct Shape {
   const char* what;
   uint8_t opcode;

@@ -16,7 +16,8 @@ module segment_build
     input logic        completes_i,  // and whether the end of the segment is its end too
     input logic        probe_i,      // or it asks for a receive
     input logic [31:0] msn_i,
-    input logic        unreliable_i,  // the queue pair's service,
+    input service_e    service_i,     // of the queue pair: service,
+    input logic [15:0] pkey_i,        // P_Key of UD,
     input logic [31:0] number_i,      // and the number of its next frame
     input sge_t        sge_i,        // PULL: the element that the response goes to
     input logic        last_i,       // whether it has the last bytes of its message
@@ -193,9 +194,14 @@ module segment_build
         last_i;
     submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
     submit_o.rnr = 1'b0;
-    submit_o.unreliable = unreliable_i;
-    submit_o.first = unreliable_i && segment_i.offset == '0 && !segment_i.immediate;
-    submit_o.number = unreliable_i ? number_i : '0;
+    submit_o.unreliable = service_i != SERVICE_RC;
+    submit_o.first = service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
+    submit_o.number = submit_o.unreliable ? number_i : '0;
+    submit_o.datagram = service_i == SERVICE_UD;
+    submit_o.dest = node_t'(wqe_i.remote_to >> DATAGRAM_NODE_SHIFT);
+    submit_o.qkey = wqe_i.remote_stag;
+    submit_o.pkey = pkey_i;
+    if (submit_o.datagram) submit_o.dst_qpn = wqe_i.remote_to[23:0];
     submit_o.inlined = inlined && !submit_o.unsent;
     if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
 

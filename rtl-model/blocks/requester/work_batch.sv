@@ -25,7 +25,9 @@ module work_batch
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
     input  reads_t      max_reads_i,
-    input  logic        unreliable_i,
+    input  service_e    service_i,
+    input  node_t       own_node_i,
+    input  chunk_t      mtu_i,
 
     output logic        done_o,  // pulse: it is handed out,
     output logic        torn_o,  // or it is not there, or not as a whole: for another turn
@@ -218,7 +220,9 @@ module work_batch
       .there_i(there_q),
       .posted_i(left_posted_q),
       .max_reads_i,
-      .unreliable_i,
+      .service_i,
+      .own_node_i,
+      .mtu_i,
       .word_index_o(check_word_index),
       .word_i(word_o),
       .done_o(check_done),

@@ -17,7 +17,9 @@ module wqe_check
     input  batch_count_t there_i,       // slots of the batch from its first one on
     input  wqe_index_t   posted_i,      // and slots posted
     input  reads_t       max_reads_i,   // of a PULL
-    input  logic         unreliable_i,  // it must neither ask for an answer nor invalidate
+    input  service_e     service_i,     // of its queue pair: not all of them carry everything
+    input  node_t        own_node_i,    // these two of UD: whom it cannot send to, and how much
+    input  chunk_t       mtu_i,
     output word_index_t  word_index_o,
     input  sge_t         word_i,        // one cycle later
 
@@ -87,17 +89,33 @@ module wqe_check
   assign well_formed = known && flags_right && elements_right && slots_sane &&
       wqe_q.num_slots == slots_needed && !incomplete_o && (has_imm || wqe_q.imm_data == '0);
 
+  // A datagram's: a queue pair of another node, or a group.
+  logic [31:0] to_node, to_qpn;
+  logic destination_right;
+  assign to_node = 32'(wqe_q.remote_to >> DATAGRAM_NODE_SHIFT);
+  assign to_qpn  = wqe_q.remote_to[31:0];
+  assign destination_right = to_qpn[31:24] == '0 && (is_group(to_qpn[23:0]) ? to_node == '0 :
+      to_node < MAX_NODE && to_node != 32'(own_node_i));
+
   // ---- Judged by the elements
   logic reads_right;
   assign reads_o = nonempty_q == '0 ? reads_t'(1) : reads_t'(nonempty_q);
   assign reads_right = !pulls(wqe_q.opcode) || reads_o <= max_reads_i;
-  logic service_right;
-  assign service_right = !unreliable_i ||
-      !(pulls(wqe_q.opcode) || wqe_q.opcode == WQE_OPCODE_SEND_INVALIDATE);
+  logic service_right, too_long;
+  always_comb begin
+    unique case (service_i)
+      SERVICE_UD: service_right = local_invalidate || (destination_right &&
+          wqe_q.opcode inside {WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM});
+      SERVICE_UC:
+      service_right = !(pulls(wqe_q.opcode) || wqe_q.opcode == WQE_OPCODE_SEND_INVALIDATE);
+      default: service_right = 1'b1;
+    endcase
+  end
+  assign too_long = wqe_q.length > (service_i == SERVICE_UD ? 32'(mtu_i) : 32'(MESSAGE_MAX));
   always_comb begin
     if (!well_formed || !reads_right || !service_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
-    else if (!is_inline && (sum_q != 36'(wqe_q.length) || wqe_q.length > 32'(MESSAGE_MAX) ||
-                            (atomic && wqe_q.length != 32'(ATOMIC_BYTES))))
+    else if (too_long || (!is_inline && (sum_q != 36'(wqe_q.length) ||
+                            (atomic && wqe_q.length != 32'(ATOMIC_BYTES)))))
       status_o = CQE_STATUS_LOC_LEN_ERR;
     else status_o = CQE_STATUS_SUCCESS;
   end

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Does a segment of the unreliable class go on with its message, or begin one (EFE.md)?
+// Does a segment of the unreliable class go on with its message, or begin one; or is a datagram a
+// message (EFE.md)?
 // Combinational.
 
 module message_check
@@ -11,6 +12,7 @@ module message_check
     input  segment_t    segment_i,
     input  stream_t     stream_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input  logic        datagram_i,  // then number_i means nothing
     input  logic        first_i,
     input  logic [31:0] number_i,
     input  logic [31:0] offset_i,  // of an untagged segment in its message
@@ -21,8 +23,8 @@ module message_check
 
   logic [31:0] behind;
   assign behind = stream_i.next - number_i;
-  assign late_o = behind != '0 && behind <= 32'(UC_STALE);
-  assign gap_o  = behind != '0 && !late_o;
+  assign late_o = !datagram_i && behind != '0 && behind <= 32'(UC_STALE);
+  assign gap_o  = !datagram_i && behind != '0 && !late_o;
 
   logic begins, goes_on;
   always_comb begin
@@ -43,6 +45,7 @@ module message_check
       goes_on = !stream_i.writing && (!stream_i.open || stream_i.received == '0);
       default: ;
     endcase
+    if (datagram_i && !(segment_i.message == MESSAGE_SEND && segment_i.last)) begins = 1'b0;
   end
   assign good_o = !late_o && (first_i ? begins : goes_on && !gap_o && !stream_i.skips);
 

@@ -21,10 +21,8 @@ module message_end
     // Its last segment, with SUCCESS.
     /* verilator lint_off UNUSEDSIGNAL */
     input segment_t    segment_i,
-    input ddp_head_t   ddp_i,
+    input rx_desc_t    desc_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input logic        imm_valid_i,  // of the EFE header
-    input logic [31:0] imm_i,
 
     output rx_done_t done_o
 );
@@ -33,8 +31,8 @@ module message_end
   ddp_untagged_t untagged;
   immediate_t immediate;
   /* verilator lint_on UNUSEDSIGNAL */
-  assign untagged  = ddp_i[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
-  assign immediate = ddp_i[PayloadTop-:$bits(immediate_t)];
+  assign untagged  = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+  assign immediate = desc_i.ddp[PayloadTop-:$bits(immediate_t)];
 
   always_comb begin
     done_o = '0;
@@ -61,9 +59,13 @@ module message_end
       end else if (segment_i.invalidates) begin
         done_o.imm_data = untagged.invalidate_stag;
         done_o.flags[CQE_FLAGS_INVALIDATED] = 1'b1;
-      end else if (imm_valid_i) begin
-        done_o.imm_data = imm_i;
+      end else if (desc_i.imm_valid) begin
+        done_o.imm_data = desc_i.imm;
         done_o.flags[CQE_FLAGS_IMM] = 1'b1;
+      end
+      if (desc_i.datagram) begin
+        done_o.sender = 32'(desc_i.node) << SENDER_NODE_SHIFT | 32'(desc_i.src_qpn);
+        done_o.flags[CQE_FLAGS_SENDER] = 1'b1;
       end
     end
   end

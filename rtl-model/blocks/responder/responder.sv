@@ -161,7 +161,7 @@ module responder
   segment_t segment;
   term_code_e judge_code;
   logic flush, flush_pull, flush_message, flush_receive;
-  logic mine, receiving, good, too_long, waits, late, gap;
+  logic mine, receiving, good, too_long, waits, late, gap, bad_pkey, bad_qkey;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -173,6 +173,8 @@ module responder
       .read_count_i,
       .firmware_i,
       .lost_i(!firmware_i && punt_count_i != '0),
+      .bad_pkey_o(bad_pkey),
+      .bad_qkey_o(bad_qkey),
       .mine_o(mine),
       .receiving_o(receiving),
       .segment_o(segment),
@@ -266,6 +268,7 @@ module responder
       .fw_data_i(fw_data),
       .unreliable_i(desc_q.unreliable),
       .late_i(late),
+      .datagram_i(desc_q.datagram),
       .good_i(good),
       .code_i(judge_code),
       .open_i(stream.open),
@@ -407,7 +410,7 @@ module responder
       .access_i(access),
       .pd_i(fw_data ? pd_t'(FW_PD) : qp_i.cfg.pd),
       .node_i(desc_q.node),
-      .finish_i(!invalidating),
+      .finish_i(!invalidating && !desc_q.more),
       .position_i(stream.position),
       .position_o(position),
       .element_index_o(element_index),
@@ -439,7 +442,7 @@ module responder
     write_o = place_write;
     if (step == STEP_DONE) begin
       write_o.kind = DMA_WRITE_NONE;
-      write_o.frame_done = 1'b1;
+      write_o.frame_done = !desc_q.more;
     end
   end
 
@@ -498,9 +501,7 @@ module responder
       .stream_i(stream),
       .wqe_index_i(step == STEP_FETCH ? wqe_index : stream.wqe_index),
       .segment_i(segment),
-      .ddp_i(desc_q.ddp),
-      .imm_valid_i(desc_q.imm_valid),
-      .imm_i(desc_q.imm),
+      .desc_i(desc_q),
       .done_o(ended)
   );
   always_ff @(posedge clk_i) begin
@@ -550,6 +551,8 @@ module responder
   always_comb begin
     event_o = '0;
     event_o[COUNTER_UC_LOST] = came && gap;
+    event_o[COUNTER_BAD_PKEY] = step == STEP_JUDGE && !flush && bad_pkey;
+    event_o[COUNTER_BAD_QKEY] = step == STEP_JUDGE && !flush && bad_qkey;
     event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = dropped && step == STEP_TAKE;
     event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
         ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));

@@ -27,6 +27,7 @@ module responder_control
     input logic       fw_data_i,     // or bytes that firmware has asked for: nobody is told
     input logic       unreliable_i,  // of that class: it is never answered
     input logic       late_i,        // and has come too late
+    input logic       datagram_i,    // anyone may have sent it: it is not for a receive to fail
     input logic       good_i,
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
@@ -115,7 +116,7 @@ module responder_control
     return flush_receive_i ? STEP_TAKE : STEP_IDLE;
   endfunction
   function automatic step_e roomed();
-    if (too_long_i) return STEP_REPORT;
+    if (too_long_i) return datagram_i ? STEP_DONE : STEP_REPORT;
     if (!bare) return STEP_PLACE;
     return invalidating_o ? STEP_INVALIDATE : STEP_DONE;
   endfunction
@@ -185,11 +186,13 @@ module responder_control
   assign came_o = step_q == STEP_JUDGE && !flush_q && unreliable_i && receiving_i && !late_i;
   assign dropped_o = (came_o && !good_i) || (unreliable_i && !flush_q &&
       ((step_q == STEP_TAKE && !ring_any_i) ||
+       (step_q == STEP_ROOM && too_long_i && datagram_i) ||
        (step_q == STEP_PLACE && place_done_i && place_refused_i && !is_send)));
 
   logic place_failed;
   assign place_failed = step_q == STEP_PLACE && place_done_i && place_refused_i && is_send;
-  assign closed_o = flush_message_i || (step_q == STEP_ROOM && too_long_i) || place_failed;
+  assign closed_o = flush_message_i || (step_q == STEP_ROOM && too_long_i && !datagram_i) ||
+      place_failed;
 
   always_comb begin
     end_status_o = CQE_STATUS_SUCCESS;

@@ -20,6 +20,8 @@ module segment_judge
     input  logic     firmware_i,  // takes requests
     input  logic     lost_i,      // it has lost some of this queue pair
 
+    output logic bad_pkey_o,   // a datagram has not the keys of the queue pair
+    output logic bad_qkey_o,
     output logic mine_o,       // the queue pair is the addressee,
     output logic receiving_o,  // and not in ERROR
 
@@ -37,10 +39,19 @@ module segment_judge
     output logic flush_receive_o
 );
 
-  assign mine_o = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
-      desc_i.unreliable == (qp_i.cfg.service == SERVICE_UC) &&
-      qp_i.cfg.dest_node == desc_i.node && qp_i.cfg.dest_qpn == desc_i.src_qpn &&
+  service_e service;
+  logic served, from_peer, for_qp;
+  always_comb begin
+    service = SERVICE_RC;
+    if (desc_i.unreliable) service = desc_i.datagram ? SERVICE_UD : SERVICE_UC;
+  end
+  assign served = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid && qp_i.cfg.service == service &&
       qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+  assign from_peer = qp_i.cfg.dest_node == desc_i.node && qp_i.cfg.dest_qpn == desc_i.src_qpn;
+  assign for_qp = served && desc_i.datagram;
+  assign bad_pkey_o = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
+  assign bad_qkey_o = for_qp && !bad_pkey_o && desc_i.ack != qp_i.cfg.qkey;
+  assign mine_o = served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer);
   assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
 
   /* verilator lint_off UNUSEDSIGNAL */
@@ -72,6 +83,7 @@ module segment_judge
   );
   message_check u_message (
       .segment_i(segment_o),
+      .datagram_i(desc_i.datagram),
       .first_i(desc_i.first),
       .number_i(desc_i.seq),
       .offset_i(untagged.mo),

@@ -116,5 +116,87 @@ TEST_CASE("UC: a receive that is too short ends its queue pair, and the peer is 
   CHECK(responder.dropped() == 2);
 }
 
+// ---- Datagrams
+
+constexpr uint32_t kQkey = 0x8000'0011;
+
+struct Ud : Receiver {
+  explicit Ud(const std::vector<exrnic_sge>& elements = {kElement}) : Receiver(elements) {
+    QpConfig& cfg = qps[kQpn].cfg;
+    cfg.service = EXRNIC_SERVICE_UD;
+    cfg.qkey = kQkey;
+    cfg.pkey = 0x8123;
+    cfg.dest_node = 0;  // it has no peer
+    cfg.dest_qpn = 0;
+  }
+  void datagram(RxDesc desc, uint32_t qkey = kQkey, uint16_t pkey = 0x0123) {
+    desc.unreliable = desc.first = desc.datagram = true;
+    desc.ack = qkey;
+    desc.pkey = pkey;
+    receive(desc);
+  }
+  int dropped() { return events[EXRNIC_COUNTER_UNRELIABLE_DROPPED]; }
+};
+
+TEST_CASE("UD: a datagram takes a receive, and its completion names the sender") {
+  Ud responder;
+  RxDesc desc = send_segment(7, 0, 100);
+  desc.node = 0x21;
+  desc.src_qpn = 0x654321;
+  responder.datagram(desc);
+  CHECK(responder.order == "wdc");
+  CHECK(responder.ended.at(0).byte_length == 100);
+  CHECK(responder.ended.at(0).flags == EXRNIC_CQE_FLAGS_SENDER);
+  CHECK(responder.ended.at(0).sender == 0x21654321);
+  CHECK(responder.dropped() == 0);
+}
+
+TEST_CASE("UD: keys are compared: the P_Key first, then the Q_Key") {
+  Ud responder;
+  for (const uint16_t pkey : {0x8124, 0x0000, 0x8000})
+    responder.datagram(send_segment(1, 0, 8), kQkey + 1, pkey);
+  responder.qps[kQpn].cfg.pkey = 0x0123;
+  responder.datagram(send_segment(1, 0, 8));  // both limited
+  CHECK(responder.events[EXRNIC_COUNTER_BAD_PKEY] == 4);
+  responder.datagram(send_segment(1, 0, 8), kQkey + 1, 0x8123);
+  CHECK(responder.events[EXRNIC_COUNTER_BAD_QKEY] == 1);
+  CHECK(responder.order == "ddddd");
+  CHECK(responder.dropped() == 5);
+  responder.datagram(send_segment(1, 0, 8), kQkey, 0x8123);
+  CHECK(responder.ended.size() == 1);
+}
+
+TEST_CASE("UD: what is no whole SEND is dropped, and so is what is longer than its receive") {
+  Ud responder({{0x40000, 50, 0x11111111}});
+  responder.datagram(send_segment(1, 0, 100, false));
+  responder.datagram(send_segment(1, 4, 100));
+  responder.datagram(write_segment(8));
+  CHECK(responder.order == "ddd");
+  CHECK(responder.memory.reads() == 0);
+  responder.datagram(send_segment(1, 0, 51));
+  CHECK(responder.order == "dddd");
+  CHECK(responder.dropped() == 4);
+  responder.datagram(send_segment(1, 0, 50));
+  CHECK(responder.order == "ddddwdc");
+  CHECK(responder.ended.at(0).byte_length == 50);
+  CHECK(responder.ended.at(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("UD: a copy that others follow gives no bytes back") {
+  Ud responder;
+  post(responder, recv_wqe({kElement}));
+  RxDesc copy = send_segment(1, 0, 64);
+  copy.more = true;
+  responder.datagram(copy);
+  CHECK(responder.order == "wc");
+  copy = send_segment(1, 0, 0);
+  copy.more = true;
+  responder.datagram(copy, kQkey + 1);
+  CHECK(responder.order == "wc");
+  responder.datagram(send_segment(1, 0, 64));
+  CHECK(responder.order == "wcwdc");
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -82,6 +82,10 @@ struct TxDesc {
   bool unreliable = false;
   bool first = false;
   uint32_t number = 0;
+  bool datagram = false;
+  unsigned dest = 0;
+  uint32_t qkey = 0;
+  uint16_t pkey = 0;
   bool inlined = false;
   std::array<uint8_t, EXRNIC_INLINE_MAX> inline_data{};
   TxTag tag;
@@ -93,6 +97,7 @@ struct TxDesc {
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
+    visit(datagram, 1), visit(dest, kNodeBits), visit(qkey, 32), visit(pkey, 16);
     visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
 };
@@ -122,6 +127,9 @@ struct RxDesc {
   bool rnr = false;
   bool unreliable = false;
   bool first = false;
+  bool datagram = false;
+  uint16_t pkey = 0;
+  bool more = false;
   std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
   uint32_t start = 0;
 
@@ -130,7 +138,8 @@ struct RxDesc {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit(unreliable, 1), visit(first, 1), visit.wire(ddp);
+    visit(rnr, 1), visit(unreliable, 1), visit(first, 1);
+    visit(datagram, 1), visit(pkey, 16), visit(more, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
 };
@@ -155,6 +164,8 @@ struct QpConfig {
   uint8_t rnr_timer = 0;
   uint8_t rnr_retry = 0;
   uint8_t service = EXRNIC_SERVICE_RC;
+  uint32_t qkey = 0;
+  uint16_t pkey = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -164,7 +175,7 @@ struct QpConfig {
     visit(max_reads_out, kReadsBits), visit(max_reads_in, kReadsBits);
     visit(generation, 8), visit(dest_node, kNodeBits);
     visit(dest_qpn, kWireQpnBits), visit(rnr_timer, 5), visit(rnr_retry, 3);
-    visit(service, 2);
+    visit(service, 2), visit(qkey, 32), visit(pkey, 16);
   }
 };
 
@@ -283,12 +294,13 @@ struct RxDone {
   uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
   uint8_t flags = 0;
   uint32_t imm_data = 0;
+  uint32_t sender = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(qpn, kQpnBits), visit(generation, 8), visit(wqe_index, EXRNIC_WQE_INDEX_BITS);
     visit(byte_length, 32), visit(is_signaled, 1), visit(opcode, 8), visit(status, 8);
-    visit(flags, 8), visit(imm_data, 32);
+    visit(flags, 8), visit(imm_data, 32), visit(sender, 32);
   }
 };
 
