@@ -52,9 +52,11 @@ constexpr uint32_t kLine = 64;
 uint32_t Aligned(uint32_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 uint32_t Log2(uint32_t power) { return static_cast<uint32_t>(__builtin_ctz(power)); }
 
+}  // namespace
+
 // Where everything lies in the memory of a channel.
-struct Layout {
-  explicit Layout(const vl_message_channel_attr& attr)
+struct MessageLayout {
+  explicit MessageLayout(const vl_message_channel_attr& attr)
       : works(RingSize(attr.sends, kLeastEntries)),
         buffer_bytes(Aligned(attr.message_bytes > kLine ? attr.message_bytes : kLine)),
         slot_bytes(attr.message_bytes > EXRNIC_CHANNEL_SLOT_MIN ? attr.message_bytes
@@ -76,8 +78,6 @@ struct Layout {
   size_t bytes;
 };
 
-}  // namespace
-
 }  // namespace exrnic
 
 struct vl_message_channel {
@@ -96,7 +96,7 @@ struct vl_message_channel {
 
   vl_rnic* const rnic;
   const vl_message_channel_attr attr;
-  const exrnic::Layout layout;
+  const exrnic::MessageLayout layout;
   exrnic::RingMemory memory;
 
   exrnic::SpinLock lock;  // of what follows
@@ -125,7 +125,7 @@ std::string Complaint(const vl_message_channel_attr& attr) {
 }
 
 MessageChannelRequest RequestOf(const vl_message_channel& channel) {
-  const Layout& layout = channel.layout;
+  const MessageLayout& layout = channel.layout;
   MessageChannelRequest request = {};
   request.memory = channel.memory.data();
   request.bytes = layout.bytes;
