@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/support/random_driver.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <initializer_list>
+#include <map>
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
+#include <utility>
 
 #include "tests/support/pio.h"
 #include "tests/support/rnic_driver.h"
@@ -223,13 +228,24 @@ class RandomDriver {
                << '\n';
     for (const unsigned vector : rnic_.host().interrupts())
       if (vector != EXRNIC_MSIX_VECTOR_CONTROL) facts_ << "interrupt " << vector << '\n';
+    report_completions();
+  }
+
+  // Each queue's in their order. Which of two queues is the first to be told of something is a
+  // matter of time; in a completion queue that they share their places say it.
+  void report_completions() {
     constexpr size_t kBehindTimestamp = sizeof(uint64_t);
+    std::map<std::pair<uint32_t, bool>, std::string> of_queue;
     for (const auto& write : rnic_.host().writes()) {
-      facts_ << "write " << write.address;
+      exrnic_cqe cqe{};
+      std::memcpy(&cqe, write.data.data(), std::min(sizeof cqe, write.data.size()));
+      std::string& text = of_queue[{cqe.qpn, cqe.opcode == EXRNIC_WQE_OPCODE_RECV}];
+      text += "write " + std::to_string(write.address);
       for (size_t i = kBehindTimestamp; i < write.data.size(); ++i)
-        facts_ << ' ' << unsigned{write.data[i]};
-      facts_ << '\n';
+        text += ' ' + std::to_string(write.data[i]);
+      text += '\n';
     }
+    for (const auto& [queue, text] : of_queue) facts_ << text;
   }
 
   std::mt19937_64 random_;
