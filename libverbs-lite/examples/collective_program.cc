@@ -22,26 +22,6 @@ uint64_t Value(uint32_t node, uint32_t round) {
   return (uint64_t{node} + 1) * 0x9e37'79b9'7f4a'7c15 ^ round;
 }
 
-uint64_t Combine(vl_reduction operation, uint64_t a, uint64_t b) {
-  switch (operation) {
-    case VL_REDUCE_BARRIER:
-      return 0;
-    case VL_REDUCE_SUM:
-      return a + b;
-    case VL_REDUCE_LEAST:
-      return std::min(a, b);
-    case VL_REDUCE_MOST:
-      return std::max(a, b);
-    case VL_REDUCE_AND:
-      return a & b;
-    case VL_REDUCE_OR:
-      return a | b;
-    case VL_REDUCE_XOR:
-      return a ^ b;
-  }
-  return 0;
-}
-
 class Program {
  public:
   Program(const CollectiveOptions& options, const OpenRnicCall& open)
@@ -151,6 +131,26 @@ class Program {
 };
 
 }  // namespace
+
+uint64_t Combine(vl_reduction operation, uint64_t a, uint64_t b) {
+  switch (operation) {
+    case VL_REDUCE_BARRIER:
+      return 0;
+    case VL_REDUCE_SUM:
+      return a + b;
+    case VL_REDUCE_LEAST:
+      return std::min(a, b);
+    case VL_REDUCE_MOST:
+      return std::max(a, b);
+    case VL_REDUCE_AND:
+      return a & b;
+    case VL_REDUCE_OR:
+      return a | b;
+    case VL_REDUCE_XOR:
+      return a ^ b;
+  }
+  return 0;
+}
 
 void RunCollective(const CollectiveOptions& options, const OpenRnicCall& open, FILE* out) {
   if (options.node >= options.nodes)

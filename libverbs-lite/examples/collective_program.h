@@ -19,6 +19,9 @@ struct CollectiveOptions {
 
 constexpr uint32_t kCollectiveNodesMax = VL_MESSAGE_NODES;
 
+// What a reduction makes of two values.
+uint64_t Combine(vl_reduction operation, uint64_t a, uint64_t b);
+
 // Meets the other nodes, however late they start, and runs barriers, reductions of every kind, and
 // a message from each node to each; compares all results. Writes to `out` one line:
 // @exrnic {"nodes":2,"rounds":20,"verified":140,"barrier_us":5.432}

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "collective_program.h"
 #include "connection.h"
 #include "exrnic/messages.h"
 
@@ -206,26 +207,6 @@ void HaveLittleRoom(Bench* bench) {
   bench->ExpectEqual(message.length, 64u, "bytes of a message");
 }
 
-uint64_t Reduced(vl_reduction operation, uint64_t a, uint64_t b) {
-  switch (operation) {
-    case VL_REDUCE_BARRIER:
-      return 0;
-    case VL_REDUCE_SUM:
-      return a + b;
-    case VL_REDUCE_LEAST:
-      return std::min(a, b);
-    case VL_REDUCE_MOST:
-      return std::max(a, b);
-    case VL_REDUCE_AND:
-      return a & b;
-    case VL_REDUCE_OR:
-      return a | b;
-    case VL_REDUCE_XOR:
-      return a ^ b;
-  }
-  return 0;
-}
-
 void Reduce(Bench* bench) {
   constexpr uint32_t kRounds = 21;
   End end(bench);
@@ -241,7 +222,7 @@ void Reduce(Bench* bench) {
     bench->ExpectEqual(result.kind, VL_MESSAGE_REDUCED, "kind of a reduction");
     bench->ExpectEqual(result.source, kGroup, "group of a reduction");
     bench->ExpectEqual(result.id, round, "round of a reduction");
-    bench->ExpectEqual(result.value, Reduced(operation, values[0], values[1]), "a reduction");
+    bench->ExpectEqual(result.value, Combine(operation, values[0], values[1]), "a reduction");
     end.Release(1);
   }
   bench->Meet();
