@@ -11,8 +11,6 @@ namespace {
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 constexpr uint16_t kLateSessions = 4;  // numbers below the current session that are not believed
 
-uint64_t mac_of(uint64_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
-
 bool length_good(const Bytes& frame, const uint8_t* efe) {
   const uint64_t length = exrnic_efe_length(efe);
   if (frame.size() != std::max<uint64_t>(EXRNIC_ETH_FRAME_MIN, kHeaders + length)) return false;
@@ -118,8 +116,7 @@ bool addressed(const Bytes& frame, uint16_t to) {
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
   const uint64_t from = exrnic_efe_src_node(efe);
   const uint64_t group = exrnic_efe_dst_qpn(efe) - EXRNIC_GROUP_QPN;
-  const uint64_t dst =
-      is_for_group(efe) ? uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | group : mac_of(to);
+  const uint64_t dst = is_for_group(efe) ? mac_of_group(group) : mac_of(to);
   return exrnic_eth_dst(frame.data()) == dst && exrnic_eth_src(frame.data()) == mac_of(from) &&
          from < EXRNIC_MAX_NODE && from != to;
 }

@@ -27,8 +27,6 @@ unsigned trace_flags(const Segment& segment) {
   return flags;
 }
 
-uint64_t mac_of(uint32_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
-
 }  // namespace
 
 void EfeTx::submit(Segment&& segment) {
@@ -344,9 +342,8 @@ void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
 void EfeTx::put_datagram(Frame& frame, const Segment& segment) {
   uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   const uint32_t group = segment.dst_qpn - EXRNIC_GROUP_QPN;
-  exrnic_eth_set_dst(frame.data.data(), is_group(segment.dst_qpn)
-                                            ? uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | group
-                                            : mac_of(segment.datagram->node));
+  exrnic_eth_set_dst(frame.data.data(), is_group(segment.dst_qpn) ? mac_of_group(group)
+                                                                  : mac_of(segment.datagram->node));
   exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_DATAGRAM);
   exrnic_efe_set_ack(efe, segment.datagram->qkey);
   exrnic_efe_set_peer_session(efe, segment.datagram->pkey);

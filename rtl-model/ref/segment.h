@@ -27,6 +27,11 @@ struct Tag {
   exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_PUSH;
 };
 
+inline uint64_t mac_of(uint64_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
+inline uint64_t mac_of_group(uint64_t group) {
+  return uint64_t{EXRNIC_GROUP_MAC_PREFIX} << 16 | group;
+}
+
 inline bool is_group(uint32_t qpn) {
   return qpn >= EXRNIC_GROUP_QPN && qpn - EXRNIC_GROUP_QPN <= EXRNIC_GROUP_MAX;
 }

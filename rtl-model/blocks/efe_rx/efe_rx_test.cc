@@ -174,8 +174,23 @@ TEST_CASE("Frames of the unreliable class leave a quarter of the buffer to the r
   CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 32);
 }
 
+using Changes = std::vector<std::function<void(Frame&)>>;
+
+// A good frame is malformed behind each of the changes.
+void check_malformed(const Frame& good, const Changes& changes) {
+  EfeRx rx;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    CAPTURE(i);
+    Frame frame = good;
+    changes[i](frame);
+    rx.receive(frame);
+    CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);
+  }
+  CHECK(rx.dut().idle_o);
+}
+
 TEST_CASE("In the unreliable class what belongs to the reliable one is malformed") {
-  const std::vector<std::function<void(Frame&)>> wrong = {
+  const Changes wrong = {
       [](Frame& f) { exrnic_efe_set_klass(f.efe(), 3); },
       [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_peer_session(f.efe(), 1); },
@@ -186,15 +201,7 @@ TEST_CASE("In the unreliable class what belongs to the reliable one is malformed
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0); }};
-  EfeRx rx;
-  for (size_t i = 0; i < wrong.size(); ++i) {
-    CAPTURE(i);
-    Frame frame = once(0);
-    wrong[i](frame);
-    rx.receive(frame);
-    CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);
-  }
-  CHECK(rx.dut().idle_o);
+  check_malformed(once(0), wrong);
 }
 
 // ---- Datagrams
@@ -246,7 +253,7 @@ TEST_CASE("A datagram goes to the group that both of its addresses name, or to t
 }
 
 TEST_CASE("In a datagram what belongs to other classes is malformed") {
-  const std::vector<std::function<void(Frame&)>> wrong = {
+  const Changes wrong = {
       [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_refused(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_beyond(f.efe(), 1); },
@@ -255,15 +262,7 @@ TEST_CASE("In a datagram what belongs to other classes is malformed") {
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0); }};
-  EfeRx rx;
-  for (size_t i = 0; i < wrong.size(); ++i) {
-    CAPTURE(i);
-    Frame frame = datagram(7);
-    wrong[i](frame);
-    rx.receive(frame);
-    CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == i + 1);
-  }
-  CHECK(rx.dut().idle_o);
+  check_malformed(datagram(7), wrong);
 }
 
 // A defect, and the one counter that it must move.
