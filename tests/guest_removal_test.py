@@ -26,6 +26,11 @@ from guest_reboot_test import LaunchError, Story, parse_arguments, processes
 
 _LIMIT_SECONDS = 5
 
+# QEMU 11.1 ends itself when the simulator is killed while the guest's stores wait in the socket
+# (sim/vfio_user/README.md), in about one of three: guests, and what is tried, begin anew then.
+_END_OF_QEMU = "error_setv: Assertion `*errp == NULL' failed"
+_ATTEMPTS = 6
+
 _PUSH = "exrnic-push --node {node} --oob /dev/ttyS1 --sizes 8,65536 --ops 8"
 # The first end of the device: it leaves its bus under a program, and comes back.
 _UNPLUG = "; ".join((
@@ -104,14 +109,22 @@ def lose_the_bus(story, start, logs):
 
 
 def lose_the_simulator(story, logs):
+    """False: QEMU has ended itself."""
     killed = time.monotonic()
     story.kill_sim()
-    within_the_limit(story, "the simulator is killed", killed, "@told", logs)
-    for log in logs:
-        story.wait_for("@unloaded", log)
+    try:
+        within_the_limit(story, "the simulator is killed", killed, "@told", logs)
+        for log in logs:
+            story.wait_for("@unloaded", log)
+    except LaunchError:
+        if not any(_END_OF_QEMU in log.read_text(errors="replace") for log in logs):
+            raise
+        return False
+    finally:
+        for node in (0, 1):
+            story.kill_guest(node)
     print("the module can be unloaded", flush=True)
-    for node in (0, 1):
-        story.kill_guest(node)
+    return True
 
 
 def tell(story, directory):
@@ -132,7 +145,13 @@ def tell(story, directory):
     start_both()
     lose_the_bus(story, start, logs)
     lose_the_link(story, directory, logs)
-    lose_the_simulator(story, logs)
+    attempts = 1
+    while not lose_the_simulator(story, logs):
+        print("the simulator is killed: QEMU ends itself, which is QEMU's own fault; once more", flush=True)
+        if attempts == _ATTEMPTS:
+            raise LaunchError(f"QEMU has ended itself {attempts} times", logs)
+        attempts += 1
+        start_both()
     start_both()
     print("a simulator that was started again serves guests", flush=True)
     story.stop_sim()

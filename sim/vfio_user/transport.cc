@@ -23,6 +23,14 @@ Connection::Connection(UniqueFd socket, Peer peer) : socket_(std::move(socket)),
   ::fcntl(socket_.get(), F_SETFL, ::fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
 
+// Behind the shutdown no more can come, and what was sent can be read.
+Connection::~Connection() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  char unread[4096];
+  while (::recv(socket_.get(), unread, sizeof(unread), MSG_DONTWAIT) > 0) {
+  }
+}
+
 Connection::Status Connection::fail(std::string reason) {
   lost_ = true;
   failure_ = std::move(reason);

@@ -34,6 +34,11 @@ class Connection {
 
   // Owns `socket`, and makes it non-blocking.
   Connection(UniqueFd socket, Peer peer);
+  // The peer reads the end of the stream, whatever it has sent: a socket that is closed with bytes
+  // that nobody read gives it ECONNRESET, which ends QEMU 11.1 (README.md).
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   Status receive(Message* out);
   const std::string& failure() const { return failure_; }

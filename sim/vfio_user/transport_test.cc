@@ -188,6 +188,20 @@ TEST_CASE_METHOD(Pair, "a send to a peer that is gone fails and raises no signal
   CHECK_FALSE(connection->send({2, 9, 0, Header::kTypeReply, 0}, {}));
 }
 
+// QEMU 11.1 ends itself when it reads ECONNRESET, which is what a socket tells that is closed with
+// unread bytes.
+TEST_CASE_METHOD(Pair,
+                 "behind what was sent the peer reads the end of the stream, whatever is unread") {
+  UniqueFd sent(::open("/dev/null", O_RDONLY));
+  REQUIRE(connection->send({1, 9, 0, Header::kTypeReply, 0}, {}));
+  put(message_bytes(5, Bytes(100000)), {sent.get()});
+  put({1, 2, 3});
+  connection.reset();
+  Bytes reply(sizeof(Header));
+  CHECK(::recv(raw.get(), reply.data(), reply.size(), 0) == static_cast<ssize_t>(reply.size()));
+  CHECK(::recv(raw.get(), reply.data(), reply.size(), 0) == 0);
+}
+
 struct Folder {
   Folder() {
     std::string name = std::filesystem::temp_directory_path() / "exrnic-vfio-user-XXXXXX";
