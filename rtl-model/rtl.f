@@ -49,6 +49,7 @@ rtl-model/blocks/efe_tx/tx_turns.sv
 rtl-model/blocks/efe_tx/tx_window.sv
 rtl-model/blocks/firmware_port/direct_commands.sv
 rtl-model/blocks/firmware_port/firmware_bells.sv
+rtl-model/blocks/firmware_port/firmware_blocks.sv
 rtl-model/blocks/firmware_port/firmware_port.sv
 rtl-model/blocks/firmware_port/punt_queue.sv
 rtl-model/blocks/firmware_port/requests_open.sv

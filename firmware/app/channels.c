@@ -6,17 +6,22 @@
 
 #define TICK_CYCLES 12500u /* between looks at what waits */
 #define SOON_CYCLES 200u   /* until another try where there was no room */
-#define NO_SLOT 0xffu      /* in slot_of: EXRNIC_CHANNEL_NO_SLOT */
-#define EVENT_WORDS (sizeof(struct exrnic_channel_event) / 4)
+#define BELLS_AT_ONCE 16u
+#define NO_SLOT 0xffu /* in slot_of: EXRNIC_CHANNEL_NO_SLOT */
+#define EVENT_HEAD 8  /* word of an event that its head begins with; before it are bytes */
 
 static struct channel channels[EXRNIC_FW_CHANNELS];
-static uint32_t channels_open;
+uint32_t channels_stirred;
+
+/* The timer, which looks after what time alone moves on. */
+static uint32_t busy;     /* channels that have such, a bit each */
+static uint32_t looks_in; /* cycles that it was set to; 0: it does not run */
 
 void channels_start(void) {
   uint32_t i;
 
   for (i = 0; i < EXRNIC_FW_CHANNELS; i++) channels[i].open = 0;
-  channels_open = 0;
+  channels_stirred = busy = looks_in = 0;
   reduce_start();
 }
 
@@ -32,60 +37,59 @@ static struct channel* channel_of_page(uint32_t page) {
   return 0;
 }
 
-struct memory channel_memory(const struct channel* channel, uint32_t offset, uint32_t access) {
-  const struct memory memory = {
-      .stag = channel->at.stag,
-      .pd = EXRNIC_FW_PD,
-      .access = access,
-      .to = ((uint64_t)channel->at.base_high << 32 | channel->at.base_low) + offset,
-  };
-
-  return memory;
-}
-
 /* ---- Rings */
-
-/* Work that has begun ends with an event, or may; so does a slot that is granted. */
-uint32_t channel_free_events(const struct channel* channel) {
-  return (1u << channel->at.log_events) - (channel->events - channel->taken) -
-         (channel->begun - channel->done) - channel->grants_used;
-}
 
 void channel_event(struct channel* channel, const struct event* event) {
   const uint32_t index = channel->events & ((1u << channel->at.log_events) - 1);
   const uint32_t offset = channel->at.events + index * sizeof(struct exrnic_channel_event);
   struct memory at = channel_memory(channel, offset, EXRNIC_ACCESS_LOCAL_WRITE);
-  const uint32_t head[] = {
-      (uint32_t)event->kind | (uint32_t)event->status << 8 | event->source << 16,
-      event->length,
-      event->slot,
-      event->incarnation,
-      (uint32_t)event->value,
-      (uint32_t)(event->value >> 32),
-      event->id,
-      channel->events + 1,
-  };
+  uint32_t head = 0, i; /* word of its head */
 
-  if (event->data != 0) memory_post_words(&at, event->data, INLINE_WORDS);
-  at.to += EVENT_WORDS / 2 * 4;
-  memory_post_words(&at, head, EVENT_WORDS / 2);
+  if (event->has_data) {
+    memory_place(&at, sizeof(struct exrnic_channel_event));
+#pragma GCC unroll 8
+    for (i = 0; i < INLINE_WORDS; i++) memory_word(i, message_data(i));
+#pragma GCC unroll 8
+    for (; i < EVENT_HEAD; i++) memory_word(i, 0);
+    head = EVENT_HEAD;
+  } else {
+    at.to += 4 * EVENT_HEAD;
+    memory_place(&at, sizeof(struct exrnic_channel_event) - 4 * EVENT_HEAD);
+  }
+  memory_word(head, (uint32_t)event->kind | (uint32_t)event->status << 8 | event->source << 16);
+  memory_word(head + 1, event->length);
+  memory_word(head + 2, event->slot);
+  memory_word(head + 3, event->incarnation);
+  memory_word(head + 4, (uint32_t)event->value);
+  memory_word(head + 5, (uint32_t)(event->value >> 32));
+  memory_word(head + 6, event->id);
+  memory_word(head + 7, channel->events + 1);
+  memory_post();
   channel->slot_of[index] = (uint8_t)event->slot;
   channel->events++;
 }
 
 static void write_status(struct channel* channel) {
   const struct memory at = channel_memory(channel, channel->at.status, EXRNIC_ACCESS_LOCAL_WRITE);
-  const uint32_t words[] = {
-      channel->done, channel->events, channel->taken, channel->epoch, channel->bad_bells, 0, 0, 0};
+  uint32_t i;
 
-  memory_post_words(&at, words, 8);
+  memory_place(&at, sizeof(struct exrnic_channel_status));
+  memory_word(0, channel->done);
+  memory_word(1, channel->events);
+  memory_word(2, channel->taken);
+  memory_word(3, channel->epoch);
+  memory_word(4, channel->bad_bells);
+  for (i = 5; i < sizeof(struct exrnic_channel_status) / 4; i++) memory_word(i, 0);
+  memory_post();
   channel->dirty = 0;
+  channel->told = channel->done;
 }
 
 /* ---- Work */
 
 void work_end(struct channel* channel, struct work* work) {
   work->state = WORK_ENDED;
+  channel_stir(channel);
   while (channel->done != channel->begun) {
     struct work* oldest = &channel->works[channel->done % EXRNIC_CHANNEL_WINDOW];
 
@@ -111,18 +115,36 @@ void work_fail(struct channel* channel, struct work* work,
 }
 
 /* Words of channel_work. */
-enum { WORK_HEAD, WORK_ID, WORK_OFFSET, WORK_LENGTH, WORK_VALUE, WORK_ROUND = 6, WORK_TIMEOUT };
+enum {
+  WORK_HEAD,
+  WORK_ID,
+  WORK_OFFSET,
+  WORK_LENGTH,
+  WORK_VALUE,
+  WORK_ROUND = 6,
+  WORK_TIMEOUT,
+  WORK_DATA
+};
 
-/* The next work, from the ring. 0: the bell promised work that is not there; the next bell will
- * know better. */
-static int fetch(struct channel* channel) {
-  const uint32_t index = channel->begun & ((1u << channel->at.log_work) - 1);
-  const struct memory at =
-      channel_memory(channel, channel->at.work + index * sizeof(struct exrnic_channel_work), 0);
+/*
+ * The next work: from a PIO block, or from the ring. NULL: the bell promised work that is not
+ * there; the next bell will know better.
+ */
+static const uint32_t* fetch(struct channel* channel) {
+  const uint32_t place = channel->begun % EXRNIC_CHANNEL_WINDOW;
+  uint32_t* next = channel->next[place];
+  struct memory at;
 
-  if (memory_read_words(&at, channel->next, WORK_WORDS) == EXRNIC_FW_DIRECT_STATUS_OK &&
-      channel->next[WORK_ID] == channel->begun)
-    return 1;
+  if (channel->fetched & 1u << place && next[WORK_ID] == channel->begun) return next;
+  at = channel_memory(channel,
+                      channel->at.work + (channel->begun & ((1u << channel->at.log_work) - 1)) *
+                                             sizeof(struct exrnic_channel_work),
+                      0);
+  if (memory_read_words(&at, next, WORK_WORDS) == EXRNIC_FW_DIRECT_STATUS_OK &&
+      next[WORK_ID] == channel->begun) {
+    channel->fetched |= 1u << place;
+    return next;
+  }
   channel->posted = channel->begun;
   channel->bad_bells++;
   channel->dirty = 1;
@@ -132,12 +154,11 @@ static int fetch(struct channel* channel) {
 /* 0: nothing more can begin now. */
 static int begin(struct channel* channel, uint32_t now) {
   struct work* work = &channel->works[channel->begun % EXRNIC_CHANNEL_WINDOW];
-  const uint32_t* words = channel->next;
+  const uint32_t* words = fetch(channel);
   uint32_t timeout;
   int begun;
 
-  if (!channel->fetched && !fetch(channel)) return 0;
-  channel->fetched = 1;
+  if (words == 0) return 0;
   timeout = words[WORK_TIMEOUT];
   if (timeout == 0 || timeout > EXRNIC_CHANNEL_TIMEOUT_MAX_US)
     timeout = EXRNIC_CHANNEL_TIMEOUT_MAX_US;
@@ -151,7 +172,7 @@ static int begin(struct channel* channel, uint32_t now) {
   channel->begun++;
   switch (words[WORK_HEAD] & 0xff) {
     case EXRNIC_CHANNEL_OPCODE_SEND:
-      begun = send_begin(channel, work);
+      begun = send_begin(channel, work, words + WORK_DATA, now);
       break;
     case EXRNIC_CHANNEL_OPCODE_REDUCE:
       begun = reduce_begin(
@@ -163,7 +184,7 @@ static int begin(struct channel* channel, uint32_t now) {
       begun = 1;
   }
   if (begun)
-    channel->fetched = 0;
+    channel->fetched &= ~(1u << work->id % EXRNIC_CHANNEL_WINDOW);
   else
     channel->begun--;
   return begun;
@@ -174,9 +195,11 @@ static int has_room(const struct channel* channel) {
          channel_free_events(channel) != 0;
 }
 
-/* With work from `id` on. */
-static void go_on(struct channel* channel, uint32_t id, uint32_t now) {
-  for (; id != channel->begun; id++) {
+/* With work that can, or whose time has come. */
+static void go_on(struct channel* channel, uint32_t now) {
+  uint32_t id;
+
+  for (id = channel->done; id != channel->begun; id++) {
     struct work* work = &channel->works[id % EXRNIC_CHANNEL_WINDOW];
 
     if (work->state == WORK_NONE || work->state == WORK_ENDED) continue;
@@ -192,54 +215,64 @@ static void go_on(struct channel* channel, uint32_t id, uint32_t now) {
   }
 }
 
-/* Is there anything that time alone moves on? Soon, if it only lacked room. */
-static uint32_t next_look(void) {
-  uint32_t i, id, cycles = 0;
+/* Is there anything that time alone moves on? */
+static int is_busy(const struct channel* channel) {
+  return channel->done != channel->posted || channel->grants_used != 0 || channel->quiet;
+}
 
-  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
-    const struct channel* channel = &channels[i];
+static void work_on(struct channel* channel) {
+  const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
 
-    if (!channel->open) continue;
-    if (channel->grants_used != 0 || channel->quiet) cycles = TICK_CYCLES;
-    for (id = channel->done; id != channel->begun; id++) {
-      const struct work* work = &channel->works[id % EXRNIC_CHANNEL_WINDOW];
-
-      if (work->state == WORK_ASKING || (work->state == WORK_MOVING && !work->waits))
-        return SOON_CYCLES;
-      cycles = TICK_CYCLES;
-    }
+  channel->starved = 0;
+  if (channel->resume) {
+    channel->resume = 0;
+    go_on(channel, now);
   }
-  return cycles;
+  while (channel->begun != channel->posted && has_room(channel))
+    if (!begin(channel, now)) break;
+  if (is_busy(channel))
+    busy |= 1u << channel->number;
+  else
+    busy &= ~(1u << channel->number);
+  /* Peers do not wait for it, and the process does not for each step. */
+  if (!channel->dirty) return;
+  if (punt_count() == 0 || channel->done - channel->told >= EXRNIC_CHANNEL_WINDOW / 4)
+    write_status(channel);
+  else
+    channel_stir(channel);
+}
+
+static void look_in(uint32_t cycles) {
+  dev_write(EXRNIC_REG_DEV_TIMER, cycles);
+  looks_in = cycles;
 }
 
 void channels_work(void) {
-  uint32_t i, now, begun;
+  uint32_t todo = channels_stirred, cycles, i;
 
-  if (channels_open == 0) return;
-  now = dev_read(EXRNIC_REG_DEV_TIME_LO);
-  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
-    struct channel* channel = &channels[i];
-
-    if (!channel->open) continue;
-    go_on(channel, channel->done, now);
-    begun = channel->begun;
-    while (channel->begun != channel->posted && has_room(channel))
-      if (!begin(channel, now)) break;
-    if (channel->begun != begun) go_on(channel, begun, now);
-    if (channel->dirty) write_status(channel);
+  if (todo == 0) return;
+  channels_stirred = 0;
+  cycles = 0;
+  for (i = 0; todo != 0; i++, todo >>= 1) {
+    if (!(todo & 1) || !channels[i].open) continue;
+    work_on(&channels[i]);
+    if (channels[i].starved) cycles = SOON_CYCLES;
   }
-  dev_write(EXRNIC_REG_DEV_TIMER, next_look());
+  if (cycles == 0 && busy != 0) cycles = looks_in != 0 ? looks_in : TICK_CYCLES;
+  if (cycles != looks_in) look_in(cycles);
 }
 
 void channels_timer(void) {
   const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
   uint32_t i;
 
-  dev_write(EXRNIC_REG_DEV_TIMER, 0);
+  look_in(0);
   for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
     struct channel* channel = &channels[i];
 
     if (!channel->open) continue;
+    channel->resume = 1;
+    channel_stir(channel);
     receive_expire(channel, now);
     if (!channel->quiet || !is_due(now, channel->quiet_until)) continue;
     channel->quiet = 0;
@@ -258,9 +291,11 @@ static void ring(struct channel* channel, uint32_t taken, uint32_t posted) {
       taken - channel->taken > channel->events - channel->taken) {
     channel->bad_bells++;
     channel->dirty = 1;
+    channel_stir(channel);
     return;
   }
   channel->posted = posted;
+  if (channel->begun != posted) channel_stir(channel);
   if (taken == channel->taken) return;
   for (; channel->taken != taken; channel->taken++) {
     index = channel->taken & ((1u << channel->at.log_events) - 1);
@@ -269,11 +304,36 @@ static void ring(struct channel* channel, uint32_t taken, uint32_t posted) {
   receive_wake(channel);
 }
 
+/* The oldest block is a copy of work, which need not be read from the ring then. */
+static void take_block(struct channel* channel) {
+  const uint32_t id = block_word(WORK_ID), place = id % EXRNIC_CHANNEL_WINDOW;
+  uint32_t* next = channel->next[place];
+  uint32_t i;
+
+  if (id - channel->begun >= EXRNIC_CHANNEL_WINDOW) return;
+#pragma GCC unroll 16
+  for (i = 0; i < WORK_WORDS; i += 2) {
+    const uint32_t a = block_word(i), b = block_word(i + 1); /* no wait between load and use */
+
+    next[i] = a;
+    next[i + 1] = b;
+  }
+  channel->fetched |= 1u << place;
+}
+
+/* Not without end, however fast they are rung: the others have their turn, and line BELL stays up.
+ */
 void channels_bells(void) {
   struct channel* channel;
   struct bell bell;
+  uint32_t page, i;
 
-  while (bell_take(&bell)) {
+  for (i = 0; i < EXRNIC_FW_BLOCKS && block_any(&page); i++) {
+    channel = channel_of_page(page);
+    if (channel != 0) take_block(channel);
+    block_pop();
+  }
+  for (i = 0; i < BELLS_AT_ONCE && bell_take(&bell); i++) {
     channel = channel_of_page(bell.page);
     if (channel != 0) ring(channel, bell.number, bell.index);
   }
@@ -281,11 +341,15 @@ void channels_bells(void) {
 
 /* ---- Of other nodes */
 
-void channels_message(const struct punt* punt) {
+void channels_message(uint32_t node) {
   const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
-  const struct message message = {.node = punt->request >> 16, .words = punt->payload};
+  struct message message;
   struct channel* channel;
+  uint32_t i;
 
+  message.node = node;
+#pragma GCC unroll 8
+  for (i = 0; i < MESSAGE_DATA; i++) message.words[i] = punt_word(EXRNIC_FW_PUNT_WORD_PAYLOAD + i);
   channel = channel_of(message.words[MESSAGE_HEAD] >> 16 & 0xff);
   if (channel == 0) return;
   switch (message.words[MESSAGE_HEAD] >> 24) {
@@ -323,7 +387,7 @@ static int in_range(uint32_t value, uint32_t least, uint32_t most) {
 
 static int is_sane(const struct exrnic_channel_open_words* at) {
   return at->channel < EXRNIC_FW_CHANNELS && at->page < EXRNIC_USER_PAGES && at->incarnation != 0 &&
-         at->base_low % 64 == 0 && at->status % 32 == 0 && at->work % 32 == 0 &&
+         at->base_low % 64 == 0 && at->status % 32 == 0 && at->work % 64 == 0 &&
          at->events % 64 == 0 &&
          in_range(at->log_work, EXRNIC_CHANNEL_RING_LOG_MIN, EXRNIC_CHANNEL_RING_LOG_MAX) &&
          in_range(at->log_events, EXRNIC_CHANNEL_RING_LOG_MIN, EXRNIC_CHANNEL_RING_LOG_MAX) &&
@@ -406,6 +470,9 @@ enum exrnic_fw_status channel_open(const uint32_t* words) {
 
   for (i = 0; i < sizeof(at) / 4; i++) ((uint32_t*)&at)[i] = words[i];
   if (!is_sane(&at)) return EXRNIC_FW_STATUS_BAD_PARAMETER;
+  /* What a process has rung that had the page before is not the new one's. Each page waits once. */
+  for (i = 0; i <= EXRNIC_USER_PAGES / BELLS_AT_ONCE; i++) channels_bells();
+  block_drop(at.page);
   if (channel_of(at.channel) != 0 || channel_of_page(at.page) != 0)
     return EXRNIC_FW_STATUS_BAD_STATE;
   channel = &channels[at.channel];
@@ -414,7 +481,7 @@ enum exrnic_fw_status channel_open(const uint32_t* words) {
   channel->number = (uint8_t)at.channel;
   if (!is_granted(channel) || !recall(channel)) return EXRNIC_FW_STATUS_BAD_PARAMETER;
   channel->open = 1;
-  channels_open++;
+  channel_stir(channel);
   write_status(channel);
   return EXRNIC_FW_STATUS_OK;
 }
@@ -424,7 +491,7 @@ enum exrnic_fw_status channel_close(uint32_t number) {
 
   if (channel == 0) return EXRNIC_FW_STATUS_BAD_STATE;
   channel->open = 0;
-  channels_open--;
+  busy &= ~(1u << number);
   reduce_close(number);
   memory_finish();
   return EXRNIC_FW_STATUS_OK;

@@ -14,7 +14,7 @@
 #include "hal/port.h"
 
 #define INLINE_WORDS (EXRNIC_CHANNEL_INLINE / 4)
-#define WORK_WORDS (sizeof(struct exrnic_channel_work) / 4)
+#define WORK_WORDS 14    /* of exrnic_channel_work; the bell behind them means nothing in a ring */
 #define RETRY_NS 100000u /* until the first repetition; doubles with each */
 #define RETRY_MAX_NS 6400000u
 #define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)
@@ -70,16 +70,20 @@ struct channel {
   uint8_t open;
   uint8_t number;
   uint8_t dirty;   /* its status is to be written */
-  uint8_t fetched; /* next is */
+  uint8_t resume;  /* work that has begun may go on, but for what only time moves */
+  uint8_t starved; /* work found no room at the port */
+  uint8_t refuses; /* somebody is in `refused` */
   uint8_t quiet;   /* grants no slot, until: */
   uint32_t quiet_until;
   struct exrnic_channel_open_words {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;
   } at;
-  uint32_t posted, begun, done; /* work, free-running */
-  uint32_t next[WORK_WORDS];    /* the one after those that have begun, once it is fetched */
-  uint32_t events, taken;       /* likewise */
+  uint32_t posted, begun, done;                     /* work, free-running */
+  uint32_t told;                                    /* done, as its status says */
+  uint32_t next[EXRNIC_CHANNEL_WINDOW][WORK_WORDS]; /* that may begin; id modulo its size */
+  uint32_t fetched;                                 /* which of these are here, a bit each */
+  uint32_t events, taken;                           /* likewise */
   uint32_t epoch, bad_bells;
   uint32_t slots_free; /* a bit each */
   uint32_t grants_used;
@@ -92,20 +96,14 @@ struct channel {
   uint32_t refused[EXRNIC_MAX_NODE / 32]; /* nodes that found no room */
 };
 
-/* A message between firmwares: words of fw_message. */
+/* A message of another node, the oldest in the punt queue: words of fw_message. */
 struct message {
   uint32_t node;
-  const uint32_t* words; /* MESSAGE_WORDS */
+  uint32_t words[MESSAGE_DATA];
 };
-enum {
-  MESSAGE_HEAD,
-  MESSAGE_ID,
-  MESSAGE_INCARNATION,
-  MESSAGE_ARGUMENT,
-  MESSAGE_HIGH,
-  MESSAGE_LOW,
-  MESSAGE_DATA
-};
+static inline uint32_t message_data(uint32_t word) {
+  return punt_word(EXRNIC_FW_PUNT_WORD_PAYLOAD + MESSAGE_DATA + word);
+}
 #define MESSAGE_OLDEST 0x80000000u
 static inline uint32_t message_head(enum exrnic_fw_message_kind kind, uint32_t channel,
                                     uint32_t attempt) {
@@ -114,23 +112,43 @@ static inline uint32_t message_head(enum exrnic_fw_message_kind kind, uint32_t c
 
 /* ---- For main.c and commands.c */
 void channels_start(void);
-void channels_bells(void);                      /* line BELL */
-void channels_message(const struct punt* punt); /* of another node */
-void channels_timer(void);                      /* line TIMER */
-void channels_work(void);                       /* whatever can go on; before each rest */
+void channels_bells(void);            /* line BELL */
+void channels_message(uint32_t node); /* the oldest in the punt queue is one of that node */
+void channels_timer(void);            /* line TIMER */
+void channels_work(void);             /* whatever can go on; before each rest */
 enum exrnic_fw_status channel_open(const uint32_t* words);
 enum exrnic_fw_status channel_close(uint32_t number);
 
 /* ---- Between the parts */
 struct channel* channel_of(uint32_t number); /* NULL: not open */
-struct memory channel_memory(const struct channel* channel, uint32_t offset, uint32_t access);
-uint32_t channel_free_events(const struct channel* channel);
+static inline struct memory channel_memory(const struct channel* channel, uint32_t offset,
+                                           uint32_t access) {
+  const struct memory memory = {
+      .request = 0,
+      .stag = channel->at.stag,
+      .pd = EXRNIC_FW_PD,
+      .access = access,
+      .to = ((uint64_t)channel->at.base_high << 32 | channel->at.base_low) + offset,
+  };
+
+  return memory;
+}
+/* Work that has begun ends with an event, or may; so does a slot that is granted. */
+static inline uint32_t channel_free_events(const struct channel* channel) {
+  return (1u << channel->at.log_events) - (channel->events - channel->taken) -
+         (channel->begun - channel->done) - channel->grants_used;
+}
+/* It gets a turn of channels_work(). */
+extern uint32_t channels_stirred; /* a bit each */
+static inline void channel_stir(const struct channel* channel) {
+  channels_stirred |= 1u << channel->number;
+}
 struct event {
   enum exrnic_channel_event_kind kind;
   enum exrnic_channel_event_status status;
   uint32_t source, length, slot, incarnation, id;
   uint64_t value;
-  const uint32_t* data; /* INLINE_WORDS, or NULL */
+  uint8_t has_data; /* MESSAGE: its bytes are the event's */
 };
 void channel_event(struct channel* channel, const struct event* event);
 void work_end(struct channel* channel, struct work* work);
@@ -138,8 +156,8 @@ void work_fail(struct channel* channel, struct work* work, enum exrnic_channel_e
 /* Is `now` at or past `then`? */
 static inline int is_due(uint32_t now, uint32_t then) { return (int32_t)(now - then) >= 0; }
 
-/* 0: it cannot begin yet; the work before it has to end first. */
-int send_begin(struct channel* channel, struct work* work);
+/* `data`: INLINE_WORDS. 0: it cannot begin yet; the work before it has to end first. */
+int send_begin(struct channel* channel, struct work* work, const uint32_t* data, uint32_t now);
 /* For work that lacked room, whose bytes leave, or whose time has come to ask again. */
 void send_go_on(struct channel* channel, struct work* work, uint32_t now);
 void send_granted(struct channel* channel, const struct message* message);

@@ -11,15 +11,16 @@ _Static_assert(EXRNIC_CHANNEL_TIMEOUT_MAX_US <= 2000000, "GRANT_LIFE_NS has 32 b
 
 static void answer(struct channel* channel, const struct message* to,
                    enum exrnic_fw_message_kind kind, uint32_t argument, uint64_t where) {
-  uint32_t words[MESSAGE_WORDS] = {0};
+  const struct message_words words = {
+      .head = message_head(kind, channel->number, to->words[MESSAGE_HEAD]),
+      .id = to->words[MESSAGE_ID],
+      .incarnation = to->words[MESSAGE_INCARNATION],
+      .argument = argument,
+      .high = (uint32_t)(where >> 32),
+      .low = (uint32_t)where,
+  };
 
-  words[MESSAGE_HEAD] = message_head(kind, channel->number, to->words[MESSAGE_HEAD]);
-  words[MESSAGE_ID] = to->words[MESSAGE_ID];
-  words[MESSAGE_INCARNATION] = to->words[MESSAGE_INCARNATION];
-  words[MESSAGE_ARGUMENT] = argument;
-  words[MESSAGE_HIGH] = (uint32_t)(where >> 32);
-  words[MESSAGE_LOW] = (uint32_t)where;
-  send_message(to->node, words); /* without room it is lost: the peer asks again */
+  send_message(to->node, &words); /* without room it is lost: the peer asks again */
 }
 
 static void acknowledge(struct channel* channel, const struct message* to,
@@ -38,6 +39,7 @@ static void release(struct channel* channel, struct grant* grant, int slot_too) 
   if (slot_too) channel->slots_free |= 1u << grant->slot;
   grant->used = 0;
   channel->grants_used--;
+  channel_stir(channel);
 }
 
 static struct grant* grant_of(struct channel* channel, const struct message* message) {
@@ -77,6 +79,7 @@ static struct grant* grant_new(struct channel* channel, const struct message* me
   while (!(channel->slots_free & 1u << slot)) slot++;
   channel->slots_free &= ~(1u << slot);
   channel->grants_used++;
+  channel_stir(channel);
   grant->used = 1;
   grant->slot = slot;
   grant->node = (uint8_t)message->node;
@@ -88,7 +91,7 @@ static struct grant* grant_new(struct channel* channel, const struct message* me
 }
 
 static void deliver(struct channel* channel, const struct message* message, uint32_t length,
-                    uint32_t slot, const uint32_t* data) {
+                    uint32_t slot) {
   const struct event event = {
       .kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE,
       .status = EXRNIC_CHANNEL_EVENT_STATUS_OK,
@@ -97,7 +100,7 @@ static void deliver(struct channel* channel, const struct message* message, uint
       .slot = slot,
       .incarnation = message->words[MESSAGE_INCARNATION],
       .id = message->words[MESSAGE_ID],
-      .data = data,
+      .has_data = slot == EXRNIC_CHANNEL_NO_SLOT,
   };
 
   channel_event(channel, &event);
@@ -141,11 +144,12 @@ void receive_send(struct channel* channel, const struct message* message, uint32
   } else if (channel_free_events(channel) == 0 ||
              (is_long && (channel->quiet || channel->slots_free == 0))) {
     channel->refused[message->node / 32] |= 1u << message->node % 32;
+    channel->refuses = 1;
     return;
   } else if (is_long) {
     point_to(channel, message, grant_new(channel, message, length, now));
   } else {
-    deliver(channel, message, length, EXRNIC_CHANNEL_NO_SLOT, message->words + MESSAGE_DATA);
+    deliver(channel, message, length, EXRNIC_CHANNEL_NO_SLOT);
     acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
   }
   last->incarnation = message->words[MESSAGE_INCARNATION];
@@ -156,20 +160,23 @@ void receive_done(struct channel* channel, const struct message* message) {
   struct grant* grant = grant_of(channel, message);
 
   if (grant == 0 || is_early(channel, message)) return;
-  deliver(channel, message, grant->length, grant->slot, 0);
+  deliver(channel, message, grant->length, grant->slot);
   release(channel, grant, 0);
   acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
 }
 
 void receive_wake(struct channel* channel) {
-  uint32_t words[MESSAGE_WORDS] = {0}, i, node;
+  const struct message_words words = {
+      .head = message_head(EXRNIC_FW_MESSAGE_KIND_WAKE, channel->number, 0)};
+  uint32_t i, node;
 
-  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_WAKE, channel->number, 0);
+  if (!channel->refuses) return;
+  channel->refuses = 0;
   for (i = 0; i < EXRNIC_MAX_NODE / 32; i++)
     for (node = 32 * i; channel->refused[i] != 0; node++) {
       if (!(channel->refused[i] & 1u << node % 32)) continue;
       channel->refused[i] &= ~(1u << node % 32);
-      send_message(node, words);
+      send_message(node, &words);
     }
 }
 

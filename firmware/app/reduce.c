@@ -203,24 +203,28 @@ static uint64_t combine(enum exrnic_channel_operation operation, uint64_t a, uin
 
 static int say(const struct group* group, const struct round* round, uint32_t step,
                enum exrnic_fw_message_kind kind) {
-  uint32_t words[MESSAGE_WORDS] = {0};
+  const struct message_words words = {
+      .head = message_head(kind, group->channel, group->number),
+      .id = round->number,
+      .argument = step << 8 | (uint32_t)round->operation,
+      .high = (uint32_t)(round->mine[step] >> 32),
+      .low = (uint32_t)round->mine[step],
+  };
 
-  words[MESSAGE_HEAD] = message_head(kind, group->channel, group->number);
-  words[MESSAGE_ID] = round->number;
-  words[MESSAGE_ARGUMENT] = step << 8 | (uint32_t)round->operation;
-  words[MESSAGE_HIGH] = (uint32_t)(round->mine[step] >> 32);
-  words[MESSAGE_LOW] = (uint32_t)round->mine[step];
-  return send_message(group->peer[step], words) == EXRNIC_FW_DIRECT_STATUS_OK;
+  return send_message(group->peer[step], &words) == EXRNIC_FW_DIRECT_STATUS_OK;
 }
 
 /* As far as it goes. Where there is no room, it is tried again. 1: to its end. */
-static int advance(struct group* group, struct round* round) {
+static int advance(struct channel* channel, struct group* group, struct round* round) {
   for (; round->step < group->steps; round->step++) {
     const uint32_t step = round->step, bit = 1u << step;
 
     if (group->send & bit && !(round->sent & bit)) {
       round->mine[step] = round->value;
-      if (!say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART)) return 0;
+      if (!say(group, round, step, EXRNIC_FW_MESSAGE_KIND_PART)) {
+        channel->starved = 1;
+        return 0;
+      }
       round->sent |= (uint16_t)bit;
     }
     if (!(group->wait & bit)) continue;
@@ -289,7 +293,7 @@ int reduce_begin(struct channel* channel, struct work* work,
   work->previous = number;
   work->state = WORK_REDUCING;
   work->retry_at += RETRY_NS;
-  if (advance(group, round)) reduce_end(channel, work, group, round);
+  if (advance(channel, group, round)) reduce_end(channel, work, group, round);
   return 1;
 }
 
@@ -298,7 +302,7 @@ void reduce_go_on(struct channel* channel, struct work* work, uint32_t now) {
   struct round* round = round_of_work(channel, work, &group);
 
   if (round == 0) return;
-  if (advance(group, round)) {
+  if (advance(channel, group, round)) {
     reduce_end(channel, work, group, round);
   } else if (is_due(now, work->retry_at)) {
     if (group->wait & 1u << round->step) say(group, round, round->step, EXRNIC_FW_MESSAGE_KIND_ASK);
@@ -334,6 +338,8 @@ void reduce_part(struct channel* channel, const struct message* message) {
   round->have |= (uint16_t)(1u << step);
   round->from[step] = (uint8_t)message->node;
   round->got[step] = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
+  channel->resume = 1;
+  channel_stir(channel);
 }
 
 void reduce_ask(struct channel* channel, const struct message* message) {

@@ -20,21 +20,22 @@ enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
   }
 }
 
-/* The place in the queue is free as soon as the request is read. */
+/* The place in the queue of a request that is answered is free as soon as it is read. */
 void requests_serve(void) {
   struct punt punt;
+  uint32_t request;
 
   if (punt_count() == 0) return;
-  switch (punt_oldest()) {
+  request = punt_word(EXRNIC_FW_PUNT_WORD_REQUEST);
+  switch (request & 0xff) {
     case EXRNIC_FW_PUNT_KIND_ATOMIC:
       punt_read(&punt, ATOMIC_WORDS);
       punt_pop();
       atomic_serve(&punt);
       break;
     case EXRNIC_FW_PUNT_KIND_MESSAGE:
-      punt_read(&punt, MESSAGE_WORDS);
+      channels_message(request >> 16);
       punt_pop();
-      channels_message(&punt);
       break;
     default:
       punt_read(&punt, READ_WORDS);

@@ -53,7 +53,32 @@ static struct work* work_of(struct channel* channel, const struct message* messa
   return work;
 }
 
-int send_begin(struct channel* channel, struct work* work) {
+static void later(struct work* work, uint32_t now) {
+  work->retry_at = now + work->retry_ns;
+  if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+}
+
+static void ask(struct channel* channel, struct work* work, int oldest, uint32_t now) {
+  const struct message_words words = {
+      .head = message_head(EXRNIC_FW_MESSAGE_KIND_SEND, channel->number, ++work->attempt),
+      .id = work->id,
+      .incarnation = channel->at.incarnation,
+      .argument = work->length | (oldest ? MESSAGE_OLDEST : 0),
+      .high = work->previous,
+      .data = work->data,
+  };
+
+  if (send_message(work->target, &words) == EXRNIC_FW_DIRECT_STATUS_OK) {
+    work->state = WORK_ASKED;
+    work->asked_at = now;
+    later(work, now);
+  } else {
+    work->state = WORK_ASKING;
+    channel->starved = 1;
+  }
+}
+
+int send_begin(struct channel* channel, struct work* work, const uint32_t* data, uint32_t now) {
   const struct memory from = channel_memory(channel, work->offset, 0);
   struct work* other;
   uint32_t i;
@@ -68,49 +93,27 @@ int send_begin(struct channel* channel, struct work* work) {
   /* A short one must not overtake the bytes of a long one. */
   other = before(channel, work);
   if (is_short(work) && other != 0 && !has_left(other)) return 0;
-  for (i = 0; i < INLINE_WORDS; i++) work->data[i] = 0;
-  if (work->length != 0 &&
-      (is_short(work) ? memory_read_words(&from, work->data, INLINE_WORDS)
-                      : memory_look_up(&from, work->length)) != EXRNIC_FW_DIRECT_STATUS_OK) {
+#pragma GCC unroll 8
+  for (i = 0; i < INLINE_WORDS; i++) work->data[i] = is_short(work) ? data[i] : 0;
+  if (!is_short(work) && memory_look_up(&from, work->length) != EXRNIC_FW_DIRECT_STATUS_OK) {
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
     return 1;
   }
   channel->sent[work->target] = work->id;
   channel->sent_to[work->target / 32] |= 1u << work->target % 32;
-  work->state = WORK_ASKING;
+  ask(channel, work, other == 0, now);
   return 1;
 }
 
-static void later(struct work* work, uint32_t now) {
-  work->retry_at = now + work->retry_ns;
-  if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
-}
-
-static __attribute__((noinline)) void ask(struct channel* channel, struct work* work,
-                                          uint32_t now) {
-  uint32_t words[MESSAGE_WORDS], i;
-
-  work->attempt = (work->attempt + 1) & 0xffff;
-  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_SEND, channel->number, work->attempt);
-  words[MESSAGE_ID] = work->id;
-  words[MESSAGE_INCARNATION] = channel->at.incarnation;
-  words[MESSAGE_ARGUMENT] = work->length | (before(channel, work) == 0 ? MESSAGE_OLDEST : 0);
-  words[MESSAGE_HIGH] = work->previous;
-  words[MESSAGE_LOW] = 0;
-  for (i = 0; i < INLINE_WORDS; i++) words[MESSAGE_DATA + i] = work->data[i];
-  if (send_message(work->target, words) == EXRNIC_FW_DIRECT_STATUS_OK) {
-    work->state = WORK_ASKED;
-    work->asked_at = now;
-    later(work, now);
-  } else {
-    work->state = WORK_ASKING;
-  }
-}
-
 /* Whatever waits at the port goes first: the other side does the same, so both go on. */
-static __attribute__((noinline)) void move(struct channel* channel, struct work* work,
-                                           uint32_t now) {
-  uint32_t words[MESSAGE_WORDS] = {0}, mtu = port_mtu(), piece;
+static void move(struct channel* channel, struct work* work, uint32_t now) {
+  const struct message_words words = {
+      .head = message_head(EXRNIC_FW_MESSAGE_KIND_DONE, channel->number, work->attempt),
+      .id = work->id,
+      .incarnation = channel->at.incarnation,
+  };
+  enum exrnic_fw_direct_status status;
+  uint32_t piece, left;
 
   while (work->moved != work->length) {
     const struct memory from = channel_memory(channel, work->offset + work->moved, 0);
@@ -118,24 +121,30 @@ static __attribute__((noinline)) void move(struct channel* channel, struct work*
         (1u << EXRNIC_PAGE_SHIFT) - ((uint32_t)from.to & ((1u << EXRNIC_PAGE_SHIFT) - 1));
 
     piece = work->length - work->moved;
-    if (piece > mtu) piece = mtu;
     if (piece > page_left) piece = page_left;
-    switch (send_data(&from, piece, work->target, work->stag, work->to + work->moved)) {
+    left = piece;
+    status = send_data(&from, &left, work->target, work->stag, work->to + work->moved);
+    work->moved += piece - left;
+    switch (status) {
       case EXRNIC_FW_DIRECT_STATUS_OK:
-        work->moved += piece;
         break;
       case EXRNIC_FW_DIRECT_STATUS_NO_ROOM:
+        channel->starved = 1;
         return;
       default: /* the region is gone */
         work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
         return;
     }
-    if (punt_count() != 0) return;
+    if (punt_count() != 0) {
+      channel->resume = 1;
+      channel_stir(channel);
+      return;
+    }
   }
-  words[MESSAGE_HEAD] = message_head(EXRNIC_FW_MESSAGE_KIND_DONE, channel->number, work->attempt);
-  words[MESSAGE_ID] = work->id;
-  words[MESSAGE_INCARNATION] = channel->at.incarnation;
-  if (send_message(work->target, words) != EXRNIC_FW_DIRECT_STATUS_OK) return;
+  if (send_message(work->target, &words) != EXRNIC_FW_DIRECT_STATUS_OK) {
+    channel->starved = 1;
+    return;
+  }
   work->state = WORK_TOLD;
   work->retry_ns = RETRY_NS;
   later(work, now);
@@ -145,11 +154,12 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
   const struct work* other;
 
   if (work->state != WORK_MOVING) {
-    ask(channel, work, now);
+    ask(channel, work, before(channel, work) == 0, now);
     return;
   }
   if (now - work->asked_at > EXRNIC_CHANNEL_MOVE_NS) {
     work->state = WORK_ASKING;
+    channel->starved = 1;
     return;
   }
   other = before(channel, work);
@@ -161,12 +171,14 @@ void send_granted(struct channel* channel, const struct message* message) {
   struct work* work = work_of(channel, message);
 
   if (work == 0 || work->state != WORK_ASKED || is_short(work) ||
-      (message->words[MESSAGE_HEAD] & 0xffff) != work->attempt)
+      (message->words[MESSAGE_HEAD] & 0xffff) != (work->attempt & 0xffff))
     return;
   work->stag = message->words[MESSAGE_ARGUMENT];
   work->to = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
   work->moved = 0;
   work->state = WORK_MOVING;
+  channel->resume = 1;
+  channel_stir(channel);
 }
 
 void send_acknowledged(struct channel* channel, const struct message* message) {
@@ -189,5 +201,7 @@ void send_woken(struct channel* channel, uint32_t node) {
     if (work->state != WORK_ASKED || work->target != node) continue;
     work->state = WORK_ASKING;
     work->retry_ns = RETRY_NS;
+    channel->resume = 1;
+    channel_stir(channel);
   }
 }

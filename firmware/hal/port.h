@@ -7,7 +7,7 @@
 #ifndef EXRNIC_FW_PORT_H
 #define EXRNIC_FW_PORT_H
 
-#include "exrnic_hw.h"
+#include "hal/devices.h"
 
 /* Payload words: as many as the longest request has. */
 #define PUNT_PAYLOAD_WORDS (EXRNIC_FW_PUNT_WORD_PD - EXRNIC_FW_PUNT_WORD_PAYLOAD)
@@ -21,13 +21,34 @@ struct punt {
 };
 
 /* How many wait. */
-uint32_t punt_count(void);
+static inline uint32_t punt_count(void) { return dev_read(EXRNIC_REG_DEV_PUNTS); }
 
-/* What the oldest one is. There must be one. */
-enum exrnic_fw_punt_kind punt_oldest(void);
-/* It, with `words` of its payload. */
+/* A word of the oldest one: enum exrnic_fw_punt_word. There must be one. */
+static inline uint32_t punt_word(uint32_t word) {
+  return dev_read(EXRNIC_REG_DEV_PUNT_WORDS + 4 * word);
+}
+/* All of it, with `words` of its payload. */
 void punt_read(struct punt* punt, uint32_t words);
-void punt_pop(void);
+static inline void punt_pop(void) { dev_write(EXRNIC_REG_DEV_PUNT_POP, 0); }
+
+/* ---- Direct commands: operands, the command, how it ends. One at a time. */
+
+/* How the command in hand has ended: its operands are in use until then. */
+enum exrnic_fw_direct_status direct_wait(void);
+static inline void direct_ready(void) {
+  if (dev_read(EXRNIC_REG_DEV_DIRECT_STATUS) == EXRNIC_FW_DIRECT_STATUS_BUSY) direct_wait();
+}
+static inline void direct_operand(uint32_t word, uint32_t value) {
+  dev_write(EXRNIC_REG_DEV_DIRECT_WORDS + 4 * word, value);
+}
+static inline uint32_t direct_result(uint32_t word) {
+  return dev_read(EXRNIC_REG_DEV_DIRECT_WORDS + 4 * word);
+}
+static inline void direct_start(enum exrnic_fw_direct op) { dev_write(EXRNIC_REG_DEV_DIRECT, op); }
+static inline enum exrnic_fw_direct_status direct_run(enum exrnic_fw_direct op) {
+  direct_start(op);
+  return direct_wait();
+}
 
 /* Memory of the host, as a region grants it, on behalf of an open request. */
 struct memory {
@@ -45,11 +66,26 @@ enum exrnic_fw_direct_status memory_look_up(const struct memory* at, uint32_t le
 enum exrnic_fw_direct_status memory_read(const struct memory* at, uint64_t* value);
 enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t value);
 
-/* Up to 8 words, little-endian there, that do not cross a multiple of 32 bytes. */
+/* Up to 16 words, little-endian there, that do not cross a multiple of 64 bytes. */
 enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
                                                uint32_t words);
-/* Likewise; on its way when it returns. Whatever is read or written later comes behind it. */
-void memory_post_words(const struct memory* at, const uint32_t* from, uint32_t words);
+/*
+ * Likewise to be written, in parts: the place, each word, off. On its way when it returns. Whatever
+ * is read or written later comes behind it. `at` has no request: it is of FW_PD.
+ */
+static inline void memory_place(const struct memory* at, uint32_t length) {
+  direct_ready();
+  direct_operand(EXRNIC_FW_MEMORY_WORD_STAG, at->stag);
+  direct_operand(EXRNIC_FW_MEMORY_WORD_PD, at->pd);
+  direct_operand(EXRNIC_FW_MEMORY_WORD_ACCESS, at->access);
+  direct_operand(EXRNIC_FW_MEMORY_WORD_LENGTH, length);
+  direct_operand(EXRNIC_FW_MEMORY_WORD_TO_HIGH, (uint32_t)(at->to >> 32));
+  direct_operand(EXRNIC_FW_MEMORY_WORD_TO_LOW, (uint32_t)at->to);
+}
+static inline void memory_word(uint32_t word, uint32_t value) {
+  direct_operand(EXRNIC_FW_MEMORY_WORD_DATA + word, value);
+}
+static inline void memory_post(void) { direct_start(EXRNIC_FW_DIRECT_WRITE); }
 /* Returns when all that was posted is out. */
 void memory_finish(void);
 
@@ -58,13 +94,43 @@ void memory_finish(void);
  * arrives nobody tells: it does, in order, unless that node or its firmware goes away.
  */
 #define MESSAGE_WORDS (EXRNIC_FW_MESSAGE_BYTES / 4)
-enum exrnic_fw_direct_status send_message(uint32_t node, const uint32_t* words);
-/* `from` is of FW_PD, in one page; at most port_mtu() bytes. */
-enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t length, uint32_t node,
+#define MESSAGE_DATA_WORDS (MESSAGE_WORDS - MESSAGE_DATA)
+enum message_word {
+  MESSAGE_HEAD,
+  MESSAGE_ID,
+  MESSAGE_INCARNATION,
+  MESSAGE_ARGUMENT,
+  MESSAGE_HIGH,
+  MESSAGE_LOW,
+  MESSAGE_DATA
+};
+struct message_words {
+  uint32_t head, id, incarnation, argument, high, low;
+  const uint32_t* data; /* MESSAGE_DATA_WORDS; NULL: zeros */
+};
+static inline enum exrnic_fw_direct_status send_message(uint32_t node,
+                                                        const struct message_words* words) {
+  uint32_t i;
+
+  direct_ready();
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_HEAD, words->head);
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_ID, words->id);
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_INCARNATION, words->incarnation);
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_ARGUMENT, words->argument);
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_HIGH, words->high);
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_LOW, words->low);
+#pragma GCC unroll 8
+  for (i = 0; i < MESSAGE_DATA_WORDS; i++)
+    direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_DATA + i,
+                   words->data ? words->data[i] : 0);
+  direct_operand(EXRNIC_FW_SEND_WORD_NODE, node);
+  return direct_run(EXRNIC_FW_DIRECT_SEND_MESSAGE);
+}
+/* `from` is of FW_PD, in one page. *length: in the end, what has not left for want of room. */
+enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* length, uint32_t node,
                                        uint32_t stag, uint64_t to);
 
 uint32_t port_node(void); /* ours */
-uint32_t port_mtu(void);
 
 /* The user page that has rung longest ago. 0: none. */
 struct bell {
@@ -72,7 +138,25 @@ struct bell {
   uint32_t number;
   uint32_t index;
 };
-int bell_take(struct bell* bell);
+static inline int bell_take(struct bell* bell) {
+  bell->page = dev_read(EXRNIC_REG_DEV_BELL);
+  if (bell->page == ~0u) return 0;
+  bell->number = dev_read(EXRNIC_REG_DEV_BELL_NUMBER);
+  bell->index = dev_read(EXRNIC_REG_DEV_BELL_INDEX);
+  return 1;
+}
+
+/* The oldest PIO block: of that user page. 0: none. Its bell rings, too, but not before. */
+static inline int block_any(uint32_t* page) {
+  *page = dev_read(EXRNIC_REG_DEV_BLOCK);
+  return *page != ~0u;
+}
+static inline uint32_t block_word(uint32_t word) {
+  return dev_read(EXRNIC_REG_DEV_BLOCK_WORDS + 4 * word);
+}
+static inline void block_pop(void) { dev_write(EXRNIC_REG_DEV_BLOCK_POP, 0); }
+/* What that page has stored so far of a block is forgotten. */
+static inline void block_drop(uint32_t page) { dev_write(EXRNIC_REG_DEV_BLOCK_DROP, page); }
 
 /*
  * Answers to a request. The hardware refuses one whose queue pair is gone meanwhile: then nobody

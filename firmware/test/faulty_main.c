@@ -37,7 +37,8 @@ static void go_wild(void) {
     const uint32_t nowhere[] = {here[0] ^ 1, here[1], here[2], here[3], 0};
     const uint32_t zero[] = {0, here[1], 0, 0, 0};
     const uint32_t nobody[] = {here[0], here[1], here[2], here[3], 0x100};
-    const uint32_t across[] = {here[0], here[1], here[2], here[3] | 31, 0};
+    const uint32_t across[] = {here[0], here[1], here[2], here[3] | (EXRNIC_FW_DIRECT_BYTES - 1),
+                               0};
     const uint32_t other[] = {here[0], here[1] + 1, here[2], here[3], 0};
     const uint32_t behind[] = {here[0], here[1], here[2] + 1, here[3], 0};
 

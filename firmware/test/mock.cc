@@ -33,6 +33,12 @@ void Hardware::run(uint32_t op) {
   busy_ = true;
   status_ = judge ? judge(command) : EXRNIC_FW_DIRECT_STATUS_OK;
   if (status_ != EXRNIC_FW_DIRECT_STATUS_OK) return;
+  if (op == EXRNIC_FW_DIRECT_SEND_DATA) {
+    uint32_t& length = words_[EXRNIC_FW_MEMORY_WORD_LENGTH];
+    if (length > room_bytes) status_ = EXRNIC_FW_DIRECT_STATUS_NO_ROOM;
+    length -= std::min(length, room_bytes);
+    return;
+  }
   if (words_[EXRNIC_FW_MEMORY_WORD_PD] == EXRNIC_FW_PD) return run_in_region(op);
   uint32_t* data = &words_[EXRNIC_FW_MEMORY_WORD_DATA];
   if (op == EXRNIC_FW_DIRECT_READ) {
@@ -46,7 +52,7 @@ void Hardware::run(uint32_t op) {
 void Hardware::run_in_region(uint32_t op) {
   const Direct command{op, words_};
   const uint64_t to = command.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH);
-  for (uint32_t i = 0; i < command[EXRNIC_FW_MEMORY_WORD_LENGTH] / 4 && i < 8; ++i) {
+  for (uint32_t i = 0; i < command[EXRNIC_FW_MEMORY_WORD_LENGTH] / 4 && i < 16; ++i) {
     if (op == EXRNIC_FW_DIRECT_READ) words_[EXRNIC_FW_MEMORY_WORD_DATA + i] = region[to + 4 * i];
     if (op == EXRNIC_FW_DIRECT_WRITE) region[to + 4 * i] = words_[EXRNIC_FW_MEMORY_WORD_DATA + i];
   }
@@ -61,6 +67,9 @@ uint32_t Hardware::read(uint32_t reg) {
   }
   if (reg == EXRNIC_REG_DEV_BELL_NUMBER) return bell_.number;
   if (reg == EXRNIC_REG_DEV_BELL_INDEX) return bell_.index;
+  if (reg == EXRNIC_REG_DEV_BLOCK) return blocks.empty() ? ~0u : blocks.front().page;
+  if (in_words(reg, EXRNIC_REG_DEV_BLOCK_WORDS, EXRNIC_FW_BLOCK_WORDS))
+    return blocks.at(0).words.at((reg - EXRNIC_REG_DEV_BLOCK_WORDS) / 4);
   if (reg == EXRNIC_REG_DEV_TIME_LO) return static_cast<uint32_t>(time_ns);
   if (reg == EXRNIC_REG_DEV_TIME_HI) return static_cast<uint32_t>(time_ns >> 32);
   if (reg == EXRNIC_REG_DEV_PUNTS) return static_cast<uint32_t>(punts.size());
@@ -79,6 +88,8 @@ uint32_t Hardware::read(uint32_t reg) {
 void Hardware::write(uint32_t reg, uint32_t value) {
   if (reg == EXRNIC_REG_DEV_PUNT_POP) {
     punts.pop_front();
+  } else if (reg == EXRNIC_REG_DEV_BLOCK_POP) {
+    blocks.pop_front();
   } else if (reg == EXRNIC_REG_DEV_DIRECT) {
     run(value);
   } else if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS)) {

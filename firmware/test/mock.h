@@ -57,6 +57,12 @@ class Hardware {
     uint32_t page, number, index;
   };
   std::deque<Bell> bells;
+  struct Block {
+    uint32_t page;
+    std::vector<uint32_t> words;
+  };
+  std::deque<Block> blocks;
+  uint32_t room_bytes = 1 << 20;  // of SEND_DATA: as many leave, the others find no room
   // How a command ends; OK unless a test says otherwise.
   std::function<exrnic_fw_direct_status(const Direct&)> judge;
 

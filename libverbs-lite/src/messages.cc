@@ -155,7 +155,9 @@ int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
          &work, sizeof(work));
   if (id != nullptr) *id = channel->posted;
   ++channel->posted;
-  Ring(*channel);
+  vl_rnic* rnic = channel->rnic;
+  if (!rnic->pio.TryFirmware(rnic->user_page, work, channel->released, channel->posted))
+    Ring(*channel);
   return 0;
 }
 
@@ -254,6 +256,7 @@ int vl_send_message(vl_message_channel* channel, unsigned node, uint32_t length,
   work.offset = channel->BufferOffset();
   work.length = length;
   work.timeout_us = timeout_us;
+  if (length <= VL_MESSAGE_SHORT) memcpy(&work.data, channel->At(work.offset), length);
   return exrnic::Post(channel, work, id);
 }
 

@@ -30,9 +30,15 @@ class PioBlocks {
   // somebody else is storing one; the doorbell is to be rung instead.
   bool TrySend(const UserPage& user_page, const exrnic_wqe& wqe, uint32_t number, uint16_t index);
 
+  // Likewise the block of the message channel, which also stands in its work ring.
+  bool TryFirmware(const UserPage& user_page, const exrnic_channel_work& work, uint32_t number,
+                   uint32_t index);
+
   SpinLock& lock() { return lock_; }
 
  private:
+  void Store(const UserPage& user_page, uint32_t offset, const void* block);
+
   const bool enabled_;
   SpinLock lock_;
   uint32_t next_ = 0;  // in turn: no two sends share a write-combining buffer

@@ -243,6 +243,9 @@ module exrnic_core
   logic port_bell_line, fw_bell_valid, fw_send_valid, fw_sent, fw_no_room;
   page_t fw_bell_page;
   doorbell_t fw_bell;
+  logic fw_bell_whole, fw_block_drop;
+  wqe_slot_t fw_bell_block;
+  page_t fw_block_drop_page;
   fw_send_t fw_send;
 
   firmware_port #(
@@ -268,6 +271,10 @@ module exrnic_core
       .bell_i(fw_bell_valid),
       .bell_page_i(fw_bell_page),
       .bell_value_i(fw_bell),
+      .bell_whole_i(fw_bell_whole),
+      .bell_block_i(fw_bell_block),
+      .block_drop_o(fw_block_drop),
+      .block_drop_page_o(fw_block_drop_page),
       .active_o(fw_active),
       .punt_valid_i(punt_valid),
       .punt_ready_o(punt_ready),
@@ -545,7 +552,11 @@ module exrnic_core
       .cq_o(bell),
       .firmware_i(fw_active),
       .firmware_valid_o(fw_bell_valid),
+      .firmware_drop_i(fw_block_drop),
+      .firmware_drop_page_i(fw_block_drop_page),
       .firmware_page_o(fw_bell_page),
+      .firmware_whole_o(fw_bell_whole),
+      .firmware_block_o(fw_bell_block),
       .firmware_o(fw_bell),
       .event_o(event_src[EvUserPage])
   );

@@ -94,7 +94,7 @@ struct exrnic_channel_open {
   exrnic_le32 incarnation;  // Drawn when the channel is made, not 0. The same when it is opened again for restarted firmware: then work goes on where it was
   exrnic_le64 base;  // Tagged offset of the first byte of the region
   exrnic_le32 status;  // Offset of a channel_status, all zero at first; a multiple of 32
-  exrnic_le32 work;  // Offset of the work ring, a multiple of 32
+  exrnic_le32 work;  // Offset of the work ring, a multiple of 64
   exrnic_le32 log_work;  // log2 of its entries
   exrnic_le32 events;  // Offset of the event ring, a multiple of 64
   exrnic_le32 log_events;  // log2 of its entries
@@ -140,13 +140,18 @@ struct exrnic_channel_work {
   uint8_t operation;  // REDUCE: enum channel_operation
   exrnic_le16 target;  // SEND: node; REDUCE: group, a number that its nodes agree on
   exrnic_le32 id;  // Free-running index of this entry, from 0: an entry with another id is not begun
-  exrnic_le32 offset;  // SEND: of its bytes in the region; a multiple of 32 if there are CHANNEL_INLINE or fewer. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
+  exrnic_le32 offset;  // SEND of more than CHANNEL_INLINE bytes: of these, in the region. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
   exrnic_le32 length;  // SEND: bytes
   exrnic_le64 value;  // REDUCE: of this node
   exrnic_le32 round;  // REDUCE: of the group: one more than that of the one before
   exrnic_le32 timeout_us;  // After which it fails; 0: CHANNEL_TIMEOUT_MAX_US
+  exrnic_le64 data;  // SEND of CHANNEL_INLINE bytes at most: these
+  exrnic_le64 data1;  // And further
+  exrnic_le64 data2;  // And further
+  exrnic_le32 number;  // Of a PIO block: doorbell.number. In the ring it means nothing
+  exrnic_le32 index;  // Of a PIO block: doorbell.index. In the ring it means nothing
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_channel_work) == 32);
+EXRNIC_ASSERT(sizeof(struct exrnic_channel_work) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, opcode) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, operation) == 1);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, target) == 2);
@@ -156,6 +161,11 @@ EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, length) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, value) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, round) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, timeout_us) == 28);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, data) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, data1) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, data2) == 48);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, number) == 56);
+EXRNIC_ASSERT(offsetof(struct exrnic_channel_work, index) == 60);
 
 // An entry of the event ring. It is new when its serial is that of the free-running index of the event, plus one.
 struct exrnic_channel_event {
@@ -349,7 +359,7 @@ enum exrnic_counter {
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 6  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 7  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -697,11 +707,13 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 3  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 4  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
 #define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
-#define EXRNIC_FW_DIRECT_WORDS 16  // Words of the operands of a direct command
-#define EXRNIC_FW_DIRECT_BYTES 32  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
+#define EXRNIC_FW_DIRECT_WORDS 32  // Words of the operands of a direct command
+#define EXRNIC_FW_BLOCK_WORDS 16  // Words of a PIO block for firmware
+#define EXRNIC_FW_BLOCKS 8  // PIO blocks for firmware that can wait
+#define EXRNIC_FW_DIRECT_BYTES 64  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
 #define EXRNIC_REG_FW_MEMORY 0x1000  // ro: FW_MEMORY_BYTES; all ones where there is no processor
 #define EXRNIC_REG_FW_CONTROL 0x1004  // rw: See the flags FW_CONTROL
 #define EXRNIC_REG_FW_STATE 0x1008  // ro: Enum fw_state
@@ -743,7 +755,11 @@ enum exrnic_service {
 #define EXRNIC_REG_DEV_BELL_NUMBER 0x098  // ro: Of the bell taken last: doorbell.number, as of its last store
 #define EXRNIC_REG_DEV_BELL_INDEX 0x09c  // ro: Likewise: doorbell.index
 #define EXRNIC_REG_DEV_PUNT_WORDS 0x0c0  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+#define EXRNIC_REG_DEV_BLOCK 0x0a4  // ro: The user page of the oldest PIO block for firmware; all ones: none. Its bell has rung, too. One that comes while FW_BLOCKS wait is not kept
+#define EXRNIC_REG_DEV_BLOCK_POP 0x0a8  // wo: Takes it away
+#define EXRNIC_REG_DEV_BLOCK_DROP 0x0a0  // wo: What a user page has stored so far of its PIO block for firmware is forgotten
 #define EXRNIC_REG_DEV_DIRECT_WORDS 0x100  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
+#define EXRNIC_REG_DEV_BLOCK_WORDS 0x180  // ro: The oldest PIO block, FW_BLOCK_WORDS words: channel_work
 
 // State of the processor.
 enum exrnic_fw_state {
@@ -785,7 +801,7 @@ enum exrnic_fw_direct {
   EXRNIC_FW_DIRECT_SEND_ATOMIC = 5,  // The Atomic Response goes to the peer, likewise
   EXRNIC_FW_DIRECT_REFUSE = 6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
   EXRNIC_FW_DIRECT_SEND_MESSAGE = 7,  // A message to another node's firmware: enum fw_send_word
-  EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Up to an MTU of bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node: enum fw_memory_word and fw_send_word
+  EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node, in segments of an MTU: enum fw_memory_word and fw_send_word
 };
 
 // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -799,7 +815,7 @@ enum exrnic_fw_direct_status {
   EXRNIC_FW_DIRECT_STATUS_WRAP = 6,  // to + length wraps
   EXRNIC_FW_DIRECT_STATUS_BOUNDS = 7,  // Outside the region
   EXRNIC_FW_DIRECT_STATUS_MEMORY = 8,  // The host refused
-  EXRNIC_FW_DIRECT_STATUS_NO_ROOM = 9,  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again
+  EXRNIC_FW_DIRECT_STATUS_NO_ROOM = 9,  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again. SEND_DATA: LENGTH says how many bytes have not left
 };
 
 // Commands to firmware.
@@ -832,11 +848,11 @@ enum exrnic_fw_memory_word {
   EXRNIC_FW_MEMORY_WORD_STAG = 0,  // Region
   EXRNIC_FW_MEMORY_WORD_PD = 1,  // Protection domain that it must be of
   EXRNIC_FW_MEMORY_WORD_ACCESS = 2,  // Flags access that it must have
-  EXRNIC_FW_MEMORY_WORD_LENGTH = 3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
+  EXRNIC_FW_MEMORY_WORD_LENGTH = 3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP and SEND_DATA. SEND_DATA takes off what has left
   EXRNIC_FW_MEMORY_WORD_TO_HIGH = 4,  // Tagged offset, high half
   EXRNIC_FW_MEMORY_WORD_TO_LOW = 5,  // Low half
   EXRNIC_FW_MEMORY_WORD_REQUEST = 6,  // On whose behalf: as in the punt queue. It must be open, and of that domain; but none is needed for FW_PD
-  EXRNIC_FW_MEMORY_WORD_DATA = 8,  // Read, or to be written: 8 words, byte 0 lowest
+  EXRNIC_FW_MEMORY_WORD_DATA = 8,  // Read, or to be written: 16 words, byte 0 lowest
 };
 
 // Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
@@ -1377,6 +1393,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
 #define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
 #define EXRNIC_DOORBELL_FIRMWARE 48  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
+#define EXRNIC_PIO_FIRMWARE 0x7c0u  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none
 #define EXRNIC_PIO_AREA 0x800u  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
 #define EXRNIC_PIO_BLOCKS 32  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 

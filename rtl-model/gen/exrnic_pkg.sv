@@ -70,7 +70,7 @@ package exrnic_pkg;
     logic [31:0] log_events;  // log2 of its entries
     logic [31:0] events;  // Offset of the event ring, a multiple of 64
     logic [31:0] log_work;  // log2 of its entries
-    logic [31:0] work;  // Offset of the work ring, a multiple of 32
+    logic [31:0] work;  // Offset of the work ring, a multiple of 64
     logic [31:0] status;  // Offset of a channel_status, all zero at first; a multiple of 32
     logic [63:0] base;  // Tagged offset of the first byte of the region
     logic [31:0] incarnation;  // Drawn when the channel is made, not 0. The same when it is opened again for restarted firmware: then work goes on where it was
@@ -93,17 +93,22 @@ package exrnic_pkg;
 
   // An entry of the work ring.
   typedef struct packed {
+    logic [31:0] index;  // Of a PIO block: doorbell.index. In the ring it means nothing
+    logic [31:0] number;  // Of a PIO block: doorbell.number. In the ring it means nothing
+    logic [63:0] data2;  // And further
+    logic [63:0] data1;  // And further
+    logic [63:0] data;  // SEND of CHANNEL_INLINE bytes at most: these
     logic [31:0] timeout_us;  // After which it fails; 0: CHANNEL_TIMEOUT_MAX_US
     logic [31:0] round;  // REDUCE: of the group: one more than that of the one before
     logic [63:0] value;  // REDUCE: of this node
     logic [31:0] length;  // SEND: bytes
-    logic [31:0] offset;  // SEND: of its bytes in the region; a multiple of 32 if there are CHANNEL_INLINE or fewer. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
+    logic [31:0] offset;  // SEND of more than CHANNEL_INLINE bytes: of these, in the region. REDUCE: of the set of nodes, 32 bytes, bit n of byte b is node 8 b + n; a multiple of 32
     logic [31:0] id;  // Free-running index of this entry, from 0: an entry with another id is not begun
     logic [15:0] target;  // SEND: node; REDUCE: group, a number that its nodes agree on
     logic [7:0] operation;  // REDUCE: enum channel_operation
     logic [7:0] opcode;  // Enum channel_opcode
   } channel_work_t;
-  localparam int unsigned CHANNEL_WORK_BYTES = 32;
+  localparam int unsigned CHANNEL_WORK_BYTES = 64;
 
   // An entry of the event ring. It is new when its serial is that of the free-running index of the event, plus one.
   typedef struct packed {
@@ -197,7 +202,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTERS = 53;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h6;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'h7;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -485,11 +490,13 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h3;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h4;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
   localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
-  localparam int unsigned FW_DIRECT_WORDS = 32'h10;  // Words of the operands of a direct command
-  localparam int unsigned FW_DIRECT_BYTES = 32'h20;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
+  localparam int unsigned FW_DIRECT_WORDS = 32'h20;  // Words of the operands of a direct command
+  localparam int unsigned FW_BLOCK_WORDS = 32'h10;  // Words of a PIO block for firmware
+  localparam int unsigned FW_BLOCKS = 32'h8;  // PIO blocks for firmware that can wait
+  localparam int unsigned FW_DIRECT_BYTES = 32'h40;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
   localparam logic [15:0] REG_FW_MEMORY = 16'h1000;  // ro: FW_MEMORY_BYTES; all ones where there is no processor
   localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: See the flags FW_CONTROL
   localparam logic [15:0] REG_FW_STATE = 16'h1008;  // ro: Enum fw_state
@@ -531,7 +538,11 @@ package exrnic_pkg;
   localparam logic [15:0] REG_DEV_BELL_NUMBER = 16'h098;  // ro: Of the bell taken last: doorbell.number, as of its last store
   localparam logic [15:0] REG_DEV_BELL_INDEX = 16'h09c;  // ro: Likewise: doorbell.index
   localparam logic [15:0] REG_DEV_PUNT_WORDS = 16'h0c0;  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+  localparam logic [15:0] REG_DEV_BLOCK = 16'h0a4;  // ro: The user page of the oldest PIO block for firmware; all ones: none. Its bell has rung, too. One that comes while FW_BLOCKS wait is not kept
+  localparam logic [15:0] REG_DEV_BLOCK_POP = 16'h0a8;  // wo: Takes it away
+  localparam logic [15:0] REG_DEV_BLOCK_DROP = 16'h0a0;  // wo: What a user page has stored so far of its PIO block for firmware is forgotten
   localparam logic [15:0] REG_DEV_DIRECT_WORDS = 16'h100;  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
+  localparam logic [15:0] REG_DEV_BLOCK_WORDS = 16'h180;  // ro: The oldest PIO block, FW_BLOCK_WORDS words: channel_work
 
   // State of the processor.
   typedef enum logic [1:0] {
@@ -573,7 +584,7 @@ package exrnic_pkg;
     FW_DIRECT_SEND_ATOMIC = 8'h5,  // The Atomic Response goes to the peer, likewise
     FW_DIRECT_REFUSE = 8'h6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
     FW_DIRECT_SEND_MESSAGE = 8'h7,  // A message to another node's firmware: enum fw_send_word
-    FW_DIRECT_SEND_DATA = 8'h8  // Up to an MTU of bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node: enum fw_memory_word and fw_send_word
+    FW_DIRECT_SEND_DATA = 8'h8  // Bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node, in segments of an MTU: enum fw_memory_word and fw_send_word
   } fw_direct_e;
 
   // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -587,7 +598,7 @@ package exrnic_pkg;
     FW_DIRECT_STATUS_WRAP = 8'h6,  // to + length wraps
     FW_DIRECT_STATUS_BOUNDS = 8'h7,  // Outside the region
     FW_DIRECT_STATUS_MEMORY = 8'h8,  // The host refused
-    FW_DIRECT_STATUS_NO_ROOM = 8'h9  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again
+    FW_DIRECT_STATUS_NO_ROOM = 8'h9  // SEND_*: no slot of the retransmission buffer is free for that node now. Serve what waits, try again. SEND_DATA: LENGTH says how many bytes have not left
   } fw_direct_status_e;
 
   // Commands to firmware.
@@ -616,32 +627,32 @@ package exrnic_pkg;
   } fw_punt_word_e;
 
   // Operands of LOOK_UP, READ and WRITE (DEV_DIRECT_WORDS).
-  typedef enum logic [3:0] {
-    FW_MEMORY_WORD_STAG = 4'h0,  // Region
-    FW_MEMORY_WORD_PD = 4'h1,  // Protection domain that it must be of
-    FW_MEMORY_WORD_ACCESS = 4'h2,  // Flags access that it must have
-    FW_MEMORY_WORD_LENGTH = 4'h3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP
-    FW_MEMORY_WORD_TO_HIGH = 4'h4,  // Tagged offset, high half
-    FW_MEMORY_WORD_TO_LOW = 4'h5,  // Low half
-    FW_MEMORY_WORD_REQUEST = 4'h6,  // On whose behalf: as in the punt queue. It must be open, and of that domain; but none is needed for FW_PD
-    FW_MEMORY_WORD_DATA = 4'h8  // Read, or to be written: 8 words, byte 0 lowest
+  typedef enum logic [4:0] {
+    FW_MEMORY_WORD_STAG = 5'h0,  // Region
+    FW_MEMORY_WORD_PD = 5'h1,  // Protection domain that it must be of
+    FW_MEMORY_WORD_ACCESS = 5'h2,  // Flags access that it must have
+    FW_MEMORY_WORD_LENGTH = 5'h3,  // Bytes; 1 to FW_DIRECT_BYTES but for LOOK_UP and SEND_DATA. SEND_DATA takes off what has left
+    FW_MEMORY_WORD_TO_HIGH = 5'h4,  // Tagged offset, high half
+    FW_MEMORY_WORD_TO_LOW = 5'h5,  // Low half
+    FW_MEMORY_WORD_REQUEST = 5'h6,  // On whose behalf: as in the punt queue. It must be open, and of that domain; but none is needed for FW_PD
+    FW_MEMORY_WORD_DATA = 5'h8  // Read, or to be written: 16 words, byte 0 lowest
   } fw_memory_word_e;
 
   // Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
-  typedef enum logic [3:0] {
-    FW_SEND_WORD_MESSAGE = 4'h0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
-    FW_SEND_WORD_STAG = 4'h8,  // SEND_DATA: region at the other node
-    FW_SEND_WORD_TO_HIGH = 4'h9,  // SEND_DATA: tagged offset there, high half
-    FW_SEND_WORD_TO_LOW = 4'ha,  // SEND_DATA: low half
-    FW_SEND_WORD_NODE = 4'hf  // The other node
+  typedef enum logic [4:0] {
+    FW_SEND_WORD_MESSAGE = 5'h0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
+    FW_SEND_WORD_STAG = 5'h8,  // SEND_DATA: region at the other node
+    FW_SEND_WORD_TO_HIGH = 5'h9,  // SEND_DATA: tagged offset there, high half
+    FW_SEND_WORD_TO_LOW = 5'ha,  // SEND_DATA: low half
+    FW_SEND_WORD_NODE = 5'hf  // The other node
   } fw_send_word_e;
 
   // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
-  typedef enum logic [3:0] {
-    FW_ANSWER_WORD_REQUEST = 4'h0,  // As in the punt queue
-    FW_ANSWER_WORD_MSN = 4'h1,  // As in the punt queue
-    FW_ANSWER_WORD_PAYLOAD = 4'h2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
-    FW_ANSWER_WORD_CODE = 4'h9  // REFUSE: enum term_code
+  typedef enum logic [4:0] {
+    FW_ANSWER_WORD_REQUEST = 5'h0,  // As in the punt queue
+    FW_ANSWER_WORD_MSN = 5'h1,  // As in the punt queue
+    FW_ANSWER_WORD_PAYLOAD = 5'h2,  // SEND_READ, REFUSE: a read_request, 7 words; SEND_ATOMIC: an atomic_response, 3 words. As in the punt queue
+    FW_ANSWER_WORD_CODE = 5'h9  // REFUSE: enum term_code
   } fw_answer_word_e;
 
   // Bits of FW_CONTROL. Bit numbers.
@@ -1012,6 +1023,7 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
   localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
   localparam int unsigned DOORBELL_FIRMWARE = 32'h30;  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
+  localparam int unsigned PIO_FIRMWARE = 32'h7c0;  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none
   localparam int unsigned PIO_AREA = 32'h800;  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
   localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 

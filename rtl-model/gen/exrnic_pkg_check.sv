@@ -110,43 +110,63 @@ module exrnic_pkg_check;
     v_channel_status.bad_bells = '1;
     if (v_channel_status !== (256'({32{1'b1}}) << 128))
       $fatal(1, "channel_status_t.bad_bells: place");
-    if ($bits(channel_work_t) != 256) $fatal(1, "channel_work_t: size");
+    if ($bits(channel_work_t) != 512) $fatal(1, "channel_work_t: size");
     v_channel_work = '0;
     v_channel_work.opcode = '1;
-    if (v_channel_work !== (256'({8{1'b1}}) << 0))
+    if (v_channel_work !== (512'({8{1'b1}}) << 0))
       $fatal(1, "channel_work_t.opcode: place");
     v_channel_work = '0;
     v_channel_work.operation = '1;
-    if (v_channel_work !== (256'({8{1'b1}}) << 8))
+    if (v_channel_work !== (512'({8{1'b1}}) << 8))
       $fatal(1, "channel_work_t.operation: place");
     v_channel_work = '0;
     v_channel_work.target = '1;
-    if (v_channel_work !== (256'({16{1'b1}}) << 16))
+    if (v_channel_work !== (512'({16{1'b1}}) << 16))
       $fatal(1, "channel_work_t.target: place");
     v_channel_work = '0;
     v_channel_work.id = '1;
-    if (v_channel_work !== (256'({32{1'b1}}) << 32))
+    if (v_channel_work !== (512'({32{1'b1}}) << 32))
       $fatal(1, "channel_work_t.id: place");
     v_channel_work = '0;
     v_channel_work.offset = '1;
-    if (v_channel_work !== (256'({32{1'b1}}) << 64))
+    if (v_channel_work !== (512'({32{1'b1}}) << 64))
       $fatal(1, "channel_work_t.offset: place");
     v_channel_work = '0;
     v_channel_work.length = '1;
-    if (v_channel_work !== (256'({32{1'b1}}) << 96))
+    if (v_channel_work !== (512'({32{1'b1}}) << 96))
       $fatal(1, "channel_work_t.length: place");
     v_channel_work = '0;
     v_channel_work.value = '1;
-    if (v_channel_work !== (256'({64{1'b1}}) << 128))
+    if (v_channel_work !== (512'({64{1'b1}}) << 128))
       $fatal(1, "channel_work_t.value: place");
     v_channel_work = '0;
     v_channel_work.round = '1;
-    if (v_channel_work !== (256'({32{1'b1}}) << 192))
+    if (v_channel_work !== (512'({32{1'b1}}) << 192))
       $fatal(1, "channel_work_t.round: place");
     v_channel_work = '0;
     v_channel_work.timeout_us = '1;
-    if (v_channel_work !== (256'({32{1'b1}}) << 224))
+    if (v_channel_work !== (512'({32{1'b1}}) << 224))
       $fatal(1, "channel_work_t.timeout_us: place");
+    v_channel_work = '0;
+    v_channel_work.data = '1;
+    if (v_channel_work !== (512'({64{1'b1}}) << 256))
+      $fatal(1, "channel_work_t.data: place");
+    v_channel_work = '0;
+    v_channel_work.data1 = '1;
+    if (v_channel_work !== (512'({64{1'b1}}) << 320))
+      $fatal(1, "channel_work_t.data1: place");
+    v_channel_work = '0;
+    v_channel_work.data2 = '1;
+    if (v_channel_work !== (512'({64{1'b1}}) << 384))
+      $fatal(1, "channel_work_t.data2: place");
+    v_channel_work = '0;
+    v_channel_work.number = '1;
+    if (v_channel_work !== (512'({32{1'b1}}) << 448))
+      $fatal(1, "channel_work_t.number: place");
+    v_channel_work = '0;
+    v_channel_work.index = '1;
+    if (v_channel_work !== (512'({32{1'b1}}) << 480))
+      $fatal(1, "channel_work_t.index: place");
     if ($bits(channel_event_t) != 512) $fatal(1, "channel_event_t: size");
     v_channel_event = '0;
     v_channel_event.data = '1;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/firmware.h"
+#include "tests/support/pio.h"
 
 namespace exrnic::testing {
 
@@ -30,8 +31,8 @@ class ChannelEnd {
   static constexpr uint32_t kStatus = 0;
   static constexpr uint32_t kSet = 64;  // of nodes, for reductions
   static constexpr uint32_t kWork = 4096;
-  static constexpr uint32_t kEvents = 16384;
-  static constexpr uint32_t kSlots = 32768;
+  static constexpr uint32_t kEvents = 24576;
+  static constexpr uint32_t kSlots = 40960;
   static constexpr uint32_t kBuffer = 65536;  // for what is sent, one for each place in the ring
 
   explicit ChannelEnd(RnicDriver& rnic, const ChannelOptions& options = {})
@@ -98,6 +99,7 @@ class ChannelEnd {
     work.id = posted;
     const uint32_t index = posted & ((1u << options_.log_work) - 1);
     rnic.write(region, kWork + index * sizeof work, bytes_of(work));
+    last_ = work;
     return posted++;
   }
   uint32_t put_send(unsigned node, const Bytes& data, uint32_t timeout_us = 0) {
@@ -108,7 +110,10 @@ class ChannelEnd {
     work.offset = buffers_ + index * kBuffer;
     work.length = static_cast<uint32_t>(data.size());
     work.timeout_us = timeout_us;
-    if (!data.empty()) rnic.write(region, work.offset, data);
+    if (data.size() > EXRNIC_CHANNEL_INLINE)
+      rnic.write(region, work.offset, data);
+    else
+      std::copy(data.begin(), data.end(), reinterpret_cast<uint8_t*>(&work.data));
     return put(work);
   }
   uint32_t put_reduce(uint16_t group, const std::vector<unsigned>& nodes, uint32_t round,
@@ -130,6 +135,16 @@ class ChannelEnd {
   void ring() { ring(taken, posted); }
   void ring(uint32_t events_taken, uint32_t work_posted) {
     rnic.store_doorbell(options_.page, EXRNIC_DOORBELL_FIRMWARE, events_taken, work_posted);
+  }
+
+  // Makes the work put last known by a PIO block, a copy of it.
+  void ring_by_pio() {
+    rnic.host().store_block(EXRNIC_BAR_USER,
+                            options_.page * EXRNIC_USER_PAGE_SIZE + EXRNIC_PIO_FIRMWARE,
+                            bytes_of(block()).data());
+  }
+  void ring_by_pio(const PioStores& stores) {
+    store_block_at(rnic, options_.page, EXRNIC_PIO_FIRMWARE, block(), stores);
   }
 
   // ---- What firmware says
@@ -182,6 +197,12 @@ class ChannelEnd {
     std::memcpy(&record, rnic.read(region, offset, sizeof record).data(), sizeof record);
     return record;
   }
+  exrnic_channel_work block() const {
+    exrnic_channel_work block = last_;
+    block.number = taken;
+    block.index = posted;
+    return block;
+  }
   exrnic_channel_event peek() {
     const uint32_t index = taken & ((1u << options_.log_events) - 1);
     return get<exrnic_channel_event>(kEvents + index * sizeof(exrnic_channel_event));
@@ -191,6 +212,7 @@ class ChannelEnd {
   ChannelOptions options_;
   uint32_t incarnation_ = 1000;
   uint32_t buffers_ = 0;
+  exrnic_channel_work last_{};
 };
 
 }  // namespace exrnic::testing

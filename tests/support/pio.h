@@ -38,14 +38,23 @@ PioStores random_pio_stores(Random& random) {
   return stores;
 }
 
-inline void store_block(RnicDriver& rnic, uint32_t page, const exrnic_wqe& block,
-                        const PioStores& stores = pio_stores(), uint32_t number = 0) {
-  const uint32_t offset = page * EXRNIC_USER_PAGE_SIZE + EXRNIC_PIO_AREA + number * sizeof block;
+// Block: exrnic_wqe, or exrnic_channel_work; `offset` in the page.
+template <typename Block>
+void store_block_at(RnicDriver& rnic, uint32_t page, uint32_t offset, const Block& block,
+                    const PioStores& stores = pio_stores()) {
+  static_assert(sizeof(Block) == sizeof(exrnic_wqe));
   for (const PioStore& store : stores) {
     uint64_t value = 0;
     std::memcpy(&value, reinterpret_cast<const uint8_t*>(&block) + store.at, store.size);
-    rnic.host().store(EXRNIC_BAR_USER, offset + store.at, store.size, value);
+    rnic.host().store(EXRNIC_BAR_USER, page * EXRNIC_USER_PAGE_SIZE + offset + store.at, store.size,
+                      value);
   }
+}
+
+inline void store_block(RnicDriver& rnic, uint32_t page, const exrnic_wqe& block,
+                        const PioStores& stores = pio_stores(), uint32_t number = 0) {
+  store_block_at(rnic, page, EXRNIC_PIO_AREA + number * static_cast<uint32_t>(sizeof block), block,
+                 stores);
 }
 
 // The block that posts what was put into the ring last, which is this slot.

@@ -64,6 +64,8 @@ module direct_commands
     output fw_send_t send_o,
     input  logic     sent_i,
     input  logic     no_room_i,
+    output logic     gone_o,  // pulse: so many bytes of SEND_DATA have left
+    output chunk_t   gone_bytes_o,
 
     output logic refused_o  // pulse
 );
@@ -91,7 +93,7 @@ module direct_commands
   assign fits = length <= 32'(FW_DIRECT_BYTES) &&
       32'(word_i[FW_MEMORY_WORD_TO_LOW][BlockBits-1:0]) + length <= 32'(FW_DIRECT_BYTES);
   assign memory_sane = length != '0 &&
-      (op_q == FW_DIRECT_LOOK_UP || (op_q == FW_DIRECT_SEND_DATA ? length <= 32'(mtu_i) : fits)) &&
+      (op_q == FW_DIRECT_LOOK_UP || (op_q == FW_DIRECT_SEND_DATA ? length <= (32'd1 << PAGE_SHIFT) : fits)) &&
       (op_q != FW_DIRECT_WRITE || (word_i[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
 
   // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
@@ -119,6 +121,7 @@ module direct_commands
   logic translated, granted, in_page, all_read;
   chunk_t left_q;
   logic failed_q;
+  logic last_write, all_sent;
   assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
   assign granted = xlate_rsp_i.status == XLATE_OK;
   assign in_page = xlate_rsp_i.length >= length;
@@ -145,12 +148,12 @@ module direct_commands
       StFenceWait: if (fence_done_i) state_d = op_q == FW_DIRECT_WRITE ? StIdle : StRead;
       StRead: if (read_ready_i) state_d = StData;
       StData: if (all_read) state_d = StIdle;
-      StWrite: if (write_ready_i) state_d = StFence;
+      StWrite: if (write_ready_i && last_write) state_d = StFence;
       StJudge:
       if (!granted_to) state_d = StIdle;
       else if (is_memory) state_d = StXlate;
       else state_d = is_send ? StSend : StAnswer;
-      StSend: if (sent_i || no_room_i) state_d = StIdle;
+      StSend: if ((sent_i && all_sent) || no_room_i) state_d = StIdle;
       StAnswer: if (answer_ready_i) state_d = StWake;
       default: if (wake_ready_i) state_d = StIdle;
     endcase
@@ -199,7 +202,7 @@ module direct_commands
       !(status_d inside {FW_DIRECT_STATUS_OK, FW_DIRECT_STATUS_MEMORY, FW_DIRECT_STATUS_NO_ROOM});
 
   // ---- Memory
-  logic [63:0] address_q;
+  logic [63:0] address_q;  // of what is next
   assign xlate_valid_o = state_q == StXlate;
   always_comb begin
     xlate_o = '0;
@@ -224,6 +227,8 @@ module direct_commands
   assign data_o = data_d;
   always_ff @(posedge clk_i) begin
     if (translated) address_q <= xlate_rsp_i.address;
+    else if (write_valid_o && write_ready_i) address_q <= address_q + 64'(write_o.length);
+    else if (gone_o) address_q <= address_q + 64'(gone_bytes_o);
     if (state_q == StRead) begin
       left_q   <= chunk_t'(length);
       failed_q <= 1'b0;
@@ -236,26 +241,47 @@ module direct_commands
     end
   end
 
+  // As many bytes at a time as dma_write takes.
+  localparam int unsigned WriteBytes = $bits(write_o.data) / 8;
+  logic second_q;
+  logic [8*FW_DIRECT_BYTES-1:0] data;
   assign write_valid_o = state_q == StWrite;
+  assign last_write = second_q || length <= WriteBytes;
   always_comb begin
+    for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
+      data[32*i+:32] = word_i[32'(FW_MEMORY_WORD_DATA) + i];
     write_o = '0;
     write_o.kind = DMA_WRITE_INLINE;
     write_o.address = address_q;
-    write_o.length = chunk_t'(length);
-    for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
-      write_o.data[32*i+:32] = word_i[32'(FW_MEMORY_WORD_DATA) + i];
+    write_o.length = chunk_t'(WriteBytes);
+    if (last_write) write_o.length = chunk_t'(second_q ? length - WriteBytes : length);
+    write_o.data = second_q ? data[8*WriteBytes+:8*WriteBytes] : data[8*WriteBytes-1:0];
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != StWrite) second_q <= 1'b0;
+    else if (write_ready_i) second_q <= 1'b1;
   end
 
   // ---- To other nodes
+  chunk_t segment;
+  logic [12:0] sent_q;  // bytes before this segment
+  assign segment = length > 32'(mtu_i) ? mtu_i : chunk_t'(length);
+  assign all_sent = op_q == FW_DIRECT_SEND_MESSAGE || length <= 32'(mtu_i);
+  assign gone_o = state_q == StSend && sent_i && op_q == FW_DIRECT_SEND_DATA;
+  assign gone_bytes_o = segment;
+  always_ff @(posedge clk_i) begin
+    if (state_q == StBegin) sent_q <= '0;
+    else if (gone_o) sent_q <= sent_q + 13'(segment);
+  end
   assign send_valid_o = state_q == StSend;
   always_comb begin
     send_o = '0;
     send_o.data = op_q == FW_DIRECT_SEND_DATA;
     send_o.node = node_t'(node);
     send_o.address = address_q;
-    send_o.length = chunk_t'(length);
+    send_o.length = segment;
     send_o.stag = word_i[FW_SEND_WORD_STAG];
-    send_o.to = {word_i[FW_SEND_WORD_TO_HIGH], word_i[FW_SEND_WORD_TO_LOW]};
+    send_o.to = {word_i[FW_SEND_WORD_TO_HIGH], word_i[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
     for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
       send_o.message[$bits(send_o.message)-1-32*i-:32] = word_i[32'(FW_SEND_WORD_MESSAGE) + i];
   end

@@ -33,6 +33,10 @@ module firmware_port
     input logic      bell_i,
     input page_t     bell_page_i,
     input doorbell_t bell_value_i,
+    input logic      bell_whole_i,
+    input wqe_slot_t bell_block_i,
+    output logic     block_drop_o,  // pulse: forget what a page has of a PIO block
+    output page_t    block_drop_page_o,
 
     // Of the responder.
     output logic  active_o,  // firmware takes requests
@@ -90,31 +94,38 @@ module firmware_port
   endfunction
 
   // ---- Registers
-  logic in_punt, in_direct, write;
+  logic in_punt, in_direct, in_block, write;
   logic [WordBits-1:0] word;
   assign in_punt = in_words(address_i, REG_DEV_PUNT_WORDS, FW_PUNT_WORDS);
   assign in_direct = in_words(address_i, REG_DEV_DIRECT_WORDS, FW_DIRECT_WORDS);
+  assign in_block = in_words(address_i, REG_DEV_BLOCK_WORDS, FW_BLOCK_WORDS);
   assign word = address_i[2+:WordBits];
   assign write = valid_i && write_i;
   always_comb begin
     unique case (address_i)
       12'(REG_DEV_PUNTS), 12'(REG_DEV_DIRECT_STATUS), 12'(REG_DEV_NODE), 12'(REG_DEV_BELL),
-      12'(REG_DEV_BELL_NUMBER), 12'(REG_DEV_BELL_INDEX):
+      12'(REG_DEV_BELL_NUMBER), 12'(REG_DEV_BELL_INDEX), 12'(REG_DEV_BLOCK):
         known_o = !write_i;
-      12'(REG_DEV_PUNT_POP), 12'(REG_DEV_DIRECT): known_o = write_i;
-      default: known_o = in_direct || (in_punt && !write_i);
+      12'(REG_DEV_PUNT_POP), 12'(REG_DEV_DIRECT), 12'(REG_DEV_BLOCK_POP), 12'(REG_DEV_BLOCK_DROP):
+        known_o = write_i;
+      default: known_o = in_direct || ((in_punt || in_block) && !write_i);
     endcase
   end
 
   logic commands_idle, data_valid, starts;
   logic [8*FW_DIRECT_BYTES-1:0] data_read;
+  localparam int unsigned DataWords = FW_DIRECT_BYTES / 4;
   logic [31:0] word_q[FW_DIRECT_WORDS];
+  logic gone;
+  chunk_t gone_bytes;
   assign starts = write && address_i == 12'(REG_DEV_DIRECT) && commands_idle && active_o;
   for (genvar i = 0; i < FW_DIRECT_WORDS; i++) begin : gen_word
     localparam int unsigned DataWord = i - 32'(FW_MEMORY_WORD_DATA);
     always_ff @(posedge clk_i) begin
       if (write && in_direct && commands_idle && word == WordBits'(i)) word_q[i] <= data_i;
-      if (data_valid && i >= 32'(FW_MEMORY_WORD_DATA)) word_q[i] <= data_read[32*(DataWord%8)+:32];
+      if (data_valid && i >= 32'(FW_MEMORY_WORD_DATA) && DataWord < DataWords)
+        word_q[i] <= data_read[32*(DataWord%DataWords)+:32];
+      if (gone && i == 32'(FW_MEMORY_WORD_LENGTH)) word_q[i] <= word_q[i] - 32'(gone_bytes);
     end
   end
 
@@ -124,11 +135,13 @@ module firmware_port
   always_comb begin
     if (in_direct) data_o = word_q[word];
     else if (in_punt) data_o = punt_word;
+    else if (in_block) data_o = block_word;
     else begin
       unique case (address_i)
         12'(REG_DEV_PUNTS): data_o = 32'(punts);
         12'(REG_DEV_NODE): data_o = {16'(node_i), 16'(mtu_i)};
         12'(REG_DEV_BELL): data_o = bell_any ? 32'(bell_page) : '1;
+        12'(REG_DEV_BLOCK): data_o = block_any ? 32'(block_page) : '1;
         12'(REG_DEV_BELL_NUMBER): data_o = bell_value.number;
         12'(REG_DEV_BELL_INDEX): data_o = bell_value.index;
         default: data_o = 32'(status);
@@ -153,6 +166,27 @@ module firmware_port
       .taken_o(bell_value)
   );
   assign bell_line_o = bell_any;
+
+  // ---- Their PIO blocks
+  logic block_any;
+  page_t block_page;
+  logic [31:0] block_word;
+  firmware_blocks u_blocks (
+      .clk_i,
+      .rst_ni,
+      .empty_i(!active_o),
+      .put_i(bell_i && bell_whole_i),
+      .page_i(bell_page_i),
+      .block_i(bell_block_i),
+      .any_o(block_any),
+      .page_o(block_page),
+      .word_index_i(word[$clog2(FW_BLOCK_WORDS)-1:0]),
+      .word_o(block_word),
+      .pop_i(write && address_i == 12'(REG_DEV_BLOCK_POP))
+  );
+  assign block_drop_o = write && address_i == 12'(REG_DEV_BLOCK_DROP);
+  assign block_drop_page_o = page_t'(data_i);
+
   assign line_o = punts != '0;
 
   // ---- Requests
@@ -168,7 +202,7 @@ module firmware_port
       .push_i(punt_i),
       .count_o(punts),
       .pop_i(write && address_i == 12'(REG_DEV_PUNT_POP)),
-      .word_index_i(word),
+      .word_index_i(word[$clog2(FW_PUNT_WORDS)-1:0]),
       .word_o(punt_word)
   );
 
@@ -250,6 +284,8 @@ module firmware_port
       .send_o,
       .sent_i,
       .no_room_i,
+      .gone_o(gone),
+      .gone_bytes_o(gone_bytes),
       .refused_o(refused)
   );
 

@@ -12,7 +12,7 @@ module pio_assembly
     // A store into the PIO area of a page.
     input  logic        store_i,
     input  page_t       page_i,
-    input  logic [10:0] offset_i,  // in the area
+    input  logic [11:0] offset_i,  // in the page
     input  logic [3:0]  size_i,
     input  logic [63:0] data_i,
     // These two in the cycle of the store.
@@ -21,13 +21,16 @@ module pio_assembly
     output wqe_t        block_o,     // two cycles behind the store that completes it, till the next one
 
     input logic  drop_i,  // what a page has so far is forgotten
-    input page_t drop_page_i
+    input page_t drop_page_i,
+    input logic [1:0] drop_firmware_i,  // likewise, if it is of firmware's block
+    input page_t      drop_firmware_page_i[2]
 );
 
   localparam int unsigned WordBytes = 8;
   localparam int unsigned Words = WQE_BYTES / WordBytes;
-  typedef logic [$clog2(PIO_BLOCKS)-1:0] number_t;
+  typedef logic [$clog2(USER_PAGE_SIZE/WQE_BYTES)-1:0] number_t;
   typedef logic [WQE_BYTES-1:0] mask_t;
+  localparam number_t Firmware = number_t'(PIO_FIRMWARE / WQE_BYTES);
 
   logic [USER_PAGES-1:0] open_q;  // the page has an incomplete block:
   number_t number_q[USER_PAGES];  // which one,
@@ -66,6 +69,9 @@ module pio_assembly
       open_q <= '0;
     end else begin
       if (drop_i) open_q[drop_page_i] <= 1'b0;
+      for (int unsigned i = 0; i < 2; i++)
+        if (drop_firmware_i[i] && number_q[drop_firmware_page_i[i]] == Firmware)
+          open_q[drop_firmware_page_i[i]] <= 1'b0;
       if (accept) open_q[page_i] <= !complete_o;
     end
   end

@@ -59,9 +59,13 @@ module user_page
 
     // Pulse: a page rings for firmware.
     input  logic      firmware_i,  // it is READY
+    input  logic      firmware_drop_i,  // what this page has of firmware's block is forgotten
+    input  page_t     firmware_drop_page_i,
     output logic      firmware_valid_o,
     output page_t     firmware_page_o,
     output doorbell_t firmware_o,
+    output logic      firmware_whole_o,  // it came by a PIO block:
+    output wqe_slot_t firmware_block_o,
 
     output event_t event_o
 );
@@ -88,10 +92,9 @@ module user_page
   logic accept;
   logic well_formed, for_firmware;
   assign for_firmware = offset == 12'(DOORBELL_FIRMWARE);
-  assign firmware_valid_o = accept && for_firmware && firmware_i && enable_i &&
+  logic firmware_rings;
+  assign firmware_rings = accept && for_firmware && firmware_i && enable_i &&
       store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE);
-  assign firmware_page_o = page;
-  assign firmware_o = stored;
   assign accept = store_valid_i && store_ready_o;
   assign well_formed = enable_i && store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE) &&
       (for_cq || for_qp || (for_srq && stored.number < 32'(N_SRQ)));
@@ -99,23 +102,37 @@ module user_page
   // Or a part of a PIO block, which rings when it is complete.
   logic for_pio, complete, block_refused, is_pio_q;
   wqe_t block;
-  assign for_pio = offset >= 12'(PIO_AREA) && store_address_i < 32'(BAR2_SIZE);
+  assign for_pio = offset >= (firmware_i ? 12'(PIO_FIRMWARE) : 12'(PIO_AREA)) &&
+      store_address_i < 32'(BAR2_SIZE);
   pio_assembly u_pio (
       .clk_i,
       .rst_ni,
       .store_i(accept && for_pio && enable_i),
       .page_i(page),
-      .offset_i(offset[10:0]),
+      .offset_i(offset),
       .size_i(store_size_i),
       .data_i(store_data_i),
       .complete_o(complete),
       .refused_o(block_refused),
       .block_o(block),
       .drop_i(pio_drop_i),
-      .drop_page_i(pio_drop_page_i)
+      .drop_page_i(pio_drop_page_i),
+      // Whoever rings without a block has begun none, or lost it.
+      .drop_firmware_i({firmware_rings, firmware_drop_i}),
+      .drop_firmware_page_i('{firmware_drop_page_i, page})
   );
   doorbell_t bell;
   assign bell = is_pio_q ? '{number: block.number, index: block.index} : stored_q;
+
+  // A block of firmware's goes there as it is.
+  logic firmware_whole;
+  localparam int unsigned BellBits = $bits(doorbell_t);
+  assign firmware_whole = state_q == StRead && is_pio_q && offset_q < 12'(PIO_AREA);
+  assign firmware_valid_o = firmware_rings || firmware_whole;
+  assign firmware_page_o = firmware_whole ? page_q : page;
+  assign firmware_o = firmware_whole ? doorbell_t'(firmware_block_o[$bits(wqe_slot_t)-1-:BellBits]) : stored;
+  assign firmware_whole_o = firmware_whole;
+  assign firmware_block_o = block;
 
   // The ring in question. A queue pair that takes its receives from a shared queue has none.
   logic is_rq, is_srq, owned;
@@ -157,7 +174,7 @@ module user_page
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
   assign idle_o         = state_q == StIdle;
   assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
-  assign qp_read_o      = state_q == StRead && !is_srq;
+  assign qp_read_o      = state_q == StRead && !is_srq && !firmware_whole;
   assign qp_read_qpn_o  = bell.number[$bits(qpn_t)-1:0];
   assign producer_we_o  = state_q == StCheck && granted && !is_srq;
   assign producer_rq_o  = is_rq;
@@ -182,7 +199,7 @@ module user_page
     event_o = '0;
     event_o[COUNTER_DOORBELLS] = (state_q == StCheck && granted) || firmware_valid_o;
     event_o[COUNTER_DOORBELLS_REFUSED] =
-        (accept && !well_formed && !for_pio && !firmware_valid_o) ||
+        (accept && !well_formed && !for_pio && !firmware_rings) ||
         (state_q == StCheck && !granted && !is_pio_q);
     event_o[COUNTER_PIO_REFUSED] = block_refused || (accept && for_pio && !enable_i) ||
         (state_q == StCheck && !granted && is_pio_q);
@@ -197,7 +214,7 @@ module user_page
         if (complete) state_q <= StBlock;
         else if (accept && well_formed) state_q <= for_cq ? StCq : StRead;
         StBlock: state_q <= StRead;  // the block is read from the memory of the assembly
-        StRead: state_q <= StCheck;
+        StRead: state_q <= firmware_whole ? StIdle : StCheck;
         StCheck: state_q <= producer_we_o ? StWake : StIdle;
         StWake: if (wake_ready_i) state_q <= StIdle;
         StCq: if (cq_ready_i) state_q <= StIdle;

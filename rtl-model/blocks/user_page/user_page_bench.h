@@ -26,6 +26,7 @@ class UserPage : public Bench<Vuser_page> {
     dut().quiesce_i = dut().store_valid_i = 0;
     dut().wake_ready_i = dut().cq_ready_i = 1;
     dut().pio_drop_i = 0;
+    dut().firmware_i = dut().firmware_drop_i = 0;
     Qp qp;
     qp.cfg.valid = true;
     qp.cfg.page = kPage;
@@ -54,6 +55,13 @@ class UserPage : public Bench<Vuser_page> {
   std::vector<unsigned> wakes;
   std::vector<CqDoorbell> bells;
   std::vector<exrnic_wqe> copies;  // work requests that came whole, to be executed from the copy
+  struct FirmwareBell {
+    unsigned page;
+    uint32_t number, index;
+    bool whole;
+    exrnic_channel_work block;  // if it came whole
+  };
+  std::vector<FirmwareBell> firmware_bells;
   int writes = 0;
   Events<Vuser_page> events;
 
@@ -72,6 +80,7 @@ class UserPage : public Bench<Vuser_page> {
       srqs[dut().srq_read_srqn_o].producer = dut().srq_producer_o;
     }
     if (dut().pio_valid_o) copies.push_back(unpack_copy());
+    if (dut().firmware_valid_o) firmware_bells.push_back(unpack_firmware_bell());
     const bool srq_asked = dut().srq_read_o;
     const unsigned srqn = dut().srq_read_srqn_o;
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
@@ -107,6 +116,17 @@ class UserPage : public Bench<Vuser_page> {
     static_assert(sizeof wqe == sizeof dut().pio_slot_o);
     std::memcpy(&wqe, &dut().pio_slot_o, sizeof wqe);
     return wqe;
+  }
+
+  FirmwareBell unpack_firmware_bell() {
+    FirmwareBell bell{};
+    bell.page = dut().firmware_page_o;
+    bell.number = static_cast<uint32_t>(dut().firmware_o);
+    bell.index = static_cast<uint32_t>(dut().firmware_o >> 32);
+    bell.whole = dut().firmware_whole_o;
+    static_assert(sizeof bell.block == sizeof dut().firmware_block_o);
+    if (bell.whole) std::memcpy(&bell.block, &dut().firmware_block_o, sizeof bell.block);
+    return bell;
   }
 
   QpReader<Vuser_page> qp_reader_;

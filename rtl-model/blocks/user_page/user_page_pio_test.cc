@@ -219,5 +219,101 @@ TEST_CASE("Doorbells between the stores of a block do not touch it") {
   CHECK(same(page.copies[0], wqe));
 }
 
+// ---- Of firmware
+
+exrnic_channel_work firmware_block(uint32_t index, uint8_t fill = 0x5a) {
+  exrnic_channel_work work;
+  std::memset(&work, fill, sizeof work);
+  work.number = 7;
+  work.index = index;
+  return work;
+}
+
+class FirmwarePio : public Pio {
+ public:
+  FirmwarePio() { dut().firmware_i = 1; }
+  void store_firmware(const exrnic_channel_work& work, const Piece& piece, uint32_t page = kPage) {
+    uint64_t value = 0;
+    std::memcpy(&value, reinterpret_cast<const uint8_t*>(&work) + piece.at, piece.size);
+    store_bytes(page * EXRNIC_USER_PAGE_SIZE + EXRNIC_PIO_FIRMWARE + piece.at, piece.size, value);
+  }
+  void send_firmware(const exrnic_channel_work& work, std::vector<Piece> pieces = pieces_of(8),
+                     uint32_t page = kPage) {
+    for (const Piece& piece : pieces) store_firmware(work, piece, page);
+    wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
+  }
+};
+
+TEST_CASE("A whole block for firmware rings for it, with its number and index, and is handed on") {
+  FirmwarePio page;
+  auto pieces = pieces_of(4);
+  std::shuffle(pieces.begin(), pieces.end(), std::mt19937(20));
+  const exrnic_channel_work work = firmware_block(3);
+  page.send_firmware(work, pieces);
+  REQUIRE(page.firmware_bells.size() == 1);
+  CHECK(page.firmware_bells[0].page == kPage);
+  CHECK(page.firmware_bells[0].number == 7);
+  CHECK(page.firmware_bells[0].index == 3);
+  REQUIRE(page.firmware_bells[0].whole);
+  CHECK(std::memcmp(&page.firmware_bells[0].block, &work, sizeof work) == 0);
+  CHECK(page.accepted() == 1);
+  CHECK(page.writes == 0);
+  CHECK(page.wakes.empty());
+}
+
+TEST_CASE("Blocks for firmware and for a queue pair of one page give each other up, not wrong") {
+  FirmwarePio page;
+  page.store_firmware(firmware_block(1), {0, 8});
+  page.send(block_of(1));
+  CHECK(page.copies.size() == 1);
+  CHECK(page.pio_refused() == 1);
+  page.store(block_of(2), {8, 8});
+  page.send_firmware(firmware_block(2));
+  CHECK(page.firmware_bells.size() == 1);
+  CHECK(page.pio_refused() == 2);
+  CHECK(page.writes == 1);
+}
+
+TEST_CASE("A bell without a block forgets what there is of firmware's block, of no other one") {
+  FirmwarePio page;
+  page.store_firmware(firmware_block(1, 0x11), {32, 8});
+  page.ring({kPage, EXRNIC_DOORBELL_FIRMWARE, 0, 1});
+  REQUIRE(page.firmware_bells.size() == 1);
+  CHECK(!page.firmware_bells[0].whole);
+  page.send_firmware(firmware_block(2, 0x22));
+  REQUIRE(page.firmware_bells.size() == 2);
+  CHECK(page.firmware_bells[1].block.data == firmware_block(2, 0x22).data);
+  CHECK(page.pio_refused() == 0);
+  page.store(block_of(1), {0, 8});
+  page.ring({kPage, EXRNIC_DOORBELL_FIRMWARE, 0, 2});
+  for (const Piece& piece : pieces_of(8))
+    if (piece.at != 0) page.store(block_of(1), piece);
+  page.wait_for("idle_o", kLimit, [&] { return page.dut().idle_o != 0; });
+  CHECK(page.copies.size() == 1);
+}
+
+TEST_CASE("Firmware may have a block of its page forgotten") {
+  FirmwarePio page;
+  page.store_firmware(firmware_block(1, 0x11), {32, 8});
+  page.dut().firmware_drop_i = 1;
+  page.dut().firmware_drop_page_i = kPage;
+  page.cycle();
+  page.dut().firmware_drop_i = 0;
+  page.send_firmware(firmware_block(2));
+  CHECK(page.firmware_bells.size() == 1);
+}
+
+TEST_CASE("While firmware is not ready its block is no place of the page") {
+  FirmwarePio page;
+  page.dut().firmware_i = 0;
+  page.send_firmware(firmware_block(1));
+  CHECK(page.firmware_bells.empty());
+  CHECK(page.refused() == 8);
+  CHECK(page.pio_refused() == 0);
+  page.dut().firmware_i = 1;
+  page.send_firmware(firmware_block(2));
+  CHECK(page.firmware_bells.size() == 1);
+}
+
 }  // namespace
 }  // namespace exrnic::testing
