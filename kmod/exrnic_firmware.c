@@ -16,7 +16,7 @@
 
 #define EXRNIC_FIRMWARE_NAME "exrnic/firmware.bin"
 #define EXRNIC_FIRMWARE_RESTARTS 3
-#define EXRNIC_FIRMWARE_START_MS 1000
+#define EXRNIC_FIRMWARE_START_MS 2000
 /* A watch-dog of the device ends what does not end, so only who simulates slowly comes near. */
 #define EXRNIC_FIRMWARE_COMMAND_MS 10000
 
