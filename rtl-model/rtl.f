@@ -16,6 +16,9 @@ rtl-model/blocks/cpu/cpu_alu.sv
 rtl-model/blocks/cpu/cpu_cp0.sv
 rtl-model/blocks/cpu/cpu_decode.sv
 rtl-model/blocks/cpu/cpu_muldiv.sv
+rtl-model/blocks/credits/credit_limits.sv
+rtl-model/blocks/credits/credit_updates.sv
+rtl-model/blocks/credits/credits.sv
 rtl-model/blocks/dma_read/dma_read.sv
 rtl-model/blocks/dma_write/dma_write.sv
 rtl-model/blocks/efe_rx/efe_rx.sv

@@ -91,27 +91,28 @@ module exrnic_core
   localparam int unsigned EvPorts = 10;
   localparam int unsigned EvFirmware = 11;
   localparam int unsigned EvGroups = 12;
-  localparam int unsigned EvSources = 13;
+  localparam int unsigned EvCredits = 13;
+  localparam int unsigned EvSources = 14;
   event_t event_src[EvSources];
 
   // ---- Start, rest, idleness
   logic qp_init_done, sched_init_done, cq_init_done, xlate_init_done, tx_init_done, rx_init_done;
   logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done, port_init_done;
-  logic port_idle, port_quiescent;
+  logic port_idle, port_quiescent, credits_init_done, credits_idle;
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
-      resp_init_done && port_init_done;
+      resp_init_done && port_init_done && credits_init_done;
   logic window_idle, window_empty, send_idle, send_quiescent, ports_idle, link_steady;
   assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       port_quiescent && xlate_idle && read_idle && write_idle;
   assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
       read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
       send_idle && ports_idle && link_steady && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
-      !done_valid && !desc_valid && groups_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
+      !done_valid && !desc_valid && groups_idle && credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
 
   // ---- Accesses of the host's CPUs
   logic to_user_page, to_processor, to_ports, to_window, page_ready, bell_busy;
@@ -481,6 +482,52 @@ module exrnic_core
       .others_wait_o(others_wait)
   );
 
+  // ---- Receives of the peers: what we tell, what we are told
+  logic credit_taken, credit_valid, credit_ready, credit_came, credit_raised, credit_known, stall;
+  credit_taken_t credit_what;
+  credit_update_t credit, credit_news;
+  credit_t credit_limit;
+  qpn_t credit_raised_qpn;
+
+  credits #(
+      .N_QP(N_QP)
+  ) u_credits (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(credits_init_done),
+      .idle_o(credits_idle),
+      .reset_i(qp_we && qp_clear),
+      .reset_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .failed_i(failed),
+      .failed_qpn_i(status_qpn),
+      .posted_i(producer_we && producer_rq),
+      .posted_qpn_i(producer_qpn),
+      .posted_producer_i(credit_t'(producer)),
+      .taken_i(credit_taken),
+      .taken_what_i(credit_what),
+      .update_valid_o(credit_valid),
+      .update_ready_i(credit_ready),
+      .update_o(credit),
+      .heard_i(credit_came),
+      .heard_what_i(credit_news),
+      .qp_read_o(qp_read[QP_CREDITS]),
+      .qp_read_qpn_o(qp_read_qpn[QP_CREDITS]),
+      .qp_i(qp[QP_CREDITS]),
+      .raised_o(credit_raised),
+      .raised_qpn_o(credit_raised_qpn),
+      .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .known_o(credit_known),
+      .limit_o(credit_limit),
+      .event_o(event_src[EvCredits])
+  );
+
+  // Queue pairs that go to ERROR.
+  logic [2:0] failed;
+  always_comb begin
+    for (int unsigned i = 0; i < 3; i++)
+      failed[i] = status_valid[i] && status[i].state == QP_STATE_ERROR;
+  end
+
   logic pause_start, paused;
   logic [4:0] pause_code;
   qpn_t pause_clear_qpn[4];
@@ -497,9 +544,11 @@ module exrnic_core
       .start_i(pause_start),
       .start_qpn_i(status_qpn[0]),
       .start_code_i(pause_code),
-      .clear_i({qp_we, status_valid[2] && status[2].state == QP_STATE_ERROR,
-                status_valid[1] && status[1].state == QP_STATE_ERROR,
-                status_valid[0] && status[0].state == QP_STATE_ERROR}),
+      .wait_i(stall),
+      .wait_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .raised_i(credit_raised),
+      .raised_qpn_i(credit_raised_qpn),
+      .clear_i({qp_we, failed}),
       .clear_qpn_i(pause_clear_qpn),
       .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
       .pauses_o(paused),
@@ -824,6 +873,9 @@ module exrnic_core
       .read_i(read_head[0]),
       .paused_i(paused),
       .lost_i(fw_lost),
+      .credit_known_i(credit_known),
+      .credit_limit_i(credit_limit),
+      .stall_o(stall),
       .erratum_i(erratum),
       .read_pop_o(read_pop),
       .read_set_o(read_set),
@@ -1111,6 +1163,8 @@ module exrnic_core
       .status_o(status[0]),
       .pause_valid_o(pause_start),
       .pause_code_o(pause_code),
+      .credit_valid_o(credit_taken),
+      .credit_o(credit_what),
       .wake_valid_o(wake_valid[1]),
       .wake_ready_i(wake_ready[1]),
       .wake_qpn_o(wake_qpn[1]),
@@ -1237,6 +1291,9 @@ module exrnic_core
       .ack_request_valid_i(ack_request || (greet && enable)),
       .ack_request_node_i(ack_request ? ack_request_node : greet_node),
       .ack_request_sack_i(ack_request_sack),
+      .credit_valid_i(credit_valid),
+      .credit_ready_o(credit_ready),
+      .credit_i(credit),
       .peer_restart_valid_i(peer_restart),
       .peer_restart_ready_o(peer_restart_ready),
       .peer_restart_known_i(peer_restart_known),
@@ -1288,6 +1345,8 @@ module exrnic_core
       .ack_request_valid_o(ack_request),
       .ack_request_node_o(ack_request_node),
       .ack_request_sack_o(ack_request_sack),
+      .credit_valid_o(credit_came),
+      .credit_o(credit_news),
       .peer_restart_valid_o(peer_restart),
       .peer_restart_ready_i(peer_restart_ready),
       .peer_restart_known_o(peer_restart_known),

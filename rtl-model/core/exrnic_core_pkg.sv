@@ -121,6 +121,32 @@ package exrnic_core_pkg;
     node_t           node;        // of that segment
   } dma_write_cmd_t;
 
+  // ---- End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives
+
+  typedef logic [14:0] credit_t;
+
+  function automatic logic credit_beyond(credit_t a, credit_t b);  // is a above b?
+    return signed'(credit_t'(b - a)) < 0;
+  endfunction
+
+  // So many messages a queue pair may send to its peer.
+  typedef struct packed {
+    node_t       node;  // of the peer of the one that is told, or that tells
+    logic [23:0] dst_qpn;  // these two as in the EFE header
+    logic [23:0] src_qpn;
+    credit_t     limit;
+  } credit_update_t;
+
+  // A message has taken a receive, or found none.
+  typedef struct packed {
+    qpn_t        qpn;
+    node_t       node;  // of its sender,
+    logic [23:0] peer;  // and its queue pair there
+    credit_t     messages;  // that have taken one,
+    credit_t     consumer;  // and slots that they have taken
+    logic        lapsed;  // the sender does not know of any more
+  } credit_taken_t;
+
   // ---- EFE, transmit side
 
   typedef enum logic [2:0] {
@@ -164,6 +190,7 @@ package exrnic_core_pkg;
     logic           imm_valid;  // for the EFE header: sack_imm with IMM
     logic [31:0]    imm;
     logic           rnr;      // for the EFE header: sack_imm with RNR, without imm_valid
+    logic           ask;      // for the EFE header: credit
     logic           unreliable;  // sent once, in the unreliable class; it ends when it has left
     logic           first;    // with unreliable: of its message,
     logic [31:0]    number;   // and its number, see there
@@ -198,6 +225,7 @@ package exrnic_core_pkg;
     logic         imm_valid;  // as in its EFE header
     logic [31:0]  imm;
     logic         rnr;
+    logic         ask;     // its credit is CREDIT_ASK
     logic         unreliable;  // of that class, and so in no sequence; seq counts for the queue pair
     logic         first;   // with unreliable: of its message
     logic         datagram;  // with unreliable: it is a message; its Q_Key is `ack`
@@ -234,9 +262,9 @@ package exrnic_core_pkg;
 
   // Who reads and who changes the queue pair table.
   typedef enum logic [2:0] {
-    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX, QP_WINDOW, QP_FIRMWARE
+    QP_USER_PAGE, QP_REQUESTER, QP_RESPONDER, QP_COMPLETER, QP_MAILBOX, QP_WINDOW, QP_FIRMWARE, QP_CREDITS
   } qp_client_e;
-  localparam int unsigned QP_CLIENTS = 7;
+  localparam int unsigned QP_CLIENTS = 8;
 
   // The same of the shared receive queues.
   typedef enum logic [1:0] {SRQ_USER_PAGE, SRQ_RESPONDER, SRQ_MAILBOX} srq_client_e;
@@ -316,6 +344,7 @@ package exrnic_core_pkg;
     logic [31:0] rnr_msn;    // the message that found no receive, and
     logic [2:0]  rnr_count;  // how often it was sent again
     logic [31:0] frames;     // UC, UD: number of the next one
+    logic        credit_wait;  // the next message has waited for credits
   } qp_sq_t;
 
   // What the completer has seen the end of.

@@ -299,6 +299,10 @@ enum exrnic_counter {
   EXRNIC_COUNTER_BAD_PKEY,  // Datagrams for a queue pair whose P_Key does not match; also in unreliable_dropped, as the next
   EXRNIC_COUNTER_BAD_QKEY,  // Datagrams for a queue pair with another Q_Key
   EXRNIC_COUNTER_GROUP_COPIES,  // Datagrams to a group: copies for further queue pairs attached to it, behind that for the first
+  EXRNIC_COUNTER_CREDIT_STALLS,  // Messages that had to wait for a receive of the peer, as far as it has told of them
+  EXRNIC_COUNTER_CREDIT_UPDATES_TX,  // Frames sent that tell a peer how many messages it may send to a queue pair; also in acks_tx
+  EXRNIC_COUNTER_CREDIT_UPDATES_RX,  // Such frames received; also in acks_rx
+  EXRNIC_COUNTER_CREDIT_REFUSED,  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   EXRNIC_COUNTERS
 };
 
@@ -356,6 +360,10 @@ enum exrnic_counter {
   "bad_pkey", \
   "bad_qkey", \
   "group_copies", \
+  "credit_stalls", \
+  "credit_updates_tx", \
+  "credit_updates_rx", \
+  "credit_refused", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -389,6 +397,7 @@ enum exrnic_counter {
 #define EXRNIC_RNR_TIMER_MAX 31  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
 #define EXRNIC_RNR_UNIT_NS 0x2710u  // Unit of these pauses, ns
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
+#define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -1092,6 +1101,8 @@ enum exrnic_trace {
 #define EXRNIC_GROUP_MAC_PREFIX 0x3455852u  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
 #define EXRNIC_GROUP_QPN 0xfd0000u  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
 #define EXRNIC_UC_STALE 32  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
+#define EXRNIC_CREDIT_VALID 0x8000u  // In efe.credit, without SEQ: the low 15 bits are a limit
+#define EXRNIC_CREDIT_ASK 1  // efe.credit with SEQ
 #define EXRNIC_ATOMIC_QN 3  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
 // Class of an EFE frame.
@@ -1187,7 +1198,7 @@ static inline void exrnic_efe_set_length(uint8_t *p, uint64_t v) { exrnic_set_bi
 // Node identifier of the sender
 static inline uint64_t exrnic_efe_src_node(const uint8_t *p) { return exrnic_get_bits(p, 32, 16); }
 static inline void exrnic_efe_set_src_node(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 32, 16, v); }
-// Reserved for end-to-end credits; zero
+// With ACK and without SEQ: CREDIT_VALID and a number modulo 2^15: queue pair dst_qpn may send src_qpn so many messages that take a receive, counted from its connection on; or zero. In the reliable class with SEQ: CREDIT_ASK if the segment goes beyond that limit as a probe: a limit is to come back; else zero. Else zero
 static inline uint64_t exrnic_efe_credit(const uint8_t *p) { return exrnic_get_bits(p, 48, 16); }
 static inline void exrnic_efe_set_credit(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 48, 16, v); }
 // Session of the sender: drawn anew when it starts; zero in the two others
@@ -1214,7 +1225,7 @@ static inline void exrnic_efe_set_timestamp_echo(uint8_t *p, uint64_t v) { exrni
 // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
 static inline uint64_t exrnic_efe_beyond(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
 static inline void exrnic_efe_set_beyond(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }
-// Queue pair at the receiver
+// Queue pair at the receiver; with SEQ or a limit in credit
 static inline uint64_t exrnic_efe_dst_qpn(const uint8_t *p) { return exrnic_get_bits(p, 232, 24); }
 static inline void exrnic_efe_set_dst_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 232, 24, v); }
 // With a terminate message: the refused frame is number ack + refused; else zero

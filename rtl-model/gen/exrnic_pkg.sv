@@ -199,7 +199,11 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_BAD_PKEY = 50;  // Datagrams for a queue pair whose P_Key does not match; also in unreliable_dropped, as the next
   localparam int unsigned COUNTER_BAD_QKEY = 51;  // Datagrams for a queue pair with another Q_Key
   localparam int unsigned COUNTER_GROUP_COPIES = 52;  // Datagrams to a group: copies for further queue pairs attached to it, behind that for the first
-  localparam int unsigned COUNTERS = 53;
+  localparam int unsigned COUNTER_CREDIT_STALLS = 53;  // Messages that had to wait for a receive of the peer, as far as it has told of them
+  localparam int unsigned COUNTER_CREDIT_UPDATES_TX = 54;  // Frames sent that tell a peer how many messages it may send to a queue pair; also in acks_tx
+  localparam int unsigned COUNTER_CREDIT_UPDATES_RX = 55;  // Such frames received; also in acks_rx
+  localparam int unsigned COUNTER_CREDIT_REFUSED = 56;  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
+  localparam int unsigned COUNTERS = 57;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h7;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -232,6 +236,7 @@ package exrnic_pkg;
   localparam int unsigned RNR_TIMER_MAX = 32'h1f;  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
   localparam int unsigned RNR_UNIT_NS = 32'h2710;  // Unit of these pauses, ns
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
+  localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -832,6 +837,8 @@ package exrnic_pkg;
   localparam int unsigned GROUP_MAC_PREFIX = 32'h3455852;  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
   localparam int unsigned GROUP_QPN = 32'hfd0000;  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
   localparam int unsigned UC_STALE = 32'h20;  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
+  localparam int unsigned CREDIT_VALID = 32'h8000;  // In efe.credit, without SEQ: the low 15 bits are a limit
+  localparam int unsigned CREDIT_ASK = 32'h1;  // efe.credit with SEQ
   localparam int unsigned ATOMIC_QN = 32'h3;  // Untagged queue of Atomic Responses (RFC 7306, 5); the requests go to READ_QN
 
   // Class of an EFE frame.
@@ -913,7 +920,7 @@ package exrnic_pkg;
     logic [7:0] flags;  // Flags efe_flags; others zero
     logic [15:0] length;  // Bytes of the DDP segment that follows (headers and payload); zero without one
     logic [15:0] src_node;  // Node identifier of the sender
-    logic [15:0] credit;  // Reserved for end-to-end credits; zero
+    logic [15:0] credit;  // With ACK and without SEQ: CREDIT_VALID and a number modulo 2^15: queue pair dst_qpn may send src_qpn so many messages that take a receive, counted from its connection on; or zero. In the reliable class with SEQ: CREDIT_ASK if the segment goes beyond that limit as a probe: a limit is to come back; else zero. Else zero
     logic [15:0] session;  // Session of the sender: drawn anew when it starts; zero in the two others
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of. In the class datagram: P_Key of the sender
     logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
@@ -922,7 +929,7 @@ package exrnic_pkg;
     logic [15:0] timestamp;  // Reserved for delay measurement; zero
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
-    logic [23:0] dst_qpn;  // Queue pair at the receiver
+    logic [23:0] dst_qpn;  // Queue pair at the receiver; with SEQ or a limit in credit
     logic [7:0] refused;  // With a terminate message: the refused frame is number ack + refused; else zero
     logic [23:0] src_qpn;  // Queue pair at the sender
   } efe_t;

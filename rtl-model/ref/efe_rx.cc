@@ -58,13 +58,21 @@ bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
   return exrnic_efe_sack_imm(efe) <= (flags & EXRNIC_EFE_FLAGS_RNR ? EXRNIC_RNR_TIMER_MAX : 0);
 }
 
+bool credit_good(uint64_t flags, const uint8_t* efe) {
+  const uint64_t credit = exrnic_efe_credit(efe);
+  if (credit == 0) return true;
+  if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE) return false;
+  if (flags & EXRNIC_EFE_FLAGS_SEQ) return credit == EXRNIC_CREDIT_ASK;
+  return (flags & EXRNIC_EFE_FLAGS_ACK) && (credit & EXRNIC_CREDIT_VALID);
+}
+
 bool well_formed(const Bytes& frame) {
   if (frame.size() < EXRNIC_ETH_FRAME_MIN) return false;
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
   const uint64_t flags = exrnic_efe_flags(efe);
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION && class_good(flags, efe) &&
-         flags_good(flags) && exrnic_efe_credit(efe) == 0 && sack_imm_good(flags, efe) &&
+         flags_good(flags) && credit_good(flags, efe) && sack_imm_good(flags, efe) &&
          exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
          ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
@@ -96,6 +104,7 @@ Received segment_of(const uint8_t* efe) {
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
   if (flags & EXRNIC_EFE_FLAGS_IMM) segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   if (flags & EXRNIC_EFE_FLAGS_RNR) segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
+  segment.ask = exrnic_efe_credit(efe) != 0;
   segment.unreliable = exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE;
   segment.first = flags & EXRNIC_EFE_FLAGS_SYN;
   if (exrnic_efe_klass(efe) == EXRNIC_EFE_CLASS_DATAGRAM) {
@@ -157,6 +166,12 @@ void EfeRx::receive(const Frame& frame) {
     return take_segment(peer, node, efe);
   }
   state_.count(EXRNIC_COUNTER_ACKS_RX);
+  if (const uint64_t credit = exrnic_efe_credit(efe)) {
+    state_.count(EXRNIC_COUNTER_CREDIT_UPDATES_RX);
+    state_.credits_heard.push_back({node, static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)),
+                                    static_cast<uint32_t>(exrnic_efe_src_qpn(efe)),
+                                    static_cast<uint32_t>(credit & ~EXRNIC_CREDIT_VALID)});
+  }
   // A greeting is answered: so its sender knows that it has been heard.
   if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
 }

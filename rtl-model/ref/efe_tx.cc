@@ -309,8 +309,21 @@ bool EfeTx::send_ack(CoreSink& sink) {
   return false;
 }
 
+// To whom nothing is to be acknowledged, nothing is told.
+bool EfeTx::send_credit(CoreSink& sink) {
+  if (credits_.empty()) return false;
+  const CreditUpdate update = credits_.front();
+  credits_.pop_front();
+  if (efe_rx_.position(update.node).session == 0) return true;
+  state_.count(EXRNIC_COUNTER_ACKS_TX);
+  state_.count(EXRNIC_COUNTER_CREDIT_UPDATES_TX);
+  send(sink, update.node, peers_[update.node].next, nullptr, &update);
+  return true;
+}
+
 // With a segment, or as an acknowledgement only.
-void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment) {
+void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
+                 const CreditUpdate* credit) {
   Peer& peer = peers_[node];
   if (peer.session == 0) peer.session = nonzero((state_.time_ns ^ state_.time_ns >> 16) ^ node);
   Frame frame = make_frame(node, EXRNIC_EFE_CLASS_RELIABLE);
@@ -325,7 +338,13 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
       flags |= EXRNIC_EFE_FLAGS_RNR;
       exrnic_efe_set_sack_imm(efe, *segment->pause);
     }
+    if (segment->ask) exrnic_efe_set_credit(efe, EXRNIC_CREDIT_ASK);
     flags |= put_segment(frame, *segment);
+  }
+  if (credit != nullptr) {
+    exrnic_efe_set_credit(efe, EXRNIC_CREDIT_VALID | credit->limit);
+    exrnic_efe_set_dst_qpn(efe, credit->dst_qpn);
+    exrnic_efe_set_src_qpn(efe, credit->src_qpn);
   }
   transmit(sink, std::move(frame), flags);
 }
@@ -407,12 +426,14 @@ void EfeTx::run(CoreSink& sink) {
   if (!state_.settings.enable) return;
   strike_timeouts();
   greet_again();
-  while (sink.can_transmit() && (resend_one(sink) || send_new(sink) || send_ack(sink))) {
+  while (sink.can_transmit() &&
+         (resend_one(sink) || send_new(sink) || send_credit(sink) || send_ack(sink))) {
   }
 }
 
 bool EfeTx::idle() const {
-  return kept_ == 0 && std::none_of(peers_.begin(), peers_.end(), [](const auto& entry) {
+  return kept_ == 0 && credits_.empty() &&
+         std::none_of(peers_.begin(), peers_.end(), [](const auto& entry) {
            return entry.second.ack_owed || entry.second.greeting;
          });
 }

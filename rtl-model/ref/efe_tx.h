@@ -35,6 +35,7 @@ class EfeTx {
   // `session` is the one of ours that the peer speaks of, 0 if none.
   void peer_restarted(uint32_t node, uint16_t session);
   void owe_ack(uint32_t node, bool sack);  // with what is held behind a missing segment
+  void owe_credit(const CreditUpdate& update) { credits_.push_back(update); }
 
   void run(CoreSink& sink);
   bool idle() const;
@@ -94,7 +95,9 @@ class EfeTx {
   bool send_new(CoreSink& sink);
   void send_first(CoreSink& sink, uint32_t node);
   bool send_ack(CoreSink& sink);
-  void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment);
+  bool send_credit(CoreSink& sink);
+  void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
+            const CreditUpdate* credit = nullptr);
   void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
   static void put_datagram(Frame& frame, const Segment& segment);
   Frame make_frame(uint32_t node, exrnic_efe_class klass) const;
@@ -106,8 +109,9 @@ class EfeTx {
   EfeRx& efe_rx_;
   End end_;
   std::map<uint32_t, Peer> peers_;  // by node
-  uint32_t last_served_ = 0;        // node that sent the last new segment
-  size_t kept_ = 0;                 // segments that have not ended
+  std::deque<CreditUpdate> credits_;
+  uint32_t last_served_ = 0;  // node that sent the last new segment
+  size_t kept_ = 0;           // segments that have not ended
 };
 
 }  // namespace exrnic::ref

@@ -102,6 +102,7 @@ void Receiver::take_receive(const Ring& ring) {
     inbound().elements = receive.elements;
     inbound().room = receive.head.length;
     inbound().received = 0;
+    if (!segment_->unreliable) state_.takes_message(qpn_, segment_->ask);
     place();
   });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "rtl-model/ref/completer.h"
+#include "rtl-model/ref/credits.h"
 #include "rtl-model/ref/dma_read.h"
 #include "rtl-model/ref/dma_write.h"
 #include "rtl-model/ref/efe_rx.h"
@@ -42,8 +43,10 @@ struct Blocks {
     ports.run();
     mailbox.run(quiescent());
     windows.run();
+    credits.run();
     requester.run();
     responder.run();
+    credits.run();
     efe_tx.run(sink);
     completer.run();
     registers.run();
@@ -62,6 +65,7 @@ struct Blocks {
   EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) {
                  ended.tag.kind == Tag::Kind::kPort ? ports.ended(ended) : completer.ended(ended);
                }};
+  Credits credits{state, efe_tx};
   Windows windows{state, efe_tx};
   Ports ports{state, efe_tx, dma_write};
   Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer, windows, ports};

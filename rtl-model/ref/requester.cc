@@ -59,6 +59,7 @@ void Requester::go_back() {
   at.submitted = 0;
   at.halted = false;
   at.probe = QueuePair::Progress::Probe::kDue;
+  at.credit_wait = false;
   qp.status.rnr = qp.status.exact = false;
   if (qp.in_error()) return;
   if (at.rnr_msn != at.ended_msn) at.rnr_count = 0;

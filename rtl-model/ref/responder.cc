@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rtl-model/ref/ddp_check.h"
+#include "rtl-model/ref/pause.h"
 #include "rtl-model/ref/terminate_message.h"
 
 namespace exrnic::ref {
@@ -30,14 +31,6 @@ bool asks_for_memory(const Received& segment) {
   if (is_tagged(segment.ddp)) return false;
   const auto opcode = exrnic_ddp_untagged_opcode(segment.ddp.data());
   return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST || opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
-}
-
-// The pause of a code, see RNR_TIMER_MAX.
-uint64_t pause_ns(unsigned code) {
-  const unsigned shift = code == 0 ? 16 : code / 2;
-  const uint64_t units =
-      code < 2 || code % 2 == 0 ? uint64_t{1} << shift : uint64_t{3} << (shift - 1);
-  return units * EXRNIC_RNR_UNIT_NS;
 }
 
 bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
@@ -336,6 +329,7 @@ void Responder::pause(QueuePair& qp) {
     qp.status.rnr = qp.status.exact = true;
     qp.status.fault_seq = segment_.ack + segment_.refused;
     qp.at.pause_until = state_.time_ns + pause_ns(*segment_.pause);
+    qp.at.pauses_for_credit = false;
     state_.pauses.insert(segment_.dst_qpn);
     state_.wake(segment_.dst_qpn);
   }
@@ -372,7 +366,10 @@ void Responder::answer() {
   QueuePair* qp = was_addressed_ ? addressee() : nullptr;
   if (pause_code_) {
     state_.count(EXRNIC_COUNTER_RNR_NAK_TX);
-    if (qp != nullptr && !qp->in_error()) qp->at.inbound.refused = true;
+    if (qp != nullptr && !qp->in_error()) {
+      qp->at.inbound.refused = true;
+      state_.takes_message(segment_.dst_qpn, /*lapsed=*/true);
+    }
     return done();
   }
   if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});

@@ -45,6 +45,7 @@ struct Segment {
   Bytes ddp;                     // DDP header and payload, as on the wire
   std::optional<uint32_t> imm;   // for the EFE header, of a SEND
   std::optional<uint8_t> pause;  // likewise, of a terminate message: RNR, and this code
+  bool ask = false;              // likewise: CREDIT_ASK
   // Of the unreliable class: sent once, and ended by that.
   struct Once {
     bool first = false;   // of its message
@@ -85,6 +86,7 @@ struct Received {
   uint32_t src_qpn = 0;
   std::optional<uint32_t> imm;
   std::optional<uint8_t> pause;
+  bool ask = false;
   bool unreliable = false;  // then seq counts for the queue pair, and
   bool first = false;       // it may be the first segment of a message
   struct Keys {

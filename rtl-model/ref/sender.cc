@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rtl-model/ref/ddp_header.h"
+#include "rtl-model/ref/pause.h"
 
 namespace exrnic::ref {
 namespace {
@@ -67,6 +68,7 @@ void Sender::next_segment() {
   if (pull && !efe_tx_.may_begin(turn_.qp().dest_node, work_.read_requests()))
     return turn_.end(true);
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return fail(status_);
+  if (waits_for_credit()) return wait_for_credit();
   execute();
 }
 
@@ -82,6 +84,24 @@ bool Sender::may_begin() {
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
   if (work_.pulls()) return qp.all_ended() && under_way + work_.read_requests() <= qp.max_reads_out;
   return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || qp.all_ended());
+}
+
+// A message that the peer may have no receive for. When it has waited, and nothing else is under
+// way, it goes all the same.
+bool Sender::waits_for_credit() const {
+  const QueuePair& qp = turn_.qp();
+  const bool begins = submitted_ == 0 && !immediate_due_ && qp.at.probe != Probe::kDue;
+  return begins && (work_.is_send() || is(EXRNIC_WQE_OPCODE_PUSH_IMM)) && qp.beyond_limit() &&
+         !(qp.at.credit_wait && qp.all_ended());
+}
+
+void Sender::wait_for_credit() {
+  QueuePair& qp = turn_.qp();
+  if (!qp.at.credit_wait) state_.count(EXRNIC_COUNTER_CREDIT_STALLS);
+  qp.at.credit_wait = qp.at.pauses_for_credit = true;
+  qp.at.pause_until = state_.time_ns + pause_ns(EXRNIC_CREDIT_PROBE_CODE);
+  state_.pauses.insert(turn_.qpn());
+  turn_.end(qp.answers_peer());
 }
 
 void Sender::execute() {
@@ -133,6 +153,7 @@ void Sender::send_payload(const Bytes& payload) {
   const bool ends = last && !is(EXRNIC_WQE_OPCODE_PUSH_IMM);
   const bool probe = takes_probe() && !ends;
   Segment next = segment(ends ? Tag::Kind::kLast : probe ? Tag::Kind::kProbe : Tag::Kind::kSegment);
+  next.ask = begs_;
   next.ddp = header(last);
   next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
   if (next.once) next.once = Segment::Once{submitted_ == 0, qp.at.frames++};
@@ -150,11 +171,15 @@ void Sender::send_payload(const Bytes& payload) {
   }
 }
 
-// Whether the segment in hand is the first of a message that is sent again.
+// Whether the segment in hand asks for a receive that may not be there: the first one of a message
+// that is sent again, or that has waited for credits and got none.
 bool Sender::takes_probe() {
-  Probe& probe = turn_.qp().at.probe;
-  const bool takes =
-      probe == Probe::kDue && (immediate_due_ || (work_.is_send() && submitted_ == 0));
+  QueuePair& qp = turn_.qp();
+  Probe& probe = qp.at.probe;
+  const bool takes_receive = immediate_due_ || (work_.is_send() && submitted_ == 0);
+  begs_ = takes_receive && qp.at.credit_wait && qp.beyond_limit();
+  const bool takes = begs_ || (takes_receive && probe == Probe::kDue);
+  if (takes_receive) qp.at.credit_wait = false;
   if (probe == Probe::kOut) probe = Probe::kNone;
   if (takes) probe = Probe::kOut;
   return takes;
@@ -163,6 +188,7 @@ bool Sender::takes_probe() {
 void Sender::send_immediate() {
   takes_probe();
   Segment last = segment(Tag::Kind::kLast);
+  last.ask = begs_;
   last.ddp = make_immediate(++turn_.qp().at.send_msn, work_.head.imm_data,
                             work_.has(EXRNIC_WQE_FLAGS_SOLICITED));
   if (last.once) last.once->number = turn_.qp().at.frames++;

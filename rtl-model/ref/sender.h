@@ -32,6 +32,8 @@ class Sender {
   void forget_all_but_kind();
   void execute();
   bool takes_probe();
+  bool waits_for_credit() const;
+  void wait_for_credit();
   void invalidate();
   void send_payload(const Bytes& payload);
   void send_immediate();
@@ -59,7 +61,8 @@ class Sender {
   WorkRequest work_;
   bool flush_ = false;
   exrnic_cqe_status status_ = EXRNIC_CQE_STATUS_SUCCESS;  // of its check
-  uint32_t submitted_ = 0;      // bytes of the message in segments before this one
+  uint32_t submitted_ = 0;  // bytes of the message in segments before this one
+  bool begs_ = false;       // the segment in hand goes beyond what the peer has told of receives
   bool immediate_due_ = false;  // a PUSH_IMM whose bytes are all submitted
 };
 

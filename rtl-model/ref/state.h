@@ -71,6 +71,20 @@ struct Inbound {
   }
 };
 
+// So many messages queue pair dst_qpn may send to src_qpn of that node, or the reverse; modulo
+// 2^15.
+struct CreditUpdate {
+  uint32_t node = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  uint32_t limit = 0;
+};
+
+// From one number of messages to another.
+inline int credit_distance(uint32_t from, uint32_t to) {
+  return static_cast<int16_t>((to - from) << 1) / 2;
+}
+
 // A queue pair. Ring indices are free-running, modulo 2^16.
 struct QueuePair {
   bool valid = false;
@@ -131,9 +145,19 @@ struct QueuePair {
     uint32_t ended_msn = 0;
     // Behind a pause the first segment of the message leaves alone: it asks for a receive.
     enum class Probe { kNone, kDue, kOut } probe = Probe::kNone;
-    uint64_t pause_until = 0;  // ns; 0: no pause
-    uint32_t rnr_msn = 0;      // the message that found no receive, with rnr_count != 0
-    uint32_t rnr_count = 0;    // how often
+    uint64_t pause_until = 0;        // ns; 0: no pause
+    bool pauses_for_credit = false;  // then a rise of the limit ends it
+    std::optional<uint32_t> limit;   // of messages to the peer, as far as it has told
+    bool credit_wait = false;        // the next message has waited for that
+    // What the peer knows of our receives.
+    struct Told {
+      bool peer_sends = false;  // messages that take them
+      bool any = false;
+      bool lapsed = false;  // what it was told has not come, or does not hold
+      uint32_t limit = 0;
+    } told;
+    uint32_t rnr_msn = 0;    // the message that found no receive, with rnr_count != 0
+    uint32_t rnr_count = 0;  // how often
     std::deque<Pull> pulls;
     std::deque<Read> reads;
     Inbound inbound;
@@ -146,6 +170,8 @@ struct QueuePair {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
   }
   bool sq_posted() const { return at.sq_producer != at.sq_consumer; }
+  // The next message is one more than the peer has told of receives.
+  bool beyond_limit() const { return at.limit && credit_distance(*at.limit, at.send_msn + 1) > 0; }
   bool all_ended() const { return at.issued == at.ended; }
   bool may_work() const {
     return status.state == EXRNIC_QP_STATE_RTS && sq_posted() && !at.halted && !status.rnr &&
@@ -250,6 +276,15 @@ struct State {
     turns.push_back(qpn);
   }
 
+  // A message of its peer has taken a receive, or found none; the peer may not know of any more.
+  void takes_message(uint32_t qpn, bool lapsed) {
+    QueuePair& qp = qps.at(qpn);
+    if (qp.srqn) return;
+    qp.at.told.peer_sends = true;
+    qp.at.told.lapsed |= lapsed;
+    credits_changed.insert(qpn);
+  }
+
   // Of itself, with what its status is to say besides.
   void go_to_error(uint32_t qpn, const QueuePair::Status& how) {
     qps.at(qpn).fail(how);
@@ -279,10 +314,12 @@ struct State {
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
-  std::set<uint32_t> pauses;        // queue pairs whose pause_until counts
-  bool quiesce = false;             // the driver changes something: begin nothing
-  std::vector<uint32_t> restarted;  // nodes that began anew since the ports looked
-  uint32_t causes = 0;              // flags INT_CAUSE that came since the registers looked
+  std::set<uint32_t> pauses;  // queue pairs whose pause_until counts
+  std::vector<CreditUpdate> credits_heard;
+  std::set<uint32_t> credits_changed;  // queue pairs: receives were posted or taken
+  bool quiesce = false;                // the driver changes something: begin nothing
+  std::vector<uint32_t> restarted;     // nodes that began anew since the ports looked
+  uint32_t causes = 0;                 // flags INT_CAUSE that came since the registers looked
 };
 
 }  // namespace exrnic::ref

@@ -83,6 +83,7 @@ bool UserPage::ring_queue_pair(const exrnic_doorbell& bell, uint32_t page, bool 
   if (!(receive ? post(bell, qp.at.rq_consumer, qp.rq_log, qp.at.rq_producer)
                 : post(bell, qp.at.sq_consumer, qp.sq_log, qp.at.sq_producer)))
     return false;
+  if (receive) state_.credits_changed.insert(bell.number);
   if (!receive) state_.trace(EXRNIC_TRACE_DOORBELL, bell.number, qp.at.sq_producer);
   state_.wake(bell.number);
   return true;

@@ -49,7 +49,8 @@ class Counter {
           EXRNIC_COUNTER_RX_DUPLICATE, EXRNIC_COUNTER_RX_OUT_OF_ORDER, EXRNIC_COUNTER_TERMINATES_TX,
           EXRNIC_COUNTER_TERMINATES_RX, EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED,
           EXRNIC_COUNTER_SEGMENTS_PLACED, EXRNIC_COUNTER_RX_MARKED, EXRNIC_COUNTER_ATOMICS_SERVED,
-          EXRNIC_COUNTER_WINDOW_LOADS, EXRNIC_COUNTER_PORT_MESSAGES}) {
+          EXRNIC_COUNTER_WINDOW_LOADS, EXRNIC_COUNTER_PORT_MESSAGES,
+          EXRNIC_COUNTER_CREDIT_UPDATES_TX, EXRNIC_COUNTER_CREDIT_UPDATES_RX}) {
       counts_[shown] = 0;
     }
   }
@@ -57,9 +58,11 @@ class Counter {
   void frame(const Bytes& wire) {
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
     const bool has_segment = (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0;
+    const bool tells_limit = exrnic_efe_credit(efe) != 0;
     if (exrnic_eth_src(wire.data()) == mac_address(node_) && has_good_fcs(wire)) {
       ++counts_[EXRNIC_COUNTER_FRAMES_TX];
       if (!has_segment) ++counts_[EXRNIC_COUNTER_ACKS_TX];
+      if (!has_segment && tells_limit) ++counts_[EXRNIC_COUNTER_CREDIT_UPDATES_TX];
       if (has_segment) sent(wire, efe);
       return;
     }
@@ -68,6 +71,7 @@ class Counter {
       ++counts_[EXRNIC_COUNTER_RX_FCS_ERROR];
     } else if (!has_segment) {
       ++counts_[EXRNIC_COUNTER_ACKS_RX];
+      if (tells_limit) ++counts_[EXRNIC_COUNTER_CREDIT_UPDATES_RX];
     } else {
       received(wire, efe);
     }

@@ -44,6 +44,8 @@ module efe_rx
   output logic        ack_request_valid_o,
   output node_t       ack_request_node_o,
   output logic        ack_request_sack_o,  // with what is held behind a missing one
+  output logic        credit_valid_o,      // pulse: a peer tells of receives
+  output credit_update_t credit_o,
   output logic        peer_restart_valid_o,
   input  logic        peer_restart_ready_i,
   output node_t       peer_restart_node_o,
@@ -92,12 +94,16 @@ module efe_rx
                         refused: efe.refused, dst_qpn: efe.dst_qpn,
                         src_qpn: efe.src_qpn, length: efe.length,
                         imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
-                        rnr: efe.flags[EFE_FLAGS_RNR], unreliable: once,
+                        rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
                         first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
                         pkey: efe.peer_session, more: 1'b0, ddp: ddp,
                         start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;
+
+  assign credit_valid_o = ack && !efe.flags[EFE_FLAGS_SEQ] && efe.credit != '0;
+  assign credit_o = '{node: node, dst_qpn: efe.dst_qpn, src_qpn: efe.src_qpn,
+                      limit: credit_t'(efe.credit)};
 
   assign rx_state_o.valid   = query_session != '0;
   assign rx_state_o.session = query_session;
@@ -113,6 +119,7 @@ module efe_rx
     if (check) begin
       event_o[COUNTER_FRAMES_RX]       = 1'b1;
       event_o[COUNTER_ACKS_RX]         = good && !efe.flags[EFE_FLAGS_SEQ];
+      event_o[COUNTER_CREDIT_UPDATES_RX] = credit_valid_o;
       event_o[COUNTER_RX_FCS_ERROR]    = verdict == VERDICT_FCS;
       event_o[COUNTER_RX_MALFORMED]    = verdict == VERDICT_MALFORMED;
       event_o[COUNTER_RX_MISDIRECTED]  = verdict == VERDICT_MISDIRECTED;

@@ -118,11 +118,13 @@ class EfeRx : public Bench<Vefe_rx> {
   std::vector<RxAck> acks;
   std::vector<AckRequest> requests;
   std::vector<Restart> restarts;
+  std::vector<CreditUpdate> credits;
 
  private:
   void sample() {
     count_events(counters, dut());
     if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack<RxAck>(dut().ack_o));
+    if (dut().credit_valid_o) credits.push_back(unpack<CreditUpdate>(dut().credit_o));
     if (dut().ack_request_valid_o)
       requests.push_back({dut().ack_request_node_o, dut().ack_request_sack_o != 0});
     if (dut().peer_restart_valid_o && dut().peer_restart_ready_i)

@@ -98,6 +98,37 @@ TEST_CASE("What RNR says comes with its segment") {
   CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
 }
 
+TEST_CASE("A limit comes out at once, whatever its session acknowledges; of no other session") {
+  EfeRx rx;
+  Frame frame = data(0, {});
+  exrnic_efe_set_flags(frame.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_ACK);
+  exrnic_efe_set_credit(frame.efe(), EXRNIC_CREDIT_VALID | 0x1234);
+  exrnic_efe_set_dst_qpn(frame.efe(), 0x112233);
+  exrnic_efe_set_src_qpn(frame.efe(), 0x445566);
+  rx.receive(frame);
+  REQUIRE(rx.credits.size() == 1);
+  CHECK(rx.credits[0].node == kPeer);
+  CHECK(rx.credits[0].dst_qpn == 0x112233);
+  CHECK(rx.credits[0].src_qpn == 0x445566);
+  CHECK(rx.credits[0].limit == 0x1234);
+  CHECK(rx.counters[EXRNIC_COUNTER_CREDIT_UPDATES_RX] == 1);
+  exrnic_efe_set_flags(frame.efe(), EXRNIC_EFE_FLAGS_ACK);
+  exrnic_efe_set_session(frame.efe(), kSession + 1);
+  rx.receive(frame);
+  CHECK(rx.credits.size() == 1);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_SESSION] == 1);
+}
+
+TEST_CASE("A segment that asks for a limit says so") {
+  EfeRx rx;
+  Frame frame = data(0, tagged(8));
+  exrnic_efe_set_credit(frame.efe(), EXRNIC_CREDIT_ASK);
+  rx.receive({frame, data(1, tagged(8))});
+  CHECK(rx.take().ask);
+  CHECK_FALSE(rx.take().ask);
+  CHECK(rx.credits.empty());
+}
+
 TEST_CASE("Immediate data of the EFE header comes with its segment") {
   EfeRx rx;
   Frame frame = data(0, tagged(8));
@@ -310,7 +341,16 @@ const std::vector<Defect>& defects() {
          f = data(0, {});
          exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_SACK);
        }},
-      {"credit", kMalformed, [](Frame& f) { exrnic_efe_set_credit(f.efe(), 1); }},
+      {"a limit beside a segment", kMalformed,
+       [](Frame& f) { exrnic_efe_set_credit(f.efe(), EXRNIC_CREDIT_VALID | 1); }},
+      {"a limit without ACK", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN);
+         exrnic_efe_set_credit(f.efe(), EXRNIC_CREDIT_VALID);
+       }},
+      {"a credit that is neither", kMalformed,
+       [](Frame& f) { exrnic_efe_set_credit(f.efe(), EXRNIC_CREDIT_ASK + 1); }},
       {"immediate data without IMM", kMalformed,
        [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); }},
       {"time stamp", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp(f.efe(), 1); }},

@@ -46,6 +46,9 @@ module efe_tx
   input  logic           ack_request_valid_i,
   input  node_t          ack_request_node_i,
   input  logic           ack_request_sack_i,
+  input  logic           credit_valid_i,  // to be told to a peer
+  output logic           credit_ready_o,
+  input  credit_update_t credit_i,
   input  logic           peer_restart_valid_i,
   output logic           peer_restart_ready_o,
   input  node_t          peer_restart_node_i,
@@ -128,6 +131,13 @@ module efe_tx
 
   assign ack_ready_o          = op_valid && op == OP_ACK;
   assign peer_restart_ready_o = op_valid && op == OP_RESTART;
+  assign credit_ready_o       = op_valid && op == OP_CREDIT;
+
+  credit_update_t credit_q;
+  logic send_credit;
+  always_ff @(posedge clk_i) begin
+    if (credit_ready_o) credit_q <= credit_i;
+  end
 
   assign idle_o = rest && !op_valid && all_free && greeting == '0 && resend_empty && ack_owed_empty && !frame_valid &&
                   !tx_valid_o;
@@ -300,6 +310,8 @@ module efe_tx
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
     .ack_owed_sack_i (ack_head_sack),
+    .credit_valid_i,
+    .credit_node_i   (credit_i.node),
     .valid_o         (op_valid),
     .op_o            (op),
     .node_o          (op_node)
@@ -356,6 +368,7 @@ module efe_tx
     .ack_sent_o     (ack_sent),
     .send_o         (send),
     .send_data_o    (send_data),
+    .send_credit_o  (send_credit),
     .send_session_o (send_session),
     .send_syn_o     (send_syn),
     .send_seq_o     (send_seq),
@@ -395,6 +408,8 @@ module efe_tx
     .sack_i       (ack_owed_sack),
     .rx_state_i,
     .desc_i       (desc),
+    .credit_valid_i(send_credit),
+    .credit_i     (credit_q),
     .frame_valid_o(frame_valid),
     .frame_ready_i(frame_ready),
     .frame_efe_o  (frame_efe),

@@ -103,6 +103,52 @@ TEST_CASE("What is held is told in a frame of its own, though data is at hand") 
   CHECK(std::count_if(tx.frames.begin(), tx.frames.end(), tells) == 1);
 }
 
+TEST_CASE("A limit goes in a frame of its own, which acknowledges as well") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 0x5555, 7, 0, false, 9, 1};
+  tx.tell({2, 0x112233, 0x445566, 0x7abc});
+  const Frame frame = tx.next_frame();
+  CHECK(frame.dst_node() == 2);
+  CHECK(exrnic_efe_credit(frame.efe()) == (EXRNIC_CREDIT_VALID | 0x7abc));
+  CHECK(exrnic_efe_dst_qpn(frame.efe()) == 0x112233);
+  CHECK(exrnic_efe_src_qpn(frame.efe()) == 0x445566);
+  CHECK(exrnic_efe_ack(frame.efe()) == 7);
+  CHECK(frame.has(EXRNIC_EFE_FLAGS_ACK));
+  CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_SEQ));
+  tx.request_ack(2);
+  CHECK(exrnic_efe_credit(tx.next_frame().efe()) == 0);
+  tx.run(10);
+  CHECK(tx.counters[EXRNIC_COUNTER_CREDIT_UPDATES_TX] == 1);
+  CHECK(tx.dut().idle_o);
+}
+
+TEST_CASE("A node of which nothing came is told no limit") {
+  EfeTx tx;
+  tx.tell({2, 1, 2, 3});
+  CHECK(exrnic_efe_credit(tx.next_frame().efe()) == 0);
+  CHECK(tx.counters[EXRNIC_COUNTER_CREDIT_UPDATES_TX] == 0);
+}
+
+TEST_CASE("A segment that goes beyond its limit asks, in each of its copies, and in no other") {
+  EfeTx tx;
+  for (const bool asks : {true, false}) {
+    TxDesc desc;
+    desc.slot = tx.allocate();
+    desc.node = 2;
+    desc.ask = asks;
+    desc.inlined = true;
+    tx.submit(desc);
+  }
+  tx.run(2 * kRto);
+  unsigned copies = 0;
+  for (const Frame& frame : tx.frames) {
+    const bool first = frame.seq() == kFirst;
+    copies += first;
+    CHECK(exrnic_efe_credit(frame.efe()) == (first ? EXRNIC_CREDIT_ASK : 0));
+  }
+  CHECK(copies > 1);
+}
+
 TEST_CASE("A node of which nothing came is greeted with SYN, and acknowledged nothing") {
   EfeTx tx;
   tx.request_ack(2);

@@ -96,6 +96,14 @@ class EfeTx : public Bench<Vefe_tx> {
     dut().ack_request_sack_i = sack;
     cycle();
   }
+  void tell(const CreditUpdate& credit) {
+    pack(dut().credit_i, credit);
+    dut().credit_valid_i = 1;
+    wait_for("credit_ready_o", 1000, [this] { return dut().credit_ready_o; });
+    cycle();
+    dut().credit_valid_i = 0;
+    pack(dut().credit_i, CreditUpdate{});
+  }
   void restart_peer(uint8_t node, uint16_t known) {
     dut().peer_restart_node_i = node;
     dut().peer_restart_known_i = known;

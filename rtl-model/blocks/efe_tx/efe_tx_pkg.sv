@@ -12,9 +12,10 @@ package efe_tx_pkg;
     OP_TIMEOUT,  // the time of a node has come
     OP_RESEND,   // the next lost frame
     OP_NEW,      // the oldest slot of a node that has not left yet
-    OP_ACK_ONLY
+    OP_ACK_ONLY,
+    OP_CREDIT    // what a peer is told of receives
   } op_e;
-  localparam int unsigned Ops = 6;
+  localparam int unsigned Ops = 7;
 
   // Round trip time of a node, cycles; mean 0: not measured yet.
   typedef logic [19:0] cycles_t;

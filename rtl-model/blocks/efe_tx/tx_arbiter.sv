@@ -29,6 +29,8 @@ module tx_arbiter
   input  logic                ack_owed_valid_i,
   input  node_t               ack_owed_node_i,
   input  logic                ack_owed_sack_i,
+  input  logic                credit_valid_i,
+  input  node_t               credit_node_i,
 
   output logic                valid_o,
   output op_e                 op_o,
@@ -51,6 +53,7 @@ module tx_arbiter
       request[OP_NEW]     = head_ready_i &&
                             (head_dead_i ||
                              (can_send_i && head_open_i && !resending_i[head_node_i]));
+      request[OP_CREDIT]  = can_send_i && credit_valid_i;
       // A frame with data that is at hand acknowledges as well, but cannot tell what is held.
       request[OP_ACK_ONLY] = can_send_i && ack_owed_valid_i && (ack_owed_sack_i ||
           !((request[OP_NEW] && !head_dead_i && head_node_i == ack_owed_node_i) ||
@@ -79,6 +82,7 @@ module tx_arbiter
       OP_TIMEOUT: node_o = expired_node_i;
       OP_RESEND:  node_o = resend_node_i;
       OP_NEW:     node_o = head_node_i;
+      OP_CREDIT:  node_o = credit_node_i;
       default:    node_o = ack_owed_node_i;
     endcase
   end

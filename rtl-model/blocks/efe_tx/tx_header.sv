@@ -19,6 +19,10 @@ module tx_header
   input  logic        sack_i,       // tell what is held
   input  rx_state_t   rx_state_i,
   input  tx_desc_t    desc_i,
+  input  logic        credit_valid_i,  // without a segment: it tells this too
+  /* verilator lint_off UNUSEDSIGNAL */  // whose node is node_i
+  input  credit_update_t credit_i,
+  /* verilator lint_on UNUSEDSIGNAL */
 
   output logic        frame_valid_o,
   input  logic        frame_ready_i,
@@ -72,6 +76,7 @@ module tx_header
         efe_q.refused <= desc_i.refused;
         efe_q.dst_qpn <= desc_i.dst_qpn;
         efe_q.src_qpn <= desc_i.src_qpn;
+        if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);
         if (desc_i.imm_valid) begin
           efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
           efe_q.sack_imm             <= desc_i.imm;
@@ -83,6 +88,11 @@ module tx_header
         desc_q        <= desc_i;
       end else begin
         desc_q.node   <= node_i;
+        if (credit_valid_i) begin
+          efe_q.credit  <= 16'(CREDIT_VALID) | 16'(credit_i.limit);
+          efe_q.dst_qpn <= credit_i.dst_qpn;
+          efe_q.src_qpn <= credit_i.src_qpn;
+        end
         if (sack_i && rx_state_i.sack) begin
           efe_q.flags[EFE_FLAGS_SACK] <= 1'b1;
           efe_q.seq                   <= rx_state_i.missing;

@@ -69,6 +69,7 @@ module tx_sequencer
   output logic                ack_sent_o,
   output logic                send_o,
   output logic                send_data_o,    // with a segment
+  output logic                send_credit_o,  // with what the event says of receives
   output logic [15:0]         send_session_o,
   output logic                send_syn_o,
   output logic [31:0]         send_seq_o,
@@ -235,6 +236,7 @@ module tx_sequencer
   assign send_o         = sending && (send_data_o ? !slot_dead && (op_q == OP_NEW || lost)
                                                  : rx_known_i || send_syn_o);
   assign sent           = send_o && send_data_o;
+  assign send_credit_o  = op_q == OP_CREDIT && rx_known_i;
   assign send_session_o = peer_q.session;
   assign send_syn_o     = !peer_q.established;
   assign send_seq_o     = op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next;
@@ -284,6 +286,7 @@ module tx_sequencer
     event_o = '0;
     event_o[COUNTER_FRAMES_TX]     = send_o;
     event_o[COUNTER_ACKS_TX]       = send_o && !send_data_o;
+    event_o[COUNTER_CREDIT_UPDATES_TX] = send_o && send_credit_o;
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
     event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
@@ -300,9 +303,9 @@ module tx_sequencer
       ST_REST:   if (op_valid_i) state_d = ST_LOAD;
       ST_LOAD: begin
         unique case (op_q)
-          OP_RESEND:           state_d = ST_SEEK;
-          OP_NEW, OP_ACK_ONLY: state_d = ST_SEND;
-          default:             state_d = ST_JUDGE;
+          OP_RESEND: state_d = ST_SEEK;
+          OP_NEW, OP_ACK_ONLY, OP_CREDIT: state_d = ST_SEND;
+          default: state_d = ST_JUDGE;
         endcase
       end
       ST_SEEK:   if (wanted || seek_last) state_d = ST_SEND;
@@ -405,7 +408,7 @@ module tx_sequencer
     unique case (state_q)
       ST_LOAD: begin
         peer_q <= peers[node_q];
-        if (peers[node_q].session == '0 && (op_q == OP_NEW || op_q == OP_ACK_ONLY)) begin
+        if (peers[node_q].session == '0 && op_q inside {OP_NEW, OP_ACK_ONLY, OP_CREDIT}) begin
           peer_q.session <= nonzero(entropy_i[15:0] ^ entropy_i[31:16] ^ 16'(node_q));
         end
       end

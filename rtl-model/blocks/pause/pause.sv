@@ -20,6 +20,12 @@ module pause
     input qpn_t       start_qpn_i,
     input logic [4:0] start_code_i,  // see RNR_TIMER_MAX
 
+    // It waits for credits: a pause of CREDIT_PROBE_CODE, that ends when they come.
+    input logic wait_i,
+    input qpn_t wait_qpn_i,
+    input logic raised_i,
+    input qpn_t raised_qpn_i,
+
     // Not any more: configured anew, or in ERROR.
     input logic [3:0] clear_i,
     input qpn_t       clear_qpn_i[4],
@@ -36,38 +42,52 @@ module pause
   localparam int unsigned TimeBits = 32;
   typedef logic [TimeBits-1:0] ns_t;
 
-  logic [N_QP-1:0] pauses_q;
+  logic [N_QP-1:0] pauses_q, waits_q;
   ns_t until_q[N_QP];
 
   // ---- How long
-  logic [4:0] shift;
-  ns_t units;
-  assign shift = start_code_i == '0 ? 5'd16 : {1'b0, start_code_i[4:1]};
-  always_comb begin
-    if (start_code_i > 5'd1 && start_code_i[0]) units = ns_t'(3) << (shift - 5'd1);
+  function automatic ns_t length(logic [4:0] code);
+    logic [4:0] shift;
+    ns_t units;
+    shift = code == '0 ? 5'd16 : {1'b0, code[4:1]};
+    if (code > 5'd1 && code[0]) units = ns_t'(3) << (shift - 5'd1);
     else units = ns_t'(1) << shift;
-  end
+    return units * ns_t'(RNR_UNIT_NS);
+  endfunction
+  ns_t now;
+  assign now = time_i[TimeBits-1:0];
 
   // ---- One is looked at in a cycle
   qpn_t scan_q;
   ns_t over_by;
-  assign over_by = time_i[TimeBits-1:0] - until_q[scan_q];
+  assign over_by = now - until_q[scan_q];
   assign wake_valid_o = pauses_q[scan_q] && !over_by[TimeBits-1];
   assign wake_qpn_o = scan_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       pauses_q <= '0;
+      waits_q  <= '0;
       scan_q   <= '0;
     end else begin
-      if (!wake_valid_o || wake_ready_i) scan_q <= idle_o ? '0 : scan_q + 1'b1;
+      if (!wake_valid_o || wake_ready_i) begin
+        if (raised) scan_q <= raised_qpn_i;
+        else scan_q <= idle_o ? '0 : scan_q + 1'b1;
+      end
       if (wake_valid_o && wake_ready_i) pauses_q[scan_q] <= 1'b0;
       for (int unsigned i = 0; i < 4; i++) if (clear_i[i]) pauses_q[clear_qpn_i[i]] <= 1'b0;
+      if (wait_i) pauses_q[wait_qpn_i] <= 1'b1;
+      if (wait_i) waits_q[wait_qpn_i] <= 1'b1;
       if (start_i) pauses_q[start_qpn_i] <= 1'b1;
+      if (start_i) waits_q[start_qpn_i] <= 1'b0;
     end
   end
+  logic raised;
+  assign raised = raised_i && pauses_q[raised_qpn_i] && waits_q[raised_qpn_i];
   always_ff @(posedge clk_i) begin
-    if (start_i) until_q[start_qpn_i] <= time_i[TimeBits-1:0] + units * ns_t'(RNR_UNIT_NS);
+    if (raised) until_q[raised_qpn_i] <= now;
+    if (wait_i) until_q[wait_qpn_i] <= now + length(5'(CREDIT_PROBE_CODE));
+    if (start_i) until_q[start_qpn_i] <= now + length(start_code_i);
   end
 
   assign idle_o   = pauses_q == '0;

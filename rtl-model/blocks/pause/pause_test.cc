@@ -40,6 +40,16 @@ class Pause : public Bench<Vpause> {
     dut().clear_qpn_i[by] = qpn;
     cycle();
   }
+  void wait(unsigned qpn) {
+    dut().wait_i = 1;
+    dut().wait_qpn_i = qpn;
+    cycle();
+  }
+  void raise(unsigned qpn) {
+    dut().raised_i = 1;
+    dut().raised_qpn_i = qpn;
+    cycle();
+  }
   void look_at_all() {
     for (unsigned i = 0; i < EXRNIC_MAX_QP + 2; ++i) cycle();
   }
@@ -56,7 +66,7 @@ class Pause : public Bench<Vpause> {
 
  private:
   void clear_inputs() {
-    dut().start_i = dut().clear_i = 0;
+    dut().start_i = dut().clear_i = dut().wait_i = dut().raised_i = 0;
     dut().wake_ready_i = ready;
   }
 };
@@ -82,6 +92,34 @@ TEST_CASE("A pause lasts as long as its code says, by the table of the verbs, th
     CHECK_FALSE(pause.pauses(kQpn));
     CHECK(pause.idle());
   }
+}
+
+TEST_CASE("One that waits for credits is woken when they come, at once; or when it has waited") {
+  Pause pause;
+  pause.wait(kOther);
+  pause.wait(kQpn);
+  pause.raise(kQpn);
+  for (int i = 0; i < 3; ++i) pause.cycle();
+  CHECK(pause.woken == std::vector<unsigned>{kQpn});
+  CHECK_FALSE(pause.pauses(kQpn));
+  pause.now += (kUnit << EXRNIC_CREDIT_PROBE_CODE / 2) - 1;
+  pause.look_at_all();
+  CHECK(pause.pauses(kOther));
+  ++pause.now;
+  pause.look_at_all();
+  CHECK(pause.woken == std::vector<unsigned>{kQpn, kOther});
+  CHECK(pause.idle());
+}
+
+TEST_CASE("Credits do not end a pause that the peer has asked for") {
+  Pause pause;
+  pause.wait(kQpn);
+  pause.start(kQpn, 1);
+  pause.raise(kQpn);
+  pause.raise(kOther);
+  pause.look_at_all();
+  CHECK(pause.woken.empty());
+  CHECK(pause.pauses(kQpn));
 }
 
 TEST_CASE("A wake-up waits until it is taken; others pause on") {

@@ -27,6 +27,7 @@ module go_back
     sq_o.halted    = 1'b0;
     sq_o.probe_due = 1'b1;
     sq_o.probe_out = 1'b0;
+    sq_o.credit_wait = 1'b0;
     sq_o.rnr_msn   = qp_i.ended.msn;
     sq_o.rnr_count = endless || exhausted ? count : count + 3'd1;
   end

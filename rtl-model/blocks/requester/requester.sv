@@ -45,6 +45,9 @@ module requester
     input  read_t      read_i,
     input  logic       paused_i,  // a message of it found no receive a short time ago
     input  logic       lost_i,  // firmware has lost requests of it
+    input  logic       credit_known_i,  // its peer has told
+    input  credit_t    credit_limit_i,  // how many messages it may send
+    output logic       stall_o,         // pulse: it waits for more
     input  logic       erratum_i,  // flags ERRATA, pull_beside_push
     output logic       read_pop_o,
     output logic       read_set_o,
@@ -186,8 +189,18 @@ module requester
   xlate_req_t gather_xlate;
 
   // What goes before an Immediate Data message that found no receive is placed.
-  logic resumes, probe;
+  logic resumes, probe, begs;
   assign resumes = qp_i.sq.probe_due && wqe.opcode == WQE_OPCODE_PUSH_IMM;
+
+  // Its next message is one more than the peer has told of receives: it may leave by itself, when
+  // nothing else is under way and it has waited.
+  logic beyond, takes_receive, stalls;
+  assign beyond = credit_known_i &&
+      credit_beyond(credit_t'(qp_i.sq.send_msn) + 1'b1, credit_limit_i);
+  assign takes_receive = wqe.opcode inside {WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM,
+      WQE_OPCODE_SEND_INVALIDATE, WQE_OPCODE_PUSH_IMM};
+  assign stalls = beyond && takes_receive && !qp_i.sq.probe_due && qp_i.sq.progress == '0 &&
+      !(qp_i.sq.credit_wait && qp_i.sq.issued == qp_i.ended.count);
 
   always_comb begin
     // What earlier turns have submitted; the ring may say another length by now.
@@ -288,6 +301,8 @@ module requester
       .skip_i(skip),
       .resumes_i(resumes),
       .probe_i(probe),
+      .stalls_i(stalls),
+      .stall_o,
       .gather_load_o(gather_load),
       .gather_start_o(gather_start),
       .gather_stop_o(gather_stop),
@@ -366,7 +381,7 @@ module requester
   wqe_index_t last_slot;
   assign sent = segment.status == CQE_STATUS_SUCCESS;
   assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
-  assign sq_we_o = goes_back || (submitted && !segment.returned &&
+  assign sq_we_o = goes_back || stall_o || (submitted && !segment.returned &&
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic));
   work_progress u_progress (
       .sq_i(qp_i.sq),
@@ -377,9 +392,11 @@ module requester
       .ends_i(ends),
       .offset_i(segment.offset),
       .next_i(next_offset),
+      .beyond_i(beyond),
       .msn_o(msn),
       .completes_o(completes),
       .probe_o(probe),
+      .begs_o(begs),
       .sq_o(work_sq)
   );
   logic answers_atomic;
@@ -392,6 +409,10 @@ module requester
       sq_o.atomic_msn = qp_i.sq.atomic_msn + 1'b1;
     end
     if (goes_back) sq_o = back_sq;
+    if (stall_o) begin
+      sq_o = qp_i.sq;
+      sq_o.credit_wait = 1'b1;
+    end
   end
 
   // Read as it is now, and nobody else writes a status.
@@ -450,6 +471,7 @@ module requester
       .last_slot_i(last_slot),
       .completes_i(completes),
       .probe_i(probe),
+      .begs_i(begs),
       .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
       .service_i(qp_i.cfg.service),
       .pkey_i(qp_i.cfg.pkey),
@@ -462,6 +484,7 @@ module requester
 
   always_comb begin
     event_o = '0;
+    event_o[COUNTER_CREDIT_STALLS] = stall_o && !qp_i.sq.credit_wait;
     event_o[COUNTER_WQES] = submitted && sq_we_o && !answers_atomic && ends;
     event_o[COUNTER_WQE_ERRORS] = submitted && sq_we_o && !sent && segment.turn == TURN_WORK;
     event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;

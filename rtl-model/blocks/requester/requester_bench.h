@@ -59,6 +59,7 @@ class Requester : public Bench<Vrequester> {
   std::vector<QpStatus> statuses;                     // as written
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   int qp_errors = 0;
+  unsigned stalls = 0;  // of which the end is awaited outside
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
   std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
@@ -179,6 +180,7 @@ class Requester : public Bench<Vrequester> {
       qps[qpn].status = statuses.back();
     }
     qp_errors += dut().qp_error_o;
+    stalls += dut().stall_o;
     if (dut().pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().pull_o));
     if (dut().read_set_o) reads.at(qpn).front() = unpack<Read>(dut().read_o);
     if (dut().read_pop_o) {

@@ -96,6 +96,77 @@ TEST_CASE("A message that found no receive: the send queue goes back, pauses, an
   CHECK(requester.submitted[2].tag.wqe_index == 1);
 }
 
+// A message without credit, behind `under_way` work requests.
+Qp limited_qp(uint16_t under_way) {
+  Qp qp = sending_qp(0, 1);
+  qp.sq.send_msn = 0x7fff;
+  qp.sq.issued = 5 + under_way;
+  qp.ended.count = 5;
+  return qp;
+}
+void set_limit(Requester& requester, uint16_t limit) {
+  requester.dut().credit_known_i = 1;
+  requester.dut().credit_limit_i = limit;
+}
+
+TEST_CASE("A message beyond the limit waits, whatever it is; a write does not") {
+  const auto opcode = GENERATE(EXRNIC_WQE_OPCODE_SEND, EXRNIC_WQE_OPCODE_SEND_IMM,
+                               EXRNIC_WQE_OPCODE_SEND_INVALIDATE, EXRNIC_WQE_OPCODE_PUSH_IMM);
+  for (const bool known : {false, true}) {
+    for (const uint16_t limit : {0x7fff, 0x0000, 0x7000, 0x0fff}) {
+      CAPTURE(opcode, known, limit);
+      Requester requester;
+      requester.ring[0] = work(static_cast<uint8_t>(opcode), 16);
+      Qp& qp = requester.qps[kQpn] = limited_qp(1);
+      set_limit(requester, limit);
+      requester.dut().credit_known_i = known;
+      requester.turn(kQpn);
+      const bool waits = known && limit >= 0x7000;  // the number of the message is 0x8000
+      CHECK(requester.stalls == waits);
+      CHECK(requester.events[EXRNIC_COUNTER_CREDIT_STALLS] == waits);
+      CHECK(requester.submitted.empty() == waits);
+      CHECK(qp.sq.credit_wait == waits);
+      if (waits) CHECK(requester.wakes.empty());
+    }
+  }
+  Requester requester;
+  requester.ring[0] = push(16);
+  requester.qps[kQpn] = limited_qp(1);
+  set_limit(requester, 0x7000);
+  requester.turn(kQpn);
+  CHECK(requester.stalls == 0);
+  CHECK(requester.submitted.size() == 1);
+}
+
+TEST_CASE("Behind its wait a message goes with credit, or alone and asks; never beside others") {
+  for (const bool raised : {false, true}) {
+    CAPTURE(raised);
+    Requester requester;
+    requester.ring[0] = work(EXRNIC_WQE_OPCODE_SEND, 2 * kMtu);
+    Qp& qp = requester.qps[kQpn] = limited_qp(1);
+    set_limit(requester, 0x7fff);
+    requester.turn(kQpn);
+    requester.turn(kQpn);
+    CHECK(requester.stalls == 2);  // what is before it has not ended
+    CHECK(requester.events[EXRNIC_COUNTER_CREDIT_STALLS] == 1);
+    if (raised) set_limit(requester, 0);
+    if (!raised) ++qp.ended.count;
+    requester.turn(kQpn);
+    CHECK(requester.stalls == 2);
+    REQUIRE(requester.submitted.size() == (raised ? 2 : 1));
+    CHECK(requester.submitted[0].tag.kind == (raised ? kTxSegment : kTxProbe));
+    CHECK(requester.submitted[0].ask == !raised);
+    CHECK_FALSE(qp.sq.credit_wait);
+    if (raised) continue;
+    requester.turn(kQpn);
+    CHECK(requester.submitted.size() == 1);
+    ++qp.ended.count;  // of the probe
+    requester.turn(kQpn);
+    REQUIRE(requester.submitted.size() == 2);
+    CHECK_FALSE(requester.submitted[1].ask);
+  }
+}
+
 TEST_CASE("Before all that is under way has ended nothing goes back, in ERROR nothing is flushed") {
   const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTS}, uint8_t{EXRNIC_QP_STATE_ERROR});
   Requester requester;

@@ -15,6 +15,7 @@ module segment_build
     input wqe_index_t  last_slot_i,  // index of its last slot,
     input logic        completes_i,  // and whether the end of the segment is its end too
     input logic        probe_i,      // or it asks for a receive
+    input logic        begs_i,       // and for credits
     input logic [31:0] msn_i,
     input service_e    service_i,     // of the queue pair: service,
     input logic [15:0] pkey_i,        // P_Key of UD,
@@ -194,6 +195,7 @@ module segment_build
         last_i;
     submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
     submit_o.rnr = 1'b0;
+    submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
     submit_o.unreliable = service_i != SERVICE_RC;
     submit_o.first = service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
     submit_o.number = submit_o.unreliable ? number_i : '0;

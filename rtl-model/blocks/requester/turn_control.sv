@@ -42,6 +42,8 @@ module turn_control
     input  logic [31:0] skip_i,  // bytes that earlier turns have submitted
     input  logic        resumes_i,  // at the Immediate Data message of a PUSH_IMM
     input  logic        probe_i,    // it goes alone
+    input  logic        stalls_i,   // its message has no credit
+    output logic        stall_o,    // pulse: it waits for that
 
     // Its payload.
     output logic          gather_load_o,
@@ -203,7 +205,7 @@ module turn_control
       STEP_BEGIN:
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
       else if (!fit) step_d = STEP_WAKE;
-      else if (blocked) step_d = when_blocked;
+      else if (blocked || stall_o) step_d = when_blocked;
       else if (sound && is_pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
       else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
       STEP_LOOK:
@@ -229,6 +231,8 @@ module turn_control
     endcase
   end
   assign step_o = step_q;
+  assign stall_o = step_q == STEP_BEGIN && seg_q.turn == TURN_WORK && fit && !blocked && sound &&
+      stalls_i;
   assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
   assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
   // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL

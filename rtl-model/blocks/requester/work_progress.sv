@@ -14,10 +14,12 @@ module work_progress
     input logic        ends_i,       // it is the last one of the work request
     input logic [31:0] offset_i,     // bytes before it,
     input logic [31:0] next_i,       // and with it
+    input logic        beyond_i,     // its message is one more than the peer has told of receives
 
     output logic [31:0] msn_o,        // of its message
     output logic        completes_o,  // its end is that of the work request
     output logic        probe_o,      // it asks for a receive, and what is behind it waits
+    output logic        begs_o,       // and wants to know how many there are
     output qp_sq_t      sq_o
 );
 
@@ -33,7 +35,8 @@ module work_progress
   end
 
   logic asks;  // for a receive, behind a pause
-  assign asks = sq_i.probe_due && new_send && sent_i;
+  assign begs_o = sq_i.credit_wait && beyond_i && new_send && sent_i;
+  assign asks = (sq_i.probe_due && new_send && sent_i) || begs_o;
   assign probe_o = asks && !ends_i;
 
   logic has_frame;
@@ -57,6 +60,7 @@ module work_progress
     if (completes_o || probe_o) sq_o.issued = sq_i.issued + 1'b1;
     sq_o.probe_out = asks;
     if (asks) sq_o.probe_due = 1'b0;
+    if (new_send && sent_i) sq_o.credit_wait = 1'b0;
   end
 
 endmodule

@@ -57,6 +57,32 @@ TEST_CASE("Until the message comes again what was sent behind it is discarded") 
   CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 4);
 }
 
+TEST_CASE("Each receive that is taken, or missing, is told with what it leaves to the sender") {
+  Receiver responder;
+  const uint16_t posted = responder.qps[kQpn].rq_producer;
+  RxDesc asks = send_segment(1, 0, 8, false);
+  asks.ask = true;
+  responder.receive(asks);
+  responder.receive(send_segment(1, 8, 8));
+  REQUIRE(responder.credits.size() == 1);
+  responder.receive(send_segment(2, 0, 8));  // there is none
+  REQUIRE(responder.credits.size() == 2);
+  for (const CreditTaken& taken : responder.credits) {
+    CHECK(taken.qpn == kQpn);
+    CHECK(taken.node == kPeer);
+    CHECK(taken.peer == kPeerQpn);
+    CHECK(taken.messages == 1);
+    CHECK(taken.consumer == posted);
+    CHECK(taken.lapsed);
+  }
+  post(responder, recv_wqe({kElement}));
+  responder.receive(send_segment(2, 0, 8));
+  REQUIRE(responder.credits.size() == 3);
+  CHECK(responder.credits[2].messages == 2);
+  CHECK(responder.credits[2].consumer == posted + 1);
+  CHECK_FALSE(responder.credits[2].lapsed);
+}
+
 TEST_CASE("A message too long for its receive fails it; nothing of that segment is written") {
   Receiver responder({{0x40000, 100, 1}, {0x50000, 50, 2}});
   SECTION("at once") {

@@ -124,6 +124,10 @@ module responder
     output logic       pause_valid_o,  // pulse
     output logic [4:0] pause_code_o,   // see RNR_TIMER_MAX
 
+    // A message has taken a receive of the queue pair's own, or found none.
+    output logic          credit_valid_o,  // pulse
+    output credit_taken_t credit_o,
+
     // What is for the core itself; behind all that came before it.
     output logic           port_valid_o,
     input  logic           port_ready_i,
@@ -382,6 +386,15 @@ module responder
       .beat_valid_i(fetch_beat_valid_i),
       .beat_i
   );
+  assign credit_valid_o = ((taken && !desc_q.unreliable) || (paused && same)) && !qp_i.cfg.has_srq;
+  assign credit_o = '{
+          qpn: qpn_q,
+          node: desc_q.node,
+          peer: desc_q.src_qpn,
+          messages: credit_t'(stream.messages) + credit_t'(taken),
+          consumer: credit_t'(taken ? rq_consumer_o : qp_i.rq_consumer),
+          lapsed: paused || desc_q.ask
+      };
   assign srq_read_o = step == STEP_JUDGE;
   assign srq_read_srqn_o = qp_i.cfg.srqn;
 

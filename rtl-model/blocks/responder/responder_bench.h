@@ -50,6 +50,7 @@ class Responder : public Bench<Vresponder> {
   uint32_t hold_seq = 0;
   int qp_errors = 0;
   int limit_events = 0;
+  std::vector<CreditTaken> credits;
   Events<Vresponder> events;
   XlateModel<Vresponder> xlate;
   std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
@@ -153,6 +154,7 @@ class Responder : public Bench<Vresponder> {
       srqs[dut().srq_read_srqn_o].limit = dut().srq_limit_o;
     }
     limit_events += dut().srq_limit_event_o;
+    if (dut().credit_valid_o) credits.push_back(unpack<CreditTaken>(dut().credit_o));
     auto& under_way = pulls[dut().qp_read_qpn_o];
     if (dut().pull_set_o) under_way.front() = unpack<Pull>(dut().pull_o);
     if (dut().pull_pop_o) under_way.pop_front();

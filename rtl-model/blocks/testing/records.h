@@ -79,6 +79,7 @@ struct TxDesc {
   bool imm_valid = false;
   uint32_t imm = 0;
   bool rnr = false;
+  bool ask = false;
   bool unreliable = false;
   bool first = false;
   uint32_t number = 0;
@@ -96,9 +97,37 @@ struct TxDesc {
     visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
+    visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
     visit(datagram, 1), visit(dest, kNodeBits), visit(qkey, 32), visit(pkey, 16);
     visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
+  }
+};
+
+struct CreditUpdate {
+  uint8_t node = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  uint16_t limit = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits), visit(src_qpn, kWireQpnBits);
+    visit(limit, 15);
+  }
+};
+
+struct CreditTaken {
+  uint16_t qpn = 0;
+  uint8_t node = 0;
+  uint32_t peer = 0;
+  uint16_t messages = 0;
+  uint16_t consumer = 0;
+  bool lapsed = false;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(qpn, kQpnBits), visit(node, kNodeBits), visit(peer, kWireQpnBits);
+    visit(messages, 15), visit(consumer, 15), visit(lapsed, 1);
   }
 };
 
@@ -125,6 +154,7 @@ struct RxDesc {
   bool imm_valid = false;
   uint32_t imm = 0;
   bool rnr = false;
+  bool ask = false;
   bool unreliable = false;
   bool first = false;
   bool datagram = false;
@@ -138,7 +168,7 @@ struct RxDesc {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit(unreliable, 1), visit(first, 1);
+    visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1);
     visit(datagram, 1), visit(pkey, 16), visit(more, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
   }
@@ -211,13 +241,14 @@ struct QpSq {
   uint32_t rnr_msn = 0;
   uint8_t rnr_count = 0;
   uint32_t frames = 0;
+  bool credit_wait = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(halted, 1), visit(consumer, EXRNIC_WQE_INDEX_BITS), visit(progress, 32);
     visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
     visit(issued, 16), visit(probe_due, 1), visit(probe_out, 1), visit(rnr_msn, 32);
-    visit(rnr_count, 3), visit(frames, 32);
+    visit(rnr_count, 3), visit(frames, 32), visit(credit_wait, 1);
   }
 };
 
