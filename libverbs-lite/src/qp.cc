@@ -186,6 +186,15 @@ void CountUsers(vl_qp* qp, int change) {
   if (qp->srq != nullptr) qp->srq->users += change;
 }
 
+// What the device does not tell.
+void NoteAttributes(vl_qp* qp, const QpChange& change) {
+  if (change.state == EXRNIC_QP_STATE_RESET) qp->set = {};
+  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.qkey = change.qkey;
+  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.pkey = change.pkey;
+  if (change.state == EXRNIC_QP_STATE_RTR) qp->set.min_rnr_timer = change.rnr;
+  if (change.state == EXRNIC_QP_STATE_RTS) qp->set.rnr_retry = change.rnr;
+}
+
 }  // namespace
 
 }  // namespace exrnic
@@ -246,6 +255,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (exrnic::ModifyQp(rnic, qp->number, change) != 0) return -1;
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
   if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);
+  exrnic::NoteAttributes(qp, change);
   qp->state.store(attr->state, std::memory_order_release);
   return 0;
 }
@@ -261,10 +271,10 @@ int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
            info.dest_qpn,
            info.sq_producer,
            info.sq_consumer,
-           0,
-           0,
-           0,
-           0};
+           qp->set.min_rnr_timer,
+           qp->set.rnr_retry,
+           qp->set.qkey,
+           qp->set.pkey};
   return 0;
 }
 

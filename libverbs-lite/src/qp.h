@@ -40,6 +40,10 @@ struct vl_qp {
   uint64_t cookie = 0;  // in the RNIC's events
   // Of the last vl_modify_qp: the device may have gone to ERROR since, which posting need not know.
   std::atomic<vl_qp_state> state{VL_QPS_RESET};
+  // Of vl_modify_qp since the last RESET, under the RNIC's lock `control`.
+  struct {
+    uint32_t min_rnr_timer, rnr_retry, qkey, pkey;
+  } set{};
   std::atomic<uint32_t> windows{0};  // of which its send queue is
 };
 

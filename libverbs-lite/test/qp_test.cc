@@ -42,6 +42,33 @@ TEST_CASE("what is to come of messages without a receive is within the verbs' va
   CHECK_FALSE(refused(VL_QPS_RTS, ~0u, VL_RNR_RETRY_ENDLESS));
 }
 
+TEST_CASE("query gives back what a queue pair was told, until it is reset") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
+  for (const vl_qp_attr& change : {vl_qp_attr{VL_QPS_RTR, 0, 5, 0, 0, 12, 0, 0, 0},
+                                   vl_qp_attr{VL_QPS_RTS, 0, 0, 0, 0, 0, 3, 0, 0}})
+    REQUIRE(vl_modify_qp(self.qp, &change) == 0);
+  vl_qp_attr attr = {};
+  REQUIRE(vl_query_qp(self.qp, &attr) == 0);
+  CHECK(attr.min_rnr_timer == 12);
+  CHECK(attr.rnr_retry == 3);
+  REQUIRE(Modify(self.qp, VL_QPS_RESET) == 0);
+  REQUIRE(vl_query_qp(self.qp, &attr) == 0);
+  CHECK(attr.min_rnr_timer == 0);
+  CHECK(attr.rnr_retry == 0);
+  vl_qp_init_attr init = QpInit(self.cq, self.cq, 16, 16);
+  init.service = VL_SERVICE_UD;
+  vl_qp* datagrams = vl_create_qp(self.pd, &init);
+  REQUIRE(datagrams != nullptr);
+  const vl_qp_attr keys = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0x80001234, VL_PKEY_DEFAULT};
+  REQUIRE(vl_modify_qp(datagrams, &keys) == 0);
+  REQUIRE(vl_query_qp(datagrams, &attr) == 0);
+  CHECK(attr.qkey == 0x80001234);
+  CHECK(attr.pkey == VL_PKEY_DEFAULT);
+  CHECK(vl_destroy_qp(datagrams) == 0);
+}
+
 TEST_CASE("states follow the order of verbs and other changes give EPERM") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);

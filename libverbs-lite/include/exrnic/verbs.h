@@ -388,9 +388,9 @@ struct vl_qp_attr {
   uint32_t min_rnr_timer; /* with VL_QPS_RTR: the pause that the peer is asked for when a message of
                              it finds no receive, 0 to VL_MAX_RNR_TIMER, see below */
   uint32_t rnr_retry;     /* with VL_QPS_RTS: how often a message of ours is sent again that found
-                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two not by vl_query_qp, and
-                             of use to VL_SERVICE_RC alone */
-  uint32_t qkey;          /* with VL_QPS_INIT, of VL_SERVICE_UD, these two; not by vl_query_qp */
+                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two are of use to
+                             VL_SERVICE_RC alone */
+  uint32_t qkey;          /* with VL_QPS_INIT, of VL_SERVICE_UD, these two */
   uint32_t pkey;          /* VL_PKEY_DEFAULT, or another one */
 };
 
@@ -411,7 +411,8 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
 /*
  * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey), INIT to RTR (with
  * dest_node, dest_qpn, min_rnr_timer), RTR to RTS (with rnr_retry), and any to ERROR or RESET.
- * EPERM: no such transition. EINVAL also: one of these is out of range. In ERROR all outstanding
+ * EPERM: no such transition. EINVAL also: one of these is out of range, or dest_node is the
+ * own node: what a process wants to send to itself needs no network. In ERROR all outstanding
  * work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message
  * that had begun); RESET drops it without completions, those already queued included; PULLs of the
  * peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any
