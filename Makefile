@@ -24,10 +24,10 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
 .PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures \
-  sanitize fuzz format clean distclean
+  sanitize fuzz debug-kernel-test format clean distclean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install or unpack what is missing (packages, QEMU, Catch2, guest kernel)
 	@tools/setup/setup.sh
@@ -121,6 +121,11 @@ install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR
 
 kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/kmod_matrix.sh $(SUITES)
+
+# Builds that kernel first, in minutes; it stays in build/deps. SOAK_MS=n: of each random test. RUNS: see there.
+debug-kernel-test: host ## Guests' tests on a kernel with KASAN, UBSAN, lockdep, kmemleak, DMA debugging, failing allocations
+	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
+	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
 
 run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1 WAVES=1; TIME=sync: in one time)
 	@$(WAVES_PROGRAM)

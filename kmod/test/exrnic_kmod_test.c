@@ -2,11 +2,12 @@
 /*
  * Tests of exrnic.ko through its uapi, on whatever device is there. Runs as root in a guest.
  *
- *	exrnic-kmod-test [-d DEVICE] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]
+ *	exrnic-kmod-test [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]
  *
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if all passed.
  * PART/PARTS, such as 0/2 and 1/2: every second test, so that two machines share them.
  * With the WORD wait-for-the-end it runs no test, but has objects until the device is gone.
+ * TIMES, of a slow machine: the limit of each test is so many times as long.
  * SEED repeats a random test, which prints it; each takes so many milliseconds (500).
  */
 #define _GNU_SOURCE
@@ -25,14 +26,15 @@ struct run {
 	const char *word;
 	unsigned int part;
 	unsigned int parts;
+	unsigned int times;
 	unsigned int seen;
 	unsigned int count;
 	unsigned int failures;
 };
 
-static int run_in_child(const struct test *test)
+static int run_in_child(const struct test *test, unsigned int times)
 {
-	unsigned int seconds = test->seconds ? test->seconds : DEFAULT_SECONDS;
+	unsigned int seconds = times * (test->seconds ? test->seconds : DEFAULT_SECONDS);
 	int status;
 	pid_t child;
 
@@ -60,7 +62,7 @@ static int run_in_child(const struct test *test)
 static void run_test(struct run *run, const struct test *test)
 {
 	long long pinned = pinned_pages();
-	int status = run_in_child(test);
+	int status = run_in_child(test, run->times);
 	long long left = pinned_pages() - pinned;
 	bool bad = (status && status != SKIPPED) || left;
 
@@ -84,7 +86,7 @@ static void run_tests(struct run *run, const struct test *tests)
 
 static void usage(const char *program)
 {
-	fprintf(stderr, "usage: %s [-d DEVICE] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]\n",
+	fprintf(stderr, "usage: %s [-d DEVICE] [-l TIMES] [-p PART/PARTS] [-s SEED] [-t MILLISECONDS] [WORD]\n",
 		program);
 	exit(2);
 }
@@ -116,9 +118,11 @@ static void parse(struct run *run, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "d:p:s:t:")) != -1) {
+	while ((option = getopt(argc, argv, "d:l:p:s:t:")) != -1) {
 		if (option == 'd')
 			set_device_path(optarg);
+		else if (option == 'l')
+			run->times = (unsigned int)parse_number(argv[0], optarg);
 		else if (option == 'p')
 			parse_part(run, argv[0], optarg);
 		else if (option == 's')
@@ -134,7 +138,7 @@ static void parse(struct run *run, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct run run = { .parts = 1 };
+	struct run run = { .parts = 1, .times = 1 };
 
 	parse(&run, argc, argv);
 	if (run.word && !strcmp(run.word, "wait-for-the-end"))

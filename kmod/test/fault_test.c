@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Every allocation of every command fails once. Needs a kernel with CONFIG_FAILSLAB and
- * CONFIG_FAIL_PAGE_ALLOC, and debugfs; is skipped elsewhere. The kernel's own checkers (KASAN,
- * kmemleak, lockdep) then tell more than the checks here.
+ * Every allocation of a probe, of open and of every command that makes something fails once. Needs
+ * a kernel with CONFIG_FAILSLAB and CONFIG_FAIL_PAGE_ALLOC, and debugfs; is skipped elsewhere. The
+ * kernel's own checkers (KASAN, kmemleak, lockdep) then tell more than the checks here.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,11 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "firmware.h"
 #include "support.h"
 
-enum { MAX_ALLOCATIONS = 200 };
+#define DRIVER "/sys/bus/pci/drivers/exrnic"
+
+enum { MAX_ALLOCATIONS = 200, MAX_OF_PROBE = 3000 };
 
 static bool set_knob(const char *path, const char *value)
 {
@@ -26,10 +30,19 @@ static bool set_knob(const char *path, const char *value)
 	return done;
 }
 
+/* Tells of each failure in one line, not with a stack. */
+static void say_little(void)
+{
+	set_knob("/sys/kernel/debug/failslab/verbose", "1");
+	set_knob("/sys/kernel/debug/fail_page_alloc/verbose", "1");
+	set_knob("/sys/kernel/debug/fail_usercopy/verbose", "1");
+}
+
 static int open_fail_nth(void)
 {
 	int fd;
 
+	say_little();
 	if (!set_knob("/sys/kernel/debug/failslab/ignore-gfp-wait", "N") ||
 	    !set_knob("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N") ||
 	    !set_knob("/sys/kernel/debug/fail_page_alloc/min-order", "0"))
@@ -40,24 +53,27 @@ static int open_fail_nth(void)
 	return fd;
 }
 
+/* Copies from and to user space count as allocations do: writing can be what fails, once. */
 static void arm(int fail_nth, int n)
 {
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%d", n);
 
-	if (pwrite(fail_nth, text, length, 0) != length)
+	if (pwrite(fail_nth, text, length, 0) != length &&
+	    (errno != EFAULT || pwrite(fail_nth, text, length, 0) != length))
 		give_up("fail-nth");
 }
 
-/* Whether the command made as many allocations as were armed. */
+/* Whether the command came as far as was armed, and not just the question about it. */
 static bool has_fired(int fail_nth)
 {
 	char text[16] = "";
+	ssize_t bytes = pread(fail_nth, text, sizeof(text) - 1, 0);
 
-	if (pread(fail_nth, text, sizeof(text) - 1, 0) < 0)
+	if (bytes < 0 && errno != EFAULT)
 		give_up("fail-nth");
 	arm(fail_nth, 0);
-	return !strncmp(text, "0", 1);
+	return bytes > 0 && !strncmp(text, "0", 1);
 }
 
 /* A command that makes an object, and how to end what it made; 0: close the descriptor. */
@@ -169,31 +185,79 @@ static void create_channel_fails(void)
 	fail_each(open_device(), &m);
 }
 
-/* The region goes on under its old name, or under its new one. */
+static void create_window_fails(void)
+{
+	struct set s = make_connected_set();
+	const struct exrnic_create_window arg = {
+		.length = 2 * EXRNIC_WINDOW_SIZE, .qpn = s.qpn, .access = EXRNIC_WINDOW_ACCESS_STORE,
+	};
+	const struct making m = {
+		EXRNIC_IOCTL_CREATE_WINDOW, &arg, offsetof(struct exrnic_create_window, window),
+		EXRNIC_IOCTL_DESTROY_WINDOW,
+	};
+
+	fail_each(s.fd, &m);
+}
+
+static void open_port_fails(void)
+{
+	int fd = open_device();
+	const struct exrnic_open_port arg = { .peer_node = other_node(fd) };
+	const struct making m = {
+		EXRNIC_IOCTL_OPEN_PORT, &arg, offsetof(struct exrnic_open_port, fd), 0,
+	};
+
+	fail_each(fd, &m);
+}
+
+static void create_msg_channel_fails(void)
+{
+	const struct exrnic_create_msg_channel arg = {
+		.address = (uintptr_t)pages(8),
+		.length = 8 * PAGE,
+		.number = 1,
+		.work = PAGE,
+		.log_work = 4,
+		.events = 2 * PAGE,
+		.log_events = 4,
+		.slots = 4 * PAGE,
+		.slot_bytes = PAGE,
+		.num_slots = 4,
+	};
+	const struct making m = {
+		EXRNIC_IOCTL_CREATE_MSG_CHANNEL, &arg,
+		offsetof(struct exrnic_create_msg_channel, number),
+		EXRNIC_IOCTL_DESTROY_MSG_CHANNEL,
+	};
+
+	skip_without_processor();
+	fail_each(open_device(), &m);
+}
+
+/* The region goes on under its old name, or under its new one. It is no more if the answer could not be written. */
 static void rereg_mr_fails(void)
 {
 	struct set s = make_set();
-	struct exrnic_rereg_mr arg = {
-		.length = BUFFER_PAGES * PAGE,
-		.stag = s.stag,
-		.flags = EXRNIC_REREG_TRANSLATION,
-	};
 	void *memory[] = { s.buffer, pages(BUFFER_PAGES) };
+	struct exrnic_rereg_mr arg = { .length = BUFFER_PAGES * PAGE, .stag = s.stag };
 	long long pinned = pinned_pages();
-	int fail_nth = open_fail_nth(), n = 0, result;
+	int fail_nth = open_fail_nth(), n = 0, error;
 	struct exrnic_get_pbl get;
 	bool fired;
 
+	arg.flags = EXRNIC_REREG_TRANSLATION;
 	do {
 		arg.address = (uintptr_t)memory[n % 2];
 		arm(fail_nth, ++n);
-		result = ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &arg);
+		error = ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &arg) ? errno : 0;
 		fired = has_fired(fail_nth);
+		if (error == EFAULT && get_pbl(s.fd, arg.stag, NULL, 0, &get))
+			CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, arg.length, 0, &arg.stag), 0);
 		CHECK_ERR(get_pbl(s.fd, arg.stag, NULL, 0, &get), 0);
 		CHECK_EQ(pinned_pages(), pinned);
 	} while (fired && n < MAX_ALLOCATIONS);
 	CHECK(!fired);
-	CHECK_ERR(result, 0);
+	CHECK_EQ(error, 0);
 	printf("# %d allocations failed in turn\n", n - 1);
 	close(fail_nth);
 	s.stag = arg.stag;
@@ -216,6 +280,67 @@ static void open_fails(void)
 	printf("# %d allocations failed in turn\n", n - 1);
 }
 
+static void mmap_fails(void)
+{
+	int fd = open_device(), fail_nth = open_fail_nth(), n = 0;
+	void *page;
+	bool fired;
+
+	do {
+		arm(fail_nth, ++n);
+		page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			    EXRNIC_MMAP_USER_PAGE);
+		fired = has_fired(fail_nth);
+		if (page != MAP_FAILED)
+			CHECK_ERR(munmap(page, PAGE), 0);
+	} while (fired && n < MAX_ALLOCATIONS);
+	CHECK(page != MAP_FAILED);
+	printf("# %d allocations failed in turn\n", n - 1);
+}
+
+static bool is_bound(void)
+{
+	return !access(device_path(), F_OK);
+}
+
+/* The kernel may have found another way: then the device works, with fewer vectors, say. */
+static void check_probe(bool bound)
+{
+	struct set s;
+
+	CHECK_EQ(is_bound(), bound);
+	if (!bound || !is_bound())
+		return;
+	s = make_set();
+	destroy_set(&s);
+}
+
+static void probe_fails(void)
+{
+	int fail_nth = open_fail_nth(), n = 0, bind = open(DRIVER "/bind", O_WRONLY);
+	long long pinned = pinned_pages();
+	char name[64];
+	bool fired, bound;
+
+	if (bind < 0)
+		give_up(DRIVER "/bind");
+	pci_name(name, sizeof(name));
+	do {
+		if (is_bound())
+			write_file(DRIVER "/unbind", name);
+		arm(fail_nth, ++n);
+		bound = pwrite(bind, name, strlen(name), 0) > 0;
+		fired = has_fired(fail_nth);
+		check_probe(bound);
+		CHECK_EQ(pinned_pages(), pinned);
+	} while (fired && n < MAX_OF_PROBE && !has_failed());
+	CHECK(!fired);
+	CHECK(bound);
+	printf("# %d allocations failed in turn\n", n - 1);
+	close(bind);
+	close(fail_nth);
+}
+
 const struct test fault_tests[] = {
 	{ "alloc_pd without memory leaves nothing behind", alloc_pd_fails, 0 },
 	{ "create_cq without memory leaves nothing behind", create_cq_fails, 0 },
@@ -223,7 +348,12 @@ const struct test fault_tests[] = {
 	{ "create_srq without memory leaves nothing behind", create_srq_fails, 0 },
 	{ "reg_mr without memory leaves nothing behind", reg_mr_fails, 0 },
 	{ "create_channel without memory leaves nothing behind", create_channel_fails, 0 },
+	{ "create_window without memory leaves nothing behind", create_window_fails, 0 },
+	{ "open_port without memory leaves nothing behind", open_port_fails, 0 },
+	{ "create_msg_channel without memory leaves nothing behind", create_msg_channel_fails, 0 },
 	{ "rereg_mr without memory leaves the region as it was", rereg_mr_fails, 0 },
 	{ "open without memory leaves nothing behind", open_fails, 0 },
+	{ "mmap of the user page without memory leaves nothing behind", mmap_fails, 0 },
+	{ "a probe without memory leaves nothing behind, and another one works", probe_fails, 600 },
 	{ NULL, NULL, 0 },
 };

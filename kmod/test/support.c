@@ -259,6 +259,17 @@ struct set make_set(void)
 	return s;
 }
 
+struct set make_connected_set(void)
+{
+	struct set s = make_set();
+
+	if (modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0) ||
+	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1) ||
+	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0))
+		give_up("MODIFY_QP");
+	return s;
+}
+
 void destroy_set(struct set *s)
 {
 	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), 0);

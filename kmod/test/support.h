@@ -105,6 +105,8 @@ enum { BUFFER_PAGES = 4, SLOTS = 64, CQ_ENTRIES = 128 };
 
 /* PD, CQ, MR and QP in state RESET on a file of its own; gives up on failure. */
 struct set make_set(void);
+/* The same with the queue pair in RTS, to one of the other node that need not be there. */
+struct set make_connected_set(void);
 /* The parameters of make_set's queue pair. */
 struct exrnic_create_qp good_qp(const struct set *s);
 /* The same with a shared receive queue in the place of its own. */

@@ -25,17 +25,6 @@ static struct exrnic_create_window store_window(const struct set *s)
 	};
 }
 
-static struct set make_connected_set(void)
-{
-	struct set s = make_set();
-
-	if (modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0) ||
-	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1) ||
-	    modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0))
-		give_up("MODIFY_QP");
-	return s;
-}
-
 static int create(int fd, struct exrnic_create_window *window)
 {
 	return ioctl(fd, EXRNIC_IOCTL_CREATE_WINDOW, window);

@@ -60,6 +60,8 @@ def parse_arguments(arguments):
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
                         help="of a guest, as QEMU's -m (default: %(default)s)")
     parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
+    parser.add_argument("--boot-seconds", type=float,
+                        help="time limit until guests have booted (default: 60, in synchronised time 300)")
     parser.add_argument("--run-seconds", type=float,
                         help="time limit of the guests' command (default: 120, in synchronised time 600)")
     parser.add_argument("--accelerator", choices=guest.ACCELERATORS,
@@ -117,7 +119,7 @@ def settings_from(options):
         if options.time == "sync" else None,
         sim_arguments=("--profile", options.profile, *topology,
                        *records.sim_arguments(options), *options.sim_argument),
-        boot_seconds=_BOOT_SECONDS[options.time],
+        boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time])
 
 

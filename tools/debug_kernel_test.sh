@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Builds the kernel module against a kernel that checks itself (tools/setup/debug_kernel.sh), and runs
+# the guests' tests on it. Any report in the console of a guest is a failure, or a leak that kmemleak tells
+# of at the end. Fault injection fails each allocation of probe, of open and of each command that makes
+# something once (kmod/test/fault_test.c).
+#
+#   tools/debug_kernel_test.sh [RUN...]    default: all (ALL)
+#
+#   GUEST_CONTENTS=    arguments of make_initramfs.py; make debug-kernel-test gives them
+#   SOAK_MS=           milliseconds of each random test (3000)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+OUT=build/debug-kernel
+ALL=(failing-allocations kmod-test verbs-test push)
+
+for part in common apt kernel debug_kernel; do
+  # shellcheck source=/dev/null
+  . "tools/setup/$part.sh"
+done
+
+# Of a guest: before its command, and behind it. What kmemleak finds first can be a pointer that was
+# on its way. The kernel's lock checker ends itself with its first report. Allocations fail only where
+# debugfs is mounted, in a run of its own: one that fails in the DMA debugger is its end.
+MOUNT='mount -t debugfs debugfs /sys/kernel/debug'
+BEFORE="$MOUNT && echo clear > /sys/kernel/debug/kmemleak"
+# Each interrupt vector is asked for by the same lines; failing all of them would take an hour.
+FEW='rmmod exrnic && insmod /lib/exrnic.ko max_vectors=2'
+UNMOUNT='umount /sys/kernel/debug'
+BEHIND='for i in 1 2; do echo scan > /sys/kernel/debug/kmemleak; sleep 6; done'
+BEHIND+='; cat /sys/kernel/debug/kmemleak; ! grep -q . /sys/kernel/debug/kmemleak'
+BEHIND+=' && grep -q debug_locks:.*1 /proc/lockdep_stats'
+
+# What a report begins with; and what is none of ours. Linux warns of a file in /proc/irq that it lacked
+# the memory for, when it removes it; and of memory that is mapped more than seven times, as it cannot
+# count further: a process may have as many regions of one buffer as it likes.
+NO_REPORT='WARNING: .* at fs/proc/generic.c:.* remove_proc_entry|WARNING: .* at kernel/dma/debug.c:.* add_dma_entry'
+REPORTS='BUG:|WARNING:|INFO: |KASAN|UBSAN|DMA-API: exrnic|unreferenced object'
+
+# in_guests NAME COMMAND ARGUMENT...: runs it in guests of the debug kernel; its log is kept.
+in_guests() {
+  local name=$1 command=$2
+  shift 2
+  [[ " ${RUNS[*]} " == *" $name "* ]] || return 0
+  echo "debug kernel: $name"
+  if ! "$PYTHON" sim/launch --kernel "$FOUND_DEBUG_KERNEL" --initramfs "$OUT/initramfs.cpio" \
+    --kernel-arguments "page_poison=1 panic_on_warn=0" --memory 1G --directory "$OUT/$name" --boot-seconds 300 \
+    --run-seconds 3000 "$@" run "$BEFORE && $command && { $BEHIND; }" >"$OUT/$name.log" 2>&1; then
+    tail -n 60 "$OUT/$name.log" >&2
+    die "$name: see $OUT/$name and $OUT/$name.log"
+  fi
+  if grep -E "$REPORTS" "$OUT/$name"/guest*.log | grep -vE "$NO_REPORT" >&2; then
+    die "$name: the kernel has reported what is above; see $OUT/$name"
+  fi
+}
+
+main() {
+  local run
+  for run in "${RUNS[@]}"; do
+    [[ " ${ALL[*]} " == *" $run "* ]] || die "there is no run \"$run\"; take of: ${ALL[*]}"
+  done
+  find_debian
+  mkdir -p "$DEPS" "$OUT"
+  {
+    flock 9
+    ensure_debug_kernel
+  } 9>"$DEPS/debug-kernel.lock"
+  KDIR=$FOUND_DEBUG_KDIR tools/kbuild.sh "$OUT"
+  "$PYTHON" sim/guest/make_initramfs.py --output "$OUT/initramfs.cpio" \
+    --module "$OUT/kmod/exrnic.ko" "${CONTENTS[@]}"
+  in_guests failing-allocations "$FEW && exrnic-kmod-test -l 10 'without memory'" --guests 1
+  in_guests kmod-test "$UNMOUNT && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} && $MOUNT" --guests 1
+  # Software is what is tried: the reference model takes less time.
+  in_guests verbs-test "exrnic-guest-test --node {node} --oob /dev/ttyS1" \
+    --sim-argument=--core --sim-argument=ref
+  in_guests push "exrnic-push --node {node} --oob /dev/ttyS1"
+  echo "debug kernel: no report"
+}
+
+PYTHON=${PYTHON:-/usr/bin/python3}
+read -ra CONTENTS <<<"${GUEST_CONTENTS:?what is in the image of a guest: use make debug-kernel-test}"
+RUNS=("${@:-${ALL[@]}}")
+main
