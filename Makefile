@@ -24,7 +24,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
 .PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures \
-  sanitize fuzz debug-kernel-test format clean distclean
+  sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-17s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,11 @@ sanitize: setup ## Tests under ASan and UBSan, and those with threads under TSan
 	@$(ENV) $(CONFIGURE)
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic_core_model exrnic_core_256_model
 	@$(ENV) tools/sanitize.sh
+
+# All is built anew, with counters; the module for the guests is as ever.
+coverage: kmod ## Lines of C++ and of RTL that tests execute: docs/coverage.md, at least 90 % of each
+	@tools/setup/extra.sh gcovr
+	@$(ENV) PYTHON=$(PYTHON) tools/coverage.sh
 
 SECONDS ?= 60
 fuzz: setup ## Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n TARGET=name (all without a name)

@@ -12,6 +12,7 @@
 #include "Vexrnic_core_256___024root.h"
 #include "Vexrnic_core___024root.h"
 #include "core.h"
+#include "line_coverage.h"
 #if EXRNIC_WAVES
 #include "waves.h"
 #else
@@ -235,7 +236,9 @@ class RtlCore final : public Core {
   }
 
   CoreSink& sink_;
-  Model top_;
+  ModelContext context_;
+  Model top_{context_.get()};
+  LineCounts<Model> counts_{top_};
   std::deque<Access> accesses_;
   std::deque<Completion> completions_;
   std::deque<Reception> frames_;

@@ -39,12 +39,12 @@ function(exrnic_test name)
   target_compile_options(${name} PRIVATE ${EXRNIC_TEST_OPTIONS})
   if(NOT ARG_CORES)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${EXRNIC_TEST_SECONDS})
   endif()
   foreach(cores ${ARG_CORES})
     add_test(NAME ${name}_${cores} COMMAND ${name})
     set_tests_properties(${name}_${cores} PROPERTIES
-      TIMEOUT 120 ENVIRONMENT EXRNIC_TEST_CORES=${cores})
+      TIMEOUT ${EXRNIC_TEST_SECONDS} ENVIRONMENT EXRNIC_TEST_CORES=${cores})
   endforeach()
 endfunction()
 
@@ -57,7 +57,8 @@ set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert
 # Verilator's run-time sources, compiled once for all models: verilate() adds them to each. Those of
 # waves are in exrnic_waves; those of DPI nobody needs.
 add_library(exrnic_verilated STATIC
-  ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp)
+  ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp
+  $<$<BOOL:${EXRNIC_COVERAGE}>:${VERILATOR_ROOT}/include/verilated_cov.cpp>)
 target_include_directories(exrnic_verilated SYSTEM PUBLIC
   ${VERILATOR_ROOT}/include ${VERILATOR_ROOT}/include/vltstd)
 find_package(Threads REQUIRED)
@@ -72,16 +73,20 @@ function(exrnic_take_model lib class)
   target_include_directories(${lib} SYSTEM INTERFACE ${folder}/CMakeFiles/${lib}.dir/${class}.dir)
 endfunction()
 
-# exrnic_verilate(LIB TOP SOURCES... [QUICK] [PREFIX CLASS] [ARGS...]): a static library with the
-# class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is what counts.
+# exrnic_verilate(LIB TOP SOURCES... [QUICK] [COUNT_LINES] [PREFIX CLASS] [ARGS...]): a static
+# library with the class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is
+# what counts. COUNT_LINES: it counts the lines of RTL that are executed (systemc/line_coverage.h).
 function(exrnic_verilate lib top)
-  cmake_parse_arguments(ARG "QUICK" "PREFIX" "SOURCES;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;COUNT_LINES" "PREFIX" "SOURCES;ARGS" ${ARGN})
   if(NOT ARG_PREFIX)
     set(ARG_PREFIX V${top})
   endif()
   if(EXRNIC_MODELS)
     exrnic_take_model(${lib} ${ARG_PREFIX})
     return()
+  endif()
+  if(ARG_COUNT_LINES)
+    list(APPEND ARG_ARGS --coverage-line ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage.vlt)
   endif()
   if(NOT ARG_QUICK)
     set(optimise OPT_SLOW -O0)  # what runs once
@@ -91,8 +96,12 @@ function(exrnic_verilate lib top)
     SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES} ${optimise}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
   get_target_property(sources ${lib} SOURCES)
-  list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c|_dpi)?\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c|_dpi|_cov)?\\.cpp$")
   set_target_properties(${lib} PROPERTIES SOURCES "${sources}")
+  if(ARG_COUNT_LINES)
+    target_compile_options(${lib} PRIVATE
+      -include ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage_of_classes.h)
+  endif()
   if(ARG_QUICK)
     set_target_properties(${lib} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     target_compile_options(${lib} PRIVATE -O1)
