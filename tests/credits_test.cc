@@ -6,9 +6,9 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr uint64_t kUnitNs = EXRNIC_RNR_UNIT_NS;
+constexpr uint64_t kRnrUnitNs = EXRNIC_RNR_UNIT_NS;
 constexpr Rnr kPatient{5, EXRNIC_RNR_RETRY_ENDLESS};
-constexpr uint64_t kProbeNs = kUnitNs << EXRNIC_CREDIT_PROBE_CODE / 2;
+constexpr uint64_t kProbeNs = kRnrUnitNs << EXRNIC_CREDIT_PROBE_CODE / 2;
 constexpr uint64_t kLimitNs = 200'000'000;
 
 // Node 0 receives on a queue pair for each of the others, which send to it.
@@ -97,15 +97,15 @@ TEST_CASE("of a slow receiver a sender hears in time: nothing is refused, nobody
     for (unsigned i = 0; i < depth; ++i) crowd.receive(0);
     crowd.send(0, 0);  // the first one tells how many there are
     crowd.take();
-    crowd.run(2 * kUnitNs);
+    crowd.run(2 * kRnrUnitNs);
     for (uint32_t i = 1; i < kMessages; ++i) crowd.send(0, i, i % 7 == 3 ? 3000 : 8);
     const uint64_t before = crowd.testbed.now_ns();
     for (uint32_t i = 0; i + 1 < kMessages; ++i) {
-      if (i % depth == 0) crowd.run(2 * kUnitNs);
+      if (i % depth == 0) crowd.run(2 * kRnrUnitNs);
       crowd.receive(0);
       crowd.take();
     }
-    CHECK(crowd.testbed.now_ns() - before < kMessages * 3 * kUnitNs);
+    CHECK(crowd.testbed.now_ns() - before < kMessages * 3 * kRnrUnitNs);
     crowd.expect_sent(0, kMessages);
     CHECK(crowd.refused() == 0);
     CHECK(crowd.stalls(0) >= kMessages / depth - 2);
@@ -123,7 +123,7 @@ TEST_CASE("of a flood before anything is told one message for each sender is ref
   }
   for (uint32_t i = 0; i < 3 * kMessages; ++i) {
     const unsigned sender = crowd.take();
-    crowd.run(kUnitNs / 2);
+    crowd.run(kRnrUnitNs / 2);
     crowd.receive(sender);
   }
   for (unsigned sender = 0; sender < 3; ++sender) crowd.expect_sent(sender, kMessages);
@@ -137,7 +137,7 @@ TEST_CASE("a sender that hears nothing asks by a message that leaves alone, once
   crowd.receive(0);
   crowd.send(0, 0);
   crowd.take();
-  crowd.run(2 * kUnitNs);
+  crowd.run(2 * kRnrUnitNs);
   const uint64_t before = crowd.testbed.now_ns();
   crowd.send(0, 1, 3000);
   crowd.send(0, 2);
@@ -145,7 +145,7 @@ TEST_CASE("a sender that hears nothing asks by a message that leaves alone, once
   CHECK(crowd.refused() == 0);
   while (crowd.refused() == 0) {
     REQUIRE(crowd.testbed.now_ns() < before + 2 * kProbeNs);
-    crowd.run(kUnitNs);
+    crowd.run(kRnrUnitNs);
   }
   CHECK(crowd.testbed.now_ns() - before >= kProbeNs);
   crowd.receive(0);
@@ -181,7 +181,7 @@ TEST_CASE("a queue pair that is connected anew has no limit of its old connectio
   crowd.receive(0);
   crowd.send(0, 0);
   crowd.take();
-  crowd.run(2 * kUnitNs);
+  crowd.run(2 * kRnrUnitNs);
   End& sender = *crowd.senders[0];
   for (auto [end, qp] :
        {std::pair{&crowd.receiver, &crowd.receiving_qps[0]}, std::pair{&sender, &sender.qp}}) {
