@@ -16,6 +16,8 @@ constexpr uint32_t kMaxBytes = 128 * 1024;
 constexpr uint64_t kBatchBytes = 160 * 1024;  // most that one batch moves
 constexpr uint32_t kMaxDepth = 64;
 constexpr uint32_t kDeep = 1024;
+constexpr uint32_t kOnceDepth = 10;  // of what is sent once: nothing holds it back, and a
+constexpr uint32_t kOnceFrames = 3;  // receiver has room for so many messages of so many frames
 
 struct Kind {
   exrnic_wqe_opcode opcode;
@@ -54,7 +56,9 @@ class Drawing {
   Round round() {
     Round round;
     round.arm = {below(2) != 0, below(2) != 0};
-    for (unsigned pair = 0; pair < kPairs; ++pair) {
+    // What is sent once is complete where nothing is lost.
+    const unsigned pairs = plan_.fault_rate == 0 ? kPairs : kReliablePairs;
+    for (unsigned pair = 0; pair < pairs; ++pair) {
       const unsigned sides = 1 + below(3);  // bit 0: left posts, bit 1: right
       for (const unsigned node : {0u, 1u})
         if (sides >> node & 1) round.batches.push_back(batch(node, pair, sides != 3));
@@ -68,8 +72,12 @@ class Drawing {
     Batch batch;
     batch.node = node;
     batch.pair = pair;
-    batch.hostile = alone && below(3) == 0;
-    const uint32_t depth = 1 + below(below(8) ? 4 : below(12) ? kMaxDepth : kDeep);
+    const bool once = is_sent_once(pair);
+    batch.hostile = !once && alone && below(3) == 0;
+    const uint32_t depth = 1 + below(once        ? kOnceDepth
+                                     : below(8)  ? 4
+                                     : below(12) ? kMaxDepth
+                                                 : kDeep);
     const uint32_t where = below(depth);
     const SpoilKind kind = below(2) ? SpoilKind::kRemote : SpoilKind::kLocal;
     uint64_t bytes = 0;
@@ -77,9 +85,10 @@ class Drawing {
     invalidated_ = own_invalidated_ = false;
     for (uint32_t i = 0; i < depth; ++i) {
       uint32_t size = depth > kMaxDepth ? below(64) : size_of_message();
+      if (once) size = below(most_once(pair) + 1);
       if (bytes + size > kBatchBytes) size = 0;
       bytes += size;
-      Operation operation = this->operation(pair, size);
+      Operation operation = this->operation(node, pair, size);
       slots += slot_count(operation);
       receive_slots += EXRNIC_WQE_SLOTS_MAX;
       if (slots > 1u << plan_.ring_log || receive_slots > 1u << plan_.ring_log) break;
@@ -93,6 +102,11 @@ class Drawing {
     return batch;
   }
 
+  // Bytes of one message.
+  uint32_t most_once(unsigned pair) const {
+    return service_of(pair) == EXRNIC_SERVICE_UD ? plan_.mtu : kOnceFrames * plan_.mtu;
+  }
+
   // 0 B to 128 KiB, most of them small.
   uint32_t size_of_message() {
     const uint32_t kind = below(100);
@@ -101,6 +115,18 @@ class Drawing {
     if (kind < 85) return 1 + below(4096);
     if (kind < 97) return 1 + below(16384);
     return 1 + below(kMaxBytes);
+  }
+
+  // What its service can do.
+  exrnic_wqe_opcode opcode(unsigned pair) {
+    for (;;) {
+      const exrnic_wqe_opcode opcode = this->opcode();
+      const bool push = opcode == EXRNIC_WQE_OPCODE_PUSH || opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
+      const bool uc =
+          opcode != EXRNIC_WQE_OPCODE_PULL && opcode != EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
+      if (!is_sent_once(pair) || (uc && !(push && service_of(pair) == EXRNIC_SERVICE_UD)))
+        return opcode;
+    }
   }
 
   exrnic_wqe_opcode opcode() {
@@ -133,10 +159,10 @@ class Drawing {
     return list;
   }
 
-  Operation operation(unsigned pair, uint32_t size) {
+  Operation operation(unsigned node, unsigned pair, uint32_t size) {
     Operation operation;
     exrnic_wqe& header = operation.header;
-    header.opcode = opcode();
+    header.opcode = opcode(pair);
     const bool repeats = (header.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE && invalidated_) ||
                          (header.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE && own_invalidated_);
     if (repeats) header.opcode = EXRNIC_WQE_OPCODE_SEND;
@@ -154,6 +180,10 @@ class Drawing {
         break;
       default:
         fill_outgoing(operation, pair);
+        if (service_of(pair) != EXRNIC_SERVICE_UD) break;
+        header.remote_to =
+            uint64_t{1 - node} << EXRNIC_DATAGRAM_NODE_SHIFT | qpn_of(1 - node, pair);
+        header.remote_stag = kPlanQkey;
     }
     header.num_sge = static_cast<uint8_t>(operation.elements.size());
     header.num_slots = static_cast<uint8_t>(slots_for(operation));

@@ -2,7 +2,8 @@
 // A seeded random program of work between two nodes, drawn as a whole before anything runs: so it
 // can be run on any core, printed, and cut down to the part that fails.
 //
-// A plan is a list of rounds. In each, every pair of queue pairs gets a batch of operations on one
+// A plan is a list of rounds. In each, every pair of queue pairs (those of UC and UD only where the
+// links lose nothing) gets a batch of operations on one
 // side or on both, with the receives that they need posted before. Some batches hold hostile work
 // requests; then only that side posts, so that it is determined who fails with what.
 #pragma once
@@ -18,7 +19,8 @@
 
 namespace exrnic::testing {
 
-constexpr unsigned kPairs = 4;  // of queue pairs, left and right
+constexpr unsigned kReliablePairs = 4;  // of queue pairs, left and right
+constexpr unsigned kPairs = 6;          // then one of UC, and one of UD
 constexpr unsigned kDomains = 2;
 constexpr uint64_t kRegionBytes = 140'000;
 
@@ -40,6 +42,13 @@ Place place_of(Memory memory, unsigned pair_or_domain);
 inline uint32_t domain_of(unsigned pair) { return 7 + pair % kDomains; }
 // Of both ends of a pair; a small limit in some, so that it is met.
 inline uint32_t max_reads_of(unsigned pair) { return pair % 2 ? 2 : EXRNIC_MAX_READS; }
+inline exrnic_service service_of(unsigned pair) {
+  if (pair < kReliablePairs) return EXRNIC_SERVICE_RC;
+  return pair == kReliablePairs ? EXRNIC_SERVICE_UC : EXRNIC_SERVICE_UD;
+}
+inline bool is_sent_once(unsigned pair) { return service_of(pair) != EXRNIC_SERVICE_RC; }
+inline uint32_t qpn_of(unsigned node, unsigned pair) { return 10 + 20 * node + pair; }
+constexpr uint32_t kPlanQkey = 0x8000'2517;
 inline bool shares_receives(unsigned pair) { return pair == 0; }
 
 struct Operation {
