@@ -13,6 +13,7 @@
 #include "tools/bench/latency_bench.h"
 #include "tools/bench/network_bench.h"
 #include "tools/bench/ntb_bench.h"
+#include "tools/bench/once_bench.h"
 #include "tools/bench/paper_bench.h"
 #include "tools/bench/simulator_bench.h"
 
@@ -37,6 +38,7 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
     exrnic::bench::measure_goodput(profile, carrier, sizes, results);
     exrnic::bench::measure_message_rate(profile, carrier, results);
   }
+  exrnic::bench::measure_once(profile, results);
   exrnic::bench::measure_rtl_speed(profile, results);
   exrnic::bench::measure_ref_speed(profile, results);
 }

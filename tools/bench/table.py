@@ -27,7 +27,8 @@ PAPERS = {
 
 SYNCHRONISED = "sync."  # printed by sync_guests.py
 NETWORK = ("loss.", "reorder.", "tail_loss.", "incast.", "fabric.")
-CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"))
+CARRIERS = (("push", "PUSH"), ("pull", "PULL"), ("msg", "SEND"), ("uc", "UC SEND"),
+            ("ud", "UD SEND"))
 
 
 def size_text(size):
@@ -121,6 +122,7 @@ def print_profile(rows, profile):
         print_goodput(values, profile, name, title)
     print_posts(values, profile, "push.oneway_ns", "PUSH one way", "ns")
     print_posts(values, profile, "msg.rtt_us", "SEND and its answer", "us")
+    print(f"  datagram and its answer, 8 B inline: {values['ud.rtt_us', 8]:.5g} us")
     print_ntb(values, profile)
     print("  operations of 8 B, million/s: " + ", ".join(
         f"{title} {values['msg.rate_mps', name]:.2f}"
