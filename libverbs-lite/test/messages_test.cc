@@ -4,7 +4,9 @@
 #include "exrnic/messages.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "fake_fabric.h"
@@ -12,7 +14,8 @@
 namespace exrnic {
 namespace {
 
-constexpr uint32_t kBell = 48;  // in the user page
+constexpr uint32_t kBell = 48;     // in the user page
+constexpr uint32_t kBlock = 1984;  // likewise: the PIO block
 
 struct Channel {
   explicit Channel(const vl_message_channel_attr& attr = {3, 1000, 2, 4})
@@ -40,7 +43,7 @@ struct Channel {
     memcpy(at(offset), &value, sizeof value);
   }
   size_t work(uint32_t id) const {
-    return request().work + (id & ((1u << request().log_work) - 1)) * 32;
+    return request().work + (id & ((1u << request().log_work) - 1)) * 64;
   }
   size_t event(uint32_t number) const {
     return request().events + (number & ((1u << request().log_events) - 1)) * 64;
@@ -55,6 +58,9 @@ struct Channel {
     put(event(number) + 60, number + 1);
   }
   uint64_t bell() const { return fabric.DoorbellAt(kBell); }
+  // Of the block: words as in the ring, and the bell at its end.
+  uint64_t block(uint32_t offset) const { return fabric.DoorbellAt(kBlock + offset); }
+  uint64_t block_bell() const { return block(56); }
   static uint64_t rung(uint32_t taken, uint32_t posted) { return uint64_t{posted} << 32 | taken; }
 
   FakeFabric fabric{1};
@@ -69,9 +75,9 @@ TEST_CASE("rings, slots and buffers of a message channel lie apart in its memory
   CHECK(r.number == 1);
   CHECK(r.status == 0);
   CHECK(r.work >= 32);
-  CHECK(r.work % 32 == 0);
+  CHECK(r.work % 64 == 0);
   CHECK(r.log_work == 8);
-  CHECK(r.events >= r.work + 256 * 32);
+  CHECK(r.events >= r.work + 256 * 64);
   CHECK(r.events % 64 == 0);
   CHECK(r.slots >= r.events + (64u << r.log_events));
   CHECK(r.slot_bytes == 65536);
@@ -79,8 +85,11 @@ TEST_CASE("rings, slots and buffers of a message channel lie apart in its memory
   CHECK(r.bytes >= r.slots + 16 * 65536 + 256 * 65536);
 }
 
-TEST_CASE("a message is written into the work ring, and the bell tells of it") {
+TEST_CASE("a message is written into the work ring, and a PIO block of it is the bell") {
+  const bool by_pio = GENERATE(true, false);
+  setenv("VL_PIO", by_pio ? "1" : "0", 1);
   Channel c;
+  unsetenv("VL_PIO");
   for (uint32_t i = 0; i < 40; ++i) {
     void* buffer = vl_message_buffer(c.channel);
     REQUIRE(buffer != nullptr);
@@ -99,9 +108,23 @@ TEST_CASE("a message is written into the work ring, and the bell tells of it") {
     CHECK(c.get<uint8_t>(offset + 29) == i);
     CHECK(c.get<uint32_t>(work + 12) == 30);
     CHECK(c.get<uint32_t>(work + 28) == 99);
-    CHECK(c.bell() == Channel::rung(0, i + 1));
+    CHECK((by_pio ? c.block_bell() : c.bell()) == Channel::rung(0, i + 1));
+    CHECK((by_pio ? c.bell() : c.block_bell()) == (by_pio ? FakeFabric::kIdle : 0));
+    for (uint32_t at = 0; by_pio && at < 56; at += 8)
+      CHECK(c.block(at) == c.get<uint64_t>(work + at));
     c.put(0, i + 1);  // done
     CHECK(vl_messages_ended(c.channel) == i + 1);
+  }
+}
+
+TEST_CASE("a short message stands in its work itself") {
+  Channel c;
+  for (const uint32_t length : {24u, 3u}) {
+    memset(vl_message_buffer(c.channel), 0x5a, length);
+    uint32_t id;
+    REQUIRE(vl_send_message(c.channel, 7, length, 0, &id) == 0);
+    for (uint32_t i = 0; i < 24; ++i)
+      CHECK(c.get<uint8_t>(c.work(id) + 32 + i) == (i < length ? 0x5a : 0));
   }
 }
 
@@ -141,7 +164,7 @@ TEST_CASE("as much work as a message channel was made for is under way, and no m
   CHECK(vl_send_message(c.channel, 1, 0, 0, nullptr) == -1);
   CHECK(errno == EAGAIN);
   CHECK(strstr(vl_error_text(), "under way") != nullptr);
-  CHECK(c.bell() == Channel::rung(0, 2));
+  CHECK(c.block_bell() == Channel::rung(0, 2));
   c.put(0, 1u);
   CHECK(vl_send_message(c.channel, 1, 0, 0, nullptr) == 0);
   CHECK(vl_send_message(c.channel, 1, 0, 0, nullptr) == -1);
