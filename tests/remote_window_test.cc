@@ -79,6 +79,20 @@ TEST_CASE("a load of every size sees the peer's memory, behind the stores before
   CHECK(pair.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS) == 0);
 }
 
+// In lockstep, too: there the reference model is ahead, and its load must not be held against the
+// moment in which the subject's store is on its way to memory.
+TEST_CASE("a load sees the store before it, at whatever moment behind it") {
+  constexpr uint64_t kStep = 40, kSteps = 60;  // ns: from before it leaves to after it is there
+  Windowed pair;
+  REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
+  for (uint64_t i = 1; i <= kSteps; ++i) {
+    pair.window.store(64, 8, i);
+    pair.testbed.run_for(i * kStep);
+    CHECK(pair.window.load(64, 8) == i);
+    pair.rest();
+  }
+}
+
 TEST_CASE("a load sees the stores before it, however slowly the peer's memory takes them") {
   constexpr uint64_t kAcross = 200;  // its 8 bytes are in two pages: two writes for each store
   TestbedOptions options = options_for("dc-25g");

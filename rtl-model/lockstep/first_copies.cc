@@ -76,6 +76,11 @@ bool Segment::is_write() const {
   return is_tagged() && exrnic_ddp_tagged_opcode(ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE;
 }
 
+bool Segment::answers_load() const {
+  return stream == Stream::kResponse && is_tagged() &&
+         exrnic_ddp_tagged_stag(ddp.data()) == EXRNIC_WINDOW_STAG;
+}
+
 bool Segment::is_of_port() const {
   return from.qpn >= EXRNIC_PORT_QPN && from.qpn - EXRNIC_PORT_QPN < EXRNIC_PORTS;
 }

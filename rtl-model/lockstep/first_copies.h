@@ -38,6 +38,7 @@ struct Segment {
   std::optional<uint16_t> terminate_code() const;
   bool quotes_read_request() const;  // of a terminate message
   bool is_write() const;             // RDMA Write
+  bool answers_load() const;         // of a window: an RDMA Read Response
   bool is_of_port() const;
   bool says_port_state() const;  // with is_of_port()
   // One for each byte of the payload: what a window's stores leave as, however they are cut.
