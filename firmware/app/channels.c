@@ -8,7 +8,8 @@
 #define SOON_CYCLES 200u   /* until another try where there was no room */
 #define BELLS_AT_ONCE 16u
 #define NO_SLOT 0xffu /* in slot_of: EXRNIC_CHANNEL_NO_SLOT */
-#define EVENT_HEAD 8  /* word of an event that its head begins with; before it are bytes */
+/* Word of an event that its head begins with; before it are bytes. */
+#define EVENT_HEAD (offsetof(struct exrnic_channel_event, kind) / 4)
 
 /* Cleared when it is opened: boot need not do so, which takes time where the processor is
  * simulated. */
@@ -250,13 +251,13 @@ static void look_in(uint32_t cycles) {
 }
 
 void channels_work(void) {
-  uint32_t todo = channels_stirred, cycles, i;
+  uint32_t stirred = channels_stirred, cycles, i;
 
-  if (todo == 0) return;
+  if (stirred == 0) return;
   channels_stirred = 0;
   cycles = 0;
-  for (i = 0; todo != 0; i++, todo >>= 1) {
-    if (!(todo & 1) || !channels[i].open) continue;
+  for (i = 0; stirred != 0; i++, stirred >>= 1) {
+    if (!(stirred & 1) || !channels[i].open) continue;
     work_on(&channels[i]);
     if (channels[i].starved) cycles = SOON_CYCLES;
   }

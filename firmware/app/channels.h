@@ -11,10 +11,13 @@
 #ifndef EXRNIC_FW_CHANNELS_H
 #define EXRNIC_FW_CHANNELS_H
 
+#include <stddef.h>
+
 #include "hal/port.h"
 
 #define INLINE_WORDS (EXRNIC_CHANNEL_INLINE / 4)
-#define WORK_WORDS 14    /* of exrnic_channel_work; the bell behind them means nothing in a ring */
+/* The bell behind them means nothing in a ring. */
+#define WORK_WORDS (offsetof(struct exrnic_channel_work, number) / 4)
 #define RETRY_NS 100000u /* until the first repetition; doubles with each */
 #define RETRY_MAX_NS 6400000u
 #define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)

@@ -179,12 +179,24 @@ TEST_CASE("work that came by a PIO block is not read from the ring") {
 TEST_CASE("what a page has rung before its channel was opened is not that channel's") {
   Node node;
   REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  for (uint32_t page = 0; page < EXRNIC_USER_PAGES; ++page)  // each waits once
+    if (page != kPage) node.bells.push_back({page, 0, 1});
   node.store_block(0, Node::send_words(kPeer, 0, 4), 1);
   REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
   CHECK(node.registers[EXRNIC_REG_DEV_BLOCK_DROP] == kPage);
   node.serve();
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).empty());
   CHECK(node.status(4) == 0);
+}
+
+TEST_CASE(
+    "however many bells and blocks wait, only some are served before others have their turn") {
+  Node node;
+  for (int i = 0; i < 200; ++i) node.bells.push_back({kPage + 1, 0, 0});
+  for (int i = 0; i < 200; ++i) node.blocks.push_back({kPage + 1, std::vector<uint32_t>(16)});
+  channels_bells();
+  CHECK((node.bells.size() > 100 && node.bells.size() < 200));
+  CHECK((node.blocks.size() > 100 && node.blocks.size() < 200));
 }
 
 TEST_CASE("bytes for which there was no room leave later, from where the others have ended") {
