@@ -186,6 +186,7 @@ TEST_CASE("what a page has rung before its channel was opened is not that channe
   CHECK(node.registers[EXRNIC_REG_DEV_BLOCK_DROP] == kPage);
   for (int i = 0; i < 20; ++i) node.serve();
   CHECK(node.bells.empty());
+  CHECK(node.events() == 0);
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).empty());
   CHECK(node.status(4) == 0);
 }
