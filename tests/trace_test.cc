@@ -99,6 +99,31 @@ TEST_CASE("every arrow has one begin and one end, in order of time, and lies on 
   }
 }
 
+TEST_CASE("Perfetto shows every slice, and binds every arrow to slices that begin at its points") {
+  const TemporaryFile file;
+  {
+    Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
+    TestbedOptions options = options_for("ntb-gen3x8");
+    options.tracer = &tracer;
+    Pair pair(options);
+    const Region source = source_of(pair.left, 20'000);
+    const Region sink = sink_of(pair.right, 20'000);
+    for (uint32_t bytes = 1; bytes <= 20'000; bytes = 2 * bytes + 1) {
+      pair.left.rnic.post(pair.left.qp, testing::Push{&source, 0, bytes, sink.stag, sink.base});
+      REQUIRE(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    }
+    for (unsigned node : {0, 1})  // doorbells of no queue, no nanosecond apart
+      for (unsigned i = 0; i < 3; ++i) {
+        tracer.store(node, EXRNIC_BAR_USER, EXRNIC_DOORBELL_CQ, 8, i);
+        pair.testbed.run_until([] { return false; }, 1);
+      }
+  }
+  const auto complaints = perfetto_complaints(events_of(file.path));
+  INFO(complaints.size() << " complaints");
+  for (const std::string& complaint : complaints) UNSCOPED_INFO(complaint);
+  CHECK(complaints.empty());
+}
+
 void check_stages_of_push(const std::vector<json>& events, const std::vector<json>& push) {
   struct Stage {
     const char* name;

@@ -12,8 +12,10 @@ namespace {
 
 constexpr uint64_t kPsPerUs = 1'000'000;
 
+// A tenth of a picosecond late: as a double, which has no 0.46, a reader cuts it off at the
+// nanosecond that is meant, not at the one before.
 std::string microseconds(uint64_t ps) {
-  return fmt::format("{}.{:06}", ps / kPsPerUs, ps % kPsPerUs);
+  return fmt::format("{}.{:06}1", ps / kPsPerUs, ps % kPsPerUs);
 }
 
 }  // namespace

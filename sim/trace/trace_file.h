@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Writes trace events in Chrome's JSON format, which Perfetto and chrome://tracing open. Processes
-// are nodes, threads are tracks. Times are simulated picoseconds, printed in microseconds with six
-// digits behind the point.
+// are nodes, threads are tracks. Times are simulated picoseconds, printed in microseconds.
+//
+// Perfetto counts nanoseconds, cuts off what is behind them, and drops a slice that begins within
+// another of its track and ends behind it. An arrow it binds to the last slice of a track that has
+// begun. So the slices of a track must be disjoint or lie within each other when they are cut off,
+// too.
 //
 // The file ends as valid JSON when the object is destroyed; one that was cut short still opens.
 // Once something cannot be written (a full disk), `log` gets one line and nothing more is written.

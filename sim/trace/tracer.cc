@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -36,6 +37,12 @@ std::string about(const FrameView& view) {
   if (!view.sequenced) return fmt::format(R"("from":{},"to":{})", view.from, view.to);
   return fmt::format(R"("from":{},"to":{},"seq":{},"opcode":"{}","qpn":{})", view.from, view.to,
                      view.seq, trace::opcode_name(view.opcode), view.dst_qpn);
+}
+
+// Of a slice with others in it, which end when it ends: so that it ends in the nanosecond in which
+// `until` lies when beginning and length are cut off to whole ones (see TraceFile).
+uint64_t length_around(uint64_t since, uint64_t until) {
+  return std::max(until - since, (until / kPsPerNs - since / kPsPerNs) * kPsPerNs);
 }
 
 }  // namespace
@@ -87,7 +94,8 @@ Point Tracer::at(unsigned node, exrnic_trace what) const {
 }
 
 void Tracer::slice(unsigned node, exrnic_trace what, const std::string& args) {
-  file_.slice(at(node, what), period_ps_, kDeclared[what].name, args);
+  const uint64_t ps = kDeclared[what].track < EXRNIC_TRACE_TRACK_USER_PAGE ? kPsPerNs : period_ps_;
+  file_.slice(at(node, what), ps, kDeclared[what].name, args);
 }
 
 // ---- The core
@@ -171,7 +179,7 @@ void Tracer::loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value
   if (offset != EXRNIC_REG_MBOX_STATUS || state.command_ps == 0 || value == EXRNIC_MBOX_STATUS_BUSY)
     return;
   const uint64_t since = std::exchange(state.command_ps, 0);
-  file_.slice(begun(EXRNIC_TRACE_COMMAND, since), now() - since, "command",
+  file_.slice(begun(EXRNIC_TRACE_COMMAND, since), length_around(since, now()), "command",
               fmt::format(R"("op":{},"status":{})", state.command, value));
 }
 
@@ -179,12 +187,13 @@ void Tracer::memory(unsigned node, bool write, uint64_t address, const uint8_t* 
                     size_t length) {
   slice(node, write ? EXRNIC_TRACE_MEMORY_WRITE : EXRNIC_TRACE_MEMORY_READ,
         fmt::format(R"("address":"0x{:x}","bytes":{})", address, length));
-  if (!write || !works_.memory_written(data, length, at(node, EXRNIC_TRACE_CQE))) return;
+  if (!write || !works_.is_cqe(node, data, length)) return;
   exrnic_cqe cqe;
   std::memcpy(&cqe, data, sizeof cqe);
   slice(node, EXRNIC_TRACE_CQE,
         fmt::format(R"("qpn":{},"index":{},"opcode":{},"status":{})", cqe.qpn, cqe.wqe_index,
                     cqe.opcode, cqe.status));
+  works_.cqe_written(at(node, EXRNIC_TRACE_CQE));
 }
 
 void Tracer::interrupt(unsigned node, unsigned vector) {

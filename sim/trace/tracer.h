@@ -3,7 +3,8 @@
 // wires. It stands between the parts of each node (core, link, host), which do not know of it; a
 // testbed without one has nothing of it.
 //
-// A stage is drawn as a slice of one clock period that begins where the simulator saw it happen.
+// A stage of the core is drawn as a slice of one clock period that begins where the simulator saw
+// it happen; what happens at its host, which has no clock here, as one of a nanosecond.
 //
 // Threads: none.
 #pragma once

@@ -184,19 +184,22 @@ void WorkTracker::completion(Node& node, Queue& queue, const exrnic_trace_args& 
   node.completions.push_back({args.qpn, args.index, receive, work});
 }
 
-bool WorkTracker::memory_written(const uint8_t* data, size_t length, const Point& at) {
-  std::deque<Pending>& pending = nodes_[at.node].completions;
+bool WorkTracker::is_cqe(unsigned node, const uint8_t* data, size_t length) {
+  const std::deque<Pending>& pending = nodes_[node].completions;
   exrnic_cqe cqe;
   if (length != sizeof cqe || pending.empty()) return false;
   std::memcpy(&cqe, data, sizeof cqe);
+  const Pending& next = pending.front();
+  return cqe.qpn == next.qpn && cqe.wqe_index == next.index &&
+         (cqe.opcode == EXRNIC_WQE_OPCODE_RECV) == next.receive;
+}
+
+void WorkTracker::cqe_written(const Point& at) {
+  std::deque<Pending>& pending = nodes_[at.node].completions;
   const Pending next = pending.front();
-  if (cqe.qpn != next.qpn || cqe.wqe_index != next.index ||
-      (cqe.opcode == EXRNIC_WQE_OPCODE_RECV) != next.receive)
-    return false;
   pending.pop_front();
   step(next.work, at);
   if (next.work && !next.receive) draw(next.work, at);
-  return true;
 }
 
 // ---- Drawing

@@ -35,8 +35,10 @@ class WorkTracker {
   // Returns when the same frame left the last time, if it is known.
   void frame_out(const FrameView& frame, const Point& at);
   std::optional<Point> frame_in(const FrameView& frame, const Point& at);
-  // A CQE is written to host memory, if it is the next one that the core of that node has made.
-  bool memory_written(const uint8_t* data, size_t length, const Point& at);
+  // Whether what is written to host memory is the next CQE that the core of `node` has made; and
+  // that it is there.
+  bool is_cqe(unsigned node, const uint8_t* data, size_t length);
+  void cqe_written(const Point& at);
 
   uint64_t drawn() const { return drawn_; }  // work requests
 

@@ -4,12 +4,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace exrnic::testing {
@@ -57,6 +60,43 @@ inline std::vector<size_t> stages(const TraceEvents& events, const TraceEvents& 
   for (size_t i = 0; i < arrow.size(); ++i)
     if (arrow[i]["pid"] == node && slices_at(events, arrow[i]).count(name)) found.push_back(i);
   return found;
+}
+
+// What Perfetto would not show as it is meant (its trace processor: trace_sorter.h,
+// slice_tracker.cc, flow_tracker.cc): slices that it drops, and points of arrows that it binds to
+// others.
+inline std::vector<std::string> perfetto_complaints(const TraceEvents& events) {
+  struct Slice {
+    uint64_t begin, end;
+  };
+  const auto ns = [](const nlohmann::json& us) {
+    return static_cast<uint64_t>(us.get<double>() * 1000.0);
+  };
+  std::vector<std::tuple<uint64_t, uint64_t, size_t>> order;  // time; longest first, then others
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (!events[i].contains("ts")) continue;
+    const bool slice = events[i]["ph"] == "X";
+    order.emplace_back(ns(events[i]["ts"]), ~(slice ? ns(events[i]["dur"]) : 0), i);
+  }
+  std::sort(order.begin(), order.end());
+  std::map<std::pair<unsigned, unsigned>, std::vector<Slice>> tracks;
+  std::vector<std::string> complaints;
+  for (const auto& [time, key, i] : order) {
+    const nlohmann::json& event = events[i];
+    const std::string phase = event["ph"];
+    if (phase == "b" || phase == "e") continue;  // each has a track of its own
+    std::vector<Slice>& open = tracks[{event["pid"], event["tid"]}];
+    if (phase != "X") {
+      if (open.empty() || open.back().begin != time) complaints.push_back(event.dump());
+      continue;
+    }
+    while (!open.empty() && open.back().end <= time) open.pop_back();
+    if (!open.empty() && time + ~key > open.back().end)
+      complaints.push_back(event.dump());
+    else
+      open.push_back({time, time + ~key});
+  }
+  return complaints;
 }
 
 }  // namespace exrnic::testing
