@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The control socket of exrnic-sim, and exrnicctl, from outside.
+#include <pty.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -156,6 +158,45 @@ TEST_CASE("exrnicctl shows counters and breaks links by hand, and what is wrong 
   simulator.signal(SIGTERM);
   CHECK(simulator.wait_for_exit() == 0);
   says("stat", 1, "no simulator answers: socket");
+}
+
+TEST_CASE("exrnicctl top fills a terminal anew at each look, and no more than there is of it") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--control", dir / "c.sock"});
+  simulator.wait_until_ready();
+  constexpr winsize kWindow{10, 30, 0, 0};
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &kWindow);
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const std::string socket = dir / "c.sock";
+    ::execl(EXRNICCTL_PROGRAM, "exrnicctl", "--control", socket.c_str(), "top", "--all", "--count",
+            "3", "--interval", "0.01", nullptr);
+    ::_exit(127);
+  }
+  std::string shown;
+  for (char byte; ::read(terminal, &byte, 1) == 1;) shown += byte;  // fails when the child has gone
+  ::close(terminal);
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  const std::string anew = "\x1b[H\x1b[2J";
+  size_t looks = 0;
+  for (size_t at = shown.find(anew); at != std::string::npos; ++looks) {
+    const size_t next = shown.find(anew, at + 1);
+    std::istringstream screen(shown.substr(at + anew.size(), next - at - anew.size()));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(screen, line);) lines.push_back(line);
+    REQUIRE(lines.size() == kWindow.ws_row - 1u);
+    for (const std::string& line : lines) CHECK(line.size() <= kWindow.ws_col + 1u);  // and a '\r'
+    CHECK(lines[0].find("simulated time") == 0);
+    CHECK(lines.back() == std::to_string(EXRNIC_COUNTERS + 2 - 8) + " more: enlarge the window\r");
+    at = next;
+  }
+  CHECK(looks == 3);
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
 }
 
 TEST_CASE("exrnicctl reads the counters of a guest where its driver shows them") {

@@ -2,6 +2,7 @@
 // exrnicctl: looks at RNICs and, through their simulator, at the network between them; and breaks
 // that network by hand. In a guest it reads the driver's counters, elsewhere the simulator's.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -63,15 +64,25 @@ void stat(const Arguments& arguments) {
   print(arguments.json ? counter_json(now) : counter_table(now, arguments.all));
 }
 
-void top(const Arguments& arguments) {
+// As much as the terminal has room for, from its first line on.
+std::string screenful(const std::string& text) {
   constexpr char kHomeAndClear[] = "\x1b[H\x1b[2J";
+  constexpr unsigned kFewest = 3;
+  winsize window{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col != 0;
+  return kHomeAndClear +
+         (known && window.ws_row >= kFewest ? fitted(text, window.ws_row, window.ws_col) : text);
+}
+
+void top(const Arguments& arguments) {
   const auto source = counters(arguments);
   const bool screen = ::isatty(STDOUT_FILENO) == 1;
   Snapshot before = source->read();
   for (unsigned shown = 0; arguments.count == 0 || shown < arguments.count; ++shown) {
     if (shown != 0) std::this_thread::sleep_for(std::chrono::duration<double>(arguments.interval));
     const Snapshot now = source->read();
-    print((screen ? kHomeAndClear : "") + counter_table(now, arguments.all, &before));
+    const std::string table = counter_table(now, arguments.all, &before);
+    print(screen ? screenful(table) : table);
     before = now;
   }
 }

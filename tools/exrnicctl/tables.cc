@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "exrnic_hw.h"
 
@@ -55,6 +56,19 @@ std::string counter_table(const Snapshot& now, bool all, const Snapshot* before)
     text += '\n';
   }
   return any ? text : text + "all counters are zero\n";
+}
+
+std::string fitted(const std::string& text, unsigned rows, unsigned columns) {
+  const auto lines = static_cast<unsigned>(std::count(text.begin(), text.end(), '\n'));
+  const unsigned shown = lines < rows ? lines : rows - 2;  // the cursor has a line of its own
+  std::istringstream all(text);
+  std::string kept;
+  std::string line;
+  for (unsigned i = 0; i < shown && std::getline(all, line); ++i)
+    kept += line.substr(0, columns) + '\n';
+  if (shown < lines)
+    kept += fmt::format("{} more: enlarge the window", lines - shown).substr(0, columns) + '\n';
+  return kept;
 }
 
 std::string counter_json(const Snapshot& now) {

@@ -13,7 +13,10 @@ namespace exrnic::ctl {
 // counted. With `before`, an earlier snapshot, a second column for each: what has come since.
 std::string counter_table(const Snapshot& now, bool all, const Snapshot* before = nullptr);
 
-// The same as one line of JSON: {"nodes": [{"id": 0, "counters": {...}}]}.
+// What of `text` fits into a window: no line is broken; if lines are missing, the last one says so.
+std::string fitted(const std::string& text, unsigned rows, unsigned columns);
+
+// The counters as one line of JSON: {"nodes": [{"id": 0, "counters": {...}}]}.
 std::string counter_json(const Snapshot& now);
 
 // What the simulator answers to "status".
