@@ -205,14 +205,18 @@ def _check_inputs(settings):
 @contextlib.contextmanager
 def own_directory(directory):
     """An empty folder that no other launch uses at this time."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with open(directory.with_name(directory.name + ".lock"), "wb") as lock:
+    with contextlib.ExitStack() as stack:
         try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            lock = stack.enter_context(open(directory.with_name(directory.name + ".lock"), "wb"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(directory, ignore_errors=True)
+            directory.mkdir()
         except BlockingIOError:
             raise LaunchError(f"another launch is using {directory}") from None
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir()
+        except OSError as error:
+            raise LaunchError(f"{directory} cannot be made anew: {error.strerror}; "
+                              "--directory names another") from None
         yield
 
 

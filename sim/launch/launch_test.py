@@ -310,12 +310,12 @@ class CommandLine(LaunchCase):
 
     def test_trace_and_waves_reach_the_simulator_and_are_named_at_the_end(self):
         sim = ('case "$*" in *"--trace trace.json --waves waves.fst,node=1"*) ;; *) exit 3;; esac\n'
-               "echo > trace.json; echo > waves.fst\n" + GOOD_SIM)
+               "echo > trace.json; echo > waves.fst.gtkw\n" + GOOD_SIM)
         status, out, err = self.finish(
             self.start(sim, GOOD_GUEST, "push", "--trace", "--waves", "node=1"))
         self.assertEqual((status, err), (0, ""))
         self.assertIn("trace.json: open it", out)
-        self.assertRegex(out, r"waves\.fst: gtkwave \S+waves\.fst\.gtkw")
+        self.assertRegex(out, r": gtkwave \S+waves\.fst\.gtkw")
 
     def test_what_the_simulator_could_not_write_is_told_and_the_run_is_good(self):
         trouble = "waves waves.fst: incomplete; is the disk full?"
@@ -323,14 +323,21 @@ class CommandLine(LaunchCase):
         status, out, err = self.finish(
             self.start(sim, GOOD_GUEST, "push", "--capture", "--trace", "--waves"))
         self.assertEqual((status, err), (0, ""))
-        for name in ("capture", "trace.json", "waves.fst"):
+        for name in ("capture", "trace.json", "waves.fst.gtkw"):
             self.assertIn(f"{name} was not written", out)
         self.assertIn("\n" + trouble + "\n", out)
+
+    def test_a_folder_that_cannot_be_made_is_one_line(self):
+        (self.scratch / "file").touch()
+        self.directory = self.scratch / "file/run"
+        status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
+        self.assertEqual((status, err.count("\n")), (1, 1), err)
+        self.assertIn("file/run cannot be made anew: ", err)
 
     def test_a_viewer_that_is_missing_is_told_with_its_package(self):
         options = argparse.Namespace(capture=False, trace=False, waves="")
         self.directory.mkdir()
-        (self.directory / "waves.fst").touch()
+        (self.directory / "waves.fst.gtkw").touch()
         with unittest.mock.patch("shutil.which", return_value=None):
             lines = records.describe(options, self.directory)
         self.assertEqual(len(lines), 1)

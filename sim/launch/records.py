@@ -43,7 +43,8 @@ def describe(options, directory):
     if options.waves is not None:
         missing = "" if shutil.which("gtkwave") else \
             " (gtkwave is not installed; on Debian: apt-get install gtkwave)"
-        lines.append(_told(directory / _WAVES, f"gtkwave {directory / _WAVES}.gtkw{missing}"))
+        save = directory / f"{_WAVES}.gtkw"  # there if the waves are whole
+        lines.append(_told(save, f"gtkwave {save}{missing}"))
     log = directory / _LOG
     if lines and log.is_file():
         lines += _TROUBLE.findall(log.read_text(errors="replace"))
