@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -36,6 +37,7 @@ class RandomDriver {
       : random_(seed), testbed_(two_nodes(), make_core), rnic_(testbed_, 0) {
     for (PinnedPages& ring : rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
     for (PinnedPages& ring : cq_rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
+    be_impatient();
   }
 
   std::string run(unsigned steps) {
@@ -55,6 +57,7 @@ class RandomDriver {
       if (testbed_.run_until([] { return false; }, kLimitNs) != RunResult::kIdle)
         throw std::runtime_error("waited in vain for rest after step " + std::to_string(step));
       facts_ << "; causes " << rnic_.read_register(EXRNIC_REG_INT_CAUSE) << '\n';
+      report_completions();
     }
     report();
     return facts_.str();
@@ -211,6 +214,13 @@ class RandomDriver {
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
     facts_ << "register " << offset << " is " << rnic_.read_register(offset);
+    if (offset == EXRNIC_REG_RTO_CYCLES || offset == EXRNIC_REG_RETRY_LIMIT) be_impatient();
+  }
+
+  // Nobody answers here: until a peer counts as dead, cycles pass in which there is nothing to see.
+  void be_impatient() {
+    rnic_.write_register(EXRNIC_REG_RTO_CYCLES, 0);
+    rnic_.write_register(EXRNIC_REG_RETRY_LIMIT, 1);
   }
 
   // Whether two control interrupts close to each other become one is a matter of time. The RTL
@@ -228,24 +238,32 @@ class RandomDriver {
                << '\n';
     for (const unsigned vector : rnic_.host().interrupts())
       if (vector != EXRNIC_MSIX_VECTOR_CONTROL) facts_ << "interrupt " << vector << '\n';
-    report_completions();
   }
 
-  // Each queue's in their order. Which of two queues is the first to be told of something is a
-  // matter of time; in a completion queue that they share their places say it.
+  // Of one step. Each queue's are in their order. Which of two queues is the first to be told of
+  // something is a matter of time, and so is which of them finds no more room in a completion queue
+  // that they share.
   void report_completions() {
     constexpr size_t kBehindTimestamp = sizeof(uint64_t);
+    const uint64_t lost = rnic_.counter(EXRNIC_COUNTER_CQ_OVERRUNS);
+    const auto& writes = rnic_.host().writes();
+    std::set<uint64_t> places;
     std::map<std::pair<uint32_t, bool>, std::string> of_queue;
-    for (const auto& write : rnic_.host().writes()) {
+    for (; writes_reported_ < writes.size(); ++writes_reported_) {
+      const auto& write = writes[writes_reported_];
+      places.insert(write.address);
+      if (lost != lost_) continue;
       exrnic_cqe cqe{};
       std::memcpy(&cqe, write.data.data(), std::min(sizeof cqe, write.data.size()));
       std::string& text = of_queue[{cqe.qpn, cqe.opcode == EXRNIC_WQE_OPCODE_RECV}];
-      text += "write " + std::to_string(write.address);
+      text += "completion";
       for (size_t i = kBehindTimestamp; i < write.data.size(); ++i)
         text += ' ' + std::to_string(write.data[i]);
       text += '\n';
     }
+    for (const uint64_t place : places) facts_ << "write " << place << '\n';
     for (const auto& [queue, text] : of_queue) facts_ << text;
+    lost_ = lost;
   }
 
   std::mt19937_64 random_;
@@ -253,6 +271,8 @@ class RandomDriver {
   RnicDriver rnic_;
   std::array<PinnedPages, 2> rings_;
   std::array<PinnedPages, 2> cq_rings_;
+  size_t writes_reported_ = 0;
+  uint64_t lost_ = 0;  // completions, before this step
   std::ostringstream facts_;
 };
 
