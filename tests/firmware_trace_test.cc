@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Firmware in the trace: what it does for a peer is on the arrow of the peer's work request.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "sim/trace/tracer.h"
 #include "tests/support/exchange.h"
@@ -14,7 +17,8 @@ namespace {
 constexpr uint64_t kAtomicAt = 0xb;
 
 // Left works with right, whose firmware answers.
-TraceEvents traced(const std::vector<Work (*)(Exchange&)>& works) {
+TraceEvents traced(const std::vector<Work (*)(Exchange&)>& works,
+                   exrnic_pull_mode mode = EXRNIC_PULL_MODE_FIRMWARE) {
   const TemporaryFile file;
   {
     Tracer tracer(file.path, [](const std::string& line) { FAIL(line); });
@@ -22,7 +26,7 @@ TraceEvents traced(const std::vector<Work (*)(Exchange&)>& works) {
     options.tracer = &tracer;
     Exchange e(20'000, {}, options);
     start_firmware(e.right.rnic, EXRNIC_FIRMWARE);
-    e.right.rnic.write_register(EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE);
+    e.right.rnic.write_register(EXRNIC_REG_PULL_MODE, mode);
     for (const auto& work : works) {
       e.right.receive({element(e.right.near, 0, 64)});
       e.left.post(work(e));
@@ -31,23 +35,22 @@ TraceEvents traced(const std::vector<Work (*)(Exchange&)>& works) {
     }
     CHECK(tracer.works() == works.size());
   }
-  return events_of(file.path);
+  const TraceEvents events = events_of(file.path);
+  CHECK(perfetto_complaints(events) == std::vector<std::string>());
+  return events;
 }
 
 Work pull(Exchange& e) { return pull_of({element(e.left.near, 0, 3000)}, 0); }
 Work add(Exchange& e) { return fetch_add_of(element(e.left.near, 0, 8), kAtomicAt, 1); }
 Work send(Exchange& e) { return send_of({element(e.left.near, 0, 64)}); }
 
-// Whether the processor of node 1 ran at some time between two points of an arrow.
-bool ran_between(const TraceEvents& events, const nlohmann::json& from, const nlohmann::json& to) {
-  for (const nlohmann::json& event : events) {
-    if (event["ph"] != "X" || event["name"] != "runs" || event["pid"] != 1) continue;
-    const uint64_t begin = picoseconds(event["ts"]);
-    if (begin <= picoseconds(to["ts"]) &&
-        begin + picoseconds(event["dur"]) >= picoseconds(from["ts"]))
-      return true;
-  }
-  return false;
+// The point of an arrow on node 1's processor; it has to be one alone.
+const nlohmann::json& on_processor(const TraceEvents& arrow) {
+  const auto at = [](const nlohmann::json& point) {
+    return point["pid"] == 1 && point["tid"] == EXRNIC_TRACE_TRACK_PROCESSOR;
+  };
+  REQUIRE(std::count_if(arrow.begin(), arrow.end(), at) == 1);
+  return *std::find_if(arrow.begin(), arrow.end(), at);
 }
 
 TEST_CASE("a PULL by firmware and an atomic: to the peer, its processor runs, and back to a CQE") {
@@ -61,10 +64,20 @@ TEST_CASE("a PULL by firmware and an atomic: to the peer, its processor runs, an
     REQUIRE_FALSE(asked.empty());
     REQUIRE_FALSE(answered.empty());
     CHECK(asked.front() < answered.front());
-    CHECK(ran_between(events, arrow[asked.front()], arrow[answered.front()]));
+    const uint64_t taken = picoseconds(on_processor(arrow)["ts"]);
+    CHECK(taken >= picoseconds(arrow[asked.front()]["ts"]));
+    CHECK(taken < picoseconds(arrow[answered.front()]["ts"]));
     CHECK_FALSE(stages(events, arrow, "message_end", 0).empty());
     CHECK_FALSE(stages(events, arrow, "cqe", 0).empty());
   }
+}
+
+TEST_CASE("a PULL that hardware answers does not pass the processor") {
+  const TraceEvents events = traced({pull}, EXRNIC_PULL_MODE_HARDWARE);
+  const auto all = arrows(events);
+  REQUIRE(all.size() == 1);
+  for (const nlohmann::json& point : all.begin()->second)
+    CHECK(point["tid"] != EXRNIC_TRACE_TRACK_PROCESSOR);
 }
 
 TEST_CASE("a SEND behind atomics has its own receive on its arrow, and they have none") {

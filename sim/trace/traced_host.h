@@ -29,7 +29,10 @@ class TracedDevice final : public DevicePort {
           done(value);
         });
   }
-  void reset() override { device_.reset(); }
+  void reset() override {
+    tracer_.reset(node_);
+    device_.reset();
+  }
 
  private:
   Tracer& tracer_;

@@ -102,8 +102,9 @@ void Tracer::slice(unsigned node, exrnic_trace what, const std::string& args) {
 
 void Tracer::core_event(unsigned node, const TraceEvent& event) {
   if (event.what == EXRNIC_TRACE_PROCESSOR_RUNS || event.what == EXRNIC_TRACE_PROCESSOR_WAITS)
-    return processor(node, event.what == EXRNIC_TRACE_PROCESSOR_RUNS);
-  slice(node, event.what, about(event.args));
+    processor(node, event.what == EXRNIC_TRACE_PROCESSOR_RUNS);
+  else
+    slice(node, event.what, about(event.args));
   works_.core_event(event, at(node, event.what));
 }
 
@@ -139,6 +140,8 @@ void Tracer::store(unsigned node, unsigned bar, uint64_t offset, unsigned size, 
     works_.posted(bell.number, static_cast<uint16_t>(bell.index), at(node, EXRNIC_TRACE_STORE));
   } else if (bar == EXRNIC_BAR_REGISTERS) {
     slice(node, EXRNIC_TRACE_REGISTER_WRITE, args);
+    if (offset == EXRNIC_REG_PULL_MODE)
+      works_.pull_by_firmware(node, value == EXRNIC_PULL_MODE_FIRMWARE);
     if (offset != EXRNIC_REG_MBOX_COMMAND) return;
     nodes_[node].command_ps = now();
     nodes_[node].command = static_cast<uint32_t>(value);

@@ -43,6 +43,7 @@ class Tracer {
   void loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value, uint64_t since_ps);
   void memory(unsigned node, bool write, uint64_t address, const uint8_t* data, size_t length);
   void interrupt(unsigned node, unsigned vector);
+  void reset(unsigned node) { works_.pull_by_firmware(node, false); }
   uint64_t now() const { return scheduler_ == nullptr ? 0 : scheduler_->now(); }
 
   uint64_t works() const { return works_.drawn(); }  // work requests drawn so far

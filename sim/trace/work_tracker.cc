@@ -63,6 +63,9 @@ void WorkTracker::core_event(const TraceEvent& event, const Point& at) {
       return message_end(queue, args, at);
     case EXRNIC_TRACE_COMPLETION:
       return completion(node, queue, args, at);
+    case EXRNIC_TRACE_PROCESSOR_RUNS:
+    case EXRNIC_TRACE_PROCESSOR_WAITS:
+      return processor(node, event.what == EXRNIC_TRACE_PROCESSOR_RUNS, at);
     default:
       return;
   }
@@ -152,9 +155,27 @@ void WorkTracker::segment(unsigned node, Queue& queue, const exrnic_trace_args& 
   Sent& entry = sent(args.node, node, args.index);
   step(entry.work, at);
   nodes_[node].placing[args.node].push_back(entry.work);
-  if (entry.view.asks()) queue.reads.push_back(entry.work);
+  if (entry.view.asks()) {
+    queue.reads.push_back(entry.work);
+    asked(nodes_[node], entry.view, entry.work, at);
+  }
   if (entry.view.takes_receive() && entry.view.last) queue.receives.push_back(entry.work);
   entry.work.reset();
+}
+
+// A request that firmware is to answer wakes its processor, or is one of those that keep it awake.
+void WorkTracker::asked(Node& node, const FrameView& request, const WorkPtr& work,
+                        const Point& at) {
+  if (request.opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST && !node.pull_by_firmware) return;
+  node.for_firmware.push_back(work);
+  if (node.processor_runs) processor(node, true, {at.node, EXRNIC_TRACE_TRACK_PROCESSOR, at.ps});
+}
+
+void WorkTracker::processor(Node& node, bool runs, const Point& at) {
+  node.processor_runs = runs;
+  if (!runs) return;
+  for (const WorkPtr& work : node.for_firmware) step(work, at);
+  node.for_firmware.clear();
 }
 
 void WorkTracker::ended(Queue& queue, const exrnic_trace_args& args, const Point& at) {

@@ -32,6 +32,9 @@ class WorkTracker {
   // A store that posts slots up to `producer` leaves the host's processor.
   void posted(uint32_t qpn, uint16_t producer, const Point& at);
   void core_event(const TraceEvent& event, const Point& at);
+  // From now on what peers PULL is answered by firmware of `node`, or by hardware again. Atomics
+  // are firmware's anyway.
+  void pull_by_firmware(unsigned node, bool on) { nodes_[node].pull_by_firmware = on; }
   // Returns when the same frame left the last time, if it is known.
   void frame_out(const FrameView& frame, const Point& at);
   std::optional<Point> frame_in(const FrameView& frame, const Point& at);
@@ -90,11 +93,16 @@ class WorkTracker {
     std::map<uint32_t, Queue> queues;
     std::map<uint32_t, std::deque<WorkPtr>> placing;  // by peer: segments that were taken
     std::deque<Pending> completions;                  // CQEs under way to host memory
+    bool pull_by_firmware = false;
+    bool processor_runs = false;
+    std::vector<WorkPtr> for_firmware;  // requests of peers that its processor has not begun with
   };
 
   void submitted(Queue& queue, const TraceEvent& event, const Point& at);
   void ended(Queue& queue, const exrnic_trace_args& args, const Point& at);
   void segment(unsigned node, Queue& queue, const exrnic_trace_args& args, const Point& at);
+  void asked(Node& node, const FrameView& request, const WorkPtr& work, const Point& at);
+  void processor(Node& node, bool runs, const Point& at);
   void message_end(Queue& queue, const exrnic_trace_args& args, const Point& at);
   void completion(Node& node, Queue& queue, const exrnic_trace_args& args, const Point& at);
   WorkPtr begin(Queue& queue, const exrnic_trace_args& args, const Point& at);
