@@ -26,15 +26,25 @@ def image(program, version, known):
     return head.ljust(known["head_bytes"], b"\0") + program
 
 
+def c_words(data):
+    """The initialisers of a C array of uint32_t."""
+    words = [f"0x{word:08x}," for (word,) in struct.iter_unpack("<I", data)]
+    return "".join(" ".join(words[i:i + 8]) + "\n" for i in range(0, len(words), 8))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", type=Path, help="what is loaded to address 0")
     parser.add_argument("output", type=Path)
     parser.add_argument("--version", type=lambda text: int(text, 0), required=True, help="major << 16 | minor")
     parser.add_argument("--spec", type=Path, required=True, help="processor.yaml")
+    parser.add_argument("--words", type=Path, help="also write the image as words of C")
     args = parser.parse_args()
     known = constants(args.spec)
-    args.output.write_bytes(image(args.program.read_bytes(), args.version, known))
+    data = image(args.program.read_bytes(), args.version, known)
+    args.output.write_bytes(data)
+    if args.words:
+        args.words.write_text(c_words(data))
     size = args.program.stat().st_size
     print(f"{args.output.name}: {size} of {known['FW_MEMORY_BYTES']} bytes")
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "firmware/test/image.h"
+#include "firmware/image/firmware_image.h"
 #include "sim/debug/gdb_server.h"
 #include "tests/support/pair.h"
 

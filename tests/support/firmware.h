@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "firmware/test/image.h"
+#include "firmware/image/firmware_image.h"
 #include "tests/support/rnic_driver.h"
 
 namespace exrnic::testing {

@@ -122,12 +122,13 @@ function(exrnic_block_test block)
   target_include_directories(${block}_test PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()
 
-# target_uses_firmware(TARGET): firmware/ builds the images; the test gets their paths.
+# target_uses_firmware(TARGET): firmware/ builds the images; the test gets their paths, and what reads them.
 function(target_uses_firmware target)
   target_compile_definitions(${target} PRIVATE
     EXRNIC_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/firmware.bin"
     EXRNIC_FIRMWARE_ELF="${CMAKE_BINARY_DIR}/firmware/firmware.elf"
     EXRNIC_FIRMWARE_SYMBOLS="${CMAKE_BINARY_DIR}/firmware/firmware.symbols"
     EXRNIC_FAULTY_FIRMWARE="${CMAKE_BINARY_DIR}/firmware/faulty.bin")
+  target_link_libraries(${target} PRIVATE exrnic_firmware_image)
   add_dependencies(${target} firmware faulty)
 endfunction()

@@ -6,8 +6,8 @@
 
 #include "Vprocessor.h"
 #include "exrnic_hw.h"
+#include "firmware/image/firmware_image.h"
 #include "firmware/test/faulty.h"
-#include "firmware/test/image.h"
 #include "rtl-model/blocks/testing/bench.h"
 #include "sim/debug/processor_debugger.h"
 
