@@ -41,6 +41,21 @@ int main() {
 }
 """
 
+_CHANNEL_PROGRAM = r"""
+#include <exrnic/messages.h>
+#include <stdio.h>
+
+int main(int argc, char** argv) {
+  const struct vl_message_channel_attr attr = {0, 24, 1, 1};
+  struct vl_rnic* rnic = vl_open_rnic(argv[argc - 1]);
+  if (rnic == NULL || vl_create_message_channel(rnic, &attr) == NULL) {
+    puts(vl_error_text());
+    return 1;
+  }
+  return 0;
+}
+"""
+
 _CMAKE_PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES CXX)
@@ -91,6 +106,20 @@ class InstalledTree(unittest.TestCase):
         run(["cc", "-std=c11", "-Wall", "-Werror", "main.c", "-o", "c-shared",
              *self.flags("--cflags", "--libs")], self.directory)
         self.expect_error_text("./c-shared")
+
+    def test_the_library_brings_firmware_for_the_installed_simulator(self):
+        (self.directory / "channel.c").write_text(_CHANNEL_PROGRAM)
+        run(["cc", "-std=c11", "channel.c", "-o", "channel", *self.flags("--cflags", "--libs")],
+            self.directory)
+        nodes = [f"--node=vfio-user:{node}.sock" for node in (0, 1)]
+        with subprocess.Popen([self.prefix / "bin/exrnic-sim", *nodes], cwd=self.directory,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as sim:
+            try:
+                self.assertEqual(sim.stdout.readline(), "exrnic-sim: ready\n")
+                run(["./channel", "sim:0.sock"], self.directory,
+                    LD_LIBRARY_PATH=str(self.library_directory()))
+            finally:
+                sim.kill()
 
     def test_a_program_in_c_links_statically(self):
         run(["cc", "-static", "main.c", "-o", "c-static",

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-sim with two nodes, and this process as the driver of both.
+// exrnic-sim, and this process as the driver of its nodes.
 #ifndef EXRNIC_LIBVERBS_SIM_FIXTURE_H
 #define EXRNIC_LIBVERBS_SIM_FIXTURE_H
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/testing/simulator_process.h"
 #include "verbs_objects.h"
 
 namespace exrnic {
 
-// Two nodes; their RNICs by name.
+// Nodes; their RNICs by name. Of node 0 GDB can debug the firmware.
 struct Fixture {
-  explicit Fixture(const std::string& core = "ref")
-      : simulator({"--core", core, "--control", folder / "control", "--node",
-                   "vfio-user:" + folder / "0", "--node", "vfio-user:" + folder / "1"}) {
+  explicit Fixture(const std::string& core = "ref", uint32_t nodes = 2)
+      : simulator(Arguments(folder, core, nodes)) {
     simulator.wait_until_ready();
+  }
+  static std::vector<std::string> Arguments(const TempDir& folder, const std::string& core,
+                                            uint32_t nodes) {
+    std::vector<std::string> arguments = {"--core", core, "--control", folder / "control"};
+    for (uint32_t node = 0; node < nodes; ++node) {
+      arguments.push_back("--node");
+      arguments.push_back("vfio-user:" + folder / std::to_string(node));
+    }
+    if (core == "rtl") {
+      arguments.push_back("--gdb");
+      arguments.push_back("0:" + folder / "gdb");
+    }
+    return arguments;
   }
   std::string Name(uint32_t node) const { return "sim:" + folder / std::to_string(node); }
   Owned<vl_rnic> Open(uint32_t node) { return Owned<vl_rnic>(OpenDevice(Name(node))); }

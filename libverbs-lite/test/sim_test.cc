@@ -26,11 +26,10 @@
 namespace exrnic {
 namespace {
 
-// Nobody loads firmware into the RTL's processor here; the reference model does without.
-std::vector<GuestCheck> SimulatorChecks(bool firmware) {
+std::vector<GuestCheck> SimulatorChecks(bool processor) {
   std::vector<GuestCheck> checks;
   for (GuestCheck& check : AllChecks()) {
-    if (check.needs_firmware && !firmware) continue;
+    if (check.needs_processor && !processor) continue;
     if (!check.needs_kernel && !check.two_contexts) checks.push_back(std::move(check));
   }
   return checks;
@@ -38,7 +37,7 @@ std::vector<GuestCheck> SimulatorChecks(bool firmware) {
 
 void RunSimulatorChecks(const std::string& core) {
   Fixture fixture(core);
-  const std::vector<GuestCheck> checks = SimulatorChecks(core == "ref");
+  const std::vector<GuestCheck> checks = SimulatorChecks(core == "rtl");
   const CheckOutcome outcome =
       RunBothEnds(checks, [&](uint32_t node) { return OpenDevice(fixture.Name(node)); });
   INFO(outcome.output << outcome.peer_output);

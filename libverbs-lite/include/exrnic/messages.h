@@ -9,8 +9,9 @@
  * arrive once each, in the order in which they were sent, or fail.
  *
  * Errors, threads, fork: as in exrnic/verbs.h. Only making and destroying a channel enters the
- * kernel. There is no interrupt: who waits polls. EOPNOTSUPP: the RNIC has no firmware that runs,
- * or is one of the simulator without guests ("sim:PATH"), or of the reference model.
+ * kernel. There is no interrupt: who waits polls. EOPNOTSUPP: the RNIC has no processor, as in the
+ * simulator's reference model, or no firmware runs there; vl_error_text() says why. With "sim:PATH"
+ * the first channel loads firmware, see vl_open_rnic.
  */
 #ifndef EXRNIC_MESSAGES_H
 #define EXRNIC_MESSAGES_H
@@ -121,7 +122,8 @@ VL_API uint32_t vl_messages_ended(const struct vl_message_channel* channel);
 
 /*
  * The next event: 1 if there is one, 0 if not. It occupies its place, and its data stays, until it
- * is released; several can be taken before. ENODEV: the RNIC is gone.
+ * is released; several can be taken before. Who only sends polls as well: firmware that has failed
+ * and was started again hears of work that is under way in this call. ENODEV: the RNIC is gone.
  */
 VL_API int vl_poll_message(struct vl_message_channel* channel, struct vl_message* message);
 

@@ -5,7 +5,8 @@
  * scratchpads shared with one port of another node.
  *
  * Errors, threads, fork: as in exrnic/verbs.h; a window is not inherited. EOPNOTSUPP: in the
- * simulator without guests ("sim:PATH") there is neither.
+ * simulator without guests ("sim:PATH") there are no windows, because a load or store of a process
+ * cannot reach the simulator. Ports are there.
  */
 #ifndef EXRNIC_NTB_H
 #define EXRNIC_NTB_H

@@ -84,13 +84,18 @@ struct vl_rnic_attr {
  * Opens an RNIC:
  *   "exrnic0"   the device of the kernel module, in /dev; or any path with a slash in it
  *   "sim:PATH"  a node of exrnic-sim by its vfio-user socket: no kernel module, no root. The
- * library is the driver, so only one process at a time can have the node, and open it once NULL
- * what the environment variable VL_DEVICE says, else "exrnic0"
+ *               library is the driver, so only one process at a time can have the node, and open it
+ *               once
+ *   NULL        what the environment variable VL_DEVICE says, else "exrnic0"
+ *
+ * Firmware of "sim:PATH": the library has its own, and loads it when a region with
+ * VL_ACCESS_REMOTE_ATOMIC or a message channel first needs it. The environment variable VL_FIRMWARE
+ * names a file to take instead, and, if it is empty, none: all works but what firmware does.
  *
  * ENOENT, EACCES, ECONNREFUSED: no such device, no right to it, nobody serves the socket.
  * EPROTONOSUPPORT: the kernel module or the device has another version than this library. ENOSPC:
- * all user pages are taken. EBUSY: another process has the simulator's node. vl_error_text() says
- * more.
+ * all user pages are taken. EBUSY: another process has the simulator's node. ENOENT, EINVAL, ...:
+ * also when VL_FIRMWARE names no file, or one that is no firmware. vl_error_text() says more.
  */
 VL_API struct vl_rnic* vl_open_rnic(const char* name);
 
@@ -124,7 +129,7 @@ enum vl_access {
  * Registers [address, address + length), length >= 1, which stays the caller's memory: it is
  * pinned, and must stay mapped, until vl_deallocate_mr. access: VL_ACCESS_* or zero. ENOMEM: beyond
  * RLIMIT_MEMLOCK, or no STag left. EFAULT: not all of it is mapped (writable, where a right asks
- * for it).
+ * for it). EOPNOTSUPP: "sim:PATH" with VL_ACCESS_REMOTE_ATOMIC, and firmware has failed for good.
  */
 VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t length, int access);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim_events.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -22,7 +21,8 @@ namespace {
 
 constexpr uint32_t kCausesQp = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR;
 // Not the mailbox: its status is read.
-constexpr uint32_t kCauses = kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK;
+constexpr uint32_t kCauses =
+    kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK | EXRNIC_INT_CAUSE_FIRMWARE;
 
 [[noreturn]] void ThrowErrno(const char* what) {
   throw SimError(errno, std::string(what) + ": " + strerror(errno));
@@ -41,18 +41,8 @@ void Drain(int eventfd) {
 
 }  // namespace
 
-SimEvents::Stream SimEvents::MakeStream() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) ThrowErrno("a pipe for events");
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  Stream stream;
-  stream.read = vfio_user::UniqueFd(ends[0]);
-  stream.write = vfio_user::UniqueFd(ends[1]);
-  return stream;
-}
-
-SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox)
-    : link_(link), mailbox_(mailbox), stop_(NewEventfd()), async_(MakeStream()) {
+SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox, SimFirmware* firmware, SimPorts* ports)
+    : link_(link), mailbox_(mailbox), firmware_(firmware), ports_(ports), stop_(NewEventfd()) {
   ConnectVectors();
   peers_dead_ = ReadPeersDead();
   link_->Write({{EXRNIC_REG_INT_CAUSE, kCauses}, {EXRNIC_REG_INT_ENABLE, kCauses}});
@@ -106,10 +96,10 @@ void SimEvents::GiveVector(uint32_t vector) {
 }
 
 int SimEvents::OpenChannel() {
-  Stream stream = MakeStream();
+  Stream stream;
   std::lock_guard<std::mutex> guard(mutex_);
   if (ended_) throw SimError(ENODEV, "the simulator is gone");
-  const int fd = stream.read.get();
+  const int fd = stream.pipe.fd();
   channels_.emplace(fd, std::move(stream));
   return fd;
 }
@@ -121,16 +111,9 @@ void SimEvents::CloseChannel(int fd) {
 
 // Under the lock.
 SimEvents::Stream* SimEvents::FindStream(int fd) {
-  if (fd == async_.read.get()) return &async_;
+  if (fd == async_.pipe.fd()) return &async_;
   const auto channel = channels_.find(fd);
   return channel == channels_.end() ? nullptr : &channel->second;
-}
-
-// Under the lock. Without an end to write to, nobody waits any more.
-void SimEvents::Wake(Stream* stream) {
-  if (stream->woken || !stream->write) return;
-  const uint8_t byte = 0;
-  stream->woken = write(stream->write.get(), &byte, sizeof(byte)) == sizeof(byte);
 }
 
 // The oldest event, if there is one; the byte in the pipe was taken.
@@ -138,19 +121,18 @@ bool SimEvents::TakeEvent(int fd, Event* event) {
   std::lock_guard<std::mutex> guard(mutex_);
   Stream* stream = FindStream(fd);
   if (stream == nullptr) return false;
-  stream->woken = false;
+  stream->pipe.Rest();
   if (stream->events.empty()) return false;
   *event = stream->events.front();
   stream->events.pop_front();
   unread_.erase({event->cookie, event->type});
-  if (!stream->events.empty()) Wake(stream);
+  if (!stream->events.empty()) stream->pipe.Wake();
   return true;
 }
 
 bool SimEvents::Read(int fd, Event* event) {
   for (;;) {
-    uint8_t byte;
-    const ssize_t bytes = read(fd, &byte, sizeof(byte));
+    const int bytes = SimWakePipe::Await(fd);
     if (bytes < 0) return false;
     if (TakeEvent(fd, event)) return true;
     if (bytes > 0) continue;  // its event went away with its object
@@ -225,7 +207,7 @@ void SimEvents::ModifyLimit(uint32_t srqn, bool armed, const std::function<void(
 void SimEvents::Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie) {
   if (ended_ || !unread_.insert({cookie, type}).second) return;
   stream->events.push_back({cookie, type, handle});
-  Wake(stream);
+  stream->pipe.Wake();
 }
 
 void SimEvents::HandleVector(uint32_t vector) {
@@ -246,10 +228,12 @@ uint64_t SimEvents::ReadPeersDead() {
 
 void SimEvents::HandleControl() {
   Drain(eventfds_[EXRNIC_MSIX_VECTOR_CONTROL].get());
+  ports_->Look();
   std::lock_guard<std::mutex> look(look_);
   const uint32_t causes = link_->Read(EXRNIC_REG_INT_CAUSE) & kCauses;
   // Cleared before the look: what comes up behind it interrupts again.
   link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
+  if ((causes & EXRNIC_INT_CAUSE_FIRMWARE) != 0) firmware_->Recover();
   if ((causes & kCausesQp) != 0) LookForErrors((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
   if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) LookForLimits();
   if ((causes & EXRNIC_INT_CAUSE_LINK) != 0) {
@@ -338,11 +322,12 @@ void SimEvents::LookForLimit(uint32_t srqn) {
 // A last event, and then the end of every stream: nobody waits for what cannot come.
 void SimEvents::End() {
   link_->Cut("the simulator is gone");
+  ports_->End();
   std::lock_guard<std::mutex> guard(mutex_);
   Raise(&async_, EventType::kDeviceFatal, 0, 0);
   ended_ = true;
-  async_.write.reset();
-  for (auto& [fd, channel] : channels_) channel.write.reset();
+  async_.pipe.End();
+  for (auto& [fd, channel] : channels_) channel.pipe.End();
 }
 
 void SimEvents::Run() {

@@ -13,14 +13,18 @@
 #include <vector>
 
 #include "sim/vfio_user/unique_fd.h"
+#include "sim_firmware.h"
 #include "sim_link.h"
 #include "sim_mailbox.h"
+#include "sim_ports.h"
+#include "sim_wake_pipe.h"
 #include "transport.h"
 
 namespace exrnic {
 
 // From the interrupts of the device to events in file descriptors, as the kernel module does it. A
-// thread waits for them; it also sees when the simulator ends, and then says so to everybody.
+// thread waits for them; it also sees when the simulator ends, and then says so to everybody. What
+// concerns ports and firmware it hands on to them.
 //
 // An object has at most one unread event of a type, and as many as there are find room. The device
 // tells that something has happened, not to whom: the thread asks it about each object that may be
@@ -29,7 +33,7 @@ namespace exrnic {
 // Any thread may call. Throws SimError.
 class SimEvents {
  public:
-  SimEvents(SimLink* link, SimMailbox* mailbox);
+  SimEvents(SimLink* link, SimMailbox* mailbox, SimFirmware* firmware, SimPorts* ports);
   ~SimEvents();
   SimEvents(const SimEvents&) = delete;
   SimEvents& operator=(const SimEvents&) = delete;
@@ -38,7 +42,7 @@ class SimEvents {
   uint32_t cq_vectors() const;
 
   // Ends to read from, for as long as they are not closed.
-  int async_fd() const { return async_.read.get(); }
+  int async_fd() const { return async_.pipe.fd(); }
   int OpenChannel();
   void CloseChannel(int fd);
   // The next event of any of them; false with errno, EOF being ENODEV.
@@ -64,14 +68,9 @@ class SimEvents {
   void ModifyLimit(uint32_t srqn, bool armed, const std::function<void()>& command);
 
  private:
-  // Events wait in `events`. While there are any, a byte is in the pipe to poll for, or a reader
-  // has just taken it and will put it back. One byte is left over when all that it stood for is
-  // removed.
   struct Stream {
-    vfio_user::UniqueFd read;
-    vfio_user::UniqueFd write;
+    SimWakePipe pipe;
     std::deque<Event> events;
-    bool woken = false;  // the byte is in the pipe, as far as is known here
   };
   struct Cq {
     uint32_t vector;
@@ -89,7 +88,6 @@ class SimEvents {
     bool armed = false;
   };
 
-  static Stream MakeStream();
   void ConnectVectors();
   void Run();
   void HandleControl();
@@ -102,12 +100,13 @@ class SimEvents {
   void End();
   void Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie);
   Stream* FindStream(int fd);
-  void Wake(Stream* stream);
   bool TakeEvent(int fd, Event* event);
   void Forget(Stream* stream, uint64_t cookie);
 
   SimLink* const link_;
   SimMailbox* const mailbox_;
+  SimFirmware* const firmware_;
+  SimPorts* const ports_;
   vfio_user::UniqueFd stop_;
   std::vector<vfio_user::UniqueFd> eventfds_;  // by vector
   uint64_t peers_dead_ = 0;                    // the thread's own
@@ -127,6 +126,23 @@ class SimEvents {
   bool ended_ = false;
 
   std::thread thread_;
+};
+
+// The MSI-X vector of a completion queue, as long as that lives.
+class SimVector {
+ public:
+  SimVector(SimEvents* events, uint32_t wanted)
+      : events_(events), number_(events->TakeVector(wanted)) {}
+  SimVector(SimVector&& other) noexcept
+      : events_(std::exchange(other.events_, nullptr)), number_(other.number_) {}
+  ~SimVector() {
+    if (events_ != nullptr) events_->GiveVector(number_);
+  }
+  uint32_t number() const { return number_; }
+
+ private:
+  SimEvents* events_;
+  const uint32_t number_;
 };
 
 }  // namespace exrnic

@@ -18,13 +18,7 @@ constexpr uint32_t kStagIndexMin = 1;  // RFC 5040, 3.2 keeps STag zero for the 
 constexpr uint32_t kKeys = 1u << EXRNIC_STAG_INDEX_SHIFT;
 
 // Below `bound`, which is small beside 2^32.
-uint32_t Random(uint32_t bound) {
-  uint32_t value;
-  if (getrandom(&value, sizeof(value), 0) != sizeof(value)) {
-    throw SimError(errno, std::string("getrandom: ") + strerror(errno));
-  }
-  return value % bound;
-}
+uint32_t RandomBelow(uint32_t bound) { return Random32() % bound; }
 
 [[noreturn]] void ThrowFull(const char* what, size_t count) {
   throw SimError(ENOSPC, std::string("all ") + std::to_string(count) + " places of the device's " +
@@ -32,6 +26,14 @@ uint32_t Random(uint32_t bound) {
 }
 
 }  // namespace
+
+uint32_t Random32() {
+  uint32_t value;
+  if (getrandom(&value, sizeof(value), 0) != sizeof(value)) {
+    throw SimError(errno, std::string("getrandom: ") + strerror(errno));
+  }
+  return value;
+}
 
 uint32_t SimNumbers::Take() {
   const uint32_t count = static_cast<uint32_t>(used_.size());
@@ -47,13 +49,13 @@ uint32_t SimNumbers::Take() {
 
 uint32_t SimStags::Take() {
   const uint32_t indices = static_cast<uint32_t>(used_.size()) - kStagIndexMin;
-  const uint32_t start = Random(indices);
+  const uint32_t start = RandomBelow(indices);
   for (uint32_t i = 0; i < indices; ++i) {
     const uint32_t index = kStagIndexMin + (start + i) % indices;
     if (used_[index]) continue;
     used_[index] = true;
     // Any key but the last one.
-    keys_[index] = static_cast<uint8_t>(keys_[index] + 1 + Random(kKeys - 1));
+    keys_[index] = static_cast<uint8_t>(keys_[index] + 1 + RandomBelow(kKeys - 1));
     return index << EXRNIC_STAG_INDEX_SHIFT | keys_[index];
   }
   ThrowFull("STags", indices);

@@ -8,6 +8,9 @@
 
 namespace exrnic {
 
+// That nobody can guess. Throws SimError.
+uint32_t Random32();
+
 // Numbers from first to count - 1, each handed out in turn, so that one that was given back does
 // not soon come again: a late frame for a destroyed queue pair must not meet its successor.
 class SimNumbers {
@@ -40,6 +43,27 @@ class SimStags {
  private:
   std::vector<bool> used_;
   std::vector<uint8_t> keys_;
+};
+
+// A number of either, which goes back unless it is kept.
+template <typename Numbers>
+class Taken {
+ public:
+  explicit Taken(Numbers* numbers) : numbers_(numbers), value_(numbers->Take()) {}
+  ~Taken() {
+    if (numbers_ != nullptr) numbers_->Give(value_);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  uint32_t value() const { return value_; }
+  uint32_t Keep() {
+    numbers_ = nullptr;
+    return value_;
+  }
+
+ private:
+  Numbers* numbers_;
+  const uint32_t value_;
 };
 
 }  // namespace exrnic

@@ -13,9 +13,12 @@
 #include "sim_device.h"
 #include "sim_error.h"
 #include "sim_events.h"
+#include "sim_firmware.h"
 #include "sim_mailbox.h"
 #include "sim_memory.h"
+#include "sim_message_channel.h"
 #include "sim_numbers.h"
+#include "sim_ports.h"
 
 namespace exrnic {
 
@@ -47,47 +50,9 @@ int Guard(Call call) {
   }
 }
 
-// A number that goes back unless it is kept.
-template <typename Numbers>
-class Taken {
- public:
-  explicit Taken(Numbers* numbers) : numbers_(numbers), value_(numbers->Take()) {}
-  ~Taken() {
-    if (numbers_ != nullptr) numbers_->Give(value_);
-  }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
-  uint32_t value() const { return value_; }
-  uint32_t Keep() {
-    numbers_ = nullptr;
-    return value_;
-  }
-
- private:
-  Numbers* numbers_;
-  const uint32_t value_;
-};
-
-// The MSI-X vector of a completion queue.
-class Vector {
- public:
-  Vector(SimEvents* events, uint32_t wanted)
-      : events_(events), number_(events->TakeVector(wanted)) {}
-  Vector(Vector&& other) noexcept
-      : events_(std::exchange(other.events_, nullptr)), number_(other.number_) {}
-  ~Vector() {
-    if (events_ != nullptr) events_->GiveVector(number_);
-  }
-  uint32_t number() const { return number_; }
-
- private:
-  SimEvents* events_;
-  const uint32_t number_;
-};
-
 struct Cq {
   SimRing ring;
-  Vector vector;
+  SimVector vector;
 };
 
 struct QpRings {
@@ -108,13 +73,15 @@ class SimTransport : public Transport {
       : link_(path, patience),
         mailbox_(&link_),
         info_(IdentifyDevice(&link_)),
+        firmware_(&link_),
+        ports_(&link_),
         arena_(&link_),
         pds_("protection domains", 0, EXRNIC_FW_PD),
         cqns_("completion queues", 0, info_.max_cq),
         srqns_("shared receive queues", 0, info_.max_srq),
         qpns_("queue pairs", kQpnMin, info_.max_qp),
         stags_(info_.max_mr),
-        events_(&link_, &mailbox_) {
+        events_(&link_, &mailbox_, &firmware_, &ports_) {
     info_.comp_vectors = events_.cq_vectors();
     GrantProcessMemory(&link_);
     EnableDevice(&link_);
@@ -153,7 +120,7 @@ class SimTransport : public Transport {
     return Guard([&] {
       Taken number(&cqns_);
       SimRing ring(&arena_, request.ring, size_t{request.entries} * sizeof(exrnic_cqe));
-      Vector vector(&events_, request.comp_vector);
+      SimVector vector(&events_, request.comp_vector);
       exrnic_mbox_create_cq in = {};
       in.cqn = number.value();
       in.page = kUserPage;
@@ -292,6 +259,57 @@ class SimTransport : public Transport {
     return 0;
   }
 
+  int CreateMessageChannel(const MessageChannelRequest& request) override {
+    return Guard([&] {
+      if (message_channel_ != nullptr) {
+        throw SimError(EBUSY, "this RNIC has message channel " +
+                                  std::to_string(message_channel_->number()) + " already");
+      }
+      firmware_.Start();
+      message_channel_ = std::make_unique<SimMessageChannel>(
+          SimMessageChannel::Device{&mailbox_, &firmware_, &arena_, &stags_}, kUserPage, request);
+    });
+  }
+  int DestroyMessageChannel(uint32_t number) override {
+    if (message_channel_ == nullptr || message_channel_->number() != number)
+      return FailWith(ENOENT, "");
+    return Guard([&] {
+      const auto channel = std::move(message_channel_);
+      channel->Close();
+    });
+  }
+
+  // A window is memory whose loads and stores reach the device, and here nobody could see them: in
+  // a guest the hypervisor does, but a process has only the simulator's socket.
+  int MapWindow(const WindowRequest& /*request*/, WindowInfo* /*info*/) override {
+    return FailWith(EOPNOTSUPP,
+                    "there are no remote windows without a guest: loads and stores of a process "
+                    "cannot reach the simulator");
+  }
+  int OpenPort(uint32_t port, uint32_t node, uint32_t peer, int* fd) override {
+    return Guard([&] { *fd = ports_.Open(port, node, peer); });
+  }
+  void ClosePort(int fd) override {
+    Guard([&] { ports_.Close(fd); });
+  }
+  int ReadPort(int fd, PortEvent* event) override {
+    bool read = false;
+    if (Guard([&] { read = ports_.Read(fd, event); }) != 0) return -1;
+    return read ? 0 : FailWith(errno, "");
+  }
+  int RingPort(int fd, uint32_t bits) override {
+    return Guard([&] { ports_.Ring(fd, bits); });
+  }
+  int MaskPort(int fd, uint32_t bits) override {
+    return Guard([&] { ports_.Mask(fd, bits); });
+  }
+  int SetSpad(int fd, uint32_t index, uint32_t value) override {
+    return Guard([&] { ports_.SetSpad(fd, index, value); });
+  }
+  int GetSpad(int fd, uint32_t index, uint32_t* value) override {
+    return Guard([&] { *value = ports_.GetSpad(fd, index); });
+  }
+
  private:
   // Behind the device's answer it reaches no memory of the object. A device that answered badly, or
   // not at all, is cut off by now: the object goes in any case.
@@ -308,6 +326,9 @@ class SimTransport : public Transport {
   // The STag.
   uint32_t PublishMr(const MrRequest& request) {
     CheckMapped(request.address, request.length, (request.access & kWriteAccess) != 0);
+    // Firmware executes the atomics of peers, who may do some as soon as they know the STag.
+    if ((request.access & EXRNIC_ACCESS_REMOTE_ATOMIC) != 0 && firmware_.is_offered())
+      firmware_.Start();
     Mr mr = {request, SimPbl(&arena_, request.address, request.length)};
     Taken number(&stags_);
     exrnic_mbox_register_mr in = {};
@@ -366,6 +387,8 @@ class SimTransport : public Transport {
   SimLink link_;
   SimMailbox mailbox_;
   DeviceInfo info_;
+  SimFirmware firmware_;
+  SimPorts ports_;
   SimArena arena_;
   SimNumbers pds_, cqns_, srqns_, qpns_;
   SimStags stags_;
@@ -374,6 +397,7 @@ class SimTransport : public Transport {
   std::map<uint32_t, SimRing> srqs_;
   std::map<uint32_t, QpRings> qps_;
   std::map<uint32_t, Mr> mrs_;
+  std::unique_ptr<SimMessageChannel> message_channel_;
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ void ExpectAnswer(Bench* bench, const Connection& connection, uint64_t wr_id, ui
 void AddAndSwap(Bench* bench) {
   Side side(*bench);
   Connection connection(&side);
+  connection.AllowAtomics();
   connection.Meet(bench);
   for (uint64_t i = 0; i < kAdds; ++i)
     Post(connection, Atomic(VL_OP_FETCH_ADD, i, connection, kPlace, kStep));
@@ -57,6 +58,7 @@ void AddAndSwap(Bench* bench) {
 void HoldNumber(Bench* bench) {
   Side side(*bench);
   Connection connection(&side);
+  connection.AllowAtomics();
   connection.Meet(bench);
   bench->Meet();
   bench->ExpectEqual(Number(connection.target() + kPlace), kLeft, "the number that is left");
@@ -69,7 +71,7 @@ std::vector<GuestCheck> AtomicChecks() {
   GuestCheck check = {
       "atomics add and swap, bring what was there, and are refused beside a multiple of 8",
       AddAndSwap, HoldNumber};
-  check.needs_firmware = true;
+  check.needs_rnic = true;
   return {check};
 }
 

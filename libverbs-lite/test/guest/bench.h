@@ -53,10 +53,10 @@ struct GuestCheck {
   std::string sentence;  // what holds
   std::function<void(Bench*)> requester;
   std::function<void(Bench*)> responder;
-  bool needs_kernel = false;     // of a guest, with its module; else a software device will do
+  bool needs_kernel = false;     // of a guest, with its module; else any RNIC will do
   bool two_contexts = false;     // opens the RNIC twice, which a simulator's socket does not allow
-  bool needs_firmware = false;   // of the peer, or a device that does without
-  bool needs_datagrams = false;  // which the software device does not know
+  bool needs_rnic = false;       // does what the tests' software device does not know
+  bool needs_processor = false;  // for firmware: the reference model has none
 };
 
 // The checks, by file.

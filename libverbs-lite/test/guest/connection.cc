@@ -64,10 +64,11 @@ void Connection::MakeQueues(Side* side, uint32_t send_wr, uint32_t max_reads_in,
 }
 
 void Connection::RegisterTarget(Side* side) {
-  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target_, bytes_,
-                                  VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE |
-                                      VL_ACCESS_REMOTE_READ | VL_ACCESS_REMOTE_ATOMIC),
-                   "vl_allocate_mr");
+  target_mr_ = Own(vl_allocate_mr(side->pd.get(), target_, bytes_, kAccess), "vl_allocate_mr");
+}
+
+void Connection::AllowAtomics() {
+  SetMrAccess(target_mr_.get(), kAccess | VL_ACCESS_REMOTE_ATOMIC);
 }
 
 Hello Connection::hello() const {

@@ -44,6 +44,8 @@ class Connection {
   // The caller's memory, in one region, is both.
   Connection(Side* side, uint8_t* memory, size_t bytes);
 
+  // Of peers in the target, before hello(). In the simulator this loads firmware.
+  void AllowAtomics();
   Hello hello() const;
   void Join(const Hello& peer, const RnrTerms& rnr = {});
   // hello() and Join with the other guest's.
@@ -81,6 +83,9 @@ class Connection {
  private:
   void MakeQueues(Side* side, uint32_t send_wr, uint32_t max_reads_in, vl_service service);
   void RegisterTarget(Side* side);
+
+  static constexpr int kAccess =
+      VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ;
 
   uint32_t node_;
   std::unique_ptr<Pages> own_source_;

@@ -144,7 +144,7 @@ std::vector<GuestCheck> DatagramChecks() {
        SendDatagrams, ReceiveDatagrams},
       {"what no datagram can be is not posted", RefuseDatagrams, RefuseDatagrams},
   };
-  for (GuestCheck& check : checks) check.needs_datagrams = true;
+  for (GuestCheck& check : checks) check.needs_rnic = true;
   return checks;
 }
 

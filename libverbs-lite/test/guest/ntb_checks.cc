@@ -363,6 +363,10 @@ void WaitAndRing(Bench* bench) {
 }  // namespace
 
 std::vector<GuestCheck> NtbChecks() {
+  GuestCheck port = {
+      "a port rings its peer, shows scratchpads, and tells when the link comes and goes",
+      RingAndWait, WaitAndRing};
+  port.needs_rnic = true;
   return {{"stores into a remote window reach the peer's memory, and loads read it", StoreAndLoad,
            CompareStores, true},
           {"a window gives no right that it or the peer's region has not", UseWithoutRights,
@@ -372,8 +376,7 @@ std::vector<GuestCheck> NtbChecks() {
            KillStorer, OutliveStorer, true},
           {"a window to a peer that is gone reads all ones, and its queue pair says so", LosePeer,
            Leave, true},
-          {"a port rings its peer, shows scratchpads, and tells when the link comes and goes",
-           RingAndWait, WaitAndRing, true}};
+          port};
 }
 
 }  // namespace exrnic

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The library as a driver in user space: firmware, and what it serves.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "collective_program.h"
+#include "exrnic/messages.h"
+#include "exrnic/ntb.h"
+#include "exrnic_hw.h"
+#include "sim/vfio_user/unix_socket.h"
+#include "sim_fixture.h"
+
+namespace exrnic {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kWait(20);
+constexpr vl_message_channel_attr kChannel = {1, 100, 4, 4};
+
+// What VL_FIRMWARE says, for as long as it lives.
+class NamedFirmware {
+ public:
+  explicit NamedFirmware(const std::string& path) { setenv("VL_FIRMWARE", path.c_str(), 1); }
+  ~NamedFirmware() { unsetenv("VL_FIRMWARE"); }
+};
+
+void ExpectText(const std::string& what) {
+  INFO(vl_error_text());
+  CHECK(std::string(vl_error_text()).find(what) != std::string::npos);
+}
+
+void ExpectNoChannel(vl_rnic* rnic, const std::string& why) {
+  CHECK(vl_create_message_channel(rnic, &kChannel) == nullptr);
+  CHECK(errno == EOPNOTSUPP);
+  ExpectText(why);
+}
+
+std::string BytesOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("without a processor there is no message channel, and the text says why") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  ExpectNoChannel(rnic.get(), "no on-chip processor");
+}
+
+TEST_CASE("without a guest there is no remote window, and the text says why") {
+  SimPair pair;
+  CHECK(vl_map_window(pair.ends[0].qp.get(), 1, 0, 8, VL_WINDOW_STORE) == nullptr);
+  CHECK(errno == EOPNOTSUPP);
+  ExpectText("without a guest");
+}
+
+TEST_CASE("firmware that is named and is none keeps the RNIC from being opened, and says why") {
+  Fixture fixture;
+  TempDir folder;
+  std::string damaged = BytesOf(EXRNIC_FIRMWARE);
+  damaged.back() ^= 1;
+  std::string other = BytesOf(EXRNIC_FIRMWARE);
+  other[offsetof(exrnic_fw_image, abi_version)] ^= 0x40;
+  const struct {
+    std::string name, bytes;
+    int error;
+    const char* text;
+  } images[] = {{"missing", "", ENOENT, "No such file"},
+                {"short", "XRFW", EINVAL, "too short"},
+                {"damaged", damaged, EINVAL, "is damaged: checksum"},
+                {"other", other, EINVAL, "version " /* of the processor's interface */}};
+  for (const auto& image : images) {
+    const std::string path = folder / image.name;
+    if (image.error != ENOENT) std::ofstream(path, std::ios::binary) << image.bytes;
+    const NamedFirmware named(path);
+    CHECK(vl_open_rnic(fixture.Name(0).c_str()) == nullptr);
+    CHECK(errno == image.error);
+    ExpectText("VL_FIRMWARE: " + path);
+    ExpectText(image.text);
+  }
+  CHECK(fixture.Open(0) != nullptr);
+}
+
+TEST_CASE("without firmware all works but what it does", "[rtl]") {
+  const NamedFirmware none("");
+  SimPair pair("rtl");
+  ExpectNoChannel(pair.ends[0].rnic.get(), "VL_FIRMWARE is empty");
+  uint64_t numbers[] = {41, 0};
+  const auto mr = [&](int node, int access) {
+    return Own(vl_allocate_mr(pair.ends[node].pd.get(), &numbers[node], 8, access), "region");
+  };
+  const auto source = mr(0, VL_ACCESS_LOCAL_WRITE);
+  const auto target = mr(1, VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_ATOMIC);
+  vl_sge from = {AddressOf(numbers), 8, vl_mr_stag(source.get())};
+  pair.ends[0].Push(1, from, AddressOf(&numbers[1]), vl_mr_stag(target.get()));
+  CHECK(AwaitCompletion(pair.ends[0].cq.get(), "a PUSH").status == VL_WC_SUCCESS);
+  CHECK(numbers[1] == 41);
+}
+
+// One that fails when a channel is closed: faulty_main.c takes that for another command.
+TEST_CASE("firmware that fails is started again three times, and then its failure is told",
+          "[rtl]") {
+  const NamedFirmware faulty(EXRNIC_FAULTY_FIRMWARE);
+  Fixture fixture("rtl");
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  int opened = 0, error = 0;
+  const auto until = Clock::now() + kWait;
+  while (error != EOPNOTSUPP && Clock::now() < until) {
+    Owned<vl_message_channel> channel(vl_create_message_channel(rnic.get(), &kChannel));
+    error = channel == nullptr ? errno : 0;
+    if (channel != nullptr) ++opened;
+  }
+  CHECK(opened == 4);
+  CHECK(error == EOPNOTSUPP);
+  ExpectText("exception 7 at 0x8000");  // a load from an address where nothing is
+  ExpectText("for the 4th time");
+}
+
+// ---- Message channels
+
+struct Sender {
+  explicit Sender(Owned<vl_rnic> opened)
+      : rnic(std::move(opened)), channel(CreateMessageChannel(rnic.get(), kChannel)) {}
+
+  void Send(unsigned node, uint32_t number) {
+    void* buffer = vl_message_buffer(channel.get());
+    REQUIRE(buffer != nullptr);
+    memcpy(buffer, &number, sizeof(number));
+    Check(vl_send_message(channel.get(), node, sizeof(number), 0, nullptr), "vl_send_message");
+  }
+  // 1 or 0.
+  int Poll(vl_message* message) {
+    const int found = vl_poll_message(channel.get(), message);
+    Check(found, "vl_poll_message");
+    return found;
+  }
+  // Who sends polls, too.
+  uint32_t TakeFrom(Sender* other) {
+    vl_message message;
+    const auto until = Clock::now() + kWait;
+    while (Poll(&message) == 0) {
+      vl_message none;
+      if (other->Poll(&none) != 0) throw std::runtime_error("an event that nobody expects");
+      if (Clock::now() > until) throw std::runtime_error("no message came within 20 s");
+    }
+    CHECK(message.kind == VL_MESSAGE_RECEIVED);
+    uint32_t number = 0;
+    CHECK(message.length == sizeof(number));
+    memcpy(&number, message.data, sizeof(number));
+    Check(vl_release_messages(channel.get(), 1), "vl_release_messages");
+    return number;
+  }
+
+  Owned<vl_rnic> rnic;
+  Owned<vl_message_channel> channel;
+};
+
+// As GDB: the next instruction of node 0's firmware is where there is no memory.
+void LeadFirmwareAstray(const Fixture& fixture) {
+  const vfio_user::UniqueFd socket = vfio_user::connect_unix(fixture.folder / "gdb");
+  const timeval limit = {10, 0};
+  REQUIRE(setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
+  const std::pair<std::string, std::string> requests[] = {
+      {"$?#3f", "+$S05#b8"},            // has the processor halted?
+      {"$P25=0000ff9f#1f", "+$OK#9a"},  // its pc becomes 0x9fff0000
+      {"$c#63", "+"}};                  // it goes on
+  for (const auto& [request, expected] : requests) {
+    REQUIRE(write(socket.get(), request.data(), request.size()) ==
+            static_cast<ssize_t>(request.size()));
+    std::string answer(expected.size(), 0);
+    REQUIRE(recv(socket.get(), answer.data(), answer.size(), MSG_WAITALL) ==
+            static_cast<ssize_t>(answer.size()));
+    CHECK(answer == expected);
+  }
+}
+
+TEST_CASE("messages arrive once each and in order when firmware fails between them", "[rtl]") {
+  Fixture fixture("rtl");
+  Sender sender(fixture.Open(0)), receiver(fixture.Open(1));
+  for (const uint32_t number : {10, 11}) sender.Send(1, number);
+  CHECK(receiver.TakeFrom(&sender) == 10);
+  LeadFirmwareAstray(fixture);
+  sender.Send(1, 12);
+  for (const uint32_t number : {11, 12}) CHECK(receiver.TakeFrom(&sender) == number);
+  receiver.Send(0, 13);
+  CHECK(sender.TakeFrom(&receiver) == 13);
+}
+
+TEST_CASE("three nodes meet in barriers and reductions, and each sends to each", "[rtl]") {
+  constexpr uint32_t kNodes = 3;
+  Fixture fixture("rtl", kNodes);
+  std::string errors[kNodes];
+  const auto run = [&](uint32_t node) {
+    CollectiveOptions options;
+    options.node = node;
+    options.nodes = kNodes;
+    options.rounds = 1;
+    try {
+      FILE* none = fopen("/dev/null", "we");
+      RunCollective(options, [&] { return OpenDevice(fixture.Name(node)); }, none);
+      fclose(none);
+    } catch (const std::exception& error) {
+      errors[node] = error.what();
+    }
+  };
+  std::thread others[] = {std::thread(run, 1), std::thread(run, 2)};
+  run(0);
+  for (std::thread& other : others) other.join();
+  for (const std::string& error : errors) CHECK(error.empty());
+}
+
+TEST_CASE("when the simulator is killed, channels and ports say so, and go away", "[rtl]") {
+  Fixture fixture("rtl");
+  Sender end(fixture.Open(0));
+  vl_port* port = vl_open_port(end.rnic.get(), 0, 1, 0);
+  REQUIRE(port != nullptr);
+  vl_port_event event;
+  int waited = 0, error = 0;
+  std::thread waiter([&] {
+    waited = vl_get_port_event(port, &event);
+    error = errno;
+  });
+  fixture.simulator.signal(SIGKILL);
+  waiter.join();  // without a time limit of its own
+  CHECK(waited == -1);
+  CHECK(error == ENODEV);
+  CHECK(vl_ring_port(port, 1) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(vl_mask_port(port, 1) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(vl_open_port(end.rnic.get(), 1, 1, 1) == nullptr);
+  CHECK(errno == ENODEV);
+  vl_message message;
+  CHECK(vl_poll_message(end.channel.get(), &message) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(vl_send_message(end.channel.get(), 1, 0, 0, nullptr) == -1);
+  CHECK(errno == ENODEV);
+  CHECK(vl_close_port(port) == 0);
+  CHECK(vl_destroy_message_channel(end.channel.release()) == 0);
+  CHECK(vl_close_rnic(end.rnic.release()) == 0);
+}
+
+TEST_CASE("ports and nodes that there are not are refused, and named") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  const struct {
+    unsigned port, node, peer;
+    const char* text;
+  } wrong[] = {{VL_PORTS, 1, 0, "port 16"},
+               {0, 1, VL_PORTS + 1, "port 17"},
+               {0, 0, 0, "node 0"},
+               {0, 1u << 16, 0, "node 65536"}};
+  for (const auto& [port, node, peer, text] : wrong) {
+    CHECK(vl_open_port(rnic.get(), port, node, peer) == nullptr);
+    CHECK(errno == EINVAL);
+    ExpectText(text);
+  }
+}
+
+}  // namespace
+}  // namespace exrnic
