@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Guests in synchronised time: adds what they measure, in simulated time, to results.json.
 
-    sync_guests.py RESULTS
+    sync_guests.py RESULTS [--profile NAME]
 
 For each profile, in one launch of two guests: register reads from user level and by ioctl, pinning of 1 MiB against the list
 of its pages, and the round trip of 8 bytes, of programs that poll and of programs that sleep until an interrupt.
 `sync.identical_runs`: of three runs with the first profile, how many in a row give the same rows, bit for bit.
 `sync.slowdown`: wall time against free time for the same work of guests whose RNIC is idle; `sync.slowdown_cpu` the same in CPU
 time of all processes, which other load of the machine disturbs less, also of QEMU's -icount alone. The work is a guest's whole
-life ("life"), or text and checksums after the boot ("compute"). Each is the least of three launches, which take turns.
+life ("life"), or text and checksums after the boot ("compute"). Each is the least of three launches, which take turns. With --profile only what is measured
+for each profile, for that one: one launch.
 """
 
 import argparse
@@ -37,6 +38,7 @@ _ALONE = (f"exrnic-bench --only registers,pbl --count 1000 --max-size {_SIZE} --
 _PINGPONG = "exrnic-pingpong --node {node} --oob /dev/ttyS1 --sizes 8 --rounds 200"
 _PINGPONGS = f"{_PINGPONG} && {_PINGPONG} --events"
 _NAMES = {("mmio.user_ns", None): "sync.user_ns", ("mmio.ioctl_ns", None): "sync.ioctl_ns",
+          ("mmio.saving_percent", None): "sync.saving_percent",
           ("mlock.us", _SIZE): "sync.mlock_us", ("pbl.us", _SIZE): "sync.pbl_us",
           ("pbl.ratio_percent", _SIZE): "sync.pbl_ratio_percent"}
 _UNITS = {"ns": "ns", "us": "us", "percent": "%"}
@@ -130,13 +132,13 @@ def measure(options):
     def add(name, value, unit, **keys):
         rows.append({"name": name, "value": value, "unit": unit, **keys, "core": options.core})
 
-    for profile in _PROFILES:
+    for profile in [options.profile] if options.profile else _PROFILES:
         figures = figures_of(options, profile)
         for name, value in figures.items():
             add(name, value, _UNITS[name.rpartition("_")[2]], clock="simulated", profile=profile)
-        if profile == _PROFILES[0]:
+        if profile == _PROFILES[0] and not options.profile:
             add("sync.identical_runs", identical_runs(options, figures), "runs", of=_RUNS)
-    for guests in (1, 2):
+    for guests in () if options.profile else (1, 2):
         for name, value, keys in slowdowns(options, guests):
             add(name, value, "x", clock="wall" if name == "sync.slowdown" else "cpu", guests=guests,
                 **keys)
@@ -147,6 +149,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--profile", choices=_PROFILES, help="measure this one alone, once")
     parser.add_argument("--core", default="ref", help="RNIC core (default: %(default)s)")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("--plugin", type=pathlib.Path,

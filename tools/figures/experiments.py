@@ -59,17 +59,15 @@ def measure_core(directory):
     return _rows_of(path, program.returncode, "exrnic-bench-core", last)
 
 
-def measure_guest(directory):
-    """The microbenchmarks of the ExpEther paper in a guest, by exrnic-bench, in wall clock."""
-    path = directory / "guest.json"
+def _measure_guests(path, what, name, *arguments):
+    """The rows that program `name` of tools/bench leaves in `path`."""
     path.write_text("[]")
-    program = subprocess.Popen(
-        [sys.executable, _CLONE / "tools/bench/guests.py", "--alone", "--profile", "expether-gbe",
-         path], text=True, stderr=subprocess.PIPE)
+    program = subprocess.Popen([sys.executable, _CLONE / "tools/bench" / name, *arguments, path],
+                               text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     said = []
     reader = threading.Thread(target=lambda: said.extend(program.stderr), daemon=True)
     reader.start()
-    with tqdm(desc="guest, wall clock", unit=" s", bar_format="{desc}: {elapsed} of about a minute",
+    with tqdm(desc=what, unit=" s", bar_format="{desc}: {elapsed} of about a minute",
               dynamic_ncols=True) as bar:
         for _ in range(_GUEST_SECONDS):
             try:
@@ -85,7 +83,16 @@ def measure_guest(directory):
     for line in said:
         if line.startswith("bench: no figure"):
             say(line.strip())
-    return _rows_of(path, program.returncode, "the guest", last)
+    return _rows_of(path, program.returncode, what, last)
+
+
+def measure_guests(directory):
+    """The microbenchmarks of the ExpEther paper in guests, by exrnic-bench."""
+    profile = ("--profile", "expether-gbe")
+    return (_measure_guests(directory / "guest.json", "guest, wall clock", "guests.py", "--alone",
+                            *profile) +
+            _measure_guests(directory / "sync.json", "guests, synchronised time", "sync_guests.py",
+                            *profile))
 
 
 def bench_rows(measured):
@@ -102,5 +109,5 @@ def bench_rows(measured):
 
 def run(directory):
     """All rows; `directory` gets what the programs wrote."""
-    rows = measure_core(directory) + measure_guest(directory)
+    rows = measure_core(directory) + measure_guests(directory)
     return rows + bench_rows(rows)
