@@ -11,6 +11,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -140,25 +142,18 @@ struct Sender {
     memcpy(buffer, &number, sizeof(number));
     Check(vl_send_message(channel.get(), node, sizeof(number), 0, nullptr), "vl_send_message");
   }
-  // 1 or 0.
-  int Poll(vl_message* message) {
-    const int found = vl_poll_message(channel.get(), message);
-    Check(found, "vl_poll_message");
-    return found;
-  }
   // Who sends polls, too.
   uint32_t TakeFrom(Sender* other) {
-    vl_message message;
+    std::optional<vl_message> message;
     const auto until = Clock::now() + kWait;
-    while (Poll(&message) == 0) {
-      vl_message none;
-      if (other->Poll(&none) != 0) throw std::runtime_error("an event that nobody expects");
+    while (!(message = PollMessage(channel.get()))) {
+      if (PollMessage(other->channel.get())) throw std::runtime_error("who sends got an event");
       if (Clock::now() > until) throw std::runtime_error("no message came within 20 s");
     }
-    CHECK(message.kind == VL_MESSAGE_RECEIVED);
+    CHECK(message->kind == VL_MESSAGE_RECEIVED);
     uint32_t number = 0;
-    CHECK(message.length == sizeof(number));
-    memcpy(&number, message.data, sizeof(number));
+    CHECK(message->length == sizeof(number));
+    memcpy(&number, message->data, sizeof(number));
     Check(vl_release_messages(channel.get(), 1), "vl_release_messages");
     return number;
   }
@@ -224,21 +219,20 @@ TEST_CASE("three nodes meet in barriers and reductions, and each sends to each",
 TEST_CASE("when the simulator is killed, channels and ports say so, and go away", "[rtl]") {
   Fixture fixture("rtl");
   Sender end(fixture.Open(0));
-  vl_port* port = vl_open_port(end.rnic.get(), 0, 1, 0);
-  REQUIRE(port != nullptr);
+  Owned<vl_port> port = OpenPort(end.rnic.get(), 0, 1, 0);
   vl_port_event event;
   int waited = 0, error = 0;
   std::thread waiter([&] {
-    waited = vl_get_port_event(port, &event);
+    waited = vl_get_port_event(port.get(), &event);
     error = errno;
   });
   fixture.simulator.signal(SIGKILL);
   waiter.join();  // without a time limit of its own
   CHECK(waited == -1);
   CHECK(error == ENODEV);
-  CHECK(vl_ring_port(port, 1) == -1);
+  CHECK(vl_ring_port(port.get(), 1) == -1);
   CHECK(errno == ENODEV);
-  CHECK(vl_mask_port(port, 1) == -1);
+  CHECK(vl_mask_port(port.get(), 1) == -1);
   CHECK(errno == ENODEV);
   CHECK(vl_open_port(end.rnic.get(), 1, 1, 1) == nullptr);
   CHECK(errno == ENODEV);
@@ -247,7 +241,7 @@ TEST_CASE("when the simulator is killed, channels and ports say so, and go away"
   CHECK(errno == ENODEV);
   CHECK(vl_send_message(end.channel.get(), 1, 0, 0, nullptr) == -1);
   CHECK(errno == ENODEV);
-  CHECK(vl_close_port(port) == 0);
+  CHECK(vl_close_port(port.release()) == 0);
   CHECK(vl_destroy_message_channel(end.channel.release()) == 0);
   CHECK(vl_close_rnic(end.rnic.release()) == 0);
 }

@@ -9,6 +9,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "both_ends.h"
@@ -269,6 +271,29 @@ TEST_CASE("both ends of a link are told when it goes and when it comes") {
     CHECK(answer.find(R"("ok":true)") != std::string::npos);
     for (const auto& rnic : rnics) CheckLink(rnic.get(), now);
   }
+}
+
+TEST_CASE("a queue pair leaves a group when its member ends, not when that is moved") {
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  vl_qp_init_attr init = QpAttributes(end.cq.get(), 4);
+  init.service = VL_SERVICE_UD;
+  const Owned<vl_qp> qp = CreateQp(end.pd.get(), init);
+  ReadyDatagrams(qp.get(), 1, 0xffff);
+  CHECK(QueryQp(qp.get()).state == VL_QPS_RTS);
+  {
+    GroupMember first(qp.get(), 5);
+    const GroupMember moved = std::move(first);
+    CHECK(moved.group() == 5);
+    try {
+      const GroupMember twice(qp.get(), 5);
+      FAIL("it is in the group twice");
+    } catch (const VerbsError& error) {
+      CHECK(error.error() == EEXIST);
+    }
+  }
+  CHECK(vl_detach_mcast(qp.get(), 5) == -1);
+  CHECK(errno == ENOENT);
 }
 
 TEST_CASE("STags are not predictable, and none comes back soon") {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The verbs for C++17: objects that are destroyed with their owner, and errors as exceptions. A
-// header over the C functions of verbs.h, with nothing of its own below; the two mix freely.
+// header over the C functions of verbs.h, messages.h and ntb.h, with nothing of its own below; they
+// mix freely.
 //
 // Ownership: an Owned<vl_qp>, ... destroys its object. Declare objects in the order in which they
 // are made, so that users go before what they use: RNIC, domain, channel, queues, queue pairs,
-// regions. The destruction of an object that is still in use fails, and the object stays.
+// regions, windows. The destruction of an object that is still in use fails, and the object stays.
 //
 // Errors: VerbsError, which names the call and says what was wrong. Destructors throw never.
 // Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread, SleepUntilCompletion sleeps.
@@ -19,10 +20,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "exrnic/messages.h"
+#include "exrnic/ntb.h"
 #include "exrnic/verbs.h"
 
 namespace exrnic {
@@ -59,6 +63,8 @@ struct VlDelete {
   void operator()(vl_qp* qp) const { vl_destroy_qp(qp); }
   void operator()(vl_mr* mr) const { vl_deallocate_mr(mr); }
   void operator()(vl_message_channel* channel) const { vl_destroy_message_channel(channel); }
+  void operator()(vl_window* window) const { vl_unmap_window(window); }
+  void operator()(vl_port* port) const { vl_close_port(port); }
 };
 template <typename T>
 using Owned = std::unique_ptr<T, VlDelete>;
@@ -100,6 +106,15 @@ inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int acce
 inline Owned<vl_message_channel> CreateMessageChannel(vl_rnic* rnic,
                                                       const vl_message_channel_attr& attr) {
   return Own(vl_create_message_channel(rnic, &attr), "vl_create_message_channel");
+}
+
+inline Owned<vl_window> MapWindow(vl_qp* qp, uint32_t remote_stag, uint64_t remote_address,
+                                  uint64_t length, int access) {
+  return Own(vl_map_window(qp, remote_stag, remote_address, length, access), "vl_map_window");
+}
+inline Owned<vl_port> OpenPort(vl_rnic* rnic, unsigned port, unsigned peer_node,
+                               unsigned peer_port) {
+  return Own(vl_open_port(rnic, port, peer_node, peer_port), "vl_open_port");
 }
 
 // Each of these changes one thing, and the STag.
@@ -158,6 +173,80 @@ inline void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn, const Rn
   attr.state = VL_QPS_RTS;
   attr.rnr_retry = rnr.rnr_retry;
   Check(vl_modify_qp(qp, &attr), "vl_modify_qp to RTS");
+}
+
+// ---- Datagrams: queue pairs of VL_SERVICE_UD
+
+// From RESET to RTS.
+inline void ReadyDatagrams(vl_qp* qp, uint32_t qkey, uint32_t pkey) {
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_INIT;
+  attr.qkey = qkey;
+  attr.pkey = pkey;
+  Check(vl_modify_qp(qp, &attr), "vl_modify_qp to INIT");
+  ModifyQp(qp, VL_QPS_RTR);
+  ModifyQp(qp, VL_QPS_RTS);
+}
+
+// For vl_send_wr.ud.
+inline vl_destination ToQp(uint32_t node, uint32_t qpn, uint32_t qkey) { return {node, qpn, qkey}; }
+inline vl_destination ToGroup(uint32_t group, uint32_t qkey) {
+  return {VL_NODE_GROUP, group, qkey};
+}
+
+// A queue pair is in a multicast group for as long as this lives, which ends before the queue pair.
+class GroupMember {
+ public:
+  // Throws VerbsError: EEXIST it is in the group, ENOSPC, ... as vl_attach_mcast.
+  GroupMember(vl_qp* qp, uint32_t group) : qp_(qp), group_(group) {
+    Check(vl_attach_mcast(qp, group), "vl_attach_mcast");
+  }
+  ~GroupMember() {
+    if (qp_ != nullptr) vl_detach_mcast(qp_, group_);
+  }
+  GroupMember(GroupMember&& other) noexcept
+      : qp_(std::exchange(other.qp_, nullptr)), group_(other.group_) {}
+  GroupMember& operator=(GroupMember&& other) noexcept {
+    std::swap(qp_, other.qp_);
+    std::swap(group_, other.group_);
+    return *this;
+  }
+  uint32_t group() const { return group_; }
+
+ private:
+  vl_qp* qp_;
+  uint32_t group_;
+};
+
+// ---- Message channels
+
+// The next event, if there is one. It occupies its place until vl_release_messages.
+inline std::optional<vl_message> PollMessage(vl_message_channel* channel) {
+  vl_message message;
+  const int found = vl_poll_message(channel, &message);
+  Check(found, "vl_poll_message");
+  return found == 1 ? std::optional<vl_message>(message) : std::nullopt;
+}
+
+// Waits for it, busily. Throws std::runtime_error after the time limit, naming `what` it waited for.
+inline vl_message AwaitMessage(vl_message_channel* channel, const std::string& what,
+                               std::chrono::seconds limit = std::chrono::seconds(60)) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  do {
+    if (const std::optional<vl_message> message = PollMessage(channel)) return *message;
+  } while (std::chrono::steady_clock::now() < until);
+  throw std::runtime_error("no event of a message channel within " +
+                           std::to_string(limit.count()) + " s: " + what);
+}
+
+// ---- Remote windows
+
+// A T at this offset of the window, a multiple of its size of 1, 2, 4 or 8 bytes.
+template <typename T>
+volatile T* WindowAt(const vl_window* window, size_t offset) {
+  static_assert(sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0);
+  auto* base = static_cast<volatile uint8_t*>(vl_window_address(window));
+  return reinterpret_cast<volatile T*>(base + offset);
 }
 
 inline uint64_t AddressOf(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }

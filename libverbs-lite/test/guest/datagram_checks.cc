@@ -2,6 +2,8 @@
 // Datagrams between two guests: to a queue pair, to a group, with keys that match or not.
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "connection.h"
 #include "pattern.h"
@@ -21,9 +23,7 @@ class Datagrams : public Connection {
  public:
   Datagrams(Side* side, Bench* bench, uint32_t pkey = kPkey)
       : Connection(side, 64 * 1024, 64, 0, VL_SERVICE_UD) {
-    GoTo(VL_QPS_INIT, pkey);
-    GoTo(VL_QPS_RTR);
-    GoTo(VL_QPS_RTS);
+    ReadyDatagrams(qp(), kQkey, pkey);
     other_ = ExchangeHello(bench, hello());
   }
   const Hello& other() const { return other_; }
@@ -34,16 +34,9 @@ class Datagrams : public Connection {
     work.wr.imm_data = 50 + static_cast<uint32_t>(wr_id);
     return work;
   }
-  vl_destination Other(uint32_t qkey = kQkey) const { return {other_.node, other_.qpn, qkey}; }
+  vl_destination Other(uint32_t qkey = kQkey) const { return ToQp(other_.node, other_.qpn, qkey); }
 
  private:
-  void GoTo(vl_qp_state state, uint32_t pkey = 0) {
-    vl_qp_attr attr = {};
-    attr.state = state;
-    attr.qkey = kQkey;
-    attr.pkey = pkey;
-    Check(vl_modify_qp(qp(), &attr), "vl_modify_qp");
-  }
   Hello other_ = {};
 };
 
@@ -64,7 +57,7 @@ void SendDatagrams(Bench* bench) {
   Datagrams end(&side, bench);
   FillPattern(bench->NextSeed(), end.source(), end.bytes());
   bench->Meet();  // the receives are posted, and one queue pair is attached
-  const vl_destination group = {VL_NODE_GROUP, kGroup, kQkey};
+  const vl_destination group = ToGroup(kGroup, kQkey);
   const Work works[] = {end.To(VL_OP_SEND, 0, end.Other()), end.To(VL_OP_SEND_IMM, 1, end.Other()),
                         end.To(VL_OP_SEND, 8, end.Other(kQkey + 1)),
                         end.To(VL_OP_SEND_IMM, 2, group)};
@@ -83,14 +76,14 @@ void ReceiveDatagrams(Bench* bench) {
   Datagrams end(&side, bench);
   std::vector<uint8_t> source(kBytes);
   FillPattern(bench->NextSeed(), source.data(), source.size());
-  Check(vl_attach_mcast(end.qp(), kGroup), "vl_attach_mcast");
+  std::optional<GroupMember> member(std::in_place, end.qp(), kGroup);
   for (uint32_t i = 0; i < 4; ++i) PostReceive(end.qp(), i, {end.Target(i * kBytes, kBytes)});
   bench->Meet();
   ExpectDatagram(bench, end, 0);
   ExpectDatagram(bench, end, 1, VL_WC_WITH_IMM);
   ExpectDatagram(bench, end, 2, VL_WC_WITH_IMM);
   bench->Expect(vl_attach_mcast(end.qp(), kGroup) == -1 && errno == EEXIST, "attached twice");
-  Check(vl_detach_mcast(end.qp(), kGroup), "vl_detach_mcast");
+  member.reset();
   bench->Expect(vl_detach_mcast(end.qp(), kGroup) == -1 && errno == ENOENT, "detached twice");
   bench->Meet();
   ExpectDatagram(bench, end, 3, VL_WC_WITH_IMM);

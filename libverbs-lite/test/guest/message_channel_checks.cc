@@ -64,25 +64,11 @@ class End {
     bench->ExpectEqual(result, 0, "vl_send_message");
     return true;
   }
-  bool Poll(vl_message* message) {
-    const int result = vl_poll_message(channel.get(), message);
-    if (result < 0) throw std::runtime_error(std::string("vl_poll_message: ") + strerror(errno));
-    return result == 1;
-  }
-  vl_message Await(const char* what) {
-    vl_message message;
-    const auto end = std::chrono::steady_clock::now() + kWait;
-    while (!Poll(&message)) {
-      if (std::chrono::steady_clock::now() > end)
-        throw std::runtime_error(std::string("waited in vain for ") + what);
-    }
-    return message;
-  }
+  vl_message Await(const char* what) { return AwaitMessage(channel.get(), what, kWait); }
   void AwaitEnded(uint32_t works) {
     const auto end = std::chrono::steady_clock::now() + kWait;
     while (vl_messages_ended(channel.get()) != works) {
-      vl_message message;
-      bench->Expect(!Poll(&message), "an event that nobody expects");
+      bench->Expect(!PollMessage(channel.get()), "an event that nobody expects");
       if (std::chrono::steady_clock::now() > end)
         throw std::runtime_error("waited in vain for messages to end");
     }
@@ -119,10 +105,9 @@ void SendAndReceive(Bench* bench, uint32_t messages, uint32_t longest, uint32_t 
   auto limit = std::chrono::steady_clock::now() + kWait;
   while (received < messages || sent < messages) {
     if (sent < messages && end.TrySend(End::Bytes(seed, self, sent, longest))) between(++sent);
-    vl_message message;
-    if (end.Poll(&message)) {
-      end.Compare(message, End::Bytes(seed, end.peer, received++, longest), message.id);
-      bench->ExpectEqual(message.id, received - 1, "id of a message");
+    if (const auto message = PollMessage(end.channel.get())) {
+      end.Compare(*message, End::Bytes(seed, end.peer, received++, longest), message->id);
+      bench->ExpectEqual(message->id, received - 1, "id of a message");
       if (++held > keep) end.Release(1), --held;
       limit = std::chrono::steady_clock::now() + kWait;
     }

@@ -22,26 +22,14 @@ namespace {
 constexpr size_t kBytes = 3u << 20;  // three windows of the device
 constexpr int kWaitMs = 20'000;
 
-struct UnmapWindow {
-  void operator()(vl_window* window) const { vl_unmap_window(window); }
-};
-using OwnedWindow = std::unique_ptr<vl_window, UnmapWindow>;
-struct ClosePort {
-  void operator()(vl_port* port) const { vl_close_port(port); }
-};
-using OwnedPort = std::unique_ptr<vl_port, ClosePort>;
-
-OwnedWindow MapPeer(const Connection& connection, int access) {
+Owned<vl_window> MapPeer(const Connection& connection, int access) {
   const Hello& peer = connection.peer();
-  vl_window* window = vl_map_window(connection.qp(), peer.stag, peer.address, peer.bytes, access);
-  if (window == nullptr) throw std::runtime_error(std::string("vl_map_window: ") + strerror(errno));
-  return OwnedWindow(window);
+  return MapWindow(connection.qp(), peer.stag, peer.address, peer.bytes, access);
 }
 
 template <typename Word>
-volatile Word* At(const OwnedWindow& window, size_t offset) {
-  auto* base = static_cast<volatile uint8_t*>(vl_window_address(window.get()));
-  return reinterpret_cast<volatile Word*>(base + offset);
+volatile Word* At(const Owned<vl_window>& window, size_t offset) {
+  return WindowAt<Word>(window.get(), offset);
 }
 
 // ---- Windows
@@ -57,7 +45,7 @@ void ForStores(uint64_t seed, Use use) {
   }
 }
 
-void Store(const OwnedWindow& window, size_t offset, size_t size, uint64_t value) {
+void Store(const Owned<vl_window>& window, size_t offset, size_t size, uint64_t value) {
   switch (size) {
     case 1:
       *At<uint8_t>(window, offset) = static_cast<uint8_t>(value);
@@ -77,7 +65,7 @@ void StoreAndLoad(Bench* bench) {
   Side side(*bench);
   Connection connection(&side, kBytes);
   connection.Meet(bench);
-  OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  Owned<vl_window> window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
   ForStores(bench->NextSeed(), [&](size_t offset, size_t size, uint64_t value) {
     Store(window, offset, size, value);
     vl_window_flush();
@@ -125,7 +113,7 @@ void UseWithoutRights(Bench* bench) {
   Connection connection(&side);
   connection.Meet(bench);
   {
-    OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE);
+    Owned<vl_window> window = MapPeer(connection, VL_WINDOW_STORE);
     bench->ExpectEqual(*At<uint64_t>(window, 0), UINT64_MAX, "a load without the right");
     bench->Expect(vl_destroy_qp(connection.qp()) == -1 && errno == EBUSY,
                   "a queue pair with a window could be destroyed");
@@ -146,7 +134,7 @@ void UseWithoutRights(Bench* bench) {
   vl_window* window = vl_map_window(connection.qp(), peer.stag + 1, peer.address, 4096,
                                     VL_WINDOW_STORE | VL_WINDOW_LOAD);
   bench->Expect(window != nullptr, "no window on an STag of nobody");
-  const OwnedWindow owned(window);
+  const Owned<vl_window> owned(window);
   bench->ExpectEqual(*At<uint32_t>(owned, 0), UINT32_MAX, "a load that the peer refuses");
   *At<uint32_t>(owned, 0) = 1;
   vl_window_flush();
@@ -161,7 +149,7 @@ void PostAndMap(Bench* bench) {
   const Push push = MakePush(connection, 1, 0, 0, 8);
   const Hello& peer = connection.peer();
   {
-    const OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE);
+    const Owned<vl_window> window = MapPeer(connection, VL_WINDOW_STORE);
     vl_send_wr wr = {};
     wr.opcode = VL_OP_PUSH;
     const vl_send_wr* bad = nullptr;
@@ -190,7 +178,7 @@ void AwaitPush(Bench* bench) {
 constexpr size_t kWords = 512;
 
 // Word after word, round after round: the number of each store.
-void StoreForever(const OwnedWindow& window) {
+void StoreForever(const Owned<vl_window>& window) {
   for (uint64_t i = 0;; ++i) {
     *At<uint64_t>(window, i % kWords * sizeof(i)) = i;
     if (i % 8 == 7) vl_window_flush();
@@ -211,7 +199,7 @@ void KillStorer(Bench* bench) {
   bench->Meet();  // stores have arrived
   child.Kill();
   bench->Meet();
-  const OwnedWindow window = MapPeer(next, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  const Owned<vl_window> window = MapPeer(next, VL_WINDOW_STORE | VL_WINDOW_LOAD);
   *At<uint64_t>(window, 0) = 7;
   bench->ExpectEqual(*At<uint64_t>(window, 0), uint64_t{7}, "what the next window reads");
   bench->Meet();
@@ -265,7 +253,7 @@ void LosePeer(Bench* bench) {
   Side side(*bench);
   Connection connection(&side);
   connection.Meet(bench);
-  const OwnedWindow window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  const Owned<vl_window> window = MapPeer(connection, VL_WINDOW_STORE | VL_WINDOW_LOAD);
   *At<uint64_t>(window, 0) = 1;
   bench->ExpectEqual(*At<uint64_t>(window, 0), uint64_t{1}, "what a load gave behind a store");
   bench->Meet();
@@ -294,13 +282,11 @@ void Leave(Bench* bench) {
 
 // ---- Ports
 
-OwnedPort OpenPort(Bench* bench, const Side& side, unsigned port, unsigned peer) {
-  vl_port* opened = vl_open_port(side.rnic.get(), port, bench->requester() ? 1 : 0, peer);
-  if (opened == nullptr) throw std::runtime_error(std::string("vl_open_port: ") + strerror(errno));
-  return OwnedPort(opened);
+Owned<vl_port> OpenPort(Bench* bench, const Side& side, unsigned port, unsigned peer) {
+  return exrnic::OpenPort(side.rnic.get(), port, bench->requester() ? 1 : 0, peer);
 }
 
-vl_port_event Await(const OwnedPort& port, const char* what) {
+vl_port_event Await(const Owned<vl_port>& port, const char* what) {
   pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
   vl_port_event event = {};
   if (poll(&wait, 1, kWaitMs) != 1 || vl_get_port_event(port.get(), &event) != 0)
@@ -308,12 +294,12 @@ vl_port_event Await(const OwnedPort& port, const char* what) {
   return event;
 }
 
-void Await(Bench* bench, const OwnedPort& port, uint32_t bells, const char* what) {
+void Await(Bench* bench, const Owned<vl_port>& port, uint32_t bells, const char* what) {
   bench->ExpectEqual(Await(port, what).bells, bells, what);
 }
 
 // The bells that came with it.
-uint32_t AwaitUp(Bench* bench, const OwnedPort& port) {
+uint32_t AwaitUp(Bench* bench, const Owned<vl_port>& port) {
   const vl_port_event event = Await(port, "the link of a port");
   bench->Expect((event.events & VL_PORT_LINK_UP) && event.link_up, "the link is not up");
   return event.bells;
@@ -321,7 +307,7 @@ uint32_t AwaitUp(Bench* bench, const OwnedPort& port) {
 
 void RingAndWait(Bench* bench) {
   Side side(*bench);
-  OwnedPort port = OpenPort(bench, side, 3, 5);
+  Owned<vl_port> port = OpenPort(bench, side, 3, 5);
   bench->Expect(vl_open_port(side.rnic.get(), 3, 1, 5) == nullptr && errno == EBUSY,
                 "a port could be opened twice");
   bench->Expect(vl_ring_port(port.get(), 1) == -1 && errno == ENOTCONN,
@@ -343,7 +329,7 @@ void RingAndWait(Bench* bench) {
 void WaitAndRing(Bench* bench) {
   Side side(*bench);
   bench->Meet();
-  OwnedPort port = OpenPort(bench, side, 5, 3);
+  Owned<vl_port> port = OpenPort(bench, side, 5, 3);
   uint32_t rung = AwaitUp(bench, port);
   while (rung != 0x8000'0001) rung |= Await(port, "a bell").bells;
   for (unsigned i = 0; i < VL_PORT_SPADS; ++i) {
