@@ -74,7 +74,10 @@ RunResult Testbed::run_until(const std::function<bool()>& done, uint64_t limit_n
   const SimTime end = context_.now() + limit_ns * kPsPerNs;
   while (!done()) {
     if (!busy()) return RunResult::kIdle;
-    if (!context_.run_next(end)) return RunResult::kTimeLimit;
+    if (!context_.run_next(end)) {
+      context_.run_to(end, false);
+      return RunResult::kTimeLimit;
+    }
   }
   return RunResult::kDone;
 }

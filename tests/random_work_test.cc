@@ -3,11 +3,18 @@
 // only these operations of it; make soak runs more.
 #include "tests/support/random_work.h"
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <memory>
 #include <sstream>
+#include <string>
 
 #include "tests/support/compare_cores.h"
+#include "tests/support/faulty_core.h"
 
 namespace exrnic::testing {
 namespace {
@@ -51,6 +58,62 @@ TEST_CASE("both cores answer a random driver in the same way") {
 TEST_CASE("a random program is the same one whenever it runs") {
   const auto run = [] { return run_plan(random_plan(3, 40), make_rtl_core); };
   CHECK(run() == run());
+}
+
+// What leaves a core, with the time; and, unless `leaves_out`, each of its cycles is evaluated.
+class WatchedCore final : public FaultyCore {
+ public:
+  WatchedCore(const CoreConfig& config, exrnic::CoreSink& sink, bool leaves_out, std::string& seen)
+      : FaultyCore(config, sink, make_rtl_core, watch(seen)), leaves_out_(leaves_out) {}
+
+  void step(uint64_t time_ns) override {
+    now_ = time_ns;
+    FaultyCore::step(time_ns);
+  }
+  uint32_t spare_cycles() const override { return leaves_out_ ? FaultyCore::spare_cycles() : 0; }
+
+ private:
+  Fault watch(std::string& seen) {
+    const auto note = [this, &seen](const char* what, const Bytes& data) {
+      seen += fmt::format("{} ns: {} {:02x}\n", now_, what, fmt::join(data, ""));
+      return true;
+    };
+    Fault none;
+    none.write = [note](PostedWrite& write) { return note("write", write.data); };
+    none.transmit = [note](Frame& frame) { return note("frame", frame.data); };
+    return none;
+  }
+
+  const bool leaves_out_;
+  uint64_t now_ = 0;
+};
+
+// Of each node.
+std::array<std::string, 2> seen_by(const Plan& plan, bool leaves_out) {
+  std::array<std::string, 2> seen;
+  run_plan(plan, [&](const CoreConfig& config, CoreSink& sink) {
+    return std::make_unique<WatchedCore>(config, sink, leaves_out, seen.at(config.node_id));
+  });
+  return seen;
+}
+
+// A plan for links that lose frames, so that some of them wait for a time-out.
+Plan lossy_plan(uint64_t seed) {
+  for (;; ++seed) {
+    Plan plan = random_plan(seed, 60);
+    if (plan.fault_rate == 0) continue;
+    plan.fault_rate = 0.02;
+    return plan;
+  }
+}
+
+TEST_CASE("what the RTL does, and when, is the same when each of its cycles is evaluated") {
+  for (const char* profile : {"dc-25g", "ntb-gen3x8"}) {
+    Plan plan = lossy_plan(number_of("EXRNIC_SEED", 5));
+    plan.profile = profile;
+    CAPTURE(profile, plan.seed);
+    CHECK((seen_by(plan, true) == seen_by(plan, false)));
+  }
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ module exrnic_core
 ) (
     input  logic clk_i,
     input  logic rst_ni,
-    output logic idle_o,  // nothing happens until an input comes
+    output logic idle_o,  // nothing happens until an input comes,
+    output logic waits_o,  // or until a clock of efe_tx strikes
 
     // Straps, PCIe configuration, device time in ns.
     input node_t       cfg_node_i,
@@ -100,7 +101,7 @@ module exrnic_core
   logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done, port_init_done;
   logic port_idle, port_quiescent, credits_init_done, credits_idle;
   logic ready, enable, quiesce, quiescent;
-  logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
+  logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, tx_waits, rx_idle;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
@@ -109,10 +110,11 @@ module exrnic_core
   logic window_idle, window_empty, send_idle, send_quiescent, ports_idle, link_steady;
   assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       port_quiescent && xlate_idle && read_idle && write_idle;
-  assign idle_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
-      read_idle && write_idle && tx_idle && rx_idle && fw_idle && port_idle && window_idle &&
+  assign waits_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
+      read_idle && write_idle && tx_waits && rx_idle && fw_idle && port_idle && window_idle &&
       send_idle && ports_idle && link_steady && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
       !done_valid && !desc_valid && groups_idle && credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
+  assign idle_o = waits_o && tx_idle;
 
   // ---- Accesses of the host's CPUs
   logic to_user_page, to_processor, to_ports, to_window, page_ready, bell_busy;
@@ -1260,6 +1262,7 @@ module exrnic_core
       .rst_ni,
       .init_done_o(tx_init_done),
       .idle_o(tx_idle),
+      .waits_o(tx_waits),
       .cfg_node_i,
       .cfg_rto_cycles_i(rto_cycles),
       .cfg_retry_limit_i(retry_limit),

@@ -22,10 +22,7 @@ sc_core::sc_time picoseconds(uint64_t ps) { return sc_core::sc_time::from_value(
 
 RnicModule::RnicModule(const sc_core::sc_module_name& name, const CoreConfig& config,
                        const CoreFactory& make_core)
-    : sc_module(name),
-      period_ps_(period_of(config.clock_khz)),
-      period_(picoseconds(period_ps_)),
-      core_(make_core(config, *this)) {
+    : sc_module(name), period_ps_(period_of(config.clock_khz)), core_(make_core(config, *this)) {
   SC_HAS_PROCESS(RnicModule);
   SC_METHOD(clock_edge);
   sensitive << edge_;
@@ -38,6 +35,7 @@ void RnicModule::connect(PciePort& pcie, EthernetPort& ethernet) {
 }
 
 void RnicModule::mmio_write(const MmioAccess& access) {
+  finish_edge();
   core_->mmio_write(access);
   wake();
 }
@@ -45,6 +43,7 @@ void RnicModule::mmio_write(const MmioAccess& access) {
 void RnicModule::mmio_read(const MmioAccess& access) { side_read(access, nullptr); }
 
 void RnicModule::side_read(const MmioAccess& access, ReadAnswer answer) {
+  finish_edge();
   reads_.push_back(std::move(answer));
   core_->mmio_read(access);
   wake();
@@ -62,16 +61,19 @@ void RnicModule::mmio_read_done(uint64_t data) {
 }
 
 void RnicModule::read_completion(ReadCompletion&& completion) {
+  finish_edge();
   core_->read_completion(std::move(completion));
   wake();
 }
 
 void RnicModule::receive(Frame&& frame) {
+  finish_edge();
   core_->receive(std::move(frame));
   wake();
 }
 
 void RnicModule::reset() {
+  finish_edge();
   core_->reset();
   for (const ReadAnswer& answer : std::exchange(reads_, {})) {
     if (answer) answer(~uint64_t{0});
@@ -80,6 +82,7 @@ void RnicModule::reset() {
 }
 
 void RnicModule::set_link(bool up) {
+  finish_edge();
   core_->set_link(up);
   wake();
 }
@@ -87,26 +90,35 @@ void RnicModule::set_link(bool up) {
 // The module's own context is asked, so that several simulations can live side by side.
 uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
 
+void RnicModule::finish_edge() {
+  if (clocked_ && next_edge_ps_ == now_ps()) clock_edge();
+}
+
 void RnicModule::clock_edge() {
-  if (spare_) core_->skip((now_ps() - last_edge_ps_) / period_ps_ - 1);
+  if (next_edge_ps_ != now_ps()) return;  // an input was there first
+  next_edge_ps_ = 0;
+  if (std::exchange(spare_, false)) core_->skip((now_ps() - last_edge_ps_) / period_ps_ - 1);
+  last_edge_ps_ = now_ps();
   core_->step(now_ps() / kPsPerNs);
   ++cycles_;
   clocked_ = !core_->idle();
-  spare_ = clocked_ && core_->spare_cycles() > 0;
-  last_edge_ps_ = now_ps();
-  if (spare_) {
-    edge_.notify(picoseconds(period_ps_ * (uint64_t{core_->spare_cycles()} + 1)));
-  } else if (clocked_) {
-    edge_.notify(period_);
-  }
+  if (!clocked_) return;
+  const uint64_t spare = core_->spare_cycles();
+  spare_ = spare > 0;
+  schedule(period_ps_ * (spare + 1));
 }
 
+// While cycles are left out, a later edge is scheduled: of two notifications the earlier counts.
 void RnicModule::wake() {
   assert(pcie_ != nullptr && ethernet_ != nullptr);
   if ((clocked_ && !spare_) || core_->idle()) return;
   clocked_ = true;
-  // While cycles are left out, a later edge is scheduled: of two notifications the earlier counts.
-  edge_.notify(picoseconds(period_ps_ - now_ps() % period_ps_));
+  schedule(period_ps_ - now_ps() % period_ps_);
+}
+
+void RnicModule::schedule(uint64_t ps) {
+  next_edge_ps_ = now_ps() + ps;
+  edge_.notify(picoseconds(ps));
 }
 
 }  // namespace exrnic

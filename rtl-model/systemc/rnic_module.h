@@ -69,16 +69,18 @@ class RnicModule final : public sc_core::sc_module,
   void transmit(Frame&& frame) override { ethernet_->transmit(std::move(frame)); }
 
   uint64_t now_ps() const;
-  void clock_edge();  // SystemC process
+  void clock_edge();   // SystemC process
+  void finish_edge();  // What comes at the time of an edge is there for the next one, in any order
   void wake();
+  void schedule(uint64_t ps);  // the next edge
 
   uint64_t period_ps_;
-  sc_core::sc_time period_;
   sc_core::sc_event edge_;
   uint64_t cycles_ = 0;
   bool clocked_ = false;
   bool spare_ = false;  // the next edge is a later one than the next of the grid
   uint64_t last_edge_ps_ = 0;
+  uint64_t next_edge_ps_ = 0;  // means something while clocked
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;

@@ -13,6 +13,7 @@
 #include "Vexrnic_core___024root.h"
 #include "core.h"
 #include "line_coverage.h"
+#include "transmit_clocks.h"
 #if EXRNIC_WAVES
 #include "waves.h"
 #else
@@ -23,6 +24,7 @@ namespace exrnic {
 namespace {
 
 constexpr uint64_t kPsPerMs = 1'000'000'000;
+constexpr uint32_t kFewCycles = 4;  // are not worth leaving out
 
 // Model: the verilated core with one of its widths.
 template <typename Model>
@@ -31,13 +33,16 @@ class RtlCore final : public Core {
 
  public:
   RtlCore(const CoreConfig& config, CoreSink& sink)
-      : sink_(sink), half_period_ps_(kPsPerMs / config.clock_khz / 2), waves_(top_, config.waves) {
+      : sink_(sink),
+        half_period_ps_(kPsPerMs / config.clock_khz / 2),
+        waves_(top_, config.waves),
+        every_cycle_(config.waves != nullptr) {
     if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
     top_.cfg_node_i = config.node_id;
     top_.cfg_clock_khz_i = config.clock_khz;
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_max_read_i = config.max_read;
-    top_.link_up_i = config.link_up;
+    link_up_ = config.link_up;
     top_.trace_i = tracing_ = sink.tracing();
     reset();
   }
@@ -50,12 +55,13 @@ class RtlCore final : public Core {
     writing_ = {};
     sending_ = {};
     clear_inputs();
+    top_.link_up_i = link_up_;
     top_.rst_ni = 1;
     clock();
     top_.rst_ni = 0;
     for (int i = 0; i < 4; ++i) clock();
     top_.rst_ni = 1;
-    idle_ = false;
+    idle_ = waits_ = false;
   }
 
   void mmio_write(const MmioAccess& access) override {
@@ -74,8 +80,24 @@ class RtlCore final : public Core {
     return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
   }
 
+  uint32_t spare_cycles() const override {
+    const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
+    if (!waits_ || input || every_cycle_) return 0;
+    const uint32_t cycles = TransmitClocks(*top_.rootp).quiet_cycles();
+    return cycles < kFewCycles ? 0 : cycles;
+  }
+
+  // The last of them is evaluated, so that all that depends on the clocks is settled again.
+  void skip(uint64_t cycles) override {
+    if (cycles == 0) return;
+    TransmitClocks(*top_.rootp).advance(static_cast<uint32_t>(cycles - 1));
+    top_.mmio_valid_i = top_.cpl_valid_i = top_.rx_valid_i = 0;
+    clock();
+  }
+
   void step(uint64_t time_ns) override {
     top_.time_i = time_ns;
+    top_.link_up_i = link_up_;
     drive_access();
     drive_completion();
     drive_frame();
@@ -93,6 +115,7 @@ class RtlCore final : public Core {
     top_.eval();
     waves_.record(time_ns, 0);
     idle_ = top_.idle_o;
+    waits_ = top_.waits_o;
     if (tracing_) take_events();
     if (retire_observer_ && top_.retired_o)
       retire_observer_({top_.retired_pc_o, top_.retired_instruction_o,
@@ -105,9 +128,9 @@ class RtlCore final : public Core {
   }
 
   void set_link(bool up) override {
-    if (top_.link_up_i == up) return;
-    top_.link_up_i = up;
-    idle_ = false;
+    if (link_up_ == up) return;
+    link_up_ = up;
+    idle_ = waits_ = false;
   }
 
   uint64_t peek_counter(unsigned index) const override {
@@ -248,10 +271,13 @@ class RtlCore final : public Core {
   Frame sending_;  // the frame that is leaving
   bool sending_open_ = false;
   bool idle_ = false;
+  bool waits_ = false;  // nothing but clocks of efe_tx runs
+  bool link_up_ = false;
   bool tracing_ = false;
   RetireObserver retire_observer_;
   const uint64_t half_period_ps_;
-  Waves waves_;  // goes before the model does
+  Waves waves_;             // goes before the model does
+  const bool every_cycle_;  // is to be seen
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Fault {
   std::function<uint64_t(uint64_t)> answer = [](uint64_t value) { return value; };  // of a load
 };
 
-class FaultyCore final : public Core, private CoreSink {
+class FaultyCore : public Core, private CoreSink {
  public:
   using MakeCore = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreSink&)>;
 
@@ -33,6 +33,8 @@ class FaultyCore final : public Core, private CoreSink {
   void receive(Frame&& frame) override { core_->receive(std::move(frame)); }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
+  uint32_t spare_cycles() const override { return core_->spare_cycles(); }
+  void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }
   uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
 

@@ -70,6 +70,7 @@ module efe_loop
 
   output logic           init_done_o,
   output logic           idle_o,
+  output logic           waits_o,  // efe_tx
   output event_t         event_o
 );
 
@@ -139,6 +140,7 @@ module efe_loop
     .tx_bytes_o,
     .init_done_o         (tx_init_done),
     .idle_o              (tx_idle),
+    .waits_o,
     .event_o             (tx_event)
   );
 

@@ -66,6 +66,7 @@ module efe_tx
 
   output logic           init_done_o,
   output logic           idle_o,
+  output logic           waits_o,  // at most for acknowledgements: only clocks run
   output event_t         event_o
 );
 
@@ -139,8 +140,9 @@ module efe_tx
     if (credit_ready_o) credit_q <= credit_i;
   end
 
-  assign idle_o = rest && !op_valid && all_free && greeting == '0 && resend_empty && ack_owed_empty && !frame_valid &&
-                  !tx_valid_o;
+  assign waits_o = rest && !op_valid && !head_valid && greeting == '0 && resend_empty && ack_owed_empty && !frame_valid &&
+                   !tx_valid_o;
+  assign idle_o  = waits_o && all_free;
 
   // A slot must not be filled anew while a frame still leaves from it.
   assign slot_in_use =

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The clocks of efe_tx in a verilated core: when a frame counts as lost (tx_timer), and how long a
+// node is paced (tx_pacer). Both look at one node a cycle, at each of 256 in turn.
+//
+// While a core waits (waits_o of exrnic_core) nothing else in it changes. So cycles in which no
+// clock strikes need not be evaluated: the clocks are set forward by as many. What the core does,
+// and when, is the same in every cycle.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace exrnic {
+
+// Root: the class of Verilator with the registers of sampled_core.
+template <typename Root>
+class TransmitClocks {
+ public:
+  explicit TransmitClocks(Root& root) : root_(root) {}
+
+  // Cycles of a core that waits, from the next one on, in which no clock strikes.
+  uint32_t quiet_cycles() const {
+    const uint32_t lost = first(outstanding(), deadlines(), 0, timer_scan());
+    return std::min(lost, first(paced(), due(), kPacedAfter, pacer_scan()));
+  }
+
+  // Sets the clocks forward; `cycles` is at most quiet_cycles().
+  void advance(uint32_t cycles) {
+    now() += cycles;
+    timer_scan() = static_cast<uint8_t>(timer_scan() + cycles);
+    pacer_scan() = static_cast<uint8_t>(pacer_scan() + cycles);
+  }
+
+ private:
+  // tx_pacer forgets a node that has been due for longer than its wide_t can say.
+  static constexpr uint32_t kPacedAfter = (1u << 26) + 1;
+  static constexpr uint32_t kNodes = 256;
+
+  // Cycles before one of the `nodes` is looked at whose time has come, `after` behind its entry.
+  template <typename Nodes, typename Times>
+  uint32_t first(const Nodes& nodes, const Times& times, uint32_t after, uint8_t scan) const {
+    uint32_t cycles = std::numeric_limits<int32_t>::max();
+    for (uint32_t word = 0; word < kNodes / 32; ++word) {
+      for (uint32_t left = nodes[word]; left != 0; left &= left - 1) {
+        const uint32_t node = 32 * word + static_cast<uint32_t>(__builtin_ctz(left));
+        const auto until = static_cast<int32_t>(times[node] + after - now());
+        const uint32_t wait = until > 0 ? static_cast<uint32_t>(until) : 0;
+        cycles = std::min(cycles, wait + (node - scan - wait) % kNodes);
+      }
+    }
+    return cycles;
+  }
+
+  // The registers by Verilator's names.
+#define EXRNIC_EFE_TX(name) root_.sampled_core__DOT__u_core__DOT__u_efe_tx__DOT__##name
+  uint32_t& now() { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
+  uint32_t now() const { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
+  uint8_t& timer_scan() { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
+  uint8_t timer_scan() const { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
+  uint8_t& pacer_scan() { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
+  uint8_t pacer_scan() const { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
+  const auto& deadlines() const { return EXRNIC_EFE_TX(u_timer__DOT__deadlines); }
+  const auto& outstanding() const { return EXRNIC_EFE_TX(u_sequencer__DOT__outstanding_q); }
+  const auto& due() const { return EXRNIC_EFE_TX(u_pacer__DOT__due); }
+  const auto& paced() const { return EXRNIC_EFE_TX(u_pacer__DOT__paced_q); }
+#undef EXRNIC_EFE_TX
+
+  Root& root_;
+};
+
+}  // namespace exrnic
