@@ -74,7 +74,7 @@ void SimPorts::Close(int fd) {
   const uint32_t port = Find(fd);
   const auto closed = std::move(ports_[port]);
   Write(port, EXRNIC_REG_PORT_CONTROL, 0);
-  // The device tells the peer, and is reset when this process leaves it: not before it has.
+  // The device tells the peer. It is reset when this process leaves it: it has had the write then.
   if (!ended_) Read(port, EXRNIC_REG_PORT_STATUS);
 }
 

@@ -324,6 +324,7 @@ void RingAndWait(Bench* bench) {
   bench->Meet();
   const vl_port_event down = Await(port, "the end of the link");
   bench->Expect((down.events & VL_PORT_LINK_DOWN) && !down.link_up, "the link is not down");
+  bench->Meet();
 }
 
 void WaitAndRing(Bench* bench) {
@@ -344,6 +345,9 @@ void WaitAndRing(Bench* bench) {
   bench->Expect(vl_mask_port(port.get(), 0) == 0, "bells cannot be unmasked");
   Await(bench, port, 0x6, "the bells that were masked");
   bench->Meet();
+  port.reset();
+  bench
+      ->Meet();  // the RNIC stays until the peer has been told: a simulator resets one that is left
 }
 
 }  // namespace
