@@ -60,6 +60,11 @@ TEST_CASE("a random program is the same one whenever it runs") {
   CHECK(run() == run());
 }
 
+TEST_CASE("what once was different between both cores is not") {
+  // A PULL whose work request was being read when the refusal of the SEND before it was heard.
+  CHECK(compare_random_work(2032, kOperations, {66, 72, 76, 77}) == "");
+}
+
 // What leaves a core, with the time; and, unless `leaves_out`, each of its cycles is evaluated.
 class WatchedCore final : public FaultyCore {
  public:

@@ -72,8 +72,11 @@ void Sender::next_segment() {
   execute();
 }
 
+// And no message has found no receive meanwhile: the send queue is about to go back to it.
 bool Sender::still(exrnic_qp_state state) {
-  return turn_.exists() && turn_.qp().status.state == state;
+  if (!turn_.exists()) return false;
+  const QueuePair::Status& status = turn_.qp().status;
+  return status.state == state && !(state == EXRNIC_QP_STATE_RTS && status.rnr);
 }
 
 // PULLs and other work are never under way together: so completions come in order.
