@@ -28,6 +28,7 @@ REPORTS=$PWD/build/sanitize
 rm -rf "$REPORTS"
 mkdir -p "$REPORTS"
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:log_path=$REPORTS/asan
+export LSAN_OPTIONS=suppressions=$PWD/tools/lsan.supp:print_suppressions=0
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$REPORTS/ubsan
 export TSAN_OPTIONS=second_deadlock_stack=1:suppressions=$PWD/tools/tsan.supp:log_path=$REPORTS/tsan
 

@@ -36,7 +36,7 @@ class RtlCore final : public Core {
       : sink_(sink),
         half_period_ps_(kPsPerMs / config.clock_khz / 2),
         waves_(top_, config.waves),
-        every_cycle_(config.waves != nullptr) {
+        watched_(config.waves != nullptr) {
     if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
     top_.cfg_node_i = config.node_id;
     top_.cfg_clock_khz_i = config.clock_khz;
@@ -82,7 +82,7 @@ class RtlCore final : public Core {
 
   uint32_t spare_cycles() const override {
     const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
-    if (!waits_ || input || every_cycle_) return 0;
+    if (!waits_ || input || watched_ || tracing_) return 0;
     const uint32_t cycles = TransmitClocks(*top_.rootp).quiet_cycles();
     return cycles < kFewCycles ? 0 : cycles;
   }
@@ -276,8 +276,8 @@ class RtlCore final : public Core {
   bool tracing_ = false;
   RetireObserver retire_observer_;
   const uint64_t half_period_ps_;
-  Waves waves_;             // goes before the model does
-  const bool every_cycle_;  // is to be seen
+  Waves waves_;         // goes before the model does
+  const bool watched_;  // each cycle is to be seen
 };
 
 }  // namespace
