@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The clocks of efe_tx in a verilated core: when a frame counts as lost (tx_timer), and how long a
-// node is paced (tx_pacer). Both look at one node a cycle, at each of 256 in turn.
+// node is paced (tx_pacer). Both look at one node a cycle, at each in turn.
 //
 // While a core waits (waits_o of exrnic_core) nothing else in it changes. So cycles in which no
 // clock strikes need not be evaluated: the clocks are set forward by as many. What the core does,
@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+
+#include "exrnic_hw.h"
 
 namespace exrnic {
 
@@ -36,7 +38,8 @@ class TransmitClocks {
  private:
   // tx_pacer forgets a node that has been due for longer than its wide_t can say.
   static constexpr uint32_t kPacedAfter = (1u << 26) + 1;
-  static constexpr uint32_t kNodes = 256;
+  static constexpr uint32_t kNodes = EXRNIC_MAX_NODE;
+  static_assert(kNodes == 256, "the scans are of 8 bits, and wrap");
 
   // Cycles before one of the `nodes` is looked at whose time has come, `after` behind its entry.
   template <typename Nodes, typename Times>
