@@ -80,6 +80,7 @@ class RtlCore final : public Core {
     return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
   }
 
+  // A traced core tells of an event in the cycle behind it, so that must not be left out.
   uint32_t spare_cycles() const override {
     const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
     if (!waits_ || input || watched_ || tracing_) return 0;
