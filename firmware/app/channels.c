@@ -7,13 +7,14 @@
 #define TICK_CYCLES 12500u /* between looks at what waits */
 #define SOON_CYCLES 200u   /* until another try where there was no room */
 #define BELLS_AT_ONCE 16u
+#define NO_CHANNEL EXRNIC_FW_CHANNELS
 #define NO_SLOT 0xffu /* in slot_of: EXRNIC_CHANNEL_NO_SLOT */
-/* Word of an event that its head begins with; before it are bytes. */
-#define EVENT_HEAD (offsetof(struct exrnic_channel_event, kind) / 4)
 
 /* Cleared when it is opened: boot need not do so, which takes time where the processor is
  * simulated. */
 static struct channel channels[EXRNIC_FW_CHANNELS] __attribute__((section(".noinit")));
+static struct channel* opened[NO_CHANNEL + 1]; /* NULL: not open */
+static uint8_t of_page[EXRNIC_USER_PAGES];     /* number of its channel, or NO_CHANNEL */
 uint32_t channels_stirred;
 
 /* The timer, which looks after what time alone moves on. */
@@ -23,59 +24,30 @@ static uint32_t looks_in; /* cycles that it was set to; 0: it does not run */
 void channels_start(void) {
   uint32_t i;
 
-  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) channels[i].open = 0;
+  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) opened[i] = 0;
+  for (i = 0; i < EXRNIC_USER_PAGES; i++) of_page[i] = NO_CHANNEL;
   channels_stirred = busy = looks_in = 0;
   reduce_start();
 }
 
 struct channel* channel_of(uint32_t number) {
-  return number < EXRNIC_FW_CHANNELS && channels[number].open ? &channels[number] : 0;
+  return number < EXRNIC_FW_CHANNELS ? opened[number] : 0;
 }
 
-static struct channel* channel_of_page(uint32_t page) {
-  uint32_t i;
-
-  for (i = 0; i < EXRNIC_FW_CHANNELS; i++)
-    if (channels[i].open && channels[i].at.page == page) return &channels[i];
-  return 0;
-}
+static struct channel* channel_of_page(uint32_t page) { return opened[of_page[page]]; }
 
 /* ---- Rings */
 
 void channel_event(struct channel* channel, const struct event* event) {
-  const uint32_t index = channel->events & ((1u << channel->at.log_events) - 1);
-  const uint32_t offset = channel->at.events + index * sizeof(struct exrnic_channel_event);
-  struct memory at = channel_memory(channel, offset, EXRNIC_ACCESS_LOCAL_WRITE);
-  uint32_t head = 0, i; /* word of its head */
-
-  if (event->has_data) {
-    memory_place(&at, sizeof(struct exrnic_channel_event));
-#pragma GCC unroll 8
-    for (i = 0; i < INLINE_WORDS; i++) memory_word(i, message_data(i));
-#pragma GCC unroll 8
-    for (; i < EVENT_HEAD; i++) memory_word(i, 0);
-    head = EVENT_HEAD;
-  } else {
-    at.to += 4 * EVENT_HEAD;
-    memory_place(&at, sizeof(struct exrnic_channel_event) - 4 * EVENT_HEAD);
-  }
-  memory_word(head, (uint32_t)event->kind | (uint32_t)event->status << 8 | event->source << 16);
-  memory_word(head + 1, event->length);
-  memory_word(head + 2, event->slot);
-  memory_word(head + 3, event->incarnation);
-  memory_word(head + 4, (uint32_t)event->value);
-  memory_word(head + 5, (uint32_t)(event->value >> 32));
-  memory_word(head + 6, event->id);
-  memory_word(head + 7, channel->events + 1);
-  memory_post();
-  channel->slot_of[index] = (uint8_t)event->slot;
-  channel->events++;
+  direct_ready();
+  event_write(channel, event);
 }
 
 static void write_status(struct channel* channel) {
   const struct memory at = channel_memory(channel, channel->at.status, EXRNIC_ACCESS_LOCAL_WRITE);
   uint32_t i;
 
+  direct_ready();
   memory_place(&at, sizeof(struct exrnic_channel_status));
   memory_word(0, channel->done);
   memory_word(1, channel->events);
@@ -117,18 +89,6 @@ void work_fail(struct channel* channel, struct work* work,
   channel_event(channel, &event);
 }
 
-/* Words of channel_work. */
-enum {
-  WORK_HEAD,
-  WORK_ID,
-  WORK_OFFSET,
-  WORK_LENGTH,
-  WORK_VALUE,
-  WORK_ROUND = 6,
-  WORK_TIMEOUT,
-  WORK_DATA
-};
-
 /*
  * The next work: from a PIO block, or from the ring. NULL: the bell promised work that is not
  * there; the next bell will know better.
@@ -158,18 +118,14 @@ static const uint32_t* fetch(struct channel* channel) {
 static int begin(struct channel* channel, uint32_t now) {
   struct work* work = &channel->works[channel->begun % EXRNIC_CHANNEL_WINDOW];
   const uint32_t* words = fetch(channel);
-  uint32_t timeout;
   int begun;
 
   if (words == 0) return 0;
-  timeout = words[WORK_TIMEOUT];
-  if (timeout == 0 || timeout > EXRNIC_CHANNEL_TIMEOUT_MAX_US)
-    timeout = EXRNIC_CHANNEL_TIMEOUT_MAX_US;
   work->id = words[WORK_ID];
   work->target = words[WORK_HEAD] >> 16;
   work->offset = words[WORK_OFFSET];
   work->length = words[WORK_LENGTH];
-  work->deadline = now + 1000 * timeout;
+  work->deadline = work_deadline(now, words[WORK_TIMEOUT]);
   work->retry_at = now;
   work->retry_ns = RETRY_NS;
   channel->begun++;
@@ -191,11 +147,6 @@ static int begin(struct channel* channel, uint32_t now) {
   else
     channel->begun--;
   return begun;
-}
-
-static int has_room(const struct channel* channel) {
-  return channel->begun - channel->done < EXRNIC_CHANNEL_WINDOW &&
-         channel_free_events(channel) != 0;
 }
 
 /* With work that can, or whose time has come. */
@@ -223,16 +174,20 @@ static int is_busy(const struct channel* channel) {
   return channel->done != channel->posted || channel->grants_used != 0 || channel->quiet;
 }
 
-static void work_on(struct channel* channel) {
+static __attribute__((noinline)) void proceed(struct channel* channel) {
   const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
 
-  channel->starved = 0;
   if (channel->resume) {
     channel->resume = 0;
     go_on(channel, now);
   }
-  while (channel->begun != channel->posted && has_room(channel))
+  while (channel->begun != channel->posted && channel_has_room(channel))
     if (!begin(channel, now)) break;
+}
+
+static void work_on(struct channel* channel) {
+  channel->starved = 0;
+  if (channel->resume || channel->begun != channel->posted) proceed(channel);
   if (is_busy(channel))
     busy |= 1u << channel->number;
   else
@@ -257,9 +212,11 @@ void channels_work(void) {
   channels_stirred = 0;
   cycles = 0;
   for (i = 0; stirred != 0; i++, stirred >>= 1) {
-    if (!(stirred & 1) || !channels[i].open) continue;
-    work_on(&channels[i]);
-    if (channels[i].starved) cycles = SOON_CYCLES;
+    struct channel* channel = opened[i];
+
+    if (!(stirred & 1) || channel == 0) continue;
+    work_on(channel);
+    if (channel->starved) cycles = SOON_CYCLES;
   }
   if (cycles == 0 && busy != 0) cycles = looks_in != 0 ? looks_in : TICK_CYCLES;
   if (cycles != looks_in) look_in(cycles);
@@ -271,9 +228,9 @@ void channels_timer(void) {
 
   look_in(0);
   for (i = 0; i < EXRNIC_FW_CHANNELS; i++) {
-    struct channel* channel = &channels[i];
+    struct channel* channel = opened[i];
 
-    if (!channel->open) continue;
+    if (channel == 0) continue;
     channel->resume = 1;
     channel_stir(channel);
     receive_expire(channel, now);
@@ -301,14 +258,14 @@ static void ring(struct channel* channel, uint32_t taken, uint32_t posted) {
   if (channel->begun != posted) channel_stir(channel);
   if (taken == channel->taken) return;
   for (; channel->taken != taken; channel->taken++) {
-    index = channel->taken & ((1u << channel->at.log_events) - 1);
+    index = channel->taken & (channel->num_events - 1);
     if (channel->slot_of[index] != NO_SLOT) channel->slots_free |= 1u << channel->slot_of[index];
   }
   receive_wake(channel);
 }
 
 /* The oldest block is a copy of work, which need not be read from the ring then. */
-static void take_block(struct channel* channel) {
+void channel_take_block(struct channel* channel) {
   const uint32_t id = block_word(WORK_ID), place = id % EXRNIC_CHANNEL_WINDOW;
   uint32_t* next = channel->next[place];
   uint32_t i;
@@ -324,37 +281,53 @@ static void take_block(struct channel* channel) {
   channel->fetched |= 1u << place;
 }
 
-/* Not without end, however fast they are rung: the others have their turn, and line BELL stays up.
- */
-void channels_bells(void) {
+static __attribute__((noinline)) void take_blocks(void) {
   struct channel* channel;
-  struct bell bell;
   uint32_t page, i;
 
-  for (i = 0; i < EXRNIC_FW_BLOCKS && block_any(&page); i++) {
+  for (i = 1; i < EXRNIC_FW_BLOCKS && block_any(&page); i++) {
     channel = channel_of_page(page);
-    if (channel != 0) take_block(channel);
+    if (channel != 0) send_block(channel);
     block_pop();
   }
+}
+
+static __attribute__((noinline)) void take_bells(void) {
+  struct channel* channel;
+  struct bell bell;
+  uint32_t i;
+
   for (i = 0; i < BELLS_AT_ONCE && bell_take(&bell); i++) {
     channel = channel_of_page(bell.page);
     if (channel != 0) ring(channel, bell.number, bell.index);
   }
 }
 
+/* Not without end, however fast they are rung: the others have their turn, and line BELL stays up.
+ */
+void channels_bells(void) {
+  struct channel* channel;
+  uint32_t page;
+
+  if (block_any(&page)) { /* the first one is not made to wait for what the others need */
+    channel = channel_of_page(page);
+    if (channel != 0) send_block(channel);
+    block_pop();
+    take_blocks();
+  }
+  take_bells();
+}
+
 /* ---- Of other nodes */
 
-void channels_message(uint32_t node) {
+void channel_hear(struct channel* channel, uint32_t node) {
   const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
   struct message message;
-  struct channel* channel;
   uint32_t i;
 
   message.node = node;
 #pragma GCC unroll 8
-  for (i = 0; i < MESSAGE_DATA; i++) message.words[i] = punt_word(EXRNIC_FW_PUNT_WORD_PAYLOAD + i);
-  channel = channel_of(message.words[MESSAGE_HEAD] >> 16 & 0xff);
-  if (channel == 0) return;
+  for (i = 0; i < MESSAGE_DATA; i++) message.words[i] = message_word_of(i);
   switch (message.words[MESSAGE_HEAD] >> 24) {
     case EXRNIC_FW_MESSAGE_KIND_SEND:
       receive_send(channel, &message, now);
@@ -364,9 +337,6 @@ void channels_message(uint32_t node) {
       break;
     case EXRNIC_FW_MESSAGE_KIND_DONE:
       receive_done(channel, &message);
-      break;
-    case EXRNIC_FW_MESSAGE_KIND_ACK:
-      send_acknowledged(channel, &message);
       break;
     case EXRNIC_FW_MESSAGE_KIND_WAKE:
       send_woken(channel, message.node);
@@ -380,6 +350,19 @@ void channels_message(uint32_t node) {
     default:
       break; /* of a later version */
   }
+}
+
+void channels_message(uint32_t node) {
+  const uint32_t head = message_word_of(MESSAGE_HEAD);
+  struct channel* channel = channel_of(head >> 16 & 0xff);
+
+  if (channel == 0) return;
+  if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_SEND)
+    receive_short(channel, node);
+  else if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_ACK)
+    send_acknowledged(channel, node);
+  else
+    channel_hear(channel, node);
 }
 
 /* ---- Opening */
@@ -420,7 +403,7 @@ static int is_granted(const struct channel* channel) {
  */
 static int recall(struct channel* channel) {
   const struct memory status = channel_memory(channel, channel->at.status, 0);
-  const uint32_t size = 1u << channel->at.log_events;
+  const uint32_t size = channel->num_events;
   uint32_t words[8], i;
 
   if (memory_read_words(&status, words, 8) != EXRNIC_FW_DIRECT_STATUS_OK) return 0;
@@ -482,8 +465,10 @@ enum exrnic_fw_status channel_open(const uint32_t* words) {
   for (i = 0; i < sizeof(*channel) / 4; i++) ((uint32_t*)channel)[i] = 0;
   channel->at = at;
   channel->number = (uint8_t)at.channel;
+  channel->num_events = 1u << at.log_events;
   if (!is_granted(channel) || !recall(channel)) return EXRNIC_FW_STATUS_BAD_PARAMETER;
-  channel->open = 1;
+  opened[at.channel] = channel;
+  of_page[at.page] = (uint8_t)at.channel;
   channel_stir(channel);
   write_status(channel);
   return EXRNIC_FW_STATUS_OK;
@@ -493,7 +478,8 @@ enum exrnic_fw_status channel_close(uint32_t number) {
   struct channel* channel = channel_of(number);
 
   if (channel == 0) return EXRNIC_FW_STATUS_BAD_STATE;
-  channel->open = 0;
+  opened[number] = 0;
+  of_page[channel->at.page] = NO_CHANNEL;
   busy &= ~(1u << number);
   reduce_close(number);
   memory_finish();

@@ -22,6 +22,19 @@
 #define RETRY_MAX_NS 6400000u
 #define QUIET_NS (2u * EXRNIC_CHANNEL_MOVE_NS)
 
+/* Words of channel_work; behind them those of the bell of a PIO block. */
+enum {
+  WORK_HEAD,
+  WORK_ID,
+  WORK_OFFSET,
+  WORK_LENGTH,
+  WORK_VALUE,
+  WORK_ROUND = 6,
+  WORK_TIMEOUT,
+  WORK_DATA,
+  WORK_INDEX = 15
+};
+
 enum work_state {
   WORK_NONE,   /* no such work */
   WORK_ASKING, /* SEND could not leave yet */
@@ -70,7 +83,6 @@ struct last {
 };
 
 struct channel {
-  uint8_t open;
   uint8_t number;
   uint8_t dirty;   /* its status is to be written */
   uint8_t resume;  /* work that has begun may go on, but for what only time moves */
@@ -82,6 +94,7 @@ struct channel {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;
   } at;
+  uint32_t num_events;
   uint32_t posted, begun, done;                     /* work, free-running */
   uint32_t told;                                    /* done, as its status says */
   uint32_t next[EXRNIC_CHANNEL_WINDOW][WORK_WORDS]; /* that may begin; id modulo its size */
@@ -104,6 +117,9 @@ struct message {
   uint32_t node;
   uint32_t words[MESSAGE_DATA];
 };
+static inline uint32_t message_word_of(enum message_word word) {
+  return punt_word(EXRNIC_FW_PUNT_WORD_PAYLOAD + word);
+}
 static inline uint32_t message_data(uint32_t word) {
   return punt_word(EXRNIC_FW_PUNT_WORD_PAYLOAD + MESSAGE_DATA + word);
 }
@@ -138,8 +154,13 @@ static inline struct memory channel_memory(const struct channel* channel, uint32
 }
 /* Work that has begun ends with an event, or may; so does a slot that is granted. */
 static inline uint32_t channel_free_events(const struct channel* channel) {
-  return (1u << channel->at.log_events) - (channel->events - channel->taken) -
+  return channel->num_events - (channel->events - channel->taken) -
          (channel->begun - channel->done) - channel->grants_used;
+}
+/* May work begin? */
+static inline int channel_has_room(const struct channel* channel) {
+  return channel->begun - channel->done < EXRNIC_CHANNEL_WINDOW &&
+         channel_free_events(channel) != 0;
 }
 /* It gets a turn of channels_work(). */
 extern uint32_t channels_stirred; /* a bit each */
@@ -153,18 +174,72 @@ struct event {
   uint64_t value;
   uint8_t has_data; /* MESSAGE: its bytes are the event's */
 };
+/* The next event, when no command is in hand; for a caller that knows most of it, in place. */
+static inline void event_write(struct channel* channel, const struct event* event) {
+  enum { HEAD = offsetof(struct exrnic_channel_event, kind) / 4 }; /* before it are bytes */
+  const uint32_t index = channel->events & (channel->num_events - 1);
+  const uint32_t offset = channel->at.events + index * sizeof(struct exrnic_channel_event);
+  struct memory at = channel_memory(channel, offset, EXRNIC_ACCESS_LOCAL_WRITE);
+  uint32_t head = 0, i;
+
+  if (event->has_data) {
+    memory_place(&at, sizeof(struct exrnic_channel_event));
+#pragma GCC unroll 8
+    for (i = 0; i < INLINE_WORDS; i += 2) {
+      const uint32_t a = message_data(i), b = message_data(i + 1); /* no wait for a load */
+
+      memory_word(i, a);
+      memory_word(i + 1, b);
+    }
+#pragma GCC unroll 8
+    for (; i < HEAD; i++) memory_word(i, 0);
+    head = HEAD;
+  } else {
+    at.to += 4 * HEAD;
+    memory_place(&at, sizeof(struct exrnic_channel_event) - 4 * HEAD);
+  }
+  memory_word(head, (uint32_t)event->kind | (uint32_t)event->status << 8 | event->source << 16);
+  memory_word(head + 1, event->length);
+  memory_word(head + 2, event->slot);
+  memory_word(head + 3, event->incarnation);
+  memory_word(head + 4, (uint32_t)event->value);
+  memory_word(head + 5, (uint32_t)(event->value >> 32));
+  memory_word(head + 6, event->id);
+  memory_word(head + 7, channel->events + 1);
+  memory_post();
+  channel->slot_of[index] = (uint8_t)event->slot;
+  channel->events++;
+}
 void channel_event(struct channel* channel, const struct event* event);
 void work_end(struct channel* channel, struct work* work);
 void work_fail(struct channel* channel, struct work* work, enum exrnic_channel_event_status status);
 /* Is `now` at or past `then`? */
 static inline int is_due(uint32_t now, uint32_t then) { return (int32_t)(now - then) >= 0; }
 
+/*
+ * The straight ways of the commonest: a short message by the oldest PIO block, and one in the
+ * oldest SEND. What has to leave leaves first, what is to be noted follows. Where something is in
+ * their way they do nothing and end in the ways for all, which come behind them here. (They call
+ * nothing else, so they have no registers to save.)
+ */
+void send_block(struct channel* channel);
+void channel_take_block(struct channel* channel);
+void receive_short(struct channel* channel, uint32_t node);
+void channel_hear(struct channel* channel, uint32_t node);
+
+/* When work fails that begins now. */
+static inline uint32_t work_deadline(uint32_t now, uint32_t timeout_us) {
+  if (timeout_us == 0 || timeout_us > EXRNIC_CHANNEL_TIMEOUT_MAX_US)
+    timeout_us = EXRNIC_CHANNEL_TIMEOUT_MAX_US;
+  return now + 1000 * timeout_us;
+}
+
 /* `data`: INLINE_WORDS. 0: it cannot begin yet; the work before it has to end first. */
 int send_begin(struct channel* channel, struct work* work, const uint32_t* data, uint32_t now);
 /* For work that lacked room, whose bytes leave, or whose time has come to ask again. */
 void send_go_on(struct channel* channel, struct work* work, uint32_t now);
 void send_granted(struct channel* channel, const struct message* message);
-void send_acknowledged(struct channel* channel, const struct message* message);
+void send_acknowledged(struct channel* channel, uint32_t node); /* by the oldest message */
 void send_woken(struct channel* channel, uint32_t node);
 
 void receive_send(struct channel* channel, const struct message* message, uint32_t now);

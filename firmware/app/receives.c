@@ -156,6 +156,54 @@ void receive_send(struct channel* channel, const struct message* message, uint32
   last->id = id;
 }
 
+void receive_short(struct channel* channel, uint32_t node) {
+  struct last* last = &channel->last[node];
+  const uint32_t id = message_word_of(MESSAGE_ID);
+  const uint32_t incarnation = message_word_of(MESSAGE_INCARNATION);
+  const uint32_t argument = message_word_of(MESSAGE_ARGUMENT);
+  const uint32_t length = argument & ~MESSAGE_OLDEST;
+  const uint32_t age = id - last->id;
+  const uint32_t no_room = channel_free_events(channel) == 0;
+  uint32_t i;
+
+  /* In words, not branches: there is no wait between a load and its use. */
+  if ((channel->grants_used | (incarnation ^ last->incarnation) | no_room) != 0 ||
+      length > EXRNIC_CHANNEL_INLINE || (int32_t)age <= 0 ||
+      !(argument & MESSAGE_OLDEST || message_word_of(MESSAGE_HIGH) == last->id)) {
+    channel_hear(channel, node);
+    return;
+  }
+  {
+    const struct event event = {
+        .kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE,
+        .status = EXRNIC_CHANNEL_EVENT_STATUS_OK,
+        .source = node,
+        .length = length,
+        .slot = EXRNIC_CHANNEL_NO_SLOT,
+        .incarnation = incarnation,
+        .id = id,
+        .has_data = 1,
+    };
+    direct_spin();
+    event_write(channel, &event);
+  }
+  last->id = id;
+  {
+    const struct message_words words = {
+        .head = message_head(EXRNIC_FW_MESSAGE_KIND_ACK, channel->number,
+                             message_word_of(MESSAGE_HEAD)),
+        .id = id,
+        .incarnation = incarnation,
+        .argument = EXRNIC_CHANNEL_EVENT_STATUS_OK,
+    };
+    direct_spin();
+    message_place(node, &words);
+#pragma GCC unroll 8
+    for (i = 0; i < MESSAGE_DATA_WORDS; i++) message_word(i, 0);
+    message_post(); /* without room it is lost: the peer asks again */
+  }
+}
+
 void receive_done(struct channel* channel, const struct message* message) {
   struct grant* grant = grant_of(channel, message);
 

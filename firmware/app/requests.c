@@ -21,25 +21,27 @@ enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
 }
 
 /* The place in the queue of a request that is answered is free as soon as it is read. */
-void requests_serve(void) {
+static __attribute__((noinline)) void answer(uint32_t kind) {
   struct punt punt;
-  uint32_t request;
 
-  if (punt_count() == 0) return;
-  request = punt_word(EXRNIC_FW_PUNT_WORD_REQUEST);
-  switch (request & 0xff) {
-    case EXRNIC_FW_PUNT_KIND_ATOMIC:
-      punt_read(&punt, ATOMIC_WORDS);
-      punt_pop();
-      atomic_serve(&punt);
-      break;
-    case EXRNIC_FW_PUNT_KIND_MESSAGE:
-      channels_message(request >> 16);
-      punt_pop();
-      break;
-    default:
-      punt_read(&punt, READ_WORDS);
-      punt_pop();
-      read_serve(&punt);
+  if (kind == EXRNIC_FW_PUNT_KIND_ATOMIC) {
+    punt_read(&punt, ATOMIC_WORDS);
+    punt_pop();
+    atomic_serve(&punt);
+  } else {
+    punt_read(&punt, READ_WORDS);
+    punt_pop();
+    read_serve(&punt);
   }
+}
+
+void requests_serve(void) {
+  const uint32_t request = punt_word(EXRNIC_FW_PUNT_WORD_REQUEST);
+
+  if ((request & 0xff) != EXRNIC_FW_PUNT_KIND_MESSAGE) {
+    answer(request & 0xff);
+    return;
+  }
+  channels_message(request >> 16);
+  punt_pop();
 }

@@ -5,7 +5,7 @@
 
 #include "hal/port.h"
 
-/* Serves the oldest request in the punt queue, if there is one. */
+/* Line PUNT is up: serves the oldest request in the punt queue. */
 void requests_serve(void);
 
 /* The code with which a request is refused whose memory is not granted. */

@@ -42,13 +42,13 @@ static int was_sent_to(const struct channel* channel, uint32_t node) {
   return (channel->sent_to[node / 32] >> node % 32 & 1) != 0;
 }
 
-static struct work* work_of(struct channel* channel, const struct message* message) {
-  const uint32_t id = message->words[MESSAGE_ID];
+/* The work that an answer of a node is about, or 0. */
+static struct work* work_of(struct channel* channel, uint32_t node, uint32_t id,
+                            uint32_t incarnation) {
   struct work* work = next_work(channel, id);
 
   if (id - channel->done >= channel->begun - channel->done || !is_sending(work) ||
-      work->target != message->node ||
-      message->words[MESSAGE_INCARNATION] != channel->at.incarnation)
+      work->target != node || incarnation != channel->at.incarnation)
     return 0;
   return work;
 }
@@ -56,6 +56,24 @@ static struct work* work_of(struct channel* channel, const struct message* messa
 static void later(struct work* work, uint32_t now) {
   work->retry_at = now + work->retry_ns;
   if (work->retry_ns < RETRY_MAX_NS) work->retry_ns *= 2;
+}
+
+static void note_sent(struct channel* channel, const struct work* work) {
+  channel->sent[work->target] = work->id;
+  channel->sent_to[work->target / 32] |= 1u << work->target % 32;
+}
+
+/* SEND has left, or found no room. */
+static void asked(struct channel* channel, struct work* work, uint32_t now,
+                  enum exrnic_fw_direct_status status) {
+  if (status == EXRNIC_FW_DIRECT_STATUS_OK) {
+    work->state = WORK_ASKED;
+    work->asked_at = now;
+    later(work, now);
+  } else {
+    work->state = WORK_ASKING;
+    channel->starved = 1;
+  }
 }
 
 static void ask(struct channel* channel, struct work* work, int oldest, uint32_t now) {
@@ -68,14 +86,7 @@ static void ask(struct channel* channel, struct work* work, int oldest, uint32_t
       .data = work->data,
   };
 
-  if (send_message(work->target, &words) == EXRNIC_FW_DIRECT_STATUS_OK) {
-    work->state = WORK_ASKED;
-    work->asked_at = now;
-    later(work, now);
-  } else {
-    work->state = WORK_ASKING;
-    channel->starved = 1;
-  }
+  asked(channel, work, now, send_message(work->target, &words));
 }
 
 int send_begin(struct channel* channel, struct work* work, const uint32_t* data, uint32_t now) {
@@ -99,10 +110,70 @@ int send_begin(struct channel* channel, struct work* work, const uint32_t* data,
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
     return 1;
   }
-  channel->sent[work->target] = work->id;
-  channel->sent_to[work->target / 32] |= 1u << work->target % 32;
+  note_sent(channel, work);
   ask(channel, work, other == 0, now);
   return 1;
+}
+
+/* What is to be noted of a message that send_block() has sent off; ends that. */
+static __attribute__((noinline)) void block_sent(struct channel* channel) {
+  const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO), id = channel->begun;
+  struct work* work = next_work(channel, id);
+  uint32_t i;
+
+  channel->posted = channel->begun = id + 1;
+  work->id = id;
+  work->target = block_word(WORK_HEAD) >> 16;
+  work->length = block_word(WORK_LENGTH);
+  work->deadline = work_deadline(now, block_word(WORK_TIMEOUT));
+  work->retry_ns = RETRY_NS;
+#pragma GCC unroll 8
+  for (i = 0; i < INLINE_WORDS; i++) work->data[i] = block_word(WORK_DATA + i);
+  work->has_previous = was_sent_to(channel, work->target);
+  work->previous = channel->sent[work->target];
+  note_sent(channel, work);
+  channel_stir(channel);
+  asked(channel, work, now, direct_wait());
+  channel->resume |= channel->starved;
+}
+
+void send_block(struct channel* channel) {
+  const uint32_t head = block_word(WORK_HEAD), id = block_word(WORK_ID);
+  const uint32_t length = block_word(WORK_LENGTH), index = block_word(WORK_INDEX);
+  const uint32_t target = head >> 16;
+  const uint32_t own = target == port_node();
+  const uint32_t no_room = channel_free_events(channel) == 0;
+  uint32_t i;
+
+  /*
+   * It is next, rings for itself alone, and nothing is under way. In words, not branches: there is
+   * no wait between a load and its use.
+   */
+  if (((id ^ channel->begun) | (id ^ channel->posted) | (id ^ channel->done) | (id + 1 - index) |
+       ((head ^ EXRNIC_CHANNEL_OPCODE_SEND) & 0xff) | own | no_room) != 0 ||
+      length > EXRNIC_CHANNEL_INLINE || target >= EXRNIC_MAX_NODE) {
+    channel_take_block(channel);
+    return;
+  }
+  {
+    const struct message_words words = {
+        .head = message_head(EXRNIC_FW_MESSAGE_KIND_SEND, channel->number, 0), /* no GRANT comes */
+        .id = id,
+        .incarnation = channel->at.incarnation,
+        .argument = length | MESSAGE_OLDEST,
+    };
+    direct_spin();
+    message_place(target, &words);
+  }
+#pragma GCC unroll 8
+  for (i = 0; i < INLINE_WORDS; i += 2) {
+    const uint32_t a = block_word(WORK_DATA + i), b = block_word(WORK_DATA + i + 1);
+
+    message_word(i, a);
+    message_word(i + 1, b);
+  }
+  message_post();
+  block_sent(channel);
 }
 
 /* Whatever waits at the port goes first: the other side does the same, so both go on. */
@@ -168,7 +239,8 @@ void send_go_on(struct channel* channel, struct work* work, uint32_t now) {
 }
 
 void send_granted(struct channel* channel, const struct message* message) {
-  struct work* work = work_of(channel, message);
+  struct work* work = work_of(channel, message->node, message->words[MESSAGE_ID],
+                              message->words[MESSAGE_INCARNATION]);
 
   if (work == 0 || work->state != WORK_ASKED || is_short(work) ||
       (message->words[MESSAGE_HEAD] & 0xffff) != (work->attempt & 0xffff))
@@ -181,12 +253,12 @@ void send_granted(struct channel* channel, const struct message* message) {
   channel_stir(channel);
 }
 
-void send_acknowledged(struct channel* channel, const struct message* message) {
-  struct work* work = work_of(channel, message);
-  const uint32_t status = message->words[MESSAGE_ARGUMENT];
+void send_acknowledged(struct channel* channel, uint32_t node) {
+  struct work* work =
+      work_of(channel, node, message_word_of(MESSAGE_ID), message_word_of(MESSAGE_INCARNATION));
 
   if (work == 0) return;
-  if (status == EXRNIC_CHANNEL_EVENT_STATUS_OK)
+  if (message_word_of(MESSAGE_ARGUMENT) == EXRNIC_CHANNEL_EVENT_STATUS_OK)
     work_end(channel, work);
   else
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);

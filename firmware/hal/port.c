@@ -27,6 +27,7 @@ __attribute__((noinline)) enum exrnic_fw_direct_status direct_wait(void) {
 }
 
 static void place(const struct memory* at, uint32_t length) {
+  direct_ready();
   memory_place(at, length);
   direct_operand(EXRNIC_FW_MEMORY_WORD_REQUEST, at->request);
 }
@@ -70,6 +71,7 @@ enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* leng
                                        uint32_t stag, uint64_t to) {
   enum exrnic_fw_direct_status status;
 
+  direct_ready();
   memory_place(from, *length);
   direct_operand(EXRNIC_FW_SEND_WORD_STAG, stag);
   direct_operand(EXRNIC_FW_SEND_WORD_TO_HIGH, (uint32_t)(to >> 32));
@@ -79,8 +81,6 @@ enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* leng
   *length = direct_result(EXRNIC_FW_MEMORY_WORD_LENGTH);
   return status;
 }
-
-uint32_t port_node(void) { return dev_read(EXRNIC_REG_DEV_NODE) >> 16; }
 
 static void answer_to(const struct punt* punt) {
   direct_wait();

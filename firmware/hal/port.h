@@ -38,6 +38,10 @@ enum exrnic_fw_direct_status direct_wait(void);
 static inline void direct_ready(void) {
   if (dev_read(EXRNIC_REG_DEV_DIRECT_STATUS) == EXRNIC_FW_DIRECT_STATUS_BUSY) direct_wait();
 }
+/* The same without a call, where each instruction counts. */
+static inline void direct_spin(void) {
+  while (dev_read(EXRNIC_REG_DEV_DIRECT_STATUS) == EXRNIC_FW_DIRECT_STATUS_BUSY) continue;
+}
 static inline void direct_operand(uint32_t word, uint32_t value) {
   dev_write(EXRNIC_REG_DEV_DIRECT_WORDS + 4 * word, value);
 }
@@ -70,11 +74,11 @@ enum exrnic_fw_direct_status memory_write(const struct memory* at, uint64_t valu
 enum exrnic_fw_direct_status memory_read_words(const struct memory* at, uint32_t* to,
                                                uint32_t words);
 /*
- * Likewise to be written, in parts: the place, each word, off. On its way when it returns. Whatever
- * is read or written later comes behind it. `at` has no request: it is of FW_PD.
+ * Likewise to be written, in parts, when no command is in hand: the place, each word, off. On its
+ * way when it returns. Whatever is read or written later comes behind it. `at` has no request: it
+ * is of FW_PD.
  */
 static inline void memory_place(const struct memory* at, uint32_t length) {
-  direct_ready();
   direct_operand(EXRNIC_FW_MEMORY_WORD_STAG, at->stag);
   direct_operand(EXRNIC_FW_MEMORY_WORD_PD, at->pd);
   direct_operand(EXRNIC_FW_MEMORY_WORD_ACCESS, at->access);
@@ -108,29 +112,40 @@ struct message_words {
   uint32_t head, id, incarnation, argument, high, low;
   const uint32_t* data; /* MESSAGE_DATA_WORDS; NULL: zeros */
 };
-static inline enum exrnic_fw_direct_status send_message(uint32_t node,
-                                                        const struct message_words* words) {
-  uint32_t i;
-
-  direct_ready();
+/*
+ * In parts, when no command is in hand: all but the data, each word of that, off. direct_wait()
+ * tells how it ends.
+ */
+static inline void message_place(uint32_t node, const struct message_words* words) {
+  direct_operand(EXRNIC_FW_SEND_WORD_NODE, node);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_HEAD, words->head);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_ID, words->id);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_INCARNATION, words->incarnation);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_ARGUMENT, words->argument);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_HIGH, words->high);
   direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_LOW, words->low);
+}
+static inline void message_word(uint32_t word, uint32_t value) {
+  direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_DATA + word, value);
+}
+static inline void message_post(void) { direct_start(EXRNIC_FW_DIRECT_SEND_MESSAGE); }
+static inline enum exrnic_fw_direct_status send_message(uint32_t node,
+                                                        const struct message_words* words) {
+  uint32_t i;
+
+  direct_ready();
+  message_place(node, words);
 #pragma GCC unroll 8
-  for (i = 0; i < MESSAGE_DATA_WORDS; i++)
-    direct_operand(EXRNIC_FW_SEND_WORD_MESSAGE + MESSAGE_DATA + i,
-                   words->data ? words->data[i] : 0);
-  direct_operand(EXRNIC_FW_SEND_WORD_NODE, node);
-  return direct_run(EXRNIC_FW_DIRECT_SEND_MESSAGE);
+  for (i = 0; i < MESSAGE_DATA_WORDS; i++) message_word(i, words->data ? words->data[i] : 0);
+  message_post();
+  return direct_wait();
 }
 /* `from` is of FW_PD, in one page. *length: in the end, what has not left for want of room. */
 enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* length, uint32_t node,
                                        uint32_t stag, uint64_t to);
 
-uint32_t port_node(void); /* ours */
+/* Ours. */
+static inline uint32_t port_node(void) { return dev_read(EXRNIC_REG_DEV_NODE) >> 16; }
 
 /* The user page that has rung longest ago. 0: none. */
 struct bell {

@@ -176,6 +176,97 @@ TEST_CASE("work that came by a PIO block is not read from the ring") {
   CHECK(node.blocks.empty());
 }
 
+// The straight way of a block: its SEND leaves before its bell is looked at.
+TEST_CASE("a short message by the oldest block leaves at once, and its bell changes nothing") {
+  Node node;
+  for (uint32_t id = 0; id < 20; ++id) {
+    node.store_block(id, Node::send_words(kPeer, 0, 4 + id % 20), id + 1);
+    node.bells.clear();
+    node.serve();
+    const auto sends = node.left(EXRNIC_FW_MESSAGE_KIND_SEND);
+    REQUIRE(sends.size() == id + 1);
+    CHECK(sends[id][MESSAGE_ID] == id);
+    CHECK(sends[id][MESSAGE_ARGUMENT] == ((4 + id % 20) | MESSAGE_OLDEST));
+    CHECK(sends[id][MESSAGE_DATA] == 0x11223344);
+    CHECK(sends[id][EXRNIC_FW_SEND_WORD_NODE] == kPeer);
+    node.ring(0, id + 1);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {id, kIncarnation, 0});
+    CHECK(node.status(0) == id + 1);
+  }
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_SEND).size() == 20);
+  CHECK(node.status(4) == 0);
+}
+
+TEST_CASE("a short message by a block that finds no room, or no answer, is sent again as it was") {
+  Node node;
+  node.judge = [](const Direct& command) {
+    return command.op == EXRNIC_FW_DIRECT_SEND_MESSAGE ? EXRNIC_FW_DIRECT_STATUS_NO_ROOM
+                                                       : EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  node.store_block(0, Node::send_words(kPeer, 0, 24), 1);
+  node.serve();
+  CHECK(node.registers[EXRNIC_REG_DEV_TIMER] != 0);
+  node.judge = {};
+  for (uint32_t times = 1; times < 4; ++times) {
+    node.pass(8 * RETRY_NS);
+    const Direct again = node.left(EXRNIC_FW_MESSAGE_KIND_SEND).back();
+    CHECK(again[MESSAGE_ID] == 0);
+    CHECK(again[MESSAGE_ARGUMENT] == (24 | MESSAGE_OLDEST));
+    CHECK(again[MESSAGE_DATA] == 0x11223344);
+  }
+  node.hear(EXRNIC_FW_MESSAGE_KIND_ACK, {0, kIncarnation, 0});
+  CHECK(node.status(0) == 1);
+}
+
+TEST_CASE(
+    "a block that does not speak for itself alone, or of what cannot be, goes no straight way") {
+  Node node;
+  const auto nothing_leaves = [&](uint32_t id, std::vector<uint32_t> words, uint32_t posted) {
+    node.store_block(id, std::move(words), posted);
+    node.bells.clear();
+    node.serve();
+    return node.left(EXRNIC_FW_MESSAGE_KIND_SEND).empty();
+  };
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 2));            // rings for more
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 0));            // for less
+  CHECK(nothing_leaves(1, Node::send_words(kPeer, 0, 4), 2));            // not the next
+  CHECK(nothing_leaves(0xffffffff, Node::send_words(kPeer, 0, 4), 0));   // behind
+  CHECK(nothing_leaves(0, Node::send_words(kNode, 0, 4), 1));            // to itself
+  CHECK(nothing_leaves(0, Node::send_words(EXRNIC_MAX_NODE, 0, 4), 1));  // no such node
+  CHECK(nothing_leaves(0, Node::send_words(0xffff, 0, 4), 1));
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 25), 1));  // not in the block
+  CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 0xffffffff), 1));
+  std::vector<uint32_t> other = Node::send_words(kPeer, 0, 4);
+  other[0] = 99 | kPeer << 16;
+  CHECK(nothing_leaves(0, other, 1));
+  CHECK(node.events() == 0);
+  node.ring(0, 1);  // the last of them is what counts, as it always did
+  CHECK(node.events() == 1);
+  CHECK((node.event(0, 8) >> 8 & 0xff) == EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+}
+
+TEST_CASE("short messages that follow each other find the end of the room, and go on behind it") {
+  Node node;
+  for (uint32_t id = 0; id < 17; ++id) node.hear_send(id, 8, id - 1);
+  CHECK(node.events() == 0);  // the first of them was not the oldest, nor known
+  for (uint32_t id = 0; id < 17; ++id) node.hear_send(id, id == 0 ? 8 | MESSAGE_OLDEST : 8, id - 1);
+  CHECK(node.events() == 16);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ACK).size() == 16);
+  for (uint32_t id = 0; id < 16; ++id) {
+    CHECK(node.event(id, 14) == id);
+    CHECK(node.event(id, 0) == 0xaa);
+    CHECK(node.event(id, 10) == kNoSlot);
+  }
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_WAKE).empty());
+  node.hear_send(3, 8, 2);  // again: told, and not delivered twice
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_ACK).size() == 17);
+  node.ring(1, 0);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_WAKE).size() == 1);
+  node.hear_send(16, 8, 15);
+  CHECK(node.event(0, 15) == 17);
+  CHECK(node.event(0, 14) == 16);
+}
+
 TEST_CASE("what a page has rung before its channel was opened is not that channel's") {
   Node node;
   REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);

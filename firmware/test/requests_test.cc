@@ -62,12 +62,6 @@ constexpr uint32_t kCodes[] = {0x0100, 0x0103, 0x0102, 0x0104, 0x0101, 0x0207};
 
 // ---- The queue
 
-TEST_CASE("without a request nothing is done") {
-  Hardware hardware;
-  requests_serve();
-  CHECK(hardware.commands.empty());
-}
-
 TEST_CASE("requests are served one at a time, in their order") {
   Hardware hardware;
   for (uint16_t qpn : {3, 4}) hardware.punt(EXRNIC_FW_PUNT_KIND_READ, qpn, kPd, read_request(1));

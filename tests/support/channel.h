@@ -171,9 +171,8 @@ class ChannelEnd {
           "work of a channel", limit_ns);
   }
   void until(const std::function<bool()>& done, const char* what, uint64_t limit_ns) {
-    constexpr uint64_t kLookNs = 100;  // memory is read each time
     const uint64_t end = rnic.testbed().now_ns() + limit_ns;
-    while (!done() && rnic.testbed().now_ns() < end) rnic.testbed().run_for(kLookNs);
+    while (!done() && rnic.testbed().now_ns() < end) rnic.testbed().run_for(look_ns);
     if (!done())
       throw std::runtime_error(std::string("waited in vain for ") + what + " at node " +
                                std::to_string(rnic.node()));
@@ -183,6 +182,7 @@ class ChannelEnd {
   Region region;
   uint32_t posted = 0;
   uint32_t taken = 0;
+  uint64_t look_ns = 100;  // between two looks of a wait: memory is read each time
 
  private:
   template <typename Record>
