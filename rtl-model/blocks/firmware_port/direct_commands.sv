@@ -17,10 +17,13 @@ module direct_commands
 
     input  logic              start_i,
     input  logic [7:0]        op_i,
-    input  logic [31:0]       word_i[FW_DIRECT_WORDS],
     output fw_direct_status_e status_o,
-    output logic              data_valid_o,  // pulse: what was read
-    output logic [8*FW_DIRECT_BYTES-1:0] data_o,
+
+    // Its words: operands, which are written between commands, and what comes of them.
+    input  logic                               word_write_i,
+    input  logic [$clog2(FW_DIRECT_WORDS)-1:0] word_index_i,
+    input  logic [31:0]                        word_i,
+    output logic [31:0]                        word_o,
 
     // The queue pair of an answer, one cycle after the look, and its requests in firmware's hands.
     output logic   look_o,
@@ -64,8 +67,6 @@ module direct_commands
     output fw_send_t send_o,
     input  logic     sent_i,
     input  logic     no_room_i,
-    output logic     gone_o,  // pulse: so many bytes of SEND_DATA have left
-    output chunk_t   gone_bytes_o,
 
     output logic refused_o  // pulse
 );
@@ -75,6 +76,22 @@ module direct_commands
     StJudge, StAnswer, StWake, StSend
   } state_e;
   state_e state_q, state_d;
+
+  // ---- Words
+  logic [31:0] word_q[FW_DIRECT_WORDS];
+  logic all_read, gone;
+  chunk_t segment;
+  assign word_o = word_q[word_index_i];
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) begin
+      if (word_write_i) word_q[word_index_i] <= word_i;
+    end else begin
+      if (all_read)
+        for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
+          word_q[32'(FW_MEMORY_WORD_DATA)+i] <= data_d[32*i+:32];
+      if (gone) word_q[FW_MEMORY_WORD_LENGTH] <= length - 32'(segment);
+    end
+  end
 
   logic [7:0] op_q;
   logic is_memory, is_answer, is_send;
@@ -89,36 +106,39 @@ module direct_commands
       8'd1 << ACCESS_LOCAL_WRITE | 8'd1 << ACCESS_REMOTE_WRITE | 8'd1 << ACCESS_REMOTE_ATOMIC;
   logic [31:0] length;
   logic fits, memory_sane;
-  assign length = word_i[FW_MEMORY_WORD_LENGTH];
+  assign length = word_q[FW_MEMORY_WORD_LENGTH];
   assign fits = length <= 32'(FW_DIRECT_BYTES) &&
-      32'(word_i[FW_MEMORY_WORD_TO_LOW][BlockBits-1:0]) + length <= 32'(FW_DIRECT_BYTES);
+      32'(word_q[FW_MEMORY_WORD_TO_LOW][BlockBits-1:0]) + length <= 32'(FW_DIRECT_BYTES);
   assign memory_sane = length != '0 &&
       (op_q == FW_DIRECT_LOOK_UP || (op_q == FW_DIRECT_SEND_DATA ? length <= (32'd1 << PAGE_SHIFT) : fits)) &&
-      (op_q != FW_DIRECT_WRITE || (word_i[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
+      (op_q != FW_DIRECT_WRITE || (word_q[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
 
   // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
   // is touched, and nobody gets an answer who did not ask.
   logic [31:0] request;
   logic open, granted_to;
-  assign request = is_memory ? word_i[FW_MEMORY_WORD_REQUEST] : word_i[FW_ANSWER_WORD_REQUEST];
+  assign request = is_memory ? word_q[FW_MEMORY_WORD_REQUEST] : word_q[FW_ANSWER_WORD_REQUEST];
   assign qpn_o = qpn_t'(request[31:16]);
   assign open = 32'(request[31:16]) < N_QP && qp_i.cfg.valid &&
       qp_i.cfg.generation == request[15:8] && open_i != '0 && !lost_i;
   logic [31:0] node, pd;
-  assign node = word_i[FW_SEND_WORD_NODE];
-  assign pd   = word_i[FW_MEMORY_WORD_PD];
+  assign node = word_q[FW_SEND_WORD_NODE];
+  assign pd   = word_q[FW_MEMORY_WORD_PD];
   always_comb begin
-    granted_to = open;
-    if (is_memory && word_i[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
-    if (is_memory) granted_to |= pd == 32'(FW_PD);
-    if (is_send)
-      granted_to = node < 32'(MAX_NODE) && node != 32'(node_i) &&
-          (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
-    if (op_q == FW_DIRECT_SEND_READ && word_i[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
-      granted_to = 1'b0;
+    granted_to = 1'b0;
+    if (state_q == StJudge) begin
+      granted_to = open;
+      if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
+      if (is_memory) granted_to |= pd == 32'(FW_PD);
+      if (is_send)
+        granted_to = node < 32'(MAX_NODE) && node != 32'(node_i) &&
+            (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
+      if (op_q == FW_DIRECT_SEND_READ && word_q[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
+        granted_to = 1'b0;
+    end
   end
 
-  logic translated, granted, in_page, all_read;
+  logic translated, granted, in_page;
   chunk_t left_q;
   logic failed_q;
   logic last_write, all_sent;
@@ -129,8 +149,9 @@ module direct_commands
 
   always_comb begin
     state_d = state_q;
-    unique case (state_q)
-      StIdle: if (start_i) state_d = StBegin;
+    if (state_q == StIdle) begin
+      if (start_i) state_d = StBegin;
+    end else unique case (state_q)
       StBegin:
       if (!quiesce_i) begin
         state_d = is_answer || (is_memory && memory_sane) ||
@@ -162,7 +183,7 @@ module direct_commands
     if (!rst_ni) state_q <= StIdle;
     else state_q <= state_d;
   end
-  always_ff @(posedge clk_i) if (state_q == StIdle) op_q <= op_i;
+  always_ff @(posedge clk_i) if (state_q == StIdle && start_i) op_q <= op_i;
 
   assign idle_o = state_q == StIdle;
   assign quiescent_o = state_q inside {StIdle, StBegin};
@@ -171,8 +192,9 @@ module direct_commands
   fw_direct_status_e status_q, status_d;
   always_comb begin
     status_d = status_q;
-    unique case (state_q)
-      StIdle: if (start_i) status_d = FW_DIRECT_STATUS_OK;
+    if (state_q == StIdle) begin
+      if (start_i) status_d = FW_DIRECT_STATUS_OK;
+    end else unique case (state_q)
       StBegin: if (state_d == StIdle) status_d = FW_DIRECT_STATUS_REFUSED;
       StJudge: if (!granted_to) status_d = FW_DIRECT_STATUS_REFUSED;
       StSend: if (no_room_i) status_d = FW_DIRECT_STATUS_NO_ROOM;
@@ -206,11 +228,13 @@ module direct_commands
   assign xlate_valid_o = state_q == StXlate;
   always_comb begin
     xlate_o = '0;
-    xlate_o.stag = word_i[FW_MEMORY_WORD_STAG];
-    xlate_o.pd = pd_t'(word_i[FW_MEMORY_WORD_PD]);
-    xlate_o.access = word_i[FW_MEMORY_WORD_ACCESS][7:0];
-    xlate_o.to = {word_i[FW_MEMORY_WORD_TO_HIGH], word_i[FW_MEMORY_WORD_TO_LOW]};
-    xlate_o.length = length;
+    if (xlate_valid_o) begin
+      xlate_o.stag = word_q[FW_MEMORY_WORD_STAG];
+      xlate_o.pd = pd_t'(word_q[FW_MEMORY_WORD_PD]);
+      xlate_o.access = word_q[FW_MEMORY_WORD_ACCESS][7:0];
+      xlate_o.to = {word_q[FW_MEMORY_WORD_TO_HIGH], word_q[FW_MEMORY_WORD_TO_LOW]};
+      xlate_o.length = length;
+    end
   end
   assign fence_o = state_q == StFence;
   assign read_valid_o = state_q == StRead;
@@ -218,17 +242,17 @@ module direct_commands
 
   logic [8*FW_DIRECT_BYTES-1:0] data_q, data_d, beat_data;
   always_comb begin
-    beat_data = '0;
-    for (int unsigned i = 0; i < DATA_BYTES; i++)
-      if (chunk_t'(i) < beat_i.bytes && !beat_i.error) beat_data[8*i+:8] = beat_i.data[8*i+:8];
+    {beat_data, data_d} = '0;
+    if (state_q == StData && beat_valid_i) begin
+      for (int unsigned i = 0; i < DATA_BYTES; i++)
+        if (chunk_t'(i) < beat_i.bytes && !beat_i.error) beat_data[8*i+:8] = beat_i.data[8*i+:8];
+      data_d = data_q | beat_data << {beat_i.dst[BlockBits-1:0], 3'b0};
+    end
   end
-  assign data_d = data_q | beat_data << {beat_i.dst[BlockBits-1:0], 3'b0};
-  assign data_valid_o = all_read;
-  assign data_o = data_d;
   always_ff @(posedge clk_i) begin
     if (translated) address_q <= xlate_rsp_i.address;
     else if (write_valid_o && write_ready_i) address_q <= address_q + 64'(write_o.length);
-    else if (gone_o) address_q <= address_q + 64'(gone_bytes_o);
+    else if (gone) address_q <= address_q + 64'(segment);
     if (state_q == StRead) begin
       left_q   <= chunk_t'(length);
       failed_q <= 1'b0;
@@ -248,14 +272,16 @@ module direct_commands
   assign write_valid_o = state_q == StWrite;
   assign last_write = second_q || length <= WriteBytes;
   always_comb begin
-    for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
-      data[32*i+:32] = word_i[32'(FW_MEMORY_WORD_DATA) + i];
-    write_o = '0;
-    write_o.kind = DMA_WRITE_INLINE;
-    write_o.address = address_q;
-    write_o.length = chunk_t'(WriteBytes);
-    if (last_write) write_o.length = chunk_t'(second_q ? length - WriteBytes : length);
-    write_o.data = second_q ? data[8*WriteBytes+:8*WriteBytes] : data[8*WriteBytes-1:0];
+    {data, write_o} = '0;
+    if (write_valid_o) begin
+      for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
+        data[32*i+:32] = word_q[32'(FW_MEMORY_WORD_DATA) + i];
+      write_o.kind = DMA_WRITE_INLINE;
+      write_o.address = address_q;
+      write_o.length = chunk_t'(WriteBytes);
+      if (last_write) write_o.length = chunk_t'(second_q ? length - WriteBytes : length);
+      write_o.data = second_q ? data[8*WriteBytes+:8*WriteBytes] : data[8*WriteBytes-1:0];
+    end
   end
   always_ff @(posedge clk_i) begin
     if (state_q != StWrite) second_q <= 1'b0;
@@ -263,27 +289,27 @@ module direct_commands
   end
 
   // ---- To other nodes
-  chunk_t segment;
   logic [12:0] sent_q;  // bytes before this segment
   assign segment = length > 32'(mtu_i) ? mtu_i : chunk_t'(length);
   assign all_sent = op_q == FW_DIRECT_SEND_MESSAGE || length <= 32'(mtu_i);
-  assign gone_o = state_q == StSend && sent_i && op_q == FW_DIRECT_SEND_DATA;
-  assign gone_bytes_o = segment;
+  assign gone = state_q == StSend && sent_i && op_q == FW_DIRECT_SEND_DATA;
   always_ff @(posedge clk_i) begin
     if (state_q == StBegin) sent_q <= '0;
-    else if (gone_o) sent_q <= sent_q + 13'(segment);
+    else if (gone) sent_q <= sent_q + 13'(segment);
   end
   assign send_valid_o = state_q == StSend;
   always_comb begin
     send_o = '0;
-    send_o.data = op_q == FW_DIRECT_SEND_DATA;
-    send_o.node = node_t'(node);
-    send_o.address = address_q;
-    send_o.length = segment;
-    send_o.stag = word_i[FW_SEND_WORD_STAG];
-    send_o.to = {word_i[FW_SEND_WORD_TO_HIGH], word_i[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
-    for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
-      send_o.message[$bits(send_o.message)-1-32*i-:32] = word_i[32'(FW_SEND_WORD_MESSAGE) + i];
+    if (send_valid_o) begin
+      send_o.data = op_q == FW_DIRECT_SEND_DATA;
+      send_o.node = node_t'(node);
+      send_o.address = address_q;
+      send_o.length = segment;
+      send_o.stag = word_q[FW_SEND_WORD_STAG];
+      send_o.to = {word_q[FW_SEND_WORD_TO_HIGH], word_q[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
+      for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
+        send_o.message[$bits(send_o.message)-1-32*i-:32] = word_q[32'(FW_SEND_WORD_MESSAGE) + i];
+    end
   end
 
   // ---- Answers
@@ -292,19 +318,21 @@ module direct_commands
   assign wake_valid_o = state_q == StWake;
   always_comb begin
     answer_o = '0;
-    for (int unsigned i = 0; i < READ_REQUEST_BYTES / 4; i++)
-      answer_o.request[$bits(read_request_t)-1-32*i-:32] = word_i[32'(FW_ANSWER_WORD_PAYLOAD) + i];
-    if (op_q == FW_DIRECT_SEND_ATOMIC)
-      answer_o.request[$bits(read_request_t)-$bits(atomic_response_t)-1:0] = '0;
-    answer_o.msn = word_i[FW_ANSWER_WORD_MSN];
-    answer_o.atomic = request[7:0] == FW_PUNT_KIND_ATOMIC;
-    answer_o.firmware = 1'b1;
-    answer_o.code = term_code_e'(word_i[FW_ANSWER_WORD_CODE][15:0]);
-    unique case (op_q)
-      FW_DIRECT_SEND_READ: answer_o.answer = ANSWER_READ;
-      FW_DIRECT_SEND_ATOMIC: answer_o.answer = ANSWER_ATOMIC;
-      default: answer_o.answer = ANSWER_REFUSED;
-    endcase
+    if (answer_valid_o) begin
+      for (int unsigned i = 0; i < READ_REQUEST_BYTES / 4; i++)
+        answer_o.request[$bits(read_request_t)-1-32*i-:32] = word_q[32'(FW_ANSWER_WORD_PAYLOAD) + i];
+      if (op_q == FW_DIRECT_SEND_ATOMIC)
+        answer_o.request[$bits(read_request_t)-$bits(atomic_response_t)-1:0] = '0;
+      answer_o.msn = word_q[FW_ANSWER_WORD_MSN];
+      answer_o.atomic = request[7:0] == FW_PUNT_KIND_ATOMIC;
+      answer_o.firmware = 1'b1;
+      answer_o.code = term_code_e'(word_q[FW_ANSWER_WORD_CODE][15:0]);
+      unique case (op_q)
+        FW_DIRECT_SEND_READ: answer_o.answer = ANSWER_READ;
+        FW_DIRECT_SEND_ATOMIC: answer_o.answer = ANSWER_ATOMIC;
+        default: answer_o.answer = ANSWER_REFUSED;
+      endcase
+    end
   end
 
 endmodule

@@ -112,28 +112,15 @@ module firmware_port
     endcase
   end
 
-  logic commands_idle, data_valid, starts;
-  logic [8*FW_DIRECT_BYTES-1:0] data_read;
-  localparam int unsigned DataWords = FW_DIRECT_BYTES / 4;
-  logic [31:0] word_q[FW_DIRECT_WORDS];
-  logic gone;
-  chunk_t gone_bytes;
+  logic commands_idle, starts;
   assign starts = write && address_i == 12'(REG_DEV_DIRECT) && commands_idle && active_o;
-  for (genvar i = 0; i < FW_DIRECT_WORDS; i++) begin : gen_word
-    localparam int unsigned DataWord = i - 32'(FW_MEMORY_WORD_DATA);
-    always_ff @(posedge clk_i) begin
-      if (write && in_direct && commands_idle && word == WordBits'(i)) word_q[i] <= data_i;
-      if (data_valid && i >= 32'(FW_MEMORY_WORD_DATA) && DataWord < DataWords)
-        word_q[i] <= data_read[32*(DataWord%DataWords)+:32];
-      if (gone && i == 32'(FW_MEMORY_WORD_LENGTH)) word_q[i] <= word_q[i] - 32'(gone_bytes);
-    end
-  end
 
-  logic [31:0] punt_word;
+  logic [31:0] punt_word, direct_word;
   logic [4:0] punts;
   fw_direct_status_e status;
   always_comb begin
-    if (in_direct) data_o = word_q[word];
+    if (!valid_i) data_o = '0;
+    else if (in_direct) data_o = direct_word;
     else if (in_punt) data_o = punt_word;
     else if (in_block) data_o = block_word;
     else begin
@@ -202,6 +189,7 @@ module firmware_port
       .push_i(punt_i),
       .count_o(punts),
       .pop_i(write && address_i == 12'(REG_DEV_PUNT_POP)),
+      .read_i(valid_i && in_punt),
       .word_index_i(word[$clog2(FW_PUNT_WORDS)-1:0]),
       .word_o(punt_word)
   );
@@ -249,10 +237,11 @@ module firmware_port
       .idle_o(commands_idle),
       .start_i(starts),
       .op_i(data_i[7:0]),
-      .word_i(word_q),
       .status_o(status),
-      .data_valid_o(data_valid),
-      .data_o(data_read),
+      .word_write_i(write && in_direct),
+      .word_index_i(word),
+      .word_i(data_i),
+      .word_o(direct_word),
       .look_o(qp_read_o),
       .qpn_o(qp_read_qpn_o),
       .qp_i,
@@ -284,8 +273,6 @@ module firmware_port
       .send_o,
       .sent_i,
       .no_room_i,
-      .gone_o(gone),
-      .gone_bytes_o(gone_bytes),
       .refused_o(refused)
   );
 
@@ -298,9 +285,11 @@ module firmware_port
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_PUNTS] = pushed && !punt_i.message;
-    event_o[COUNTER_FW_MESSAGES] = pushed && punt_i.message;
-    event_o[COUNTER_FW_REFUSED] = refused;
+    if (pushed || refused) begin
+      event_o[COUNTER_PUNTS] = pushed && !punt_i.message;
+      event_o[COUNTER_FW_MESSAGES] = pushed && punt_i.message;
+      event_o[COUNTER_FW_REFUSED] = refused;
+    end
   end
 
   logic unused;

@@ -19,8 +19,9 @@ module punt_queue
 
     output logic [$clog2(DEPTH):0] count_o,
     input  logic                   pop_i,
+    input  logic                   read_i,
     input  logic [WordBits-1:0]    word_index_i,
-    output logic [31:0]            word_o  // of the oldest one
+    output logic [31:0]            word_o  // with read_i: of the oldest one
 );
 
   localparam int unsigned PlaceBits = $clog2(DEPTH);
@@ -48,18 +49,20 @@ module punt_queue
   end
 
   punt_t oldest;
-  assign oldest = queue_q[get_q[PlaceBits-1:0]];
   always_comb begin
-    word_o = '0;
-    for (int unsigned i = 0; i < PayloadWords; i++)
-      if (word_index_i == WordBits'(32'(FW_PUNT_WORD_PAYLOAD) + i))
-        word_o = oldest.payload[32*(PayloadWords-1-i)+:32];
-    if (word_index_i == FW_PUNT_WORD_REQUEST)
-      word_o = {16'(oldest.qpn), oldest.generation,
-                oldest.message ? FW_PUNT_KIND_MESSAGE
-                               : oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
-    if (word_index_i == FW_PUNT_WORD_MSN) word_o = oldest.msn;
-    if (word_index_i == FW_PUNT_WORD_PD) word_o = 32'(oldest.pd);
+    {oldest, word_o} = '0;
+    if (read_i) begin
+      oldest = queue_q[get_q[PlaceBits-1:0]];
+      for (int unsigned i = 0; i < PayloadWords; i++)
+        if (word_index_i == WordBits'(32'(FW_PUNT_WORD_PAYLOAD) + i))
+          word_o = oldest.payload[32*(PayloadWords-1-i)+:32];
+      if (word_index_i == FW_PUNT_WORD_REQUEST)
+        word_o = {16'(oldest.qpn), oldest.generation,
+                  oldest.message ? FW_PUNT_KIND_MESSAGE
+                                 : oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
+      if (word_index_i == FW_PUNT_WORD_MSN) word_o = oldest.msn;
+      if (word_index_i == FW_PUNT_WORD_PD) word_o = 32'(oldest.pd);
+    end
   end
 
 endmodule

@@ -59,8 +59,13 @@ module requests_open
   logic here, walk_done;
   reads_t at_count;
   assign walk_done = at_q[$clog2(N_QP)];
-  assign at_count = put_q[qpn_t'(at_q)] - get_q[qpn_t'(at_q)];
-  assign here = state_q == StLook && !walk_done && at_count != '0;
+  always_comb begin
+    {at_count, here} = '0;
+    if (state_q == StLook) begin
+      at_count = put_q[qpn_t'(at_q)] - get_q[qpn_t'(at_q)];
+      here = !walk_done && at_count != '0;
+    end
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StRest;
@@ -104,16 +109,12 @@ module requests_open
   end
 
   for (genvar i = 0; i < READERS; i++) begin : gen_look
-    reads_t count_q;
-    logic lost_seen_q;
     always_ff @(posedge clk_i) begin
       if (look_i[i]) begin
-        count_q     <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
-        lost_seen_q <= lost_q[look_qpn_i[i]];
+        count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
+        lost_o[i]  <= lost_q[look_qpn_i[i]];
       end
     end
-    assign count_o[i] = count_q;
-    assign lost_o[i]  = lost_seen_q;
   end
 
 endmodule

@@ -30,20 +30,31 @@ module pio_hold
 
   typedef logic [PLACES-1:0] places_t;
   places_t used_q, free_first, found, found_q;
+  logic [$clog2(PLACES)-1:0] put_at, found_at;
   qpn_t qpn_q[PLACES];
   wqe_index_t index_q[PLACES];
   wqe_slot_t slot_q[PLACES];
 
   assign free_first = ~used_q & (used_q + 1'b1);  // one hot, or none
   always_comb begin
-    for (int unsigned i = 0; i < PLACES; i++) found[i] = used_q[i] && qpn_q[i] == look_qpn_i;
+    found = '0;
+    {put_at, found_at} = '0;
+    if (put_i)
+      for (int unsigned i = 0; i < PLACES; i++)
+        if (free_first[i]) put_at = ($clog2(PLACES))'(i);
+    if (look_i)
+      for (int unsigned i = 0; i < PLACES; i++)
+        if (used_q[i] && qpn_q[i] == look_qpn_i) begin
+          found[i] = 1'b1;
+          found_at = ($clog2(PLACES))'(i);
+        end
   end
 
   places_t leaving;
   always_comb begin
     leaving = take_i ? found_q : '0;
-    for (int unsigned i = 0; i < PLACES; i++)
-      if (drop_i && qpn_q[i] == drop_qpn_i) leaving[i] = 1'b1;
+    if (drop_i)
+      for (int unsigned i = 0; i < PLACES; i++) if (qpn_q[i] == drop_qpn_i) leaving[i] = 1'b1;
   end
 
   assign held_o = found_q != '0;
@@ -51,7 +62,7 @@ module pio_hold
     if (!rst_ni) begin
       used_q  <= '0;
       found_q <= '0;
-    end else begin
+    end else if (put_i || look_i || take_i || drop_i) begin
       used_q <= (used_q & ~leaving) | (put_i ? free_first : '0);
       if (look_i) found_q <= found & ~leaving;
       else found_q <= found_q & ~leaving;
@@ -59,16 +70,14 @@ module pio_hold
   end
 
   always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < PLACES; i++) begin
-      if (put_i && free_first[i]) begin
-        qpn_q[i]   <= put_qpn_i;
-        index_q[i] <= put_index_i;
-        slot_q[i]  <= put_slot_i;
-      end
-      if (look_i && found[i]) begin
-        index_o <= index_q[i];
-        slot_o  <= slot_q[i];
-      end
+    if (put_i && free_first != '0) begin
+      qpn_q[put_at]   <= put_qpn_i;
+      index_q[put_at] <= put_index_i;
+      slot_q[put_at]  <= put_slot_i;
+    end
+    if (found != '0) begin
+      index_o <= index_q[found_at];
+      slot_o  <= slot_q[found_at];
     end
   end
 

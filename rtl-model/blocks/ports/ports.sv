@@ -64,49 +64,55 @@ module ports
   // ---- What the driver says
   port_t port;
   place_t place;
-  logic write, in_out, in_in, known, sends;
+  logic write, in_out, in_in, known, rings, enables, disables, sends;
   assign port = address_i[$clog2(PORT_STRIDE)+:$bits(port_t)];
   assign place = address_i[$clog2(PORT_STRIDE)-1:0];
-  assign known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
-  assign write = valid_i && ready_o && write_i && known;
-  assign in_out = 16'(place) >= REG_PORT_SPAD_OUT && 16'(place) < REG_PORT_SPAD_OUT + 16'(SpadBytes);
-  assign in_in = 16'(place) >= REG_PORT_SPAD_IN && 16'(place) < REG_PORT_SPAD_IN + 16'(SpadBytes);
-
-  logic rings, enables, disables;
-  assign rings = write && (16'(place) == REG_PORT_RING || in_out);
-  assign enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
-      !enabled_q[port];
-  assign disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
-      enabled_q[port];
-  assign sends = enable_i && ((rings && linked_q[port]) || enables || disables);
+  always_comb begin
+    {write, in_out, in_in, known, rings, enables, disables, sends} = '0;
+    if (valid_i && ready_o) begin
+      known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
+      write = write_i && known;
+      in_out = 16'(place) >= REG_PORT_SPAD_OUT && 16'(place) < REG_PORT_SPAD_OUT + 16'(SpadBytes);
+      in_in = 16'(place) >= REG_PORT_SPAD_IN && 16'(place) < REG_PORT_SPAD_IN + 16'(SpadBytes);
+      rings = write && (16'(place) == REG_PORT_RING || in_out);
+      enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
+          !enabled_q[port];
+      disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
+          enabled_q[port];
+      sends = enable_i && ((rings && linked_q[port]) || enables || disables);
+    end
+  end
 
   // ---- What the peer says
-  logic taken;
+  logic arrives, taken, goes_up, goes_down;
   port_t to;
   logic says_state, says_bells, says_spad;
-  assign to = arrival_i.port;
   assign arrival_ready_o = !write && lost_q == '0;
-  assign says_state = arrival_i.to == 8'(PORT_TO_STATE) && arrival_i.data <= 32'(PORT_STATE_HELLO);
-  assign says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
-  assign says_spad = arrival_i.to >= 8'(PORT_TO_SPADS) &&
-      32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
-  logic arrives;
   assign arrives = arrival_valid_i && arrival_ready_o;
-  assign taken = arrives && arrival_good_i && enabled_q[to] &&
-      peer_q[to] == {arrival_i.node, arrival_i.peer} &&
-      (says_state || says_bells || says_spad);
-
-  logic goes_up, goes_down;
-  assign goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
-  assign goes_down = taken && says_state && linked_q[to] &&
-      arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew
+  always_comb begin
+    {to, says_state, says_bells, says_spad, taken, goes_up, goes_down} = '0;
+    if (arrives) begin
+      to = arrival_i.port;
+      says_state = arrival_i.to == 8'(PORT_TO_STATE) && arrival_i.data <= 32'(PORT_STATE_HELLO);
+      says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
+      says_spad = arrival_i.to >= 8'(PORT_TO_SPADS) &&
+          32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
+      taken = arrival_good_i && enabled_q[to] &&
+          peer_q[to] == {arrival_i.node, arrival_i.peer} &&
+          (says_state || says_bells || says_spad);
+      goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
+      goes_down = taken && says_state && linked_q[to] &&
+          arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew
+    end
+  end
 
   // ---- Links that are lost without a word, one at a time
   port_t lost;
   logic loses;
   always_comb begin
     lost = '0;
-    for (int unsigned i = 0; i < PORTS; i++) if (lost_q[i]) lost = port_t'(i);
+    if (lost_q != '0)
+      for (int unsigned i = 0; i < PORTS; i++) if (lost_q[i]) lost = port_t'(i);
   end
   assign loses = !write && lost_q != '0;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -115,16 +121,17 @@ module ports
     end else begin
       if (loses) lost_q[lost] <= 1'b0;
       if (failed_valid_i && linked_q[failed_port_i]) lost_q[failed_port_i] <= 1'b1;
-      for (int unsigned i = 0; i < PORTS; i++)
-        if (linked_q[i] && !(loses && lost == port_t'(i)) &&
-            (!link_up_i || (restart_valid_i && peer_q[i].node == restart_node_i)))
-          lost_q[i] <= 1'b1;
+      if (linked_q != '0 && (!link_up_i || restart_valid_i))
+        for (int unsigned i = 0; i < PORTS; i++)
+          if (linked_q[i] && !(loses && lost == port_t'(i)) &&
+              (!link_up_i || peer_q[i].node == restart_node_i))
+            lost_q[i] <= 1'b1;
     end
   end
 
   // ---- State
-  logic [PORT_BELLS-1:0] unmasked;
-  assign unmasked = bells_q[port] & ~data_i;
+  logic changes;
+  assign changes = irq_valid_o || answers || write || loses || taken;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enabled_q <= '0;
@@ -137,7 +144,7 @@ module ports
       written_q <= '0;
       answer_q  <= '0;
       fire_q    <= '0;
-    end else begin
+    end else if (changes) begin
       if (irq_valid_o && irq_ready_i) fire_q[fires] <= 1'b0;
       if (answers) answer_q[answering] <= 1'b0;
       if (write) begin
@@ -151,7 +158,7 @@ module ports
           REG_PORT_BELLS_RUNG: bells_q[port] <= bells_q[port] & ~data_i;
           REG_PORT_BELLS_MASK: begin
             mask_q[port] <= data_i;
-            if ((unmasked & mask_q[port]) != '0) fire_q[port] <= 1'b1;
+            if ((bells_q[port] & ~data_i & mask_q[port]) != '0) fire_q[port] <= 1'b1;
           end
           default: ;
         endcase
@@ -204,7 +211,8 @@ module ports
   assign answers = !out_q && !sends && answer_q != '0;
   always_comb begin
     answering = '0;
-    for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
+    if (answers)
+      for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) out_q <= 1'b0;
@@ -212,7 +220,7 @@ module ports
     else if (message_ready_i) out_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
-    if (!out_q) begin
+    if (sends || answers) begin
       message_q.port <= sends ? port : answering;
       {message_q.node, message_q.peer} <= peer_q[sends ? port : answering];
       if (!sends) begin
@@ -236,10 +244,13 @@ module ports
   port_t fires;
   always_comb begin
     fires = '0;
-    for (int unsigned i = 0; i < PORTS; i++) if (fire_q[i]) fires = port_t'(i);
+    irq_vector_o = '0;
+    if (irq_valid_o) begin
+      for (int unsigned i = 0; i < PORTS; i++) if (fire_q[i]) fires = port_t'(i);
+      irq_vector_o = vector_q[fires];
+    end
   end
   assign irq_valid_o = fire_q != '0;
-  assign irq_vector_o = vector_q[fires];
 
   // ---- Reads
   logic [31:0] value;
@@ -265,14 +276,16 @@ module ports
     if (!rst_ni) rsp_valid_o <= 1'b0;
     else rsp_valid_o <= valid_i && ready_o && !write_i;
   end
-  always_ff @(posedge clk_i) rsp_data_o <= value;
+  always_ff @(posedge clk_i) if (valid_i) rsp_data_o <= value;
 
   assign idle_o = !out_q && answer_q == '0 && lost_q == '0 && fire_q == '0 && !rsp_valid_o;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_PORT_MESSAGES] = taken;
-    event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !linked_q[port]);
+    if (arrives || rings) begin
+      event_o[COUNTER_PORT_MESSAGES] = taken;
+      event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !linked_q[port]);
+    end
   end
 
 endmodule

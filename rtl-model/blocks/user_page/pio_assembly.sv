@@ -42,27 +42,28 @@ module pio_assembly
   assign {number, word, lane} = offset_i;
 
   logic [WordBytes-1:0] lanes;  // bytes of the word
-  logic well_formed;
-  always_comb begin
-    unique case (size_i)
-      4'd1: lanes = 8'h01;
-      4'd2: lanes = 8'h03;
-      4'd4: lanes = 8'h0f;
-      default: lanes = 8'hff;
-    endcase
-    lanes = lanes << lane;
-    well_formed = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && ({1'b0, lane} & (size_i - 4'd1)) == '0;
-  end
-
-  mask_t bytes, bytes_before, bytes_now;
+  logic [63:0] data;
+  mask_t bytes, bytes_now;
   logic accept, goes_on;
-  assign bytes = mask_t'(lanes) << {word, 3'd0};
-  assign bytes_before = mask_q[page_i];
-  assign goes_on = open_q[page_i] && number_q[page_i] == number && (bytes_before & bytes) == '0;
-  assign bytes_now = goes_on ? bytes_before | bytes : bytes;
-  assign accept = store_i && well_formed;
-  assign complete_o = accept && bytes_now == '1;
-  assign refused_o = store_i && (!well_formed || (open_q[page_i] && !goes_on));
+  always_comb begin
+    {lanes, data, bytes, bytes_now, accept, goes_on, complete_o, refused_o} = '0;
+    if (store_i) begin
+      unique case (size_i)
+        4'd1: lanes = 8'h01;
+        4'd2: lanes = 8'h03;
+        4'd4: lanes = 8'h0f;
+        default: lanes = 8'hff;
+      endcase
+      lanes = lanes << lane;
+      data = data_i << {lane, 3'd0};
+      bytes = mask_t'(lanes) << {word, 3'd0};
+      goes_on = open_q[page_i] && number_q[page_i] == number && (mask_q[page_i] & bytes) == '0;
+      bytes_now = goes_on ? mask_q[page_i] | bytes : bytes;
+      accept = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && ({1'b0, lane} & (size_i - 4'd1)) == '0;
+      complete_o = accept && bytes_now == '1;
+      refused_o = !accept || (open_q[page_i] && !goes_on);
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -83,26 +84,18 @@ module pio_assembly
   end
 
   // ---- Data: a memory for each word of a block
-  logic [63:0] data;
+  logic [63:0] words_q[Words][USER_PAGES];
   page_t page_q;
   logic read_q;
-  assign data = data_i << {lane, 3'd0};
   always_ff @(posedge clk_i) begin
     read_q <= complete_o;
-    if (accept) page_q <= page_i;
-  end
-
-  for (genvar i = 0; i < Words; i++) begin : gen_word
-    logic [63:0] word_q[USER_PAGES];
-    for (genvar j = 0; j < WordBytes; j++) begin : gen_lane
-      always_ff @(posedge clk_i) begin
-        if (accept && word == ($clog2(Words))'(i) && lanes[j])
-          word_q[page_i][8*j+:8] <= data[8*j+:8];
-      end
+    if (accept) begin
+      page_q <= page_i;
+      for (int unsigned j = 0; j < WordBytes; j++)
+        if (lanes[j]) words_q[word][page_i][8*j+:8] <= data[8*j+:8];
     end
-    always_ff @(posedge clk_i) begin
-      if (read_q) block_o[64*i+:64] <= word_q[page_q];
-    end
+    if (read_q)
+      for (int unsigned i = 0; i < Words; i++) block_o[64*i+:64] <= words_q[i][page_q];
   end
 
 endmodule

@@ -84,30 +84,31 @@ module user_page
   assign stored  = store_data_i;
   assign offset  = store_address_i[11:0];
   assign page    = store_address_i[$clog2(USER_PAGE_SIZE)+:$bits(page_t)];
-  assign for_qp  = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
-  assign for_srq = offset == 12'(DOORBELL_SRQ);
-  assign for_cq  = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM) ||
-      offset == 12'(DOORBELL_CQ_ARM_SOLICITED);
-
-  logic accept;
-  logic well_formed, for_firmware;
-  assign for_firmware = offset == 12'(DOORBELL_FIRMWARE);
-  logic firmware_rings;
-  assign firmware_rings = accept && for_firmware && firmware_i && enable_i &&
-      store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE);
-  assign accept = store_valid_i && store_ready_o;
-  assign well_formed = enable_i && store_size_i == 4'd8 && store_address_i < 32'(BAR2_SIZE) &&
-      (for_cq || for_qp || (for_srq && stored.number < 32'(N_SRQ)));
 
   // Or a part of a PIO block, which rings when it is complete.
+  logic accept, in_bar, well_formed, firmware_rings;
   logic for_pio, complete, block_refused, is_pio_q;
   wqe_t block;
-  assign for_pio = offset >= (firmware_i ? 12'(PIO_FIRMWARE) : 12'(PIO_AREA)) &&
-      store_address_i < 32'(BAR2_SIZE);
+  assign accept = store_valid_i && store_ready_o;
+  always_comb begin
+    {for_qp, for_srq, for_cq, for_pio, in_bar, well_formed, firmware_rings} = '0;
+    if (accept) begin
+      in_bar  = store_address_i < 32'(BAR2_SIZE);
+      for_qp  = offset == 12'(DOORBELL_SQ) || offset == 12'(DOORBELL_RQ);
+      for_srq = offset == 12'(DOORBELL_SRQ);
+      for_cq  = offset == 12'(DOORBELL_CQ) || offset == 12'(DOORBELL_CQ_ARM) ||
+          offset == 12'(DOORBELL_CQ_ARM_SOLICITED);
+      for_pio = in_bar && offset >= (firmware_i ? 12'(PIO_FIRMWARE) : 12'(PIO_AREA));
+      well_formed = enable_i && store_size_i == 4'd8 && in_bar &&
+          (for_cq || for_qp || (for_srq && stored.number < 32'(N_SRQ)));
+      firmware_rings = offset == 12'(DOORBELL_FIRMWARE) && firmware_i && enable_i &&
+          store_size_i == 4'd8 && in_bar;
+    end
+  end
   pio_assembly u_pio (
       .clk_i,
       .rst_ni,
-      .store_i(accept && for_pio && enable_i),
+      .store_i(for_pio && enable_i),
       .page_i(page),
       .offset_i(offset),
       .size_i(store_size_i),
@@ -141,7 +142,10 @@ module user_page
   assign is_rq  = offset_q == 12'(DOORBELL_RQ);
   assign is_srq = offset_q == 12'(DOORBELL_SRQ);
   always_comb begin
-    if (is_srq) begin
+    {owned, log_slots, producer, consumer} = '0;
+    if (state_q != StCheck) begin
+      // Nothing is read from a table.
+    end else if (is_srq) begin
       owned     = srq_i.cfg.valid && srq_i.cfg.page == page_q;
       log_slots = srq_i.cfg.log_slots;
       producer  = srq_i.producer;
@@ -160,14 +164,19 @@ module user_page
   // A PIO block posts one slot, the next one.
   logic granted, next_slot;
   wqe_index_t posted, posted_before;
-  assign posted = bell.index[15:0] - consumer;
-  assign posted_before = producer - consumer;
-  assign next_slot = posted == posted_before + 1'b1 && block.num_slots == 8'd1;
-  assign granted = owned && posted >= posted_before && posted <= (wqe_index_t'(1) << log_slots) &&
-      bell.index[31:16] == '0 && (is_srq || bell.number < 32'(N_QP)) && (!is_pio_q || next_slot);
+  always_comb begin
+    {posted, posted_before, next_slot, granted} = '0;
+    if (owned) begin
+      posted = bell.index[15:0] - consumer;
+      posted_before = producer - consumer;
+      next_slot = posted == posted_before + 1'b1 && block.num_slots == 8'd1;
+      granted = posted >= posted_before && posted <= (wqe_index_t'(1) << log_slots) &&
+          bell.index[31:16] == '0 && (is_srq || bell.number < 32'(N_QP)) && (!is_pio_q || next_slot);
+    end
+  end
 
   // To be executed from the copy it must be the first one there is: all before it is done with.
-  assign pio_valid_o = state_q == StCheck && granted && is_pio_q && posted_before == '0 &&
+  assign pio_valid_o = granted && is_pio_q && posted_before == '0 &&
       qp_i.status.state == QP_STATE_RTS && !qp_i.sq.halted;
   assign pio_slot_o = block;
 
@@ -176,7 +185,7 @@ module user_page
   assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
   assign qp_read_o      = state_q == StRead && !is_srq && !firmware_whole;
   assign qp_read_qpn_o  = bell.number[$bits(qpn_t)-1:0];
-  assign producer_we_o  = state_q == StCheck && granted && !is_srq;
+  assign producer_we_o  = granted && !is_srq;
   assign producer_rq_o  = is_rq;
   assign producer_qpn_o = qp_read_qpn_o;
   assign producer_o     = bell.index[15:0];
@@ -192,17 +201,19 @@ module user_page
       };
   assign srq_read_o        = state_q == StRead && is_srq;
   assign srq_read_srqn_o   = bell.number[$bits(srqn_t)-1:0];
-  assign srq_producer_we_o = state_q == StCheck && granted && is_srq;
+  assign srq_producer_we_o = granted && is_srq;
   assign srq_producer_o    = bell.index[15:0];
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_DOORBELLS] = (state_q == StCheck && granted) || firmware_valid_o;
-    event_o[COUNTER_DOORBELLS_REFUSED] =
-        (accept && !well_formed && !for_pio && !firmware_rings) ||
-        (state_q == StCheck && !granted && !is_pio_q);
-    event_o[COUNTER_PIO_REFUSED] = block_refused || (accept && for_pio && !enable_i) ||
-        (state_q == StCheck && !granted && is_pio_q);
+    if (accept || state_q != StIdle) begin
+      event_o[COUNTER_DOORBELLS] = granted || firmware_valid_o;
+      event_o[COUNTER_DOORBELLS_REFUSED] =
+          (accept && !well_formed && !for_pio && !firmware_rings) ||
+          (state_q == StCheck && !granted && !is_pio_q);
+      event_o[COUNTER_PIO_REFUSED] = block_refused || (for_pio && !enable_i) ||
+          (state_q == StCheck && !granted && is_pio_q);
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

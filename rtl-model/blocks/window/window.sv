@@ -63,36 +63,46 @@ module window
   window_entry_t entry;
   assign index  = window_index_t'(address_i[31:IndexShift]);
   assign offset = address_i[IndexShift-1:0];
-  assign entry  = entries_q[index[$clog2(N_WINDOW)-1:0]];
 
   always_ff @(posedge clk_i) begin
     if (entry_we_i) entries_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i;
   end
 
-  logic shaped, bounded, granted, right;
+  logic shaped, bounded, granted, right, owed;
   logic [63:0] to;
-  assign shaped = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && (address_i[3:0] & (size_i - 4'd1)) == '0 &&
-      address_i < 32'(N_WINDOW * WINDOW_SIZE);
-  assign bounded = {1'b0, offset} + ($bits(entry.length))'(size_i) <= entry.length;
-  assign right = write_i ? entry.access[WINDOW_ACCESS_STORE] : entry.access[WINDOW_ACCESS_LOAD];
-  assign granted = enable_i && shaped && open_q[index[$clog2(N_WINDOW)-1:0]] && bounded && right;
-  assign to = entry.base + 64'(offset);
+  always_comb begin
+    {entry, to, shaped, bounded, right, granted, owed} = '0;
+    if (valid_i) begin
+      entry = entries_q[index[$clog2(N_WINDOW)-1:0]];
+      to = entry.base + 64'(offset);
+      shaped = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} &&
+          (address_i[3:0] & (size_i - 4'd1)) == '0 && address_i < 32'(N_WINDOW * WINDOW_SIZE);
+      bounded = {1'b0, offset} + ($bits(entry.length))'(size_i) <= entry.length;
+      right = write_i ? entry.access[WINDOW_ACCESS_STORE] : entry.access[WINDOW_ACCESS_LOAD];
+      granted = enable_i && shaped && open_q[index[$clog2(N_WINDOW)-1:0]] && bounded && right;
+      owed = owed_q[index[$clog2(N_WINDOW)-1:0]];
+    end
+  end
 
   // ---- Stores that wait for neighbours
   window_item_t stores_q;
   count_t count_q;         // bytes
   logic [15:0] left_q;     // cycles
-  logic any, neighbour, push, append, owed;
+  logic any, neighbour, push, append;
   assign any = count_q != '0;
-  assign neighbour = any && stores_q.window == index && to == stores_q.to + 64'(count_q) &&
-      32'(count_q) + 32'(size_i) <= COMBINE_MAX;
-  assign push = any && (left_q == '0 || flush_i || count_q == count_t'(COMBINE_MAX) ||
-                        (valid_i && granted && !(write_i && neighbour)));
+  always_comb begin
+    {neighbour, push} = '0;
+    if (any) begin
+      neighbour = stores_q.window == index && to == stores_q.to + 64'(count_q) &&
+          32'(count_q) + 32'(size_i) <= COMBINE_MAX;
+      push = left_q == '0 || flush_i || count_q == count_t'(COMBINE_MAX) ||
+          (granted && !(write_i && neighbour));
+    end
+  end
   assign empty_o = !any;
 
   logic take, store, load, pending_q;
-  assign owed = owed_q[index[$clog2(N_WINDOW)-1:0]];
-  assign load = valid_i && !write_i && granted && !owed && !pending_q && !any && !quiesce_i;
+  assign load = !write_i && granted && !owed && !pending_q && !any && !quiesce_i;
   always_comb begin
     if (quiesce_i) ready_o = 1'b0;
     else if (write_i) ready_o = !granted || !any || (neighbour && !push);
@@ -105,10 +115,11 @@ module window
 
   assign item_valid_o = (push && !quiesce_i) || load;
   always_comb begin
-    item_o = stores_q;
-    item_o.length = count_q;
-    if (!any) begin
-      item_o = '0;
+    item_o = '0;
+    if (push) begin
+      item_o = stores_q;
+      item_o.length = count_q;
+    end else if (load) begin
       item_o.load = 1'b1;
       item_o.window = index;
       item_o.qpn = entry.qpn;
@@ -125,11 +136,10 @@ module window
   assign dropped = entry_we_i && any && stores_q.window == entry_index_i;
 
   logic [63:0] lanes;
-  inline_t placed;
   always_comb begin
     lanes = '0;
-    for (int unsigned i = 0; i < 8; i++) lanes[8*i+:8] = i < 32'(size_i) ? data_i[8*i+:8] : '0;
-    placed = inline_t'(lanes) << {append ? count_q : count_t'(0), LaneShift'(0)};
+    if (store)
+      for (int unsigned i = 0; i < 8; i++) lanes[8*i+:8] = i < 32'(size_i) ? data_i[8*i+:8] : '0;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -141,7 +151,8 @@ module window
   end
   always_ff @(posedge clk_i) begin
     if (store) begin
-      stores_q.data <= append ? stores_q.data | placed : placed;
+      stores_q.data <= append ? stores_q.data | inline_t'(lanes) << {count_q, LaneShift'(0)}
+                              : inline_t'(lanes);
       left_q        <= combine_cycles_i;
     end else if (left_q != '0) begin
       left_q <= left_q - 1'b1;
@@ -167,13 +178,18 @@ module window
   logic [23:0] wait_q;
   logic answered, failed, late;
   assign token = {number_q, 32'(index)};
-  assign answered = pending_q && answer_valid_i && answer_i.token == token_q &&
-      answer_i.qpn == load_qpn_q && answer_i.length == chunk_t'(load_size_q);
-  assign late = pending_q && wait_q == '0;
-  assign failed = pending_q && ((item_refused_i && item_loads_i) ||
-      (failed_valid_i[0] && failed_qpn_i[0] == load_qpn_q) ||
-      (failed_valid_i[1] && failed_qpn_i[1] == load_qpn_q) ||
-      (entry_we_i && entry_index_i == loading_q));
+  always_comb begin
+    {answered, late, failed} = '0;
+    if (pending_q) begin
+      answered = answer_valid_i && answer_i.token == token_q &&
+          answer_i.qpn == load_qpn_q && answer_i.length == chunk_t'(load_size_q);
+      late = wait_q == '0;
+      failed = (item_refused_i && item_loads_i) ||
+          (failed_valid_i[0] && failed_qpn_i[0] == load_qpn_q) ||
+          (failed_valid_i[1] && failed_qpn_i[1] == load_qpn_q) ||
+          (entry_we_i && entry_index_i == loading_q);
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -187,13 +203,13 @@ module window
     end
   end
   always_ff @(posedge clk_i) begin
-    if (!pending_q) begin
+    if (load) begin
       token_q     <= token;
       loading_q   <= index;
       load_qpn_q  <= entry.qpn;
       load_size_q <= size_i;
       wait_q      <= load_cycles_i;
-    end else begin
+    end else if (pending_q) begin
       wait_q <= wait_q - 1'b1;
     end
   end
@@ -202,8 +218,12 @@ module window
   window_index_t answered_index;
   logic settles;
   assign answered_index = window_index_t'(answer_i.token[31:0]);
-  assign settles = answer_valid_i && answer_i.token[31:0] < N_WINDOW &&
-      entries_q[answered_index[$clog2(N_WINDOW)-1:0]].qpn == answer_i.qpn;
+  always_comb begin
+    settles = 1'b0;
+    if (answer_valid_i)
+      settles = answer_i.token[31:0] < N_WINDOW &&
+          entries_q[answered_index[$clog2(N_WINDOW)-1:0]].qpn == answer_i.qpn;
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       open_q <= '0;
@@ -224,18 +244,22 @@ module window
     if (!rst_ni) rsp_valid_o <= 1'b0;
     else rsp_valid_o <= turned_down || answered || failed || late;
   end
-  always_ff @(posedge clk_i) rsp_data_o <= answered ? answer_i.data : '1;
+  always_ff @(posedge clk_i) begin
+    if (valid_i || pending_q) rsp_data_o <= answered ? answer_i.data : '1;
+  end
 
   assign loading_o = pending_q;
   assign idle_o = !any && !pending_q && !rsp_valid_o;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_WINDOW_STORES] = store;
-    event_o[COUNTER_WINDOW_LOADS] = take && !write_i && granted && !owed;
-    event_o[COUNTER_WINDOW_REFUSED] = (take && !granted) || item_refused_i || dropped;
-    event_o[COUNTER_WINDOW_LOAD_ERRORS] = (take && !write_i && granted && owed) ||
-        ((failed || late) && !answered);
+    if (take || pending_q || item_refused_i || dropped) begin
+      event_o[COUNTER_WINDOW_STORES] = store;
+      event_o[COUNTER_WINDOW_LOADS] = take && !write_i && granted && !owed;
+      event_o[COUNTER_WINDOW_REFUSED] = (take && !granted) || item_refused_i || dropped;
+      event_o[COUNTER_WINDOW_LOAD_ERRORS] = (take && !write_i && granted && owed) ||
+          ((failed || late) && !answered);
+    end
   end
 
 endmodule

@@ -98,9 +98,9 @@ module window_send
     end
   end
   always_ff @(posedge clk_i) begin
+    if (item_valid_i && item_ready_o) item_q <= item_i;
+    if (message_valid_i && message_ready_o) message_q <= message_i;
     if (state_q == StIdle) begin
-      item_q    <= item_i;
-      message_q <= message_i;
       is_port_q <= !firmware_first && !item_valid_i && message_valid_i;
       is_firmware_q <= firmware_first || (!item_valid_i && !message_valid_i);
       dropped_q <= 1'b0;
@@ -137,11 +137,11 @@ module window_send
 
   // ---- Requests are numbered for each queue pair.
   logic loads;
-  assign loads = !is_port_q && !is_firmware_q && item_q.load;
+  assign loads = submit_valid_o && !is_port_q && !is_firmware_q && item_q.load;
   logic [31:0] requests_q[N_QP];
   logic [31:0] msn;
   logic numbers;
-  assign msn = requests_q[item_q.qpn[$clog2(N_QP)-1:0]] + 1'b1;
+  assign msn = loads ? requests_q[item_q.qpn[$clog2(N_QP)-1:0]] + 1'b1 : '0;
   assign numbers = state_q == StSubmit && submit_ready_i && loads;
   always_ff @(posedge clk_i) begin
     if (clear_i) requests_q[clear_qpn_i[$clog2(N_QP)-1:0]] <= '0;
@@ -152,81 +152,73 @@ module window_send
   ddp_tagged_t write_header;
   ddp_untagged_t request_header;
   read_request_t request;
-  inline_t request_inline;
   always_comb begin
-    write_header = '0;
-    write_header.t = 1'b1;
-    write_header.last = 1'b1;
-    write_header.dv = 2'(DDP_VERSION);
-    write_header.rv = 2'(RDMAP_VERSION);
-    write_header.opcode = RDMAP_OPCODE_WRITE;
-    write_header.stag = is_port_q ? PORT_STAG : item_q.stag;
-    write_header.to = is_port_q ? 64'(message_q.to) : item_q.to;
-    if (is_firmware_q) begin
-      write_header.stag = firmware_i.data ? firmware_i.stag : FW_STAG;
-      write_header.to = firmware_i.data ? firmware_i.to : '0;
-    end
-    request_header = '0;
-    request_header.last = 1'b1;
-    request_header.dv = 2'(DDP_VERSION);
-    request_header.rv = 2'(RDMAP_VERSION);
-    request_header.opcode = RDMAP_OPCODE_READ_REQUEST;
-    request_header.qn = READ_QN;
-    request_header.msn = msn;
-  end
-  assign request = '{
+    {write_header, request_header, request, submit_o} = '0;
+    if (submit_valid_o) begin
+      write_header.t = 1'b1;
+      write_header.last = 1'b1;
+      write_header.dv = 2'(DDP_VERSION);
+      write_header.rv = 2'(RDMAP_VERSION);
+      write_header.opcode = RDMAP_OPCODE_WRITE;
+      write_header.stag = is_port_q ? PORT_STAG : item_q.stag;
+      write_header.to = is_port_q ? 64'(message_q.to) : item_q.to;
+      if (is_firmware_q) begin
+        write_header.stag = firmware_i.data ? firmware_i.stag : FW_STAG;
+        write_header.to = firmware_i.data ? firmware_i.to : '0;
+      end
+      request_header.last = 1'b1;
+      request_header.dv = 2'(DDP_VERSION);
+      request_header.rv = 2'(RDMAP_VERSION);
+      request_header.opcode = RDMAP_OPCODE_READ_REQUEST;
+      request_header.qn = READ_QN;
+      request_header.msn = msn;
+      request = '{
           sink_stag: WINDOW_STAG,
           sink_to: item_q.token,
           length: 32'(item_q.length),
           source_stag: item_q.stag,
           source_to: item_q.to
       };
-  always_comb begin
-    request_inline = '0;
-    for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
-      request_inline[8*i+:8] = request[$bits(request)-1-8*i-:8];
-  end
 
-  inline_t firmware_inline;
-  always_comb begin
-    firmware_inline = '0;
-    for (int unsigned i = 0; i < FW_MESSAGE_BYTES; i++)
-      firmware_inline[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
-  end
-
-  always_comb begin
-    submit_o = '0;
-    submit_o.slot = slot_q;
-    submit_o.inlined = 1'b1;
-    submit_o.status = CQE_STATUS_SUCCESS;
-    submit_o.untagged = loads;
-    submit_o.ddp = loads ? request_header : {write_header, 32'd0};
-    submit_o.tag.opcode = WQE_OPCODE_PUSH;
-    if (is_port_q) begin
-      submit_o.node = message_q.node;
-      submit_o.dst_qpn = 24'(PORT_QPN) | 24'(message_q.peer);
-      submit_o.src_qpn = 24'(PORT_QPN) | 24'(message_q.port);
-      submit_o.length = chunk_t'(PORT_MESSAGE_BYTES);
-      submit_o.inline_data = inline_t'(message_q.data);
-      submit_o.tag.kind = TX_KIND_PORT;
-      submit_o.tag.qpn = qpn_t'(message_q.port);
-    end else if (is_firmware_q) begin
-      submit_o.node = firmware_i.node;
-      submit_o.dst_qpn = 24'(FW_QPN);
-      submit_o.src_qpn = 24'(FW_QPN);
-      submit_o.inlined = !firmware_i.data;
-      submit_o.length = firmware_i.data ? firmware_i.length : chunk_t'(FW_MESSAGE_BYTES);
-      submit_o.inline_data = firmware_inline;
-      submit_o.tag.kind = TX_KIND_FIRMWARE;
-    end else begin
-      submit_o.node = qp_i.cfg.dest_node;
-      submit_o.dst_qpn = qp_i.cfg.dest_qpn;
-      submit_o.src_qpn = 24'(item_q.qpn);
-      submit_o.length = loads ? chunk_t'(READ_REQUEST_BYTES) : chunk_t'(item_q.length);
-      submit_o.inline_data = loads ? request_inline : item_q.data;
-      submit_o.tag.kind = TX_KIND_SEGMENT;
-      submit_o.tag.qpn = item_q.qpn;
-      submit_o.tag.generation = item_q.generation;
+      submit_o.slot = slot_q;
+      submit_o.inlined = 1'b1;
+      submit_o.status = CQE_STATUS_SUCCESS;
+      submit_o.untagged = loads;
+      submit_o.ddp = loads ? request_header : {write_header, 32'd0};
+      submit_o.tag.opcode = WQE_OPCODE_PUSH;
+      if (is_port_q) begin
+        submit_o.node = message_q.node;
+        submit_o.dst_qpn = 24'(PORT_QPN) | 24'(message_q.peer);
+        submit_o.src_qpn = 24'(PORT_QPN) | 24'(message_q.port);
+        submit_o.length = chunk_t'(PORT_MESSAGE_BYTES);
+        submit_o.inline_data = inline_t'(message_q.data);
+        submit_o.tag.kind = TX_KIND_PORT;
+        submit_o.tag.qpn = qpn_t'(message_q.port);
+      end else if (is_firmware_q) begin
+        submit_o.node = firmware_i.node;
+        submit_o.dst_qpn = 24'(FW_QPN);
+        submit_o.src_qpn = 24'(FW_QPN);
+        submit_o.inlined = !firmware_i.data;
+        submit_o.length = firmware_i.data ? firmware_i.length : chunk_t'(FW_MESSAGE_BYTES);
+        for (int unsigned i = 0; i < FW_MESSAGE_BYTES; i++)
+          submit_o.inline_data[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
+        submit_o.tag.kind = TX_KIND_FIRMWARE;
+      end else begin
+        submit_o.node = qp_i.cfg.dest_node;
+        submit_o.dst_qpn = qp_i.cfg.dest_qpn;
+        submit_o.src_qpn = 24'(item_q.qpn);
+        submit_o.length = chunk_t'(item_q.length);
+        submit_o.inline_data = item_q.data;
+        if (loads) begin
+          submit_o.length = chunk_t'(READ_REQUEST_BYTES);
+          submit_o.inline_data = '0;
+          for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
+            submit_o.inline_data[8*i+:8] = request[$bits(request)-1-8*i-:8];
+        end
+        submit_o.tag.kind = TX_KIND_SEGMENT;
+        submit_o.tag.qpn = item_q.qpn;
+        submit_o.tag.generation = item_q.generation;
+      end
     end
   end
 
