@@ -74,7 +74,9 @@ module cpu
   word_t instruction;
   assign instruction = halted_q ? debug_i.instruction : inst_data_i;
 
+  // It is looked at only when the instruction can go on.
   cpu_decode u_decode (
+      .valid_i(decode_q.valid && execute_advance),
       .instruction_i(instruction),
       .decoded_o(decoded)
   );
@@ -222,15 +224,18 @@ module cpu
   logic access;
   assign access = execute_q.op.load || execute_q.op.store;
   always_comb begin
-    execute_exception = execute_q.op.exception;
-    if (execute_q.op.trap_overflow && overflow) begin
-      execute_exception.valid = 1'b1;
-      execute_exception.code  = EXC_OV;
-    end
-    if (access && misaligned) begin
-      execute_exception.valid   = 1'b1;
-      execute_exception.code    = execute_q.op.store ? EXC_ADES : EXC_ADEL;
-      execute_exception.address = sum;
+    execute_exception = '0;
+    if (execute_q.valid) begin
+      execute_exception = execute_q.op.exception;
+      if (execute_q.op.trap_overflow && overflow) begin
+        execute_exception.valid = 1'b1;
+        execute_exception.code  = EXC_OV;
+      end
+      if (access && misaligned) begin
+        execute_exception.valid   = 1'b1;
+        execute_exception.code    = execute_q.op.store ? EXC_ADES : EXC_ADEL;
+        execute_exception.address = sum;
+      end
     end
   end
 
@@ -382,15 +387,17 @@ module cpu
   assign inject_value_o  = memory_value;
 
   always_comb begin
-    retire_o             = '0;
-    retire_o.valid       = done && !halted_q;
-    retire_o.pc          = memory_q.pc;
-    retire_o.instruction = memory_q.instruction;
-    retire_o.rd          = memory_rd;
-    retire_o.value       = memory_value;
-    retire_o.exception   = flush;
-    retire_o.code        = exception.code;
-    retire_o.delay_slot  = memory_q.delay_slot;
+    retire_o = '0;
+    if (done) begin
+      retire_o.valid       = !halted_q;
+      retire_o.pc          = memory_q.pc;
+      retire_o.instruction = memory_q.instruction;
+      retire_o.rd          = memory_rd;
+      retire_o.value       = memory_value;
+      retire_o.exception   = flush;
+      retire_o.code        = exception.code;
+      retire_o.delay_slot  = memory_q.delay_slot;
+    end
   end
 
   logic unused;

@@ -4,6 +4,7 @@
 module cpu_decode
   import cpu_pkg::*;
 (
+    input  logic     valid_i,  // else it asks for nothing
     input  word_t    instruction_i,
     output decoded_t decoded_o
 );
@@ -156,34 +157,37 @@ module cpu_decode
   endfunction
 
   always_comb begin
-    unique case (opcode)
-      6'd0: decoded_o = special();
-      6'd1: decoded_o = regimm();
-      6'd2: decoded_o = branch_op(BRANCH_JUMP, 1'b0, '0);
-      6'd3: decoded_o = branch_op(BRANCH_JUMP, 1'b1, 5'd31);
-      6'd4: decoded_o = branch_op(BRANCH_EQ, 1'b0, '0);
-      6'd5: decoded_o = branch_op(BRANCH_NE, 1'b0, '0);
-      6'd6: decoded_o = branch_op(BRANCH_LEZ, 1'b0, '0);
-      6'd7: decoded_o = branch_op(BRANCH_GTZ, 1'b0, '0);
-      6'd8: decoded_o = immediate_op(ALU_ADD, 1'b1, sign_imm);
-      6'd9: decoded_o = immediate_op(ALU_ADD, 1'b0, sign_imm);
-      6'd10: decoded_o = immediate_op(ALU_SLT, 1'b0, sign_imm);
-      6'd11: decoded_o = immediate_op(ALU_SLTU, 1'b0, sign_imm);
-      6'd12: decoded_o = immediate_op(ALU_AND, 1'b0, zero_imm);
-      6'd13: decoded_o = immediate_op(ALU_OR, 1'b0, zero_imm);
-      6'd14: decoded_o = immediate_op(ALU_XOR, 1'b0, zero_imm);
-      6'd15: begin  // LUI: 0 | imm << 16
-        decoded_o = immediate_op(ALU_OR, 1'b0, {instruction_i[15:0], 16'h0});
-        decoded_o.rs = '0;
-      end
-      6'd16: decoded_o = system_coprocessor();
-      6'd32, 6'd33, 6'd34, 6'd35, 6'd36, 6'd37, 6'd38: decoded_o = memory_op(1'b0);
-      6'd40, 6'd41, 6'd42, 6'd43, 6'd46: decoded_o = memory_op(1'b1);
-      6'd17, 6'd18, 6'd19,  // operations, loads and stores of coprocessors 1 to 3
-      6'd49, 6'd50, 6'd51, 6'd57, 6'd58, 6'd59:
-        decoded_o = fails(EXC_CPU, opcode[1:0]);
-      default: decoded_o = fails(EXC_RI, '0);
-    endcase
+    decoded_o = '0;
+    if (valid_i) begin
+      unique case (opcode)
+        6'd0: decoded_o = special();
+        6'd1: decoded_o = regimm();
+        6'd2: decoded_o = branch_op(BRANCH_JUMP, 1'b0, '0);
+        6'd3: decoded_o = branch_op(BRANCH_JUMP, 1'b1, 5'd31);
+        6'd4: decoded_o = branch_op(BRANCH_EQ, 1'b0, '0);
+        6'd5: decoded_o = branch_op(BRANCH_NE, 1'b0, '0);
+        6'd6: decoded_o = branch_op(BRANCH_LEZ, 1'b0, '0);
+        6'd7: decoded_o = branch_op(BRANCH_GTZ, 1'b0, '0);
+        6'd8: decoded_o = immediate_op(ALU_ADD, 1'b1, sign_imm);
+        6'd9: decoded_o = immediate_op(ALU_ADD, 1'b0, sign_imm);
+        6'd10: decoded_o = immediate_op(ALU_SLT, 1'b0, sign_imm);
+        6'd11: decoded_o = immediate_op(ALU_SLTU, 1'b0, sign_imm);
+        6'd12: decoded_o = immediate_op(ALU_AND, 1'b0, zero_imm);
+        6'd13: decoded_o = immediate_op(ALU_OR, 1'b0, zero_imm);
+        6'd14: decoded_o = immediate_op(ALU_XOR, 1'b0, zero_imm);
+        6'd15: begin  // LUI: 0 | imm << 16
+          decoded_o = immediate_op(ALU_OR, 1'b0, {instruction_i[15:0], 16'h0});
+          decoded_o.rs = '0;
+        end
+        6'd16: decoded_o = system_coprocessor();
+        6'd32, 6'd33, 6'd34, 6'd35, 6'd36, 6'd37, 6'd38: decoded_o = memory_op(1'b0);
+        6'd40, 6'd41, 6'd42, 6'd43, 6'd46: decoded_o = memory_op(1'b1);
+        6'd17, 6'd18, 6'd19,  // operations, loads and stores of coprocessors 1 to 3
+        6'd49, 6'd50, 6'd51, 6'd57, 6'd58, 6'd59:
+          decoded_o = fails(EXC_CPU, opcode[1:0]);
+        default: decoded_o = fails(EXC_RI, '0);
+      endcase
+    end
   end
 
 endmodule

@@ -34,7 +34,10 @@ module cpu_muldiv
   logic signed_op;
   logic signed [65:0] product;
   assign signed_op = op_i inside {MD_MULT, MD_DIV};
-  assign product   = factor_a_q * factor_b_q;
+  always_comb begin
+    product = '0;
+    if (state_q == MULTIPLY) product = factor_a_q * factor_b_q;
+  end
 
   // Restoring division, a bit a cycle: HI is the remainder so far, LO what is left of the dividend
   // with the quotient moving in from the right.

@@ -66,9 +66,10 @@ module dma_read
 
   always_comb begin
     next_client = client_q;
-    for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
-      if (req_valid_i[after(client_q, i)]) next_client = after(client_q, i);
-    end
+    if (next_valid)
+      for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
+        if (req_valid_i[after(client_q, i)]) next_client = after(client_q, i);
+      end
   end
   assign next_valid = req_valid_i != '0;
 
@@ -82,9 +83,12 @@ module dma_read
   logic   issue_last;
 
   always_comb begin
-    to_boundary = chunk_t'(BOUNDARY) - chunk_t'(req_q.address[$clog2(BOUNDARY)-1:0]);
-    cut = req_q.length < to_boundary ? req_q.length : to_boundary;
-    if (16'(cut) > cfg_max_read_i) cut = chunk_t'(cfg_max_read_i);
+    {to_boundary, cut} = '0;
+    if (active_q) begin
+      to_boundary = chunk_t'(BOUNDARY) - chunk_t'(req_q.address[$clog2(BOUNDARY)-1:0]);
+      cut = req_q.length < to_boundary ? req_q.length : to_boundary;
+      if (16'(cut) > cfg_max_read_i) cut = chunk_t'(cfg_max_read_i);
+    end
   end
 
   assign issue = rd_valid_o && rd_ready_i;
@@ -164,17 +168,20 @@ module dma_read
 
   assign cpl_tag = cpl_tag_i[TAG_W-1:0];
   assign known = cpl_valid_i && 32'(cpl_tag_i) < N_TAG && busy_q[cpl_tag];
-  assign read = reads_q[cpl_tag];
-  assign received = started_q[cpl_tag] ? received_q[cpl_tag] : '0;
-  assign missing = read.length - received;
 
   // More than was asked for is cut off. An end that comes early fails all that is missing.
   always_comb begin
-    bytes = chunk_t'(cpl_bytes_i);
-    if (bytes > chunk_t'(DATA_BYTES)) bytes = chunk_t'(DATA_BYTES);
-    if (bytes > missing) bytes = missing;
-    fails = cpl_error_i || (cpl_last_i && bytes != missing);
-    if (fails) bytes = missing;
+    {read, received, missing, bytes, fails} = '0;
+    if (known) begin
+      read = reads_q[cpl_tag];
+      received = started_q[cpl_tag] ? received_q[cpl_tag] : '0;
+      missing = read.length - received;
+      bytes = chunk_t'(cpl_bytes_i);
+      if (bytes > chunk_t'(DATA_BYTES)) bytes = chunk_t'(DATA_BYTES);
+      if (bytes > missing) bytes = missing;
+      fails = cpl_error_i || (cpl_last_i && bytes != missing);
+      if (fails) bytes = missing;
+    end
   end
   assign retire = known && (cpl_last_i || cpl_error_i);
 

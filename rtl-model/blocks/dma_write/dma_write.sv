@@ -97,22 +97,23 @@ module dma_write
   logic           cut;
   logic           advance;     // the output stage takes a beat
 
-  assign cmd = queue_q[head_q[DEPTH_W-1:0]];
-  assign has_data = cmd.kind == DMA_WRITE_FRAME || cmd.kind == DMA_WRITE_INLINE;
-  assign address = cmd.address + 64'(done_q);
-  assign left = cmd.length - done_q;
-  assign to_boundary = chunk_t'(BOUNDARY) - chunk_t'(address[$clog2(BOUNDARY)-1:0]);
-
-  always_comb begin
-    tlp_new = left < to_boundary ? left : to_boundary;
-    if (16'(tlp_new) > cfg_max_payload_i) tlp_new = chunk_t'(cfg_max_payload_i);
-    tlp_rest = tlp_rest_q == '0 ? tlp_new : tlp_rest_q;
-    bytes = tlp_rest < chunk_t'(DATA_BYTES) ? tlp_rest : chunk_t'(DATA_BYTES);
-  end
-
-  assign last_of_tlp = !has_data || bytes == tlp_rest;
-  assign last_of_cmd = !has_data || bytes == left;
   assign cut = !empty && advance;
+  always_comb begin
+    {cmd, has_data, address, left, to_boundary, tlp_new, tlp_rest, bytes, last_of_tlp, last_of_cmd} = '0;
+    if (cut) begin
+      cmd = queue_q[head_q[DEPTH_W-1:0]];
+      has_data = cmd.kind == DMA_WRITE_FRAME || cmd.kind == DMA_WRITE_INLINE;
+      address = cmd.address + 64'(done_q);
+      left = cmd.length - done_q;
+      to_boundary = chunk_t'(BOUNDARY) - chunk_t'(address[$clog2(BOUNDARY)-1:0]);
+      tlp_new = left < to_boundary ? left : to_boundary;
+      if (16'(tlp_new) > cfg_max_payload_i) tlp_new = chunk_t'(cfg_max_payload_i);
+      tlp_rest = tlp_rest_q == '0 ? tlp_new : tlp_rest_q;
+      bytes = tlp_rest < chunk_t'(DATA_BYTES) ? tlp_rest : chunk_t'(DATA_BYTES);
+      last_of_tlp = !has_data || bytes == tlp_rest;
+      last_of_cmd = !has_data || bytes == left;
+    end
+  end
   assign pop = cut && last_of_cmd;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -175,7 +176,10 @@ module dma_write
   assign wr_eop_o = eop_q;
   assign wr_address_o = address_q;
   assign wr_length_o = 16'(length_q);
-  assign wr_data_o = kind_q == DMA_WRITE_INLINE ? inline_q : rx_read_data_i;
+  always_comb begin
+    wr_data_o = '0;
+    if (wr_valid_o) wr_data_o = kind_q == DMA_WRITE_INLINE ? inline_q : rx_read_data_i;
+  end
 
   // ---- What is done
 

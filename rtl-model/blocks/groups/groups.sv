@@ -47,8 +47,13 @@ module groups
   assign to_group = desc_valid_i && desc_i.datagram && is_group(desc_i.dst_qpn);
   assign walked   = walk_q == walk_t'(MAX_ATTACHED);
   assign at       = walk_q[IndexBits-1:0];
-  assign match    = !walked && valid_q[at] && group_q[at] == group_t'(desc_i.dst_qpn);
-  assign copies   = to_group && match && held_q;
+  always_comb begin
+    {match, copies} = '0;
+    if (to_group) begin
+      match = !walked && valid_q[at] && group_q[at] == group_t'(desc_i.dst_qpn);
+      copies = match && held_q;
+    end
+  end
 
   assign desc_valid_o = to_group ? (walked || copies) && !valid_i : desc_valid_i;
   assign desc_ready_o = desc_ready_i && (!to_group || (walked && !valid_i));
@@ -85,9 +90,14 @@ module groups
   index_t entry, spare_at_q;
   assign looked   = look_q == walk_t'(MAX_ATTACHED);
   assign entry    = look_q[IndexBits-1:0];
-  assign hit      = valid_i && !looked && valid_q[entry] && qpn_q[entry] == qpn_i &&
-      (op_i == GROUP_FORGET || group_q[entry] == group_i);
-  assign detached = hit && op_i != GROUP_ATTACH && group_q[entry] == group_t'(desc_i.dst_qpn);
+  always_comb begin
+    {hit, detached} = '0;
+    if (valid_i) begin
+      hit = !looked && valid_q[entry] && qpn_q[entry] == qpn_i &&
+          (op_i == GROUP_FORGET || group_q[entry] == group_i);
+      detached = hit && op_i != GROUP_ATTACH && group_q[entry] == group_t'(desc_i.dst_qpn);
+    end
+  end
   assign done_o   = valid_i && looked;
   assign found_o  = found_q;
   assign full_o   = !spare_q;

@@ -123,6 +123,7 @@ module mailbox
       .N_STAG(N_STAG),
       .N_WINDOW(N_WINDOW)
   ) u_check (
+      .valid_i(state_q == StCheck),
       .cfg_node_i,
       .op_known_i(op_known_q),
       .op_i(op_q),
@@ -200,63 +201,65 @@ module mailbox
   assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
   assign qp_we_o = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
   always_comb begin
-    qp_config_o = qp_i.cfg;
-    qp_status_o = qp_i.status;
-    qp_clear_o  = 1'b0;
-    unique case (op_q)
-      MBOX_OP_CREATE_QP: begin
-        qp_config_o = '{
-            valid: 1'b1,
-            page: page_t'(new_qp.page),
-            pd: pd_t'(new_qp.pd),
-            send_cqn: cqn_t'(new_qp.send_cqn),
-            recv_cqn: cqn_t'(new_qp.recv_cqn),
-            sq_log: 4'(new_qp.sq_log_slots),
-            rq_log: 4'(new_qp.rq_log_slots),
-            sq_pbl: new_qp.sq_pbl_address,
-            rq_pbl: new_qp.rq_pbl_address,
-            has_srq: new_qp.srqn != NO_SRQ,
-            srqn: srqn_t'(new_qp.srqn),
-            max_reads_out: reads_t'(new_qp.max_reads_out),
-            max_reads_in: reads_t'(new_qp.max_reads_in),
-            generation: qp_i.cfg.generation + 8'd1,
-            dest_node: '0,
-            dest_qpn: '0,
-            rnr_timer: '0,
-            rnr_retry: '0,
-            service: service_e'(new_qp.service[1:0]),
-            qkey: '0,
-            pkey: '0
-        };
-        qp_status_o = '0;
-        qp_clear_o = 1'b1;
-      end
-      MBOX_OP_DESTROY_QP: qp_config_o.valid = 1'b0;
-      default: begin
-        qp_status_o.state = to;
-        if (to == QP_STATE_INIT && datagrams) begin
-          qp_config_o.qkey = change.qkey;
-          qp_config_o.pkey = change.pkey[15:0];
-        end
-        if (to == QP_STATE_RTR) begin
-          // Datagrams have no peer: those of all queue pairs queue together, in their order.
-          qp_config_o.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
-          qp_config_o.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
-          qp_config_o.rnr_timer = change.rnr[4:0];
-        end
-        if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
-        if (to == QP_STATE_RESET) begin
-          qp_config_o.generation = qp_i.cfg.generation + 8'd1;
+    {qp_config_o, qp_status_o, qp_clear_o} = '0;
+    if (apply) begin
+      qp_config_o = qp_i.cfg;
+      qp_status_o = qp_i.status;
+      unique case (op_q)
+        MBOX_OP_CREATE_QP: begin
+          qp_config_o = '{
+              valid: 1'b1,
+              page: page_t'(new_qp.page),
+              pd: pd_t'(new_qp.pd),
+              send_cqn: cqn_t'(new_qp.send_cqn),
+              recv_cqn: cqn_t'(new_qp.recv_cqn),
+              sq_log: 4'(new_qp.sq_log_slots),
+              rq_log: 4'(new_qp.rq_log_slots),
+              sq_pbl: new_qp.sq_pbl_address,
+              rq_pbl: new_qp.rq_pbl_address,
+              has_srq: new_qp.srqn != NO_SRQ,
+              srqn: srqn_t'(new_qp.srqn),
+              max_reads_out: reads_t'(new_qp.max_reads_out),
+              max_reads_in: reads_t'(new_qp.max_reads_in),
+              generation: qp_i.cfg.generation + 8'd1,
+              dest_node: '0,
+              dest_qpn: '0,
+              rnr_timer: '0,
+              rnr_retry: '0,
+              service: service_e'(new_qp.service[1:0]),
+              qkey: '0,
+              pkey: '0
+          };
           qp_status_o = '0;
           qp_clear_o = 1'b1;
         end
-        // What is under way is flushed; none of it has a cause of its own.
-        if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
-          qp_status_o.fault = 1'b0;
-          qp_status_o.exact = qp_i.status.rnr;
+        MBOX_OP_DESTROY_QP: qp_config_o.valid = 1'b0;
+        default: begin
+          qp_status_o.state = to;
+          if (to == QP_STATE_INIT && datagrams) begin
+            qp_config_o.qkey = change.qkey;
+            qp_config_o.pkey = change.pkey[15:0];
+          end
+          if (to == QP_STATE_RTR) begin
+            // Datagrams have no peer: those of all queue pairs queue together, in their order.
+            qp_config_o.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
+            qp_config_o.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
+            qp_config_o.rnr_timer = change.rnr[4:0];
+          end
+          if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
+          if (to == QP_STATE_RESET) begin
+            qp_config_o.generation = qp_i.cfg.generation + 8'd1;
+            qp_status_o = '0;
+            qp_clear_o = 1'b1;
+          end
+          // What is under way is flushed; none of it has a cause of its own.
+          if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
+            qp_status_o.fault = 1'b0;
+            qp_status_o.exact = qp_i.status.rnr;
+          end
         end
-      end
-    endcase
+      endcase
+    end
   end
 
   assign cq_we_o = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
@@ -267,7 +270,10 @@ module mailbox
       default: cq_cqn_o = cqn_t'(object.index);
     endcase
   end
-  assign cq_config_o = '{
+  always_comb begin
+    cq_config_o = '0;
+    if (cq_we_o) begin
+      cq_config_o = '{
           valid: op_q == MBOX_OP_CREATE_CQ,
           page: page_t'(new_cq.page),
           log_entries: 5'(new_cq.log_entries),
@@ -276,6 +282,8 @@ module mailbox
           moderation_ns: new_cq.moderation_ns[23:0],
           pbl: new_cq.pbl_address
       };
+    end
+  end
 
   assign srq_read_o = state_q == StRead;
   assign srq_read_srqn_o = srqn_t'(op_q == MBOX_OP_CREATE_QP ? new_qp.srqn : object.index);
@@ -283,27 +291,32 @@ module mailbox
       op_q inside {MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ, MBOX_OP_MODIFY_SRQ};
   assign srq_clear_o = op_q == MBOX_OP_CREATE_SRQ;
   always_comb begin
-    srq_config_o = srq_i.cfg;
-    srq_limit_o  = '0;
-    unique case (op_q)
-      MBOX_OP_CREATE_SRQ: begin
-        srq_config_o = '{
-            valid: 1'b1,
-            page: page_t'(new_srq.page),
-            pd: pd_t'(new_srq.pd),
-            log_slots: 4'(new_srq.log_slots),
-            pbl: new_srq.pbl_address
-        };
-        srq_limit_o = new_srq.limit[15:0];
-      end
-      MBOX_OP_MODIFY_SRQ: srq_limit_o = new_limit.limit[15:0];
-      default: srq_config_o.valid = 1'b0;
-    endcase
+    {srq_config_o, srq_limit_o} = '0;
+    if (srq_we_o) begin
+      srq_config_o = srq_i.cfg;
+      unique case (op_q)
+        MBOX_OP_CREATE_SRQ: begin
+          srq_config_o = '{
+              valid: 1'b1,
+              page: page_t'(new_srq.page),
+              pd: pd_t'(new_srq.pd),
+              log_slots: 4'(new_srq.log_slots),
+              pbl: new_srq.pbl_address
+          };
+          srq_limit_o = new_srq.limit[15:0];
+        end
+        MBOX_OP_MODIFY_SRQ: srq_limit_o = new_limit.limit[15:0];
+        default: srq_config_o.valid = 1'b0;
+      endcase
+    end
   end
 
   assign window_we_o = apply && op_q == MBOX_OP_SET_WINDOW;
   assign window_index_o = window_index_t'(new_window.window);
-  assign window_o = '{
+  always_comb begin
+    window_o = '0;
+    if (window_we_o) begin
+      window_o = '{
           access: new_window.access[1:0],
           qpn: qpn_t'(new_window.qpn),
           generation: qp_i.cfg.generation,
@@ -311,6 +324,8 @@ module mailbox
           base: new_window.base,
           length: new_window.length[$clog2(WINDOW_SIZE):0]
       };
+    end
+  end
 
   assign group_valid_o = state_q == StGroup;
   assign group_o = new_group.group[$bits(group_t)-1:0];
@@ -331,7 +346,10 @@ module mailbox
 
   assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
   assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];
-  assign mr_o = '{
+  always_comb begin
+    mr_o = '0;
+    if (mr_we_o) begin
+      mr_o = '{
           valid: op_q == MBOX_OP_REGISTER_MR,
           invalidated: 1'b0,
           key: new_mr.stag[7:0],
@@ -342,6 +360,8 @@ module mailbox
           length: new_mr.length,
           pbl_address: new_mr.pbl_address
       };
+    end
+  end
   assign flush_o = apply;
 
   assign wake_valid_o = state_q == StWake;
@@ -359,7 +379,11 @@ module mailbox
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;
-  assign qp_answer = '{
+  // Behind a shorter answer the payload stays.
+  always_comb begin
+    {qp_answer, srq_answer, answer_data_o} = '0;
+    if (done_o) begin
+      qp_answer = '{
           state: 32'(qp_i.status.state),
           dest_node: 32'(qp_i.cfg.dest_node),
           dest_qpn: 32'(qp_i.cfg.dest_qpn),
@@ -367,16 +391,15 @@ module mailbox
           sq_consumer: 32'(qp_i.sq.consumer),
           under_way: 32'(under_way)
       };
-  assign srq_answer = '{
+      srq_answer = '{
           limit: 32'(srq_i.limit),
           producer: 32'(srq_i.producer),
           consumer: 32'(srq_i.consumer)
       };
-  // Behind a shorter answer the payload stays.
-  always_comb begin
-    answer_data_o = data_q[$bits(mbox_answer_t)-1:0];
-    if (op_q == MBOX_OP_QUERY_QP) answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
-    else answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
+      answer_data_o = data_q[$bits(mbox_answer_t)-1:0];
+      if (op_q == MBOX_OP_QUERY_QP) answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
+      else answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
+    end
   end
 
 endmodule

@@ -12,6 +12,7 @@ module mailbox_check
     parameter int unsigned N_STAG = MAX_STAG,
     parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
+    input logic         valid_i,  // a command is to be judged
     input node_t        cfg_node_i,
     input logic         op_known_i,
     input mbox_op_e     op_i,
@@ -61,42 +62,54 @@ module mailbox_check
 
   // ---- Completion queues
   logic moderation_ok;
-  assign moderation_ok = new_cq.moderation_count >> $bits(cq_i.moderation_count) == '0 &&
-      new_cq.moderation_ns >> $bits(cq_i.moderation_ns) == '0;
+  always_comb begin
+    moderation_ok = 1'b0;
+    if (valid_i)
+      moderation_ok = new_cq.moderation_count >> $bits(cq_i.moderation_count) == '0 &&
+          new_cq.moderation_ns >> $bits(cq_i.moderation_ns) == '0;
+  end
 
   // ---- Queue pairs
   logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok;
-  assign qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < MAX_PD;
-  assign cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
-      send_cq_i.valid && recv_cq_i.valid &&
-      32'(send_cq_i.page) == new_qp.page && 32'(recv_cq_i.page) == new_qp.page;
-  assign has_srq = new_qp.srqn != NO_SRQ;
-  assign srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
-                               32'(srq_i.cfg.page) == new_qp.page);
-  assign qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
-      ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service <= 32'(SERVICE_UD) &&
-      pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
-      (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
-      new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
+  always_comb begin
+    {qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok} = '0;
+    if (valid_i) begin
+      qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < MAX_PD;
+      cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
+          send_cq_i.valid && recv_cq_i.valid &&
+          32'(send_cq_i.page) == new_qp.page && 32'(recv_cq_i.page) == new_qp.page;
+      has_srq = new_qp.srqn != NO_SRQ;
+      srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
+                            32'(srq_i.cfg.page) == new_qp.page);
+      qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
+          ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service <= 32'(SERVICE_UD) &&
+          pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
+          (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
+          new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
+    end
+  end
 
   qp_state_e from, to;
   logic allowed, dest_ok, datagrams, keys_ok;
   assign from = qp_i.status.state;
   assign to = qp_state_e'(change.state[2:0]);
-  always_comb begin
-    unique case (to)
-      QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
-      QP_STATE_INIT: allowed = from == QP_STATE_RESET;
-      QP_STATE_RTR: allowed = from == QP_STATE_INIT;
-      QP_STATE_RTS: allowed = from == QP_STATE_RTR;
-      default: allowed = 1'b0;
-    endcase
-  end
   assign datagrams = qp_i.cfg.service == SERVICE_UD;
-  assign keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
-  assign dest_ok = (datagrams || (change.dest_node < MAX_NODE &&
-      change.dest_node != 32'(cfg_node_i) && change.dest_qpn[31:24] == '0)) &&
-      change.rnr <= RNR_TIMER_MAX;
+  always_comb begin
+    {allowed, keys_ok, dest_ok} = '0;
+    if (valid_i) begin
+      unique case (to)
+        QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
+        QP_STATE_INIT: allowed = from == QP_STATE_RESET;
+        QP_STATE_RTR: allowed = from == QP_STATE_INIT;
+        QP_STATE_RTS: allowed = from == QP_STATE_RTR;
+        default: allowed = 1'b0;
+      endcase
+      keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
+      dest_ok = (datagrams || (change.dest_node < MAX_NODE &&
+          change.dest_node != 32'(cfg_node_i) && change.dest_qpn[31:24] == '0)) &&
+          change.rnr <= RNR_TIMER_MAX;
+    end
+  end
 
   // ---- Shared receive queues
   function automatic logic limit_ok(logic [31:0] limit);
@@ -109,84 +122,96 @@ module mailbox_check
       32'd1 << ACCESS_REMOTE_ATOMIC;
   logic mr_fits, mr_values_ok;
   logic [64:0] mr_end;
-  assign mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
-  assign mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
-  assign mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
-      (new_mr.access & ~AccessFlags) == '0 &&
-      new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
+  always_comb begin
+    {mr_end, mr_fits, mr_values_ok} = '0;
+    if (valid_i) begin
+      mr_end = {1'b0, new_mr.base} + {1'b0, new_mr.length};
+      mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
+      mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
+          (new_mr.access & ~AccessFlags) == '0 &&
+          new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
+    end
+  end
 
   // ---- Windows
   localparam logic [31:0] WindowFlags = 32'd1 << WINDOW_ACCESS_STORE | 32'd1 << WINDOW_ACCESS_LOAD;
   logic window_values_ok;
   logic [64:0] window_end;
-  assign window_end = {1'b0, new_window.base} + 65'(new_window.length);
-  assign window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
-      new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
+  always_comb begin
+    {window_end, window_values_ok} = '0;
+    if (valid_i) begin
+      window_end = {1'b0, new_window.base} + 65'(new_window.length);
+      window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
+          new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
+    end
+  end
 
   always_comb begin
     verdict_o = MBOX_STATUS_OK;
-    unique case (op_i)
-      MBOX_OP_NOP: ;
-      MBOX_OP_CREATE_CQ:
-      if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
-        verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address) ||
-               !moderation_ok)
-        verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_DESTROY_CQ:
-      if (object.index >= N_CQ) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_CREATE_QP:
-      if (!qp_numbers_ok || !cqs_ok || !srq_ok) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!qp_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_MODIFY_QP:
-      if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if ((to == QP_STATE_INIT && !keys_ok) || (to == QP_STATE_RTR && !dest_ok) ||
-               (to == QP_STATE_RTS && change.rnr > RNR_RETRY_ENDLESS))
-        verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
-      if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_REGISTER_MR:
-      if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
-        verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (mr_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!mr_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_INVALIDATE_MR:
-      if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict_o = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_CREATE_SRQ:
-      if (new_srq.srqn >= N_SRQ || new_srq.page >= USER_PAGES || new_srq.pd >= MAX_PD)
-        verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!ring_ok(new_srq.log_slots, SQ_LOG_MAX) || !pbl_aligned(new_srq.pbl_address) ||
-               !limit_ok(new_srq.limit))
-        verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_DESTROY_SRQ, MBOX_OP_QUERY_SRQ:
-      if (object.index >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      MBOX_OP_MODIFY_SRQ:
-      if (new_limit.srqn >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!limit_ok(new_limit.limit)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_SET_WINDOW:
-      if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
-      else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC)
-        verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP:
-      if (new_group.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-      else if (!qp_i.cfg.valid || !datagrams) verdict_o = MBOX_STATUS_BAD_STATE;
-      else if (new_group.group > GROUP_MAX) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-      default: verdict_o = MBOX_STATUS_BAD_OPCODE;
-    endcase
-    if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;
+    if (valid_i) begin
+      unique case (op_i)
+        MBOX_OP_NOP: ;
+        MBOX_OP_CREATE_CQ:
+        if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
+          verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address) ||
+                 !moderation_ok)
+          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_DESTROY_CQ:
+        if (object.index >= N_CQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        MBOX_OP_CREATE_QP:
+        if (!qp_numbers_ok || !cqs_ok || !srq_ok) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!qp_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_MODIFY_QP:
+        if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if ((to == QP_STATE_INIT && !keys_ok) || (to == QP_STATE_RTR && !dest_ok) ||
+                 (to == QP_STATE_RTS && change.rnr > RNR_RETRY_ENDLESS))
+          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
+        if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        MBOX_OP_REGISTER_MR:
+        if (new_mr.stag[31:STAG_INDEX_SHIFT] >= 24'(N_STAG) || new_mr.pd >= MAX_PD)
+          verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (mr_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!mr_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_INVALIDATE_MR:
+        if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict_o = MBOX_STATUS_BAD_STATE;
+        MBOX_OP_CREATE_SRQ:
+        if (new_srq.srqn >= N_SRQ || new_srq.page >= USER_PAGES || new_srq.pd >= MAX_PD)
+          verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!ring_ok(new_srq.log_slots, SQ_LOG_MAX) || !pbl_aligned(new_srq.pbl_address) ||
+                 !limit_ok(new_srq.limit))
+          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_DESTROY_SRQ, MBOX_OP_QUERY_SRQ:
+        if (object.index >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        MBOX_OP_MODIFY_SRQ:
+        if (new_limit.srqn >= N_SRQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!srq_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!limit_ok(new_limit.limit)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_SET_WINDOW:
+        if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
+        else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC)
+          verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP:
+        if (new_group.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!qp_i.cfg.valid || !datagrams) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (new_group.group > GROUP_MAX) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        default: verdict_o = MBOX_STATUS_BAD_OPCODE;
+      endcase
+      if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;
+    end
   end
 
 endmodule

@@ -60,25 +60,45 @@ module pause
   // ---- One is looked at in a cycle
   qpn_t scan_q;
   ns_t over_by;
-  assign over_by = now - until_q[scan_q];
-  assign wake_valid_o = pauses_q[scan_q] && !over_by[TimeBits-1];
+  always_comb begin
+    {over_by, wake_valid_o} = '0;
+    if (pauses_q[scan_q]) begin
+      over_by = now - until_q[scan_q];
+      wake_valid_o = !over_by[TimeBits-1];
+    end
+  end
   assign wake_qpn_o = scan_q;
+
+  logic changes;
+  logic [N_QP-1:0] pauses;  // what they become then
+  assign changes = (wake_valid_o && wake_ready_i) || clear_i != '0 || wait_i || start_i;
+  always_comb begin
+    pauses = '0;
+    if (changes) begin
+      pauses = pauses_q;
+      if (wake_valid_o && wake_ready_i) pauses[scan_q] = 1'b0;
+      for (int unsigned i = 0; i < 4; i++) if (clear_i[i]) pauses[clear_qpn_i[i]] = 1'b0;
+      if (wait_i) pauses[wait_qpn_i] = 1'b1;
+      if (start_i) pauses[start_qpn_i] = 1'b1;
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       pauses_q <= '0;
       waits_q  <= '0;
       scan_q   <= '0;
+      idle_o   <= 1'b1;
     end else begin
       if (!wake_valid_o || wake_ready_i) begin
         if (raised) scan_q <= raised_qpn_i;
         else scan_q <= idle_o ? '0 : scan_q + 1'b1;
       end
-      if (wake_valid_o && wake_ready_i) pauses_q[scan_q] <= 1'b0;
-      for (int unsigned i = 0; i < 4; i++) if (clear_i[i]) pauses_q[clear_qpn_i[i]] <= 1'b0;
-      if (wait_i) pauses_q[wait_qpn_i] <= 1'b1;
+      if (changes) begin
+        pauses_q <= pauses;
+        idle_o   <= pauses == '0;
+      end
       if (wait_i) waits_q[wait_qpn_i] <= 1'b1;
-      if (start_i) pauses_q[start_qpn_i] <= 1'b1;
       if (start_i) waits_q[start_qpn_i] <= 1'b0;
     end
   end
@@ -90,7 +110,6 @@ module pause
     if (start_i) until_q[start_qpn_i] <= now + length(start_code_i);
   end
 
-  assign idle_o   = pauses_q == '0;
   assign pauses_o = pauses_q[look_qpn_i];
 
 endmodule

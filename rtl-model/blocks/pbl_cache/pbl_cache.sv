@@ -110,10 +110,14 @@ module pbl_cache
   assign accept = req_valid_i && req_ready_o;
 
   assign compare = state_q == ST_COMPARE;
-  assign arrived = compare && !flush && again_q && found;
-  assign hit_o = compare && !flush && !arrived &&
-                 tag_q == fresh_tag(address_q[63-:TAG_W], generation_q);
-  assign miss_o = compare && !arrived && !hit_o;
+  always_comb begin
+    {arrived, hit_o, miss_o} = '0;
+    if (compare) begin
+      arrived = !flush && again_q && found;
+      hit_o = !flush && !arrived && tag_q == fresh_tag(address_q[63-:TAG_W], generation_q);
+      miss_o = !arrived && !hit_o;
+    end
+  end
 
   assign init_done_o = init_done_q;
   assign idle_o = state_q == ST_IDLE && !flush_q && !rsp_valid_o && waiting_o == '0;
@@ -190,7 +194,10 @@ module pbl_cache
   // One that comes while the lines are cleared goes to its client only.
   index_t install_index;
   assign install = install_valid && state_q != ST_CLEAR;
-  assign install_index = index_of(install_address);
+  always_comb begin
+    install_index = '0;
+    if (install_valid) install_index = index_of(install_address);
+  end
 
   always_ff @(posedge clk_i) begin
     if (state_q == ST_CLEAR) tags_q[clear_q] <= '0;

@@ -64,8 +64,9 @@ module pbl_fill
   assign line_o = line_q[client_i];
 
   always_comb begin
+    waiting_o = '0;
     for (int unsigned i = 0; i < CLIENTS; i++) begin
-      waiting_o[i] = state_q[i] inside {BUF_ASK, BUF_FILL, BUF_STALE};
+      if (state_q[i] != BUF_FREE) waiting_o[i] = state_q[i] inside {BUF_ASK, BUF_FILL, BUF_STALE};
     end
   end
 
@@ -103,7 +104,10 @@ module pbl_fill
 
   assign beat_client = beat_i.dst[BYTE_W+:CLIENT_W];
   assign beat_place = beat_i.dst[BYTE_W-1:0];
-  assign beat_last = beat_valid_i && beat_i.bytes == missing_q[beat_client];
+  always_comb begin
+    beat_last = 1'b0;
+    if (beat_valid_i) beat_last = beat_i.bytes == missing_q[beat_client];
+  end
 
   always_ff @(posedge clk_i) begin
     if (start_i) address_q[client_i] <= line_address_i;
@@ -122,25 +126,23 @@ module pbl_fill
 
   // ---- States. A read that is taken in the cycle of a flush may have seen the past.
 
-  for (genvar i = 0; i < CLIENTS; i++) begin : gen_state
-    logic in_hand, taken, complete;
-    assign in_hand = client_i == client_t'(i);
-    assign taken = rd_taken && rd_client == client_t'(i);
-    assign complete = beat_last && beat_client == client_t'(i);
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) begin
-        state_q[i] <= BUF_FREE;
-      end else begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      state_q <= {CLIENTS{BUF_FREE}};
+    end else if (rd_taken || beat_last || start_i || forget_i || flush_i) begin
+      for (int unsigned i = 0; i < CLIENTS; i++) begin
         unique case (state_q[i])
-          BUF_ASK: if (taken) state_q[i] <= flush_i ? BUF_STALE : BUF_FILL;
+          BUF_ASK:
+          if (rd_taken && rd_client == client_t'(i)) state_q[i] <= flush_i ? BUF_STALE : BUF_FILL;
           BUF_FILL: begin
-            if (complete) state_q[i] <= flush_i ? BUF_FREE : BUF_FULL;
+            if (beat_last && beat_client == client_t'(i))
+              state_q[i] <= flush_i ? BUF_FREE : BUF_FULL;
             else if (flush_i) state_q[i] <= BUF_STALE;
           end
-          BUF_STALE: if (complete) state_q[i] <= BUF_FREE;
+          BUF_STALE: if (beat_last && beat_client == client_t'(i)) state_q[i] <= BUF_FREE;
           default: begin
-            if (start_i && in_hand) state_q[i] <= BUF_ASK;
-            else if (flush_i || (forget_i && in_hand)) state_q[i] <= BUF_FREE;
+            if (start_i && client_i == client_t'(i)) state_q[i] <= BUF_ASK;
+            else if (flush_i || (forget_i && client_i == client_t'(i))) state_q[i] <= BUF_FREE;
           end
         endcase
       end

@@ -115,7 +115,7 @@ module processor
   logic [DeviceBits-1:0] dev_address;
   word_t dev_data, device_rdata;
   logic [7:0] command;
-  word_t words[FW_COMMAND_WORDS];
+  word_t command_word;
   processor_devices u_devices (
       .clk_i,
       .rst_ni(cpu_rst_n),
@@ -134,7 +134,7 @@ module processor
       .command_taken_o(command_taken),
       .command_line_i(command_line),
       .command_i(command),
-      .word_i(words),
+      .word_i(command_word),
       .wake_i(debug_wakes),
       .halted_i(halted),
       .port_valid_o,
@@ -202,7 +202,7 @@ module processor
       .command_taken_i(command_taken),
       .command_line_o(command_line),
       .command_o(command),
-      .word_o(words)
+      .word_o(command_word)
   );
 
   logic rests;

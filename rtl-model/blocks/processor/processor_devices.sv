@@ -26,7 +26,7 @@ module processor_devices
     output logic        command_taken_o,
     input  logic        command_line_i,
     input  logic [7:0]  command_i,
-    input  logic [31:0] word_i[FW_COMMAND_WORDS],
+    input  logic [31:0] word_i,           // of the command, at dev_address_o
 
     input  logic       wake_i,    // ends DOZE as a line does
     input  logic       halted_i,  // by a debugger
@@ -43,8 +43,6 @@ module processor_devices
     output logic       dozing_o,
     output logic       timing_o  // the timer runs
 );
-
-  localparam int unsigned WordBits = $clog2(FW_COMMAND_WORDS);
 
   function automatic logic in_words(logic [11:0] address);
     return address >= 12'(REG_DEV_WORDS) && 32'(address) < 32'(REG_DEV_WORDS) + 4 * FW_COMMAND_WORDS;
@@ -103,7 +101,7 @@ module processor_devices
         12'(REG_DEV_TIME_HI): data_o <= time_high_q;
         12'(REG_DEV_LINES): data_o <= 32'(lines_o);
         12'(REG_DEV_COMMAND): data_o <= 32'(command_i);
-        default: data_o <= to_port ? port_data_i : word_i[address_i[2+:WordBits]];
+        default: data_o <= to_port ? port_data_i : word_i;
       endcase
     end
   end

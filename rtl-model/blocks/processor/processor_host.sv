@@ -34,7 +34,7 @@ module processor_host
     input  logic        command_taken_i,
     output logic        command_line_o,
     output logic [7:0]  command_o,
-    output logic [31:0] word_o[FW_COMMAND_WORDS]
+    output logic [31:0] word_o           // of the command, at dev_address_i
 );
 
   localparam int unsigned WordBits = $clog2(FW_COMMAND_WORDS);
@@ -43,17 +43,23 @@ module processor_host
   fw_status_e status_q;
   logic [31:0] address_q, version_q, fault_q, fault_pc_q, fault_file_q;
   logic [31:0] word_q[FW_COMMAND_WORDS];
-  assign word_o = word_q;
+  assign word_o = word_q[dev_address_i[2+:WordBits]];
   assign run_o  = state_q inside {FW_STATE_STARTING, FW_STATE_READY};
   assign ready_o = state_q == FW_STATE_READY;
 
   logic write, in_words, busy, hold, start, fails;
-  assign write = valid_i && write_i && word_i;
-  assign in_words = address_i >= REG_FW_WORDS && 32'(address_i) < 32'(REG_FW_WORDS) + 4 * FW_COMMAND_WORDS;
   assign busy = status_q == FW_STATUS_BUSY;
-  assign hold = write && address_i == REG_FW_CONTROL && !data_i[FW_CONTROL_RUN];
-  assign start = write && address_i == REG_FW_CONTROL && data_i[FW_CONTROL_RUN] &&
-      state_q == FW_STATE_HELD;
+  always_comb begin
+    {write, in_words, hold, start} = '0;
+    if (valid_i) begin
+      write = write_i && word_i;
+      in_words = address_i >= REG_FW_WORDS &&
+          32'(address_i) < 32'(REG_FW_WORDS) + 4 * FW_COMMAND_WORDS;
+      hold = write && address_i == REG_FW_CONTROL && !data_i[FW_CONTROL_RUN];
+      start = write && address_i == REG_FW_CONTROL && data_i[FW_CONTROL_RUN] &&
+          state_q == FW_STATE_HELD;
+    end
+  end
   assign fails = run_o && (bite_i ||
       (dev_write_i && dev_address_i == 12'(REG_DEV_STATE) && dev_data_i == 32'(FW_STATE_FAILED)));
 
@@ -80,10 +86,12 @@ module processor_host
       fault_q      <= '0;
       fault_pc_q   <= '0;
       fault_file_q <= '0;
-    end else if (run_o && bite_i) begin
+    end else if (!run_o) begin
+      // Nobody says anything.
+    end else if (bite_i) begin
       fault_q    <= {8'h0, 8'(FW_FAULT_WATCHDOG), 16'h0};
       fault_pc_q <= pc_i;
-    end else if (run_o && dev_write_i) begin
+    end else if (dev_write_i) begin
       unique case (dev_address_i)
         12'(REG_DEV_VERSION): version_q <= dev_data_i;
         12'(REG_DEV_FAULT): fault_q <= dev_data_i;
@@ -122,7 +130,7 @@ module processor_host
       status_q       <= FW_STATUS_BUSY;
       command_line_o <= 1'b1;
       command_o      <= data_i[7:0];
-    end else begin
+    end else if (busy) begin
       if (ends_command) status_q <= fw_status_e'(dev_data_i[7:0]);
       if (command_taken_i || ends_command) command_line_o <= 1'b0;
     end
@@ -142,7 +150,8 @@ module processor_host
   // ---- Reads
   logic [31:0] value;
   always_comb begin
-    unique case (address_i)
+    if (!valid_i) value = '0;
+    else unique case (address_i)
       REG_FW_MEMORY: value = FW_MEMORY_BYTES;
       REG_FW_CONTROL: value = 32'(state_q != FW_STATE_HELD) << FW_CONTROL_RUN;
       REG_FW_STATE: value = 32'(state_q);

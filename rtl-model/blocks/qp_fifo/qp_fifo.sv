@@ -77,17 +77,13 @@ module qp_fifo
   end
 
   for (genvar i = 0; i < READERS; i++) begin : gen_look
-    index_t count_q;
-    logic [WIDTH-1:0] head_q;
     always_ff @(posedge clk_i) begin
       if (look_i[i]) begin
-        count_q <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
-        head_q  <= replaced_q[look_qpn_i[i]] ? replacement_q[look_qpn_i[i]]
-                   : data_q[{look_qpn_i[i], place_t'(get_q[look_qpn_i[i]])}];
+        count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
+        head_o[i]  <= replaced_q[look_qpn_i[i]] ? replacement_q[look_qpn_i[i]]
+                      : data_q[{look_qpn_i[i], place_t'(get_q[look_qpn_i[i]])}];
       end
     end
-    assign count_o[i] = count_q;
-    assign head_o[i]  = head_q;
   end
 
 endmodule

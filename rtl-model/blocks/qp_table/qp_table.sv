@@ -81,15 +81,15 @@ module qp_table
   qp_status_t status;
   logic stale;
   always_comb begin
-    status_qpn = status_qpn_i[2];
-    status     = status_i[2];
-    for (int i = 1; i >= 0; i--) begin
+    {status_qpn, status, stale} = '0;
+    for (int i = STATUS_WRITERS - 1; i >= 0; i--) begin
       if (status_valid_i[i]) begin
         status_qpn = status_qpn_i[i];
         status     = status_i[i];
       end
     end
-    stale = status_q[status_qpn].state == QP_STATE_ERROR && status.state != QP_STATE_ERROR;
+    if (status_valid_i != '0)
+      stale = status_q[status_qpn].state == QP_STATE_ERROR && status.state != QP_STATE_ERROR;
   end
   always_ff @(posedge clk_i) begin
     if (config_we_i) status_q[config_qpn_i] <= config_status_i;
@@ -118,10 +118,9 @@ module qp_table
   end
 
   for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
-    qp_t answer_q;
     always_ff @(posedge clk_i) begin
       if (read_i[i]) begin
-        answer_q <= '{
+        read_o[i] <= '{
             cfg: config_q[read_qpn_i[i]],
             status: status_q[read_qpn_i[i]],
             sq: sq_q[read_qpn_i[i]],
@@ -132,7 +131,6 @@ module qp_table
         };
       end
     end
-    assign read_o[i] = answer_q;
   end
 
 endmodule

@@ -74,10 +74,9 @@ module srq_table
   end
 
   for (genvar i = 0; i < SRQ_CLIENTS; i++) begin : gen_read
-    srq_t answer_q;
     always_ff @(posedge clk_i) begin
       if (read_i[i]) begin
-        answer_q <= '{
+        read_o[i] <= '{
             cfg: config_q[read_srqn_i[i]],
             limit: limit_q[read_srqn_i[i]],
             producer: producer_q[read_srqn_i[i]],
@@ -85,7 +84,6 @@ module srq_table
         };
       end
     end
-    assign read_o[i] = answer_q;
   end
 
 endmodule

@@ -154,7 +154,8 @@ module stag_table
   assign right = invalidate_q ? access_q == '0 || (access_q & mr_q.access) != '0
                               : (access_q & ~mr_q.access) == '0;
   always_comb begin
-    if (!in_table_q || !mr_q.valid || mr_q.invalidated || mr_q.key != key_q)
+    if (!read_valid_q) right_status = XLATE_OK;
+    else if (!in_table_q || !mr_q.valid || mr_q.invalidated || mr_q.key != key_q)
       right_status = XLATE_STAG;
     else if (mr_q.pd != pd_q) right_status = XLATE_STREAM;
     else if (!right) right_status = XLATE_ACCESS;

@@ -79,9 +79,10 @@ module xlate
   assign wants = (open_q & ~waiting) | (~open_q & req_valid_i);
   always_comb begin
     next_client = client_q;
-    for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
-      if (wants[behind(client_q, i)]) next_client = behind(client_q, i);
-    end
+    if (take)
+      for (int unsigned i = CLIENTS - 1; i > 0; i--) begin
+        if (wants[behind(client_q, i)]) next_client = behind(client_q, i);
+      end
   end
 
   assign take = state_q == ST_IDLE && init_done_o && !flush && wants != '0;
@@ -254,7 +255,9 @@ module xlate
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_PBL_HITS] = hit && !again_q[client_q];
-    event_o[COUNTER_PBL_MISSES] = miss && !again_q[client_q];
+    if (!again_q[client_q]) begin
+      event_o[COUNTER_PBL_HITS] = hit;
+      event_o[COUNTER_PBL_MISSES] = miss;
+    end
   end
 endmodule
