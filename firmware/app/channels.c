@@ -47,7 +47,7 @@ static void write_status(struct channel* channel) {
   const struct memory at = channel_memory(channel, channel->at.status, EXRNIC_ACCESS_LOCAL_WRITE);
   uint32_t i;
 
-  direct_ready();
+  direct_spin();
   memory_place(&at, sizeof(struct exrnic_channel_status));
   memory_word(0, channel->done);
   memory_word(1, channel->events);
@@ -341,9 +341,6 @@ void channel_hear(struct channel* channel, uint32_t node) {
     case EXRNIC_FW_MESSAGE_KIND_WAKE:
       send_woken(channel, message.node);
       break;
-    case EXRNIC_FW_MESSAGE_KIND_PART:
-      reduce_part(channel, &message);
-      break;
     case EXRNIC_FW_MESSAGE_KIND_ASK:
       reduce_ask(channel, &message);
       break;
@@ -359,6 +356,8 @@ void channels_message(uint32_t node) {
   if (channel == 0) return;
   if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_SEND)
     receive_short(channel, node);
+  else if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_PART)
+    reduce_part(channel, node);
   else if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_ACK)
     send_acknowledged(channel, node);
   else

@@ -26,6 +26,7 @@ struct round {
   uint16_t sent, have; /* a bit for each step */
   uint32_t number;
   enum exrnic_channel_operation operation;
+  struct work* work; /* begun and not ended: this node's */
   uint64_t value;
   uint64_t mine[EXRNIC_CHANNEL_STEPS];
   uint64_t got[EXRNIC_CHANNEL_STEPS];
@@ -287,6 +288,7 @@ int reduce_begin(struct channel* channel, struct work* work,
   group->age = age++;
   round->begun = 1;
   round->ended = 0;
+  round->work = work;
   round->operation = operation;
   round->step = 0;
   round->value = value;
@@ -319,31 +321,37 @@ void reduce_abandon(struct channel* channel, struct work* work) {
 }
 
 /* The step that a message names, or EXRNIC_CHANNEL_STEPS. */
-static uint32_t step_of(const struct message* message) {
-  const uint32_t step = message->words[MESSAGE_ARGUMENT] >> 8;
+static uint32_t step_of(uint32_t argument) {
+  const uint32_t step = argument >> 8;
 
   return step < EXRNIC_CHANNEL_STEPS ? step : EXRNIC_CHANNEL_STEPS;
 }
 
-void reduce_part(struct channel* channel, const struct message* message) {
-  const uint32_t number = message->words[MESSAGE_HEAD] & 0xffff, step = step_of(message);
+void reduce_part(struct channel* channel, uint32_t node) {
+  const uint32_t number = message_word_of(MESSAGE_HEAD) & 0xffff;
+  const uint32_t step = step_of(message_word_of(MESSAGE_ARGUMENT));
   struct group* group = group_of(channel->number, number);
   struct round* round;
 
   if (step == EXRNIC_CHANNEL_STEPS) return;
   if (group == 0) group = group_new(channel->number, number, 0);
-  if (group == 0 || (group->joined && group->peer[step] != message->node)) return;
-  round = round_of(group, message->words[MESSAGE_ID], 0);
-  if (round == 0 || (round->have & 1u << step && round->from[step] == message->node)) return;
+  if (group == 0 || (group->joined && group->peer[step] != node)) return;
+  round = round_of(group, message_word_of(MESSAGE_ID), 0);
+  if (round == 0 || (round->have & 1u << step && round->from[step] == node)) return;
   round->have |= (uint16_t)(1u << step);
-  round->from[step] = (uint8_t)message->node;
-  round->got[step] = (uint64_t)message->words[MESSAGE_HIGH] << 32 | message->words[MESSAGE_LOW];
-  channel->resume = 1;
-  channel_stir(channel);
+  round->from[step] = (uint8_t)node;
+  round->got[step] = (uint64_t)message_word_of(MESSAGE_HIGH) << 32 | message_word_of(MESSAGE_LOW);
+  if (!round->begun || round->ended || round->step != step) return;
+  if (advance(channel, group, round)) {
+    reduce_end(channel, round->work, group, round);
+  } else if (channel->starved) {
+    channel->resume = 1;
+    channel_stir(channel);
+  }
 }
 
 void reduce_ask(struct channel* channel, const struct message* message) {
-  const uint32_t step = step_of(message);
+  const uint32_t step = step_of(message->words[MESSAGE_ARGUMENT]);
   struct group* group = group_of(channel->number, message->words[MESSAGE_HEAD] & 0xffff);
   struct round* round;
 

@@ -122,7 +122,7 @@ void measure_barriers(const std::string& profile, const std::vector<unsigned>& c
       const uint64_t start = ends.testbed.now_ns();
       for (const unsigned node : nodes) {
         ends[node].put_reduce(1, nodes, round, EXRNIC_CHANNEL_OPERATION_NOTHING, 0);
-        ends[node].ring();
+        ends[node].ring_by_pio();
       }
       for (const unsigned node : nodes) ends[node].wait(nullptr, kLimitNs);
       ns = ends.testbed.now_ns() - start;
