@@ -783,10 +783,13 @@ module exrnic_core
   data_t rx_read_data;
   always_comb begin
     write_valid[1] = completer_write_valid || port_write_valid || irq_valid || ports_irq;
-    write_cmd[1] = completer_write_valid ? completer_write : port_cmd;
     port_write_ready = write_ready[1] && !completer_write_valid;
-    if (!completer_write_valid && !port_write_valid) begin
-      write_cmd[1] = '0;
+    write_cmd[1] = '0;
+    if (completer_write_valid) begin
+      write_cmd[1] = completer_write;
+    end else if (port_write_valid) begin
+      write_cmd[1] = port_cmd;
+    end else if (irq_valid || ports_irq) begin
       write_cmd[1].kind = DMA_WRITE_MSIX;
       write_cmd[1].address = irq_valid ? 64'(MSIX_VECTOR_CONTROL) : 64'(ports_vector);
     end

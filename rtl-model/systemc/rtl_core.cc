@@ -135,11 +135,8 @@ class RtlCore final : public Core {
   }
 
   uint64_t peek_counter(unsigned index) const override {
-    uint64_t value = 0;
-    const auto& counters =
-        top_.rootp->sampled_core__DOT__u_core__DOT__u_registers__DOT__u_counters__DOT__counter_q;
-    std::memcpy(&value, counters.data() + 2 * index, sizeof(value));
-    return value;
+    return top_.rootp
+        ->sampled_core__DOT__u_core__DOT__u_registers__DOT__u_counters__DOT__counter_q[index];
   }
 
  private:

@@ -322,31 +322,31 @@ module completer
           length: 32'(CQE_BYTES)
       };
 
-  // The phase of the first round is 1, of the next 0.
+  assign write_valid_o = state_q == StWrite || state_q == StFire;
   cqe_t cqe;
   always_comb begin
     cqe = '0;
-    cqe.timestamp = time_i;
-    cqe.wqe_index = 32'(ended_q.work.wqe_index);
-    cqe.byte_length = ended_q.work.byte_length;
-    cqe.imm_data = ended_q.work.imm_data;
-    cqe.qpn = 32'(ended_q.work.qpn);
-    cqe.detail = 32'(detail) | ended_q.work.sender;
-    cqe.opcode = ended_q.work.opcode;
-    cqe.status = cqe_status;
-    cqe.flags = ended_q.work.flags;
-    cqe.phase = 8'(!cq_producer[cq.log_entries]);
+    write_o = '0;
+    if (state_q == StWrite) begin
+      cqe.timestamp = time_i;
+      cqe.wqe_index = 32'(ended_q.work.wqe_index);
+      cqe.byte_length = ended_q.work.byte_length;
+      cqe.imm_data = ended_q.work.imm_data;
+      cqe.qpn = 32'(ended_q.work.qpn);
+      cqe.detail = 32'(detail) | ended_q.work.sender;
+      cqe.opcode = ended_q.work.opcode;
+      cqe.status = cqe_status;
+      cqe.flags = ended_q.work.flags;
+      cqe.phase = 8'(!cq_producer[cq.log_entries]);  // 1 in the first round, 0 in the next
+      write_o.kind = DMA_WRITE_INLINE;
+      write_o.address = address_q;
+      write_o.length = chunk_t'(CQE_BYTES);
+      write_o.data = cqe;
+    end else if (state_q == StFire) begin
+      write_o.kind = DMA_WRITE_MSIX;
+      write_o.address = 64'(cq.msix_vector);
+    end
   end
-  assign write_valid_o = state_q == StWrite || state_q == StFire;
-  assign write_o = '{
-          kind: state_q == StWrite ? DMA_WRITE_INLINE : DMA_WRITE_MSIX,
-          address: state_q == StWrite ? address_q : 64'(cq.msix_vector),
-          length: chunk_t'(CQE_BYTES),
-          src: '0,
-          data: cqe,
-          frame_done: 1'b0,
-          node: '0
-      };
 
   always_comb begin
     event_o = '0;

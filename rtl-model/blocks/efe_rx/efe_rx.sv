@@ -90,14 +90,20 @@ module efe_rx
   assign datagram   = efe.klass == EFE_CLASS_DATAGRAM;
   assign once_kept  = once && !missed && spare >= rx_slots_t'(RxSlotsInOrder);
   assign drop_ready = !frame_done_valid_i;
-  assign desc       = '{node: node, seq: efe.seq, ack: efe.ack,
-                        refused: efe.refused, dst_qpn: efe.dst_qpn,
-                        src_qpn: efe.src_qpn, length: efe.length,
-                        imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
-                        rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
-                        first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
-                        pkey: efe.peer_session, more: 1'b0, ddp: ddp,
-                        start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
+  // Of a frame that is kept; in other cycles nobody looks at it.
+  always_comb begin
+    desc = '0;
+    if (check) begin
+      desc = '{node: node, seq: efe.seq, ack: efe.ack,
+               refused: efe.refused, dst_qpn: efe.dst_qpn,
+               src_qpn: efe.src_qpn, length: efe.length,
+               imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
+               rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
+               first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
+               pkey: efe.peer_session, more: 1'b0, ddp: ddp,
+               start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
+    end
+  end
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;
 

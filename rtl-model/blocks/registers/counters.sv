@@ -15,31 +15,23 @@ module counters
 );
 
   // A simulator looks at them from outside, too.
-  logic [COUNTERS-1:0][63:0] counter_q /*verilator public_flat_rd*/;
+  logic [63:0] counter_q[COUNTERS] /*verilator public_flat_rd*/;
 
-  // Most cycles have no event: those cost a simulation nothing but this test.
   event_t any;
   always_comb begin
     any = '0;
     for (int unsigned s = 0; s < SOURCES; s++) any |= event_i[s];
   end
 
-  logic [COUNTERS-1:0][SOURCES-1:0] pulses;
-  always_comb begin
-    pulses = '0;
-    if (any != '0) begin
-      for (int unsigned i = 0; i < COUNTERS; i++) begin
-        for (int unsigned s = 0; s < SOURCES; s++) pulses[i][s] = event_i[s][i];
-      end
-    end
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      counter_q <= '0;
-    end else if (any != '0) begin
-      for (int unsigned i = 0; i < COUNTERS; i++) begin
-        if (any[i]) counter_q[i] <= counter_q[i] + 64'($countones(pulses[i]));
+  // Each on its own: most of them have no event in a cycle, and cost a simulation one test then.
+  for (genvar i = 0; i < COUNTERS; i++) begin : gen_counter
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      automatic logic [SOURCES-1:0] pulses;
+      if (!rst_ni) begin
+        counter_q[i] <= '0;
+      end else if (any[i]) begin
+        for (int unsigned s = 0; s < SOURCES; s++) pulses[s] = event_i[s][i];
+        counter_q[i] <= counter_q[i] + 64'($countones(pulses));
       end
     end
   end

@@ -465,6 +465,7 @@ module requester
       qp_i.status.state != QP_STATE_ERROR && status_o.state == QP_STATE_ERROR;
 
   segment_build u_segment (
+      .valid_i(submit_valid_o),
       .segment_i(segment),
       .wqe_i(wqe),
       .inline_i(inline_data),
@@ -485,10 +486,12 @@ module requester
   always_comb begin
     event_o = '0;
     event_o[COUNTER_CREDIT_STALLS] = stall_o && !qp_i.sq.credit_wait;
-    event_o[COUNTER_WQES] = submitted && sq_we_o && !answers_atomic && ends;
-    event_o[COUNTER_WQE_ERRORS] = submitted && sq_we_o && !sent && segment.turn == TURN_WORK;
-    event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
-    event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
+    if (submitted) begin
+      event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && ends;
+      event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
+      event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
+      event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
+    end
     event_o[COUNTER_PIO_SENDS] = work_start && work_held;
   end
 

@@ -7,6 +7,7 @@ module segment_build
   import exrnic_core_pkg::*;
   import requester_pkg::*;
 (
+    input logic        valid_i,      // what is built is taken; else it is nothing
     /* verilator lint_off UNUSEDSIGNAL */  // parts of these records have done their work
     input segment_t    segment_i,
     input wqe_t        wqe_i,        // TURN_WORK, TURN_FLUSH: the work request,
@@ -42,43 +43,47 @@ module segment_build
   ddp_untagged_t untagged_header, quoted_header;
   always_comb begin
     tagged_header = '0;
-    tagged_header.t = 1'b1;
-    tagged_header.last = last_i;
-    tagged_header.dv = 2'(DDP_VERSION);
-    tagged_header.rv = 2'(RDMAP_VERSION);
-    if (is_read) begin
-      tagged_header.opcode = RDMAP_OPCODE_READ_RESPONSE;
-      tagged_header.stag = segment_i.read.request.sink_stag;
-      tagged_header.to = segment_i.read.request.sink_to + 64'(segment_i.read.done);
-    end else begin
-      tagged_header.opcode = RDMAP_OPCODE_WRITE;
-      tagged_header.stag = wqe_i.remote_stag;
-      tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
+    if (valid_i) begin
+      tagged_header.t = 1'b1;
+      tagged_header.last = last_i;
+      tagged_header.dv = 2'(DDP_VERSION);
+      tagged_header.rv = 2'(RDMAP_VERSION);
+      if (is_read) begin
+        tagged_header.opcode = RDMAP_OPCODE_READ_RESPONSE;
+        tagged_header.stag = segment_i.read.request.sink_stag;
+        tagged_header.to = segment_i.read.request.sink_to + 64'(segment_i.read.done);
+      end else begin
+        tagged_header.opcode = RDMAP_OPCODE_WRITE;
+        tagged_header.stag = wqe_i.remote_stag;
+        tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
+      end
     end
   end
 
   always_comb begin
     untagged_header = '0;
-    untagged_header.last = last_i || is_pull || segment_i.immediate || answers_atomic;
-    untagged_header.dv = 2'(DDP_VERSION);
-    untagged_header.rv = 2'(RDMAP_VERSION);
-    untagged_header.msn = msn_i;
-    if (answers_atomic) begin
-      untagged_header.opcode = RDMAP_OPCODE_ATOMIC_RESPONSE;
-      untagged_header.qn = ATOMIC_QN;
-    end else if (is_pull) begin
-      untagged_header.opcode = atomic ? RDMAP_OPCODE_ATOMIC_REQUEST : RDMAP_OPCODE_READ_REQUEST;
-      untagged_header.qn = READ_QN;
-    end else if (segment_i.immediate) begin
-      untagged_header.opcode = solicits ? RDMAP_OPCODE_IMMEDIATE_SE : RDMAP_OPCODE_IMMEDIATE;
-      untagged_header.qn = SEND_QN;
-    end else begin
-      untagged_header.opcode = rdmap_opcode_e'(
-          invalidates ? (solicits ? RDMAP_OPCODE_SEND_SE_INVALIDATE : RDMAP_OPCODE_SEND_INVALIDATE)
-                      : (solicits ? RDMAP_OPCODE_SEND_SE : RDMAP_OPCODE_SEND));
-      untagged_header.invalidate_stag = invalidates ? wqe_i.imm_data : '0;
-      untagged_header.qn = SEND_QN;
-      untagged_header.mo = segment_i.offset;
+    if (valid_i) begin
+      untagged_header.last = last_i || is_pull || segment_i.immediate || answers_atomic;
+      untagged_header.dv = 2'(DDP_VERSION);
+      untagged_header.rv = 2'(RDMAP_VERSION);
+      untagged_header.msn = msn_i;
+      if (answers_atomic) begin
+        untagged_header.opcode = RDMAP_OPCODE_ATOMIC_RESPONSE;
+        untagged_header.qn = ATOMIC_QN;
+      end else if (is_pull) begin
+        untagged_header.opcode = atomic ? RDMAP_OPCODE_ATOMIC_REQUEST : RDMAP_OPCODE_READ_REQUEST;
+        untagged_header.qn = READ_QN;
+      end else if (segment_i.immediate) begin
+        untagged_header.opcode = solicits ? RDMAP_OPCODE_IMMEDIATE_SE : RDMAP_OPCODE_IMMEDIATE;
+        untagged_header.qn = SEND_QN;
+      end else begin
+        untagged_header.opcode = rdmap_opcode_e'(
+            invalidates ? (solicits ? RDMAP_OPCODE_SEND_SE_INVALIDATE : RDMAP_OPCODE_SEND_INVALIDATE)
+                        : (solicits ? RDMAP_OPCODE_SEND_SE : RDMAP_OPCODE_SEND));
+        untagged_header.invalidate_stag = invalidates ? wqe_i.imm_data : '0;
+        untagged_header.qn = SEND_QN;
+        untagged_header.mo = segment_i.offset;
+      end
     end
   end
 
@@ -102,6 +107,7 @@ module segment_build
           mo: '0
       };
   terminate_message u_terminate (
+      .valid_i(valid_i && segment_i.turn == TURN_TERMINATE),
       .code_i(segment_i.code),
       .quote_i(segment_i.quote),
       .quoted_i({quoted_header, segment_i.read.request, QuotedRest'(0)}),
@@ -141,83 +147,89 @@ module segment_build
   always_comb begin
     atomic_inline = '0;
     response_inline = '0;
-    for (int unsigned i = 0; i < ATOMIC_REQUEST_BYTES; i++)
-      atomic_inline[8*i+:8] = atomic_request[$bits(atomic_request)-1-8*i-:8];
-    for (int unsigned i = 0; i < ATOMIC_RESPONSE_BYTES; i++)
-      response_inline[8*i+:8] = segment_i.read.request[$bits(read_request_t)-1-8*i-:8];
     request_inline = '0;
     immediate_inline = '0;
-    for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
-      request_inline[8*i+:8] = request[$bits(request)-1-8*i-:8];
-    for (int unsigned i = 0; i < IMMEDIATE_BYTES; i++)
-      immediate_inline[8*i+:8] = immediate[$bits(immediate)-1-8*i-:8];
+    if (valid_i) begin
+      for (int unsigned i = 0; i < ATOMIC_REQUEST_BYTES; i++)
+        atomic_inline[8*i+:8] = atomic_request[$bits(atomic_request)-1-8*i-:8];
+      for (int unsigned i = 0; i < ATOMIC_RESPONSE_BYTES; i++)
+        response_inline[8*i+:8] = segment_i.read.request[$bits(read_request_t)-1-8*i-:8];
+      for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
+        request_inline[8*i+:8] = request[$bits(request)-1-8*i-:8];
+      for (int unsigned i = 0; i < IMMEDIATE_BYTES; i++)
+        immediate_inline[8*i+:8] = immediate[$bits(immediate)-1-8*i-:8];
+    end
   end
 
   // ---- The descriptor
   logic inlined;
   always_comb begin
-    submit_o.untagged = 1'b1;
-    submit_o.ddp = untagged_header;
-    inlined = 1'b1;
-    if (segment_i.turn == TURN_TERMINATE) begin
-      submit_o.ddp = terminate_ddp;
-      submit_o.inline_data = terminate_inline;
-      submit_o.length = terminate_length;
-    end else if (answers_atomic) begin
-      submit_o.inline_data = response_inline;
-      submit_o.length = chunk_t'(ATOMIC_RESPONSE_BYTES);
-    end else if (!is_read && atomic) begin
-      submit_o.inline_data = atomic_inline;
-      submit_o.length = chunk_t'(ATOMIC_REQUEST_BYTES);
-    end else if (!is_read && is_pull) begin
-      submit_o.inline_data = request_inline;
-      submit_o.length = chunk_t'(READ_REQUEST_BYTES);
-    end else if (!is_read && segment_i.immediate) begin
-      submit_o.inline_data = immediate_inline;
-      submit_o.length = chunk_t'(IMMEDIATE_BYTES);
-    end else begin
-      submit_o.untagged = !is_read && !is_push;
-      if (!submit_o.untagged) submit_o.ddp = {tagged_header, 32'd0};
-      inlined = !is_read && wqe_i.flags[WQE_FLAGS_INLINE];
-      submit_o.inline_data = inline_i;
-      submit_o.length = chunk_t'(wqe_i.length);
+    submit_o = '0;
+    inlined = 1'b0;
+    if (valid_i) begin
+      submit_o.untagged = 1'b1;
+      submit_o.ddp = untagged_header;
+      inlined = 1'b1;
+      if (segment_i.turn == TURN_TERMINATE) begin
+        submit_o.ddp = terminate_ddp;
+        submit_o.inline_data = terminate_inline;
+        submit_o.length = terminate_length;
+      end else if (answers_atomic) begin
+        submit_o.inline_data = response_inline;
+        submit_o.length = chunk_t'(ATOMIC_RESPONSE_BYTES);
+      end else if (!is_read && atomic) begin
+        submit_o.inline_data = atomic_inline;
+        submit_o.length = chunk_t'(ATOMIC_REQUEST_BYTES);
+      end else if (!is_read && is_pull) begin
+        submit_o.inline_data = request_inline;
+        submit_o.length = chunk_t'(READ_REQUEST_BYTES);
+      end else if (!is_read && segment_i.immediate) begin
+        submit_o.inline_data = immediate_inline;
+        submit_o.length = chunk_t'(IMMEDIATE_BYTES);
+      end else begin
+        submit_o.untagged = !is_read && !is_push;
+        if (!submit_o.untagged) submit_o.ddp = {tagged_header, 32'd0};
+        inlined = !is_read && wqe_i.flags[WQE_FLAGS_INLINE];
+        submit_o.inline_data = inline_i;
+        submit_o.length = chunk_t'(wqe_i.length);
+      end
+
+      submit_o.slot = segment_i.slot;
+      submit_o.node = segment_i.node;
+      submit_o.dst_qpn = segment_i.dest_qpn;
+      submit_o.src_qpn = 24'(segment_i.qpn);
+      submit_o.refused = '0;
+      submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
+          (segment_i.turn == TURN_WORK && is_local_invalidate);
+      submit_o.status = segment_i.returned ? CQE_STATUS_SUCCESS : segment_i.status;
+      submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
+          last_i;
+      submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
+      submit_o.rnr = 1'b0;
+      submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
+      submit_o.unreliable = service_i != SERVICE_RC;
+      submit_o.first = service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
+      submit_o.number = submit_o.unreliable ? number_i : '0;
+      submit_o.datagram = service_i == SERVICE_UD;
+      submit_o.dest = node_t'(wqe_i.remote_to >> DATAGRAM_NODE_SHIFT);
+      submit_o.qkey = wqe_i.remote_stag;
+      submit_o.pkey = pkey_i;
+      if (submit_o.datagram) submit_o.dst_qpn = wqe_i.remote_to[23:0];
+      submit_o.inlined = inlined && !submit_o.unsent;
+      if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
+
+      submit_o.tag.qpn = segment_i.qpn;
+      submit_o.tag.generation = segment_i.generation;
+      submit_o.tag.wqe_index = last_slot_i;
+      // What is flushed is not looked at; and nothing passes for a receive, whatever it says.
+      submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
+      submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
+      submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
+      if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
+      else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
+      else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
+      else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
     end
-
-    submit_o.slot = segment_i.slot;
-    submit_o.node = segment_i.node;
-    submit_o.dst_qpn = segment_i.dest_qpn;
-    submit_o.src_qpn = 24'(segment_i.qpn);
-    submit_o.refused = '0;
-    submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
-        (segment_i.turn == TURN_WORK && is_local_invalidate);
-    submit_o.status = segment_i.returned ? CQE_STATUS_SUCCESS : segment_i.status;
-    submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
-        last_i;
-    submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
-    submit_o.rnr = 1'b0;
-    submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
-    submit_o.unreliable = service_i != SERVICE_RC;
-    submit_o.first = service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
-    submit_o.number = submit_o.unreliable ? number_i : '0;
-    submit_o.datagram = service_i == SERVICE_UD;
-    submit_o.dest = node_t'(wqe_i.remote_to >> DATAGRAM_NODE_SHIFT);
-    submit_o.qkey = wqe_i.remote_stag;
-    submit_o.pkey = pkey_i;
-    if (submit_o.datagram) submit_o.dst_qpn = wqe_i.remote_to[23:0];
-    submit_o.inlined = inlined && !submit_o.unsent;
-    if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
-
-    submit_o.tag.qpn = segment_i.qpn;
-    submit_o.tag.generation = segment_i.generation;
-    submit_o.tag.wqe_index = last_slot_i;
-    // What is flushed is not looked at; and nothing passes for a receive, whatever it says.
-    submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
-    submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
-    submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
-    if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
-    else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
-    else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
-    else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
   end
 
 endmodule

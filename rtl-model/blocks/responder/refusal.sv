@@ -66,6 +66,7 @@ module refusal
   chunk_t length;
   inline_t inline_data;
   terminate_message u_message (
+      .valid_i(submit_valid_o),
       .code_i,
       .quote_i(1'b1),
       .quoted_i(desc_i.ddp),
@@ -76,21 +77,23 @@ module refusal
   );
   always_comb begin
     submit_o = '0;
-    submit_o.slot = slot_q;
-    submit_o.node = desc_i.node;
-    submit_o.dst_qpn = desc_i.src_qpn;
-    submit_o.src_qpn = desc_i.dst_qpn;
-    // As long as the hold lasts, all that we send acknowledges up to its number.
-    submit_o.refused = hold_active_i ? 8'(desc_i.seq - hold_first_i) : '0;
-    submit_o.untagged = 1'b1;
-    submit_o.ddp = ddp;
-    submit_o.length = length;
-    submit_o.status = CQE_STATUS_SUCCESS;
-    submit_o.rnr = rnr_i;
-    submit_o.imm = rnr_i ? 32'(rnr_code_i) : '0;
-    submit_o.inlined = 1'b1;
-    submit_o.inline_data = inline_data;
-    submit_o.tag.kind = TX_KIND_TERMINATE;
+    if (submit_valid_o) begin
+      submit_o.slot = slot_q;
+      submit_o.node = desc_i.node;
+      submit_o.dst_qpn = desc_i.src_qpn;
+      submit_o.src_qpn = desc_i.dst_qpn;
+      // As long as the hold lasts, all that we send acknowledges up to its number.
+      submit_o.refused = hold_active_i ? 8'(desc_i.seq - hold_first_i) : '0;
+      submit_o.untagged = 1'b1;
+      submit_o.ddp = ddp;
+      submit_o.length = length;
+      submit_o.status = CQE_STATUS_SUCCESS;
+      submit_o.rnr = rnr_i;
+      submit_o.imm = rnr_i ? 32'(rnr_code_i) : '0;
+      submit_o.inlined = 1'b1;
+      submit_o.inline_data = inline_data;
+      submit_o.tag.kind = TX_KIND_TERMINATE;
+    end
   end
 
 endmodule

@@ -456,6 +456,7 @@ module responder
     if (step == STEP_DONE) begin
       write_o.kind = DMA_WRITE_NONE;
       write_o.frame_done = !desc_q.more;
+      write_o.node = desc_q.node;
     end
   end
 
@@ -472,9 +473,11 @@ module responder
   assign read_push_o = accepted && segment.message == MESSAGE_READ_REQUEST && !punts;
   always_comb begin
     read_o = '0;
-    read_o.request = desc_q.ddp[PayloadTop-:$bits(read_request_t)];
-    read_o.msn = untagged.msn;
-    read_o.answer = ANSWER_READ;
+    if (read_push_o) begin
+      read_o.request = desc_q.ddp[PayloadTop-:$bits(read_request_t)];
+      read_o.msn = untagged.msn;
+      read_o.answer = ANSWER_READ;
+    end
   end
 
   // ---- What others are told
@@ -563,25 +566,27 @@ module responder
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_UC_LOST] = came && gap;
-    event_o[COUNTER_BAD_PKEY] = step == STEP_JUDGE && !flush && bad_pkey;
-    event_o[COUNTER_BAD_QKEY] = step == STEP_JUDGE && !flush && bad_qkey;
-    event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = dropped && step == STEP_TAKE;
-    event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
-        ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
-    event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
-        (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
-    event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr;
-    event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
-        segment.message == MESSAGE_TERMINATE;
-    event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&
-        segment.message == MESSAGE_TERMINATE;
-    event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
-    event_o[COUNTER_FW_DROPPED] =
-        (step == STEP_JUDGE && !flush && next != STEP_JUDGE && for_firmware && device) ||
-        (step == STEP_PLACE && place_refused && fw_data);
-    event_o[COUNTER_RECVS] = accepted && segment.last &&
-        segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
+    if (step != STEP_IDLE) begin
+      event_o[COUNTER_UC_LOST] = came && gap;
+      event_o[COUNTER_BAD_PKEY] = step == STEP_JUDGE && !flush && bad_pkey;
+      event_o[COUNTER_BAD_QKEY] = step == STEP_JUDGE && !flush && bad_qkey;
+      event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = dropped && step == STEP_TAKE;
+      event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
+          ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
+      event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
+          (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
+      event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr;
+      event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
+          segment.message == MESSAGE_TERMINATE;
+      event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&
+          segment.message == MESSAGE_TERMINATE;
+      event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
+      event_o[COUNTER_FW_DROPPED] =
+          (step == STEP_JUDGE && !flush && next != STEP_JUDGE && for_firmware && device) ||
+          (step == STEP_PLACE && place_refused && fw_data);
+      event_o[COUNTER_RECVS] = accepted && segment.last &&
+          segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
+    end
   end
 
 endmodule

@@ -122,14 +122,18 @@ module segment_placer
       };
 
   assign write_valid_o = state_q == StWrite;
-  assign write_o = '{
-          kind: inline_i ? DMA_WRITE_INLINE : DMA_WRITE_FRAME,
-          address: bus_address_q,
-          length: chunk_q,
-          src: src_q,
-          data: 256'(inline_data_i) >> {3'(chunk_t'(ATOMIC_BYTES) - left_q), 3'b0},
-          frame_done: finish_i && last,
-          node: node_i
-      };
+  always_comb begin
+    write_o = '0;
+    if (write_valid_o) begin
+      write_o.kind = inline_i ? DMA_WRITE_INLINE : DMA_WRITE_FRAME;
+      write_o.address = bus_address_q;
+      write_o.length = chunk_q;
+      write_o.src = src_q;
+      if (inline_i)
+        write_o.data = 256'(inline_data_i) >> {3'(chunk_t'(ATOMIC_BYTES) - left_q), 3'b0};
+      write_o.frame_done = finish_i && last;
+      write_o.node = node_i;
+    end
+  end
 
 endmodule

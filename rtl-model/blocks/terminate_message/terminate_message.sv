@@ -5,6 +5,7 @@ module terminate_message
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 (
+    input  logic         valid_i,           // it is taken; else there is no inline data
     input  term_code_e   code_i,
     input  logic         quote_i,           // quote a segment: the next two count
     input  ddp_head_t    quoted_i,          // how it begins
@@ -63,11 +64,13 @@ module terminate_message
 
   always_comb begin
     inline_data_o = '0;
-    for (int unsigned i = 0; i < ControlBytes; i++)
-      inline_data_o[8*i+:8] = control[$bits(terminate_t)-1-8*i-:8];
-    for (int unsigned i = 0; i < RequestBytes; i++)
-      if (i < quoted_bytes)
-        inline_data_o[8*(ControlBytes+i)+:8] = quoted_i[$bits(ddp_head_t)-1-8*i-:8];
+    if (valid_i) begin
+      for (int unsigned i = 0; i < ControlBytes; i++)
+        inline_data_o[8*i+:8] = control[$bits(terminate_t)-1-8*i-:8];
+      for (int unsigned i = 0; i < RequestBytes; i++)
+        if (i < quoted_bytes)
+          inline_data_o[8*(ControlBytes+i)+:8] = quoted_i[$bits(ddp_head_t)-1-8*i-:8];
+    end
   end
   assign length_o = chunk_t'(ControlBytes + quoted_bytes);
 

@@ -29,6 +29,7 @@ Head head(uint8_t first, uint8_t second) {
 
 Message message(uint16_t code, bool quote, Head quoted, uint16_t segment_length) {
   Vterminate_message dut;
+  dut.valid_i = 1;
   dut.code_i = code;
   dut.quote_i = quote;
   dut.segment_length_i = segment_length;
