@@ -14,7 +14,9 @@
 #include <string>
 
 #include "tests/support/compare_cores.h"
+#include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
+#include "tests/support/pair.h"
 
 namespace exrnic::testing {
 namespace {
@@ -112,6 +114,29 @@ std::array<Seen, 2> seen_by(const Plan& plan, bool leaves_out) {
   return seen;
 }
 
+// Messages of 8 bytes, one at a time: each other one is a SEND, whose receive has to be fetched.
+std::array<Seen, 2> messages_seen_by(bool leaves_out) {
+  std::array<Seen, 2> seen;
+  Pair pair(options_for("dc-25g"), [&](const CoreConfig& config, CoreSink& sink) {
+    return std::make_unique<WatchedCore>(config, sink, leaves_out, seen.at(config.node_id));
+  });
+  const Region source = source_of(pair.left, 8), sink = sink_of(pair.right, 8);
+  for (Seen& node : seen) node.cycles = 0;
+  for (int i = 0; i < 10; ++i) {
+    if (i % 2 == 0) {
+      pair.left.rnic.post(pair.left.qp, Push{&source, 0, 8, kSinkStag, kSinkBase, true});
+    } else {
+      pair.right.rnic.post_receive(pair.right.qp, {element(sink, 0, 8)});
+      Work send;
+      send.elements = {element(source, 0, 8)};
+      pair.left.rnic.post(pair.left.qp, send);
+      pair.right.wait();
+    }
+    REQUIRE(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  return seen;
+}
+
 // A plan for links that lose frames, so that some of them wait for a time-out.
 Plan lossy_plan(uint64_t seed) {
   for (;; ++seed) {
@@ -134,6 +159,14 @@ TEST_CASE("what the RTL does, and when, is the same when each of its cycles is e
       CHECK(some[node].cycles < all[node].cycles);
     }
   }
+}
+
+TEST_CASE("while the RTL waits for what it reads of its host, most of its cycles are left out") {
+  const auto some = messages_seen_by(true);
+  const auto all = messages_seen_by(false);
+  for (const size_t node : {0u, 1u}) CHECK((some[node].text == all[node].text));
+  CHECK(2 * some[0].cycles < all[0].cycles);      // work requests and payload
+  CHECK(4 * some[1].cycles < 3 * all[1].cycles);  // receives
 }
 
 }  // namespace

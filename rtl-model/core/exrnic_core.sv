@@ -18,7 +18,7 @@ module exrnic_core
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,  // nothing happens until an input comes,
-    output logic waits_o,  // or until a clock of efe_tx strikes
+    output logic waits_o,  // or until a read completes or a clock of efe_tx strikes
 
     // Straps, PCIe configuration, device time in ns.
     input node_t       cfg_node_i,
@@ -101,7 +101,8 @@ module exrnic_core
   logic srq_init_done, pulls_init_done, reads_init_done, resp_init_done, port_init_done;
   logic port_idle, port_quiescent, credits_init_done, credits_idle;
   logic ready, enable, quiesce, quiescent;
-  logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, tx_waits, rx_idle;
+  logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
+  logic req_waits, resp_waits, read_waits, tx_waits, rx_waits;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
@@ -110,11 +111,13 @@ module exrnic_core
   logic window_idle, window_empty, send_idle, send_quiescent, ports_idle, link_steady;
   assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
       port_quiescent && xlate_idle && read_idle && write_idle;
-  assign waits_o = ready && page_idle && req_idle && resp_idle && comp_idle && xlate_idle &&
-      read_idle && write_idle && tx_waits && rx_idle && fw_idle && port_idle && window_idle &&
-      send_idle && ports_idle && link_steady && pause_idle && !turn_valid && mbox_idle && !irq_valid &&
-      !done_valid && !desc_valid && groups_idle && credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i;
-  assign idle_o = waits_o && tx_idle;
+  // For completions of reads, and for acknowledgements.
+  assign waits_o = ready && page_idle && (req_idle ? !turn_valid : req_waits) &&
+      (resp_idle || resp_waits) && comp_idle && xlate_idle && read_waits && write_idle && tx_waits &&
+      rx_waits && fw_idle && port_idle && window_idle && send_idle && ports_idle && link_steady &&
+      pause_idle && mbox_idle && !irq_valid && !done_valid && !desc_valid && groups_idle &&
+      credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i && !cpl_valid_i;
+  assign idle_o = waits_o && req_idle && resp_idle && read_idle && rx_idle && tx_idle;
 
   // ---- Accesses of the host's CPUs
   logic to_user_page, to_processor, to_ports, to_window, page_ready, bell_busy;
@@ -752,6 +755,7 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .idle_o(read_idle),
+      .waits_o(read_waits),
       .cfg_max_read_i,
       .req_valid_i(read_valid),
       .req_ready_o(read_ready),
@@ -854,6 +858,7 @@ module exrnic_core
       .quiesce_i(quiesce),
       .quiescent_o(req_quiescent),
       .idle_o(req_idle),
+      .waits_o(req_waits),
       .turn_valid_i(turn_valid),
       .turn_ready_o(turn_ready),
       .turn_qpn_i(turn_qpn),
@@ -1112,6 +1117,7 @@ module exrnic_core
       .quiesce_i(quiesce),
       .quiescent_o(resp_quiescent),
       .idle_o(resp_idle),
+      .waits_o(resp_waits),
       .desc_valid_i(desc_valid),
       .desc_ready_o(desc_ready),
       .desc_i(desc),
@@ -1321,6 +1327,7 @@ module exrnic_core
       .rst_ni,
       .init_done_o(rx_init_done),
       .idle_o(rx_idle),
+      .waits_o(rx_waits),
       .cfg_node_i,
       .enable_i(enable),
       .rx_valid_i,

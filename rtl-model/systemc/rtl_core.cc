@@ -24,6 +24,7 @@ namespace exrnic {
 namespace {
 
 constexpr uint64_t kPsPerMs = 1'000'000'000;
+constexpr uint32_t kSettled = 2;    // cycles of waiting, after which no register changes
 constexpr uint32_t kFewCycles = 4;  // are not worth leaving out
 
 // Model: the verilated core with one of its widths.
@@ -61,7 +62,8 @@ class RtlCore final : public Core {
     top_.rst_ni = 0;
     for (int i = 0; i < 4; ++i) clock();
     top_.rst_ni = 1;
-    idle_ = waits_ = false;
+    idle_ = false;
+    waits_ = 0;
   }
 
   void mmio_write(const MmioAccess& access) override {
@@ -83,7 +85,7 @@ class RtlCore final : public Core {
   // A traced core tells of an event in the cycle behind it, so that must not be left out.
   uint32_t spare_cycles() const override {
     const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
-    if (!waits_ || input || watched_ || tracing_) return 0;
+    if (waits_ < kSettled || input || watched_ || tracing_) return 0;
     const uint32_t cycles = TransmitClocks(*top_.rootp).quiet_cycles();
     return cycles < kFewCycles ? 0 : cycles;
   }
@@ -116,7 +118,7 @@ class RtlCore final : public Core {
     top_.eval();
     waves_.record(time_ns, 0);
     idle_ = top_.idle_o;
-    waits_ = top_.waits_o;
+    waits_ = top_.waits_o ? waits_ + 1 : 0;
     if (tracing_) take_events();
     if (retire_observer_ && top_.retired_o)
       retire_observer_({top_.retired_pc_o, top_.retired_instruction_o,
@@ -131,7 +133,8 @@ class RtlCore final : public Core {
   void set_link(bool up) override {
     if (link_up_ == up) return;
     link_up_ = up;
-    idle_ = waits_ = false;
+    idle_ = false;
+    waits_ = 0;
   }
 
   uint64_t peek_counter(unsigned index) const override {
@@ -269,7 +272,7 @@ class RtlCore final : public Core {
   Frame sending_;  // the frame that is leaving
   bool sending_open_ = false;
   bool idle_ = false;
-  bool waits_ = false;  // nothing but clocks of efe_tx runs
+  uint32_t waits_ = 0;  // so many cycles nothing but clocks of efe_tx has run
   bool link_up_ = false;
   bool tracing_ = false;
   RetireObserver retire_observer_;

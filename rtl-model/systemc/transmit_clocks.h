@@ -2,9 +2,10 @@
 // The clocks of efe_tx in a verilated core: when a frame counts as lost (tx_timer), and how long a
 // node is paced (tx_pacer). Both look at one node a cycle, at each in turn.
 //
-// While a core waits (waits_o of exrnic_core) nothing else in it changes. So cycles in which no
-// clock strikes need not be evaluated: the clocks are set forward by as many. What the core does,
-// and when, is the same in every cycle.
+// While a core waits for acknowledgements, or for what it reads of its host (waits_o of
+// exrnic_core), nothing else in it changes. So cycles in which no clock strikes need not be
+// evaluated: the clocks are set forward by as many. What the core does, and when, is the same in
+// every cycle.
 #pragma once
 
 #include <algorithm>

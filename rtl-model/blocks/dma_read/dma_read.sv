@@ -11,7 +11,8 @@ module dma_read
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
-  output logic               idle_o,
+  output logic               idle_o,   // nothing is to be read,
+  output logic               waits_o,  // or all of it has been asked for
   input  logic [15:0]        cfg_max_read_i,
 
   // Clients
@@ -234,5 +235,6 @@ module dma_read
     event_o[COUNTER_DMA_READ_ERRORS] = error_q;
   end
 
-  assign idle_o = !active_q && busy_q == '0 && beat_valid_o == '0;
+  assign waits_o = !active_q && beat_valid_o == '0;
+  assign idle_o = waits_o && busy_q == '0;
 endmodule

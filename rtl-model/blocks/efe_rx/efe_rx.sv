@@ -56,6 +56,7 @@ module efe_rx
 
   output logic        init_done_o,
   output logic        idle_o,
+  output logic        waits_o,  // at most for the end of frames that have been handed out
   output event_t      event_o
 );
 
@@ -81,7 +82,7 @@ module efe_rx
   logic [15:0] done_session, query_session;
   rx_desc_t desc;
   node_t node;
-  logic acks_empty, requests_empty;
+  logic acks_empty, requests_empty, quiet;
 
   assign rx_ready_o = 1'b1;
   assign node       = node_t'(efe.src_node);
@@ -105,7 +106,9 @@ module efe_rx
     end
   end
   assign init_done_o = buffer_init_done && sequence_init_done;
-  assign idle_o     = !parser_busy && frames_empty && held_idle && acks_empty && requests_empty;
+  assign quiet      = !parser_busy && held_idle && acks_empty && requests_empty;
+  assign waits_o    = quiet && !desc_valid_o;
+  assign idle_o     = quiet && frames_empty;
 
   assign credit_valid_o = ack && !efe.flags[EFE_FLAGS_SEQ] && efe.credit != '0;
   assign credit_o = '{node: node, dst_qpn: efe.dst_qpn, src_qpn: efe.src_qpn,

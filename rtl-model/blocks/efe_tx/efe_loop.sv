@@ -70,7 +70,7 @@ module efe_loop
 
   output logic           init_done_o,
   output logic           idle_o,
-  output logic           waits_o,  // efe_tx
+  output logic           waits_o,
   output event_t         event_o
 );
 
@@ -81,11 +81,12 @@ module efe_loop
   logic [15:0] peer_restart_known;
   rx_state_t rx_state;
   logic ack_sent;
-  logic tx_init_done, rx_init_done, tx_idle, rx_idle;
+  logic tx_init_done, rx_init_done, tx_idle, rx_idle, tx_waits, rx_waits;
   event_t tx_event, rx_event;
 
   assign init_done_o = tx_init_done && rx_init_done;
   assign idle_o      = tx_idle && rx_idle;
+  assign waits_o     = tx_waits && rx_waits;
   assign event_o     = tx_event | rx_event;
 
   efe_tx u_tx (
@@ -140,7 +141,7 @@ module efe_loop
     .tx_bytes_o,
     .init_done_o         (tx_init_done),
     .idle_o              (tx_idle),
-    .waits_o,
+    .waits_o             (tx_waits),
     .event_o             (tx_event)
   );
 
@@ -188,6 +189,7 @@ module efe_loop
     .ack_sent_i          (ack_sent),
     .init_done_o         (rx_init_done),
     .idle_o              (rx_idle),
+    .waits_o             (rx_waits),
     .event_o             (rx_event)
   );
 

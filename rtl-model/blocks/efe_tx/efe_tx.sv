@@ -66,7 +66,7 @@ module efe_tx
 
   output logic           init_done_o,
   output logic           idle_o,
-  output logic           waits_o,  // at most for acknowledgements: only clocks run
+  output logic           waits_o,  // at most for payload and acknowledgements: only clocks run
   output event_t         event_o
 );
 
@@ -79,7 +79,8 @@ module efe_tx
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
   node_t head_node;
-  logic head_valid, head_ready, head_dead, head_turn, head_pop, head_pop_last, handles_new, doom;
+  logic head_valid, head_ready, head_dead, head_turn, head_alone, head_pop, head_pop_last, doom;
+  logic handles_new, payload_missing;
   logic [$clog2(TX_SLOTS):0] spare;
   logic [MAX_NODE-1:0] silent;
   logic turns_init_done, quota_init_done;
@@ -140,8 +141,9 @@ module efe_tx
     if (credit_ready_o) credit_q <= credit_i;
   end
 
-  assign waits_o = rest && !op_valid && !head_valid && greeting == '0 && resend_empty && ack_owed_empty && !frame_valid &&
-                   !tx_valid_o;
+  assign payload_missing = !head_ready && !head_dead;
+  assign waits_o = rest && !op_valid && (!head_valid || (head_alone && payload_missing)) &&
+                   greeting == '0 && resend_empty && ack_owed_empty && !frame_valid && !tx_valid_o;
   assign idle_o  = waits_o && all_free;
 
   // A slot must not be filled anew while a frame still leaves from it.
@@ -208,6 +210,7 @@ module efe_tx
     .node_o        (head_node),
     .able_i        (head_ready && (head_dead || (head_open && !resending[head_node]))),
     .its_turn_o    (head_turn),
+    .alone_o       (head_alone),
     .busy_i        (handles_new || (op_valid && op == OP_NEW)),
     .sent_i        (head_pop),
     .sent_last_i   (head_pop_last),

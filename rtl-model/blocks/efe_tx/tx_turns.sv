@@ -17,6 +17,7 @@ module tx_turns
   output node_t  node_o,
   input  logic   able_i,     // and nothing that may last keeps it from sending it
   output logic   its_turn_o,
+  output logic   alone_o,    // no other node has
 
   input  logic   busy_i,     // a frame of node_o is being handled: it stays
   input  logic   sent_i,     // a slot of node_o has left the queue,
@@ -33,7 +34,7 @@ module tx_turns
   bytes_t debts [MAX_NODE];
   bytes_t used, used_new, used_q;
   logic begun_q;
-  logic rotate, alone;
+  logic rotate;
   logic [$clog2(MAX_NODE):0] init_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
   logic [MAX_NODE-1:0] pending;
@@ -46,7 +47,7 @@ module tx_turns
   assign used_new    = used + bytes_t'(sent_bytes_i);
 
   // One that is alone need not be passed over: its next turn begins where it stands.
-  assign rotate = valid_o && !busy_i && !submit_valid_i && !alone && (!able_i || !its_turn_o);
+  assign rotate = valid_o && !busy_i && !submit_valid_i && !alone_o && (!able_i || !its_turn_o);
 
   always_ff @(posedge clk_i) begin
     if (!init_done_o) begin
@@ -79,7 +80,7 @@ module tx_turns
     .rotate_i     (rotate),
     .head_valid_o (valid_o),
     .head_node_o  (node_o),
-    .alone_o      (alone),
+    .alone_o,
     .empty_o      (empty),
     .pending_o    (pending)
   );

@@ -18,6 +18,7 @@ module requester
     input  logic   quiesce_i,     // begin nothing that touches a table or host memory
     output logic   quiescent_o,
     output logic   idle_o,
+    output logic   waits_o,  // for work requests that have been asked for
 
     input  logic turn_valid_i,
     output logic turn_ready_o,
@@ -116,7 +117,7 @@ module requester
   );
 
   // ---- The work request in hand
-  logic work_start, work_next, work_more, work_idle, work_done, work_torn, work_last;
+  logic work_start, work_next, work_more, work_idle, work_waits, work_done, work_torn, work_last;
   logic work_xlate_valid, work_xlate_ready, work_xlate_rsp_valid;
   wqe_index_t work_index;
   cqe_status_e work_status;
@@ -142,6 +143,7 @@ module requester
       .next_i(work_next),
       .more_i(work_more),
       .idle_o(work_idle),
+      .waits_o(work_waits),
       .slots_only_i(segment.turn == TURN_FLUSH),
       .ring_pbl_i(qp_i.cfg.sq_pbl),
       .ring_log_i(qp_i.cfg.sq_log),
@@ -335,6 +337,7 @@ module requester
   );
 
   assign idle_o = step == STEP_IDLE && work_idle;
+  assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather_idle;
   assign quiescent_o = work_idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
       (step == STEP_ALLOC && gather_quiet));
   assign turn_ready_o = idle_o && !quiesce_i;

@@ -18,6 +18,7 @@ module work_batch
     input  logic       next_i,        // hand out the next one
     input  logic       more_i,        // pulse: fetch ahead, if there is room for it
     output logic       idle_o,        // nothing is being fetched; to be awaited before start_i
+    output logic       waits_o,       // nothing changes before more is there
     // Of the queue pair: the ring and its indices with start_i and more_i, the others all the time.
     input  logic       slots_only_i,  // none of them is executed
     input  logic [63:0] ring_pbl_i,
@@ -71,7 +72,7 @@ module work_batch
   logic checking_q;
   logic ready_q;   // the next one is checked
 
-  logic fetched, failed, check, check_done, checked, again, ahead, due, incomplete;
+  logic fetched, failed, fetch_waits, check, check_done, checked, again, ahead, due, incomplete;
   batch_count_t there_q;
   wqe_index_t check_at, left_posted_q;
   word_index_t check_word_index;
@@ -116,6 +117,7 @@ module work_batch
       ready_q    <= (checked || ready_q) && !done_o && !start_i;
     end
   end
+  assign waits_o = fetch_waits && !start_i && !next_i && !check && !checking_q && !done_o;
   always_ff @(posedge clk_i) begin
     if (check) begin
       there_q       <= batch_count_t'(end_q - check_at);
@@ -194,6 +196,7 @@ module work_batch
       .consumer_i(from),
       .producer_i(behind),
       .idle_o,
+      .waits_o(fetch_waits),
       .done_o(fetched),
       .failed_o(failed),
       .count_o(count),

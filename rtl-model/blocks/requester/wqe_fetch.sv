@@ -21,6 +21,7 @@ module wqe_fetch
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
     output logic        idle_o,
+    output logic        waits_o,  // for what has been asked for
     output logic        done_o,    // pulse: failed_o and count_o say what is there
     output logic        failed_o,  // the slot behind those that are there cannot be read
     output logic [$clog2(BATCH):0] count_o,
@@ -124,6 +125,7 @@ module wqe_fetch
   end
 
   assign idle_o = state_q == StIdle;
+  assign waits_o = state_q == StData && !beat_valid_i;
   assign done_o = state_q == StDone;
   assign failed_o = failed_q;
   assign count_o = bad_q < asked_q ? bad_q : asked_q;

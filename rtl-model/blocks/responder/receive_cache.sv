@@ -13,6 +13,7 @@ module receive_cache
     input  logic clk_i,
     input  logic rst_ni,
     input  logic quiesce_i,    // nothing is fetched ahead
+    output logic waits_o,      // for receives that have been asked for
     output logic quiescent_o,  // nothing is being fetched,
     output logic idle_o,       // nor wanted
     input  logic clear_i,      // that ring is another one from now on
@@ -78,7 +79,7 @@ module receive_cache
   // ---- The next fetch
   receive_ring_t ring;
   entry_t entry, entry_q;
-  logic same, wanted, useful, start, fetch_idle, fetched, failed;
+  logic same, wanted, useful, start, fetch_idle, fetch_waits, fetched, failed;
   wqe_index_t from, posted, to_end;
   logic [$clog2(Batch):0] fetched_count;
   assign ring   = in_use_i ? ring_i : ahead_ring_q;
@@ -141,6 +142,7 @@ module receive_cache
   end
 
   assign quiescent_o = fetch_idle;
+  assign waits_o = fetch_waits && (!in_use_i || wanted);
   assign idle_o = fetch_idle && !ahead_q;
 
   wqe_fetch #(
@@ -156,6 +158,7 @@ module receive_cache
       .consumer_i(from),
       .producer_i(posted < to_end ? ring.producer : from + to_end),
       .idle_o(fetch_idle),
+      .waits_o(fetch_waits),
       .done_o(fetched),
       .failed_o(failed),
       .count_o(fetched_count),

@@ -17,6 +17,7 @@ module receives
     input  logic clear_ring_i,
     input  receive_ring_id_t clear_ring_id_i,
     input  logic quiesce_i,
+    output logic waits_o,      // for receives that have been asked for
     output logic quiescent_o,  // nothing is being fetched,
     output logic idle_o,       // nor is to be
     input  logic look_i,
@@ -148,6 +149,7 @@ module receives
       .clk_i,
       .rst_ni,
       .quiesce_i,
+      .waits_o,
       .quiescent_o,
       .idle_o,
       .clear_i(clear_ring_i),

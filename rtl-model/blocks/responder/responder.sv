@@ -25,6 +25,7 @@ module responder
     input  qpn_t look_qpn_i,   // ended? One cycle later, until the next look
     output logic message_open_o,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
+    output logic waits_o,  // for receives that have been asked for
     output logic quiescent_o,
     output logic idle_o,
 
@@ -323,7 +324,7 @@ module responder
   end
   assign message_open_o = receive_open || in_hand_q;
 
-  logic fetch_quiescent, fetch_idle;
+  logic fetch_quiescent, fetch_idle, fetch_waits;
   wqe_index_t wqe_index;
   position_t position;
   logic [$clog2(MAX_SGE)-1:0] element_index;
@@ -339,6 +340,7 @@ module responder
       .clear_ring_i,
       .clear_ring_id_i,
       .quiesce_i,
+      .waits_o(fetch_waits),
       .quiescent_o(fetch_quiescent),
       .idle_o(fetch_idle),
       .look_i,
@@ -560,6 +562,7 @@ module responder
   assign wake_qpn_o = qpn_q;
 
   assign idle_o = step == STEP_IDLE && fetch_idle;
+  assign waits_o = step inside {STEP_IDLE, STEP_FETCH} && fetch_waits;
   // A report may wait for the completer, which rests; its queue pair may go meanwhile.
   assign quiescent_o = fetch_quiescent &&
       (step == STEP_IDLE || step == STEP_REPORT || refusal_waiting || punt_waiting);
