@@ -89,7 +89,10 @@ function(exrnic_verilate lib top)
     list(APPEND ARG_ARGS --coverage-line ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage.vlt)
   endif()
   if(NOT ARG_QUICK)
-    set(optimise OPT_SLOW -O0)  # what runs once
+    # Slow is what runs once. The rest is straight code that runs once a cycle, more than a cache of
+    # instructions holds: padding to align it costs more than it gives.
+    set(optimise OPT_SLOW -O0
+      OPT_FAST -fno-align-functions -fno-align-jumps -fno-align-labels -fno-align-loops)
   endif()
   add_library(${lib} STATIC)
   verilate(${lib} TOP_MODULE ${top} PREFIX ${ARG_PREFIX}
