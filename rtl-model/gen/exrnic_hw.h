@@ -198,6 +198,9 @@ EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, id) == 56);
 EXRNIC_ASSERT(offsetof(struct exrnic_channel_event, serial) == 60);
 
 // Big-endian bit fields: `first` counts from the most significant bit of byte 0, as RFCs draw them.
+// Firmware goes through them bit by bit, all others byte by byte: that takes a fifth of the time, but
+// would change the firmware's, in cycles of simulated time.
+#ifdef __mips__
 static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
   uint64_t v = 0;
   unsigned i;
@@ -211,6 +214,23 @@ static inline void exrnic_set_bits(uint8_t *p, unsigned first, unsigned bits, ui
     p[i / 8] = (uint8_t)((v & 1) ? p[i / 8] | mask : p[i / 8] & ~mask);
   }
 }
+#else
+static inline uint64_t exrnic_get_bits(const uint8_t *p, unsigned first, unsigned bits) {
+  const unsigned last = first + bits - 1;
+  uint64_t v = p[first / 8] & (0xffu >> first % 8);
+  unsigned i;
+  for (i = first / 8 + 1; i <= last / 8; i++) v = v << 8 | p[i];
+  return v >> (7 - last % 8);
+}
+static inline void exrnic_set_bits(uint8_t *p, unsigned first, unsigned bits, uint64_t v) {
+  const unsigned last = first + bits - 1;
+  uint64_t mask = ~(uint64_t)0 >> (64 - bits) << (7 - last % 8);
+  unsigned i;
+  v = v << (7 - last % 8) & mask;
+  for (i = last / 8 + 1; i-- > first / 8; v >>= 8, mask >>= 8)
+    p[i] = (uint8_t)((p[i] & ~mask) | v);
+}
+#endif
 
 // A message between firmwares. 48 bytes.
 #define EXRNIC_FW_MESSAGE_BYTES 48
