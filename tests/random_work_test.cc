@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "rtl-model/ref/ref_core.h"
 #include "tests/support/compare_cores.h"
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
@@ -73,20 +74,26 @@ struct Seen {
   uint64_t cycles = 0;  // that were evaluated
 };
 
-// What leaves a core, with the time; and, unless `leaves_out`, each of its cycles is evaluated.
+// What a core may leave out: cycles that it knows to change nothing, and those up to the time at
+// which it knows that a link has room for it.
+struct LeavesOut {
+  bool any = true;
+  bool busy = true;
+};
+
+// What leaves a core, with the time.
 class WatchedCore final : public FaultyCore {
  public:
-  WatchedCore(const CoreConfig& config, exrnic::CoreSink& sink, bool leaves_out, Seen& seen)
-      : FaultyCore(config, sink, make_rtl_core, watch(seen)),
-        leaves_out_(leaves_out),
-        seen_(seen) {}
+  WatchedCore(const CoreConfig& config, exrnic::CoreSink& sink, const CoreFactory& make_core,
+              LeavesOut leaves_out, Seen& seen)
+      : FaultyCore(config, sink, make_core, watch(seen)), leaves_out_(leaves_out), seen_(seen) {}
 
   void step(uint64_t time_ns) override {
     now_ = time_ns;
     ++seen_.cycles;
     FaultyCore::step(time_ns);
   }
-  uint32_t spare_cycles() const override { return leaves_out_ ? FaultyCore::spare_cycles() : 0; }
+  uint32_t spare_cycles() override { return leaves_out_.any ? FaultyCore::spare_cycles() : 0; }
 
  private:
   Fault watch(Seen& seen) {
@@ -100,25 +107,31 @@ class WatchedCore final : public FaultyCore {
     return none;
   }
 
-  const bool leaves_out_;
+  uint64_t busy_cycles(exrnic::CoreSink::Ready which) override {
+    return leaves_out_.busy ? FaultyCore::busy_cycles(which) : 0;
+  }
+
+  const LeavesOut leaves_out_;
   Seen& seen_;
   uint64_t now_ = 0;
 };
 
 // Of each node.
-std::array<Seen, 2> seen_by(const Plan& plan, bool leaves_out) {
+std::array<Seen, 2> seen_by(const Plan& plan, const CoreFactory& make_core, LeavesOut leaves_out) {
   std::array<Seen, 2> seen;
   run_plan(plan, [&](const CoreConfig& config, CoreSink& sink) {
-    return std::make_unique<WatchedCore>(config, sink, leaves_out, seen.at(config.node_id));
+    return std::make_unique<WatchedCore>(config, sink, make_core, leaves_out,
+                                         seen.at(config.node_id));
   });
   return seen;
 }
 
 // Messages of 8 bytes, one at a time: each other one is a SEND, whose receive has to be fetched.
-std::array<Seen, 2> messages_seen_by(bool leaves_out) {
+std::array<Seen, 2> messages_seen_by(LeavesOut leaves_out) {
   std::array<Seen, 2> seen;
   Pair pair(options_for("dc-25g"), [&](const CoreConfig& config, CoreSink& sink) {
-    return std::make_unique<WatchedCore>(config, sink, leaves_out, seen.at(config.node_id));
+    return std::make_unique<WatchedCore>(config, sink, make_rtl_core, leaves_out,
+                                         seen.at(config.node_id));
   });
   const Region source = source_of(pair.left, 8), sink = sink_of(pair.right, 8);
   for (Seen& node : seen) node.cycles = 0;
@@ -147,13 +160,13 @@ Plan lossy_plan(uint64_t seed) {
   }
 }
 
-TEST_CASE("what the RTL does, and when, is the same when each of its cycles is evaluated") {
+void compare(const CoreFactory& make_core, LeavesOut fewer) {
   for (const char* profile : {"dc-25g", "ntb-gen3x8"}) {
     Plan plan = lossy_plan(number_of("EXRNIC_SEED", 5));
     plan.profile = profile;
     CAPTURE(profile, plan.seed);
-    const auto some = seen_by(plan, true);
-    const auto all = seen_by(plan, false);
+    const auto some = seen_by(plan, make_core, {});
+    const auto all = seen_by(plan, make_core, fewer);
     for (const size_t node : {0u, 1u}) {
       CHECK((some[node].text == all[node].text));
       CHECK(some[node].cycles < all[node].cycles);
@@ -161,9 +174,17 @@ TEST_CASE("what the RTL does, and when, is the same when each of its cycles is e
   }
 }
 
+TEST_CASE("what the RTL does, and when, is the same when each of its cycles is evaluated") {
+  compare(make_rtl_core, {false, false});
+}
+
+TEST_CASE("the reference core does the same without knowing when links have room for it") {
+  compare(make_ref_core, {true, false});
+}
+
 TEST_CASE("while the RTL waits for what it reads of its host, most of its cycles are left out") {
-  const auto some = messages_seen_by(true);
-  const auto all = messages_seen_by(false);
+  const auto some = messages_seen_by({});
+  const auto all = messages_seen_by({false, false});
   for (const size_t node : {0u, 1u}) CHECK((some[node].text == all[node].text));
   CHECK(2 * some[0].cycles < all[0].cycles);      // work requests and payload
   CHECK(4 * some[1].cycles < 3 * all[1].cycles);  // receives

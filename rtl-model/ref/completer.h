@@ -41,6 +41,10 @@ class Completer {
   bool idle() const {
     return !busy_ && ended_.empty() && receives_ended_.empty() && bells_.empty() && timed_.empty();
   }
+  // Does nothing until it gets something to do.
+  bool rests() const {
+    return busy_ || (ended_.empty() && receives_ended_.empty() && bells_.empty() && timed_.empty());
+  }
 
  private:
   bool known(uint32_t qpn, uint8_t generation) const;

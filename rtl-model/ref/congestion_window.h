@@ -17,6 +17,7 @@ class CongestionWindow {
   // May a frame leave behind so many that are under way?
   bool open(uint32_t under_way) const { return under_way == 0 || under_way < size_ / kFrame; }
   bool due(uint64_t cycle) const { return cycle >= due_; }
+  uint64_t due_at() const { return due_; }
 
   // A frame leaves; a round trip takes `mean` cycles, 0: not measured yet. The largest window is
   // not paced.

@@ -25,6 +25,12 @@ class DmaRead {
   void run(CoreSink& sink);
   bool idle() const { return waiting_.empty() && in_flight_.empty(); }
 
+  // It asks whether it can read; the first of the next cycles in which it acts if nothing comes.
+  bool asks() const { return !waiting_.empty() && in_flight_.size() < kTags; }
+  uint64_t next_act(CoreSink& sink) const {
+    return asks() ? sink.busy_cycles(CoreSink::Ready::kRead) + 1 : kNever;
+  }
+
  private:
   static constexpr size_t kTags = 64;
 

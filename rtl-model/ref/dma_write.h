@@ -21,6 +21,13 @@ class DmaWrite {
   void run(CoreSink& sink);
   bool idle() const { return queue_.empty(); }
 
+  // It asks whether it can write; the first of the next cycles in which it acts if nothing comes.
+  bool asks() const { return !queue_.empty() && !queue_.front().action; }
+  uint64_t next_act(CoreSink& sink) const {
+    if (queue_.empty()) return kNever;
+    return asks() ? sink.busy_cycles(CoreSink::Ready::kWrite) + 1 : 1;
+  }
+
  private:
   struct Item {
     PostedWrite write;

@@ -118,6 +118,7 @@ void EfeTx::judge_losses(Peer& peer) {
       continue;
     frame.lost = state_.cycle - frame.sent_at >= patience;
     losses += frame.lost;
+    peer.lost += frame.lost;
     if (frame.lost) continue;
     const uint64_t then = frame.sent_at + patience;
     peer.deadline = peer.suspects ? std::min(peer.deadline, then) : then;
@@ -158,6 +159,7 @@ void EfeTx::end_oldest(uint32_t node, exrnic_cqe_status status) {
   Peer& peer = peers_[node];
   const UnderWay oldest = std::move(peer.unacked.front());
   peer.unacked.pop_front();
+  peer.lost -= oldest.lost;
   const uint32_t seq = peer.una;
   if (!oldest.segment.unsent) ++peer.una;
   end_segment(oldest.segment, seq, status);
@@ -205,7 +207,7 @@ void EfeTx::strike_timeouts() {
     ++peer.retries;
     peer.heard = false;
     peer.window.timed_out();
-    peer.unacked.front().lost = true;
+    peer.lost += !std::exchange(peer.unacked.front().lost, true);
     restart_clock(peer);
   }
 }
@@ -225,12 +227,13 @@ void EfeTx::greet_again() {
 
 bool EfeTx::resend_one(CoreSink& sink) {
   for (auto& [node, peer] : peers_) {
+    if (peer.lost == 0 || !peer.window.due(state_.cycle)) continue;
     const auto found = std::find_if(peer.unacked.begin(), peer.unacked.end(),
                                     [](const UnderWay& frame) { return frame.lost; });
-    if (found == peer.unacked.end() || !peer.window.due(state_.cycle)) continue;
     peer.window.sent(state_.cycle, peer.round_trip.mean());
     state_.count(EXRNIC_COUNTER_RETRANSMITS);
     found->lost = found->arrived = false;
+    --peer.lost;
     found->again = true;
     found->sent_at = state_.cycle;
     if (!peer.suspects) restart_clock(peer);
@@ -242,10 +245,14 @@ bool EfeTx::resend_one(CoreSink& sink) {
 
 // ---- Sending
 
+// A terminate message passes the window with all before it: see tx_terminates of the RTL.
+bool EfeTx::may_send_at_once(const Peer& peer) const {
+  return peer.fresh.front().unsent || peer.terminates != 0;
+}
+
 bool EfeTx::may_send_new(const Peer& peer) const {
   if (peer.fresh.empty()) return false;
-  // A terminate message passes the window with all before it: see tx_terminates of the RTL.
-  return peer.fresh.front().unsent || peer.terminates != 0 ||
+  return may_send_at_once(peer) ||
          (peer.window.open(peer.under_way()) && peer.window.due(state_.cycle));
 }
 
@@ -326,7 +333,7 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
                  const CreditUpdate* credit) {
   Peer& peer = peers_[node];
   if (peer.session == 0) peer.session = nonzero((state_.time_ns ^ state_.time_ns >> 16) ^ node);
-  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_RELIABLE);
+  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_RELIABLE, segment);
   uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   uint8_t flags = peer.established ? 0 : EXRNIC_EFE_FLAGS_SYN;
   exrnic_efe_set_session(efe, peer.session);
@@ -350,7 +357,7 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
 }
 
 void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
-  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE);
+  Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE, &segment);
   exrnic_efe_set_seq(frame.data.data() + EXRNIC_ETH_BYTES, segment.once->number);
   const uint8_t flags = put_segment(frame, segment);
   if (segment.datagram) put_datagram(frame, segment);
@@ -368,8 +375,11 @@ void EfeTx::put_datagram(Frame& frame, const Segment& segment) {
   exrnic_efe_set_peer_session(efe, segment.datagram->pkey);
 }
 
-Frame EfeTx::make_frame(uint32_t node, exrnic_efe_class klass) const {
+// With room for the segment, and for what the MAC appends.
+Frame EfeTx::make_frame(uint32_t node, exrnic_efe_class klass, const Segment* segment) const {
+  constexpr size_t kAppended = 32;
   Frame frame;
+  frame.data.reserve(kHeaders + (segment == nullptr ? 0 : segment->ddp.size()) + kAppended);
   frame.data.resize(kHeaders);
   exrnic_eth_set_dst(frame.data.data(), mac_of(node));
   exrnic_eth_set_src(frame.data.data(), mac_of(state_.config.node_id));
@@ -436,6 +446,22 @@ bool EfeTx::idle() const {
          std::none_of(peers_.begin(), peers_.end(), [](const auto& entry) {
            return entry.second.ack_owed || entry.second.greeting;
          });
+}
+
+uint64_t EfeTx::next_act(CoreSink& sink) const {
+  const uint64_t now = state_.cycle;
+  const uint64_t room = now + 1 + sink.busy_cycles(CoreSink::Ready::kTransmit);
+  uint64_t next = credits_.empty() ? kNever : room;
+  for (const auto& [node, peer] : peers_) {
+    if (peer.greeting) return 1;
+    if (peer.ack_owed) next = std::min(next, room);
+    if (!peer.unacked.empty()) next = std::min(next, peer.deadline);
+    const bool fresh = !peer.fresh.empty();
+    if (fresh && may_send_at_once(peer)) next = std::min(next, room);
+    if (peer.lost != 0 || (fresh && peer.window.open(peer.under_way())))
+      next = std::min(next, std::max(room, peer.window.due_at()));
+  }
+  return next == kNever ? kNever : std::max(next, now + 1) - now;
 }
 
 }  // namespace exrnic::ref

@@ -40,6 +40,9 @@ class EfeTx {
   void run(CoreSink& sink);
   bool idle() const;
 
+  // The first of the next cycles in which it acts if nothing comes: 1 is the next one.
+  uint64_t next_act(CoreSink& sink) const;
+
  private:
   static constexpr size_t kWindow = 120;
 
@@ -59,6 +62,7 @@ class EfeTx {
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
     std::deque<UnderWay> unacked;
+    size_t lost = 0;            // of unacked
     std::deque<Segment> fresh;  // not sent yet
     size_t kept() const { return unacked.size() + fresh.size(); }
     uint32_t under_way() const { return next - una; }
@@ -91,6 +95,7 @@ class EfeTx {
 
   bool resend_one(CoreSink& sink);
   void greet_again();
+  bool may_send_at_once(const Peer& peer) const;
   bool may_send_new(const Peer& peer) const;
   bool send_new(CoreSink& sink);
   void send_first(CoreSink& sink, uint32_t node);
@@ -100,7 +105,7 @@ class EfeTx {
             const CreditUpdate* credit = nullptr);
   void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
   static void put_datagram(Frame& frame, const Segment& segment);
-  Frame make_frame(uint32_t node, exrnic_efe_class klass) const;
+  Frame make_frame(uint32_t node, exrnic_efe_class klass, const Segment* segment) const;
   static uint8_t put_segment(Frame& frame, const Segment& segment);
   void transmit(CoreSink& sink, Frame&& frame, unsigned flags);
   uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment);

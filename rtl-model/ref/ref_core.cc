@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/ref_core.h"
 
+#include <algorithm>
 #include <deque>
 #include <stdexcept>
 #include <utility>
@@ -37,6 +38,26 @@ struct Blocks {
     return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
            requester.idle() && responder.idle() && mailbox.idle() && windows.idle() &&
            state.turns.empty() && state.pauses.empty() && state.causes == 0;
+  }
+
+  // The first of the next cycles in which anything may happen if no input comes: 1 is the next one.
+  // What one block does to another that has run before it in a cycle is seen here.
+  uint64_t next_act(CoreSink& sink) {
+    const bool rests = state.settings.enable && !state.quiesce && state.causes == 0 &&
+                       state.pauses.empty() && state.credits_heard.empty() &&
+                       state.credits_changed.empty() && state.restarted.empty() && mailbox.idle() &&
+                       windows.idle() && completer.rests() && responder.rests() &&
+                       requester.rests();
+    if (!rests) return 1;
+    return std::min({efe_tx.next_act(sink), dma_read.next_act(sink), dma_write.next_act(sink)});
+  }
+
+  // In how many of the next cycles, at least, some block is refused what it asks of `sink`.
+  uint64_t refused_cycles(CoreSink& sink) const {
+    using Ready = CoreSink::Ready;
+    return std::max({sink.busy_cycles(Ready::kTransmit),
+                     dma_read.asks() ? sink.busy_cycles(Ready::kRead) : 0,
+                     dma_write.asks() ? sink.busy_cycles(Ready::kWrite) : 0});
   }
 
   void run(CoreSink& sink) {
@@ -80,7 +101,8 @@ class WatchedSink final : public CoreSink {
   explicit WatchedSink(CoreSink& sink) : sink_(sink) {}
 
   bool used() const { return used_; }
-  void forget() { used_ = false; }
+  bool refused() const { return refused_; }
+  void forget() { used_ = refused_ = false; }
 
   bool can_write() override { return asked(sink_.can_write()); }
   bool can_read() override { return asked(sink_.can_read()); }
@@ -101,24 +123,29 @@ class WatchedSink final : public CoreSink {
     used_ = true;
     sink_.transmit(std::move(frame));
   }
+  uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
   bool peek(uint64_t address, uint8_t* out, size_t length) override {
     return sink_.peek(address, out, length);
   }
 
  private:
   bool asked(bool can) {
+    refused_ |= !can;
     used_ |= !can;
     return can;
   }
 
   CoreSink& sink_;
   bool used_ = false;
+  bool refused_ = false;
 };
 
 // Without input nothing but time makes a block act again that has not acted for so many cycles:
 // a time-out, or the end of a moderation. Both may be late by kSpareCycles.
-constexpr unsigned kQuietCycles = 8;
-constexpr uint32_t kSpareCycles = 31;
+constexpr uint64_t kQuietCycles = 8;
+constexpr uint64_t kSpareCycles = 31;
+// SystemC keeps an edge that an input has overtaken until its time: many would slow it down.
+constexpr uint64_t kMostSpareCycles = 128;
 
 class RefCore final : public Core {
  public:
@@ -146,8 +173,28 @@ class RefCore final : public Core {
     return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
   }
 
-  uint32_t spare_cycles() const override { return quiet_ < kQuietCycles ? 0 : kSpareCycles; }
-  void skip(uint64_t cycles) override { blocks_->state.cycle += cycles; }
+  // A core that rests is stepped in each cycle until it has been quiet for long, then in each one
+  // behind kSpareCycles others. What of these steps comes before `act` does nothing, and is spared.
+  uint32_t spare_cycles() override {
+    const uint64_t act = accesses_.empty() ? blocks_->next_act(sink_) : 1;
+    unquiet_ = act == 1 ? 0 : blocks_->refused_cycles(sink_);
+    if (act == 1 || (unquiet_ == 0 && sink_.refused()))
+      return quiet_ < kQuietCycles ? 0 : kSpareCycles;
+    const bool turns = !blocks_->state.turns.empty();
+    if (turns) unquiet_ = kMostSpareCycles;
+    const uint64_t counted = unquiet_ > 0 ? 0 : std::min(quiet_, kQuietCycles);
+    const uint64_t each = unquiet_ + kQuietCycles - counted;
+    if (turns || act <= each || each > kMostSpareCycles)
+      return static_cast<uint32_t>(std::min(act, kMostSpareCycles) - 1);
+    const uint64_t behind = std::min(act - each, kMostSpareCycles);
+    const uint64_t steps = (behind + kSpareCycles) / (kSpareCycles + 1);
+    return static_cast<uint32_t>(each + steps * (kSpareCycles + 1) - 1);
+  }
+  void skip(uint64_t cycles) override {
+    blocks_->state.cycle += cycles;
+    if (unquiet_ > 0) quiet_ = 0;
+    quiet_ += cycles - std::min(cycles, unquiet_);
+  }
 
   void set_link(bool up) override {
     if (config_.link_up == up) return;
@@ -216,7 +263,8 @@ class RefCore final : public Core {
   CoreConfig config_;
   CoreSink* const trace_sink_;
   WatchedSink sink_;
-  unsigned quiet_ = 0;  // cycles without input or output
+  uint64_t quiet_ = 0;    // cycles without input or output
+  uint64_t unquiet_ = 0;  // the first so many of those that are spared do not count as quiet
   std::deque<Access> accesses_;
   std::deque<ReadCompletion> completions_;
   std::deque<Frame> frames_;

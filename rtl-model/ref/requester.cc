@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/requester.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -28,6 +29,12 @@ void Requester::run() {
       return;
     }
   }
+}
+
+bool Requester::rests() {
+  if (turn_.phase == Turn::Phase::kWindow) return !efe_tx_.has_room();
+  return !idle() || std::none_of(state_.turns.begin(), state_.turns.end(),
+                                 [this](uint32_t qpn) { return may_take_turn(qpn); });
 }
 
 // Whose peer holds more than its share of what may be kept waits, and keeps nobody waiting.

@@ -23,6 +23,7 @@ class Requester {
 
   void run();
   bool idle() const { return turn_.phase == Turn::Phase::kIdle; }
+  bool rests();  // does nothing until somebody gives it something to do, or room
 
  private:
   bool may_take_turn(uint32_t qpn);

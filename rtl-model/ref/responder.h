@@ -31,6 +31,11 @@ class Responder {
   bool idle() const {
     return phase_ == Phase::kIdle && efe_rx_.segments().empty() && flushes_.empty();
   }
+  // Does nothing until it gets something to do.
+  bool rests() const {
+    return phase_ == Phase::kReading || (phase_ == Phase::kRefusing && !dma_write_.idle()) ||
+           idle();
+  }
 
   // Ends one PULL, message or receive of a queue pair in ERROR and wakes it, if it has any.
   void flush(uint32_t qpn) { flushes_.push_back(qpn); }

@@ -157,7 +157,9 @@ void Sender::send_payload(const Bytes& payload) {
   const bool probe = takes_probe() && !ends;
   Segment next = segment(ends ? Tag::Kind::kLast : probe ? Tag::Kind::kProbe : Tag::Kind::kSegment);
   next.ask = begs_;
-  next.ddp = header(last);
+  const Bytes head = header(last);
+  next.ddp.reserve(head.size() + payload.size());
+  next.ddp = head;
   next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
   if (next.once) next.once = Segment::Once{submitted_ == 0, qp.at.frames++};
   if (last && is(EXRNIC_WQE_OPCODE_SEND_IMM)) next.imm = work_.head.imm_data;

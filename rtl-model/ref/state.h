@@ -17,6 +17,8 @@
 
 namespace exrnic::ref {
 
+constexpr uint64_t kNever = ~uint64_t{0};  // of cycles
+
 // An RDMA Read Request or Atomic Request of ours under way: what of its response is still to come.
 struct Pull {
   uint32_t stag = 0;

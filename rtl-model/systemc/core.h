@@ -88,6 +88,11 @@ class CoreSink {
   virtual bool can_transmit() = 0;
   virtual void transmit(Frame&& frame) = 0;
 
+  // In how many of the next cycles a ready signal surely stays low, if nothing is handed over
+  // meanwhile; fewer if that is not known.
+  enum class Ready : uint8_t { kWrite, kRead, kTransmit };
+  virtual uint64_t busy_cycles(Ready /*which*/) { return 0; }
+
   // What a read of host memory would give now, without a transaction, time or trace; false: the
   // host would refuse it. For comparisons (lockstep), not for a core's work.
   virtual bool peek(uint64_t address, uint8_t* out, size_t length) = 0;
@@ -130,7 +135,7 @@ class Core {
 
   // Of a core that is not idle: how many of the next cycles it can do without, unless an input
   // comes. They are not stepped; before the next step() it is told how many it did not see.
-  virtual uint32_t spare_cycles() const { return 0; }
+  virtual uint32_t spare_cycles() { return 0; }
   virtual void skip(uint64_t /*cycles*/) {}
 
   // Plugs the Ethernet link in or out: what the driver reads in STATUS.

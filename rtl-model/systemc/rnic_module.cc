@@ -87,6 +87,15 @@ void RnicModule::set_link(bool up) {
   wake();
 }
 
+// Edges that come before the port has room.
+uint64_t RnicModule::busy_cycles(Ready which) {
+  const uint64_t until = which == Ready::kTransmit ? ethernet_->busy_until()
+                         : which == Ready::kWrite  ? pcie_->writes_busy_until()
+                                                   : pcie_->reads_busy_until();
+  const uint64_t now = now_ps();
+  return until <= now ? 0 : (until - now - 1) / period_ps_;
+}
+
 // The module's own context is asked, so that several simulations can live side by side.
 uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
 

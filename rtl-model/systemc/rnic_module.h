@@ -67,6 +67,7 @@ class RnicModule final : public sc_core::sc_module,
   }
   bool can_transmit() override { return ethernet_->can_transmit(); }
   void transmit(Frame&& frame) override { ethernet_->transmit(std::move(frame)); }
+  uint64_t busy_cycles(Ready which) override;
 
   uint64_t now_ps() const;
   void clock_edge();   // SystemC process

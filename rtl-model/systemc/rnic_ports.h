@@ -20,6 +20,11 @@ class PciePort {
   virtual void read(const ReadRequest& request) = 0;
   virtual void mmio_read_done(uint64_t data) = 0;
   virtual bool peek(uint64_t address, uint8_t* out, size_t length) = 0;  // see CoreSink
+
+  // The simulated time, in ps, up to which can_write(), or can_read(), surely says no if nothing is
+  // handed over meanwhile; 0: not known.
+  virtual uint64_t writes_busy_until() { return 0; }
+  virtual uint64_t reads_busy_until() { return 0; }
 };
 
 // What the RNIC offers to the PCIe link: the way from the host.
@@ -38,6 +43,7 @@ class EthernetPort {
   virtual ~EthernetPort() = default;
   virtual bool can_transmit() = 0;
   virtual void transmit(Frame&& frame) = 0;
+  virtual uint64_t busy_until() { return 0; }  // likewise, of can_transmit()
 };
 
 // What the RNIC offers to the Ethernet MAC.

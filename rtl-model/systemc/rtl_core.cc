@@ -83,7 +83,7 @@ class RtlCore final : public Core {
   }
 
   // A traced core tells of an event in the cycle behind it, so that must not be left out.
-  uint32_t spare_cycles() const override {
+  uint32_t spare_cycles() override {
     const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
     if (waits_ < kSettled || input || watched_ || tracing_) return 0;
     const uint32_t cycles = TransmitClocks(*top_.rootp).quiet_cycles();

@@ -97,6 +97,10 @@ class EthernetLink {
 
   // Wire frames, and their line bytes, that have not left yet.
   size_t queued_frames() { return waiting_.size() + lane_.queued_units(scheduler_.now()); }
+  // When fewer than `frames` have not left, if none comes; 0: they have, or wait for credit.
+  SimTime fewer_than(size_t frames) const {
+    return waiting_.empty() ? lane_.fewer_than(frames) : 0;
+  }
   uint64_t queued_bytes() { return waiting_bytes_ + lane_.queued_bytes(scheduler_.now()); }
 
   const Config& config() const { return config_; }

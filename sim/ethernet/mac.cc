@@ -41,6 +41,8 @@ bool remove_fcs(Bytes& wire) {
 
 bool Mac::can_transmit() { return line_ == nullptr || line_->queued_frames() < kQueueFrames; }
 
+uint64_t Mac::busy_until() { return line_ == nullptr ? 0 : line_->fewer_than(kQueueFrames); }
+
 void Mac::transmit(Frame&& frame) {
   assert(can_transmit());
   if (line_ == nullptr) {

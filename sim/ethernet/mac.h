@@ -36,6 +36,7 @@ class Mac final : public EthernetPort, public WireReceiver {
   // the RNIC does not call it back.
   bool can_transmit() override;
   void transmit(Frame&& frame) override;
+  uint64_t busy_until() override;
 
   void receive_wire(Bytes&& wire) override;
 

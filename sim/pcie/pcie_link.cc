@@ -40,17 +40,19 @@ SimTime PcieLink::arrival(Lane& lane, uint64_t bytes) {
 }
 
 // Like Scheduler::at, but a reset in between cancels the action.
-void PcieLink::schedule(SimTime time, std::function<void()> action) {
-  scheduler_.at(time, [this, epoch = epoch_, action = std::move(action)] {
+template <typename Action>
+void PcieLink::schedule(SimTime time, Action action) {
+  scheduler_.at(time, [this, epoch = epoch_, action = std::move(action)]() mutable {
     if (epoch == epoch_) action();
   });
 }
 
 // What the host will notice.
-void PcieLink::schedule_touch(SimTime time, std::function<void()> action) {
-  touches_.insert(time);
-  schedule(time, [this, time, action = std::move(action)] {
-    touches_.erase(touches_.find(time));
+template <typename Action>
+void PcieLink::schedule_touch(SimTime time, Action action) {
+  touches_.insert(std::upper_bound(touches_.begin(), touches_.end(), time), time);
+  schedule(time, [this, time, action = std::move(action)]() mutable {
+    touches_.erase(std::lower_bound(touches_.begin(), touches_.end(), time));
     action();
   });
 }

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include "rtl-model/systemc/rnic_ports.h"
 #include "sim/host/host_port.h"
@@ -86,10 +86,13 @@ class PcieLink final : public DevicePort, public PciePort {
     return host_ != nullptr && host_->dma_peek(address, out, length);
   }
 
+  uint64_t writes_busy_until() override { return busy_until(writes_leave_); }
+  uint64_t reads_busy_until() override { return busy_until(reads_leave_); }
+
   // When this link touches its host next: reads or writes its memory, interrupts it, or answers a
   // load; kNoTouch if nothing of that is under way. What is not under way yet takes the latency.
   static constexpr SimTime kNoTouch = ~SimTime{0};
-  SimTime next_touch() const { return touches_.empty() ? kNoTouch : *touches_.begin(); }
+  SimTime next_touch() const { return touches_.empty() ? kNoTouch : touches_.front(); }
 
   const PcieCounters& counters() const { return counters_; }
 
@@ -99,9 +102,14 @@ class PcieLink final : public DevicePort, public PciePort {
     ReadDone done;
   };
 
+  static SimTime busy_until(const std::deque<SimTime>& leave) {
+    return leave.size() < kPcieQueueTlps ? 0 : leave[leave.size() - kPcieQueueTlps];
+  }
   SimTime arrival(Lane& lane, uint64_t bytes);
-  void schedule(SimTime time, std::function<void()> action);
-  void schedule_touch(SimTime time, std::function<void()> action);
+  template <typename Action>
+  void schedule(SimTime time, Action action);
+  template <typename Action>
+  void schedule_touch(SimTime time, Action action);
   void arrive_write(const PostedWrite& write);
   void arrive_read(const ReadRequest& request);
   void complete(const ReadRequest& request, Bytes&& data);
@@ -119,10 +127,10 @@ class PcieLink final : public DevicePort, public PciePort {
   Lane down_;
   std::deque<SimTime> writes_leave_;  // when each accepted write, or read, has left
   std::deque<SimTime> reads_leave_;
-  std::deque<Load> loads_;  // not answered yet, oldest first
-  size_t replies_ = 0;      // of loads_: replies that the device has given
-  std::multiset<SimTime> touches_;
-  uint64_t epoch_ = 0;  // counts resets: what was scheduled before one is void
+  std::deque<Load> loads_;        // not answered yet, oldest first
+  size_t replies_ = 0;            // of loads_: replies that the device has given
+  std::vector<SimTime> touches_;  // ascending
+  uint64_t epoch_ = 0;            // counts resets: what was scheduled before one is void
 };
 
 }  // namespace exrnic

@@ -50,7 +50,7 @@ class FakeCore final : public Core {
            frames_out.empty();
   }
 
-  uint32_t spare_cycles() const override { return spare; }
+  uint32_t spare_cycles() override { return spare; }
   void skip(uint64_t cycles) override { skipped += cycles; }
 
   void set_link(bool up) override { link_up = up; }

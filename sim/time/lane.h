@@ -35,6 +35,10 @@ class Lane {
     forget_sent(now);
     return units_.size();
   }
+  // When fewer than `units`, 1 or more, are left of those that were accepted; 0: never were more.
+  SimTime fewer_than(size_t units) const {
+    return units_.size() < units ? 0 : units_[units_.size() - units].left_at;
+  }
   uint64_t queued_bytes(SimTime now) {
     forget_sent(now);
     return queued_bytes_;

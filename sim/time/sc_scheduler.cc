@@ -17,8 +17,9 @@ SimTime ScScheduler::now() const { return simcontext()->time_stamp().value(); }
 
 void ScScheduler::at(SimTime time, std::function<void()> action) {
   assert(time >= now());
-  entries_.push({time, next_order_++, std::move(action)});
-  arm();
+  const uint64_t order = next_order_++;
+  entries_.push({time, order, std::move(action)});
+  if (entries_.top().order == order) arm();
 }
 
 void ScScheduler::run_due() {

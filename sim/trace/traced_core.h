@@ -27,7 +27,7 @@ class TracedCore final : public Core, private CoreSink {
   }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
-  uint32_t spare_cycles() const override { return core_->spare_cycles(); }
+  uint32_t spare_cycles() override { return core_->spare_cycles(); }
   void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }
   void observe_retirement(RetireObserver observer) override {
@@ -46,6 +46,7 @@ class TracedCore final : public Core, private CoreSink {
     tracer_.frame(node_, frame, true);
     sink_.transmit(std::move(frame));
   }
+  uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
   bool peek(uint64_t address, uint8_t* out, size_t length) override {
     return sink_.peek(address, out, length);
   }

@@ -33,10 +33,13 @@ class FaultyCore : public Core, private CoreSink {
   void receive(Frame&& frame) override { core_->receive(std::move(frame)); }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
-  uint32_t spare_cycles() const override { return core_->spare_cycles(); }
+  uint32_t spare_cycles() override { return core_->spare_cycles(); }
   void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }
   uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
+
+ protected:
+  uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
 
  private:
   bool can_write() override { return sink_.can_write(); }
