@@ -159,6 +159,7 @@ class RefCore final : public Core {
     accesses_.clear();
     completions_.clear();
     frames_.clear();
+    quiet_ = unquiet_ = 0;
     blocks_ = std::make_unique<Blocks>(config_, trace_sink_);
   }
 

@@ -75,6 +75,8 @@ void RnicModule::receive(Frame&& frame) {
 void RnicModule::reset() {
   finish_edge();
   core_->reset();
+  clocked_ = spare_ = false;  // what the core could spare was another's time
+  next_edge_ps_ = 0;
   for (const ReadAnswer& answer : std::exchange(reads_, {})) {
     if (answer) answer(~uint64_t{0});
   }

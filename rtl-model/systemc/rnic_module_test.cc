@@ -97,6 +97,23 @@ TEST_CASE("an input ends the cycles that a core could spare") {
   CHECK(cores[0].skipped == 6);
 }
 
+TEST_CASE("a core that is reset hears nothing of the cycles that it could spare before") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  for (int i = 0; i < 6; ++i) {
+    cores[0].writes_out.push_back({PostedWrite::Kind::kMemory, 0, Bytes(256)});
+  }
+  cores[0].spare = 1000;
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);  // arrives at 128
+  testbed.run_for(150);
+  testbed.node(0).device().reset();
+  cores[0].writes_out.push_back({PostedWrite::Kind::kMemory, 0, Bytes(256)});
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);  // arrives at 278
+  testbed.run_for(200);
+  CHECK(cores[0].step_times_ns == std::vector<uint64_t>{132, 280});
+  CHECK(cores[0].skipped == 0);
+}
+
 TEST_CASE("the clock keeps its phase when its period is not a whole number of nanoseconds") {
   TestbedOptions options = one_node();
   options.profile.clock_khz = 156'250;  // 6.4 ns
