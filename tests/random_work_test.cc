@@ -160,17 +160,21 @@ Plan lossy_plan(uint64_t seed) {
   }
 }
 
+void compare(const Plan& plan, const CoreFactory& make_core, LeavesOut fewer) {
+  CAPTURE(plan.profile, plan.seed);
+  const auto some = seen_by(plan, make_core, {});
+  const auto all = seen_by(plan, make_core, fewer);
+  for (const size_t node : {0u, 1u}) {
+    CHECK((some[node].text == all[node].text));
+    CHECK(some[node].cycles < all[node].cycles);
+  }
+}
+
 void compare(const CoreFactory& make_core, LeavesOut fewer) {
   for (const char* profile : {"dc-25g", "ntb-gen3x8"}) {
     Plan plan = lossy_plan(number_of("EXRNIC_SEED", 5));
     plan.profile = profile;
-    CAPTURE(profile, plan.seed);
-    const auto some = seen_by(plan, make_core, {});
-    const auto all = seen_by(plan, make_core, fewer);
-    for (const size_t node : {0u, 1u}) {
-      CHECK((some[node].text == all[node].text));
-      CHECK(some[node].cycles < all[node].cycles);
-    }
+    compare(plan, make_core, fewer);
   }
 }
 
@@ -180,6 +184,16 @@ TEST_CASE("what the RTL does, and when, is the same when each of its cycles is e
 
 TEST_CASE("the reference core does the same without knowing when links have room for it") {
   compare(make_ref_core, {true, false});
+}
+
+TEST_CASE("so it is in many programs, on links that lose frames and on those that do not",
+          "[.][soak]") {
+  const uint64_t first = number_of("EXRNIC_SEED", 100);
+  for (uint64_t seed = first; seed < first + 40; ++seed) {
+    const Plan plan = random_plan(seed, 60);
+    compare(plan, make_rtl_core, {false, false});
+    compare(plan, make_ref_core, {true, false});
+  }
 }
 
 TEST_CASE("while the RTL waits for what it reads of its host, most of its cycles are left out") {
