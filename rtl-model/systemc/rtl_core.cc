@@ -24,7 +24,9 @@ namespace exrnic {
 namespace {
 
 constexpr uint64_t kPsPerMs = 1'000'000'000;
-constexpr uint32_t kSettled = 2;    // cycles of waiting, after which no register changes
+// Cycles of waiting, after which no register changes: behind what waits_o looks at there is one
+// more stage at most.
+constexpr uint32_t kSettled = 2;
 constexpr uint32_t kFewCycles = 4;  // are not worth leaving out
 
 // Model: the verilated core with one of its widths.
@@ -272,7 +274,7 @@ class RtlCore final : public Core {
   Frame sending_;  // the frame that is leaving
   bool sending_open_ = false;
   bool idle_ = false;
-  uint32_t waits_ = 0;  // so many cycles nothing but clocks of efe_tx has run
+  uint32_t waits_ = 0;  // so many cycles the core has said that it waits
   bool link_up_ = false;
   bool tracing_ = false;
   RetireObserver retire_observer_;

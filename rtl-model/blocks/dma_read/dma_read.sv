@@ -12,7 +12,7 @@ module dma_read
   input  logic               clk_i,
   input  logic               rst_ni,
   output logic               idle_o,   // nothing is to be read,
-  output logic               waits_o,  // or all of it has been asked for
+  output logic               waits_o,  // or all that was taken has been asked for
   input  logic [15:0]        cfg_max_read_i,
 
   // Clients
