@@ -126,8 +126,9 @@ TEST_CASE("GDB stops the firmware in a handler, shows its variables, steps, and 
   node.load_firmware();
   Gdb gdb(node.path(),
           {"target remote " + node.path(), "break commands_serve", "continue", "backtrace",
-           "print served", "finish", "print served", "info line", "stepi", "print/x $pc",
-           "set var served = 41", "print served + 1", "print/x $ra != 0", "x/2i $pc", "detach"});
+           "print served", "finish", "print served", "info line", "set var $before = $pc", "stepi",
+           "print/x $pc", "set var served = 41", "print served + 1", "print/x $ra != 0", "x/2i $pc",
+           "print $pc != $before", "detach"});
   // The command waits: GDB has halted the processor.
   node.turn_until("GDB", [&] { return node.has_logged("connected") || gdb.has_ended(); });
   node.rnic().write_register(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
@@ -141,6 +142,7 @@ TEST_CASE("GDB stops the firmware in a handler, shows its variables, steps, and 
   expect(output, "$2 = 1");
   expect(output, "$3 = 0x8000");  // in the image, wherever that function lies now
   expect(output, "$4 = 42");
+  expect(output, "$6 = 1");  // the step was one
   expect(output, "detached");
   node.turn_until("the command to end", [&] {
     return node.rnic().read_register(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_OK;
