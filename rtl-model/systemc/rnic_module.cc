@@ -75,7 +75,7 @@ void RnicModule::receive(Frame&& frame) {
 void RnicModule::reset() {
   finish_edge();
   core_->reset();
-  clocked_ = spare_ = false;  // what the core could spare was another's time
+  clocked_ = spare_ = false;  // what it could spare before is void
   next_edge_ps_ = 0;
   for (const ReadAnswer& answer : std::exchange(reads_, {})) {
     if (answer) answer(~uint64_t{0});
