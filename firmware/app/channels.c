@@ -398,12 +398,14 @@ static int is_granted(const struct channel* channel) {
 
 /*
  * What firmware before this one has left: how far work had come, and the events. Of them it learns
- * which slots are not its own, and what was delivered last of each node.
+ * how many there were (the status says it only now and then), which slots are not its own, and what
+ * was delivered last of each node.
  */
 static int recall(struct channel* channel) {
   const struct memory status = channel_memory(channel, channel->at.status, 0);
   const uint32_t size = channel->num_events;
   uint32_t words[8], i;
+  int any = 0;
 
   if (memory_read_words(&status, words, 8) != EXRNIC_FW_DIRECT_STATUS_OK) return 0;
   channel->done = channel->begun = channel->posted = words[0];
@@ -416,15 +418,15 @@ static int recall(struct channel* channel) {
   channel->slots_free = (1u << channel->at.num_slots) - 1;
   if (words[3] == 0) return 1; /* there was none before */
   for (i = 0; i < size; i++) {
-    const uint32_t number = words[1] - size + i; /* the older half of a round, then the younger */
-    uint32_t index = number & (size - 1), head[8];
     const struct memory at = channel_memory(
-        channel, channel->at.events + index * sizeof(struct exrnic_channel_event) + 32, 0);
+        channel, channel->at.events + i * sizeof(struct exrnic_channel_event) + 32, 0);
+    uint32_t head[8];
 
     if (memory_read_words(&at, head, 8) != EXRNIC_FW_DIRECT_STATUS_OK) return 0;
-    if (head[7] != number + 1 && head[7] != number + size + 1) continue;
-    if (head[7] == number + size + 1) channel->events = head[7]; /* behind the status */
-    channel->slot_of[index] = head[2] < EXRNIC_CHANNEL_SLOTS_MAX ? (uint8_t)head[2] : NO_SLOT;
+    if (((head[7] - 1) & (size - 1)) != i) continue;
+    if (!any || (int32_t)(head[7] - channel->events) > 0) channel->events = head[7];
+    any = 1;
+    channel->slot_of[i] = head[2] < EXRNIC_CHANNEL_SLOTS_MAX ? (uint8_t)head[2] : NO_SLOT;
     if ((head[0] & 0xff) != EXRNIC_CHANNEL_EVENT_KIND_MESSAGE) continue;
     {
       struct last* last = &channel->last[head[0] >> 16 & (EXRNIC_MAX_NODE - 1)];

@@ -572,6 +572,29 @@ TEST_CASE("firmware that comes anew goes on where the old one was, and knows wha
   CHECK(node.events() == 2);
 }
 
+TEST_CASE("firmware that comes anew goes on behind the last event, however many there were") {
+  Node node;
+  for (uint32_t id = 0; id < 40; ++id) {  // and no work of its own, which would write the status
+    node.hear_send(id, id == 0 ? 8 | MESSAGE_OLDEST : 8, id - 1);
+    node.ring(id + 1, 0);
+  }
+  node.hear_send(40, 8, 39);
+  REQUIRE(node.event(8, 15) == 41);
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  CHECK(node.status(1) == 41);
+  node.ring(40, 0);
+  CHECK(node.status(4) == 0);
+  node.hear_send(40, 8, 39);  // again: it was delivered
+  CHECK(node.event(9, 15) != 42);
+  node.hear_send(41, 8, 40);
+  CHECK(node.event(9, 15) == 42);
+  for (uint32_t i = 0; i < 16; ++i) node.region[kBase + kEvents + 64 * i + 60] = 0x90000001 + i;
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  CHECK(node.status(1) == 0x90000010);
+}
+
 TEST_CASE("a slot is given once, whatever the process has written into events before a restart") {
   Node node;
   for (uint32_t index = 0; index < 16; ++index) {
