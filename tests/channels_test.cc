@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages and reductions by firmware, between whole nodes.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 #include <numeric>
@@ -156,6 +157,73 @@ TEST_CASE("a short message by a PIO block comes without a read of the sender's m
     nodes[1].ring();
   }
   CHECK(nodes[0].status().bad_bells == 0);
+}
+
+TEST_CASE("a process that waits is interrupted when its event is there, and not without") {
+  Nodes& nodes = Nodes::three();
+  RnicDriver& rnic = *nodes.rnics[1];
+  const auto interrupts = [&] {
+    const auto& all = rnic.host().interrupts();
+    return std::count(all.begin(), all.end(), EXRNIC_MSIX_VECTOR_CONTROL);
+  };
+  const auto message = [&] {
+    nodes[0].put_send(1, pattern(8, 1));
+    nodes[0].ring_by_pio();
+  };
+  constexpr uint32_t kOwn = 1u << 1;  // the channel's bit
+  rnic.write_register(EXRNIC_REG_FW_RAISED, ~0u);
+  rnic.write_register(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_FIRMWARE);
+  rnic.write_register(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_FIRMWARE);
+  rnic.host().clear_records();
+  message();  // nobody waits for this one
+  nodes[1].wait();
+  nodes.testbed.run_for(20'000);
+  CHECK(interrupts() == 0);
+  for (int times = 1; times <= 3; ++times) {
+    nodes[1].await_event();
+    if (times == 2) nodes[1].put_send(2, pattern(8, 1));  // its block is a bell as well
+    if (times == 2)
+      nodes[1].ring_by_pio();
+    else
+      nodes[1].ring();
+    nodes.testbed.run_for(20'000);
+    CHECK(interrupts() == times - 1);
+    CHECK(rnic.read_register(EXRNIC_REG_FW_RAISED) == 0);
+    message();
+    const uint64_t end = nodes.testbed.now_ns() + 100'000;
+    while (interrupts() != times && nodes.testbed.now_ns() < end) nodes.testbed.run_for(1);
+    REQUIRE(interrupts() == times);
+    CHECK(nodes[1].has_event());  // before the interrupt
+    CHECK(rnic.read_register(EXRNIC_REG_FW_RAISED) == kOwn);
+    rnic.write_register(EXRNIC_REG_FW_RAISED, kOwn);
+    CHECK(rnic.read_register(EXRNIC_REG_FW_RAISED) == 0);
+    nodes[1].take();
+  }
+  message();
+  nodes[1].wait();
+  nodes[1].await_event();
+  message();
+  nodes.testbed.run_for(20'000);
+  CHECK(interrupts() == 3);
+  nodes[1].ring();  // too late: it is there already
+  nodes.testbed.run_for(20'000);
+  CHECK(interrupts() == 4);
+  rnic.write_register(EXRNIC_REG_FW_RAISED, kOwn);
+  nodes[1].take();
+  nodes[1].await_event();
+  nodes[1].ring();
+  nodes.testbed.run_for(20'000);
+  nodes.restart(1);  // whoever waits is woken, to say so again
+  CHECK(rnic.read_register(EXRNIC_REG_FW_RAISED) == kOwn);
+  rnic.write_register(EXRNIC_REG_FW_RAISED, kOwn);
+  nodes.testbed.run_for(20'000);
+  const auto before = interrupts();
+  message();
+  nodes.testbed.run_for(20'000);
+  CHECK(interrupts() == before + 1);
+  CHECK(nodes[1].has_event());
+  rnic.write_register(EXRNIC_REG_INT_ENABLE, 0);
+  rnic.write_register(EXRNIC_REG_FW_RAISED, kOwn);
 }
 
 TEST_CASE("a bell that names what cannot be does nothing, and the next one recovers") {

@@ -41,6 +41,13 @@ static struct channel* channel_of_page(uint32_t page) { return opened[of_page[pa
 void channel_event(struct channel* channel, const struct event* event) {
   direct_ready();
   event_write(channel, event);
+  if (channel_is_awaited(channel)) channel_raise(channel);
+}
+
+/* What its process is woken for is with the host before the interrupt. */
+void channel_raise(const struct channel* channel) {
+  memory_finish();
+  dev_write(EXRNIC_REG_DEV_RAISE, 1u << channel->number);
 }
 
 static void write_status(struct channel* channel) {
@@ -242,13 +249,31 @@ void channels_timer(void) {
 
 /* ---- Bells */
 
-/* Both numbers only go forward, and not past what is there. */
-static void ring(struct channel* channel, uint32_t taken, uint32_t posted) {
+/* The number next to `known` that has these lowest bits. */
+static uint32_t next_to(uint32_t known, uint32_t value, uint32_t bits) {
+  return known + (uint32_t)((int32_t)((value - known) << (32 - bits)) >> (32 - bits));
+}
+
+/* It waits until so many events are written. Each bell says so again until the next time. */
+static void await(struct channel* channel, uint32_t awaited) {
+  if (awaited == channel->awaited) return;
+  channel->awaited = awaited;
+  if ((int32_t)(channel->events - awaited) >= 0) channel_raise(channel);
+}
+
+/* Numbers only go forward, and not past what is there; events are waited for as many as find room.
+ */
+static void ring(struct channel* channel, uint32_t number, uint32_t posted) {
   const uint32_t fresh = posted - channel->posted;
+  const uint32_t taken = next_to(channel->taken, number, EXRNIC_CHANNEL_TAKEN_BITS);
+  const uint32_t awaited =
+      next_to(channel->events, number >> EXRNIC_CHANNEL_TAKEN_BITS, EXRNIC_CHANNEL_AWAITED_BITS);
+  const int armed = (number & EXRNIC_CHANNEL_ARMED) != 0;
   uint32_t index;
 
   if (posted - channel->done > 1u << channel->at.log_work || fresh > 1u << channel->at.log_work ||
-      taken - channel->taken > channel->events - channel->taken) {
+      taken - channel->taken > channel->events - channel->taken ||
+      (armed && (int32_t)(awaited - channel->events) > (int32_t)channel->num_events)) {
     channel->bad_bells++;
     channel->dirty = 1;
     channel_stir(channel);
@@ -256,6 +281,7 @@ static void ring(struct channel* channel, uint32_t taken, uint32_t posted) {
   }
   channel->posted = posted;
   if (channel->begun != posted) channel_stir(channel);
+  if (armed) await(channel, awaited);
   if (taken == channel->taken) return;
   for (; channel->taken != taken; channel->taken++) {
     index = channel->taken & (channel->num_events - 1);
@@ -472,6 +498,7 @@ enum exrnic_fw_status channel_open(const uint32_t* words) {
   of_page[at.page] = (uint8_t)at.channel;
   channel_stir(channel);
   write_status(channel);
+  if (channel->epoch != 1) channel_raise(channel); /* what it waited for nobody knows any more */
   return EXRNIC_FW_STATUS_OK;
 }
 

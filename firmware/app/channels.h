@@ -100,6 +100,7 @@ struct channel {
   uint32_t next[EXRNIC_CHANNEL_WINDOW][WORK_WORDS]; /* that may begin; id modulo its size */
   uint32_t fetched;                                 /* which of these are here, a bit each */
   uint32_t events, taken;                           /* likewise */
+  uint32_t awaited;                                 /* events for which its process is woken */
   uint32_t epoch, bad_bells;
   uint32_t slots_free; /* a bit each */
   uint32_t grants_used;
@@ -211,6 +212,11 @@ static inline void event_write(struct channel* channel, const struct event* even
   channel->events++;
 }
 void channel_event(struct channel* channel, const struct event* event);
+/* Behind an event: does its process wait for it? Then it is woken. */
+static inline int channel_is_awaited(const struct channel* channel) {
+  return channel->events == channel->awaited;
+}
+void channel_raise(const struct channel* channel);
 void work_end(struct channel* channel, struct work* work);
 void work_fail(struct channel* channel, struct work* work, enum exrnic_channel_event_status status);
 /* Is `now` at or past `then`? */

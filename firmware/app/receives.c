@@ -202,6 +202,7 @@ void receive_short(struct channel* channel, uint32_t node) {
     for (i = 0; i < MESSAGE_DATA_WORDS; i++) message_word(i, 0);
     message_post(); /* without room it is lost: the peer asks again */
   }
+  if (channel_is_awaited(channel)) channel_raise(channel);
 }
 
 void receive_done(struct channel* channel, const struct message* message) {

@@ -66,8 +66,17 @@ struct Node : Hardware {
     channels_work();
   }
   void ring(uint32_t taken, uint32_t posted) {
-    bells.push_back({kPage, taken, posted});
+    bells.push_back({kPage, taken & 0xffff, posted});
     serve();
+  }
+  // Its process waits until so many events are there.
+  void arm(uint32_t taken, uint32_t awaited, uint32_t posted = 0) {
+    bells.push_back({kPage, armed(taken, awaited), posted});
+    serve();
+  }
+  static uint32_t armed(uint32_t taken, uint32_t awaited) {
+    return EXRNIC_CHANNEL_ARMED | (awaited & 0x7fff) << EXRNIC_CHANNEL_TAKEN_BITS |
+           (taken & 0xffff);
   }
   // A message of a peer's firmware comes.
   void hear(enum exrnic_fw_message_kind kind, std::vector<uint32_t> words, uint32_t attempt = 0,
@@ -550,6 +559,109 @@ TEST_CASE("a bell that names more than there can be is counted, and does nothing
   node.bells.push_back({kPage + 1, 0, 5});
   channels_bells();
   CHECK(node.status(4) == 3);
+}
+
+TEST_CASE("a process that waits is woken by the next event, once, behind its bytes") {
+  Node node;
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);  // short, by the straight way
+  CHECK(node.raises.empty());
+  node.arm(0, 2);
+  CHECK(node.raises.empty());
+  node.hear_send(1, 8, 0);
+  CHECK(node.raises == std::vector<uint32_t>{1u << kChannel});
+  node.hear_send(2, 8, 1);
+  CHECK(node.raises.size() == 1);
+  SECTION("a message by the way for all") {
+    node.arm(3, 4);
+    node.hear_send(7, 1000 | MESSAGE_OLDEST, 0);
+    CHECK(node.raises.size() == 1);  // a slot is granted: there is no event yet
+    node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {7, kPeerIncarnation});
+    CHECK(node.raises.size() == 2);
+  }
+  SECTION("a failure, and a reduction") {
+    node.arm(3, 4);
+    node.send(0, kNode, 0, 8);
+    node.arm(3, 4, 1);
+    CHECK(node.raises.size() == 2);
+    node.send(1, kNode, 0, 8);
+    node.ring(4, 2);
+    CHECK(node.raises.size() == 2);
+  }
+}
+
+TEST_CASE("a process that waits for what is there already is woken at once, and once for it") {
+  Node node;
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  node.arm(0, 1);
+  CHECK(node.raises.size() == 1);
+  node.arm(0, 1);
+  node.arm(1, 1, 0);
+  CHECK(node.raises.size() == 1);
+  node.arm(1, 2);  // what it waits for next
+  CHECK(node.raises.size() == 1);
+  node.hear_send(1, 8, 0);
+  CHECK(node.raises.size() == 2);
+}
+
+TEST_CASE("a bell behind that which armed takes nothing away, nor does it wake again") {
+  Node node;
+  node.bells.push_back({kPage, Node::armed(0, 1), 0});
+  channels_bells();
+  node.ring(0, 0);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.raises.size() == 1);
+  for (uint32_t id = 0; id < 4; ++id) node.arm(0, 1);
+  CHECK(node.raises.size() == 1);
+}
+
+TEST_CASE("numbers of bells wrap, of events taken as of those that are awaited") {
+  Node node;
+  uint32_t events = 0xfffffff0;
+  node.region[kBase + 4] = node.region[kBase + 8] = events;
+  for (uint32_t i = 0; i < 16; ++i) node.region[kBase + kEvents + 64 * i + 60] = events - 15 + i;
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  node.raises.clear();
+  for (uint32_t id = 0; id < 0x10100; ++id) {
+    node.arm(events, events + 1);
+    const bool early = node.raises.size() != id;
+    node.hear_send(id, id == 0 ? 8 | MESSAGE_OLDEST : 8, id - 1);
+    ++events;
+    if (early || node.raises.size() != id + 1) FAIL("message " << id << (early ? " early" : ""));
+    node.commands.clear();
+  }
+  CHECK(node.status(4) == 0);
+}
+
+TEST_CASE("a bell that waits for more than there is room for is counted, and does nothing") {
+  Node node;
+  node.arm(0, 17);
+  CHECK(node.status(4) == 1);
+  node.arm(0, 0x3fff);
+  CHECK(node.status(4) == 2);
+  node.arm(0, 3);
+  node.arm(0, 1);  // it has thought better
+  CHECK(node.status(4) == 2);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.raises.size() == 1);
+}
+
+TEST_CASE(
+    "firmware that comes anew wakes a process, which waits anew; a new channel wakes nobody") {
+  Node node;
+  CHECK(node.raises.empty());
+  node.arm(0, 1);
+  channels_start();
+  REQUIRE(channel_open(open_words().data()) == EXRNIC_FW_STATUS_OK);
+  CHECK(node.raises == std::vector<uint32_t>{1u << kChannel});
+  node.arm(0, 1);
+  CHECK(node.raises.size() == 1);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.raises.size() == 2);
+  node.arm(1, 2);
+  REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  node.hear_send(1, 8, 0);
+  CHECK(node.raises.size() == 2);
 }
 
 TEST_CASE("firmware that comes anew goes on where the old one was, and knows what was delivered") {

@@ -12,7 +12,8 @@ enum faulty {
   FAULTY_SPIN,
   FAULTY_READ_WRITE_ONLY,
   FAULTY_HOARD, /* from now on requests of peers are left where they are, without a watch-dog */
-  FAULTY_WILD   /* direct commands that the hardware refuses; their statuses go to FW_WORDS */
+  FAULTY_WILD,  /* direct commands that the hardware refuses; their statuses go to FW_WORDS */
+  FAULTY_RAISE  /* wakes the processes of all channels, and more, as many times as FW_WORDS says */
 };
 /* What FAULTY_WILD tries is in the order of its answers. It takes from FW_WORDS: an STag, its
    domain, high and low half of an offset in it. */

@@ -60,6 +60,7 @@ static void go_wild(void) {
 static void fail_as_told(uint32_t how) {
   volatile uint32_t* nowhere = (volatile uint32_t*)0x9fff0000u;
   void (*outside)(void) = (void (*)(void))0x80010000u;
+  uint32_t i;
 
   switch (how) {
     case FAULTY_ASSERT:
@@ -81,6 +82,9 @@ static void fail_as_told(uint32_t how) {
       break;
     case FAULTY_WILD:
       go_wild();
+      break;
+    case FAULTY_RAISE:
+      for (i = dev_read(EXRNIC_REG_DEV_WORDS); i != 0; i--) dev_write(EXRNIC_REG_DEV_RAISE, ~0u);
       break;
     case FAULTY_HOARD:
       dev_write(EXRNIC_REG_DEV_WATCHDOG, 0);

@@ -92,6 +92,9 @@ void Hardware::write(uint32_t reg, uint32_t value) {
     blocks.pop_front();
   } else if (reg == EXRNIC_REG_DEV_DIRECT) {
     run(value);
+  } else if (reg == EXRNIC_REG_DEV_RAISE) {
+    if (busy_) throw std::logic_error("a process is woken for what may still be under way");
+    raises.push_back(value);
   } else if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS)) {
     words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4] = value;
   } else {

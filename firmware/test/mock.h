@@ -62,6 +62,7 @@ class Hardware {
     std::vector<uint32_t> words;
   };
   std::deque<Block> blocks;
+  std::vector<uint32_t> raises;   // channels whose process was woken, each time
   uint32_t room_bytes = 1 << 20;  // of SEND_DATA: as many leave, the others find no room
   // How a command ends; OK unless a test says otherwise.
   std::function<exrnic_fw_direct_status(const Direct&)> judge;

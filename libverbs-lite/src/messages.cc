@@ -141,9 +141,14 @@ MessageChannelRequest RequestOf(const vl_message_channel& channel) {
   return request;
 }
 
+// doorbell.number
+uint32_t BellNumber(const vl_message_channel& channel) {
+  return channel.released & ((1u << EXRNIC_CHANNEL_TAKEN_BITS) - 1);
+}
+
 void Ring(const vl_message_channel& channel) {
   vl_wmb_wqe_before_doorbell();
-  WriteDoorbell(channel.rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, channel.released,
+  WriteDoorbell(channel.rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, BellNumber(channel),
                 channel.posted);
 }
 
@@ -156,7 +161,7 @@ int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
   if (id != nullptr) *id = channel->posted;
   ++channel->posted;
   vl_rnic* rnic = channel->rnic;
-  if (!rnic->pio.TryFirmware(rnic->user_page, work, channel->released, channel->posted))
+  if (!rnic->pio.TryFirmware(rnic->user_page, work, BellNumber(*channel), channel->posted))
     Ring(*channel);
   return 0;
 }

@@ -42,6 +42,9 @@ typedef uint64_t exrnic_le64;
 #define EXRNIC_CHANNEL_TIMEOUT_MAX_US 0x1e8480u  // Longest time-out of work, us; 0 is taken as this
 #define EXRNIC_CHANNEL_MOVE_NS 0x1e8480u  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
 #define EXRNIC_CHANNEL_STEPS 10  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+#define EXRNIC_CHANNEL_TAKEN_BITS 16  // Bits of doorbell.number, the lowest: events taken so far
+#define EXRNIC_CHANNEL_AWAITED_BITS 15  // The bits of doorbell.number above them: with ARMED, the process is to be woken when so many events are written, once; at once if they are. A bell that says the same again does nothing more
+#define EXRNIC_CHANNEL_ARMED 0x80000000u  // In doorbell.number: see CHANNEL_AWAITED_BITS. Firmware that was started again wakes the process in any case
 
 // Work of a channel.
 enum exrnic_channel_opcode {
@@ -736,7 +739,7 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 4  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 5  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
 #define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
 #define EXRNIC_FW_DIRECT_WORDS 32  // Words of the operands of a direct command
@@ -754,6 +757,7 @@ enum exrnic_service {
 #define EXRNIC_REG_FW_FAULT_FILE 0x1020  // ro: In FAILED by an assertion: address of the source file's name in the image
 #define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
 #define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: Enum fw_status of the last command
+#define EXRNIC_REG_FW_RAISED 0x102c  // rw1c: Channels whose process firmware wakes (DEV_RAISE), a bit each; a one clears. Clear before you wake: whatever is raised later fires again
 #define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
 #define EXRNIC_REG_FW_DEBUG 0x1100  // rw: See the flags FW_DEBUG
 #define EXRNIC_REG_FW_DEBUG_STATUS 0x1104  // ro: See the flags FW_DEBUG_STATUS
@@ -774,6 +778,7 @@ enum exrnic_service {
 #define EXRNIC_REG_DEV_LINES 0x02c  // ro: Interrupt lines that are raised, bits as in enum fw_line
 #define EXRNIC_REG_DEV_COMMAND 0x030  // ro: The command that the driver started; a read lowers line COMMAND
 #define EXRNIC_REG_DEV_COMMAND_STATUS 0x034  // wo: Ends the command: enum fw_status
+#define EXRNIC_REG_DEV_RAISE 0x038  // wo: Channels, a bit each, that are set in FW_RAISED; any fires the cause FIRMWARE
 #define EXRNIC_REG_DEV_WORDS 0x040  // rw: FW_WORDS
 #define EXRNIC_REG_DEV_PUNTS 0x080  // ro: Requests in the punt queue
 #define EXRNIC_REG_DEV_PUNT_POP 0x084  // wo: Takes the oldest one away
@@ -1001,7 +1006,7 @@ enum exrnic_pull_mode {
 #define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself
 #define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
 #define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
-#define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, or firmware has failed
+#define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
 #define EXRNIC_INT_CAUSE_LINK 0x20u  // LINK_UP of STATUS has changed
 
 // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
@@ -1423,7 +1428,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_DOORBELL_CQ_ARM 24  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
 #define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
 #define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
-#define EXRNIC_DOORBELL_FIRMWARE 48  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
+#define EXRNIC_DOORBELL_FIRMWARE 48  // Offset in the user page: the channel of this page. number: events taken so far, and what the process waits for (CHANNEL_TAKEN_BITS, CHANNEL_ARMED), index: work posted so far (mod 2^32). Refused and counted while firmware is not READY
 #define EXRNIC_PIO_FIRMWARE 0x7c0u  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none
 #define EXRNIC_PIO_AREA 0x800u  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
 #define EXRNIC_PIO_BLOCKS 32  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time

@@ -17,6 +17,9 @@ package exrnic_pkg;
   localparam int unsigned CHANNEL_TIMEOUT_MAX_US = 32'h1e8480;  // Longest time-out of work, us; 0 is taken as this
   localparam int unsigned CHANNEL_MOVE_NS = 32'h1e8480;  // Bytes for a slot leave at most so long after the SEND that asked for it, ns. Firmware that was restarted knows no grants of before, and gives none for twice that time
   localparam int unsigned CHANNEL_STEPS = 32'ha;  // Steps of a reduction over MAX_NODE nodes: one that takes in, eight exchanges, one that gives out
+  localparam int unsigned CHANNEL_TAKEN_BITS = 32'h10;  // Bits of doorbell.number, the lowest: events taken so far
+  localparam int unsigned CHANNEL_AWAITED_BITS = 32'hf;  // The bits of doorbell.number above them: with ARMED, the process is to be woken when so many events are written, once; at once if they are. A bell that says the same again does nothing more
+  localparam int unsigned CHANNEL_ARMED = 32'h80000000;  // In doorbell.number: see CHANNEL_AWAITED_BITS. Firmware that was started again wakes the process in any case
 
   // Work of a channel.
   typedef enum logic [7:0] {
@@ -495,7 +498,7 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h4;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h5;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
   localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
   localparam int unsigned FW_DIRECT_WORDS = 32'h20;  // Words of the operands of a direct command
@@ -513,6 +516,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_FW_FAULT_FILE = 16'h1020;  // ro: In FAILED by an assertion: address of the source file's name in the image
   localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
   localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: Enum fw_status of the last command
+  localparam logic [15:0] REG_FW_RAISED = 16'h102c;  // rw1c: Channels whose process firmware wakes (DEV_RAISE), a bit each; a one clears. Clear before you wake: whatever is raised later fires again
   localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
   localparam logic [15:0] REG_FW_DEBUG = 16'h1100;  // rw: See the flags FW_DEBUG
   localparam logic [15:0] REG_FW_DEBUG_STATUS = 16'h1104;  // ro: See the flags FW_DEBUG_STATUS
@@ -533,6 +537,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_DEV_LINES = 16'h02c;  // ro: Interrupt lines that are raised, bits as in enum fw_line
   localparam logic [15:0] REG_DEV_COMMAND = 16'h030;  // ro: The command that the driver started; a read lowers line COMMAND
   localparam logic [15:0] REG_DEV_COMMAND_STATUS = 16'h034;  // wo: Ends the command: enum fw_status
+  localparam logic [15:0] REG_DEV_RAISE = 16'h038;  // wo: Channels, a bit each, that are set in FW_RAISED; any fires the cause FIRMWARE
   localparam logic [15:0] REG_DEV_WORDS = 16'h040;  // rw: FW_WORDS
   localparam logic [15:0] REG_DEV_PUNTS = 16'h080;  // ro: Requests in the punt queue
   localparam logic [15:0] REG_DEV_PUNT_POP = 16'h084;  // wo: Takes the oldest one away
@@ -750,7 +755,7 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself
   localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
   localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
-  localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, or firmware has failed
+  localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
   localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
 
   // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
@@ -1029,7 +1034,7 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_CQ_ARM = 32'h18;  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
   localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
   localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
-  localparam int unsigned DOORBELL_FIRMWARE = 32'h30;  // Offset in the user page: the channel of this page. number: events taken so far, index: work posted so far (both mod 2^32). Refused and counted while firmware is not READY
+  localparam int unsigned DOORBELL_FIRMWARE = 32'h30;  // Offset in the user page: the channel of this page. number: events taken so far, and what the process waits for (CHANNEL_TAKEN_BITS, CHANNEL_ARMED), index: work posted so far (mod 2^32). Refused and counted while firmware is not READY
   localparam int unsigned PIO_FIRMWARE = 32'h7c0;  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none
   localparam int unsigned PIO_AREA = 32'h800;  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
   localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time

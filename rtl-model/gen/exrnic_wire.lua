@@ -14,6 +14,9 @@ return {
   CHANNEL_TIMEOUT_MAX_US = 2000000,
   CHANNEL_MOVE_NS = 2000000,
   CHANNEL_STEPS = 10,
+  CHANNEL_TAKEN_BITS = 16,
+  CHANNEL_AWAITED_BITS = 15,
+  CHANNEL_ARMED = 2147483648,
   channel_opcode = {
     {name = "send", value = 1, doc = "A message to the same channel of node TARGET. Messages to one node come in order, each once"},
     {name = "reduce", value = 2, doc = "A reduction over the nodes of group TARGET; each of them posts the same, with its own value. With NOTHING it is a barrier"},

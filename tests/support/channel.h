@@ -86,7 +86,7 @@ class ChannelEnd {
     close();
     options_ = options;
     ++incarnation_;
-    posted = taken = 0;
+    posted = taken = awaited_ = 0;
     zero(0, kSlots);
     return open();
   }
@@ -132,9 +132,14 @@ class ChannelEnd {
     work.timeout_us = timeout_us;
     return put(work);
   }
-  void ring() { ring(taken, posted); }
-  void ring(uint32_t events_taken, uint32_t work_posted) {
-    rnic.store_doorbell(options_.page, EXRNIC_DOORBELL_FIRMWARE, events_taken, work_posted);
+  void ring() { ring(number(), posted); }
+  void ring(uint32_t number, uint32_t work_posted) {
+    rnic.store_doorbell(options_.page, EXRNIC_DOORBELL_FIRMWARE, number, work_posted);
+  }
+  // From the next bell on: its process is to be woken by the next event.
+  void await_event() {
+    awaited_ = EXRNIC_CHANNEL_ARMED | ((taken + 1) & ((1u << EXRNIC_CHANNEL_AWAITED_BITS) - 1))
+                                          << EXRNIC_CHANNEL_TAKEN_BITS;
   }
 
   // Makes the work put last known by a PIO block, a copy of it.
@@ -197,9 +202,10 @@ class ChannelEnd {
     std::memcpy(&record, rnic.read(region, offset, sizeof record).data(), sizeof record);
     return record;
   }
+  uint32_t number() const { return awaited_ | (taken & ((1u << EXRNIC_CHANNEL_TAKEN_BITS) - 1)); }
   exrnic_channel_work block() const {
     exrnic_channel_work block = last_;
-    block.number = taken;
+    block.number = number();
     block.index = posted;
     return block;
   }
@@ -212,6 +218,7 @@ class ChannelEnd {
   ChannelOptions options_;
   uint32_t incarnation_ = 1000;
   uint32_t buffers_ = 0;
+  uint32_t awaited_ = 0;
   exrnic_channel_work last_{};
 };
 

@@ -18,7 +18,7 @@ module processor
     input  logic [31:0] data_i,
     output logic        rsp_valid_o,
     output logic [31:0] rsp_data_o,
-    output logic        irq_o,      // pulse: a command has ended, or firmware has failed
+    output logic        irq_o,      // pulse: a command has ended, firmware has failed, or it wakes a process
 
     // Registers of firmware_port: a pulse; what is read is there in the same cycle.
     output logic        ready_o,  // firmware is READY

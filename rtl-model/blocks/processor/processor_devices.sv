@@ -84,7 +84,7 @@ module processor_devices
     unique case (address_i)
       12'(REG_DEV_STATE), 12'(REG_DEV_VERSION), 12'(REG_DEV_FAULT), 12'(REG_DEV_FAULT_PC),
       12'(REG_DEV_FAULT_FILE), 12'(REG_DEV_TIMER), 12'(REG_DEV_WATCHDOG), 12'(REG_DEV_DOZE),
-      12'(REG_DEV_COMMAND_STATUS):
+      12'(REG_DEV_COMMAND_STATUS), 12'(REG_DEV_RAISE):
         known = write_i;
       12'(REG_DEV_CYCLES), 12'(REG_DEV_TIME_LO), 12'(REG_DEV_TIME_HI), 12'(REG_DEV_LINES),
       12'(REG_DEV_COMMAND):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The driver's registers of the processor (FW_*): state, loading, commands, faults.
+// The driver's registers of the processor (FW_*): state, loading, commands, faults, processes to wake.
 
 module processor_host
   import exrnic_pkg::*;
@@ -17,7 +17,7 @@ module processor_host
     output logic [31:0] rsp_data_o,
     input  logic        other_known_i,  // address_i is read elsewhere...
     input  logic [31:0] other_value_i,  // ...and gives this
-    output logic        irq_o,      // pulse: a command has ended, or firmware has failed
+    output logic        irq_o,      // pulse: a command has ended, firmware has failed, or it wakes a process
 
     output logic        run_o,      // else the processor is held in reset
     output logic        ready_o,    // firmware says that it is
@@ -142,9 +142,20 @@ module processor_host
       word_q[dev_address_i[2+:WordBits]] <= dev_data_i;
   end
 
+  // ---- Processes to wake: what is raised while the driver clears stays, and fires again
+  logic [FW_CHANNELS-1:0] raised_q, raises;
+  assign raises = run_o && dev_write_i && dev_address_i == 12'(REG_DEV_RAISE) ?
+      dev_data_i[FW_CHANNELS-1:0] : '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) raised_q <= '0;
+    else
+      raised_q <= (raised_q & ~(write && address_i == REG_FW_RAISED ? data_i[FW_CHANNELS-1:0] : '0)) |
+          raises;
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) irq_o <= 1'b0;
-    else irq_o <= ends_command || fails || (busy && hold);
+    else irq_o <= ends_command || fails || (busy && hold) || raises != '0;
   end
 
   // ---- Reads
@@ -161,6 +172,7 @@ module processor_host
       REG_FW_FAULT_PC: value = fault_pc_q;
       REG_FW_FAULT_FILE: value = fault_file_q;
       REG_FW_COMMAND_STATUS: value = 32'(status_q);
+      REG_FW_RAISED: value = 32'(raised_q);
       default:
         value = in_words ? word_q[address_i[2+:WordBits]] : other_known_i ? other_value_i : '1;
     endcase

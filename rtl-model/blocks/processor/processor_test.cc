@@ -33,7 +33,7 @@ class Processor : public Bench<Vprocessor> {
 
   void store(uint32_t reg, uint32_t value) { access(reg, true, value); }
   uint32_t load(uint32_t reg) {
-    access(reg, false, 0);
+    access(reg, false, ~0u);
     if (!dut().rsp_valid_o) throw std::runtime_error("a load was not answered in the next cycle");
     return dut().rsp_data_o;
   }
@@ -188,6 +188,59 @@ TEST_CASE("an assertion leaves line and source file, which the image can name") 
   REQUIRE(place < faulty_firmware().head.length);
   const char* bytes = reinterpret_cast<const char*>(faulty_firmware().payload.data());
   CHECK(std::string(bytes + place) == "faulty_main.c");
+}
+
+// faulty_main.c, which does as it is told.
+struct Raising : Processor {
+  Raising() { start(faulty_firmware().payload); }
+  uint32_t raise(uint32_t times) {
+    store(EXRNIC_REG_FW_WORDS, times);
+    return command(FAULTY_RAISE);
+  }
+  uint32_t raised() { return load(EXRNIC_REG_FW_RAISED); }
+};
+constexpr uint32_t kAllChannels = (1u << EXRNIC_FW_CHANNELS) - 1;
+
+TEST_CASE(
+    "firmware that wakes processes interrupts each time, and says whose until that is cleared") {
+  Raising processor;
+  CHECK(processor.raised() == 0);
+  REQUIRE(processor.raise(1) == EXRNIC_FW_STATUS_OK);
+  CHECK(processor.interrupts == 2);  // the other one: the command's
+  CHECK(processor.raised() == kAllChannels);
+  CHECK(processor.raised() == kAllChannels);  // a read takes nothing
+  processor.store(EXRNIC_REG_FW_RAISED, 0xfffffff5);
+  CHECK(processor.raised() == (kAllChannels & ~5u));
+  REQUIRE(processor.raise(3) == EXRNIC_FW_STATUS_OK);
+  CHECK(processor.interrupts == 6);  // also for bits that are set
+  CHECK(processor.raised() == kAllChannels);
+  CHECK(processor.rests());
+}
+
+TEST_CASE("what firmware raises in the cycle in which the driver clears stays, and interrupts") {
+  Raising processor;
+  processor.store(EXRNIC_REG_FW_WORDS, 100);
+  processor.store(EXRNIC_REG_FW_COMMAND, FAULTY_RAISE);
+  int together = 0;
+  for (int i = 0; i < 3000 && processor.interrupts < 100; ++i) {
+    const int before = processor.interrupts;
+    processor.store(EXRNIC_REG_FW_RAISED, kAllChannels);  // in each cycle
+    if (processor.interrupts == before) continue;
+    ++together;
+    CHECK(processor.raised() == kAllChannels);
+  }
+  CHECK(together > 10);
+}
+
+TEST_CASE("whom firmware wakes is not forgotten when it is held") {
+  Raising processor;
+  REQUIRE(processor.raise(1) == EXRNIC_FW_STATUS_OK);
+  processor.store(EXRNIC_REG_FW_CONTROL, 0);
+  CHECK(processor.raised() == kAllChannels);
+  processor.start(firmware().payload);
+  CHECK(processor.raised() == kAllChannels);
+  processor.store(EXRNIC_REG_FW_RAISED, ~0u);
+  CHECK(processor.raised() == 0);
 }
 
 TEST_CASE("the driver can hold a processor that is in the middle of a command") {
