@@ -21,18 +21,19 @@ static bool exrnic_pbl_fits_huge(const struct exrnic_umem *umem)
 {
 	const u64 mask = BIT_ULL(EXRNIC_HUGE_PAGE_SHIFT) - 1;
 	u64 address = umem->address & PAGE_MASK;
-	struct sg_dma_page_iter iter;
 	dma_addr_t expected = 0;
+	struct scatterlist *sg;
+	unsigned int i;
 
-	for_each_sgtable_dma_page(&umem->sgt, &iter, 0) {
-		dma_addr_t bus = sg_page_iter_dma_address(&iter);
+	for_each_sgtable_dma_sg(&umem->sgt, sg, i) {
+		dma_addr_t bus = sg_dma_address(sg);
 
 		if ((bus ^ address) & mask)
 			return false;
 		if (expected && (address & mask) && bus != expected)
 			return false;
-		expected = bus + PAGE_SIZE;
-		address += PAGE_SIZE;
+		expected = bus + sg_dma_len(sg);
+		address += sg_dma_len(sg);
 	}
 	return true;
 }
@@ -44,18 +45,24 @@ unsigned int exrnic_pbl_best_shift(const struct exrnic_umem *umem)
 	return EXRNIC_PAGE_SHIFT;
 }
 
+/* A page that two segments share, which then are one on the bus, is written for each of them. */
 static void exrnic_pbl_fill(struct exrnic_pbl *pbl, const struct exrnic_umem *umem)
 {
+	const u64 size = BIT_ULL(pbl->page_shift);
 	u64 first = umem->address >> pbl->page_shift;
 	u64 address = umem->address & PAGE_MASK;
-	u64 mask = BIT_ULL(pbl->page_shift) - 1;
-	struct sg_dma_page_iter iter;
+	struct scatterlist *sg;
+	unsigned int i;
 
-	for_each_sgtable_dma_page(&umem->sgt, &iter, 0) {
-		u64 page = sg_page_iter_dma_address(&iter) & ~mask;
+	for_each_sgtable_dma_sg(&umem->sgt, sg, i) {
+		u64 bus = sg_dma_address(sg);
+		u64 end = address + sg_dma_len(sg);
+		u64 page;
 
-		pbl->entries[(address >> pbl->page_shift) - first] = cpu_to_le64(page);
-		address += PAGE_SIZE;
+		for (page = address & ~(size - 1); page < end; page += size)
+			pbl->entries[(page >> pbl->page_shift) - first] =
+				cpu_to_le64(bus + (page - address));
+		address = end;
 	}
 }
 
