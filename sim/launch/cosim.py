@@ -22,6 +22,9 @@ import processes
 _SIM_READY = "exrnic-sim: ready"
 _CONTROL = "control.sock"  # exrnicctl looks for it
 _POLL_SECONDS = 0.02
+# Guests that poll leave a processor to the simulator, which they wait for: else it gets its part of
+# two of them in slices of milliseconds, with which a round trip then begins and ends.
+_GUEST_NICE = 5
 _POWER_OFF_SECONDS = 15
 _SIM_STOP_SECONDS = 10
 
@@ -107,7 +110,7 @@ class CoSim:
                 self._channel(node, passed), settings.kernel_arguments, settings.memory,
                 settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
-            self._guests.append(children.start(command, console.path, passed))
+            self._guests.append(children.start(command, console.path, passed, _GUEST_NICE))
             if end:
                 end.close()
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Child processes that never outlive their parent, however the parent ends.
 
-Each child leads its own process group, which is killed as a whole. Should the parent itself be
+Each child leads its own process group, which is killed as a whole. All are of one session: where
+sessions are groups of the kernel's scheduler, priorities count within them only. Should the parent itself be
 killed, the kernel kills the children (PR_SET_PDEATHSIG; that signal is tied to the thread that
 started the child, so start children from the main thread only).
 """
@@ -55,14 +56,15 @@ class Processes:
     def __exit__(self, *_):
         self.kill_all()
 
-    def start(self, command, log, pass_fds=()):
-        """Starts `command` in our directory, all its output going to the file `log`."""
+    def start(self, command, log, pass_fds=(), nice=0):
+        """Starts `command` in our directory, all its output going to the file `log`. `nice` is added
+        to our own."""
         try:
             with open(log, "ab") as output:
                 child = subprocess.Popen(
                     command, cwd=self._directory, stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=subprocess.STDOUT, start_new_session=True, pass_fds=pass_fds,
-                    preexec_fn=_die_with(os.getpid()))
+                    stderr=subprocess.STDOUT, process_group=0, pass_fds=pass_fds,
+                    preexec_fn=_die_with(os.getpid(), nice))
         except OSError as error:
             raise LaunchError(f"{command[0]} does not start: {error.strerror}") from error
         self._children.append(child)
@@ -79,8 +81,9 @@ class Processes:
             child.wait()
 
 
-def _die_with(parent):
+def _die_with(parent, nice):
     def in_child():
+        os.nice(nice)
         for number in _STOP_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
