@@ -341,9 +341,10 @@ int exrnic_mr_give_to_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *m
 int exrnic_mr_take_from_firmware(struct exrnic_ucontext *uctx, struct exrnic_mr *mr);
 void exrnic_mr_release_all(struct exrnic_ucontext *uctx);
 
-/* exrnic_msg_channel.c */
+/* exrnic_msg_channel.c. attr->channel_fd is the face's business; queue: as exrnic_cq_create's. */
 int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
-			      const struct exrnic_create_msg_channel *attr);
+			      const struct exrnic_create_msg_channel *attr,
+			      struct exrnic_event_queue *queue);
 int exrnic_msg_channel_destroy(struct exrnic_ucontext *uctx, u32 number);
 void exrnic_msg_channel_release(struct exrnic_ucontext *uctx);	/* if there is one */
 

@@ -277,8 +277,37 @@ static void exrnic_firmware_end_channel(struct exrnic_device *edev,
 	exrnic_firmware_command(edev, EXRNIC_FW_OP_CHANNEL_CLOSE, &open->channel, 1);
 }
 
+/* What was raised for the owner before is not for this one. */
+static void exrnic_firmware_set_message(struct exrnic_device *edev, u32 number,
+					struct exrnic_event_source *message)
+{
+	spin_lock_irq(&edev->firmware.wake_lock);
+	exrnic_write(edev, EXRNIC_REG_FW_RAISED, BIT(number));
+	edev->firmware.messages[number] = message;
+	spin_unlock_irq(&edev->firmware.wake_lock);
+}
+
+/* Cleared first: whatever is raised later interrupts again, and what was raised before is seen by who is woken. */
+static void exrnic_firmware_wake(struct exrnic_device *edev)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+	unsigned long flags;
+	u32 raised, i;
+
+	spin_lock_irqsave(&firmware->wake_lock, flags);
+	raised = exrnic_read(edev, EXRNIC_REG_FW_RAISED);
+	if (raised && raised != EXRNIC_REG_ABSENT) {
+		exrnic_write(edev, EXRNIC_REG_FW_RAISED, raised);
+		for (i = 0; i < EXRNIC_FW_CHANNELS; i++)
+			if (raised & BIT(i) && firmware->messages[i])
+				exrnic_event_raise(firmware->messages[i]);
+	}
+	spin_unlock_irqrestore(&firmware->wake_lock, flags);
+}
+
 int exrnic_firmware_open_channel(struct exrnic_device *edev,
-				 const struct exrnic_channel_open *open)
+				 const struct exrnic_channel_open *open,
+				 struct exrnic_event_source *message)
 {
 	const u32 number = le32_to_cpu(open->channel);
 	struct exrnic_firmware *firmware = &edev->firmware;
@@ -286,11 +315,14 @@ int exrnic_firmware_open_channel(struct exrnic_device *edev,
 
 	mutex_lock(&firmware->lock);
 	if (!firmware->channels[number]) {
+		exrnic_firmware_set_message(edev, number, message);
 		err = exrnic_firmware_tell_channel(edev, open);
 		if (!err)
 			firmware->channels[number] = open;
 		else if (err == -EIO)	/* did it, or not? */
 			exrnic_firmware_end_channel(edev, open);
+		if (err)
+			exrnic_firmware_set_message(edev, number, NULL);
 	}
 	mutex_unlock(&firmware->lock);
 	return err;
@@ -304,6 +336,7 @@ void exrnic_firmware_close_channel(struct exrnic_device *edev,
 	mutex_lock(&firmware->lock);
 	firmware->channels[le32_to_cpu(open->channel)] = NULL;
 	exrnic_firmware_end_channel(edev, open);
+	exrnic_firmware_set_message(edev, le32_to_cpu(open->channel), NULL);
 	mutex_unlock(&firmware->lock);
 }
 
@@ -369,12 +402,15 @@ out:
 void exrnic_firmware_init(struct exrnic_device *edev)
 {
 	mutex_init(&edev->firmware.lock);
+	spin_lock_init(&edev->firmware.wake_lock);
 	INIT_WORK(&edev->firmware.work, exrnic_firmware_work);
 }
 
 void exrnic_firmware_notice(struct exrnic_device *edev)
 {
-	schedule_work(&edev->firmware.work);
+	exrnic_firmware_wake(edev);
+	if (exrnic_read(edev, EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED)
+		schedule_work(&edev->firmware.work);
 }
 
 /* ---- sysfs: firmware/ */

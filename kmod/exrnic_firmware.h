@@ -7,12 +7,14 @@
 #define EXRNIC_FIRMWARE_H
 
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
 #include "exrnic_hw.h"
 
 struct exrnic_device;
+struct exrnic_event_source;
 struct attribute_group;
 
 struct exrnic_firmware {
@@ -26,6 +28,8 @@ struct exrnic_firmware {
 	u32 bytes;
 	/* Open ones, which are told to firmware whenever it starts. */
 	const struct exrnic_channel_open *channels[EXRNIC_FW_CHANNELS];
+	spinlock_t wake_lock;	/* also in interrupts */
+	struct exrnic_event_source *messages[EXRNIC_FW_CHANNELS];	/* of these */
 };
 
 void exrnic_firmware_init(struct exrnic_device *edev);
@@ -34,19 +38,20 @@ void exrnic_firmware_free(struct exrnic_device *edev);
 void exrnic_firmware_start(struct exrnic_device *edev);
 void exrnic_firmware_stop(struct exrnic_device *edev);
 /*
- * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: if firmware has failed, a thread of its own says
- * why and starts it again, and no event of a queue waits for that.
+ * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: wakes whom firmware wakes. If it has failed, a thread
+ * of its own says why and starts it again, and no event of a queue waits for that.
  */
 void exrnic_firmware_notice(struct exrnic_device *edev);
 
 /*
  * Opens channel open->channel (below EXRNIC_FW_CHANNELS), and again whenever firmware starts. -EBUSY: somebody
  * has it; -EOPNOTSUPP: no firmware runs; -EINVAL: firmware found a value bad; -EIO: it failed. *open stays
- * as it is until the channel is closed.
+ * as it is until the channel is closed; message: raised when firmware wakes its process.
  */
 int exrnic_firmware_open_channel(struct exrnic_device *edev,
-				 const struct exrnic_channel_open *open);
-/* Behind this firmware knows nothing of it, or does not run. */
+				 const struct exrnic_channel_open *open,
+				 struct exrnic_event_source *message);
+/* Behind this firmware knows nothing of it, or does not run, and nobody raises its event. */
 void exrnic_firmware_close_channel(struct exrnic_device *edev,
 				   const struct exrnic_channel_open *open);
 

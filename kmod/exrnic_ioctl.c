@@ -108,16 +108,22 @@ static void exrnic_done_create_channel(union exrnic_ioctl_arg *arg)
 	fd_install(arg->channel.answer.fd, arg->channel.filp);
 }
 
+/* The queue of a channel_fd: NULL for EXRNIC_NO_CHANNEL, ERR_PTR. */
+static struct exrnic_event_queue *exrnic_ioctl_channel(struct exrnic_ucontext *uctx, int fd)
+{
+	if (fd == EXRNIC_NO_CHANNEL)
+		return NULL;
+	return exrnic_channel_queue(exrnic_file_of(uctx), fd);
+}
+
 static int exrnic_do_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	struct exrnic_event_queue *channel = NULL;
+	struct exrnic_event_queue *channel =
+		exrnic_ioctl_channel(uctx, arg->create_cq.channel_fd);
 	int err;
 
-	if (arg->create_cq.channel_fd != EXRNIC_NO_CHANNEL) {
-		channel = exrnic_channel_queue(exrnic_file_of(uctx), arg->create_cq.channel_fd);
-		if (IS_ERR(channel))
-			return PTR_ERR(channel);
-	}
+	if (IS_ERR(channel))
+		return PTR_ERR(channel);
 	err = exrnic_cq_create(uctx, &arg->create_cq, channel);
 	exrnic_event_queue_put(channel);
 	return err;
@@ -344,9 +350,15 @@ static void exrnic_done_open_port(union exrnic_ioctl_arg *arg)
 
 static int exrnic_do_create_msg_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
 {
-	if (arg->create_msg_channel.rsvd)
-		return -EINVAL;
-	return exrnic_msg_channel_create(uctx, &arg->create_msg_channel);
+	struct exrnic_event_queue *channel =
+		exrnic_ioctl_channel(uctx, arg->create_msg_channel.channel_fd);
+	int err;
+
+	if (IS_ERR(channel))
+		return PTR_ERR(channel);
+	err = exrnic_msg_channel_create(uctx, &arg->create_msg_channel, channel);
+	exrnic_event_queue_put(channel);
+	return err;
 }
 
 static int exrnic_do_destroy_msg_channel(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
@@ -489,7 +501,7 @@ static void exrnic_ioctl_check_sizes(void)
 	BUILD_BUG_ON(sizeof(struct exrnic_port_spad) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_get_status) != 8);
 	BUILD_BUG_ON(sizeof(struct exrnic_find_pages) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_msg_channel) != 56);
+	BUILD_BUG_ON(sizeof(struct exrnic_create_msg_channel) != 64);
 }
 
 long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

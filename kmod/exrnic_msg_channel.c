@@ -13,6 +13,7 @@
 struct exrnic_msg_channel {
 	struct exrnic_mr mr;
 	struct exrnic_channel_open open;
+	struct exrnic_event_source message;
 };
 
 /* Never 0, and another one each time: what peers still say to the owner before finds nobody. */
@@ -43,8 +44,14 @@ static void exrnic_msg_channel_describe(struct exrnic_ucontext *uctx,
 }
 
 int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
-			      const struct exrnic_create_msg_channel *attr)
+			      const struct exrnic_create_msg_channel *attr,
+			      struct exrnic_event_queue *queue)
 {
+	const struct exrnic_event event = {
+		.cookie = attr->cookie,
+		.type = EXRNIC_EVENT_MESSAGE,
+		.handle = attr->number,
+	};
 	struct exrnic_msg_channel *channel;
 	int err;
 
@@ -61,12 +68,15 @@ int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
 	if (uctx->msg_channel)
 		goto err_memory;
 	exrnic_msg_channel_describe(uctx, channel, attr);
-	err = exrnic_firmware_open_channel(uctx->edev, &channel->open);
+	exrnic_event_source_init(&channel->message, queue, &event);
+	err = exrnic_firmware_open_channel(uctx->edev, &channel->open, &channel->message);
 	if (err)
-		goto err_memory;
+		goto err_event;
 	uctx->msg_channel = channel;
 	return 0;
 
+err_event:
+	exrnic_event_source_fini(&channel->message);
 err_memory:
 	exrnic_mr_take_from_firmware(uctx, &channel->mr);
 err_free:
@@ -83,6 +93,7 @@ int exrnic_msg_channel_destroy(struct exrnic_ucontext *uctx, u32 number)
 		return -ENOENT;
 	uctx->msg_channel = NULL;
 	exrnic_firmware_close_channel(uctx->edev, &channel->open);
+	exrnic_event_source_fini(&channel->message);
 	err = exrnic_mr_take_from_firmware(uctx, &channel->mr);
 	exrnic_object_free(uctx, channel);
 	return err;

@@ -223,6 +223,7 @@ static void create_msg_channel_fails(void)
 		.slots = 4 * PAGE,
 		.slot_bytes = PAGE,
 		.num_slots = 4,
+		.channel_fd = EXRNIC_NO_CHANNEL,
 	};
 	const struct making m = {
 		EXRNIC_IOCTL_CREATE_MSG_CHANNEL, &arg,

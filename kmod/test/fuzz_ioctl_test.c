@@ -132,6 +132,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.slots = draw_below(h->f, 8 * PAGE),
 			.slot_bytes = draw_below(h->f, 2 * EXRNIC_CHANNEL_SLOT_MIN),
 			.num_slots = draw_below(h->f, EXRNIC_CHANNEL_SLOTS_MAX + 2),
+			.channel_fd = EXRNIC_NO_CHANNEL,
 		};
 	memcpy(h->arg, a.words, sizeof(h->arg));
 }

@@ -2,6 +2,7 @@
 /* Message channels: their memory, their owners, and firmware that is started again. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,9 +12,11 @@
 
 #include "firmware.h"
 #include "support.h"
+#include "work.h"
 
 enum { LENGTH = 8 * 4096, WORK = 4096, EVENTS = 2 * 4096, SLOTS_AT = 4 * 4096, LOG_RING = 4 };
 enum { PATIENCE_MS = 10000 };
+static const uint64_t wide_cookie = 0xfedcba9876543210;
 
 struct owner {
 	int fd;
@@ -35,6 +38,7 @@ static struct exrnic_create_msg_channel good_channel(const struct owner *owner)
 		.slots = SLOTS_AT,
 		.slot_bytes = 4096,
 		.num_slots = 4,
+		.channel_fd = EXRNIC_NO_CHANNEL,
 	};
 }
 
@@ -86,11 +90,23 @@ static void post(struct owner *owner)
 	owner->posted++;
 }
 
-static void ring(struct owner *owner)
+static void ring_number(struct owner *owner, uint32_t number)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	*owner->bell = (uint64_t)owner->posted << 32 | status_of(owner)->events;
+	*owner->bell = (uint64_t)owner->posted << 32 | number;
 	__builtin_ia32_sfence();
+}
+
+static void ring(struct owner *owner)
+{
+	ring_number(owner, status_of(owner)->events);
+}
+
+/* Rings, and waits until so many events are there. */
+static void ring_armed(struct owner *owner, uint32_t awaited)
+{
+	ring_number(owner, EXRNIC_CHANNEL_ARMED | awaited << EXRNIC_CHANNEL_TAKEN_BITS |
+				   status_of(owner)->events);
 }
 
 static void wait_for_work(const struct owner *owner)
@@ -174,6 +190,131 @@ static void a_file_and_a_number_have_one(void)
 	check_work(&other);
 }
 
+/* With channel number `number`, whose events come to the result. */
+static int create_with_events(const struct owner *owner, uint32_t number, uint64_t cookie)
+{
+	struct exrnic_create_msg_channel channel = good_channel(owner);
+
+	channel.number = number;
+	channel.cookie = cookie;
+	channel.channel_fd = create_channel(owner->fd);
+	CHECK_ERR(ioctl(owner->fd, EXRNIC_IOCTL_CREATE_MSG_CHANNEL, &channel), 0);
+	return channel.channel_fd;
+}
+
+static void check_told(int events, uint32_t number, uint64_t cookie)
+{
+	struct exrnic_event event = next_event(events);
+
+	CHECK_EQ(event.type, EXRNIC_EVENT_MESSAGE);
+	CHECK_EQ(event.handle, number);
+	CHECK_EQ(event.cookie, cookie);
+	CHECK_EQ(poll_now(events), 0);
+}
+
+static void who_waits_is_told_once(void)
+{
+	struct owner owner = make_owner();
+	int events;
+
+	skip_without_processor();
+	events = create_with_events(&owner, 1, wide_cookie);
+	check_work(&owner);
+	usleep(20000);
+	CHECK_EQ(poll_now(events), 0);
+	for (uint32_t i = 1; i < 40; i++) {
+		ring_armed(&owner, i + 1);
+		CHECK_EQ(poll_now(events), 0);
+		post(&owner);
+		ring(&owner);
+		check_told(events, 1, wide_cookie);
+		CHECK_EQ(((const struct exrnic_channel_event *)(owner.memory + EVENTS))
+				 [i % (1 << LOG_RING)].serial, i + 1);
+		wait_for_work(&owner);
+	}
+	check_work(&owner);
+	usleep(20000);
+	CHECK_EQ(poll_now(events), 0);
+	ring_armed(&owner, owner.posted);	/* they are there already */
+	check_told(events, 1, wide_cookie);
+	CHECK_ERR(destroy(&owner, 1), 0);
+}
+
+static void only_its_owner_is_told(void)
+{
+	struct owner one = make_owner(), other = make_owner();
+	int of_one, of_other;
+
+	skip_without_processor();
+	of_one = create_with_events(&one, 2, 1);
+	of_other = create_with_events(&other, 3, 2);
+	ring_armed(&one, 1);
+	ring_armed(&other, 1);
+	post(&one);
+	ring(&one);
+	check_told(of_one, 2, 1);
+	CHECK_EQ(poll_now(of_other), 0);
+	post(&other);
+	ring(&other);
+	check_told(of_other, 3, 2);
+	CHECK_EQ(poll_now(of_one), 0);
+	/* What has not been read goes with the channel, and its number to somebody else. */
+	wait_for_work(&one);
+	ring_armed(&one, 2);
+	post(&one);
+	ring(&one);
+	wait_for_input(of_one);
+	ring_armed(&one, 3);
+	CHECK_ERR(destroy(&one, 2), 0);
+	CHECK_EQ(poll_now(of_one), 0);
+	CHECK_ERR(destroy(&other, 3), 0);
+	memset(other.memory, 0, LENGTH);
+	other.posted = 0;
+	close(of_other);
+	of_other = create_with_events(&other, 2, 3);
+	check_work(&other);
+	usleep(20000);
+	CHECK_EQ(poll_now(of_other), 0);
+	ring_armed(&other, 2);
+	post(&other);
+	ring(&other);
+	check_told(of_other, 2, 3);
+	/* Its file descriptor may go first. */
+	close(of_other);
+	wait_for_work(&other);
+	ring_armed(&other, 3);
+	check_work(&other);
+	close(one.fd);
+	munmap((char *)one.bell - EXRNIC_DOORBELL_FIRMWARE, PAGE);
+	CHECK_EQ(poll_now(of_one), POLLHUP);
+}
+
+static void a_process_that_sleeps_may_die(void)
+{
+	struct owner owner;
+	int status;
+	pid_t pid;
+
+	skip_without_processor();
+	for (int i = 0; i < 10; i++) {
+		pid = fork();
+		if (pid == 0) {
+			owner = make_owner();
+			create_with_events(&owner, 1, 7);
+			ring_armed(&owner, 1);
+			for (int n = 0; n < 8; n++)
+				post(&owner);
+			ring_armed(&owner, 1);
+			_exit(has_failed());
+		}
+		waitpid(pid, &status, 0);
+		CHECK_EQ(status, 0);
+	}
+	owner = make_owner();
+	CHECK_EQ(poll_now(create_with_events(&owner, 1, 8)), 0);
+	check_work(&owner);
+}
+
 #define CHECK_REFUSED(field, value, want) do { \
 	struct exrnic_create_msg_channel bad = good_channel(&owner); \
 \
@@ -209,7 +350,9 @@ static void what_makes_no_sense_is_refused(void)
 	CHECK_REFUSED(slot_bytes, EXRNIC_CHANNEL_SLOT_MAX + 1, EINVAL);
 	CHECK_REFUSED(num_slots, 0, EINVAL);
 	CHECK_REFUSED(num_slots, EXRNIC_CHANNEL_SLOTS_MAX + 1, EINVAL);
-	CHECK_REFUSED(rsvd, 1, EINVAL);
+	CHECK_REFUSED(channel_fd, -2, EBADF);
+	CHECK_REFUSED(channel_fd, owner.fd, EINVAL);
+	CHECK_REFUSED(channel_fd, create_channel(open_device()), EINVAL);
 	CHECK_ERR(create(&owner, 1), 0);
 	check_work(&owner);
 }
@@ -233,6 +376,26 @@ static void goes_on_when_firmware_is_started_again(void)
 	wait_for_firmware("ready");
 	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
 	check_work(&owner);
+	CHECK_ERR(destroy(&owner, 1), 0);
+}
+
+static void firmware_that_is_started_again_tells(void)
+{
+	struct owner owner = make_owner();
+	int events;
+
+	skip_without_processor();
+	events = create_with_events(&owner, 1, 5);
+	ring_armed(&owner, 1);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+	check_told(events, 1, 5);
+	CHECK_EQ(status_of(&owner)->epoch, 2);
+	ring_armed(&owner, 1);
+	usleep(20000);
+	CHECK_EQ(poll_now(events), 0);
+	post(&owner);
+	ring(&owner);
+	check_told(events, 1, 5);
 	CHECK_ERR(destroy(&owner, 1), 0);
 }
 
@@ -261,6 +424,11 @@ const struct test msg_channel_tests[] = {
 	  its_memory_is_quiet_behind_its_end, 0 },
 	{ "a file has one message channel, and a message channel one file",
 	  a_file_and_a_number_have_one, 0 },
+	{ "who waits for a message channel is told of its next event, once", who_waits_is_told_once, 0 },
+	{ "only the owner of a message channel is told of its events", only_its_owner_is_told, 0 },
+	{ "a process that waits for a message channel may die", a_process_that_sleeps_may_die, 0 },
+	{ "firmware that is started again tells who waits for a message channel",
+	  firmware_that_is_started_again_tells, 0 },
 	{ "a message channel that makes no sense is refused", what_makes_no_sense_is_refused, 0 },
 	{ "a message channel goes on when firmware is started again",
 	  goes_on_when_firmware_is_started_again, 0 },

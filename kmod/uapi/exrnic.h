@@ -34,7 +34,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 7
+#define EXRNIC_UAPI_VERSION 8
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
@@ -74,6 +74,8 @@ struct exrnic_destroy {
 enum exrnic_event_type {
 	/* From a channel: a completion queue that was armed has fired. */
 	EXRNIC_EVENT_COMPLETION = 1,
+	/* From a channel: a message channel that was armed has events, or firmware was started again. */
+	EXRNIC_EVENT_MESSAGE = 8,
 	/* From the device file; handle: the queue. */
 	EXRNIC_EVENT_QP_ERROR = 2,	/* went to ERROR, not by MODIFY_QP */
 	EXRNIC_EVENT_CQ_ERROR = 3,	/* has overrun; see below */
@@ -369,10 +371,14 @@ struct exrnic_port_spad {
  * others: as in struct exrnic_channel_open, whose limits firmware checks (EINVAL). EOPNOTSUPP: no firmware
  * runs. Firmware that is started again goes on with the channel; `epoch` of its status tells. As long as none
  * runs nothing happens to it.
+ *
+ * channel_fd, cookie: as CREATE_CQ. Who sleeps arms by the number that the bell carries
+ * (EXRNIC_CHANNEL_ARMED), and is told by EXRNIC_EVENT_MESSAGE, whose handle is the channel's number.
  */
 struct exrnic_create_msg_channel {
 	__u64 address;
 	__u64 length;
+	__u64 cookie;
 	__u32 number;		/* the handle, too */
 	__u32 status;		/* offsets into the memory */
 	__u32 work;
@@ -382,7 +388,7 @@ struct exrnic_create_msg_channel {
 	__u32 slots;
 	__u32 slot_bytes;
 	__u32 num_slots;
-	__u32 rsvd;
+	__s32 channel_fd;	/* or EXRNIC_NO_CHANNEL */
 };
 
 #define EXRNIC_IOCTL_MAGIC 0xE7

@@ -249,6 +249,7 @@ class ChardevTransport : public Transport {
     create.slots = request.slots;
     create.slot_bytes = request.slot_bytes;
     create.num_slots = request.num_slots;
+    create.channel_fd = request.channel_fd;
     return Call(EXRNIC_IOCTL_CREATE_MSG_CHANNEL, &create);
   }
   int DestroyMessageChannel(uint32_t number) override {

@@ -43,6 +43,7 @@ bool Translate(vl_rnic* rnic, const Event& from, vl_async_event* to) {
       to->srq = static_cast<vl_srq*>(rnic->events.Take(from.cookie));
       return to->srq != nullptr;
     case EventType::kCompletion:
+    case EventType::kMessage:
       break;
   }
   return false;

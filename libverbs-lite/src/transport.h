@@ -37,6 +37,7 @@ enum class EventType : uint32_t {
   kPeerDead = 5,     // of the whole context, as is the next; cookie and handle are zero
   kDeviceFatal = 6,  // nothing works any more
   kLink = 7,         // of the whole context, as kPeerDead: QueryLink tells how it is
+  kMessage = 8,      // from a channel: a message channel that was armed has events
 };
 
 struct Event {
@@ -142,6 +143,7 @@ struct MessageChannelRequest {
   uint32_t slots;
   uint32_t slot_bytes;
   uint32_t num_slots;
+  int channel_fd = kNoChannel;  // gets EventType::kMessage when what was armed for is there
 };
 
 struct PortEvent {
