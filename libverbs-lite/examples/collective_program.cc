@@ -107,11 +107,17 @@ class Program {
     const auto end = Clock::now() + kPatience;
     vl_message message;
     while (Poll(&message) == 0) {
+      if (options_.events) Sleep(end);
       if (Clock::now() > end) throw std::runtime_error(std::string("waited in vain for ") + what);
     }
     if (message.kind == VL_MESSAGE_FAILED)
       throw std::runtime_error(std::string(what) + ": " + vl_message_status_string(message.status));
     return message;
+  }
+  void Sleep(Clock::time_point end) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    Check(vl_await_message(channel_.get(), std::max(static_cast<int>(left.count()), 0)),
+          "vl_await_message");
   }
   int Poll(vl_message* message) {
     const int found = vl_poll_message(channel_.get(), message);

@@ -15,6 +15,7 @@ struct CollectiveOptions {
   uint32_t nodes = 2;    // 0 to nodes - 1 take part; likewise at each of them, as what follows
   uint32_t rounds = 20;  // barriers, and reductions of each kind
   uint32_t channel = 0;
+  bool events = false;  // sleeps until its interrupt, instead of polling
 };
 
 constexpr uint32_t kCollectiveNodesMax = VL_MESSAGE_NODES;

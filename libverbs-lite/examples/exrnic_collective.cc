@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--channel", options.channel, "Message channel")->capture_default_str();
+  app.add_flag("--events", options.events, "Sleep until an event interrupts, instead of polling");
   app.add_option("--device", device, exrnic::kDeviceHelp);
   CLI11_PARSE(app, argc, argv);
   return Run(options, device);

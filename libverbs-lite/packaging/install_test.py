@@ -154,11 +154,16 @@ class SharedLibrary(unittest.TestCase):
 
     def test_it_exports_what_its_map_names_with_their_version(self):
         symbols = run(["nm", "-D", "--defined-only", _OPTIONS.library], ".")
-        exported = sorted(re.findall(r" T (vl_\w+)@@VERBS_LITE_0$", symbols, re.MULTILINE))
+        exported = sorted(re.findall(r" T (vl_\w+)@@VERBS_LITE_0(?:_1)?$", symbols, re.MULTILINE))
         self.assertEqual(exported, self.names("src/verbs-lite.map", r"(vl_\w+);"))
         others = [line for line in symbols.splitlines()
-                  if not re.search(r" (T vl_\w+@@VERBS_LITE_0|A VERBS_LITE_0)$", line)]
+                  if not re.search(r" (T vl_\w+@@VERBS_LITE_0(_1)?|A VERBS_LITE_0(_1)?)$", line)]
         self.assertEqual(others, [])
+
+    def test_what_came_later_has_a_later_version(self):
+        symbols = run(["nm", "-D", "--defined-only", _OPTIONS.library], ".")
+        self.assertIn(" T vl_arm_messages@@VERBS_LITE_0_1\n", symbols)
+        self.assertIn(" T vl_poll_message@@VERBS_LITE_0\n", symbols)
 
     def test_its_map_names_every_function_of_the_headers(self):
         pattern = r"VL_API [^;]*?\b(vl_\w+)\("

@@ -2,8 +2,13 @@
 // Message channels: a process's side of what rtl-model/spec/channels.yaml describes.
 #include "exrnic/messages.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string>
 
@@ -99,11 +104,15 @@ struct vl_message_channel {
   const exrnic::MessageLayout layout;
   exrnic::RingMemory memory;
 
-  exrnic::SpinLock lock;  // of what follows
-  uint32_t posted = 0;    // work
-  uint32_t polled = 0;    // events that the caller has seen
-  uint32_t released = 0;  // of these, those whose places are firmware's again
-  uint32_t epoch = 0;     // of the firmware that knows the above
+  int fd = exrnic::kNoChannel;  // where it is told of events
+  std::mutex waiting;           // over reading from it, and arming
+  exrnic::SpinLock lock;        // of what follows
+  uint32_t posted = 0;          // work
+  uint32_t polled = 0;          // events that the caller has seen
+  uint32_t released = 0;        // of these, those whose places are firmware's again
+  bool armed = false;           // firmware is to wake the process...
+  uint32_t awaited = 0;         // ...when so many events are there
+  uint32_t epoch = 0;           // of the firmware that knows the above
 };
 
 namespace exrnic {
@@ -138,18 +147,28 @@ MessageChannelRequest RequestOf(const vl_message_channel& channel) {
   request.slots = layout.slots;
   request.slot_bytes = layout.slot_bytes;
   request.num_slots = channel.attr.receives;
+  request.channel_fd = channel.fd;
   return request;
 }
 
-// doorbell.number
-uint32_t BellNumber(const vl_message_channel& channel) {
-  return channel.released & ((1u << EXRNIC_CHANNEL_TAKEN_BITS) - 1);
+constexpr uint32_t LowBits(uint32_t bits) { return (1u << bits) - 1; }
+
+// doorbell.number. It says what was waited for until firmware has surely seen it: events behind
+// that, as many as there is room for, were written because a later bell than that came there.
+uint32_t BellNumber(vl_message_channel* channel) {
+  const uint32_t taken = channel->released & LowBits(EXRNIC_CHANNEL_TAKEN_BITS);
+  if (static_cast<int32_t>(channel->polled - channel->awaited) > static_cast<int32_t>(kEvents))
+    channel->armed = false;
+  if (!channel->armed) return taken;
+  return EXRNIC_CHANNEL_ARMED |
+         (channel->awaited & LowBits(EXRNIC_CHANNEL_AWAITED_BITS)) << EXRNIC_CHANNEL_TAKEN_BITS |
+         taken;
 }
 
-void Ring(const vl_message_channel& channel) {
+void Ring(vl_message_channel* channel) {
   vl_wmb_wqe_before_doorbell();
-  WriteDoorbell(channel.rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, BellNumber(channel),
-                channel.posted);
+  WriteDoorbell(channel->rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, BellNumber(channel),
+                channel->posted);
 }
 
 // Fills the next entry of the work ring and makes it known. Under the lock.
@@ -161,8 +180,8 @@ int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
   if (id != nullptr) *id = channel->posted;
   ++channel->posted;
   vl_rnic* rnic = channel->rnic;
-  if (!rnic->pio.TryFirmware(rnic->user_page, work, BellNumber(*channel), channel->posted))
-    Ring(*channel);
+  if (!rnic->pio.TryFirmware(rnic->user_page, work, BellNumber(channel), channel->posted))
+    Ring(channel);
   return 0;
 }
 
@@ -206,7 +225,17 @@ void RingAnewAfterRestart(vl_message_channel* channel) {
   const uint32_t epoch = __atomic_load_n(&channel->status()->epoch, __ATOMIC_ACQUIRE);
   if (epoch == channel->epoch) return;
   channel->epoch = epoch;
-  Ring(*channel);
+  Ring(channel);
+}
+
+// False with errno: it will be told of no more.
+bool TakeToldEvents(vl_message_channel* channel) {
+  pollfd look = {channel->fd, POLLIN, 0};
+  while (poll(&look, 1, 0) == 1) {
+    Event event;
+    if (channel->rnic->transport->ReadEvent(channel->fd, &event) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -225,7 +254,13 @@ vl_message_channel* vl_create_message_channel(vl_rnic* rnic, const vl_message_ch
   if (channel == nullptr) return FailNull(ENOMEM);
   if (channel->memory.data() == nullptr) return nullptr;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateMessageChannel(exrnic::RequestOf(*channel)) != 0) return nullptr;
+  if (rnic->transport->CreateChannel(&channel->fd) != 0) return nullptr;
+  if (rnic->transport->CreateMessageChannel(exrnic::RequestOf(*channel)) != 0) {
+    const int error = errno;
+    rnic->transport->CloseChannel(channel->fd);
+    errno = error;
+    return nullptr;
+  }
   channel->epoch = channel->status()->epoch;
   ++rnic->users;
   return channel.release();
@@ -236,6 +271,7 @@ int vl_destroy_message_channel(vl_message_channel* channel) {
   vl_rnic* rnic = channel->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (!exrnic::IsGone(rnic->transport->DestroyMessageChannel(channel->attr.number))) return -1;
+  rnic->transport->CloseChannel(channel->fd);
   --rnic->users;
   delete channel;
   return 0;
@@ -300,12 +336,45 @@ int vl_poll_message(vl_message_channel* channel, vl_message* message) {
   return channel->rnic->user_page.WhileEmpty() ? 0 : Fail(ENODEV);
 }
 
+int vl_message_fd(const vl_message_channel* channel) { return channel->fd; }
+
+int vl_arm_messages(vl_message_channel* channel) {
+  if (channel == nullptr) return Fail(EINVAL);
+  std::lock_guard<std::mutex> one(channel->waiting);
+  if (!channel->rnic->user_page.usable()) return Fail(ENODEV);
+  if (!exrnic::TakeToldEvents(channel)) return Fail(errno);
+  // What it was told of is seen from here on, so nothing is lost with it.
+  std::lock_guard<exrnic::SpinLock> guard(channel->lock);
+  exrnic::RingAnewAfterRestart(channel);
+  if (exrnic::EventAt(*channel, channel->polled) != nullptr) return 1;
+  channel->armed = true;
+  channel->awaited = channel->polled + 1;
+  exrnic::Ring(channel);
+  return 0;
+}
+
+int vl_await_message(vl_message_channel* channel, int timeout_ms) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    const int there = vl_arm_messages(channel);
+    if (there != 0) return there;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(std::max(end - Clock::now(), {}));
+    pollfd wait = {channel->fd, POLLIN, 0};
+    const int told = poll(&wait, 1, timeout_ms < 0 ? -1 : static_cast<int>(left.count()));
+    if (told < 0) return Fail(errno);
+    if (told == 0) return 0;
+    if ((wait.revents & POLLIN) == 0) return Fail(ENODEV);
+  }
+}
+
 int vl_release_messages(vl_message_channel* channel, uint32_t count) {
   if (channel == nullptr) return Fail(EINVAL);
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
   if (count > channel->polled - channel->released) return Fail(EINVAL);
   if (count == 0) return 0;
   channel->released += count;
-  exrnic::Ring(*channel);
+  exrnic::Ring(channel);
   return 0;
 }

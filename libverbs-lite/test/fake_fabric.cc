@@ -364,6 +364,12 @@ void FakeFabric::RaiseEvents() {
   }
 }
 
+void FakeFabric::TellOfMessage() {
+  std::lock_guard<std::mutex> guard(mutex_);
+  Tell(contexts_.back()->channels.at(message_channel_.channel_fd), 0, EventType::kMessage,
+       message_channel_.number);
+}
+
 // Whether any was served: another one may only then have its turn.
 bool FakeFabric::ServeBlocks(Context* context) {
   bool served = false;

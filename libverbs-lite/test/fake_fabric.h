@@ -41,6 +41,8 @@ class FakeFabric {
   // What the page of the context that was opened last holds at an offset; kIdle: no store since the
   // last step.
   uint64_t DoorbellAt(uint32_t offset) const;
+  // As firmware that wakes its process: an event of the message channel of the context opened last.
+  void TellOfMessage();
   // The one that was made last.
   const MessageChannelRequest& message_channel() const { return message_channel_; }
 

@@ -3,11 +3,15 @@
 // hand.
 #include "exrnic/messages.h"
 
+#include <poll.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "fake_fabric.h"
 
@@ -227,6 +231,95 @@ TEST_CASE("firmware that was started again gets to know how far the process is")
   REQUIRE(vl_poll_message(c.channel, &message) == 0);
   CHECK(c.bell() == Channel::rung(1, 1));
   CHECK(before == FakeFabric::kIdle);
+}
+
+// Of a bell: the process waits until so many events are there.
+uint64_t armed(uint32_t taken, uint32_t posted, uint32_t awaited) {
+  return Channel::rung(0x80000000 | awaited % 0x8000 << 16 | taken % 0x10000, posted);
+}
+
+bool readable(const Channel& c) {
+  pollfd look = {vl_message_fd(c.channel), POLLIN, 0};
+  return poll(&look, 1, 0) == 1;
+}
+
+TEST_CASE("who arms says what event it waits for, in each bell until it has come") {
+  Channel c;
+  CHECK(vl_arm_messages(c.channel) == 0);
+  CHECK(c.bell() == armed(0, 0, 1));
+  REQUIRE(vl_message_buffer(c.channel) != nullptr);
+  REQUIRE(vl_send_message(c.channel, 2, 8, 0, nullptr) == 0);
+  CHECK(c.block_bell() == armed(0, 1, 1));
+  c.put_event(0, 1 | 5 << 16, 8, 0xffffffff, 0, 0);
+  CHECK(vl_arm_messages(c.channel) == 1);
+  vl_message message;
+  REQUIRE(vl_poll_message(c.channel, &message) == 1);
+  CHECK(vl_arm_messages(c.channel) == 0);  // also while the message keeps its place
+  CHECK(c.bell() == armed(0, 1, 2));
+  REQUIRE(vl_release_messages(c.channel, 1) == 0);
+  CHECK(c.bell() == armed(1, 1, 2));
+}
+
+TEST_CASE("what was waited for is told until firmware has surely heard it, and numbers wrap") {
+  Channel c;
+  vl_message message;
+  REQUIRE(vl_arm_messages(c.channel) == 0);
+  for (uint32_t i = 0; i < 70000; ++i) {
+    if (i == 40000 || i == 69000) REQUIRE(vl_arm_messages(c.channel) == 0);
+    c.put_event(i, 1 | 5 << 16, 8, 0xffffffff, 0, i);
+    REQUIRE(vl_poll_message(c.channel, &message) == 1);
+    REQUIRE(vl_release_messages(c.channel, 1) == 0);
+    const uint32_t awaited = i < 40000 ? 1 : i < 69000 ? 40001 : 69001;
+    const bool heard = i + 1 - awaited > 256;
+    const uint64_t expected =
+        heard ? Channel::rung((i + 1) % 0x10000, 0) : armed(i + 1, 0, awaited);
+    if (c.bell() != expected) FAIL("event " << i);
+  }
+}
+
+TEST_CASE("the file descriptor is readable from what wakes until the next time one arms") {
+  Channel c;
+  REQUIRE(vl_arm_messages(c.channel) == 0);
+  CHECK_FALSE(readable(c));
+  c.fabric.TellOfMessage();
+  CHECK(readable(c));
+  CHECK(vl_arm_messages(c.channel) == 0);  // it was in vain
+  CHECK_FALSE(readable(c));
+  c.fabric.TellOfMessage();
+  c.put_event(0, 1 | 5 << 16, 8, 0xffffffff, 0, 0);
+  CHECK(vl_arm_messages(c.channel) == 1);
+  CHECK_FALSE(readable(c));
+  CHECK(vl_await_message(c.channel, -1) == 1);
+}
+
+TEST_CASE("who sleeps for an event gets up in time, or for one, and not for less") {
+  Channel c;
+  CHECK(vl_await_message(c.channel, 0) == 0);
+  const auto before = std::chrono::steady_clock::now();
+  c.fabric.TellOfMessage();  // there is none
+  CHECK(vl_await_message(c.channel, 30) == 0);
+  CHECK(std::chrono::steady_clock::now() - before >= std::chrono::milliseconds(30));
+  std::thread firmware([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    c.put_event(0, 1 | 5 << 16, 8, 0xffffffff, 0, 0);
+    c.fabric.TellOfMessage();
+  });
+  CHECK(vl_await_message(c.channel, -1) == 1);
+  firmware.join();
+  CHECK(vl_arm_messages(nullptr) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(vl_await_message(nullptr, 0) == -1);
+}
+
+TEST_CASE("who waits tells it anew to firmware that was started again") {
+  Channel c;
+  REQUIRE(vl_arm_messages(c.channel) == 0);
+  c.fabric.Step();
+  CHECK(c.bell() == FakeFabric::kIdle);
+  c.put(12, 2u);  // epoch
+  vl_message message;
+  REQUIRE(vl_poll_message(c.channel, &message) == 0);
+  CHECK(c.bell() == armed(0, 0, 1));
 }
 
 TEST_CASE("a message channel that cannot be made says why") {

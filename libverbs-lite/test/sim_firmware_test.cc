@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The library as a driver in user space: firmware, and what it serves.
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -44,9 +46,13 @@ void ExpectText(const std::string& what) {
   CHECK(std::string(vl_error_text()).find(what) != std::string::npos);
 }
 
+int FreeDescriptor() { return vfio_user::UniqueFd(dup(STDIN_FILENO)).get(); }
+
 void ExpectNoChannel(vl_rnic* rnic, const std::string& why) {
+  const int free = FreeDescriptor();
   CHECK(vl_create_message_channel(rnic, &kChannel) == nullptr);
   CHECK(errno == EOPNOTSUPP);
+  CHECK(FreeDescriptor() == free);
   ExpectText(why);
 }
 
@@ -193,7 +199,57 @@ TEST_CASE("messages arrive once each and in order when firmware fails between th
   CHECK(sender.TakeFrom(&receiver) == 13);
 }
 
+// Both ends sleep: who sends as who receives.
+TEST_CASE("who sleeps for a message is woken by it, whatever firmware does meanwhile", "[rtl]") {
+  Fixture fixture("rtl", 3);
+  Sender sender(fixture.Open(0)), receiver(fixture.Open(1));
+  const auto awaits = [](Sender& end, Sender& from, uint32_t number) {
+    CHECK(vl_await_message(end.channel.get(), 20000) == 1);
+    CHECK(end.TakeFrom(&from) == number);
+  };
+  CHECK(vl_await_message(receiver.channel.get(), 20) == 0);
+  for (uint32_t number = 0; number < 8; ++number) {
+    std::thread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(number % 4 * 10));
+      sender.Send(1, number);
+    });
+    awaits(receiver, sender, number);
+    later.join();
+    receiver.Send(0, number + 100);
+    awaits(sender, receiver, number + 100);
+  }
+  sender.Send(2, 0);  // where nobody is: so its firmware goes on trying
+  CHECK(vl_arm_messages(sender.channel.get()) == 0);
+  pollfd told = {vl_message_fd(sender.channel.get()), POLLIN, 0};
+  CHECK(poll(&told, 1, 20) == 0);
+  LeadFirmwareAstray(fixture);  // that of the sender: what it knew of who waits is gone
+  REQUIRE(poll(&told, 1, 20000) == 1);
+  CHECK(told.revents == POLLIN);
+  CHECK(vl_arm_messages(sender.channel.get()) == 0);
+  CHECK(poll(&told, 1, 0) == 0);
+  receiver.Send(0, 7);
+  REQUIRE(poll(&told, 1, 20000) == 1);
+  CHECK(sender.TakeFrom(&receiver) == 7);
+}
+
+TEST_CASE("a message channel that goes takes its file descriptor and what was told along",
+          "[rtl]") {
+  Fixture fixture("rtl");
+  Sender sender(fixture.Open(0)), receiver(fixture.Open(1));
+  for (uint32_t times = 0; times < 3; ++times) {
+    CHECK(vl_arm_messages(receiver.channel.get()) == 0);
+    sender.Send(1, times);
+    pollfd told = {vl_message_fd(receiver.channel.get()), POLLIN, 0};
+    REQUIRE(poll(&told, 1, 20000) == 1);
+    receiver.channel.reset();
+    receiver.channel = CreateMessageChannel(receiver.rnic.get(), kChannel);
+    CHECK(vl_await_message(receiver.channel.get(), 20) == 0);
+    CHECK(vl_message_fd(receiver.channel.get()) == told.fd);  // it was closed
+  }
+}
+
 TEST_CASE("three nodes meet in barriers and reductions, and each sends to each", "[rtl]") {
+  const bool sleep = GENERATE(false, true);
   constexpr uint32_t kNodes = 3;
   Fixture fixture("rtl", kNodes);
   std::string errors[kNodes];
@@ -202,6 +258,7 @@ TEST_CASE("three nodes meet in barriers and reductions, and each sends to each",
     options.node = node;
     options.nodes = kNodes;
     options.rounds = 1;
+    options.events = sleep;
     try {
       FILE* none = fopen("/dev/null", "we");
       RunCollective(options, [&] { return OpenDevice(fixture.Name(node)); }, none);
@@ -226,8 +283,19 @@ TEST_CASE("when the simulator is killed, channels and ports say so, and go away"
     waited = vl_get_port_event(port.get(), &event);
     error = errno;
   });
+  int slept = 0, why = 0;
+  std::thread sleeper([&] {
+    slept = vl_await_message(end.channel.get(), -1);
+    why = errno;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   fixture.simulator.signal(SIGKILL);
   waiter.join();  // without a time limit of its own
+  sleeper.join();
+  CHECK(slept == -1);
+  CHECK(why == ENODEV);
+  CHECK(vl_arm_messages(end.channel.get()) == -1);
+  CHECK(errno == ENODEV);
   CHECK(waited == -1);
   CHECK(error == ENODEV);
   CHECK(vl_ring_port(port.get(), 1) == -1);

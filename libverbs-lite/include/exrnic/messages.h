@@ -9,9 +9,9 @@
  * arrive once each, in the order in which they were sent, or fail.
  *
  * Errors, threads, fork: as in exrnic/verbs.h. Only making and destroying a channel enters the
- * kernel. There is no interrupt: who waits polls. EOPNOTSUPP: the RNIC has no processor, as in the
- * simulator's reference model, or no firmware runs there; vl_error_text() says why. With "sim:PATH"
- * the first channel loads firmware, see vl_open_rnic.
+ * kernel, and what waits for an event: vl_arm_messages, vl_await_message. EOPNOTSUPP: the RNIC has
+ * no processor, as in the simulator's reference model, or no firmware runs there; vl_error_text()
+ * says why. With "sim:PATH" the first channel loads firmware, see vl_open_rnic.
  */
 #ifndef EXRNIC_MESSAGES_H
 #define EXRNIC_MESSAGES_H
@@ -126,6 +126,26 @@ VL_API uint32_t vl_messages_ended(const struct vl_message_channel* channel);
  * and was started again hears of work that is under way in this call. ENODEV: the RNIC is gone.
  */
 VL_API int vl_poll_message(struct vl_message_channel* channel, struct vl_message* message);
+
+/*
+ * For who sleeps until there is an event, one thread at a time: looks for one by vl_poll_message;
+ * finds none; arms; sleeps in poll or epoll until the file descriptor of the channel is readable;
+ * arms again, or polls. 1: there is an event already, do not sleep. 0: the file descriptor becomes
+ * readable when there is one; what made it readable before is forgotten. It may become so without
+ * one: firmware was started again, or another thread took it. It is the channel's: do not read from
+ * it, nor close it. ENODEV: the RNIC is gone; the file descriptor then tells POLLHUP.
+ *
+ * Only events wake: a message that was delivered is none, so who waits for room in
+ * vl_message_buffer or for vl_messages_ended polls.
+ */
+VL_API int vl_message_fd(const struct vl_message_channel* channel);
+VL_API int vl_arm_messages(struct vl_message_channel* channel);
+
+/*
+ * Sleeps until there is an event for vl_poll_message: 1; or, 0, timeout_ms have passed (-1: without
+ * end; 0: only looks). EINTR: a signal came. ENODEV: as vl_arm_messages.
+ */
+VL_API int vl_await_message(struct vl_message_channel* channel, int timeout_ms);
 
 /* Gives the oldest `count` of those taken back. EINVAL: so many were not taken. */
 VL_API int vl_release_messages(struct vl_message_channel* channel, uint32_t count);

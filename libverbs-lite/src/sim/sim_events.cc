@@ -24,6 +24,9 @@ constexpr uint32_t kCausesQp = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_E
 constexpr uint32_t kCauses =
     kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK | EXRNIC_INT_CAUSE_FIRMWARE;
 
+// Of every message channel: an RNIC has one.
+constexpr uint64_t kMessageCookie = 0;
+
 [[noreturn]] void ThrowErrno(const char* what) {
   throw SimError(errno, std::string(what) + ": " + strerror(errno));
 }
@@ -153,6 +156,13 @@ void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie, bool armed) {
   std::lock_guard<std::mutex> guard(mutex_);
   srqs_[srqn] = {cookie, armed};
 }
+// What was raised for the owner before is not for this one.
+void SimEvents::AddMessageChannel(uint32_t number, int channel) {
+  std::lock_guard<std::mutex> look(look_);
+  link_->Write({{EXRNIC_REG_FW_RAISED, 1u << number}});
+  std::lock_guard<std::mutex> guard(mutex_);
+  message_channels_[number] = channel;
+}
 // Under the lock.
 void SimEvents::Forget(Stream* stream, uint64_t cookie) {
   auto& events = stream->events;
@@ -168,6 +178,13 @@ void SimEvents::RemoveCq(uint32_t cqn) {
   Forget(&async_, cq->second.cookie);
   if (Stream* channel = FindStream(cq->second.channel)) Forget(channel, cq->second.cookie);
   cqs_.erase(cq);
+}
+void SimEvents::RemoveMessageChannel(uint32_t number) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto found = message_channels_.find(number);
+  if (found == message_channels_.end()) return;
+  if (Stream* channel = FindStream(found->second)) Forget(channel, kMessageCookie);
+  message_channels_.erase(found);
 }
 void SimEvents::RemoveQp(uint32_t qpn) {
   std::lock_guard<std::mutex> guard(mutex_);
@@ -220,6 +237,18 @@ void SimEvents::HandleVector(uint32_t vector) {
   }
 }
 
+// With look_ held. Cleared first: what is raised later interrupts again.
+void SimEvents::HandleRaised() {
+  const uint32_t raised = link_->Read(EXRNIC_REG_FW_RAISED);
+  link_->Write({{EXRNIC_REG_FW_RAISED, raised}});
+  std::lock_guard<std::mutex> guard(mutex_);
+  for (const auto& [number, fd] : message_channels_) {
+    const auto channel = channels_.find(fd);
+    if ((raised >> number & 1) == 0 || channel == channels_.end()) continue;
+    Raise(&channel->second, EventType::kMessage, number, kMessageCookie);
+  }
+}
+
 uint64_t SimEvents::ReadPeersDead() {
   constexpr uint32_t kLow = EXRNIC_REG_COUNTERS + EXRNIC_COUNTER_PEERS_DEAD * sizeof(uint64_t);
   const uint64_t low = link_->Read(kLow);  // latches the high half
@@ -233,7 +262,10 @@ void SimEvents::HandleControl() {
   const uint32_t causes = link_->Read(EXRNIC_REG_INT_CAUSE) & kCauses;
   // Cleared before the look: what comes up behind it interrupts again.
   link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
-  if ((causes & EXRNIC_INT_CAUSE_FIRMWARE) != 0) firmware_->Recover();
+  if ((causes & EXRNIC_INT_CAUSE_FIRMWARE) != 0) {
+    HandleRaised();
+    firmware_->Recover();
+  }
   if ((causes & kCausesQp) != 0) LookForErrors((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
   if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) LookForLimits();
   if ((causes & EXRNIC_INT_CAUSE_LINK) != 0) {

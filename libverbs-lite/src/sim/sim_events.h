@@ -58,6 +58,9 @@ class SimEvents {
   void AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie);
   void AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie);
   void AddSrq(uint32_t srqn, uint64_t cookie, bool armed);
+  // Owner of a message channel: events of firmware's for it come to that channel (or kNoChannel).
+  void AddMessageChannel(uint32_t number, int channel);
+  void RemoveMessageChannel(uint32_t number);
   void RemoveCq(uint32_t cqn);
   void RemoveQp(uint32_t qpn);
   void RemoveSrq(uint32_t srqn);
@@ -92,6 +95,7 @@ class SimEvents {
   void Run();
   void HandleControl();
   void HandleVector(uint32_t vector);
+  void HandleRaised();
   void LookForErrors(bool lost_completion);
   void LookForError(uint32_t qpn, bool lost_completion);
   void LookForLimits();
@@ -122,10 +126,27 @@ class SimEvents {
   std::map<uint32_t, Cq> cqs_;
   std::map<uint32_t, Qp> qps_;
   std::map<uint32_t, Srq> srqs_;
+  std::map<uint32_t, int> message_channels_;  // to these channels
   std::set<std::pair<uint64_t, EventType>> unread_;
   bool ended_ = false;
 
   std::thread thread_;
+};
+
+// That a message channel has events, as long as that lives.
+class SimMessageEvents {
+ public:
+  SimMessageEvents(SimEvents* events, uint32_t number, int channel)
+      : events_(events), number_(number) {
+    events_->AddMessageChannel(number_, channel);
+  }
+  ~SimMessageEvents() { events_->RemoveMessageChannel(number_); }
+  SimMessageEvents(const SimMessageEvents&) = delete;
+  SimMessageEvents& operator=(const SimMessageEvents&) = delete;
+
+ private:
+  SimEvents* const events_;
+  const uint32_t number_;
 };
 
 // The MSI-X vector of a completion queue, as long as that lives.

@@ -19,6 +19,7 @@ SimMessageChannel::SimMessageChannel(const Device& device, uint32_t user_page,
     : device_(device),
       memory_(device.arena, request.memory, request.bytes),
       stag_(device.stags),
+      events_(device.events, request.number, request.channel_fd),
       bytes_(request.bytes) {
   open_.channel = request.number;
   open_.page = user_page;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "exrnic_hw.h"
+#include "sim_events.h"
 #include "sim_firmware.h"
 #include "sim_mailbox.h"
 #include "sim_memory.h"
@@ -22,6 +23,7 @@ class SimMessageChannel {
     SimFirmware* firmware;
     SimArena* arena;
     SimStags* stags;
+    SimEvents* events;
   };
 
   // Throws SimError: EINVAL if the request makes no sense, and as SimFirmware::OpenChannel.
@@ -41,6 +43,7 @@ class SimMessageChannel {
   const Device device_;
   const SimRing memory_;
   Taken<SimStags> stag_;
+  const SimMessageEvents events_;
   const uint64_t bytes_;
   exrnic_channel_open open_ = {};
   bool closed_ = false;

@@ -267,7 +267,8 @@ class SimTransport : public Transport {
       }
       firmware_.Start();
       message_channel_ = std::make_unique<SimMessageChannel>(
-          SimMessageChannel::Device{&mailbox_, &firmware_, &arena_, &stags_}, kUserPage, request);
+          SimMessageChannel::Device{&mailbox_, &firmware_, &arena_, &stags_, &events_}, kUserPage,
+          request);
     });
   }
   int DestroyMessageChannel(uint32_t number) override {

@@ -192,6 +192,27 @@ void HaveLittleRoom(Bench* bench) {
   bench->ExpectEqual(message.length, 64u, "bytes of a message");
 }
 
+// Each sleeps until it is the other's turn no more.
+void SleepInTurn(Bench* bench) {
+  constexpr uint32_t kTurns = 30;
+  End end(bench);
+  bench->Meet();
+  for (uint32_t turn = 0; turn < kTurns; ++turn) {
+    const std::vector<uint8_t> bytes(turn % 2 == 0 ? 8 : kLongest, static_cast<uint8_t>(turn));
+    if (turn % 2 == end.peer) {
+      bench->Expect(end.TrySend(bytes), "no buffer");
+      continue;
+    }
+    bench->ExpectEqual(vl_await_message(end.channel.get(), 60000), 1, "events slept for");
+    const auto message = PollMessage(end.channel.get());
+    bench->Expect(message.has_value(), "who was woken finds no event");
+    if (message) end.Compare(*message, bytes, turn / 2);
+    end.Release(1);
+  }
+  bench->ExpectEqual(vl_await_message(end.channel.get(), 20), 0, "events that nobody sent");
+  bench->Meet();
+}
+
 void Reduce(Bench* bench) {
   constexpr uint32_t kRounds = 21;
   End end(bench);
@@ -296,6 +317,7 @@ std::vector<GuestCheck> MessageChannelChecks() {
             FillPeer, TakeLate),
       Check("a message that is too long for its receiver fails, and the next one comes",
             SendTooLong, HaveLittleRoom),
+      Check("who sleeps for a message is woken when it is there", SleepInTurn, SleepInTurn),
       Check("reductions give both the same, round after round", Reduce, Reduce),
       Check("wrong uses of a message channel are refused, and harm nothing", CallBadly, CallBadly),
       other};
