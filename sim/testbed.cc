@@ -35,7 +35,7 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   const FabricFaults faults = faults_of(options);
   for (const auto& item : faults.towards) topology.end_named(item.first);
   SimContext::Scope scope(context_);
-  scheduler_ = std::make_unique<ScScheduler>("scheduler");
+  scheduler_ = std::make_unique<ScScheduler>("scheduler", context_);
   const bool link_up = !topology.links.empty();
   for (unsigned id = 0; id < topology.nodes; ++id) {
     nodes_.push_back(std::make_unique<Node>(*scheduler_, id, link_up, options.profile, make_core,

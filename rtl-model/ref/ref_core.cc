@@ -144,7 +144,7 @@ class WatchedSink final : public CoreSink {
 // a time-out, or the end of a moderation. Both may be late by kSpareCycles.
 constexpr uint64_t kQuietCycles = 8;
 constexpr uint64_t kSpareCycles = 31;
-// SystemC keeps an edge that an input has overtaken until its time: many would slow it down.
+// The scheduler keeps an edge that an input has overtaken until its time: many would slow it down.
 constexpr uint64_t kMostSpareCycles = 128;
 
 class RefCore final : public Core {

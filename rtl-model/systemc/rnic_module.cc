@@ -7,27 +7,21 @@
 namespace exrnic {
 namespace {
 
-constexpr uint64_t kPsPerNs = 1000;
-
 uint64_t period_of(uint32_t clock_khz) {
   assert(clock_khz != 0);
   constexpr uint64_t kPsPerMs = 1'000'000'000;
   return kPsPerMs / clock_khz;
 }
 
-// SystemC's resolution is 1 ps unless somebody changes it; nobody does.
-sc_core::sc_time picoseconds(uint64_t ps) { return sc_core::sc_time::from_value(ps); }
-
 }  // namespace
 
-RnicModule::RnicModule(const sc_core::sc_module_name& name, const CoreConfig& config,
-                       const CoreFactory& make_core)
-    : sc_module(name), period_ps_(period_of(config.clock_khz)), core_(make_core(config, *this)) {
-  SC_HAS_PROCESS(RnicModule);
-  SC_METHOD(clock_edge);
-  sensitive << edge_;
-  dont_initialize();
-}
+RnicModule::RnicModule(const sc_core::sc_module_name& name, Scheduler& scheduler,
+                       const CoreConfig& config, const CoreFactory& make_core)
+    : sc_module(name),
+      period_ps_(period_of(config.clock_khz)),
+      scheduler_(scheduler),
+      edge_(scheduler.alarm([this] { clock_edge(); })),
+      core_(make_core(config, *this)) {}
 
 void RnicModule::connect(PciePort& pcie, EthernetPort& ethernet) {
   pcie_ = &pcie;
@@ -98,8 +92,7 @@ uint64_t RnicModule::busy_cycles(Ready which) {
   return until <= now ? 0 : (until - now - 1) / period_ps_;
 }
 
-// The module's own context is asked, so that several simulations can live side by side.
-uint64_t RnicModule::now_ps() const { return simcontext()->time_stamp().value(); }
+uint64_t RnicModule::now_ps() const { return scheduler_.now(); }
 
 void RnicModule::finish_edge() {
   if (clocked_ && next_edge_ps_ == now_ps()) clock_edge();
@@ -119,7 +112,7 @@ void RnicModule::clock_edge() {
   schedule(period_ps_ * (spare + 1));
 }
 
-// While cycles are left out, a later edge is scheduled: of two notifications the earlier counts.
+// While cycles are left out, a later edge is scheduled, and is moved here.
 void RnicModule::wake() {
   assert(pcie_ != nullptr && ethernet_ != nullptr);
   if ((clocked_ && !spare_) || core_->idle()) return;
@@ -129,7 +122,7 @@ void RnicModule::wake() {
 
 void RnicModule::schedule(uint64_t ps) {
   next_edge_ps_ = now_ps() + ps;
-  edge_.notify(picoseconds(ps));
+  edge_->set(next_edge_ps_);
 }
 
 }  // namespace exrnic

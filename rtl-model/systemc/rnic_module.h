@@ -15,6 +15,7 @@
 
 #include "rtl-model/systemc/core.h"
 #include "rtl-model/systemc/rnic_ports.h"
+#include "sim/time/scheduler.h"
 
 namespace exrnic {
 
@@ -26,7 +27,7 @@ class RnicModule final : public sc_core::sc_module,
                          private CoreSink {
  public:
   // Must be constructed in the SystemC context (see SimContext) that is to run it.
-  RnicModule(const sc_core::sc_module_name& name, const CoreConfig& config,
+  RnicModule(const sc_core::sc_module_name& name, Scheduler& scheduler, const CoreConfig& config,
              const CoreFactory& make_core);
 
   // Plugs in both connectors, before the first input. They must outlive the module's use.
@@ -70,13 +71,14 @@ class RnicModule final : public sc_core::sc_module,
   uint64_t busy_cycles(Ready which) override;
 
   uint64_t now_ps() const;
-  void clock_edge();   // SystemC process
+  void clock_edge();
   void finish_edge();  // What comes at the time of an edge is there for the next one, in any order
   void wake();
   void schedule(uint64_t ps);  // the next edge
 
   uint64_t period_ps_;
-  sc_core::sc_event edge_;
+  Scheduler& scheduler_;
+  std::unique_ptr<Scheduler::Alarm> edge_;
   uint64_t cycles_ = 0;
   bool clocked_ = false;
   bool spare_ = false;  // the next edge is a later one than the next of the grid

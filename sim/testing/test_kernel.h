@@ -13,7 +13,7 @@ class TestKernel {
  public:
   TestKernel() {
     SimContext::Scope scope(context);
-    scheduler_ = std::make_unique<ScScheduler>("scheduler");
+    scheduler_ = std::make_unique<ScScheduler>("scheduler", context);
   }
   ~TestKernel() {
     SimContext::Scope scope(context);

@@ -2,6 +2,7 @@
 #include "sim/time/sc_scheduler.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,57 @@ TEST_CASE("an action that is scheduled later but due earlier runs first") {
   kernel.scheduler().at(2000, [&] { order += 'a'; });
   kernel.run_all();
   CHECK(order == "ab");
+}
+
+TEST_CASE("an alarm comes when it was set last to come, and each time that it is set") {
+  TestKernel kernel;
+  std::vector<SimTime> times;
+  std::unique_ptr<Scheduler::Alarm> alarm;
+  alarm = kernel.scheduler().alarm([&] {
+    times.push_back(kernel.scheduler().now());
+    if (times.back() == 3000) alarm->set(9000);
+  });
+  alarm->set(4000);
+  alarm->set(6000);
+  kernel.scheduler().at(1000, [&] { alarm->set(3000); });
+  kernel.scheduler().at(3000, [&] { times.push_back(0); });
+  kernel.run_all();
+  CHECK(times == std::vector<SimTime>{0, 3000, 9000});
+  alarm->set(12'000);
+  kernel.run_all();
+  CHECK(times.back() == 12'000);
+}
+
+TEST_CASE("an alarm that was moved leaves nothing to wait for, and one that is gone never comes") {
+  TestKernel kernel;
+  int ran = 0;
+  auto moved = kernel.scheduler().alarm([&] { ++ran; });
+  auto gone = kernel.scheduler().alarm([&] { ran += 100; });
+  gone->set(500);
+  moved->set(8000);
+  kernel.scheduler().at(1000, [&] { moved->set(2000); });
+  gone.reset();
+  kernel.run_all();
+  CHECK(ran == 1);
+  CHECK(kernel.context.now() == 2000);
+  CHECK_FALSE(kernel.context.pending());
+}
+
+TEST_CASE("what an action schedules within a run takes place in it, in its order") {
+  TestKernel kernel;
+  std::string order;
+  kernel.scheduler().at(1000, [&] {
+    kernel.scheduler().at(3000, [&] { order += 'c'; });
+    kernel.scheduler().at(2000, [&] { order += 'b'; });
+    kernel.scheduler().at(5001, [&] { order += 'x'; });
+    order += 'a';
+  });
+  kernel.scheduler().at(4000, [&] { order += 'd'; });
+  kernel.context.run_to(5000, false);
+  CHECK(order == "abcd");
+  CHECK(kernel.context.now() == 5000);
+  SimContext::Scope scope(kernel.context);
+  CHECK(kernel.context.next_event() == 5001);
 }
 
 TEST_CASE("a run includes what is due at its very end, and leaves the rest") {

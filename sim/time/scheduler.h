@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace exrnic {
 
@@ -25,6 +26,15 @@ class Scheduler {
   // Calls `action` at `time`, which must not lie in the past. Actions of equal time run in the
   // order in which they were scheduled.
   virtual void at(SimTime time, std::function<void()> action) = 0;
+
+  // An action that is called whenever it was set to be. Set again while it waits, it comes at the
+  // new time instead. It must not outlive the scheduler.
+  class Alarm {
+   public:
+    virtual ~Alarm() = default;
+    virtual void set(SimTime time) = 0;
+  };
+  virtual std::unique_ptr<Alarm> alarm(std::function<void()> action) = 0;
 
   void after(SimTime delay, std::function<void()> action) { at(now() + delay, std::move(action)); }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/time/sim_context.h"
 
+#include <algorithm>
 #include <cstdio>
 
 // libsystemc's own main() wants this symbol. Our programs have a main() of their own, because
@@ -41,36 +42,34 @@ SimContext::~SimContext() {
   kernel_.reset();
 }
 
-SimTime SimContext::now() const { return kernel_->time_stamp().value(); }
-
 bool SimContext::pending() const { return sc_core::sc_pending_activity(kernel_.get()); }
 
 SimTime SimContext::next_event() const {
   if (!pending()) return kNever;
-  return now() + sc_core::sc_time_to_pending_activity(kernel_.get()).value();
+  const sc_time next = kernel_->time_stamp() + sc_core::sc_time_to_pending_activity(kernel_.get());
+  return next.value();
 }
 
-// Starved, SystemC leaves time at the last event, also when others wait beyond `end`: then the
-// second start moves it. And what is due at `end` itself is left by both; a start of zero length
-// runs one round of it.
+// What is due before the picosecond after `next` runs, and what that process runs ahead.
+void SimContext::start(SimTime next) {
+  sc_core::sc_start(sc_time::from_value(next + 1) - kernel_->time_stamp(),
+                    sc_core::SC_EXIT_ON_STARVATION);
+}
+
 void SimContext::run_to(SimTime end, bool stop_when_idle) {
   Scope scope(*this);  // next_event() needs it too: SystemC subtracts the current kernel's time
-  if (stop_when_idle && end > now() && next_event() <= end) {
-    sc_core::sc_start(sc_time::from_value(end - now()), sc_core::SC_EXIT_ON_STARVATION);
-  }
-  if (end > now() && (!stop_when_idle || pending())) {
-    sc_core::sc_start(sc_time::from_value(end - now()), sc_core::SC_RUN_TO_TIME);
-  }
-  while (now() <= end && next_event() == now()) sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  end_ = end;
+  const SimTime next = next_event();
+  if (next <= end) start(next);
+  if (!stop_when_idle || pending()) now_ = std::max(now_, end);
 }
 
-// One start, for it costs as much as a tenth of a core's cycle: what is due before the picosecond
-// after `next` runs, and starved of more SystemC leaves time at `next`.
 bool SimContext::run_next(SimTime end) {
   Scope scope(*this);
   const SimTime next = next_event();
   if (next > end) return false;
-  sc_core::sc_start(sc_time::from_value(next - now() + 1), sc_core::SC_EXIT_ON_STARVATION);
+  end_ = now_ = next;
+  start(next);
   return true;
 }
 

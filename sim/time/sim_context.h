@@ -4,7 +4,8 @@
 // that kernel builds or runs. So a process may hold any number of simulations, one after the other
 // or side by side, which is what unit tests need.
 //
-// Use: construct modules under a Scope; destroy them before the context.
+// Use: construct modules under a Scope; destroy them before the context. The ScScheduler is the one
+// process, and now() is its time: within a run it goes ahead of SystemC's.
 #pragma once
 
 #include <memory>
@@ -34,7 +35,7 @@ class SimContext {
     sc_core::sc_simcontext* previous_default_;
   };
 
-  SimTime now() const;
+  SimTime now() const { return now_; }
 
   // True while an event waits: a clock edge, a packet on a wire, a timer.
   bool pending() const;
@@ -50,8 +51,16 @@ class SimContext {
   // with nothing run, if there is none.
   bool run_next(SimTime end);
 
+  // For a process that runs ahead of SystemC's time: up to where, and where it is.
+  SimTime end_of_run() const { return end_; }
+  void advance(SimTime now) { now_ = now; }
+
  private:
+  void start(SimTime next);
+
   std::unique_ptr<sc_core::sc_simcontext> kernel_;
+  SimTime now_ = 0;  // SystemC's own time may lie behind
+  SimTime end_ = 0;
 };
 
 }  // namespace exrnic
