@@ -6,6 +6,7 @@
 namespace exrnic::ref {
 
 void Credits::run() {
+  if (state_.credits_heard.empty() && state_.credits_changed.empty()) return;
   for (const CreditUpdate& update : std::exchange(state_.credits_heard, {})) hear(update);
   for (const uint32_t qpn : std::exchange(state_.credits_changed, {})) tell(qpn);
 }

@@ -264,6 +264,7 @@ EfeRx::Position EfeRx::position(uint32_t node) const {
   position.sack = !peer.early.empty();
   position.ece = peer.marked;
   position.missing = peer.next;
+  if (!position.sack) return position;
   for (uint32_t i = 0; i + 1 < kWindow; ++i)
     position.arrived |= static_cast<uint32_t>(peer.early.count(peer.next + 1 + i)) << i;
   return position;
