@@ -184,9 +184,7 @@ void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
         cqe.timestamp = state_.time_ns;
         // 1 in the first round, then 0, then 1
         cqe.phase = !(cq.producer >> cq.log_entries & 1);
-        Bytes bytes(sizeof cqe);
-        std::memcpy(bytes.data(), &cqe, sizeof cqe);
-        dma_write_.write(place.address, bytes);
+        dma_write_.write(place.address, reinterpret_cast<const uint8_t*>(&cqe), sizeof cqe);
         state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, static_cast<uint16_t>(cqe.wqe_index), 0,
                      cqe.opcode == EXRNIC_WQE_OPCODE_RECV ? EXRNIC_TRACE_FLAGS_RECEIVE : 0);
         ++cq.producer;

@@ -19,9 +19,8 @@ void DmaRead::read(uint64_t address, size_t length, Done done) {
 }
 
 void DmaRead::complete(const ReadCompletion& completion) {
-  const auto found = in_flight_.find(completion.tag);
-  if (found == in_flight_.end()) return;
-  Piece& piece = found->second;
+  if (completion.tag >= kTags || !in_flight_[completion.tag].request) return;
+  Piece& piece = in_flight_[completion.tag];
   const auto request = piece.request;
   const size_t bytes = std::min(piece.length, completion.data.size());
   std::copy_n(completion.data.begin(), bytes, request->data.begin() + piece.offset);
@@ -34,24 +33,25 @@ void DmaRead::complete(const ReadCompletion& completion) {
       request->good = false;
       request->missing -= piece.length;
     }
-    in_flight_.erase(found);
+    piece = {};
+    --in_flight_count_;
   }
   if (request->missing == 0)
-    std::exchange(request->done, [](bool, const Bytes&) {})(request->good, request->data);
+    std::exchange(request->done, [](bool, Bytes&&) {})(request->good, std::move(request->data));
 }
 
 uint8_t DmaRead::free_tag() const {
   uint8_t tag = 0;
-  while (in_flight_.count(tag) != 0) ++tag;
+  while (in_flight_[tag].request) ++tag;
   return tag;
 }
 
 void DmaRead::run(CoreSink& sink) {
-  while (!waiting_.empty() && in_flight_.size() < kTags && sink.can_read()) {
+  while (!waiting_.empty() && in_flight_count_ < kTags && sink.can_read()) {
     const uint8_t tag = free_tag();
-    const Piece piece = waiting_.front();
+    const Piece& piece = in_flight_[tag] = std::move(waiting_.front());
     waiting_.pop_front();
-    in_flight_[tag] = piece;
+    ++in_flight_count_;
     sink.read({tag, piece.address, static_cast<uint16_t>(piece.length)});
   }
 }

@@ -2,9 +2,9 @@
 // Reads of host memory: cut into PCIe reads, answered as a whole.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "rtl-model/ref/state.h"
@@ -13,7 +13,7 @@ namespace exrnic::ref {
 
 class DmaRead {
  public:
-  using Done = std::function<void(bool good, const Bytes& data)>;
+  using Done = std::function<void(bool good, Bytes&& data)>;
 
   explicit DmaRead(State& state) : state_(state) {}
 
@@ -23,10 +23,10 @@ class DmaRead {
 
   void complete(const ReadCompletion& completion);
   void run(CoreSink& sink);
-  bool idle() const { return waiting_.empty() && in_flight_.empty(); }
+  bool idle() const { return waiting_.empty() && in_flight_count_ == 0; }
 
   // It asks whether it can read; the first of the next cycles in which it acts if nothing comes.
-  bool asks() const { return !waiting_.empty() && in_flight_.size() < kTags; }
+  bool asks() const { return !waiting_.empty() && in_flight_count_ < kTags; }
   uint64_t next_act(CoreSink& sink) const {
     return asks() ? sink.busy_cycles(CoreSink::Ready::kRead) + 1 : kNever;
   }
@@ -41,7 +41,7 @@ class DmaRead {
     Done done;
   };
   struct Piece {
-    std::shared_ptr<Request> request;
+    std::shared_ptr<Request> request;  // empty: nothing is read with this tag
     uint64_t address = 0;
     size_t offset = 0;  // of its next byte in the request
     size_t length = 0;  // still to come
@@ -51,7 +51,8 @@ class DmaRead {
 
   State& state_;
   std::deque<Piece> waiting_;
-  std::map<uint8_t, Piece> in_flight_;  // by tag
+  std::array<Piece, kTags> in_flight_;  // by tag
+  size_t in_flight_count_ = 0;
 };
 
 }  // namespace exrnic::ref

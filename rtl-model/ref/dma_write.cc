@@ -7,9 +7,9 @@
 
 namespace exrnic::ref {
 
-void DmaWrite::write(uint64_t address, const Bytes& data) {
-  for_each_cut(address, data.size(), state_.config.max_payload, [&](size_t offset, size_t bytes) {
-    const auto first = data.begin() + offset;
+void DmaWrite::write(uint64_t address, const uint8_t* data, size_t length) {
+  for_each_cut(address, length, state_.config.max_payload, [&](size_t offset, size_t bytes) {
+    const uint8_t* first = data + offset;
     queue_.push_back(
         {{PostedWrite::Kind::kMemory, address + offset, Bytes(first, first + bytes)}, nullptr});
   });

@@ -14,7 +14,7 @@ class DmaWrite {
  public:
   explicit DmaWrite(State& state) : state_(state) {}
 
-  void write(uint64_t address, const Bytes& data);
+  void write(uint64_t address, const uint8_t* data, size_t length);
   void fire(uint32_t vector);
   void then(std::function<void()> action);  // when all before it is handed to PCIe
 

@@ -2,6 +2,7 @@
 #include "rtl-model/ref/pbl_cache.h"
 
 #include <cstring>
+#include <utility>
 
 namespace exrnic::ref {
 namespace {
@@ -14,19 +15,23 @@ uint64_t entry_of(const Bytes& line, uint64_t entry_address) {
 
 }  // namespace
 
-void PblCache::look_up(uint64_t entry_address, const Done& done) {
+std::optional<uint64_t> PblCache::known(uint64_t entry_address) {
+  const auto line = lines_.find(entry_address - entry_address % EXRNIC_PBL_LINE_SIZE);
+  if (line == lines_.end()) return std::nullopt;
+  state_.count(EXRNIC_COUNTER_PBL_HITS);
+  return entry_of(line->second, entry_address);
+}
+
+void PblCache::read(uint64_t entry_address, Done done) {
   const uint64_t line_address = entry_address - entry_address % EXRNIC_PBL_LINE_SIZE;
-  const auto known = lines_.find(line_address);
-  if (known != lines_.end()) {
-    state_.count(EXRNIC_COUNTER_PBL_HITS);
-    return done(true, entry_of(known->second, entry_address));
-  }
   state_.count(EXRNIC_COUNTER_PBL_MISSES);
-  dma_read_.read(line_address, EXRNIC_PBL_LINE_SIZE, [=](bool good, const Bytes& line) {
-    if (!good) return done(false, 0);
-    lines_[line_address] = line;
-    done(true, entry_of(line, entry_address));
-  });
+  dma_read_.read(
+      line_address, EXRNIC_PBL_LINE_SIZE,
+      [this, line_address, entry_address, done = std::move(done)](bool good, const Bytes& line) {
+        if (!good) return done(false, 0);
+        lines_[line_address] = line;
+        done(true, entry_of(line, entry_address));
+      });
 }
 
 }  // namespace exrnic::ref

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "rtl-model/ref/dma_read.h"
@@ -17,8 +18,9 @@ class PblCache {
 
   PblCache(State& state, DmaRead& dma_read) : state_(state), dma_read_(dma_read) {}
 
-  void look_up(uint64_t entry_address, const Done& done);
-  void flush() { lines_.clear(); }  // only while the core is at rest
+  std::optional<uint64_t> known(uint64_t entry_address);
+  void read(uint64_t entry_address, Done done);  // one that is not known
+  void flush() { lines_.clear(); }               // only while the core is at rest
 
  private:
   State& state_;

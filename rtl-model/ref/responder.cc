@@ -133,12 +133,13 @@ void Responder::place(const Access& where, std::function<void()> placed) {
         std::move(placed));
 }
 
-void Responder::place(const Access& where, const Bytes& payload, std::function<void()> placed) {
+void Responder::place(const Access& where, Bytes&& payload, std::function<void()> placed) {
   const auto length = static_cast<uint32_t>(payload.size());
-  const ElementList sink{{{where.to, length, where.stag}}, where.pd, where.rights};
-  scatter_.scatter(sink, 0, payload, [this, placed](Verdict verdict) {
-    verdict == Verdict::kOk ? placed() : refuse(refusal(verdict));
-  });
+  ElementList sink{{{where.to, length, where.stag}}, where.pd, where.rights};
+  scatter_.scatter(std::move(sink), 0, std::move(payload),
+                   [this, placed = std::move(placed)](Verdict verdict) {
+                     verdict == Verdict::kOk ? placed() : refuse(refusal(verdict));
+                   });
 }
 
 void Responder::take_write(QueuePair& qp) {
@@ -260,7 +261,7 @@ void Responder::take_atomic_response(QueuePair& qp) {
   Bytes value(EXRNIC_ATOMIC_BYTES);
   for (size_t i = 0; i < value.size(); ++i)
     value[i] = static_cast<uint8_t>(exrnic_atomic_response_value(body) >> 8 * i);
-  place({pull.stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, pull.to, 0}, value, [this, &qp] {
+  place({pull.stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, pull.to, 0}, std::move(value), [this, &qp] {
     ++qp.at.inbound.atomics;
     end_pull(segment_.dst_qpn, EXRNIC_CQE_STATUS_SUCCESS);
     placed();

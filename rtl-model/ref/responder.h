@@ -64,7 +64,7 @@ class Responder {
   void queue(QueuePair& qp, const Read& read);
   void take_atomic_response(QueuePair& qp);
   void place(const Access& where, std::function<void()> placed);
-  void place(const Access& where, const Bytes& payload, std::function<void()> placed);
+  void place(const Access& where, Bytes&& payload, std::function<void()> placed);
   void flush_now(uint32_t qpn);
   void end_pull(uint32_t qpn, exrnic_cqe_status status);
 

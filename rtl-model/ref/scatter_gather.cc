@@ -29,10 +29,13 @@ void Gather::next() {
         result_.verdict = place.verdict;
         if (place.verdict != Verdict::kOk) return done_(result_);
         dma_read_.read(place.address, std::min<uint64_t>(missing, place.length),
-                       [this](bool good, const Bytes& data) {
+                       [this](bool good, Bytes&& data) {
                          result_.readable = good;
                          if (!good) return done_(result_);
-                         result_.data.insert(result_.data.end(), data.begin(), data.end());
+                         if (result_.data.empty())
+                           result_.data = std::move(data);
+                         else
+                           result_.data.insert(result_.data.end(), data.begin(), data.end());
                          next();
                        });
       });
@@ -47,13 +50,11 @@ void Scatter::scatter(ElementList list, uint64_t offset, Bytes data, Done done) 
 }
 
 void Scatter::next(size_t written) {
-  const size_t left = data_.size() - written;
-  if (left == 0) return done_(Verdict::kOk);
-  xlate_.region(piece_at(list_, offset_ + written), [this, written, left](const Place& place) {
+  if (written == data_.size()) return done_(Verdict::kOk);
+  xlate_.region(piece_at(list_, offset_ + written), [this, written](const Place& place) {
     if (place.verdict != Verdict::kOk) return done_(place.verdict);
-    const size_t bytes = std::min<uint64_t>(left, place.length);
-    const auto first = data_.begin() + written;
-    dma_write_.write(place.address, Bytes(first, first + bytes));
+    const size_t bytes = std::min<uint64_t>(data_.size() - written, place.length);
+    dma_write_.write(place.address, data_.data() + written, bytes);
     next(written + bytes);
   });
 }

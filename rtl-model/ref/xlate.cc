@@ -21,12 +21,15 @@ void Xlate::page(uint64_t pbl, uint32_t page_shift, uint64_t offset, uint64_t le
                  const Done& done) {
   const uint64_t page_size = uint64_t{1} << page_shift;
   const uint64_t in_page = offset % page_size;
-  pbl_cache_.look_up(pbl + (offset >> page_shift) * EXRNIC_PBL_ENTRY_SIZE,
-                     [=](bool good, uint64_t page_address) {
-                       if (!good) return done({Verdict::kMemory, 0, 0});
-                       done({Verdict::kOk, (page_address & ~(page_size - 1)) + in_page,
-                             std::min(length, page_size - in_page)});
-                     });
+  const auto place = [=](uint64_t page_address) -> Place {
+    return {Verdict::kOk, (page_address & ~(page_size - 1)) + in_page,
+            std::min(length, page_size - in_page)};
+  };
+  const uint64_t entry = pbl + (offset >> page_shift) * EXRNIC_PBL_ENTRY_SIZE;
+  if (const auto page_address = pbl_cache_.known(entry)) return done(place(*page_address));
+  pbl_cache_.read(entry, [done, place](bool good, uint64_t page_address) {
+    done(good ? place(page_address) : Place{Verdict::kMemory, 0, 0});
+  });
 }
 
 }  // namespace exrnic::ref
