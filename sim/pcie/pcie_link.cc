@@ -47,14 +47,26 @@ void PcieLink::schedule(SimTime time, Action action) {
   });
 }
 
-// What the host will notice.
-template <typename Action>
-void PcieLink::schedule_touch(SimTime time, Action action) {
-  touches_.insert(std::upper_bound(touches_.begin(), touches_.end(), time), time);
-  schedule(time, [this, time, action = std::move(action)]() mutable {
-    touches_.erase(std::lower_bound(touches_.begin(), touches_.end(), time));
-    action();
+// The same for the next of a kind that is on its way: no larger than what a std::function holds in
+// itself.
+template <void (PcieLink::*kArrive)()>
+void PcieLink::schedule(SimTime time) {
+  scheduler_.at(time, [this, epoch = epoch_] {
+    if (epoch == epoch_) (this->*kArrive)();
   });
+}
+
+// What the host will notice.
+template <void (PcieLink::*kArrive)()>
+void PcieLink::schedule_touch(SimTime time) {
+  touches_.insert(std::upper_bound(touches_.begin(), touches_.end(), time), time);
+  schedule<&PcieLink::touch<kArrive>>(time);
+}
+
+template <void (PcieLink::*kArrive)()>
+void PcieLink::touch() {
+  touches_.erase(touches_.begin());
+  (this->*kArrive)();
 }
 
 void PcieLink::mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) {
@@ -81,22 +93,23 @@ void PcieLink::mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone 
   const MmioAccess access{static_cast<uint8_t>(bar), static_cast<uint32_t>(offset),
                           static_cast<uint8_t>(size), 0};
   ++counters_.loads;
-  loads_.push_back({size, std::move(done)});
+  loads_.push_back({size, std::move(done), 0});
   schedule(arrival(down_, kTlpReadRequest), [this, access] { endpoint_.mmio_read(access); });
 }
 
 void PcieLink::mmio_read_done(uint64_t data) {
   assert(replies_ < loads_.size());
-  const unsigned size = loads_[replies_++].size;
-  const SimTime arrived = arrival(up_, kTlpCompletionOverhead + payload_of(size));
-  schedule_touch(arrived + config_.host_load_ns * kPsPerNs, [this, data] { finish_load(data); });
+  Load& load = loads_[replies_++];
+  load.data = truncate(data, load.size);
+  const SimTime arrived = arrival(up_, kTlpCompletionOverhead + payload_of(load.size));
+  schedule_touch<&PcieLink::finish_load>(arrived + config_.host_load_ns * kPsPerNs);
 }
 
-void PcieLink::finish_load(uint64_t data) {
+void PcieLink::finish_load() {
   const Load load = std::move(loads_.front());
   loads_.pop_front();
   --replies_;
-  load.done(truncate(data, load.size));
+  load.done(load.data);
 }
 
 void PcieLink::reset() {
@@ -107,6 +120,10 @@ void PcieLink::reset() {
   writes_leave_.clear();
   reads_leave_.clear();
   touches_.clear();
+  writes_.clear();
+  reads_.clear();
+  answers_.clear();
+  completions_.clear();
   replies_ = 0;
   endpoint_.reset();
   for (const Load& load : std::exchange(loads_, {})) load.done(truncate(kAllOnes, load.size));
@@ -120,10 +137,13 @@ void PcieLink::write(PostedWrite&& write) {
   const unsigned payload = payload_of(static_cast<unsigned>(write.data.size()));
   const SimTime arrived = arrival(up_, kTlpWriteOverhead + payload);
   writes_leave_.push_back(up_.free_at());
-  schedule_touch(arrived, [this, write = std::move(write)] { arrive_write(write); });
+  writes_.push_back(std::move(write));
+  schedule_touch<&PcieLink::arrive_write>(arrived);
 }
 
-void PcieLink::arrive_write(const PostedWrite& write) {
+void PcieLink::arrive_write() {
+  const PostedWrite write = std::move(writes_.front());
+  writes_.pop_front();
   if (write.kind == PostedWrite::Kind::kMsix) {
     ++counters_.interrupts;
     if (host_ != nullptr) host_->fire_msix(static_cast<unsigned>(write.address));
@@ -143,27 +163,28 @@ void PcieLink::read(const ReadRequest& request) {
   assert(can_read() && request.length >= 1 && request.length <= config_.max_read);
   const SimTime arrived = arrival(up_, kTlpReadRequest);
   reads_leave_.push_back(up_.free_at());
-  schedule_touch(arrived, [this, request] { arrive_read(request); });
+  reads_.push_back(request);
+  schedule_touch<&PcieLink::arrive_read>(arrived);
 }
 
 // Memory is read at once, so that the data are those of this point in the order of TLPs; the time
 // that the host's memory takes comes after.
-void PcieLink::arrive_read(const ReadRequest& request) {
-  const SimTime ready = scheduler_.now() + config_.host_memory_ns * kPsPerNs;
+void PcieLink::arrive_read() {
+  const ReadRequest request = reads_.front();
+  reads_.pop_front();
   Bytes data(request.length);
-  if (host_ == nullptr || !host_->dma_read(request.address, data.data(), data.size())) {
-    ++counters_.reads_refused;
-    schedule(ready, [this, request] { complete_refused(request); });
-    return;
-  }
-  ++counters_.reads;
-  counters_.read_bytes += data.size();
-  schedule(ready, [this, request, data = std::move(data)]() mutable {
-    complete(request, std::move(data));
-  });
+  const bool good = host_ != nullptr && host_->dma_read(request.address, data.data(), data.size());
+  ++(good ? counters_.reads : counters_.reads_refused);
+  if (good) counters_.read_bytes += data.size();
+  answers_.push_back({request, !good, std::move(data)});
+  schedule<&PcieLink::complete>(scheduler_.now() + config_.host_memory_ns * kPsPerNs);
 }
 
-void PcieLink::complete(const ReadRequest& request, Bytes&& data) {
+void PcieLink::complete() {
+  const Answer answer = std::move(answers_.front());
+  answers_.pop_front();
+  const auto& [request, refused, data] = answer;
+  if (refused) return send_completion({request.tag, true, true, {}});
   size_t done = 0;
   while (done < data.size()) {
     const uint64_t address = request.address + done;
@@ -177,15 +198,16 @@ void PcieLink::complete(const ReadRequest& request, Bytes&& data) {
   }
 }
 
-void PcieLink::complete_refused(const ReadRequest& request) {
-  send_completion({request.tag, true, true, {}});
-}
-
 void PcieLink::send_completion(ReadCompletion&& completion) {
   const SimTime arrived = arrival(down_, kTlpCompletionOverhead + completion.data.size());
-  schedule(arrived, [this, completion = std::move(completion)]() mutable {
-    endpoint_.read_completion(std::move(completion));
-  });
+  completions_.push_back(std::move(completion));
+  schedule<&PcieLink::arrive_completion>(arrived);
+}
+
+void PcieLink::arrive_completion() {
+  ReadCompletion completion = std::move(completions_.front());
+  completions_.pop_front();
+  endpoint_.read_completion(std::move(completion));
 }
 
 }  // namespace exrnic

@@ -100,6 +100,12 @@ class PcieLink final : public DevicePort, public PciePort {
   struct Load {
     unsigned size;
     ReadDone done;
+    uint64_t data;  // of the reply
+  };
+  struct Answer {
+    ReadRequest request;
+    bool refused;
+    Bytes data;
   };
 
   static SimTime busy_until(const std::deque<SimTime>& leave) {
@@ -108,14 +114,18 @@ class PcieLink final : public DevicePort, public PciePort {
   SimTime arrival(Lane& lane, uint64_t bytes);
   template <typename Action>
   void schedule(SimTime time, Action action);
-  template <typename Action>
-  void schedule_touch(SimTime time, Action action);
-  void arrive_write(const PostedWrite& write);
-  void arrive_read(const ReadRequest& request);
-  void complete(const ReadRequest& request, Bytes&& data);
-  void complete_refused(const ReadRequest& request);
+  template <void (PcieLink::*kArrive)()>
+  void schedule(SimTime time);
+  template <void (PcieLink::*kArrive)()>
+  void schedule_touch(SimTime time);
+  template <void (PcieLink::*kArrive)()>
+  void touch();
+  void arrive_write();
+  void arrive_read();
+  void complete();
   void send_completion(ReadCompletion&& completion);
-  void finish_load(uint64_t data);
+  void arrive_completion();
+  void finish_load();
 
   Scheduler& scheduler_;
   PcieConfig config_;
@@ -127,6 +137,11 @@ class PcieLink final : public DevicePort, public PciePort {
   Lane down_;
   std::deque<SimTime> writes_leave_;  // when each accepted write, or read, has left
   std::deque<SimTime> reads_leave_;
+  // On their way: each kind arrives in the order in which it left.
+  std::deque<PostedWrite> writes_;
+  std::deque<ReadRequest> reads_;
+  std::deque<Answer> answers_;  // in the host's memory
+  std::deque<ReadCompletion> completions_;
   std::deque<Load> loads_;        // not answered yet, oldest first
   size_t replies_ = 0;            // of loads_: replies that the device has given
   std::vector<SimTime> touches_;  // ascending
