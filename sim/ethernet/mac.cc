@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/ethernet/mac.h"
 
+#include <libdeflate.h>
+
 #include <cassert>
 #include <utility>
 
 #include "exrnic_hw.h"
-#include "sim/ethernet/crc32.h"
 
 namespace exrnic {
 namespace {
 
 constexpr size_t kQueueFrames = 2;
 
+uint32_t fcs_of(const uint8_t* data, size_t size) { return libdeflate_crc32(0, data, size); }
+
 }  // namespace
 
 void append_fcs(Bytes& frame) {
   if (frame.size() < EXRNIC_ETH_FRAME_MIN) frame.resize(EXRNIC_ETH_FRAME_MIN);
-  const uint32_t fcs = crc32_of(frame.data(), frame.size());
+  const uint32_t fcs = fcs_of(frame.data(), frame.size());
   for (unsigned i = 0; i < kFcsBytes; ++i) frame.push_back(static_cast<uint8_t>(fcs >> (8 * i)));
 }
 
@@ -25,7 +28,7 @@ bool has_good_fcs(const Bytes& wire) {
   const size_t size = wire.size() - kFcsBytes;
   uint32_t received = 0;
   for (unsigned i = 0; i < kFcsBytes; ++i) received |= uint32_t{wire[size + i]} << (8 * i);
-  return received == crc32_of(wire.data(), size);
+  return received == fcs_of(wire.data(), size);
 }
 
 bool remove_fcs(Bytes& wire) {

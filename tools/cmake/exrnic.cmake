@@ -10,6 +10,7 @@ find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCAP REQUIRED IMPORTED_TARGET libpcap)
+pkg_check_modules(DEFLATE REQUIRED IMPORTED_TARGET libdeflate)
 
 add_library(exrnic_warnings INTERFACE)
 # GCC 12 sees writes beyond vectors that are none when it inlines insert().
