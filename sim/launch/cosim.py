@@ -9,6 +9,7 @@ Unix socket is limited to 107 bytes and that of a clone is not.
 import contextlib
 import dataclasses
 import fcntl
+import os
 import pathlib
 import shutil
 import signal
@@ -22,8 +23,9 @@ import processes
 _SIM_READY = "exrnic-sim: ready"
 _CONTROL = "control.sock"  # exrnicctl looks for it
 _POLL_SECONDS = 0.02
-# Guests that poll leave a processor to the simulator, which they wait for: else it gets its part of
-# two of them in slices of milliseconds, with which a round trip then begins and ends.
+# Where processors are fewer than guests and simulator, guests that poll leave one to the simulator,
+# which they wait for: else it gets its part in slices of milliseconds, with which a round trip then
+# begins and ends. Where each has its own, a guest that wakes the simulator would only be held up.
 _GUEST_NICE = 5
 _POWER_OFF_SECONDS = 15
 _SIM_STOP_SECONDS = 10
@@ -101,6 +103,7 @@ class CoSim:
         settings = self._settings
         self._on_progress(f"booting {settings.guests} guests")
         sockets = self._sockets()
+        scarce = len(os.sched_getaffinity(0)) <= settings.guests
         for node, console in enumerate(self._consoles):
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
@@ -110,7 +113,8 @@ class CoSim:
                 self._channel(node, passed), settings.kernel_arguments, settings.memory,
                 settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
-            self._guests.append(children.start(command, console.path, passed, _GUEST_NICE))
+            self._guests.append(children.start(command, console.path, passed,
+                                               _GUEST_NICE if scarce else 0))
             if end:
                 end.close()
 

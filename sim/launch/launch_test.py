@@ -78,14 +78,16 @@ class Outcome(LaunchCase):
         self.assertEqual(self.rows[0][1]["size"], 4096)
         self.assertEqual(fakes.survivors(self.directory), [])
 
-    def test_guests_leave_the_processor_to_the_simulator(self):
+    def test_guests_leave_a_processor_to_the_simulator_where_there_are_too_few(self):
         note = 'echo "$(nice) $(ps -o sid= -p $$)" > '
-        self.run_it(note + "simulator\n" + GOOD_SIM, note + "guest$node\n" + GOOD_GUEST)
-        (simulator, session), *guests = (
-            (self.directory / name).read_text().split() for name in ("simulator", "guest0", "guest1"))
-        for nice, of in guests:
-            self.assertGreater(int(nice), int(simulator))
-            self.assertEqual(of, session)  # else the scheduler may not compare them
+        for processors, behind in ({0, 1}, 5), ({0, 1, 2}, 0):
+            with unittest.mock.patch("cosim.os.sched_getaffinity", return_value=processors):
+                self.run_it(note + "simulator\n" + GOOD_SIM, note + "guest$node\n" + GOOD_GUEST)
+            (simulator, session), *guests = ((self.directory / name).read_text().split()
+                                             for name in ("simulator", "guest0", "guest1"))
+            for nice, of in guests:
+                self.assertEqual(int(nice), int(simulator) + behind)
+                self.assertEqual(of, session)  # else the scheduler may not compare them
 
     def test_a_path_longer_than_a_socket_address_does_no_harm(self):
         bind = ("python3 -c 'import socket; "
