@@ -192,6 +192,7 @@ TEST_CASE("messages arrive once each and in order when firmware fails between th
   Sender sender(fixture.Open(0)), receiver(fixture.Open(1));
   for (const uint32_t number : {10, 11}) sender.Send(1, number);
   CHECK(receiver.TakeFrom(&sender) == 10);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the simulator has come to rest
   LeadFirmwareAstray(fixture);
   sender.Send(1, 12);
   for (const uint32_t number : {11, 12}) CHECK(receiver.TakeFrom(&sender) == number);

@@ -83,7 +83,8 @@ class GdbServer::Connection {
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return false;
     looked_ = false;
-    return send(session_->receive({bytes, static_cast<size_t>(got)}));
+    // Looked at now, too: to answer takes cycles, and there may be no slice behind them.
+    return send(session_->receive({bytes, static_cast<size_t>(got)})) && look();
   }
   bool look() {
     if (!session_->running() || (looked_ && registers_.nothing_happened())) return true;
