@@ -25,6 +25,17 @@ FabricFaults faults_of(const TestbedOptions& options) {
   return faults;
 }
 
+// One island of time for each node and each switch, or one for all.
+std::unique_ptr<ScTimeline> make_timeline(const TestbedOptions& options, const Topology& topology,
+                                          SimContext& context) {
+  const SimTime lookahead = Fabric::least_latency(options.profile, topology);
+  const bool several = options.threads > 1 && options.tracer == nullptr && lookahead > 0 &&
+                       lookahead != Fabric::kNoLines;
+  if (!several) return std::make_unique<ScTimeline>("timeline", context);
+  const auto islands = static_cast<unsigned>(topology.nodes + topology.switches.size());
+  return std::make_unique<ScTimeline>("timeline", context, islands, options.threads, lookahead);
+}
+
 }  // namespace
 
 // What may be refused is refused before anything is built.
@@ -35,16 +46,20 @@ Testbed::Testbed(const TestbedOptions& options, const CoreFactory& make_core) {
   const FabricFaults faults = faults_of(options);
   for (const auto& item : faults.towards) topology.end_named(item.first);
   SimContext::Scope scope(context_);
-  scheduler_ = std::make_unique<ScScheduler>("scheduler", context_);
+  timeline_ = make_timeline(options, topology, context_);
+  const auto island = [&](unsigned index) -> Scheduler& {
+    return timeline_->island(index % timeline_->islands());
+  };
   const bool link_up = !topology.links.empty();
   for (unsigned id = 0; id < topology.nodes; ++id) {
-    nodes_.push_back(std::make_unique<Node>(*scheduler_, id, link_up, options.profile, make_core,
+    nodes_.push_back(std::make_unique<Node>(island(id), id, link_up, options.profile, make_core,
                                             options.tracer));
   }
   if (options.tracer != nullptr)
-    options.tracer->start(*scheduler_, nodes_.front()->rnic().period_ps(), nodes());
-  fabric_ =
-      std::make_unique<Fabric>(*scheduler_, options.profile, topology, routes, faults, nodes_);
+    options.tracer->start(island(0), nodes_.front()->rnic().period_ps(), nodes());
+  fabric_ = std::make_unique<Fabric>(
+      [&](unsigned index) -> Scheduler& { return island(nodes() + index); }, options.profile,
+      topology, routes, faults, nodes_);
 }
 
 // SystemC modules go before the kernel, and under it.
@@ -52,7 +67,7 @@ Testbed::~Testbed() {
   SimContext::Scope scope(context_);
   fabric_.reset();
   nodes_.clear();
-  scheduler_.reset();
+  timeline_.reset();
 }
 
 const EthernetLink* Testbed::line_towards(unsigned id) const {

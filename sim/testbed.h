@@ -6,7 +6,8 @@
 // so; more by one switch. One node alone has no link. Faults strike on the last line towards a
 // node, so that each frame meets them once, and on any other line that has faults of its own.
 //
-// Threads: none; a testbed and everything in it belong to one thread.
+// Threads: a testbed and everything in it belong to one thread; see TestbedOptions::threads about
+// those of its own.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 #include "sim/ethernet/faults.h"
 #include "sim/node/node.h"
 #include "sim/profile/profile.h"
-#include "sim/time/sc_scheduler.h"
+#include "sim/time/sc_timeline.h"
 #include "sim/time/sim_context.h"
 #include "sim/topology/fabric.h"
 #include "sim/topology/topology.h"
@@ -37,6 +38,12 @@ struct TestbedOptions {
   std::map<unsigned, FaultConfig> faults_towards;  // node id: instead of `faults`
   std::map<std::string, FaultConfig> faults_at;    // the same for any line, by the name of its end
   Tracer* tracer = nullptr;                        // of everything; must outlive the testbed
+
+  // That simulate at the same time, each some of the nodes and switches; the results are the same.
+  // With more than one, make_core's cores share nothing; hosts and observers of a node are called
+  // in its thread while others are in theirs; and run_until() asks a little later. A tracer, and
+  // lines without latency, leave one.
+  unsigned threads = 1;
 };
 
 enum class RunResult {
@@ -61,12 +68,14 @@ class Testbed {
   // The last line towards a node; nullptr when it has none.
   const EthernetLink* line_towards(unsigned id) const;
 
-  Scheduler& scheduler() { return *scheduler_; }
   SimTime now() const { return context_.now(); }
   uint64_t now_ns() const { return context_.now() / kPsPerNs; }
 
   // True while anything is in flight: a packet, a timer, a core that is not idle.
   bool busy() const { return context_.pending(); }
+
+  // Threads that simulate.
+  unsigned threads() const { return timeline_->threads(); }
 
   // When something happens next; kNothing if nothing is in flight.
   static constexpr SimTime kNothing = ~SimTime{0};
@@ -81,13 +90,14 @@ class Testbed {
   // Simulates `ns`, or less if everything comes to rest before.
   void run_while_busy(uint64_t ns);
 
-  // Simulates until `done()` holds, asking after each point in time at which anything happened,
-  // for at most `limit_ns`.
+  // Simulates until `done()` holds, asking after each point in time at which anything happened, for
+  // at most `limit_ns`. With several threads: after all that happens within the least latency of a
+  // line from there.
   RunResult run_until(const std::function<bool()>& done, uint64_t limit_ns);
 
  private:
   SimContext context_;
-  std::unique_ptr<ScScheduler> scheduler_;
+  std::unique_ptr<ScTimeline> timeline_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::unique_ptr<Fabric> fabric_;
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/capture/captures.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 namespace exrnic {
 
 Captures::Captures(const std::string& directory, Testbed& testbed, Log log)
-    : directory_(directory), testbed_(testbed), log_(std::move(log)) {
+    : directory_(directory), log_(std::move(log)) {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (!std::filesystem::is_directory(directory_)) {
@@ -17,15 +17,15 @@ Captures::Captures(const std::string& directory, Testbed& testbed, Log log)
          (error ? ": " + error.message() : "") + "; the run goes on without captures");
     return;
   }
-  Fabric& fabric = testbed_.fabric();
+  Fabric& fabric = testbed.fabric();
   for (const TopologyLink& link : fabric.topology().links) {
     for (int i : {0, 1}) {
       const std::string from = fabric.topology().name_of(link.ends[1 - i]);
       const std::string to = fabric.topology().name_of(link.ends[i]);
       open(to);
       fabric.line_towards(to)->observe(
-          [this, from, to](EthernetLink::Point point, const Bytes& wire) {
-            add(point == EthernetLink::Point::kEnters ? from : to, wire);
+          [this, from, to](EthernetLink::Point point, SimTime now, const Bytes& wire) {
+            add(point == EthernetLink::Point::kEnters ? from : to, now, wire);
           });
     }
   }
@@ -37,28 +37,31 @@ void Captures::attempt(const std::string& port, Action action) {
   try {
     action();
   } catch (const std::system_error& error) {
-    files_.erase(port);
+    files_.at(port) = nullptr;
     log_(std::string(error.what()) + "; the run goes on without this capture");
   }
 }
 
 void Captures::open(const std::string& port) {
+  files_[port] = nullptr;
   attempt(port,
-          [&] { files_[port] = std::make_unique<PcapFile>(directory_ + "/" + port + ".pcap"); });
+          [&] { files_.at(port) = std::make_unique<PcapFile>(directory_ + "/" + port + ".pcap"); });
 }
 
-void Captures::add(const std::string& port, const Bytes& wire) {
-  const auto file = files_.find(port);
-  if (file == files_.end()) return;
-  attempt(port, [&] { file->second->write(testbed_.now_ns(), wire); });
+void Captures::add(const std::string& port, SimTime now, const Bytes& wire) {
+  const auto& file = files_.at(port);
+  if (file) attempt(port, [&] { file->write(now / kPsPerNs, wire); });
 }
 
 void Captures::flush() {
-  std::vector<std::string> ports;
-  for (const auto& item : files_) ports.push_back(item.first);
-  for (const std::string& port : ports) {
-    attempt(port, [&] { files_.at(port)->flush(); });
+  for (const auto& [port, file] : files_) {
+    if (file) attempt(port, [&file = file] { file->flush(); });
   }
+}
+
+size_t Captures::ports() const {
+  return static_cast<size_t>(std::count_if(
+      files_.begin(), files_.end(), [](const auto& item) { return item.second != nullptr; }));
 }
 
 }  // namespace exrnic

@@ -29,18 +29,17 @@ class Captures {
   // All that was captured is in the files.
   void flush();
 
-  size_t ports() const { return files_.size(); }
+  size_t ports() const;  // whose capture goes on
 
  private:
   void open(const std::string& port);
-  void add(const std::string& port, const Bytes& wire);
+  void add(const std::string& port, SimTime now, const Bytes& wire);
   template <typename Action>
   void attempt(const std::string& port, Action action);
 
   std::string directory_;
-  Testbed& testbed_;
   Log log_;
-  std::map<std::string, std::unique_ptr<PcapFile>> files_;  // by port
+  std::map<std::string, std::unique_ptr<PcapFile>> files_;  // by port; nullptr: failed
 };
 
 }  // namespace exrnic

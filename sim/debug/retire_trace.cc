@@ -55,8 +55,8 @@ RetireTrace::~RetireTrace() {
 
 void RetireTrace::retire(const RetiredInstruction& instruction) {
   profile_.retire(testbed_.node(node_).rnic().cycles(), instruction.pc);
-  file_ << fmt::format("{} {:08x} {:08x} {}{}\n", testbed_.now_ns(), instruction.pc,
-                       instruction.instruction, symbols_.name(instruction.pc),
+  file_ << fmt::format("{} {:08x} {:08x} {}{}\n", testbed_.node(node_).scheduler().now() / kPsPerNs,
+                       instruction.pc, instruction.instruction, symbols_.name(instruction.pc),
                        instruction.exception ? " exception" : "");
 }
 

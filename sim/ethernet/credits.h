@@ -18,13 +18,13 @@ using Room = std::shared_ptr<void>;
 class Credits {
  public:
   // `buffer_bytes` 0: no flow control. `return_delay`: the way of a credit back to the near end,
-  // where `returned` is called with it.
-  Credits(Scheduler& scheduler, uint64_t buffer_bytes, SimTime return_delay,
+  // where `returned` is called with it. Room is let go at the far end.
+  Credits(Scheduler& near, Scheduler& far, uint64_t buffer_bytes, SimTime return_delay,
           std::function<void()> returned)
       : state_(buffer_bytes == 0
                    ? nullptr
-                   : std::make_shared<State>(
-                         State{scheduler, buffer_bytes, return_delay, std::move(returned)})) {}
+                   : std::make_shared<State>(State{far, near.entrance(), buffer_bytes, return_delay,
+                                                   std::move(returned)})) {}
 
   bool suffice(uint64_t bytes) const { return !state_ || state_->free_bytes >= bytes; }
 
@@ -38,14 +38,16 @@ class Credits {
 
  private:
   struct State {
-    Scheduler& scheduler;
+    Scheduler& far;
+    std::unique_ptr<Scheduler::Entrance> back;
     uint64_t free_bytes;
     SimTime return_delay;
     std::function<void()> returned;
   };
 
   static void give_back(const std::shared_ptr<State>& state, uint64_t bytes) {
-    state->scheduler.after(state->return_delay, [line = std::weak_ptr<State>(state), bytes] {
+    const SimTime arrival = state->far.now() + state->return_delay;
+    state->back->at(arrival, [line = std::weak_ptr<State>(state), bytes] {
       const auto state = line.lock();
       if (!state) return;
       state->free_bytes += bytes;

@@ -13,14 +13,16 @@ constexpr uint64_t kBitsPerByte = 8;
 
 }  // namespace
 
-EthernetLink::EthernetLink(Scheduler& scheduler, const Config& config, const FaultConfig& faults,
-                           uint64_t seed, WireReceiver& to)
-    : scheduler_(scheduler),
+EthernetLink::EthernetLink(Scheduler& near, Scheduler& far, const Config& config,
+                           const FaultConfig& faults, uint64_t seed, WireReceiver& to)
+    : near_(near),
+      far_(far),
+      arrivals_(far.entrance()),
       config_(config),
       lane_(config.megabits_per_second / kBitsPerByte),
       faults_(faults, seed),
       to_(to),
-      credits_(scheduler, config.buffer_bytes, config.latency_ns * kPsPerNs,
+      credits_(near, far, config.buffer_bytes, config.latency_ns * kPsPerNs,
                [this] { start_waiting(); }) {}
 
 void EthernetLink::send(Bytes&& wire, Room held) {
@@ -46,23 +48,21 @@ void EthernetLink::start(Buffered&& frame) {
   const uint64_t size = frame.wire.size();
   const uint64_t head =
       config_.head_bytes == 0 ? size : std::min<uint64_t>(config_.head_bytes, size);
-  const SimTime start = lane_.send(scheduler_.now(), line_bytes(size));
+  const SimTime start = lane_.send(near_.now(), line_bytes(size));
   if (frame.room) {
-    scheduler_.at(start + lane_.duration(kPreambleBytes + size), [held = std::move(frame.room)] {});
+    near_.at(start + lane_.duration(kPreambleBytes + size), [held = std::move(frame.room)] {});
   }
   frame.room = credits_.take(line_bytes(size));
   if (observer_) show_entry(start, frame.wire);
   const SimTime latency = (config_.latency_ns + extra_latency_ns_) * kPsPerNs;
   const SimTime arrival = start + lane_.duration(kPreambleBytes + head) + latency;
   last_arrival_ = std::max(last_arrival_, arrival);
-  const Fault fault = faults_.next();
-  scheduler_.at(last_arrival_, [this, fault, frame = std::move(frame)]() mutable {
-    arrive(std::move(frame), fault);
-  });
+  arrivals_->at(last_arrival_,
+                [this, frame = std::move(frame)]() mutable { arrive(std::move(frame)); });
 }
 
-void EthernetLink::arrive(Buffered&& frame, Fault fault) {
-  switch (fault) {
+void EthernetLink::arrive(Buffered&& frame) {
+  switch (faults_.next()) {
     case Fault::kNone:
       return deliver(std::move(frame));
     case Fault::kDrop:
@@ -81,14 +81,14 @@ void EthernetLink::arrive(Buffered&& frame, Fault fault) {
       return deliver(std::move(frame));
     case Fault::kDelay:
       ++counters_.delayed;
-      scheduler_.after(faults_.config().delay_ns * kPsPerNs,
-                       [this, frame = std::move(frame)]() mutable { deliver(std::move(frame)); });
+      far_.after(faults_.config().delay_ns * kPsPerNs,
+                 [this, frame = std::move(frame)]() mutable { deliver(std::move(frame)); });
       return;
   }
 }
 
 void EthernetLink::show_entry(SimTime start, const Bytes& wire) {
-  scheduler_.at(start, [this, wire] { observer_(Point::kEnters, wire); });
+  near_.at(start, [this, wire] { observer_(Point::kEnters, near_.now(), wire); });
 }
 
 bool EthernetLink::is_blocked(const Bytes& wire) const {
@@ -105,7 +105,7 @@ void EthernetLink::hand_over(Buffered&& frame) {
     ++counters_.lost_partitioned;
     return;
   }
-  if (observer_) observer_(Point::kLeaves, frame.wire);
+  if (observer_) observer_(Point::kLeaves, far_.now(), frame.wire);
   to_.receive_buffered(std::move(frame.wire), std::move(frame.room));
 }
 
@@ -117,7 +117,7 @@ void EthernetLink::deliver(Buffered&& frame) {
 void EthernetLink::hold(Buffered&& frame) {
   const uint64_t id = next_held_id_++;
   held_.push_back({id, faults_.config().reorder_frames, std::move(frame)});
-  scheduler_.after(faults_.config().hold_ns * kPsPerNs, [this, id] { release_overdue(id); });
+  far_.after(faults_.config().hold_ns * kPsPerNs, [this, id] { release_overdue(id); });
 }
 
 void EthernetLink::release_overdue(uint64_t id) {

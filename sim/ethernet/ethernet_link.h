@@ -10,6 +10,9 @@
 //
 // A line may have credit-based flow control: a frame leaves only when the buffer at the far end has
 // room for it, and waits in front of the line until then.
+//
+// Its ends may lie on two islands of time (scheduler.h), the latency apart: the near one sends, and
+// faults strike at the far one.
 #pragma once
 
 #include <cstdint>
@@ -67,18 +70,19 @@ class EthernetLink {
     uint32_t head_bytes = 0;    // of a wire frame, when it is delivered; 0: all of it
   };
 
-  EthernetLink(Scheduler& scheduler, const Config& config, const FaultConfig& faults, uint64_t seed,
-               WireReceiver& to);
+  EthernetLink(Scheduler& near, Scheduler& far, const Config& config, const FaultConfig& faults,
+               uint64_t seed, WireReceiver& to);
 
   // Queues a wire frame behind those before it. `held` is let go when its last bit has left.
   void send(Bytes&& wire, Room held = {});
 
-  // Sees each wire frame when its first bit enters the line, and when it is delivered.
+  // Sees each wire frame when its first bit enters the line, at its near end, and when it is
+  // delivered, at its far one.
   enum class Point { kEnters, kLeaves };
-  using Observer = std::function<void(Point point, const Bytes& wire)>;
+  using Observer = std::function<void(Point point, SimTime now, const Bytes& wire)>;
   void observe(Observer observer) { observer_ = std::move(observer); }
 
-  // Other faults, from the next frame on; those of `seed` begin anew.
+  // Other faults, for frames that arrive from now on; those of `seed` begin anew.
   void set_faults(const FaultConfig& faults, uint64_t seed) {
     faults_ = FaultInjector(faults, seed);
   }
@@ -96,12 +100,12 @@ class EthernetLink {
   void block_senders(std::set<uint64_t> stations) { blocked_ = std::move(stations); }
 
   // Wire frames, and their line bytes, that have not left yet.
-  size_t queued_frames() { return waiting_.size() + lane_.queued_units(scheduler_.now()); }
+  size_t queued_frames() { return waiting_.size() + lane_.queued_units(near_.now()); }
   // When fewer than `frames` have not left, if none comes; 0: they have, or wait for credit.
   SimTime fewer_than(size_t frames) const {
     return waiting_.empty() ? lane_.fewer_than(frames) : 0;
   }
-  uint64_t queued_bytes() { return waiting_bytes_ + lane_.queued_bytes(scheduler_.now()); }
+  uint64_t queued_bytes() { return waiting_bytes_ + lane_.queued_bytes(near_.now()); }
 
   const Config& config() const { return config_; }
   const EthernetLinkCounters& counters() const { return counters_; }
@@ -119,7 +123,7 @@ class EthernetLink {
 
   void start_waiting();
   void start(Buffered&& frame);
-  void arrive(Buffered&& frame, Fault fault);
+  void arrive(Buffered&& frame);
   void deliver(Buffered&& frame);
   void hand_over(Buffered&& frame);
   void show_entry(SimTime start, const Bytes& wire);
@@ -128,7 +132,9 @@ class EthernetLink {
   void release_overdue(uint64_t id);
   void release_passed();
 
-  Scheduler& scheduler_;
+  Scheduler& near_;
+  Scheduler& far_;
+  std::unique_ptr<Scheduler::Entrance> arrivals_;
   Config config_;
   Lane lane_;
   FaultInjector faults_;

@@ -14,7 +14,7 @@ namespace {
 
 struct Bench final : WireReceiver {
   explicit Bench(const FaultConfig& faults = {}, uint64_t seed = 1)
-      : link(kernel.scheduler(), {8000, 500}, faults, seed, *this) {}
+      : link(kernel.scheduler(), kernel.scheduler(), {8000, 500}, faults, seed, *this) {}
 
   void receive_wire(Bytes&& wire) override {
     order.push_back(wire.at(0));
@@ -136,7 +136,8 @@ struct CreditBench final : WireReceiver {
   std::vector<int> order;
   std::vector<uint64_t> times_ns;
   std::unique_ptr<EthernetLink> line = std::make_unique<EthernetLink>(
-      kernel.scheduler(), EthernetLink::Config{8000, 500, 2 * 84}, FaultConfig{}, 1, *this);
+      kernel.scheduler(), kernel.scheduler(), EthernetLink::Config{8000, 500, 2 * 84},
+      FaultConfig{}, 1, *this);
 };
 
 TEST_CASE("a frame waits until the far buffer has room and the credit is back") {
@@ -167,8 +168,9 @@ TEST_CASE("a frame that is lost on the line gives its credit back") {
   CreditBench bench;
   FaultConfig faults;
   faults.rates.drop = 1;
-  bench.line = std::make_unique<EthernetLink>(
-      bench.kernel.scheduler(), EthernetLink::Config{8000, 500, 2 * 84}, faults, 1, bench);
+  bench.line =
+      std::make_unique<EthernetLink>(bench.kernel.scheduler(), bench.kernel.scheduler(),
+                                     EthernetLink::Config{8000, 500, 2 * 84}, faults, 1, bench);
   bench.send(50);
   CHECK(bench.line->counters().dropped == 50);
   CHECK(bench.line->queued_frames() == 0);
@@ -186,7 +188,8 @@ TEST_CASE("room may outlive the line that it was taken on") {
 
 TEST_CASE("a line into a cut-through switch delivers a frame with its head") {
   Bench bench;
-  EthernetLink line(bench.kernel.scheduler(), {8000, 500, 0, 64}, {}, 1, bench);
+  EthernetLink line(bench.kernel.scheduler(), bench.kernel.scheduler(), {8000, 500, 0, 64}, {}, 1,
+                    bench);
   line.send(Bytes(1000));
   bench.kernel.run_all();
   CHECK(bench.times_ns == std::vector<uint64_t>{8 + 64 + 500});
@@ -252,10 +255,9 @@ TEST_CASE("frames of a blocked sender are lost, others arrive") {
 TEST_CASE("an observer sees a frame when its first bit enters and when its last bit arrives") {
   Bench bench(at_frame(1, Fault::kDrop));
   std::vector<uint64_t> entered, left;
-  bench.link.observe([&](EthernetLink::Point point, const Bytes& wire) {
+  bench.link.observe([&](EthernetLink::Point point, SimTime now, const Bytes& wire) {
     CHECK(wire.size() == 64);
-    (point == EthernetLink::Point::kEnters ? entered : left)
-        .push_back(bench.kernel.context.now() / kPsPerNs);
+    (point == EthernetLink::Point::kEnters ? entered : left).push_back(now / kPsPerNs);
   });
   bench.send(3);
   CHECK(entered == std::vector<uint64_t>{0, 84, 2 * 84});

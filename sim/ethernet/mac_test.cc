@@ -20,7 +20,7 @@ struct Bench {
   explicit Bench(const FaultConfig& faults = {})
       : left(left_rnic),
         right(right_rnic),
-        to_right(kernel.scheduler(), {8000, 0}, faults, 1, right) {
+        to_right(kernel.scheduler(), kernel.scheduler(), {8000, 0}, faults, 1, right) {
     left.connect(to_right);
   }
 

@@ -42,8 +42,8 @@ struct Bench {
     for (unsigned port = 0; port < kPorts; ++port) {
       stations.push_back(std::make_unique<Station>(kernel));
       EthernetLink::Config line{output_mbps, 0, buffer_bytes};
-      out.push_back(std::make_unique<EthernetLink>(kernel.scheduler(), line, FaultConfig{}, 1,
-                                                   *stations.back()));
+      out.push_back(std::make_unique<EthernetLink>(kernel.scheduler(), kernel.scheduler(), line,
+                                                   FaultConfig{}, 1, *stations.back()));
       inputs.push_back(&ethernet_switch.add_port(port, 8000));
       ethernet_switch.connect(port, *out.back());
       ethernet_switch.add_route(station(port), port);

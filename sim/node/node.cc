@@ -30,6 +30,7 @@ uint64_t mac_address(unsigned node_id) {
 Node::Node(Scheduler& scheduler, unsigned id, bool link_up, const Profile& profile,
            const CoreFactory& make_core, Tracer* tracer)
     : id_(id),
+      scheduler_(scheduler),
       rnic_(fmt::format("rnic{}", id).c_str(), scheduler, core_config(id, link_up, profile),
             tracer == nullptr ? make_core : tracer->wrap(make_core)),
       pcie_(scheduler, profile.pcie, rnic_),

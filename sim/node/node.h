@@ -29,6 +29,7 @@ class Node {
   }
 
   unsigned id() const { return id_; }
+  Scheduler& scheduler() { return scheduler_; }  // of the island of time that the node is on
   DevicePort& device() { return device_; }
   RnicModule& rnic() { return rnic_; }
   PcieLink& pcie() { return pcie_; }
@@ -39,6 +40,7 @@ class Node {
 
  private:
   unsigned id_;
+  Scheduler& scheduler_;
   RnicModule rnic_;
   PcieLink pcie_;
   Mac mac_;

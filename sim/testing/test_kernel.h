@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel with a scheduler and nothing else: what the test of a single model needs.
+// A kernel with one island of time and nothing else: what the test of a single model needs.
 #pragma once
 
 #include <memory>
 
-#include "sim/time/sc_scheduler.h"
+#include "sim/time/sc_timeline.h"
 #include "sim/time/sim_context.h"
 
 namespace exrnic {
@@ -13,14 +13,14 @@ class TestKernel {
  public:
   TestKernel() {
     SimContext::Scope scope(context);
-    scheduler_ = std::make_unique<ScScheduler>("scheduler", context);
+    timeline_ = std::make_unique<ScTimeline>("timeline", context);
   }
   ~TestKernel() {
     SimContext::Scope scope(context);
-    scheduler_.reset();
+    timeline_.reset();
   }
 
-  Scheduler& scheduler() { return *scheduler_; }
+  Scheduler& scheduler() { return timeline_->island(0); }
 
   // Runs until nothing is left, or 1 s of simulated time, whichever comes first.
   void run_all() { context.run_to(context.now() + 1'000'000 * kPsPerUs, true); }
@@ -28,7 +28,7 @@ class TestKernel {
   SimContext context;
 
  private:
-  std::unique_ptr<ScScheduler> scheduler_;
+  std::unique_ptr<ScTimeline> timeline_;
 };
 
 }  // namespace exrnic

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Simulated time, and the one thing that links, switches and hosts need from it: "call me then".
 //
-// Threads: none; callbacks run in the simulator's one thread, while it steps.
+// A simulation is one island of time, or several, each with a scheduler of its own: a node, a
+// switch. What belongs to an island is touched by its actions alone while the simulation runs, and
+// comes to another one through an Entrance of that. Then islands may run side by side.
+//
+// Threads: callbacks of an island run one after the other, in one thread; those of two islands
+// perhaps at the same time. While the simulation does not run, all belongs to the thread that has
+// it.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +41,18 @@ class Scheduler {
     virtual void set(SimTime time) = 0;
   };
   virtual std::unique_ptr<Alarm> alarm(std::function<void()> action) = 0;
+
+  // Where actions come in from one other island, or from this one. Of equal time they run before
+  // all that was scheduled by at() and by alarms; those of several entrances in the order in which
+  // the entrances were made: so the order does not depend on which island ran first. It must not
+  // outlive the scheduler.
+  class Entrance {
+   public:
+    virtual ~Entrance() = default;
+    // From another island, `time` lies at least the simulation's lookahead in the future.
+    virtual void at(SimTime time, std::function<void()> action) = 0;
+  };
+  virtual std::unique_ptr<Entrance> entrance() = 0;
 
   void after(SimTime delay, std::function<void()> action) { at(now() + delay, std::move(action)); }
 };

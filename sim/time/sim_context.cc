@@ -62,15 +62,22 @@ void SimContext::run_to(SimTime end, bool stop_when_idle) {
   const SimTime next = next_event();
   if (next <= end) start(next);
   if (!stop_when_idle || pending()) now_ = std::max(now_, end);
+  stand();
 }
 
 bool SimContext::run_next(SimTime end) {
   Scope scope(*this);
   const SimTime next = next_event();
   if (next > end) return false;
-  end_ = now_ = next;
+  now_ = next;
+  end_ = std::min(end, next + step_ - 1);
   start(next);
+  stand();
   return true;
+}
+
+void SimContext::stand() {
+  for (SimTime* clock : led_) *clock = now_;
 }
 
 }  // namespace exrnic

@@ -4,12 +4,13 @@
 // that kernel builds or runs. So a process may hold any number of simulations, one after the other
 // or side by side, which is what unit tests need.
 //
-// Use: construct modules under a Scope; destroy them before the context. The ScScheduler is the one
+// Use: construct modules under a Scope; destroy them before the context. The ScTimeline is the one
 // process, and now() is its time: within a run it goes ahead of SystemC's.
 #pragma once
 
 #include <memory>
 #include <systemc>
+#include <vector>
 
 #include "sim/time/scheduler.h"
 
@@ -47,20 +48,27 @@ class SimContext {
   // `stop_when_idle`, at the last event if none was left before.
   void run_to(SimTime end, bool stop_when_idle);
 
-  // Runs the next point in time at which anything happens, if it is not after `end`. Returns false,
-  // with nothing run, if there is none.
+  // Runs the next point in time at which anything happens, and what comes within the step from
+  // there, if it is not after `end`. Returns false, with nothing run, if there is none.
   bool run_next(SimTime end);
 
-  // For a process that runs ahead of SystemC's time: up to where, and where it is.
+  // For the process, which runs ahead of SystemC's time: up to where, where it is, how much
+  // run_next() takes at a time, and clocks that go by themselves during a run: behind it they stand
+  // where this one does.
   SimTime end_of_run() const { return end_; }
-  void advance(SimTime now) { now_ = now; }
+  SimTime& clock() { return now_; }
+  void set_step(SimTime step) { step_ = step; }
+  void lead(SimTime& clock) { led_.push_back(&clock); }
 
  private:
   void start(SimTime next);
+  void stand();
 
   std::unique_ptr<sc_core::sc_simcontext> kernel_;
   SimTime now_ = 0;  // SystemC's own time may lie behind
   SimTime end_ = 0;
+  SimTime step_ = 1;
+  std::vector<SimTime*> led_;
 };
 
 }  // namespace exrnic

@@ -40,7 +40,7 @@ SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& ser
   for (unsigned id = 0; id < servers.size(); ++id) {
     Node& node = testbed.node(id);
     nodes_.push_back(
-        std::make_unique<TimedNode>(id, testbed.scheduler(), node.device(), *servers[id], clocks));
+        std::make_unique<TimedNode>(id, node.scheduler(), node.device(), *servers[id], clocks));
     servers[id]->attach(*nodes_.back());
     node.connect_host(nodes_.back().get());
   }
@@ -49,7 +49,7 @@ SynchronisedLoop::SynchronisedLoop(Testbed& testbed, SocketService::Servers& ser
 // The first guests begin together. One that comes later begins where the last of the others is.
 bool SynchronisedLoop::admit() {
   if (!started_ && !clocks_.all_join()) return false;
-  const uint64_t now = round_up(testbed_.scheduler().now());
+  const uint64_t now = round_up(testbed_.now());
   bool admitted = false;
   for (unsigned id = 0; id < nodes_.size(); ++id) {
     if (clocks_.state(id) != EXRNIC_GUEST_JOINING) continue;
@@ -100,7 +100,7 @@ bool SynchronisedLoop::take_accesses() {
       first = bound > *ns || (bound == *ns && other > id && nodes_[other]->access_ns() == ns);
     }
     if (!first) continue;
-    testbed_.run_to(std::max(picoseconds(*ns), testbed_.scheduler().now()));
+    testbed_.run_to(std::max(picoseconds(*ns), testbed_.now()));
     nodes_[id]->begin();
     draw_horizon();
     nodes_[id]->release();

@@ -29,27 +29,41 @@ const FaultConfig& faults_towards(const TopologyLink& link, const LinkEnd& to,
   return to.at_switch ? kNone : faults.everywhere;
 }
 
+uint32_t latency_ns(const Profile& profile, const TopologyLink& link) {
+  return link.latency_ns.value_or(profile.ethernet.latency_ns);
+}
+
 }  // namespace
 
-Fabric::Fabric(Scheduler& scheduler, const Profile& profile, const Topology& topology,
-               const Routes& routes, const FabricFaults& faults, Nodes& nodes)
-    : scheduler_(scheduler),
-      profile_(profile),
-      topology_(topology),
-      routes_(routes),
-      nodes_(nodes) {
+Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
+               const Topology& topology, const Routes& routes, const FabricFaults& faults,
+               Nodes& nodes)
+    : profile_(profile), topology_(topology), routes_(routes), nodes_(nodes) {
   assert(nodes.size() == topology.nodes);
-  for (const TopologySwitch& item : topology_.switches) add_switch(item);
+  for (const TopologySwitch& item : topology_.switches)
+    add_switch(item, island(static_cast<unsigned>(switches_.size())));
   for (const TopologyLink& link : topology_.links) add_link(link, faults);
   add_routes();
 }
 
-void Fabric::add_switch(const TopologySwitch& item) {
+SimTime Fabric::least_latency(const Profile& profile, const Topology& topology) {
+  SimTime least = kNoLines;
+  for (const TopologyLink& link : topology.links)
+    least = std::min(least, latency_ns(profile, link) * kPsPerNs);
+  return least;
+}
+
+Scheduler& Fabric::island_of(const LinkEnd& end) {
+  return end.at_switch ? switch_islands_[end.index].get() : nodes_[end.index]->scheduler();
+}
+
+void Fabric::add_switch(const TopologySwitch& item, Scheduler& island) {
   Switch::Config config = profile_.ethernet_switch;
   if (item.latency_ns) config.latency_ns = *item.latency_ns;
   if (item.queue_bytes) config.queue_bytes = *item.queue_bytes;
   if (item.mark_bytes) config.mark_bytes = *item.mark_bytes;
-  switches_.push_back(std::make_unique<Switch>(scheduler_, config));
+  switch_islands_.push_back(island);
+  switches_.push_back(std::make_unique<Switch>(island, config));
 }
 
 // Both lines first: each end needs the one that leaves it, and the receiver of the one that comes.
@@ -69,7 +83,7 @@ void Fabric::add_link(const TopologyLink& link, const FabricFaults& faults) {
 EthernetLink::Config Fabric::config_of(const TopologyLink& link, const LinkEnd& to) const {
   EthernetLink::Config config = profile_.ethernet;
   if (link.megabits_per_second) config.megabits_per_second = *link.megabits_per_second;
-  if (link.latency_ns) config.latency_ns = *link.latency_ns;
+  config.latency_ns = latency_ns(profile_, link);
   if (!to.at_switch) return config;
   if (profile_.ethernet_switch.cut_through) config.head_bytes = kCutThroughBytes;
   const std::optional<uint64_t>& own = topology_.switches[to.index].queue_bytes;
@@ -82,10 +96,11 @@ void Fabric::add_line(const TopologyLink& link, const LinkEnd& to, const FabricF
   WireReceiver& receiver = to.at_switch
                                ? switches_[to.index]->add_port(to.port, config.megabits_per_second)
                                : static_cast<WireReceiver&>(nodes_[to.index]->mac());
+  const LinkEnd& from = link.ends[link.ends[1] == to ? 0 : 1];
   const std::string name = topology_.name_of(to);
-  lines_[name] =
-      std::make_unique<EthernetLink>(scheduler_, config, faults_towards(link, to, name, faults),
-                                     seed_towards(faults.seed, to), receiver);
+  lines_[name] = std::make_unique<EthernetLink>(island_of(from), island_of(to), config,
+                                                faults_towards(link, to, name, faults),
+                                                seed_towards(faults.seed, to), receiver);
 }
 
 void Fabric::add_routes() {

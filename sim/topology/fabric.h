@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -32,10 +33,15 @@ class Fabric {
  public:
   using Nodes = std::vector<std::unique_ptr<Node>>;
 
-  // `nodes` has as many as the topology, and outlives the fabric. Every end in faults.towards is
-  // one of the topology.
-  Fabric(Scheduler& scheduler, const Profile& profile, const Topology& topology,
-         const Routes& routes, const FabricFaults& faults, Nodes& nodes);
+  // `island`: the scheduler of the switch of this index. `nodes` has as many as the topology, and
+  // outlives the fabric. Every end in faults.towards is one of the topology.
+  Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
+         const Topology& topology, const Routes& routes, const FabricFaults& faults, Nodes& nodes);
+
+  // The shortest latency of its lines: no end of one notices the other one sooner. kNoLines without
+  // any.
+  static SimTime least_latency(const Profile& profile, const Topology& topology);
+  static constexpr SimTime kNoLines = ~SimTime{0};
 
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
@@ -61,17 +67,18 @@ class Fabric {
   const Switch& ethernet_switch(size_t index) const { return *switches_.at(index); }
 
  private:
-  void add_switch(const TopologySwitch& item);
+  void add_switch(const TopologySwitch& item, Scheduler& island);
   void add_link(const TopologyLink& link, const FabricFaults& faults);
   void add_line(const TopologyLink& link, const LinkEnd& to, const FabricFaults& faults);
   EthernetLink::Config config_of(const TopologyLink& link, const LinkEnd& to) const;
   void add_routes();
+  Scheduler& island_of(const LinkEnd& end);
 
-  Scheduler& scheduler_;
   const Profile profile_;
   const Topology topology_;
   const Routes routes_;
   Nodes& nodes_;
+  std::vector<std::reference_wrapper<Scheduler>> switch_islands_;
   std::vector<std::unique_ptr<Switch>> switches_;
   std::map<std::string, std::unique_ptr<EthernetLink>> lines_;  // by the name of their end
   std::vector<std::set<unsigned>> partition_;

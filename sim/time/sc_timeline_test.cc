@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/time/sc_scheduler.h"
+#include "sim/time/sc_timeline.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -145,6 +148,101 @@ TEST_CASE("simulations live side by side, each in its own time") {
   first.run_all();
   CHECK(seen == 1000);
   CHECK(second.context.now() == 7000);
+}
+
+TEST_CASE("what comes through entrances runs first, by entrance, then what the island scheduled") {
+  TestKernel kernel;
+  const auto first = kernel.scheduler().entrance();
+  const auto second = kernel.scheduler().entrance();
+  std::string order;
+  kernel.scheduler().at(1000, [&] { order += 'd'; });
+  second->at(1000, [&] { order += 'c'; });
+  first->at(1000, [&] { order += 'a'; });
+  first->at(1000, [&] { order += 'b'; });
+  second->at(999, [&] { order += '0'; });
+  kernel.run_all();
+  CHECK(order == "0abcd");
+}
+
+// Islands that do something every `period`, and tell their neighbour, which it notices a lookahead
+// later. All that an island saw, in order.
+class Ring {
+ public:
+  Ring(unsigned islands, unsigned threads, unsigned nodes) : seen(nodes), entrances_(nodes) {
+    SimContext::Scope scope(context);
+    timeline_ = std::make_unique<ScTimeline>("timeline", context, islands, threads, kLookahead);
+    for (unsigned node = 0; node < nodes; ++node) entrances_[node] = island(node).entrance();
+    for (unsigned node = 0; node < nodes; ++node) island(node).at(node, [=] { act(node); });
+  }
+  ~Ring() {
+    SimContext::Scope scope(context);
+    entrances_.clear();
+    timeline_.reset();
+  }
+
+  Scheduler& island(unsigned node) { return timeline_->island(node % timeline_->islands()); }
+
+  static constexpr SimTime kLookahead = 1000;
+  struct Seen {
+    SimTime at, sent;
+    bool operator==(const Seen& other) const { return at == other.at && sent == other.sent; }
+  };
+  SimContext context;
+  std::vector<std::vector<Seen>> seen;
+
+ private:
+  static constexpr SimTime kPeriod = 250;
+  static constexpr SimTime kEnd = 200'000;
+
+  void act(unsigned node) {
+    const SimTime now = island(node).now();
+    seen[node].push_back({now, 0});
+    const unsigned peer = (node + 1) % seen.size();
+    // Some arrive when the peer acts itself, some between.
+    entrances_[peer]->at(now + kLookahead + now % 3,
+                         [this, peer, now] { seen[peer].push_back({island(peer).now(), now}); });
+    if (now < kEnd) island(node).after(kPeriod, [=] { act(node); });
+  }
+
+  std::unique_ptr<ScTimeline> timeline_;
+  std::vector<std::unique_ptr<Scheduler::Entrance>> entrances_;
+};
+
+TEST_CASE("islands in several threads see the same, in the same order, as all on one island") {
+  constexpr unsigned kNodes = 5;
+  Ring alone(1, 1, kNodes);
+  alone.context.run_to(1'000'000, true);
+  REQUIRE(alone.seen[0].size() > 1000);
+  for (const unsigned threads : {1u, 2u, 3u, 9u}) {
+    INFO(threads << " threads");
+    Ring several(kNodes, threads, kNodes);
+    for (SimTime end = 777; several.context.pending(); end += 777)  // runs that cut windows
+      several.context.run_to(end, true);
+    CHECK(several.seen == alone.seen);
+    CHECK(several.context.now() == alone.context.now());
+  }
+}
+
+TEST_CASE("between runs all islands stand at the same time, wherever their last action was") {
+  Ring ring(3, 2, 3);
+  ring.context.run_to(5100, true);
+  for (unsigned node = 0; node < 3; ++node) CHECK(ring.island(node).now() == 5100);
+  REQUIRE(ring.context.run_next(100'000));
+  CHECK(ring.context.now() > 5100);
+  CHECK(ring.context.now() <= 5250 + Ring::kLookahead);
+  for (unsigned node = 0; node < 3; ++node) CHECK(ring.island(node).now() == ring.context.now());
+  REQUIRE(ring.context.run_next(ring.context.now() + 300));  // no further than told
+  CHECK(ring.context.now() <= 5250 + Ring::kLookahead + 300);
+}
+
+TEST_CASE("what an action of another island throws is thrown by the run") {
+  Ring ring(3, 3, 3);
+  for (unsigned node = 0; node < 3; ++node)
+    ring.island(node).at(3000, [=] {
+      if (node > 0) throw std::runtime_error("island " + std::to_string(node));
+    });
+  CHECK_THROWS_WITH(ring.context.run_to(10'000, true),
+                    Catch::Matchers::ContainsSubstring("island 1"));
 }
 
 TEST_CASE("a lane sends in order, at its rate, and knows what has not left") {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sim/time/crew.h"
+
+#include <cassert>
+#include <utility>
+
+namespace exrnic {
+namespace {
+
+// Looks for work before a thread sleeps: some 50 us, more than one that simulates takes between two
+// pieces. Then the processor may be wanted elsewhere.
+constexpr unsigned kLooks = 2'000;
+// Looks for the end of work before a thread lets others have the processor: perhaps they do it.
+constexpr unsigned kLooksAtEnd = 20'000;
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+}  // namespace
+
+Crew::Crew(unsigned threads) : thrown_(threads) {
+  assert(threads >= 1);
+  for (unsigned number = 1; number < threads; ++number)
+    helpers_.emplace_back([this, number] { help(number); });
+}
+
+Crew::~Crew() {
+  work_ = nullptr;
+  ++round_;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    woken_.notify_all();
+  }
+  for (std::thread& helper : helpers_) helper.join();
+}
+
+void Crew::run(const std::function<void(unsigned)>& work) {
+  work_ = &work;
+  at_work_ = threads() - 1;
+  ++round_;
+  if (asleep_ != 0) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    woken_.notify_all();
+  }
+  call(0);
+  for (unsigned looks = 0; at_work_.load(std::memory_order_acquire) != 0; ++looks)
+    looks < kLooksAtEnd ? pause() : std::this_thread::yield();
+  std::exception_ptr first;
+  for (std::exception_ptr& thrown : thrown_) {
+    const std::exception_ptr own = std::exchange(thrown, nullptr);
+    if (!first) first = own;
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+void Crew::call(unsigned number) {
+  try {
+    (*work_)(number);
+  } catch (...) {
+    thrown_[number] = std::current_exception();
+  }
+}
+
+void Crew::help(unsigned number) {
+  for (uint64_t done = 0;; ++done) {
+    await_round(done);
+    if (work_ == nullptr) return;
+    call(number);
+    at_work_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+// Who falls asleep says so before it looks for the last time, and who hands out work hands it out
+// before it asks who sleeps: one of the two sees the other.
+void Crew::await_round(uint64_t done) {
+  for (unsigned looks = 0; looks < kLooks; ++looks) {
+    if (round_.load(std::memory_order_acquire) != done) return;
+    pause();
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  ++asleep_;
+  woken_.wait(lock, [&] { return round_ != done; });
+  --asleep_;
+}
+
+}  // namespace exrnic

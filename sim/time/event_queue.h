@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What waits in one island of time, in its order; see scheduler.h.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "sim/time/scheduler.h"
+
+namespace exrnic {
+
+class EventQueue final : public Scheduler {
+ public:
+  static constexpr SimTime kNever = ~SimTime{0};
+
+  // `now`: the island's clock, which the queue moves while it runs. `sooner` is called when
+  // something was scheduled, while the queue does not run, before all else that waits.
+  EventQueue(SimTime& now, std::function<void()> sooner) : now_(now), sooner_(std::move(sooner)) {}
+
+  SimTime now() const override { return now_; }
+  void at(SimTime time, std::function<void()> action) override;
+  std::unique_ptr<Alarm> alarm(std::function<void()> action) override;
+  std::unique_ptr<Entrance> entrance() override;
+
+  // When the first of all that waits is due; kNever: nothing waits.
+  SimTime next();
+
+  // Runs what is due up to and including `end`, one point in time after the other. The clock then
+  // stands where the last action ran.
+  void run_to(SimTime end);
+
+  // While it is closed, what comes through entrances lies before them, unseen by this queue: so
+  // other threads may bring it. Opened again, it takes it in; all that is later than `end`.
+  void close() { closed_ = true; }
+  void open(SimTime end);
+
+ private:
+  class QueueAlarm;
+  class QueueEntrance;
+  static constexpr uint64_t kNotSet = ~uint64_t{0};
+  static constexpr uint32_t kOwn = ~uint32_t{0};  // the rank of what comes through no entrance
+
+  // What waits has a slot, and an entry in the order of time with the slot's order; an entry with
+  // another order was overtaken.
+  struct Slot {
+    std::function<void()> action;
+    uint64_t order = kNotSet;
+    bool lasting = false;  // of an alarm
+  };
+  struct Entry {
+    SimTime time;
+    uint32_t rank;
+    uint64_t order;
+    Slot* slot;
+  };
+  struct Later {
+    bool operator()(const Entry& a, const Entry& b) const {
+      if (a.time != b.time) return a.time > b.time;
+      return a.rank != b.rank ? a.rank > b.rank : a.order > b.order;
+    }
+  };
+
+  Slot* new_slot(std::function<void()>&& action);
+  void set(Slot* slot, SimTime time, uint32_t rank);
+  void run(Slot* slot);
+
+  SimTime& now_;
+  std::function<void()> sooner_;
+  std::priority_queue<Entry, std::vector<Entry>, Later> entries_;
+  std::deque<Slot> slots_;
+  std::vector<Slot*> free_slots_;
+  uint64_t next_order_ = 0;
+  bool running_ = false;
+  bool closed_ = false;
+  std::vector<QueueEntrance*> entrances_;  // by rank; nullptr: is gone
+};
+
+}  // namespace exrnic

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Simulated time on SystemC: one module with one process, however many actions wait. The process
+// runs all that is due up to the end of the context's run, one point in time after the other, ahead
+// of SystemC's own time (temporal decoupling, as in TLM-2.0): for each of them SystemC would take
+// as long as the action.
+//
+// Islands of time (scheduler.h) run side by side in windows: nothing that one does can touch
+// another before the lookahead is over, so all that is due within it runs in any order, in several
+// threads (conservative, synchronous parallel discrete-event simulation). The results are those of
+// one thread.
+#pragma once
+
+#include <memory>
+#include <systemc>
+#include <vector>
+
+#include "sim/time/crew.h"
+#include "sim/time/event_queue.h"
+#include "sim/time/sim_context.h"
+
+namespace exrnic {
+
+class ScTimeline final : public sc_core::sc_module {
+ public:
+  // `islands`, 1 or more, in at most `threads` threads. `lookahead`, 1 or more, means nothing to
+  // one island, which alone keeps the context's clock exact while it runs.
+  ScTimeline(const sc_core::sc_module_name& name, SimContext& context, unsigned islands = 1,
+             unsigned threads = 1, SimTime lookahead = 1);
+
+  unsigned threads() const { return crew_.threads(); }
+  unsigned islands() const { return static_cast<unsigned>(islands_.size()); }
+  Scheduler& island(unsigned index) { return islands_.at(index)->queue; }
+
+ private:
+  struct alignas(64) Island {  // a cache line of its own
+    Island(SimTime& clock, std::function<void()> sooner) : queue(clock, std::move(sooner)) {}
+    explicit Island(std::function<void()> sooner) : queue(now, std::move(sooner)) {}
+    SimTime now = 0;
+    EventQueue queue;
+  };
+
+  void run_due();  // SystemC process
+  void run_windows(SimTime end);
+  void run_window(SimTime end);
+  SimTime next();
+  void arm();
+
+  SimContext& context_;
+  const SimTime lookahead_;
+  std::vector<std::unique_ptr<Island>> islands_;
+  Crew crew_;
+  bool running_ = false;
+  sc_core::sc_event due_;
+};
+
+}  // namespace exrnic
