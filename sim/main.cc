@@ -52,6 +52,7 @@ TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
   testbed.faults = options.faults;
   testbed.faults_at = options.faults_at;
   testbed.topology = options.topology;
+  testbed.threads = options.threads;
   return testbed;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -59,10 +60,11 @@ TEST_CASE("it serves its sockets until a signal, then removes them and writes it
   }
 }
 
-TEST_CASE("an idle simulator uses no CPU") {
+TEST_CASE("an idle simulator uses no CPU, nor do its threads") {
   const auto cpu_seconds = [](std::chrono::milliseconds idle) {
     TempDir dir;
-    Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock")});
+    Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                         "vfio-user:" + (dir / "b.sock"), "--threads", "2"});
     simulator.wait_until_ready();
     std::this_thread::sleep_for(idle);
     simulator.signal(SIGTERM);
@@ -74,10 +76,11 @@ TEST_CASE("an idle simulator uses no CPU") {
 }
 
 TEST_CASE("each client reaches the RNIC of its own node, in simulated time") {
+  const std::string threads = GENERATE("1", "2", "auto");
   TempDir dir;
   Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
                        "vfio-user:" + (dir / "b.sock"), "--profile", "expether-gbe", "--stats",
-                       dir / "stats.json"});
+                       dir / "stats.json", "--threads", threads});
   simulator.wait_until_ready();
   {
     RegisterDriver first(dir / "a.sock");
@@ -94,6 +97,7 @@ TEST_CASE("each client reaches the RNIC of its own node, in simulated time") {
   CHECK(stats.at("nodes")[1].at("cycles") > 0);
   CHECK(stats.at("simulated_ns") >= 3 * 500);
   CHECK(stats.at("simulated_ns") < 1'000'000);  // and it stood still in between
+  if (threads != "auto") CHECK(stats.at("threads") == std::stoi(threads));
 }
 
 TEST_CASE("after a client has gone the next one is served, and the core sleeps again") {
@@ -161,6 +165,18 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
           "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
   refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
+  const std::string number = "write auto, or a number from 1 to 256";
+  for (const char* threads : {"0", "257", "2x", "-1", "4294967297"})
+    refused({"--node", node, "--threads", threads}, number);
+  const Arguments two = {"--node", node, "--threads", "2"};
+  const auto two_refused = [&](const char* option, const char* value, const char* because) {
+    Arguments arguments = two;
+    arguments.insert(arguments.end(), {option, value});
+    refused(arguments, because);
+  };
+  two_refused("--core", "lockstep", "--threads 2: the cores in lockstep are one object; take 1");
+  two_refused("--trace", "t.json", "a trace is written in the order of time; take 1");
+  two_refused("--time", "sync:clock", "guests and simulation take turns; take 1");
   refused({"--node", node, "--retired", "r.txt"}, "--retired: 'r.txt': write NODE:PATH");
   refused({"--node", node, "--retired", "0:" + (dir / "no/r.txt")}, "no/r.txt: cannot be written");
   refused({"--node", node, "--retired", "0:r.txt", "--core", "ref"},

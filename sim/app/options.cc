@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <thread>
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
@@ -22,6 +23,7 @@ constexpr char kVfioUser[] = "vfio-user:";
 constexpr char kDefaultProfile[] = "dc-25g";
 constexpr char kFreeTime[] = "free";
 constexpr char kSynchronised[] = "sync:";
+constexpr char kAutomatic[] = "auto";
 constexpr char kRtlCore[] = "rtl";
 constexpr char kRefCore[] = "ref";
 constexpr char kLockstepCore[] = "lockstep";
@@ -36,6 +38,7 @@ struct Arguments {
   std::vector<std::string> faults_at;
   std::string topology;
   std::string time = kFreeTime;
+  std::string threads = kAutomatic;
   std::string stats;
   std::string capture;
   std::string control;
@@ -87,6 +90,12 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "simulation have one time, which they share in FILE; each QEMU\n"
                  "has the plugin libexrnic-time.so,clock=FILE,guest=N")
       ->type_name("free|sync:FILE")
+      ->capture_default_str();
+  app.add_option("--threads", arguments.threads,
+                 "Simulate nodes in N threads: the same results, sooner. auto: as many\n"
+                 "as processors are left when each node's host has one; one alone for\n"
+                 "--core lockstep, --time sync and --trace")
+      ->type_name("N|auto")
       ->capture_default_str();
   app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
       ->type_name("FILE");
@@ -215,6 +224,33 @@ std::pair<unsigned, std::string> node_path(const std::string& text, const char* 
   return {node, text.substr(colon + 1)};
 }
 
+// Why it has to be one thread; empty: it need not.
+std::string reason_for_one_thread(const Options& options) {
+  if (options.core == kLockstepCore) return "the cores in lockstep are one object";
+  if (!options.clock_path.empty()) return "in synchronised time guests and simulation take turns";
+  if (!options.trace_path.empty()) return "a trace is written in the order of time";
+  return {};
+}
+
+unsigned threads_of(const std::string& text, const Options& options) {
+  const std::string reason = reason_for_one_thread(options);
+  const auto nodes = static_cast<unsigned>(options.sockets.size());
+  if (text == kAutomatic) {
+    const unsigned processors = std::thread::hardware_concurrency();
+    return reason.empty() && processors > nodes ? std::min(nodes, processors - nodes) : 1;
+  }
+  unsigned threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
+      threads > EXRNIC_MAX_NODE) {
+    throw ExitRequest(kUsageError, fmt::format("--threads {}: write {}, or a number from 1 to {}",
+                                               text, kAutomatic, EXRNIC_MAX_NODE));
+  }
+  if (threads > 1 && !reason.empty())
+    throw ExitRequest(kUsageError, fmt::format("--threads {}: {}; take 1", text, reason));
+  return threads;
+}
+
 WaveWindow waves_of(const Arguments& arguments, const Options& options) {
   if (arguments.core == kRefCore)
     throw std::invalid_argument("the reference model has no signals; take --core rtl");
@@ -273,6 +309,7 @@ Options understand(const Arguments& arguments) {
   }
   options.symbols_path = arguments.symbols;
   options.trace_path = arguments.trace;
+  options.threads = threads_of(arguments.threads, options);
   if (!arguments.waves.empty())
     options.waves = reading("--waves", [&] { return waves_of(arguments, options); });
   return options;

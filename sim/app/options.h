@@ -34,6 +34,7 @@ struct Options {
   std::map<unsigned, std::string> retire_paths;  // by node: a file for its processor's instructions
   std::string symbols_path;                      // names of their places; empty: none
   std::string trace_path;                        // empty: no trace
+  unsigned threads = 1;                          // see TestbedOptions
   std::optional<WaveWindow> waves;
 };
 

@@ -95,6 +95,7 @@ Json statistics(const Options& options, const Testbed& testbed, const ServiceLoo
                {"core", options.core},
                {"seed", options.seed},
                {"topology", fabric.topology().name},
+               {"threads", testbed.threads()},
                {"simulated_ns", testbed.now_ns()},
                {"wall_s", wall_s},
                {"nodes", Json::array()},

@@ -30,6 +30,8 @@ def parse_arguments():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--core", default="rtl", help="rtl, ref or lockstep (default: rtl)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
+                        help="passed on to exrnic-sim; can be repeated")
     parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/demo",
                         help="for logs, made anew (default: build/run/demo)")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
@@ -56,7 +58,7 @@ def start_simulator(children, options, log):
     nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
     simulator = children.start([str(options.sim.resolve()), "--core", options.core,
                                 "--profile", options.profile, "--control", "control.sock",
-                                *records.sim_arguments(options),
+                                *records.sim_arguments(options), *options.sim_argument,
                                 *nodes], log)
     wait("exrnic-sim was not ready", _START_SECONDS,
          lambda: simulator.poll() is not None or _READY in log.read_text(errors="replace"), [log])

@@ -39,7 +39,8 @@ void measure_rates(const std::string& profile, exrnic::bench::Results& results) 
     exrnic::bench::measure_message_rate(profile, carrier, results);
   }
   exrnic::bench::measure_once(profile, results);
-  exrnic::bench::measure_rtl_speed(profile, results);
+  for (const unsigned threads : {1u, 2u})
+    exrnic::bench::measure_rtl_speed(profile, threads, results);
   exrnic::bench::measure_ref_speed(profile, results);
 }
 

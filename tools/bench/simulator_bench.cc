@@ -18,9 +18,11 @@ double seconds_of(Work work) {
 
 }  // namespace
 
-void measure_rtl_speed(const std::string& profile, Results& results) {
+void measure_rtl_speed(const std::string& profile, unsigned threads, Results& results) {
   constexpr uint32_t kSize = 1 << 20;
-  Path path(profile, kSize, make_rtl_core);
+  TestbedOptions options = testing::options_for(profile.c_str());
+  options.threads = threads;
+  Path path(options, kSize, make_rtl_core);
   const auto cycles = [&] {
     return path.pair.testbed.node(0).rnic().cycles() + path.pair.testbed.node(1).rnic().cycles();
   };
@@ -28,7 +30,7 @@ void measure_rtl_speed(const std::string& profile, Results& results) {
   const uint64_t before = cycles();
   const double seconds = seconds_of([&] { path.stream(Carrier::kPush, kSize, 4); });
   results.add("sim.rtl_kcps", static_cast<double>(cycles() - before) / seconds / 1e3, "kHz",
-              Clock::kWall, {{"profile", profile}});
+              Clock::kWall, {{"profile", profile}, {"threads", threads}});
 }
 
 void measure_ref_speed(const std::string& profile, Results& results) {

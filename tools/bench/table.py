@@ -40,11 +40,12 @@ def size_text(size):
 
 def of_profile(rows, profile):
     """{(name, size or None): value} of one profile; instead of the size the operation of a message
-    rate, and how a small work request is posted: pio, window, or where its bytes are."""
+    rate, how a small work request is posted: pio, window, or where its bytes are, and how many
+    threads simulated."""
     def which(row):
         if row.get("via") in ("pio", "window"):
             return row["via"]
-        return row.get("operation", row.get("data", row.get("size")))
+        return row.get("operation", row.get("data", row.get("size", row.get("threads"))))
     return {(r["name"], which(r)): r["value"] for r in rows
             if r.get("profile") == profile and "nodes" not in r}
 
@@ -131,7 +132,9 @@ def print_profile(rows, profile):
     print_barriers(rows, profile)
     print_stages(values, "doorbell", None)
     print_stages(values, "PIO", "pio")
-    print(f"  simulator, wall clock: {values['sim.rtl_kcps', None]:.0f} thousand core cycles/s (RTL),"
+    print(f"  simulator, wall clock: thousand core cycles/s (RTL) "
+          + ", ".join(f"{values['sim.rtl_kcps', threads]:.0f} by {name}"
+                      for threads, name in ((1, "one thread"), (2, "two"))) + ";"
           f" {values['sim.ref_kops', None]:.0f} thousand PUSHes/s (reference model)")
 
 
