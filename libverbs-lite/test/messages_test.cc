@@ -43,8 +43,8 @@ struct Channel {
     return value;
   }
   template <typename Number>
-  void put(size_t offset, Number value) {
-    memcpy(at(offset), &value, sizeof value);
+  void put(size_t offset, Number value) {  // as a device does: whole, behind what it put before
+    __atomic_store_n(reinterpret_cast<Number*>(at(offset)), value, __ATOMIC_RELEASE);
   }
   size_t work(uint32_t id) const {
     return request().work + (id & ((1u << request().log_work) - 1)) * 64;
