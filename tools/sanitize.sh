@@ -16,7 +16,7 @@ ADDRESS='_test_ref$|^(push|hostile_process)_test_lockstep$|^(vfio_user|verbs_lit
 ADDRESS+='|^(firmware_app|gdb|lockstep_ledger|pci_config_space|protection_oracle|testbed_rtl)_test$'
 ADDRESS+='|^(sim_models|exrnic_sim|time_sync)_test$'
 THREAD='^verbs_lite_(test|sim_test|guest_checks_test)$|^(vfio_user_dma_map|time_sync)_test$'
-THREAD+='|^(threads_test_.*|sim_models_test|exrnic_sim_test)$'
+THREAD+='|^(threads_test_.*|sim_models_test|processes_push_on_.*)$'
 NEITHER='_install_test$|^(long_messages|many_nodes)_test' # of other programs; minutes each
 
 wanted=${1:-all}

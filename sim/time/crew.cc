@@ -7,11 +7,9 @@
 namespace exrnic {
 namespace {
 
-// Looks for work before a thread sleeps: some 50 us, more than one that simulates takes between two
-// pieces. Then the processor may be wanted elsewhere.
+// A thread that waits looks so often, some 50 us, which is longer than one that simulates takes
+// between two pieces. Then the processor may be wanted elsewhere: by who does the work, perhaps.
 constexpr unsigned kLooks = 2'000;
-// Looks for the end of work before a thread lets others have the processor: perhaps they do it.
-constexpr unsigned kLooksAtEnd = 20'000;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -49,7 +47,7 @@ void Crew::run(const std::function<void(unsigned)>& work) {
   }
   call(0);
   for (unsigned looks = 0; at_work_.load(std::memory_order_acquire) != 0; ++looks)
-    looks < kLooksAtEnd ? pause() : std::this_thread::yield();
+    looks < kLooks ? pause() : std::this_thread::yield();
   std::exception_ptr first;
   for (std::exception_ptr& thrown : thrown_) {
     const std::exception_ptr own = std::exchange(thrown, nullptr);
