@@ -151,6 +151,7 @@ static void on_halt(unsigned vcpu, void* interrupts_on) {
 /* ---- x86 ---- */
 
 enum { NOP = 0x90, HLT = 0xf4, STI = 0xfb, CALL = 0xe8, RET = 0xc3, OPERAND_16 = 0x66, REP = 0xf3 };
+enum { JMP = 0xe9, JMP_SHORT = 0xeb, JCC_SHORT = 0x70, TWO_BYTES = 0x0f, JCC = 0x80 };
 
 struct x86_code {
   uint8_t bytes[X86_LONGEST];
@@ -172,12 +173,19 @@ static bool is_port_access(struct x86_code code) {
   return (byte >= 0xe4 && byte <= 0xe7) || (byte >= 0xec && byte <= 0xef);
 }
 
+/* JMP, Jcc and CALL with a distance, RET, HLT: they touch at most the stack. */
+static bool but_jumps(struct x86_code code) {
+  const uint8_t byte = code.bytes[0];
+  return byte == CALL || byte == RET || byte == HLT || byte == JMP || byte == JMP_SHORT ||
+         (byte >= JCC_SHORT && byte < JCC_SHORT + 16) ||
+         (byte == TWO_BYTES && code.bytes[1] >= JCC && code.bytes[1] < JCC + 16);
+}
+
 /* Under -icount QEMU lets an instruction reach a device only as the last of its block; any other it
  * runs again in a block of its own. So the last one alone needs to be watched, and not where it but
  * jumps. */
 static bool may_reach_device(const struct qemu_plugin_insn* last) {
-  const uint8_t byte = first_byte(last);
-  return byte != CALL && byte != RET && byte != HLT;
+  return !but_jumps(code_of(last));
 }
 
 /* Systems wait with STI; HLT, which lets no interrupt pass in between; one that is done for halts
