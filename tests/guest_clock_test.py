@@ -8,7 +8,7 @@ DIRECTORY: of a launch with TIME=sync, a trace, and exrnic-clock in the guests. 
 when it began and ended, and the trace does. Between them lie the instructions around the load: as many each
 time, and few. Of each completion the trace tells when it was in memory: a guest that polls sees it then, or at
 most a turn of its loop later. A loop that waits by PAUSE waits as long as it is to; a load across a slow bus
-takes what a machine's does.
+takes what a machine's does, and each element of a string instruction what an instruction does.
 """
 
 import json
@@ -27,6 +27,7 @@ _FEW_NS = 16      # the instructions around a load
 _TURN_NS = 400    # of a loop that polls
 _PAUSE_NS = 64
 _SLOW_BUS_NS = 1024
+_ELEMENTS = 60001  # that exrnic-clock fills and copies, each a nanosecond
 
 
 def _picoseconds(microseconds):
@@ -90,6 +91,15 @@ class Clock(unittest.TestCase):
             for shortest in took[:len(took) // 2]:
                 self.assertGreaterEqual(shortest, _SLOW_BUS_NS)
                 self.assertLessEqual(shortest, _SLOW_BUS_NS + _FEW_NS)
+
+    def test_each_element_of_a_string_instruction_takes_an_instruction(self):
+        for node in range(_NODES):
+            for what in ("fill", "copy"):
+                took = [row["end"] - row["begin"] for row in self.rows[node] if row["what"] == what]
+                self.assertTrue(took, f"exrnic-clock of guest {node} printed no {what}")
+                # In one of them, at least, there was no interrupt.
+                self.assertGreaterEqual(min(took), _ELEMENTS)
+                self.assertLessEqual(min(took), _ELEMENTS + _FEW_NS)
 
     def test_a_wait_by_pause_takes_few_turns_when_it_is_long_and_ends_late_by_a_64th_at_most(self):
         for node in range(_NODES):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // exrnic-clock: what a guest's own clock says when it loads from its RNIC, when the RNIC writes
-// into its memory, of a loop that waits by PAUSE, and of IN. In synchronised time that clock, the
-// TSC, is the simulator's, in nanoseconds; tests/guest_clock_test.py compares both.
+// into its memory, of a loop that waits by PAUSE, of IN, and of string instructions. In
+// synchronised time that clock, the TSC, is the simulator's, in nanoseconds;
+// tests/guest_clock_test.py compares both.
 #include <sys/io.h>
 #include <sys/mman.h>
 #include <x86intrin.h>
@@ -21,6 +22,7 @@ namespace {
 
 constexpr unsigned kTimes = 50;
 constexpr unsigned kBefore = 3;  // until all of the path is translated
+constexpr unsigned kElements = 60001;
 
 struct Interval {
   uint64_t begin;
@@ -110,6 +112,41 @@ std::vector<Wait> Waits() {
   return found;
 }
 
+// An element takes an instruction, however the simulator does it.
+std::vector<Interval> Fills() {
+  std::vector<uint8_t> memory(kElements, 1);
+  std::vector<Interval> found;
+  for (unsigned i = 0; i < kBefore; ++i) {
+    const auto value = static_cast<uint8_t>(i + 2);
+    void* to = memory.data();
+    uint64_t count = kElements;
+    const uint64_t begin = __rdtsc();
+    asm volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(value) : "memory");
+    found.push_back({begin, __rdtsc()});
+    if (to != memory.data() + kElements || memory != std::vector<uint8_t>(kElements, value))
+      throw std::runtime_error("REP STOSB stored something else");
+  }
+  return found;
+}
+
+std::vector<Interval> Copies() {
+  std::vector<uint8_t> memory(kElements, 1);
+  std::vector<uint8_t> source(kElements);
+  std::vector<Interval> found;
+  for (unsigned i = 0; i < kBefore; ++i) {
+    for (unsigned k = 0; k < kElements; ++k) source[k] = static_cast<uint8_t>(k * 7 + k / 251 + i);
+    void* to = memory.data();
+    const void* from = source.data();
+    uint64_t count = kElements;
+    const uint64_t begin = __rdtsc();
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+    found.push_back({begin, __rdtsc()});
+    if (from != source.data() + kElements || memory != source)
+      throw std::runtime_error("REP MOVSB copied something else");
+  }
+  return found;
+}
+
 void Print(const char* what, const std::vector<Interval>& intervals) {
   for (const Interval& interval : intervals) {
     printf("@exrnic {\"what\":\"%s\",\"begin\":%llu,\"end\":%llu}\n", what,
@@ -127,6 +164,10 @@ int main() {
     const auto completions = exrnic::Completions();
     const auto waits = exrnic::Waits();
     const auto port_loads = exrnic::PortLoads();
+    const auto fills = exrnic::Fills();
+    const auto copies = exrnic::Copies();
+    exrnic::Print("fill", fills);
+    exrnic::Print("copy", copies);
     exrnic::Print("load", loads);
     exrnic::Print("port", port_loads);
     exrnic::Print("completion", completions);

@@ -20,6 +20,7 @@
 #include "guest.h"
 #include "qemu_clock.h"
 #include "qemu_plugin_api.h"
+#include "repeat.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_NEWEST;
 
@@ -53,6 +54,7 @@ enum { LOOP_INSTRUCTIONS = 256, PART_OF_WAIT = 64 };
 
 static qemu_plugin_u64 counter;
 static bool joined;
+static bool repeats;             /* at once */
 static const char* line_chardev; /* NULL: there is no line */
 static uint32_t line_other;
 
@@ -60,11 +62,17 @@ static void fail(const char* what, const char* why) {
   fprintf(stderr, "exrnic-time: %s: %s\n", what, why);
 }
 
+/* From here the counter is another, and tells no more what ran since it was last looked at. */
+static void set_counter(unsigned vcpu, uint64_t value) {
+  repeat_forget();
+  qemu_plugin_u64_set(counter, vcpu, value);
+}
+
 static void run_until(unsigned vcpu, uint64_t now, uint64_t limit) {
   uint64_t ns = limit - now;
   if (ns > LONGEST_NS) ns = LONGEST_NS;
   const uint64_t instructions = ns / (uint64_t)qemu_clock_of(1);
-  qemu_plugin_u64_set(counter, vcpu, DUE - (instructions > 0 ? instructions : 1));
+  set_counter(vcpu, DUE - (instructions > 0 ? instructions : 1));
 }
 
 static void hold(unsigned vcpu, uint64_t now) { run_until(vcpu, now, guest_hold(now)); }
@@ -85,14 +93,19 @@ static bool is_timed(const char* region) {
 static void take_legacy_time(unsigned vcpu) {
   qemu_clock_add(LEGACY_NS);
   qemu_clock_moved();
-  qemu_plugin_u64_set(counter, vcpu, DUE);
+  set_counter(vcpu, DUE);
 }
 
 /* After the access. */
-static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void* unused) {
-  (void)unused;
+static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void* kind) {
   const struct qemu_plugin_hwaddr* place = qemu_plugin_get_hwaddr(info, address);
-  if (place == NULL || !qemu_plugin_hwaddr_is_io(place)) return;
+  if (place == NULL) return;
+  if (!qemu_plugin_hwaddr_is_io(place)) {
+    if (kind == NULL) return;
+    repeat_saw((repeat_kind)kind, qemu_plugin_mem_is_store(info), address,
+               qemu_plugin_hwaddr_phys_addr(place), qemu_plugin_u64_get(counter, vcpu));
+    return;
+  }
   if (!is_timed(qemu_plugin_hwaddr_device_name(place))) {
     if (!qemu_plugin_mem_is_store(info)) take_legacy_time(vcpu);
     return;
@@ -128,8 +141,32 @@ static void on_pause(unsigned vcpu, void* unused) {
   const uint64_t count = qemu_plugin_u64_get(counter, vcpu);
   const uint64_t ns = pause_ns(now, now - began, count < DUE ? (DUE - count) * one : 0);
   qemu_clock_add((int64_t)ns);
+  repeat_forget();
   qemu_plugin_u64_add(counter, vcpu, ns / one);
   ended = now + ns;
+}
+
+/* Instructions that fit between this one, the guest's limit and its next timer. */
+static uint64_t room(uint64_t count, uint64_t now) {
+  const uint64_t one = (uint64_t)qemu_clock_of(1);
+  const uint64_t timer = (uint64_t)qemu_next_timer();
+  const uint64_t until_timer = timer > now + one ? (timer - now - one) / one : 0;
+  const uint64_t until_due = count < DUE ? DUE - count - 1 : 0;
+  return until_due < until_timer ? until_due : until_timer;
+}
+
+/* Before an iteration. Behind it QEMU sees that its clock was moved. */
+static void on_repeat(unsigned vcpu, void* kind) {
+  const uint64_t count = qemu_plugin_u64_get(counter, vcpu);
+  const uint64_t possible = repeat_possible((repeat_kind)kind, count);
+  if (possible == 0) return;
+  const uint64_t fit = room(count, (uint64_t)qemu_clock_now());
+  const uint64_t done = possible < fit ? possible : fit;
+  if (done == 0) return;
+  repeat_at_once((repeat_kind)kind, done);
+  qemu_clock_add(qemu_clock_of((int64_t)done));
+  qemu_clock_moved();
+  qemu_plugin_u64_add(counter, vcpu, done);
 }
 
 /* Before the access. */
@@ -141,7 +178,7 @@ static void on_port(unsigned vcpu, void* unused) {
 static void on_halt(unsigned vcpu, void* interrupts_on) {
   if (interrupts_on == NULL) {
     guest_stop();
-    qemu_plugin_u64_set(counter, vcpu, DUE); /* should it move again */
+    set_counter(vcpu, DUE); /* should it move again */
     return;
   }
   guest_halt();
@@ -203,6 +240,11 @@ static void watch_slow(struct qemu_plugin_insn* last) {
                                          QEMU_PLUGIN_CB_NO_REGS, NULL);
 }
 
+static void watch_repeat(struct qemu_plugin_insn* last, repeat_kind kind) {
+  if (kind == 0) return;
+  qemu_plugin_register_vcpu_insn_exec_cb(last, on_repeat, QEMU_PLUGIN_CB_RW_REGS, (void*)kind);
+}
+
 static void watch_halt(struct qemu_plugin_insn* last) {
   if (first_byte(last) != HLT) return;
   const bool interrupts_on = follows_sti(last);
@@ -230,6 +272,7 @@ static void join(void) {
     exit(1);
   }
   guest_join();
+  repeats = repeat_start();
   qemu_plugin_u64_set(counter, 0, DUE);
 }
 
@@ -242,9 +285,11 @@ static void on_translation(struct qemu_plugin_tb* tb) {
   struct qemu_plugin_insn* last = qemu_plugin_tb_get_insn(tb, count - 1);
   watch_halt(last);
   watch_slow(last);
+  const repeat_kind kind = repeats ? repeat_of(code_of(last).bytes) : 0;
+  watch_repeat(last, kind);
   if (may_reach_device(last)) {
     qemu_plugin_register_vcpu_mem_cb(last, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
-                                     NULL);
+                                     (void*)kind);
   }
 }
 

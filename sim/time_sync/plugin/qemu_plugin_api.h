@@ -22,6 +22,7 @@ struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;
 struct qemu_plugin_scoreboard;
+struct qemu_plugin_register;
 
 typedef struct {
   const char* target_name;
@@ -41,7 +42,7 @@ typedef struct {
   size_t offset;
 } qemu_plugin_u64;
 
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_RW_REGS = 2 };
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_RW = 3 };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 enum qemu_plugin_cond { QEMU_PLUGIN_COND_GE = 7 };
@@ -76,8 +77,36 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn* insn, qemu_plugin
 bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 unsigned qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info);
 struct qemu_plugin_hwaddr* qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t address);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr* address);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr* address);
 const char* qemu_plugin_hwaddr_device_name(const struct qemu_plugin_hwaddr* address);
+
+/* GLib's, as its documentation shows them; QEMU has loaded it. */
+typedef struct {
+  uint8_t* data;
+  unsigned len;
+} GByteArray;
+typedef struct {
+  char* data;
+  unsigned len;
+} GArray;
+GByteArray* g_byte_array_new(void);
+GByteArray* g_byte_array_set_size(GByteArray* array, unsigned length);
+unsigned g_array_get_element_size(GArray* array);
+char* g_array_free(GArray* array, int free_segment);
+
+/* The first members. */
+typedef struct {
+  struct qemu_plugin_register* handle;
+  const char* name;
+} qemu_plugin_reg_descriptor;
+
+/* The returned values of these, which depend on the version, are not used. */
+GArray* qemu_plugin_get_registers(void);
+void qemu_plugin_read_register(struct qemu_plugin_register* from, GByteArray* to);
+void qemu_plugin_write_register(struct qemu_plugin_register* to, GByteArray* from);
+void qemu_plugin_read_memory_hwaddr(uint64_t address, GByteArray* to, size_t length);
+void qemu_plugin_write_memory_hwaddr(uint64_t address, GByteArray* from);
 
 struct qemu_plugin_scoreboard* qemu_plugin_scoreboard_new(size_t element_size);
 void qemu_plugin_u64_add(qemu_plugin_u64 entry, unsigned vcpu, uint64_t added);
