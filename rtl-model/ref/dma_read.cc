@@ -52,7 +52,7 @@ void DmaRead::run(CoreSink& sink) {
     const Piece& piece = in_flight_[tag] = std::move(waiting_.front());
     waiting_.pop_front();
     ++in_flight_count_;
-    sink.read({tag, piece.address, static_cast<uint16_t>(piece.length)});
+    sink.read({tag, piece.address, static_cast<uint16_t>(piece.length), true});
   }
 }
 

@@ -41,6 +41,7 @@ struct ReadRequest {
   uint8_t tag = 0;  // unique among the reads in flight
   uint64_t address = 0;
   uint16_t length = 0;
+  bool whole = false;  // the core has no use for parts: it may get them together with the last
 };
 
 // Completion of a whole or a part of a ReadRequest. The parts of one tag come in address order;

@@ -180,26 +180,29 @@ void PcieLink::arrive_read() {
   schedule<&PcieLink::complete>(scheduler_.now() + config_.host_memory_ns * kPsPerNs);
 }
 
+// What is wanted whole comes when the last of its completions does.
 void PcieLink::complete() {
-  const Answer answer = std::move(answers_.front());
+  Answer answer = std::move(answers_.front());
   answers_.pop_front();
-  const auto& [request, refused, data] = answer;
-  if (refused) return send_completion({request.tag, true, true, {}});
-  size_t done = 0;
-  while (done < data.size()) {
+  auto& [request, refused, data] = answer;
+  if (refused)
+    return deliver({request.tag, true, true, {}}, arrival(down_, kTlpCompletionOverhead));
+  SimTime arrived = 0;
+  for (size_t done = 0; done < data.size();) {
     const uint64_t address = request.address + done;
     const uint64_t limit = address + config_.max_payload;
     const size_t to_boundary = limit - limit % kReadCompletionBoundary - address;
     const size_t part = std::min(to_boundary, data.size() - done);
-    ReadCompletion completion{request.tag, done + part == data.size(), false, {}};
-    completion.data.assign(data.begin() + done, data.begin() + done + part);
-    send_completion(std::move(completion));
+    arrived = arrival(down_, kTlpCompletionOverhead + part);
+    const auto first = data.begin() + done;
     done += part;
+    if (!request.whole)
+      deliver({request.tag, done == data.size(), false, Bytes(first, first + part)}, arrived);
   }
+  if (request.whole) deliver({request.tag, true, false, std::move(data)}, arrived);
 }
 
-void PcieLink::send_completion(ReadCompletion&& completion) {
-  const SimTime arrived = arrival(down_, kTlpCompletionOverhead + completion.data.size());
+void PcieLink::deliver(ReadCompletion&& completion, SimTime arrived) {
   completions_.push_back(std::move(completion));
   schedule<&PcieLink::arrive_completion>(arrived);
 }

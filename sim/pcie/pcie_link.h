@@ -123,7 +123,7 @@ class PcieLink final : public DevicePort, public PciePort {
   void arrive_write();
   void arrive_read();
   void complete();
-  void send_completion(ReadCompletion&& completion);
+  void deliver(ReadCompletion&& completion, SimTime arrived);
   void arrive_completion();
   void finish_load();
 

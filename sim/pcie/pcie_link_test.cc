@@ -104,6 +104,19 @@ TEST_CASE("completions end at multiples of 64 bytes and carry at most MPS") {
   for (size_t i = 0; i < 512; ++i) REQUIRE(bench.data[i] == static_cast<uint8_t>(0x10 + i));
 }
 
+TEST_CASE(
+    "a read that is wanted whole comes with the last of its completions, none of them early") {
+  Bench bench(0, 30);
+  bench.link.read({5, 0x1030, 512, true});
+  bench.link.read({6, 0xffff'ffff'ffff'fff8, 8, true});
+  bench.run();
+  CHECK(bench.events == Events{{"read 512", 124},
+                               {"read 8", 148},
+                               {"data 5:512 last", 124 + 30 + 512 + 3 * 20 + 100},
+                               {"error 6:0 last", 124 + 30 + 512 + 3 * 20 + 20 + 100}});
+  CHECK(bench.data.size() == 512);
+}
+
 TEST_CASE("a read at the very top of the address space is cut like any other") {
   Bench bench;
   bench.link.read({1, ~uint64_t{0} - 511, 512});
