@@ -1,31 +1,46 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/app/service_loop.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace exrnic {
 namespace {
 
-// Between two looks at the sockets: at least so much simulated time, 50 cycles at 250 MHz, which
-// take verilated cores some 100 us of wall clock. A reference model is through with them in less
-// than a look takes: it goes on until a look is worth its 2 us.
-constexpr uint64_t kSliceNs = 200;
-constexpr std::chrono::microseconds kLeastWall{10};
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+
+// A look at the sockets takes 1 us. Between two of them passes so much of wall clock, at least.
+constexpr nanoseconds kLeastWall{10'000};
+
+// As long as that a slice of simulated time is meant to take, since each costs another 1 us. 50
+// cycles at 250 MHz take verilated cores more; where there is little to do, a slice ends all the
+// same.
+constexpr int64_t kLeastSliceNs = 200;
+constexpr int64_t kMostSliceNs = 1600;
 
 }  // namespace
+
+ServiceLoop::ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop)
+    : testbed_(testbed), sockets_(testbed, servers, stop), slice_ns_(kLeastSliceNs) {}
 
 bool ServiceLoop::serve() {
   const bool busy = testbed_.busy();
   if (!busy && at_rest_) at_rest_();
-  return sockets_.serve(busy ? kLeastWall.zero() : SocketService::kForever);
+  return sockets_.serve(busy ? std::chrono::microseconds::zero() : SocketService::kForever);
 }
 
 void ServiceLoop::simulate() {
-  const auto end = std::chrono::steady_clock::now() + kLeastWall;
+  const auto start = steady_clock::now();
+  auto before = start;
   do {
-    testbed_.run_while_busy(kSliceNs);
+    testbed_.run_while_busy(static_cast<uint64_t>(slice_ns_));
     sockets_.after_slice();
-  } while (testbed_.busy() && std::chrono::steady_clock::now() < end);
+    const auto now = steady_clock::now();
+    const nanoseconds took = std::max(nanoseconds{1}, nanoseconds{now - before});
+    slice_ns_ = std::clamp(slice_ns_ * kLeastWall / took, kLeastSliceNs, kMostSliceNs);
+    before = now;
+  } while (testbed_.busy() && before - start < kLeastWall);
 }
 
 void ServiceLoop::run() {

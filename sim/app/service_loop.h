@@ -4,6 +4,7 @@
 // never waits.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <utility>
 
@@ -15,8 +16,7 @@ class ServiceLoop {
  public:
   using Servers = SocketService::Servers;
 
-  ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop)
-      : testbed_(testbed), sockets_(testbed, servers, stop) {}
+  ServiceLoop(Testbed& testbed, Servers& servers, const StopSignal& stop);
 
   // Served beside the nodes' hosts; it outlives the loop.
   void serve(SideSocket& socket) { sockets_.serve(socket); }
@@ -33,6 +33,7 @@ class ServiceLoop {
   Testbed& testbed_;
   SocketService sockets_;
   std::function<void()> at_rest_;
+  int64_t slice_ns_;  // simulated time of the next slice
 };
 
 }  // namespace exrnic

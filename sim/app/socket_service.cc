@@ -23,6 +23,13 @@ sigset_t stop_signals() {
   return signals;
 }
 
+// poll() takes milliseconds only, and half as long as ppoll() when nothing is to be waited for.
+int poll_fds(std::vector<pollfd>& fds, std::chrono::microseconds timeout) {
+  if (timeout == timeout.zero()) return ::poll(fds.data(), fds.size(), 0);
+  const timespec time = {timeout.count() / 1'000'000, timeout.count() % 1'000'000 * 1000};
+  return ::ppoll(fds.data(), fds.size(), timeout < timeout.zero() ? nullptr : &time, nullptr);
+}
+
 }  // namespace
 
 StopSignal::StopSignal() {
@@ -43,9 +50,7 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
     end_of_.push_back(fds_.size());
   }
   for (const SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
-  const timespec time = {timeout.count() / 1'000'000, timeout.count() % 1'000'000 * 1000};
-  const int ready =
-      ::ppoll(fds_.data(), fds_.size(), timeout < timeout.zero() ? nullptr : &time, nullptr);
+  const int ready = poll_fds(fds_, timeout);
   if (ready < 0 && errno != EINTR) {
     throw std::system_error(errno, std::generic_category(), "poll");
   }
