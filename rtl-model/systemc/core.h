@@ -34,6 +34,9 @@ struct PostedWrite {
   Kind kind = Kind::kMemory;
   uint64_t address = 0;  // bus address; with kMsix: the vector
   Bytes data;            // 1..MPS bytes that do not cross a 4 KiB boundary; empty with kMsix
+  // The next one begins where this one ends, in the same 4 KiB, and nobody waits for this one
+  // alone: the host may get both when the next one arrives.
+  bool more = false;
 };
 
 // Memory read of the core: 1..MRRS bytes that do not cross a 4 KiB boundary.

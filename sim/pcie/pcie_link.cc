@@ -106,6 +106,7 @@ void PcieLink::mmio_read_done(uint64_t data) {
 }
 
 void PcieLink::finish_load() {
+  place_arrived_parts();
   const Load load = std::move(loads_.front());
   loads_.pop_front();
   --replies_;
@@ -137,24 +138,51 @@ void PcieLink::write(PostedWrite&& write) {
   const unsigned payload = payload_of(static_cast<unsigned>(write.data.size()));
   const SimTime arrived = arrival(up_, kTlpWriteOverhead + payload);
   writes_leave_.push_back(up_.free_at());
-  writes_.push_back(std::move(write));
-  schedule_touch<&PcieLink::arrive_write>(arrived);
+  const bool more = write.more;
+  writes_.push_back({std::move(write), arrived});
+  if (!more) schedule_touch<&PcieLink::arrive_write>(arrived);
 }
 
 void PcieLink::arrive_write() {
-  const PostedWrite write = std::move(writes_.front());
+  while (writes_.front().write.more) join_part();
+  if (writes_.front().write.kind == PostedWrite::Kind::kMemory) {
+    join_part();
+    return place_parts();
+  }
+  const auto vector = static_cast<unsigned>(writes_.front().write.address);
   writes_.pop_front();
-  if (write.kind == PostedWrite::Kind::kMsix) {
-    ++counters_.interrupts;
-    if (host_ != nullptr) host_->fire_msix(static_cast<unsigned>(write.address));
-    return;
+  place_parts();
+  ++counters_.interrupts;
+  if (host_ != nullptr) host_->fire_msix(vector);
+}
+
+// Takes the next write to those that the host is to get as one, if it continues them.
+void PcieLink::join_part() {
+  const PostedWrite part = std::move(writes_.front().write);
+  writes_.pop_front();
+  if (part.address != joined_address_ + joined_.size()) place_parts();
+  if (joined_.empty()) joined_address_ = part.address;
+  joined_.insert(joined_.end(), part.data.begin(), part.data.end());
+  ++parts_;
+}
+
+void PcieLink::place_parts() {
+  if (parts_ == 0) return;
+  const bool good =
+      host_ != nullptr && host_->dma_write(joined_address_, joined_.data(), joined_.size());
+  (good ? counters_.writes : counters_.writes_refused) += parts_;
+  if (good) counters_.write_bytes += joined_.size();
+  joined_.clear();
+  parts_ = 0;
+}
+
+// For what came behind them, while the last one has not.
+void PcieLink::place_arrived_parts() {
+  while (!writes_.empty() && writes_.front().write.more &&
+         writes_.front().arrives <= scheduler_.now()) {
+    join_part();
   }
-  if (host_ == nullptr || !host_->dma_write(write.address, write.data.data(), write.data.size())) {
-    ++counters_.writes_refused;
-    return;
-  }
-  ++counters_.writes;
-  counters_.write_bytes += write.data.size();
+  place_parts();
 }
 
 bool PcieLink::can_read() { return has_room(reads_leave_, scheduler_.now()); }
@@ -170,6 +198,7 @@ void PcieLink::read(const ReadRequest& request) {
 // Memory is read at once, so that the data are those of this point in the order of TLPs; the time
 // that the host's memory takes comes after.
 void PcieLink::arrive_read() {
+  place_arrived_parts();
   const ReadRequest request = reads_.front();
   reads_.pop_front();
   Bytes data(request.length);

@@ -6,8 +6,10 @@
 // and read replies stay behind earlier writes, and an interrupt behind the data it speaks of;
 // downstream, a load pushes earlier stores, and completions stay behind them.
 //
-// Host memory is accessed when a TLP has arrived at the host, not before. A read that the host
-// refuses completes with an error; a refused write is counted and dropped.
+// Host memory is accessed when a TLP has arrived at the host, not before. Parts of a write (see
+// PostedWrite::more) wait there for the last one, because to place a part alone may take two system
+// calls. What arrives behind a part finds it in place all the same. A read that the host refuses
+// completes with an error; a refused write is counted and dropped.
 //
 // Threads: none; every call comes from the simulator's one thread.
 #pragma once
@@ -102,6 +104,10 @@ class PcieLink final : public DevicePort, public PciePort {
     ReadDone done;
     uint64_t data;  // of the reply
   };
+  struct InFlight {
+    PostedWrite write;
+    SimTime arrives;
+  };
   struct Answer {
     ReadRequest request;
     bool refused;
@@ -121,6 +127,9 @@ class PcieLink final : public DevicePort, public PciePort {
   template <void (PcieLink::*kArrive)()>
   void touch();
   void arrive_write();
+  void join_part();
+  void place_parts();
+  void place_arrived_parts();
   void arrive_read();
   void complete();
   void deliver(ReadCompletion&& completion, SimTime arrived);
@@ -138,8 +147,11 @@ class PcieLink final : public DevicePort, public PciePort {
   std::deque<SimTime> writes_leave_;  // when each accepted write, or read, has left
   std::deque<SimTime> reads_leave_;
   // On their way: each kind arrives in the order in which it left.
-  std::deque<PostedWrite> writes_;
+  std::deque<InFlight> writes_;
   std::deque<ReadRequest> reads_;
+  Bytes joined_;  // parts of a write, at this address
+  uint64_t joined_address_ = 0;
+  size_t parts_ = 0;
   std::deque<Answer> answers_;  // in the host's memory
   std::deque<ReadCompletion> completions_;
   std::deque<Load> loads_;        // not answered yet, oldest first

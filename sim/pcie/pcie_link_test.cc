@@ -68,7 +68,11 @@ PostedWrite memory_write(uint64_t address, size_t length) {
   return {PostedWrite::Kind::kMemory, address, Bytes(length)};
 }
 
-PostedWrite interrupt(unsigned vector) { return {PostedWrite::Kind::kMsix, vector, {}}; }
+PostedWrite part_of_write(uint64_t address, size_t length) {
+  return {PostedWrite::Kind::kMemory, address, Bytes(length), true};
+}
+
+PostedWrite interrupt(unsigned vector) { return {PostedWrite::Kind::kMsix, vector, {}, false}; }
 
 TEST_CASE("a write arrives after its payload and 24 bytes at the link's rate, and the latency") {
   Bench bench;
@@ -89,6 +93,81 @@ TEST_CASE("writes, interrupts and reads arrive in the order in which they were s
                                {"msix 3", 252},
                                {"read 64", 276},
                                {"data 7:64 last", 276 + 84 + 100}});
+}
+
+TEST_CASE(
+    "parts of a write reach the host together with the last one, and an interrupt behind it") {
+  Bench bench;
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.link.write(part_of_write(0x1100, 256));
+  bench.link.write(memory_write(0x1200, 16));
+  bench.link.write(interrupt(3));
+  bench.run();
+  const uint64_t last = 280 + 280 + 40 + 100;
+  CHECK(bench.events == Events{{"write 528", last}, {"msix 3", last + 28}});
+  CHECK(bench.link.counters().writes == 3);
+  CHECK(bench.link.counters().write_bytes == 528);
+}
+
+TEST_CASE("what does not continue a part of a write is a write of its own") {
+  Bench bench;
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.link.write(memory_write(0x2000, 256));
+  bench.link.write(part_of_write(0x3000, 4));
+  bench.link.write(interrupt(3));
+  bench.run();
+  const uint64_t last = 280 + 280 + 28 + 28 + 100;
+  CHECK(bench.events == Events{{"write 256", 280 + 280 + 100},
+                               {"write 256", 280 + 280 + 100},
+                               {"write 4", last},
+                               {"msix 3", last}});
+}
+
+TEST_CASE("parts of a write that the host refuses are all refused") {
+  Bench bench;
+  bench.link.write(part_of_write(0x10000, 256));
+  bench.link.write(memory_write(0x10100, 1));
+  bench.run();
+  CHECK(bench.link.counters().writes == 0);
+  CHECK(bench.link.counters().writes_refused == 2);
+}
+
+TEST_CASE("a read finds those parts of a write in place that left before it") {
+  Bench bench;
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.link.write(part_of_write(0x1100, 256));
+  bench.link.read({7, 0x2000, 64});
+  bench.link.write(memory_write(0x1200, 256));
+  bench.run();
+  const uint64_t read = 280 + 280 + 24 + 100;
+  CHECK(bench.events == Events{{"write 512", read},
+                               {"read 64", read},
+                               {"data 7:64 last", read + 84 + 100},
+                               {"write 256", read + 280}});
+}
+
+TEST_CASE("a load's answer finds the parts of a write in place that left before it") {
+  Bench bench;
+  bench.answer_loads = false;
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.link.mmio_read(0, 0, 4, [&](uint64_t) { bench.note("answer"); });
+  bench.run();
+  bench.link.mmio_read_done(1);
+  bench.run();
+  REQUIRE(bench.events.size() == 3);
+  CHECK(bench.events[1].what == "write 256");
+  CHECK(bench.events[2].what == "answer");
+}
+
+TEST_CASE("a reset drops the parts of a write whose last one has not arrived") {
+  Bench bench;
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.run();
+  bench.link.reset();
+  bench.link.read({7, 0x2000, 64});
+  bench.run();
+  CHECK(bench.events.at(0).what == "reset");
+  CHECK(bench.events.at(1).what == "read 64");
 }
 
 TEST_CASE("completions end at multiples of 64 bytes and carry at most MPS") {
