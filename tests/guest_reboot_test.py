@@ -81,7 +81,9 @@ class Story:
         self._sim = None
 
     def kill_guest(self, node):
-        self._qemu.pop(node).kill()
+        qemu = self._qemu.pop(node)
+        qemu.kill()
+        qemu.wait()  # its socket is closed then, and the next one is no second client
 
     def wait_for(self, text, log, times=1):
         """Until the file holds `text` so often. Any process of ours that ends is a failure."""
