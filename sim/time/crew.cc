@@ -2,6 +2,8 @@
 #include "sim/time/crew.h"
 
 #include <cassert>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace exrnic {
@@ -23,11 +25,22 @@ void pause() {
 
 Crew::Crew(unsigned threads) : thrown_(threads) {
   assert(threads >= 1);
-  for (unsigned number = 1; number < threads; ++number)
-    helpers_.emplace_back([this, number] { help(number); });
+  for (unsigned number = 1; number < threads; ++number) start(number);
 }
 
-Crew::~Crew() {
+Crew::~Crew() { send_home(); }
+
+void Crew::start(unsigned number) {
+  try {
+    helpers_.emplace_back([this, number] { help(number); });
+  } catch (const std::system_error& error) {
+    send_home();
+    throw std::system_error(error.code(),
+                            "thread " + std::to_string(number + 1) + " cannot be started");
+  }
+}
+
+void Crew::send_home() {
   work_ = nullptr;
   ++round_;
   {

@@ -16,7 +16,8 @@ namespace exrnic {
 
 class Crew {
  public:
-  // `threads`, 1 or more: with the one that calls run().
+  // `threads`, 1 or more: with the one that calls run(). Throws std::system_error if one cannot be
+  // started.
   explicit Crew(unsigned threads);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -31,6 +32,8 @@ class Crew {
  private:
   void help(unsigned number);
   void call(unsigned number);
+  void start(unsigned number);
+  void send_home();
   void await_round(uint64_t done);
 
   const std::function<void(unsigned)>* work_ = nullptr;  // nullptr: go home

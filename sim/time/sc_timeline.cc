@@ -45,7 +45,7 @@ void ScTimeline::run_due() {
 }
 
 void ScTimeline::run_windows(SimTime end) {
-  for (SimTime first = next(); first <= end; first = next())
+  for (SimTime first = next(); first != EventQueue::kNever && first <= end; first = next())
     run_window(end - first < lookahead_ ? end : first + lookahead_ - 1);
   for (const auto& island : islands_) context_.clock() = std::max(context_.clock(), island->now);
 }

@@ -223,6 +223,19 @@ TEST_CASE("islands in several threads see the same, in the same order, as all on
   }
 }
 
+TEST_CASE("a run without an end ends when nothing waits any more") {
+  for (const unsigned islands : {1u, 3u}) {
+    Ring ring(islands, 2, 3);
+    ring.context.run_to(~SimTime{0}, true);
+    const SimTime now = ring.context.now();
+    CHECK(now > 200'000);
+    CHECK(now < 300'000);
+    ring.context.run_to(~SimTime{0}, true);
+    CHECK(ring.context.now() == now);
+    CHECK_FALSE(ring.context.run_next(~SimTime{0}));
+  }
+}
+
 TEST_CASE("between runs all islands stand at the same time, wherever their last action was") {
   Ring ring(3, 2, 3);
   ring.context.run_to(5100, true);

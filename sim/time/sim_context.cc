@@ -60,7 +60,7 @@ void SimContext::run_to(SimTime end, bool stop_when_idle) {
   Scope scope(*this);  // next_event() needs it too: SystemC subtracts the current kernel's time
   end_ = end;
   const SimTime next = next_event();
-  if (next <= end) start(next);
+  if (next != kNever && next <= end) start(next);
   if (!stop_when_idle || pending()) now_ = std::max(now_, end);
   stand();
 }
@@ -68,7 +68,7 @@ void SimContext::run_to(SimTime end, bool stop_when_idle) {
 bool SimContext::run_next(SimTime end) {
   Scope scope(*this);
   const SimTime next = next_event();
-  if (next > end) return false;
+  if (next == kNever || next > end) return false;
   now_ = next;
   end_ = std::min(end, next + step_ - 1);
   start(next);
