@@ -203,6 +203,8 @@ void run(Options options) {
   const auto tracer =
       options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
   Testbed testbed = build(options, tracer.get());
+  if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
+    log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
   const auto start = std::chrono::steady_clock::now();
   ControlCommands commands = control_commands(options, testbed, servers, start);

@@ -176,6 +176,7 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   };
   two_refused("--core", "lockstep", "--threads 2: the cores in lockstep are one object; take 1");
   two_refused("--trace", "t.json", "a trace is written in the order of time; take 1");
+  two_refused("--gdb", "0:g.sock", "a debugger looks at single cycles; take 1");
   two_refused("--time", "sync:clock", "guests and simulation take turns; take 1");
   refused({"--node", node, "--retired", "r.txt"}, "--retired: 'r.txt': write NODE:PATH");
   refused({"--node", node, "--retired", "0:" + (dir / "no/r.txt")}, "no/r.txt: cannot be written");

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <thread>
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
@@ -94,7 +94,7 @@ void describe(CLI::App& app, Arguments& arguments) {
   app.add_option("--threads", arguments.threads,
                  "Simulate nodes in N threads: the same results, sooner. auto: as many\n"
                  "as processors are left when each node's host has one; one alone for\n"
-                 "--core lockstep, --time sync and --trace")
+                 "--core lockstep, --time sync, --trace and --gdb")
       ->type_name("N|auto")
       ->capture_default_str();
   app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
@@ -229,14 +229,21 @@ std::string reason_for_one_thread(const Options& options) {
   if (options.core == kLockstepCore) return "the cores in lockstep are one object";
   if (!options.clock_path.empty()) return "in synchronised time guests and simulation take turns";
   if (!options.trace_path.empty()) return "a trace is written in the order of time";
+  if (!options.gdb_paths.empty()) return "a debugger looks at single cycles";
   return {};
+}
+
+// Those that this process may run on, of the first 1,024.
+unsigned usable_processors() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<unsigned>(CPU_COUNT(&set)) : 1;
 }
 
 unsigned threads_of(const std::string& text, const Options& options) {
   const std::string reason = reason_for_one_thread(options);
   const auto nodes = static_cast<unsigned>(options.sockets.size());
   if (text == kAutomatic) {
-    const unsigned processors = std::thread::hardware_concurrency();
+    const unsigned processors = usable_processors();
     return reason.empty() && processors > nodes ? std::min(nodes, processors - nodes) : 1;
   }
   unsigned threads = 0;
