@@ -130,6 +130,17 @@ class Table(unittest.TestCase):
                          [["guest", str(source), "->", "guest", str(2 - source)]
                           for source in (0, 2, 0, 2)])
 
+    def test_stores_through_windows_have_one_order_too_below_the_rows(self):
+        printed = []
+        report = push_report.PushReport(printed.append)
+        for source in (1, 0):
+            report.add(source, {"from": source, "to": 1 - source, "stores": 8, "read_back": 8,
+                                "verified": 8})
+            report.add(source, {**self.ROW, "from": source, "to": 1 - source})
+        self.assertIsNone(report.problem())
+        self.assertEqual([line.split()[1] for line in printed[2:]], ["0", "1", "0", "1"])
+        self.assertIn("guest 0 -> guest 1: 8 of 8 stores", printed[4])
+
     def test_a_row_whose_turn_never_comes_is_printed_in_the_end(self):
         printed = []
         report = push_report.PushReport(printed.append)

@@ -17,12 +17,13 @@ class PushReport:
         self._rows = []
         self._early = []
         self._stores = []
+        self._untold = []  # of them
         self._malformed = []
 
     def add(self, node, row):
         """Prints the row; the first one brings the heading. The pair's lower number sends each size
         first: a row of the other that is seen earlier waits, so that the order is always the same.
-        Stores through a window are a line."""
+        Stores through a window are a line below the table."""
         if "stores" in row:
             self._add_stores(node, row)
             return
@@ -39,10 +40,15 @@ class PushReport:
             self._print(due)
 
     def finish(self):
-        """Prints what has waited in vain."""
+        """Prints what waited for its turn, or for the end."""
         for row in self._early:
             self._print(row)
         self._early = []
+        for row in sorted(self._untold, key=lambda row: row["from"]):
+            self._write(f"guest {row['from']} -> guest {row['to']}: {row['verified']} of "
+                        f"{row['stores']} stores into a remote window are in the other's memory, "
+                        f"{row['read_back']} read back by loads")
+        self._untold = []
 
     def _print(self, row):
         if not self._rows:
@@ -57,9 +63,7 @@ class PushReport:
             self._malformed.append((node, row))
             return
         self._stores.append(row)
-        self._write(f"guest {row['from']} -> guest {row['to']}: {row['verified']} of {row['stores']} "
-                    f"stores into a remote window are in the other's memory, "
-                    f"{row['read_back']} read back by loads")
+        self._untold.append(row)
 
     def problem(self):
         """What is wrong with the rows so far as one line, None if nothing is."""
