@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "sim/app/options.h"
@@ -73,6 +74,9 @@ Testbed build(const Options& options, Tracer* tracer) {
     return Testbed(testbed_options(options, tracer), core_factory(options));
   } catch (const DataFileError& error) {
     throw ExitRequest(kUsageError, std::string("--faults-at: ") + error.what());
+  } catch (const std::system_error& error) {
+    throw std::runtime_error("--threads " + std::to_string(options.threads) + ": " + error.what() +
+                             "; give fewer");
   }
 }
 

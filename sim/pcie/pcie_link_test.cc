@@ -146,6 +146,17 @@ TEST_CASE("a read finds those parts of a write in place that left before it") {
                                {"write 256", read + 280}});
 }
 
+TEST_CASE("a read does not find those parts of a write in place that left behind it") {
+  Bench bench;
+  bench.link.read({7, 0x2000, 64});
+  bench.link.write(part_of_write(0x1000, 256));
+  bench.link.write(memory_write(0x1100, 256));
+  bench.run();
+  CHECK(bench.events == Events{{"read 64", 124},
+                               {"data 7:64 last", 124 + 84 + 100},
+                               {"write 512", 24 + 280 + 280 + 100}});
+}
+
 TEST_CASE("a load's answer finds the parts of a write in place that left before it") {
   Bench bench;
   bench.answer_loads = false;
