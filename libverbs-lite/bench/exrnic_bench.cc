@@ -25,12 +25,14 @@ struct Options {
   std::vector<std::string> only;
 };
 
+constexpr char kPin[] = "pin";
+
 using Local = void (*)(const LocalOptions&, Report*);
 const std::vector<std::pair<std::string, Local>>& LocalParts() {
   static const std::vector<std::pair<std::string, Local>> parts = {
       {"registers", exrnic::MeasureRegisterReads},   {"pbl", exrnic::MeasurePbl},
       {"registration", exrnic::MeasureRegistration}, {"work", exrnic::MeasureWork},
-      {"syscalls", exrnic::CountSystemCalls},
+      {"syscalls", exrnic::CountSystemCalls},        {kPin, exrnic::MeasurePin},
   };
   return parts;
 }
@@ -38,7 +40,7 @@ const std::vector<std::pair<std::string, Local>>& LocalParts() {
 constexpr char kPair[] = "pair";
 
 bool Wanted(const Options& options, const std::string& part) {
-  if (options.only.empty()) return true;
+  if (options.only.empty()) return part != kPin;  // part of registration then
   return std::find(options.only.begin(), options.only.end(), part) != options.only.end();
 }
 
@@ -81,7 +83,10 @@ void Describe(CLI::App* app, Options* options) {
   std::vector<std::string> parts;
   for (const auto& part : LocalParts()) parts.push_back(part.first);
   parts.push_back(kPair);
-  app->add_option("--only", options->only, "Measure only these parts, separated by commas")
+  app->add_option("--only", options->only,
+                  "Measure only these parts, separated by commas. pin is what the kernel alone "
+                  "needs to pin\n"
+                  "memory; it takes no RNIC, and registration has it too")
       ->delimiter(',')
       ->check(CLI::IsMember(parts));
   app->add_option("--count", options->local.count, "Register reads, and other single calls")

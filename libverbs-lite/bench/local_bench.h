@@ -26,8 +26,15 @@ void MeasureRegisterReads(const LocalOptions& options, Report* report);
 // pages by one ioctl.
 void MeasurePbl(const LocalOptions& options, Report* report);
 
-// reg.us_per_mib, dereg.us_per_mib (keys page, size): memory that is there already.
+// reg.us_per_mib, dereg.us_per_mib (keys page, size): memory that is there already. In turns with
+// what MeasurePin measures, and reg.of_pin_percent: the share in one run says more than a clock
+// that varies.
 void MeasureRegistration(const LocalOptions& options, Report* report);
+
+// pin.us_per_mib, unpin.us_per_mib (keys page, size): the same memory, of 4 KiB pages, pinned by
+// this host's kernel alone (kernel_pin.h). Takes no RNIC: it compares hosts, as a guest and its
+// emulator's.
+void MeasurePin(const LocalOptions& options, Report* report);
 
 // post_sq.ns, poll_cq.ns, poll_cq.empty_ns: per call with one work request or completion. The queue
 // pair is in the error state: the library does the same work as in any other, and every work

@@ -4,11 +4,13 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 
 #include "device_file.h"
 #include "exrnic_hw.h"
+#include "kernel_pin.h"
 #include "local_bench.h"
 #include "stopwatch.h"
 
@@ -70,13 +72,13 @@ unsigned Repetitions(uint64_t size) {
   return static_cast<unsigned>(std::clamp<uint64_t>(64 * kMiB / size, 3, 101));
 }
 
-struct PinTimes {
+struct PblTimes {
   std::vector<double> lock_us;
   std::vector<double> list_us;
 };
 
-void PinOnce(const DeviceFile& device, uint64_t size, std::vector<uint64_t>* list,
-             PinTimes* times) {
+void ListOnce(const DeviceFile& device, uint64_t size, std::vector<uint64_t>* list,
+              PblTimes* times) {
   const Buffer buffer(size, kPage);
   const Stopwatch lock;
   if (mlock(buffer.data(), size) != 0) ThrowErrno("mlock of " + SizeText(size));
@@ -105,7 +107,7 @@ const std::map<uint64_t, PaperPin>& PaperPins() {
   return pins;
 }
 
-void MeasurePinOf(const DeviceFile& device, uint64_t size, Report* report) {
+void MeasurePblOf(const DeviceFile& device, uint64_t size, Report* report) {
   const Report::Keys key = {{"size", size}};
   if (const auto reason = NoRoomFor(size)) {
     report->Skip("mlock.us", key, *reason);
@@ -113,8 +115,8 @@ void MeasurePinOf(const DeviceFile& device, uint64_t size, Report* report) {
     return;
   }
   std::vector<uint64_t> list(size / kPage, 1);  // touched here: its page faults are not the list's
-  PinTimes times;
-  for (unsigned i = Repetitions(size); i > 0; --i) PinOnce(device, size, &list, &times);
+  PblTimes times;
+  for (unsigned i = Repetitions(size); i > 0; --i) ListOnce(device, size, &list, &times);
   const auto paper = PaperPins().find(size);
   const PaperPin in_paper = paper == PaperPins().end() ? PaperPin{"", "", ""} : paper->second;
   const double lock_us = Median(times.lock_us);
@@ -132,46 +134,115 @@ size_t PageOf(vl_mr* mr) {
   return size_t{1} << shift;
 }
 
-void MeasureRegistrationOf(vl_pd* pd, uint64_t size, size_t page, Report* report) {
+// A buffer's pages held for a device and given back, again and again; us per MiB.
+struct HoldTimes {
+  std::vector<double> hold;
+  std::vector<double> release;
+};
+
+double UsPerMiB(const Stopwatch& watch, uint64_t size) {
+  return watch.Ns() / 1e3 * static_cast<double>(kMiB) / static_cast<double>(size);
+}
+
+// False if the kernel gave the buffer pages of another size.
+bool RegisterOnce(vl_pd* pd, const Buffer& buffer, uint64_t size, size_t page, HoldTimes* times) {
+  const Stopwatch registration;
+  Owned<vl_mr> mr =
+      Own(vl_allocate_mr(pd, buffer.data(), size, VL_ACCESS_LOCAL_WRITE), "vl_allocate_mr");
+  times->hold.push_back(UsPerMiB(registration, size));
+  if (PageOf(mr.get()) != page) return false;
+  const Stopwatch deregistration;
+  Check(vl_deallocate_mr(mr.release()), "vl_deallocate_mr");
+  times->release.push_back(UsPerMiB(deregistration, size));
+  return true;
+}
+
+void PinOnceByKernel(const KernelPin& kernel, const Buffer& buffer, uint64_t size,
+                     HoldTimes* times) {
+  const Stopwatch pin;
+  kernel.Pin(buffer.data(), size);
+  times->hold.push_back(UsPerMiB(pin, size));
+  const Stopwatch unpin;
+  kernel.Unpin();
+  times->release.push_back(UsPerMiB(unpin, size));
+}
+
+void AddPin(const HoldTimes& times, const Report::Keys& keys, Report* report) {
+  report->Add("pin.us_per_mib", Median(times.hold), "us/MiB", keys);
+  report->Add("unpin.us_per_mib", Median(times.release), "us/MiB", keys);
+}
+
+void MeasurePinOf(const KernelPin& kernel, uint64_t size, Report* report) {
+  const Report::Keys keys = {{"page", kPage}, {"size", size}};
+  if (const auto reason = NoRoomFor(size)) return report->Skip("pin.us_per_mib", keys, *reason);
+  const Buffer buffer(size, kPage);
+  memset(buffer.data(), 1, size);
+  HoldTimes times;
+  for (unsigned i = Repetitions(size); i > 0; --i) PinOnceByKernel(kernel, buffer, size, &times);
+  AddPin(times, keys, report);
+}
+
+// Registration beside what the kernel alone needs for the same pages, in turns, so that what
+// changes on the host meanwhile changes both.
+void MeasureRegistrationOf(vl_pd* pd, const KernelPin* kernel, uint64_t size, size_t page,
+                           Report* report) {
   const Report::Keys keys = {{"page", page}, {"size", size}};
   if (const auto reason = NoRoomFor(size)) return report->Skip("reg.us_per_mib", keys, *reason);
   const Buffer buffer(size, page);
   memset(buffer.data(), 1, size);
-  std::vector<double> there;
-  std::vector<double> back;
-  const double mib = static_cast<double>(size) / static_cast<double>(kMiB);
+  HoldTimes rnic;
+  HoldTimes alone;
   for (unsigned i = Repetitions(size); i > 0; --i) {
-    const Stopwatch registration;
-    Owned<vl_mr> mr =
-        Own(vl_allocate_mr(pd, buffer.data(), size, VL_ACCESS_LOCAL_WRITE), "vl_allocate_mr");
-    there.push_back(registration.Ns() / 1e3 / mib);
-    if (PageOf(mr.get()) != page) {
+    if (!RegisterOnce(pd, buffer, size, page, &rnic)) {
       return report->Skip("reg.us_per_mib", keys, "the kernel gave pages of another size");
     }
-    const Stopwatch deregistration;
-    Check(vl_deallocate_mr(mr.release()), "vl_deallocate_mr");
-    back.push_back(deregistration.Ns() / 1e3 / mib);
+    if (kernel != nullptr) PinOnceByKernel(*kernel, buffer, size, &alone);
   }
-  report->Add("reg.us_per_mib", Median(there), "us/MiB", keys,
+  report->Add("reg.us_per_mib", Median(rnic.hold), "us/MiB", keys,
               page == kPage ? "ibv_reg_mr, reported: 76 to 98" : "");
-  report->Add("dereg.us_per_mib", Median(back), "us/MiB", keys);
+  report->Add("dereg.us_per_mib", Median(rnic.release), "us/MiB", keys);
+  if (kernel == nullptr) return;
+  AddPin(alone, keys, report);
+  report->Add("reg.of_pin_percent", 100 * Median(rnic.hold) / Median(alone.hold), "%", keys);
 }
+
+// Nothing, and the reason as a row, on a host that does not let this process use io_uring.
+std::unique_ptr<KernelPin> OpenKernelPin(Report* report) {
+  try {
+    return std::make_unique<KernelPin>();
+  } catch (const std::runtime_error& error) {
+    report->Skip("pin.us_per_mib", Report::Keys::object(), error.what());
+    return nullptr;
+  }
+}
+
+constexpr uint64_t kHeldSizes[] = {2 * kMiB, 64 * kMiB, 1024 * kMiB};
 
 }  // namespace
 
 void MeasurePbl(const LocalOptions& options, Report* report) {
   const DeviceFile device(options.device);
   for (uint64_t size = kPage; size <= options.max_size; size *= 4)
-    MeasurePinOf(device, size, report);
+    MeasurePblOf(device, size, report);
 }
 
 void MeasureRegistration(const LocalOptions& options, Report* report) {
   const Owned<vl_rnic> rnic = Own(OpenDevice(options.device), "cannot open the RNIC");
   const Owned<vl_pd> pd = Own(vl_allocate_pd(rnic.get()), "vl_allocate_pd");
-  for (const size_t page : {kPage, kHugePage}) {
-    for (const uint64_t size : {2 * kMiB, 64 * kMiB, 1024 * kMiB}) {
-      if (size <= options.max_size) MeasureRegistrationOf(pd.get(), size, page, report);
-    }
+  const std::unique_ptr<KernelPin> kernel = OpenKernelPin(report);
+  for (const uint64_t size : kHeldSizes) {
+    if (size > options.max_size) continue;
+    MeasureRegistrationOf(pd.get(), kernel.get(), size, kPage, report);
+    // Not beside the kernel: to count a huge page once, io_uring looks through all pages before it.
+    MeasureRegistrationOf(pd.get(), nullptr, size, kHugePage, report);
+  }
+}
+
+void MeasurePin(const LocalOptions& options, Report* report) {
+  const std::unique_ptr<KernelPin> kernel = OpenKernelPin(report);
+  if (kernel == nullptr) return;
+  for (const uint64_t size : kHeldSizes) {
+    if (size <= options.max_size) MeasurePinOf(*kernel, size, report);
   }
 }
 
