@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory pinned by the kernel alone, as it does for the registered buffers of io_uring
-// (io_uring_register(2), IORING_REGISTER_BUFFERS): every page is found, held for as long as a device
-// likes, counted against RLIMIT_MEMLOCK and noted in a list, as a registration does. It takes
-// no RNIC, so it tells what of a registration's time is the kernel's on this host.
+// (io_uring_register(2), IORING_REGISTER_BUFFERS): every page is found, held for as long as a
+// device likes, counted against RLIMIT_MEMLOCK and noted in a list, as a registration does. It
+// takes no RNIC, so it tells what of a registration's time is the kernel's on this host.
 #ifndef EXRNIC_BENCH_KERNEL_PIN_H
 #define EXRNIC_BENCH_KERNEL_PIN_H
 

@@ -15,7 +15,7 @@
 
 #include "rtl-model/systemc/core.h"
 #include "rtl-model/systemc/rnic_ports.h"
-#include "sim/time/scheduler.h"
+#include "rtl-model/systemc/scheduler.h"
 
 namespace exrnic {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-#include "sim/time/scheduler.h"
+#include "rtl-model/systemc/scheduler.h"
 
 namespace exrnic {
 

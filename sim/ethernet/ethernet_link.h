@@ -21,10 +21,10 @@
 #include <list>
 #include <set>
 
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/ethernet/credits.h"
 #include "sim/ethernet/faults.h"
 #include "sim/time/lane.h"
-#include "sim/time/scheduler.h"
 
 namespace exrnic {
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 
 #include "rtl-model/systemc/rnic_module.h"
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/ethernet/mac.h"
 #include "sim/pcie/pcie_link.h"
 #include "sim/profile/profile.h"
-#include "sim/time/scheduler.h"
 #include "sim/trace/tracer.h"
 
 namespace exrnic {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "rtl-model/systemc/rnic_ports.h"
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/host/host_port.h"
 #include "sim/time/lane.h"
-#include "sim/time/scheduler.h"
 
 namespace exrnic {
 

@@ -7,7 +7,7 @@
 #include <queue>
 #include <vector>
 
-#include "sim/time/scheduler.h"
+#include "rtl-model/systemc/scheduler.h"
 
 namespace exrnic {
 

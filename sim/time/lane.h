@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "sim/time/scheduler.h"
+#include "rtl-model/systemc/scheduler.h"
 
 namespace exrnic {
 

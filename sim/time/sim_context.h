@@ -12,7 +12,7 @@
 #include <systemc>
 #include <vector>
 
-#include "sim/time/scheduler.h"
+#include "rtl-model/systemc/scheduler.h"
 
 namespace exrnic {
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <optional>
 
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/host/host_port.h"
-#include "sim/time/scheduler.h"
 #include "sim/time_sync/guest_clocks.h"
 #include "sim/vfio_user/server.h"
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/ethernet/ethernet_link.h"
 #include "sim/ethernet/faults.h"
 #include "sim/ethernet/switch.h"
 #include "sim/node/node.h"
 #include "sim/profile/profile.h"
-#include "sim/time/scheduler.h"
 #include "sim/topology/routes.h"
 #include "sim/topology/topology.h"
 

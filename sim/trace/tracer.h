@@ -16,8 +16,8 @@
 #include <string>
 
 #include "rtl-model/systemc/rnic_module.h"
+#include "rtl-model/systemc/scheduler.h"
 #include "sim/host/host_port.h"
-#include "sim/time/scheduler.h"
 #include "sim/trace/trace_file.h"
 #include "sim/trace/work_tracker.h"
 
