@@ -23,6 +23,7 @@ using debug::GdbServer;
 using debug::packet;
 
 constexpr std::chrono::seconds kLimit(60);
+constexpr uint64_t kClockNs = 4;
 
 // A node with firmware that has come to rest, and a socket for a debugger.
 class DebuggedNode {
@@ -42,9 +43,10 @@ class DebuggedNode {
 
   void turn() {
     server.service();
-    pair_.testbed.run_while_busy(10'000);
+    pair_.testbed.run_while_busy(slice_ns_);
     server.after_slice();
   }
+  void set_slice(uint64_t ns) { slice_ns_ = ns; }
   template <typename Done>
   void turn_until(const char* what, Done done) {
     const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -63,6 +65,7 @@ class DebuggedNode {
  private:
   Pair pair_;
   std::string path_;
+  uint64_t slice_ns_ = 10'000;
 
  public:
   std::string log;
@@ -229,6 +232,19 @@ TEST_CASE("Ctrl-C halts firmware that dozes; a debugger that goes away lets it g
   node.turn_until("the connection to end", [&] {
     return node.rnic().read_register(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_OK;
   });
+}
+
+TEST_CASE("each halt is told, in whatever cycle of the simulator's own looks and slices it comes") {
+  DebuggedNode node;
+  node.load_firmware();
+  Client client(node.path());
+  CHECK(client.ask(node, "?") == "+" + packet("S05"));
+  node.rnic().write_register(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+  for (unsigned step = 0; step < 500; ++step) {
+    INFO("step " << step);
+    node.set_slice(step % 100 * kClockNs);
+    REQUIRE(client.ask(node, "s") == "+" + packet("S05"));
+  }
 }
 
 TEST_CASE(

@@ -55,6 +55,7 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
     plug_link();
   }
   uint64_t peek_counter(unsigned index) const override { return subject_->peek_counter(index); }
+  bool processor_runs() const override { return subject_->processor_runs(); }
   void observe_retirement(RetireObserver observer) override {
     subject_->observe_retirement(std::move(observer));
   }

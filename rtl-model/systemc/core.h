@@ -149,6 +149,10 @@ class Core {
   // enum exrnic_counter. For whoever watches the simulation.
   virtual uint64_t peek_counter(unsigned index) const = 0;
 
+  // Whether the processor executes instructions: it was started, has not failed, and no debugger
+  // has halted it. As peek_counter(), for whoever watches. False of a core without a processor.
+  virtual bool processor_runs() const { return false; }
+
   // From now on `observer` hears of each instruction of the processor; an empty one ends that. A
   // core without a processor has nothing to tell.
   virtual void observe_retirement(RetireObserver /*observer*/) {}

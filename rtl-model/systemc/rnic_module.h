@@ -53,6 +53,8 @@ class RnicModule final : public sc_core::sc_module,
   }
   uint64_t peek_counter(unsigned index) const { return core_->peek_counter(index); }
 
+  bool processor_runs() const { return core_->processor_runs(); }
+
   uint64_t cycles() const { return cycles_; }  // clock edges that the core has seen
   bool clocked() const { return clocked_; }    // false: idle, no edge is scheduled
   uint64_t period_ps() const { return period_ps_; }

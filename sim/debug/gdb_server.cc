@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,7 +13,6 @@
 namespace exrnic::debug {
 namespace {
 
-constexpr uint64_t kSettleNs = 200;
 constexpr uint64_t kReadLimitNs = 1'000'000;
 
 // The registers of a node's processor, beside its PCIe link. A read simulates until the answer is
@@ -31,24 +29,9 @@ class NodeRegisters final : public FwRegisters {
                     [value](uint64_t data) { *value = static_cast<uint32_t>(data); });
     testbed_.run_until([&] { return value->has_value(); }, kReadLimitNs);
     if (!*value) throw DebugError("the RNIC does not answer a read of a register");
-    answered_at_ = rnic_.cycles();
     return **value;
   }
   void write(uint32_t offset, uint32_t value) override { rnic_.side_write(access(offset, value)); }
-
-  // A read makes the core's clock run for some cycles, always as many. Whether it has, since the
-  // last one, been there for that alone: then the processor is as it was when it was read.
-  bool nothing_happened() {
-    if (rnic_.cycles() == quiet_at_) return true;
-    testbed_.run_while_busy(kSettleNs);
-    if (rnic_.clocked()) return false;
-    const uint64_t tail = rnic_.cycles() - answered_at_;
-    const bool is_usual = tail == shortest_tail_;  // not the first of its length
-    shortest_tail_ = std::min(shortest_tail_, tail);
-    if (!is_usual) return false;
-    quiet_at_ = rnic_.cycles();
-    return true;
-  }
 
  private:
   static MmioAccess access(uint32_t offset, uint32_t data) {
@@ -57,9 +40,6 @@ class NodeRegisters final : public FwRegisters {
 
   Testbed& testbed_;
   RnicModule& rnic_;
-  uint64_t answered_at_ = 0;
-  uint64_t shortest_tail_ = ~uint64_t{0};
-  uint64_t quiet_at_ = ~uint64_t{0};
 };
 
 }  // namespace
@@ -67,7 +47,10 @@ class NodeRegisters final : public FwRegisters {
 class GdbServer::Connection {
  public:
   Connection(vfio_user::UniqueFd socket, Testbed& testbed, unsigned node)
-      : socket_(std::move(socket)), registers_(testbed, node), processor_(registers_) {}
+      : socket_(std::move(socket)),
+        rnic_(testbed.node(node).rnic()),
+        registers_(testbed, node),
+        processor_(registers_) {}
 
   // False: there is nothing to debug.
   bool begin() {
@@ -82,14 +65,15 @@ class GdbServer::Connection {
     const ssize_t got = ::recv(socket_.get(), bytes, sizeof bytes, 0);
     if (got < 0) return errno == EAGAIN || errno == EINTR;
     if (got == 0) return false;
-    looked_ = false;
     // Looked at now, too: to answer takes cycles, and there may be no slice behind them.
     return send(session_->receive({bytes, static_cast<size_t>(got)})) && look();
   }
+  // Again where a look found it running: it has halted in the cycles that the look took.
   bool look() {
-    if (!session_->running() || (looked_ && registers_.nothing_happened())) return true;
-    looked_ = true;
-    return send(session_->look());
+    while (session_->running() && !rnic_.processor_runs()) {
+      if (!send(session_->look())) return false;
+    }
+    return true;
   }
 
   // What GDB had halted goes on.
@@ -117,10 +101,10 @@ class GdbServer::Connection {
   }
 
   vfio_user::UniqueFd socket_;
+  const RnicModule& rnic_;
   NodeRegisters registers_;
   ProcessorDebugger processor_;
   std::unique_ptr<GdbSession> session_;
-  bool looked_ = false;  // since GDB last said something
 };
 
 GdbServer::GdbServer(std::string socket_path, Testbed& testbed, unsigned node, Log log)

@@ -34,6 +34,7 @@ class TracedCore final : public Core, private CoreSink {
     core_->observe_retirement(std::move(observer));
   }
   uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
+  bool processor_runs() const override { return core_->processor_runs(); }
 
  private:
   bool can_write() override { return sink_.can_write(); }

@@ -43,7 +43,8 @@ module cpu
 
   logic flush;  // the instruction in the memory stage ends by an exception
   logic decode_advance, execute_advance, memory_advance;
-  logic halted_q, stop, halts;  // the instruction in the decode stage waits for the debugger
+  logic halted_q /*verilator public_flat_rd*/;
+  logic stop, halts;  // the instruction in the decode stage waits for the debugger
 
   // ---- Fetch
 

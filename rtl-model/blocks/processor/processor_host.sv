@@ -39,7 +39,7 @@ module processor_host
 
   localparam int unsigned WordBits = $clog2(FW_COMMAND_WORDS);
 
-  fw_state_e state_q;
+  fw_state_e state_q /*verilator public_flat_rd*/;
   fw_status_e status_q;
   logic [31:0] address_q, version_q, fault_q, fault_pc_q, fault_file_q;
   logic [31:0] word_q[FW_COMMAND_WORDS];
