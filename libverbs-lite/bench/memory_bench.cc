@@ -67,9 +67,9 @@ std::optional<std::string> NoRoomFor(uint64_t size) {
          " MiB are available";
 }
 
-// Small sizes often enough for a median, large ones not for ever.
+// Often enough for a median (the first ones warm an emulator up), large ones not for ever.
 unsigned Repetitions(uint64_t size) {
-  return static_cast<unsigned>(std::clamp<uint64_t>(64 * kMiB / size, 3, 101));
+  return static_cast<unsigned>(std::clamp<uint64_t>(1024 * kMiB / size, 3, 101));
 }
 
 struct PblTimes {
