@@ -22,7 +22,7 @@ void exrnic_async_catch_up(struct exrnic_ucontext *uctx)
 	while (atomic_read(&uctx->causes) && mutex_trylock(&uctx->lock)) {
 		causes = atomic_xchg(&uctx->causes, 0);
 		if (causes & EXRNIC_CAUSES_QP)
-			exrnic_qp_look_for_errors(uctx, causes & EXRNIC_INT_CAUSE_CQ_ERROR);
+			exrnic_qp_look_for_errors(uctx);
 		if (causes & EXRNIC_INT_CAUSE_SRQ_LIMIT)
 			exrnic_srq_look_for_limits(uctx);
 		mutex_unlock(&uctx->lock);

@@ -134,6 +134,7 @@ struct exrnic_ucontext {
 
 	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, for who has the lock next */
 	struct mutex lock;
+	u64 overruns;		/* counter, as of the last look at all queue pairs */
 	u32 objects;
 	u64 pinned;		/* pages */
 	bool dead;		/* the device was removed; there are no objects */
@@ -317,8 +318,8 @@ int exrnic_qp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_gro
 int exrnic_qp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr);
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
 int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
-/* Raises the events of those that went to ERROR; cq_error: because a completion was lost. */
-void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error);
+/* Raises the events of those that went to ERROR, and of their queues if completions were lost. */
+void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx);
 struct exrnic_qp *exrnic_qp_find(struct exrnic_ucontext *uctx, u32 qpn);
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
 /* exrnic_qp_stop.c: to ERROR, until nothing is under way, or for five seconds. */

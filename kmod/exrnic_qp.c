@@ -3,6 +3,7 @@
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
+#include "exrnic_regs.h"
 
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1
@@ -200,6 +201,39 @@ static bool exrnic_keys_are_valid(const struct exrnic_qp *qp, const struct exrni
 	return attr->pkey <= U16_MAX && (attr->pkey & ~EXRNIC_PKEY_FULL);
 }
 
+/* Whether it went to ERROR by itself; if completions were lost meanwhile, that may be why. */
+static void exrnic_qp_look_for_error(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
+{
+	struct exrnic_mbox_query_qp out;
+
+	/* Nothing goes wrong in RESET, nor twice. */
+	if (qp->state == EXRNIC_QP_STATE_RESET || qp->state == EXRNIC_QP_STATE_ERROR)
+		return;
+	/* A device that does not answer has been cut off: all contexts will be told. */
+	if (exrnic_mbox_query_qp(uctx->edev, qp->qpn, &out) ||
+	    le32_to_cpu(out.state) != EXRNIC_QP_STATE_ERROR)
+		return;
+	qp->state = EXRNIC_QP_STATE_ERROR;
+	exrnic_event_raise(&qp->error);
+	/* Counted before it took the queue pair to ERROR. */
+	if (exrnic_regs_counter(uctx->edev, EXRNIC_COUNTER_CQ_OVERRUNS) != uctx->overruns) {
+		exrnic_event_raise(&qp->send_cq->error);
+		exrnic_event_raise(&qp->recv_cq->error);
+	}
+}
+
+void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx)
+{
+	/* What is lost from now on may be of a queue pair that has been looked at by then. */
+	u64 overruns = exrnic_regs_counter(uctx->edev, EXRNIC_COUNTER_CQ_OVERRUNS);
+	struct exrnic_qp *qp;
+	unsigned long i;
+
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_qp_look_for_error(uctx, qp);
+	uctx->overruns = overruns;
+}
+
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
 	const struct exrnic_mbox_modify_qp in = {
@@ -220,6 +254,9 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		return -ENOENT;
 	if (!exrnic_keys_are_valid(qp, attr))
 		return -EINVAL;
+	/* These hide that it has failed. */
+	if (attr->state == EXRNIC_QP_STATE_RESET || attr->state == EXRNIC_QP_STATE_ERROR)
+		exrnic_qp_look_for_error(uctx, qp);
 	if (attr->state == EXRNIC_QP_STATE_RESET)
 		exrnic_qp_stop(uctx->edev, qp);
 	err = exrnic_mbox_modify_qp(uctx->edev, &in);
@@ -273,35 +310,6 @@ int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 	return 0;
 }
 
-static void exrnic_qp_look_for_error(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
-				     bool cq_error)
-{
-	struct exrnic_mbox_query_qp out;
-
-	/* Nothing goes wrong in RESET, nor twice. */
-	if (qp->state == EXRNIC_QP_STATE_RESET || qp->state == EXRNIC_QP_STATE_ERROR)
-		return;
-	/* A device that does not answer has been cut off: all contexts will be told. */
-	if (exrnic_mbox_query_qp(uctx->edev, qp->qpn, &out) ||
-	    le32_to_cpu(out.state) != EXRNIC_QP_STATE_ERROR)
-		return;
-	qp->state = EXRNIC_QP_STATE_ERROR;
-	exrnic_event_raise(&qp->error);
-	if (cq_error) {
-		exrnic_event_raise(&qp->send_cq->error);
-		exrnic_event_raise(&qp->recv_cq->error);
-	}
-}
-
-void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx, bool cq_error)
-{
-	struct exrnic_qp *qp;
-	unsigned long i;
-
-	xa_for_each(&uctx->qps, i, qp)
-		exrnic_qp_look_for_error(uctx, qp, cq_error);
-}
-
 /*
  * Of a queue pair that was stopped. The device first: behind its answer it fetches no work request and
  * writes no CQE for it.
@@ -333,6 +341,8 @@ int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 		return -ENOENT;
 	if (qp->windows)
 		return -EBUSY;
+	/* Its completion queues live on. */
+	exrnic_qp_look_for_error(uctx, qp);
 	exrnic_qp_stop(uctx->edev, qp);
 	return exrnic_qp_release(uctx, qp, attr);
 }

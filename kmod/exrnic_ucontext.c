@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "exrnic_core.h"
+#include "exrnic_regs.h"
 
 static int exrnic_ucontext_init_events(struct exrnic_ucontext *uctx)
 {
@@ -57,6 +58,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 		err = -ENODEV;
 	} else {
 		kref_get(&edev->ref);
+		uctx->overruns = exrnic_regs_counter(edev, EXRNIC_COUNTER_CQ_OVERRUNS);
 		list_add_tail(&uctx->entry, &edev->ucontexts);
 	}
 	mutex_unlock(&edev->lock);

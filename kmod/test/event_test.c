@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -72,12 +74,45 @@ static void a_queue_pair_can_fail_again(void)
 	post_failure(&w);
 	check_qp_error(s.fd, &w);
 	CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_RESET, 0, 0), 0);
-	CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
-	CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_RTR, ABSENT_NODE, 1), 0);
-	CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_RTS, 0, 0), 0);
-	w.posted = 0;
+	start_worker(&w);
 	post_failure(&w);
 	check_qp_error(s.fd, &w);
+}
+
+/* Threads of the driver run only when this process sleeps; at least where there is one processor. */
+static void outrun_the_driver(void)
+{
+	const struct sched_param before_others = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_FIFO, &before_others))
+		give_up("sched_setscheduler");
+}
+
+static void fail_and_modify_at_once(uint32_t state)
+{
+	struct set s = make_set();
+	struct worker w = make_worker(&s, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR);
+
+	outrun_the_driver();
+	for (int i = 0; i < WORKER_ENTRIES; i++) {
+		post_failure(&w);
+		spin_for_completion(&w, i);
+		CHECK_ERR(modify_qp(s.fd, w.qpn, state, 0, 0), 0);
+		check_qp_error(s.fd, &w);
+		CHECK_EQ(poll_now(s.fd), 0);
+		CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_RESET, 0, 0), 0);
+		start_worker(&w);
+	}
+}
+
+static void a_reset_hides_no_error(void)
+{
+	fail_and_modify_at_once(EXRNIC_QP_STATE_RESET);
+}
+
+static void an_error_of_the_process_hides_no_other(void)
+{
+	fail_and_modify_at_once(EXRNIC_QP_STATE_ERROR);
 }
 
 static void events_stay_with_their_file(void)
@@ -120,6 +155,74 @@ static void a_lost_completion_is_told(void)
 	CHECK_EQ(destroy.async_events, 1);
 }
 
+static uint64_t overruns(void)
+{
+	char path[256], text[32];
+
+	sysfs_path(path, sizeof(path), "counters/cq_overruns");
+	read_file(path, text, sizeof(text));
+	return strtoull(text, NULL, 10);
+}
+
+/* Of a worker that has completed nothing yet. The process does not sleep once it is lost. */
+static void lose_a_completion(struct worker *w)
+{
+	const uint64_t before = overruns();
+
+	for (int i = 0; i <= WORKER_ENTRIES; i++)
+		post_success(w);
+	while (overruns() == before)
+		continue;
+}
+
+static void a_reset_hides_no_lost_completion(void)
+{
+	struct set s = make_set();
+	struct worker w = make_worker(&s, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR);
+	uint32_t handles[EXRNIC_EVENT_DEVICE_FATAL + 1] = { 0 };
+
+	outrun_the_driver();
+	lose_a_completion(&w);
+	CHECK_ERR(modify_qp(s.fd, w.qpn, EXRNIC_QP_STATE_RESET, 0, 0), 0);
+	CHECK_EQ(types_of(s.fd, 2, handles), 1U << EXRNIC_EVENT_QP_ERROR | 1U << EXRNIC_EVENT_CQ_ERROR);
+	CHECK_EQ(handles[EXRNIC_EVENT_CQ_ERROR], w.cq.cqn);
+	CHECK_EQ(poll_now(s.fd), 0);
+}
+
+static void an_end_hides_no_lost_completion(void)
+{
+	struct set s = make_set();
+	struct worker w = make_worker(&s, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR);
+	uint32_t handles[EXRNIC_EVENT_DEVICE_FATAL + 1] = { 0 };
+
+	outrun_the_driver();
+	lose_a_completion(&w);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, w.qpn), 0);
+	CHECK_EQ(types_of(s.fd, 1, handles), 1U << EXRNIC_EVENT_CQ_ERROR);
+	CHECK_EQ(handles[EXRNIC_EVENT_CQ_ERROR], w.cq.cqn);
+	CHECK_EQ(poll_now(s.fd), 0);
+}
+
+/* Nor of another context's: the driver knows how many it has told this one of. */
+static void a_lost_completion_is_told_once(void)
+{
+	struct set s = make_set(), other;
+	struct worker w = make_worker(&s, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR), later;
+	uint32_t handles[EXRNIC_EVENT_DEVICE_FATAL + 1] = { 0 };
+
+	lose_a_completion(&w);
+	types_of(s.fd, 2, handles);
+	other = make_set();
+	later = make_worker(&other, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR);
+	post_failure(&later);
+	check_qp_error(other.fd, &later);
+	CHECK_EQ(poll_now(other.fd), 0);
+	later = make_worker(&s, EXRNIC_NO_CHANNEL, COOKIE, EXRNIC_ANY_VECTOR);
+	post_failure(&later);
+	check_qp_error(s.fd, &later);
+	CHECK_EQ(poll_now(s.fd), 0);
+}
+
 static void a_dead_peer_is_told_to_all(void)
 {
 	struct set s = make_set(), other = make_set();
@@ -151,8 +254,16 @@ const struct test event_tests[] = {
 	{ "a queue pair that its process takes to ERROR is not told of",
 	  what_the_process_does_is_no_event, 0 },
 	{ "a queue pair can fail again after a reset", a_queue_pair_can_fail_again, 0 },
+	{ "a queue pair that fails is told of, even if it is reset at once", a_reset_hides_no_error, 0 },
+	{ "a queue pair that fails is told of, even if its process takes it to ERROR at once",
+	  an_error_of_the_process_hides_no_other, 0 },
 	{ "events stay with their file", events_stay_with_their_file, 0 },
 	{ "a completion queue that overruns is told of", a_lost_completion_is_told, 0 },
+	{ "a completion queue that overruns is told of, even if the queue pair is reset at once",
+	  a_reset_hides_no_lost_completion, 0 },
+	{ "a completion queue that overruns is told of, even if the queue pair ends at once",
+	  an_end_hides_no_lost_completion, 0 },
+	{ "a completion queue that overruns is told of once", a_lost_completion_is_told_once, 0 },
 	{ "a peer that is given up is told to all", a_dead_peer_is_told_to_all, 0 },
 	{ "reading without events gives EAGAIN, or what is wrong", reading_without_events, 0 },
 	{ NULL, NULL, 0 },

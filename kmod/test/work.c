@@ -56,11 +56,17 @@ struct worker make_worker(const struct set *s, int channel_fd, uint64_t cookie,
 	if (w.page == MAP_FAILED)
 		give_up("mmap of the user page");
 	make_queues(&w, s);
-	if (modify_qp(w.fd, w.qpn, EXRNIC_QP_STATE_INIT, 0, 0) ||
-	    modify_qp(w.fd, w.qpn, EXRNIC_QP_STATE_RTR, ABSENT_NODE, 1) ||
-	    modify_qp(w.fd, w.qpn, EXRNIC_QP_STATE_RTS, 0, 0))
-		give_up("MODIFY_QP of a worker");
+	start_worker(&w);
 	return w;
+}
+
+void start_worker(struct worker *w)
+{
+	if (modify_qp(w->fd, w->qpn, EXRNIC_QP_STATE_INIT, 0, 0) ||
+	    modify_qp(w->fd, w->qpn, EXRNIC_QP_STATE_RTR, ABSENT_NODE, 1) ||
+	    modify_qp(w->fd, w->qpn, EXRNIC_QP_STATE_RTS, 0, 0))
+		give_up("MODIFY_QP of a worker");
+	w->posted = 0;
 }
 
 /* What was stored to memory is there before the doorbell, which leaves at once. */
@@ -121,6 +127,12 @@ void post_to_nobody(struct worker *w)
 	};
 
 	post(w, &push);
+}
+
+void spin_for_completion(const struct worker *w, uint32_t index)
+{
+	while (!(w->ring[index].phase & 1))
+		continue;
 }
 
 void wait_for_completion(const struct worker *w, uint32_t index)

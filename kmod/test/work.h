@@ -30,6 +30,8 @@ int create_channel(int fd);
 /* Gives up on failure. comp_vector as in CREATE_CQ. */
 struct worker make_worker(const struct set *s, int channel_fd, uint64_t cookie,
 			  uint32_t comp_vector);
+/* From RESET to RTS again; there is nothing in its send queue. */
+void start_worker(struct worker *w);
 /* Fires at once if entries from `consumed` on are there already. */
 void arm(const struct worker *w, uint32_t consumed);
 void post_invalidate(struct worker *w, uint32_t stag);
@@ -39,6 +41,8 @@ void post_failure(struct worker *w);
 void post_to_nobody(struct worker *w);
 /* Waits for the completion number `index`, counted from 0, of the first round; gives up. */
 void wait_for_completion(const struct worker *w, uint32_t index);
+/* The same without sleeping, and for as long as the test may take. */
+void spin_for_completion(const struct worker *w, uint32_t index);
 
 /* Waits for events; gives up after some seconds. */
 void wait_for_input(int fd);

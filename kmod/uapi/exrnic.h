@@ -95,8 +95,10 @@ enum exrnic_event_type {
  * Completion queues that share a vector share its interrupts: an event may find no completion.
  *
  * The device tells that a completion was lost, not where: each completion queue of a queue pair
- * that went to ERROR at that time gets CQ_ERROR. What is lost of a queue pair that was in ERROR
- * before, flushing its work, is not told. PEER_DEAD and LINK go to all contexts of the device.
+ * that went to ERROR at that time gets CQ_ERROR, also if the queue pair is reset or destroyed before
+ * the event is read. What is lost of a queue pair that was in ERROR before, flushing its work, or that
+ * MODIFY_QP or DESTROY_QP takes there at that moment, is not told. PEER_DEAD and LINK go to all contexts
+ * of the device.
  *
  * When the device is removed, or (for a channel) its device file closed, poll() says POLLHUP, and
  * read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
