@@ -2,7 +2,6 @@
 /* Event queues as files: completion channels, and what read() and poll() do to any of them. */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
-#include <linux/pagemap.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -32,16 +31,20 @@ static int exrnic_queue_wait(struct exrnic_event_queue *queue, bool nonblock)
 	return err;
 }
 
-/* As many as there are and fit; 0: another reader was faster. */
+/*
+ * As many as there are and fit; 0: another reader was faster. An event is taken once it has been written:
+ * one that cannot be stays unread.
+ */
 static ssize_t exrnic_queue_copy(struct exrnic_event_queue *queue, char __user *to, size_t room)
 {
 	struct exrnic_event event;
 	size_t done = 0;
 
-	while (room - done >= sizeof(event) && exrnic_event_take(queue, &event)) {
+	while (room - done >= sizeof(event) && exrnic_event_peek(queue, &event)) {
 		if (copy_to_user(to + done, &event, sizeof(event)))
 			return done ? done : -EFAULT;
-		done += sizeof(event);
+		if (exrnic_event_take(queue, &event))
+			done += sizeof(event);
 	}
 	return done;
 }
@@ -54,9 +57,6 @@ ssize_t exrnic_queue_read(struct exrnic_event_queue *queue, struct file *filp, c
 
 	if (room < sizeof(struct exrnic_event))
 		return -EINVAL;
-	/* An event that has been taken cannot be put back: first see that it can be written. */
-	if (fault_in_writeable(to, sizeof(struct exrnic_event)))
-		return -EFAULT;
 	do {
 		err = exrnic_queue_wait(queue, filp->f_flags & O_NONBLOCK);
 		if (err)

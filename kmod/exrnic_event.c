@@ -4,6 +4,7 @@
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 struct exrnic_event_queue *exrnic_event_queue_alloc(void)
 {
@@ -84,29 +85,45 @@ u32 exrnic_event_source_fini(struct exrnic_event_source *source)
 	return delivered;
 }
 
-bool exrnic_event_take(struct exrnic_event_queue *queue, struct exrnic_event *event)
+/* With the queue's lock held. */
+static struct exrnic_event_source *exrnic_event_oldest(struct exrnic_event_queue *queue)
+{
+	return list_first_entry_or_null(&queue->pending, struct exrnic_event_source, entry);
+}
+
+bool exrnic_event_peek(struct exrnic_event_queue *queue, struct exrnic_event *event)
 {
 	struct exrnic_event_source *source;
 
 	spin_lock_irq(&queue->lock);
-	source = list_first_entry_or_null(&queue->pending, struct exrnic_event_source, entry);
-	if (source) {
-		list_del_init(&source->entry);
-		source->delivered++;
+	source = exrnic_event_oldest(queue);
+	if (source)
 		*event = source->event;
-	}
 	spin_unlock_irq(&queue->lock);
 	return source;
 }
 
-bool exrnic_event_is_pending(struct exrnic_event_queue *queue)
+bool exrnic_event_take(struct exrnic_event_queue *queue, const struct exrnic_event *event)
 {
-	bool pending;
+	struct exrnic_event_source *source;
+	bool taken;
 
 	spin_lock_irq(&queue->lock);
-	pending = !list_empty(&queue->pending);
+	source = exrnic_event_oldest(queue);
+	taken = source && !memcmp(&source->event, event, sizeof(*event));
+	if (taken) {
+		list_del_init(&source->entry);
+		source->delivered++;
+	}
 	spin_unlock_irq(&queue->lock);
-	return pending;
+	return taken;
+}
+
+bool exrnic_event_is_pending(struct exrnic_event_queue *queue)
+{
+	struct exrnic_event unused;
+
+	return exrnic_event_peek(queue, &unused);
 }
 
 bool exrnic_event_is_over(struct exrnic_event_queue *queue)

@@ -48,8 +48,13 @@ void exrnic_event_raise(struct exrnic_event_source *source);
  */
 u32 exrnic_event_source_fini(struct exrnic_event_source *source);
 
-/* Takes the oldest unread event out, and counts it as delivered; false: there is none. */
-bool exrnic_event_take(struct exrnic_event_queue *queue, struct exrnic_event *event);
+/* The oldest unread event, which stays; false: there is none. */
+bool exrnic_event_peek(struct exrnic_event_queue *queue, struct exrnic_event *event);
+/*
+ * Takes it out, and counts it as delivered; false: it is the oldest no longer, as another reader has taken
+ * it, or its object has ended.
+ */
+bool exrnic_event_take(struct exrnic_event_queue *queue, const struct exrnic_event *event);
 bool exrnic_event_is_pending(struct exrnic_event_queue *queue);
 /* Ended, and everything has been read. */
 bool exrnic_event_is_over(struct exrnic_event_queue *queue);

@@ -174,6 +174,28 @@ static void reads_are_whole_events(void)
 	check_completion(channel, &w);
 }
 
+/* A buffer that ends before what it was said to hold: at the end of the writable memory. */
+static void what_does_not_fit_stays(void)
+{
+	struct set s = make_set();
+	int channel = create_channel(s.fd);
+	struct worker w[2] = { make_worker(&s, channel, 10, 0), make_worker(&s, channel, 20, 0) };
+	char *memory = pages(2);
+	struct exrnic_event *last = (struct exrnic_event *)(memory + PAGE) - 1, rest = { 0 };
+
+	CHECK_ERR(mprotect(memory + PAGE, PAGE, PROT_NONE), 0);
+	arm(&w[0], 0);
+	post_success(&w[0]);
+	wait_for_input(channel);
+	CHECK_EQ(read(channel, last, 2 * sizeof(*last)), sizeof(*last));
+	fcntl(channel, F_SETFL, O_NONBLOCK);
+	CHECK_EQ(read(channel, &rest, sizeof(rest)), sizeof(rest));
+	CHECK_EQ(last->cookie + rest.cookie, 30);
+	CHECK_EQ(poll_now(channel), 0);
+	CHECK_EQ(destroy_cq(&w[0]).comp_events, 1);
+	CHECK_EQ(destroy_cq(&w[1]).comp_events, 1);
+}
+
 static void *read_one(void *data)
 {
 	static struct exrnic_event event;
@@ -355,6 +377,7 @@ const struct test channel_tests[] = {
 	{ "queues that leave the choice are spread over vectors", queues_are_spread_over_vectors, 0 },
 	{ "a channel serves several queues", a_channel_serves_several_queues, 0 },
 	{ "a read gives whole events, and a failed one loses none", reads_are_whole_events, 0 },
+	{ "a read loses no event for which its buffer is too short", what_does_not_fit_stays, 0 },
 	{ "a reader that waits for a completion is woken", a_waiting_reader_wakes, 0 },
 	{ "epoll works on a channel", epoll_works, 0 },
 	{ "events and ends of queues may race, and agree on what was read", events_and_ends_may_race,

@@ -88,7 +88,8 @@ enum exrnic_event_type {
 
 /*
  * What read() delivers, whole ones only, as many as fit: EINVAL if none does. It waits for the
- * first, or gives EAGAIN with O_NONBLOCK. poll() says POLLIN while there are any.
+ * first, or gives EAGAIN with O_NONBLOCK. An event that cannot be written stays: EFAULT if that is the
+ * first. poll() says POLLIN while there are any.
  *
  * An object has at most one unread event of a type: what happens until it is read is told by the
  * same event. So nothing is lost, and no queue can overflow; arm and look again after an event.
