@@ -165,11 +165,24 @@ class SharedLibrary(unittest.TestCase):
         self.assertIn(" T vl_arm_messages@@VERBS_LITE_0_1\n", symbols)
         self.assertIn(" T vl_poll_message@@VERBS_LITE_0\n", symbols)
 
-    def test_its_map_names_every_function_of_the_headers(self):
+    def functions_of_the_headers(self):
         pattern = r"VL_API [^;]*?\b(vl_\w+)\("
-        headers = sorted(name for path in _FOLDER.glob("include/exrnic/*.h")
-                         for name in self.names(path, pattern))
-        self.assertEqual(self.names("src/verbs-lite.map", r"(vl_\w+);"), headers)
+        return sorted(name for path in _FOLDER.glob("include/exrnic/*.h")
+                      for name in self.names(path, pattern))
+
+    def test_its_map_names_every_function_of_the_headers(self):
+        self.assertEqual(self.names("src/verbs-lite.map", r"(vl_\w+);"),
+                         self.functions_of_the_headers())
+
+    def test_every_function_of_the_headers_is_linked_from_c(self):
+        self.assertEqual(self.names("test/c_abi.c", r"\(any_call\)(vl_\w+),"),
+                         self.functions_of_the_headers())
+
+    def test_the_readme_has_every_function_of_the_headers_but_texts(self):
+        functions = [name for name in self.functions_of_the_headers()
+                     if not name.endswith("_string")]
+        named = self.names("README.md", r"`(vl_\w+)`")
+        self.assertEqual([name for name in functions if name not in named], [])
 
     def test_its_soname_has_a_version(self):
         self.assertIn("libverbs-lite.so.0]", run(["readelf", "-d", _OPTIONS.library], "."))
