@@ -58,13 +58,15 @@ int main(int argc, char** argv) {
 
 _CMAKE_PROJECT = """
 cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES CXX)
+project(user LANGUAGES {language})
 set(CMAKE_CXX_STANDARD 17)
 find_package(verbs-lite 0.1 REQUIRED)
-add_executable(shared main.cc)
+add_executable(shared {source})
 target_link_libraries(shared exrnic::verbs-lite-shared)
-add_executable(static main.cc)
+add_executable(static {source})
 target_link_libraries(static exrnic::verbs-lite)
+add_executable(all-static {source})
+target_link_libraries(all-static exrnic::verbs-lite -static)
 """
 
 
@@ -88,7 +90,6 @@ class InstalledTree(unittest.TestCase):
         cls.prefix = cls.directory / "staged/opt/exrnic"
         (cls.directory / "main.c").write_text(_C_PROGRAM)
         (cls.directory / "main.cc").write_text(_CXX_PROGRAM)
-        (cls.directory / "CMakeLists.txt").write_text(_CMAKE_PROJECT)
 
     def library_directory(self):
         return next(self.prefix.glob("**/libverbs-lite.so")).parent
@@ -131,12 +132,20 @@ class InstalledTree(unittest.TestCase):
              *self.flags("--cflags", "--libs")], self.directory)
         self.expect_error_text("./cxx-shared")
 
-    def test_a_program_builds_by_find_package_with_either_library(self):
-        run(["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={self.prefix}"],
-            self.directory)
-        run(["cmake", "--build", "build"], self.directory)
-        self.expect_error_text("build/shared")
-        self.expect_error_text("build/static")
+    def expect_cmake_project(self, language, source):
+        (self.directory / "CMakeLists.txt").write_text(
+            _CMAKE_PROJECT.format(language=language, source=source))
+        build = f"build-{language}"
+        run(["cmake", "-S", ".", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}"], self.directory)
+        run(["cmake", "--build", build], self.directory)
+        for program in ("shared", "static", "all-static"):
+            self.expect_error_text(f"{build}/{program}")
+
+    def test_a_program_in_cxx_builds_by_find_package_with_either_library(self):
+        self.expect_cmake_project("CXX", "main.cc")
+
+    def test_a_program_in_c_builds_by_find_package_with_either_library_and_no_cxx_compiler(self):
+        self.expect_cmake_project("C", "main.c")
 
     def test_simulator_profiles_and_headers_are_there(self):
         for name in ("bin/exrnic-sim", "share/exrnic/profiles/dc-25g.json",
