@@ -122,7 +122,7 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
 PREFIX ?= /usr/local
-install: host ## Library, headers, simulator and profiles to PREFIX (and DESTDIR, for packages)
+install: host ## Library, headers, simulator, profiles and programs to PREFIX (and DESTDIR, for packages)
 	@DESTDIR=$(DESTDIR) cmake --install build/host --prefix $(PREFIX)
 
 kmod-matrix: host ## Build the module for the kernels of all Debian suites, and test it in their guests

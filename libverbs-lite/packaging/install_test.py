@@ -152,6 +152,11 @@ class InstalledTree(unittest.TestCase):
                      "include/exrnic/verbs.h", "include/exrnic/verbs.hpp"):
             self.assertTrue((self.prefix / name).is_file(), name)
 
+    def test_each_program_of_the_readme_is_there_and_says_how_it_is_used(self):
+        for name in ("demo", "push", "pingpong", "collective", "fetch", "tickets", "bench"):
+            text = run([self.prefix / f"bin/exrnic-{name}", "--help"], self.directory)
+            self.assertIn("--device", text)
+
     def test_the_installed_simulator_finds_its_profiles(self):
         text = run([self.prefix / "bin/exrnic-sim", "--help"], self.directory)
         self.assertIn("dc-25g", text)
