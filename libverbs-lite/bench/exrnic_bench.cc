@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,20 +59,31 @@ void Measure(const Options& options, Report* report) {
       options.pair, [&] { return exrnic::OpenDevice(options.local.device); }, &oob, report);
 }
 
-void WriteJson(const Report& report, const std::string& path) {
-  if (path == "-") return report.PrintJson(stdout);
-  FILE* file = fopen(path.c_str(), "w");
+using File = std::unique_ptr<FILE, int (*)(FILE*)>;
+
+// None for the standard output, and without --json.
+File OpenJson(const std::string& path) {
+  File file(nullptr, fclose);
+  if (path.empty() || path == "-") return file;
+  file.reset(fopen(path.c_str(), "w"));
   if (file == nullptr) exrnic::ThrowErrno("--json " + path);
-  report.PrintJson(file);
-  if (fclose(file) != 0) exrnic::ThrowErrno("--json " + path);
+  return file;
+}
+
+void Print(const Report& report, const std::string& path, File json) {
+  if (path == "-") return report.PrintJson(stdout);
+  report.PrintTable(stdout);
+  if (json == nullptr) return;
+  report.PrintJson(json.get());
+  if (fclose(json.release()) != 0) exrnic::ThrowErrno("--json " + path);
 }
 
 int Run(const Options& options) {
   try {
+    File json = OpenJson(options.json);  // not behind minutes of measuring
     Report report;
     Measure(options, &report);
-    if (options.json != "-") report.PrintTable(stdout);
-    if (!options.json.empty()) WriteJson(report, options.json);
+    Print(report, options.json, std::move(json));
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-bench: %s\n", error.what());
     return 1;

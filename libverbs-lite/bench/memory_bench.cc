@@ -182,6 +182,13 @@ void MeasurePinOf(const KernelPin& kernel, uint64_t size, Report* report) {
   AddPin(times, keys, report);
 }
 
+// Why a buffer has other pages than these, and what to do.
+const char* OtherPages(size_t page) {
+  if (page == kPage) return "the kernel gave larger pages, against its advice";
+  return "the kernel gave 4 KiB pages: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled "
+         "(below 512 MiB of memory it begins with never), and provide free memory";
+}
+
 // Registration beside what the kernel alone needs for the same pages, in turns, so that what
 // changes on the host meanwhile changes both.
 void MeasureRegistrationOf(vl_pd* pd, const KernelPin* kernel, uint64_t size, size_t page,
@@ -194,7 +201,7 @@ void MeasureRegistrationOf(vl_pd* pd, const KernelPin* kernel, uint64_t size, si
   HoldTimes alone;
   for (unsigned i = Repetitions(size); i > 0; --i) {
     if (!RegisterOnce(pd, buffer, size, page, &rnic)) {
-      return report->Skip("reg.us_per_mib", keys, "the kernel gave pages of another size");
+      return report->Skip("reg.us_per_mib", keys, OtherPages(page));
     }
     if (kernel != nullptr) PinOnceByKernel(*kernel, buffer, size, &alone);
   }
