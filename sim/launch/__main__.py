@@ -59,6 +59,8 @@ def parse_arguments(arguments):
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
                         help="of a guest, as QEMU's -m (default: %(default)s)")
+    parser.add_argument("--cpus", type=int, default=1,
+                        help="processors of a guest, as QEMU's -smp (default: %(default)s)")
     parser.add_argument("--iommu", action="store_true", help="put the RNICs behind IOMMUs")
     parser.add_argument("--boot-seconds", type=float,
                         help="time limit until guests have booted (default: 60, in synchronised time 300)")
@@ -93,6 +95,10 @@ def check_guests(parser, options):
     least = 2 if options.what == "push" else 1
     if options.guests < least:
         parser.error(f"--guests {options.guests}: \"{options.what}\" takes {least} or more")
+    if options.cpus < 1:
+        parser.error(f"--cpus {options.cpus}: a guest has 1 or more")
+    if options.cpus > 1 and options.time == "sync":  # instructions of one are counted
+        parser.error(f"--cpus {options.cpus}: in synchronised time a guest has 1 (or --time free)")
     first, second = options.pair
     if options.guests > 1 and (first == second or max(options.pair) >= options.guests):
         parser.error(f"--pair {first},{second}: give two different guests below {options.guests}")
@@ -114,6 +120,7 @@ def settings_from(options):
         accelerator=options.accelerator,
         kernel_arguments=options.kernel_arguments,
         memory=options.memory,
+        cpus=options.cpus,
         iommu=options.iommu,
         sync=sync_time.of_profile(options.profile, options.plugin.resolve())
         if options.time == "sync" else None,

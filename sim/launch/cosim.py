@@ -23,9 +23,10 @@ import processes
 _SIM_READY = "exrnic-sim: ready"
 _CONTROL = "control.sock"  # exrnicctl looks for it
 _POLL_SECONDS = 0.02
-# Where processors are fewer than guests and simulator, guests that poll leave one to the simulator,
-# which they wait for: else it gets its part in slices of milliseconds, with which a round trip then
-# begins and ends. Where each has its own, a guest that wakes the simulator would only be held up.
+# Where the guests' processors and the simulator's are more than the host has, guests that poll leave one
+# to the simulator, which they wait for: else it gets its part in slices of milliseconds, with which a
+# round trip then begins and ends. Where each has its own, a guest that wakes the simulator would only be
+# held up.
 _GUEST_NICE = 5
 _POWER_OFF_SECONDS = 15
 _SIM_STOP_SECONDS = 10
@@ -49,6 +50,7 @@ class Settings:
     accelerator: str = "tcg"
     kernel_arguments: str = ""
     memory: str = guest.DEFAULT_MEMORY
+    cpus: int = 1  # of each guest
     iommu: bool = False
     sync: object = None  # a sync_time.Sync: guests and simulator in one time
     sim_arguments: tuple = ("--profile", "dc-25g")
@@ -103,7 +105,7 @@ class CoSim:
         settings = self._settings
         self._on_progress(f"booting {settings.guests} guests")
         sockets = self._sockets()
-        scarce = len(os.sched_getaffinity(0)) <= settings.guests
+        scarce = len(os.sched_getaffinity(0)) <= settings.guests * settings.cpus
         for node, console in enumerate(self._consoles):
             end = sockets.get(node)
             passed = [end.fileno()] if end else []
@@ -111,7 +113,7 @@ class CoSim:
                 settings.qemu, settings.kernel, settings.initramfs, _device_socket(node),
                 self._command(node).replace("{node}", str(node)), settings.accelerator,
                 self._channel(node, passed), settings.kernel_arguments, settings.memory,
-                settings.iommu,
+                settings.cpus, settings.iommu,
                 settings.sync.qemu_arguments(node, self._other(node)) if settings.sync else ())
             self._guests.append(children.start(command, console.path, passed,
                                                _GUEST_NICE if scarce else 0))

@@ -43,8 +43,8 @@ ACCELERATORS = {
 
 
 def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="tcg",
-                 channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, iommu=False,
-                 time_arguments=()):
+                 channel=None, kernel_arguments="", memory=DEFAULT_MEMORY, cpus=1,
+                 iommu=False, time_arguments=()):
     """The command line of a guest with one RNIC behind the vfio-user socket `device_socket`.
 
     Guest memory is a shared memfd, for the simulator's DMA. `channel`, a -chardev such as
@@ -63,6 +63,7 @@ def qemu_command(qemu, kernel, initramfs, device_socket, command, accelerator="t
     arguments = f'{_KERNEL_ARGUMENTS} {kernel_arguments} exrnic.run="{command}"'
     line = [
         str(qemu), "-M", "q35", *(time_arguments or ACCELERATORS[accelerator]), "-m", memory,
+        "-smp", str(cpus),
         "-object", f"memory-backend-memfd,id=ram,size={memory},share=on",
         "-machine", "memory-backend=ram",
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",

@@ -80,9 +80,10 @@ class Outcome(LaunchCase):
 
     def test_guests_leave_a_processor_to_the_simulator_where_there_are_too_few(self):
         note = 'echo "$(nice) $(ps -o sid= -p $$)" > '
-        for processors, behind in ({0, 1}, 5), ({0, 1, 2}, 0):
+        for processors, cpus, behind in ({0, 1}, 1, 5), ({0, 1, 2}, 1, 0), ({0, 1, 2, 3}, 2, 5):
             with unittest.mock.patch("cosim.os.sched_getaffinity", return_value=processors):
-                self.run_it(note + "simulator\n" + GOOD_SIM, note + "guest$node\n" + GOOD_GUEST)
+                self.run_it(note + "simulator\n" + GOOD_SIM, note + "guest$node\n" + GOOD_GUEST,
+                            cpus=cpus)
             (simulator, session), *guests = ((self.directory / name).read_text().split()
                                              for name in ("simulator", "guest0", "guest1"))
             for nice, of in guests:
@@ -330,6 +331,12 @@ class CommandLine(LaunchCase):
             self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
         self.assertEqual((status, err), (0, ""))
 
+    def test_the_processors_of_a_guest_reach_qemu(self):
+        for arguments, smp in ((), "1"), (("--cpus", "2"), "2"):
+            qemu = f'case "$*" in *"-smp {smp} "*) ;; *) exit 3;; esac\n' + GOOD_GUEST
+            status, _, err = self.finish(self.start(GOOD_SIM, qemu, "push", *arguments))
+            self.assertEqual((status, err), (0, ""))
+
     def test_trace_and_waves_reach_the_simulator_and_are_named_at_the_end(self):
         sim = ('case "$*" in *"--trace trace.json --waves waves.fst,node=1"*) ;; *) exit 3;; esac\n'
                "echo > trace.json; echo > waves.fst.gtkw\n" + GOOD_SIM)
@@ -380,7 +387,9 @@ class CommandLine(LaunchCase):
     def test_guests_that_cannot_be_are_refused_by_number(self):
         for arguments, because in (
                 (("--guests", "1"), "--guests 1"), (("--pair", "0,2"), "--pair 0,2"),
-                (("--pair", "1,1"), "--pair 1,1"), (("--pair", "1"), "'1': write two guests")):
+                (("--pair", "1,1"), "--pair 1,1"), (("--pair", "1"), "'1': write two guests"),
+                (("--cpus", "0"), "--cpus 0: a guest has 1 or more"),
+                (("--cpus", "2", "--time", "sync"), "--cpus 2: in synchronised time a guest has 1")):
             status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push", *arguments))
             self.assertEqual(status, 2)
             self.assertIn(because, err)
