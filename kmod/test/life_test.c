@@ -89,6 +89,39 @@ static void queue_pairs_run_out(void)
 	CHECK_EQ(made, q.max_qp - 1);
 }
 
+static void protection_domains_run_out(void)
+{
+	int fd = open_device();
+	uint32_t first, pd, made = 1;
+
+	CHECK_ERR(alloc_pd(fd, &first), 0);
+	while (made < EXRNIC_FW_PD && !alloc_pd(fd, &pd))
+		made++;
+	CHECK_EQ(errno, ENOSPC);
+	CHECK_EQ(made, EXRNIC_FW_PD - 1);
+	CHECK_ERR(object_ioctl(fd, EXRNIC_IOCTL_DEALLOC_PD, first), 0);
+	CHECK_ERR(alloc_pd(fd, &pd), 0);
+}
+
+static void stags_run_out(void)
+{
+	struct set s = make_set();
+	struct exrnic_rereg_mr rereg = { .stag = s.stag, .flags = EXRNIC_REREG_ACCESS };
+	uint32_t first, stag, made = 2;
+	struct exrnic_query q;
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &first), 0);
+	while (made < q.max_mr && !reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &stag))
+		made++;
+	CHECK_EQ(errno, ENOSPC);
+	CHECK_EQ(made, q.max_mr - 1);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &rereg), ENOSPC);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, first), 0);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &rereg), 0);
+	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &stag), 0);
+}
+
 static void user_pages_run_out(void)
 {
 	int fd, count = 0;
@@ -191,6 +224,9 @@ const struct test life_tests[] = {
 	{ "a child shares the context of its parent", a_child_shares_the_context, 0 },
 	{ "completion queues run out with ENOSPC and come back", completion_queues_run_out, 120 },
 	{ "queue pairs run out with ENOSPC", queue_pairs_run_out, 120 },
+	{ "protection domains run out with ENOSPC and come back", protection_domains_run_out, 120 },
+	{ "STags run out with ENOSPC, also for a region that is registered anew, and come back",
+	  stags_run_out, 120 },
 	{ "user pages run out with ENOSPC and come back", user_pages_run_out, 0 },
 	{ "threads may race for the objects of a file", threads_may_race, 120 },
 	{ NULL, NULL, 0 },

@@ -21,12 +21,35 @@
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.
  *
  * Errors common to all: ENOTTY unknown command, or one of another size; EFAULT bad pointer, EINVAL
- * bad field, ENOENT no such object of this file, EBUSY in use by another object, ENOSPC a table of
- * the device is full (also from open()), EDQUOT a limit that the administrator has set (module
- * parameters), ENODEV device removed, EIO the device refused or is broken, ETIMEDOUT the device did
- * not answer and is broken from now on, ENOMEM, EINTR killed. A destroy that gives EIO, ETIMEDOUT,
+ * bad field, ENOENT no such object of this file, EBUSY in use by another object, ENODEV device
+ * removed, EIO the device refused or is broken, ETIMEDOUT the device did not answer and is broken
+ * from now on, ENOMEM no memory of the kernel, EINTR killed. A destroy that gives EIO, ETIMEDOUT,
  * or EFAULT because its answer could not be written, has released the object nevertheless; after
  * ENODEV all objects are released. What was made, but could not be told (EFAULT), is undone.
+ *
+ * ENOSPC: what the device has is all taken, by its files together:
+ *
+ *	open()		   user pages: EXRNIC_USER_PAGES, or what the device has
+ *	ALLOC_PD	   protection domains: EXRNIC_FW_PD - 1
+ *	CREATE_CQ	   completion queues: max_cq of QUERY
+ *	CREATE_SRQ	   shared receive queues: max_srq
+ *	CREATE_QP	   queue pairs: max_qp - 1
+ *	REG_MR		   STags: max_mr - 1
+ *	REREG_MR	   the same: the region has its old one until it has the new one
+ *	CREATE_MSG_CHANNEL the same: its memory has one
+ *	CREATE_WINDOW	   windows, so many in a row: EXRNIC_MAX_WINDOWS, or what the device has
+ *	ATTACH_GROUP	   attachments: EXRNIC_MAX_ATTACHED
+ *
+ * EDQUOT: more than the administrator allows, by parameters of the module. max_objects: what one
+ * file has of domains, queues, queue pairs, regions, windows and message channels. max_pinned_mib,
+ * max_device_pinned_mib: memory pinned by one file, and by all of a device together.
+ *
+ * Rings (CREATE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
+ * channel are pinned. EDQUOT: as above. ENOMEM also: beyond RLIMIT_MEMLOCK of the caller, without
+ * CAP_IPC_LOCK; or their list of pages does not fit into contiguous memory of the kernel. EFAULT: not
+ * the caller's memory, or not writable though the device is to write it. EFAULT or EOPNOTSUPP: memory
+ * that the kernel pins for nobody, such as a device's, or a file's on a DAX device. What is pinned twice
+ * counts twice.
  */
 #ifndef _UAPI_EXRNIC_H
 #define _UAPI_EXRNIC_H
@@ -41,9 +64,9 @@ struct exrnic_query {
 	__u32 abi_version;	/* EXRNIC_ABI_VERSION of the device */
 	__u32 node_id;
 	__u32 mtu;		/* payload bytes of a frame */
-	__u32 max_qp;
+	__u32 max_qp;		/* one more than there can be: none has the number 0 */
 	__u32 max_cq;
-	__u32 max_mr;
+	__u32 max_mr;		/* likewise, of STags */
 	__u32 max_sq_slots;
 	__u32 max_cq_entries;
 	__u32 clock_khz;	/* core clock */
@@ -124,8 +147,7 @@ struct exrnic_create_channel {
 
 /*
  * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to pages; it
- * is pinned, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries. EFAULT: not
- * the caller's memory, or not writable.
+ * is pinned for writing, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries.
  *
  * comp_vector: below comp_vectors, or EXRNIC_ANY_VECTOR for one with few queues. channel_fd: of
  * CREATE_CHANNEL on this file (EBADF: no open file, EINVAL: another one), or EXRNIC_NO_CHANNEL.
@@ -147,8 +169,7 @@ struct exrnic_create_cq {
 
 /*
  * sq, rq: page-aligned user addresses of slots * sizeof(struct exrnic_wqe), rounded up to pages,
- * pinned. EFAULT: not the caller's memory. slots: powers of two, 8 to max_sq_slots. The queue pair
- * starts in RESET.
+ * pinned. slots: powers of two, 8 to max_sq_slots. The queue pair starts in RESET.
  *
  * srqn: a shared receive queue of the same domain, else EINVAL, that takes the place of the
  * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
@@ -189,8 +210,8 @@ struct exrnic_modify_qp {
 
 /*
  * A queue pair of service UD, else EINVAL, and a group, up to EXRNIC_GROUP_MAX: datagrams to the group
- * come to it, or do so no more. ATTACH_GROUP: EEXIST, they do already; ENOSPC: the device has
- * EXRNIC_MAX_ATTACHED attachments. DETACH_GROUP: ENOENT, they do not. DESTROY_QP detaches.
+ * come to it, or do so no more. ATTACH_GROUP: EEXIST, they do already. DETACH_GROUP: ENOENT, they do
+ * not. DESTROY_QP detaches.
  */
 struct exrnic_group {
 	__u32 qpn;
@@ -209,8 +230,7 @@ struct exrnic_query_qp {
 
 /*
  * ring: page-aligned user address of slots * sizeof(struct exrnic_wqe), rounded up to pages,
- * pinned. EFAULT: not the caller's memory. slots: a power of two, 8 to max_sq_slots. limit: as in
- * MODIFY_SRQ.
+ * pinned. slots: a power of two, 8 to max_sq_slots. limit: as in MODIFY_SRQ.
  */
 struct exrnic_create_srq {
 	__u64 ring;
@@ -239,9 +259,8 @@ struct exrnic_query_srq {
 };
 
 /*
- * Pins [address, address + length) and makes a memory region of it; tagged offsets are virtual
- * addresses. access: EXRNIC_ACCESS_*. ENOMEM: beyond RLIMIT_MEMLOCK (rings count, too). EFAULT: not
- * the caller's memory, or read-only memory with a right to write.
+ * Pins [address, address + length), for writing if access (EXRNIC_ACCESS_*) has a right to write, and
+ * makes a memory region of it; tagged offsets are virtual addresses.
  */
 struct exrnic_reg_mr {
 	__u64 address;
@@ -370,10 +389,10 @@ struct exrnic_port_spad {
  * processor passes messages and reductions between nodes; rtl-model/spec/channels.yaml, firmware/README.md.
  * A file has one at most (EBUSY), as its user page is the channel's bell (EXRNIC_DOORBELL_FIRMWARE).
  * number: below EXRNIC_FW_CHANNELS; EBUSY: another file has it. address: page-aligned, and length bytes are
- * pinned and written by the device; the caller has zeroed status and rings (EFAULT, ENOMEM: as REG_MR). The
- * others: as in struct exrnic_channel_open, whose limits firmware checks (EINVAL). EOPNOTSUPP: no firmware
- * runs. Firmware that is started again goes on with the channel; `epoch` of its status tells. As long as none
- * runs nothing happens to it.
+ * pinned and written by the device; the caller has zeroed status and rings. The others: as in struct
+ * exrnic_channel_open, whose limits firmware checks (EINVAL). EOPNOTSUPP also: no firmware runs. Firmware that
+ * is started again goes on with the channel; `epoch` of its status tells. As long as none runs nothing
+ * happens to it.
  *
  * channel_fd, cookie: as CREATE_CQ. Who sleeps arms by the number that the bell carries
  * (EXRNIC_CHANNEL_ARMED), and is told by EXRNIC_EVENT_MESSAGE, whose handle is the channel's number.
