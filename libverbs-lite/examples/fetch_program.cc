@@ -16,7 +16,7 @@ namespace {
 constexpr int kPatienceMs = 60'000;
 constexpr uint32_t kPullBytes = 1 << 20;
 constexpr uint32_t kPulls = 4;  // under way at a time
-constexpr uint8_t kGotAll = 1;  // from the client, at the end
+constexpr uint8_t kGotAll = 1;  // what the client sends at the end, and nothing else
 
 // What each end has, in the order in which it is made.
 struct End {
@@ -102,8 +102,8 @@ void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& ope
 
   const Stream client(vl_conn_accept(listener.fd(), kPatienceMs), "vl_conn_accept");
   Meet(end, client, mine);
-  uint8_t verdict = 0;
-  if (recv(client.fd(), &verdict, sizeof(verdict), 0) != sizeof(verdict) || verdict != kGotAll)
+  uint8_t got_all;
+  if (recv(client.fd(), &got_all, sizeof(got_all), 0) != sizeof(got_all))
     throw std::runtime_error("the client left before it had all of " + file.name);
 }
 
