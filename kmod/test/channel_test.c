@@ -17,15 +17,6 @@
 enum { COOKIE = 0x1234 };
 static const uint64_t wide_cookie = 0xfedcba9876543210;
 
-static struct exrnic_destroy destroy_cq(struct worker *w)
-{
-	struct exrnic_destroy destroy = { .handle = w->cq.cqn };
-
-	CHECK_ERR(object_ioctl(w->fd, EXRNIC_IOCTL_DESTROY_QP, w->qpn), 0);
-	CHECK_ERR(ioctl(w->fd, EXRNIC_IOCTL_DESTROY_CQ, &destroy), 0);
-	return destroy;
-}
-
 static void check_completion(int channel, const struct worker *w)
 {
 	struct exrnic_event event = next_event(channel);
@@ -53,7 +44,7 @@ static void an_armed_queue_fires_once(void)
 	CHECK_EQ(poll_now(channel), 0);
 	arm(&w, 1);
 	check_completion(channel, &w);
-	CHECK_EQ(destroy_cq(&w).comp_events, 2);
+	CHECK_EQ(end_worker(&w).comp_events, 2);
 }
 
 static void unread_events_of_a_queue_are_one(void)
@@ -72,7 +63,7 @@ static void unread_events_of_a_queue_are_one(void)
 	}
 	check_completion(channel, &w);
 	CHECK_EQ(poll_now(channel), 0);
-	CHECK_EQ(destroy_cq(&w).comp_events, 1);
+	CHECK_EQ(end_worker(&w).comp_events, 1);
 }
 
 static void no_event_after_the_end(void)
@@ -85,7 +76,7 @@ static void no_event_after_the_end(void)
 	arm(&w, 0);
 	post_success(&w);
 	wait_for_input(channel);
-	CHECK_EQ(destroy_cq(&w).comp_events, 0);
+	CHECK_EQ(end_worker(&w).comp_events, 0);
 	CHECK_EQ(poll_now(channel), 0);
 	fcntl(channel, F_SETFL, O_NONBLOCK);
 	CHECK_ERR(read(channel, &event, sizeof(event)), EAGAIN);
@@ -192,8 +183,8 @@ static void what_does_not_fit_stays(void)
 	CHECK_EQ(read(channel, &rest, sizeof(rest)), sizeof(rest));
 	CHECK_EQ(last->cookie + rest.cookie, 30);
 	CHECK_EQ(poll_now(channel), 0);
-	CHECK_EQ(destroy_cq(&w[0]).comp_events, 1);
-	CHECK_EQ(destroy_cq(&w[1]).comp_events, 1);
+	CHECK_EQ(end_worker(&w[0]).comp_events, 1);
+	CHECK_EQ(end_worker(&w[1]).comp_events, 1);
 }
 
 static void *read_one(void *data)
@@ -277,7 +268,7 @@ static void events_and_ends_may_race(void)
 		post_success(&w);
 		if (i % 2)
 			wait_for_completion(&w, 0);
-		told[i] = destroy_cq(&w).comp_events;
+		told[i] = end_worker(&w).comp_events;
 		munmap((void *)w.page, PAGE);
 		sum += told[i];
 	}
@@ -349,7 +340,7 @@ static void a_queue_outlives_its_channel(void)
 	arm(&w, 0);
 	post_success(&w);
 	wait_for_interrupts(before + 1);
-	CHECK_EQ(destroy_cq(&w).comp_events, 0);
+	CHECK_EQ(end_worker(&w).comp_events, 0);
 }
 
 static void a_channel_outlives_its_file(void)

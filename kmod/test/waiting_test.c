@@ -77,7 +77,7 @@ static void release_page(const struct withheld *w)
 /* A command in a thread of its own. */
 struct command {
 	int fd;
-	unsigned long number;
+	unsigned long number;	/* 0: read() of an event */
 	void *arg;
 	pthread_t thread;
 	atomic_bool done;
@@ -88,7 +88,10 @@ static void *run(void *data)
 {
 	struct command *c = data;
 
-	c->error = ioctl(c->fd, c->number, c->arg) ? errno : 0;
+	if (c->number)
+		c->error = ioctl(c->fd, c->number, c->arg) ? errno : 0;
+	else
+		c->error = read(c->fd, c->arg, sizeof(struct exrnic_event)) < 0 ? errno : 0;
 	atomic_store(&c->done, true);
 	return NULL;
 }
@@ -225,6 +228,70 @@ static void removal_while_pages_are_pinned(void)
 	CHECK_EQ(c.error, ENODEV);
 }
 
+/* Two queues that do not wake each other, and a reader that waits to write the event of the first. */
+struct slow_reading {
+	struct set s;
+	int channel;
+	struct worker first, second;
+	struct withheld w;
+	struct command c;
+};
+
+static void fire(struct worker *w)
+{
+	arm(w, 0);
+	post_success(w);
+	wait_for_input(w->cq.channel_fd);
+}
+
+static void start_reading(struct slow_reading *r)
+{
+	struct exrnic_query q;
+
+	r->s = make_set();
+	r->channel = create_channel(r->s.fd);
+	CHECK_ERR(query(r->s.fd, &q), 0);
+	if (q.comp_vectors == 1)
+		skip("one vector for all completion queues");
+	r->first = make_worker(&r->s, r->channel, 1, 0);
+	r->second = make_worker(&r->s, r->channel, 2, q.comp_vectors - 1);
+	r->w = withhold_writing("", 1);
+	r->c = (struct command){ .fd = r->channel, .arg = r->w.page };
+	fire(&r->first);
+	start(&r->c);
+	CHECK(waits_for(&r->c, &r->w));
+}
+
+/* It is given the event of the second queue, once, and no other. */
+static void check_reads_the_second(struct slow_reading *r)
+{
+	fire(&r->second);
+	release_page(&r->w);
+	CHECK_EQ(finish(&r->c), 0);
+	CHECK_EQ(((struct exrnic_event *)r->w.page)->cookie, 2);
+	CHECK_EQ(poll_now(r->channel), 0);
+	CHECK_EQ(end_worker(&r->second).comp_events, 1);
+}
+
+static void a_queue_ends_while_its_event_is_read(void)
+{
+	struct slow_reading r;
+
+	start_reading(&r);
+	CHECK_EQ(end_worker(&r.first).comp_events, 0);
+	check_reads_the_second(&r);
+}
+
+static void another_reader_is_faster(void)
+{
+	struct slow_reading r;
+
+	start_reading(&r);
+	CHECK_EQ(next_event(r.channel).cookie, 1);
+	check_reads_the_second(&r);
+	CHECK_EQ(end_worker(&r.first).comp_events, 1);
+}
+
 const struct test waiting_tests[] = {
 	{ "nobody waits for a command that waits to tell its answer", an_answer_that_cannot_be_told,
 	  0 },
@@ -234,5 +301,8 @@ const struct test waiting_tests[] = {
 	  removal_while_a_list_waits, 0 },
 	{ "the device can be unbound while memory that is to be pinned does not come",
 	  removal_while_pages_are_pinned, 0 },
+	{ "an event whose queue ends before it could be written is not delivered",
+	  a_queue_ends_while_its_event_is_read, 0 },
+	{ "an event that could not be written yet is another reader's", another_reader_is_faster, 0 },
 	{ NULL, NULL, 0 },
 };

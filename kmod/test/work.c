@@ -69,6 +69,15 @@ void start_worker(struct worker *w)
 	w->posted = 0;
 }
 
+struct exrnic_destroy end_worker(const struct worker *w)
+{
+	struct exrnic_destroy destroy = { .handle = w->cq.cqn };
+
+	CHECK_ERR(object_ioctl(w->fd, EXRNIC_IOCTL_DESTROY_QP, w->qpn), 0);
+	CHECK_ERR(ioctl(w->fd, EXRNIC_IOCTL_DESTROY_CQ, &destroy), 0);
+	return destroy;
+}
+
 /* What was stored to memory is there before the doorbell, which leaves at once. */
 static void ring_doorbell(const struct worker *w, unsigned int offset, uint32_t number,
 			  uint32_t index)

@@ -32,6 +32,8 @@ struct worker make_worker(const struct set *s, int channel_fd, uint64_t cookie,
 			  uint32_t comp_vector);
 /* From RESET to RTS again; there is nothing in its send queue. */
 void start_worker(struct worker *w);
+/* Ends its queue pair and its completion queue; what the end of the latter tells. */
+struct exrnic_destroy end_worker(const struct worker *w);
 /* Fires at once if entries from `consumed` on are there already. */
 void arm(const struct worker *w, uint32_t consumed);
 void post_invalidate(struct worker *w, uint32_t stag);
