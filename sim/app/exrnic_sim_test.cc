@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -98,6 +99,38 @@ TEST_CASE("each client reaches the RNIC of its own node, in simulated time") {
   CHECK(stats.at("simulated_ns") >= 3 * 500);
   CHECK(stats.at("simulated_ns") < 1'000'000);  // and it stood still in between
   if (threads != "auto") CHECK(stats.at("threads") == std::stoi(threads));
+}
+
+TEST_CASE("a network without latency is simulated by one thread, which is told") {
+  TempDir dir;
+  nlohmann::json profile = nlohmann::json::parse(std::ifstream(EXRNIC_PROFILES "/dc-25g.json"));
+  profile["ethernet"]["latency_ns"] = 0;
+  std::ofstream(dir / "p.json") << profile;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--profile", dir / "p.json", "--threads",
+                       "2", "--stats", dir / "stats.json"});
+  simulator.wait_until_ready();
+  simulator.signal(SIGTERM);
+  REQUIRE(simulator.wait_for_exit() == 0);
+  CHECK(nlohmann::json::parse(std::ifstream(dir / "stats.json")).at("threads") == 1);
+  CHECK(simulator.rest_of_stderr().find("--threads: one simulates") != std::string::npos);
+}
+
+TEST_CASE("threads that cannot be started are one clear line and exit code 1") {
+  TempDir dir;
+  // A thread's stack is as large as this limit says: none can be had.
+  rlimit usual{};
+  REQUIRE(::getrlimit(RLIMIT_STACK, &usual) == 0);
+  const rlimit huge{std::min<rlim_t>(usual.rlim_max, rlim_t{1} << 46), usual.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_STACK, &huge) == 0);
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--threads", "2"});
+  REQUIRE(::setrlimit(RLIMIT_STACK, &usual) == 0);
+  CHECK(simulator.wait_for_exit() == 1);
+  const std::string line = simulator.rest_of_stderr();
+  INFO(line);
+  CHECK(line.find("--threads") != std::string::npos);
+  CHECK(line.find('\n') == line.size() - 1);
 }
 
 TEST_CASE("after a client has gone the next one is served, and the core sleeps again") {
