@@ -31,6 +31,12 @@ static_assert(VL_WINDOW_STORE == EXRNIC_WINDOW_ACCESS_STORE &&
                   VL_PORT_LINK_DOWN == EXRNIC_PORT_EVENT_LINK_DOWN,
               "the device's values");
 
+// From now on nothing is posted; of what was, the device has been told.
+static void AddWindow(vl_qp* qp) {
+  std::lock_guard<exrnic::SpinLock> guard(qp->sq.lock());
+  ++qp->windows;
+}
+
 vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_address, uint64_t length,
                          int access) {
   if (qp == nullptr) return FailNull(EINVAL);
@@ -40,7 +46,9 @@ vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_addres
   std::lock_guard<std::mutex> guard(rnic->control);
   const exrnic::WindowRequest request = {qp->number, remote_stag, remote_address, length,
                                          static_cast<uint32_t>(access)};
+  AddWindow(qp);
   if (rnic->transport->MapWindow(request, &window->info) != 0) {
+    --qp->windows;
     if (errno == EBUSY) {
       exrnic::SetErrorText(
           "work requests were posted to the queue pair: remote windows need another one, or this "
@@ -48,7 +56,6 @@ vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_addres
     }
     return nullptr;
   }
-  ++qp->windows;
   return window.release();
 }
 

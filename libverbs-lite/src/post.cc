@@ -184,8 +184,12 @@ uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, Wqe* wqe) {
   return PutElements(wr.sg_list, wr.num_sge, shape.elements, wqe);
 }
 
-bool MaySend(vl_qp_state state) { return state == VL_QPS_RTS || state == VL_QPS_ERROR; }
-bool MayReceive(vl_qp_state state) { return state != VL_QPS_RESET; }
+int SendRefusal(const vl_qp& qp) {
+  const vl_qp_state state = qp.state;
+  if (state != VL_QPS_RTS && state != VL_QPS_ERROR) return EINVAL;
+  return qp.windows != 0 ? EBUSY : 0;
+}
+int ReceiveRefusal(const vl_qp& qp) { return qp.state == VL_QPS_RESET ? EINVAL : 0; }
 
 // `limits`: what a work request of this queue must keep. 0, or what is wrong. *wqe: as it was put.
 template <typename Queue, typename Limits, typename Wr>
@@ -211,14 +215,16 @@ void Announce(const SlotRing& queue, const Bell& bell, int count, const Wqe& las
   if (!by_pio) queue.RingDoorbell(bell.user_page, bell.number);
 }
 
-// Puts the list up to its first bad request, and tells the device once for all of them.
-template <typename Queue, typename Limits, typename Wr>
-int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
+// Puts the list up to its first bad request, and tells the device once for all of them. refusal():
+// why nothing may be posted now, or 0; asked under the lock, so that it holds until all is told.
+template <typename Queue, typename Limits, typename Wr, typename Refusal>
+int PostList(Queue* queue, const Limits& limits, const Bell& bell, Refusal refusal, const Wr* wr,
              const Wr** bad_wr) {
-  int error = bell.user_page.usable() ? 0 : ENODEV;
   int count = 0;
   Wqe wqe;  // the last one
   std::lock_guard<SpinLock> guard(queue->lock());
+  int error = refusal();
+  if (error == 0 && !bell.user_page.usable()) error = ENODEV;
   for (; error == 0 && wr != nullptr; wr = wr->next) {
     error = PutWr(queue, limits, *wr, &wqe);
     if (error != 0) break;
@@ -233,9 +239,9 @@ int PostList(Queue* queue, const Limits& limits, const Bell& bell, const Wr* wr,
 }
 
 template <typename Wr>
-int Refuse(const Wr* wr, const Wr** bad_wr, int error = EINVAL) {
+int Refuse(const Wr* wr, const Wr** bad_wr) {
   if (bad_wr != nullptr) *bad_wr = wr;
-  return Fail(error);
+  return Fail(EINVAL);
 }
 
 }  // namespace
@@ -243,31 +249,28 @@ int Refuse(const Wr* wr, const Wr** bad_wr, int error = EINVAL) {
 }  // namespace exrnic
 
 int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
-  if (qp == nullptr || wr == nullptr || !exrnic::MaySend(qp->state)) {
-    return exrnic::Refuse(wr, bad_wr);
-  }
-  if (qp->windows != 0) {
-    exrnic::Refuse(wr, bad_wr, EBUSY);
+  if (qp == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
+  vl_rnic* rnic = qp->pd->rnic;
+  const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};
+  const auto refusal = [qp] { return exrnic::SendRefusal(*qp); };
+  if (exrnic::PostList(&qp->sq, *qp, bell, refusal, wr, bad_wr) == 0) return 0;
+  if (errno == EBUSY) {
     exrnic::SetErrorText(
         "the queue pair has remote windows, whose loads are numbered apart from posted work: post "
         "to another one, or unmap them and reset it");
-    return -1;
   }
-  vl_rnic* rnic = qp->pd->rnic;
-  const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};
-  return exrnic::PostList(&qp->sq, *qp, bell, wr, bad_wr);
+  return -1;
 }
 
 int vl_post_rq(vl_qp* qp, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
-  if (qp == nullptr || wr == nullptr || !qp->rq || !exrnic::MayReceive(qp->state)) {
-    return exrnic::Refuse(wr, bad_wr);
-  }
+  if (qp == nullptr || wr == nullptr || !qp->rq) return exrnic::Refuse(wr, bad_wr);
   const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number, nullptr};
-  return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, wr, bad_wr);
+  const auto refusal = [qp] { return exrnic::ReceiveRefusal(*qp); };
+  return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, refusal, wr, bad_wr);
 }
 
 int vl_post_srq_recv(vl_srq* srq, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
   if (srq == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
   const exrnic::Bell bell = {srq->pd->rnic->user_page, srq->number, nullptr};
-  return exrnic::PostList(&srq->queue, srq->shape, bell, wr, bad_wr);
+  return exrnic::PostList(&srq->queue, srq->shape, bell, [] { return 0; }, wr, bad_wr);
 }

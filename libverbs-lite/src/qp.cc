@@ -139,6 +139,16 @@ void SetQp(vl_qp* qp, vl_qp* entry) {
   qp->pd->rnic->qps[qp->number].store(entry, std::memory_order_release);
 }
 
+// Posting reads the state under the queue's lock: of what was posted before this returns the device
+// has been told, what comes later is refused.
+void StopPosting(vl_qp* qp) {
+  qp->state.store(VL_QPS_RESET, std::memory_order_relaxed);
+  {
+    std::lock_guard<SpinLock> under_way(qp->sq.lock());
+  }
+  if (qp->rq) std::lock_guard<SpinLock> under_way(qp->rq->lock());
+}
+
 void ResetQueues(vl_qp* qp) {
   WithCqesDropped(qp, [qp] {
     {
@@ -252,7 +262,12 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (exrnic::ModifyQp(rnic, qp->number, change) != 0) return -1;
+  const vl_qp_state before = qp->state;
+  if (attr->state == VL_QPS_RESET) exrnic::StopPosting(qp);
+  if (exrnic::ModifyQp(rnic, qp->number, change) != 0) {
+    qp->state.store(before, std::memory_order_release);
+    return -1;
+  }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
   if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);
   exrnic::NoteAttributes(qp, change);

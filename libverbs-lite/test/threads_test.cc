@@ -2,10 +2,13 @@
 // Several threads on the same objects, with the device in a thread of its own.
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "rig.h"
 
@@ -98,6 +101,90 @@ TEST_CASE("objects come and go in other threads while work goes on") {
   second.join();
   CHECK(!deadline.Passed());
   CHECK(failures == 0);
+}
+
+// A thread that posts all the time, but while it shall pause.
+class Poster {
+ public:
+  explicit Poster(std::function<void()> post)
+      : thread_([this, post = std::move(post)] {
+          while (!stop_) {
+            pauses_ = shall_pause_.load();
+            if (!pauses_) post();
+          }
+        }) {}
+  ~Poster() {
+    stop_ = true;
+    thread_.join();
+  }
+  void Go() { shall_pause_ = false; }
+  // Returns when its last call has.
+  void Pause() {
+    shall_pause_ = true;
+    while (!pauses_) std::this_thread::yield();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> shall_pause_{true};
+  std::atomic<bool> pauses_{false};
+  std::thread thread_;
+};
+
+void Reset(vl_qp* qp) {
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_RESET;
+  REQUIRE(vl_modify_qp(qp, &attr) == 0);
+}
+
+vl_wc NextCompletion(vl_cq* cq, const Deadline& deadline) {
+  vl_wc wc = {};
+  while (vl_poll_cq(cq, 1, &wc) == 0 && !deadline.Passed()) std::this_thread::yield();
+  return wc;
+}
+
+TEST_CASE("what is posted while another thread resets the queue pair is not of its next life") {
+  constexpr uint64_t kStale = 7777;
+  Pair pair;
+  const vl_send_wr stale_send =
+      pair.Push(kStale, 8, VL_SEND_SIGNALED | (GENERATE(false, true) ? VL_SEND_INLINE : 0));
+  const vl_sge stale_sge = pair.sge;
+  const vl_recv_wr stale_receive = {kStale, nullptr, nullptr, 0};
+  const bool receives = GENERATE(false, true);
+  pair.fabric.Start();
+  const Deadline deadline;
+  Poster poster([&] {
+    vl_send_wr send = stale_send;
+    vl_sge sge = stale_sge;
+    send.sg_list = &sge;
+    // Both may be refused: the queue may be full, the queue pair reset.
+    if (receives) (void)vl_post_rq(pair.a.qp, &stale_receive, nullptr);
+    if (!receives) (void)vl_post_sq(pair.a.qp, &send, nullptr);
+  });
+  for (uint64_t life = 0; life < 200 && !deadline.Passed(); ++life) {
+    INFO("life " << life);
+    poster.Go();
+    for (uint64_t i = 0; i < life % 50; ++i) std::this_thread::yield();
+    Reset(pair.a.qp);
+    poster.Pause();
+    Reset(pair.b.qp);
+    pair.a.Connect(1, vl_qp_number(pair.b.qp));
+    pair.b.Connect(0, vl_qp_number(pair.a.qp));
+    if (receives) {
+      const vl_recv_wr receive = {life, nullptr, nullptr, 0};
+      REQUIRE(vl_post_rq(pair.a.qp, &receive, nullptr) == 0);
+      vl_send_wr send = {};
+      send.opcode = VL_OP_SEND;
+      REQUIRE(vl_post_sq(pair.b.qp, &send, nullptr) == 0);
+    } else {
+      REQUIRE(pair.Post(life) == 0);
+    }
+    const vl_wc wc = NextCompletion(pair.a.cq, deadline);
+    REQUIRE(wc.wr_id == life);
+    REQUIRE(wc.status == VL_WC_SUCCESS);
+  }
+  poster.Pause();
+  CHECK(!deadline.Passed());
 }
 
 // The senders' contexts are opened first: the software device looks at doorbells in this order, so
