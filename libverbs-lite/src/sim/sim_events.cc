@@ -170,6 +170,7 @@ void SimEvents::Forget(Stream* stream, uint64_t cookie) {
                                    [=](const Event& event) { return event.cookie == cookie; });
   for (auto event = gone; event != events.end(); ++event) unread_.erase({cookie, event->type});
   events.erase(gone, events.end());
+  if (events.empty()) stream->pipe.Sleep();
 }
 void SimEvents::RemoveCq(uint32_t cqn) {
   std::lock_guard<std::mutex> guard(mutex_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim_wake_pipe.h"
 
-#include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,10 +15,9 @@ namespace exrnic {
 
 SimWakePipe::SimWakePipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw SimError(errno, std::string("a pipe for events: ") + strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw SimError(errno, std::string("sockets for events: ") + strerror(errno));
   }
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);
   read_ = vfio_user::UniqueFd(ends[0]);
   write_ = vfio_user::UniqueFd(ends[1]);
 }
@@ -26,7 +25,13 @@ SimWakePipe::SimWakePipe() {
 void SimWakePipe::Wake() {
   if (woken_ || !write_) return;
   const uint8_t byte = 0;
-  woken_ = write(write_.get(), &byte, sizeof(byte)) == sizeof(byte);
+  woken_ = send(write_.get(), &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(byte);
+}
+
+void SimWakePipe::Sleep() {
+  uint8_t byte;
+  if (woken_) (void)recv(read_.get(), &byte, sizeof(byte), MSG_DONTWAIT);
+  woken_ = false;
 }
 
 int SimWakePipe::Await(int fd) {

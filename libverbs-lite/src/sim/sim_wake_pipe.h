@@ -10,7 +10,8 @@ namespace exrnic {
 // owner has a lock, and calls Wake, Rest and End under it.
 //
 // While there is something, a byte is in the pipe to poll for, or a reader has just taken it and
-// will put it back. One byte is left over when all that it stood for goes away by itself.
+// will put it back. It is a pair of sockets: of a pipe, whose reader may want to wait, the owner
+// could not take the byte back without waiting itself.
 class SimWakePipe {
  public:
   // Throws SimError.
@@ -22,6 +23,8 @@ class SimWakePipe {
   void Wake();
   // A reader has taken the byte. If it leaves something behind, it wakes anew.
   void Rest() { woken_ = false; }
+  // There is nothing any more, though nobody has read.
+  void Sleep();
   // There will never be anything: nobody waits any more.
   void End() { write_.reset(); }
 

@@ -149,6 +149,20 @@ void HoldOn(Bench* bench) {
                      "vl_destroy_cq behind the acknowledgement");
 }
 
+// An event that nobody has read goes with its queue, and nobody is woken for it any more.
+void LoseEvent(Bench* bench) {
+  Side side(*bench);
+  Sleeper sleeper(&side);
+  sleeper.Meet(bench, side.node);
+  sleeper.Arm(0);
+  bench->Meet();
+  bench->Expect(IsReadable(sleeper.fd(), kWaitMs), "nobody was woken");
+  bench->Meet();
+  sleeper.qp.reset();
+  sleeper.cq.reset();
+  sleeper.ExpectNoEvent(bench, "of a queue that is gone");
+}
+
 // ---- Asynchronous events
 
 // The next one is of this type, and of this queue pair or shared queue.
@@ -207,28 +221,53 @@ void SendToLimit(Bench* bench) {
   Send(bench, connection);
 }
 
+// A shared receive queue that reaches its limit with the next message, and who takes that.
+struct AtLimit {
+  AtLimit(Bench* bench, Side* side)
+      : cq(Own(vl_create_cq(side->rnic.get(), 16, nullptr), "vl_create_cq")),
+        srq(CreateSrq(side->pd.get(), 8, 1)) {
+    vl_qp_init_attr init = EveryOperation(cq.get(), 1, 0);
+    init.srq = srq.get();
+    qp = CreateQp(side->pd.get(), init);
+    const Hello peer =
+        Connection::ExchangeHello(bench, {0, 0, side->node, vl_qp_number(qp.get()), 0, 0});
+    ConnectQp(qp.get(), peer.node, peer.qpn);
+    const vl_recv_wr wr = {};
+    for (int i = 0; i < 2; ++i)
+      Check(vl_post_srq_recv(srq.get(), &wr, nullptr), "vl_post_srq_recv");
+    Check(vl_modify_srq(srq.get(), 2), "vl_modify_srq");
+    Connection::AwaitJoined(bench);
+  }
+
+  Owned<vl_cq> cq;
+  Owned<vl_srq> srq;
+  Owned<vl_qp> qp;
+};
+
 void ExpectLimit(Bench* bench) {
   Side side(*bench);
-  const Owned<vl_cq> cq = Own(vl_create_cq(side.rnic.get(), 16, nullptr), "vl_create_cq");
-  Owned<vl_srq> srq = CreateSrq(side.pd.get(), 8, 1);
-  vl_qp_init_attr init = EveryOperation(cq.get(), 1, 0);
-  init.srq = srq.get();
-  Owned<vl_qp> qp = CreateQp(side.pd.get(), init);
-  const Hello peer =
-      Connection::ExchangeHello(bench, {0, 0, side.node, vl_qp_number(qp.get()), 0, 0});
-  ConnectQp(qp.get(), peer.node, peer.qpn);
-  const vl_recv_wr wr = {};
-  for (int i = 0; i < 2; ++i) Check(vl_post_srq_recv(srq.get(), &wr, nullptr), "vl_post_srq_recv");
-  Check(vl_modify_srq(srq.get(), 2), "vl_modify_srq");
-  Connection::AwaitJoined(bench);
+  AtLimit receiver(bench, &side);
   bench->Meet();
   const vl_async_event event = TakeAsync(bench, side, VL_EVENT_SRQ_LIMIT, "a limit was reached");
   bench->Meet();
   if (event.srq == nullptr) return;
-  bench->Expect(event.srq == srq.get(), "the event is of another queue");
-  qp.reset();
-  ExpectBusy(bench, vl_destroy_srq(srq.get()), "a shared queue was destroyed under its event");
+  bench->Expect(event.srq == receiver.srq.get(), "the event is of another queue");
+  receiver.qp.reset();
+  ExpectBusy(bench, vl_destroy_srq(receiver.srq.get()),
+             "a shared queue was destroyed under its event");
   Check(vl_ack_async_event(&event), "vl_ack_async_event");
+}
+
+void LoseLimit(Bench* bench) {
+  Side side(*bench);
+  AtLimit receiver(bench, &side);
+  bench->Meet();
+  const int fd = vl_async_fd(side.rnic.get());
+  bench->Expect(IsReadable(fd, kWaitMs), "no event: a limit was reached");
+  bench->Meet();
+  receiver.qp.reset();
+  receiver.srq.reset();
+  bench->Expect(!IsReadable(fd, 0), "the event of a shared queue that is gone can be read");
 }
 
 }  // namespace
@@ -239,9 +278,12 @@ std::vector<GuestCheck> EventChecks() {
        SendToSleeper, Sleep},
       {"a channel is held by its queues, a queue by its events until they are acknowledged", Wait,
        HoldOn},
+      {"an event that nobody read is gone with its queue, and its channel not readable", Wait,
+       LoseEvent},
       {"both ends of a queue pair that fails get an event, one that is taken to ERROR gets none",
        FailAtPeer, BeFailed},
       {"a shared receive queue below its limit raises its event", SendToLimit, ExpectLimit},
+      {"an asynchronous event that nobody read is gone with its object", SendToLimit, LoseLimit},
   };
 }
 
