@@ -31,7 +31,7 @@ bool FakeDevice::RingCq(uint32_t page, uint32_t offset, uint32_t number, uint32_
   FakeCq& cq = it->second;
   cq.consumed = index;
   if (offset == kBellCq) return true;
-  cq.armed = offset == kBellArm ? 1 : 2;
+  if (cq.armed != 1) cq.armed = offset == kBellArm ? 1 : 2;
   if (cq.produced == cq.consumed) return true;
   ++cq.fired;
   cq.armed = 0;

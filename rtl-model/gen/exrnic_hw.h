@@ -1426,7 +1426,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_DOORBELL_RQ 8  // Offset in the user page: receive queue producer
 #define EXRNIC_DOORBELL_CQ 16  // Offset in the user page: completion queue consumer
 #define EXRNIC_DOORBELL_CQ_ARM 24  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
-#define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
+#define EXRNIC_DOORBELL_CQ_ARM_SOLICITED 32  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE). A queue that is armed for any one stays so
 #define EXRNIC_DOORBELL_SRQ 40  // Offset in the user page: shared receive queue producer
 #define EXRNIC_DOORBELL_FIRMWARE 48  // Offset in the user page: the channel of this page. number: events taken so far, and what the process waits for (CHANNEL_TAKEN_BITS, CHANNEL_ARMED), index: work posted so far (mod 2^32). Refused and counted while firmware is not READY
 #define EXRNIC_PIO_FIRMWARE 0x7c0u  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none

@@ -1032,7 +1032,7 @@ package exrnic_pkg;
   localparam int unsigned DOORBELL_RQ = 32'h8;  // Offset in the user page: receive queue producer
   localparam int unsigned DOORBELL_CQ = 32'h10;  // Offset in the user page: completion queue consumer
   localparam int unsigned DOORBELL_CQ_ARM = 32'h18;  // Offset in the user page: completion queue consumer, and fire the vector at the next CQE (at once if there is one)
-  localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE)
+  localparam int unsigned DOORBELL_CQ_ARM_SOLICITED = 32'h20;  // Offset in the user page: likewise, but only a solicited or a failed completion fires (at once if there is any CQE). A queue that is armed for any one stays so
   localparam int unsigned DOORBELL_SRQ = 32'h28;  // Offset in the user page: shared receive queue producer
   localparam int unsigned DOORBELL_FIRMWARE = 32'h30;  // Offset in the user page: the channel of this page. number: events taken so far, and what the process waits for (CHANNEL_TAKEN_BITS, CHANNEL_ARMED), index: work posted so far (mod 2^32). Refused and counted while firmware is not READY
   localparam int unsigned PIO_FIRMWARE = 32'h7c0;  // Offset in the user page: the PIO block of the channel of this page, a channel_work that also stands in its ring, and the doorbell DOORBELL_FIRMWARE. While firmware is not READY there is none

@@ -60,7 +60,7 @@ void Completer::serve(const CqDoorbell& bell) {
   state_.count(EXRNIC_COUNTER_DOORBELLS);
   cq.consumer = bell.consumer;
   if (bell.arm == Arm::kNone) return;
-  cq.arm = bell.arm;
+  if (cq.arm != Arm::kAny) cq.arm = bell.arm;  // somebody may wait for any completion
   cq.counted = 0;
   if (pending != 0) fire(bell.cqn);
 }

@@ -81,7 +81,8 @@ void SendToSleeper(Bench* bench) {
   Side side(*bench);
   Connection connection(&side);
   connection.Meet(bench);
-  for (int flags : {0, 0, 0, static_cast<int>(VL_SEND_SOLICITED)}) Send(bench, connection, flags);
+  for (int flags : {0, 0, 0, static_cast<int>(VL_SEND_SOLICITED), 0})
+    Send(bench, connection, flags);
 }
 
 void Sleep(Bench* bench) {
@@ -109,6 +110,13 @@ void Sleep(Bench* bench) {
   sleeper.ExpectEvent(bench, "by a solicited message");
   bench->Meet();
   sleeper.Take(2);
+
+  sleeper.Arm(0);
+  sleeper.Arm(1);
+  bench->Meet();
+  sleeper.ExpectEvent(bench, "by a plain message, armed for any and then for solicited ones");
+  bench->Meet();
+  sleeper.Take(1);
 }
 
 // ---- What a channel and an event hold back

@@ -59,7 +59,8 @@ module cq_moderation
 
   // ---- The queue in hand
   arm_t own_q, arm;
-  logic counts, starts, change;
+  logic counts, starts, change, any;
+  assign any = own_q.armed && !own_q.solicited;  // somebody waits for any completion
   assign counts = complete_i && own_q.armed && (solicited_i || !own_q.solicited);
   assign fires_o = counts && (limit_ns_i == '0 || own_q.count + 16'd1 >= limit_count_i);
   assign starts = counts && !fires_o && own_q.count == '0;
@@ -67,7 +68,7 @@ module cq_moderation
 
   always_comb begin
     arm = own_q;
-    if (set_i) arm = '{set_armed_i, set_armed_i && set_solicited_i, '0, '0};
+    if (set_i) arm = '{set_armed_i, set_armed_i && set_solicited_i && !any, '0, '0};
     else if (fires_o) arm = '0;
     else arm.count = own_q.count + 16'd1;
     if (starts) arm.deadline = now + TimeBits'(limit_ns_i);
