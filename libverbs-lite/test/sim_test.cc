@@ -67,6 +67,19 @@ TEST_CASE("the RNIC says who it is") {
   }
 }
 
+TEST_CASE("the attributes of a queue pair, and of a shared queue, hold what was granted") {
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  vl_qp_init_attr init = QpAttributes(end.cq.get(), 5, 3);
+  const Owned<vl_qp> qp = CreateQp(end.pd.get(), &init);
+  CHECK(init.max_send_wr >= 5);
+  CHECK(init.max_recv_wr >= 3);
+  CHECK(init.max_inline >= QpAttributes(end.cq.get(), 5, 3).max_inline);
+  vl_srq_attr attr = {5, 2, 0};
+  const Owned<vl_srq> srq = CreateSrq(end.pd.get(), &attr);
+  CHECK(attr.max_wr >= 5);
+}
+
 TEST_CASE("the environment names the RNIC where the program does not") {
   Fixture fixture;
   setenv("VL_DEVICE", fixture.Name(1).c_str(), 1);

@@ -93,13 +93,18 @@ inline Owned<vl_cq> CreateCq(vl_rnic* rnic, uint32_t entries,
 inline Owned<vl_cq> CreateCq(vl_rnic* rnic, const vl_cq_init_attr& attr) {
   return Own(vl_create_cq_ex(rnic, &attr), "vl_create_cq_ex");
 }
+// Behind these with a pointer the attributes hold what was granted.
+inline Owned<vl_srq> CreateSrq(vl_pd* pd, vl_srq_attr* attr) {
+  return Own(vl_create_srq(pd, attr), "vl_create_srq");
+}
 inline Owned<vl_srq> CreateSrq(vl_pd* pd, uint32_t receives, uint32_t elements) {
   vl_srq_attr attr = {receives, elements, 0};
-  return Own(vl_create_srq(pd, &attr), "vl_create_srq");
+  return CreateSrq(pd, &attr);
 }
-inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) {
-  return Own(vl_create_qp(pd, &init), "vl_create_qp");
+inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr* init) {
+  return Own(vl_create_qp(pd, init), "vl_create_qp");
 }
+inline Owned<vl_qp> CreateQp(vl_pd* pd, vl_qp_init_attr init) { return CreateQp(pd, &init); }
 inline Owned<vl_mr> AllocateMr(vl_pd* pd, void* address, size_t length, int access) {
   return Own(vl_allocate_mr(pd, address, length, access), "vl_allocate_mr");
 }
