@@ -44,6 +44,22 @@ static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMP
                   kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
               "the kernel module's values");
 
+// What stands behind an errno of the kernel module that only says that something is full.
+const char* LimitReached(int error) {
+  switch (error) {
+    case ENOSPC:
+      return "all places of the device for these are taken, over all processes (vl_query_rnic says "
+             "how many there are)";
+    case EDQUOT:
+      return "a limit of the kernel module is reached: its parameters max_objects, max_pinned_mib "
+             "and max_device_pinned_mib";
+    case ENOMEM:
+      return "no memory, or more to pin than RLIMIT_MEMLOCK allows (ulimit -l)";
+    default:
+      return "";
+  }
+}
+
 class ChardevTransport : public Transport {
  public:
   explicit ChardevTransport(const char* path) : fd_(open(path, O_RDWR | O_CLOEXEC)) {}
@@ -314,8 +330,9 @@ class ChardevTransport : public Transport {
 
  private:
   int Call(unsigned long request, void* argument) {
-    ClearErrorText();
-    return ioctl(fd_.get(), request, argument);
+    const int result = ioctl(fd_.get(), request, argument);
+    SetErrorText(result == 0 ? "" : LimitReached(errno));
+    return result;
   }
   int CallObject(unsigned long request, uint32_t handle) {
     exrnic_object object = {handle, 0};

@@ -243,6 +243,7 @@ int vl_conn_listen(const char* address) try {
 
 int vl_conn_accept(int listener, int timeout_ms) {
   if (timeout_ms < 0) return Fail(EINVAL);
+  if (listener < 0) return Fail(EBADF);  // poll would wait for it
   exrnic::ClearErrorText();
   const exrnic::Deadline deadline(timeout_ms);
   for (;;) {
@@ -290,13 +291,15 @@ int vl_connect_qp(vl_qp* qp, int fd, const vl_conn_info* mine, vl_conn_info* the
   vl_conn_info filled = *mine;
   filled.node_id = qp->pd->rnic->info.node_id;
   filled.qpn = vl_qp_number(qp);
-  if (!exrnic::ExchangeInfo(fd, qp->service, filled, theirs, deadline) ||
-      !exrnic::TakeToRts(qp, *theirs)) {
+  vl_conn_info peer = {};
+  if (!exrnic::ExchangeInfo(fd, qp->service, filled, &peer, deadline) ||
+      !exrnic::TakeToRts(qp, peer)) {
     return -1;
   }
   // Nothing may arrive before the other one knows its peer, too.
   const bool both =
       exrnic::SendAll(fd, exrnic::EncodeConnHead(exrnic::ConnKind::kReady, 0), deadline) &&
       exrnic::ReceiveHead(fd, exrnic::ConnKind::kReady, 0, deadline);
+  if (both) *theirs = peer;
   return both ? 0 : -1;
 }

@@ -76,7 +76,9 @@ int vl_destroy_comp_channel(vl_comp_channel* channel) {
   return 0;
 }
 
-int vl_comp_channel_fd(const vl_comp_channel* channel) { return channel->fd; }
+int vl_comp_channel_fd(const vl_comp_channel* channel) {
+  return channel != nullptr ? channel->fd : Fail(EINVAL);
+}
 
 int vl_get_cq_event(vl_comp_channel* channel, vl_cq** cq, void** context) {
   if (channel == nullptr || cq == nullptr) return Fail(EINVAL);
@@ -97,7 +99,9 @@ int vl_ack_cq_events(vl_cq* cq, unsigned events) {
   return Acknowledge(cq->rnic, cq->cookie, events);
 }
 
-int vl_async_fd(const vl_rnic* rnic) { return rnic->transport->event_fd(); }
+int vl_async_fd(const vl_rnic* rnic) {
+  return rnic != nullptr ? rnic->transport->event_fd() : Fail(EINVAL);
+}
 
 int vl_get_async_event(vl_rnic* rnic, vl_async_event* event) {
   if (rnic == nullptr || event == nullptr) return Fail(EINVAL);

@@ -320,7 +320,11 @@ int vl_reduce(vl_message_channel* channel, unsigned group, const uint8_t* nodes,
   return exrnic::Post(channel, work, nullptr);
 }
 
-uint32_t vl_messages_ended(const vl_message_channel* channel) { return channel->ended(); }
+uint32_t vl_messages_ended(const vl_message_channel* channel) {
+  if (channel != nullptr) return channel->ended();
+  Fail(EINVAL);
+  return 0;
+}
 
 int vl_poll_message(vl_message_channel* channel, vl_message* message) {
   if (channel == nullptr || message == nullptr) return Fail(EINVAL);
@@ -336,7 +340,9 @@ int vl_poll_message(vl_message_channel* channel, vl_message* message) {
   return channel->rnic->user_page.WhileEmpty() ? 0 : Fail(ENODEV);
 }
 
-int vl_message_fd(const vl_message_channel* channel) { return channel->fd; }
+int vl_message_fd(const vl_message_channel* channel) {
+  return channel != nullptr ? channel->fd : Fail(EINVAL);
+}
 
 int vl_arm_messages(vl_message_channel* channel) {
   if (channel == nullptr) return Fail(EINVAL);

@@ -37,7 +37,7 @@ bool ChangeIsValid(const vl_mr& mr, int what, const vl_pd* pd, const void* addre
   const bool memory_is_valid =
       (what & VL_REALLOCATE_MEMORY) ? IsRange(address, length) : address == nullptr && length == 0;
   const bool pd_is_valid =
-      (what & VL_REALLOCATE_PD) ? pd != nullptr && pd->rnic == mr.pd->rnic : pd == nullptr;
+      (what & VL_REALLOCATE_PD) ? pd != nullptr && pd->rnic == mr.rnic : pd == nullptr;
   return memory_is_valid && pd_is_valid && ((what & VL_REALLOCATE_ACCESS) || access == 0);
 }
 
@@ -48,28 +48,32 @@ vl_mr* vl_allocate_mr(vl_pd* pd, void* address, size_t length, int access) {
     return FailNull(EINVAL);
   }
   vl_rnic* rnic = pd->rnic;
-  std::unique_ptr<vl_mr> mr(new (std::nothrow) vl_mr{pd, 0});
+  std::unique_ptr<vl_mr> mr(new (std::nothrow) vl_mr(pd));
   if (mr == nullptr) return FailNull(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
   const exrnic::MrRequest request = {reinterpret_cast<uintptr_t>(address), length, pd->number,
                                      DeviceAccess(access)};
-  if (rnic->transport->RegisterMr(request, &mr->stag) != 0) return nullptr;
+  uint32_t stag = 0;
+  if (rnic->transport->RegisterMr(request, &stag) != 0) return nullptr;
+  mr->stag = stag;
   ++pd->users;
   return mr.release();
 }
 
 int vl_reallocate_mr(vl_mr* mr, int what, vl_pd* pd, void* address, size_t length, int access) {
   if (mr == nullptr || !ChangeIsValid(*mr, what, pd, address, length, access)) return Fail(EINVAL);
-  vl_rnic* rnic = mr->pd->rnic;
+  vl_rnic* rnic = mr->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (mr->lost) return Fail(EIO);
   const exrnic::MrChange change = {static_cast<uint32_t>(what),
                                    reinterpret_cast<uintptr_t>(address), length,
                                    pd != nullptr ? pd->number : 0, DeviceAccess(access)};
-  if (rnic->transport->ReregisterMr(change, &mr->stag) != 0) {
+  uint32_t stag = mr->stag;
+  if (rnic->transport->ReregisterMr(change, &stag) != 0) {
     mr->lost = errno == EIO || errno == ETIMEDOUT;
     return -1;
   }
+  mr->stag = stag;
   if (pd != nullptr) {
     --mr->pd->users;
     ++pd->users;
@@ -80,7 +84,7 @@ int vl_reallocate_mr(vl_mr* mr, int what, vl_pd* pd, void* address, size_t lengt
 
 int vl_deallocate_mr(vl_mr* mr) {
   if (mr == nullptr) return Fail(EINVAL);
-  vl_rnic* rnic = mr->pd->rnic;
+  vl_rnic* rnic = mr->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (!mr->lost && !exrnic::IsGone(rnic->transport->DeregisterMr(mr->stag))) return -1;
   --mr->pd->users;
@@ -88,14 +92,18 @@ int vl_deallocate_mr(vl_mr* mr) {
   return 0;
 }
 
-uint32_t vl_mr_stag(const vl_mr* mr) { return mr->stag; }
+uint32_t vl_mr_stag(const vl_mr* mr) {
+  if (mr != nullptr) return mr->stag;
+  Fail(EINVAL);
+  return 0;
+}
 
 int vl_get_pbl(vl_mr* mr, uint64_t* entries, uint32_t* pages, uint32_t* page_shift) {
   if (mr == nullptr || pages == nullptr || page_shift == nullptr ||
       (entries == nullptr && *pages > 0)) {
     return Fail(EINVAL);
   }
-  vl_rnic* rnic = mr->pd->rnic;
+  vl_rnic* rnic = mr->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   return rnic->transport->GetPbl(mr->stag, entries, pages, page_shift);
 }

@@ -2,13 +2,19 @@
 #ifndef EXRNIC_LIBVERBS_MR_H
 #define EXRNIC_LIBVERBS_MR_H
 
+#include <atomic>
 #include <cstdint>
 
 #include "exrnic/verbs.h"
+#include "pd.h"
 
 struct vl_mr {
+  explicit vl_mr(vl_pd* domain) : rnic(domain->rnic), pd(domain) {}
+
+  vl_rnic* const rnic;
+  std::atomic<uint32_t> stag{0};
+  // Under the RNIC's lock `control`.
   vl_pd* pd;
-  uint32_t stag;
   bool lost = false;  // the device has cut it off
 };
 

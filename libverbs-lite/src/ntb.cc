@@ -70,7 +70,9 @@ int vl_unmap_window(vl_window* window) {
   return gone ? 0 : Fail(error);
 }
 
-volatile void* vl_window_address(const vl_window* window) { return window->info.address; }
+volatile void* vl_window_address(const vl_window* window) {
+  return window != nullptr ? window->info.address : FailNull(EINVAL);
+}
 
 void vl_window_flush() { vl_wmb_flush_windows(); }
 
@@ -94,7 +96,7 @@ int vl_close_port(vl_port* port) {
   return 0;
 }
 
-int vl_port_fd(const vl_port* port) { return port->fd; }
+int vl_port_fd(const vl_port* port) { return port != nullptr ? port->fd : Fail(EINVAL); }
 
 int vl_get_port_event(vl_port* port, vl_port_event* event) {
   if (port == nullptr || event == nullptr) return Fail(EINVAL);

@@ -317,4 +317,8 @@ int vl_destroy_qp(vl_qp* qp) {
   return 0;
 }
 
-uint32_t vl_qp_number(const vl_qp* qp) { return qp->number; }
+uint32_t vl_qp_number(const vl_qp* qp) {
+  if (qp != nullptr) return qp->number;
+  Fail(EINVAL);
+  return 0;
+}

@@ -107,8 +107,12 @@ int ErrorOf(const std::string& bytes, bool ends) {
   if (ends) shutdown(ends_of.fd[1], SHUT_WR);
   const vl_conn_info mine = {};
   vl_conn_info theirs;
+  memset(&theirs, 0x5a, sizeof(theirs));
+  const vl_conn_info before = theirs;
   const int result = vl_connect_qp(end.qp, ends_of.fd[0], &mine, &theirs, 50);
-  return result == 0 ? 0 : errno;
+  const int error = result == 0 ? 0 : errno;
+  CHECK((result == 0 || memcmp(&theirs, &before, sizeof(theirs)) == 0));
+  return error;
 }
 
 template <size_t N>
@@ -156,6 +160,8 @@ TEST_CASE("addresses that are none, and times that are none, are refused") {
   CHECK(errno == EINVAL);
   CHECK(vl_conn_accept(0, -1) == -1);
   CHECK(errno == EINVAL);
+  CHECK(vl_conn_accept(-1, kPatience) == -1);  // at once
+  CHECK(errno == EBADF);
   CHECK(vl_connect_qp(nullptr, 0, nullptr, nullptr, 1) == -1);
   CHECK(errno == EINVAL);
 }

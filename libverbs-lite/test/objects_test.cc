@@ -8,6 +8,8 @@
 #include <cerrno>
 
 #include "cq.h"
+#include "exrnic/messages.h"
+#include "exrnic/ntb.h"
 #include "rig.h"
 
 namespace exrnic {
@@ -92,6 +94,17 @@ TEST_CASE("null and out-of-range arguments give EINVAL") {
     INFO("field " << field);
     CHECK(ErrnoOf([&] { CHECK(vl_create_qp(self.pd, &init) == nullptr); }) == EINVAL);
   }
+}
+
+TEST_CASE("what tells a number of an object tells none, and EINVAL, of no object") {
+  CHECK(ErrnoOf([] { CHECK(vl_qp_number(nullptr) == 0); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_mr_stag(nullptr) == 0); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_messages_ended(nullptr) == 0); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_async_fd(nullptr) == -1); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_comp_channel_fd(nullptr) == -1); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_message_fd(nullptr) == -1); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_port_fd(nullptr) == -1); }) == EINVAL);
+  CHECK(ErrnoOf([] { CHECK(vl_window_address(nullptr) == nullptr); }) == EINVAL);
 }
 
 TEST_CASE("a call that the device refuses changes nothing and passes its errno on") {

@@ -9,11 +9,14 @@
  * process alone. (In the simulator, "sim:PATH", that store is a message to it.)
  *
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
- * errno. Every call gives EINVAL for a null pointer or a value out of range. Calls that reach the
- * device also give ENODEV (it was removed), EIO (it refused), ETIMEDOUT (it did not answer) and
- * ENOMEM. A call that fails has changed nothing, with one exception: when destroying an object ends
- * in EIO or ETIMEDOUT, a kernel module has released what it holds of it; the object of this library
- * stays, and so does the RNIC that it belongs to.
+ * errno. Every call gives EINVAL for a null pointer or a value out of range; those that return a
+ * number or an address give 0 with it. Calls that reach the device also give ENODEV (it was
+ * removed), EIO (it refused), ETIMEDOUT (it did not answer) and ENOMEM, and those that make an
+ * object ENOSPC (the device has no place left for one of its kind, over all processes) and EDQUOT
+ * (a limit of the kernel module's parameters is reached). A call that fails has changed nothing,
+ * with one exception: when destroying an object ends in EIO or ETIMEDOUT, a kernel module has
+ * released what it holds of it; the object of this library stays, and so does the RNIC that it
+ * belongs to.
  *
  * Removal: once the RNIC was removed, has vanished (a kernel module finds out within two seconds)
  * or the simulator has ended, destroying its objects and closing it succeed, or give EIO. Posting
@@ -23,7 +26,9 @@
  * Threads: every call may be made from any thread at any time, on the same object too. Only
  * destroying an object while another call uses it is an error of the caller.
  *
- * Fork: rings and the device page are not inherited. A child opens the RNIC itself.
+ * Fork: rings and the device page are not inherited, but the objects are the parent's: a child that
+ * destroys one ends it for the parent, and one that posts or polls ends by SIGSEGV. It opens the
+ * RNIC itself, leaves what it has inherited alone, and ends by _exit() if destructors would not.
  *
  * Units: lengths are bytes, times are nanoseconds of the device's clock, integers are in host byte
  * order. Addresses at the peer are its virtual addresses (tagged offsets).
@@ -128,8 +133,9 @@ enum vl_access {
 /*
  * Registers [address, address + length), length >= 1, which stays the caller's memory: it is
  * pinned, and must stay mapped, until vl_deallocate_mr. access: VL_ACCESS_* or zero. ENOMEM: beyond
- * RLIMIT_MEMLOCK, or no STag left. EFAULT: not all of it is mapped (writable, where a right asks
- * for it). EOPNOTSUPP: "sim:PATH" with VL_ACCESS_REMOTE_ATOMIC, and firmware has failed for good.
+ * RLIMIT_MEMLOCK. ENOSPC: no STag left. EFAULT: not all of it is mapped (writable, where a right
+ * asks for it). EOPNOTSUPP: "sim:PATH" with VL_ACCESS_REMOTE_ATOMIC, and firmware has failed for
+ * good.
  */
 VL_API struct vl_mr* vl_allocate_mr(struct vl_pd* pd, void* address, size_t length, int access);
 
@@ -184,9 +190,10 @@ VL_API int vl_comp_channel_fd(const struct vl_comp_channel* channel);
 
 /*
  * Takes the next event: *cq is the queue, *context (unless NULL) that of its attributes. Waits for
- * one, or gives EAGAIN if the file descriptor has O_NONBLOCK; EINTR. ENODEV: the RNIC is gone. The
- * queue has then fired and is no longer armed: arm it (vl_req_notify_cq), then poll it until it is
- * empty. An event may find no completion, as one may have been polled already. Each event is
+ * one, or gives EAGAIN if the file descriptor has O_NONBLOCK; EINTR. ENODEV: the RNIC is gone. If
+ * it was armed, the queue has then fired and no longer is: arm it (vl_req_notify_cq), then poll it
+ * until it is empty. An event may find no completion: one may have been polled already, and where
+ * queues share an interrupt (comp_vector) one that fires is an event of each. Each event is
  * acknowledged with vl_ack_cq_events.
  */
 VL_API int vl_get_cq_event(struct vl_comp_channel* channel, struct vl_cq** cq, void** context);
@@ -285,8 +292,8 @@ VL_API int vl_poll_cq(struct vl_cq* cq, int num_entries, struct vl_wc* wc);
 /*
  * Arms the queue: its interrupt fires, once, at the next completion, as its moderation says; with
  * solicited_only at the next receive that the sender wants noticed (VL_SEND_SOLICITED) and at the
- * next failure. If completions wait already it fires at once. No system call. Its channel, if it
- * has one, then has an event.
+ * next failure. One that is armed for any completion stays so. If completions wait already it fires
+ * at once. No system call. Its channel, if it has one, then has an event.
  */
 VL_API int vl_req_notify_cq(struct vl_cq* cq, int solicited_only);
 
