@@ -134,8 +134,14 @@ class Core {
   // One clock cycle. `time_ns` is the simulated time at its rising edge.
   virtual void step(uint64_t time_ns) = 0;
 
-  // True when nothing happens in a cycle until an input comes: such a core need not be stepped.
+  // True when nothing happens in a cycle until an input comes, or until wakes_at_ns(): such a core
+  // need not be stepped.
   virtual bool idle() const = 0;
+
+  // The first cycle at this time or later must not be left out, be the core idle or spare cycles.
+  // It lies behind the time of the last step.
+  static constexpr uint64_t kNever = ~uint64_t{0};
+  virtual uint64_t wakes_at_ns() const { return kNever; }
 
   // Of a core that is not idle: how many of the next cycles it can do without, unless an input
   // comes. They are not stepped; before the next step() it is told how many it did not see.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/systemc/rnic_module.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -21,6 +22,7 @@ RnicModule::RnicModule(const sc_core::sc_module_name& name, Scheduler& scheduler
       period_ps_(period_of(config.clock_khz)),
       scheduler_(scheduler),
       edge_(scheduler.alarm([this] { clock_edge(); })),
+      wake_up_(scheduler.alarm([this] { wake_up(); })),
       core_(make_core(config, *this)) {}
 
 void RnicModule::connect(PciePort& pcie, EthernetPort& ethernet) {
@@ -71,6 +73,7 @@ void RnicModule::reset() {
   core_->reset();
   clocked_ = spare_ = false;  // what it could spare before is void
   next_edge_ps_ = 0;
+  sleep();
   for (const ReadAnswer& answer : std::exchange(reads_, {})) {
     if (answer) answer(~uint64_t{0});
   }
@@ -96,6 +99,7 @@ uint64_t RnicModule::now_ps() const { return scheduler_.now(); }
 
 void RnicModule::finish_edge() {
   if (clocked_ && next_edge_ps_ == now_ps()) clock_edge();
+  wake_up();
 }
 
 void RnicModule::clock_edge() {
@@ -106,8 +110,10 @@ void RnicModule::clock_edge() {
   core_->step(now_ps() / kPsPerNs);
   ++cycles_;
   clocked_ = !core_->idle();
-  if (!clocked_) return;
-  const uint64_t spare = core_->spare_cycles();
+  if (!clocked_) return sleep();
+  uint64_t spare = core_->spare_cycles();
+  const uint64_t wake = spare > 0 ? wake_ps() : 0;
+  if (wake != 0) spare = std::min(spare, (wake - now_ps() - 1) / period_ps_);
   spare_ = spare > 0;
   schedule(period_ps_ * (spare + 1));
 }
@@ -118,6 +124,28 @@ void RnicModule::wake() {
   if ((clocked_ && !spare_) || core_->idle()) return;
   clocked_ = true;
   schedule(period_ps_ - now_ps() % period_ps_);
+}
+
+uint64_t RnicModule::wake_ps() const {
+  const uint64_t ns = core_->wakes_at_ns();
+  return ns == Core::kNever ? 0 : (ns * kPsPerNs + period_ps_ - 1) / period_ps_ * period_ps_;
+}
+
+// The alarm stays while the core is clocked: often it wants to sleep again until the same time.
+void RnicModule::sleep() {
+  const uint64_t wake = wake_ps();
+  if (wake == sleeps_until_ps_) return;
+  sleeps_until_ps_ = wake;
+  wake == 0 ? wake_up_->cancel() : wake_up_->set(wake);
+}
+
+// A core that is clocked sees by itself that its time has come.
+void RnicModule::wake_up() {
+  if (sleeps_until_ps_ == 0 || sleeps_until_ps_ != now_ps()) return;
+  sleeps_until_ps_ = 0;
+  if (clocked_) return;
+  next_edge_ps_ = now_ps();
+  clock_edge();
 }
 
 void RnicModule::schedule(uint64_t ps) {

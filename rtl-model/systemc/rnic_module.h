@@ -3,8 +3,8 @@
 // Ethernet connectors by plain calls (a signal per port would cost more than the verilated core).
 //
 // Clock: rising edges lie at multiples of the period since time 0. An idle core gets none, nor does
-// one in cycles that it can do without; an input starts the clock again at the next edge of that
-// same grid, strictly after the input's arrival.
+// one in cycles that it can do without, but for the one that it wants to be woken for; an input
+// starts the clock again at the next edge of that same grid, strictly after the input's arrival.
 #pragma once
 
 #include <cstdint>
@@ -77,6 +77,9 @@ class RnicModule final : public sc_core::sc_module,
   void finish_edge();  // What comes at the time of an edge is there for the next one, in any order
   void wake();
   void schedule(uint64_t ps);  // the next edge
+  uint64_t wake_ps() const;    // the edge at which the core wants to be woken; 0: none
+  void sleep();                // until then
+  void wake_up();
 
   uint64_t period_ps_;
   Scheduler& scheduler_;
@@ -86,6 +89,8 @@ class RnicModule final : public sc_core::sc_module,
   bool spare_ = false;  // the next edge is a later one than the next of the grid
   uint64_t last_edge_ps_ = 0;
   uint64_t next_edge_ps_ = 0;  // means something while clocked
+  std::unique_ptr<Scheduler::Alarm> wake_up_;
+  uint64_t sleeps_until_ps_ = 0;  // 0: no such time, or the alarm has come
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;

@@ -97,6 +97,64 @@ TEST_CASE("an input ends the cycles that a core could spare") {
   CHECK(cores[0].skipped == 6);
 }
 
+TEST_CASE(
+    "an idle core gets the edge that it wants to be woken at, and hears of no cycles before") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  cores[0].wakes_at = 5001;
+  testbed.node(0).device().mmio_write(0, 0, 4, 7);  // arrives at 128
+  testbed.run_for(1000);
+  CHECK_FALSE(testbed.node(0).rnic().clocked());
+  CHECK(testbed.busy());
+  testbed.run_for(1'000'000);
+  CHECK(cores[0].step_times_ns == std::vector<uint64_t>{132, 5004});
+  CHECK(cores[0].skipped == 0);
+  CHECK_FALSE(testbed.busy());
+}
+
+TEST_CASE("what comes at the very time of that edge is there for the next one") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  cores[0].wakes_at = 1000;
+  testbed.node(0).device().mmio_write(0, 0, 4, 7);  // arrives at 128
+  testbed.run_for(1000 - 128);
+  testbed.node(0).device().mmio_write(0, 0, 4, 7);  // arrives at 1000
+  testbed.run_for(1000);
+  CHECK(cores[0].step_times_ns == std::vector<uint64_t>{132, 1000, 1004});
+}
+
+TEST_CASE("a core that does not want to be woken any more leaves nothing to wait for") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  cores[0].wakes_at = 5000;
+  testbed.node(0).device().mmio_write(0, 0, 4, 7);  // arrives at 128
+  testbed.run_for(1000);
+  cores[0].wakes_at = Core::kNever;
+  SECTION("behind an input") { testbed.node(0).device().mmio_write(0, 0, 4, 7); }
+  SECTION("behind a reset") {
+    testbed.node(0).device().reset();
+    testbed.node(0).device().mmio_write(0, 0, 4, 7);
+  }
+  testbed.run_for(1000);
+  CHECK_FALSE(testbed.busy());
+  testbed.run_for(10'000);
+  CHECK(cores[0].step_times_ns.size() == 2);
+}
+
+TEST_CASE("a core spares no cycle that it wants to be woken at") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  for (int i = 0; i < 6; ++i) {
+    cores[0].writes_out.push_back({PostedWrite::Kind::kMemory, 0, Bytes(256)});
+  }
+  cores[0].spare = 1000;
+  cores[0].wakes_at = 201;
+  testbed.node(0).device().mmio_write(0, 0, 4, 0);  // arrives at 128
+  testbed.run_for(1000);
+  CHECK(cores[0].step_times_ns == std::vector<uint64_t>{132, 204});
+  CHECK(cores[0].skipped == 17);
+}
+
 TEST_CASE("a core that is reset hears nothing of the cycles that it could spare before") {
   FakeCores cores;
   Testbed testbed(one_node(), cores.factory());

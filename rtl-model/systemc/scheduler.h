@@ -34,11 +34,12 @@ class Scheduler {
   virtual void at(SimTime time, std::function<void()> action) = 0;
 
   // An action that is called whenever it was set to be. Set again while it waits, it comes at the
-  // new time instead. It must not outlive the scheduler.
+  // new time instead; cancelled, not at all. It must not outlive the scheduler.
   class Alarm {
    public:
     virtual ~Alarm() = default;
     virtual void set(SimTime time) = 0;
+    virtual void cancel() = 0;
   };
   virtual std::unique_ptr<Alarm> alarm(std::function<void()> action) = 0;
 

@@ -50,6 +50,10 @@ class FakeCore final : public Core {
            frames_out.empty();
   }
 
+  uint64_t wakes_at_ns() const override {
+    const bool due = !step_times_ns.empty() && step_times_ns.back() >= wakes_at;
+    return due ? kNever : wakes_at;
+  }
   uint32_t spare_cycles() override { return spare; }
   void skip(uint64_t cycles) override { skipped += cycles; }
 
@@ -58,6 +62,7 @@ class FakeCore final : public Core {
 
   const CoreConfig config;
   uint32_t spare = 0;
+  uint64_t wakes_at = kNever;
   uint64_t skipped = 0;
   bool link_up = true;
   std::map<unsigned, uint64_t> counters;

@@ -17,6 +17,7 @@ class EventQueue::QueueAlarm final : public Alarm {
     queue_.free_slots_.push_back(slot_);
   }
   void set(SimTime time) override { queue_.set(slot_, time, kOwn); }
+  void cancel() override { slot_->order = kNotSet; }
 
  private:
   EventQueue& queue_;

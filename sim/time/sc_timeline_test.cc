@@ -83,6 +83,22 @@ TEST_CASE("an alarm that was moved leaves nothing to wait for, and one that is g
   CHECK_FALSE(kernel.context.pending());
 }
 
+TEST_CASE(
+    "an alarm that was cancelled does not come, leaves nothing to wait for, can be set again") {
+  TestKernel kernel;
+  int ran = 0;
+  auto alarm = kernel.scheduler().alarm([&] { ++ran; });
+  kernel.scheduler().at(1000, [&] { alarm->set(5000); });
+  kernel.scheduler().at(2000, [&] { alarm->cancel(); });
+  kernel.run_all();
+  CHECK(ran == 0);
+  CHECK(kernel.context.now() == 2000);
+  CHECK_FALSE(kernel.context.pending());
+  alarm->set(3000);
+  kernel.run_all();
+  CHECK(ran == 1);
+}
+
 TEST_CASE("what an action schedules within a run takes place in it, in its order") {
   TestKernel kernel;
   std::string order;

@@ -27,6 +27,7 @@ class TracedCore final : public Core, private CoreSink {
   }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
+  uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
   uint32_t spare_cycles() override { return core_->spare_cycles(); }
   void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }

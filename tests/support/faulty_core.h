@@ -12,6 +12,7 @@ namespace exrnic::testing {
 
 // Each may change what leaves; false: it does not leave at all.
 struct Fault {
+  std::function<bool(const ReadRequest&)> read = [](const ReadRequest&) { return true; };
   std::function<bool(PostedWrite&)> write = [](PostedWrite&) { return true; };
   std::function<bool(Frame&)> transmit = [](Frame&) { return true; };
   std::function<uint64_t(uint64_t)> answer = [](uint64_t value) { return value; };  // of a load
@@ -33,6 +34,7 @@ class FaultyCore : public Core, private CoreSink {
   void receive(Frame&& frame) override { core_->receive(std::move(frame)); }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
   bool idle() const override { return core_->idle(); }
+  uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
   uint32_t spare_cycles() override { return core_->spare_cycles(); }
   void skip(uint64_t cycles) override { core_->skip(cycles); }
   void set_link(bool up) override { core_->set_link(up); }
@@ -47,7 +49,9 @@ class FaultyCore : public Core, private CoreSink {
     if (fault_.write(write)) sink_.write(std::move(write));
   }
   bool can_read() override { return sink_.can_read(); }
-  void read(const ReadRequest& request) override { sink_.read(request); }
+  void read(const ReadRequest& request) override {
+    if (fault_.read(request)) sink_.read(request);
+  }
   void mmio_read_done(uint64_t data) override { sink_.mmio_read_done(fault_.answer(data)); }
   bool can_transmit() override { return sink_.can_transmit(); }
   void transmit(Frame&& frame) override {

@@ -42,6 +42,7 @@ class TracedCore final : public Core, private CoreSink {
     core_->step(time_ns);
   }
   bool idle() const override { return core_->idle(); }
+  uint64_t wakes_at_ns() const override { return core_->wakes_at_ns(); }
   void set_link(bool up) override { core_->set_link(up); }
   uint64_t peek_counter(unsigned index) const override { return core_->peek_counter(index); }
 
