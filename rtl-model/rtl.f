@@ -69,6 +69,7 @@ rtl-model/blocks/processor/processor_debug.sv
 rtl-model/blocks/processor/processor_devices.sv
 rtl-model/blocks/processor/processor_host.sv
 rtl-model/blocks/processor/processor_memory.sv
+rtl-model/blocks/pull_watch/pull_watch.sv
 rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv

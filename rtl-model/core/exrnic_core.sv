@@ -18,7 +18,8 @@ module exrnic_core
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,  // nothing happens until an input comes,
-    output logic waits_o,  // or until a read completes or a clock of efe_tx strikes
+    output logic waits_o,  // or until a read completes or a clock of efe_tx strikes;
+    output logic watches_o,  // whatever they say: or until time_i passes a multiple of 2^PULL_ASK_SHIFT
 
     // Straps, PCIe configuration, device time in ns.
     input node_t       cfg_node_i,
@@ -105,6 +106,7 @@ module exrnic_core
   logic req_waits, resp_waits, read_waits, tx_waits, rx_waits;
   logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
+  logic watch_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done && port_init_done && credits_init_done;
@@ -115,7 +117,7 @@ module exrnic_core
   assign waits_o = ready && page_idle && (req_idle ? !turn_valid : req_waits) &&
       (resp_idle || resp_waits) && comp_idle && xlate_idle && read_waits && write_idle && tx_waits &&
       rx_waits && fw_idle && port_idle && window_idle && send_idle && ports_idle && link_steady &&
-      pause_idle && mbox_idle && !irq_valid && !done_valid && !desc_valid && groups_idle &&
+      pause_idle && watch_idle && mbox_idle && !irq_valid && !done_valid && !desc_valid && groups_idle &&
       credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i && !cpl_valid_i;
   assign idle_o = waits_o && req_idle && resp_idle && read_idle && rx_idle && tx_idle;
 
@@ -375,11 +377,12 @@ module exrnic_core
   logic [2:0] reads_look;
   qpn_t reads_qpn[3];
   reads_t pull_count[3], read_count[3];
-  /* verilator lint_off UNUSEDSIGNAL */  // the mailbox looks at the counts
+  /* verilator lint_off UNUSEDSIGNAL */  // the mailbox looks at the counts, nobody at the last read
+  logic read_last;
   logic [$bits(pull_t)-1:0] pull_head[3];
   logic [$bits(read_t)-1:0] read_head[3];
   /* verilator lint_on UNUSEDSIGNAL */
-  logic pull_push, pull_pop, pull_set, read_push, read_pop, read_set;
+  logic pull_push, pull_pop, pull_last, pull_set, read_push, read_pop, read_set;
   pull_t pull_new, pull_rest;
   read_t read_new, read_rest;
   assign reads_look = {qp_read[QP_MAILBOX], qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
@@ -404,6 +407,7 @@ module exrnic_core
       .pop_i(pull_pop),
       .set_i(pull_set),
       .pop_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .last_o(pull_last),
       .set_data_i(pull_rest),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX])
@@ -426,6 +430,7 @@ module exrnic_core
       .pop_i(read_pop),
       .set_i(read_set),
       .pop_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .last_o(read_last),
       .set_data_i(read_rest),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX])
@@ -463,16 +468,17 @@ module exrnic_core
       .limit_i(srq_limit)
   );
 
-  // Wake-ups: completer, responder, mailbox, user page, requester, firmware, the end of a pause.
-  logic [6:0] wake_valid, wake_ready;
-  qpn_t wake_qpn[7];
+  // Wake-ups: completer, responder, mailbox, user page, requester, firmware, the end of a pause, PULLs
+  // of which nothing was heard.
+  logic [7:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[8];
   logic turn_ready, others_wait;
   qpn_t turn_qpn;
   assign wake_qpn[2] = qp_read_qpn[QP_MAILBOX];
 
   scheduler #(
       .N_QP(N_QP),
-      .SOURCES(7)
+      .SOURCES(8)
   ) u_scheduler (
       .clk_i,
       .rst_ni,
@@ -560,6 +566,30 @@ module exrnic_core
       .wake_valid_o(wake_valid[6]),
       .wake_ready_i(wake_ready[6]),
       .wake_qpn_o(wake_qpn[6])
+  );
+
+  logic asks, asked;
+  pull_watch #(
+      .N_QP(N_QP)
+  ) u_pull_watch (
+      .clk_i,
+      .rst_ni,
+      .idle_o(watch_idle),
+      .watches_o,
+      .time_i,
+      .begin_i(pull_push),
+      .asked_i(asked),
+      .own_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .heard_i(pull_pop || pull_set),
+      .none_i(pull_pop && pull_last),
+      .heard_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .clear_i(qp_we && qp_clear),
+      .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
+      .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .asks_o(asks),
+      .wake_valid_o(wake_valid[7]),
+      .wake_ready_i(wake_ready[7]),
+      .wake_qpn_o(wake_qpn[7])
   );
 
   logic bell_valid, bell_ready, pio_valid, pio_held, pio_take;
@@ -882,6 +912,8 @@ module exrnic_core
       .read_count_i(read_count[0]),
       .read_i(read_head[0]),
       .paused_i(paused),
+      .asks_i(asks),
+      .asked_o(asked),
       .lost_i(fw_lost),
       .credit_known_i(credit_known),
       .credit_limit_i(credit_limit),

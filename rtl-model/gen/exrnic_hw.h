@@ -421,6 +421,7 @@ enum exrnic_counter {
 #define EXRNIC_RNR_UNIT_NS 0x2710u  // Unit of these pauses, ns
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
+#define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -550,7 +551,7 @@ struct exrnic_mbox_query_qp {
   exrnic_le32 dest_qpn;  // Queue pair of the peer
   exrnic_le32 sq_producer;  // Slots posted, modulo 2^16
   exrnic_le32 sq_consumer;  // Slots taken, modulo 2^16
-  exrnic_le32 under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL never ends, and a shared receive is lost
+  exrnic_le32 under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);

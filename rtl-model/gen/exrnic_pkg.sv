@@ -240,6 +240,7 @@ package exrnic_pkg;
   localparam int unsigned RNR_UNIT_NS = 32'h2710;  // Unit of these pauses, ns
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
+  localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -336,7 +337,7 @@ package exrnic_pkg;
 
   // What a queue pair is at.
   typedef struct packed {
-    logic [31:0] under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL never ends, and a shared receive is lost
+    logic [31:0] under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
     logic [31:0] sq_consumer;  // Slots taken, modulo 2^16
     logic [31:0] sq_producer;  // Slots posted, modulo 2^16
     logic [31:0] dest_qpn;  // Queue pair of the peer

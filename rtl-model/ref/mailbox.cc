@@ -213,6 +213,7 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
   if (to == EXRNIC_QP_STATE_RESET) {
     qp.status = {};
     qp.at = {};
+    state_.pulling.erase(qpn);
     ++qp.generation;
     state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
@@ -245,6 +246,7 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
     if (attachment && attachment->qpn == command.index) attachment.reset();
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
+  state_.pulling.erase(command.index);
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -174,6 +174,13 @@ class RefCore final : public Core {
     return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
   }
 
+  // Then PULLs are looked after.
+  uint64_t wakes_at_ns() const override {
+    const State& state = blocks_->state;
+    if (state.pulling.empty()) return kNever;
+    return ((state.time_ns >> EXRNIC_PULL_ASK_SHIFT) + 1) << EXRNIC_PULL_ASK_SHIFT;
+  }
+
   // A core that rests is stepped in each cycle until it has been quiet for long, then in each one
   // behind kSpareCycles others. What of these steps comes before `act` does nothing, and is spared.
   uint32_t spare_cycles() override {

@@ -12,6 +12,7 @@ namespace exrnic::ref {
 
 void Requester::run() {
   end_pauses();
+  look_after_pulls();
   size_t passed_over = 0;
   while (!state_.quiesce) {
     if (idle() && passed_over < state_.turns.size()) {
@@ -56,6 +57,17 @@ void Requester::end_pauses() {
   }
 }
 
+// Behind an interval in which nothing was heard of its PULLs a queue pair asks.
+void Requester::look_after_pulls() {
+  const uint64_t interval = state_.time_ns >> EXRNIC_PULL_ASK_SHIFT;
+  if (std::exchange(interval_, interval) == interval) return;
+  for (const uint32_t qpn : state_.pulling) {
+    auto& at = state_.qps[qpn].at;
+    at.asks |= std::exchange(at.pulls_silent, true);
+    if (at.asks) state_.wake(qpn);
+  }
+}
+
 // A message found no receive, and all that was under way has ended: the send queue goes back to
 // its work request, to send it again behind the pause, or to fail.
 void Requester::go_back() {
@@ -88,6 +100,7 @@ void Requester::take_turn(uint32_t qpn) {
   if (qp.status.rnr && qp.all_ended()) go_back();
   const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn
   if (qp.in_error()) return take_error_turn();
+  if (qp.at.asks && qp.status.state == EXRNIC_QP_STATE_RTS) return ask();
   const bool reads = qp.answers_peer();
   const bool work = qp.may_work();
   serves_read_ = reads && (!work || qp.at.turn_of_reads);
@@ -115,6 +128,25 @@ void Requester::take_error_turn() {
   } else {
     responder_.flush(turn_.qpn());
   }
+}
+
+// By an RDMA Write of nothing, to nowhere. A queue pair that is there takes it, and nothing comes
+// of that; for one that is not its node refuses it; and that of a node that is gone is given up.
+void Requester::ask() {
+  QueuePair& qp = turn_.qp();
+  Segment question;
+  question.node = qp.dest_node;
+  question.dst_qpn = qp.dest_qpn;
+  question.src_qpn = turn_.qpn();
+  question.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, 0, 0});
+  question.tag.qpn = turn_.qpn();
+  question.tag.generation = turn_.generation();
+  // Of the last PULL that has begun: nothing else can be under way.
+  question.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer - 1);
+  question.tag.opcode = EXRNIC_WQE_OPCODE_PULL;
+  efe_tx_.submit(std::move(question));
+  qp.at.heard_of_pulls();
+  state_.wake(turn_.qpn());
 }
 
 void Requester::tell(const std::optional<Bytes>& refused) {

@@ -30,7 +30,9 @@ class Requester {
   void take_turn(uint32_t qpn);
   void take_error_turn();
   void end_pauses();
+  void look_after_pulls();
   void go_back();
+  void ask();
   void tell(const std::optional<Bytes>& refused);
 
   State& state_;
@@ -39,6 +41,7 @@ class Requester {
   Turn turn_;
   Sender sender_;
   ReadServer read_server_;
+  uint64_t interval_ = 0;     // of those that PULLs are looked after in
   bool serves_read_ = false;  // the turn is one of read_server_, else of sender_
 };
 

@@ -167,6 +167,7 @@ void Responder::take_read_response(QueuePair& qp) {
   if (exrnic_ddp_tagged_last(header) != (length == pull.left))
     return refuse(EXRNIC_TERM_CODE_OPCODE);
   place({stag, qp.pd, EXRNIC_ACCESS_LOCAL_WRITE, to, 0}, [this, &pull, length] {
+    state_.qps[segment_.dst_qpn].at.heard_of_pulls();
     pull.to += length;
     pull.left -= static_cast<uint32_t>(length);
     if (exrnic_ddp_tagged_last(segment_.ddp.data()))
@@ -189,6 +190,8 @@ void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {
   QueuePair& qp = state_.qps[qpn];
   const Pull pull = qp.at.pulls.front();
   qp.at.pulls.pop_front();
+  qp.at.heard_of_pulls();
+  if (qp.at.pulls.empty()) state_.pulling.erase(qpn);
   if (!pull.last) return;
   ReceiveEnded ended;
   ended.qpn = qpn;

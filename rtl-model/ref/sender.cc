@@ -229,6 +229,8 @@ void Sender::send_read_requests() {
   for (const exrnic_sge& sink : work_.elements)
     if (sink.length != 0) sinks.push_back(sink);
   if (sinks.empty()) sinks.push_back({});
+  state_.pulling.insert(turn_.qpn());
+  qp.at.heard_of_pulls();
   uint64_t from = work_.head.remote_to;
   for (size_t i = 0; i < sinks.size(); ++i) {
     const exrnic_sge& sink = sinks[i];

@@ -161,9 +161,13 @@ struct QueuePair {
     uint32_t rnr_msn = 0;    // the message that found no receive, with rnr_count != 0
     uint32_t rnr_count = 0;  // how often
     std::deque<Pull> pulls;
+    bool pulls_silent = false;  // nothing was heard of them since the present interval began,
+    bool asks = false;          // or in a whole one: the peer is to show that it is still there
     std::deque<Read> reads;
     Inbound inbound;
     uint32_t reports = 0;  // receives and PULLs that ended: the completer is still to see them
+
+    void heard_of_pulls() { pulls_silent = asks = false; }
   } at;
 
   bool is_datagram() const { return service == EXRNIC_SERVICE_UD; }
@@ -316,7 +320,8 @@ struct State {
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
-  std::set<uint32_t> pauses;  // queue pairs whose pause_until counts
+  std::set<uint32_t> pauses;   // queue pairs whose pause_until counts
+  std::set<uint32_t> pulling;  // queue pairs with PULLs under way
   std::vector<CreditUpdate> credits_heard;
   std::set<uint32_t> credits_changed;  // queue pairs: receives were posted or taken
   bool quiesce = false;                // the driver changes something: begin nothing

@@ -84,6 +84,12 @@ class RtlCore final : public Core {
     return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
   }
 
+  // Then PULLs are looked after.
+  uint64_t wakes_at_ns() const override {
+    if (!top_.watches_o) return kNever;
+    return ((top_.time_i >> EXRNIC_PULL_ASK_SHIFT) + 1) << EXRNIC_PULL_ASK_SHIFT;
+  }
+
   // A traced core tells of an event in the cycle behind it, so that must not be left out.
   uint32_t spare_cycles() override {
     const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();

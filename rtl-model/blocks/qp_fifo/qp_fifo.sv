@@ -27,6 +27,7 @@ module qp_fifo
     input logic             pop_i,   // not on an empty one, not with set_i
     input logic             set_i,   // the head becomes set_data_i
     input qpn_t             pop_qpn_i,
+    output logic            last_o,  // with pop_i: nothing is left in the queue
     input logic [WIDTH-1:0] set_data_i,
     input logic             clear_i,
     input qpn_t             clear_qpn_i
@@ -60,6 +61,9 @@ module qp_fifo
     if (clear) get_q[clear_qpn] <= '0;
     else if (pop_i) get_q[pop_qpn_i] <= get_q[pop_qpn_i] + 1'b1;
   end
+
+  assign last_o = put_q[pop_qpn_i] == get_q[pop_qpn_i] + 1'b1 &&
+      !(push_i && push_qpn_i == pop_qpn_i);
 
   always_ff @(posedge clk_i) begin
     if (push_i) data_q[{push_qpn_i, place_t'(put_q[push_qpn_i])}] <= push_data_i;

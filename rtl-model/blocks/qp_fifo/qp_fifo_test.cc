@@ -39,6 +39,13 @@ class QpFifo : public Bench<Vqp_fifo> {
     dut().pop_i = 1;
     dut().pop_qpn_i = qpn;
   }
+  bool pops_last(unsigned qpn) {
+    pop(qpn);
+    settle();
+    const bool last = dut().last_o;
+    cycle();
+    return last;
+  }
   void set(unsigned qpn, uint32_t value) {
     dut().set_i = 1;
     dut().pop_qpn_i = qpn;
@@ -131,6 +138,21 @@ TEST_CASE("A cleared queue is empty, also of what replaced its head; others stay
   fifo.push(kQpn, 3);
   fifo.cycle();
   CHECK(fifo.head_of(kQpn) == 3);
+}
+
+TEST_CASE("With a pop it says whether that was the last entry, also beside a push") {
+  QpFifo fifo;
+  for (uint32_t i = 0; i < 2; ++i) {
+    fifo.push(kQpn, i);
+    fifo.cycle();
+  }
+  fifo.push(kOther, 0);
+  fifo.cycle();
+  CHECK_FALSE(fifo.pops_last(kQpn));
+  CHECK(fifo.pops_last(kQpn));
+  fifo.push(kOther, 1);
+  CHECK_FALSE(fifo.pops_last(kOther));
+  CHECK(fifo.pops_last(kOther));
 }
 
 TEST_CASE("After random pushes, pops and replacements every queue is what a list would be") {

@@ -45,6 +45,8 @@ module requester
     input  reads_t     read_count_i,
     input  read_t      read_i,
     input  logic       paused_i,  // a message of it found no receive a short time ago
+    input  logic       asks_i,  // nothing was heard of its PULLs for long: it is to ask its peer
+    output logic       asked_o, // pulse: it has
     input  logic       lost_i,  // firmware has lost requests of it
     input  logic       credit_known_i,  // its peer has told
     input  credit_t    credit_limit_i,  // how many messages it may send
@@ -108,6 +110,7 @@ module requester
       .read_i,
       .lost_i,
       .paused_i,
+      .asks_i,
       .take_i(step == STEP_TURN),
       .turn_o(turn),
       .quote_o(quote),
@@ -383,7 +386,9 @@ module requester
   logic [31:0] msn;
   wqe_index_t last_slot;
   assign sent = segment.status == CQE_STATUS_SUCCESS;
-  assign last_slot = qp_i.sq.consumer + wqe_index_t'(slots) - 1'b1;
+  // With a question: of the last PULL that has begun; nothing else can be under way.
+  assign last_slot =
+      qp_i.sq.consumer + (segment.turn == TURN_ASK ? '0 : wqe_index_t'(slots)) - 1'b1;
   assign sq_we_o = goes_back || stall_o || (submitted && !segment.returned &&
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic));
   work_progress u_progress (
@@ -443,6 +448,8 @@ module requester
           byte_length: wqe.length,
           opcode: wqe.opcode
       };
+
+  assign asked_o = submitted && !segment.returned && segment.turn == TURN_ASK;
 
   // ---- The peer's reads, and what becomes of the queue pair
   logic read_served;

@@ -60,6 +60,8 @@ class Requester : public Bench<Vrequester> {
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   int qp_errors = 0;
   unsigned stalls = 0;  // of which the end is awaited outside
+  bool asks = false;    // nothing was heard of the PULLs of the queue pair in hand
+  unsigned asked = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
   std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
@@ -81,6 +83,7 @@ class Requester : public Bench<Vrequester> {
     dut().alloc_slot_i = next_slot_;
     dut().quota_start_i = quota_start && dut().quota_slots_o <= quota_slots;
     dut().quota_room_i = quota_room;
+    dut().asks_i = asks;
     settle();
     sample();
     tick();
@@ -181,6 +184,8 @@ class Requester : public Bench<Vrequester> {
     }
     qp_errors += dut().qp_error_o;
     stalls += dut().stall_o;
+    asked += dut().asked_o;
+    asks = asks && !dut().asked_o;
     if (dut().pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().pull_o));
     if (dut().read_set_o) reads.at(qpn).front() = unpack<Read>(dut().read_o);
     if (dut().read_pop_o) {

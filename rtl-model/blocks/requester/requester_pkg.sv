@@ -26,7 +26,7 @@ package requester_pkg;
   endfunction
 
   // What a turn of a queue pair is for.
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     TURN_NOTHING,
     TURN_WORK,       // its work requests
     TURN_READ,       // the oldest RDMA Read Request of the peer
@@ -34,7 +34,8 @@ package requester_pkg;
     TURN_TERMINATE,  // a message to the peer; also where a TURN_READ leads that is refused
     TURN_POP,        // in ERROR: a read of a peer that has been told
     TURN_HAND_OVER,  // in ERROR: what the responder has of it
-    TURN_GO_BACK     // a message found no receive
+    TURN_GO_BACK,    // a message found no receive
+    TURN_ASK         // an empty segment to the peer, of whose responses nothing was heard
   } turn_e;
 
   // Steps of a turn: the diagram is in README.md.

@@ -284,5 +284,105 @@ TEST_CASE("A PULL in the middle of which its queue pair goes to ERROR completes 
   CHECK(desc.tag.wqe_index == 1);
 }
 
+// ---- PULLs of which nothing is heard
+
+void expect_question(const TxDesc& desc) {
+  const uint8_t* header = desc.ddp.data();
+  CHECK_FALSE(desc.unsent);
+  CHECK_FALSE(desc.untagged);
+  CHECK(desc.node == 0x17);
+  CHECK(desc.dst_qpn == 0x345678);
+  CHECK(desc.src_qpn == kQpn);
+  CHECK(exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE);
+  CHECK(exrnic_ddp_tagged_last(header) == 1);
+  CHECK(exrnic_ddp_tagged_stag(header) == 0);
+  CHECK(exrnic_ddp_tagged_to(header) == 0);
+  CHECK(desc.length == 0);
+  CHECK_FALSE(desc.ask);  // for credits
+  CHECK(desc.tag.kind == kTxSegment);
+  CHECK(desc.tag.generation == 0x5c);
+  CHECK(desc.tag.opcode == kPull);
+}
+
+TEST_CASE("A queue pair that is to ask sends an empty RDMA Write, once, and is woken again") {
+  Requester requester;
+  // The remains of a turn for an inline PUSH of another one.
+  put_inline(requester, 0, push(0), 40);
+  requester.qps[kQpn + 1] = sending_qp(0, 1);
+  requester.turn(kQpn + 1);
+  requester.submitted.clear();
+  requester.wakes.clear();
+  requester.qps[kQpn] = sending_qp(7, 0);
+  requester.qps[kQpn].sq.issued = requester.qps[kQpn].ended.count = 9;
+  requester.pulls[kQpn].resize(1);
+  requester.asks = true;
+  const QpSq before = requester.qps[kQpn].sq;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  expect_question(requester.submitted[0]);
+  CHECK(requester.submitted[0].tag.wqe_index == 6);  // of the PULL
+  CHECK(requester.asked == 1);
+  CHECK(requester.wakes == std::vector<unsigned>{kQpn});
+  CHECK(requester.payload_reads.empty());
+  CHECK(requester.pulls[kQpn].size() == 1);
+  CHECK(requester.qps[kQpn].sq.issued == before.issued);
+  CHECK(requester.qps[kQpn].sq.send_msn == before.send_msn);
+  CHECK(requester.events[EXRNIC_COUNTER_WQES] == 1);  // of the PUSH
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 1);
+}
+
+TEST_CASE("The question goes before own work and before the answer to the peer; both go on") {
+  Requester requester;
+  post(requester, work(kPull), {{0x10000, 10, kStag0}});
+  requester.pulls[kQpn].resize(1);
+  requester.reads[kQpn].resize(1);
+  requester.asks = true;
+  for (int i = 0; i < 3; ++i) requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 3);
+  expect_question(requester.submitted[0]);
+  CHECK(requester.reads[kQpn].empty());
+  CHECK(requester.pulls[kQpn].size() == 2);
+}
+
+TEST_CASE("Nothing is asked in ERROR, nor without slots for the peer: then the turn comes again") {
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 0);
+  requester.pulls[kQpn].resize(1);
+  requester.asks = true;
+  SECTION("in ERROR") {
+    requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
+    requester.turn(kQpn);
+    CHECK(requester.flushes == std::vector<unsigned>{kQpn});
+  }
+  SECTION("without slots") {
+    requester.quota_start = false;
+    requester.turn(kQpn);
+    CHECK(requester.wakes == std::vector<unsigned>{kQpn});
+  }
+  CHECK(requester.submitted.empty());
+  CHECK(requester.asked == 0);
+  CHECK(requester.asks);
+}
+
+TEST_CASE("A queue pair that goes to ERROR, or becomes another, while a slot is awaited asks not") {
+  Requester requester;
+  requester.qps[kQpn] = sending_qp(0, 0);
+  requester.pulls[kQpn].resize(1);
+  requester.asks = true;
+  requester.slots_left = false;
+  requester.begin_turn(kQpn);
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  SECTION("ERROR") { requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR; }
+  SECTION("another") { ++requester.qps[kQpn].cfg.generation; }
+  requester.slots_left = true;
+  requester.rest();
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].unsent);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(requester.asked == 0);
+  CHECK(requester.wakes == std::vector<unsigned>{kQpn});
+}
+
 }  // namespace
 }  // namespace exrnic::testing

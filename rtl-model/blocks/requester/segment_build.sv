@@ -27,8 +27,9 @@ module segment_build
     output tx_desc_t   submit_o
 );
 
-  logic atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
+  logic asks, atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
   assign is_read = segment_i.turn == TURN_READ;
+  assign asks = segment_i.turn == TURN_ASK;
   assign answers_atomic = is_read && segment_i.read.answer == ANSWER_ATOMIC;
   assign atomic = is_atomic(wqe_i.opcode);
   assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
@@ -54,8 +55,10 @@ module segment_build
         tagged_header.to = segment_i.read.request.sink_to + 64'(segment_i.read.done);
       end else begin
         tagged_header.opcode = RDMAP_OPCODE_WRITE;
-        tagged_header.stag = wqe_i.remote_stag;
-        tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
+        if (!asks) begin
+          tagged_header.stag = wqe_i.remote_stag;
+          tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
+        end
       end
     end
   end
@@ -174,6 +177,10 @@ module segment_build
         submit_o.ddp = terminate_ddp;
         submit_o.inline_data = terminate_inline;
         submit_o.length = terminate_length;
+      end else if (asks) begin
+        submit_o.untagged = 1'b0;
+        submit_o.ddp = {tagged_header, 32'd0};
+        inlined = 1'b0;
       end else if (answers_atomic) begin
         submit_o.inline_data = response_inline;
         submit_o.length = chunk_t'(ATOMIC_RESPONSE_BYTES);
@@ -225,8 +232,10 @@ module segment_build
       submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
       submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
       submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
+      if (asks) submit_o.tag.opcode = WQE_OPCODE_PULL;
       if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
       else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
+      else if (asks) submit_o.tag.kind = TX_KIND_SEGMENT;
       else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
       else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
     end

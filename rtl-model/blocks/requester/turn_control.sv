@@ -116,7 +116,7 @@ module turn_control
   assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
 
   logic takes_slots;
-  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE};
+  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE, TURN_ASK};
 
   // Much may have happened to it since it was picked.
   logic fit;
@@ -128,6 +128,7 @@ module turn_control
       else fit = qp_i.status.state == QP_STATE_RTS && !qp_i.status.rnr;
       TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
       TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
+      TURN_ASK: fit = qp_i.status.state == QP_STATE_RTS;
       default:
       fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR} &&
           !qp_i.status.told;
@@ -161,7 +162,8 @@ module turn_control
 
   always_comb begin
     left_d = left_q;
-    if (step_q == STEP_BEGIN)
+    if (step_q == STEP_TURN) left_d = '0;
+    else if (step_q == STEP_BEGIN)
       left_d = (seg_q.turn == TURN_READ ? seg_q.read.request.length : wqe_i.length) - skip_i;
     else if (submitted && !seg_q.returned) left_d = left_q - 32'(seg_q.payload);
   end
@@ -174,6 +176,7 @@ module turn_control
   always_comb begin
     if (seg_q.returned) after_submit = again_q ? STEP_ALLOC : STEP_WAKE;
     else if (seg_q.turn == TURN_TERMINATE) after_submit = STEP_STATUS_READ;
+    else if (seg_q.turn == TURN_ASK) after_submit = STEP_WAKE;
     else if (seg_q.turn == TURN_READ)
       after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
     else if (!ends_o)
@@ -193,7 +196,7 @@ module turn_control
       else unique case (turn_i)
         TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
         TURN_READ: step_d = STEP_BEGIN;
-        TURN_TERMINATE: step_d = STEP_ALLOC;
+        TURN_TERMINATE, TURN_ASK: step_d = STEP_ALLOC;
         TURN_POP: step_d = STEP_WAKE;
         TURN_HAND_OVER: step_d = STEP_HAND_OVER;
         TURN_GO_BACK: step_d = STEP_STATUS_READ;

@@ -20,6 +20,7 @@ module turn_pick
     /* verilator lint_on UNUSEDSIGNAL */
     input logic   lost_i,  // firmware has lost requests of it
     input logic   paused_i,  // it is to send nothing of its own now
+    input logic   asks_i,    // it is to ask its peer
     input logic   take_i,  // the turn begins
 
     output turn_e turn_o,
@@ -56,6 +57,7 @@ module turn_pick
     if (goes_back) turn_o = TURN_GO_BACK;
     else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
     else if (connected && lost_i) turn_o = TURN_TERMINATE;
+    else if (connected && asks_i) turn_o = TURN_ASK;
     else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
       turn_o = TURN_TERMINATE;
       code_o = read_i.code;
