@@ -49,6 +49,7 @@ class Comparison final : private ShadowObserver {
   void sent(uint32_t node, const Frame& frame);
 
   bool shadows_idle() const { return fabric_.idle(); }
+  uint64_t shadows_wake_at_ns() const { return fabric_.wakes_at_ns(); }
 
  private:
   struct SameSegment {
@@ -104,8 +105,10 @@ class Comparison final : private ShadowObserver {
   Excuses excuses_;
   ShadowFabric fabric_;
   uint64_t time_ns_ = 0;
-  bool windows_ = false;  // there was one: how its stores are combined is a matter of time
-  bool quiet_ = true;     // since the last rest only registers were accessed
+  // There was a window: how its stores are combined is a matter of time. Or a question about PULLs:
+  // so is whether it comes to that.
+  bool placed_differ_ = false;
+  bool quiet_ = true;  // since the last rest only registers were accessed
 };
 
 }  // namespace exrnic::lockstep

@@ -156,7 +156,7 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
       return;
     }
     case EXRNIC_MBOX_OP_SET_WINDOW:
-      windows_ = true;
+      placed_differ_ = true;
       if (!quiet_) excuses_.raced(qp);
       return;
     case EXRNIC_MBOX_OP_CREATE_QP:

@@ -76,6 +76,11 @@ bool Segment::is_write() const {
   return is_tagged() && exrnic_ddp_tagged_opcode(ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE;
 }
 
+bool Segment::asks_for_pulls() const {
+  return is_write() && ddp.size() == EXRNIC_DDP_TAGGED_BYTES && !number &&
+         exrnic_ddp_tagged_stag(ddp.data()) == 0 && exrnic_ddp_tagged_to(ddp.data()) == 0;
+}
+
 bool Segment::answers_load() const {
   return stream == Stream::kResponse && is_tagged() &&
          exrnic_ddp_tagged_stag(ddp.data()) == EXRNIC_WINDOW_STAG;

@@ -38,6 +38,7 @@ struct Segment {
   std::optional<uint16_t> terminate_code() const;
   bool quotes_read_request() const;  // of a terminate message
   bool is_write() const;             // RDMA Write
+  bool asks_for_pulls() const;       // an empty RDMA Write to nowhere: whether the peer is there
   bool answers_load() const;         // of a window: an RDMA Read Response
   bool is_of_port() const;
   bool says_port_state() const;  // with is_of_port()

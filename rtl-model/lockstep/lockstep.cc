@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/lockstep/lockstep.h"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <stdexcept>
@@ -62,6 +63,11 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
 
   // The shadows may wait for time to pass: whoever has a clock gives it to all of them.
   bool idle() const override { return subject_->idle() && comparison_->shadows_idle(); }
+  uint64_t wakes_at_ns() const override {
+    // A shadow that is held back may be late.
+    return std::min(subject_->wakes_at_ns(),
+                    std::max(comparison_->shadows_wake_at_ns(), time_ns_ + 1));
+  }
 
  private:
   // Of the subject.

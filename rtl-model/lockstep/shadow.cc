@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/lockstep/shadow.h"
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -170,7 +171,7 @@ bool ShadowFabric::settle() {
 bool ShadowFabric::step_all() {
   bool active = false;
   for (const auto& [node, shadow] : shadows_)
-    if (!shadow->idle()) active |= shadow->step(time_ns_);
+    if (!shadow->idle() || shadow->wakes_at_ns() <= time_ns_) active |= shadow->step(time_ns_);
   return active;
 }
 
@@ -179,6 +180,12 @@ bool ShadowFabric::idle() const {
   for (const auto& entry : shadows_)
     if (!entry.second->idle()) return false;
   return true;
+}
+
+uint64_t ShadowFabric::wakes_at_ns() const {
+  uint64_t first = Core::kNever;
+  for (const auto& entry : shadows_) first = std::min(first, entry.second->wakes_at_ns());
+  return first;
 }
 
 }  // namespace exrnic::lockstep

@@ -44,6 +44,7 @@ class Shadow final : private CoreSink {
 
   bool step(uint64_t time_ns);  // false: nothing has passed its boundary
   bool idle() const { return core_->idle(); }
+  uint64_t wakes_at_ns() const { return core_->wakes_at_ns(); }
 
  private:
   bool can_write() override { return true; }
@@ -89,6 +90,7 @@ class ShadowFabric {
   bool run(uint64_t time_ns);
 
   bool idle() const;
+  uint64_t wakes_at_ns() const;  // of the first of them
 
  private:
   struct InFlight {
