@@ -4,6 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <vector>
 
+#include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/ref/ref_core.h"
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
@@ -106,6 +107,16 @@ TEST_CASE("a PULL whose peer's queue pair is taken away without a word ends in a
   e.expect_failure(EXRNIC_CQE_STATUS_REM_OP_ERR);
   CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
   CHECK(e.questions.size() == 1);
+  e.rest();
+}
+
+TEST_CASE("in lockstep the two cores ask, each when it has waited, and end in the same error") {
+  const CoreFactory make = lockstep::make_lockstep(make_rtl_core, make_ref_core);
+  Pulling e(make, make);
+  e.pull(0, kLong);
+  e.testbed.run_until([&] { return e.left.rnic.host().writes().size() > 2; }, 1'000'000);
+  reset(e.right.rnic);
+  e.expect_failure(EXRNIC_CQE_STATUS_REM_OP_ERR);
   e.rest();
 }
 
