@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "fake_bytes.h"
 #include "rnic.h"
@@ -27,6 +29,18 @@ constexpr auto kRest = std::chrono::microseconds(10);
 void Tell(int fd, uint64_t cookie, EventType type, uint32_t number) {
   const Event event = {cookie, type, number};
   [[maybe_unused]] const ssize_t written = write(fd, &event, sizeof(event));
+}
+
+// Takes what nobody has read of this object out of a pipe.
+void Forget(int from, int to, uint64_t cookie) {
+  // By a description of its own: who reads at `from` may wait there, or be faster.
+  const std::string path = "/proc/self/fd/" + std::to_string(from);
+  const int unread = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  std::vector<Event> kept;
+  for (Event event; read(unread, &event, sizeof(event)) == sizeof(event);)
+    if (event.cookie != cookie) kept.push_back(event);
+  close(unread);
+  for (const Event& event : kept) Tell(to, event.cookie, event.type, event.handle);
 }
 
 template <typename Map>
@@ -92,7 +106,7 @@ class FakeTransport : public Transport {
       return cq;
     });
   }
-  int DestroyCq(uint32_t cqn) override { return Drop(&FakeDevice::cqs, cqn); }
+  int DestroyCq(uint32_t cqn) override { return DropWithEvents(&FakeDevice::cqs, cqn); }
 
   int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {
     return Make(&FakeDevice::srqs, srqn, [&] {
@@ -120,7 +134,7 @@ class FakeTransport : public Transport {
     *limit = it->second.limit;
     return 0;
   }
-  int DestroySrq(uint32_t srqn) override { return Drop(&FakeDevice::srqs, srqn); }
+  int DestroySrq(uint32_t srqn) override { return DropWithEvents(&FakeDevice::srqs, srqn); }
 
   int CreateQp(const QpRequest& request, uint32_t* qpn) override {
     return Make(&FakeDevice::qps, qpn, [&] {
@@ -175,7 +189,7 @@ class FakeTransport : public Transport {
              qp.sq.consumer};
     return 0;
   }
-  int DestroyQp(uint32_t qpn) override { return Drop(&FakeDevice::qps, qpn); }
+  int DestroyQp(uint32_t qpn) override { return DropWithEvents(&FakeDevice::qps, qpn); }
 
   int RegisterMr(const MrRequest& request, uint32_t* stag) override {
     return Make(&FakeDevice::mrs, stag, [&] {
@@ -259,6 +273,20 @@ class FakeTransport : public Transport {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
     if (Outcome() != 0) return -1;
     return (device().*map).erase(number) == 1 ? 0 : Fail(ENOENT);
+  }
+  template <typename Map>
+  int DropWithEvents(Map FakeDevice::* map, uint32_t number) {
+    uint64_t cookie = 0;
+    {
+      std::lock_guard<std::mutex> guard(fabric_->mutex_);
+      const auto object = (device().*map).find(number);
+      if (object != (device().*map).end()) cookie = object->second.cookie;
+    }
+    if (Drop(map, number) != 0) return -1;
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    Forget(context_->async[0], context_->async[1], cookie);
+    for (const auto& [from, to] : context_->channels) Forget(from, to, cookie);
+    return 0;
   }
 
   FakeFabric* fabric_;
