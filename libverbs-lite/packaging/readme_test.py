@@ -32,8 +32,9 @@ def free_port():
 
 def paste(text, directory):
     """Returns what came on stdout and on stderr. Nothing that it started outlives it."""
+    folders = ":".join({str(program.parent) for program in _OPTIONS.programs})
     with subprocess.Popen(["sh"], cwd=directory, text=True, start_new_session=True,
-                          env={**os.environ, "PATH": f"{_OPTIONS.path}:{os.environ['PATH']}"},
+                          env={**os.environ, "PATH": f"{folders}:{os.environ['PATH']}"},
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as shell:
         try:
@@ -62,12 +63,14 @@ class Commands(unittest.TestCase):
                 "exrnic-tickets": r'"drawn"', "exrnic-fetch": r"^copy: \d+ bytes of list$"}
         programs = set(re.findall(r"exrnic-(?!sim)\w+", text))
         self.assertTrue(programs)
+        self.assertLessEqual(programs, {program.name for program in _OPTIONS.programs})
         for program in programs:
             self.assertRegex(out, re.compile(rows[program], re.MULTILINE))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--path", required=True, help="folders of the programs, as PATH has them")
+    parser.add_argument("--programs", required=True, nargs="+", type=pathlib.Path,
+                        help="that the commands may run")
     _OPTIONS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])
