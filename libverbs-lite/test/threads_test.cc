@@ -151,6 +151,9 @@ TEST_CASE("what is posted while another thread resets the queue pair is not of i
   const vl_sge stale_sge = pair.sge;
   const vl_recv_wr stale_receive = {kStale, nullptr, nullptr, 0};
   const bool receives = GENERATE(false, true);
+  // The receiver's context is the one opened last, as for SharedRig.
+  Endpoint& own = receives ? pair.b : pair.a;
+  Endpoint& peer = receives ? pair.a : pair.b;
   pair.fabric.Start();
   const Deadline deadline;
   Poster poster([&] {
@@ -158,28 +161,28 @@ TEST_CASE("what is posted while another thread resets the queue pair is not of i
     vl_sge sge = stale_sge;
     send.sg_list = &sge;
     // Both may be refused: the queue may be full, the queue pair reset.
-    if (receives) (void)vl_post_rq(pair.a.qp, &stale_receive, nullptr);
-    if (!receives) (void)vl_post_sq(pair.a.qp, &send, nullptr);
+    if (receives) (void)vl_post_rq(own.qp, &stale_receive, nullptr);
+    if (!receives) (void)vl_post_sq(own.qp, &send, nullptr);
   });
   for (uint64_t life = 0; life < 200 && !deadline.Passed(); ++life) {
     INFO("life " << life);
     poster.Go();
     for (uint64_t i = 0; i < life % 50; ++i) std::this_thread::yield();
-    Reset(pair.a.qp);
+    Reset(own.qp);
     poster.Pause();
-    Reset(pair.b.qp);
+    Reset(peer.qp);
     pair.a.Connect(1, vl_qp_number(pair.b.qp));
     pair.b.Connect(0, vl_qp_number(pair.a.qp));
     if (receives) {
       const vl_recv_wr receive = {life, nullptr, nullptr, 0};
-      REQUIRE(vl_post_rq(pair.a.qp, &receive, nullptr) == 0);
+      REQUIRE(vl_post_rq(own.qp, &receive, nullptr) == 0);
       vl_send_wr send = {};
       send.opcode = VL_OP_SEND;
-      REQUIRE(vl_post_sq(pair.b.qp, &send, nullptr) == 0);
+      REQUIRE(vl_post_sq(peer.qp, &send, nullptr) == 0);
     } else {
       REQUIRE(pair.Post(life) == 0);
     }
-    const vl_wc wc = NextCompletion(pair.a.cq, deadline);
+    const vl_wc wc = NextCompletion(own.cq, deadline);
     REQUIRE(wc.wr_id == life);
     REQUIRE(wc.status == VL_WC_SUCCESS);
   }
