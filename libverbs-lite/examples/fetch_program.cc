@@ -15,7 +15,8 @@ namespace {
 
 constexpr int kPatienceMs = 60'000;
 constexpr uint32_t kPullBytes = 1 << 20;
-constexpr uint32_t kPulls = 4;  // under way at a time
+constexpr uint32_t kPulls = 4;                      // under way at a time
+constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // that a client has memory for
 constexpr uint8_t kGotAll = 1;  // what the client sends at the end, and nothing else
 
 // What each end has, in the order in which it is made.
@@ -89,6 +90,9 @@ void PullAll(const End& end, const vl_conn_info& from, std::vector<uint8_t>* byt
 void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& open) {
   if (file.bytes.empty())
     throw std::runtime_error(file.name + " is empty, and a memory region has at least a byte");
+  if (file.bytes.size() > kMostBytes)
+    throw std::runtime_error(file.name + " is too large: a client takes " +
+                             std::to_string(kMostBytes) + " bytes at most");
   const End end(open);
   const Owned<vl_mr> mr =
       AllocateMr(end.pd.get(), file.bytes.data(), file.bytes.size(), VL_ACCESS_REMOTE_READ);
@@ -113,6 +117,9 @@ FetchedFile FetchFile(const std::string& address, const OpenRnicCall& open) {
   const vl_conn_info theirs = Meet(end, server, {});
   FetchedFile file;
   file.name.assign(theirs.private_data, theirs.private_data + theirs.private_len);
+  if (theirs.length == 0 || theirs.length > kMostBytes)
+    throw std::runtime_error("the server says that its file has " + std::to_string(theirs.length) +
+                             " bytes: 1 to " + std::to_string(kMostBytes) + " can be fetched");
   file.bytes.resize(theirs.length);
   PullAll(end, theirs, &file.bytes);
   if (send(server.fd(), &kGotAll, sizeof(kGotAll), MSG_NOSIGNAL) < 0) ThrowErrno("send");

@@ -105,11 +105,11 @@ TEST_CASE("the server of exrnic-fetch says what went wrong") {
   }
 }
 
-TEST_CASE("the client of exrnic-fetch says which bytes it could not get") {
+// What a client says of a server that tells of so many bytes, which it does not have.
+std::string ErrorAfterLie(uint64_t length) {
   FakeFabric fabric(2);
   fabric.Start();
   const Stream listener(vl_conn_listen("127.0.0.1:0"), "vl_conn_listen");
-  // Tells of memory that it does not have.
   std::thread liar([&] {
     const Owned<vl_rnic> rnic(fabric.Open(0));
     const Owned<vl_pd> pd = AllocatePd(rnic.get());
@@ -119,7 +119,7 @@ TEST_CASE("the client of exrnic-fetch says which bytes it could not get") {
     const Owned<vl_qp> qp = CreateQp(pd.get(), init);
     const int fd = vl_conn_accept(listener.fd(), 10'000);
     vl_conn_info mine = {};
-    mine.length = 100;
+    mine.length = length;
     mine.stag = 0x12345600;
     vl_conn_info theirs;
     vl_connect_qp(qp.get(), fd, &mine, &theirs, 10'000);
@@ -134,7 +134,19 @@ TEST_CASE("the client of exrnic-fetch says which bytes it could not get") {
     error = thrown.what();
   }
   liar.join();
-  CHECK(error.find("the PULL at byte 0 failed: ") == 0);
+  return error;
+}
+
+TEST_CASE("the client of exrnic-fetch says which bytes it could not get") {
+  CHECK(ErrorAfterLie(100).find("the PULL at byte 0 failed: ") == 0);
+}
+
+TEST_CASE("the client of exrnic-fetch takes memory for no file that is none, or too large") {
+  for (const uint64_t length : {uint64_t{0}, (uint64_t{1} << 30) + 1, uint64_t{1} << 63}) {
+    INFO(length);
+    CHECK(ErrorAfterLie(length).find("its file has " + std::to_string(length) + " bytes: 1 to ") !=
+          std::string::npos);
+  }
 }
 
 }  // namespace
