@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The PCI function, and what starts and ends with it. */
 #include <linux/dma-mapping.h>
+#include <linux/io.h>
 #include <linux/module.h>
 #include <linux/pci.h>
 
@@ -17,6 +18,20 @@ static int exrnic_check_bar(struct pci_dev *pdev, int bar, resource_size_t bytes
 	dev_err(&pdev->dev, "BAR %d is no memory of %llu bytes: %pR\n", bar, (u64)bytes,
 		&pdev->resource[bar]);
 	return -ENODEV;
+}
+
+/*
+ * On x86 what vmf_insert_pfn() maps has the memory type that is reserved for the range, and without
+ * a reservation UC-, whatever the mapping asks for. Until the device is unbound.
+ */
+static void exrnic_combine_writes(struct pci_dev *pdev, int bar)
+{
+	int err = devm_arch_io_reserve_memtype_wc(&pdev->dev, pci_resource_start(pdev, bar),
+						  pci_resource_len(pdev, bar));
+
+	if (err)
+		dev_warn(&pdev->dev, "BAR %d is not write-combining (error %d): its stores leave one by one\n",
+			 bar, err);
 }
 
 static int exrnic_map_bars(struct exrnic_device *edev)
@@ -36,6 +51,8 @@ static int exrnic_map_bars(struct exrnic_device *edev)
 	err = pci_request_regions(pdev, EXRNIC_NAME);
 	if (err)
 		return err;
+	exrnic_combine_writes(pdev, EXRNIC_BAR_USER);
+	exrnic_combine_writes(pdev, EXRNIC_BAR_WINDOW);
 	edev->user_base = pci_resource_start(pdev, EXRNIC_BAR_USER);
 	edev->window_base = pci_resource_start(pdev, EXRNIC_BAR_WINDOW);
 	edev->regs = pci_iomap(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "page_table.h"
 #include "support.h"
 
 static int try_map(int fd, size_t length, int prot, int flags, off_t offset)
@@ -119,12 +120,24 @@ static void it_is_no_memory_to_pin(void)
 	CHECK_ERR(reg_mr(s.fd, s.pd, page, PAGE, 0, &stag), EFAULT);
 }
 
+static void it_combines_writes(void)
+{
+	volatile uint64_t *page = map_page(open_device());
+	volatile char *memory = pages(1);
+
+	*memory = 0;
+	CHECK_EQ(memory_type_of(memory), MEMORY_WRITE_BACK);
+	page[0] = 0;
+	CHECK_EQ(memory_type_of(page), MEMORY_WRITE_COMBINING);
+}
+
 const struct test mmap_tests[] = {
 	{ "the state of the device can be read, and not written", the_state_can_be_read_only, 0 },
 	{ "mmap gives the own user page and nothing else", only_the_own_page, 0 },
 	{ "a mapped user page cannot grow or become executable", it_does_not_grow, 0 },
 	{ "doorbells of queues that do not exist are harmless", doorbells_of_nobody, 0 },
 	{ "a mapped user page outlives close and fork", it_is_usable_after_fork_and_close, 0 },
+	{ "the page table says write-combining of a user page", it_combines_writes, 0 },
 	{ "a user page cannot be registered as memory", it_is_no_memory_to_pin, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "page_table.h"
 #include "support.h"
 
 enum { BYTES = 2 * EXRNIC_WINDOW_SIZE + 16 };	/* three windows of the device */
@@ -96,6 +97,18 @@ static void it_can_be_mapped_while_it_exists(void)
 	CHECK(load_faults(all));
 }
 
+static void it_combines_writes(void)
+{
+	struct set s = make_connected_set();
+	struct exrnic_create_window window = make_window(&s);
+	volatile uint64_t *words = map(s.fd, BYTES, window.offset);
+
+	if (!CHECK(words))
+		return;
+	CHECK_EQ(words[0], ~0ULL);
+	CHECK_EQ(memory_type_of(words), MEMORY_WRITE_COMBINING);
+}
+
 static void its_queue_pair_stays(void)
 {
 	struct set s = make_connected_set();
@@ -144,6 +157,7 @@ static void all_can_be_had_again_and_again(void)
 const struct test window_tests[] = {
 	{ "a window can be mapped by its file while it exists; behind that, an access gets SIGBUS",
 	  it_can_be_mapped_while_it_exists, 0 },
+	{ "the page table says write-combining of a window", it_combines_writes, 0 },
 	{ "a queue pair cannot be destroyed before its windows", its_queue_pair_stays, 0 },
 	{ "a window that makes no sense is refused", what_makes_no_sense_is_refused, 0 },
 	{ "a file that is closed gives back all its windows", all_can_be_had_again_and_again, 0 },
