@@ -193,6 +193,21 @@ TEST_CASE("an atomic of which nothing is heard is no other") {
   }
 }
 
+TEST_CASE("a queue pair that is gone with a PULL under way asks nobody, and the simulation rests") {
+  Pulling e(either());
+  e.pull_in_vain();
+  SECTION("destroyed") {
+    e.left.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{Exchange::kLeftQpn});
+  }
+  SECTION("reset") {
+    REQUIRE(e.left.rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
+  }
+  e.go_on();
+  e.rest(kInterval / 2);
+  e.testbed.run_for(3 * kInterval);
+  CHECK(e.questions.empty());
+}
+
 TEST_CASE("while PULLs are answered, nobody asks") {
   Pulling e(either());
   const uint64_t begin = e.testbed.now_ns();

@@ -247,6 +247,7 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
   state_.pulling.erase(command.index);
+  state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
 }
 

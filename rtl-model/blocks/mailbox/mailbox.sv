@@ -233,7 +233,11 @@ module mailbox
           qp_status_o = '0;
           qp_clear_o = 1'b1;
         end
-        MBOX_OP_DESTROY_QP: qp_config_o.valid = 1'b0;
+        // Whoever remembers something of it forgets that now, not when its number is used anew.
+        MBOX_OP_DESTROY_QP: begin
+          qp_config_o.valid = 1'b0;
+          qp_clear_o = 1'b1;
+        end
         default: begin
           qp_status_o.state = to;
           if (to == QP_STATE_INIT && datagrams) begin

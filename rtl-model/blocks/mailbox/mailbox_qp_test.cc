@@ -280,6 +280,7 @@ TEST_CASE("A destroyed queue pair is gone and keeps its generation for the next 
   CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kOk);
   CHECK_FALSE(mailbox.qps[kQpn].cfg.valid);
   CHECK(mailbox.qps[kQpn].cfg.generation == 0xff);
+  CHECK(mailbox.order.find("wc") != std::string::npos);  // what others remember of it is void
   CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kBadState);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(0xffffffff)) == kBadIndex);
 }

@@ -28,7 +28,7 @@ TEST_CASE(
   mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload());
   CHECK(mailbox.order == "1wcfF0d");
   mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn));
-  CHECK(mailbox.order == "1wfFa0d");
+  CHECK(mailbox.order == "1wcfFa0d");
   mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload());
   CHECK(mailbox.order == "1wfF0d");
   mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag));
