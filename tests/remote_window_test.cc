@@ -21,6 +21,11 @@ struct Windowed : Exchange {
   exrnic_mbox_status open(uint32_t access = kStore | kLoad) {
     return window.set(kLeftQpn, kFarStag, kFarBase, kBytes, access);
   }
+  void connect_anew(const Rnr& rnr) {
+    for (End* end : {&left, &right}) end->rnic.modify(end->qp.qpn, EXRNIC_QP_STATE_RESET);
+    left.rnic.connect(left.qp, 1, kRightQpn, rnr);
+    right.rnic.connect(right.qp, 0, kLeftQpn, rnr);
+  }
   Bytes memory() { return right.rnic.read(right.far, 0, kBytes); }
   uint64_t count(exrnic_counter which) { return left.rnic.counter(which); }
 
@@ -174,16 +179,48 @@ TEST_CASE("what the peer refuses fails the queue pair, not the processor") {
   CHECK(difference(pair.memory(), before) == "");
 }
 
-TEST_CASE("posted work that meets the loads of a window ends the queue pair, and hangs nobody") {
+TEST_CASE(
+    "work that is posted to a queue pair with a window ends it with an error, and is not done") {
+  const uint8_t opcode =
+      GENERATE(EXRNIC_WQE_OPCODE_SEND, EXRNIC_WQE_OPCODE_PUSH, EXRNIC_WQE_OPCODE_PULL);
   Windowed pair;
+  pair.connect_anew({0, EXRNIC_RNR_RETRY_ENDLESS});
   REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
   CHECK(pair.window.load(8, 8) != kAllOnes);
-  pair.left.post(pull_of({element(pair.left.near, 0, 64)}, 0));  // its number was the load's
-  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  Work work = pull_of({element(pair.left.near, 0, 64)}, 0);
+  work.opcode = opcode;
+  pair.left.post(work);  // a SEND would find no receive, and take the stores behind it along
+  pair.window.store(64, 8, 1);
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
   CHECK(pair.left.state() == EXRNIC_QP_STATE_ERROR);
+  const Bytes before = pair.memory();
+  const uint64_t refused = pair.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+  pair.window.store(128, 8, 1);
   CHECK(pair.window.load(8, 8) == kAllOnes);
   pair.rest();
+  CHECK(difference(pair.memory(), before) == "");
+  CHECK(pair.count(EXRNIC_COUNTER_WINDOW_REFUSED) == refused + 2);
   pair.expect_nothing_refused();
+}
+
+TEST_CASE("a queue pair gets a window when what was posted has ended, and work again without it") {
+  Windowed pair;
+  pair.connect_anew({1, EXRNIC_RNR_RETRY_ENDLESS});
+  const auto send = [&] { pair.left.post(send_of({element(pair.left.near, 0, 64)})); };
+  send();
+  pair.testbed.run_for(5'000);
+  CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_RNR_NAK_TX) != 0);
+  CHECK(pair.open() == EXRNIC_MBOX_STATUS_BAD_STATE);  // stores would be behind the refused message
+  pair.right.receive({element(pair.right.near, 0, 64)});
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
+  for (uint64_t i = 1; i <= 20; ++i) pair.window.store(16 * i, 8, i);
+  for (uint64_t i = 1; i <= 20; ++i) CHECK(pair.window.load(16 * i, 8) == i);
+  REQUIRE(pair.window.close() == EXRNIC_MBOX_STATUS_OK);
+  pair.right.receive({element(pair.right.near, 0, 64)});
+  send();
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  pair.rest();
 }
 
 TEST_CASE("a load from a peer that is gone ends with all ones, and the node goes on") {

@@ -914,6 +914,7 @@ module exrnic_core
       .paused_i(paused),
       .asks_i(asks),
       .asked_o(asked),
+      .has_windows_i(has_windows),
       .lost_i(fw_lost),
       .credit_known_i(credit_known),
       .credit_limit_i(credit_limit),
@@ -965,6 +966,13 @@ module exrnic_core
   logic answer_valid, arrival_valid, arrival_ready, arrival_good;
   window_answer_t answer;
 
+  // The queue pair that the requester has read.
+  logic requester_looks_q, has_windows;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) requester_looks_q <= 1'b0;
+    else requester_looks_q <= qp_read[QP_REQUESTER];
+  end
+
   window #(
       .N_WINDOW(N_WINDOW)
   ) u_window (
@@ -989,6 +997,10 @@ module exrnic_core
       .entry_we_i(entry_we),
       .entry_index_i(entry_index),
       .entry_i(entry),
+      .look_i(requester_looks_q),
+      .look_qpn_i(qp_read_qpn[QP_REQUESTER]),
+      .look_generation_i(qp[QP_REQUESTER].cfg.generation),
+      .has_windows_o(has_windows),
       .item_valid_o(item_valid),
       .item_ready_i(item_ready),
       .item_o(item),

@@ -372,6 +372,9 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   const QueuePair& qp = state_.qps[command.qpn];
   if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.service != EXRNIC_SERVICE_RC)
     return EXRNIC_MBOX_STATUS_BAD_STATE;
+  // What was posted may have to be sent again, and stores that leave before that would be lost.
+  if (qp.sq_posted() || !qp.all_ended() || !qp.at.pulls.empty())
+    return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool wraps = command.base + (command.length - 1) < command.base;
   if ((command.access & ~kRights) != 0 || command.length == 0 ||
       command.length > EXRNIC_WINDOW_SIZE || wraps)

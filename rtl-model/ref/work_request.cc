@@ -54,6 +54,14 @@ bool service_good(const WorkRequest& work, exrnic_service service, uint32_t own_
   return service == EXRNIC_SERVICE_UC || (work.is_send() && destination_good(work, own_node));
 }
 
+// Its send queue is theirs.
+bool has_windows(const QueuePair& qp, const State& state) {
+  return std::any_of(state.windows.begin(), state.windows.end(), [&](const Window& window) {
+    return window.access != 0 && &state.qps[window.qpn] == &qp &&
+           window.generation == qp.generation;
+  });
+}
+
 bool shape_good(const WorkRequest& work) {
   const exrnic_wqe& head = work.head;
   if (!work.readable || head.num_sge > EXRNIC_MAX_SGE || head.num_slots != slots_needed(work))
@@ -93,7 +101,7 @@ exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
   if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
       (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
       (work.pulls() && work.read_requests() > qp.max_reads_out) ||
-      !service_good(work, qp.service, state.config.node_id))
+      !service_good(work, qp.service, state.config.node_id) || has_windows(qp, state))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)
     return EXRNIC_CQE_STATUS_LOC_LEN_ERR;

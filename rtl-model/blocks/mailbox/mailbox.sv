@@ -129,6 +129,7 @@ module mailbox
       .op_i(op_q),
       .data_i(data_q),
       .qp_i,
+      .pull_count_i,
       .cq_i(cq_config_i),
       .send_cq_i(send_cq_q),
       .recv_cq_i(recv_cq_q),

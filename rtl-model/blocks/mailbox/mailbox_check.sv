@@ -19,6 +19,7 @@ module mailbox_check
     /* verilator lint_off UNUSEDSIGNAL */  // no command fills or asks all of it
     input logic [511:0] data_i,
     input qp_t          qp_i,       // those that the payload names
+    input reads_t       pull_count_i,  // of it, under way
     input cq_config_t   cq_i,
     input cq_config_t   send_cq_i,
     input cq_config_t   recv_cq_i,
@@ -135,11 +136,14 @@ module mailbox_check
 
   // ---- Windows
   localparam logic [31:0] WindowFlags = 32'd1 << WINDOW_ACCESS_STORE | 32'd1 << WINDOW_ACCESS_LOAD;
-  logic window_values_ok;
+  logic window_values_ok, posted;
   logic [64:0] window_end;
   always_comb begin
-    {window_end, window_values_ok} = '0;
+    {window_end, window_values_ok, posted} = '0;
     if (valid_i) begin
+      // What was posted may have to be sent again, and stores that leave before that would be lost.
+      posted = qp_i.sq_producer != qp_i.sq.consumer || qp_i.sq.issued != qp_i.ended.count ||
+          pull_count_i != '0;
       window_end = {1'b0, new_window.base} + 65'(new_window.length);
       window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
           new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
@@ -201,7 +205,7 @@ module mailbox_check
         if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
         else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-        else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC)
+        else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC || posted)
           verdict_o = MBOX_STATUS_BAD_STATE;
         else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP:

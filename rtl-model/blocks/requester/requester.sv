@@ -47,6 +47,7 @@ module requester
     input  logic       paused_i,  // a message of it found no receive a short time ago
     input  logic       asks_i,  // nothing was heard of its PULLs for long: it is to ask its peer
     output logic       asked_o, // pulse: it has
+    input  logic has_windows_i,  // it has remote windows; one cycle later than qp_i
     input  logic       lost_i,  // firmware has lost requests of it
     input  logic       credit_known_i,  // its peer has told
     input  credit_t    credit_limit_i,  // how many messages it may send
@@ -154,6 +155,7 @@ module requester
       .producer_i(qp_i.sq_producer),
       .max_reads_i(qp_i.cfg.max_reads_out),
       .service_i(qp_i.cfg.service),
+      .has_windows_i,
       .own_node_i(cfg_node_i),
       .mtu_i,
       .done_o(work_done),

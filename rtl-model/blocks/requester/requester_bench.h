@@ -59,8 +59,9 @@ class Requester : public Bench<Vrequester> {
   std::vector<QpStatus> statuses;                     // as written
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   int qp_errors = 0;
-  unsigned stalls = 0;  // of which the end is awaited outside
-  bool asks = false;    // nothing was heard of the PULLs of the queue pair in hand
+  unsigned stalls = 0;       // of which the end is awaited outside
+  bool has_windows = false;  // the queue pair in hand
+  bool asks = false;         // nothing was heard of the PULLs of the queue pair in hand
   unsigned asked = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
@@ -84,6 +85,7 @@ class Requester : public Bench<Vrequester> {
     dut().quota_start_i = quota_start && dut().quota_slots_o <= quota_slots;
     dut().quota_room_i = quota_room;
     dut().asks_i = asks;
+    dut().has_windows_i = has_windows;
     settle();
     sample();
     tick();

@@ -57,6 +57,23 @@ TEST_CASE("A malformed work request takes a slot that is never sent, and halts i
   CHECK(requester.submitted.size() == 1);
 }
 
+TEST_CASE("Nothing may be posted to a queue pair that has windows") {
+  for (const uint8_t opcode : {EXRNIC_WQE_OPCODE_PUSH, EXRNIC_WQE_OPCODE_SEND,
+                               EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE}) {
+    Requester requester;
+    requester.has_windows = true;
+    requester.qps[kQpn] = sending_qp(0, 1);
+    exrnic_wqe wqe = push(5);
+    if (opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) wqe.num_sge = 0, wqe.length = 0;
+    wqe.opcode = opcode;
+    requester.ring[0] = wqe;
+    requester.turn(kQpn);
+    REQUIRE(requester.submitted.size() == 1);
+    CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+    CHECK(requester.submitted[0].unsent);
+  }
+}
+
 // ---- UD
 
 constexpr uint32_t kGroup = 0xabc;

@@ -27,6 +27,7 @@ module work_batch
     input  wqe_index_t  producer_i,
     input  reads_t      max_reads_i,
     input  service_e    service_i,
+    input  logic        has_windows_i,
     input  node_t       own_node_i,
     input  chunk_t      mtu_i,
 
@@ -224,6 +225,7 @@ module work_batch
       .posted_i(left_posted_q),
       .max_reads_i,
       .service_i,
+      .has_windows_i,
       .own_node_i,
       .mtu_i,
       .word_index_o(check_word_index),

@@ -18,6 +18,7 @@ module wqe_check
     input  wqe_index_t   posted_i,      // and slots posted
     input  reads_t       max_reads_i,   // of a PULL
     input  service_e     service_i,     // of its queue pair: not all of them carry everything
+    input  logic         has_windows_i,  // its send queue is theirs: nothing may be posted
     input  node_t        own_node_i,    // these two of UD: whom it cannot send to, and how much
     input  chunk_t       mtu_i,
     output word_index_t  word_index_o,
@@ -113,7 +114,7 @@ module wqe_check
   end
   assign too_long = wqe_q.length > (service_i == SERVICE_UD ? 32'(mtu_i) : 32'(MESSAGE_MAX));
   always_comb begin
-    if (!well_formed || !reads_right || !service_right) status_o = CQE_STATUS_LOC_QP_OP_ERR;
+    if (!well_formed || !reads_right || !service_right || has_windows_i) status_o = CQE_STATUS_LOC_QP_OP_ERR;
     else if (too_long || (!is_inline && (sum_q != 36'(wqe_q.length) ||
                             (atomic && wqe_q.length != 32'(ATOMIC_BYTES)))))
       status_o = CQE_STATUS_LOC_LEN_ERR;

@@ -36,6 +36,12 @@ module window
     input window_index_t entry_index_i,
     input window_entry_t entry_i,
 
+    // Has this queue pair an open window? One cycle later, until the next look.
+    input  logic       look_i,
+    input  qpn_t       look_qpn_i,
+    input  logic [7:0] look_generation_i,
+    output logic       has_windows_o,
+
     output logic         item_valid_o,
     input  logic         item_ready_i,
     output window_item_t item_o,
@@ -67,6 +73,17 @@ module window
   always_ff @(posedge clk_i) begin
     if (entry_we_i) entries_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i;
   end
+
+  // All entries at once: a look is rare.
+  logic has_windows;
+  always_comb begin
+    has_windows = 1'b0;
+    if (look_i)
+      for (int unsigned i = 0; i < N_WINDOW; i++)
+        has_windows |= open_q[i] && entries_q[i].qpn == look_qpn_i &&
+            entries_q[i].generation == look_generation_i;
+  end
+  always_ff @(posedge clk_i) if (look_i) has_windows_o <= has_windows;
 
   logic shaped, bounded, granted, right, owed;
   logic [63:0] to;

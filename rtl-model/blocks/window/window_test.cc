@@ -50,7 +50,7 @@ class Window : public Bench<Vwindow> {
  public:
   Window() : events(dut()) {
     dut().enable_i = 1;
-    dut().quiesce_i = dut().valid_i = dut().flush_i = dut().entry_we_i = 0;
+    dut().quiesce_i = dut().valid_i = dut().flush_i = dut().entry_we_i = dut().look_i = 0;
     dut().item_refused_i = dut().item_loads_i = dut().answer_valid_i = dut().failed_valid_i = 0;
     dut().combine_cycles_i = kCombineCycles;
     dut().load_cycles_i = kLoadCycles;
@@ -112,6 +112,12 @@ class Window : public Bench<Vwindow> {
     dut().failed_valid_i = 1u << which;
     cycle();
     dut().failed_valid_i = 0;
+  }
+  bool has_windows(uint16_t qpn, uint8_t generation) {
+    dut().look_qpn_i = qpn;
+    dut().look_generation_i = generation;
+    pulse(dut().look_i);
+    return dut().has_windows_o;
   }
   void refuse(bool load) {
     dut().item_loads_i = load;
@@ -461,6 +467,21 @@ TEST_CASE("Random stores and loads leave in order, each byte where the access pu
   window.rest();
   apply();
   CHECK(memory == expected);
+}
+
+TEST_CASE("Of a queue pair it is known whether it has an open window") {
+  Window window;
+  const Entry entry;
+  window.set(EXRNIC_MAX_WINDOWS - 1, entry);
+  CHECK(window.has_windows(entry.qpn, entry.generation));
+  CHECK_FALSE(window.has_windows(entry.qpn + 1, entry.generation));
+  CHECK_FALSE(window.has_windows(entry.qpn, entry.generation + 1));  // another of that number
+  Entry closed;
+  closed.access = 0;
+  window.set(kIndex, closed);
+  CHECK(window.has_windows(entry.qpn, entry.generation));
+  window.set(EXRNIC_MAX_WINDOWS - 1, closed);
+  CHECK_FALSE(window.has_windows(entry.qpn, entry.generation));
 }
 
 }  // namespace
