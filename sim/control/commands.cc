@@ -162,8 +162,8 @@ Json ControlCommands::change_link(const nlohmann::json& request) {
   for (unsigned i : {0, 1}) {
     if (towards && *towards != i) continue;
     if (change.faults) fabric.set_faults(link.ends[i], *change.faults, change.seed);
-    EthernetLink& line = *fabric.line_towards(fabric.topology().name_of(link.ends[i]));
-    if (change.extra_latency_ns) line.set_extra_latency(*change.extra_latency_ns);
+    EthernetLink* const line = fabric.line_towards(fabric.topology().name_of(link.ends[i]));
+    if (change.extra_latency_ns) line->set_extra_latency(*change.extra_latency_ns);
   }
   std::string done = fmt::format("link {}", name_of(fabric.topology(), link));
   if (towards) done += " towards " + fabric.topology().name_of(link.ends[*towards]);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -123,9 +124,10 @@ void SimArena::Give(uint64_t offset, size_t bytes) {
     size += behind->second;
     free_.erase(behind);
   }
-  auto before = free_.lower_bound(offset);
-  if (before != free_.begin() && (--before)->first + before->second == offset) {
-    before->second += size;
+  const auto above = free_.lower_bound(offset);
+  const auto below = above == free_.begin() ? free_.end() : std::prev(above);
+  if (below != free_.end() && below->first + below->second == offset) {
+    below->second += size;
   } else {
     free_[offset] = size;
   }
