@@ -15,6 +15,10 @@ LONGEST_RUN=60 # seconds of one input
 
 seconds=${1:?seconds for each target}
 shift
+[[ $seconds =~ ^[1-9][0-9]*$ ]] || {
+  echo "fuzz: $seconds seconds: give a whole number, 1 or more" >&2
+  exit 2
+}
 known=(frames-ref vfio-user connection control gdb profile topology)
 targets=("$@")
 ((${#targets[@]} > 0)) || targets=("${known[@]}")
@@ -32,7 +36,7 @@ cmake --build $OUT -j "${JOBS:-$(nproc)}" --target exrnic-fuzz exrnic-libfuzzer
 
 # fuzz TARGET: false if it found something.
 fuzz() {
-  local target=$1 corpus=$OUT/corpus/$1 found=$OUT/found/$1 log=$OUT/log/$1.txt past=()
+  local target=$1 corpus=$OUT/corpus/$1 found=$OUT/found/$1 log=$OUT/log/$1.txt past=() inputs
   mkdir -p "$corpus" "$found" "$OUT/log"
   $OUT/tests/fuzz/exrnic-fuzz "$target" --write-seeds "$corpus"
   [[ ! -d tests/fuzz/found/$target ]] || past=("tests/fuzz/found/$target")
@@ -43,7 +47,12 @@ fuzz() {
     sed -n 's|^artifact_prefix.*Test unit written to \(.*\)|fuzz: '"$target"': found: \1|p' "$log"
     return 1
   fi
-  echo "fuzz: $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs," \
+  inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+  ((inputs > 0)) || {
+    echo "fuzz: $target: no input was run; see $log"
+    return 1
+  }
+  echo "fuzz: $target: $inputs inputs," \
     "$(sed -n 's/.*cov: \([0-9]*\).*/\1/p' "$log" | tail -n 1) edges reached," \
     "$(find "$corpus" -type f | wc -l) inputs kept: nothing found"
 }

@@ -12,12 +12,12 @@ JOBS=${JOBS:-$(nproc)}
 . tools/selected_tests.sh
 
 # Whole nodes are reference models, and two tests in lockstep have the RTL beside them.
-ADDRESS='_test_ref$|^(push|hostile_process)_test_lockstep$|^(vfio_user|verbs_lite|fuzz)_|^processes_.*_on_ref_'
-ADDRESS+='|^(firmware_app|gdb|lockstep_ledger|pci_config_space|protection_oracle|testbed_rtl)_test$'
-ADDRESS+='|^(sim_models|exrnic_sim|time_sync)_test$'
-THREAD='^verbs_lite_(test|sim_test|guest_checks_test)$|^(vfio_user_dma_map|time_sync)_test$'
-THREAD+='|^(threads_test_.*|sim_models_test|processes_push_on_.*)$'
-NEITHER='_install_test$|^(long_messages|many_nodes)_test' # of other programs; minutes each
+ADDRESS='_test_ref$ ^push_test_lockstep$ ^hostile_process_test_lockstep$ ^vfio_user_ ^verbs_lite_ ^fuzz_'
+ADDRESS+=' ^processes_.*_on_ref_ ^firmware_app_test$ ^gdb_test$ ^lockstep_ledger_test$ ^pci_config_space_test$'
+ADDRESS+=' ^protection_oracle_test$ ^testbed_rtl_test$ ^sim_models_test$ ^exrnic_sim_test$ ^time_sync_test$'
+THREAD='^verbs_lite_test$ ^verbs_lite_sim_test$ ^verbs_lite_guest_checks_test$ ^vfio_user_dma_map_test$'
+THREAD+=' ^time_sync_test$ ^threads_test_ ^sim_models_test$ ^processes_push_on_'
+NEITHER='_install_test$ ^long_messages_test ^many_nodes_test' # of other programs; minutes each
 
 wanted=${1:-all}
 [[ $wanted =~ ^(all|address|thread)$ ]] || {

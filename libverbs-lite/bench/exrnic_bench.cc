@@ -10,6 +10,7 @@
 
 #include "local_bench.h"
 #include "oob_line.h"
+#include "output.h"
 #include "pair_bench.h"
 
 namespace {
@@ -84,6 +85,7 @@ int Run(const Options& options) {
     Report report;
     Measure(options, &report);
     Print(report, options.json, std::move(json));
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-bench: %s\n", error.what());
     return 1;

@@ -15,6 +15,7 @@
 
 #include "device_file.h"
 #include "exrnic_hw.h"
+#include "output.h"
 #include "verbs_objects.h"
 
 namespace exrnic {
@@ -177,6 +178,7 @@ int main() {
              static_cast<unsigned long long>(wait.lasted),
              static_cast<unsigned long long>(wait.turns));
     }
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-clock: %s\n", error.what());
     return 1;

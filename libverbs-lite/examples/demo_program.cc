@@ -16,7 +16,7 @@ namespace {
 enum Message : uint32_t { kHello = 300, kConnected, kReady, kPushed, kCompared, kBye };
 
 constexpr uint32_t kPingBytes = 8;
-constexpr uint64_t kPushSeed = 1, kPullSeed = 2;
+constexpr uint64_t kPushSeed = 1'000'000, kPullSeed = 2'000'000;  // and one more for each part
 
 // What one end tells the other before any byte goes through the RNICs.
 struct Hello {
@@ -55,13 +55,15 @@ class End {
   uint32_t node() const { return QueryRnic(rnic_.get()).node_id; }
   uint32_t peer() const { return peer_.node; }
 
-  // A PUSH or a PULL of the first `bytes` of both memories; the device's time of its end.
-  uint64_t Move(vl_wr_opcode opcode, uint32_t bytes) {
+  // A PUSH or a PULL of part `part` of both memories, in parts of `bytes`; the device's time of its
+  // end.
+  uint64_t Move(vl_wr_opcode opcode, uint32_t bytes, uint32_t part) {
+    const uint64_t offset = uint64_t{part} * bytes;
     vl_send_wr wr = {};
     wr.opcode = opcode;
     wr.remote_stag = peer_.stag;
-    wr.remote_address = peer_.address;
-    Post(wr, bytes);
+    wr.remote_address = peer_.address + offset;
+    Post(wr, Sge(bytes, offset));
     return Await(opcode == VL_OP_PUSH ? VL_WC_PUSH : VL_WC_PULL).timestamp_ns;
   }
 
@@ -69,7 +71,7 @@ class End {
     vl_send_wr wr = {};
     wr.opcode = VL_OP_SEND;
     wr.flags = VL_SEND_INLINE;
-    Post(wr, bytes);
+    Post(wr, Sge(bytes));
   }
   void PostReceive(uint32_t bytes) {
     const vl_sge sge = Sge(bytes);
@@ -88,11 +90,10 @@ class End {
     init.max_reads_in = 1;
     return init;
   }
-  vl_sge Sge(uint32_t bytes) const {
-    return {AddressOf(memory_.data()), bytes, vl_mr_stag(mr_.get())};
+  vl_sge Sge(uint32_t bytes, uint64_t offset = 0) const {
+    return {AddressOf(memory_.data()) + offset, bytes, vl_mr_stag(mr_.get())};
   }
-  void Post(vl_send_wr wr, uint32_t bytes) {
-    const vl_sge sge = Sge(bytes);
+  void Post(vl_send_wr wr, const vl_sge& sge) {
     wr.sg_list = &sge;
     wr.num_sge = 1;
     wr.flags |= VL_SEND_SIGNALED;
@@ -116,40 +117,43 @@ class End {
   Hello peer_ = {};
 };
 
-// Rows of the table.
-class Table {
+// A line of JSON for each operation and size.
+class Rows {
  public:
-  explicit Table(FILE* out) : out_(out) {
-    fprintf(out_, "%-28s %8s %6s %15s %12s %10s\n", "operation", "size", "times", "simulated time",
-            "bandwidth", "wall time");
-  }
-  // Device times of the ends of consecutive operations; the first is only where the clock starts.
-  void Row(const std::string& operation, uint32_t bytes, const std::vector<uint64_t>& ends) {
-    const auto now = Clock::now();
-    const double count = static_cast<double>(ends.size() - 1);
-    const double ns = static_cast<double>(ends.back() - ends.front()) / count;
-    const double wall_ms = std::chrono::duration<double, std::milli>(now - last_).count();
-    char bandwidth[32] = "";
-    if (bytes >= 4096) snprintf(bandwidth, sizeof(bandwidth), "%.2f GB/s", bytes / ns);
-    fprintf(out_, "%-28s %8s %6.0f %12.2f us %12s %7.1f ms\n", operation.c_str(),
-            Size(bytes).c_str(), count, ns / 1e3, bandwidth, wall_ms);
+  Rows(FILE* out, const End& end) : out_(out), from_(end.node()), to_(end.peer()) {}
+
+  // ends: the device's times of consecutive operations; the first is where the clock starts.
+  // verified: of these, those whose bytes were compared.
+  void Add(const char* operation, uint32_t bytes, const std::vector<uint64_t>& ends,
+           uint32_t verified) {
+    const std::chrono::duration<double, std::milli> wall = Clock::now() - last_;
+    const double ns = static_cast<double>(ends.back() - ends.front());
+    fprintf(out_,
+            "@exrnic {\"operation\":\"%s\",\"from\":%u,\"to\":%u,\"size\":%u,\"ops\":%zu,"
+            "\"verified\":%u,\"time_us\":%.3f,\"wall_ms\":%.1f}\n",
+            operation, from_, to_, bytes, ends.size(), verified,
+            ns / 1e3 / static_cast<double>(ends.size() - 1), wall.count());
     fflush(out_);
     last_ = Clock::now();
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  static std::string Size(uint32_t bytes) {
-    if (bytes % (1u << 20) == 0) return std::to_string(bytes >> 20) + " MiB";
-    if (bytes % (1u << 10) == 0) return std::to_string(bytes >> 10) + " KiB";
-    return std::to_string(bytes) + " B";
-  }
 
   FILE* const out_;
+  const uint32_t from_, to_;
   Clock::time_point last_ = Clock::now();
 };
 
-void Compare(uint64_t seed, uint8_t* with, uint32_t bytes, const char* what) {
+// The first takes the time from which the others are counted.
+uint32_t PartsOf(const DemoOptions& options) { return options.times + 1; }
+
+void Fill(uint64_t seed, uint8_t* memory, uint32_t bytes, uint32_t parts) {
+  for (uint32_t part = 0; part < parts; ++part)
+    FillPattern(PatternStream(seed + part, bytes), memory + uint64_t{part} * bytes, bytes);
+}
+
+void Compare(uint64_t seed, const uint8_t* with, uint32_t bytes, const char* what) {
   const auto wrong = ComparePattern(PatternStream(seed, bytes), with, bytes);
   if (!wrong) return;
   throw std::runtime_error(std::string(what) + " of " + std::to_string(bytes) + " bytes: byte " +
@@ -157,52 +161,59 @@ void Compare(uint64_t seed, uint8_t* with, uint32_t bytes, const char* what) {
                            ", not " + std::to_string(wrong->expected));
 }
 
-std::vector<uint64_t> Repeat(End* end, vl_wr_opcode opcode, uint32_t bytes, uint32_t times) {
+// How many were compared: all.
+uint32_t CompareParts(uint64_t seed, const uint8_t* with, uint32_t bytes, uint32_t parts,
+                      const char* what) {
+  uint32_t compared = 0;
+  for (; compared < parts; ++compared)
+    Compare(seed + compared, with + uint64_t{compared} * bytes, bytes, what);
+  return compared;
+}
+
+std::vector<uint64_t> MoveParts(End* end, vl_wr_opcode opcode, uint32_t bytes, uint32_t parts) {
   std::vector<uint64_t> ends;
-  for (uint32_t i = 0; i <= times; ++i) ends.push_back(end->Move(opcode, bytes));
+  for (uint32_t part = 0; part < parts; ++part) ends.push_back(end->Move(opcode, bytes, part));
   return ends;
 }
 
 void Lead(const DemoOptions& options, End* end, Oob* oob, FILE* out) {
-  const std::string from = "node " + std::to_string(end->node());
-  const std::string to = "node " + std::to_string(end->peer());
-  Table table(out);
+  const uint32_t parts = PartsOf(options);
+  Rows rows(out, *end);
   for (uint32_t bytes : options.sizes) {
-    FillPattern(PatternStream(kPushSeed, bytes), end->memory(), bytes);
-    const auto ends = Repeat(end, VL_OP_PUSH, bytes, options.times);
+    Fill(kPushSeed, end->memory(), bytes, parts);
+    const auto ends = MoveParts(end, VL_OP_PUSH, bytes, parts);
     oob->SendStruct(kPushed, bytes);
-    oob->Receive(kCompared);
-    table.Row("PUSH  " + from + " -> " + to, bytes, ends);
+    rows.Add("PUSH", bytes, ends, oob->ReceiveStruct<uint32_t>(kCompared));
   }
   for (uint32_t bytes : options.sizes) {
     oob->SendStruct(kReady, bytes);
     oob->Receive(kReady);
-    memset(end->memory(), 0, bytes);
-    const auto ends = Repeat(end, VL_OP_PULL, bytes, options.times);
-    Compare(kPullSeed, end->memory(), bytes, "a PULL");
-    table.Row("PULL  " + from + " <- " + to, bytes, ends);
+    memset(end->memory(), 0, uint64_t{parts} * bytes);
+    const auto ends = MoveParts(end, VL_OP_PULL, bytes, parts);
+    rows.Add("PULL", bytes, ends, CompareParts(kPullSeed, end->memory(), bytes, parts, "a PULL"));
   }
   oob->Exchange<uint32_t>(kReady, 0);
   std::vector<uint64_t> ends;
-  for (uint64_t round = 0; round <= options.rounds; ++round) {
+  uint32_t verified = 0;
+  for (uint64_t round = 0; round <= options.rounds; ++round, ++verified) {
     FillPattern(PatternStream(round, kPingBytes), end->memory(), kPingBytes);
     end->PostReceive(kPingBytes);
     end->Send(kPingBytes);
     ends.push_back(end->AwaitMessage());
     Compare(round, end->memory(), kPingBytes, "an answer");
   }
-  table.Row("SEND  and back, round trip", kPingBytes, ends);
+  rows.Add("SEND", kPingBytes, ends, verified);
 }
 
 void Follow(const DemoOptions& options, End* end, Oob* oob) {
+  const uint32_t parts = PartsOf(options);
   for (uint32_t bytes : options.sizes) {
     if (oob->ReceiveStruct<uint32_t>(kPushed) != bytes) throw std::runtime_error("other sizes");
-    Compare(kPushSeed, end->memory(), bytes, "a PUSH");
-    oob->SendStruct(kCompared, bytes);
+    oob->SendStruct(kCompared, CompareParts(kPushSeed, end->memory(), bytes, parts, "a PUSH"));
   }
   for (uint32_t bytes : options.sizes) {
     if (oob->ReceiveStruct<uint32_t>(kReady) != bytes) throw std::runtime_error("other sizes");
-    FillPattern(PatternStream(kPullSeed, bytes), end->memory(), bytes);
+    Fill(kPullSeed, end->memory(), bytes, parts);
     oob->SendStruct(kReady, bytes);
   }
   end->PostReceive(kPingBytes);
@@ -218,7 +229,7 @@ void Follow(const DemoOptions& options, End* end, Oob* oob) {
 
 void Run(const DemoOptions& options, const OpenRnicCall& open, Oob* oob, FILE* out) {
   const uint32_t most = *std::max_element(options.sizes.begin(), options.sizes.end());
-  End end(open, std::max(most, kPingBytes));
+  End end(open, std::max(size_t{PartsOf(options)} * most, size_t{kPingBytes}));
   end.Connect(oob);
   if (end.node() < end.peer()) {
     Lead(options, &end, oob, out);

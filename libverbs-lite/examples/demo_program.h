@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-demo: the verbs in one screen of output. Two processes connect a queue pair; node 0 PUSHes
-// into the memory of node 1, PULLs from it, and plays ping-pong with it.
+// exrnic-demo: the verbs in a few lines of output. Two processes connect a queue pair; node 0
+// PUSHes into the memory of node 1, PULLs from it, and plays ping-pong with it.
 #ifndef EXRNIC_EXAMPLES_DEMO_PROGRAM_H
 #define EXRNIC_EXAMPLES_DEMO_PROGRAM_H
 
@@ -19,8 +19,8 @@ struct DemoOptions {
   uint32_t rounds = 64;                                // of ping-pong, with 8 bytes
 };
 
-// Both ends run it, with the same options; node 0 prints a table to `out`. Throws std::exception,
-// also when a byte is not what it should be.
+// Both ends run it, with the same options; node 0 prints a line of JSON for each operation and size
+// to `out`. Throws std::exception, also when a byte is not what it should be.
 void RunDemo(const DemoOptions& options, const OpenRnicCall& open, Oob* oob, FILE* out);
 
 }  // namespace exrnic

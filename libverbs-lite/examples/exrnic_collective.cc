@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "collective_program.h"
+#include "output.h"
 
 namespace {
 
@@ -11,6 +12,7 @@ int Run(const exrnic::CollectiveOptions& options, const std::string& device) {
   try {
     exrnic::RaiseMemlockLimit();
     exrnic::RunCollective(options, [&] { return exrnic::OpenDevice(device); }, stdout);
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-collective: %s\n", error.what());
     return 1;

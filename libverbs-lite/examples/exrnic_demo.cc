@@ -5,6 +5,7 @@
 
 #include "demo_program.h"
 #include "oob_line.h"
+#include "output.h"
 
 namespace {
 
@@ -13,6 +14,7 @@ int Run(uint32_t node, const std::string& line, const std::string& device) {
     exrnic::RaiseMemlockLimit();
     exrnic::Oob oob(exrnic::OpenOobLine(line, node), "exrnic-demo");
     exrnic::RunDemo({}, [&] { return exrnic::OpenDevice(device); }, &oob, stdout);
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-demo: %s\n", error.what());
     return 1;

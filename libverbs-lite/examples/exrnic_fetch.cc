@@ -10,6 +10,7 @@
 
 #include "exrnic/connect.h"
 #include "fetch_program.h"
+#include "output.h"
 
 namespace {
 
@@ -43,6 +44,7 @@ int Run(const std::string& listen, const std::string& from, const std::string& p
       const exrnic::FetchedFile file = exrnic::FetchFile(from, open);
       Write(path, file.bytes);
       printf("%s: %zu bytes of %s\n", path.c_str(), file.bytes.size(), file.name.c_str());
+      exrnic::FinishOutput(stdout);
     }
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-fetch: %s\n", error.what());

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "oob_line.h"
+#include "output.h"
 #include "pingpong_program.h"
 
 namespace {
@@ -17,6 +18,7 @@ int Run(const exrnic::PingpongOptions& options, const std::string& line,
     printf("exrnic-pingpong: node %u, seed 0x%016llx\n", options.node,
            static_cast<unsigned long long>(options.seed));
     exrnic::RunPingpong(options, [&] { return exrnic::OpenDevice(device); }, &oob, stdout);
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-pingpong: %s\n", error.what());
     return 1;

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "oob_line.h"
+#include "output.h"
 #include "push_program.h"
 
 namespace {
@@ -21,6 +22,7 @@ int Run(const exrnic::PushOptions& options, const std::string& line, const std::
     printf("exrnic-push: node %u, seed 0x%016llx\n", options.node,
            static_cast<unsigned long long>(options.seed));
     exrnic::RunPush(options, [&] { return exrnic::OpenDevice(device); }, &oob, stdout);
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-push: %s\n", error.what());
     return 1;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "output.h"
 #include "tickets_program.h"
 
 namespace {
@@ -11,6 +12,7 @@ int Run(const exrnic::TicketOptions& options, const std::string& device) {
   try {
     exrnic::RaiseMemlockLimit();
     exrnic::RunTickets(options, [&] { return exrnic::OpenDevice(device); }, stdout);
+    exrnic::FinishOutput(stdout);
   } catch (const std::exception& error) {
     fprintf(stderr, "exrnic-tickets: %s\n", error.what());
     return 1;

@@ -111,7 +111,7 @@ TEST_CASE("hostile clients of the control socket are refused, and the run goes o
 
 // exrnicctl as a user runs it: its exit code, and what it says on both outputs.
 std::pair<int, std::string> exrnicctl(const std::string& arguments) {
-  std::FILE* out = ::popen((EXRNICCTL_PROGRAM " " + arguments + " 2>&1").c_str(), "r");
+  std::FILE* out = ::popen((EXRNICCTL_PROGRAM " 2>&1 " + arguments).c_str(), "r");
   REQUIRE(out != nullptr);
   std::string text;
   for (char bytes[4096]; const size_t got = std::fread(bytes, 1, sizeof bytes, out);) {
@@ -155,6 +155,7 @@ TEST_CASE("exrnicctl shows counters and breaks links by hand, and what is wrong 
   says("partition x", 1, "partition: 'x'");
   says("partition", 1, "or --heal");
   says("explode", 2, "exrnicctl --help");
+  says("status >/dev/full", 1, "could not be written; is the disk full?");
   simulator.signal(SIGTERM);
   CHECK(simulator.wait_for_exit() == 0);
   says("stat", 1, "no simulator answers: socket");

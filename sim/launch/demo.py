@@ -3,7 +3,8 @@
 """Two processes exchange data through two simulated RNICs, without guests ("make demo").
 
 Each process is the driver of its RNIC (VL_DEVICE=sim:PATH). exrnic-sim has the two RNICs, their PCIe
-links and the Ethernet between them.
+links and the Ethernet between them. It ends well if both processes do, and their rows say that all
+that was moved was compared; see demo_report.py.
 """
 
 import argparse
@@ -13,11 +14,13 @@ import sys
 import time
 
 import cosim
+import demo_report
 from errors import LaunchError
 import processes
 import records
 
 _BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
+_DEMO = _BUILD / "host/libverbs-lite/exrnic-demo"
 _READY = "exrnic-sim: ready"
 _START_SECONDS = 20
 _RUN_SECONDS = 120
@@ -38,8 +41,8 @@ def parse_arguments():
     parser.add_argument("arguments", nargs="*", metavar="-- ARG",
                         help="passed on to the program, such as -- --sizes 8,64")
     parser.add_argument("--program", type=pathlib.Path,
-                        help="any that takes --node, --oob and --device (default: exrnic-demo)",
-                        default=_BUILD / "host/libverbs-lite/exrnic-demo")
+                        help="any that takes --node, --oob and --device, and prints rows "
+                        "(default: exrnic-demo)", default=_DEMO)
     records.add_options(parser)
     options = parser.parse_args()
     options.directory = pathlib.Path(os.path.relpath(options.directory))
@@ -81,7 +84,7 @@ def run_programs(children, options, logs):
 
 
 def demo(options, directory):
-    """Returns what the process at node 0 printed, and the seconds until the RNICs were there."""
+    """Returns the processes' logs, and the seconds until the RNICs were there."""
     logs = [directory / f"process{node}.log" for node in (0, 1)]
     start = time.monotonic()
     with processes.Processes(directory) as children:
@@ -92,7 +95,16 @@ def demo(options, directory):
         if status != 0:
             raise LaunchError("exrnic-sim did not end" if status is None else
                               f"exrnic-sim ended with status {status}", [directory / "sim.log"])
-    return logs[0].read_text(), ready
+    return logs, ready
+
+
+def judge(options, logs):
+    """Returns what to show, and how many operations were compared. Raises LaunchError unless all were."""
+    rows = demo_report.rows_of(logs)
+    compared = demo_report.operations(rows, logs)
+    if options.program.name != _DEMO.name:
+        return logs[0].read_text().splitlines(), compared
+    return demo_report.demo_table(rows, logs), compared
 
 
 def main():
@@ -101,15 +113,16 @@ def main():
     start = time.monotonic()
     try:
         with cosim.own_directory(options.directory):
-            table, ready = demo(options, options.directory)
+            logs, ready = demo(options, options.directory)
+            shown, compared = judge(options, logs)
     except LaunchError as error:
         print(error.report(), file=sys.stderr)
         return 1
     except processes.Stopped as stop:
         return 128 + stop.signal_number
     print(f"two processes, each with an RNIC of its own: {options.core} core, {options.profile}\n")
-    print(table)
-    print(f"OK: every byte compared ({time.monotonic() - start:.1f} s, of which {ready:.2f} s "
+    print("\n".join(shown) + "\n")
+    print(f"OK: {compared} operations, every byte compared ({time.monotonic() - start:.1f} s, of which {ready:.2f} s "
           "until the RNICs were there)")
     for line in records.describe(options, options.directory):
         print(line)

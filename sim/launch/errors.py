@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a launch fails: with what happened, and the logs that show more."""
 
+import os
+
 _LAST_LINES = 15
 
 
@@ -14,10 +16,19 @@ class LaunchError(Exception):
     def report(self):
         """The message, then each log's path and last lines."""
         lines = [f"error: {self}"]
+        lines += [f"the disk of {folder} is full" for folder in sorted({log.parent for log in self.logs})
+                  if _is_full(folder)]
         for log in self.logs:
             lines.append(f"{log}, last lines:")
             lines += [f"  | {line}" for line in _tail(log)]
         return "\n".join(lines)
+
+
+def _is_full(folder):
+    try:
+        return os.statvfs(folder).f_bavail == 0
+    except OSError:
+        return False
 
 
 def _tail(log):

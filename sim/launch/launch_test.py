@@ -209,6 +209,12 @@ class Failure(LaunchCase):
                               GOOD_GUEST)
         self.assertIn("exrnic-sim was killed by SIGABRT", report)
 
+    def test_a_full_disk_is_named(self):
+        full = unittest.mock.Mock(f_bavail=0)
+        with unittest.mock.patch("errors.os.statvfs", return_value=full):
+            report = self.failure(GOOD_SIM, fakes.BOOT + "exit 1\n")
+        self.assertIn(f"the disk of {self.directory} is full", report)
+
     def test_what_is_not_built_is_named(self):
         with self.assertRaisesRegex(LaunchError, "there is no guest image at .*nowhere"):
             self.run_it(GOOD_SIM, GOOD_GUEST, initramfs=self.scratch / "nowhere")
@@ -307,6 +313,12 @@ class CommandLine(LaunchCase):
         status, _, err = self.finish(self.start(GOOD_SIM, one_way, "push"))
         self.assertEqual(status, 1)
         self.assertIn("no result for guest 1 -> guest 0", err)
+
+    def test_push_fails_if_a_size_is_missing_in_one_direction(self):
+        uneven = fakes.BOOT + fakes.row() + f"if [ $node = 0 ]; then {fakes.row(size=8)} fi\n" + fakes.end(0)
+        status, _, err = self.finish(self.start(GOOD_SIM, uneven, "push"))
+        self.assertEqual(status, 1)
+        self.assertIn("guest 0 has results of 2 sizes, guest 1 of 1: some are missing", err)
 
     def test_push_fails_if_a_row_cannot_be_read(self):
         broken = fakes.BOOT + "echo '@exrnic {\"size\": 8, \"ops'\n" + fakes.row() + fakes.end(0)

@@ -75,6 +75,11 @@ class PushReport:
         for source, target in (self._pair, self._pair[::-1]):
             if (source, target) not in directions:
                 return f"no result for guest {source} -> guest {target}"
+        sizes = [sorted(row["size"] for row in self._rows if row["from"] == source)
+                 for source in self._pair]
+        if sizes[0] != sizes[1]:
+            return (f"guest {self._pair[0]} has results of {len(sizes[0])} sizes, guest {self._pair[1]} of "
+                    f"{len(sizes[1])}: some are missing")
         for row in self._rows:
             if row["verified"] != row["ops"] or row["ops"] <= 0:
                 return (f"guest {row['from']} -> guest {row['to']}, {format_size(row['size'])}: "

@@ -38,7 +38,10 @@ def figures(rows, logs=()):
             print(f"bench: no figure {row}", file=sys.stderr)
         elif "value" not in row:
             raise LaunchError(f"exrnic-bench printed a figure that cannot be read: {row}", logs)
-    return [row for row in rows if "value" in row]
+    measured = [row for row in rows if "value" in row]
+    if not measured:
+        raise LaunchError("exrnic-bench ended well, but printed no figure", logs)
+    return measured
 
 
 def measure(options, name, core, guests, command, memory):

@@ -45,7 +45,9 @@ struct Arguments {
 
 void print(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Failure("the answer could not be written; is the disk full?");
+  }
 }
 
 std::string control_path(const Arguments& arguments) {

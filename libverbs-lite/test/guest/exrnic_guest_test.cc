@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench.h"
 #include "oob_line.h"
+#include "output.h"
 
 namespace {
 
@@ -37,7 +39,8 @@ std::vector<exrnic::GuestCheck> ChecksWith(const std::vector<std::string>& texts
   return checks;
 }
 
-int RunAll(const Options& options, exrnic::Oob* oob) {
+int RunAll(const std::vector<exrnic::GuestCheck>& checks, const Options& options,
+           exrnic::Oob* oob) {
   oob->Connect();
   const uint64_t theirs = oob->Exchange(kStart, options.seed);
   const uint64_t seed = options.node == 0 ? options.seed : theirs;
@@ -45,19 +48,21 @@ int RunAll(const Options& options, exrnic::Oob* oob) {
          static_cast<unsigned long long>(seed));
   exrnic::Bench bench(options.node, [&] { return exrnic::OpenDevice(options.device); }, oob, seed);
   bench.set_deaths(options.deaths);
-  const std::vector<exrnic::GuestCheck> checks = ChecksWith(options.only);
   const int failed = exrnic::RunChecks(checks, &bench, stdout);
   oob->Exchange<uint32_t>(kEnd, 0);
   printf("# %zu checks, %d failed\n", checks.size(), failed);
+  exrnic::FinishOutput(stdout);
   return failed == 0 ? 0 : 1;
 }
 
 int Run(const Options& options) {
   try {
+    const std::vector<exrnic::GuestCheck> checks = ChecksWith(options.only);
+    if (checks.empty()) throw std::runtime_error("no check has a text of --only in its sentence");
     exrnic::RaiseMemlockLimit();
     exrnic::Oob oob(exrnic::OpenOobLine(options.line, options.node), "exrnic-guest-test");
     try {
-      return RunAll(options, &oob);
+      return RunAll(checks, options, &oob);
     } catch (const std::exception& error) {
       oob.Abort(error.what());
       throw;
