@@ -147,7 +147,8 @@ Json ControlCommands::change_link(const nlohmann::json& request) {
   StrictObject object(request, kWhere, "");
   object.text("command");
   Fabric& fabric = context_.testbed.fabric();
-  const TopologyLink& link = link_named(fabric.topology(), object.text("link"));
+  const std::string ends = object.text("link");
+  const TopologyLink& link = link_named(fabric.topology(), ends);
   const LinkChange change = read_change(object, context_.seed);
   std::optional<unsigned> towards;
   if (object.has("towards")) {
@@ -162,8 +163,8 @@ Json ControlCommands::change_link(const nlohmann::json& request) {
   for (unsigned i : {0, 1}) {
     if (towards && *towards != i) continue;
     if (change.faults) fabric.set_faults(link.ends[i], *change.faults, change.seed);
-    EthernetLink* const line = fabric.line_towards(fabric.topology().name_of(link.ends[i]));
-    if (change.extra_latency_ns) line->set_extra_latency(*change.extra_latency_ns);
+    EthernetLink& line = *fabric.line_towards(fabric.topology().name_of(link.ends[i]));
+    if (change.extra_latency_ns) line.set_extra_latency(*change.extra_latency_ns);
   }
   std::string done = fmt::format("link {}", name_of(fabric.topology(), link));
   if (towards) done += " towards " + fabric.topology().name_of(link.ends[*towards]);
