@@ -22,6 +22,11 @@ class HostPort {
   // Reads `length` bytes at `address` into `out`. False: not (wholly) granted memory.
   virtual bool dma_read(uint64_t address, uint8_t* out, size_t length) = 0;
 
+  // Memory that is slow: how many ns pass from the arrival of a read until it sees the memory and
+  // is answered; kNever: it is not answered at all. Reads behind it go on.
+  static constexpr uint64_t kNever = ~uint64_t{0};
+  virtual uint64_t read_wait_ns(uint64_t /*address*/, size_t /*length*/) { return 0; }
+
   // What dma_read() would give now, outside of simulated time. A host that keeps records of reads
   // keeps none of these.
   virtual bool dma_peek(uint64_t address, uint8_t* out, size_t length) {

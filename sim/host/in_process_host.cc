@@ -110,6 +110,19 @@ void InProcessHost::clear_records() {
   interrupts_.clear();
 }
 
+void InProcessHost::slow_reads(uint64_t address, uint64_t length, uint64_t wait_ns) {
+  slow_.push_back({address, length, wait_ns});
+}
+
+uint64_t InProcessHost::read_wait_ns(uint64_t address, size_t length) {
+  const auto touched = [=](const Slow& slow) {
+    return address < slow.address ? slow.address - address < length
+                                  : address - slow.address < slow.length;
+  };
+  const auto last = std::find_if(slow_.rbegin(), slow_.rend(), touched);
+  return last == slow_.rend() ? 0 : last->wait_ns;
+}
+
 bool InProcessHost::dma_read(uint64_t address, uint8_t* out, size_t length) {
   if (dma_peek(address, out, length)) return true;
   refused_read_addresses_.push_back(address);

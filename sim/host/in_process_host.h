@@ -35,6 +35,10 @@ class InProcessHost final : public HostPort {
   // the same bytes replaces the rights of an earlier one.
   void grant(uint64_t address, uint64_t length, DmaRights rights);
 
+  // From now on reads of [address, address + length) see memory, and are answered, so much later;
+  // kNever: they are not answered. What was said last of a byte counts.
+  void slow_reads(uint64_t address, uint64_t length, uint64_t wait_ns);
+
   // Takes back whatever of [address, address + length) is granted.
   void revoke(uint64_t address, uint64_t length);
 
@@ -59,6 +63,7 @@ class InProcessHost final : public HostPort {
   const std::vector<unsigned>& interrupts() const { return interrupts_; }
   void clear_records();
 
+  uint64_t read_wait_ns(uint64_t address, size_t length) override;
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override;
   bool dma_peek(uint64_t address, uint8_t* out, size_t length) override;
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override;
@@ -72,12 +77,19 @@ class InProcessHost final : public HostPort {
     DmaRights rights = DmaRights::kReadWrite;
   };
 
+  struct Slow {
+    uint64_t address = 0;
+    uint64_t length = 0;
+    uint64_t wait_ns = 0;
+  };
+
   bool allowed(uint64_t address, size_t length, DmaRights want) const;
 
   Testbed& testbed_;
   Node& node_;
   std::map<uint64_t, Grant> grants_;  // by first byte; they do not overlap
   std::unordered_map<uint64_t, Bytes> pages_;
+  std::vector<Slow> slow_;  // what was said last comes last
   std::vector<DmaRecord> writes_;
   std::vector<DmaRecord> refused_writes_;
   std::vector<uint64_t> refused_read_addresses_;

@@ -33,6 +33,19 @@ struct Bench {
   InProcessHost host;
 };
 
+TEST_CASE("memory is as slow as it was told last") {
+  Bench bench;
+  bench.host.slow_reads(0x1000, 0x1000, 500);
+  bench.host.slow_reads(0x1800, 0x10, HostPort::kNever);
+  bench.host.slow_reads(0x1900, 0x10, 0);
+  CHECK(bench.host.read_wait_ns(0xff0, 16) == 0);
+  CHECK(bench.host.read_wait_ns(0xff0, 17) == 500);
+  CHECK(bench.host.read_wait_ns(0x1ff0, 64) == 500);
+  CHECK(bench.host.read_wait_ns(0x2000, 64) == 0);
+  CHECK(bench.host.read_wait_ns(0x17ff, 2) == HostPort::kNever);
+  CHECK(bench.host.read_wait_ns(0x1900, 8) == 0);
+}
+
 TEST_CASE("memory that was never granted is neither read nor written") {
   Bench bench;
   CHECK_FALSE(bench.can_read(0x1000, 1));

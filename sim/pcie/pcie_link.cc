@@ -195,12 +195,26 @@ void PcieLink::read(const ReadRequest& request) {
   schedule_touch<&PcieLink::arrive_read>(arrived);
 }
 
-// Memory is read at once, so that the data are those of this point in the order of TLPs; the time
-// that the host's memory takes comes after.
 void PcieLink::arrive_read() {
   place_arrived_parts();
   const ReadRequest request = reads_.front();
   reads_.pop_front();
+  const uint64_t wait_ns =
+      host_ == nullptr ? 0 : host_->read_wait_ns(request.address, request.length);
+  if (wait_ns == 0) return read_memory(request);
+  if (wait_ns == HostPort::kNever) return;
+  const SimTime time = scheduler_.now() + wait_ns * kPsPerNs;
+  touches_.insert(std::upper_bound(touches_.begin(), touches_.end(), time), time);
+  schedule(time, [this, request] {
+    touches_.erase(touches_.begin());
+    place_arrived_parts();
+    read_memory(request);
+  });
+}
+
+// At once, so that the data are those of this point in the order of TLPs; the time that the host's
+// memory takes comes after.
+void PcieLink::read_memory(const ReadRequest& request) {
   Bytes data(request.length);
   const bool good = host_ != nullptr && host_->dma_read(request.address, data.data(), data.size());
   ++(good ? counters_.reads : counters_.reads_refused);

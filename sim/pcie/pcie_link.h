@@ -9,7 +9,8 @@
 // Host memory is accessed when a TLP has arrived at the host, not before. Parts of a write (see
 // PostedWrite::more) wait there for the last one, because to place a part alone may take two system
 // calls. What arrives behind a part finds it in place all the same. A read that the host refuses
-// completes with an error; a refused write is counted and dropped.
+// completes with an error; a refused write is counted and dropped. A host may be slow to look at
+// its memory (HostPort::read_wait_ns): then other reads, and writes, go before.
 //
 // Threads: none; every call comes from the simulator's one thread.
 #pragma once
@@ -131,6 +132,7 @@ class PcieLink final : public DevicePort, public PciePort {
   void place_parts();
   void place_arrived_parts();
   void arrive_read();
+  void read_memory(const ReadRequest& request);
   void complete();
   void deliver(ReadCompletion&& completion, SimTime arrived);
   void arrive_completion();

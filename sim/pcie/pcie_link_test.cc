@@ -22,6 +22,9 @@ std::ostream& operator<<(std::ostream& out, const Event& event) {
 using Events = std::vector<Event>;
 
 struct Bench final : PcieEndpoint, HostPort {
+  static constexpr uint64_t kSlow = 0x7000;    // address of what is read late,
+  static constexpr uint64_t kSilent = 0x8000;  // and never
+
   explicit Bench(uint32_t host_load_ns = 0, uint32_t host_memory_ns = 0)
       : link(kernel.scheduler(), {1000, 100, 256, 512, host_load_ns, host_memory_ns}, *this) {
     link.connect_host(this);
@@ -50,6 +53,9 @@ struct Bench final : PcieEndpoint, HostPort {
     note("read " + std::to_string(length));
     for (size_t i = 0; i < length; ++i) out[i] = static_cast<uint8_t>(address + i);
     return address < 0x10000;
+  }
+  uint64_t read_wait_ns(uint64_t address, size_t) override {
+    return address == kSlow ? 1000 : address == kSilent ? kNever : 0;
   }
   bool dma_write(uint64_t address, const uint8_t*, size_t length) override {
     note("write " + std::to_string(length));
@@ -93,6 +99,30 @@ TEST_CASE("writes, interrupts and reads arrive in the order in which they were s
                                {"msix 3", 252},
                                {"read 64", 276},
                                {"data 7:64 last", 276 + 84 + 100}});
+}
+
+TEST_CASE("a read of slow memory sees it late; other reads, and writes, go before") {
+  Bench bench;
+  bench.link.read({7, Bench::kSilent, 64});
+  bench.link.read({8, Bench::kSlow, 64});       // leaves at 48
+  bench.link.read({9, 0x2000, 64});             // leaves at 72
+  bench.link.write(memory_write(0x1000, 100));  // leaves at 196
+  bench.run();
+  CHECK(bench.events == Events{{"read 64", 172},
+                               {"write 100", 296},
+                               {"data 9:64 last", 172 + 84 + 100},
+                               {"read 64", 148 + 1000},
+                               {"data 8:64 last", 148 + 1000 + 84 + 100}});
+  CHECK(bench.link.next_touch() == PcieLink::kNoTouch);
+}
+
+TEST_CASE("a reset forgets a read of slow memory") {
+  Bench bench;
+  bench.link.read({8, Bench::kSlow, 64});
+  bench.kernel.context.run_to(500 * kPsPerNs, true);
+  bench.link.reset();
+  bench.run();
+  CHECK(bench.events == Events{{"reset", 500}});
 }
 
 TEST_CASE(

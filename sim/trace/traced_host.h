@@ -49,6 +49,9 @@ class TracedHost final : public HostPort {
     tracer_.memory(node_, false, address, nullptr, length);
     return host_.dma_read(address, out, length);
   }
+  uint64_t read_wait_ns(uint64_t address, size_t length) override {
+    return host_.read_wait_ns(address, length);
+  }
   bool dma_peek(uint64_t address, uint8_t* out, size_t length) override {
     return host_.dma_peek(address, out, length);
   }
