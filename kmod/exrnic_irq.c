@@ -14,7 +14,8 @@ MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completion
 
 #define EXRNIC_CAUSES \
 	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
-	 EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_LINK)
+	 EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_LINK | \
+	 EXRNIC_INT_CAUSE_HOST_SILENT)
 
 #define EXRNIC_CAUSES_ASYNC \
 	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT | \
@@ -42,6 +43,9 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 			exrnic_mbox_interrupt(&edev->mbox);
 		if (cause & EXRNIC_INT_CAUSE_FIRMWARE)
 			exrnic_firmware_notice(edev);
+		if (cause & EXRNIC_INT_CAUSE_HOST_SILENT)
+			dev_err_ratelimited(&edev->pdev->dev,
+					    "a read of memory got no answer in time (counter dma_read_timeouts); what needed it has failed\n");
 		if (cause & EXRNIC_CAUSES_ASYNC)
 			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
 	}

@@ -19,13 +19,15 @@ module exrnic_core
     input  logic rst_ni,
     output logic idle_o,  // nothing happens until an input comes,
     output logic waits_o,  // or until a read completes or a clock of efe_tx strikes;
-    output logic watches_o,  // whatever they say: or until time_i passes a multiple of 2^PULL_ASK_SHIFT
+    output logic watches_o,  // whatever they say: or until time_i passes a multiple of 2^PULL_ASK_SHIFT;
+    output logic reads_o,    // likewise one of 2^cfg_read_timeout_i
 
     // Straps, PCIe configuration, device time in ns.
     input node_t       cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
     input logic [15:0] cfg_max_payload_i,
     input logic [15:0] cfg_max_read_i,
+    input logic [5:0]  cfg_read_timeout_i,  // see READ_TIMEOUT_SHIFT
     input logic        link_up_i,
     input logic [63:0] time_i,
 
@@ -203,6 +205,7 @@ module exrnic_core
       .cq_error_i(cq_error),
       .srq_limit_i(srq_limit_event),
       .firmware_i(fw_irq),
+      .host_silent_i(event_src[EvDmaRead][COUNTER_DMA_READ_TIMEOUTS]),
       .irq_valid_o(irq_valid),
       .irq_ready_i(irq_ready),
       .event_i(event_src)
@@ -307,6 +310,7 @@ module exrnic_core
       .xlate_o(xlate_req[4]),
       .xlate_rsp_valid_i(xlate_rsp_valid[4]),
       .xlate_rsp_i(xlate_rsp),
+      .xlate_hold_o(xlate_hold[4]),
       .read_valid_o(read_valid[4]),
       .read_ready_i(read_ready[4]),
       .read_o(read_req[4]),
@@ -748,6 +752,10 @@ module exrnic_core
   logic [XlateClients-1:0] xlate_valid, xlate_ready, xlate_rsp_valid;
   xlate_req_t xlate_req[XlateClients];
   xlate_rsp_t xlate_rsp;
+  // Who has an address of a region, and has not asked for a transfer with it.
+  logic [XlateClients-1:0] xlate_hold;
+  logic xlate_let_go, read_fence, read_fence_done;
+  assign xlate_hold[3:2] = '0;  // rings only
 
   // Clients of dma_read: PBL cache, WQE fetch, payload, receives, firmware.
   logic [4:0] read_valid, read_ready, beat_valid;
@@ -767,6 +775,10 @@ module exrnic_core
       .req_i(xlate_req),
       .rsp_valid_o(xlate_rsp_valid),
       .rsp_o(xlate_rsp),
+      .hold_i(xlate_hold),
+      .let_go_o(xlate_let_go),
+      .fence_o(read_fence),
+      .fence_done_i(read_fence_done),
       .mr_we_i(mr_we),
       .mr_index_i(mr_index),
       .mr_i(mr_new),
@@ -786,7 +798,12 @@ module exrnic_core
       .rst_ni,
       .idle_o(read_idle),
       .waits_o(read_waits),
+      .watches_o(reads_o),
       .cfg_max_read_i,
+      .cfg_timeout_i(cfg_read_timeout_i),
+      .time_i,
+      .fence_i(read_fence),
+      .fence_done_o(read_fence_done),
       .req_valid_i(read_valid),
       .req_ready_o(read_ready),
       .req_i(read_req),
@@ -932,6 +949,8 @@ module exrnic_core
       .xlate_o(xlate_req[0]),
       .xlate_rsp_valid_i(xlate_rsp_valid[0]),
       .xlate_rsp_i(xlate_rsp),
+      .xlate_hold_o(xlate_hold[0]),
+      .xlate_let_go_i(xlate_let_go),
       .wqe_read_valid_o(read_valid[1]),
       .wqe_read_ready_i(read_ready[1]),
       .wqe_read_o(read_req[1]),
@@ -1229,6 +1248,7 @@ module exrnic_core
       .xlate_o(xlate_req[1]),
       .xlate_rsp_valid_i(xlate_rsp_valid[1]),
       .xlate_rsp_i(xlate_rsp),
+      .xlate_hold_o(xlate_hold[1]),
       .write_valid_o(write_valid[0]),
       .write_ready_i(write_ready[0]),
       .write_o(write_cmd[0]),

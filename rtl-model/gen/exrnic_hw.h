@@ -296,7 +296,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RECVS,  // Messages that took a receive
   EXRNIC_COUNTER_READS_SERVED,  // RDMA Read Requests answered in full
   EXRNIC_COUNTER_SEGMENTS_PLACED,  // Segments placed
-  EXRNIC_COUNTER_DMA_READ_ERRORS,  // Memory reads that the host refused
+  EXRNIC_COUNTER_DMA_READ_ERRORS,  // Memory reads that the host refused, or has not answered in time
   EXRNIC_COUNTER_PBL_HITS,  // PBL look-ups answered on chip
   EXRNIC_COUNTER_PBL_MISSES,  // PBL look-ups that read host memory
   EXRNIC_COUNTER_MSIX,  // Interrupts requested
@@ -326,6 +326,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_CREDIT_UPDATES_TX,  // Frames sent that tell a peer how many messages it may send to a queue pair; also in acks_tx
   EXRNIC_COUNTER_CREDIT_UPDATES_RX,  // Such frames received; also in acks_rx
   EXRNIC_COUNTER_CREDIT_REFUSED,  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
+  EXRNIC_COUNTER_DMA_READ_TIMEOUTS,  // Memory reads that the host has not answered in time; also in dma_read_errors
   EXRNIC_COUNTERS
 };
 
@@ -387,6 +388,7 @@ enum exrnic_counter {
   "credit_updates_tx", \
   "credit_updates_rx", \
   "credit_refused", \
+  "dma_read_timeouts", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -422,6 +424,7 @@ enum exrnic_counter {
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
+#define EXRNIC_READ_TIMEOUT_SHIFT 24  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -1009,6 +1012,7 @@ enum exrnic_pull_mode {
 #define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
 #define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
 #define EXRNIC_INT_CAUSE_LINK 0x20u  // LINK_UP of STATUS has changed
+#define EXRNIC_INT_CAUSE_HOST_SILENT 0x40u  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
 
 // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 

@@ -176,7 +176,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RECVS = 24;  // Messages that took a receive
   localparam int unsigned COUNTER_READS_SERVED = 25;  // RDMA Read Requests answered in full
   localparam int unsigned COUNTER_SEGMENTS_PLACED = 26;  // Segments placed
-  localparam int unsigned COUNTER_DMA_READ_ERRORS = 27;  // Memory reads that the host refused
+  localparam int unsigned COUNTER_DMA_READ_ERRORS = 27;  // Memory reads that the host refused, or has not answered in time
   localparam int unsigned COUNTER_PBL_HITS = 28;  // PBL look-ups answered on chip
   localparam int unsigned COUNTER_PBL_MISSES = 29;  // PBL look-ups that read host memory
   localparam int unsigned COUNTER_MSIX = 30;  // Interrupts requested
@@ -206,7 +206,8 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_CREDIT_UPDATES_TX = 54;  // Frames sent that tell a peer how many messages it may send to a queue pair; also in acks_tx
   localparam int unsigned COUNTER_CREDIT_UPDATES_RX = 55;  // Such frames received; also in acks_rx
   localparam int unsigned COUNTER_CREDIT_REFUSED = 56;  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
-  localparam int unsigned COUNTERS = 57;
+  localparam int unsigned COUNTER_DMA_READ_TIMEOUTS = 57;  // Memory reads that the host has not answered in time; also in dma_read_errors
+  localparam int unsigned COUNTERS = 58;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h7;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -241,6 +242,7 @@ package exrnic_pkg;
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
+  localparam int unsigned READ_TIMEOUT_SHIFT = 32'h18;  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -758,6 +760,7 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
   localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
   localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
+  localparam int unsigned INT_CAUSE_HOST_SILENT = 6;  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
 
   // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 

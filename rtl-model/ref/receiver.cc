@@ -126,10 +126,18 @@ void Receiver::place() {
 // What an invalidation refuses leaves the receive open; it is flushed later.
 void Receiver::placed() {
   const bool last = is_last(*segment_);
-  if (last && invalidates(opcode_of(*segment_)))
+  const bool invalidating = last && invalidates(opcode_of(*segment_));
+  if (invalidating)
     if (const Refusal refusal = invalidate()) return done_(refusal);
   inbound().received += static_cast<uint32_t>(payload_of(*segment_).size());
-  if (last) complete();
+  if (!last) return done_(std::nullopt);
+  if (!invalidating) return take_last();
+  // It ends behind the reads that were let in before.
+  dma_read_.then([this] { take_last(); });
+}
+
+void Receiver::take_last() {
+  complete();
   done_(std::nullopt);
 }
 

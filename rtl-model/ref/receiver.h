@@ -19,7 +19,11 @@ class Receiver {
   using Done = std::function<void(Refusal refusal)>;
 
   Receiver(State& state, Xlate& xlate, DmaRead& dma_read, DmaWrite& dma_write, Completer& completer)
-      : state_(state), completer_(completer), fetch_(xlate, dma_read), scatter_(xlate, dma_write) {}
+      : state_(state),
+        completer_(completer),
+        dma_read_(dma_read),
+        fetch_(xlate, dma_read),
+        scatter_(xlate, dma_write) {}
 
   // A segment with a good header, for this queue pair. `segment` stays until done() is called.
   void take(uint32_t qpn, const Received& segment, Done done);
@@ -38,6 +42,7 @@ class Receiver {
   void take_receive(const Ring& ring);
   void place();
   void placed();
+  void take_last();
   void complete();
   void fail(exrnic_cqe_status status, exrnic_term_code code);
   void end_receive(uint16_t wqe_index, exrnic_cqe_status status);
@@ -45,6 +50,7 @@ class Receiver {
 
   State& state_;
   Completer& completer_;
+  DmaRead& dma_read_;
   WqeFetch fetch_;
   Scatter scatter_;
   uint32_t qpn_ = 0;

@@ -174,11 +174,15 @@ class RefCore final : public Core {
     return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
   }
 
-  // Then PULLs are looked after.
+  // Then PULLs are looked after, and reads of host memory.
   uint64_t wakes_at_ns() const override {
     const State& state = blocks_->state;
-    if (state.pulling.empty()) return kNever;
-    return ((state.time_ns >> EXRNIC_PULL_ASK_SHIFT) + 1) << EXRNIC_PULL_ASK_SHIFT;
+    const uint64_t pulls =
+        state.pulling.empty() ? kNever : next_interval_ns(state.time_ns, EXRNIC_PULL_ASK_SHIFT);
+    const uint64_t reads = blocks_->dma_read.in_flight()
+                               ? next_interval_ns(state.time_ns, config_.read_timeout_shift)
+                               : kNever;
+    return std::min(pulls, reads);
   }
 
   // A core that rests is stepped in each cycle until it has been quiet for long, then in each one

@@ -9,7 +9,8 @@ namespace {
 constexpr uint32_t kRtoLeast = 1024;
 constexpr uint32_t kCauses = EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR |
                              EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT |
-                             EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_LINK;
+                             EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_LINK |
+                             EXRNIC_INT_CAUSE_HOST_SILENT;
 
 bool is_word(const MmioAccess& access) {
   return access.bar == EXRNIC_BAR_REGISTERS && access.size == 4 && access.offset % 4 == 0 &&

@@ -132,7 +132,9 @@ void Sender::invalidate() {
   access.stag = work_.head.imm_data;
   access.pd = turn_.qp().pd;
   if (ref::invalidate(state_, access) != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-  end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
+  // It ends behind the reads that were let in before, and as done, whatever happens meanwhile.
+  turn_.phase = Turn::Phase::kReading;
+  dma_read_.then([this] { end_unsent(EXRNIC_CQE_STATUS_SUCCESS); });
 }
 
 // ---- PUSH and SEND

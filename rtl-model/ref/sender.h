@@ -15,6 +15,7 @@ class Sender {
       : state_(state),
         turn_(turn),
         xlate_(xlate),
+        dma_read_(dma_read),
         efe_tx_(efe_tx),
         fetch_(xlate, dma_read),
         gather_(xlate, dma_read) {}
@@ -54,6 +55,7 @@ class Sender {
   State& state_;
   Turn& turn_;
   Xlate& xlate_;
+  DmaRead& dma_read_;
   EfeTx& efe_tx_;
   WqeFetch fetch_;
   Gather gather_;

@@ -10,7 +10,12 @@ void Xlate::region(const Access& access, const Done& done) {
   if (verdict != Verdict::kOk) return done({verdict, 0, 0});
   const Region& region = state_.regions[stag_index(access.stag)];
   const uint64_t base_in_page = region.base % (uint64_t{1} << region.page_shift);
-  page(region.pbl, region.page_shift, access.to - region.base + base_in_page, access.length, done);
+  // Behind a read of the PBL the region is looked at again: it may have been invalidated.
+  page(region.pbl, region.page_shift, access.to - region.base + base_in_page, access.length,
+       [this, access, done](const Place& place) {
+         const Verdict now = check(state_, access);
+         done(now == Verdict::kOk ? place : Place{now, 0, 0});
+       });
 }
 
 void Xlate::ring(uint64_t pbl, uint64_t offset, uint64_t length, const Done& done) {

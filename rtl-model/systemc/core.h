@@ -108,9 +108,10 @@ class CoreSink {
 
 // Straps and link parameters that a board, not the driver, decides.
 struct CoreConfig {
-  uint16_t node_id = 0;         // 0..255; the MAC address follows from it (spec: MAC_PREFIX)
-  uint16_t max_payload = 256;   // PCIe MPS, bytes
-  uint16_t max_read = 512;      // PCIe MRRS, bytes
+  uint16_t node_id = 0;        // 0..255; the MAC address follows from it (spec: MAC_PREFIX)
+  uint16_t max_payload = 256;  // PCIe MPS, bytes
+  uint16_t max_read = 512;     // PCIe MRRS, bytes
+  uint8_t read_timeout_shift = EXRNIC_READ_TIMEOUT_SHIFT;  // PCIe completion time-out: see there
   uint16_t data_bits = 128;     // width of the core's data path: 128 or 256
   uint32_t clock_khz = 250000;  // what the driver reads in CLOCK_KHZ
   bool link_up = true;          // an Ethernet link is attached; set_link() changes that
@@ -142,6 +143,10 @@ class Core {
   // It lies behind the time of the last step.
   static constexpr uint64_t kNever = ~uint64_t{0};
   virtual uint64_t wakes_at_ns() const { return kNever; }
+  // When the next interval of 2^shift ns begins.
+  static constexpr uint64_t next_interval_ns(uint64_t time_ns, unsigned shift) {
+    return ((time_ns >> shift) + 1) << shift;
+  }
 
   // Of a core that is not idle: how many of the next cycles it can do without, unless an input
   // comes. They are not stepped; before the next step() it is told how many it did not see.

@@ -45,6 +45,7 @@ class RtlCore final : public Core {
     top_.cfg_clock_khz_i = config.clock_khz;
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_max_read_i = config.max_read;
+    top_.cfg_read_timeout_i = config.read_timeout_shift;
     link_up_ = config.link_up;
     top_.trace_i = tracing_ = sink.tracing();
     reset();
@@ -84,10 +85,13 @@ class RtlCore final : public Core {
     return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
   }
 
-  // Then PULLs are looked after.
+  // Then PULLs are looked after, and reads of host memory.
   uint64_t wakes_at_ns() const override {
-    if (!top_.watches_o) return kNever;
-    return ((top_.time_i >> EXRNIC_PULL_ASK_SHIFT) + 1) << EXRNIC_PULL_ASK_SHIFT;
+    const uint64_t pulls =
+        top_.watches_o ? next_interval_ns(top_.time_i, EXRNIC_PULL_ASK_SHIFT) : kNever;
+    const uint64_t reads =
+        top_.reads_o ? next_interval_ns(top_.time_i, top_.cfg_read_timeout_i) : kNever;
+    return std::min(pulls, reads);
   }
 
   // A traced core tells of an event in the cycle behind it, so that must not be left out.

@@ -26,10 +26,12 @@ module sampled_core
     output logic        idle_o,
     output logic        waits_o,
     output logic        watches_o,
+    output logic        reads_o,
     input  node_t       cfg_node_i,
     input  logic [31:0] cfg_clock_khz_i,
     input  logic [15:0] cfg_max_payload_i,
     input  logic [15:0] cfg_max_read_i,
+    input  logic [5:0]  cfg_read_timeout_i,
     input  logic        link_up_i,
     input  logic [63:0] time_i,
     input  logic        mmio_valid_i,
@@ -79,6 +81,7 @@ module sampled_core
   logic [31:0] cfg_clock_khz_q;
   logic [15:0] cfg_max_payload_q;
   logic [15:0] cfg_max_read_q;
+  logic [5:0]  cfg_read_timeout_q;
   logic        link_up_q;
   logic [63:0] time_q;
   logic        mmio_valid_q;
@@ -108,6 +111,7 @@ module sampled_core
     cfg_clock_khz_q   <= cfg_clock_khz_i;
     cfg_max_payload_q <= cfg_max_payload_i;
     cfg_max_read_q    <= cfg_max_read_i;
+    cfg_read_timeout_q <= cfg_read_timeout_i;
     link_up_q         <= link_up_i;
     time_q            <= time_i;
     mmio_valid_q      <= mmio_valid_i;
@@ -220,10 +224,12 @@ module sampled_core
       .idle_o,
       .waits_o,
       .watches_o,
+      .reads_o,
       .cfg_node_i(cfg_node_q),
       .cfg_clock_khz_i(cfg_clock_khz_q),
       .cfg_max_payload_i(cfg_max_payload_q),
       .cfg_max_read_i(cfg_max_read_q),
+      .cfg_read_timeout_i(cfg_read_timeout_q),
       .link_up_i(link_up_q),
       .time_i(time_q),
       .mmio_valid_i(mmio_valid_q),

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory reads: cuts requests into PCIe reads, keeps many in flight, and returns the data to its
-// client as it comes. See README.md.
+// client as it comes. What the host does not answer fails by a time-out. See README.md.
 
 module dma_read
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-  parameter int unsigned N_TAG = 32,  // a power of two, 2..256
+  parameter int unsigned N_TAG = 32,  // a power of two, 2..128
   localparam int unsigned CLIENTS = 5
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,
   output logic               idle_o,   // nothing is to be read,
-  output logic               waits_o,  // or all that was taken has been asked for
+  output logic               waits_o,  // or all that was taken has been asked for;
+  output logic               watches_o,  // but some of it may fail when the next interval begins
   input  logic [15:0]        cfg_max_read_i,
+  input  logic [5:0]         cfg_timeout_i,  // log2 of an interval, ns
+  input  logic [63:0]        time_i,         // ns
+
+  // When has all been read that was taken before?
+  input  logic               fence_i,       // pulse; one question at a time
+  output logic               fence_done_o,  // pulse: now
 
   // Clients
   input  logic [CLIENTS-1:0] req_valid_i,
@@ -41,7 +48,9 @@ module dma_read
 );
   localparam int unsigned TAG_W = $clog2(N_TAG);
   localparam int unsigned CLIENT_W = $clog2(CLIENTS);
+  localparam int unsigned BUS_TAG_W = 8;  // an extended tag of PCIe
   typedef logic [TAG_W-1:0] tag_t;
+  typedef logic [BUS_TAG_W-TAG_W-1:0] generation_t;
   typedef logic [CLIENT_W-1:0] client_t;
 
   // What a tag in flight is for.
@@ -118,7 +127,8 @@ module dma_read
   end
 
   // ---- Tags: first each once, then in the order in which they became free. So a tag rests as long
-  // as can be before it is used again.
+  // as can be before it is used again. On the bus a tag has a generation, which counts its
+  // time-outs: what comes too late is not taken for the answer to a later read.
 
   tag_t           free_q[N_TAG];
   logic [TAG_W:0] fresh_q;  // tags never used are from here on
@@ -147,10 +157,11 @@ module dma_read
     if (retire) free_q[free_tail_q[TAG_W-1:0]] <= cpl_tag;
   end
 
-  assign rd_valid_o = active_q && tag_free;
+  // Nothing is asked before what is late has ended.
+  assign rd_valid_o = active_q && tag_free && late_q == '0;
   assign rd_address_o = req_q.address;
   assign rd_length_o = 16'(cut);
-  assign rd_tag_o = 8'(tag);
+  assign rd_tag_o = {generation_q[tag], tag};
 
   // ---- Reads in flight. What a read is for is written at its issue, how much of it has come by
   // its completions: one writer for each memory.
@@ -166,9 +177,12 @@ module dma_read
   chunk_t bytes;
   logic   known;
   logic   fails;
+  logic   times_out;  // nothing comes in this cycle, and one that is late ends
 
-  assign cpl_tag = cpl_tag_i[TAG_W-1:0];
-  assign known = cpl_valid_i && 32'(cpl_tag_i) < N_TAG && busy_q[cpl_tag];
+  assign times_out = late_q != '0 && !cpl_valid_i;
+  assign cpl_tag = cpl_valid_i ? cpl_tag_i[TAG_W-1:0] : late_tag;
+  assign known = times_out || (cpl_valid_i && busy_q[cpl_tag] &&
+                               cpl_tag_i[BUS_TAG_W-1:TAG_W] == generation_q[cpl_tag]);
 
   // More than was asked for is cut off. An end that comes early fails all that is missing.
   always_comb begin
@@ -180,11 +194,11 @@ module dma_read
       bytes = chunk_t'(cpl_bytes_i);
       if (bytes > chunk_t'(DATA_BYTES)) bytes = chunk_t'(DATA_BYTES);
       if (bytes > missing) bytes = missing;
-      fails = cpl_error_i || (cpl_last_i && bytes != missing);
+      fails = times_out || cpl_error_i || (cpl_last_i && bytes != missing);
       if (fails) bytes = missing;
     end
   end
-  assign retire = known && (cpl_last_i || cpl_error_i);
+  assign retire = known && (times_out || cpl_last_i || cpl_error_i);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -205,15 +219,77 @@ module dma_read
     if (known) received_q[cpl_tag] <= received + bytes;
   end
 
+  // ---- Time-outs: a read that was in flight already when the interval before began is late.
+
+  logic             interval_q, begins;
+  logic [N_TAG-1:0] old_q;   // in flight since before this interval
+  logic [N_TAG-1:0] late_q;  // to be ended
+  tag_t             late_tag;
+  generation_t      generation_q[N_TAG];
+
+  assign begins = time_i[cfg_timeout_i] != interval_q;
+  always_comb begin
+    late_tag = '0;
+    if (late_q != '0)
+      for (int unsigned i = 0; i < N_TAG; i++) begin
+        if (late_q[i]) late_tag = tag_t'(i);
+      end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      interval_q <= 1'b0;
+      old_q <= '0;
+      late_q <= '0;
+      for (int unsigned i = 0; i < N_TAG; i++) generation_q[i] <= '0;
+    end else begin
+      if (begins) begin
+        interval_q <= !interval_q;
+        old_q <= busy_q;
+        late_q <= late_q | (old_q & busy_q);
+      end
+      if (issue) old_q[tag] <= 1'b0;
+      if (retire) {old_q[cpl_tag], late_q[cpl_tag]} <= '0;
+      if (times_out) generation_q[late_tag] <= generation_q[late_tag] + 1'b1;
+    end
+  end
+
+  // ---- Fence: first the request in hand is to be asked for, then what is in flight is to end.
+
+  logic             fence_asked_q, fence_waits_q;
+  logic [N_TAG-1:0] fenced_q;
+  logic             fence_begins;
+
+  assign fence_begins = (fence_i || fence_asked_q) && (!active_q || issue_last);
+  assign fence_done_o = fence_waits_q && fenced_q == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_asked_q <= 1'b0;
+      fence_waits_q <= 1'b0;
+      fenced_q <= '0;
+    end else begin
+      fence_asked_q <= (fence_i || fence_asked_q) && !fence_begins;
+      fence_waits_q <= fence_begins || (fence_waits_q && !fence_done_o);
+      if (fence_begins) begin
+        fenced_q <= busy_q;
+        if (issue) fenced_q[tag] <= 1'b1;
+      end
+      if (retire) fenced_q[cpl_tag] <= 1'b0;
+    end
+  end
+
   // ---- Beats to the clients
 
-  logic error_q;
+  logic error_q, timeout_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       beat_valid_o <= '0;
       error_q <= 1'b0;
+      timeout_q <= 1'b0;
     end else begin
+      timeout_q <= times_out;
       beat_valid_o <= known && bytes != '0 ? CLIENTS'(1) << read.client : '0;
       error_q <= known && fails;
     end
@@ -233,8 +309,10 @@ module dma_read
   always_comb begin
     event_o = '0;
     event_o[COUNTER_DMA_READ_ERRORS] = error_q;
+    event_o[COUNTER_DMA_READ_TIMEOUTS] = timeout_q;
   end
 
-  assign waits_o = !active_q && beat_valid_o == '0;
+  assign waits_o = !active_q && beat_valid_o == '0 && late_q == '0 && !fence_done_o;
+  assign watches_o = busy_q != '0;
   assign idle_o = waits_o && busy_q == '0;
 endmodule

@@ -16,6 +16,8 @@ constexpr uint32_t kSeed = 90125;
 constexpr unsigned kClients = 5;
 constexpr unsigned kTags = 32;
 constexpr unsigned kRequestMax = 4096;
+constexpr unsigned kTimeoutShift = 6;
+constexpr uint64_t kInterval = uint64_t{1} << kTimeoutShift;
 constexpr unsigned kRequestBits = 64 + kChunkBits + kTxAddressBits;
 constexpr unsigned kBeatBits = kTxAddressBits + 8 * kDataBytes + kChunkBits + 1;
 
@@ -38,6 +40,9 @@ class DmaRead : public Bench<Vdma_read> {
   explicit DmaRead(uint32_t seed = kSeed) : host(dut(), seed) {
     dut().req_valid_i = 0;
     dut().cfg_max_read_i = 512;
+    dut().cfg_timeout_i = kTimeoutShift;
+    dut().time_i = 0;
+    dut().fence_i = 0;
     reset();
   }
 
@@ -54,7 +59,9 @@ class DmaRead : public Bench<Vdma_read> {
     dut().req_valid_i &= static_cast<uint8_t>(~taken_clients);
     dut().cpl_valid_i = 0;
     settle();
+    dut().fence_i = 0;
     errors += dut().event_o >> EXRNIC_COUNTER_DMA_READ_ERRORS & 1;
+    timeouts += dut().event_o >> EXRNIC_COUNTER_DMA_READ_TIMEOUTS & 1;
     if (dut().beat_valid_o) beats.push_back(beat());
   }
 
@@ -84,6 +91,7 @@ class DmaRead : public Bench<Vdma_read> {
   unsigned taken_clients = 0;  // in the last cycle
   bool took_read = false;
   int errors = 0;
+  int timeouts = 0;
 
  private:
   Beat beat() {
@@ -212,6 +220,122 @@ TEST_CASE("Reads are issued one a cycle, also from one request to the next") {
   dma.cycle();
   for (int i = 0; i < 9; ++i) dma.cycle();
   CHECK(dma.host.taken.size() == 9);
+}
+
+// ---- Reads without an answer
+
+TEST_CASE("A read without an answer fails behind one interval, and before two are over") {
+  DmaRead dma;
+  dma.dut().time_i = 5;
+  dma.issue(1, {0x5000, 64, 0x100});
+  CHECK(dma.dut().watches_o);
+  dma.complete(0, 16, false);
+  dma.dut().time_i = 2 * kInterval - 1;
+  for (int i = 0; i < 10; ++i) dma.run_cycle();
+  CHECK(dma.beats.size() == 1);
+  dma.dut().time_i = 2 * kInterval;
+  for (int i = 0; i < 3; ++i) dma.run_cycle();
+  REQUIRE(dma.beats.size() == 2);
+  check_beat(dma.beats[1], 1, 0x110, 48, true);
+  CHECK(dma.errors == 1);
+  CHECK(dma.timeouts == 1);
+  CHECK(dma.dut().idle_o);
+  CHECK_FALSE(dma.dut().watches_o);
+}
+
+TEST_CASE("What comes behind a time-out is no answer to a later read") {
+  DmaRead dma;
+  dma.dut().cfg_max_read_i = 128;
+  dma.issue(2, {0x10000, 4096, 0});  // all tags
+  for (const uint64_t time : {kInterval, 2 * kInterval}) {
+    dma.dut().time_i = time;
+    for (unsigned i = 0; i < kTags + 2; ++i) dma.run_cycle();
+  }
+  CHECK(dma.beats.size() == kTags);
+  CHECK(dma.timeouts == kTags);
+  CHECK(dma.dut().idle_o);
+  dma.beats.clear();
+  dma.host.forget();
+  dma.issue(0, {0x5000, 16, 0x100});
+  const unsigned tag = dma.host.taken.back().tag;
+  CHECK(tag >= kTags);
+  dma.complete(tag % kTags, 16, true, false, 0xbad0);
+  CHECK(dma.beats.empty());
+  dma.complete(tag, 16, true, false, 0x5000);
+  REQUIRE(dma.beats.size() == 1);
+  check_beat(dma.beats[0], 0, 0x100, 16, false);
+  CHECK(dma.beats[0].data[0] == byte_at(0x5000));
+}
+
+TEST_CASE("What comes while another read is late is not touched by that") {
+  DmaRead dma;
+  dma.issue(0, {0x5000, 16, 0x100});
+  dma.dut().time_i = kInterval;
+  dma.run_cycle();
+  dma.issue(1, {0x6000, 32, 0x200});
+  dma.dut().time_i = 2 * kInterval;
+  dma.run_cycle();
+  dma.complete(1, 16, false, false, 0x6000);  // goes first
+  dma.run_cycle();
+  dma.complete(1, 16, true, false, 0x6010);
+  REQUIRE(dma.beats.size() == 3);
+  check_beat(dma.beats[0], 1, 0x200, 16, false);
+  check_beat(dma.beats[1], 0, 0x100, 16, true);
+  check_beat(dma.beats[2], 1, 0x210, 16, false);
+  CHECK(dma.timeouts == 1);
+}
+
+// ---- Fence
+
+TEST_CASE("A fence ends when the reads before it have ended, whatever comes behind") {
+  DmaRead dma;
+  dma.dut().fence_i = 1;
+  dma.run_cycle();
+  CHECK(dma.dut().fence_done_o);  // there are none
+  dma.issue(0, {0x5000, 16, 0});
+  dma.issue(1, {0x6000, 16, 0});
+  dma.dut().fence_i = 1;
+  dma.run_cycle();
+  dma.issue(2, {0x7000, 16, 0});
+  dma.complete(1, 16, true);
+  for (int i = 0; i < 10; ++i) {
+    CHECK_FALSE(dma.dut().fence_done_o);
+    dma.run_cycle();
+  }
+  SECTION("with an answer") { dma.complete(0, 16, true); }
+  SECTION("by a time-out") {
+    for (const uint64_t time : {kInterval, 2 * kInterval}) {
+      dma.dut().time_i = time;
+      dma.run_cycle();
+    }
+    for (int i = 0; i < 10 && !dma.dut().fence_done_o; ++i) dma.run_cycle();
+  }
+  CHECK(dma.dut().fence_done_o);
+  dma.run_cycle();
+  CHECK_FALSE(dma.dut().fence_done_o);
+}
+
+TEST_CASE("A request that is not wholly asked for belongs before the fence") {
+  DmaRead dma;
+  dma.host.paused = true;
+  dma.host.ready_percent = 0;
+  dma.drive_request(0, {0x5000, 1024, 0});
+  dma.cycle();
+  dma.cycle();
+  dma.dut().fence_i = 1;
+  for (int i = 0; i < 10; ++i) {
+    dma.cycle();
+    CHECK_FALSE(dma.dut().fence_done_o);
+  }
+  dma.host.ready_percent = 100;
+  for (int i = 0; i < 4; ++i) dma.cycle();
+  dma.complete(0, 0, false, true);
+  for (int i = 0; i < 10; ++i) {
+    CHECK_FALSE(dma.dut().fence_done_o);
+    dma.run_cycle();
+  }
+  dma.complete(1, 0, false, true);
+  CHECK(dma.dut().fence_done_o);
 }
 
 // Three clients that keep asking; every byte is followed from the request to its beat.

@@ -44,6 +44,7 @@ class ReadHost {
   bool paused = false;      // nothing is completed
   std::vector<Read> taken;  // every read so far
   std::size_t in_flight() const { return reads_.size(); }
+  void forget() { reads_.clear(); }  // what is in flight is not completed any more
 
   void drive() {
     dut_.rd_ready_i = chance(ready_percent);

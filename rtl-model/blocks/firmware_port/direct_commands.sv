@@ -46,6 +46,7 @@ module direct_commands
     /* verilator lint_off UNUSEDSIGNAL */
     input  xlate_rsp_t xlate_rsp_i,  // what is asked for lies in one page
     /* verilator lint_on UNUSEDSIGNAL */
+    output logic       xlate_hold_o,  // it knows a place that no transfer was asked for with
 
     output logic           read_valid_o,
     input  logic           read_ready_i,
@@ -236,6 +237,7 @@ module direct_commands
       xlate_o.length = length;
     end
   end
+  assign xlate_hold_o = state_q inside {StFence, StFenceWait, StRead, StWrite, StSend};
   assign fence_o = state_q == StFence;
   assign read_valid_o = state_q == StRead;
   assign read_o = '{address: address_q, length: chunk_t'(length), dst: '0};

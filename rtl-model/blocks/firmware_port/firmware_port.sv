@@ -68,6 +68,7 @@ module firmware_port
     output xlate_req_t     xlate_o,
     input  logic           xlate_rsp_valid_i,
     input  xlate_rsp_t     xlate_rsp_i,
+    output logic           xlate_hold_o,  // see xlate
     output logic           read_valid_o,
     input  logic           read_ready_i,
     output dma_read_req_t  read_o,
@@ -257,6 +258,7 @@ module firmware_port
       .xlate_o,
       .xlate_rsp_valid_i,
       .xlate_rsp_i,
+      .xlate_hold_o,
       .read_valid_o,
       .read_ready_i,
       .read_o,

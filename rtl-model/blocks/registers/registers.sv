@@ -54,6 +54,7 @@ module registers
     input  logic cq_error_i,
     input  logic srq_limit_i,
     input  logic firmware_i,
+    input  logic host_silent_i,
     output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
     input  logic irq_ready_i,
 
@@ -132,7 +133,7 @@ module registers
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  localparam int unsigned Causes = 6;
+  localparam int unsigned Causes = 7;
   logic link_q;
   always_ff @(posedge clk_i) link_q <= link_up_i;
   assign link_steady_o = link_q == link_up_i;
@@ -145,6 +146,7 @@ module registers
     set[INT_CAUSE_SRQ_LIMIT] = srq_limit_i;
     set[INT_CAUSE_FIRMWARE] = firmware_i;
     set[INT_CAUSE_LINK] = !link_steady_o;
+    set[INT_CAUSE_HOST_SILENT] = host_silent_i;
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;

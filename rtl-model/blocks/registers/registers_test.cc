@@ -200,7 +200,7 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN, EXRNIC_LOAD_CYCLES_MIN},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN - 1, EXRNIC_LOAD_CYCLES_DEFAULT},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MAX + 1, EXRNIC_LOAD_CYCLES_DEFAULT},
-      {EXRNIC_REG_INT_ENABLE, kOnes, 63},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 127},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
   }));
@@ -309,6 +309,16 @@ TEST_CASE("A shared receive queue that falls below its limit fires, if that caus
   registers.pulse(registers.dut().srq_limit_i);
   CHECK(registers.interrupts == 1);
   CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_SRQ_LIMIT);
+}
+
+TEST_CASE("A host that answers no read is told to its driver, if that cause is enabled") {
+  Registers registers;
+  registers.pulse(registers.dut().host_silent_i);
+  CHECK(registers.interrupts == 0);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_HOST_SILENT);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_HOST_SILENT);
+  CHECK(registers.read(EXRNIC_REG_INT_ENABLE) == EXRNIC_INT_CAUSE_HOST_SILENT);
+  CHECK(registers.interrupts == 1);
 }
 
 TEST_CASE("Enabling a cause that is pending fires") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Goes through the elements of a message: asks for the payload of one segment, element after
 // element and page after page, without gaps in its slot; or looks all of them up. It translates
-// ahead while the slot is awaited; what it knows from before a time of rest it looks up again.
+// ahead while the slot is awaited; what it knows from before a time of rest, or from before an
+// invalidation, it looks up again.
 
 module payload_gather
   import exrnic_pkg::*;
@@ -11,6 +12,7 @@ module payload_gather
     input logic clk_i,
     input logic rst_ni,
     input logic quiesce_i,
+    input logic let_go_i,  // what was looked up may be of the past
 
     // The elements of a message: see sge_cursor.
     input  logic        load_i,
@@ -31,6 +33,7 @@ module payload_gather
     output logic idle_o,  // done, refused or stopped
     output logic done_o,  // pulse: all is asked for, idle_o follows
     output logic quiet_o,  // idle, or waiting for the end of quiesce_i
+    output logic hold_o,   // it knows an address that it has not read from
     output xlate_status_e status_o,  // when idle: XLATE_OK, or why an element was refused
     output chunk_t        filled_o,  // bytes of payload that were asked for
 
@@ -61,7 +64,7 @@ module payload_gather
   logic [63:0] address_q;
 
   logic wait_for_rest, found, fits;
-  assign wait_for_rest = quiesce_i && !slot_valid_i && !look_q;
+  assign wait_for_rest = (quiesce_i || let_go_i) && !slot_valid_i && !look_q;
   assign found = xlate_rsp_valid_i && xlate_rsp_i.status == XLATE_OK;
   assign chunk = page_left_q < segment_i - filled_q ? page_left_q : segment_i - filled_q;
   assign fits = xlate_rsp_i.length < 32'(MTU_MAX);
@@ -108,6 +111,7 @@ module payload_gather
   assign idle_o = state_q == StIdle;
   assign done_o = asked && filled_q + chunk == segment_i;
   assign quiet_o = idle_o || (state_q == StFind && wait_for_rest);
+  assign hold_o = state_q == StRead;
   assign status_o = status_q;
   assign filled_o = filled_q;
 

@@ -68,6 +68,8 @@ module requester
     output xlate_req_t xlate_o,
     input  logic       xlate_rsp_valid_i,
     input  xlate_rsp_t xlate_rsp_i,
+    output logic       xlate_hold_o,  // it knows where payload lies that it has not asked for,
+    input  logic       xlate_let_go_i,  // which is to be looked up again, or asked for
 
     output logic           wqe_read_valid_o,
     input  logic           wqe_read_ready_i,
@@ -242,6 +244,7 @@ module requester
       .clk_i,
       .rst_ni,
       .quiesce_i,
+      .let_go_i(xlate_let_go_i),
       .load_i(gather_load),
       .first_i(source),
       .count_i(segment.turn == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
@@ -259,6 +262,7 @@ module requester
       .idle_o(gather_idle),
       .done_o(gather_done),
       .quiet_o(gather_quiet),
+      .hold_o(xlate_hold_o),
       .status_o(gather_status),
       .filled_o(gather_filled),
       .slot_valid_i(step == STEP_GATHER),

@@ -96,6 +96,7 @@ module responder
     output xlate_req_t xlate_o,
     input  logic       xlate_rsp_valid_i,
     input  xlate_rsp_t xlate_rsp_i,
+    output logic       xlate_hold_o,  // it knows a place that it has not written to
 
     // Slots of receives, also ahead of their messages.
     output logic       fetch_xlate_valid_o,
@@ -452,6 +453,7 @@ module responder
   // One of them at a time.
   assign xlate_valid_o = place_xlate_valid || step == STEP_INVALIDATE;
   assign xlate_o = step == STEP_PLACE ? place_xlate : invalidate_xlate;
+  assign xlate_hold_o = place_write_valid;
   assign write_valid_o = place_write_valid || step == STEP_DONE;
   always_comb begin
     write_o = place_write;

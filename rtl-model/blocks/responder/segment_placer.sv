@@ -38,7 +38,7 @@ module segment_placer
     input  logic       xlate_rsp_valid_i,
     input  xlate_rsp_t xlate_rsp_i,
 
-    output logic           write_valid_o,
+    output logic           write_valid_o,  // it knows where, see xlate
     input  logic           write_ready_i,
     output dma_write_cmd_t write_o
 );

@@ -21,6 +21,12 @@ module xlate
   input  xlate_req_t         req_i[CLIENTS],
   output logic [CLIENTS-1:0] rsp_valid_o,
   output xlate_rsp_t         rsp_o,
+  input  logic [CLIENTS-1:0] hold_i,     // has an address of a region that no transfer was asked for with,
+  output logic               let_go_o,   // and is to forget it, or to use it soon
+
+  // When has all been read that was asked for by now?
+  output logic               fence_o,       // pulse
+  input  logic               fence_done_i,  // pulse: now
 
   // Management of regions
   input  logic               mr_we_i,
@@ -76,7 +82,7 @@ module xlate
     return client_t'(sum < CLIENTS ? sum : sum - CLIENTS);
   endfunction
 
-  assign wants = (open_q & ~waiting) | (~open_q & req_valid_i);
+  assign wants = (open_q & ~waiting & ~invalidated_q) | (~open_q & req_valid_i);
   always_comb begin
     next_client = client_q;
     if (take)
@@ -190,10 +196,56 @@ module xlate
   // here. An invalidation is not repeated: it has been done, and answers no address.
 
   logic stag_final;  // the PBL is not asked
-  logic finished;
+  logic finished, invalidated;
   assign stag_final = stag_done && (stag_status != XLATE_OK || req.invalidate);
-  assign finished = (stag_final && (!flush || req.invalidate)) ||
+  assign invalidated = stag_done && stag_status == XLATE_OK && req.invalidate;
+  assign finished = (stag_final && !invalidated && (!flush || req.invalidate)) ||
                     (pbl_done && !pbl_missed && !flush);
+
+  // ---- The fence. An invalidation that was done is answered when what was let in before is over: no
+  // client has an address from before, and all reads have ended. (Writes are in order: who asked
+  // says so behind them.) Invalidations that come meanwhile wait for the next fence.
+
+  typedef enum logic [1:0] {FENCE_NONE, FENCE_HOLDS, FENCE_READS, FENCE_DONE} fence_e;
+  fence_e             fence_q;
+  logic [CLIENTS-1:0] invalidated_q;  // done, not answered
+  logic [CLIENTS-1:0] fenced_q;       // of these: the fence is for them
+  logic [CLIENTS-1:0] holding_q;      // may still have an address from before
+  logic               fence_answers;
+
+  assign let_go_o = fence_q == FENCE_HOLDS;
+  assign fence_o = fence_q == FENCE_HOLDS && holding_q == '0;
+  assign fence_answers = fence_q == FENCE_DONE && !finished;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_q <= FENCE_NONE;
+      invalidated_q <= '0;
+      fenced_q <= '0;
+      holding_q <= '0;
+    end else begin
+      if (invalidated) invalidated_q[client_q] <= 1'b1;
+      unique case (fence_q)
+        FENCE_NONE:
+        if (invalidated_q != '0) begin
+          fence_q <= FENCE_HOLDS;
+          fenced_q <= invalidated_q;
+          holding_q <= '1;
+        end
+        FENCE_HOLDS: begin
+          holding_q <= holding_q & hold_i;
+          if (fence_o) fence_q <= FENCE_READS;
+        end
+        FENCE_READS: if (fence_done_i) fence_q <= FENCE_DONE;
+        default:
+        if (fence_answers) begin
+          fence_q <= FENCE_NONE;
+          for (int unsigned i = 0; i < CLIENTS; i++)
+            if (fenced_q[i]) invalidated_q[i] <= 1'b0;
+        end
+      endcase
+    end
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -235,11 +287,17 @@ module xlate
       if (pbl_done) again_q[client_q] <= 1'b1;
       if (finished) open_q[client_q] <= 1'b0;
       rsp_valid_o <= finished ? CLIENTS'(1) << client_q : '0;
+      if (fence_answers) begin
+        open_q <= open_q & ~fenced_q;
+        if (accept) open_q[next_client] <= 1'b1;
+        rsp_valid_o <= fenced_q;
+      end
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (accept) req_q[next_client] <= req_i[next_client];
+    if (fence_answers) rsp_o.status <= XLATE_OK;
     if (finished) begin
       rsp_o.status <= stag_final ? stag_status : pbl_error ? XLATE_MEMORY : XLATE_OK;
       rsp_o.address <= huge_pages ? {page[63:HUGE_PAGE_SHIFT], place[HUGE_PAGE_SHIFT-1:0]}

@@ -57,6 +57,8 @@ class Xlate : public Bench<Vxlate> {
     dut().req_valid_i = 0;
     dut().mr_we_i = 0;
     dut().flush_i = 0;
+    dut().hold_i = 0;
+    dut().fence_done_i = 0;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_STAG + 2, [&] { return dut().init_done_o != 0; });
   }
@@ -68,7 +70,10 @@ class Xlate : public Bench<Vxlate> {
     if (dut().event_o >> EXRNIC_COUNTER_PBL_HITS & 1) ++hits;
     if (dut().event_o >> EXRNIC_COUNTER_PBL_MISSES & 1) ++misses;
     const unsigned taken = dut().req_valid_i & dut().req_ready_o;
+    fence_asked |= dut().fence_o;
     tick();
+    dut().fence_done_i = fence_asked && !reads_under_way;
+    if (dut().fence_done_i) fence_asked = false;
     dut().req_valid_i &= static_cast<uint8_t>(~taken);
     dut().mr_we_i = 0;
     dut().flush_i = 0;
@@ -120,6 +125,8 @@ class Xlate : public Bench<Vxlate> {
 
   PblHost<Vxlate>& host() { return host_; }
 
+  bool reads_under_way = false;  // that a fence waits for
+  bool fence_asked = false;
   uint64_t epoch = 0;
   int hits = 0;
   int misses = 0;

@@ -174,5 +174,54 @@ TEST_CASE("An invalidation reads no memory, and a flush does not repeat it") {
   CHECK(xlate.look_up(invalidation()).status == kXlateStag);
 }
 
+TEST_CASE("An invalidation is answered when nobody has an address from before") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  CHECK(xlate.look_up(example_request(), 2).status == kXlateOk);
+  xlate.dut().hold_i = 1 << 2;
+  xlate.drive_request(1, invalidation());
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+    CHECK_FALSE(xlate.fence_asked);
+  }
+  CHECK(xlate.dut().let_go_o);
+  CHECK_FALSE(xlate.dut().idle_o);
+  // Others go on, and are refused.
+  CHECK(xlate.look_up(example_request(), 0).status == kXlateStag);
+  xlate.dut().hold_i = 0;
+  CHECK(answer_to(xlate, 1).status == kXlateOk);
+  CHECK_FALSE(xlate.dut().let_go_o);
+}
+
+TEST_CASE("An invalidation is answered when the reads from before have ended") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.reads_under_way = true;
+  xlate.drive_request(1, invalidation());
+  xlate.wait_for("the fence", kLimit, [&] { return xlate.fence_asked; });
+  xlate.dut().hold_i = 7;  // of what is looked up from now on
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+  }
+  // One that comes meanwhile, of another region, waits for a fence of its own.
+  Region other = example_region();
+  other.key = 0x11;
+  xlate.write_region(kExampleIndex + 1, other);
+  Request second = invalidation();
+  second.stag = stag_of(kExampleIndex + 1, other.key);
+  xlate.drive_request(2, second);
+  for (int i = 0; i < 50; ++i) xlate.cycle();
+  xlate.reads_under_way = false;
+  CHECK(answer_to(xlate, 1).status == kXlateOk);
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+  }
+  xlate.dut().hold_i = 0;
+  CHECK(answer_to(xlate, 2).status == kXlateOk);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Hosts that are slow to answer the RNIC's reads of their memory, and hosts that never do.
+#include <vector>
+
+#include "tests/support/exchange.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kNever = HostPort::kNever;
+// A read that has no answer fails behind this one, and before two of them are over.
+constexpr uint8_t kTimeoutShift = 18;  // of a board that is impatient, for the sake of time
+constexpr uint64_t kTimeoutNs = uint64_t{1} << kTimeoutShift;
+constexpr uint64_t kLongest = 2 * kTimeoutNs + 10'000'000;
+constexpr uint32_t kLong = 12'288;
+constexpr uint8_t kOld = 0x11;
+constexpr uint8_t kNew = 0xee;
+
+void slow_down(RnicDriver& rnic, const PinnedPages& memory, uint64_t wait_ns) {
+  for (const uint64_t page : memory.pages)
+    rnic.host().slow_reads(page, uint64_t{1} << EXRNIC_PAGE_SHIFT, wait_ns);
+}
+
+CoreFactory cores(uint8_t timeout_shift) {
+  return [=, make_core = test_cores()](const CoreConfig& config, CoreSink& sink) {
+    CoreConfig board = config;
+    board.read_timeout_shift = timeout_shift;
+    return make_core(board, sink);
+  };
+}
+
+// Two queue pairs of the same nodes, processes and completion queues.
+struct TwoPairs : Exchange {
+  static constexpr uint32_t kSecondLeft = 30;
+  static constexpr uint32_t kSecondRight = 31;
+
+  explicit TwoPairs(uint8_t timeout_shift = kTimeoutShift)
+      : Exchange(20'000, {}, options_for("dc-25g"), cores(timeout_shift)) {
+    QueuePairOptions options;
+    options.recv_cq = &left.recv_cq;
+    second_left = left.rnic.create_qp(kSecondLeft, End::kPage, End::kPd, left.cq, options);
+    options.recv_cq = &right.recv_cq;
+    second_right = right.rnic.create_qp(kSecondRight, End::kPage, End::kPd, right.cq, options);
+    left.rnic.connect(second_left, 1, kSecondRight);
+    right.rnic.connect(second_right, 0, kSecondLeft);
+  }
+
+  void expect_told(End& end) {
+    CHECK(end.rnic.counter(EXRNIC_COUNTER_DMA_READ_TIMEOUTS) > 0);
+    CHECK(end.rnic.counter(EXRNIC_COUNTER_DMA_READ_TIMEOUTS) <=
+          end.rnic.counter(EXRNIC_COUNTER_DMA_READ_ERRORS));
+    CHECK((end.rnic.read_register(EXRNIC_REG_INT_CAUSE) & EXRNIC_INT_CAUSE_HOST_SILENT) != 0);
+  }
+  // The core goes on: with the driver's commands, and with work towards the same peer.
+  void expect_life() {
+    for (End* end : {&left, &right})
+      end->rnic.create_region(0x0555'00 + end->rnic.node(), End::kPd, 0, 4096, 0);
+    left.rnic.post(second_left, inlined(push_of({}, 100), Bytes(8, 0x5a)));
+    CHECK(left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(right.rnic.read(right.far, 100, 8) == Bytes(8, 0x5a));
+  }
+
+  QueuePair second_left;
+  QueuePair second_right;
+};
+
+// ---- Hosts that never answer
+
+TEST_CASE("a PUSH whose payload the host never gives ends in an error, and the core goes on") {
+  TwoPairs e(EXRNIC_READ_TIMEOUT_SHIFT);
+  slow_down(e.left.rnic, e.left.near.memory, kNever);
+  e.left.post(push_of({element(e.left.near, 0, 3000)}, 0));
+  const uint64_t interval = uint64_t{1} << EXRNIC_READ_TIMEOUT_SHIFT;
+  const exrnic_cqe cqe = e.left.wait(2 * interval + 100'000);
+  CHECK(cqe.status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  CHECK(e.testbed.now_ns() > interval);
+  CHECK(e.left.state() == EXRNIC_QP_STATE_ERROR);
+  e.expect_told(e.left);
+  e.expect_life();
+  e.rest(kLongest);
+}
+
+TEST_CASE("a command that waits for a read without an answer ends, and so do register loads") {
+  TwoPairs e;
+  slow_down(e.left.rnic, e.left.near.memory, kNever);
+  e.left.post(push_of({element(e.left.near, 0, 100)}, 0));
+  e.testbed.run_for(20'000);
+  e.left.rnic.write_register(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_MODIFY_SRQ);
+  e.testbed.run_for(20'000);
+  CHECK(e.left.rnic.read_register(EXRNIC_REG_MBOX_STATUS) == EXRNIC_MBOX_STATUS_BUSY);
+  e.testbed.run_for(kLongest);
+  CHECK(e.left.rnic.read_register(EXRNIC_REG_MBOX_STATUS) != EXRNIC_MBOX_STATUS_BUSY);
+  CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  e.expect_told(e.left);
+  e.expect_life();
+}
+
+TEST_CASE("work requests that the host never gives end in an error") {
+  TwoPairs e;
+  slow_down(e.left.rnic, e.left.qp.sq.ring, kNever);
+  e.left.post(push_of({element(e.left.near, 0, 100)}, 0));
+  CHECK(e.left.wait(kLongest).status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  e.expect_told(e.left);
+  e.expect_life();
+}
+
+TEST_CASE("a page list that the host never gives is an error of the work request") {
+  TwoPairs e;
+  e.left.rnic.host().slow_reads(e.left.near.memory.pbl, 4096, kNever);
+  e.left.post(push_of({element(e.left.near, 0, 100)}, 0));
+  CHECK(e.left.wait(kLongest).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  e.expect_told(e.left);
+  e.expect_life();
+}
+
+TEST_CASE("a PULL whose answer the peer's host never gives ends in an error") {
+  TwoPairs e;
+  slow_down(e.right.rnic, e.right.far.memory, kNever);
+  e.left.post(pull_of({element(e.left.near, 0, 3000)}, 0));
+  CHECK(e.left.wait(kLongest).status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  e.expect_told(e.right);
+  slow_down(e.right.rnic, e.right.far.memory, 0);
+  e.expect_life();
+}
+
+TEST_CASE("a receive that the host never gives is an error of the receiver") {
+  TwoPairs e;
+  slow_down(e.right.rnic, e.right.qp.rq.ring, kNever);
+  e.right.receive({element(e.right.near, 0, 100)});
+  e.left.post(send_of({element(e.left.near, 0, 100)}));
+  // What was fetched ahead is asked for once more when the message is there.
+  CHECK(e.right.wait_receive(2 * kLongest).status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  CHECK(e.left.wait(kLongest).status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  e.expect_told(e.right);
+  e.expect_life();
+}
+
+TEST_CASE("an answer that comes when its read has failed is given to nobody") {
+  TwoPairs e;
+  const Bytes old(kLong, kOld);
+  e.left.rnic.write(e.left.near, 0, old);
+  slow_down(e.left.rnic, e.left.near.memory, 3 * kTimeoutNs);
+  e.left.post(push_of({element(e.left.near, 0, kLong)}, 0));
+  CHECK(e.left.wait(kLongest).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  slow_down(e.left.rnic, e.left.near.memory, 0);
+  // Reads go on while the late answers come.
+  const uint64_t begin = e.testbed.now_ns();
+  const Bytes fresh(kLong, kNew);
+  e.left.rnic.write(e.left.near, 0, fresh);
+  for (uint64_t offset = 0; e.testbed.now_ns() - begin < 2 * kTimeoutNs; offset ^= 1) {
+    e.left.rnic.post(e.second_left, push_of({element(e.left.near, 0, kLong)}, offset));
+    REQUIRE(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    REQUIRE(difference(e.right.rnic.read(e.right.far, offset, kLong), fresh) == "");
+    e.testbed.run_for(kTimeoutNs / 16);
+  }
+  e.rest(kLongest);
+}
+
+// ---- Hosts that are slow: what was let in before an invalidation
+
+// The left node PULLs what the right node's owner then takes back.
+struct TakenBack : TwoPairs {
+  static constexpr uint64_t kSlowNs = 100'000;
+
+  TakenBack() {
+    right.rnic.write(right.far, 0, Bytes(kLong, kOld));
+    slow_down(right.rnic, right.far.memory, kSlowNs);
+    left.post(pull_of({element(left.near, 0, kLong)}, 0));
+    testbed.run_for(5'000);  // the right node has asked its host, and waits
+    REQUIRE_FALSE(left.rnic.poll(left.cq, End::kPage));
+  }
+
+  // The owner knows that the region is invalidated, and uses the memory for something else.
+  void use_anew() {
+    right.rnic.write(right.far, 0, Bytes(kLong, kNew));
+    const exrnic_cqe pulled = left.wait(kLongest);
+    REQUIRE(pulled.opcode == EXRNIC_WQE_OPCODE_PULL);
+    const Bytes got = left.rnic.read(left.near, 0, kLong);
+    CHECK(std::count(got.begin(), got.end(), kNew) == 0);
+    if (pulled.status == EXRNIC_CQE_STATUS_SUCCESS)
+      CHECK(difference(got, Bytes(kLong, kOld)) == "");
+    // Nobody reads the region any more.
+    left.rnic.post(second_left, pull_of({element(left.near, 0, 8)}, 0));
+    CHECK(left.wait().status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+  }
+};
+
+Work unsignaled(Work work) {
+  work.flags = 0;
+  return work;
+}
+
+TEST_CASE("behind the completion of a remote invalidation nothing is read for a PULL from before") {
+  TakenBack e;
+  e.right.rnic.post_receive(e.second_right, {element(e.right.near, 0, 8)});
+  e.left.rnic.post(e.second_left,
+                   unsignaled(with_imm(send_of({element(e.left.near, 0, 8)}),
+                                       EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kFarStag)));
+  const exrnic_cqe received = e.right.wait_receive();
+  CHECK(received.status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK((received.flags & EXRNIC_CQE_FLAGS_INVALIDATED) != 0);
+  e.use_anew();
+}
+
+TEST_CASE("behind the completion of a local invalidation nothing is read for a PULL from before") {
+  TakenBack e;
+  e.right.rnic.post(e.second_right, local_invalidate_of(kFarStag));
+  const exrnic_cqe invalidated = e.right.wait();
+  CHECK(invalidated.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE);
+  CHECK(invalidated.status == EXRNIC_CQE_STATUS_SUCCESS);
+  e.use_anew();
+}
+
+TEST_CASE("an invalidation with nothing to wait for is not held up by a slow host") {
+  TwoPairs e;
+  slow_down(e.right.rnic, e.right.far.memory, 1'000'000);
+  e.right.rnic.post(e.second_right, local_invalidate_of(kFarStag));
+  CHECK(e.right.wait(10'000).status == EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
