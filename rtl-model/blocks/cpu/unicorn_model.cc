@@ -127,11 +127,15 @@ void UnicornModel::on_exception(uc_engine* engine, uint32_t number, void* self) 
   uc_emu_stop(engine);
 }
 
-bool UnicornModel::on_unmapped(uc_engine*, uc_mem_type type, uint64_t address, int, int64_t,
+// The address is the program's in Unicorn 2.0, and in 2.1 the one behind the MMU, which has lost
+// the segment: of a fetch the program counter tells.
+bool UnicornModel::on_unmapped(uc_engine* engine, uc_mem_type type, uint64_t, int, int64_t,
                                void* self) {
   auto* model = static_cast<UnicornModel*>(self);
   if (type == UC_MEM_FETCH_UNMAPPED) {
-    model->before(static_cast<uint32_t>(address));  // no instruction: no call of on_code
+    uint32_t pc = 0;
+    uc_reg_read(engine, UC_MIPS_REG_PC, &pc);
+    model->before(pc);  // no instruction: no call of on_code
     model->raise(mips::kBusFetch);
   } else {
     model->raise(mips::kBusData);
