@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-_PLUGIN = pathlib.Path(__file__).resolve().parents[1] / "tools/wireshark/efe.lua"
+_TSHARK = pathlib.Path(__file__).resolve().parents[1] / "tools/wireshark/tshark.sh"
 _FIELDS = ("eth.src", "efe.flags.seq", "efe.seq")
 _MARK = "@exrnic {"
 
@@ -19,13 +19,11 @@ _MARK = "@exrnic {"
 def frames(capture):
     """Of each frame: its sender's number, its sequence number (None: without a segment)."""
     fields = [argument for field in _FIELDS for argument in ("-e", field)]
-    command = ["tshark", "-n", "-X", f"lua_script:{_PLUGIN}", "-r", capture, "-T", "fields", *fields]
-    try:
-        output = subprocess.run(command, check=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, text=True).stdout
-    except FileNotFoundError:
-        sys.exit("no tshark is installed; \"make test\" does that")
-    for line in output.splitlines():
+    command = [_TSHARK, capture, "-n", "-T", "fields", *fields]
+    shown = subprocess.run(command, check=False, capture_output=True, text=True)
+    if shown.returncode != 0:
+        sys.exit(f"{capture}: {shown.stderr}")
+    for line in shown.stdout.splitlines():
         source, has_segment, number = line.split("\t")
         node = int(source.replace(":", "")[-4:], 16)
         yield node, int(number) if has_segment in ("1", "True") else None
