@@ -41,7 +41,9 @@ class Installed(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         cls.addClassCleanup(scratch.cleanup)
         cls.root = pathlib.Path(scratch.name)
-        cls.make(f"DESTDIR={cls.root}", "PREFIX=/usr").check_returncode()
+        installed = cls.make(f"DESTDIR={cls.root}", "PREFIX=/usr")
+        if installed.returncode:
+            raise AssertionError(installed.stdout + installed.stderr)
 
     @staticmethod
     def make(*arguments):
