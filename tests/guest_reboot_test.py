@@ -11,7 +11,6 @@ simulated time, and no guest may wait for one that is gone or has not booted yet
 """
 
 import argparse
-import os
 import pathlib
 import shutil
 import socket
@@ -22,6 +21,7 @@ _CLONE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 from errors import LaunchError  # noqa: E402 (the launcher is no installed package)
+import found  # noqa: E402
 import guest  # noqa: E402
 import processes  # noqa: E402
 import sync_time  # noqa: E402
@@ -140,8 +140,7 @@ def parse_arguments(description, name, core="rtl"):
     parser.add_argument("--directory", type=pathlib.Path, default=build / "run" / name)
     parser.add_argument("--sim", type=pathlib.Path, default=build / "host/sim/exrnic-sim")
     parser.add_argument("--initramfs", type=pathlib.Path, default=build / "guest/initramfs.cpio")
-    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
-    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    found.add_options(parser)
     parser.add_argument("--core", default=core, help=f"of the simulator ({core})")
     parser.add_argument("--time", choices=("free", "sync"), default="free")
     parser.add_argument("--plugin", type=pathlib.Path,

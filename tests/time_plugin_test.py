@@ -5,7 +5,6 @@
     time_plugin_test.py SIMULATOR PLUGIN
 """
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -16,7 +15,8 @@ import unittest
 _CLONE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
-import processes  # noqa: E402 (the launcher is no installed package)
+import found  # noqa: E402 (the launcher is no installed package)
+import processes  # noqa: E402
 import sync_time  # noqa: E402
 
 _SECONDS = 60
@@ -40,7 +40,7 @@ class Refusals(unittest.TestCase):
 
     def refusal(self, change=lambda line: line, more=()):
         """What a QEMU says whose arguments were changed so."""
-        line = [os.environ["QEMU"], "-M", "q35", "-m", "64M", "-nodefaults", "-display", "none",
+        line = [found.found("QEMU"), "-M", "q35", "-m", "64M", "-nodefaults", "-display", "none",
                 *change(sync_time.Sync(pathlib.Path(self.plugin)).qemu_arguments(0)), *more]
         done = subprocess.run(line, cwd=self.directory, timeout=_SECONDS, text=True, check=False,
                               stdin=subprocess.DEVNULL, capture_output=True)

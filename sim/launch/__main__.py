@@ -18,6 +18,7 @@ import time
 
 import cosim
 from errors import LaunchError
+import found
 import guest
 import processes
 from push_report import PushReport
@@ -54,7 +55,7 @@ def parse_arguments(arguments):
                         "(default: what the profile says)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
-                        help="passed on to exrnic-sim; can be repeated")
+                        help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     records.add_options(parser)
     parser.add_argument("--kernel-arguments", default="", help="more for the guests' kernels")
     parser.add_argument("--memory", default=guest.DEFAULT_MEMORY,
@@ -76,8 +77,7 @@ def parse_arguments(arguments):
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("--initramfs", type=pathlib.Path,
                         default=_BUILD / "guest/initramfs.cpio")
-    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
-    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    found.add_options(parser)
     options = parser.parse_args(arguments)
     options.directory = options.directory or _BUILD / "run" / options.what
     if (options.what == "run") != bool(options.command):
@@ -87,7 +87,7 @@ def parse_arguments(arguments):
     check_guests(parser, options)
     for name in ("qemu", "kernel"):
         if not getattr(options, name):
-            parser.error(f"--{name} or {name.upper()} is needed (build/deps/env.sh sets it)")
+            parser.error(f"--{name} or {name.upper()} is needed (\"make setup\" finds one)")
     return options
 
 
@@ -105,7 +105,8 @@ def check_guests(parser, options):
 
 
 def settings_from(options):
-    topology = ("--topology", options.topology) if options.topology else ()
+    topology = ("--topology", found.from_here(options.topology)) if options.topology else ()
+    profile = found.from_here(options.profile)
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
         sim=options.sim.resolve(),
@@ -122,9 +123,9 @@ def settings_from(options):
         memory=options.memory,
         cpus=options.cpus,
         iommu=options.iommu,
-        sync=sync_time.of_profile(options.profile, options.plugin.resolve())
+        sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
-        sim_arguments=("--profile", options.profile, *topology,
+        sim_arguments=("--profile", profile, *topology,
                        *records.sim_arguments(options), *options.sim_argument),
         boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time])

@@ -16,6 +16,7 @@ import time
 import cosim
 import demo_report
 from errors import LaunchError
+import found
 import processes
 import records
 
@@ -34,7 +35,7 @@ def parse_arguments():
     parser.add_argument("--core", default="rtl", help="rtl, ref or lockstep (default: rtl)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
-                        help="passed on to exrnic-sim; can be repeated")
+                        help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/demo",
                         help="for logs, made anew (default: build/run/demo)")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
@@ -60,7 +61,7 @@ def wait(what, seconds, condition, logs):
 def start_simulator(children, options, log):
     nodes = [argument for node in (0, 1) for argument in ("--node", f"vfio-user:{node}.sock")]
     simulator = children.start([str(options.sim.resolve()), "--core", options.core,
-                                "--profile", options.profile, "--control", "control.sock",
+                                "--profile", found.from_here(options.profile), "--control", "control.sock",
                                 *records.sim_arguments(options), *options.sim_argument,
                                 *nodes], log)
     wait("exrnic-sim was not ready", _START_SECONDS,

@@ -19,6 +19,7 @@ import unittest.mock
 import cosim
 from errors import LaunchError
 import fakes
+import found
 import push_report
 import records
 
@@ -227,13 +228,13 @@ class Failure(LaunchCase):
 class CommandLine(LaunchCase):
     """The launcher as its own process."""
 
-    def start(self, sim, qemu, *arguments):
+    def start(self, sim, qemu, *arguments, cwd=None):
         settings = self.settings(sim, qemu)
         return subprocess.Popen(
             [sys.executable, str(_LAUNCHER), *arguments, "--directory", str(self.directory),
              "--sim", str(settings.sim), "--qemu", settings.qemu,
              "--kernel", str(settings.kernel), "--initramfs", str(settings.initramfs)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd)
 
     def finish(self, launcher):
         out, err = launcher.communicate(timeout=30)
@@ -342,6 +343,29 @@ class CommandLine(LaunchCase):
         status, _, err = self.finish(
             self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
         self.assertEqual((status, err), (0, ""))
+
+    def test_a_file_is_found_from_where_the_launcher_was_started(self):
+        elsewhere = self.scratch / "elsewhere"
+        elsewhere.mkdir()
+        sim = 'echo "$*" > arguments\n' + GOOD_SIM
+        for names in (("mine.json", "nets/mine.json"), ("../mine", "nets/mine")):
+            status, _, err = self.finish(self.start(
+                sim, GOOD_GUEST, "push", "--profile", names[0], "--topology", names[1], cwd=elsewhere))
+            self.assertEqual((status, err), (0, ""))
+            self.assertIn(f"--profile {os.path.normpath(elsewhere / names[0])} "
+                          f"--topology {elsewhere / names[1]} ", (self.directory / "arguments").read_text())
+        self.assertEqual(found.from_here("star:8"), "star:8")
+
+    def test_what_the_set_up_has_found_is_found_without_the_environment(self):
+        env = self.scratch / "env.sh"
+        env.write_text('export QEMU="${QEMU:-/of/the set-up}"\n')
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("QEMU", None)
+            self.assertEqual(found.found("QEMU", env), "/of/the set-up")
+            self.assertIsNone(found.found("EXRNIC_NONE", env))
+            self.assertIsNone(found.found("QEMU", self.scratch / "nowhere"))
+            os.environ["QEMU"] = "/mine"
+            self.assertEqual(found.found("QEMU", env), "/mine")
 
     def test_the_processors_of_a_guest_reach_qemu(self):
         for arguments, smp in ((), "1"), (("--cpus", "2"), "2"):

@@ -22,6 +22,7 @@ sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 import cosim  # noqa: E402 (the launcher is no installed package)
 from errors import LaunchError  # noqa: E402
+import found  # noqa: E402
 import processes  # noqa: E402
 
 _PRINT_ROWS = "--json rows && sed 's/^/@exrnic /' rows"
@@ -51,7 +52,7 @@ def measure(options, name, core, guests, command, memory):
         directory=pathlib.Path(os.path.relpath(_BUILD / "run" / f"bench-{name}")),
         sim=options.sim.resolve(), qemu=options.qemu, kernel=pathlib.Path(options.kernel),
         initramfs=options.initramfs.resolve(), command=command, guests=guests, memory=memory,
-        sim_arguments=("--core", core, "--profile", options.profile), run_seconds=300)
+        sim_arguments=("--core", core, "--profile", found.from_here(options.profile)), run_seconds=300)
     print(f"bench: guests, {name}", file=sys.stderr, flush=True)
     cosim.CoSim(settings, lambda node, row: rows.append(row), lambda text: None).run()
     return [{**row, "core": core}
@@ -84,8 +85,7 @@ def parse_arguments():
     parser.add_argument("--alone", action="store_true", help="only what takes one guest")
     parser.add_argument("--memory", default="2G",
                         help="of the guest that pins up to 1 GiB (default: %(default)s)")
-    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
-    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    found.add_options(parser)
     return parser.parse_args()
 
 

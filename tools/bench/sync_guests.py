@@ -27,6 +27,7 @@ sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 import cosim  # noqa: E402 (the launcher is no installed package)
 from errors import LaunchError  # noqa: E402
+import found  # noqa: E402
 import processes  # noqa: E402
 import sync_time  # noqa: E402
 
@@ -156,8 +157,7 @@ def parse_arguments():
                         default=_BUILD / "host/sim/time_sync/libexrnic-time.so")
     parser.add_argument("--initramfs", type=pathlib.Path,
                         default=_BUILD / "guest/initramfs.cpio")
-    parser.add_argument("--qemu", default=os.environ.get("QEMU"), help="default: QEMU")
-    parser.add_argument("--kernel", default=os.environ.get("KERNEL"), help="default: KERNEL")
+    found.add_options(parser)
     return parser.parse_args()
 
 
