@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo install gen lint test soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest demo newcomer install gen lint test soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -120,6 +120,10 @@ demo: ## Two processes exchange data through simulated RNICs: no guest, no root,
 	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
 	@$(WAVES_PROGRAM)
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
+
+# Half an hour and more: all is fetched and built there. TARGETS: what is made there, run and test.
+newcomer: ## A bare Debian, a clone, and the commands of README.md, with their times: make newcomer SUITE=bookworm|trixie|sid
+	@tools/newcomer.sh "$(SUITE)" $(TARGETS)
 
 PREFIX ?= /usr/local
 install: host ## Library, headers, simulator, profiles and programs to PREFIX (and DESTDIR, for packages)

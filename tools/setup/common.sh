@@ -13,6 +13,9 @@ STEP=1
 STEPS=4
 say() { printf 'setup: [%d/%d] %s\n' "$STEP" "$STEPS" "$*"; }
 
+# What another system can do.
+ELSEWHERE="elsewhere, install what tools/setup/packages.txt lists, and say so: make demo OWN_PACKAGES=1"
+
 # die MESSAGE... : one line per argument, then the end.
 die() {
   printf 'setup: error: %s\n' "$1" >&2
@@ -21,20 +24,35 @@ die() {
   exit 1
 }
 
+# What a Debian that has no number yet (testing, unstable) counts as.
+UNNUMBERED=99
+
 # Sets DEBIAN_RELEASE (a number) and DEBIAN_SUITE (its code name).
 find_debian() {
-  [[ -r $OS_RELEASE ]] || die "$OS_RELEASE cannot be read; this needs Debian 12 or 13"
+  [[ -r $OS_RELEASE ]] || die "$OS_RELEASE cannot be read; this needs Debian 12 or later" "$ELSEWHERE"
   local id version
   id=$(os_release_field ID)
   version=$(os_release_field VERSION_ID)
   DEBIAN_SUITE=$(os_release_field VERSION_CODENAME)
+  [[ $id != debian || $version ]] || version=$UNNUMBERED
   if [[ $id != debian || ! $version =~ ^[0-9]+$ || $version -lt 12 ]]; then
     die "this is '$(os_release_field PRETTY_NAME)'; the set-up knows Debian 12 (bookworm) and later" \
-      "elsewhere, install what tools/setup/packages.txt lists, and run cmake by hand"
+      "$ELSEWHERE"
   fi
   [[ $(dpkg --print-architecture) == amd64 ]] ||
     die "this is a $(dpkg --print-architecture) machine; guests and their QEMU are amd64"
   DEBIAN_RELEASE=$version
+}
+
+# has_own_packages: true if the user says that all that packages.txt lists is here, by whatever means.
+has_own_packages() { [[ ${OWN_PACKAGES:-0} != 0 ]]; }
+
+# check_clone: the folder's name goes through make, CMake, Ninja, Verilator and kbuild.
+check_clone() {
+  local bad=${PWD//[![:space:]\"\'\`\\\$#&;:|<>()*?!%]/}
+  [[ ! $bad ]] ||
+    die "the folder of this clone is '$PWD': make, CMake, Verilator and kbuild cannot build in a folder" \
+      "with '${bad:0:1}' in its name; move the clone to another"
 }
 
 # os_release_field NAME: prints its value. A subshell keeps the file's variables out of ours.

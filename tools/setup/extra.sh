@@ -14,6 +14,7 @@ done
 
 main() {
   local package missing=()
+  ! has_own_packages || return 0
   for package in "$@"; do
     dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
       missing+=("$package")

@@ -6,9 +6,15 @@
 KERNEL_HEADERS=linux-headers-cloud-amd64
 KERNEL_DIR=$DEPS/kernel
 
-# ensure_kernel: sets FOUND_KDIR, FOUND_KERNEL. Explicit KDIR=... and KERNEL=... are checked only.
+# ensure_kernel: sets FOUND_KDIR, FOUND_KERNEL. Explicit KDIR=... and KERNEL=... are checked only, and
+# needed where the packages are not Debian's.
 ensure_kernel() {
-  FOUND_KDIR=$(installed_headers)
+  if has_own_packages; then
+    [[ ${KDIR:-} && ${KERNEL:-} ]] ||
+      die "give the guests' kernel: KDIR=<folder of its headers> KERNEL=<its image>" "make demo needs none"
+  else
+    FOUND_KDIR=$(installed_headers)
+  fi
   local kdir=${KDIR:-$FOUND_KDIR}
   [[ -e $kdir/Makefile && -e $kdir/include/generated/utsrelease.h ]] ||
     die "KDIR=$kdir is not a folder of kernel headers (package $KERNEL_HEADERS has some)"

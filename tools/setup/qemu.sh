@@ -22,6 +22,9 @@ ensure_qemu() {
     FOUND_QEMU=$QEMU_DIR/qemu-system-x86_64
   elif has_vfio_user qemu-system-x86_64; then
     FOUND_QEMU=$(command -v qemu-system-x86_64)
+  elif has_own_packages; then
+    die "there is no qemu-system-x86_64 with the device vfio-user-pci (QEMU 10.1); name one by QEMU=<program>" \
+      "make demo needs none"
   else
     fetch_qemu
     FOUND_QEMU=$QEMU_DIR/qemu-system-x86_64

@@ -8,45 +8,27 @@
 #
 #   QEMU=, KDIR=, KERNEL=   use these instead of what the set-up would find
 #   MIRROR=                 the Debian archive to take private copies from
+#   OWN_PACKAGES=1          all that packages.txt lists is here: install and fetch nothing, on any system
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-for part in common apt catch2 qemu kernel; do
+for part in common apt catch2 qemu kernel environment; do
   # shellcheck source=/dev/null
   . "tools/setup/$part.sh"
 done
 
-# write_env: what later steps source. A value given by the caller always wins over it.
-write_env() {
-  local new=$DEPS/env.sh.new
-  {
-    echo "# Written by tools/setup/setup.sh; read by the Makefile, which starts in the clone."
-    env_line QEMU "${FOUND_QEMU:-}"
-    env_line KDIR "${FOUND_KDIR:-}"
-    env_line KERNEL "${FOUND_KERNEL:-}"
-    [[ ! -e $CATCH2_DIR ]] ||
-      echo "export CMAKE_PREFIX_PATH=\"\$PWD/$CATCH2_DIR/usr\${CMAKE_PREFIX_PATH:+:\$CMAKE_PREFIX_PATH}\""
-  } >"$new"
-  if cmp -s "$new" "$DEPS/env.sh"; then rm "$new"; else mv "$new" "$DEPS/env.sh"; fi
-}
-
-# env_line NAME VALUE: a path inside the clone stays relative to it.
-env_line() {
-  [[ $2 ]] || return 0
-  local value=$2
-  [[ $value == /* ]] || value="\$PWD/$value"
-  echo "export $1=\"\${$1:-$value}\""
-}
-
 main() {
+  check_clone
   forget_own_values
-  find_debian
+  has_own_packages || find_debian
   mkdir -p "$DEPS"
   # Two set-ups at once (make test beside make run) take turns.
   exec 9>"$DEPS/lock"
   flock 9
-  install_missing
-  STEP=2 ensure_catch2
+  if ! has_own_packages; then
+    install_missing
+    STEP=2 ensure_catch2
+  fi
   if [[ ${1:-} == host ]]; then
     # What an earlier, whole set-up found stays known.
     [[ -e $DEPS/env.sh ]] || write_env

@@ -5,6 +5,7 @@
 """
 
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -15,6 +16,10 @@ BOOKWORM = ('PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\nVERSION_ID
             'VERSION_CODENAME=bookworm\n')
 TRIXIE = ('PRETTY_NAME="Debian GNU/Linux 13 (trixie)"\nID=debian\nVERSION_ID="13"\n'
           'VERSION_CODENAME=trixie\n')
+
+
+SID = 'PRETTY_NAME="Debian GNU/Linux forky/sid"\nID=debian\nVERSION_CODENAME=forky\n'
+FEDORA = 'PRETTY_NAME="Fedora Linux 43"\nID=fedora\nVERSION_ID=43\n'
 
 
 class SetupCase(unittest.TestCase):
@@ -29,6 +34,14 @@ class SetupCase(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
         return path
+
+    def set_up(self, folder, *arguments, os_release=BOOKWORM, path="/usr/bin:/bin", **environment):
+        """Runs setup.sh of a copy of the scripts in `folder`; returns (status, stdout, stderr)."""
+        shutil.copytree(_CLONE / "tools/setup", folder / "tools/setup")
+        result = subprocess.run(
+            [folder / "tools/setup/setup.sh", *arguments], capture_output=True, text=True, check=False,
+            env={"PATH": path, "OS_RELEASE": str(self.write("os-release", os_release)), **environment})
+        return result.returncode, result.stdout, result.stderr
 
     def shell(self, script, os_release=BOOKWORM, **environment):
         """Runs bash code with the parts of the set-up; returns (status, stdout, stderr)."""
@@ -61,11 +74,86 @@ class Release(SetupCase):
             status, _, err = self.shell("true", text)
             self.assertEqual(status, 1)
             self.assertIn(text.split('"')[1], err)
+            self.assertIn("OWN_PACKAGES=1", err)
+
+    def test_a_debian_without_a_number_is_newer_than_all_that_have_one(self):
+        status, out, err = self.shell('echo "$DEBIAN_SUITE"; wanted_packages "$DEBIAN_RELEASE"; ensure_catch2',
+                                      SID)
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(out.split()[0], "forky")
+        self.assertIn("catch2", out.split())
 
     def test_catch2_is_a_package_of_13_and_a_private_copy_on_12(self):
         self.assertNotIn("catch2", self.shell("wanted_packages 12")[1].split())
         self.assertIn("catch2", self.shell("wanted_packages 13")[1].split())
         self.assertEqual(self.shell("ensure_catch2", TRIXIE)[0], 0)
+
+
+class Newcomer(SetupCase):
+    def test_a_suite_that_nobody_knows_is_refused_with_those_there_are(self):
+        for suite in "", "woody":
+            result = subprocess.run([_CLONE / "tools/newcomer.sh", suite], capture_output=True, text=True,
+                                    check=False)
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("take one of bookworm trixie sid", result.stderr)
+
+
+class OwnPackages(SetupCase):
+    """On a system that the set-up does not know nothing is installed, fetched, or asked of dpkg."""
+
+    def test_what_has_no_guest_needs_only_the_user_s_word(self):
+        clone = self.scratch / "clone"
+        self.assertEqual(self.set_up(clone, "host", os_release=FEDORA, OWN_PACKAGES="1"), (0, "", ""))
+        self.assertEqual(self.set_up(self.scratch / "other", "host", os_release=FEDORA)[0], 1)
+        self.assertTrue((clone / "build/deps/env.sh").exists())
+
+    def test_guests_need_a_qemu_and_a_kernel_from_the_user(self):
+        names = iter("abc")
+
+        def said(**environment):
+            return self.set_up(self.scratch / next(names), os_release=FEDORA, OWN_PACKAGES="1",
+                               path=f"{self.scratch}/bin:/usr/bin:/bin", **environment)
+
+        self.write("bin/qemu-system-x86_64", Qemu.OLD)
+        self.assertIn("QEMU=<program>", said()[2])
+        qemu = str(self.write("mine", Qemu.NEW))
+        self.assertIn("KDIR=<folder of its headers> KERNEL=<its image>", said(QEMU=qemu)[2])
+        self.write("kdir/Makefile", "")
+        self.write("kdir/include/generated/utsrelease.h", "")
+        self.assertEqual(said(QEMU=qemu, KDIR=str(self.scratch / "kdir"), KERNEL=str(self.write("vmlinuz", ""))),
+                         (0, "", ""))
+
+
+class Clone(SetupCase):
+    def test_a_character_that_the_build_cannot_take_is_named_before_anything_is_done(self):
+        for character in " ':$":
+            folder = self.scratch / f"a{character}b"
+            status, out, err = self.set_up(folder)
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn(f"'{folder}'", err)
+            self.assertIn(f"with '{character}' in its name", err)
+            self.assertFalse((folder / "build").exists())
+
+    def test_env_sh_works_from_any_folder_and_after_the_clone_has_moved(self):
+        folder = self.scratch / "before"
+        qemu = folder / "build/deps/qemu/qemu-system-x86_64"
+        qemu.parent.mkdir(parents=True)
+        self.set_up(folder, "host", OWN_PACKAGES="1")
+        script = ("for part in common catch2 environment; do . tools/setup/$part.sh; done\n"
+                  "FOUND_QEMU=$DEPS/qemu/qemu-system-x86_64; write_env")
+        subprocess.run(["bash", "-euc", script], cwd=folder, check=True)
+        for shell in "bash", "sh":
+            self.assertEqual(self.qemu_of(shell, folder), str(qemu))
+        folder.rename(self.scratch / "after")
+        self.assertEqual(self.qemu_of("bash", self.scratch / "after"),
+                         str(qemu).replace("before", "after"))
+
+    @staticmethod
+    def qemu_of(shell, clone):
+        """What a shell that stands elsewhere has in QEMU when it has read env.sh."""
+        return subprocess.run([shell, "-c", f'. "{clone}/build/deps/env.sh"; echo "$QEMU"'], cwd="/",
+                              env={"PATH": "/usr/bin:/bin"}, text=True, capture_output=True,
+                              check=True).stdout.strip()
 
 
 class Mirror(SetupCase):
