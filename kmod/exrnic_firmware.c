@@ -7,6 +7,7 @@
 #include <linux/firmware.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -17,10 +18,14 @@
 #define EXRNIC_FIRMWARE_NAME "exrnic/firmware.bin"
 #define EXRNIC_FIRMWARE_RESTARTS 3
 #define EXRNIC_FIRMWARE_START_MS 2000
-/* A watch-dog of the device ends what does not end, so only who simulates slowly comes near. */
-#define EXRNIC_FIRMWARE_COMMAND_MS 10000
 
 MODULE_FIRMWARE(EXRNIC_FIRMWARE_NAME);
+
+/* A watch-dog of the device ends what does not end, so only who simulates slowly comes near. */
+static unsigned int firmware_timeout_ms = 10000;
+module_param(firmware_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(firmware_timeout_ms,
+		 "Time that firmware has for a command, ms; then it is stopped, and started again");
 
 static bool pull_by_firmware;
 module_param(pull_by_firmware, bool, 0444);
@@ -122,7 +127,7 @@ static u32 exrnic_firmware_wait(struct exrnic_device *edev, u32 reg, u32 busy, u
 
 	for (;;) {
 		value = exrnic_read(edev, reg);
-		if (value != busy || time_after(jiffies, deadline))
+		if (value != busy || time_after_eq(jiffies, deadline))
 			return value;
 		usleep_range(1000, 2000);
 	}
@@ -167,10 +172,23 @@ static void exrnic_firmware_report(struct exrnic_device *edev)
 	}
 }
 
+/*
+ * It may still do what it was told, when nobody expects it any more. So it is stopped now, and forgets;
+ * a thread starts it again, and tells it of the channels that are open.
+ */
+static void exrnic_firmware_give_up(struct exrnic_device *edev, u32 op, unsigned int ms)
+{
+	dev_err(&edev->pdev->dev, "firmware has failed: no answer to command %u in %u ms\n", op, ms);
+	exrnic_firmware_hold(edev);
+	edev->firmware.silent = true;
+	schedule_work(&edev->firmware.work);
+}
+
 /* words: in. The answer, if any, is in FW_WORDS. */
 static int exrnic_firmware_command(struct exrnic_device *edev, u32 op, const __le32 *words,
 				   u32 count)
 {
+	const unsigned int ms = READ_ONCE(firmware_timeout_ms);
 	u32 i;
 
 	if (!edev->firmware.running)
@@ -179,11 +197,14 @@ static int exrnic_firmware_command(struct exrnic_device *edev, u32 op, const __l
 		exrnic_write(edev, EXRNIC_REG_FW_WORDS + i * sizeof(u32), le32_to_cpu(words[i]));
 	exrnic_write(edev, EXRNIC_REG_FW_COMMAND, op);
 	switch (exrnic_firmware_wait(edev, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY,
-				     EXRNIC_FIRMWARE_COMMAND_MS)) {
+				     ms)) {
 	case EXRNIC_FW_STATUS_OK:
 		return 0;
 	case EXRNIC_FW_STATUS_BAD_PARAMETER:
 		return -EINVAL;
+	case EXRNIC_FW_STATUS_BUSY:
+		exrnic_firmware_give_up(edev, op, ms);
+		return -EIO;
 	default:
 		return -EIO;
 	}
@@ -205,8 +226,9 @@ static void exrnic_firmware_tell_channels(struct exrnic_device *edev)
 		if (!edev->firmware.channels[i])
 			continue;
 		err = exrnic_firmware_tell_channel(edev, edev->firmware.channels[i]);
+		/* Its process may have filled its memory with nonsense. */
 		if (err)
-			dev_err(&edev->pdev->dev, "channel %u is not open any more: error %d\n", i,
+			dev_dbg(&edev->pdev->dev, "channel %u is not open any more: error %d\n", i,
 				err);
 	}
 }
@@ -217,6 +239,7 @@ static int exrnic_firmware_run(struct exrnic_device *edev)
 	u32 i, state;
 
 	exrnic_firmware_hold(edev);
+	firmware->silent = false;
 	exrnic_write(edev, EXRNIC_REG_FW_ADDRESS, 0);
 	for (i = 0; i < firmware->bytes / sizeof(u32); i++)
 		exrnic_write(edev, EXRNIC_REG_FW_DATA, le32_to_cpu(firmware->image[i]));
@@ -270,7 +293,7 @@ static int exrnic_firmware_query(struct exrnic_device *edev, struct exrnic_fw_in
 
 /* ---- Channels */
 
-/* Where that fails, firmware is kept from its memory by the end of the STag. */
+/* Where that fails, firmware has been stopped, and is kept from its memory by the end of the STag. */
 static void exrnic_firmware_end_channel(struct exrnic_device *edev,
 					const struct exrnic_channel_open *open)
 {
@@ -309,7 +332,7 @@ int exrnic_firmware_open_channel(struct exrnic_device *edev,
 				 const struct exrnic_channel_open *open,
 				 struct exrnic_event_source *message)
 {
-	const u32 number = le32_to_cpu(open->channel);
+	const u32 number = array_index_nospec(le32_to_cpu(open->channel), EXRNIC_FW_CHANNELS);
 	struct exrnic_firmware *firmware = &edev->firmware;
 	int err = -EBUSY;
 
@@ -319,9 +342,7 @@ int exrnic_firmware_open_channel(struct exrnic_device *edev,
 		err = exrnic_firmware_tell_channel(edev, open);
 		if (!err)
 			firmware->channels[number] = open;
-		else if (err == -EIO)	/* did it, or not? */
-			exrnic_firmware_end_channel(edev, open);
-		if (err)
+		else
 			exrnic_firmware_set_message(edev, number, NULL);
 	}
 	mutex_unlock(&firmware->lock);
@@ -360,7 +381,11 @@ void exrnic_firmware_start(struct exrnic_device *edev)
 	exrnic_write(edev, EXRNIC_REG_PULL_MODE,
 		     pull_by_firmware ? EXRNIC_PULL_MODE_FIRMWARE : EXRNIC_PULL_MODE_HARDWARE);
 	edev->firmware.present = true;
-	err = exrnic_firmware_load(edev, EXRNIC_FIRMWARE_NAME);
+	/* One that is kept is there although files cannot be read, as when the system resumes. */
+	if (edev->firmware.image)
+		err = exrnic_firmware_run(edev);
+	else
+		err = exrnic_firmware_load(edev, EXRNIC_FIRMWARE_NAME);
 	mutex_unlock(&edev->firmware.lock);
 	if (err)
 		dev_warn(dev, "no firmware (%s: error %d): all but what firmware does works\n",
@@ -377,16 +402,29 @@ void exrnic_firmware_stop(struct exrnic_device *edev)
 	mutex_unlock(&edev->firmware.lock);
 }
 
+/* Says why, unless that has been said. */
+static bool exrnic_firmware_has_failed(struct exrnic_device *edev)
+{
+	struct exrnic_firmware *firmware = &edev->firmware;
+
+	if (!firmware->present || firmware->silent)
+		return firmware->present;
+	if (!firmware->running || exrnic_read(edev, EXRNIC_REG_FW_STATE) != EXRNIC_FW_STATE_FAILED)
+		return false;
+	exrnic_firmware_report(edev);
+	return true;
+}
+
 static void exrnic_firmware_work(struct work_struct *work)
 {
 	struct exrnic_device *edev = container_of(work, struct exrnic_device, firmware.work);
 	struct exrnic_firmware *firmware = &edev->firmware;
 
 	mutex_lock(&firmware->lock);
-	if (!firmware->running || exrnic_read(edev, EXRNIC_REG_FW_STATE) != EXRNIC_FW_STATE_FAILED)
+	if (!exrnic_firmware_has_failed(edev))
 		goto out;
-	exrnic_firmware_report(edev);
 	exrnic_firmware_hold(edev);
+	firmware->silent = false;
 	if (firmware->restarts == EXRNIC_FIRMWARE_RESTARTS) {
 		dev_err(&edev->pdev->dev, "firmware stays stopped: it has failed %u times\n",
 			firmware->restarts + 1);

@@ -22,6 +22,7 @@ struct exrnic_firmware {
 	struct mutex lock;
 	bool present;		/* there is a processor */
 	bool running;		/* image runs, as far as the driver knows */
+	bool silent;		/* stopped, as it did not answer; to be started again */
 	u32 version;		/* as the image's head says */
 	u32 restarts;		/* after failures, of this image */
 	__le32 *image;		/* payload, kept to start it again */
@@ -34,7 +35,7 @@ struct exrnic_firmware {
 
 void exrnic_firmware_init(struct exrnic_device *edev);
 void exrnic_firmware_free(struct exrnic_device *edev);
-/* Loads the default image, if there are a processor and an image. Sleeps. */
+/* Runs the image that is kept, or the default one, if there are a processor and an image. Sleeps. */
 void exrnic_firmware_start(struct exrnic_device *edev);
 void exrnic_firmware_stop(struct exrnic_device *edev);
 /*
@@ -45,8 +46,8 @@ void exrnic_firmware_notice(struct exrnic_device *edev);
 
 /*
  * Opens channel open->channel (below EXRNIC_FW_CHANNELS), and again whenever firmware starts. -EBUSY: somebody
- * has it; -EOPNOTSUPP: no firmware runs; -EINVAL: firmware found a value bad; -EIO: it failed. *open stays
- * as it is until the channel is closed; message: raised when firmware wakes its process.
+ * has it; -EOPNOTSUPP: no firmware runs; -EINVAL: firmware found a value bad; -EIO: it failed, or did not
+ * answer in time, and is started again without the channel. *open stays as it is until the channel is closed; message: raised when firmware wakes its process.
  */
 int exrnic_firmware_open_channel(struct exrnic_device *edev,
 				 const struct exrnic_channel_open *open,

@@ -418,6 +418,34 @@ static void needs_firmware(void)
 	check_work(&late);
 }
 
+/* Firmware may have opened it, or may do so yet: whoever gets the number next must not find it open. */
+static void firmware_that_does_not_answer(void)
+{
+	const char *timeout = "/sys/module/exrnic/parameters/firmware_timeout_ms";
+	struct owner owner = make_owner(), other = make_owner(), late = make_owner();
+
+	skip_without_processor();
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+	CHECK_ERR(create(&other, 2), 0);
+	write_file(timeout, "0");
+	CHECK_ERR(create(&owner, 1), EIO);
+	write_file(timeout, "10000");
+	wait_for_firmware("ready");
+	CHECK_ERR(create(&owner, 1), 0);
+	check_work(&owner);
+	/* What was open is so again, for others. */
+	CHECK_EQ(status_of(&other)->epoch, 2);
+	check_work(&other);
+	/* Nor when its end is not confirmed. */
+	write_file(timeout, "0");
+	CHECK_ERR(destroy(&owner, 1), 0);
+	write_file(timeout, "10000");
+	wait_for_firmware("ready");
+	CHECK_ERR(create(&late, 1), 0);
+	check_work(&late);
+	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
+}
+
 const struct test msg_channel_tests[] = {
 	{ "firmware serves the rings of a message channel", firmware_serves_its_rings, 0 },
 	{ "behind the end of a message channel nobody writes to its memory",
@@ -433,5 +461,7 @@ const struct test msg_channel_tests[] = {
 	{ "a message channel goes on when firmware is started again",
 	  goes_on_when_firmware_is_started_again, 0 },
 	{ "a message channel needs firmware", needs_firmware, 0 },
+	{ "firmware that does not answer in time leaves no message channel open",
+	  firmware_that_does_not_answer, 0 },
 	{ NULL, NULL, 0 },
 };
