@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <linux/err.h>
+#include <linux/nospec.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -44,6 +45,7 @@ static void exrnic_cq_init_events(struct exrnic_ucontext *uctx, struct exrnic_cq
 	cq->comp_vector = attr->comp_vector;
 	if (cq->comp_vector == EXRNIC_ANY_VECTOR)
 		cq->comp_vector = exrnic_irq_pick_vector(uctx->edev);
+	cq->comp_vector = array_index_nospec(cq->comp_vector, uctx->edev->comp_vectors);
 	exrnic_irq_add_cq(uctx->edev, cq);
 }
 

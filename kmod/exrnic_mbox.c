@@ -152,14 +152,18 @@ static int exrnic_mbox_exec(struct exrnic_device *edev, enum exrnic_mbox_op op,
 	return status;
 }
 
-/* What user space gets to see of a refusal. */
+/* What user space gets to see of a refusal. A bad value is the caller's mistake: nothing for the log. */
 static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op, int status)
 {
 	if (status <= 0)
 		return status;
+	if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) {
+		dev_dbg(&edev->pdev->dev, "mailbox command %d has a bad parameter\n", op);
+		return -EINVAL;
+	}
 	dev_err_ratelimited(&edev->pdev->dev, "mailbox command %d refused with status %d\n", op,
 			    status);
-	return status == EXRNIC_MBOX_STATUS_BAD_PARAMETER ? -EINVAL : -EIO;
+	return -EIO;
 }
 
 static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The user page, the state of the device, and remote windows in the address space of a process. */
 #include <linux/mm.h>
+#include <linux/nospec.h>
 
 #include "exrnic_chardev.h"
 #include "exrnic_compat.h"
@@ -55,11 +56,13 @@ static const struct vm_operations_struct exrnic_state_ops = {
 /* Whether this page of the file shows a window that the file has now. */
 static bool exrnic_window_has_page(struct exrnic_file *file, unsigned long pgoff)
 {
-	unsigned long window = pgoff / EXRNIC_WINDOW_PAGES;
+	/* The first pages of the file are before all windows: theirs is beyond the last one. */
+	unsigned long window = pgoff / EXRNIC_WINDOW_PAGES - 1;
 
 	lockdep_assert_held(&file->map_lock);
-	return !file->unmapped && window && window <= EXRNIC_MAX_WINDOWS &&
-	       test_bit(window - 1, file->windows);
+	if (file->unmapped || window >= EXRNIC_MAX_WINDOWS)
+		return false;
+	return test_bit(array_index_nospec(window, EXRNIC_MAX_WINDOWS), file->windows);
 }
 
 /* The mapping outlives the window, and never shows what another file has made of its place. */

@@ -2,9 +2,12 @@
 /* Commands as they should not be used. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -287,6 +290,45 @@ static void moderation_out_of_range(void)
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), 0);
 }
 
+/* Behind what has been logged so far. */
+static int open_log(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
+		give_up("/dev/kmsg");
+	return log;
+}
+
+static void check_no_error_in(int log)
+{
+	unsigned int priority;
+	char line[1024];
+	ssize_t length;
+
+	while ((length = read(log, line, sizeof(line) - 1)) > 0) {
+		line[length] = 0;
+		if (sscanf(line, "%u,", &priority) == 1 && LOG_PRI(priority) <= LOG_ERR &&
+		    !CHECK(!strstr(line, "exrnic")))
+			printf("# %s", line);
+	}
+}
+
+/* The device refuses it, as only it knows who it is. */
+static void mistakes_are_not_logged(void)
+{
+	struct set s = make_set();
+	struct exrnic_query q;
+	int log = open_log();
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), EPERM);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, q.node_id, 1), EINVAL);
+	check_no_error_in(log);
+	close(log);
+}
+
 const struct test error_tests[] = {
 	{ "an answer that cannot be written leaves nothing behind", unwritable_answers, 0 },
 	{ "a reserved field that is not zero gives EINVAL", reserved_fields, 0 },
@@ -300,6 +342,7 @@ const struct test error_tests[] = {
 	{ "keys are for datagrams, and groups too, as many as there is room for",
 	  keys_and_groups_of_datagrams, 0 },
 	{ "read limits beyond the device's are refused", read_limits_beyond_the_device, 0 },
+	{ "what a process does wrong is no error in the system's log", mistakes_are_not_logged, 0 },
 	{ "moderation out of its range is refused", moderation_out_of_range, 0 },
 	{ NULL, NULL, 0 },
 };
