@@ -387,6 +387,8 @@ void exrnic_stag_free(struct exrnic_stags *stags, u32 stag);
 int exrnic_umem_pin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem, u64 address, u64 length,
 		    bool writable);
 int exrnic_umem_map(struct exrnic_device *edev, struct exrnic_umem *umem);
+/* -EOPNOTSUPP, with a word in the log: the device would reach copies only. */
+int exrnic_umem_check_dma(struct exrnic_device *edev);
 /* Mapped or not. */
 void exrnic_umem_unpin(struct exrnic_ucontext *uctx, struct exrnic_umem *umem);
 

@@ -86,8 +86,9 @@ static int exrnic_reset(struct pci_dev *pdev)
 	return 0;
 }
 
-static int exrnic_init_dma(struct pci_dev *pdev)
+static int exrnic_init_dma(struct exrnic_device *edev)
 {
+	struct pci_dev *pdev = edev->pdev;
 	int err = dma_set_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 
 	if (err) {
@@ -98,7 +99,7 @@ static int exrnic_init_dma(struct pci_dev *pdev)
 	dma_set_max_seg_size(&pdev->dev, UINT_MAX);
 	dma_set_seg_boundary(&pdev->dev, ULONG_MAX);
 	pci_set_master(pdev);
-	return 0;
+	return exrnic_umem_check_dma(edev);
 }
 
 /* From registers that can be read to a device that serves doorbells. */
@@ -112,9 +113,9 @@ static int exrnic_start(struct exrnic_device *edev)
 	err = exrnic_device_init_tables(edev);
 	if (err)
 		return err;
-	err = exrnic_init_dma(edev->pdev);
+	err = exrnic_init_dma(edev);
 	if (err)
-		return err;
+		goto err_master;
 	err = exrnic_irq_init(edev);
 	if (err)
 		goto err_master;

@@ -2,6 +2,8 @@
 /* User memory that the device reaches: charged, pinned for long, mapped for DMA. */
 #include <linux/capability.h>
 #include <linux/dma-mapping.h>
+#include <linux/gfp.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
@@ -81,6 +83,35 @@ static int exrnic_umem_pin_pages(struct exrnic_umem *umem, struct page **pages)
 static enum dma_data_direction exrnic_umem_direction(const struct exrnic_umem *umem)
 {
 	return umem->writable ? DMA_BIDIRECTIONAL : DMA_TO_DEVICE;
+}
+
+/* Whether the device reaches this page, and not a copy of it. An IOMMU's driver may want to be asked in vain. */
+static bool exrnic_umem_is_direct(struct device *dev, struct page *page, dma_addr_t bus)
+{
+	struct iommu_domain *domain = iommu_get_domain_for_dev(dev);
+
+	return !dma_need_sync(dev, bus) ||
+	       (domain && iommu_iova_to_phys(domain, bus) == page_to_phys(page));
+}
+
+int exrnic_umem_check_dma(struct exrnic_device *edev)
+{
+	struct device *dev = &edev->pdev->dev;
+	struct page *page = alloc_page(GFP_KERNEL);
+	int err = -ENOMEM;
+	dma_addr_t bus;
+
+	if (!page)
+		return -ENOMEM;
+	bus = dma_map_page_attrs(dev, page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL, EXRNIC_DMA_ATTRS);
+	if (!dma_mapping_error(dev, bus)) {
+		err = exrnic_umem_is_direct(dev, page, bus) ? 0 : -EOPNOTSUPP;
+		dma_unmap_page_attrs(dev, bus, PAGE_SIZE, DMA_BIDIRECTIONAL, EXRNIC_DMA_ATTRS);
+	}
+	__free_page(page);
+	if (err == -EOPNOTSUPP)
+		dev_err(dev, "DMA goes through bounce buffers (swiotlb=force, or memory is encrypted): the device must reach the memory of processes itself; use an IOMMU, or boot without that\n");
+	return err;
 }
 
 /*
