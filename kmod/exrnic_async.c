@@ -67,10 +67,12 @@ void exrnic_async_init(struct exrnic_device *edev)
 	INIT_WORK(&edev->async.work, exrnic_async_work);
 }
 
-/* With the interrupts off, and no mailbox command under way. */
+/* With the interrupts off, and no mailbox command under way. Counters begin anew with the device. */
 void exrnic_async_cancel(struct exrnic_device *edev)
 {
 	cancel_work_sync(&edev->async.work);
+	atomic_set(&edev->async.causes, 0);
+	edev->async.peers_dead = 0;
 }
 
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes)

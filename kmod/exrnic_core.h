@@ -87,7 +87,9 @@ struct exrnic_device {
 	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
 	struct exrnic_async async;
 	struct delayed_work watch;
-	struct page *state_page;	/* struct exrnic_state_page, which processes read */
+	struct page *state_page;	/* struct exrnic_state_page, which processes of this life read */
+	bool enabled;		/* as the driver wants it to be: EXRNIC_DEVICE_CONTROL_ENABLE */
+	bool started;
 	struct exrnic_firmware firmware;
 	struct mutex counters_lock;
 	struct exrnic_limits limits;
@@ -126,6 +128,7 @@ struct exrnic_ucontext {
 	const struct exrnic_face_ops *face;
 	struct list_head entry;	/* of exrnic_device.ucontexts */
 	u32 page;		/* its user page in BAR 2 */
+	struct page *state_page;	/* as of the device's life that it belongs to */
 
 	struct exrnic_event_queue *events;
 	struct exrnic_event_source peer_dead;
@@ -238,10 +241,16 @@ struct exrnic_mr {
 	struct exrnic_pbl pbl;
 };
 
-/* exrnic_device.c: everything but PCI. The last put frees it. */
+/*
+ * exrnic_device.c: everything but PCI. The last put frees it. A device has one life after the other: each
+ * begins with exrnic_device_renew() and ends with exrnic_device_disassociate(), behind which no context
+ * can be made before exrnic_device_associate().
+ */
 struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev);
+int exrnic_device_renew(struct exrnic_device *edev);
 int exrnic_device_init_tables(struct exrnic_device *edev);
 void exrnic_device_put(struct exrnic_device *edev);
+void exrnic_device_associate(struct exrnic_device *edev);
 void exrnic_device_disassociate(struct exrnic_device *edev);
 /* Tells all who read the state page. */
 void exrnic_device_gone(struct exrnic_device *edev);
@@ -279,7 +288,7 @@ void exrnic_async_catch_up(struct exrnic_ucontext *uctx);
 /* Also from interrupts. */
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
 
-/* exrnic_watch.c: cuts a device off that has vanished; within two seconds contexts hear of it. */
+/* exrnic_watch.c: cuts a device off that has vanished or forgotten; within two seconds contexts hear of it. */
 void exrnic_watch_init(struct exrnic_device *edev);
 void exrnic_watch_start(struct exrnic_device *edev);
 void exrnic_watch_stop(struct exrnic_device *edev);

@@ -37,9 +37,32 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	return edev;
 }
 
-/* The tables whose sizes the device has told. */
+/* Contexts of the life before keep the state page that says so. */
+int exrnic_device_renew(struct exrnic_device *edev)
+{
+	const struct exrnic_state_page *state = page_address(edev->state_page);
+	struct page *page;
+
+	if (!state->gone)
+		return 0;
+	page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!page)
+		return -ENOMEM;
+	put_page(edev->state_page);
+	edev->state_page = page;
+	return 0;
+}
+
+/* The tables whose sizes the device has told. All its lives have the same. */
 int exrnic_device_init_tables(struct exrnic_device *edev)
 {
+	if (edev->stags.size == edev->limits.stag)
+		return 0;
+	if (edev->stags.size) {
+		dev_err(&edev->pdev->dev, "the device had %u STags before, and has %u: bind the driver anew\n",
+			edev->stags.size, edev->limits.stag);
+		return -ENODEV;
+	}
 	return exrnic_stags_init(&edev->stags, edev->limits.stag);
 }
 
@@ -55,7 +78,7 @@ static void exrnic_device_free(struct kref *ref)
 	ida_destroy(&edev->pds);
 	ida_destroy(&edev->pages);
 	pci_dev_put(edev->pdev);
-	__free_page(edev->state_page);
+	put_page(edev->state_page);
 	kfree(edev);
 }
 
@@ -69,6 +92,13 @@ void exrnic_device_gone(struct exrnic_device *edev)
 	struct exrnic_state_page *state = page_address(edev->state_page);
 
 	WRITE_ONCE(state->gone, 1);
+}
+
+void exrnic_device_associate(struct exrnic_device *edev)
+{
+	mutex_lock(&edev->lock);
+	edev->removed = false;
+	mutex_unlock(&edev->lock);
 }
 
 /*

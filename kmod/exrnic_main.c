@@ -107,12 +107,16 @@ static int exrnic_start(struct exrnic_device *edev)
 {
 	int err;
 
+	err = exrnic_device_renew(edev);
+	if (err)
+		return err;
 	err = exrnic_regs_identify(edev);
 	if (err)
 		return err;
 	err = exrnic_device_init_tables(edev);
 	if (err)
 		return err;
+	exrnic_mbox_renew(edev);
 	err = exrnic_init_dma(edev);
 	if (err)
 		goto err_master;
@@ -127,6 +131,7 @@ static int exrnic_start(struct exrnic_device *edev)
 	exrnic_regs_enable(edev);
 	exrnic_firmware_start(edev);
 	exrnic_watch_start(edev);
+	edev->started = true;
 	return 0;
 
 err_irq:
@@ -140,12 +145,37 @@ err_master:
 
 static void exrnic_stop(struct exrnic_device *edev)
 {
+	if (!edev->started)
+		return;
+	edev->started = false;
 	exrnic_watch_stop(edev);
 	exrnic_regs_disable(edev);
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);
 	exrnic_firmware_stop(edev);
 	pci_clear_master(edev->pdev);
+}
+
+/*
+ * The device is about to lose what it knows: all that contexts have ends, as with its removal, and programs
+ * hear of it. Files that are open stay dead; those that are opened behind exrnic_begin_life() are alive.
+ */
+static void exrnic_end_life(struct exrnic_device *edev)
+{
+	exrnic_device_disassociate(edev);
+	exrnic_stop(edev);
+}
+
+static int exrnic_begin_life(struct exrnic_device *edev)
+{
+	int err = exrnic_start(edev);
+
+	if (err)
+		dev_err(&edev->pdev->dev, "the device does not come back: error %d; bind the driver anew\n",
+			err);
+	else
+		exrnic_device_associate(edev);
+	return err;
 }
 
 static int exrnic_add_faces(struct exrnic_device *edev)
@@ -216,8 +246,29 @@ static void exrnic_shutdown(struct pci_dev *pdev)
 
 static void exrnic_reset_prepare(struct pci_dev *pdev)
 {
-	exrnic_mbox_break(pci_get_drvdata(pdev), "it is being reset");
+	exrnic_end_life(pci_get_drvdata(pdev));
 }
+
+static void exrnic_reset_done(struct pci_dev *pdev)
+{
+	exrnic_begin_life(pci_get_drvdata(pdev));
+}
+
+static int exrnic_suspend(struct device *dev)
+{
+	exrnic_end_life(dev_get_drvdata(dev));
+	return 0;
+}
+
+/* It may have kept its power, and so what an image of hibernation, say, has left in it. */
+static int exrnic_resume(struct device *dev)
+{
+	int err = exrnic_reset(to_pci_dev(dev));
+
+	return err ? err : exrnic_begin_life(dev_get_drvdata(dev));
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(exrnic_pm_ops, exrnic_suspend, exrnic_resume);
 
 static pci_ers_result_t exrnic_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
 {
@@ -225,10 +276,11 @@ static pci_ers_result_t exrnic_error_detected(struct pci_dev *pdev, pci_channel_
 	return PCI_ERS_RESULT_DISCONNECT;
 }
 
-/* All objects are lost with a reset, so nothing is resumed: contexts get EIO until rebinding. */
+/* What goes wrong on the link may have taken anything: the device is cut off until it is bound anew. */
 static const struct pci_error_handlers exrnic_error_handlers = {
 	.error_detected = exrnic_error_detected,
 	.reset_prepare = exrnic_reset_prepare,
+	.reset_done = exrnic_reset_done,
 };
 
 static const struct pci_device_id exrnic_pci_ids[] = {
@@ -243,6 +295,7 @@ static struct pci_driver exrnic_pci_driver = {
 	.probe = exrnic_probe,
 	.remove = exrnic_remove,
 	.shutdown = exrnic_shutdown,
+	.driver.pm = pm_sleep_ptr(&exrnic_pm_ops),
 	.err_handler = &exrnic_error_handlers,
 };
 

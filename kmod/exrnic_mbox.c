@@ -52,6 +52,13 @@ static void exrnic_mbox_break_locked(struct exrnic_device *edev, const char *why
 	dev_err(&edev->pdev->dev, "device cut off from memory: %s; bind the driver anew\n", why);
 }
 
+void exrnic_mbox_renew(struct exrnic_device *edev)
+{
+	mutex_lock(&edev->mbox.lock);
+	edev->mbox.broken = false;
+	mutex_unlock(&edev->mbox.lock);
+}
+
 void exrnic_mbox_break(struct exrnic_device *edev, const char *why)
 {
 	mutex_lock(&edev->mbox.lock);
@@ -129,12 +136,21 @@ static void exrnic_mbox_receive(struct exrnic_device *edev, const struct exrnic_
 static int exrnic_mbox_exec_locked(struct exrnic_device *edev, enum exrnic_mbox_op op,
 				   const struct exrnic_mbox_data *data)
 {
+	const char *fault;
 	int status;
 
 	if (edev->mbox.broken)
 		return -EIO;
 	exrnic_mbox_send(edev, op, data);
 	status = exrnic_mbox_wait(edev, op);
+	if (status < 0)
+		return status;
+	/* A device that was reset does what it is told, and knows nothing of what it was told before. */
+	fault = exrnic_regs_fault(edev);
+	if (fault) {
+		exrnic_mbox_break_locked(edev, fault);
+		return -EIO;
+	}
 	if (status == EXRNIC_MBOX_STATUS_OK)
 		exrnic_mbox_receive(edev, data);
 	return status;

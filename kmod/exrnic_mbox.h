@@ -14,6 +14,8 @@
 #include "exrnic_core.h"
 
 void exrnic_mbox_init(struct exrnic_mbox *mbox);
+/* A device that was cut off, or not, takes commands again. */
+void exrnic_mbox_renew(struct exrnic_device *edev);
 
 /* Called by the handler of vector 0. */
 void exrnic_mbox_interrupt(struct exrnic_mbox *mbox);

@@ -44,7 +44,7 @@ static vm_fault_t exrnic_fault_state(struct vm_fault *vmf)
 {
 	struct exrnic_file *file = vmf->vma->vm_file->private_data;
 
-	vmf->page = file->uctx.edev->state_page;
+	vmf->page = file->uctx.state_page;
 	get_page(vmf->page);
 	return 0;
 }

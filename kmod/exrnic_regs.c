@@ -99,11 +99,27 @@ int exrnic_regs_identify(struct exrnic_device *edev)
 void exrnic_regs_enable(struct exrnic_device *edev)
 {
 	exrnic_write(edev, EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
+	WRITE_ONCE(edev->enabled, true);
 }
 
 void exrnic_regs_disable(struct exrnic_device *edev)
 {
+	WRITE_ONCE(edev->enabled, false);
 	exrnic_write(edev, EXRNIC_REG_CONTROL, 0);
+}
+
+/* A device that was reset has its identity, and is not enabled. */
+const char *exrnic_regs_fault(struct exrnic_device *edev)
+{
+	u32 control = exrnic_read(edev, EXRNIC_REG_CONTROL);
+
+	if (!READ_ONCE(edev->enabled))
+		return NULL;
+	if (control == EXRNIC_REG_ABSENT)
+		return "it does not answer any more";
+	if (!(control & EXRNIC_DEVICE_CONTROL_ENABLE))
+		return "somebody has reset it";
+	return NULL;
 }
 
 u64 exrnic_regs_counter(struct exrnic_device *edev, unsigned int index)

@@ -25,6 +25,8 @@ int exrnic_regs_identify(struct exrnic_device *edev);
 
 void exrnic_regs_enable(struct exrnic_device *edev);
 void exrnic_regs_disable(struct exrnic_device *edev);
+/* Why what the driver has told the device is lost; NULL: it is not. */
+const char *exrnic_regs_fault(struct exrnic_device *edev);
 /* Six bytes, in the order of the wire. */
 void exrnic_regs_mac(struct exrnic_device *edev, u8 *mac);
 /* One of enum exrnic_counter; sleeps. */

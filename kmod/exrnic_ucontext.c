@@ -58,6 +58,8 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 		err = -ENODEV;
 	} else {
 		kref_get(&edev->ref);
+		uctx->state_page = edev->state_page;
+		get_page(uctx->state_page);
 		uctx->overruns = exrnic_regs_counter(edev, EXRNIC_COUNTER_CQ_OVERRUNS);
 		list_add_tail(&uctx->entry, &edev->ucontexts);
 	}
@@ -112,6 +114,7 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 	list_del(&uctx->entry);
 	mutex_unlock(&edev->lock);
 	exrnic_ucontext_fini_events(uctx);
+	put_page(uctx->state_page);
 	exrnic_page_free(edev, uctx->page);
 	exrnic_device_put(edev);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A device can vanish while nobody gives it a command: programs that only wait for completions would
- * wait for ever. So it is looked at now and then, as long as somebody has it open.
+ * A device can vanish, or be reset, while nobody gives it a command: programs that only wait for completions
+ * would wait for ever. So it is looked at now and then, as long as somebody has it open.
  */
 #include <linux/jiffies.h>
 
@@ -16,9 +16,10 @@ static void exrnic_watch_work(struct work_struct *work)
 	struct exrnic_device *edev =
 		container_of(to_delayed_work(work), struct exrnic_device, watch);
 
-	if (!list_empty(&edev->ucontexts) &&
-	    exrnic_read(edev, EXRNIC_REG_ID) == EXRNIC_REG_ABSENT) {
-		exrnic_mbox_break(edev, "it does not answer any more");
+	const char *fault = list_empty(&edev->ucontexts) ? NULL : exrnic_regs_fault(edev);
+
+	if (fault) {
+		exrnic_mbox_break(edev, fault);
 		return;
 	}
 	schedule_delayed_work(&edev->watch, EXRNIC_WATCH_PERIOD);

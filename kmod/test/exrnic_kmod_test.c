@@ -7,6 +7,7 @@
  * Prints TAP; with WORD only tests whose name contains it are run. Exit status 0 if none failed, and
  * one passed at least.
  * PART/PARTS, such as 0/2 and 1/2: every second test, so that two machines share them.
+ * With the WORD suspension it suspends the system to memory, and a clock must wake it up.
  * With the WORD wait-for-the-end it runs no test, but has objects until the device is gone.
  * TIMES, of a slow machine: the limit of each test is so many times as long.
  * SEED repeats a random test, which prints it; each takes so many milliseconds (500).
@@ -174,6 +175,9 @@ int main(int argc, char **argv)
 	run_tests(&run, fuzz_rings_tests);
 	run_tests(&run, fuzz_registers_tests);
 	run_tests(&run, removal_tests);
+	run_tests(&run, reset_tests);
+	if (run.word && !strcmp(run.word, "suspension"))
+		run_tests(&run, suspension_tests);
 	printf("1..%u\n", run.count);
 	printf("# %u passed, %u failed, %u skipped\n",
 	       run.count - run.failures - run.skipped, run.failures, run.skipped);

@@ -13,119 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tenant.h"
 #include "work.h"
-
-#define DRIVER "/sys/bus/pci/drivers/exrnic"
-
-static void check_all_gone(const struct set *s)
-{
-	struct exrnic_query q;
-	uint32_t out;
-
-	CHECK_ERR(query(s->fd, &q), ENODEV);
-	CHECK_ERR(alloc_pd(s->fd, &out), ENODEV);
-	CHECK_ERR(query_qp_state(s->fd, s->qpn, &out), ENODEV);
-	CHECK_ERR(object_ioctl(s->fd, EXRNIC_IOCTL_DESTROY_QP, s->qpn), ENODEV);
-	CHECK_ERR(create_cq(s->fd, s->ring, 8, &out), ENODEV);
-}
-
-/* The last event, and then the end of all events. */
-static void check_last_event(int fd)
-{
-	struct exrnic_event event;
-
-	CHECK_EQ(next_event(fd).type, EXRNIC_EVENT_DEVICE_FATAL);
-	CHECK_EQ(poll_now(fd), POLLHUP);
-	CHECK_ERR(read(fd, &event, sizeof(event)), ENODEV);
-}
-
-static void check_channel_is_over(int channel)
-{
-	struct exrnic_event event;
-
-	CHECK_EQ(poll_now(channel), POLLHUP);
-	CHECK_ERR(read(channel, &event, sizeof(event)), ENODEV);
-}
-
-static void *read_until_the_end(void *data)
-{
-	struct exrnic_event event;
-	int channel = *(int *)data;
-
-	return (void *)(intptr_t)(read(channel, &event, sizeof(event)) < 0 ? errno : 0);
-}
-
-/* Everything that a process can have: objects, mappings, a channel, a thread that waits. */
-struct tenant {
-	struct set s;
-	int channel;
-	struct worker worker;
-	volatile uint64_t *untouched;
-	const volatile struct exrnic_state_page *state;
-	pthread_t reader;
-};
-
-static void *map_user_page(int fd)
-{
-	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (page == MAP_FAILED)
-		give_up("mmap of the user page");
-	return page;
-}
-
-static const void *map_state_page(int fd)
-{
-	void *page = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, EXRNIC_MMAP_STATE_PAGE);
-
-	if (page == MAP_FAILED)
-		give_up("mmap of the state page");
-	return page;
-}
-
-static void move_in(struct tenant *t)
-{
-	t->s = make_set();
-	t->channel = create_channel(t->s.fd);
-	t->worker = make_worker(&t->s, t->channel, 1, EXRNIC_ANY_VECTOR);
-	t->untouched = map_user_page(t->s.fd);
-	t->worker.page[0] = 0;
-	t->state = map_state_page(t->s.fd);
-	CHECK_EQ(t->state->gone, 0);
-	if (pthread_create(&t->reader, NULL, read_until_the_end, &t->channel))
-		give_up("pthread_create");
-}
-
-static void check_evicted(struct tenant *t)
-{
-	void *error;
-
-	check_all_gone(&t->s);
-	check_last_event(t->s.fd);
-	pthread_join(t->reader, &error);
-	CHECK_EQ((intptr_t)error, ENODEV);
-	check_channel_is_over(t->channel);
-	CHECK_EQ(t->state->gone, 1);
-	t->worker.page[0] = 1;
-	t->untouched[1] = 2;
-}
-
-/* The last reference to the file goes with its mappings. */
-static void move_out(struct tenant *t)
-{
-	CHECK_ERR(close(t->channel), 0);
-	CHECK_ERR(close(t->s.fd), 0);
-	munmap((void *)t->worker.page, PAGE);
-	munmap((void *)t->untouched, PAGE);
-	munmap((void *)t->state, PAGE);
-}
-
-static void check_life_goes_on(void)
-{
-	struct set s = make_set();
-
-	destroy_set(&s);
-}
 
 static void removal_with_everything_alive(void)
 {
@@ -206,38 +95,6 @@ static void the_function_leaves_the_bus(void)
 	move_out(&tenant);
 	write_file("/sys/bus/pci/rescan", "1");
 	check_life_goes_on();
-}
-
-/* As an administrator would do it in /sys; the driver has to notice. */
-static void reset_with_everything_alive(void)
-{
-	long long before = pinned_pages();
-	struct set s = make_set();
-	const volatile struct exrnic_state_page *state;
-	char name[64], path[PATH_MAX];
-	struct exrnic_event event;
-	uint32_t out;
-
-	pci_name(name, sizeof(name));
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", name);
-	state = map_state_page(s.fd);
-	CHECK_EQ(state->gone, 0);
-	write_file(path, "1");
-	event = next_event(s.fd);
-	CHECK_EQ(event.type, EXRNIC_EVENT_DEVICE_FATAL);
-	CHECK_EQ(poll_now(s.fd), 0);
-	CHECK_EQ(state->gone, 1);
-	CHECK_ERR(query_qp_state(s.fd, s.qpn, &out), EIO);
-	CHECK_ERR(reg_mr(s.fd, s.pd, s.buffer, PAGE, 0, &out), EIO);
-	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), EIO);
-	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, s.qpn), ENOENT);
-	CHECK_ERR(close(s.fd), 0);
-	munmap((void *)state, PAGE);
-	CHECK_EQ(pinned_pages(), before);
-	write_file(DRIVER "/unbind", name);
-	write_file(DRIVER "/bind", name);
-	s = make_set();
-	destroy_set(&s);
 }
 
 static int unload(void)
@@ -367,8 +224,6 @@ const struct test removal_tests[] = {
 	{ "the device can be unbound in the middle of commands", removal_in_the_middle_of_work, 0 },
 	{ "taking the device off the bus ends everything and spares the process",
 	  the_function_leaves_the_bus, 0 },
-	{ "after a reset of the device commands fail and memory is given back",
-	  reset_with_everything_alive, 0 },
 	{ "a module in use cannot be unloaded", a_busy_module_stays, 0 },
 	{ "completions and events arrive with one vector for all, and with few",
 	  it_works_with_few_vectors, 0 },

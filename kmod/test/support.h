@@ -41,6 +41,9 @@ extern const struct test mmap_tests[];
 extern const struct test fault_tests[];
 extern const struct test life_tests[];
 extern const struct test removal_tests[];
+extern const struct test reset_tests[];
+/* Of guests whose firmware wakes them: run by name only. */
+extern const struct test suspension_tests[];
 extern const struct test waiting_tests[];
 extern const struct test window_tests[];
 extern const struct test port_tests[];

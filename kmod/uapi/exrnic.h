@@ -22,10 +22,11 @@
  *
  * Errors common to all: ENOTTY unknown command, or one of another size; EFAULT bad pointer, EINVAL
  * bad field, ENOENT no such object of this file, EBUSY in use by another object, ENODEV device
- * removed, EIO the device refused or is broken, ETIMEDOUT the device did not answer and is broken
- * from now on, ENOMEM no memory of the kernel, EINTR killed. A destroy that gives EIO, ETIMEDOUT,
- * or EFAULT because its answer could not be written, has released the object nevertheless; after
- * ENODEV all objects are released. What was made, but could not be told (EFAULT), is undone.
+ * removed, or reset or suspended since the file was opened (a new file works), EIO the device refused
+ * or is broken, ETIMEDOUT the device did not answer and is broken from now on, ENOMEM no memory of the
+ * kernel, EINTR killed. A destroy that gives EIO, ETIMEDOUT, or EFAULT because its answer could not be
+ * written, has released the object nevertheless; after ENODEV all objects are released. What was made,
+ * but could not be told (EFAULT), is undone.
  *
  * ENOSPC: what the device has is all taken, by its files together:
  *
@@ -105,7 +106,7 @@ enum exrnic_event_type {
 	EXRNIC_EVENT_SRQ_LIMIT = 4,	/* fewer receives than the limit; it is 0 now */
 	/* From the device file, of the whole context; handle and cookie are zero. */
 	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */
-	EXRNIC_EVENT_DEVICE_FATAL = 6,	/* removed, reset or broken: nothing works any more */
+	EXRNIC_EVENT_DEVICE_FATAL = 6,	/* removed, reset, suspended or broken: nothing works any more */
 	EXRNIC_EVENT_LINK = 7,		/* the Ethernet link came or went: GET_STATUS tells how it is */
 };
 
@@ -124,8 +125,8 @@ enum exrnic_event_type {
  * MODIFY_QP or DESTROY_QP takes there at that moment, is not told. PEER_DEAD and LINK go to all contexts
  * of the device.
  *
- * When the device is removed, or (for a channel) its device file closed, poll() says POLLHUP, and
- * read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
+ * When the device is removed, reset or suspended, or (for a channel) its device file closed, poll()
+ * says POLLHUP, and read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
  */
 struct exrnic_event {
 	__u64 cookie;		/* as in CREATE_* of the object */
@@ -328,7 +329,7 @@ struct exrnic_find_pages {
 
 /* What the state page starts with. It can be read without a system call, for as long as it is mapped. */
 struct exrnic_state_page {
-	__u32 gone;		/* not 0: removed, reset or broken; nothing works any more */
+	__u32 gone;		/* not 0: removed, reset, suspended or broken; nothing works any more */
 };
 
 /*
