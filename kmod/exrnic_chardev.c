@@ -169,6 +169,9 @@ struct exrnic_chardev *exrnic_chardev_add(struct exrnic_device *edev)
 			   MINOR(chardev->dev.devt) - MINOR(exrnic_first_devt));
 	if (err)
 		goto err_put;
+	err = exrnic_limits_publish(edev, dev_name(&chardev->dev));
+	if (err)
+		goto err_put;
 	cdev_init(&chardev->cdev, &exrnic_fops);
 	chardev->cdev.owner = THIS_MODULE;
 	err = cdev_device_add(&chardev->cdev, &chardev->dev);

@@ -3,6 +3,7 @@
 #ifndef EXRNIC_COMPAT_H
 #define EXRNIC_COMPAT_H
 
+#include <linux/cgroup_rdma.h>
 #include <linux/device.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -55,6 +56,28 @@ static inline int exrnic_pin_pages(unsigned long start, unsigned long count, boo
 		return pin_user_pages_fast(start, count, FOLL_LONGTERM | FOLL_WRITE, pages);
 	return exrnic_pin_for_reading(start, count, pages);
 }
+
+#ifndef CONFIG_CGROUP_RDMA
+struct rdma_cgroup;
+struct rdmacg_device {
+	char *name;
+};
+
+static inline void rdmacg_register_device(struct rdmacg_device *device) {}
+static inline void rdmacg_unregister_device(struct rdmacg_device *device) {}
+
+static inline int rdmacg_try_charge(struct rdma_cgroup **cgroup, struct rdmacg_device *device,
+				    enum rdmacg_resource_type type)
+{
+	*cgroup = NULL;
+	return 0;
+}
+
+static inline void rdmacg_uncharge(struct rdma_cgroup *cgroup, struct rdmacg_device *device,
+				   enum rdmacg_resource_type type)
+{
+}
+#endif
 
 /* The flags of an area became read-only members in 6.3. */
 static inline void exrnic_vm_flags_change(struct vm_area_struct *vma, unsigned long set,

@@ -8,6 +8,7 @@
  *   exrnic_ucontext.lock   the objects of one context
  *   exrnic_mbox.lock	    one mailbox command at a time
  *   exrnic_firmware.lock   the on-chip processor; inside a context's, when its message channel comes or goes
+ *   exrnic_device.users_lock  what each user has of what is scarce
  * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
@@ -29,6 +30,7 @@
 #include <linux/xarray.h>
 
 #include "exrnic.h"
+#include "exrnic_compat.h"
 #include "exrnic_event.h"
 #include "exrnic_firmware.h"
 #include "exrnic_hw.h"
@@ -108,6 +110,9 @@ struct exrnic_device {
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
 
 	atomic64_t pinned;	/* pages, of all contexts */
+	struct rdmacg_device cgroup_device;
+	struct mutex users_lock;
+	struct list_head users;	/* struct exrnic_user */
 	struct mutex lock;
 	struct list_head ucontexts;
 	bool removed;
@@ -139,6 +144,8 @@ struct exrnic_ucontext {
 	struct mutex lock;
 	u64 overruns;		/* counter, as of the last look at all queue pairs */
 	u32 objects;
+	struct exrnic_user *user;	/* who has opened it */
+	struct rdma_cgroup *cgroup;
 	u64 pinned;		/* pages */
 	bool dead;		/* the device was removed; there are no objects */
 	struct xarray pds;
@@ -209,10 +216,17 @@ struct exrnic_qp {
 	struct exrnic_pd *pd;
 	struct exrnic_cq *send_cq;
 	struct exrnic_cq *recv_cq;
+	struct list_head groups;	/* struct exrnic_attachment */
 	bool has_rq;
 	struct exrnic_srq *srq;	/* in its place, or NULL */
 	struct exrnic_ring sq;
 	struct exrnic_ring rq;
+};
+
+/* A queue pair gets what comes for a group. */
+struct exrnic_attachment {
+	struct list_head entry;	/* of exrnic_qp.groups */
+	u32 group;
 };
 
 /* Windows of the device in a row, which user space sees as one. */
@@ -374,8 +388,34 @@ int exrnic_port_get_spad(struct exrnic_port *port, struct exrnic_port_spad *spad
 bool exrnic_ports_interrupt(struct exrnic_device *edev);	/* control vector; false: none has anything */
 
 /* exrnic_limits.c: what the administrator allows; -EDQUOT. */
-void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes);	/* ERR_PTR; zeroed */
+void exrnic_limits_init(struct exrnic_device *edev);
+/* For the rdma cgroup: the name of the device, under which it is found there. */
+int exrnic_limits_publish(struct exrnic_device *edev, const char *name);
+void exrnic_limits_fini(struct exrnic_device *edev);
+/* Of uctx->edev, and a user page of it. Between these two uctx->user is there. */
+int exrnic_limits_open(struct exrnic_ucontext *uctx);
+void exrnic_limits_close(struct exrnic_ucontext *uctx);
+
+/* What a device has few of: a user may have a share. What is held keeps uctx->user. */
+enum exrnic_scarce {
+	EXRNIC_SCARCE_PAGES,
+	EXRNIC_SCARCE_WINDOWS,
+	EXRNIC_SCARCE_PORTS,
+	EXRNIC_SCARCE_MSG_CHANNELS,
+	EXRNIC_SCARCE_ATTACHMENTS,
+	EXRNIC_SCARCE_KINDS
+};
+
+int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count);
+void exrnic_limits_give_back(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count);
+
+/* ERR_PTR; zeroed. */
+void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes);
 void exrnic_object_free(struct exrnic_ucontext *uctx, void *object);
+/* One that takes the place of another: it gets that one's charge, and that one is free of charge then. */
+void *exrnic_object_alloc_free_of_charge(size_t bytes);
+void exrnic_object_hand_over(void *from, void *to);
+void exrnic_object_free_uncharged(void *object);
 int exrnic_limits_charge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
 void exrnic_limits_uncharge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
 

@@ -34,6 +34,7 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	spin_lock_init(&edev->ports_lock);
 	mutex_init(&edev->lock);
 	INIT_LIST_HEAD(&edev->ucontexts);
+	exrnic_limits_init(edev);
 	return edev;
 }
 
@@ -70,6 +71,7 @@ static void exrnic_device_free(struct kref *ref)
 {
 	struct exrnic_device *edev = container_of(ref, struct exrnic_device, ref);
 
+	exrnic_limits_fini(edev);
 	exrnic_firmware_free(edev);
 	exrnic_stags_fini(&edev->stags);
 	xa_destroy(&edev->qps);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <linux/err.h>
-#include <linux/slab.h>
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
@@ -232,9 +231,9 @@ static struct exrnic_mr *exrnic_rereg_prepare(struct exrnic_ucontext *uctx,
 
 	if (!old)
 		return ERR_PTR(-ENOENT);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = exrnic_object_alloc_free_of_charge(sizeof(*mr));
+	if (IS_ERR(mr))
+		return mr;
 	mr->access = attr->flags & EXRNIC_REREG_ACCESS ? attr->access : old->access;
 	takes_pins = exrnic_rereg_takes_pins(mr, old, attr);
 	err = takes_pins ? exrnic_rereg_pin(uctx, mr, old, attr) : 0;
@@ -247,7 +246,7 @@ static struct exrnic_mr *exrnic_rereg_prepare(struct exrnic_ucontext *uctx,
 	if (takes_pins)
 		exrnic_mr_unpin(uctx, mr);
 err_free:
-	kfree(mr);
+	exrnic_object_free_uncharged(mr);
 	return ERR_PTR(err);
 }
 
@@ -265,12 +264,13 @@ int exrnic_mr_reregister(struct exrnic_ucontext *uctx, struct exrnic_rereg_mr *a
 	err = exrnic_mr_publish(uctx, mr);
 	if (err) {
 		exrnic_rereg_unpin(uctx, mr, old);
-		kfree(mr);
+		exrnic_object_free_uncharged(mr);
 		return err;
 	}
 	err = exrnic_mr_withdraw(uctx, old);
 	exrnic_rereg_unpin(uctx, old, mr);
-	kfree(old);
+	exrnic_object_hand_over(old, mr);
+	exrnic_object_free_uncharged(old);
 	/* The device has been cut off; the caller could not tell which of the two is left. */
 	if (err)
 		exrnic_mr_release(uctx, mr);

@@ -60,9 +60,12 @@ int exrnic_msg_channel_create(struct exrnic_ucontext *uctx,
 	channel = exrnic_object_alloc(uctx, sizeof(*channel));
 	if (IS_ERR(channel))
 		return PTR_ERR(channel);
-	err = exrnic_mr_give_to_firmware(uctx, &channel->mr, attr->address, attr->length);
+	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
 	if (err)
 		goto err_free;
+	err = exrnic_mr_give_to_firmware(uctx, &channel->mr, attr->address, attr->length);
+	if (err)
+		goto err_limits;
 	/* Now, as the lock was given up in between. */
 	err = -EBUSY;
 	if (uctx->msg_channel)
@@ -79,6 +82,8 @@ err_event:
 	exrnic_event_source_fini(&channel->message);
 err_memory:
 	exrnic_mr_take_from_firmware(uctx, &channel->mr);
+err_limits:
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
 err_free:
 	exrnic_object_free(uctx, channel);
 	return err;
@@ -95,6 +100,7 @@ int exrnic_msg_channel_destroy(struct exrnic_ucontext *uctx, u32 number)
 	exrnic_firmware_close_channel(uctx->edev, &channel->open);
 	exrnic_event_source_fini(&channel->message);
 	err = exrnic_mr_take_from_firmware(uctx, &channel->mr);
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
 	exrnic_object_free(uctx, channel);
 	return err;
 }

@@ -82,17 +82,45 @@ static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned
 	}
 }
 
+/* ERR_PTR. The context's lock is held by both. */
+static struct exrnic_port_file *exrnic_port_file_alloc(struct exrnic_file *file)
+{
+	struct exrnic_port_file *pfile = exrnic_object_alloc(&file->uctx, sizeof(*pfile));
+	int err;
+
+	if (IS_ERR(pfile))
+		return pfile;
+	pfile->file = file;
+	err = exrnic_limits_take(&file->uctx, EXRNIC_SCARCE_PORTS, 1);
+	if (!err)
+		return pfile;
+	exrnic_object_free(&file->uctx, pfile);
+	return ERR_PTR(err);
+}
+
+static void exrnic_port_file_free(struct exrnic_port_file *pfile)
+{
+	struct exrnic_ucontext *uctx = &pfile->file->uctx;
+
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_PORTS, 1);
+	exrnic_object_free(uctx, pfile);
+}
+
+/* The context may have ended: what it counts with stays as long as the file's memory. */
 static int exrnic_port_file_release(struct inode *inode, struct file *filp)
 {
 	struct exrnic_port_file *pfile = filp->private_data;
+	struct exrnic_device *edev = pfile->port.edev;
 	struct exrnic_file *file = pfile->file;
 
 	mutex_lock(&file->channels_lock);
 	list_del(&pfile->entry);
 	exrnic_port_close(&pfile->port);
 	mutex_unlock(&file->channels_lock);
-	exrnic_device_put(pfile->port.edev);
-	kfree(pfile);
+	mutex_lock(&file->uctx.lock);
+	exrnic_port_file_free(pfile);
+	mutex_unlock(&file->uctx.lock);
+	exrnic_device_put(edev);
 	exrnic_file_put(file);
 	return 0;
 }
@@ -114,23 +142,22 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 	struct file *filp;
 	int err;
 
-	pfile = kzalloc(sizeof(*pfile), GFP_KERNEL_ACCOUNT);
-	if (!pfile)
-		return ERR_PTR(-ENOMEM);
+	pfile = exrnic_port_file_alloc(file);
+	if (IS_ERR(pfile))
+		return ERR_CAST(pfile);
 	err = exrnic_port_open(edev, &pfile->port, attr);
 	if (err) {
-		kfree(pfile);
+		exrnic_port_file_free(pfile);
 		return ERR_PTR(err);
 	}
 	filp = anon_inode_getfile("[exrnic-port]", &exrnic_port_fops, pfile, O_RDONLY | O_CLOEXEC);
 	if (IS_ERR(filp)) {
 		exrnic_port_close(&pfile->port);
-		kfree(pfile);
+		exrnic_port_file_free(pfile);
 		return filp;
 	}
 	kref_get(&edev->ref);
 	exrnic_file_get(file);
-	pfile->file = file;
 	mutex_lock(&file->channels_lock);
 	list_add_tail(&pfile->entry, &file->ports);
 	if (file->channels_ended)

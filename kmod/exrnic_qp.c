@@ -139,6 +139,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	qp = exrnic_object_alloc(uctx, sizeof(*qp));
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
+	INIT_LIST_HEAD(&qp->groups);
 	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
 	qp->service = attr->service;
 	err = exrnic_qp_pin_rings(uctx, qp, attr);
@@ -265,31 +266,100 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 	return err;
 }
 
-static int exrnic_qp_change_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr,
-				  int (*change)(struct exrnic_device *,
-						const struct exrnic_mbox_group *))
+static struct exrnic_attachment *exrnic_qp_find_group(const struct exrnic_qp *qp, u32 group)
 {
-	const struct exrnic_mbox_group in = {
-		.qpn = cpu_to_le32(attr->qpn),
-		.group = cpu_to_le32(attr->group),
-	};
+	struct exrnic_attachment *attachment;
+
+	list_for_each_entry(attachment, &qp->groups, entry)
+		if (attachment->group == group)
+			return attachment;
+	return NULL;
+}
+
+/* The queue pair, if it can be of groups; ERR_PTR. */
+static struct exrnic_qp *exrnic_qp_of_group(struct exrnic_ucontext *uctx,
+					    const struct exrnic_group *attr)
+{
 	struct exrnic_qp *qp = xa_load(&uctx->qps, attr->qpn);
 
 	if (!qp)
-		return -ENOENT;
+		return ERR_PTR(-ENOENT);
 	if (qp->service != EXRNIC_SERVICE_UD || attr->group > EXRNIC_GROUP_MAX)
-		return -EINVAL;
-	return change(uctx->edev, &in);
+		return ERR_PTR(-EINVAL);
+	return qp;
+}
+
+static struct exrnic_mbox_group exrnic_qp_group(const struct exrnic_group *attr)
+{
+	return (struct exrnic_mbox_group){
+		.qpn = cpu_to_le32(attr->qpn),
+		.group = cpu_to_le32(attr->group),
+	};
+}
+
+static void exrnic_attachment_free(struct exrnic_ucontext *uctx,
+				   struct exrnic_attachment *attachment)
+{
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
+	exrnic_object_free(uctx, attachment);
 }
 
 int exrnic_qp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
 {
-	return exrnic_qp_change_group(uctx, attr, exrnic_mbox_attach_group);
+	const struct exrnic_mbox_group in = exrnic_qp_group(attr);
+	struct exrnic_qp *qp = exrnic_qp_of_group(uctx, attr);
+	struct exrnic_attachment *attachment;
+	int err;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	if (exrnic_qp_find_group(qp, attr->group))
+		return -EEXIST;
+	attachment = exrnic_object_alloc(uctx, sizeof(*attachment));
+	if (IS_ERR(attachment))
+		return PTR_ERR(attachment);
+	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
+	if (err) {
+		exrnic_object_free(uctx, attachment);
+		return err;
+	}
+	err = exrnic_mbox_attach_group(uctx->edev, &in);
+	if (err) {
+		exrnic_attachment_free(uctx, attachment);
+		return err;
+	}
+	attachment->group = attr->group;
+	list_add_tail(&attachment->entry, &qp->groups);
+	return 0;
 }
 
 int exrnic_qp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
 {
-	return exrnic_qp_change_group(uctx, attr, exrnic_mbox_detach_group);
+	const struct exrnic_mbox_group in = exrnic_qp_group(attr);
+	struct exrnic_qp *qp = exrnic_qp_of_group(uctx, attr);
+	struct exrnic_attachment *attachment;
+	int err;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	attachment = exrnic_qp_find_group(qp, attr->group);
+	if (!attachment)
+		return -ENOENT;
+	err = exrnic_mbox_detach_group(uctx->edev, &in);
+	if (err)
+		return err;
+	list_del(&attachment->entry);
+	exrnic_attachment_free(uctx, attachment);
+	return 0;
+}
+
+/* Of a queue pair that is no more, nor are its attachments in the device. */
+static void exrnic_qp_forget_groups(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
+{
+	struct exrnic_attachment *attachment, *next;
+
+	list_for_each_entry_safe(attachment, next, &qp->groups, entry)
+		exrnic_attachment_free(uctx, attachment);
 }
 
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
@@ -324,6 +394,7 @@ static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 	xa_erase(&uctx->qps, qp->qpn);
 	xa_erase(&uctx->edev->qps, qp->qpn);
 	exrnic_qp_unpin_rings(uctx, qp);
+	exrnic_qp_forget_groups(uctx, qp);
 	exrnic_object_free(uctx, qp);
 	return err;
 }

@@ -33,13 +33,14 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	err = exrnic_ucontext_init_events(uctx);
 	if (err)
 		return err;
-	err = exrnic_page_alloc(edev, &uctx->page);
-	if (err) {
-		exrnic_ucontext_fini_events(uctx);
-		return err;
-	}
 	uctx->edev = edev;
 	uctx->face = face;
+	err = exrnic_limits_open(uctx);
+	if (err)
+		goto err_events;
+	err = exrnic_page_alloc(edev, &uctx->page);
+	if (err)
+		goto err_limits;
 	uctx->dead = false;
 	uctx->objects = 0;
 	uctx->pinned = 0;
@@ -64,10 +65,16 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 		list_add_tail(&uctx->entry, &edev->ucontexts);
 	}
 	mutex_unlock(&edev->lock);
-	if (err) {
-		exrnic_page_free(edev, uctx->page);
-		exrnic_ucontext_fini_events(uctx);
-	}
+	if (err)
+		goto err_page;
+	return 0;
+
+err_page:
+	exrnic_page_free(edev, uctx->page);
+err_limits:
+	exrnic_limits_close(uctx);
+err_events:
+	exrnic_ucontext_fini_events(uctx);
 	return err;
 }
 
@@ -116,5 +123,6 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 	exrnic_ucontext_fini_events(uctx);
 	put_page(uctx->state_page);
 	exrnic_page_free(edev, uctx->page);
+	exrnic_limits_close(uctx);
 	exrnic_device_put(edev);
 }

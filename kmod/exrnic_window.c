@@ -121,9 +121,12 @@ int exrnic_window_create(struct exrnic_ucontext *uctx, struct exrnic_create_wind
 	err = exrnic_window_check_unused(edev, window->qp);
 	if (err)
 		goto err_free;
-	err = exrnic_windows_alloc(edev, window);
+	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_WINDOWS, window->count);
 	if (err)
 		goto err_free;
+	err = exrnic_windows_alloc(edev, window);
+	if (err)
+		goto err_limits;
 	err = xa_insert(&uctx->windows, window->first, window, GFP_KERNEL);
 	if (err)
 		goto err_entries;
@@ -138,6 +141,8 @@ err_handle:
 	xa_erase(&uctx->windows, window->first);
 err_entries:
 	exrnic_windows_free(edev, window);
+err_limits:
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_WINDOWS, window->count);
 err_free:
 	exrnic_object_free(uctx, window);
 	return err;
@@ -151,6 +156,7 @@ static int exrnic_window_release(struct exrnic_ucontext *uctx, struct exrnic_win
 	window->qp->windows--;
 	xa_erase(&uctx->windows, window->first);
 	exrnic_windows_free(uctx->edev, window);
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_WINDOWS, window->count);
 	exrnic_object_free(uctx, window);
 	return err;
 }

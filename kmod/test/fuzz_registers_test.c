@@ -248,6 +248,9 @@ static void hostile_kernel(void)
 		one_deed(&h);
 	fuzz_end(&f);
 	CHECK_EQ(h.regs[EXRNIC_REG_ID / 4], EXRNIC_DEVICE_MAGIC);
+	/* The driver maps them with another memory type. */
+	munmap((void *)h.regs, EXRNIC_BAR0_SIZE);
+	munmap((void *)h.user, EXRNIC_BAR2_SIZE);
 	set_pci_command(name, PCI_COMMAND_MEMORY);
 	write_file(path, "0");
 	write_file(DRIVER "/bind", name);

@@ -44,6 +44,34 @@ static void objects_of_a_file(void)
 	destroy_set(&other);
 }
 
+static void ports_and_attachments_of_a_file(void)
+{
+	enum { OBJECTS = 5 };	/* of a set, and a queue pair */
+	struct exrnic_open_port port = { .port = 0 };
+	struct exrnic_group group = { .group = 1 };
+	struct set s = make_set();
+	uint32_t out;
+
+	port.peer_node = other_node(s.fd);
+	s.qp.service = EXRNIC_SERVICE_UD;
+	if (create_qp_of(&s))
+		give_up("CREATE_QP");
+	group.qpn = s.qpn;
+	set_limit(PARAMETERS "max_objects", OBJECTS);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_OPEN_PORT, &port), EDQUOT);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_ATTACH_GROUP, &group), EDQUOT);
+	set_limit(PARAMETERS "max_objects", OBJECTS + 2);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_OPEN_PORT, &port), 0);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_ATTACH_GROUP, &group), 0);
+	CHECK_ERR(alloc_pd(s.fd, &out), EDQUOT);
+	CHECK_ERR(close(port.fd), 0);
+	CHECK_ERR(alloc_pd(s.fd, &out), 0);
+	CHECK_ERR(alloc_pd(s.fd, &out), EDQUOT);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_DETACH_GROUP, &group), 0);
+	CHECK_ERR(alloc_pd(s.fd, &out), 0);
+	set_limit(PARAMETERS "max_objects", 0);
+}
+
 /* A set pins a few pages, too. */
 static void memory_of_a_file(void)
 {
@@ -76,6 +104,8 @@ static void memory_of_the_device(void)
 
 const struct test limit_tests[] = {
 	{ "the objects of a file have a limit", objects_of_a_file, 0 },
+	{ "ports and attachments to groups are objects of their file",
+	  ports_and_attachments_of_a_file, 0 },
 	{ "the memory that a file pins has a limit, to the page", memory_of_a_file, 0 },
 	{ "the memory that is pinned for a device has a limit", memory_of_the_device, 0 },
 	{ NULL, NULL, 0 },

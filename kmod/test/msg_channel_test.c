@@ -446,6 +446,22 @@ static void firmware_that_does_not_answer(void)
 	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
 }
 
+static void one_user_leaves_some_to_others(void)
+{
+	enum { SHARE = EXRNIC_FW_CHANNELS / 2 };
+	struct owner owners[SHARE + 1];
+	uint32_t i;
+
+	skip_without_processor();
+	become_nobody(2 * (SHARE + 1) * LENGTH / PAGE);
+	for (i = 0; i <= SHARE; i++) {
+		owners[i] = make_owner();
+		CHECK_ERR(create(&owners[i], i), i < SHARE ? 0 : EDQUOT);
+	}
+	CHECK_ERR(destroy(&owners[0], 0), 0);
+	CHECK_ERR(create(&owners[SHARE], 0), 0);
+}
+
 const struct test msg_channel_tests[] = {
 	{ "firmware serves the rings of a message channel", firmware_serves_its_rings, 0 },
 	{ "behind the end of a message channel nobody writes to its memory",
@@ -463,5 +479,6 @@ const struct test msg_channel_tests[] = {
 	{ "a message channel needs firmware", needs_firmware, 0 },
 	{ "firmware that does not answer in time leaves no message channel open",
 	  firmware_that_does_not_answer, 0 },
+	{ "one user leaves message channels to others", one_user_leaves_some_to_others, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -33,6 +33,7 @@ extern const struct test region_tests[];
 extern const struct test rereg_tests[];
 extern const struct test stag_tests[];
 extern const struct test limit_tests[];
+extern const struct test quota_tests[];
 extern const struct test sysfs_tests[];
 extern const struct test firmware_tests[];
 extern const struct test msg_channel_tests[];

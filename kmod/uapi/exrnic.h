@@ -41,9 +41,12 @@
  *	CREATE_WINDOW	   windows, so many in a row: EXRNIC_MAX_WINDOWS, or what the device has
  *	ATTACH_GROUP	   attachments: EXRNIC_MAX_ATTACHED
  *
- * EDQUOT: more than the administrator allows, by parameters of the module. max_objects: what one
- * file has of domains, queues, queue pairs, regions, windows and message channels. max_pinned_mib,
- * max_device_pinned_mib: memory pinned by one file, and by all of a device together.
+ * EDQUOT: more than the administrator allows, by parameters of the module or the rdma cgroup.
+ * max_objects: what one file has of domains, queues, queue pairs, regions, windows, ports, message
+ * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
+ * max_user_percent: the share of user pages, windows, ports, message channels and attachments that a
+ * user without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one
+ * file, and by all of a device together.
  *
  * Rings (CREATE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
  * channel are pinned. EDQUOT: as above. ENOMEM also: beyond RLIMIT_MEMLOCK of the caller, without
@@ -362,7 +365,7 @@ struct exrnic_create_window {
  * this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
  * file descriptor (close-on-exec): read() waits for the next struct exrnic_port_event, poll() says
  * POLLIN when there is one, the commands below act on it, and close() closes the port.
- * EBUSY: somebody has it.
+ * EBUSY: somebody has it. It is an object of this file until it is closed.
  */
 struct exrnic_open_port {
 	__u32 port;		/* below EXRNIC_PORTS */

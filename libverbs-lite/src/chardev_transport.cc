@@ -51,8 +51,9 @@ const char* LimitReached(int error) {
       return "all places of the device for these are taken, over all processes (vl_query_rnic says "
              "how many there are)";
     case EDQUOT:
-      return "a limit of the kernel module is reached: its parameters max_objects, max_pinned_mib "
-             "and max_device_pinned_mib";
+      return "a limit of the kernel module is reached: its parameters max_objects, "
+             "max_user_percent, max_pinned_mib and max_device_pinned_mib, or rdma.max of its "
+             "cgroup";
     case ENOMEM:
       return "no memory, or more to pin than RLIMIT_MEMLOCK allows (ulimit -l)";
     default:
