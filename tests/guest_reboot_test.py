@@ -138,8 +138,8 @@ def parse_arguments(description, name, core="rtl"):
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     build = _CLONE / "build"
     parser.add_argument("--directory", type=pathlib.Path, default=build / "run" / name)
-    parser.add_argument("--sim", type=pathlib.Path, default=build / "host/sim/exrnic-sim")
-    parser.add_argument("--initramfs", type=pathlib.Path, default=build / "guest/initramfs.cpio")
+    parser.add_argument("--sim", type=found.file_from_here, default=build / "host/sim/exrnic-sim")
+    parser.add_argument("--initramfs", type=found.file_from_here, default=build / "guest/initramfs.cpio")
     found.add_options(parser)
     parser.add_argument("--core", default=core, help=f"of the simulator ({core})")
     parser.add_argument("--time", choices=("free", "sync"), default="free")

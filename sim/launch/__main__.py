@@ -110,9 +110,8 @@ def settings_from(options):
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
         sim=options.sim.resolve(),
-        # A bare name is looked up in PATH, anything else is a path from here.
-        qemu=os.path.abspath(options.qemu) if "/" in options.qemu else options.qemu,
-        kernel=pathlib.Path(options.kernel).resolve(),
+        qemu=options.qemu,
+        kernel=options.kernel,
         initramfs=options.initramfs.resolve(),
         command=options.command or _PUSH_COMMAND,
         guests=options.guests,

@@ -25,13 +25,23 @@ def found(name, env=_ENV):
 
 def add_options(parser):
     """--qemu and --kernel."""
-    for name in ("qemu", "kernel"):
-        parser.add_argument(f"--{name}", default=found(name.upper()),
+    for name, kind in (("qemu", program_from_here), ("kernel", file_from_here)):
+        parser.add_argument(f"--{name}", type=kind, default=found(name.upper()),
                             help=f"default: {name.upper()}, or what the set-up has found")
 
 
+# Simulator and guests run in the folder of the launch: what a user names is made absolute before.
+def file_from_here(text):
+    return pathlib.Path(text).resolve()
+
+
+def program_from_here(text):
+    """A bare name is looked up in PATH, anything else is a path from here."""
+    return os.path.abspath(text) if os.sep in text else text
+
+
 def from_here(name_or_path):
-    """A profile or a topology, by its name or as a file: exrnic-sim, which runs in another folder, finds
-    the file that the user means. What is a file says exrnic-sim (sim/profile, sim/topology)."""
+    """A profile or a topology, by its name or as a file. What is a file says exrnic-sim (sim/profile,
+    sim/topology)."""
     is_path = os.sep in name_or_path or name_or_path.endswith(".json")
     return os.path.abspath(name_or_path) if is_path else name_or_path

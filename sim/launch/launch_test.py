@@ -356,6 +356,14 @@ class CommandLine(LaunchCase):
                           f"--topology {elsewhere / names[1]} ", (self.directory / "arguments").read_text())
         self.assertEqual(found.from_here("star:8"), "star:8")
 
+    def test_qemu_and_kernel_are_found_from_there_too_and_a_bare_name_in_the_path(self):
+        parser = argparse.ArgumentParser()
+        found.add_options(parser)
+        options = parser.parse_args(["--qemu", "mine/qemu", "--kernel", "vmlinuz"])
+        self.assertEqual((options.qemu, options.kernel),
+                         (f"{os.getcwd()}/mine/qemu", pathlib.Path("vmlinuz").resolve()))
+        self.assertEqual(parser.parse_args(["--qemu", "qemu-system-x86_64"]).qemu, "qemu-system-x86_64")
+
     def test_what_the_set_up_has_found_is_found_without_the_environment(self):
         env = self.scratch / "env.sh"
         env.write_text('export QEMU="${QEMU:-/of/the set-up}"\n')

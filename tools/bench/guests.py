@@ -50,7 +50,7 @@ def measure(options, name, core, guests, command, memory):
     rows = []
     settings = cosim.Settings(
         directory=pathlib.Path(os.path.relpath(_BUILD / "run" / f"bench-{name}")),
-        sim=options.sim.resolve(), qemu=options.qemu, kernel=pathlib.Path(options.kernel),
+        sim=options.sim.resolve(), qemu=options.qemu, kernel=options.kernel,
         initramfs=options.initramfs.resolve(), command=command, guests=guests, memory=memory,
         sim_arguments=("--core", core, "--profile", found.from_here(options.profile)), run_seconds=300)
     print(f"bench: guests, {name}", file=sys.stderr, flush=True)

@@ -72,7 +72,7 @@ def launch(options, name, profile, guests, command, sync):
     rows = [[] for _ in range(guests)]
     settings = cosim.Settings(
         directory=pathlib.Path(os.path.relpath(_BUILD / "run" / "bench-sync")),
-        sim=options.sim.resolve(), qemu=options.qemu, kernel=pathlib.Path(options.kernel),
+        sim=options.sim.resolve(), qemu=options.qemu, kernel=options.kernel,
         initramfs=options.initramfs.resolve(), command=command, guests=guests, sync=sync,
         sim_arguments=("--core", options.core, "--profile", profile), boot_seconds=600,
         run_seconds=600)
