@@ -24,10 +24,7 @@ ensure_foreign_kernel() {
   say "unpacking them"
   unpack_archives "$work/apt" "$work/root"
   merge_usr "$work/root"
-  # In /boot, or since 7.x beside its modules.
-  find "$work/root" \( -path '*/boot/vmlinuz-*' -o -path '*/modules/*/vmlinuz' \) \
-    -exec mv {} "$work/root/vmlinuz" \;
-  [[ -e $work/root/vmlinuz ]] || die "the packages of $suite hold no kernel image"
+  take_image "$work/root" "$work/root/vmlinuz"
   unpack_image "$work/root"
   prune_foreign_kernel "$work/root"
   use_own_loader "$work/root"
@@ -54,9 +51,7 @@ download_foreign_kernel() {
   release=${headers#linux-headers-}
   release=${release%%_*}
   version=$(dpkg-deb -f "$headers" Version)
-  # Since 7.x the package "image" is an empty one, and the image is in "binary".
-  private_apt ../.. download "linux-binary-$release=$version" ||
-    private_apt ../.. download "linux-image-$release=$version"
+  download_image "$release" "$version"
 }
 
 # merge_usr ROOT: moves what older packages have in /lib and /lib64 to where newer ones have it.

@@ -47,7 +47,7 @@ ensure_image() {
   version=$(dpkg-query -W -f='${Version}' "linux-headers-$release" 2>/dev/null) ||
     die "kernel $release of KDIR is not from a Debian package; give its image too: KERNEL=<file>"
   dir=$KERNEL_DIR/${release}_$version
-  [[ -e $dir/vmlinuz ]] || fetch_image "linux-image-$release" "$version" "$dir"
+  [[ -e $dir/vmlinuz ]] || fetch_image "$release" "$version" "$dir"
   # shellcheck disable=SC2034 # setup.sh reads it
   FOUND_KERNEL=$(image_in "$dir")
 }
@@ -62,20 +62,33 @@ unpack_image() {
   "${PYTHON:-/usr/bin/python3}" tools/setup/unpack_kernel.py "$1/vmlinuz" "$1/vmlinux" || true
 }
 
-# fetch_image PACKAGE VERSION DIR: DIR/vmlinuz, and DIR/vmlinux where possible.
+# download_image RELEASE VERSION: in the folder for archives of a private_apt. Since 7.x the package
+# "image" is an empty one, and the image is in "binary".
+download_image() {
+  private_apt ../.. download "linux-binary-$1=$2" 2>/dev/null ||
+    private_apt ../.. download "linux-image-$1=$2"
+}
+
+# take_image ROOT FILE: moves the image there. It is in /boot, or since 7.x beside its modules.
+take_image() {
+  find "$1" \( -path '*/boot/vmlinuz-*' -o -path '*/modules/*/vmlinuz' \) -exec mv {} "$2" \;
+  [[ -e $2 ]] || die "the kernel's packages hold no image"
+}
+
+# fetch_image RELEASE VERSION DIR: DIR/vmlinuz, and DIR/vmlinux where possible.
 fetch_image() {
-  local package=$1 version=$2 dir=$3 work=$DEPS/tmp/kernel
+  local release=$1 version=$2 dir=$3 work=$DEPS/tmp/kernel
   fresh_dir "$work/apt/cache/archives"
-  say "downloading the guest kernel $package $version (about 30 MB)"
+  say "downloading the guest kernel $release $version (30 to 60 MB)"
   private_apt "$work/apt" update || die "apt-get update failed; see its message above"
-  (cd "$work/apt/cache/archives" && private_apt ../.. download "$package=$version") ||
-    die "the system's package sources have no $package of version $version," \
+  (cd "$work/apt/cache/archives" && download_image "$release" "$version") ||
+    die "the system's package sources have no linux-image-$release of version $version," \
       "which the installed headers need; newer headers may fit a newer image:" \
       "apt-get update && apt-get install $KERNEL_HEADERS"
   say "unpacking the guest kernel"
   unpack_archives "$work/apt" "$work/root"
   mkdir -p "$work/new"
-  mv "$work/root/boot/vmlinuz-"* "$work/new/vmlinuz"
+  take_image "$work/root" "$work/new/vmlinuz"
   unpack_image "$work/new"
   install_dir "$work/new" "$dir"
   rm -rf "$work"

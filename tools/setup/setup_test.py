@@ -261,12 +261,22 @@ class Kernel(SetupCase):
     def test_the_image_has_exactly_the_version_of_the_headers(self):
         self.assertEqual(
             self.ensure(),
-            (0, "fetch linux-image-6.12.9+deb13-cloud-amd64 6.12.9-1\n"
+            (0, "fetch 6.12.9+deb13-cloud-amd64 6.12.9-1\n"
                 f"{self.scratch}/kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinuz", ""))
 
     def test_an_image_that_is_there_is_not_fetched_again(self):
         image = self.write("kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinuz", "")
         self.assertEqual(self.ensure(), (0, str(image), ""))
+
+    def test_an_image_is_taken_from_where_its_packages_have_it(self):
+        for place in "boot/vmlinuz-6.12.9-cloud-amd64", "usr/lib/modules/7.2.13-cloud-amd64/vmlinuz":
+            self.write(f"root/{place}", place)
+            self.assertEqual(self.shell(f"take_image {self.scratch}/root {self.scratch}/taken"), (0, "", ""))
+            self.assertEqual((self.scratch / "taken").read_text(), place)
+            (self.scratch / "taken").unlink()
+        status, _, err = self.shell(f"take_image {self.scratch}/root {self.scratch}/taken")
+        self.assertEqual(status, 1)
+        self.assertIn("hold no image", err)
 
     def test_an_image_that_was_unpacked_is_booted_so(self):
         self.write("kernel/6.12.9+deb13-cloud-amd64_6.12.9-1/vmlinuz", "")
