@@ -38,8 +38,10 @@ build: host kmod guest ## Build everything: simulator, libraries, kernel module,
 # come or go in the list of what Verilator reads.
 CONFIGURED = grep -qsx "CMAKE_HOME_DIRECTORY:INTERNAL=$(CURDIR)" build/host/CMakeCache.txt
 
+# WERROR=1, or 0: whether the compilers' warnings are errors, from then on. It builds all anew.
 CONFIGURE = $(CONFIGURED) || rm -rf build/host; \
-  [[ build/host/build.ninja -nt rtl-model/rtl.f ]] || cmake -S . -B build/host -G Ninja
+  [[ -z "$(WERROR)" && build/host/build.ninja -nt rtl-model/rtl.f ]] || \
+  cmake -S . -B build/host -G Ninja $(if $(WERROR),-DEXRNIC_WERROR=$(WERROR))
 
 host: setup
 	@$(ENV) $(CONFIGURE)

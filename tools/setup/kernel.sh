@@ -79,7 +79,7 @@ take_image() {
 fetch_image() {
   local release=$1 version=$2 dir=$3 work=$DEPS/tmp/kernel
   fresh_dir "$work/apt/cache/archives"
-  say "downloading the guest kernel $release $version (30 to 60 MB)"
+  say "downloading the guest kernel $release $version (14 to 35 MB)"
   private_apt "$work/apt" update || die "apt-get update failed; see its message above"
   (cd "$work/apt/cache/archives" && download_image "$release" "$version") ||
     die "the system's package sources have no linux-image-$release of version $version," \
