@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "firmware/image/firmware_image.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -76,8 +79,13 @@ FirmwareImage parse_firmware_image(const std::string& name, const void* bytes, s
 }
 
 FirmwareImage read_firmware_image(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(fopen(path.c_str(), "re"), fclose);
-  if (file == nullptr) throw_errno(path);
+  // A FIFO that is opened the usual way holds the program until somebody writes to it.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(fd < 0 ? nullptr : fdopen(fd, "r"), fclose);
+  struct stat status{};
+  if (file == nullptr || fstat(fd, &status) != 0) throw_errno(path);
+  if (S_ISDIR(status.st_mode)) throw std::system_error(EISDIR, std::generic_category(), path);
+  if (!S_ISREG(status.st_mode)) throw std::runtime_error(path + " is no regular file");
   std::vector<uint8_t> bytes(kMostBytes + 1);  // a byte too many is seen, a gigabyte is not read
   bytes.resize(fread(bytes.data(), 1, bytes.size(), file.get()));
   if (ferror(file.get())) throw_errno(path);

@@ -21,7 +21,8 @@ struct FirmwareImage {
 // is too short, of another kind or version, of another length than it says, or damaged.
 FirmwareImage parse_firmware_image(const std::string& name, const void* bytes, size_t size);
 
-// The same of a file. Throws std::system_error, which names it, where it cannot be read.
+// The same of a regular file, and of no other: nothing is waited for. Throws std::system_error,
+// which names it, where it cannot be read.
 FirmwareImage read_firmware_image(const std::string& path);
 
 }  // namespace exrnic

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "firmware/image/firmware_image.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
 
@@ -94,8 +98,17 @@ TEST_CASE("a file that cannot be read is named, with its errno") {
     CHECK(std::string(error.what()).find("/nonexistent/x.bin") == 0);
   }
   CHECK_THROWS_AS(read_firmware_image("/"), std::system_error);
-  CHECK_THROWS_WITH(read_firmware_image("/dev/null"),
-                    "/dev/null has 0 bytes: too short for firmware");
+  CHECK_THROWS_WITH(parse_firmware_image("x", "", 0), "x has 0 bytes: too short for firmware");
+}
+
+TEST_CASE("what is no regular file is refused at once, a FIFO that nobody writes to included") {
+  std::string folder = std::filesystem::temp_directory_path() / "exrnic-image-XXXXXX";
+  REQUIRE(::mkdtemp(folder.data()) != nullptr);
+  const std::string fifo = folder + "/firmware.bin";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(read_firmware_image(fifo), fifo + " is no regular file");
+  CHECK_THROWS_WITH(read_firmware_image("/dev/zero"), "/dev/zero is no regular file");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("the words for a C compiler are those of the image") {

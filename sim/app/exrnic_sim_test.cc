@@ -2,6 +2,7 @@
 // The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -17,6 +18,7 @@
 #include "exrnic_hw.h"
 #include "sim/testing/register_driver.h"
 #include "sim/testing/simulator_process.h"
+#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic {
 namespace {
@@ -197,7 +199,6 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--waves", "w.fst", "--core", "ref"},
           "--waves: the reference model has no signals; take --core rtl");
   refused({"--node", node, "--control", dir / "no/c.sock"}, "--control: socket ");
-  refused({"--node", node, "--control", dir / "a.sock"}, "this socket is a node's");
   const std::string number = "write auto, or a number from 1 to 256";
   for (const char* threads : {"0", "257", "2x", "-1", "4294967297"})
     refused({"--node", node, "--threads", threads}, number);
@@ -215,12 +216,91 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--retired", "0:" + (dir / "no/r.txt")}, "no/r.txt: cannot be written");
   refused({"--node", node, "--retired", "0:r.txt", "--core", "ref"},
           "--retired: the reference model has no processor; take --core rtl");
-  refused({"--node", node, "--symbols", dir / "no.symbols"}, "no.symbols: cannot be read");
+  refused({"--node", node, "--symbols", dir / "no.symbols"},
+          "no.symbols: no such file; check the path");
   refused({"--node", node, "--gdb", dir / "g.sock"}, "write NODE:PATH");
   refused({"--node", node, "--gdb", "0:"}, "write NODE:PATH");
   refused({"--node", node, "--gdb", "1:g.sock"}, "--gdb: '1:g.sock': the nodes are 0 to 0");
-  refused({"--node", node, "--gdb", "0:" + (dir / "a.sock")}, "this socket is a node's");
   refused({"--node", node, "--gdb", "0:" + (dir / "no/g.sock")}, "--gdb: socket ");
+}
+
+TEST_CASE("what is given twice for one line, node or kind is refused, not ignored") {
+  TempDir dir;
+  const std::string node = "vfio-user:" + (dir / "a.sock");
+  const auto twice = [&](const std::string& option, const std::string& first,
+                         const std::string& second, const std::string& because) {
+    refused({"--node", node, "--node", node + "b", option, first, option, second}, because);
+  };
+  twice("--faults-at", "node0:drop=1", "node0:drop=0.5",
+        "--faults-at node0:drop=0.5: it is given for node0 already; give it once");
+  twice("--gdb", "1:" + (dir / "a"), "1:" + (dir / "b"), "it is given for 1 already");
+  twice("--retired", "0:" + (dir / "a"), "0:" + (dir / "b"), "it is given for 0 already");
+  for (const char* option : {"--profile", "--stats", "--seed", "--time", "--control", "--faults"})
+    twice(option, "1", "1", std::string(option) + ": ");
+  refused({"--node", node, "--faults", "drop=0.1,corrupt=0.1,drop=0.2"},
+          "fault 'drop=0.2': its kind is given twice");
+  refused({"--node", node, "--waves", "w.fst,node=0,node=0"},
+          "--waves: 'node=0': 'node' is given twice");
+  CHECK_FALSE(fs::exists(dir / "a"));
+}
+
+TEST_CASE("a path that two options name is refused, and the file there is left alone") {
+  TempDir dir;
+  const std::string socket = dir / "a.sock";
+  const auto shared = [&](const Arguments& others, const std::string& because) {
+    Arguments arguments = {"--node", "vfio-user:" + socket};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    refused(arguments, because);
+  };
+  shared({"--control", socket}, "--control " + socket + ": --node names this path, too");
+  shared({"--gdb", "0:" + socket}, "--gdb " + socket + ": --node names this path, too");
+  shared({"--stats", dir / "x", "--trace", dir / "./x"}, "--stats names this path, too");
+  shared({"--trace", dir / "x", "--retired", "0:" + (dir / "x")}, "--trace names this path, too");
+  fs::copy_file(EXRNIC_PROFILES "/dc-25g.json", dir / "p.json");
+  const auto size = fs::file_size(dir / "p.json");
+  shared({"--profile", dir / "p.json", "--stats", dir / "p.json"}, "--profile names this path");
+  CHECK(fs::file_size(dir / "p.json") == size);
+  Simulator simulator(
+      {"--node", "vfio-user:" + socket, "--stats", "/dev/null", "--trace", "/dev/null"});
+  simulator.wait_until_ready();
+}
+
+TEST_CASE("a FIFO at which nobody is holds the program at no option") {
+  TempDir dir;
+  const std::string fifo = dir / "fifo.json";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const std::string node = "vfio-user:" + (dir / "a.sock");
+  for (const char* option : {"--profile", "--topology", "--symbols"})
+    refused({"--node", node, option, fifo}, "cannot be read: it is no regular file");
+  refused({"--node", node, "--stats", fifo}, "cannot be written");
+  refused({"--node", node, "--retired", "0:" + fifo}, "cannot be written");
+  fs::create_directory(dir / "capture");
+  REQUIRE(::mkfifo((dir / "capture/node0.pcap").c_str(), 0600) == 0);
+  Simulator simulator(
+      {"--node", node, "--node", node + "b", "--trace", fifo, "--capture", dir / "capture"});
+  simulator.wait_until_ready();
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  const std::string said = simulator.rest_of_stderr();
+  INFO(said);
+  CHECK(said.find("fifo.json: No such device or address; no trace is written") !=
+        std::string::npos);
+  CHECK(said.find("node0.pcap: No such device or address") != std::string::npos);
+}
+
+TEST_CASE("statistics go to a FIFO that somebody reads") {
+  TempDir dir;
+  const std::string fifo = dir / "fifo";
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const vfio_user::UniqueFd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--stats", fifo});
+  simulator.wait_until_ready();
+  simulator.signal(SIGTERM);
+  CHECK(simulator.wait_for_exit() == 0);
+  char text[65'536];
+  const ssize_t got = ::read(reader.get(), text, sizeof text);
+  REQUIRE(got > 0);
+  CHECK(nlohmann::json::parse(text, text + got).at("profile") == "dc-25g");
 }
 
 TEST_CASE("a trace that cannot be written is told in one line, and the run goes on") {

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <system_error>
 
 #include "exrnic_hw.h"
 #include "rtl-model/lockstep/lockstep.h"
@@ -202,10 +204,49 @@ std::string clock_of(const Arguments& arguments) {
   return time.substr(sizeof(kSynchronised) - 1);
 }
 
-// Other than the sockets of the nodes' hosts.
-void require_own_socket(const char* option, const std::string& path, const Options& options) {
-  if (std::count(options.sockets.begin(), options.sockets.end(), path) == 0) return;
-  throw ExitRequest(kUsageError, fmt::format("{} {}: this socket is a node's", option, path));
+// Of two for one line, or for one node, the other would have no effect.
+template <typename Key, typename Value>
+void add_once(const char* option, const std::string& text, std::map<Key, Value>& map,
+              const std::pair<Key, Value>& item) {
+  if (map.insert(item).second) return;
+  throw ExitRequest(kUsageError, fmt::format("{} {}: it is given for {} already; give it once",
+                                             option, text, item.first));
+}
+
+// Refuses a path that two options name: each would take it from the other. Of devices, such as
+// /dev/null, any number may.
+class OwnPaths {
+ public:
+  void add(const char* option, const std::string& path) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    if (path.empty() || fs::is_character_file(path, error)) return;
+    const auto [other, is_new] =
+        options_.try_emplace(fs::absolute(path).lexically_normal(), option);
+    if (is_new) return;
+    throw ExitRequest(kUsageError, fmt::format("{} {}: {} names this path, too; give another",
+                                               option, path, other->second));
+  }
+
+ private:
+  std::map<std::filesystem::path, const char*> options_;
+};
+
+void require_own_paths(const Arguments& arguments, const Options& options) {
+  OwnPaths paths;
+  for (const std::string& socket : options.sockets) paths.add("--node", socket);
+  std::error_code error;  // a profile and a topology may be names
+  if (std::filesystem::exists(arguments.profile, error)) paths.add("--profile", arguments.profile);
+  if (std::filesystem::exists(arguments.topology, error))
+    paths.add("--topology", arguments.topology);
+  paths.add("--symbols", options.symbols_path);
+  paths.add("--control", options.control_path);
+  for (const auto& item : options.gdb_paths) paths.add("--gdb", item.second);
+  paths.add("--time", options.clock_path);
+  paths.add("--stats", options.stats_path);
+  paths.add("--trace", options.trace_path);
+  for (const auto& item : options.retire_paths) paths.add("--retired", item.second);
+  if (options.waves) paths.add("--waves", options.waves->path);
 }
 
 // NODE:PATH
@@ -289,7 +330,8 @@ Options understand(const Arguments& arguments) {
   options.seed = arguments.seed;
   options.faults = reading("--faults", [&] { return parse_faults(arguments.faults); });
   for (const std::string& text : arguments.faults_at) {
-    options.faults_at.insert(reading("--faults-at", [&] { return faults_at(text); }));
+    add_once("--faults-at", text, options.faults_at,
+             reading("--faults-at", [&] { return faults_at(text); }));
   }
   if (!arguments.topology.empty()) {
     options.topology = reading("--topology", [&] { return topology_of(arguments, options); });
@@ -298,27 +340,26 @@ Options understand(const Arguments& arguments) {
   options.stats_path = arguments.stats;
   options.capture_directory = arguments.capture;
   options.control_path = arguments.control;
-  require_own_socket("--control", options.control_path, options);
   if (!arguments.gdb.empty() && !options.clock_path.empty()) {
     throw ExitRequest(kUsageError, "--gdb: guests cannot wait for a debugger; take --time free");
   }
   for (const std::string& text : arguments.gdb) {
-    const auto path = reading("--gdb", [&] { return node_path(text, "0:gdb.sock", options); });
-    require_own_socket("--gdb", path.second, options);
-    options.gdb_paths.insert(path);
+    add_once("--gdb", text, options.gdb_paths,
+             reading("--gdb", [&] { return node_path(text, "0:gdb.sock", options); }));
   }
   if (!arguments.retired.empty() && arguments.core == kRefCore)
     throw ExitRequest(kUsageError,
                       "--retired: the reference model has no processor; take --core rtl");
   for (const std::string& text : arguments.retired) {
-    options.retire_paths.insert(
-        reading("--retired", [&] { return node_path(text, "0:retired.txt", options); }));
+    add_once("--retired", text, options.retire_paths,
+             reading("--retired", [&] { return node_path(text, "0:retired.txt", options); }));
   }
   options.symbols_path = arguments.symbols;
   options.trace_path = arguments.trace;
   options.threads = threads_of(arguments.threads, options);
   if (!arguments.waves.empty())
     options.waves = reading("--waves", [&] { return waves_of(arguments, options); });
+  require_own_paths(arguments, options);
   return options;
 }
 

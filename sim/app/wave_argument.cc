@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -40,7 +41,7 @@ void check(const WaveWindow& window, bool has_length, size_t nodes) {
 WaveWindow parse_waves(const std::string& text, size_t nodes) {
   std::istringstream parts(text);
   WaveWindow window;
-  bool has_length = false;
+  std::set<std::string> seen;
   std::getline(parts, window.path, ',');
   for (std::string part; std::getline(parts, part, ',');) {
     const size_t equals = part.find('=');
@@ -49,14 +50,15 @@ WaveWindow parse_waves(const std::string& text, size_t nodes) {
       throw std::invalid_argument(
           fmt::format("'{}': write node=N, from=NS, to=NS or length=NS", part));
     }
+    if (!seen.insert(key).second)
+      throw std::invalid_argument(fmt::format("'{}': '{}' is given twice", part, key));
     const uint64_t value = number_of(part, std::min(equals, part.size() - 1));
     if (key == "node") window.node = static_cast<unsigned>(std::min<uint64_t>(value, ~0u));
     if (key == "from") window.from_ns = value;
     if (key == "to") window.to_ns = value;
     if (key == "length") window.length_ns = value;
-    has_length |= key == "length";
   }
-  check(window, has_length, nodes);
+  check(window, seen.count("length") != 0, nodes);
   return window;
 }
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "sim/ethernet/ethernet_link.h"
+#include "sim/files/output_file.h"
 
 namespace exrnic {
 namespace {
@@ -30,11 +31,11 @@ PcapFile::PcapFile(const std::string& path)
     : path_(path),
       handle_(pcap_open_dead_with_tstamp_precision(DLT_EN10MB, kSnapshotBytes,
                                                    PCAP_TSTAMP_PRECISION_NANO)) {
-  std::FILE* file = std::fopen(path.c_str(), "wbe");
+  OutputFile file = open_output(path);
   check(file != nullptr);
-  dumper_.reset(pcap_dump_fopen(handle_.get(), file));
-  if (dumper_ == nullptr) std::fclose(file);
+  dumper_.reset(pcap_dump_fopen(handle_.get(), file.get()));
   check(dumper_ != nullptr);
+  static_cast<void>(file.release());  // the dumper closes it
   mark_fcs();
 }
 

@@ -182,7 +182,9 @@ TEST_CASE("no garbage is anything but refused") {
     REQUIRE(answer.find('\n') == std::string::npos);
     REQUIRE(Json::parse(answer).contains("ok"));
   }
-  bench.refused(std::string(16'000, '['), "not JSON");
+  bench.refused(std::string(16'000, '['), "lie in each other more than 8 deep");
+  bench.refused(R"({"command": "status", "command": "link"})", "key 'command' stands twice");
+  bench.refused(R"({"command": [[[[[[[1]]]]]]]})", "'command' is [[[[[[[1]]]]]]]; give one of");
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
+
+#include "sim/profile/data_file.h"
 
 namespace exrnic::debug {
 
@@ -25,10 +26,9 @@ FirmwareSymbols::FirmwareSymbols(std::istream& lines) {
 }
 
 FirmwareSymbols FirmwareSymbols::of_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(path + ": cannot be read");
+  std::istringstream lines(read_data_file(path, path, "check the path"));
   try {
-    return FirmwareSymbols(file);
+    return FirmwareSymbols(lines);
   } catch (const std::runtime_error& error) {
     throw std::runtime_error(path + ": " + error.what());
   }

@@ -29,7 +29,7 @@ std::map<std::string, uint64_t> CycleProfile::by_function(const FirmwareSymbols&
 RetireTrace::RetireTrace(const std::string& path, FirmwareSymbols symbols, Testbed& testbed,
                          unsigned node, Log log)
     : path_(path),
-      file_(path),
+      file_(open_output(path)),
       symbols_(std::move(symbols)),
       testbed_(testbed),
       node_(node),
@@ -41,23 +41,24 @@ RetireTrace::RetireTrace(const std::string& path, FirmwareSymbols symbols, Testb
 
 RetireTrace::~RetireTrace() {
   testbed_.node(node_).rnic().observe_retirement({});
-  file_ << fmt::format("# {} instructions in {} cycles, without those of rest\n",
-                       profile_.instructions(), profile_.cycles());
+  put(fmt::format("# {} instructions in {} cycles, without those of rest\n",
+                  profile_.instructions(), profile_.cycles()));
   const auto found = profile_.by_function(symbols_);
   std::vector<std::pair<std::string, uint64_t>> functions(found.begin(), found.end());
   std::stable_sort(functions.begin(), functions.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   for (const auto& [name, cycles] : functions)
-    file_ << fmt::format("# {:>12} {}\n", cycles, name.empty() ? "?" : name);
-  file_.close();
-  if (!file_) log_(path_ + ": the trace of firmware could not be written to its end");
+    put(fmt::format("# {:>12} {}\n", cycles, name.empty() ? "?" : name));
+  const bool failed = std::ferror(file_.get()) != 0;
+  if (std::fclose(file_.release()) != 0 || failed)
+    log_(path_ + ": the trace of firmware could not be written to its end");
 }
 
 void RetireTrace::retire(const RetiredInstruction& instruction) {
   profile_.retire(testbed_.node(node_).rnic().cycles(), instruction.pc);
-  file_ << fmt::format("{} {:08x} {:08x} {}{}\n", testbed_.node(node_).scheduler().now() / kPsPerNs,
-                       instruction.pc, instruction.instruction, symbols_.name(instruction.pc),
-                       instruction.exception ? " exception" : "");
+  put(fmt::format("{} {:08x} {:08x} {}{}\n", testbed_.node(node_).scheduler().now() / kPsPerNs,
+                  instruction.pc, instruction.instruction, symbols_.name(instruction.pc),
+                  instruction.exception ? " exception" : ""));
 }
 
 }  // namespace exrnic::debug

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
 
 #include "sim/debug/firmware_symbols.h"
+#include "sim/files/output_file.h"
 #include "sim/testbed.h"
 
 namespace exrnic::debug {
@@ -46,9 +46,10 @@ class RetireTrace {
 
  private:
   void retire(const RetiredInstruction& instruction);
+  void put(const std::string& text) { std::fwrite(text.data(), 1, text.size(), file_.get()); }
 
   std::string path_;
-  std::ofstream file_;
+  OutputFile file_;
   FirmwareSymbols symbols_;
   Testbed& testbed_;
   unsigned node_;

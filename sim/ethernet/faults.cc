@@ -39,10 +39,12 @@ uint32_t parse_count(const std::string& item, const std::string& value) {
   return static_cast<uint32_t>(count);
 }
 
-void apply_item(FaultConfig& config, const std::string& item) {
+// `seen`: the keys of the items before.
+void apply_item(FaultConfig& config, const std::string& item, std::set<std::string>& seen) {
   const size_t equals = item.find('=');
   if (equals == std::string::npos) refuse(item, "no '='");
   const std::string key = item.substr(0, equals);
+  if (!seen.insert(key).second) refuse(item, "its kind is given twice");
   const std::string value = item.substr(equals + 1);
   const std::map<std::string_view, double*> rates = {
       {"drop", &config.rates.drop},       {"duplicate", &config.rates.duplicate},
@@ -68,7 +70,8 @@ FaultConfig parse_faults(const std::string& text) {
   FaultConfig config;
   if (text == kNoFaults) return config;
   std::istringstream items(text);
-  for (std::string item; std::getline(items, item, ',');) apply_item(config, item);
+  std::set<std::string> seen;
+  for (std::string item; std::getline(items, item, ',');) apply_item(config, item, seen);
   if (config.rates.sum() > 1) refuse(text, "the probabilities add up to more than 1");
   return config;
 }

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/profile/profile.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "sim/testing/temp_dir.h"
+#include "sim/topology/topology.h"
 
 namespace exrnic {
 namespace {
 
+namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
@@ -106,6 +114,48 @@ TEST_CASE("text that is not JSON is refused with the place") {
 
 TEST_CASE("a number that no computer holds is refused, and shown") {
   refused("{\"name\": 104E576}", "'104E576'; take a number of a sensible size");
+}
+
+TEST_CASE("a key that stands twice in its object is refused, not taken from one of the places") {
+  std::string text = kGood;
+  text.insert(text.find("\"latency_ns\": 4"), "\"latency_ns\": 7, ");
+  refused(text, "key 'latency_ns' stands twice in one object; remove one");
+  refused(R"({"name": "a", "name": "a"})", "key 'name' stands twice");
+  CHECK_NOTHROW(parse_json(R"([{"a": 1, "b": {"a": 2}}, {"a": 3}])", "x"));
+}
+
+TEST_CASE("what is nested without end is refused before it takes memory") {
+  CHECK_THROWS_MATCHES(parse_profile(std::string(100'000'000, '['), "profile x"), DataFileError,
+                       MessageMatches(ContainsSubstring("lie in each other more than 8 deep")));
+  std::string objects;
+  for (int i = 0; i < 9; ++i) objects += "{\"a\":";
+  refused(objects, "lie in each other more than 8 deep");
+  CHECK_NOTHROW(parse_json("[[[[[[[[]]]]]]]]", "x"));
+}
+
+TEST_CASE("a value that is long is shown by its beginning") {
+  refused(with("/pcie/latency_ns", std::string(1'000, 'x')), "xxx...; give a whole number");
+  refused(with("/name", nlohmann::json::array({"\u00e9"})), "'name' is [\"\\u00e9\"]; give a text");
+}
+
+TEST_CASE("a file is refused at once when it is no regular one, or too large") {
+  TempDir dir;
+  const auto unreadable = [&](const std::string& because) {
+    for (const auto& load : {+[](const std::string& path) { load_profile(path); },
+                             +[](const std::string& path) { load_topology(path, 2); }}) {
+      CHECK_THROWS_MATCHES(load(dir / "x.json"), DataFileError,
+                           MessageMatches(ContainsSubstring(because) && !ContainsSubstring("\n")));
+    }
+  };
+  REQUIRE(::mkfifo((dir / "x.json").c_str(), 0600) == 0);
+  unreadable("cannot be read: it is no regular file");
+  fs::remove(dir / "x.json");
+  fs::create_symlink("/dev/zero", dir / "x.json");
+  unreadable("cannot be read: it is no regular file");
+  fs::remove(dir / "x.json");
+  std::ofstream(dir / "x.json") << ' ';
+  fs::resize_file(dir / "x.json", uintmax_t{1} << 40);
+  unreadable("it has more than 4194304 bytes");
 }
 
 TEST_CASE("a missing profile is refused with the names to choose from") {

@@ -10,6 +10,17 @@
 #include "sim/profile/data_file.h"
 
 namespace exrnic {
+namespace {
+
+// A value as an error shows it: in ASCII, so that it may be cut anywhere.
+std::string shown(const nlohmann::json& value) {
+  constexpr size_t kMost = 200;
+  std::string text = value.dump(-1, ' ', /*ensure_ascii=*/true);
+  if (text.size() > kMost) text.replace(kMost, std::string::npos, "...");
+  return text;
+}
+
+}  // namespace
 
 StrictObject::StrictObject(const nlohmann::json& value, std::string where, std::string path)
     : value_(value), where_(std::move(where)), path_(std::move(path)) {
@@ -30,7 +41,7 @@ const nlohmann::json& StrictObject::at(const std::string& key) {
 
 void StrictObject::refuse(const std::string& key, const std::string& expected) const {
   throw DataFileError(fmt::format("{}: '{}{}' is {}; give {}", where_, path_, key,
-                                  value_.at(key).dump(), expected));
+                                  shown(value_.at(key)), expected));
 }
 
 StrictObject StrictObject::object(const std::string& key) {

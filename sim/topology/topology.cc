@@ -52,6 +52,10 @@ class Reader {
   static constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
   void read_switch(StrictObject& object) {
+    if (topology_.switches.size() == kMostSwitches) {
+      throw DataFileError(
+          fmt::format("{}: it has more than {} switches; leave some out", where_, kMostSwitches));
+    }
     TopologySwitch item;
     item.name = object.text("name");
     if (!is_name(item.name)) {

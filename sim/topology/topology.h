@@ -53,7 +53,8 @@ struct Topology {
   LinkEnd end_named(const std::string& name) const;
 };
 
-constexpr unsigned kMostPorts = 256;  // of a switch
+constexpr unsigned kMostPorts = 256;      // of a switch
+constexpr unsigned kMostSwitches = 1024;  // of a file
 
 // ---- By name. Links and ports are numbered in the order of the nodes.
 

@@ -135,5 +135,12 @@ TEST_CASE("an unknown topology, or one with a number of nodes that it cannot hav
   unknown("nowhere/t.json", 2, "topology nowhere/t.json: no such file");
 }
 
+TEST_CASE("more switches than a network may have are refused") {
+  Json json = good();
+  for (unsigned i = 2; i <= kMostSwitches; ++i)
+    json["switches"].push_back({{"name", "s" + std::to_string(i)}});
+  refused(json, "it has more than 1024 switches");
+}
+
 }  // namespace
 }  // namespace exrnic

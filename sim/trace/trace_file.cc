@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/files/output_file.h"
+
 namespace exrnic::trace {
 namespace {
 
@@ -22,7 +24,7 @@ std::string microseconds(uint64_t ps) {
 
 TraceFile::TraceFile(const std::string& path, Log log) : path_(path), log_(std::move(log)) {
   if (path.empty()) return;
-  file_ = std::fopen(path.c_str(), "w");
+  file_ = open_output(path).release();
   if (file_ == nullptr || std::fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", file_) < 0)
     give_up();
 }
