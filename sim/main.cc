@@ -2,11 +2,12 @@
 // exrnic-sim: wires command line, testbed and vfio-user servers, and runs them until a signal.
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "sim/control/control_server.h"
 #include "sim/debug/gdb_server.h"
 #include "sim/debug/retire_trace.h"
+#include "sim/files/output_file.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"
@@ -33,15 +35,21 @@ constexpr int kFailure = 1;
 void log(const std::string& line) { std::fprintf(stderr, "exrnic-sim: %s\n", line.c_str()); }
 
 // Opened before anything runs, so that a wrong path is known at once.
-std::ofstream open_stats(const std::string& path) {
-  std::ofstream file;
-  if (path.empty()) return file;
-  file.open(path);
+OutputFile open_stats(const std::string& path) {
+  if (path.empty()) return nullptr;
+  OutputFile file = open_output(path);
   if (!file) {
-    throw ExitRequest(kUsageError,
-                      "--stats " + path + ": cannot be written; check path and rights");
+    throw ExitRequest(kUsageError, "--stats " + path + ": cannot be written: " +
+                                       std::generic_category().message(errno) +
+                                       "; check path and rights");
   }
   return file;
+}
+
+void write_stats(OutputFile file, const std::string& path, const std::string& text) {
+  const bool written = std::fputs(text.c_str(), file.get()) >= 0;
+  if (std::fclose(file.release()) != 0 || !written)
+    throw std::runtime_error("statistics could not be written to " + path);
 }
 
 TestbedOptions testbed_options(const Options& options, Tracer* tracer) {
@@ -97,14 +105,28 @@ ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
   return servers;
 }
 
-// What a guest's store can do to another guest goes over both PCIe links and a line.
-GuestClocks::Config clock_config(const Options& options) {
+// What a guest's store can do to another guest goes over both PCIe links and the network between
+// them. Where none of these has a latency, there are at least two cores on the way, of which each
+// takes a cycle of 1 ns or more.
+GuestClocks::Config clock_config(const Options& options, const Topology& topology) {
   GuestClocks::Config config;
   config.guests = static_cast<unsigned>(options.sockets.size());
   config.instruction_ns = options.profile.instruction_ns;
+  const SimTime way = Fabric::least_way(options.profile, topology, config.guests);
+  const uint64_t network_ns = way == Fabric::kNoLines ? 0 : way / kPsPerNs;
   config.guest_to_guest_ns =
-      2 * uint64_t{options.profile.pcie.latency_ns} + options.profile.ethernet.latency_ns;
+      std::max<uint64_t>(1, 2 * uint64_t{options.profile.pcie.latency_ns} + network_ns);
   return config;
+}
+
+std::unique_ptr<GuestClocks> make_clocks(const Options& options, const Testbed& testbed) {
+  if (options.clock_path.empty()) return nullptr;
+  try {
+    return std::make_unique<GuestClocks>(options.clock_path,
+                                         clock_config(options, testbed.fabric().topology()));
+  } catch (const std::exception& error) {
+    throw ExitRequest(kUsageError, error.what());
+  }
 }
 
 template <typename Loop>
@@ -117,13 +139,12 @@ void run_loop(Loop loop, const std::vector<SideSocket*>& side_sockets, Captures*
 }
 
 void serve(const Options& options, Testbed& testbed, ServiceLoop::Servers& servers,
-           const StopSignal& stop, const std::vector<SideSocket*>& side_sockets,
-           Captures* captures) {
-  if (options.clock_path.empty()) {
+           GuestClocks* clocks, const StopSignal& stop,
+           const std::vector<SideSocket*>& side_sockets, Captures* captures) {
+  if (clocks == nullptr) {
     return run_loop(ServiceLoop(testbed, servers, stop), side_sockets, captures);
   }
-  GuestClocks clocks(options.clock_path, clock_config(options));
-  run_loop(SynchronisedLoop(testbed, servers, stop, clocks, options.profile.pcie.latency_ns),
+  run_loop(SynchronisedLoop(testbed, servers, stop, *clocks, options.profile.pcie.latency_ns),
            side_sockets, captures);
 }
 
@@ -203,13 +224,14 @@ void run(Options options) {
   raise_file_limit();
   std::signal(SIGPIPE, SIG_IGN);
   const StopSignal stop;
-  std::ofstream stats = open_stats(options.stats_path);
+  OutputFile stats = open_stats(options.stats_path);
   const auto tracer =
       options.trace_path.empty() ? nullptr : std::make_unique<Tracer>(options.trace_path, log);
   Testbed testbed = build(options, tracer.get());
   if (options.threads > 1 && testbed.nodes() > 1 && testbed.threads() == 1)
     log("--threads: one simulates, as a line of the network has no latency");
   ServiceLoop::Servers servers = listen(options, testbed);
+  const auto clocks = make_clocks(options, testbed);
   const auto start = std::chrono::steady_clock::now();
   ControlCommands commands = control_commands(options, testbed, servers, start);
   const auto control = serve_control(options.control_path, commands);
@@ -222,12 +244,11 @@ void run(Options options) {
   std::vector<SideSocket*> side_sockets;
   if (control) side_sockets.push_back(control.get());
   for (const auto& debugger : debuggers) side_sockets.push_back(debugger.get());
-  serve(options, testbed, servers, stop, side_sockets, captures.get());
+  serve(options, testbed, servers, clocks.get(), stop, side_sockets, captures.get());
   if (captures) captures->flush();
-  if (!stats.is_open()) return;
-  stats << statistics(options, testbed, servers, seconds_since(start)).dump(2) << '\n';
-  stats.close();
-  if (!stats) throw std::runtime_error("statistics could not be written to " + options.stats_path);
+  if (!stats) return;
+  write_stats(std::move(stats), options.stats_path,
+              statistics(options, testbed, servers, seconds_since(start)).dump(2) + '\n');
 }
 
 }  // namespace

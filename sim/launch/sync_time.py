@@ -59,7 +59,8 @@ def of_profile(name, plugin):
     is_path = os.sep in name or name.endswith(".json")
     path = pathlib.Path(name) if is_path else _PROFILES / f"{name}.json"
     try:
-        instruction_ns = int(json.loads(path.read_text())["host"]["instruction_ns"])
-    except (OSError, ValueError, KeyError, TypeError):
+        text = path.read_text() if path.is_file() else ""  # a FIFO would be waited for
+        instruction_ns = int(json.loads(text)["host"]["instruction_ns"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         instruction_ns = 1
     return Sync(plugin, max(1, instruction_ns))

@@ -10,52 +10,101 @@
 #include <cassert>
 #include <cerrno>
 #include <climits>
+#include <regex>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
 namespace exrnic {
 namespace {
 
-[[noreturn]] void fail(const std::string& path) {
-  throw std::system_error(errno, std::generic_category(), "--time sync:" + path);
+// As /proc shows who has it open.
+constexpr char kName[] = "exrnic-sim clock";
+constexpr char kShown[] = "/memfd:exrnic-sim clock (deleted)";
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw std::runtime_error("--time sync:" + path + ": " + why);
 }
 
-exrnic_shared_time* map_new(const std::string& path) {
-  ::unlink(path.c_str());  // guests of an earlier run may still look at the old one
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) fail(path);
-  void* memory = MAP_FAILED;
-  if (::ftruncate(file, sizeof(exrnic_shared_time)) == 0) {
-    memory =
-        ::mmap(nullptr, sizeof(exrnic_shared_time), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+[[noreturn]] void fail_errno(const std::string& path) {
+  fail(path, std::generic_category().message(errno));
+}
+
+// Sealed: a file that somebody cuts short would end whoever has mapped it.
+vfio_user::UniqueFd new_memory(const std::string& path) {
+  vfio_user::UniqueFd file(::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file || ::ftruncate(file.get(), sizeof(exrnic_shared_time)) != 0 ||
+      ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    fail_errno(path);
   }
-  const int error = errno;
-  ::close(file);
-  errno = error;
-  if (memory == MAP_FAILED) fail(path);
+  return file;
+}
+
+exrnic_shared_time* map(int file, const std::string& path) {
+  void* memory =
+      ::mmap(nullptr, sizeof(exrnic_shared_time), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED) fail_errno(path);
   return static_cast<exrnic_shared_time*>(memory);
+}
+
+// Where the link at `path` leads; empty if there is none.
+std::string link_at(const std::string& path) {
+  char text[256];
+  const ssize_t length = ::readlink(path.c_str(), text, sizeof text);
+  return length < 0 ? std::string() : std::string(text, static_cast<size_t>(length));
+}
+
+// "/proc/PID/fd/N", as the links to clocks are.
+bool is_clock_link(const std::string& target) {
+  static const std::regex kForm("/proc/[0-9]+/fd/[0-9]+");
+  return std::regex_match(target, kForm);
+}
+
+// What an earlier run left is removed. Nothing else is ours to remove.
+void remove_stale(const std::string& path) {
+  const std::string target = link_at(path);
+  if (!is_clock_link(target)) {
+    fail(path,
+         "something is there that is no clock of exrnic-sim; remove it, or name another file");
+  }
+  if (link_at(target) == kShown) {
+    fail(path, "another exrnic-sim keeps its clock there (" + target + "); name another file");
+  }
+  ::unlink(path.c_str());
+}
+
+void link_clock(const std::string& target, const std::string& path) {
+  if (::symlink(target.c_str(), path.c_str()) == 0) return;
+  if (errno != EEXIST) fail_errno(path);
+  remove_stale(path);
+  if (::symlink(target.c_str(), path.c_str()) != 0) fail_errno(path);
 }
 
 }  // namespace
 
 GuestClocks::GuestClocks(std::string path, const Config& config)
-    : path_(std::move(path)), shared_(map_new(path_)) {
-  assert(config.guests <= EXRNIC_TIME_MAX_GUESTS);
+    : path_(std::move(path)),
+      guests_(config.guests),
+      file_(new_memory(path_)),
+      target_("/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.get())),
+      shared_(map(file_.get(), path_)) {
+  assert(guests_ <= EXRNIC_TIME_MAX_GUESTS);
   shared_->version = EXRNIC_TIME_VERSION;
-  shared_->guests = config.guests;
+  shared_->guests = guests_;
   shared_->simulator_pid = ::getpid();
   shared_->instruction_ns = config.instruction_ns;
   shared_->guest_to_guest_ns = config.guest_to_guest_ns;
-  for (unsigned i = 0; i < config.guests; ++i) {
+  for (unsigned i = 0; i < guests_; ++i) {
     set(i, EXRNIC_GUEST_ABSENT, kNever);
     exrnic_time_store(&shared_->line[i].deaf_until_ns, kNever);
   }
   exrnic_time_store(&shared_->magic, EXRNIC_TIME_MAGIC);
+  link_clock(target_, path_);
 }
 
 GuestClocks::~GuestClocks() {
+  if (link_at(path_) == target_) ::unlink(path_.c_str());
   ::munmap(shared_, sizeof *shared_);
-  ::unlink(path_.c_str());
 }
 
 bool GuestClocks::all_join() const {

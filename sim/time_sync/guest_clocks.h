@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sim/time_sync/shared_time.h"
+#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic {
 
@@ -23,19 +24,21 @@ class GuestClocks {
   };
   static constexpr uint64_t kNever = EXRNIC_TIME_NEVER;
 
-  // Makes the file anew, for its owner alone; removes it when it goes. Throws std::system_error.
+  // Makes the clock, and a link to it at `path`, which goes with it; that of a run that is over is
+  // replaced. Only processes of this user can open it. Throws std::runtime_error with one line if
+  // anything else is at `path`.
   GuestClocks(std::string path, const Config& config);
   ~GuestClocks();
   GuestClocks(const GuestClocks&) = delete;
   GuestClocks& operator=(const GuestClocks&) = delete;
 
-  unsigned guests() const { return shared_->guests; }
+  unsigned guests() const { return guests_; }
 
   exrnic_guest_state state(unsigned guest) const { return exrnic_state_of(where(guest)); }
   uint64_t bound(unsigned guest) const { return exrnic_time_bound(shared_, guest); }
   // The least of all guests', or of those beside `beside`.
   uint64_t least_bound(unsigned beside = ~0U) const {
-    return exrnic_time_least_bound(shared_, beside);
+    return exrnic_time_least_bound(shared_, guests_, beside);
   }
   bool all_join() const;
 
@@ -64,8 +67,11 @@ class GuestClocks {
  private:
   uint64_t where(unsigned guest) const { return exrnic_time_load(&shared_->guest[guest].where); }
 
-  std::string path_;
-  exrnic_shared_time* shared_;
+  const std::string path_;
+  const unsigned guests_;
+  const vfio_user::UniqueFd file_;
+  const std::string target_;  // of the link
+  exrnic_shared_time* const shared_;
 };
 
 }  // namespace exrnic

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The clock that exrnic-sim and its guests share: one file, mapped by the simulator and by the
- * plugin in each QEMU. C, because a plugin of QEMU is C; C++ includes it too.
+ * plugin in each QEMU. It is sealed memory, to which the path that users give is a link: nobody can
+ * cut it short under those who have mapped it. C, because a plugin of QEMU is C; C++ includes it
+ * too.
  *
  * Units: nanoseconds of simulated time; a guest's clock is the same number. Byte order: the host's.
  * Every word is accessed through __atomic builtins only, and a release store by its one writer
@@ -118,13 +120,14 @@ static inline uint64_t exrnic_time_bound(const struct exrnic_shared_time* time, 
   return byte < bound ? byte : bound;
 }
 
-/* The least of all guests' beside `beside`. Twice, because a byte that a guest sent before its
+/* The least of all `guests` beside `beside`. The number is the caller's own: of what is in the file
+ * nobody makes an index. Twice, because a byte that a guest sent before its
  * bound moved on may be for one that was looked at before. */
 static inline uint64_t exrnic_time_least_bound(const struct exrnic_shared_time* time,
-                                               uint32_t beside) {
+                                               uint32_t guests, uint32_t beside) {
   uint64_t least = EXRNIC_TIME_NEVER;
-  for (uint32_t look = 0; look < 2 * time->guests; ++look) {
-    const uint32_t i = look % time->guests;
+  for (uint32_t look = 0; look < 2 * guests; ++look) {
+    const uint32_t i = look % guests;
     const uint64_t bound = i == beside ? EXRNIC_TIME_NEVER : exrnic_time_bound(time, i);
     if (bound < least) least = bound;
   }
@@ -137,9 +140,10 @@ static inline uint64_t exrnic_time_least_bound(const struct exrnic_shared_time* 
  * guests are read first: one that moves on does so after the simulator has drawn the horizon that
  * its last access asks for.
  */
-static inline uint64_t exrnic_time_limit(const struct exrnic_shared_time* time, uint32_t me) {
+static inline uint64_t exrnic_time_limit(const struct exrnic_shared_time* time, uint32_t guests,
+                                         uint32_t me) {
   if (exrnic_time_load(&time->guest[me].deaf) != 0) return EXRNIC_TIME_NEVER;
-  uint64_t least = exrnic_time_least_bound(time, me);
+  uint64_t least = exrnic_time_least_bound(time, guests, me);
   if (least < EXRNIC_TIME_NEVER - time->guest_to_guest_ns) least += time->guest_to_guest_ns;
   const uint64_t horizon = exrnic_time_load(&time->horizon_ns);
   return horizon < least ? horizon : least;

@@ -23,7 +23,11 @@ constexpr unsigned kIdleSteps = 200;
 constexpr microseconds kNap{50};
 constexpr microseconds kSleep{20'000};
 
-SimTime picoseconds(uint64_t ns) { return ns >= kNever ? ~SimTime{0} : ns * kPsPerNs; }
+// A clock is written by others: whatever it says.
+SimTime picoseconds(uint64_t ns) {
+  constexpr SimTime kLast = ~SimTime{0};
+  return ns > kLast / kPsPerNs ? kLast : ns * kPsPerNs;
+}
 
 uint64_t round_up(SimTime ps) {
   return ps == PcieLink::kNoTouch ? kNever : (ps + kPsPerNs - 1) / kPsPerNs;
@@ -68,7 +72,7 @@ void SynchronisedLoop::draw_horizon() {
   const SimTime next = testbed_.next_event();
   uint64_t horizon = kNever;
   if (next != Testbed::kNothing) {
-    horizon = next / kPsPerNs + to_host_ns_;
+    horizon = round_up(next + picoseconds(to_host_ns_));
     for (unsigned id = 0; id < nodes_.size(); ++id) {
       horizon = std::min(horizon, round_up(testbed_.node(id).pcie().next_touch()));
     }
@@ -92,7 +96,7 @@ bool SynchronisedLoop::take_accesses() {
   bool taken = false;
   for (unsigned id = 0; id < nodes_.size(); ++id) {
     const std::optional<uint64_t> ns = nodes_[id]->access_ns();
-    if (!ns) continue;
+    if (!ns || *ns >= kNever) continue;
     bool first = testbed_.next_event() > picoseconds(*ns);
     for (unsigned other = 0; other < nodes_.size() && first; ++other) {
       if (other == id) continue;

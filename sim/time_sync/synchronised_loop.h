@@ -20,7 +20,7 @@ namespace exrnic {
 class SynchronisedLoop {
  public:
   // servers[i] is the host of node i. `to_host_ns`: what the device does now reaches its host no
-  // sooner, 1 or more.
+  // sooner.
   SynchronisedLoop(Testbed& testbed, SocketService::Servers& servers, const StopSignal& stop,
                    GuestClocks& clocks, uint64_t to_host_ns);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 #include <utility>
 
 #include "exrnic_hw.h"
@@ -33,6 +34,59 @@ uint32_t latency_ns(const Profile& profile, const TopologyLink& link) {
   return link.latency_ns.value_or(profile.ethernet.latency_ns);
 }
 
+uint32_t latency_ns(const Profile& profile, const TopologySwitch& item) {
+  return item.latency_ns.value_or(profile.ethernet_switch.latency_ns);
+}
+
+// Latencies from one place of a topology to the others; places are nodes, then switches.
+class Ways {
+ public:
+  Ways(const Profile& profile, const Topology& topology)
+      : nodes_(topology.nodes), steps_(topology.nodes + topology.switches.size()) {
+    for (const TopologyLink& link : topology.links) {
+      for (const int i : {0, 1}) {
+        const LinkEnd& to = link.ends[i];
+        // A switch's own latency counts where it is entered.
+        const uint64_t inside = to.at_switch ? latency_ns(profile, topology.switches[to.index]) : 0;
+        steps_[place_of(link.ends[1 - i])].push_back(
+            {place_of(to), (latency_ns(profile, link) + inside) * kPsPerNs});
+      }
+    }
+  }
+
+  // Dijkstra. A node passes nothing on.
+  std::vector<SimTime> from(size_t start) const {
+    std::vector<SimTime> least(steps_.size(), Fabric::kNoLines);
+    std::set<std::pair<SimTime, size_t>> next = {{0, start}};
+    least[start] = 0;
+    while (!next.empty()) {
+      const auto [time, place] = *next.begin();
+      next.erase(next.begin());
+      if (place < nodes_ && place != start) continue;
+      for (const Step& step : steps_[place]) {
+        if (time + step.latency >= least[step.to]) continue;
+        next.erase({least[step.to], step.to});
+        least[step.to] = time + step.latency;
+        next.insert({least[step.to], step.to});
+      }
+    }
+    return least;
+  }
+
+ private:
+  struct Step {
+    size_t to;
+    SimTime latency;
+  };
+
+  size_t place_of(const LinkEnd& end) const {
+    return end.at_switch ? nodes_ + end.index : end.index;
+  }
+
+  size_t nodes_;
+  std::vector<std::vector<Step>> steps_;  // by the place that they leave
+};
+
 }  // namespace
 
 Fabric::Fabric(const std::function<Scheduler&(unsigned)>& island, const Profile& profile,
@@ -53,13 +107,25 @@ SimTime Fabric::least_latency(const Profile& profile, const Topology& topology) 
   return least;
 }
 
+SimTime Fabric::least_way(const Profile& profile, const Topology& topology, unsigned hosts) {
+  const Ways ways(profile, topology);
+  SimTime least = kNoLines;
+  for (unsigned host = 0; host < hosts; ++host) {
+    const std::vector<SimTime> found = ways.from(host);
+    for (unsigned other = 0; other < hosts; ++other) {
+      if (other != host) least = std::min(least, found[other]);
+    }
+  }
+  return least;
+}
+
 Scheduler& Fabric::island_of(const LinkEnd& end) {
   return end.at_switch ? switch_islands_[end.index].get() : nodes_[end.index]->scheduler();
 }
 
 void Fabric::add_switch(const TopologySwitch& item, Scheduler& island) {
   Switch::Config config = profile_.ethernet_switch;
-  if (item.latency_ns) config.latency_ns = *item.latency_ns;
+  config.latency_ns = latency_ns(profile_, item);
   if (item.queue_bytes) config.queue_bytes = *item.queue_bytes;
   if (item.mark_bytes) config.mark_bytes = *item.mark_bytes;
   switch_islands_.push_back(island);

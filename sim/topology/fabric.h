@@ -43,6 +43,10 @@ class Fabric {
   static SimTime least_latency(const Profile& profile, const Topology& topology);
   static constexpr SimTime kNoLines = ~SimTime{0};
 
+  // The same of two of the first `hosts` nodes: the latencies of lines and switches on the way that
+  // has least of them, whatever way frames take. kNoLines if there are no two.
+  static SimTime least_way(const Profile& profile, const Topology& topology, unsigned hosts);
+
   const Topology& topology() const { return topology_; }
   const Routes& routes() const { return routes_; }
 

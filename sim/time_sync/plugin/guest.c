@@ -25,7 +25,7 @@ enum { SPINS = 64, YIELDS = 20000, SLEEP_US = 50, LOOKS_BETWEEN_CHECKS = 2000 };
 
 static struct exrnic_shared_time* shared;
 static struct exrnic_guest_time* self;
-static uint32_t number;
+static uint32_t number, guests;
 static uint32_t interrupts_seen, replies_seen;
 static bool alone; /* the simulator is gone: nobody is waited for any more */
 
@@ -78,7 +78,8 @@ static const char* check_shared(void) {
   if (shared->magic != EXRNIC_TIME_MAGIC || shared->version != EXRNIC_TIME_VERSION) {
     return "the file is no clock of this version of exrnic-sim";
   }
-  if (shared->guests > EXRNIC_TIME_MAX_GUESTS || number >= shared->guests) {
+  guests = shared->guests;
+  if (guests > EXRNIC_TIME_MAX_GUESTS || number >= guests) {
     return "the simulator has no guest of this number";
   }
   return NULL;
@@ -108,7 +109,7 @@ const char* guest_attach(const char* path, uint32_t guest) {
   return NULL;
 }
 
-bool guest_is_other(uint32_t guest) { return guest < shared->guests && guest != number; }
+bool guest_is_other(uint32_t guest) { return guest < guests && guest != number; }
 
 const char* guest_join_line(const char* chardev, uint32_t other) {
   return line_find(shared, chardev, number, other);
@@ -150,7 +151,7 @@ uint64_t guest_hold(uint64_t now) {
   line_send(now);
   publish(EXRNIC_GUEST_RUNNING, now);
   uint64_t limit;
-  while ((limit = exrnic_time_limit(shared, number)) <= now) {
+  while ((limit = exrnic_time_limit(shared, guests, number)) <= now) {
     if (!look_again(&wait)) return EXRNIC_TIME_NEVER;
   }
   take_interrupts();
@@ -183,7 +184,7 @@ void guest_loaded(void) {
 /* An interrupt from outside of simulated time, a byte on the console: it comes as soon as the
  * others allow, who may be ahead. */
 static uint64_t now_for_outside(uint64_t timer) {
-  const uint64_t limit = exrnic_time_limit(shared, number);
+  const uint64_t limit = exrnic_time_limit(shared, guests, number);
   const uint64_t now = (uint64_t)qemu_clock_now();
   return limit < timer && limit > now ? limit : now;
 }
@@ -194,7 +195,7 @@ static uint64_t halt_until(uint64_t timer) {
   exrnic_time_store(&self->where, halted);
   struct wait wait = {0};
   while (exrnic_time_load(&self->where) == halted) {
-    const uint64_t limit = exrnic_time_limit(shared, number);
+    const uint64_t limit = exrnic_time_limit(shared, guests, number);
     const uint64_t byte = exrnic_time_next_byte(shared, number);
     const uint64_t next = byte < timer ? byte : timer;
     const bool due = next < EXRNIC_TIME_NEVER && limit >= next;
