@@ -70,6 +70,7 @@ void RnicModule::receive(Frame&& frame) {
 
 void RnicModule::reset() {
   finish_edge();
+  for (unsigned i = 0; i < counted_.size(); ++i) counted_[i] += peek_counter(i);
   core_->reset();
   clocked_ = spare_ = false;  // what it could spare before is void
   next_edge_ps_ = 0;

@@ -7,12 +7,14 @@
 // starts the clock again at the next edge of that same grid, strictly after the input's arrival.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <systemc>
 
+#include "exrnic_hw.h"
 #include "rtl-model/systemc/core.h"
 #include "rtl-model/systemc/rnic_ports.h"
 #include "rtl-model/systemc/scheduler.h"
@@ -52,6 +54,8 @@ class RnicModule final : public sc_core::sc_module,
     core_->observe_retirement(std::move(observer));
   }
   uint64_t peek_counter(unsigned index) const { return core_->peek_counter(index); }
+  // The same since the beginning: a reset of the core takes nothing from it.
+  uint64_t counted_ever(unsigned index) const { return counted_[index] + peek_counter(index); }
 
   bool processor_runs() const { return core_->processor_runs(); }
 
@@ -94,7 +98,8 @@ class RnicModule final : public sc_core::sc_module,
   PciePort* pcie_ = nullptr;
   EthernetPort* ethernet_ = nullptr;
   std::unique_ptr<Core> core_;
-  std::deque<ReadAnswer> reads_;  // under way; empty: of the PCIe link
+  std::array<uint64_t, EXRNIC_COUNTERS> counted_{};  // before the last reset
+  std::deque<ReadAnswer> reads_;                     // under way; empty: of the PCIe link
 };
 
 }  // namespace exrnic

@@ -194,6 +194,19 @@ TEST_CASE("a reset reaches the core") {
   CHECK(cores[0].registers.empty());
 }
 
+TEST_CASE("what a core has counted is known when it is reset, and when it counts anew") {
+  FakeCores cores;
+  Testbed testbed(one_node(), cores.factory());
+  const RnicModule& rnic = testbed.node(0).rnic();
+  cores[0].counters[3] = 5;
+  CHECK(rnic.counted_ever(3) == 5);
+  testbed.node(0).device().reset();
+  cores[0].counters[3] = 2;
+  CHECK(rnic.counted_ever(3) == 7);
+  CHECK(rnic.peek_counter(3) == 2);
+  CHECK(rnic.counted_ever(4) == 0);
+}
+
 TEST_CASE("the core is told its node, its link and its clock") {
   FakeCores cores;
   TestbedOptions options = one_node();

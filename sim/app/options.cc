@@ -99,7 +99,9 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "--core lockstep, --time sync, --trace and --gdb")
       ->type_name("N|auto")
       ->capture_default_str();
-  app.add_option("--stats", arguments.stats, "At exit, write statistics to FILE, as JSON")
+  app.add_option("--stats", arguments.stats,
+                 "At exit, write statistics to FILE, as JSON: counters of nodes, links\n"
+                 "and switches over the whole run")
       ->type_name("FILE");
   app.add_option("--capture", arguments.capture,
                  "Capture what passes each Ethernet port, in simulated time, to\n"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/app/stats.h"
 
+#include "exrnic_hw.h"
+
 namespace exrnic {
 namespace {
 
@@ -61,10 +63,20 @@ Json to_json(const vfio_user::Counters& c) {
           {"interrupts_dropped", c.interrupts_dropped}};
 }
 
+// Over the whole run. A driver's own begin anew when the device is reset, as it is when its client
+// leaves.
+Json core_counters(const RnicModule& rnic) {
+  static constexpr const char* kNames[] = EXRNIC_COUNTER_NAMES;
+  Json json = Json::object();
+  for (unsigned i = 0; i < EXRNIC_COUNTERS; ++i) json[kNames[i]] = rnic.counted_ever(i);
+  return json;
+}
+
 Json to_json(const Testbed& testbed, unsigned id) {
   const Node& node = testbed.node(id);
   Json json = {{"id", id},
                {"cycles", node.rnic().cycles()},
+               {"counters", core_counters(node.rnic())},
                {"pcie", to_json(node.pcie().counters())},
                {"mac", to_json(node.mac().counters())}};
   if (const EthernetLink* line = testbed.line_towards(id)) {

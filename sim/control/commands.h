@@ -2,8 +2,8 @@
 // What can be asked of a running simulation, and done to it, by requests of one JSON object each:
 //
 //   {"command": "status"}        time, nodes, links with their faults, partition
-//   {"command": "counters"}      of all nodes; "node": of one
-//   {"command": "statistics"}    all that --stats would write now
+//   {"command": "counters"}      of all nodes, since their resets; "node": of one
+//   {"command": "statistics"}    all that --stats would write now: counters of the whole run
 //   {"command": "link", "link": "0-1", ...}
 //        "up": true or false     plug the link in, or cut it
 //        "faults": "drop=0.01"   as --faults, or "none"; "seed": of these faults
