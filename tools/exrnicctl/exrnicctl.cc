@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -158,7 +159,8 @@ Json groups_of(const std::vector<std::string>& texts) {
   Json groups = Json::array();
   for (const std::string& text : texts) {
     Json group = Json::parse("[" + text + "]", nullptr, /*allow_exceptions=*/false);
-    if (!group.is_array() || group.empty()) {
+    const auto is_node = [](const Json& node) { return node.is_number_unsigned(); };
+    if (!group.is_array() || group.empty() || !std::all_of(group.begin(), group.end(), is_node)) {
       throw Failure("partition: '" + text + "': give groups of nodes such as 0,1 2,3");
     }
     groups.push_back(std::move(group));

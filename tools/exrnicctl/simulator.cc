@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr time_t kPatienceSeconds = 10;
+constexpr size_t kLongestAnswer = size_t{16} << 20;  // of 256 nodes it is a tenth of that
 constexpr char kRuns[] = "build/run";
 constexpr char kSocket[] = "control.sock";
 
@@ -87,6 +88,7 @@ std::string Simulator::read_line() {
                     " does not answer: " + std::generic_category().message(errno));
     }
     in_.append(bytes, static_cast<size_t>(got));
+    if (in_.size() > kLongestAnswer) throw Failure(path_ + ": the answer is none of exrnic-sim's");
   }
   const std::string line = in_.substr(0, end);
   in_.erase(0, end + 1);
