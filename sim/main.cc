@@ -91,11 +91,12 @@ Testbed build(const Options& options, Tracer* tracer) {
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
   const RnicLink link{options.profile.pcie.max_payload, options.profile.pcie_generation,
                       options.profile.pcie_lanes};
+  const auto budget = vfio_user::MemoryBudget::share_of(options.sockets.size());
   ServiceLoop::Servers servers;
   for (unsigned id = 0; id < options.sockets.size(); ++id) {
     try {
       servers.push_back(std::make_unique<vfio_user::VfioUserServer>(
-          options.sockets[id], rnic_pci_description(link), log));
+          options.sockets[id], rnic_pci_description(link), log, budget));
     } catch (const std::exception& error) {
       throw ExitRequest(kUsageError, error.what());
     }
@@ -169,7 +170,7 @@ std::unique_ptr<ControlServer> serve_control(const std::string& path, ControlCom
   try {
     return std::make_unique<ControlServer>(
         path, [&](const std::string& line) { return commands.answer(line); },
-        ControlCommands::refusal);
+        ControlCommands::refusal, [](const std::string& line) { log("control: " + line); });
   } catch (const std::exception& error) {
     throw ExitRequest(kUsageError, std::string("--control: ") + error.what());
   }

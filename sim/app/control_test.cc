@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The control socket of exrnic-sim, and exrnicctl, from outside.
+#include <poll.h>
 #include <pty.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +18,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "exrnic_hw.h"
@@ -109,6 +113,31 @@ TEST_CASE("hostile clients of the control socket are refused, and the run goes o
   CHECK(simulator.wait_for_exit() == 0);
 }
 
+TEST_CASE("a client that comes when no descriptor is free waits, and nothing spins meanwhile") {
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--control", dir / "c.sock"});
+  simulator.wait_until_ready();
+  auto driver = std::make_unique<RegisterDriver>(dir / "a.sock");
+  CHECK(driver->load(EXRNIC_REG_NODE_ID) == 0);
+  const std::string folder = "/proc/" + std::to_string(simulator.pid()) + "/fd";
+  rlim_t free = 0;  // the lowest descriptor
+  while (fs::is_symlink(fs::symlink_status(folder + "/" + std::to_string(free)))) ++free;
+  const rlimit none{free, free};
+  REQUIRE(::prlimit(simulator.pid(), RLIMIT_NOFILE, &none, nullptr) == 0);
+  Control waiting(dir / "c.sock");
+  waiting.send("{\"command\": \"status\"}\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  driver.reset();  // its descriptor is free
+  CHECK(nlohmann::json::parse(waiting.line()).at("ok") == true);
+  simulator.signal(SIGTERM);
+  REQUIRE(simulator.wait_for_exit() == 0);
+  CHECK(simulator.cpu_seconds() < 1);
+  const std::string said = simulator.rest_of_stderr();
+  const size_t told = said.find("control: cannot accept a client: Too many open files; it waits");
+  CHECK(told != std::string::npos);
+  CHECK(said.find("cannot accept", told + 20) == std::string::npos);
+}
+
 // exrnicctl as a user runs it: its exit code, and what it says on both outputs.
 std::pair<int, std::string> exrnicctl(const std::string& arguments) {
   std::FILE* out = ::popen((EXRNICCTL_PROGRAM " 2>&1 " + arguments).c_str(), "r");
@@ -118,6 +147,23 @@ std::pair<int, std::string> exrnicctl(const std::string& arguments) {
     text.append(bytes, got);
   }
   return {WEXITSTATUS(::pclose(out)), text};
+}
+
+TEST_CASE("exrnicctl takes no answer without end") {
+  TempDir dir;
+  const vfio_user::UniqueFd listener = vfio_user::listen_unix(dir / "c.sock");
+  std::thread babbler([&] {
+    pollfd fd{listener.get(), POLLIN, 0};
+    ::poll(&fd, 1, 10'000);
+    const vfio_user::UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const std::string text(100'000, 'x');
+    while (::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0) {
+    }
+  });
+  const auto [status, text] = exrnicctl("--control " + (dir / "c.sock") + " status");
+  babbler.join();
+  CHECK(status == 1);
+  CHECK(text.find("the answer is none of exrnic-sim's") != std::string::npos);
 }
 
 TEST_CASE("exrnicctl shows counters and breaks links by hand, and what is wrong is one line") {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The program exrnic-sim from outside: arguments, readiness, idleness, signals, statistics.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -61,6 +63,57 @@ TEST_CASE("it serves its sockets until a signal, then removes them and writes it
     CHECK(stats.at("nodes")[1].at("cycles") == 0);  // nobody came: the core was not clocked
     CHECK(stats.at("nodes")[0].at("line_towards").at("frames") == 0);
   }
+}
+
+TEST_CASE("statistics have the counters of the core, also of clients that have left") {
+  for (const char* core : {"rtl", "ref"}) {
+    TempDir dir;
+    Simulator simulator(
+        {"--node", "vfio-user:" + (dir / "a.sock"), "--core", core, "--stats", dir / "stats.json"});
+    simulator.wait_until_ready();
+    for (int i = 0; i < 2; ++i) {
+      RegisterDriver driver(dir / "a.sock");
+      const uint64_t doorbell = 0;  // of a queue pair that is not there
+      REQUIRE(driver.client.write(VFIO_PCI_BAR2_REGION_INDEX, EXRNIC_DOORBELL_SQ, &doorbell,
+                                  sizeof doorbell) == 0);
+      CHECK(driver.load(EXRNIC_REG_NODE_ID) == 0);
+    }
+    simulator.signal(SIGTERM);
+    REQUIRE(simulator.wait_for_exit() == 0);
+    const auto stats = nlohmann::json::parse(std::ifstream(dir / "stats.json"));
+    const auto& counters = stats.at("nodes")[0].at("counters");
+    CHECK(counters.size() == EXRNIC_COUNTERS);
+    CHECK(counters.at("doorbells_refused") == 2);
+    CHECK(counters.at("frames_tx") == 0);
+  }
+}
+
+// A memfd of 2 TiB without a page, that cannot shrink.
+vfio_user::UniqueFd sparse_file() {
+  vfio_user::UniqueFd file(::memfd_create("sparse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::ftruncate(file.get(), off_t{2} << 40) == 0);
+  REQUIRE(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+  return file;
+}
+
+TEST_CASE("a client that grants more memory than there is address space takes none from others") {
+  constexpr uint64_t kPage = 4096;
+  TempDir dir;
+  Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--node",
+                       "vfio-user:" + (dir / "b.sock"), "--core", "ref"});
+  simulator.wait_until_ready();
+  RegisterDriver greedy(dir / "a.sock");
+  for (uint64_t i = 0; i < 100; ++i) {
+    const vfio_user::UniqueFd file = sparse_file();
+    CHECK(greedy.client.dma_map({true, true, 0, i << 42, uint64_t{2} << 40}, file.get()) ==
+          -ENOSPC);
+    REQUIRE(greedy.client.dma_map({true, true, 0, i << 42, kPage}, file.get()) == 0);
+  }
+  RegisterDriver other(dir / "b.sock");
+  const vfio_user::UniqueFd file = sparse_file();
+  CHECK(other.client.dma_map({true, true, 0, 0, kPage}, file.get()) == 0);
+  CHECK(other.load(EXRNIC_REG_NODE_ID) == 1);
+  CHECK(greedy.load(EXRNIC_REG_NODE_ID) == 0);
 }
 
 TEST_CASE("an idle simulator uses no CPU, nor do its threads") {

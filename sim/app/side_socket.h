@@ -14,7 +14,7 @@ class SideSocket {
  public:
   virtual ~SideSocket() = default;
   // What to poll for before the next service() has something to do.
-  virtual void append_poll_fds(std::vector<pollfd>& fds) const = 0;
+  virtual void append_poll_fds(std::vector<pollfd>& fds) = 0;
   virtual void service() = 0;
   // After each slice of simulated time.
   virtual void after_slice() {}

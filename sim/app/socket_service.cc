@@ -11,10 +11,6 @@
 namespace exrnic {
 namespace {
 
-// CPU accesses that may wait in front of a PCIe link before its socket is read no further. A guest
-// that only stores would else fill our memory: real flow control would stall its CPU.
-constexpr size_t kMostBacklog = 1024;
-
 sigset_t stop_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -49,16 +45,12 @@ int SocketService::poll_all(std::chrono::microseconds timeout) {
     server->append_poll_fds(fds_);
     end_of_.push_back(fds_.size());
   }
-  for (const SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
+  for (SideSocket* socket : side_sockets_) socket->append_poll_fds(fds_);
   const int ready = poll_fds(fds_, timeout);
   if (ready < 0 && errno != EINTR) {
     throw std::system_error(errno, std::generic_category(), "poll");
   }
   return ready;
-}
-
-bool SocketService::may_serve(unsigned node) {
-  return testbed_.node(node).pcie().downstream_backlog() < kMostBacklog;
 }
 
 bool SocketService::serve(std::chrono::microseconds timeout) {
@@ -68,7 +60,7 @@ bool SocketService::serve(std::chrono::microseconds timeout) {
   for (unsigned node = 0; node < servers_.size(); ++node) {
     bool ready = false;
     for (; entry < end_of_[node]; ++entry) ready |= fds_[entry].revents != 0;
-    if (ready && may_serve(node)) servers_[node]->service();
+    if (ready) servers_[node]->service();
   }
   bool asked = false;
   for (; entry < fds_.size(); ++entry) asked |= fds_[entry].revents != 0;

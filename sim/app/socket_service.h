@@ -48,7 +48,6 @@ class SocketService {
   void after_slice();
 
  private:
-  bool may_serve(unsigned node);
   int poll_all(std::chrono::microseconds timeout);
 
   Testbed& testbed_;

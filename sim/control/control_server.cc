@@ -2,26 +2,22 @@
 #include "sim/control/control_server.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <iterator>
+#include <new>
 #include <utility>
-
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic {
 
-ControlServer::ControlServer(std::string socket_path, Answer answer, Refusal refusal)
-    : path_(std::move(socket_path)),
-      answer_(std::move(answer)),
+ControlServer::ControlServer(const std::string& socket_path, Answer answer, Refusal refusal,
+                             vfio_user::UnixListener::Log log)
+    : answer_(std::move(answer)),
       refusal_(std::move(refusal)),
-      listener_(vfio_user::listen_unix(path_)) {}
+      listener_(socket_path, std::move(log)) {}
 
-ControlServer::~ControlServer() { ::unlink(path_.c_str()); }
-
-void ControlServer::append_poll_fds(std::vector<pollfd>& fds) const {
-  fds.push_back({listener_.get(), POLLIN, 0});
+void ControlServer::append_poll_fds(std::vector<pollfd>& fds) {
+  fds.push_back(listener_.poll_fd());
   for (const Client& client : clients_) {
     fds.push_back(
         {client.socket.get(), static_cast<short>(client.out.empty() ? POLLIN : POLLOUT), 0});
@@ -36,9 +32,8 @@ void ControlServer::service() {
 }
 
 void ControlServer::accept_clients() {
-  for (;;) {
-    vfio_user::UniqueFd socket(
-        ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  for (size_t i = 0; i < kMostClients; ++i) {
+    vfio_user::UniqueFd socket = listener_.accept();
     if (!socket) return;
     Client client{std::move(socket), {}, {}, false};
     if (clients_.size() >= kMostClients) {
@@ -51,8 +46,16 @@ void ControlServer::accept_clients() {
   }
 }
 
-// Reads a little at a time, and nothing while an answer waits to be taken.
 bool ControlServer::serve(Client& client) {
+  try {
+    return attend(client);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// Reads a little at a time, and nothing while an answer waits to be taken.
+bool ControlServer::attend(Client& client) {
   if (!write(client)) return false;
   if (client.out.empty() && !has_request(client) && !read(client)) return false;
   while (client.out.empty() && !client.ending && has_request(client)) {

@@ -3,7 +3,8 @@
 // say is another's affair (commands.h).
 //
 // Clients are not trusted: one that sends a line without end is told so and let go, one that does
-// not read its answers is not read either, and there are at most kMostClients of them.
+// not read its answers is not read either, there are at most kMostClients of them, and one for
+// whose request there is no memory is let go.
 //
 // Threads: none; service() never waits.
 #pragma once
@@ -15,6 +16,7 @@
 
 #include "sim/app/side_socket.h"
 #include "sim/vfio_user/unique_fd.h"
+#include "sim/vfio_user/unix_listener.h"
 
 namespace exrnic {
 
@@ -30,12 +32,12 @@ class ControlServer final : public SideSocket {
 
   // Listens on `socket_path`; a socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
-  ControlServer(std::string socket_path, Answer answer, Refusal refusal);
-  ~ControlServer() override;
+  ControlServer(const std::string& socket_path, Answer answer, Refusal refusal,
+                vfio_user::UnixListener::Log log);
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  void append_poll_fds(std::vector<pollfd>& fds) const override;
+  void append_poll_fds(std::vector<pollfd>& fds) override;
   void service() override;
 
   size_t clients() const { return clients_.size(); }
@@ -50,15 +52,15 @@ class ControlServer final : public SideSocket {
 
   void accept_clients();
   bool serve(Client& client);  // false: it is over
+  bool attend(Client& client);
   static bool read(Client& client);
   static bool has_request(const Client& client);
   void answer_line(Client& client);
   static bool write(Client& client);
 
-  std::string path_;
   Answer answer_;
   Refusal refusal_;
-  vfio_user::UniqueFd listener_;
+  vfio_user::UnixListener listener_;
   std::list<Client> clients_;
 };
 

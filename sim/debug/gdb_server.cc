@@ -2,13 +2,11 @@
 #include "sim/debug/gdb_server.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
 #include "rtl-model/gen/exrnic_hw.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic::debug {
 namespace {
@@ -107,39 +105,38 @@ class GdbServer::Connection {
   std::unique_ptr<GdbSession> session_;
 };
 
-GdbServer::GdbServer(std::string socket_path, Testbed& testbed, unsigned node, Log log)
-    : path_(std::move(socket_path)),
-      testbed_(testbed),
+GdbServer::GdbServer(const std::string& socket_path, Testbed& testbed, unsigned node,
+                     const Log& log)
+    : testbed_(testbed),
       node_(node),
-      log_(std::move(log)),
-      listener_(vfio_user::listen_unix(path_)) {}
+      log_([name = "gdb at node " + std::to_string(node) + ": ", log](const std::string& line) {
+        log(name + line);
+      }),
+      listener_(socket_path, log_) {}
 
-GdbServer::~GdbServer() { ::unlink(path_.c_str()); }
+GdbServer::~GdbServer() = default;
 
-void GdbServer::append_poll_fds(std::vector<pollfd>& fds) const {
-  fds.push_back({listener_.get(), POLLIN, 0});
+void GdbServer::append_poll_fds(std::vector<pollfd>& fds) {
+  fds.push_back(listener_.poll_fd());
   if (connection_) fds.push_back({connection_->fd(), POLLIN, 0});
 }
 
 void GdbServer::accept_one() {
-  vfio_user::UniqueFd socket(
-      ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  vfio_user::UniqueFd socket = listener_.accept();
   if (!socket) return;
-  const std::string who = "gdb at node " + std::to_string(node_) + ": ";
   if (connection_ && !connection_->ended()) {
-    return log_(who + "refused, another debugger is connected");
+    return log_("refused, another debugger is connected");
   }
   auto connection = std::make_unique<Connection>(std::move(socket), testbed_, node_);
   try {
     if (!connection->begin()) {
-      return log_(who +
-                  "refused, the processor does not run; load firmware (the driver does) first");
+      return log_("refused, the processor does not run; load firmware (the driver does) first");
     }
   } catch (const DebugError& error) {
-    return log_(who + error.what());
+    return log_(error.what());
   }
   connection_ = std::move(connection);
-  log_(who + "connected");
+  log_("connected");
 }
 
 void GdbServer::service() {

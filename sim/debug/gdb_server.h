@@ -12,7 +12,7 @@
 #include "sim/app/side_socket.h"
 #include "sim/debug/gdb_session.h"
 #include "sim/testbed.h"
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/vfio_user/unix_listener.h"
 
 namespace exrnic::debug {
 
@@ -22,12 +22,12 @@ class GdbServer final : public SideSocket {
 
   // Listens on `socket_path`; a socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
-  GdbServer(std::string socket_path, Testbed& testbed, unsigned node, Log log);
+  GdbServer(const std::string& socket_path, Testbed& testbed, unsigned node, const Log& log);
   ~GdbServer() override;
   GdbServer(const GdbServer&) = delete;
   GdbServer& operator=(const GdbServer&) = delete;
 
-  void append_poll_fds(std::vector<pollfd>& fds) const override;
+  void append_poll_fds(std::vector<pollfd>& fds) override;
   void service() override;
   void after_slice() override;  // tells GDB if the processor has halted
 
@@ -36,11 +36,10 @@ class GdbServer final : public SideSocket {
 
   void accept_one();
 
-  std::string path_;
   Testbed& testbed_;
   unsigned node_;
-  Log log_;
-  vfio_user::UniqueFd listener_;
+  const Log log_;
+  vfio_user::UnixListener listener_;
   std::unique_ptr<Connection> connection_;
 };
 

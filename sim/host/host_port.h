@@ -65,6 +65,10 @@ class DevicePort {
   using ReadDone = std::function<void(uint64_t value)>;
   virtual void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) = 0;
 
+  // Accesses that wait to leave the host. Who feeds the device from a socket stops reading while
+  // they are many.
+  virtual size_t backlog() { return 0; }
+
   // Function-level reset: whatever is in flight is dropped; pending loads answer all ones.
   virtual void reset() = 0;
 };

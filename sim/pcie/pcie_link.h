@@ -75,9 +75,8 @@ class PcieLink final : public DevicePort, public PciePort {
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
   void reset() override;
 
-  // TLPs that wait to leave the host. A socket that feeds the link stops reading while this is
-  // large: a CPU would be stalled by the link's flow control.
-  size_t downstream_backlog() { return down_.queued_units(scheduler_.now()); }
+  // TLPs that wait to leave the host.
+  size_t backlog() override { return down_.queued_units(scheduler_.now()); }
 
   // The device's side.
   bool can_write() override;

@@ -401,9 +401,9 @@ TEST_CASE("the link works at once after a reset") {
 TEST_CASE("stores that have not left the host are seen as backlog") {
   Bench bench;
   for (int i = 0; i < 10; ++i) bench.link.mmio_write(0, 0, 4, i);
-  CHECK(bench.link.downstream_backlog() == 10);
+  CHECK(bench.link.backlog() == 10);
   bench.run();
-  CHECK(bench.link.downstream_backlog() == 0);
+  CHECK(bench.link.backlog() == 0);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ class Simulator {
   }
 
   void signal(int number) { ::kill(pid_, number); }
+  pid_t pid() const { return pid_; }
 
   // Its exit code; what it had used of the CPU is in cpu_seconds().
   int wait_for_exit() {

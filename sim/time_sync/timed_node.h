@@ -39,6 +39,7 @@ class TimedNode final : public DevicePort, public HostPort {
   // DevicePort, from the server
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override;
+  size_t backlog() override { return held_.size() + device_.backlog(); }
   void reset() override;
 
   // HostPort, from the device

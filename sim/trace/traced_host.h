@@ -29,6 +29,7 @@ class TracedDevice final : public DevicePort {
           done(value);
         });
   }
+  size_t backlog() override { return device_.backlog(); }
   void reset() override {
     tracer_.reset(node_);
     device_.reset();

@@ -102,7 +102,7 @@ bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
 
 bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
   if (mapping_ != nullptr) {
-    std::memcpy(out, mapping_->data() + request_.offset + offset, length);
+    std::memcpy(out, mapping_->at(request_.offset + offset), length);
     return true;
   }
   const auto place = static_cast<off_t>(request_.offset + offset);
@@ -111,7 +111,7 @@ bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
 
 bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) const {
   if (mapping_ != nullptr) {
-    store_ascending(mapping_->data() + request_.offset + offset, data, length);
+    store_ascending(mapping_->at(request_.offset + offset), data, length);
     return true;
   }
   // A pwrite past the end would make the file longer: file_holds() went before.
@@ -145,7 +145,7 @@ std::optional<Fault> DmaMap::map(const DmaMapRequest& request, UniqueFd file) {
   if (file) {
     if (const auto fault = check_file(request, file.get())) return fault;
     if (cannot_shrink(file.get())) {
-      auto mapped = mapped_files_.map(file.get(), request.offset + request.size, request.writable);
+      auto mapped = mapped_files_.map(file.get(), request.offset, request.size, request.writable);
       if (auto* fault = std::get_if<Fault>(&mapped)) return std::move(*fault);
       mapping = std::get<MappedFiles::Mapping>(std::move(mapped));
     } else {

@@ -3,7 +3,8 @@
 //
 // Nothing here is trusted. The danger is a client that truncates a file after it was mapped: an
 // access would then raise SIGBUS in the simulator. So a file is mapped only when a seal
-// (F_SEAL_SHRINK, which QEMU's memory-backend-memfd sets) says that it cannot shrink; any other
+// (F_SEAL_SHRINK, which QEMU's memory-backend-memfd sets) says that it cannot shrink, and only
+// around what was granted of it, within the client's budget; any other
 // file is read and written through pread and pwrite, which fail cleanly, at the price of a system
 // call per access. So is a process's own memory, given as its /proc/self/mem: what a driver in user
 // space does with buffers that no other file holds. A region without a file (firmware ROMs of QEMU)
@@ -21,6 +22,7 @@
 #include <optional>
 
 #include "sim/vfio_user/mapped_files.h"
+#include "sim/vfio_user/memory_budget.h"
 #include "sim/vfio_user/open_files.h"
 #include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/unique_fd.h"
@@ -29,10 +31,12 @@ namespace exrnic::vfio_user {
 
 class DmaMap {
  public:
+  explicit DmaMap(const MemoryBudget& budget = {}) : mapped_files_(budget), open_files_(budget) {}
+
   // Adds a region; `file` may be empty. The request has passed decode_dma_map().
   // EEXIST: overlaps a region that is there. EINVAL: not a regular file, or shorter than the
-  // region. ENOSPC: kMaxDmaMaps regions are there, or kMaxMappedFiles or kMaxOpenFiles files. Else
-  // errno of fstat or mmap.
+  // region. ENOSPC: kMaxDmaMaps regions are there, or what the budget allows. Else errno of fstat
+  // or mmap.
   std::optional<Fault> map(const DmaMapRequest& request, UniqueFd file);
 
   // Removes all regions within the range, as vfio does: where there is none, nothing is to be done

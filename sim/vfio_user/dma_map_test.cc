@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,10 @@ namespace exrnic::vfio_user {
 namespace {
 
 constexpr uint64_t kPage = kDmaPageSize;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kTiB = uint64_t{1} << 40;
+const uint64_t kMostMappings = MemoryBudget{}.mappings;
+const uint64_t kMostOpenFiles = MemoryBudget{}.open_files;
 
 int error_of(const std::optional<Fault>& fault) { return fault ? fault->error : 0; }
 
@@ -221,14 +226,14 @@ TEST_CASE_METHOD(Fixture, "there is a limit to the number of regions") {
 }
 
 TEST_CASE_METHOD(Fixture, "there is a limit to the number of files, and room again when they go") {
-  for (uint64_t i = 0; i < kMaxMappedFiles; ++i) {
+  for (uint64_t i = 0; i < kMostMappings; ++i) {
     const Memory file(kPage, Memory::Kind::kSealed);
     REQUIRE(map(i * kPage, kPage, file) == 0);
   }
   const Memory more(kPage, Memory::Kind::kSealed);
-  CHECK(map(kMaxMappedFiles * kPage, kPage, more) == ENOSPC);
+  CHECK(map(kMostMappings * kPage, kPage, more) == ENOSPC);
   CHECK(unmap(0, kPage) == 0);
-  CHECK(map(kMaxMappedFiles * kPage, kPage, more) == 0);
+  CHECK(map(kMostMappings * kPage, kPage, more) == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "regions of one file that is not sealed share one file descriptor") {
@@ -257,26 +262,119 @@ TEST_CASE_METHOD(Fixture, "a descriptor that can only read is not taken for one 
 TEST_CASE_METHOD(Fixture,
                  "there is a limit to the files that are held open, and the error says so") {
   const Memory more(kPage, Memory::Kind::kUnsealed);
-  for (uint64_t i = 0; i < kMaxOpenFiles; ++i) {
+  for (uint64_t i = 0; i < kMostOpenFiles; ++i) {
     REQUIRE(map(i * kPage, kPage, Memory(kPage, Memory::Kind::kUnsealed)) == 0);
   }
-  const auto fault = dma.map({true, true, 0, kMaxOpenFiles * kPage, kPage}, more.duplicate());
+  const auto fault = dma.map({true, true, 0, kMostOpenFiles * kPage, kPage}, more.duplicate());
   REQUIRE(error_of(fault) == ENOSPC);
-  CHECK(fault->reason == "DMA_MAP of more than 256 files that are not sealed against shrinking");
+  CHECK(fault->reason ==
+        "DMA_MAP of more than 256 files that are not sealed against shrinking, this "
+        "client's share");
   REQUIRE(unmap(0, kPage) == 0);
-  CHECK(map(kMaxOpenFiles * kPage, kPage, more) == 0);
+  CHECK(map(kMostOpenFiles * kPage, kPage, more) == 0);
+}
+
+// A memfd without a page, which this test does not map itself.
+UniqueFd sparse(uint64_t size) {
+  UniqueFd file(::memfd_create("sparse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  REQUIRE(::ftruncate(file.get(), static_cast<off_t>(size)) == 0);
+  REQUIRE(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0);
+  return file;
+}
+
+uint64_t address_space() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * kPage;
+}
+
+TEST_CASE_METHOD(Fixture, "of a huge file only what lies around its grant takes address space") {
+  constexpr uint64_t kFiles = 100;
+  const uint64_t before = address_space();
+  for (uint64_t i = 0; i < kFiles; ++i)
+    REQUIRE(dma.map({true, true, kTiB + kPage, i * kPage, kPage}, sparse(2 * kTiB)) ==
+            std::nullopt);
+  CHECK(address_space() - before <= (kFiles + 1) * MappedFiles::kWindowBytes);
+  CHECK(writable(0, kFiles * kPage));
+  CHECK(readable(0, kFiles * kPage));
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "regions far apart in one file, and one across windows, are all reached") {
+  constexpr uint64_t kWindow = MappedFiles::kWindowBytes;
+  const UniqueFd file = sparse(10 * kWindow + kPage);
+  const auto map_at = [&](uint64_t offset, uint64_t address, uint64_t size) {
+    return error_of(dma.map({true, true, offset, address, size},
+                            UniqueFd(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0))));
+  };
+  REQUIRE(map_at(0, 0, kPage) == 0);
+  REQUIRE(map_at(10 * kWindow, kPage, kPage) == 0);
+  REQUIRE(map_at(3 * kWindow - kPage, 2 * kPage, 2 * kPage) == 0);
+  REQUIRE(map_at(4 * kWindow + kPage, kTiB, 3 * kWindow) == 0);
+  const auto holds = [&](uint64_t address, uint64_t offset) {
+    const uint64_t word = 0x1122'3344'5566'7788 + address;
+    uint64_t read = 0, there = 0;
+    CHECK(dma.write(address, reinterpret_cast<const uint8_t*>(&word), sizeof word));
+    CHECK(dma.read(address, reinterpret_cast<uint8_t*>(&read), sizeof read));
+    CHECK(::pread(file.get(), &there, sizeof there, static_cast<off_t>(offset)) == sizeof there);
+    CHECK(read == word);
+    CHECK(there == word);
+  };
+  holds(8, 8);
+  holds(kPage, 10 * kWindow);
+  holds(2 * kPage, 3 * kWindow - kPage);
+  holds(3 * kPage + 8, 3 * kWindow + 8);
+  holds(kTiB + 3 * kWindow - 8, 7 * kWindow + kPage - 8);
+}
+
+TEST_CASE("a client's memory ends at its budget, and there is room again when some goes") {
+  DmaMap dma({256 * kMiB, 3, 1});
+  const auto map = [&](uint64_t address, uint64_t size, UniqueFd file) {
+    const auto fault = dma.map({true, true, 0, address, size}, std::move(file));
+    return fault ? fault->reason : std::string();
+  };
+  CHECK(map(0, 2 * kTiB, sparse(2 * kTiB)) ==
+        "DMA_MAP of 2199023255552 bytes beside 0; this client's share of address space is "
+        "268435456");
+  CHECK(map(0, 192 * kMiB, sparse(2 * kTiB)).empty());
+  CHECK(map(kTiB, 128 * kMiB, sparse(2 * kTiB)).find("beside 201326592") != std::string::npos);
+  CHECK(map(kTiB, kPage, sparse(kPage)).empty());
+  CHECK(map(2 * kTiB, kPage, sparse(kPage)).empty());
+  CHECK(map(3 * kTiB, kPage, sparse(kPage)) ==
+        "DMA_MAP of more than 3 parts of files, this client's share");
+  REQUIRE(dma.unmap({false, 0, 192 * kMiB}) == std::nullopt);
+  CHECK(map(4 * kTiB, 128 * kMiB, sparse(2 * kTiB)).empty());
+}
+
+TEST_CASE("the shares of all clients leave half of what the process may have") {
+  rlimit files{}, space{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+  REQUIRE(::getrlimit(RLIMIT_AS, &space) == 0);
+  uint64_t mappings = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
+  for (const uint64_t clients : {1, 2, 16, 256}) {
+    const MemoryBudget share = MemoryBudget::share_of(clients);
+    CHECK(share.mapped_bytes * clients <= uint64_t{1} << 46);
+    CHECK(share.mapped_bytes >= uint64_t{64} << 30);
+    CHECK(share.mappings * clients <= mappings / 2);
+    CHECK((share.open_files == 4 || share.open_files * clients <= files.rlim_cur / 2));
+  }
+  const rlimit less{uint64_t{1} << 45, space.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &less) == 0);
+  CHECK(MemoryBudget::share_of(256).mapped_bytes == uint64_t{1} << 36);
+  REQUIRE(::setrlimit(RLIMIT_AS, &space) == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "a file that grows is mapped anew, within the same limit") {
   const int file = ::memfd_create("growing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   REQUIRE(::fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-  for (uint64_t i = 0; i <= kMaxMappedFiles; ++i) {
+  for (uint64_t i = 0; i <= kMostMappings; ++i) {
     REQUIRE(::ftruncate(file, static_cast<off_t>((i + 1) * kPage)) == 0);
     const auto fault = dma.map({true, true, i * kPage, i * kPage, kPage},
                                UniqueFd(::fcntl(file, F_DUPFD_CLOEXEC, 0)));
-    REQUIRE(error_of(fault) == (i < kMaxMappedFiles ? 0 : ENOSPC));
+    REQUIRE(error_of(fault) == (i < kMostMappings ? 0 : ENOSPC));
   }
-  CHECK(writable(0, kMaxMappedFiles * kPage));
+  CHECK(writable(0, kMostMappings * kPage));
   ::close(file);
 }
 

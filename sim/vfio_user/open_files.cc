@@ -27,9 +27,9 @@ std::variant<OpenFiles::File, Fault> OpenFiles::keep(UniqueFd file) {
     if (File held = known->second.lock()) return held;
   }
   forget_unused();
-  if (files_.size() >= kMaxOpenFiles) {
-    return refused(ENOSPC, "DMA_MAP of more than " + std::to_string(kMaxOpenFiles) +
-                               " files that are not sealed against shrinking");
+  if (files_.size() >= most_) {
+    return refused(ENOSPC, "DMA_MAP of more than " + std::to_string(most_) +
+                               " files that are not sealed against shrinking, this client's share");
   }
   auto held = std::make_shared<const UniqueFd>(std::move(file));
   files_[key] = held;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <variant>
 
+#include "sim/vfio_user/memory_budget.h"
 #include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/unique_fd.h"
 
@@ -21,14 +22,17 @@ class OpenFiles {
  public:
   using File = std::shared_ptr<const UniqueFd>;
 
+  explicit OpenFiles(const MemoryBudget& budget) : most_(budget.open_files) {}
+
   // `file`, or an earlier descriptor of the same file with the same flags. It stays open as long as
-  // somebody holds it. ENOSPC: kMaxOpenFiles are held. Else errno of fstat.
+  // somebody holds it. ENOSPC: the budget's files are held. Else errno of fstat.
   std::variant<File, Fault> keep(UniqueFd file);
 
  private:
   using Key = std::tuple<dev_t, ino_t, int>;  // and the flags that it was opened with
   void forget_unused();
 
+  size_t most_;
   std::map<Key, std::weak_ptr<const UniqueFd>> files_;
 };
 

@@ -64,8 +64,6 @@ constexpr size_t kMaxMessageFds = 8;        // file descriptors in one message
 constexpr size_t kMaxDataTransfer = 4096;   // bytes of one region access: all of config space
 constexpr size_t kMaxMessageSize = 16384;   // a full WRITE_MULTI of QEMU (200 writes) is 4,824
 constexpr size_t kMaxDmaMaps = 65535;       // regions of memory at one time: as many as QEMU knows
-constexpr size_t kMaxMappedFiles = 1024;    // files behind them that are mapped
-constexpr size_t kMaxOpenFiles = 256;       // ... and that are held open instead
 constexpr size_t kMaxMultiWriteLength = 8;  // bytes of one write in WRITE_MULTI
 constexpr uint64_t kDmaPageSize = 4096;     // address, size and offset of a DMA region align to it
 

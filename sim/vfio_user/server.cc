@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/vfio_user/server.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cassert>
-#include <cerrno>
-#include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "sim/vfio_user/session.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic::vfio_user {
 namespace {
@@ -19,64 +14,71 @@ namespace {
 // Messages of one service(): a client that never stops talking must not stop simulated time.
 constexpr size_t kMessagesAtOnce = 64;
 
+// CPU accesses that may wait in front of a device before its socket is read no further.
+constexpr size_t kMostBacklog = 1024;
+
 }  // namespace
 
-VfioUserServer::VfioUserServer(std::string socket_path, const PciDescription& description, Log log)
-    : path_(std::move(socket_path)),
-      log_([name = path_, log = std::move(log)](const std::string& line) {
+VfioUserServer::VfioUserServer(const std::string& socket_path, const PciDescription& description,
+                               Log log, const MemoryBudget& budget)
+    : log_([name = socket_path, log = std::move(log)](const std::string& line) {
         if (log) log("vfio-user " + name + ": " + line);
       }),
+      budget_(budget),
       description_(description),
       config_(description_),
-      listener_(listen_unix(path_)) {}
+      listener_(socket_path, log_) {}
 
-VfioUserServer::~VfioUserServer() { ::unlink(path_.c_str()); }
+VfioUserServer::~VfioUserServer() = default;
 
-void VfioUserServer::append_poll_fds(std::vector<pollfd>& fds) const {
-  fds.push_back({listener_.get(), POLLIN, 0});
-  if (session_) fds.push_back({session_->fd(), session_->poll_events(), 0});
+// A client that only stores would else fill our memory: real flow control would stall its CPU.
+short VfioUserServer::session_events() const {
+  const short events = session_->poll_events();
+  return device_->backlog() < kMostBacklog ? events : static_cast<short>(events & ~POLLIN);
+}
+
+void VfioUserServer::append_poll_fds(std::vector<pollfd>& fds) {
+  fds.push_back(listener_.poll_fd());
+  if (session_) fds.push_back({session_->fd(), session_events(), 0});
 }
 
 bool VfioUserServer::service() {
   assert(device_ != nullptr && "attach() goes first");
-  pollfd fds[2] = {{listener_.get(), POLLIN, 0}, {-1, 0, 0}};
-  if (session_) fds[1] = {session_->fd(), session_->poll_events(), 0};
+  pollfd fds[2] = {{listener_.fd(), POLLIN, 0}, {-1, 0, 0}};
+  if (session_) fds[1] = {session_->fd(), session_events(), 0};
   if (::poll(fds, 2, 0) <= 0) return false;
   // The old client first: it may be gone, and make room for the one that waits.
   bool worked = fds[1].revents != 0 && serve_session(fds[1].revents);
-  if (fds[0].revents != 0) {
-    accept_client();
-    worked = true;
-  }
+  if (fds[0].revents != 0) worked |= accept_client();
   return worked;
 }
 
-void VfioUserServer::accept_client() {
-  UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket) {
-    // Out of descriptors, most likely; it lasts, and is tried again at every service().
-    if (errno != EAGAIN && errno != ECONNABORTED && !std::exchange(accept_fails_, true)) {
-      log_(std::string("cannot accept a client: ") + strerror(errno));
-    }
-    return;
-  }
-  accept_fails_ = false;
+bool VfioUserServer::accept_client() {
+  UniqueFd socket = listener_.accept();
+  if (!socket) return false;
   if (session_) {
     ++counters_.clients_refused;
     log_("refused a second client: one is connected");
-    return;
+    return true;
   }
   ++counters_.clients;
   log_("a client connects");
   session_ = std::make_shared<Session>(
-      std::move(socket), Session::Context{description_, config_, *device_, counters_, log_});
+      std::move(socket),
+      Session::Context{description_, config_, *device_, counters_, log_, budget_});
+  return true;
 }
 
 bool VfioUserServer::serve_session(short events) {
   // What a client sent before it left is still carried out; no more than its socket held.
   const bool hung_up = (events & (POLLHUP | POLLERR | POLLNVAL)) != 0;
-  const Session::State state =
-      session_->service(hung_up ? std::numeric_limits<size_t>::max() : kMessagesAtOnce);
+  Session::State state = Session::State::kIdle;
+  try {
+    state = session_->service(hung_up ? std::numeric_limits<size_t>::max() : kMessagesAtOnce);
+  } catch (const std::bad_alloc&) {
+    end_session("closed the connection: there is no memory for what the client asks");
+    return true;
+  }
   if (state == Session::State::kEnded) {
     end_session(session_->end_reason());
   } else if (hung_up) {

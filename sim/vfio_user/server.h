@@ -3,7 +3,8 @@
 // driver in user space) over a unix socket, and is that RNIC's HostPort.
 //
 // service() never waits. A client may come, misbehave, die and come again; each time it leaves,
-// its memory and interrupts are dropped and the device is reset.
+// its memory and interrupts are dropped and the device is reset. One whose requests need more
+// memory than there is is let go, and no other notices.
 //
 // Threads: none; every call comes from the simulator's one thread.
 #pragma once
@@ -18,7 +19,8 @@
 
 #include "sim/host/host_port.h"
 #include "sim/pcie/config_space.h"
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/vfio_user/memory_budget.h"
+#include "sim/vfio_user/unix_listener.h"
 
 namespace exrnic::vfio_user {
 
@@ -42,7 +44,8 @@ class VfioUserServer : public HostPort {
 
   // Listens on `socket_path`. A socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
-  VfioUserServer(std::string socket_path, const PciDescription& description, Log log);
+  VfioUserServer(const std::string& socket_path, const PciDescription& description, Log log,
+                 const MemoryBudget& budget = {});
   ~VfioUserServer() override;
   VfioUserServer(const VfioUserServer&) = delete;
   VfioUserServer& operator=(const VfioUserServer&) = delete;
@@ -53,7 +56,7 @@ class VfioUserServer : public HostPort {
   // Handles what is there. True if something was done. One system call when nothing is there.
   bool service();
   // What to poll for before the next service() has something to do; at most two entries.
-  void append_poll_fds(std::vector<pollfd>& fds) const;
+  void append_poll_fds(std::vector<pollfd>& fds);
 
   // The client has noticed every interrupt that was fired, or is gone.
   bool interrupts_taken();
@@ -69,19 +72,19 @@ class VfioUserServer : public HostPort {
   void fire_msix(unsigned vector) override;
 
  private:
-  void accept_client();
+  bool accept_client();
+  short session_events() const;
   bool serve_session(short events);
   void end_session(const std::string& why);
   bool dma_allowed();
 
-  std::string path_;
-  Log log_;
+  const Log log_;
+  const MemoryBudget budget_;
   PciDescription description_;
   PciConfigSpace config_;
   Counters counters_;
   DevicePort* device_ = nullptr;
-  UniqueFd listener_;
-  bool accept_fails_ = false;  // and that was logged
+  UnixListener listener_;
   // Shared, because loads in flight hold a weak reference: their answer may come when it is gone.
   std::shared_ptr<Session> session_;
 };

@@ -7,6 +7,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 #include <memory>
+#include <new>
+#include <stdexcept>
 
 #include "sim/vfio_user/server_fixture.h"
 
@@ -221,9 +223,99 @@ TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor says so once
   CHECK(server->connected());
 }
 
-TEST_CASE_METHOD(ServerFixture, "the socket file goes with the server") {
-  server.reset();
-  CHECK(::access(path.c_str(), F_OK) != 0);
+TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor does not poll in circles") {
+  UniqueFd waiting = connect_unix(path);
+  std::vector<UniqueFd> hoard;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit tight = before;
+  tight.rlim_cur = 64;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  for (int fd = ::dup(waiting.get()); fd >= 0; fd = ::dup(waiting.get())) hoard.emplace_back(fd);
+  const auto asks = [&] {
+    std::vector<pollfd> fds;
+    server->append_poll_fds(fds);
+    return fds.at(0).events;
+  };
+  CHECK(asks() == POLLIN);
+  CHECK_FALSE(server->service());
+  CHECK(asks() == 0);       // sleeps until something else happens,
+  CHECK(asks() == POLLIN);  // and looks again then
+  hoard.clear();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(server->service());
+  CHECK(server->connected());
+}
+
+// Whose stores need something that there is not.
+struct FailingDevice : FakeDevice {
+  void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override {
+    if (no_memory) throw std::bad_alloc();
+    if (broken) throw std::runtime_error("the device is broken");
+    FakeDevice::mmio_write(bar, offset, size, value);
+  }
+  bool no_memory = false;
+  bool broken = false;
+};
+
+TEST_CASE_METHOD(ServerFixture, "a client for which there is no memory is let go, and no other") {
+  FailingDevice failing;
+  server->attach(failing);
+  auto client = new_client();
+  REQUIRE(client->negotiate() == 0);
+  const uint16_t bits = PCI_COMMAND_MEMORY;
+  REQUIRE(client->write(kConfig, PCI_COMMAND, &bits, sizeof bits) == 0);
+  failing.no_memory = true;
+  const uint32_t value = 1;
+  CHECK(client->write(kBar2, 0, &value, 4) == -ECONNRESET);
+  CHECK(log.back().find("there is no memory for what the client asks") != std::string::npos);
+  CHECK(failing.resets == 1);
+  failing.no_memory = false;
+  client = new_client();
+  CHECK(client->negotiate() == 0);
+  REQUIRE(client->write(kConfig, PCI_COMMAND, &bits, sizeof bits) == 0);
+  CHECK(client->write(kBar2, 0, &value, 4) == 0);
+  // What is wrong with the device itself is not the client's fault, and is not hidden.
+  failing.broken = true;
+  REQUIRE(client->post(kBar2, 0, &value, 4) == 0);
+  CHECK_THROWS_AS(server->service(), std::runtime_error);
+}
+
+TEST_CASE_METHOD(Connected, "a client whose device has too much to do waits, but may leave") {
+  enable();
+  const uint32_t value = 5;
+  device.waiting = 1024;
+  REQUIRE(client->post(kBar2, 0, &value, 4) == 0);
+  CHECK_FALSE(server->service());
+  CHECK(device.writes.empty());
+  std::vector<pollfd> fds;
+  server->append_poll_fds(fds);
+  CHECK((fds.at(1).events & POLLIN) == 0);
+  SECTION("until it has less") {
+    device.waiting = 1023;
+    serve();
+    CHECK(device.writes.size() == 1);
+  }
+  SECTION("at once") {
+    client.reset();
+    serve();
+    CHECK_FALSE(server->connected());
+    CHECK(device.writes.size() == 1);
+  }
+}
+
+TEST_CASE_METHOD(ServerFixture,
+                 "the socket file goes with the server, what took its place does not") {
+  SECTION("the socket") {
+    server.reset();
+    CHECK(::access(path.c_str(), F_OK) != 0);
+  }
+  SECTION("another's") {
+    REQUIRE(::unlink(path.c_str()) == 0);
+    const UniqueFd other = listen_unix(path);
+    server.reset();
+    CHECK(::unlink(path.c_str()) == 0);
+  }
 }
 
 }  // namespace

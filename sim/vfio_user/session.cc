@@ -41,6 +41,7 @@ Outcome done(std::optional<Fault> fault, Bytes reply = {}) {
 Session::Session(UniqueFd socket, const Context& context)
     : context_(context),
       connection_(std::move(socket), Connection::Peer::kClient),
+      dma_(context.budget),
       msix_(context.description.msix, msix_bar_size(context.description)) {}
 
 bool Session::wants_input() const {

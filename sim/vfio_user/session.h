@@ -27,6 +27,7 @@ class Session : public std::enable_shared_from_this<Session> {
     DevicePort& device;
     Counters& counters;
     const VfioUserServer::Log& log;
+    const MemoryBudget& budget;
   };
 
   Session(UniqueFd socket, const Context& context);

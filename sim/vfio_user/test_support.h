@@ -101,6 +101,8 @@ class FakeDevice : public DevicePort {
     while (!pending.empty()) answer(~uint64_t{0});
   }
 
+  size_t backlog() override { return waiting; }
+
   // Answers the oldest load.
   void answer(uint64_t value) {
     const ReadDone done = std::move(pending.front());
@@ -108,6 +110,7 @@ class FakeDevice : public DevicePort {
     done(value);
   }
 
+  size_t waiting = 0;  // accesses, as it says
   std::vector<Access> writes;
   std::vector<Access> reads;
   std::deque<ReadDone> pending;

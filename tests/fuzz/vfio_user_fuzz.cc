@@ -32,7 +32,8 @@ class Rig {
       found("no socketpair");
     client_ = UniqueFd(ends[0]);
     session_ = std::make_shared<Session>(
-        UniqueFd(ends[1]), Session::Context{description_, config_, device_, counters_, log_});
+        UniqueFd(ends[1]),
+        Session::Context{description_, config_, device_, counters_, log_, budget_});
   }
 
   // False: the connection is over.
@@ -126,6 +127,7 @@ class Rig {
   PciConfigSpace config_;
   FakeDevice device_;
   Counters counters_;
+  const MemoryBudget budget_;
   const VfioUserServer::Log log_ = [](const std::string&) {};
   const Memory sealed_{4 * kDmaPageSize, Memory::Kind::kSealed};
   const Memory unsealed_{4 * kDmaPageSize, Memory::Kind::kUnsealed};
