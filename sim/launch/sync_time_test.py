@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What synchronised time asks of QEMU, and what it refuses."""
 
+import os
 import pathlib
 import tempfile
 import unittest
@@ -49,6 +50,15 @@ class SynchronisedTime(unittest.TestCase):
     def test_what_an_instruction_takes_comes_from_the_profile(self):
         self.assertEqual(sync_time.of_profile("dc-25g", self.plugin).instruction_ns, 1)
         self.assertEqual(sync_time.of_profile("rhinet2", self.plugin).instruction_ns, 2)
+
+    def test_a_profile_that_is_none_is_left_to_the_simulator_without_waiting_for_it(self):
+        profile = self.plugin.with_name("p.json")
+        for text in ("[]", "[" * 100000, "{}"):
+            profile.write_text(text)
+            self.assertEqual(sync_time.of_profile(str(profile), self.plugin).instruction_ns, 1)
+        profile.unlink()
+        os.mkfifo(profile)
+        self.assertEqual(sync_time.of_profile(str(profile), self.plugin).instruction_ns, 1)
 
     def test_an_accelerator_that_counts_no_instructions_is_refused(self):
         said = self.refusal(self.qemu("-plugin [file=]FILE"), "kvm")
