@@ -210,6 +210,30 @@ TEST_CASE("a wrong byte of a response is found at its sender") {
                     ContainsSubstring("node 1") && ContainsSubstring("queue pair 22: segment"));
 }
 
+// A message that finds its receive only later.
+void send_too_early(const CoreFactory& make_core) {
+  Exchange e(20'000, {}, options_for("dc-25g"), make_core);
+  e.left.post(send_of({element(e.left.near, 0, 100)}));
+  e.testbed.run_until([] { return false; }, 100'000);
+  e.right.receive({element(e.right.near, 0, 3000)});
+  e.left.wait();
+  e.testbed.run_while_busy(10'000'000);
+}
+
+TEST_CASE("a message that ends well without a receive is found: an RNR is no excuse for that") {
+  CHECK_NOTHROW(send_too_early(rtl_in_lockstep()));
+  Fault fault;
+  fault.transmit = [](Frame& frame) {
+    uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+    if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR)
+      exrnic_efe_set_refused(efe, (exrnic_efe_refused(efe) + 1) & 0xff);
+    return true;
+  };
+  CHECK_THROWS_WITH(send_too_early(faulty_in_lockstep(1, fault)),
+                    ContainsSubstring("queue pair 11: message 0 of 100 bytes has ended with "
+                                      "SUCCESS, and queue pair 22 of node 1"));
+}
+
 TEST_CASE("a register that answers another value is found") {
   Fault fault;
   fault.answer = [](uint64_t value) { return value == EXRNIC_MTU_DEFAULT ? value + 16 : value; };

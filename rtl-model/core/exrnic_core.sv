@@ -1107,9 +1107,9 @@ module exrnic_core
   );
 
   rx_desc_t desc;
-  logic desc_ready, hold_set, hold_active, hold_clear;
+  logic desc_ready, hold_set, hold_clear;
   node_t hold_node, hold_clear_node;
-  logic [31:0] hold_seq, hold_first;
+  logic [31:0] hold_seq;
   logic rx_done_valid, rx_done_ready;
   rx_done_t rx_done;
 
@@ -1187,8 +1187,6 @@ module exrnic_core
       .hold_set_o(hold_set),
       .hold_node_o(hold_node),
       .hold_seq_o(hold_seq),
-      .hold_active_i(hold_active),
-      .hold_first_i(hold_first),
       .qp_read_o(qp_read[QP_RESPONDER]),
       .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
       .qp_i(qp[QP_RESPONDER]),
@@ -1413,9 +1411,6 @@ module exrnic_core
       .hold_set_seq_i(hold_seq),
       .hold_clear_valid_i(hold_clear),
       .hold_clear_node_i(hold_clear_node),
-      .hold_query_node_i(hold_node),
-      .hold_active_o(hold_active),
-      .hold_first_o(hold_first),
       .ack_valid_o(ack_valid),
       .ack_ready_i(ack_ready),
       .ack_o(ack),

@@ -181,7 +181,8 @@ package exrnic_core_pkg;
     node_t          node;
     logic [23:0]    dst_qpn;
     logic [23:0]    src_qpn;
-    logic [7:0]     refused;  // for the EFE header, see there
+    logic           refuses;  // of a terminate message: it is about a segment,
+    logic [7:0]     refused;  // with these low bits of its number
     logic           untagged;
     logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
     chunk_t         length;   // payload bytes

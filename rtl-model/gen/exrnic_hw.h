@@ -1258,7 +1258,7 @@ static inline void exrnic_efe_set_beyond(uint8_t *p, uint64_t v) { exrnic_set_bi
 // Queue pair at the receiver; with SEQ or a limit in credit
 static inline uint64_t exrnic_efe_dst_qpn(const uint8_t *p) { return exrnic_get_bits(p, 232, 24); }
 static inline void exrnic_efe_set_dst_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 232, 24, v); }
-// With a terminate message: the refused frame is number ack + refused; else zero
+// With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero
 static inline uint64_t exrnic_efe_refused(const uint8_t *p) { return exrnic_get_bits(p, 256, 8); }
 static inline void exrnic_efe_set_refused(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 256, 8, v); }
 // Queue pair at the sender

@@ -939,7 +939,7 @@ package exrnic_pkg;
     logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
     logic [23:0] dst_qpn;  // Queue pair at the receiver; with SEQ or a limit in credit
-    logic [7:0] refused;  // With a terminate message: the refused frame is number ack + refused; else zero
+    logic [7:0] refused;  // With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero
     logic [23:0] src_qpn;  // Queue pair at the sender
   } efe_t;
   localparam int unsigned EFE_BYTES = 36;

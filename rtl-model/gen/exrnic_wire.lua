@@ -168,7 +168,7 @@ return {
     {name = "timestamp_echo", first = 208, bits = 16, doc = "Reserved for delay measurement; zero"},
     {name = "beyond", first = 224, bits = 8, doc = "With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with"},
     {name = "dst_qpn", first = 232, bits = 24, doc = "Queue pair at the receiver; with SEQ or a limit in credit"},
-    {name = "refused", first = 256, bits = 8, doc = "With a terminate message: the refused frame is number ack + refused; else zero"},
+    {name = "refused", first = 256, bits = 8, doc = "With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero"},
     {name = "src_qpn", first = 264, bits = 24, doc = "Queue pair at the sender"},
   },
   ddp_tagged = {

@@ -51,7 +51,7 @@ Comparison::Comparison(MakeCore make_reference)
       fabric_(std::move(make_reference), *this) {}
 
 void Comparison::add(const CoreConfig& config, Subject& subject) {
-  nodes_.try_emplace(config.node_id, config.node_id, excuses_, subject);
+  nodes_.try_emplace(config.node_id, config.node_id, excuses_, messages_, subject);
   fabric_.add(config);
 }
 
@@ -249,8 +249,17 @@ void Comparison::rest() {
       node.delivered.clear();
       rest_counters(id, node);
     });
+  rest_messages();
   excuses_.rest();
   quiet_ = true;
+}
+
+void Comparison::rest_messages() {
+  for (auto& [id, node] : nodes_) {
+    const uint32_t overruns = node.subject->read_register(overrun_counter());
+    if (overruns != std::exchange(node.subject_overruns, overruns)) messages_.overrun(id);
+  }
+  messages_.rest();
 }
 
 void Comparison::rest_segments(const Node& node) {

@@ -58,8 +58,8 @@ class Comparison final : private ShadowObserver {
   using Segments = InOrder<Segment, SameSegment>;
 
   struct Node {
-    Node(uint32_t id, Excuses& excuses, Subject& subject)
-        : id(id), subject(&subject), ledger(id, excuses) {}
+    Node(uint32_t id, Excuses& excuses, Messages& messages, Subject& subject)
+        : id(id), subject(&subject), ledger(id, excuses, messages) {}
     uint32_t id;
     Subject* subject;
     NodeLedger ledger;
@@ -69,7 +69,8 @@ class Comparison final : private ShadowObserver {
         delivered;                                             // segments; by subject, to shadows
     std::map<std::pair<uint32_t, Stream>, Segments> segments;  // by source queue pair
     bool command_quiet = true;           // nothing was under way when the last command was given
-    uint32_t overruns = 0;               // of its shadow
+    uint32_t overruns = 0;               // of its shadow,
+    uint32_t subject_overruns = 0;       // and of the subject
     std::map<uint32_t, uint32_t> ahead;  // by offset of a counter: subject's minus reference's
     bool counters_differ = false;        // since time decided something
   };
@@ -91,6 +92,8 @@ class Comparison final : private ShadowObserver {
   void read_payload(uint32_t node);
   void command(uint32_t node, uint32_t op);
   void take_away(uint32_t node, uint32_t op, uint32_t index);
+  void follow_connection(uint32_t node, uint32_t op);
+  void rest_messages();
   bool must_equal(const Node& node, const Expectation& expectation, uint64_t value) const;
   uint32_t shadow_register(uint32_t node, uint32_t offset);
   bool all_rest() const;
@@ -103,6 +106,7 @@ class Comparison final : private ShadowObserver {
 
   std::map<uint32_t, Node> nodes_;
   Excuses excuses_;
+  Messages messages_;
   ShadowFabric fabric_;
   uint64_t time_ns_ = 0;
   // There was a window: how its stores are combined is a matter of time. Or a question about PULLs:

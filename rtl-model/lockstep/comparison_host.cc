@@ -31,7 +31,8 @@ void Comparison::reset(uint32_t id) {
   node.ledger.driver().reset();
   node.counters_differ = node.command_quiet = false;
   node.ahead.clear();
-  node.overruns = 0;
+  node.overruns = node.subject_overruns = 0;
+  messages_.closed_all(id);
   quiet_ = false;
   fabric_.reset(id);
 }
@@ -71,6 +72,7 @@ void Comparison::doorbell(uint32_t id, const MmioAccess& access) {
     const bool receive = bell == EXRNIC_DOORBELL_RQ;
     if (!driver.owns_qp(page, number)) return;
     if (!receive) excuses_.posted({id, number});
+    if (!receive) messages_.posted({id, number});
     if (driver.is_rash_qp(number, receive, index)) excuses_.lost({id, number});
     if (receive) driver.posted(number, index);
   } else if (bell == EXRNIC_DOORBELL_SRQ) {
@@ -94,6 +96,7 @@ void Comparison::store_block(uint32_t id, const MmioAccess& access) {
   if (!block || !driver.owns_qp(access.offset / EXRNIC_USER_PAGE_SIZE, block->number)) return;
   const Endpoint qp{id, block->number};
   excuses_.posted(qp);
+  messages_.posted(qp);
   const auto read_memory = [&node](uint64_t address, uint8_t* out, size_t length) {
     return node.subject->peek(address, out, length);
   };
@@ -139,6 +142,20 @@ void Comparison::command(uint32_t id, uint32_t op) {
   driver.succeeded(op, [&](uint64_t address, uint8_t* out, size_t length) {
     return node.subject->peek(address, out, length);
   });
+  follow_connection(id, op);
+}
+
+// Before RTR nothing is exchanged, and the reset before that is over.
+void Comparison::follow_connection(uint32_t id, uint32_t op) {
+  const DriverView& driver = nodes_.at(id).ledger.driver();
+  const Endpoint qp{id, driver.command<exrnic_mbox_object>().index};
+  if (op == EXRNIC_MBOX_OP_CREATE_QP || op == EXRNIC_MBOX_OP_DESTROY_QP) messages_.closed(qp);
+  if (op != EXRNIC_MBOX_OP_MODIFY_QP) return;
+  const QueuePairView& view = driver.queue_pairs().at(qp.qpn);
+  if (view.state == EXRNIC_QP_STATE_RESET) messages_.closed(qp);
+  const uint32_t state = driver.command<exrnic_mbox_modify_qp>().state;
+  if (state == EXRNIC_QP_STATE_RTR && view.reliable && view.peer)
+    messages_.connected(qp, {view.peer->node, view.peer->qpn});
 }
 
 // What the driver takes from work that is under way ends with the one core sooner than with the

@@ -91,6 +91,7 @@ void DriverView::create_qp(const exrnic_mbox_create_qp& command, const ReadMemor
   forget(ended_queue_pairs_, command.qpn);
   QueuePairView& qp = queue_pairs_[command.qpn] = {};
   qp.datagrams = command.service == EXRNIC_SERVICE_UD;
+  qp.reliable = command.service == EXRNIC_SERVICE_RC;
   qp.page = command.page;
   qp.send_cqn = command.send_cqn;
   qp.recv_cqn = command.recv_cqn;

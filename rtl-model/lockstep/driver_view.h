@@ -66,6 +66,7 @@ struct QueuePairView {
   uint32_t state = EXRNIC_QP_STATE_RESET;  // that the driver gave it
   std::optional<Peer> peer;
   bool datagrams = false;   // it has no peer
+  bool reliable = true;     // of service RC
   bool has_window = false;  // its RDMA Writes are stores, and may be cut anyhow
 };
 

@@ -40,8 +40,8 @@ bool SameCompletion::operator()(const exrnic_cqe& expected, const exrnic_cqe& ca
 }
 
 // Which of the receives that they share a message takes, is a matter of time.
-NodeLedger::NodeLedger(uint32_t node, Excuses& excuses)
-    : node_(node), excuses_(excuses), excused_([this](const Owner& owner) {
+NodeLedger::NodeLedger(uint32_t node, Excuses& excuses, Messages& messages)
+    : node_(node), excuses_(excuses), messages_(messages), excused_([this](const Owner& owner) {
         return excuses_.cut_short(owner.qp) ||
                (owner.receive && driver_.shares_receives(owner.qp.qpn));
       }) {}
@@ -87,6 +87,7 @@ bool NodeLedger::take_completion(Side side, const PostedWrite& write) {
   ++next;
   driver_.ended(side, cqe);
   judge(cqe);
+  if (side == Side::kSubject) messages_.completed({node_, cqe.qpn}, cqe);
   compare(side, cqe);
   return true;
 }

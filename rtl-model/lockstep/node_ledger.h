@@ -13,6 +13,7 @@
 #include "rtl-model/lockstep/first_copies.h"
 #include "rtl-model/lockstep/in_order.h"
 #include "rtl-model/lockstep/memory_ledger.h"
+#include "rtl-model/lockstep/messages.h"
 
 namespace exrnic::lockstep {
 
@@ -23,7 +24,7 @@ struct SameCompletion {
 
 class NodeLedger {
  public:
-  NodeLedger(uint32_t node, Excuses& excuses);
+  NodeLedger(uint32_t node, Excuses& excuses, Messages& messages);
   NodeLedger(const NodeLedger&) = delete;
   DriverView& driver() { return driver_; }
   const DriverView& driver() const { return driver_; }
@@ -65,6 +66,7 @@ class NodeLedger {
 
   const uint32_t node_;
   Excuses& excuses_;
+  Messages& messages_;  // of the subjects
   const Excused excused_;
   DriverView driver_;
   MemoryLedger memory_;

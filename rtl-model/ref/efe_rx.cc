@@ -248,12 +248,6 @@ void EfeRx::release(uint32_t node) {
   efe_tx_->owe_ack(node, false);
 }
 
-uint8_t EfeRx::behind_hold(uint32_t node, uint32_t seq) const {
-  const auto found = peers_.find(node);
-  if (found == peers_.end() || !found->second.held) return 0;
-  return static_cast<uint8_t>(seq - found->second.hold_seq);
-}
-
 EfeRx::Position EfeRx::position(uint32_t node) const {
   const auto found = peers_.find(node);
   if (found == peers_.end()) return {};

@@ -26,7 +26,6 @@ class EfeRx {
   // A held node is acknowledged no further than the first number that it is held at.
   void hold(uint32_t node, uint32_t seq);
   void release(uint32_t node);
-  uint8_t behind_hold(uint32_t node, uint32_t seq) const;  // frames from that number to `seq`
 
   // What a frame to this node has to say of what came from it; session 0: nothing came.
   struct Position {

@@ -63,6 +63,9 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
       said.ack - peer.una > peer.next - peer.una || said.beyond > peer.next - said.ack)
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
   peer.established = peer.heard = true;
+  const uint32_t dealt = said.ack + said.beyond;
+  const bool more_dealt = static_cast<int32_t>(dealt - peer.dealt) > 0;
+  if (more_dealt) peer.dealt = dealt;
   const uint32_t under_way = peer.under_way();
   const uint32_t acked = said.ack - peer.una;
   bool late = false;
@@ -78,15 +81,14 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
   }
   end_unsent_in_front(node);
   const bool all_dealt_with =
-      peer.terminates == 0 &&
-      static_cast<int32_t>(peer.last_terminate - (said.ack + said.beyond)) < 0;
+      peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - dealt) < 0;
   if (all_dealt_with) end_hold(node);
   peer.window.acknowledged(acked, under_way, said.ece || late);
-  if (acked != 0) {
+  if (acked != 0 || more_dealt) {
     peer.retries = 0;
     restart_clock(peer);
   }
-  if (said.sack) mark_arrived(peer, said);
+  if (said.sack || said.beyond != 0) mark_arrived(peer, said);
   judge_losses(peer);
 }
 
@@ -98,12 +100,15 @@ void EfeTx::arrived(Peer& peer, const UnderWay& frame) {
   if (trusted) peer.newest = std::max(peer.newest, frame.sent_at);
 }
 
+// What is dealt with has come, too.
 void EfeTx::mark_arrived(Peer& peer, const EfeRx::Position& said) {
+  const uint32_t missing = said.sack ? said.missing : said.ack + said.beyond;
+  const uint32_t bits = said.sack ? said.arrived : 0;
   for (UnderWay& frame : peer.unacked) {
     if (frame.segment.unsent) continue;
-    const uint32_t behind = frame.seq - said.missing;
+    const uint32_t behind = frame.seq - missing;
     const bool before = static_cast<int32_t>(behind) < 0;
-    if (!before && (behind == 0 || behind > 32 || !(said.arrived >> (behind - 1) & 1))) continue;
+    if (!before && (behind == 0 || behind > 32 || !(bits >> (behind - 1) & 1))) continue;
     frame.arrived = true;
     arrived(peer, frame);
   }
@@ -188,6 +193,19 @@ void EfeTx::give_up(uint32_t node) {
 
 // ---- Sending again
 
+// For the first frame that the peer has not dealt with: what is before it has come, though it may
+// not be acknowledged. If there is none the last one asks for an answer. What was told by SACK does
+// not count here: a peer may forget that.
+void EfeTx::ask_again(Peer& peer) {
+  UnderWay* frame = nullptr;
+  for (UnderWay& one : peer.unacked) {
+    if (one.segment.unsent) continue;
+    frame = &one;
+    if (static_cast<int32_t>(one.seq - peer.dealt) >= 0) break;
+  }
+  if (frame != nullptr) peer.lost += !std::exchange(frame->lost, true);
+}
+
 void EfeTx::strike_timeouts() {
   for (auto& [node, peer] : peers_) {
     if (peer.unacked.empty() || state_.cycle < peer.deadline) continue;
@@ -207,7 +225,7 @@ void EfeTx::strike_timeouts() {
     ++peer.retries;
     peer.heard = false;
     peer.window.timed_out();
-    peer.lost += !std::exchange(peer.unacked.front().lost, true);
+    ask_again(peer);
     restart_clock(peer);
   }
 }
@@ -340,7 +358,9 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
   exrnic_efe_set_seq(efe, seq);
   flags |= put_acknowledgement(efe, node, segment != nullptr);
   if (segment != nullptr) {
-    exrnic_efe_set_refused(efe, segment->refused);
+    // Who tells of no segment in particular speaks of what is acknowledged with it.
+    if (segment->tag.kind == Tag::Kind::kTerminate)
+      exrnic_efe_set_refused(efe, segment->refused.value_or(efe_rx_.position(node).ack) & 0xff);
     if (segment->pause) {
       flags |= EXRNIC_EFE_FLAGS_RNR;
       exrnic_efe_set_sack_imm(efe, *segment->pause);

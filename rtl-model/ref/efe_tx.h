@@ -61,6 +61,7 @@ class EfeTx {
     bool established = false;  // something of it was acknowledged: no SYN any more
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
+    uint32_t dealt = EXRNIC_INITIAL_SEQ;  // all before it are dealt with, acknowledged or not
     std::deque<UnderWay> unacked;
     size_t lost = 0;            // of unacked
     std::deque<Segment> fresh;  // not sent yet
@@ -83,6 +84,7 @@ class EfeTx {
   };
 
   void strike_timeouts();
+  static void ask_again(Peer& peer);
   void end_hold(uint32_t node);
   void give_up(uint32_t node);
   void arrived(Peer& peer, const UnderWay& frame);

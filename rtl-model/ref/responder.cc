@@ -320,7 +320,7 @@ void Responder::take_terminate() {
       return pause(*qp);
     fault.fault_status = status_of_terminate(fault.fault_detail);
     fault.exact = true;
-    fault.fault_seq = segment_.ack + segment_.refused;
+    fault.fault_seq = segment_.refused_number();
     state_.go_to_error(segment_.dst_qpn, fault);
   }
   done();
@@ -331,7 +331,7 @@ void Responder::pause(QueuePair& qp) {
   state_.count(EXRNIC_COUNTER_RNR_NAK_RX);
   if (!qp.status.rnr) {
     qp.status.rnr = qp.status.exact = true;
-    qp.status.fault_seq = segment_.ack + segment_.refused;
+    qp.status.fault_seq = segment_.refused_number();
     qp.at.pause_until = state_.time_ns + pause_ns(*segment_.pause);
     qp.at.pauses_for_credit = false;
     state_.pauses.insert(segment_.dst_qpn);
@@ -360,7 +360,7 @@ void Responder::answer() {
   message.node = segment_.node;
   message.dst_qpn = segment_.src_qpn;
   message.src_qpn = segment_.dst_qpn;
-  message.refused = efe_rx_.behind_hold(segment_.node, segment_.seq);
+  message.refused = segment_.seq;
   message.ddp = terminate_message(code_, segment_.ddp);
   message.tag.kind = Tag::Kind::kTerminate;
   message.pause = pause_code_;

@@ -41,11 +41,11 @@ struct Segment {
   uint32_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
-  uint8_t refused = 0;           // for the EFE header, see there
-  Bytes ddp;                     // DDP header and payload, as on the wire
-  std::optional<uint32_t> imm;   // for the EFE header, of a SEND
-  std::optional<uint8_t> pause;  // likewise, of a terminate message: RNR, and this code
-  bool ask = false;              // likewise: CREDIT_ASK
+  std::optional<uint32_t> refused;  // of a terminate message: the number of the refused segment
+  Bytes ddp;                        // DDP header and payload, as on the wire
+  std::optional<uint32_t> imm;      // for the EFE header, of a SEND
+  std::optional<uint8_t> pause;     // likewise, of a terminate message: RNR, and this code
+  bool ask = false;                 // likewise: CREDIT_ASK
   // Of the unreliable class: sent once, and ended by that.
   struct Once {
     bool first = false;   // of its message
@@ -82,6 +82,9 @@ struct Received {
   uint32_t seq = 0;
   uint32_t ack = 0;  // these two as in its EFE header
   uint8_t refused = 0;
+  // Of a terminate message: the number that it names is the first from `ack` on with those low
+  // bits.
+  uint32_t refused_number() const { return ack + static_cast<uint8_t>(refused - ack); }
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   std::optional<uint32_t> imm;

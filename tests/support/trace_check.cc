@@ -113,6 +113,7 @@ class Checker {
     const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
     if (frame.sent) {
       if (has_segment) send(header, frame, node);
+      if (frame.terminate && header.has(EXRNIC_EFE_FLAGS_ACK)) judge_named(header);
       if (!has_segment) ++node.acks_tx;
       if (header.has(EXRNIC_EFE_FLAGS_ACK)) send_ack(header);
     } else {
@@ -235,6 +236,17 @@ class Checker {
     if (ack < flow->ack_sent) fault(*flow, header, ack, "an acknowledgement is taken back");
     flow->ack_sent = std::max(flow->ack_sent, ack);
     judge_echo(*flow, header, ack);
+  }
+
+  // The segment that a terminate message is about; that of `ack` if it is about none.
+  void judge_named(const Header& header) {
+    Flow* flow = acknowledged_flow(header);
+    if (flow == nullptr) return;
+    const uint64_t refused = exrnic_efe_refused(header.efe), ack = exrnic_efe_ack(header.efe);
+    const auto behind = static_cast<uint8_t>(refused - ack);
+    const int64_t named = since_start(ack + behind);
+    if (behind != 0 && named >= static_cast<int64_t>(flow->sent.size()))
+      fault(*flow, header, named, "a terminate message names it, and it was not sent");
   }
 
   void judge_echo(Flow& flow, const Header& header, int64_t ack) {

@@ -108,11 +108,6 @@ class EfeRx : public Bench<Vefe_rx> {
     cycle();
     run(3);
   }
-  bool held(uint8_t node) {
-    dut().hold_query_node_i = node;
-    settle();
-    return dut().hold_active_o;
-  }
 
   Counters counters{};
   std::vector<RxAck> acks;

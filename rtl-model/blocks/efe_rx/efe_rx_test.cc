@@ -484,7 +484,6 @@ TEST_CASE("A new session replaces the old one, which does not come back") {
   REQUIRE(rx.restarts.size() == 1);
   CHECK(rx.restarts[0].node == kPeer);
   CHECK(rx.restarts[0].known == 0);
-  CHECK_FALSE(rx.held(kPeer));
   // Segments of the old session that are still being placed do not count.
   rx.place(kPeer);
   rx.place(kPeer);
@@ -587,15 +586,12 @@ TEST_CASE("A hold stops the acknowledgement at its number until it is cleared") 
   EfeRx rx;
   for (unsigned i = 0; i < 4; ++i) rx.receive(data(i, tagged(20)));
   rx.hold(kPeer, kFirst + 2);
-  CHECK(rx.held(kPeer));
-  CHECK_FALSE(rx.held(3));
   for (unsigned i = 0; i < 4; ++i) {
     rx.place(kPeer);
     CHECK(rx.state(kPeer).ack == kFirst + std::min(i + 1, 2u));
   }
   const std::size_t before = rx.requests.size();
   rx.clear_hold(kPeer);
-  CHECK_FALSE(rx.held(kPeer));
   CHECK(rx.state(kPeer).ack == kFirst + 4);
   CHECK(rx.requests.size() == before + 1);
 }
@@ -606,12 +602,9 @@ TEST_CASE("Of several holds the first one counts; what lies beyond is told") {
   rx.hold(kPeer, kFirst + 1);
   rx.hold(kPeer, kFirst + 3);
   for (unsigned i = 0; i < 4; ++i) rx.place(kPeer);
-  CHECK(rx.held(kPeer));
-  CHECK(rx.dut().hold_first_o == kFirst + 1);
   CHECK(rx.state(kPeer).ack == kFirst + 1);
   CHECK(rx.state(kPeer).beyond == 3);
   rx.clear_hold(kPeer);
-  CHECK_FALSE(rx.held(kPeer));
   CHECK(rx.state(kPeer).ack == kFirst + 4);
   CHECK(rx.state(kPeer).beyond == 0);
 }

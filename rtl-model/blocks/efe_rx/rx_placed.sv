@@ -22,9 +22,6 @@ module rx_placed
   input  node_t       hold_clear_node_i,
   input  logic        adopt_valid_i,  // a new session has no hold
   input  node_t       adopt_node_i,
-  input  node_t       hold_query_node_i,
-  output logic        hold_active_o,
-  output logic [31:0] hold_first_o,     // with hold_active_o: its number
 
   input  node_t       query_node_i,
   input  logic [15:0] query_session_i,  // current one of that peer
@@ -45,9 +42,6 @@ module rx_placed
   placed_t query_placed;
   logic [31:0] next;
   logic beyond;  // placed beyond the hold
-
-  assign hold_active_o = held_q[hold_query_node_i];
-  assign hold_first_o  = hold_seq[hold_query_node_i];
 
   // A hold that is set while the one before it is cleared starts anew.
   logic first;

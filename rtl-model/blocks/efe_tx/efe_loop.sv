@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One node's EFE, for efe_loop_test: efe_tx and efe_rx joined as in the core.
+// One node's EFE, for efe_loop_test: efe_tx and efe_rx joined as in the core, and what makes the
+// responder's terminate messages.
 
 module efe_loop
+  import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 (
   input  logic           clk_i,
@@ -49,10 +51,9 @@ module efe_loop
   input  logic [31:0]    hold_set_seq_i,
   input  logic           hold_clear_valid_i,
   input  node_t          hold_clear_node_i,
-  output logic           terminates_dealt_o,  // hold_clear_* of efe_tx
-  output node_t          terminates_node_o,
-  output logic           hold_active_o,  // of hold_set_node_i
-  output logic [31:0]    hold_first_o,
+  input  logic           refuse_start_i,  // pulse: that segment is refused, with a terminate message
+  input  rx_desc_t       refuse_desc_i,   // until refuse_done_o
+  output logic           refuse_done_o,
 
   output logic           tx_valid_o,
   input  logic           tx_ready_i,
@@ -84,6 +85,37 @@ module efe_loop
   logic tx_init_done, rx_init_done, tx_idle, rx_idle, tx_waits, rx_waits;
   event_t tx_event, rx_event;
 
+  // What the responder refuses goes before the work of the test.
+  logic free_slot, slot_taken, submit_ready, refusal_submits, refusal_holds;
+  logic dealt_with;
+  node_t dealt_node;
+  tx_desc_t terminate;
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic refusal_waits;
+  /* verilator lint_on UNUSEDSIGNAL */
+  refusal u_refusal (
+    .clk_i,
+    .rst_ni,
+    .quiesce_i     (1'b0),
+    .start_i       (refuse_start_i),
+    .desc_i        (refuse_desc_i),
+    .code_i        (TERM_CODE_STREAM),
+    .rnr_i         (1'b0),
+    .rnr_code_i    ('0),
+    .waiting_o     (refusal_waits),
+    .done_o        (refuse_done_o),
+    .hold_set_o    (refusal_holds),
+    .write_idle_i  (1'b1),
+    .alloc_valid_i (free_slot),
+    .alloc_ready_o (slot_taken),
+    .alloc_slot_i  (alloc_slot_o),
+    .submit_valid_o(refusal_submits),
+    .submit_ready_i(submit_ready),
+    .submit_o      (terminate)
+  );
+  assign alloc_valid_o  = free_slot && !slot_taken;
+  assign submit_ready_o = submit_ready && !refusal_submits;
+
   assign init_done_o = tx_init_done && rx_init_done;
   assign idle_o      = tx_idle && rx_idle;
   assign waits_o     = tx_waits && rx_waits;
@@ -97,9 +129,9 @@ module efe_loop
     .cfg_retry_limit_i,
     .enable_i,
     .time_i,
-    .alloc_valid_o,
+    .alloc_valid_o       (free_slot),
     .alloc_slot_o,
-    .alloc_ready_i,
+    .alloc_ready_i       (alloc_ready_i || slot_taken),
     .alloc_spare_o,
     .quota_node_i,
     .quota_slots_i       (reads_t'(1)),
@@ -109,17 +141,17 @@ module efe_loop
     .window_room_o,
     .beat_valid_i,
     .beat_i,
-    .submit_valid_i,
-    .submit_ready_o,
-    .submit_i,
+    .submit_valid_i      (submit_valid_i || refusal_submits),
+    .submit_ready_o      (submit_ready),
+    .submit_i            (refusal_submits ? terminate : submit_i),
     .done_valid_o,
     .done_ready_i,
     .done_o,
     .ack_valid_i         (ack_valid),
     .ack_ready_o         (ack_ready),
     .ack_i               (ack),
-    .hold_clear_valid_o  (terminates_dealt_o),
-    .hold_clear_node_o   (terminates_node_o),
+    .hold_clear_valid_o  (dealt_with),
+    .hold_clear_node_o   (dealt_node),
     .ack_request_valid_i (ack_request_valid),
     .ack_request_node_i  (ack_request_node),
     .ack_request_sack_i   (ack_request_sack),
@@ -164,14 +196,11 @@ module efe_loop
     .read_data_o,
     .frame_done_valid_i,
     .frame_done_node_i,
-    .hold_set_valid_i,
-    .hold_set_node_i,
-    .hold_set_seq_i,
-    .hold_clear_valid_i,
-    .hold_clear_node_i,
-    .hold_query_node_i   (hold_set_node_i),
-    .hold_active_o,
-    .hold_first_o,
+    .hold_set_valid_i    (hold_set_valid_i || refusal_holds),
+    .hold_set_node_i     (refusal_holds ? refuse_desc_i.node : hold_set_node_i),
+    .hold_set_seq_i      (refusal_holds ? refuse_desc_i.seq : hold_set_seq_i),
+    .hold_clear_valid_i  (hold_clear_valid_i || dealt_with),
+    .hold_clear_node_i   (dealt_with ? dealt_node : hold_clear_node_i),
     .ack_valid_o         (ack_valid),
     .ack_ready_i         (ack_ready),
     .ack_o               (ack),

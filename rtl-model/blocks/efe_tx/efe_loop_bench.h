@@ -2,6 +2,7 @@
 // Nodes with an EFE each, joined by a channel that loses, doubles, overtakes, breaks and delays.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,6 +17,8 @@
 #include "rtl-model/blocks/testing/bench.h"
 
 namespace exrnic::testing {
+
+constexpr uint8_t kTxKindTerminate = 2;  // of tx_kind_e
 
 // A segment that was placed at its receiver.
 struct Placed {
@@ -95,6 +98,16 @@ class EfeNode : public Bench<Vefe_loop> {
   // Called when a segment is handed out; true: it is refused and held until release().
   std::function<bool(const RxDesc&)> refuse = [](const RxDesc&) { return false; };
   void release(uint8_t peer) { release_ = peer; }
+  // Likewise; true: it is refused with a terminate message, as the responder does it.
+  std::function<bool(const RxDesc&)> answer = [](const RxDesc&) { return false; };
+
+  // What a terminate message of the peer says: a segment of ours is refused.
+  struct Named {
+    uint32_t work = 0;    // its number, by queue pair
+    uint32_t number = 0;  // of the segment
+    bool ended = false;   // its slot had, before we heard
+  };
+  std::vector<Named> named;
 
   std::vector<Placed> placed;
   std::vector<TxDone> dones;
@@ -107,6 +120,7 @@ class EfeNode : public Bench<Vefe_loop> {
     Bytes bytes;
     unsigned wait = 0;
     bool reading = false;
+    std::optional<bool> answered = std::nullopt;  // it is refused; the message is on its way
   };
 
   void drive() {
@@ -127,8 +141,10 @@ class EfeNode : public Bench<Vefe_loop> {
   void drive_send() {
     dut().submit_valid_i = 0;
     dut().alloc_ready_i = 0;
-    if (to_send_.empty() || beats_.size() > 64 || !dut().alloc_valid_o || !dut().submit_ready_o)
-      return;
+    if (to_send_.empty() || beats_.size() > 64) return;
+    dut().quota_node_i = to_send_.front().to;
+    settle();
+    if (!dut().quota_room_o || !dut().alloc_valid_o || !dut().submit_ready_o) return;
     const Work work = std::move(to_send_.front());
     to_send_.pop_front();
     TxDesc desc;
@@ -169,9 +185,10 @@ class EfeNode : public Bench<Vefe_loop> {
     dut().desc_ready_i = 0;
     dut().frame_done_valid_i = 0;
     dut().hold_set_valid_i = 0;
+    dut().refuse_start_i = 0;
     if (!placing_) {
       if (!dut().desc_valid_o) return;
-      placing_ = Placing{unpack<RxDesc>(dut().desc_o), {}, random_unsigned(place_delay), false};
+      placing_ = Placing{unpack<RxDesc>(dut().desc_o), {}, random_unsigned(place_delay)};
       dut().desc_ready_i = 1;
     }
     Placing& now = *placing_;
@@ -182,8 +199,35 @@ class EfeNode : public Bench<Vefe_loop> {
     now.reading = now.bytes.size() < now.desc.length;
     dut().read_address_i = static_cast<uint32_t>((now.desc.start + now.bytes.size()) % kRxBytes);
     if (now.reading || now.wait-- > 0) return;
+    now.wait = 0;
+    if (!answers(now)) return;
     finish_segment(now);
     placing_.reset();
+  }
+
+  // A refused one is over when its terminate message is on its way.
+  bool answers(Placing& now) {
+    if (is_terminate(now.desc)) {
+      hear(now.desc);
+    } else if (!now.answered && answer(now.desc)) {
+      now.answered = false;
+      pack(dut().refuse_desc_i, now.desc);
+      dut().refuse_start_i = 1;
+    }
+    return now.answered.value_or(true);
+  }
+
+  static bool is_terminate(const RxDesc& desc) {
+    return !exrnic_ddp_tagged_t(desc.ddp.data()) &&
+           exrnic_ddp_untagged_qn(desc.ddp.data()) == EXRNIC_TERMINATE_QN;
+  }
+
+  void hear(const RxDesc& desc) {
+    const bool ended = std::any_of(dones.begin(), dones.end(), [&](const TxDone& done) {
+      return done.tag.wqe_index == desc.dst_qpn;
+    });
+    const uint32_t number = desc.ack + static_cast<uint8_t>(desc.refused - desc.ack);
+    named.push_back({desc.dst_qpn, number, ended});
   }
 
   void finish_segment(const Placing& now) {
@@ -200,7 +244,11 @@ class EfeNode : public Bench<Vefe_loop> {
 
   void sample() {
     count_events(counters, dut());
-    if (dut().done_valid_o) dones.push_back(unpack<TxDone>(dut().done_o));
+    if (dut().refuse_done_o && placing_) placing_->answered = true;
+    if (dut().done_valid_o) {
+      const auto done = unpack<TxDone>(dut().done_o);
+      if (done.tag.kind != kTxKindTerminate) dones.push_back(done);
+    }
     if (collector_.sample(dut())) transmit(collector_.take());
     if (collector_.broken()) throw std::runtime_error("a frame without a first or last beat");
   }

@@ -326,5 +326,69 @@ TEST_CASE("A held segment is not acknowledged, nor anything after it, until it i
   check_dones(pair.a, to_b);
 }
 
+// Whatever else happens, a terminate message names the segment that it is about, and comes before
+// that segment's slot ends: so no sender takes what was refused for placed.
+void check_named(EfeNode& sender, unsigned refused) {
+  REQUIRE(sender.named.size() == refused);
+  for (const EfeNode::Named& named : sender.named) {
+    CAPTURE(named.work);
+    CHECK_FALSE(named.ended);
+    const auto done = std::find_if(sender.dones.begin(), sender.dones.end(),
+                                   [&](const TxDone& d) { return d.tag.wqe_index == named.work; });
+    REQUIRE(done != sender.dones.end());
+    REQUIRE(done->status == kSuccess);
+    CHECK(named.number == done->seq);
+  }
+}
+
+TEST_CASE("Terminate messages that are lost both ways come again, though all before them wait") {
+  Pair pair(16, 1200, 255);
+  bool lost = false;
+  pair.decide = [&](const Frame& frame, unsigned) {
+    const Bytes segment = frame.segment();
+    const bool terminate = !segment.empty() && !exrnic_ddp_tagged_t(segment.data()) &&
+                           exrnic_ddp_untagged_qn(segment.data()) == EXRNIC_TERMINATE_QN;
+    return terminate && !lost ? Fault::kDrop : Fault::kNone;
+  };
+  pair.a.answer = pair.b.answer = [](const RxDesc& desc) { return desc.src_qpn == 0; };
+  const auto to_b = some_work(2, 1, 60, 1);
+  const auto to_a = some_work(1, 1, 60, 2);
+  post(pair, to_b);
+  post(pair, to_a);
+  pair.run(2000);
+  lost = true;
+  pair.settle();
+  check_named(pair.a, 1);
+  check_named(pair.b, 1);
+}
+
+TEST_CASE("Nodes that refuse segments of each other name them, whichever hold ends meanwhile") {
+  for (uint32_t seed = 300; seed < 330; ++seed) {
+    CAPTURE(seed);
+    Pair pair(seed, 1200, 255);
+    std::mt19937 random(seed);
+    pair.decide = [&](const Frame&, unsigned) {
+      const unsigned dice = random() % 100;
+      return dice < 10 ? static_cast<Fault>(1 + dice / 2) : Fault::kNone;
+    };
+    unsigned refused_by_a = 0, refused_by_b = 0;
+    const auto refuse_some = [&](unsigned& count) {
+      return [&](const RxDesc& desc) {
+        const bool refused = desc.src_qpn % 4 != 0;
+        count += refused;
+        return refused;
+      };
+    };
+    pair.a.answer = refuse_some(refused_by_a);
+    pair.b.answer = refuse_some(refused_by_b);
+    pair.a.place_delay = pair.b.place_delay = seed % 3 * 20;
+    post(pair, some_work(2, 200, 60, seed));
+    post(pair, some_work(1, 200, 60, seed + 1));
+    pair.settle(4000000);
+    check_named(pair.a, refused_by_b);
+    check_named(pair.b, refused_by_a);
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -73,7 +73,9 @@ module tx_header
       if (sequenced_i) begin
         efe_q.length  <= 16'(desc_i.length) +
                          16'(desc_i.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
-        efe_q.refused <= desc_i.refused;
+        // Who tells of no segment in particular speaks of what is acknowledged with it.
+        if (desc_i.tag.kind == TX_KIND_TERMINATE)
+          efe_q.refused <= desc_i.refuses ? desc_i.refused : 8'(rx_state_i.ack);
         efe_q.dst_qpn <= desc_i.dst_qpn;
         efe_q.src_qpn <= desc_i.src_qpn;
         if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);

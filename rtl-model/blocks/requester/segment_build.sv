@@ -205,6 +205,7 @@ module segment_build
       submit_o.node = segment_i.node;
       submit_o.dst_qpn = segment_i.dest_qpn;
       submit_o.src_qpn = 24'(segment_i.qpn);
+      submit_o.refuses = 1'b0;
       submit_o.refused = '0;
       submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
           (segment_i.turn == TURN_WORK && is_local_invalidate);

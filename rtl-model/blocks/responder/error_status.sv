@@ -16,6 +16,11 @@ module error_status
     output qp_status_t status_o
 );
 
+  // The first number from the acknowledged one on with the low bits that the message names: it is
+  // not acknowledged before we have dealt with the message, and fewer than 2^8 are under way.
+  logic [31:0] number;
+  assign number = desc_i.ack + 32'(8'(desc_i.refused - desc_i.ack[7:0]));
+
   logic [15:0] code;
   assign code = desc_i.length >= 16'(DDP_UNTAGGED_BYTES + 2) ? desc_i.ddp[PayloadTop-:16] : '0;
 
@@ -36,7 +41,7 @@ module error_status
     if (rnr_o) begin
       status_o.rnr = 1'b1;
       status_o.exact = 1'b1;
-      status_o.fault_seq = desc_i.ack + 32'(desc_i.refused);
+      status_o.fault_seq = number;
     end else if (status_i.state != QP_STATE_ERROR) begin
       status_o = '0;
       status_o.state = QP_STATE_ERROR;
@@ -49,7 +54,7 @@ module error_status
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
         status_o.fault_detail = code;
         status_o.exact        = 1'b1;
-        if (!status_i.rnr) status_o.fault_seq = desc_i.ack + 32'(desc_i.refused);
+        if (!status_i.rnr) status_o.fault_seq = number;
       end
     end
     if (refused_i) status_o.told = 1'b1;

@@ -21,9 +21,7 @@ module refusal
     output logic       waiting_o,  // for writes or a slot
     output logic       done_o,     // pulse: the message is on its way
 
-    output logic        hold_set_o,
-    input  logic        hold_active_i,  // of the sender: a refusal is under way
-    input  logic [31:0] hold_first_i,
+    output logic hold_set_o,
 
     input  logic     write_idle_i,
     input  logic     alloc_valid_i,
@@ -44,8 +42,8 @@ module refusal
     end else begin
       unique case (state_q)
         StIdle: if (start_i) state_q <= StHold;
-        // All before the refused segment must be placed: then the ack beside its terminate
-        // message, together with `refused`, names it.
+        // All before the refused segment must be placed: then the ack beside its terminate message
+        // is not so far behind it that `refused` could mean another one.
         StHold: if (write_idle_i) state_q <= StAlloc;
         StAlloc: if (alloc_valid_i && !quiesce_i) state_q <= StTerminate;
         default: if (submit_ready_i) state_q <= StIdle;
@@ -82,8 +80,8 @@ module refusal
       submit_o.node = desc_i.node;
       submit_o.dst_qpn = desc_i.src_qpn;
       submit_o.src_qpn = desc_i.dst_qpn;
-      // As long as the hold lasts, all that we send acknowledges up to its number.
-      submit_o.refused = hold_active_i ? 8'(desc_i.seq - hold_first_i) : '0;
+      submit_o.refuses = 1'b1;
+      submit_o.refused = 8'(desc_i.seq);
       submit_o.untagged = 1'b1;
       submit_o.ddp = ddp;
       submit_o.length = length;

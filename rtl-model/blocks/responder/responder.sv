@@ -41,8 +41,6 @@ module responder
     output logic  hold_set_o,
     output node_t hold_node_o,
     output logic [31:0] hold_seq_o,
-    input  logic  hold_active_i,  // of hold_node_o: a refusal is under way
-    input  logic [31:0] hold_first_i,
 
     // Its tables answer in the next cycle, until the next read; all of qp_read_qpn_o.
     output logic qp_read_o,
@@ -498,8 +496,6 @@ module responder
       .waiting_o(refusal_waiting),
       .done_o(refusal_done),
       .hold_set_o,
-      .hold_active_i,
-      .hold_first_i,
       .write_idle_i,
       .alloc_valid_i,
       .alloc_ready_o,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The responder with its neighbours: queue pairs with their reads under way, shared receive queues,
-// rings in host memory, translation, slots, the hold of a node, and the places where writes,
+// rings in host memory, translation, slots, and the places where writes,
 // terminate messages, completions, status changes and wake-ups go.
 #pragma once
 
@@ -26,8 +26,8 @@ class Responder : public Bench<Vresponder> {
       : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
     xlate.answer = [this](const XlateRequest& request) { return region(request); };
     dut().posted_valid_i = dut().clear_ring_i = 0;
-    dut().quiesce_i = dut().desc_valid_i = dut().hold_active_i = dut().flush_valid_i = 0;
-    dut().hold_first_i = dut().clear_i = dut().look_i = 0;
+    dut().quiesce_i = dut().desc_valid_i = dut().flush_valid_i = 0;
+    dut().clear_i = dut().look_i = 0;
     dut().write_idle_i = 1;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });

@@ -70,6 +70,7 @@ struct TxDesc {
   uint8_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  bool refuses = false;
   uint8_t refused = 0;
   bool untagged = false;
   std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES> ddp{};  // as on the wire
@@ -94,7 +95,8 @@ struct TxDesc {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
-    visit(src_qpn, kWireQpnBits), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
+    visit(src_qpn, kWireQpnBits), visit(refuses, 1), visit(refused, 8);
+    visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
