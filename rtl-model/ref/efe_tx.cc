@@ -64,8 +64,7 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
   peer.established = peer.heard = true;
   const uint32_t dealt = said.ack + said.beyond;
-  const bool more_dealt = static_cast<int32_t>(dealt - peer.dealt) > 0;
-  if (more_dealt) peer.dealt = dealt;
+  if (static_cast<int32_t>(dealt - peer.dealt) > 0) peer.dealt = dealt;
   const uint32_t under_way = peer.under_way();
   const uint32_t acked = said.ack - peer.una;
   bool late = false;
@@ -84,11 +83,11 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
       peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - dealt) < 0;
   if (all_dealt_with) end_hold(node);
   peer.window.acknowledged(acked, under_way, said.ece || late);
-  if (acked != 0 || more_dealt) {
+  if (acked != 0) {
     peer.retries = 0;
     restart_clock(peer);
   }
-  if (said.sack || said.beyond != 0) mark_arrived(peer, said);
+  if (said.sack) mark_arrived(peer, said);
   judge_losses(peer);
 }
 
@@ -100,15 +99,12 @@ void EfeTx::arrived(Peer& peer, const UnderWay& frame) {
   if (trusted) peer.newest = std::max(peer.newest, frame.sent_at);
 }
 
-// What is dealt with has come, too.
 void EfeTx::mark_arrived(Peer& peer, const EfeRx::Position& said) {
-  const uint32_t missing = said.sack ? said.missing : said.ack + said.beyond;
-  const uint32_t bits = said.sack ? said.arrived : 0;
   for (UnderWay& frame : peer.unacked) {
     if (frame.segment.unsent) continue;
-    const uint32_t behind = frame.seq - missing;
+    const uint32_t behind = frame.seq - said.missing;
     const bool before = static_cast<int32_t>(behind) < 0;
-    if (!before && (behind == 0 || behind > 32 || !(bits >> (behind - 1) & 1))) continue;
+    if (!before && (behind == 0 || behind > 32 || !(said.arrived >> (behind - 1) & 1))) continue;
     frame.arrived = true;
     arrived(peer, frame);
   }

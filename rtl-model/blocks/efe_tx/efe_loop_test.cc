@@ -363,7 +363,7 @@ TEST_CASE("Terminate messages that are lost both ways come again, though all bef
 }
 
 TEST_CASE("Nodes that refuse segments of each other name them, whichever hold ends meanwhile") {
-  for (uint32_t seed = 300; seed < 330; ++seed) {
+  for (uint32_t seed = 300; seed < 302; ++seed) {
     CAPTURE(seed);
     Pair pair(seed, 1200, 255);
     std::mt19937 random(seed);

@@ -96,7 +96,7 @@ module tx_sequencer
   logic [7:0] beyond_q;
   logic sack_q, ece_q;
   logic [31:0] missing_q, arrived_q;
-  logic give_up_q, dirty_q, progress_q;
+  logic give_up_q, dirty_q, progress_q, retry_q;
   logic [31:0] seq_q;         // of slot_q, in ST_ARRIVED
   logic sampled_q, limited_q;
   logic [7:0] acked_q, losses_q;
@@ -158,7 +158,7 @@ module tx_sequencer
   // ---- What is known of the slots under way. A frame counts as lost when one that left later has
   // arrived and it is old enough that reordering cannot be the reason; time-outs are for the rest.
 
-  logic sent, again, arrived, lost, mark_arrived, mark_lost, suspect, trusted, listed_last;
+  logic sent, again, arrived, lost, mark_arrived, mark_lost, suspect, strikes, trusted, listed_last;
   logic [31:0] sent_at, age, behind, patience, rto;
   rtt_t rtt_new;
   logic late;
@@ -169,9 +169,14 @@ module tx_sequencer
                         (behind[31] || (behind - 1 < 32'd32 && arrived_q[5'(behind - 1)]));
   // A copy that has an answer too soon is not what is answered.
   assign trusted      = !again || age >= {13'd0, peer_q.rtt.mean[19:1]};
-  assign suspect      = state_q == ST_LOST && !slot_dead && !arrived && !lost &&
+  assign suspect      = state_q == ST_LOST && !retry_q && !slot_dead && !arrived && !lost &&
                         signed'(sent_at - peer_q.newest) < 0;
-  assign mark_lost    = (suspect && age >= patience) || (state_q == ST_JUDGE && retry);
+  // A time-out is for the first frame that the peer has not dealt with: what is before it has come,
+  // though it may not be acknowledged. If there is none the last one asks for an answer. What was told
+  // by SACK does not count here: a peer may forget that.
+  assign strikes      = state_q == ST_LOST && retry_q && !slot_dead &&
+                        (seq_q == peer_q.dealt || listed_last);
+  assign mark_lost    = strikes || (suspect && age >= patience);
 
   tx_flight u_flight (
     .clk_i,
@@ -209,7 +214,7 @@ module tx_sequencer
     .window_i   (peer_q.window),
     .acked_i    (acked_q),
     .congested_i(ece_q || (sampled_q && late)),
-    .lost_i     (losses_q),
+    .lost_i     (retry_q ? '0 : losses_q),
     .limited_i  (limited_q),
     .time_out_i (state_q == ST_JUDGE),
     .window_o   (window_new)
@@ -245,8 +250,7 @@ module tx_sequencer
   // ---- What follows from all this, outside
 
   logic start_resend, greeted;
-  assign start_resend = (state_q == ST_JUDGE && retry) ||
-                        (state_q == ST_FINISH && losses_q != '0 && listed);
+  assign start_resend = state_q == ST_FINISH && losses_q != '0 && listed;
   assign greeted      = sending && !send_data_o && send_o && !rx_known_i && !listed;
 
   assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
@@ -313,7 +317,7 @@ module tx_sequencer
         state_d = ST_REST;
         if (give_up || ack_good) state_d = ST_WALK;
         else if (greets) state_d = greet_again ? ST_SEND : ST_REST;
-        else if (op_q == OP_TIMEOUT && !retry && listed) state_d = ST_LOST;
+        else if (op_q == OP_TIMEOUT && listed) state_d = ST_LOST;
       end
       ST_WALK: begin
         state_d = walk_pop ? ST_DONE : ST_FINISH;
@@ -322,7 +326,8 @@ module tx_sequencer
       end
       ST_ARRIVED: if (listed_last || (!behind[31] && behind > 32'd32)) state_d = ST_LOST;
       // What left first time after the newest that arrived: so did all behind it.
-      ST_LOST: if (listed_last || (!suspect && !again && !arrived && !lost && !slot_dead)) begin
+      ST_LOST: if (listed_last || strikes ||
+                   (!retry_q && !suspect && !again && !arrived && !lost && !slot_dead)) begin
         state_d = ST_FINISH;
       end
       ST_DONE:   if (free_o) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
@@ -371,10 +376,12 @@ module tx_sequencer
       ece_q     <= op_i == OP_ACK && ack_i.ece;
       missing_q <= ack_i.missing;
       arrived_q <= ack_i.arrived;
-      {give_up_q, progress_q, sampled_q, acked_q, losses_q} <= '0;
+      {give_up_q, progress_q, retry_q, sampled_q, acked_q, losses_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
       give_up_q  <= give_up;
       progress_q <= ack_progress;
+      retry_q    <= retry;
+      seq_q      <= peer_q.una;
       acked_q    <= ack_good ? 8'(ack_q - peer_q.una) : '0;
       limited_q  <= peer_q.next - peer_q.una >= 32'(peer_q.window.size[$bits(window_size_t)-1:5]);
       slot_q     <= peer_q.head;
@@ -389,6 +396,7 @@ module tx_sequencer
       if (!slot_dead) seq_q <= seq_q + 1;
     end else if (state_q == ST_LOST) begin
       slot_q <= next_slot[slot_q];
+      if (!slot_dead) seq_q <= seq_q + 1;
       if (mark_lost) losses_q <= losses_q + 1;
     end
   end
@@ -416,6 +424,7 @@ module tx_sequencer
         if (ack_good) begin
           peer_q.established <= 1'b1;
           peer_q.heard       <= 1'b1;
+          if (signed'(dealt_o - peer_q.dealt) > 0) peer_q.dealt <= dealt_o;
         end
         if (ack_progress || (greets && !greet_again)) peer_q.retries <= '0;
         else if ((retry || greet_again) && peer_q.retries != '1) begin
