@@ -6,10 +6,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <functional>
 #include <iterator>
+#include <thread>
+#include <utility>
 
+#include "cq.h"
+#include "qp.h"
 #include "rig.h"
+#include "srq.h"
 
 namespace exrnic {
 namespace {
@@ -80,6 +88,97 @@ TEST_CASE("posting and polling survive seccomp strict mode, which kills for a sy
   CHECK(!WIFSIGNALED(status));
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+// A thread that enters strict mode and then calls. The kernel kills it alone.
+class ConfinedThread {
+ public:
+  explicit ConfinedThread(std::function<void()> call)
+      : thread_([this, call = std::move(call)] {
+          if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) return;
+          is_confined_ = true;
+          call();
+          survived_ = true;
+          syscall(SYS_exit, 0);  // all else that ends a thread is forbidden
+        }) {}
+  ~ConfinedThread() {
+    if (thread_.joinable()) thread_.join();
+  }
+  void AwaitConfinement() const {
+    while (!is_confined_) std::this_thread::yield();
+  }
+  // Behind its end.
+  bool Survived() {
+    thread_.join();
+    return survived_;
+  }
+
+ private:
+  std::atomic<bool> is_confined_{false};
+  std::atomic<bool> survived_{false};
+  std::thread thread_;
+};
+
+// Whether a thread in strict mode comes through a call whose lock another one holds for long.
+bool ComesThrough(SpinLock* held, std::function<void()> call) {
+  held->lock();
+  ConfinedThread thread(std::move(call));
+  thread.AwaitConfinement();
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  held->unlock();
+  return thread.Survived();
+}
+
+TEST_CASE("who waits for another thread on the data path makes no system call") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("the sanitizer makes system calls of its own");
+#endif
+  Pair pair;
+  vl_srq_attr attr = {4, 1, 0};
+  vl_srq* srq = vl_create_srq(pair.a.pd, &attr);
+  REQUIRE(srq != nullptr);
+  const vl_send_wr push = pair.Push(1, 8);
+  const vl_recv_wr receive = {};
+  vl_wc wc;
+  vl_qp* qp = pair.a.qp;
+  vl_cq* cq = pair.a.cq;
+  CHECK(ComesThrough(&qp->sq.lock(), [&] { (void)vl_post_sq(qp, &push, nullptr); }));
+  CHECK(ComesThrough(&qp->rq->lock(), [&] { (void)vl_post_rq(qp, &receive, nullptr); }));
+  CHECK(ComesThrough(&srq->queue.lock(), [&] { (void)vl_post_srq_recv(srq, &receive, nullptr); }));
+  CHECK(ComesThrough(&cq->lock, [&] { (void)vl_poll_cq(cq, 1, &wc); }));
+  CHECK(ComesThrough(&cq->lock, [&] { (void)vl_req_notify_cq(cq, 0); }));
+  CHECK(vl_destroy_srq(srq) == 0);
+}
+
+TEST_CASE("two threads in seccomp strict mode post and poll on one queue pair") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  SKIP("the sanitizer makes system calls of its own");
+#endif
+  constexpr int kAll = 10000;
+  Pair pair;
+  const vl_send_wr push = pair.Push(1, 8);
+  std::atomic<int> to_post{kAll}, completed{0}, failed{0};
+  std::atomic<bool> stop{false};
+  const auto work = [&] {
+    bool owes = false;  // one that found the queue full
+    while (completed < kAll && !stop) {
+      owes = owes || to_post.fetch_sub(1) > 0;
+      if (owes && vl_post_sq(pair.a.qp, &push, nullptr) == 0) owes = false;
+      vl_wc wc[4];
+      const int count = vl_poll_cq(pair.a.cq, 4, wc);
+      for (int i = 0; i < count; ++i) failed += wc[i].status != VL_WC_SUCCESS;
+      completed += count;
+    }
+  };
+  ConfinedThread one(work);
+  ConfinedThread other(work);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (completed < kAll && std::chrono::steady_clock::now() < until) pair.fabric.Step();
+  stop = true;
+  CHECK(one.Survived());
+  CHECK(other.Survived());
+  CHECK(completed == kAll);
+  CHECK(failed == 0);
 }
 
 }  // namespace

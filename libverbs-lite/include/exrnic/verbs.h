@@ -7,6 +7,10 @@
  * vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the kernel never:
  * they write rings in memory and store 8 bytes into a page of the device that belongs to this
  * process alone. (In the simulator, "sim:PATH", that store is a message to it.)
+ * Threads in these calls on one queue wait for each other, and they spin: as long as the other one
+ * is in its call, some tens of instructions for each work request or completion, and until it has
+ * its processor back if it has lost it. So threads that share a queue and a processor need one
+ * real-time priority: a higher one would wait for ever.
  *
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
  * errno. Every call gives EINVAL for a null pointer or a value out of range; those that return a

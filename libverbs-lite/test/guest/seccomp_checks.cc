@@ -5,8 +5,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "child_connection.h"
 #include "pattern.h"
@@ -61,12 +63,73 @@ Result PostAndPoll(const Connection& connection) {
   return result;
 }
 
+// What the threads of a child do together: each posts the next PUSH and takes what has completed.
+struct Shared {
+  std::atomic<uint32_t> next{0};
+  std::atomic<uint32_t> completed{0};
+  std::atomic<uint32_t> failed{0};
+};
+
+// As many are under way as the completion queue has room for, whatever the send queue has.
+void PostAndPollShared(const Connection& connection, Shared* shared) {
+  while (shared->completed < kPushes && shared->failed == 0) {
+    if (shared->next - shared->completed < kDepth) {
+      const uint32_t mine = shared->next++;
+      if (mine < kPushes && !PostOne(connection, mine)) ++shared->failed;
+    }
+    vl_wc wc[8];
+    const int count = vl_poll_cq(connection.cq(), 8, wc);
+    if (count < 0) ++shared->failed;
+    for (int i = 0; i < count; ++i) {
+      if (wc[i].status != VL_WC_SUCCESS) ++shared->failed;
+      ++shared->completed;
+    }
+  }
+}
+
+void Confine() {
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) ThrowErrno("cannot enter seccomp");
+}
+
+// A thread that makes a system call is killed alone: the other one would go on without it.
+void RunTwoConfined(Bench* bench, uint64_t seed, int in, int out) {
+  Side side(*bench);
+  Connection connection(&side, kTargetBytes, kDepth);
+  FillPattern(seed, connection.source(), connection.bytes());
+  MeetThroughParent(&connection, in, out);
+  Shared shared;
+  std::atomic<uint32_t> ended{0};
+  const auto work = [&] {
+    Confine();
+    PostAndPollShared(connection, &shared);
+    ++ended;
+    syscall(SYS_exit, 0);
+  };
+  std::thread one(work);
+  std::thread other(work);
+  one.join();
+  other.join();
+  const Result result = {ended, shared.completed, shared.failed};
+  Child::WriteAll(out, &result, sizeof(result));
+}
+
+void RequestOfTwo(Bench* bench) {
+  const uint64_t seed = bench->NextSeed();
+  Child child([=](int in, int out) { RunTwoConfined(bench, seed, in, out); });
+  MeetForChild(bench, &child);
+  const Result result = child.Receive<Result>("its result");
+  bench->ExpectEqual(result.posted, 2, "threads that came to their end");
+  bench->ExpectEqual(result.completed, kPushes, "completed PUSHes");
+  bench->ExpectEqual(result.failed, 0, "failed calls");
+  bench->Meet();
+}
+
 void RunConfined(Bench* bench, uint64_t seed, int in, int out) {
   Side side(*bench);
   Connection connection(&side, kTargetBytes, kDepth);
   FillPattern(seed, connection.source(), connection.bytes());
   MeetThroughParent(&connection, in, out);
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) ThrowErrno("cannot enter seccomp");
+  Confine();
   // From here on only read, write and exit.
   const uint8_t confined = 1;
   (void)!write(out, &confined, sizeof(confined));
@@ -117,7 +180,9 @@ void Respond(Bench* bench) {
 
 std::vector<GuestCheck> SeccompChecks() {
   return {{"10000 PUSHes are posted and completed in seccomp strict mode: without a system call",
-           Request, Respond, true}};
+           Request, Respond, true},
+          {"two threads in seccomp strict mode post and poll on one queue pair", RequestOfTwo,
+           Respond, true}};
 }
 
 }  // namespace exrnic
