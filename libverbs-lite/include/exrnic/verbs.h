@@ -244,7 +244,7 @@ enum vl_wc_status VL_ANY_NUMBER {
   VL_WC_LOC_PROT_ERR,     /* a local STag is invalid, of another domain, or too small */
   VL_WC_WR_FLUSH_ERR,     /* not completed: the queue pair is in the error state */
   VL_WC_REM_ACCESS_ERR,   /* the peer refused: STag, bounds, rights or domain */
-  VL_WC_REM_OP_ERR,       /* the peer could not execute it */
+  VL_WC_REM_OP_ERR,       /* the peer could not execute it: its receive is too short, ... */
   VL_WC_RETRY_EXC_ERR,    /* the peer did not answer */
   VL_WC_GENERAL_ERR,      /* the device gave a status that this library does not know */
   VL_WC_RNR_RETRY_EXC_ERR /* the message found no receive at the peer, rnr_retry times over */
@@ -591,8 +591,9 @@ VL_API int vl_post_sq(struct vl_qp* qp, const struct vl_send_wr* wr,
 
 /*
  * Posts receives, likewise; each SEND and PUSH_IMM of the peer takes one, in order. If there is
- * none, or it is shorter than the message, the peer's work request ends with VL_WC_REM_OP_ERR, and
- * both queue pairs go to the error state. EINVAL: num_sge, more than 2 GiB, the queue pair has a
+ * none, the message comes again, see VL_MAX_RNR_TIMER (of VL_SERVICE_UC and VL_SERVICE_UD it is
+ * dropped). If it is shorter than the message, the peer's work request ends with VL_WC_REM_OP_ERR,
+ * and both queue pairs go to the error state (not of VL_SERVICE_UD, see there). EINVAL: num_sge, more than 2 GiB, the queue pair has a
  * shared receive queue, or is in VL_QPS_RESET.
  */
 VL_API int vl_post_rq(struct vl_qp* qp, const struct vl_recv_wr* wr,
