@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -20,6 +21,12 @@ uint32_t DrawSession() {
   uint32_t session = 0;
   while (session == 0) session = random();
   return session;
+}
+
+// Whoever writes to a peer that is gone lives on to say why: no SIGPIPE.
+ssize_t WriteSome(int fd, const uint8_t* bytes, size_t count) {
+  const ssize_t sent = send(fd, bytes, count, MSG_NOSIGNAL);
+  return sent < 0 && errno == ENOTSOCK ? write(fd, bytes, count) : sent;
 }
 
 std::string ErrnoText(const std::string& what) { return what + ": " + strerror(errno); }
@@ -58,12 +65,13 @@ void Oob::Write(const OobFrame& frame) {
   const std::vector<uint8_t> bytes = EncodeOobFrame(frame);
   const Clock::time_point until = Clock::now() + limits_.message;
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = write(fd_, bytes.data() + done, bytes.size() - done);
+    const ssize_t count = WriteSome(fd_, bytes.data() + done, bytes.size() - done);
     if (count > 0) {
       done += static_cast<size_t>(count);
       continue;
     }
-    if (count < 0 && errno == EPIPE) return;  // what there is to read tells why
+    // What there is to read tells why.
+    if (count < 0 && (errno == EPIPE || errno == ECONNRESET)) return;
     if (count < 0 && errno != EAGAIN && errno != EINTR) {
       throw std::runtime_error(ErrnoText("cannot write to the out-of-band line"));
     }

@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <csignal>
 #include <random>
 #include <thread>
 
@@ -62,10 +62,7 @@ class Peer {
 };
 
 struct Ends {
-  Ends() {
-    signal(SIGPIPE, SIG_IGN);  // as a serial line, whose other end never breaks a write
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0);
-  }
+  Ends() { REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0); }
   int fd[2];
 };
 
@@ -261,6 +258,24 @@ TEST_CASE("a message of another type or length than due is refused") {
   CHECK_THROWS(oob.ReceiveStruct<uint64_t>(1));
   CHECK_THROWS(oob.Receive(3));
   peer.Join();
+}
+
+TEST_CASE("who writes to a peer that gave up and left lives, and says what the peer said") {
+  const bool says_why = GENERATE(true, false);
+  Ends ends;
+  std::atomic<bool> connected{false};
+  Peer leaver([&] {
+    Oob oob(ends.fd[1], "a program", Limits());
+    oob.Connect();
+    if (says_why) oob.Abort("out of paper");
+    connected = true;
+  });
+  Oob oob(ends.fd[0], "a program", Limits());
+  oob.Connect();
+  while (!connected) std::this_thread::yield();
+  leaver.Join();
+  CHECK_THROWS_MATCHES(oob.Send(1, {1, 2, 3}), std::runtime_error,
+                       MessageMatches(ContainsSubstring(says_why ? "out of paper" : "closed")));
 }
 
 }  // namespace

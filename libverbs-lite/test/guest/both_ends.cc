@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 
-#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -53,7 +52,6 @@ size_t CheckOutcome::passed() const {
 
 CheckOutcome RunBothEnds(const std::vector<GuestCheck>& checks,
                          const std::function<vl_rnic*(uint32_t node)>& open) {
-  signal(SIGPIPE, SIG_IGN);
   int fd[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, fd) != 0) ThrowErrno("socketpair");
   End responder;
