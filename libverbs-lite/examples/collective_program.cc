@@ -169,8 +169,9 @@ void RunCollective(const CollectiveOptions& options, const OpenRnicCall& open, F
   program.Messages();
   program.Meet();
   program.Meet();  // nobody leaves who may still be asked for a part
-  fprintf(out, "@exrnic {\"nodes\":%u,\"rounds\":%u,\"verified\":%u,\"barrier_us\":%.3f}\n",
-          options.nodes, options.rounds, program.verified(), barrier_us);
+  fprintf(out, "@exrnic {\"nodes\":%u,\"rounds\":%u,\"verified\":%u,\"barrier_%s_us\":%.3f}\n",
+          options.nodes, options.rounds, program.verified(), options.in_guest ? "guest" : "wall",
+          barrier_us);
 }
 
 }  // namespace exrnic

@@ -15,7 +15,8 @@ struct CollectiveOptions {
   uint32_t nodes = 2;    // 0 to nodes - 1 take part; likewise at each of them, as what follows
   uint32_t rounds = 20;  // barriers, and reductions of each kind
   uint32_t channel = 0;
-  bool events = false;  // sleeps until its interrupt, instead of polling
+  bool events = false;   // sleeps until its interrupt, instead of polling
+  bool in_guest = true;  // else a process at a simulator
 };
 
 constexpr uint32_t kCollectiveNodesMax = VL_MESSAGE_NODES;
@@ -25,9 +26,9 @@ uint64_t Combine(vl_reduction operation, uint64_t a, uint64_t b);
 
 // Meets the other nodes, however late they start, and runs barriers, reductions of every kind, and
 // a message from each node to each; compares all results. Writes to `out` one line:
-// @exrnic {"nodes":2,"rounds":20,"verified":140,"barrier_us":5.432}
-// barrier_us: median by this guest's clock, which is simulated time with TIME=sync only. Throws
-// std::runtime_error.
+// @exrnic {"nodes":2,"rounds":20,"verified":140,"barrier_guest_us":5.432}
+// The median by the guest's clock, which is simulated time with TIME=sync only; of a process
+// "barrier_wall_us": wall time, which says how long the simulator took. Throws std::runtime_error.
 void RunCollective(const CollectiveOptions& options, const OpenRnicCall& open, FILE* out);
 
 }  // namespace exrnic

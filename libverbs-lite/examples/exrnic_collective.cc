@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Runs barriers, and reductions of every kind whose results it compares, and sends a message\n"
       "from each node to each, all by firmware of the RNICs. Run it in the guests of nodes 0 to\n"
-      "NODES - 1 with the same options; they find each other.");
+      "NODES - 1 with the same options; they find each other. It tells the median time of a\n"
+      "barrier: barrier_guest_us by the guest's clock (simulated time with TIME=sync only), or,\n"
+      "without guests, barrier_wall_us.");
   app.add_option("--node", options.node, "Node of this guest")->required();
   app.add_option("--nodes", options.nodes, "Nodes that take part")
       ->check(CLI::Range(1u, exrnic::kCollectiveNodesMax))
@@ -41,5 +43,6 @@ int main(int argc, char** argv) {
   app.add_flag("--events", options.events, "Sleep until an event interrupts, instead of polling");
   app.add_option("--device", device, exrnic::kDeviceHelp);
   CLI11_PARSE(app, argc, argv);
+  options.in_guest = !exrnic::IsSimulatorNode(device);
   return Run(options, device);
 }

@@ -4,7 +4,15 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
+#include <cstring>
+
 namespace exrnic {
+
+bool IsSimulatorNode(const std::string& name) {
+  const char* chosen = name.empty() ? getenv("VL_DEVICE") : name.c_str();
+  return chosen != nullptr && strncmp(chosen, "sim:", 4) == 0;
+}
 
 Pages::Pages(size_t bytes) : bytes_((bytes + 4095) / 4096 * 4096) {
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -20,6 +20,9 @@ inline vl_rnic* OpenDevice(const std::string& name) { return OpenRnic(name).rele
 constexpr char kDeviceHelp[] =
     "RNIC: exrnic0, ..., or sim:PATH, a node of exrnic-sim (default: VL_DEVICE, or exrnic0)";
 
+// Whether that is a node of exrnic-sim, opened by a process without a guest.
+bool IsSimulatorNode(const std::string& name);
+
 // Page-aligned memory of whole pages, zeroed.
 class Pages {
  public:

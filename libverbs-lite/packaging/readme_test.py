@@ -59,7 +59,7 @@ class Commands(unittest.TestCase):
                     self.expect_rows(text, out)
 
     def expect_rows(self, text, out):
-        rows = {"exrnic-pingpong": r'"rtt_us"', "exrnic-collective": r'"barrier_us"',
+        rows = {"exrnic-pingpong": r'"rtt_us"', "exrnic-collective": r'"barrier_wall_us"',
                 "exrnic-tickets": r'"drawn"', "exrnic-fetch": r"^copy: \d+ bytes of list$"}
         programs = set(re.findall(r"exrnic-(?!sim)\w+", text))
         self.assertTrue(programs)
