@@ -2,7 +2,7 @@
 // The RNIC core as the simulator sees it: PCIe transactions on one side, Ethernet frames on the
 // other, one clock. Whatever stands behind it (verilated RTL today) is stepped by RnicModule.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 // Byte order: payloads are byte arrays in address (PCIe) or wire (Ethernet) order.
 #pragma once
 

@@ -2,7 +2,7 @@
 // The two connectors of an RNIC, seen from both sides. RnicModule stands between them; the PCIe
 // link and the Ethernet MAC of the simulator stand outside.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 // Errors: a call that breaks a `can_*` answer or the order of replies is a bug and asserts.
 #pragma once
 

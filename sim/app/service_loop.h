@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The simulator's one thread in free time: serve the sockets, step simulated time by a slice,
+// The simulator's main thread in free time: serve the sockets, step simulated time by a slice,
 // again. While nothing is in flight it sleeps in poll() and costs nothing; while anything is, it
 // never waits.
 #pragma once

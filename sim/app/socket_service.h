@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The sockets of a run: waits for them, and serves the clients behind them.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; every call comes from the thread that serves the sockets.
 #pragma once
 
 #include <poll.h>

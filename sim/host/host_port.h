@@ -2,7 +2,7 @@
 // The boundary between a host and the PCIe link of its RNIC. Behind HostPort stands a QEMU guest
 // (vfio-user), a user-space driver on the same socket, or the in-process host of the tests.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 // Source: PCI Local Bus 3.0 chapter 6 (header, MSI-X), PCI Express Base 3.1 chapter 7. Offsets and
 // bits come from <linux/pci_regs.h>.
 // Byte order: little-endian, as the bus has it. Sizes are bytes.
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@
 // completes with an error; a refused write is counted and dropped. A host may be slow to look at
 // its memory (HostPort::read_wait_ns): then other reads, and writes, go before.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The simulator's one thread in synchronised time. Simulated time follows the guests: it never
-// passes the guest that is furthest behind, and no guest passes the horizon, the next moment at
-// which the simulation may touch a host. README.md has the rules and why they suffice.
+// The simulator in synchronised time, which has one thread only. Simulated time follows the guests:
+// it never passes the guest that is furthest behind, and no guest passes the horizon, the next
+// moment at which the simulation may touch a host. README.md has the rules and why they suffice.
 #pragma once
 
 #include <chrono>

@@ -3,7 +3,7 @@
 // the guest does to its device until the simulation has reached the moment at which it did so, and
 // tells the guest's clock what the device does to it.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none; in synchronised time the simulator has one.
 #pragma once
 
 #include <deque>

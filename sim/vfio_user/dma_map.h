@@ -13,7 +13,7 @@
 // device lies there. Memory behind a file system in user space (FUSE) can stall it all the same:
 // clients are trusted not to do that.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <cstddef>

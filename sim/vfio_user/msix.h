@@ -7,7 +7,7 @@
 // more. Pending bits are real: a vector that fires while masked by SET_IRQS is pending until it is
 // unmasked, and fires then.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Files of a client that cannot be mapped, each held open once for all of its regions: a client may
 // grant a region a page, and this process's file descriptors are for all clients together.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <sys/types.h>

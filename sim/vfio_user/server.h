@@ -6,7 +6,7 @@
 // its memory and interrupts are dropped and the device is reset. One whose requests need more
 // memory than there is is let go, and no other notices.
 //
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <poll.h>

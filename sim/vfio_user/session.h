@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // One client of the server, from accept to close: its requests, its memory, its interrupts.
-// Threads: none; every call comes from the simulator's one thread.
+// Threads: none of its own; every call comes from the thread that serves the sockets.
 #pragma once
 
 #include <memory>
