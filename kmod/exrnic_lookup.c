@@ -43,7 +43,7 @@ static int exrnic_find_some(struct exrnic_find_batch *batch, unsigned long start
 
 static int exrnic_find_all(struct exrnic_find_batch *batch, const struct exrnic_find_pages *find)
 {
-	/* For others the addresses read as zero: see exrnic_copy_pbl(). */
+	/* For others the addresses read as zero: see exrnic_get_pbl_locked(). */
 	bool tell = capable(CAP_SYS_ADMIN);
 	__u64 __user *to = u64_to_user_ptr(find->buffer);
 	unsigned long start = find->address & PAGE_MASK;

@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SELF=tools/lint/lint.sh
-CHECKS=(format generated rtl cpp kmod shell licence paths)
+CHECKS=(format generated rtl cpp kmod shell licence paths names)
 OUT=build/lint
 JOBS=$(nproc)
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -91,6 +91,11 @@ check_paths() {
   ((status != 1)) || return 0 # nothing found; all else is git's own trouble
   printf '%s\n' "$found"
   return 1
+}
+
+# What comments and READMEs call a function is one.
+check_names() {
+  files '*.c' '*.h' '*.cc' '*.hpp' '*.sv' '*.md' | xargs -r "$PYTHON" tools/lint/named_functions.py
 }
 
 # run_check CHECK: all of them run at the same time, so each says what it has to say at once.
