@@ -19,6 +19,7 @@
 
 #include "exrnic_hw.h"
 #include "rnic.h"
+#include "sim/sim_names.h"
 #include "sim/sim_transport.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
@@ -177,6 +178,66 @@ TEST_CASE("a device that never becomes ready is given up") {
   CHECK(OpenSim(folder / "rnic", milliseconds(100)) == nullptr);
   CHECK(errno == ETIMEDOUT);
   CHECK(TextNames("not ready"));
+}
+
+// A device that is well, but ends all mailbox commands with this status.
+uint64_t Refusing(uint64_t offset, exrnic_mbox_status status) {
+  switch (offset) {
+    case EXRNIC_REG_ABI_VERSION:
+      return EXRNIC_ABI_VERSION;
+    case EXRNIC_REG_STATUS:
+      return EXRNIC_DEVICE_STATUS_READY;
+    case EXRNIC_REG_MAX_QP:
+    case EXRNIC_REG_MAX_CQ:
+    case EXRNIC_REG_MAX_STAG:
+    case EXRNIC_REG_MAX_SRQ:
+      return 16;
+    case EXRNIC_REG_MBOX_STATUS:
+      return status;
+    default:
+      return NextAbi(offset);
+  }
+}
+
+TEST_CASE("what the device refuses is named, command and status") {
+  TempDir folder;
+  OtherDevice device(folder / "rnic", rnic_pci_description({}), [](uint64_t offset) {
+    return Refusing(offset, EXRNIC_MBOX_STATUS_BAD_INDEX);
+  });
+  const Owned<vl_rnic> rnic(vl_open_rnic(("sim:" + folder / "rnic").c_str()));
+  INFO(vl_error_text());
+  REQUIRE(rnic != nullptr);
+  CHECK(vl_create_cq(rnic.get(), 4, nullptr) == nullptr);
+  CHECK(errno == EIO);
+  CHECK(TextNames("mailbox command CREATE_CQ with status BAD_INDEX: Index beyond the table"));
+}
+
+TEST_CASE("a value that has no name is told as its number") {
+  CHECK(NameOf(kMailboxCommands, EXRNIC_MBOX_OP_DETACH_GROUP) == "DETACH_GROUP");
+  CHECK(NameOf(kMailboxCommands, 99) == "99");
+  CHECK(NameOf(kFirmwareCommands, EXRNIC_FW_OP_CHANNEL_OPEN) == "CHANNEL_OPEN");
+  CHECK(StatusText(kMailboxStatuses, EXRNIC_MBOX_STATUS_OK) == "status OK: Done");
+  CHECK(StatusText(kFirmwareStatuses, 99) == "status 99");
+}
+
+TEST_CASE("a transition that there is not, and a peer that there is not, are named") {
+  Fixture fixture;
+  SimEnd end(fixture.Open(1).release());
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_RTS;
+  CHECK(vl_modify_qp(end.qp.get(), &attr) == -1);
+  CHECK(errno == EPERM);
+  CHECK(TextNames("RESET"));
+  CHECK(TextNames("to RTS"));
+  attr.state = VL_QPS_INIT;
+  REQUIRE(vl_modify_qp(end.qp.get(), &attr) == 0);
+  CHECK(std::string(vl_error_text()).empty());
+  attr.state = VL_QPS_RTR;
+  attr.dest_node = QueryRnic(end.rnic.get()).node_id;
+  attr.dest_qpn = 3;
+  CHECK(vl_modify_qp(end.qp.get(), &attr) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(TextNames("queue pair 3 (dest_qpn) of node 1 (dest_node)"));
 }
 
 int RegisterError(vl_pd* pd, void* address, size_t length, int access) {

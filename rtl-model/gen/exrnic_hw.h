@@ -460,6 +460,26 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_DETACH_GROUP = 15,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
 };
 
+// Value, name and meaning of each.
+#define EXRNIC_MBOX_OP_TABLE { \
+  {0, "NOP", "Nothing; ends OK"}, \
+  {1, "CREATE_CQ", "Payload mbox_create_cq"}, \
+  {2, "DESTROY_CQ", "Payload mbox_object; BAD_STATE if the queue does not exist"}, \
+  {3, "CREATE_QP", "Payload mbox_create_qp; the queue pair starts in RESET"}, \
+  {4, "MODIFY_QP", "Payload mbox_modify_qp"}, \
+  {5, "QUERY_QP", "Payload mbox_object; answers mbox_query_qp in MBOX_DATA"}, \
+  {6, "DESTROY_QP", "Payload mbox_object. After the end the core touches no memory on its behalf"}, \
+  {7, "REGISTER_MR", "Payload mbox_register_mr"}, \
+  {8, "INVALIDATE_MR", "Payload mbox_object with the whole STag. After the end the core touches none of its pages"}, \
+  {9, "CREATE_SRQ", "Payload mbox_create_srq"}, \
+  {10, "DESTROY_SRQ", "Payload mbox_object; BAD_STATE if the queue does not exist"}, \
+  {11, "MODIFY_SRQ", "Payload mbox_modify_srq"}, \
+  {12, "QUERY_SRQ", "Payload mbox_object; answers mbox_query_srq in MBOX_DATA"}, \
+  {13, "SET_WINDOW", "Payload mbox_set_window. After the end no store or load of before goes by the old entry"}, \
+  {14, "ATTACH_GROUP", "Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist"}, \
+  {15, "DETACH_GROUP", "Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all"}, \
+}
+
 // Outcome of a mailbox command.
 enum exrnic_mbox_status {
   EXRNIC_MBOX_STATUS_OK = 0,  // Done
@@ -469,6 +489,16 @@ enum exrnic_mbox_status {
   EXRNIC_MBOX_STATUS_BAD_STATE = 4,  // The object exists already, does not exist, or its state does not allow this
   EXRNIC_MBOX_STATUS_BAD_PARAMETER = 5,  // Size, alignment or value out of range
 };
+
+// Value, name and meaning of each.
+#define EXRNIC_MBOX_STATUS_TABLE { \
+  {0, "OK", "Done"}, \
+  {1, "BUSY", "Still running"}, \
+  {2, "BAD_OPCODE", "No such command"}, \
+  {3, "BAD_INDEX", "Index beyond the table, or a queue, page or vector named that does not exist"}, \
+  {4, "BAD_STATE", "The object exists already, does not exist, or its state does not allow this"}, \
+  {5, "BAD_PARAMETER", "Size, alignment or value out of range"}, \
+}
 
 // Names one object.
 struct exrnic_mbox_object {
@@ -863,6 +893,13 @@ enum exrnic_fw_op {
   EXRNIC_FW_OP_CHANNEL_CLOSE = 3,  // FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated
 };
 
+// Value, name and meaning of each.
+#define EXRNIC_FW_OP_TABLE { \
+  {1, "QUERY", "Answers fw_info"}, \
+  {2, "CHANNEL_OPEN", "FW_WORDS: channel_open"}, \
+  {3, "CHANNEL_CLOSE", "FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated"}, \
+}
+
 // How a command to firmware has ended.
 enum exrnic_fw_status {
   EXRNIC_FW_STATUS_OK = 0,  // Done; the answer is in FW_WORDS
@@ -872,6 +909,16 @@ enum exrnic_fw_status {
   EXRNIC_FW_STATUS_BAD_PARAMETER = 4,  // A number, size or offset is out of range, or memory is not granted
   EXRNIC_FW_STATUS_BAD_STATE = 5,  // The channel or its page is in use, or the channel is not open
 };
+
+// Value, name and meaning of each.
+#define EXRNIC_FW_STATUS_TABLE { \
+  {0, "OK", "Done; the answer is in FW_WORDS"}, \
+  {1, "BUSY", "It still runs"}, \
+  {2, "BAD_OPCODE", "Unknown command"}, \
+  {3, "FAILED", "Firmware has failed while it ran"}, \
+  {4, "BAD_PARAMETER", "A number, size or offset is out of range, or memory is not granted"}, \
+  {5, "BAD_STATE", "The channel or its page is in use, or the channel is not open"}, \
+}
 
 // Words of a request in the punt queue (DEV_PUNT_WORDS).
 enum exrnic_fw_punt_word {

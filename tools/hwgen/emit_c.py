@@ -39,6 +39,10 @@ def _literal(value):
     return f"0x{value:x}u" if value > 255 else f"{value}"
 
 
+def _string(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
 def _little_struct(s):
     out = [f"// {s.doc}", f"struct exrnic_{s.name} {{"]
     for f, bit, bits in s.with_gaps():
@@ -108,6 +112,12 @@ static inline void exrnic_set_bits(uint8_t *p, unsigned first, unsigned bits, ui
 #endif"""
 
 
+def _table(e):
+    """What software says of a value to people."""
+    return ["", "// Value, name and meaning of each.", f"#define EXRNIC_{e.name.upper()}_TABLE {{ \\",
+            *[f'  {{{_literal(v)}, "{n.upper()}", {_string(d)}}}, \\' for n, v, d in e.items], "}"]
+
+
 def emit(files):
     out = [HEAD]
     big = False
@@ -122,6 +132,8 @@ def emit(files):
             out += [f"  EXRNIC_{e.name.upper()}_{n.upper()} = {_literal(v)},  // {d}"
                     for n, v, d in e.items]
             out.append("};")
+            if e.table:
+                out += _table(e)
         for f in spec.flags:
             out += ["", f"// {f.doc}"]
             out += [f"#define EXRNIC_{f.name.upper()}_{n.upper()} 0x{1 << b:x}u  // {d}"

@@ -53,6 +53,7 @@ class Named:
     doc: str
     items: list  # of (name, value, doc)
     width: int = 0
+    table: bool = False  # software wants names and meanings of the values
 
 
 @dataclass
@@ -102,7 +103,7 @@ def _enum(stem, name, raw):
             raise SpecError(f"{stem}.yaml: enums: {name}: {item} = {value} exceeds {raw['width']} bits")
     if len({value for _, value, _ in items}) != len(items):
         raise SpecError(f"{stem}.yaml: enums: {name}: a value stands twice")
-    return Named(name, raw["doc"], items, raw["width"])
+    return Named(name, raw["doc"], items, raw["width"], raw.get("table", False))
 
 
 def _trace(stem, events, enums):

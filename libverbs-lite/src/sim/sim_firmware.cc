@@ -11,6 +11,7 @@
 
 #include "own_firmware.h"
 #include "sim_error.h"
+#include "sim_names.h"
 
 namespace exrnic {
 
@@ -149,9 +150,9 @@ void SimFirmware::Command(exrnic_fw_op op, const void* in, size_t bytes) {
   link_->Write(writes);
   const uint32_t status = AwaitChange(EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
   if (status == EXRNIC_FW_STATUS_OK) return;
-  throw SimError(
-      status == EXRNIC_FW_STATUS_BAD_PARAMETER ? EINVAL : EIO,
-      "firmware ended command " + std::to_string(op) + " with status " + std::to_string(status));
+  throw SimError(status == EXRNIC_FW_STATUS_BAD_PARAMETER ? EINVAL : EIO,
+                 "firmware ended command " + NameOf(kFirmwareCommands, op) + " with " +
+                     StatusText(kFirmwareStatuses, status));
 }
 
 void SimFirmware::TellChannel(const exrnic_channel_open& open) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim_error.h"
+#include "sim_names.h"
 
 namespace exrnic {
 
@@ -34,7 +35,9 @@ int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
   }
 }
 
-std::string NameOf(exrnic_mbox_op op) { return "mailbox command " + std::to_string(op); }
+std::string CommandText(exrnic_mbox_op op) {
+  return "mailbox command " + NameOf(kMailboxCommands, op);
+}
 
 }  // namespace
 
@@ -44,8 +47,8 @@ uint32_t SimMailbox::AwaitStatus(exrnic_mbox_op op) {
     const uint32_t status = link_->Read(EXRNIC_REG_MBOX_STATUS);
     if (status != EXRNIC_MBOX_STATUS_BUSY) return status;
     if (std::chrono::steady_clock::now() < until) continue;
-    const std::string text =
-        "no answer to " + NameOf(op) + " in " + std::to_string(link_->patience().count()) + " ms";
+    const std::string text = "no answer to " + CommandText(op) + " in " +
+                             std::to_string(link_->patience().count()) + " ms";
     link_->Cut(text);
     throw SimError(ETIMEDOUT, text);
   }
@@ -64,8 +67,8 @@ void SimMailbox::Execute(exrnic_mbox_op op, const void* in, size_t in_bytes, voi
   link_->Write(writes);
   const uint32_t status = AwaitStatus(op);
   if (status != EXRNIC_MBOX_STATUS_OK) {
-    throw SimError(ErrnoOf(op, status),
-                   "the device refused " + NameOf(op) + " with status " + std::to_string(status));
+    throw SimError(ErrnoOf(op, status), "the device refused " + CommandText(op) + " with " +
+                                            StatusText(kMailboxStatuses, status));
   }
   for (size_t i = 0; i < out_bytes / kWord; ++i) words[i] = link_->Read(DataRegister(i));
   if (out_bytes > 0) memcpy(out, words, out_bytes);
