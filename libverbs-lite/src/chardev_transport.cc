@@ -44,9 +44,15 @@ static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMP
                   kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
               "the kernel module's values");
 
-// What stands behind an errno of the kernel module that only says that something is full.
-const char* LimitReached(int error) {
+// What stands behind an errno of the kernel module, where that is the same for all calls.
+const char* MeaningOf(int error) {
   switch (error) {
+    case EIO:
+      return "the device refused it, or is broken: the kernel's log says more (dmesg)";
+    case ENODEV:
+      return "the device was removed";
+    case ETIMEDOUT:
+      return "the device did not answer: the kernel's log says more (dmesg)";
     case ENOSPC:
       return "all places of the device for these are taken, over all processes (vl_query_rnic says "
              "how many there are)";
@@ -332,7 +338,7 @@ class ChardevTransport : public Transport {
  private:
   int Call(unsigned long request, void* argument) {
     const int result = ioctl(fd_.get(), request, argument);
-    SetErrorText(result == 0 ? "" : LimitReached(errno));
+    SetErrorText(result == 0 ? "" : MeaningOf(errno));
     return result;
   }
   int CallObject(unsigned long request, uint32_t handle) {

@@ -11,8 +11,8 @@
 #include "rnic.h"
 #include "srq.h"
 
+using exrnic::BeginCall;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 namespace exrnic {
 
@@ -30,12 +30,17 @@ uint32_t RingEntries(uint32_t wanted) {
   return ring;
 }
 
+// False with an error.
 bool AttrIsValid(const vl_rnic& rnic, const vl_cq_init_attr& attr) {
-  return attr.entries != 0 && attr.entries <= MostCqEntries(rnic.info) &&
-         attr.moderation.count <= EXRNIC_MODERATION_COUNT_MAX &&
-         attr.moderation.ns <= EXRNIC_MODERATION_NS_MAX &&
-         attr.comp_vector <= rnic.info.comp_vectors &&
-         (attr.channel == nullptr || attr.channel->rnic == &rnic);
+  if (!IsWithin("entries", attr.entries, 1, MostCqEntries(rnic.info)) ||
+      !IsWithin("moderation.count", attr.moderation.count, 0, EXRNIC_MODERATION_COUNT_MAX) ||
+      !IsWithin("moderation.ns", attr.moderation.ns, 0, EXRNIC_MODERATION_NS_MAX) ||
+      !IsWithin("comp_vector", attr.comp_vector, 0, rnic.info.comp_vectors)) {
+    return false;
+  }
+  if (attr.channel == nullptr || attr.channel->rnic == &rnic) return true;
+  Fail(EINVAL, "channel is of another RNIC");
+  return false;
 }
 
 CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
@@ -95,14 +100,14 @@ void vl_cq::Move(uint32_t from, uint32_t to) {
 }
 
 vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
-  if (rnic == nullptr || attr == nullptr || !exrnic::AttrIsValid(*rnic, *attr)) {
-    return FailNull(EINVAL);
+  if (!BeginCall({{"rnic", rnic}, {"attr", attr}}) || !exrnic::AttrIsValid(*rnic, *attr)) {
+    return nullptr;
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow)
                                 vl_cq(rnic, *attr, exrnic::RingEntries(attr->entries)));
-  if (cq == nullptr || cq->memory.data() == nullptr) return FailNull(ENOMEM);
+  if (cq == nullptr || cq->memory.data() == nullptr) return Fail(ENOMEM);
   cq->cookie = rnic->events.Add();
-  if (cq->cookie == 0) return FailNull(ENOMEM);
+  if (cq->cookie == 0) return Fail(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->CreateCq(exrnic::RequestOf(*cq, *attr), &cq->cqn) != 0) {
     rnic->events.Forget(cq->cookie);
@@ -122,10 +127,16 @@ vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* mod
 }
 
 int vl_destroy_cq(vl_cq* cq) {
-  if (cq == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"cq", cq}})) return -1;
   vl_rnic* rnic = cq->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (cq->users > 0 || !rnic->events.Retire(cq->cookie)) return Fail(EBUSY);
+  if (cq->users > 0) {
+    return Fail(EBUSY, "queue pairs use the completion queue: destroy them first");
+  }
+  if (!rnic->events.Retire(cq->cookie)) {
+    return exrnic::FailUnacknowledged("completion queue",
+                                      "vl_ack_cq_events, or vl_ack_async_event");
+  }
   if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->cqn))) {
     rnic->events.Set(cq->cookie, cq);
     return -1;

@@ -10,10 +10,10 @@
 #include "rnic.h"
 #include "srq.h"
 
+using exrnic::BeginCall;
 using exrnic::Event;
 using exrnic::EventType;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 namespace {
 
@@ -50,15 +50,17 @@ bool Translate(vl_rnic* rnic, const Event& from, vl_async_event* to) {
 }
 
 int Acknowledge(vl_rnic* rnic, uint64_t cookie, unsigned events) {
-  return rnic->events.Acknowledge(cookie, events) ? 0 : Fail(EINVAL);
+  if (rnic->events.Acknowledge(cookie, events)) return 0;
+  return Fail(EINVAL, "%u events are acknowledged: more than were taken and not acknowledged yet",
+              events);
 }
 
 }  // namespace
 
 vl_comp_channel* vl_create_comp_channel(vl_rnic* rnic) {
-  if (rnic == nullptr) return FailNull(EINVAL);
+  if (!BeginCall({{"rnic", rnic}})) return nullptr;
   std::unique_ptr<vl_comp_channel> channel(new (std::nothrow) vl_comp_channel{rnic, -1});
-  if (channel == nullptr) return FailNull(ENOMEM);
+  if (channel == nullptr) return Fail(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->CreateChannel(&channel->fd) != 0) return nullptr;
   ++rnic->users;
@@ -66,10 +68,12 @@ vl_comp_channel* vl_create_comp_channel(vl_rnic* rnic) {
 }
 
 int vl_destroy_comp_channel(vl_comp_channel* channel) {
-  if (channel == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}})) return -1;
   vl_rnic* rnic = channel->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (channel->users > 0) return Fail(EBUSY);
+  if (channel->users > 0) {
+    return Fail(EBUSY, "%d completion queues use the channel: destroy them first", channel->users);
+  }
   rnic->transport->CloseChannel(channel->fd);
   --rnic->users;
   delete channel;
@@ -77,16 +81,18 @@ int vl_destroy_comp_channel(vl_comp_channel* channel) {
 }
 
 int vl_comp_channel_fd(const vl_comp_channel* channel) {
-  return channel != nullptr ? channel->fd : Fail(EINVAL);
+  return BeginCall({{"channel", channel}}) ? channel->fd : -1;
 }
 
 int vl_get_cq_event(vl_comp_channel* channel, vl_cq** cq, void** context) {
-  if (channel == nullptr || cq == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}, {"cq", cq}})) return -1;
   vl_rnic* rnic = channel->rnic;
   vl_cq* fired = nullptr;
   while (fired == nullptr) {
     Event event;
-    if (rnic->transport->ReadEvent(channel->fd, &event) != 0) return Fail(errno);
+    if (rnic->transport->ReadEvent(channel->fd, &event) != 0) {
+      return errno == ENODEV ? exrnic::FailGone() : Fail(errno);
+    }
     fired = static_cast<vl_cq*>(rnic->events.Take(event.cookie));
   }
   *cq = fired;
@@ -95,25 +101,27 @@ int vl_get_cq_event(vl_comp_channel* channel, vl_cq** cq, void** context) {
 }
 
 int vl_ack_cq_events(vl_cq* cq, unsigned events) {
-  if (cq == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"cq", cq}})) return -1;
   return Acknowledge(cq->rnic, cq->cookie, events);
 }
 
 int vl_async_fd(const vl_rnic* rnic) {
-  return rnic != nullptr ? rnic->transport->event_fd() : Fail(EINVAL);
+  return BeginCall({{"rnic", rnic}}) ? rnic->transport->event_fd() : -1;
 }
 
 int vl_get_async_event(vl_rnic* rnic, vl_async_event* event) {
-  if (rnic == nullptr || event == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"rnic", rnic}, {"event", event}})) return -1;
   Event from;
   do {
-    if (rnic->transport->ReadEvent(rnic->transport->event_fd(), &from) != 0) return Fail(errno);
+    if (rnic->transport->ReadEvent(rnic->transport->event_fd(), &from) != 0) {
+      return errno == ENODEV ? exrnic::FailGone() : Fail(errno);
+    }
   } while (!Translate(rnic, from, event));
   return 0;
 }
 
 int vl_ack_async_event(const vl_async_event* event) {
-  if (event == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"event", event}})) return -1;
   if (event->qp == nullptr && event->cq == nullptr && event->srq == nullptr) return 0;
   switch (event->type) {
     case VL_EVENT_QP_ERROR:
@@ -127,5 +135,5 @@ int vl_ack_async_event(const vl_async_event* event) {
     case VL_EVENT_LINK:
       return 0;
   }
-  return Fail(EINVAL);
+  return Fail(EINVAL, "event->type is %d: no type of event", static_cast<int>(event->type));
 }

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <string>
 
 #include "barrier.h"
 #include "doorbell.h"
@@ -19,8 +18,8 @@
 #include "rnic.h"
 #include "spin_lock.h"
 
+using exrnic::BeginCall;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 static_assert(VL_MESSAGE_CHANNELS == EXRNIC_FW_CHANNELS &&
                   VL_MESSAGE_BYTES_MAX == EXRNIC_CHANNEL_SLOT_MAX &&
@@ -119,18 +118,12 @@ namespace exrnic {
 
 namespace {
 
-// What is wrong with it, or an empty text.
-std::string Complaint(const vl_message_channel_attr& attr) {
-  const auto not_in = [](const char* what, uint32_t value, uint32_t least, uint32_t most) {
-    if (value >= least && value <= most) return std::string();
-    return std::string(what) + " is " + std::to_string(value) + ", not " + std::to_string(least) +
-           " to " + std::to_string(most);
-  };
-  std::string text = not_in("number", attr.number, 0, VL_MESSAGE_CHANNELS - 1);
-  if (text.empty()) text = not_in("message_bytes", attr.message_bytes, 0, VL_MESSAGE_BYTES_MAX);
-  if (text.empty()) text = not_in("sends", attr.sends, 1, VL_MESSAGE_SENDS_MAX);
-  if (text.empty()) text = not_in("receives", attr.receives, 1, VL_MESSAGE_RECEIVES_MAX);
-  return text;
+// False with an error.
+bool AttrIsValid(const vl_message_channel_attr& attr) {
+  return IsWithin("number", attr.number, 0, VL_MESSAGE_CHANNELS - 1) &&
+         IsWithin("message_bytes", attr.message_bytes, 0, VL_MESSAGE_BYTES_MAX) &&
+         IsWithin("sends", attr.sends, 1, VL_MESSAGE_SENDS_MAX) &&
+         IsWithin("receives", attr.receives, 1, VL_MESSAGE_RECEIVES_MAX);
 }
 
 MessageChannelRequest RequestOf(const vl_message_channel& channel) {
@@ -173,7 +166,7 @@ void Ring(vl_message_channel* channel) {
 
 // Fills the next entry of the work ring and makes it known. Under the lock.
 int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
-  if (!channel->rnic->user_page.usable()) return Fail(ENODEV);
+  if (!channel->rnic->user_page.usable()) return FailGone();
   work.id = channel->posted;
   memcpy(channel->At(channel->layout.work + channel->posted % channel->layout.works * sizeof(work)),
          &work, sizeof(work));
@@ -185,10 +178,9 @@ int Post(vl_message_channel* channel, exrnic_channel_work work, uint32_t* id) {
   return 0;
 }
 
-int FailFull() {
-  Fail(EAGAIN);
+Failure FailFull() {
   SetErrorText("as much work is under way as the message channel was made for");
-  return -1;
+  return Fail(EAGAIN);
 }
 
 // The event of that number, or null as long as there is none.
@@ -243,22 +235,18 @@ bool TakeToldEvents(vl_message_channel* channel) {
 }  // namespace exrnic
 
 vl_message_channel* vl_create_message_channel(vl_rnic* rnic, const vl_message_channel_attr* attr) {
-  if (rnic == nullptr || attr == nullptr) return FailNull(EINVAL);
-  const std::string complaint = exrnic::Complaint(*attr);
-  if (!complaint.empty()) {
-    FailNull(EINVAL);
-    exrnic::SetErrorText(complaint.c_str());
-    return nullptr;
-  }
+  if (!BeginCall({{"rnic", rnic}, {"attr", attr}}) || !exrnic::AttrIsValid(*attr)) return nullptr;
   std::unique_ptr<vl_message_channel> channel(new (std::nothrow) vl_message_channel(rnic, *attr));
-  if (channel == nullptr) return FailNull(ENOMEM);
+  if (channel == nullptr) return Fail(ENOMEM);
   if (channel->memory.data() == nullptr) return nullptr;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->CreateChannel(&channel->fd) != 0) return nullptr;
   if (rnic->transport->CreateMessageChannel(exrnic::RequestOf(*channel)) != 0) {
     const int error = errno;
     rnic->transport->CloseChannel(channel->fd);
-    errno = error;
+    Fail(error);
+    exrnic::Explain(EBUSY, "channel %u is another process's, or this RNIC has one already",
+                    attr->number);
     return nullptr;
   }
   channel->epoch = channel->status()->epoch;
@@ -267,7 +255,7 @@ vl_message_channel* vl_create_message_channel(vl_rnic* rnic, const vl_message_ch
 }
 
 int vl_destroy_message_channel(vl_message_channel* channel) {
-  if (channel == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}})) return -1;
   vl_rnic* rnic = channel->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   if (!exrnic::IsGone(rnic->transport->DestroyMessageChannel(channel->attr.number))) return -1;
@@ -278,17 +266,22 @@ int vl_destroy_message_channel(vl_message_channel* channel) {
 }
 
 void* vl_message_buffer(vl_message_channel* channel) {
-  if (channel == nullptr) return FailNull(EINVAL);
+  if (!BeginCall({{"channel", channel}})) return nullptr;
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
-  if (channel->has_room()) return channel->At(channel->BufferOffset());
-  exrnic::FailFull();
-  return nullptr;
+  if (!channel->has_room()) return exrnic::FailFull();
+  return channel->At(channel->BufferOffset());
 }
 
 int vl_send_message(vl_message_channel* channel, unsigned node, uint32_t length,
                     uint32_t timeout_us, uint32_t* id) {
-  if (channel == nullptr || node >= VL_MESSAGE_NODES || length > channel->attr.message_bytes)
-    return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}}) ||
+      !exrnic::IsWithin("node", node, 0, VL_MESSAGE_NODES - 1)) {
+    return -1;
+  }
+  if (length > channel->attr.message_bytes) {
+    return Fail(EINVAL, "length is %u: the channel was made for messages of %u bytes", length,
+                channel->attr.message_bytes);
+  }
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
   if (!channel->has_room()) return exrnic::FailFull();
   exrnic_channel_work work = {};
@@ -303,9 +296,12 @@ int vl_send_message(vl_message_channel* channel, unsigned node, uint32_t length,
 
 int vl_reduce(vl_message_channel* channel, unsigned group, const uint8_t* nodes, uint32_t round,
               vl_reduction operation, uint64_t value, uint32_t timeout_us) {
-  if (channel == nullptr || nodes == nullptr || group > UINT16_MAX || operation < 0 ||
-      operation > VL_REDUCE_XOR)
-    return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}, {"nodes", nodes}}) ||
+      !exrnic::IsWithin("group", group, 0, UINT16_MAX)) {
+    return -1;
+  }
+  if (operation < 0 || operation > VL_REDUCE_XOR)
+    return Fail(EINVAL, "operation is %d: no VL_REDUCE_*", static_cast<int>(operation));
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
   if (!channel->has_room()) return exrnic::FailFull();
   exrnic_channel_work work = {};
@@ -321,13 +317,11 @@ int vl_reduce(vl_message_channel* channel, unsigned group, const uint8_t* nodes,
 }
 
 uint32_t vl_messages_ended(const vl_message_channel* channel) {
-  if (channel != nullptr) return channel->ended();
-  Fail(EINVAL);
-  return 0;
+  return BeginCall({{"channel", channel}}) ? channel->ended() : 0;
 }
 
 int vl_poll_message(vl_message_channel* channel, vl_message* message) {
-  if (channel == nullptr || message == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}, {"message", message}})) return -1;
   {
     std::lock_guard<exrnic::SpinLock> guard(channel->lock);
     exrnic::RingAnewAfterRestart(channel);
@@ -337,17 +331,17 @@ int vl_poll_message(vl_message_channel* channel, vl_message* message) {
       return 1;
     }
   }
-  return channel->rnic->user_page.WhileEmpty() ? 0 : Fail(ENODEV);
+  return channel->rnic->user_page.WhileEmpty() ? 0 : exrnic::FailGone();
 }
 
 int vl_message_fd(const vl_message_channel* channel) {
-  return channel != nullptr ? channel->fd : Fail(EINVAL);
+  return BeginCall({{"channel", channel}}) ? channel->fd : -1;
 }
 
 int vl_arm_messages(vl_message_channel* channel) {
-  if (channel == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}})) return -1;
   std::lock_guard<std::mutex> one(channel->waiting);
-  if (!channel->rnic->user_page.usable()) return Fail(ENODEV);
+  if (!channel->rnic->user_page.usable()) return exrnic::FailGone();
   if (!exrnic::TakeToldEvents(channel)) return Fail(errno);
   // What it was told of is seen from here on, so nothing is lost with it.
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
@@ -371,14 +365,15 @@ int vl_await_message(vl_message_channel* channel, int timeout_ms) {
     const int told = poll(&wait, 1, timeout_ms < 0 ? -1 : static_cast<int>(left.count()));
     if (told < 0) return Fail(errno);
     if (told == 0) return 0;
-    if ((wait.revents & POLLIN) == 0) return Fail(ENODEV);
+    if ((wait.revents & POLLIN) == 0) return exrnic::FailGone();
   }
 }
 
 int vl_release_messages(vl_message_channel* channel, uint32_t count) {
-  if (channel == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"channel", channel}})) return -1;
   std::lock_guard<exrnic::SpinLock> guard(channel->lock);
-  if (count > channel->polled - channel->released) return Fail(EINVAL);
+  const uint32_t held = channel->polled - channel->released;
+  if (count > held) return Fail(EINVAL, "count is %u: %u messages are taken", count, held);
   if (count == 0) return 0;
   channel->released += count;
   exrnic::Ring(channel);

@@ -11,8 +11,8 @@
 #include "qp.h"
 #include "rnic.h"
 
+using exrnic::BeginCall;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 struct vl_window {
   vl_qp* qp;
@@ -31,6 +31,29 @@ static_assert(VL_WINDOW_STORE == EXRNIC_WINDOW_ACCESS_STORE &&
                   VL_PORT_LINK_DOWN == EXRNIC_PORT_EVENT_LINK_DOWN,
               "the device's values");
 
+static constexpr uint64_t kWindowBytesMax = uint64_t{EXRNIC_MAX_WINDOWS} * EXRNIC_WINDOW_SIZE;
+
+// False with an error.
+static bool WindowIsValid(const vl_qp& qp, uint64_t address, uint64_t length, int access) {
+  constexpr int kAccess = VL_WINDOW_STORE | VL_WINDOW_LOAD;
+  const vl_qp_state state = qp.state;
+  if (access == 0 || (access & ~kAccess) != 0) {
+    Fail(EINVAL, "access is 0x%x: one or both of VL_WINDOW_STORE, VL_WINDOW_LOAD",
+         static_cast<unsigned>(access));
+  } else if (!exrnic::IsWithin("length", length, 1, kWindowBytesMax)) {
+    return false;
+  } else if (address + length < address) {
+    Fail(EINVAL, "%llu bytes from remote_address 0x%llx wrap",
+         static_cast<unsigned long long>(length), static_cast<unsigned long long>(address));
+  } else if (qp.service != VL_SERVICE_RC || (state != VL_QPS_RTS && state != VL_QPS_ERROR)) {
+    Fail(EINVAL, "windows need a queue pair of VL_SERVICE_RC in RTS; this one is in %s",
+         vl_qp_state_string(state));
+  } else {
+    return true;
+  }
+  return false;
+}
+
 // From now on nothing is posted; of what was, the device has been told.
 static void AddWindow(vl_qp* qp) {
   std::lock_guard<exrnic::SpinLock> guard(qp->sq.lock());
@@ -39,9 +62,11 @@ static void AddWindow(vl_qp* qp) {
 
 vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_address, uint64_t length,
                          int access) {
-  if (qp == nullptr) return FailNull(EINVAL);
+  if (!BeginCall({{"qp", qp}}) || !WindowIsValid(*qp, remote_address, length, access)) {
+    return nullptr;
+  }
   std::unique_ptr<vl_window> window(new (std::nothrow) vl_window{qp, {}});
-  if (window == nullptr) return FailNull(ENOMEM);
+  if (window == nullptr) return Fail(ENOMEM);
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   const exrnic::WindowRequest request = {qp->number, remote_stag, remote_address, length,
@@ -49,18 +74,21 @@ vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_addres
   AddWindow(qp);
   if (rnic->transport->MapWindow(request, &window->info) != 0) {
     --qp->windows;
-    if (errno == EBUSY) {
-      exrnic::SetErrorText(
-          "work requests were posted to the queue pair: remote windows need another one, or this "
-          "one reset");
-    }
+    exrnic::Explain(EBUSY,
+                    "work requests were posted to the queue pair: remote windows need another one, "
+                    "or this one reset");
+    exrnic::Explain(EINVAL,
+                    "the queue pair is not in RTS (it may have gone to ERROR), or such a window is "
+                    "none: length %llu at 0x%llx",
+                    static_cast<unsigned long long>(length),
+                    static_cast<unsigned long long>(remote_address));
     return nullptr;
   }
   return window.release();
 }
 
 int vl_unmap_window(vl_window* window) {
-  if (window == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"window", window}})) return -1;
   vl_rnic* rnic = window->qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   const bool gone = exrnic::IsGone(rnic->transport->UnmapWindow(window->info));
@@ -71,23 +99,46 @@ int vl_unmap_window(vl_window* window) {
 }
 
 volatile void* vl_window_address(const vl_window* window) {
-  return window != nullptr ? window->info.address : FailNull(EINVAL);
+  return BeginCall({{"window", window}}) ? window->info.address : nullptr;
 }
 
 void vl_window_flush() { vl_wmb_flush_windows(); }
 
+// These are false with an error.
+static bool IsPort(const char* name, unsigned port) {
+  return exrnic::IsWithin(name, port, 0, VL_PORTS - 1);
+}
+static bool IsScratchpad(unsigned index) {
+  return exrnic::IsWithin("index", index, 0, VL_PORT_SPADS - 1);
+}
+
+// What a call on a port has returned.
+static int Told(int result) {
+  if (result != 0) exrnic::Explain(ENOTCONN, "the peer's port is closed");
+  return result;
+}
+
 vl_port* vl_open_port(vl_rnic* rnic, unsigned number, unsigned peer_node, unsigned peer_port) {
-  if (rnic == nullptr) return FailNull(EINVAL);
+  if (!BeginCall({{"rnic", rnic}}) || !IsPort("port", number) || !IsPort("peer_port", peer_port)) {
+    return nullptr;
+  }
+  if (peer_node >= EXRNIC_MAX_NODE || peer_node == rnic->info.node_id) {
+    return Fail(EINVAL, "peer_node is %u: another node than this one, %u, below %u", peer_node,
+                rnic->info.node_id, unsigned{EXRNIC_MAX_NODE});
+  }
   std::unique_ptr<vl_port> port(new (std::nothrow) vl_port{rnic, -1});
-  if (port == nullptr) return FailNull(ENOMEM);
+  if (port == nullptr) return Fail(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->OpenPort(number, peer_node, peer_port, &port->fd) != 0) return nullptr;
+  if (rnic->transport->OpenPort(number, peer_node, peer_port, &port->fd) != 0) {
+    exrnic::Explain(EBUSY, "port %u is open already, in this process or another one", number);
+    return nullptr;
+  }
   ++rnic->users;
   return port.release();
 }
 
 int vl_close_port(vl_port* port) {
-  if (port == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"port", port}})) return -1;
   vl_rnic* rnic = port->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   rnic->transport->ClosePort(port->fd);
@@ -96,10 +147,10 @@ int vl_close_port(vl_port* port) {
   return 0;
 }
 
-int vl_port_fd(const vl_port* port) { return port != nullptr ? port->fd : Fail(EINVAL); }
+int vl_port_fd(const vl_port* port) { return BeginCall({{"port", port}}) ? port->fd : -1; }
 
 int vl_get_port_event(vl_port* port, vl_port_event* event) {
-  if (port == nullptr || event == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"port", port}, {"event", event}})) return -1;
   exrnic::PortEvent from;
   if (port->rnic->transport->ReadPort(port->fd, &from) != 0) return -1;
   *event = {from.bells, from.events, from.link_up ? 1 : 0};
@@ -107,21 +158,21 @@ int vl_get_port_event(vl_port* port, vl_port_event* event) {
 }
 
 int vl_ring_port(vl_port* port, uint32_t bits) {
-  if (port == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"port", port}})) return -1;
   vl_wmb_flush_windows();
-  return port->rnic->transport->RingPort(port->fd, bits);
+  return Told(port->rnic->transport->RingPort(port->fd, bits));
 }
 
 int vl_mask_port(vl_port* port, uint32_t bits) {
-  return port == nullptr ? Fail(EINVAL) : port->rnic->transport->MaskPort(port->fd, bits);
+  return BeginCall({{"port", port}}) ? port->rnic->transport->MaskPort(port->fd, bits) : -1;
 }
 
 int vl_set_scratchpad(vl_port* port, unsigned index, uint32_t value) {
-  if (port == nullptr || index >= VL_PORT_SPADS) return Fail(EINVAL);
-  return port->rnic->transport->SetSpad(port->fd, index, value);
+  if (!BeginCall({{"port", port}}) || !IsScratchpad(index)) return -1;
+  return Told(port->rnic->transport->SetSpad(port->fd, index, value));
 }
 
 int vl_get_scratchpad(vl_port* port, unsigned index, uint32_t* value) {
-  if (port == nullptr || value == nullptr || index >= VL_PORT_SPADS) return Fail(EINVAL);
+  if (!BeginCall({{"port", port}, {"value", value}}) || !IsScratchpad(index)) return -1;
   return port->rnic->transport->GetSpad(port->fd, index, value);
 }

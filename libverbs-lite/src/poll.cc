@@ -126,19 +126,21 @@ int TakeCompletions(vl_cq* cq, int most, vl_wc* wc) {
 }  // namespace exrnic
 
 int vl_poll_cq(vl_cq* cq, int num_entries, vl_wc* wc) {
-  if (cq == nullptr || num_entries < 0 || (num_entries > 0 && wc == nullptr)) {
-    return exrnic::Fail(EINVAL);
+  if (!exrnic::BeginCall({{"cq", cq}})) return -1;
+  if (num_entries < 0) return exrnic::Fail(EINVAL, "num_entries is %d", num_entries);
+  if (num_entries > 0 && wc == nullptr) {
+    return exrnic::Fail(EINVAL, "wc is NULL, and num_entries %d", num_entries);
   }
   const int taken = exrnic::TakeCompletions(cq, num_entries, wc);
   if (taken == 0 && num_entries > 0 && !cq->rnic->user_page.WhileEmpty()) {
-    return exrnic::Fail(ENODEV);
+    return exrnic::FailGone();
   }
   return taken;
 }
 
 int vl_req_notify_cq(vl_cq* cq, int solicited_only) {
-  if (cq == nullptr) return exrnic::Fail(EINVAL);
-  if (!cq->rnic->user_page.usable()) return exrnic::Fail(ENODEV);
+  if (!exrnic::BeginCall({{"cq", cq}})) return -1;
+  if (!cq->rnic->user_page.usable()) return exrnic::FailGone();
   std::lock_guard<exrnic::SpinLock> guard(cq->lock);
   exrnic::ReportTaken(cq,
                       solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);

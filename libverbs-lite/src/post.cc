@@ -62,7 +62,13 @@ const OpcodeRules* RulesOf(vl_wr_opcode opcode) {
 }
 
 bool ListIsValid(const vl_sge* list, int count, uint32_t most) {
-  return count >= 0 && static_cast<uint32_t>(count) <= most && (count == 0 || list != nullptr);
+  if (count < 0 || static_cast<uint32_t>(count) > most) {
+    Fail(EINVAL, "num_sge is %d, not 0 to %u", count, most);
+    return false;
+  }
+  if (count == 0 || list != nullptr) return true;
+  Fail(EINVAL, "sg_list is NULL, and num_sge %d", count);
+  return false;
 }
 
 uint64_t Sum(const vl_sge* list, int count) {
@@ -80,12 +86,17 @@ uint32_t TakeSlots(Wqe* wqe, uint32_t payload_bytes) {
   return slots;
 }
 
-// The following return the slots of the work request, or 0: it is malformed.
+// The following return the slots of the work request, or 0 with EINVAL: it is malformed.
 
 uint32_t PutElements(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
   if (!ListIsValid(list, count, most)) return 0;
   const uint64_t length = Sum(list, count);
-  if (length > EXRNIC_MESSAGE_MAX) return 0;
+  if (length > EXRNIC_MESSAGE_MAX) {
+    Fail(EINVAL, "the elements have %llu bytes, at most %llu",
+         static_cast<unsigned long long>(length),
+         static_cast<unsigned long long>(EXRNIC_MESSAGE_MAX));
+    return 0;
+  }
   const uint32_t bytes = static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(vl_sge));
   const uint32_t slots = TakeSlots(wqe, bytes);
   if (count > 0) memcpy(wqe->payload(), list, bytes);
@@ -97,7 +108,11 @@ uint32_t PutElements(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
 uint32_t PutInline(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
   if (!ListIsValid(list, count, VL_MAX_SGE)) return 0;
   const uint64_t length = Sum(list, count);
-  if (length > most) return 0;
+  if (length > most) {
+    Fail(EINVAL, "%llu bytes inline: max_inline of the queue pair is %u",
+         static_cast<unsigned long long>(length), most);
+    return 0;
+  }
   const uint32_t slots = TakeSlots(wqe, static_cast<uint32_t>(length));
   uint8_t* to = wqe->payload();
   for (int i = 0; i < count; ++i) {
@@ -122,9 +137,17 @@ bool IsAtomic(vl_wr_opcode opcode) {
 
 // An atomic has its operands where a second element would stand.
 uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
-  if (qp.max_reads_out == 0) return 0;
+  if (qp.max_reads_out == 0) {
+    Fail(EINVAL, "an atomic needs a queue pair with max_reads_out of 1 or more");
+    return 0;
+  }
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, 1, wqe);
-  if (slots == 0 || wqe->head.length != EXRNIC_ATOMIC_BYTES) return 0;
+  if (slots == 0) return 0;
+  if (wqe->head.length != EXRNIC_ATOMIC_BYTES) {
+    Fail(EINVAL, "an atomic has one element of %u bytes, not %d with %u",
+         unsigned{EXRNIC_ATOMIC_BYTES}, wr.num_sge, wqe->head.length);
+    return 0;
+  }
   wqe->head.sge1_address = wr.atomic_data;
   wqe->head.sge1_length = static_cast<uint32_t>(wr.atomic_compare);
   wqe->head.sge1_stag = static_cast<uint32_t>(wr.atomic_compare >> 32);
@@ -138,8 +161,10 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   if (IsAtomic(wr.opcode)) return PutAtomic(qp, wr, wqe);
   const uint32_t most = wr.opcode == VL_OP_LOCAL_INVALIDATE ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
-  if (slots != 0 && wr.opcode == VL_OP_PULL && ReadsOf(wr) > qp.max_reads_out) return 0;
-  return slots;
+  if (slots == 0 || wr.opcode != VL_OP_PULL || ReadsOf(wr) <= qp.max_reads_out) return slots;
+  Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u",
+       ReadsOf(wr), qp.max_reads_out);
+  return 0;
 }
 
 bool Carries(vl_service service, const OpcodeRules& rules) {
@@ -147,21 +172,44 @@ bool Carries(vl_service service, const OpcodeRules& rules) {
   return service == VL_SERVICE_RC || rules.may_be_lost;
 }
 
-// False: there is no such destination.
+// False with an error: there is no such destination.
 bool PutDestination(const vl_qp& qp, const vl_destination& to, Wqe* wqe) {
   const bool group = to.node == VL_NODE_GROUP;
-  if (to.qpn > (group ? EXRNIC_GROUP_MAX : EXRNIC_MAX_QP - 1)) return false;
-  if (!group && (to.node >= EXRNIC_MAX_NODE || to.node == qp.pd->rnic->info.node_id)) return false;
+  const uint32_t most = group ? EXRNIC_GROUP_MAX : EXRNIC_MAX_QP - 1;
+  if (!IsWithin("ud.qpn", to.qpn, 0, most)) return false;
+  const uint32_t self = qp.pd->rnic->info.node_id;
+  if (!group && (to.node >= EXRNIC_MAX_NODE || to.node == self)) {
+    Fail(EINVAL, "ud.node is %u: another node than this one, %u, below %u, or VL_NODE_GROUP",
+         to.node, self, unsigned{EXRNIC_MAX_NODE});
+    return false;
+  }
   wqe->head.remote_to = group ? uint64_t{EXRNIC_GROUP_QPN} + to.qpn
                               : uint64_t{to.node} << EXRNIC_DATAGRAM_NODE_SHIFT | to.qpn;
   wqe->head.remote_stag = to.qkey;
   return true;
 }
 
-uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+// Null with an error.
+const OpcodeRules* CheckedRules(const vl_qp& qp, const vl_send_wr& wr) {
   const OpcodeRules* rules = RulesOf(wr.opcode);
-  if (rules == nullptr || (wr.flags & ~rules->flags) != 0) return 0;
-  if (!Carries(qp.service, *rules)) return 0;
+  const int opcode = static_cast<int>(wr.opcode);
+  if (rules == nullptr) {
+    Fail(EINVAL, "opcode is %d: no VL_OP_*", opcode);
+  } else if ((wr.flags & ~rules->flags) != 0) {
+    Fail(EINVAL, "flags is 0x%x: with opcode %d only the bits of 0x%x (VL_SEND_*)",
+         static_cast<unsigned>(wr.flags), opcode, static_cast<unsigned>(rules->flags));
+  } else if (!Carries(qp.service, *rules)) {
+    Fail(EINVAL, "opcode is %d, which %s does not carry", opcode,
+         qp.service == VL_SERVICE_UD ? "VL_SERVICE_UD" : "VL_SERVICE_UC");
+  } else {
+    return rules;
+  }
+  return nullptr;
+}
+
+uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+  const OpcodeRules* rules = CheckedRules(qp, wr);
+  if (rules == nullptr) return 0;
   wqe->head = {};
   wqe->head.opcode = static_cast<uint8_t>(rules->device);
   wqe->head.flags = static_cast<uint8_t>(wr.flags);
@@ -174,7 +222,10 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   const bool to_anyone = qp.service == VL_SERVICE_UD && wr.opcode != VL_OP_LOCAL_INVALIDATE;
   if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
   const uint32_t slots = PutPayload(qp, wr, wqe);
-  return to_anyone && wqe->head.length > qp.pd->rnic->info.mtu ? 0 : slots;
+  const uint32_t mtu = qp.pd->rnic->info.mtu;
+  if (slots == 0 || !to_anyone || wqe->head.length <= mtu) return slots;
+  Fail(EINVAL, "a datagram of %u bytes: at most the mtu, %u", wqe->head.length, mtu);
+  return 0;
 }
 
 // shape: of the receive queue that is meant.
@@ -184,21 +235,37 @@ uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, Wqe* wqe) {
   return PutElements(wr.sg_list, wr.num_sge, shape.elements, wqe);
 }
 
-int SendRefusal(const vl_qp& qp) {
+// These are false with an error: nothing may be posted now.
+bool MaySend(const vl_qp& qp) {
   const vl_qp_state state = qp.state;
-  if (state != VL_QPS_RTS && state != VL_QPS_ERROR) return EINVAL;
-  return qp.windows != 0 ? EBUSY : 0;
+  if (state != VL_QPS_RTS && state != VL_QPS_ERROR) {
+    Fail(EINVAL, "the queue pair is in %s: it sends from RTS on", vl_qp_state_string(state));
+    return false;
+  }
+  if (qp.windows == 0) return true;
+  Fail(EBUSY,
+       "the queue pair has remote windows, whose loads are numbered apart from posted work: post "
+       "to another one, or unmap them and reset it");
+  return false;
 }
-int ReceiveRefusal(const vl_qp& qp) { return qp.state == VL_QPS_RESET ? EINVAL : 0; }
+bool MayReceive(const vl_qp& qp) {
+  if (qp.state != VL_QPS_RESET) return true;
+  Fail(EINVAL, "the queue pair is in RESET: receives may be posted from INIT on");
+  return false;
+}
 
-// `limits`: what a work request of this queue must keep. 0, or what is wrong. *wqe: as it was put.
+// False with an error. `limits`: what a work request of this queue must keep. *wqe: as it was put.
 template <typename Queue, typename Limits, typename Wr>
-int PutWr(Queue* queue, const Limits& limits, const Wr& wr, Wqe* wqe) {
+bool PutWr(Queue* queue, const Limits& limits, const Wr& wr, Wqe* wqe) {
   const uint32_t slots = BuildWqe(limits, wr, wqe);
-  if (slots == 0) return EINVAL;
-  if (!queue->HasRoom(slots)) return ENOMEM;
+  if (slots == 0) return false;
+  if (!queue->HasRoom(slots)) {
+    SetErrorText("the queue is full: a completion that is polled gives places back");
+    Fail(ENOMEM);
+    return false;
+  }
   queue->Put(*wqe, slots, wr.wr_id);
-  return 0;
+  return true;
 }
 
 // Where a queue is rung.
@@ -215,25 +282,33 @@ void Announce(const SlotRing& queue, const Bell& bell, int count, const Wqe& las
   if (!by_pio) queue.RingDoorbell(bell.user_page, bell.number);
 }
 
-// Puts the list up to its first bad request, and tells the device once for all of them. refusal():
-// why nothing may be posted now, or 0; asked under the lock, so that it holds until all is told.
-template <typename Queue, typename Limits, typename Wr, typename Refusal>
-int PostList(Queue* queue, const Limits& limits, const Bell& bell, Refusal refusal, const Wr* wr,
+// False with an error.
+bool IsUsable(const UserPage& user_page) {
+  if (user_page.usable()) return true;
+  FailGone();
+  return false;
+}
+
+// Puts the list up to its first bad request, and tells the device once for all of them. may_post():
+// false with an error if nothing may be posted now; asked under the lock, so that it holds until
+// all is told.
+template <typename Queue, typename Limits, typename Wr, typename MayPost>
+int PostList(Queue* queue, const Limits& limits, const Bell& bell, MayPost may_post, const Wr* wr,
              const Wr** bad_wr) {
   int count = 0;
   Wqe wqe;  // the last one
   std::lock_guard<SpinLock> guard(queue->lock());
-  int error = refusal();
-  if (error == 0 && !bell.user_page.usable()) error = ENODEV;
-  for (; error == 0 && wr != nullptr; wr = wr->next) {
-    error = PutWr(queue, limits, *wr, &wqe);
-    if (error != 0) break;
-    ++count;
+  bool good = may_post() && IsUsable(bell.user_page);
+  while (good && wr != nullptr) {
+    good = PutWr(queue, limits, *wr, &wqe);
+    count += good;
+    if (good) wr = wr->next;
   }
+  const int error = errno;
   // What was built of a bad request took the place of the one before it.
-  if (error != 0 && count > 0) queue->RingDoorbell(bell.user_page, bell.number);
-  if (error == 0 && count > 0) Announce(*queue, bell, count, wqe);
-  if (error == 0) return 0;
+  if (!good && count > 0) queue->RingDoorbell(bell.user_page, bell.number);
+  if (good && count > 0) Announce(*queue, bell, count, wqe);
+  if (good) return 0;
   if (bad_wr != nullptr) *bad_wr = wr;
   return Fail(error);
 }
@@ -241,7 +316,7 @@ int PostList(Queue* queue, const Limits& limits, const Bell& bell, Refusal refus
 template <typename Wr>
 int Refuse(const Wr* wr, const Wr** bad_wr) {
   if (bad_wr != nullptr) *bad_wr = wr;
-  return Fail(EINVAL);
+  return -1;
 }
 
 }  // namespace
@@ -249,28 +324,26 @@ int Refuse(const Wr* wr, const Wr** bad_wr) {
 }  // namespace exrnic
 
 int vl_post_sq(vl_qp* qp, const vl_send_wr* wr, const vl_send_wr** bad_wr) {
-  if (qp == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
+  if (!exrnic::BeginCall({{"qp", qp}, {"wr", wr}})) return exrnic::Refuse(wr, bad_wr);
   vl_rnic* rnic = qp->pd->rnic;
   const exrnic::Bell bell = {rnic->user_page, qp->number, &rnic->pio};
-  const auto refusal = [qp] { return exrnic::SendRefusal(*qp); };
-  if (exrnic::PostList(&qp->sq, *qp, bell, refusal, wr, bad_wr) == 0) return 0;
-  if (errno == EBUSY) {
-    exrnic::SetErrorText(
-        "the queue pair has remote windows, whose loads are numbered apart from posted work: post "
-        "to another one, or unmap them and reset it");
-  }
-  return -1;
+  const auto may_post = [qp] { return exrnic::MaySend(*qp); };
+  return exrnic::PostList(&qp->sq, *qp, bell, may_post, wr, bad_wr);
 }
 
 int vl_post_rq(vl_qp* qp, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
-  if (qp == nullptr || wr == nullptr || !qp->rq) return exrnic::Refuse(wr, bad_wr);
+  if (!exrnic::BeginCall({{"qp", qp}, {"wr", wr}})) return exrnic::Refuse(wr, bad_wr);
+  if (!qp->rq) {
+    exrnic::Fail(EINVAL, "the queue pair has a shared receive queue: post there");
+    return exrnic::Refuse(wr, bad_wr);
+  }
   const exrnic::Bell bell = {qp->pd->rnic->user_page, qp->number, nullptr};
-  const auto refusal = [qp] { return exrnic::ReceiveRefusal(*qp); };
-  return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, refusal, wr, bad_wr);
+  const auto may_post = [qp] { return exrnic::MayReceive(*qp); };
+  return exrnic::PostList(&*qp->rq, qp->recv_shape, bell, may_post, wr, bad_wr);
 }
 
 int vl_post_srq_recv(vl_srq* srq, const vl_recv_wr* wr, const vl_recv_wr** bad_wr) {
-  if (srq == nullptr || wr == nullptr) return exrnic::Refuse(wr, bad_wr);
+  if (!exrnic::BeginCall({{"srq", srq}, {"wr", wr}})) return exrnic::Refuse(wr, bad_wr);
   const exrnic::Bell bell = {srq->pd->rnic->user_page, srq->number, nullptr};
-  return exrnic::PostList(&srq->queue, srq->shape, bell, [] { return 0; }, wr, bad_wr);
+  return exrnic::PostList(&srq->queue, srq->shape, bell, [] { return true; }, wr, bad_wr);
 }

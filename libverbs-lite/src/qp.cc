@@ -9,8 +9,8 @@
 #include "rnic.h"
 #include "srq.h"
 
+using exrnic::BeginCall;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 namespace exrnic {
 
@@ -19,25 +19,40 @@ namespace {
 static_assert(VL_MAX_READS == EXRNIC_MAX_READS && VL_MAX_GROUP == EXRNIC_GROUP_MAX,
               "the device takes what the library promises");
 
-bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr* attr) {
-  if (pd == nullptr || attr == nullptr || attr->send_cq == nullptr || attr->recv_cq == nullptr) {
+// These are false with an error.
+
+bool IsOfRnic(const char* name, const vl_cq* cq, const vl_rnic* rnic) {
+  if (cq != nullptr && cq->rnic == rnic) return true;
+  Fail(EINVAL, "%s is %s", name, cq == nullptr ? "NULL" : "of another RNIC than the domain");
+  return false;
+}
+
+bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr& attr) {
+  if (!IsOfRnic("send_cq", attr.send_cq, pd->rnic) ||
+      !IsOfRnic("recv_cq", attr.recv_cq, pd->rnic) ||
+      !IsWithin("max_reads_out", attr.max_reads_out, 0, VL_MAX_READS) ||
+      !IsWithin("max_reads_in", attr.max_reads_in, 0, VL_MAX_READS)) {
     return false;
   }
-  const vl_rnic* rnic = pd->rnic;
-  return attr->send_cq->rnic == rnic && attr->recv_cq->rnic == rnic &&
-         (attr->srq == nullptr || attr->srq->pd == pd) && attr->max_reads_out <= VL_MAX_READS &&
-         attr->max_reads_in <= VL_MAX_READS && attr->service >= VL_SERVICE_RC &&
-         attr->service <= VL_SERVICE_UD;
+  if (attr.srq != nullptr && attr.srq->pd != pd) {
+    Fail(EINVAL, "srq is of another domain");
+    return false;
+  }
+  if (attr.service >= VL_SERVICE_RC && attr.service <= VL_SERVICE_UD) return true;
+  Fail(EINVAL, "service is %d: no VL_SERVICE_*", static_cast<int>(attr.service));
+  return false;
 }
 
 bool SendShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
   *shape = {attr.max_send_wr, attr.max_send_sge, attr.max_inline};
-  return GrantShape(shape, pd->rnic->info.max_sq_slots);
+  return GrantShape(shape, pd->rnic->info.max_sq_slots,
+                    {"max_send_wr", "max_send_sge", "max_inline"});
 }
 
 bool RecvShape(const vl_pd* pd, const vl_qp_init_attr& attr, QueueShape* shape) {
   *shape = {attr.max_recv_wr, attr.max_recv_sge, 0};
-  return attr.srq != nullptr || GrantShape(shape, pd->rnic->info.max_sq_slots);
+  return attr.srq != nullptr ||
+         GrantShape(shape, pd->rnic->info.max_sq_slots, {"max_recv_wr", "max_recv_sge", ""});
 }
 
 exrnic_service DeviceService(vl_service service) {
@@ -178,15 +193,64 @@ int DestroyQp(vl_rnic* rnic, uint32_t number) {
   return rnic->transport->DestroyQp(number);
 }
 
+// False with an error.
 bool PkeyIsValid(uint32_t pkey) {
-  return pkey <= UINT16_MAX && (pkey & ~uint32_t{EXRNIC_PKEY_FULL}) != 0;
+  if (pkey <= UINT16_MAX && (pkey & ~uint32_t{EXRNIC_PKEY_FULL}) != 0) return true;
+  Fail(EINVAL, "pkey is 0x%x: 16 bits, of which the low 15 are not 0", pkey);
+  return false;
+}
+
+// What a change of state takes of the attributes. False with an error.
+bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
+  const bool datagrams = qp.service == VL_SERVICE_UD;
+  if (!DeviceState(attr.state, &change->state)) {
+    Fail(EINVAL, "state is %d: no VL_QPS_*", static_cast<int>(attr.state));
+    return false;
+  }
+  if (attr.state == VL_QPS_INIT && datagrams) {
+    change->qkey = attr.qkey;
+    change->pkey = attr.pkey;
+    return PkeyIsValid(attr.pkey);
+  }
+  if (attr.state == VL_QPS_RTR) {
+    if (!datagrams) change->dest_node = attr.dest_node;
+    if (!datagrams) change->dest_qpn = attr.dest_qpn;
+    change->rnr = attr.min_rnr_timer;
+    return IsWithin("min_rnr_timer", attr.min_rnr_timer, 0, VL_MAX_RNR_TIMER);
+  }
+  if (attr.state != VL_QPS_RTS) return true;
+  change->rnr = attr.rnr_retry;
+  return IsWithin("rnr_retry", attr.rnr_retry, 0, VL_RNR_RETRY_ENDLESS);
+}
+
+// Why a transport has refused a change of state that the attributes allow.
+void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+  const char* to = vl_qp_state_string(LibraryState(change.state));
+  const bool names_peer = errno == EINVAL && change.state == EXRNIC_QP_STATE_RTR;
+  if (errno == EPERM || names_peer) ClearErrorText();  // the following say more
+  Explain(EPERM, "a queue pair in %s, or in ERROR since it failed, does not go to %s",
+          vl_qp_state_string(before), to);
+  if (!names_peer) return;
+  Explain(
+      EINVAL,
+      "no peer: queue pair %u (dest_qpn) of node %u (dest_node). It is one of another node than "
+      "this one, %u",
+      change.dest_qpn, change.dest_node, qp.pd->rnic->info.node_id);
 }
 
 int ChangeGroup(vl_qp* qp, uint32_t group, int (Transport::*change)(uint32_t, uint32_t)) {
-  if (qp == nullptr || qp->service != VL_SERVICE_UD || group > VL_MAX_GROUP) return Fail(EINVAL);
+  if (!BeginCall({{"qp", qp}}) || !IsWithin("group", group, 0, VL_MAX_GROUP)) return -1;
+  if (qp->service != VL_SERVICE_UD) {
+    return Fail(EINVAL, "groups are for queue pairs of VL_SERVICE_UD, which this one is not");
+  }
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  return (rnic->transport.get()->*change)(qp->number, group);
+  const int result = (rnic->transport.get()->*change)(qp->number, group);
+  if (result == 0) return 0;
+  if (errno == EEXIST || errno == ENOENT) ClearErrorText();
+  Explain(EEXIST, "the queue pair is attached to group %u already", group);
+  Explain(ENOENT, "the queue pair is not attached to group %u", group);
+  return result;
 }
 
 void CountUsers(vl_qp* qp, int change) {
@@ -211,18 +275,18 @@ void NoteAttributes(vl_qp* qp, const QpChange& change) {
 
 vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
   exrnic::QueueShape send, recv;
-  if (!exrnic::InitAttrIsValid(pd, attr) || !exrnic::SendShape(pd, *attr, &send) ||
-      !exrnic::RecvShape(pd, *attr, &recv)) {
-    return FailNull(EINVAL);
+  if (!BeginCall({{"pd", pd}, {"attr", attr}}) || !exrnic::InitAttrIsValid(pd, *attr) ||
+      !exrnic::SendShape(pd, *attr, &send) || !exrnic::RecvShape(pd, *attr, &recv)) {
+    return nullptr;
   }
   vl_rnic* rnic = pd->rnic;
   std::unique_ptr<vl_qp> qp(new (std::nothrow) vl_qp(pd, *attr, send, recv));
   if (qp == nullptr || !qp->sq.allocated() || (qp->rq && !qp->rq->allocated())) {
-    return FailNull(ENOMEM);
+    return Fail(ENOMEM);
   }
 
   qp->cookie = rnic->events.Add();
-  if (qp->cookie == 0) return FailNull(ENOMEM);
+  if (qp->cookie == 0) return Fail(ENOMEM);
 
   std::lock_guard<std::mutex> guard(rnic->control);
   if (exrnic::CreateQp(rnic, exrnic::RequestOf(*qp, *attr), &qp->number) != 0) {
@@ -232,7 +296,8 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
   if (qp->number >= rnic->qps.size()) {
     rnic->transport->DestroyQp(qp->number);
     rnic->events.Forget(qp->cookie);
-    return FailNull(EIO);
+    return Fail(EIO, "the device gave the queue pair number %u, not one below %zu", qp->number,
+                rnic->qps.size());
   }
   rnic->events.Set(qp->cookie, qp.get());
   exrnic::SetQp(qp.get(), qp.get());
@@ -243,29 +308,14 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
 
 int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   exrnic::QpChange change = {};
-  if (qp == nullptr || attr == nullptr || !exrnic::DeviceState(attr->state, &change.state)) {
-    return Fail(EINVAL);
-  }
-  const bool datagrams = qp->service == VL_SERVICE_UD;
-  if (attr->state == VL_QPS_INIT && datagrams) {
-    change.qkey = attr->qkey;
-    change.pkey = attr->pkey;
-    if (!exrnic::PkeyIsValid(attr->pkey)) return Fail(EINVAL);
-  } else if (attr->state == VL_QPS_RTR) {
-    if (!datagrams) change.dest_node = attr->dest_node;
-    if (!datagrams) change.dest_qpn = attr->dest_qpn;
-    change.rnr = attr->min_rnr_timer;
-    if (change.rnr > VL_MAX_RNR_TIMER) return Fail(EINVAL);
-  } else if (attr->state == VL_QPS_RTS) {
-    change.rnr = attr->rnr_retry;
-    if (change.rnr > VL_RNR_RETRY_ENDLESS) return Fail(EINVAL);
-  }
+  if (!BeginCall({{"qp", qp}, {"attr", attr}}) || !exrnic::ChangeOf(*qp, *attr, &change)) return -1;
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
   const vl_qp_state before = qp->state;
   if (attr->state == VL_QPS_RESET) exrnic::StopPosting(qp);
   if (exrnic::ModifyQp(rnic, qp->number, change) != 0) {
     qp->state.store(before, std::memory_order_release);
+    exrnic::ExplainRefusal(*qp, before, change);
     return -1;
   }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
@@ -276,7 +326,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
 }
 
 int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
-  if (qp == nullptr || attr == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"qp", qp}, {"attr", attr}})) return -1;
   vl_rnic* rnic = qp->pd->rnic;
   exrnic::QpInfo info = {};
   std::lock_guard<std::mutex> guard(rnic->control);
@@ -302,12 +352,16 @@ int vl_detach_mcast(vl_qp* qp, uint32_t group) {
 }
 
 int vl_destroy_qp(vl_qp* qp) {
-  if (qp == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"qp", qp}})) return -1;
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (!rnic->events.Retire(qp->cookie)) return Fail(EBUSY);
+  if (!rnic->events.Retire(qp->cookie)) {
+    return exrnic::FailUnacknowledged("queue pair", "vl_ack_async_event");
+  }
   if (!exrnic::IsGone(exrnic::DestroyQp(rnic, qp->number))) {
     rnic->events.Set(qp->cookie, qp);
+    exrnic::Explain(EBUSY, "the queue pair has %u remote windows: unmap them first",
+                    qp->windows.load());
     return -1;
   }
   rnic->events.Forget(qp->cookie);
@@ -317,8 +371,4 @@ int vl_destroy_qp(vl_qp* qp) {
   return 0;
 }
 
-uint32_t vl_qp_number(const vl_qp* qp) {
-  if (qp != nullptr) return qp->number;
-  Fail(EINVAL);
-  return 0;
-}
+uint32_t vl_qp_number(const vl_qp* qp) { return BeginCall({{"qp", qp}}) ? qp->number : 0; }

@@ -2,7 +2,9 @@
 #include "queue_shape.h"
 
 #include <algorithm>
+#include <cerrno>
 
+#include "error_text.h"
 #include "exrnic/verbs.h"
 #include "ring_memory.h"
 #include "wqe.h"
@@ -19,14 +21,20 @@ constexpr uint32_t kElementBytes = sizeof(exrnic_sge);
 
 }  // namespace
 
-bool GrantShape(QueueShape* shape, uint32_t most_slots) {
-  if (shape->wrs == 0 || shape->elements > EXRNIC_MAX_SGE ||
-      shape->inline_bytes > EXRNIC_INLINE_MAX) {
+bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names) {
+  if (!IsWithin(names.elements, shape->elements, 0, EXRNIC_MAX_SGE) ||
+      !IsWithin(names.inline_bytes, shape->inline_bytes, 0, EXRNIC_INLINE_MAX)) {
     return false;
   }
   const uint32_t each =
       std::max(SlotsForElements(shape->elements), SlotsForBytes(shape->inline_bytes));
-  if (shape->wrs > most_slots / each) return false;
+  if (shape->wrs == 0 || shape->wrs > most_slots / each) {
+    Fail(EINVAL,
+         "%s is %u, not 1 to %u: a queue has %u slots at most, and with these elements and inline "
+         "bytes a work request takes %u",
+         names.wrs, shape->wrs, most_slots / each, most_slots, each);
+    return false;
+  }
   shape->slots = RingSize(shape->wrs * each, kSlotsMin);
   shape->wrs = shape->slots / each;
   shape->elements = std::min<uint32_t>(EXRNIC_MAX_SGE, PayloadRoom(each) / kElementBytes);

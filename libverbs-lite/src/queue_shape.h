@@ -15,9 +15,16 @@ struct QueueShape {
   uint32_t slots = 0;  // of its ring; a power of two
 };
 
-// Rounds up to whole slots and a ring of the device. False: out of range, or more slots than
-// `most_slots`.
-bool GrantShape(QueueShape* shape, uint32_t most_slots);
+// How the caller's attributes are called.
+struct ShapeNames {
+  const char* wrs;
+  const char* elements;
+  const char* inline_bytes;
+};
+
+// Rounds up to whole slots and a ring of the device. False with EINVAL: out of range, or more slots
+// than `most_slots`.
+bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names);
 
 }  // namespace exrnic
 

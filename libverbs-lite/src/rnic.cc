@@ -33,8 +33,9 @@ std::unique_ptr<Transport> OpenByPath(const char* name) {
   const char* folder = strchr(name, '/') == nullptr ? kFolder : "";
   char path[PATH_MAX];
   const int length = snprintf(path, sizeof(path), "%s%s", folder, name);
-  if (length < 0 || static_cast<size_t>(length) >= sizeof(path)) return FailNull(ENAMETOOLONG);
-  return OpenChardev(path);
+  if (length >= 0 && static_cast<size_t>(length) < sizeof(path)) return OpenChardev(path);
+  Fail(ENAMETOOLONG, "the path of the RNIC has %d bytes, at most %zu", length, sizeof(path) - 1);
+  return nullptr;
 }
 
 std::unique_ptr<Transport> OpenByName(const char* name) {
@@ -47,34 +48,26 @@ std::unique_ptr<Transport> OpenByName(const char* name) {
 
 vl_rnic* OpenRnic(std::unique_ptr<Transport> transport) {
   std::unique_ptr<vl_rnic> rnic(new (std::nothrow) vl_rnic);
-  if (rnic == nullptr) return FailNull(ENOMEM);
+  if (rnic == nullptr) return Fail(ENOMEM);
   if (transport->Query(&rnic->info) != 0) return nullptr;
   rnic->user_page = transport->user_page();
   rnic->transport = std::move(transport);
   return rnic.release();
 }
 
-int Fail(int error) {
-  ClearErrorText();
-  errno = error;
-  return -1;
+bool IsGone(int result) {
+  if (result != 0 && errno != ENODEV) return false;
+  ClearErrorText();  // the call has done what it was to do
+  return true;
 }
-
-std::nullptr_t FailNull(int error) {
-  ClearErrorText();
-  errno = error;
-  return nullptr;
-}
-
-bool IsGone(int result) { return result == 0 || errno == ENODEV; }
 
 }  // namespace exrnic
 
+using exrnic::BeginCall;
 using exrnic::Fail;
-using exrnic::FailNull;
 
 vl_rnic* vl_open_rnic(const char* name) {
-  exrnic::ClearErrorText();
+  BeginCall({});
   if (name == nullptr) name = exrnic::DefaultName();
   std::unique_ptr<exrnic::Transport> transport = exrnic::OpenByName(name);
   if (transport == nullptr) return nullptr;
@@ -82,17 +75,22 @@ vl_rnic* vl_open_rnic(const char* name) {
 }
 
 int vl_close_rnic(vl_rnic* rnic) {
-  if (rnic == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"rnic", rnic}})) return -1;
   {
     std::lock_guard<std::mutex> guard(rnic->control);
-    if (rnic->users > 0) return Fail(EBUSY);
+    if (rnic->users > 0) {
+      return Fail(EBUSY,
+                  "the RNIC still has %d domains, completion queues, channels or ports: destroy "
+                  "them first",
+                  rnic->users);
+    }
   }
   delete rnic;
   return 0;
 }
 
 int vl_query_link(vl_rnic* rnic, int* up) {
-  if (rnic == nullptr || up == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"rnic", rnic}, {"up", up}})) return -1;
   std::lock_guard<std::mutex> guard(rnic->control);
   bool is_up = false;
   if (rnic->transport->QueryLink(&is_up) != 0) return -1;
@@ -101,7 +99,7 @@ int vl_query_link(vl_rnic* rnic, int* up) {
 }
 
 int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
-  if (rnic == nullptr || attr == nullptr) return Fail(EINVAL);
+  if (!BeginCall({{"rnic", rnic}, {"attr", attr}})) return -1;
   const exrnic::DeviceInfo& info = rnic->info;
   attr->node_id = info.node_id;
   attr->mtu = info.mtu;

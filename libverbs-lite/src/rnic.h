@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "error_text.h"
 #include "event_table.h"
 #include "exrnic/verbs.h"
 #include "exrnic_hw.h"
@@ -37,10 +38,6 @@ namespace exrnic {
 
 // Opens an RNIC over any transport. NULL with errno. This is where tests and other faces come in.
 vl_rnic* OpenRnic(std::unique_ptr<Transport> transport);
-
-// For the returns of the C functions.
-int Fail(int error);
-std::nullptr_t FailNull(int error);
 
 // Whether an object is gone, by what the transport answered to its destruction: an RNIC that was
 // removed has taken its objects with it.

@@ -98,8 +98,9 @@ TEST_CASE("two programs that meet over TCP are connected, and may send at once")
   close(listener);
 }
 
-// What vl_connect_qp gives when the peer sends these bytes, and then nothing or its end.
-int ErrorOf(const std::string& bytes, bool ends) {
+// What vl_connect_qp gives when the peer sends these bytes, and then nothing or its end. text: what
+// it has to say of it.
+int ErrorOf(const std::string& bytes, bool ends, std::string* text = nullptr) {
   FakeFabric fabric(1);
   Endpoint end(&fabric, 0);
   Ends ends_of;
@@ -111,6 +112,7 @@ int ErrorOf(const std::string& bytes, bool ends) {
   const vl_conn_info before = theirs;
   const int result = vl_connect_qp(end.qp, ends_of.fd[0], &mine, &theirs, 50);
   const int error = result == 0 ? 0 : errno;
+  if (text != nullptr) *text = vl_error_text();
   CHECK((result == 0 || memcmp(&theirs, &before, sizeof(theirs)) == 0));
   return error;
 }
@@ -131,11 +133,12 @@ TEST_CASE("a peer that is none is refused, whatever it sends") {
   std::string loud = body;
   loud[28] = 1;  // private_len: 2^24
 
-  CHECK(ErrorOf(head + Text(EncodeConnInfo({}, VL_SERVICE_UC)), false) == EPROTO);
-  CHECK(std::string(vl_error_text()).find("of service 1, this one of 0") != std::string::npos);
+  std::string text;
+  CHECK(ErrorOf(head + Text(EncodeConnInfo({}, VL_SERVICE_UC)), false, &text) == EPROTO);
+  CHECK(text.find("of service 1, this one of 0") != std::string::npos);
   CHECK(ErrorOf("HTTP/1.1 200 OK\r\n\r\n", false) == EPROTO);
-  CHECK(ErrorOf(newer + body, false) == EPROTONOSUPPORT);
-  CHECK(std::string(vl_error_text()).find("version 3") != std::string::npos);
+  CHECK(ErrorOf(newer + body, false, &text) == EPROTONOSUPPORT);
+  CHECK(text.find("version 3") != std::string::npos);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kReady, 0)), false) == EPROTO);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes + 1)) + body, false) == EPROTO);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, 0xffffffff)), false) == EPROTO);

@@ -318,7 +318,9 @@ void ExpectGone(SimEnd* end) {
   CHECK(errno == ENODEV);
   // Nothing is left over.
   CHECK(vl_destroy_qp(end->qp.release()) == 0);
+  CHECK(std::string(vl_error_text()).empty());
   CHECK(vl_destroy_cq(end->cq.release()) == 0);
+  CHECK(std::string(vl_error_text()).empty());
   CHECK(vl_deallocate_pd(end->pd.release()) == 0);
   CHECK(vl_close_rnic(end->rnic.release()) == 0);
 }

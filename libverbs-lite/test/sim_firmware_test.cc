@@ -321,10 +321,10 @@ TEST_CASE("ports and nodes that there are not are refused, and named") {
   const struct {
     unsigned port, node, peer;
     const char* text;
-  } wrong[] = {{VL_PORTS, 1, 0, "port 16"},
-               {0, 1, VL_PORTS + 1, "port 17"},
-               {0, 0, 0, "node 0"},
-               {0, 1u << 16, 0, "node 65536"}};
+  } wrong[] = {{VL_PORTS, 1, 0, "port is 16, not 0 to 15"},
+               {0, 1, VL_PORTS + 1, "peer_port is 17"},
+               {0, 0, 0, "peer_node is 0"},
+               {0, 1u << 16, 0, "peer_node is 65536"}};
   for (const auto& [port, node, peer, text] : wrong) {
     CHECK(vl_open_port(rnic.get(), port, node, peer) == nullptr);
     CHECK(errno == EINVAL);

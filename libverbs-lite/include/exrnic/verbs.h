@@ -302,8 +302,10 @@ VL_API int vl_poll_cq(struct vl_cq* cq, int num_entries, struct vl_wc* wc);
 VL_API int vl_req_notify_cq(struct vl_cq* cq, int solicited_only);
 
 /*
- * What the last call that failed in this thread has to say beyond errno, such as the path that it
- * could not open; or "". Valid until the next call of this thread.
+ * What the last call of this thread has to say beyond errno, if it failed: which argument was
+ * wrong, with its value and its limit, what is in use by whom, the path that could not be opened,
+ * the command that the device refused; or "" where errno says all. "" behind a call that succeeded.
+ * Valid until the next call of this thread.
  */
 VL_API const char* vl_error_text(void);
 
@@ -593,8 +595,8 @@ VL_API int vl_post_sq(struct vl_qp* qp, const struct vl_send_wr* wr,
  * Posts receives, likewise; each SEND and PUSH_IMM of the peer takes one, in order. If there is
  * none, the message comes again, see VL_MAX_RNR_TIMER (of VL_SERVICE_UC and VL_SERVICE_UD it is
  * dropped). If it is shorter than the message, the peer's work request ends with VL_WC_REM_OP_ERR,
- * and both queue pairs go to the error state (not of VL_SERVICE_UD, see there). EINVAL: num_sge, more than 2 GiB, the queue pair has a
- * shared receive queue, or is in VL_QPS_RESET.
+ * and both queue pairs go to the error state (not of VL_SERVICE_UD, see there). EINVAL: num_sge,
+ * more than 2 GiB, the queue pair has a shared receive queue, or is in VL_QPS_RESET.
  */
 VL_API int vl_post_rq(struct vl_qp* qp, const struct vl_recv_wr* wr,
                       const struct vl_recv_wr** bad_wr);

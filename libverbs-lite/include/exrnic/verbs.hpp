@@ -42,7 +42,7 @@ class VerbsError : public std::runtime_error {
   int error_;
 };
 
-// From errno, and from vl_error_text() if that has more to say.
+// From errno, and from vl_error_text() if that has more to say. Of the call before it.
 [[noreturn]] inline void ThrowErrno(const std::string& call) {
   const int error = errno;
   const std::string text = vl_error_text();
