@@ -15,7 +15,7 @@ JOBS ?= $(shell nproc)
 ENV := . build/deps/env.sh;
 
 GUEST_PROGRAMS := $(addprefix build/host/,libverbs-lite/exrnic-push \
-  libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-collective libverbs-lite/exrnic-tickets libverbs-lite/exrnic-bench libverbs-lite/exrnic-clock \
+  libverbs-lite/exrnic-guest-test libverbs-lite/exrnic-pingpong libverbs-lite/exrnic-collective libverbs-lite/exrnic-fetch libverbs-lite/exrnic-tickets libverbs-lite/exrnic-bench libverbs-lite/exrnic-clock \
   kmod/test/exrnic-kmod-test tools/exrnicctl/exrnicctl)
 
 # faulty.bin fails as tests want it to.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-fetch: gets a file of another process, whose queue pair it meets over TCP.
+// exrnic-fetch: gets a file of another process, whose queue pair it meets over TCP or a serial
+// line.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -61,11 +62,14 @@ int main(int argc, char** argv) {
   std::string path;
   std::string device;
   CLI::App app(
-      "Gets a file of another process: it tells over TCP where it has the bytes, and they are "
-      "PULLed.");
+      "Gets a file of another process, or guest: it tells over TCP, or a serial line, where it "
+      "has\n"
+      "the bytes, and they are PULLed.");
   auto* ends = app.add_option_group("end");
-  ends->add_option("--listen", listen, "HOST:PORT or :PORT: let one client have FILE, and end");
-  ends->add_option("--from", from, "HOST:PORT of a server, which may come later: write FILE");
+  ends->add_option("--listen", listen,
+                   "HOST:PORT, :PORT, or /dev/ttyS1: let one client have FILE, and end");
+  ends->add_option("--from", from,
+                   "HOST:PORT of a server, which may come later, or /dev/ttyS1: write FILE");
   ends->require_option(1);
   app.add_option("FILE", path)->required();
   app.add_option("--device", device, exrnic::kDeviceHelp);

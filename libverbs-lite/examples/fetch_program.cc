@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fetch_program.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
@@ -17,7 +16,7 @@ constexpr int kPatienceMs = 60'000;
 constexpr uint32_t kPullBytes = 1 << 20;
 constexpr uint32_t kPulls = 4;                      // under way at a time
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;  // that a client has memory for
-constexpr uint8_t kGotAll = 1;  // what the client sends at the end, and nothing else
+constexpr int kFetchMs = 3'600'000;                 // that a client takes for all bytes
 
 // What each end has, in the order in which it is made.
 struct End {
@@ -106,9 +105,9 @@ void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& ope
 
   const Stream client(vl_conn_accept(listener.fd(), kPatienceMs), "vl_conn_accept");
   Meet(end, client, mine);
-  uint8_t got_all;
-  if (recv(client.fd(), &got_all, sizeof(got_all), 0) != sizeof(got_all))
-    throw std::runtime_error("the client left before it had all of " + file.name);
+  if (vl_conn_meet(client.fd(), kFetchMs) == 0) return;
+  if (errno != ECONNRESET) ThrowErrno("vl_conn_meet");
+  throw std::runtime_error("the client left before it had all of " + file.name);
 }
 
 FetchedFile FetchFile(const std::string& address, const OpenRnicCall& open) {
@@ -122,7 +121,8 @@ FetchedFile FetchFile(const std::string& address, const OpenRnicCall& open) {
                              " bytes: 1 to " + std::to_string(kMostBytes) + " can be fetched");
   file.bytes.resize(theirs.length);
   PullAll(end, theirs, &file.bytes);
-  if (send(server.fd(), &kGotAll, sizeof(kGotAll), MSG_NOSIGNAL) < 0) ThrowErrno("send");
+  // The server may go.
+  Check(vl_conn_meet(server.fd(), kPatienceMs), "vl_conn_meet");
   return file;
 }
 

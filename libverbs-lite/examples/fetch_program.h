@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// exrnic-fetch: a client gets a file of a server. They meet over TCP by exrnic/connect.h, which
-// tells the client where the file is; then it PULLs the bytes, and the server's process does
-// nothing.
+// exrnic-fetch: a client gets a file of a server. They meet over TCP, or a serial line, by
+// exrnic/connect.h, which tells the client where the file is; then it PULLs the bytes, and the
+// server's process does nothing.
 #ifndef EXRNIC_EXAMPLES_FETCH_PROGRAM_H
 #define EXRNIC_EXAMPLES_FETCH_PROGRAM_H
 
@@ -37,7 +37,8 @@ struct FetchedFile {
 // Throws std::exception.
 void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& open);
 
-// Fetches the file of the server at "HOST:PORT", which may come later. Throws std::exception.
+// Fetches the file of the server at "HOST:PORT", which may come later, or at the other end of a
+// serial line. Throws std::exception.
 FetchedFile FetchFile(const std::string& address, const OpenRnicCall& open);
 
 }  // namespace exrnic

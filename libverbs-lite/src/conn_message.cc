@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "conn_message.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -38,6 +39,13 @@ int Refuse(int error, const char* format, unsigned long got, unsigned long expec
   return error;
 }
 
+// FNV-1a.
+uint32_t Checksum(const uint8_t* bytes, size_t count) {
+  uint32_t sum = 0x811c9dc5;
+  for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 0x01000193;
+  return sum;
+}
+
 }  // namespace
 
 ConnHead EncodeConnHead(ConnKind kind, size_t body_bytes) {
@@ -71,6 +79,51 @@ int CheckConnHead(const ConnHead& head, ConnKind kind, size_t body_bytes) {
   const uint32_t bytes = cursor.Get<uint32_t>();
   if (bytes == body_bytes) return 0;
   return Refuse(EPROTO, "the peer's message has %lu bytes, not %lu", bytes, body_bytes);
+}
+
+LineBytes EncodeLineWord(const LineWord& word) {
+  LineBytes bytes;
+  const ConnHead head = EncodeConnHead(word.kind, kLineWordBytes - kConnHeadBytes);
+  memcpy(bytes.data(), head.data(), head.size());
+  Cursor cursor(bytes.data() + head.size());
+  cursor.Put(word.session);
+  cursor.Put(word.heard);
+  cursor.Put(static_cast<uint32_t>(word.stage));
+  memcpy(cursor.at(), word.body.data(), word.body.size());
+  Cursor end(cursor.at() + word.body.size());
+  end.Put(Checksum(bytes.data(), static_cast<size_t>(end.at() - bytes.data())));
+  return bytes;
+}
+
+std::optional<LineWord> DecodeLineWord(const LineBytes& bytes) {
+  LineBytes copy = bytes;
+  Cursor end(&copy[kLineWordBytes - sizeof(uint32_t)]);
+  if (end.Get<uint32_t>() != Checksum(copy.data(), kLineWordBytes - sizeof(uint32_t))) return {};
+  LineWord word;
+  Cursor cursor(copy.data());
+  const uint32_t magic = cursor.Get<uint32_t>();
+  const uint16_t version = cursor.Get<uint16_t>();
+  word.kind = static_cast<ConnKind>(cursor.Get<uint16_t>());
+  const uint32_t rest = cursor.Get<uint32_t>();
+  word.session = cursor.Get<uint32_t>();
+  word.heard = cursor.Get<uint32_t>();
+  word.stage = static_cast<LineStage>(cursor.Get<uint32_t>());
+  memcpy(word.body.data(), cursor.at(), word.body.size());
+  const bool known = magic == kConnMagic && version == kConnVersion &&
+                     rest == kLineWordBytes - kConnHeadBytes &&
+                     (word.kind == ConnKind::kInfo || word.kind == ConnKind::kMeet) &&
+                     word.session != 0 && word.stage <= LineStage::kLeaves;
+  return known ? std::optional<LineWord>(word) : std::nullopt;
+}
+
+size_t BeginningOfWord(const uint8_t* bytes, size_t count) {
+  // All words begin alike: the head, but for its kind.
+  const ConnHead head = EncodeConnHead(ConnKind::kInfo, kLineWordBytes - kConnHeadBytes);
+  constexpr size_t kAlike = sizeof(kConnMagic) + sizeof(kConnVersion);
+  for (size_t from = count > kLineWordBytes ? count - kLineWordBytes : 0; from < count; ++from) {
+    if (memcmp(bytes + from, head.data(), std::min(count - from, kAlike)) == 0) return count - from;
+  }
+  return 0;
 }
 
 ConnInfoBody EncodeConnInfo(const vl_conn_info& info, vl_service service) {

@@ -23,6 +23,7 @@ const any_call exrnic_every_call[] = {
     (any_call)vl_conn_accept,
     (any_call)vl_conn_connect,
     (any_call)vl_conn_listen,
+    (any_call)vl_conn_meet,
     (any_call)vl_connect_qp,
     (any_call)vl_create_comp_channel,
     (any_call)vl_create_cq,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the other end of a connection sends before there are queue pairs: the messages of
-// exrnic/connect.h, and the frames of the examples' serial line.
+// exrnic/connect.h, its words on a serial line, and the frames of the examples' line.
 #include <algorithm>
 
 #include "conn_message.h"
@@ -10,7 +10,7 @@
 namespace exrnic::fuzz {
 namespace {
 
-enum : uint8_t { kHead, kBody, kFrames };
+enum : uint8_t { kHead, kBody, kWord, kFrames };
 
 void fuzz_body(Reader& in) {
   ConnInfoBody body{};
@@ -33,11 +33,23 @@ void fuzz_head(Reader& in) {
   ConnHead head{};
   const Bytes bytes = in.bytes(head.size());
   std::copy(bytes.begin(), bytes.end(), head.begin());
-  for (const ConnKind kind : {ConnKind::kInfo, ConnKind::kReady}) {
+  for (const ConnKind kind : {ConnKind::kInfo, ConnKind::kReady, ConnKind::kMeet}) {
     const size_t body = kind == ConnKind::kInfo ? kConnInfoBytes : 0;
     const bool taken = CheckConnHead(head, kind, body) == 0;
     if (taken != (head == EncodeConnHead(kind, body))) found("a head is misjudged");
   }
+}
+
+void fuzz_word(Reader& in) {
+  LineBytes word{};
+  const Bytes bytes = in.bytes(word.size());
+  std::copy(bytes.begin(), bytes.end(), word.begin());
+  const size_t begins = BeginningOfWord(word.data(), word.size());
+  if (begins > word.size()) found("more of a word than there are bytes");
+  const auto decoded = DecodeLineWord(word);
+  if (!decoded) return;
+  if (begins != word.size()) found("a word does not begin as one");
+  if (EncodeLineWord(*decoded) != word) found("a word changes when it is sent again");
 }
 
 // In pieces, as a line delivers them.
@@ -73,6 +85,13 @@ std::vector<Bytes> connection_seeds() {
   info.private_len = 5;
   seeds.push_back({kBody});
   for (const uint8_t byte : EncodeConnInfo(info, VL_SERVICE_RC)) seeds.back().push_back(byte);
+  LineWord word;
+  word.session = 3;
+  word.heard = 4;
+  word.stage = LineStage::kReady;
+  word.body = EncodeConnInfo(info, VL_SERVICE_RC);
+  seeds.push_back({kWord});
+  for (const uint8_t byte : EncodeLineWord(word)) seeds.back().push_back(byte);
   Bytes stream;
   for (const OobKind kind : {OobKind::kSyn, OobKind::kData, OobKind::kAck, OobKind::kAbort}) {
     OobFrame frame;
@@ -93,11 +112,13 @@ std::vector<Bytes> connection_seeds() {
 
 void fuzz_connection(const uint8_t* data, size_t size) {
   Reader in(data, size);
-  switch (in.take<uint8_t>() % 3) {
+  switch (in.take<uint8_t>() % 4) {
     case kHead:
       return fuzz_head(in);
     case kBody:
       return fuzz_body(in);
+    case kWord:
+      return fuzz_word(in);
     default:
       return fuzz_frames(in);
   }

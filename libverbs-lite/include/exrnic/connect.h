@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How two programs make a connection of their queue pairs: they tell each other numbers and memory
- * over TCP, or any other stream socket, and wait for each other where one must.
+ * over TCP, any other stream socket, or a serial line, and wait for each other where one must. One
+ * program runs in processes and in guests that have no network: only its address differs.
+ *
+ * A serial line ("/dev/ttyS1") joins two ends and no more. It is set to raw mode. An end may begin
+ * earlier than its peer, and what another program left on the line is skipped.
  *
  * Errors: -1 with errno. ETIMEDOUT: the peer took longer than timeout_ms (0 or more; each call has
- * that much time in all). ECONNRESET: it closed the stream. EPROTO: what it sent is no message of
+ * that much time in all). ECONNRESET: it closed the stream, gave up, or was started
+ * anew. EPROTO: what it sent is no message of
  * these calls, or not the one that is due. EPROTONOSUPPORT: it speaks another version. EINVAL: a
  * null pointer, a negative time, or an address that is none. vl_error_text() says more.
  *
  * Threads: one at a time for each file descriptor. File descriptors are the caller's, who closes
- * them; they may be blocking or not.
+ * them; they may be blocking or not. Between these calls the stream is the program's own, and both
+ * ends read all that the other one wrote there.
  */
 #ifndef EXRNIC_CONNECT_H
 #define EXRNIC_CONNECT_H
@@ -37,14 +43,19 @@ struct vl_conn_info {
 
 /*
  * A listening TCP socket. address: "HOST:PORT", "[IPV6]:PORT" or ":PORT" for all addresses of this
- * host; port 0: any (getsockname tells which). Also errno of socket, bind and listen.
+ * host; port 0: any (getsockname tells which). Or a path, which has a slash in it, of a serial
+ * line: it is opened. Also errno of socket, bind and listen, or of open; ENOTTY: the path is no
+ * terminal.
  */
 VL_API int vl_conn_listen(const char* address);
 
-/* The next peer. */
+/* The next peer. Of a serial line at once: another file descriptor of it. */
 VL_API int vl_conn_accept(int listener, int timeout_ms);
 
-/* Connects to a peer, which may not be listening yet: it is tried until the time is over. */
+/*
+ * Connects to a peer, which may not be listening yet: it is tried until the time is over. A serial
+ * line is opened, at once.
+ */
 VL_API int vl_conn_connect(const char* address, int timeout_ms);
 
 /* min_rnr_timer of vl_connect_qp: 640 us. */
@@ -61,6 +72,12 @@ VL_API int vl_conn_connect(const char* address, int timeout_ms);
  */
 VL_API int vl_connect_qp(struct vl_qp* qp, int fd, const struct vl_conn_info* mine,
                          struct vl_conn_info* theirs, int timeout_ms);
+
+/*
+ * Both ends call it: returns when the other one is there, too. So an end knows that its peer has
+ * all that it wanted, and may go. Of symbol version VERBS_LITE_0_2.
+ */
+VL_API int vl_conn_meet(int fd, int timeout_ms);
 
 #ifdef __cplusplus
 }
