@@ -58,7 +58,8 @@ struct Pulling : SlowHost, Exchange {
       const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
       if (direction == Mac::Direction::kTransmit &&
           exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) &&
-          exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE)
+          exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
+          exrnic_ddp_tagged_stag(ddp) != EXRNIC_INTRODUCTION_STAG)
         questions.push_back(testbed.now_ns());
     });
     data = random_bytes(random, kLong);

@@ -282,7 +282,9 @@ TEST_CASE("UD: a queue pair hears datagrams alone, and those of other services h
     CHECK(nodes.counter(node, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 1);
     CHECK(nodes.counter(node, EXRNIC_COUNTER_BAD_QKEY) == 0);
   }
-  nodes.expect_alive();
+  // Its introduction is refused: there is no queue pair of UC.
+  CHECK(nodes.counter(1, EXRNIC_COUNTER_TERMINATES_TX) == 1);
+  for (const unsigned node : {0u, 1u}) CHECK(nodes[node].state() == EXRNIC_QP_STATE_RTS);
 }
 
 // ---- Groups

@@ -37,11 +37,13 @@ static __attribute__((noinline)) void answer(uint32_t kind) {
 
 void requests_serve(void) {
   const uint32_t request = punt_word(EXRNIC_FW_PUNT_WORD_REQUEST);
+  const uint32_t kind = request & ((1u << EXRNIC_FW_REQUEST_NUMBER_SHIFT) - 1);
 
-  if ((request & 0xff) != EXRNIC_FW_PUNT_KIND_MESSAGE) {
-    answer(request & 0xff);
+  if (kind != EXRNIC_FW_PUNT_KIND_MESSAGE) {
+    answer(kind);
     return;
   }
-  channels_message(request >> 16);
+  channels_message(request >> EXRNIC_FW_REQUEST_NUMBER_SHIFT &
+                   ((1u << EXRNIC_FW_REQUEST_NUMBER_BITS) - 1));
   punt_pop();
 }

@@ -67,10 +67,14 @@ TEST_CASE("requests are served one at a time, in their order") {
   for (uint16_t qpn : {3, 4}) hardware.punt(EXRNIC_FW_PUNT_KIND_READ, qpn, kPd, read_request(1));
   requests_serve();
   CHECK(hardware.punts.size() == 1);
-  CHECK(hardware.commands.back()[EXRNIC_FW_ANSWER_WORD_REQUEST] >> 16 == 3);
+  CHECK(hardware.commands.back()[EXRNIC_FW_ANSWER_WORD_REQUEST] ==
+        (EXRNIC_FW_PUNT_KIND_READ | 3u << EXRNIC_FW_REQUEST_NUMBER_SHIFT |
+         0x5555u << EXRNIC_FW_REQUEST_GENERATION_SHIFT));
   requests_serve();
   CHECK(hardware.punts.empty());
-  CHECK(hardware.commands.back()[EXRNIC_FW_ANSWER_WORD_REQUEST] >> 16 == 4);
+  CHECK(hardware.commands.back()[EXRNIC_FW_ANSWER_WORD_REQUEST] ==
+        (EXRNIC_FW_PUNT_KIND_READ | 4u << EXRNIC_FW_REQUEST_NUMBER_SHIFT |
+         0x5555u << EXRNIC_FW_REQUEST_GENERATION_SHIFT));
 }
 
 // ---- PULL
@@ -82,7 +86,7 @@ TEST_CASE("a read is looked up as a whole, then sent") {
   REQUIRE(hardware.commands.size() == 2);
   const Direct& look_up = hardware.commands[0];
   CHECK(look_up.op == EXRNIC_FW_DIRECT_LOOK_UP);
-  CHECK(look_up[EXRNIC_FW_MEMORY_WORD_REQUEST] == 0x03ff'5500);
+  CHECK(look_up[EXRNIC_FW_MEMORY_WORD_REQUEST] == 0x5555'3ff0);
   CHECK(look_up[EXRNIC_FW_MEMORY_WORD_STAG] == kStag);
   CHECK(look_up[EXRNIC_FW_MEMORY_WORD_PD] == kPd);
   CHECK(look_up[EXRNIC_FW_MEMORY_WORD_ACCESS] == EXRNIC_ACCESS_REMOTE_READ);
@@ -90,7 +94,7 @@ TEST_CASE("a read is looked up as a whole, then sent") {
   CHECK(look_up.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH) == kTo);
   const Direct& answer = hardware.commands[1];
   CHECK(answer.op == EXRNIC_FW_DIRECT_SEND_READ);
-  CHECK(answer[EXRNIC_FW_ANSWER_WORD_REQUEST] == 0x03ff'5500);
+  CHECK(answer[EXRNIC_FW_ANSWER_WORD_REQUEST] == 0x5555'3ff0);
   CHECK(answer[EXRNIC_FW_ANSWER_WORD_MSN] == 1);
   const std::vector<uint32_t> request = read_request(0x8000'0000);
   for (uint32_t i = 0; i < request.size(); ++i) CHECK(answer[kPayload + i] == request[i]);
@@ -127,7 +131,7 @@ TEST_CASE("an atomic is looked up with its own right, at its own place") {
   requests_serve();
   const Direct& read = hardware.commands.at(0);
   CHECK(read.op == EXRNIC_FW_DIRECT_READ);
-  CHECK(read[EXRNIC_FW_MEMORY_WORD_REQUEST] == 0x0009'5501);
+  CHECK(read[EXRNIC_FW_MEMORY_WORD_REQUEST] == 0x5555'0091);
   CHECK(read[EXRNIC_FW_MEMORY_WORD_STAG] == kStag);
   CHECK(read[EXRNIC_FW_MEMORY_WORD_PD] == kPd);
   CHECK(read[EXRNIC_FW_MEMORY_WORD_ACCESS] == EXRNIC_ACCESS_REMOTE_ATOMIC);

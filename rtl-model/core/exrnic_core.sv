@@ -332,12 +332,13 @@ module exrnic_core
   logic [QP_CLIENTS-1:0] qp_read;
   qpn_t qp_read_qpn[QP_CLIENTS];
   qp_t qp[QP_CLIENTS];
-  logic qp_we, qp_clear, sq_we, ended_we, producer_we, producer_rq, rq_consumer_we;
+  logic peer_we, qp_we, qp_clear, sq_we, ended_we, producer_we, producer_rq, rq_consumer_we;
   qp_config_t qp_config;
   qp_status_t qp_status;
   logic [2:0] status_valid, status_ready;
   qpn_t status_qpn[3], producer_qpn;
   qp_status_t status[3];
+  qp_peer_t peer;
   qp_sq_t sq;
   qp_ended_t ended;
   wqe_index_t producer, rq_consumer;
@@ -361,6 +362,9 @@ module exrnic_core
       .status_ready_o(status_ready),
       .status_qpn_i(status_qpn),
       .status_i(status),
+      .peer_we_i(peer_we),
+      .peer_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .peer_i(peer),
       .sq_we_i(sq_we),
       .sq_qpn_i(qp_read_qpn[QP_REQUESTER]),
       .sq_i(sq),
@@ -572,7 +576,8 @@ module exrnic_core
       .wake_qpn_o(wake_qpn[6])
   );
 
-  logic asks, asked;
+  // Who waits for the answer to its introduction is one of them.
+  logic asks, asked, waits_for_peer, waits_no_more;
   pull_watch #(
       .N_QP(N_QP)
   ) u_pull_watch (
@@ -581,8 +586,9 @@ module exrnic_core
       .idle_o(watch_idle),
       .watches_o,
       .time_i,
-      .begin_i(pull_push),
+      .begin_i(pull_push || waits_for_peer),
       .asked_i(asked),
+      .over_i(waits_no_more),
       .own_qpn_i(qp_read_qpn[QP_REQUESTER]),
       .heard_i(pull_pop || pull_set),
       .none_i(pull_pop && pull_last),
@@ -670,8 +676,7 @@ module exrnic_core
   logic entry_we;
   window_index_t entry_index;
   window_entry_t entry;
-  logic cq_we, mr_we, flush, flush_done, greet, greet_ready, message_open;
-  node_t greet_node;
+  logic cq_we, mr_we, flush, flush_done, message_open;
   cqn_t cq_cqn;
   cq_config_t cq_config_new, cq_config_now;
   stag_index_t mr_index;
@@ -714,9 +719,6 @@ module exrnic_core
       .qp_clear_o(qp_clear),
       .wake_valid_o(wake_valid[2]),
       .wake_ready_i(wake_ready[2]),
-      .greet_valid_o(greet),
-      .greet_ready_i(greet_ready),
-      .greet_node_o(greet_node),
       .srq_read_o(srq_read[SRQ_MAILBOX]),
       .srq_read_srqn_o(srq_read_srqn[SRQ_MAILBOX]),
       .srq_i(srq[SRQ_MAILBOX]),
@@ -930,6 +932,8 @@ module exrnic_core
       .read_i(read_head[0]),
       .paused_i(paused),
       .asks_i(asks),
+      .waits_for_peer_o(waits_for_peer),
+      .waits_no_more_o(waits_no_more),
       .asked_o(asked),
       .has_windows_i(has_windows),
       .lost_i(fw_lost),
@@ -1190,6 +1194,8 @@ module exrnic_core
       .qp_read_o(qp_read[QP_RESPONDER]),
       .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
       .qp_i(qp[QP_RESPONDER]),
+      .peer_we_o(peer_we),
+      .peer_o(peer),
       .rq_we_o(rq_consumer_we),
       .rq_consumer_o(rq_consumer),
       .srq_read_o(srq_read[SRQ_RESPONDER]),
@@ -1324,10 +1330,6 @@ module exrnic_core
   rx_state_t rx_state;
   logic ack_sent;
 
-  // A greeting is a frame like an acknowledgement. It is dropped where none could leave: the driver
-  // has not enabled the core, and nobody may wait for that.
-  assign greet_ready = !ack_request || !enable;
-
   efe_tx u_efe_tx (
       .clk_i,
       .rst_ni,
@@ -1362,8 +1364,8 @@ module exrnic_core
       .ack_i(ack),
       .hold_clear_valid_o(hold_clear),
       .hold_clear_node_o(hold_clear_node),
-      .ack_request_valid_i(ack_request || (greet && enable)),
-      .ack_request_node_i(ack_request ? ack_request_node : greet_node),
+      .ack_request_valid_i(ack_request),
+      .ack_request_node_i(ack_request_node),
       .ack_request_sack_i(ack_request_sack),
       .credit_valid_i(credit_valid),
       .credit_ready_o(credit_ready),

@@ -21,6 +21,7 @@ package exrnic_core_pkg;
 
   typedef logic [$clog2(MAX_NODE)-1:0] node_t;
   typedef logic [$clog2(MAX_QP)-1:0] qpn_t;
+  typedef logic [15:0] generation_t;  // of a queue pair: another one after each RESET, never 0
   typedef logic [$clog2(MAX_CQ)-1:0] cqn_t;
   typedef logic [$clog2(MAX_SRQ)-1:0] srqn_t;
   typedef logic [$clog2(MAX_STAG)-1:0] stag_index_t;
@@ -134,6 +135,8 @@ package exrnic_core_pkg;
     node_t       node;  // of the peer of the one that is told, or that tells
     logic [23:0] dst_qpn;  // these two as in the EFE header
     logic [23:0] src_qpn;
+    generation_t src_generation;
+    generation_t dst_generation;
     credit_t     limit;
   } credit_update_t;
 
@@ -142,6 +145,8 @@ package exrnic_core_pkg;
     qpn_t        qpn;
     node_t       node;  // of its sender,
     logic [23:0] peer;  // and its queue pair there
+    generation_t src_generation;  // of the two, as they go into an update
+    generation_t dst_generation;
     credit_t     messages;  // that have taken one,
     credit_t     consumer;  // and slots that they have taken
     logic        lapsed;  // the sender does not know of any more
@@ -156,7 +161,8 @@ package exrnic_core_pkg;
     TX_KIND_RESPONSE,  // a segment of an RDMA Read Response
     TX_KIND_PORT,      // a message of a port; its number stands for the queue pair's
     TX_KIND_PROBE,     // the first segment of a message that is sent again, and not the last
-    TX_KIND_FIRMWARE   // what firmware sends: nobody is told of its end
+    TX_KIND_FIRMWARE,  // what firmware sends: nobody is told of its end
+    TX_KIND_INTRODUCTION  // of a queue pair that waits for no answer: likewise
   } tx_kind_e;
 
   // First bytes of a DDP segment, first on the wire in the top bits: all of an Atomic Request, and so
@@ -169,7 +175,7 @@ package exrnic_core_pkg;
   typedef struct packed {
     tx_kind_e        kind;
     qpn_t            qpn;
-    logic [7:0]      generation;  // of the queue pair: tells a new one from a destroyed one
+    generation_t     generation;  // of the queue pair: tells a new one from a destroyed one
     wqe_index_t      wqe_index;
     logic [31:0]     byte_length;
     logic            signaled;
@@ -181,6 +187,8 @@ package exrnic_core_pkg;
     node_t          node;
     logic [23:0]    dst_qpn;
     logic [23:0]    src_qpn;
+    generation_t    src_generation;  // these two for the EFE header
+    generation_t    dst_generation;
     logic           refuses;  // of a terminate message: it is about a segment,
     logic [7:0]     refused;  // with these low bits of its number
     logic           untagged;
@@ -222,6 +230,8 @@ package exrnic_core_pkg;
     logic [7:0]   refused;
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
+    generation_t  src_generation;  // these two as in its EFE header
+    generation_t  dst_generation;
     logic [15:0]  length;  // DDP segment: header and payload
     logic         imm_valid;  // as in its EFE header
     logic [31:0]  imm;
@@ -286,7 +296,7 @@ package exrnic_core_pkg;
     srqn_t       srqn;
     reads_t      max_reads_out;
     reads_t      max_reads_in;
-    logic [7:0]  generation;
+    generation_t generation;
     node_t       dest_node;
     logic [23:0] dest_qpn;
     logic [4:0]  rnr_timer;  // code of the pause that a message without a receive is answered by
@@ -295,6 +305,10 @@ package exrnic_core_pkg;
     logic [31:0] qkey;  // these two of UD
     logic [15:0] pkey;
   } qp_config_t;
+
+  function automatic generation_t next_generation(generation_t now);
+    return now == '1 ? generation_t'(1) : now + 1'b1;
+  endfunction
 
   // Does a P_Key of a frame or a queue pair name a partition; and do two match (PKEY_FULL)?
   function automatic logic pkey_valid(logic [15:0] pkey);
@@ -329,7 +343,16 @@ package exrnic_core_pkg;
                              // the send queue goes back to its work request, in ERROR to flush it
     logic        told;       // in ERROR: the peer has been sent a terminate message
     logic        answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
+    logic        alone;      // UC: nobody has answered its introduction: what it sends is lost
   } qp_status_t;
+
+  // What it knows of its peer. It sends work of its own only when they have met.
+  typedef logic [3:0] changes_t;
+  typedef struct packed {
+    generation_t generation;  // 0: not known
+    logic        met;      // the peer has shown that it knows ours
+    changes_t    changes;  // introductions of the peer that want one of ours, modulo 2^4
+  } qp_peer_t;
 
   // Where the requester stands.
   typedef struct packed {
@@ -346,6 +369,9 @@ package exrnic_core_pkg;
     logic [2:0]  rnr_count;  // how often it was sent again
     logic [31:0] frames;     // UC, UD: number of the next one
     logic        credit_wait;  // the next message has waited for credits
+    logic        introduced;  // it has introduced itself to its peer,
+    changes_t    answered;    // when peer.changes was that,
+    logic        asked;       // and asked for an answer
   } qp_sq_t;
 
   // What the completer has seen the end of.
@@ -358,6 +384,7 @@ package exrnic_core_pkg;
   typedef struct packed {
     qp_config_t  cfg;
     qp_status_t  status;
+    qp_peer_t    peer;
     qp_sq_t      sq;
     wqe_index_t  sq_producer;
     wqe_index_t  rq_producer;
@@ -397,7 +424,7 @@ package exrnic_core_pkg;
     logic        message;
     logic        atomic;
     qpn_t        qpn;
-    logic [7:0]  generation;
+    generation_t generation;
     pd_t         pd;
     logic [31:0] msn;
     logic [8*ATOMIC_REQUEST_BYTES-1:0] payload;  // first byte on the wire in the top bits
@@ -406,7 +433,7 @@ package exrnic_core_pkg;
   // A message or a PULL has ended at the responder.
   typedef struct packed {
     qpn_t        qpn;
-    logic [7:0]  generation;
+    generation_t generation;
     wqe_index_t  wqe_index;
     logic [31:0] byte_length;
     logic        signaled;
@@ -473,7 +500,7 @@ package exrnic_core_pkg;
   typedef struct packed {
     logic [1:0]  access;  // flags window_access; none: closed
     qpn_t        qpn;
-    logic [7:0]  generation;  // of the queue pair: a later one of that number is not meant
+    generation_t generation;  // of the queue pair: a later one of that number is not meant
     logic [31:0] stag;
     logic [63:0] base;
     logic [$clog2(WINDOW_SIZE):0] length;
@@ -484,7 +511,7 @@ package exrnic_core_pkg;
     logic          load;
     window_index_t window;
     qpn_t          qpn;
-    logic [7:0]    generation;
+    generation_t   generation;
     logic [31:0]   stag;
     logic [63:0]   to;
     logic [$clog2(COMBINE_MAX):0] length;  // bytes

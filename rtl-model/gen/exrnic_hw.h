@@ -425,6 +425,7 @@ enum exrnic_counter {
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
 #define EXRNIC_READ_TIMEOUT_SHIFT 24  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
+#define EXRNIC_MEET_CYCLES 0x4000u  // So long a store or load of a window waits for its queue pair and the peer's to know each other, core clock cycles; a power of two
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -773,10 +774,13 @@ enum exrnic_service {
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
 #define EXRNIC_FW_DEVICES 0x1f000000u  // Physical address of the processor's own registers
 #define EXRNIC_FW_IMAGE_MAGIC 0x57465258u  // "XRFW"
-#define EXRNIC_FW_ABI_VERSION 5  // Version of this file; an image of another is refused
+#define EXRNIC_FW_ABI_VERSION 6  // Version of this file; an image of another is refused
 #define EXRNIC_FW_COMMAND_WORDS 16  // Words of a command to firmware, and of its answer
 #define EXRNIC_FW_PUNT_WORDS 16  // Words of a request in the punt queue
 #define EXRNIC_FW_DIRECT_WORDS 32  // Words of the operands of a direct command
+#define EXRNIC_FW_REQUEST_NUMBER_SHIFT 4  // Word that names a request: the kind is below; a number of FW_REQUEST_NUMBER_BITS from this bit on
+#define EXRNIC_FW_REQUEST_NUMBER_BITS 12  // See there
+#define EXRNIC_FW_REQUEST_GENERATION_SHIFT 16  // Likewise: the generation from this bit on
 #define EXRNIC_FW_BLOCK_WORDS 16  // Words of a PIO block for firmware
 #define EXRNIC_FW_BLOCKS 8  // PIO blocks for firmware that can wait
 #define EXRNIC_FW_DIRECT_BYTES 64  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
@@ -922,7 +926,7 @@ enum exrnic_fw_status {
 
 // Words of a request in the punt queue (DEV_PUNT_WORDS).
 enum exrnic_fw_punt_word {
-  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16. Of a MESSAGE: the kind | node << 16
+  EXRNIC_FW_PUNT_WORD_REQUEST = 0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NUMBER_SHIFT
   EXRNIC_FW_PUNT_WORD_MSN = 1,  // Message sequence number in READ_QN
   EXRNIC_FW_PUNT_WORD_PAYLOAD = 2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
   EXRNIC_FW_PUNT_WORD_PD = 15,  // Protection domain of the queue pair
@@ -1167,6 +1171,9 @@ enum exrnic_trace {
 #define EXRNIC_READ_QN 1  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
 #define EXRNIC_TERMINATE_QN 2  // Untagged queue of terminate messages (RFC 5040, 4.1)
 #define EXRNIC_WINDOW_STAG 0xffffff00u  // Data sink STag of an RDMA Read Request for the load of a window; sink_to is its number. No region has it: the answer goes to the processor that waits
+#define EXRNIC_INTRODUCTION_STAG 0xfffffc00u  // Data sink STag of an introduction: an RDMA Write without bytes, in the reliable class, by which a queue pair of RC or UC tells its peer src_generation, and that it knows dst_generation. No region has it
+#define EXRNIC_INTRODUCTION_PLAIN 0  // Tagged offset of an introduction: nothing waits for it. If there is no such queue pair it is dropped
+#define EXRNIC_INTRODUCTION_ASKS 1  // Tagged offset of an introduction: work waits for the answer. If there is no such queue pair it is refused
 #define EXRNIC_PORT_QPN 0xffff00u  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
 #define EXRNIC_PORT_STAG 0xfffffe00u  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
 #define EXRNIC_PORT_MESSAGE_BYTES 4  // Bytes of a port's message
@@ -1293,12 +1300,12 @@ static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(
 // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
 static inline uint64_t exrnic_efe_sack_imm(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
 static inline void exrnic_efe_set_sack_imm(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
-// Reserved for delay measurement; zero
-static inline uint64_t exrnic_efe_timestamp(const uint8_t *p) { return exrnic_get_bits(p, 192, 16); }
-static inline void exrnic_efe_set_timestamp(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 16, v); }
-// Reserved for delay measurement; zero
-static inline uint64_t exrnic_efe_timestamp_echo(const uint8_t *p) { return exrnic_get_bits(p, 208, 16); }
-static inline void exrnic_efe_set_timestamp_echo(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 208, 16, v); }
+// Generation of queue pair src_qpn, with SEQ or a limit in credit: another one, never zero, after each RESET. Of a terminate message that answers a segment: the segment's dst_generation. Zero in datagrams, and without a queue pair
+static inline uint64_t exrnic_efe_src_generation(const uint8_t *p) { return exrnic_get_bits(p, 192, 16); }
+static inline void exrnic_efe_set_src_generation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 16, v); }
+// Generation of queue pair dst_qpn that is meant; zero if the sender does not know it yet. A segment for another one is refused or dropped. Zero in datagrams, and without a queue pair
+static inline uint64_t exrnic_efe_dst_generation(const uint8_t *p) { return exrnic_get_bits(p, 208, 16); }
+static inline void exrnic_efe_set_dst_generation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 208, 16, v); }
 // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
 static inline uint64_t exrnic_efe_beyond(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
 static inline void exrnic_efe_set_beyond(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }

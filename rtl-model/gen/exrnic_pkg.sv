@@ -243,6 +243,7 @@ package exrnic_pkg;
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
   localparam int unsigned READ_TIMEOUT_SHIFT = 32'h18;  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
+  localparam int unsigned MEET_CYCLES = 32'h4000;  // So long a store or load of a window waits for its queue pair and the peer's to know each other, core clock cycles; a power of two
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
@@ -501,10 +502,13 @@ package exrnic_pkg;
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
   localparam int unsigned FW_DEVICES = 32'h1f000000;  // Physical address of the processor's own registers
   localparam int unsigned FW_IMAGE_MAGIC = 32'h57465258;  // "XRFW"
-  localparam int unsigned FW_ABI_VERSION = 32'h5;  // Version of this file; an image of another is refused
+  localparam int unsigned FW_ABI_VERSION = 32'h6;  // Version of this file; an image of another is refused
   localparam int unsigned FW_COMMAND_WORDS = 32'h10;  // Words of a command to firmware, and of its answer
   localparam int unsigned FW_PUNT_WORDS = 32'h10;  // Words of a request in the punt queue
   localparam int unsigned FW_DIRECT_WORDS = 32'h20;  // Words of the operands of a direct command
+  localparam int unsigned FW_REQUEST_NUMBER_SHIFT = 32'h4;  // Word that names a request: the kind is below; a number of FW_REQUEST_NUMBER_BITS from this bit on
+  localparam int unsigned FW_REQUEST_NUMBER_BITS = 32'hc;  // See there
+  localparam int unsigned FW_REQUEST_GENERATION_SHIFT = 32'h10;  // Likewise: the generation from this bit on
   localparam int unsigned FW_BLOCK_WORDS = 32'h10;  // Words of a PIO block for firmware
   localparam int unsigned FW_BLOCKS = 32'h8;  // PIO blocks for firmware that can wait
   localparam int unsigned FW_DIRECT_BYTES = 32'h40;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
@@ -633,7 +637,7 @@ package exrnic_pkg;
 
   // Words of a request in the punt queue (DEV_PUNT_WORDS).
   typedef enum logic [3:0] {
-    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | generation of the queue pair << 8 | its number << 16. Of a MESSAGE: the kind | node << 16
+    FW_PUNT_WORD_REQUEST = 4'h0,  // Names the request: enum fw_punt_kind | number of the queue pair << FW_REQUEST_NUMBER_SHIFT | its generation << FW_REQUEST_GENERATION_SHIFT. Of a MESSAGE: the kind | node << FW_REQUEST_NUMBER_SHIFT
     FW_PUNT_WORD_MSN = 4'h1,  // Message sequence number in READ_QN
     FW_PUNT_WORD_PAYLOAD = 4'h2,  // Of the message, up to 13 words; the first byte on the wire is the highest of its word
     FW_PUNT_WORD_PD = 4'hf  // Protection domain of the queue pair
@@ -835,6 +839,9 @@ package exrnic_pkg;
   localparam int unsigned READ_QN = 32'h1;  // Untagged queue of RDMA Read Requests (RFC 5040, 4.1)
   localparam int unsigned TERMINATE_QN = 32'h2;  // Untagged queue of terminate messages (RFC 5040, 4.1)
   localparam int unsigned WINDOW_STAG = 32'hffffff00;  // Data sink STag of an RDMA Read Request for the load of a window; sink_to is its number. No region has it: the answer goes to the processor that waits
+  localparam int unsigned INTRODUCTION_STAG = 32'hfffffc00;  // Data sink STag of an introduction: an RDMA Write without bytes, in the reliable class, by which a queue pair of RC or UC tells its peer src_generation, and that it knows dst_generation. No region has it
+  localparam int unsigned INTRODUCTION_PLAIN = 32'h0;  // Tagged offset of an introduction: nothing waits for it. If there is no such queue pair it is dropped
+  localparam int unsigned INTRODUCTION_ASKS = 32'h1;  // Tagged offset of an introduction: work waits for the answer. If there is no such queue pair it is refused
   localparam int unsigned PORT_QPN = 32'hffff00;  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
   localparam int unsigned PORT_STAG = 32'hfffffe00;  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
   localparam int unsigned PORT_MESSAGE_BYTES = 32'h4;  // Bytes of a port's message
@@ -935,8 +942,8 @@ package exrnic_pkg;
     logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
     logic [31:0] ack;  // With ACK: all before this number are placed. In the class datagram: Q_Key of the receiver
     logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
-    logic [15:0] timestamp;  // Reserved for delay measurement; zero
-    logic [15:0] timestamp_echo;  // Reserved for delay measurement; zero
+    logic [15:0] src_generation;  // Generation of queue pair src_qpn, with SEQ or a limit in credit: another one, never zero, after each RESET. Of a terminate message that answers a segment: the segment's dst_generation. Zero in datagrams, and without a queue pair
+    logic [15:0] dst_generation;  // Generation of queue pair dst_qpn that is meant; zero if the sender does not know it yet. A segment for another one is refused or dropped. Zero in datagrams, and without a queue pair
     logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
     logic [23:0] dst_qpn;  // Queue pair at the receiver; with SEQ or a limit in credit
     logic [7:0] refused;  // With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero

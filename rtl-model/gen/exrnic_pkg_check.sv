@@ -622,13 +622,13 @@ module exrnic_pkg_check;
     if (v_efe !== (288'({32{1'b1}}) << 96))
       $fatal(1, "efe_t.sack_imm: place");
     v_efe = '0;
-    v_efe.timestamp = '1;
+    v_efe.src_generation = '1;
     if (v_efe !== (288'({16{1'b1}}) << 80))
-      $fatal(1, "efe_t.timestamp: place");
+      $fatal(1, "efe_t.src_generation: place");
     v_efe = '0;
-    v_efe.timestamp_echo = '1;
+    v_efe.dst_generation = '1;
     if (v_efe !== (288'({16{1'b1}}) << 64))
-      $fatal(1, "efe_t.timestamp_echo: place");
+      $fatal(1, "efe_t.dst_generation: place");
     v_efe = '0;
     v_efe.beyond = '1;
     if (v_efe !== (288'({8{1'b1}}) << 56))

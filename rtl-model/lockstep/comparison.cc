@@ -162,7 +162,10 @@ void Comparison::segment(uint32_t id, Side side, const Frame& frame) {
     return;
   }
   const Endpoint from = segment->from;
+  // How many introductions it takes until two have met is a matter of time.
+  if (segment->stream == Stream::kIntroduction && !segment->asks_for_peer()) return;
   if (side == Side::kSubject) ++node.sent[{from.qpn, segment->stream}];
+  if (segment->stream == Stream::kIntroduction) return;
   if (segment->stream == Stream::kTerminate) terminated(node, *segment);
   // Whether a greeting found the port enabled is a matter of time, and so what is answered.
   if (segment->is_of_port() && segment->says_port_state()) return;
@@ -212,13 +215,14 @@ bool Comparison::may_deliver(const Frame& frame) {
   Node& sender = nodes_.at(from.node);
   uint64_t& delivered = sender.delivered[{from.qpn, segment->stream}];
   const auto receiver = nodes_.find(to.node);
-  const bool ready = receiver == nodes_.end() || segment->stream != Stream::kWork ||
-                     segment->is_of_port() ||
+  const bool needs_peer = segment->stream == Stream::kWork || segment->asks_for_peer();
+  const bool ready = receiver == nodes_.end() || !needs_peer || segment->is_of_port() ||
                      receiver->second.ledger.driver().is_ready(to.qpn, segment->takes_receive());
   if (!ready && delivered >= sender.sent[{from.qpn, segment->stream}] && !all_rest() &&
       !excuses_.any_outcome(from))
     return false;
-  if (sender.deliveries.first(frame)) ++delivered;
+  if (sender.deliveries.first(frame) && (needs_peer || segment->stream != Stream::kIntroduction))
+    ++delivered;
   return true;
 }
 

@@ -8,7 +8,14 @@ namespace {
 
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 
-Stream stream_of(const uint8_t* ddp) {
+bool is_introduction(const uint8_t* ddp, uint64_t length) {
+  return length == EXRNIC_DDP_TAGGED_BYTES &&
+         exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
+         exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
+}
+
+Stream stream_of(const uint8_t* ddp, uint64_t length) {
+  if (exrnic_ddp_tagged_t(ddp) && is_introduction(ddp, length)) return Stream::kIntroduction;
   if (exrnic_ddp_tagged_t(ddp))
     return exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_READ_RESPONSE ? Stream::kResponse
                                                                               : Stream::kWork;
@@ -32,7 +39,7 @@ std::optional<Segment> segment_of(const Frame& frame) {
                   static_cast<uint32_t>(exrnic_efe_src_qpn(efe))};
   segment.to = {node_of(exrnic_eth_dst(frame.data.data())),
                 static_cast<uint32_t>(exrnic_efe_dst_qpn(efe))};
-  segment.stream = stream_of(ddp);
+  segment.stream = stream_of(ddp, length);
   if (flags & EXRNIC_EFE_FLAGS_IMM)
     segment.immediate = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE)
@@ -79,6 +86,11 @@ bool Segment::is_write() const {
 bool Segment::asks_for_pulls() const {
   return is_write() && ddp.size() == EXRNIC_DDP_TAGGED_BYTES && !number &&
          exrnic_ddp_tagged_stag(ddp.data()) == 0 && exrnic_ddp_tagged_to(ddp.data()) == 0;
+}
+
+bool Segment::asks_for_peer() const {
+  return stream == Stream::kIntroduction &&
+         exrnic_ddp_tagged_to(ddp.data()) == EXRNIC_INTRODUCTION_ASKS;
 }
 
 bool Segment::answers_load() const {

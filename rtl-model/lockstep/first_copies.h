@@ -12,9 +12,9 @@
 
 namespace exrnic::lockstep {
 
-// What a queue pair sends comes in three streams, each with an order of its own: its work, its
-// answers to the peer's RDMA Reads, and its terminate messages.
-enum class Stream : uint8_t { kWork, kResponse, kTerminate };
+// What a queue pair sends comes in streams, each with an order of its own: its work, its answers to
+// the peer's RDMA Reads, its terminate messages, and its introductions.
+enum class Stream : uint8_t { kWork, kResponse, kTerminate, kIntroduction };
 
 struct Segment {
   Endpoint from;
@@ -39,6 +39,7 @@ struct Segment {
   bool quotes_read_request() const;  // of a terminate message
   bool is_write() const;             // RDMA Write
   bool asks_for_pulls() const;       // an empty RDMA Write to nowhere: whether the peer is there
+  bool asks_for_peer() const;        // an introduction that is refused if nobody is there
   bool answers_load() const;         // of a window: an RDMA Read Response
   bool is_of_port() const;
   bool says_port_state() const;  // with is_of_port()

@@ -65,19 +65,26 @@ void Completer::serve(const CqDoorbell& bell) {
   if (pending != 0) fire(bell.cqn);
 }
 
-bool Completer::known(uint32_t qpn, uint8_t generation) const {
+bool Completer::known(uint32_t qpn, uint16_t generation) const {
   return state_.qps[qpn].valid && state_.qps[qpn].generation == generation;
 }
 
 // ---- Segments
 
 void Completer::complete(const Ended& ended) {
-  if (ended.tag.kind == Tag::Kind::kTerminate || !known(ended.tag.qpn, ended.tag.generation))
+  if (ended.tag.kind == Tag::Kind::kTerminate || ended.tag.kind == Tag::Kind::kIntroduction ||
+      !known(ended.tag.qpn, ended.tag.generation))
     return;
   if (ended.tag.kind == Tag::Kind::kResponse) return lose_response(ended);
   QueuePair& qp = state_.qps[ended.tag.qpn];
   const bool placed = was_placed(qp, ended);
   const bool last = ended.tag.kind == Tag::Kind::kLast;
+  // UC has a peer that is given up for its introduction only: it goes on alone.
+  if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && !last && qp.service == EXRNIC_SERVICE_UC &&
+      qp.serves_peer()) {
+    qp.status.alone = true;
+    return state_.wake(ended.tag.qpn);
+  }
   if (last || ended.tag.kind == Tag::Kind::kProbe) count_end(ended.tag.qpn);
   if (qp.status.rnr && !placed) {  // it comes again, unless the peer is gone
     if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && !qp.in_error()) go_to_error(ended);

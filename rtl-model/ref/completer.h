@@ -47,7 +47,7 @@ class Completer {
   }
 
  private:
-  bool known(uint32_t qpn, uint8_t generation) const;
+  bool known(uint32_t qpn, uint16_t generation) const;
   void serve(const CqDoorbell& bell);
   void complete(const Ended& ended);
   void complete(const ReceiveEnded& ended);

@@ -15,7 +15,8 @@ void Credits::run() {
 void Credits::hear(const CreditUpdate& update) {
   QueuePair* qp = update.dst_qpn < state_.qps.size() ? &state_.qps[update.dst_qpn] : nullptr;
   if (qp == nullptr || !qp->valid || qp->service != EXRNIC_SERVICE_RC || !qp->serves_peer() ||
-      qp->dest_node != update.node || qp->dest_qpn != update.src_qpn)
+      qp->dest_node != update.node || qp->dest_qpn != update.src_qpn ||
+      qp->generation != update.dst_generation || qp->at.peer.generation != update.src_generation)
     return state_.count(EXRNIC_COUNTER_CREDIT_REFUSED);
   auto& at = qp->at;
   if (at.limit && credit_distance(*at.limit, update.limit) <= 0) return;
@@ -38,7 +39,8 @@ void Credits::tell(uint32_t qpn) {
   told.any = true;
   told.lapsed = false;
   told.limit = limit;
-  efe_tx_.owe_credit({qp.dest_node, qp.dest_qpn, qpn, limit & ~EXRNIC_CREDIT_VALID});
+  efe_tx_.owe_credit({qp.dest_node, qp.dest_qpn, qpn, qp.generation, qp.at.peer.generation,
+                      limit & ~EXRNIC_CREDIT_VALID});
 }
 
 }  // namespace exrnic::ref

@@ -58,6 +58,13 @@ bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
   return exrnic_efe_sack_imm(efe) <= (flags & EXRNIC_EFE_FLAGS_RNR ? EXRNIC_RNR_TIMER_MAX : 0);
 }
 
+// They belong to queue pairs that have a peer.
+bool generations_good(uint64_t flags, const uint8_t* efe) {
+  const bool none = exrnic_efe_src_generation(efe) == 0 && exrnic_efe_dst_generation(efe) == 0;
+  return none || (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_DATAGRAM &&
+                  ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_credit(efe) != 0));
+}
+
 bool credit_good(uint64_t flags, const uint8_t* efe) {
   const uint64_t credit = exrnic_efe_credit(efe);
   if (credit == 0) return true;
@@ -73,7 +80,7 @@ bool well_formed(const Bytes& frame) {
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION && class_good(flags, efe) &&
          flags_good(flags) && credit_good(flags, efe) && sack_imm_good(flags, efe) &&
-         exrnic_efe_timestamp(efe) == 0 && exrnic_efe_timestamp_echo(efe) == 0 &&
+         generations_good(flags, efe) &&
          ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
          ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
          length_good(frame, efe);
@@ -102,6 +109,8 @@ Received segment_of(const uint8_t* efe) {
   segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
   segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
+  segment.src_generation = static_cast<uint16_t>(exrnic_efe_src_generation(efe));
+  segment.dst_generation = static_cast<uint16_t>(exrnic_efe_dst_generation(efe));
   if (flags & EXRNIC_EFE_FLAGS_IMM) segment.imm = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
   if (flags & EXRNIC_EFE_FLAGS_RNR) segment.pause = static_cast<uint8_t>(exrnic_efe_sack_imm(efe));
   segment.ask = exrnic_efe_credit(efe) != 0;
@@ -170,6 +179,8 @@ void EfeRx::receive(const Frame& frame) {
     state_.count(EXRNIC_COUNTER_CREDIT_UPDATES_RX);
     state_.credits_heard.push_back({node, static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)),
                                     static_cast<uint32_t>(exrnic_efe_src_qpn(efe)),
+                                    static_cast<uint16_t>(exrnic_efe_src_generation(efe)),
+                                    static_cast<uint16_t>(exrnic_efe_dst_generation(efe)),
                                     static_cast<uint32_t>(credit & ~EXRNIC_CREDIT_VALID)});
   }
   // A greeting is answered: so its sender knows that it has been heard.

@@ -368,6 +368,8 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
     exrnic_efe_set_credit(efe, EXRNIC_CREDIT_VALID | credit->limit);
     exrnic_efe_set_dst_qpn(efe, credit->dst_qpn);
     exrnic_efe_set_src_qpn(efe, credit->src_qpn);
+    exrnic_efe_set_src_generation(efe, credit->src_generation);
+    exrnic_efe_set_dst_generation(efe, credit->dst_generation);
   }
   transmit(sink, std::move(frame), flags);
 }
@@ -414,6 +416,8 @@ uint8_t EfeTx::put_segment(Frame& frame, const Segment& segment) {
   exrnic_efe_set_length(efe, segment.ddp.size());
   exrnic_efe_set_dst_qpn(efe, segment.dst_qpn);
   exrnic_efe_set_src_qpn(efe, segment.src_qpn);
+  exrnic_efe_set_src_generation(efe, segment.src_generation);
+  exrnic_efe_set_dst_generation(efe, segment.dst_generation);
   if (segment.imm) {
     flags |= EXRNIC_EFE_FLAGS_IMM;
     exrnic_efe_set_sack_imm(efe, *segment.imm);

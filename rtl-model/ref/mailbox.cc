@@ -151,7 +151,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
       (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
       command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  const uint8_t generation = qp.generation;
+  const uint16_t generation = qp.generation;
   qp = {};
   qp.valid = true;
   qp.page = command.page;
@@ -166,7 +166,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   qp.max_reads_out = command.max_reads_out;
   qp.max_reads_in = command.max_reads_in;
   qp.service = static_cast<exrnic_service>(command.service);
-  qp.generation = static_cast<uint8_t>(generation + 1);
+  qp.generation = next_generation(generation);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
 }
@@ -195,8 +195,6 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
     qp.rnr_timer = static_cast<uint8_t>(command.rnr);
     qp.dest_node = command.dest_node;
     qp.dest_qpn = command.dest_qpn;
-    // The peer may know us from before our reset: it must hear of the new session before it sends.
-    if (state_.settings.enable) efe_tx_.owe_ack(qp.dest_node, false);
   }
   if (to == EXRNIC_QP_STATE_RTS) {
     if (command.rnr > EXRNIC_RNR_RETRY_ENDLESS) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
@@ -214,14 +212,15 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     qp.status = {};
     qp.at = {};
     state_.pulling.erase(qpn);
-    ++qp.generation;
+    qp.generation = next_generation(qp.generation);
     state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {
     qp.status.fault = qp.status.answer_lost = false;
     qp.status.exact = qp.status.rnr;
   }
   qp.status.state = to;
-  if (to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR) state_.wake(qpn);
+  if (to == EXRNIC_QP_STATE_RTR || to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR)
+    state_.wake(qpn);
 }
 
 bool Mailbox::is_under_way(const QueuePair& qp) {

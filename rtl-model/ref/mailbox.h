@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/pbl_cache.h"
 #include "rtl-model/ref/state.h"
 #include "rtl-model/ref/windows.h"
@@ -16,8 +15,8 @@ class Mailbox {
  public:
   using Payload = std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)>;
 
-  Mailbox(State& state, PblCache& pbl_cache, EfeTx& efe_tx, Windows& windows)
-      : state_(state), pbl_cache_(pbl_cache), efe_tx_(efe_tx), windows_(windows) {}
+  Mailbox(State& state, PblCache& pbl_cache, Windows& windows)
+      : state_(state), pbl_cache_(pbl_cache), windows_(windows) {}
 
   void start(uint32_t op);  // only while idle
   void run(bool quiescent);
@@ -56,7 +55,6 @@ class Mailbox {
 
   State& state_;
   PblCache& pbl_cache_;
-  EfeTx& efe_tx_;
   Windows& windows_;
   uint32_t op_ = EXRNIC_MBOX_OP_NOP;
   exrnic_mbox_status status_ = EXRNIC_MBOX_STATUS_OK;

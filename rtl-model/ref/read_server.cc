@@ -52,14 +52,8 @@ void ReadServer::gathered(const Gather::Result& result) {
 }
 
 Segment ReadServer::addressed() const {
-  const QueuePair& qp = turn_.qp();
-  Segment segment;
-  segment.node = qp.dest_node;
-  segment.dst_qpn = qp.dest_qpn;
-  segment.src_qpn = turn_.qpn();
+  Segment segment = segment_to_peer(turn_.qp(), turn_.qpn());
   segment.tag.kind = Tag::Kind::kResponse;
-  segment.tag.qpn = turn_.qpn();
-  segment.tag.generation = turn_.generation();
   return segment;
 }
 

@@ -91,7 +91,7 @@ struct Blocks {
   Ports ports{state, efe_tx, dma_write};
   Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer, windows, ports};
   Requester requester{state, xlate, dma_read, dma_write, efe_tx, responder};
-  Mailbox mailbox{state, pbl_cache, efe_tx, windows};
+  Mailbox mailbox{state, pbl_cache, windows};
   Registers registers{state, mailbox, dma_write};
 };
 

@@ -57,14 +57,16 @@ void Requester::end_pauses() {
   }
 }
 
-// Behind an interval in which nothing was heard of its PULLs a queue pair asks.
+// Behind an interval in which nothing was heard of its PULLs, or of its peer, a queue pair asks.
 void Requester::look_after_pulls() {
   const uint64_t interval = state_.time_ns >> EXRNIC_PULL_ASK_SHIFT;
   if (std::exchange(interval_, interval) == interval) return;
-  for (const uint32_t qpn : state_.pulling) {
-    auto& at = state_.qps[qpn].at;
-    at.asks |= std::exchange(at.pulls_silent, true);
-    if (at.asks) state_.wake(qpn);
+  for (auto waits = state_.pulling.begin(); waits != state_.pulling.end();) {
+    QueuePair& qp = state_.qps[*waits];
+    const bool over = qp.at.pulls.empty() && !qp.wants_answer();
+    if (!over) qp.at.asks |= std::exchange(qp.at.pulls_silent, true);
+    if (!over && qp.at.asks) state_.wake(*waits);
+    waits = over ? state_.pulling.erase(waits) : std::next(waits);
   }
 }
 
@@ -98,6 +100,8 @@ void Requester::take_turn(uint32_t qpn) {
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   if (qp.status.rnr && qp.all_ended()) go_back();
+  if (!qp.in_error() && qp.introduces()) return introduce();
+  if (qp.wants_answer()) return;
   const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn
   if (qp.in_error()) return take_error_turn();
   if (qp.at.asks && qp.status.state == EXRNIC_QP_STATE_RTS) return ask();
@@ -134,13 +138,8 @@ void Requester::take_error_turn() {
 // of that; for one that is not its node refuses it; and that of a node that is gone is given up.
 void Requester::ask() {
   QueuePair& qp = turn_.qp();
-  Segment question;
-  question.node = qp.dest_node;
-  question.dst_qpn = qp.dest_qpn;
-  question.src_qpn = turn_.qpn();
+  Segment question = segment_to_peer(qp, turn_.qpn());
   question.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, 0, 0});
-  question.tag.qpn = turn_.qpn();
-  question.tag.generation = turn_.generation();
   // Of the last PULL that has begun: nothing else can be under way.
   question.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer - 1);
   question.tag.opcode = EXRNIC_WQE_OPCODE_PULL;
@@ -149,12 +148,30 @@ void Requester::ask() {
   state_.wake(turn_.qpn());
 }
 
+// By another one, that tells the peer our generation, and that we know its own.
+void Requester::introduce() {
+  QueuePair& qp = turn_.qp();
+  const bool asks = qp.wants_answer();
+  Segment introduction = segment_to_peer(qp, turn_.qpn());
+  const uint64_t to = asks ? EXRNIC_INTRODUCTION_ASKS : EXRNIC_INTRODUCTION_PLAIN;
+  introduction.ddp =
+      make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_INTRODUCTION_STAG, to});
+  introduction.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer - 1);
+  if (!asks) introduction.tag.kind = Tag::Kind::kIntroduction;
+  efe_tx_.submit(std::move(introduction));
+  qp.at.introduced = true;
+  qp.at.answered = qp.at.peer.changes;
+  qp.at.asked = asks;
+  if (asks) {
+    state_.pulling.insert(turn_.qpn());
+    qp.at.heard_of_pulls();
+  }
+  state_.wake(turn_.qpn());
+}
+
 void Requester::tell(const std::optional<Bytes>& refused) {
   QueuePair& qp = turn_.qp();
-  Segment message;
-  message.node = qp.dest_node;
-  message.dst_qpn = qp.dest_qpn;
-  message.src_qpn = turn_.qpn();
+  Segment message = segment_to_peer(qp, turn_.qpn());
   message.ddp = terminate_message(EXRNIC_TERM_CODE_STREAM, refused);
   message.tag.kind = Tag::Kind::kTerminate;
   efe_tx_.submit(std::move(message));

@@ -33,6 +33,7 @@ class Requester {
   void look_after_pulls();
   void go_back();
   void ask();
+  void introduce();
   void tell(const std::optional<Bytes>& refused);
 
   State& state_;

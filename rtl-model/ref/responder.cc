@@ -33,7 +33,7 @@ bool asks_for_memory(const Received& segment) {
   return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST || opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
 }
 
-bool knows_its_peer(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
+bool is_connected(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
 
 }  // namespace
 
@@ -62,9 +62,52 @@ void Responder::run() {
 QueuePair* Responder::addressee() const {
   if (segment_.dst_qpn >= state_.qps.size()) return nullptr;
   QueuePair& qp = state_.qps[segment_.dst_qpn];
-  if (!qp.valid || qp.service != segment_.service() || !knows_its_peer(qp)) return nullptr;
+  if (!qp.valid || !is_connected(qp)) return nullptr;
+  // The peer of a queue pair of UC refuses its introduction, nothing else.
+  const bool fits =
+      qp.service == segment_.service() ||
+      (qp.service == EXRNIC_SERVICE_UC && !segment_.unreliable && is_terminate(segment_.ddp));
+  if (!fits) return nullptr;
   if (segment_.datagram) return &qp;
-  return qp.dest_node == segment_.node && qp.dest_qpn == segment_.src_qpn ? &qp : nullptr;
+  return is_peer(qp) && is_current(qp) ? &qp : nullptr;
+}
+
+bool Responder::is_peer(const QueuePair& qp) const {
+  return qp.dest_node == segment_.node && qp.dest_qpn == segment_.src_qpn;
+}
+
+// It was sent by the present life of the peer, to the present one of this queue pair. Of a
+// terminate message the latter is enough: it answers what was sent in that life.
+bool Responder::is_current(const QueuePair& qp) const {
+  return segment_.dst_generation == qp.generation &&
+         (is_terminate(segment_.ddp) || segment_.src_generation == qp.at.peer.generation);
+}
+
+bool Responder::is_introduction() const {
+  return segment_.ddp.size() == EXRNIC_DDP_TAGGED_BYTES && !header_error(segment_.ddp) &&
+         is_tagged(segment_.ddp) &&
+         exrnic_ddp_tagged_opcode(segment_.ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE &&
+         exrnic_ddp_tagged_stag(segment_.ddp.data()) == EXRNIC_INTRODUCTION_STAG;
+}
+
+// The peer tells its generation. What it does not know yet, or we did not, wants an introduction of
+// ours.
+void Responder::take_introduction() {
+  QueuePair* qp = segment_.dst_qpn < state_.qps.size() ? &state_.qps[segment_.dst_qpn] : nullptr;
+  if (qp == nullptr || !qp->valid || !qp->has_peer() || !qp->serves_peer() || !is_peer(*qp) ||
+      segment_.src_generation == 0) {
+    const bool asks = exrnic_ddp_tagged_to(segment_.ddp.data()) == EXRNIC_INTRODUCTION_ASKS;
+    return asks ? refuse(EXRNIC_TERM_CODE_STREAM) : done();
+  }
+  auto& peer = qp->at.peer;
+  const bool knows_us = segment_.dst_generation == qp->generation;
+  peer.changes += !knows_us || segment_.src_generation != peer.generation;
+  peer.generation = segment_.src_generation;
+  peer.met = knows_us;
+  if (knows_us && qp->at.pulls.empty()) state_.pulling.erase(segment_.dst_qpn);
+  if (knows_us) qp->at.heard_of_pulls();
+  state_.wake(segment_.dst_qpn);
+  done();
 }
 
 void Responder::judge() {
@@ -79,6 +122,7 @@ void Responder::judge() {
   }
   QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
+  if (is_introduction()) return take_introduction();
   if (is_terminate(segment_.ddp)) return take_terminate();
   if (qp == nullptr) return refuse(EXRNIC_TERM_CODE_STREAM);
   if (qp->in_error()) {
@@ -309,6 +353,11 @@ void Responder::take_terminate() {
   QueuePair* qp = addressee();
   if (qp != nullptr && !qp->in_error()) {
     state_.count(EXRNIC_COUNTER_TERMINATES_RX);
+    if (qp->service == EXRNIC_SERVICE_UC) {
+      qp->status.alone = true;
+      state_.wake(segment_.dst_qpn);
+      return done();
+    }
     const bool has_code = segment_.ddp.size() >= EXRNIC_DDP_UNTAGGED_BYTES + sizeof(uint16_t);
     const uint8_t* body = segment_.ddp.data() + EXRNIC_DDP_UNTAGGED_BYTES;
     QueuePair::Status fault;
@@ -360,6 +409,8 @@ void Responder::answer() {
   message.node = segment_.node;
   message.dst_qpn = segment_.src_qpn;
   message.src_qpn = segment_.dst_qpn;
+  message.src_generation = segment_.dst_generation;
+  message.dst_generation = segment_.src_generation;
   message.refused = segment_.seq;
   message.ddp = terminate_message(code_, segment_.ddp);
   message.tag.kind = Tag::Kind::kTerminate;

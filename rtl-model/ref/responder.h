@@ -54,6 +54,10 @@ class Responder {
   bool goes_on(const Inbound& inbound) const;
   void take_load_answer();
   void serve(QueuePair& qp);
+  bool is_peer(const QueuePair& qp) const;
+  bool is_current(const QueuePair& qp) const;
+  bool is_introduction() const;
+  void take_introduction();
   void take_terminate();
   void pause(QueuePair& qp);
   bool waits_for_another(const QueuePair& qp) const;

@@ -15,12 +15,13 @@ struct Tag {
     kLast,     // the last of a work request
     kProbe,    // the first of a message that is sent again, and not the last
     kTerminate,
-    kResponse,  // to an RDMA Read Request
-    kPort,      // of a port, whose number stands for the queue pair's
+    kResponse,      // to an RDMA Read Request
+    kPort,          // of a port, whose number stands for the queue pair's
+    kIntroduction,  // of a queue pair that waits for no answer
   };
   Kind kind = Kind::kSegment;
   uint32_t qpn = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
   bool signaled = false;
@@ -41,6 +42,8 @@ struct Segment {
   uint32_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;  // of the two
+  uint16_t dst_generation = 0;
   std::optional<uint32_t> refused;  // of a terminate message: the number of the refused segment
   Bytes ddp;                        // DDP header and payload, as on the wire
   std::optional<uint32_t> imm;      // for the EFE header, of a SEND
@@ -65,6 +68,19 @@ struct Segment {
   Tag tag;
 };
 
+// To the peer of queue pair `qpn`.
+inline Segment segment_to_peer(const QueuePair& qp, uint32_t qpn) {
+  Segment segment;
+  segment.node = qp.dest_node;
+  segment.dst_qpn = qp.dest_qpn;
+  segment.src_qpn = qpn;
+  segment.src_generation = qp.generation;
+  segment.dst_generation = qp.at.peer.generation;
+  segment.tag.qpn = qpn;
+  segment.tag.generation = qp.generation;
+  return segment;
+}
+
 // How a segment ended.
 struct Ended {
   Tag tag;
@@ -87,6 +103,8 @@ struct Received {
   uint32_t refused_number() const { return ack + static_cast<uint8_t>(refused - ack); }
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   std::optional<uint32_t> imm;
   std::optional<uint8_t> pause;
   bool ask = false;
@@ -107,7 +125,7 @@ struct Received {
 // How a receive or a PULL ended: the responder sees that.
 struct ReceiveEnded {
   uint32_t qpn = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
   bool signaled = true;

@@ -76,7 +76,8 @@ void Sender::next_segment() {
 bool Sender::still(exrnic_qp_state state) {
   if (!turn_.exists()) return false;
   const QueuePair::Status& status = turn_.qp().status;
-  return status.state == state && !(state == EXRNIC_QP_STATE_RTS && status.rnr);
+  return status.state == state &&
+         !(state == EXRNIC_QP_STATE_RTS && (status.rnr || !turn_.qp().knows_its_peer()));
 }
 
 // PULLs and other work are never under way together: so completions come in order.
@@ -273,18 +274,14 @@ Atomic Sender::atomic(uint16_t index) const {
 
 Segment Sender::segment(Tag::Kind kind) {
   QueuePair& qp = turn_.qp();
-  Segment segment;
-  segment.node = qp.dest_node;
-  segment.dst_qpn = qp.dest_qpn;
-  segment.src_qpn = turn_.qpn();
+  Segment segment = segment_to_peer(qp, turn_.qpn());
   if (qp.service != EXRNIC_SERVICE_RC) segment.once = Segment::Once{};
   if (qp.is_datagram()) {
     segment.datagram = {destination_node(work_), work_.head.remote_stag, qp.pkey};
     segment.dst_qpn = destination_qpn(work_);
+    segment.src_generation = segment.dst_generation = 0;
   }
   segment.tag.kind = kind;
-  segment.tag.qpn = turn_.qpn();
-  segment.tag.generation = turn_.generation();
   segment.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1);
   segment.tag.byte_length = work_.head.length;
   segment.tag.signaled = work_.has(EXRNIC_WQE_FLAGS_SIGNALED);

@@ -79,12 +79,19 @@ struct CreditUpdate {
   uint32_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   uint32_t limit = 0;
 };
 
 // From one number of messages to another.
 inline int credit_distance(uint32_t from, uint32_t to) {
   return static_cast<int16_t>((to - from) << 1) / 2;
+}
+
+// Never zero.
+inline uint16_t next_generation(uint16_t generation) {
+  return static_cast<uint16_t>(generation == UINT16_MAX ? 1 : generation + 1);
 }
 
 // A queue pair. Ring indices are free-running, modulo 2^16.
@@ -106,9 +113,9 @@ struct QueuePair {
   uint32_t dest_qpn = 0;
   uint32_t qkey = 0;  // these two of UD
   uint16_t pkey = 0;
-  uint8_t rnr_timer = 0;   // code of the pause that a message without a receive is answered by
-  uint8_t rnr_retry = 0;   // how often one of ours is sent again
-  uint8_t generation = 0;  // tells a new queue pair of this number from an older one
+  uint8_t rnr_timer = 0;    // code of the pause that a message without a receive is answered by
+  uint8_t rnr_retry = 0;    // how often one of ours is sent again
+  uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
 
   // How it stands. All but the state and rnr, with exact and fault_seq, count in ERROR only.
   struct Status {
@@ -123,6 +130,7 @@ struct QueuePair {
     bool rnr = false;
     bool told = false;         // the peer has been sent a terminate message
     bool answer_lost = false;  // a response to the peer could not be read; it must hear of that
+    bool alone = false;        // UC: nobody has answered its introduction: what it sends is lost
   } status;
 
   // All of it is forgotten with a reset.
@@ -158,8 +166,17 @@ struct QueuePair {
       bool lapsed = false;  // what it was told has not come, or does not hold
       uint32_t limit = 0;
     } told;
-    uint32_t rnr_msn = 0;    // the message that found no receive, with rnr_count != 0
-    uint32_t rnr_count = 0;  // how often
+    // What it knows of its peer. It sends work of its own only when they have met.
+    struct Peer {
+      uint16_t generation = 0;  // 0: not known
+      bool met = false;         // the peer has shown that it knows ours
+      uint32_t changes = 0;     // introductions of the peer that want one of ours
+    } peer;
+    bool introduced = false;  // it has introduced itself to its peer,
+    uint32_t answered = 0;    // when peer.changes was that,
+    bool asked = false;       // and asked for an answer
+    uint32_t rnr_msn = 0;     // the message that found no receive, with rnr_count != 0
+    uint32_t rnr_count = 0;   // how often
     std::deque<Pull> pulls;
     bool pulls_silent = false;  // nothing was heard of them since the present interval began,
     bool asks = false;          // or in a whole one: the peer is to show that it is still there
@@ -179,9 +196,21 @@ struct QueuePair {
   // The next message is one more than the peer has told of receives.
   bool beyond_limit() const { return at.limit && credit_distance(*at.limit, at.send_msn + 1) > 0; }
   bool all_ended() const { return at.issued == at.ended; }
-  bool may_work() const {
+  bool has_peer() const { return !is_datagram(); }
+  bool has_work() const {
     return status.state == EXRNIC_QP_STATE_RTS && sq_posted() && !at.halted && !status.rnr &&
            at.pause_until == 0;
+  }
+  // Work waits until it and its peer have met, or nobody is there.
+  bool knows_its_peer() const { return !has_peer() || at.peer.met || status.alone; }
+  bool wants_answer() const { return has_work() && !knows_its_peer(); }
+  bool may_work() const { return has_work() && !wants_answer(); }
+  // Each change at the peer is answered once; who has work asks once in between, and again when
+  // nothing is heard for long.
+  bool introduces() const {
+    return serves_peer() && has_peer() &&
+           (!at.introduced || at.answered != at.peer.changes ||
+            (wants_answer() && (!at.asked || at.asks)));
   }
   bool answers_peer() const { return serves_peer() && !at.reads.empty() && !at.reads_halted; }
   void fail(Status how) {
@@ -238,7 +267,7 @@ struct Region {
 struct Window {
   uint32_t access = 0;  // flags window_access; 0: closed
   uint32_t qpn = 0;
-  uint8_t generation = 0;  // of the queue pair: a later one of that number is not meant
+  uint16_t generation = 0;  // of the queue pair: a later one of that number is not meant
   uint32_t stag = 0;
   uint64_t base = 0;
   uint32_t length = 0;
@@ -321,7 +350,7 @@ struct State {
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);
   std::set<uint32_t> pauses;   // queue pairs whose pause_until counts
-  std::set<uint32_t> pulling;  // queue pairs with PULLs under way
+  std::set<uint32_t> pulling;  // queue pairs with PULLs under way, or that wait for their peer
   std::vector<CreditUpdate> credits_heard;
   std::set<uint32_t> credits_changed;  // queue pairs: receives were posted or taken
   bool quiesce = false;                // the driver changes something: begin nothing

@@ -30,7 +30,7 @@ class Turn {
   bool over() { return ++segments_ >= kSegments && !state_.turns.empty(); }
 
   uint32_t qpn() const { return qpn_; }
-  uint8_t generation() const { return generation_; }
+  uint16_t generation() const { return generation_; }
   QueuePair& qp() { return state_.qps[qpn_]; }
   bool exists() { return qp().valid && qp().generation == generation_; }
 
@@ -41,7 +41,7 @@ class Turn {
 
   State& state_;
   uint32_t qpn_ = 0;
-  uint8_t generation_ = 0;
+  uint16_t generation_ = 0;
   unsigned segments_ = 0;
 };
 

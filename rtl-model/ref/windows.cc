@@ -30,21 +30,15 @@ Window* Windows::granted(const MmioAccess& access, uint32_t right) {
   return (window.access & right) && offset + access.size <= window.length ? &window : nullptr;
 }
 
-bool Windows::can_send(uint32_t qpn, uint8_t generation) const {
+bool Windows::can_send(uint32_t qpn, uint16_t generation) const {
   const QueuePair& qp = state_.qps[qpn];
   return qp.valid && qp.generation == generation && qp.status.state == EXRNIC_QP_STATE_RTS;
 }
 
 // It completes nothing; if it fails, the queue pair does.
 Segment Windows::segment(uint32_t qpn) const {
-  const QueuePair& qp = state_.qps[qpn];
-  Segment segment;
-  segment.node = qp.dest_node;
-  segment.dst_qpn = qp.dest_qpn;
-  segment.src_qpn = qpn;
+  Segment segment = segment_to_peer(state_.qps[qpn], qpn);
   segment.tag.kind = Tag::Kind::kSegment;
-  segment.tag.qpn = qpn;
-  segment.tag.generation = qp.generation;
   return segment;
 }
 
@@ -64,6 +58,22 @@ void Windows::store(const MmioAccess& access) {
     store.data[i] = static_cast<uint8_t>(access.data >> (8 * i));
   stores_.push_back(std::move(store));
   run();
+}
+
+// For room, or for the first meeting of the two queue pairs. If nobody is there what is sent all
+// the same fails, and the queue pair with it.
+bool Windows::waits(Store& store) {
+  const QueuePair& qp = state_.qps[store.qpn];
+  if (!can_send(store.qpn, store.generation)) return false;
+  const bool full = !efe_tx_.has_share(qp.dest_node);
+  if (qp.at.peer.met) return full;
+  // Nobody waits for that one again.
+  const std::pair whose{store.qpn, store.generation};
+  if (missed_ == whose) return full;
+  if (store.deadline == 0) store.deadline = state_.cycle + EXRNIC_MEET_CYCLES;
+  if (state_.cycle < store.deadline) return true;
+  missed_ = whose;
+  return full;
 }
 
 void Windows::send(const Store& store) {
@@ -89,12 +99,25 @@ void Windows::load(const MmioAccess& access) {
     return state_.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS);
   }
   answer_.reset();
-  loading_ =
-      Load{index, window->qpn, token, access.size, state_.cycle + state_.settings.load_cycles};
-  Segment request = segment(window->qpn);
-  request.ddp = make_read_request({EXRNIC_WINDOW_STAG, token, access.size, window->stag,
-                                   window->base + access.offset % EXRNIC_WINDOW_SIZE,
-                                   ++state_.qps[window->qpn].at.window_msn, 0});
+  loading_ = Load{index,
+                  window->qpn,
+                  token,
+                  access.size,
+                  window->stag,
+                  window->base + access.offset % EXRNIC_WINDOW_SIZE,
+                  state_.cycle + state_.settings.load_cycles};
+  ask_for_load();
+}
+
+// When the queue pair has met its peer; or too late, so that the queue pair fails.
+void Windows::ask_for_load() {
+  auto& at = state_.qps[loading_->qpn].at;
+  if (loading_->asked || (!at.peer.met && state_.cycle < loading_->deadline)) return;
+  loading_->asked = true;
+  Segment request = segment(loading_->qpn);
+  request.ddp =
+      make_read_request({EXRNIC_WINDOW_STAG, loading_->token, static_cast<uint32_t>(loading_->size),
+                         loading_->stag, loading_->to, ++at.window_msn, 0});
   efe_tx_.submit(std::move(request));
 }
 
@@ -125,17 +148,17 @@ std::optional<uint64_t> Windows::take_answer() { return std::exchange(answer_, s
 void Windows::set(uint32_t index, const Window& entry) {
   state_.windows[index] = entry;
   for (Store& store : stores_)
-    if (store.window == index) store.generation = static_cast<uint8_t>(store.generation - 1);
+    if (store.window == index) store.generation = static_cast<uint16_t>(store.generation - 1);
   if (loading_ && loading_->window == index) fail_load();
 }
 
 void Windows::run() {
-  while (!state_.quiesce && !stores_.empty() &&
-         efe_tx_.has_share(state_.qps[stores_.front().qpn].dest_node)) {
+  while (!state_.quiesce && !stores_.empty() && !waits(stores_.front())) {
     send(stores_.front());
     stores_.pop_front();
   }
   if (!loading_) return;
+  if (!state_.quiesce) ask_for_load();
   if (state_.qps[loading_->qpn].status.state != EXRNIC_QP_STATE_RTS) return fail_load();
   if (state_.cycle < loading_->deadline) return;
   state_.windows[loading_->window].owed = true;

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <optional>
+#include <utility>
 
 #include "rtl-model/ref/efe_tx.h"
 #include "rtl-model/ref/state.h"
@@ -34,23 +35,29 @@ class Windows {
   struct Store {
     uint32_t window = 0;
     uint32_t qpn = 0;
-    uint8_t generation = 0;
+    uint16_t generation = 0;
     uint32_t stag = 0;
     uint64_t to = 0;
     Bytes data;
+    uint64_t deadline = 0;  // cycle; 0: it does not wait for the meeting of the queue pairs yet
   };
   struct Load {
     uint32_t window = 0;
     uint32_t qpn = 0;
     uint64_t token = 0;
     size_t size = 0;
+    uint32_t stag = 0;
+    uint64_t to = 0;
     uint64_t deadline = 0;  // cycle
+    bool asked = false;     // its request has left
   };
 
   Window* granted(const MmioAccess& access, uint32_t right);
-  bool can_send(uint32_t qpn, uint8_t generation) const;
+  bool can_send(uint32_t qpn, uint16_t generation) const;
   Segment segment(uint32_t qpn) const;
+  bool waits(Store& store);
   void send(const Store& store);
+  void ask_for_load();
   void end_load(uint64_t value);
   void fail_load();
 
@@ -59,7 +66,8 @@ class Windows {
   std::deque<Store> stores_;
   std::optional<Load> loading_;
   std::optional<uint64_t> answer_;
-  uint32_t loads_ = 0;  // asked so far
+  uint32_t loads_ = 0;                    // asked so far
+  std::pair<uint32_t, uint16_t> missed_;  // queue pair that did not meet its peer, its generation
 };
 
 }  // namespace exrnic::ref

@@ -35,6 +35,7 @@ class Accesses final : private CoreWatcher {
               [this](uint32_t qpn, const uint8_t* ddp, size_t n) { deliver(qpn, ddp, n); }),
         order_(Stage::kQps) {
     opened_ = true;
+    for (const Frame& frame : early_) peer_.receive(frame.data);
     std::iota(order_.begin(), order_.end(), 0);
     for (uint64_t at = BareCore::kMemory; at < Stage::kUserEnd; ++at)
       *stage_.core().at(at) = static_cast<uint8_t>(at * 0x9e3779b97f4a7c15 >> 56);
@@ -334,11 +335,12 @@ class Accesses final : private CoreWatcher {
   }
 
   void sent(const Frame& frame) override {
-    if (opened_) peer_.receive(frame.data);
+    opened_ ? peer_.receive(frame.data) : early_.push_back(frame);
   }
 
   AccessTally& tally_;
   bool opened_ = false;
+  std::vector<Frame> early_;  // sent before
   Stage stage_;
   ScriptedPeer peer_;
   std::vector<size_t> order_;  // of queue pairs; the first kBatch have the next accesses

@@ -9,13 +9,33 @@ namespace {
 constexpr uint16_t kSession = 0x4321;
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 
+constexpr uint16_t kGeneration = 0x0707;
+
 uint64_t mac_of(uint16_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
+
+bool is_introduction(const uint8_t* efe) {
+  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+  return exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) != 0 &&
+         exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
+}
 
 }  // namespace
 
 void ScriptedPeer::send(uint32_t qpn, const Bytes& ddp) {
-  sent_.push_back({next_seq_++, qpn, ddp});
+  sent_.push_back({next_seq_++, qpn, core_generations_[qpn], ddp});
   transmit(EXRNIC_EFE_FLAGS_SEQ, sent_.back());
+}
+
+// Our queue pairs never begin anew.
+void ScriptedPeer::introduce(uint32_t qpn) {
+  Bytes ddp(EXRNIC_DDP_TAGGED_BYTES);
+  exrnic_ddp_tagged_set_t(ddp.data(), 1);
+  exrnic_ddp_tagged_set_last(ddp.data(), 1);
+  exrnic_ddp_tagged_set_dv(ddp.data(), EXRNIC_DDP_VERSION);
+  exrnic_ddp_tagged_set_rv(ddp.data(), EXRNIC_RDMAP_VERSION);
+  exrnic_ddp_tagged_set_opcode(ddp.data(), EXRNIC_RDMAP_OPCODE_WRITE);
+  exrnic_ddp_tagged_set_stag(ddp.data(), EXRNIC_INTRODUCTION_STAG);
+  send(qpn, ddp);
 }
 
 void ScriptedPeer::resend() {
@@ -46,6 +66,8 @@ void ScriptedPeer::transmit(uint8_t flags, const Sent& segment) {
     exrnic_efe_set_seq(efe, segment.seq);
     exrnic_efe_set_dst_qpn(efe, segment.qpn);
     exrnic_efe_set_src_qpn(efe, segment.qpn);
+    exrnic_efe_set_src_generation(efe, kGeneration);
+    exrnic_efe_set_dst_generation(efe, segment.generation);
   }
   std::copy(segment.ddp.begin(), segment.ddp.end(), p + kHeaders);
   core_.receive(std::move(frame));
@@ -60,8 +82,13 @@ void ScriptedPeer::receive(const Bytes& frame) {
   if (!(flags & EXRNIC_EFE_FLAGS_SEQ)) return;
   if (exrnic_efe_seq(efe) == core_next_) {
     ++core_next_;
-    take_(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)), efe + EXRNIC_EFE_BYTES,
-          exrnic_efe_length(efe));
+    const auto qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
+    if (is_introduction(efe)) {
+      core_generations_[qpn] = static_cast<uint16_t>(exrnic_efe_src_generation(efe));
+      if (exrnic_efe_dst_generation(efe) != kGeneration) introduce(qpn);
+    } else {
+      take_(qpn, efe + EXRNIC_EFE_BYTES, exrnic_efe_length(efe));
+    }
   }
   transmit(0, {});
 }

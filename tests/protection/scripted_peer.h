@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 
 #include "tests/protection/bare_core.h"
 
@@ -32,15 +33,18 @@ class ScriptedPeer {
   struct Sent {
     uint32_t seq;
     uint32_t qpn;
+    uint16_t generation;  // of the core's queue pair
     Bytes ddp;
   };
 
+  void introduce(uint32_t qpn);
   void transmit(uint8_t flags, const Sent& segment);
   void acknowledged(uint32_t up_to);
 
   BareCore& core_;
   Take take_;
   std::deque<Sent> sent_;
+  std::map<uint32_t, uint16_t> core_generations_;  // by queue pair, as it has told
   uint32_t next_seq_ = EXRNIC_INITIAL_SEQ;
   uint16_t core_session_ = 0;
   uint32_t core_next_ = EXRNIC_INITIAL_SEQ;

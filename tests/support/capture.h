@@ -19,9 +19,10 @@ struct CapturedFrame {
   unsigned node = 0;  // whose MAC
   bool sent = false;  // else received
   bool good_fcs = false;
-  Bytes headers;           // Ethernet and EFE; shorter only if the frame is
-  uint32_t segment = 0;    // CRC-32 of what follows them, without FCS
-  bool terminate = false;  // what follows them is a terminate message
+  Bytes headers;              // Ethernet and EFE; shorter only if the frame is
+  uint32_t segment = 0;       // CRC-32 of what follows them, without FCS
+  bool terminate = false;     // what follows them is a terminate message,
+  bool introduction = false;  // or a queue pair's introduction
 };
 
 class Capture {
@@ -45,7 +46,16 @@ class Capture {
     const auto segment = crc32(0, wire.data() + headers, static_cast<uInt>(end - headers));
     frames.push_back({time_ns, node, sent, has_good_fcs(wire),
                       Bytes(wire.begin(), wire.begin() + static_cast<ptrdiff_t>(headers)),
-                      static_cast<uint32_t>(segment), is_terminate(wire)});
+                      static_cast<uint32_t>(segment), is_terminate(wire), is_introduction(wire)});
+  }
+
+  static bool is_introduction(const Bytes& wire) {
+    const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
+    const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
+    return wire.size() >= EXRNIC_HEADER_TAGGED_BYTES &&
+           (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0 &&
+           exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) != 0 &&
+           exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
   }
 
   static bool is_terminate(const Bytes& wire) {

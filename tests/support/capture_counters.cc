@@ -55,6 +55,16 @@ class Counter {
     }
   }
 
+  // A capture may begin within a session, at rest: then the least number of each sender is the
+  // next.
+  void begin(const Bytes& wire) {
+    const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
+    if (is_sent_once(efe) || (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) == 0) return;
+    const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
+    const auto [flow, first] = received_.try_emplace(exrnic_eth_src(wire.data()));
+    if (first || static_cast<int32_t>(seq - flow->second.next) < 0) flow->second.next = seq;
+  }
+
   void frame(const Bytes& wire) {
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
     const bool has_segment = (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0;
@@ -82,7 +92,7 @@ class Counter {
  private:
   struct Flow {
     std::set<uint32_t> seen;
-    uint32_t next = EXRNIC_INITIAL_SEQ;  // all before it are seen
+    uint32_t next = 0;  // all before it are seen
   };
 
   // Whether what is sent once is placed depends on receives and keys.
@@ -133,6 +143,7 @@ class Counter {
 std::map<exrnic_counter, uint64_t> capture_counters(const std::vector<Packet>& packets,
                                                     unsigned node) {
   Counter counter(node);
+  for (const Packet& packet : packets) counter.begin(packet.wire);
   for (const Packet& packet : packets) counter.frame(packet.wire);
   return counter.take();
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -78,10 +79,12 @@ struct Exchange {
 
   explicit Exchange(uint64_t bytes = 20'000, const QueuePairOptions& options = {},
                     const TestbedOptions& testbed_options = options_for("dc-25g"),
-                    const CoreFactory& make_core = test_cores())
+                    const CoreFactory& make_core = test_cores(),
+                    const std::function<void(Testbed&)>& before = nullptr)
       : testbed(testbed_options, make_core),
         left(testbed, 0, kLeftQpn, bytes, options),
         right(testbed, 1, kRightQpn, bytes, options) {
+    if (before) before(testbed);  // anything is sent
     connect();
   }
 

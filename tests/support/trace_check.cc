@@ -117,7 +117,7 @@ class Checker {
       if (!has_segment) ++node.acks_tx;
       if (header.has(EXRNIC_EFE_FLAGS_ACK)) send_ack(header);
     } else {
-      if (has_segment) receive(header, node);
+      if (has_segment) receive(header, frame, node);
       if (!has_segment) ++node.acks_rx;
       if (header.has(EXRNIC_EFE_FLAGS_ACK)) receive_ack(header);
     }
@@ -202,11 +202,14 @@ class Checker {
     flow.loss_known_ns = flow.progress_ns = now_ns_;
   }
 
-  void receive(const Header& header, NodeTrace& node) {
-    ++node.segments_rx;
+  void receive(const Header& header, const CapturedFrame& frame, NodeTrace& node) {
+    // An introduction is neither placed nor dropped; a second copy is dropped.
+    Flow& flow = flows_[{header.from, header.to}];
+    if (!frame.introduction || flow.session != exrnic_efe_session(header.efe) ||
+        flow.arrived.count(since_start(exrnic_efe_seq(header.efe))) != 0)
+      ++node.segments_rx;
     const bool marked = header.has(EXRNIC_EFE_FLAGS_CE);
     node.rx_marked += marked;
-    Flow& flow = flows_[{header.from, header.to}];
     if (flow.session != exrnic_efe_session(header.efe)) return;  // late, of one that has ended
     if (marked) flow.marks.push_back({now_ns_, false});
     flow.arrived.insert(since_start(exrnic_efe_seq(header.efe)));

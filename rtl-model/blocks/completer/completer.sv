@@ -243,7 +243,8 @@ module completer
       else if (timer_valid && !end_first) state_d = StCqRead;
       else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
-        state_d = done_i.tag.kind inside {TX_KIND_TERMINATE, TX_KIND_PORT, TX_KIND_FIRMWARE} ?
+        state_d = done_i.tag.kind inside {TX_KIND_TERMINATE, TX_KIND_PORT, TX_KIND_FIRMWARE,
+                                        TX_KIND_INTRODUCTION} ?
             StIdle : StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:

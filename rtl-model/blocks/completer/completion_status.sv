@@ -8,7 +8,7 @@ module completion_status
 (
     input logic        received_i,  // from the responder: a message or a PULL; else a slot
     input tx_kind_e    kind_i,      // of a slot
-    input logic [7:0]  generation_i,
+    input generation_t generation_i,
     input logic        signaled_i,
     input logic [7:0]  opcode_i,
     input cqe_status_e status_i,
@@ -51,6 +51,11 @@ module completion_status
   // Of a message that found no receive, or of what was sent behind it.
   assign comes_again = qp_i.status.rnr && (is_last || is_segment) && !succeeded && !lost_i;
 
+  // UC has a peer that is given up for its introduction only: it goes on alone.
+  logic goes_alone;
+  assign goes_alone = is_segment && status_i == CQE_STATUS_RETRY_EXC_ERR && !lost_i && connected &&
+      qp_i.cfg.service == SERVICE_UC;
+
   // The peer waits for a response that will not come, and has not been told that nothing will.
   logic loses_answer;
   assign loses_answer = is_response && status_i == CQE_STATUS_LOC_PROT_ERR && !lost_i &&
@@ -75,21 +80,23 @@ module completion_status
 
   always_comb begin
     if (lost_i) fails_o = 1'b1;
+    else if (goes_alone) fails_o = 1'b0;
     else if (is_response) fails_o = loses_answer;
     else fails_o = (is_last || is_segment) && !succeeded &&
         (!comes_again || status_i == CQE_STATUS_RETRY_EXC_ERR);
     fails_o = fails_o && known && !in_error;
   end
-  assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer));
+  assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer || goes_alone));
 
   // A segment that failed leaves its status for the work request that it is part of. Of a response
   // that failed the peer has to hear.
   always_comb begin
     qp_status_o = qp_i.status;
-    qp_status_o.state = QP_STATE_ERROR;
+    if (goes_alone) qp_status_o.alone = 1'b1;
+    else qp_status_o.state = QP_STATE_ERROR;
     if (takes_fault) qp_status_o.fault = 1'b0;
     if (loses_answer) qp_status_o.answer_lost = 1'b1;
-    if (!in_error) begin
+    if (!in_error && !goes_alone) begin
       qp_status_o.fault = (is_segment || comes_again) && !lost_i;
       qp_status_o.fault_status = status_i;
       qp_status_o.fault_detail = '0;

@@ -46,7 +46,9 @@ module credit_limits
   assign qp_read_qpn_o = update_what_i.dst_qpn[$bits(qpn_t)-1:0];
   assign good = update_q.dst_qpn < 24'(N_QP) && qp_i.cfg.valid && qp_i.cfg.service == SERVICE_RC &&
       qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS} &&
-      qp_i.cfg.dest_node == update_q.node && qp_i.cfg.dest_qpn == update_q.src_qpn;
+      qp_i.cfg.dest_node == update_q.node && qp_i.cfg.dest_qpn == update_q.src_qpn &&
+      qp_i.cfg.generation == update_q.dst_generation &&
+      qp_i.peer.generation == update_q.src_generation;
   assign raises = judge_q && good && (!known_q[qpn] || credit_beyond(update_q.limit, limit_q[qpn]));
   assign refused_o = judge_q && !good;
 

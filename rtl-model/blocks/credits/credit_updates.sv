@@ -34,6 +34,8 @@ module credit_updates
   typedef struct packed {
     node_t       node;
     logic [23:0] peer;
+    generation_t src_generation;
+    generation_t dst_generation;
     credit_t     messages;  // that have taken a receive
     credit_t     base;      // those less the slots that they took
   } receiver_t;
@@ -49,6 +51,8 @@ module credit_updates
       receiver_q[taken_what_i.qpn] <= '{
           node: taken_what_i.node,
           peer: taken_what_i.peer,
+          src_generation: taken_what_i.src_generation,
+          dst_generation: taken_what_i.dst_generation,
           messages: taken_what_i.messages,
           base: taken_what_i.messages - taken_what_i.consumer
       };
@@ -107,7 +111,14 @@ module credit_updates
   logic tell;
   assign update_valid_o = state_q == StTell && known_q[qpn_q];
   assign tell = update_valid_o && update_ready_i;
-  assign update_o = '{node: now_q.node, dst_qpn: now_q.peer, src_qpn: 24'(qpn_q), limit: limit_q};
+  assign update_o = '{
+          node: now_q.node,
+          dst_qpn: now_q.peer,
+          src_qpn: 24'(qpn_q),
+          src_generation: now_q.src_generation,
+          dst_generation: now_q.dst_generation,
+          limit: limit_q
+      };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -15,6 +15,8 @@ constexpr unsigned kQpn = 0x3ff;
 constexpr unsigned kOther = 0x155;
 constexpr uint8_t kPeer = 9;
 constexpr uint32_t kPeerQpn = 0x0abc;
+constexpr uint16_t kGeneration = 0x0102;
+constexpr uint16_t kPeerGeneration = 0x0304;
 constexpr unsigned kModulus = 1 << 15;
 
 class Credits : public Bench<Vcredits> {
@@ -26,6 +28,8 @@ class Credits : public Bench<Vcredits> {
     qp.cfg.service = EXRNIC_SERVICE_RC;
     qp.cfg.dest_node = kPeer;
     qp.cfg.dest_qpn = kPeerQpn;
+    qp.cfg.generation = kGeneration;
+    qp.peer = {kPeerGeneration, true, 0};
     qp.status.state = EXRNIC_QP_STATE_RTS;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
@@ -55,9 +59,9 @@ class Credits : public Bench<Vcredits> {
   }
   void drive_taken(unsigned messages, unsigned consumer, bool lapsed = false) {
     dut().taken_i = 1;
-    pack(dut().taken_what_i,
-         CreditTaken{kQpn, kPeer, kPeerQpn, static_cast<uint16_t>(messages % kModulus),
-                     static_cast<uint16_t>(consumer % kModulus), lapsed});
+    pack(dut().taken_what_i, CreditTaken{kQpn, kPeer, kPeerQpn, kGeneration, kPeerGeneration,
+                                         static_cast<uint16_t>(messages % kModulus),
+                                         static_cast<uint16_t>(consumer % kModulus), lapsed});
   }
   void take(unsigned messages, unsigned consumer, bool lapsed = false) {
     drive_taken(messages, consumer, lapsed);
@@ -68,7 +72,9 @@ class Credits : public Bench<Vcredits> {
     dut().reset_qpn_i = qpn;
     run();
   }
-  void hear(unsigned limit, unsigned qpn = kQpn) { hear({kPeer, qpn, kPeerQpn, uint16_t(limit)}); }
+  void hear(unsigned limit, unsigned qpn = kQpn) {
+    hear({kPeer, qpn, kPeerQpn, kPeerGeneration, kGeneration, uint16_t(limit)});
+  }
   void hear(const CreditUpdate& update) {
     dut().heard_i = 1;
     pack(dut().heard_what_i, update);
@@ -110,6 +116,8 @@ TEST_CASE("Of the first message its sender hears how many it may send, and who s
   CHECK(update.node == kPeer);
   CHECK(update.dst_qpn == kPeerQpn);
   CHECK(update.src_qpn == kQpn);
+  CHECK(update.src_generation == kGeneration);
+  CHECK(update.dst_generation == kPeerGeneration);
   CHECK(update.limit == 4);
   CHECK(credits.dut().idle_o);
 }
@@ -248,10 +256,13 @@ TEST_CASE("A limit rises with what its peer says, wakes once for each rise, and 
 
 TEST_CASE("Only the peer of a connected queue pair of RC can say anything") {
   Credits credits;
-  const CreditUpdate good{kPeer, kQpn, kPeerQpn, 5};
-  std::vector<CreditUpdate> bad{{kPeer + 1, kQpn, kPeerQpn, 5},
-                                {kPeer, kQpn, kPeerQpn + 1, 5},
-                                {kPeer, EXRNIC_MAX_QP + kQpn, kPeerQpn, 5}};
+  const CreditUpdate good{kPeer, kQpn, kPeerQpn, kPeerGeneration, kGeneration, 5};
+  std::vector<CreditUpdate> bad(5, good);
+  bad[0].node = kPeer + 1;
+  bad[1].src_qpn = kPeerQpn + 1;
+  bad[2].dst_qpn = EXRNIC_MAX_QP + kQpn;
+  bad[3].src_generation = kPeerGeneration - 1;  // of an earlier life of the peer,
+  bad[4].dst_generation = kGeneration - 1;      // or to one of ours
   for (const CreditUpdate& update : bad) credits.hear(update);
   const Qp connected = credits.qp;
   credits.qp.cfg.valid = false;
@@ -266,7 +277,7 @@ TEST_CASE("Only the peer of a connected queue pair of RC can say anything") {
   }
   CHECK(credits.limit() == -1);
   CHECK(credits.raised.empty());
-  CHECK(credits.refused == 8);
+  CHECK(credits.refused == 10);
   credits.qp = connected;
   credits.hear(good);
   CHECK(credits.limit() == 5);

@@ -94,7 +94,8 @@ module efe_rx
     if (check) begin
       desc = '{node: node, seq: efe.seq, ack: efe.ack,
                refused: efe.refused, dst_qpn: efe.dst_qpn,
-               src_qpn: efe.src_qpn, length: efe.length,
+               src_qpn: efe.src_qpn, src_generation: efe.src_generation,
+               dst_generation: efe.dst_generation, length: efe.length,
                imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
                rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
                first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
@@ -109,6 +110,7 @@ module efe_rx
 
   assign credit_valid_o = ack && !efe.flags[EFE_FLAGS_SEQ] && efe.credit != '0;
   assign credit_o = '{node: node, dst_qpn: efe.dst_qpn, src_qpn: efe.src_qpn,
+                      src_generation: efe.src_generation, dst_generation: efe.dst_generation,
                       limit: credit_t'(efe.credit)};
 
   assign rx_state_o.valid   = query_session != '0;

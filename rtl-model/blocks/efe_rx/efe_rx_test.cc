@@ -353,8 +353,18 @@ const std::vector<Defect>& defects() {
        [](Frame& f) { exrnic_efe_set_credit(f.efe(), EXRNIC_CREDIT_ASK + 1); }},
       {"immediate data without IMM", kMalformed,
        [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); }},
-      {"time stamp", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp(f.efe(), 1); }},
-      {"time stamp echo", kMalformed, [](Frame& f) { exrnic_efe_set_timestamp_echo(f.efe(), 1); }},
+      {"generation without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN);
+         exrnic_efe_set_src_generation(f.efe(), 1);
+       }},
+      {"generation that is meant, without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN);
+         exrnic_efe_set_dst_generation(f.efe(), 1);
+       }},
       {"beyond without ACK", kMalformed,
        [](Frame& f) {
          exrnic_efe_set_flags(f.efe(), 5);

@@ -98,7 +98,7 @@ module rx_parser
   eth_t eth;
   efe_t efe;
   logic sequenced, flags_good, class_good, fields_good, length_good, size_good, addressed;
-  logic sender_good, once_good, to_group, credit_good;
+  logic sender_good, once_good, to_group, credit_good, generations_good;
   size_t size_wanted;
 
   assign head = head_q;
@@ -108,6 +108,7 @@ module rx_parser
   always_comb begin
     {sequenced, flags_good, class_good, fields_good} = '0;
     {length_good, size_good, addressed, sender_good, once_good, to_group, credit_good} = '0;
+    generations_good = 1'b0;
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
@@ -127,10 +128,11 @@ module rx_parser
         credit_good = sequenced ? efe.credit == 16'(CREDIT_ASK) :
             efe.flags[EFE_FLAGS_ACK] && (efe.credit & 16'(CREDIT_VALID)) != '0;
       else credit_good = efe.credit == '0;
+      generations_good = (efe.src_generation == '0 && efe.dst_generation == '0) ||
+          (efe.klass != EFE_CLASS_DATAGRAM && (sequenced || efe.credit != '0));
       to_group = efe.klass == EFE_CLASS_DATAGRAM && is_group(efe.dst_qpn);
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
-                    class_good && flags_good && credit_good && efe.timestamp == '0 &&
-                    efe.timestamp_echo == '0 && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
+                    class_good && flags_good && credit_good && generations_good && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
                     (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] ||
                      efe.sack_imm <= (efe.flags[EFE_FLAGS_RNR] ? 32'(RNR_TIMER_MAX) : '0)) &&
                     (sequenced || efe.refused == '0);

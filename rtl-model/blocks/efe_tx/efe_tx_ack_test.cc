@@ -106,12 +106,14 @@ TEST_CASE("What is held is told in a frame of its own, though data is at hand") 
 TEST_CASE("A limit goes in a frame of its own, which acknowledges as well") {
   EfeTx tx;
   tx.rx_states[2] = {true, 0x5555, 7, 0, false, 9, 1};
-  tx.tell({2, 0x112233, 0x445566, 0x7abc});
+  tx.tell({2, 0x112233, 0x445566, 0x7788, 0x99aa, 0x7abc});
   const Frame frame = tx.next_frame();
   CHECK(frame.dst_node() == 2);
   CHECK(exrnic_efe_credit(frame.efe()) == (EXRNIC_CREDIT_VALID | 0x7abc));
   CHECK(exrnic_efe_dst_qpn(frame.efe()) == 0x112233);
   CHECK(exrnic_efe_src_qpn(frame.efe()) == 0x445566);
+  CHECK(exrnic_efe_src_generation(frame.efe()) == 0x7788);
+  CHECK(exrnic_efe_dst_generation(frame.efe()) == 0x99aa);
   CHECK(exrnic_efe_ack(frame.efe()) == 7);
   CHECK(frame.has(EXRNIC_EFE_FLAGS_ACK));
   CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_SEQ));

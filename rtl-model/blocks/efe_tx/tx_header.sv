@@ -78,6 +78,8 @@ module tx_header
           efe_q.refused <= desc_i.refuses ? desc_i.refused : 8'(rx_state_i.ack);
         efe_q.dst_qpn <= desc_i.dst_qpn;
         efe_q.src_qpn <= desc_i.src_qpn;
+        efe_q.src_generation <= desc_i.src_generation;
+        efe_q.dst_generation <= desc_i.dst_generation;
         if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);
         if (desc_i.imm_valid) begin
           efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
@@ -94,6 +96,8 @@ module tx_header
           efe_q.credit  <= 16'(CREDIT_VALID) | 16'(credit_i.limit);
           efe_q.dst_qpn <= credit_i.dst_qpn;
           efe_q.src_qpn <= credit_i.src_qpn;
+          efe_q.src_generation <= credit_i.src_generation;
+          efe_q.dst_generation <= credit_i.dst_generation;
         end
         if (sack_i && rx_state_i.sack) begin
           efe_q.flags[EFE_FLAGS_SACK] <= 1'b1;

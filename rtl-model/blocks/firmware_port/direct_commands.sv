@@ -119,9 +119,11 @@ module direct_commands
   logic [31:0] request;
   logic open, granted_to;
   assign request = is_memory ? word_q[FW_MEMORY_WORD_REQUEST] : word_q[FW_ANSWER_WORD_REQUEST];
-  assign qpn_o = qpn_t'(request[31:16]);
-  assign open = 32'(request[31:16]) < N_QP && qp_i.cfg.valid &&
-      qp_i.cfg.generation == request[15:8] && open_i != '0 && !lost_i;
+  logic [FW_REQUEST_NUMBER_BITS-1:0] number;
+  assign number = request[FW_REQUEST_NUMBER_SHIFT+:FW_REQUEST_NUMBER_BITS];
+  assign qpn_o = qpn_t'(number);
+  assign open = 32'(number) < N_QP && qp_i.cfg.valid &&
+      qp_i.cfg.generation == request[FW_REQUEST_GENERATION_SHIFT+:$bits(generation_t)] && open_i != '0 && !lost_i;
   logic [31:0] node, pd;
   assign node = word_q[FW_SEND_WORD_NODE];
   assign pd   = word_q[FW_MEMORY_WORD_PD];
@@ -326,7 +328,7 @@ module direct_commands
       if (op_q == FW_DIRECT_SEND_ATOMIC)
         answer_o.request[$bits(read_request_t)-$bits(atomic_response_t)-1:0] = '0;
       answer_o.msn = word_q[FW_ANSWER_WORD_MSN];
-      answer_o.atomic = request[7:0] == FW_PUNT_KIND_ATOMIC;
+      answer_o.atomic = request[FW_REQUEST_NUMBER_SHIFT-1:0] == 4'(FW_PUNT_KIND_ATOMIC);
       answer_o.firmware = 1'b1;
       answer_o.code = term_code_e'(word_q[FW_ANSWER_WORD_CODE][15:0]);
       unique case (op_q)

@@ -49,17 +49,20 @@ module punt_queue
   end
 
   punt_t oldest;
+  fw_punt_kind_e kind;
   always_comb begin
     {oldest, word_o} = '0;
+    kind = FW_PUNT_KIND_READ;
     if (read_i) begin
       oldest = queue_q[get_q[PlaceBits-1:0]];
+      if (oldest.message) kind = FW_PUNT_KIND_MESSAGE;
+      else if (oldest.atomic) kind = FW_PUNT_KIND_ATOMIC;
       for (int unsigned i = 0; i < PayloadWords; i++)
         if (word_index_i == WordBits'(32'(FW_PUNT_WORD_PAYLOAD) + i))
           word_o = oldest.payload[32*(PayloadWords-1-i)+:32];
       if (word_index_i == FW_PUNT_WORD_REQUEST)
-        word_o = {16'(oldest.qpn), oldest.generation,
-                  oldest.message ? FW_PUNT_KIND_MESSAGE
-                                 : oldest.atomic ? FW_PUNT_KIND_ATOMIC : FW_PUNT_KIND_READ};
+        word_o = 32'(kind) | 32'(oldest.qpn) << FW_REQUEST_NUMBER_SHIFT |
+                 32'(oldest.generation) << FW_REQUEST_GENERATION_SHIFT;
       if (word_index_i == FW_PUNT_WORD_MSN) word_o = oldest.msn;
       if (word_index_i == FW_PUNT_WORD_PD) word_o = 32'(oldest.pd);
     end

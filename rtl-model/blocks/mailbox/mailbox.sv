@@ -44,9 +44,6 @@ module mailbox
     output logic       qp_clear_o,
     output logic       wake_valid_o,
     input  logic       wake_ready_i,
-    output logic       greet_valid_o,
-    input  logic       greet_ready_i,
-    output node_t      greet_node_o,
 
     output logic       cq_we_o,
     output cqn_t       cq_cqn_o,
@@ -83,7 +80,7 @@ module mailbox
 );
 
   typedef enum logic [3:0] {
-    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StGreet, StDone
+    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StDone
   } state_e;
   state_e state_q;
 
@@ -145,16 +142,15 @@ module mailbox
   assign datagrams = qp_i.cfg.service == SERVICE_UD;
 
   // What takes memory away, or must not meet work half done.
-  logic rests, wakes, greets, groups;
+  logic rests, wakes, groups;
   assign rests = op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP,
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
                               MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW, MBOX_OP_ATTACH_GROUP,
                               MBOX_OP_DETACH_GROUP};
   assign groups = op_q inside {MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP, MBOX_OP_DESTROY_QP};
-  assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTS, QP_STATE_ERROR};
-  // The peer may know us from before our reset: it must hear of the new session before it sends.
-  assign greets = op_q == MBOX_OP_MODIFY_QP && to == QP_STATE_RTR && !datagrams;
+  // With RTR it introduces itself to its peer.
+  assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -172,10 +168,9 @@ module mailbox
         else state_q <= rests ? StApply : StDone;
         StApply: state_q <= StFlush;
         StFlush:
-        if (flush_done_i) state_q <= groups ? StGroup : wakes ? StWake : greets ? StGreet : StDone;
+        if (flush_done_i) state_q <= groups ? StGroup : wakes ? StWake : StDone;
         StGroup: if (group_done_i) state_q <= StDone;
         StWake: if (wake_ready_i) state_q <= StDone;
-        StGreet: if (greet_ready_i) state_q <= StDone;
         default: state_q <= StIdle;
       endcase
     end
@@ -196,7 +191,7 @@ module mailbox
   // ---- Changes
   logic apply;
   assign apply = state_q == StApply;
-  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StGreet, StDone});
+  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StDone});
 
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
@@ -222,7 +217,7 @@ module mailbox
               srqn: srqn_t'(new_qp.srqn),
               max_reads_out: reads_t'(new_qp.max_reads_out),
               max_reads_in: reads_t'(new_qp.max_reads_in),
-              generation: qp_i.cfg.generation + 8'd1,
+              generation: next_generation(qp_i.cfg.generation),
               dest_node: '0,
               dest_qpn: '0,
               rnr_timer: '0,
@@ -253,7 +248,7 @@ module mailbox
           end
           if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
           if (to == QP_STATE_RESET) begin
-            qp_config_o.generation = qp_i.cfg.generation + 8'd1;
+            qp_config_o.generation = next_generation(qp_i.cfg.generation);
             qp_status_o = '0;
             qp_clear_o = 1'b1;
           end
@@ -370,8 +365,6 @@ module mailbox
   assign flush_o = apply;
 
   assign wake_valid_o = state_q == StWake;
-  assign greet_valid_o = state_q == StGreet;
-  assign greet_node_o = node_t'(change.dest_node);
   assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign status_o = result_q;

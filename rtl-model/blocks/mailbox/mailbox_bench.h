@@ -24,7 +24,7 @@ class Mailbox : public Bench<Vmailbox> {
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
     dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
-    dut().wake_ready_i = dut().greet_ready_i = 1;
+    dut().wake_ready_i = 1;
     dut().group_done_i = dut().group_found_i = dut().group_full_i = 0;
     dut().pull_count_i = dut().read_count_i = dut().message_open_i = 0;
     reset();
@@ -37,7 +37,6 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Region> regions;
   std::vector<unsigned> wakes;
-  std::vector<unsigned> greetings;  // nodes
   // Changes of attachments, and what they are answered.
   struct GroupChange {
     unsigned op, group, qpn;
@@ -45,7 +44,7 @@ class Mailbox : public Bench<Vmailbox> {
   std::vector<GroupChange> group_changes;
   bool group_found = false, group_full = false;
   // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
-  // F(lushed), a(ttached or not), 0 no longer at rest, k(: a wake-up), g(reeting), d(one).
+  // F(lushed), a(ttached or not), 0 no longer at rest, k(: a wake-up), d(one).
   std::string order;
   std::function<void()> while_coming_to_rest;  // happens once
 
@@ -82,7 +81,6 @@ class Mailbox : public Bench<Vmailbox> {
   exrnic_mbox_status run(uint32_t op, const Payload& payload) {
     order.clear();
     wakes.clear();
-    greetings.clear();
     static_assert(sizeof(payload) <= EXRNIC_MBOX_DATA_BYTES);
     for (auto& word : dut().data_i.m_storage) word = 0xa5a5a5a5;  // left by the command before
     std::memcpy(dut().data_i.m_storage, &payload, sizeof(payload));
@@ -143,10 +141,6 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().group_done_i) {
       order += 'a';
       group_changes.push_back({dut().group_op_o, dut().group_o, dut().group_qpn_o});
-    }
-    if (dut().greet_valid_o) {
-      order += 'g';
-      greetings.push_back(dut().greet_node_o);
     }
     if (dut().done_o) order += 'd';
   }

@@ -99,7 +99,7 @@ inline Qp qp_in(uint8_t state) {
   Qp qp;
   qp.cfg.valid = true;
   qp.cfg.page = kPage;
-  qp.cfg.generation = 0xff;
+  qp.cfg.generation = 0xffff;
   qp.cfg.dest_node = 9;
   qp.cfg.dest_qpn = 0x777;
   qp.status.state = state;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queue pairs whose PULLs are under way: behind an interval of time in which nothing was heard of
-// them a queue pair is to ask its peer's, and is woken for that.
+// Queue pairs whose PULLs are under way, or that wait for the answer to an introduction: behind an
+// interval of time in which nothing was heard of that a queue pair is to ask its peer's, and is woken for that.
 
 module pull_watch
   import exrnic_pkg::*;
@@ -17,8 +17,9 @@ module pull_watch
     input logic [63:0] time_i,  // ns
     /* verilator lint_on UNUSEDSIGNAL */
 
-    input logic begin_i,  // a PULL begins,
+    input logic begin_i,  // a PULL begins, or it introduces itself and waits,
     input logic asked_i,  // or the peer was asked
+    input logic over_i,   // or it has a turn, and waits for nothing of its peer
     input qpn_t own_qpn_i,
     input logic heard_i,  // a part of a response came, or a PULL ended,
     input logic none_i,   // and it was the last one
@@ -41,7 +42,7 @@ module pull_watch
   assign begins = time_i[PULL_ASK_SHIFT] != interval_q;
 
   logic changes;
-  assign changes = begins || begin_i || asked_i || heard_i || clear_i;
+  assign changes = begins || begin_i || asked_i || heard_i || clear_i || over_i;
   always_comb begin
     {watched, silent, asks} = '0;
     if (changes) begin
@@ -52,6 +53,7 @@ module pull_watch
       if (heard_i && none_i) watched[heard_qpn_i] = 1'b0;
       if (begin_i || asked_i) {silent[own_qpn_i], asks[own_qpn_i]} = '0;
       if (begin_i) watched[own_qpn_i] = 1'b1;
+      if (over_i) {watched[own_qpn_i], silent[own_qpn_i], asks[own_qpn_i]} = '0;
       if (clear_i) {watched[clear_qpn_i], silent[clear_qpn_i], asks[clear_qpn_i]} = '0;
     end
   end

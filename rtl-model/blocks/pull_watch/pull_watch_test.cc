@@ -42,6 +42,10 @@ class PullWatch : public Bench<Vpull_watch> {
     dut().heard_qpn_i = qpn;
     cycle();
   }
+  void over(unsigned qpn) {
+    own(qpn).over_i = 1;
+    cycle();
+  }
   void clear(unsigned qpn) {
     dut().clear_i = 1;
     dut().clear_qpn_i = qpn;
@@ -76,6 +80,7 @@ class PullWatch : public Bench<Vpull_watch> {
   }
   void clear_inputs() {
     dut().begin_i = dut().asked_i = dut().heard_i = dut().none_i = dut().clear_i = 0;
+    dut().over_i = 0;
     dut().wake_ready_i = ready;
   }
 };
@@ -101,6 +106,19 @@ TEST_CASE(
   CHECK(watch.asks(kQpn));
   CHECK_FALSE(watch.asks(kOther));
   CHECK(watch.idle());
+}
+
+TEST_CASE("Who has a turn and waits for nothing of its peer is watched no more") {
+  PullWatch watch;
+  for (const unsigned qpn : {kQpn, kOther}) watch.begin(qpn);
+  watch.over(kQpn);
+  CHECK(watch.watches());
+  for (int i = 0; i < 2; ++i) watch.next_interval();
+  CHECK(watch.woken == std::vector<unsigned>{kOther});
+  CHECK_FALSE(watch.asks(kQpn));
+  watch.over(kOther);
+  CHECK_FALSE(watch.asks(kOther));
+  CHECK_FALSE(watch.watches());
 }
 
 TEST_CASE("Who has asked asks again when it has heard nothing in another whole interval") {

@@ -31,6 +31,11 @@ module qp_table
     input  qpn_t                      status_qpn_i[STATUS_WRITERS],
     input  qp_status_t                status_i    [STATUS_WRITERS],
 
+    // What the responder has heard of its peer.
+    input logic     peer_we_i,
+    input qpn_t     peer_qpn_i,
+    input qp_peer_t peer_i,
+
     // Where the requester stands, and what the completer has seen the end of.
     input logic        sq_we_i,
     input qpn_t        sq_qpn_i,
@@ -51,6 +56,7 @@ module qp_table
 
   qp_config_t  config_q[N_QP];
   qp_status_t  status_q[N_QP];
+  qp_peer_t    peer_q[N_QP];
   qp_sq_t      sq_q[N_QP];
   qp_ended_t   ended_q[N_QP];
   wqe_index_t  sq_producer_q[N_QP];
@@ -99,6 +105,9 @@ module qp_table
   logic clear;
   assign clear = config_we_i && config_clear_i;
   always_ff @(posedge clk_i) begin
+    if (clear || peer_we_i) peer_q[clear ? config_qpn_i : peer_qpn_i] <= clear ? '0 : peer_i;
+  end
+  always_ff @(posedge clk_i) begin
     if (clear || sq_we_i) sq_q[clear ? config_qpn_i : sq_qpn_i] <= clear ? '0 : sq_i;
   end
   always_ff @(posedge clk_i) begin
@@ -123,6 +132,7 @@ module qp_table
         read_o[i] <= '{
             cfg: config_q[read_qpn_i[i]],
             status: status_q[read_qpn_i[i]],
+            peer: peer_q[read_qpn_i[i]],
             sq: sq_q[read_qpn_i[i]],
             sq_producer: sq_producer_q[read_qpn_i[i]],
             rq_producer: rq_producer_q[read_qpn_i[i]],

@@ -46,6 +46,8 @@ module requester
     input  read_t      read_i,
     input  logic       paused_i,  // a message of it found no receive a short time ago
     input  logic       asks_i,  // nothing was heard of its PULLs for long: it is to ask its peer
+    output logic       waits_no_more_o,  // pulse: for its answer, nor for that to a PULL
+    output logic       waits_for_peer_o,  // pulse: it has introduced itself, and waits for an answer
     output logic       asked_o, // pulse: it has
     input  logic has_windows_i,  // it has remote windows; one cycle later than qp_i
     input  logic       lost_i,  // firmware has lost requests of it
@@ -103,7 +105,7 @@ module requester
 
   turn_e turn;
   term_code_e term_code;
-  logic quote, own_work, reads_wait;
+  logic quote, own_work, reads_wait, wants_answer;
   turn_pick u_pick (
       .clk_i,
       .qp_i,
@@ -115,6 +117,7 @@ module requester
       .paused_i,
       .asks_i,
       .take_i(step == STEP_TURN),
+      .wants_answer_o(wants_answer),
       .turn_o(turn),
       .quote_o(quote),
       .code_o(term_code),
@@ -135,9 +138,10 @@ module requester
   sge_t word;
   xlate_req_t work_xlate;
 
-  // Every turn empties the place of the copy: what was not used then would be out of date.
+  // Every turn empties the place of the copy, but one that comes before the work: what was not used
+  // then would be out of date.
   logic work_held;
-  assign pio_take_o = step == STEP_TURN && pio_held_i;
+  assign pio_take_o = step == STEP_TURN && pio_held_i && turn != TURN_INTRODUCE && !wants_answer;
   assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
 
   work_batch u_work (
@@ -295,6 +299,7 @@ module requester
       .turn_i(turn),
       .quote_i(quote),
       .code_i(term_code),
+      .wants_answer_i(wants_answer),
       .own_work_i(own_work),
       .reads_wait_i(reads_wait),
       .work_start_o(work_start),
@@ -392,11 +397,12 @@ module requester
   logic [31:0] msn;
   wqe_index_t last_slot;
   assign sent = segment.status == CQE_STATUS_SUCCESS;
-  // With a question: of the last PULL that has begun; nothing else can be under way.
+  // With a question: of the last PULL that has begun; nothing else can be under way. With an introduction: of
+  // none.
   assign last_slot =
-      qp_i.sq.consumer + (segment.turn == TURN_ASK ? '0 : wqe_index_t'(slots)) - 1'b1;
+      qp_i.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(slots)) - 1'b1;
   assign sq_we_o = goes_back || stall_o || (submitted && !segment.returned &&
-      (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic));
+      (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic || introduces));
   work_progress u_progress (
       .sq_i(qp_i.sq),
       .opcode_i(wqe.opcode),
@@ -413,14 +419,21 @@ module requester
       .begs_o(begs),
       .sq_o(work_sq)
   );
-  logic answers_atomic;
+  logic answers_atomic, introduces;
   qp_sq_t work_sq;
+  assign introduces = segment.turn == TURN_INTRODUCE;
   assign answers_atomic = segment.turn == TURN_READ && segment.read.answer == ANSWER_ATOMIC;
   always_comb begin
     sq_o = work_sq;
     if (answers_atomic) begin
       sq_o = qp_i.sq;
       sq_o.atomic_msn = qp_i.sq.atomic_msn + 1'b1;
+    end
+    if (introduces) begin
+      sq_o = qp_i.sq;
+      sq_o.introduced = 1'b1;
+      sq_o.answered = qp_i.peer.changes;
+      sq_o.asked = segment.wants;
     end
     if (goes_back) sq_o = back_sq;
     if (stall_o) begin
@@ -443,7 +456,7 @@ module requester
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
   assign sink = sge_valid ? sge : '0;
-  assign pull_push_o = submitted && sq_we_o && !answers_atomic && is_pull && sent;
+  assign pull_push_o = submitted && sq_we_o && !answers_atomic && !introduces && is_pull && sent;
   assign pull_o = '{
           stag: sink.stag,
           to: sink.address,
@@ -456,6 +469,9 @@ module requester
       };
 
   assign asked_o = submitted && !segment.returned && segment.turn == TURN_ASK;
+  // Whatever it waits for wakes it: so it has a turn behind that.
+  assign waits_no_more_o = step == STEP_TURN && !wants_answer && pull_count_i == '0;
+  assign waits_for_peer_o = submitted && !segment.returned && introduces && segment.wants;
 
   // ---- The peer's reads, and what becomes of the queue pair
   logic read_served;
@@ -490,6 +506,7 @@ module requester
       .probe_i(probe),
       .begs_i(begs),
       .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
+      .peer_i(qp_i.peer.generation),
       .service_i(qp_i.cfg.service),
       .pkey_i(qp_i.cfg.pkey),
       .number_i(qp_i.sq.frames),
@@ -503,7 +520,7 @@ module requester
     event_o = '0;
     event_o[COUNTER_CREDIT_STALLS] = stall_o && !qp_i.sq.credit_wait;
     if (submitted) begin
-      event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && ends;
+      event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && !introduces && ends;
       event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
       event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
       event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;

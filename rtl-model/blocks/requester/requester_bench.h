@@ -187,7 +187,7 @@ class Requester : public Bench<Vrequester> {
     qp_errors += dut().qp_error_o;
     stalls += dut().stall_o;
     asked += dut().asked_o;
-    asks = asks && !dut().asked_o;
+    asks = asks && !dut().asked_o && !dut().waits_for_peer_o;
     if (dut().pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().pull_o));
     if (dut().read_set_o) reads.at(qpn).front() = unpack<Read>(dut().read_o);
     if (dut().read_pop_o) {
@@ -212,6 +212,7 @@ class Requester : public Bench<Vrequester> {
 // ---- A queue pair and its work
 
 constexpr unsigned kQpn = 0x2a5;
+constexpr uint16_t kPeerGeneration = 0x3c3d;
 constexpr uint8_t kLog = 8;  // four pages of the ring
 constexpr uint32_t kStag0 = 0x11111100;
 constexpr uint32_t kStag1 = 0x22222200;
@@ -228,6 +229,8 @@ inline Qp sending_qp(uint16_t consumer, uint16_t posted) {
   qp.cfg.generation = 0x5c;
   qp.cfg.dest_node = 0x17;
   qp.cfg.dest_qpn = 0x345678;
+  qp.peer = {kPeerGeneration, true, 0};
+  qp.sq.introduced = true;
   qp.status.state = EXRNIC_QP_STATE_RTS;
   qp.cfg.max_reads_out = EXRNIC_MAX_READS;
   qp.sq.consumer = consumer;

@@ -35,7 +35,8 @@ package requester_pkg;
     TURN_POP,        // in ERROR: a read of a peer that has been told
     TURN_HAND_OVER,  // in ERROR: what the responder has of it
     TURN_GO_BACK,    // a message found no receive
-    TURN_ASK         // an empty segment to the peer, of whose responses nothing was heard
+    TURN_ASK,        // an empty segment to the peer, of whose responses nothing was heard
+    TURN_INTRODUCE   // another one, that tells it who we are
   } turn_e;
 
   // Steps of a turn: the diagram is in README.md.
@@ -49,7 +50,7 @@ package requester_pkg;
   typedef struct packed {
     turn_e       turn;
     qpn_t        qpn;
-    logic [7:0]  generation;
+    generation_t generation;
     node_t       node;
     logic [23:0] dest_qpn;
     pd_t         pd;
@@ -63,6 +64,7 @@ package requester_pkg;
     read_t       read;       // TURN_READ, TURN_TERMINATE: the peer's request
     term_code_e  code;       // TURN_TERMINATE: why,
     logic        quote;      // and whether the request is quoted
+    logic        wants;      // TURN_INTRODUCE: work waits for an answer
   } segment_t;
 
 endpackage

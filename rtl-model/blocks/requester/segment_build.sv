@@ -18,6 +18,7 @@ module segment_build
     input logic        probe_i,      // or it asks for a receive
     input logic        begs_i,       // and for credits
     input logic [31:0] msn_i,
+    input generation_t peer_i,        // generation of the peer
     input service_e    service_i,     // of the queue pair: service,
     input logic [15:0] pkey_i,        // P_Key of UD,
     input logic [31:0] number_i,      // and the number of its next frame
@@ -27,9 +28,10 @@ module segment_build
     output tx_desc_t   submit_o
 );
 
-  logic asks, atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
+  logic asks, introduces, atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
   assign is_read = segment_i.turn == TURN_READ;
   assign asks = segment_i.turn == TURN_ASK;
+  assign introduces = segment_i.turn == TURN_INTRODUCE;
   assign answers_atomic = is_read && segment_i.read.answer == ANSWER_ATOMIC;
   assign atomic = is_atomic(wqe_i.opcode);
   assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
@@ -55,7 +57,10 @@ module segment_build
         tagged_header.to = segment_i.read.request.sink_to + 64'(segment_i.read.done);
       end else begin
         tagged_header.opcode = RDMAP_OPCODE_WRITE;
-        if (!asks) begin
+        if (introduces) begin
+          tagged_header.stag = INTRODUCTION_STAG;
+          tagged_header.to = segment_i.wants ? 64'(INTRODUCTION_ASKS) : 64'(INTRODUCTION_PLAIN);
+        end else if (!asks) begin
           tagged_header.stag = wqe_i.remote_stag;
           tagged_header.to = wqe_i.remote_to + 64'(segment_i.offset);
         end
@@ -177,7 +182,7 @@ module segment_build
         submit_o.ddp = terminate_ddp;
         submit_o.inline_data = terminate_inline;
         submit_o.length = terminate_length;
-      end else if (asks) begin
+      end else if (asks || introduces) begin
         submit_o.untagged = 1'b0;
         submit_o.ddp = {tagged_header, 32'd0};
         inlined = 1'b0;
@@ -205,6 +210,8 @@ module segment_build
       submit_o.node = segment_i.node;
       submit_o.dst_qpn = segment_i.dest_qpn;
       submit_o.src_qpn = 24'(segment_i.qpn);
+      submit_o.src_generation = segment_i.generation;
+      submit_o.dst_generation = peer_i;
       submit_o.refuses = 1'b0;
       submit_o.refused = '0;
       submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
@@ -215,14 +222,18 @@ module segment_build
       submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
       submit_o.rnr = 1'b0;
       submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
-      submit_o.unreliable = service_i != SERVICE_RC;
-      submit_o.first = service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
+      submit_o.unreliable = service_i != SERVICE_RC && !introduces;
+      submit_o.first = submit_o.unreliable && service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;
       submit_o.number = submit_o.unreliable ? number_i : '0;
       submit_o.datagram = service_i == SERVICE_UD;
       submit_o.dest = node_t'(wqe_i.remote_to >> DATAGRAM_NODE_SHIFT);
       submit_o.qkey = wqe_i.remote_stag;
       submit_o.pkey = pkey_i;
-      if (submit_o.datagram) submit_o.dst_qpn = wqe_i.remote_to[23:0];
+      if (submit_o.datagram) begin
+        submit_o.dst_qpn = wqe_i.remote_to[23:0];
+        submit_o.src_generation = '0;
+        submit_o.dst_generation = '0;
+      end
       submit_o.inlined = inlined && !submit_o.unsent;
       if (!submit_o.inlined) submit_o.length = segment_i.gathered ? gathered_i : '0;
 
@@ -236,7 +247,8 @@ module segment_build
       if (asks) submit_o.tag.opcode = WQE_OPCODE_PULL;
       if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
       else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;
-      else if (asks) submit_o.tag.kind = TX_KIND_SEGMENT;
+      else if (introduces && !segment_i.wants) submit_o.tag.kind = TX_KIND_INTRODUCTION;
+      else if (asks || introduces) submit_o.tag.kind = TX_KIND_SEGMENT;
       else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
       else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
     end

@@ -21,6 +21,7 @@ module turn_control
     input turn_e  turn_i,
     input logic   quote_i,
     input term_code_e code_i,
+    input logic   wants_answer_i,
     input logic   own_work_i,
     input logic   reads_wait_i,
 
@@ -116,7 +117,8 @@ module turn_control
   assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
 
   logic takes_slots;
-  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE, TURN_ASK};
+  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE, TURN_ASK,
+                                     TURN_INTRODUCE};
 
   // Much may have happened to it since it was picked.
   logic fit;
@@ -129,6 +131,7 @@ module turn_control
       TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
       TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
       TURN_ASK: fit = qp_i.status.state == QP_STATE_RTS;
+      TURN_INTRODUCE: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
       default:
       fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR} &&
           !qp_i.status.told;
@@ -176,7 +179,7 @@ module turn_control
   always_comb begin
     if (seg_q.returned) after_submit = again_q ? STEP_ALLOC : STEP_WAKE;
     else if (seg_q.turn == TURN_TERMINATE) after_submit = STEP_STATUS_READ;
-    else if (seg_q.turn == TURN_ASK) after_submit = STEP_WAKE;
+    else if (seg_q.turn inside {TURN_ASK, TURN_INTRODUCE}) after_submit = STEP_WAKE;
     else if (seg_q.turn == TURN_READ)
       after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
     else if (!ends_o)
@@ -196,7 +199,7 @@ module turn_control
       else unique case (turn_i)
         TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
         TURN_READ: step_d = STEP_BEGIN;
-        TURN_TERMINATE, TURN_ASK: step_d = STEP_ALLOC;
+        TURN_TERMINATE, TURN_ASK, TURN_INTRODUCE: step_d = STEP_ALLOC;
         TURN_POP: step_d = STEP_WAKE;
         TURN_HAND_OVER: step_d = STEP_HAND_OVER;
         TURN_GO_BACK: step_d = STEP_STATUS_READ;
@@ -275,6 +278,7 @@ module turn_control
         seg_q.read       <= read_i;
         seg_q.code       <= code_i;
         seg_q.quote      <= quote_i;
+        seg_q.wants      <= wants_answer_i;
         segments_q       <= '0;
         slots_q          <= '0;
         over_q           <= 1'b0;

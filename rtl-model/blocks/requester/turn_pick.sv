@@ -23,6 +23,7 @@ module turn_pick
     input logic   asks_i,    // it is to ask its peer
     input logic   take_i,  // the turn begins
 
+    output logic  wants_answer_o,  // TURN_INTRODUCE: work waits for one
     output turn_e turn_o,
     output logic  quote_o,  // TURN_TERMINATE: about the oldest read,
     output term_code_e code_o,  // and with that
@@ -35,12 +36,22 @@ module turn_pick
   logic connected;
   assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
   assign reads_o = read_count_i != '0;
-  assign work_o = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
+  logic posted;
+  assign posted = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
       !qp_i.sq.halted && !qp_i.status.rnr && !paused_i;
 
   logic goes_back;
   assign goes_back = qp_i.cfg.valid && qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
       qp_i.status.state inside {QP_STATE_RTS, QP_STATE_ERROR};
+
+  // Its work waits until it and its peer have met, or nobody is there. Each change at the peer is
+  // answered once; who has work asks once in between, and again when nothing is heard for long.
+  logic has_peer, introduces;
+  assign has_peer = qp_i.cfg.service != SERVICE_UD;
+  assign wants_answer_o = posted && has_peer && !qp_i.peer.met && !qp_i.status.alone;
+  assign work_o = posted && !wants_answer_o;
+  assign introduces = connected && has_peer && (!qp_i.sq.introduced || qp_i.sq.answered != qp_i.peer.changes ||
+      (wants_answer_o && (!qp_i.sq.asked || asks_i)));
 
   turn_e in_error;
   always_comb begin
@@ -57,6 +68,7 @@ module turn_pick
     if (goes_back) turn_o = TURN_GO_BACK;
     else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
     else if (connected && lost_i) turn_o = TURN_TERMINATE;
+    else if (introduces) turn_o = TURN_INTRODUCE;
     else if (connected && asks_i) turn_o = TURN_ASK;
     else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
       turn_o = TURN_TERMINATE;

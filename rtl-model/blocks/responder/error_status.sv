@@ -11,6 +11,7 @@ module error_status
     input  rx_desc_t   desc_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  logic       refused_i,  // we refused the segment, else it is a terminate message
+    input  logic       unreliable_i,  // the queue pair is of UC: its introduction was refused
     input  reads_t     pull_count_i,
     output logic       rnr_o,      // it asks for a pause, else the queue pair goes to ERROR
     output qp_status_t status_o
@@ -31,14 +32,16 @@ module error_status
                    TERM_CODE_TAGGED_WRAP};
 
   // With PULLs under way no message can have been.
-  assign rnr_o = !refused_i && desc_i.rnr && code == TERM_CODE_UNTAGGED_NO_BUFFER &&
+  assign rnr_o = !refused_i && !unreliable_i && desc_i.rnr && code == TERM_CODE_UNTAGGED_NO_BUFFER &&
       status_i.state == QP_STATE_RTS && pull_count_i == '0;
 
   // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
   // placed. One that has been told knows that nothing from the refused segment on was.
   always_comb begin
     status_o = status_i;
-    if (rnr_o) begin
+    if (unreliable_i) begin
+      status_o.alone = 1'b1;
+    end else if (rnr_o) begin
       status_o.rnr = 1'b1;
       status_o.exact = 1'b1;
       status_o.fault_seq = number;

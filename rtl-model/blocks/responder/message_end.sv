@@ -7,7 +7,7 @@ module message_end
   import responder_pkg::*;
 (
     input qpn_t        qpn_i,
-    input logic [7:0]  generation_i,
+    input generation_t generation_i,
     input cqe_status_e status_i,
 
     // A PULL, or else a receive, by its last slot.

@@ -80,6 +80,8 @@ module refusal
       submit_o.node = desc_i.node;
       submit_o.dst_qpn = desc_i.src_qpn;
       submit_o.src_qpn = desc_i.dst_qpn;
+      submit_o.dst_generation = desc_i.src_generation;
+      submit_o.src_generation = desc_i.dst_generation;
       submit_o.refuses = 1'b1;
       submit_o.refused = 8'(desc_i.seq);
       submit_o.untagged = 1'b1;

@@ -48,6 +48,8 @@ module responder
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
     input  qp_t  qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    output logic       peer_we_o,  // what it has heard of its peer
+    output qp_peer_t   peer_o,
     output logic       rq_we_o,
     output wqe_index_t rq_consumer_o,
     input  reads_t     pull_count_i,
@@ -165,6 +167,8 @@ module responder
   segment_t segment;
   term_code_e judge_code;
   logic flush, flush_pull, flush_message, flush_receive;
+  logic introduction, wants_answer, meets;
+  qp_peer_t peer;
   logic mine, receiving, good, too_long, waits, late, gap, bad_pkey, bad_qkey;
   segment_judge #(
       .N_QP(N_QP)
@@ -181,6 +185,10 @@ module responder
       .bad_qkey_o(bad_qkey),
       .mine_o(mine),
       .receiving_o(receiving),
+      .introduction_o(introduction),
+      .wants_answer_o(wants_answer),
+      .meets_o(meets),
+      .peer_o(peer),
       .segment_o(segment),
       .good_o(good),
       .code_o(judge_code),
@@ -265,6 +273,9 @@ module responder
       .segment_i(segment),
       .mine_i(mine),
       .receiving_i(receiving),
+      .introduction_i(introduction),
+      .wants_answer_i(wants_answer),
+      .meets_i(meets),
       .told_i(qp_i.status.told),
       .device_i(device),
       .device_ready_i(device_ready),
@@ -392,6 +403,8 @@ module responder
           qpn: qpn_q,
           node: desc_q.node,
           peer: desc_q.src_qpn,
+          src_generation: qp_i.cfg.generation,
+          dst_generation: qp_i.peer.generation,
           messages: credit_t'(stream.messages) + credit_t'(taken),
           consumer: credit_t'(taken ? rq_consumer_o : qp_i.rq_consumer),
           lapsed: paused || desc_q.ask
@@ -527,11 +540,15 @@ module responder
   assign rx_done_valid_o = step == STEP_REPORT;
   assign rx_done_o = ended_q;
 
+  assign peer_we_o = step == STEP_JUDGE && next == STEP_WAKE && !flush && introduction;
+  assign peer_o = peer;
+
   logic pauses;  // we are asked to
   error_status u_status (
       .status_i(qp_i.status),
       .desc_i(desc_q),
       .refused_i(refused || desc_q.unreliable),
+      .unreliable_i(qp_i.cfg.service == SERVICE_UC && !desc_q.unreliable),
       .pull_count_i,
       .rnr_o(pauses),
       .status_o
@@ -540,7 +557,7 @@ module responder
   assign pause_code_o = desc_q.imm[4:0];
 
   // The queue pair may be another one by the time a message can be refused.
-  logic [7:0] generation_q;
+  generation_t generation_q;
   logic [4:0] rnr_code_q;
   logic same;
   assign same = qp_i.cfg.generation == generation_q;
@@ -555,7 +572,8 @@ module responder
   assign status_valid_o =
       step == STEP_STATUS && affected && !rnr && !(pauses && qp_i.status.rnr);
   assign status_qpn_o = qpn_q;
-  assign qp_error_o = status_valid_o && status_ready_i && receiving && !pauses;
+  assign qp_error_o = status_valid_o && status_ready_i && receiving &&
+      status_o.state == QP_STATE_ERROR;
   assign wake_valid_o = step == STEP_WAKE;
   assign wake_qpn_o = qpn_q;
 

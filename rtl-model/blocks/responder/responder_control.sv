@@ -20,6 +20,9 @@ module responder_control
     /* verilator lint_on UNUSEDSIGNAL */
     input logic       mine_i,
     input logic       receiving_i,
+    input logic       introduction_i,  // of a queue pair,
+    input logic       wants_answer_i,  // which waits,
+    input logic       meets_i,         // and this one is its peer
     input logic       told_i,  // the peer of a queue pair in ERROR
     input logic       device_i,        // it is for a port, or a load waits for it: nothing is checked
     input logic       device_ready_i,  // or placed, and it is taken now
@@ -100,6 +103,7 @@ module responder_control
     if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
     if (fw_message_i) return STEP_PUNT;
     if (fw_data_i) return STEP_PLACE;
+    if (introduction_i) return meets_i ? STEP_WAKE : wants_answer_i ? STEP_REFUSE : STEP_DONE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
     if (waits_i) return STEP_DONE;
@@ -169,7 +173,7 @@ module responder_control
   always_comb begin
     unique case (step_q)
       STEP_JUDGE:
-      accepted_o = !flush_q && receiving_i && good_i && !waits_i &&
+      accepted_o = !flush_q && receiving_i && good_i && !waits_i && !introduction_i &&
           ((asks && written_i && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
       STEP_PUNT: accepted_o = punted_i && !fw_message_i;

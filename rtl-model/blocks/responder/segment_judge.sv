@@ -24,6 +24,10 @@ module segment_judge
     output logic bad_qkey_o,
     output logic mine_o,       // the queue pair is the addressee,
     output logic receiving_o,  // and not in ERROR
+    output logic introduction_o,  // the segment is one,
+    output logic wants_answer_o,  // whose sender waits,
+    output logic meets_o,         // and it is for this queue pair, which receives:
+    output qp_peer_t peer_o,      // this is known then
 
     output segment_t segment_o,
     output logic       good_o,  // may be served by a queue pair that receives
@@ -40,24 +44,50 @@ module segment_judge
 );
 
   service_e service;
-  logic served, from_peer, for_qp;
+  logic served, from_peer, for_qp, alive, terminates, knows_us, current;
   always_comb begin
     service = SERVICE_RC;
     if (desc_i.unreliable) service = desc_i.datagram ? SERVICE_UD : SERVICE_UC;
   end
-  assign served = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid && qp_i.cfg.service == service &&
+  assign alive = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
       qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+  // The peer of a queue pair of UC refuses its introduction, nothing else.
+  assign terminates = !desc_i.unreliable && segment_o.message == MESSAGE_TERMINATE;
+  assign served = alive && (qp_i.cfg.service == service ||
+      (terminates && qp_i.cfg.service == SERVICE_UC));
   assign from_peer = qp_i.cfg.dest_node == desc_i.node && qp_i.cfg.dest_qpn == desc_i.src_qpn;
+  // It was sent by the present life of the peer, to the present one of this queue pair. Of a terminate
+  // message the latter is enough: it answers what was sent in that life.
+  assign knows_us = desc_i.dst_generation == qp_i.cfg.generation;
+  assign current = knows_us && (terminates || desc_i.src_generation == qp_i.peer.generation);
   assign for_qp = served && desc_i.datagram;
   assign bad_pkey_o = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
   assign bad_qkey_o = for_qp && !bad_pkey_o && desc_i.ack != qp_i.cfg.qkey;
-  assign mine_o = served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer);
+  assign mine_o = served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer && current);
   assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
 
   /* verilator lint_off UNUSEDSIGNAL */
   ddp_untagged_t untagged;
   /* verilator lint_on UNUSEDSIGNAL */
   assign untagged = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+
+  // ---- Introductions
+  /* verilator lint_off UNUSEDSIGNAL */
+  ddp_tagged_t write_header;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign write_header = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
+  assign introduction_o = !desc_i.unreliable && segment_o.message == MESSAGE_WRITE &&
+      segment_o.payload == '0 && write_header.stag == INTRODUCTION_STAG;
+  assign wants_answer_o = write_header.to == 64'(INTRODUCTION_ASKS);
+  assign meets_o = introduction_o && alive && from_peer && desc_i.src_generation != '0 &&
+      qp_i.cfg.service inside {SERVICE_RC, SERVICE_UC} && qp_i.status.state != QP_STATE_ERROR;
+  // What it does not know yet, or we did not, wants an introduction of ours.
+  assign peer_o = '{
+          generation: desc_i.src_generation,
+          met: knows_us,
+          changes: qp_i.peer.changes +
+              changes_t'(!knows_us || desc_i.src_generation != qp_i.peer.generation)
+      };
 
   term_code_e header_code, stream_code;
   ddp_check u_header (

@@ -17,7 +17,8 @@ constexpr uint8_t kRqLog = 8;  // four pages
 constexpr uint8_t kSrqLog = 3;
 constexpr uint64_t kRqPbl = 0x7000000000;
 constexpr uint64_t kSrqPbl = 0x7100000000;
-constexpr uint8_t kGeneration = 0xb7;
+constexpr uint16_t kGeneration = 0xb7b8;
+constexpr uint16_t kPeerGeneration = 0xc3c4;
 constexpr uint8_t kRnrTimer = 0x15;
 
 inline Qp receiving_qp() {
@@ -30,6 +31,7 @@ inline Qp receiving_qp() {
   qp.cfg.generation = kGeneration;
   qp.cfg.dest_node = kPeer;
   qp.cfg.dest_qpn = kPeerQpn;
+  qp.peer = {kPeerGeneration, true, 0};
   qp.status.state = EXRNIC_QP_STATE_RTS;
   return qp;
 }
@@ -42,6 +44,8 @@ inline RxDesc write_segment(uint16_t payload) {
   desc.ack = kAck;
   desc.dst_qpn = kQpn;
   desc.src_qpn = kPeerQpn;
+  desc.src_generation = kPeerGeneration;
+  desc.dst_generation = kGeneration;
   desc.length = static_cast<uint16_t>(14 + payload);
   desc.ddp = {0xc1, 0x40, 0xa1, 0xb2, 0xc3, 0xd4, 0, 0, 0, 0, 0, 1, 0, 0, 0xee, 0xee};
   desc.start = 0x1230;

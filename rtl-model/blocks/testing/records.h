@@ -31,7 +31,8 @@ enum TxKind : uint8_t {
   kTxResponse,
   kTxPort,
   kTxProbe,
-  kTxFirmware
+  kTxFirmware,
+  kTxIntroduction
 };
 // dma_write_kind_e
 enum DmaWriteKind : uint8_t { kWriteNone, kWriteFrame, kWriteInline, kWriteMsix };
@@ -51,7 +52,7 @@ enum SrqClient : uint8_t { kSrqUserPage, kSrqResponder, kSrqMailbox, kSrqClients
 struct TxTag {
   uint8_t kind = kTxLast;
   uint16_t qpn = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
   bool is_signaled = false;
@@ -59,7 +60,7 @@ struct TxTag {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(kind, 3), visit(qpn, kQpnBits), visit(generation, 8);
+    visit(kind, 3), visit(qpn, kQpnBits), visit(generation, 16);
     visit(wqe_index, EXRNIC_WQE_INDEX_BITS), visit(byte_length, 32), visit(is_signaled, 1);
     visit(opcode, 8);
   }
@@ -70,6 +71,8 @@ struct TxDesc {
   uint8_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   bool refuses = false;
   uint8_t refused = 0;
   bool untagged = false;
@@ -95,8 +98,8 @@ struct TxDesc {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
-    visit(src_qpn, kWireQpnBits), visit(refuses, 1), visit(refused, 8);
-    visit(untagged, 1), visit.wire(ddp);
+    visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
+    visit(refuses, 1), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
@@ -109,12 +112,14 @@ struct CreditUpdate {
   uint8_t node = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   uint16_t limit = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits), visit(src_qpn, kWireQpnBits);
-    visit(limit, 15);
+    visit(src_generation, 16), visit(dst_generation, 16), visit(limit, 15);
   }
 };
 
@@ -122,6 +127,8 @@ struct CreditTaken {
   uint16_t qpn = 0;
   uint8_t node = 0;
   uint32_t peer = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   uint16_t messages = 0;
   uint16_t consumer = 0;
   bool lapsed = false;
@@ -129,7 +136,8 @@ struct CreditTaken {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(qpn, kQpnBits), visit(node, kNodeBits), visit(peer, kWireQpnBits);
-    visit(messages, 15), visit(consumer, 15), visit(lapsed, 1);
+    visit(src_generation, 16), visit(dst_generation, 16), visit(messages, 15), visit(consumer, 15),
+        visit(lapsed, 1);
   }
 };
 
@@ -152,6 +160,8 @@ struct RxDesc {
   uint8_t refused = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
   uint16_t length = 0;
   bool imm_valid = false;
   uint32_t imm = 0;
@@ -169,7 +179,8 @@ struct RxDesc {
   void fields(Visit&& visit) {
     visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
     visit(dst_qpn, kWireQpnBits);
-    visit(src_qpn, kWireQpnBits), visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
+    visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
+    visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1);
     visit(datagram, 1), visit(pkey, 16), visit(more, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
@@ -190,7 +201,7 @@ struct QpConfig {
   uint16_t srqn = 0;
   uint8_t max_reads_out = 0;
   uint8_t max_reads_in = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint8_t dest_node = 0;
   uint32_t dest_qpn = 0;
   uint8_t rnr_timer = 0;
@@ -205,7 +216,7 @@ struct QpConfig {
     visit(recv_cqn, kCqnBits), visit(sq_log, 4), visit(rq_log, 4), visit(sq_pbl, 64);
     visit(rq_pbl, 64), visit(has_srq, 1), visit(srqn, kSrqnBits);
     visit(max_reads_out, kReadsBits), visit(max_reads_in, kReadsBits);
-    visit(generation, 8), visit(dest_node, kNodeBits);
+    visit(generation, 16), visit(dest_node, kNodeBits);
     visit(dest_qpn, kWireQpnBits), visit(rnr_timer, 5), visit(rnr_retry, 3);
     visit(service, 2), visit(qkey, 32), visit(pkey, 16);
   }
@@ -221,12 +232,24 @@ struct QpStatus {
   bool rnr = false;
   bool told = false;
   bool answer_lost = false;
+  bool alone = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(state, 3), visit(fault, 1), visit(fault_status, 8), visit(fault_detail, 16);
     visit(exact, 1), visit(fault_seq, 32), visit(rnr, 1), visit(told, 1);
-    visit(answer_lost, 1);
+    visit(answer_lost, 1), visit(alone, 1);
+  }
+};
+
+struct QpPeer {
+  uint16_t generation = 0;
+  bool met = false;
+  uint8_t changes = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(generation, 16), visit(met, 1), visit(changes, 4);
   }
 };
 
@@ -244,6 +267,9 @@ struct QpSq {
   uint8_t rnr_count = 0;
   uint32_t frames = 0;
   bool credit_wait = false;
+  bool introduced = false;
+  uint8_t answered = 0;
+  bool asked = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -251,6 +277,7 @@ struct QpSq {
     visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
     visit(issued, 16), visit(probe_due, 1), visit(probe_out, 1), visit(rnr_msn, 32);
     visit(rnr_count, 3), visit(frames, 32), visit(credit_wait, 1);
+    visit(introduced, 1), visit(answered, 4), visit(asked, 1);
   }
 };
 
@@ -268,6 +295,7 @@ struct QpEnded {
 struct Qp {
   QpConfig cfg;
   QpStatus status;
+  QpPeer peer;
   QpSq sq;
   uint16_t sq_producer = 0;
   uint16_t rq_producer = 0;
@@ -276,7 +304,7 @@ struct Qp {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    cfg.fields(visit), status.fields(visit), sq.fields(visit);
+    cfg.fields(visit), status.fields(visit), peer.fields(visit), sq.fields(visit);
     visit(sq_producer, EXRNIC_WQE_INDEX_BITS), visit(rq_producer, EXRNIC_WQE_INDEX_BITS);
     visit(rq_consumer, EXRNIC_WQE_INDEX_BITS), ended.fields(visit);
   }
@@ -319,7 +347,7 @@ struct Read {
 
 struct RxDone {
   uint16_t qpn = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint16_t wqe_index = 0;
   uint32_t byte_length = 0;
   bool is_signaled = false;
@@ -331,7 +359,7 @@ struct RxDone {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(qpn, kQpnBits), visit(generation, 8), visit(wqe_index, EXRNIC_WQE_INDEX_BITS);
+    visit(qpn, kQpnBits), visit(generation, 16), visit(wqe_index, EXRNIC_WQE_INDEX_BITS);
     visit(byte_length, 32), visit(is_signaled, 1), visit(opcode, 8), visit(status, 8);
     visit(flags, 8), visit(imm_data, 32), visit(sender, 32);
   }
@@ -470,7 +498,7 @@ struct WindowItem {
   bool load = false;
   uint8_t window = 0;
   uint16_t qpn = 0;
-  uint8_t generation = 0;
+  uint16_t generation = 0;
   uint32_t stag = 0;
   uint64_t to = 0;
   uint8_t length = 0;
@@ -480,7 +508,7 @@ struct WindowItem {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(load, 1), visit(window, log2_of(EXRNIC_MAX_WINDOWS)), visit(qpn, kQpnBits);
-    visit(generation, 8), visit(stag, 32), visit(to, 64);
+    visit(generation, 16), visit(stag, 32), visit(to, 64);
     visit(length, log2_of(EXRNIC_COMBINE_MAX) + 1), visit.memory(data), visit(token, 64);
   }
 };

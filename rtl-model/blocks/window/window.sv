@@ -39,7 +39,7 @@ module window
     // Has this queue pair an open window? One cycle later, until the next look.
     input  logic       look_i,
     input  qpn_t       look_qpn_i,
-    input  logic [7:0] look_generation_i,
+    input  generation_t look_generation_i,
     output logic       has_windows_o,
 
     output logic         item_valid_o,

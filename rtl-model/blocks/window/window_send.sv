@@ -54,7 +54,10 @@ module window_send
     output tx_desc_t submit_o
 );
 
-  typedef enum logic [2:0] {StIdle, StRead, StJudge, StSlot, StHold, StPayload, StSubmit} state_e;
+  typedef enum logic [2:0] {
+    StIdle, StRead, StJudge, StMeet, StSlot, StHold, StPayload, StSubmit
+  } state_e;
+  localparam int unsigned MeetBits = $clog2(MEET_CYCLES);
   state_e state_q;
   /* verilator lint_off UNUSEDSIGNAL */  // of which window it is counts until it is submitted
   window_item_t item_q;
@@ -73,6 +76,27 @@ module window_send
   assign fit = qp_i.cfg.valid && qp_i.cfg.generation == item_q.generation &&
       qp_i.status.state == QP_STATE_RTS && !dropped_q;
 
+  // A queue pair that has not met its peer yet will do so in a round trip or two. If it does not, what
+  // is sent all the same fails, and the queue pair with it: nobody waits for that one again.
+  logic [MeetBits-1:0] patience_q;
+  qpn_t missed_qpn_q;
+  generation_t missed_q;  // its generation
+  logic waits_for_peer;
+  assign waits_for_peer = !qp_i.peer.met && !&patience_q &&
+      !(missed_qpn_q == item_q.qpn && missed_q == item_q.generation);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {missed_qpn_q, missed_q} <= '0;
+    end else if (state_q == StJudge && fit && !qp_i.peer.met && &patience_q) begin
+      missed_qpn_q <= item_q.qpn;
+      missed_q     <= item_q.generation;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q == StIdle) patience_q <= '0;
+    else if (!&patience_q) patience_q <= patience_q + 1'b1;
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= StIdle;
@@ -83,7 +107,8 @@ module window_send
         else if (message_valid_i && message_ready_o) state_q <= StSlot;
         else if (firmware_valid_i && !quiesce_i) state_q <= StSlot;
         StRead: state_q <= StJudge;
-        StJudge: state_q <= fit ? StSlot : StIdle;
+        StJudge: state_q <= !fit ? StIdle : waits_for_peer ? StMeet : StSlot;
+        StMeet: state_q <= quiesce_i ? StHold : StRead;
         StSlot:
         if (is_firmware_q && blocked) state_q <= StIdle;
         else if (is_firmware_q && firmware_i.data) state_q <= StPayload;
@@ -122,7 +147,7 @@ module window_send
     if (is_port_q) quota_node_o = message_q.node;
     if (is_firmware_q) quota_node_o = firmware_i.node;
   end
-  assign firmware_no_room_o = firmware_valid_i && (state_q == StHold ||
+  assign firmware_no_room_o = firmware_valid_i && (state_q inside {StHold, StMeet} ||
       (state_q == StIdle && quiesce_i) || (state_q == StSlot && blocked));
   assign firmware_sent_o = state_q == StSubmit && submit_ready_i && is_firmware_q;
   assign read_valid_o = state_q == StPayload;
@@ -207,6 +232,8 @@ module window_send
         submit_o.node = qp_i.cfg.dest_node;
         submit_o.dst_qpn = qp_i.cfg.dest_qpn;
         submit_o.src_qpn = 24'(item_q.qpn);
+        submit_o.src_generation = item_q.generation;
+        submit_o.dst_generation = qp_i.peer.generation;
         submit_o.length = chunk_t'(item_q.length);
         submit_o.inline_data = item_q.data;
         if (loads) begin

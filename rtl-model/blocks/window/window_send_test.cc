@@ -13,6 +13,7 @@ namespace {
 constexpr int kLimit = 50;  // cycles for anything here
 constexpr uint16_t kQpn = 0x123;
 constexpr uint8_t kNode = 0x4d;
+constexpr uint16_t kPeerGeneration = 0x0405;
 constexpr uint32_t kPeerQpn = 0x77;
 
 WindowItem stores() {
@@ -46,6 +47,7 @@ class Sender : public Bench<Vwindow_send> {
     Qp qp;
     qp.cfg.valid = true;
     qp.cfg.generation = 3;
+    qp.peer = {kPeerGeneration, true, 0};
     qp.cfg.dest_node = kNode;
     qp.cfg.dest_qpn = kPeerQpn;
     qp.status.state = EXRNIC_QP_STATE_RTS;

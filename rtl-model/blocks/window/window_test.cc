@@ -21,14 +21,14 @@ constexpr int kLimit = 100;  // cycles for anything here
 struct Entry {
   uint8_t access = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD;
   uint16_t qpn = 0x123;
-  uint8_t generation = 7;
+  uint16_t generation = 7;
   uint32_t stag = 0xabcd'ef01;
   uint64_t base = 0x7000'0000'1003;
   uint32_t length = EXRNIC_WINDOW_SIZE;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(access, 2), visit(qpn, kQpnBits), visit(generation, 8), visit(stag, 32);
+    visit(access, 2), visit(qpn, kQpnBits), visit(generation, 16), visit(stag, 32);
     visit(base, 64), visit(length, log2_of(EXRNIC_WINDOW_SIZE) + 1);
   }
 };
@@ -113,7 +113,7 @@ class Window : public Bench<Vwindow> {
     cycle();
     dut().failed_valid_i = 0;
   }
-  bool has_windows(uint16_t qpn, uint8_t generation) {
+  bool has_windows(uint16_t qpn, uint16_t generation) {
     dut().look_qpn_i = qpn;
     dut().look_generation_i = generation;
     pulse(dut().look_i);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A queue pair that is reset and connected anew, with the numbers that it had: nothing of an
+// earlier life counts for a later one, whatever the network still holds.
+#include <catch2/catch_test_macros.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/support/exchange.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint32_t kBytes = 3000;  // three frames
+constexpr uint64_t kOld = 0;       // where each life has its bytes
+constexpr uint64_t kNew = 8000;
+constexpr uint64_t kBeyond = 1 << 20;  // of the region
+
+struct Lives : Exchange {
+  explicit Lives(const TestbedOptions& options, const QueuePairOptions& wanted = {})
+      : Exchange(20'000, wanted, options) {
+    std::mt19937_64 random(7);
+    old_bytes = random_bytes(random, kBytes);
+    new_bytes = random_bytes(random, kBytes);
+    left.rnic.write(left.near, kOld, old_bytes);
+    left.rnic.write(left.near, kNew, new_bytes);
+  }
+
+  void reset(End& end) {
+    REQUIRE(end.rnic.modify(end.qp.qpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
+    end.qp.sq.index = end.qp.rq.index = 0;
+  }
+  void begin_anew() {
+    reset(left);
+    reset(right);
+    connect();
+  }
+
+  Elements of(uint64_t offset) { return {element(left.near, offset, kBytes)}; }
+  Bytes at_right(uint64_t offset) { return right.rnic.read(right.far, offset, kBytes); }
+
+  // The new life works, and knows nothing of the old one.
+  void expect_new_life_works() {
+    right.receive({element(right.far, kNew, kBytes)});
+    left.post(with_imm(send_of(of(kNew)), EXRNIC_WQE_OPCODE_SEND_IMM, 0x2222));
+    const exrnic_cqe sent = left.wait(400'000'000);
+    CHECK(int{sent.status} == EXRNIC_CQE_STATUS_SUCCESS);
+    const exrnic_cqe received = right.wait_receive(400'000'000);
+    CHECK(int{received.status} == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(received.imm_data == 0x2222);
+    CHECK(difference(at_right(kNew), new_bytes) == "");
+    rest(400'000'000);
+    CHECK_FALSE(left.rnic.poll(left.cq, End::kPage).has_value());
+    CHECK_FALSE(right.rnic.poll(right.recv_cq, End::kPage).has_value());
+    CHECK(left.state() == EXRNIC_QP_STATE_RTS);
+    CHECK(right.state() == EXRNIC_QP_STATE_RTS);
+    expect_nothing_refused();
+  }
+
+  Bytes old_bytes;
+  Bytes new_bytes;
+};
+
+// Every frame of an exchange, one after the other, is lost and sent again, or late by so much.
+TestbedOptions with_fault(unsigned towards, uint64_t frame, Fault fault) {
+  TestbedOptions options = options_for("dc-25g");
+  options.faults_towards[towards].script[frame] = fault;
+  options.faults_towards[towards].delay_ns = 60'000;
+  return options;
+}
+
+constexpr uint64_t kFrames = 8;  // towards each side: introductions, three segments and answers
+
+template <typename Try>
+void for_each_frame(const Try& attempt) {
+  for (const Fault fault : {Fault::kDrop, Fault::kDelay})
+    for (const unsigned towards : {0u, 1u})
+      for (uint64_t frame = 0; frame < kFrames; ++frame)
+        for (const uint64_t after_ns : {1'500u, 20'000u}) {
+          INFO((fault == Fault::kDrop ? "drop" : "delay")
+               << " of frame " << frame << " towards node " << towards << ", reset after "
+               << after_ns << " ns");
+          attempt(with_fault(towards, frame, fault), after_ns);
+        }
+}
+
+TEST_CASE("a SEND of an earlier life takes no receive of a later one") {
+  for_each_frame([](const TestbedOptions& options, uint64_t after_ns) {
+    Lives lives(options);
+    lives.right.receive({element(lives.right.far, kOld, kBytes)});
+    lives.left.post(send_of(lives.of(kOld)));
+    lives.testbed.run_for(after_ns);
+    lives.begin_anew();
+    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
+    while (lives.right.rnic.poll(lives.right.recv_cq, End::kPage)) continue;
+    lives.expect_new_life_works();
+  });
+}
+
+TEST_CASE("a PUSH of an earlier life writes nothing when both have begun a later one") {
+  for_each_frame([](const TestbedOptions& options, uint64_t after_ns) {
+    Lives lives(options);
+    lives.left.post(push_of(lives.of(kOld), kOld));
+    lives.testbed.run_for(after_ns);
+    lives.begin_anew();
+    const Bytes blank(kBytes, 0xee);
+    lives.right.rnic.write(lives.right.far, kOld, blank);
+    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
+    lives.expect_new_life_works();
+    CHECK(difference(lives.at_right(kOld), blank) == "");
+  });
+}
+
+TEST_CASE("the answer to a PULL of an earlier life writes nothing in a later one") {
+  for_each_frame([](const TestbedOptions& options, uint64_t after_ns) {
+    Lives lives(options);
+    lives.left.post(pull_of(lives.of(kOld), kOld));
+    lives.testbed.run_for(after_ns);
+    lives.begin_anew();
+    const Bytes blank(kBytes, 0xee);
+    lives.left.rnic.write(lives.left.near, kOld, blank);
+    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
+    lives.expect_new_life_works();
+    CHECK(difference(lives.left.rnic.read(lives.left.near, kOld, kBytes), blank) == "");
+  });
+}
+
+TEST_CASE(
+    "a refusal, and one for want of a receive, of an earlier life ends nothing of a later one") {
+  for (const bool wants_receive : {false, true})
+    for_each_frame([&](const TestbedOptions& options, uint64_t after_ns) {
+      Lives lives(options);
+      lives.left.post(wants_receive ? send_of(lives.of(kOld)) : push_of(lives.of(kOld), kBeyond));
+      lives.testbed.run_for(after_ns);
+      lives.begin_anew();
+      while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
+      lives.expect_new_life_works();
+    });
+}
+
+TEST_CASE("256 lives and more pass while a peer is given up: its error does not end the last one") {
+  TestbedOptions options = options_for("dc-25g");
+  Lives lives(options);
+  lives.rest();
+  lives.testbed.fabric().set_up(lives.testbed.fabric().topology().links.at(0), false);
+  lives.left.post(push_of(lives.of(kOld), kOld));
+  lives.testbed.run_for(5'000);
+  for (int life = 0; life < 256; ++life) lives.reset(lives.left);
+  lives.reset(lives.right);
+  lives.connect();
+  CHECK(lives.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) == 0);
+  lives.testbed.run_for(400'000'000);
+  CHECK(lives.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) >= 1);
+  CHECK(lives.left.state() == EXRNIC_QP_STATE_RTS);
+  CHECK_FALSE(lives.left.rnic.poll(lives.left.cq, End::kPage).has_value());
+}
+
+TEST_CASE("who goes on when the peer has begun a new life gets an error, and harms nothing") {
+  Lives lives(options_for("dc-25g"));
+  lives.left.post(push_of(lives.of(kOld), kOld));
+  CHECK(int{lives.left.wait().status} == EXRNIC_CQE_STATUS_SUCCESS);
+  const Bytes blank(kBytes, 0xee);
+  lives.right.rnic.write(lives.right.far, kOld, blank);
+  lives.reset(lives.right);
+  lives.left.post(push_of(lives.of(kOld), kOld));
+  const exrnic_cqe refused = lives.left.wait();
+  CHECK(int{refused.status} == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(refused.detail == EXRNIC_TERM_CODE_STREAM);
+  CHECK(difference(lives.at_right(kOld), blank) == "");
+  lives.reset(lives.left);
+  lives.connect();
+  lives.expect_new_life_works();
+}
+
+TEST_CASE("a queue pair whose peer is connected later sends when the two have met") {
+  Lives lives(options_for("dc-25g"));
+  lives.reset(lives.left);
+  lives.reset(lives.right);
+  lives.left.rnic.connect(lives.left.qp, 1, Exchange::kRightQpn);
+  lives.rest();  // nobody has answered
+  lives.right.rnic.connect(lives.right.qp, 0, Exchange::kLeftQpn);
+  lives.expect_new_life_works();
+}
+
+TEST_CASE("work for a queue pair that is not there ends with an error") {
+  Lives lives(options_for("dc-25g"));
+  lives.reset(lives.left);
+  lives.reset(lives.right);
+  lives.left.rnic.connect(lives.left.qp, 1, Exchange::kRightQpn);
+  lives.left.post(push_of(lives.of(kOld), kOld));
+  const exrnic_cqe refused = lives.left.wait();
+  CHECK(int{refused.status} == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(refused.detail == EXRNIC_TERM_CODE_STREAM);
+}
+
+TEST_CASE("UC: a message of an earlier life is lost, and the next one arrives") {
+  QueuePairOptions wanted;
+  wanted.service = EXRNIC_SERVICE_UC;
+  for (uint64_t frame = 0; frame < kFrames; ++frame) {
+    INFO("delay of frame " << frame);
+    Lives lives(with_fault(1, frame, Fault::kDelay), wanted);
+    lives.right.receive({element(lives.right.far, kOld, kBytes)});
+    lives.left.post(send_of(lives.of(kOld)));
+    lives.testbed.run_for(3'000);
+    lives.begin_anew();
+    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
+    while (lives.right.rnic.poll(lives.right.recv_cq, End::kPage)) continue;
+    lives.expect_new_life_works();
+  }
+}
+
+}  // namespace
+}  // namespace exrnic::testing
