@@ -55,11 +55,11 @@ class Counter {
     }
   }
 
-  // A capture may begin within a session, at rest: then the least number of each sender is the
-  // next.
+  // A capture may begin within a session, at rest: then the least number of each sender is the next.
   void begin(const Bytes& wire) {
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
-    if (is_sent_once(efe) || (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) == 0) return;
+    const bool has_segment = (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0;
+    if (!has_good_fcs(wire) || is_sent_once(efe) || !has_segment) return;
     const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
     const auto [flow, first] = received_.try_emplace(exrnic_eth_src(wire.data()));
     if (first || static_cast<int32_t>(seq - flow->second.next) < 0) flow->second.next = seq;
