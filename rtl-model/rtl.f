@@ -56,6 +56,7 @@ rtl-model/blocks/firmware_port/firmware_blocks.sv
 rtl-model/blocks/firmware_port/firmware_port.sv
 rtl-model/blocks/firmware_port/punt_queue.sv
 rtl-model/blocks/firmware_port/requests_open.sv
+rtl-model/blocks/groups/class_turns.sv
 rtl-model/blocks/groups/groups.sv
 rtl-model/blocks/mailbox/mailbox.sv
 rtl-model/blocks/mailbox/mailbox_check.sv

@@ -354,6 +354,68 @@ TEST_CASE("each copy of a datagram to a group is judged by itself") {
   nodes.expect_alive();
 }
 
+// Of each of four nodes; and how long all of them take on a line of 25 Gb/s, 100 bytes each.
+constexpr uint32_t kDatagrams = 60;
+constexpr uint64_t kFloodNs = 4 * kDatagrams * 100 * 8 / 25;
+
+// Nodes 2 and on send short datagrams as fast as they can, while node 1 PUSHes to node 0: how long
+// does that take at most?
+uint64_t push_ns_beside_a_flood(Nodes& nodes, const Work& datagram, uint32_t datagrams) {
+  QueuePair pair[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    pair[i] = nodes[i].rnic.create_qp(40 + i, End::kPage, End::kPd, nodes[i].cq);
+  }
+  nodes[0].rnic.connect(pair[0], 1, 41);
+  nodes[1].rnic.connect(pair[1], 0, 40);
+  nodes.run();
+  for (uint32_t i = 0; i < datagrams; ++i)
+    for (unsigned node = 2; node < nodes.ends.size(); ++node)
+      nodes[node].rnic.put(nodes[node].qp, datagram);
+  for (unsigned node = 2; node < nodes.ends.size(); ++node) nodes[node].rnic.ring(nodes[node].qp);
+  uint64_t longest = 0;
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t begin = nodes.testbed.now_ns();
+    nodes[1].rnic.post(pair[1], push_of(nodes.out(1, 0, 8), 10'000));
+    CHECK(nodes[1].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    longest = std::max(longest, nodes.testbed.now_ns() - begin);
+  }
+  nodes.run();
+  CHECK(nodes.counter(1, EXRNIC_COUNTER_RETRANSMITS) == 0);
+  return longest;
+}
+
+TEST_CASE("a flood to a group that nobody is attached to costs the reliable class nothing") {
+  Work work = inlined(send_of({}), Bytes(8));
+  work.flags = EXRNIC_WQE_FLAGS_INLINE;
+  const auto options = options_on("dc-25g", "star:6");
+  Nodes quiet(options), flooded(options);
+  const uint64_t alone = push_ns_beside_a_flood(quiet, work, 0);
+  const uint64_t beside = push_ns_beside_a_flood(flooded, to_group(work, kGroup), kDatagrams);
+  CHECK(flooded.counter(0, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 4 * kDatagrams);
+  CHECK(flooded.counter(0, EXRNIC_COUNTER_RX_OVERFLOW) == 0);
+  CHECK(beside < alone + 2 * kFloodNs);  // before it on the line, and before its acknowledgement
+  flooded.expect_alive();
+}
+
+TEST_CASE("datagrams that are served do not hold up the reliable class") {
+  Work work = inlined(send_of({}), Bytes(8));
+  work.flags = EXRNIC_WQE_FLAGS_INLINE;
+  const auto options = options_on("dc-25g", "star:6");
+  Nodes quiet(options), flooded(options);
+  const uint64_t alone = push_ns_beside_a_flood(quiet, work, 0);
+  // Eight queue pairs get a copy of each: far more than the responder can serve.
+  for (uint32_t qpn = 50; qpn < 58; ++qpn) {
+    QueuePair qp = flooded.open(0, qpn);
+    for (int i = 0; i < 20; ++i)
+      flooded[0].rnic.post_receive(qp, {element(flooded[0].far, 0, 100)});
+    CHECK(flooded[0].rnic.attach(qpn, kGroup) == EXRNIC_MBOX_STATUS_OK);
+  }
+  const uint64_t beside = push_ns_beside_a_flood(flooded, to_group(work, kGroup), kDatagrams);
+  CHECK(flooded.counter(0, EXRNIC_COUNTER_GROUP_COPIES) != 0);
+  CHECK(beside < alone + 2 * kFloodNs);
+  flooded.expect_alive();
+}
+
 TEST_CASE("a queue pair that is detached or destroyed gets nothing more of its group") {
   Nodes nodes;
   nodes.open(1, 50);

@@ -1143,9 +1143,10 @@ module exrnic_core
     end
   end
 
-  // What comes, and copies of what comes for a group.
-  logic came_valid, came_ready;
-  rx_desc_t came;
+  // What comes; and of what is sent once, copies of what comes for a group.
+  logic came_valid, came_ready, once_valid, once_ready, copy_valid, copy_ready, group_look, group_known;
+  rx_desc_t came, once, copy;
+  group_t group_looked;
   groups u_groups (
       .clk_i,
       .rst_ni,
@@ -1157,13 +1158,29 @@ module exrnic_core
       .done_o(group_done),
       .found_o(group_found),
       .full_o(group_full),
-      .desc_valid_i(came_valid),
-      .desc_ready_o(came_ready),
-      .desc_i(came),
+      .look_i(group_look),
+      .look_group_i(group_looked),
+      .known_o(group_known),
+      .desc_valid_i(once_valid),
+      .desc_ready_o(once_ready),
+      .desc_i(once),
+      .desc_valid_o(copy_valid),
+      .desc_ready_i(copy_ready),
+      .desc_o(copy),
+      .event_o(event_src[EvGroups])
+  );
+  class_turns u_class_turns (
+      .clk_i,
+      .rst_ni,
+      .reliable_valid_i(came_valid),
+      .reliable_ready_o(came_ready),
+      .reliable_i(came),
+      .once_valid_i(copy_valid),
+      .once_ready_o(copy_ready),
+      .once_i(copy),
       .desc_valid_o(desc_valid),
       .desc_ready_i(desc_ready),
-      .desc_o(desc),
-      .event_o(event_src[EvGroups])
+      .desc_o(desc)
   );
 
   responder #(
@@ -1404,6 +1421,12 @@ module exrnic_core
       .desc_valid_o(came_valid),
       .desc_ready_i(came_ready),
       .desc_o(came),
+      .once_valid_o(once_valid),
+      .once_ready_i(once_ready),
+      .once_o(once),
+      .group_look_o(group_look),
+      .group_o(group_looked),
+      .group_known_i(group_known),
       .read_address_i(rx_read_address),
       .read_data_o(rx_read_data),
       .frame_done_valid_i(frame_done),

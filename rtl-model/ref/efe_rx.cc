@@ -158,7 +158,7 @@ void EfeRx::receive(const Frame& frame) {
   Peer& peer = peers_[node];
   if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE) {
     if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
-    return is_for_group(efe) ? replicate(segment_of(efe)) : segments_.push_back(segment_of(efe));
+    return is_for_group(efe) ? replicate(segment_of(efe)) : once_.push_back(segment_of(efe));
   }
   const bool knew_another = peer.session != 0;
   if (session != peer.session) {
@@ -172,7 +172,7 @@ void EfeRx::receive(const Frame& frame) {
   if (has_ack) efe_tx_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
     if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
-    return take_segment(peer, node, efe);
+    return keep_segment(peer, node, efe);
   }
   state_.count(EXRNIC_COUNTER_ACKS_RX);
   if (const uint64_t credit = exrnic_efe_credit(efe)) {
@@ -187,18 +187,17 @@ void EfeRx::receive(const Frame& frame) {
   if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
 }
 
-// A copy for each queue pair that is attached to the group; without one it stays as it is, and is
-// for nobody.
+// A copy for each queue pair that is attached to the group; without one it is for nobody.
 void EfeRx::replicate(const Received& segment) {
   bool copied = false;
   for (const auto& attachment : state_.attachments) {
     if (!attachment || attachment->group != segment.dst_qpn - EXRNIC_GROUP_QPN) continue;
     if (copied) state_.count(EXRNIC_COUNTER_GROUP_COPIES);
     copied = true;
-    segments_.push_back(segment);
-    segments_.back().dst_qpn = attachment->qpn;
+    once_.push_back(segment);
+    once_.back().dst_qpn = attachment->qpn;
   }
-  if (!copied) segments_.push_back(segment);
+  if (!copied) state_.count(EXRNIC_COUNTER_UNRELIABLE_DROPPED);
 }
 
 void EfeRx::mark(Peer& peer) {
@@ -219,7 +218,7 @@ bool EfeRx::adopt(Peer& peer, uint16_t session, bool syn) const {
   return true;
 }
 
-void EfeRx::take_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
+void EfeRx::keep_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
   const uint32_t ahead = seq - peer.next;
   if (static_cast<int32_t>(ahead) < 0 || peer.early.count(seq) != 0) {
@@ -238,6 +237,14 @@ void EfeRx::hand_out(Peer& peer) {
     segments_.push_back(std::move(next.mapped()));
     ++peer.next;
   }
+}
+
+Received EfeRx::take_segment() {
+  std::deque<Received>& queue = turn_of_once() ? once_ : segments_;
+  turns_ = &queue == &once_ || once_.empty() ? 0 : turns_ + 1;
+  Received segment = std::move(queue.front());
+  queue.pop_front();
+  return segment;
 }
 
 // Segments of an old session are still placed when a new one has begun, but count no more.

@@ -19,8 +19,11 @@ class EfeRx {
 
   void receive(const Frame& frame);
 
-  // For the responder; those of the reliable class in sequence.
-  std::deque<Received>& segments() { return segments_; }
+  // For the responder: those of the reliable class, in sequence, go first, but behind some of them
+  // one that is sent once, so that it is not kept waiting for ever.
+  bool has_segment() const { return !segments_.empty() || !once_.empty(); }
+  const Received& next_segment() const { return (turn_of_once() ? once_ : segments_).front(); }
+  Received take_segment();
   void placed(const Received& segment);
 
   // A held node is acknowledged no further than the first number that it is held at.
@@ -54,9 +57,14 @@ class EfeRx {
   };
 
   static constexpr uint32_t kWindow = 32;  // numbers from the expected one on that are kept
+  static constexpr unsigned kTurns = 8;    // one of them is that of what is sent once
+
+  bool turn_of_once() const {
+    return !once_.empty() && (segments_.empty() || turns_ == kTurns - 1);
+  }
 
   bool adopt(Peer& peer, uint16_t session, bool syn) const;
-  void take_segment(Peer& peer, uint32_t node, const uint8_t* efe);
+  void keep_segment(Peer& peer, uint32_t node, const uint8_t* efe);
   void hand_out(Peer& peer);
   void mark(Peer& peer);
   void replicate(const Received& segment);
@@ -65,6 +73,8 @@ class EfeRx {
   EfeTx* efe_tx_ = nullptr;
   std::map<uint32_t, Peer> peers_;  // by node
   std::deque<Received> segments_;
+  std::deque<Received> once_;  // of the other classes
+  unsigned turns_ = 0;         // of the reliable class, while one of the others waits
 };
 
 }  // namespace exrnic::ref

@@ -39,11 +39,10 @@ bool is_connected(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(
 
 void Responder::run() {
   while (!state_.quiesce) {
-    if (phase_ == Phase::kIdle && !efe_rx_.segments().empty()) {
+    if (phase_ == Phase::kIdle && efe_rx_.has_segment()) {
       // PCIe lets no read pass a write: what it reads must have been written before.
-      if (asks_for_memory(efe_rx_.segments().front()) && !dma_write_.idle()) return;
-      segment_ = std::move(efe_rx_.segments().front());
-      efe_rx_.segments().pop_front();
+      if (asks_for_memory(efe_rx_.next_segment()) && !dma_write_.idle()) return;
+      segment_ = efe_rx_.take_segment();
       state_.trace(EXRNIC_TRACE_SEGMENT, segment_.dst_qpn, static_cast<uint16_t>(segment_.seq),
                    segment_.node);
       judge();

@@ -28,9 +28,7 @@ class Responder {
         receiver_(state, xlate, dma_read, dma_write, completer) {}
 
   void run();
-  bool idle() const {
-    return phase_ == Phase::kIdle && efe_rx_.segments().empty() && flushes_.empty();
-  }
+  bool idle() const { return phase_ == Phase::kIdle && !efe_rx_.has_segment() && flushes_.empty(); }
   // Does nothing until it gets something to do.
   bool rests() const {
     return phase_ == Phase::kReading || (phase_ == Phase::kRefusing && !dma_write_.idle()) ||

@@ -24,6 +24,12 @@ module efe_rx
   output logic        desc_valid_o,
   input  logic        desc_ready_i,
   output rx_desc_t    desc_o,
+  output logic        once_valid_o,  // what is sent once: in an order of its own
+  input  logic        once_ready_i,  // not in a cycle of desc_ready_i
+  output rx_desc_t    once_o,
+  output logic        group_look_o,  // is a queue pair attached to that group?
+  output group_t      group_o,
+  input  logic        group_known_i, // in the same cycle
   input  rx_address_t read_address_i,
   output data_t       read_data_o,  // next cycle: DATA_BYTES bytes from any address, around the end
   input  logic        frame_done_valid_i,
@@ -67,7 +73,7 @@ module efe_rx
   logic frames_empty, held_idle;
   logic accept, adopt, restart, ack, stranger, duplicate, hold, no_room, marked, greeted, greeting;
   logic once, once_kept;  // a frame of the unreliable class or a datagram; it finds room
-  logic datagram;
+  logic datagram, for_nobody, once_room;
   logic held_known, held_fits, can_drop, follow, drop, drop_ready;
   logic [31:0] next, old_next, ahead, follow_next;
   node_t follow_node, init_node;
@@ -86,7 +92,12 @@ module efe_rx
   assign good       = check && verdict == VERDICT_GOOD;
   assign once       = good && efe.klass != EFE_CLASS_RELIABLE;
   assign datagram   = efe.klass == EFE_CLASS_DATAGRAM;
-  assign once_kept  = once && !missed && spare >= rx_slots_t'(RxSlotsInOrder);
+  // What is for a group without a queue pair here takes nothing from anybody.
+  assign group_look_o = once && datagram && is_group(efe.dst_qpn);
+  assign group_o    = group_t'(efe.dst_qpn);
+  assign for_nobody = group_look_o && !group_known_i;
+  assign once_kept  = once && !for_nobody && !missed && once_room &&
+                      spare >= rx_slots_t'(RxSlotsInOrder);
   assign drop_ready = !frame_done_valid_i;
   // Of a frame that is kept; in other cycles nobody looks at it.
   always_comb begin
@@ -105,7 +116,7 @@ module efe_rx
   end
   assign init_done_o = buffer_init_done && sequence_init_done;
   assign quiet      = !parser_busy && held_idle && acks_empty && requests_empty;
-  assign waits_o    = quiet && !desc_valid_o;
+  assign waits_o    = quiet && !desc_valid_o && !once_valid_o;
   assign idle_o     = quiet && frames_empty;
 
   assign credit_valid_o = ack && !efe.flags[EFE_FLAGS_SEQ] && efe.credit != '0;
@@ -136,7 +147,8 @@ module efe_rx
       event_o[COUNTER_RX_OUT_OF_ORDER] = hold;
       event_o[COUNTER_RX_MARKED]       = marked_any;
       event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room ||
-                                         (once && !once_kept);
+                                         (once && !for_nobody && !once_kept);
+      event_o[COUNTER_UNRELIABLE_DROPPED] = for_nobody;
     end
   end
 
@@ -248,11 +260,16 @@ module efe_rx
     .store_slot_i   (slot),
     .store_desc_i   (desc),
     .store_session_i(efe.session),
-    .put_i          (accept || follow || once_kept),
+    .put_i          (accept || follow),
+    .put_once_i     (once_kept),
     .put_slot_i     (follow ? follow_slot : slot),
+    .once_room_o    (once_room),
     .desc_valid_o,
     .desc_ready_i,
     .desc_o,
+    .once_valid_o,
+    .once_ready_i,
+    .once_o,
     .done_i         (frame_done_valid_i),
     .done_slot_o    (done_slot),
     .done_seq_o     (done_seq),

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <random>
+#include <set>
 
 #include "Vefe_rx.h"
 #include "rtl-model/blocks/efe_tx/efe_types.h"
@@ -48,9 +49,11 @@ class EfeRx : public Bench<Vefe_rx> {
     }
     injector_.drive(dut());
     settle();
+    dut().group_known_i = dut().group_look_o && groups.count(dut().group_o) != 0;
+    settle();
     sample();
     tick();
-    dut().desc_ready_i = 0;
+    dut().desc_ready_i = dut().once_ready_i = 0;
     dut().frame_done_valid_i = 0;
     dut().hold_set_valid_i = 0;
     dut().hold_clear_valid_i = 0;
@@ -68,10 +71,14 @@ class EfeRx : public Bench<Vefe_rx> {
   }
   void receive(const Frame& frame) { receive(std::vector<Frame>{frame}); }
 
+  // What is sent once gives way.
   RxDesc take() {
-    wait_for("desc_valid_o", 20, [this] { return dut().desc_valid_o; });
-    const RxDesc desc = unpack<RxDesc>(dut().desc_o);
-    dut().desc_ready_i = 1;
+    wait_for("desc_valid_o, once_valid_o", 20,
+             [this] { return dut().desc_valid_o || dut().once_valid_o; });
+    const bool reliable = dut().desc_valid_o;
+    const RxDesc desc = reliable ? unpack<RxDesc>(dut().desc_o) : unpack<RxDesc>(dut().once_o);
+    dut().desc_ready_i = reliable;
+    dut().once_ready_i = !reliable;
     cycle();
     return desc;
   }
@@ -85,7 +92,10 @@ class EfeRx : public Bench<Vefe_rx> {
     }
     return bytes;
   }
+  // The oldest one that was taken; without one, the next one is taken.
   void place(uint8_t node) {
+    if (placing_ == 0) take();
+    --placing_;
     dut().frame_done_valid_i = 1;
     dut().frame_done_node_i = node;
     cycle();
@@ -109,6 +119,7 @@ class EfeRx : public Bench<Vefe_rx> {
     run(3);
   }
 
+  std::set<uint32_t> groups;  // to which a queue pair is attached
   Counters counters{};
   std::vector<RxAck> acks;
   std::vector<AckRequest> requests;
@@ -117,6 +128,8 @@ class EfeRx : public Bench<Vefe_rx> {
 
  private:
   void sample() {
+    placing_ +=
+        (dut().desc_valid_o && dut().desc_ready_i) || (dut().once_valid_o && dut().once_ready_i);
     count_events(counters, dut());
     if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack<RxAck>(dut().ack_o));
     if (dut().credit_valid_o) credits.push_back(unpack<CreditUpdate>(dut().credit_o));
@@ -126,6 +139,7 @@ class EfeRx : public Bench<Vefe_rx> {
       restarts.push_back({dut().peer_restart_node_o, dut().peer_restart_known_o});
   }
 
+  unsigned placing_ = 0;  // taken, not placed
   std::deque<Frame> arriving_;
   FrameInjector injector_;
 };

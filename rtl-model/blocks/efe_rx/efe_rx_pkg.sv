@@ -24,8 +24,9 @@ package efe_rx_pkg;
   typedef logic [$clog2(RX_SLOTS):0] rx_slots_t;  // a number of slots
 
   // Numbers from the expected one on of which segments are held; and slots that are left to those
-  // that are expected.
+  // that are expected; and most slots that what is sent once may have.
   localparam int unsigned RxWindow = 32;
   localparam int unsigned RxSlotsInOrder = RX_SLOTS / 4;
+  localparam int unsigned RxSlotsOnce = RX_SLOTS / 4;  // a power of two
 
 endpackage

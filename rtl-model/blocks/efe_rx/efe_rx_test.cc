@@ -168,28 +168,25 @@ Frame once(uint32_t number) {
   return frame;
 }
 
-TEST_CASE("Frames of the unreliable class are handed out as they come, and not acknowledged") {
+TEST_CASE("Frames of the unreliable class have an order of their own, and are not acknowledged") {
   EfeRx rx;
   Frame begins = once(7);
   exrnic_efe_set_flags(begins.efe(), kSynSeq | EXRNIC_EFE_FLAGS_CE);
   rx.receive({once(9), data(0, tagged(8)), begins, once(7)});
-  const uint32_t numbers[] = {9, kFirst, 7, 7};
+  const uint32_t numbers[] = {kFirst, 9, 7, 7};
   for (int i = 0; i < 4; ++i) {
     const RxDesc desc = rx.take();
     CHECK(desc.seq == numbers[i]);
-    CHECK(desc.unreliable == (i != 1));
+    CHECK(desc.unreliable == (i != 0));
     CHECK(desc.node == kPeer);
-    if (i != 1) CHECK(desc.first == (i == 2));
+    if (i != 0) CHECK(desc.first == (i == 2));
   }
   const size_t asked = rx.requests.size();
   rx.place(kPeer);
-  CHECK(rx.requests.size() == asked);
-  CHECK(rx.state(kPeer).ack == kFirst);
-  rx.place(kPeer);
   CHECK(rx.requests.size() == asked + 1);
   CHECK(rx.state(kPeer).ack == kFirst + 1);
-  rx.place(kPeer);
-  rx.place(kPeer);
+  for (int i = 0; i < 3; ++i) rx.place(kPeer);
+  CHECK(rx.requests.size() == asked + 1);
   CHECK(rx.state(kPeer).ack == kFirst + 1);
   CHECK(rx.state(kPeer).ece);
   CHECK(rx.counters[EXRNIC_COUNTER_RX_MARKED] == 1);
@@ -197,12 +194,43 @@ TEST_CASE("Frames of the unreliable class are handed out as they come, and not a
   CHECK(rx.dut().idle_o);
 }
 
-TEST_CASE("Frames of the unreliable class leave a quarter of the buffer to the reliable one") {
+TEST_CASE("What is placed is told in the order in which it was handed out, whatever its class") {
+  EfeRx rx;
+  rx.receive({once(1), data(0, tagged(8)), once(2), data(1, tagged(8))});
+  rx.dut().once_ready_i = 1;
+  rx.cycle();
+  rx.place(kPeer);  // that one, though it is not the reliable one that came next
+  CHECK(rx.state(kPeer).ack == kFirst);
+  CHECK(rx.take().seq == kFirst);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
+  CHECK(rx.take().seq == kFirst + 1);
+  CHECK(rx.take().seq == 2);
+  CHECK_FALSE(rx.dut().idle_o);
+  for (int i = 0; i < 2; ++i) rx.place(kPeer);
+  CHECK(rx.state(kPeer).ack == kFirst + 2);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE(
+    "Frames that are sent once have a quarter of the buffer, and the reliable class the rest") {
   EfeRx rx;
   for (uint32_t i = 0; i < 128; ++i) rx.receive(once(i));
-  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 32);
-  rx.receive(data(0, tagged(8)));
-  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 32);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 96);
+  for (uint32_t i = 0; i < 96; ++i) rx.receive(data(i, tagged(8)));
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 96);
+  for (uint32_t i = 0; i < 96; ++i) {
+    CHECK_FALSE(rx.take().unreliable);
+    rx.place(kPeer);
+  }
+  for (uint32_t i = 0; i < 32; ++i) {
+    CHECK(rx.take().seq == i);
+    rx.receive(once(200 + i));  // no room before one is placed
+    CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 97 + i);
+    rx.place(kPeer);
+    rx.receive(once(300 + i));
+    CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 97 + i);
+  }
 }
 
 using Changes = std::vector<std::function<void(Frame&)>>;
@@ -253,6 +281,7 @@ Frame to_group(uint32_t group, uint64_t address_group) {
 
 TEST_CASE("Datagrams are handed out with their keys, each the first of its message") {
   EfeRx rx;
+  rx.groups = {0xa5c3};
   rx.receive({datagram(7), to_group(0xa5c3, 0xa5c3), once(1)});
   for (const uint32_t dst_qpn : {7u, EXRNIC_GROUP_QPN + 0xa5c3u}) {
     const RxDesc desc = rx.take();
@@ -266,6 +295,19 @@ TEST_CASE("Datagrams are handed out with their keys, each the first of its messa
   }
   CHECK_FALSE(rx.take().datagram);
   CHECK(rx.requests.empty());
+}
+
+TEST_CASE("A datagram to a group without a queue pair takes no room, and is counted") {
+  EfeRx rx;
+  rx.groups = {5};
+  for (uint32_t i = 0; i < 200; ++i) rx.receive(to_group(6, 6));
+  CHECK(rx.dut().idle_o);
+  CHECK(rx.counters[EXRNIC_COUNTER_UNRELIABLE_DROPPED] == 200);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_OVERFLOW] == 0);
+  rx.receive({to_group(5, 5), datagram(6)});
+  CHECK(rx.take().dst_qpn == EXRNIC_GROUP_QPN + 5);
+  CHECK(rx.take().dst_qpn == 6);
+  CHECK(rx.counters[EXRNIC_COUNTER_UNRELIABLE_DROPPED] == 200);
 }
 
 TEST_CASE("A datagram goes to the group that both of its addresses name, or to this node") {
@@ -652,6 +694,7 @@ TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
 TEST_CASE("Holds that end one after the other while duplicates come are all acknowledged") {
   EfeRx rx;
   rx.receive(data(0, tagged(20)));
+  rx.take();
   for (int i = 0; i < 12; ++i) {
     rx.dut().hold_clear_valid_i = 1;
     rx.dut().hold_clear_node_i = static_cast<uint8_t>(20 + i);

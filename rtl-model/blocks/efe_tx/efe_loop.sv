@@ -192,6 +192,14 @@ module efe_loop
     .desc_valid_o,
     .desc_ready_i,
     .desc_o,
+    .once_ready_i        (1'b0),
+    .group_known_i       (1'b0),
+    /* verilator lint_off PINCONNECTEMPTY */  // nothing is sent once here
+    .once_valid_o        (),
+    .once_o              (),
+    .group_look_o        (),
+    .group_o             (),
+    /* verilator lint_on PINCONNECTEMPTY */
     .read_address_i,
     .read_data_o,
     .frame_done_valid_i,

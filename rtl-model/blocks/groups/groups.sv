@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which queue pairs are attached to which groups, and copies for them of each datagram to a group.
-// All other frames go through without a cycle in between.
+// All else that is sent once goes through.
 
 module groups
   import exrnic_pkg::*;
@@ -19,84 +19,79 @@ module groups
     output logic      found_o,  // with done_o: it was attached before,
     output logic      full_o,   // and there is no place for another
 
+    // Is any attached to this group? In the same cycle.
+    input  logic   look_i,
+    input  group_t look_group_i,
+    output logic   known_o,
+
     input  logic     desc_valid_i,
     output logic     desc_ready_o,
     input  rx_desc_t desc_i,
     output logic     desc_valid_o,
     input  logic     desc_ready_i,
-    output rx_desc_t desc_o,  // of a datagram to a group: to a queue pair, unless none is attached
+    output rx_desc_t desc_o,  // of a datagram to a group: to a queue pair, unless none is attached any more
 
     output event_t event_o
 );
 
   localparam int unsigned IndexBits = $clog2(MAX_ATTACHED);
   typedef logic [IndexBits-1:0] index_t;
-  typedef logic [IndexBits:0] walk_t;  // MAX_ATTACHED: over
 
   logic [MAX_ATTACHED-1:0] valid_q;
   group_t group_q[MAX_ATTACHED];
   qpn_t qpn_q[MAX_ATTACHED];
 
-  // ---- A datagram to a group: a queue pair is served when the next one is found, or none is left.
-  // It waits while the attachments change.
-  logic to_group, walked, match, copies, taken;
-  walk_t walk_q;
-  index_t at;
-  logic held_q;  // one is found, and not served yet:
-  qpn_t held_qpn_q;
+  // ---- A datagram to a group: a copy a cycle, for the attached queue pairs in the order of their
+  // entries. It waits while the attachments change.
+  typedef logic [MAX_ATTACHED-1:0] entries_t;
+  function automatic entries_t attached(group_t group);
+    for (int unsigned i = 0; i < MAX_ATTACHED; i++)
+      attached[i] = valid_q[i] && group_q[i] == group;
+  endfunction
+
+  logic to_group, more, taken;
+  entries_t left, served_q;  // of the frame at hand
+  index_t first;             // of those that are left
   assign to_group = desc_valid_i && desc_i.datagram && is_group(desc_i.dst_qpn);
-  assign walked   = walk_q == walk_t'(MAX_ATTACHED);
-  assign at       = walk_q[IndexBits-1:0];
   always_comb begin
-    {match, copies} = '0;
+    {left, first, more} = '0;
     if (to_group) begin
-      match = !walked && valid_q[at] && group_q[at] == group_t'(desc_i.dst_qpn);
-      copies = match && held_q;
+      left = attached(group_t'(desc_i.dst_qpn)) & ~served_q;
+      for (int unsigned i = MAX_ATTACHED; i > 0; i--) if (left[i-1]) first = index_t'(i - 1);
+      more = (left & (left - 1'b1)) != '0;
     end
   end
 
-  assign desc_valid_o = to_group ? (walked || copies) && !valid_i : desc_valid_i;
-  assign desc_ready_o = desc_ready_i && (!to_group || (walked && !valid_i));
+  assign desc_valid_o = desc_valid_i && !(to_group && valid_i);
+  assign desc_ready_o = desc_ready_i && !(to_group && (valid_i || more));
   assign taken        = desc_valid_o && desc_ready_i;
   always_comb begin
     desc_o = desc_i;
-    desc_o.more = copies;
-    if (to_group && held_q) desc_o.dst_qpn = 24'(held_qpn_q);
+    desc_o.more = more;
+    if (left != '0) desc_o.dst_qpn = 24'(qpn_q[first]);
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) served_q <= '0;
+    else if (taken) served_q <= more ? served_q | entries_t'(1) << first : '0;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      walk_q <= '0;
-      held_q <= 1'b0;
-    end else if (valid_i) begin
-      if (detached && qpn_i == held_qpn_q) held_q <= 1'b0;
-    end else if (to_group) begin
-      if (walked && taken) begin
-        walk_q <= '0;
-        held_q <= 1'b0;
-      end else if (!walked && (!copies || taken)) begin
-        walk_q <= walk_q + 1'b1;
-        held_q <= held_q || match;
-      end
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (to_group && match && !valid_i && (!copies || taken)) held_qpn_q <= qpn_q[at];
+  always_comb begin
+    known_o = 1'b0;
+    if (look_i) known_o = attached(look_group_i) != '0;
   end
 
   // ---- A change
-  logic looked, hit, found_q, spare_q, attaches, detached;
+  logic looked, hit, found_q, spare_q, attaches;
+  typedef logic [IndexBits:0] walk_t;  // MAX_ATTACHED: over
   walk_t look_q;
   index_t entry, spare_at_q;
   assign looked   = look_q == walk_t'(MAX_ATTACHED);
   assign entry    = look_q[IndexBits-1:0];
   always_comb begin
-    {hit, detached} = '0;
-    if (valid_i) begin
+    hit = 1'b0;
+    if (valid_i)
       hit = !looked && valid_q[entry] && qpn_q[entry] == qpn_i &&
           (op_i == GROUP_FORGET || group_q[entry] == group_i);
-      detached = hit && op_i != GROUP_ATTACH && group_q[entry] == group_t'(desc_i.dst_qpn);
-    end
   end
   assign done_o   = valid_i && looked;
   assign found_o  = found_q;
@@ -133,7 +128,7 @@ module groups
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_GROUP_COPIES] = copies && taken;
+    event_o[COUNTER_GROUP_COPIES] = taken && more;
   end
 
 endmodule

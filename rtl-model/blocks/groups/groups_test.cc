@@ -32,7 +32,7 @@ RxDesc datagram(uint32_t dst_qpn, uint32_t seq = 0) {
 class Groups : public Bench<Vgroups> {
  public:
   Groups() {
-    dut().valid_i = dut().desc_valid_i = dut().desc_ready_i = 0;
+    dut().valid_i = dut().desc_valid_i = dut().desc_ready_i = dut().look_i = 0;
     reset();
   }
 
@@ -77,6 +77,7 @@ class Groups : public Bench<Vgroups> {
       if (taken) withdraw();
       return taken;
     });
+    cycles_taken = cycles;
     return copies;
   }
   void offer(const RxDesc& desc) {
@@ -86,6 +87,15 @@ class Groups : public Bench<Vgroups> {
   }
 
   int copies() { return events_[EXRNIC_COUNTER_GROUP_COPIES]; }
+  bool knows(uint32_t group) {
+    dut().look_i = 1;
+    dut().look_group_i = group;
+    settle();
+    const bool known = dut().known_o;
+    dut().look_i = 0;
+    return known;
+  }
+  unsigned cycles_taken = 0;  // by receive()
   bool idle() { return dut().idle_o; }
   bool offers() { return dut().desc_valid_o; }
   void cycle() {
@@ -119,6 +129,25 @@ TEST_CASE("Of a datagram to a group each attached queue pair gets a copy, and no
     CHECK(groups.copies() == 3);
     CHECK(groups.idle());
   }
+}
+
+TEST_CASE("Copies leave one a cycle, wherever their entries are") {
+  Groups groups;
+  for (unsigned i = 0; i < EXRNIC_MAX_ATTACHED; ++i) groups.attach(i % 2 ? kGroup : kGroup + i, i);
+  CHECK(groups.receive(datagram(EXRNIC_GROUP_QPN + kGroup)).size() == EXRNIC_MAX_ATTACHED / 2 + 1);
+  CHECK(groups.cycles_taken == EXRNIC_MAX_ATTACHED / 2 + 1);
+  CHECK(groups.receive(datagram(EXRNIC_GROUP_QPN + kGroup + 62)).size() == 1);
+  CHECK(groups.cycles_taken == 1);
+}
+
+TEST_CASE("It is known whether a queue pair is attached to a group") {
+  Groups groups;
+  CHECK_FALSE(groups.knows(0));
+  groups.attach(kGroup, 7);
+  CHECK(groups.knows(kGroup));
+  CHECK_FALSE(groups.knows(kGroup + 1));
+  groups.change(kForget, 0, 7);
+  CHECK_FALSE(groups.knows(kGroup));
 }
 
 TEST_CASE("A datagram to a group without a queue pair stays as it is") {
