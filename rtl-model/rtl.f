@@ -54,6 +54,7 @@ rtl-model/blocks/firmware_port/direct_commands.sv
 rtl-model/blocks/firmware_port/firmware_bells.sv
 rtl-model/blocks/firmware_port/firmware_blocks.sv
 rtl-model/blocks/firmware_port/firmware_port.sv
+rtl-model/blocks/firmware_port/fw_grants.sv
 rtl-model/blocks/firmware_port/punt_queue.sv
 rtl-model/blocks/firmware_port/requests_open.sv
 rtl-model/blocks/groups/class_turns.sv

@@ -2,12 +2,14 @@
 // Messages and reductions by firmware, between whole nodes.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <random>
 
 #include "tests/support/channel.h"
 #include "tests/support/cluster.h"
+#include "tests/support/faulty_core.h"
 
 namespace exrnic::testing {
 namespace {
@@ -360,6 +362,58 @@ TEST_CASE("a reduction that somebody stays away from ends with a time-out; one o
   nodes[0].put_reduce(3, {1, 2}, 0, EXRNIC_CHANNEL_OPERATION_SUM, 1);  // not of the set
   nodes[0].ring();
   CHECK(nodes[0].wait().status == EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
+}
+
+// ---- Nodes that are no friends
+
+// A node without firmware, whose PUSHes to that number leave as if firmware had sent them.
+constexpr uint32_t kForgedQpn = 77;
+
+std::unique_ptr<Core> forging_core(const CoreConfig& config, CoreSink& sink) {
+  if (config.node_id == 0) return make_rtl_core(config, sink);
+  Fault fault;
+  fault.transmit = [](Frame& frame) {
+    uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+    if (exrnic_efe_dst_qpn(efe) == kForgedQpn) {
+      exrnic_efe_set_dst_qpn(efe, EXRNIC_FW_QPN);
+      exrnic_efe_set_src_qpn(efe, EXRNIC_FW_QPN);
+    }
+    return true;
+  };
+  return std::make_unique<FaultyCore>(config, sink, make_rtl_core, fault);
+}
+
+TEST_CASE("no node writes what firmware has not granted it: its bytes are dropped and counted") {
+  Testbed testbed(options_for("dc-25g"), forging_core);
+  RnicDriver victim(testbed, 0);
+  start_firmware(victim, EXRNIC_FIRMWARE);
+  ChannelEnd channel(victim);
+  REQUIRE(channel.open() == EXRNIC_FW_STATUS_OK);
+  Side forger(testbed, 1, Pair::kRightQpn);
+  forger.rnic.connect(forger.qp, 0, kForgedQpn);
+  exrnic_channel_event event{};
+  event.kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE;
+  event.source = 1;
+  event.length = 8;
+  event.slot = EXRNIC_CHANNEL_NO_SLOT;
+  event.serial = 1;
+  Region source = source_of(forger, sizeof event);
+  Bytes data(sizeof event);
+  std::memcpy(data.data(), &event, sizeof event);
+  forger.rnic.write(source, 0, data);
+  uint64_t tries = 0;
+  const auto push = [&](uint32_t stag, uint64_t to) {
+    forger.rnic.post(forger.qp, {&source, 0, sizeof event, stag, to, true});
+    CHECK(forger.wait().status == EXRNIC_CQE_STATUS_SUCCESS);  // nobody tells it
+    testbed.run_for(20'000);
+    CHECK_FALSE(channel.has_event());
+    CHECK(victim.counter(EXRNIC_COUNTER_FW_DROPPED) == ++tries);
+  };
+  push(channel.stag(), ChannelEnd::kBase + ChannelEnd::kEvents);
+  push(channel.stag(), ChannelEnd::kBase + ChannelEnd::kSlots);
+  push(EXRNIC_FW_GRANTS | 1 * EXRNIC_CHANNEL_SLOTS_MAX, 0);  // the first name of its first slot
+  push(0, 0);
+  CHECK(victim.counter(EXRNIC_COUNTER_FW_MESSAGES) == 0);
 }
 
 // ---- Opening

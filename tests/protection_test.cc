@@ -316,5 +316,16 @@ TEST_CASE("receives come back flushed when their queue pair fails") {
   }
 }
 
+TEST_CASE("no queue pair gets firmware, a port, or a group for its peer") {
+  Testbed testbed(options_for("dc-25g"), test_cores());
+  Side side(testbed, 0, Pair::kLeftQpn);
+  REQUIRE(side.rnic.modify(side.qp.qpn, EXRNIC_QP_STATE_INIT) == EXRNIC_MBOX_STATUS_OK);
+  for (const uint32_t qpn : {EXRNIC_FW_QPN, EXRNIC_PORT_QPN + 5, EXRNIC_GROUP_QPN, 0xffffffu})
+    CHECK(side.rnic.modify(side.qp.qpn, EXRNIC_QP_STATE_RTR, 1, qpn) ==
+          EXRNIC_MBOX_STATUS_BAD_PARAMETER);
+  CHECK(side.rnic.modify(side.qp.qpn, EXRNIC_QP_STATE_RTR, 1, EXRNIC_RESERVED_QPN - 1) ==
+        EXRNIC_MBOX_STATUS_OK);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -510,6 +510,7 @@ enum exrnic_fw_status channel_close(uint32_t number) {
   of_page[channel->at.page] = NO_CHANNEL;
   busy &= ~(1u << number);
   reduce_close(number);
+  receive_close(channel);
   memory_finish();
   return EXRNIC_FW_STATUS_OK;
 }

@@ -60,13 +60,14 @@ struct work {
   uint8_t has_previous; /* since the channel was opened */
   uint32_t previous;    /* id of the message before to that node */
   uint32_t moved;       /* bytes */
-  uint32_t stag;        /* where they go */
+  uint32_t stag;        /* where they go: name of the grant there, and offset */
   uint64_t to;
   uint32_t data[INLINE_WORDS];
 };
 
-/* A slot that a sender may fill. */
+/* A slot that a sender may fill: the hardware lets that node write it, under that name. */
 struct grant {
+  uint32_t name;
   uint8_t used;
   uint8_t slot;
   uint8_t node;
@@ -252,6 +253,7 @@ void receive_send(struct channel* channel, const struct message* message, uint32
 void receive_done(struct channel* channel, const struct message* message);
 void receive_wake(struct channel* channel); /* there may be room again */
 void receive_expire(struct channel* channel, uint32_t now);
+void receive_close(struct channel* channel); /* nobody may write its slots any more */
 
 void reduce_start(void);
 void reduce_close(uint32_t channel);

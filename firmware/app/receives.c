@@ -4,6 +4,10 @@
  * woken when there is some; who asks for what it has been given, or has delivered, is told again.
  */
 #include "app/channels.h"
+#include "hal/fault.h"
+
+_Static_assert(EXRNIC_FW_CHANNELS* EXRNIC_CHANNEL_SLOTS_MAX <= EXRNIC_FW_GRANTS,
+               "each slot may be granted");
 
 /* No sender fills a slot so late: its work has long failed. */
 #define GRANT_LIFE_NS (2u * 1000 * EXRNIC_CHANNEL_TIMEOUT_MAX_US)
@@ -29,17 +33,23 @@ static void acknowledge(struct channel* channel, const struct message* to,
 }
 
 static void point_to(struct channel* channel, const struct message* to, const struct grant* grant) {
-  const struct memory slot =
-      channel_memory(channel, channel->at.slots + grant->slot * channel->at.slot_bytes, 0);
-
-  answer(channel, to, EXRNIC_FW_MESSAGE_KIND_GRANT, channel->at.stag, slot.to);
+  answer(channel, to, EXRNIC_FW_MESSAGE_KIND_GRANT, grant->name, 0);
 }
 
+/* Behind it no byte comes any more. */
 static void release(struct channel* channel, struct grant* grant, int slot_too) {
+  grant_end(grant->name);
   if (slot_too) channel->slots_free |= 1u << grant->slot;
   grant->used = 0;
   channel->grants_used--;
   channel_stir(channel);
+}
+
+void receive_close(struct channel* channel) {
+  uint32_t i;
+
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++)
+    if (channel->grants[i].used) release(channel, &channel->grants[i], 1);
 }
 
 static struct grant* grant_of(struct channel* channel, const struct message* message) {
@@ -70,9 +80,18 @@ static void forget(struct channel* channel, const struct message* message) {
   }
 }
 
+/* Its low bits are those of the slot; no other has had it for long. Never FW_STAG. */
+static uint32_t new_name(const struct channel* channel, uint32_t slot) {
+  static uint32_t names;
+  const uint32_t place = channel->number * EXRNIC_CHANNEL_SLOTS_MAX + slot;
+
+  return (++names * EXRNIC_FW_GRANTS & 0x7fffffff) | place;
+}
+
 static struct grant* grant_new(struct channel* channel, const struct message* message,
                                uint32_t length, uint32_t now) {
   struct grant* grant = channel->grants;
+  struct memory at;
   uint8_t slot = 0;
 
   while (grant->used) grant++;
@@ -87,6 +106,9 @@ static struct grant* grant_new(struct channel* channel, const struct message* me
   grant->incarnation = message->words[MESSAGE_INCARNATION];
   grant->length = length;
   grant->since = now;
+  grant->name = new_name(channel, slot);
+  at = channel_memory(channel, channel->at.slots + slot * channel->at.slot_bytes, 0);
+  FW_ASSERT(grant_begin(&at, length, message->node, grant->name) == EXRNIC_FW_DIRECT_STATUS_OK);
   return grant;
 }
 
@@ -209,8 +231,8 @@ void receive_done(struct channel* channel, const struct message* message) {
   struct grant* grant = grant_of(channel, message);
 
   if (grant == 0 || is_early(channel, message)) return;
+  release(channel, grant, 0); /* first: what is delivered does not change any more */
   deliver(channel, message, grant->length, grant->slot);
-  release(channel, grant, 0);
   acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_OK);
 }
 

@@ -82,6 +82,21 @@ enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* leng
   return status;
 }
 
+enum exrnic_fw_direct_status grant_begin(const struct memory* at, uint32_t length, uint32_t node,
+                                         uint32_t name) {
+  direct_ready();
+  memory_place(at, length);
+  direct_operand(EXRNIC_FW_SEND_WORD_STAG, name);
+  direct_operand(EXRNIC_FW_SEND_WORD_NODE, node);
+  return direct_run(EXRNIC_FW_DIRECT_GRANT);
+}
+
+void grant_end(uint32_t name) {
+  direct_ready();
+  direct_operand(EXRNIC_FW_SEND_WORD_STAG, name);
+  direct_run(EXRNIC_FW_DIRECT_REVOKE);
+}
+
 static void answer_to(const struct punt* punt) {
   direct_wait();
   direct_operand(EXRNIC_FW_ANSWER_WORD_REQUEST, punt->request);

@@ -144,6 +144,14 @@ static inline enum exrnic_fw_direct_status send_message(uint32_t node,
 enum exrnic_fw_direct_status send_data(const struct memory* from, uint32_t* length, uint32_t node,
                                        uint32_t stag, uint64_t to);
 
+/*
+ * From now on that node may write `length` bytes there, of a region of FW_PD, under that name; and
+ * that has ended. What is let in under a grant is placed when the end returns.
+ */
+enum exrnic_fw_direct_status grant_begin(const struct memory* at, uint32_t length, uint32_t node,
+                                         uint32_t name);
+void grant_end(uint32_t name);
+
 /* Ours. */
 static inline uint32_t port_node(void) { return dev_read(EXRNIC_REG_DEV_NODE) >> 16; }
 

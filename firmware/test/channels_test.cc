@@ -467,17 +467,42 @@ TEST_CASE(
   const auto grants = node.left(EXRNIC_FW_MESSAGE_KIND_GRANT);
   REQUIRE(grants.size() == 2);
   CHECK((grants[0][0] & 0xffff) == 5);
-  CHECK(grants[0][MESSAGE_ARGUMENT] == kStag);
-  CHECK(grants[0].wide(MESSAGE_HIGH) == kBase + kSlots);
-  CHECK(grants[1].wide(MESSAGE_HIGH) == kBase + kSlots);
+  const uint32_t name = grants[0][MESSAGE_ARGUMENT];
+  CHECK(grants[0].wide(MESSAGE_HIGH) == 0);
+  CHECK(grants[1][MESSAGE_ARGUMENT] == name);
+  REQUIRE(node.grants.size() == 1);
+  CHECK(node.grants.at(name) == Hardware::Grant{kPeer, kBase + kSlots, 1000});
   CHECK(node.events() == 0);
   node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5, kPeer + 1);
   CHECK(node.events() == 0);
   node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
   REQUIRE(node.events() == 1);
   CHECK(node.event(0, 10) == 0);
+  CHECK(node.grants.empty());
   node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
   CHECK(node.events() == 1);
+}
+
+TEST_CASE("what may be written is revoked before its event is there, and when the channel closes") {
+  Node node;
+  bool granted = false, told = false;
+  node.judge = [&](const Direct& command) {
+    if (command.op == EXRNIC_FW_DIRECT_WRITE &&
+        command.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH) >= kBase + kEvents) {
+      told = true;
+      granted |= !node.grants.empty();
+    }
+    return EXRNIC_FW_DIRECT_STATUS_OK;
+  };
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
+  CHECK(node.grants.size() == 1);
+  node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
+  CHECK(told);
+  CHECK_FALSE(granted);
+  node.hear_send(1, 1000, 0);
+  REQUIRE(node.grants.size() == 1);
+  CHECK(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  CHECK(node.grants.empty());
 }
 
 TEST_CASE("who finds no slot is woken when one is taken back; too long a message is refused") {
@@ -532,7 +557,9 @@ TEST_CASE("slots of messages that were given up come back: by a later one, or in
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
+  CHECK(node.grants.size() == 2);  // of those that were not given up
   for (int i = 0; i < 41; ++i) node.pass(100'000'000);
+  CHECK(node.grants.empty());
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 5);
 }

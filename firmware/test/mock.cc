@@ -40,6 +40,19 @@ void Hardware::run(uint32_t op) {
     length -= std::min(length, room_bytes);
     return;
   }
+  const uint32_t name = words_[EXRNIC_FW_SEND_WORD_STAG];
+  if (op == EXRNIC_FW_DIRECT_GRANT) {
+    for (const auto& [other, grant] : grants)
+      if ((other ^ name) % EXRNIC_FW_GRANTS == 0)
+        throw std::logic_error("a grant takes the place of another one");
+    grants[name] = {words_[EXRNIC_FW_SEND_WORD_NODE], command.wide(EXRNIC_FW_MEMORY_WORD_TO_HIGH),
+                    words_[EXRNIC_FW_MEMORY_WORD_LENGTH]};
+    return;
+  }
+  if (op == EXRNIC_FW_DIRECT_REVOKE) {
+    if (grants.erase(name) != 1) throw std::logic_error("what is revoked was not granted");
+    return;
+  }
   if (words_[EXRNIC_FW_MEMORY_WORD_PD] == EXRNIC_FW_PD) return run_in_region(op);
   uint32_t* data = &words_[EXRNIC_FW_MEMORY_WORD_DATA];
   if (op == EXRNIC_FW_DIRECT_READ) {

@@ -62,6 +62,16 @@ class Hardware {
     std::vector<uint32_t> words;
   };
   std::deque<Block> blocks;
+  // What other nodes may write, by name.
+  struct Grant {
+    uint32_t node;
+    uint64_t to;
+    uint32_t length;
+    bool operator==(const Grant& other) const {
+      return node == other.node && to == other.to && length == other.length;
+    }
+  };
+  std::map<uint32_t, Grant> grants;
   std::vector<uint32_t> raises;   // channels whose process was woken, each time
   uint32_t room_bytes = 1 << 20;  // of SEND_DATA: as many leave, the others find no room
   // How a command ends; OK unless a test says otherwise.

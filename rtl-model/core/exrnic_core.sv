@@ -244,6 +244,9 @@ module exrnic_core
   logic fw_ready, port_valid, port_write, port_known, port_line;
   logic [11:0] port_address;
   logic [31:0] port_wdata, port_rdata;
+  fw_grant_index_t fw_grant_index;
+  fw_grant_t fw_grant;
+  logic fw_placing;
   logic fw_active, fw_lost, punt_valid, punt_ready, fw_answer_valid;
   logic port_write_valid, port_write_ready;
   logic fence, fence_done;
@@ -287,6 +290,9 @@ module exrnic_core
       .block_drop_o(fw_block_drop),
       .block_drop_page_o(fw_block_drop_page),
       .active_o(fw_active),
+      .grant_index_i(fw_grant_index),
+      .grant_o(fw_grant),
+      .placing_i(fw_placing),
       .punt_valid_i(punt_valid),
       .punt_ready_o(punt_ready),
       .punt_i(punt),
@@ -1232,6 +1238,9 @@ module exrnic_core
       .read_push_o(read_push),
       .read_o(read_new),
       .firmware_i(fw_active),
+      .fw_grant_index_o(fw_grant_index),
+      .fw_grant_i(fw_grant),
+      .fw_placing_o(fw_placing),
       .punt_reads_i(pull_by_firmware),
       .punt_valid_o(punt_valid),
       .punt_ready_i(punt_ready),

@@ -538,6 +538,18 @@ package exrnic_core_pkg;
     logic [63:0] to;
   } fw_send_t;
 
+  // What firmware lets another node write of a region of FW_PD, for as long as it is valid.
+  typedef struct packed {
+    logic        valid;
+    logic [31:0] name;  // the STag of its segments, whose offsets begin at 0
+    node_t       node;
+    logic [31:0] stag;
+    logic [63:0] to;
+    logic [$clog2(CHANNEL_SLOT_MAX):0] length;
+  } fw_grant_t;
+
+  typedef logic [$clog2(FW_GRANTS)-1:0] fw_grant_index_t;  // low bits of its name
+
   // What ports say to each other.
   typedef struct packed {
     port_t       port;  // of ours

@@ -89,7 +89,7 @@ enum exrnic_fw_message_kind {
   EXRNIC_FW_MESSAGE_KIND_ASK = 7,  // Of a reduction: the part of that step, again
 };
 
-// FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD and may be written by peers.
+// FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD; peers may write what firmware grants them of its slots.
 struct exrnic_channel_open {
   exrnic_le32 channel;  // Below FW_CHANNELS
   exrnic_le32 page;  // User page whose bell it is; it has no other channel
@@ -252,7 +252,7 @@ static inline void exrnic_fw_message_set_id(uint8_t *p, uint64_t v) { exrnic_set
 // Of the sending channel: also in GRANT and ACK
 static inline uint64_t exrnic_fw_message_incarnation(const uint8_t *p) { return exrnic_get_bits(p, 64, 32); }
 static inline void exrnic_fw_message_set_incarnation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 64, 32, v); }
-// SEND: length, with bit 31: none before it is under way to that node. GRANT: stag. ACK: status. PART, ASK: step << 8 | operation
+// SEND: length, with bit 31: none before it is under way to that node. GRANT: name of the grant, for the bytes. ACK: status. PART, ASK: step << 8 | operation
 static inline uint64_t exrnic_fw_message_argument(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
 static inline void exrnic_fw_message_set_argument(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
 // GRANT: offset. SEND: id of the message before to that node. PART: value
@@ -315,7 +315,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RNR_NAK_TX,  // Messages that found no receive: their sender was asked for a pause
   EXRNIC_COUNTER_RNR_NAK_RX,  // Messages of ours that found no receive at the peer
   EXRNIC_COUNTER_FW_MESSAGES,  // Messages of other nodes' firmware handed to ours
-  EXRNIC_COUNTER_FW_DROPPED,  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
+  EXRNIC_COUNTER_FW_DROPPED,  // Segments for firmware that were dropped: malformed, firmware is not READY, or bytes for what it has not granted that node
   EXRNIC_COUNTER_UC_LOST,  // UC: frames that came behind missing ones; the message that those were of is abandoned
   EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE,  // Messages of the unreliable class that found no receive, and were dropped
   EXRNIC_COUNTER_UNRELIABLE_DROPPED,  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, longer than its receive, or refused
@@ -564,7 +564,7 @@ struct exrnic_mbox_modify_qp {
   exrnic_le32 qpn;  // Index
   exrnic_le32 state;  // New state (enum qp_state)
   exrnic_le32 dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
-  exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer; ignored by UD
+  exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
   exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
   exrnic_le32 qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
   exrnic_le32 pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
@@ -783,6 +783,7 @@ enum exrnic_service {
 #define EXRNIC_FW_REQUEST_GENERATION_SHIFT 16  // Likewise: the generation from this bit on
 #define EXRNIC_FW_BLOCK_WORDS 16  // Words of a PIO block for firmware
 #define EXRNIC_FW_BLOCKS 8  // PIO blocks for firmware that can wait
+#define EXRNIC_FW_GRANTS 64  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
 #define EXRNIC_FW_DIRECT_BYTES 64  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
 #define EXRNIC_REG_FW_MEMORY 0x1000  // ro: FW_MEMORY_BYTES; all ones where there is no processor
 #define EXRNIC_REG_FW_CONTROL 0x1004  // rw: See the flags FW_CONTROL
@@ -873,7 +874,9 @@ enum exrnic_fw_direct {
   EXRNIC_FW_DIRECT_SEND_ATOMIC = 5,  // The Atomic Response goes to the peer, likewise
   EXRNIC_FW_DIRECT_REFUSE = 6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
   EXRNIC_FW_DIRECT_SEND_MESSAGE = 7,  // A message to another node's firmware: enum fw_send_word
-  EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node, in segments of an MTU: enum fw_memory_word and fw_send_word
+  EXRNIC_FW_DIRECT_SEND_DATA = 8,  // Bytes of a region of FW_PD, which lie in one page, to what another node's firmware has granted, in segments of an MTU: enum fw_memory_word and fw_send_word
+  EXRNIC_FW_DIRECT_GRANT = 9,  // From now on that node may write LENGTH bytes, at most CHANNEL_SLOT_MAX, of a region of FW_PD, under that name (fw_send_word STAG): enum fw_memory_word and fw_send_word. What had the place of the name is revoked
+  EXRNIC_FW_DIRECT_REVOKE = 10,  // The grant of that name has ended, if there is one: no byte comes any more when the command has ended
 };
 
 // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -894,14 +897,14 @@ enum exrnic_fw_direct_status {
 enum exrnic_fw_op {
   EXRNIC_FW_OP_QUERY = 1,  // Answers fw_info
   EXRNIC_FW_OP_CHANNEL_OPEN = 2,  // FW_WORDS: channel_open
-  EXRNIC_FW_OP_CHANNEL_CLOSE = 3,  // FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated
+  EXRNIC_FW_OP_CHANNEL_CLOSE = 3,  // FW_WORDS: number of the channel. After the end neither firmware nor peers touch its region
 };
 
 // Value, name and meaning of each.
 #define EXRNIC_FW_OP_TABLE { \
   {1, "QUERY", "Answers fw_info"}, \
   {2, "CHANNEL_OPEN", "FW_WORDS: channel_open"}, \
-  {3, "CHANNEL_CLOSE", "FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated"}, \
+  {3, "CHANNEL_CLOSE", "FW_WORDS: number of the channel. After the end neither firmware nor peers touch its region"}, \
 }
 
 // How a command to firmware has ended.
@@ -947,10 +950,10 @@ enum exrnic_fw_memory_word {
 // Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
 enum exrnic_fw_send_word {
   EXRNIC_FW_SEND_WORD_MESSAGE = 0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
-  EXRNIC_FW_SEND_WORD_STAG = 8,  // SEND_DATA: region at the other node
-  EXRNIC_FW_SEND_WORD_TO_HIGH = 9,  // SEND_DATA: tagged offset there, high half
+  EXRNIC_FW_SEND_WORD_STAG = 8,  // SEND_DATA: name of the grant at the other node. GRANT, REVOKE: name of ours, not FW_STAG
+  EXRNIC_FW_SEND_WORD_TO_HIGH = 9,  // SEND_DATA: offset there, high half
   EXRNIC_FW_SEND_WORD_TO_LOW = 10,  // SEND_DATA: low half
-  EXRNIC_FW_SEND_WORD_NODE = 15,  // The other node
+  EXRNIC_FW_SEND_WORD_NODE = 15,  // The other node; not of REVOKE
 };
 
 // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
@@ -1181,9 +1184,10 @@ enum exrnic_trace {
 #define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
 #define EXRNIC_FW_QPN 0xfffe00u  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
-#define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+#define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
 #define EXRNIC_GROUP_MAC_PREFIX 0x3455852u  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
 #define EXRNIC_GROUP_QPN 0xfd0000u  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
+#define EXRNIC_RESERVED_QPN 0xfd0000u  // From here on numbers are no queue pair's: GROUP_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
 #define EXRNIC_UC_STALE 32  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
 #define EXRNIC_CREDIT_VALID 0x8000u  // In efe.credit, without SEQ: the low 15 bits are a limit
 #define EXRNIC_CREDIT_ASK 1  // efe.credit with SEQ

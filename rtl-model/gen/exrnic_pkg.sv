@@ -64,7 +64,7 @@ package exrnic_pkg;
     FW_MESSAGE_KIND_ASK = 8'h7  // Of a reduction: the part of that step, again
   } fw_message_kind_e;
 
-  // FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD and may be written by peers.
+  // FW_WORDS of the command CHANNEL_OPEN. Offsets are those of the region, which is of FW_PD; peers may write what firmware grants them of its slots.
   typedef struct packed {
     logic [63:0] rsvd_448;  // zero
     logic [31:0] num_slots;  // 1 to CHANNEL_SLOTS_MAX
@@ -138,7 +138,7 @@ package exrnic_pkg;
     logic [15:0] attempt;  // SEND: drawn anew for each; GRANT and ACK: of the SEND that they answer. PART, ASK: group
     logic [31:0] id;  // Id of the work; PART, ASK: round
     logic [31:0] incarnation;  // Of the sending channel: also in GRANT and ACK
-    logic [31:0] argument;  // SEND: length, with bit 31: none before it is under way to that node. GRANT: stag. ACK: status. PART, ASK: step << 8 | operation
+    logic [31:0] argument;  // SEND: length, with bit 31: none before it is under way to that node. GRANT: name of the grant, for the bytes. ACK: status. PART, ASK: step << 8 | operation
     logic [31:0] to_high;  // GRANT: offset. SEND: id of the message before to that node. PART: value
     logic [31:0] to_low;  // GRANT, PART: low half
     logic [31:0] data;  // SEND: the bytes, as little-endian words, six of them
@@ -195,7 +195,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RNR_NAK_TX = 43;  // Messages that found no receive: their sender was asked for a pause
   localparam int unsigned COUNTER_RNR_NAK_RX = 44;  // Messages of ours that found no receive at the peer
   localparam int unsigned COUNTER_FW_MESSAGES = 45;  // Messages of other nodes' firmware handed to ours
-  localparam int unsigned COUNTER_FW_DROPPED = 46;  // Segments for firmware that were dropped: malformed, firmware is not READY, or memory that the STag does not grant
+  localparam int unsigned COUNTER_FW_DROPPED = 46;  // Segments for firmware that were dropped: malformed, firmware is not READY, or bytes for what it has not granted that node
   localparam int unsigned COUNTER_UC_LOST = 47;  // UC: frames that came behind missing ones; the message that those were of is abandoned
   localparam int unsigned COUNTER_UNRELIABLE_NO_RECEIVE = 48;  // Messages of the unreliable class that found no receive, and were dropped
   localparam int unsigned COUNTER_UNRELIABLE_DROPPED = 49;  // Segments of the unreliable class that were dropped: for no queue pair of that service, late or double, of a message that is abandoned or found no receive, longer than its receive, or refused
@@ -331,7 +331,7 @@ package exrnic_pkg;
     logic [31:0] pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
     logic [31:0] qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
     logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
-    logic [31:0] dest_qpn;  // With RTR: queue pair of the peer; ignored by UD
+    logic [31:0] dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
     logic [31:0] dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
     logic [31:0] state;  // New state (enum qp_state)
     logic [31:0] qpn;  // Index
@@ -511,6 +511,7 @@ package exrnic_pkg;
   localparam int unsigned FW_REQUEST_GENERATION_SHIFT = 32'h10;  // Likewise: the generation from this bit on
   localparam int unsigned FW_BLOCK_WORDS = 32'h10;  // Words of a PIO block for firmware
   localparam int unsigned FW_BLOCKS = 32'h8;  // PIO blocks for firmware that can wait
+  localparam int unsigned FW_GRANTS = 32'h40;  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
   localparam int unsigned FW_DIRECT_BYTES = 32'h40;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
   localparam logic [15:0] REG_FW_MEMORY = 16'h1000;  // ro: FW_MEMORY_BYTES; all ones where there is no processor
   localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: See the flags FW_CONTROL
@@ -601,7 +602,9 @@ package exrnic_pkg;
     FW_DIRECT_SEND_ATOMIC = 8'h5,  // The Atomic Response goes to the peer, likewise
     FW_DIRECT_REFUSE = 8'h6,  // The peer gets a terminate message that quotes the request; the queue pair goes to ERROR
     FW_DIRECT_SEND_MESSAGE = 8'h7,  // A message to another node's firmware: enum fw_send_word
-    FW_DIRECT_SEND_DATA = 8'h8  // Bytes of a region of FW_PD, which lie in one page, to a region of FW_PD of another node, in segments of an MTU: enum fw_memory_word and fw_send_word
+    FW_DIRECT_SEND_DATA = 8'h8,  // Bytes of a region of FW_PD, which lie in one page, to what another node's firmware has granted, in segments of an MTU: enum fw_memory_word and fw_send_word
+    FW_DIRECT_GRANT = 8'h9,  // From now on that node may write LENGTH bytes, at most CHANNEL_SLOT_MAX, of a region of FW_PD, under that name (fw_send_word STAG): enum fw_memory_word and fw_send_word. What had the place of the name is revoked
+    FW_DIRECT_REVOKE = 8'ha  // The grant of that name has ended, if there is one: no byte comes any more when the command has ended
   } fw_direct_e;
 
   // How a direct command has ended. The hardware refuses what is not granted, and nothing happens then.
@@ -622,7 +625,7 @@ package exrnic_pkg;
   typedef enum logic [7:0] {
     FW_OP_QUERY = 8'h1,  // Answers fw_info
     FW_OP_CHANNEL_OPEN = 8'h2,  // FW_WORDS: channel_open
-    FW_OP_CHANNEL_CLOSE = 8'h3  // FW_WORDS: number of the channel. After the end firmware touches none of its region; peers may, until it is invalidated
+    FW_OP_CHANNEL_CLOSE = 8'h3  // FW_WORDS: number of the channel. After the end neither firmware nor peers touch its region
   } fw_op_e;
 
   // How a command to firmware has ended.
@@ -658,10 +661,10 @@ package exrnic_pkg;
   // Operands of SEND_MESSAGE and SEND_DATA (DEV_DIRECT_WORDS).
   typedef enum logic [4:0] {
     FW_SEND_WORD_MESSAGE = 5'h0,  // SEND_MESSAGE: 12 words, the first byte on the wire is the highest of its word
-    FW_SEND_WORD_STAG = 5'h8,  // SEND_DATA: region at the other node
-    FW_SEND_WORD_TO_HIGH = 5'h9,  // SEND_DATA: tagged offset there, high half
+    FW_SEND_WORD_STAG = 5'h8,  // SEND_DATA: name of the grant at the other node. GRANT, REVOKE: name of ours, not FW_STAG
+    FW_SEND_WORD_TO_HIGH = 5'h9,  // SEND_DATA: offset there, high half
     FW_SEND_WORD_TO_LOW = 5'ha,  // SEND_DATA: low half
-    FW_SEND_WORD_NODE = 5'hf  // The other node
+    FW_SEND_WORD_NODE = 5'hf  // The other node; not of REVOKE
   } fw_send_word_e;
 
   // Operands of SEND_READ, SEND_ATOMIC and REFUSE (DEV_DIRECT_WORDS). The first ones stand as in the punt queue.
@@ -849,9 +852,10 @@ package exrnic_pkg;
   localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
   localparam int unsigned FW_QPN = 32'hfffe00;  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
-  localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for a region of FW_PD with REMOTE_WRITE
+  localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
   localparam int unsigned GROUP_MAC_PREFIX = 32'h3455852;  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
   localparam int unsigned GROUP_QPN = 32'hfd0000;  // dst_qpn of a datagram to a group: this plus its number, which stands in the destination MAC too. No queue pair has it
+  localparam int unsigned RESERVED_QPN = 32'hfd0000;  // From here on numbers are no queue pair's: GROUP_QPN, FW_QPN and PORT_QPN are among them. No queue pair has such a peer
   localparam int unsigned UC_STALE = 32'h20;  // UC: frames whose number is behind the expected one by so many or less are late, or came twice
   localparam int unsigned CREDIT_VALID = 32'h8000;  // In efe.credit, without SEQ: the low 15 bits are a limit
   localparam int unsigned CREDIT_ASK = 32'h1;  // efe.credit with SEQ

@@ -69,12 +69,17 @@ module direct_commands
     input  logic     sent_i,
     input  logic     no_room_i,
 
+    // What other nodes may write: a change, while no such bytes are being placed.
+    output logic      grant_we_o,
+    output fw_grant_t grant_o,
+    input  logic      placing_i,
+
     output logic refused_o  // pulse
 );
 
   typedef enum logic [3:0] {
     StIdle, StBegin, StXlate, StXlateWait, StFence, StFenceWait, StRead, StData, StWrite,
-    StJudge, StAnswer, StWake, StSend
+    StJudge, StAnswer, StWake, StSend, StGrant
   } state_e;
   state_e state_q, state_d;
 
@@ -95,7 +100,8 @@ module direct_commands
   end
 
   logic [7:0] op_q;
-  logic is_memory, is_answer, is_send;
+  logic is_memory, is_answer, is_send, is_grant;
+  assign is_grant = op_q == FW_DIRECT_GRANT;
   assign is_memory =
       op_q inside {FW_DIRECT_LOOK_UP, FW_DIRECT_READ, FW_DIRECT_WRITE, FW_DIRECT_SEND_DATA};
   assign is_send = op_q inside {FW_DIRECT_SEND_MESSAGE, FW_DIRECT_SEND_DATA};
@@ -113,6 +119,9 @@ module direct_commands
   assign memory_sane = length != '0 &&
       (op_q == FW_DIRECT_LOOK_UP || (op_q == FW_DIRECT_SEND_DATA ? length <= (32'd1 << PAGE_SHIFT) : fits)) &&
       (op_q != FW_DIRECT_WRITE || (word_q[FW_MEMORY_WORD_ACCESS][7:0] & WriteRights) != '0);
+
+  logic grant_sane;
+  assign grant_sane = is_grant && length != '0 && length <= CHANNEL_SLOT_MAX;
 
   // ---- On whose behalf: an open request of that queue pair? So nothing of a queue pair that is gone
   // is touched, and nobody gets an answer who did not ask.
@@ -133,7 +142,7 @@ module direct_commands
       granted_to = open;
       if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
       if (is_memory) granted_to |= pd == 32'(FW_PD);
-      if (is_send)
+      if (is_send || is_grant)
         granted_to = node < 32'(MAX_NODE) && node != 32'(node_i) &&
             (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
       if (op_q == FW_DIRECT_SEND_READ && word_q[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
@@ -157,8 +166,10 @@ module direct_commands
     end else unique case (state_q)
       StBegin:
       if (!quiesce_i) begin
-        state_d = is_answer || (is_memory && memory_sane) ||
-            op_q == FW_DIRECT_SEND_MESSAGE ? StJudge : StIdle;
+        if (op_q == FW_DIRECT_REVOKE) state_d = StGrant;
+        else if (is_answer || (is_memory && memory_sane) || grant_sane ||
+                 op_q == FW_DIRECT_SEND_MESSAGE) state_d = StJudge;
+        else state_d = StIdle;
       end
       StXlate: if (xlate_ready_i) state_d = StXlateWait;
       StXlateWait:
@@ -176,7 +187,10 @@ module direct_commands
       StJudge:
       if (!granted_to) state_d = StIdle;
       else if (is_memory) state_d = StXlate;
+      else if (is_grant) state_d = StGrant;
       else state_d = is_send ? StSend : StAnswer;
+      // Of what was let in under the one before no byte comes later.
+      StGrant: if (!placing_i) state_d = StIdle;
       StSend: if ((sent_i && all_sent) || no_room_i) state_d = StIdle;
       StAnswer: if (answer_ready_i) state_d = StWake;
       default: if (wake_ready_i) state_d = StIdle;
@@ -189,7 +203,7 @@ module direct_commands
   always_ff @(posedge clk_i) if (state_q == StIdle && start_i) op_q <= op_i;
 
   assign idle_o = state_q == StIdle;
-  assign quiescent_o = state_q inside {StIdle, StBegin};
+  assign quiescent_o = state_q inside {StIdle, StBegin, StGrant};
 
   // ---- How it ends
   fw_direct_status_e status_q, status_d;
@@ -313,6 +327,20 @@ module direct_commands
       send_o.to = {word_q[FW_SEND_WORD_TO_HIGH], word_q[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
       for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
         send_o.message[$bits(send_o.message)-1-32*i-:32] = word_q[32'(FW_SEND_WORD_MESSAGE) + i];
+    end
+  end
+
+  // ---- What other nodes may write
+  assign grant_we_o = state_q == StGrant && !placing_i;
+  always_comb begin
+    grant_o = '0;
+    if (grant_we_o) begin
+      grant_o.valid = is_grant;
+      grant_o.name = word_q[FW_SEND_WORD_STAG];
+      grant_o.node = node_t'(node);
+      grant_o.stag = word_q[FW_MEMORY_WORD_STAG];
+      grant_o.to = {word_q[FW_MEMORY_WORD_TO_HIGH], word_q[FW_MEMORY_WORD_TO_LOW]};
+      grant_o.length = ($bits(grant_o.length))'(length);
     end
   end
 

@@ -44,6 +44,11 @@ module firmware_port
     output logic  punt_ready_o,
     input  punt_t punt_i,
 
+    // What other nodes may write: combinational; and whether something is being placed by it.
+    input  fw_grant_index_t grant_index_i,
+    output fw_grant_t       grant_o,
+    input  logic            placing_i,
+
     // Requests in firmware's hands: requester (0), responder (1), mailbox (2) look at them together
     // with the queue pair.
     input  logic [2:0] look_i,
@@ -227,7 +232,8 @@ module firmware_port
   assign init_done_o = init_done;
 
   // ---- Commands
-  logic refused;
+  logic refused, grant_we;
+  fw_grant_t grant;
   direct_commands #(
       .N_QP(N_QP)
   ) u_commands (
@@ -275,7 +281,20 @@ module firmware_port
       .send_o,
       .sent_i,
       .no_room_i,
+      .grant_we_o(grant_we),
+      .grant_o(grant),
+      .placing_i,
       .refused_o(refused)
+  );
+
+  fw_grants u_grants (
+      .clk_i,
+      .rst_ni,
+      .empty_i(!active_o),
+      .we_i(grant_we),
+      .grant_i(grant),
+      .index_i(grant_index_i),
+      .grant_o
   );
 
   assign wake_valid_o = lost_wake_valid || command_wake_valid;

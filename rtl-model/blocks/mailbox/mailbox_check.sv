@@ -107,7 +107,7 @@ module mailbox_check
       endcase
       keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
       dest_ok = (datagrams || (change.dest_node < MAX_NODE &&
-          change.dest_node != 32'(cfg_node_i) && change.dest_qpn[31:24] == '0)) &&
+          change.dest_node != 32'(cfg_node_i) && change.dest_qpn < RESERVED_QPN)) &&
           change.rnr <= RNR_TIMER_MAX;
     end
   end

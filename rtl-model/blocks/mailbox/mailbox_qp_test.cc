@@ -106,7 +106,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
 TEST_CASE("Each field of a state change is checked") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
-  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, 0xffffff, 31, 0, 0};
+  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, EXRNIC_RESERVED_QPN - 1, 31, 0, 0};
   exrnic_mbox_status expected = kBadParameter;
   SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
@@ -115,6 +115,9 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
   SECTION("own node") { payload.dest_node = kNode; }
   SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
+  SECTION("that of a group") { payload.dest_qpn = EXRNIC_GROUP_QPN; }
+  SECTION("that of firmware") { payload.dest_qpn = EXRNIC_FW_QPN; }
+  SECTION("that of a port") { payload.dest_qpn = EXRNIC_PORT_QPN + 3; }
   SECTION("pause") { payload.rnr = EXRNIC_RNR_TIMER_MAX + 1; }
   SECTION("pause, high bits") { payload.rnr = 0x100; }
   SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }

@@ -64,6 +64,9 @@ module responder
 
     // Requests of the peer for firmware.
     input  logic  firmware_i,  // it takes them
+    output fw_grant_index_t fw_grant_index_o,  // what has it granted? Combinational
+    input  fw_grant_t       fw_grant_i,
+    output logic            fw_placing_o,      // granted bytes are in hand
     input  logic  punt_reads_i,  // it gets all of them, else only atomics and what is behind those
     output logic  punt_valid_o,
     input  logic  punt_ready_i,
@@ -203,7 +206,8 @@ module responder
   );
 
   // ---- What is for the core itself
-  logic for_port, for_load, for_firmware, fw_takes, fw_message, fw_data, device, device_ready;
+  logic for_port, for_load, for_firmware, fw_takes, fw_message, fw_granted, device, device_ready;
+  logic fw_data, fw_data_q;
   assign for_port = !desc_q.unreliable && (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
   assign for_load = receiving && !desc_q.unreliable && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
       header.stag == WINDOW_STAG;
@@ -212,7 +216,21 @@ module responder
       segment.message == MESSAGE_WRITE;
   assign fw_message = fw_takes && header.stag == FW_STAG && segment.last &&
       segment.payload == chunk_t'(FW_MESSAGE_BYTES);
-  assign fw_data = fw_takes && header.stag != FW_STAG && segment.payload != '0;
+  // Bytes go where firmware has granted that node, under the name that the segment has for an STag.
+  localparam int unsigned GrantBits = $bits(fw_grant_i.length);
+  assign fw_grant_index_o = fw_grant_index_t'(header.stag);
+  assign fw_granted = fw_grant_i.valid && fw_grant_i.name == header.stag &&
+      fw_grant_i.node == desc_q.node && header.to >> GrantBits == '0 &&
+      (GrantBits + 1)'(header.to[GrantBits-1:0]) + (GrantBits + 1)'(segment.payload) <=
+          (GrantBits + 1)'(fw_grant_i.length);
+  // Once judged so, it is that to its end: firmware may go away meanwhile.
+  assign fw_data = step == STEP_JUDGE ?
+      fw_takes && header.stag != FW_STAG && segment.payload != '0 && fw_granted : fw_data_q;
+  assign fw_placing_o = !flush && fw_data && step inside {STEP_JUDGE, STEP_PLACE};
+  always_ff @(posedge clk_i) begin
+    if (step == STEP_IDLE) fw_data_q <= 1'b0;
+    else fw_data_q <= fw_data;
+  end
   assign device = for_port || for_load || (for_firmware && !fw_message && !fw_data);
   assign device_ready = write_idle_i && (port_ready_i || !for_port);
   assign port_valid_o = step == STEP_JUDGE && !flush && for_port && write_idle_i;
@@ -432,8 +450,8 @@ module responder
       .inline_i(segment.atomic),
       .inline_data_i(response.value),
       .scatter_i(!header.t && !segment.atomic),
-      .stag_i(segment.atomic ? pull_i.stag : header.stag),
-      .to_i(segment.atomic ? pull_i.to : header.to),
+      .stag_i(segment.atomic ? pull_i.stag : fw_data ? fw_grant_i.stag : header.stag),
+      .to_i(segment.atomic ? pull_i.to : fw_data ? fw_grant_i.to + header.to : header.to),
       .access_i(access),
       .pd_i(fw_data ? pd_t'(FW_PD) : qp_i.cfg.pd),
       .node_i(desc_q.node),

@@ -20,6 +20,21 @@ namespace exrnic::testing {
 
 constexpr int kLimit = 2000;  // cycles for anything here
 
+struct FwGrant {
+  bool valid = false;
+  uint32_t name = 0;
+  uint8_t node = 0;
+  uint32_t stag = 0;
+  uint64_t to = 0;
+  uint32_t length = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1), visit(name, 32), visit(node, log2_of(EXRNIC_MAX_NODE)), visit(stag, 32);
+    visit(to, 64), visit(length, log2_of(EXRNIC_CHANNEL_SLOT_MAX) + 1);
+  }
+};
+
 class Responder : public Bench<Vresponder> {
  public:
   explicit Responder(uint32_t seed = 1)
@@ -55,6 +70,8 @@ class Responder : public Bench<Vresponder> {
   XlateModel<Vresponder> xlate;
   std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
   RingMemory memory;
+  std::map<unsigned, FwGrant> grants;  // of firmware, by place
+  bool placed_granted = false;         // bytes that it has granted were in hand
 
   void cycle() override {
     drive_tables();
@@ -68,6 +85,9 @@ class Responder : public Bench<Vresponder> {
     dut().alloc_valid_i = slots_left && random_() % 2;
     dut().alloc_slot_i = kSlot;
     settle();
+    pack(dut().fw_grant_i, grants[dut().fw_grant_index_o]);
+    settle();
+    placed_granted |= dut().fw_placing_o;
     sample();
     tick();
     settle();
