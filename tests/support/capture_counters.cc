@@ -55,7 +55,8 @@ class Counter {
     }
   }
 
-  // A capture may begin within a session, at rest: then the least number of each sender is the next.
+  // A capture may begin within a session, at rest: then the least number of each sender is the
+  // next.
   void begin(const Bytes& wire) {
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
     const bool has_segment = (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0;
