@@ -75,6 +75,7 @@ rtl-model/blocks/pull_watch/pull_watch.sv
 rtl-model/blocks/qp_fifo/qp_fifo.sv
 rtl-model/blocks/qp_table/qp_table.sv
 rtl-model/blocks/registers/counters.sv
+rtl-model/blocks/registers/event_bits.sv
 rtl-model/blocks/registers/registers.sv
 rtl-model/blocks/requester/go_back.sv
 rtl-model/blocks/requester/payload_gather.sv

@@ -171,6 +171,14 @@ TEST_CASE(
   const uint32_t causes = m.e.left.rnic.read_register(EXRNIC_REG_INT_CAUSE);
   CHECK((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
   CHECK((causes & EXRNIC_INT_CAUSE_QP_ERROR) != 0);
+  // And who it is.
+  const auto bits = [&](uint32_t first, uint32_t number) {
+    return m.e.left.rnic.read_register(first + number / 32 * 4);
+  };
+  CHECK(bits(EXRNIC_REG_QP_FAILED, kQpn) == 1u << kQpn % 32);
+  CHECK(bits(EXRNIC_REG_CQ_OVERRUN, kModeratedCqn) == 1u << kModeratedCqn % 32);
+  CHECK(m.e.left.rnic.read_register(EXRNIC_REG_QP_FAILED_WORDS) == 1u << kQpn / 32);
+  CHECK(m.e.left.rnic.read_register(EXRNIC_REG_CQ_OVERRUN_WORDS) == 1u << kModeratedCqn / 32);
   for (uint32_t i = 0; i < 8; ++i) {
     const exrnic_cqe cqe = m.e.left.rnic.wait(m.cq, End::kPage);
     CHECK(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);

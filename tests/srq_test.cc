@@ -94,6 +94,8 @@ TEST_CASE("the limit event comes once, when a receive is taken and fewer slots t
   CHECK(s.right.rnic.query_srq(kSrqn).limit == 3);
   take_one();
   CHECK(s.limit_came());
+  CHECK(s.right.rnic.read_register(EXRNIC_REG_SRQ_LOW + kSrqn / 32 * 4) == 1u << kSrqn % 32);
+  CHECK(s.right.rnic.read_register(EXRNIC_REG_SRQ_LOW_WORDS) == 1u << kSrqn / 32);
   CHECK(s.right.rnic.query_srq(kSrqn).limit == 0);
   s.clear_causes();
   take_one();

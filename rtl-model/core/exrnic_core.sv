@@ -132,7 +132,7 @@ module exrnic_core
   assign to_user_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
   assign to_window = mmio_bar_i == 3'(BAR_WINDOW);
   assign to_ports = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(PORT_BASE) &&
-      mmio_address_i < 32'(PORT_BASE + PORTS * PORT_STRIDE);
+      mmio_address_i <= 32'(REG_PORTS_PENDING);
   assign to_processor = mmio_bar_i == 3'(BAR_REGISTERS) &&
       mmio_address_i >= 32'(REG_FW_MEMORY) && !to_ports;
   // In order: what a store has caused is there when the next load looks; loads are answered one
@@ -160,6 +160,7 @@ module exrnic_core
   mbox_status_e mbox_status;
   mbox_answer_t mbox_answer_data;
   logic req_qp_error, resp_qp_error, comp_qp_error, cq_error, srq_limit_event;
+  cqn_t cq_error_cqn;
 
   registers #(
       .N_QP(N_QP),
@@ -201,9 +202,12 @@ module exrnic_core
       .mbox_status_i(mbox_status),
       .mbox_answer_i(mbox_answer),
       .mbox_answer_data_i(mbox_answer_data),
-      .qp_error_i(req_qp_error || resp_qp_error || comp_qp_error),
+      .qp_error_i(req_qp_error || resp_qp_error || comp_qp_error),  // one at a time
+      .qp_error_qpn_i(resp_qp_error ? status_qpn[0] : comp_qp_error ? status_qpn[1] : status_qpn[2]),
       .cq_error_i(cq_error),
+      .cq_error_cqn_i(cq_error_cqn),
       .srq_limit_i(srq_limit_event),
+      .srq_limit_srqn_i(srq_read_srqn[SRQ_RESPONDER]),
       .firmware_i(fw_irq),
       .host_silent_i(event_src[EvDmaRead][COUNTER_DMA_READ_TIMEOUTS]),
       .irq_valid_o(irq_valid),
@@ -1333,6 +1337,7 @@ module exrnic_core
       .wake_qpn_o(wake_qpn[0]),
       .qp_error_o(comp_qp_error),
       .cq_error_o(cq_error),
+      .cq_error_cqn_o(cq_error_cqn),
       .config_we_i(cq_we),
       .config_cqn_i(cq_cqn),
       .config_i(cq_config_new),

@@ -392,7 +392,7 @@ enum exrnic_counter {
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 7  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 9  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -697,8 +697,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
 #define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires
 #define EXRNIC_REG_PORT_STATUS 0x00c  // ro: See the flags PORT_STATUS
-#define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: See the flags PORT_EVENT; a one clears. One that comes fires the vector
-#define EXRNIC_REG_PORT_BELLS_RUNG 0x014  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung, and when it is unmasked
+#define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: See the flags PORT_EVENT; a one clears. One that comes and was clear fires the vector
+#define EXRNIC_REG_PORT_BELLS_RUNG 0x014  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
 #define EXRNIC_REG_PORT_BELLS_MASK 0x018  // rw: Doorbell bits that do not fire
 #define EXRNIC_REG_PORT_RING 0x01c  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
 #define EXRNIC_REG_PORT_SPAD_OUT 0x040  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
@@ -1038,10 +1038,17 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
 #define EXRNIC_REG_PULL_MODE 0x060  // rw: Enum pull_mode; other values are ignored
 #define EXRNIC_REG_ERRATA 0x064  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
+#define EXRNIC_REG_QP_FAILED_WORDS 0x068  // ro: Which registers of QP_FAILED have a bit, a bit each
+#define EXRNIC_REG_CQ_OVERRUN_WORDS 0x06c  // ro: The same, of CQ_OVERRUN
+#define EXRNIC_REG_SRQ_LOW_WORDS 0x070  // ro: The same, of SRQ_LOW
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs
+#define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look
+#define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun
+#define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit
 #define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+#define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.
 enum exrnic_pull_mode {
@@ -1061,9 +1068,9 @@ enum exrnic_pull_mode {
 
 // Causes of the control interrupt.
 #define EXRNIC_INT_CAUSE_MBOX 0x1u  // A mailbox command has ended
-#define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself
-#define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
-#define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
+#define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself: QP_FAILED
+#define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun: CQ_OVERRUN; the queue pair whose completion is lost goes to ERROR
+#define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit, which is 0 now: SRQ_LOW
 #define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
 #define EXRNIC_INT_CAUSE_LINK 0x20u  // LINK_UP of STATUS has changed
 #define EXRNIC_INT_CAUSE_HOST_SILENT 0x40u  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused

@@ -210,7 +210,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTERS = 58;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h7;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'h9;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -425,8 +425,8 @@ package exrnic_pkg;
   localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
   localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires
   localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: See the flags PORT_STATUS
-  localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: See the flags PORT_EVENT; a one clears. One that comes fires the vector
-  localparam logic [15:0] REG_PORT_BELLS_RUNG = 16'h014;  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung, and when it is unmasked
+  localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: See the flags PORT_EVENT; a one clears. One that comes and was clear fires the vector
+  localparam logic [15:0] REG_PORT_BELLS_RUNG = 16'h014;  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
   localparam logic [15:0] REG_PORT_BELLS_MASK = 16'h018;  // rw: Doorbell bits that do not fire
   localparam logic [15:0] REG_PORT_RING = 16'h01c;  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
   localparam logic [15:0] REG_PORT_SPAD_OUT = 16'h040;  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
@@ -739,10 +739,17 @@ package exrnic_pkg;
   localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
   localparam logic [15:0] REG_PULL_MODE = 16'h060;  // rw: Enum pull_mode; other values are ignored
   localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
+  localparam logic [15:0] REG_QP_FAILED_WORDS = 16'h068;  // ro: Which registers of QP_FAILED have a bit, a bit each
+  localparam logic [15:0] REG_CQ_OVERRUN_WORDS = 16'h06c;  // ro: The same, of CQ_OVERRUN
+  localparam logic [15:0] REG_SRQ_LOW_WORDS = 16'h070;  // ro: The same, of SRQ_LOW
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs
+  localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look
+  localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun
+  localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit
   localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+  localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
   typedef enum logic [0:0] {
@@ -762,9 +769,9 @@ package exrnic_pkg;
 
   // Causes of the control interrupt. Bit numbers.
   localparam int unsigned INT_CAUSE_MBOX = 0;  // A mailbox command has ended
-  localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself
-  localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
-  localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit; query_srq tells which: its limit is 0 now
+  localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself: QP_FAILED
+  localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun: CQ_OVERRUN; the queue pair whose completion is lost goes to ERROR
+  localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit, which is 0 now: SRQ_LOW
   localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
   localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
   localparam int unsigned INT_CAUSE_HOST_SILENT = 6;  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused

@@ -171,8 +171,9 @@ void Completer::complete(const ReceiveEnded& ended) {
 
 // ---- Completion queues
 
-void Completer::lose_completion(uint32_t qpn) {
+void Completer::lose_completion(uint32_t cqn, uint32_t qpn) {
   state_.count(EXRNIC_COUNTER_CQ_OVERRUNS);
+  set_bit(state_.cq_overrun, cqn);
   state_.causes |= EXRNIC_INT_CAUSE_CQ_ERROR;
   if (!state_.qps[qpn].in_error()) state_.go_to_error(qpn, {});
 }
@@ -180,13 +181,13 @@ void Completer::lose_completion(uint32_t qpn) {
 void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
   CompletionQueue& cq = state_.cqs[cqn];
   const uint32_t entries = 1u << cq.log_entries;
-  if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion(wanted.qpn);
+  if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion(cqn, wanted.qpn);
   busy_ = true;
   const uint64_t slot = cq.producer % entries;
   xlate_.ring(
       cq.pbl, slot * sizeof wanted, sizeof wanted, [this, cqn, &cq, wanted](const Place& place) {
         busy_ = false;
-        if (place.verdict != Verdict::kOk) return lose_completion(wanted.qpn);
+        if (place.verdict != Verdict::kOk) return lose_completion(cqn, wanted.qpn);
         exrnic_cqe cqe = wanted;
         cqe.timestamp = state_.time_ns;
         // 1 in the first round, then 0, then 1

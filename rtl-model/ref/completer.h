@@ -57,7 +57,7 @@ class Completer {
   static void take_fault(QueuePair& qp, exrnic_cqe& cqe);
 
   void write_cqe(uint32_t cqn, const exrnic_cqe& cqe);
-  void lose_completion(uint32_t qpn);
+  void lose_completion(uint32_t cqn, uint32_t qpn);
   void moderate(uint32_t cqn, const exrnic_cqe& cqe);
   void fire(uint32_t cqn);
   void fire_late();

@@ -35,11 +35,11 @@ bool names_port(uint32_t qpn) {
 
 bool Ports::has(const MmioAccess& access) {
   return access.bar == EXRNIC_BAR_REGISTERS && access.offset >= EXRNIC_PORT_BASE &&
-         access.offset < EXRNIC_PORT_BASE + EXRNIC_PORTS * EXRNIC_PORT_STRIDE;
+         access.offset <= EXRNIC_REG_PORTS_PENDING;
 }
 
 void Ports::write(const MmioAccess& access) {
-  if (!is_word(access)) return;
+  if (!is_word(access) || access.offset == EXRNIC_REG_PORTS_PENDING) return;
   const uint32_t number = number_of(access);
   const uint32_t place = place_of(access);
   const auto value = static_cast<uint32_t>(access.data);
@@ -75,6 +75,7 @@ void Ports::write(const MmioAccess& access) {
 
 uint64_t Ports::read(const MmioAccess& access) const {
   if (!is_word(access)) return UINT64_MAX;
+  if (access.offset == EXRNIC_REG_PORTS_PENDING) return pending();
   const uint32_t place = place_of(access);
   const Port& port = ports_[number_of(access)];
   const auto as_read = [](uint32_t value) { return value == UINT32_MAX ? UINT64_MAX : value; };
@@ -101,6 +102,15 @@ uint64_t Ports::read(const MmioAccess& access) const {
   if (in_spads(place, EXRNIC_REG_PORT_SPAD_IN))
     return as_read(port.in[(place - EXRNIC_REG_PORT_SPAD_IN) / 4]);
   return UINT64_MAX;
+}
+
+uint32_t Ports::pending() const {
+  uint32_t pending = 0;
+  for (uint32_t i = 0; i < EXRNIC_PORTS; ++i) {
+    const Port& port = ports_[i];
+    if (port.enabled && (port.events || port.bells & ~port.mask)) pending |= 1u << i;
+  }
+  return pending;
 }
 
 void Ports::set_peer(Port& port, uint32_t value) {
@@ -173,8 +183,8 @@ bool Ports::hear(uint32_t number, uint64_t to, uint32_t data) {
     if (data > EXRNIC_PORT_STATE_HELLO) return false;
     hear_state(number, data);
   } else if (to == EXRNIC_PORT_TO_BELLS) {
+    if (data & ~port.mask & ~port.bells) dma_write_.fire(port.vector);
     port.bells |= data;
-    if (data & ~port.mask) dma_write_.fire(port.vector);
   } else {
     if (to % 4 != 0 || to < EXRNIC_PORT_TO_SPADS || to >= EXRNIC_PORT_TO_SPADS + kSpadBytes)
       return false;
@@ -195,8 +205,9 @@ void Ports::hear_state(uint32_t number, uint32_t state) {
 void Ports::go(Port& port, bool up) {
   if (port.linked == up) return;
   port.linked = up;
-  port.events |= up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
-  dma_write_.fire(port.vector);
+  const uint32_t event = up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
+  if (!(port.events & event)) dma_write_.fire(port.vector);
+  port.events |= event;
 }
 
 void Ports::ended(const Ended& message) {

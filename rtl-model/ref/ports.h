@@ -39,6 +39,7 @@ class Ports {
     std::array<uint32_t, EXRNIC_PORT_SPADS> in{};
   };
 
+  uint32_t pending() const;  // register PORTS_PENDING
   void set_peer(Port& port, uint32_t value);
   void enable(uint32_t number, bool enable);
   void say(uint32_t number, uint32_t to, uint32_t data);

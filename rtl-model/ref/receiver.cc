@@ -84,6 +84,7 @@ void Receiver::consume(uint16_t slots) {
   const auto left = static_cast<uint16_t>(srq.producer - srq.consumer);
   if (left >= srq.limit) return;
   srq.limit = 0;
+  set_bit(state_.srq_low, *qp().srqn);
   state_.causes |= EXRNIC_INT_CAUSE_SRQ_LIMIT;
 }
 

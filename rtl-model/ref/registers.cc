@@ -29,6 +29,19 @@ bool in_counters(uint32_t offset) {
   return in_range(offset, EXRNIC_REG_COUNTERS, EXRNIC_COUNTERS * sizeof(uint64_t));
 }
 
+template <size_t kWords>
+bool in_bits(const std::array<uint32_t, kWords>& bits, uint32_t first, uint32_t offset) {
+  return in_range(offset, first, sizeof bits);
+}
+
+template <size_t kWords>
+uint32_t words_of(const std::array<uint32_t, kWords>& bits) {
+  static_assert(kWords <= 32);
+  uint32_t words = 0;
+  for (size_t i = 0; i < kWords; ++i) words |= uint32_t{bits[i] != 0} << i;
+  return words;
+}
+
 bool mtu_good(uint32_t mtu) {
   return mtu >= EXRNIC_MTU_MIN && mtu <= EXRNIC_MTU_MAX && mtu % 16 == 0;
 }
@@ -79,6 +92,7 @@ void Registers::write(const MmioAccess& access) {
     default:
       if (in_mailbox(access.offset) && mailbox_.idle())
         mailbox_.payload()[(access.offset - EXRNIC_REG_MBOX_DATA) / 4] = value;
+      if (uint32_t* bits = event_bits(access.offset)) *bits &= ~value;
   }
 }
 
@@ -139,6 +153,12 @@ uint32_t Registers::value_of(uint32_t offset) {
       return int_enable_;
     case EXRNIC_REG_INT_CAUSE:
       return int_cause_;
+    case EXRNIC_REG_QP_FAILED_WORDS:
+      return words_of(state_.qp_failed);
+    case EXRNIC_REG_CQ_OVERRUN_WORDS:
+      return words_of(state_.cq_overrun);
+    case EXRNIC_REG_SRQ_LOW_WORDS:
+      return words_of(state_.srq_low);
     case EXRNIC_REG_TIME_LO:
       time_high_ = static_cast<uint32_t>(state_.time_ns >> 32);
       return static_cast<uint32_t>(state_.time_ns);
@@ -147,9 +167,21 @@ uint32_t Registers::value_of(uint32_t offset) {
     case EXRNIC_REG_MBOX_STATUS:
       return mailbox_.status();
     default:
+      if (const uint32_t* bits = event_bits(offset)) return *bits;
       if (in_mailbox(offset)) return mailbox_.payload()[(offset - EXRNIC_REG_MBOX_DATA) / 4];
       return in_counters(offset) ? counter_word(offset - EXRNIC_REG_COUNTERS) : UINT32_MAX;
   }
+}
+
+// nullptr: none of these registers.
+uint32_t* Registers::event_bits(uint32_t offset) {
+  if (in_bits(state_.qp_failed, EXRNIC_REG_QP_FAILED, offset))
+    return &state_.qp_failed[(offset - EXRNIC_REG_QP_FAILED) / 4];
+  if (in_bits(state_.cq_overrun, EXRNIC_REG_CQ_OVERRUN, offset))
+    return &state_.cq_overrun[(offset - EXRNIC_REG_CQ_OVERRUN) / 4];
+  if (in_bits(state_.srq_low, EXRNIC_REG_SRQ_LOW, offset))
+    return &state_.srq_low[(offset - EXRNIC_REG_SRQ_LOW) / 4];
+  return nullptr;
 }
 
 uint32_t Registers::counter_word(uint32_t offset) {

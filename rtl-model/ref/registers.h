@@ -20,6 +20,7 @@ class Registers {
 
  private:
   uint32_t value_of(uint32_t offset);
+  uint32_t* event_bits(uint32_t offset);
   uint32_t counter_word(uint32_t offset);
 
   State& state_;

@@ -291,6 +291,15 @@ struct Settings {
   uint32_t errata = 0;
 };
 
+// A bit for each object.
+template <size_t kObjects>
+using EventBits = std::array<uint32_t, kObjects / 32>;
+
+template <size_t kWords>
+void set_bit(std::array<uint32_t, kWords>& bits, uint32_t number) {
+  bits.at(number / 32) |= 1u << number % 32;
+}
+
 struct State {
   State(const CoreConfig& config, CoreSink* trace_sink) : config(config), trace_sink(trace_sink) {}
 
@@ -323,6 +332,7 @@ struct State {
   // Of itself, with what its status is to say besides.
   void go_to_error(uint32_t qpn, const QueuePair::Status& how) {
     qps.at(qpn).fail(how);
+    set_bit(qp_failed, qpn);
     causes |= EXRNIC_INT_CAUSE_QP_ERROR;
     wake(qpn);
   }
@@ -356,6 +366,10 @@ struct State {
   bool quiesce = false;                // the driver changes something: begin nothing
   std::vector<uint32_t> restarted;     // nodes that began anew since the ports looked
   uint32_t causes = 0;                 // flags INT_CAUSE that came since the registers looked
+  // What has happened to whom, until the driver clears it: registers of these names.
+  EventBits<EXRNIC_MAX_QP> qp_failed{};
+  EventBits<EXRNIC_MAX_CQ> cq_overrun{};
+  EventBits<EXRNIC_MAX_SRQ> srq_low{};
 };
 
 }  // namespace exrnic::ref

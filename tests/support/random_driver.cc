@@ -207,10 +207,12 @@ class RandomDriver {
   void access_register() {
     const uint32_t offset = one_of<uint32_t>(
         {EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT, EXRNIC_REG_INT_ENABLE,
-         EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS, EXRNIC_REG_PULL_MODE, EXRNIC_REG_ERRATA},
+         EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS, EXRNIC_REG_PULL_MODE, EXRNIC_REG_ERRATA,
+         EXRNIC_REG_QP_FAILED, EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_QP_FAILED_WORDS},
         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x7c,
-         0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000, 0xfffc});
+         EXRNIC_REG_SRQ_LOW, EXRNIC_REG_PORTS_PENDING, EXRNIC_REG_PORTS_PENDING + 4, 0xffc,
+         EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000, 0xfffc});
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
     facts_ << "register " << offset << " is " << rnic_.read_register(offset);

@@ -49,6 +49,7 @@ module completer
     output qpn_t       wake_qpn_o,
     output logic       qp_error_o,  // pulse: a queue pair went to ERROR
     output logic       cq_error_o,  // pulse: a completion was lost
+    output cqn_t       cq_error_cqn_o,
 
     // The driver's access to the completion queues.
     input  logic       config_we_i,
@@ -297,6 +298,7 @@ module completer
 
   // ---- Outputs
   assign quiescent_o = state_q == StIdle;
+  assign cq_error_cqn_o = cqn_q;
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 

@@ -46,6 +46,7 @@ class Completer : public Bench<Vcompleter> {
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
+  unsigned overrun = ~0u;  // the last queue that lost a completion
 
   void cycle() override {
     qp_reader_.drive();
@@ -132,6 +133,7 @@ class Completer : public Bench<Vcompleter> {
       writes.push_back(unpack<DmaWrite>(dut().write_o));
     qp_errors += dut().qp_error_o;
     cq_errors += dut().cq_error_o;
+    if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;
   }
 
   std::mt19937 random_;

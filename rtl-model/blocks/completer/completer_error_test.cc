@@ -35,6 +35,7 @@ TEST_CASE("A completion that is lost in ERROR leaves the queue pair as it is") {
   completer.qps[kQpn].status.told = true;
   completer.end(done(0, EXRNIC_CQE_STATUS_WR_FLUSH_ERR));
   CHECK(completer.cq_errors == 1);
+  CHECK(completer.overrun == kCqn);
   CHECK(completer.qp_errors == 0);
   CHECK(completer.wakes.empty());
   CHECK(completer.qps[kQpn].status.told);
@@ -48,6 +49,7 @@ TEST_CASE("A failure whose completion is lost takes the queue pair to ERROR once
   completer.create_cq(kCqn, gone);
   completer.end(done(0, EXRNIC_CQE_STATUS_LOC_PROT_ERR));
   CHECK(completer.cq_errors == 1);
+  CHECK(completer.overrun == kCqn);
   CHECK(completer.qp_errors == 1);
   CHECK(completer.wakes.size() == 1);
 }

@@ -128,6 +128,7 @@ TEST_CASE("A receive whose completion is lost takes the queue pair to ERROR") {
   for (uint16_t i = 0; i < kEntries + 1; ++i) completer.end(received(i));
   CHECK(completer.writes.size() == kEntries);
   CHECK(completer.cq_errors == 1);
+  CHECK(completer.overrun == kRecvCqn);
   CHECK(completer.events[EXRNIC_COUNTER_CQ_OVERRUNS] == 1);
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
   CHECK(completer.qp_errors == 1);

@@ -60,6 +60,7 @@ TEST_CASE("A completion for a full queue is lost, counted, and reported; the oth
   for (uint16_t i = 0; i < kEntries + 2; ++i) completer.end(done(i));
   CHECK(completer.writes.size() == kEntries);
   CHECK(completer.cq_errors == 2);
+  CHECK(completer.overrun == kCqn);
   CHECK(completer.events[EXRNIC_COUNTER_CQ_OVERRUNS] == 2);
 
   completer.ring(bell(1));
@@ -83,6 +84,7 @@ TEST_CASE("A completion for a queue that does not exist, or whose PBL is unreada
   completer.end(done(0));
   CHECK(completer.writes.empty());
   CHECK(completer.cq_errors == 1);
+  CHECK(completer.overrun == kCqn);
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
 }
 
@@ -185,6 +187,7 @@ TEST_CASE("Doorbells of another page, of no queue, or beyond the producer are re
   CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 0);
   completer.end(done(0));
   CHECK(completer.cq_errors == 1);  // nor did anything make room
+  CHECK(completer.overrun == kCqn);
 }
 
 TEST_CASE("A doorbell and an end that come together are both served, the doorbell first") {

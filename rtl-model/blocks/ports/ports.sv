@@ -64,13 +64,14 @@ module ports
   // ---- What the driver says
   port_t port;
   place_t place;
-  logic write, in_out, in_in, known, rings, enables, disables, sends;
+  logic write, in_out, in_in, known, overview, rings, enables, disables, sends;
   assign port = address_i[$clog2(PORT_STRIDE)+:$bits(port_t)];
   assign place = address_i[$clog2(PORT_STRIDE)-1:0];
   always_comb begin
-    {write, in_out, in_in, known, rings, enables, disables, sends} = '0;
+    {write, in_out, in_in, known, overview, rings, enables, disables, sends} = '0;
     if (valid_i && ready_o) begin
       known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
+      overview = word_i && address_i == REG_PORTS_PENDING;
       write = write_i && known;
       in_out = 16'(place) >= REG_PORT_SPAD_OUT && 16'(place) < REG_PORT_SPAD_OUT + 16'(SpadBytes);
       in_in = 16'(place) >= REG_PORT_SPAD_IN && 16'(place) < REG_PORT_SPAD_IN + 16'(SpadBytes);
@@ -176,24 +177,24 @@ module ports
       end else if (loses) begin
         linked_q[lost] <= 1'b0;
         events_q[lost][PORT_EVENT_LINK_DOWN] <= 1'b1;
-        fire_q[lost] <= 1'b1;
+        if (!events_q[lost][PORT_EVENT_LINK_DOWN]) fire_q[lost] <= 1'b1;
       end else if (taken) begin
         if (goes_down) begin
           linked_q[to] <= 1'b0;
           events_q[to][PORT_EVENT_LINK_DOWN] <= 1'b1;
-          fire_q[to] <= 1'b1;
+          if (!events_q[to][PORT_EVENT_LINK_DOWN]) fire_q[to] <= 1'b1;
         end
         if (goes_up) begin
           linked_q[to] <= 1'b1;
           if (!linked_q[to] || goes_down) begin
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;
-            fire_q[to] <= 1'b1;
+            if (!events_q[to][PORT_EVENT_LINK_UP]) fire_q[to] <= 1'b1;
           end
           if (arrival_i.data == 32'(PORT_STATE_HELLO)) answer_q[to] <= 1'b1;
         end
         if (says_bells) begin
           bells_q[to] <= bells_q[to] | arrival_i.data;
-          if ((arrival_i.data & ~mask_q[to]) != '0) fire_q[to] <= 1'b1;
+          if ((arrival_i.data & ~mask_q[to] & ~bells_q[to]) != '0) fire_q[to] <= 1'b1;
         end
         if (says_spad) written_q[to][arrival_i.to[2+:SpadBits]] <= 1'b1;
       end
@@ -270,6 +271,10 @@ module ports
         else if (in_in)
           value = written_q[port][place[2+:SpadBits]] ? spad_in_q[{port, place[2+:SpadBits]}] : '0;
       endcase
+    end else if (overview) begin
+      value = '0;
+      for (int unsigned i = 0; i < PORTS; i++)
+        value[i] = enabled_q[i] && (events_q[i] != '0 || (bells_q[i] & ~mask_q[i]) != '0);
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -56,6 +56,7 @@ class Ports : public Bench<Vports> {
     cycle();
     return value_;
   }
+  uint32_t pending() { return read(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0); }
   void hear(const PortMessage& message, bool good = true) {
     pack(dut().arrival_i, message);
     dut().arrival_good_i = good;
@@ -206,6 +207,54 @@ TEST_CASE("Bells add up, fire unless they are masked, and fire when they are unm
   CHECK(ports.fired.size() == 2);  // the other has fired already
 }
 
+TEST_CASE("A bell that is set interrupts no more, however often it is rung, until it is cleared") {
+  Ports ports;
+  ports.link();
+  for (int i = 0; i < 20; ++i) ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
+  CHECK(ports.fired.size() == 1);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x30));  // one more
+  CHECK(ports.fired.size() == 2);
+  ports.write(EXRNIC_REG_PORT_BELLS_RUNG, 0x30);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
+  CHECK(ports.fired.size() == 3);
+}
+
+TEST_CASE("A link that comes and goes interrupts once for either, until that is cleared") {
+  Ports ports;
+  ports.link();
+  for (int i = 0; i < 20; ++i) {
+    ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN));
+    ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
+  }
+  CHECK(ports.fired.size() == 2);
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == (kUp | kDown));
+  ports.write(EXRNIC_REG_PORT_EVENTS, kUp | kDown);
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN));
+  CHECK(ports.fired.size() == 3);
+}
+
+TEST_CASE("One register shows which ports have something to tell") {
+  const uint8_t last = EXRNIC_PORTS - 1;
+  Ports ports;
+  CHECK(ports.pending() == 0);
+  ports.link();
+  CHECK(ports.pending() == 0);
+  ports.write(EXRNIC_REG_PORT_BELLS_MASK, 2);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 2));
+  CHECK(ports.pending() == 0);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 1));
+  CHECK(ports.pending() == 1u << kPort);
+  ports.enable(last, kNode, kPeer);
+  PortMessage up = said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP);
+  up.port = last;
+  ports.hear(up);
+  CHECK(ports.pending() == (1u << kPort | 1u << last));
+  ports.write(EXRNIC_REG_PORT_BELLS_RUNG, 1);
+  CHECK(ports.pending() == 1u << last);
+  ports.write(EXRNIC_REG_PORT_CONTROL, 0, last);
+  CHECK(ports.pending() == 0);
+}
+
 TEST_CASE("Ringing and scratchpads reach the peer while the link is up, else they are refused") {
   const bool up = GENERATE(true, false);
   Ports ports;
@@ -311,7 +360,9 @@ TEST_CASE("What is no register reads as all ones, and takes nothing") {
   ports.link();
   CHECK(ports.read(EXRNIC_REG_PORT_RING) == UINT32_MAX);
   CHECK(ports.read(0xf0) == UINT32_MAX);
-  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORTS) == UINT32_MAX);
+  CHECK(ports.read(4, EXRNIC_PORTS) == UINT32_MAX);  // behind PORTS_PENDING
+  ports.write(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0, 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL) == EXRNIC_PORT_CONTROL_ENABLE);
   ports.dut().word_i = 0;
   CHECK(ports.read(EXRNIC_REG_PORT_CONTROL) == UINT32_MAX);
   ports.write(EXRNIC_REG_PORT_CONTROL, 0);

@@ -50,9 +50,12 @@ module registers
     input  logic         mbox_answer_i,
     input  mbox_answer_t mbox_answer_data_i,
 
-    input  logic qp_error_i,
-    input  logic cq_error_i,
-    input  logic srq_limit_i,
+    input  logic  qp_error_i,
+    input  qpn_t  qp_error_qpn_i,
+    input  logic  cq_error_i,
+    input  cqn_t  cq_error_cqn_i,
+    input  logic  srq_limit_i,
+    input  srqn_t srq_limit_srqn_i,
     input  logic firmware_i,
     input  logic host_silent_i,
     output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
@@ -164,6 +167,55 @@ module registers
     end
   end
 
+  // ---- To whom it has happened
+  logic in_qp_failed, in_cq_overrun, in_srq_low;
+  logic [31:0] qp_failed, qp_failed_words, cq_overrun, cq_overrun_words, srq_low, srq_low_words;
+  assign in_qp_failed = in_range(address, REG_QP_FAILED, N_QP / 8);
+  assign in_cq_overrun = in_range(address, REG_CQ_OVERRUN, N_CQ / 8);
+  assign in_srq_low = in_range(address, REG_SRQ_LOW, N_SRQ / 8);
+  event_bits #(
+      .N(N_QP)
+  ) u_qp_failed (
+      .clk_i,
+      .rst_ni,
+      .set_i(qp_error_i),
+      .number_i(qp_error_qpn_i[$clog2(N_QP)-1:0]),
+      .look_i(read),
+      .clear_i(write && in_qp_failed),
+      .word_i(address[2+:$clog2(N_QP/32)]),
+      .ones_i(data_i),
+      .word_o(qp_failed),
+      .words_o(qp_failed_words)
+  );
+  event_bits #(
+      .N(N_CQ)
+  ) u_cq_overrun (
+      .clk_i,
+      .rst_ni,
+      .set_i(cq_error_i),
+      .number_i(cq_error_cqn_i[$clog2(N_CQ)-1:0]),
+      .look_i(read),
+      .clear_i(write && in_cq_overrun),
+      .word_i(address[2+:$clog2(N_CQ/32)]),
+      .ones_i(data_i),
+      .word_o(cq_overrun),
+      .words_o(cq_overrun_words)
+  );
+  event_bits #(
+      .N(N_SRQ)
+  ) u_srq_low (
+      .clk_i,
+      .rst_ni,
+      .set_i(srq_limit_i),
+      .number_i(srq_limit_srqn_i[$clog2(N_SRQ)-1:0]),
+      .look_i(read),
+      .clear_i(write && in_srq_low),
+      .word_i(address[2+:$clog2(N_SRQ/32)]),
+      .ones_i(data_i),
+      .word_o(srq_low),
+      .words_o(srq_low_words)
+  );
+
   // ---- Reads
   logic [63:0] counter;
   counters #(
@@ -215,11 +267,17 @@ module registers
         REG_ERRATA: value = 32'(erratum_o) << ERRATA_PULL_BESIDE_PUSH;
         REG_INT_ENABLE: value = 32'(enable_q);
         REG_INT_CAUSE: value = 32'(cause_q);
+        REG_QP_FAILED_WORDS: value = qp_failed_words;
+        REG_CQ_OVERRUN_WORDS: value = cq_overrun_words;
+        REG_SRQ_LOW_WORDS: value = srq_low_words;
         REG_TIME_LO: value = time_i[31:0];
         REG_TIME_HI: value = time_high_q;
         REG_MBOX_STATUS: value = 32'(mbox_status_q);
         default:
         if (in_mbox) value = mbox_q[address[5:2]];
+        else if (in_qp_failed) value = qp_failed;
+        else if (in_cq_overrun) value = cq_overrun;
+        else if (in_srq_low) value = srq_low;
         else if (in_counters) value = address[2] ? counter_high_q : counter[31:0];
       endcase
     end

@@ -113,7 +113,12 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_MBOX_COMMAND, kOnes},  // write only
       {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_HARDWARE},
       {EXRNIC_REG_ERRATA, 0},
-      {EXRNIC_REG_ERRATA + 4, kOnes},
+      {EXRNIC_REG_QP_FAILED_WORDS, 0},
+      {EXRNIC_REG_CQ_OVERRUN_WORDS, 0},
+      {EXRNIC_REG_SRQ_LOW_WORDS, 0},
+      {EXRNIC_REG_SRQ_LOW_WORDS + 4, kOnes},
+      {EXRNIC_REG_QP_FAILED - 4, kOnes},
+      {EXRNIC_REG_SRQ_LOW + EXRNIC_MAX_SRQ / 8, kOnes},
       {EXRNIC_REG_MBOX_STATUS + 4, kOnes},
       {EXRNIC_REG_COUNTERS - 4, kOnes},
       {EXRNIC_REG_COUNTERS, 0},
@@ -361,6 +366,68 @@ TEST_CASE(
   registers.pulse(registers.dut().mbox_done_i);
   CHECK(registers.interrupts == 2);
   CHECK_FALSE(registers.dut().irq_valid_o);
+}
+
+struct EventBits {
+  uint32_t first;
+  uint32_t words;
+  uint32_t objects;
+};
+constexpr EventBits kQpFailed{EXRNIC_REG_QP_FAILED, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_MAX_QP};
+constexpr EventBits kCqOverrun{EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_MAX_CQ};
+constexpr EventBits kSrqLow{EXRNIC_REG_SRQ_LOW, EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_MAX_SRQ};
+
+// Something happens to that object, in the cycle of a write that was driven, if one was.
+void happens(Registers& registers, const EventBits& what, uint32_t number) {
+  Vregisters& dut = registers.dut();
+  dut.qp_error_qpn_i = dut.cq_error_cqn_i = number;
+  dut.srq_limit_srqn_i = static_cast<uint8_t>(number);
+  if (what.first == kQpFailed.first) registers.pulse(dut.qp_error_i);
+  if (what.first == kCqOverrun.first) registers.pulse(dut.cq_error_i);
+  if (what.first == kSrqLow.first) registers.pulse(dut.srq_limit_i);
+}
+
+uint32_t word_of(const EventBits& what, uint32_t number) {
+  return what.first + number / 32 * kWord;
+}
+
+TEST_CASE("A queue to which something happens has its bit, and no other, until a one clears it") {
+  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
+  const uint32_t last = what.objects - 1;
+  Registers registers;
+  for (uint32_t number : {0u, 33u, last}) {
+    CHECK(registers.read(what.words) == 0);
+    happens(registers, what, number);
+    CHECK(registers.read(what.words) == 1u << number / 32);
+    for (uint32_t i = 0; i < what.objects; i += 32)
+      CHECK(registers.read(word_of(what, i)) == (number / 32 == i / 32 ? 1u << number % 32 : 0));
+    registers.write(word_of(what, number), ~(1u << number % 32));  // others
+    CHECK(registers.read(what.words) == 1u << number / 32);
+    registers.write(word_of(what, number), 1u << number % 32);
+  }
+  CHECK(registers.read(what.words) == 0);
+}
+
+TEST_CASE("What happens to one kind of queue is not told of another") {
+  Registers registers;
+  happens(registers, kQpFailed, 5);
+  CHECK(registers.read(kCqOverrun.words) == 0);
+  CHECK(registers.read(kSrqLow.words) == 0);
+  happens(registers, kCqOverrun, 70);
+  CHECK(registers.read(kQpFailed.words) == 1);
+  CHECK(registers.read(kCqOverrun.words) == 4);
+}
+
+TEST_CASE("A bit that comes in the very cycle of its clearing stays") {
+  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
+  Registers registers;
+  happens(registers, what, 40);
+  registers.drive_write(word_of(what, 40), ~0u);
+  happens(registers, what, 40);
+  CHECK(registers.read(word_of(what, 40)) == 1u << 8);
+  registers.drive_write(word_of(what, 40), ~0u);  // and clears others
+  happens(registers, what, 41);
+  CHECK(registers.read(word_of(what, 40)) == 1u << 9);
 }
 
 TEST_CASE("A counter counts every source that pulses it in a cycle, and no other counter") {
