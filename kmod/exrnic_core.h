@@ -9,6 +9,8 @@
  *   exrnic_mbox.lock	    one mailbox command at a time
  *   exrnic_firmware.lock   the on-chip processor; inside a context's, when its message channel comes or goes
  *   exrnic_device.users_lock  what each user has of what is scarce
+ *   exrnic_async.lock	    who is told of a queue; nothing is waited for inside it
+ *   exrnic_port.lock	    what a process does with a port
  * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
@@ -71,8 +73,10 @@ struct exrnic_vector {
 
 /* What an interrupt has told, until a thread finds out whom it concerns. */
 struct exrnic_async {
-	struct work_struct work;
+	struct delayed_work work;
+	struct mutex lock;	/* queues come into exrnic_device's tables, and go */
 	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, EXRNIC_ASYNC_FATAL */
+	unsigned long next;	/* jiffies: when the thread may run again */
 	u64 peers_dead;		/* counter, as of the last look */
 };
 
@@ -99,8 +103,8 @@ struct exrnic_device {
 
 	struct ida pages;
 	struct ida pds;
-	struct ida cqs;
-	struct ida srqs;
+	struct xarray cqs;
+	struct xarray srqs;
 	struct xarray qps;
 	u32 next_qpn;
 	struct exrnic_stags stags;
@@ -108,6 +112,7 @@ struct exrnic_device {
 	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
 	spinlock_t ports_lock;	/* also in interrupts */
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
+	unsigned int open_ports;
 
 	atomic64_t pinned;	/* pages, of all contexts */
 	struct rdmacg_device cgroup_device;
@@ -140,9 +145,7 @@ struct exrnic_ucontext {
 	struct exrnic_event_source link;
 	struct exrnic_event_source fatal;
 
-	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, for who has the lock next */
 	struct mutex lock;
-	u64 overruns;		/* counter, as of the last look at all queue pairs */
 	u32 objects;
 	struct exrnic_user *user;	/* who has opened it */
 	struct rdma_cgroup *cgroup;
@@ -201,7 +204,6 @@ struct exrnic_cq {
 struct exrnic_srq {
 	u32 srqn;
 	u32 users;		/* QPs */
-	u32 limit;		/* armed, as far as the driver knows */
 	struct exrnic_event_source limit_event;
 	struct exrnic_pd *pd;
 	struct exrnic_ring ring;
@@ -240,11 +242,17 @@ struct exrnic_port {
 	struct exrnic_device *edev;
 	u32 number;
 	wait_queue_head_t wait;
-	/* Under edev->ports_lock. */
-	u32 bells;		/* rung and not taken */
-	u32 events;
+	struct mutex lock;
 	u32 mask;
+	u32 taken;		/* how often something has been */
 	bool dead;		/* closed: it is not the device's any more */
+	bool pending;		/* there may be something to take; set also in interrupts */
+};
+
+/* What a port has to tell, and where in the row of what is taken. */
+struct exrnic_port_news {
+	struct exrnic_port_event event;
+	u32 taken;
 };
 
 struct exrnic_mr {
@@ -265,6 +273,7 @@ int exrnic_device_renew(struct exrnic_device *edev);
 int exrnic_device_init_tables(struct exrnic_device *edev);
 void exrnic_device_put(struct exrnic_device *edev);
 void exrnic_device_associate(struct exrnic_device *edev);
+int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);	/* -ENOSPC */
 void exrnic_device_disassociate(struct exrnic_device *edev);
 /* Tells all who read the state page. */
 void exrnic_device_gone(struct exrnic_device *edev);
@@ -274,8 +283,6 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 			 const struct exrnic_face_ops *face);
 void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx);
 void exrnic_ucontext_disassociate(struct exrnic_ucontext *uctx);
-/* Gives up uctx->lock, and sees to the events that came while it was held. */
-void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx);
 
 /* exrnic_page.c: user pages of BAR 2. */
 int exrnic_page_alloc(struct exrnic_device *edev, u32 *page);
@@ -283,8 +290,14 @@ void exrnic_page_free(struct exrnic_device *edev, u32 page);
 unsigned long exrnic_page_pfn(struct exrnic_device *edev, u32 page);
 
 /* exrnic_irq.c */
+#define EXRNIC_CAUSES_QUEUES \
+	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT)
+#define EXRNIC_CAUSES_ASYNC (EXRNIC_CAUSES_QUEUES | EXRNIC_INT_CAUSE_LINK)
+
 int exrnic_irq_init(struct exrnic_device *edev);
 void exrnic_irq_fini(struct exrnic_device *edev);
+/* Once it has told of one of EXRNIC_CAUSES_ASYNC the device is silent about them until this. */
+void exrnic_irq_enable_async(struct exrnic_device *edev);
 /* One with few users. */
 u32 exrnic_irq_pick_vector(struct exrnic_device *edev);
 u32 exrnic_irq_msix_vector(const struct exrnic_device *edev, u32 comp_vector);
@@ -295,10 +308,22 @@ void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
 /* exrnic_async.c: causes of the control interrupt become events of objects. */
 #define EXRNIC_ASYNC_FATAL BIT(30)
 
+enum exrnic_async_what {
+	EXRNIC_ASYNC_QP_FAILED,
+	EXRNIC_ASYNC_CQ_OVERRUN,
+	EXRNIC_ASYNC_SRQ_LOW,
+};
+
 void exrnic_async_init(struct exrnic_device *edev);
 void exrnic_async_cancel(struct exrnic_device *edev);
-/* After the context's lock was given up: what came while it was held. */
-void exrnic_async_catch_up(struct exrnic_ucontext *uctx);
+/*
+ * A queue, whose number is reserved in that table of the device, from now on hears of itself; and no
+ * longer: it exists on the device no more, and what has happened to it is forgotten.
+ */
+void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 number,
+			  void *object);
+void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number,
+			   enum exrnic_async_what what);
 /* Also from interrupts. */
 void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
 
@@ -330,8 +355,6 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 int exrnic_srq_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_srq *attr);
 int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr);
 int exrnic_srq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
-/* Raises the events of those that have taken fewer receives than their limit. */
-void exrnic_srq_look_for_limits(struct exrnic_ucontext *uctx);
 struct exrnic_srq *exrnic_srq_find(struct exrnic_ucontext *uctx, u32 srqn);
 void exrnic_srq_release_all(struct exrnic_ucontext *uctx);
 
@@ -341,8 +364,6 @@ int exrnic_qp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_gro
 int exrnic_qp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr);
 int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr);
 int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
-/* Raises the events of those that went to ERROR, and of their queues if completions were lost. */
-void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx);
 struct exrnic_qp *exrnic_qp_find(struct exrnic_ucontext *uctx, u32 qpn);
 void exrnic_qp_release_all(struct exrnic_ucontext *uctx);
 /* exrnic_qp_stop.c: to ERROR, until nothing is under way, or for five seconds. */
@@ -379,13 +400,16 @@ void exrnic_msg_channel_release(struct exrnic_ucontext *uctx);	/* if there is on
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_open_port *attr);
 void exrnic_port_close(struct exrnic_port *port);
-bool exrnic_port_is_pending(struct exrnic_port *port);	/* or closed */
-bool exrnic_port_take(struct exrnic_port *port, struct exrnic_port_event *event);
+bool exrnic_port_may_tell(struct exrnic_port *port);	/* or is closed */
+/* What has come, which stays; false: nothing. */
+bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news);
+/* It has been told; false: by somebody else, before. */
+bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news);
 int exrnic_port_ring(struct exrnic_port *port, u32 bits);
 int exrnic_port_set_mask(struct exrnic_port *port, u32 mask);
 int exrnic_port_set_spad(struct exrnic_port *port, const struct exrnic_port_spad *spad);
 int exrnic_port_get_spad(struct exrnic_port *port, struct exrnic_port_spad *spad);
-bool exrnic_ports_interrupt(struct exrnic_device *edev);	/* control vector; false: none has anything */
+bool exrnic_ports_interrupt(struct exrnic_device *edev);	/* control vector; false: none is open */
 
 /* exrnic_limits.c: what the administrator allows; -EDQUOT. */
 void exrnic_limits_init(struct exrnic_device *edev);

@@ -69,7 +69,7 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	struct exrnic_device *edev = uctx->edev;
 	struct exrnic_destroy unused;
 	struct exrnic_cq *cq;
-	int id, err;
+	int err;
 
 	if (!exrnic_cq_create_is_valid(edev, attr))
 		return -EINVAL;
@@ -82,12 +82,9 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	err = exrnic_ring_map(edev, &cq->ring);
 	if (err)
 		goto err_ring;
-	id = ida_alloc_max(&edev->cqs, edev->limits.cq - 1, GFP_KERNEL);
-	if (id < 0) {
-		err = id;
+	err = exrnic_number_alloc(&edev->cqs, edev->limits.cq, &cq->cqn);
+	if (err)
 		goto err_ring;
-	}
-	cq->cqn = id;
 	err = xa_insert(&uctx->cqs, cq->cqn, cq, GFP_KERNEL);
 	if (err)
 		goto err_number;
@@ -95,6 +92,7 @@ int exrnic_cq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr
 	err = exrnic_cq_create_on_device(uctx, cq, attr);
 	if (err)
 		goto err_events;
+	exrnic_async_publish(edev, &edev->cqs, cq->cqn, cq);
 	attr->cqn = cq->cqn;
 	return 0;
 
@@ -102,7 +100,7 @@ err_events:
 	exrnic_cq_fini_events(uctx, cq, &unused);
 	xa_erase(&uctx->cqs, cq->cqn);
 err_number:
-	ida_free(&edev->cqs, id);
+	xa_erase(&edev->cqs, cq->cqn);
 err_ring:
 	exrnic_ring_unpin(uctx, &cq->ring);
 err_free:
@@ -114,11 +112,12 @@ err_free:
 static int exrnic_cq_release(struct exrnic_ucontext *uctx, struct exrnic_cq *cq,
 			     struct exrnic_destroy *attr)
 {
-	int err = exrnic_mbox_destroy_cq(uctx->edev, cq->cqn);
+	struct exrnic_device *edev = uctx->edev;
+	int err = exrnic_mbox_destroy_cq(edev, cq->cqn);
 
-	exrnic_cq_fini_events(uctx, cq, attr);
 	xa_erase(&uctx->cqs, cq->cqn);
-	ida_free(&uctx->edev->cqs, cq->cqn);
+	exrnic_async_withdraw(edev, &edev->cqs, cq->cqn, EXRNIC_ASYNC_CQ_OVERRUN);
+	exrnic_cq_fini_events(uctx, cq, attr);
 	exrnic_ring_unpin(uctx, &cq->ring);
 	exrnic_object_free(uctx, cq);
 	return err;

@@ -25,8 +25,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	exrnic_firmware_init(edev);
 	ida_init(&edev->pages);
 	ida_init(&edev->pds);
-	ida_init(&edev->cqs);
-	ida_init(&edev->srqs);
+	xa_init_flags(&edev->cqs, XA_FLAGS_ALLOC);
+	xa_init_flags(&edev->srqs, XA_FLAGS_ALLOC);
 	xa_init_flags(&edev->qps, XA_FLAGS_ALLOC);
 	mutex_init(&edev->counters_lock);
 	mutex_init(&edev->stags.lock);
@@ -75,8 +75,8 @@ static void exrnic_device_free(struct kref *ref)
 	exrnic_firmware_free(edev);
 	exrnic_stags_fini(&edev->stags);
 	xa_destroy(&edev->qps);
-	ida_destroy(&edev->srqs);
-	ida_destroy(&edev->cqs);
+	xa_destroy(&edev->srqs);
+	xa_destroy(&edev->cqs);
 	ida_destroy(&edev->pds);
 	ida_destroy(&edev->pages);
 	pci_dev_put(edev->pdev);
@@ -87,6 +87,14 @@ static void exrnic_device_free(struct kref *ref)
 void exrnic_device_put(struct exrnic_device *edev)
 {
 	kref_put(&edev->ref, exrnic_device_free);
+}
+
+/* Reserves the lowest that is free, below limit. */
+int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number)
+{
+	int err = xa_alloc(table, number, NULL, XA_LIMIT(0, limit - 1), GFP_KERNEL);
+
+	return err == -EBUSY ? -ENOSPC : err;
 }
 
 void exrnic_device_gone(struct exrnic_device *edev)

@@ -279,9 +279,10 @@ static int exrnic_do_get_pbl(struct exrnic_ucontext *uctx, union exrnic_ioctl_ar
 
 	if (get->rsvd)
 		return -EINVAL;
-	mutex_lock(&uctx->lock);
+	if (mutex_lock_killable(&uctx->lock))
+		return -EINTR;
 	err = exrnic_get_pbl_locked(uctx, get, &count, &entries);
-	exrnic_ucontext_unlock(uctx);
+	mutex_unlock(&uctx->lock);
 	if (err)
 		return err;
 	bytes = count * sizeof(*entries);
@@ -377,9 +378,10 @@ static int exrnic_do_find_pages(struct exrnic_ucontext *uctx, union exrnic_ioctl
 {
 	bool dead;
 
-	mutex_lock(&uctx->lock);
+	if (mutex_lock_killable(&uctx->lock))
+		return -EINTR;
 	dead = uctx->dead;
-	exrnic_ucontext_unlock(uctx);
+	mutex_unlock(&uctx->lock);
 	return dead ? -ENODEV : exrnic_lookup_pages(&arg->find_pages);
 }
 
@@ -444,9 +446,10 @@ static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_io
 
 	if (ioctl->run_unlocked)
 		return ioctl->run_unlocked(uctx, arg);
-	mutex_lock(&uctx->lock);
+	if (mutex_lock_killable(&uctx->lock))
+		return -EINTR;
 	err = uctx->dead ? -ENODEV : ioctl->run(uctx, arg);
-	exrnic_ucontext_unlock(uctx);
+	mutex_unlock(&uctx->lock);
 	return err;
 }
 
@@ -458,7 +461,7 @@ static void exrnic_ioctl_undo(struct exrnic_ucontext *uctx, const struct exrnic_
 		return;
 	mutex_lock(&uctx->lock);
 	ioctl->undo(uctx, arg);
-	exrnic_ucontext_unlock(uctx);
+	mutex_unlock(&uctx->lock);
 }
 
 /* Without the lock: the process may never provide the memory for the answer. */

@@ -12,14 +12,9 @@ static unsigned int max_vectors = EXRNIC_MSIX_VECTORS;
 module_param(max_vectors, uint, 0444);
 MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completions share that of control");
 
-#define EXRNIC_CAUSES \
-	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | \
-	 EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_LINK | \
-	 EXRNIC_INT_CAUSE_HOST_SILENT)
-
-#define EXRNIC_CAUSES_ASYNC \
-	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT | \
-	 EXRNIC_INT_CAUSE_LINK)
+#define EXRNIC_CAUSES_AT_ONCE \
+	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_FIRMWARE | EXRNIC_INT_CAUSE_HOST_SILENT)
+#define EXRNIC_CAUSES (EXRNIC_CAUSES_AT_ONCE | EXRNIC_CAUSES_ASYNC)
 
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
@@ -46,10 +41,17 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 		if (cause & EXRNIC_INT_CAUSE_HOST_SILENT)
 			dev_err_ratelimited(&edev->pdev->dev,
 					    "a read of memory got no answer in time (counter dma_read_timeouts); what needed it has failed\n");
-		if (cause & EXRNIC_CAUSES_ASYNC)
+		if (cause & EXRNIC_CAUSES_ASYNC) {
+			exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES_AT_ONCE);
 			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
+		}
 	}
 	return handled;
+}
+
+void exrnic_irq_enable_async(struct exrnic_device *edev)
+{
+	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
 }
 
 static irqreturn_t exrnic_irq_comp(int irq, void *data)

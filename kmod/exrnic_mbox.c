@@ -168,6 +168,19 @@ static int exrnic_mbox_exec(struct exrnic_device *edev, enum exrnic_mbox_op op,
 	return status;
 }
 
+/* The same for what can be left undone: -EINTR, the process was killed while others had their turn. */
+static int exrnic_mbox_exec_killable(struct exrnic_device *edev, enum exrnic_mbox_op op,
+				     const struct exrnic_mbox_data *data)
+{
+	int status;
+
+	if (mutex_lock_killable(&edev->mbox.lock))
+		return -EINTR;
+	status = exrnic_mbox_exec_locked(edev, op, data);
+	mutex_unlock(&edev->mbox.lock);
+	return status;
+}
+
 /* What user space gets to see of a refusal. A bad value is the caller's mistake: nothing for the log. */
 static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op, int status)
 {
@@ -187,7 +200,7 @@ static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, c
 {
 	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
 
-	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec(edev, op, &data));
+	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec_killable(edev, op, &data));
 }
 
 /* Asks for what the device knows of an object. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Ports: doorbell bits, scratchpads and the link to one port of a peer. It knows no face. */
+#include <linux/bitops.h>
 #include <linux/err.h>
 #include <linux/nospec.h>
 
@@ -23,58 +24,87 @@ static void exrnic_port_write(struct exrnic_port *port, u32 reg, u32 value)
 	exrnic_write(port->edev, exrnic_port_reg(port, reg), value);
 }
 
-/* Clear, then note: a bell that rings in between fires again. */
-static bool exrnic_port_look(struct exrnic_port *port)
+/* There may be something to take. */
+static void exrnic_port_notice(struct exrnic_port *port)
 {
-	u32 bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG) & ~port->mask;
-	u32 events = exrnic_port_read(port, EXRNIC_REG_PORT_EVENTS) & EXRNIC_PORT_EVENTS_ALL;
+	if (!xchg(&port->pending, true))
+		wake_up_interruptible(&port->wait);
+}
 
-	if (!bells && !events)
+/*
+ * The control vector has fired. What a port has to tell stays in the device until it is taken, and what
+ * is there already fires no more: a peer interrupts no oftener than the port's owner reads.
+ */
+bool exrnic_ports_interrupt(struct exrnic_device *edev)
+{
+	unsigned long pending, flags;
+	unsigned int i;
+
+	if (!READ_ONCE(edev->open_ports))
 		return false;
-	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_RUNG, bells);
-	exrnic_port_write(port, EXRNIC_REG_PORT_EVENTS, events);
-	port->bells |= bells;
-	port->events |= events;
-	wake_up_interruptible(&port->wait);
+	pending = exrnic_read(edev, EXRNIC_REG_PORTS_PENDING);
+	spin_lock_irqsave(&edev->ports_lock, flags);
+	for_each_set_bit(i, &pending, EXRNIC_PORTS)
+		if (edev->ports[i])
+			exrnic_port_notice(edev->ports[i]);
+	spin_unlock_irqrestore(&edev->ports_lock, flags);
 	return true;
 }
 
-/* The control vector has fired. A device that is gone reads as all ones. */
-bool exrnic_ports_interrupt(struct exrnic_device *edev)
+/* Whether something is left, as the device says now; one that is gone says nothing. */
+static void exrnic_port_look_again(struct exrnic_port *port)
 {
-	unsigned long flags;
-	bool any = false;
-	unsigned int i;
+	u32 pending;
 
-	spin_lock_irqsave(&edev->ports_lock, flags);
-	for (i = 0; i < EXRNIC_PORTS; i++)
-		if (edev->ports[i] &&
-		    exrnic_port_read(edev->ports[i], EXRNIC_REG_PORT_CONTROL) != EXRNIC_REG_ABSENT)
-			any |= exrnic_port_look(edev->ports[i]);
-	spin_unlock_irqrestore(&edev->ports_lock, flags);
-	return any;
+	WRITE_ONCE(port->pending, false);
+	pending = exrnic_read(port->edev, EXRNIC_REG_PORTS_PENDING);
+	if (pending != EXRNIC_REG_ABSENT && (pending & BIT(port->number)))
+		exrnic_port_notice(port);
 }
 
-bool exrnic_port_is_pending(struct exrnic_port *port)
+bool exrnic_port_may_tell(struct exrnic_port *port)
 {
-	return READ_ONCE(port->bells) || READ_ONCE(port->events) || READ_ONCE(port->dead);
+	return READ_ONCE(port->pending) || READ_ONCE(port->dead);
 }
 
-/* Enabling forgets the bells of the port's last owner, which no interrupt may find before. */
+static int exrnic_port_claim(struct exrnic_port *port)
+{
+	struct exrnic_device *edev = port->edev;
+	int err = -EBUSY;
+
+	spin_lock_irq(&edev->ports_lock);
+	if (!edev->ports[port->number]) {
+		edev->ports[port->number] = port;
+		WRITE_ONCE(edev->open_ports, edev->open_ports + 1);
+		err = 0;
+	}
+	spin_unlock_irq(&edev->ports_lock);
+	return err;
+}
+
+static void exrnic_port_give_back(struct exrnic_port *port)
+{
+	struct exrnic_device *edev = port->edev;
+
+	spin_lock_irq(&edev->ports_lock);
+	edev->ports[port->number] = NULL;
+	WRITE_ONCE(edev->open_ports, edev->open_ports - 1);
+	spin_unlock_irq(&edev->ports_lock);
+}
+
+/* Enabling forgets the bells of the port's last owner; until then it is not pending. */
 static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_open_port *attr)
 {
-	lockdep_assert_held(&port->edev->ports_lock);
 	exrnic_port_write(port, EXRNIC_REG_PORT_PEER, attr->peer_node << 16 | attr->peer_port);
 	exrnic_port_write(port, EXRNIC_REG_PORT_VECTOR, EXRNIC_MSIX_VECTOR_CONTROL);
 	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, 0);
 	exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
-	port->edev->ports[port->number] = port;
 }
 
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_open_port *attr)
 {
-	int err = 0;
+	int err;
 
 	if (attr->port >= EXRNIC_PORTS || attr->peer_port >= EXRNIC_PORTS ||
 	    attr->peer_node >= edev->limits.node ||
@@ -82,30 +112,24 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		return -EINVAL;
 	port->edev = edev;
 	port->number = array_index_nospec(attr->port, EXRNIC_PORTS);
+	mutex_init(&port->lock);
 	init_waitqueue_head(&port->wait);
-	spin_lock_irq(&edev->ports_lock);
-	if (edev->ports[port->number])
-		err = -EBUSY;
-	else
+	err = exrnic_port_claim(port);
+	if (!err)
 		exrnic_port_enable(port, attr);
-	spin_unlock_irq(&edev->ports_lock);
 	return err;
 }
 
 /* Also of a device that goes away: then nothing acts on it any more. Twice does no harm. */
 void exrnic_port_close(struct exrnic_port *port)
 {
-	struct exrnic_device *edev = port->edev;
-	bool open;
-
-	spin_lock_irq(&edev->ports_lock);
-	open = !port->dead;
-	if (open) {
-		edev->ports[port->number] = NULL;
+	mutex_lock(&port->lock);
+	if (!port->dead) {
 		exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, 0);
+		exrnic_port_give_back(port);
 	}
-	port->dead = true;
-	spin_unlock_irq(&edev->ports_lock);
+	WRITE_ONCE(port->dead, true);
+	mutex_unlock(&port->lock);
 	wake_up_interruptible(&port->wait);
 }
 
@@ -118,38 +142,63 @@ static int exrnic_port_check_link(struct exrnic_port *port)
 	return status & EXRNIC_PORT_STATUS_LINK_UP ? 0 : -ENOTCONN;
 }
 
-/* False: nothing has come. */
-bool exrnic_port_take(struct exrnic_port *port, struct exrnic_port_event *event)
+static bool exrnic_port_peek_locked(struct exrnic_port *port, struct exrnic_port_news *news)
 {
-	struct exrnic_device *edev = port->edev;
-	bool taken = false;
+	int link = exrnic_port_check_link(port);
+	u32 bells = 0, events = 0;
 
-	spin_lock_irq(&edev->ports_lock);
-	if (!port->dead && (port->bells || port->events)) {
-		*event = (struct exrnic_port_event){
-			.bells = port->bells,
-			.events = port->events,
-			.link_up = !exrnic_port_check_link(port),
-		};
-		port->bells = 0;
-		port->events = 0;
-		taken = true;
+	if (link != -ENODEV) {
+		bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG) & ~port->mask;
+		events = exrnic_port_read(port, EXRNIC_REG_PORT_EVENTS) & EXRNIC_PORT_EVENTS_ALL;
 	}
-	spin_unlock_irq(&edev->ports_lock);
+	if (!bells && !events) {
+		exrnic_port_look_again(port);
+		return false;
+	}
+	exrnic_port_notice(port);	/* its interrupt is still to come */
+	*news = (struct exrnic_port_news){
+		.event = { .bells = bells, .events = events, .link_up = !link },
+		.taken = port->taken,
+	};
+	return true;
+}
+
+bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news)
+{
+	bool any;
+
+	mutex_lock(&port->lock);
+	any = !port->dead && exrnic_port_peek_locked(port, news);
+	mutex_unlock(&port->lock);
+	return any;
+}
+
+bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news)
+{
+	bool taken;
+
+	mutex_lock(&port->lock);
+	taken = !port->dead && port->taken == news->taken;
+	if (taken) {
+		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_RUNG, news->event.bells);
+		exrnic_port_write(port, EXRNIC_REG_PORT_EVENTS, news->event.events);
+		port->taken++;
+		exrnic_port_look_again(port);
+	}
+	mutex_unlock(&port->lock);
 	return taken;
 }
 
 static int exrnic_port_say(struct exrnic_port *port, u32 reg, u32 value)
 {
-	struct exrnic_device *edev = port->edev;
 	int err = -ENODEV;
 
-	spin_lock_irq(&edev->ports_lock);
+	mutex_lock(&port->lock);
 	if (!port->dead)
 		err = exrnic_port_check_link(port);
 	if (!err)
 		exrnic_port_write(port, reg, value);
-	spin_unlock_irq(&edev->ports_lock);
+	mutex_unlock(&port->lock);
 	return err;
 }
 
@@ -167,33 +216,31 @@ int exrnic_port_set_spad(struct exrnic_port *port, const struct exrnic_port_spad
 
 int exrnic_port_get_spad(struct exrnic_port *port, struct exrnic_port_spad *spad)
 {
-	struct exrnic_device *edev = port->edev;
 	int err = 0;
 
 	if (spad->index >= EXRNIC_PORT_SPADS)
 		return -EINVAL;
-	spin_lock_irq(&edev->ports_lock);
+	mutex_lock(&port->lock);
 	if (port->dead || exrnic_port_check_link(port) == -ENODEV)
 		err = -ENODEV;
 	else
 		spad->value = exrnic_port_read(port, EXRNIC_REG_PORT_SPAD_IN + 4 * spad->index);
-	spin_unlock_irq(&edev->ports_lock);
+	mutex_unlock(&port->lock);
 	return err;
 }
 
-/* What was rung while it was masked is told now. */
+/* What has been rung and is masked now is not told; what was rung while it was masked is. */
 int exrnic_port_set_mask(struct exrnic_port *port, u32 mask)
 {
-	struct exrnic_device *edev = port->edev;
-	int err = 0;
+	int err = -ENODEV;
 
-	spin_lock_irq(&edev->ports_lock);
-	if (port->dead) {
-		err = -ENODEV;
-	} else {
+	mutex_lock(&port->lock);
+	if (!port->dead) {
 		port->mask = mask;
 		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, mask);
+		exrnic_port_look_again(port);
+		err = 0;
 	}
-	spin_unlock_irq(&edev->ports_lock);
+	mutex_unlock(&port->lock);
 	return err;
 }

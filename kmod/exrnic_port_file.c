@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A port as a file: see struct exrnic_open_port. Of one open device file, which it may outlive. */
 #include <linux/anon_inodes.h>
-#include <linux/pagemap.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -19,37 +18,44 @@ static struct exrnic_port *exrnic_port_of(struct file *filp)
 	return &((struct exrnic_port_file *)filp->private_data)->port;
 }
 
+/* What cannot be written stays to be told. */
 static ssize_t exrnic_port_file_read(struct file *filp, char __user *to, size_t room, loff_t *pos)
 {
 	struct exrnic_port *port = exrnic_port_of(filp);
-	struct exrnic_port_event event;
+	struct exrnic_port_news news;
 	int err;
 
-	if (room < sizeof(event))
+	if (room < sizeof(news.event))
 		return -EINVAL;
-	/* An event that has been taken cannot be put back: first see that it can be written. */
-	if (fault_in_writeable(to, sizeof(event)))
-		return -EFAULT;
-	while (!exrnic_port_take(port, &event)) {
+	for (;;) {
+		if (exrnic_port_peek(port, &news)) {
+			if (copy_to_user(to, &news.event, sizeof(news.event)))
+				return -EFAULT;
+			if (exrnic_port_take(port, &news))
+				return sizeof(news.event);
+			continue;
+		}
 		if (READ_ONCE(port->dead))
 			return -ENODEV;
 		if (filp->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		err = wait_event_interruptible(port->wait, exrnic_port_is_pending(port));
+		err = wait_event_interruptible(port->wait, exrnic_port_may_tell(port));
 		if (err)
 			return err;
 	}
-	return copy_to_user(to, &event, sizeof(event)) ? -EFAULT : sizeof(event);
 }
 
 static __poll_t exrnic_port_file_poll(struct file *filp, poll_table *table)
 {
 	struct exrnic_port *port = exrnic_port_of(filp);
+	struct exrnic_port_news unused;
 
 	poll_wait(filp, &port->wait, table);
 	if (READ_ONCE(port->dead))
 		return EPOLLHUP;
-	return exrnic_port_is_pending(port) ? EPOLLIN | EPOLLRDNORM : 0;
+	if (!exrnic_port_may_tell(port))
+		return 0;
+	return exrnic_port_peek(port, &unused) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)

@@ -3,7 +3,6 @@
 
 #include "exrnic_core.h"
 #include "exrnic_mbox.h"
-#include "exrnic_regs.h"
 
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1
@@ -92,7 +91,7 @@ static void exrnic_qp_unpin_rings(struct exrnic_ucontext *uctx, struct exrnic_qp
 static int exrnic_qp_alloc_number(struct exrnic_device *edev, struct exrnic_qp *qp)
 {
 	const struct xa_limit limit = XA_LIMIT(EXRNIC_QPN_MIN, edev->limits.qp - 1);
-	int err = xa_alloc_cyclic(&edev->qps, &qp->qpn, qp, limit, &edev->next_qpn, GFP_KERNEL);
+	int err = xa_alloc_cyclic(&edev->qps, &qp->qpn, NULL, limit, &edev->next_qpn, GFP_KERNEL);
 
 	if (err == -EBUSY)
 		return -ENOSPC;
@@ -161,6 +160,7 @@ int exrnic_qp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr
 	if (err)
 		goto err_handle;
 	exrnic_qp_init_events(uctx, qp, attr);
+	exrnic_async_publish(edev, &edev->qps, qp->qpn, qp);
 	exrnic_qp_use_parts(qp, 1);
 	attr->qpn = qp->qpn;
 	return 0;
@@ -202,39 +202,6 @@ static bool exrnic_keys_are_valid(const struct exrnic_qp *qp, const struct exrni
 	return attr->pkey <= U16_MAX && (attr->pkey & ~EXRNIC_PKEY_FULL);
 }
 
-/* Whether it went to ERROR by itself; if completions were lost meanwhile, that may be why. */
-static void exrnic_qp_look_for_error(struct exrnic_ucontext *uctx, struct exrnic_qp *qp)
-{
-	struct exrnic_mbox_query_qp out;
-
-	/* Nothing goes wrong in RESET, nor twice. */
-	if (qp->state == EXRNIC_QP_STATE_RESET || qp->state == EXRNIC_QP_STATE_ERROR)
-		return;
-	/* A device that does not answer has been cut off: all contexts will be told. */
-	if (exrnic_mbox_query_qp(uctx->edev, qp->qpn, &out) ||
-	    le32_to_cpu(out.state) != EXRNIC_QP_STATE_ERROR)
-		return;
-	qp->state = EXRNIC_QP_STATE_ERROR;
-	exrnic_event_raise(&qp->error);
-	/* Counted before it took the queue pair to ERROR. */
-	if (exrnic_regs_counter(uctx->edev, EXRNIC_COUNTER_CQ_OVERRUNS) != uctx->overruns) {
-		exrnic_event_raise(&qp->send_cq->error);
-		exrnic_event_raise(&qp->recv_cq->error);
-	}
-}
-
-void exrnic_qp_look_for_errors(struct exrnic_ucontext *uctx)
-{
-	/* What is lost from now on may be of a queue pair that has been looked at by then. */
-	u64 overruns = exrnic_regs_counter(uctx->edev, EXRNIC_COUNTER_CQ_OVERRUNS);
-	struct exrnic_qp *qp;
-	unsigned long i;
-
-	xa_for_each(&uctx->qps, i, qp)
-		exrnic_qp_look_for_error(uctx, qp);
-	uctx->overruns = overruns;
-}
-
 int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
 	const struct exrnic_mbox_modify_qp in = {
@@ -255,9 +222,6 @@ int exrnic_qp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp
 		return -ENOENT;
 	if (!exrnic_keys_are_valid(qp, attr))
 		return -EINVAL;
-	/* These hide that it has failed. */
-	if (attr->state == EXRNIC_QP_STATE_RESET || attr->state == EXRNIC_QP_STATE_ERROR)
-		exrnic_qp_look_for_error(uctx, qp);
 	if (attr->state == EXRNIC_QP_STATE_RESET)
 		exrnic_qp_stop(uctx->edev, qp);
 	err = exrnic_mbox_modify_qp(uctx->edev, &in);
@@ -387,12 +351,13 @@ int exrnic_qp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 static int exrnic_qp_release(struct exrnic_ucontext *uctx, struct exrnic_qp *qp,
 			     struct exrnic_destroy *attr)
 {
-	int err = exrnic_mbox_destroy_qp(uctx->edev, qp->qpn);
+	struct exrnic_device *edev = uctx->edev;
+	int err = exrnic_mbox_destroy_qp(edev, qp->qpn);
 
+	xa_erase(&uctx->qps, qp->qpn);
+	exrnic_async_withdraw(edev, &edev->qps, qp->qpn, EXRNIC_ASYNC_QP_FAILED);
 	attr->async_events = exrnic_event_source_fini(&qp->error);
 	exrnic_qp_use_parts(qp, -1);
-	xa_erase(&uctx->qps, qp->qpn);
-	xa_erase(&uctx->edev->qps, qp->qpn);
 	exrnic_qp_unpin_rings(uctx, qp);
 	exrnic_qp_forget_groups(uctx, qp);
 	exrnic_object_free(uctx, qp);
@@ -412,8 +377,6 @@ int exrnic_qp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
 		return -ENOENT;
 	if (qp->windows)
 		return -EBUSY;
-	/* Its completion queues live on. */
-	exrnic_qp_look_for_error(uctx, qp);
 	exrnic_qp_stop(uctx->edev, qp);
 	return exrnic_qp_release(uctx, qp, attr);
 }

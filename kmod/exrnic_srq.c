@@ -40,7 +40,7 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 	};
 	struct exrnic_device *edev = uctx->edev;
 	struct exrnic_srq *srq;
-	int id, err;
+	int err;
 
 	if (attr->limit > EXRNIC_SRQ_LIMIT_MAX)
 		return -EINVAL;
@@ -58,13 +58,9 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 	err = exrnic_ring_map(edev, &srq->ring);
 	if (err)
 		goto err_ring;
-	id = ida_alloc_max(&edev->srqs, edev->limits.srq - 1, GFP_KERNEL);
-	if (id < 0) {
-		err = id;
+	err = exrnic_number_alloc(&edev->srqs, edev->limits.srq, &srq->srqn);
+	if (err)
 		goto err_ring;
-	}
-	srq->srqn = id;
-	srq->limit = attr->limit;
 	err = xa_insert(&uctx->srqs, srq->srqn, srq, GFP_KERNEL);
 	if (err)
 		goto err_number;
@@ -72,6 +68,7 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 	if (err)
 		goto err_handle;
 	exrnic_srq_init_events(uctx, srq, attr);
+	exrnic_async_publish(edev, &edev->srqs, srq->srqn, srq);
 	srq->pd->users++;
 	attr->srqn = srq->srqn;
 	return 0;
@@ -79,7 +76,7 @@ int exrnic_srq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *at
 err_handle:
 	xa_erase(&uctx->srqs, srq->srqn);
 err_number:
-	ida_free(&edev->srqs, id);
+	xa_erase(&edev->srqs, srq->srqn);
 err_ring:
 	exrnic_ring_unpin(uctx, &srq->ring);
 err_free:
@@ -92,52 +89,18 @@ struct exrnic_srq *exrnic_srq_find(struct exrnic_ucontext *uctx, u32 srqn)
 	return xa_load(&uctx->srqs, srqn);
 }
 
-/* Whether the limit has been reached that was armed last; then there is none any more. */
-static int exrnic_srq_look_for_limit(struct exrnic_ucontext *uctx, struct exrnic_srq *srq)
-{
-	struct exrnic_mbox_query_srq out;
-	int err;
-
-	if (!srq->limit)
-		return 0;
-	err = exrnic_mbox_query_srq(uctx->edev, srq->srqn, &out);
-	if (err || out.limit)
-		return err;
-	srq->limit = 0;
-	exrnic_event_raise(&srq->limit_event);
-	return 0;
-}
-
-void exrnic_srq_look_for_limits(struct exrnic_ucontext *uctx)
-{
-	struct exrnic_srq *srq;
-	unsigned long i;
-
-	/* A device that does not answer has been cut off: all contexts will be told. */
-	xa_for_each(&uctx->srqs, i, srq)
-		exrnic_srq_look_for_limit(uctx, srq);
-}
-
 int exrnic_srq_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_srq *attr)
 {
-	struct exrnic_srq *srq = exrnic_srq_find(uctx, attr->srqn);
 	const struct exrnic_mbox_modify_srq in = {
 		.srqn = cpu_to_le32(attr->srqn),
 		.limit = cpu_to_le32(attr->limit),
 	};
-	int err;
 
 	if (attr->limit > EXRNIC_SRQ_LIMIT_MAX)
 		return -EINVAL;
-	if (!srq)
+	if (!exrnic_srq_find(uctx, attr->srqn))
 		return -ENOENT;
-	/* The new limit hides that the old one was reached. */
-	err = exrnic_srq_look_for_limit(uctx, srq);
-	if (!err)
-		err = exrnic_mbox_modify_srq(uctx->edev, &in);
-	if (!err)
-		srq->limit = attr->limit;
-	return err;
+	return exrnic_mbox_modify_srq(uctx->edev, &in);
 }
 
 int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr)
@@ -160,12 +123,13 @@ int exrnic_srq_query(struct exrnic_ucontext *uctx, struct exrnic_query_srq *attr
 static int exrnic_srq_release(struct exrnic_ucontext *uctx, struct exrnic_srq *srq,
 			      struct exrnic_destroy *attr)
 {
-	int err = exrnic_mbox_destroy_srq(uctx->edev, srq->srqn);
+	struct exrnic_device *edev = uctx->edev;
+	int err = exrnic_mbox_destroy_srq(edev, srq->srqn);
 
+	xa_erase(&uctx->srqs, srq->srqn);
+	exrnic_async_withdraw(edev, &edev->srqs, srq->srqn, EXRNIC_ASYNC_SRQ_LOW);
 	attr->async_events = exrnic_event_source_fini(&srq->limit_event);
 	srq->pd->users--;
-	xa_erase(&uctx->srqs, srq->srqn);
-	ida_free(&uctx->edev->srqs, srq->srqn);
 	exrnic_ring_unpin(uctx, &srq->ring);
 	exrnic_object_free(uctx, srq);
 	return err;

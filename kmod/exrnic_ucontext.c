@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "exrnic_core.h"
-#include "exrnic_regs.h"
 
 static int exrnic_ucontext_init_events(struct exrnic_ucontext *uctx)
 {
@@ -44,7 +43,6 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 	uctx->dead = false;
 	uctx->objects = 0;
 	uctx->pinned = 0;
-	atomic_set(&uctx->causes, 0);
 	mutex_init(&uctx->lock);
 	xa_init(&uctx->pds);
 	xa_init(&uctx->cqs);
@@ -61,7 +59,6 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_device *ede
 		kref_get(&edev->ref);
 		uctx->state_page = edev->state_page;
 		get_page(uctx->state_page);
-		uctx->overruns = exrnic_regs_counter(edev, EXRNIC_COUNTER_CQ_OVERRUNS);
 		list_add_tail(&uctx->entry, &edev->ucontexts);
 	}
 	mutex_unlock(&edev->lock);
@@ -76,12 +73,6 @@ err_limits:
 err_events:
 	exrnic_ucontext_fini_events(uctx);
 	return err;
-}
-
-void exrnic_ucontext_unlock(struct exrnic_ucontext *uctx)
-{
-	mutex_unlock(&uctx->lock);
-	exrnic_async_catch_up(uctx);
 }
 
 /* Users before what they use: windows hold queue pairs, these hold queues, and all hold domains. */

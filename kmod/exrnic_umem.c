@@ -123,7 +123,7 @@ static int exrnic_umem_pin_unlocked(struct exrnic_ucontext *uctx, struct exrnic_
 {
 	int err;
 
-	exrnic_ucontext_unlock(uctx);
+	mutex_unlock(&uctx->lock);
 	err = exrnic_umem_pin_pages(umem, pages);
 	mutex_lock(&uctx->lock);
 	if (err || !uctx->dead)

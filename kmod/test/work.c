@@ -201,7 +201,8 @@ static long long sum_of_counts(const char *line)
 	return sum;
 }
 
-long long completion_interrupts(void)
+/* Of vectors with that in their name. */
+static long long interrupts_of(const char *vectors)
 {
 	FILE *file = fopen("/proc/interrupts", "r");
 	long long sum = 0;
@@ -210,10 +211,29 @@ long long completion_interrupts(void)
 	if (!file)
 		give_up("/proc/interrupts");
 	while (fgets(line, sizeof(line), file))
-		if (strstr(line, "exrnic-") && strstr(line, "-comp"))
+		if (strstr(line, "exrnic-") && strstr(line, vectors))
 			sum += sum_of_counts(line);
 	fclose(file);
 	return sum;
+}
+
+long long completion_interrupts(void)
+{
+	return interrupts_of("-comp");
+}
+
+long long control_interrupts(void)
+{
+	return interrupts_of("-control");
+}
+
+uint64_t lost_completions(void)
+{
+	char path[256], text[32];
+
+	sysfs_path(path, sizeof(path), "counters/cq_overruns");
+	read_file(path, text, sizeof(text));
+	return strtoull(text, NULL, 10);
 }
 
 void wait_for_interrupts(long long count)

@@ -54,6 +54,8 @@ struct exrnic_event next_event(int fd);
 short poll_now(int fd);
 /* Interrupts for completions since boot, those of all vectors. */
 long long completion_interrupts(void);
+long long control_interrupts(void);
+uint64_t lost_completions(void);	/* the device's counter */
 void wait_for_interrupts(long long count);
 
 #endif

@@ -105,7 +105,7 @@ enum exrnic_event_type {
 	EXRNIC_EVENT_MESSAGE = 8,
 	/* From the device file; handle: the queue. */
 	EXRNIC_EVENT_QP_ERROR = 2,	/* went to ERROR, not by MODIFY_QP */
-	EXRNIC_EVENT_CQ_ERROR = 3,	/* has overrun; see below */
+	EXRNIC_EVENT_CQ_ERROR = 3,	/* has overrun: a completion is lost */
 	EXRNIC_EVENT_SRQ_LIMIT = 4,	/* fewer receives than the limit; it is 0 now */
 	/* From the device file, of the whole context; handle and cookie are zero. */
 	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */
@@ -122,11 +122,10 @@ enum exrnic_event_type {
  * same event. So nothing is lost, and no queue can overflow; arm and look again after an event.
  * Completion queues that share a vector share its interrupts: an event may find no completion.
  *
- * The device tells that a completion was lost, not where: each completion queue of a queue pair
- * that went to ERROR at that time gets CQ_ERROR, also if the queue pair is reset or destroyed before
- * the event is read. What is lost of a queue pair that was in ERROR before, flushing its work, or that
- * MODIFY_QP or DESTROY_QP takes there at that moment, is not told. PEER_DEAD and LINK go to all contexts
- * of the device.
+ * What happens to a queue is told to its owner alone, and it is told even if the queue pair is reset before,
+ * or (CQ_ERROR) destroyed. The driver may learn of it a little later than the process, which sees the
+ * completion: an event may be of a life that a reset has ended. PEER_DEAD and LINK go to all contexts of
+ * the device.
  *
  * When the device is removed, reset or suspended, or (for a channel) its device file closed, poll()
  * says POLLHUP, and read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
@@ -374,7 +373,10 @@ struct exrnic_open_port {
 	__s32 fd;		/* out */
 };
 
-/* What came since the last read(): doorbell bits that are not masked, EXRNIC_PORT_EVENT_*. */
+/*
+ * What came since the last read(): doorbell bits that are not masked, EXRNIC_PORT_EVENT_*. What cannot be
+ * written (EFAULT) stays.
+ */
 struct exrnic_port_event {
 	__u32 bells;
 	__u32 events;
