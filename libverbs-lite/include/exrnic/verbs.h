@@ -467,8 +467,8 @@ VL_API uint32_t vl_qp_number(const struct vl_qp* qp);
 
 enum vl_event_type VL_ANY_NUMBER {
   VL_EVENT_QP_ERROR = 1, /* qp went to the error state, not by vl_modify_qp */
-  VL_EVENT_CQ_ERROR,  /* cq may have overrun: a completion of a queue pair that uses it is lost */
-  VL_EVENT_SRQ_LIMIT, /* srq has fewer receives than its limit, which is 0 now */
+  VL_EVENT_CQ_ERROR,     /* cq has overrun: a completion is lost */
+  VL_EVENT_SRQ_LIMIT,    /* srq has fewer receives than its limit, which is 0 now */
   VL_EVENT_PEER_DEAD, /* a node does not answer any more; its queue pairs went to the error state */
   VL_EVENT_DEVICE_FATAL, /* the RNIC was removed, or the simulator has ended: nothing works any more
                           */

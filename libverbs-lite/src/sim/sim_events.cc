@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <optional>
 #include <string>
 #include <system_error>
 
@@ -20,10 +19,13 @@ namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kCausesQp = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR;
 // Not the mailbox: its status is read.
-constexpr uint32_t kCauses =
-    kCausesQp | EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK | EXRNIC_INT_CAUSE_FIRMWARE;
+constexpr uint32_t kCauses = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR |
+                             EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK |
+                             EXRNIC_INT_CAUSE_FIRMWARE;
+
+constexpr uint32_t kBitsOfRegister = 32;
+constexpr uint32_t kBytesOfRegister = 4;
 
 // Of every message channel: an RNIC has one.
 constexpr uint64_t kMessageCookie = 0;
@@ -45,8 +47,8 @@ void Drain(int eventfd) {
 
 }  // namespace
 
-SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox, SimFirmware* firmware, SimPorts* ports)
-    : link_(link), mailbox_(mailbox), firmware_(firmware), ports_(ports), stop_(NewEventfd()) {
+SimEvents::SimEvents(SimLink* link, SimFirmware* firmware, SimPorts* ports)
+    : link_(link), firmware_(firmware), ports_(ports), stop_(NewEventfd()) {
   ConnectVectors();
   peers_dead_ = ReadPeersDead();
   link_->Write({{EXRNIC_REG_INT_CAUSE, kCauses}, {EXRNIC_REG_INT_ENABLE, kCauses}});
@@ -146,16 +148,19 @@ bool SimEvents::Read(int fd, Event* event) {
 }
 
 void SimEvents::AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie) {
+  AddQueue(&lossy_cqs_, cqn, cookie);
   std::lock_guard<std::mutex> guard(mutex_);
   cqs_[cqn] = {vector, channel, cookie};
 }
-void SimEvents::AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie) {
+void SimEvents::AddQp(uint32_t qpn, uint64_t cookie) { AddQueue(&failed_qps_, qpn, cookie); }
+void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie) { AddQueue(&low_srqs_, srqn, cookie); }
+// What happened to the queue that had the number before is not for this one.
+void SimEvents::AddQueue(Queues* queues, uint32_t number, uint64_t cookie) {
+  std::lock_guard<std::mutex> look(look_);
+  link_->Write({{queues->bits + number / kBitsOfRegister * kBytesOfRegister,
+                 1u << number % kBitsOfRegister}});
   std::lock_guard<std::mutex> guard(mutex_);
-  qps_[qpn] = {send_cqn, recv_cqn, cookie};
-}
-void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie, bool armed) {
-  std::lock_guard<std::mutex> guard(mutex_);
-  srqs_[srqn] = {cookie, armed};
+  queues->cookies[number] = cookie;
 }
 // What was raised for the owner before is not for this one.
 void SimEvents::AddMessageChannel(uint32_t number, int channel) {
@@ -173,11 +178,18 @@ void SimEvents::Forget(Stream* stream, uint64_t cookie) {
   events.erase(gone, events.end());
   if (events.empty()) stream->pipe.Sleep();
 }
+void SimEvents::RemoveQueue(Queues* queues, uint32_t number) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  const auto queue = queues->cookies.find(number);
+  if (queue == queues->cookies.end()) return;
+  Forget(&async_, queue->second);
+  queues->cookies.erase(queue);
+}
 void SimEvents::RemoveCq(uint32_t cqn) {
+  RemoveQueue(&lossy_cqs_, cqn);
   std::lock_guard<std::mutex> guard(mutex_);
   const auto cq = cqs_.find(cqn);
   if (cq == cqs_.end()) return;
-  Forget(&async_, cq->second.cookie);
   if (Stream* channel = FindStream(cq->second.channel)) Forget(channel, cq->second.cookie);
   cqs_.erase(cq);
 }
@@ -188,39 +200,8 @@ void SimEvents::RemoveMessageChannel(uint32_t number) {
   if (Stream* channel = FindStream(found->second)) Forget(channel, kMessageCookie);
   message_channels_.erase(found);
 }
-void SimEvents::RemoveQp(uint32_t qpn) {
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto qp = qps_.find(qpn);
-  if (qp == qps_.end()) return;
-  Forget(&async_, qp->second.cookie);
-  qps_.erase(qp);
-}
-void SimEvents::RemoveSrq(uint32_t srqn) {
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto srq = srqs_.find(srqn);
-  if (srq == srqs_.end()) return;
-  Forget(&async_, srq->second.cookie);
-  srqs_.erase(srq);
-}
-
-void SimEvents::ModifyQp(uint32_t qpn, bool error_known, const std::function<void()>& command) {
-  std::lock_guard<std::mutex> look(look_);
-  // The cause is left standing: there may be more to see for the thread.
-  LookForError(qpn, (link_->Read(EXRNIC_REG_INT_CAUSE) & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
-  command();
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto qp = qps_.find(qpn);
-  if (qp != qps_.end()) qp->second.error_known = error_known;
-}
-
-void SimEvents::ModifyLimit(uint32_t srqn, bool armed, const std::function<void()>& command) {
-  std::lock_guard<std::mutex> look(look_);
-  LookForLimit(srqn);
-  command();
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto srq = srqs_.find(srqn);
-  if (srq != srqs_.end()) srq->second.armed = armed;
-}
+void SimEvents::RemoveQp(uint32_t qpn) { RemoveQueue(&failed_qps_, qpn); }
+void SimEvents::RemoveSrq(uint32_t srqn) { RemoveQueue(&low_srqs_, srqn); }
 
 // Under the lock.
 void SimEvents::Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie) {
@@ -268,8 +249,9 @@ void SimEvents::HandleControl() {
     HandleRaised();
     firmware_->Recover();
   }
-  if ((causes & kCausesQp) != 0) LookForErrors((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
-  if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) LookForLimits();
+  if ((causes & EXRNIC_INT_CAUSE_QP_ERROR) != 0) HandleQueues(&failed_qps_);
+  if ((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0) HandleQueues(&lossy_cqs_);
+  if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) HandleQueues(&low_srqs_);
   if ((causes & EXRNIC_INT_CAUSE_LINK) != 0) {
     std::lock_guard<std::mutex> guard(mutex_);
     Raise(&async_, EventType::kLink, 0, 0);
@@ -283,74 +265,20 @@ void SimEvents::HandleControl() {
 }
 
 // With look_ held.
-void SimEvents::LookForErrors(bool lost_completion) {
-  std::map<uint32_t, Qp> candidates;
-  {
+void SimEvents::HandleQueues(Queues* queues) {
+  const uint32_t words = link_->Read(queues->words);
+  for (uint32_t word = 0; word < kBitsOfRegister; ++word) {
+    if ((words >> word & 1) == 0) continue;
+    const uint32_t reg = queues->bits + word * kBytesOfRegister;
+    const uint32_t bits = link_->Read(reg);
+    link_->Write({{reg, bits}});
     std::lock_guard<std::mutex> guard(mutex_);
-    candidates = qps_;
+    for (uint32_t bit = 0; bit < kBitsOfRegister; ++bit) {
+      const auto queue = queues->cookies.find(word * kBitsOfRegister + bit);
+      if ((bits >> bit & 1) != 0 && queue != queues->cookies.end())
+        Raise(&async_, queues->type, queue->first, queue->second);
+    }
   }
-  for (const auto& [qpn, candidate] : candidates) LookForError(qpn, lost_completion);
-}
-
-// With look_ held.
-void SimEvents::LookForError(uint32_t qpn, bool lost_completion) {
-  std::optional<Qp> candidate;
-  {
-    std::lock_guard<std::mutex> guard(mutex_);
-    const auto qp = qps_.find(qpn);
-    if (qp != qps_.end() && !qp->second.error_known) candidate = qp->second;
-  }
-  if (!candidate) return;
-  uint32_t state = EXRNIC_QP_STATE_RESET;
-  try {
-    state = mailbox_->Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).state;
-  } catch (const SimError&) {
-    // It was destroyed in between; or the simulator is gone, which is seen soon.
-  }
-  if (state != EXRNIC_QP_STATE_ERROR) return;
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto qp = qps_.find(qpn);
-  if (qp == qps_.end() || qp->second.cookie != candidate->cookie) return;
-  qp->second.error_known = true;
-  Raise(&async_, EventType::kQpError, qpn, candidate->cookie);
-  if (!lost_completion) return;
-  for (uint32_t cqn : {candidate->send_cqn, candidate->recv_cqn}) {
-    const auto cq = cqs_.find(cqn);
-    if (cq != cqs_.end()) Raise(&async_, EventType::kCqError, cqn, cq->second.cookie);
-  }
-}
-
-// With look_ held.
-void SimEvents::LookForLimits() {
-  std::map<uint32_t, Srq> candidates;
-  {
-    std::lock_guard<std::mutex> guard(mutex_);
-    candidates = srqs_;
-  }
-  for (const auto& [srqn, candidate] : candidates) LookForLimit(srqn);
-}
-
-// With look_ held.
-void SimEvents::LookForLimit(uint32_t srqn) {
-  std::optional<Srq> candidate;
-  {
-    std::lock_guard<std::mutex> guard(mutex_);
-    const auto srq = srqs_.find(srqn);
-    if (srq != srqs_.end() && srq->second.armed) candidate = srq->second;
-  }
-  if (!candidate) return;
-  uint32_t limit = 1;
-  try {
-    limit = mailbox_->Query<exrnic_mbox_query_srq>(EXRNIC_MBOX_OP_QUERY_SRQ, srqn).limit;
-  } catch (const SimError&) {
-    // As above.
-  }
-  if (limit != 0) return;
-  std::lock_guard<std::mutex> guard(mutex_);
-  const auto srq = srqs_.find(srqn);
-  if (srq == srqs_.end() || srq->second.cookie != candidate->cookie) return;
-  srq->second.armed = false;
-  Raise(&async_, EventType::kSrqLimit, srqn, candidate->cookie);
 }
 
 // A last event, and then the end of every stream: nobody waits for what cannot come.

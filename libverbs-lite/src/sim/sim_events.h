@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -15,7 +14,6 @@
 #include "sim/vfio_user/unique_fd.h"
 #include "sim_firmware.h"
 #include "sim_link.h"
-#include "sim_mailbox.h"
 #include "sim_ports.h"
 #include "sim_wake_pipe.h"
 #include "transport.h"
@@ -27,13 +25,13 @@ namespace exrnic {
 // concerns ports and firmware it hands on to them.
 //
 // An object has at most one unread event of a type, and as many as there are find room. The device
-// tells that something has happened, not to whom: the thread asks it about each object that may be
-// meant.
+// has a bit for each queue to which something has happened: the thread clears those that are set,
+// and raises their events.
 //
 // Any thread may call. Throws SimError.
 class SimEvents {
  public:
-  SimEvents(SimLink* link, SimMailbox* mailbox, SimFirmware* firmware, SimPorts* ports);
+  SimEvents(SimLink* link, SimFirmware* firmware, SimPorts* ports);
   ~SimEvents();
   SimEvents(const SimEvents&) = delete;
   SimEvents& operator=(const SimEvents&) = delete;
@@ -56,19 +54,14 @@ class SimEvents {
   // Objects that may have events, from their creation to their destruction. Events of one that is
   // removed are no longer raised, and those that nobody has read are gone.
   void AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie);
-  void AddQp(uint32_t qpn, uint32_t send_cqn, uint32_t recv_cqn, uint64_t cookie);
-  void AddSrq(uint32_t srqn, uint64_t cookie, bool armed);
+  void AddQp(uint32_t qpn, uint64_t cookie);
+  void AddSrq(uint32_t srqn, uint64_t cookie);
   // Owner of a message channel: events of firmware's for it come to that channel (or kNoChannel).
   void AddMessageChannel(uint32_t number, int channel);
   void RemoveMessageChannel(uint32_t number);
   void RemoveCq(uint32_t cqn);
   void RemoveQp(uint32_t qpn);
   void RemoveSrq(uint32_t srqn);
-  // Runs a command that modifies a queue pair, or the limit of a shared receive queue. What came up
-  // before it is told, what it does itself is not, and what comes up behind it is. `error_known`:
-  // it takes the queue pair to ERROR, and of that no event is needed.
-  void ModifyQp(uint32_t qpn, bool error_known, const std::function<void()>& command);
-  void ModifyLimit(uint32_t srqn, bool armed, const std::function<void()>& command);
 
  private:
   struct Stream {
@@ -80,15 +73,12 @@ class SimEvents {
     int channel;
     uint64_t cookie;
   };
-  struct Qp {
-    uint32_t send_cqn;
-    uint32_t recv_cqn;
-    uint64_t cookie;
-    bool error_known = false;
-  };
-  struct Srq {
-    uint64_t cookie;
-    bool armed = false;
+  // Queues of a kind, and where the device tells of them.
+  struct Queues {
+    EventType type;
+    uint32_t words;                        // register: which of the next have a bit
+    uint32_t bits;                         // the first of its registers
+    std::map<uint32_t, uint64_t> cookies;  // by number
   };
 
   void ConnectVectors();
@@ -96,10 +86,9 @@ class SimEvents {
   void HandleControl();
   void HandleVector(uint32_t vector);
   void HandleRaised();
-  void LookForErrors(bool lost_completion);
-  void LookForError(uint32_t qpn, bool lost_completion);
-  void LookForLimits();
-  void LookForLimit(uint32_t srqn);
+  void HandleQueues(Queues* queues);
+  void AddQueue(Queues* queues, uint32_t number, uint64_t cookie);
+  void RemoveQueue(Queues* queues, uint32_t number);
   uint64_t ReadPeersDead();
   void End();
   void Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie);
@@ -108,7 +97,6 @@ class SimEvents {
   void Forget(Stream* stream, uint64_t cookie);
 
   SimLink* const link_;
-  SimMailbox* const mailbox_;
   SimFirmware* const firmware_;
   SimPorts* const ports_;
   vfio_user::UniqueFd stop_;
@@ -124,8 +112,9 @@ class SimEvents {
   std::map<int, Stream> channels_;  // by the end to read from
   std::vector<uint32_t> users_;     // of each vector
   std::map<uint32_t, Cq> cqs_;
-  std::map<uint32_t, Qp> qps_;
-  std::map<uint32_t, Srq> srqs_;
+  Queues failed_qps_ = {EventType::kQpError, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_REG_QP_FAILED, {}};
+  Queues lossy_cqs_ = {EventType::kCqError, EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_REG_CQ_OVERRUN, {}};
+  Queues low_srqs_ = {EventType::kSrqLimit, EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_REG_SRQ_LOW, {}};
   std::map<uint32_t, int> message_channels_;  // to these channels
   std::set<std::pair<uint64_t, EventType>> unread_;
   bool ended_ = false;

@@ -116,9 +116,10 @@ bool SimPorts::TakeEvent(int fd, PortEvent* event) {
   const uint32_t number = FindAlive(fd);
   Port& port = *ports_[number];
   port.pipe.Rest();
-  if (port.bells == 0 && port.events == 0) return false;
-  *event = {port.bells, port.events, IsLinked(number)};
-  port.bells = 0;
+  const uint32_t bells = port.bells & ~port.mask;
+  if (bells == 0 && port.events == 0) return false;
+  *event = {bells, port.events, IsLinked(number)};
+  port.bells &= port.mask;
   port.events = 0;
   return true;
 }
@@ -157,6 +158,11 @@ void SimPorts::Mask(int fd, uint32_t bits) {
   // From here on what is unmasked fires, and the look that follows waits for the lock.
   ports_[port]->mask = bits;
   Write(port, EXRNIC_REG_PORT_BELLS_MASK, bits);
+  if ((ports_[port]->bells & ~bits) != 0 || ports_[port]->events != 0) {
+    ports_[port]->pipe.Wake();
+  } else {
+    ports_[port]->pipe.Sleep();
+  }
 }
 
 }  // namespace exrnic

@@ -44,7 +44,7 @@ class SimPorts {
  private:
   struct Port {
     SimWakePipe pipe;
-    uint32_t bells = 0;  // not told yet, as the next
+    uint32_t bells = 0;  // not told yet, as the next; masked ones may be among them
     uint32_t events = 0;
     uint32_t mask = 0;
   };

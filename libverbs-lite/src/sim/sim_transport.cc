@@ -81,7 +81,7 @@ class SimTransport : public Transport {
         srqns_("shared receive queues", 0, info_.max_srq),
         qpns_("queue pairs", kQpnMin, info_.max_qp),
         stags_(info_.max_mr),
-        events_(&link_, &mailbox_, &firmware_, &ports_) {
+        events_(&link_, &firmware_, &ports_) {
     info_.comp_vectors = events_.cq_vectors();
     GrantProcessMemory(&link_);
     EnableDevice(&link_);
@@ -153,17 +153,14 @@ class SimTransport : public Transport {
       in.limit = request.limit;
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_SRQ, in);
       // Nothing is posted yet: its limit is not reached before it is known.
-      events_.AddSrq(in.srqn, request.cookie, request.limit != 0);
+      events_.AddSrq(in.srqn, request.cookie);
       srqs_[number.value()] = std::move(ring);
       *srqn = number.Keep();
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
-    return Guard([&] {
-      events_.ModifyLimit(srqn, limit != 0, [&] {
-        mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
-      });
-    });
+    return Guard(
+        [&] { mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit}); });
   }
   int QuerySrq(uint32_t srqn, uint32_t* limit) override {
     return Guard([&] {
@@ -184,7 +181,7 @@ class SimTransport : public Transport {
         rings.rq = SimRing(&arena_, request.rq, size_t{request.rq_slots} * sizeof(exrnic_wqe));
       }
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_QP, CreateQpCommand(number.value(), request, rings));
-      events_.AddQp(number.value(), request.send_cqn, request.recv_cqn, request.cookie);
+      events_.AddQp(number.value(), request.cookie);
       qps_[number.value()] = std::move(rings);
       *qpn = number.Keep();
     });
@@ -348,12 +345,9 @@ class SimTransport : public Transport {
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
-    // Who takes it to ERROR needs no event of it.
-    events_.ModifyQp(qpn, change.state == EXRNIC_QP_STATE_ERROR, [&] {
-      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
-                   exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                                         change.dest_qpn, change.rnr, change.qkey, change.pkey});
-    });
+    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
+                 exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
+                                       change.dest_qpn, change.rnr, change.qkey, change.pkey});
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then

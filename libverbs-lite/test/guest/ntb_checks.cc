@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Remote windows and ports, between two guests.
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -350,9 +353,127 @@ void WaitAndRing(Bench* bench) {
       ->Meet();  // the RNIC stays until the peer has been told: a simulator resets one that is left
 }
 
+// ---- Ports that are rung by a peer that does not care
+
+constexpr int kStorm = 2000;
+constexpr uint64_t kFewInterrupts = 20;
+
+// Those of the control vector, as the kernel counts them.
+uint64_t ControlInterrupts() {
+  std::ifstream file("/proc/interrupts");
+  uint64_t total = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("exrnic-") == std::string::npos || line.find("-control") == std::string::npos)
+      continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    for (uint64_t count; words >> count;) total += count;
+  }
+  return total;
+}
+
+void Ring(Bench* bench, const Owned<vl_port>& port, uint32_t bells) {
+  bench->Expect(vl_ring_port(port.get(), bells) == 0, "a port cannot be rung");
+}
+
+void BeRungWithoutEnd(Bench* bench) {
+  Side side(*bench);
+  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
+  bench->Meet();
+  AwaitUp(bench, port);
+  const uint64_t before = ControlInterrupts();
+  bench->Meet();
+  bench->Meet();  // it has been rung
+  const uint64_t interrupts = ControlInterrupts() - before;
+  bench->Expect(interrupts < kFewInterrupts,
+                "a bell that nobody reads interrupted " + std::to_string(interrupts) + " times");
+  Await(bench, port, 1, "a bell that was rung often");
+  bench->Meet();
+  Await(bench, port, 1, "a bell that was read, and rung again");
+  bench->Meet();
+}
+
+void RingWithoutEnd(Bench* bench) {
+  Side side(*bench);
+  bench->Meet();
+  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
+  AwaitUp(bench, port);
+  bench->Meet();
+  for (int i = 0; i < kStorm; ++i) Ring(bench, port, 1);
+  bench->Meet();
+  bench->Meet();
+  Ring(bench, port, 1);
+  bench->Meet();
+}
+
+// Who reads where nothing can be written has been told nothing.
+void ReadNowhere(Bench* bench) {
+  Side side(*bench);
+  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
+  bench->Meet();
+  AwaitUp(bench, port);
+  bench->Meet();
+  pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
+  bench->Expect(poll(&wait, 1, kWaitMs) == 1, "a bell is not told");
+  void* const read_only = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bench->Expect(read(vl_port_fd(port.get()), read_only, 4096) == -1 && errno == EFAULT,
+                "a bell was written where nothing can be");
+  munmap(read_only, 4096);
+  Await(bench, port, 4, "the bell that could not be told");
+  bench->Meet();
+}
+
+void RingOnce(Bench* bench) {
+  Side side(*bench);
+  bench->Meet();
+  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
+  AwaitUp(bench, port);
+  bench->Meet();
+  Ring(bench, port, 4);
+  bench->Meet();
+}
+
+// The bell is there, and unread, when it is masked.
+void MaskWhatWasRung(Bench* bench) {
+  Side side(*bench);
+  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
+  bench->Meet();
+  AwaitUp(bench, port);
+  bench->Meet();
+  pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
+  bench->Expect(poll(&wait, 1, kWaitMs) == 1, "a bell is not told");
+  bench->Expect(vl_mask_port(port.get(), 1) == 0, "bells cannot be masked");
+  bench->Expect(poll(&wait, 1, 0) == 0, "a bell is told that is masked");
+  bench->Meet();
+  Await(bench, port, 2, "a bell beside one that is masked");
+  bench->Expect(vl_mask_port(port.get(), 0) == 0, "bells cannot be unmasked");
+  Await(bench, port, 1, "the bell that was masked");
+  bench->Meet();
+}
+
+void RingBeforeAndBehind(Bench* bench) {
+  Side side(*bench);
+  bench->Meet();
+  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
+  AwaitUp(bench, port);
+  bench->Meet();
+  Ring(bench, port, 1);
+  bench->Meet();
+  Ring(bench, port, 2);
+  bench->Meet();
+}
+
 }  // namespace
 
 std::vector<GuestCheck> NtbChecks() {
+  GuestCheck storm = {"a port that is rung without end interrupts once, until its owner reads",
+                      BeRungWithoutEnd, RingWithoutEnd};
+  storm.needs_kernel = true;
+  GuestCheck nowhere = {"a bell that cannot be written to who reads is told to who reads next",
+                        ReadNowhere, RingOnce};
+  nowhere.needs_kernel = true;
+  GuestCheck mask = {"a bell that was rung before it was masked is told when it is unmasked",
+                     MaskWhatWasRung, RingBeforeAndBehind};
+  mask.needs_rnic = true;
   GuestCheck port = {
       "a port rings its peer, shows scratchpads, and tells when the link comes and goes",
       RingAndWait, WaitAndRing};
@@ -366,7 +487,10 @@ std::vector<GuestCheck> NtbChecks() {
            KillStorer, OutliveStorer, true},
           {"a window to a peer that is gone reads all ones, and its queue pair says so", LosePeer,
            Leave, true},
-          port};
+          port,
+          storm,
+          nowhere,
+          mask};
 }
 
 }  // namespace exrnic
