@@ -590,5 +590,27 @@ TEST_CASE("What was translated before a time of rest is translated again") {
   CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
 }
 
+TEST_CASE("What was translated before an invalidation is let go, and translated again") {
+  Requester requester;
+  put(requester, 0, push(0), {{0x10000, 16, kStag0}});
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.slots_left = false;
+  requester.begin_turn(kQpn);
+  requester.wait_for("the place", kLimit, [&] { return requester.dut().xlate_hold_o != 0; });
+  for (int i = 0; i < 20; ++i) requester.cycle();
+  CHECK(requester.dut().xlate_hold_o);
+  requester.dut().xlate_let_go_i = 1;
+  requester.cycle();
+  CHECK_FALSE(requester.dut().xlate_hold_o);
+  requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
+  requester.dut().xlate_let_go_i = 0;
+  requester.slots_left = true;
+  requester.rest();
+  CHECK_FALSE(requester.dut().xlate_hold_o);
+  CHECK(requester.payload_reads.empty());
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -132,6 +132,40 @@ TEST_CASE("What was fetched ahead goes with its queue pair") {
   CHECK(responder.writes.back().address == kPageFrames + 0x70000);
 }
 
+// A ring of another queue pair, or shared, with a batch of receives.
+void tell_other(Early& responder, bool shared, unsigned number) {
+  responder.tell({shared, static_cast<uint16_t>(number), kRqPbl + 0x10000 * uint64_t{number + 1}, 4,
+                  0, kBatch});
+  responder.rest();
+}
+
+TEST_CASE("Rings of numbers that are equal modulo anything do not take each other's place") {
+  Early responder;
+  responder.post_and_tell(kBatch);
+  int reads = 1;
+  for (const unsigned step : {16u, 32u, 64u, 128u, 256u}) {
+    tell_other(responder, false, kQpn ^ step);
+    CHECK(responder.memory.reads() == ++reads);
+  }
+  tell_other(responder, true, kQpn & 0xff);
+  CHECK(responder.memory.reads() == ++reads);
+  for (uint32_t number = 1; number <= kBatch; ++number) responder.message(number);
+  CHECK(responder.memory.reads() == reads);
+}
+
+TEST_CASE("A ring for which there is no place gets one with its first message") {
+  Early responder;
+  constexpr int kRings = 16;
+  for (int i = 1; i <= kRings; ++i) tell_other(responder, false, kQpn ^ static_cast<unsigned>(i));
+  CHECK(responder.memory.reads() == kRings);
+  responder.post_and_tell(kBatch);
+  CHECK(responder.memory.reads() == kRings);  // none of the others gives way to a wish
+  for (uint32_t number = 1; number <= kBatch; ++number) {
+    responder.message(number);
+    CHECK(responder.memory.reads() == kRings + 1);
+  }
+}
+
 TEST_CASE("A doorbell that was late for its receives wastes a read and changes nothing") {
   Early responder;
   responder.post_some(2);

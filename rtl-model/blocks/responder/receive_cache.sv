@@ -53,43 +53,57 @@ module receive_cache
   typedef logic [$clog2(Rings)-1:0] entry_t;
   typedef logic [$clog2(Slots)-1:0] place_t;
 
-  // ---- What is there: of a ring the slots from its consumer on. A ring has one place.
+  // ---- What is there: of a ring the slots from its consumer on. A ring has one place, any of them.
   logic [Rings-1:0] valid_q;
   logic [Rings-1:0] stuck_q;  // the slot behind the last one could not be read
   receive_ring_id_t id_q[Rings];
   wqe_index_t first_q[Rings];
   wqe_index_t end_q[Rings];
 
-  entry_t mine;
+  logic ahead_q;  // a ring is wanted ahead
+  receive_ring_t ahead_ring_q;
+
+  // The place of the ring in use, else of the one that is wanted ahead: the one that it has, or that
+  // it would get. Who has nothing left gives way first, then one after the other.
+  receive_ring_t ring;
+  entry_t entry, turn_q;
+  logic found, room;  // it has one; it has, or gets one without making others give way
+  assign ring = in_use_i ? ring_i : ahead_ring_q;
+  always_comb begin
+    {found, room} = '0;
+    entry = turn_q;
+    if (in_use_i || ahead_q) begin
+      for (int unsigned i = 0; i < Rings; i++)
+        if (!valid_q[i] || end_q[i] == first_q[i]) {room, entry} = {1'b1, entry_t'(i)};
+      for (int unsigned i = 0; i < Rings; i++)
+        if (valid_q[i] && id_q[i] == ring.id) {found, room, entry} = {2'b11, entry_t'(i)};
+    end
+  end
+
   wqe_index_t count;
   logic known, over_q;
   logic asked_q;  // the fetch under way is for the ring in use
-  assign mine  = entry_t'(ring_i.id);
-  assign known = valid_q[mine] && id_q[mine] == ring_i.id && first_q[mine] == ring_i.consumer;
-  assign count = end_q[mine] - first_q[mine];
+  assign known = found && first_q[entry] == ring_i.consumer;
+  assign count = end_q[entry] - first_q[entry];
   assign there_o = want_i && known && (count >= wqe_index_t'(slots_i) || over_q);
   assign readable_o =
       count < wqe_index_t'(WQE_SLOTS_MAX) ? slot_count_t'(count) : slot_count_t'(WQE_SLOTS_MAX);
 
   // ---- What is wanted ahead: the last wish counts. It may be lost, or late.
-  logic ahead_q, ahead;
-  receive_ring_t ahead_ring_q;
+  logic ahead;
   assign ahead = ahead_q && !in_use_i && !quiesce_i;
 
   // ---- The next fetch
-  receive_ring_t ring;
-  entry_t entry, entry_q;
+  entry_t entry_q;
   logic same, wanted, useful, start, fetch_idle, fetch_waits, fetched, failed;
   wqe_index_t from, posted, to_end;
   logic [$clog2(Batch):0] fetched_count;
-  assign ring   = in_use_i ? ring_i : ahead_ring_q;
-  assign entry  = entry_t'(ring.id);
-  assign same   = in_use_i ? known : valid_q[entry] && id_q[entry] == ring.id;
+  assign same   = in_use_i ? known : found;
   assign from   = same ? end_q[entry] : ring.consumer;
   assign posted = ring.producer - from;
   assign to_end = wqe_index_t'(Slots) - wqe_index_t'(place_t'(from));
   assign wanted = want_i && !there_o;
-  assign useful = posted != '0 && !posted[$bits(posted)-1] &&  // a wish may be out of date
+  assign useful = room && posted != '0 && !posted[$bits(posted)-1] &&  // a wish may be out of date
       (!same || (!stuck_q[entry] && from - first_q[entry] <= wqe_index_t'(Slots - Batch)));
   assign start  = fetch_idle && (wanted || (ahead && useful));
 
@@ -121,11 +135,13 @@ module receive_cache
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= '0;
+      turn_q  <= '0;
     end else begin
       if (start) valid_q[entry] <= 1'b1;
-      if (taken_i && beyond) valid_q[mine] <= 1'b0;
-      if (clear_i && id_q[entry_t'(clear_id_i)] == clear_id_i)
-        valid_q[entry_t'(clear_id_i)] <= 1'b0;
+      if (start && !found) turn_q <= turn_q + 1'b1;
+      if (taken_i && beyond) valid_q[entry] <= 1'b0;
+      if (clear_i)
+        for (int unsigned i = 0; i < Rings; i++) if (id_q[i] == clear_id_i) valid_q[i] <= 1'b0;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -134,7 +150,7 @@ module receive_cache
       first_q[entry] <= ring.consumer;
       end_q[entry]   <= ring.consumer;
     end
-    if (taken_i) first_q[mine] <= next_i;
+    if (taken_i) first_q[entry] <= next_i;
     if (fetched) begin
       end_q[entry_q]   <= end_q[entry_q] + wqe_index_t'(fetched_count);
       stuck_q[entry_q] <= failed;
@@ -162,7 +178,7 @@ module receive_cache
       .done_o(fetched),
       .failed_o(failed),
       .count_o(fetched_count),
-      .word_index_i({mine, {place_t'(ring_i.consumer), 2'd0} + ($clog2(4*Slots))'(word_index_i)}),
+      .word_index_i({entry, {place_t'(ring_i.consumer), 2'd0} + ($clog2(4*Slots))'(word_index_i)}),
       .word_o,
       .xlate_valid_o,
       .xlate_ready_i,
