@@ -374,7 +374,8 @@ std::unique_ptr<Core> forging_core(const CoreConfig& config, CoreSink& sink) {
   Fault fault;
   fault.transmit = [](Frame& frame) {
     uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
-    if (exrnic_efe_dst_qpn(efe) == kForgedQpn) {
+    const bool introduces = exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES;
+    if (exrnic_efe_dst_qpn(efe) == kForgedQpn && !introduces) {
       exrnic_efe_set_dst_qpn(efe, EXRNIC_FW_QPN);
       exrnic_efe_set_src_qpn(efe, EXRNIC_FW_QPN);
     }
@@ -391,6 +392,8 @@ TEST_CASE("no node writes what firmware has not granted it: its bytes are droppe
   REQUIRE(channel.open() == EXRNIC_FW_STATUS_OK);
   Side forger(testbed, 1, Pair::kRightQpn);
   forger.rnic.connect(forger.qp, 0, kForgedQpn);
+  Queue cq = victim.create_cq(Side::kCqn, Side::kPage, 4);  // its peer, so that it sends at all
+  victim.connect(victim.create_qp(kForgedQpn, Side::kPage, Side::kPd, cq), 1, Pair::kRightQpn);
   exrnic_channel_event event{};
   event.kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE;
   event.source = 1;

@@ -86,7 +86,8 @@ struct Flow {
     uint64_t time_ns;
     bool may_be_echoed;  // an acknowledgement left so soon that nobody can tell
   };
-  std::deque<Mark> marks;           // that came and are not echoed
+  std::deque<Mark> marks;               // that came and are not echoed
+  uint64_t newest_acknowledged_ns = 0;  // when that frame left that left last of those acknowledged
   uint64_t loss_known_ns = kNever;  // when the sender heard or concluded that something is missing
 };
 
@@ -193,7 +194,8 @@ class Checker {
     }
     const bool told = flow.loss_known_ns != kNever &&
                       segment.last_sent_ns < flow.loss_known_ns + rules_.reaction_ns;
-    if (told) return;
+    // Also by the acknowledgement of a copy that left later than this one.
+    if (told || segment.last_sent_ns < flow.newest_acknowledged_ns) return;
     if (now_ns_ < flow.progress_ns + rules_.least_rto_ns) {
       fault(flow, header, seq,
             fmt::format("sent again without a cause, {} ns after the last progress",
@@ -276,6 +278,12 @@ class Checker {
     if (ack > flow->acknowledged) {
       flow->window.acknowledged(now_ns_, ack - flow->acknowledged,
                                 header.has(EXRNIC_EFE_FLAGS_ECE));
+      for (int64_t seq = flow->acknowledged; seq < ack; ++seq) {
+        const auto sent = flow->sent.find(seq);
+        if (sent != flow->sent.end())
+          flow->newest_acknowledged_ns =
+              std::max(flow->newest_acknowledged_ns, sent->second.last_sent_ns);
+      }
       flow->acknowledged = ack;
       flow->acknowledged_ns = flow->progress_ns = now_ns_;
     }
