@@ -372,6 +372,7 @@ package exrnic_core_pkg;
     logic        introduced;  // it has introduced itself to its peer,
     changes_t    answered;    // when peer.changes was that,
     logic        asked;       // and asked for an answer
+    logic        needs_peer;  // its next work request is for the peer
   } qp_sq_t;
 
   // What the completer has seen the end of.

@@ -29,6 +29,7 @@ exrnic_wqe_opcode opcode_to_complete(uint8_t opcode) {
 
 void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
   flush_ = flush;
+  held_.reset();
   turn_.phase = Turn::Phase::kReading;
   const QueuePair& qp = turn_.qp();
   const Ring ring{qp.sq_pbl, qp.sq_log, qp.at.sq_consumer, qp.at.sq_producer};
@@ -46,7 +47,7 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     state_.trace(EXRNIC_TRACE_WORK_FETCH, turn_.qpn());
     return fetch_.fetch(ring, take);
   }
-  state_.count(EXRNIC_COUNTER_PIO_SENDS);
+  held_ = held;
   fetch_.take(ring, held->wqe, take);
 }
 
@@ -59,7 +60,10 @@ void Sender::forget_all_but_kind() {
 
 // The queue pair may have changed while there was no room: a turn in its new state decides.
 void Sender::next_segment() {
-  if (!still(flush_ ? EXRNIC_QP_STATE_ERROR : EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+  const bool goes_on = still(flush_ ? EXRNIC_QP_STATE_ERROR : EXRNIC_QP_STATE_RTS);
+  if (goes_on && !flush_ && waits_for_peer()) return wait_for_peer();
+  if (std::exchange(held_, std::nullopt)) state_.count(EXRNIC_COUNTER_PIO_SENDS);
+  if (!goes_on) return turn_.end(true);
   if (flush_) return end_unsent(EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
   // One that waits for another to end is woken by that end. Responses to the peer go on.
   if (!may_begin()) return turn_.end(turn_.qp().answers_peer());
@@ -76,8 +80,21 @@ void Sender::next_segment() {
 bool Sender::still(exrnic_qp_state state) {
   if (!turn_.exists()) return false;
   const QueuePair::Status& status = turn_.qp().status;
-  return status.state == state &&
-         !(state == EXRNIC_QP_STATE_RTS && (status.rnr || !turn_.qp().knows_its_peer()));
+  return status.state == state && !(state == EXRNIC_QP_STATE_RTS && status.rnr);
+}
+
+// What is done here, or is wrong, needs nobody.
+bool Sender::waits_for_peer() {
+  return status_ == EXRNIC_CQE_STATUS_SUCCESS && !is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) &&
+         !turn_.qp().knows_its_peer();
+}
+
+// The next turn introduces the queue pair to its peer. What came through the user page stays.
+void Sender::wait_for_peer() {
+  auto& at = turn_.qp().at;
+  at.needs_peer = true;
+  if (held_ && held_->index == at.sq_consumer && !at.held) at.held = held_;
+  turn_.end(true);
 }
 
 // PULLs and other work are never under way together: so completions come in order.

@@ -27,6 +27,8 @@ class Sender {
 
  private:
   bool is(exrnic_wqe_opcode opcode) const { return work_.head.opcode == opcode; }
+  bool waits_for_peer();
+  void wait_for_peer();
   bool may_begin();
   bool still(exrnic_qp_state state);
 
@@ -61,6 +63,7 @@ class Sender {
   Gather gather_;
 
   WorkRequest work_;
+  std::optional<HeldWork> held_;  // its first slot, if that came through the user page
   bool flush_ = false;
   exrnic_cqe_status status_ = EXRNIC_CQE_STATUS_SUCCESS;  // of its check
   uint32_t submitted_ = 0;  // bytes of the message in segments before this one

@@ -175,6 +175,7 @@ struct QueuePair {
     bool introduced = false;  // it has introduced itself to its peer,
     uint32_t answered = 0;    // when peer.changes was that,
     bool asked = false;       // and asked for an answer
+    bool needs_peer = false;  // its next work request is for the peer
     uint32_t rnr_msn = 0;     // the message that found no receive, with rnr_count != 0
     uint32_t rnr_count = 0;   // how often
     std::deque<Pull> pulls;
@@ -203,7 +204,7 @@ struct QueuePair {
   }
   // Work waits until it and its peer have met, or nobody is there.
   bool knows_its_peer() const { return !has_peer() || at.peer.met || status.alone; }
-  bool wants_answer() const { return has_work() && !knows_its_peer(); }
+  bool wants_answer() const { return has_work() && at.needs_peer && !knows_its_peer(); }
   bool may_work() const { return has_work() && !wants_answer(); }
   // Each change at the peer is answered once; who has work asks once in between, and again when
   // nothing is heard for long.

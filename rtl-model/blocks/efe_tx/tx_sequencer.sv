@@ -96,7 +96,7 @@ module tx_sequencer
   logic [7:0] beyond_q;
   logic sack_q, ece_q;
   logic [31:0] missing_q, arrived_q;
-  logic give_up_q, dirty_q, progress_q, retry_q;
+  logic give_up_q, dead_q, dirty_q, progress_q, retry_q;
   logic [31:0] seq_q;         // of slot_q, in ST_ARRIVED
   logic sampled_q, limited_q;
   logic [7:0] acked_q, losses_q;
@@ -294,7 +294,9 @@ module tx_sequencer
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
     event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
-    event_o[COUNTER_PEERS_DEAD]    = state_q == ST_JUDGE && peer_dead;
+    // Whom only introductions were for, which nobody waits for, is nobody's loss.
+    event_o[COUNTER_PEERS_DEAD]    = state_q == ST_DONE && free_o && dead_q &&
+        desc_tag_i.kind != TX_KIND_INTRODUCTION;
     event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
   end
 
@@ -376,9 +378,10 @@ module tx_sequencer
       ece_q     <= op_i == OP_ACK && ack_i.ece;
       missing_q <= ack_i.missing;
       arrived_q <= ack_i.arrived;
-      {give_up_q, progress_q, retry_q, sampled_q, acked_q, losses_q} <= '0;
+      {give_up_q, dead_q, progress_q, retry_q, sampled_q, acked_q, losses_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
       give_up_q  <= give_up;
+      dead_q     <= peer_dead;
       progress_q <= ack_progress;
       retry_q    <= retry;
       seq_q      <= peer_q.una;
@@ -388,6 +391,8 @@ module tx_sequencer
     end else if (state_q == ST_SEEK || state_q == ST_WALK) begin
       slot_q <= desc_slot_o;
       seq_q  <= peer_q.una;
+    end else if (event_o[COUNTER_PEERS_DEAD]) begin
+      dead_q <= 1'b0;
     end else if (state_q == ST_DONE && !slot_dead && !again && !arrived && !give_up_q) begin
       sample_q  <= age;
       sampled_q <= 1'b1;

@@ -138,10 +138,20 @@ module requester
   sge_t word;
   xlate_req_t work_xlate;
 
-  // Every turn empties the place of the copy, but one that comes before the work: what was not used
-  // then would be out of date.
+  // Every turn empties the place of the copy, but one before the work begins: what was not used then
+  // would be out of date.
   logic work_held;
-  assign pio_take_o = step == STEP_TURN && pio_held_i && turn != TURN_INTRODUCE && !wants_answer;
+  logic first_work_q, used_q;
+  always_ff @(posedge clk_i) begin
+    if (step == STEP_TURN) begin
+      first_work_q <= turn == TURN_WORK;
+      used_q       <= work_held;
+    end else if (step == STEP_BEGIN) begin
+      first_work_q <= 1'b0;
+    end
+  end
+  assign pio_take_o = pio_held_i && ((step == STEP_BEGIN && first_work_q && !no_peer) ||
+      (step == STEP_TURN && !(turn inside {TURN_WORK, TURN_INTRODUCE}) && !wants_answer));
   assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
 
   work_batch u_work (
@@ -319,6 +329,7 @@ module requester
       .probe_i(probe),
       .stalls_i(stalls),
       .stall_o,
+      .no_peer_o(no_peer),
       .gather_load_o(gather_load),
       .gather_start_o(gather_start),
       .gather_stop_o(gather_stop),
@@ -401,7 +412,7 @@ module requester
   // none.
   assign last_slot =
       qp_i.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(slots)) - 1'b1;
-  assign sq_we_o = goes_back || stall_o || (submitted && !segment.returned &&
+  assign sq_we_o = goes_back || stall_o || no_peer || (submitted && !segment.returned &&
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic || introduces));
   work_progress u_progress (
       .sq_i(qp_i.sq),
@@ -419,7 +430,7 @@ module requester
       .begs_o(begs),
       .sq_o(work_sq)
   );
-  logic answers_atomic, introduces;
+  logic answers_atomic, introduces, no_peer;
   qp_sq_t work_sq;
   assign introduces = segment.turn == TURN_INTRODUCE;
   assign answers_atomic = segment.turn == TURN_READ && segment.read.answer == ANSWER_ATOMIC;
@@ -436,6 +447,10 @@ module requester
       sq_o.asked = segment.wants;
     end
     if (goes_back) sq_o = back_sq;
+    if (no_peer) begin
+      sq_o = qp_i.sq;
+      sq_o.needs_peer = 1'b1;
+    end
     if (stall_o) begin
       sq_o = qp_i.sq;
       sq_o.credit_wait = 1'b1;
@@ -525,7 +540,7 @@ module requester
       event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
       event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
     end
-    event_o[COUNTER_PIO_SENDS] = work_start && work_held;
+    event_o[COUNTER_PIO_SENDS] = step == STEP_BEGIN && first_work_q && used_q && !no_peer;
   end
 
 endmodule

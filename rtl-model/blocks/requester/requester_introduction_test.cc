@@ -62,7 +62,6 @@ TEST_CASE("Work waits for the peer: it asks once, is answered, and goes") {
   Requester requester;
   post_push(requester);
   requester.qps[kQpn].peer = {};
-  requester.qps[kQpn].sq.introduced = false;
   for (int i = 0; i < 3; ++i) requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
   expect_introduction(requester.submitted[0], EXRNIC_INTRODUCTION_ASKS, 0);
@@ -91,11 +90,26 @@ TEST_CASE("Of whose introduction nothing was heard for long asks again") {
   Requester requester;
   post_push(requester);
   requester.qps[kQpn].peer = {};
-  requester.turn(kQpn);
+  for (int i = 0; i < 2; ++i) requester.turn(kQpn);
   requester.asks = true;
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 2);
   expect_introduction(requester.submitted[1], EXRNIC_INTRODUCTION_ASKS, 0);
+}
+
+TEST_CASE("What needs no peer waits for none") {
+  Requester requester;
+  const uint8_t opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+  for (const exrnic_wqe& wqe : {work(opcode), work(0)}) {
+    const unsigned slots = put(requester, 0, wqe, {});
+    requester.qps[kQpn] = sending_qp(0, static_cast<uint16_t>(slots));
+    requester.qps[kQpn].peer = {};
+    requester.submitted.clear();
+    requester.turn(kQpn);
+    REQUIRE(requester.submitted.size() == 1);
+    CHECK(requester.submitted[0].unsent);
+    CHECK_FALSE(requester.qps[kQpn].sq.needs_peer);
+  }
 }
 
 TEST_CASE("UC sends also when nobody is there") {

@@ -45,6 +45,7 @@ module turn_control
     input  logic        probe_i,    // it goes alone
     input  logic        stalls_i,   // its message has no credit
     output logic        stall_o,    // pulse: it waits for that
+    output logic        no_peer_o,  // pulse: it waits until the peer is met
 
     // Its payload.
     output logic          gather_load_o,
@@ -112,6 +113,10 @@ module turn_control
       blocked = pull_count_i != '0 || (sound && is_local_invalidate && !all_ended);
     if (qp_i.sq.probe_out && !all_ended) blocked = 1'b1;
   end
+  // What is done here, or is wrong, needs nobody.
+  assign no_peer_o = step_q == STEP_BEGIN && seg_q.turn == TURN_WORK && fit && sound &&
+      !is_local_invalidate && qp_i.cfg.service != SERVICE_UD && !qp_i.peer.met && !qp_i.status.alone;
+
   // What blocks wakes when it ends; reads of the peer do not wait for that.
   step_e when_blocked;
   assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
@@ -210,7 +215,7 @@ module turn_control
       else if (work_done_i) step_d = seg_q.turn == TURN_FLUSH ? STEP_ALLOC : STEP_BEGIN;
       STEP_BEGIN:
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
-      else if (!fit) step_d = STEP_WAKE;
+      else if (!fit || no_peer_o) step_d = STEP_WAKE;
       else if (blocked || stall_o) step_d = when_blocked;
       else if (sound && is_pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
       else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
@@ -238,7 +243,7 @@ module turn_control
   end
   assign step_o = step_q;
   assign stall_o = step_q == STEP_BEGIN && seg_q.turn == TURN_WORK && fit && !blocked && sound &&
-      stalls_i;
+      !no_peer_o && stalls_i;
   assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
   assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
   // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL

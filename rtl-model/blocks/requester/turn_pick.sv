@@ -48,7 +48,8 @@ module turn_pick
   // answered once; who has work asks once in between, and again when nothing is heard for long.
   logic has_peer, introduces;
   assign has_peer = qp_i.cfg.service != SERVICE_UD;
-  assign wants_answer_o = posted && has_peer && !qp_i.peer.met && !qp_i.status.alone;
+  assign wants_answer_o = posted && has_peer && !qp_i.peer.met && !qp_i.status.alone &&
+      qp_i.sq.needs_peer;
   assign work_o = posted && !wants_answer_o;
   assign introduces = connected && has_peer && (!qp_i.sq.introduced || qp_i.sq.answered != qp_i.peer.changes ||
       (wants_answer_o && (!qp_i.sq.asked || asks_i)));

@@ -270,6 +270,7 @@ struct QpSq {
   bool introduced = false;
   uint8_t answered = 0;
   bool asked = false;
+  bool needs_peer = false;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -277,7 +278,7 @@ struct QpSq {
     visit(send_msn, 32), visit(read_msn, 32), visit(atomic_msn, 32);
     visit(issued, 16), visit(probe_due, 1), visit(probe_out, 1), visit(rnr_msn, 32);
     visit(rnr_count, 3), visit(frames, 32), visit(credit_wait, 1);
-    visit(introduced, 1), visit(answered, 4), visit(asked, 1);
+    visit(introduced, 1), visit(answered, 4), visit(asked, 1), visit(needs_peer, 1);
   }
 };
 
