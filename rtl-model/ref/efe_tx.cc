@@ -214,9 +214,10 @@ void EfeTx::strike_timeouts() {
     // One that is heard from is not dead, however slow.
     if (peer.retries >= state_.settings.retry_limit && !peer.heard) {
       // Whom only introductions were for, which nobody waits for, is nobody's loss.
-      const bool missed = std::any_of(
-          peer.unacked.begin(), peer.unacked.end(),
-          [](const UnderWay& frame) { return frame.segment.tag.kind != Tag::Kind::kIntroduction; });
+      const bool missed =
+          std::any_of(peer.unacked.begin(), peer.unacked.end(), [](const UnderWay& frame) {
+            return !frame.segment.unsent && frame.segment.tag.kind != Tag::Kind::kIntroduction;
+          });
       if (missed) state_.count(EXRNIC_COUNTER_PEERS_DEAD);
       give_up(node);
       continue;

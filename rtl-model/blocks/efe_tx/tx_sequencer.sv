@@ -294,9 +294,9 @@ module tx_sequencer
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
     event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
-    // Whom only introductions were for, which nobody waits for, is nobody's loss.
+    // Introductions that nobody waits for are no loss, nor is what was never sent.
     event_o[COUNTER_PEERS_DEAD]    = state_q == ST_DONE && free_o && dead_q &&
-        desc_tag_i.kind != TX_KIND_INTRODUCTION;
+        !slot_dead && desc_tag_i.kind != TX_KIND_INTRODUCTION;
     event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
   end
 
