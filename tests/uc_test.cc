@@ -238,6 +238,11 @@ TEST_CASE("UC: sends complete though the peer is gone; the queue pair stays") {
   CHECK(u.left.state() == EXRNIC_QP_STATE_RTS);
   // For the introduction that asked; nothing else is repeated.
   CHECK(u.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) == 1);
+  const uint64_t repeated = u.left.rnic.counter(EXRNIC_COUNTER_RETRANSMITS);
+  for (int i = 0; i < 3; ++i) u.left.post(send_of(u.out(0, kLong)));
+  for (int i = 0; i < 3; ++i) CHECK(u.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  u.run();
+  CHECK(u.left.rnic.counter(EXRNIC_COUNTER_RETRANSMITS) == repeated);
 }
 
 TEST_CASE("queue pairs of different services do not hear each other") {
