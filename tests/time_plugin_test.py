@@ -78,10 +78,17 @@ class Refusals(unittest.TestCase):
     def test_arguments_that_are_missing_or_unknown(self):
         self.assertIn("give it clock=FILE and guest=N", self.with_plugin(",clock=time.clock"))
         self.assertIn("speed=9: no such argument", self.with_plugin(",speed=9"))
+        self.assertIn("guest=1: it is given before, too; give it once",
+                      self.with_plugin(",clock=time.clock,guest=0,guest=1"))
+        for number in ("one", "0x0", "-1", ""):
+            self.assertIn("write guest=N, a whole number", self.with_plugin(f",clock=time.clock,guest={number}"))
+        self.assertIn("the simulator has no guest of this number",
+                      self.with_plugin(",clock=time.clock,guest=4294967296"))
 
     def test_a_serial_line_that_leads_nowhere(self):
         arguments = ",clock=time.clock,guest=0,line="
         self.assertIn("write line=ID:N", self.with_plugin(f"{arguments}channel"))
+        self.assertIn("write line=ID:N", self.with_plugin(f"{arguments}channel:first"))
         self.assertIn("line= names no other guest", self.with_plugin(f"{arguments}channel:0"))
 
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../shared_time.h"
 #include "exrnic_hw.h"
 #include "guest.h"
 #include "qemu_clock.h"
@@ -319,46 +320,60 @@ static const char* check(const qemu_info_t* info) {
 struct arguments {
   const char* clock;
   const char* guest;
-  char* line;
+  const char* line;
 };
 
 static bool parse(int argc, char** argv, struct arguments* to) {
+  static const char* const keys[] = {"clock=", "guest=", "line="};
+  const char** const values[] = {&to->clock, &to->guest, &to->line};
   for (int i = 0; i < argc; ++i) {
-    if (strncmp(argv[i], "clock=", 6) == 0) {
-      to->clock = argv[i] + 6;
-    } else if (strncmp(argv[i], "guest=", 6) == 0) {
-      to->guest = argv[i] + 6;
-    } else if (strncmp(argv[i], "line=", 5) == 0) {
-      to->line = strdup(argv[i] + 5);
-    } else {
+    size_t key = 0;
+    while (key < 3 && strncmp(argv[i], keys[key], strlen(keys[key])) != 0) ++key;
+    if (key == 3) {
       fail(argv[i], "no such argument; there are clock=FILE, guest=N and line=ID:N");
       return false;
     }
+    if (*values[key] != NULL) {
+      fail(argv[i], "it is given before, too; give it once");
+      return false;
+    }
+    *values[key] = argv[i] + strlen(keys[key]);
   }
   return true;
 }
 
+/* Digits and nothing else; of a number that no guest has, EXRNIC_TIME_MAX_GUESTS. */
+static bool number_of(const char* text, uint32_t* number) {
+  char* end;
+  if (*text < '0' || *text > '9') return false;
+  const unsigned long value = strtoul(text, &end, 10);
+  *number = value < EXRNIC_TIME_MAX_GUESTS ? (uint32_t)value : EXRNIC_TIME_MAX_GUESTS;
+  return *end == '\0';
+}
+
 /* QEMU has made its character devices when the first block is translated, not yet now. */
-static const char* set_line(char* text) {
+static const char* set_line(const char* text) {
   if (text == NULL) return NULL;
-  char* colon = strchr(text, ':');
-  if (colon == NULL) return "write line=ID:N, ID of a -chardev ringbuf and N of a guest";
-  *colon = '\0';
-  line_chardev = text;
-  line_other = (uint32_t)strtoul(colon + 1, NULL, 10);
+  const char* colon = strchr(text, ':');
+  if (colon == NULL || !number_of(colon + 1, &line_other)) {
+    return "write line=ID:N, ID of a -chardev ringbuf and N of a guest";
+  }
+  line_chardev = strndup(text, (size_t)(colon - text));
   return NULL;
 }
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t* info, int argc,
                                            char** argv) {
   struct arguments arguments = {NULL, NULL, NULL};
+  uint32_t guest = 0;
   if (!parse(argc, argv, &arguments)) return -1;
   const char* wrong = check(info);
   if (wrong == NULL && (arguments.clock == NULL || arguments.guest == NULL))
     wrong = "give it clock=FILE and guest=N";
   if (wrong == NULL) wrong = set_line(arguments.line);
   if (wrong == NULL)
-    wrong = guest_attach(arguments.clock, (uint32_t)strtoul(arguments.guest, NULL, 10));
+    wrong = number_of(arguments.guest, &guest) ? guest_attach(arguments.clock, guest)
+                                               : "write guest=N, a whole number";
   if (wrong == NULL && line_chardev != NULL && !guest_is_other(line_other))
     wrong = "line= names no other guest";
   if (wrong != NULL) {
