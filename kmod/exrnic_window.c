@@ -46,6 +46,17 @@ static int exrnic_windows_close(struct exrnic_device *edev, const struct exrnic_
 	return first_err;
 }
 
+/* It is in another state than RTS, maybe since a moment ago; or it was used. */
+static int exrnic_window_refusal(struct exrnic_device *edev, const struct exrnic_qp *qp)
+{
+	struct exrnic_mbox_query_qp out;
+	int err = exrnic_mbox_query_qp(edev, qp->qpn, &out);
+
+	if (err)
+		return err;
+	return le32_to_cpu(out.state) == EXRNIC_QP_STATE_RTS ? -EBUSY : -EINVAL;
+}
+
 static int exrnic_windows_set(struct exrnic_device *edev, const struct exrnic_window *window,
 			      const struct exrnic_create_window *attr)
 {
@@ -68,8 +79,7 @@ static int exrnic_windows_set(struct exrnic_device *edev, const struct exrnic_wi
 		err = exrnic_mbox_set_window(edev, &in);
 		if (err) {
 			exrnic_windows_close(edev, window, i);
-			/* It is in another state than RTS, maybe since a moment ago. */
-			return err == -EPERM ? -EINVAL : err;
+			return err == -EPERM ? exrnic_window_refusal(edev, window->qp) : err;
 		}
 		base += length;
 		left -= length;
@@ -85,8 +95,9 @@ static bool exrnic_window_is_valid(const struct exrnic_create_window *attr)
 }
 
 /*
- * The loads of windows are numbered apart from posted work: the peer would refuse what comes later.
- * A process that posts past libverbs-lite, later, ends its own queue pair with an error.
+ * Its send queue is the windows' alone. The device counts slots modulo 2^16: it refuses by itself what
+ * would do harm, work that is under way and PULLs, whose numbers loads would have again. A process that
+ * posts past libverbs-lite, later, ends its own queue pair with an error.
  */
 static int exrnic_window_check_unused(struct exrnic_device *edev, const struct exrnic_qp *qp)
 {
@@ -116,6 +127,10 @@ int exrnic_window_create(struct exrnic_ucontext *uctx, struct exrnic_create_wind
 	window->qp = exrnic_qp_find(uctx, attr->qpn);
 	if (!window->qp) {
 		err = -ENOENT;
+		goto err_free;
+	}
+	if (window->qp->service != EXRNIC_SERVICE_RC) {
+		err = -EINVAL;
 		goto err_free;
 	}
 	err = exrnic_window_check_unused(edev, window->qp);

@@ -223,6 +223,17 @@ TEST_CASE("a queue pair gets a window when what was posted has ended, and work a
   pair.rest();
 }
 
+TEST_CASE("a queue pair that has pulled gets a window only after its RESET") {
+  Windowed pair;
+  pair.left.post(pull_of({element(pair.left.near, 0, 64)}, 0));
+  CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(pair.open() == EXRNIC_MBOX_STATUS_BAD_STATE);  // the peer knows the numbers of its loads
+  pair.connect_anew({1, EXRNIC_RNR_RETRY_ENDLESS});
+  REQUIRE(pair.open() == EXRNIC_MBOX_STATUS_OK);
+  CHECK(pair.window.load(8, 8) != kAllOnes);
+  pair.rest();
+}
+
 TEST_CASE("a load from a peer that is gone ends with all ones, and the node goes on") {
   TestbedOptions options = options_for("dc-25g");
   options.faults_towards[1].rates.drop = 1;

@@ -336,8 +336,8 @@ struct exrnic_state_page {
 
 /*
  * A remote window: a mapping of this file through which a store writes the peer's memory and a load
- * reads it. qpn: in RTS (EINVAL), and with nothing posted to its send queue since RESET (EBUSY), nor
- * later: a PULL then ends it with an error, as the peer refuses its number. It names the peer and the
+ * reads it. qpn: of service RC and in RTS (EINVAL), and with nothing posted to its send queue since RESET
+ * (EBUSY); what is posted while it has windows ends it with an error. It names the peer and the
  * protection domain there, and cannot be destroyed before its windows; reset, it takes no access any
  * more. remote, length: what the window shows, at most EXRNIC_BAR4_SIZE; as many
  * windows of the device in a row as that needs (ENOSPC). access: EXRNIC_WINDOW_ACCESS_*, not none.

@@ -661,7 +661,7 @@ EXRNIC_ASSERT(sizeof(struct exrnic_mbox_group) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, group) == 4);
 
-// The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
+// The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
 struct exrnic_mbox_set_window {
   exrnic_le32 qpn;  // Queue pair that its accesses take
   exrnic_le32 window;  // Index

@@ -395,7 +395,7 @@ package exrnic_pkg;
   } mbox_group_t;
   localparam int unsigned MBOX_GROUP_BYTES = 8;
 
-  // The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
+  // The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
   typedef struct packed {
     logic [31:0] rsvd_224;  // zero
     logic [31:0] access;  // Flags window_access; 0: the window is closed, and all but its index is ignored

@@ -372,7 +372,8 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   if (!qp.valid || qp.status.state != EXRNIC_QP_STATE_RTS || qp.service != EXRNIC_SERVICE_RC)
     return EXRNIC_MBOX_STATUS_BAD_STATE;
   // What was posted may have to be sent again, and stores that leave before that would be lost.
-  if (qp.sq_posted() || !qp.all_ended() || !qp.at.pulls.empty())
+  // Loads have numbers of their own, which the peer knows already where there were PULLs.
+  if (qp.sq_posted() || !qp.all_ended() || !qp.at.pulls.empty() || qp.at.read_msn != 0)
     return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool wraps = command.base + (command.length - 1) < command.base;
   if ((command.access & ~kRights) != 0 || command.length == 0 ||

@@ -141,9 +141,10 @@ module mailbox_check
   always_comb begin
     {window_end, window_values_ok, posted} = '0;
     if (valid_i) begin
-      // What was posted may have to be sent again, and stores that leave before that would be lost.
+      // What was posted may have to be sent again, and stores that leave before that would be lost. Loads
+      // have numbers of their own, which the peer knows already where there were PULLs.
       posted = qp_i.sq_producer != qp_i.sq.consumer || qp_i.sq.issued != qp_i.ended.count ||
-          pull_count_i != '0;
+          pull_count_i != '0 || qp_i.sq.read_msn != '0;
       window_end = {1'b0, new_window.base} + 65'(new_window.length);
       window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
           new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
