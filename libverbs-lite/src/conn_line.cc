@@ -156,22 +156,22 @@ class LineMeeting {
     return false;
   }
 
-  // Never beyond the end of a word: what is behind the last one is the program's.
+  // Never beyond the end of a word: what is behind the last one is the program's. Once: there may
+  // be noise without end, and in between there is to be said what there is to say, and looked at
+  // the time.
   bool Read(const std::function<bool(const ConnInfoBody&)>& join) {
-    while (!Over()) {
-      const ssize_t count = read(fd_, &in_[have_], kLineWordBytes - have_);
-      if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-      if (count <= 0) return FailClosed();
-      const size_t total = have_ + static_cast<size_t>(count);
-      const std::optional<LineWord> word =
-          total == kLineWordBytes ? DecodeLineWord(in_) : std::nullopt;
-      if (word && !Hear(*word, join)) return false;
-      // Else noise, a damaged word or a part of one: a word may begin in it.
-      const size_t skipped = total == kLineWordBytes ? 1 : 0;
-      have_ = word ? 0 : BeginningOfWord(in_.data() + skipped, total - skipped);
-      memmove(in_.data(), in_.data() + total - have_, have_);
-      if (mine_.stage == LineStage::kMet && told_ != LineStage::kMet) return true;  // say it first
-    }
+    if (Over()) return true;
+    const ssize_t count = read(fd_, &in_[have_], kLineWordBytes - have_);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (count <= 0) return FailClosed();
+    const size_t total = have_ + static_cast<size_t>(count);
+    const std::optional<LineWord> word =
+        total == kLineWordBytes ? DecodeLineWord(in_) : std::nullopt;
+    if (word && !Hear(*word, join)) return false;
+    // Else noise, a damaged word or a part of one: a word may begin in it.
+    const size_t skipped = total == kLineWordBytes ? 1 : 0;
+    have_ = word ? 0 : BeginningOfWord(in_.data() + skipped, total - skipped);
+    memmove(in_.data(), in_.data() + total - have_, have_);
     return true;
   }
 

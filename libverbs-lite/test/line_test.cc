@@ -224,6 +224,20 @@ TEST_CASE("who finds nobody on the line gives up in time, and says so") {
   close(fd);
 }
 
+TEST_CASE("noise without a pause does not outlast the time of a call") {
+  using Clock = std::chrono::steady_clock;
+  Ends ends;
+  const int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);  // always has a byte more
+  REQUIRE(fd >= 0);
+  const auto begin = Clock::now();
+  const Got got = Connect(ends.a.qp, fd, 0, 50);
+  CHECK(got.error == ETIMEDOUT);
+  CHECK(vl_conn_meet(fd, 50) == -1);
+  CHECK(errno == ETIMEDOUT);
+  CHECK(Clock::now() - begin < std::chrono::seconds(5));
+  close(fd);
+}
+
 TEST_CASE("a peer that fails tells the other one, which does not wait for its time limit") {
   Cable cable;
   Ends ends;
