@@ -11,7 +11,7 @@
 
 #define EXRNIC_MINORS 256
 
-/* Lives until the last open file is closed: cdev pins dev, dev pins edev. */
+/* Lives until the last open file is closed, and what was made by it: files pin dev, dev pins edev. */
 struct exrnic_chardev {
 	struct device dev;
 	struct cdev cdev;
@@ -32,6 +32,7 @@ static void exrnic_file_free(struct kref *ref)
 
 	if (file->sink)
 		__free_page(file->sink);
+	put_device(file->dev);
 	kfree(file);
 }
 
@@ -62,6 +63,7 @@ static int exrnic_open(struct inode *inode, struct file *filp)
 	if (!file)
 		return -ENOMEM;
 	kref_init(&file->ref);
+	file->dev = get_device(&chardev->dev);
 	mutex_init(&file->map_lock);
 	mutex_init(&file->channels_lock);
 	INIT_LIST_HEAD(&file->channels);

@@ -10,9 +10,10 @@
 
 #include "exrnic_core.h"
 
-/* One open file. Its channels keep the memory, not the context. */
+/* One open file. Its channels and ports keep its memory and the device's name, not the context. */
 struct exrnic_file {
 	struct kref ref;
+	struct device *dev;	/* of the char device, which keeps the struct exrnic_device */
 	struct exrnic_ucontext uctx;
 	struct address_space *mapping;
 	struct mutex map_lock;	/* innermost of all: taken in page faults */

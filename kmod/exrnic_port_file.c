@@ -116,7 +116,6 @@ static void exrnic_port_file_free(struct exrnic_port_file *pfile)
 static int exrnic_port_file_release(struct inode *inode, struct file *filp)
 {
 	struct exrnic_port_file *pfile = filp->private_data;
-	struct exrnic_device *edev = pfile->port.edev;
 	struct exrnic_file *file = pfile->file;
 
 	mutex_lock(&file->channels_lock);
@@ -126,7 +125,6 @@ static int exrnic_port_file_release(struct inode *inode, struct file *filp)
 	mutex_lock(&file->uctx.lock);
 	exrnic_port_file_free(pfile);
 	mutex_unlock(&file->uctx.lock);
-	exrnic_device_put(edev);
 	exrnic_file_put(file);
 	return 0;
 }
@@ -143,7 +141,6 @@ static const struct file_operations exrnic_port_fops = {
 
 struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrnic_open_port *attr)
 {
-	struct exrnic_device *edev = file->uctx.edev;
 	struct exrnic_port_file *pfile;
 	struct file *filp;
 	int err;
@@ -151,7 +148,7 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 	pfile = exrnic_port_file_alloc(file);
 	if (IS_ERR(pfile))
 		return ERR_CAST(pfile);
-	err = exrnic_port_open(edev, &pfile->port, attr);
+	err = exrnic_port_open(file->uctx.edev, &pfile->port, attr);
 	if (err) {
 		exrnic_port_file_free(pfile);
 		return ERR_PTR(err);
@@ -162,7 +159,6 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 		exrnic_port_file_free(pfile);
 		return filp;
 	}
-	kref_get(&edev->ref);
 	exrnic_file_get(file);
 	mutex_lock(&file->channels_lock);
 	list_add_tail(&pfile->entry, &file->ports);

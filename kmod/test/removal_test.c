@@ -97,6 +97,25 @@ static void the_function_leaves_the_bus(void)
 	check_life_goes_on();
 }
 
+/* A port may outlive its file, and the function its driver: nothing else gets their name meanwhile. */
+static void a_port_keeps_the_name(void)
+{
+	int fd = open_device();
+	struct exrnic_open_port open = { .peer_node = other_node(fd) };
+	char name[64];
+
+	pci_name(name, sizeof(name));
+	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_OPEN_PORT, &open), 0);
+	close(fd);
+	write_file(DRIVER "/unbind", name);
+	write_file(DRIVER "/bind", name);
+	CHECK(access(device_path(), F_OK) < 0);
+	close(open.fd);
+	write_file(DRIVER "/unbind", name);
+	write_file(DRIVER "/bind", name);
+	check_life_goes_on();
+}
+
 static int unload(void)
 {
 	return syscall(SYS_delete_module, "exrnic", O_NONBLOCK);
@@ -224,6 +243,7 @@ const struct test removal_tests[] = {
 	{ "the device can be unbound in the middle of commands", removal_in_the_middle_of_work, 0 },
 	{ "taking the device off the bus ends everything and spares the process",
 	  the_function_leaves_the_bus, 0 },
+	{ "no other device gets the name of one of which a port is open", a_port_keeps_the_name, 0 },
 	{ "a module in use cannot be unloaded", a_busy_module_stays, 0 },
 	{ "completions and events arrive with one vector for all, and with few",
 	  it_works_with_few_vectors, 0 },
