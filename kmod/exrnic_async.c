@@ -6,7 +6,8 @@
  * and nobody for it longer than one round takes.
  *
  * However fast causes come (a process can lose completions without the kernel), they interrupt once in
- * EXRNIC_ASYNC_PAUSE: the thread enables them again when it is done, and then pauses.
+ * EXRNIC_ASYNC_PAUSE: the thread enables them again when it is done, and then pauses. So does firmware
+ * that has woken nobody.
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
@@ -149,7 +150,7 @@ static void exrnic_async_work(struct work_struct *work)
 		exrnic_async_look(edev);
 	exrnic_async_tell_all(edev, causes);
 	WRITE_ONCE(edev->async.next, jiffies + EXRNIC_ASYNC_PAUSE);
-	exrnic_irq_enable_async(edev);
+	exrnic_irq_enable_all(edev);
 }
 
 void exrnic_async_init(struct exrnic_device *edev)

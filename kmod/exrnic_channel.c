@@ -3,6 +3,7 @@
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/poll.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -33,14 +34,15 @@ static int exrnic_queue_wait(struct exrnic_event_queue *queue, bool nonblock)
 
 /*
  * As many as there are and fit; 0: another reader was faster. An event is taken once it has been written:
- * one that cannot be stays unread.
+ * one that cannot be stays unread. What comes meanwhile is read, too, but a signal ends that.
  */
 static ssize_t exrnic_queue_copy(struct exrnic_event_queue *queue, char __user *to, size_t room)
 {
 	struct exrnic_event event;
 	size_t done = 0;
 
-	while (room - done >= sizeof(event) && exrnic_event_peek(queue, &event)) {
+	while (room - done >= sizeof(event) && exrnic_event_peek(queue, &event) &&
+	       !(done && signal_pending(current))) {
 		if (copy_to_user(to + done, &event, sizeof(event)))
 			return done ? done : -EFAULT;
 		if (exrnic_event_take(queue, &event))

@@ -11,7 +11,8 @@
  *   exrnic_device.users_lock  what each user has of what is scarce
  *   exrnic_async.lock	    who is told of a queue; nothing is waited for inside it
  *   exrnic_port.lock	    what a process does with a port
- * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it.
+ * and in interrupts, too: exrnic_device.ports_lock, exrnic_vector.lock, exrnic_event_queue.lock inside it,
+ * exrnic_vector.listeners_lock innermost.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
  */
@@ -64,11 +65,17 @@ struct exrnic_stags {
 	u32 size;
 };
 
-/* An MSI-X vector that completion queues share. */
+/*
+ * An MSI-X vector that completion queues share. An interrupt tells those whose last event has been read. One
+ * that finds none silences the vector until one is read: a process can arm its queues without end.
+ */
 struct exrnic_vector {
-	spinlock_t lock;
-	struct list_head cqs;
+	spinlock_t lock;	/* an interrupt tells; a queue ends */
+	spinlock_t listeners_lock;
+	struct list_head listeners;	/* struct exrnic_cq */
 	unsigned int users;
+	int irq;		/* 0: also that of control, which is never silent */
+	bool silent;
 };
 
 /* What an interrupt has told, until a thread finds out whom it concerns. */
@@ -195,7 +202,9 @@ struct exrnic_cq {
 	u32 cqn;
 	u32 users;		/* send and receive queues */
 	u32 comp_vector;
-	struct list_head vector_entry;
+	struct exrnic_vector *vector;
+	struct list_head vector_entry;	/* of vector->listeners, or empty */
+	bool ended;		/* listens no more */
 	struct exrnic_event_source completion;
 	struct exrnic_event_source error;
 	struct exrnic_ring ring;
@@ -296,12 +305,12 @@ unsigned long exrnic_page_pfn(struct exrnic_device *edev, u32 page);
 
 int exrnic_irq_init(struct exrnic_device *edev);
 void exrnic_irq_fini(struct exrnic_device *edev);
-/* Once it has told of one of EXRNIC_CAUSES_ASYNC the device is silent about them until this. */
-void exrnic_irq_enable_async(struct exrnic_device *edev);
+/* A cause that the thread of exrnic_async.c deals with does not interrupt again before this. */
+void exrnic_irq_enable_all(struct exrnic_device *edev);
 /* One with few users. */
 u32 exrnic_irq_pick_vector(struct exrnic_device *edev);
 u32 exrnic_irq_msix_vector(const struct exrnic_device *edev, u32 comp_vector);
-/* Between these two the interrupts of cq->comp_vector raise its event. */
+/* Between these two the interrupts of cq->comp_vector raise its event, if anybody reads it. */
 void exrnic_irq_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
 void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq);
 

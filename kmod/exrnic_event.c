@@ -55,18 +55,22 @@ void exrnic_event_source_init(struct exrnic_event_source *source, struct exrnic_
 	INIT_LIST_HEAD(&source->entry);
 }
 
-void exrnic_event_raise(struct exrnic_event_source *source)
+bool exrnic_event_raise(struct exrnic_event_source *source)
 {
 	struct exrnic_event_queue *queue = source->queue;
 	unsigned long flags;
+	bool news;
 
 	if (!queue)
-		return;
+		return false;
 	spin_lock_irqsave(&queue->lock, flags);
-	if (!queue->ended && list_empty(&source->entry))
+	news = !queue->ended && list_empty(&source->entry);
+	if (news)
 		list_add_tail(&source->entry, &queue->pending);
 	spin_unlock_irqrestore(&queue->lock, flags);
-	wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	if (news)
+		wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	return news;
 }
 
 u32 exrnic_event_source_fini(struct exrnic_event_source *source)
@@ -114,6 +118,8 @@ bool exrnic_event_take(struct exrnic_event_queue *queue, const struct exrnic_eve
 	if (taken) {
 		list_del_init(&source->entry);
 		source->delivered++;
+		if (source->read)
+			source->read(source);
 	}
 	spin_unlock_irq(&queue->lock);
 	return taken;

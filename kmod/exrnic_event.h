@@ -30,6 +30,7 @@ struct exrnic_event_source {
 	struct list_head entry;			/* of queue->pending; empty: no unread event */
 	struct exrnic_event event;
 	u32 delivered;
+	void (*read)(struct exrnic_event_source *source);	/* or NULL: its event has been; in queue->lock */
 };
 
 struct exrnic_event_queue *exrnic_event_queue_alloc(void);
@@ -41,7 +42,8 @@ void exrnic_event_queue_end(struct exrnic_event_queue *queue);
 /* The source keeps a reference to the queue, which may be NULL. */
 void exrnic_event_source_init(struct exrnic_event_source *source, struct exrnic_event_queue *queue,
 			      const struct exrnic_event *event);
-void exrnic_event_raise(struct exrnic_event_source *source);
+/* False: that tells nobody anything, as there is nobody, or an unread event already. */
+bool exrnic_event_raise(struct exrnic_event_source *source);
 /*
  * The end of a source that nobody raises any more: its event is not delivered if it has not been
  * yet. Returns how many were.

@@ -310,11 +310,15 @@ static void exrnic_firmware_set_message(struct exrnic_device *edev, u32 number,
 	spin_unlock_irq(&edev->firmware.wake_lock);
 }
 
-/* Cleared first: whatever is raised later interrupts again, and what was raised before is seen by who is woken. */
-static void exrnic_firmware_wake(struct exrnic_device *edev)
+/*
+ * Cleared first: whatever is raised later interrupts again, and what was raised before is seen by who is woken.
+ * False: somebody was to be woken, and nobody was.
+ */
+static bool exrnic_firmware_wake(struct exrnic_device *edev)
 {
 	struct exrnic_firmware *firmware = &edev->firmware;
 	unsigned long flags;
+	bool woken = false;
 	u32 raised, i;
 
 	spin_lock_irqsave(&firmware->wake_lock, flags);
@@ -323,9 +327,10 @@ static void exrnic_firmware_wake(struct exrnic_device *edev)
 		exrnic_write(edev, EXRNIC_REG_FW_RAISED, raised);
 		for (i = 0; i < EXRNIC_FW_CHANNELS; i++)
 			if (raised & BIT(i) && firmware->messages[i])
-				exrnic_event_raise(firmware->messages[i]);
+				woken |= exrnic_event_raise(firmware->messages[i]);
 	}
 	spin_unlock_irqrestore(&firmware->wake_lock, flags);
+	return woken || !raised;
 }
 
 int exrnic_firmware_open_channel(struct exrnic_device *edev,
@@ -444,11 +449,13 @@ void exrnic_firmware_init(struct exrnic_device *edev)
 	INIT_WORK(&edev->firmware.work, exrnic_firmware_work);
 }
 
-void exrnic_firmware_notice(struct exrnic_device *edev)
+bool exrnic_firmware_notice(struct exrnic_device *edev)
 {
-	exrnic_firmware_wake(edev);
+	const bool useful = exrnic_firmware_wake(edev);
+
 	if (exrnic_read(edev, EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED)
 		schedule_work(&edev->firmware.work);
+	return useful;
 }
 
 /* ---- sysfs: firmware/ */

@@ -40,9 +40,10 @@ void exrnic_firmware_start(struct exrnic_device *edev);
 void exrnic_firmware_stop(struct exrnic_device *edev);
 /*
  * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: wakes whom firmware wakes. If it has failed, a thread
- * of its own says why and starts it again, and no event of a queue waits for that.
+ * of its own says why and starts it again, and no event of a queue waits for that. False: it wakes only who
+ * has been told, or does not want to be, as it does for a process that rings without end.
  */
-void exrnic_firmware_notice(struct exrnic_device *edev);
+bool exrnic_firmware_notice(struct exrnic_device *edev);
 
 /*
  * Opens channel open->channel (below EXRNIC_FW_CHANNELS), and again whenever firmware starts. -EBUSY: somebody

@@ -24,7 +24,7 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 	struct exrnic_device *edev = data;
 	irqreturn_t handled = IRQ_NONE;
 	unsigned int pass;
-	u32 cause;
+	u32 cause, pausing;
 
 	if (exrnic_ports_interrupt(edev))
 		handled = IRQ_HANDLED;
@@ -34,37 +34,70 @@ static irqreturn_t exrnic_irq_control(int irq, void *data)
 			break;
 		exrnic_write(edev, EXRNIC_REG_INT_CAUSE, cause);
 		handled = IRQ_HANDLED;
+		pausing = cause & EXRNIC_CAUSES_ASYNC ? EXRNIC_CAUSES_ASYNC : 0;
 		if (cause & EXRNIC_INT_CAUSE_MBOX)
 			exrnic_mbox_interrupt(&edev->mbox);
-		if (cause & EXRNIC_INT_CAUSE_FIRMWARE)
-			exrnic_firmware_notice(edev);
+		if ((cause & EXRNIC_INT_CAUSE_FIRMWARE) && !exrnic_firmware_notice(edev))
+			pausing = EXRNIC_CAUSES_ASYNC | EXRNIC_INT_CAUSE_FIRMWARE;
 		if (cause & EXRNIC_INT_CAUSE_HOST_SILENT)
 			dev_err_ratelimited(&edev->pdev->dev,
 					    "a read of memory got no answer in time (counter dma_read_timeouts); what needed it has failed\n");
-		if (cause & EXRNIC_CAUSES_ASYNC) {
-			exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES_AT_ONCE);
+		if (pausing) {
+			exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES & ~pausing);
 			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
 		}
 	}
 	return handled;
 }
 
-void exrnic_irq_enable_async(struct exrnic_device *edev)
+void exrnic_irq_enable_all(struct exrnic_device *edev)
 {
 	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
+}
+
+/* Those who listen, who do not until they have read what they are told; with the vector's lock. */
+static void exrnic_vector_take_listeners(struct exrnic_vector *vector, struct list_head *listeners)
+{
+	spin_lock(&vector->listeners_lock);
+	if (list_empty(&vector->listeners) && vector->irq && !vector->silent) {
+		vector->silent = true;
+		disable_irq_nosync(vector->irq);
+	}
+	list_splice_init(&vector->listeners, listeners);
+	spin_unlock(&vector->listeners_lock);
 }
 
 static irqreturn_t exrnic_irq_comp(int irq, void *data)
 {
 	struct exrnic_vector *vector = data;
-	struct exrnic_cq *cq;
+	struct exrnic_cq *cq, *next;
+	LIST_HEAD(listeners);
 	unsigned long flags;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	list_for_each_entry(cq, &vector->cqs, vector_entry)
+	exrnic_vector_take_listeners(vector, &listeners);
+	list_for_each_entry_safe(cq, next, &listeners, vector_entry) {
+		list_del_init(&cq->vector_entry);
 		exrnic_event_raise(&cq->completion);
+	}
 	spin_unlock_irqrestore(&vector->lock, flags);
 	return IRQ_HANDLED;
+}
+
+/* What has fired while the vector was silent fires now. */
+static void exrnic_cq_listen(struct exrnic_event_source *completion)
+{
+	struct exrnic_cq *cq = container_of(completion, struct exrnic_cq, completion);
+	struct exrnic_vector *vector = cq->vector;
+
+	spin_lock(&vector->listeners_lock);
+	if (!cq->ended) {
+		list_add_tail(&cq->vector_entry, &vector->listeners);
+		if (vector->silent)
+			enable_irq(vector->irq);
+		vector->silent = false;
+	}
+	spin_unlock(&vector->listeners_lock);
 }
 
 /* The only vector there is: for whatever has fired. */
@@ -111,7 +144,10 @@ static void exrnic_irq_init_vectors(struct exrnic_device *edev, unsigned int vec
 	edev->comp_vectors = max(vectors - 1, 1u);
 	for (i = 0; i < edev->comp_vectors; i++) {
 		spin_lock_init(&edev->comp[i].lock);
-		INIT_LIST_HEAD(&edev->comp[i].cqs);
+		spin_lock_init(&edev->comp[i].listeners_lock);
+		INIT_LIST_HEAD(&edev->comp[i].listeners);
+		edev->comp[i].irq = vectors == 1 ? 0 : pci_irq_vector(edev->pdev, 1 + i);
+		edev->comp[i].silent = false;
 	}
 }
 
@@ -166,18 +202,25 @@ void exrnic_irq_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq)
 {
 	struct exrnic_vector *vector = &edev->comp[cq->comp_vector];
 
+	INIT_LIST_HEAD(&cq->vector_entry);
+	cq->vector = vector;
+	cq->completion.read = exrnic_cq_listen;
 	spin_lock_irq(&vector->lock);
-	list_add_tail(&cq->vector_entry, &vector->cqs);
 	WRITE_ONCE(vector->users, vector->users + 1);
+	if (cq->completion.queue)
+		exrnic_cq_listen(&cq->completion);
 	spin_unlock_irq(&vector->lock);
 }
 
 void exrnic_irq_remove_cq(struct exrnic_device *edev, struct exrnic_cq *cq)
 {
-	struct exrnic_vector *vector = &edev->comp[cq->comp_vector];
+	struct exrnic_vector *vector = cq->vector;
 
 	spin_lock_irq(&vector->lock);
-	list_del(&cq->vector_entry);
+	spin_lock(&vector->listeners_lock);
+	cq->ended = true;
+	list_del_init(&cq->vector_entry);
+	spin_unlock(&vector->listeners_lock);
 	WRITE_ONCE(vector->users, vector->users - 1);
 	spin_unlock_irq(&vector->lock);
 }

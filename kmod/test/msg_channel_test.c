@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "firmware.h"
@@ -289,6 +290,52 @@ static void only_its_owner_is_told(void)
 	CHECK_EQ(poll_now(of_one), POLLHUP);
 }
 
+enum { BELLS = 4000, AWAITED = 13 };
+
+static double seconds(clockid_t clock, int (*get)(clockid_t, struct timespec *))
+{
+	struct timespec t;
+
+	get(clock, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/*
+ * Each bell asks for another number of events that are there, and so firmware wakes the process each
+ * time. Who has been told is not told anew: then the driver pauses for a jiffy, the unit of the coarse clock.
+ */
+static void bells_do_not_flood(void)
+{
+	const double jiffy = seconds(CLOCK_MONOTONIC_COARSE, clock_getres);
+	struct owner owner = make_owner();
+	long long interrupts;
+	double time;
+	int events;
+
+	skip_without_processor();
+	events = create_with_events(&owner, 1, wide_cookie);
+	for (int i = 0; i < AWAITED; i++)
+		check_work(&owner);
+	interrupts = control_interrupts();
+	time = seconds(CLOCK_MONOTONIC, clock_gettime);
+	for (uint32_t i = 0; i < BELLS; i++) {
+		ring_armed(&owner, 1 + i % AWAITED);
+		usleep(100);
+	}
+	time = seconds(CLOCK_MONOTONIC, clock_gettime) - time;
+	interrupts = control_interrupts() - interrupts;
+	printf("# %lld interrupts in %.3f s, of %.3f jiffies\n", interrupts, time, time / jiffy);
+	CHECK(interrupts >= 1 && interrupts < 10 + 1.2 * time / jiffy);
+	CHECK_EQ(next_event(events).cookie, wide_cookie);
+	/* Whoever waits is told, in spite of all that. */
+	ring_armed(&owner, owner.posted + 1);
+	usleep(20000);
+	while (poll_now(events))
+		next_event(events);
+	check_work(&owner);
+	check_told(events, 1, wide_cookie);
+}
+
 static void a_process_that_sleeps_may_die(void)
 {
 	struct owner owner;
@@ -471,6 +518,7 @@ const struct test msg_channel_tests[] = {
 	{ "who waits for a message channel is told of its next event, once", who_waits_is_told_once, 0 },
 	{ "only the owner of a message channel is told of its events", only_its_owner_is_told, 0 },
 	{ "a process that waits for a message channel may die", a_process_that_sleeps_may_die, 0 },
+	{ "bells of a message channel do not flood the driver with interrupts", bells_do_not_flood, 0 },
 	{ "firmware that is started again tells who waits for a message channel",
 	  firmware_that_is_started_again_tells, 0 },
 	{ "a message channel that makes no sense is refused", what_makes_no_sense_is_refused, 0 },

@@ -293,6 +293,36 @@ static void lost_completions_do_not_flood(void)
 	CHECK(interrupts < 10 + INTERRUPTS_A_SECOND * time);
 }
 
+enum { ARMS = 1000, SETTLE_US = 20000, INTERRUPTS_UNTIL_READ = 3 };
+
+/*
+ * A queue that has completions fires whenever it is armed, by a store to the user page. The first
+ * interrupt tells the owner, the next one finds that it has been told.
+ */
+static void arming_does_not_flood(void)
+{
+	struct set s = make_set();
+	int channel = create_channel(s.fd);
+	struct worker w = make_worker(&s, channel, 1, EXRNIC_ANY_VECTOR);
+	long long interrupts = completion_interrupts();
+	uint32_t state;
+
+	post_success(&w);
+	wait_for_completion(&w, 0);
+	for (int i = 0; i < ARMS; i++)
+		arm(&w, 0);
+	CHECK_ERR(query_qp_state(s.fd, w.qpn, &state), 0);
+	usleep(SETTLE_US);
+	interrupts = completion_interrupts() - interrupts;
+	printf("# %lld interrupts, armed %d times\n", interrupts, ARMS);
+	CHECK(interrupts >= 1 && interrupts <= INTERRUPTS_UNTIL_READ);
+	/* Whoever reads hears of what comes later, in no more interrupts than before. */
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(next_event(channel).handle, w.cq.cqn);
+		arm(&w, 0);
+	}
+}
+
 const struct test neighbour_tests[] = {
 	{ "queue pairs of a process that fail without end hold no other process up",
 	  failures_hold_nobody_up, 0 },
@@ -304,5 +334,7 @@ const struct test neighbour_tests[] = {
 	  an_overrun_accuses_no_other_queue, 0 },
 	{ "completions that are lost without end do not flood the driver with interrupts",
 	  lost_completions_do_not_flood, 0 },
+	{ "a queue that is armed without end does not flood the driver with interrupts",
+	  arming_does_not_flood, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -120,7 +120,8 @@ enum exrnic_event_type {
  *
  * An object has at most one unread event of a type: what happens until it is read is told by the
  * same event. So nothing is lost, and no queue can overflow; arm and look again after an event.
- * Completion queues that share a vector share its interrupts: an event may find no completion.
+ * Completion queues that share a vector share its interrupts, and what fires while an event is unread may be
+ * told again behind it: an event may find no completion.
  *
  * What happens to a queue is told to its owner alone, and it is told even if the queue pair is reset before,
  * or (CQ_ERROR) destroyed. The driver may learn of it a little later than the process, which sees the

@@ -48,11 +48,22 @@ class InterruptCount {
   const uint64_t before_ = Interrupts();
 };
 
+vl_cq_init_attr CqAttributes(vl_comp_channel* channel, const vl_cq_moderation* moderation) {
+  vl_cq_init_attr attributes = {};
+  attributes.entries = 64;
+  attributes.channel = channel;
+  if (moderation != nullptr) attributes.moderation = *moderation;
+  return attributes;
+}
+
 // A queue pair that receives on a moderated completion queue.
 struct Listener {
   Listener(Side* side, const vl_cq_moderation* moderation)
-      : cq(Own(vl_create_cq(side->rnic.get(), 64, moderation), "vl_create_cq")),
-        qp(CreateQp(side->pd.get(), QpAttributes(cq.get(), 1, 32))) {}
+      : channel(Own(vl_create_comp_channel(side->rnic.get()), "vl_create_comp_channel")) {
+    const vl_cq_init_attr attributes = CqAttributes(channel.get(), moderation);
+    cq = Own(vl_create_cq_ex(side->rnic.get(), &attributes), "vl_create_cq_ex");
+    qp = CreateQp(side->pd.get(), QpAttributes(cq.get(), 1, 32));
+  }
 
   void Meet(Bench* bench, uint32_t node) {
     const Hello peer = Connection::ExchangeHello(bench, {0, 0, node, vl_qp_number(qp.get()), 0, 0});
@@ -66,7 +77,14 @@ struct Listener {
   void Take(int count) {
     for (int i = 0; i < count; ++i) AwaitCompletion(cq.get(), "a message");
   }
+  // Interrupts for who has not read of the last one may be held back.
+  void ReadEvent() {
+    vl_cq* fired = nullptr;
+    Check(vl_get_cq_event(channel.get(), &fired, nullptr), "vl_get_cq_event");
+    Check(vl_ack_cq_events(fired, 1), "vl_ack_cq_events");
+  }
 
+  Owned<vl_comp_channel> channel;
   Owned<vl_cq> cq;
   Owned<vl_qp> qp;
 };
@@ -93,6 +111,7 @@ void ExpectInterrupts(Bench* bench, Listener* listener, int count, uint64_t expe
   listener->Take(count);
   bench->Expect(interrupts.Reaches(expected), "no interrupt came: " + what);
   bench->ExpectEqual(interrupts.now(), expected, "interrupts, " + what);
+  if (interrupts.now() != 0) listener->ReadEvent();
   bench->Meet();
 }
 
