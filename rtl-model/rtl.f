@@ -30,6 +30,7 @@ rtl-model/blocks/efe_rx/rx_held.sv
 rtl-model/blocks/efe_rx/rx_marks.sv
 rtl-model/blocks/efe_rx/rx_parser.sv
 rtl-model/blocks/efe_rx/rx_placed.sv
+rtl-model/blocks/efe_rx/rx_refusals.sv
 rtl-model/blocks/efe_rx/rx_sequence.sv
 rtl-model/blocks/efe_tx/efe_tx.sv
 rtl-model/blocks/efe_tx/node_queue.sv
@@ -42,11 +43,11 @@ rtl-model/blocks/efe_tx/tx_framer.sv
 rtl-model/blocks/efe_tx/tx_header.sv
 rtl-model/blocks/efe_tx/tx_pacer.sv
 rtl-model/blocks/efe_tx/tx_quota.sv
+rtl-model/blocks/efe_tx/tx_refusals.sv
 rtl-model/blocks/efe_tx/tx_rtt.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
 rtl-model/blocks/efe_tx/tx_slots.sv
 rtl-model/blocks/efe_tx/tx_submit_queue.sv
-rtl-model/blocks/efe_tx/tx_terminates.sv
 rtl-model/blocks/efe_tx/tx_timer.sv
 rtl-model/blocks/efe_tx/tx_turns.sv
 rtl-model/blocks/efe_tx/tx_window.sv

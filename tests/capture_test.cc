@@ -5,6 +5,7 @@
 #include "tests/support/capture.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 #include <string>
 
 #include "tests/support/cluster.h"
@@ -156,16 +157,78 @@ TEST_CASE("the judge finds an echo that is missing, one too many, and a window t
   CHECK(guilty(loud, "the window allows"));
 }
 
-TEST_CASE("the judge lets a terminate message pass the window, with what was to leave before it") {
-  Run loud = crowded("star:3");
-  for (CapturedFrame& frame : loud.frames) {
-    uint8_t* efe = frame.headers.data() + EXRNIC_ETH_BYTES;
-    if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ACK) == 0) continue;
-    exrnic_efe_set_flags(efe, exrnic_efe_flags(efe) | EXRNIC_EFE_FLAGS_ECE);
+// Each node pushes to the other twice what is placed, and then what is refused: on three queue
+// pairs at once.
+void push_astray(Cluster& cluster) {
+  constexpr uint32_t kNobodys = kSinkStag + 0x100;
+  std::vector<std::pair<unsigned, QueuePair>> pushing;  // by node
+  for (uint32_t i = 0; i < 6; ++i) {
+    const unsigned pusher = i % 2;
+    for (const unsigned node : {pusher, 1 - pusher}) {
+      Member& member = cluster[node];
+      QueuePair qp =
+          member.rnic.create_qp(Member::kFirstQpn + i, Member::kPage, Member::kPd, member.cq);
+      member.rnic.connect(qp, 1 - node, Member::kFirstQpn + i);
+      if (node == pusher) pushing.emplace_back(node, qp);
+    }
   }
-  REQUIRE(guilty(loud, "the window allows"));
-  for (CapturedFrame& frame : loud.frames) frame.terminate = true;
-  CHECK_FALSE(guilty(loud, "the window allows"));
+  for (const uint32_t stag : {kSinkStag, kSinkStag, kNobodys})
+    for (auto& [node, qp] : pushing)
+      cluster[node].rnic.post(qp,
+                              {&cluster[node].source, 0, 3000, stag, kSinkBase, stag == kNobodys});
+  for (const auto& entry : pushing)
+    CHECK(cluster[entry.first].wait().status == EXRNIC_CQE_STATUS_REM_ACCESS_ERR);
+}
+
+Run astray(uint64_t seed) {
+  TestbedOptions options = options_on("dc-25g", "back-to-back");
+  options.seed = seed;
+  if (seed != 0) options.faults.rates = {0.05, 0.05, 0.05, 0.05, 0.05};
+  return run(options, push_astray);
+}
+
+TEST_CASE("one segment of a node is refused at a time, and acknowledged when it has heard of it") {
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    INFO("seed " << seed);
+    const Run refused = astray(seed);
+    for (const std::string& fault : judge(refused).faults) FAIL_CHECK(fault);
+    for (const auto& counters : refused.counters)
+      CHECK(counters[EXRNIC_COUNTER_TERMINATES_RX] == 3);
+  }
+}
+
+// The frames of a run with a refusal in them, or with a word that it was heard.
+void spoil(Run& run, uint64_t (*field)(const uint8_t*), const std::function<void(uint8_t*)>& how) {
+  for (CapturedFrame& frame : run.frames) {
+    uint8_t* efe = frame.headers.data() + EXRNIC_ETH_BYTES;
+    if (field(efe) != 0) how(efe);
+  }
+}
+
+TEST_CASE("the judge finds a refusal that is not one, and what is acknowledged in spite of it") {
+  const Run good = astray(0);
+  Run other = good;
+  spoil(other, exrnic_efe_refusal,
+        [](uint8_t* efe) { exrnic_efe_set_seq(efe, exrnic_efe_seq(efe) + 1); });
+  CHECK(guilty(other, "does not acknowledge all before it"));
+  Run early = good;
+  spoil(early, exrnic_efe_refusal, [](uint8_t* efe) {
+    exrnic_efe_set_seq(efe, exrnic_efe_seq(efe) + 100);
+    exrnic_efe_set_ack(efe, exrnic_efe_ack(efe) + 100);
+  });
+  CHECK(guilty(early, "refused before it arrived"));
+  Run unheard = good;
+  spoil(unheard, exrnic_efe_heard, [](uint8_t* efe) { exrnic_efe_set_heard(efe, 0); });
+  CHECK(guilty(unheard, "acknowledged beyond a refused segment that nobody has heard of"));
+  CHECK(guilty(unheard, "refused while refusal 1 is in force"));
+  Run invented = good;
+  spoil(invented, exrnic_efe_heard, [](uint8_t* efe) { exrnic_efe_set_heard(efe, 77); });
+  CHECK(guilty(invented, "refusal 77 is heard that did not come"));
+  Run leap = good;
+  spoil(leap, exrnic_efe_refusal, [](uint8_t* efe) {
+    if (exrnic_efe_refusal(efe) == 3) exrnic_efe_set_refusal(efe, 4);
+  });
+  CHECK(guilty(leap, "refusal 4 comes behind 2"));
 }
 
 TEST_CASE("when only the tail is lost a time-out is the cause") {

@@ -4,6 +4,7 @@
 // receive queues in srq_test.cc.
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tests/support/exchange.h"
 
@@ -17,6 +18,7 @@ constexpr uint64_t kBytes = 20'000;
 struct Refusal {
   Exchange e;
   std::vector<Bytes> terminates;  // DDP segments, as they came to the left node
+  uint64_t last_refusal = 0;      // number of the one that came last
 
   explicit Refusal(uint64_t bytes = kBytes) : e(bytes) {
     e.right.rnic.create_region(kForeignStag, End::kPd + 1, kFarBase, kBytes, kAllRights);
@@ -25,6 +27,9 @@ struct Refusal {
       const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
       const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
       const uint64_t length = exrnic_efe_length(efe);
+      // It is repeated until it has been heard.
+      const uint64_t refusal = exrnic_efe_refusal(efe);
+      if (refusal != 0 && std::exchange(last_refusal, refusal) == refusal) return;
       if (direction == Mac::Direction::kReceive && length > 0 && !exrnic_ddp_untagged_t(ddp) &&
           exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE)
         terminates.emplace_back(ddp, ddp + length);

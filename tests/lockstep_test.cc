@@ -228,7 +228,7 @@ TEST_CASE("a message that ends well without a receive is found: an RNR is no exc
   fault.transmit = [](Frame& frame) {
     uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
     if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR)
-      exrnic_efe_set_refused(efe, (exrnic_efe_refused(efe) + 1) & 0xff);
+      exrnic_efe_set_seq(efe, (exrnic_efe_seq(efe) + 1) & UINT32_MAX);
     return true;
   };
   CHECK_THROWS_WITH(send_too_early(faulty_in_lockstep(1, fault)),

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tests/support/pair.h"
 
@@ -17,11 +18,15 @@ struct Refusal {
   Region source = source_of(pair.left, kLength);
   Region sink = sink_of(pair.right, kLength);
   std::vector<Bytes> terminates;  // frames with a terminate message, as they arrived at the left
+  uint64_t last_refusal = 0;      // number of the one that arrived last
 
   Refusal() {
     pair.testbed.node(0).mac().observe([this](auto, const Bytes& wire) {
       const uint8_t* ddp = wire.data() + EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
       const bool has_segment = exrnic_efe_length(wire.data() + EXRNIC_ETH_BYTES) > 0;
+      // It is repeated until it has been heard.
+      const uint64_t refusal = exrnic_efe_refusal(wire.data() + EXRNIC_ETH_BYTES);
+      if (refusal != 0 && std::exchange(last_refusal, refusal) == refusal) return;
       if (has_segment && !exrnic_ddp_untagged_t(ddp) &&
           exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE)
         terminates.push_back(wire);

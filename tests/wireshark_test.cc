@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "sim/capture/captures.h"
 #include "sim/testing/read_capture.h"
@@ -242,6 +243,8 @@ const std::vector<Column>& columns() {
   efe("seq", exrnic_efe_seq);
   efe("ack", exrnic_efe_ack);
   efe("sack_imm", exrnic_efe_sack_imm);
+  efe("heard", exrnic_efe_heard);
+  efe("refusal", exrnic_efe_refusal);
   efe("dst_qpn", exrnic_efe_dst_qpn);
   efe("src_qpn", exrnic_efe_src_qpn);
   ddp("ddp.tagged_flag", exrnic_ddp_tagged_t, any);
@@ -420,13 +423,18 @@ TEST_CASE("tshark reads terminate messages: of a tagged segment, an untagged one
   for (const auto& [work, code] : cases) {
     Captured c;
     c.refused(work(c.near(c.e.left)));
-    CHECK(agree(c.path(0))[EXRNIC_RDMAP_OPCODE_TERMINATE] == 1);
+    CHECK(agree(c.path(0))[EXRNIC_RDMAP_OPCODE_TERMINATE] >= 1);
     std::vector<uint64_t> codes;
-    for (const Row& row : tshark(
-             c.path(0), {"iwarp_rdma.term_layer", "iwarp_rdma.term_etype_ddp",
-                         "iwarp_rdma.term_etype_rdma", "iwarp_rdma.term_errcode_ddp_tagged",
-                         "iwarp_rdma.term_errcode_ddp_untagged", "iwarp_rdma.term_errcode_rdma"})) {
+    uint64_t last_refusal = 0;
+    for (const Row& row :
+         tshark(c.path(0),
+                {"iwarp_rdma.term_layer", "iwarp_rdma.term_etype_ddp", "iwarp_rdma.term_etype_rdma",
+                 "iwarp_rdma.term_errcode_ddp_tagged", "iwarp_rdma.term_errcode_ddp_untagged",
+                 "iwarp_rdma.term_errcode_rdma", "efe.refusal"})) {
       if (row[0].empty()) continue;
+      // It is repeated until it has been heard.
+      const uint64_t refusal = number(row[6]).value_or(0);
+      if (refusal != 0 && std::exchange(last_refusal, refusal) == refusal) continue;
       const uint64_t type = number(row[1]).value_or(number(row[2]).value_or(0));
       const uint64_t error =
           number(row[3]).value_or(number(row[4]).value_or(number(row[5]).value_or(0)));

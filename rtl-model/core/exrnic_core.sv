@@ -885,22 +885,19 @@ module exrnic_core
       .event_o(event_src[EvDmaWrite])
   );
 
-  // ---- Slots of the retransmission buffer: the responder's terminate messages go first, and the
-  // requester leaves the reserved slots to them. Two nodes whose buffers are full and whose
-  // responders wait for a slot would wait for each other's acknowledgement.
-  logic alloc_valid, alloc_ready, alloc_spare, submit_valid, submit_ready;
+  // ---- Slots of the retransmission buffer: the window goes first.
+  logic alloc_valid, alloc_ready, submit_valid, submit_ready;
   slot_t alloc_slot;
   node_t quota_node;
   reads_t quota_slots;
   logic quota_start, quota_room;
-  tx_desc_t submit, req_submit, resp_submit, send_submit;
+  tx_desc_t submit, req_submit, send_submit;
   logic send_alloc_ready, send_submit_valid, window_room;
   node_t window_node;
-  logic req_alloc_ready, resp_alloc_ready, req_submit_valid, resp_submit_valid;
-  assign alloc_ready =
-      ((req_alloc_ready || send_alloc_ready) && alloc_spare) || resp_alloc_ready;
-  assign submit_valid = req_submit_valid || resp_submit_valid || send_submit_valid;
-  assign submit = resp_submit_valid ? resp_submit : send_submit_valid ? send_submit : req_submit;
+  logic req_alloc_ready, req_submit_valid;
+  assign alloc_ready = req_alloc_ready || send_alloc_ready;
+  assign submit_valid = req_submit_valid || send_submit_valid;
+  assign submit = send_submit_valid ? send_submit : req_submit;
 
   logic flush_valid, flush_ready;
   logic done_ready;
@@ -973,7 +970,7 @@ module exrnic_core
       .payload_read_valid_o(payload_read_valid),
       .payload_read_ready_i(read_ready[2]),
       .payload_read_o(payload_read),
-      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready && !send_alloc_ready),
+      .alloc_valid_i(alloc_valid && !send_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(quota_node),
@@ -981,7 +978,7 @@ module exrnic_core
       .quota_start_i(quota_start),
       .quota_room_i(quota_room),
       .submit_valid_o(req_submit_valid),
-      .submit_ready_i(submit_ready && !resp_submit_valid && !send_submit_valid),
+      .submit_ready_i(submit_ready && !send_submit_valid),
       .submit_o(req_submit),
       .event_o(event_src[EvRequester])
   );
@@ -1077,13 +1074,13 @@ module exrnic_core
       .qp_i(qp[QP_WINDOW]),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
-      .alloc_valid_i(alloc_valid && alloc_spare && !resp_alloc_ready),
+      .alloc_valid_i(alloc_valid),
       .alloc_ready_o(send_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(window_node),
       .quota_room_i(window_room),
       .submit_valid_o(send_submit_valid),
-      .submit_ready_i(submit_ready && !resp_submit_valid),
+      .submit_ready_i(submit_ready),
       .submit_o(send_submit)
   );
 
@@ -1121,9 +1118,10 @@ module exrnic_core
   );
 
   rx_desc_t desc;
-  logic desc_ready, hold_set, hold_clear;
-  node_t hold_node, hold_clear_node;
-  logic [31:0] hold_seq;
+  logic desc_ready, refuse_valid, refuse_ready, refuse_set, refuse_put_off, heard_valid;
+  refusal_t refusal;
+  node_t heard_node;
+  logic [7:0] heard;
   logic rx_done_valid, rx_done_ready;
   rx_done_t rx_done;
 
@@ -1215,9 +1213,10 @@ module exrnic_core
       .desc_valid_i(desc_valid),
       .desc_ready_o(desc_ready),
       .desc_i(desc),
-      .hold_set_o(hold_set),
-      .hold_node_o(hold_node),
-      .hold_seq_o(hold_seq),
+      .refuse_valid_o(refuse_valid),
+      .refuse_ready_i(refuse_ready),
+      .refuse_put_off_i(refuse_put_off),
+      .refusal_o(refusal),
       .qp_read_o(qp_read[QP_RESPONDER]),
       .qp_read_qpn_o(qp_read_qpn[QP_RESPONDER]),
       .qp_i(qp[QP_RESPONDER]),
@@ -1287,12 +1286,6 @@ module exrnic_core
       .write_ready_i(write_ready[0]),
       .write_o(write_cmd[0]),
       .write_idle_i(write_idle),
-      .alloc_valid_i(alloc_valid),
-      .alloc_ready_o(resp_alloc_ready),
-      .alloc_slot_i(alloc_slot),
-      .submit_valid_o(resp_submit_valid),
-      .submit_ready_i(submit_ready),
-      .submit_o(resp_submit),
       .port_valid_o(arrival_valid),
       .port_ready_i(arrival_ready),
       .port_good_o(arrival_good),
@@ -1374,7 +1367,6 @@ module exrnic_core
       .time_i,
       .alloc_valid_o(alloc_valid),
       .alloc_ready_i(alloc_ready),
-      .alloc_spare_o(alloc_spare),
       .quota_node_i(quota_node),
       .quota_slots_i(quota_slots),
       .quota_start_o(quota_start),
@@ -1393,8 +1385,11 @@ module exrnic_core
       .ack_valid_i(ack_valid),
       .ack_ready_o(ack_ready),
       .ack_i(ack),
-      .hold_clear_valid_o(hold_clear),
-      .hold_clear_node_o(hold_clear_node),
+      .refusal_set_i(refuse_set),
+      .refusal_i(refusal),
+      .heard_valid_o(heard_valid),
+      .heard_node_o(heard_node),
+      .heard_o(heard),
       .ack_request_valid_i(ack_request),
       .ack_request_node_i(ack_request_node),
       .ack_request_sack_i(ack_request_sack),
@@ -1445,11 +1440,15 @@ module exrnic_core
       .read_data_o(rx_read_data),
       .frame_done_valid_i(frame_done),
       .frame_done_node_i(frame_done_node),
-      .hold_set_valid_i(hold_set),
-      .hold_set_node_i(hold_node),
-      .hold_set_seq_i(hold_seq),
-      .hold_clear_valid_i(hold_clear),
-      .hold_clear_node_i(hold_clear_node),
+      .refuse_valid_i(refuse_valid),
+      .refuse_ready_o(refuse_ready),
+      .refuse_node_i(refusal.node),
+      .refuse_seq_i(refusal.seq),
+      .refuse_set_o(refuse_set),
+      .refuse_put_off_o(refuse_put_off),
+      .heard_valid_i(heard_valid),
+      .heard_node_i(heard_node),
+      .heard_i(heard),
       .ack_valid_o(ack_valid),
       .ack_ready_i(ack_ready),
       .ack_o(ack),

@@ -37,7 +37,6 @@ package exrnic_core_pkg;
 
   // Retransmission buffer: slots of MTU_MAX bytes; a byte address is {slot, offset}.
   localparam int unsigned TX_SLOTS = 128;
-  localparam int unsigned TX_SLOTS_RESERVED = 8;  // of them, for terminate messages
   typedef logic [$clog2(TX_SLOTS)-1:0] slot_t;
   typedef logic [$clog2(TX_SLOTS*MTU_MAX)-1:0] tx_address_t;
 
@@ -189,8 +188,6 @@ package exrnic_core_pkg;
     logic [23:0]    src_qpn;
     generation_t    src_generation;  // these two for the EFE header
     generation_t    dst_generation;
-    logic           refuses;  // of a terminate message: it is about a segment,
-    logic [7:0]     refused;  // with these low bits of its number
     logic           untagged;
     logic [143:0]   ddp;      // DDP/RDMAP header, first byte on the wire in the top bits; tagged: 14 bytes
     chunk_t         length;   // payload bytes
@@ -198,7 +195,6 @@ package exrnic_core_pkg;
     cqe_status_e    status;   // order, with this status
     logic           imm_valid;  // for the EFE header: sack_imm with IMM
     logic [31:0]    imm;
-    logic           rnr;      // for the EFE header: sack_imm with RNR, without imm_valid
     logic           ask;      // for the EFE header: credit
     logic           unreliable;  // sent once, in the unreliable class; it ends when it has left
     logic           first;    // with unreliable: of its message,
@@ -220,14 +216,30 @@ package exrnic_core_pkg;
                            // or the status that it was submitted with as unsent
   } tx_done_t;
 
+  typedef logic [8*(DDP_UNTAGGED_BYTES+READ_REQUEST_BYTES)-1:0] quote_t;
+
+  // A segment that is refused, and how its sender is told: by a terminate message.
+  typedef struct packed {
+    node_t       node;
+    logic [31:0] seq;
+    logic [23:0] dst_qpn;  // these four as in the frame that tells it
+    logic [23:0] src_qpn;
+    generation_t src_generation;
+    generation_t dst_generation;
+    term_code_e  code;
+    logic        rnr;      // it may come again behind that pause
+    logic [4:0]  pause;
+    logic [15:0] length;   // of the segment, and its first bytes: to be quoted
+    quote_t      quote;
+  } refusal_t;
+
   // ---- EFE, receive side
 
   // A frame of the reliable class, in sequence, or one of the other; checked up to its EFE header.
   typedef struct packed {
     node_t        node;
     logic [31:0]  seq;
-    logic [31:0]  ack;      // these two as in its EFE header
-    logic [7:0]   refused;
+    logic [31:0]  ack;      // these two as in its EFE header; of a refusal both are `seq`
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     generation_t  src_generation;  // these two as in its EFE header
@@ -242,6 +254,7 @@ package exrnic_core_pkg;
     logic         datagram;  // with unreliable: it is a message; its Q_Key is `ack`
     logic [15:0]  pkey;      // of a datagram
     logic         more;      // a copy of a datagram, and not the last one
+    logic         stale;     // forgotten, or of an old session: only its end counts
     ddp_head_t    ddp;     // as many of its bytes as fit, the rest means nothing
     rx_address_t  start;   // place of its first byte in the receive buffer
   } rx_desc_t;
@@ -250,7 +263,7 @@ package exrnic_core_pkg;
     node_t       node;
     logic [15:0] peer_session;
     logic [31:0] ack;
-    logic [7:0]  beyond;
+    logic [7:0]  heard;    // the last refusal of ours that it has dealt with
     logic        ece;      // a frame of ours came there with CE
     logic        sack;     // all before `missing` has arrived, and
     logic [31:0] missing;
@@ -262,7 +275,9 @@ package exrnic_core_pkg;
     logic        valid;    // something has come: a session is known
     logic [15:0] session;
     logic [31:0] ack;
-    logic [7:0]  beyond;
+    logic [7:0]  heard;    // the last refusal of the peer's that has been dealt with
+    logic [7:0]  refusal;  // in force: its number, 0 without one,
+    logic [31:0] refused;  // and what is refused
     logic        ece;      // a segment came with CE since a frame with ACK was sent
     logic        sack;     // segments are held behind a missing one; these as in rx_ack_t
     logic [31:0] missing;

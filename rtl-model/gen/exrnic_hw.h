@@ -327,6 +327,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_CREDIT_UPDATES_RX,  // Such frames received; also in acks_rx
   EXRNIC_COUNTER_CREDIT_REFUSED,  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   EXRNIC_COUNTER_DMA_READ_TIMEOUTS,  // Memory reads that the host has not answered in time; also in dma_read_errors
+  EXRNIC_COUNTER_REFUSALS_PUT_OFF,  // Segments that could not be refused for want of a slot for the terminate message: forgotten, with what was behind them of their node, as if the network had lost them
   EXRNIC_COUNTERS
 };
 
@@ -389,6 +390,7 @@ enum exrnic_counter {
   "credit_updates_rx", \
   "credit_refused", \
   "dma_read_timeouts", \
+  "refusals_put_off", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -1262,7 +1264,7 @@ enum exrnic_term_code {
 #define EXRNIC_EFE_FLAGS_IMM 0x10u  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
 #define EXRNIC_EFE_FLAGS_CE 0x20u  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
 #define EXRNIC_EFE_FLAGS_ECE 0x40u  // With ACK: a frame came with CE since the last frame with ACK was sent
-#define EXRNIC_EFE_FLAGS_RNR 0x80u  // With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
+#define EXRNIC_EFE_FLAGS_RNR 0x80u  // With refusal, untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
 
 // Ethernet II header. 14 bytes.
 #define EXRNIC_ETH_BYTES 14
@@ -1287,7 +1289,7 @@ static inline void exrnic_efe_set_klass(uint8_t *p, uint64_t v) { exrnic_set_bit
 // Flags efe_flags; others zero
 static inline uint64_t exrnic_efe_flags(const uint8_t *p) { return exrnic_get_bits(p, 8, 8); }
 static inline void exrnic_efe_set_flags(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 8, 8, v); }
-// Bytes of the DDP segment that follows (headers and payload); zero without one
+// Bytes of the DDP segment that follows (headers and payload), with SEQ and in a refusal; zero without one
 static inline uint64_t exrnic_efe_length(const uint8_t *p) { return exrnic_get_bits(p, 16, 16); }
 static inline void exrnic_efe_set_length(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 16, 16, v); }
 // Node identifier of the sender
@@ -1302,7 +1304,7 @@ static inline void exrnic_efe_set_session(uint8_t *p, uint64_t v) { exrnic_set_b
 // With ACK: session of the receiver that ack speaks of. In the class datagram: P_Key of the sender
 static inline uint64_t exrnic_efe_peer_session(const uint8_t *p) { return exrnic_get_bits(p, 80, 16); }
 static inline void exrnic_efe_set_peer_session(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 80, 16, v); }
-// With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
+// With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame. With refusal: the one that is refused
 static inline uint64_t exrnic_efe_seq(const uint8_t *p) { return exrnic_get_bits(p, 96, 32); }
 static inline void exrnic_efe_set_seq(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 96, 32, v); }
 // With ACK: all before this number are placed. In the class datagram: Q_Key of the receiver
@@ -1311,21 +1313,21 @@ static inline void exrnic_efe_set_ack(uint8_t *p, uint64_t v) { exrnic_set_bits(
 // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
 static inline uint64_t exrnic_efe_sack_imm(const uint8_t *p) { return exrnic_get_bits(p, 160, 32); }
 static inline void exrnic_efe_set_sack_imm(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 160, 32, v); }
-// Generation of queue pair src_qpn, with SEQ or a limit in credit: another one, never zero, after each RESET. Of a terminate message that answers a segment: the segment's dst_generation. Zero in datagrams, and without a queue pair
+// Generation of queue pair src_qpn, with SEQ, refusal or a limit in credit: another one, never zero, after each RESET. Of a refusal: the refused segment's dst_generation. Zero in datagrams, and without a queue pair
 static inline uint64_t exrnic_efe_src_generation(const uint8_t *p) { return exrnic_get_bits(p, 192, 16); }
 static inline void exrnic_efe_set_src_generation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 192, 16, v); }
 // Generation of queue pair dst_qpn that is meant; zero if the sender does not know it yet. A segment for another one is refused or dropped. Zero in datagrams, and without a queue pair
 static inline uint64_t exrnic_efe_dst_generation(const uint8_t *p) { return exrnic_get_bits(p, 208, 16); }
 static inline void exrnic_efe_set_dst_generation(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 208, 16, v); }
-// With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
-static inline uint64_t exrnic_efe_beyond(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
-static inline void exrnic_efe_set_beyond(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }
-// Queue pair at the receiver; with SEQ or a limit in credit
+// With ACK: number of the last refusal of the receiver's that the sender has dealt with, in the receiver's session; zero without one. Else zero
+static inline uint64_t exrnic_efe_heard(const uint8_t *p) { return exrnic_get_bits(p, 224, 8); }
+static inline void exrnic_efe_set_heard(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 224, 8, v); }
+// Queue pair at the receiver; with SEQ, refusal or a limit in credit
 static inline uint64_t exrnic_efe_dst_qpn(const uint8_t *p) { return exrnic_get_bits(p, 232, 24); }
 static inline void exrnic_efe_set_dst_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 232, 24, v); }
-// With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero
-static inline uint64_t exrnic_efe_refused(const uint8_t *p) { return exrnic_get_bits(p, 256, 8); }
-static inline void exrnic_efe_set_refused(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 256, 8, v); }
+// With ACK, without SEQ, SACK and credit: the frame refuses segment seq of the receiver, by a terminate message that is its segment; number of the refusal, counted from 1 to 255 and on from 1 for each node. Else zero
+static inline uint64_t exrnic_efe_refusal(const uint8_t *p) { return exrnic_get_bits(p, 256, 8); }
+static inline void exrnic_efe_set_refusal(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 256, 8, v); }
 // Queue pair at the sender
 static inline uint64_t exrnic_efe_src_qpn(const uint8_t *p) { return exrnic_get_bits(p, 264, 24); }
 static inline void exrnic_efe_set_src_qpn(uint8_t *p, uint64_t v) { exrnic_set_bits(p, 264, 24, v); }

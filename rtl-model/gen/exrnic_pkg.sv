@@ -207,7 +207,8 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_CREDIT_UPDATES_RX = 55;  // Such frames received; also in acks_rx
   localparam int unsigned COUNTER_CREDIT_REFUSED = 56;  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   localparam int unsigned COUNTER_DMA_READ_TIMEOUTS = 57;  // Memory reads that the host has not answered in time; also in dma_read_errors
-  localparam int unsigned COUNTERS = 58;
+  localparam int unsigned COUNTER_REFUSALS_PUT_OFF = 58;  // Segments that could not be refused for want of a slot for the terminate message: forgotten, with what was behind them of their node, as if the network had lost them
+  localparam int unsigned COUNTERS = 59;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'h9;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -930,7 +931,7 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_IMM = 4;  // With SEQ: the SEND that this segment ends has immediate data, sack_imm
   localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
   localparam int unsigned EFE_FLAGS_ECE = 6;  // With ACK: a frame came with CE since the last frame with ACK was sent
-  localparam int unsigned EFE_FLAGS_RNR = 7;  // With SEQ, of a terminate message untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
+  localparam int unsigned EFE_FLAGS_RNR = 7;  // With refusal, untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
 
   // Ethernet II header.
   typedef struct packed {
@@ -945,19 +946,19 @@ package exrnic_pkg;
     logic [3:0] version;  // EFE_VERSION
     logic [3:0] klass;  // Enum efe_class
     logic [7:0] flags;  // Flags efe_flags; others zero
-    logic [15:0] length;  // Bytes of the DDP segment that follows (headers and payload); zero without one
+    logic [15:0] length;  // Bytes of the DDP segment that follows (headers and payload), with SEQ and in a refusal; zero without one
     logic [15:0] src_node;  // Node identifier of the sender
     logic [15:0] credit;  // With ACK and without SEQ: CREDIT_VALID and a number modulo 2^15: queue pair dst_qpn may send src_qpn so many messages that take a receive, counted from its connection on; or zero. In the reliable class with SEQ: CREDIT_ASK if the segment goes beyond that limit as a probe: a limit is to come back; else zero. Else zero
     logic [15:0] session;  // Session of the sender: drawn anew when it starts; zero in the two others
     logic [15:0] peer_session;  // With ACK: session of the receiver that ack speaks of. In the class datagram: P_Key of the sender
-    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame
+    logic [31:0] seq;  // With SEQ: sequence number of the frame, counted per pair of nodes; in the two other classes per queue pair of the sender, from 0 on. With SACK: the first one missing at the sender of this frame. With refusal: the one that is refused
     logic [31:0] ack;  // With ACK: all before this number are placed. In the class datagram: Q_Key of the receiver
     logic [31:0] sack_imm;  // With IMM: immediate data. With SACK: bit i says that segment seq + 1 + i has come. With RNR: code of the pause. Else zero
-    logic [15:0] src_generation;  // Generation of queue pair src_qpn, with SEQ or a limit in credit: another one, never zero, after each RESET. Of a terminate message that answers a segment: the segment's dst_generation. Zero in datagrams, and without a queue pair
+    logic [15:0] src_generation;  // Generation of queue pair src_qpn, with SEQ, refusal or a limit in credit: another one, never zero, after each RESET. Of a refusal: the refused segment's dst_generation. Zero in datagrams, and without a queue pair
     logic [15:0] dst_generation;  // Generation of queue pair dst_qpn that is meant; zero if the sender does not know it yet. A segment for another one is refused or dropped. Zero in datagrams, and without a queue pair
-    logic [7:0] beyond;  // With ACK: all before ack + beyond are dealt with, placed or refused; a refused one holds ack back until its terminate message is dealt with
-    logic [23:0] dst_qpn;  // Queue pair at the receiver; with SEQ or a limit in credit
-    logic [7:0] refused;  // With a terminate message: the low bits of the number of the refused frame, which is the first from ack on that has them; those of ack if none is refused. Else zero
+    logic [7:0] heard;  // With ACK: number of the last refusal of the receiver's that the sender has dealt with, in the receiver's session; zero without one. Else zero
+    logic [23:0] dst_qpn;  // Queue pair at the receiver; with SEQ, refusal or a limit in credit
+    logic [7:0] refusal;  // With ACK, without SEQ, SACK and credit: the frame refuses segment seq of the receiver, by a terminate message that is its segment; number of the refusal, counted from 1 to 255 and on from 1 for each node. Else zero
     logic [23:0] src_qpn;  // Queue pair at the sender
   } efe_t;
   localparam int unsigned EFE_BYTES = 36;

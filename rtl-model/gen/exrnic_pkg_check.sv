@@ -630,17 +630,17 @@ module exrnic_pkg_check;
     if (v_efe !== (288'({16{1'b1}}) << 64))
       $fatal(1, "efe_t.dst_generation: place");
     v_efe = '0;
-    v_efe.beyond = '1;
+    v_efe.heard = '1;
     if (v_efe !== (288'({8{1'b1}}) << 56))
-      $fatal(1, "efe_t.beyond: place");
+      $fatal(1, "efe_t.heard: place");
     v_efe = '0;
     v_efe.dst_qpn = '1;
     if (v_efe !== (288'({24{1'b1}}) << 32))
       $fatal(1, "efe_t.dst_qpn: place");
     v_efe = '0;
-    v_efe.refused = '1;
+    v_efe.refusal = '1;
     if (v_efe !== (288'({8{1'b1}}) << 24))
-      $fatal(1, "efe_t.refused: place");
+      $fatal(1, "efe_t.refusal: place");
     v_efe = '0;
     v_efe.src_qpn = '1;
     if (v_efe !== (288'({24{1'b1}}) << 0))

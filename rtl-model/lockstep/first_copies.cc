@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/lockstep/first_copies.h"
 
+#include <utility>
+
 #include "exrnic_hw.h"
 
 namespace exrnic::lockstep {
@@ -31,8 +33,7 @@ std::optional<Segment> segment_of(const Frame& frame) {
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   const uint64_t length = exrnic_efe_length(efe);
   const uint64_t flags = exrnic_efe_flags(efe);
-  if (!(flags & EXRNIC_EFE_FLAGS_SEQ) || length == 0 || kHeaders + length > frame.data.size())
-    return std::nullopt;
+  if (length == 0 || kHeaders + length > frame.data.size()) return std::nullopt;
   const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
   Segment segment;
   segment.from = {node_of(exrnic_eth_src(frame.data.data())),
@@ -124,7 +125,11 @@ bool FirstCopies::first(const Frame& frame) {
   if (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE) return true;  // there are no others
   Session& session = sessions_[exrnic_eth_dst(frame.data.data())];
   const auto seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
-  if (session.number != exrnic_efe_session(efe)) session = {exrnic_efe_session(efe), seq};
+  // It is repeated until its receiver has heard it, in sessions to come too.
+  if (const uint64_t refusal = exrnic_efe_refusal(efe))
+    return std::exchange(session.refusal, refusal) != refusal;
+  if (session.number != exrnic_efe_session(efe))
+    session = {exrnic_efe_session(efe), seq, session.refusal};
   if (static_cast<int32_t>(seq - session.next) < 0) return false;
   session.next = seq + 1;
   return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// DDP segments in the frames of a sender, each once: those that are sent again are left out.
+// DDP segments in the frames of a sender, numbered and refusals, each once: those that are sent
+// again are left out.
 #pragma once
 
 #include <cstdint>
@@ -54,13 +55,14 @@ std::optional<Segment> segment_of(const Frame& frame);
 
 class FirstCopies {
  public:
-  // True if this frame's number is sent for the first time.
+  // True if this frame's number, or that of its refusal, is sent for the first time.
   bool first(const Frame& frame);
 
  private:
   struct Session {
     uint64_t number = 0;
-    uint32_t next = 0;  // sequence number
+    uint32_t next = 0;     // sequence number
+    uint64_t refusal = 0;  // number of the last one
   };
   std::map<uint64_t, Session> sessions_;  // by destination MAC
 };

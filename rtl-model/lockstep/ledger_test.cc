@@ -133,6 +133,24 @@ TEST_CASE("a frame that is sent again counts once, past the wrap; a new session 
   CHECK(copies.first(frame_of(6, 0xffffff80)));
 }
 
+TEST_CASE("a refusal that is repeated counts once, in the next session too") {
+  const auto refusal_of = [](uint16_t session, uint32_t seq, uint8_t number) {
+    Frame frame = frame_of(session, seq);
+    exrnic_efe_set_flags(frame.data.data() + EXRNIC_ETH_BYTES, EXRNIC_EFE_FLAGS_ACK);
+    exrnic_efe_set_refusal(frame.data.data() + EXRNIC_ETH_BYTES, number);
+    return frame;
+  };
+  FirstCopies copies;
+  CHECK(copies.first(frame_of(5, 10)));
+  CHECK(segment_of(refusal_of(5, 3, 1)));
+  CHECK(copies.first(refusal_of(5, 3, 1)));
+  CHECK_FALSE(copies.first(refusal_of(5, 3, 1)));
+  CHECK(copies.first(frame_of(5, 11)));
+  CHECK(copies.first(refusal_of(5, 200, 2)));
+  CHECK(copies.first(frame_of(6, 0xffffff80)));
+  CHECK_FALSE(copies.first(refusal_of(6, 200, 2)));
+}
+
 TEST_CASE("a frame without a segment, or with a broken length, has none") {
   Frame frame = frame_of(1, 1);
   CHECK(segment_of(frame));

@@ -11,11 +11,20 @@ namespace {
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 constexpr uint16_t kLateSessions = 4;  // numbers below the current session that are not believed
 
+// Numbers of refusals begin at 1.
+uint8_t next_refusal(uint8_t number) { return static_cast<uint8_t>(number % UINT8_MAX + 1); }
+
+bool is_newer(uint8_t number, uint8_t than) { return static_cast<int8_t>(number - than) > 0; }
+
 bool length_good(const Bytes& frame, const uint8_t* efe) {
   const uint64_t length = exrnic_efe_length(efe);
   if (frame.size() != std::max<uint64_t>(EXRNIC_ETH_FRAME_MIN, kHeaders + length)) return false;
-  if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ)) return length == 0;
-  const bool tagged = exrnic_ddp_tagged_t(frame.data() + kHeaders);
+  const bool refusal = exrnic_efe_refusal(efe) != 0;
+  if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) && !refusal) return length == 0;
+  const uint8_t* ddp = frame.data() + kHeaders;
+  const bool tagged = exrnic_ddp_tagged_t(ddp);
+  if (refusal && (tagged || exrnic_ddp_untagged_opcode(ddp) != EXRNIC_RDMAP_OPCODE_TERMINATE))
+    return false;
   return length >= (tagged ? EXRNIC_DDP_TAGGED_BYTES : EXRNIC_DDP_UNTAGGED_BYTES) &&
          length <= EXRNIC_MTU_MAX + EXRNIC_DDP_UNTAGGED_BYTES;
 }
@@ -28,8 +37,6 @@ bool flags_good(uint64_t flags) {
   const bool sequenced = flags & EXRNIC_EFE_FLAGS_SEQ;
   const bool acknowledges = flags & EXRNIC_EFE_FLAGS_ACK;
   if ((flags & EXRNIC_EFE_FLAGS_IMM) && !sequenced) return false;
-  if ((flags & EXRNIC_EFE_FLAGS_RNR) && (!sequenced || (flags & EXRNIC_EFE_FLAGS_IMM)))
-    return false;
   if ((flags & EXRNIC_EFE_FLAGS_ECE) && !acknowledges) return false;
   return !(flags & EXRNIC_EFE_FLAGS_SACK) || (acknowledges && !sequenced);
 }
@@ -38,7 +45,7 @@ bool class_good(uint64_t flags, const uint8_t* efe) {
   constexpr uint64_t kFlags = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
   const auto once = [&](uint64_t allowed) {
     return (flags & EXRNIC_EFE_FLAGS_SEQ) && (flags & ~allowed) == 0 &&
-           exrnic_efe_session(efe) == 0 && exrnic_efe_refused(efe) == 0;
+           exrnic_efe_session(efe) == 0;
   };
   switch (exrnic_efe_klass(efe)) {
     case EXRNIC_EFE_CLASS_RELIABLE:
@@ -62,7 +69,17 @@ bool sack_imm_good(uint64_t flags, const uint8_t* efe) {
 bool generations_good(uint64_t flags, const uint8_t* efe) {
   const bool none = exrnic_efe_src_generation(efe) == 0 && exrnic_efe_dst_generation(efe) == 0;
   return none || (exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_DATAGRAM &&
-                  ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_credit(efe) != 0));
+                  ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_credit(efe) != 0 ||
+                   exrnic_efe_refusal(efe) != 0));
+}
+
+// One is told by a frame that otherwise only acknowledges. (ACK is a flag of the reliable class.)
+bool refusal_good(uint64_t flags, const uint8_t* efe) {
+  constexpr uint64_t kOthers = EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SACK;
+  const bool acknowledges = flags & EXRNIC_EFE_FLAGS_ACK;
+  if (exrnic_efe_heard(efe) != 0 && !acknowledges) return false;
+  if (exrnic_efe_refusal(efe) == 0) return !(flags & EXRNIC_EFE_FLAGS_RNR);
+  return acknowledges && !(flags & kOthers) && exrnic_efe_credit(efe) == 0;
 }
 
 bool credit_good(uint64_t flags, const uint8_t* efe) {
@@ -80,10 +97,7 @@ bool well_formed(const Bytes& frame) {
   return exrnic_eth_ethertype(frame.data()) == EXRNIC_ETHERTYPE &&
          exrnic_efe_version(efe) == EXRNIC_EFE_VERSION && class_good(flags, efe) &&
          flags_good(flags) && credit_good(flags, efe) && sack_imm_good(flags, efe) &&
-         generations_good(flags, efe) &&
-         ((flags & EXRNIC_EFE_FLAGS_ACK) || exrnic_efe_beyond(efe) == 0) &&
-         ((flags & EXRNIC_EFE_FLAGS_SEQ) || exrnic_efe_refused(efe) == 0) &&
-         length_good(frame, efe);
+         generations_good(flags, efe) && refusal_good(flags, efe) && length_good(frame, efe);
 }
 
 // What a frame with ACK says of what has come from us.
@@ -91,7 +105,7 @@ EfeRx::Position said(const uint8_t* efe) {
   EfeRx::Position position;
   position.session = static_cast<uint16_t>(exrnic_efe_peer_session(efe));
   position.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
-  position.beyond = static_cast<uint8_t>(exrnic_efe_beyond(efe));
+  position.heard = static_cast<uint8_t>(exrnic_efe_heard(efe));
   position.sack = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SACK;
   position.missing = static_cast<uint32_t>(exrnic_efe_seq(efe));
   position.arrived = static_cast<uint32_t>(exrnic_efe_sack_imm(efe));
@@ -105,8 +119,8 @@ Received segment_of(const uint8_t* efe) {
   segment.node = static_cast<uint32_t>(exrnic_efe_src_node(efe));
   segment.session = static_cast<uint16_t>(exrnic_efe_session(efe));
   segment.seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
-  segment.ack = static_cast<uint32_t>(exrnic_efe_ack(efe));
-  segment.refused = static_cast<uint8_t>(exrnic_efe_refused(efe));
+  segment.refusal = static_cast<uint8_t>(exrnic_efe_refusal(efe));
+  segment.ack = segment.refusal != 0 ? segment.seq : static_cast<uint32_t>(exrnic_efe_ack(efe));
   segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
   segment.src_generation = static_cast<uint16_t>(exrnic_efe_src_generation(efe));
@@ -183,6 +197,7 @@ void EfeRx::receive(const Frame& frame) {
                                     static_cast<uint16_t>(exrnic_efe_dst_generation(efe)),
                                     static_cast<uint32_t>(credit & ~EXRNIC_CREDIT_VALID)});
   }
+  if (exrnic_efe_refusal(efe) != 0) take_refusal(peer, node, efe);
   // A greeting is answered: so its sender knows that it has been heard.
   if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
 }
@@ -214,7 +229,8 @@ bool EfeRx::adopt(Peer& peer, uint16_t session, bool syn) const {
   peer.session = session;
   peer.next = peer.placed = EXRNIC_INITIAL_SEQ;
   peer.early.clear();
-  peer.held = false;
+  peer.refusal.reset();
+  peer.seen = peer.heard = 0;
   return true;
 }
 
@@ -223,7 +239,7 @@ void EfeRx::keep_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   const uint32_t ahead = seq - peer.next;
   if (static_cast<int32_t>(ahead) < 0 || peer.early.count(seq) != 0) {
     state_.count(EXRNIC_COUNTER_RX_DUPLICATE);
-    return efe_tx_->owe_ack(node, false);
+    return efe_tx_->owe_ack(node, peer.refusal.has_value());
   }
   if (ahead >= kWindow) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   peer.early.emplace(seq, segment_of(efe));
@@ -239,6 +255,16 @@ void EfeRx::hand_out(Peer& peer) {
   }
 }
 
+// A node that repeats one that was dealt with has not been told so. A late copy of an older one
+// means nothing.
+void EfeRx::take_refusal(Peer& peer, uint32_t node, const uint8_t* efe) {
+  const auto number = static_cast<uint8_t>(exrnic_efe_refusal(efe));
+  if (number == peer.seen && number == peer.heard) efe_tx_->owe_ack(node, false);
+  if (peer.seen != 0 && !is_newer(number, peer.seen)) return;
+  peer.seen = number;
+  segments_.push_back(segment_of(efe));
+}
+
 Received EfeRx::take_segment() {
   std::deque<Received>& queue = turn_of_once() ? once_ : segments_;
   turns_ = &queue == &once_ || once_.empty() ? 0 : turns_ + 1;
@@ -247,32 +273,68 @@ Received EfeRx::take_segment() {
   return segment;
 }
 
-// Segments of an old session are still placed when a new one has begun, but count no more.
+bool EfeRx::is_stale(const Received& segment) const {
+  if (segment.unreliable) return false;
+  return segment.stale || peers_.at(segment.node).session != segment.session;
+}
+
+// One that is stale has come again, or will: its sender is answered all the same.
 void EfeRx::placed(const Received& segment) {
   if (segment.unreliable) return;
-  Peer& peer = peers_[segment.node];
-  if (peer.session == segment.session) peer.placed = segment.seq + 1;
   efe_tx_->owe_ack(segment.node, false);
+  if (is_stale(segment)) return;
+  Peer& peer = peers_[segment.node];
+  if (segment.refusal == 0) {
+    peer.placed = segment.seq + 1;
+  } else {
+    peer.heard = segment.refusal;
+  }
 }
 
-void EfeRx::hold(uint32_t node, uint32_t seq) {
+// ---- Refusals
+
+EfeRx::Told EfeRx::refuse(const Received& segment, Segment&& message,
+                          std::optional<uint8_t> pause) {
+  Peer& peer = peers_[segment.node];
+  if (peer.session != segment.session) return Told::kNever;
+  if (peer.refusal) {
+    state_.count(EXRNIC_COUNTER_REFUSALS_PUT_OFF);
+    forget_from(peer, segment);
+    return Told::kPutOff;
+  }
+  state_.count(EXRNIC_COUNTER_TERMINATES_TX);
+  peer.refusals = next_refusal(peer.refusals);
+  peer.refusal = {peer.refusals, segment.seq, std::move(message), pause};
+  efe_tx_->owe_ack(segment.node, true);
+  return Told::kNow;
+}
+
+// As if the network had lost them. Refusals are not behind it: they have no number.
+void EfeRx::forget_from(Peer& peer, const Received& segment) {
+  peer.next = segment.seq;
+  peer.early.clear();
+  for (Received& behind : segments_)
+    if (behind.node == segment.node && behind.refusal == 0) behind.stale = true;
+}
+
+const Refusal* EfeRx::refusal(uint32_t node) const {
+  const auto found = peers_.find(node);
+  return found != peers_.end() && found->second.refusal ? &*found->second.refusal : nullptr;
+}
+
+void EfeRx::heard(uint32_t node, uint8_t number) {
   Peer& peer = peers_[node];
-  if (!peer.held) peer.hold_seq = seq;
-  peer.held = true;
-}
-
-void EfeRx::release(uint32_t node) {
-  peers_[node].held = false;
-  efe_tx_->owe_ack(node, false);
+  if (!peer.refusal || peer.refusal->number != number) return;
+  peer.refusal.reset();
+  efe_tx_->owe_ack(node, true);
 }
 
 EfeRx::Position EfeRx::position(uint32_t node) const {
   const auto found = peers_.find(node);
   if (found == peers_.end()) return {};
   const Peer& peer = found->second;
-  const bool beyond = static_cast<int32_t>(peer.placed - peer.hold_seq) > 0;
-  const uint32_t ack = peer.held && beyond ? peer.hold_seq : peer.placed;
-  Position position{peer.session, ack, static_cast<uint8_t>(peer.placed - ack)};
+  // One in force is for a segment that was placed or refused since.
+  Position position{peer.session, peer.refusal ? peer.refusal->seq : peer.placed, peer.heard};
   position.sack = !peer.early.empty();
   position.ece = peer.marked;
   position.missing = peer.next;

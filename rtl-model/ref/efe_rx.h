@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Receive side of EFE: checks frames, keeps segments until they are the next ones of their senders,
-// and knows what of them is placed. Those of the unreliable class go by as they come.
+// and knows what of them is placed or refused. Those of the unreliable class go by as they come.
 #pragma once
 
 #include <deque>
@@ -24,17 +24,26 @@ class EfeRx {
   bool has_segment() const { return !segments_.empty() || !once_.empty(); }
   const Received& next_segment() const { return (turn_of_once() ? once_ : segments_).front(); }
   Received take_segment();
+  // Forgotten, or of a session that has ended: nobody looks at it.
+  bool is_stale(const Received& segment) const;
   void placed(const Received& segment);
 
-  // A held node is acknowledged no further than the first number that it is held at.
-  void hold(uint32_t node, uint32_t seq);
-  void release(uint32_t node);
+  // Of a segment that has not ended. What comes of it:
+  enum class Told {
+    kNow,     // the refusal is in force
+    kNever,   // its sender has another session
+    kPutOff,  // another one is in force: the segment and all behind it are forgotten
+  };
+  Told refuse(const Received& segment, Segment&& message, std::optional<uint8_t> pause);
+  // The one in force for this node, or nullptr.
+  const Refusal* refusal(uint32_t node) const;
+  void heard(uint32_t node, uint8_t number);  // from the transmit side: the node has
 
   // What a frame to this node has to say of what came from it; session 0: nothing came.
   struct Position {
     uint16_t session = 0;
     uint32_t ack = 0;
-    uint8_t beyond = 0;  // segments behind ack that are placed or refused all the same
+    uint8_t heard = 0;  // number of its last refusal that was dealt with
     // Segments are held behind a missing one: bit i of `arrived` is number missing + 1 + i.
     bool sack = false;
     uint32_t missing = 0;
@@ -50,9 +59,11 @@ class EfeRx {
     uint16_t previous = 0;               // the one before
     uint32_t next = 0;                   // sequence number expected
     std::map<uint32_t, Received> early;  // by number: came before one that is missing
-    uint32_t placed = 0;                 // all before it are placed
-    bool held = false;
-    uint32_t hold_seq = 0;
+    uint32_t placed = 0;                 // all before it are placed, or refused
+    std::optional<Refusal> refusal;      // in force
+    uint8_t refusals = 0;                // number of the last one, of any session
+    uint8_t seen = 0;                    // number of its last one to us, in its session
+    uint8_t heard = 0;                   // of the last one that was dealt with
     bool marked = false;
   };
 
@@ -65,6 +76,8 @@ class EfeRx {
 
   bool adopt(Peer& peer, uint16_t session, bool syn) const;
   void keep_segment(Peer& peer, uint32_t node, const uint8_t* efe);
+  void take_refusal(Peer& peer, uint32_t node, const uint8_t* efe);
+  void forget_from(Peer& peer, const Received& segment);
   void hand_out(Peer& peer);
   void mark(Peer& peer);
   void replicate(const Received& segment);

@@ -33,10 +33,6 @@ void EfeTx::submit(Segment&& segment) {
   state_.trace(EXRNIC_TRACE_SUBMIT, segment.tag.qpn, segment.tag.wqe_index, segment.node,
                trace_flags(segment));
   ++kept_;
-  if (segment.tag.kind == Tag::Kind::kTerminate) {
-    peers_[segment.node].answering = true;
-    ++peers_[segment.node].terminates;
-  }
   std::deque<Segment>& fresh = peers_[segment.node].fresh;
   fresh.push_back(std::move(segment));
 }
@@ -50,9 +46,9 @@ bool EfeTx::may_begin(uint32_t node, size_t segments) {
   return peer.kept() == 0 || (peer.kept() + segments - 1 < room - room / 4 && peer.retries == 0);
 }
 
-void EfeTx::owe_ack(uint32_t node, bool sack) {
+void EfeTx::owe_ack(uint32_t node, bool alone) {
   peers_[node].ack_owed = true;
-  peers_[node].sack_owed |= sack;
+  peers_[node].alone_owed |= alone;
 }
 
 // ---- What the peer says
@@ -60,11 +56,10 @@ void EfeTx::owe_ack(uint32_t node, bool sack) {
 void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
   Peer& peer = peers_[node];
   if (said.session == 0 || said.session != peer.session ||
-      said.ack - peer.una > peer.next - peer.una || said.beyond > peer.next - said.ack)
+      said.ack - peer.una > peer.next - peer.una)
     return state_.count(EXRNIC_COUNTER_RX_BAD_ACK);
   peer.established = peer.heard = true;
-  const uint32_t dealt = said.ack + said.beyond;
-  if (static_cast<int32_t>(dealt - peer.dealt) > 0) peer.dealt = dealt;
+  efe_rx_.heard(node, said.heard);
   const uint32_t under_way = peer.under_way();
   const uint32_t acked = said.ack - peer.una;
   bool late = false;
@@ -79,9 +74,6 @@ void EfeTx::acknowledged(uint32_t node, const EfeRx::Position& said) {
     end_oldest(node, EXRNIC_CQE_STATUS_SUCCESS);
   }
   end_unsent_in_front(node);
-  const bool all_dealt_with =
-      peer.terminates == 0 && static_cast<int32_t>(peer.last_terminate - dealt) < 0;
-  if (all_dealt_with) end_hold(node);
   peer.window.acknowledged(acked, under_way, said.ece || late);
   if (acked != 0) {
     peer.retries = 0;
@@ -133,12 +125,6 @@ void EfeTx::restart_clock(Peer& peer) {
   peer.deadline = state_.cycle + peer.round_trip.time_out(state_.settings.rto_cycles, peer.retries);
 }
 
-// The acknowledgement of a terminate message does not tell that it is dealt with: it is cumulative,
-// and two nodes that refuse segments of each other both hold theirs back.
-void EfeTx::end_hold(uint32_t node) {
-  if (std::exchange(peers_[node].answering, false)) efe_rx_.release(node);
-}
-
 // A peer that starts a session but knows ours has given up on us, not forgotten us; one that knows
 // an older one of ours will take the current one from its first frame, while that has SYN.
 void EfeTx::peer_restarted(uint32_t node, uint16_t session) {
@@ -179,27 +165,24 @@ void EfeTx::give_up(uint32_t node) {
   for (const Segment& segment : std::exchange(peer.fresh, {}))
     end_segment(segment, peer.next,
                 segment.once ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
-  end_hold(node);
   Peer anew;
   anew.session = nonzero(peer.session + 1);
   anew.ack_owed = peer.ack_owed;
-  anew.sack_owed = peer.sack_owed;
+  anew.alone_owed = peer.alone_owed;
   peer = anew;
 }
 
 // ---- Sending again
 
-// For the first frame that the peer has not dealt with: what is before it has come, though it may
-// not be acknowledged. If there is none the last one asks for an answer. What was told by SACK does
-// not count here: a peer may forget that.
+// For the first frame that is not acknowledged. If the peer has told that it has come, it may have
+// forgotten that, and all else that it told.
 void EfeTx::ask_again(Peer& peer) {
-  UnderWay* frame = nullptr;
-  for (UnderWay& one : peer.unacked) {
-    if (one.segment.unsent) continue;
-    frame = &one;
-    if (static_cast<int32_t>(one.seq - peer.dealt) >= 0) break;
-  }
-  if (frame != nullptr) peer.lost += !std::exchange(frame->lost, true);
+  const auto first = std::find_if(peer.unacked.begin(), peer.unacked.end(),
+                                  [](const UnderWay& frame) { return !frame.segment.unsent; });
+  if (first == peer.unacked.end()) return;
+  if (first->arrived)
+    for (UnderWay& frame : peer.unacked) frame.arrived = false;
+  peer.lost += !std::exchange(first->lost, true);
 }
 
 void EfeTx::strike_timeouts() {
@@ -264,14 +247,9 @@ bool EfeTx::resend_one(CoreSink& sink) {
 
 // ---- Sending
 
-// A terminate message passes the window with all before it: see tx_terminates of the RTL.
-bool EfeTx::may_send_at_once(const Peer& peer) const {
-  return peer.fresh.front().unsent || peer.terminates != 0;
-}
-
 bool EfeTx::may_send_new(const Peer& peer) const {
   if (peer.fresh.empty()) return false;
-  return may_send_at_once(peer) ||
+  return peer.fresh.front().unsent ||
          (peer.window.open(peer.under_way()) && peer.window.due(state_.cycle));
 }
 
@@ -310,11 +288,7 @@ void EfeTx::send_first(CoreSink& sink, uint32_t node) {
     restart_clock(peer);
   }
   peer.window.sent(state_.cycle, peer.round_trip.mean());
-  if (frame.segment.tag.kind == Tag::Kind::kTerminate) {
-    state_.count(EXRNIC_COUNTER_TERMINATES_TX);
-    peer.last_terminate = peer.next;
-    --peer.terminates;
-  }
+  if (frame.segment.tag.kind == Tag::Kind::kTerminate) state_.count(EXRNIC_COUNTER_TERMINATES_TX);
   frame.seq = peer.next++;
   frame.sent_at = state_.cycle;
   send(sink, node, frame.seq, &frame.segment);
@@ -347,7 +321,7 @@ bool EfeTx::send_credit(CoreSink& sink) {
   return true;
 }
 
-// With a segment, or as an acknowledgement only.
+// With a segment, a credit update, or as an acknowledgement only: that is the refusal in force.
 void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
                  const CreditUpdate* credit) {
   Peer& peer = peers_[node];
@@ -357,17 +331,14 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
   uint8_t flags = peer.established ? 0 : EXRNIC_EFE_FLAGS_SYN;
   exrnic_efe_set_session(efe, peer.session);
   exrnic_efe_set_seq(efe, seq);
-  flags |= put_acknowledgement(efe, node, segment != nullptr);
+  const Refusal* refusal = efe_rx_.refusal(node);
+  const bool alone = segment == nullptr && credit == nullptr;
+  flags |= put_acknowledgement(efe, node, alone || (segment == nullptr && refusal == nullptr));
   if (segment != nullptr) {
-    // Who tells of no segment in particular speaks of what is acknowledged with it.
-    if (segment->tag.kind == Tag::Kind::kTerminate)
-      exrnic_efe_set_refused(efe, segment->refused.value_or(efe_rx_.position(node).ack) & 0xff);
-    if (segment->pause) {
-      flags |= EXRNIC_EFE_FLAGS_RNR;
-      exrnic_efe_set_sack_imm(efe, *segment->pause);
-    }
     if (segment->ask) exrnic_efe_set_credit(efe, EXRNIC_CREDIT_ASK);
-    flags |= put_segment(frame, *segment);
+    flags |= put_numbered(frame, *segment);
+  } else if (alone && refusal != nullptr) {
+    flags |= put_refusal(frame, *refusal);
   }
   if (credit != nullptr) {
     exrnic_efe_set_credit(efe, EXRNIC_CREDIT_VALID | credit->limit);
@@ -382,7 +353,7 @@ void EfeTx::send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* seg
 void EfeTx::send_once(CoreSink& sink, uint32_t node, const Segment& segment) {
   Frame frame = make_frame(node, EXRNIC_EFE_CLASS_UNRELIABLE, &segment);
   exrnic_efe_set_seq(frame.data.data() + EXRNIC_ETH_BYTES, segment.once->number);
-  const uint8_t flags = put_segment(frame, segment);
+  const uint8_t flags = put_numbered(frame, segment);
   if (segment.datagram) put_datagram(frame, segment);
   const bool begins = segment.once->first && !segment.datagram;
   transmit(sink, std::move(frame), begins ? flags | EXRNIC_EFE_FLAGS_SYN : unsigned{flags});
@@ -414,21 +385,30 @@ Frame EfeTx::make_frame(uint32_t node, exrnic_efe_class klass, const Segment* se
   return frame;
 }
 
-// Returns the flags for it.
-uint8_t EfeTx::put_segment(Frame& frame, const Segment& segment) {
+void EfeTx::put_segment(Frame& frame, const Segment& segment) {
   uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
-  uint8_t flags = EXRNIC_EFE_FLAGS_SEQ;
   exrnic_efe_set_length(efe, segment.ddp.size());
   exrnic_efe_set_dst_qpn(efe, segment.dst_qpn);
   exrnic_efe_set_src_qpn(efe, segment.src_qpn);
   exrnic_efe_set_src_generation(efe, segment.src_generation);
   exrnic_efe_set_dst_generation(efe, segment.dst_generation);
-  if (segment.imm) {
-    flags |= EXRNIC_EFE_FLAGS_IMM;
-    exrnic_efe_set_sack_imm(efe, *segment.imm);
-  }
   frame.data.insert(frame.data.end(), segment.ddp.begin(), segment.ddp.end());
-  return flags;
+}
+
+// Returns the flags for it, as the next two do.
+uint8_t EfeTx::put_numbered(Frame& frame, const Segment& segment) {
+  if (segment.imm) exrnic_efe_set_sack_imm(frame.data.data() + EXRNIC_ETH_BYTES, *segment.imm);
+  put_segment(frame, segment);
+  return segment.imm ? EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_IMM : EXRNIC_EFE_FLAGS_SEQ;
+}
+
+uint8_t EfeTx::put_refusal(Frame& frame, const Refusal& refusal) {
+  uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+  exrnic_efe_set_refusal(efe, refusal.number);
+  exrnic_efe_set_seq(efe, refusal.seq);
+  exrnic_efe_set_sack_imm(efe, refusal.pause.value_or(0));
+  put_segment(frame, refusal.message);
+  return refusal.pause ? EXRNIC_EFE_FLAGS_RNR : 0;
 }
 
 void EfeTx::transmit(CoreSink& sink, Frame&& frame, unsigned flags) {
@@ -437,17 +417,17 @@ void EfeTx::transmit(CoreSink& sink, Frame&& frame, unsigned flags) {
   sink.transmit(std::move(frame));
 }
 
-// Every frame says what came from its addressee; what is held, only one without a segment. Returns
-// the flags for it.
-uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment) {
+// Every frame says what came from its addressee. What is refused, or else held, only one does that
+// is `alone`: it is what is owed.
+uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool alone) {
   Peer& peer = peers_[node];
-  const bool with_sack = peer.sack_owed && !with_segment;
-  if (!peer.sack_owed || with_sack) peer.ack_owed = peer.sack_owed = false;
+  const bool with_sack = peer.alone_owed && alone && efe_rx_.refusal(node) == nullptr;
+  if (!peer.alone_owed || alone) peer.ack_owed = peer.alone_owed = false;
   const EfeRx::Position position = efe_rx_.position(node);
   if (position.session == 0) return 0;
   exrnic_efe_set_peer_session(efe, position.session);
   exrnic_efe_set_ack(efe, position.ack);
-  exrnic_efe_set_beyond(efe, position.beyond);
+  exrnic_efe_set_heard(efe, position.heard);
   efe_rx_.echoed(node);
   const uint8_t flags =
       position.ece ? EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_ECE : EXRNIC_EFE_FLAGS_ACK;
@@ -482,7 +462,7 @@ uint64_t EfeTx::next_act(CoreSink& sink) const {
     if (peer.ack_owed) next = std::min(next, room);
     if (!peer.unacked.empty()) next = std::min(next, peer.deadline);
     const bool fresh = !peer.fresh.empty();
-    if (fresh && may_send_at_once(peer)) next = std::min(next, room);
+    if (fresh && peer.fresh.front().unsent) next = std::min(next, room);
     if (peer.lost != 0 || (fresh && peer.window.open(peer.under_way())))
       next = std::min(next, std::max(room, peer.window.due_at()));
   }

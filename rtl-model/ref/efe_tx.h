@@ -22,7 +22,7 @@ class EfeTx {
   EfeTx(State& state, EfeRx& efe_rx, End end)
       : state_(state), efe_rx_(efe_rx), end_(std::move(end)) {}
 
-  // Room for a segment of a work request; terminate messages always find room.
+  // Room for a segment of a work request.
   bool has_room() const { return kept_ < kWindow; }
   // A node may keep as many segments as there is room for; work for it begins with a quarter less,
   // unless it has not answered in time.
@@ -34,7 +34,8 @@ class EfeTx {
   void acknowledged(uint32_t node, const EfeRx::Position& said);
   // `session` is the one of ours that the peer speaks of, 0 if none.
   void peer_restarted(uint32_t node, uint16_t session);
-  void owe_ack(uint32_t node, bool sack);  // with what is held behind a missing segment
+  // `alone`: in a frame without a segment, which tells of a refusal, or of what is held.
+  void owe_ack(uint32_t node, bool alone);
   void owe_credit(const CreditUpdate& update) { credits_.push_back(update); }
 
   void run(CoreSink& sink);
@@ -44,7 +45,7 @@ class EfeTx {
   uint64_t next_act(CoreSink& sink) const;
 
  private:
-  static constexpr size_t kWindow = 120;
+  static constexpr size_t kWindow = 128;
 
   // A segment that left, or that never will but has to end behind others.
   struct UnderWay {
@@ -61,7 +62,6 @@ class EfeTx {
     bool established = false;  // something of it was acknowledged: no SYN any more
     uint32_t una = EXRNIC_INITIAL_SEQ;
     uint32_t next = EXRNIC_INITIAL_SEQ;
-    uint32_t dealt = EXRNIC_INITIAL_SEQ;  // all before it are dealt with, acknowledged or not
     std::deque<UnderWay> unacked;
     size_t lost = 0;            // of unacked
     std::deque<Segment> fresh;  // not sent yet
@@ -77,15 +77,11 @@ class EfeTx {
     bool suspects = false;  // `deadline` is when a frame that left before that counts as lost
     uint64_t deadline = 0;  // else when the time-out strikes
     bool ack_owed = false;
-    bool sack_owed = false;
-    unsigned terminates = 0;      // submitted and not sent yet
-    uint32_t last_terminate = 0;  // number of the last one sent
-    bool answering = false;       // we hold back acknowledgements until those are dealt with
+    bool alone_owed = false;  // with ack_owed
   };
 
   void strike_timeouts();
   static void ask_again(Peer& peer);
-  void end_hold(uint32_t node);
   void give_up(uint32_t node);
   void arrived(Peer& peer, const UnderWay& frame);
   void mark_arrived(Peer& peer, const EfeRx::Position& said);
@@ -97,7 +93,6 @@ class EfeTx {
 
   bool resend_one(CoreSink& sink);
   void greet_again();
-  bool may_send_at_once(const Peer& peer) const;
   bool may_send_new(const Peer& peer) const;
   bool send_new(CoreSink& sink);
   void send_first(CoreSink& sink, uint32_t node);
@@ -105,12 +100,14 @@ class EfeTx {
   bool send_credit(CoreSink& sink);
   void send(CoreSink& sink, uint32_t node, uint32_t seq, const Segment* segment,
             const CreditUpdate* credit = nullptr);
+  static uint8_t put_refusal(Frame& frame, const Refusal& refusal);
   void send_once(CoreSink& sink, uint32_t node, const Segment& segment);
   static void put_datagram(Frame& frame, const Segment& segment);
   Frame make_frame(uint32_t node, exrnic_efe_class klass, const Segment* segment) const;
-  static uint8_t put_segment(Frame& frame, const Segment& segment);
+  static void put_segment(Frame& frame, const Segment& segment);
+  static uint8_t put_numbered(Frame& frame, const Segment& segment);
   void transmit(CoreSink& sink, Frame&& frame, unsigned flags);
-  uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool with_segment);
+  uint8_t put_acknowledgement(uint8_t* efe, uint32_t node, bool alone);
 
   State& state_;
   EfeRx& efe_rx_;

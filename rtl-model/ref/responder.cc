@@ -45,7 +45,7 @@ void Responder::run() {
       segment_ = efe_rx_.take_segment();
       state_.trace(EXRNIC_TRACE_SEGMENT, segment_.dst_qpn, static_cast<uint16_t>(segment_.seq),
                    segment_.node);
-      judge();
+      efe_rx_.is_stale(segment_) ? done() : judge();
     } else if (phase_ == Phase::kIdle && !flushes_.empty()) {
       const uint32_t qpn = flushes_.front();
       flushes_.pop_front();
@@ -65,7 +65,7 @@ QueuePair* Responder::addressee() const {
   // The peer of a queue pair of UC refuses its introduction, nothing else.
   const bool fits =
       qp.service == segment_.service() ||
-      (qp.service == EXRNIC_SERVICE_UC && !segment_.unreliable && is_terminate(segment_.ddp));
+      (qp.service == EXRNIC_SERVICE_UC && !segment_.unreliable && is_told_of_refusal());
   if (!fits) return nullptr;
   if (segment_.datagram) return &qp;
   return is_peer(qp) && is_current(qp) ? &qp : nullptr;
@@ -79,7 +79,12 @@ bool Responder::is_peer(const QueuePair& qp) const {
 // terminate message the latter is enough: it answers what was sent in that life.
 bool Responder::is_current(const QueuePair& qp) const {
   return segment_.dst_generation == qp.generation &&
-         (is_terminate(segment_.ddp) || segment_.src_generation == qp.at.peer.generation);
+         (is_told_of_refusal() || segment_.src_generation == qp.at.peer.generation);
+}
+
+// By a terminate message, numbered or not.
+bool Responder::is_told_of_refusal() const {
+  return segment_.refusal != 0 || is_terminate(segment_.ddp);
 }
 
 bool Responder::is_introduction() const {
@@ -122,12 +127,13 @@ void Responder::judge() {
   QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
   if (is_introduction()) return take_introduction();
-  if (is_terminate(segment_.ddp)) return take_terminate();
+  if (is_told_of_refusal()) return take_terminate();
   if (qp == nullptr) return refuse(EXRNIC_TERM_CODE_STREAM);
   if (qp->in_error()) {
     state_.count(EXRNIC_COUNTER_RX_DISCARDED);
     // Its segments will be acknowledged: a peer that has not been told takes them for placed.
-    return qp->status.told ? done() : refuse(EXRNIC_TERM_CODE_STREAM);
+    if (qp->status.told) return done();
+    return refuse(qp->at.inbound.owed.value_or(EXRNIC_TERM_CODE_STREAM));
   }
   if (const auto error = header_error(segment_.ddp)) return refuse(*error);
   if (waits_for_another(*qp)) {
@@ -164,7 +170,10 @@ void Responder::serve(QueuePair& qp) {
   receiver_.take(segment_.dst_qpn, segment_, [this](auto refusal) {
     if (!refusal) return placed();
     if (segment_.unreliable) return end_message(*refusal);
-    refusal == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER ? ask_for_pause() : refuse(*refusal);
+    if (refusal == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) return ask_for_pause();
+    refuse(*refusal);
+    cost_receive_ = refusal == EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG ||
+                    refusal == EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC;
   });
 }
 
@@ -368,7 +377,7 @@ void Responder::take_terminate() {
       return pause(*qp);
     fault.fault_status = status_of_terminate(fault.fault_detail);
     fault.exact = true;
-    fault.fault_seq = segment_.refused_number();
+    fault.fault_seq = segment_.ack;
     state_.go_to_error(segment_.dst_qpn, fault);
   }
   done();
@@ -379,7 +388,7 @@ void Responder::pause(QueuePair& qp) {
   state_.count(EXRNIC_COUNTER_RNR_NAK_RX);
   if (!qp.status.rnr) {
     qp.status.rnr = qp.status.exact = true;
-    qp.status.fault_seq = segment_.refused_number();
+    qp.status.fault_seq = segment_.ack;
     qp.at.pause_until = state_.time_ns + pause_ns(*segment_.pause);
     qp.at.pauses_for_credit = false;
     state_.pauses.insert(segment_.dst_qpn);
@@ -394,6 +403,7 @@ void Responder::refuse(exrnic_term_code code) {
   if (segment_.unreliable) return drop_message();
   code_ = code;
   pause_code_.reset();
+  cost_receive_ = false;
   phase_ = Phase::kRefusing;
 }
 
@@ -403,21 +413,22 @@ void Responder::ask_for_pause() {
   pause_code_ = state_.qps[segment_.dst_qpn].rnr_timer;
 }
 
-void Responder::answer() {
+Segment Responder::terminate() const {
   Segment message;
   message.node = segment_.node;
   message.dst_qpn = segment_.src_qpn;
   message.src_qpn = segment_.dst_qpn;
   message.src_generation = segment_.dst_generation;
   message.dst_generation = segment_.src_generation;
-  message.refused = segment_.seq;
   message.ddp = terminate_message(code_, segment_.ddp);
-  message.tag.kind = Tag::Kind::kTerminate;
-  message.pause = pause_code_;
-  efe_tx_.submit(std::move(message));
-  efe_rx_.hold(segment_.node, segment_.seq);
+  return message;
+}
+
+void Responder::answer() {
   // One that became the addressee only after the refusal is not to blame for it.
   QueuePair* qp = was_addressed_ ? addressee() : nullptr;
+  const EfeRx::Told told = efe_rx_.refuse(segment_, terminate(), pause_code_);
+  if (told == EfeRx::Told::kPutOff) return put_off(qp);
   if (pause_code_) {
     state_.count(EXRNIC_COUNTER_RNR_NAK_TX);
     if (qp != nullptr && !qp->in_error()) {
@@ -428,6 +439,16 @@ void Responder::answer() {
   }
   if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
   if (qp != nullptr) qp->status.told = true;
+  done();
+}
+
+// It comes again: then it is as if it had not come before. But a receive that has failed is gone.
+void Responder::put_off(QueuePair* qp) {
+  if (cost_receive_ && qp != nullptr) {
+    if (!qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
+    qp->at.inbound.owed = code_;
+  }
+  segment_.stale = true;
   done();
 }
 

@@ -55,6 +55,7 @@ class Responder {
   bool is_peer(const QueuePair& qp) const;
   bool is_current(const QueuePair& qp) const;
   bool is_introduction() const;
+  bool is_told_of_refusal() const;
   void take_introduction();
   void take_terminate();
   void pause(QueuePair& qp);
@@ -76,6 +77,8 @@ class Responder {
   void drop();
   void ask_for_pause();
   void answer();
+  Segment terminate() const;
+  void put_off(QueuePair* qp);
   void placed();
   void done();
 
@@ -96,6 +99,7 @@ class Responder {
   Received segment_;
   exrnic_term_code code_ = EXRNIC_TERM_CODE_STREAM;
   std::optional<uint8_t> pause_code_;  // what is refused may come again
+  bool cost_receive_ = false;          // one that has ended with an error
   bool was_addressed_ = false;         // there was an addressee when the segment was judged
 };
 

@@ -44,11 +44,9 @@ struct Segment {
   uint32_t src_qpn = 0;
   uint16_t src_generation = 0;  // of the two
   uint16_t dst_generation = 0;
-  std::optional<uint32_t> refused;  // of a terminate message: the number of the refused segment
-  Bytes ddp;                        // DDP header and payload, as on the wire
-  std::optional<uint32_t> imm;      // for the EFE header, of a SEND
-  std::optional<uint8_t> pause;     // likewise, of a terminate message: RNR, and this code
-  bool ask = false;                 // likewise: CREDIT_ASK
+  Bytes ddp;                    // DDP header and payload, as on the wire
+  std::optional<uint32_t> imm;  // for the EFE header, of a SEND
+  bool ask = false;             // likewise: CREDIT_ASK
   // Of the unreliable class: sent once, and ended by that.
   struct Once {
     bool first = false;   // of its message
@@ -81,6 +79,14 @@ inline Segment segment_to_peer(const QueuePair& qp, uint32_t qpn) {
   return segment;
 }
 
+// Tells a node of a segment of its own that was not served, until it has heard that.
+struct Refusal {
+  uint8_t number = 0;
+  uint32_t seq = 0;              // of the refused segment
+  Segment message;               // terminate message
+  std::optional<uint8_t> pause;  // RNR, and this code
+};
+
 // How a segment ended.
 struct Ended {
   Tag tag;
@@ -91,16 +97,14 @@ struct Ended {
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
 };
 
-// Came, in sequence, or of the unreliable class; checked up to its EFE header.
+// Came, in sequence, or of the unreliable class, or a refusal; checked up to its EFE header.
 struct Received {
   uint32_t node = 0;
   uint16_t session = 0;
-  uint32_t seq = 0;
-  uint32_t ack = 0;  // these two as in its EFE header
-  uint8_t refused = 0;
-  // Of a terminate message: the number that it names is the first from `ack` on with those low
-  // bits.
-  uint32_t refused_number() const { return ack + static_cast<uint8_t>(refused - ack); }
+  uint32_t seq = 0;     // as in its EFE header
+  uint32_t ack = 0;     // likewise; of a refusal: the number of the refused segment
+  uint8_t refusal = 0;  // its number
+  bool stale = false;   // forgotten since it was handed out
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t src_generation = 0;

@@ -64,6 +64,9 @@ struct Inbound {
   // UC: the frame that comes next, and whether all is dropped until a message begins.
   uint32_t next = 0;
   bool skips = false;
+  // In ERROR: what failed its receive was put off. It is refused with this code when it comes
+  // again.
+  std::optional<exrnic_term_code> owed = {};
 
   // Nothing more of the message is served; its receive is there for the next one.
   void abandon(bool skip) {

@@ -23,6 +23,7 @@ constexpr uint32_t kPeerQpn = 9;
 constexpr uint32_t kPage = 1u << EXRNIC_PAGE_SHIFT;
 constexpr uint32_t kUserPage = 2;
 constexpr uint16_t kReceives = 4;
+constexpr uint16_t kSession = 0x4321;
 constexpr uint64_t kMac = uint64_t{EXRNIC_MAC_PREFIX} << 16;
 
 // Memory by pages: 0 PBLs; 1 CQ; 2 SQ; 3, 5, 7, 9 RQ; 4, 6 the sink's, 8 the secret's.
@@ -31,19 +32,25 @@ constexpr size_t kPages = 10;
 
 void put_right_header(uint8_t* efe) {
   exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
-  constexpr uint64_t kUseSackImm = EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_RNR;
-  uint64_t use = exrnic_efe_flags(efe) & kUseSackImm;
-  if (use == kUseSackImm) use = EXRNIC_EFE_FLAGS_RNR;
-  exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | use);
-  exrnic_efe_set_session(efe, 0x4321);
-  if (use == 0) exrnic_efe_set_sack_imm(efe, 0);
-  if (use == EXRNIC_EFE_FLAGS_RNR)
-    exrnic_efe_set_sack_imm(efe, exrnic_efe_sack_imm(efe) & EXRNIC_RNR_TIMER_MAX);
+  const uint64_t imm = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_IMM;
+  exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SYN | imm);
+  exrnic_efe_set_session(efe, kSession);
+  if (imm == 0) exrnic_efe_set_sack_imm(efe, 0);
+}
+
+// Its number, and whether it asks for a pause, is the input's choice.
+void put_right_refusal(uint8_t* efe) {
+  exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_RELIABLE);
+  const uint64_t rnr = exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_RNR;
+  exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_SYN | rnr);
+  exrnic_efe_set_session(efe, kSession);
+  exrnic_efe_set_sack_imm(efe, rnr != 0 ? exrnic_efe_sack_imm(efe) & EXRNIC_RNR_TIMER_MAX : 0);
 }
 
 // Whether it begins a message is the input's choice.
 void put_right_once(uint8_t* efe) {
   exrnic_efe_set_klass(efe, EXRNIC_EFE_CLASS_UNRELIABLE);
+  exrnic_efe_set_refusal(efe, 0);
   constexpr uint64_t kFree = EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_IMM | EXRNIC_EFE_FLAGS_CE;
   exrnic_efe_set_flags(efe, EXRNIC_EFE_FLAGS_SEQ | (exrnic_efe_flags(efe) & kFree));
   exrnic_efe_set_session(efe, 0);
@@ -183,8 +190,9 @@ void FrameBench::put_right(Bytes& frame, uint8_t rights) {
   if (rights & kHeader) {
     exrnic_efe_set_version(efe, EXRNIC_EFE_VERSION);
     exrnic_efe_set_src_node(efe, kPeer);
-    for (const size_t zero : {6, 7, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28, 32}) efe[zero] = 0;
-    once ? put_right_once(efe) : put_right_header(efe);
+    for (const size_t zero : {6, 7, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27, 28}) efe[zero] = 0;
+    const bool refusal = exrnic_efe_refusal(efe) != 0;
+    once ? put_right_once(efe) : refusal ? put_right_refusal(efe) : put_right_header(efe);
     if (datagram) put_right_datagram(efe);
   }
   if (rights & kSequence) exrnic_efe_set_seq(efe, once ? once_++ : expected_);
@@ -215,7 +223,7 @@ void FrameBench::sent(const Frame& frame) {
       exrnic_efe_src_node(efe) != BareCore::kNode)
     found("a frame leaves that is none of this node's");
   if (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_ACK)
-    expected_ = static_cast<uint32_t>(exrnic_efe_ack(efe) + exrnic_efe_beyond(efe));
+    expected_ = static_cast<uint32_t>(exrnic_efe_ack(efe));
 }
 
 }  // namespace exrnic::fuzz

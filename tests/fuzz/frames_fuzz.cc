@@ -6,11 +6,13 @@
 namespace exrnic::fuzz {
 namespace {
 
-void add(Bytes& input, const Bytes& ddp, uint8_t rights = kAllRight, uint64_t flags = 0) {
+void add(Bytes& input, const Bytes& ddp, uint8_t rights = kAllRight, uint64_t flags = 0,
+         uint8_t refusal = 0) {
   put(input, rights);
   put(input, static_cast<uint16_t>(kFrameHeaders + ddp.size()));
   Bytes headers(kFrameHeaders);
   exrnic_efe_set_flags(headers.data() + EXRNIC_ETH_BYTES, flags);
+  exrnic_efe_set_refusal(headers.data() + EXRNIC_ETH_BYTES, refusal);
   put(input, headers);
   put(input, ddp);
 }
@@ -67,7 +69,7 @@ Bytes read_request(uint32_t stag, uint32_t length) {
 }  // namespace
 
 std::vector<Bytes> frame_seeds() {
-  std::vector<Bytes> seeds(7);
+  std::vector<Bytes> seeds(8);
   for (uint64_t i = 0; i < 4; ++i)
     add(seeds[0], tagged(EXRNIC_RDMAP_OPCODE_WRITE, kSink, kSinkBase + i * 1024, 1024, i == 3));
   for (uint32_t i = 1; i <= 3; ++i)
@@ -90,6 +92,9 @@ std::vector<Bytes> frame_seeds() {
     add_datagram(seeds[6],
                  untagged(EXRNIC_RDMAP_OPCODE_SEND, EXRNIC_SEND_QN, 1, Bytes(400 * i, 0x33)),
                  i % 2 == 0);
+  for (uint8_t i = 1; i <= 3; ++i)
+    add(seeds[7], untagged(EXRNIC_RDMAP_OPCODE_TERMINATE, EXRNIC_TERMINATE_QN, 1, Bytes(20)),
+        kAllRight, i == 2 ? EXRNIC_EFE_FLAGS_RNR : 0, i);
   return seeds;
 }
 

@@ -72,14 +72,14 @@ TEST_CASE("one wrong byte that leaves, or one refusal that does not, is found") 
     fault.transmit = [=](Frame& frame) mutable {
       uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
       uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
-      if (!(exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ)) return true;
-      const bool is_refusal = !exrnic_ddp_tagged_t(ddp);
-      if (is_refusal != refusals || exrnic_efe_length(efe) < 40 || --left != 0) return true;
-      if (is_refusal) {
-        exrnic_ddp_untagged_set_opcode(ddp, EXRNIC_RDMAP_OPCODE_SEND);
-      } else {
-        ddp[EXRNIC_DDP_TAGGED_BYTES] ^= 1;
+      if (exrnic_efe_length(efe) == 0) return true;
+      if (refusals) {  // that of the number 40, each time that it is sent
+        if (exrnic_efe_refusal(efe) == 40)
+          exrnic_ddp_untagged_set_opcode(ddp, EXRNIC_RDMAP_OPCODE_SEND);
+        return true;
       }
+      if (exrnic_ddp_tagged_t(ddp) && exrnic_efe_length(efe) >= 40 && --left == 0)
+        ddp[EXRNIC_DDP_TAGGED_BYTES] ^= 1;
       return true;
     };
     const std::string finding = finding_of(fault);

@@ -2,6 +2,7 @@
 #include "tests/protection/scripted_peer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace exrnic::testing {
 namespace {
@@ -60,6 +61,7 @@ void ScriptedPeer::transmit(uint8_t flags, const Sent& segment) {
     flags |= EXRNIC_EFE_FLAGS_ACK;
     exrnic_efe_set_peer_session(efe, core_session_);
     exrnic_efe_set_ack(efe, core_next_);
+    exrnic_efe_set_heard(efe, heard_);
   }
   exrnic_efe_set_flags(efe, flags);
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
@@ -77,8 +79,14 @@ void ScriptedPeer::receive(const Bytes& frame) {
   const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
   const uint64_t flags = exrnic_efe_flags(efe);
   core_session_ = static_cast<uint16_t>(exrnic_efe_session(efe));
-  if (flags & EXRNIC_EFE_FLAGS_ACK)
-    acknowledged(static_cast<uint32_t>(exrnic_efe_ack(efe) + exrnic_efe_beyond(efe)));
+  if (flags & EXRNIC_EFE_FLAGS_ACK) acknowledged(static_cast<uint32_t>(exrnic_efe_ack(efe)));
+  if (exrnic_efe_refusal(efe) != 0) {
+    if (std::exchange(heard_, static_cast<uint8_t>(exrnic_efe_refusal(efe))) !=
+        exrnic_efe_refusal(efe))
+      take_(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)), efe + EXRNIC_EFE_BYTES,
+            exrnic_efe_length(efe));
+    return transmit(0, {});
+  }
   if (!(flags & EXRNIC_EFE_FLAGS_SEQ)) return;
   if (exrnic_efe_seq(efe) == core_next_) {
     ++core_next_;

@@ -25,7 +25,7 @@ class ScriptedPeer {
   // A frame of the core.
   void receive(const Bytes& frame);
 
-  // All that was sent is dealt with; otherwise it is sent again by resend().
+  // All that was sent is placed or refused; otherwise it is sent again by resend().
   bool settled() const { return sent_.empty(); }
   void resend();
 
@@ -48,6 +48,7 @@ class ScriptedPeer {
   uint32_t next_seq_ = EXRNIC_INITIAL_SEQ;
   uint16_t core_session_ = 0;
   uint32_t core_next_ = EXRNIC_INITIAL_SEQ;
+  uint8_t heard_ = 0;  // number of the core's last refusal
 };
 
 }  // namespace exrnic::testing

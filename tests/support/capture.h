@@ -21,7 +21,7 @@ struct CapturedFrame {
   bool good_fcs = false;
   Bytes headers;              // Ethernet and EFE; shorter only if the frame is
   uint32_t segment = 0;       // CRC-32 of what follows them, without FCS
-  bool terminate = false;     // what follows them is a terminate message,
+  bool terminate = false;     // what follows them is a terminate message, numbered or a refusal,
   bool introduction = false;  // or a queue pair's introduction
 };
 
@@ -62,7 +62,7 @@ class Capture {
     if (wire.size() < EXRNIC_HEADER_UNTAGGED_BYTES) return false;
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
     const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
-    return (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0 && exrnic_ddp_untagged_t(ddp) == 0 &&
+    return exrnic_efe_length(efe) != 0 && exrnic_ddp_untagged_t(ddp) == 0 &&
            exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE;
   }
 };

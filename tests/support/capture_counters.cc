@@ -2,6 +2,7 @@
 #include "tests/support/capture_counters.h"
 
 #include <set>
+#include <utility>
 
 #include "sim/ethernet/mac.h"
 #include "sim/node/node.h"
@@ -75,6 +76,8 @@ class Counter {
       if (!has_segment) ++counts_[EXRNIC_COUNTER_ACKS_TX];
       if (!has_segment && tells_limit) ++counts_[EXRNIC_COUNTER_CREDIT_UPDATES_TX];
       if (has_segment) sent(wire, efe);
+      if (is_new_refusal(efe, refusals_sent_[exrnic_eth_dst(wire.data())]))
+        ++counts_[EXRNIC_COUNTER_TERMINATES_TX];
       return;
     }
     ++counts_[EXRNIC_COUNTER_FRAMES_RX];
@@ -83,6 +86,8 @@ class Counter {
     } else if (!has_segment) {
       ++counts_[EXRNIC_COUNTER_ACKS_RX];
       if (tells_limit) ++counts_[EXRNIC_COUNTER_CREDIT_UPDATES_RX];
+      if (is_new_refusal(efe, refusals_received_[exrnic_eth_src(wire.data())]))
+        ++counts_[EXRNIC_COUNTER_TERMINATES_RX];
     } else {
       received(wire, efe);
     }
@@ -99,6 +104,12 @@ class Counter {
   // Whether what is sent once is placed depends on receives and keys.
   static bool is_sent_once(const uint8_t* efe) {
     return exrnic_efe_klass(efe) != EXRNIC_EFE_CLASS_RELIABLE;
+  }
+
+  // It is repeated until it has been heard.
+  static bool is_new_refusal(const uint8_t* efe, uint64_t& last) {
+    const uint64_t number = exrnic_efe_refusal(efe);
+    return number != 0 && std::exchange(last, number) != number;
   }
 
   void sent(const Bytes& wire, const uint8_t* efe) {
@@ -134,8 +145,10 @@ class Counter {
   }
 
   unsigned node_;
-  std::map<uint64_t, Flow> sent_;      // by the receiver's MAC address
-  std::map<uint64_t, Flow> received_;  // by the sender's
+  std::map<uint64_t, uint64_t> refusals_sent_;      // number of the last one, by MAC address
+  std::map<uint64_t, uint64_t> refusals_received_;  // likewise
+  std::map<uint64_t, Flow> sent_;                   // by the receiver's MAC address
+  std::map<uint64_t, Flow> received_;               // by the sender's
   std::map<exrnic_counter, uint64_t> counts_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "sim/node/node.h"
@@ -81,7 +82,15 @@ struct Flow {
   int64_t ack_sent = 0;           // by the receiver, most
   uint64_t progress_ns = kNever;  // the clock of the time-out runs since then
   WindowBound window;
-  std::vector<std::string> beyond_window;  // faults, unless a terminate message comes behind
+  // The refusal that is in force, as the receiver sends it.
+  struct Refusal {
+    uint64_t number;
+    int64_t seq;
+    uint32_t content;
+  };
+  std::optional<Refusal> refusal;
+  uint64_t refusal_sent = 0;            // number of the last one, in force or not,
+  std::set<uint64_t> refusals_arrived;  // and those that came to the sender
   struct Mark {
     uint64_t time_ns;
     bool may_be_echoed;  // an acknowledgement left so soon that nobody can tell
@@ -114,8 +123,8 @@ class Checker {
     const bool has_segment = header.has(EXRNIC_EFE_FLAGS_SEQ);
     if (frame.sent) {
       if (has_segment) send(header, frame, node);
-      if (frame.terminate && header.has(EXRNIC_EFE_FLAGS_ACK)) judge_named(header);
       if (!has_segment) ++node.acks_tx;
+      if (exrnic_efe_refusal(header.efe) != 0) send_refusal(header, frame);
       if (header.has(EXRNIC_EFE_FLAGS_ACK)) send_ack(header);
     } else {
       if (has_segment) receive(header, frame, node);
@@ -124,24 +133,12 @@ class Checker {
     }
   }
 
-  TraceVerdict take() {
-    for (auto& [nodes, flow] : flows_) judge_window(flow);
-    return std::move(verdict_);
-  }
+  TraceVerdict take() { return std::move(verdict_); }
 
  private:
   void fault(const Flow&, const Header& header, int64_t seq, const std::string& what) {
-    verdict_.faults.push_back(describe(header, seq, what));
-  }
-
-  std::string describe(const Header& header, int64_t seq, const std::string& what) const {
-    return fmt::format("at {} ns, node {} to node {}, segment {}: {}", now_ns_, header.from,
-                       header.to, seq, what);
-  }
-
-  void judge_window(Flow& flow) {
-    for (std::string& fault : flow.beyond_window) verdict_.faults.push_back(std::move(fault));
-    flow.beyond_window.clear();
+    verdict_.faults.push_back(fmt::format("at {} ns, node {} to node {}, segment {}: {}", now_ns_,
+                                          header.from, header.to, seq, what));
   }
 
   // A new session starts anew.
@@ -149,7 +146,6 @@ class Checker {
     Flow& flow = flows_[{header.from, header.to}];
     const uint64_t session = exrnic_efe_session(header.efe);
     if (flow.session != session) {
-      judge_window(flow);
       flow = Flow{};
       flow.session = session;
     }
@@ -168,14 +164,9 @@ class Checker {
       if (flow.acknowledged == static_cast<int64_t>(flow.sent.size())) flow.progress_ns = now_ns_;
       const int64_t under_way = seq + 1 - flow.acknowledged;
       const double most = flow.window.most(now_ns_, rules_.reaction_ns);
-      if (frame.terminate) {
-        flow.beyond_window.clear();
-      } else if (under_way > 1 && static_cast<double>(under_way) > most) {
-        flow.beyond_window.push_back(
-            describe(header, seq,
-                     fmt::format("{} are under way, the window allows {:.1f}", under_way, most)));
-      } else {
-        judge_window(flow);  // those before it passed the window, and this one need not
+      if (under_way > 1 && static_cast<double>(under_way) > most) {
+        fault(flow, header, seq,
+              fmt::format("{} are under way, the window allows {:.1f}", under_way, most));
       }
       flow.sent[seq] = {now_ns_, content};
       return;
@@ -239,19 +230,50 @@ class Checker {
     const int64_t ack = since_start(exrnic_efe_ack(header.efe));
     if (ack > flow->arrived_before) fault(*flow, header, ack, "acknowledged before it arrived");
     if (ack < flow->ack_sent) fault(*flow, header, ack, "an acknowledgement is taken back");
+    if (flow->refusal && ack > flow->refusal->seq)
+      fault(*flow, header, ack, "acknowledged beyond a refused segment that nobody has heard of");
     flow->ack_sent = std::max(flow->ack_sent, ack);
     judge_echo(*flow, header, ack);
+    judge_heard(header);
   }
 
-  // The segment that a terminate message is about; that of `ack` if it is about none.
-  void judge_named(const Header& header) {
+  // That of our session that the receiver speaks of.
+  void judge_heard(const Header& header) {
+    const uint64_t heard = exrnic_efe_heard(header.efe);
+    Flow& flow = flows_[{header.from, header.to}];
+    if (heard != 0 && flow.session == exrnic_efe_session(header.efe) &&
+        flow.refusals_arrived.count(heard) == 0)
+      fault(flow, header, flow.acknowledged,
+            fmt::format("refusal {} is heard that did not come", heard));
+  }
+
+  // Of numbers of refusals.
+  static bool follows(uint64_t last, uint64_t next) { return next == last % UINT8_MAX + 1; }
+
+  void send_refusal(const Header& header, const CapturedFrame& frame) {
     Flow* flow = acknowledged_flow(header);
     if (flow == nullptr) return;
-    const uint64_t refused = exrnic_efe_refused(header.efe), ack = exrnic_efe_ack(header.efe);
-    const auto behind = static_cast<uint8_t>(refused - ack);
-    const int64_t named = since_start(ack + behind);
-    if (behind != 0 && named >= static_cast<int64_t>(flow->sent.size()))
-      fault(*flow, header, named, "a terminate message names it, and it was not sent");
+    const uint64_t number = exrnic_efe_refusal(header.efe);
+    const int64_t seq = since_start(exrnic_efe_seq(header.efe));
+    if (header.has(EXRNIC_EFE_FLAGS_SEQ | EXRNIC_EFE_FLAGS_SACK) || !frame.terminate)
+      fault(*flow, header, seq, "a refusal is no terminate message alone");
+    if (since_start(exrnic_efe_ack(header.efe)) != seq)
+      fault(*flow, header, seq, "refused in a frame that does not acknowledge all before it");
+    if (number == flow->refusal_sent) {
+      const auto& known = flow->refusal;
+      if (known && (known->seq != seq || known->content != frame.segment))
+        fault(*flow, header, seq, fmt::format("refusal {} has changed", number));
+      return;
+    }
+    if (flow->refusal)
+      fault(*flow, header, seq,
+            fmt::format("refused while refusal {} is in force", flow->refusal->number));
+    if (flow->refusal_sent != 0 && !follows(flow->refusal_sent, number))
+      fault(*flow, header, seq,
+            fmt::format("refusal {} comes behind {}", number, flow->refusal_sent));
+    if (seq >= flow->arrived_before) fault(*flow, header, seq, "refused before it arrived");
+    flow->refusal = {number, seq, frame.segment};
+    flow->refusal_sent = number;
   }
 
   void judge_echo(Flow& flow, const Header& header, int64_t ack) {
@@ -290,6 +312,13 @@ class Checker {
     if (header.has(EXRNIC_EFE_FLAGS_SACK)) {
       flow->loss_known_ns = now_ns_;
     }
+    if (const uint64_t refusal = exrnic_efe_refusal(header.efe))
+      flow->refusals_arrived.insert(refusal);
+    // What the peer has heard of ours.
+    Flow& theirs = flows_[{header.from, header.to}];
+    if (theirs.refusal && theirs.session == exrnic_efe_session(header.efe) &&
+        theirs.refusal->number == exrnic_efe_heard(header.efe))
+      theirs.refusal.reset();
   }
 
   const TraceRules rules_;

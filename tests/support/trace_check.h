@@ -42,7 +42,10 @@ struct TraceVerdict {
   // - a mark that came is echoed in the next acknowledgement, and none is that did not come;
   // - no more segments are under way than the largest window that can follow from the
   //   acknowledgements and echoes so far (what a sender takes off for loss and delay is left out);
-  //   a terminate message, and what was to leave before it, passes the window.
+  // - of a sender's segments one at a time is refused, one that has arrived, and nothing behind it
+  //   is acknowledged until the sender says that it has heard of that; refusals are numbered one
+  //   after the other, and one that is sent again is the same;
+  // - nothing is heard of that did not come.
   // Frames of the unreliable class are only counted.
   std::vector<std::string> faults;
 };

@@ -134,6 +134,10 @@ local function summary(buffer)
                                  destination(buffer), value(buffer, "seq"))
   end
   if has_flag(buffer, "ack") then text = text .. string.format(", ack %u", value(buffer, "ack")) end
+  local refusal = value(buffer, "refusal")
+  if refusal ~= 0 then
+    text = text .. string.format(", refusal %d of seq %u", refusal, value(buffer, "seq"))
+  end
   if has_flag(buffer, "sack") then
     text = text .. string.format(", missing %u", value(buffer, "seq"))
   end

@@ -35,18 +35,24 @@ module efe_rx
   input  logic        frame_done_valid_i,
   input  node_t       frame_done_node_i,
 
-  input  logic        hold_set_valid_i,
-  input  node_t       hold_set_node_i,
-  input  logic [31:0] hold_set_seq_i,
-  input  logic        hold_clear_valid_i,
-  input  node_t       hold_clear_node_i,
+  // The segment in hand is refused: from now on a refusal is in force. While another one of that
+  // node is, it is put off: forgotten, with all behind it of its sender, as if the network had lost it.
+  input  logic        refuse_valid_i,
+  output logic        refuse_ready_o,
+  input  node_t       refuse_node_i,
+  input  logic [31:0] refuse_seq_i,
+  output logic        refuse_set_o,      // with ready: it has to be told,
+  output logic        refuse_put_off_o,  // or is put off. Neither: its sender has begun a new session
+  input  logic        heard_valid_i,     // pulse: the peer has dealt with our refusal of this number
+  input  node_t       heard_node_i,
+  input  logic [7:0]  heard_i,
 
   output logic        ack_valid_o,
   input  logic        ack_ready_i,
   output rx_ack_t     ack_o,
   output logic        ack_request_valid_o,
   output node_t       ack_request_node_o,
-  output logic        ack_request_sack_o,  // with what is held behind a missing one
+  output logic        ack_request_sack_o,  // by a frame without a segment: with what is held, or refused
   output logic        credit_valid_o,      // pulse: a peer tells of receives
   output credit_update_t credit_o,
   output logic        peer_restart_valid_o,
@@ -81,8 +87,16 @@ module efe_rx
   rx_slots_t spare;
   logic init, buffer_init_done, sequence_init_done;
   logic again, marked_any, placed;
-  logic [31:0] done_seq;
-  logic [15:0] done_session, query_session;
+  logic [15:0] query_session, head_session, rewind_session, done_session;
+  placing_t placing, done_placing;
+  /* verilator lint_off UNUSEDSIGNAL */  // what of them is looked at before their end
+  placing_t head_placing, taken_placing;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [31:0] rewind_next, placed_next, refused;
+  logic [7:0] refusal_number;
+  logic can_rewind, taken_counts, in_force, dealt, ended;
+  logic refusal, refusal_fresh, refusal_answered, refusal_kept, refuses;
+  rx_desc_t head;
   rx_desc_t desc;
   node_t node;
   logic acks_empty, requests_empty, quiet;
@@ -103,14 +117,14 @@ module efe_rx
   always_comb begin
     desc = '0;
     if (check) begin
-      desc = '{node: node, seq: efe.seq, ack: efe.ack,
-               refused: efe.refused, dst_qpn: efe.dst_qpn,
+      desc = '{node: node, seq: efe.seq, ack: efe.refusal != '0 ? efe.seq : efe.ack,
+               dst_qpn: efe.dst_qpn,
                src_qpn: efe.src_qpn, src_generation: efe.src_generation,
                dst_generation: efe.dst_generation, length: efe.length,
                imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
                rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
                first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
-               pkey: efe.peer_session, more: 1'b0, ddp: ddp,
+               pkey: efe.peer_session, more: 1'b0, stale: 1'b0, ddp: ddp,
                start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
     end
   end
@@ -128,13 +142,48 @@ module efe_rx
   assign rx_state_o.session = query_session;
   // A greeting is answered: so its sender knows that it has been heard.
   assign greeting = greeted && !efe.flags[EFE_FLAGS_ACK];
-  assign again = duplicate || hold || greeting;
+  assign again = duplicate || hold || greeting || (refusal && refusal_answered);
+  assign refusal_kept = refusal && refusal_fresh && !missed;
   assign marked_any = marked || (once && efe.flags[EFE_FLAGS_CE]);
-  // One of the unreliable class has no session, and is not acknowledged.
-  assign placed = frame_done_valid_i && done_session != '0;
+
+  // ---- What is forgotten. A sender's epoch changes when its segments are; those that were in
+  // sequence by then, and those of an old session, are handed out as `stale`, and do not count. Two
+  // epochs are enough: the next change comes with a segment that came behind all those.
+  logic [MAX_NODE-1:0] epoch_q;
+  assign placing = '{seq: efe.seq, session: efe.session, epoch: epoch_q[node], refusal: refusal_kept};
+  assign taken_counts = taken_placing.session == rewind_session &&
+                        taken_placing.epoch == epoch_q[refuse_node_i];
+  // Not while another one ends, as both ask for a frame.
+  assign refuse_ready_o   = !taken_counts || (in_force ? !check && can_rewind : !ended);
+  assign refuse_set_o     = refuse_valid_i && refuse_ready_o && taken_counts && !in_force;
+  assign refuse_put_off_o = refuse_valid_i && refuse_ready_o && taken_counts && in_force;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) epoch_q <= '0;
+    else if (refuse_put_off_o) epoch_q[refuse_node_i] <= !epoch_q[refuse_node_i];
+  end
+  always_comb begin
+    desc_o = head;
+    desc_o.stale = head_placing.session != head_session ||
+                   (!head_placing.refusal && head_placing.epoch != epoch_q[head.node]);
+  end
+
+  // One of the unreliable class has no session, and is not acknowledged. One that is forgotten was
+  // heard: so its sender does not give up.
+  logic acknowledges;
+  assign acknowledges = frame_done_valid_i && done_placing.session != '0;
+  assign placed = acknowledges && !done_placing.refusal &&
+                  done_placing.epoch == epoch_q[frame_done_node_i];
+  assign dealt  = acknowledges && done_placing.refusal && done_placing.session == done_session;
+
+  // A refused segment is not acknowledged before its sender has heard of that.
+  assign rx_state_o.refusal = refusal_number;
+  assign rx_state_o.refused = refused;
+  assign rx_state_o.ack =
+      refusal_number != '0 && signed'(refused - placed_next) < 0 ? refused : placed_next;
 
   always_comb begin
     event_o = '0;
+    event_o[COUNTER_TERMINATES_TX] = refuse_set_o;
     if (check) begin
       event_o[COUNTER_FRAMES_RX]       = 1'b1;
       event_o[COUNTER_ACKS_RX]         = good && !efe.flags[EFE_FLAGS_SEQ];
@@ -147,6 +196,7 @@ module efe_rx
       event_o[COUNTER_RX_OUT_OF_ORDER] = hold;
       event_o[COUNTER_RX_MARKED]       = marked_any;
       event_o[COUNTER_RX_OVERFLOW]     = verdict == VERDICT_DISABLED || no_room ||
+                                         (refusal && refusal_fresh && missed) ||
                                          (once && !for_nobody && !once_kept);
       event_o[COUNTER_UNRELIABLE_DROPPED] = for_nobody;
     end
@@ -198,6 +248,16 @@ module efe_rx
     .query_node_i   (rx_query_node_i),
     .query_session_o(query_session),
     .query_next_o   (rx_state_o.missing),
+    .refusal_o      (refusal),
+    .rewind_i       (refuse_put_off_o),
+    .rewind_node_i  (refuse_node_i),
+    .rewind_seq_i   (refuse_seq_i),
+    .rewind_next_o  (rewind_next),
+    .head_node_i    (head.node),
+    .head_session_o (head_session),
+    .rewind_session_o(rewind_session),
+    .done_node_i    (frame_done_node_i),
+    .done_session_o (done_session),
     .follow_node_i  (follow_node),
     .follow_i       (follow),
     .follow_next_o  (follow_next),
@@ -220,6 +280,10 @@ module efe_rx
     .slot_i       (slot),
     .accept_i     (accept),
     .adopt_i      (adopt),
+    .rewind_i     (refuse_put_off_o),
+    .rewind_node_i(refuse_node_i),
+    .rewind_next_i(rewind_next),
+    .can_rewind_o (can_rewind),
     .frame_i      (good),
     .follow_node_o(follow_node),
     .follow_o     (follow),
@@ -245,7 +309,7 @@ module efe_rx
     .missed_o     (missed),
     .slot_o       (slot),
     .spare_o      (spare),
-    .keep_i       (accept || hold || once_kept),
+    .keep_i       (accept || hold || once_kept || refusal_kept),
     .free_i       (frame_done_valid_i || drop),
     .free_slot_i  (frame_done_valid_i ? done_slot : drop_slot),
     .read_address_i,
@@ -256,45 +320,65 @@ module efe_rx
   rx_frames u_frames (
     .clk_i,
     .rst_ni,
-    .store_i        (accept || hold || once_kept),
+    .store_i        (accept || hold || once_kept || refusal_kept),
     .store_slot_i   (slot),
     .store_desc_i   (desc),
-    .store_session_i(efe.session),
-    .put_i          (accept || follow),
+    .store_placing_i(placing),
+    .put_i          (accept || follow || refusal_kept),
     .put_once_i     (once_kept),
     .put_slot_i     (follow ? follow_slot : slot),
     .once_room_o    (once_room),
     .desc_valid_o,
     .desc_ready_i,
-    .desc_o,
+    .desc_o         (head),
+    .desc_placing_o (head_placing),
+    .taken_placing_o(taken_placing),
     .once_valid_o,
     .once_ready_i,
     .once_o,
     .done_i         (frame_done_valid_i),
     .done_slot_o    (done_slot),
-    .done_seq_o     (done_seq),
-    .done_session_o (done_session),
+    .done_o         (done_placing),
     .empty_o        (frames_empty)
   );
 
   rx_placed u_placed (
     .clk_i,
-    .rst_ni,
     .placed_valid_i  (placed),
     .placed_node_i   (frame_done_node_i),
-    .placed_session_i(done_session),
-    .placed_seq_i    (done_seq),
-    .hold_set_valid_i,
-    .hold_set_node_i,
-    .hold_set_seq_i,
-    .hold_clear_valid_i,
-    .hold_clear_node_i,
-    .adopt_valid_i   (adopt),
-    .adopt_node_i    (node),
+    .placed_session_i(done_placing.session),
+    .placed_seq_i    (done_placing.seq),
     .query_node_i    (rx_query_node_i),
     .query_session_i (query_session),
-    .query_ack_o     (rx_state_o.ack),
-    .query_beyond_o  (rx_state_o.beyond)
+    .query_next_o    (placed_next)
+  );
+
+  rx_refusals u_refusals (
+    .clk_i,
+    .rst_ni,
+    .set_node_i     (refuse_node_i),
+    .in_force_o     (in_force),
+    .set_i          (refuse_set_o),
+    .set_seq_i      (refuse_seq_i),
+    .heard_valid_i,
+    .heard_node_i,
+    .heard_i,
+    .ended_o        (ended),
+    .node_i         (node),
+    .adopt_i        (adopt),
+    .number_i       (efe.refusal),
+    .fresh_o        (refusal_fresh),
+    .answered_o     (refusal_answered),
+    .refuses_o      (refuses),
+    .keep_i         (refusal_kept),
+    .dealt_i        (dealt),
+    .dealt_node_i   (frame_done_node_i),
+    .query_node_i   (rx_query_node_i),
+    .query_refusal_o(refusal_number),
+    .query_refused_o(refused),
+    .query_heard_o  (rx_state_o.heard),
+    .init_i         (init),
+    .init_node_i    (init_node)
   );
 
   rx_marks u_marks (
@@ -313,7 +397,7 @@ module efe_rx
     .put_ack_i      (ack),
     .put_restart_i  (restart),
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
-                       beyond: efe.beyond, ece: efe.flags[EFE_FLAGS_ECE], sack: efe.flags[EFE_FLAGS_SACK],
+                       heard: efe.heard, ece: efe.flags[EFE_FLAGS_ECE], sack: efe.flags[EFE_FLAGS_SACK],
                        missing: efe.seq, arrived: efe.sack_imm}),
     .restart_valid_o(peer_restart_valid_o),
     .restart_ready_i(peer_restart_ready_i),
@@ -328,13 +412,13 @@ module efe_rx
   rx_ack_request u_ack_request (
     .clk_i,
     .rst_ni,
-    .placed_valid_i (placed),
+    .placed_valid_i (acknowledges),
     .placed_node_i  (frame_done_node_i),
     .again_valid_i  (again),
     .again_node_i   (node),
-    .again_sack_i   (hold),
-    .unheld_valid_i (hold_clear_valid_i),
-    .unheld_node_i  (hold_clear_node_i),
+    .again_sack_i   (hold || refuses),
+    .refusal_valid_i(refuse_set_o || ended),
+    .refusal_node_i (refuse_set_o ? refuse_node_i : heard_node_i),
     .request_valid_o(ack_request_valid_o),
     .request_node_o (ack_request_node_o),
     .request_sack_o (ack_request_sack_o),

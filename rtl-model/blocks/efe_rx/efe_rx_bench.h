@@ -28,6 +28,7 @@ class EfeRx : public Bench<Vefe_rx> {
     uint8_t node;
     bool sack;
   };
+  enum class Refused { kInForce, kPutOff, kVoid };
   struct Restart {
     uint8_t node;
     uint16_t known;
@@ -55,8 +56,7 @@ class EfeRx : public Bench<Vefe_rx> {
     tick();
     dut().desc_ready_i = dut().once_ready_i = 0;
     dut().frame_done_valid_i = 0;
-    dut().hold_set_valid_i = 0;
-    dut().hold_clear_valid_i = 0;
+    dut().heard_valid_i = 0;
     settle();
   }
   void run(int cycles) {
@@ -106,15 +106,26 @@ class EfeRx : public Bench<Vefe_rx> {
     settle();
     return unpack<RxState>(dut().rx_state_o);
   }
-  void hold(uint8_t node, uint32_t seq) {
-    dut().hold_set_valid_i = 1;
-    dut().hold_set_node_i = node;
-    dut().hold_set_seq_i = seq;
+  // The segment taken last is refused.
+  Refused refuse(uint8_t node, uint32_t seq) {
+    dut().refuse_valid_i = 1;
+    dut().refuse_node_i = node;
+    dut().refuse_seq_i = seq;
+    settle();
+    wait_for("refuse_ready_o", 100, [this] { return dut().refuse_ready_o; });
+    const Refused result = dut().refuse_set_o       ? Refused::kInForce
+                           : dut().refuse_put_off_o ? Refused::kPutOff
+                                                    : Refused::kVoid;
     cycle();
+    dut().refuse_valid_i = 0;
+    settle();
+    return result;
   }
-  void clear_hold(uint8_t node) {
-    dut().hold_clear_valid_i = 1;
-    dut().hold_clear_node_i = node;
+  // The peer has dealt with our refusal.
+  void hear(uint8_t node, uint8_t number) {
+    dut().heard_valid_i = 1;
+    dut().heard_node_i = node;
+    dut().heard_i = number;
     cycle();
     run(3);
   }

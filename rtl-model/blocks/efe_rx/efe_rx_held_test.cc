@@ -126,5 +126,110 @@ TEST_CASE("A new session drops what the old one has held, and the slots are free
   CHECK(take_all(rx).size() == kRxSlots - 32);
 }
 
+// ---- What is forgotten
+
+std::vector<bool> stale_of(EfeRx& rx) {
+  std::vector<bool> stale;
+  while (rx.dut().desc_valid_o) {
+    const RxDesc desc = rx.take();
+    stale.push_back(desc.stale);
+    rx.place(desc.node);
+  }
+  return stale;
+}
+
+// A refusal of `node`, of its first segment, is in force.
+void refuse_first(EfeRx& rx, uint8_t node = kPeer) {
+  rx.receive(numbered(0, node));
+  rx.take();
+  REQUIRE(rx.refuse(node, kFirst) == EfeRx::Refused::kInForce);
+  rx.place(node);
+}
+
+TEST_CASE("What is put off comes again from that number on, and nothing behind it counted") {
+  EfeRx rx;
+  refuse_first(rx);
+  rx.receive({numbered(1), numbered(2), numbered(3), numbered(0, 3), numbered(4), numbered(6),
+              numbered(8)});
+  CHECK_FALSE(rx.take().stale);
+  rx.place(kPeer);
+  CHECK(rx.take().seq == kFirst + 2);
+  const std::size_t heard = rx.requests.size();
+  CHECK(rx.refuse(kPeer, kFirst + 2) == EfeRx::Refused::kPutOff);
+  rx.place(kPeer);
+  rx.run(40);
+  CHECK(stale_of(rx) == std::vector<bool>{true, false, true});  // another peer does not notice
+  CHECK(rx.state(kPeer).ack == kFirst);
+  CHECK(rx.state(kPeer).refusal == 1);
+  rx.hear(kPeer, 1);
+  RxState state = rx.state(kPeer);
+  CHECK(state.ack == kFirst + 2);
+  CHECK(state.missing == kFirst + 2);
+  CHECK_FALSE(state.sack);
+  CHECK(rx.state(3).ack == kFirst + 1);
+  CHECK(rx.requests.size() == heard + 5);  // all were heard
+  CHECK(rx.dut().idle_o);
+
+  rx.receive({numbered(2), numbered(3), numbered(4), numbered(6), numbered(5)});
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_DUPLICATE] == 0);
+  CHECK(take_all(rx) == std::vector<uint32_t>{2, 3, 4, 5, 6});
+  CHECK(rx.state(kPeer).ack == kFirst + 7);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("A segment may be put off as often as it comes") {
+  EfeRx rx;
+  refuse_first(rx);
+  for (unsigned i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    rx.receive({numbered(1), numbered(2)});
+    CHECK_FALSE(rx.take().stale);
+    rx.receive(numbered(3));
+    CHECK(rx.refuse(kPeer, kFirst + 1) == EfeRx::Refused::kPutOff);
+    rx.place(kPeer);
+    rx.receive(numbered(1));  // behind two that are stale
+    CHECK(rx.take().stale);
+    rx.place(kPeer);
+    CHECK(rx.take().stale);
+    rx.place(kPeer);
+    CHECK_FALSE(rx.take().stale);
+    CHECK(rx.refuse(kPeer, kFirst + 1) == EfeRx::Refused::kPutOff);
+    rx.place(kPeer);
+    CHECK(rx.state(kPeer).ack == kFirst);
+  }
+  rx.hear(kPeer, 1);
+  rx.receive({numbered(1), numbered(2)});
+  CHECK(take_all(rx) == std::vector<uint32_t>{1, 2});
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("A refusal of the peer's is not forgotten with its segments") {
+  EfeRx rx;
+  refuse_first(rx);
+  Frame refusal = make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_ACK, kSession, 99,
+                             {0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0});
+  exrnic_efe_set_refusal(refusal.efe(), 5);
+  rx.receive({numbered(1), refusal, numbered(2)});
+  rx.take();
+  CHECK(rx.refuse(kPeer, kFirst + 1) == EfeRx::Refused::kPutOff);
+  rx.place(kPeer);
+  CHECK(stale_of(rx) == std::vector<bool>{false, true});
+  CHECK(rx.state(kPeer).heard == 5);
+  CHECK(rx.state(kPeer).missing == kFirst + 1);
+}
+
+TEST_CASE(
+    "Segments of a session that has ended are stale: they hold nothing back, forget nothing") {
+  EfeRx rx;
+  rx.receive({numbered(0), numbered(1), numbered(2)});
+  CHECK_FALSE(rx.take().stale);
+  rx.receive({numbered(0, kPeer, kSession + 1), numbered(1, kPeer, kSession + 1)});
+  CHECK(rx.refuse(kPeer, kFirst) == EfeRx::Refused::kVoid);
+  rx.place(kPeer);
+  CHECK(stale_of(rx) == std::vector<bool>{true, true, false, false});
+  CHECK(rx.state(kPeer).ack == kFirst + 2);
+  CHECK(rx.state(kPeer).missing == kFirst + 2);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -23,6 +23,14 @@ package efe_rx_pkg;
   typedef logic [$clog2(RX_SLOTS)-1:0] rx_slot_t;
   typedef logic [$clog2(RX_SLOTS):0] rx_slots_t;  // a number of slots
 
+  // What is kept of a segment until its end.
+  typedef struct packed {
+    logic [31:0] seq;
+    logic [15:0] session;  // 0: it was sent once
+    logic        epoch;    // of its sender, see efe_rx
+    logic        refusal;  // it has no number: it is a refusal of ours
+  } placing_t;
+
   // Numbers from the expected one on of which segments are held; and slots that are left to those
   // that are expected; and most slots that what is sent once may have.
   localparam int unsigned RxWindow = 32;

@@ -84,20 +84,6 @@ TEST_CASE("The first 46 bytes of a segment are in its descriptor: all of an RDMA
   }
 }
 
-TEST_CASE("What RNR says comes with its segment") {
-  EfeRx rx;
-  Frame frame = data(0, tagged(8));
-  exrnic_efe_set_flags(frame.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR);
-  exrnic_efe_set_sack_imm(frame.efe(), EXRNIC_RNR_TIMER_MAX);
-  rx.receive({frame, data(1, tagged(8))});
-  const RxDesc first = rx.take();
-  CHECK(first.rnr);
-  CHECK_FALSE(first.imm_valid);
-  CHECK(first.imm == EXRNIC_RNR_TIMER_MAX);
-  CHECK_FALSE(rx.take().rnr);
-  CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
-}
-
 TEST_CASE("A limit comes out at once, whatever its session acknowledges; of no other session") {
   EfeRx rx;
   Frame frame = data(0, {});
@@ -254,8 +240,8 @@ TEST_CASE("In the unreliable class what belongs to the reliable one is malformed
       [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_peer_session(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_ack(f.efe(), 1); },
-      [](Frame& f) { exrnic_efe_set_refused(f.efe(), 1); },
-      [](Frame& f) { exrnic_efe_set_beyond(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_refusal(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_heard(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
@@ -328,14 +314,24 @@ TEST_CASE("A datagram goes to the group that both of its addresses name, or to t
 TEST_CASE("In a datagram what belongs to other classes is malformed") {
   const Changes wrong = {
       [](Frame& f) { exrnic_efe_set_session(f.efe(), 1); },
-      [](Frame& f) { exrnic_efe_set_refused(f.efe(), 1); },
-      [](Frame& f) { exrnic_efe_set_beyond(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_refusal(f.efe(), 1); },
+      [](Frame& f) { exrnic_efe_set_heard(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_sack_imm(f.efe(), 1); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_SYN); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_ACK); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR); },
       [](Frame& f) { exrnic_efe_set_flags(f.efe(), 0); }};
   check_malformed(datagram(7), wrong);
+}
+
+const Bytes kTerminate = {0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0,
+                          0,    1,    0, 0, 0, 0, 2, 7, 0, 0, 0, 0};
+
+// The peer refuses segment `seq` of ours.
+Frame refusal(uint8_t number, uint32_t seq) {
+  Frame frame = make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_ACK, kSession, seq, kTerminate);
+  exrnic_efe_set_refusal(frame.efe(), number);
+  return frame;
 }
 
 // A defect, and the one counter that it must move.
@@ -358,19 +354,49 @@ const std::vector<Defect>& defects() {
       {"EtherType", kMalformed, [](Frame& f) { f.data[13] ^= 1; }},
       {"version", kMalformed, [](Frame& f) { exrnic_efe_set_version(f.efe(), 2); }},
       {"class", kMalformed, [](Frame& f) { exrnic_efe_set_klass(f.efe(), 1); }},
-      {"RNR without a segment", kMalformed,
-       [](Frame& f) {
-         f = data(0, {});
-         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN | EXRNIC_EFE_FLAGS_RNR);
-       }},
-      {"RNR with IMM", kMalformed,
-       [](Frame& f) {
-         exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR | EXRNIC_EFE_FLAGS_IMM);
-       }},
+      {"RNR without a refusal", kMalformed,
+       [](Frame& f) { exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR); }},
       {"a pause beyond the table", kMalformed,
        [](Frame& f) {
-         exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_RNR);
+         f = refusal(1, 0);
+         exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_RNR);
          exrnic_efe_set_sack_imm(f.efe(), EXRNIC_RNR_TIMER_MAX + 1);
+       }},
+      {"a pause without RNR", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_efe_set_sack_imm(f.efe(), 1);
+       }},
+      {"a refusal with a number of its own", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_SEQ);
+       }},
+      {"a refusal with SACK", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_efe_set_flags(f.efe(), f.flags() | EXRNIC_EFE_FLAGS_SACK);
+       }},
+      {"a refusal with a limit", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_efe_set_credit(f.efe(), EXRNIC_CREDIT_VALID | 1);
+       }},
+      {"a refusal without a segment", kMalformed,
+       [](Frame& f) {
+         f = data(0, {});
+         exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_ACK);
+         exrnic_efe_set_refusal(f.efe(), 1);
+       }},
+      {"a refusal by another message", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_ddp_untagged_set_opcode(f.efe() + EXRNIC_EFE_BYTES, EXRNIC_RDMAP_OPCODE_SEND);
+       }},
+      {"a refusal by a tagged message", kMalformed,
+       [](Frame& f) {
+         f = refusal(1, 0);
+         exrnic_ddp_untagged_set_t(f.efe() + EXRNIC_EFE_BYTES, 1);
        }},
       {"ECE without ACK", kMalformed,
        [](Frame& f) { exrnic_efe_set_flags(f.efe(), kSynSeq | EXRNIC_EFE_FLAGS_ECE); }},
@@ -407,16 +433,16 @@ const std::vector<Defect>& defects() {
          exrnic_efe_set_flags(f.efe(), EXRNIC_EFE_FLAGS_SYN);
          exrnic_efe_set_dst_generation(f.efe(), 1);
        }},
-      {"beyond without ACK", kMalformed,
+      {"heard without ACK", kMalformed,
        [](Frame& f) {
          exrnic_efe_set_flags(f.efe(), 5);
-         exrnic_efe_set_beyond(f.efe(), 1);
+         exrnic_efe_set_heard(f.efe(), 1);
        }},
-      {"refused without a segment", kMalformed,
+      {"a refusal without ACK", kMalformed,
        [](Frame& f) {
          f = data(0, {});
          exrnic_efe_set_flags(f.efe(), 4);
-         exrnic_efe_set_refused(f.efe(), 1);
+         exrnic_efe_set_refusal(f.efe(), 1);
        }},
       {"IMM without a segment", kMalformed,
        [](Frame& f) {
@@ -530,7 +556,8 @@ TEST_CASE("A new session replaces the old one, which does not come back") {
   EfeRx rx;
   rx.receive({data(0, tagged(20)), data(1, tagged(20))});
   CHECK(rx.restarts.empty());
-  rx.hold(kPeer, kFirst);
+  rx.take();
+  rx.refuse(kPeer, kFirst);
   Frame again = data(0, tagged(40), kPeer, kSession + 1);
   rx.receive(again);
   REQUIRE(rx.restarts.size() == 1);
@@ -634,31 +661,117 @@ TEST_CASE("Segments read back right at any step") {
   }
 }
 
-TEST_CASE("A hold stops the acknowledgement at its number until it is cleared") {
+TEST_CASE("What is refused is not acknowledged, nor what is behind it, before that is heard") {
   EfeRx rx;
   for (unsigned i = 0; i < 4; ++i) rx.receive(data(i, tagged(20)));
-  rx.hold(kPeer, kFirst + 2);
-  for (unsigned i = 0; i < 4; ++i) {
+  rx.take();
+  rx.place(kPeer);
+  rx.take();
+  CHECK(rx.refuse(kPeer, kFirst + 1) == EfeRx::Refused::kInForce);
+  CHECK(rx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 1);
+  rx.run(3);
+  CHECK(rx.requests.back().sack);
+  CHECK(rx.state(kPeer).refusal == 1);
+  CHECK(rx.state(kPeer).refused == kFirst + 1);
+  CHECK(rx.state(7).refusal == 0);
+  for (unsigned i = 1; i < 4; ++i) {
     rx.place(kPeer);
-    CHECK(rx.state(kPeer).ack == kFirst + std::min(i + 1, 2u));
+    CHECK(rx.state(kPeer).ack == kFirst + 1);
   }
+  rx.receive(data(1, tagged(20)));  // its sender asks
+  CHECK(rx.requests.back().sack);
+  rx.hear(kPeer, 2);
+  rx.hear(7, 1);
+  CHECK(rx.state(kPeer).refusal == 1);
   const std::size_t before = rx.requests.size();
-  rx.clear_hold(kPeer);
+  rx.hear(kPeer, 1);
+  CHECK(rx.state(kPeer).refusal == 0);
   CHECK(rx.state(kPeer).ack == kFirst + 4);
+  REQUIRE(rx.requests.size() == before + 1);
+  CHECK(rx.requests.back().sack);
+  rx.hear(kPeer, 1);
   CHECK(rx.requests.size() == before + 1);
 }
 
-TEST_CASE("Of several holds the first one counts; what lies beyond is told") {
+TEST_CASE("Refusals are counted from 1 to 255, for each node, over its sessions") {
   EfeRx rx;
-  for (unsigned i = 0; i < 4; ++i) rx.receive(data(i, tagged(20)));
-  rx.hold(kPeer, kFirst + 1);
-  rx.hold(kPeer, kFirst + 3);
-  for (unsigned i = 0; i < 4; ++i) rx.place(kPeer);
+  for (unsigned i = 0; i < 300; ++i) {
+    CAPTURE(i);
+    const auto session = static_cast<uint16_t>(kSession + 8 * i);
+    rx.receive(data(0, tagged(20), kPeer, session));
+    rx.take();
+    REQUIRE(rx.refuse(kPeer, kFirst) == EfeRx::Refused::kInForce);
+    REQUIRE(rx.state(kPeer).refusal == 1 + i % 255);
+    if (i % 3 == 0) rx.hear(kPeer, static_cast<uint8_t>(1 + i % 255));
+    rx.place(kPeer);
+  }
+}
+
+TEST_CASE("A refusal of the peer's is handed out once, and heard when it has been dealt with") {
+  EfeRx rx;
+  rx.receive({data(0, tagged(20)), refusal(7, 0x1234), refusal(7, 0x1234)});
+  CHECK(rx.take().seq == kFirst);
+  const RxDesc desc = rx.take();
+  CHECK(desc.ack == 0x1234);
+  CHECK_FALSE(desc.stale);
+  CHECK(desc.length == kTerminate.size());
+  CHECK(rx.read(desc.start, desc.length) == kTerminate);
+  CHECK_FALSE(rx.dut().desc_valid_o);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 0);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 7);
   CHECK(rx.state(kPeer).ack == kFirst + 1);
-  CHECK(rx.state(kPeer).beyond == 3);
-  rx.clear_hold(kPeer);
-  CHECK(rx.state(kPeer).ack == kFirst + 4);
-  CHECK(rx.state(kPeer).beyond == 0);
+  CHECK(rx.requests.size() == 2);
+  CHECK(rx.counters[EXRNIC_COUNTER_ACKS_RX] == 2);
+  CHECK(rx.acks.size() == 2);
+
+  rx.receive(refusal(7, 0x1234));  // the peer has not heard that we have
+  CHECK(rx.requests.size() == 3);
+  rx.receive({refusal(6, 0x1200), refusal(7 + 128, 0x1200)});  // late
+  CHECK(rx.requests.size() == 3);
+  CHECK_FALSE(rx.dut().desc_valid_o);
+  rx.receive(refusal(8, 0x1240));
+  CHECK(rx.state(kPeer).heard == 0);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 8);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE("What RNR says comes with its refusal") {
+  EfeRx rx;
+  Frame frame = refusal(1, 0x77);
+  exrnic_efe_set_flags(frame.efe(), frame.flags() | EXRNIC_EFE_FLAGS_RNR);
+  exrnic_efe_set_sack_imm(frame.efe(), EXRNIC_RNR_TIMER_MAX);
+  rx.receive({data(0, tagged(8)), frame, data(1, tagged(8))});
+  CHECK_FALSE(rx.take().rnr);
+  const RxDesc told = rx.take();
+  CHECK(told.rnr);
+  CHECK(told.ack == 0x77);
+  CHECK_FALSE(told.imm_valid);
+  CHECK(told.imm == EXRNIC_RNR_TIMER_MAX);
+  CHECK_FALSE(rx.take().rnr);
+  CHECK(rx.counters[EXRNIC_COUNTER_RX_MALFORMED] == 0);
+}
+
+TEST_CASE("With a new session of the peer nothing is heard, and no refusal is in force") {
+  EfeRx rx;
+  rx.receive({data(0, tagged(20)), refusal(7, 0x1234)});
+  rx.take();
+  rx.refuse(kPeer, kFirst);
+  rx.place(kPeer);
+  rx.take();
+  rx.receive({data(0, tagged(20), kPeer, kSession + 1)});
+  rx.place(kPeer);  // the refusal of the old session
+  CHECK(rx.state(kPeer).heard == 0);
+  CHECK(rx.state(kPeer).refusal == 0);
+  Frame again = refusal(7, 0x1234);
+  exrnic_efe_set_session(again.efe(), kSession + 1);
+  rx.receive(again);
+  rx.place(kPeer);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 7);
+  CHECK(rx.state(kPeer).ack == kFirst + 1);
 }
 
 TEST_CASE("Acknowledgements that wait are joined, newest first, and none is lost") {
@@ -678,26 +791,45 @@ TEST_CASE("Acknowledgements that wait are joined, newest first, and none is lost
   CHECK(rx.dut().idle_o);
 }
 
-TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
-  EfeRx rx;
-  rx.receive(data(0, tagged(20)));
-  rx.hold(7, 0);
-  rx.dut().hold_clear_valid_i = 1;
-  rx.dut().hold_clear_node_i = 7;
-  rx.place(kPeer);
-  rx.run(3);
-  REQUIRE(rx.requests.size() == 2);
-  CHECK(rx.requests[0].node == kPeer);
-  CHECK(rx.requests[1].node == 7);
+// A refusal of each of these nodes is in force.
+void refuse_all(EfeRx& rx, uint8_t from, uint8_t to) {
+  for (uint8_t node = from; node < to; ++node) {
+    rx.receive(data(0, tagged(20), node));
+    rx.take();
+    REQUIRE(rx.refuse(node, kFirst) == EfeRx::Refused::kInForce);
+    rx.place(node);
+  }
+  rx.run(10);
+  rx.requests.clear();
 }
 
-TEST_CASE("Holds that end one after the other while duplicates come are all acknowledged") {
+TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
   EfeRx rx;
+  refuse_all(rx, 7, 8);
+  rx.receive(data(0, tagged(20)));
+  rx.dut().heard_valid_i = 1;
+  rx.dut().heard_node_i = 7;
+  rx.dut().heard_i = 1;
+  rx.dut().desc_ready_i = 1;
+  rx.dut().frame_done_valid_i = 0;
+  rx.cycle();
+  rx.dut().frame_done_valid_i = 1;
+  rx.dut().frame_done_node_i = kPeer;
+  rx.cycle();
+  rx.run(3);
+  REQUIRE(rx.requests.size() == 2);
+  CHECK(rx.requests[0].node + rx.requests[1].node == kPeer + 7);
+}
+
+TEST_CASE("Refusals that are heard one after the other while segments are placed are all told") {
+  EfeRx rx;
+  refuse_all(rx, 20, 32);
   rx.receive(data(0, tagged(20)));
   rx.take();
   for (int i = 0; i < 12; ++i) {
-    rx.dut().hold_clear_valid_i = 1;
-    rx.dut().hold_clear_node_i = static_cast<uint8_t>(20 + i);
+    rx.dut().heard_valid_i = 1;
+    rx.dut().heard_node_i = static_cast<uint8_t>(20 + i);
+    rx.dut().heard_i = 1;
     rx.dut().frame_done_valid_i = i == 0;  // others wait for a cycle without one
     rx.dut().frame_done_node_i = kPeer;
     rx.cycle();

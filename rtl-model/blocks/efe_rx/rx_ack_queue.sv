@@ -28,7 +28,7 @@ module rx_ack_queue
   typedef struct packed {
     logic [15:0] peer_session;
     logic [31:0] ack;
-    logic [7:0]  beyond;
+    logic [7:0]  heard;
     logic        ece;
     logic        sack;
     logic [31:0] missing;
@@ -42,14 +42,14 @@ module rx_ack_queue
   node_t node, head;
   logic head_valid, restart_taken, ack_taken, last_taken;
   entry_t old, now;
-  logic [31:0] advance;
+  logic overtaken;
 
   assign node = put_i.node;
   assign old  = entries[node];
-  assign advance = put_i.ack - old.ack;
+  assign overtaken = signed'(put_i.ack - old.ack) < 0;  // on its way
 
   always_comb begin
-    now = '{peer_session: put_i.peer_session, ack: put_i.ack, beyond: put_i.beyond, ece: put_i.ece,
+    now = '{peer_session: put_i.peer_session, ack: put_i.ack, heard: put_i.heard, ece: put_i.ece,
             sack: put_i.sack, missing: put_i.missing, arrived: put_i.arrived};
     if (ack_q[node] && old.peer_session == put_i.peer_session) begin
       if (!put_i.sack) begin
@@ -57,10 +57,7 @@ module rx_ack_queue
         now.missing = old.missing;
         now.arrived = old.arrived;
       end
-      if (advance == '0) begin
-        if (old.beyond > put_i.beyond) now.beyond = old.beyond;
-      end
-      if (advance[31]) now = old;  // overtaken on its way
+      if (overtaken) now = old;
       now.ece = old.ece || put_i.ece;
     end
   end
@@ -70,7 +67,7 @@ module rx_ack_queue
   assign restart_node_o  = head;
   assign restart_known_o = known[head];
   assign ack_o = '{node: head, peer_session: entries[head].peer_session,
-                   ack: entries[head].ack, beyond: entries[head].beyond, ece: entries[head].ece,
+                   ack: entries[head].ack, heard: entries[head].heard, ece: entries[head].ece,
                    sack: entries[head].sack, missing: entries[head].missing,
                    arrived: entries[head].arrived};
 

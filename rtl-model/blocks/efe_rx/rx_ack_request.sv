@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Joins the three reasons to acknowledge into one pulse. A placed segment has it at once; the
+// Joins the reasons to acknowledge into one pulse. A placed segment has it at once; the
 // others wait for a free cycle. Were more to wait than fit, the sender's time-out would ask again.
 
 module rx_ack_request
@@ -14,8 +14,8 @@ module rx_ack_request
   input  logic  again_valid_i,
   input  node_t again_node_i,
   input  logic  again_sack_i,
-  input  logic  unheld_valid_i,
-  input  node_t unheld_node_i,
+  input  logic  refusal_valid_i,  // a refusal has begun, or ended
+  input  node_t refusal_node_i,
 
   output logic  request_valid_o,
   output node_t request_node_o,
@@ -33,18 +33,18 @@ module rx_ack_request
 
   entry_t entries [Depth];
   index_t put_q, get_q;
-  logic unheld, unheld_empty;
-  node_t unheld_node;
+  logic refusal, refusal_empty;
+  node_t refusal_node;
   logic full, put, get;
   entry_t put_entry, head;
 
-  assign empty_o = put_q == get_q && unheld_empty;
+  assign empty_o = put_q == get_q && refusal_empty;
   assign full    = put_q - get_q == index_t'(Depth);
   assign head    = entries[get_q[$clog2(Depth)-1:0]];
   assign get     = put_q != get_q && !placed_valid_i;
-  assign put     = !full && (again_valid_i || unheld);
+  assign put     = !full && (again_valid_i || refusal);
   assign put_entry = again_valid_i ? '{node: again_node_i, sack: again_sack_i}
-                                     : '{node: unheld_node, sack: 1'b0};
+                                     : '{node: refusal_node, sack: 1'b1};
 
   assign request_valid_o = placed_valid_i || get;
   assign request_node_o  = placed_valid_i ? placed_node_i : head.node;
@@ -64,25 +64,25 @@ module rx_ack_request
     end
   end
 
-  // Several holds may end before there is room for the first.
+  // Several may begin and end before there is room for the first.
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
-  logic [MAX_NODE-1:0] unheld_pending;
-  logic unheld_alone;
+  logic [MAX_NODE-1:0] refusal_pending;
+  logic refusal_alone;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  node_queue u_unheld (
+  node_queue u_refusal (
     .clk_i,
     .rst_ni,
-    .set_valid_i  (unheld_valid_i),
-    .set_node_i   (unheld_node_i),
+    .set_valid_i  (refusal_valid_i),
+    .set_node_i   (refusal_node_i),
     .clear_valid_i(put && !again_valid_i),
-    .clear_node_i (unheld_node),
+    .clear_node_i (refusal_node),
     .rotate_i     (1'b0),
-    .head_valid_o (unheld),
-    .head_node_o  (unheld_node),
-    .alone_o      (unheld_alone),
-    .empty_o      (unheld_empty),
-    .pending_o    (unheld_pending)
+    .head_valid_o (refusal),
+    .head_node_o  (refusal_node),
+    .alone_o      (refusal_alone),
+    .empty_o      (refusal_empty),
+    .pending_o    (refusal_pending)
   );
 
 endmodule

@@ -13,7 +13,7 @@ module rx_frames
   input  logic        store_i,         // kept, whether in sequence or not
   input  rx_slot_t    store_slot_i,
   input  rx_desc_t    store_desc_i,
-  input  logic [15:0] store_session_i,
+  input  placing_t    store_placing_i,
 
   input  logic        put_i,           // the next one of its sender,
   input  logic        put_once_i,      // or one that is sent once
@@ -23,14 +23,15 @@ module rx_frames
   output logic        desc_valid_o,
   input  logic        desc_ready_i,
   output rx_desc_t    desc_o,
+  output placing_t    desc_placing_o,
+  output placing_t    taken_placing_o,  // of the one that was handed out last
   output logic        once_valid_o,
   input  logic        once_ready_i,    // not in a cycle of desc_ready_i
   output rx_desc_t    once_o,
 
   input  logic        done_i,          // the oldest one is placed
   output rx_slot_t    done_slot_o,
-  output logic [31:0] done_seq_o,
-  output logic [15:0] done_session_o,
+  output placing_t    done_o,
 
   output logic        empty_o
 );
@@ -38,10 +39,6 @@ module rx_frames
   localparam int unsigned IndexBits = $clog2(RX_SLOTS);
   localparam int unsigned OnceBits = $clog2(RxSlotsOnce);
 
-  typedef struct packed {
-    logic [31:0] seq;
-    logic [15:0] session;  // 0: it was sent once
-  } placing_t;
   typedef logic [OnceBits:0] once_slots_t;  // a number of them
 
   rx_desc_t descs [RX_SLOTS];
@@ -63,7 +60,8 @@ module rx_frames
   assign empty_o      = !desc_valid_o && !once_valid_o && placing_q == done_q;
   assign done_slot_o  = placing[done_q[IndexBits-1:0]];
 
-  assign {done_seq_o, done_session_o} = placings[done_slot_o];
+  assign done_o         = placings[done_slot_o];
+  assign desc_placing_o = placings[next];
 
   logic taken, once_taken;
   assign taken      = desc_valid_o && desc_ready_i;
@@ -72,8 +70,9 @@ module rx_frames
   always_ff @(posedge clk_i) begin
     if (store_i) begin
       descs[store_slot_i]    <= store_desc_i;
-      placings[store_slot_i] <= '{seq: store_desc_i.seq, session: store_session_i};
+      placings[store_slot_i] <= store_placing_i;
     end
+    if (taken) taken_placing_o <= desc_placing_o;
     if (put_i) order[put_q[IndexBits-1:0]] <= put_slot_i;
     if (put_once_i) once[once_put_q[OnceBits-1:0]] <= put_slot_i;
     if (taken || once_taken) placing[placing_q[IndexBits-1:0]] <= taken ? next : once_next;
@@ -90,7 +89,7 @@ module rx_frames
       if (once_taken) once_get_q <= once_get_q + 1;
       if (taken || once_taken) placing_q <= placing_q + 1;
       if (done_i) done_q <= done_q + 1;
-      if (done_i && done_session_o == '0) once_done_q <= once_done_q + 1;
+      if (done_i && done_o.session == '0) once_done_q <= once_done_q + 1;
     end
   end
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Segments that came before one that is missing: for each peer a window of bits from the first
 // missing number on, and their slots. When the missing one has come, those behind it follow it, one
-// a cycle, in cycles without a frame. A new session drops what the old one had here.
+// a cycle, in cycles without a frame. A new session drops what the old one had here, and so does a
+// peer whose segments are forgotten.
 
 module rx_held
   import exrnic_pkg::*;
@@ -24,6 +25,12 @@ module rx_held
   input  rx_slot_t     slot_i,
   input  logic         accept_i,       // it is the next one
   input  logic         adopt_i,        // its session is new
+
+  // What is held of that node is dropped, in a cycle without a frame.
+  input  logic         rewind_i,
+  input  node_t        rewind_node_i,
+  input  logic [31:0]  rewind_next_i,  // number expected of it so far
+  output logic         can_rewind_o,
 
   // Those that have become next ones.
   input  logic         frame_i,        // a frame is handled: not now
@@ -52,7 +59,7 @@ module rx_held
   window_t held [MAX_NODE];  // bit 0: the number expected
   rx_slot_t slots [MAX_NODE*RxWindow];
 
-  window_t old_bits, bits, bits_new, follow_bits;
+  window_t old_bits, bits, bits_new, follow_bits, rewind_bits;
   logic near, drop_busy;
   window_t drop_q;
   node_t drop_node_q;
@@ -67,6 +74,8 @@ module rx_held
   // The places of what is being dropped are not free yet.
   assign fits_o     = near && !(drop_busy && drop_node_q == node_i) && !(adopt_i && old_bits != '0);
   assign can_drop_o = old_bits == '0 || !drop_busy;
+  assign rewind_bits  = held[rewind_node_i];
+  assign can_rewind_o = rewind_bits == '0 || !drop_busy;
 
   always_comb begin
     bits_new = bits;
@@ -84,7 +93,7 @@ module rx_held
   logic follow_empty;
 
   assign follow_bits   = held[follow_node_o];
-  assign follow_step   = follow_valid && !frame_i;
+  assign follow_step   = follow_valid && !frame_i && !rewind_i;
   assign follow_o      = follow_step && follow_bits[0];
   assign follow_slot_o = slots[{follow_node_o, index_t'(follow_next_i)}];
 
@@ -106,11 +115,12 @@ module rx_held
   always_ff @(posedge clk_i) begin
     if (init_i) held[init_node_i] <= '0;
     else if (frame_i) held[node_i] <= bits_new;
+    else if (rewind_i) held[rewind_node_i] <= '0;
     else if (follow_o) held[follow_node_o] <= follow_bits >> 1;
     if (hold_i) slots[{node_i, index_t'(next_i + ahead_i)}] <= slot_i;
   end
 
-  // ---- What an old session has left
+  // ---- What is dropped
 
   assign drop_busy   = drop_q != '0;
   assign drop_o      = drop_q[0];
@@ -124,6 +134,10 @@ module rx_held
       drop_q       <= old_bits;
       drop_node_q  <= node_i;
       drop_index_q <= index_t'(old_next_i);
+    end else if (rewind_i && rewind_bits != '0) begin
+      drop_q       <= rewind_bits;
+      drop_node_q  <= rewind_node_i;
+      drop_index_q <= index_t'(rewind_next_i);
     end else if (drop_busy && (!drop_o || drop_ready_i)) begin
       drop_q       <= drop_q >> 1;
       drop_index_q <= drop_index_q + 1;

@@ -99,25 +99,32 @@ module rx_parser
   efe_t efe;
   logic sequenced, flags_good, class_good, fields_good, length_good, size_good, addressed;
   logic sender_good, once_good, to_group, credit_good, generations_good;
+  logic refuses, terminates;
   size_t size_wanted;
+  /* verilator lint_off UNUSEDSIGNAL */  // T and the opcode tell what it is
+  ddp_untagged_t untagged;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   assign head = head_q;
   assign eth  = head.eth;
   assign efe  = head.efe;
+  assign untagged = head.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
+  assign terminates = !untagged.t && untagged.opcode == RDMAP_OPCODE_TERMINATE;
 
   always_comb begin
     {sequenced, flags_good, class_good, fields_good} = '0;
     {length_good, size_good, addressed, sender_good, once_good, to_group, credit_good} = '0;
-    generations_good = 1'b0;
+    {generations_good, refuses} = '0;
     size_wanted = '0;
     if (check_q) begin
       sequenced = efe.flags[EFE_FLAGS_SEQ];
+      refuses = efe.refusal != '0;
       flags_good = (!efe.flags[EFE_FLAGS_IMM] || sequenced) &&
-                   (!efe.flags[EFE_FLAGS_RNR] || (sequenced && !efe.flags[EFE_FLAGS_IMM])) &&
+                   (!efe.flags[EFE_FLAGS_RNR] || refuses) &&
                    (!efe.flags[EFE_FLAGS_ECE] || efe.flags[EFE_FLAGS_ACK]) &&
                    (!efe.flags[EFE_FLAGS_SACK] || (efe.flags[EFE_FLAGS_ACK] && !sequenced));
       once_good = sequenced && !efe.flags[EFE_FLAGS_ACK] && !efe.flags[EFE_FLAGS_RNR] &&
-                  efe.session == '0 && efe.refused == '0;
+                  efe.session == '0 && !refuses;
       case (efe.klass)
         EFE_CLASS_RELIABLE: class_good = efe.session != '0;
         EFE_CLASS_UNRELIABLE: class_good = once_good && efe.peer_session == '0 && efe.ack == '0;
@@ -129,14 +136,15 @@ module rx_parser
             efe.flags[EFE_FLAGS_ACK] && (efe.credit & 16'(CREDIT_VALID)) != '0;
       else credit_good = efe.credit == '0;
       generations_good = (efe.src_generation == '0 && efe.dst_generation == '0) ||
-          (efe.klass != EFE_CLASS_DATAGRAM && (sequenced || efe.credit != '0));
+          (efe.klass != EFE_CLASS_DATAGRAM && (sequenced || refuses || efe.credit != '0));
       to_group = efe.klass == EFE_CLASS_DATAGRAM && is_group(efe.dst_qpn);
       fields_good = eth.ethertype == 16'(ETHERTYPE) && efe.version == 4'(EFE_VERSION) &&
-                    class_good && flags_good && credit_good && generations_good && (efe.flags[EFE_FLAGS_ACK] || efe.beyond == '0) &&
+                    class_good && flags_good && credit_good && generations_good && (efe.flags[EFE_FLAGS_ACK] || efe.heard == '0) &&
                     (efe.flags[EFE_FLAGS_IMM] || efe.flags[EFE_FLAGS_SACK] ||
                      efe.sack_imm <= (efe.flags[EFE_FLAGS_RNR] ? 32'(RNR_TIMER_MAX) : '0)) &&
-                    (sequenced || efe.refused == '0);
-      if (!sequenced) begin
+                    (!refuses || (efe.flags[EFE_FLAGS_ACK] && !sequenced && terminates &&
+                                  !efe.flags[EFE_FLAGS_SACK] && efe.credit == '0));
+      if (!sequenced && !refuses) begin
         length_good = efe.length == '0;
       end else begin
         // The T bit tells which DDP header it is.

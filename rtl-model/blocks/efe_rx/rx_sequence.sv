@@ -31,10 +31,24 @@ module rx_sequence
   output logic        overflow_o,
   output logic        marked_o,       // a segment of this session, with CE
   output logic        greeted_o,      // no segment, and SYN
+  output logic        refusal_o,      // it refuses a segment of ours
 
   input  node_t       query_node_i,
   output logic [15:0] query_session_o,  // 0: nothing has come
   output logic [31:0] query_next_o,
+
+  // What came from a number on is forgotten as if the network had lost it, in a cycle without a frame.
+  input  logic        rewind_i,
+  input  node_t       rewind_node_i,
+  input  logic [31:0] rewind_seq_i,
+  output logic [31:0] rewind_next_o,  // number expected of it so far
+
+  // Sessions of three more peers.
+  input  node_t       head_node_i,
+  output logic [15:0] head_session_o,
+  output logic [15:0] rewind_session_o,
+  input  node_t       done_node_i,
+  output logic [15:0] done_session_o,
 
   // A segment that was held becomes the next one, in a cycle without a frame.
   input  node_t       follow_node_i,
@@ -83,6 +97,7 @@ module rx_sequence
   assign sequenced  = in_session && frame_i.flags[EFE_FLAGS_SEQ];
   assign marked_o   = sequenced && frame_i.flags[EFE_FLAGS_CE];
   assign greeted_o  = in_session && frame_i.flags[EFE_FLAGS_SYN] && !sequenced;
+  assign refusal_o  = in_session && frame_i.refusal != '0;
   assign ahead      = frame_i.seq - peer_new.next;
 
   always_comb begin
@@ -96,6 +111,10 @@ module rx_sequence
   assign old_next_o    = peer.next;
   assign ahead_o       = ahead;
   assign follow_next_o = peers[follow_node_i].next;
+  assign rewind_next_o    = peers[rewind_node_i].next;
+  assign rewind_session_o = peers[rewind_node_i].session;
+  assign head_session_o   = peers[head_node_i].session;
+  assign done_session_o   = peers[done_node_i].session;
 
   assign stranger_o  = frame_valid_i && !in_session && !starts;
   assign ack_o       = in_session && frame_i.flags[EFE_FLAGS_ACK];
@@ -112,6 +131,8 @@ module rx_sequence
     end else if (adopt_o || accept_o) begin
       peers[node] <= '{session: peer_new.session, previous: peer_new.previous,
                        next: peer_new.next + 32'(accept_o)};
+    end else if (rewind_i) begin
+      peers[rewind_node_i].next <= rewind_seq_i;
     end else if (follow_i) begin
       peers[follow_node_i].next <= follow_next_o + 1;
     end

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One node's EFE, for efe_loop_test: efe_tx and efe_rx joined as in the core, and what makes the
-// responder's terminate messages.
+// One node's EFE, for efe_loop_test: efe_tx and efe_rx joined as in the core, and what refuses
+// for the responder.
 
 module efe_loop
   import exrnic_pkg::*;
@@ -18,7 +18,6 @@ module efe_loop
   output logic           alloc_valid_o,
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
-  output logic           alloc_spare_o,
   input  node_t          quota_node_i,
   output logic           quota_start_o,
   output logic           quota_room_o,
@@ -46,14 +45,10 @@ module efe_loop
   output data_t          read_data_o,
   input  logic           frame_done_valid_i,
   input  node_t          frame_done_node_i,
-  input  logic           hold_set_valid_i,
-  input  node_t          hold_set_node_i,
-  input  logic [31:0]    hold_set_seq_i,
-  input  logic           hold_clear_valid_i,
-  input  node_t          hold_clear_node_i,
-  input  logic           refuse_start_i,  // pulse: that segment is refused, with a terminate message
+  input  logic           refuse_start_i,  // pulse: that segment is refused
   input  rx_desc_t       refuse_desc_i,   // until refuse_done_o
   output logic           refuse_done_o,
+  output logic           refuse_put_off_o,
 
   output logic           tx_valid_o,
   input  logic           tx_ready_i,
@@ -85,36 +80,31 @@ module efe_loop
   logic tx_init_done, rx_init_done, tx_idle, rx_idle, tx_waits, rx_waits;
   event_t tx_event, rx_event;
 
-  // What the responder refuses goes before the work of the test.
-  logic free_slot, slot_taken, submit_ready, refusal_submits, refusal_holds;
-  logic dealt_with;
-  node_t dealt_node;
-  tx_desc_t terminate;
+  logic refuse_valid, refuse_ready, refuse_set, put_off, heard_valid;
+  refusal_t refused;
+  node_t heard_node;
+  logic [7:0] heard;
   /* verilator lint_off UNUSEDSIGNAL */
   logic refusal_waits;
   /* verilator lint_on UNUSEDSIGNAL */
   refusal u_refusal (
     .clk_i,
     .rst_ni,
-    .quiesce_i     (1'b0),
-    .start_i       (refuse_start_i),
-    .desc_i        (refuse_desc_i),
-    .code_i        (TERM_CODE_STREAM),
-    .rnr_i         (1'b0),
-    .rnr_code_i    ('0),
-    .waiting_o     (refusal_waits),
-    .done_o        (refuse_done_o),
-    .hold_set_o    (refusal_holds),
-    .write_idle_i  (1'b1),
-    .alloc_valid_i (free_slot),
-    .alloc_ready_o (slot_taken),
-    .alloc_slot_i  (alloc_slot_o),
-    .submit_valid_o(refusal_submits),
-    .submit_ready_i(submit_ready),
-    .submit_o      (terminate)
+    .quiesce_i       (1'b0),
+    .start_i         (refuse_start_i),
+    .desc_i          (refuse_desc_i),
+    .code_i          (TERM_CODE_STREAM),
+    .rnr_i           (1'b0),
+    .rnr_code_i      ('0),
+    .waiting_o       (refusal_waits),
+    .done_o          (refuse_done_o),
+    .put_off_o       (refuse_put_off_o),
+    .write_idle_i    (1'b1),
+    .refuse_valid_o  (refuse_valid),
+    .refuse_ready_i  (refuse_ready),
+    .refuse_put_off_i(put_off),
+    .refusal_o       (refused)
   );
-  assign alloc_valid_o  = free_slot && !slot_taken;
-  assign submit_ready_o = submit_ready && !refusal_submits;
 
   assign init_done_o = tx_init_done && rx_init_done;
   assign idle_o      = tx_idle && rx_idle;
@@ -129,10 +119,9 @@ module efe_loop
     .cfg_retry_limit_i,
     .enable_i,
     .time_i,
-    .alloc_valid_o       (free_slot),
+    .alloc_valid_o,
     .alloc_slot_o,
-    .alloc_ready_i       (alloc_ready_i || slot_taken),
-    .alloc_spare_o,
+    .alloc_ready_i,
     .quota_node_i,
     .quota_slots_i       (reads_t'(1)),
     .quota_start_o,
@@ -141,17 +130,20 @@ module efe_loop
     .window_room_o,
     .beat_valid_i,
     .beat_i,
-    .submit_valid_i      (submit_valid_i || refusal_submits),
-    .submit_ready_o      (submit_ready),
-    .submit_i            (refusal_submits ? terminate : submit_i),
+    .submit_valid_i,
+    .submit_ready_o,
+    .submit_i,
     .done_valid_o,
     .done_ready_i,
     .done_o,
     .ack_valid_i         (ack_valid),
     .ack_ready_o         (ack_ready),
     .ack_i               (ack),
-    .hold_clear_valid_o  (dealt_with),
-    .hold_clear_node_o   (dealt_node),
+    .refusal_set_i       (refuse_set),
+    .refusal_i           (refused),
+    .heard_valid_o       (heard_valid),
+    .heard_node_o        (heard_node),
+    .heard_o             (heard),
     .ack_request_valid_i (ack_request_valid),
     .ack_request_node_i  (ack_request_node),
     .ack_request_sack_i   (ack_request_sack),
@@ -204,11 +196,15 @@ module efe_loop
     .read_data_o,
     .frame_done_valid_i,
     .frame_done_node_i,
-    .hold_set_valid_i    (hold_set_valid_i || refusal_holds),
-    .hold_set_node_i     (refusal_holds ? refuse_desc_i.node : hold_set_node_i),
-    .hold_set_seq_i      (refusal_holds ? refuse_desc_i.seq : hold_set_seq_i),
-    .hold_clear_valid_i  (hold_clear_valid_i || dealt_with),
-    .hold_clear_node_i   (dealt_with ? dealt_node : hold_clear_node_i),
+    .refuse_valid_i      (refuse_valid),
+    .refuse_ready_o      (refuse_ready),
+    .refuse_node_i       (refused.node),
+    .refuse_seq_i        (refused.seq),
+    .refuse_set_o        (refuse_set),
+    .refuse_put_off_o    (put_off),
+    .heard_valid_i       (heard_valid),
+    .heard_node_i        (heard_node),
+    .heard_i             (heard),
     .ack_valid_o         (ack_valid),
     .ack_ready_i         (ack_ready),
     .ack_o               (ack),

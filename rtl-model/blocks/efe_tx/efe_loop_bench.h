@@ -18,8 +18,6 @@
 
 namespace exrnic::testing {
 
-constexpr uint8_t kTxKindTerminate = 2;  // of tx_kind_e
-
 // A segment that was placed at its receiver.
 struct Placed {
   uint8_t from = 0;
@@ -95,13 +93,12 @@ class EfeNode : public Bench<Vefe_loop> {
   uint8_t node() const { return node_; }
 
   std::function<void(Frame)> transmit;
-  // Called when a segment is handed out; true: it is refused and held until release().
+  // Called when a segment is handed out; true: it is refused, or put off.
   std::function<bool(const RxDesc&)> refuse = [](const RxDesc&) { return false; };
-  void release(uint8_t peer) { release_ = peer; }
-  // Likewise; true: it is refused with a terminate message, as the responder does it.
-  std::function<bool(const RxDesc&)> answer = [](const RxDesc&) { return false; };
+  unsigned refused = 0;
+  unsigned put_off = 0;
 
-  // What a terminate message of the peer says: a segment of ours is refused.
+  // What a refusal of the peer says.
   struct Named {
     uint32_t work = 0;    // its number, by queue pair
     uint32_t number = 0;  // of the segment
@@ -120,7 +117,7 @@ class EfeNode : public Bench<Vefe_loop> {
     Bytes bytes;
     unsigned wait = 0;
     bool reading = false;
-    std::optional<bool> answered = std::nullopt;  // it is refused; the message is on its way
+    enum { kServed, kToRefuse, kRefused, kPutOff } verdict = kServed;
   };
 
   void drive() {
@@ -128,9 +125,6 @@ class EfeNode : public Bench<Vefe_loop> {
     drive_beat();
     drive_place();
     dut().tx_ready_i = random_() % 8 != 0;
-    dut().hold_clear_valid_i = release_.has_value();
-    dut().hold_clear_node_i = release_.value_or(0);
-    release_.reset();
     if (!injector_.busy() && !arrived_.empty()) {
       injector_.start(std::move(arrived_.front()));
       arrived_.pop_front();
@@ -184,7 +178,6 @@ class EfeNode : public Bench<Vefe_loop> {
   void drive_place() {
     dut().desc_ready_i = 0;
     dut().frame_done_valid_i = 0;
-    dut().hold_set_valid_i = 0;
     dut().refuse_start_i = 0;
     if (!placing_) {
       if (!dut().desc_valid_o) return;
@@ -200,21 +193,26 @@ class EfeNode : public Bench<Vefe_loop> {
     dut().read_address_i = static_cast<uint32_t>((now.desc.start + now.bytes.size()) % kRxBytes);
     if (now.reading || now.wait-- > 0) return;
     now.wait = 0;
-    if (!answers(now)) return;
-    finish_segment(now);
+    if (now.desc.stale) {
+      end_segment(now);
+    } else if (judged(now)) {
+      finish_segment(now);
+    } else {
+      return;
+    }
     placing_.reset();
   }
 
-  // A refused one is over when its terminate message is on its way.
-  bool answers(Placing& now) {
+  // A refused one is over when that is in force, or it is put off.
+  bool judged(Placing& now) {
     if (is_terminate(now.desc)) {
       hear(now.desc);
-    } else if (!now.answered && answer(now.desc)) {
-      now.answered = false;
+    } else if (now.verdict == Placing::kServed && refuse(now.desc)) {
+      now.verdict = Placing::kToRefuse;
       pack(dut().refuse_desc_i, now.desc);
       dut().refuse_start_i = 1;
     }
-    return now.answered.value_or(true);
+    return now.verdict != Placing::kToRefuse;
   }
 
   static bool is_terminate(const RxDesc& desc) {
@@ -226,28 +224,31 @@ class EfeNode : public Bench<Vefe_loop> {
     const bool ended = std::any_of(dones.begin(), dones.end(), [&](const TxDone& done) {
       return done.tag.wqe_index == desc.dst_qpn;
     });
-    const uint32_t number = desc.ack + static_cast<uint8_t>(desc.refused - desc.ack);
-    named.push_back({desc.dst_qpn, number, ended});
+    named.push_back({desc.dst_qpn, desc.ack, ended});
   }
 
   void finish_segment(const Placing& now) {
     const std::size_t head = std::min(now.desc.ddp.size(), now.bytes.size());
     if (!std::equal(now.bytes.begin(), now.bytes.begin() + head, now.desc.ddp.begin()))
       throw std::runtime_error("the descriptor quotes another header than the segment has");
-    dut().hold_set_node_i = now.desc.node;
-    dut().hold_set_seq_i = now.desc.seq;
-    dut().hold_set_valid_i = refuse(now.desc);
-    placed.push_back({now.desc.node, now.desc.seq, now.desc.src_qpn, now.bytes});
+    refused += now.verdict == Placing::kRefused;
+    put_off += now.verdict == Placing::kPutOff;
+    if (now.verdict != Placing::kPutOff && !is_terminate(now.desc))
+      placed.push_back({now.desc.node, now.desc.seq, now.desc.src_qpn, now.bytes});
+    end_segment(now);
+  }
+
+  void end_segment(const Placing& now) {
     dut().frame_done_valid_i = 1;
     dut().frame_done_node_i = now.desc.node;
   }
 
   void sample() {
     count_events(counters, dut());
-    if (dut().refuse_done_o && placing_) placing_->answered = true;
+    if (dut().refuse_done_o && placing_)
+      placing_->verdict = dut().refuse_put_off_o ? Placing::kPutOff : Placing::kRefused;
     if (dut().done_valid_o) {
-      const auto done = unpack<TxDone>(dut().done_o);
-      if (done.tag.kind != kTxKindTerminate) dones.push_back(done);
+      dones.push_back(unpack<TxDone>(dut().done_o));
     }
     if (collector_.sample(dut())) transmit(collector_.take());
     if (collector_.broken()) throw std::runtime_error("a frame without a first or last beat");
@@ -263,7 +264,6 @@ class EfeNode : public Bench<Vefe_loop> {
   std::deque<ReadBeat> beats_;
   std::deque<Frame> arrived_;
   std::optional<Placing> placing_;
-  std::optional<uint8_t> release_;
   FrameInjector injector_;
   FrameCollector collector_;
 };

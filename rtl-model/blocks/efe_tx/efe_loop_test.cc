@@ -312,22 +312,29 @@ TEST_CASE("Unreadable payload is not sent, and its error comes in its place") {
   }
 }
 
-TEST_CASE("A held segment is not acknowledged, nor anything after it, until it is released") {
+bool is_refusal(const Frame& frame) { return exrnic_efe_refusal(frame.efe()) != 0; }
+
+TEST_CASE("A refused segment is not acknowledged, nor what is behind it, before that is heard") {
   Pair pair(15, 1200, 255);
+  bool lost = true;
+  pair.decide = [&](const Frame& frame, unsigned) {
+    return lost && is_refusal(frame) ? Fault::kDrop : Fault::kNone;
+  };
   const auto to_b = some_work(2, 10, 100, 15);
   pair.b.refuse = [](const RxDesc& desc) { return desc.src_qpn == 4; };
   post(pair, to_b);
   pair.run(10000);
   check_placed(pair.b, to_b);
   CHECK(pair.a.dones.size() == 4);
-  pair.b.release(1);
+  CHECK(pair.a.named.empty());
+  lost = false;
   pair.settle();
   check_placed(pair.b, to_b);
   check_dones(pair.a, to_b);
 }
 
-// Whatever else happens, a terminate message names the segment that it is about, and comes before
-// that segment's slot ends: so no sender takes what was refused for placed.
+// Whatever else happens, each refusal is heard once, names the segment that it is about, and comes
+// before that segment's slot ends: so no sender takes what was refused for placed.
 void check_named(EfeNode& sender, unsigned refused) {
   REQUIRE(sender.named.size() == refused);
   for (const EfeNode::Named& named : sender.named) {
@@ -341,53 +348,81 @@ void check_named(EfeNode& sender, unsigned refused) {
   }
 }
 
-TEST_CASE("Terminate messages that are lost both ways come again, though all before them wait") {
+TEST_CASE("Refusals that are lost both ways are repeated") {
   Pair pair(16, 1200, 255);
-  bool lost = false;
+  bool lost = true;
   pair.decide = [&](const Frame& frame, unsigned) {
-    const Bytes segment = frame.segment();
-    const bool terminate = !segment.empty() && !exrnic_ddp_tagged_t(segment.data()) &&
-                           exrnic_ddp_untagged_qn(segment.data()) == EXRNIC_TERMINATE_QN;
-    return terminate && !lost ? Fault::kDrop : Fault::kNone;
+    return lost && is_refusal(frame) ? Fault::kDrop : Fault::kNone;
   };
-  pair.a.answer = pair.b.answer = [](const RxDesc& desc) { return desc.src_qpn == 0; };
-  const auto to_b = some_work(2, 1, 60, 1);
-  const auto to_a = some_work(1, 1, 60, 2);
-  post(pair, to_b);
-  post(pair, to_a);
+  pair.a.refuse = pair.b.refuse = [](const RxDesc& desc) { return desc.src_qpn == 0; };
+  post(pair, some_work(2, 1, 60, 1));
+  post(pair, some_work(1, 1, 60, 2));
   pair.run(2000);
-  lost = true;
+  lost = false;
   pair.settle();
   check_named(pair.a, 1);
   check_named(pair.b, 1);
 }
 
-TEST_CASE("Nodes that refuse segments of each other name them, whichever hold ends meanwhile") {
-  for (uint32_t seed = 300; seed < 302; ++seed) {
+TEST_CASE("A refusal that comes twice is heard once, and a lost confirmation is repeated") {
+  Pair pair(17, 1200, 255);
+  unsigned confirmations = 0;
+  pair.decide = [&](const Frame& frame, unsigned) {
+    if (is_refusal(frame)) return Fault::kDuplicate;
+    return exrnic_efe_heard(frame.efe()) != 0 && confirmations++ < 3 ? Fault::kDrop : Fault::kNone;
+  };
+  pair.b.refuse = [](const RxDesc& desc) { return desc.src_qpn == 1; };
+  const auto to_b = some_work(2, 4, 60, 1);
+  post(pair, to_b);
+  pair.settle();
+  CHECK(confirmations > 3);
+  check_named(pair.a, 1);
+  check_placed(pair.b, to_b);
+  check_dones(pair.a, to_b);
+}
+
+TEST_CASE(
+    "While a refusal is in force another one is put off, with what is behind it, and comes again") {
+  Pair pair(18, 1200, 255);
+  const auto to_b = some_work(2, 40, 60, 1);
+  pair.b.refuse = [](const RxDesc& desc) { return desc.src_qpn % 3 == 1; };
+  post(pair, to_b);
+  pair.settle();
+  CHECK(pair.b.put_off > 0);
+  CHECK(pair.b.refused == 13);
+  check_named(pair.a, 13);
+  check_placed(pair.b, to_b);
+  check_dones(pair.a, to_b);
+}
+
+// Both refuse nearly all that they send to each other, with all slots taken.
+TEST_CASE("Nodes that refuse segments of each other end, whatever the line does") {
+  unsigned put_off = 0;
+  for (uint32_t seed = 300; seed < 306; ++seed) {
     CAPTURE(seed);
     Pair pair(seed, 1200, 255);
     std::mt19937 random(seed);
+    const unsigned faults = seed % 2 * 10;
     pair.decide = [&](const Frame&, unsigned) {
       const unsigned dice = random() % 100;
-      return dice < 10 ? static_cast<Fault>(1 + dice / 2) : Fault::kNone;
+      return dice < faults ? static_cast<Fault>(1 + dice / 2) : Fault::kNone;
     };
-    unsigned refused_by_a = 0, refused_by_b = 0;
-    const auto refuse_some = [&](unsigned& count) {
-      return [&](const RxDesc& desc) {
-        const bool refused = desc.src_qpn % 4 != 0;
-        count += refused;
-        return refused;
-      };
-    };
-    pair.a.answer = refuse_some(refused_by_a);
-    pair.b.answer = refuse_some(refused_by_b);
+    pair.a.refuse = pair.b.refuse = [&](const RxDesc& desc) { return desc.src_qpn % 4 != 0; };
     pair.a.place_delay = pair.b.place_delay = seed % 3 * 20;
-    post(pair, some_work(2, 200, 60, seed));
-    post(pair, some_work(1, 200, 60, seed + 1));
+    const auto to_b = some_work(2, 200, 60, seed);
+    const auto to_a = some_work(1, 200, 60, seed + 1);
+    post(pair, to_b);
+    post(pair, to_a);
     pair.settle(4000000);
-    check_named(pair.a, refused_by_b);
-    check_named(pair.b, refused_by_a);
+    check_named(pair.a, 150);
+    check_named(pair.b, 150);
+    check_placed(pair.b, to_b);
+    check_placed(pair.a, to_a);
+    check_dones(pair.a, to_b);
+    check_dones(pair.b, to_a);
+    put_off += pair.a.put_off + pair.b.put_off;
   }
+  CHECK(put_off > 0);
 }
 
 }  // namespace

@@ -19,7 +19,6 @@ module efe_tx
   output logic           alloc_valid_o,
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
-  output logic           alloc_spare_o,  // more than TX_SLOTS_RESERVED are free
   input  node_t          quota_node_i,
   input  reads_t         quota_slots_i,  // at least 1
   output logic           quota_start_o,  // work for this node may begin: it will get so many slots
@@ -41,8 +40,11 @@ module efe_tx
   input  logic           ack_valid_i,
   output logic           ack_ready_o,
   input  rx_ack_t        ack_i,
-  output logic           hold_clear_valid_o,  // the peer has dealt with our terminate messages
-  output node_t          hold_clear_node_o,
+  input  logic           refusal_set_i,   // from now on this peer is to be told of this
+  input  refusal_t       refusal_i,
+  output logic           heard_valid_o,   // pulse: that peer has dealt with our refusal of this number
+  output node_t          heard_node_o,
+  output logic [7:0]     heard_o,
   input  logic           ack_request_valid_i,
   input  node_t          ack_request_node_i,
   input  logic           ack_request_sack_i,
@@ -72,9 +74,7 @@ module efe_tx
 
   localparam int unsigned WordBits = $clog2(TX_SLOTS * MTU_MAX / DATA_BYTES);
 
-  logic slots_init_done, sequencer_init_done, terminates_init_done, all_free;
-  logic terminate_sent, dealt_valid;
-  logic [31:0] dealt;
+  logic slots_init_done, sequencer_init_done, all_free;
   logic [TX_SLOTS-1:0] poisoned, unwanted, dead;
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
@@ -98,7 +98,7 @@ module efe_tx
   logic [MAX_NODE-1:0] outstanding, greeting, resending;
   cycles_t rtt_mean;
   window_size_t window;
-  logic head_window, head_due, head_urgent, head_open, resend_due, resend_pass, resend_alone;
+  logic head_window, head_due, head_open, resend_due, resend_pass, resend_alone;
   logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
   node_t resend_node;
   logic ack_head_sack;
@@ -116,17 +116,14 @@ module efe_tx
   logic [WordBits-1:0] payload_word;
   data_t payload;
 
-  assign init_done_o     = slots_init_done && sequencer_init_done && terminates_init_done &&
+  assign init_done_o     = slots_init_done && sequencer_init_done &&
                            turns_init_done && quota_init_done;
-  assign alloc_spare_o   = spare != '0;
   assign submit_ready_o  = init_done_o;
   assign rx_query_node_o = node;
   assign dead            = poisoned | unwanted;
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
-  // A terminate message passes the window, and so does what it stands behind: two nodes that refuse
-  // each other's segments both hold acknowledgements back until it has come.
-  assign head_open       = (head_window && head_due) || head_urgent;
+  assign head_open       = head_window && head_due;
   assign ack_sent_o      = send && rx_state_i.valid && !(send_data && desc.unreliable);
   // A node whose frame is not due yet lets others pass.
   assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
@@ -339,9 +336,8 @@ module efe_tx
     .head_slot_i    (head_slot),
     .head_pop_o     (head_pop),
     .doom_o         (doom),
-    .terminate_sent_o(terminate_sent),
-    .dealt_valid_o  (dealt_valid),
-    .dealt_o        (dealt),
+    .heard_valid_o,
+    .heard_o,
     .dead_i         (dead),
     .poisoned_i     (poisoned),
     .desc_read_o    (desc_read),
@@ -381,23 +377,20 @@ module efe_tx
     .event_o
   );
 
-  assign hold_clear_node_o = node;
+  assign heard_node_o = node;
 
-  tx_terminates u_terminates (
+  tx_desc_t refusal;
+  logic refusal_rnr;
+  logic [4:0] refusal_pause;
+  tx_refusals u_refusals (
     .clk_i,
-    .rst_ni,
-    .submit_valid_i(submit_valid_i && submit_ready_o && submit_i.tag.kind == TX_KIND_TERMINATE),
-    .submit_node_i (submit_i.node),
-    .node_i        (node),
-    .sent_i        (terminate_sent),
-    .sent_seq_i    (send_seq),
-    .dealt_valid_i (dealt_valid),
-    .dealt_i       (dealt),
-    .give_up_i     (doom),
-    .query_node_i  (head_node),
-    .query_urgent_o(head_urgent),
-    .hold_clear_o  (hold_clear_valid_o),
-    .init_done_o   (terminates_init_done)
+    .set_i        (refusal_set_i),
+    .set_refusal_i(refusal_i),
+    .read_i       (desc_read),
+    .read_node_i  (node),
+    .desc_o       (refusal),
+    .rnr_o        (refusal_rnr),
+    .pause_o      (refusal_pause)
   );
 
   tx_header u_header (
@@ -415,6 +408,9 @@ module efe_tx
     .desc_i       (desc),
     .credit_valid_i(send_credit),
     .credit_i     (credit_q),
+    .refusal_i    (refusal),
+    .refusal_rnr_i(refusal_rnr),
+    .refusal_pause_i(refusal_pause),
     .frame_valid_o(frame_valid),
     .frame_ready_i(frame_ready),
     .frame_efe_o  (frame_efe),

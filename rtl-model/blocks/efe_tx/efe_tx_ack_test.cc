@@ -6,32 +6,96 @@
 namespace exrnic::testing {
 namespace {
 
-TEST_CASE("A hold ends when the peer has dealt with every terminate message, acknowledged or not") {
+TEST_CASE("Who acknowledges says which refusal it has dealt with; who does not is not believed") {
   EfeTx tx;
   send(tx, 7, pattern(8, 1), 0);
-  terminate(tx, 7);
-  terminate(tx, 7);
-  for (int i = 0; i < 3; ++i) tx.next_frame();
-  tx.acknowledge({7, session_to(7), kFirst, 2});  // the second one is still to come
-  CHECK(tx.hold_clears.empty());
-  tx.acknowledge({7, session_to(7), kFirst, 4});  // more than was sent
-  CHECK(tx.hold_clears.empty());
-  CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 1);
-  tx.acknowledge({7, session_to(7), kFirst, 3});
-  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
-  CHECK(tx.dones.empty());
-  tx.acknowledge({7, session_to(7), kFirst + 3});
-  CHECK(tx.hold_clears.size() == 1);
-  CHECK(tx.dones.size() == 3);
+  tx.next_frame();
+  tx.acknowledge({7, session_to(7), kFirst + 2, 5});  // more than was sent
+  tx.acknowledge({7, static_cast<uint16_t>(session_to(7) + 1), kFirst, 5});
+  CHECK(tx.heard.empty());
+  CHECK(tx.counters[EXRNIC_COUNTER_RX_BAD_ACK] == 2);
+  tx.acknowledge({7, session_to(7), kFirst, 5});
+  CHECK(tx.heard == std::vector<std::pair<uint8_t, uint8_t>>{{7, 5}});
 }
 
-TEST_CASE("A hold ends when its peer is given up") {
+Refusal some_refusal(uint8_t node) {
+  Refusal refusal;
+  refusal.node = node;
+  refusal.seq = 0x01020304;
+  refusal.dst_qpn = 0x111213;
+  refusal.src_qpn = 0x212223;
+  refusal.dst_generation = 0x3132;
+  refusal.src_generation = 0x4142;
+  refusal.code = EXRNIC_TERM_CODE_STREAM;
+  refusal.length = 0x1234;
+  refusal.quote[0] = 0xc1;
+  refusal.quote[13] = 0x99;
+  return refusal;
+}
+
+TEST_CASE("A refusal that is in force is all frames without a segment, and no other") {
   EfeTx tx;
-  terminate(tx, 7);
-  tx.wait_for("the peer to be given up", 1'000'000, [&] { return !tx.dones.empty(); });
-  CHECK(tx.dones[0].status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
-  tx.run(10);
-  CHECK(tx.hold_clears == std::vector<uint8_t>{7});
+  tx.rx_states[2] = {true, 9, 100};
+  tx.rx_states[3] = {true, 9, 100};
+  tx.refuse(some_refusal(2), 17);
+  tx.request_ack(3);
+  CHECK(exrnic_efe_refusal(tx.next_frame().efe()) == 0);
+  for (int i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    tx.request_ack(2);
+    const Frame frame = tx.next_frame();
+    CHECK(frame.dst_node() == 2);
+    CHECK(frame.has(EXRNIC_EFE_FLAGS_ACK));
+    CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_SEQ));
+    CHECK_FALSE(frame.has(EXRNIC_EFE_FLAGS_RNR));
+    CHECK(exrnic_efe_refusal(frame.efe()) == 17);
+    CHECK(frame.seq() == 0x01020304);
+    CHECK(frame.ack() == 100);
+    CHECK(exrnic_efe_dst_qpn(frame.efe()) == 0x111213);
+    CHECK(exrnic_efe_src_qpn(frame.efe()) == 0x212223);
+    CHECK(exrnic_efe_dst_generation(frame.efe()) == 0x3132);
+    CHECK(exrnic_efe_src_generation(frame.efe()) == 0x4142);
+    CHECK(exrnic_efe_sack_imm(frame.efe()) == 0);
+    const Bytes segment = frame.segment();
+    REQUIRE(segment.size() == EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_TERMINATE_BYTES);
+    CHECK(exrnic_ddp_untagged_opcode(segment.data()) == EXRNIC_RDMAP_OPCODE_TERMINATE);
+    const uint8_t* message = segment.data() + EXRNIC_DDP_UNTAGGED_BYTES;
+    CHECK(exrnic_terminate_code(message) == EXRNIC_TERM_CODE_STREAM);
+    CHECK(exrnic_terminate_segment_length(message) == 0x1234);
+    CHECK(message[EXRNIC_TERMINATE_HEADER_OFFSET] == 0xc1);
+    CHECK(message[EXRNIC_TERMINATE_HEADER_OFFSET + 13] == 0x99);
+  }
+  send(tx, 2, pattern(8, 0));
+  const Frame data = tx.next_frame();
+  CHECK(data.has(EXRNIC_EFE_FLAGS_SEQ));
+  CHECK(exrnic_efe_refusal(data.efe()) == 0);
+  tx.rx_states[2].refusal = 0;
+  tx.request_ack(2);
+  const Frame after = tx.next_frame();
+  CHECK(exrnic_efe_refusal(after.efe()) == 0);
+  CHECK(after.segment().empty());
+}
+
+TEST_CASE("RNR and the pause are in a refusal that has them") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 9, 100};
+  Refusal refusal = some_refusal(2);
+  refusal.rnr = true;
+  refusal.pause = 21;
+  tx.refuse(refusal, 1);
+  tx.request_ack(2);
+  const Frame frame = tx.next_frame();
+  CHECK(frame.has(EXRNIC_EFE_FLAGS_RNR));
+  CHECK(exrnic_efe_sack_imm(frame.efe()) == 21);
+}
+
+TEST_CASE("Each frame that acknowledges says which refusal has been dealt with") {
+  EfeTx tx;
+  tx.rx_states[2] = {true, 9, 100, 33};
+  tx.request_ack(2);
+  CHECK(exrnic_efe_heard(tx.next_frame().efe()) == 33);
+  send(tx, 2, pattern(8, 0));
+  CHECK(exrnic_efe_heard(tx.next_frame().efe()) == 33);
 }
 
 TEST_CASE("SYN is set until the first acknowledgement of the session") {

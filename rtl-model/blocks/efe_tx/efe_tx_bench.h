@@ -104,6 +104,15 @@ class EfeTx : public Bench<Vefe_tx> {
     dut().credit_valid_i = 0;
     pack(dut().credit_i, CreditUpdate{});
   }
+  // It is in force from now on.
+  void refuse(const Refusal& refusal, uint8_t number) {
+    pack(dut().refusal_i, refusal);
+    dut().refusal_set_i = 1;
+    cycle();
+    dut().refusal_set_i = 0;
+    rx_states[refusal.node].refusal = number;
+    rx_states[refusal.node].refused = refusal.seq;
+  }
   void restart_peer(uint8_t node, uint16_t known) {
     dut().peer_restart_node_i = node;
     dut().peer_restart_known_i = known;
@@ -133,8 +142,8 @@ class EfeTx : public Bench<Vefe_tx> {
   Counters counters{};
   std::map<uint8_t, RxState> rx_states;
   bool random_ready = false;
-  std::vector<uint8_t> hold_clears;  // nodes
-  long stalls = 0;                   // cycles in the middle of a frame without a beat
+  std::vector<std::pair<uint8_t, uint8_t>> heard;  // node, number of a refusal
+  long stalls = 0;                                 // cycles in the middle of a frame without a beat
   FrameCollector collector;
 
  private:
@@ -146,7 +155,7 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   void sample() {
-    if (dut().hold_clear_valid_o) hold_clears.push_back(dut().hold_clear_node_o);
+    if (dut().heard_valid_o) heard.emplace_back(dut().heard_node_o, dut().heard_o);
     count_events(counters, dut());
     if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack<TxDone>(dut().done_o));
     if (in_frame_ && !dut().tx_valid_o) ++stalls;

@@ -48,7 +48,6 @@ package efe_tx_pkg;
     logic [31:0] suspects_at;  // when the first of them has to be taken for that
     logic [31:0] una;
     logic [31:0] next;
-    logic [31:0] dealt;        // all before it are dealt with, acknowledged or not
     slot_t       head;
     slot_t       tail;
     slot_t       cursor;       // next to resend, and its number
@@ -61,7 +60,6 @@ package efe_tx_pkg;
     peer.session = session;
     peer.una = 32'(INITIAL_SEQ);
     peer.next = 32'(INITIAL_SEQ);
-    peer.dealt = 32'(INITIAL_SEQ);
     peer.window.slow = 1'b1;
     peer.window.size = window_size_t'(16 * WINDOW_INITIAL);
     return peer;

@@ -64,16 +64,4 @@ inline void acknowledge_all(EfeTx& tx, uint8_t node, uint32_t count) {
   }
 }
 
-// An empty terminate message in a slot of its own.
-inline void terminate(EfeTx& tx, uint8_t node) {
-  TxDesc desc;
-  desc.slot = tx.allocate();
-  desc.node = node;
-  desc.untagged = true;
-  put_bytes(desc.ddp, kUntagged);
-  desc.inlined = true;
-  desc.tag.kind = kTxTerminate;
-  tx.submit(desc);
-}
-
 }  // namespace exrnic::testing

@@ -59,10 +59,9 @@ TEST_CASE("A node may hold as many slots as are free, and begin work with a quar
     tx.settle();
     return std::pair{tx.dut().quota_start_o != 0, tx.dut().quota_room_o != 0};
   };
-  constexpr unsigned kShared = kTxSlots - kTxSlotsReserved;
-  for (uint16_t held = 0; held < kShared; ++held) {
+  for (uint16_t held = 0; held < kTxSlots; ++held) {
     CAPTURE(held);
-    const unsigned spare = kShared - held;
+    const unsigned spare = kTxSlots - held;
     CHECK(quota(2) == std::pair{held == 0 || held < spare - spare / 4, held < spare});
     CHECK(quota(3) == std::pair{true, true});  // it holds nothing
     send(tx, 2, pattern(8, held), held);
@@ -70,7 +69,7 @@ TEST_CASE("A node may hold as many slots as are free, and begin work with a quar
   CHECK(quota(2) == std::pair{false, false});
   CHECK_FALSE(quota(3).first);
   tx.dut().cfg_rto_cycles_i = 100'000;
-  acknowledge_all(tx, 2, kShared);
+  acknowledge_all(tx, 2, kTxSlots);
   tx.run(200);
   CHECK(quota(2) == std::pair{true, true});
 }
@@ -128,10 +127,7 @@ TEST_CASE("A cumulative acknowledgement ends slots in order and frees them") {
   }
   CHECK(tx.dut().idle_o);
   std::set<uint8_t> slots;
-  for (unsigned i = 0; i < kTxSlots; ++i) {
-    CHECK(bool{tx.dut().alloc_spare_o != 0} == (kTxSlots - i > kTxSlotsReserved));
-    slots.insert(tx.allocate());
-  }
+  for (unsigned i = 0; i < kTxSlots; ++i) slots.insert(tx.allocate());
   CHECK(slots.size() == kTxSlots);
 }
 

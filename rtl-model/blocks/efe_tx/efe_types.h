@@ -46,7 +46,7 @@ struct RxAck {
   uint8_t node = 0;
   uint16_t peer_session = 0;
   uint32_t ack = 0;
-  uint8_t beyond = 0;
+  uint8_t heard = 0;
   bool sack = false;
   uint32_t missing = 0;
   uint32_t arrived = 0;
@@ -54,7 +54,7 @@ struct RxAck {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(beyond, 8);
+    visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(heard, 8);
     visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };
@@ -64,15 +64,18 @@ struct RxState {
   bool valid = false;
   uint16_t session = 0;
   uint32_t ack = 0;
-  uint8_t beyond = 0;
+  uint8_t heard = 0;
   bool sack = false;
   uint32_t missing = 0;
   uint32_t arrived = 0;
   bool ece = false;
+  uint8_t refusal = 0;
+  uint32_t refused = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(valid, 1), visit(session, 16), visit(ack, 32), visit(beyond, 8);
+    visit(valid, 1), visit(session, 16), visit(ack, 32), visit(heard, 8);
+    visit(refusal, 8), visit(refused, 32);
     visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
   }
 };

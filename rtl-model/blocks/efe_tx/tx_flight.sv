@@ -16,6 +16,7 @@ module tx_flight
   input  logic        again_i,     // with sent_i: not for the first time
   input  logic        arrived_i,
   input  logic        lost_i,
+  input  logic        forget_i,    // that it has arrived: the peer may have forgotten, too
   output logic [31:0] sent_at_o,
   output logic [31:0] age_o,       // cycles since
   output logic        again_o,
@@ -47,6 +48,7 @@ module tx_flight
       lost_q[slot_i]    <= 1'b0;
     end else begin
       if (arrived_i) arrived_q[slot_i] <= 1'b1;
+      if (forget_i) arrived_q[slot_i] <= 1'b0;
       if (lost_i) lost_q[slot_i] <= 1'b1;
     end
   end

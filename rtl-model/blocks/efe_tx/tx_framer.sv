@@ -15,7 +15,7 @@ module tx_framer
 
   input  logic                     frame_valid_i,
   output logic                     frame_ready_o,
-  input  efe_t                     frame_efe_i,   // without SEQ, the frame ends here
+  input  efe_t                     frame_efe_i,   // without length, the frame ends here
   /* verilator lint_off UNUSEDSIGNAL */  // the rest of it is in the EFE header, or not for the wire
   input  tx_desc_t                 frame_desc_i,
   /* verilator lint_on UNUSEDSIGNAL */
@@ -76,7 +76,7 @@ module tx_framer
   logic [ShiftBits-1:0] carry_q;
 
   logic load, take, in_payload;
-  logic sequenced;
+  logic sequenced, has_segment;
   header_t header;
   size_t last_byte;
   data_t payload;
@@ -85,13 +85,14 @@ module tx_framer
   assign frame_ready_o = !active_q || (take && tx_eop_o);
   assign load          = frame_valid_i && frame_ready_o;
   assign sequenced     = frame_efe_i.flags[EFE_FLAGS_SEQ];
+  assign has_segment   = frame_efe_i.length != '0;
 
   always_comb begin
     header = '0;
     last_byte = '0;
     if (load) begin
       header = wire_order({destination, mac_of(cfg_node_i), 16'(ETHERTYPE),
-                           frame_efe_i, sequenced ? frame_desc_i.ddp : '0});
+                           frame_efe_i, has_segment ? frame_desc_i.ddp : '0});
       last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame_efe_i.length;
     end
   end

@@ -24,6 +24,10 @@ module tx_header
   input  credit_update_t credit_i,
   /* verilator lint_on UNUSEDSIGNAL */
 
+  input  tx_desc_t    refusal_i,       // or this, while a refusal is in force
+  input  logic        refusal_rnr_i,
+  input  logic [4:0]  refusal_pause_i,
+
   output logic        frame_valid_o,
   input  logic        frame_ready_i,
   output efe_t        frame_efe_o,
@@ -33,6 +37,14 @@ module tx_header
   logic valid_q;
   efe_t efe_q;
   tx_desc_t desc_q;
+
+  // Only a frame that has nothing else to tell.
+  logic refuses;
+  /* verilator lint_off UNUSEDSIGNAL */  // what the framer needs of it is in desc_q
+  tx_desc_t segment;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign refuses = !sequenced_i && !credit_valid_i && rx_state_i.valid && rx_state_i.refusal != '0;
+  assign segment = sequenced_i ? desc_i : refusal_i;
 
   assign frame_valid_o = valid_q;
   assign frame_efe_o   = efe_q;
@@ -53,7 +65,7 @@ module tx_header
         efe_q.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
-        efe_q.beyond               <= rx_state_i.beyond;
+        efe_q.heard                <= rx_state_i.heard;
       end
       if (sequenced_i && desc_i.unreliable) begin
         efe_q                      <= '0;
@@ -70,26 +82,26 @@ module tx_header
           efe_q.peer_session         <= desc_i.pkey;
         end
       end
+      if (sequenced_i || refuses) begin
+        efe_q.length  <= 16'(segment.length) +
+                         16'(segment.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
+        efe_q.dst_qpn <= segment.dst_qpn;
+        efe_q.src_qpn <= segment.src_qpn;
+        efe_q.src_generation <= segment.src_generation;
+        efe_q.dst_generation <= segment.dst_generation;
+        desc_q        <= segment;
+      end
       if (sequenced_i) begin
-        efe_q.length  <= 16'(desc_i.length) +
-                         16'(desc_i.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
-        // Who tells of no segment in particular speaks of what is acknowledged with it.
-        if (desc_i.tag.kind == TX_KIND_TERMINATE)
-          efe_q.refused <= desc_i.refuses ? desc_i.refused : 8'(rx_state_i.ack);
-        efe_q.dst_qpn <= desc_i.dst_qpn;
-        efe_q.src_qpn <= desc_i.src_qpn;
-        efe_q.src_generation <= desc_i.src_generation;
-        efe_q.dst_generation <= desc_i.dst_generation;
         if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);
         if (desc_i.imm_valid) begin
           efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
           efe_q.sack_imm             <= desc_i.imm;
         end
-        if (desc_i.rnr) begin
-          efe_q.flags[EFE_FLAGS_RNR] <= 1'b1;
-          efe_q.sack_imm             <= desc_i.imm;
-        end
-        desc_q        <= desc_i;
+      end else if (refuses) begin
+        efe_q.refusal              <= rx_state_i.refusal;
+        efe_q.seq                  <= rx_state_i.refused;
+        efe_q.flags[EFE_FLAGS_RNR] <= refusal_rnr_i;
+        efe_q.sack_imm             <= refusal_rnr_i ? 32'(refusal_pause_i) : '0;
       end else begin
         desc_q.node   <= node_i;
         if (credit_valid_i) begin

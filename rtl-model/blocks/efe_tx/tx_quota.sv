@@ -13,7 +13,7 @@ module tx_quota
   input  node_t               submit_node_i,
   input  logic                free_valid_i,
   input  node_t               free_node_i,
-  input  logic [$clog2(TX_SLOTS):0] spare_i,  // free ones, without those reserved
+  input  logic [$clog2(TX_SLOTS):0] spare_i,  // free ones
   input  logic [MAX_NODE-1:0] silent_i,  // nodes that have not answered in time
 
   input  node_t               query_node_i,

@@ -29,9 +29,8 @@ module tx_sequencer
   output logic                head_pop_o,
   output logic                doom_o,         // gives up what waits for node_o
 
-  output logic                terminate_sent_o,  // with send_seq_o
-  output logic                dealt_valid_o,     // its peer has dealt with all before dealt_o
-  output logic [31:0]         dealt_o,
+  output logic                heard_valid_o,  // the peer has dealt with our refusal of that number
+  output logic [7:0]          heard_o,
 
   input  logic [TX_SLOTS-1:0] dead_i,         // slots that are not to be sent (any more)
   input  logic [TX_SLOTS-1:0] poisoned_i,     // because of their payload
@@ -93,7 +92,7 @@ module tx_sequencer
   peer_t peer_q;
   logic [15:0] session_q;  // of ours, that the peer speaks of
   logic [31:0] ack_q;
-  logic [7:0] beyond_q;
+  logic [7:0] heard_q;
   logic sack_q, ece_q;
   logic [31:0] missing_q, arrived_q;
   logic give_up_q, dead_q, dirty_q, progress_q, retry_q;
@@ -113,8 +112,7 @@ module tx_sequencer
   logic greets, greet_again;
 
   assign session_known = session_q != '0 && session_q == peer_q.session;
-  assign ack_good      = op_q == OP_ACK && session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una &&
-                         32'(beyond_q) <= peer_q.next - ack_q;
+  assign ack_good      = op_q == OP_ACK && session_known && ack_q - peer_q.una <= peer_q.next - peer_q.una;
   assign ack_progress  = ack_good && ack_q != peer_q.una;
   // A peer that starts a session but knows ours has given up on us, not forgotten us. One that
   // knows an older one of ours will take the current one from its first frame, while that has SYN.
@@ -159,6 +157,7 @@ module tx_sequencer
   // arrived and it is old enough that reordering cannot be the reason; time-outs are for the rest.
 
   logic sent, again, arrived, lost, mark_arrived, mark_lost, suspect, strikes, trusted, listed_last;
+  logic struck_q, forget;
   logic [31:0] sent_at, age, behind, patience, rto;
   rtt_t rtt_new;
   logic late;
@@ -171,11 +170,10 @@ module tx_sequencer
   assign trusted      = !again || age >= {13'd0, peer_q.rtt.mean[19:1]};
   assign suspect      = state_q == ST_LOST && !retry_q && !slot_dead && !arrived && !lost &&
                         signed'(sent_at - peer_q.newest) < 0;
-  // A time-out is for the first frame that the peer has not dealt with: what is before it has come,
-  // though it may not be acknowledged. If there is none the last one asks for an answer. What was told
-  // by SACK does not count here: a peer may forget that.
-  assign strikes      = state_q == ST_LOST && retry_q && !slot_dead &&
-                        (seq_q == peer_q.dealt || listed_last);
+  // A time-out is for the first frame that is not acknowledged. If the peer told that it has arrived
+  // it may have forgotten that, and all else that it told.
+  assign strikes      = state_q == ST_LOST && retry_q && !slot_dead && !struck_q;
+  assign forget       = state_q == ST_LOST && retry_q && arrived && (strikes || struck_q);
   assign mark_lost    = strikes || (suspect && age >= patience);
 
   tx_flight u_flight (
@@ -187,6 +185,7 @@ module tx_sequencer
     .again_i  (op_q == OP_RESEND),
     .arrived_i(mark_arrived),
     .lost_i   (mark_lost),
+    .forget_i (forget),
     .sent_at_o(sent_at),
     .age_o    (age),
     .again_o  (again),
@@ -253,9 +252,8 @@ module tx_sequencer
   assign start_resend = state_q == ST_FINISH && losses_q != '0 && listed;
   assign greeted      = sending && !send_data_o && send_o && !rx_known_i && !listed;
 
-  assign terminate_sent_o = send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
-  assign dealt_valid_o    = state_q == ST_JUDGE && ack_good;
-  assign dealt_o          = ack_q + 32'(beyond_q);
+  assign heard_valid_o = state_q == ST_JUDGE && ack_good;
+  assign heard_o       = heard_q;
 
   assign rest_o          = state_q == ST_REST;
   assign node_o          = node_q;
@@ -292,7 +290,8 @@ module tx_sequencer
     event_o[COUNTER_ACKS_TX]       = send_o && !send_data_o;
     event_o[COUNTER_CREDIT_UPDATES_TX] = send_o && send_credit_o;
     event_o[COUNTER_RETRANSMITS]   = send_o && op_q == OP_RESEND;
-    event_o[COUNTER_TERMINATES_TX] = terminate_sent_o;
+    event_o[COUNTER_TERMINATES_TX] =
+        send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
     // Introductions that nobody waits for are no loss, nor is what was never sent.
     event_o[COUNTER_PEERS_DEAD]    = state_q == ST_DONE && free_o && dead_q &&
@@ -328,7 +327,7 @@ module tx_sequencer
       end
       ST_ARRIVED: if (listed_last || (!behind[31] && behind > 32'd32)) state_d = ST_LOST;
       // What left first time after the newest that arrived: so did all behind it.
-      ST_LOST: if (listed_last || strikes ||
+      ST_LOST: if (listed_last || (strikes && !arrived) ||
                    (!retry_q && !suspect && !again && !arrived && !lost && !slot_dead)) begin
         state_d = ST_FINISH;
       end
@@ -373,12 +372,12 @@ module tx_sequencer
       slot_q    <= head_slot_i;
       session_q <= op_i == OP_ACK ? ack_i.peer_session : known_i;
       ack_q     <= ack_i.ack;
-      beyond_q  <= ack_i.beyond;
+      heard_q   <= ack_i.heard;
       sack_q    <= op_i == OP_ACK && ack_i.sack;
       ece_q     <= op_i == OP_ACK && ack_i.ece;
       missing_q <= ack_i.missing;
       arrived_q <= ack_i.arrived;
-      {give_up_q, dead_q, progress_q, retry_q, sampled_q, acked_q, losses_q} <= '0;
+      {give_up_q, dead_q, progress_q, retry_q, struck_q, sampled_q, acked_q, losses_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
       give_up_q  <= give_up;
       dead_q     <= peer_dead;
@@ -403,6 +402,7 @@ module tx_sequencer
       slot_q <= next_slot[slot_q];
       if (!slot_dead) seq_q <= seq_q + 1;
       if (mark_lost) losses_q <= losses_q + 1;
+      if (strikes) struck_q <= 1'b1;
     end
   end
 
@@ -429,7 +429,6 @@ module tx_sequencer
         if (ack_good) begin
           peer_q.established <= 1'b1;
           peer_q.heard       <= 1'b1;
-          if (signed'(dealt_o - peer_q.dealt) > 0) peer_q.dealt <= dealt_o;
         end
         if (ack_progress || (greets && !greet_again)) peer_q.retries <= '0;
         else if ((retry || greet_again) && peer_q.retries != '1) begin

@@ -52,8 +52,7 @@ module tx_slots
 
   assign alloc_valid_o   = init_done_o && count_q != 0;
   assign alloc_slot_o    = free_list[read_q];
-  assign spare_o         = count_q > ($bits(count_q))'(TX_SLOTS_RESERVED) ?
-                           count_q - ($bits(count_q))'(TX_SLOTS_RESERVED) : '0;
+  assign spare_o         = count_q;
   assign query_arrived_o = total[query_slot_i] - base[query_slot_i];
   assign poisoned_o      = poisoned_q;
   assign all_free_o      = count_q[$clog2(TX_SLOTS)];

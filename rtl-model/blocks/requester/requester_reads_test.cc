@@ -105,7 +105,6 @@ TEST_CASE("Reads and own work of a queue pair take turns, also within sixteen se
 void check_terminate(const TxDesc& desc, uint16_t code) {
   CHECK_FALSE(desc.unsent);
   CHECK(desc.untagged);
-  CHECK(desc.refused == 0);
   CHECK(desc.node == 0x17);
   CHECK(desc.dst_qpn == 0x345678);
   CHECK(desc.tag.kind == kTxTerminate);

@@ -212,15 +212,12 @@ module segment_build
       submit_o.src_qpn = 24'(segment_i.qpn);
       submit_o.src_generation = segment_i.generation;
       submit_o.dst_generation = peer_i;
-      submit_o.refuses = 1'b0;
-      submit_o.refused = '0;
       submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
           (segment_i.turn == TURN_WORK && is_local_invalidate);
       submit_o.status = segment_i.returned ? CQE_STATUS_SUCCESS : segment_i.status;
       submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
           last_i;
       submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
-      submit_o.rnr = 1'b0;
       submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
       submit_o.unreliable = service_i != SERVICE_RC && !introduces;
       submit_o.first = submit_o.unreliable && service_i == SERVICE_UC && segment_i.offset == '0 && !segment_i.immediate;

@@ -11,16 +11,12 @@ module error_status
     input  rx_desc_t   desc_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  logic       refused_i,  // we refused the segment, else it is a terminate message
+    input  logic       told_i,     // and its sender hears of it
     input  logic       unreliable_i,  // the queue pair is of UC: its introduction was refused
     input  reads_t     pull_count_i,
     output logic       rnr_o,      // it asks for a pause, else the queue pair goes to ERROR
     output qp_status_t status_o
 );
-
-  // The first number from the acknowledged one on with the low bits that the message names: it is
-  // not acknowledged before we have dealt with the message, and fewer than 2^8 are under way.
-  logic [31:0] number;
-  assign number = desc_i.ack + 32'(8'(desc_i.refused - desc_i.ack[7:0]));
 
   logic [15:0] code;
   assign code = desc_i.length >= 16'(DDP_UNTAGGED_BYTES + 2) ? desc_i.ddp[PayloadTop-:16] : '0;
@@ -44,7 +40,7 @@ module error_status
     end else if (rnr_o) begin
       status_o.rnr = 1'b1;
       status_o.exact = 1'b1;
-      status_o.fault_seq = number;
+      status_o.fault_seq = desc_i.ack;
     end else if (status_i.state != QP_STATE_ERROR) begin
       status_o = '0;
       status_o.state = QP_STATE_ERROR;
@@ -57,10 +53,10 @@ module error_status
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
         status_o.fault_detail = code;
         status_o.exact        = 1'b1;
-        if (!status_i.rnr) status_o.fault_seq = number;
+        if (!status_i.rnr) status_o.fault_seq = desc_i.ack;
       end
     end
-    if (refused_i) status_o.told = 1'b1;
+    if (told_i) status_o.told = 1'b1;
   end
 
 endmodule

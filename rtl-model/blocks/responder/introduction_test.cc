@@ -57,9 +57,9 @@ TEST_CASE("A new life of the peer has not met this one, and what the old one sen
   CHECK_FALSE(responder.qps[kQpn].peer.met);
   CHECK(responder.qps[kQpn].peer.generation == kPeerGeneration + 1);
   responder.receive(write_segment(8));
-  CHECK(responder.terminate_code() == EXRNIC_TERM_CODE_STREAM);
-  CHECK(responder.terminates[0].dst_generation == kPeerGeneration);  // whom it concerns
-  CHECK(responder.terminates[0].src_generation == kGeneration);
+  CHECK(responder.refusal_code() == EXRNIC_TERM_CODE_STREAM);
+  CHECK(responder.refusals[0].dst_generation == kPeerGeneration);  // whom it concerns
+  CHECK(responder.refusals[0].src_generation == kGeneration);
   CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
 }
 
@@ -77,8 +77,8 @@ TEST_CASE("An introduction for nobody is dropped, or refused if work waits for t
   SECTION("number too high") { desc.dst_qpn = EXRNIC_MAX_QP + kQpn; }
   responder.receive(desc);
   CHECK(responder.qps[kQpn].peer.generation == 0);
-  CHECK(responder.terminates.size() == (asks ? 1 : 0));
-  if (asks) CHECK(responder.terminate_code() == EXRNIC_TERM_CODE_STREAM);
+  CHECK(responder.refusals.size() == (asks ? 1 : 0));
+  if (asks) CHECK(responder.refusal_code() == EXRNIC_TERM_CODE_STREAM);
   CHECK(responder.wakes.empty());
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("What was sent to, or by, another life is for nobody") {
   SECTION("by an earlier life of the peer") { --desc.src_generation; }
   SECTION("by one that knew nothing") { desc.dst_generation = 0; }
   responder.receive(desc);
-  CHECK(responder.terminate_code() == EXRNIC_TERM_CODE_STREAM);
+  CHECK(responder.refusal_code() == EXRNIC_TERM_CODE_STREAM);
   CHECK(responder.xlate.requests.empty());
   CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
 }

@@ -75,14 +75,11 @@ TEST_CASE("A Read Request that cannot be queued has its terminate code") {
   }
   const auto queued = responder.reads[kQpn].size();
   responder.receive(desc);
-  CHECK(responder.order == "dhtsd");
-  CHECK(responder.terminate_code() == code);
+  CHECK(responder.order == "drsd");
+  CHECK(responder.refusal_code() == code);
   CHECK(responder.reads[kQpn].size() == queued);
-  // With an error of RDMAP its payload is quoted too.
-  const bool whole = code < 0x1000;
-  CHECK(responder.terminates.at(0).length == (whole ? 6 + 46 : 6 + 18));
-  CHECK(responder.terminates.at(0).inline_data[2] == (whole ? 0xe0 : 0xc0));
-  CHECK(responder.terminates.at(0).inline_data[5] == 46);
+  CHECK(responder.refusals.at(0).length == 46);
+  CHECK(std::equal(desc.ddp.begin(), desc.ddp.begin() + 46, responder.refusals[0].quote.begin()));
 }
 
 TEST_CASE("Sends and Read Requests are counted apart") {
@@ -91,7 +88,7 @@ TEST_CASE("Sends and Read Requests are counted apart") {
   responder.receive(read_request_segment(1, 64));
   responder.receive(send_segment(1, 0, 0));
   responder.receive(read_request_segment(2, 64));
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
 }
 
 // ---- Responses
@@ -169,8 +166,8 @@ TEST_CASE("A response that does not answer the oldest request has its terminate 
     desc = response_segment(kSink, kSinkTo, 3000, false), code = 0x0206;
   }
   responder.receive(desc);
-  CHECK(responder.order == "htsd");
-  CHECK(responder.terminate_code() == code);
+  CHECK(responder.order == "rsd");
+  CHECK(responder.refusal_code() == code);
   CHECK(responder.xlate.requests.empty());
   CHECK(responder.ended.empty());
 }
@@ -185,8 +182,8 @@ TEST_CASE("A response that its sink does not take has the terminate code of a wr
   Puller responder;
   responder.region = [status = status](const XlateRequest&) { return refuse(status); };
   responder.receive(response_segment(kSink, kSinkTo, 1000, false));
-  CHECK(responder.order == "htsd");
-  CHECK(responder.terminate_code() == code);
+  CHECK(responder.order == "rsd");
+  CHECK(responder.refusal_code() == code);
   CHECK(responder.pulls[kQpn].size() == 2);  // for the flush
   CHECK(responder.pulls[kQpn].front().left == 3000);
 }
@@ -281,7 +278,7 @@ TEST_CASE("What a queue pair remembers is forgotten when it is created or reset"
   responder.receive(send_segment(1, 0, 10, false));
   responder.clear(kQpn + 1);
   responder.receive(send_segment(1, 10, 10, false));
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
 
   responder.clear(kQpn);
   responder.receive(send_segment(1, 0, 10));
@@ -291,7 +288,7 @@ TEST_CASE("What a queue pair remembers is forgotten when it is created or reset"
   post(responder, recv_wqe({}));
   responder.receive(immediate_segment(2, 0));
   CHECK(responder.ended.at(1).byte_length == 3);
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
 }
 
 TEST_CASE("A completion that waits for the completer holds up no command of the driver") {
@@ -313,7 +310,7 @@ TEST_CASE("A completion that waits for the completer holds up no command of the 
   responder.qps[kQpn] = receiving_qp();
   post(responder, recv_wqe({}));
   responder.receive(send_segment(1, 0, 0));
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
 }
 
 }  // namespace

@@ -79,12 +79,12 @@ TEST_CASE("A ring that cannot be read ahead is an error of the message that need
   }
   responder.post_and_tell(3);
   CHECK(responder.ended.empty());
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
   SECTION("and it stays so") {
     responder.receive(send_segment(1, 0, 50));
     REQUIRE(responder.ended.size() == 1);
     CHECK(responder.ended[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
-    CHECK(responder.terminate_code() == 0x0000);
+    CHECK(responder.refusal_code() == 0x0000);
     CHECK(responder.qps[kQpn].rq_consumer == 1);
   }
   SECTION("and it can be read then") {
@@ -255,7 +255,7 @@ struct Crowd : Responder {
     begin(desc);
     wait_for("the end of the message", kLimit, [&] { return !ended.empty(); });
     REQUIRE(ended.back().status == EXRNIC_CQE_STATUS_SUCCESS);
-    REQUIRE(terminates.empty());
+    REQUIRE(refusals.empty());
     REQUIRE(writes.back().address == kPageFrames + place(i, sent[i]).address);
     ++sent[i];
     ended.clear();

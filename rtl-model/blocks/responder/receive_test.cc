@@ -9,12 +9,11 @@ namespace exrnic::testing {
 namespace {
 
 // Its sender is asked for the pause of the queue pair, which lives on.
-void check_paused(Responder& responder, const std::string& order = "htd") {
+void check_paused(Responder& responder, const std::string& order = "rd") {
   CHECK(responder.order == order);
-  CHECK(responder.terminate_code() == 0x1202);
-  CHECK(responder.terminates.back().rnr);
-  CHECK_FALSE(responder.terminates.back().imm_valid);
-  CHECK(responder.terminates.back().imm == kRnrTimer);
+  CHECK(responder.refusal_code() == 0x1202);
+  CHECK(responder.refusals.back().rnr);
+  CHECK(responder.refusals.back().pause == kRnrTimer);
   CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
   CHECK(responder.xlate.requests.empty());
 }
@@ -28,6 +27,40 @@ TEST_CASE("A message for which no receive is posted is asked to come again") {
   SECTION("immediate data") { responder.receive(immediate_segment(1, 0)); }
   check_paused(responder);
   CHECK(responder.events[EXRNIC_COUNTER_RNR_NAK_TX] == 1);
+}
+
+TEST_CASE("A pause that is put off leaves no trace: the message finds its receive later") {
+  Receiver responder;
+  responder.qps[kQpn].rq_consumer = responder.qps[kQpn].rq_producer;
+  responder.in_force = true;
+  responder.receive(send_segment(1, 0, 8, false));
+  CHECK(responder.order == "d");
+  CHECK(responder.put_offs == 1);
+  CHECK(responder.credits.empty());
+  CHECK(responder.events[EXRNIC_COUNTER_RNR_NAK_TX] == 0);
+  CHECK(responder.events[EXRNIC_COUNTER_REFUSALS_PUT_OFF] == 1);
+  responder.order.clear();
+  --responder.qps[kQpn].rq_consumer;
+  responder.receive(send_segment(1, 0, 8, false));
+  responder.receive(send_segment(1, 8, 8));
+  responder.receive(write_segment(8));
+  CHECK(responder.order == "wdwdcwd");
+  CHECK(responder.events[EXRNIC_COUNTER_RECVS] == 1);
+}
+
+TEST_CASE("A receive that failed is gone, though its refusal is put off: the sender hears later") {
+  Receiver responder({{0x40000, 100, 1}, {0x50000, 50, 2}});
+  responder.in_force = true;
+  responder.receive(send_segment(1, 0, 151));
+  CHECK(responder.order == "csd");
+  CHECK(responder.put_offs == 1);
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK_FALSE(responder.qps[kQpn].status.told);
+  responder.in_force = false;
+  responder.receive(send_segment(1, 0, 151));
+  CHECK(responder.ended.size() == 1);
+  CHECK(responder.refusal_code() == EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
+  CHECK(responder.qps[kQpn].status.told);
 }
 
 TEST_CASE("Until the message comes again what was sent behind it is discarded") {
@@ -92,7 +125,7 @@ TEST_CASE("A message too long for its receive fails it; nothing of that segment 
   SECTION("later") {
     responder.receive(send_segment(1, 0, 140, false));
     responder.receive(send_segment(1, 140, 11, false));
-    responder.check_failed(EXRNIC_CQE_STATUS_LOC_LEN_ERR, 0x1205, "wwdchtsd");
+    responder.check_failed(EXRNIC_CQE_STATUS_LOC_LEN_ERR, 0x1205, "wwdcrsd");
   }
   CHECK(responder.qps[kQpn].rq_consumer == 1);
   responder.flush(kQpn);  // it has ended
@@ -107,7 +140,7 @@ TEST_CASE("An element that its region does not cover fails the receive") {
     return request.stag == 1 ? translate_in_place(request) : refuse(status);
   };
   responder.receive(send_segment(1, 0, 101));
-  responder.check_failed(EXRNIC_CQE_STATUS_LOC_PROT_ERR, 0x0000, "wchtsd");
+  responder.check_failed(EXRNIC_CQE_STATUS_LOC_PROT_ERR, 0x0000, "wcrsd");
   responder.flush(kQpn);
   CHECK(responder.ended.size() == 1);
 }
@@ -154,7 +187,7 @@ TEST_CASE("A receive of 2^31 bytes is one that can be posted") {
 
 TEST_CASE("A ring that cannot be read fails the receive; what is not needed of it need not be") {
   Receiver responder({kElement, kElement, kElement});
-  std::string order = "chtsd";
+  std::string order = "crsd";
   SECTION("no page") { responder.memory.no_page = true; }
   SECTION("first slot") { responder.memory.refused.insert(kRqPbl); }
   SECTION("second slot") { responder.memory.refused.insert(kRqPbl + kWqeBytes); }
@@ -224,9 +257,9 @@ TEST_CASE("A message that finds a shared receive queue empty or gone is asked to
   const auto msn = static_cast<uint32_t>(responder.ended.size() + 1);
   responder.qps[kQpn].cfg.rnr_timer = kRnrTimer;
   responder.receive(send_segment(msn, 0, 1));
-  CHECK(responder.order == "htd");
-  CHECK(responder.terminate_code() == 0x1202);
-  CHECK(responder.terminates.back().rnr);
+  CHECK(responder.order == "rd");
+  CHECK(responder.refusal_code() == 0x1202);
+  CHECK(responder.refusals.back().rnr);
 }
 
 }  // namespace

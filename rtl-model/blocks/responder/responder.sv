@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Serves received segments: checks the queue pair, the DDP/RDMAP headers and what they name, takes
 // receives, and sends the payload to its pages. What it refuses is answered by a terminate message
-// with the RFC's code; the acknowledgement of a refused segment is held back until that message is
-// acknowledged, so that a sender never takes it for placed. It also ends receives and PULLs of
-// queue pairs in ERROR.
+// with the RFC's code; a refused segment is not acknowledged before its sender has heard of that. It
+// also ends receives and PULLs of queue pairs in ERROR.
 
 module responder
   import exrnic_pkg::*;
@@ -38,9 +37,10 @@ module responder
     output logic flush_ready_o,
     input  qpn_t flush_qpn_i,
 
-    output logic  hold_set_o,
-    output node_t hold_node_o,
-    output logic [31:0] hold_seq_o,
+    output logic     refuse_valid_o,  // the segment in hand is refused,
+    input  logic     refuse_ready_i,
+    input  logic     refuse_put_off_i,  // with ready: or put off
+    output refusal_t refusal_o,
 
     // Its tables answer in the next cycle, until the next read; all of qp_read_qpn_o.
     output logic qp_read_o,
@@ -117,13 +117,6 @@ module responder
     input  logic           write_ready_i,
     output dma_write_cmd_t write_o,
     input  logic           write_idle_i,  // nothing accepted is still to be written
-
-    input  logic     alloc_valid_i,
-    output logic     alloc_ready_o,
-    input  slot_t    alloc_slot_i,
-    output logic     submit_valid_o,
-    input  logic     submit_ready_i,
-    output tx_desc_t submit_o,
 
     // The peer asks the queue pair status_qpn_o for a pause.
     output logic       pause_valid_o,  // pulse
@@ -276,8 +269,8 @@ module responder
   end
 
   // ---- What to do
-  logic accepted, taken, closed, paused, came, dropped, invalidating, refused, rnr, affected;
-  logic ring_any, fetch_done, place_done, place_refused, refusal_done;
+  logic accepted, taken, closed, paused, owes, came, dropped, invalidating, refused, rnr, affected;
+  logic ring_any, fetch_done, place_done, place_refused, refusal_done, put_off, told;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
   responder_control u_control (
@@ -285,6 +278,7 @@ module responder
       .rst_ni,
       .begin_i((flush_valid_i || desc_valid_i) && !quiesce_i),
       .is_flush_i(flush_valid_i),
+      .stale_i(desc_i.stale),
       .step_o(step),
       .next_o(next),
       .waiting_o(punt_waiting),
@@ -326,17 +320,20 @@ module responder
       .write_ready_i,
       .rx_done_ready_i,
       .refusal_done_i(refusal_done),
+      .put_off_i(put_off),
       .status_ready_i,
       .wake_ready_i,
       .accepted_o(accepted),
       .taken_o(taken),
       .closed_o(closed),
       .paused_o(paused),
+      .owes_o(owes),
       .came_o(came),
       .dropped_o(dropped),
       .flush_o(flush),
       .invalidating_o(invalidating),
       .refused_o(refused),
+      .told_o(told),
       .rnr_o(rnr),
       .code_o(code),
       .affected_o(affected),
@@ -397,6 +394,8 @@ module responder
       .taken_i(taken),
       .closed_i(closed),
       .paused_i(paused && same),
+      .owes_i(owes && same),
+      .owed_i(code),
       .came_i(came),
       .first_i(desc_q.first),
       .number_i(desc_q.seq),
@@ -526,17 +525,13 @@ module responder
       .rnr_code_i(rnr_code_q),
       .waiting_o(refusal_waiting),
       .done_o(refusal_done),
-      .hold_set_o,
+      .put_off_o(put_off),
       .write_idle_i,
-      .alloc_valid_i,
-      .alloc_ready_o,
-      .alloc_slot_i,
-      .submit_valid_o,
-      .submit_ready_i,
-      .submit_o
+      .refuse_valid_o,
+      .refuse_ready_i,
+      .refuse_put_off_i,
+      .refusal_o
   );
-  assign hold_node_o = desc_q.node;
-  assign hold_seq_o = desc_q.seq;
 
   rx_done_t ended, ended_q;
   message_end u_end (
@@ -566,6 +561,7 @@ module responder
       .status_i(qp_i.status),
       .desc_i(desc_q),
       .refused_i(refused || desc_q.unreliable),
+      .told_i(told || desc_q.unreliable),
       .unreliable_i(qp_i.cfg.service == SERVICE_UC && !desc_q.unreliable),
       .pull_count_i,
       .rnr_o(pauses),
@@ -612,7 +608,8 @@ module responder
           ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
       event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
           (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
-      event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr;
+      event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr && !put_off;
+      event_o[COUNTER_REFUSALS_PUT_OFF] = put_off;
       event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
           segment.message == MESSAGE_TERMINATE;
       event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&

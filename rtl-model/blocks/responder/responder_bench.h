@@ -43,6 +43,7 @@ class Responder : public Bench<Vresponder> {
     dut().posted_valid_i = dut().clear_ring_i = 0;
     dut().quiesce_i = dut().desc_valid_i = dut().flush_valid_i = 0;
     dut().clear_i = dut().look_i = 0;
+    dut().refuse_ready_i = 0;
     dut().write_idle_i = 1;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
@@ -52,17 +53,16 @@ class Responder : public Bench<Vresponder> {
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, std::deque<Pull>> pulls;
   std::map<unsigned, std::deque<Read>> reads;
-  bool slots_left = true;
+  bool in_force = false;  // another refusal of the sender's
   bool completer_rests = false;
+  int put_offs = 0;
   std::vector<DmaWrite> writes;
-  std::vector<TxDesc> terminates;
+  std::vector<Refusal> refusals;
   std::vector<RxDone> ended;
   std::vector<unsigned> wakes;
   std::vector<unsigned> pauses;  // codes
   // Of what left: w(rite), h(old), t(erminate), s(tatus), d(one with the frame), c(ompletion).
   std::string order;
-  uint8_t hold_node = 0;
-  uint32_t hold_seq = 0;
   int qp_errors = 0;
   int limit_events = 0;
   std::vector<CreditTaken> credits;
@@ -80,10 +80,9 @@ class Responder : public Bench<Vresponder> {
     dut().status_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
     dut().write_ready_i = random_() % 2;
-    dut().submit_ready_i = random_() % 2;
     dut().rx_done_ready_i = !completer_rests && random_() % 2;
-    dut().alloc_valid_i = slots_left && random_() % 2;
-    dut().alloc_slot_i = kSlot;
+    dut().refuse_ready_i = random_() % 2;
+    dut().refuse_put_off_i = dut().refuse_ready_i && in_force;
     settle();
     pack(dut().fw_grant_i, grants[dut().fw_grant_index_o]);
     settle();
@@ -143,15 +142,10 @@ class Responder : public Bench<Vresponder> {
   void run(int cycles) {
     for (int i = 0; i < cycles; ++i) cycle();
   }
-  uint16_t terminate_code() const {
-    const TxDesc& desc = terminates.at(0);
-    return static_cast<uint16_t>(desc.inline_data[0] << 8 | desc.inline_data[1]);
-  }
+  uint16_t refusal_code() const { return refusals.at(0).code; }
 
   // The cycle was lost to a neighbour: a look-up, or a write that was not taken.
   bool waited() const { return waited_; }
-
-  static constexpr uint8_t kSlot = 0x2d;
 
  private:
   // The answer to a look comes in the next cycle.
@@ -193,14 +187,13 @@ class Responder : public Bench<Vresponder> {
     xlate.sample();
     memory.sample();
     events.sample();
-    if (dut().hold_set_o) {
-      order += 'h';
-      hold_node = dut().hold_node_o;
-      hold_seq = dut().hold_seq_o;
-    }
-    if (dut().submit_valid_o && dut().submit_ready_i) {
-      order += 't';
-      terminates.push_back(unpack<TxDesc>(dut().submit_o));
+    if (dut().refuse_valid_o && dut().refuse_ready_i) {
+      if (in_force) {
+        ++put_offs;
+      } else {
+        order += 'r';
+        refusals.push_back(unpack<Refusal>(dut().refusal_o));
+      }
     }
     if (dut().pause_valid_o) pauses.push_back(dut().pause_code_o);
     if (dut().status_valid_o && dut().status_ready_i) {
@@ -242,14 +235,14 @@ struct Receiver : Responder {
     qps[kQpn] = receiving_qp();
     post(*this, recv_wqe(elements));
   }
-  void check_failed(uint8_t status, uint16_t code, const std::string& expected_order = "chtsd") {
+  void check_failed(uint8_t status, uint16_t code, const std::string& expected_order = "crsd") {
     CHECK(order == expected_order);
     REQUIRE(ended.size() == 1);
     CHECK(ended[0].opcode == EXRNIC_WQE_OPCODE_RECV);
     CHECK(ended[0].status == status);
     CHECK(ended[0].byte_length == 0);
     CHECK(ended[0].is_signaled);
-    CHECK(terminate_code() == code);
+    CHECK(refusal_code() == code);
     CHECK(qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
     CHECK(qps[kQpn].status.told);
     CHECK(events[EXRNIC_COUNTER_RECVS] == 0);

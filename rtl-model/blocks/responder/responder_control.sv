@@ -10,6 +10,7 @@ module responder_control
     input  logic  rst_ni,
     input  logic  begin_i,    // there is a segment or a flush job
     input  logic  is_flush_i,
+    input  logic  stale_i,    // a segment that is forgotten: nobody looks at it
     output step_e step_o,
     output step_e next_o,
     output logic  waiting_o,  // for room in the punt queue, while the core is to rest
@@ -59,6 +60,7 @@ module responder_control
     input logic          write_ready_i,
     input logic          rx_done_ready_i,
     input logic          refusal_done_i,
+    input logic          put_off_i,   // with that: the segment comes again
     input logic          status_ready_i,
     input logic          wake_ready_i,
 
@@ -67,12 +69,14 @@ module responder_control
     output logic taken_o,     // a receive is
     output logic closed_o,    // the open receive has ended without its message
     output logic paused_o,    // its next message found none
+    output logic owes_o,    // it failed, and its sender could not be told
     output logic came_o,      // a segment of the unreliable class, in time,
     output logic dropped_o,   // which is not served; nor is what follows of its message
 
     output logic        flush_o,         // in hand: a flush job
     output logic        invalidating_o,  // the segment ends with an invalidation
-    output logic        refused_o,       // the segment was
+    output logic        refused_o,       // the segment was,
+    output logic        told_o,          // and its sender hears of it
     output logic        rnr_o,           // but may come again
     output term_code_e  code_o,          // with that
     output logic        affected_o,      // the addressee is the one of the judgement
@@ -83,6 +87,8 @@ module responder_control
   logic flush_q;
   logic completes_q;  // the segment was served, and a receive or a PULL ends with it
   logic refused_q, was_mine_q;
+  logic failed_q;     // its receive has ended with an error: so does the queue pair
+  logic put_off_q;
   logic rnr_q;        // there was no receive
   logic again_q;      // it has waited for room in the punt queue
   term_code_e code_q;
@@ -140,7 +146,7 @@ module responder_control
   always_comb begin
     step_d = step_q;
     unique case (step_q)
-      STEP_IDLE: if (begin_i) step_d = STEP_READ;
+      STEP_IDLE: if (begin_i) step_d = stale_i && !is_flush_i ? STEP_DONE : STEP_READ;
       STEP_READ: if (!waiting_o) step_d = STEP_JUDGE;
       STEP_JUDGE: step_d = flush_q ? flush_judged() : judged();
       // The core may have been at rest meanwhile: it is judged anew.
@@ -153,7 +159,9 @@ module responder_control
       STEP_INVALIDATE_WAIT: if (answered) step_d = accepted_o ? STEP_DONE : STEP_REFUSE;
       STEP_DONE: if (write_ready_i) step_d = completes_q ? STEP_REPORT : STEP_IDLE;
       STEP_REPORT: if (rx_done_ready_i) step_d = reported();
-      STEP_REFUSE: if (refusal_done_i) step_d = STEP_STATUS_READ;
+      // As if it had never come, unless a receive is gone.
+      STEP_REFUSE:
+      if (refusal_done_i) step_d = put_off_i && !failed_q ? STEP_DONE : STEP_STATUS_READ;
       STEP_STATUS_READ: step_d = STEP_STATUS;
       STEP_STATUS: if (!affected_o || rnr_q || status_ready_i)
         step_d = affected_o && receiving_i && !rnr_q ? STEP_WAKE : STEP_DONE;
@@ -211,18 +219,24 @@ module responder_control
       flush_q     <= is_flush_i;
       completes_q <= 1'b0;
       refused_q   <= 1'b0;
+      failed_q    <= 1'b0;
+      put_off_q <= 1'b0;
       rnr_q       <= 1'b0;
       again_q     <= 1'b0;
     end
     if (step_q == STEP_JUDGE) was_mine_q <= mine_i;
     if (step_q == STEP_PUNT) again_q <= 1'b1;
     if (step_q == STEP_REFUSE) refused_q <= 1'b1;
+    if (step_q == STEP_REFUSE) put_off_q <= put_off_i;
+    if (step_q == STEP_REPORT) failed_q <= !completes_q;
     if (step_q == STEP_TAKE) rnr_q <= !ring_any_i;
     if (accepted_o) completes_q <= completes;
   end
   assign flush_o   = flush_q;
   assign refused_o = refused_q;
+  assign told_o    = refused_q && !put_off_q;
   assign rnr_o     = rnr_q;
+  assign owes_o    = step_q == STEP_STATUS && put_off_q && affected_o;
   assign paused_o  = step_q == STEP_STATUS && rnr_q && affected_o && receiving_i;
 
   // ---- Why a segment is refused

@@ -67,6 +67,8 @@ package responder_pkg;
     position_t   position;  // where the next byte goes
     logic [31:0] next;      // UC: number of the frame that comes next
     logic        skips;     // UC: a message is abandoned; until the next one begins all is dropped
+    logic        owes;      // in ERROR: what failed its receive was put off. It is refused with
+    term_code_e  owed;      // this code when it comes again
   } stream_t;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive

@@ -123,7 +123,11 @@ module segment_judge
       .gap_o
   );
   assign good_o = desc_i.unreliable ? in_message : in_stream;
-  assign code_o = receiving_o ? stream_code : TERM_CODE_STREAM;
+  always_comb begin
+    code_o = TERM_CODE_STREAM;
+    if (receiving_o) code_o = stream_code;
+    else if (mine_o && stream_i.owes) code_o = stream_i.owed;
+  end
   assign too_long_o = segment_o.message == MESSAGE_SEND &&
       32'(segment_o.payload) > stream_i.length - stream_i.received;
 

@@ -112,7 +112,7 @@ TEST_CASE("A receive of 16 elements, some empty, scatters over pages and the end
       written.push_back(write.address + at - kPageFrames);
   places.resize(total);
   CHECK(written == places);
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
   CHECK(responder.ended.at(0).byte_length == total);
   const auto last = static_cast<uint16_t>(static_cast<uint16_t>(0xffff << kRqLog) - 2 + 4);
   CHECK(responder.ended.at(0).wqe_index == last);
@@ -227,8 +227,8 @@ TEST_CASE("An STag that cannot be invalidated is refused; the receive stays for 
   RxDesc desc = send_segment(1, 0, 8);
   desc.ddp[1] = 0x44;
   responder.receive(desc);
-  CHECK(responder.order == "whtsd");
-  CHECK(responder.terminate_code() == code);
+  CHECK(responder.order == "wrsd");
+  CHECK(responder.refusal_code() == code);
   CHECK(responder.events[EXRNIC_COUNTER_RECVS] == 0);
   responder.flush(kQpn);
   REQUIRE(responder.ended.size() == 1);
@@ -289,8 +289,8 @@ TEST_CASE("A segment that does not follow the one before it has its terminate co
     desc = send_segment(1, 0, 8), code = 0x1203;
   }
   responder.receive(desc);
-  CHECK(responder.order == before + "htsd");
-  CHECK(responder.terminate_code() == code);
+  CHECK(responder.order == before + "rsd");
+  CHECK(responder.refusal_code() == code);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ module stream_update
     input logic taken_i,
     input logic closed_i,
     input logic paused_i,  // the next message found no receive
+    input logic       owes_i,  // a refusal was put off
+    input term_code_e owed_i,
 
     // Of the unreliable class: a segment has come that is not late; nothing more of its message is
     // served.
@@ -57,6 +59,10 @@ module stream_update
     end
     if (closed_i) stream_o.open = 1'b0;
     if (paused_i) stream_o.refused = 1'b1;
+    if (owes_i) begin
+      stream_o.owes = 1'b1;
+      stream_o.owed = owed_i;
+    end
     if (accepted_i && segment_i.message == MESSAGE_WRITE) begin
       stream_o.writing = !segment_i.last;
       stream_o.written = written + 32'(segment_i.payload);

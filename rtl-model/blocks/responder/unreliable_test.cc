@@ -18,7 +18,7 @@ struct Uc : Receiver {
   uint64_t lost() { return events[EXRNIC_COUNTER_UC_LOST]; }
   uint64_t dropped() { return events[EXRNIC_COUNTER_UNRELIABLE_DROPPED]; }
   void expect_quiet() {
-    CHECK(order.find_first_of("hts") == std::string::npos);
+    CHECK(order.find_first_of("rs") == std::string::npos);
     CHECK(wakes.empty());
   }
 };
@@ -109,7 +109,7 @@ TEST_CASE("UC: a receive that is too short ends its queue pair, and the peer is 
   Uc responder;
   responder.frame(0, true, send_segment(1, 0, 4097));
   CHECK(responder.ended.at(0).status == EXRNIC_CQE_STATUS_LOC_LEN_ERR);
-  CHECK(responder.terminates.empty());
+  CHECK(responder.refusals.empty());
   CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
   CHECK(responder.wakes.size() == 1);
   responder.frame(1, true, write_segment(8));

@@ -26,7 +26,6 @@ constexpr unsigned kPdBits = log2_of(EXRNIC_MAX_PD);
 constexpr unsigned kNodeBits = log2_of(EXRNIC_MAX_NODE);
 constexpr unsigned kChunkBits = 13;
 constexpr unsigned kTxSlots = 128;
-constexpr unsigned kTxSlotsReserved = 8;
 constexpr unsigned kTxAddressBits = log2_of(uint64_t{kTxSlots} * EXRNIC_MTU_MAX);
 constexpr unsigned kRxSlots = 128;
 constexpr unsigned kRxBytes = kRxSlots * 2 * EXRNIC_MTU_MAX;  // of its address space

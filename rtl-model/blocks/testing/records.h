@@ -73,8 +73,6 @@ struct TxDesc {
   uint32_t src_qpn = 0;
   uint16_t src_generation = 0;
   uint16_t dst_generation = 0;
-  bool refuses = false;
-  uint8_t refused = 0;
   bool untagged = false;
   std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES> ddp{};  // as on the wire
   uint16_t length = 0;
@@ -82,7 +80,6 @@ struct TxDesc {
   uint8_t status = EXRNIC_CQE_STATUS_SUCCESS;
   bool imm_valid = false;
   uint32_t imm = 0;
-  bool rnr = false;
   bool ask = false;
   bool unreliable = false;
   bool first = false;
@@ -99,10 +96,10 @@ struct TxDesc {
   void fields(Visit&& visit) {
     visit(slot, kSlotBits), visit(node, kNodeBits), visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
-    visit(refuses, 1), visit(refused, 8), visit(untagged, 1), visit.wire(ddp);
+    visit(untagged, 1), visit.wire(ddp);
     visit(length, kChunkBits);
     visit(unsent, 1), visit(status, 8), visit(imm_valid, 1), visit(imm, 32);
-    visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
+    visit(ask, 1), visit(unreliable, 1), visit(first, 1), visit(number, 32);
     visit(datagram, 1), visit(dest, kNodeBits), visit(qkey, 32), visit(pkey, 16);
     visit(inlined, 1), visit.memory(inline_data), tag.fields(visit);
   }
@@ -157,7 +154,6 @@ struct RxDesc {
   uint8_t node = 0;
   uint32_t seq = 0;
   uint32_t ack = 0;
-  uint8_t refused = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t src_generation = 0;
@@ -172,18 +168,40 @@ struct RxDesc {
   bool datagram = false;
   uint16_t pkey = 0;
   bool more = false;
+  bool stale = false;
   std::array<uint8_t, kDdpHeadBytes> ddp{};  // as on the wire
   uint32_t start = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(refused, 8);
-    visit(dst_qpn, kWireQpnBits);
+    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
     visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1);
-    visit(datagram, 1), visit(pkey, 16), visit(more, 1), visit.wire(ddp);
+    visit(datagram, 1), visit(pkey, 16), visit(more, 1), visit(stale, 1), visit.wire(ddp);
     visit(start, kRxAddressBits);
+  }
+};
+
+struct Refusal {
+  uint8_t node = 0;
+  uint32_t seq = 0;
+  uint32_t dst_qpn = 0;
+  uint32_t src_qpn = 0;
+  uint16_t src_generation = 0;
+  uint16_t dst_generation = 0;
+  uint16_t code = 0;
+  bool rnr = false;
+  uint8_t pause = 0;
+  uint16_t length = 0;
+  std::array<uint8_t, EXRNIC_DDP_UNTAGGED_BYTES + EXRNIC_READ_REQUEST_BYTES>
+      quote{};  // as on the wire
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(node, kNodeBits), visit(seq, 32), visit(dst_qpn, kWireQpnBits);
+    visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
+    visit(code, 16), visit(rnr, 1), visit(pause, 5), visit(length, 16), visit.wire(quote);
   }
 };
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Nodes that refuse nearly all that they send to each other: nobody waits for ever, what is done
+// later goes as ever, and what is refused for now arrives once.
+#include "tests/support/cluster.h"
+#include "tests/support/exchange.h"
+#include "tests/support/test_cores.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr unsigned kNodes = 5;
+constexpr uint32_t kLength = 48 << 10;
+constexpr uint64_t kLimitNs = 60'000'000;
+
+struct Storm : Cluster {
+  explicit Storm(unsigned pairs)
+      : Cluster(options_on("dc-25g", "star:5"), test_cores(), kLength), pairs_(pairs) {
+    for (first_ = Member::kFirstQpn; rounds_ < pairs_; ++rounds_) connect_round();
+  }
+
+  // One more queue pair from each node to each other one, with numbers that nobody had.
+  void connect_round() {
+    for (unsigned node = 0; node < size(); ++node)
+      for (unsigned peer = 0; peer < size(); ++peer) {
+        if (peer == node) continue;
+        Member& member = (*this)[node];
+        QueuePair qp = member.rnic.create_qp(first_ + peer, Member::kPage, Member::kPd, member.cq);
+        member.rnic.connect(qp, peer, first_ + node);
+        all_[node].push_back(qp);
+        member.qps[peer] = qp;
+      }
+    first_ += kNodes;
+  }
+
+  // The queue pairs are not told, and nobody waits for what is under way.
+  void push_and_vanish(uint64_t after_ns, exrnic_mbox_op how) {
+    for (unsigned node = 0; node < size(); ++node) {
+      Member& member = (*this)[node];
+      for (QueuePair& qp : all_[node])
+        member.rnic.post(qp, {&member.source, 0, kLength, kSinkStag, kSinkBase, false});
+    }
+    testbed.run_until([] { return false; }, after_ns);
+    for (unsigned node = 0; node < size(); ++node) {
+      RnicDriver& rnic = (*this)[node].rnic;
+      for (const QueuePair& qp : all_[node]) {
+        if (how == EXRNIC_MBOX_OP_MODIFY_QP) {
+          REQUIRE(rnic.modify(qp.qpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
+        } else {
+          rnic.must(how, exrnic_mbox_object{qp.qpn});
+        }
+      }
+      all_[node].clear();
+    }
+  }
+
+  // Each node to each other one; the number of those that ended well.
+  unsigned push_once() {
+    unsigned pushed = 0, well = 0;
+    for (unsigned node = 0; node < size(); ++node) {
+      for (auto& [peer, qp] : (*this)[node].qps) {
+        (*this)[node].rnic.post(qp, {&(*this)[node].source, 0, 3000, kSinkStag, kSinkBase, true});
+        ++pushed;
+      }
+    }
+    for (unsigned node = 0; node < size(); ++node)
+      for (size_t i = 0; i < (*this)[node].qps.size(); ++i)
+        well += (*this)[node].wait(kLimitNs).status == EXRNIC_CQE_STATUS_SUCCESS;
+    CHECK(pushed == kNodes * (kNodes - 1));
+    return well;
+  }
+
+  uint64_t count(exrnic_counter which) {
+    uint64_t sum = 0;
+    for (unsigned node = 0; node < size(); ++node) sum += (*this)[node].rnic.counter(which);
+    return sum;
+  }
+
+ private:
+  const unsigned pairs_;
+  unsigned rounds_ = 0;
+  uint32_t first_ = 0;
+  std::map<unsigned, std::vector<QueuePair>> all_;
+};
+
+TEST_CASE("queue pairs that vanish while all push to all keep no later work waiting") {
+  uint64_t refused = 0, put_off = 0;
+  for (const auto how : {EXRNIC_MBOX_OP_DESTROY_QP, EXRNIC_MBOX_OP_MODIFY_QP}) {
+    for (const uint64_t after_ns : {8'000u, 20'000u}) {
+      INFO("operation " << how << " after " << after_ns << " ns");
+      Storm storm(4);
+      storm.push_and_vanish(after_ns, how);
+      storm.connect_round();
+      CHECK(storm.push_once() == kNodes * (kNodes - 1));
+      storm.rest();
+      refused += storm.count(EXRNIC_COUNTER_TERMINATES_TX);
+      put_off += storm.count(EXRNIC_COUNTER_REFUSALS_PUT_OFF);
+      CHECK(storm.count(EXRNIC_COUNTER_PEERS_DEAD) == 0);
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(put_off > 0);
+}
+
+// ---- Many queue pairs of two nodes whose messages find no receive
+
+constexpr unsigned kPairs = 12;
+constexpr uint32_t kMessages = 4;
+constexpr uint32_t kFirstQpn = 40;
+constexpr Rnr kPatient{1, EXRNIC_RNR_RETRY_ENDLESS};
+
+struct Impatient : Exchange {
+  explicit Impatient(const TestbedOptions& options) : Exchange(20'000, {}, options) {
+    for (End* end : {&left, &right}) {
+      QueuePairOptions own;
+      own.recv_cq = &end->recv_cq;
+      for (unsigned i = 0; i < kPairs; ++i)
+        qps[end].push_back(end->rnic.create_qp(kFirstQpn + i, End::kPage, End::kPd, end->cq, own));
+    }
+    for (unsigned i = 0; i < kPairs; ++i) {
+      left.rnic.connect(qps[&left][i], 1, kFirstQpn + i, kPatient);
+      right.rnic.connect(qps[&right][i], 0, kFirstQpn + i, kPatient);
+    }
+  }
+
+  // On each queue pair of both nodes at once, numbered; of two frames.
+  void send_all() {
+    for (uint32_t number = 0; number < kMessages; ++number)
+      for (End* end : {&left, &right})
+        for (QueuePair& qp : qps[end])
+          end->rnic.post(qp, with_imm(send_of({element(end->near, 0, kMtu + 100)}),
+                                      EXRNIC_WQE_OPCODE_SEND_IMM, number));
+  }
+  void receive_all() {
+    for (uint32_t number = 0; number < kMessages; ++number)
+      for (End* end : {&left, &right})
+        for (QueuePair& qp : qps[end]) end->rnic.post_receive(qp, {element(end->far, 0, 3000)});
+  }
+  // Each message once, and in the order of its queue pair.
+  void expect_all() {
+    for (End* end : {&left, &right}) {
+      std::map<uint32_t, uint32_t> received;
+      for (unsigned i = 0; i < kPairs * kMessages; ++i) {
+        REQUIRE(end->wait(kLimitNs).status == EXRNIC_CQE_STATUS_SUCCESS);
+        const exrnic_cqe cqe = end->wait_receive(kLimitNs);
+        REQUIRE(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);
+        CHECK(cqe.imm_data == received[cqe.qpn]++);
+      }
+      CHECK(received.size() == kPairs);
+    }
+    rest();
+    for (End* end : {&left, &right}) {
+      CHECK_FALSE(end->rnic.poll(end->cq, End::kPage).has_value());
+      CHECK_FALSE(end->rnic.poll(end->recv_cq, End::kPage).has_value());
+    }
+  }
+  uint64_t count(exrnic_counter which) {
+    return left.rnic.counter(which) + right.rnic.counter(which);
+  }
+
+  std::map<End*, std::vector<QueuePair>> qps;
+};
+
+TEST_CASE("messages of many queue pairs that find no receive are put off, and arrive once") {
+  uint64_t put_off = 0;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    INFO("seed " << seed);
+    TestbedOptions options = options_for("dc-25g");
+    options.seed = seed;
+    if (seed != 0) options.faults.rates = {0.03, 0.03, 0.03, 0.03, 0.03};
+    Impatient nodes(options);
+    nodes.send_all();
+    nodes.testbed.run_until([] { return false; }, 200 * EXRNIC_RNR_UNIT_NS);
+    nodes.receive_all();
+    nodes.expect_all();
+    CHECK(nodes.count(EXRNIC_COUNTER_RNR_NAK_TX) > kPairs);
+    CHECK(nodes.count(EXRNIC_COUNTER_PEERS_DEAD) == 0);
+    put_off += nodes.count(EXRNIC_COUNTER_REFUSALS_PUT_OFF);
+  }
+  CHECK(put_off > 0);
+}
+
+}  // namespace
+}  // namespace exrnic::testing
