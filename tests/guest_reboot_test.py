@@ -83,7 +83,9 @@ class Story:
     def kill_guest(self, node):
         qemu = self._qemu.pop(node)
         qemu.kill()
-        qemu.wait()  # its socket is closed then, and the next one is no second client
+        qemu.wait()
+        # The kernel may close its socket later, and the next one would be a second client till then.
+        self.wait_for(" left", self._sim_log)
 
     def wait_for(self, text, log, times=1):
         """Until the file holds `text` so often. Any process of ours that ends is a failure."""

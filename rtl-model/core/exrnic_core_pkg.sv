@@ -240,6 +240,7 @@ package exrnic_core_pkg;
     node_t        node;
     logic [31:0]  seq;
     logic [31:0]  ack;      // these two as in its EFE header; of a refusal both are `seq`
+    logic [15:0]  session;  // of the sender
     logic [23:0]  dst_qpn;
     logic [23:0]  src_qpn;
     generation_t  src_generation;  // these two as in its EFE header

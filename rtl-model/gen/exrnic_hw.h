@@ -327,7 +327,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_CREDIT_UPDATES_RX,  // Such frames received; also in acks_rx
   EXRNIC_COUNTER_CREDIT_REFUSED,  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   EXRNIC_COUNTER_DMA_READ_TIMEOUTS,  // Memory reads that the host has not answered in time; also in dma_read_errors
-  EXRNIC_COUNTER_REFUSALS_PUT_OFF,  // Segments that could not be refused for want of a slot for the terminate message: forgotten, with what was behind them of their node, as if the network had lost them
+  EXRNIC_COUNTER_REFUSALS_PUT_OFF,  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
   EXRNIC_COUNTERS
 };
 

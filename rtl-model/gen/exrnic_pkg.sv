@@ -207,7 +207,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_CREDIT_UPDATES_RX = 55;  // Such frames received; also in acks_rx
   localparam int unsigned COUNTER_CREDIT_REFUSED = 56;  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   localparam int unsigned COUNTER_DMA_READ_TIMEOUTS = 57;  // Memory reads that the host has not answered in time; also in dma_read_errors
-  localparam int unsigned COUNTER_REFUSALS_PUT_OFF = 58;  // Segments that could not be refused for want of a slot for the terminate message: forgotten, with what was behind them of their node, as if the network had lost them
+  localparam int unsigned COUNTER_REFUSALS_PUT_OFF = 58;  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
   localparam int unsigned COUNTERS = 59;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.

@@ -132,7 +132,8 @@ void Responder::judge() {
   if (qp->in_error()) {
     state_.count(EXRNIC_COUNTER_RX_DISCARDED);
     // Its segments will be acknowledged: a peer that has not been told takes them for placed.
-    if (qp->status.told) return done();
+    if (qp->status.told && qp->at.inbound.told_in.value_or(segment_.session) == segment_.session)
+      return done();
     return refuse(qp->at.inbound.owed.value_or(EXRNIC_TERM_CODE_STREAM));
   }
   if (const auto error = header_error(segment_.ddp)) return refuse(*error);
@@ -438,7 +439,10 @@ void Responder::answer() {
     return done();
   }
   if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
-  if (qp != nullptr) qp->status.told = true;
+  if (qp != nullptr) {
+    qp->status.told = true;
+    qp->at.inbound.told_in = segment_.session;
+  }
   done();
 }
 

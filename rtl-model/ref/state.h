@@ -64,6 +64,9 @@ struct Inbound {
   // UC: the frame that comes next, and whether all is dropped until a message begins.
   uint32_t next = 0;
   bool skips = false;
+  // In ERROR: the session of the peer's node in which a refusal has told it; in another one it may
+  // not have heard.
+  std::optional<uint16_t> told_in = {};
   // In ERROR: what failed its receive was put off. It is refused with this code when it comes
   // again.
   std::optional<exrnic_term_code> owed = {};

@@ -118,7 +118,7 @@ module efe_rx
     desc = '0;
     if (check) begin
       desc = '{node: node, seq: efe.seq, ack: efe.refusal != '0 ? efe.seq : efe.ack,
-               dst_qpn: efe.dst_qpn,
+               session: efe.session, dst_qpn: efe.dst_qpn,
                src_qpn: efe.src_qpn, src_generation: efe.src_generation,
                dst_generation: efe.dst_generation, length: efe.length,
                imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,

@@ -269,7 +269,7 @@ module responder
   end
 
   // ---- What to do
-  logic accepted, taken, closed, paused, owes, came, dropped, invalidating, refused, rnr, affected;
+  logic accepted, taken, closed, paused, tells, owes, came, dropped, invalidating, refused, rnr, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done, put_off, told;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
@@ -288,7 +288,7 @@ module responder
       .introduction_i(introduction),
       .wants_answer_i(wants_answer),
       .meets_i(meets),
-      .told_i(qp_i.status.told),
+      .told_i(qp_i.status.told && (!stream.told || stream.told_in == desc_q.session)),
       .device_i(device),
       .device_ready_i(device_ready),
       .fw_message_i(fw_message),
@@ -327,6 +327,7 @@ module responder
       .taken_o(taken),
       .closed_o(closed),
       .paused_o(paused),
+      .tells_o(tells),
       .owes_o(owes),
       .came_o(came),
       .dropped_o(dropped),
@@ -394,6 +395,8 @@ module responder
       .taken_i(taken),
       .closed_i(closed),
       .paused_i(paused && same),
+      .told_i(tells && same),
+      .session_i(desc_q.session),
       .owes_i(owes && same),
       .owed_i(code),
       .came_i(came),

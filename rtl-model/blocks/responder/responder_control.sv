@@ -69,6 +69,7 @@ module responder_control
     output logic taken_o,     // a receive is
     output logic closed_o,    // the open receive has ended without its message
     output logic paused_o,    // its next message found none
+    output logic tells_o,   // its sender hears of a refusal
     output logic owes_o,    // it failed, and its sender could not be told
     output logic came_o,      // a segment of the unreliable class, in time,
     output logic dropped_o,   // which is not served; nor is what follows of its message
@@ -236,6 +237,7 @@ module responder_control
   assign refused_o = refused_q;
   assign told_o    = refused_q && !put_off_q;
   assign rnr_o     = rnr_q;
+  assign tells_o   = step_q == STEP_STATUS && told_o && affected_o && !rnr_q;
   assign owes_o    = step_q == STEP_STATUS && put_off_q && affected_o;
   assign paused_o  = step_q == STEP_STATUS && rnr_q && affected_o && receiving_i;
 

@@ -67,6 +67,8 @@ package responder_pkg;
     position_t   position;  // where the next byte goes
     logic [31:0] next;      // UC: number of the frame that comes next
     logic        skips;     // UC: a message is abandoned; until the next one begins all is dropped
+    logic        told;      // in ERROR: a refusal has told the peer,
+    logic [15:0] told_in;   // in that session of its node; in another one it may not have heard
     logic        owes;      // in ERROR: what failed its receive was put off. It is refused with
     term_code_e  owed;      // this code when it comes again
   } stream_t;

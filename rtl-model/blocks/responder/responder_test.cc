@@ -258,6 +258,31 @@ TEST_CASE("In ERROR segments are discarded; a peer that was not told learns of i
   CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 0);
 }
 
+// Its sender may have given up before it heard.
+TEST_CASE("In ERROR a peer that was told in another session of its node is told anew, once") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.region = [](const XlateRequest&) { return refuse(kXlateStag); };
+  RxDesc desc = write_segment(64);
+  desc.session = 7;
+  responder.receive(desc);
+  CHECK(responder.order == "rsd");
+  responder.receive(desc);
+  CHECK(responder.order == "rsdd");
+  desc.session = 8;
+  responder.receive(desc);
+  responder.receive(desc);
+  CHECK(responder.order == "rsddrsdd");
+  CHECK(responder.refusals.back().code == EXRNIC_TERM_CODE_STREAM);
+  // What the requester has told has a number, and is heard like its responses.
+  responder.qps[kQpn + 1] = receiving_qp();
+  responder.qps[kQpn + 1].status.state = EXRNIC_QP_STATE_ERROR;
+  responder.qps[kQpn + 1].status.told = true;
+  ++desc.dst_qpn;
+  responder.receive(desc);
+  CHECK(responder.order == "rsddrsddd");
+}
+
 TEST_CASE("A refusal waits for writes under way") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();

@@ -13,6 +13,8 @@ module stream_update
     input logic taken_i,
     input logic closed_i,
     input logic paused_i,  // the next message found no receive
+    input logic        told_i,  // the sender hears of a refusal, in that session
+    input logic [15:0] session_i,
     input logic       owes_i,  // a refusal was put off
     input term_code_e owed_i,
 
@@ -59,6 +61,10 @@ module stream_update
     end
     if (closed_i) stream_o.open = 1'b0;
     if (paused_i) stream_o.refused = 1'b1;
+    if (told_i) begin
+      stream_o.told    = 1'b1;
+      stream_o.told_in = session_i;
+    end
     if (owes_i) begin
       stream_o.owes = 1'b1;
       stream_o.owed = owed_i;

@@ -154,6 +154,7 @@ struct RxDesc {
   uint8_t node = 0;
   uint32_t seq = 0;
   uint32_t ack = 0;
+  uint16_t session = 0;
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;
   uint16_t src_generation = 0;
@@ -174,7 +175,8 @@ struct RxDesc {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(dst_qpn, kWireQpnBits);
+    visit(node, kNodeBits), visit(seq, 32), visit(ack, 32), visit(session, 16);
+    visit(dst_qpn, kWireQpnBits);
     visit(src_qpn, kWireQpnBits), visit(src_generation, 16), visit(dst_generation, 16);
     visit(length, 16), visit(imm_valid, 1), visit(imm, 32);
     visit(rnr, 1), visit(ask, 1), visit(unreliable, 1), visit(first, 1);

@@ -179,5 +179,38 @@ TEST_CASE("messages of many queue pairs that find no receive are put off, and ar
   CHECK(put_off > 0);
 }
 
+// ---- A refusal that is not heard, as the link is cut, while who refuses gives up first
+
+std::string result(End& end) {
+  try {
+    return "status " + std::to_string(end.wait(400'000'000).status);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("what was refused is no success, though the node that refused it gave up meanwhile") {
+  for (uint64_t after_ns = 600; after_ns < 4000; after_ns += 850) {
+    for (uint64_t down_ns = 100'000; down_ns < 30'000'000; down_ns *= 4) {
+      INFO("cut after " << after_ns << " ns, for " << down_ns << " ns");
+      Exchange e(200'000);
+      e.right.rnic.write_register(EXRNIC_REG_RETRY_LIMIT, 2);
+      e.rest();
+      const TopologyLink cable = e.testbed.fabric().topology().links.at(0);
+      e.left.post(push_of({element(e.left.near, 0, 1000)}, 1 << 20));
+      e.testbed.run_for(after_ns);
+      e.testbed.fabric().set_up(cable, false);
+      e.testbed.run_for(down_ns);
+      e.testbed.fabric().set_up(cable, true);
+      for (int i = 0; i < 2; ++i) {  // the second is a good one, to a queue pair in ERROR
+        const std::string said = result(e.left);
+        CHECK(said != "status 0");
+        CHECK(said.substr(0, 6) == "status");
+        e.left.post(push_of({element(e.left.near, 0, 1000)}, 0));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing
