@@ -11,6 +11,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "sim/vfio_user/bus_errors.h"
+
 namespace exrnic::vfio_user {
 namespace {
 
@@ -102,8 +104,7 @@ bool DmaMap::Region::file_holds(uint64_t offset, size_t length) const {
 
 bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
   if (mapping_ != nullptr) {
-    std::memcpy(out, mapping_->at(request_.offset + offset), length);
-    return true;
+    return survives([&] { std::memcpy(out, mapping_->at(request_.offset + offset), length); });
   }
   const auto place = static_cast<off_t>(request_.offset + offset);
   return ::pread(file_->get(), out, length, place) == static_cast<ssize_t>(length);
@@ -111,8 +112,7 @@ bool DmaMap::Region::read(uint64_t offset, uint8_t* out, size_t length) const {
 
 bool DmaMap::Region::write(uint64_t offset, const uint8_t* data, size_t length) const {
   if (mapping_ != nullptr) {
-    store_ascending(mapping_->at(request_.offset + offset), data, length);
-    return true;
+    return survives([&] { store_ascending(mapping_->at(request_.offset + offset), data, length); });
   }
   // A pwrite past the end would make the file longer: file_holds() went before.
   const auto place = static_cast<off_t>(request_.offset + offset);

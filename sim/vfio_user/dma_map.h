@@ -4,14 +4,14 @@
 // Nothing here is trusted. The danger is a client that truncates a file after it was mapped: an
 // access would then raise SIGBUS in the simulator. So a file is mapped only when a seal
 // (F_SEAL_SHRINK, which QEMU's memory-backend-memfd sets) says that it cannot shrink, and only
-// around what was granted of it, within the client's budget; any other
-// file is read and written through pread and pwrite, which fail cleanly, at the price of a system
-// call per access. So is a process's own memory, given as its /proc/self/mem: what a driver in user
-// space does with buffers that no other file holds. A region without a file (firmware ROMs of QEMU)
-// keeps its place in the map but cannot be accessed: the protocol's DMA_READ and DMA_WRITE to the
-// client would stall the simulator on the client's goodwill, and nothing that a driver hands to the
-// device lies there. Memory behind a file system in user space (FUSE) can stall it all the same:
-// clients are trusted not to do that.
+// around what was granted of it, within the client's budget (of holes in huge pages: bus_errors.h).
+// Any other file is read and written through pread and pwrite, which fail cleanly, at the price of
+// a system call per access. So is a process's own memory, given as its /proc/self/mem: what a
+// driver in user space does with buffers that no other file holds. A region without a file
+// (firmware ROMs of QEMU) keeps its place in the map but cannot be accessed: the protocol's
+// DMA_READ and DMA_WRITE to the client would stall the simulator on the client's goodwill, and
+// nothing that a driver hands to the device lies there. Memory behind a file system in user space
+// (FUSE) can stall it all the same: clients are trusted not to do that.
 //
 // Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once

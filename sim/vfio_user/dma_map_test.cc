@@ -2,6 +2,8 @@
 #include "sim/vfio_user/dma_map.h"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include <numeric>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "sim/vfio_user/test_support.h"
 
@@ -181,6 +184,58 @@ TEST_CASE_METHOD(Fixture, "a file that is cut short while mapped fails cleanly a
   CHECK_FALSE(writable(kPage - 1, 2));
   CHECK(memory.bytes()[kPage - 1] == 0);
   CHECK(memory.file_size() == kPage);
+}
+
+// Of huge pages that this system has for the time being.
+class HugePages {
+ public:
+  HugePages() {
+    std::ifstream(kPool) >> before_;
+    std::ofstream(kPool) << before_ + 1;
+  }
+  ~HugePages() {
+    for (void* page : taken_) ::munmap(page, kBytes);
+    std::ofstream(kPool) << before_;
+  }
+  // All that are free; false: there are too many.
+  bool take_all() {
+    while (taken_.size() < kMost) {
+      void* page = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+      if (page == MAP_FAILED) return true;
+      taken_.push_back(page);
+    }
+    return false;
+  }
+  static constexpr size_t kBytes = 2 * kMiB;
+
+ private:
+  static constexpr char kPool[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+  static constexpr size_t kMost = 4096;
+  uint64_t before_ = 0;
+  std::vector<void*> taken_;
+};
+
+TEST_CASE_METHOD(Fixture, "huge pages that are taken away again are memory that is not there") {
+  HugePages pool;
+  const UniqueFd file(::memfd_create("huge", MFD_HUGETLB | MFD_HUGE_2MB | MFD_ALLOW_SEALING));
+  if (!file || ::ftruncate(file.get(), HugePages::kBytes) != 0 ||
+      ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    SKIP("no huge pages in this kernel");
+  }
+  const DmaMapRequest request = {true, true, 0, 0, HugePages::kBytes};
+  if (dma.map(request, UniqueFd(::dup(file.get())))) SKIP("no huge page is free");
+  REQUIRE(writable(0, 16));
+  REQUIRE(::fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                      HugePages::kBytes) == 0);
+  if (!pool.take_all()) SKIP("huge pages without end");
+  CHECK_FALSE(writable(0, 16));
+  CHECK_FALSE(readable(kPage, 1));
+  CHECK_FALSE(readable(0, kPage));
+  // Nobody else is concerned.
+  const Memory memory(kPage, Memory::Kind::kSealed);
+  REQUIRE(map(kTiB, kPage, memory) == 0);
+  CHECK(writable(kTiB, kPage));
 }
 
 TEST_CASE_METHOD(Fixture, "a region without a file holds its place but cannot be accessed") {

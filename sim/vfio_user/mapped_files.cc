@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/vfio_user/bus_errors.h"
+
 namespace exrnic::vfio_user {
 namespace {
 
@@ -60,6 +62,7 @@ std::variant<MappedFiles::Mapping, Fault> MappedFiles::map(int file, uint64_t of
   void* data =
       ::mmap(nullptr, bytes, protection, MAP_SHARED, file, static_cast<off_t>(window.first));
   if (data == MAP_FAILED) return refused(errno, std::string("DMA_MAP: mmap: ") + strerror(errno));
+  catch_bus_errors();
   auto mapping = std::make_shared<MappedFile>(static_cast<uint8_t*>(data), window.first, bytes);
   known_.push_back({window, mapping});
   return mapping;
