@@ -47,7 +47,8 @@ def parse_arguments(arguments):
     parser.add_argument("what", choices=("push", "run"))
     parser.add_argument("command", nargs="?", help="for run: what the guests do")
     parser.add_argument("--directory", type=pathlib.Path,
-                        help="for logs, made anew (default: build/run/push or build/run/run)")
+                        help="for logs, made anew; one with other files is refused (default: "
+                        "build/run/push or build/run/run)")
     parser.add_argument("--guests", type=int, default=2)
     parser.add_argument("--pair", type=pair_of, default=(0, 1), metavar="A,B",
                         help="the two guests whose second serial ports are joined (default: 0,1)")

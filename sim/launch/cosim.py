@@ -19,6 +19,7 @@ import time
 from errors import LaunchError
 import guest
 import processes
+import records
 
 _SIM_READY = "exrnic-sim: ready"
 _CONTROL = "control.sock"  # exrnicctl looks for it
@@ -67,7 +68,7 @@ class CoSim:
         self._settings = settings
         self._on_row = on_row
         self._on_progress = on_progress
-        self._sim_log = settings.directory / "sim.log"
+        self._sim_log = settings.directory / records.LOG
         self._sim = None
         self._guests = []
         self._consoles = [guest.Console(settings.directory / f"guest{node}.log")
@@ -211,14 +212,23 @@ def _check_inputs(settings):
         raise LaunchError(f"there is no QEMU at {settings.qemu} (\"make setup\" finds one)")
 
 
+def _check_ours(directory):
+    """What an earlier launch has left may go; a folder of somebody else may not."""
+    if (directory.is_dir() and not directory.is_symlink() and any(directory.iterdir())
+            and not (directory / records.LOG).is_file()):
+        raise LaunchError(f"{directory} is no folder of a launch: it has no {records.LOG}, and other "
+                          "files, which would be lost; --directory names another")
+
+
 @contextlib.contextmanager
 def own_directory(directory):
     """An empty folder that no other launch uses at this time."""
     with contextlib.ExitStack() as stack:
         try:
             directory.parent.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(open(directory.with_name(directory.name + ".lock"), "wb"))
+            lock = stack.enter_context(open(directory.with_name(directory.name + ".lock"), "ab"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _check_ours(directory)
             shutil.rmtree(directory, ignore_errors=True)
             directory.mkdir()
         except BlockingIOError:

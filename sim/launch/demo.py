@@ -37,7 +37,8 @@ def parse_arguments():
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     parser.add_argument("--directory", type=pathlib.Path, default=_BUILD / "run/demo",
-                        help="for logs, made anew (default: build/run/demo)")
+                        help="for logs, made anew; one with other files is refused "
+                        "(default: build/run/demo)")
     parser.add_argument("--sim", type=pathlib.Path, default=_BUILD / "host/sim/exrnic-sim")
     parser.add_argument("arguments", nargs="*", metavar="-- ARG",
                         help="passed on to the program, such as -- --sizes 8,64")
@@ -89,13 +90,13 @@ def demo(options, directory):
     logs = [directory / f"process{node}.log" for node in (0, 1)]
     start = time.monotonic()
     with processes.Processes(directory) as children:
-        simulator = start_simulator(children, options, directory / "sim.log")
+        simulator = start_simulator(children, options, directory / records.LOG)
         ready = time.monotonic() - start
         run_programs(children, options, logs)
         status = processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
         if status != 0:
             raise LaunchError("exrnic-sim did not end" if status is None else
-                              f"exrnic-sim ended with status {status}", [directory / "sim.log"])
+                              f"exrnic-sim ended with status {status}", [directory / records.LOG])
     return logs, ready
 
 

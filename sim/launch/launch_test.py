@@ -407,6 +407,22 @@ class CommandLine(LaunchCase):
         self.assertEqual((status, err.count("\n")), (1, 1), err)
         self.assertIn("file/run cannot be made anew: ", err)
 
+    def test_a_folder_of_somebody_else_stays_as_it_is(self):
+        self.directory.mkdir()
+        thesis = self.directory / "thesis"
+        lock = self.scratch / "run.lock"
+        for path in (thesis, lock):
+            path.write_text("years of work")
+        status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
+        self.assertEqual((status, err.count("\n")), (1, 1), err)
+        self.assertIn("run is no folder of a launch: it has no sim.log", err)
+        self.assertEqual([path.read_text() for path in (thesis, lock)], ["years of work"] * 2)
+        thesis.unlink()
+        for _ in range(2):  # one that is empty may be taken, and taken anew
+            status, _, err = self.finish(self.start(GOOD_SIM, GOOD_GUEST, "push"))
+            self.assertEqual(lock.read_text(), "years of work")
+            self.assertTrue((self.directory / "sim.log").exists(), err)
+
     def test_a_viewer_that_is_missing_is_told_with_its_package(self):
         options = argparse.Namespace(capture=False, trace=False, waves="")
         self.directory.mkdir()

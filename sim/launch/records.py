@@ -5,7 +5,7 @@ as arguments of exrnic-sim, and as lines that say what to do with the files."""
 import re
 import shutil
 
-_LOG = "sim.log"
+LOG = "sim.log"  # of exrnic-sim, in each folder of a launch
 _TROUBLE = re.compile(r"exrnic-sim: ((?:capture|trace|waves) .*)")
 _CAPTURE = "capture"
 _TRACE = "trace.json"
@@ -45,7 +45,7 @@ def describe(options, directory):
             " (gtkwave is not installed; on Debian: apt-get install gtkwave)"
         save = directory / f"{_WAVES}.gtkw"  # there if the waves are whole
         lines.append(_told(save, f"gtkwave {save}{missing}"))
-    log = directory / _LOG
+    log = directory / LOG
     if lines and log.is_file():
         lines += _TROUBLE.findall(log.read_text(errors="replace"))
     return lines
