@@ -106,15 +106,25 @@ module exrnic_core
   logic ready, enable, quiesce, quiescent;
   logic page_idle, req_idle, resp_idle, xlate_idle, read_idle, write_idle, tx_idle, rx_idle;
   logic req_waits, resp_waits, read_waits, tx_waits, rx_waits;
-  logic page_quiescent, req_quiescent, resp_quiescent, comp_quiescent, comp_idle;
+  logic req_quiescent, resp_quiescent, comp_quiescent, comp_idle, comp_settled;
   logic turn_valid, mbox_idle, irq_valid, done_valid, desc_valid, pause_idle, groups_idle;
   logic watch_idle;
   assign ready = qp_init_done && sched_init_done && cq_init_done && xlate_init_done &&
       tx_init_done && rx_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       resp_init_done && port_init_done && credits_init_done;
   logic window_idle, window_empty, send_idle, send_quiescent, ports_idle, link_steady;
-  assign quiescent = page_quiescent && send_quiescent && req_quiescent && resp_quiescent && comp_quiescent &&
-      port_quiescent && xlate_idle && read_idle && write_idle;
+  // Stores go on while the core comes to rest: on the bus, completions of reads that it waits for may
+  // stand behind them. They stop when it neither reads nor writes host memory any more, for some cycles:
+  // all that is then in hand ends by itself.
+  logic reads_over, stop, stop_q;
+  assign reads_over = req_quiescent && resp_quiescent && comp_settled && port_quiescent &&
+      xlate_idle && read_idle;
+  assign stop = quiesce && ((reads_over && write_idle) || stop_q);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) stop_q <= 1'b0;
+    else stop_q <= stop;
+  end
+  assign quiescent = stop && reads_over && comp_quiescent && page_idle && send_quiescent;
   // For completions of reads, and for acknowledgements.
   assign waits_o = ready && page_idle && (req_idle ? !turn_valid : req_waits) &&
       (resp_idle || resp_waits) && comp_idle && xlate_idle && read_waits && write_idle && tx_waits &&
@@ -136,9 +146,23 @@ module exrnic_core
   assign to_processor = mmio_bar_i == 3'(BAR_REGISTERS) &&
       mmio_address_i >= 32'(REG_FW_MEMORY) && !to_ports;
   // In order: what a store has caused is there when the next load looks; loads are answered one
-  // after the other. But a store does not wait for the answer to a window's load.
+  // after the other. A store does not wait for the answer to a window's load, and if it sends nothing
+  // itself not for room to send either: see README.md, "What PCIe forbids".
   assign at_once = page_idle && !bell_busy;
-  assign in_order = at_once && window_empty && send_idle && (mmio_write_i || !window_loading);
+  assign in_order = at_once && ((mmio_write_i && !to_ports) ||
+      (window_empty && send_idle && (mmio_write_i || !window_loading)));
+
+  // A command waits until the stores to windows that came before it are sent.
+  logic drain, sent_q, drained_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      sent_q <= 1'b0;
+      drained_q <= 1'b0;
+    end else begin
+      sent_q <= drain && (sent_q || window_empty || (item_valid && item_ready && !item.load));
+      drained_q <= drain && (drained_q || (sent_q && send_idle));
+    end
+  end
   always_comb begin
     if (to_user_page) mmio_ready_o = page_ready;
     else if (to_window) mmio_ready_o = window_ready && (mmio_write_i || at_once);
@@ -629,8 +653,7 @@ module exrnic_core
       .store_size_i(mmio_size_i),
       .store_data_i(mmio_data_i),
       .enable_i(enable && ready),
-      .quiesce_i(quiesce),
-      .quiescent_o(page_quiescent),
+      .quiesce_i(stop),
       .idle_o(page_idle),
       .qp_read_o(qp_read[QP_USER_PAGE]),
       .qp_read_qpn_o(qp_read_qpn[QP_USER_PAGE]),
@@ -717,6 +740,8 @@ module exrnic_core
       .answer_data_o(mbox_answer_data),
       .quiesce_o(quiesce),
       .quiescent_i(quiescent),
+      .drain_o(drain),
+      .drained_i(drained_q),
       .qp_read_o(qp_read[QP_MAILBOX]),
       .qp_read_qpn_o(qp_read_qpn[QP_MAILBOX]),
       .qp_i(qp[QP_MAILBOX]),
@@ -1010,7 +1035,7 @@ module exrnic_core
       .rst_ni,
       .idle_o(window_idle),
       .enable_i(enable && ready),
-      .quiesce_i(quiesce),
+      .quiesce_i(stop),
       .combine_cycles_i(combine_cycles),
       .load_cycles_i(load_cycles),
       .valid_i(mmio_valid_i && to_window && (mmio_write_i || at_once)),
@@ -1022,7 +1047,7 @@ module exrnic_core
       .rsp_valid_o(window_rsp_valid),
       .rsp_data_o(window_rsp_data),
       .loading_o(window_loading),
-      .flush_i(mmio_valid_i && !to_window && !to_user_page),
+      .flush_i(drain || (mmio_valid_i && !to_window && !to_user_page)),
       .empty_o(window_empty),
       .entry_we_i(entry_we),
       .entry_index_i(entry_index),
@@ -1050,7 +1075,7 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .idle_o(send_idle),
-      .quiesce_i(quiesce),
+      .quiesce_i(stop),
       .quiescent_o(send_quiescent),
       .item_valid_i(item_valid),
       .item_ready_o(item_ready),
@@ -1304,6 +1329,7 @@ module exrnic_core
       .init_done_o(cq_init_done),
       .quiesce_i(quiesce),
       .quiescent_o(comp_quiescent),
+      .settled_o(comp_settled),
       .idle_o(comp_idle),
       .time_i,
       .done_valid_i(done_valid),

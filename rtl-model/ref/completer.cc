@@ -29,15 +29,11 @@ bool is_solicited(const exrnic_cqe& cqe) {
 
 }  // namespace
 
-// Doorbells go first: they make room for completions. Ends that the responder saw go before those
-// of segments: a work request behind a PULL begins when that has ended.
+// Ends that the responder saw go before those of segments: a work request behind a PULL begins when
+// that has ended.
 void Completer::run() {
   while (!state_.quiesce && !busy_) {
-    if (!bells_.empty()) {
-      const CqDoorbell bell = bells_.front();
-      bells_.pop_front();
-      serve(bell);
-    } else if (!receives_ended_.empty()) {
+    if (!receives_ended_.empty()) {
       const ReceiveEnded ended = receives_ended_.front();
       receives_ended_.pop_front();
       complete(ended);
@@ -51,7 +47,8 @@ void Completer::run() {
   }
 }
 
-void Completer::serve(const CqDoorbell& bell) {
+// At once, whatever else is under way; but while the core comes to rest nothing is written.
+void Completer::ring(const CqDoorbell& bell) {
   if (bell.cqn >= state_.cqs.size()) return state_.count(EXRNIC_COUNTER_DOORBELLS_REFUSED);
   CompletionQueue& cq = state_.cqs[bell.cqn];
   const uint32_t pending = cq.producer - bell.consumer;
@@ -62,7 +59,11 @@ void Completer::serve(const CqDoorbell& bell) {
   if (bell.arm == Arm::kNone) return;
   if (cq.arm != Arm::kAny) cq.arm = bell.arm;  // somebody may wait for any completion
   cq.counted = 0;
-  if (pending != 0) fire(bell.cqn);
+  if (pending == 0) return;
+  if (!state_.quiesce) return fire(bell.cqn);
+  cq.counted = 1;
+  cq.deadline = state_.time_ns;
+  timed_.insert(bell.cqn);
 }
 
 bool Completer::known(uint32_t qpn, uint16_t generation) const {

@@ -34,21 +34,19 @@ class Completer {
                      (ended.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0));
     receives_ended_.push_back(ended);
   }
-  void ring(const CqDoorbell& bell) { bells_.push_back(bell); }
+  void ring(const CqDoorbell& bell);
 
   void run();
-  bool bells_waiting() const { return !bells_.empty(); }
   bool idle() const {
-    return !busy_ && ended_.empty() && receives_ended_.empty() && bells_.empty() && timed_.empty();
+    return !busy_ && ended_.empty() && receives_ended_.empty() && timed_.empty();
   }
   // Does nothing until it gets something to do.
   bool rests() const {
-    return busy_ || (ended_.empty() && receives_ended_.empty() && bells_.empty() && timed_.empty());
+    return busy_ || (ended_.empty() && receives_ended_.empty() && timed_.empty());
   }
 
  private:
   bool known(uint32_t qpn, uint16_t generation) const;
-  void serve(const CqDoorbell& bell);
   void complete(const Ended& ended);
   void complete(const ReceiveEnded& ended);
   void lose_response(const Ended& ended);
@@ -67,7 +65,6 @@ class Completer {
   DmaWrite& dma_write_;
   std::deque<Ended> ended_;
   std::deque<ReceiveEnded> receives_ended_;
-  std::deque<CqDoorbell> bells_;
   std::set<uint32_t> timed_;  // completion queues that fire by themselves, unless taken
   bool busy_ = false;         // waits for the place of a CQE
 };

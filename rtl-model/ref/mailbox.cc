@@ -36,11 +36,17 @@ bool needs_rest(uint32_t op) {
 void Mailbox::start(uint32_t op) {
   op_ = op;
   status_ = EXRNIC_MBOX_STATUS_BUSY;
-  state_.quiesce = needs_rest(op);
+  windows_.mark();
 }
 
+// What stores of windows have begun is sent before the core stops: peers may need it to make room
+// for them.
 void Mailbox::run(bool quiescent) {
-  if (idle() || (state_.quiesce && !quiescent)) return;
+  if (idle()) return;
+  if (needs_rest(op_)) {
+    state_.quiesce |= windows_.sent_to_mark();
+    if (!state_.quiesce || !quiescent) return;
+  }
   status_ = execute();
   if (state_.quiesce) pbl_cache_.flush();
   state_.quiesce = false;

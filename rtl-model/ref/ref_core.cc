@@ -19,6 +19,7 @@
 #include "rtl-model/ref/responder.h"
 #include "rtl-model/ref/user_page.h"
 #include "rtl-model/ref/windows.h"
+#include "rtl-model/systemc/inbound.h"
 
 namespace exrnic {
 namespace ref {
@@ -156,23 +157,20 @@ class RefCore final : public Core {
   }
 
   void reset() override {
-    accesses_.clear();
-    completions_.clear();
+    inbound_.clear();
     frames_.clear();
     quiet_ = unquiet_ = 0;
     blocks_ = std::make_unique<Blocks>(config_, trace_sink_);
   }
 
-  void mmio_write(const MmioAccess& access) override { accesses_.push_back({access, true}); }
-  void mmio_read(const MmioAccess& access) override { accesses_.push_back({access, false}); }
+  void mmio_write(const MmioAccess& access) override { inbound_.store(access); }
+  void mmio_read(const MmioAccess& access) override { inbound_.load(access); }
   void read_completion(ReadCompletion&& completion) override {
-    completions_.push_back(std::move(completion));
+    inbound_.completion(std::move(completion));
   }
   void receive(Frame&& frame) override { frames_.push_back(std::move(frame)); }
 
-  bool idle() const override {
-    return accesses_.empty() && completions_.empty() && frames_.empty() && blocks_->idle();
-  }
+  bool idle() const override { return inbound_.empty() && frames_.empty() && blocks_->idle(); }
 
   // Then PULLs are looked after, and reads of host memory.
   uint64_t wakes_at_ns() const override {
@@ -188,7 +186,7 @@ class RefCore final : public Core {
   // A core that rests is stepped in each cycle until it has been quiet for long, then in each one
   // behind kSpareCycles others. What of these steps comes before `act` does nothing, and is spared.
   uint32_t spare_cycles() override {
-    const uint64_t act = accesses_.empty() ? blocks_->next_act(sink_) : 1;
+    const uint64_t act = inbound_.empty() ? blocks_->next_act(sink_) : 1;
     unquiet_ = act == 1 ? 0 : blocks_->refused_cycles(sink_);
     if (act == 1 || (unquiet_ == 0 && sink_.refused()))
       return quiet_ < kQuietCycles ? 0 : kSpareCycles;
@@ -219,10 +217,8 @@ class RefCore final : public Core {
     blocks_->state.time_ns = time_ns;
     ++blocks_->state.cycle;
     sink_.forget();
-    const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
-    serve_accesses();
-    for (; !completions_.empty(); completions_.pop_front())
-      blocks_->dma_read.complete(completions_.front());
+    const bool input = !inbound_.empty() || !frames_.empty();
+    serve_inbound();
     for (; !frames_.empty(); frames_.pop_front()) blocks_->efe_rx.receive(frames_.front());
     blocks_->run(sink_);
     answer_load();
@@ -230,45 +226,60 @@ class RefCore final : public Core {
   }
 
  private:
-  struct Access {
-    MmioAccess access;
-    bool write;
-  };
-
   // Of a window: loads are answered one after the other.
   bool answer_load() {
     if (const auto value = blocks_->windows.take_answer()) sink_.mmio_read_done(*value);
     return !blocks_->windows.loading();
   }
 
-  // In order. A doorbell waits while the driver's command has the core at rest; an access to a
-  // register waits for the effect of the doorbells before it.
-  void serve_accesses() {
-    while (!accesses_.empty()) {
-      const auto [access, write] = accesses_.front();
-      const bool doorbell = write && access.bar == EXRNIC_BAR_USER;
-      const bool window = access.bar == EXRNIC_BAR_WINDOW;
-      if ((doorbell || window) && blocks_->state.quiesce) return;
-      if (!doorbell && (blocks_->completer.bells_waiting() || blocks_->windows.stores_wait()))
-        return;
-      if (!write && !answer_load()) return;
-      accesses_.pop_front();
-      if (doorbell) {
-        blocks_->user_page.store(access);
-        blocks_->completer.run();
-      } else if (window) {
-        write ? blocks_->windows.store(access) : blocks_->windows.load(access);
-      } else if (Ports::has(access)) {
-        if (write) {
-          blocks_->ports.write(access);
-        } else {
-          sink_.mmio_read_done(blocks_->ports.read(access));
-        }
-      } else if (write) {
-        blocks_->registers.write(access);
+  void serve_inbound() {
+    for (;;) {
+      const MmioAccess* const load = inbound_.next_load();
+      const MmioAccess* const store = inbound_.next_store();
+      if (load != nullptr && !blocks_->windows.stores_wait() && answer_load()) {
+        serve_load(*load);
+        inbound_.take_load();
+      } else if (store != nullptr && may_store(*store)) {
+        serve_store(*store);
+        inbound_.take_store();
+      } else if (ReadCompletion* const completion = next_completion(store != nullptr)) {
+        blocks_->dma_read.complete(*completion);
+        inbound_.take_completion();
       } else {
-        sink_.mmio_read_done(blocks_->registers.read(access));
+        return;
       }
+    }
+  }
+
+  ReadCompletion* next_completion(bool refused) {
+    if (refused) inbound_.refuse_store();
+    return inbound_.next_completion();
+  }
+
+  // What a store of a window has caused goes before what comes behind it to the same peers.
+  bool may_store(const MmioAccess& access) const {
+    const bool sends = access.bar == EXRNIC_BAR_WINDOW || Ports::has(access);
+    return !sends || !blocks_->windows.stores_wait();
+  }
+
+  void serve_store(const MmioAccess& access) {
+    if (access.bar == EXRNIC_BAR_USER) {
+      blocks_->user_page.store(access);
+    } else if (access.bar == EXRNIC_BAR_WINDOW) {
+      blocks_->windows.store(access);
+    } else if (Ports::has(access)) {
+      blocks_->ports.write(access);
+    } else {
+      blocks_->registers.write(access);
+    }
+  }
+
+  void serve_load(const MmioAccess& access) {
+    if (access.bar == EXRNIC_BAR_WINDOW) {
+      blocks_->windows.load(access);
+    } else {
+      sink_.mmio_read_done(Ports::has(access) ? blocks_->ports.read(access)
+                                              : blocks_->registers.read(access));
     }
   }
 
@@ -277,8 +288,7 @@ class RefCore final : public Core {
   WatchedSink sink_;
   uint64_t quiet_ = 0;    // cycles without input or output
   uint64_t unquiet_ = 0;  // the first so many of those that are spared do not count as quiet
-  std::deque<Access> accesses_;
-  std::deque<ReadCompletion> completions_;
+  exrnic::Inbound<ReadCompletion> inbound_;
   std::deque<Frame> frames_;
   std::unique_ptr<Blocks> blocks_;
 };

@@ -153,9 +153,10 @@ void Windows::set(uint32_t index, const Window& entry) {
 }
 
 void Windows::run() {
-  while (!state_.quiesce && !stores_.empty() && !waits(stores_.front())) {
+  while (!stores_.empty() && !waits(stores_.front())) {
     send(stores_.front());
     stores_.pop_front();
+    if (marked_ > 0) --marked_;
   }
   if (!loading_) return;
   if (!state_.quiesce) ask_for_load();

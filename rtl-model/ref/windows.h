@@ -28,6 +28,9 @@ class Windows {
 
   void run();
   bool stores_wait() const { return !stores_.empty(); }  // for room to be sent
+  // Those that wait now; and they were sent.
+  void mark() { marked_ = stores_.size(); }
+  bool sent_to_mark() const { return marked_ == 0; }
   bool loading() const { return loading_.has_value(); }
   bool idle() const { return !stores_wait() && !loading() && !answer_; }
 
@@ -64,6 +67,7 @@ class Windows {
   State& state_;
   EfeTx& efe_tx_;
   std::deque<Store> stores_;
+  size_t marked_ = 0;  // so many of them
   std::optional<Load> loading_;
   std::optional<uint64_t> answer_;
   uint32_t loads_ = 0;                    // asked so far

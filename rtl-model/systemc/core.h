@@ -126,7 +126,8 @@ class Core {
 
   virtual void reset() = 0;  // back to power-on; everything queued is gone
 
-  // Inputs: queued without limit, consumed in order at the core's own pace.
+  // Inputs: queued without limit, consumed at the core's own pace. Those of the PCIe link in its
+  // order (inbound.h), frames in theirs.
   virtual void mmio_write(const MmioAccess& access) = 0;
   virtual void mmio_read(const MmioAccess& access) = 0;
   virtual void read_completion(ReadCompletion&& completion) = 0;

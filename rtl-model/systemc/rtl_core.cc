@@ -12,6 +12,7 @@
 #include "Vexrnic_core_256___024root.h"
 #include "Vexrnic_core___024root.h"
 #include "core.h"
+#include "inbound.h"
 #include "line_coverage.h"
 #include "transmit_clocks.h"
 #if EXRNIC_WAVES
@@ -53,8 +54,8 @@ class RtlCore final : public Core {
   ~RtlCore() override { top_.final(); }
 
   void reset() override {
-    accesses_.clear();
-    completions_.clear();
+    inbound_.clear();
+    load_refused_ = false;
     frames_.clear();
     writing_ = {};
     sending_ = {};
@@ -70,20 +71,18 @@ class RtlCore final : public Core {
   }
 
   void mmio_write(const MmioAccess& access) override {
-    accesses_.push_back({access, true});
+    inbound_.store(access);
     if (access.bar == EXRNIC_BAR_USER) waves_.stored();
   }
-  void mmio_read(const MmioAccess& access) override { accesses_.push_back({access, false}); }
+  void mmio_read(const MmioAccess& access) override { inbound_.load(access); }
   void read_completion(ReadCompletion&& completion) override {
-    completions_.push_back({std::move(completion), 0});
+    inbound_.completion({std::move(completion), 0});
   }
   void receive(Frame&& frame) override {
     if (!frame.data.empty()) frames_.push_back({std::move(frame), 0});
   }
 
-  bool idle() const override {
-    return idle_ && accesses_.empty() && completions_.empty() && frames_.empty();
-  }
+  bool idle() const override { return idle_ && inbound_.empty() && frames_.empty(); }
 
   // Then PULLs are looked after, and reads of host memory.
   uint64_t wakes_at_ns() const override {
@@ -96,7 +95,7 @@ class RtlCore final : public Core {
 
   // A traced core tells of an event in the cycle behind it, so that must not be left out.
   uint32_t spare_cycles() override {
-    const bool input = !accesses_.empty() || !completions_.empty() || !frames_.empty();
+    const bool input = !inbound_.empty() || !frames_.empty();
     if (waits_ < kSettled || input || watched_ || tracing_) return 0;
     const uint32_t cycles = TransmitClocks(*top_.rootp).quiet_cycles();
     return cycles < kFewCycles ? 0 : cycles;
@@ -113,8 +112,7 @@ class RtlCore final : public Core {
   void step(uint64_t time_ns) override {
     top_.time_i = time_ns;
     top_.link_up_i = link_up_;
-    drive_access();
-    drive_completion();
+    drive_inbound();
     drive_frame();
     top_.rd_ready_i = sink_.can_read();
     top_.wr_ready_i = writing_open_ || sink_.can_write();
@@ -123,6 +121,7 @@ class RtlCore final : public Core {
     top_.eval();  // settles what depends on the inputs: handshakes count now
     waves_.record(time_ns, half_period_ps_);
     take_access();
+    if (top_.cpl_valid_i && completion_ends_) inbound_.take_completion();
     take_read();
     take_write();
     take_frame();
@@ -161,10 +160,6 @@ class RtlCore final : public Core {
   }
 
  private:
-  struct Access {
-    MmioAccess access;
-    bool write;
-  };
   struct Completion {
     ReadCompletion completion;
     size_t at;
@@ -187,10 +182,22 @@ class RtlCore final : public Core {
     writing_open_ = sending_open_ = false;
   }
 
-  void drive_access() {
-    top_.mmio_valid_i = !accesses_.empty();
-    if (accesses_.empty()) return;
-    const auto& [access, write] = accesses_.front();
+  // An access and a completion a cycle; a load and a store take turns while the load is not taken.
+  void drive_inbound() {
+    const MmioAccess* const load = inbound_.next_load();
+    const MmioAccess* const store = inbound_.next_store();
+    top_.mmio_valid_i = load != nullptr || store != nullptr;
+    if (load != nullptr && (store == nullptr || !load_refused_)) {
+      drive_access(*load, false);
+    } else if (store != nullptr) {
+      drive_access(*store, true);
+    }
+    Completion* const completion = inbound_.next_completion();
+    top_.cpl_valid_i = completion != nullptr;
+    if (completion != nullptr) drive_completion(*completion);
+  }
+
+  void drive_access(const MmioAccess& access, bool write) {
     top_.mmio_write_i = write;
     top_.mmio_bar_i = access.bar;
     top_.mmio_address_i = access.offset;
@@ -200,13 +207,14 @@ class RtlCore final : public Core {
 
   void take_access() {
     if (top_.mmio_rsp_valid_o) sink_.mmio_read_done(top_.mmio_rsp_data_o);
-    if (top_.mmio_valid_i && top_.mmio_ready_o) accesses_.pop_front();
+    const bool taken = top_.mmio_valid_i && top_.mmio_ready_o;
+    load_refused_ = top_.mmio_valid_i && !top_.mmio_write_i && !taken;
+    if (taken) top_.mmio_write_i ? inbound_.take_store() : inbound_.take_load();
+    if (top_.mmio_valid_i && top_.mmio_write_i && !taken) inbound_.refuse_store();
   }
 
-  void drive_completion() {
-    top_.cpl_valid_i = !completions_.empty();
-    if (completions_.empty()) return;
-    auto& [completion, at] = completions_.front();
+  void drive_completion(Completion& in_hand) {
+    auto& [completion, at] = in_hand;
     const size_t bytes = std::min(kBeat, completion.data.size() - at);
     top_.cpl_tag_i = completion.tag;
     top_.cpl_error_i = completion.error;
@@ -216,7 +224,7 @@ class RtlCore final : public Core {
     at += bytes;
     const bool end = at == completion.data.size();
     top_.cpl_last_i = end && (completion.last || completion.error);
-    if (end) completions_.pop_front();
+    completion_ends_ = end;
   }
 
   void drive_frame() {
@@ -281,8 +289,9 @@ class RtlCore final : public Core {
   ModelContext context_;
   Model top_{context_.get()};
   LineCounts<Model> counts_{top_};
-  std::deque<Access> accesses_;
-  std::deque<Completion> completions_;
+  Inbound<Completion> inbound_;
+  bool load_refused_ = false;     // in the last cycle
+  bool completion_ends_ = false;  // the one that is driven, with this beat
   std::deque<Reception> frames_;
   PostedWrite writing_;  // the TLP that is leaving
   size_t writing_left_ = 0;

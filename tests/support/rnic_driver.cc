@@ -42,13 +42,17 @@ uint64_t RnicDriver::counter(exrnic_counter which) {
   return low | static_cast<uint64_t>(read_register(offset + 4)) << 32;
 }
 
-exrnic_mbox_status RnicDriver::command(exrnic_mbox_op op, const void* payload, size_t bytes) {
+void RnicDriver::begin(exrnic_mbox_op op, const void* payload, size_t bytes) {
   for (size_t at = 0; at < bytes; at += 4) {
     uint32_t word;
     std::memcpy(&word, static_cast<const uint8_t*>(payload) + at, 4);
     write_register(static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + at), word);
   }
   write_register(EXRNIC_REG_MBOX_COMMAND, op);
+}
+
+exrnic_mbox_status RnicDriver::command(exrnic_mbox_op op, const void* payload, size_t bytes) {
+  begin(op, payload, bytes);
   for (int i = 0; i < kCommandPolls; ++i) {
     const uint32_t status = read_register(EXRNIC_REG_MBOX_STATUS);
     if (status != EXRNIC_MBOX_STATUS_BUSY) return static_cast<exrnic_mbox_status>(status);

@@ -100,6 +100,7 @@ class RnicDriver {
   uint64_t counter(exrnic_counter which);
 
   // Runs a mailbox command; the payload is 64 bytes at most.
+  void begin(exrnic_mbox_op op, const void* payload, size_t bytes);  // a command, and go on
   exrnic_mbox_status command(exrnic_mbox_op op, const void* payload, size_t bytes);
   template <typename Payload>
   exrnic_mbox_status command(exrnic_mbox_op op, const Payload& payload) {

@@ -15,6 +15,7 @@ module completer
     output logic init_done_o,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
     output logic quiescent_o,
+    output logic settled_o,  // at most a doorbell is in hand: with quiesce_i host memory is left alone
     output logic idle_o,       // quiescent, and no queue will fire by itself
     input  logic [63:0] time_i,
 
@@ -110,16 +111,21 @@ module completer
   end
 
   // Doorbells go first: they make room. But an end waits behind one of them at most: a process that
-  // rings all the time holds nobody up. EFE and responder take turns if both have something, but
-  // the end of a PULL goes before those of work that may have begun behind it.
-  logic ready, timer_valid, begins, rx_turn_q, rx_first, end_turn_q, end_first;
+  // rings all the time holds nobody up. They are taken while the core comes to rest, and while an end
+  // waits for the place of its CQE: completions of reads may stand behind them on the bus. EFE and
+  // responder take turns if both have something, but the end of a PULL goes before those of work that
+  // may have begun behind it.
+  logic ready, rests, timer_valid, begins, rx_turn_q, rx_first, end_turn_q, end_first;
+  logic asked_q, came_q, placed;  // the place of a CQE was asked for, and is known; or is now
   cqn_t timer_cqn;
-  assign ready = state_q == StIdle && !quiesce_i && init_done_o;
+  assign rests = state_q == StIdle && init_done_o;
+  assign ready = rests && !quiesce_i;
   assign rx_first = rx_done_valid_i &&
       (rx_turn_q || !done_valid_i || rx_done_i.opcode != WQE_OPCODE_RECV);
-  assign end_first = end_turn_q && (rx_done_valid_i || done_valid_i);
+  assign end_first = end_turn_q && ready && (rx_done_valid_i || done_valid_i);
   assign begins = ready && (end_first || (!bell_valid_i && !timer_valid));
-  assign bell_ready_o = ready && !end_first;
+  assign placed = xlate_rsp_valid_i || came_q;
+  assign bell_ready_o = (rests && !end_first) || (state_q == StXlateWait && !placed);
   assign rx_done_ready_o = begins && rx_first;
   assign done_ready_o = begins && !rx_first;
 
@@ -173,12 +179,14 @@ module completer
   cq_config_t cq;
   logic [31:0] cq_producer, cq_consumer, entries, pending;
   cqn_t init_cqn;
-  logic look, written, bell_owned, rings, rings_at_once, full, fires, running;
+  logic look, written, bell_owned, rings, rings_at_once, fires_now, full, fires, running;
   assign entries = 32'd1 << cq.log_entries;
   assign pending = cq_producer - (job_q == JobBell ? bell_q.consumer : cq_consumer);
   assign bell_owned = cq.valid && cq.page == bell_q.page && pending <= entries;
   assign rings = state_q == StBell && bell_owned;
   assign rings_at_once = bell_owned && bell_q.arm && pending != '0;
+  // While the core comes to rest nothing is written: it is due behind that.
+  assign fires_now = rings_at_once && !quiesce_i;
   assign full = pending == entries;
   assign look = state_q == StCqRead;
   assign written = state_q == StWrite && write_ready_i;
@@ -218,7 +226,8 @@ module completer
       .limit_count_i(cq.moderation_count),
       .limit_ns_i(cq.moderation_ns),
       .set_i((rings && bell_q.arm) || state_q == StTimer),
-      .set_armed_i(job_q == JobBell && !rings_at_once),
+      .set_armed_i(job_q == JobBell && !fires_now),
+      .set_due_i(job_q == JobBell && rings_at_once),
       .set_solicited_i(bell_q.solicited),
       .complete_i(written),
       .solicited_i(ended_q.work.flags[CQE_FLAGS_SOLICITED] || cqe_status != CQE_STATUS_SUCCESS),
@@ -229,18 +238,18 @@ module completer
   );
 
   // ---- Steps
-  logic unreadable;
-  assign unreadable = xlate_rsp_i.status != XLATE_OK;
-  assign cq_error_o = (state_q == StCq && (!cq.valid || full)) ||
-      (state_q == StXlateWait && xlate_rsp_valid_i && unreadable);
+  logic unreadable, unreadable_q, resumes;
+  assign unreadable = came_q ? unreadable_q : xlate_rsp_i.status != XLATE_OK;
+  assign cq_error_o = (state_q == StCq && !asked_q && (!cq.valid || full)) ||
+      (state_q == StXlateWait && placed && unreadable);
+  assign resumes = asked_q && job_q == JobBell;  // an end that a doorbell came between
 
   always_comb begin
     state_d = state_q;
     unique case (state_q)
       StIdle:
-      if (!ready) state_d = StIdle;
-      else if (bell_valid_i && !end_first)
-        state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
+      if (bell_valid_i && bell_ready_o) state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
+      else if (!ready) state_d = StIdle;
       else if (timer_valid && !end_first) state_d = StCqRead;
       else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
@@ -260,15 +269,28 @@ module completer
         JobTimer: state_d = StTimer;
         default: state_d = StCq;
       endcase
-      StBell: state_d = rings_at_once ? StFire : StIdle;
+      StBell: state_d = fires_now ? StFire : resumes ? StCqRead : StIdle;
       StTimer: state_d = StFire;
-      StCq: state_d = cq_error_o ? StQpRead : StXlate;
+      StCq: state_d = asked_q ? StXlateWait : cq_error_o ? StQpRead : StXlate;
       StXlate: if (xlate_ready_i) state_d = StXlateWait;
-      StXlateWait: if (xlate_rsp_valid_i) state_d = unreadable ? StQpRead : StWrite;
+      StXlateWait:
+      if (placed) state_d = unreadable ? StQpRead : StWrite;
+      else if (bell_valid_i && bell_i.cqn < 32'(N_CQ)) state_d = StCqRead;
       StWrite: if (write_ready_i) state_d = fires ? StFire : StIdle;
-      StFire: if (write_ready_i) state_d = StIdle;
+      StFire: if (write_ready_i) state_d = resumes ? StCqRead : StIdle;
       default: state_d = StIdle;
     endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      asked_q <= 1'b0;
+      came_q  <= 1'b0;
+    end else begin
+      asked_q <= (state_q == StXlate && xlate_ready_i) ||
+          (asked_q && !(state_q == StXlateWait && placed));
+      came_q <= asked_q && placed && state_q != StXlateWait;
+    end
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -277,6 +299,9 @@ module completer
   end
 
   logic [63:0] address_q;
+  cqn_t end_cqn;
+  assign end_cqn = ended_q.received && ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn
+                                                                              : qp_i.cfg.send_cqn;
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       StIdle: begin
@@ -287,17 +312,32 @@ module completer
         cqn_q   <= bell_valid_i ? cqn_t'(bell_i.cqn) : timer_cqn;
       end
       // Where it comes from decides: software may write any opcode into its send queue.
-      StJudge:
-      cqn_q <= ended_q.received && ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn
-                                                                          : qp_i.cfg.send_cqn;
-      StXlateWait: address_q <= xlate_rsp_i.address;
+      StJudge: cqn_q <= end_cqn;
+      StXlateWait:
+      if (!placed && bell_valid_i) begin
+        bell_q <= bell_i;
+        if (bell_i.cqn < 32'(N_CQ)) begin
+          job_q <= JobBell;
+          cqn_q <= cqn_t'(bell_i.cqn);
+        end
+      end
+      StBell, StFire:
+      if (resumes && state_d == StCqRead) begin
+        job_q <= JobEnd;
+        cqn_q <= end_cqn;
+      end
       default: ;
     endcase
+    if (xlate_rsp_valid_i) begin
+      address_q    <= xlate_rsp_i.address;
+      unreadable_q <= xlate_rsp_i.status != XLATE_OK;
+    end
     if (cq_error_o) lost_q <= 1'b1;
   end
 
   // ---- Outputs
   assign quiescent_o = state_q == StIdle;
+  assign settled_o = quiescent_o || (job_q == JobBell && !asked_q && state_q != StFire);
   assign cq_error_cqn_o = cqn_q;
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
 
 #include "rtl-model/blocks/completer/completer_bench.h"
 
@@ -205,7 +207,7 @@ TEST_CASE("A doorbell and an end that come together are both served, the doorbel
   CHECK(completer.writes.size() == 2);  // the arm was there
 }
 
-TEST_CASE("A quiesced completer takes nothing, and goes on where it stopped") {
+TEST_CASE("A quiesced completer takes nothing but doorbells, and goes on where it stopped") {
   Completer completer;
   connect(completer);
   completer.dut().quiesce_i = 1;
@@ -213,12 +215,83 @@ TEST_CASE("A quiesced completer takes nothing, and goes on where it stopped") {
   pack(completer.dut().bell_i, bell(0, true));
   completer.dut().done_valid_i = completer.dut().bell_valid_i = 1;
   for (int i = 0; i < 20; ++i) completer.cycle();
+  completer.ring(bell(0, true));
   CHECK(completer.dut().quiescent_o);
+  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] > 1);
   CHECK(completer.writes.empty());
   completer.dut().quiesce_i = 0;
-  completer.ring(bell(0, true));
   completer.end(done(0));
   CHECK(completer.writes.size() == 2);
+}
+
+// So that writes come to an end, whatever processes ring.
+TEST_CASE("What is due to fire at a doorbell of a quiesced completer fires behind that, once") {
+  Completer completer;
+  connect(completer);
+  completer.end(done(0));
+  REQUIRE(completer.writes.size() == 1);
+  completer.dut().quiesce_i = 1;
+  for (int i = 0; i < 5; ++i) {
+    completer.ring(bell(0, true));
+    CHECK(completer.dut().settled_o);
+  }
+  completer.pass(100);
+  CHECK(completer.interrupts() == 0);
+  CHECK_FALSE(completer.dut().idle_o);
+  completer.dut().quiesce_i = 0;
+  completer.pass(100);
+  CHECK(completer.interrupts() == 1);
+  CHECK(completer.dut().idle_o);
+  completer.end(done(1));
+  CHECK(completer.interrupts() == 1);  // it was disarmed
+}
+
+TEST_CASE("Who has taken all before the core goes on is not interrupted for what it took") {
+  Completer completer;
+  connect(completer);
+  completer.end(done(0));
+  completer.dut().quiesce_i = 1;
+  completer.ring(bell(0, true));
+  completer.ring(bell(1, true));
+  completer.dut().quiesce_i = 0;
+  completer.pass(100);
+  CHECK(completer.interrupts() == 0);
+  completer.end(done(1));
+  CHECK(completer.interrupts() == 1);
+}
+
+// On the bus, what the page list is read by may stand behind them.
+TEST_CASE("Doorbells are taken while an end waits for the place of its completion") {
+  const int moment = GENERATE(Catch::Generators::range(0, 24));
+  INFO("the first one comes " << moment << " cycles after the end");
+  Completer completer(static_cast<uint32_t>(moment) + 1);
+  connect(completer);
+  completer.xlate.silent = true;
+  pack(completer.dut().done_i, done(0));
+  completer.dut().done_valid_i = 1;
+  completer.wait_for("done_ready_o", kLimit, [&] { return completer.dut().done_ready_o != 0; });
+  completer.cycle();
+  completer.dut().done_valid_i = 0;
+  for (int i = 0; i < moment; ++i) completer.cycle();
+  CqDoorbell wild = bell(0, false);
+  wild.cqn = EXRNIC_MAX_CQ;
+  for (const CqDoorbell& next : {bell(0, true), wild, bell(0, false)}) {
+    pack(completer.dut().bell_i, next);
+    completer.dut().bell_valid_i = 1;
+    completer.wait_for("bell_ready_o", kLimit, [&] { return completer.dut().bell_ready_o != 0; });
+    completer.cycle();
+    completer.dut().bell_valid_i = 0;
+  }
+  CHECK(completer.writes.empty());
+  CHECK_FALSE(completer.dut().settled_o);
+  completer.xlate.silent = false;
+  completer.rest();
+  CHECK(completer.xlate.requests.size() == 1);
+  REQUIRE(completer.writes.size() == 2);  // the arm was there
+  CHECK(completer.cqe(0).qpn == kQpn);
+  CHECK(completer.writes[1].kind == kWriteMsix);
+  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 2);
+  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS_REFUSED] == 1);
 }
 
 TEST_CASE("A completion queue that is created again starts empty, disarmed, in its first phase") {

@@ -26,6 +26,7 @@ module cq_moderation
     input  logic [23:0] limit_ns_i,
     input  logic        set_i,          // it is armed or disarmed, and counts from zero
     input  logic        set_armed_i,
+    input  logic        set_due_i,      // with set_armed_i: and its time is over
     input  logic        set_solicited_i,
     input  logic        complete_i,     // a completion was written
     input  logic        solicited_i,    // it is a solicited or a failed one
@@ -63,15 +64,15 @@ module cq_moderation
   assign any = own_q.armed && !own_q.solicited;  // somebody waits for any completion
   assign counts = complete_i && own_q.armed && (solicited_i || !own_q.solicited);
   assign fires_o = counts && (limit_ns_i == '0 || own_q.count + 16'd1 >= limit_count_i);
-  assign starts = counts && !fires_o && own_q.count == '0;
+  assign starts = (counts && !fires_o && own_q.count == '0) || (set_i && set_armed_i && set_due_i);
   assign change = set_i || counts;
 
   always_comb begin
     arm = own_q;
-    if (set_i) arm = '{set_armed_i, set_armed_i && set_solicited_i && !any, '0, '0};
+    if (set_i) arm = '{set_armed_i, set_armed_i && set_solicited_i && !any, 16'(starts), '0};
     else if (fires_o) arm = '0;
     else arm.count = own_q.count + 16'd1;
-    if (starts) arm.deadline = now + TimeBits'(limit_ns_i);
+    if (starts) arm.deadline = now + (set_i ? '0 : TimeBits'(limit_ns_i));
   end
 
   always_ff @(posedge clk_i) begin

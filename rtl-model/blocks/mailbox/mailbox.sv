@@ -27,6 +27,8 @@ module mailbox
     output logic           answer_o,  // with done_o: answer_data_o replaces the payload's start
     output mbox_answer_t   answer_data_o,
 
+    output logic drain_o,    // what stores of windows have begun is to be sent first
+    input  logic drained_i,
     output logic quiesce_o,
     input  logic quiescent_i,
 
@@ -80,7 +82,7 @@ module mailbox
 );
 
   typedef enum logic [3:0] {
-    StIdle, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StDone
+    StIdle, StDrain, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StDone
   } state_e;
   state_e state_q;
 
@@ -157,7 +159,9 @@ module mailbox
       state_q <= StIdle;
     end else begin
       unique case (state_q)
-        StIdle: if (start_i) state_q <= StQuiesce;
+        StIdle: if (start_i) state_q <= StDrain;
+        // Before it stops the core: others may need that to make room for us.
+        StDrain: if (drained_i || !rests) state_q <= StQuiesce;
         // First to rest, then the checks: until then the core may change what they look at.
         StQuiesce: if (quiescent_i || !rests) state_q <= StRead;
         StRead: state_q <= StCqSend;
@@ -191,7 +195,8 @@ module mailbox
   // ---- Changes
   logic apply;
   assign apply = state_q == StApply;
-  assign quiesce_o = rests && !(state_q inside {StIdle, StWake, StDone});
+  assign drain_o = state_q == StDrain;
+  assign quiesce_o = rests && !(state_q inside {StIdle, StDrain, StWake, StDone});
 
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first

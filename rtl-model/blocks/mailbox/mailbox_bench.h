@@ -23,6 +23,7 @@ class Mailbox : public Bench<Vmailbox> {
  public:
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
+    dut().drained_i = 1;
     dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
     dut().wake_ready_i = 1;
     dut().group_done_i = dut().group_found_i = dut().group_full_i = 0;

@@ -13,6 +13,24 @@ TEST_CASE("No operation ends well and disturbs nobody") {
   CHECK(mailbox.order == "d");
 }
 
+TEST_CASE("Before a command stops the core, what stores of windows have begun is sent") {
+  Mailbox mailbox;
+  mailbox.dut().drained_i = 0;
+  mailbox.dut().op_i = EXRNIC_MBOX_OP_DESTROY_QP;
+  mailbox.dut().start_i = 1;
+  mailbox.cycle();
+  mailbox.dut().start_i = 0;
+  for (int i = 0; i < 20; ++i) {
+    mailbox.cycle();
+    CHECK(mailbox.dut().drain_o);
+    CHECK_FALSE(mailbox.dut().quiesce_o);
+  }
+  mailbox.dut().drained_i = 1;
+  mailbox.cycle();
+  CHECK_FALSE(mailbox.dut().drain_o);
+  CHECK(mailbox.dut().quiesce_o);
+}
+
 TEST_CASE("A command that does not exist is refused, whatever its low bits say") {
   Mailbox mailbox;
   for (const uint32_t op :

@@ -54,11 +54,12 @@ class XlateModel {
 
   std::function<XlateResponse(const XlateRequest&)> answer = translate_in_place;
   std::vector<XlateRequest> requests;
+  bool silent = false;  // waits for its memory
 
   void drive() {
     dut_.xlate_ready_i = !busy_ && random_() % 2;
     dut_.xlate_rsp_valid_i = 0;
-    if (!busy_ || random_() % 4 == 0) return;
+    if (!busy_ || silent || random_() % 4 == 0) return;
     pack(dut_.xlate_rsp_i, answer(requests.back()));
     dut_.xlate_rsp_valid_i = 1;
     busy_ = false;

@@ -21,7 +21,6 @@ module user_page
 
     input logic enable_i,   // without it doorbells are refused
     input logic quiesce_i,  // no new store is taken
-    output logic quiescent_o,
     output logic idle_o,
 
     output logic qp_read_o,
@@ -182,7 +181,6 @@ module user_page
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
   assign idle_o         = state_q == StIdle;
-  assign quiescent_o    = state_q inside {StIdle, StWake, StCq};  // waits may last
   assign qp_read_o      = state_q == StRead && !is_srq && !firmware_whole;
   assign qp_read_qpn_o  = bell.number[$bits(qpn_t)-1:0];
   assign producer_we_o  = granted && !is_srq;
