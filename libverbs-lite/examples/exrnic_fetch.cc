@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "exrnic/connect.h"
@@ -17,13 +16,6 @@ namespace {
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw std::runtime_error(what + ": " + strerror(errno));
-}
-
-exrnic::FetchedFile Read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  exrnic::FetchedFile file{path, {std::istreambuf_iterator<char>(in), {}}};
-  if (!in) Refuse("cannot read " + path);
-  return file;
 }
 
 void Write(const std::string& path, const std::vector<uint8_t>& bytes) {
@@ -40,7 +32,7 @@ int Run(const std::string& listen, const std::string& from, const std::string& p
     const auto open = [&] { return exrnic::OpenDevice(device); };
     if (from.empty()) {
       const exrnic::Stream listener(vl_conn_listen(listen.c_str()), "vl_conn_listen");
-      exrnic::ServeFile(Read(path), listener, open);
+      exrnic::ServeFile(exrnic::ReadFile(path), listener, open);
     } else {
       const exrnic::FetchedFile file = exrnic::FetchFile(from, open);
       Write(path, file.bytes);

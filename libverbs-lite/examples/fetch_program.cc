@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fetch_program.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "exrnic/connect.h"
 
@@ -84,14 +88,38 @@ void PullAll(const End& end, const vl_conn_info& from, std::vector<uint8_t>* byt
   for (; under_way > 0; --under_way) AwaitPull(end);
 }
 
+void ExpectServable(const std::string& name, uint64_t bytes) {
+  if (bytes == 0)
+    throw std::runtime_error(name + " is empty, and a memory region has at least a byte");
+  if (bytes > kMostBytes)
+    throw std::runtime_error(name + " is too large: it has " + std::to_string(bytes) +
+                             " bytes, and a client takes " + std::to_string(kMostBytes) +
+                             " at most");
+}
+
 }  // namespace
 
+FetchedFile ReadFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) throw std::runtime_error("cannot read " + path + ": " + strerror(errno));
+  const Stream file(fd, "open");
+  struct stat status = {};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+    throw std::runtime_error("cannot read " + path + ": it is no regular file; name one");
+  ExpectServable(path, static_cast<uint64_t>(status.st_size));
+  std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t got = read(fd, bytes.data() + done, bytes.size() - done);
+    if (got < 0) throw std::runtime_error("cannot read " + path + ": " + strerror(errno));
+    if (got == 0)
+      throw std::runtime_error("cannot read " + path + ": it becomes shorter meanwhile");
+    done += static_cast<size_t>(got);
+  }
+  return {path, std::move(bytes)};
+}
+
 void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& open) {
-  if (file.bytes.empty())
-    throw std::runtime_error(file.name + " is empty, and a memory region has at least a byte");
-  if (file.bytes.size() > kMostBytes)
-    throw std::runtime_error(file.name + " is too large: a client takes " +
-                             std::to_string(kMostBytes) + " bytes at most");
+  ExpectServable(file.name, file.bytes.size());
   const End end(open);
   const Owned<vl_mr> mr =
       AllocateMr(end.pd.get(), file.bytes.data(), file.bytes.size(), VL_ACCESS_REMOTE_READ);

@@ -33,6 +33,10 @@ struct FetchedFile {
   std::vector<uint8_t> bytes;
 };
 
+// Throws std::runtime_error if the file is no regular one (a FIFO would be waited for), cannot be
+// read, or is larger than a client takes.
+FetchedFile ReadFile(const std::string& path);
+
 // Lets the next client of a listening socket fetch the file, and returns when it has all of it.
 // Throws std::exception.
 void ServeFile(FetchedFile file, const Stream& listener, const OpenRnicCall& open);

@@ -5,9 +5,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -80,6 +84,32 @@ TEST_CASE("a file's name that is too long for exrnic-fetch comes as far as it fi
   Server server(&fabric, file);
   const FetchedFile fetched = FetchFile(server.address(), [&] { return fabric.Open(1); });
   CHECK(fetched.name == std::string(VL_CONN_PRIVATE_MAX, 'n'));
+}
+
+TEST_CASE("exrnic-fetch waits for no FIFO, and says which file it cannot serve") {
+  char folder[] = "fetch_program_test.XXXXXX";
+  REQUIRE(mkdtemp(folder) != nullptr);
+  const std::string path = std::string(folder) + "/file";
+  const auto said = [&]() -> std::string {
+    try {
+      return std::to_string(ReadFile(path).bytes.size()) + " bytes";
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  };
+  CHECK(said() == "cannot read " + path + ": No such file or directory");
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK(said() == "cannot read " + path + ": it is no regular file; name one");
+  unlink(path.c_str());
+  std::ofstream(path, std::ios::binary) << "";
+  CHECK(said() == path + " is empty, and a memory region has at least a byte");
+  std::ofstream(path, std::ios::binary) << "text";
+  CHECK(said() == "4 bytes");
+  REQUIRE(truncate(path.c_str(), (off_t{1} << 30) + 1) == 0);
+  CHECK(said() == path + " is too large: it has 1073741825 bytes, and a client takes 1073741824 " +
+                      "at most");
+  unlink(path.c_str());
+  rmdir(folder);
 }
 
 TEST_CASE("the server of exrnic-fetch says what went wrong") {
