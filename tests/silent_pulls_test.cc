@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rtl-model/lockstep/lockstep.h"
+#include "rtl-model/ref/ddp_check.h"
 #include "rtl-model/ref/ref_core.h"
 #include "tests/support/exchange.h"
 #include "tests/support/faulty_core.h"
@@ -59,7 +60,7 @@ struct Pulling : SlowHost, Exchange {
       if (direction == Mac::Direction::kTransmit &&
           exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) &&
           exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
-          exrnic_ddp_tagged_stag(ddp) != EXRNIC_INTRODUCTION_STAG)
+          !ref::is_introduction(ddp, exrnic_efe_length(efe)))
         questions.push_back(testbed.now_ns());
     });
     data = random_bytes(random, kLong);

@@ -4,20 +4,15 @@
 #include <utility>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/ddp_check.h"
 
 namespace exrnic::lockstep {
 namespace {
 
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 
-bool is_introduction(const uint8_t* ddp, uint64_t length) {
-  return length == EXRNIC_DDP_TAGGED_BYTES &&
-         exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
-         exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
-}
-
 Stream stream_of(const uint8_t* ddp, uint64_t length) {
-  if (exrnic_ddp_tagged_t(ddp) && is_introduction(ddp, length)) return Stream::kIntroduction;
+  if (ref::is_introduction(ddp, length)) return Stream::kIntroduction;
   if (exrnic_ddp_tagged_t(ddp))
     return exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_READ_RESPONSE ? Stream::kResponse
                                                                               : Stream::kWork;

@@ -45,6 +45,12 @@ bool is_terminate(const Bytes& ddp) {
          exrnic_ddp_untagged_qn(ddp.data()) == EXRNIC_TERMINATE_QN;
 }
 
+bool is_introduction(const uint8_t* ddp, size_t length) {
+  return length == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) &&
+         exrnic_ddp_tagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_WRITE &&
+         exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
+}
+
 std::optional<exrnic_term_code> header_error(const Bytes& ddp) {
   const uint8_t* header = ddp.data();
   if (is_tagged(ddp)) {

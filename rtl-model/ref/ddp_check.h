@@ -13,6 +13,9 @@ bool is_tagged(const Bytes& ddp);
 // A terminate message, of whatever version.
 bool is_terminate(const Bytes& ddp);
 
+// What a queue pair tells its peer of itself (EFE.md), from the header and the length alone.
+bool is_introduction(const uint8_t* ddp, size_t length);
+
 // Nothing for a segment that the responder serves, as far as its header and length tell; else why
 // it is none. Reserved bits are ignored.
 std::optional<exrnic_term_code> header_error(const Bytes& ddp);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "rtl-model/ref/ddp_check.h"
+
 namespace exrnic::testing {
 namespace {
 
@@ -13,12 +15,6 @@ constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 constexpr uint16_t kGeneration = 0x0707;
 
 uint64_t mac_of(uint16_t node) { return uint64_t{EXRNIC_MAC_PREFIX} << 16 | node; }
-
-bool is_introduction(const uint8_t* efe) {
-  const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
-  return exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) != 0 &&
-         exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
-}
 
 }  // namespace
 
@@ -91,7 +87,7 @@ void ScriptedPeer::receive(const Bytes& frame) {
   if (exrnic_efe_seq(efe) == core_next_) {
     ++core_next_;
     const auto qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
-    if (is_introduction(efe)) {
+    if (ref::is_introduction(efe + EXRNIC_EFE_BYTES, exrnic_efe_length(efe))) {
       core_generations_[qpn] = static_cast<uint16_t>(exrnic_efe_src_generation(efe));
       if (exrnic_efe_dst_generation(efe) != kGeneration) introduce(qpn);
     } else {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "rtl-model/ref/ddp_check.h"
 #include "sim/ethernet/mac.h"
 #include "sim/testbed.h"
 
@@ -51,11 +52,9 @@ class Capture {
 
   static bool is_introduction(const Bytes& wire) {
     const uint8_t* efe = wire.data() + EXRNIC_ETH_BYTES;
-    const uint8_t* ddp = efe + EXRNIC_EFE_BYTES;
     return wire.size() >= EXRNIC_HEADER_TAGGED_BYTES &&
            (exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) != 0 &&
-           exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES && exrnic_ddp_tagged_t(ddp) != 0 &&
-           exrnic_ddp_tagged_stag(ddp) == EXRNIC_INTRODUCTION_STAG;
+           ref::is_introduction(efe + EXRNIC_EFE_BYTES, exrnic_efe_length(efe));
   }
 
   static bool is_terminate(const Bytes& wire) {
