@@ -154,6 +154,22 @@ TEST_CASE("a PULL whose link is cut when the peer has taken the request ends in 
   CHECK(e.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) == 1);
 }
 
+TEST_CASE("a PULL whose answer is given up, as the link was cut for a while, ends in an error") {
+  Pulling e(either(), GENERATE(make_rtl_core, make_ref_core));
+  e.pull(0, kLong);
+  e.testbed.run_until([&] { return e.left.rnic.host().writes().size() > 2; }, 1'000'000);
+  const TopologyLink& link = e.testbed.fabric().topology().links.at(0);
+  e.testbed.fabric().set_up(link, false);
+  e.testbed.run_for(kInterval / 2);  // the left node does not ask yet
+  e.testbed.fabric().set_up(link, true);
+  CHECK(e.questions.empty());
+  const exrnic_cqe cqe = e.left.wait(kLongest);
+  CHECK(cqe.opcode == EXRNIC_WQE_OPCODE_PULL);
+  CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(cqe.detail == EXRNIC_TERM_CODE_STREAM);
+  CHECK(e.right.state() == EXRNIC_QP_STATE_ERROR);
+}
+
 TEST_CASE("a PULL from a peer whose host takes as long as its board allows ends well") {
   Pulling e(either());
   e.pull_in_vain();

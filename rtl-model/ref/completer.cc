@@ -73,11 +73,15 @@ bool Completer::known(uint32_t qpn, uint16_t generation) const {
 // ---- Segments
 
 void Completer::complete(const Ended& ended) {
-  if (ended.tag.kind == Tag::Kind::kTerminate || ended.tag.kind == Tag::Kind::kIntroduction ||
-      !known(ended.tag.qpn, ended.tag.generation))
+  if (ended.tag.kind == Tag::Kind::kIntroduction || !known(ended.tag.qpn, ended.tag.generation))
     return;
   if (ended.tag.kind == Tag::Kind::kResponse) return lose_response(ended);
   QueuePair& qp = state_.qps[ended.tag.qpn];
+  if (ended.tag.kind == Tag::Kind::kTerminate) {
+    // Its peer has not been told, if it is there after all.
+    if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR) qp.status.told = false;
+    return;
+  }
   const bool placed = was_placed(qp, ended);
   const bool last = ended.tag.kind == Tag::Kind::kLast;
   // UC has a peer that is given up for its introduction only: it goes on alone.
@@ -119,10 +123,13 @@ void Completer::count_end(uint32_t qpn) {
   if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr)) state_.wake(qpn);
 }
 
-// Only one whose payload could not be read means anything: the peer has to hear of it.
+// Of one whose payload could not be read the peer has to hear; of one that was given up it will,
+// when it asks.
 void Completer::lose_response(const Ended& ended) {
-  if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR) return;
   QueuePair& qp = state_.qps[ended.tag.qpn];
+  if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && qp.serves_peer())
+    return state_.go_to_error(ended.tag.qpn, {});
+  if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR) return;
   if (qp.in_error() && !qp.status.told) {
     qp.status.answer_lost = true;
     return state_.wake(ended.tag.qpn);

@@ -238,6 +238,12 @@ module completer
   );
 
   // ---- Steps
+  // Nobody waits for it.
+  logic means_nothing;
+  assign means_nothing =
+      done_i.tag.kind inside {TX_KIND_PORT, TX_KIND_FIRMWARE, TX_KIND_INTRODUCTION} ||
+      (done_i.tag.kind == TX_KIND_TERMINATE && done_i.status == CQE_STATUS_SUCCESS);
+
   logic unreadable, unreadable_q, resumes;
   assign unreadable = came_q ? unreadable_q : xlate_rsp_i.status != XLATE_OK;
   assign cq_error_o = (state_q == StCq && !asked_q && (!cq.valid || full)) ||
@@ -253,9 +259,7 @@ module completer
       else if (timer_valid && !end_first) state_d = StCqRead;
       else if (rx_first) state_d = StQpRead;
       else if (done_valid_i)
-        state_d = done_i.tag.kind inside {TX_KIND_TERMINATE, TX_KIND_PORT, TX_KIND_FIRMWARE,
-                                        TX_KIND_INTRODUCTION} ?
-            StIdle : StQpRead;
+        state_d = means_nothing ? StIdle : StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:
       if (changes) state_d = StStatus;

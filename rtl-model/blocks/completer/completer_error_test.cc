@@ -155,13 +155,29 @@ TEST_CASE("A response that is lost after its queue pair went to ERROR is one to 
   CHECK(completer.writes.empty());
 }
 
-TEST_CASE("The end of a response, arrived or given up, changes nothing") {
+TEST_CASE("A response that is given up takes the queue pair to ERROR: there is no other for it") {
+  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  Completer completer;
+  connect(completer);
+  QpStatus& status = completer.qps[kQpn].status;
+  status.state = state;
+  for (int i = 0; i < 2; ++i) completer.end(response(EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK_FALSE(status.told);  // the peer hears of it when it asks
+  CHECK_FALSE(status.answer_lost);
+  CHECK_FALSE(status.fault);
+  CHECK(completer.qp_errors == 1);
+  CHECK(completer.wakes == std::vector<unsigned>{kQpn});
+  CHECK(completer.writes.empty());
+}
+
+TEST_CASE("The end of a response that arrived, or was of another life, changes nothing") {
   Completer completer;
   connect(completer);
   completer.end(response(EXRNIC_CQE_STATUS_SUCCESS));
-  completer.end(response(EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
   completer.qps[kQpn].cfg.generation++;
   completer.end(response(EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  completer.end(response(EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
   CHECK(completer.qps[kQpn].ended.count == 0);
   CHECK(completer.wakes.empty());
@@ -312,6 +328,23 @@ TEST_CASE("The end of a terminate message, arrived or given up, completes nothin
   completer.end(terminate);
   CHECK(completer.writes.empty());
   CHECK(completer.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("Whose terminate message is given up has told its peer nothing") {
+  for (const bool given_up : {false, true}) {
+    Completer completer;
+    connect(completer);
+    QpStatus& status = completer.qps[kQpn].status;
+    status.state = EXRNIC_QP_STATE_ERROR;
+    status.told = true;
+    TxDone terminate = done(0);
+    terminate.tag.kind = kTxTerminate;
+    if (given_up) terminate.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
+    completer.end(terminate);
+    CHECK(status.told == !given_up);
+    CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+    CHECK(completer.qp_errors == 0);
+  }
 }
 
 }  // namespace

@@ -61,6 +61,15 @@ module completion_status
   assign loses_answer = is_response && status_i == CQE_STATUS_LOC_PROT_ERR && !lost_i &&
       (connected || (in_error && !qp_i.status.told));
 
+  // One that was given up has not come either: the peer hears of that when it asks.
+  logic answer_given_up;
+  assign answer_given_up = is_response && status_i == CQE_STATUS_RETRY_EXC_ERR && !lost_i && connected;
+
+  // A terminate message that was given up has told nobody, if the peer is there after all.
+  logic not_told;
+  assign not_told = !received_i && kind_i == TX_KIND_TERMINATE &&
+      status_i == CQE_STATUS_RETRY_EXC_ERR && !lost_i && qp_i.status.told;
+
   // The cause of an error goes to the first work request that it ends, be that a PULL or another.
   assign takes_fault = in_error && qp_i.status.fault && !succeeded && !comes_again && (is_last ||
       (received_i && opcode_i != WQE_OPCODE_RECV && status_i == CQE_STATUS_WR_FLUSH_ERR));
@@ -81,12 +90,12 @@ module completion_status
   always_comb begin
     if (lost_i) fails_o = 1'b1;
     else if (goes_alone) fails_o = 1'b0;
-    else if (is_response) fails_o = loses_answer;
+    else if (is_response) fails_o = loses_answer || answer_given_up;
     else fails_o = (is_last || is_segment) && !succeeded &&
         (!comes_again || status_i == CQE_STATUS_RETRY_EXC_ERR);
     fails_o = fails_o && known && !in_error;
   end
-  assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer || goes_alone));
+  assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer || goes_alone || not_told));
 
   // A segment that failed leaves its status for the work request that it is part of. Of a response
   // that failed the peer has to hear.
@@ -94,6 +103,7 @@ module completion_status
     qp_status_o = qp_i.status;
     if (goes_alone) qp_status_o.alone = 1'b1;
     else qp_status_o.state = QP_STATE_ERROR;
+    if (not_told) qp_status_o.told = 1'b0;
     if (takes_fault) qp_status_o.fault = 1'b0;
     if (loses_answer) qp_status_o.answer_lost = 1'b1;
     if (!in_error && !goes_alone) begin
@@ -101,7 +111,7 @@ module completion_status
       qp_status_o.fault_status = status_i;
       qp_status_o.fault_detail = '0;
       qp_status_o.exact = qp_i.status.rnr;
-      qp_status_o.answer_lost = is_response && !lost_i;
+      qp_status_o.answer_lost = loses_answer;
     end
   end
 
