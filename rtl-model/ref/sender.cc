@@ -328,6 +328,7 @@ void Sender::end_work_request() {
   QueuePair& qp = turn_.qp();
   qp.at.sq_consumer = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots);
   qp.at.submitted = 0;
+  qp.at.needs_peer = false;
   state_.count(EXRNIC_COUNTER_WQES);
   turn_.end(true);
 }

@@ -112,6 +112,15 @@ TEST_CASE("What needs no peer waits for none") {
   }
 }
 
+TEST_CASE("What needs no peer waits for none, behind work that has waited either") {
+  Requester requester;
+  post_push(requester);
+  requester.qps[kQpn].sq.needs_peer = true;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK_FALSE(requester.qps[kQpn].sq.needs_peer);
+}
+
 TEST_CASE("UC sends also when nobody is there") {
   Requester requester;
   post_push(requester);

@@ -54,6 +54,7 @@ module work_progress
       sq_o.consumer = sq_i.consumer + wqe_index_t'(slots_i);
       sq_o.progress = '0;
       sq_o.halted   = !sent_i;
+      sq_o.needs_peer = 1'b0;
     end else if (!is_pull) begin
       sq_o.progress = next_i;
     end
