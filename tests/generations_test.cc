@@ -29,10 +29,34 @@ struct Lives : Exchange {
     REQUIRE(end.rnic.modify(end.qp.qpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
     end.qp.sq.index = end.qp.rq.index = 0;
   }
+  using Exchange::connect;
+  void connect(End& end) {
+    const bool is_left = &end == &left;
+    end.rnic.connect(end.qp, is_left ? 1 : 0, is_left ? kRightQpn : kLeftQpn);
+  }
+  // What the earlier life has completed is of no interest then.
+  void begin_anew(End& end) {
+    reset(end);
+    connect(end);
+    forget_completions(end);
+  }
   void begin_anew() {
     reset(left);
     reset(right);
     connect();
+    forget_completions(left);
+    forget_completions(right);
+  }
+  static void forget_completions(End& end) {
+    while (end.rnic.poll(end.cq, End::kPage)) continue;
+    while (end.rnic.poll(end.recv_cq, End::kPage)) continue;
+  }
+  void set_link(bool up) { testbed.fabric().set_up(testbed.fabric().topology().links.at(0), up); }
+  // So long that who misses an answer gives the other one up.
+  void cut_link() {
+    set_link(false);
+    testbed.run_for(20'000'000);
+    set_link(true);
   }
 
   Elements of(uint64_t offset) { return {element(left.near, offset, kBytes)}; }
@@ -90,8 +114,6 @@ TEST_CASE("a SEND of an earlier life takes no receive of a later one") {
     lives.left.post(send_of(lives.of(kOld)));
     lives.testbed.run_for(after_ns);
     lives.begin_anew();
-    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
-    while (lives.right.rnic.poll(lives.right.recv_cq, End::kPage)) continue;
     lives.expect_new_life_works();
   });
 }
@@ -104,7 +126,6 @@ TEST_CASE("a PUSH of an earlier life writes nothing when both have begun a later
     lives.begin_anew();
     const Bytes blank(kBytes, 0xee);
     lives.right.rnic.write(lives.right.far, kOld, blank);
-    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
     lives.expect_new_life_works();
     CHECK(difference(lives.at_right(kOld), blank) == "");
   });
@@ -118,7 +139,6 @@ TEST_CASE("the answer to a PULL of an earlier life writes nothing in a later one
     lives.begin_anew();
     const Bytes blank(kBytes, 0xee);
     lives.left.rnic.write(lives.left.near, kOld, blank);
-    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
     lives.expect_new_life_works();
     CHECK(difference(lives.left.rnic.read(lives.left.near, kOld, kBytes), blank) == "");
   });
@@ -132,7 +152,6 @@ TEST_CASE(
       lives.left.post(wants_receive ? send_of(lives.of(kOld)) : push_of(lives.of(kOld), kBeyond));
       lives.testbed.run_for(after_ns);
       lives.begin_anew();
-      while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
       lives.expect_new_life_works();
     });
 }
@@ -141,12 +160,11 @@ TEST_CASE("256 lives and more pass while a peer is given up: its error does not 
   TestbedOptions options = options_for("dc-25g");
   Lives lives(options);
   lives.rest();
-  lives.testbed.fabric().set_up(lives.testbed.fabric().topology().links.at(0), false);
+  lives.set_link(false);
   lives.left.post(push_of(lives.of(kOld), kOld));
   lives.testbed.run_for(5'000);
   for (int life = 0; life < 256; ++life) lives.reset(lives.left);
-  lives.reset(lives.right);
-  lives.connect();
+  lives.begin_anew();
   CHECK(lives.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) == 0);
   lives.testbed.run_for(400'000'000);
   CHECK(lives.left.rnic.counter(EXRNIC_COUNTER_PEERS_DEAD) >= 1);
@@ -175,9 +193,9 @@ TEST_CASE("a queue pair whose peer is connected later sends when the two have me
   Lives lives(options_for("dc-25g"));
   lives.reset(lives.left);
   lives.reset(lives.right);
-  lives.left.rnic.connect(lives.left.qp, 1, Exchange::kRightQpn);
+  lives.connect(lives.left);
   lives.rest();  // nobody has answered
-  lives.right.rnic.connect(lives.right.qp, 0, Exchange::kLeftQpn);
+  lives.connect(lives.right);
   lives.expect_new_life_works();
 }
 
@@ -185,7 +203,7 @@ TEST_CASE("work for a queue pair that is not there ends with an error") {
   Lives lives(options_for("dc-25g"));
   lives.reset(lives.left);
   lives.reset(lives.right);
-  lives.left.rnic.connect(lives.left.qp, 1, Exchange::kRightQpn);
+  lives.connect(lives.left);
   lives.left.post(push_of(lives.of(kOld), kOld));
   const exrnic_cqe refused = lives.left.wait();
   CHECK(int{refused.status} == EXRNIC_CQE_STATUS_REM_OP_ERR);
@@ -202,10 +220,86 @@ TEST_CASE("UC: a message of an earlier life is lost, and the next one arrives") 
     lives.left.post(send_of(lives.of(kOld)));
     lives.testbed.run_for(3'000);
     lives.begin_anew();
-    while (lives.left.rnic.poll(lives.left.cq, End::kPage)) continue;
-    while (lives.right.rnic.poll(lives.right.recv_cq, End::kPage)) continue;
     lives.expect_new_life_works();
   }
+}
+
+TEST_CASE(
+    "two of whom only one knows of their meeting, as the link was cut, meet when one has work") {
+  for (const bool left_works : {true, false})
+    for (uint64_t after_ns = 0; after_ns < 800; after_ns += 100) {
+      INFO("the link is cut " << after_ns << " ns behind the last connection");
+      Lives lives(options_for("dc-25g"));
+      lives.rest();
+      lives.reset(lives.left);
+      lives.reset(lives.right);
+      lives.connect(lives.left);
+      lives.rest();
+      lives.connect(lives.right);
+      lives.testbed.run_for(after_ns);
+      lives.cut_link();
+      End& works = left_works ? lives.left : lives.right;
+      works.post(push_of({element(works.near, 0, 100)}, 0));
+      REQUIRE(int{works.wait(400'000'000).status} == EXRNIC_CQE_STATUS_SUCCESS);
+      lives.expect_new_life_works();
+    }
+}
+
+constexpr uint32_t kLong = 9'000;   // so many bytes need a while,
+constexpr uint64_t kSink = 11'000;  // and go there
+
+TEST_CASE("a PULL whose peer begins a new life, and is connected again, ends in an error") {
+  for (uint64_t after_ns = 1'000; after_ns < 5'000; after_ns += 500) {
+    INFO("reset after " << after_ns << " ns");
+    Lives lives(options_for("dc-25g"));
+    lives.rest();
+    lives.left.post(pull_of({element(lives.left.near, kSink, kLong)}, 0));
+    lives.testbed.run_for(after_ns);
+    lives.begin_anew(lives.right);
+    const exrnic_cqe pulled = lives.left.wait();
+    if (int{pulled.status} == EXRNIC_CQE_STATUS_SUCCESS) continue;
+    CHECK(int{pulled.status} == EXRNIC_CQE_STATUS_REM_OP_ERR);
+    CHECK(pulled.detail == EXRNIC_TERM_CODE_STREAM);
+    lives.begin_anew();
+    lives.expect_new_life_works();
+  }
+}
+
+TEST_CASE("a PULL whose peer's node is reset, and has the same numbers again, ends in an error") {
+  Lives lives(options_for("dc-25g"));
+  lives.rest();
+  lives.left.post(pull_of({element(lives.left.near, kSink, kLong)}, 0));
+  lives.testbed.run_for(1'800);
+  lives.testbed.node(1).device().reset();
+  End again(lives.testbed, 1, Exchange::kRightQpn, 20'000);
+  again.rnic.connect(again.qp, 0, Exchange::kLeftQpn);
+  const exrnic_cqe pulled = lives.left.wait();
+  CHECK((int{pulled.status} == EXRNIC_CQE_STATUS_REM_OP_ERR ||
+         int{pulled.status} == EXRNIC_CQE_STATUS_RETRY_EXC_ERR));
+}
+
+TEST_CASE("a new life that PUSHes to one whose receives were missed by an earlier one is served") {
+  Lives lives(options_for("dc-25g"));
+  lives.left.post(send_of(lives.of(kOld)));  // there is no receive
+  lives.testbed.run_for(20'000);
+  lives.begin_anew(lives.left);
+  lives.left.post(push_of(lives.of(kNew), kNew));
+  CHECK(int{lives.left.wait().status} == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(difference(lives.at_right(kNew), lives.new_bytes) == "");
+  lives.expect_new_life_works();
+}
+
+TEST_CASE("UC: who begins a new life is heard by one that does not") {
+  QueuePairOptions wanted;
+  wanted.service = EXRNIC_SERVICE_UC;
+  Lives lives(options_for("dc-25g"), wanted);
+  for (int i = 0; i < 4; ++i) {
+    lives.left.post(push_of(lives.of(kOld), kOld));
+    CHECK(int{lives.left.wait().status} == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+  lives.rest();
+  lives.begin_anew(lives.left);
+  lives.expect_new_life_works();
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ void Requester::take_turn(uint32_t qpn) {
   if (!qp.valid) return;
   if (qp.status.rnr && qp.all_ended()) go_back();
   if (!qp.in_error() && qp.introduces()) return introduce();
-  if (qp.wants_answer()) return;
-  const auto held = std::exchange(qp.at.held, std::nullopt);  // good for one turn
+  // Good for one turn in which its work may begin.
+  const auto held = qp.wants_answer() ? std::nullopt : std::exchange(qp.at.held, std::nullopt);
   if (qp.in_error()) return take_error_turn();
   if (qp.at.asks && qp.status.state == EXRNIC_QP_STATE_RTS) return ask();
   const bool reads = qp.answers_peer();

@@ -87,30 +87,40 @@ bool Responder::is_told_of_refusal() const {
   return segment_.refusal != 0 || is_terminate(segment_.ddp);
 }
 
-bool Responder::is_introduction() const {
-  return segment_.ddp.size() == EXRNIC_DDP_TAGGED_BYTES && !header_error(segment_.ddp) &&
-         is_tagged(segment_.ddp) &&
-         exrnic_ddp_tagged_opcode(segment_.ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE &&
-         exrnic_ddp_tagged_stag(segment_.ddp.data()) == EXRNIC_INTRODUCTION_STAG;
-}
-
 // The peer tells its generation. What it does not know yet, or we did not, wants an introduction of
-// ours.
+// ours; so does who waits for one.
 void Responder::take_introduction() {
+  const bool asks = exrnic_ddp_tagged_to(segment_.ddp.data()) == EXRNIC_INTRODUCTION_ASKS;
   QueuePair* qp = segment_.dst_qpn < state_.qps.size() ? &state_.qps[segment_.dst_qpn] : nullptr;
   if (qp == nullptr || !qp->valid || !qp->has_peer() || !qp->serves_peer() || !is_peer(*qp) ||
-      segment_.src_generation == 0) {
-    const bool asks = exrnic_ddp_tagged_to(segment_.ddp.data()) == EXRNIC_INTRODUCTION_ASKS;
+      segment_.src_generation == 0)
     return asks ? refuse(EXRNIC_TERM_CODE_STREAM) : done();
-  }
   auto& peer = qp->at.peer;
   const bool knows_us = segment_.dst_generation == qp->generation;
-  peer.changes += !knows_us || segment_.src_generation != peer.generation;
+  // Who knew us, and does so no more, has begun anew with the number that it had: its node was
+  // reset.
+  const bool renews = peer.generation != 0 &&
+                      (segment_.src_generation != peer.generation || (peer.met && !knows_us));
+  if (renews && (!qp->at.pulls.empty() || !qp->at.reads.empty())) return part(*qp);
+  if (renews) qp->at.inbound.renew();
+  peer.changes += asks || !knows_us || segment_.src_generation != peer.generation;
   peer.generation = segment_.src_generation;
   peer.met = knows_us;
   if (knows_us && qp->at.pulls.empty()) state_.pulling.erase(segment_.dst_qpn);
   if (knows_us) qp->at.heard_of_pulls();
   state_.wake(segment_.dst_qpn);
+  done();
+}
+
+// Requests for an earlier life of the peer, or by one, are under way: nobody will answer them, nor
+// want the answers. Of a question the peer would say that it was for another life.
+void Responder::part(QueuePair& qp) {
+  QueuePair::Status fault;
+  fault.fault = true;
+  fault.fault_detail = EXRNIC_TERM_CODE_STREAM;
+  fault.fault_status = status_of_terminate(fault.fault_detail);
+  state_.go_to_error(segment_.dst_qpn, fault);
+  qp.at.peer = {};
   done();
 }
 
@@ -126,7 +136,8 @@ void Responder::judge() {
   }
   QueuePair* qp = addressee();
   was_addressed_ = qp != nullptr;
-  if (is_introduction()) return take_introduction();
+  if (is_introduction(segment_.ddp.data(), segment_.ddp.size()) && !header_error(segment_.ddp))
+    return take_introduction();
   if (is_told_of_refusal()) return take_terminate();
   if (qp == nullptr) return refuse(EXRNIC_TERM_CODE_STREAM);
   if (qp->in_error()) {

@@ -54,9 +54,9 @@ class Responder {
   void serve(QueuePair& qp);
   bool is_peer(const QueuePair& qp) const;
   bool is_current(const QueuePair& qp) const;
-  bool is_introduction() const;
   bool is_told_of_refusal() const;
   void take_introduction();
+  void part(QueuePair& qp);
   void take_terminate();
   void pause(QueuePair& qp);
   bool waits_for_another(const QueuePair& qp) const;

@@ -77,6 +77,12 @@ struct Inbound {
     write_ended = true;
     skips = skip;
   }
+  // The peer has begun another life: it sends from the beginning, and nothing comes again.
+  void renew() {
+    abandon(/*skip=*/false);
+    next = 0;
+    refused = false;
+  }
 };
 
 // So many messages queue pair dst_qpn may send to src_qpn of that node, or the reverse; modulo

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The status of a queue pair behind a terminate message, received or sent. Combinational.
+// The status of a queue pair behind a terminate message, received or sent, or behind the end of its
+// peer. Combinational.
 
 module error_status
   import exrnic_pkg::*;
@@ -12,14 +13,19 @@ module error_status
     /* verilator lint_on UNUSEDSIGNAL */
     input  logic       refused_i,  // we refused the segment, else it is a terminate message
     input  logic       told_i,     // and its sender hears of it
+    input  logic       parts_i,    // it is the introduction of a peer of whom requests are under way
     input  logic       unreliable_i,  // the queue pair is of UC: its introduction was refused
     input  reads_t     pull_count_i,
     output logic       rnr_o,      // it asks for a pause, else the queue pair goes to ERROR
     output qp_status_t status_o
 );
 
+  // Of a question the peer would say that it was for an earlier life.
   logic [15:0] code;
-  assign code = desc_i.length >= 16'(DDP_UNTAGGED_BYTES + 2) ? desc_i.ddp[PayloadTop-:16] : '0;
+  always_comb begin
+    code = desc_i.length >= 16'(DDP_UNTAGGED_BYTES + 2) ? desc_i.ddp[PayloadTop-:16] : '0;
+    if (parts_i) code = TERM_CODE_STREAM;
+  end
 
   // Errors of the remote protection and tagged buffer kinds are access errors to the verbs user.
   logic access_error;
@@ -52,8 +58,8 @@ module error_status
         status_o.fault_status =
             access_error ? CQE_STATUS_REM_ACCESS_ERR : CQE_STATUS_REM_OP_ERR;
         status_o.fault_detail = code;
-        status_o.exact        = 1'b1;
-        if (!status_i.rnr) status_o.fault_seq = desc_i.ack;
+        if (!parts_i) status_o.exact = 1'b1;
+        if (!parts_i && !status_i.rnr) status_o.fault_seq = desc_i.ack;
       end
     end
     if (told_i) status_o.told = 1'b1;

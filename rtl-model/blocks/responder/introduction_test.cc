@@ -50,6 +50,95 @@ TEST_CASE("The two have met when the peer knows this life; it wants one more ans
   CHECK(responder.qps[kQpn].peer.changes == 1);
 }
 
+TEST_CASE("Who waits for an answer gets one, though nothing is new: the last one may be lost") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(introduction(kPeerGeneration, kGeneration, EXRNIC_INTRODUCTION_ASKS));
+  CHECK(responder.qps[kQpn].peer.met);
+  CHECK(responder.qps[kQpn].peer.changes == 1);
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+  CHECK(responder.refusals.empty());
+}
+
+// How a peer that was met shows that it is another one now: with a number of its own, or with the
+// same, as it does not know us.
+RxDesc of_another_life() {
+  const bool same_number = GENERATE(false, true);
+  return introduction(same_number ? kPeerGeneration : kPeerGeneration + 1, 0,
+                      GENERATE(EXRNIC_INTRODUCTION_PLAIN, EXRNIC_INTRODUCTION_ASKS));
+}
+
+TEST_CASE(
+    "Requests for, or by, an earlier life of the peer end the queue pair: nobody answers them") {
+  const RxDesc desc = of_another_life();
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  SECTION("a PULL of ours") { responder.pulls[kQpn] = {{}}; }
+  SECTION("a read of its") { responder.reads[kQpn] = {{}}; }
+  responder.receive(desc);
+  const QpStatus& status = responder.qps[kQpn].status;
+  CHECK(status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(status.fault);
+  CHECK(status.fault_status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+  CHECK(status.fault_detail == EXRNIC_TERM_CODE_STREAM);
+  CHECK_FALSE(status.exact);
+  CHECK_FALSE(status.told);
+  CHECK(responder.qps[kQpn].peer.generation == 0);  // what is said of the old one reaches no other
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+  CHECK(responder.qp_errors == 1);
+  CHECK(responder.refusals.empty());
+  CHECK(responder.order == "sd");
+}
+
+TEST_CASE("Without such requests the queue pair goes on with a new life of its peer") {
+  const RxDesc desc = of_another_life();
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.receive(desc);
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(responder.qps[kQpn].peer.generation == desc.src_generation);
+  CHECK(responder.qp_errors == 0);
+}
+
+TEST_CASE("An introduction is not among what is discarded behind a message without a receive") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.qps[kQpn].rq_producer = responder.qps[kQpn].rq_consumer;
+  responder.receive(send_segment(1, 0, 10));
+  responder.receive(introduction(kPeerGeneration, kGeneration));
+  CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 0);
+}
+
+TEST_CASE("What a new life of the peer sends waits for no message of the earlier one") {
+  Receiver responder;
+  responder.qps[kQpn].rq_producer = responder.qps[kQpn].rq_consumer;
+  responder.receive(send_segment(1, 0, 10));
+  responder.receive(introduction(kPeerGeneration + 1, 0));
+  RxDesc desc = write_segment(8);
+  desc.src_generation = kPeerGeneration + 1;
+  responder.order.clear();
+  responder.receive(desc);
+  CHECK(responder.order == "wd");
+}
+
+TEST_CASE("UC: a new life of the peer counts its frames from the beginning") {
+  Receiver responder;
+  responder.qps[kQpn].cfg.service = EXRNIC_SERVICE_UC;
+  const auto frame = [&](uint32_t number, RxDesc desc) {
+    desc.unreliable = desc.first = true;
+    desc.seq = number;
+    responder.receive(desc);
+  };
+  for (uint32_t i = 0; i < 3; ++i) frame(i, write_segment(8));
+  responder.receive(introduction(kPeerGeneration + 1, 0));
+  RxDesc desc = write_segment(8);
+  desc.src_generation = kPeerGeneration + 1;
+  responder.order.clear();
+  frame(0, desc);
+  CHECK(responder.order == "wd");
+  CHECK(responder.events[EXRNIC_COUNTER_UNRELIABLE_DROPPED] == 0);
+}
+
 TEST_CASE("A new life of the peer has not met this one, and what the old one sent is refused") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();

@@ -57,6 +57,7 @@ module receives
     input logic [15:0] session_i,
     input logic       owes_i,
     input term_code_e owed_i,
+    input  logic       renewed_i,  // its peer has begun another life
     input logic        came_i,
     input logic        first_i,
     input logic [31:0] number_i,
@@ -98,7 +99,8 @@ module receives
       .qpn_i,
       .read_i,
       .stream_o,
-      .we_i(accepted_i || taken_i || closed_i || paused_i || told_i || owes_i || came_i || dropped_i),
+      .we_i(accepted_i || taken_i || closed_i || paused_i || told_i || owes_i || renewed_i || came_i ||
+          dropped_i),
       .stream_i(stream),
       .element_read_index_i(element_index_i),
       .element_o,
@@ -118,6 +120,7 @@ module receives
       .session_i,
       .owes_i,
       .owed_i,
+      .renewed_i,
       .came_i,
       .first_i,
       .number_i,

@@ -163,7 +163,7 @@ module responder
   segment_t segment;
   term_code_e judge_code;
   logic flush, flush_pull, flush_message, flush_receive;
-  logic introduction, wants_answer, meets;
+  logic introduction, wants_answer, meets, renews, parts;
   qp_peer_t peer;
   logic mine, receiving, good, too_long, waits, late, gap, bad_pkey, bad_qkey;
   segment_judge #(
@@ -185,6 +185,8 @@ module responder
       .wants_answer_o(wants_answer),
       .meets_o(meets),
       .peer_o(peer),
+      .renews_o(renews),
+      .parts_o(parts),
       .segment_o(segment),
       .good_o(good),
       .code_o(judge_code),
@@ -288,6 +290,7 @@ module responder
       .introduction_i(introduction),
       .wants_answer_i(wants_answer),
       .meets_i(meets),
+      .parts_i(parts),
       .told_i(qp_i.status.told && (!stream.told || stream.told_in == desc_q.session)),
       .device_i(device),
       .device_ready_i(device_ready),
@@ -399,6 +402,7 @@ module responder
       .session_i(desc_q.session),
       .owes_i(owes && same),
       .owed_i(code),
+      .renewed_i(peer_we_o && renews),
       .came_i(came),
       .first_i(desc_q.first),
       .number_i(desc_q.seq),
@@ -556,7 +560,8 @@ module responder
   assign rx_done_valid_o = step == STEP_REPORT;
   assign rx_done_o = ended_q;
 
-  assign peer_we_o = step == STEP_JUDGE && next == STEP_WAKE && !flush && introduction;
+  assign peer_we_o = !flush && introduction && (parts ? status_valid_o && status_ready_i :
+      step == STEP_JUDGE && next == STEP_WAKE);
   assign peer_o = peer;
 
   logic pauses;  // we are asked to
@@ -565,6 +570,7 @@ module responder
       .desc_i(desc_q),
       .refused_i(refused || desc_q.unreliable),
       .told_i(told || desc_q.unreliable),
+      .parts_i(parts),
       .unreliable_i(qp_i.cfg.service == SERVICE_UC && !desc_q.unreliable),
       .pull_count_i,
       .rnr_o(pauses),
@@ -610,7 +616,7 @@ module responder
       event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
           ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
       event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
-          (waits || (mine && !receiving && segment.message != MESSAGE_TERMINATE));
+          (waits || (mine && !receiving && !introduction && segment.message != MESSAGE_TERMINATE));
       event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr && !put_off;
       event_o[COUNTER_REFUSALS_PUT_OFF] = put_off;
       event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&

@@ -23,7 +23,8 @@ module responder_control
     input logic       receiving_i,
     input logic       introduction_i,  // of a queue pair,
     input logic       wants_answer_i,  // which waits,
-    input logic       meets_i,         // and this one is its peer
+    input logic       meets_i,         // and this one is its peer,
+    input logic       parts_i,         // with requests for an earlier life of it
     input logic       told_i,  // the peer of a queue pair in ERROR
     input logic       device_i,        // it is for a port, or a load waits for it: nothing is checked
     input logic       device_ready_i,  // or placed, and it is taken now
@@ -110,6 +111,7 @@ module responder_control
     if (device_i) return device_ready_i ? STEP_DONE : STEP_JUDGE;
     if (fw_message_i) return STEP_PUNT;
     if (fw_data_i) return STEP_PLACE;
+    if (parts_i) return STEP_STATUS;
     if (introduction_i) return meets_i ? STEP_WAKE : wants_answer_i ? STEP_REFUSE : STEP_DONE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;

@@ -27,7 +27,9 @@ module segment_judge
     output logic introduction_o,  // the segment is one,
     output logic wants_answer_o,  // whose sender waits,
     output logic meets_o,         // and it is for this queue pair, which receives:
-    output qp_peer_t peer_o,      // this is known then
+    output qp_peer_t peer_o,      // this is known then;
+    output logic renews_o,        // the peer has begun another life,
+    output logic parts_o,         // while requests of the earlier one are under way: nobody answers them
 
     output segment_t segment_o,
     output logic       good_o,  // may be served by a queue pair that receives
@@ -63,7 +65,8 @@ module segment_judge
   assign for_qp = served && desc_i.datagram;
   assign bad_pkey_o = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
   assign bad_qkey_o = for_qp && !bad_pkey_o && desc_i.ack != qp_i.cfg.qkey;
-  assign mine_o = served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer && current);
+  assign mine_o = parts_o ||
+      (served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer && current));
   assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
 
   /* verilator lint_off UNUSEDSIGNAL */
@@ -81,13 +84,21 @@ module segment_judge
   assign wants_answer_o = write_header.to == 64'(INTRODUCTION_ASKS);
   assign meets_o = introduction_o && alive && from_peer && desc_i.src_generation != '0 &&
       qp_i.cfg.service inside {SERVICE_RC, SERVICE_UC} && qp_i.status.state != QP_STATE_ERROR;
-  // What it does not know yet, or we did not, wants an introduction of ours.
-  assign peer_o = '{
-          generation: desc_i.src_generation,
-          met: knows_us,
-          changes: qp_i.peer.changes +
-              changes_t'(!knows_us || desc_i.src_generation != qp_i.peer.generation)
-      };
+  // Who knew us, and does so no more, has begun anew with the number that it had: its node was reset.
+  assign renews_o = meets_o && qp_i.peer.generation != '0 &&
+      (desc_i.src_generation != qp_i.peer.generation || (qp_i.peer.met && !knows_us));
+  assign parts_o = renews_o && (pull_count_i != '0 || read_count_i != '0);
+  // What it does not know yet, or we did not, wants an introduction of ours; so does who waits for one.
+  // Of whom we have parted nothing is known.
+  always_comb begin
+    peer_o = '{
+            generation: desc_i.src_generation,
+            met: knows_us,
+            changes: qp_i.peer.changes + changes_t'(wants_answer_o || !knows_us ||
+                desc_i.src_generation != qp_i.peer.generation)
+        };
+    if (parts_o) peer_o = '0;
+  end
 
   term_code_e header_code, stream_code;
   ddp_check u_header (
@@ -133,7 +144,7 @@ module segment_judge
 
   logic comes_again;
   assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
-  assign waits_o = receiving_o && stream_i.refused &&
+  assign waits_o = receiving_o && stream_i.refused && !introduction_o &&
       (segment_o.message inside {MESSAGE_WRITE, MESSAGE_READ_REQUEST} ||
        (segment_o.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE} && !comes_again));
 

@@ -17,6 +17,8 @@ module stream_update
     input logic [15:0] session_i,
     input logic       owes_i,  // a refusal was put off
     input term_code_e owed_i,
+    // The peer has begun another life: it sends from the beginning, and nothing comes again.
+    input logic renewed_i,
 
     // Of the unreliable class: a segment has come that is not late; nothing more of its message is
     // served.
@@ -37,7 +39,7 @@ module stream_update
 
   // What was begun is abandoned; its receive is there for the next message.
   logic abandons;
-  assign abandons = dropped_i || (came_i && (first_i || number_i != stream_i.next));
+  assign abandons = dropped_i || renewed_i || (came_i && (first_i || number_i != stream_i.next));
 
   logic [31:0] written;
   assign written = stream_i.writing && !abandons ? stream_i.written : '0;
@@ -49,7 +51,11 @@ module stream_update
       stream_o.writing  = 1'b0;
       stream_o.received = '0;
       stream_o.position = '0;
-      stream_o.skips    = dropped_i || !first_i;
+      stream_o.skips    = !renewed_i && (dropped_i || !first_i);
+    end
+    if (renewed_i) begin
+      stream_o.next    = '0;
+      stream_o.refused = 1'b0;
     end
     if (taken_i) begin
       stream_o.open      = 1'b1;
