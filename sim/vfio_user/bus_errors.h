@@ -4,9 +4,8 @@
 // raises SIGBUS. It must end the access, and not the simulator.
 #pragma once
 
-#include <csetjmp>
-
 #include <atomic>
+#include <csetjmp>
 
 namespace exrnic::vfio_user {
 
