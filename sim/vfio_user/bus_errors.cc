@@ -23,7 +23,7 @@ void on_bus_error(int) {
 }
 
 bool install() {
-  struct sigaction action {};
+  struct sigaction action = {};
   action.sa_handler = on_bus_error;
   action.sa_flags = SA_NODEFER;  // nobody returns from it, so it would stay blocked
   return ::sigaction(SIGBUS, &action, &before) == 0;
