@@ -74,6 +74,7 @@ soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n 
 	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/exrnic-soak $(OPS) $(SEED)
 	@build/host/tests/random_work_test "[soak]"
+	@EXRNIC_TEST_CORES=ref build/host/tests/random_lives_test "[soak]"
 	@build/host/tests/firmware_test "[soak]"
 	@build/host/tests/exrnic-protection-soak ref $(ACCESSES) $(SEED)
 	@build/host/tests/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
