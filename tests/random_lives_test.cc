@@ -104,9 +104,9 @@ class Lives {
     for (unsigned node = 0; node < 2; ++node)
       for (unsigned pair = 0; pair < kPairs; ++pair)
         if (const size_t left = (*this)[node].ends[pair].posted.size())
-          text += fmt::format(" {} of node {}, queue pair {} in state {}", left, node,
-                              kFirstQpn + pair,
-                              static_cast<int>((*this)[node].rnic.query(kFirstQpn + pair).state));
+          text +=
+              fmt::format(" {} of node {}, queue pair {} in state {}", left, node, kFirstQpn + pair,
+                          static_cast<int>((*this)[node].rnic.query(kFirstQpn + pair).state));
     return text;
   }
 
@@ -122,8 +122,7 @@ class Lives {
     constexpr uint32_t kBytes = 5000, kPlace = 1000;
     const Bytes blank(kFarBytes, kBlank);
     std::vector<Bytes> expected(2, blank);
-    for (unsigned node = 0; node < 2; ++node)
-      (*this)[node].rnic.write((*this)[node].far, 0, blank);
+    for (unsigned node = 0; node < 2; ++node) (*this)[node].rnic.write((*this)[node].far, 0, blank);
     for (unsigned pair = 0; pair < kPairs; ++pair)
       for (unsigned node = 0; node < 2; ++node) {
         Member& member = (*this)[node];
