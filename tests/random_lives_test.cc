@@ -315,7 +315,7 @@ void live_often(uint64_t seeds) {
 }
 
 TEST_CASE("in random lives all that is posted ends, and nothing of one counts in another") {
-  live_often(6);
+  live_often(20);
 }
 
 TEST_CASE("in many random lives all that is posted ends", "[.][soak]") { live_often(2000); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Nodes that refuse nearly all that they send to each other: nobody waits for ever, what is done
-// later goes as ever, and what is refused for now arrives once.
+// later goes as ever, and a message that finds no receive at first arrives once.
 #include "tests/support/cluster.h"
 #include "tests/support/exchange.h"
 #include "tests/support/test_cores.h"
