@@ -12,7 +12,6 @@ simulated time, and no guest may wait for one that is gone or has not booted yet
 
 import argparse
 import pathlib
-import shutil
 import socket
 import sys
 import time
@@ -21,6 +20,7 @@ _CLONE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 from errors import LaunchError  # noqa: E402 (the launcher is no installed package)
+import cosim  # noqa: E402
 import found  # noqa: E402
 import guest  # noqa: E402
 import processes  # noqa: E402
@@ -84,8 +84,6 @@ class Story:
         qemu = self._qemu.pop(node)
         qemu.kill()
         qemu.wait()
-        # The kernel may close its socket later, and the next one would be a second client till then.
-        self.wait_for(" left", self._sim_log)
 
     def wait_for(self, text, log, times=1):
         """Until the file holds `text` so often. Any process of ours that ends is a failure."""
@@ -151,19 +149,22 @@ def parse_arguments(description, name, core="rtl"):
     return parser.parse_args()
 
 
-def main():
+def run(options, tell_it):
+    """The exit status of a program that tells one story."""
     processes.stop_on_signals()
-    options = parse_arguments(__doc__, "guest_reboot_test")
-    shutil.rmtree(options.directory, ignore_errors=True)
-    options.directory.mkdir(parents=True)
     try:
-        with processes.Processes(options.directory) as children:
-            tell(Story(options, children), options.directory)
+        with cosim.own_directory(options.directory), \
+                processes.Processes(options.directory) as children:
+            tell_it(Story(options, children), options.directory)
     except LaunchError as error:
         print(error.report(), file=sys.stderr)
         return 1
     return 0
 
 
+def main():
+    sys.exit(run(parse_arguments(__doc__, "guest_reboot_test"), tell))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -17,12 +17,11 @@ model, which takes less time.
 """
 
 import json
-import shutil
 import socket
 import sys
 import time
 
-from guest_reboot_test import LaunchError, Story, parse_arguments, processes
+from guest_reboot_test import LaunchError, parse_arguments, run
 
 _LIMIT_SECONDS = 5
 
@@ -158,18 +157,8 @@ def tell(story, directory):
 
 
 def main():
-    processes.stop_on_signals()
-    options = parse_arguments(__doc__, "guest_removal_test", "ref")
-    shutil.rmtree(options.directory, ignore_errors=True)
-    options.directory.mkdir(parents=True)
-    try:
-        with processes.Processes(options.directory) as children:
-            tell(Story(options, children), options.directory)
-    except LaunchError as error:
-        print(error.report(), file=sys.stderr)
-        return 1
-    return 0
+    sys.exit(run(parse_arguments(__doc__, "guest_removal_test", "ref"), tell))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

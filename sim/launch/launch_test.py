@@ -423,6 +423,16 @@ class CommandLine(LaunchCase):
             self.assertEqual(lock.read_text(), "years of work")
             self.assertTrue((self.directory / "sim.log").exists(), err)
 
+    def test_programs_that_tell_stories_empty_no_folder_of_somebody_else_either(self):
+        self.directory.mkdir()
+        thesis = self.directory / "thesis.tex"
+        thesis.write_text("years of work")
+        for name in ("guest_reboot_test.py", "guest_removal_test.py"):
+            refused = subprocess.run([sys.executable, _LAUNCHER.parents[1] / "tests" / name, "--directory",
+                                      self.directory], capture_output=True, text=True, check=False)
+            self.assertEqual((refused.returncode, thesis.read_text()), (1, "years of work"))
+            self.assertIn("run is no folder of a launch", refused.stderr)
+
     def test_a_viewer_that_is_missing_is_told_with_its_package(self):
         options = argparse.Namespace(capture=False, trace=False, waves="")
         self.directory.mkdir()
