@@ -18,11 +18,11 @@
 #include <utility>
 
 #include "exrnic_hw.h"
+#include "other_device.h"
 #include "rnic.h"
 #include "sim/sim_names.h"
 #include "sim/sim_transport.h"
 #include "sim/vfio_user/rnic_pci.h"
-#include "sim/vfio_user/server.h"
 #include "sim_fixture.h"
 
 namespace exrnic {
@@ -108,36 +108,6 @@ TEST_CASE("a socket that is none of vfio-user is refused with its path") {
     CHECK(TextNames(path));
   }
 }
-
-// A vfio-user server with another device behind it: its registers read as `load` says.
-class OtherDevice : public DevicePort {
- public:
-  OtherDevice(const std::string& path, const PciDescription& description,
-              std::function<uint64_t(uint64_t offset)> load)
-      : load_(std::move(load)), server_(path, description, {}) {
-    server_.attach(*this);
-    thread_ = std::thread([this] {
-      while (!stop_) {
-        if (!server_.service()) std::this_thread::yield();
-      }
-    });
-  }
-  ~OtherDevice() override {
-    stop_ = true;
-    thread_.join();
-  }
-  void mmio_write(unsigned, uint64_t, unsigned, uint64_t) override {}
-  void mmio_read(unsigned, uint64_t offset, unsigned, ReadDone done) override {
-    done(load_(offset));
-  }
-  void reset() override {}
-
- private:
-  const std::function<uint64_t(uint64_t)> load_;
-  vfio_user::VfioUserServer server_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
 
 uint64_t NextAbi(uint64_t offset) {
   if (offset == EXRNIC_REG_ID) return EXRNIC_DEVICE_MAGIC;

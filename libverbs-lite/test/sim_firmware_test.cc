@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The library as a driver in user space: firmware, and what it serves.
+#include "sim/sim_firmware.h"
+
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,6 +29,9 @@
 #include "exrnic/messages.h"
 #include "exrnic/ntb.h"
 #include "exrnic_hw.h"
+#include "other_device.h"
+#include "sim/sim_error.h"
+#include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/unix_socket.h"
 #include "sim_fixture.h"
 
@@ -134,6 +142,121 @@ TEST_CASE("firmware that fails is started again three times, and then its failur
   CHECK(error == EOPNOTSUPP);
   ExpectText("exception 7 at 0x8000");  // a load from an address where nothing is
   ExpectText("for the 4th time");
+}
+
+// A processor whose firmware does what the test says. `answer` tells the status of each command.
+class ScriptedFirmware {
+ public:
+  using Commands = std::vector<std::pair<uint32_t, uint32_t>>;  // op, first word
+  using Answer = std::function<exrnic_fw_status(uint32_t op, uint32_t channel)>;
+
+  ScriptedFirmware()
+      : device_(
+            folder_ / "rnic", rnic_pci_description({}), [this](uint64_t at) { return Load(at); },
+            [this](uint64_t at, uint64_t value) { Store(at, static_cast<uint32_t>(value)); }),
+        link_(folder_ / "rnic", kPatience),
+        firmware(&link_) {}
+
+  void Fail() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    registers_[EXRNIC_REG_FW_STATE] = EXRNIC_FW_STATE_FAILED;
+  }
+  void AnswerBy(Answer answer) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    answer_ = std::move(answer);
+  }
+  // Since it has been asked before.
+  Commands TakeCommands() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return std::exchange(commands_, {});
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kPatience{100};
+
+  uint64_t Load(uint64_t at) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return registers_[at];
+  }
+  void Store(uint64_t at, uint32_t value) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    registers_[at] = value;
+    if (at == EXRNIC_REG_FW_CONTROL && value == EXRNIC_FW_CONTROL_RUN)
+      registers_[EXRNIC_REG_FW_STATE] = EXRNIC_FW_STATE_READY;
+    if (at != EXRNIC_REG_FW_COMMAND) return;
+    const auto channel = static_cast<uint32_t>(registers_[EXRNIC_REG_FW_WORDS]);
+    commands_.emplace_back(value, channel);
+    registers_[EXRNIC_REG_FW_COMMAND_STATUS] = answer_(value, channel);
+  }
+
+  std::mutex mutex_;  // guards what follows
+  std::map<uint64_t, uint64_t> registers_ = {{EXRNIC_REG_ID, EXRNIC_DEVICE_MAGIC},
+                                             {EXRNIC_REG_ABI_VERSION, EXRNIC_ABI_VERSION},
+                                             {EXRNIC_REG_STATUS, EXRNIC_DEVICE_STATUS_READY},
+                                             {EXRNIC_REG_FW_MEMORY, EXRNIC_FW_MEMORY_BYTES}};
+  Answer answer_ = [](uint32_t, uint32_t) { return EXRNIC_FW_STATUS_OK; };
+  Commands commands_;
+
+  TempDir folder_;
+  OtherDevice device_;
+  SimLink link_;
+
+ public:
+  SimFirmware firmware;
+};
+
+constexpr uint32_t kOpen = EXRNIC_FW_OP_CHANNEL_OPEN;
+
+struct ThreeChannels {
+  ThreeChannels() {
+    for (uint32_t i = 0; i < 3; ++i) channels[i].channel = i;
+  }
+  exrnic_channel_open channels[3] = {};
+};
+
+TEST_CASE("firmware that is started again is told of each channel, though it refuses one") {
+  ThreeChannels three;
+  ScriptedFirmware scripted;
+  for (const exrnic_channel_open& open : three.channels) scripted.firmware.OpenChannel(&open);
+  scripted.TakeCommands();
+  scripted.AnswerBy([](uint32_t, uint32_t channel) {
+    return channel == 0 ? EXRNIC_FW_STATUS_BAD_PARAMETER : EXRNIC_FW_STATUS_OK;
+  });
+  scripted.Fail();
+  scripted.firmware.Recover();
+  CHECK(scripted.TakeCommands() == ScriptedFirmware::Commands{{kOpen, 0}, {kOpen, 1}, {kOpen, 2}});
+}
+
+TEST_CASE("firmware that does not answer is started again, and has forgotten what it was told") {
+  ThreeChannels three;
+  ScriptedFirmware scripted;
+  for (const uint32_t i : {0, 1}) scripted.firmware.OpenChannel(&three.channels[i]);
+  scripted.TakeCommands();
+  const auto silent_once_at = [&scripted](uint32_t number) {
+    scripted.AnswerBy([number, silent = true](uint32_t, uint32_t channel) mutable {
+      return channel == number && std::exchange(silent, false) ? EXRNIC_FW_STATUS_BUSY
+                                                               : EXRNIC_FW_STATUS_OK;
+    });
+  };
+  const auto expect = [&scripted](const ScriptedFirmware::Commands& commands) {
+    CHECK(scripted.TakeCommands() == commands);
+  };
+  silent_once_at(2);
+  try {
+    scripted.firmware.OpenChannel(&three.channels[2]);
+    FAIL("it did not answer");
+  } catch (const SimError& error) {
+    CHECK(error.error() == EIO);
+    CHECK(std::string(error.what()).find("no answer to command CHANNEL_OPEN") != std::string::npos);
+  }
+  expect({{kOpen, 2}, {kOpen, 0}, {kOpen, 1}});
+  scripted.firmware.OpenChannel(&three.channels[2]);
+  expect({{kOpen, 2}});
+
+  silent_once_at(1);  // while it is told of those that are open
+  scripted.Fail();
+  scripted.firmware.Recover();
+  expect({{kOpen, 0}, {kOpen, 1}, {kOpen, 0}, {kOpen, 1}, {kOpen, 2}});
 }
 
 // ---- Message channels

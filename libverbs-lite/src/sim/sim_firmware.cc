@@ -79,9 +79,18 @@ void SimFirmware::Run() {
     return Hold();
   }
   running_ = true;
-  for (const exrnic_channel_open* open : channels_) {
-    if (open != nullptr) TellChannel(*open);
+  TellChannels();
+}
+
+// It forgets what it was told, but for the channels that are open.
+void SimFirmware::Restart(const std::string& failure) {
+  Hold();
+  if (restarts_ == kRestarts) {
+    why_stopped_ = failure + ", for the " + std::to_string(kRestarts + 1) + "th time";
+    return;
   }
+  ++restarts_;
+  Run();
 }
 
 void SimFirmware::Hold() {
@@ -150,6 +159,13 @@ void SimFirmware::Command(exrnic_fw_op op, const void* in, size_t bytes) {
   link_->Write(writes);
   const uint32_t status = AwaitChange(EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
   if (status == EXRNIC_FW_STATUS_OK) return;
+  if (status == EXRNIC_FW_STATUS_BUSY) {
+    // It may still do what it was told, when nobody expects it any more.
+    const std::string silence = "no answer to command " + NameOf(kFirmwareCommands, op) + " in " +
+                                std::to_string(link_->patience().count()) + " ms";
+    Restart("it has failed: " + silence);
+    throw SimError(EIO, "firmware has failed: " + silence);
+  }
   throw SimError(status == EXRNIC_FW_STATUS_BAD_PARAMETER ? EINVAL : EIO,
                  "firmware ended command " + NameOf(kFirmwareCommands, op) + " with " +
                      StatusText(kFirmwareStatuses, status));
@@ -158,6 +174,20 @@ void SimFirmware::Command(exrnic_fw_op op, const void* in, size_t bytes) {
 void SimFirmware::TellChannel(const exrnic_channel_open& open) {
   static_assert(sizeof(open) <= EXRNIC_FW_COMMAND_WORDS * kWordBytes);
   Command(EXRNIC_FW_OP_CHANNEL_OPEN, &open, sizeof(open));
+}
+
+// One that firmware refuses now, as its process filled its memory with nonsense, keeps no other
+// from being told. Where firmware is started again meanwhile, all have been told.
+void SimFirmware::TellChannels() {
+  const uint32_t start = restarts_;
+  for (const exrnic_channel_open* open : channels_) {
+    if (open == nullptr) continue;
+    try {
+      TellChannel(*open);
+    } catch (const SimError&) {
+      if (restarts_ != start || !running_) return;
+    }
+  }
 }
 
 // Where that fails, firmware is kept from the channel's memory by the end of its STag.
@@ -172,12 +202,7 @@ void SimFirmware::End(const exrnic_channel_open& open) {
 void SimFirmware::OpenChannel(const exrnic_channel_open* open) {
   std::lock_guard<std::mutex> guard(mutex_);
   StartLocked();
-  try {
-    TellChannel(*open);
-  } catch (const SimError& error) {
-    if (error.error() == EIO) End(*open);  // did it, or not?
-    throw;
-  }
+  TellChannel(*open);
   channels_[open->channel] = open;
 }
 
@@ -190,15 +215,8 @@ void SimFirmware::CloseChannel(const exrnic_channel_open* open) {
 void SimFirmware::Recover() {
   std::lock_guard<std::mutex> guard(mutex_);
   if (!running_ || link_->Read(EXRNIC_REG_FW_STATE) != EXRNIC_FW_STATE_FAILED) return;
-  const std::string failure = Failure();
-  Hold();
-  if (restarts_ == kRestarts) {
-    why_stopped_ = failure + ", for the " + std::to_string(kRestarts + 1) + "th time";
-    return;
-  }
-  ++restarts_;
   try {
-    Run();
+    Restart(Failure());
   } catch (const SimError&) {
     // It has failed again, which interrupts again; or the simulator is gone.
   }

@@ -16,7 +16,7 @@ namespace exrnic {
 
 // Firmware of the on-chip processor, which this process loads as the kernel module does, but only
 // when something first needs it: to load it costs the simulator as much as opening the RNIC ten
-// times. When it fails it is started again, a few times.
+// times. When it fails, or does not answer, it is started again, a few times.
 //
 // The image is the library's own, or what the environment variable VL_FIRMWARE says: the path of
 // another one, or nothing for none. The device works without, except for what firmware does.
@@ -35,7 +35,7 @@ class SimFirmware {
 
   // Opens channel open->channel (below EXRNIC_FW_CHANNELS, and nobody has it), and again whenever
   // firmware starts. *open stays until the channel is closed. EOPNOTSUPP: as Start. EINVAL:
-  // firmware found a value bad. EIO: it failed.
+  // firmware found a value bad. EIO: it failed, and knows nothing of the channel.
   void OpenChannel(const exrnic_channel_open* open);
   // Behind this firmware knows nothing of it, or does not run.
   void CloseChannel(const exrnic_channel_open* open);
@@ -47,6 +47,7 @@ class SimFirmware {
   [[noreturn]] void ThrowUnavailable() const;
   void StartLocked();
   void Run();
+  void Restart(const std::string& failure);
   void Hold();
   void Load();
   uint32_t AwaitChange(uint32_t reg, uint32_t busy);
@@ -54,6 +55,7 @@ class SimFirmware {
   std::string NameAt(uint32_t address) const;
   void Command(exrnic_fw_op op, const void* in, size_t bytes);
   void TellChannel(const exrnic_channel_open& open);
+  void TellChannels();
   void End(const exrnic_channel_open& open);
 
   SimLink* const link_;
