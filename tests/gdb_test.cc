@@ -7,14 +7,28 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <stdexcept>
 
 #include "firmware/image/firmware_image.h"
 #include "sim/debug/gdb_server.h"
 #include "tests/support/pair.h"
+
+// Blocks of memory of this size and more are not to be had.
+static size_t no_memory_from = SIZE_MAX;
+
+void* operator new(size_t bytes) {
+  void* const memory = bytes < no_memory_from ? std::malloc(bytes) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace exrnic::testing {
 namespace {
@@ -263,6 +277,24 @@ TEST_CASE(
   node.rnic().write_register(EXRNIC_REG_FW_CONTROL, 0);
   CHECK(first.ask(node, "g") == "+" + packet("W00"));
   CHECK(first.answer(node) == "closed");
+}
+
+TEST_CASE("a debugger for whose request there is no memory is let go, and the processor goes on") {
+  DebuggedNode node;
+  node.load_firmware();
+  Client client(node.path());
+  CHECK(client.ask(node, "?") == "+" + packet("S05"));
+  client.send("$" + std::string(3000, 'x'));
+  no_memory_from = 3000;
+  node.server.service();
+  no_memory_from = SIZE_MAX;
+  CHECK(client.answer(node) == "closed");
+  CHECK(node.has_logged("there is no memory for what the debugger asks"));
+  node.rnic().write_register(EXRNIC_REG_FW_COMMAND, EXRNIC_FW_OP_QUERY);
+  node.turn_until("the command to end", [&] {
+    return node.rnic().read_register(EXRNIC_REG_FW_COMMAND_STATUS) == EXRNIC_FW_STATUS_OK;
+  });
+  CHECK(Client(node.path()).ask(node, "?") == "+" + packet("S05"));
 }
 
 }  // namespace

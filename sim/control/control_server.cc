@@ -25,7 +25,11 @@ void ControlServer::append_poll_fds(std::vector<pollfd>& fds) {
 }
 
 void ControlServer::service() {
-  accept_clients();
+  try {
+    accept_clients();
+  } catch (const std::bad_alloc&) {
+    // The one that there is no memory for is gone.
+  }
   for (auto client = clients_.begin(); client != clients_.end();) {
     client = serve(*client) ? std::next(client) : clients_.erase(client);
   }

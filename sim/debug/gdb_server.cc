@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "rtl-model/gen/exrnic_hw.h"
@@ -25,7 +26,7 @@ class NodeRegisters final : public FwRegisters {
     const auto value = std::make_shared<std::optional<uint32_t>>();
     rnic_.side_read(access(offset, 0),
                     [value](uint64_t data) { *value = static_cast<uint32_t>(data); });
-    testbed_.run_until([&] { return value->has_value(); }, kReadLimitNs);
+    simulate_until([&] { return value->has_value(); });
     if (!*value) throw DebugError("the RNIC does not answer a read of a register");
     return **value;
   }
@@ -34,6 +35,15 @@ class NodeRegisters final : public FwRegisters {
  private:
   static MmioAccess access(uint32_t offset, uint32_t data) {
     return {EXRNIC_BAR_REGISTERS, offset, 4, data};
+  }
+
+  // Where there is no memory to go on, that is no matter of the debugger's alone.
+  void simulate_until(const std::function<bool()>& done) {
+    try {
+      testbed_.run_until(done, kReadLimitNs);
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error("there is no memory to simulate");
+    }
   }
 
   Testbed& testbed_;
@@ -127,31 +137,39 @@ void GdbServer::accept_one() {
   if (connection_ && !connection_->ended()) {
     return log_("refused, another debugger is connected");
   }
-  auto connection = std::make_unique<Connection>(std::move(socket), testbed_, node_);
   try {
+    auto connection = std::make_unique<Connection>(std::move(socket), testbed_, node_);
     if (!connection->begin()) {
       return log_("refused, the processor does not run; load firmware (the driver does) first");
     }
+    connection_ = std::move(connection);
   } catch (const DebugError& error) {
     return log_(error.what());
+  } catch (const std::bad_alloc&) {
+    return log_("refused, there is no memory for it");
   }
-  connection_ = std::move(connection);
   log_("connected");
+}
+
+template <typename Serve>
+void GdbServer::serve(Serve serve) {
+  if (!connection_) return;
+  try {
+    if (serve(*connection_)) return;
+  } catch (const std::bad_alloc&) {
+    log_("closed the connection: there is no memory for what the debugger asks");
+  }
+  connection_->leave();
+  connection_.reset();
 }
 
 void GdbServer::service() {
   accept_one();
-  if (connection_ && !connection_->service()) {
-    connection_->leave();
-    connection_.reset();
-  }
+  serve([](Connection& connection) { return connection.service(); });
 }
 
 void GdbServer::after_slice() {
-  if (connection_ && !connection_->look()) {
-    connection_->leave();
-    connection_.reset();
-  }
+  serve([](Connection& connection) { return connection.look(); });
 }
 
 }  // namespace exrnic::debug

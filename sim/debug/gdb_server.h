@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A socket at which GDB debugs the firmware of one node: "target remote PATH".
 //
-// One debugger at a time; another is let go at once. Threads: none; nothing here waits for GDB.
+// One debugger at a time; another is let go at once, and so is one for whose requests there is no
+// memory. Threads: none; nothing here waits for GDB.
 #pragma once
 
 #include <functional>
@@ -35,6 +36,8 @@ class GdbServer final : public SideSocket {
   class Connection;
 
   void accept_one();
+  template <typename Serve>
+  void serve(Serve serve);
 
   Testbed& testbed_;
   unsigned node_;
