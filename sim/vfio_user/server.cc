@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sim/vfio_user/server.h"
 
+#include <sys/timerfd.h>
+
 #include <cassert>
+#include <chrono>
 #include <limits>
 #include <new>
 #include <utility>
@@ -40,15 +43,22 @@ short VfioUserServer::session_events() const {
 void VfioUserServer::append_poll_fds(std::vector<pollfd>& fds) {
   fds.push_back(listener_.poll_fd());
   if (session_) fds.push_back({session_->fd(), session_events(), 0});
+  if (waiting_) fds.push_back({grace_.get(), POLLIN, 0});
 }
 
 bool VfioUserServer::service() {
   assert(device_ != nullptr && "attach() goes first");
-  pollfd fds[2] = {{listener_.fd(), POLLIN, 0}, {-1, 0, 0}};
+  pollfd fds[3] = {{listener_.fd(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}};
   if (session_) fds[1] = {session_->fd(), session_events(), 0};
-  if (::poll(fds, 2, 0) <= 0) return false;
+  if (waiting_) fds[2] = {grace_.get(), POLLIN, 0};
+  if (::poll(fds, 3, 0) <= 0) return false;
   // The old client first: it may be gone, and make room for the one that waits.
   bool worked = fds[1].revents != 0 && serve_session(fds[1].revents);
+  if (waiting_ && fds[2].revents != 0) {
+    stop_waiting();
+    refuse();
+    worked = true;
+  }
   if (fds[0].revents != 0) worked |= accept_client();
   return worked;
 }
@@ -56,17 +66,46 @@ bool VfioUserServer::service() {
 bool VfioUserServer::accept_client() {
   UniqueFd socket = listener_.accept();
   if (!socket) return false;
-  if (session_) {
-    ++counters_.clients_refused;
-    log_("refused a second client: one is connected");
-    return true;
+  if (!session_) {
+    begin_session(std::move(socket));
+  } else if (!waiting_) {
+    wait(std::move(socket));
+  } else {
+    refuse();
+  }
+  return true;
+}
+
+void VfioUserServer::begin_session(UniqueFd socket) {
+  try {
+    session_ = std::make_shared<Session>(
+        std::move(socket),
+        Session::Context{description_, config_, *device_, counters_, log_, budget_});
+  } catch (const std::bad_alloc&) {
+    return log_("refused a client: there is no memory for it");
   }
   ++counters_.clients;
   log_("a client connects");
-  session_ = std::make_shared<Session>(
-      std::move(socket),
-      Session::Context{description_, config_, *device_, counters_, log_, budget_});
-  return true;
+}
+
+// Until the one that is connected leaves, or the timer says that it will not.
+void VfioUserServer::wait(UniqueFd socket) {
+  using std::chrono::nanoseconds;
+  constexpr auto kSeconds = std::chrono::duration_cast<std::chrono::seconds>(kGrace);
+  const itimerspec grace{{0, 0}, {kSeconds.count(), nanoseconds(kGrace - kSeconds).count()}};
+  grace_ = UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!grace_ || ::timerfd_settime(grace_.get(), 0, &grace, nullptr) != 0) return refuse();
+  waiting_ = std::move(socket);
+}
+
+void VfioUserServer::stop_waiting() {
+  waiting_ = UniqueFd();
+  grace_ = UniqueFd();
+}
+
+void VfioUserServer::refuse() {
+  ++counters_.clients_refused;
+  log_("refused a second client: one is connected");
 }
 
 bool VfioUserServer::serve_session(short events) {
@@ -93,6 +132,9 @@ void VfioUserServer::end_session(const std::string& why) {
   session_.reset();
   config_.reset();
   device_->reset();
+  if (!waiting_) return;
+  begin_session(std::move(waiting_));
+  stop_waiting();
 }
 
 bool VfioUserServer::dma_allowed() {

@@ -6,11 +6,16 @@
 // its memory and interrupts are dropped and the device is reset. One whose requests need more
 // memory than there is is let go, and no other notices.
 //
+// The socket of a process that was killed may be closed a little after its end (what io_uring has
+// begun goes first). So a client that comes while another is there waits for kGrace before it is
+// refused; one does, others are refused at once.
+//
 // Threads: none of its own; one calls at a time, see "Several threads" in sim/README.md.
 #pragma once
 
 #include <poll.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +25,7 @@
 #include "sim/host/host_port.h"
 #include "sim/pcie/config_space.h"
 #include "sim/vfio_user/memory_budget.h"
+#include "sim/vfio_user/unique_fd.h"
 #include "sim/vfio_user/unix_listener.h"
 
 namespace exrnic::vfio_user {
@@ -42,6 +48,8 @@ class VfioUserServer : public HostPort {
  public:
   using Log = std::function<void(const std::string& line)>;
 
+  static constexpr std::chrono::milliseconds kGrace{1000};
+
   // Listens on `socket_path`. A socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
   VfioUserServer(const std::string& socket_path, const PciDescription& description, Log log,
@@ -55,7 +63,7 @@ class VfioUserServer : public HostPort {
 
   // Handles what is there. True if something was done. One system call when nothing is there.
   bool service();
-  // What to poll for before the next service() has something to do; at most two entries.
+  // What to poll for before the next service() has something to do; at most three entries.
   void append_poll_fds(std::vector<pollfd>& fds);
 
   // The client has noticed every interrupt that was fired, or is gone.
@@ -73,6 +81,10 @@ class VfioUserServer : public HostPort {
 
  private:
   bool accept_client();
+  void begin_session(UniqueFd socket);
+  void wait(UniqueFd socket);
+  void stop_waiting();
+  void refuse();
   short session_events() const;
   bool serve_session(short events);
   void end_session(const std::string& why);
@@ -87,6 +99,8 @@ class VfioUserServer : public HostPort {
   UnixListener listener_;
   // Shared, because loads in flight hold a weak reference: their answer may come when it is gone.
   std::shared_ptr<Session> session_;
+  UniqueFd waiting_;  // the next client
+  UniqueFd grace_;    // a timer: readable when it has waited long enough
 };
 
 }  // namespace exrnic::vfio_user

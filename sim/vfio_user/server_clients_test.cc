@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -78,12 +79,53 @@ TEST_CASE_METHOD(ServerFixture, "nothing is served before VERSION, nor to anothe
   CHECK_FALSE(server->connected());
 }
 
-TEST_CASE_METHOD(Connected, "a second client is refused with a line in the log") {
-  auto second = new_client();
-  CHECK(second->negotiate() == -ECONNRESET);
+bool readable(const UniqueFd& socket) {
+  pollfd fd{socket.get(), POLLIN, 0};
+  return ::poll(&fd, 1, 0) == 1;
+}
+
+TEST_CASE_METHOD(Connected, "a second client is refused with a line in the log, behind the grace") {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const UniqueFd second = connect_unix(path);
+  serve();
+  CHECK_FALSE(readable(second));
+  const UniqueFd third = connect_unix(path);  // one waits already
+  serve();
+  CHECK(readable(third));
   CHECK(log.back().find("refused a second client") != std::string::npos);
+  // Who polls is woken when the time is over.
+  std::vector<pollfd> fds;
+  server->append_poll_fds(fds);
+  REQUIRE(::poll(fds.data(), fds.size(), 10'000) == 1);
+  CHECK(Clock::now() - start >= VfioUserServer::kGrace);
+  serve();
+  CHECK(readable(second));
+  CHECK(server->counters().clients_refused == 2);
+  fds.clear();
+  server->append_poll_fds(fds);
+  CHECK(fds.size() == 2);
   VfioUserClient::DeviceInfo info;
   CHECK(client->get_device_info(&info) == 0);
+}
+
+TEST_CASE_METHOD(Connected,
+                 "a client that comes before the former one's socket is closed waits for that") {
+  auto next = std::make_unique<VfioUserClient>(
+      connect_unix(path), VfioUserClient::Options{2000, [this, turns = 0]() mutable {
+                                                    server->service();
+                                                    if (++turns == 10) client.reset();
+                                                  }});
+  CHECK(next->negotiate() == 0);
+  CHECK(server->counters().clients == 2);
+  CHECK(server->counters().clients_refused == 0);
+  CHECK(device.resets == 1);
+  VfioUserClient::DeviceInfo info;
+  CHECK(next->get_device_info(&info) == 0);
+  // The next one but one has a grace of its own.
+  const UniqueFd third = connect_unix(path);
+  serve();
+  CHECK_FALSE(readable(third));
 }
 
 TEST_CASE_METHOD(Connected,
