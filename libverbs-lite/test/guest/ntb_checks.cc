@@ -371,94 +371,91 @@ uint64_t ControlInterrupts() {
   return total;
 }
 
+// One end of a link between port 6 of the requester, which opens it first, and port 7 of the
+// responder. Behind the constructor both have seen it up.
+struct LinkedPort {
+  explicit LinkedPort(Bench* bench) : side(*bench), port(Open(bench, side)) {
+    AwaitUp(bench, port);
+    bench->Meet();
+  }
+  static Owned<vl_port> Open(Bench* bench, const Side& side) {
+    if (!bench->requester()) bench->Meet();
+    Owned<vl_port> port =
+        bench->requester() ? OpenPort(bench, side, 6, 7) : OpenPort(bench, side, 7, 6);
+    if (bench->requester()) bench->Meet();
+    return port;
+  }
+
+  const Side side;
+  const Owned<vl_port> port;
+};
+
 void Ring(Bench* bench, const Owned<vl_port>& port, uint32_t bells) {
   bench->Expect(vl_ring_port(port.get(), bells) == 0, "a port cannot be rung");
 }
 
 void BeRungWithoutEnd(Bench* bench) {
-  Side side(*bench);
-  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
-  bench->Meet();
-  AwaitUp(bench, port);
+  const LinkedPort end(bench);
   const uint64_t before = ControlInterrupts();
   bench->Meet();
   bench->Meet();  // it has been rung
   const uint64_t interrupts = ControlInterrupts() - before;
   bench->Expect(interrupts < kFewInterrupts,
                 "a bell that nobody reads interrupted " + std::to_string(interrupts) + " times");
-  Await(bench, port, 1, "a bell that was rung often");
+  Await(bench, end.port, 1, "a bell that was rung often");
   bench->Meet();
-  Await(bench, port, 1, "a bell that was read, and rung again");
+  Await(bench, end.port, 1, "a bell that was read, and rung again");
   bench->Meet();
 }
 
 void RingWithoutEnd(Bench* bench) {
-  Side side(*bench);
-  bench->Meet();
-  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
-  AwaitUp(bench, port);
-  bench->Meet();
-  for (int i = 0; i < kStorm; ++i) Ring(bench, port, 1);
+  const LinkedPort end(bench);
+  bench->Meet();  // who is rung has counted its interrupts
+  for (int i = 0; i < kStorm; ++i) Ring(bench, end.port, 1);
   bench->Meet();
   bench->Meet();
-  Ring(bench, port, 1);
+  Ring(bench, end.port, 1);
   bench->Meet();
 }
 
 // Who reads where nothing can be written has been told nothing.
 void ReadNowhere(Bench* bench) {
-  Side side(*bench);
-  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
-  bench->Meet();
-  AwaitUp(bench, port);
-  bench->Meet();
-  pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
+  const LinkedPort end(bench);
+  pollfd wait = {vl_port_fd(end.port.get()), POLLIN, 0};
   bench->Expect(poll(&wait, 1, kWaitMs) == 1, "a bell is not told");
   void* const read_only = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bench->Expect(read(vl_port_fd(port.get()), read_only, 4096) == -1 && errno == EFAULT,
+  bench->Expect(read(vl_port_fd(end.port.get()), read_only, 4096) == -1 && errno == EFAULT,
                 "a bell was written where nothing can be");
   munmap(read_only, 4096);
-  Await(bench, port, 4, "the bell that could not be told");
+  Await(bench, end.port, 4, "the bell that could not be told");
   bench->Meet();
 }
 
 void RingOnce(Bench* bench) {
-  Side side(*bench);
-  bench->Meet();
-  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
-  AwaitUp(bench, port);
-  bench->Meet();
-  Ring(bench, port, 4);
+  const LinkedPort end(bench);
+  Ring(bench, end.port, 4);
   bench->Meet();
 }
 
 // The bell is there, and unread, when it is masked.
 void MaskWhatWasRung(Bench* bench) {
-  Side side(*bench);
-  Owned<vl_port> port = OpenPort(bench, side, 6, 7);
-  bench->Meet();
-  AwaitUp(bench, port);
-  bench->Meet();
-  pollfd wait = {vl_port_fd(port.get()), POLLIN, 0};
+  const LinkedPort end(bench);
+  pollfd wait = {vl_port_fd(end.port.get()), POLLIN, 0};
   bench->Expect(poll(&wait, 1, kWaitMs) == 1, "a bell is not told");
-  bench->Expect(vl_mask_port(port.get(), 1) == 0, "bells cannot be masked");
+  bench->Expect(vl_mask_port(end.port.get(), 1) == 0, "bells cannot be masked");
   bench->Expect(poll(&wait, 1, 0) == 0, "a bell is told that is masked");
   bench->Meet();
-  Await(bench, port, 2, "a bell beside one that is masked");
-  bench->Expect(vl_mask_port(port.get(), 0) == 0, "bells cannot be unmasked");
-  Await(bench, port, 1, "the bell that was masked");
+  Await(bench, end.port, 2, "a bell beside one that is masked");
+  bench->Expect(vl_mask_port(end.port.get(), 0) == 0, "bells cannot be unmasked");
+  Await(bench, end.port, 1, "the bell that was masked");
   bench->Meet();
 }
 
 void RingBeforeAndBehind(Bench* bench) {
-  Side side(*bench);
+  const LinkedPort end(bench);
+  Ring(bench, end.port, 1);
   bench->Meet();
-  Owned<vl_port> port = OpenPort(bench, side, 7, 6);
-  AwaitUp(bench, port);
-  bench->Meet();
-  Ring(bench, port, 1);
-  bench->Meet();
-  Ring(bench, port, 2);
+  Ring(bench, end.port, 2);
   bench->Meet();
 }
 
