@@ -43,3 +43,33 @@ TEST_CASE("a field of a header is its bits as RFCs number them, wherever it lies
     }
   }
 }
+
+TEST_CASE("what is no opcode has no properties, whatever its number") {
+  for (const uint64_t value :
+       {uint64_t{0}, uint64_t{10}, uint64_t{127}, uint64_t{255}, ~uint64_t{0}}) {
+    CAPTURE(value);
+    const exrnic_wqe_opcode_properties op = exrnic_of_wqe_opcode(value);
+    CHECK_FALSE((op.posted || op.push || op.send || op.pull || op.uc || op.ud));
+  }
+  CHECK(exrnic_of_rdmap_opcode(12).message == EXRNIC_MESSAGE_BAD);
+}
+
+TEST_CASE("each operation that a send queue takes leaves in a message that its services carry") {
+  for (unsigned opcode = 0; opcode < 256; ++opcode) {
+    const exrnic_wqe_opcode_properties op = exrnic_of_wqe_opcode(opcode);
+    if (!op.posted) continue;
+    CAPTURE(opcode);
+    CHECK(op.push + op.send + op.pull + op.stays == 1);
+    if (op.stays) continue;
+    const exrnic_rdmap_opcode_properties message = exrnic_of_rdmap_opcode(op.opcode);
+    CHECK(message.uc >= op.uc);
+    CHECK(message.ud >= op.ud);
+    CHECK((message.message == EXRNIC_MESSAGE_REQUEST) == op.pull);
+    CHECK(message.atomic == op.atomic);
+    if (!op.receive) continue;
+    const exrnic_rdmap_opcode_properties solicited = exrnic_of_rdmap_opcode(op.solicits);
+    CHECK(solicited.solicited);
+    CHECK(solicited.uc >= op.uc);
+    CHECK(solicited.ud >= op.ud);
+  }
+}

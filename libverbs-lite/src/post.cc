@@ -26,39 +26,25 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
                   VL_SEND_INLINE == EXRNIC_WQE_FLAGS_INLINE,
               "the same bits");
 
-// What a work request of an opcode may have.
-struct OpcodeRules {
-  exrnic_wqe_opcode device;
-  int flags;
-  bool remote;       // an address at the peer
-  bool imm;          // immediate data
-  bool invalidate;   // an STag to invalidate
-  bool may_be_lost;  // UC carries it
-  bool datagram;     // and UD
-};
+static_assert(int{VL_OP_PUSH} == EXRNIC_WQE_OPCODE_PUSH &&
+                  int{VL_OP_PUSH_IMM} == EXRNIC_WQE_OPCODE_PUSH_IMM &&
+                  int{VL_OP_SEND} == EXRNIC_WQE_OPCODE_SEND &&
+                  int{VL_OP_SEND_IMM} == EXRNIC_WQE_OPCODE_SEND_IMM &&
+                  int{VL_OP_SEND_INVALIDATE} == EXRNIC_WQE_OPCODE_SEND_INVALIDATE &&
+                  int{VL_OP_PULL} == EXRNIC_WQE_OPCODE_PULL &&
+                  int{VL_OP_LOCAL_INVALIDATE} == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE &&
+                  int{VL_OP_FETCH_ADD} == EXRNIC_WQE_OPCODE_FETCH_ADD &&
+                  int{VL_OP_COMPARE_SWAP} == EXRNIC_WQE_OPCODE_COMPARE_SWAP,
+              "the same numbers");
 
-constexpr int kAnyFlags = VL_SEND_SIGNALED | VL_SEND_FENCE;
-constexpr int kPushFlags = kAnyFlags | VL_SEND_INLINE;
-constexpr int kMessageFlags = kPushFlags | VL_SEND_SOLICITED;
+// What the work request may have.
+exrnic_wqe_opcode_properties OpOf(const vl_send_wr& wr) {
+  return exrnic_of_wqe_opcode(static_cast<unsigned>(wr.opcode));
+}
 
-// In the order of vl_wr_opcode.
-constexpr OpcodeRules kRules[] = {
-    {EXRNIC_WQE_OPCODE_PUSH, kPushFlags, true, false, false, true, false},
-    {EXRNIC_WQE_OPCODE_PUSH_IMM, kMessageFlags, true, true, false, true, false},
-    {EXRNIC_WQE_OPCODE_SEND, kMessageFlags, false, false, false, true, true},
-    {EXRNIC_WQE_OPCODE_SEND_IMM, kMessageFlags, false, true, false, true, true},
-    {EXRNIC_WQE_OPCODE_SEND_INVALIDATE, kMessageFlags, false, false, true, false, false},
-    {EXRNIC_WQE_OPCODE_PULL, kAnyFlags, true, false, false, false, false},
-    {EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE, kAnyFlags, false, false, true, true, true},
-    {EXRNIC_WQE_OPCODE_FETCH_ADD, kAnyFlags, true, false, false, false, false},
-    {EXRNIC_WQE_OPCODE_COMPARE_SWAP, kAnyFlags, true, false, false, false, false},
-};
-static_assert(sizeof(kRules) / sizeof(kRules[0]) == VL_OP_COMPARE_SWAP - VL_OP_PUSH + 1,
-              "one each");
-
-const OpcodeRules* RulesOf(vl_wr_opcode opcode) {
-  if (opcode < VL_OP_PUSH || opcode > VL_OP_COMPARE_SWAP) return nullptr;
-  return &kRules[opcode - VL_OP_PUSH];
+int FlagsOf(const exrnic_wqe_opcode_properties& op) {
+  return VL_SEND_SIGNALED | VL_SEND_FENCE | (op.inlines ? VL_SEND_INLINE : 0) |
+         (op.receive ? VL_SEND_SOLICITED : 0);
 }
 
 bool ListIsValid(const vl_sge* list, int count, uint32_t most) {
@@ -131,10 +117,6 @@ uint32_t ReadsOf(const vl_send_wr& wr) {
   return reads > 0 ? reads : 1;
 }
 
-bool IsAtomic(vl_wr_opcode opcode) {
-  return opcode == VL_OP_FETCH_ADD || opcode == VL_OP_COMPARE_SWAP;
-}
-
 // An atomic has its operands where a second element would stand.
 uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   if (qp.max_reads_out == 0) {
@@ -158,18 +140,18 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   if (wr.flags & VL_SEND_INLINE) {
     return PutInline(wr.sg_list, wr.num_sge, qp.send_shape.inline_bytes, wqe);
   }
-  if (IsAtomic(wr.opcode)) return PutAtomic(qp, wr, wqe);
-  const uint32_t most = wr.opcode == VL_OP_LOCAL_INVALIDATE ? 0 : qp.send_shape.elements;
+  if (OpOf(wr).atomic) return PutAtomic(qp, wr, wqe);
+  const uint32_t most = OpOf(wr).stays ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
-  if (slots == 0 || wr.opcode != VL_OP_PULL || ReadsOf(wr) <= qp.max_reads_out) return slots;
+  if (slots == 0 || !OpOf(wr).pull || ReadsOf(wr) <= qp.max_reads_out) return slots;
   Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u",
        ReadsOf(wr), qp.max_reads_out);
   return 0;
 }
 
-bool Carries(vl_service service, const OpcodeRules& rules) {
-  if (service == VL_SERVICE_UD) return rules.datagram;
-  return service == VL_SERVICE_RC || rules.may_be_lost;
+bool Carries(vl_service service, const exrnic_wqe_opcode_properties& op) {
+  if (service == VL_SERVICE_UD) return op.ud;
+  return service == VL_SERVICE_RC || op.uc;
 }
 
 // False with an error: there is no such destination.
@@ -189,37 +171,37 @@ bool PutDestination(const vl_qp& qp, const vl_destination& to, Wqe* wqe) {
   return true;
 }
 
-// Null with an error.
-const OpcodeRules* CheckedRules(const vl_qp& qp, const vl_send_wr& wr) {
-  const OpcodeRules* rules = RulesOf(wr.opcode);
+// False with an error.
+bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
+  const exrnic_wqe_opcode_properties op = OpOf(wr);
   const int opcode = static_cast<int>(wr.opcode);
-  if (rules == nullptr) {
+  if (!op.posted) {
     Fail(EINVAL, "opcode is %d: no VL_OP_*", opcode);
-  } else if ((wr.flags & ~rules->flags) != 0) {
+  } else if ((wr.flags & ~FlagsOf(op)) != 0) {
     Fail(EINVAL, "flags is 0x%x: with opcode %d only the bits of 0x%x (VL_SEND_*)",
-         static_cast<unsigned>(wr.flags), opcode, static_cast<unsigned>(rules->flags));
-  } else if (!Carries(qp.service, *rules)) {
+         static_cast<unsigned>(wr.flags), opcode, static_cast<unsigned>(FlagsOf(op)));
+  } else if (!Carries(qp.service, op)) {
     Fail(EINVAL, "opcode is %d, which %s does not carry", opcode,
          qp.service == VL_SERVICE_UD ? "VL_SERVICE_UD" : "VL_SERVICE_UC");
   } else {
-    return rules;
+    return true;
   }
-  return nullptr;
+  return false;
 }
 
 uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
-  const OpcodeRules* rules = CheckedRules(qp, wr);
-  if (rules == nullptr) return 0;
+  if (!MayHave(qp, wr)) return 0;
+  const exrnic_wqe_opcode_properties op = OpOf(wr);
   wqe->head = {};
-  wqe->head.opcode = static_cast<uint8_t>(rules->device);
+  wqe->head.opcode = static_cast<uint8_t>(wr.opcode);
   wqe->head.flags = static_cast<uint8_t>(wr.flags);
-  if (rules->imm) wqe->head.imm_data = wr.imm_data;
-  if (rules->invalidate) wqe->head.imm_data = wr.invalidate_stag;
-  if (rules->remote) {
+  if (op.imm) wqe->head.imm_data = wr.imm_data;
+  if (op.invalidates) wqe->head.imm_data = wr.invalidate_stag;
+  if (op.remote) {
     wqe->head.remote_to = wr.remote_address;
     wqe->head.remote_stag = wr.remote_stag;
   }
-  const bool to_anyone = qp.service == VL_SERVICE_UD && wr.opcode != VL_OP_LOCAL_INVALIDATE;
+  const bool to_anyone = qp.service == VL_SERVICE_UD && !op.stays;
   if (to_anyone && !PutDestination(qp, wr.ud, wqe)) return 0;
   const uint32_t slots = PutPayload(qp, wr, wqe);
   const uint32_t mtu = qp.pd->rnic->info.mtu;

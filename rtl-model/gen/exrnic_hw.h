@@ -1209,6 +1209,17 @@ enum exrnic_efe_class {
   EXRNIC_EFE_CLASS_DATAGRAM = 2,  // UD: likewise, but for ack and peer_session, which are Q_Key and P_Key. A message is one frame
 };
 
+// What a responder does with a message.
+enum exrnic_message {
+  EXRNIC_MESSAGE_BAD = 0,  // Nothing: it is none
+  EXRNIC_MESSAGE_WRITE = 1,  // Places it where it says
+  EXRNIC_MESSAGE_RESPONSE = 2,  // Places it where an RDMA Read Request or an Atomic Request of its own said
+  EXRNIC_MESSAGE_SEND = 3,  // Places it in a receive
+  EXRNIC_MESSAGE_IMMEDIATE = 4,  // Ends a receive with it
+  EXRNIC_MESSAGE_REQUEST = 5,  // Answers it
+  EXRNIC_MESSAGE_TERMINATE = 6,  // Goes to ERROR
+};
+
 // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
 enum exrnic_rdmap_opcode {
   EXRNIC_RDMAP_OPCODE_WRITE = 0,  // RDMA Write
@@ -1224,6 +1235,38 @@ enum exrnic_rdmap_opcode {
   EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST = 10,  // Atomic Request (RFC 7306)
   EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE = 11,  // Atomic Response (RFC 7306)
 };
+
+// What is true of each item of enum exrnic_rdmap_opcode.
+struct exrnic_rdmap_opcode_properties {
+  uint8_t message;  // What the responder does with it (enum exrnic_message)
+  uint8_t is_tagged;  // It has a tagged header
+  uint8_t qn;  // Else: the queue that it goes to
+  uint8_t whole;  // It is one segment, with so many bytes behind the header. 0: as many segments and bytes as it likes
+  uint8_t solicited;  // The receive that it ends has a solicited completion
+  uint8_t invalidates;  // It invalidates an STag when it ends
+  uint8_t atomic;  // Of an atomic
+  uint8_t uc;  // A queue pair of UC takes it
+  uint8_t ud;  // A queue pair of UD takes it
+};
+// Of what is no item: all zero.
+static inline struct exrnic_rdmap_opcode_properties exrnic_of_rdmap_opcode(uint64_t value) {
+  static const struct exrnic_rdmap_opcode_properties of[] = {
+    {1, 1, 0, 0, 0, 0, 0, 1, 0},  // write
+    {5, 0, 1, 28, 0, 0, 0, 0, 0},  // read_request
+    {2, 1, 0, 0, 0, 0, 0, 0, 0},  // read_response
+    {3, 0, 0, 0, 0, 0, 0, 1, 1},  // send
+    {3, 0, 0, 0, 0, 1, 0, 0, 0},  // send_invalidate
+    {3, 0, 0, 0, 1, 0, 0, 1, 1},  // send_se
+    {3, 0, 0, 0, 1, 1, 0, 0, 0},  // send_se_invalidate
+    {6, 0, 2, 0, 0, 0, 0, 0, 0},  // terminate
+    {4, 0, 0, 8, 0, 0, 0, 1, 0},  // immediate
+    {4, 0, 0, 8, 1, 0, 0, 1, 0},  // immediate_se
+    {5, 0, 1, 52, 0, 0, 1, 0, 0},  // atomic_request
+    {2, 0, 3, 12, 0, 0, 1, 0, 0},  // atomic_response
+  };
+  static const struct exrnic_rdmap_opcode_properties none = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;
+}
 
 // Operation of an Atomic Request (RFC 7306, 5.1).
 enum exrnic_atomic_operation {
@@ -1518,6 +1561,44 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
+
+// What is true of each item of enum exrnic_wqe_opcode.
+struct exrnic_wqe_opcode_properties {
+  uint8_t posted;  // A send queue takes it
+  uint8_t stays;  // Nothing leaves: no elements, no bytes
+  uint8_t opcode;  // Of the message that leaves (enum exrnic_rdmap_opcode)
+  uint8_t solicits;  // Of the message that takes the receive, with SOLICITED (enum exrnic_rdmap_opcode)
+  uint8_t push;  // The local bytes leave in segments, as RDMA Write
+  uint8_t send;  // The local bytes leave in segments, as Send
+  uint8_t pull;  // Requests leave, and their responses end it
+  uint8_t atomic;  // Its operands stand where a second element would; one element, of ATOMIC_BYTES
+  uint8_t operation;  // Of the Atomic Request (enum exrnic_atomic_operation)
+  uint8_t immediate;  // Immediate Data leaves behind the other segments, as a message
+  uint8_t imm;  // imm_data is for the peer's completion
+  uint8_t invalidates;  // imm_data is an STag
+  uint8_t receive;  // It takes a receive of the peer, and may have SOLICITED
+  uint8_t remote;  // remote_stag and remote_to are memory of the peer
+  uint8_t inlines;  // Its bytes may stand in the work request
+  uint8_t uc;  // A queue pair of UC takes it
+  uint8_t ud;  // A queue pair of UD takes it
+};
+// Of what is no item: all zero.
+static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t value) {
+  static const struct exrnic_wqe_opcode_properties of[] = {
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
+    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0},  // push
+    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0},  // push_imm
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1},  // send
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1},  // send_imm
+    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0},  // send_invalidate
+    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0},  // pull
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1},  // local_invalidate
+    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0},  // fetch_add
+    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0},  // compare_swap
+  };
+  static const struct exrnic_wqe_opcode_properties none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;
+}
 
 // How a work request ended.
 enum exrnic_cqe_status {

@@ -876,6 +876,17 @@ package exrnic_pkg;
     EFE_CLASS_DATAGRAM = 4'h2  // UD: likewise, but for ack and peer_session, which are Q_Key and P_Key. A message is one frame
   } efe_class_e;
 
+  // What a responder does with a message.
+  typedef enum logic [2:0] {
+    MESSAGE_BAD = 3'h0,  // Nothing: it is none
+    MESSAGE_WRITE = 3'h1,  // Places it where it says
+    MESSAGE_RESPONSE = 3'h2,  // Places it where an RDMA Read Request or an Atomic Request of its own said
+    MESSAGE_SEND = 3'h3,  // Places it in a receive
+    MESSAGE_IMMEDIATE = 3'h4,  // Ends a receive with it
+    MESSAGE_REQUEST = 3'h5,  // Answers it
+    MESSAGE_TERMINATE = 3'h6  // Goes to ERROR
+  } message_e;
+
   // RDMAP message type (RFC 5040, 4.3; RFC 7306, 4).
   typedef enum logic [3:0] {
     RDMAP_OPCODE_WRITE = 4'h0,  // RDMA Write
@@ -891,6 +902,88 @@ package exrnic_pkg;
     RDMAP_OPCODE_ATOMIC_REQUEST = 4'ha,  // Atomic Request (RFC 7306)
     RDMAP_OPCODE_ATOMIC_RESPONSE = 4'hb  // Atomic Response (RFC 7306)
   } rdmap_opcode_e;
+
+  // What is true of each item of rdmap_opcode_e; of what is none of them: nothing.
+  typedef struct packed {
+    message_e message;  // What the responder does with it
+    logic is_tagged;  // It has a tagged header
+    logic [1:0] qn;  // Else: the queue that it goes to
+    logic [7:0] whole;  // It is one segment, with so many bytes behind the header. 0: as many segments and bytes as it likes
+    logic solicited;  // The receive that it ends has a solicited completion
+    logic invalidates;  // It invalidates an STag when it ends
+    logic atomic;  // Of an atomic
+    logic uc;  // A queue pair of UC takes it
+    logic ud;  // A queue pair of UD takes it
+  } rdmap_opcode_properties_t;
+  function automatic rdmap_opcode_properties_t of_rdmap_opcode(logic [3:0] value);
+    rdmap_opcode_properties_t of;
+    of = '0;
+    case (value)
+      RDMAP_OPCODE_WRITE: begin
+        of.message = MESSAGE_WRITE;
+        of.is_tagged = 1'd1;
+        of.uc = 1'd1;
+      end
+      RDMAP_OPCODE_READ_REQUEST: begin
+        of.message = MESSAGE_REQUEST;
+        of.qn = 2'd1;
+        of.whole = 8'd28;
+      end
+      RDMAP_OPCODE_READ_RESPONSE: begin
+        of.message = MESSAGE_RESPONSE;
+        of.is_tagged = 1'd1;
+      end
+      RDMAP_OPCODE_SEND: begin
+        of.message = MESSAGE_SEND;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+      end
+      RDMAP_OPCODE_SEND_INVALIDATE: begin
+        of.message = MESSAGE_SEND;
+        of.invalidates = 1'd1;
+      end
+      RDMAP_OPCODE_SEND_SE: begin
+        of.message = MESSAGE_SEND;
+        of.solicited = 1'd1;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+      end
+      RDMAP_OPCODE_SEND_SE_INVALIDATE: begin
+        of.message = MESSAGE_SEND;
+        of.solicited = 1'd1;
+        of.invalidates = 1'd1;
+      end
+      RDMAP_OPCODE_TERMINATE: begin
+        of.message = MESSAGE_TERMINATE;
+        of.qn = 2'd2;
+      end
+      RDMAP_OPCODE_IMMEDIATE: begin
+        of.message = MESSAGE_IMMEDIATE;
+        of.whole = 8'd8;
+        of.uc = 1'd1;
+      end
+      RDMAP_OPCODE_IMMEDIATE_SE: begin
+        of.message = MESSAGE_IMMEDIATE;
+        of.whole = 8'd8;
+        of.solicited = 1'd1;
+        of.uc = 1'd1;
+      end
+      RDMAP_OPCODE_ATOMIC_REQUEST: begin
+        of.message = MESSAGE_REQUEST;
+        of.qn = 2'd1;
+        of.whole = 8'd52;
+        of.atomic = 1'd1;
+      end
+      RDMAP_OPCODE_ATOMIC_RESPONSE: begin
+        of.message = MESSAGE_RESPONSE;
+        of.qn = 2'd3;
+        of.whole = 8'd12;
+        of.atomic = 1'd1;
+      end
+      default: ;
+    endcase
+    return of;
+  endfunction
 
   // Operation of an Atomic Request (RFC 7306, 5.1).
   typedef enum logic [3:0] {
@@ -1075,6 +1168,114 @@ package exrnic_pkg;
     WQE_OPCODE_COMPARE_SWAP = 8'h9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
     WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
+
+  // What is true of each item of wqe_opcode_e; of what is none of them: nothing.
+  typedef struct packed {
+    logic posted;  // A send queue takes it
+    logic stays;  // Nothing leaves: no elements, no bytes
+    rdmap_opcode_e opcode;  // Of the message that leaves
+    rdmap_opcode_e solicits;  // Of the message that takes the receive, with SOLICITED
+    logic push;  // The local bytes leave in segments, as RDMA Write
+    logic send;  // The local bytes leave in segments, as Send
+    logic pull;  // Requests leave, and their responses end it
+    logic atomic;  // Its operands stand where a second element would; one element, of ATOMIC_BYTES
+    atomic_operation_e operation;  // Of the Atomic Request
+    logic immediate;  // Immediate Data leaves behind the other segments, as a message
+    logic imm;  // imm_data is for the peer's completion
+    logic invalidates;  // imm_data is an STag
+    logic receive;  // It takes a receive of the peer, and may have SOLICITED
+    logic remote;  // remote_stag and remote_to are memory of the peer
+    logic inlines;  // Its bytes may stand in the work request
+    logic uc;  // A queue pair of UC takes it
+    logic ud;  // A queue pair of UD takes it
+  } wqe_opcode_properties_t;
+  function automatic wqe_opcode_properties_t of_wqe_opcode(logic [7:0] value);
+    wqe_opcode_properties_t of;
+    of = '0;
+    case (value)
+      WQE_OPCODE_PUSH: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_WRITE;
+        of.push = 1'd1;
+        of.remote = 1'd1;
+        of.inlines = 1'd1;
+        of.uc = 1'd1;
+      end
+      WQE_OPCODE_PUSH_IMM: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_WRITE;
+        of.solicits = RDMAP_OPCODE_IMMEDIATE_SE;
+        of.push = 1'd1;
+        of.immediate = 1'd1;
+        of.imm = 1'd1;
+        of.receive = 1'd1;
+        of.remote = 1'd1;
+        of.inlines = 1'd1;
+        of.uc = 1'd1;
+      end
+      WQE_OPCODE_SEND: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_SEND;
+        of.solicits = RDMAP_OPCODE_SEND_SE;
+        of.send = 1'd1;
+        of.receive = 1'd1;
+        of.inlines = 1'd1;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+      end
+      WQE_OPCODE_SEND_IMM: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_SEND;
+        of.solicits = RDMAP_OPCODE_SEND_SE;
+        of.send = 1'd1;
+        of.imm = 1'd1;
+        of.receive = 1'd1;
+        of.inlines = 1'd1;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+      end
+      WQE_OPCODE_SEND_INVALIDATE: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_SEND_INVALIDATE;
+        of.solicits = RDMAP_OPCODE_SEND_SE_INVALIDATE;
+        of.send = 1'd1;
+        of.invalidates = 1'd1;
+        of.receive = 1'd1;
+        of.inlines = 1'd1;
+      end
+      WQE_OPCODE_PULL: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_READ_REQUEST;
+        of.pull = 1'd1;
+        of.remote = 1'd1;
+      end
+      WQE_OPCODE_LOCAL_INVALIDATE: begin
+        of.posted = 1'd1;
+        of.stays = 1'd1;
+        of.invalidates = 1'd1;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+      end
+      WQE_OPCODE_FETCH_ADD: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_ATOMIC_REQUEST;
+        of.pull = 1'd1;
+        of.atomic = 1'd1;
+        of.operation = ATOMIC_OPERATION_FETCH_ADD;
+        of.remote = 1'd1;
+      end
+      WQE_OPCODE_COMPARE_SWAP: begin
+        of.posted = 1'd1;
+        of.opcode = RDMAP_OPCODE_ATOMIC_REQUEST;
+        of.pull = 1'd1;
+        of.atomic = 1'd1;
+        of.operation = ATOMIC_OPERATION_COMPARE_SWAP;
+        of.remote = 1'd1;
+      end
+      default: ;
+    endcase
+    return of;
+  endfunction
 
   // How a work request ended.
   typedef enum logic [7:0] {

@@ -98,6 +98,15 @@ return {
     {name = "unreliable", value = 1, doc = "Sent once. Session, acknowledgement and all that belongs to them are zero"},
     {name = "datagram", value = 2, doc = "UD: likewise, but for ack and peer_session, which are Q_Key and P_Key. A message is one frame"},
   },
+  message = {
+    {name = "bad", value = 0, doc = "Nothing: it is none"},
+    {name = "write", value = 1, doc = "Places it where it says"},
+    {name = "response", value = 2, doc = "Places it where an RDMA Read Request or an Atomic Request of its own said"},
+    {name = "send", value = 3, doc = "Places it in a receive"},
+    {name = "immediate", value = 4, doc = "Ends a receive with it"},
+    {name = "request", value = 5, doc = "Answers it"},
+    {name = "terminate", value = 6, doc = "Goes to ERROR"},
+  },
   rdmap_opcode = {
     {name = "write", value = 0, doc = "RDMA Write"},
     {name = "read_request", value = 1, doc = "RDMA Read Request"},

@@ -8,22 +8,6 @@
 #include "rtl-model/lockstep/mismatch.h"
 
 namespace exrnic::lockstep {
-namespace {
-
-bool takes_receive(uint8_t opcode) {
-  switch (opcode) {
-    case EXRNIC_WQE_OPCODE_SEND:
-    case EXRNIC_WQE_OPCODE_SEND_IMM:
-    case EXRNIC_WQE_OPCODE_SEND_INVALIDATE:
-    case EXRNIC_WQE_OPCODE_PUSH_IMM:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 // What its peer had given to it may have been taken in the life that is over.
 void Messages::stop_judging(const Endpoint& receiver) {
   for (auto& [qp, end] : ends_)
@@ -59,7 +43,7 @@ void Messages::completed(const Endpoint& qp, const exrnic_cqe& cqe) {
   const auto end = ends_.find(qp);
   if (end == ends_.end() || cqe.status != EXRNIC_CQE_STATUS_SUCCESS) return;
   if (cqe.opcode == EXRNIC_WQE_OPCODE_RECV) end->second.taken.push_back(cqe.byte_length);
-  if (takes_receive(cqe.opcode)) end->second.sent.push_back(cqe.byte_length);
+  if (exrnic_of_wqe_opcode(cqe.opcode).receive) end->second.sent.push_back(cqe.byte_length);
 }
 
 // Not every work request has a completion: so those that have are among what the peer took.

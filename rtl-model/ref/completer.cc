@@ -10,16 +10,12 @@ namespace {
 
 using Arm = CompletionQueue::Arm;
 
-bool takes_receive(exrnic_wqe_opcode opcode) {
-  return opcode >= EXRNIC_WQE_OPCODE_PUSH_IMM && opcode <= EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
-}
-
 // In ERROR, or with rnr, an acknowledged frame was placed only if it left before the refused one.
 bool was_placed(const QueuePair& qp, const Ended& ended) {
   if (ended.status != EXRNIC_CQE_STATUS_SUCCESS) return false;
   if (!qp.in_error() && !qp.status.rnr) return true;
   // It sends nothing: it was done before it took its place among the segments.
-  if (ended.tag.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) return true;
+  if (exrnic_of_wqe_opcode(ended.tag.opcode).stays) return true;
   return qp.status.exact && static_cast<int32_t>(ended.seq - qp.status.fault_seq) < 0;
 }
 
@@ -97,7 +93,7 @@ void Completer::complete(const Ended& ended) {
   }
   if (last && placed) {
     qp.at.ended_to = static_cast<uint16_t>(ended.tag.wqe_index + 1);
-    qp.at.ended_msn += takes_receive(ended.tag.opcode);
+    qp.at.ended_msn += exrnic_of_wqe_opcode(ended.tag.opcode).receive;
   }
   exrnic_cqe cqe{};
   cqe.wqe_index = ended.tag.wqe_index;

@@ -10,7 +10,7 @@ namespace exrnic::ref {
 
 bool is_tagged(const Bytes& ddp);
 
-// A terminate message, of whatever version.
+// A terminate message, well formed or not: none is ever refused.
 bool is_terminate(const Bytes& ddp);
 
 // What a queue pair tells its peer of itself (EFE.md), from the header and the length alone.

@@ -7,30 +7,19 @@
 namespace exrnic::ref {
 namespace {
 
-bool is_immediate(uint64_t opcode) {
-  return opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE || opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE;
+exrnic_rdmap_opcode_properties op_of(const Received& segment) {
+  return exrnic_of_rdmap_opcode(exrnic_ddp_untagged_opcode(segment.ddp.data()));
 }
 
-bool is_solicited(uint64_t opcode) {
-  return opcode == EXRNIC_RDMAP_OPCODE_SEND_SE ||
-         opcode == EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE ||
-         opcode == EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE;
-}
-
-bool invalidates(uint64_t opcode) {
-  return opcode == EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE ||
-         opcode == EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE;
-}
-
-uint64_t opcode_of(const Received& segment) {
-  return exrnic_ddp_untagged_opcode(segment.ddp.data());
+bool is_immediate(const Received& segment) {
+  return op_of(segment).message == EXRNIC_MESSAGE_IMMEDIATE;
 }
 
 bool is_last(const Received& segment) { return exrnic_ddp_untagged_last(segment.ddp.data()); }
 
 // What goes into the receive: of an Immediate Data message nothing.
 Bytes payload_of(const Received& segment) {
-  if (is_immediate(opcode_of(segment))) return {};
+  if (is_immediate(segment)) return {};
   return Bytes(segment.ddp.begin() + EXRNIC_DDP_UNTAGGED_BYTES, segment.ddp.end());
 }
 
@@ -55,7 +44,7 @@ Receiver::Refusal Receiver::out_of_order() {
   if (exrnic_ddp_untagged_msn(header) != inbound().messages + 1)
     return EXRNIC_TERM_CODE_UNTAGGED_MSN;
   if (exrnic_ddp_untagged_mo(header) != received) return EXRNIC_TERM_CODE_UNTAGGED_MO;
-  if (inbound().open && is_immediate(opcode_of(*segment_))) return EXRNIC_TERM_CODE_OPCODE;
+  if (inbound().open && is_immediate(*segment_)) return EXRNIC_TERM_CODE_OPCODE;
   return std::nullopt;
 }
 
@@ -127,7 +116,7 @@ void Receiver::place() {
 // What an invalidation refuses leaves the receive open; it is flushed later.
 void Receiver::placed() {
   const bool last = is_last(*segment_);
-  const bool invalidating = last && invalidates(opcode_of(*segment_));
+  const bool invalidating = last && op_of(*segment_).invalidates;
   if (invalidating)
     if (const Refusal refusal = invalidate()) return done_(refusal);
   inbound().received += static_cast<uint32_t>(payload_of(*segment_).size());
@@ -163,19 +152,18 @@ Receiver::Refusal Receiver::invalidate() {
 
 void Receiver::complete() {
   const uint8_t* header = segment_->ddp.data();
-  const uint64_t opcode = opcode_of(*segment_);
   ReceiveEnded ended;
   ended.qpn = qpn_;
   ended.generation = qp().generation;
   ended.wqe_index = inbound().wqe_index;
   ended.byte_length = inbound().received;
-  if (is_solicited(opcode)) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
-  if (is_immediate(opcode)) {
+  if (op_of(*segment_).solicited) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
+  if (is_immediate(*segment_)) {
     ended.byte_length = inbound().written;
     ended.flags |= EXRNIC_CQE_FLAGS_IMM;
     ended.imm_data =
         static_cast<uint32_t>(exrnic_immediate_data(header + EXRNIC_DDP_UNTAGGED_BYTES));
-  } else if (invalidates(opcode)) {
+  } else if (op_of(*segment_).invalidates) {
     ended.flags |= EXRNIC_CQE_FLAGS_INVALIDATED;
     ended.imm_data = static_cast<uint32_t>(exrnic_ddp_untagged_invalidate_stag(header));
   } else if (segment_->imm) {

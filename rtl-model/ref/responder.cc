@@ -30,7 +30,7 @@ exrnic_term_code refusal(Verdict verdict) {
 bool asks_for_memory(const Received& segment) {
   if (is_tagged(segment.ddp)) return false;
   const auto opcode = exrnic_ddp_untagged_opcode(segment.ddp.data());
-  return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST || opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
+  return exrnic_of_rdmap_opcode(opcode).message == EXRNIC_MESSAGE_REQUEST;
 }
 
 bool is_connected(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
@@ -168,17 +168,13 @@ bool Responder::waits_for_another(const QueuePair& qp) const {
 }
 
 void Responder::serve(QueuePair& qp) {
-  const uint8_t* header = segment_.ddp.data();
-  if (is_tagged(segment_.ddp)) {
-    const bool write = exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE;
-    return write ? take_write(qp) : take_read_response(qp);
-  }
-  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_READ_REQUEST)
-    return take_read_request(qp);
-  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST)
-    return take_atomic_request(qp);
-  if (exrnic_ddp_untagged_opcode(header) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE)
-    return take_atomic_response(qp);
+  // Both headers have the opcode at the same place.
+  const auto op = exrnic_of_rdmap_opcode(exrnic_ddp_tagged_opcode(segment_.ddp.data()));
+  if (op.message == EXRNIC_MESSAGE_WRITE) return take_write(qp);
+  if (op.message == EXRNIC_MESSAGE_RESPONSE)
+    return op.atomic ? take_atomic_response(qp) : take_read_response(qp);
+  if (op.message == EXRNIC_MESSAGE_REQUEST)
+    return op.atomic ? take_atomic_request(qp) : take_read_request(qp);
   receiver_.take(segment_.dst_qpn, segment_, [this](auto refusal) {
     if (!refusal) return placed();
     if (segment_.unreliable) return end_message(*refusal);

@@ -46,9 +46,7 @@ bool Responder::has_keys(const QueuePair& qp) {
 void Responder::judge_datagram(QueuePair& qp) {
   qp.at.inbound.abandon(/*skip=*/false);
   const uint8_t* header = segment_.ddp.data();
-  if (header_error(segment_.ddp) || is_tagged(segment_.ddp) || !exrnic_ddp_untagged_last(header) ||
-      !goes_on(qp.at.inbound))
-    return drop();
+  if (!exrnic_ddp_untagged_last(header) || !goes_on(qp.at.inbound)) return drop();
   phase_ = Phase::kReading;
   serve(qp);
 }
@@ -57,17 +55,16 @@ void Responder::judge_datagram(QueuePair& qp) {
 bool Responder::goes_on(const Inbound& inbound) const {
   if (inbound.skips || header_error(segment_.ddp)) return false;
   const uint8_t* header = segment_.ddp.data();
-  if (is_tagged(segment_.ddp))
-    return exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE &&
-           (segment_.first || !inbound.write_ended);
-  switch (exrnic_ddp_untagged_opcode(header)) {
-    case EXRNIC_RDMAP_OPCODE_SEND:
-    case EXRNIC_RDMAP_OPCODE_SEND_SE:
+  const auto op = exrnic_of_rdmap_opcode(exrnic_ddp_tagged_opcode(header));
+  if (!(segment_.datagram ? op.ud : op.uc)) return false;
+  switch (op.message) {
+    case EXRNIC_MESSAGE_WRITE:
+      return segment_.first || !inbound.write_ended;
+    case EXRNIC_MESSAGE_SEND:
       if (segment_.first) return exrnic_ddp_untagged_mo(header) == 0;
       return inbound.write_ended && inbound.open &&
              exrnic_ddp_untagged_mo(header) == inbound.received;
-    case EXRNIC_RDMAP_OPCODE_IMMEDIATE:
-    case EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE:
+    case EXRNIC_MESSAGE_IMMEDIATE:
       return !segment_.first && inbound.write_ended && (!inbound.open || inbound.received == 0);
     default:
       return false;

@@ -14,15 +14,13 @@ using Probe = QueuePair::Progress::Probe;
 
 exrnic_rdmap_opcode send_opcode(const WorkRequest& work) {
   const bool solicited = work.has(EXRNIC_WQE_FLAGS_SOLICITED);
-  if (work.head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE)
-    return solicited ? EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE : EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE;
-  return solicited ? EXRNIC_RDMAP_OPCODE_SEND_SE : EXRNIC_RDMAP_OPCODE_SEND;
+  return static_cast<exrnic_rdmap_opcode>(solicited ? work.op().solicits : work.op().opcode);
 }
 
 // A completion must not pass for one of a receive, whatever the work request says.
 exrnic_wqe_opcode opcode_to_complete(uint8_t opcode) {
-  const bool known = opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_COMPARE_SWAP;
-  return known ? static_cast<exrnic_wqe_opcode>(opcode) : EXRNIC_WQE_OPCODE_PUSH;
+  const bool posted = exrnic_of_wqe_opcode(opcode).posted;
+  return posted ? static_cast<exrnic_wqe_opcode>(opcode) : EXRNIC_WQE_OPCODE_PUSH;
 }
 
 }  // namespace
@@ -40,7 +38,7 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
     status_ = check_send_work(work, qp, state_);
     submitted_ = std::min(qp.at.submitted, work.head.length);
     // What goes before an Immediate Data message that found no receive is placed.
-    immediate_due_ = qp.at.probe == Probe::kDue && is(EXRNIC_WQE_OPCODE_PUSH_IMM);
+    immediate_due_ = qp.at.probe == Probe::kDue && op().immediate;
     turn_.phase = Turn::Phase::kWindow;
   };
   if (flush || !held || held->index != ring.consumer) {
@@ -68,7 +66,7 @@ void Sender::next_segment() {
   // One that waits for another to end is woken by that end. Responses to the peer go on.
   if (!may_begin()) return turn_.end(turn_.qp().answers_peer());
   // The requests of a PULL leave together: it begins where there is room for all of them.
-  const bool pull = status_ == EXRNIC_CQE_STATUS_SUCCESS && is(EXRNIC_WQE_OPCODE_PULL);
+  const bool pull = status_ == EXRNIC_CQE_STATUS_SUCCESS && op().pull && !op().atomic;
   if (pull && !efe_tx_.may_begin(turn_.qp().dest_node, work_.read_requests()))
     return turn_.end(true);
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return fail(status_);
@@ -85,8 +83,7 @@ bool Sender::still(exrnic_qp_state state) {
 
 // What is done here, or is wrong, needs nobody.
 bool Sender::waits_for_peer() {
-  return status_ == EXRNIC_CQE_STATUS_SUCCESS && !is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) &&
-         !turn_.qp().knows_its_peer();
+  return status_ == EXRNIC_CQE_STATUS_SUCCESS && !op().stays && !turn_.qp().knows_its_peer();
 }
 
 // The next turn introduces the queue pair to its peer. What came through the user page stays.
@@ -103,8 +100,8 @@ bool Sender::may_begin() {
   const size_t under_way = qp.at.pulls.size();
   if (qp.at.probe == Probe::kOut && !qp.all_ended()) return false;
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
-  if (work_.pulls()) return qp.all_ended() && under_way + work_.read_requests() <= qp.max_reads_out;
-  return under_way == 0 && (!is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE) || qp.all_ended());
+  if (op().pull) return qp.all_ended() && under_way + work_.read_requests() <= qp.max_reads_out;
+  return under_way == 0 && (!op().stays || qp.all_ended());
 }
 
 // A message that the peer may have no receive for. When it has waited, and nothing else is under
@@ -112,8 +109,7 @@ bool Sender::may_begin() {
 bool Sender::waits_for_credit() const {
   const QueuePair& qp = turn_.qp();
   const bool begins = submitted_ == 0 && !immediate_due_ && qp.at.probe != Probe::kDue;
-  return begins && (work_.is_send() || is(EXRNIC_WQE_OPCODE_PUSH_IMM)) && qp.beyond_limit() &&
-         !(qp.at.credit_wait && qp.all_ended());
+  return begins && op().receive && qp.beyond_limit() && !(qp.at.credit_wait && qp.all_ended());
 }
 
 void Sender::wait_for_credit() {
@@ -126,8 +122,8 @@ void Sender::wait_for_credit() {
 }
 
 void Sender::execute() {
-  if (is(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)) return invalidate();
-  if (work_.pulls()) return pull();
+  if (op().stays) return invalidate();
+  if (op().pull) return pull();
   if (immediate_due_) return send_immediate();
   const size_t length = std::min(work_.head.length - submitted_, state_.settings.mtu);
   if (work_.is_inline()) {
@@ -158,7 +154,7 @@ void Sender::invalidate() {
 // ---- PUSH and SEND
 
 Bytes Sender::header(bool last) {
-  if (work_.is_push())
+  if (op().push)
     return make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, last, work_.head.remote_stag,
                               work_.head.remote_to + submitted_});
   Untagged header;
@@ -166,14 +162,14 @@ Bytes Sender::header(bool last) {
   header.last = last;
   header.msn = turn_.qp().at.send_msn + 1;
   header.mo = submitted_;
-  if (is(EXRNIC_WQE_OPCODE_SEND_INVALIDATE)) header.invalidate_stag = work_.head.imm_data;
+  if (op().invalidates) header.invalidate_stag = work_.head.imm_data;
   return make_header(header);
 }
 
 void Sender::send_payload(const Bytes& payload) {
   QueuePair& qp = turn_.qp();
   const bool last = submitted_ + payload.size() == work_.head.length;
-  const bool ends = last && !is(EXRNIC_WQE_OPCODE_PUSH_IMM);
+  const bool ends = last && !op().immediate;
   const bool probe = takes_probe() && !ends;
   Segment next = segment(ends ? Tag::Kind::kLast : probe ? Tag::Kind::kProbe : Tag::Kind::kSegment);
   next.ask = begs_;
@@ -182,13 +178,13 @@ void Sender::send_payload(const Bytes& payload) {
   next.ddp = head;
   next.ddp.insert(next.ddp.end(), payload.begin(), payload.end());
   if (next.once) next.once = Segment::Once{submitted_ == 0, qp.at.frames++};
-  if (last && is(EXRNIC_WQE_OPCODE_SEND_IMM)) next.imm = work_.head.imm_data;
+  if (last && op().imm && !op().immediate) next.imm = work_.head.imm_data;
   efe_tx_.submit(std::move(next));
   submitted_ += static_cast<uint32_t>(payload.size());
   turn_.phase = Turn::Phase::kWindow;
   immediate_due_ = last && !ends;
   if (ends) {
-    if (work_.is_send()) ++qp.at.send_msn;
+    if (op().send) ++qp.at.send_msn;
     end_work_request();
   } else if (!last && (probe || turn_.over() || !efe_tx_.has_share(qp.dest_node))) {
     qp.at.submitted = submitted_;
@@ -201,7 +197,7 @@ void Sender::send_payload(const Bytes& payload) {
 bool Sender::takes_probe() {
   QueuePair& qp = turn_.qp();
   Probe& probe = qp.at.probe;
-  const bool takes_receive = immediate_due_ || (work_.is_send() && submitted_ == 0);
+  const bool takes_receive = immediate_due_ || (op().send && submitted_ == 0);
   begs_ = takes_receive && qp.at.credit_wait && qp.beyond_limit();
   const bool takes = begs_ || (takes_receive && probe == Probe::kDue);
   if (takes_receive) qp.at.credit_wait = false;
@@ -262,7 +258,7 @@ void Sender::send_read_requests() {
     Segment request = segment(Tag::Kind::kSegment);
     Read read{sink.stag, sink.address, sink.length, work_.head.remote_stag, from, ++qp.at.read_msn,
               0};
-    if (work_.is_atomic()) read.atomic = atomic(index);
+    if (op().atomic) read.atomic = atomic(index);
     request.ddp = make_read_request(read);
     efe_tx_.submit(std::move(request));
     from += sink.length;
@@ -280,10 +276,8 @@ Atomic Sender::atomic(uint16_t index) const {
   atomic.data = head.sge1_address;
   atomic.compare = uint64_t{head.sge1_stag} << 32 | head.sge1_length;
   atomic.compare_mask = UINT64_MAX;
-  if (head.opcode == EXRNIC_WQE_OPCODE_COMPARE_SWAP) {
-    atomic.operation = EXRNIC_ATOMIC_OPERATION_COMPARE_SWAP;
-    atomic.mask = UINT64_MAX;
-  }
+  atomic.operation = op().operation;
+  if (atomic.operation == EXRNIC_ATOMIC_OPERATION_COMPARE_SWAP) atomic.mask = UINT64_MAX;
   return atomic;
 }
 

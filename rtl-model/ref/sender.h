@@ -26,7 +26,7 @@ class Sender {
   void next_segment();
 
  private:
-  bool is(exrnic_wqe_opcode opcode) const { return work_.head.opcode == opcode; }
+  exrnic_wqe_opcode_properties op() const { return work_.op(); }
   bool waits_for_peer();
   void wait_for_peer();
   bool may_begin();

@@ -30,7 +30,7 @@ struct Pull {
   uint32_t byte_length = 0;
   exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_PULL;
 
-  bool atomic() const { return opcode != EXRNIC_WQE_OPCODE_PULL; }
+  bool atomic() const { return exrnic_of_wqe_opcode(opcode).atomic; }
 };
 
 // An RDMA Read Request of the peer, or an Atomic Request.

@@ -21,21 +21,14 @@ uint32_t slots_needed(const WorkRequest& work) {
   return 1 + (further + EXRNIC_WQE_SLOT_SGES - 1) / EXRNIC_WQE_SLOT_SGES;
 }
 
-bool known(uint8_t opcode) {
-  return opcode >= EXRNIC_WQE_OPCODE_PUSH && opcode <= EXRNIC_WQE_OPCODE_COMPARE_SWAP;
-}
-
 bool flags_good(const WorkRequest& work) {
-  const bool solicits = work.is_send() || work.head.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
   if (work.head.flags & ~kFlags) return false;
-  if (work.has(EXRNIC_WQE_FLAGS_SOLICITED) && !solicits) return false;
-  return !work.is_inline() || work.is_send() || work.is_push();
+  if (work.has(EXRNIC_WQE_FLAGS_SOLICITED) && !work.op().receive) return false;
+  return !work.is_inline() || work.op().inlines;
 }
 
-bool uses_imm_data(uint8_t opcode) {
-  return opcode == EXRNIC_WQE_OPCODE_PUSH_IMM || opcode == EXRNIC_WQE_OPCODE_SEND_IMM ||
-         opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE ||
-         opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE;
+bool imm_data_good(const WorkRequest& work) {
+  return work.head.imm_data == 0 || work.op().imm || work.op().invalidates;
 }
 
 // A queue pair of another node, or a group.
@@ -46,12 +39,10 @@ bool destination_good(const WorkRequest& work, uint32_t own_node) {
   return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE && node != own_node;
 }
 
-// What needs an answer, or invalidates something at the peer, must not be lost.
 bool service_good(const WorkRequest& work, exrnic_service service, uint32_t own_node) {
-  if (service == EXRNIC_SERVICE_RC || work.head.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
-    return true;
-  if (work.pulls() || work.head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE) return false;
-  return service == EXRNIC_SERVICE_UC || (work.is_send() && destination_good(work, own_node));
+  if (service == EXRNIC_SERVICE_RC) return true;
+  if (service == EXRNIC_SERVICE_UC) return work.op().uc;
+  return work.op().ud && (work.op().stays || destination_good(work, own_node));
 }
 
 // Its send queue is theirs.
@@ -67,15 +58,14 @@ bool shape_good(const WorkRequest& work) {
   if (!work.readable || head.num_sge > EXRNIC_MAX_SGE || head.num_slots != slots_needed(work))
     return false;
   if (work.is_inline()) return head.num_sge == 0 && head.length <= EXRNIC_INLINE_MAX;
-  if (head.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
-    return head.num_sge == 0 && head.length == 0;
-  return !work.is_atomic() || head.num_sge == 1;
+  if (work.op().stays) return head.num_sge == 0 && head.length == 0;
+  return !work.op().atomic || head.num_sge == 1;
 }
 
 bool length_good(const WorkRequest& work) {
   uint64_t sum = 0;
   for (const exrnic_sge& element : work.elements) sum += element.length;
-  if (work.is_atomic() && work.head.length != EXRNIC_ATOMIC_BYTES) return false;
+  if (work.op().atomic && work.head.length != EXRNIC_ATOMIC_BYTES) return false;
   return work.head.length == sum && work.head.length <= EXRNIC_MESSAGE_MAX;
 }
 
@@ -98,9 +88,8 @@ size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_
 
 exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
                                   const State& state) {
-  if (!known(work.head.opcode) || !flags_good(work) || !shape_good(work) ||
-      (work.head.imm_data != 0 && !uses_imm_data(work.head.opcode)) ||
-      (work.pulls() && work.read_requests() > qp.max_reads_out) ||
+  if (!work.op().posted || !flags_good(work) || !shape_good(work) || !imm_data_good(work) ||
+      (work.op().pull && work.read_requests() > qp.max_reads_out) ||
       !service_good(work, qp.service, state.config.node_id) || has_windows(qp, state))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)

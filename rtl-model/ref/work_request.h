@@ -16,19 +16,7 @@ struct WorkRequest {
 
   bool has(uint8_t flag) const { return head.flags & flag; }
   bool is_inline() const { return has(EXRNIC_WQE_FLAGS_INLINE); }
-  bool is_send() const {
-    return head.opcode == EXRNIC_WQE_OPCODE_SEND || head.opcode == EXRNIC_WQE_OPCODE_SEND_IMM ||
-           head.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
-  }
-  bool is_push() const {
-    return head.opcode == EXRNIC_WQE_OPCODE_PUSH || head.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM;
-  }
-  bool is_atomic() const {
-    return head.opcode == EXRNIC_WQE_OPCODE_FETCH_ADD ||
-           head.opcode == EXRNIC_WQE_OPCODE_COMPARE_SWAP;
-  }
-  // Sends requests, and ends by their responses.
-  bool pulls() const { return head.opcode == EXRNIC_WQE_OPCODE_PULL || is_atomic(); }
+  exrnic_wqe_opcode_properties op() const { return exrnic_of_wqe_opcode(head.opcode); }
   size_t nonempty_elements() const;
   size_t read_requests() const;  // of a PULL
 };

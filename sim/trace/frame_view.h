@@ -20,18 +20,15 @@ struct FrameView {
   exrnic_rdmap_opcode opcode = EXRNIC_RDMAP_OPCODE_WRITE;
   bool last = false;  // of its message
 
+  exrnic_message message() const {
+    return static_cast<exrnic_message>(exrnic_of_rdmap_opcode(opcode).message);
+  }
   // Of PULLs and of atomics.
-  bool answers() const {
-    return opcode == EXRNIC_RDMAP_OPCODE_READ_RESPONSE ||
-           opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE;
-  }
-  bool asks() const {
-    return opcode == EXRNIC_RDMAP_OPCODE_READ_REQUEST ||
-           opcode == EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
-  }
-  bool terminates() const { return opcode == EXRNIC_RDMAP_OPCODE_TERMINATE; }
+  bool answers() const { return message() == EXRNIC_MESSAGE_RESPONSE; }
+  bool asks() const { return message() == EXRNIC_MESSAGE_REQUEST; }
+  bool terminates() const { return message() == EXRNIC_MESSAGE_TERMINATE; }
   bool takes_receive() const {
-    return !answers() && !asks() && !terminates() && opcode != EXRNIC_RDMAP_OPCODE_WRITE;
+    return message() == EXRNIC_MESSAGE_SEND || message() == EXRNIC_MESSAGE_IMMEDIATE;
   }
 };
 

@@ -118,6 +118,26 @@ def _table(e):
             *[f'  {{{_literal(v)}, "{n.upper()}", {_string(d)}}}, \\' for n, v, d in e.items], "}"]
 
 
+def _properties(e):
+    """A table from 0 to the last item that has any; what is none of them has none."""
+    name = f"exrnic_{e.name}_properties"
+    items = dict((value, item) for item, value in e.with_properties())
+    types = {p.name: "uint8_t" if p.bits <= 8 else "uint16_t" for p in e.properties}
+    out = ["", f"// What is true of each item of enum exrnic_{e.name}.", f"struct {name} {{"]
+    out += [f"  {types[p.name]} {p.name};  // {p.doc}" + (f" (enum exrnic_{p.enum})" if p.enum else "")
+            for p in e.properties]
+    out += ["};", "// Of what is no item: all zero.",
+            f"static inline struct {name} exrnic_of_{e.name}(uint64_t value) {{",
+            f"  static const struct {name} of[] = {{"]
+    for value in range(max(items) + 1):
+        row = ", ".join(str(p.values.get(items.get(value), 0)) for p in e.properties)
+        out.append(f"    {{{row}}},  // {items.get(value, 'none')}")
+    none = ", ".join("0" for _ in e.properties)
+    out += ["  };", f"  static const struct {name} none = {{{none}}};",
+            "  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;", "}"]
+    return out
+
+
 def emit(files):
     out = [HEAD]
     big = False
@@ -134,6 +154,8 @@ def emit(files):
             out.append("};")
             if e.table:
                 out += _table(e)
+            if e.properties:
+                out += _properties(e)
         for f in spec.flags:
             out += ["", f"// {f.doc}"]
             out += [f"#define EXRNIC_{f.name.upper()}_{n.upper()} 0x{1 << b:x}u  // {d}"

@@ -20,6 +20,26 @@ def _struct(s):
     return out
 
 
+def _properties(e):
+    """A structure, and the function that has it of each item."""
+    name = f"{e.name}_properties_t"
+    out = ["", f"  // What is true of each item of {e.name}_e; of what is none of them: nothing.",
+           "  typedef struct packed {"]
+    for p in e.properties:
+        kind = f"{p.enum}_e" if p.enum else "logic" if p.bits == 1 else f"logic [{p.bits - 1}:0]"
+        out.append(f"    {kind} {p.name};  // {p.doc}")
+    out += [f"  }} {name};", f"  function automatic {name} of_{e.name}(logic [{e.width - 1}:0] value);",
+            f"    {name} of;", "    of = '0;", "    case (value)"]
+    for item, _ in e.with_properties():
+        out.append(f"      {e.name.upper()}_{item.upper()}: begin")
+        for p in e.properties:
+            if item in p.values:
+                value = f"{p.enum}_{p.words[item]}".upper() if p.enum else f"{p.bits}'d{p.values[item]}"
+                out.append(f"        of.{p.name} = {value};")
+        out.append("      end")
+    return out + ["      default: ;", "    endcase", "    return of;", "  endfunction"]
+
+
 def emit_package(files):
     out = [HEAD, "package exrnic_pkg;", "  /* verilator lint_off UNUSEDPARAM */"]
     for spec in files:
@@ -34,6 +54,8 @@ def emit_package(files):
             out += [r + ("," if i + 1 < len(rows) else "") + f"  // {e.items[i][2]}"
                     for i, r in enumerate(rows)]
             out.append(f"  }} {e.name}_e;")
+            if e.properties:
+                out += _properties(e)
         for f in spec.flags:
             out += ["", f"  // {f.doc} Bit numbers."]
             out += [f"  localparam int unsigned {f.name.upper()}_{n.upper()} = {b};  // {d}"

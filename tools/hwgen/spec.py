@@ -54,6 +54,26 @@ class Named:
     items: list  # of (name, value, doc)
     width: int = 0
     table: bool = False  # software wants names and meanings of the values
+    properties: list = field(default_factory=list)  # of Property
+
+    def with_properties(self):
+        """(name, value) of each item that has any."""
+        return [(name, value) for name, value, _ in self.items
+                if any(name in p.values for p in self.properties)]
+
+
+@dataclass
+class Property:
+    """What is true of the items of an enum."""
+    name: str
+    bits: int
+    doc: str
+    enum: str  # whose items its values are; or empty
+    values: dict  # item to number; of the others: zero
+    words: dict = field(default_factory=dict)  # item to what stands in the file
+
+    def shown(self, item):
+        return self.name if self.bits == 1 else f"{self.name}: {self.words[item]}"
 
 
 @dataclass
@@ -96,14 +116,52 @@ def _struct(stem, name, raw):
     return Struct(name, raw["bytes"], big, raw["doc"], fields)
 
 
-def _enum(stem, name, raw):
+def _enum(stem, name, raw, known):
     items = [(k, v[0], v[1]) for k, v in raw["values"].items()]
     for item, value, _ in items:
         if value >> raw["width"]:
             raise SpecError(f"{stem}.yaml: enums: {name}: {item} = {value} exceeds {raw['width']} bits")
     if len({value for _, value, _ in items}) != len(items):
         raise SpecError(f"{stem}.yaml: enums: {name}: a value stands twice")
-    return Named(name, raw["doc"], items, raw["width"], raw.get("table", False))
+    return Named(name, raw["doc"], items, raw["width"], raw.get("table", False),
+                 _properties(f"{stem}.yaml: enums: {name}", raw, known))
+
+
+def _properties(where, raw, known):
+    """`known`: enums and structs of the files and lines before, by name."""
+    properties = []
+    for name, (kind, doc) in raw.get("properties", {}).items():
+        enum = known.get(kind) if kind != "bytes" else None
+        if not (isinstance(kind, int) or kind == "bytes" or isinstance(enum, Named)):
+            raise SpecError(f"{where}: property {name}: '{kind}' is no number of bits, no enum before "
+                            "this one and not bytes")
+        bits = enum.width if enum else 8 if kind == "bytes" else kind
+        properties.append(Property(name, bits, doc, enum.name if enum else "", {}))
+    by_name = {p.name: p for p in properties}
+    for item, entry in raw["values"].items():
+        for name, value in (entry[2] if len(entry) > 2 else {}).items():
+            if name not in by_name:
+                raise SpecError(f"{where}: {item}: there is no property '{name}'")
+            kind = raw["properties"][name][0]
+            by_name[name].values[item] = _property(f"{where}: {item}: {name}", kind, value, known)
+            by_name[name].words[item] = value
+    return properties
+
+
+def _property(where, kind, value, known):
+    """A number: as it stands, the value of an enum's item, or the size of a structure."""
+    if kind == "bytes":
+        if not isinstance(known.get(value), Struct):
+            raise SpecError(f"{where}: '{value}' is no structure")
+        return known[value].size
+    if not isinstance(kind, int):
+        number = next((v for n, v, _ in known[kind].items if n == value), None)
+        if number is None:
+            raise SpecError(f"{where}: '{value}' is none of {kind}")
+        return number
+    if not isinstance(value, int) or int(value) >> kind:
+        raise SpecError(f"{where}: {value} is no number of {kind} bits")
+    return int(value)
 
 
 def _trace(stem, events, enums):
@@ -116,7 +174,7 @@ def _trace(stem, events, enums):
 
 def load(folder):
     """All files of `folder`, sorted by name; every name is unique across them."""
-    files, seen = [], {}
+    files, seen, known = [], {}, {}
     for path in sorted(Path(folder).glob("*.yaml")):
         raw = yaml.safe_load(path.read_text())
         unknown = set(raw) - set(File.__dataclass_fields__)
@@ -124,10 +182,13 @@ def load(folder):
             raise SpecError(f"{path.name}: unknown section '{unknown.pop()}'")
         f = File(path.stem, raw["doc"])
         f.constants = [(k, v[0], v[1]) for k, v in raw.get("constants", {}).items()]
-        f.enums = [_enum(path.stem, k, v) for k, v in raw.get("enums", {}).items()]
         f.flags = [Named(k, v["doc"], [(n, b[0], b[1]) for n, b in v["bits"].items()])
                    for k, v in raw.get("flags", {}).items()]
         f.structs = [_struct(path.stem, k, v) for k, v in raw.get("structs", {}).items()]
+        known.update({s.name: s for s in f.structs})
+        for name, enum in raw.get("enums", {}).items():
+            f.enums.append(_enum(path.stem, name, enum, known))
+            known[name] = f.enums[-1]
         f.registers = [tuple(r) for r in raw.get("registers", [])]
         f.counters = [tuple(c) for c in raw.get("counters", [])]
         f.trace = _trace(path.stem, raw.get("trace", []), f.enums)

@@ -141,6 +141,10 @@ module completer
   // ---- What an end means
   logic lost_q;  // its completion could not be written
   logic ends, well, wants_cqe, changes, fails, catches_up;
+  /* verilator lint_off UNUSEDSIGNAL */  // one property counts
+  wqe_opcode_properties_t op;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign op = of_wqe_opcode(ended_q.work.opcode);
   cqe_status_e cqe_status;
   logic [15:0] detail;
   completion_status u_status (
@@ -168,9 +172,7 @@ module completer
     ended_o = qp_i.ended;
     if (ends) ended_o.count = qp_i.ended.count + 16'd1;
     if (well) ended_o.slots = ended_q.work.wqe_index + 1'b1;
-    if (well && !ended_q.received && ended_q.work.opcode inside {
-          WQE_OPCODE_PUSH_IMM, WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE})
-      ended_o.msn = qp_i.ended.msn + 32'd1;
+    if (well && !ended_q.received && op.receive) ended_o.msn = qp_i.ended.msn + 32'd1;
   end
   assign catches_up = ends && $signed(ended_o.count - qp_i.sq.issued) >= 0 &&
       (qp_i.sq.consumer != qp_i.sq_producer || qp_i.status.rnr);

@@ -36,8 +36,12 @@ module completion_status
   // In ERROR, or with rnr, an acknowledged frame was placed only if it left before the one that
   // was refused. A local invalidation sends nothing: it was done before its slot was submitted.
   logic before_fault, local_done, succeeded;
+  /* verilator lint_off UNUSEDSIGNAL */  // one property counts
+  wqe_opcode_properties_t op;
+  /* verilator lint_on UNUSEDSIGNAL */
   assign before_fault = $signed(seq_i - qp_i.status.fault_seq) < 0;
-  assign local_done = opcode_i == WQE_OPCODE_LOCAL_INVALIDATE;
+  assign op = of_wqe_opcode(opcode_i);
+  assign local_done = op.stays;
   assign succeeded = status_i == CQE_STATUS_SUCCESS &&
       (received_i || local_done || !(in_error || qp_i.status.rnr) ||
        (qp_i.status.exact && before_fault));

@@ -198,8 +198,8 @@ module requester
       .beat_i
   );
 
-  logic is_pull;
-  assign is_pull = pulls(wqe.opcode);
+  wqe_opcode_properties_t op;
+  assign op = of_wqe_opcode(wqe.opcode);
 
   // ---- Its payload, or that of a response
   logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle;
@@ -213,16 +213,14 @@ module requester
 
   // What goes before an Immediate Data message that found no receive is placed.
   logic resumes, probe, begs;
-  assign resumes = qp_i.sq.probe_due && wqe.opcode == WQE_OPCODE_PUSH_IMM;
+  assign resumes = qp_i.sq.probe_due && op.immediate;
 
   // Its next message is one more than the peer has told of receives: it may leave by itself, when
   // nothing else is under way and it has waited.
-  logic beyond, takes_receive, stalls;
+  logic beyond, stalls;
   assign beyond = credit_known_i &&
       credit_beyond(credit_t'(qp_i.sq.send_msn) + 1'b1, credit_limit_i);
-  assign takes_receive = wqe.opcode inside {WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM,
-      WQE_OPCODE_SEND_INVALIDATE, WQE_OPCODE_PUSH_IMM};
-  assign stalls = beyond && takes_receive && !qp_i.sq.probe_due && qp_i.sq.progress == '0 &&
+  assign stalls = beyond && op.receive && !qp_i.sq.probe_due && qp_i.sq.progress == '0 &&
       !(qp_i.sq.credit_wait && qp_i.sq.issued == qp_i.ended.count);
 
   always_comb begin
@@ -231,7 +229,7 @@ module requester
     source = '{stag: wqe.sge0_stag, length: wqe.sge0_length, address: wqe.sge0_address};
     if (resumes) skip = wqe.length;
     access = '0;  // local read is always granted
-    if (is_pull) begin
+    if (op.pull) begin
       skip = '0;
       access = 8'd1 << ACCESS_LOCAL_WRITE;
     end
@@ -271,7 +269,7 @@ module requester
       .sge_o(sge),
       .take_i(pull_push_o && sge_valid),
       .start_i(gather_start),
-      .look_i(segment.turn == TURN_WORK && is_pull),
+      .look_i(segment.turn == TURN_WORK && op.pull),
       .stop_i(gather_stop),
       .idle_o(gather_idle),
       .done_o(gather_done),
@@ -323,6 +321,7 @@ module requester
       .work_slots_i(slots),
       .work_index_i(work_index),
       .wqe_i(wqe),
+      .op_i(op),
       .reads_needed_i(reads_needed),
       .skip_i(skip),
       .resumes_i(resumes),
@@ -416,7 +415,7 @@ module requester
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic || introduces));
   work_progress u_progress (
       .sq_i(qp_i.sq),
-      .opcode_i(wqe.opcode),
+      .op_i(op),
       .slots_i(slots),
       .sent_i(sent),
       .immediate_i(segment.immediate),
@@ -471,7 +470,7 @@ module requester
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
   assign sink = sge_valid ? sge : '0;
-  assign pull_push_o = submitted && sq_we_o && !answers_atomic && !introduces && is_pull && sent;
+  assign pull_push_o = submitted && sq_we_o && !answers_atomic && !introduces && op.pull && sent;
   assign pull_o = '{
           stag: sink.stag,
           to: sink.address,
@@ -515,6 +514,7 @@ module requester
       .valid_i(submit_valid_o),
       .segment_i(segment),
       .wqe_i(wqe),
+      .op_i(op),
       .inline_i(inline_data),
       .last_slot_i(last_slot),
       .completes_i(completes),

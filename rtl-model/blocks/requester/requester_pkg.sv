@@ -17,14 +17,6 @@ package requester_pkg;
   typedef logic [$clog2(WQE_SLOTS_MAX+1)-1:0] slots_t;                 // of a work request
   typedef logic [$clog2(MAX_SGE+1)-1:0] sges_t;
 
-  function automatic logic is_atomic(logic [7:0] opcode);
-    return opcode inside {WQE_OPCODE_FETCH_ADD, WQE_OPCODE_COMPARE_SWAP};
-  endfunction
-  // Sends requests, and ends by their responses.
-  function automatic logic pulls(logic [7:0] opcode);
-    return opcode == WQE_OPCODE_PULL || is_atomic(opcode);
-  endfunction
-
   // What a turn of a queue pair is for.
   typedef enum logic [3:0] {
     TURN_NOTHING,

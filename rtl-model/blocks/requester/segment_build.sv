@@ -11,6 +11,7 @@ module segment_build
     /* verilator lint_off UNUSEDSIGNAL */  // parts of these records have done their work
     input segment_t    segment_i,
     input wqe_t        wqe_i,        // TURN_WORK, TURN_FLUSH: the work request,
+    input wqe_opcode_properties_t op_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input inline_t     inline_i,     // its inline data,
     input wqe_index_t  last_slot_i,  // index of its last slot,
@@ -28,17 +29,11 @@ module segment_build
     output tx_desc_t   submit_o
 );
 
-  logic asks, introduces, atomic, answers_atomic, is_pull, is_push, is_read, is_local_invalidate, known, invalidates, solicits;
+  logic asks, introduces, answers_atomic, is_read, solicits;
   assign is_read = segment_i.turn == TURN_READ;
   assign asks = segment_i.turn == TURN_ASK;
   assign introduces = segment_i.turn == TURN_INTRODUCE;
   assign answers_atomic = is_read && segment_i.read.answer == ANSWER_ATOMIC;
-  assign atomic = is_atomic(wqe_i.opcode);
-  assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
-  assign known = wqe_i.opcode >= WQE_OPCODE_PUSH && wqe_i.opcode <= WQE_OPCODE_COMPARE_SWAP;
-  assign is_pull = pulls(wqe_i.opcode);
-  assign is_push = wqe_i.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
-  assign invalidates = wqe_i.opcode == WQE_OPCODE_SEND_INVALIDATE;
   assign solicits = wqe_i.flags[WQE_FLAGS_SOLICITED];
 
   // ---- Header
@@ -71,24 +66,22 @@ module segment_build
   always_comb begin
     untagged_header = '0;
     if (valid_i) begin
-      untagged_header.last = last_i || is_pull || segment_i.immediate || answers_atomic;
+      untagged_header.last = last_i || op_i.pull || segment_i.immediate || answers_atomic;
       untagged_header.dv = 2'(DDP_VERSION);
       untagged_header.rv = 2'(RDMAP_VERSION);
       untagged_header.msn = msn_i;
       if (answers_atomic) begin
         untagged_header.opcode = RDMAP_OPCODE_ATOMIC_RESPONSE;
         untagged_header.qn = ATOMIC_QN;
-      end else if (is_pull) begin
-        untagged_header.opcode = atomic ? RDMAP_OPCODE_ATOMIC_REQUEST : RDMAP_OPCODE_READ_REQUEST;
+      end else if (op_i.pull) begin
+        untagged_header.opcode = op_i.opcode;
         untagged_header.qn = READ_QN;
       end else if (segment_i.immediate) begin
-        untagged_header.opcode = solicits ? RDMAP_OPCODE_IMMEDIATE_SE : RDMAP_OPCODE_IMMEDIATE;
+        untagged_header.opcode = solicits ? op_i.solicits : RDMAP_OPCODE_IMMEDIATE;
         untagged_header.qn = SEND_QN;
       end else begin
-        untagged_header.opcode = rdmap_opcode_e'(
-            invalidates ? (solicits ? RDMAP_OPCODE_SEND_SE_INVALIDATE : RDMAP_OPCODE_SEND_INVALIDATE)
-                        : (solicits ? RDMAP_OPCODE_SEND_SE : RDMAP_OPCODE_SEND));
-        untagged_header.invalidate_stag = invalidates ? wqe_i.imm_data : '0;
+        untagged_header.opcode = solicits ? op_i.solicits : op_i.opcode;
+        untagged_header.invalidate_stag = op_i.invalidates ? wqe_i.imm_data : '0;
         untagged_header.qn = SEND_QN;
         untagged_header.mo = segment_i.offset;
       end
@@ -131,13 +124,12 @@ module segment_build
   immediate_t immediate;
   assign atomic_request = '{
           rsvd: '0,
-          operation: wqe_i.opcode == WQE_OPCODE_FETCH_ADD ? ATOMIC_OPERATION_FETCH_ADD :
-              ATOMIC_OPERATION_COMPARE_SWAP,
+          operation: op_i.operation,
           request_id: 32'(last_slot_i),
           stag: wqe_i.remote_stag,
           to: wqe_i.remote_to,
           data: wqe_i.sge1_address,
-          mask: wqe_i.opcode == WQE_OPCODE_FETCH_ADD ? '0 : '1,
+          mask: op_i.operation == ATOMIC_OPERATION_FETCH_ADD ? '0 : '1,
           compare: {wqe_i.sge1_stag, wqe_i.sge1_length},
           compare_mask: '1
       };
@@ -189,17 +181,17 @@ module segment_build
       end else if (answers_atomic) begin
         submit_o.inline_data = response_inline;
         submit_o.length = chunk_t'(ATOMIC_RESPONSE_BYTES);
-      end else if (!is_read && atomic) begin
+      end else if (!is_read && op_i.atomic) begin
         submit_o.inline_data = atomic_inline;
         submit_o.length = chunk_t'(ATOMIC_REQUEST_BYTES);
-      end else if (!is_read && is_pull) begin
+      end else if (!is_read && op_i.pull) begin
         submit_o.inline_data = request_inline;
         submit_o.length = chunk_t'(READ_REQUEST_BYTES);
       end else if (!is_read && segment_i.immediate) begin
         submit_o.inline_data = immediate_inline;
         submit_o.length = chunk_t'(IMMEDIATE_BYTES);
       end else begin
-        submit_o.untagged = !is_read && !is_push;
+        submit_o.untagged = !is_read && !op_i.push;
         if (!submit_o.untagged) submit_o.ddp = {tagged_header, 32'd0};
         inlined = !is_read && wqe_i.flags[WQE_FLAGS_INLINE];
         submit_o.inline_data = inline_i;
@@ -213,9 +205,9 @@ module segment_build
       submit_o.src_generation = segment_i.generation;
       submit_o.dst_generation = peer_i;
       submit_o.unsent = segment_i.returned || segment_i.status != CQE_STATUS_SUCCESS ||
-          (segment_i.turn == TURN_WORK && is_local_invalidate);
+          (segment_i.turn == TURN_WORK && op_i.stays);
       submit_o.status = segment_i.returned ? CQE_STATUS_SUCCESS : segment_i.status;
-      submit_o.imm_valid = segment_i.turn == TURN_WORK && wqe_i.opcode == WQE_OPCODE_SEND_IMM &&
+      submit_o.imm_valid = segment_i.turn == TURN_WORK && op_i.imm && !op_i.immediate &&
           last_i;
       submit_o.imm = submit_o.imm_valid ? wqe_i.imm_data : '0;
       submit_o.ask = begs_i && segment_i.turn == TURN_WORK;
@@ -240,7 +232,7 @@ module segment_build
       // What is flushed is not looked at; and nothing passes for a receive, whatever it says.
       submit_o.tag.byte_length = segment_i.turn == TURN_FLUSH ? '0 : wqe_i.length;
       submit_o.tag.signaled = segment_i.turn != TURN_FLUSH && wqe_i.flags[WQE_FLAGS_SIGNALED];
-      submit_o.tag.opcode = known ? wqe_i.opcode : WQE_OPCODE_PUSH;
+      submit_o.tag.opcode = op_i.posted ? wqe_i.opcode : WQE_OPCODE_PUSH;
       if (asks) submit_o.tag.opcode = WQE_OPCODE_PULL;
       if (segment_i.returned || is_read) submit_o.tag.kind = TX_KIND_RESPONSE;
       else if (segment_i.turn == TURN_TERMINATE) submit_o.tag.kind = TX_KIND_TERMINATE;

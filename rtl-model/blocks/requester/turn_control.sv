@@ -38,6 +38,7 @@ module turn_control
     input  wqe_index_t  work_index_i,  // of its first slot
     /* verilator lint_off UNUSEDSIGNAL */
     input  wqe_t        wqe_i,
+    input  wqe_opcode_properties_t op_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  reads_t      reads_needed_i,
     input  logic [31:0] skip_i,  // bytes that earlier turns have submitted
@@ -95,9 +96,7 @@ module turn_control
   logic again_q;   // when this slot has gone back, another one is needed
   logic invalidated_q;  // the local invalidation in hand is done
 
-  logic is_pull, is_local_invalidate, is_inline, sound;
-  assign is_pull = pulls(wqe_i.opcode);
-  assign is_local_invalidate = wqe_i.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
+  logic is_inline, sound;
   assign is_inline = wqe_i.flags[WQE_FLAGS_INLINE];
   assign sound = work_status_i == CQE_STATUS_SUCCESS;
 
@@ -107,15 +106,15 @@ module turn_control
   logic blocked, all_ended;
   assign all_ended = qp_i.sq.issued == qp_i.ended.count;
   always_comb begin
-    if (sound && is_pull)
+    if (sound && op_i.pull)
       blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < reads_needed_i;
     else
-      blocked = pull_count_i != '0 || (sound && is_local_invalidate && !all_ended);
+      blocked = pull_count_i != '0 || (sound && op_i.stays && !all_ended);
     if (qp_i.sq.probe_out && !all_ended) blocked = 1'b1;
   end
   // What is done here, or is wrong, needs nobody.
   assign no_peer_o = step_q == STEP_BEGIN && seg_q.turn == TURN_WORK && fit && sound &&
-      !is_local_invalidate && qp_i.cfg.service != SERVICE_UD && !qp_i.peer.met && !qp_i.status.alone;
+      !op_i.stays && qp_i.cfg.service != SERVICE_UD && !qp_i.peer.met && !qp_i.status.alone;
 
   // What blocks wakes when it ends; reads of the peer do not wait for that.
   step_e when_blocked;
@@ -151,13 +150,13 @@ module turn_control
   assign refused = gather_status_i != XLATE_OK;
   always_comb begin
     last_o = left_q == 32'(seg_q.payload);
-    if (seg_q.status != CQE_STATUS_SUCCESS || is_local_invalidate) ends_o = 1'b1;
-    else if (is_pull) ends_o = pull_last_o;
-    else ends_o = last_o && (seg_q.immediate || wqe_i.opcode != WQE_OPCODE_PUSH_IMM);
+    if (seg_q.status != CQE_STATUS_SUCCESS || op_i.stays) ends_o = 1'b1;
+    else if (op_i.pull) ends_o = pull_last_o;
+    else ends_o = last_o && (seg_q.immediate || !op_i.immediate);
   end
   assign segment_o = seg_q;
   assign pull_last_o = pulls_left_q == reads_t'(1);
-  assign next_offset_o = seg_q.offset + (is_pull ? sge_length_i : 32'(seg_q.payload));
+  assign next_offset_o = seg_q.offset + (op_i.pull ? sge_length_i : 32'(seg_q.payload));
 
   // Others go first now; or the other kind of work of the same queue pair.
   assign slots_d = slots_q + ($bits(slots_q))'(work_slots_i);
@@ -177,7 +176,7 @@ module turn_control
   end
 
   // A PULL does not stop between its requests: it begins where there are slots for all of them.
-  assign quota_slots_o = step_q == STEP_BEGIN && sound && is_pull ? reads_needed_i : reads_t'(1);
+  assign quota_slots_o = step_q == STEP_BEGIN && sound && op_i.pull ? reads_needed_i : reads_t'(1);
 
   // ---- Steps
   step_e after_submit;
@@ -188,7 +187,7 @@ module turn_control
     else if (seg_q.turn == TURN_READ)
       after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
     else if (!ends_o)
-      after_submit = (over || probe_i) && !is_pull && !last_o ? STEP_WAKE : STEP_ALLOC;
+      after_submit = (over || probe_i) && !op_i.pull && !last_o ? STEP_WAKE : STEP_ALLOC;
     else if (work_last_i || over || (seg_q.turn == TURN_WORK && seg_q.status != CQE_STATUS_SUCCESS))
       after_submit = STEP_WAKE;
     else after_submit = STEP_WORK;
@@ -217,8 +216,8 @@ module turn_control
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
       else if (!fit || no_peer_o) step_d = STEP_WAKE;
       else if (blocked || stall_o) step_d = when_blocked;
-      else if (sound && is_pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
-      else step_d = sound && is_local_invalidate ? STEP_INVALIDATE : STEP_ALLOC;
+      else if (sound && op_i.pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
+      else step_d = sound && op_i.stays ? STEP_INVALIDATE : STEP_ALLOC;
       STEP_LOOK:
       if (gather_idle_i) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
       STEP_INVALIDATE: if (xlate_ready_i) step_d = STEP_INVALIDATED;
@@ -227,7 +226,7 @@ module turn_control
       STEP_JUDGE:
       if (!fit) step_d = gather_idle_i ? STEP_SUBMIT : STEP_JUDGE;
       else if (by_dma_q) step_d = STEP_GATHER;
-      else if (seg_q.turn != TURN_WORK || !is_pull || sge_known_i) step_d = STEP_SUBMIT;
+      else if (seg_q.turn != TURN_WORK || !op_i.pull || sge_known_i) step_d = STEP_SUBMIT;
       STEP_GATHER:
       if (gather_done_i) step_d = STEP_SUBMIT;
       else if (gather_idle_i)
@@ -249,7 +248,7 @@ module turn_control
   // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL
   // waits for a turn of its own in most cases.
   assign work_more_o = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
-      seg_q.status == CQE_STATUS_SUCCESS && !is_pull && !more_turns_i && !quiesce_i;
+      seg_q.status == CQE_STATUS_SUCCESS && !op_i.pull && !more_turns_i && !quiesce_i;
 
   // PULL: through all elements for the look-up, then once more.
   assign gather_load_o = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather_idle_i);
@@ -327,7 +326,7 @@ module turn_control
       STEP_SUBMIT:
       if (submit_ready_i) begin
         seg_q.offset    <= next_offset_o;
-        seg_q.immediate <= last_o && wqe_i.opcode == WQE_OPCODE_PUSH_IMM;
+        seg_q.immediate <= last_o && op_i.immediate;
         seg_q.read.done <= seg_q.read.done + 32'(seg_q.payload);
         segments_q      <= segments_q + 1'b1;
         if (ends_o) slots_q <= slots_d;

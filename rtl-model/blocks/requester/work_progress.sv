@@ -7,7 +7,9 @@ module work_progress
   import requester_pkg::*;
 (
     input qp_sq_t      sq_i,
-    input logic [7:0]  opcode_i,
+    /* verilator lint_off UNUSEDSIGNAL */  // some properties count
+    input wqe_opcode_properties_t op_i,
+    /* verilator lint_on UNUSEDSIGNAL */
     input slots_t      slots_i,
     input logic        sent_i,       // it is a segment, or ends a LOCAL_INVALIDATE; else it failed
     input logic        immediate_i,  // it is the Immediate Data message of a PUSH_IMM
@@ -23,14 +25,11 @@ module work_progress
     output qp_sq_t      sq_o
 );
 
-  logic is_pull, is_send, new_send;
-  assign is_pull = pulls(opcode_i);
-  assign is_send = opcode_i inside {
-      WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
-  assign new_send = immediate_i || (is_send && offset_i == '0);
+  logic new_send;
+  assign new_send = immediate_i || (op_i.send && offset_i == '0);
 
   always_comb begin
-    if (is_pull) msn_o = sq_i.read_msn + 1'b1;
+    if (op_i.pull) msn_o = sq_i.read_msn + 1'b1;
     else msn_o = sq_i.send_msn + 32'(new_send);
   end
 
@@ -40,22 +39,22 @@ module work_progress
   assign probe_o = asks && !ends_i;
 
   logic has_frame;
-  assign has_frame = sent_i && opcode_i != WQE_OPCODE_LOCAL_INVALIDATE;
+  assign has_frame = sent_i && !op_i.stays;
 
   // A PULL ends with its response.
-  assign completes_o = ends_i && !(is_pull && sent_i);
+  assign completes_o = ends_i && !(op_i.pull && sent_i);
 
   always_comb begin
     sq_o = sq_i;
     if (has_frame) sq_o.frames = sq_i.frames + 1'b1;
-    if (sent_i && is_pull) sq_o.read_msn = msn_o;
+    if (sent_i && op_i.pull) sq_o.read_msn = msn_o;
     else if (sent_i) sq_o.send_msn = msn_o;
     if (ends_i) begin
       sq_o.consumer = sq_i.consumer + wqe_index_t'(slots_i);
       sq_o.progress = '0;
       sq_o.halted   = !sent_i;
       sq_o.needs_peer = 1'b0;
-    end else if (!is_pull) begin
+    end else if (!op_i.pull) begin
       sq_o.progress = next_i;
     end
     if (completes_o || probe_o) sq_o.issued = sq_i.issued + 1'b1;

@@ -49,25 +49,21 @@ module wqe_check
   sges_t nonempty_q;
 
   // ---- Judged by the header
-  logic is_send, is_push, is_inline, local_invalidate, has_imm, solicits, atomic;
-  assign atomic = is_atomic(wqe_q.opcode);
-  assign is_send = wqe_q.opcode inside {
-      WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM, WQE_OPCODE_SEND_INVALIDATE};
-  assign is_push = wqe_q.opcode inside {WQE_OPCODE_PUSH, WQE_OPCODE_PUSH_IMM};
-  assign local_invalidate = wqe_q.opcode == WQE_OPCODE_LOCAL_INVALIDATE;
+  /* verilator lint_off UNUSEDSIGNAL */  // some properties count
+  wqe_opcode_properties_t op;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic is_inline;
+  assign op = of_wqe_opcode(wqe_q.opcode);
   assign is_inline = wqe_q.flags[WQE_FLAGS_INLINE];
-  assign has_imm = wqe_q.opcode inside {WQE_OPCODE_PUSH_IMM, WQE_OPCODE_SEND_IMM,
-      WQE_OPCODE_SEND_INVALIDATE, WQE_OPCODE_LOCAL_INVALIDATE};
-  assign solicits = is_send || wqe_q.opcode == WQE_OPCODE_PUSH_IMM;
 
   localparam logic [7:0] Flags = 8'd1 << WQE_FLAGS_SIGNALED | 8'd1 << WQE_FLAGS_FENCE |
       8'd1 << WQE_FLAGS_SOLICITED | 8'd1 << WQE_FLAGS_INLINE;
   logic flags_right, elements_right, well_formed;
   assign flags_right = (wqe_q.flags & ~Flags) == '0 &&
-      (!wqe_q.flags[WQE_FLAGS_SOLICITED] || solicits) && (!is_inline || is_send || is_push);
+      (!wqe_q.flags[WQE_FLAGS_SOLICITED] || op.receive) && (!is_inline || op.inlines);
   assign elements_right = is_inline ? wqe_q.num_sge == '0 && wqe_q.length <= 32'(INLINE_MAX) :
-      local_invalidate ? wqe_q.num_sge == '0 && wqe_q.length == '0 :
-      atomic ? wqe_q.num_sge == 8'd1 :
+      op.stays ? wqe_q.num_sge == '0 && wqe_q.length == '0 :
+      op.atomic ? wqe_q.num_sge == 8'd1 :
       wqe_q.num_sge <= 8'(MAX_SGE);
 
   logic [7:0] slots_needed;
@@ -85,10 +81,9 @@ module wqe_check
   assign slots_o = slots_sane && !incomplete_o ? slots_t'(wqe_q.num_slots) : slots_t'(1);
   assign incomplete_o = slots_sane && wqe_q.num_slots > 8'(there_i);
 
-  logic known;
-  assign known = is_send || is_push || local_invalidate || pulls(wqe_q.opcode);
-  assign well_formed = known && flags_right && elements_right && slots_sane &&
-      wqe_q.num_slots == slots_needed && !incomplete_o && (has_imm || wqe_q.imm_data == '0);
+  assign well_formed = op.posted && flags_right && elements_right && slots_sane &&
+      wqe_q.num_slots == slots_needed && !incomplete_o &&
+      (op.imm || op.invalidates || wqe_q.imm_data == '0);
 
   // A datagram's: a queue pair of another node, or a group.
   logic [31:0] to_node, to_qpn;
@@ -101,14 +96,12 @@ module wqe_check
   // ---- Judged by the elements
   logic reads_right;
   assign reads_o = nonempty_q == '0 ? reads_t'(1) : reads_t'(nonempty_q);
-  assign reads_right = !pulls(wqe_q.opcode) || reads_o <= max_reads_i;
+  assign reads_right = !op.pull || reads_o <= max_reads_i;
   logic service_right, too_long;
   always_comb begin
     unique case (service_i)
-      SERVICE_UD: service_right = local_invalidate || (destination_right &&
-          wqe_q.opcode inside {WQE_OPCODE_SEND, WQE_OPCODE_SEND_IMM});
-      SERVICE_UC:
-      service_right = !(pulls(wqe_q.opcode) || wqe_q.opcode == WQE_OPCODE_SEND_INVALIDATE);
+      SERVICE_UD: service_right = op.ud && (op.stays || destination_right);
+      SERVICE_UC: service_right = op.uc;
       default: service_right = 1'b1;
     endcase
   end
@@ -116,7 +109,7 @@ module wqe_check
   always_comb begin
     if (!well_formed || !reads_right || !service_right || has_windows_i) status_o = CQE_STATUS_LOC_QP_OP_ERR;
     else if (too_long || (!is_inline && (sum_q != 36'(wqe_q.length) ||
-                            (atomic && wqe_q.length != 32'(ATOMIC_BYTES)))))
+                            (op.atomic && wqe_q.length != 32'(ATOMIC_BYTES)))))
       status_o = CQE_STATUS_LOC_LEN_ERR;
     else status_o = CQE_STATUS_SUCCESS;
   end
@@ -126,7 +119,7 @@ module wqe_check
   logic last_word;
   // The operands of an atomic stand where a second element would.
   assign words = is_inline ? sges_t'((wqe_q.length + 32'(SGE_BYTES - 1)) / SGE_BYTES) :
-      atomic ? sges_t'(WQE_SGES) : sges_t'(wqe_q.num_sge);
+      op.atomic ? sges_t'(WQE_SGES) : sges_t'(wqe_q.num_sge);
   assign last_word = !well_formed || element_q + 1'b1 >= words;
   assign word_index_o = start_i ? first_word_i : at_q;
   assign done_o = state_q == StDone;
@@ -165,7 +158,7 @@ module wqe_check
           wqe_q[WordBits*(2+32'(element_q[0]))+:WordBits] <= word_i;
         else if (element_q < sges_t'(2 * WQE_SGES))
           more_q[WordBits*32'(element_q[0])+:WordBits] <= word_i;
-        if (!is_inline && (!atomic || element_q == '0)) begin
+        if (!is_inline && (!op.atomic || element_q == '0)) begin
           sum_q <= sum_q + 36'(word_i.length);
           if (word_i.length != '0) nonempty_q <= nonempty_q + 1'b1;
         end

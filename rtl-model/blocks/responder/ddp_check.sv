@@ -20,55 +20,27 @@ module ddp_check
   assign header   = ddp_i[143-:$bits(ddp_tagged_t)];
   assign untagged = ddp_i;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // some properties count
+  rdmap_opcode_properties_t op;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign op = of_rdmap_opcode(untagged.opcode);
+
   message_e message;
-  logic atomic, atomic_response;
-  assign atomic_response = !untagged.t && untagged.opcode == RDMAP_OPCODE_ATOMIC_RESPONSE;
-  assign atomic = atomic_response || (!untagged.t && untagged.opcode == RDMAP_OPCODE_ATOMIC_REQUEST);
   assign segment_o = '{
           message: message,
-          atomic: atomic,
-          payload: atomic_response ? chunk_t'(ATOMIC_BYTES) : chunk_t'(length_i -
-              (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES))),
+          atomic: op.atomic,
+          payload: op.atomic && message == MESSAGE_RESPONSE ? chunk_t'(ATOMIC_BYTES) :
+              chunk_t'(length_i - (untagged.t ? 16'(DDP_TAGGED_BYTES) : 16'(DDP_UNTAGGED_BYTES))),
           last: untagged.last,
-          solicited: untagged.opcode inside {RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_SE_INVALIDATE,
-              RDMAP_OPCODE_IMMEDIATE_SE},
-          invalidates: untagged.opcode inside {RDMAP_OPCODE_SEND_INVALIDATE,
-              RDMAP_OPCODE_SEND_SE_INVALIDATE}
+          solicited: op.solicited,
+          invalidates: op.invalidates,
+          uc: op.uc,
+          ud: op.ud
       };
 
-  function automatic message_e tagged_message(logic [3:0] opcode);
-    case (opcode)
-      RDMAP_OPCODE_WRITE: return MESSAGE_WRITE;
-      RDMAP_OPCODE_READ_RESPONSE: return MESSAGE_RESPONSE;
-      default: return MESSAGE_BAD;
-    endcase
-  endfunction
-
-  // Of a message that is one segment, the length is known.
-  logic whole_immediate, whole_request, whole_atomic;
-  assign whole_atomic = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES) +
-      (atomic_response ? 16'(ATOMIC_RESPONSE_BYTES) : 16'(ATOMIC_REQUEST_BYTES));
-  assign whole_immediate = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + IMMEDIATE_BYTES);
-  assign whole_request = untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES + READ_REQUEST_BYTES);
-
-  function automatic message_e untagged_message(logic [3:0] opcode, logic [31:0] qn,
-                                                logic immediate, logic request,
-                                                logic whole_atomic_message);
-    case (opcode)
-      RDMAP_OPCODE_SEND, RDMAP_OPCODE_SEND_SE, RDMAP_OPCODE_SEND_INVALIDATE,
-      RDMAP_OPCODE_SEND_SE_INVALIDATE:
-      return qn == SEND_QN ? MESSAGE_SEND : MESSAGE_BAD;
-      RDMAP_OPCODE_IMMEDIATE, RDMAP_OPCODE_IMMEDIATE_SE:
-      return qn == SEND_QN && immediate ? MESSAGE_IMMEDIATE : MESSAGE_BAD;
-      RDMAP_OPCODE_READ_REQUEST:
-      return qn == READ_QN && request ? MESSAGE_READ_REQUEST : MESSAGE_BAD;
-      RDMAP_OPCODE_ATOMIC_REQUEST:
-      return qn == READ_QN && whole_atomic_message ? MESSAGE_READ_REQUEST : MESSAGE_BAD;
-      RDMAP_OPCODE_ATOMIC_RESPONSE:
-      return qn == ATOMIC_QN && whole_atomic_message ? MESSAGE_RESPONSE : MESSAGE_BAD;
-      default: return MESSAGE_BAD;
-    endcase
-  endfunction
+  logic whole;  // as its opcode wants it
+  assign whole = op.whole == '0 ||
+      (untagged.last && length_i == 16'(DDP_UNTAGGED_BYTES) + 16'(op.whole));
 
   always_comb begin
     message = MESSAGE_BAD;
@@ -76,16 +48,14 @@ module ddp_check
     if (untagged.t) begin
       if (header.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_TAGGED_VERSION;
       else if (header.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
-      else message = tagged_message(header.opcode);
-    end else if (untagged.opcode == RDMAP_OPCODE_TERMINATE) begin
+      else if (op.is_tagged) message = op.message;
+    end else if (op.message == MESSAGE_TERMINATE) begin
       message = MESSAGE_TERMINATE;  // well formed or not: a terminate message is never refused
     end else begin
       if (untagged.dv != 2'(DDP_VERSION)) code_o = TERM_CODE_UNTAGGED_VERSION;
       else if (untagged.rv != 2'(RDMAP_VERSION)) code_o = TERM_CODE_RDMAP_VERSION;
       else if (untagged.qn > ATOMIC_QN) code_o = TERM_CODE_UNTAGGED_QN;
-      else
-        message = untagged_message(untagged.opcode, untagged.qn, whole_immediate, whole_request,
-                                   whole_atomic);
+      else if (!op.is_tagged && whole && untagged.qn == 32'(op.qn)) message = op.message;
     end
   end
 

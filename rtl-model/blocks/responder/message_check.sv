@@ -36,16 +36,16 @@ module message_check
         goes_on = stream_i.writing;
       end
       MESSAGE_SEND: begin
-        begins  = !segment_i.invalidates && offset_i == '0;
-        goes_on = !segment_i.invalidates && !stream_i.writing && stream_i.open &&
-            offset_i == stream_i.received;
+        begins  = offset_i == '0;
+        goes_on = !stream_i.writing && stream_i.open && offset_i == stream_i.received;
       end
       // Behind the RDMA Write of its work request. A receive of an abandoned message may be open.
       MESSAGE_IMMEDIATE:
       goes_on = !stream_i.writing && (!stream_i.open || stream_i.received == '0);
       default: ;
     endcase
-    if (datagram_i && !(segment_i.message == MESSAGE_SEND && segment_i.last)) begins = 1'b0;
+    if (datagram_i && !segment_i.last) begins = 1'b0;
+    if (datagram_i ? !segment_i.ud : !segment_i.uc) {begins, goes_on} = '0;
   end
   assign good_o = !late_o && (first_i ? begins : goes_on && !gap_o && !stream_i.skips);
 

@@ -509,7 +509,7 @@ module responder
     pull_o.to = pull_i.to + 64'(segment.payload);
     pull_o.left = pull_i.left - 32'(segment.payload);
   end
-  assign read_push_o = accepted && segment.message == MESSAGE_READ_REQUEST && !punts;
+  assign read_push_o = accepted && segment.message == MESSAGE_REQUEST && !punts;
   always_comb begin
     read_o = '0;
     if (read_push_o) begin
@@ -623,7 +623,7 @@ module responder
           segment.message == MESSAGE_TERMINATE;
       event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&
           segment.message == MESSAGE_TERMINATE;
-      event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_READ_REQUEST;
+      event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_REQUEST;
       event_o[COUNTER_FW_DROPPED] =
           (step == STEP_JUDGE && !flush && next != STEP_JUDGE && for_firmware && device) ||
           (step == STEP_PLACE && place_refused && fw_data);

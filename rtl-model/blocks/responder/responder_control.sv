@@ -96,7 +96,7 @@ module responder_control
   term_code_e code_q;
 
   logic asks, empty, is_send, takes_receive, bare, answered, completes;
-  assign asks = segment_i.message == MESSAGE_READ_REQUEST;
+  assign asks = segment_i.message == MESSAGE_REQUEST;
   assign empty = segment_i.payload == '0;
   assign is_send = segment_i.message == MESSAGE_SEND;
   assign takes_receive = is_send || segment_i.message == MESSAGE_IMMEDIATE;

@@ -5,25 +5,16 @@ package responder_pkg;
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 
-  // What a segment belongs to, by its DDP/RDMAP header.
-  typedef enum logic [2:0] {
-    MESSAGE_BAD,  // none that can be served
-    MESSAGE_WRITE,
-    MESSAGE_RESPONSE,  // to an RDMA Read Request or an Atomic Request
-    MESSAGE_SEND,  // with or without solicited event and invalidation
-    MESSAGE_IMMEDIATE,
-    MESSAGE_READ_REQUEST,  // or an Atomic Request
-    MESSAGE_TERMINATE
-  } message_e;
-
   // What is known of a segment by its header.
   typedef struct packed {
-    message_e message;
+    message_e message;  // that it belongs to
     logic     atomic;   // Atomic Request or Response
     chunk_t   payload;  // bytes; of an Atomic Response: those that it brings
     logic     last;     // of its message
     logic     solicited;
     logic     invalidates;
+    logic     uc;       // these services carry it
+    logic     ud;
   } segment_t;
 
   // A place in the elements of a receive.
@@ -74,10 +65,6 @@ package responder_pkg;
   } stream_t;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive
-
-  function automatic logic is_atomic(logic [7:0] opcode);
-    return opcode inside {WQE_OPCODE_FETCH_ADD, WQE_OPCODE_COMPARE_SWAP};
-  endfunction
 
   localparam int unsigned PayloadTop = $bits(ddp_head_t) - 8 * DDP_UNTAGGED_BYTES - 1;
 

@@ -145,7 +145,7 @@ module segment_judge
   logic comes_again;
   assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
   assign waits_o = receiving_o && stream_i.refused && !introduction_o &&
-      (segment_o.message inside {MESSAGE_WRITE, MESSAGE_READ_REQUEST} ||
+      (segment_o.message inside {MESSAGE_WRITE, MESSAGE_REQUEST} ||
        (segment_o.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE} && !comes_again));
 
   logic flushable;

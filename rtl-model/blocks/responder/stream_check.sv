@@ -34,6 +34,11 @@ module stream_check
   assign request  = ddp_i[PayloadTop-:$bits(read_request_t)];
   assign response = ddp_i[PayloadTop-:$bits(atomic_response_t)];
 
+  /* verilator lint_off UNUSEDSIGNAL */  // one property counts
+  wqe_opcode_properties_t pull;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign pull = of_wqe_opcode(pull_i.opcode);
+
   logic [31:0] received;
   assign received = stream_i.open ? stream_i.received : '0;
 
@@ -47,9 +52,9 @@ module stream_check
         if (untagged.msn != stream_i.atomics + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
         else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;
         else
-          good_o = pull_count_i != '0 && is_atomic(pull_i.opcode) &&
+          good_o = pull_count_i != '0 && pull.atomic &&
               response.request_id == 32'(pull_i.wqe_index);
-      end else if (pull_count_i == '0 || is_atomic(pull_i.opcode) || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
+      end else if (pull_count_i == '0 || pull.atomic || header.stag != pull_i.stag) code_o = TERM_CODE_TAGGED_STAG;
       else if (header.to != pull_i.to || 32'(segment_i.payload) > pull_i.left)
         code_o = TERM_CODE_TAGGED_BOUNDS;
       else good_o = header.last == (32'(segment_i.payload) == pull_i.left);
@@ -57,7 +62,7 @@ module stream_check
       if (untagged.msn != stream_i.messages + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
       else if (untagged.mo != received) code_o = TERM_CODE_UNTAGGED_MO;
       else good_o = segment_i.message == MESSAGE_SEND || !stream_i.open;
-      MESSAGE_READ_REQUEST:
+      MESSAGE_REQUEST:
       if (untagged.msn != stream_i.reads + 1'b1) code_o = TERM_CODE_UNTAGGED_MSN;
       else if (untagged.mo != '0) code_o = TERM_CODE_UNTAGGED_MO;
       else if (!segment_i.atomic && request.length > 32'(MESSAGE_MAX))

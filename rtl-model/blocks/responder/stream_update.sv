@@ -79,7 +79,7 @@ module stream_update
       stream_o.writing = !segment_i.last;
       stream_o.written = written + 32'(segment_i.payload);
     end
-    if (accepted_i && segment_i.message == MESSAGE_READ_REQUEST)
+    if (accepted_i && segment_i.message == MESSAGE_REQUEST)
       stream_o.reads = stream_i.reads + 1'b1;
     if (accepted_i && segment_i.message == MESSAGE_RESPONSE && segment_i.atomic)
       stream_o.atomics = stream_i.atomics + 1'b1;
