@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 rtl-model/gen/exrnic_pkg.sv
+rtl-model/gen/exrnic_records_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
 rtl-model/blocks/cpu/cpu_pkg.sv
 rtl-model/blocks/efe_rx/efe_rx_pkg.sv

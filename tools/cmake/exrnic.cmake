@@ -59,6 +59,7 @@ endfunction()
 set(EXRNIC_BLOCKS ${CMAKE_SOURCE_DIR}/rtl-model/blocks)
 set(EXRNIC_SV_PACKAGES
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_pkg.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_records_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert)
 

@@ -8,18 +8,24 @@ from pathlib import Path
 import emit_c
 import emit_doc
 import emit_lua
+import emit_records
 import emit_sv
+import records
 import spec
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def outputs(files):
+def outputs(folder):
     """File name in rtl-model/gen to text."""
+    files = spec.load(folder)
+    blocks = records.load(folder / "blocks", files)
     return {
         "exrnic_hw.h": emit_c.emit(files),
         "exrnic_pkg.sv": emit_sv.emit_package(files),
         "exrnic_pkg_check.sv": emit_sv.emit_check(files),
+        "exrnic_records.h": emit_records.emit_cc(blocks),
+        "exrnic_records_pkg.sv": emit_records.emit_sv(blocks),
         "exrnic_wire.lua": emit_lua.emit(files),
         "reference.md": emit_doc.emit(files),
     }
@@ -32,7 +38,7 @@ def main():
     parser.add_argument("--gen", type=Path, default=ROOT / "rtl-model/gen", help="folder to write")
     args = parser.parse_args()
     try:
-        texts = outputs(spec.load(args.spec))
+        texts = outputs(args.spec)
     except spec.SpecError as error:
         sys.exit(f"hwgen: {error}")
     stale = [n for n, t in texts.items()

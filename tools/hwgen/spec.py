@@ -55,6 +55,7 @@ class Named:
     width: int = 0
     table: bool = False  # software wants names and meanings of the values
     properties: list = field(default_factory=list)  # of Property
+    prefix: str = ""  # of its items, if it is not the name
 
     def with_properties(self):
         """(name, value) of each item that has any."""

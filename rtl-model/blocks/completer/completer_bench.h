@@ -42,7 +42,7 @@ class Completer : public Bench<Vcompleter> {
 
  public:
   XlateModel<Vcompleter> xlate;
-  std::vector<DmaWrite> writes;  // completions and interrupts, in order
+  std::vector<DmaWriteCmd> writes;  // completions and interrupts, in order
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
@@ -100,16 +100,16 @@ class Completer : public Bench<Vcompleter> {
     }
   }
   int interrupts() const {
-    return static_cast<int>(std::count_if(writes.begin(), writes.end(), [](const DmaWrite& write) {
-      return write.kind == kWriteMsix;
-    }));
+    return static_cast<int>(
+        std::count_if(writes.begin(), writes.end(),
+                      [](const DmaWriteCmd& write) { return write.kind == kDmaWriteMsix; }));
   }
 
   exrnic_cqe cqe(std::size_t index) const {
     REQUIRE(index < writes.size());
-    REQUIRE(writes[index].kind == kWriteInline);
+    REQUIRE(writes[index].kind == kDmaWriteInline);
     exrnic_cqe cqe;
-    static_assert(sizeof(cqe) == sizeof(DmaWrite::data));
+    static_assert(sizeof(cqe) == sizeof(DmaWriteCmd::data));
     std::memcpy(&cqe, writes[index].data.data(), sizeof(cqe));
     return cqe;
   }
@@ -130,7 +130,7 @@ class Completer : public Bench<Vcompleter> {
     if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = unpack<QpEnded>(dut().ended_o);
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i)
-      writes.push_back(unpack<DmaWrite>(dut().write_o));
+      writes.push_back(unpack<DmaWriteCmd>(dut().write_o));
     qp_errors += dut().qp_error_o;
     cq_errors += dut().cq_error_o;
     if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;
@@ -179,7 +179,7 @@ inline void connect(Completer& completer) {
 
 inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
   TxDone done;
-  done.tag = {kTxLast, kQpn, kGeneration, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
+  done.tag = {kTxKindLast, kQpn, kGeneration, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
   done.node = kNode;
   done.seq = 100u + wqe_index;
   done.status = status;
@@ -187,7 +187,7 @@ inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCES
 }
 inline TxDone segment(uint8_t status) {
   TxDone segment = done(0, status);
-  segment.tag.kind = kTxSegment;
+  segment.tag.kind = kTxKindSegment;
   return segment;
 }
 inline CqDoorbell bell(uint32_t consumer, bool arm = false, bool solicited = false) {

@@ -78,7 +78,7 @@ TEST_CASE("From the frame that found no receive on nothing completes, but all co
   completer.end(behind);
   CHECK(completer.wakes.empty());
   TxDone probe = before;
-  probe.tag.kind = kTxProbe;
+  probe.tag.kind = kTxKindProbe;
   probe.seq = 1;
   completer.end(probe);
   CHECK(completer.writes.size() == 1);
@@ -112,7 +112,7 @@ TEST_CASE("Ends are counted in ERROR too, and of failures") {
 
 TxDone response(uint8_t status) {
   TxDone response = done(0, status);
-  response.tag.kind = kTxResponse;
+  response.tag.kind = kTxKindResponse;
   return response;
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("A work request that fails takes the queue pair to ERROR, wakes it, an
   Completer completer;
   connect(completer);
   TxDone failed = done(4, status);
-  failed.tag.is_signaled = false;
+  failed.tag.signaled = false;
   completer.end(failed);
   CHECK(completer.cqe(0).status == status);
   CHECK(completer.cqe(0).wqe_index == 4);
@@ -237,7 +237,7 @@ TEST_CASE("The peer's refusal fails the request with the refused frame, not thos
   fail_remotely(completer, 102);  // frames 100 and 101 were placed
   completer.end(done(0));
   TxDone quiet = done(1);
-  quiet.tag.is_signaled = false;
+  quiet.tag.signaled = false;
   completer.end(quiet);
   completer.end(done(2));
   completer.end(done(3));
@@ -322,7 +322,7 @@ TEST_CASE("The end of a terminate message, arrived or given up, completes nothin
   Completer completer;
   connect(completer);
   TxDone terminate = done(0);
-  terminate.tag.kind = kTxTerminate;
+  terminate.tag.kind = kTxKindTerminate;
   completer.end(terminate);
   terminate.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
   completer.end(terminate);
@@ -338,7 +338,7 @@ TEST_CASE("Whose terminate message is given up has told its peer nothing") {
     status.state = EXRNIC_QP_STATE_ERROR;
     status.told = true;
     TxDone terminate = done(0);
-    terminate.tag.kind = kTxTerminate;
+    terminate.tag.kind = kTxKindTerminate;
     if (given_up) terminate.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
     completer.end(terminate);
     CHECK(status.told == !given_up);

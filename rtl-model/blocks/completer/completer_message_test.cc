@@ -14,7 +14,7 @@ RxDone received(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) 
   done.generation = kGeneration;
   done.wqe_index = wqe_index;
   done.byte_length = 0x80000000;
-  done.is_signaled = true;
+  done.signaled = true;
   done.opcode = EXRNIC_WQE_OPCODE_RECV;
   done.status = status;
   return done;
@@ -52,7 +52,7 @@ TEST_CASE("A PULL becomes a completion of the send queue, if it is signaled") {
   Completer completer;
   connect(completer);
   RxDone quiet = pulled(3);
-  quiet.is_signaled = false;
+  quiet.signaled = false;
   completer.end(quiet);
   CHECK(completer.writes.empty());
   completer.end(pulled(4));
@@ -70,7 +70,7 @@ TEST_CASE("A receive that failed completes with its status, and changes no state
   Completer completer;
   connect(completer);
   RxDone failed = received(4, status);
-  failed.is_signaled = false;
+  failed.signaled = false;
   completer.end(failed);
   CHECK(completer.cqe(0).status == status);
   CHECK(completer.cqe(0).detail == 0);

@@ -31,7 +31,7 @@ RxDone message(uint8_t flags, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
   RxDone done;
   done.qpn = kQpn;
   done.generation = kGeneration;
-  done.is_signaled = true;
+  done.signaled = true;
   done.opcode = EXRNIC_WQE_OPCODE_RECV;
   done.status = status;
   done.flags = flags;
@@ -48,7 +48,7 @@ TEST_CASE("A queue that is armed for solicited completions fires for one, and fo
   SECTION("solicited") { completer.end(message(EXRNIC_CQE_FLAGS_SOLICITED)); }
   SECTION("failed") { completer.end(message(0, EXRNIC_CQE_STATUS_LOC_LEN_ERR)); }
   CHECK(completer.interrupts() == 1);
-  CHECK(completer.writes.back().kind == kWriteMsix);
+  CHECK(completer.writes.back().kind == kDmaWriteMsix);
   completer.end(message(EXRNIC_CQE_FLAGS_SOLICITED));
   CHECK(completer.interrupts() == 1);
 }
@@ -89,7 +89,7 @@ TEST_CASE("A moderated queue fires behind as many completions as it was told") {
   CHECK_FALSE(completer.dut().idle_o);
   completer.end(done(2));
   CHECK(completer.interrupts() == 1);
-  CHECK(completer.writes.back().kind == kWriteMsix);
+  CHECK(completer.writes.back().kind == kDmaWriteMsix);
   for (uint16_t i = 3; i < 9; ++i) completer.end(done(i));
   CHECK(completer.interrupts() == 1);  // not armed
   completer.wait_for("idle_o", 10, [&] { return completer.dut().idle_o != 0; });
@@ -301,8 +301,8 @@ class RandomQueues {
   }
 
   void observe() {
-    for (const DmaWrite& write : completer_.writes) {
-      if (write.kind != kWriteMsix) continue;
+    for (const DmaWriteCmd& write : completer_.writes) {
+      if (write.kind != kDmaWriteMsix) continue;
       Queue& queue = queues_.at(write.address);
       CAPTURE(write.address, now(), queue.count, queue.deadline);
       REQUIRE((queue.fires || queue.late(now())));

@@ -36,7 +36,7 @@ TEST_CASE("Success without the signaled flag, and segments before the last, leav
   Completer completer;
   connect(completer);
   TxDone quiet = done(0);
-  quiet.tag.is_signaled = false;
+  quiet.tag.signaled = false;
   completer.end(quiet);
   completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
   CHECK(completer.writes.empty());
@@ -48,7 +48,7 @@ TEST_CASE("The phase is one in the first round of the ring and changes with ever
   connect(completer);
   for (uint32_t i = 0; i < 5 * kEntries; ++i) {
     completer.end(done(static_cast<uint16_t>(i)));
-    const DmaWrite& write = completer.writes.at(i);
+    const DmaWriteCmd& write = completer.writes.at(i);
     CAPTURE(i);
     CHECK(write.address == kPageFrames + i % kEntries * sizeof(exrnic_cqe));
     CHECK(completer.cqe(i).phase == (i / kEntries % 2 == 0));
@@ -76,7 +76,7 @@ TEST_CASE("A completion for a queue that does not exist, or whose PBL is unreada
   Completer completer;
   connect(completer);
   SECTION("unreadable") {
-    completer.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
+    completer.xlate.answer = [](const XlateReq&) { return XlateRsp{kXlateMemory, 0, 0}; };
   }
   SECTION("destroyed") {
     CqConfig gone = small_cq();
@@ -101,7 +101,7 @@ TEST_CASE("Each work request that ends is counted, and work that waits for the l
   completer.end(segment(EXRNIC_CQE_STATUS_SUCCESS));
   CHECK(qp.ended.count == 0xfffe);
   TxDone quiet = done(0);
-  quiet.tag.is_signaled = false;
+  quiet.tag.signaled = false;
   completer.end(quiet);
   CHECK(qp.ended.count == 0xffff);
   completer.end(done(1));
@@ -135,10 +135,10 @@ TEST_CASE("An armed queue fires its vector once, behind the next completion") {
   completer.end(done(0));
   completer.end(done(1));
   REQUIRE(completer.writes.size() == 3);
-  CHECK(completer.writes[0].kind == kWriteInline);
-  CHECK(completer.writes[1].kind == kWriteMsix);
+  CHECK(completer.writes[0].kind == kDmaWriteInline);
+  CHECK(completer.writes[1].kind == kDmaWriteMsix);
   CHECK(completer.writes[1].address == kVector);
-  CHECK(completer.writes[2].kind == kWriteInline);
+  CHECK(completer.writes[2].kind == kDmaWriteInline);
 }
 
 TEST_CASE("Arming while a completion is pending fires at once, and not again") {
@@ -148,7 +148,7 @@ TEST_CASE("Arming while a completion is pending fires at once, and not again") {
   completer.end(done(1));
   completer.ring(bell(1, true));
   REQUIRE(completer.writes.size() == 3);
-  CHECK(completer.writes[2].kind == kWriteMsix);
+  CHECK(completer.writes[2].kind == kDmaWriteMsix);
   CHECK(completer.writes[2].address == kVector);
   completer.end(done(2));
   CHECK(completer.writes.size() == 4);
@@ -161,7 +161,7 @@ TEST_CASE("A doorbell that only moves the consumer leaves a queue armed") {
   completer.ring(bell(0));
   completer.end(done(0));
   REQUIRE(completer.writes.size() == 2);
-  CHECK(completer.writes[1].kind == kWriteMsix);
+  CHECK(completer.writes[1].kind == kDmaWriteMsix);
 }
 
 TEST_CASE("Doorbells of another page, of no queue, or beyond the producer are refused") {
@@ -289,7 +289,7 @@ TEST_CASE("Doorbells are taken while an end waits for the place of its completio
   CHECK(completer.xlate.requests.size() == 1);
   REQUIRE(completer.writes.size() == 2);  // the arm was there
   CHECK(completer.cqe(0).qpn == kQpn);
-  CHECK(completer.writes[1].kind == kWriteMsix);
+  CHECK(completer.writes[1].kind == kDmaWriteMsix);
   CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 2);
   CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS_REFUSED] == 1);
 }

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "rtl-model/blocks/cpu/mips.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 

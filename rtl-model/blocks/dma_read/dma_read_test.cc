@@ -35,9 +35,9 @@ struct Beat {
   bool error = false;
 };
 
-class DmaRead : public Bench<Vdma_read> {
+class DmaReadReq : public Bench<Vdma_read> {
  public:
-  explicit DmaRead(uint32_t seed = kSeed) : host(dut(), seed) {
+  explicit DmaReadReq(uint32_t seed = kSeed) : host(dut(), seed) {
     dut().req_valid_i = 0;
     dut().cfg_max_read_i = 512;
     dut().cfg_timeout_i = kTimeoutShift;
@@ -109,7 +109,7 @@ class DmaRead : public Bench<Vdma_read> {
 };
 
 std::vector<std::pair<uint64_t, unsigned>> cuts(const Request& request, unsigned max_read) {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.dut().cfg_max_read_i = static_cast<uint16_t>(max_read);
   dma.issue(2, request);
   std::vector<std::pair<uint64_t, unsigned>> result;
@@ -135,7 +135,7 @@ TEST_CASE("A read is cut at 4 KiB boundaries and at the size that the host allow
 }
 
 TEST_CASE("A beat comes one cycle after its completion, with the place advanced") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(1, {0x5000, 24, 0x2345});
   dma.complete(0, 10, false, false, 0x5000);
   REQUIRE(dma.beats.size() == 1);
@@ -151,7 +151,7 @@ TEST_CASE("A beat comes one cycle after its completion, with the place advanced"
 }
 
 TEST_CASE("An error ends its read with one beat for all bytes that will not come") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(0, {0x5000, 64, 0x100});
   dma.complete(0, 16, false);
   dma.complete(0, 0, false, true);
@@ -164,7 +164,7 @@ TEST_CASE("An error ends its read with one beat for all bytes that will not come
 }
 
 TEST_CASE("A last beat that comes early is an error for what is missing") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(0, {0x5000, 64, 0x100});
   dma.complete(0, 16, false);
   dma.complete(0, 16, true);
@@ -174,7 +174,7 @@ TEST_CASE("A last beat that comes early is an error for what is missing") {
 }
 
 TEST_CASE("Bytes beyond those asked for are cut off") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(0, {0x5000, 10, 0x100});
   dma.complete(0, 16, false);
   dma.complete(0, 16, false);
@@ -187,7 +187,7 @@ TEST_CASE("Bytes beyond those asked for are cut off") {
 }
 
 TEST_CASE("Completions of tags that are not in flight are ignored") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(0, {0x5000, 16, 0});
   for (unsigned tag : {1u, 31u, 32u, 255u}) dma.complete(tag, 16, true, tag % 2 == 0);
   CHECK(dma.beats.empty());
@@ -197,7 +197,7 @@ TEST_CASE("Completions of tags that are not in flight are ignored") {
 }
 
 TEST_CASE("A read waits while all tags are in flight, and takes the first that ends") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.dut().cfg_max_read_i = 128;
   dma.issue(2, {0x10000, 4096, 0});
   CHECK(dma.host.in_flight() == kTags);
@@ -211,7 +211,7 @@ TEST_CASE("A read waits while all tags are in flight, and takes the first that e
 }
 
 TEST_CASE("Reads are issued one a cycle, also from one request to the next") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.host.paused = true;
   dma.dut().cfg_max_read_i = 256;
   dma.drive_request(0, {0x10000, 1024, 0});
@@ -225,7 +225,7 @@ TEST_CASE("Reads are issued one a cycle, also from one request to the next") {
 // ---- Reads without an answer
 
 TEST_CASE("A read without an answer fails behind one interval, and before two are over") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.dut().time_i = 5;
   dma.issue(1, {0x5000, 64, 0x100});
   CHECK(dma.dut().watches_o);
@@ -244,7 +244,7 @@ TEST_CASE("A read without an answer fails behind one interval, and before two ar
 }
 
 TEST_CASE("What comes behind a time-out is no answer to a later read") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.dut().cfg_max_read_i = 128;
   dma.issue(2, {0x10000, 4096, 0});  // all tags
   for (const uint64_t time : {kInterval, 2 * kInterval}) {
@@ -268,7 +268,7 @@ TEST_CASE("What comes behind a time-out is no answer to a later read") {
 }
 
 TEST_CASE("What comes while another read is late is not touched by that") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.issue(0, {0x5000, 16, 0x100});
   dma.dut().time_i = kInterval;
   dma.run_cycle();
@@ -288,7 +288,7 @@ TEST_CASE("What comes while another read is late is not touched by that") {
 // ---- Fence
 
 TEST_CASE("A fence ends when the reads before it have ended, whatever comes behind") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.dut().fence_i = 1;
   dma.run_cycle();
   CHECK(dma.dut().fence_done_o);  // there are none
@@ -316,7 +316,7 @@ TEST_CASE("A fence ends when the reads before it have ended, whatever comes behi
 }
 
 TEST_CASE("A request that is not wholly asked for belongs before the fence") {
-  DmaRead dma;
+  DmaReadReq dma;
   dma.host.paused = true;
   dma.host.ready_percent = 0;
   dma.drive_request(0, {0x5000, 1024, 0});
@@ -446,7 +446,7 @@ class RandomTraffic {
   std::mt19937_64 random_;
 
  public:
-  DmaRead dma;
+  DmaReadReq dma;
 
  private:
   std::array<Request, kClients> asked_requests_{};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "Vdma_read.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 

@@ -9,7 +9,7 @@
 
 #include "Vdma_write.h"
 #include "rtl-model/blocks/testing/bench.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 namespace {
@@ -46,9 +46,9 @@ uint8_t rx_byte(unsigned address) {
   return static_cast<uint8_t>((address % kRxBytes) * 0x9e3779b1u >> 24);
 }
 
-class DmaWrite : public Bench<Vdma_write> {
+class DmaWriteCmd : public Bench<Vdma_write> {
  public:
-  DmaWrite() {
+  DmaWriteCmd() {
     dut().cmd_valid_i = 0;
     dut().wr_ready_i = 0;
     dut().cfg_max_payload_i = 256;
@@ -176,7 +176,7 @@ void check_tlp(const Tlp& got, const Tlp& want) {
 }
 
 TEST_CASE("A frame write is cut at 4 KiB boundaries and at the largest payload") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   dma.put(frame(0x1fe0, 0x150, 0x123));
   dma.drain();
   REQUIRE(dma.tlps.size() == 3);
@@ -192,7 +192,7 @@ TEST_CASE("A frame write is cut at 4 KiB boundaries and at the largest payload")
 }
 
 TEST_CASE("A frame may wrap round the end of the receive buffer") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   dma.put(frame(0x4000, 8, kRxBytes - 3));
   dma.drain();
   REQUIRE(dma.tlps.size() == 1);
@@ -200,7 +200,7 @@ TEST_CASE("A frame may wrap round the end of the receive buffer") {
 }
 
 TEST_CASE("Inline data is written from the command") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   std::vector<uint8_t> data(kInlineBytes);
   for (unsigned i = 0; i < kInlineBytes; ++i) data[i] = static_cast<uint8_t>(0x40 + i);
   dma.put(inline_write(0x7fe0, data));
@@ -212,7 +212,7 @@ TEST_CASE("Inline data is written from the command") {
 }
 
 TEST_CASE("Inline data that crosses a 4 KiB boundary is cut there too") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   dma.put(inline_write(0x7ffd, {1, 2, 3, 4, 5}));
   dma.drain();
   REQUIRE(dma.tlps.size() == 2);
@@ -221,7 +221,7 @@ TEST_CASE("Inline data that crosses a 4 KiB boundary is cut there too") {
 }
 
 TEST_CASE("An interrupt keeps its place behind the data that it speaks of, and is counted") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   dma.put(inline_write(0x8000, {1, 2, 3}), 1);
   dma.put(msix(17), 1);
   dma.put(frame(0x9000, 40, 0), 0);
@@ -235,7 +235,7 @@ TEST_CASE("An interrupt keeps its place behind the data that it speaks of, and i
 }
 
 TEST_CASE("A segment is done only when PCIe has taken the last beat of its last write") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   Command command = frame(0x4000, 2 * kDataBytes, 0);
   command.frame_done = true;
   command.node = 0x5a;
@@ -254,7 +254,7 @@ TEST_CASE("A segment is done only when PCIe has taken the last beat of its last 
 }
 
 TEST_CASE("A segment without data is done when all before it is written") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   Command nothing;
   nothing.frame_done = true;
   nothing.node = 3;
@@ -271,7 +271,7 @@ TEST_CASE("A segment without data is done when all before it is written") {
 }
 
 TEST_CASE("Four commands are queued behind the one at the output") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   for (int i = 0; i < 5; ++i) dma.put(frame(0x4000, 8, 0));
   dma.drive_command(0, frame(0x4000, 8, 0));
   for (int i = 0; i < 10; ++i) dma.cycle();
@@ -281,7 +281,7 @@ TEST_CASE("Four commands are queued behind the one at the output") {
 }
 
 TEST_CASE("A beat leaves in every cycle, across TLPs and commands") {
-  DmaWrite dma;
+  DmaWriteCmd dma;
   dma.put(frame(0x4000, 16 * kDataBytes, 1));
   dma.put(inline_write(0x5000, {1, 2, 3}));
   dma.put(frame(0x6ff8, 16, 2));  // two TLPs of one beat
@@ -365,7 +365,7 @@ class RandomTraffic {
   std::mt19937_64 random_;
   unsigned max_payload_;
   unsigned ready_percent_;
-  DmaWrite dma_;
+  DmaWriteCmd dma_;
   std::array<Command, kClients> asked_;
   std::deque<Tlp> expected_;
   std::vector<unsigned> expected_nodes_;

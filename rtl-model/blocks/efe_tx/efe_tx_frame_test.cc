@@ -44,7 +44,7 @@ TEST_CASE("An untagged frame with inline payload follows its longer header witho
     desc.inlined = true;
     const Bytes payload = pattern(length, length);
     put_bytes(desc.inline_data, payload);
-    desc.tag.kind = kTxTerminate;
+    desc.tag.kind = kTxKindTerminate;
     tx.submit(desc);
     const Frame frame = tx.next_frame();
     CHECK(frame.segment() == join(kUntagged, payload));
@@ -203,13 +203,13 @@ TEST_CASE("A segment of a response is a frame like any other, and its done says 
   EfeTx tx;
   const uint8_t slot = tx.allocate();
   TxDesc desc = tagged(slot, 2, 100, 0);
-  desc.tag.kind = kTxResponse;
+  desc.tag.kind = kTxKindResponse;
   tx.submit(desc);
   tx.load(slot, pattern(100, 1));
   CHECK(tx.next_frame().segment() == join(kTagged, pattern(100, 1)));
   tx.acknowledge({2, session_to(2), kFirst + 1});
   const TxDone done = tx.next_done();
-  CHECK(done.tag.kind == kTxResponse);
+  CHECK(done.tag.kind == kTxKindResponse);
   CHECK(done.status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(tx.counters[EXRNIC_COUNTER_TERMINATES_TX] == 0);
 }

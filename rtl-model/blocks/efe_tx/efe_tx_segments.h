@@ -48,7 +48,7 @@ inline Bytes join(Bytes first, const Bytes& second) {
 
 // Of all before `ack`, and of `arrived` behind `missing`; bit 0 is the next one.
 inline RxAck selective(uint8_t node, uint32_t ack, uint32_t missing, uint32_t arrived) {
-  return {node, session_to(node), ack, 0, true, missing, arrived};
+  return {node, session_to(node), ack, 0, false, true, missing, arrived};
 }
 
 // Acknowledges `count` frames to a node as they leave: more than its window allows at once.

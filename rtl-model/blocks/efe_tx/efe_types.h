@@ -41,45 +41,6 @@ void pack_read_beat(Port& port, const ReadBeat& beat, unsigned data_bytes) {
       .field(beat.error, 1);
 }
 
-// rx_ack_t
-struct RxAck {
-  uint8_t node = 0;
-  uint16_t peer_session = 0;
-  uint32_t ack = 0;
-  uint8_t heard = 0;
-  bool sack = false;
-  uint32_t missing = 0;
-  uint32_t arrived = 0;
-  bool ece = false;
-
-  template <typename Visit>
-  void fields(Visit&& visit) {
-    visit(node, kNodeBits), visit(peer_session, 16), visit(ack, 32), visit(heard, 8);
-    visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
-  }
-};
-
-// rx_state_t
-struct RxState {
-  bool valid = false;
-  uint16_t session = 0;
-  uint32_t ack = 0;
-  uint8_t heard = 0;
-  bool sack = false;
-  uint32_t missing = 0;
-  uint32_t arrived = 0;
-  bool ece = false;
-  uint8_t refusal = 0;
-  uint32_t refused = 0;
-
-  template <typename Visit>
-  void fields(Visit&& visit) {
-    visit(valid, 1), visit(session, 16), visit(ack, 32), visit(heard, 8);
-    visit(refusal, 8), visit(refused, 32);
-    visit(ece, 1), visit(sack, 1), visit(missing, 32), visit(arrived, 32);
-  }
-};
-
 // A frame from destination MAC to payload, padded as the MAC does it.
 struct Frame {
   Bytes data;

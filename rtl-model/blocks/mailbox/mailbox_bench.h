@@ -36,7 +36,7 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, bool> messages;         // likewise
   std::map<unsigned, CqConfig> cqs;
   std::map<unsigned, Srq> srqs;
-  std::map<unsigned, Region> regions;
+  std::map<unsigned, Mr> regions;
   std::vector<unsigned> wakes;
   // Changes of attachments, and what they are answered.
   struct GroupChange {
@@ -74,7 +74,7 @@ class Mailbox : public Bench<Vmailbox> {
       dut().message_open_i = messages[dut().qp_read_qpn_o];
     }
     if (srq_asked) pack(dut().srq_i, srqs[srqn]);
-    pack_region(dut().mr_i, regions[mr_index_]);
+    pack(dut().mr_i, regions[mr_index_]);
     settle();
   }
 
@@ -128,7 +128,7 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().srq_we_o) write_srq();
     if (dut().mr_we_o) {
       order += 'w';
-      regions[dut().mr_index_o] = unpack_region(dut().mr_o);
+      regions[dut().mr_index_o] = unpack<Mr>(dut().mr_o);
     }
     if (dut().flush_o) {
       order += 'f';

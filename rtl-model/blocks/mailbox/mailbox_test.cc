@@ -111,12 +111,12 @@ TEST_CASE("A region is registered as asked, and goes only by its whole STag") {
   exrnic_mbox_register_mr payload = mr_payload();
   payload.page_shift = EXRNIC_HUGE_PAGE_SHIFT;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, payload) == kOk);
-  const Region& region = mailbox.regions[kStagIndex];
+  const Mr& region = mailbox.regions[kStagIndex];
   CHECK(region.valid);
   CHECK(region.key == 0x5a);
   CHECK(region.pd == 0xcafe);
   CHECK(region.access == 7);
-  CHECK(region.huge);
+  CHECK(region.huge_pages);
   CHECK(region.base == 0x7f0000000123);
   CHECK(region.length == 0x100000001);
   CHECK(region.pbl_address == 0x1111111140);
@@ -132,7 +132,7 @@ TEST_CASE("A region is registered as asked, and goes only by its whole STag") {
 TEST_CASE("A region that was invalidated is still the driver's: taken until the driver frees it") {
   Mailbox mailbox;
   mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload());
-  Region& region = mailbox.regions[kStagIndex];
+  Mr& region = mailbox.regions[kStagIndex];
   region.invalidated = true;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload()) == kBadState);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag)) == kOk);

@@ -36,7 +36,7 @@ class QpTable : public Bench<Vqp_table> {
     clear_inputs();
     settle();
   }
-  Qp read(unsigned qpn, QpClient client = kMailbox) {
+  Qp read(unsigned qpn, QpClient client = kQpMailbox) {
     ask(qpn, client);
     cycle();
     return answer(client);
@@ -136,16 +136,16 @@ TEST_CASE("An answer stays until the client's next read, whatever others read or
   QpTable table;
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_RTS), true);
   table.cycle();
-  table.ask(kQpn, kRequester);
-  table.ask(kOther, kResponder);
+  table.ask(kQpn, kQpRequester);
+  table.ask(kOther, kQpResponder);
   table.cycle();
   table.drive_status(kFromCompleter, kQpn, status(EXRNIC_QP_STATE_ERROR));
-  table.ask(kQpn, kCompleter);  // in the cycle of the write: as before it
+  table.ask(kQpn, kQpCompleter);  // in the cycle of the write: as before it
   table.cycle();
-  CHECK(table.answer(kRequester).status.state == EXRNIC_QP_STATE_RTS);
-  CHECK(table.answer(kCompleter).status.state == EXRNIC_QP_STATE_RTS);
-  CHECK_FALSE(table.answer(kResponder).cfg.valid);
-  CHECK(table.read(kQpn, kRequester).status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(table.answer(kQpRequester).status.state == EXRNIC_QP_STATE_RTS);
+  CHECK(table.answer(kQpCompleter).status.state == EXRNIC_QP_STATE_RTS);
+  CHECK_FALSE(table.answer(kQpResponder).cfg.valid);
+  CHECK(table.read(kQpn, kQpRequester).status.state == EXRNIC_QP_STATE_ERROR);
 }
 
 TEST_CASE("Each ring index has its place, and writes of one cycle do not meet") {

@@ -7,7 +7,7 @@
 
 #include "Vregisters.h"
 #include "rtl-model/blocks/testing/bench.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 namespace {

@@ -47,7 +47,7 @@ TEST_CASE("While nobody waits, a turn takes all that is posted, across page and 
     CHECK(requester.wakes.size() == 1);
     CHECK(requester.qps[kQpn].sq.consumer == static_cast<uint16_t>(consumer + 200));
     uint32_t bytes = 0;
-    for (const DmaRead& read : requester.wqe_reads) bytes += read.length;
+    for (const DmaReadReq& read : requester.wqe_reads) bytes += read.length;
     CHECK(bytes == 200 * sizeof(exrnic_wqe));  // each slot once
   }
 }
@@ -156,7 +156,7 @@ TEST_CASE("A turn ends after eight slots for a read of the peer, which goes firs
   requester.turn(kQpn);
   CHECK(requester.reads[kQpn].empty());
   REQUIRE(requester.submitted.size() == kShortTurn + 1);
-  CHECK(requester.submitted.back().tag.kind == kTxResponse);
+  CHECK(requester.submitted.back().tag.kind == kTxKindResponse);
 }
 
 TEST_CASE("No turn begins before slots that another one has asked for have come") {
@@ -192,7 +192,7 @@ TEST_CASE("Slots fetched ahead are not executed when their queue pair goes to ER
   requester.rest();
   REQUIRE(requester.submitted.size() == executed + 1);  // the slot that it waited for
   CHECK(requester.submitted.back().unsent);
-  CHECK(requester.submitted.back().tag.kind == kTxResponse);
+  CHECK(requester.submitted.back().tag.kind == kTxKindResponse);
   requester.submitted.pop_back();
   check_in_order(requester, 0, executed);
   CHECK(requester.qps[kQpn].sq.consumer == executed);

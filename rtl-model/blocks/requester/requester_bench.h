@@ -27,7 +27,7 @@ class Requester : public Bench<Vrequester> {
  public:
   explicit Requester(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
-    xlate.answer = [this](const XlateRequest& request) { return translate(request); };
+    xlate.answer = [this](const XlateReq& request) { return translate(request); };
     dut().mtu_i = EXRNIC_MTU_DEFAULT;
     dut().cfg_node_i = kOwnNode;
     dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
@@ -51,8 +51,8 @@ class Requester : public Bench<Vrequester> {
   bool quota_room = true;
   bool host_answers = true;  // slots of the ring that are asked for come
 
-  std::vector<DmaRead> wqe_reads;
-  std::vector<DmaRead> payload_reads;
+  std::vector<DmaReadReq> wqe_reads;
+  std::vector<DmaReadReq> payload_reads;
   std::vector<TxDesc> submitted;
   std::vector<unsigned> wakes;
   std::vector<unsigned> flushes;                      // queue pairs handed to the responder
@@ -65,7 +65,7 @@ class Requester : public Bench<Vrequester> {
   unsigned asked = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
-  std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
+  std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
 
   void cycle() override {
     qp_reader_.drive();
@@ -109,9 +109,9 @@ class Requester : public Bench<Vrequester> {
   bool reads_ring() const { return !beats_.empty(); }  // slots of it are still to come
 
  private:
-  XlateResponse translate(const XlateRequest& request) {
+  XlateRsp translate(const XlateReq& request) {
     if (!request.ring) return region(request);
-    XlateResponse response = translate_in_place(request);
+    XlateRsp response = translate_in_place(request);
     response.address += kRingFrames - kPageFrames;
     return response;
   }
@@ -149,7 +149,7 @@ class Requester : public Bench<Vrequester> {
     beats_.pop_front();
   }
 
-  void answer_read(const DmaRead& read) {
+  void answer_read(const DmaReadReq& read) {
     for (uint32_t at = 0; at < read.length; at += kDataBytes)
       beats_.push_back({read.address - kRingFrames + at, read.dst + at});
     std::shuffle(beats_.begin(), beats_.end(), random_);  // reads complete in any order
@@ -160,11 +160,11 @@ class Requester : public Bench<Vrequester> {
     xlate.sample();
     events.sample();
     if (dut().wqe_read_valid_o && dut().wqe_read_ready_i) {
-      wqe_reads.push_back(unpack<DmaRead>(dut().wqe_read_o));
+      wqe_reads.push_back(unpack<DmaReadReq>(dut().wqe_read_o));
       answer_read(wqe_reads.back());
     }
     if (dut().payload_read_valid_o && dut().payload_read_ready_i)
-      payload_reads.push_back(unpack<DmaRead>(dut().payload_read_o));
+      payload_reads.push_back(unpack<DmaReadReq>(dut().payload_read_o));
     if (dut().alloc_valid_i && dut().alloc_ready_o) next_slot_ = (next_slot_ + 1) % kTxSlots;
     if (dut().submit_valid_o && dut().submit_ready_i)
       submitted.push_back(unpack<TxDesc>(dut().submit_o));
@@ -319,7 +319,7 @@ inline std::vector<uint64_t> gathered(const Requester& requester) {
   std::size_t read = 0;
   for (const TxDesc& desc : requester.submitted) {
     for (uint32_t filled = 0; filled < desc.length;) {
-      const DmaRead& chunk = requester.payload_reads.at(read++);
+      const DmaReadReq& chunk = requester.payload_reads.at(read++);
       REQUIRE(chunk.length > 0);
       REQUIRE(chunk.dst == desc.slot * EXRNIC_MTU_MAX + filled);
       for (unsigned i = 0; i < chunk.length; ++i) sources.push_back(chunk.address + i);

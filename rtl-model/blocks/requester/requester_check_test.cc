@@ -45,7 +45,7 @@ TEST_CASE("A malformed work request takes a slot that is never sent, and halts i
   REQUIRE(requester.submitted.size() == 1);
   CHECK(requester.submitted[0].status == expected);
   CHECK(requester.submitted[0].length == 0);
-  CHECK(requester.submitted[0].tag.kind == kTxLast);
+  CHECK(requester.submitted[0].tag.kind == kTxKindLast);
   CHECK(requester.submitted[0].unsent);
   CHECK(requester.submitted[0].tag.wqe_index == 0);
   CHECK(requester.payload_reads.empty());
@@ -111,7 +111,7 @@ TEST_CASE("UD: a SEND goes where its work request says, with keys and number") {
     CHECK(desc.qkey == 0x12345678);
     CHECK(desc.pkey == 0x8765);
     CHECK(desc.number == 5);
-    CHECK(desc.tag.kind == kTxLast);
+    CHECK(desc.tag.kind == kTxKindLast);
   }
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("A ring that cannot be read fails the work request") {
   execute(requester, push(1));  // still in the batch buffer when the next read fails
   requester.submitted.clear();
   SECTION("its PBL") {
-    requester.xlate.answer = [](const XlateRequest&) { return XlateResponse{kXlateMemory, 0, 0}; };
+    requester.xlate.answer = [](const XlateReq&) { return XlateRsp{kXlateMemory, 0, 0}; };
   }
   SECTION("its pages") { requester.bad_slots.insert(7 * sizeof(exrnic_wqe)); }
   requester.qps[kQpn] = sending_qp(7, 3);
@@ -247,7 +247,7 @@ TEST_CASE("A ring that cannot be read fails the work request") {
   CHECK(requester.submitted[0].tag.wqe_index == 7);
   CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_PUSH);
   CHECK(requester.submitted[0].tag.byte_length == 0);
-  CHECK_FALSE(requester.submitted[0].tag.is_signaled);
+  CHECK_FALSE(requester.submitted[0].tag.signaled);
   CHECK(requester.qps[kQpn].sq.consumer == 8);
   CHECK(requester.qps[kQpn].sq.halted);
 }

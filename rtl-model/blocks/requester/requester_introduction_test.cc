@@ -17,7 +17,8 @@ void expect_introduction(const TxDesc& desc, uint64_t offset, uint16_t peer) {
   CHECK_FALSE(desc.unreliable);
   CHECK(desc.src_generation == 0x5c);
   CHECK(desc.dst_generation == peer);
-  CHECK(desc.tag.kind == (offset == EXRNIC_INTRODUCTION_ASKS ? kTxSegment : kTxIntroduction));
+  CHECK(desc.tag.kind ==
+        (offset == EXRNIC_INTRODUCTION_ASKS ? kTxKindSegment : kTxKindIntroduction));
 }
 
 Qp stranger(uint16_t posted) {
@@ -70,7 +71,7 @@ TEST_CASE("Work waits for the peer: it asks once, is answered, and goes") {
   for (int i = 0; i < 3; ++i) requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 3);
   expect_introduction(requester.submitted[1], EXRNIC_INTRODUCTION_PLAIN, kPeerGeneration);
-  CHECK(requester.submitted[2].tag.kind == kTxLast);
+  CHECK(requester.submitted[2].tag.kind == kTxKindLast);
   CHECK(requester.submitted[2].dst_generation == kPeerGeneration);
 }
 

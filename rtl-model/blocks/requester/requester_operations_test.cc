@@ -44,7 +44,7 @@ TEST_CASE("A SEND is cut into untagged segments with the offset of each") {
     CHECK(msn(desc) == 1);
     CHECK(exrnic_ddp_untagged_mo(header) == i * kMtu);
     CHECK(desc.length == (i == 2 ? 5 : kMtu));
-    CHECK(desc.tag.kind == (i == 2 ? kTxLast : kTxSegment));
+    CHECK(desc.tag.kind == (i == 2 ? kTxKindLast : kTxKindSegment));
     CHECK(desc.tag.opcode == EXRNIC_WQE_OPCODE_SEND);
     CHECK_FALSE(desc.imm_valid);
   }
@@ -115,7 +115,7 @@ TEST_CASE("A PUSH_IMM is an RDMA Write and an Immediate Data message, of which t
     CHECK_FALSE(desc.untagged);
     CHECK(exrnic_ddp_tagged_opcode(desc.ddp.data()) == EXRNIC_RDMAP_OPCODE_WRITE);
     CHECK(exrnic_ddp_tagged_last(desc.ddp.data()) == (i + 1 == writes));
-    CHECK(desc.tag.kind == kTxSegment);
+    CHECK(desc.tag.kind == kTxKindSegment);
   }
   const TxDesc& immediate = requester.submitted.back();
   CHECK(immediate.untagged);
@@ -129,7 +129,7 @@ TEST_CASE("A PUSH_IMM is an RDMA Write and an Immediate Data message, of which t
   CHECK(immediate.length == EXRNIC_IMMEDIATE_BYTES);
   CHECK(std::vector<uint8_t>(immediate.inline_data.begin(), immediate.inline_data.begin() + 8) ==
         std::vector<uint8_t>{0, 0, 0, 0, 0xa1, 0xb2, 0xc3, 0xd4});
-  CHECK(immediate.tag.kind == kTxLast);
+  CHECK(immediate.tag.kind == kTxKindLast);
   CHECK(immediate.tag.opcode == EXRNIC_WQE_OPCODE_PUSH_IMM);
   CHECK(immediate.tag.byte_length == length);
   CHECK(requester.qps[kQpn].sq.issued == 1);
@@ -156,7 +156,7 @@ TEST_CASE("Inline data comes from the work request, without any look-up") {
   for (uint32_t i = 0; i < length; ++i) CHECK(desc.inline_data[i] == i + 1);
   CHECK(desc.tag.wqe_index == static_cast<uint16_t>(slot + slots - 1));
   CHECK(requester.payload_reads.empty());
-  for (const XlateRequest& request : requester.xlate.requests) CHECK(request.ring);
+  for (const XlateReq& request : requester.xlate.requests) CHECK(request.ring);
 }
 
 TEST_CASE("A PUSH_IMM may have its bytes inline") {
@@ -275,13 +275,11 @@ TEST_CASE("A work request that reaches behind a turn's slots is fetched again in
 TEST_CASE("LOCAL_INVALIDATE asks for the invalidation and takes a slot that is not sent") {
   const auto verdict = GENERATE(kXlateOk, kXlateStag, kXlateStream);
   Requester requester;
-  requester.region = [&](const XlateRequest&) {
-    return XlateResponse{static_cast<uint8_t>(verdict), 0, 0};
-  };
+  requester.region = [&](const XlateReq&) { return XlateRsp{static_cast<uint8_t>(verdict), 0, 0}; };
   exrnic_wqe wqe = work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE);
   wqe.imm_data = 0x77665544;
   execute(requester, wqe, {});
-  const XlateRequest& request = requester.xlate.requests.back();
+  const XlateReq& request = requester.xlate.requests.back();
   CHECK(request.invalidate);
   CHECK_FALSE(request.ring);
   CHECK(request.stag == 0x77665544);
@@ -293,7 +291,7 @@ TEST_CASE("LOCAL_INVALIDATE asks for the invalidation and takes a slot that is n
   CHECK(desc.unsent);
   CHECK(desc.status == (good ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_LOC_PROT_ERR));
   CHECK(desc.length == 0);
-  CHECK(desc.tag.kind == kTxLast);
+  CHECK(desc.tag.kind == kTxKindLast);
   CHECK(desc.tag.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE);
   CHECK(requester.qps[kQpn].sq.halted == !good);
   CHECK(requester.qps[kQpn].sq.issued == 1);
@@ -304,9 +302,7 @@ TEST_CASE(
     "An invalidation that was done ends as such in a queue pair that went to ERROR meanwhile") {
   const auto verdict = GENERATE(kXlateOk, kXlateStag);
   Requester requester;
-  requester.region = [&](const XlateRequest&) {
-    return XlateResponse{static_cast<uint8_t>(verdict), 0, 0};
-  };
+  requester.region = [&](const XlateReq&) { return XlateRsp{static_cast<uint8_t>(verdict), 0, 0}; };
   put(requester, 0, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
   put(requester, 1, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
   requester.qps[kQpn] = sending_qp(0, 2);
@@ -321,7 +317,7 @@ TEST_CASE(
   for (int i = 0; i < 4 && requester.qps[kQpn].sq.consumer != 2; ++i) requester.turn(kQpn);
   std::vector<uint8_t> ends;
   for (const TxDesc& desc : requester.submitted)
-    if (desc.tag.kind == kTxLast) ends.push_back(desc.status);
+    if (desc.tag.kind == kTxKindLast) ends.push_back(desc.status);
   const uint8_t first =
       verdict == kXlateOk ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
   CHECK(ends == std::vector<uint8_t>{first, EXRNIC_CQE_STATUS_WR_FLUSH_ERR});
@@ -334,7 +330,7 @@ TEST_CASE("Unsignaled work says so in its tag") {
   exrnic_wqe wqe = work(EXRNIC_WQE_OPCODE_SEND);
   wqe.flags &= ~kSignaled;
   execute(requester, wqe, one(1));
-  CHECK_FALSE(requester.submitted.at(0).tag.is_signaled);
+  CHECK_FALSE(requester.submitted.at(0).tag.signaled);
 }
 
 }  // namespace

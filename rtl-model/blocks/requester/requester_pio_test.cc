@@ -34,7 +34,7 @@ TEST_CASE("A held slot is executed without a read of the ring") {
   CHECK(requester.held.empty());
   REQUIRE(requester.submitted.size() == 1);
   const TxDesc& desc = requester.submitted[0];
-  CHECK(desc.tag.kind == kTxLast);
+  CHECK(desc.tag.kind == kTxKindLast);
   CHECK(desc.tag.wqe_index == index);
   CHECK(desc.length == length);
   CHECK(desc.inlined);
@@ -132,7 +132,7 @@ TEST_CASE("A held slot of a queue pair that was renewed meanwhile is not sent") 
   requester.slots_left = true;
   requester.rest();
   REQUIRE(requester.submitted.size() == 1);
-  CHECK(requester.submitted[0].tag.kind == kTxResponse);  // only the slot goes back
+  CHECK(requester.submitted[0].tag.kind == kTxKindResponse);  // only the slot goes back
   CHECK(requester.submitted[0].unsent);
   CHECK(requester.qps[kQpn].sq.consumer == 0);
 }

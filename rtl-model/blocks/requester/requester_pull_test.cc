@@ -48,7 +48,7 @@ TEST_CASE("A PULL is one RDMA Read Request for each element that is not empty") 
     CHECK(exrnic_read_request_length(desc.inline_data.data()) == sinks[i].length);
     CHECK(exrnic_read_request_source_stag(desc.inline_data.data()) == 0xa1b2c3d4);
     CHECK(field(desc.inline_data, 20, 8) == from);
-    CHECK(desc.tag.kind == kTxSegment);  // its acknowledgement completes nothing
+    CHECK(desc.tag.kind == kTxKindSegment);  // its acknowledgement completes nothing
     from += sinks[i].length;
   }
   const auto& pulls = requester.pulls[kQpn];
@@ -58,7 +58,7 @@ TEST_CASE("A PULL is one RDMA Read Request for each element that is not empty") 
     CHECK(pulls[i].to == sinks[i].address);
     CHECK(pulls[i].left == sinks[i].length);
     CHECK(pulls[i].last == (i == 2));
-    CHECK(pulls[i].is_signaled);
+    CHECK(pulls[i].signaled);
     CHECK(pulls[i].wqe_index == 1);  // the last of its two slots
     CHECK(pulls[i].byte_length == 5071);
   }
@@ -76,17 +76,17 @@ TEST_CASE("All elements of a PULL are looked up for writing, each as a whole, be
   Requester requester;
   post(requester, work(kPull), kSinks);
   std::size_t submitted_at_look = 0;
-  requester.region = [&](const XlateRequest& request) {
+  requester.region = [&](const XlateReq& request) {
     submitted_at_look = requester.submitted.size();
     return translate_in_place(request);
   };
   requester.turn(kQpn);
-  std::vector<XlateRequest> looks;
-  for (const XlateRequest& request : requester.xlate.requests)
+  std::vector<XlateReq> looks;
+  for (const XlateReq& request : requester.xlate.requests)
     if (!request.ring) looks.push_back(request);
   REQUIRE(looks.size() == 3);
   CHECK(submitted_at_look == 0);
-  for (const XlateRequest& look : looks) {
+  for (const XlateReq& look : looks) {
     CHECK(look.access == EXRNIC_ACCESS_LOCAL_WRITE);
     CHECK(look.pd == kPd);
   }
@@ -148,15 +148,15 @@ TEST_CASE("A PULL needs as many reads as its queue pair may have at most") {
 TEST_CASE("Of a PULL with an element that its region refuses nothing is sent") {
   Requester requester;
   post(requester, work(kPull), kSinks);
-  requester.region = [](const XlateRequest& request) {
-    return request.stag == kStag1 ? XlateResponse{kXlateBounds, 0, 0} : translate_in_place(request);
+  requester.region = [](const XlateReq& request) {
+    return request.stag == kStag1 ? XlateRsp{kXlateBounds, 0, 0} : translate_in_place(request);
   };
   SECTION("alone") {
     requester.turn(kQpn);
     REQUIRE(requester.submitted.size() == 1);
     CHECK(requester.submitted[0].unsent);
     CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-    CHECK(requester.submitted[0].tag.kind == kTxLast);
+    CHECK(requester.submitted[0].tag.kind == kTxKindLast);
     CHECK(requester.submitted[0].tag.opcode == kPull);
     CHECK(requester.qps[kQpn].sq.halted);
     CHECK(requester.qps[kQpn].sq.issued == 1);
@@ -279,7 +279,7 @@ TEST_CASE("A PULL in the middle of which its queue pair goes to ERROR completes 
   requester.turn(kQpn);
   const TxDesc& desc = requester.submitted.back();
   CHECK(desc.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(desc.tag.kind == kTxLast);
+  CHECK(desc.tag.kind == kTxKindLast);
   CHECK(desc.tag.opcode == kPull);
   CHECK(desc.tag.wqe_index == 1);
 }
@@ -299,7 +299,7 @@ void expect_question(const TxDesc& desc) {
   CHECK(exrnic_ddp_tagged_to(header) == 0);
   CHECK(desc.length == 0);
   CHECK_FALSE(desc.ask);  // for credits
-  CHECK(desc.tag.kind == kTxSegment);
+  CHECK(desc.tag.kind == kTxKindSegment);
   CHECK(desc.tag.generation == 0x5c);
   CHECK(desc.tag.opcode == kPull);
 }

@@ -51,11 +51,11 @@ TEST_CASE("A read of the peer is answered by tagged segments that place themselv
     CHECK(exrnic_ddp_tagged_stag(header) == 0x71727374);
     CHECK(exrnic_ddp_tagged_to(header) == 0xfffffffffffffff0 + uint64_t{i} * kMtu);
     CHECK(desc.length == std::min(kMtu, length - i * kMtu));
-    CHECK(desc.tag.kind == kTxResponse);
+    CHECK(desc.tag.kind == kTxKindResponse);
     CHECK(desc.dst_qpn == 0x345678);
   }
   CHECK(gathered(requester) == sources_of({{kSource, length, 0}}));
-  for (const XlateRequest& request : requester.xlate.requests) {
+  for (const XlateReq& request : requester.xlate.requests) {
     CHECK(request.stag == kSourceStag);
     CHECK(request.access == EXRNIC_ACCESS_REMOTE_READ);
     CHECK(request.pd == kPd);
@@ -94,7 +94,7 @@ TEST_CASE("Reads and own work of a queue pair take turns, also within sixteen se
     const std::size_t before = requester.submitted.size();
     requester.turn(kQpn);
     REQUIRE(requester.submitted.size() > before);
-    responses.push_back(requester.submitted[before].tag.kind == kTxResponse);
+    responses.push_back(requester.submitted[before].tag.kind == kTxKindResponse);
   }
   for (std::size_t i = 1; i < responses.size(); ++i) CHECK(responses[i] != responses[i - 1]);
 }
@@ -107,7 +107,7 @@ void check_terminate(const TxDesc& desc, uint16_t code) {
   CHECK(desc.untagged);
   CHECK(desc.node == 0x17);
   CHECK(desc.dst_qpn == 0x345678);
-  CHECK(desc.tag.kind == kTxTerminate);
+  CHECK(desc.tag.kind == kTxKindTerminate);
   CHECK(exrnic_ddp_untagged_opcode(desc.ddp.data()) == EXRNIC_RDMAP_OPCODE_TERMINATE);
   CHECK(exrnic_ddp_untagged_qn(desc.ddp.data()) == EXRNIC_TERMINATE_QN);
   CHECK(desc.inlined);
@@ -151,7 +151,7 @@ TEST_CASE("A queue pair of which firmware has lost requests tells its peer, and 
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
   const uint8_t* body = requester.submitted[0].inline_data.data();
-  CHECK(requester.submitted[0].tag.kind == kTxTerminate);
+  CHECK(requester.submitted[0].tag.kind == kTxKindTerminate);
   CHECK(exrnic_terminate_code(body) == EXRNIC_TERM_CODE_STREAM);
   CHECK(exrnic_terminate_d(body) == 0);
   CHECK(status(requester).told);
@@ -171,7 +171,7 @@ TEST_CASE("An answer to an atomic goes to its own queue, numbered apart from mes
   const TxDesc& desc = requester.submitted[0];
   CHECK(desc.untagged);
   CHECK(desc.inlined);
-  CHECK(desc.tag.kind == kTxResponse);
+  CHECK(desc.tag.kind == kTxKindResponse);
   CHECK(exrnic_ddp_untagged_opcode(desc.ddp.data()) == EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE);
   CHECK(exrnic_ddp_untagged_qn(desc.ddp.data()) == EXRNIC_ATOMIC_QN);
   CHECK(exrnic_ddp_untagged_msn(desc.ddp.data()) == 42);
@@ -197,9 +197,7 @@ TEST_CASE("A read that its region refuses is answered by a terminate message, th
   Requester requester;
   connect(requester);
   requester.reads[kQpn] = {read_of(3 * kMtu), read_of(1)};
-  requester.region = [verdict = verdict](const XlateRequest&) {
-    return XlateResponse{verdict, 0, 0};
-  };
+  requester.region = [verdict = verdict](const XlateReq&) { return XlateRsp{verdict, 0, 0}; };
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
   check_terminate(requester.submitted[0], code);
@@ -220,14 +218,14 @@ TEST_CASE("A slot that awaits payload goes back when the rest of its segment is 
   requester.dut().mtu_i = EXRNIC_MTU_MAX;
   exrnic_read_request_set_source_to(requester.reads[kQpn][0].request.data(), kSource + 100);
   int looks = 0;
-  requester.region = [&](const XlateRequest& request) {
-    return ++looks == 1 ? translate_in_place(request) : XlateResponse{kXlateMemory, 0, 0};
+  requester.region = [&](const XlateReq& request) {
+    return ++looks == 1 ? translate_in_place(request) : XlateRsp{kXlateMemory, 0, 0};
   };
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 2);
   CHECK(requester.submitted[0].unsent);
   CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_SUCCESS);
-  CHECK(requester.submitted[0].tag.kind == kTxResponse);
+  CHECK(requester.submitted[0].tag.kind == kTxKindResponse);
   CHECK(requester.submitted[0].length == EXRNIC_MTU_MAX - 100);
   CHECK(requester.submitted[0].slot != requester.submitted[1].slot);
   check_terminate(requester.submitted[1], EXRNIC_TERM_CODE_STREAM);
@@ -241,7 +239,7 @@ TEST_CASE("What others write into the status meanwhile is kept") {
     Requester requester(seed);
     connect(requester);
     requester.reads[kQpn] = {read_of(1)};
-    requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
+    requester.region = [](const XlateReq&) { return XlateRsp{kXlateStag, 0, 0}; };
     uint16_t writes = 0;
     uint16_t writes_before = 0;
     requester.others_status_write = [&] {
@@ -308,7 +306,7 @@ TEST_CASE("In ERROR a peer that waits for a lost answer is told, without a quota
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
   const TxDesc& desc = requester.submitted[0];
-  CHECK(desc.tag.kind == kTxTerminate);
+  CHECK(desc.tag.kind == kTxKindTerminate);
   REQUIRE(desc.length == 6);
   for (unsigned i = 0; i < 6; ++i)
     CHECK(desc.inline_data[i] ==

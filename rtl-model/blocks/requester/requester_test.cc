@@ -26,12 +26,12 @@ TEST_CASE("A small push becomes one slot with all its fields") {
   // RFC 5041, 4.2 and RFC 5040, 4.1: T, L, DV 1; RV 1, RDMA Write; STag; TO.
   CHECK(desc.ddp ==
         Header{0xc1, 0x40, 0xa1, 0xb2, 0xc3, 0xd4, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08});
-  CHECK(desc.tag.kind == kTxLast);
+  CHECK(desc.tag.kind == kTxKindLast);
   CHECK(desc.tag.qpn == kQpn);
   CHECK(desc.tag.generation == 0x5c);
   CHECK(desc.tag.wqe_index == 0);
   CHECK(desc.tag.byte_length == 100);
-  CHECK(desc.tag.is_signaled);
+  CHECK(desc.tag.signaled);
   CHECK(desc.tag.opcode == EXRNIC_WQE_OPCODE_PUSH);
   REQUIRE(requester.payload_reads.size() == 1);
   CHECK(requester.payload_reads[0].address == kPageFrames + 0x10000);
@@ -46,7 +46,7 @@ TEST_CASE("A small push becomes one slot with all its fields") {
 TEST_CASE("The local region is asked for whole elements, in the domain of the queue pair") {
   Requester requester;
   execute(requester, gather(3000, 500));
-  for (const XlateRequest& request : requester.xlate.requests) {
+  for (const XlateReq& request : requester.xlate.requests) {
     if (request.ring) continue;
     CHECK(request.pd == kPd);
     CHECK(request.access == 0);  // local read is always granted
@@ -79,7 +79,7 @@ TEST_CASE("A message is cut into segments of the MTU, each at its place in the p
     CHECK(desc.length == std::min(mtu, length - i * mtu));
     CHECK(desc.ddp[0] == (last ? 0xc1 : 0x81));
     CHECK(to == 0x0102030405060708 + uint64_t{i} * mtu);
-    CHECK(desc.tag.kind == (last ? kTxLast : kTxSegment));
+    CHECK(desc.tag.kind == (last ? kTxKindLast : kTxKindSegment));
     CHECK(desc.tag.byte_length == length);
   }
   CHECK(requester.qps[kQpn].sq.consumer == 1);
@@ -124,9 +124,9 @@ TEST_CASE("Random messages arrive in their slots byte by byte") {
 
 TEST_CASE("The longest message is no error") {
   Requester requester;
-  requester.region = [](const XlateRequest& request) {
+  requester.region = [](const XlateReq& request) {
     CHECK(request.length == EXRNIC_MESSAGE_MAX);
-    return XlateResponse{kXlateBounds, 0, 0};
+    return XlateRsp{kXlateBounds, 0, 0};
   };
   execute(requester, push(EXRNIC_MESSAGE_MAX));
   CHECK(requester.submitted.at(0).status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
@@ -134,16 +134,16 @@ TEST_CASE("The longest message is no error") {
 
 TEST_CASE("What follows a local region that refuses is not sent, what came before is") {
   Requester requester;
-  requester.region = [](const XlateRequest& request) {
-    if (request.stag == kStag1) return XlateResponse{kXlateAccess, 0, 0};
+  requester.region = [](const XlateReq& request) {
+    if (request.stag == kStag1) return XlateRsp{kXlateAccess, 0, 0};
     return translate_in_place(request);
   };
   execute(requester, gather(kMtu + 10, 2 * kMtu));
   REQUIRE(requester.submitted.size() == 2);
   CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_SUCCESS);
-  CHECK(requester.submitted[0].tag.kind == kTxSegment);
+  CHECK(requester.submitted[0].tag.kind == kTxKindSegment);
   CHECK(requester.submitted[1].status == EXRNIC_CQE_STATUS_LOC_PROT_ERR);
-  CHECK(requester.submitted[1].tag.kind == kTxLast);
+  CHECK(requester.submitted[1].tag.kind == kTxKindLast);
   CHECK(requester.submitted[1].length == 10);  // asked for already, still to come into the slot
   CHECK(requester.qps[kQpn].sq.halted);
 }

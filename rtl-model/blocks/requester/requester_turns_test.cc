@@ -82,7 +82,7 @@ TEST_CASE("A message that found no receive: the send queue goes back, pauses, an
   requester.dut().paused_i = 0;
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
-  CHECK(requester.submitted[0].tag.kind == kTxProbe);
+  CHECK(requester.submitted[0].tag.kind == kTxKindProbe);
   CHECK(exrnic_ddp_untagged_msn(requester.submitted[0].ddp.data()) == 4);
   CHECK(qp.sq.issued == 9);
   requester.turn(kQpn);  // it has not ended yet
@@ -90,7 +90,7 @@ TEST_CASE("A message that found no receive: the send queue goes back, pauses, an
   qp.ended.count = 9;
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 3);
-  CHECK(requester.submitted[1].tag.kind == kTxLast);
+  CHECK(requester.submitted[1].tag.kind == kTxKindLast);
   CHECK(exrnic_ddp_untagged_mo(requester.submitted[1].ddp.data()) == kMtu);
   CHECK(exrnic_ddp_untagged_msn(requester.submitted[1].ddp.data()) == 4);
   CHECK(requester.submitted[2].tag.wqe_index == 1);
@@ -154,7 +154,7 @@ TEST_CASE("Behind its wait a message goes with credit, or alone and asks; never 
     requester.turn(kQpn);
     CHECK(requester.stalls == 2);
     REQUIRE(requester.submitted.size() == (raised ? 2 : 1));
-    CHECK(requester.submitted[0].tag.kind == (raised ? kTxSegment : kTxProbe));
+    CHECK(requester.submitted[0].tag.kind == (raised ? kTxKindSegment : kTxKindProbe));
     CHECK(requester.submitted[0].ask == !raised);
     CHECK_FALSE(qp.sq.credit_wait);
     if (raised) continue;
@@ -220,7 +220,7 @@ TEST_CASE("Immediate data comes again without the bytes before it") {
   requester.turn(kQpn);
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
-  CHECK(requester.submitted[0].tag.kind == kTxLast);
+  CHECK(requester.submitted[0].tag.kind == kTxKindLast);
   CHECK(exrnic_ddp_untagged_opcode(requester.submitted[0].ddp.data()) ==
         EXRNIC_RDMAP_OPCODE_IMMEDIATE);
   CHECK(requester.payload_reads.empty());
@@ -276,7 +276,7 @@ TEST_CASE("Nothing of a work request reaches the next one") {
   requester.bad_slots.insert(2 * sizeof(exrnic_wqe));
   requester.turn(kQpn);
   CHECK(requester.submitted.at(2).tag.byte_length == 0);  // was flushed unseen
-  CHECK_FALSE(requester.submitted[2].tag.is_signaled);
+  CHECK_FALSE(requester.submitted[2].tag.signaled);
 }
 
 TEST_CASE("A turn of a queue pair that has nothing to send, or may not, does nothing") {
@@ -346,7 +346,7 @@ TEST_CASE("While nobody waits, a message is sent in one turn") {
   requester.qps[kQpn] = sending_qp(0, 1);
   requester.turn(kQpn);
   CHECK(requester.submitted.size() == 40);
-  CHECK(requester.submitted.back().tag.kind == kTxLast);
+  CHECK(requester.submitted.back().tag.kind == kTxKindLast);
 }
 
 TEST_CASE("A turn also ends between work requests after sixteen segments") {
@@ -437,7 +437,7 @@ TEST_CASE("In ERROR work requests are flushed, then the responder gets the queue
     const TxDesc& desc = requester.submitted[i];
     CHECK(desc.unsent);
     CHECK(desc.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-    CHECK(desc.tag.kind == kTxLast);
+    CHECK(desc.tag.kind == kTxKindLast);
     CHECK(desc.tag.wqe_index == indices[i]);
     CHECK(desc.length == 0);
     CHECK(desc.node == 0x17);
@@ -503,7 +503,7 @@ void stop_between_segments(Requester& requester) {
 void check_returned(const TxDesc& desc) {
   CHECK(desc.unsent);
   CHECK(desc.status == EXRNIC_CQE_STATUS_SUCCESS);
-  CHECK(desc.tag.kind == kTxResponse);
+  CHECK(desc.tag.kind == kTxKindResponse);
   CHECK(desc.length == 0);
 }
 
@@ -519,7 +519,7 @@ TEST_CASE("A message in the middle of which its queue pair goes to ERROR is flus
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 4);
   CHECK(requester.submitted[2].status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
-  CHECK(requester.submitted[2].tag.kind == kTxLast);
+  CHECK(requester.submitted[2].tag.kind == kTxKindLast);
   CHECK(requester.submitted[2].tag.wqe_index == 0);
   CHECK(requester.submitted[2].length == 0);
   CHECK(requester.qps[kQpn].sq.consumer == 2);
@@ -579,7 +579,7 @@ TEST_CASE("What was translated before a time of rest is translated again") {
   CHECK(requester.xlate.requests.size() == 2);  // ring, and ahead of the slot
   requester.dut().quiesce_i = 1;
   requester.wait_for("rest", kLimit, [&] { return requester.dut().quiescent_o != 0; });
-  requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
+  requester.region = [](const XlateReq&) { return XlateRsp{kXlateStag, 0, 0}; };
   for (int i = 0; i < 50; ++i) requester.cycle();
   CHECK(requester.xlate.requests.size() == 2);
   requester.dut().quiesce_i = 0;
@@ -602,7 +602,7 @@ TEST_CASE("What was translated before an invalidation is let go, and translated 
   requester.dut().xlate_let_go_i = 1;
   requester.cycle();
   CHECK_FALSE(requester.dut().xlate_hold_o);
-  requester.region = [](const XlateRequest&) { return XlateResponse{kXlateStag, 0, 0}; };
+  requester.region = [](const XlateReq&) { return XlateRsp{kXlateStag, 0, 0}; };
   requester.dut().xlate_let_go_i = 0;
   requester.slots_left = true;
   requester.rest();

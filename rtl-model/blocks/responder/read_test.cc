@@ -109,7 +109,7 @@ TEST_CASE("A response is placed segment by segment; its last one ends the PULL")
   CHECK(responder.pulls[kQpn].front().wqe_index == 0xabcd);
   responder.receive(response_segment(kSink, kSinkTo + 1024, 1976, true));
   CHECK(responder.order == "wdwdc");
-  const XlateRequest& request = responder.xlate.requests.at(0);
+  const XlateReq& request = responder.xlate.requests.at(0);
   CHECK(request.stag == kSink);
   CHECK(request.pd == kPd);
   CHECK(request.access == EXRNIC_ACCESS_LOCAL_WRITE);
@@ -125,7 +125,7 @@ TEST_CASE("A response is placed segment by segment; its last one ends the PULL")
   CHECK(end.status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(end.wqe_index == 0xabcd);
   CHECK(end.byte_length == 7000);
-  CHECK(end.is_signaled);
+  CHECK(end.signaled);
   CHECK(end.flags == 0);
   CHECK(responder.wakes == std::vector<unsigned>{kQpn});
   CHECK(responder.events[EXRNIC_COUNTER_SEGMENTS_PLACED] == 2);
@@ -139,7 +139,7 @@ TEST_CASE("A PULL ends with the response of its last element only") {
   CHECK(responder.wakes.empty());
   responder.receive(response_segment(kSink + 1, 0, 1, true));
   CHECK(responder.order == "wdwdc");
-  CHECK_FALSE(responder.ended.at(0).is_signaled);
+  CHECK_FALSE(responder.ended.at(0).signaled);
   CHECK(responder.wakes.size() == 1);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("A response that its sink does not take has the terminate code of a wr
                                                                      {kXlateAccess, 0x0102},
                                                                      {kXlateMemory, 0x0207}}));
   Puller responder;
-  responder.region = [status = status](const XlateRequest&) { return refuse(status); };
+  responder.region = [status = status](const XlateReq&) { return refuse(status); };
   responder.receive(response_segment(kSink, kSinkTo, 1000, false));
   CHECK(responder.order == "rsd");
   CHECK(responder.refusal_code() == code);

@@ -136,7 +136,7 @@ TEST_CASE("An element that its region does not cover fails the receive") {
   const auto status =
       GENERATE(kXlateStag, kXlateStream, kXlateAccess, kXlateWrap, kXlateBounds, kXlateMemory);
   Receiver responder({{0x40000, 100, 1}, {0x50000, 50, 2}});
-  responder.region = [status](const XlateRequest& request) {
+  responder.region = [status](const XlateReq& request) {
     return request.stag == 1 ? translate_in_place(request) : refuse(status);
   };
   responder.receive(send_segment(1, 0, 101));

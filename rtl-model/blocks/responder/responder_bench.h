@@ -20,26 +20,11 @@ namespace exrnic::testing {
 
 constexpr int kLimit = 2000;  // cycles for anything here
 
-struct FwGrant {
-  bool valid = false;
-  uint32_t name = 0;
-  uint8_t node = 0;
-  uint32_t stag = 0;
-  uint64_t to = 0;
-  uint32_t length = 0;
-
-  template <typename Visit>
-  void fields(Visit&& visit) {
-    visit(valid, 1), visit(name, 32), visit(node, log2_of(EXRNIC_MAX_NODE)), visit(stag, 32);
-    visit(to, 64), visit(length, log2_of(EXRNIC_CHANNEL_SLOT_MAX) + 1);
-  }
-};
-
 class Responder : public Bench<Vresponder> {
  public:
   explicit Responder(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
-    xlate.answer = [this](const XlateRequest& request) { return region(request); };
+    xlate.answer = [this](const XlateReq& request) { return region(request); };
     dut().posted_valid_i = dut().clear_ring_i = 0;
     dut().quiesce_i = dut().desc_valid_i = dut().flush_valid_i = 0;
     dut().clear_i = dut().look_i = 0;
@@ -56,7 +41,7 @@ class Responder : public Bench<Vresponder> {
   bool in_force = false;  // another refusal of the sender's
   bool completer_rests = false;
   int put_offs = 0;
-  std::vector<DmaWrite> writes;
+  std::vector<DmaWriteCmd> writes;
   std::vector<Refusal> refusals;
   std::vector<RxDone> ended;
   std::vector<unsigned> wakes;
@@ -68,7 +53,7 @@ class Responder : public Bench<Vresponder> {
   std::vector<CreditTaken> credits;
   Events<Vresponder> events;
   XlateModel<Vresponder> xlate;
-  std::function<XlateResponse(const XlateRequest&)> region = translate_in_place;
+  std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
   RingMemory memory;
   std::map<unsigned, FwGrant> grants;  // of firmware, by place
   bool placed_granted = false;         // bytes that it has granted were in hand
@@ -206,8 +191,8 @@ class Responder : public Bench<Vresponder> {
     }
     if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
     if (dut().write_valid_o && dut().write_ready_i) {
-      const auto write = unpack<DmaWrite>(dut().write_o);
-      if (write.kind != kWriteNone) order += 'w';
+      const auto write = unpack<DmaWriteCmd>(dut().write_o);
+      if (write.kind != kDmaWriteNone) order += 'w';
       if (write.frame_done) order += 'd';
       writes.push_back(write);
     }
@@ -241,7 +226,7 @@ struct Receiver : Responder {
     CHECK(ended[0].opcode == EXRNIC_WQE_OPCODE_RECV);
     CHECK(ended[0].status == status);
     CHECK(ended[0].byte_length == 0);
-    CHECK(ended[0].is_signaled);
+    CHECK(ended[0].signaled);
     CHECK(refusal_code() == code);
     CHECK(qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
     CHECK(qps[kQpn].status.told);

@@ -41,7 +41,7 @@ TEST_CASE("Bytes of another node's firmware go where ours has granted") {
   CHECK(responder.order == "wd");
   CHECK(responder.placed_granted);
   REQUIRE(responder.xlate.requests.size() == 1);
-  const XlateRequest& request = responder.xlate.requests[0];
+  const XlateReq& request = responder.xlate.requests[0];
   CHECK(request.stag == kStag);
   CHECK(request.to == kTo + 400);
   CHECK(request.pd == EXRNIC_FW_PD);

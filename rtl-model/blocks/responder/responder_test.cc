@@ -16,15 +16,15 @@ TEST_CASE("A segment within a page is placed by one write that ends its frame") 
   responder.qps[kQpn] = receiving_qp();
   responder.receive(write_segment(1000));
   REQUIRE(responder.writes.size() == 1);
-  const DmaWrite& write = responder.writes[0];
-  CHECK(write.kind == kWriteFrame);
+  const DmaWriteCmd& write = responder.writes[0];
+  CHECK(write.kind == kDmaWriteFrame);
   CHECK(write.address == kPageFrames + 0x10000);
   CHECK(write.length == 1000);
   CHECK(write.src == 0x1230 + 14);
   CHECK(write.frame_done);
   CHECK(write.node == kPeer);
   REQUIRE(responder.xlate.requests.size() == 1);
-  const XlateRequest& request = responder.xlate.requests[0];
+  const XlateReq& request = responder.xlate.requests[0];
   CHECK_FALSE(request.ring);
   CHECK(request.stag == 0xa1b2c3d4);
   CHECK(request.pd == kPd);
@@ -73,7 +73,7 @@ TEST_CASE("A queue pair that is ready to receive need not be ready to send") {
 TEST_CASE("A refusal names its segment, whom to tell, why, and how the segment began") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest&) { return refuse(kXlateBounds); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateBounds); };
   const RxDesc desc = write_segment(0x123);
   responder.receive(desc);
   REQUIRE(responder.refusals.size() == 1);
@@ -93,7 +93,7 @@ TEST_CASE("A refusal names its segment, whom to tell, why, and how the segment b
 TEST_CASE("A refusal takes the queue pair to ERROR and holds back the acknowledgement") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest&) { return refuse(kXlateStag); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateStag); };
   responder.receive(write_segment(64));
   CHECK(responder.order == "rsd");  // it is in force before the frame counts as placed
   const QpStatus& status = responder.qps[kQpn].status;
@@ -110,7 +110,7 @@ TEST_CASE("A refusal leaves no trace in the next segment, of another queue pair"
   Responder responder;
   responder.qps[kQpn] = responder.qps[kQpn + 1] = receiving_qp();
   responder.qps[kQpn].cfg.pd++;
-  responder.region = [](const XlateRequest& request) {
+  responder.region = [](const XlateReq& request) {
     return request.pd == kPd ? translate_in_place(request) : refuse(kXlateStream);
   };
   responder.receive(write_segment(64));
@@ -134,7 +134,7 @@ TEST_CASE("Each refusal of the look-up has its terminate code") {
                                                                      {kXlateMemory, 0x0207}}));
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [status = status](const XlateRequest&) { return refuse(status); };
+  responder.region = [status = status](const XlateReq&) { return refuse(status); };
   responder.receive(write_segment(64));
   CHECK(responder.refusal_code() == code);
   CHECK(responder.order == "rsd");
@@ -143,7 +143,7 @@ TEST_CASE("Each refusal of the look-up has its terminate code") {
 TEST_CASE("A segment refused in its second page is refused once, as a whole") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest& request) {
+  responder.region = [](const XlateReq& request) {
     return request.to == 0x10000 ? translate_in_place(request) : refuse(kXlateMemory);
   };
   responder.receive(write_segment(4097));
@@ -262,7 +262,7 @@ TEST_CASE("In ERROR segments are discarded; a peer that was not told learns of i
 TEST_CASE("In ERROR a peer that was told in another session of its node is told anew, once") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest&) { return refuse(kXlateStag); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateStag); };
   RxDesc desc = write_segment(64);
   desc.session = 7;
   responder.receive(desc);
@@ -286,7 +286,7 @@ TEST_CASE("In ERROR a peer that was told in another session of its node is told 
 TEST_CASE("A refusal waits for writes under way") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest&) { return refuse(kXlateStag); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateStag); };
   responder.dut().write_idle_i = 0;
   responder.begin(write_segment(64));
   responder.run(100);
@@ -311,7 +311,7 @@ TEST_CASE(
     "While another refusal is in force a segment is put off, and refused when it comes again") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();
-  responder.region = [](const XlateRequest&) { return refuse(kXlateStag); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateStag); };
   SECTION("a right is missing") {}
   SECTION("no such queue pair") { responder.qps[kQpn].cfg.valid = false; }
   SECTION("a queue pair in ERROR") { responder.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR; }

@@ -58,9 +58,9 @@ class RingMemory {
   }
   void sample() {
     if (dut_.fetch_xlate_valid_o && dut_.fetch_xlate_ready_i)
-      looked_up_.push_back(unpack<XlateRequest>(dut_.fetch_xlate_o));
+      looked_up_.push_back(unpack<XlateReq>(dut_.fetch_xlate_o));
     if (!dut_.fetch_read_valid_o || !dut_.fetch_read_ready_i) return;
-    const auto asked = unpack<DmaRead>(dut_.fetch_read_o);
+    const auto asked = unpack<DmaReadReq>(dut_.fetch_read_o);
     ++reads_;
     for (uint32_t at = 0; at < asked.length; at += kDataBytes) {
       beats_.push_back({asked.address + at, asked.dst + at});
@@ -76,7 +76,7 @@ class RingMemory {
     dut_.fetch_xlate_ready_i = looked_up_.empty() && random_() % 2;
     dut_.fetch_xlate_rsp_valid_i = 0;
     if (looked_up_.empty() || random_() % 4 == 0) return;
-    XlateResponse response = translate_in_place(looked_up_.front());
+    XlateRsp response = translate_in_place(looked_up_.front());
     response.address = looked_up_.front().pbl_address + looked_up_.front().to;
     if (no_page) response.status = kXlateMemory;
     pack(dut_.fetch_xlate_rsp_i, response);
@@ -91,7 +91,7 @@ class RingMemory {
   Vresponder& dut_;
   std::mt19937 random_;
   std::deque<Beat> beats_;
-  std::vector<XlateRequest> looked_up_;  // one at the most
+  std::vector<XlateReq> looked_up_;  // one at the most
   int reads_ = 0;
 };
 

@@ -99,7 +99,7 @@ inline RxDesc terminate_segment(uint16_t code) {
   return desc;
 }
 
-inline XlateResponse refuse(XlateStatus status) {
+inline XlateRsp refuse(XlateStatus status) {
   return {static_cast<uint8_t>(status), 0xdead, 0xbeef};
 }
 

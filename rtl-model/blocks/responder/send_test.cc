@@ -10,7 +10,7 @@ namespace exrnic::testing {
 namespace {
 
 // The look-ups of elements, without those of the ring.
-const std::vector<XlateRequest>& looked_up(const Responder& responder) {
+const std::vector<XlateReq>& looked_up(const Responder& responder) {
   return responder.xlate.requests;
 }
 
@@ -18,8 +18,8 @@ TEST_CASE("A send goes to the element of a receive and completes behind its data
   Receiver responder;
   responder.receive(send_segment(1, 0, 1000));
   CHECK(responder.order == "wdc");
-  const DmaWrite& write = responder.writes.at(0);
-  CHECK(write.kind == kWriteFrame);
+  const DmaWriteCmd& write = responder.writes.at(0);
+  CHECK(write.kind == kDmaWriteFrame);
   CHECK(write.address == kPageFrames + 0x40000);
   CHECK(write.length == 1000);
   CHECK(write.src == 0x1230 + 18);
@@ -36,7 +36,7 @@ TEST_CASE("A send goes to the element of a receive and completes behind its data
   CHECK(end.generation == kGeneration);
   CHECK(end.wqe_index == 0);
   CHECK(end.byte_length == 1000);
-  CHECK(end.is_signaled);
+  CHECK(end.signaled);
   CHECK(end.opcode == EXRNIC_WQE_OPCODE_RECV);
   CHECK(end.status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(end.flags == 0);
@@ -107,7 +107,7 @@ TEST_CASE("A receive of 16 elements, some empty, scatters over pages and the end
     sent += bytes;
   }
   std::vector<uint64_t> written;
-  for (const DmaWrite& write : responder.writes)
+  for (const DmaWriteCmd& write : responder.writes)
     for (uint32_t at = 0; at < write.length; ++at)
       written.push_back(write.address + at - kPageFrames);
   places.resize(total);
@@ -199,8 +199,8 @@ TEST_CASE("An STag is invalidated behind the data of its message, before the com
   exrnic_ddp_untagged_set_invalidate_stag(desc.ddp.data(), 0xfedcba98);
   responder.receive(desc);
   CHECK(responder.order == (payload != 0 ? "wdc" : "dc"));
-  CHECK(responder.writes.back().kind == kWriteNone);  // it ends the frame when nothing can fail
-  const XlateRequest& request = responder.xlate.requests.back();
+  CHECK(responder.writes.back().kind == kDmaWriteNone);  // it ends the frame when nothing can fail
+  const XlateReq& request = responder.xlate.requests.back();
   CHECK(request.invalidate);
   CHECK_FALSE(request.ring);
   CHECK(request.stag == 0xfedcba98);
@@ -214,14 +214,14 @@ TEST_CASE("Only the last segment of a message invalidates") {
   desc.ddp[1] = 0x44;
   responder.receive(desc);
   CHECK(responder.order == "wd");
-  for (const XlateRequest& request : responder.xlate.requests) CHECK_FALSE(request.invalidate);
+  for (const XlateReq& request : responder.xlate.requests) CHECK_FALSE(request.invalidate);
 }
 
 TEST_CASE("An STag that cannot be invalidated is refused; the receive stays for the flush") {
   const auto [status, code] = GENERATE(table<XlateStatus, uint16_t>(
       {{kXlateStag, 0x0100}, {kXlateStream, 0x0103}, {kXlateAccess, 0x0109}}));
   Receiver responder;
-  responder.region = [status = status](const XlateRequest& request) {
+  responder.region = [status = status](const XlateReq& request) {
     return request.invalidate ? refuse(status) : translate_in_place(request);
   };
   RxDesc desc = send_segment(1, 0, 8);

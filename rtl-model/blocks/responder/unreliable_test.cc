@@ -72,7 +72,7 @@ TEST_CASE("UC: without a receive a message is dropped to its end; the next one i
 
 TEST_CASE("UC: a write that is refused ends its message, and the immediate data behind it") {
   Uc responder;
-  responder.region = [](const XlateRequest&) { return refuse(kXlateAccess); };
+  responder.region = [](const XlateReq&) { return refuse(kXlateAccess); };
   RxDesc begins = write_segment(100);
   exrnic_ddp_tagged_set_last(begins.ddp.data(), 0);
   responder.frame(0, true, begins);

@@ -7,7 +7,7 @@
 
 #include "Vstag_table.h"
 #include "rtl-model/blocks/testing/bench.h"
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 
@@ -49,16 +49,16 @@ class StagTable : public Bench<Vstag_table> {
     wait_for("init_done_o", EXRNIC_MAX_STAG / 64 + 2, [&] { return dut().init_done_o != 0; });
   }
 
-  void write(uint32_t index, const Region& region) {
+  void write(uint32_t index, const Mr& region) {
     drive_write(index, region);
     cycle();
     dut().we_i = 0;
   }
 
-  Region read(uint32_t index) {
+  Mr read(uint32_t index) {
     dut().index_i = index;
     cycle();
-    return unpack_region(dut().mr_o);
+    return unpack<Mr>(dut().mr_o);
   }
 
   Answer look_up(const Access& access) {
@@ -70,10 +70,10 @@ class StagTable : public Bench<Vstag_table> {
     return answer();
   }
 
-  void drive_write(uint32_t index, const Region& region) {
+  void drive_write(uint32_t index, const Mr& region) {
     dut().we_i = 1;
     dut().index_i = index;
-    pack_region(dut().mr_i, region);
+    pack(dut().mr_i, region);
   }
 
   void drive_request(const Access& access) {
@@ -93,8 +93,8 @@ class StagTable : public Bench<Vstag_table> {
 };
 
 // 0x1800 bytes from 0x7000_0800, readable by peers, in domain 7, behind STag 0x000005_2a.
-inline Region example_region() {
-  Region region;
+inline Mr example_region() {
+  Mr region;
   region.valid = true;
   region.key = 0x2a;
   region.pd = 7;

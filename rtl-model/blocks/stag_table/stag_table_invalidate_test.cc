@@ -24,7 +24,7 @@ TEST_CASE("An invalidated region refuses every access, and remains the driver's"
   CHECK(table.look_up(invalidation()).status == kXlateOk);
   CHECK(table.look_up(example_access()).status == kXlateStag);
   CHECK(table.look_up(invalidation()).status == kXlateStag);
-  const Region region = table.read(kExampleIndex);
+  const Mr region = table.read(kExampleIndex);
   CHECK(region.valid);
   CHECK(region.invalidated);
   CHECK(region.length == example_region().length);

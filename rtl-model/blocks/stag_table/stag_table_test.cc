@@ -10,11 +10,11 @@ namespace exrnic::testing {
 namespace {
 
 // The specification: RFC 5041, 8 (STag, association, wrap, bounds) with the rights of RFC 5040, 8.
-Answer oracle(const std::vector<Region>& table, const Access& access) {
+Answer oracle(const std::vector<Mr>& table, const Access& access) {
   using Wide = unsigned __int128;
   const uint32_t index = access.stag >> EXRNIC_STAG_INDEX_SHIFT;
   if (index >= table.size()) return {kXlateStag};
-  const Region& region = table[index];
+  const Mr& region = table[index];
   const Wide end = Wide{access.to} + access.length;
   if (!region.valid || region.invalidated || region.key != (access.stag & 0xff))
     return {kXlateStag};
@@ -26,13 +26,13 @@ Answer oracle(const std::vector<Region>& table, const Access& access) {
   if ((region.access & access.access) != access.access) return {kXlateAccess};
   if (end > Wide{1} << 64) return {kXlateWrap};
   if (access.to < region.base || end > Wide{region.base} + region.length) return {kXlateBounds};
-  const unsigned shift = region.huge ? EXRNIC_HUGE_PAGE_SHIFT : EXRNIC_PAGE_SHIFT;
+  const unsigned shift = region.huge_pages ? EXRNIC_HUGE_PAGE_SHIFT : EXRNIC_PAGE_SHIFT;
   const uint64_t first_page = region.base >> shift << shift;
-  return {kXlateOk, region.pbl_address, region.huge, access.to - first_page};
+  return {kXlateOk, region.pbl_address, region.huge_pages, access.to - first_page};
 }
 
 // What an access that is asked now leaves behind.
-Answer apply(std::vector<Region>& table, const Access& access) {
+Answer apply(std::vector<Mr>& table, const Access& access) {
   const Answer answer = oracle(table, access);
   if (access.invalidate && answer.status == kXlateOk)
     table[access.stag >> EXRNIC_STAG_INDEX_SHIFT].invalidated = true;
@@ -46,14 +46,14 @@ class Random {
 
   uint64_t below(uint64_t limit) { return limit == 0 ? 0 : engine_() % limit; }
 
-  Region region() {
-    Region region;
+  Mr region() {
+    Mr region;
     region.valid = below(8) != 0;
     region.invalidated = below(32) == 0;
     region.key = static_cast<uint8_t>(below(2));
     region.pd = static_cast<uint16_t>(below(2));
     region.access = static_cast<uint8_t>(below(kAllRights + 1));
-    region.huge = below(2);
+    region.huge_pages = below(2);
     region.length = 1 + below(uint64_t{1} << below(24));
     switch (below(4)) {
       case 0:
@@ -70,9 +70,9 @@ class Random {
     return region;
   }
 
-  Access access(const std::vector<Region>& table) {
+  Access access(const std::vector<Mr>& table) {
     const auto index = static_cast<uint32_t>(below(table.size()));
-    const Region& region = table[index];
+    const Mr& region = table[index];
     Access access;
     access.stag = stag_of(index, below(8) ? region.key : static_cast<uint8_t>(below(256)));
     if (below(32) == 0) access.stag = stag_of(EXRNIC_MAX_STAG + index, region.key);
@@ -121,12 +121,12 @@ TEST_CASE(
 TEST_CASE("The management port reads what it wrote, one cycle after the index") {
   StagTable table;
   table.write(kExampleIndex, example_region());
-  const Region got = table.read(kExampleIndex);
+  const Mr got = table.read(kExampleIndex);
   CHECK(got.valid);
   CHECK(got.key == 0x2a);
   CHECK(got.pd == 7);
   CHECK(got.access == EXRNIC_ACCESS_REMOTE_READ);
-  CHECK_FALSE(got.huge);
+  CHECK_FALSE(got.huge_pages);
   CHECK(got.base == 0x70000800);
   CHECK(got.length == 0x1800);
   CHECK(got.pbl_address == 0x1234567890abc0);
@@ -145,8 +145,8 @@ TEST_CASE("An access to the whole region is granted, with the offset counted fro
 
 TEST_CASE("In huge pages the offset is counted from the first huge page") {
   StagTable table;
-  Region region = example_region();
-  region.huge = true;
+  Mr region = example_region();
+  region.huge_pages = true;
   region.base = 0x70123800;
   table.write(kExampleIndex, region);
   Access access = example_access();
@@ -208,7 +208,7 @@ TEST_CASE("One byte outside the region is out of bounds") {
 
 TEST_CASE("A region may end at 2^64: its last byte is in bounds, one more wraps") {
   StagTable table;
-  Region region = example_region();
+  Mr region = example_region();
   region.base = kTop - 0xfff;
   region.length = 0x1000;
   table.write(kExampleIndex, region);
@@ -237,7 +237,7 @@ TEST_CASE("A write behind a look-up does not change its answer") {
   table.drive_request(example_access());
   table.cycle();
   table.dut().req_valid_i = 0;
-  table.write(kExampleIndex, Region{});
+  table.write(kExampleIndex, Mr{});
   table.wait_for("rsp_valid_o", 4, [&] { return table.dut().rsp_valid_o != 0; });
   check_equal(table.answer(), {kXlateOk, 0x1234567890abc0, false, 0x800});
   CHECK(table.look_up(example_access()).status == kXlateStag);
@@ -249,7 +249,7 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
   INFO("seed " << kSeed);
   Random random(kSeed);
   StagTable table;
-  std::vector<Region> model(64);  // small, so that accesses meet fresh writes
+  std::vector<Mr> model(64);  // small, so that accesses meet fresh writes
   std::deque<Answer> expected;
   std::deque<bool> invalidation;  // of those expected
   int invalidations = 0;          // granted
@@ -262,7 +262,7 @@ TEST_CASE("Random accesses, back to back and among writes, agree with the specif
     table.dut().req_valid_i = 0;
     const bool write = random.below(8) == 0;
     const auto index = static_cast<uint32_t>(random.below(model.size()));
-    const Region region = random.region();
+    const Mr region = random.region();
     if (write) table.drive_write(index, region);
     const Access access = random.access(model);
     const bool ask = asked < kAccesses && random.below(8) != 0;

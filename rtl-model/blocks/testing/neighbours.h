@@ -40,7 +40,7 @@ class QpReader {
 // Address translation. By default every page is where its offset says, behind kPageFrames.
 constexpr uint64_t kPageFrames = 0x5000000000;
 
-inline XlateResponse translate_in_place(const XlateRequest& request) {
+inline XlateRsp translate_in_place(const XlateReq& request) {
   constexpr uint64_t kPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
   const uint64_t rest = kPage - request.to % kPage;
   return {kXlateOk, kPageFrames + request.to,
@@ -52,8 +52,8 @@ class XlateModel {
  public:
   XlateModel(Model& dut, uint32_t seed) : dut_(dut), random_(seed) {}
 
-  std::function<XlateResponse(const XlateRequest&)> answer = translate_in_place;
-  std::vector<XlateRequest> requests;
+  std::function<XlateRsp(const XlateReq&)> answer = translate_in_place;
+  std::vector<XlateReq> requests;
   bool silent = false;  // waits for its memory
 
   void drive() {
@@ -67,7 +67,7 @@ class XlateModel {
   }
   void sample() {
     if (!dut_.xlate_valid_o || !dut_.xlate_ready_i) return;
-    requests.push_back(unpack<XlateRequest>(dut_.xlate_o));
+    requests.push_back(unpack<XlateReq>(dut_.xlate_o));
     busy_ = true;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Packed structs of exrnic_core_pkg at the ports of a verilated block: built from and taken apart
-// into their fields. Fields come in the order of the SystemVerilog declaration, so the first one is
-// in the top bits. Bytes of a wide field: byte 0 in its low bits, as in data_t.
+// Packed structs at the ports of a verilated block: built from and taken apart into their fields.
+// Fields come in the order of the SystemVerilog declaration, so the first one is in the top bits.
+// Bytes of a wide field: byte 0 in its low bits, as in data_t.
 #pragma once
 
 #include <verilated.h>
@@ -11,50 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "exrnic_hw.h"
-
 namespace exrnic::testing {
-
-constexpr unsigned log2_of(uint64_t size) {
-  unsigned bits = 0;
-  while ((uint64_t{1} << bits) < size) ++bits;
-  return bits;
-}
-
-// Widths of the types in exrnic_core_pkg.
-constexpr unsigned kPdBits = log2_of(EXRNIC_MAX_PD);
-constexpr unsigned kNodeBits = log2_of(EXRNIC_MAX_NODE);
-constexpr unsigned kChunkBits = 13;
-constexpr unsigned kTxSlots = 128;
-constexpr unsigned kTxAddressBits = log2_of(uint64_t{kTxSlots} * EXRNIC_MTU_MAX);
-constexpr unsigned kRxSlots = 128;
-constexpr unsigned kRxBytes = kRxSlots * 2 * EXRNIC_MTU_MAX;  // of its address space
-constexpr unsigned kRxAddressBits = log2_of(kRxBytes);
-
-// xlate_status_e
-enum XlateStatus : uint8_t {
-  kXlateOk,
-  kXlateStag,
-  kXlateStream,
-  kXlateAccess,
-  kXlateWrap,
-  kXlateBounds,
-  kXlateMemory
-};
-
-// mr_t
-struct Region {
-  bool valid = false;
-  bool invalidated = false;
-  uint8_t key = 0;
-  uint16_t pd = 0;
-  uint8_t access = 0;
-  bool huge = false;
-  uint64_t base = 0;
-  uint64_t length = 0;
-  uint64_t pbl_address = 0;
-};
-constexpr unsigned kRegionBits = 1 + 1 + 8 + kPdBits + 8 + 1 + 3 * 64;
 
 // Storage of a port: an integer up to 64 bits, else an array of 32-bit words.
 template <typename Port>
@@ -124,35 +81,5 @@ class Unpacker {
   const Port& port_;
   unsigned at_;
 };
-
-template <typename Port>
-void pack_region(Port& port, const Region& region) {
-  Packer<Port>(port, kRegionBits)
-      .field(region.valid, 1)
-      .field(region.invalidated, 1)
-      .field(region.key, 8)
-      .field(region.pd, kPdBits)
-      .field(region.access, 8)
-      .field(region.huge, 1)
-      .field(region.base, 64)
-      .field(region.length, 64)
-      .field(region.pbl_address, 64);
-}
-
-template <typename Port>
-Region unpack_region(const Port& port) {
-  Unpacker<Port> fields(port, kRegionBits);
-  Region region;
-  region.valid = fields.field(1);
-  region.invalidated = fields.field(1);
-  region.key = static_cast<uint8_t>(fields.field(8));
-  region.pd = static_cast<uint16_t>(fields.field(kPdBits));
-  region.access = static_cast<uint8_t>(fields.field(8));
-  region.huge = fields.field(1);
-  region.base = fields.field(64);
-  region.length = fields.field(64);
-  region.pbl_address = fields.field(64);
-  return region;
-}
 
 }  // namespace exrnic::testing

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "rtl-model/blocks/testing/packed.h"
+#include "rtl-model/blocks/testing/records.h"
 
 namespace exrnic::testing {
 

@@ -147,7 +147,7 @@ TEST_CASE("Stores become one RDMA Write of one segment that completes nothing") 
   CHECK(write.inlined);
   CHECK(write.length == 3);
   CHECK(write.inline_data == stores().data);
-  CHECK(write.tag.kind == kTxSegment);
+  CHECK(write.tag.kind == kTxKindSegment);
   CHECK(write.tag.qpn == kQpn);
   CHECK(write.tag.generation == 3);
 }
@@ -208,7 +208,7 @@ TEST_CASE("A port's message becomes an RDMA Write between ports, without a queue
   CHECK(write.length == EXRNIC_PORT_MESSAGE_BYTES);
   CHECK(write.inline_data[0] == 0x01);
   CHECK(write.inline_data[3] == 0x80);
-  CHECK(write.tag.kind == kTxPort);
+  CHECK(write.tag.kind == kTxKindPort);
   CHECK(write.tag.qpn == 2);
 }
 
@@ -222,8 +222,8 @@ TEST_CASE("Stores leave before a message that comes with them") {
   sender.dut().message_valid_i = 0;
   sender.rest();
   REQUIRE(sender.sent.size() == 2);
-  CHECK(sender.sent[0].tag.kind == kTxSegment);
-  CHECK(sender.sent[1].tag.kind == kTxPort);
+  CHECK(sender.sent[0].tag.kind == kTxKindSegment);
+  CHECK(sender.sent[1].tag.kind == kTxKindPort);
 }
 
 TEST_CASE("What its queue pair cannot send is refused, and takes no slot") {
@@ -262,7 +262,7 @@ TEST_CASE("Firmware sends when there is room, and is told at once when there is 
   Sender sender;
   CHECK(sender.firmware_sends());
   REQUIRE(sender.sent.size() == 1);
-  CHECK(sender.sent[0].tag.kind == kTxFirmware);
+  CHECK(sender.sent[0].tag.kind == kTxKindFirmware);
   CHECK(sender.sent[0].dst_qpn == EXRNIC_FW_QPN);
   CHECK(exrnic_ddp_tagged_stag(sender.sent[0].ddp.data()) == EXRNIC_FW_STAG);
   CHECK(sender.sent[0].length == EXRNIC_FW_MESSAGE_BYTES);
@@ -289,7 +289,7 @@ TEST_CASE("Firmware does not wait behind stores that wait for room") {
   sender.rest();
   CHECK(sender.firmware_sends());
   REQUIRE(sender.sent.size() == 2);
-  CHECK(sender.sent[0].tag.kind == kTxSegment);
+  CHECK(sender.sent[0].tag.kind == kTxKindSegment);
 }
 
 TEST_CASE("Stores without end do not keep firmware from its turn") {
@@ -299,7 +299,7 @@ TEST_CASE("Stores without end do not keep firmware from its turn") {
   sender.cycles(20);
   CHECK(sender.firmware_sends());
   sender.cycles(20);
-  CHECK(sender.sent.back().tag.kind == kTxSegment);
+  CHECK(sender.sent.back().tag.kind == kTxKindSegment);
 }
 
 TEST_CASE("What waits while the core rests goes by what is there afterwards") {

@@ -92,19 +92,19 @@ class Xlate : public Bench<Vxlate> {
         .field(request.to, 64)
         .field(request.length, 32);
   }
-  void drive_region(uint32_t index, const Region& region) {
+  void drive_region(uint32_t index, const Mr& region) {
     dut().mr_we_i = 1;
     dut().mr_index_i = index;
-    pack_region(dut().mr_i, region);
+    pack(dut().mr_i, region);
   }
-  void write_region(uint32_t index, const Region& region) {
+  void write_region(uint32_t index, const Mr& region) {
     drive_region(index, region);
     cycle();
   }
-  Region read_region(uint32_t index) {
+  Mr read_region(uint32_t index) {
     dut().mr_index_i = index;
     cycle();
-    return unpack_region(dut().mr_o);
+    return unpack<Mr>(dut().mr_o);
   }
 
   Response response() {
@@ -140,8 +140,8 @@ constexpr uint64_t kSmallPage = uint64_t{1} << EXRNIC_PAGE_SHIFT;
 constexpr uint64_t kHugePage = uint64_t{1} << EXRNIC_HUGE_PAGE_SHIFT;
 
 // Three pages and a bit from 0x7000_0800, in domain 7, behind STag 0x000005_2a.
-inline Region example_region() {
-  Region region;
+inline Mr example_region() {
+  Mr region;
   region.valid = true;
   region.key = 0x2a;
   region.pd = 7;

@@ -206,7 +206,7 @@ TEST_CASE("An invalidation is answered when the reads from before have ended") {
     CHECK(xlate.dut().rsp_valid_o == 0);
   }
   // One that comes meanwhile, of another region, waits for a fence of its own.
-  Region other = example_region();
+  Mr other = example_region();
   other.key = 0x11;
   xlate.write_region(kExampleIndex + 1, other);
   Request second = invalidation();

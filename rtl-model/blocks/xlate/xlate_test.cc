@@ -11,7 +11,7 @@ namespace exrnic::testing {
 namespace {
 
 // The specification, with the checks in the order of RFC 5041, 8.
-Response oracle(const std::vector<Region>& table, uint64_t epoch, const Request& request) {
+Response oracle(const std::vector<Mr>& table, uint64_t epoch, const Request& request) {
   using Wide = unsigned __int128;
   uint64_t pbl = request.pbl_address;
   uint64_t first = 0;
@@ -20,7 +20,7 @@ Response oracle(const std::vector<Region>& table, uint64_t epoch, const Request&
     const uint32_t index = request.stag >> EXRNIC_STAG_INDEX_SHIFT;
     if (index >= table.size() || !table[index].valid || table[index].key != (request.stag & 0xff))
       return {kXlateStag};
-    const Region& region = table[index];
+    const Mr& region = table[index];
     const Wide end = Wide{request.to} + request.length;
     if (region.invalidated) return {kXlateStag};
     if (region.pd != request.pd) return {kXlateStream};
@@ -30,7 +30,7 @@ Response oracle(const std::vector<Region>& table, uint64_t epoch, const Request&
     if (end > Wide{1} << 64) return {kXlateWrap};
     if (request.to < region.base || end > Wide{region.base} + region.length) return {kXlateBounds};
     pbl = region.pbl_address;
-    page = region.huge ? kHugePage : kSmallPage;
+    page = region.huge_pages ? kHugePage : kSmallPage;
     first = region.base / page;
   }
   const uint64_t frame =
@@ -59,8 +59,8 @@ TEST_CASE("Page frames are counted from the page of the region's first byte") {
 
 TEST_CASE("A region of huge pages uses one entry for 2 MiB") {
   Xlate xlate;
-  Region region = example_region();
-  region.huge = true;
+  Mr region = example_region();
+  region.huge_pages = true;
   region.base = 0x701ff000;
   region.length = 0x400000;
   xlate.write_region(kExampleIndex, region);
@@ -157,7 +157,7 @@ TEST_CASE("A look-up during which its region is invalidated and flushed is refus
       CHECK(xlate.response().status == kXlateOk);
       break;
     }
-    xlate.write_region(kExampleIndex, Region{});
+    xlate.write_region(kExampleIndex, Mr{});
     answered = xlate.dut().rsp_valid_o != 0;
     xlate.dut().flush_i = 1;
     bool flushed = false;
@@ -231,12 +231,12 @@ class RandomTraffic {
   Response now(const Request& request) { return oracle(table_, xlate_.epoch, request); }
 
   void write_region() {
-    Region region = example_region();
+    Mr region = example_region();
     region.valid = random_() % 8 != 0;
     region.key = random_() % 8 == 0;
     region.pd = random_() % 8 == 0;
     region.access = random_() % 8 != 0 ? 0xff : 0;
-    region.huge = random_() % 2;
+    region.huge_pages = random_() % 2;
     region.base = random_() % 4 != 0 ? 0x70000000 + random_() % kHugePage : ~uint64_t{0xffffff};
     region.length = 1 + random_() % (4 * kHugePage);
     region.pbl_address = random_() % 4 * 0x40000;
@@ -274,7 +274,7 @@ class RandomTraffic {
     Request request = ring_request(random_() % 0x20000);
     if (random_() % 4 != 0) {
       const auto index = static_cast<uint32_t>(random_() % kRegions);
-      const Region& region = table_[index];
+      const Mr& region = table_[index];
       request.ring = false;
       request.stag = stag_of(index, region.key);
       request.pd = random_() % 16 ? region.pd : 9;
@@ -314,7 +314,7 @@ class RandomTraffic {
 
   std::mt19937_64 random_;
   Xlate xlate_;
-  std::vector<Region> table_;
+  std::vector<Mr> table_;
   std::array<Waiting, kClients> waiting_;
   bool flushing_ = false;
   int silent_ = 0;  // cycles since the last answer
