@@ -54,7 +54,7 @@ struct exrnic_limits {
 struct exrnic_mbox {
 	struct mutex lock;
 	struct completion done;	/* vector 0 said that a command has ended */
-	bool broken;		/* no command is sent any more; bus mastering is off */
+	bool broken;		/* no command is sent any more; bus mastering is off. Also between lives */
 };
 
 /* STags in use, and the last key that each index had. */
@@ -73,6 +73,7 @@ struct exrnic_vector {
 	spinlock_t lock;	/* an interrupt tells; a queue ends */
 	spinlock_t listeners_lock;
 	struct list_head listeners;	/* struct exrnic_cq */
+	struct list_head told;	/* who is still to be told, by the vector's thread */
 	unsigned int users;
 	int irq;		/* 0: also that of control, which is never silent */
 	bool silent;
@@ -203,7 +204,7 @@ struct exrnic_cq {
 	u32 users;		/* send and receive queues */
 	u32 comp_vector;
 	struct exrnic_vector *vector;
-	struct list_head vector_entry;	/* of vector->listeners, or empty */
+	struct list_head vector_entry;	/* of vector->listeners or vector->told, or empty */
 	bool ended;		/* listens no more */
 	struct exrnic_event_source completion;
 	struct exrnic_event_source error;

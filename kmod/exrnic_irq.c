@@ -19,6 +19,9 @@ MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completion
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
 
+/* Completion queues that are told at once, with interrupts off. */
+#define EXRNIC_VECTOR_BATCH 16
+
 static irqreturn_t exrnic_irq_control(int irq, void *data)
 {
 	struct exrnic_device *edev = data;
@@ -55,32 +58,61 @@ void exrnic_irq_enable_all(struct exrnic_device *edev)
 	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
 }
 
-/* Those who listen, who do not until they have read what they are told; with the vector's lock. */
-static void exrnic_vector_take_listeners(struct exrnic_vector *vector, struct list_head *listeners)
+/* Those who listen, who do not until they have read what they are told. */
+static void exrnic_vector_take_listeners(struct exrnic_vector *vector)
 {
+	lockdep_assert_held(&vector->lock);
 	spin_lock(&vector->listeners_lock);
-	if (list_empty(&vector->listeners) && vector->irq && !vector->silent) {
+	if (list_empty(&vector->listeners) && list_empty(&vector->told) && vector->irq &&
+	    !vector->silent) {
 		vector->silent = true;
 		disable_irq_nosync(vector->irq);
 	}
-	list_splice_init(&vector->listeners, listeners);
+	list_splice_tail_init(&vector->listeners, &vector->told);
 	spin_unlock(&vector->listeners_lock);
+}
+
+/* The first so many of those who are to be told. False: some are left. */
+static bool exrnic_vector_tell(struct exrnic_vector *vector)
+{
+	struct exrnic_cq *cq, *next;
+	unsigned int told = 0;
+
+	lockdep_assert_held(&vector->lock);
+	list_for_each_entry_safe(cq, next, &vector->told, vector_entry) {
+		if (told++ == EXRNIC_VECTOR_BATCH)
+			return false;
+		list_del_init(&cq->vector_entry);
+		exrnic_event_raise(&cq->completion);
+	}
+	return true;
 }
 
 static irqreturn_t exrnic_irq_comp(int irq, void *data)
 {
 	struct exrnic_vector *vector = data;
-	struct exrnic_cq *cq, *next;
-	LIST_HEAD(listeners);
 	unsigned long flags;
+	bool all;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	exrnic_vector_take_listeners(vector, &listeners);
-	list_for_each_entry_safe(cq, next, &listeners, vector_entry) {
-		list_del_init(&cq->vector_entry);
-		exrnic_event_raise(&cq->completion);
-	}
+	exrnic_vector_take_listeners(vector);
+	all = exrnic_vector_tell(vector);
 	spin_unlock_irqrestore(&vector->lock, flags);
+	return all ? IRQ_HANDLED : IRQ_WAKE_THREAD;
+}
+
+/* Those whom the interrupt left. */
+static irqreturn_t exrnic_irq_comp_thread(int irq, void *data)
+{
+	struct exrnic_vector *vector = data;
+	bool all;
+
+	do {
+		spin_lock_irq(&vector->lock);
+		all = exrnic_vector_tell(vector);
+		spin_unlock_irq(&vector->lock);
+		cond_resched();
+	} while (!all);
 	return IRQ_HANDLED;
 }
 
@@ -109,6 +141,13 @@ static irqreturn_t exrnic_irq_single(int irq, void *data)
 	return exrnic_irq_comp(irq, &edev->comp[0]);
 }
 
+static irqreturn_t exrnic_irq_single_thread(int irq, void *data)
+{
+	struct exrnic_device *edev = data;
+
+	return exrnic_irq_comp_thread(irq, &edev->comp[0]);
+}
+
 /* What the handler of a vector gets. */
 static void *exrnic_irq_data(struct exrnic_device *edev, unsigned int vector)
 {
@@ -126,13 +165,16 @@ static void exrnic_irq_free(struct exrnic_device *edev, unsigned int requested)
 
 static int exrnic_irq_request(struct exrnic_device *edev, unsigned int vector)
 {
-	irq_handler_t control = edev->vectors == 1 ? exrnic_irq_single : exrnic_irq_control;
 	void *data = exrnic_irq_data(edev, vector);
 
-	if (vector == EXRNIC_MSIX_VECTOR_CONTROL)
-		return pci_request_irq(edev->pdev, vector, control, NULL, data,
+	if (edev->vectors == 1)
+		return pci_request_irq(edev->pdev, vector, exrnic_irq_single,
+				       exrnic_irq_single_thread, data,
 				       EXRNIC_NAME "-%s-control", pci_name(edev->pdev));
-	return pci_request_irq(edev->pdev, vector, exrnic_irq_comp, NULL, data,
+	if (vector == EXRNIC_MSIX_VECTOR_CONTROL)
+		return pci_request_irq(edev->pdev, vector, exrnic_irq_control, NULL, data,
+				       EXRNIC_NAME "-%s-control", pci_name(edev->pdev));
+	return pci_request_irq(edev->pdev, vector, exrnic_irq_comp, exrnic_irq_comp_thread, data,
 			       EXRNIC_NAME "-%s-comp%u", pci_name(edev->pdev), vector - 1);
 }
 
@@ -146,6 +188,7 @@ static void exrnic_irq_init_vectors(struct exrnic_device *edev, unsigned int vec
 		spin_lock_init(&edev->comp[i].lock);
 		spin_lock_init(&edev->comp[i].listeners_lock);
 		INIT_LIST_HEAD(&edev->comp[i].listeners);
+		INIT_LIST_HEAD(&edev->comp[i].told);
 		edev->comp[i].irq = vectors == 1 ? 0 : pci_irq_vector(edev->pdev, 1 + i);
 		edev->comp[i].silent = false;
 	}

@@ -147,6 +147,25 @@ static void a_channel_serves_several_queues(void)
 	CHECK_EQ(events[0].cookie + events[1].cookie, 30);
 }
 
+/* More than an interrupt tells: a thread tells the others. */
+static void all_queues_of_a_vector_are_told(void)
+{
+	enum { QUEUES = 40 };
+	struct set s = make_set();
+	int channel = create_channel(s.fd);
+	struct worker w[QUEUES];
+	uint64_t told = 0;
+
+	for (int i = 0; i < QUEUES; i++)
+		w[i] = make_worker(&s, channel, i, 0);
+	arm(&w[QUEUES - 1], 0);
+	post_success(&w[QUEUES - 1]);
+	for (int i = 0; i < QUEUES; i++)
+		told |= 1ULL << next_event(channel).cookie;
+	CHECK_EQ(told, (1ULL << QUEUES) - 1);
+	CHECK_EQ(poll_now(channel), 0);
+}
+
 static void reads_are_whole_events(void)
 {
 	struct set s = make_set();
@@ -367,6 +386,7 @@ const struct test channel_tests[] = {
 	{ "queues on different vectors do not wake each other", vectors_keep_queues_apart, 0 },
 	{ "queues that leave the choice are spread over vectors", queues_are_spread_over_vectors, 0 },
 	{ "a channel serves several queues", a_channel_serves_several_queues, 0 },
+	{ "all queues of a vector are told, however many they are", all_queues_of_a_vector_are_told, 0 },
 	{ "a read gives whole events, and a failed one loses none", reads_are_whole_events, 0 },
 	{ "a read loses no event for which its buffer is too short", what_does_not_fit_stays, 0 },
 	{ "a reader that waits for a completion is woken", a_waiting_reader_wakes, 0 },
