@@ -160,7 +160,7 @@ void exrnic_async_init(struct exrnic_device *edev)
 	INIT_DELAYED_WORK(&edev->async.work, exrnic_async_work);
 }
 
-/* With the interrupts off, and no mailbox command under way. Counters begin anew with the device. */
+/* With the interrupts off and the mailbox retired: nobody calls exrnic_async_notice(). Counters begin anew with the device. */
 void exrnic_async_cancel(struct exrnic_device *edev)
 {
 	cancel_delayed_work_sync(&edev->async.work);

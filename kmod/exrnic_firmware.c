@@ -172,13 +172,21 @@ static void exrnic_firmware_report(struct exrnic_device *edev)
 	}
 }
 
+static const char *exrnic_firmware_op_name(u32 op)
+{
+	static const struct exrnic_value ops[] = EXRNIC_FW_OP_TABLE;
+
+	return exrnic_value_name(ops, ARRAY_SIZE(ops), op);
+}
+
 /*
  * It may still do what it was told, when nobody expects it any more. So it is stopped now, and forgets;
  * a thread starts it again, and tells it of the channels that are open.
  */
 static void exrnic_firmware_give_up(struct exrnic_device *edev, u32 op, unsigned int ms)
 {
-	dev_err(&edev->pdev->dev, "firmware has failed: no answer to command %u in %u ms\n", op, ms);
+	dev_err(&edev->pdev->dev, "firmware has failed: no answer to command %s in %u ms\n",
+		exrnic_firmware_op_name(op), ms);
 	exrnic_firmware_hold(edev);
 	edev->firmware.silent = true;
 	schedule_work(&edev->firmware.work);
@@ -399,12 +407,13 @@ void exrnic_firmware_start(struct exrnic_device *edev)
 
 void exrnic_firmware_stop(struct exrnic_device *edev)
 {
-	cancel_work_sync(&edev->firmware.work);
 	mutex_lock(&edev->firmware.lock);
 	if (edev->firmware.present)
 		exrnic_firmware_hold(edev);
 	edev->firmware.present = false;
 	mutex_unlock(&edev->firmware.lock);
+	/* Behind that nobody schedules it: a read of info, say, might have. */
+	cancel_work_sync(&edev->firmware.work);
 }
 
 /* Says why, unless that has been said. */

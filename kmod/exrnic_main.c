@@ -135,10 +135,12 @@ static int exrnic_start(struct exrnic_device *edev)
 	return 0;
 
 err_irq:
+	exrnic_mbox_retire(edev);
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);
 	exrnic_firmware_stop(edev);
 err_master:
+	exrnic_mbox_retire(edev);
 	pci_clear_master(edev->pdev);
 	return err;
 }
@@ -150,6 +152,7 @@ static void exrnic_stop(struct exrnic_device *edev)
 	edev->started = false;
 	exrnic_watch_stop(edev);
 	exrnic_regs_disable(edev);
+	exrnic_mbox_retire(edev);
 	exrnic_irq_fini(edev);
 	exrnic_async_cancel(edev);
 	exrnic_firmware_stop(edev);

@@ -14,6 +14,20 @@ static unsigned int mbox_timeout_ms = 10000;
 module_param(mbox_timeout_ms, uint, 0444);
 MODULE_PARM_DESC(mbox_timeout_ms, "Time that the device has for a mailbox command, ms");
 
+static const char *exrnic_mbox_op_name(enum exrnic_mbox_op op)
+{
+	static const struct exrnic_value ops[] = EXRNIC_MBOX_OP_TABLE;
+
+	return exrnic_value_name(ops, ARRAY_SIZE(ops), op);
+}
+
+static const char *exrnic_mbox_status_name(u32 status)
+{
+	static const struct exrnic_value statuses[] = EXRNIC_MBOX_STATUS_TABLE;
+
+	return exrnic_value_name(statuses, ARRAY_SIZE(statuses), status);
+}
+
 /* Payload of a command; the generated structures are little-endian, registers are words. */
 struct exrnic_mbox_data {
 	const void *in;
@@ -26,6 +40,7 @@ void exrnic_mbox_init(struct exrnic_mbox *mbox)
 {
 	mutex_init(&mbox->lock);
 	init_completion(&mbox->done);
+	mbox->broken = true;
 }
 
 void exrnic_mbox_interrupt(struct exrnic_mbox *mbox)
@@ -56,6 +71,13 @@ void exrnic_mbox_renew(struct exrnic_device *edev)
 {
 	mutex_lock(&edev->mbox.lock);
 	edev->mbox.broken = false;
+	mutex_unlock(&edev->mbox.lock);
+}
+
+void exrnic_mbox_retire(struct exrnic_device *edev)
+{
+	mutex_lock(&edev->mbox.lock);
+	edev->mbox.broken = true;
 	mutex_unlock(&edev->mbox.lock);
 }
 
@@ -112,13 +134,13 @@ static int exrnic_mbox_wait(struct exrnic_device *edev, enum exrnic_mbox_op op)
 			return exrnic_mbox_nonsense(edev, status);
 		if (!in_time)
 			dev_warn_once(&edev->pdev->dev,
-				      "went on without the interrupt of mailbox command %d, which is late\n",
-				      op);
+				      "went on without the interrupt of mailbox command %s, which is late\n",
+				      exrnic_mbox_op_name(op));
 		return status;
 	} while (time_before(jiffies, deadline));
 
-	dev_err(&edev->pdev->dev, "no answer to mailbox command %d in %u ms\n", op,
-		mbox_timeout_ms);
+	dev_err(&edev->pdev->dev, "no answer to mailbox command %s in %u ms\n",
+		exrnic_mbox_op_name(op), mbox_timeout_ms);
 	exrnic_mbox_break_locked(edev, "a mailbox command timed out");
 	return -ETIMEDOUT;
 }
@@ -187,11 +209,12 @@ static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op,
 	if (status <= 0)
 		return status;
 	if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) {
-		dev_dbg(&edev->pdev->dev, "mailbox command %d has a bad parameter\n", op);
+		dev_dbg(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
+			exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);
 		return -EINVAL;
 	}
-	dev_err_ratelimited(&edev->pdev->dev, "mailbox command %d refused with status %d\n", op,
-			    status);
+	dev_err_ratelimited(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
+			    exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);
 	return -EIO;
 }
 

@@ -14,8 +14,10 @@
 #include "exrnic_core.h"
 
 void exrnic_mbox_init(struct exrnic_mbox *mbox);
-/* A device that was cut off, or not, takes commands again. */
+/* A device that was cut off, or not, takes commands from now on... */
 void exrnic_mbox_renew(struct exrnic_device *edev);
+/* ...and no longer. Nobody is told, now or of what goes wrong later: between two lives there is nobody. */
+void exrnic_mbox_retire(struct exrnic_device *edev);
 
 /* Called by the handler of vector 0. */
 void exrnic_mbox_interrupt(struct exrnic_mbox *mbox);

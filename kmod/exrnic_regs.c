@@ -7,6 +7,16 @@
 #define EXRNIC_READY_TIMEOUT	msecs_to_jiffies(10000)
 #define EXRNIC_READY_POLL_US	1000
 
+const char *exrnic_value_name(const struct exrnic_value *values, size_t count, u32 value)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (values[i].value == value)
+			return values[i].name;
+	return "?";
+}
+
 static int exrnic_check_identity(struct exrnic_device *edev)
 {
 	struct device *dev = &edev->pdev->dev;

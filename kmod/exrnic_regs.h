@@ -20,6 +20,16 @@ static inline void exrnic_write(struct exrnic_device *edev, u32 reg, u32 value)
 	iowrite32(value, edev->regs + reg);
 }
 
+/* A row of the generated EXRNIC_*_TABLEs. */
+struct exrnic_value {
+	u32 value;
+	const char *name;
+	const char *meaning;
+};
+
+/* As the data sheet calls it; "?": it has no such value. */
+const char *exrnic_value_name(const struct exrnic_value *values, size_t count, u32 value);
+
 /* Checks that this is a device that the driver knows, waits for its readiness, reads its limits. */
 int exrnic_regs_identify(struct exrnic_device *edev);
 

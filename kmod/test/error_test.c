@@ -290,16 +290,6 @@ static void moderation_out_of_range(void)
 	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_CREATE_CQ, &cq), 0);
 }
 
-/* Behind what has been logged so far. */
-static int open_log(void)
-{
-	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
-		give_up("/dev/kmsg");
-	return log;
-}
-
 static void check_no_error_in(int log)
 {
 	unsigned int priority;
@@ -329,6 +319,25 @@ static void mistakes_are_not_logged(void)
 	close(log);
 }
 
+#define DEBUG_CONTROL "/proc/dynamic_debug/control"
+
+static void the_log_names_commands(void)
+{
+	struct set s = make_set();
+	struct exrnic_query q;
+	int log = open_log();
+
+	if (access(DEBUG_CONTROL, W_OK))
+		skip("no dynamic debugging");
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
+	write_file(DEBUG_CONTROL, "module exrnic +p");
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, q.node_id, 1), EINVAL);
+	write_file(DEBUG_CONTROL, "module exrnic -p");
+	CHECK(log_has(log, "mailbox command MODIFY_QP refused: BAD_PARAMETER (5)"));
+	close(log);
+}
+
 const struct test error_tests[] = {
 	{ "an answer that cannot be written leaves nothing behind", unwritable_answers, 0 },
 	{ "a reserved field that is not zero gives EINVAL", reserved_fields, 0 },
@@ -342,6 +351,7 @@ const struct test error_tests[] = {
 	{ "keys are for datagrams, and groups too, as many as there is room for",
 	  keys_and_groups_of_datagrams, 0 },
 	{ "read limits beyond the device's are refused", read_limits_beyond_the_device, 0 },
+	{ "the log names a command that the device refuses, and why", the_log_names_commands, 0 },
 	{ "what a process does wrong is no error in the system's log", mistakes_are_not_logged, 0 },
 	{ "moderation out of its range is refused", moderation_out_of_range, 0 },
 	{ NULL, NULL, 0 },

@@ -470,12 +470,15 @@ static void firmware_that_does_not_answer(void)
 {
 	const char *timeout = "/sys/module/exrnic/parameters/firmware_timeout_ms";
 	struct owner owner = make_owner(), other = make_owner(), late = make_owner();
+	int log = open_log();
 
 	skip_without_processor();
 	CHECK_EQ(load_firmware(GOOD_FIRMWARE), 0);
 	CHECK_ERR(create(&other, 2), 0);
 	write_file(timeout, "0");
 	CHECK_ERR(create(&owner, 1), EIO);
+	CHECK(log_has(log, "no answer to command CHANNEL_OPEN in 0 ms"));
+	close(log);
 	write_file(timeout, "10000");
 	wait_for_firmware("ready");
 	CHECK_ERR(create(&owner, 1), 0);

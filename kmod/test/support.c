@@ -349,6 +349,28 @@ void read_file(const char *name, char *text, size_t size)
 	text[length] = 0;
 }
 
+int open_log(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
+		give_up("/dev/kmsg");
+	return log;
+}
+
+bool log_has(int log, const char *text)
+{
+	char line[1024];
+	ssize_t length;
+
+	while ((length = read(log, line, sizeof(line) - 1)) > 0) {
+		line[length] = 0;
+		if (strstr(line, text))
+			return true;
+	}
+	return false;
+}
+
 bool has_iommu(void)
 {
 	DIR *dir = opendir("/sys/class/iommu");

@@ -130,6 +130,10 @@ void pci_name(char *name, size_t size);
 void write_file(const char *path, const char *text);
 void read_file(const char *path, char *text, size_t size);
 
+/* /dev/kmsg, behind what has been logged so far; and whether that has come since. */
+int open_log(void);
+bool log_has(int log, const char *text);
+
 bool has_iommu(void);
 
 /* Gives up root: no capabilities, RLIMIT_MEMLOCK of this many pages. */
