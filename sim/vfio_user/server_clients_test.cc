@@ -248,6 +248,11 @@ TEST_CASE_METHOD(ServerFixture, "a client that waits too long says for what") {
 }
 
 TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor says so once and recovers") {
+#ifdef __SANITIZE_ADDRESS__
+  SKIP(
+      "UBSan looks at objects through a pipe: without a free descriptor it takes each for a wrong "
+      "one");
+#endif
   UniqueFd waiting = connect_unix(path);
   std::vector<UniqueFd> hoard;
   rlimit before{};
@@ -266,6 +271,11 @@ TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor says so once
 }
 
 TEST_CASE_METHOD(ServerFixture, "a server without a free descriptor does not poll in circles") {
+#ifdef __SANITIZE_ADDRESS__
+  SKIP(
+      "UBSan looks at objects through a pipe: without a free descriptor it takes each for a wrong "
+      "one");
+#endif
   UniqueFd waiting = connect_unix(path);
   std::vector<UniqueFd> hoard;
   rlimit before{};
