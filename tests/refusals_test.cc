@@ -3,6 +3,7 @@
 // later goes as ever, and a message that finds no receive at first arrives once.
 #include "tests/support/cluster.h"
 #include "tests/support/exchange.h"
+#include "tests/support/faulty_core.h"
 #include "tests/support/test_cores.h"
 
 namespace exrnic::testing {
@@ -210,6 +211,34 @@ TEST_CASE("what was refused is no success, though the node that refused it gave 
       }
     }
   }
+}
+
+// ---- A terminate message with a number of its own, in the wrong queue
+
+TEST_CASE("a terminate message is one whatever queue it names, and is never refused") {
+  std::vector<uint32_t> details;
+  for (const uint32_t qn : {uint32_t{EXRNIC_TERMINATE_QN}, uint32_t{EXRNIC_SEND_QN}, 9u}) {
+    const auto change = [qn](Frame& frame) {
+      const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
+      uint8_t* ddp = frame.data.data() + EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
+      if ((exrnic_efe_flags(efe) & EXRNIC_EFE_FLAGS_SEQ) && !exrnic_ddp_tagged_t(ddp) &&
+          exrnic_ddp_untagged_opcode(ddp) == EXRNIC_RDMAP_OPCODE_TERMINATE)
+        exrnic_ddp_untagged_set_qn(ddp, qn);
+      return true;
+    };
+    const auto cores = [&](const CoreConfig& config, CoreSink& sink) -> std::unique_ptr<Core> {
+      if (config.node_id == 0) return test_cores()(config, sink);
+      Fault fault;
+      fault.transmit = change;
+      return std::make_unique<FaultyCore>(config, sink, test_cores(), fault);
+    };
+    Exchange e(20'000, {}, options_for("dc-25g"), cores);
+    e.left.post(pull_of({element(e.left.near, 0, 1000)}, 1 << 20));
+    details.push_back(e.left.wait(kLimitNs).detail);
+    e.rest();
+    CHECK(e.left.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == 0);
+  }
+  CHECK(details == std::vector<uint32_t>(3, EXRNIC_TERM_CODE_RDMAP_BOUNDS));
 }
 
 }  // namespace
