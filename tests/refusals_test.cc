@@ -241,5 +241,48 @@ TEST_CASE("a terminate message is one whatever queue it names, and is never refu
   CHECK(details == std::vector<uint32_t>(3, EXRNIC_TERM_CODE_RDMAP_BOUNDS));
 }
 
+// ---- Refusals that are not heard, as the line is dead in one direction
+
+// What node 1 sends is lost for a while.
+struct OneWay {
+  CoreFactory cores() {
+    return [this](const CoreConfig& config, CoreSink& sink) -> std::unique_ptr<Core> {
+      if (config.node_id == 0) return test_cores()(config, sink);
+      Fault fault;
+      fault.transmit = [this](Frame&) { return !dead; };
+      return std::make_unique<FaultyCore>(config, sink, test_cores(), fault);
+    };
+  }
+  bool dead = false;
+};
+
+TEST_CASE("however many refusals were not heard, the next one is") {
+  constexpr unsigned kUnheard = 130;  // numbers more than half of them ahead
+  constexpr uint32_t kQpn = 77, kNobody = 99;
+  OneWay line;
+  Exchange e(20'000, {}, options_for("dc-25g"), line.cores());
+  QueuePair qp = e.left.rnic.create_qp(kQpn, End::kPage, End::kPd, e.left.cq);
+  const auto ask = [&] {
+    e.left.rnic.connect(qp, 1, kNobody);
+    e.left.rnic.post(qp, push_of({element(e.left.near, 0, 100)}, 0));
+    const exrnic_cqe cqe = e.left.wait(kLimitNs);
+    REQUIRE(e.left.rnic.modify(kQpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
+    qp.sq.index = 0;
+    return cqe.detail;
+  };
+  e.rest();
+  REQUIRE(ask() == EXRNIC_TERM_CODE_STREAM);
+  e.left.rnic.write_register(EXRNIC_REG_RTO_CYCLES, 1000);
+  e.left.rnic.write_register(EXRNIC_REG_RETRY_LIMIT, 1);
+  line.dead = true;
+  for (unsigned i = 0; i < kUnheard; ++i) REQUIRE(ask() == 0);
+  line.dead = false;
+  e.left.rnic.write_register(EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_DEFAULT);
+  CHECK(e.right.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == kUnheard + 1);
+  CHECK(ask() == EXRNIC_TERM_CODE_STREAM);
+  e.left.post(push_of({element(e.left.near, 0, 100)}, 0));
+  CHECK(e.left.wait(kLimitNs).status == EXRNIC_CQE_STATUS_SUCCESS);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -524,7 +524,8 @@ struct RxState {
   bool valid = false;  // something has come: a session is known
   uint16_t session = 0;
   uint32_t ack = 0;
-  uint8_t heard = 0;  // the last refusal of the peer's that has been dealt with
+  uint8_t heard = 0;  // the last refusal of the peer's that has been dealt with,
+  uint16_t heard_session = 0;  // of a segment of that session of ours
   uint8_t refusal = 0;  // in force: its number, 0 without one,
   uint32_t refused = 0;  // and what is refused
   bool ece = false;  // a segment came with CE since a frame with ACK was sent
@@ -538,6 +539,7 @@ struct RxState {
     visit(session, 16);
     visit(ack, 32);
     visit(heard, 8);
+    visit(heard_session, 16);
     visit(refusal, 8);
     visit(refused, 32);
     visit(ece, 1);
@@ -550,6 +552,7 @@ struct RxState {
            session == other.session &&
            ack == other.ack &&
            heard == other.heard &&
+           heard_session == other.heard_session &&
            refusal == other.refusal &&
            refused == other.refused &&
            ece == other.ece &&

@@ -263,7 +263,8 @@ package exrnic_records_pkg;
     logic valid;  // something has come: a session is known
     logic [15:0] session;
     logic [31:0] ack;
-    logic [7:0] heard;  // the last refusal of the peer's that has been dealt with
+    logic [7:0] heard;  // the last refusal of the peer's that has been dealt with,
+    logic [15:0] heard_session;  // of a segment of that session of ours
     logic [7:0] refusal;  // in force: its number, 0 without one,
     logic [31:0] refused;  // and what is refused
     logic ece;  // a segment came with CE since a frame with ACK was sent

@@ -14,8 +14,6 @@ constexpr uint16_t kLateSessions = 4;  // numbers below the current session that
 // Numbers of refusals begin at 1.
 uint8_t next_refusal(uint8_t number) { return static_cast<uint8_t>(number % UINT8_MAX + 1); }
 
-bool is_newer(uint8_t number, uint8_t than) { return static_cast<int8_t>(number - than) > 0; }
-
 bool length_good(const Bytes& frame, const uint8_t* efe) {
   const uint64_t length = exrnic_efe_length(efe);
   if (frame.size() != std::max<uint64_t>(EXRNIC_ETH_FRAME_MIN, kHeaders + length)) return false;
@@ -120,6 +118,7 @@ Received segment_of(const uint8_t* efe) {
   segment.session = static_cast<uint16_t>(exrnic_efe_session(efe));
   segment.seq = static_cast<uint32_t>(exrnic_efe_seq(efe));
   segment.refusal = static_cast<uint8_t>(exrnic_efe_refusal(efe));
+  segment.ours = static_cast<uint16_t>(exrnic_efe_peer_session(efe));
   segment.ack = segment.refusal != 0 ? segment.seq : static_cast<uint32_t>(exrnic_efe_ack(efe));
   segment.dst_qpn = static_cast<uint32_t>(exrnic_efe_dst_qpn(efe));
   segment.src_qpn = static_cast<uint32_t>(exrnic_efe_src_qpn(efe));
@@ -230,7 +229,7 @@ bool EfeRx::adopt(Peer& peer, uint16_t session, bool syn) const {
   peer.next = peer.placed = EXRNIC_INITIAL_SEQ;
   peer.early.clear();
   peer.refusal.reset();
-  peer.seen = peer.heard = 0;
+  peer.seen = peer.heard = {};
   return true;
 }
 
@@ -255,13 +254,20 @@ void EfeRx::hand_out(Peer& peer) {
   }
 }
 
+// Which sessions of ours have begun since does not matter: in a later one all are new.
+bool EfeRx::RefusalId::is_newer(const RefusalId& than) const {
+  const auto later = static_cast<int16_t>(session - than.session);
+  return later != 0 ? later > 0 : static_cast<int8_t>(number - than.number) > 0;
+}
+
 // A node that repeats one that was dealt with has not been told so. A late copy of an older one
 // means nothing.
 void EfeRx::take_refusal(Peer& peer, uint32_t node, const uint8_t* efe) {
-  const auto number = static_cast<uint8_t>(exrnic_efe_refusal(efe));
-  if (number == peer.seen && number == peer.heard) efe_tx_->owe_ack(node, false);
-  if (peer.seen != 0 && !is_newer(number, peer.seen)) return;
-  peer.seen = number;
+  const RefusalId brought{static_cast<uint16_t>(exrnic_efe_peer_session(efe)),
+                          static_cast<uint8_t>(exrnic_efe_refusal(efe))};
+  if (brought == peer.seen && brought == peer.heard) efe_tx_->owe_ack(node, false);
+  if (peer.seen.number != 0 && !brought.is_newer(peer.seen)) return;
+  peer.seen = brought;
   segments_.push_back(segment_of(efe));
 }
 
@@ -287,7 +293,7 @@ void EfeRx::placed(const Received& segment) {
   if (segment.refusal == 0) {
     peer.placed = segment.seq + 1;
   } else {
-    peer.heard = segment.refusal;
+    peer.heard = {segment.ours, segment.refusal};
   }
 }
 
@@ -334,7 +340,8 @@ EfeRx::Position EfeRx::position(uint32_t node) const {
   if (found == peers_.end()) return {};
   const Peer& peer = found->second;
   // One in force is for a segment that was placed or refused since.
-  Position position{peer.session, peer.refusal ? peer.refusal->seq : peer.placed, peer.heard};
+  Position position{peer.session, peer.refusal ? peer.refusal->seq : peer.placed, peer.heard.number,
+                    peer.heard.session};
   position.sack = !peer.early.empty();
   position.ece = peer.marked;
   position.missing = peer.next;

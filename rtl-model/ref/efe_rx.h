@@ -43,7 +43,8 @@ class EfeRx {
   struct Position {
     uint16_t session = 0;
     uint32_t ack = 0;
-    uint8_t heard = 0;  // number of its last refusal that was dealt with
+    uint8_t heard = 0;           // number of its last refusal that was dealt with,
+    uint16_t heard_session = 0;  // of a segment of that session of ours
     // Segments are held behind a missing one: bit i of `arrived` is number missing + 1 + i.
     bool sack = false;
     uint32_t missing = 0;
@@ -54,6 +55,16 @@ class EfeRx {
   void echoed(uint32_t node) { peers_[node].marked = false; }
 
  private:
+  // A refusal of ours: of a segment of that session of ours, and its number.
+  struct RefusalId {
+    uint16_t session = 0;
+    uint8_t number = 0;  // 0: none
+    bool operator==(const RefusalId& other) const {
+      return session == other.session && number == other.number;
+    }
+    bool is_newer(const RefusalId& than) const;
+  };
+
   struct Peer {
     uint16_t session = 0;                // 0: none
     uint16_t previous = 0;               // the one before
@@ -62,8 +73,8 @@ class EfeRx {
     uint32_t placed = 0;                 // all before it are placed, or refused
     std::optional<Refusal> refusal;      // in force
     uint8_t refusals = 0;                // number of the last one, of any session
-    uint8_t seen = 0;                    // number of its last one to us, in its session
-    uint8_t heard = 0;                   // of the last one that was dealt with
+    RefusalId seen;                      // its last one to us, in its session
+    RefusalId heard;                     // the last one that was dealt with
     bool marked = false;
   };
 

@@ -427,7 +427,8 @@ uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool alone) {
   if (position.session == 0) return 0;
   exrnic_efe_set_peer_session(efe, position.session);
   exrnic_efe_set_ack(efe, position.ack);
-  exrnic_efe_set_heard(efe, position.heard);
+  // What was refused in an earlier session of ours is over.
+  exrnic_efe_set_heard(efe, position.heard_session == peer.session ? position.heard : 0);
   efe_rx_.echoed(node);
   const uint8_t flags =
       position.ece ? EXRNIC_EFE_FLAGS_ACK | EXRNIC_EFE_FLAGS_ECE : EXRNIC_EFE_FLAGS_ACK;

@@ -103,7 +103,8 @@ struct Received {
   uint16_t session = 0;
   uint32_t seq = 0;     // as in its EFE header
   uint32_t ack = 0;     // likewise; of a refusal: the number of the refused segment
-  uint8_t refusal = 0;  // its number
+  uint8_t refusal = 0;  // its number, and
+  uint16_t ours = 0;    // the session of ours that it is about
   bool stale = false;   // forgotten since it was handed out
   uint32_t dst_qpn = 0;
   uint32_t src_qpn = 0;

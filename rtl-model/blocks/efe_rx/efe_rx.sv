@@ -94,6 +94,7 @@ module efe_rx
   /* verilator lint_on UNUSEDSIGNAL */
   logic [31:0] rewind_next, placed_next, refused;
   logic [7:0] refusal_number;
+  refusal_id_t brought, heard;
   logic can_rewind, taken_counts, in_force, dealt, ended;
   logic refusal, refusal_fresh, refusal_answered, refusal_kept, refuses;
   rx_desc_t head;
@@ -150,7 +151,9 @@ module efe_rx
   // sequence by then, and those of an old session, are handed out as `stale`, and do not count. Two
   // epochs are enough: the next change comes with a segment that came behind all those.
   logic [MAX_NODE-1:0] epoch_q;
-  assign placing = '{seq: efe.seq, session: efe.session, epoch: epoch_q[node], refusal: refusal_kept};
+  assign brought = '{session: efe.peer_session, number: efe.refusal};
+  assign placing = '{seq: refusal_kept ? 32'(brought) : efe.seq, session: efe.session,
+                     epoch: epoch_q[node], refusal: refusal_kept};
   assign taken_counts = taken_placing.session == rewind_session &&
                         taken_placing.epoch == epoch_q[refuse_node_i];
   // Not while another one ends, as both ask for a frame.
@@ -176,6 +179,8 @@ module efe_rx
   assign dealt  = acknowledges && done_placing.refusal && done_placing.session == done_session;
 
   // A refused segment is not acknowledged before its sender has heard of that.
+  assign rx_state_o.heard         = heard.number;
+  assign rx_state_o.heard_session = heard.session;
   assign rx_state_o.refusal = refusal_number;
   assign rx_state_o.refused = refused;
   assign rx_state_o.ack =
@@ -366,17 +371,18 @@ module efe_rx
     .ended_o        (ended),
     .node_i         (node),
     .adopt_i        (adopt),
-    .number_i       (efe.refusal),
+    .brought_i      (brought),
     .fresh_o        (refusal_fresh),
     .answered_o     (refusal_answered),
     .refuses_o      (refuses),
     .keep_i         (refusal_kept),
     .dealt_i        (dealt),
     .dealt_node_i   (frame_done_node_i),
+    .dealt_what_i   (refusal_id_t'(done_placing.seq)),
     .query_node_i   (rx_query_node_i),
     .query_refusal_o(refusal_number),
     .query_refused_o(refused),
-    .query_heard_o  (rx_state_o.heard),
+    .query_heard_o  (heard),
     .init_i         (init),
     .init_node_i    (init_node)
   );

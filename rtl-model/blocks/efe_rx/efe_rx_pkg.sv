@@ -23,9 +23,15 @@ package efe_rx_pkg;
   typedef logic [$clog2(RX_SLOTS)-1:0] rx_slot_t;
   typedef logic [$clog2(RX_SLOTS):0] rx_slots_t;  // a number of slots
 
+  // A refusal of ours: of a segment of that session of ours, and its number.
+  typedef struct packed {
+    logic [15:0] session;
+    logic [7:0]  number;  // 0: none
+  } refusal_id_t;
+
   // What is kept of a segment until its end.
   typedef struct packed {
-    logic [31:0] seq;
+    logic [31:0] seq;      // of a refusal of ours: which, refusal_id_t
     logic [15:0] session;  // 0: it was sent once
     logic        epoch;    // of its sender, see efe_rx
     logic        refusal;  // it has no number: it is a refusal of ours

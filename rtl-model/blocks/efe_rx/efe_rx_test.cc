@@ -328,9 +328,10 @@ const Bytes kTerminate = {0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0,
                           0,    1,    0, 0, 0, 0, 2, 7, 0, 0, 0, 0};
 
 // The peer refuses segment `seq` of ours.
-Frame refusal(uint8_t number, uint32_t seq) {
+Frame refusal(uint8_t number, uint32_t seq, uint16_t our_session = 0) {
   Frame frame = make_frame(kOwnNode, kPeer, EXRNIC_EFE_FLAGS_ACK, kSession, seq, kTerminate);
   exrnic_efe_set_refusal(frame.efe(), number);
+  exrnic_efe_set_peer_session(frame.efe(), our_session);
   return frame;
 }
 
@@ -735,6 +736,41 @@ TEST_CASE("A refusal of the peer's is handed out once, and heard when it has bee
   CHECK(rx.state(kPeer).heard == 0);
   rx.place(kPeer);
   CHECK(rx.state(kPeer).heard == 8);
+  CHECK(rx.dut().idle_o);
+}
+
+TEST_CASE(
+    "A refusal of a later session of ours is new, whatever its number; of an earlier one late") {
+  for (const int ahead : {-1, 0, 1, 127, 128, 200}) {
+    CAPTURE(ahead);
+    const auto number = static_cast<uint8_t>(7 + ahead);
+    EfeRx rx;
+    rx.receive({data(0, tagged(20)), refusal(7, 0x1234, 0xffff)});
+    rx.place(kPeer);
+    rx.place(kPeer);
+    CHECK(rx.state(kPeer).heard == 7);
+    CHECK(rx.state(kPeer).heard_session == 0xffff);
+    rx.receive(refusal(number, 0x1234, 2));
+    REQUIRE(rx.dut().desc_valid_o);
+    CHECK(rx.state(kPeer).heard == 0);
+    rx.place(kPeer);
+    CHECK(rx.state(kPeer).heard == number);
+    CHECK(rx.state(kPeer).heard_session == 2);
+    rx.receive({refusal(7, 0x1234, 0xffff), refusal(8, 0x1234, 0xffff), refusal(200, 0x1234, 1)});
+    CHECK_FALSE(rx.dut().desc_valid_o);
+    CHECK(rx.state(kPeer).heard == number);
+  }
+}
+
+TEST_CASE("That a refusal has been dealt with says nothing of the next one, which waits") {
+  EfeRx rx;
+  rx.receive({data(0, tagged(20)), refusal(7, 0x1234, 1), refusal(8, 0x1234, 2)});
+  rx.place(kPeer);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 0);
+  rx.place(kPeer);
+  CHECK(rx.state(kPeer).heard == 8);
+  CHECK(rx.state(kPeer).heard_session == 2);
   CHECK(rx.dut().idle_o);
 }
 

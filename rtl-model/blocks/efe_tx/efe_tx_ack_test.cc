@@ -89,13 +89,17 @@ TEST_CASE("RNR and the pause are in a refusal that has them") {
   CHECK(exrnic_efe_sack_imm(frame.efe()) == 21);
 }
 
-TEST_CASE("Each frame that acknowledges says which refusal has been dealt with") {
+TEST_CASE("Each frame that acknowledges says which refusal of its session has been dealt with") {
   EfeTx tx;
   tx.rx_states[2] = {true, 9, 100, 33};
-  tx.request_ack(2);
-  CHECK(exrnic_efe_heard(tx.next_frame().efe()) == 33);
-  send(tx, 2, pattern(8, 0));
-  CHECK(exrnic_efe_heard(tx.next_frame().efe()) == 33);
+  for (const uint16_t session : {session_to(2), static_cast<uint16_t>(session_to(2) - 1)}) {
+    tx.rx_states[2].heard_session = session;
+    const uint8_t heard = session == session_to(2) ? 33 : 0;
+    tx.request_ack(2);
+    CHECK(exrnic_efe_heard(tx.next_frame().efe()) == heard);
+    send(tx, 2, pattern(8, 0));
+    CHECK(exrnic_efe_heard(tx.next_frame().efe()) == heard);
+  }
 }
 
 TEST_CASE("SYN is set until the first acknowledgement of the session") {
@@ -125,7 +129,7 @@ TEST_CASE("An acknowledgement outside the window or of another session does noth
 TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is some") {
   EfeTx tx;
   tx.rx_states[2] = {true, 0x5555, 77};
-  tx.rx_states[3] = {true, 0x6666, 88, 0, 0, 0, false, true, 90, 0x80000005};
+  tx.rx_states[3] = {true, 0x6666, 88, 0, 0, 0, 0, false, true, 90, 0x80000005};
   tx.dut().tx_ready_i = 0;
   send(tx, 9, pattern(100, 0));  // keeps the framer, and the place before it, busy
   send(tx, 9, pattern(100, 0));
@@ -155,7 +159,7 @@ TEST_CASE("Acknowledgements owed to a node are sent once, with data if there is 
 
 TEST_CASE("What is held is told in a frame of its own, though data is at hand") {
   EfeTx tx;
-  tx.rx_states[2] = {true, 0x5555, 7, 0, 0, 0, false, true, 9, 1};
+  tx.rx_states[2] = {true, 0x5555, 7, 0, 0, 0, 0, false, true, 9, 1};
   tx.dut().enable_i = 0;
   for (uint16_t i = 0; i < 4; ++i) send(tx, 2, pattern(100, i), i);
   tx.request_ack(2, true);
@@ -169,7 +173,7 @@ TEST_CASE("What is held is told in a frame of its own, though data is at hand") 
 
 TEST_CASE("A limit goes in a frame of its own, which acknowledges as well") {
   EfeTx tx;
-  tx.rx_states[2] = {true, 0x5555, 7, 0, 0, 0, false, false, 9, 1};
+  tx.rx_states[2] = {true, 0x5555, 7, 0, 0, 0, 0, false, false, 9, 1};
   tx.tell({2, 0x112233, 0x445566, 0x7788, 0x99aa, 0x7abc});
   const Frame frame = tx.next_frame();
   CHECK(frame.dst_node() == 2);

@@ -65,7 +65,7 @@ module tx_header
         efe_q.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
-        efe_q.heard                <= rx_state_i.heard;
+        efe_q.heard                <= rx_state_i.heard_session == session_i ? rx_state_i.heard : '0;
       end
       if (sequenced_i && desc_i.unreliable) begin
         efe_q                      <= '0;
