@@ -52,7 +52,7 @@ kmod: setup
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  --module build/kmod/kmod/exrnic.ko $(GUEST_CONTENTS)
+	  --module build/kmod/kmod/exrnic.ko --module build/kmod/kmod/exrnic_cdev.ko $(GUEST_CONTENTS)
 
 gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py

@@ -36,7 +36,8 @@ _RESTLESS = "; ".join((
     f"{_PUSH} || exit 1",
     "echo @pushed-after-boot",
     "function=$(readlink -f /sys/bus/pci/drivers/exrnic/0*)",
-    "rmmod exrnic && echo 1 > $function/reset && insmod /lib/exrnic.ko || exit 2",
+    "rmmod exrnic_cdev exrnic && echo 1 > $function/reset && insmod /lib/exrnic.ko "
+    "&& insmod /lib/exrnic_cdev.ko || exit 2",
     f"{_PUSH} || exit 3",
     "echo @pushed-after-reset",
     f"{_PUSH} | while read row; do case $row in @exrnic*) echo b > /proc/sysrq-trigger;; esac; done",

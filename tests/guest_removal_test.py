@@ -46,7 +46,7 @@ _STEADY = "; ".join((
     "(exrnic-kmod-test wait-for-the-end && echo @told; touch /told) & waiter=$!",
     f"while [ ! -e /told ]; do timeout 20 {_PUSH} || echo @failed; done",
     "wait $waiter",
-    "rmmod exrnic || exit 2",
+    "rmmod exrnic_cdev exrnic || exit 2",
     "echo @unloaded",
     "sleep 1000"))
 

@@ -50,12 +50,13 @@ in_guests() {
 build_guests() {
   cmake --build $OUT -j "$JOBS" --target exrnic-sim exrnic-time firmware "${PROGRAMS[@]}" &&
     "$PYTHON" sim/guest/make_initramfs.py --output $OUT/initramfs.cpio --module build/kmod/kmod/exrnic.ko \
+      --module build/kmod/kmod/exrnic_cdev.ko \
       --firmware $OUT/firmware/firmware.bin "${PROGRAMS[@]/#/$OUT/libverbs-lite/}"
 }
 
 run_tests() {
   build_and_test $OUT "$WANTED" "$UNWANTED" -DEXRNIC_COVERAGE=ON && build_guests &&
-    in_guests verbs "exrnic-guest-test $LINE --deaths 8 && exrnic-bench $LINE --seconds 0.1 --max-size 1M" \
+    in_guests verbs "exrnic-guest-test $LINE --deaths 8 && mount -t debugfs debugfs /sys/kernel/debug && exrnic-bench $LINE --seconds 0.1 --max-size 1M" \
       --sim-argument=--core --sim-argument=ref &&
     in_guests time "exrnic-clock && exrnic-pingpong $LINE --sizes 8 --rounds 16" \
       --time sync --trace --sim-argument=--core --sim-argument=ref &&

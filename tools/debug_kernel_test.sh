@@ -26,7 +26,7 @@ done
 MOUNT='mount -t debugfs debugfs /sys/kernel/debug'
 BEFORE="$MOUNT && echo clear > /sys/kernel/debug/kmemleak"
 # Each interrupt vector is asked for by the same lines; failing all of them would take an hour.
-FEW='rmmod exrnic && insmod /lib/exrnic.ko max_vectors=2'
+FEW='rmmod exrnic_cdev exrnic && insmod /lib/exrnic.ko max_vectors=2 && insmod /lib/exrnic_cdev.ko'
 UNMOUNT='umount /sys/kernel/debug'
 BEHIND='for i in 1 2; do echo scan > /sys/kernel/debug/kmemleak; sleep 6; done'
 BEHIND+='; cat /sys/kernel/debug/kmemleak; ! grep -q . /sys/kernel/debug/kmemleak'
@@ -68,7 +68,7 @@ main() {
   } 9>"$DEPS/debug-kernel.lock"
   KDIR=$FOUND_DEBUG_KDIR tools/kbuild.sh "$OUT"
   "$PYTHON" sim/guest/make_initramfs.py --output "$OUT/initramfs.cpio" \
-    --module "$OUT/kmod/exrnic.ko" "${CONTENTS[@]}"
+    --module "$OUT/kmod/exrnic.ko" --module "$OUT/kmod/exrnic_cdev.ko" "${CONTENTS[@]}"
   in_guests failing-allocations "$FEW && exrnic-kmod-test -l 10 'without memory'" --guests 1
   in_guests kmod-test "$UNMOUNT && exrnic-kmod-test -l 10 -t ${SOAK_MS:-3000} && $MOUNT" --guests 1
   # Software is what is tried: the reference model takes less time.

@@ -41,7 +41,7 @@ in_guests() {
   local suite=$1 name=$2 out=$OUT/$1
   shift 2
   "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" \
-    --module "$out/kmod/exrnic.ko" "${CONTENTS[@]}"
+    --module "$out/kmod/exrnic.ko" --module "$out/kmod/exrnic_cdev.ko" "${CONTENTS[@]}"
   if ! "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
     --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@" >"$out/$name.log" 2>&1; then
     cat "$out/$name.log" >&2

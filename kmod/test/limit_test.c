@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-#define PARAMETERS "/sys/module/exrnic/parameters/"
+#define PARAMETERS "/sys/module/exrnic_cdev/parameters/"
 #define MIB ((size_t)1 << 20)
 
 static void set_limit(const char *parameter, unsigned int value)

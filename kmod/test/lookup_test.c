@@ -1,22 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The commands that change nothing: GET_STATUS, FIND_PAGES. */
+/* The commands that change nothing: GET_STATUS, and FIND_PAGES of the file in debugfs. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
+#include "exrnic_debug.h"
 #include "support.h"
 
 enum { COUNT_OF_PAGES = 1100 };	/* more than the driver looks up at once, twice */
+
+/* Mounted for this process only. */
+static int open_debug_file(void)
+{
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL))
+		skip("no debugfs");
+	fd = open(EXRNIC_DEBUG_MEMORY, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		give_up(EXRNIC_DEBUG_MEMORY);
+	return fd;
+}
 
 static int find_pages(int fd, const void *address, uint64_t length, uint64_t *buffer, uint32_t *room)
 {
 	struct exrnic_find_pages find = { .address = (uintptr_t)address, .length = length,
 					  .buffer = (uintptr_t)buffer, .pages = *room };
-	int result = ioctl(fd, EXRNIC_IOCTL_FIND_PAGES, &find);
+	int result = ioctl(fd, EXRNIC_DEBUG_IOCTL_FIND_PAGES, &find);
 
 	*room = find.pages;
 	return result;
@@ -50,7 +66,7 @@ static void pages_are_where_the_kernel_says(void)
 {
 	static uint64_t found[COUNT_OF_PAGES + 1];
 	uint32_t room = COUNT_OF_PAGES + 1;
-	int fd = open_device();
+	int fd = open_debug_file();
 	char *memory = pages(COUNT_OF_PAGES);
 
 	memset(memory, 1, COUNT_OF_PAGES * PAGE);
@@ -73,7 +89,7 @@ static void only_memory_of_the_caller(void)
 {
 	uint64_t found[4];
 	uint32_t room = 4;
-	int fd = open_device();
+	int fd = open_debug_file();
 	char *memory = pages(4);
 
 	CHECK_ERR(find_pages(fd, memory, 0, found, &room), EINVAL);
@@ -93,19 +109,20 @@ static void only_memory_of_the_caller(void)
 
 	struct exrnic_find_pages reserved = { .address = (uintptr_t)memory, .length = PAGE,
 					      .buffer = (uintptr_t)found, .pages = 4, .rsvd = 1 };
-	CHECK_ERR(ioctl(fd, EXRNIC_IOCTL_FIND_PAGES, &reserved), EINVAL);
+	CHECK_ERR(ioctl(fd, EXRNIC_DEBUG_IOCTL_FIND_PAGES, &reserved), EINVAL);
 }
 
 static void others_do_not_see_addresses(void)
 {
 	uint64_t found[2] = { 1, 1 };
 	uint32_t room = 2;
-	int fd = open_device();
+	int fd = open_debug_file();
 	char *memory = pages(2);
 
 	become_nobody(16);
 	CHECK_ERR(find_pages(fd, memory, 2 * PAGE, found, &room), 0);
 	CHECK_EQ(found[0] | found[1], 0);
+	CHECK(open(EXRNIC_DEBUG_MEMORY, O_RDWR) < 0);
 }
 
 const struct test lookup_tests[] = {

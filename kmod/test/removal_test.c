@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The device or the module goes away while processes use it. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -116,19 +117,39 @@ static void a_port_keeps_the_name(void)
 	check_life_goes_on();
 }
 
-static int unload(void)
+static int unload_one(const char *name)
 {
-	return syscall(SYS_delete_module, "exrnic", O_NONBLOCK);
+	return syscall(SYS_delete_module, name, O_NONBLOCK);
 }
 
-/* Where the image of the guests has it; other systems keep their module. */
-static void load(const char *parameters)
+static int unload(void)
 {
-	int fd = open("/lib/exrnic.ko", O_RDONLY | O_CLOEXEC);
+	return unload_one("exrnic_cdev") || unload_one("exrnic") ? -1 : 0;
+}
+
+/* Where the image of the guests has them; other systems keep their modules. */
+static void load_one(const char *path, const char *parameters)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
-		give_up("/lib/exrnic.ko");
+		give_up(path);
 	close(fd);
+}
+
+#define CORE "/lib/exrnic.ko"
+#define CDEV "/lib/exrnic_cdev.ko"
+
+static void load(const char *parameters)
+{
+	load_one(CORE, parameters);
+	load_one(CDEV, "");
+}
+
+static void skip_without_modules(void)
+{
+	if (access(CORE, R_OK) || access(CDEV, R_OK))
+		skip("no " CORE " or " CDEV " to load again");
 }
 
 static void a_busy_module_stays(void)
@@ -136,8 +157,7 @@ static void a_busy_module_stays(void)
 	int fd, channel;
 	void *page;
 
-	if (access("/lib/exrnic.ko", R_OK))
-		skip("no /lib/exrnic.ko to load again");
+	skip_without_modules();
 	fd = open_device();
 	CHECK_ERR(unload(), EWOULDBLOCK);
 	channel = create_channel(fd);
@@ -158,14 +178,107 @@ static void the_module_comes_and_goes(void)
 {
 	enum { TIMES = 5 };
 
-	if (access("/lib/exrnic.ko", R_OK))
-		skip("no /lib/exrnic.ko to load again");
+	skip_without_modules();
 	for (int i = 0; i < TIMES; i++) {
 		check_life_goes_on();
 		if (!CHECK_ERR(unload(), 0))
 			return;
 		load("");
 	}
+}
+
+/* The device keeps its driver, which has no user; the char device comes back to it as it went. */
+static void the_char_device_comes_and_goes(void)
+{
+	enum { TIMES = 5 };
+
+	skip_without_modules();
+	for (int i = 0; i < TIMES; i++) {
+		check_life_goes_on();
+		CHECK_ERR(unload_one("exrnic"), EWOULDBLOCK);
+		if (!CHECK_ERR(unload_one("exrnic_cdev"), 0))
+			return;
+		CHECK(access(device_path(), F_OK) < 0);
+		CHECK(!access("/sys/module/exrnic", F_OK));
+		load_one(CDEV, "");
+	}
+	check_life_goes_on();
+}
+
+/* As above, with the device's driver alone for a while. */
+static void the_core_comes_and_goes_alone(void)
+{
+	skip_without_modules();
+	CHECK_ERR(unload(), 0);
+	load_one(CORE, "");
+	CHECK(access(device_path(), F_OK) < 0);
+	CHECK_ERR(unload_one("exrnic"), 0);
+	load("");
+	check_life_goes_on();
+}
+
+#define AUXILIARY "/sys/bus/auxiliary/drivers/exrnic_cdev.cdev"
+
+/* Of the only auxiliary device that there is. */
+static void auxiliary_name(char *name, size_t size)
+{
+	DIR *folder = opendir("/sys/bus/auxiliary/devices");
+	struct dirent *entry;
+
+	*name = 0;
+	while (folder && (entry = readdir(folder)))
+		if (!strncmp(entry->d_name, "exrnic.cdev.", 12))
+			snprintf(name, size, "%s", entry->d_name);
+	if (!*name)
+		give_up("/sys/bus/auxiliary/devices");
+	closedir(folder);
+}
+
+/* Its files are open, so that the module stays; but the device can be taken from it. */
+static void the_char_device_loses_the_device(void)
+{
+	long long before = pinned_pages();
+	struct tenant tenant;
+	char name[NAME_MAX + 1];
+
+	auxiliary_name(name, sizeof(name));
+	move_in(&tenant);
+	CHECK_ERR(unload_one("exrnic_cdev"), EWOULDBLOCK);
+	write_file(AUXILIARY "/unbind", name);
+	CHECK_EQ(pinned_pages(), before);
+	check_evicted(&tenant);
+	move_out(&tenant);
+	write_file(AUXILIARY "/bind", name);
+	check_life_goes_on();
+}
+
+static void the_char_device_loses_the_device_in_the_middle_of_work(void)
+{
+	enum { USERS = 4, DELAY_US = 50000, TIMES = 3 };
+	long long before = pinned_pages();
+	pthread_t threads[USERS];
+	int files[USERS];
+	char name[NAME_MAX + 1];
+	void *error;
+
+	auxiliary_name(name, sizeof(name));
+	for (int t = 0; t < TIMES; t++) {
+		for (int i = 0; i < USERS; i++) {
+			files[i] = open_device();
+			if (pthread_create(&threads[i], NULL, use_until_the_end, &files[i]))
+				give_up("pthread_create");
+		}
+		usleep(DELAY_US);
+		write_file(AUXILIARY "/unbind", name);
+		for (int i = 0; i < USERS; i++) {
+			pthread_join(threads[i], &error);
+			CHECK_EQ((intptr_t)error, ENODEV);
+			CHECK_ERR(close(files[i]), 0);
+		}
+		CHECK_EQ(pinned_pages(), before);
+		write_file(AUXILIARY "/bind", name);
+	}
+	check_life_goes_on();
 }
 
 static void check_vectors(const char *parameters, uint32_t comp_vectors)
@@ -194,8 +307,7 @@ static void check_vectors(const char *parameters, uint32_t comp_vectors)
 
 static void it_works_with_few_vectors(void)
 {
-	if (access("/lib/exrnic.ko", R_OK))
-		skip("no /lib/exrnic.ko to load again");
+	skip_without_modules();
 	check_vectors("max_vectors=1", 1);
 	check_vectors("max_vectors=2", 1);
 	check_vectors("max_vectors=3", 2);
@@ -247,6 +359,14 @@ const struct test removal_tests[] = {
 	{ "a module in use cannot be unloaded", a_busy_module_stays, 0 },
 	{ "completions and events arrive with one vector for all, and with few",
 	  it_works_with_few_vectors, 0 },
-	{ "the module can be unloaded and loaded again and again", the_module_comes_and_goes, 0 },
+	{ "the char device can be unloaded and loaded again and again, and the device keeps its driver",
+	  the_char_device_comes_and_goes, 0 },
+	{ "the driver of the device can be loaded and unloaded without a char device",
+	  the_core_comes_and_goes_alone, 0 },
+	{ "taking the device from the char device ends everything and spares the process",
+	  the_char_device_loses_the_device, 0 },
+	{ "the device can be taken from the char device in the middle of commands",
+	  the_char_device_loses_the_device_in_the_middle_of_work, 0 },
+	{ "the modules can be unloaded and loaded again and again", the_module_comes_and_goes, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -314,19 +314,6 @@ struct exrnic_get_status {
 	__u32 rsvd;		/* out: zero */
 };
 
-/*
- * Where the pages of [address, address + length) lie in physical memory at this moment: found in the
- * page tables, or brought in, and not kept. pages in: entries that fit at buffer, EINVAL if there are
- * more; out: entries. For whom they are copied: as GET_PBL.
- */
-struct exrnic_find_pages {
-	__u64 address;
-	__u64 length;
-	__u64 buffer;		/* user address of __u64[pages] */
-	__u32 pages;		/* in, out */
-	__u32 rsvd;
-};
-
 #define EXRNIC_MMAP_USER_PAGE	0x0000	/* offsets for mmap() */
 #define EXRNIC_MMAP_STATE_PAGE	0x1000
 
@@ -451,7 +438,6 @@ struct exrnic_create_msg_channel {
 #define EXRNIC_IOCTL_ATTACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x17, struct exrnic_group)
 #define EXRNIC_IOCTL_DETACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x18, struct exrnic_group)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
-#define EXRNIC_IOCTL_FIND_PAGES	_IOWR(EXRNIC_IOCTL_MAGIC, 0x21, struct exrnic_find_pages)
 
 /*
  * Of a port's descriptor. RING: these bits at the peer. MASK: bits that are not told until they are

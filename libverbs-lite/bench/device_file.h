@@ -16,9 +16,7 @@ namespace exrnic {
 
 class DeviceFile {
  public:
-  explicit DeviceFile(const std::string& name) : fd_(open(Path(name).c_str(), O_RDWR | O_CLOEXEC)) {
-    if (fd_ < 0) ThrowErrno("cannot open " + Path(name));
-  }
+  explicit DeviceFile(const std::string& name) : fd_(Open("/dev/" + name)) {}
   ~DeviceFile() { close(fd_); }
   DeviceFile(const DeviceFile&) = delete;
   DeviceFile& operator=(const DeviceFile&) = delete;
@@ -30,7 +28,11 @@ class DeviceFile {
   }
 
  private:
-  static std::string Path(const std::string& name) { return "/dev/" + name; }
+  static int Open(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd < 0) ThrowErrno("cannot open " + path);
+    return fd;
+  }
   const int fd_;
 };
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "device_file.h"
+#include "exrnic_debug.h"
 #include "exrnic_hw.h"
 #include "kernel_pin.h"
 #include "local_bench.h"
@@ -77,8 +78,32 @@ struct PblTimes {
   std::vector<double> list_us;
 };
 
-void ListOnce(const DeviceFile& device, uint64_t size, std::vector<uint64_t>* list,
-              PblTimes* times) {
+struct NoDebugFile : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The driver's file for benchmarks, for root where debugfs is mounted.
+class DebugFile {
+ public:
+  DebugFile() : fd_(open(EXRNIC_DEBUG_MEMORY, O_RDWR | O_CLOEXEC)) {
+    if (fd_ < 0) {
+      throw NoDebugFile("cannot open " EXRNIC_DEBUG_MEMORY
+                        " (as root: mount -t debugfs debugfs /sys/kernel/debug)");
+    }
+  }
+  ~DebugFile() { close(fd_); }
+  DebugFile(const DebugFile&) = delete;
+  DebugFile& operator=(const DebugFile&) = delete;
+
+  void FindPages(exrnic_find_pages* find) const {
+    if (ioctl(fd_, EXRNIC_DEBUG_IOCTL_FIND_PAGES, find) != 0) ThrowErrno("FIND_PAGES");
+  }
+
+ private:
+  const int fd_;
+};
+
+void ListOnce(const DebugFile& file, uint64_t size, std::vector<uint64_t>* list, PblTimes* times) {
   const Buffer buffer(size, kPage);
   const Stopwatch lock;
   if (mlock(buffer.data(), size) != 0) ThrowErrno("mlock of " + SizeText(size));
@@ -89,7 +114,7 @@ void ListOnce(const DeviceFile& device, uint64_t size, std::vector<uint64_t>* li
   find.buffer = AddressOf(list->data());
   find.pages = static_cast<uint32_t>(list->size());
   const Stopwatch make_list;
-  device.Call(EXRNIC_IOCTL_FIND_PAGES, &find, "FIND_PAGES");
+  file.FindPages(&find);
   times->list_us.push_back(make_list.Ns() / 1e3);
 }
 
@@ -107,7 +132,7 @@ const std::map<uint64_t, PaperPin>& PaperPins() {
   return pins;
 }
 
-void MeasurePblOf(const DeviceFile& device, uint64_t size, Report* report) {
+void MeasurePblOf(const DebugFile& file, uint64_t size, Report* report) {
   const Report::Keys key = {{"size", size}};
   if (const auto reason = NoRoomFor(size)) {
     report->Skip("mlock.us", key, *reason);
@@ -116,7 +141,7 @@ void MeasurePblOf(const DeviceFile& device, uint64_t size, Report* report) {
   }
   std::vector<uint64_t> list(size / kPage, 1);  // touched here: its page faults are not the list's
   PblTimes times;
-  for (unsigned i = Repetitions(size); i > 0; --i) ListOnce(device, size, &list, &times);
+  for (unsigned i = Repetitions(size); i > 0; --i) ListOnce(file, size, &list, &times);
   const auto paper = PaperPins().find(size);
   const PaperPin in_paper = paper == PaperPins().end() ? PaperPin{"", "", ""} : paper->second;
   const double lock_us = Median(times.lock_us);
@@ -228,9 +253,13 @@ constexpr uint64_t kHeldSizes[] = {2 * kMiB, 64 * kMiB, 1024 * kMiB};
 }  // namespace
 
 void MeasurePbl(const LocalOptions& options, Report* report) {
-  const DeviceFile device(options.device);
-  for (uint64_t size = kPage; size <= options.max_size; size *= 4)
-    MeasurePblOf(device, size, report);
+  try {
+    const DebugFile file;
+    for (uint64_t size = kPage; size <= options.max_size; size *= 4)
+      MeasurePblOf(file, size, report);
+  } catch (const NoDebugFile& error) {
+    report->Skip("pbl.us", Report::Keys::object(), error.what());
+  }
 }
 
 void MeasureRegistration(const LocalOptions& options, Report* report) {

@@ -61,9 +61,9 @@ class MakeInitramfs(unittest.TestCase):
     def test_the_same_input_gives_the_same_bytes_whatever_its_order_and_age(self):
         busybox, module = self.file("busybox", b"b"), self.file("exrnic.ko", b"k")
         one, two = self.file("one", b"1"), self.file("two", b"2")
-        first = make_initramfs.build(busybox, module, [one, two])
+        first = make_initramfs.build(busybox, [module], [one, two])
         os.utime(one, (1, 1))
-        self.assertEqual(make_initramfs.build(busybox, module, [two, one]), first)
+        self.assertEqual(make_initramfs.build(busybox, [module], [two, one]), first)
 
     def test_an_unchanged_image_is_not_written_again(self):
         image = self.scratch / "image"

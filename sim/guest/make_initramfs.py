@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the guests' initramfs: busybox, init, the kernel module and the programs given.
+"""Builds the guests' initramfs: busybox, init, the kernel modules and the programs given.
 
 Not compressed: a guest under TCG copies faster than it inflates. Programs go without symbols, the
-module without debug information: half of the bytes. The output is written only if it changes.
+modules without debug information: half of the bytes. The output is written only if it changes.
 """
 
 import argparse
@@ -26,15 +26,16 @@ def stripped(path, what):
         return pathlib.Path(output.name).read_bytes()
 
 
-def build(busybox, module, programs, firmware=()):
-    """Returns the initramfs as bytes; `programs` land in /bin under their own names, files of
-    `firmware` in /lib/firmware/exrnic."""
+def build(busybox, modules, programs, firmware=()):
+    """Returns the initramfs as bytes; `programs` land in /bin under their own names, `modules` in
+    /lib, and files of `firmware` in /lib/firmware/exrnic."""
     archive = newc.Archive()
     # What the kernel opens for init before anything is mounted.
     archive.character_device("dev/console", 5, 1)
     archive.file("init", pathlib.Path(__file__).with_name("init").read_bytes(), executable=True)
     archive.file("bin/busybox", busybox.read_bytes(), executable=True)
-    archive.file("lib/exrnic.ko", stripped(module, "--strip-debug"))
+    for module in sorted(modules, key=lambda path: path.name):
+        archive.file(f"lib/{module.name}", stripped(module, "--strip-debug"))
     for program in sorted(programs, key=lambda path: path.name):
         archive.file(f"bin/{program.name}", stripped(program, "--strip-all"), executable=True)
     for image in sorted(firmware, key=lambda path: path.name):
@@ -57,7 +58,8 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--busybox", type=pathlib.Path, default="/bin/busybox",
                         help="a statically linked one (default: %(default)s)")
-    parser.add_argument("--module", type=pathlib.Path, required=True, help="exrnic.ko")
+    parser.add_argument("--module", type=pathlib.Path, action="append", required=True,
+                        help="exrnic.ko, exrnic_cdev.ko; given again for each")
     parser.add_argument("--firmware", type=pathlib.Path, action="append", default=[],
                         help="a file for /lib/firmware/exrnic of the guest; may be given again")
     parser.add_argument("programs", type=pathlib.Path, nargs="*",

@@ -26,7 +26,7 @@ import found  # noqa: E402
 import processes  # noqa: E402
 
 _PRINT_ROWS = "--json rows && sed 's/^/@exrnic /' rows"
-_ALONE = f"exrnic-bench {_PRINT_ROWS}"
+_ALONE = f"mount -t debugfs debugfs /sys/kernel/debug && exrnic-bench {_PRINT_ROWS}"
 _PAIR = f"exrnic-bench --only pair --node {{node}} --oob /dev/ttyS1 {_PRINT_ROWS}"
 _CORES = ("ref", "rtl")
 _PIN_SECONDS = 120

@@ -34,7 +34,8 @@ import sync_time  # noqa: E402
 _PROFILES = ("dc-25g", "expether-gbe", "ntb-gen3x8", "rhinet2")
 _RUNS = 3
 _SIZE = 1 << 20
-_ALONE = (f"exrnic-bench --only registers,pbl --count 1000 --max-size {_SIZE} --json rows > /dev/null && "
+_ALONE = ("mount -t debugfs debugfs /sys/kernel/debug && "
+          f"exrnic-bench --only registers,pbl --count 1000 --max-size {_SIZE} --json rows > /dev/null && "
           "sed 's/^/@exrnic /' rows")
 _PINGPONG = "exrnic-pingpong --node {node} --oob /dev/ttyS1 --sizes 8 --rounds 200"
 _PINGPONGS = f"{_PINGPONG} && {_PINGPONG} --events"

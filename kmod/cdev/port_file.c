@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A port as a file: see struct exrnic_open_port. Of one open device file, which it may outlive. */
+#include <linux/anon_inodes.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "file.h"
+
+struct exrnic_port_file {
+	struct exrnic_port port;
+	wait_queue_head_t wait;
+	struct exrnic_file *file;
+	struct list_head entry;	/* of file->ports */
+};
+
+static struct exrnic_port *exrnic_port_of(struct file *filp)
+{
+	return &((struct exrnic_port_file *)filp->private_data)->port;
+}
+
+/* Also in an interrupt. */
+static void exrnic_port_file_wake(struct exrnic_port *port)
+{
+	wake_up_interruptible(&container_of(port, struct exrnic_port_file, port)->wait);
+}
+
+static int exrnic_port_file_tell(const struct exrnic_port_news *news, char __user *to)
+{
+	const struct exrnic_port_event event = {
+		.bells = news->bells,
+		.events = news->events,
+		.link_up = news->link_up,
+	};
+
+	return copy_to_user(to, &event, sizeof(event)) ? -EFAULT : 0;
+}
+
+/* What cannot be written stays to be told. */
+static ssize_t exrnic_port_file_read(struct file *filp, char __user *to, size_t room, loff_t *pos)
+{
+	struct exrnic_port_file *pfile = filp->private_data;
+	struct exrnic_port *port = &pfile->port;
+	struct exrnic_port_news news;
+	int err;
+
+	if (room < sizeof(struct exrnic_port_event))
+		return -EINVAL;
+	for (;;) {
+		if (exrnic_port_peek(port, &news)) {
+			err = exrnic_port_file_tell(&news, to);
+			if (err)
+				return err;
+			if (exrnic_port_take(port, &news))
+				return sizeof(struct exrnic_port_event);
+			continue;
+		}
+		if (exrnic_port_is_closed(port))
+			return -ENODEV;
+		if (filp->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_event_interruptible(pfile->wait, exrnic_port_may_tell(port));
+		if (err)
+			return err;
+	}
+}
+
+static __poll_t exrnic_port_file_poll(struct file *filp, poll_table *table)
+{
+	struct exrnic_port_file *pfile = filp->private_data;
+	struct exrnic_port *port = &pfile->port;
+	struct exrnic_port_news unused;
+
+	poll_wait(filp, &pfile->wait, table);
+	if (exrnic_port_is_closed(port))
+		return EPOLLHUP;
+	if (!exrnic_port_may_tell(port))
+		return 0;
+	return exrnic_port_peek(port, &unused) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	struct exrnic_port *port = exrnic_port_of(filp);
+	void __user *user = (void __user *)arg;
+	struct exrnic_port_spad spad;
+	u32 bits;
+	int err;
+
+	switch (cmd) {
+	case EXRNIC_PORT_IOCTL_RING:
+	case EXRNIC_PORT_IOCTL_MASK:
+		if (copy_from_user(&bits, user, sizeof(bits)))
+			return -EFAULT;
+		return cmd == EXRNIC_PORT_IOCTL_RING ? exrnic_port_ring(port, bits)
+						     : exrnic_port_set_mask(port, bits);
+	case EXRNIC_PORT_IOCTL_SET_SPAD:
+	case EXRNIC_PORT_IOCTL_GET_SPAD:
+		if (copy_from_user(&spad, user, sizeof(spad)))
+			return -EFAULT;
+		if (cmd == EXRNIC_PORT_IOCTL_SET_SPAD)
+			return exrnic_port_set_spad(port, spad.index, spad.value);
+		err = exrnic_port_get_spad(port, spad.index, &spad.value);
+		if (err)
+			return err;
+		return copy_to_user(user, &spad, sizeof(spad)) ? -EFAULT : 0;
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* ERR_PTR. The context's lock is held by both. */
+static struct exrnic_port_file *exrnic_port_file_alloc(struct exrnic_file *file)
+{
+	struct exrnic_port_file *pfile = exrnic_object_alloc(&file->uctx, sizeof(*pfile));
+	int err;
+
+	if (IS_ERR(pfile))
+		return pfile;
+	pfile->file = file;
+	pfile->port.wake = exrnic_port_file_wake;
+	init_waitqueue_head(&pfile->wait);
+	err = exrnic_limits_take(&file->uctx, EXRNIC_SCARCE_PORTS, 1);
+	if (!err)
+		return pfile;
+	exrnic_object_free(&file->uctx, pfile);
+	return ERR_PTR(err);
+}
+
+static void exrnic_port_file_free(struct exrnic_port_file *pfile)
+{
+	struct exrnic_ucontext *uctx = &pfile->file->uctx;
+
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_PORTS, 1);
+	exrnic_object_free(uctx, pfile);
+}
+
+/* The context may have ended: what it counts with stays as long as the file's memory. */
+static int exrnic_port_file_release(struct inode *inode, struct file *filp)
+{
+	struct exrnic_port_file *pfile = filp->private_data;
+	struct exrnic_file *file = pfile->file;
+
+	mutex_lock(&file->channels_lock);
+	list_del(&pfile->entry);
+	exrnic_port_close(&pfile->port);
+	mutex_unlock(&file->channels_lock);
+	mutex_lock(&file->uctx.lock);
+	exrnic_port_file_free(pfile);
+	mutex_unlock(&file->uctx.lock);
+	exrnic_file_put(file);
+	return 0;
+}
+
+static const struct file_operations exrnic_port_fops = {
+	.owner = THIS_MODULE,
+	.read = exrnic_port_file_read,
+	.poll = exrnic_port_file_poll,
+	.unlocked_ioctl = exrnic_port_file_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = exrnic_port_file_release,
+	.llseek = noop_llseek,
+};
+
+struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrnic_open_port *attr)
+{
+	const struct exrnic_port_attr port_attr = {
+		.port = attr->port,
+		.peer_node = attr->peer_node,
+		.peer_port = attr->peer_port,
+	};
+	struct exrnic_port_file *pfile;
+	struct file *filp;
+	int err;
+
+	pfile = exrnic_port_file_alloc(file);
+	if (IS_ERR(pfile))
+		return ERR_CAST(pfile);
+	err = exrnic_port_open(file->uctx.edev, &pfile->port, &port_attr);
+	if (err) {
+		exrnic_port_file_free(pfile);
+		return ERR_PTR(err);
+	}
+	filp = anon_inode_getfile("[exrnic-port]", &exrnic_port_fops, pfile, O_RDONLY | O_CLOEXEC);
+	if (IS_ERR(filp)) {
+		exrnic_port_close(&pfile->port);
+		exrnic_port_file_free(pfile);
+		return filp;
+	}
+	exrnic_file_get(file);
+	mutex_lock(&file->channels_lock);
+	list_add_tail(&pfile->entry, &file->ports);
+	if (file->channels_ended)
+		exrnic_port_close(&pfile->port);
+	mutex_unlock(&file->channels_lock);
+	return filp;
+}
+
+/* The device file is closed, or the device goes away. */
+void exrnic_ports_end(struct exrnic_file *file)
+{
+	struct exrnic_port_file *pfile;
+
+	lockdep_assert_held(&file->channels_lock);
+	list_for_each_entry(pfile, &file->ports, entry)
+		exrnic_port_close(&pfile->port);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/err.h>
+
+#include "ucontext.h"
+
+/* A queue pair gets what comes for a group. */
+struct exrnic_attachment {
+	struct list_head entry;	/* of exrnic_uqp.groups */
+	u32 group;
+};
+
+static int exrnic_uqp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
+				const struct exrnic_create_qp *attr)
+{
+	qp->pd = exrnic_upd_find(uctx, attr->pd);
+	qp->send_cq = exrnic_ucq_find(uctx, attr->send_cqn);
+	qp->recv_cq = exrnic_ucq_find(uctx, attr->recv_cqn);
+	if (!qp->pd || !qp->send_cq || !qp->recv_cq)
+		return -ENOENT;
+	if (qp->has_rq)
+		return 0;
+	qp->srq = exrnic_usrq_find(uctx, attr->srqn);
+	if (!qp->srq)
+		return -ENOENT;
+	return qp->srq->pd == qp->pd ? 0 : -EINVAL;
+}
+
+static int exrnic_uqp_pin_rings(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
+			       const struct exrnic_create_qp *attr)
+{
+	struct exrnic_ring_shape shape = {
+		.entries = attr->sq_slots,
+		.entry_bytes = sizeof(struct exrnic_wqe),
+		.log_max = EXRNIC_SQ_LOG_MAX,
+	};
+	int err;
+
+	err = exrnic_ring_pin(uctx, &qp->sq, attr->sq, &shape);
+	if (err || !qp->has_rq)
+		return err;
+	shape.entries = attr->rq_slots;
+	err = exrnic_ring_pin(uctx, &qp->rq, attr->rq, &shape);
+	if (err)
+		exrnic_ring_unpin(uctx, &qp->sq);
+	return err;
+}
+
+static int exrnic_uqp_map_rings(struct exrnic_device *edev, struct exrnic_uqp *qp)
+{
+	int err = exrnic_ring_map(edev, &qp->sq);
+
+	if (err || !qp->has_rq)
+		return err;
+	return exrnic_ring_map(edev, &qp->rq);
+}
+
+static void exrnic_uqp_unpin_rings(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp)
+{
+	if (qp->has_rq)
+		exrnic_ring_unpin(uctx, &qp->rq);
+	exrnic_ring_unpin(uctx, &qp->sq);
+}
+
+static void exrnic_uqp_use_parts(struct exrnic_uqp *qp, int users)
+{
+	qp->pd->users += users;
+	qp->send_cq->users += users;
+	qp->recv_cq->users += users;
+	if (qp->srq)
+		qp->srq->users += users;
+}
+
+static void exrnic_uqp_failed(struct exrnic_qp *qp)
+{
+	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->error);
+}
+
+static void exrnic_uqp_init_events(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
+				  const struct exrnic_create_qp *attr)
+{
+	const struct exrnic_event event = {
+		.cookie = attr->cookie,
+		.type = EXRNIC_EVENT_QP_ERROR,
+	};
+
+	exrnic_event_source_init(&qp->error, uctx->events, &event);
+	qp->qp.failed = exrnic_uqp_failed;
+}
+
+/* Nothing can happen to it before its number is known. */
+static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
+				       const struct exrnic_create_qp *create)
+{
+	const struct exrnic_qp_attr attr = {
+		.sq = &qp->sq.pbl,
+		.rq = qp->has_rq ? &qp->rq.pbl : NULL,
+		.sq_log_slots = qp->sq.log_entries,
+		.rq_log_slots = qp->rq.log_entries,
+		.srqn = create->srqn,
+		.page = uctx->page,
+		.pdn = qp->pd->pdn,
+		.send_cqn = qp->send_cq->cq.cqn,
+		.recv_cqn = qp->recv_cq->cq.cqn,
+		.service = create->service,
+		.max_reads_out = create->max_reads_out,
+		.max_reads_in = create->max_reads_in,
+	};
+	int err = exrnic_qp_create(uctx->edev, &qp->qp, &attr);
+
+	if (!err)
+		qp->error.event.handle = qp->qp.qpn;
+	return err;
+}
+
+static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
+{
+	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
+		return false;
+	return attr->service <= EXRNIC_SERVICE_UD && attr->max_reads_out <= EXRNIC_MAX_READS &&
+	       attr->max_reads_in <= EXRNIC_MAX_READS;
+}
+
+int exrnic_uqp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *attr)
+{
+	struct exrnic_uqp *qp;
+	int err;
+
+	if (!exrnic_create_is_valid(attr))
+		return -EINVAL;
+	qp = exrnic_object_alloc(uctx, sizeof(*qp));
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	INIT_LIST_HEAD(&qp->groups);
+	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
+	qp->service = attr->service;
+	err = exrnic_uqp_pin_rings(uctx, qp, attr);
+	if (err)
+		goto err_free;
+	err = exrnic_uqp_find_parts(uctx, qp, attr);
+	if (err)
+		goto err_rings;
+	err = exrnic_uqp_map_rings(uctx->edev, qp);
+	if (err)
+		goto err_rings;
+	exrnic_uqp_init_events(uctx, qp, attr);
+	err = exrnic_uqp_create_on_device(uctx, qp, attr);
+	if (err)
+		goto err_event;
+	err = xa_insert(&uctx->qps, qp->qp.qpn, qp, GFP_KERNEL);
+	if (err)
+		goto err_device;
+	exrnic_uqp_use_parts(qp, 1);
+	attr->qpn = qp->qp.qpn;
+	return 0;
+
+err_device:
+	exrnic_qp_destroy(uctx->edev, &qp->qp);
+err_event:
+	exrnic_event_source_fini(&qp->error);
+err_rings:
+	exrnic_uqp_unpin_rings(uctx, qp);
+err_free:
+	exrnic_object_free(uctx, qp);
+	return err;
+}
+
+static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
+				   const struct exrnic_modify_qp *attr)
+{
+	if (attr->state > EXRNIC_QP_STATE_ERROR || attr->rsvd)
+		return false;
+	if (attr->state == EXRNIC_QP_STATE_RTR && attr->rnr > EXRNIC_RNR_TIMER_MAX)
+		return false;
+	if (attr->state == EXRNIC_QP_STATE_RTS && attr->rnr > EXRNIC_RNR_RETRY_ENDLESS)
+		return false;
+	if (attr->state != EXRNIC_QP_STATE_RTR && attr->state != EXRNIC_QP_STATE_RTS && attr->rnr)
+		return false;
+	if (attr->state != EXRNIC_QP_STATE_RTR)
+		return !attr->dest_node && !attr->dest_qpn;
+	return attr->dest_node < exrnic_device_limits(edev)->node && attr->dest_qpn < EXRNIC_MAX_QP;
+}
+
+/* Of a datagram queue pair; others have none, but a peer. */
+static bool exrnic_keys_are_valid(const struct exrnic_uqp *qp, const struct exrnic_modify_qp *attr)
+{
+	if (qp->service == EXRNIC_SERVICE_UD && (attr->dest_node || attr->dest_qpn))
+		return false;
+	if (qp->service != EXRNIC_SERVICE_UD || attr->state != EXRNIC_QP_STATE_INIT)
+		return !attr->qkey && !attr->pkey;
+	return attr->pkey <= U16_MAX && (attr->pkey & ~EXRNIC_PKEY_FULL);
+}
+
+struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
+{
+	return xa_load(&uctx->qps, qpn);
+}
+
+int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
+{
+	const struct exrnic_qp_modify modify = {
+		.state = attr->state,
+		.dest_node = attr->dest_node,
+		.dest_qpn = attr->dest_qpn,
+		.rnr = attr->rnr,
+		.qkey = attr->qkey,
+		.pkey = attr->pkey,
+	};
+	struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->qpn);
+
+	if (!exrnic_modify_is_valid(uctx->edev, attr))
+		return -EINVAL;
+	if (!qp)
+		return -ENOENT;
+	if (!exrnic_keys_are_valid(qp, attr))
+		return -EINVAL;
+	return exrnic_qp_modify(uctx->edev, &qp->qp, &modify);
+}
+
+static struct exrnic_attachment *exrnic_uqp_find_group(const struct exrnic_uqp *qp, u32 group)
+{
+	struct exrnic_attachment *attachment;
+
+	list_for_each_entry(attachment, &qp->groups, entry)
+		if (attachment->group == group)
+			return attachment;
+	return NULL;
+}
+
+/* The queue pair, if it can be of groups; ERR_PTR. */
+static struct exrnic_uqp *exrnic_uqp_of_group(struct exrnic_ucontext *uctx,
+					    const struct exrnic_group *attr)
+{
+	struct exrnic_uqp *qp = xa_load(&uctx->qps, attr->qpn);
+
+	if (!qp)
+		return ERR_PTR(-ENOENT);
+	if (qp->service != EXRNIC_SERVICE_UD || attr->group > EXRNIC_GROUP_MAX)
+		return ERR_PTR(-EINVAL);
+	return qp;
+}
+
+static void exrnic_attachment_free(struct exrnic_ucontext *uctx,
+				   struct exrnic_attachment *attachment)
+{
+	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
+	exrnic_object_free(uctx, attachment);
+}
+
+int exrnic_uqp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
+{
+	struct exrnic_uqp *qp = exrnic_uqp_of_group(uctx, attr);
+	struct exrnic_attachment *attachment;
+	int err;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	if (exrnic_uqp_find_group(qp, attr->group))
+		return -EEXIST;
+	attachment = exrnic_object_alloc(uctx, sizeof(*attachment));
+	if (IS_ERR(attachment))
+		return PTR_ERR(attachment);
+	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
+	if (err) {
+		exrnic_object_free(uctx, attachment);
+		return err;
+	}
+	err = exrnic_qp_attach_group(uctx->edev, &qp->qp, attr->group);
+	if (err) {
+		exrnic_attachment_free(uctx, attachment);
+		return err;
+	}
+	attachment->group = attr->group;
+	list_add_tail(&attachment->entry, &qp->groups);
+	return 0;
+}
+
+int exrnic_uqp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
+{
+	struct exrnic_uqp *qp = exrnic_uqp_of_group(uctx, attr);
+	struct exrnic_attachment *attachment;
+	int err;
+
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	attachment = exrnic_uqp_find_group(qp, attr->group);
+	if (!attachment)
+		return -ENOENT;
+	err = exrnic_qp_detach_group(uctx->edev, &qp->qp, attr->group);
+	if (err)
+		return err;
+	list_del(&attachment->entry);
+	exrnic_attachment_free(uctx, attachment);
+	return 0;
+}
+
+/* Of a queue pair that is no more, nor are its attachments in the device. */
+static void exrnic_uqp_forget_groups(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp)
+{
+	struct exrnic_attachment *attachment, *next;
+
+	list_for_each_entry_safe(attachment, next, &qp->groups, entry)
+		exrnic_attachment_free(uctx, attachment);
+}
+
+int exrnic_uqp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
+{
+	const struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->qpn);
+	struct exrnic_qp_status status;
+	int err;
+
+	if (!qp)
+		return -ENOENT;
+	err = exrnic_qp_query(uctx->edev, &qp->qp, &status);
+	if (err)
+		return err;
+	attr->state = status.state;
+	attr->dest_node = status.dest_node;
+	attr->dest_qpn = status.dest_qpn;
+	attr->sq_producer = status.sq_producer;
+	attr->sq_consumer = status.sq_consumer;
+	return 0;
+}
+
+static void exrnic_uqp_release(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
+			       struct exrnic_destroy *attr)
+{
+	exrnic_qp_destroy(uctx->edev, &qp->qp);
+	xa_erase(&uctx->qps, qp->qp.qpn);
+	attr->async_events = exrnic_event_source_fini(&qp->error);
+	exrnic_uqp_use_parts(qp, -1);
+	exrnic_uqp_unpin_rings(uctx, qp);
+	exrnic_uqp_forget_groups(uctx, qp);
+	exrnic_object_free(uctx, qp);
+}
+
+int exrnic_uqp_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr)
+{
+	struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->handle);
+
+	if (!qp)
+		return -ENOENT;
+	if (qp->windows)
+		return -EBUSY;
+	exrnic_uqp_release(uctx, qp, attr);
+	return exrnic_device_error(uctx->edev);
+}
+
+/* All of them come to rest together. */
+static void exrnic_uqp_stop_all(struct exrnic_ucontext *uctx)
+{
+	unsigned long deadline, i;
+	struct exrnic_uqp *qp;
+
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_qp_begin_stop(uctx->edev, &qp->qp);
+	deadline = exrnic_qp_stop_deadline();
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_qp_await_stop(uctx->edev, &qp->qp, deadline);
+}
+
+void exrnic_uqp_release_all(struct exrnic_ucontext *uctx)
+{
+	struct exrnic_destroy unused;
+	struct exrnic_uqp *qp;
+	unsigned long i;
+
+	exrnic_uqp_stop_all(uctx);
+	xa_for_each(&uctx->qps, i, qp)
+		exrnic_uqp_release(uctx, qp, &unused);
+	xa_destroy(&uctx->qps);
+}

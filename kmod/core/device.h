@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A device, as exrnic.ko alone knows it. The files of this folder are floors: each uses those that Kbuild
+ * names before it only, and is told by what stands above by the callbacks in here.
+ *
+ * Locks, outermost first:
+ *   exrnic_device.clients_lock	who takes part in the device's lives
+ *   exrnic_mbox.lock		one mailbox command at a time
+ *   exrnic_firmware.lock	the on-chip processor
+ *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
+ *   exrnic_port.lock		what is done with a port
+ * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told, and
+ * exrnic_vector.listeners_lock innermost.
+ */
+#ifndef EXRNIC_DEVICE_H
+#define EXRNIC_DEVICE_H
+
+#include <linux/bitmap.h>
+#include <linux/completion.h>
+#include <linux/idr.h>
+#include <linux/kref.h>
+#include <linux/pci.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include "exrnic_compat.h"
+#include "exrnic_core.h"
+
+struct exrnic_mbox {
+	struct mutex lock;
+	struct completion done;	/* vector 0 said that a command has ended */
+	bool broken;		/* no command is sent any more; bus mastering is off. Also between lives */
+	void (*fatal)(struct exrnic_device *edev);	/* it has been cut off; in the lock */
+};
+
+/* STags in use, and the last key that each index had. */
+struct exrnic_stags {
+	struct mutex lock;
+	unsigned long *used;
+	u8 *keys;
+	u32 size;
+};
+
+/*
+ * An MSI-X vector that completion queues share. An interrupt tells those whose last event has been read. One
+ * that finds none silences the vector until one is read: a process can arm its queues without end.
+ */
+struct exrnic_vector {
+	spinlock_t lock;	/* an interrupt tells; a queue ends */
+	spinlock_t listeners_lock;
+	struct list_head listeners;	/* struct exrnic_cq */
+	struct list_head told;	/* who is still to be told, by the vector's thread */
+	unsigned int users;
+	int irq;		/* 0: also that of control, which is never silent */
+	bool silent;
+};
+
+/* What an interrupt has told, until a thread finds out whom it concerns. */
+struct exrnic_async {
+	struct delayed_work work;
+	struct mutex lock;	/* queues come into exrnic_device's tables, and go */
+	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, EXRNIC_ASYNC_FATAL */
+	unsigned long next;	/* jiffies: when the thread may run again */
+	u64 peers_dead;		/* counter, as of the last look */
+};
+
+struct exrnic_firmware {
+	struct work_struct work;
+	struct mutex lock;
+	bool present;		/* there is a processor */
+	bool running;		/* image runs, as far as the driver knows */
+	bool silent;		/* stopped, as it did not answer; to be started again */
+	u32 version;		/* as the image's head says */
+	u32 restarts;		/* after failures, of this image */
+	__le32 *image;		/* payload, kept to start it again */
+	u32 bytes;
+	/* Open ones, which are told to firmware whenever it starts. */
+	struct exrnic_msg_channel *channels[EXRNIC_FW_CHANNELS];
+	spinlock_t wake_lock;	/* also in interrupts */
+	struct exrnic_msg_channel *woken[EXRNIC_FW_CHANNELS];	/* those that hear when they are woken */
+};
+
+struct exrnic_device {
+	struct kref ref;
+	struct pci_dev *pdev;
+	void __iomem *regs;
+	phys_addr_t user_base;	/* of BAR 2 */
+	phys_addr_t window_base;	/* of BAR 4 */
+	struct exrnic_limits limits;
+	struct mutex counters_lock;
+	bool enabled;		/* as the driver wants it to be: EXRNIC_DEVICE_CONTROL_ENABLE */
+	struct exrnic_mbox mbox;
+
+	unsigned int vectors;	/* granted, vector 0 for control included */
+	struct exrnic_vector comp[EXRNIC_MSIX_VECTORS];
+	irqreturn_t (*control)(struct exrnic_device *edev);	/* vector 0 has fired */
+
+	struct ida pages;
+	struct ida pds;
+	struct xarray cqs;	/* struct exrnic_cq */
+	struct xarray srqs;
+	struct xarray qps;
+	u32 next_qpn;
+	struct exrnic_stags stags;
+	struct mutex windows_lock;
+	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
+	spinlock_t ports_lock;	/* also in interrupts */
+	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
+	unsigned int open_ports;
+
+	struct mutex clients_lock;
+	struct list_head clients;
+	bool alive;
+
+	struct exrnic_async async;
+	struct exrnic_firmware firmware;
+	struct delayed_work watch;
+	atomic_t watchers;
+	bool started;
+	struct exrnic_auxiliary *cdev;
+};
+
+#endif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Ports: doorbell bits, scratchpads and the link to one port of a peer. */
+#include <linux/bitops.h>
+#include <linux/err.h>
+#include <linux/nospec.h>
+
+#include "port.h"
+#include "regs.h"
+
+#define EXRNIC_PORT_EVENTS_ALL (EXRNIC_PORT_EVENT_LINK_UP | EXRNIC_PORT_EVENT_LINK_DOWN)
+
+static u32 exrnic_port_reg(const struct exrnic_port *port, u32 reg)
+{
+	return EXRNIC_PORT_BASE + port->number * EXRNIC_PORT_STRIDE + reg;
+}
+
+static u32 exrnic_port_read(struct exrnic_port *port, u32 reg)
+{
+	return exrnic_read(port->edev, exrnic_port_reg(port, reg));
+}
+
+static void exrnic_port_write(struct exrnic_port *port, u32 reg, u32 value)
+{
+	exrnic_write(port->edev, exrnic_port_reg(port, reg), value);
+}
+
+/* There may be something to take. */
+static void exrnic_port_notice(struct exrnic_port *port)
+{
+	if (!xchg(&port->pending, true))
+		port->wake(port);
+}
+
+/*
+ * The control vector has fired. What a port has to tell stays in the device until it is taken, and what
+ * is there already fires no more: a peer interrupts no oftener than the port's owner reads.
+ */
+bool exrnic_ports_interrupt(struct exrnic_device *edev)
+{
+	unsigned long pending, flags;
+	unsigned int i;
+
+	if (!READ_ONCE(edev->open_ports))
+		return false;
+	pending = exrnic_read(edev, EXRNIC_REG_PORTS_PENDING);
+	spin_lock_irqsave(&edev->ports_lock, flags);
+	for_each_set_bit(i, &pending, EXRNIC_PORTS)
+		if (edev->ports[i])
+			exrnic_port_notice(edev->ports[i]);
+	spin_unlock_irqrestore(&edev->ports_lock, flags);
+	return true;
+}
+
+/* Whether something is left, as the device says now; one that is gone says nothing. */
+static void exrnic_port_look_again(struct exrnic_port *port)
+{
+	u32 pending;
+
+	WRITE_ONCE(port->pending, false);
+	pending = exrnic_read(port->edev, EXRNIC_REG_PORTS_PENDING);
+	if (pending != EXRNIC_REG_ABSENT && (pending & BIT(port->number)))
+		exrnic_port_notice(port);
+}
+
+bool exrnic_port_is_closed(const struct exrnic_port *port)
+{
+	return READ_ONCE(port->dead);
+}
+EXRNIC_EXPORT(exrnic_port_is_closed);
+
+bool exrnic_port_may_tell(const struct exrnic_port *port)
+{
+	return READ_ONCE(port->pending) || READ_ONCE(port->dead);
+}
+EXRNIC_EXPORT(exrnic_port_may_tell);
+
+static int exrnic_port_claim(struct exrnic_port *port)
+{
+	struct exrnic_device *edev = port->edev;
+	int err = -EBUSY;
+
+	spin_lock_irq(&edev->ports_lock);
+	if (!edev->ports[port->number]) {
+		edev->ports[port->number] = port;
+		WRITE_ONCE(edev->open_ports, edev->open_ports + 1);
+		err = 0;
+	}
+	spin_unlock_irq(&edev->ports_lock);
+	return err;
+}
+
+static void exrnic_port_give_back(struct exrnic_port *port)
+{
+	struct exrnic_device *edev = port->edev;
+
+	spin_lock_irq(&edev->ports_lock);
+	edev->ports[port->number] = NULL;
+	WRITE_ONCE(edev->open_ports, edev->open_ports - 1);
+	spin_unlock_irq(&edev->ports_lock);
+}
+
+/* Enabling forgets the bells of the port's last owner; until then it is not pending. */
+static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_port_attr *attr)
+{
+	exrnic_port_write(port, EXRNIC_REG_PORT_PEER, attr->peer_node << 16 | attr->peer_port);
+	exrnic_port_write(port, EXRNIC_REG_PORT_VECTOR, EXRNIC_MSIX_VECTOR_CONTROL);
+	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, 0);
+	exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
+}
+
+int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
+		     const struct exrnic_port_attr *attr)
+{
+	int err;
+
+	if (attr->port >= EXRNIC_PORTS || attr->peer_port >= EXRNIC_PORTS ||
+	    attr->peer_node >= edev->limits.node ||
+	    attr->peer_node == exrnic_read(edev, EXRNIC_REG_NODE_ID))
+		return -EINVAL;
+	port->edev = edev;
+	port->number = array_index_nospec(attr->port, EXRNIC_PORTS);
+	mutex_init(&port->lock);
+	port->mask = 0;
+	port->taken = 0;
+	port->dead = false;
+	port->pending = false;
+	err = exrnic_port_claim(port);
+	if (!err)
+		exrnic_port_enable(port, attr);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_port_open);
+
+/* Also of a device that goes away: then nothing acts on it any more. Twice does no harm. */
+void exrnic_port_close(struct exrnic_port *port)
+{
+	mutex_lock(&port->lock);
+	if (!port->dead) {
+		exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, 0);
+		exrnic_port_give_back(port);
+	}
+	WRITE_ONCE(port->dead, true);
+	mutex_unlock(&port->lock);
+	port->wake(port);
+}
+EXRNIC_EXPORT(exrnic_port_close);
+
+static int exrnic_port_check_link(struct exrnic_port *port)
+{
+	u32 status = exrnic_port_read(port, EXRNIC_REG_PORT_STATUS);
+
+	if (status == EXRNIC_REG_ABSENT)
+		return -ENODEV;
+	return status & EXRNIC_PORT_STATUS_LINK_UP ? 0 : -ENOTCONN;
+}
+
+static bool exrnic_port_peek_locked(struct exrnic_port *port, struct exrnic_port_news *news)
+{
+	int link = exrnic_port_check_link(port);
+	u32 bells = 0, events = 0;
+
+	if (link != -ENODEV) {
+		bells = exrnic_port_read(port, EXRNIC_REG_PORT_BELLS_RUNG) & ~port->mask;
+		events = exrnic_port_read(port, EXRNIC_REG_PORT_EVENTS) & EXRNIC_PORT_EVENTS_ALL;
+	}
+	if (!bells && !events) {
+		exrnic_port_look_again(port);
+		return false;
+	}
+	exrnic_port_notice(port);	/* its interrupt is still to come */
+	*news = (struct exrnic_port_news){
+		.bells = bells,
+		.events = events,
+		.link_up = !link,
+		.taken = port->taken,
+	};
+	return true;
+}
+
+bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news)
+{
+	bool any;
+
+	mutex_lock(&port->lock);
+	any = !port->dead && exrnic_port_peek_locked(port, news);
+	mutex_unlock(&port->lock);
+	return any;
+}
+EXRNIC_EXPORT(exrnic_port_peek);
+
+bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news)
+{
+	bool taken;
+
+	mutex_lock(&port->lock);
+	taken = !port->dead && port->taken == news->taken;
+	if (taken) {
+		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_RUNG, news->bells);
+		exrnic_port_write(port, EXRNIC_REG_PORT_EVENTS, news->events);
+		port->taken++;
+		exrnic_port_look_again(port);
+	}
+	mutex_unlock(&port->lock);
+	return taken;
+}
+EXRNIC_EXPORT(exrnic_port_take);
+
+static int exrnic_port_say(struct exrnic_port *port, u32 reg, u32 value)
+{
+	int err = -ENODEV;
+
+	mutex_lock(&port->lock);
+	if (!port->dead)
+		err = exrnic_port_check_link(port);
+	if (!err)
+		exrnic_port_write(port, reg, value);
+	mutex_unlock(&port->lock);
+	return err;
+}
+
+int exrnic_port_ring(struct exrnic_port *port, u32 bits)
+{
+	return exrnic_port_say(port, EXRNIC_REG_PORT_RING, bits);
+}
+EXRNIC_EXPORT(exrnic_port_ring);
+
+int exrnic_port_set_spad(struct exrnic_port *port, u32 index, u32 value)
+{
+	if (index >= EXRNIC_PORT_SPADS)
+		return -EINVAL;
+	return exrnic_port_say(port, EXRNIC_REG_PORT_SPAD_OUT + 4 * index, value);
+}
+EXRNIC_EXPORT(exrnic_port_set_spad);
+
+int exrnic_port_get_spad(struct exrnic_port *port, u32 index, u32 *value)
+{
+	int err = 0;
+
+	if (index >= EXRNIC_PORT_SPADS)
+		return -EINVAL;
+	mutex_lock(&port->lock);
+	if (port->dead || exrnic_port_check_link(port) == -ENODEV)
+		err = -ENODEV;
+	else
+		*value = exrnic_port_read(port, EXRNIC_REG_PORT_SPAD_IN + 4 * index);
+	mutex_unlock(&port->lock);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_port_get_spad);
+
+/* What has been rung and is masked now is not told; what was rung while it was masked is. */
+int exrnic_port_set_mask(struct exrnic_port *port, u32 mask)
+{
+	int err = -ENODEV;
+
+	mutex_lock(&port->lock);
+	if (!port->dead) {
+		port->mask = mask;
+		exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, mask);
+		exrnic_port_look_again(port);
+		err = 0;
+	}
+	mutex_unlock(&port->lock);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_port_set_mask);

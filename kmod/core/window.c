@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Remote windows: entries of the device in a row, on one queue pair. */
+#include <linux/bitmap.h>
+
+#include "mbox.h"
+
+static int exrnic_windows_alloc(struct exrnic_device *edev, struct exrnic_window *window)
+{
+	unsigned long first;
+
+	mutex_lock(&edev->windows_lock);
+	first = bitmap_find_next_zero_area(edev->windows, edev->limits.windows, 0, window->count,
+					   0);
+	if (first < edev->limits.windows)
+		bitmap_set(edev->windows, first, window->count);
+	mutex_unlock(&edev->windows_lock);
+	if (first >= edev->limits.windows)
+		return -ENOSPC;
+	window->first = first;
+	return 0;
+}
+
+static void exrnic_windows_free(struct exrnic_device *edev, const struct exrnic_window *window)
+{
+	mutex_lock(&edev->windows_lock);
+	bitmap_clear(edev->windows, window->first, window->count);
+	mutex_unlock(&edev->windows_lock);
+}
+
+/* So many, from the first one on. */
+static void exrnic_windows_close(struct exrnic_device *edev, const struct exrnic_window *window,
+				 u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		exrnic_mbox_close_window(edev, window->first + i);
+}
+
+/* It is in another state than RTS, maybe since a moment ago; or it was used. */
+static int exrnic_window_refusal(struct exrnic_device *edev, const struct exrnic_qp *qp)
+{
+	struct exrnic_mbox_query_qp out;
+	int err = exrnic_mbox_query_qp(edev, qp->qpn, &out);
+
+	if (err)
+		return err;
+	return le32_to_cpu(out.state) == EXRNIC_QP_STATE_RTS ? -EBUSY : -EINVAL;
+}
+
+static int exrnic_windows_set(struct exrnic_device *edev, const struct exrnic_window *window,
+			      const struct exrnic_window_attr *attr)
+{
+	u64 left = attr->length;
+	u64 base = attr->remote;
+	u32 i;
+	int err;
+
+	for (i = 0; i < window->count; i++) {
+		const u32 length = min_t(u64, left, EXRNIC_WINDOW_SIZE);
+		const struct exrnic_mbox_set_window in = {
+			.qpn = cpu_to_le32(attr->qp->qpn),
+			.window = cpu_to_le32(window->first + i),
+			.base = cpu_to_le64(base),
+			.stag = cpu_to_le32(attr->stag),
+			.length = cpu_to_le32(length),
+			.access = cpu_to_le32(attr->access),
+		};
+
+		err = exrnic_mbox_set_window(edev, &in);
+		if (err) {
+			exrnic_windows_close(edev, window, i);
+			return err == -EPERM ? exrnic_window_refusal(edev, attr->qp) : err;
+		}
+		base += length;
+		left -= length;
+	}
+	return 0;
+}
+
+int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
+		       const struct exrnic_window_attr *attr)
+{
+	int err;
+
+	if (!attr->length || attr->length > EXRNIC_BAR4_SIZE)
+		return -EINVAL;
+	window->count = DIV_ROUND_UP_ULL(attr->length, EXRNIC_WINDOW_SIZE);
+	err = exrnic_windows_alloc(edev, window);
+	if (err)
+		return err;
+	err = exrnic_windows_set(edev, window, attr);
+	if (err)
+		exrnic_windows_free(edev, window);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_window_open);
+
+/* Behind the device's answer nothing goes by these entries any more. */
+void exrnic_window_close(struct exrnic_device *edev, struct exrnic_window *window)
+{
+	exrnic_windows_close(edev, window, window->count);
+	exrnic_windows_free(edev, window);
+}
+EXRNIC_EXPORT(exrnic_window_close);
+
+phys_addr_t exrnic_window_address(const struct exrnic_device *edev)
+{
+	return edev->window_base;
+}
+EXRNIC_EXPORT(exrnic_window_address);

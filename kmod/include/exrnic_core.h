@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What exrnic.ko offers to the drivers on top of it, which it finds on the auxiliary bus: exrnic_cdev.ko, and
+ * later those of the kernel's own subsystems.
+ *
+ * exrnic.ko has the PCI function, mailbox, interrupts, numbers, page lists, and firmware. It knows no process:
+ * no handle, no limit of a user, no memory of current. Whoever makes an object owns its structure, which lies in one
+ * of the owner's, and ends it: before the memory that it names is given back, and before the client's
+ * end() returns. An object is one owner's, who sees to it that no two calls act on it at the same time, and that
+ * nothing ends that another object uses (a queue of a queue pair, a domain of a region).
+ *
+ * Contexts: all functions sleep, unless they say otherwise. Callbacks of objects are called in interrupts,
+ * or with interrupts off, unless they say otherwise; none comes behind the end of its object.
+ *
+ * Errors: -EINVAL the device finds a value bad, -ENOSPC its table is full, -EIO it refused or is cut off, -ETIMEDOUT
+ * it did not answer and is cut off from now on, -ENODEV it is gone, -ENOMEM, and -EINTR: the caller was killed while
+ * others had their turn. What fails to come into being has left nothing behind. What ends cannot fail: behind
+ * it the device reaches no memory of the object, either because it said so, or because it has been cut off
+ * (disabled, bus mastering off), which exrnic_device_error() tells.
+ */
+#ifndef EXRNIC_CORE_H
+#define EXRNIC_CORE_H
+
+#include <linux/auxiliary_bus.h>
+#include <linux/bits.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/scatterlist.h>
+#include <linux/types.h>
+
+#include "exrnic_hw.h"
+
+#define EXRNIC_NAME "exrnic"
+
+struct exrnic_device;
+struct exrnic_vector;
+
+/* ---- Finding devices, and their lives */
+
+/* Of the auxiliary devices: EXRNIC_AUX_CDEV as struct auxiliary_device_id has it. */
+#define EXRNIC_AUX_CDEV EXRNIC_NAME ".cdev"
+
+/**
+ * struct exrnic_auxiliary - a device on the auxiliary bus
+ * @adev:	as the bus has it; its parent is the PCI function
+ * @edev:	what stands behind it, for as long as it is bound, and as exrnic_device_get() prolongs
+ */
+struct exrnic_auxiliary {
+	struct auxiliary_device adev;
+	struct exrnic_device *edev;
+};
+
+static inline struct exrnic_device *exrnic_device_of(struct auxiliary_device *adev)
+{
+	return container_of(adev, struct exrnic_auxiliary, adev)->edev;
+}
+
+/* What concerns everybody: bits. */
+#define EXRNIC_NOTICE_FATAL	BIT(0)	/* cut off: nothing works any more, in this life */
+#define EXRNIC_NOTICE_LINK	BIT(1)	/* the Ethernet link came or went: exrnic_device_status() */
+#define EXRNIC_NOTICE_PEER_DEAD	BIT(2)	/* a node was given up */
+
+struct exrnic_client;
+
+/**
+ * struct exrnic_client_ops - what a client is told, by threads, one at a time
+ * @begin:	The device is alive: objects can be made. Called by exrnic_client_register() if it is already.
+ * @end:	It is about to lose all that it knows (unbound, reset, suspended). On return the client has no object
+ *		any more and makes none before the next begin(). Called by exrnic_client_unregister() if it is alive.
+ * @notice:	EXRNIC_NOTICE_*, between these two
+ *
+ * None of them may register or unregister a client.
+ */
+struct exrnic_client_ops {
+	void (*begin)(struct exrnic_client *client);
+	void (*end)(struct exrnic_client *client);
+	void (*notice)(struct exrnic_client *client, u32 notices);
+};
+
+/**
+ * struct exrnic_client - a driver on a device
+ * @ops:	by its owner
+ * @edev:	the core's, as the rest
+ */
+struct exrnic_client {
+	const struct exrnic_client_ops *ops;
+	struct exrnic_device *edev;
+	struct list_head entry;
+	bool alive;
+};
+
+/**
+ * exrnic_client_register() - takes part in the lives of a device
+ * @edev:	the device, for which the client need not hold a reference
+ * @client:	with its ops
+ */
+void exrnic_client_register(struct exrnic_device *edev, struct exrnic_client *client);
+
+/**
+ * exrnic_client_unregister() - takes part no longer
+ * @client:	whose ops nobody calls any more on return
+ *
+ * Before the auxiliary device is unbound.
+ */
+void exrnic_client_unregister(struct exrnic_client *client);
+
+/* Its memory, not its life, stays until it has been put as often: for what outlives the client. */
+void exrnic_device_get(struct exrnic_device *edev);
+void exrnic_device_put(struct exrnic_device *edev);
+
+/*
+ * Between these two it is looked at once a second, so that one that vanishes, or forgets, while nobody gives it a
+ * command is cut off: for whoever waits for it. As often as one likes; in any context.
+ */
+void exrnic_device_watch(struct exrnic_device *edev);
+void exrnic_device_unwatch(struct exrnic_device *edev);
+
+/* ---- What a device is */
+
+/**
+ * struct exrnic_limits - sizes of the device's tables, which all its lives have
+ * @qp:			queue pairs; one more than there can be, as none has the number 0
+ * @cq:			completion queues
+ * @srq:		shared receive queues
+ * @stag:		regions; one more, likewise
+ * @node:		nodes of the network
+ * @user_pages:		of BAR 2
+ * @windows:		of BAR 4
+ * @comp_vectors:	interrupt vectors for completion queues, at least 1
+ */
+struct exrnic_limits {
+	u32 qp;
+	u32 cq;
+	u32 srq;
+	u32 stag;
+	u32 node;
+	u32 user_pages;
+	u32 windows;
+	u32 comp_vectors;
+};
+
+/* As long as the device is. Does not sleep. */
+const struct exrnic_limits *exrnic_device_limits(const struct exrnic_device *edev);
+
+/* Who reaches memory: for the DMA API. Does not sleep. */
+struct device *exrnic_device_dma(struct exrnic_device *edev);
+
+/* 0, or -EIO: it has been cut off, or is between two lives. Does not sleep. */
+int exrnic_device_error(struct exrnic_device *edev);
+
+/**
+ * struct exrnic_identity - what registers say
+ * @abi_version:	EXRNIC_ABI_VERSION of the device
+ * @node:		its number in the network
+ * @mtu:		payload bytes of a frame
+ * @clock_khz:		of the core
+ * @mac:		in the order of the wire
+ */
+struct exrnic_identity {
+	u32 abi_version;
+	u32 node;
+	u32 mtu;
+	u32 clock_khz;
+	u8 mac[6];
+};
+
+/* -ENODEV: it does not answer. Neither of them sleeps. */
+int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
+int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */
+/* One of enum exrnic_counter; U64_MAX: the device does not answer. */
+u64 exrnic_device_counter(struct exrnic_device *edev, unsigned int index);
+
+/*
+ * For the class device of a client, whose drvdata is the struct exrnic_device: attributes, counters/ and
+ * firmware/.
+ */
+extern const struct attribute_group exrnic_attribute_group;
+extern const struct attribute_group exrnic_counter_group;
+extern const struct attribute_group exrnic_firmware_group;
+
+/* ---- Pages of BAR 2, from which doorbells are rung; queues belong to one of them */
+
+int exrnic_page_alloc(struct exrnic_device *edev, u32 *page);
+/* Nobody reaches it any more. Also of a device that is gone. */
+void exrnic_page_free(struct exrnic_device *edev, u32 page);
+/* Where page lies. Does not sleep. */
+phys_addr_t exrnic_page_address(const struct exrnic_device *edev, u32 page);
+
+/* ---- Page lists */
+
+/**
+ * struct exrnic_pbl - a physical buffer list: memory that the device reads
+ * @entries:	bus addresses of pages, in order; the first is that of the first byte
+ * @bus:	where the list lies
+ * @bytes:	of the list
+ * @count:	of the entries
+ * @page_shift:	of the pages: EXRNIC_PAGE_SHIFT or EXRNIC_HUGE_PAGE_SHIFT
+ */
+struct exrnic_pbl {
+	__le64 *entries;
+	dma_addr_t bus;
+	size_t bytes;
+	u32 count;
+	unsigned int page_shift;
+};
+
+/**
+ * exrnic_pbl_build() - of memory that is mapped for DMA
+ * @edev:	whose exrnic_device_dma() it is mapped for
+ * @pbl:	the list
+ * @sgt:	the whole pages of the memory, in order
+ * @address:	of the first byte, as work requests will name it; its lower bits are those within its page
+ * @length:	in bytes, not 0
+ * @huge:	may have pages of 2 MiB, if they fit; rings have pages of 4 KiB
+ *
+ * The memory stays mapped until the list is freed. -ENOMEM: there is no contiguous memory for the list.
+ */
+int exrnic_pbl_build(struct exrnic_device *edev, struct exrnic_pbl *pbl, const struct sg_table *sgt,
+		     u64 address, u64 length, bool huge);
+
+/**
+ * exrnic_pbl_build_kernel() - of coherent memory of the kernel
+ * @edev:	for whose exrnic_device_dma() it was allocated
+ * @pbl:	the list
+ * @bus:	where it lies, page-aligned
+ * @address:	as of exrnic_pbl_build(), page-aligned
+ * @bytes:	as many as were allocated
+ */
+int exrnic_pbl_build_kernel(struct exrnic_device *edev, struct exrnic_pbl *pbl, dma_addr_t bus,
+			    u64 address, size_t bytes);
+
+void exrnic_pbl_free(struct exrnic_device *edev, struct exrnic_pbl *pbl);
+
+/* ---- Protection domains: a number that queue pairs and regions share, below EXRNIC_FW_PD */
+
+int exrnic_pd_alloc(struct exrnic_device *edev, u32 *pdn);
+void exrnic_pd_free(struct exrnic_device *edev, u32 pdn);
+
+/* ---- Completion queues */
+
+/**
+ * struct exrnic_cq - a completion queue
+ * @completion:	by its owner, or NULL: it may have completions that its owner has not seen. Once for each
+ *		exrnic_cq_listen(), also for what fires on another queue of its vector; an interrupt's context
+ * @overrun:	by its owner: a completion is lost. A thread's context; may come several times
+ * @cqn:	its number
+ */
+struct exrnic_cq {
+	void (*completion)(struct exrnic_cq *cq);
+	void (*overrun)(struct exrnic_cq *cq);
+	u32 cqn;
+	/* private: the core's */
+	struct exrnic_vector *vector;
+	struct list_head vector_entry;	/* of the vector's listeners, or of whom it still has to tell, or empty */
+	bool ended;
+};
+
+/**
+ * struct exrnic_cq_attr - what a completion queue is made of
+ * @ring:		of BIT(log_entries) zeroed struct exrnic_cqe, which the device writes
+ * @log_entries:	EXRNIC_RING_LOG_MIN to EXRNIC_CQ_LOG_MAX
+ * @page:		from which it is armed
+ * @comp_vector:	below limits.comp_vectors, or EXRNIC_ANY_COMP_VECTOR: one with few queues
+ * @moderation_count:	it fires behind so many completions, up to EXRNIC_MODERATION_COUNT_MAX...
+ * @moderation_ns:	...or so long after the first of them, up to EXRNIC_MODERATION_NS_MAX
+ */
+struct exrnic_cq_attr {
+	const struct exrnic_pbl *ring;
+	u32 log_entries;
+	u32 page;
+	u32 comp_vector;
+	u32 moderation_count;
+	u32 moderation_ns;
+};
+
+#define EXRNIC_ANY_COMP_VECTOR U32_MAX
+
+int exrnic_cq_create(struct exrnic_device *edev, struct exrnic_cq *cq,
+		     const struct exrnic_cq_attr *attr);
+void exrnic_cq_destroy(struct exrnic_device *edev, struct exrnic_cq *cq);
+
+/**
+ * exrnic_cq_listen() - wants to be told once more
+ * @cq:	the queue, which does not listen when it is made, nor once it has been told
+ *
+ * In any context, but not within completion(). An interrupt that finds nobody who listens silences its vector
+ * until somebody does: what interrupts cost is paid by who looks.
+ */
+void exrnic_cq_listen(struct exrnic_cq *cq);
+
+/* ---- Shared receive queues */
+
+/**
+ * struct exrnic_srq - a shared receive queue
+ * @low:	by its owner: fewer receives than the limit are left. A thread's context
+ * @srqn:	its number
+ */
+struct exrnic_srq {
+	void (*low)(struct exrnic_srq *srq);
+	u32 srqn;
+};
+
+struct exrnic_srq_attr {
+	const struct exrnic_pbl *ring;	/* of BIT(log_slots) struct exrnic_wqe */
+	u32 log_slots;
+	u32 page;
+	u32 pdn;
+	u32 limit;			/* up to EXRNIC_SRQ_LIMIT_MAX; 0: none */
+};
+
+struct exrnic_srq_status {
+	u32 limit;			/* armed, or 0 */
+	u32 producer;			/* slots posted... */
+	u32 consumer;			/* ...and taken, both modulo 2^16 */
+};
+
+int exrnic_srq_create(struct exrnic_device *edev, struct exrnic_srq *srq,
+		      const struct exrnic_srq_attr *attr);
+int exrnic_srq_set_limit(struct exrnic_device *edev, struct exrnic_srq *srq, u32 limit);
+int exrnic_srq_query(struct exrnic_device *edev, const struct exrnic_srq *srq,
+		     struct exrnic_srq_status *status);
+void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
+
+/* ---- Queue pairs */
+
+/**
+ * struct exrnic_qp - a queue pair
+ * @failed:	by its owner: went to ERROR, not by exrnic_qp_modify(). A thread's context; may be of a life that a
+ *		reset has ended
+ * @qpn:	its number
+ */
+struct exrnic_qp {
+	void (*failed)(struct exrnic_qp *qp);
+	u32 qpn;
+	/* private: the core's */
+	bool stopped;
+};
+
+struct exrnic_qp_attr {
+	const struct exrnic_pbl *sq;	/* of BIT(sq_log_slots) struct exrnic_wqe */
+	const struct exrnic_pbl *rq;	/* likewise; NULL: srqn takes its place */
+	u32 sq_log_slots;
+	u32 rq_log_slots;
+	u32 srqn;			/* of the same domain, or EXRNIC_NO_SRQ */
+	u32 page;
+	u32 pdn;
+	u32 send_cqn;
+	u32 recv_cqn;
+	u32 service;			/* enum exrnic_service */
+	u32 max_reads_out;		/* up to EXRNIC_MAX_READS */
+	u32 max_reads_in;
+};
+
+/* Fields that the new state does not take are zero: rtl-model/gen/reference.md, mbox_modify_qp. */
+struct exrnic_qp_modify {
+	u32 state;			/* enum exrnic_qp_state */
+	u32 dest_node;
+	u32 dest_qpn;
+	u32 rnr;
+	u32 qkey;
+	u32 pkey;
+};
+
+struct exrnic_qp_status {
+	u32 state;
+	u32 dest_node;
+	u32 dest_qpn;
+	u32 sq_producer;
+	u32 sq_consumer;
+	bool under_way;			/* it has work, or answers a peer */
+};
+
+/* In state RESET. */
+int exrnic_qp_create(struct exrnic_device *edev, struct exrnic_qp *qp,
+		     const struct exrnic_qp_attr *attr);
+/* -EPERM: no such transition. To RESET it goes by ERROR, as its end does. */
+int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
+		     const struct exrnic_qp_modify *modify);
+int exrnic_qp_query(struct exrnic_device *edev, const struct exrnic_qp *qp,
+		    struct exrnic_qp_status *status);
+/* Of service UD. -EEXIST: attached already. */
+int exrnic_qp_attach_group(struct exrnic_device *edev, struct exrnic_qp *qp, u32 group);
+/* -ENOENT: it is not attached. The end of the queue pair detaches, too. */
+int exrnic_qp_detach_group(struct exrnic_device *edev, struct exrnic_qp *qp, u32 group);
+
+/**
+ * exrnic_qp_begin_stop() - to ERROR
+ * @edev:	the device
+ * @qp:		the queue pair, which exrnic_qp_destroy() stops if nobody has
+ *
+ * Who ends many lets all begin, so that they come to rest together.
+ */
+void exrnic_qp_begin_stop(struct exrnic_device *edev, struct exrnic_qp *qp);
+
+/**
+ * exrnic_qp_await_stop() - until nothing of it is under way
+ * @edev:	the device
+ * @qp:		the queue pair
+ * @deadline:	in jiffies; see exrnic_qp_stop_deadline(). The log says if it passes
+ *
+ * Behind that a peer whose PULL it answers has heard of the end, and a receive that a message had
+ * taken has completed.
+ */
+void exrnic_qp_await_stop(struct exrnic_device *edev, struct exrnic_qp *qp, unsigned long deadline);
+unsigned long exrnic_qp_stop_deadline(void);
+
+void exrnic_qp_destroy(struct exrnic_device *edev, struct exrnic_qp *qp);
+
+/* ---- Regions */
+
+struct exrnic_mr {
+	u32 stag;			/* index and key that nobody can guess */
+};
+
+struct exrnic_mr_attr {
+	const struct exrnic_pbl *pbl;
+	u64 address;			/* of the first byte, as of exrnic_pbl_build() */
+	u64 length;
+	u32 pdn;			/* or EXRNIC_FW_PD: firmware's */
+	u32 access;			/* EXRNIC_ACCESS_* */
+};
+
+int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
+		     const struct exrnic_mr_attr *attr);
+void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr);
+
+/* ---- Remote windows: entries of BAR 4 in a row */
+
+struct exrnic_window {
+	u32 first;
+	u32 count;
+};
+
+struct exrnic_window_attr {
+	const struct exrnic_qp *qp;	/* RC, in RTS (-EINVAL), with nothing posted (-EBUSY) */
+	u64 remote;			/* tagged offset at the peer */
+	u64 length;			/* up to EXRNIC_BAR4_SIZE */
+	u32 stag;			/* at the peer */
+	u32 access;			/* EXRNIC_WINDOW_ACCESS_* */
+};
+
+int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
+		       const struct exrnic_window_attr *attr);
+/* Nobody maps it any more. */
+void exrnic_window_close(struct exrnic_device *edev, struct exrnic_window *window);
+/* Where the first window of all lies; they follow each other. Does not sleep. */
+phys_addr_t exrnic_window_address(const struct exrnic_device *edev);
+
+/* ---- Ports: doorbell bits, scratchpads and the link to one port of a peer */
+
+/**
+ * struct exrnic_port - a port; several may act on it at the same time
+ * @wake:	by its owner: exrnic_port_may_tell() has become true. Any context
+ */
+struct exrnic_port {
+	void (*wake)(struct exrnic_port *port);
+	/* private: the core's */
+	struct exrnic_device *edev;
+	u32 number;
+	struct mutex lock;
+	u32 mask;
+	u32 taken;	/* how often something has been */
+	bool dead;	/* closed: it is not the device's any more */
+	bool pending;	/* there may be something to take; set also in interrupts */
+};
+
+struct exrnic_port_attr {
+	u32 port;	/* below EXRNIC_PORTS */
+	u32 peer_node;	/* another one */
+	u32 peer_port;
+};
+
+/* What a port has to tell. */
+struct exrnic_port_news {
+	u32 bells;	/* that are not masked */
+	u32 events;	/* EXRNIC_PORT_EVENT_* */
+	bool link_up;
+	/* private: where in the row of what is taken */
+	u32 taken;
+};
+
+/* -EINVAL: no such port or peer, -EBUSY: somebody has it. */
+int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
+		     const struct exrnic_port_attr *attr);
+/* Twice does no harm. What acts on it gives -ENODEV from then on. */
+void exrnic_port_close(struct exrnic_port *port);
+bool exrnic_port_is_closed(const struct exrnic_port *port);	/* does not sleep */
+bool exrnic_port_may_tell(const struct exrnic_port *port);	/* or is closed; does not sleep */
+/* What has come, which stays; false: nothing. */
+bool exrnic_port_peek(struct exrnic_port *port, struct exrnic_port_news *news);
+/* It has been told; false: by somebody else, before. */
+bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *news);
+int exrnic_port_set_mask(struct exrnic_port *port, u32 mask);
+/* -ENOTCONN: the peer's is closed. */
+int exrnic_port_ring(struct exrnic_port *port, u32 bits);
+/* -EINVAL: index is beyond EXRNIC_PORT_SPADS. */
+int exrnic_port_set_spad(struct exrnic_port *port, u32 index, u32 value);
+int exrnic_port_get_spad(struct exrnic_port *port, u32 index, u32 *value);
+
+/* ---- Message channels, which firmware serves */
+
+/**
+ * struct exrnic_msg_channel - a message channel
+ * @wake:	by its owner: firmware wakes who waits for it. An interrupt's context. False: that tells nobody
+ *		anything, as nobody waits; if so of all that firmware wakes, it is not listened to for a jiffy
+ * @open:	by its owner, but for the incarnation; a page, and a region of EXRNIC_FW_PD, with base its address
+ */
+struct exrnic_msg_channel {
+	bool (*wake)(struct exrnic_msg_channel *channel);
+	struct exrnic_channel_open open;
+};
+
+/*
+ * And again whenever firmware starts. -EINVAL: no such channel, or firmware finds a value bad; -EBUSY: somebody has it;
+ * -EOPNOTSUPP: no firmware runs; -EIO: it failed, or did not answer in time, and is started again without the channel.
+ */
+int exrnic_msg_channel_open(struct exrnic_device *edev, struct exrnic_msg_channel *channel);
+/* Behind this firmware knows nothing of it, or does not run. Its region ends next. */
+void exrnic_msg_channel_close(struct exrnic_device *edev, struct exrnic_msg_channel *channel);
+
+#endif
