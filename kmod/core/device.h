@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A device, as exrnic.ko alone knows it. The files of this folder are floors: each uses those that Kbuild
- * names before it only, and is told by what stands above by the callbacks in here.
+ * names before it only (tools/lint checks that), and is told by what stands above by the callbacks in here.
  *
  * Locks, outermost first:
  *   exrnic_device.clients_lock	who takes part in the device's lives

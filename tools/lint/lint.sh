@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SELF=tools/lint/lint.sh
-CHECKS=(format generated rtl cpp kmod shell licence paths names)
+CHECKS=(format generated rtl cpp kmod floors shell licence paths names)
 OUT=build/lint
 JOBS=$(nproc)
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -51,6 +51,10 @@ check_kmod() {
     rm -rf "$tree"
     return 1
   fi
+}
+
+check_floors() {
+  "$PYTHON" tools/lint/floors.py
 }
 
 # shell_scripts: by first line, since not all have a suffix.

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import unittest
 
+import floors
+
 _LINT = pathlib.Path(__file__).resolve().with_name("lint.sh")
 
 
@@ -47,6 +49,27 @@ class Lint(unittest.TestCase):
         status, out, _ = self.lint("paths")
         self.assertEqual(status, 1)
         self.assertIn("file:1:", out)
+
+    def floors(self, lower, upper):
+        """What is said of a module of two files."""
+        for name, text in (("lower.c", lower), ("upper.c", upper)):
+            (self.clone / name).write_text(text)
+        (self.clone / "Kbuild").write_text("exrnic-y := \\\n\tlower.o \\\n\tupper.o\n")
+        return list(floors.faults(self.clone, floors.modules((self.clone / "Kbuild").read_text())["exrnic"]))
+
+    def test_a_floor_that_needs_what_is_above_it_is_found(self):
+        above = "int exrnic_above(struct exrnic_device *edev,\n\t\t int (*run)(void))\n{\n}\n"
+        below = "void exrnic_below(void)\n{\n}\n"
+        call = "static void exrnic_user(void)\n{\n\texrnic_%s();\n}\n"
+        self.assertEqual(self.floors(below, above + call % "below"), [])
+        self.assertEqual(self.floors(below + "/* exrnic_above() */\n", above), [])
+        found, = self.floors(below + call % "above", above)
+        self.assertIn("uses exrnic_above of upper.c", found)
+
+    def test_a_floor_that_needs_a_variable_above_it_is_found(self):
+        found, = self.floors("int exrnic_a(void)\n{\n\treturn exrnic_ops.x;\n}\n",
+                             "const struct ops exrnic_ops = {\n};\n")
+        self.assertIn("uses exrnic_ops of upper.c", found)
 
 
 if __name__ == "__main__":
