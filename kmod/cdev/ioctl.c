@@ -43,7 +43,8 @@ union exrnic_ioctl_arg {
 };
 
 struct exrnic_ioctl {
-	unsigned int cmd;
+	unsigned int cmd;	/* with the size of today's structure */
+	unsigned int least;	/* size */
 	int (*run)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
 	/* In its place, of commands that touch other memory of the process: locks what it needs. */
 	int (*run_unlocked)(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg);
@@ -392,49 +393,59 @@ static int exrnic_do_get_status(struct exrnic_ucontext *uctx, union exrnic_ioctl
 	return exrnic_device_status(uctx->edev, &arg->get_status.status);
 }
 
-#define EXRNIC_IOCTL(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name }
-#define EXRNIC_IOCTL_UNLOCKED(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, \
-					   .run_unlocked = exrnic_do_##name }
-#define EXRNIC_IOCTL_UNDO(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name, \
-					   .undo = exrnic_undo_##name }
-#define EXRNIC_IOCTL_DONE(NAME, name) \
-	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { .cmd = EXRNIC_IOCTL_##NAME, .run = exrnic_do_##name, \
-					   .undo = exrnic_undo_##name, \
-					   .done = exrnic_done_##name }
+/* BYTES: of the first version of its structure. This one may have more. */
+#define EXRNIC_IOCTL_ROW(NAME, BYTES, ...) \
+	[_IOC_NR(EXRNIC_IOCTL_##NAME)] = { \
+		.cmd = EXRNIC_IOCTL_##NAME, \
+		.least = (BYTES) + BUILD_BUG_ON_ZERO(_IOC_SIZE(EXRNIC_IOCTL_##NAME) < (BYTES)), \
+		__VA_ARGS__ \
+	}
+#define EXRNIC_IOCTL(NAME, name, BYTES) \
+	EXRNIC_IOCTL_ROW(NAME, BYTES, .run = exrnic_do_##name)
+#define EXRNIC_IOCTL_UNLOCKED(NAME, name, BYTES) \
+	EXRNIC_IOCTL_ROW(NAME, BYTES, .run_unlocked = exrnic_do_##name)
+#define EXRNIC_IOCTL_UNDO(NAME, name, BYTES) \
+	EXRNIC_IOCTL_ROW(NAME, BYTES, .run = exrnic_do_##name, .undo = exrnic_undo_##name)
+#define EXRNIC_IOCTL_DONE(NAME, name, BYTES) \
+	EXRNIC_IOCTL_ROW(NAME, BYTES, .run = exrnic_do_##name, .undo = exrnic_undo_##name, \
+			 .done = exrnic_done_##name)
 
 static const struct exrnic_ioctl exrnic_ioctls[] = {
-	EXRNIC_IOCTL(QUERY, query),
-	EXRNIC_IOCTL_UNDO(ALLOC_PD, alloc_pd),
-	EXRNIC_IOCTL(DEALLOC_PD, dealloc_pd),
-	EXRNIC_IOCTL_UNDO(CREATE_CQ, create_cq),
-	EXRNIC_IOCTL(DESTROY_CQ, destroy_cq),
-	EXRNIC_IOCTL_UNDO(CREATE_QP, create_qp),
-	EXRNIC_IOCTL(MODIFY_QP, modify_qp),
-	EXRNIC_IOCTL(QUERY_QP, query_qp),
-	EXRNIC_IOCTL(DESTROY_QP, destroy_qp),
-	EXRNIC_IOCTL_UNDO(REG_MR, reg_mr),
-	EXRNIC_IOCTL(DEREG_MR, dereg_mr),
-	EXRNIC_IOCTL_UNLOCKED(GET_PBL, get_pbl),
-	EXRNIC_IOCTL_UNDO(CREATE_SRQ, create_srq),
-	EXRNIC_IOCTL(MODIFY_SRQ, modify_srq),
-	EXRNIC_IOCTL(QUERY_SRQ, query_srq),
-	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq),
-	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel),
-	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr),
-	EXRNIC_IOCTL_UNDO(CREATE_WINDOW, create_window),
-	EXRNIC_IOCTL(DESTROY_WINDOW, destroy_window),
-	EXRNIC_IOCTL_DONE(OPEN_PORT, open_port),
-	EXRNIC_IOCTL(CREATE_MSG_CHANNEL, create_msg_channel),
-	EXRNIC_IOCTL(DESTROY_MSG_CHANNEL, destroy_msg_channel),
-	EXRNIC_IOCTL(ATTACH_GROUP, attach_group),
-	EXRNIC_IOCTL(DETACH_GROUP, detach_group),
-	EXRNIC_IOCTL(GET_STATUS, get_status),
+	EXRNIC_IOCTL(QUERY, query, 64),
+	EXRNIC_IOCTL_UNDO(ALLOC_PD, alloc_pd, 8),
+	EXRNIC_IOCTL(DEALLOC_PD, dealloc_pd, 8),
+	EXRNIC_IOCTL_UNDO(CREATE_CQ, create_cq, 40),
+	EXRNIC_IOCTL(DESTROY_CQ, destroy_cq, 16),
+	EXRNIC_IOCTL_UNDO(CREATE_QP, create_qp, 64),
+	EXRNIC_IOCTL(MODIFY_QP, modify_qp, 32),
+	EXRNIC_IOCTL(QUERY_QP, query_qp, 32),
+	EXRNIC_IOCTL(DESTROY_QP, destroy_qp, 16),
+	EXRNIC_IOCTL_UNDO(REG_MR, reg_mr, 32),
+	EXRNIC_IOCTL(DEREG_MR, dereg_mr, 8),
+	EXRNIC_IOCTL_UNLOCKED(GET_PBL, get_pbl, 24),
+	EXRNIC_IOCTL_UNDO(CREATE_SRQ, create_srq, 32),
+	EXRNIC_IOCTL(MODIFY_SRQ, modify_srq, 8),
+	EXRNIC_IOCTL(QUERY_SRQ, query_srq, 24),
+	EXRNIC_IOCTL(DESTROY_SRQ, destroy_srq, 16),
+	EXRNIC_IOCTL_DONE(CREATE_CHANNEL, create_channel, 8),
+	EXRNIC_IOCTL_UNDO(REREG_MR, rereg_mr, 32),
+	EXRNIC_IOCTL_UNDO(CREATE_WINDOW, create_window, 40),
+	EXRNIC_IOCTL(DESTROY_WINDOW, destroy_window, 8),
+	EXRNIC_IOCTL_DONE(OPEN_PORT, open_port, 16),
+	EXRNIC_IOCTL(CREATE_MSG_CHANNEL, create_msg_channel, 64),
+	EXRNIC_IOCTL(DESTROY_MSG_CHANNEL, destroy_msg_channel, 8),
+	EXRNIC_IOCTL(ATTACH_GROUP, attach_group, 8),
+	EXRNIC_IOCTL(DETACH_GROUP, detach_group, 8),
+	EXRNIC_IOCTL(GET_STATUS, get_status, 8),
 };
 
-/* The size is part of the command, so a structure of another size is an unknown command. */
+static bool exrnic_ioctl_is(const struct exrnic_ioctl *ioctl, unsigned int cmd)
+{
+	const unsigned int sizes = _IOC_SIZEMASK << _IOC_SIZESHIFT;
+
+	return ioctl->cmd && !((ioctl->cmd ^ cmd) & ~sizes) && _IOC_SIZE(cmd) >= ioctl->least;
+}
+
 static const struct exrnic_ioctl *exrnic_ioctl_find(unsigned int cmd)
 {
 	unsigned int nr = _IOC_NR(cmd);
@@ -442,7 +453,7 @@ static const struct exrnic_ioctl *exrnic_ioctl_find(unsigned int cmd)
 	if (nr >= ARRAY_SIZE(exrnic_ioctls))
 		return NULL;
 	nr = array_index_nospec(nr, ARRAY_SIZE(exrnic_ioctls));
-	return exrnic_ioctls[nr].cmd == cmd ? &exrnic_ioctls[nr] : NULL;
+	return exrnic_ioctl_is(&exrnic_ioctls[nr], cmd) ? &exrnic_ioctls[nr] : NULL;
 }
 
 static int exrnic_ioctl_run(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
@@ -470,13 +481,22 @@ static void exrnic_ioctl_undo(struct exrnic_ucontext *uctx, const struct exrnic_
 	mutex_unlock(&uctx->lock);
 }
 
+/* What the program has no room for is not told; what it knows and the driver does not is zero. */
+static int exrnic_ioctl_tell(const union exrnic_ioctl_arg *arg, size_t known, void __user *to,
+			     size_t room)
+{
+	if (copy_to_user(to, arg, min(known, room)))
+		return -EFAULT;
+	return room > known && clear_user(to + known, room - known) ? -EFAULT : 0;
+}
+
 /* Without the lock: the process may never provide the memory for the answer. */
 static int exrnic_ioctl_answer(struct exrnic_ucontext *uctx, const struct exrnic_ioctl *ioctl,
-			       union exrnic_ioctl_arg *arg, void __user *to)
+			       union exrnic_ioctl_arg *arg, void __user *to, size_t room)
 {
 	if (!(_IOC_DIR(ioctl->cmd) & _IOC_READ))
 		return 0;
-	if (copy_to_user(to, arg, _IOC_SIZE(ioctl->cmd))) {
+	if (exrnic_ioctl_tell(arg, _IOC_SIZE(ioctl->cmd), to, room)) {
 		exrnic_ioctl_undo(uctx, ioctl, arg);
 		return -EFAULT;
 	}
@@ -485,31 +505,12 @@ static int exrnic_ioctl_answer(struct exrnic_ucontext *uctx, const struct exrnic
 	return 0;
 }
 
-/* The sizes that both sides were compiled with; a change needs another EXRNIC_UAPI_VERSION. */
+/* What read() gives, and commands of ports, have one size for ever. */
 static void exrnic_ioctl_check_sizes(void)
 {
-	BUILD_BUG_ON(sizeof(struct exrnic_query) != 64);
-	BUILD_BUG_ON(sizeof(struct exrnic_object) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_destroy) != 16);
 	BUILD_BUG_ON(sizeof(struct exrnic_event) != 16);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_channel) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_cq) != 40);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_qp) != 64);
-	BUILD_BUG_ON(sizeof(struct exrnic_modify_qp) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_group) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_query_qp) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_srq) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_modify_srq) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_query_srq) != 24);
-	BUILD_BUG_ON(sizeof(struct exrnic_reg_mr) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_rereg_mr) != 32);
-	BUILD_BUG_ON(sizeof(struct exrnic_get_pbl) != 24);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_window) != 40);
-	BUILD_BUG_ON(sizeof(struct exrnic_open_port) != 16);
 	BUILD_BUG_ON(sizeof(struct exrnic_port_event) != 16);
 	BUILD_BUG_ON(sizeof(struct exrnic_port_spad) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_get_status) != 8);
-	BUILD_BUG_ON(sizeof(struct exrnic_create_msg_channel) != 64);
 }
 
 long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
@@ -518,13 +519,14 @@ long exrnic_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	const struct exrnic_ioctl *ioctl = exrnic_ioctl_find(cmd);
 	void __user *user = (void __user *)arg;
 	union exrnic_ioctl_arg data = {};
-	int err;
+	int err = 0;
 
 	exrnic_ioctl_check_sizes();
 	if (!ioctl)
 		return -ENOTTY;
-	if ((_IOC_DIR(cmd) & _IOC_WRITE) && copy_from_user(&data, user, _IOC_SIZE(cmd)))
-		return -EFAULT;
-	err = exrnic_ioctl_run(&file->uctx, ioctl, &data);
-	return err ? err : exrnic_ioctl_answer(&file->uctx, ioctl, &data, user);
+	if (_IOC_DIR(cmd) & _IOC_WRITE)
+		err = copy_struct_from_user(&data, _IOC_SIZE(ioctl->cmd), user, _IOC_SIZE(cmd));
+	if (!err)
+		err = exrnic_ioctl_run(&file->uctx, ioctl, &data);
+	return err ? err : exrnic_ioctl_answer(&file->uctx, ioctl, &data, user, _IOC_SIZE(cmd));
 }

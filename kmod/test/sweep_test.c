@@ -28,10 +28,10 @@ static const unsigned long commands[] = {
 
 enum { MAX_SIZE = 64 };	/* of a structure */
 
-static bool is_command(unsigned int command)
+static bool is_number(unsigned int nr)
 {
 	for (size_t i = 0; i < COUNT(commands); i++)
-		if (command == (unsigned int)commands[i])
+		if (nr == _IOC_NR(commands[i]))
 			return true;
 	return false;
 }
@@ -47,7 +47,7 @@ static void unknown_commands(void)
 			unsigned int command =
 				_IOC(_IOC_READ | _IOC_WRITE, EXRNIC_IOCTL_MAGIC, nr, sizes[i]);
 
-			if (!is_command(command))
+			if (!is_number(nr))
 				CHECK_ERR(ioctl(fd, command, room), ENOTTY);
 		}
 	}
@@ -55,8 +55,8 @@ static void unknown_commands(void)
 	CHECK_ERR(ioctl(fd, ~0U, room), ENOTTY);
 }
 
-/* All sizes and directions but the right ones, of all commands; and other drivers' commands. */
-static void other_sizes_and_directions(void)
+/* All directions but the right one, and sizes too small, of all commands; and other drivers' commands. */
+static void smaller_sizes_and_other_directions(void)
 {
 	int fd = open_device();
 	uint64_t room[MAX_SIZE / 4] = { 0 };
@@ -68,12 +68,60 @@ static void other_sizes_and_directions(void)
 			for (unsigned int dir = 0; dir < 4; dir++) {
 				unsigned int command = _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size);
 
-				if (!is_command(command))
+				if (dir != _IOC_DIR(commands[i]) || size < _IOC_SIZE(commands[i]))
 					CHECK_ERR(ioctl(fd, command, room), ENOTTY);
 			}
 		}
 		CHECK_ERR(ioctl(fd, commands[i] ^ 1U << _IOC_TYPESHIFT, room), ENOTTY);
 	}
+}
+
+/* As it would be of a later header. */
+static unsigned long grown(unsigned long command, unsigned int bytes)
+{
+	return command + ((unsigned long)bytes << _IOC_SIZESHIFT);
+}
+
+static void what_drivers_do_not_know_must_be_zero(void)
+{
+	struct set s = make_set();
+	struct {
+		struct exrnic_reg_mr reg;
+		uint64_t later[512];
+	} arg = { .reg = { .address = (uintptr_t)s.buffer, .length = PAGE, .pd = s.pd } };
+	const unsigned long command = grown(EXRNIC_IOCTL_REG_MR, sizeof(arg.later));
+	long long pinned = pinned_pages();
+
+	for (size_t i = 0; i < COUNT(arg.later); i += COUNT(arg.later) - 1) {
+		arg.later[i] = 1;
+		CHECK_ERR(ioctl(s.fd, command, &arg), E2BIG);
+		arg.later[i] = 0;
+	}
+	CHECK_EQ(pinned_pages(), pinned);
+	CHECK_ERR(ioctl(s.fd, command, &arg), 0);
+	CHECK(arg.reg.stag);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, arg.reg.stag), 0);
+	destroy_set(&s);
+}
+
+static void what_drivers_do_not_know_reads_as_zero(void)
+{
+	int fd = open_device();
+	struct {
+		struct exrnic_query query;
+		uint64_t later[8];
+	} answer;
+	struct exrnic_query q;
+	char *two = pages(2);
+
+	memset(&answer, 0xff, sizeof(answer));
+	CHECK_ERR(query(fd, &q), 0);
+	CHECK_ERR(ioctl(fd, grown(EXRNIC_IOCTL_QUERY, sizeof(answer.later)), &answer), 0);
+	CHECK(!memcmp(&answer.query, &q, sizeof(q)));
+	for (size_t i = 0; i < COUNT(answer.later); i++)
+		CHECK_EQ(answer.later[i], 0);
+	munmap(two + PAGE, PAGE);
+	CHECK_ERR(ioctl(fd, grown(EXRNIC_IOCTL_QUERY, 8), two + PAGE - sizeof(q)), EFAULT);
 }
 
 static void bad_pointers(void)
@@ -298,7 +346,12 @@ static void random_arguments(void)
 
 const struct test sweep_tests[] = {
 	{ "an unknown command gives ENOTTY", unknown_commands, 0 },
-	{ "a command of another size or direction gives ENOTTY", other_sizes_and_directions, 0 },
+	{ "a command of a smaller size or another direction gives ENOTTY",
+	  smaller_sizes_and_other_directions, 0 },
+	{ "what a driver does not know of a command's structure must be zero, or gives E2BIG",
+	  what_drivers_do_not_know_must_be_zero, 0 },
+	{ "what a driver does not know of an answer's structure reads as zero",
+	  what_drivers_do_not_know_reads_as_zero, 0 },
 	{ "a bad pointer gives EFAULT in every command", bad_pointers, 0 },
 	{ "a foreign handle gives ENOENT in every place, and leaves nothing pinned",
 	  foreign_handles_in_every_place, 0 },

@@ -1,12 +1,16 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
- * The face of exrnic.ko to user space: /dev/exrnicN.
+ * What exrnic_cdev.ko offers to user space: /dev/exrnicN.
  *
  * One open file is one user context. It owns one user page of the device (doorbells) and every
  * object made through it; closing the last reference releases all of them. A forked child that
  * uses the file shares the context.
  *
- * Every structure has a fixed size. Fields named rsvd must be zero, else EINVAL. Handles are the
+ * Structures of commands grow at their end: a new field that is zero means what there was before it. The size that a
+ * program knows is part of the command. To a driver that knows more, what the program does not know is zero, and is
+ * not told. One that knows less takes what is beyond that if it is zero, else E2BIG, and gives back zeros. What read() gives
+ * has a fixed size. What a driver has beyond what EXRNIC_UAPI_VERSION began with is in features of QUERY. Fields named
+ * rsvd must be zero, else EINVAL. Handles are the
  * device's own numbers (cqn, qpn, STag) or, for a protection domain, a number of this file; a
  * handle that this file does not own gives ENOENT.
  *
@@ -20,11 +24,11 @@
  * read() and poll() of the file deliver its asynchronous events, those of a completion channel
  * (CREATE_CHANNEL) completion events: see struct exrnic_event.
  *
- * Errors common to all: ENOTTY unknown command, or one of another size; EFAULT bad pointer, EINVAL
+ * Errors common to all: ENOTTY unknown command, or a size that none ever had; E2BIG as above; EFAULT bad pointer, EINVAL
  * bad field, ENOENT no such object of this file, EBUSY in use by another object, ENODEV device
  * removed, or reset or suspended since the file was opened (a new file works), EIO the device refused
  * or is broken, ETIMEDOUT the device did not answer and is broken from now on, ENOMEM no memory of the
- * kernel, EINTR killed. A destroy that gives EIO, ETIMEDOUT, or EFAULT because its answer could not be
+ * kernel, EINTR killed. A destroy that gives EIO, or EFAULT because its answer could not be
  * written, has released the object nevertheless; after ENODEV all objects are released. What was made,
  * but could not be told (EFAULT), is undone.
  *
@@ -41,7 +45,7 @@
  *	CREATE_WINDOW	   windows, so many in a row: EXRNIC_MAX_WINDOWS, or what the device has
  *	ATTACH_GROUP	   attachments: EXRNIC_MAX_ATTACHED
  *
- * EDQUOT: more than the administrator allows, by parameters of the module or the rdma cgroup.
+ * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev or the rdma cgroup.
  * max_objects: what one file has of domains, queues, queue pairs, regions, windows, ports, message
  * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
  * max_user_percent: the share of user pages, windows, ports, message channels and attachments that a
@@ -61,10 +65,10 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 8
+#define EXRNIC_UAPI_VERSION 9	/* changes only if something is taken away */
 
 struct exrnic_query {
-	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION */
+	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION; another one is another interface */
 	__u32 abi_version;	/* EXRNIC_ABI_VERSION of the device */
 	__u32 node_id;
 	__u32 mtu;		/* payload bytes of a frame */
@@ -77,7 +81,8 @@ struct exrnic_query {
 	__u32 max_srq;
 	__u32 comp_vectors;	/* interrupt vectors for completion queues, at least 1 */
 	__u8 mac[6];
-	__u8 rsvd[10];
+	__u8 rsvd[2];
+	__aligned_u64 features;		/* EXRNIC_FEATURE_*: there are none yet */
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -132,7 +137,7 @@ enum exrnic_event_type {
  * says POLLHUP, and read() gives ENODEV when all has been read; a device file has a last DEVICE_FATAL before it.
  */
 struct exrnic_event {
-	__u64 cookie;		/* as in CREATE_* of the object */
+	__aligned_u64 cookie;		/* as in CREATE_* of the object */
 	__u32 type;		/* enum exrnic_event_type */
 	__u32 handle;
 };
@@ -161,8 +166,8 @@ struct exrnic_create_channel {
  * moderation_ns (below 2^24) after the first of them. With moderation_ns 0 it fires at once.
  */
 struct exrnic_create_cq {
-	__u64 ring;
-	__u64 cookie;
+	__aligned_u64 ring;
+	__aligned_u64 cookie;
 	__u32 entries;
 	__u32 moderation_count;
 	__u32 moderation_ns;
@@ -180,9 +185,9 @@ struct exrnic_create_cq {
  * this side and of the peer; at most EXRNIC_MAX_READS.
  */
 struct exrnic_create_qp {
-	__u64 sq;
-	__u64 rq;
-	__u64 cookie;
+	__aligned_u64 sq;
+	__aligned_u64 rq;
+	__aligned_u64 cookie;
 	__u32 sq_slots;
 	__u32 rq_slots;
 	__u32 pd;
@@ -229,7 +234,7 @@ struct exrnic_query_qp {
 	__u32 dest_qpn;
 	__u32 sq_producer;
 	__u32 sq_consumer;
-	__u64 rsvd;
+	__aligned_u64 rsvd;
 };
 
 /*
@@ -237,8 +242,8 @@ struct exrnic_query_qp {
  * pinned. slots: a power of two, 8 to max_sq_slots. limit: as in MODIFY_SRQ.
  */
 struct exrnic_create_srq {
-	__u64 ring;
-	__u64 cookie;
+	__aligned_u64 ring;
+	__aligned_u64 cookie;
 	__u32 slots;
 	__u32 pd;
 	__u32 limit;
@@ -259,7 +264,7 @@ struct exrnic_query_srq {
 	__u32 limit;		/* armed, or 0 */
 	__u32 producer;		/* slots posted... */
 	__u32 consumer;		/* ...and taken, both modulo 2^16 */
-	__u64 rsvd;
+	__aligned_u64 rsvd;
 };
 
 /*
@@ -267,8 +272,8 @@ struct exrnic_query_srq {
  * makes a memory region of it; tagged offsets are virtual addresses.
  */
 struct exrnic_reg_mr {
-	__u64 address;
-	__u64 length;
+	__aligned_u64 address;
+	__aligned_u64 length;
 	__u32 pd;
 	__u32 access;
 	__u32 stag;		/* out */
@@ -287,8 +292,8 @@ struct exrnic_reg_mr {
  * pinned anew, the old and the new count together.
  */
 struct exrnic_rereg_mr {
-	__u64 address;
-	__u64 length;
+	__aligned_u64 address;
+	__aligned_u64 length;
 	__u32 stag;		/* in, out */
 	__u32 flags;		/* EXRNIC_REREG_* */
 	__u32 pd;
@@ -301,7 +306,7 @@ struct exrnic_rereg_mr {
  * the entries read as zero, as in /proc/PID/pagemap.
  */
 struct exrnic_get_pbl {
-	__u64 buffer;		/* user address of __u64[pages] */
+	__aligned_u64 buffer;		/* user address of __u64[pages] */
 	__u32 stag;
 	__u32 pages;		/* in, out */
 	__u32 page_shift;	/* out */
@@ -338,9 +343,9 @@ struct exrnic_state_page {
  * device, an access of the mapping gives SIGBUS.
  */
 struct exrnic_create_window {
-	__u64 remote;		/* tagged offset at the peer */
-	__u64 length;		/* bytes */
-	__u64 offset;		/* out: for mmap() */
+	__aligned_u64 remote;		/* tagged offset at the peer */
+	__aligned_u64 length;		/* bytes */
+	__aligned_u64 offset;		/* out: for mmap() */
 	__u32 qpn;
 	__u32 stag;		/* at the peer */
 	__u32 access;
@@ -392,9 +397,9 @@ struct exrnic_port_spad {
  * (EXRNIC_CHANNEL_ARMED), and is told by EXRNIC_EVENT_MESSAGE, whose handle is the channel's number.
  */
 struct exrnic_create_msg_channel {
-	__u64 address;
-	__u64 length;
-	__u64 cookie;
+	__aligned_u64 address;
+	__aligned_u64 length;
+	__aligned_u64 cookie;
 	__u32 number;		/* the handle, too */
 	__u32 status;		/* offsets into the memory */
 	__u32 work;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
 /*
  * What exrnic_cdev.ko offers to its benchmarks, and to root only: a file in debugfs. It promises nothing: it comes and goes
  * with them.

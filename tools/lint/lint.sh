@@ -78,6 +78,7 @@ check_licence() {
   while read -r file; do
     wanted='BSD-2-Clause'
     [[ $file != kmod/* ]] || wanted='GPL-2.0-only OR BSD-2-Clause'
+    [[ $file != kmod/uapi/* ]] || wanted='\(GPL-2.0-only WITH Linux-syscall-note\) OR BSD-2-Clause'
     if ! sed 3q "$file" | grep -E "SPDX-License-Identifier: \(?$wanted\)?( |\*|$)" >/dev/null; then
       echo "$file: no line \"SPDX-License-Identifier: $wanted\" among its first three"
       status=1
