@@ -93,7 +93,8 @@ guest-soak: build ## Guests that lose device, link and peer, whose processes are
 # The verilated core as make test has it: it is linked, not built anew with sanitizers.
 sanitize: setup ## Tests under ASan and UBSan, and those with threads under TSan
 	@$(ENV) $(CONFIGURE)
-	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic_core_model exrnic_core_256_model
+	@$(ENV) cmake --build build/host -j $(JOBS) --target \
+	  exrnic_core_model exrnic_core_256_model exrnic_core_checked_model exrnic_core_checked_256_model
 	@$(ENV) tools/sanitize.sh
 
 # All is built anew, with counters; the module for the guests is as ever.

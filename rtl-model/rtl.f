@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
++incdir+rtl-model/core
 rtl-model/gen/exrnic_pkg.sv
 rtl-model/gen/exrnic_records_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv

@@ -61,7 +61,11 @@ set(EXRNIC_SV_PACKAGES
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_records_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
-set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast --noassert)
+set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast
+  -I${CMAKE_SOURCE_DIR}/rtl-model/core)
+set(EXRNIC_VERILATOR_UNCHECKED --noassert)
+# A reset is synchronous to what is asserted.
+set(EXRNIC_VERILATOR_CHECKED --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET)
 
 # Verilator's run-time sources, compiled once for all models: verilate() adds them to each. Those of
 # waves are in exrnic_waves; those of DPI nobody needs.
@@ -82,11 +86,11 @@ function(exrnic_take_model lib class)
   target_include_directories(${lib} SYSTEM INTERFACE ${folder}/CMakeFiles/${lib}.dir/${class}.dir)
 endfunction()
 
-# exrnic_verilate(LIB TOP SOURCES... [QUICK] [COUNT_LINES] [PREFIX CLASS] [ARGS...]): a static
+# exrnic_verilate(LIB TOP SOURCES... [QUICK] [CHECKED] [COUNT_LINES] [PREFIX CLASS] [ARGS...]): a static
 # library with the class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is
-# what counts. COUNT_LINES: it counts the lines of RTL that are executed (systemc/line_coverage.h).
+# what counts. CHECKED: what is asserted in it holds, or it ends. COUNT_LINES: it counts the lines of RTL that are executed (systemc/line_coverage.h).
 function(exrnic_verilate lib top)
-  cmake_parse_arguments(ARG "QUICK;COUNT_LINES" "PREFIX" "SOURCES;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;CHECKED;COUNT_LINES" "PREFIX" "SOURCES;ARGS" ${ARGN})
   if(NOT ARG_PREFIX)
     set(ARG_PREFIX V${top})
   endif()
@@ -96,6 +100,11 @@ function(exrnic_verilate lib top)
   endif()
   if(ARG_COUNT_LINES)
     list(APPEND ARG_ARGS --coverage-line ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage.vlt)
+  endif()
+  if(ARG_CHECKED)
+    list(APPEND ARG_ARGS ${EXRNIC_VERILATOR_CHECKED})
+  else()
+    list(APPEND ARG_ARGS ${EXRNIC_VERILATOR_UNCHECKED})
   endif()
   if(NOT ARG_QUICK)
     # Slow is what runs once. The rest is straight code that runs once a cycle, more than a cache of
@@ -126,7 +135,7 @@ endfunction()
 # exrnic_block_test(BLOCK [EXTRA_SV...]): verilates blocks/BLOCK/BLOCK.sv (plus other SystemVerilog
 # it instantiates) and builds blocks/BLOCK/BLOCK_test.cc and BLOCK_*_test.cc on it.
 function(exrnic_block_test block)
-  exrnic_verilate(${block}_model ${block} QUICK
+  exrnic_verilate(${block}_model ${block} QUICK CHECKED
     SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
   file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
     ${EXRNIC_BLOCKS}/${block}/${block}_*_test.cc)

@@ -31,6 +31,8 @@ check_generated() {
 
 check_rtl() {
   verilator --lint-only -Wall --top-module exrnic_core -f rtl-model/rtl.f
+  verilator --lint-only -Wall --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET --top-module exrnic_core \
+    -f rtl-model/rtl.f
 }
 
 # Not the tests: cppcheck takes Catch2's macros for syntax errors.

@@ -4,6 +4,8 @@
 // writes the CQE with its phase bit, and fires the vector of an armed queue behind it. It owns the
 // completion queues.
 
+`include "exrnic_assert.svh"
+
 module completer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -405,5 +407,13 @@ module completer
     event_o[COUNTER_DOORBELLS_REFUSED] = (state_q == StBell && !bell_owned) ||
         (bell_valid_i && bell_ready_o && bell_i.cqn >= 32'(N_CQ));
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(status_is_held, status_valid_o, status_ready_i, {status_qpn_o, status_o})
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(xlate_is_held, xlate_valid_o, xlate_ready_i, xlate_o)
+  // A completion has the time at which it is taken.
+  `EXRNIC_HELD(write_is_held, write_valid_o, write_ready_i,
+      {write_o.kind, write_o.address, write_o.data[255:64]})
 
 endmodule

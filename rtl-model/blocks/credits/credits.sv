@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // End-to-end credits: what peers are told of receives, and what they have told.
 
+`include "exrnic_assert.svh"
+
 module credits
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -91,5 +93,8 @@ module credits
     event_o = '0;
     event_o[COUNTER_CREDIT_REFUSED] = refused;
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(heard_by_and_by, heard_i |=> !heard_i)
 
 endmodule

@@ -2,6 +2,8 @@
 // Memory reads: cuts requests into PCIe reads, keeps many in flight, and returns the data to its
 // client as it comes. What the host does not answer fails by a time-out. See README.md.
 
+`include "exrnic_assert.svh"
+
 module dma_read
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -315,4 +317,7 @@ module dma_read
   assign waits_o = !active_q && beat_valid_o == '0 && late_q == '0 && !fence_done_o;
   assign watches_o = busy_q != '0;
   assign idle_o = waits_o && busy_q == '0;
+  // ---- What is promised
+  `EXRNIC_HELD(rd_is_held, rd_valid_o, rd_ready_i, {rd_address_o, rd_length_o, rd_tag_o})
+
 endmodule

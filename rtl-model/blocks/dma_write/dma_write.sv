@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory writes and interrupts, in the order in which they were asked for. See README.md.
 
+`include "exrnic_assert.svh"
+
 module dma_write
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -227,4 +229,7 @@ module dma_write
   end
 
   assign idle_o = empty && !valid_q && !frame_done_o && !msix_sent_q;
+  // ---- What is promised
+  `EXRNIC_HELD(wr_is_held, wr_valid_o, wr_ready_i, {wr_msix_o, wr_sop_o, wr_eop_o, wr_address_o, wr_length_o, wr_data_o})
+
 endmodule

@@ -2,6 +2,8 @@
 // Receive side of EFE: checks frames, keeps those of the reliable class that are next in sequence
 // until they are placed, and says how far to acknowledge; beside them those of the unreliable class.
 
+`include "exrnic_assert.svh"
+
 module efe_rx
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -430,5 +432,13 @@ module efe_rx
     .request_sack_o (ack_request_sack_o),
     .empty_o        (requests_empty)
   );
+
+  // ---- What is promised
+  // It may become stale meanwhile.
+  `EXRNIC_HELD(desc_is_held, desc_valid_o, desc_ready_i, {desc_o.node, desc_o.seq, desc_o.start})
+  `EXRNIC_HELD(once_is_held, once_valid_o, once_ready_i, once_o)
+  // A later one of the same node replaces it.
+  `EXRNIC_OFFERED(ack_is_offered, ack_valid_o, ack_ready_i)
+  `EXRNIC_HELD(peer_restart_is_held, peer_restart_valid_o, peer_restart_ready_i, {peer_restart_node_o, peer_restart_known_o})
 
 endmodule

@@ -2,6 +2,8 @@
 // Transmit side of EFE: slots, sequence numbers, retransmission, framing; frames of the unreliable
 // class beside those of the reliable one.
 
+`include "exrnic_assert.svh"
+
 module efe_tx
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -437,5 +439,10 @@ module efe_tx
     .tx_data_o,
     .tx_bytes_o
   );
+
+  // ---- What is promised
+  `EXRNIC_HELD(alloc_is_held, alloc_valid_o, alloc_ready_i, alloc_slot_o)
+  `EXRNIC_HELD(done_is_held, done_valid_o, done_ready_i, done_o)
+  `EXRNIC_HELD(tx_is_held, tx_valid_o, tx_ready_i, {tx_sop_o, tx_eop_o, tx_data_o, tx_bytes_o})
 
 endmodule

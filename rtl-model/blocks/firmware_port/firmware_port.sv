@@ -2,6 +2,8 @@
 // Firmware's way to the data path: the punt queue, where the responder leaves requests of peers, and
 // direct commands to look-up, DMA and transmit. See README.md.
 
+`include "exrnic_assert.svh"
+
 module firmware_port
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -315,5 +317,12 @@ module firmware_port
 
   logic unused;
   assign unused = ^lost[2:1];
+
+  // ---- What is promised
+  `EXRNIC_HELD(answer_is_held, answer_valid_o, answer_ready_i, answer_o)
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(xlate_is_held, xlate_valid_o, xlate_ready_i, {xlate_o, xlate_hold_o})
+  `EXRNIC_HELD(read_is_held, read_valid_o, read_ready_i, read_o)
+  `EXRNIC_HELD(write_is_held, write_valid_o, write_ready_i, write_o)
 
 endmodule

@@ -3,6 +3,8 @@
 // or changes it (no table and no host memory is in use then), checks it, changes the tables, and
 // reports. After a destroy or an invalidate the core touches none of that memory any more.
 
+`include "exrnic_assert.svh"
+
 module mailbox
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -404,5 +406,8 @@ module mailbox
       else answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, 1'b0)
 
 endmodule

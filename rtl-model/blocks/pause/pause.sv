@@ -2,6 +2,8 @@
 // Queue pairs whose message found no receive: until when each sends nothing of its own, and the
 // wake-up behind that.
 
+`include "exrnic_assert.svh"
+
 module pause
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -111,5 +113,8 @@ module pause
   end
 
   assign pauses_o = pauses_q[look_qpn_i];
+
+  // ---- What is promised
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
 
 endmodule

@@ -2,6 +2,8 @@
 // Direct-mapped cache of page buffer list entries that live in host memory. A look-up that misses
 // leaves, and its client comes again when the line is there. See README.md.
 
+`include "exrnic_assert.svh"
+
 module pbl_cache
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -229,4 +231,7 @@ module pbl_cache
       rsp_page_o <= line[ENTRY_W*address_q[BYTE_W-1:PLACE_W]+:ENTRY_W];
     end
   end
+  // ---- What is promised
+  `EXRNIC_OFFERED(rd_is_offered, rd_valid_o, rd_ready_i)
+
 endmodule

@@ -2,6 +2,8 @@
 // Ports: doorbell bits and scratchpads that are shared with one port of another node, and the link
 // between the two. Registers on one side, messages on the other; one of them a cycle.
 
+`include "exrnic_assert.svh"
+
 module ports
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -292,5 +294,9 @@ module ports
       event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !linked_q[port]);
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(message_is_held, message_valid_o, message_ready_i, message_o)
+  `EXRNIC_OFFERED(irq_is_offered, irq_valid_o, irq_ready_i)
 
 endmodule

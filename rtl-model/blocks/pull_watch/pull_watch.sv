@@ -2,6 +2,8 @@
 // Queue pairs whose PULLs are under way, or that wait for the answer to an introduction: behind an
 // interval of time in which nothing was heard of that a queue pair is to ask its peer's, and is woken for that.
 
+`include "exrnic_assert.svh"
+
 module pull_watch
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -91,5 +93,8 @@ module pull_watch
   end
 
   assign asks_o = asks_q[look_qpn_i];
+
+  // ---- What is promised
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
 
 endmodule

@@ -2,6 +2,8 @@
 // A short queue for each queue pair, all in one memory: RDMA Read Requests under way, of ours or
 // of the peer. Readers look at the head and the length; see README.md.
 
+`include "exrnic_assert.svh"
+
 module qp_fifo
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -89,5 +91,15 @@ module qp_fifo
       end
     end
   end
+
+  // ---- What is promised
+`ifdef EXRNIC_ASSERT
+  index_t pushed_to, popped_from;
+  assign pushed_to   = put_q[push_qpn_i] - get_q[push_qpn_i];
+  assign popped_from = put_q[pop_qpn_i] - get_q[pop_qpn_i];
+  `EXRNIC_ALWAYS(has_room, !push_i || clear || 32'(pushed_to) < DEPTH)
+  `EXRNIC_ALWAYS(has_a_head, !(pop_i || set_i) || popped_from != '0)
+`endif
+  `EXRNIC_ALWAYS(one_at_a_time, !(pop_i && set_i))
 
 endmodule

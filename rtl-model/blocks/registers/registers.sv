@@ -2,6 +2,8 @@
 // BAR 0: identification, configuration, the mailbox's registers, interrupt causes, counters.
 // Every access is taken at once; a read is answered in the next cycle.
 
+`include "exrnic_assert.svh"
+
 module registers
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -290,5 +292,8 @@ module registers
   always_ff @(posedge clk_i) begin
     if (read) rsp_data_o <= value;
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(irq_is_held, irq_valid_o, irq_ready_i, 1'b0)
 
 endmodule

@@ -4,6 +4,8 @@
 // straight into a slot of the retransmission buffer, and submits the slot; it never waits for
 // payload. A work request that is not sent takes a slot too, so that completions come in order.
 
+`include "exrnic_assert.svh"
+
 module requester
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -33,7 +35,7 @@ module requester
     input  qp_t        qp_i,
     output logic       sq_we_o,
     output qp_sq_t     sq_o,
-    output logic       status_valid_o,
+    output logic       status_valid_o,  // withdrawn to look again when another one was written
     input  logic       status_ready_i,
     output qp_status_t status_o,
     output logic       qp_error_o,
@@ -65,7 +67,7 @@ module requester
     input  wqe_slot_t  pio_slot_i,
     output logic       pio_take_o,  // pulse: it is used, or not needed
 
-    output logic       xlate_valid_o,
+    output logic       xlate_valid_o,  // may be withdrawn, with the end of a turn
     input  logic       xlate_ready_i,
     output xlate_req_t xlate_o,
     input  logic       xlate_rsp_valid_i,
@@ -542,5 +544,15 @@ module requester
     end
     event_o[COUNTER_PIO_SENDS] = step == STEP_BEGIN && first_work_q && used_q && !no_peer;
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(flush_is_held, flush_valid_o, flush_ready_i, 1'b0)
+  `EXRNIC_HELD(wqe_read_is_held, wqe_read_valid_o, wqe_read_ready_i, wqe_read_o)
+  `EXRNIC_HELD(payload_read_is_held, payload_read_valid_o, payload_read_ready_i, payload_read_o)
+  // What is not inlined has no inline data.
+  `EXRNIC_HELD(submit_is_held, submit_valid_o, submit_ready_i, {submit_o.slot, submit_o.node,
+      submit_o.ddp, submit_o.length, submit_o.unsent, submit_o.status, submit_o.tag,
+      submit_o.inlined ? submit_o.inline_data : '0})
 
 endmodule

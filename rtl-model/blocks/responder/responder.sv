@@ -4,6 +4,8 @@
 // with the RFC's code; a refused segment is not acknowledged before its sender has heard of that. It
 // also ends receives and PULLs of queue pairs in ERROR.
 
+`include "exrnic_assert.svh"
+
 module responder
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -68,7 +70,7 @@ module responder
     input  fw_grant_t       fw_grant_i,
     output logic            fw_placing_o,      // granted bytes are in hand
     input  logic  punt_reads_i,  // it gets all of them, else only atomics and what is behind those
-    output logic  punt_valid_o,
+    output logic  punt_valid_o,  // may be withdrawn
     input  logic  punt_ready_i,
     output punt_t punt_o,
 
@@ -631,5 +633,16 @@ module responder
           segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(refuse_is_held, refuse_valid_o, refuse_ready_i, 1'b0)
+  `EXRNIC_HELD(status_is_held, status_valid_o, status_ready_i, {status_qpn_o, status_o})
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(rx_done_is_held, rx_done_valid_o, rx_done_ready_i, rx_done_o)
+  `EXRNIC_HELD(xlate_is_held, xlate_valid_o, xlate_ready_i, {xlate_o, xlate_hold_o})
+  `EXRNIC_HELD(fetch_xlate_is_held, fetch_xlate_valid_o, fetch_xlate_ready_i, fetch_xlate_o)
+  `EXRNIC_HELD(fetch_read_is_held, fetch_read_valid_o, fetch_read_ready_i, fetch_read_o)
+  `EXRNIC_HELD(write_is_held, write_valid_o, write_ready_i, write_o)
+  `EXRNIC_HELD(port_is_held, port_valid_o, port_ready_i, {port_good_o, port_o})
 
 endmodule

@@ -2,6 +2,8 @@
 // Queue pairs that have something to do, each at most once, in the order of their turn. A queue
 // pair that is served and has more to do goes to the end: no one starves another.
 
+`include "exrnic_assert.svh"
+
 module scheduler
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -83,5 +85,9 @@ module scheduler
       if (push) queued_q[push_qpn] <= 1'b1;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(pop_is_held, pop_valid_o, pop_ready_i, pop_qpn_o)
+  `EXRNIC_ALWAYS(each_once, 32'(waiting) <= N_QP)
 
 endmodule

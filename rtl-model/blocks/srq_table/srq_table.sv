@@ -2,6 +2,8 @@
 // The shared receive queues: what the driver configured, how far their rings are, and the limit
 // below which a queue calls for more. Every ring index has one writer.
 
+`include "exrnic_assert.svh"
+
 module srq_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -85,5 +87,8 @@ module srq_table
       end
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(driver_alone, !(config_we_i && (producer_we_i || consumer_we_i)))
 
 endmodule

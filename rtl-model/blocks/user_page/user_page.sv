@@ -2,6 +2,8 @@
 // Doorbells and PIO blocks: stores of processes into their user pages. What a page does not own, it
 // cannot ring.
 
+`include "exrnic_assert.svh"
+
 module user_page
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -240,5 +242,9 @@ module user_page
       stored_q <= stored;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(cq_is_held, cq_valid_o, cq_ready_i, cq_o)
 
 endmodule

@@ -2,6 +2,8 @@
 // Stores to BAR 4 and loads from it: looks up the window, checks the access, combines neighbouring
 // stores, and lets a load wait for its answer. What leaves is for window_send to submit.
 
+`include "exrnic_assert.svh"
+
 module window
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -278,5 +280,8 @@ module window
           ((failed || late) && !answered);
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(item_is_held, item_valid_o, item_ready_i, item_o)
 
 endmodule

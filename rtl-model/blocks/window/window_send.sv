@@ -4,6 +4,8 @@
 // likewise. One at a time, in the order in which they came. All wait for room but firmware, which
 // has to serve its peers meanwhile: it is told that there is none, also when another waits for some.
 
+`include "exrnic_assert.svh"
+
 module window_send
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -248,5 +250,9 @@ module window_send
       end
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_HELD(read_is_held, read_valid_o, read_ready_i, read_o)
+  `EXRNIC_HELD(submit_is_held, submit_valid_o, submit_ready_i, submit_o)
 
 endmodule

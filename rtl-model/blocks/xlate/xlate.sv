@@ -2,6 +2,8 @@
 // Address translation for all who touch host memory: STag checks, then the PBL. One look-up at a time
 // is in hand; one whose PBL line has to be read first waits aside and begins anew. See README.md.
 
+`include "exrnic_assert.svh"
+
 module xlate
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -318,4 +320,7 @@ module xlate
       event_o[COUNTER_PBL_MISSES] = miss;
     end
   end
+  // ---- What is promised
+  `EXRNIC_OFFERED(rd_is_offered, rd_valid_o, rd_ready_i)
+
 endmodule
