@@ -4,7 +4,7 @@
  * each is atomic towards all others of this device; not towards the host's CPUs, nor PUSHes. A
  * request comes exactly once: EFE drops duplicates before it.
  */
-#include "app/requests.h"
+#include "app/atomic.h"
 
 /* Words of atomic_request. */
 enum {

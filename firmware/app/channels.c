@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "app/channels.h"
 
+#include "app/channel.h"
+#include "app/receives.h"
+#include "app/reduce.h"
+#include "app/sends.h"
 #include "hal/devices.h"
 #include "hal/fault.h"
 
@@ -15,7 +19,6 @@
 static struct channel channels[EXRNIC_FW_CHANNELS] __attribute__((section(".noinit")));
 static struct channel* opened[NO_CHANNEL + 1]; /* NULL: not open */
 static uint8_t of_page[EXRNIC_USER_PAGES];     /* number of its channel, or NO_CHANNEL */
-uint32_t channels_stirred;
 
 /* The timer, which looks after what time alone moves on. */
 static uint32_t busy;     /* channels that have such, a bit each */
@@ -30,25 +33,13 @@ void channels_start(void) {
   reduce_start();
 }
 
-struct channel* channel_of(uint32_t number) {
+static struct channel* channel_of(uint32_t number) {
   return number < EXRNIC_FW_CHANNELS ? opened[number] : 0;
 }
 
 static struct channel* channel_of_page(uint32_t page) { return opened[of_page[page]]; }
 
 /* ---- Rings */
-
-void channel_event(struct channel* channel, const struct event* event) {
-  direct_ready();
-  event_write(channel, event);
-  if (channel_is_awaited(channel)) channel_raise(channel);
-}
-
-/* What its process is woken for is with the host before the interrupt. */
-void channel_raise(const struct channel* channel) {
-  memory_finish();
-  dev_write(EXRNIC_REG_DEV_RAISE, 1u << channel->number);
-}
 
 static void write_status(struct channel* channel) {
   const struct memory at = channel_memory(channel, channel->at.status, EXRNIC_ACCESS_LOCAL_WRITE);
@@ -68,33 +59,6 @@ static void write_status(struct channel* channel) {
 }
 
 /* ---- Work */
-
-void work_end(struct channel* channel, struct work* work) {
-  work->state = WORK_ENDED;
-  channel_stir(channel);
-  while (channel->done != channel->begun) {
-    struct work* oldest = &channel->works[channel->done % EXRNIC_CHANNEL_WINDOW];
-
-    if (oldest->state != WORK_ENDED) break;
-    oldest->state = WORK_NONE;
-    channel->done++;
-    channel->dirty = 1;
-  }
-}
-
-void work_fail(struct channel* channel, struct work* work,
-               enum exrnic_channel_event_status status) {
-  const struct event event = {
-      .kind = EXRNIC_CHANNEL_EVENT_KIND_FAILURE,
-      .status = status,
-      .source = work->target,
-      .slot = EXRNIC_CHANNEL_NO_SLOT,
-      .id = work->id,
-  };
-
-  work_end(channel, work);
-  channel_event(channel, &event);
-}
 
 /*
  * The next work: from a PIO block, or from the ring. NULL: the bell promised work that is not
@@ -290,23 +254,6 @@ static void ring(struct channel* channel, uint32_t number, uint32_t posted) {
   receive_wake(channel);
 }
 
-/* The oldest block is a copy of work, which need not be read from the ring then. */
-void channel_take_block(struct channel* channel) {
-  const uint32_t id = block_word(WORK_ID), place = id % EXRNIC_CHANNEL_WINDOW;
-  uint32_t* next = channel->next[place];
-  uint32_t i;
-
-  if (id - channel->begun >= EXRNIC_CHANNEL_WINDOW) return;
-#pragma GCC unroll 16
-  for (i = 0; i < WORK_WORDS; i += 2) {
-    const uint32_t a = block_word(i), b = block_word(i + 1); /* no wait between load and use */
-
-    next[i] = a;
-    next[i + 1] = b;
-  }
-  channel->fetched |= 1u << place;
-}
-
 static __attribute__((noinline)) void take_blocks(void) {
   struct channel* channel;
   uint32_t page, i;
@@ -346,18 +293,11 @@ void channels_bells(void) {
 
 /* ---- Of other nodes */
 
-void channel_hear(struct channel* channel, uint32_t node) {
-  const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
+static void hear(struct channel* channel, uint32_t node) {
   struct message message;
-  uint32_t i;
 
-  message.node = node;
-#pragma GCC unroll 8
-  for (i = 0; i < MESSAGE_DATA; i++) message.words[i] = message_word_of(i);
+  message_take(&message, node);
   switch (message.words[MESSAGE_HEAD] >> 24) {
-    case EXRNIC_FW_MESSAGE_KIND_SEND:
-      receive_send(channel, &message, now);
-      break;
     case EXRNIC_FW_MESSAGE_KIND_GRANT:
       send_granted(channel, &message);
       break;
@@ -387,7 +327,7 @@ void channels_message(uint32_t node) {
   else if (head >> 24 == EXRNIC_FW_MESSAGE_KIND_ACK)
     send_acknowledged(channel, node);
   else
-    channel_hear(channel, node);
+    hear(channel, node);
 }
 
 /* ---- Opening */

@@ -4,7 +4,7 @@
  * way; what is asked for is checked here, as a whole and before the first byte leaves. Then the
  * transmit side takes over: segments, DMA and a look-up for each page.
  */
-#include "app/requests.h"
+#include "app/read.h"
 
 /* Words of read_request. */
 enum { LENGTH = 3, SOURCE_STAG = 4, SOURCE_TO = 5 };

@@ -3,7 +3,8 @@
  * Messages that come in. All nodes share the slots of the channel. Who finds no room is noted, and
  * woken when there is some; who asks for what it has been given, or has delivered, is told again.
  */
-#include "app/channels.h"
+#include "app/receives.h"
+
 #include "hal/fault.h"
 
 _Static_assert(EXRNIC_FW_CHANNELS* EXRNIC_CHANNEL_SLOTS_MAX <= EXRNIC_FW_GRANTS,
@@ -140,7 +141,7 @@ static int is_early(const struct channel* channel, const struct message* message
   return 0;
 }
 
-void receive_send(struct channel* channel, const struct message* message, uint32_t now) {
+static void receive_send(struct channel* channel, const struct message* message, uint32_t now) {
   struct last* last = &channel->last[message->node];
   const uint32_t id = message->words[MESSAGE_ID];
   const uint32_t length = message->words[MESSAGE_ARGUMENT] & ~MESSAGE_OLDEST;
@@ -178,6 +179,15 @@ void receive_send(struct channel* channel, const struct message* message, uint32
   last->id = id;
 }
 
+/* The way for all. */
+static __attribute__((noinline)) void hear_send(struct channel* channel, uint32_t node) {
+  const uint32_t now = dev_read(EXRNIC_REG_DEV_TIME_LO);
+  struct message message;
+
+  message_take(&message, node);
+  receive_send(channel, &message, now);
+}
+
 void receive_short(struct channel* channel, uint32_t node) {
   struct last* last = &channel->last[node];
   const uint32_t id = message_word_of(MESSAGE_ID);
@@ -192,7 +202,7 @@ void receive_short(struct channel* channel, uint32_t node) {
   if ((channel->grants_used | (incarnation ^ last->incarnation) | no_room) != 0 ||
       length > EXRNIC_CHANNEL_INLINE || (int32_t)age <= 0 ||
       !(argument & MESSAGE_OLDEST || message_word_of(MESSAGE_HIGH) == last->id)) {
-    channel_hear(channel, node);
+    hear_send(channel, node);
     return;
   }
   {

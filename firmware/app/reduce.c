@@ -11,7 +11,7 @@
  *
  * What a node has sent in a round it keeps until the round after the next: who misses a part asks.
  */
-#include "app/channels.h"
+#include "app/reduce.h"
 
 #define GROUPS 8 /* that this node remembers */
 #define SET_WORDS (EXRNIC_MAX_NODE / 32)

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "app/requests.h"
 
+#include "app/atomic.h"
 #include "app/channels.h"
-
-enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
-  switch (status) {
-    case EXRNIC_FW_DIRECT_STATUS_STAG:
-      return EXRNIC_TERM_CODE_RDMAP_STAG;
-    case EXRNIC_FW_DIRECT_STATUS_STREAM:
-      return EXRNIC_TERM_CODE_RDMAP_STREAM;
-    case EXRNIC_FW_DIRECT_STATUS_ACCESS:
-      return EXRNIC_TERM_CODE_ACCESS;
-    case EXRNIC_FW_DIRECT_STATUS_WRAP:
-      return EXRNIC_TERM_CODE_RDMAP_WRAP;
-    case EXRNIC_FW_DIRECT_STATUS_BOUNDS:
-      return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
-    default:
-      return EXRNIC_TERM_CODE_STREAM;
-  }
-}
+#include "app/read.h"
+#include "hal/port.h"
 
 /* The place in the queue of a request that is answered is free as soon as it is read. */
 static __attribute__((noinline)) void answer(uint32_t kind) {

@@ -5,7 +5,8 @@
  * knows by its id whether it has it. An answer counts only for the SEND sent last: so no bytes go
  * to a slot that was given to somebody else meanwhile.
  */
-#include "app/channels.h"
+#include "app/sends.h"
+
 #include "hal/devices.h"
 
 static struct work* next_work(struct channel* channel, uint32_t id) {

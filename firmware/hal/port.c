@@ -130,3 +130,20 @@ enum exrnic_fw_direct_status answer_refuse(const struct punt* punt, enum exrnic_
   direct_operand(EXRNIC_FW_ANSWER_WORD_CODE, code);
   return direct_run(EXRNIC_FW_DIRECT_REFUSE);
 }
+
+enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status) {
+  switch (status) {
+    case EXRNIC_FW_DIRECT_STATUS_STAG:
+      return EXRNIC_TERM_CODE_RDMAP_STAG;
+    case EXRNIC_FW_DIRECT_STATUS_STREAM:
+      return EXRNIC_TERM_CODE_RDMAP_STREAM;
+    case EXRNIC_FW_DIRECT_STATUS_ACCESS:
+      return EXRNIC_TERM_CODE_ACCESS;
+    case EXRNIC_FW_DIRECT_STATUS_WRAP:
+      return EXRNIC_TERM_CODE_RDMAP_WRAP;
+    case EXRNIC_FW_DIRECT_STATUS_BOUNDS:
+      return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+    default:
+      return EXRNIC_TERM_CODE_STREAM;
+  }
+}

@@ -189,5 +189,7 @@ enum exrnic_fw_direct_status answer_read(const struct punt* punt);
 enum exrnic_fw_direct_status answer_atomic(const struct punt* punt, uint32_t request_id,
                                            uint64_t value);
 enum exrnic_fw_direct_status answer_refuse(const struct punt* punt, enum exrnic_term_code code);
+/* The code with which a request is refused whose memory is not granted. */
+enum exrnic_term_code refusal_of(enum exrnic_fw_direct_status status);
 
 #endif

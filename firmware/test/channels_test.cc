@@ -7,6 +7,7 @@
 #include "test/mock.h"
 
 extern "C" {
+#include "app/channel.h"
 #include "app/channels.h"
 #include "app/requests.h"
 }
