@@ -46,7 +46,7 @@ bool Comparison::SameSegment::operator()(const Segment& expected, const Segment&
   return stream_error || expected.ddp == came.ddp;
 }
 
-Comparison::Comparison(MakeCore make_reference)
+Comparison::Comparison(CoreFactory make_reference)
     : excuses_([this](const Endpoint& qp) { return peer_of(qp); }),
       fabric_(std::move(make_reference), *this) {}
 

@@ -30,7 +30,7 @@ struct Expectation {
 
 class Comparison final : private ShadowObserver {
  public:
-  explicit Comparison(MakeCore make_reference);
+  explicit Comparison(CoreFactory make_reference);
 
   void add(const CoreConfig& config, Subject& subject);
   void remove(uint32_t node) { nodes_.erase(node); }

@@ -17,7 +17,7 @@ constexpr unsigned kProbeCycles = 1000;
 
 class LockstepCore final : public Core, private CoreSink, private Subject {
  public:
-  LockstepCore(const CoreConfig& config, CoreSink& sink, const MakeCore& make_subject,
+  LockstepCore(const CoreConfig& config, CoreSink& sink, const CoreFactory& make_subject,
                std::shared_ptr<Comparison> comparison)
       : node_(config.node_id), sink_(sink), comparison_(std::move(comparison)) {
     comparison_->add(config, *this);
@@ -133,7 +133,7 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
 
 }  // namespace
 
-MakeCore make_lockstep(MakeCore make_subject, MakeCore make_reference) {
+CoreFactory make_lockstep(CoreFactory make_subject, CoreFactory make_reference) {
   auto comparison = std::make_shared<Comparison>(std::move(make_reference));
   return [=](const CoreConfig& config, CoreSink& sink) {
     return std::make_unique<LockstepCore>(config, sink, make_subject, comparison);

@@ -11,10 +11,8 @@
 
 namespace exrnic::lockstep {
 
-using MakeCore = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreSink&)>;
-
 // Makes the cores of one simulation: one for each node, all of the same object. Where subject and
 // reference disagree, step(), or whatever input shows it first, throws Mismatch (mismatch.h).
-MakeCore make_lockstep(MakeCore make_subject, MakeCore make_reference);
+CoreFactory make_lockstep(CoreFactory make_subject, CoreFactory make_reference);
 
 }  // namespace exrnic::lockstep

@@ -18,7 +18,7 @@ constexpr unsigned kLoadSteps = 100'000;
 
 }  // namespace
 
-Shadow::Shadow(const CoreConfig& config, const MakeCore& make_core, ShadowObserver& observer,
+Shadow::Shadow(const CoreConfig& config, const CoreFactory& make_core, ShadowObserver& observer,
                Transmit transmit)
     : node_(config.node_id),
       observer_(observer),

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "rtl-model/lockstep/endpoint.h"
-#include "rtl-model/lockstep/lockstep.h"
 #include "rtl-model/systemc/core.h"
 
 namespace exrnic::lockstep {
@@ -32,7 +31,7 @@ class Shadow final : private CoreSink {
  public:
   using Transmit = std::function<void(Frame&&)>;
 
-  Shadow(const CoreConfig& config, const MakeCore& make_core, ShadowObserver& observer,
+  Shadow(const CoreConfig& config, const CoreFactory& make_core, ShadowObserver& observer,
          Transmit transmit);
 
   void reset();
@@ -72,7 +71,7 @@ constexpr uint64_t kFabricNs = 200;
 
 class ShadowFabric {
  public:
-  ShadowFabric(MakeCore make_core, ShadowObserver& observer)
+  ShadowFabric(CoreFactory make_core, ShadowObserver& observer)
       : make_core_(std::move(make_core)), observer_(observer) {}
 
   void add(const CoreConfig& config);
@@ -102,7 +101,7 @@ class ShadowFabric {
   bool settle();
   bool step_all();
   std::deque<InFlight>::iterator next_to_deliver();
-  const MakeCore make_core_;
+  const CoreFactory make_core_;
   ShadowObserver& observer_;
   std::map<uint32_t, std::unique_ptr<Shadow>> shadows_;  // by node
   std::deque<InFlight> frames_;

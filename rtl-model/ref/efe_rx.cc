@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "rtl-model/ref/efe_tx.h"
-
 namespace exrnic::ref {
 namespace {
 
@@ -178,11 +176,11 @@ void EfeRx::receive(const Frame& frame) {
     if (!adopt(peer, session, flags & EXRNIC_EFE_FLAGS_SYN))
       return state_.count(EXRNIC_COUNTER_RX_SESSION);
     if (knew_another) {
-      efe_tx_->peer_restarted(node, ours);
+      answerer_->peer_restarted(node, ours);
       state_.restarted.push_back(node);
     }
   }
-  if (has_ack) efe_tx_->acknowledged(node, said(efe));
+  if (has_ack) answerer_->acknowledged(node, said(efe));
   if (flags & EXRNIC_EFE_FLAGS_SEQ) {
     if (flags & EXRNIC_EFE_FLAGS_CE) mark(peer);
     return keep_segment(peer, node, efe);
@@ -198,7 +196,7 @@ void EfeRx::receive(const Frame& frame) {
   }
   if (exrnic_efe_refusal(efe) != 0) take_refusal(peer, node, efe);
   // A greeting is answered: so its sender knows that it has been heard.
-  if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) efe_tx_->owe_ack(node, false);
+  if ((flags & EXRNIC_EFE_FLAGS_SYN) && !has_ack) answerer_->owe_ack(node, false);
 }
 
 // A copy for each queue pair that is attached to the group; without one it is for nobody.
@@ -238,13 +236,13 @@ void EfeRx::keep_segment(Peer& peer, uint32_t node, const uint8_t* efe) {
   const uint32_t ahead = seq - peer.next;
   if (static_cast<int32_t>(ahead) < 0 || peer.early.count(seq) != 0) {
     state_.count(EXRNIC_COUNTER_RX_DUPLICATE);
-    return efe_tx_->owe_ack(node, peer.refusal.has_value());
+    return answerer_->owe_ack(node, peer.refusal.has_value());
   }
   if (ahead >= kWindow) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   peer.early.emplace(seq, segment_of(efe));
   if (ahead == 0) return hand_out(peer);
   state_.count(EXRNIC_COUNTER_RX_OUT_OF_ORDER);
-  efe_tx_->owe_ack(node, true);
+  answerer_->owe_ack(node, true);
 }
 
 void EfeRx::hand_out(Peer& peer) {
@@ -265,7 +263,7 @@ bool EfeRx::RefusalId::is_newer(const RefusalId& than) const {
 void EfeRx::take_refusal(Peer& peer, uint32_t node, const uint8_t* efe) {
   const RefusalId brought{static_cast<uint16_t>(exrnic_efe_peer_session(efe)),
                           static_cast<uint8_t>(exrnic_efe_refusal(efe))};
-  if (brought == peer.seen && brought == peer.heard) efe_tx_->owe_ack(node, false);
+  if (brought == peer.seen && brought == peer.heard) answerer_->owe_ack(node, false);
   if (peer.seen.number != 0 && !brought.is_newer(peer.seen)) return;
   peer.seen = brought;
   segments_.push_back(segment_of(efe));
@@ -287,7 +285,7 @@ bool EfeRx::is_stale(const Received& segment) const {
 // One that is stale has come again, or will: its sender is answered all the same.
 void EfeRx::placed(const Received& segment) {
   if (segment.unreliable) return;
-  efe_tx_->owe_ack(segment.node, false);
+  answerer_->owe_ack(segment.node, false);
   if (is_stale(segment)) return;
   Peer& peer = peers_[segment.node];
   if (segment.refusal == 0) {
@@ -311,7 +309,7 @@ EfeRx::Told EfeRx::refuse(const Received& segment, Segment&& message,
   state_.count(EXRNIC_COUNTER_TERMINATES_TX);
   peer.refusals = next_refusal(peer.refusals);
   peer.refusal = {peer.refusals, segment.seq, std::move(message), pause};
-  efe_tx_->owe_ack(segment.node, true);
+  answerer_->owe_ack(segment.node, true);
   return Told::kNow;
 }
 
@@ -332,7 +330,7 @@ void EfeRx::heard(uint32_t node, uint8_t number) {
   Peer& peer = peers_[node];
   if (!peer.refusal || peer.refusal->number != number) return;
   peer.refusal.reset();
-  efe_tx_->owe_ack(node, true);
+  answerer_->owe_ack(node, true);
 }
 
 EfeRx::Position EfeRx::position(uint32_t node) const {

@@ -10,12 +10,24 @@
 
 namespace exrnic::ref {
 
-class EfeTx;
-
 class EfeRx {
  public:
+  struct Position;
+
+  // Who hears what frames say of the other way, and answers them: the transmit side.
+  class Answerer {
+   public:
+    virtual ~Answerer() = default;
+    // Where the peer is in a session of ours.
+    virtual void acknowledged(uint32_t node, const Position& said) = 0;
+    // `session` is the one of ours that the peer speaks of, 0 if none.
+    virtual void peer_restarted(uint32_t node, uint16_t session) = 0;
+    // `alone`: in a frame without a segment, which tells of a refusal, or of what is held.
+    virtual void owe_ack(uint32_t node, bool alone) = 0;
+  };
+
   explicit EfeRx(State& state) : state_(state) {}
-  void connect(EfeTx& efe_tx) { efe_tx_ = &efe_tx; }
+  void connect(Answerer& answerer) { answerer_ = &answerer; }
 
   void receive(const Frame& frame);
 
@@ -94,7 +106,7 @@ class EfeRx {
   void replicate(const Received& segment);
 
   State& state_;
-  EfeTx* efe_tx_ = nullptr;
+  Answerer* answerer_ = nullptr;
   std::map<uint32_t, Peer> peers_;  // by node
   std::deque<Received> segments_;
   std::deque<Received> once_;  // of the other classes

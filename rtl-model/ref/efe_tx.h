@@ -14,7 +14,7 @@
 
 namespace exrnic::ref {
 
-class EfeTx {
+class EfeTx final : public EfeRx::Answerer {
  public:
   using End = std::function<void(const Ended& ended)>;
 
@@ -30,12 +30,11 @@ class EfeTx {
   bool may_begin(uint32_t node, size_t segments = 1);  // that must not wait for each other
   void submit(Segment&& segment);
 
-  // From the receive side: where the peer is in a session of ours.
-  void acknowledged(uint32_t node, const EfeRx::Position& said);
-  // `session` is the one of ours that the peer speaks of, 0 if none.
-  void peer_restarted(uint32_t node, uint16_t session);
-  // `alone`: in a frame without a segment, which tells of a refusal, or of what is held.
-  void owe_ack(uint32_t node, bool alone);
+  // EfeRx::Answerer
+  void acknowledged(uint32_t node, const EfeRx::Position& said) override;
+  void peer_restarted(uint32_t node, uint16_t session) override;
+  void owe_ack(uint32_t node, bool alone) override;
+
   void owe_credit(const CreditUpdate& update) { credits_.push_back(update); }
 
   void run(CoreSink& sink);

@@ -170,6 +170,8 @@ class Core {
   virtual void observe_retirement(RetireObserver /*observer*/) {}
 };
 
+using CoreFactory = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreSink&)>;
+
 // The verilated RTL. `sink` must outlive the core.
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink);
 

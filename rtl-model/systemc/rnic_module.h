@@ -21,8 +21,6 @@
 
 namespace exrnic {
 
-using CoreFactory = std::function<std::unique_ptr<Core>(const CoreConfig&, CoreSink&)>;
-
 class RnicModule final : public sc_core::sc_module,
                          public PcieEndpoint,
                          public FrameReceiver,
