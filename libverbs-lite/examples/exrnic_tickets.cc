@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "output.h"
+#include "ticket_node.h"
 #include "tickets_program.h"
 
 namespace {

@@ -4,8 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "tickets_program.h"
-
 namespace exrnic {
 
 namespace {

@@ -12,6 +12,7 @@
 
 namespace exrnic {
 
+constexpr uint32_t kTicketNodesMax = 64;
 constexpr uint32_t kTicketQkey = 0x7ec7;
 constexpr auto kTicketPatience = std::chrono::seconds(60);
 

@@ -18,8 +18,6 @@
 
 namespace exrnic {
 
-constexpr uint32_t kTicketNodesMax = 64;
-
 struct TicketOptions {
   uint32_t nodes = 2;     // with the desk
   uint32_t tickets = 16;  // of each guest

@@ -12,9 +12,9 @@
 #include <new>
 #include <string>
 
-#include "error_text.h"
 #include "exrnic.h"
 #include "exrnic/verbs.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

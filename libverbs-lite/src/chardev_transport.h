@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

@@ -17,9 +17,9 @@
 
 #include "conn_line.h"
 #include "conn_wait.h"
-#include "error_text.h"
 #include "exrnic/connect.h"
 #include "own_peer.h"
+#include "transport/error_text.h"
 
 using exrnic::BeginCall;
 using exrnic::Fail;

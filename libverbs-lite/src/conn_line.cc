@@ -12,7 +12,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "error_text.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "error_text.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "error_text.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

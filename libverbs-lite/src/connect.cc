@@ -12,10 +12,10 @@
 #include "conn_line.h"
 #include "conn_message.h"
 #include "conn_wait.h"
-#include "error_text.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
+#include "transport/error_text.h"
 
 using exrnic::BeginCall;
 using exrnic::Fail;

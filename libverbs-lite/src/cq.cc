@@ -7,9 +7,8 @@
 #include "barrier.h"
 #include "channel.h"
 #include "doorbell.h"
-#include "qp.h"
+#include "queue_shape.h"
 #include "rnic.h"
-#include "srq.h"
 
 using exrnic::BeginCall;
 using exrnic::Fail;
@@ -18,21 +17,9 @@ namespace exrnic {
 
 namespace {
 
-constexpr uint32_t kRingMin = 1u << EXRNIC_RING_LOG_MIN;
-
-constexpr uint32_t Granted(uint32_t ring_entries) {
-  return ring_entries - (CqReportStep(ring_entries) - 1);
-}
-
-uint32_t RingEntries(uint32_t wanted) {
-  uint32_t ring = RingSize(wanted, kRingMin);
-  if (Granted(ring) < wanted) ring *= 2;
-  return ring;
-}
-
 // False with an error.
 bool AttrIsValid(const vl_rnic& rnic, const vl_cq_init_attr& attr) {
-  if (!IsWithin("entries", attr.entries, 1, MostCqEntries(rnic.info)) ||
+  if (!IsWithin("entries", attr.entries, 1, CqEntriesOfRing(rnic.info.max_cq_entries)) ||
       !IsWithin("moderation.count", attr.moderation.count, 0, EXRNIC_MODERATION_COUNT_MAX) ||
       !IsWithin("moderation.ns", attr.moderation.ns, 0, EXRNIC_MODERATION_NS_MAX) ||
       !IsWithin("comp_vector", attr.comp_vector, 0, rnic.info.comp_vectors)) {
@@ -56,27 +43,6 @@ CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
 }
 
 }  // namespace
-
-uint32_t MostCqEntries(const DeviceInfo& info) { return Granted(info.max_cq_entries); }
-
-void DropCqes(vl_cq* cq, const vl_qp& qp) {
-  uint32_t end = cq->consumer;
-  while (cq->At(end) != nullptr) ++end;
-  // From the newest on, to where the device writes next: so the places come free at the old end.
-  uint32_t to = end;
-  for (uint32_t from = end; from != cq->consumer;) {
-    const exrnic_cqe& cqe = *cq->At(--from);
-    if (cqe.qpn != qp.number) {
-      cq->Move(from, --to);
-      continue;
-    }
-    uint64_t wr_id;
-    if (qp.srq != nullptr && cqe.opcode == EXRNIC_WQE_OPCODE_RECV) {
-      qp.srq->queue.Complete(cqe.wqe_index, &wr_id);
-    }
-  }
-  cq->consumer = to;
-}
 
 void ReportTaken(vl_cq* cq, uint32_t doorbell) {
   vl_mb_cqe_read_before_doorbell();
@@ -104,7 +70,7 @@ vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
     return nullptr;
   }
   std::unique_ptr<vl_cq> cq(new (std::nothrow)
-                                vl_cq(rnic, *attr, exrnic::RingEntries(attr->entries)));
+                                vl_cq(rnic, *attr, exrnic::CqRingFor(attr->entries)));
   if (cq == nullptr || cq->memory.data() == nullptr) return Fail(ENOMEM);
   cq->cookie = rnic->events.Add();
   if (cq->cookie == 0) return Fail(ENOMEM);

@@ -8,7 +8,7 @@
 #include "exrnic_hw.h"
 #include "ring_memory.h"
 #include "spin_lock.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 struct vl_cq {
   vl_cq(vl_rnic* owner, const vl_cq_init_attr& attr, uint32_t ring_entries)
@@ -44,18 +44,6 @@ struct vl_cq {
 };
 
 namespace exrnic {
-
-// The device is told of taken CQEs only each quarter of the ring, to spare stores that cost a bus
-// write. Those not yet told are lost to the ring, so it is made larger by that much.
-constexpr uint32_t CqReportStep(uint32_t ring_entries) { return ring_entries / 4; }
-
-// Most that a caller may ask for.
-uint32_t MostCqEntries(const DeviceInfo& info);
-
-// Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
-// for another one); those of others close up. Receives of a shared queue have their slots given
-// back. Under cq->lock, once the device writes no more of them.
-void DropCqes(vl_cq* cq, const vl_qp& qp);
 
 // Tells the device of all that was taken. doorbell: EXRNIC_DOORBELL_CQ*. Under cq->lock.
 void ReportTaken(vl_cq* cq, uint32_t doorbell);

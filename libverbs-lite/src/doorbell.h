@@ -7,7 +7,7 @@
 
 #include "barrier.h"
 #include "exrnic_hw.h"
-#include "user_page.h"
+#include "transport/user_page.h"
 
 namespace exrnic {
 

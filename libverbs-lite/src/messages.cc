@@ -13,10 +13,10 @@
 
 #include "barrier.h"
 #include "doorbell.h"
-#include "error_text.h"
 #include "ring_memory.h"
 #include "rnic.h"
 #include "spin_lock.h"
+#include "transport/error_text.h"
 
 using exrnic::BeginCall;
 using exrnic::Fail;

@@ -6,10 +6,10 @@
 #include <new>
 
 #include "barrier.h"
-#include "error_text.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
+#include "transport/error_text.h"
 
 using exrnic::BeginCall;
 using exrnic::Fail;

@@ -8,7 +8,7 @@
 
 #include "exrnic_hw.h"
 #include "spin_lock.h"
-#include "user_page.h"
+#include "transport/user_page.h"
 
 namespace exrnic {
 

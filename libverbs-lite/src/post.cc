@@ -4,11 +4,11 @@
 #include <cstring>
 #include <mutex>
 
-#include "error_text.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
 #include "srq.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

@@ -129,6 +129,28 @@ vl_qp_state LibraryState(exrnic_qp_state state) {
   return VL_QPS_ERROR;
 }
 
+// Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
+// for another one); those of others close up. Receives of a shared queue have their slots given
+// back. Under cq->lock, once the device writes no more of them.
+void DropCqes(vl_cq* cq, const vl_qp& qp) {
+  uint32_t end = cq->consumer;
+  while (cq->At(end) != nullptr) ++end;
+  // From the newest on, to where the device writes next: so the places come free at the old end.
+  uint32_t to = end;
+  for (uint32_t from = end; from != cq->consumer;) {
+    const exrnic_cqe& cqe = *cq->At(--from);
+    if (cqe.qpn != qp.number) {
+      cq->Move(from, --to);
+      continue;
+    }
+    uint64_t wr_id;
+    if (qp.srq != nullptr && cqe.opcode == EXRNIC_WQE_OPCODE_RECV) {
+      qp.srq->queue.Complete(cqe.wqe_index, &wr_id);
+    }
+  }
+  cq->consumer = to;
+}
+
 // Runs `change` while nobody polls completions of the queue pair, after those still queued are
 // gone.
 template <typename Change>

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "error_text.h"
 #include "exrnic/verbs.h"
 #include "ring_memory.h"
+#include "transport/error_text.h"
 #include "wqe.h"
 
 namespace exrnic {
@@ -40,6 +40,11 @@ bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names)
   shape->elements = std::min<uint32_t>(EXRNIC_MAX_SGE, PayloadRoom(each) / kElementBytes);
   shape->inline_bytes = std::min<uint32_t>(EXRNIC_INLINE_MAX, PayloadRoom(each));
   return true;
+}
+
+uint32_t CqRingFor(uint32_t wanted) {
+  const uint32_t ring = RingSize(wanted, kSlotsMin);
+  return CqEntriesOfRing(ring) < wanted ? ring * 2 : ring;
 }
 
 }  // namespace exrnic

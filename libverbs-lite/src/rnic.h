@@ -7,12 +7,12 @@
 #include <memory>
 #include <mutex>
 
-#include "error_text.h"
 #include "event_table.h"
 #include "exrnic/verbs.h"
 #include "exrnic_hw.h"
 #include "pio.h"
-#include "transport.h"
+#include "transport/error_text.h"
+#include "transport/transport.h"
 
 // An open RNIC: one user context of the device.
 struct vl_rnic {

@@ -7,7 +7,7 @@
 
 #include "ring_memory.h"
 #include "spin_lock.h"
-#include "user_page.h"
+#include "transport/user_page.h"
 #include "wqe.h"
 
 namespace exrnic {

@@ -12,7 +12,7 @@
 
 #include "exrnic/verbs.h"
 #include "fake_device.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

@@ -30,9 +30,9 @@
 #include "exrnic/ntb.h"
 #include "exrnic_hw.h"
 #include "other_device.h"
+#include "sim/posix/unix_socket.h"
 #include "sim/sim_error.h"
 #include "sim/vfio_user/rnic_pci.h"
-#include "sim/vfio_user/unix_socket.h"
 #include "sim_fixture.h"
 
 namespace exrnic {
@@ -54,7 +54,7 @@ void ExpectText(const std::string& what) {
   CHECK(std::string(vl_error_text()).find(what) != std::string::npos);
 }
 
-int FreeDescriptor() { return vfio_user::UniqueFd(dup(STDIN_FILENO)).get(); }
+int FreeDescriptor() { return UniqueFd(dup(STDIN_FILENO)).get(); }
 
 void ExpectNoChannel(vl_rnic* rnic, const std::string& why) {
   const int free = FreeDescriptor();
@@ -293,7 +293,7 @@ struct Sender {
 
 // As GDB: the next instruction of node 0's firmware is where there is no memory.
 void LeadFirmwareAstray(const Fixture& fixture) {
-  const vfio_user::UniqueFd socket = vfio_user::connect_unix(fixture.folder / "gdb");
+  const UniqueFd socket = connect_unix(fixture.folder / "gdb");
   const timeval limit = {10, 0};
   REQUIRE(setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
   const std::pair<std::string, std::string> requests[] = {

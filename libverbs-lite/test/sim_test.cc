@@ -22,7 +22,7 @@
 
 #include "both_ends.h"
 #include "exrnic/connect.h"
-#include "sim/vfio_user/unix_socket.h"
+#include "sim/posix/unix_socket.h"
 #include "sim_fixture.h"
 
 namespace exrnic {
@@ -246,7 +246,7 @@ TEST_CASE("events wait for who reads late, however many there are") {
 
 // The simulator's answer to a request at its control socket.
 std::string Ask(const Fixture& fixture, const std::string& request) {
-  const vfio_user::UniqueFd socket = vfio_user::connect_unix(fixture.folder / "control");
+  const UniqueFd socket = connect_unix(fixture.folder / "control");
   const timeval limit = {10, 0};
   REQUIRE(setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0);
   const std::string line = request + "\n";

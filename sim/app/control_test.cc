@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "sim/posix/unix_socket.h"
 #include "sim/testing/register_driver.h"
 #include "sim/testing/simulator_process.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic {
 namespace {
@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 // A client of the control socket.
 struct Control {
-  explicit Control(const std::string& path) : socket(vfio_user::connect_unix(path)) {
+  explicit Control(const std::string& path) : socket(connect_unix(path)) {
     const timeval limit{10, 0};
     REQUIRE(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
   }
@@ -55,7 +55,7 @@ struct Control {
     send(request + "\n");
     return nlohmann::json::parse(line());
   }
-  vfio_user::UniqueFd socket;
+  UniqueFd socket;
 };
 
 TEST_CASE("the control socket answers while nothing runs, and to several requests at once") {
@@ -156,11 +156,11 @@ std::pair<int, std::string> exrnicctl(const std::string& arguments) {
 
 TEST_CASE("exrnicctl takes no answer without end") {
   TempDir dir;
-  const vfio_user::UniqueFd listener = vfio_user::listen_unix(dir / "c.sock");
+  const UniqueFd listener = listen_unix(dir / "c.sock");
   std::thread babbler([&] {
     pollfd fd{listener.get(), POLLIN, 0};
     ::poll(&fd, 1, 10'000);
-    const vfio_user::UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const UniqueFd client(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     const std::string text(100'000, 'x');
     while (::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0) {
     }

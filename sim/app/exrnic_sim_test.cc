@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "sim/posix/unique_fd.h"
 #include "sim/testing/register_driver.h"
 #include "sim/testing/simulator_process.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic {
 namespace {
@@ -89,8 +89,8 @@ TEST_CASE("statistics have the counters of the core, also of clients that have l
 }
 
 // A memfd of 2 TiB without a page, that cannot shrink.
-vfio_user::UniqueFd sparse_file() {
-  vfio_user::UniqueFd file(::memfd_create("sparse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+UniqueFd sparse_file() {
+  UniqueFd file(::memfd_create("sparse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   REQUIRE(::ftruncate(file.get(), off_t{2} << 40) == 0);
   REQUIRE(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0);
   return file;
@@ -104,13 +104,13 @@ TEST_CASE("a client that grants more memory than there is address space takes no
   simulator.wait_until_ready();
   RegisterDriver greedy(dir / "a.sock");
   for (uint64_t i = 0; i < 100; ++i) {
-    const vfio_user::UniqueFd file = sparse_file();
+    const UniqueFd file = sparse_file();
     CHECK(greedy.client.dma_map({true, true, 0, i << 42, uint64_t{2} << 40}, file.get()) ==
           -ENOSPC);
     REQUIRE(greedy.client.dma_map({true, true, 0, i << 42, kPage}, file.get()) == 0);
   }
   RegisterDriver other(dir / "b.sock");
-  const vfio_user::UniqueFd file = sparse_file();
+  const UniqueFd file = sparse_file();
   CHECK(other.client.dma_map({true, true, 0, 0, kPage}, file.get()) == 0);
   CHECK(other.load(EXRNIC_REG_NODE_ID) == 1);
   CHECK(greedy.load(EXRNIC_REG_NODE_ID) == 0);
@@ -345,7 +345,7 @@ TEST_CASE("statistics go to a FIFO that somebody reads") {
   TempDir dir;
   const std::string fifo = dir / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  const vfio_user::UniqueFd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const UniqueFd reader(::open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   Simulator simulator({"--node", "vfio-user:" + (dir / "a.sock"), "--stats", fifo});
   simulator.wait_until_ready();
   simulator.signal(SIGTERM);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/app/options.h"
-#include "sim/app/service_loop.h"
+#include "sim/service/service_loop.h"
 #include "sim/testbed.h"
 
 namespace exrnic {

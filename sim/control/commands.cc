@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "exrnic_hw.h"
-#include "sim/profile/strict_object.h"
+#include "sim/files/strict_object.h"
 #include "sim/topology/link_names.h"
 
 namespace exrnic {

@@ -11,7 +11,7 @@
 namespace exrnic {
 
 ControlServer::ControlServer(const std::string& socket_path, Answer answer, Refusal refusal,
-                             vfio_user::UnixListener::Log log)
+                             UnixListener::Log log)
     : answer_(std::move(answer)),
       refusal_(std::move(refusal)),
       listener_(socket_path, std::move(log)) {}
@@ -37,7 +37,7 @@ void ControlServer::service() {
 
 void ControlServer::accept_clients() {
   for (size_t i = 0; i < kMostClients; ++i) {
-    vfio_user::UniqueFd socket = listener_.accept();
+    UniqueFd socket = listener_.accept();
     if (!socket) return;
     Client client{std::move(socket), {}, {}, false};
     if (clients_.size() >= kMostClients) {

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/side_socket.h"
-#include "sim/vfio_user/unique_fd.h"
-#include "sim/vfio_user/unix_listener.h"
+#include "sim/posix/side_socket.h"
+#include "sim/posix/unique_fd.h"
+#include "sim/posix/unix_listener.h"
 
 namespace exrnic {
 
@@ -33,7 +33,7 @@ class ControlServer final : public SideSocket {
   // Listens on `socket_path`; a socket file that nobody serves any more is replaced. Throws
   // std::runtime_error with one clear line if the path cannot be served.
   ControlServer(const std::string& socket_path, Answer answer, Refusal refusal,
-                vfio_user::UnixListener::Log log);
+                UnixListener::Log log);
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
@@ -44,7 +44,7 @@ class ControlServer final : public SideSocket {
 
  private:
   struct Client {
-    vfio_user::UniqueFd socket;
+    UniqueFd socket;
     std::string in;
     std::string out;
     bool ending = false;  // nothing more is read; over when `out` has left
@@ -60,7 +60,7 @@ class ControlServer final : public SideSocket {
 
   Answer answer_;
   Refusal refusal_;
-  vfio_user::UnixListener listener_;
+  UnixListener listener_;
   std::list<Client> clients_;
 };
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "sim/profile/data_file.h"
+#include "sim/files/data_file.h"
 
 namespace exrnic::debug {
 

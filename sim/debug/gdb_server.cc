@@ -54,7 +54,7 @@ class NodeRegisters final : public FwRegisters {
 
 class GdbServer::Connection {
  public:
-  Connection(vfio_user::UniqueFd socket, Testbed& testbed, unsigned node)
+  Connection(UniqueFd socket, Testbed& testbed, unsigned node)
       : socket_(std::move(socket)),
         rnic_(testbed.node(node).rnic()),
         registers_(testbed, node),
@@ -108,7 +108,7 @@ class GdbServer::Connection {
     return true;
   }
 
-  vfio_user::UniqueFd socket_;
+  UniqueFd socket_;
   const RnicModule& rnic_;
   NodeRegisters registers_;
   ProcessorDebugger processor_;
@@ -132,7 +132,7 @@ void GdbServer::append_poll_fds(std::vector<pollfd>& fds) {
 }
 
 void GdbServer::accept_one() {
-  vfio_user::UniqueFd socket = listener_.accept();
+  UniqueFd socket = listener_.accept();
   if (!socket) return;
   if (connection_ && !connection_->ended()) {
     return log_("refused, another debugger is connected");

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/app/side_socket.h"
 #include "sim/debug/gdb_session.h"
+#include "sim/posix/side_socket.h"
+#include "sim/posix/unix_listener.h"
 #include "sim/testbed.h"
-#include "sim/vfio_user/unix_listener.h"
 
 namespace exrnic::debug {
 
@@ -42,7 +42,7 @@ class GdbServer final : public SideSocket {
   Testbed& testbed_;
   unsigned node_;
   const Log log_;
-  vfio_user::UnixListener listener_;
+  UnixListener listener_;
   std::unique_ptr<Connection> connection_;
 };
 

@@ -23,6 +23,7 @@
 
 #include "rtl-model/systemc/scheduler.h"
 #include "sim/ethernet/credits.h"
+#include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/faults.h"
 #include "sim/time/lane.h"
 
@@ -63,12 +64,7 @@ struct EthernetLinkCounters {
 
 class EthernetLink {
  public:
-  struct Config {
-    uint64_t megabits_per_second = 25'000;
-    uint32_t latency_ns = 500;
-    uint64_t buffer_bytes = 0;  // at the far end, in line bytes; 0: no flow control
-    uint32_t head_bytes = 0;    // of a wire frame, when it is delivered; 0: all of it
-  };
+  using Config = EthernetLinkConfig;
 
   EthernetLink(Scheduler& near, Scheduler& far, const Config& config, const FaultConfig& faults,
                uint64_t seed, WireReceiver& to);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/ethernet/ethernet_config.h"
 #include "sim/ethernet/ethernet_link.h"
 
 namespace exrnic {
@@ -36,13 +37,7 @@ constexpr uint32_t kCutThroughBytes = 64;
 
 class Switch {
  public:
-  struct Config {
-    uint32_t latency_ns = 0;
-    uint64_t queue_bytes = 0;  // of each output, in line bytes; with flow control without effect
-    uint64_t mark_bytes = 0;   // a frame that makes its queue longer is marked; 0: none is
-    bool cut_through = false;
-    bool flow_control = false;  // the lines have it
-  };
+  using Config = SwitchConfig;
 
   Switch(Scheduler& scheduler, const Config& config);
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "rtl-model/systemc/core.h"
-#include "sim/host/host_port.h"
+#include "sim/pcie/host_port.h"
 #include "sim/testbed.h"
 
 namespace exrnic {

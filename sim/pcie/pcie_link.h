@@ -22,7 +22,8 @@
 
 #include "rtl-model/systemc/rnic_ports.h"
 #include "rtl-model/systemc/scheduler.h"
-#include "sim/host/host_port.h"
+#include "sim/pcie/host_port.h"
+#include "sim/pcie/pcie_config.h"
 #include "sim/time/lane.h"
 
 namespace exrnic {
@@ -39,15 +40,6 @@ constexpr unsigned kReadCompletionBoundary = 64;
 // TLPs of a kind, writes or reads, that wait in the link before the core feels back-pressure: few,
 // so that the time of acceptance is close to the time on the wire; enough to never starve it.
 constexpr unsigned kPcieQueueTlps = 4;
-
-struct PcieConfig {
-  uint32_t bytes_per_us = 7877;  // after line coding, before TLP overhead
-  uint32_t latency_ns = 120;     // propagation, one way, end of TLP to end of TLP
-  uint32_t max_payload = 256;    // MPS, bytes
-  uint32_t max_read = 512;       // MRRS, bytes
-  uint32_t host_load_ns = 0;     // what a CPU load takes beside the link and the device
-  uint32_t host_memory_ns = 0;   // from a read's arrival to its first completion
-};
 
 struct PcieCounters {
   uint64_t writes = 0;  // memory writes that reached the host

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "sim/profile/strict_object.h"
+#include "sim/files/strict_object.h"
 
 namespace exrnic {
 namespace {
@@ -65,7 +65,7 @@ void read_ethernet(StrictObject object, Profile& profile) {
   profile.ethernet.megabits_per_second = object.multiple("megabits_per_second", 8, 8'000'000, 8);
   profile.ethernet.latency_ns = static_cast<uint32_t>(object.integer("latency_ns", 0, kMostNs));
   profile.two_nodes_switched = object.choice("two_nodes", {kBackToBack, kSwitch}) == kSwitch;
-  Switch::Config& config = profile.ethernet_switch;
+  SwitchConfig& config = profile.ethernet_switch;
   config.latency_ns = static_cast<uint32_t>(object.integer("switch_latency_ns", 0, kMostNs));
   config.cut_through =
       object.choice("switch_forwarding", {kStoreAndForward, kCutThrough}) == kCutThrough;

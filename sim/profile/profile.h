@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/ethernet/ethernet_link.h"
-#include "sim/ethernet/switch.h"
-#include "sim/pcie/pcie_link.h"
-#include "sim/profile/data_file.h"
+#include "sim/ethernet/ethernet_config.h"
+#include "sim/files/data_file.h"
+#include "sim/pcie/pcie_config.h"
 
 namespace exrnic {
 
@@ -23,8 +22,8 @@ struct Profile {
   unsigned pcie_lanes = 0;
   uint32_t instruction_ns = 1;  // of the hosts, in synchronised time
   PcieConfig pcie;
-  EthernetLink::Config ethernet;
-  Switch::Config ethernet_switch;
+  EthernetLinkConfig ethernet;
+  SwitchConfig ethernet_switch;
   bool two_nodes_switched = false;  // false: two nodes are back to back; more always have a switch
 };
 

@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/posix/unix_socket.h"
 #include "sim/vfio_user/client.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic {
 
 // A driver in user space at one of the simulator's sockets.
 struct RegisterDriver {
-  explicit RegisterDriver(const std::string& socket) : client(vfio_user::connect_unix(socket), {}) {
+  explicit RegisterDriver(const std::string& socket) : client(connect_unix(socket), {}) {
     REQUIRE(client.negotiate() == 0);
     const uint16_t command = PCI_COMMAND_MEMORY;  // no BAR answers without it
     REQUIRE(client.write(VFIO_PCI_CONFIG_REGION_INDEX, PCI_COMMAND, &command, sizeof(command)) ==

@@ -31,8 +31,8 @@ constexpr char kShown[] = "/memfd:exrnic-sim clock (deleted)";
 }
 
 // Sealed: a file that somebody cuts short would end whoever has mapped it.
-vfio_user::UniqueFd new_memory(const std::string& path) {
-  vfio_user::UniqueFd file(::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+UniqueFd new_memory(const std::string& path) {
+  UniqueFd file(::memfd_create(kName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file || ::ftruncate(file.get(), sizeof(exrnic_shared_time)) != 0 ||
       ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     fail_errno(path);

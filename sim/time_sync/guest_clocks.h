@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/posix/unique_fd.h"
 #include "sim/time_sync/shared_time.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic {
 
@@ -69,7 +69,7 @@ class GuestClocks {
 
   const std::string path_;
   const unsigned guests_;
-  const vfio_user::UniqueFd file_;
+  const UniqueFd file_;
   const std::string target_;  // of the link
   exrnic_shared_time* const shared_;
 };

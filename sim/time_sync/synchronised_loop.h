@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/app/socket_service.h"
+#include "sim/service/socket_service.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/guest_clocks.h"
 #include "sim/time_sync/timed_node.h"

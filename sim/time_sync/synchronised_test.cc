@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "sim/posix/unix_socket.h"
 #include "sim/testing/simulator_process.h"
 #include "sim/time_sync/shared_time.h"
 #include "sim/vfio_user/client.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic {
 namespace {
@@ -73,7 +73,7 @@ class PlayedGuest {
       : clock_(clock),
         number_(number),
         me_(clock_->guest[number]),
-        client_(vfio_user::connect_unix(socket), {}),
+        client_(connect_unix(socket), {}),
         helper_([this] { answer(); }) {
     REQUIRE(client_.negotiate() == 0);
     set_command(PCI_COMMAND_MEMORY);

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "rtl-model/systemc/scheduler.h"
-#include "sim/host/host_port.h"
+#include "sim/pcie/host_port.h"
 #include "sim/time_sync/guest_clocks.h"
 #include "sim/vfio_user/server.h"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "exrnic_hw.h"
-#include "sim/profile/strict_object.h"
+#include "sim/files/strict_object.h"
 
 namespace exrnic {
 namespace {

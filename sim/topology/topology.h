@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/ethernet/faults.h"
-#include "sim/profile/data_file.h"
+#include "sim/files/data_file.h"
 
 namespace exrnic {
 

@@ -6,14 +6,15 @@
 #include <memory>
 #include <utility>
 
-#include "sim/trace/tracer.h"
+#include "rtl-model/systemc/core.h"
+#include "sim/trace/observer.h"
 
 namespace exrnic::trace {
 
 class TracedCore final : public Core, private CoreSink {
  public:
-  TracedCore(Tracer& tracer, const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
-      : tracer_(tracer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {}
+  TracedCore(Observer& observer, const CoreConfig& config, CoreSink& sink, const CoreFactory& make)
+      : observer_(observer), node_(config.node_id), sink_(sink), core_(make(config, *this)) {}
 
   void reset() override { core_->reset(); }
   void mmio_write(const MmioAccess& access) override { core_->mmio_write(access); }
@@ -22,7 +23,7 @@ class TracedCore final : public Core, private CoreSink {
     core_->read_completion(std::move(completion));
   }
   void receive(Frame&& frame) override {
-    tracer_.frame(node_, frame, false);
+    observer_.frame(node_, frame, false);
     core_->receive(std::move(frame));
   }
   void step(uint64_t time_ns) override { core_->step(time_ns); }
@@ -45,7 +46,7 @@ class TracedCore final : public Core, private CoreSink {
   void mmio_read_done(uint64_t data) override { sink_.mmio_read_done(data); }
   bool can_transmit() override { return sink_.can_transmit(); }
   void transmit(Frame&& frame) override {
-    tracer_.frame(node_, frame, true);
+    observer_.frame(node_, frame, true);
     sink_.transmit(std::move(frame));
   }
   uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
@@ -53,9 +54,9 @@ class TracedCore final : public Core, private CoreSink {
     return sink_.peek(address, out, length);
   }
   bool tracing() override { return true; }
-  void trace(const TraceEvent& event) override { tracer_.core_event(node_, event); }
+  void trace(const TraceEvent& event) override { observer_.core_event(node_, event); }
 
-  Tracer& tracer_;
+  Observer& observer_;
   unsigned node_;
   CoreSink& sink_;
   std::unique_ptr<Core> core_;

@@ -4,50 +4,51 @@
 
 #include <utility>
 
-#include "sim/trace/tracer.h"
+#include "sim/pcie/host_port.h"
+#include "sim/trace/observer.h"
 
 namespace exrnic::trace {
 
 class TracedDevice final : public DevicePort {
  public:
-  TracedDevice(Tracer& tracer, unsigned node, DevicePort& device)
-      : tracer_(tracer), node_(node), device_(device) {}
+  TracedDevice(Observer& observer, unsigned node, DevicePort& device)
+      : observer_(observer), node_(node), device_(device) {}
 
   void mmio_write(unsigned bar, uint64_t offset, unsigned size, uint64_t value) override {
-    tracer_.store(node_, bar, offset, size, value);
+    observer_.store(node_, bar, offset, size, value);
     device_.mmio_write(bar, offset, size, value);
   }
   void mmio_write_block(unsigned bar, uint64_t offset, const uint8_t* data) override {
-    tracer_.block(node_, bar, offset, data);
+    observer_.block(node_, bar, offset, data);
     device_.mmio_write_block(bar, offset, data);
   }
   void mmio_read(unsigned bar, uint64_t offset, unsigned size, ReadDone done) override {
     device_.mmio_read(
         bar, offset, size,
-        [this, bar, offset, since = tracer_.now(), done = std::move(done)](uint64_t value) {
-          tracer_.loaded(node_, bar, offset, value, since);
+        [this, bar, offset, since = observer_.now(), done = std::move(done)](uint64_t value) {
+          observer_.loaded(node_, bar, offset, value, since);
           done(value);
         });
   }
   size_t backlog() override { return device_.backlog(); }
   void reset() override {
-    tracer_.reset(node_);
+    observer_.reset(node_);
     device_.reset();
   }
 
  private:
-  Tracer& tracer_;
+  Observer& observer_;
   unsigned node_;
   DevicePort& device_;
 };
 
 class TracedHost final : public HostPort {
  public:
-  TracedHost(Tracer& tracer, unsigned node, HostPort& host)
-      : tracer_(tracer), node_(node), host_(host) {}
+  TracedHost(Observer& observer, unsigned node, HostPort& host)
+      : observer_(observer), node_(node), host_(host) {}
 
   bool dma_read(uint64_t address, uint8_t* out, size_t length) override {
-    tracer_.memory(node_, false, address, nullptr, length);
+    observer_.memory(node_, false, address, nullptr, length);
     return host_.dma_read(address, out, length);
   }
   uint64_t read_wait_ns(uint64_t address, size_t length) override {
@@ -57,16 +58,16 @@ class TracedHost final : public HostPort {
     return host_.dma_peek(address, out, length);
   }
   bool dma_write(uint64_t address, const uint8_t* data, size_t length) override {
-    tracer_.memory(node_, true, address, data, length);
+    observer_.memory(node_, true, address, data, length);
     return host_.dma_write(address, data, length);
   }
   void fire_msix(unsigned vector) override {
-    tracer_.interrupt(node_, vector);
+    observer_.interrupt(node_, vector);
     host_.fire_msix(vector);
   }
 
  private:
-  Tracer& tracer_;
+  Observer& observer_;
   unsigned node_;
   HostPort& host_;
 };

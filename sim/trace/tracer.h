@@ -17,17 +17,18 @@
 
 #include "rtl-model/systemc/rnic_module.h"
 #include "rtl-model/systemc/scheduler.h"
-#include "sim/host/host_port.h"
+#include "sim/pcie/host_port.h"
+#include "sim/trace/observer.h"
 #include "sim/trace/trace_file.h"
 #include "sim/trace/work_tracker.h"
 
 namespace exrnic {
 
-class Tracer {
+class Tracer final : public trace::Observer {
  public:
   // See TraceFile about `path` and `log`. The tracer must outlive the testbed.
   Tracer(const std::string& path, trace::TraceFile::Log log);
-  ~Tracer();
+  ~Tracer() override;
 
   // ---- For Testbed and Node: each makes its parts through these.
   void start(const Scheduler& scheduler, uint64_t period_ps, unsigned nodes);
@@ -35,16 +36,18 @@ class Tracer {
   DevicePort& device(unsigned node, DevicePort& device);
   HostPort* host(unsigned node, HostPort* host);
 
-  // ---- For the wrappers: what they see, now.
-  void core_event(unsigned node, const TraceEvent& event);
-  void frame(unsigned node, const Frame& frame, bool out);
-  void store(unsigned node, unsigned bar, uint64_t offset, unsigned size, uint64_t value);
-  void block(unsigned node, unsigned bar, uint64_t offset, const uint8_t* data);
-  void loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value, uint64_t since_ps);
-  void memory(unsigned node, bool write, uint64_t address, const uint8_t* data, size_t length);
-  void interrupt(unsigned node, unsigned vector);
-  void reset(unsigned node) { works_.pull_by_firmware(node, false); }
-  uint64_t now() const { return scheduler_ == nullptr ? 0 : scheduler_->now(); }
+  // ---- trace::Observer
+  void core_event(unsigned node, const TraceEvent& event) override;
+  void frame(unsigned node, const Frame& frame, bool out) override;
+  void store(unsigned node, unsigned bar, uint64_t offset, unsigned size, uint64_t value) override;
+  void block(unsigned node, unsigned bar, uint64_t offset, const uint8_t* data) override;
+  void loaded(unsigned node, unsigned bar, uint64_t offset, uint64_t value,
+              uint64_t since_ps) override;
+  void memory(unsigned node, bool write, uint64_t address, const uint8_t* data,
+              size_t length) override;
+  void interrupt(unsigned node, unsigned vector) override;
+  void reset(unsigned node) override { works_.pull_by_firmware(node, false); }
+  uint64_t now() const override { return scheduler_ == nullptr ? 0 : scheduler_->now(); }
 
   uint64_t works() const { return works_.drawn(); }  // work requests drawn so far
 

@@ -21,11 +21,11 @@
 #include <map>
 #include <optional>
 
+#include "sim/posix/unique_fd.h"
 #include "sim/vfio_user/mapped_files.h"
 #include "sim/vfio_user/memory_budget.h"
 #include "sim/vfio_user/open_files.h"
 #include "sim/vfio_user/protocol.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic::vfio_user {
 

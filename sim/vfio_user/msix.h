@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "sim/pcie/config_space.h"
+#include "sim/posix/unique_fd.h"
 #include "sim/vfio_user/protocol.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic::vfio_user {
 

@@ -12,9 +12,9 @@
 #include <tuple>
 #include <variant>
 
+#include "sim/posix/unique_fd.h"
 #include "sim/vfio_user/memory_budget.h"
 #include "sim/vfio_user/protocol.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic::vfio_user {
 

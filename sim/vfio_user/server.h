@@ -17,36 +17,24 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "sim/host/host_port.h"
 #include "sim/pcie/config_space.h"
+#include "sim/pcie/host_port.h"
+#include "sim/posix/unique_fd.h"
+#include "sim/posix/unix_listener.h"
 #include "sim/vfio_user/memory_budget.h"
-#include "sim/vfio_user/unique_fd.h"
-#include "sim/vfio_user/unix_listener.h"
+#include "sim/vfio_user/report.h"
 
 namespace exrnic::vfio_user {
 
 class Session;
 
-// What went wrong without anybody having been told, or is worth a line in a summary.
-struct Counters {
-  uint64_t clients = 0;                 // that were accepted
-  uint64_t clients_refused = 0;         // because there was one already
-  uint64_t connections_malformed = 0;   // closed because of what the client sent
-  uint64_t requests_refused = 0;        // answered with an errno
-  uint64_t posted_writes_refused = 0;   // likewise, but nobody waited for the answer
-  uint64_t dma_refused_bus_master = 0;  // the host has not enabled bus mastering
-  uint64_t dma_refused_address = 0;     // memory that is not granted
-  uint64_t interrupts_dropped = 0;      // no eventfd, no client, or no bus mastering
-};
-
 class VfioUserServer : public HostPort {
  public:
-  using Log = std::function<void(const std::string& line)>;
+  using Log = vfio_user::Log;
 
   static constexpr std::chrono::milliseconds kGrace{1000};
 

@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
+#include "sim/posix/unix_socket.h"
 #include "sim/vfio_user/client.h"
 #include "sim/vfio_user/rnic_pci.h"
 #include "sim/vfio_user/server.h"
 #include "sim/vfio_user/test_support.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic::vfio_user {
 

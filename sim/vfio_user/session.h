@@ -8,12 +8,12 @@
 #include <string>
 #include <variant>
 
-#include "sim/host/host_port.h"
 #include "sim/pcie/config_space.h"
+#include "sim/pcie/host_port.h"
 #include "sim/vfio_user/dma_map.h"
 #include "sim/vfio_user/msix.h"
 #include "sim/vfio_user/protocol.h"
-#include "sim/vfio_user/server.h"
+#include "sim/vfio_user/report.h"
 #include "sim/vfio_user/transport.h"
 
 namespace exrnic::vfio_user {
@@ -26,7 +26,7 @@ class Session : public std::enable_shared_from_this<Session> {
     PciConfigSpace& config;
     DevicePort& device;
     Counters& counters;
-    const VfioUserServer::Log& log;
+    const Log& log;
     const MemoryBudget& budget;
   };
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "sim/host/host_port.h"
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/pcie/host_port.h"
+#include "sim/posix/unique_fd.h"
 
 namespace exrnic::vfio_user {
 

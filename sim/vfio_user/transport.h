@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/posix/unique_fd.h"
 #include "sim/vfio_user/protocol.h"
-#include "sim/vfio_user/unique_fd.h"
 
 namespace exrnic::vfio_user {
 

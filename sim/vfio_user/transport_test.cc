@@ -11,8 +11,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "sim/posix/unix_socket.h"
 #include "sim/vfio_user/test_support.h"
-#include "sim/vfio_user/unix_socket.h"
 
 namespace exrnic::vfio_user {
 namespace {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "sim/vfio_user/rnic_pci.h"
+#include "sim/vfio_user/server.h"
 #include "sim/vfio_user/session.h"
 #include "sim/vfio_user/test_support.h"
 #include "tests/fuzz/target.h"

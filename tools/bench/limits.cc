@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "exrnic_hw.h"
+#include "sim/ethernet/ethernet_link.h"
+#include "sim/pcie/pcie_link.h"
 
 namespace exrnic::bench {
 namespace {

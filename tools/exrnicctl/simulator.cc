@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "exrnic_hw.h"
-#include "sim/vfio_user/unix_socket.h"
+#include "sim/posix/unix_socket.h"
 
 namespace exrnic::ctl {
 namespace {
@@ -21,9 +21,9 @@ constexpr size_t kLongestAnswer = size_t{16} << 20;  // of 256 nodes it is a ten
 constexpr char kRuns[] = "build/run";
 constexpr char kSocket[] = "control.sock";
 
-vfio_user::UniqueFd connect(const std::string& path) {
+UniqueFd connect(const std::string& path) {
   try {
-    return vfio_user::connect_unix(path);
+    return connect_unix(path);
   } catch (const std::exception& error) {
     throw Failure(std::string("no simulator answers: ") + error.what());
   }
@@ -31,7 +31,7 @@ vfio_user::UniqueFd connect(const std::string& path) {
 
 bool answers(const std::string& path) {
   try {
-    vfio_user::connect_unix(path);
+    connect_unix(path);
     return true;
   } catch (const std::exception&) {
     return false;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "counters.h"
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 
 namespace exrnic::ctl {
 
@@ -27,7 +27,7 @@ class Simulator final : public CounterSource {
   std::string read_line();
 
   std::string path_;
-  vfio_user::UniqueFd socket_;
+  UniqueFd socket_;
   std::string in_;
 };
 

@@ -3,7 +3,7 @@
 #define EXRNIC_LIBVERBS_SIM_DEVICE_H
 
 #include "sim_link.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

@@ -34,8 +34,8 @@ constexpr uint64_t kMessageCookie = 0;
   throw SimError(errno, std::string(what) + ": " + strerror(errno));
 }
 
-vfio_user::UniqueFd NewEventfd() {
-  vfio_user::UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+UniqueFd NewEventfd() {
+  UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!fd) ThrowErrno("eventfd");
   return fd;
 }

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 #include "sim_firmware.h"
 #include "sim_link.h"
 #include "sim_ports.h"
 #include "sim_wake_pipe.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 
@@ -99,9 +99,9 @@ class SimEvents {
   SimLink* const link_;
   SimFirmware* const firmware_;
   SimPorts* const ports_;
-  vfio_user::UniqueFd stop_;
-  std::vector<vfio_user::UniqueFd> eventfds_;  // by vector
-  uint64_t peers_dead_ = 0;                    // the thread's own
+  UniqueFd stop_;
+  std::vector<UniqueFd> eventfds_;  // by vector
+  uint64_t peers_dead_ = 0;         // the thread's own
 
   // Held from a question to the device, or a cause that it gives, until what it tells has been
   // judged, and over commands that change it. Taken before `mutex_`.

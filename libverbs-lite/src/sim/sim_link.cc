@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "exrnic_hw.h"
-#include "sim/vfio_user/unix_socket.h"
+#include "sim/posix/unix_socket.h"
 #include "sim_error.h"
 
 namespace exrnic {
@@ -32,9 +32,9 @@ constexpr int kLookMs = 100;  // between two looks at the clock while a reply is
 // empty looks.
 constexpr uint32_t kLooksPerYield = 4;
 
-vfio_user::UniqueFd Connect(const std::string& path) {
+UniqueFd Connect(const std::string& path) {
   try {
-    return vfio_user::connect_unix(path);
+    return connect_unix(path);
   } catch (const std::system_error& error) {
     const int code = error.code().value();
     const bool absent = code == ENOENT || code == ECONNREFUSED;
@@ -53,7 +53,7 @@ std::string Hex(uint32_t value) { return vfio_user::hex(value); }
 
 SimLink::SimLink(const std::string& path, std::chrono::milliseconds patience)
     : path_(path), patience_(patience) {
-  vfio_user::UniqueFd socket = Connect(path);
+  UniqueFd socket = Connect(path);
   fd_ = socket.get();
   VfioUserClient::Options options;
   options.timeout_ms = static_cast<int>(patience.count());

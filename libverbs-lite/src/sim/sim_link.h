@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "sim/vfio_user/client.h"
-#include "user_page.h"
+#include "transport/user_page.h"
 
 namespace exrnic {
 

@@ -54,7 +54,7 @@ bool NextMapping(FILE* maps, Mapping* mapping) {
 }  // namespace
 
 void GrantProcessMemory(SimLink* link) {
-  const vfio_user::UniqueFd file(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+  const UniqueFd file(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
   if (!file) ThrowErrno("/proc/self/mem, through which the simulator reaches buffers");
   link->Grant(kPage, kProcessEnd - kPage, file.get(), kPage);
 }

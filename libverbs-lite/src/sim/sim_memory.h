@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 #include "sim_link.h"
 
 namespace exrnic {
@@ -47,7 +47,7 @@ class SimArena {
   static void Restore(void* address, size_t bytes);
 
  private:
-  vfio_user::UniqueFd file_;
+  UniqueFd file_;
   uint8_t* base_ = nullptr;
   std::map<uint64_t, uint64_t> free_;  // offset: bytes; neighbours are one
 };

@@ -10,7 +10,7 @@
 #include "sim_mailbox.h"
 #include "sim_memory.h"
 #include "sim_numbers.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

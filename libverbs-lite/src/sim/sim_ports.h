@@ -10,7 +10,7 @@
 #include "exrnic_hw.h"
 #include "sim_link.h"
 #include "sim_wake_pipe.h"
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

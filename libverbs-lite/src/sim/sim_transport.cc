@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include "error_text.h"
 #include "exrnic/verbs.h"
 #include "sim_device.h"
 #include "sim_error.h"
@@ -19,6 +18,7 @@
 #include "sim_message_channel.h"
 #include "sim_numbers.h"
 #include "sim_ports.h"
+#include "transport/error_text.h"
 
 namespace exrnic {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "transport.h"
+#include "transport/transport.h"
 
 namespace exrnic {
 

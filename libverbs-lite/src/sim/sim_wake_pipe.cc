@@ -18,8 +18,8 @@ SimWakePipe::SimWakePipe() {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw SimError(errno, std::string("sockets for events: ") + strerror(errno));
   }
-  read_ = vfio_user::UniqueFd(ends[0]);
-  write_ = vfio_user::UniqueFd(ends[1]);
+  read_ = UniqueFd(ends[0]);
+  write_ = UniqueFd(ends[1]);
 }
 
 void SimWakePipe::Wake() {

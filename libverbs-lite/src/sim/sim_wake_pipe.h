@@ -2,7 +2,7 @@
 #ifndef EXRNIC_LIBVERBS_SIM_WAKE_PIPE_H
 #define EXRNIC_LIBVERBS_SIM_WAKE_PIPE_H
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 
 namespace exrnic {
 
@@ -33,8 +33,8 @@ class SimWakePipe {
   static int Await(int fd);
 
  private:
-  vfio_user::UniqueFd read_;
-  vfio_user::UniqueFd write_;
+  UniqueFd read_;
+  UniqueFd write_;
   bool woken_ = false;  // the byte is in the pipe, as far as is known here
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "error_text.h"
+#include "transport/error_text.h"
 
 #include <cerrno>
 #include <cinttypes>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/profile/strict_object.h"
+#include "sim/files/strict_object.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/profile/data_file.h"
+#include "sim/files/data_file.h"
 
 namespace exrnic {
 namespace {

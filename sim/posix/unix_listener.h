@@ -14,9 +14,9 @@
 #include <functional>
 #include <string>
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 
-namespace exrnic::vfio_user {
+namespace exrnic {
 
 class UnixListener {
  public:
@@ -48,4 +48,4 @@ class UnixListener {
   bool logged_ = false;
 };
 
-}  // namespace exrnic::vfio_user
+}  // namespace exrnic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/app/service_loop.h"
+#include "sim/service/service_loop.h"
 
 #include <algorithm>
 #include <chrono>

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "sim/app/options.h"
-#include "sim/app/service_loop.h"
 #include "sim/app/stats.h"
 #include "sim/capture/captures.h"
 #include "sim/control/commands.h"
@@ -22,6 +21,7 @@
 #include "sim/debug/gdb_server.h"
 #include "sim/debug/retire_trace.h"
 #include "sim/files/output_file.h"
+#include "sim/service/service_loop.h"
 #include "sim/testbed.h"
 #include "sim/time_sync/synchronised_loop.h"
 #include "sim/vfio_user/rnic_pci.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/vfio_user/protocol.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "sim/vfio_user/protocol.h"
 #include "sim/vfio_user/wire.h"
 
 namespace exrnic::vfio_user {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 
-namespace exrnic::vfio_user {
+namespace exrnic {
 
 // Both throw std::runtime_error with one line that names the path and the cause.
 
@@ -17,4 +17,4 @@ UniqueFd listen_unix(const std::string& path);
 // A connected socket.
 UniqueFd connect_unix(const std::string& path);
 
-}  // namespace exrnic::vfio_user
+}  // namespace exrnic

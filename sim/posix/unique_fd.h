@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace exrnic::vfio_user {
+namespace exrnic {
 
 class UniqueFd {
  public:
@@ -33,4 +33,4 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-}  // namespace exrnic::vfio_user
+}  // namespace exrnic

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "exrnic_hw.h"
-#include "user_page.h"
+#include "transport/user_page.h"
 
 namespace exrnic {
 

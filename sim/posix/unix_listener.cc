@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/vfio_user/unix_listener.h"
+#include "sim/posix/unix_listener.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <utility>
 
-#include "sim/vfio_user/unix_socket.h"
+#include "sim/posix/unix_socket.h"
 
-namespace exrnic::vfio_user {
+namespace exrnic {
 
 UnixListener::UnixListener(std::string path, Log log)
     : path_(std::move(path)), log_(std::move(log)), socket_(listen_unix(path_)) {
@@ -49,4 +49,4 @@ UniqueFd UnixListener::accept() {
   return client;
 }
 
-}  // namespace exrnic::vfio_user
+}  // namespace exrnic

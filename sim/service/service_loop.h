@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "sim/app/socket_service.h"
+#include "sim/service/socket_service.h"
 
 namespace exrnic {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "sim/app/side_socket.h"
+#include "sim/posix/side_socket.h"
 #include "sim/testbed.h"
 #include "sim/vfio_user/server.h"
 

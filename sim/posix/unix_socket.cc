@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/vfio_user/unix_socket.h"
+#include "sim/posix/unix_socket.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace exrnic::vfio_user {
+namespace exrnic {
 namespace {
 
 constexpr int kConnectSeconds = 5;
@@ -80,4 +80,4 @@ UniqueFd connect_unix(const std::string& path) {
   return fd;
 }
 
-}  // namespace exrnic::vfio_user
+}  // namespace exrnic

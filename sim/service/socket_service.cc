@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/app/socket_service.h"
+#include "sim/service/socket_service.h"
 
 #include <sys/signalfd.h>
 #include <unistd.h>

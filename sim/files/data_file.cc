@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "sim/profile/data_file.h"
+#include "sim/files/data_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sim/vfio_user/unique_fd.h"
+#include "sim/posix/unique_fd.h"
 
 namespace exrnic {
 namespace {
@@ -62,7 +62,7 @@ class Watch {
 std::string read_data_file(const std::filesystem::path& path, const std::string& where,
                            const std::string& instead) {
   // A FIFO that is opened the usual way holds the program until somebody writes to it.
-  const vfio_user::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file && errno == ENOENT) {
     throw DataFileError(fmt::format("{}: no such file; {}", where, instead));
   }
