@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "tests/support/random_plan.h"
+#include "tests/support/random_operation.h"
 
 namespace exrnic::testing {
 
