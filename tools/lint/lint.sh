@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SELF=tools/lint/lint.sh
-CHECKS=(format generated rtl cpp kmod floors shell licence paths names)
+CHECKS=(format generated rtl cpp kmod floors shell licence paths names circles)
 OUT=build/lint
 JOBS=$(nproc)
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -103,6 +103,11 @@ check_paths() {
 # What comments and READMEs call a function is one.
 check_names() {
   files '*.c' '*.h' '*.cc' '*.hpp' '*.sv' '*.md' | xargs -r "$PYTHON" tools/lint/named_functions.py
+}
+
+# Includes go one way. Those of the driver: check_floors.
+check_circles() {
+  files '*.c' '*.h' '*.cc' '*.hpp' ':!kmod' | xargs -r "$PYTHON" tools/lint/circles.py
 }
 
 # run_check CHECK: all of them run at the same time, so each says what it has to say at once.

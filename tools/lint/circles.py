@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Includes go one way: a folder knows only folders of lower levels, and no two files need each other,
+be it by way of others. NAME.h and NAME.cc or NAME.c count as one file. Takes the files to look at;
+prints each include that goes up, and each circle."""
+
+import collections
+import os
+import pathlib
+import re
+import sys
+
+# The folders of the product, from the lowest level up. Those of one line do not know each other.
+LEVELS = (
+    ("rtl-model/gen",),
+    ("rtl-model/systemc", "firmware/hal", "libverbs-lite/include/exrnic", "sim/posix"),
+    ("rtl-model/ref", "firmware/app", "firmware/image", "sim/files", "sim/time"),
+    ("rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
+    ("sim/profile", "sim/trace", "sim/vfio_user"),
+    ("sim/node",),
+    ("sim/topology",),
+    ("sim",),  # the testbed
+    ("sim/capture", "sim/control", "sim/debug", "sim/host", "sim/service"),
+    ("sim/time_sync",),
+    ("sim/app", "sim/time_sync/plugin"),
+    ("libverbs-lite/src/transport", "tests/support"),
+    ("libverbs-lite/src/sim", "tools/bench", "tools/exrnicctl"),
+    ("libverbs-lite/src", "libverbs-lite/examples"),
+    ("libverbs-lite/bench",),
+)
+_LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in folders}
+
+# Tests, and what only tests need, stand above all. tests/support has two faces: tools need it.
+_TEST = re.compile(r"_test\.\w+$|_fixture\.h$|/test_support\.h$|(^|/)(test|testing)/|"
+                   r"^rtl-model/blocks/|^tests/")
+_LENT = "tests/support"
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def unit_of(path):
+    """The pair that the file belongs to."""
+    return str(path) if path.suffix == ".hpp" else str(path.with_suffix(""))
+
+
+class Finder:
+    """Which file an include means. Targets have include folders of their own: what is neither beside
+    the file nor named from the root is the file whose path ends so, the nearest of several."""
+
+    def __init__(self, paths):
+        self._paths = set(paths)
+        self._by_name = collections.defaultdict(list)
+        for path in paths:
+            self._by_name[path.name].append(path)
+
+    def find(self, includer, text):
+        for path in (pathlib.Path(os.path.normpath(includer.parent / text)), pathlib.Path(text)):
+            if path in self._paths:
+                return path
+        ending = pathlib.Path(text).parts
+        return max((path for path in self._by_name[ending[-1]] if path.parts[-len(ending):] == ending),
+                   key=lambda path: len(os.path.commonprefix([str(path), str(includer)])), default=None)
+
+
+def trouble_between(includer, included):
+    """What is wrong with the include as far as folders go, or None."""
+    if _TEST.search(str(includer)):
+        return None
+    here, there = str(includer.parent), str(included.parent)
+    if _TEST.search(str(included)) and there != _LENT:
+        return "only tests may"
+    if here == there:
+        return None
+    for folder in (here, there):
+        if folder not in _LEVEL:
+            return f"{folder} has no level yet: tools/lint/circles.py"
+    return None if _LEVEL[there] < _LEVEL[here] else f"{there} is not below {here}"
+
+
+def circle_in(needs):
+    """Files of one circle in their order, or None."""
+    done, way = set(), {}  # way: an ordered set
+
+    def walk(unit):
+        way[unit] = True
+        for other in sorted(needs[unit] - done):
+            if other in way:
+                units = list(way)
+                return units[units.index(other):]
+            found = walk(other)
+            if found:
+                return found
+        del way[unit]
+        done.add(unit)
+        return None
+
+    for unit in sorted(needs):
+        found = None if unit in done else walk(unit)
+        if found:
+            return found
+    return None
+
+
+def main():
+    paths = [pathlib.Path(name) for name in sys.argv[1:]]
+    finder = Finder(paths)
+    needs = {unit_of(path): set() for path in paths}
+    wrong = []
+    for path in paths:
+        for text in _INCLUDE.findall(path.read_text()):
+            included = finder.find(path, text)
+            if included is None:
+                continue
+            if unit_of(included) != unit_of(path):
+                needs[unit_of(path)].add(unit_of(included))
+            trouble = trouble_between(path, included)
+            if trouble:
+                wrong.append(f'{path} includes "{text}": {trouble}')
+    while circle := circle_in(needs):
+        wrong.append("circle: " + " -> ".join([*circle, circle[0]]))
+        needs[circle[-1]].discard(circle[0])
+    print("\n".join(wrong), end="\n" if wrong else "")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
