@@ -21,7 +21,7 @@ static int exrnic_umr_create_on_device(struct exrnic_device *edev, struct exrnic
 }
 
 static int exrnic_umr_pin(struct exrnic_ucontext *uctx, struct exrnic_umr *mr, u64 address,
-			 u64 length)
+			  u64 length)
 {
 	return exrnic_umem_pin(uctx, &mr->umem, address, length,
 			       mr->access & EXRNIC_ACCESS_WRITE);
@@ -115,7 +115,7 @@ struct exrnic_umr *exrnic_umr_find(struct exrnic_ucontext *uctx, u32 stag)
 }
 
 int exrnic_umr_give_to_firmware(struct exrnic_ucontext *uctx, struct exrnic_umr *mr, u64 address,
-			       u64 length)
+				u64 length)
 {
 	struct exrnic_device *edev = uctx->edev;
 	int err;
@@ -197,7 +197,7 @@ static int exrnic_rereg_join(struct exrnic_ucontext *uctx, struct exrnic_umr *mr
 
 /* What takes the place of attr->stag, in the count of objects, too. */
 static struct exrnic_umr *exrnic_rereg_prepare(struct exrnic_ucontext *uctx,
-					      const struct exrnic_rereg_mr *attr)
+					       const struct exrnic_rereg_mr *attr)
 {
 	const struct exrnic_umr *old = exrnic_umr_find(uctx, attr->stag);
 	bool takes_pins;

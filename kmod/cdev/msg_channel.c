@@ -22,7 +22,7 @@ static bool exrnic_umsg_channel_wake(struct exrnic_msg_channel *channel)
 }
 
 static void exrnic_umsg_channel_describe(struct exrnic_ucontext *uctx,
-					struct exrnic_umsg_channel *channel,
+					 struct exrnic_umsg_channel *channel,
 					 const struct exrnic_create_msg_channel *attr)
 {
 	channel->channel.wake = exrnic_umsg_channel_wake;
@@ -43,8 +43,8 @@ static void exrnic_umsg_channel_describe(struct exrnic_ucontext *uctx,
 }
 
 int exrnic_umsg_channel_create(struct exrnic_ucontext *uctx,
-			      const struct exrnic_create_msg_channel *attr,
-			      struct exrnic_event_queue *queue)
+			       const struct exrnic_create_msg_channel *attr,
+			       struct exrnic_event_queue *queue)
 {
 	const struct exrnic_event event = {
 		.cookie = attr->cookie,

@@ -10,7 +10,7 @@ struct exrnic_attachment {
 };
 
 static int exrnic_uqp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
-				const struct exrnic_create_qp *attr)
+				 const struct exrnic_create_qp *attr)
 {
 	qp->pd = exrnic_upd_find(uctx, attr->pd);
 	qp->send_cq = exrnic_ucq_find(uctx, attr->send_cqn);
@@ -26,7 +26,7 @@ static int exrnic_uqp_find_parts(struct exrnic_ucontext *uctx, struct exrnic_uqp
 }
 
 static int exrnic_uqp_pin_rings(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
-			       const struct exrnic_create_qp *attr)
+				const struct exrnic_create_qp *attr)
 {
 	struct exrnic_ring_shape shape = {
 		.entries = attr->sq_slots,
@@ -76,7 +76,7 @@ static void exrnic_uqp_failed(struct exrnic_qp *qp)
 }
 
 static void exrnic_uqp_init_events(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
-				  const struct exrnic_create_qp *attr)
+				   const struct exrnic_create_qp *attr)
 {
 	const struct exrnic_event event = {
 		.cookie = attr->cookie,
@@ -228,7 +228,7 @@ static struct exrnic_attachment *exrnic_uqp_find_group(const struct exrnic_uqp *
 
 /* The queue pair, if it can be of groups; ERR_PTR. */
 static struct exrnic_uqp *exrnic_uqp_of_group(struct exrnic_ucontext *uctx,
-					    const struct exrnic_group *attr)
+					      const struct exrnic_group *attr)
 {
 	struct exrnic_uqp *qp = xa_load(&uctx->qps, attr->qpn);
 

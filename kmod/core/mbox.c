@@ -248,7 +248,7 @@ static int exrnic_mbox_query(struct exrnic_device *edev, enum exrnic_mbox_op op,
  * but success means that the device must be kept from reaching it.
  */
 static void exrnic_mbox_end_by(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,
-			      size_t in_bytes)
+			       size_t in_bytes)
 {
 	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
 	int status;
