@@ -40,6 +40,7 @@ rtl-model/blocks/efe_tx/tx_ack_pending.sv
 rtl-model/blocks/efe_tx/tx_arbiter.sv
 rtl-model/blocks/efe_tx/tx_bank.sv
 rtl-model/blocks/efe_tx/tx_buffer.sv
+rtl-model/blocks/efe_tx/tx_ends.sv
 rtl-model/blocks/efe_tx/tx_flight.sv
 rtl-model/blocks/efe_tx/tx_framer.sv
 rtl-model/blocks/efe_tx/tx_header.sv
@@ -114,6 +115,7 @@ rtl-model/blocks/terminate_message/terminate_message.sv
 rtl-model/blocks/user_page/pio_assembly.sv
 rtl-model/blocks/user_page/user_page.sv
 rtl-model/blocks/window/window.sv
+rtl-model/blocks/window/window_failures.sv
 rtl-model/blocks/window/window_send.sv
 rtl-model/blocks/xlate/xlate.sv
 rtl-model/core/exrnic_core.sv

@@ -116,9 +116,9 @@ module exrnic_core
   // Stores go on while the core comes to rest: on the bus, completions of reads that it waits for may
   // stand behind them. They stop when it neither reads nor writes host memory any more, for some cycles:
   // all that is then in hand ends by itself.
-  logic reads_over, stop, stop_q;
+  logic reads_over, stop, stop_q, fw_read_valid;
   assign reads_over = req_quiescent && resp_quiescent && comp_settled && port_quiescent &&
-      xlate_idle && read_idle;
+      xlate_idle && read_idle && !fw_read_valid;
   assign stop = quiesce && ((reads_over && write_idle) || stop_q);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) stop_q <= 1'b0;
@@ -130,7 +130,7 @@ module exrnic_core
       (resp_idle || resp_waits) && comp_idle && xlate_idle && read_waits && write_idle && tx_waits &&
       rx_waits && fw_idle && port_idle && window_idle && send_idle && ports_idle && link_steady &&
       pause_idle && watch_idle && mbox_idle && !irq_valid && !done_valid && !desc_valid && groups_idle &&
-      credits_idle && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i && !cpl_valid_i;
+      credits_idle && !fw_read_valid && !mmio_valid_i && !mmio_rsp_valid_o && !rx_valid_i && !cpl_valid_i;
   assign idle_o = waits_o && req_idle && resp_idle && read_idle && rx_idle && tx_idle;
 
   // ---- Accesses of the host's CPUs
@@ -911,22 +911,26 @@ module exrnic_core
   );
 
   // ---- Slots of the retransmission buffer: the window goes first.
-  logic alloc_valid, alloc_ready, submit_valid, submit_ready;
+  logic alloc_valid, alloc_payload_valid, alloc_ready, submit_valid, submit_ready;
   slot_t alloc_slot;
   node_t quota_node;
   reads_t quota_slots;
   logic quota_start, quota_room;
   tx_desc_t submit, req_submit, send_submit;
-  logic send_alloc_ready, send_submit_valid, window_room;
+  logic send_alloc_ready, send_submit_valid, window_prompt, window_room;
   node_t window_node;
   logic req_alloc_ready, req_submit_valid;
-  assign alloc_ready = req_alloc_ready || send_alloc_ready;
+  assign alloc_ready = (req_alloc_ready && alloc_payload_valid) || send_alloc_ready;
   assign submit_valid = req_submit_valid || send_submit_valid;
   assign submit = send_submit_valid ? send_submit : req_submit;
 
   logic flush_valid, flush_ready;
-  logic done_ready;
-  tx_done_t done;
+  logic done_ready, tx_done_valid, tx_done_ready, lost_valid, prompt_done_valid, gives_up_valid;
+  tx_done_t done, tx_done, lost;
+  /* verilator lint_off UNUSEDSIGNAL */  // for who looks at the core from outside
+  tx_done_t prompt_done;
+  /* verilator lint_on UNUSEDSIGNAL */
+  tx_tag_t gives_up;
   logic peer_restart, peer_restart_ready;
   node_t peer_restart_node;
 
@@ -995,7 +999,7 @@ module exrnic_core
       .payload_read_valid_o(payload_read_valid),
       .payload_read_ready_i(read_ready[2]),
       .payload_read_o(payload_read),
-      .alloc_valid_i(alloc_valid && !send_alloc_ready),
+      .alloc_valid_i(alloc_payload_valid && !send_alloc_ready),
       .alloc_ready_o(req_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(quota_node),
@@ -1009,7 +1013,7 @@ module exrnic_core
   );
 
   // Payload of segments: the requester's, and firmware's between them.
-  logic payload_read_valid, fw_read_valid;
+  logic payload_read_valid;
   dma_read_req_t payload_read, fw_read;
   assign read_valid[2] = payload_read_valid || fw_read_valid;
   assign read_req[2] = payload_read_valid ? payload_read : fw_read;
@@ -1094,20 +1098,45 @@ module exrnic_core
       .read_valid_o(fw_read_valid),
       .read_ready_i(read_ready[2] && !payload_read_valid),
       .read_o(fw_read),
+      .gives_up_valid_o(gives_up_valid),
+      .gives_up_ready_i(!prompt_done_valid),
+      .gives_up_o(gives_up),
       .qp_read_o(qp_read[QP_WINDOW]),
       .qp_read_qpn_o(qp_read_qpn[QP_WINDOW]),
       .qp_i(qp[QP_WINDOW]),
       .clear_i(qp_we && qp_clear),
       .clear_qpn_i(qp_read_qpn[QP_MAILBOX]),
       .alloc_valid_i(alloc_valid),
+      .alloc_payload_valid_i(alloc_payload_valid),
       .alloc_ready_o(send_alloc_ready),
       .alloc_slot_i(alloc_slot),
       .quota_node_o(window_node),
+      .quota_prompt_o(window_prompt),
       .quota_room_i(window_room),
       .submit_valid_o(send_submit_valid),
       .submit_ready_i(submit_ready),
       .submit_o(send_submit)
   );
+
+  // What of these has failed. It does not queue with the ends of other work.
+  logic prompt_fails;
+  tx_tag_t prompt_failed;
+  assign prompt_fails = prompt_done_valid ? prompt_done.status != CQE_STATUS_SUCCESS : gives_up_valid;
+  assign prompt_failed = prompt_done_valid ? prompt_done.tag : gives_up;
+  window_failures #(
+      .N_WINDOW(N_WINDOW)
+  ) u_window_failures (
+      .clk_i,
+      .rst_ni,
+      .failed_valid_i(prompt_fails && prompt_failed.kind == TX_KIND_SEGMENT),
+      .failed_i(prompt_failed),
+      .done_valid_o(lost_valid),
+      .done_ready_i(done_ready),
+      .done_o(lost)
+  );
+  assign done_valid = lost_valid || tx_done_valid;
+  assign done = lost_valid ? lost : tx_done;
+  assign tx_done_ready = done_ready && !lost_valid;
 
   ports u_ports (
       .clk_i,
@@ -1128,9 +1157,8 @@ module exrnic_core
       .arrival_ready_o(arrival_ready),
       .arrival_good_i(arrival_good),
       .arrival_i(arrival),
-      .failed_valid_i(done_valid && done_ready && done.tag.kind == TX_KIND_PORT &&
-                      done.status != CQE_STATUS_SUCCESS),
-      .failed_port_i(port_t'(done.tag.qpn)),
+      .failed_valid_i(prompt_fails && prompt_failed.kind == TX_KIND_PORT),
+      .failed_port_i(port_t'(prompt_failed.qpn)),
       .restart_valid_i(peer_restart && peer_restart_ready),
       .restart_node_i(peer_restart_node),
       .message_valid_o(message_valid),
@@ -1392,12 +1420,14 @@ module exrnic_core
       .enable_i(enable),
       .time_i,
       .alloc_valid_o(alloc_valid),
+      .alloc_payload_valid_o(alloc_payload_valid),
       .alloc_ready_i(alloc_ready),
       .quota_node_i(quota_node),
       .quota_slots_i(quota_slots),
       .quota_start_o(quota_start),
       .quota_room_o(quota_room),
       .window_node_i(window_node),
+      .window_prompt_i(window_prompt),
       .window_room_o(window_room),
       .alloc_slot_o(alloc_slot),
       .beat_valid_i(beat_valid[2]),
@@ -1405,9 +1435,11 @@ module exrnic_core
       .submit_valid_i(submit_valid),
       .submit_ready_o(submit_ready),
       .submit_i(submit),
-      .done_valid_o(done_valid),
-      .done_ready_i(done_ready),
-      .done_o(done),
+      .done_valid_o(tx_done_valid),
+      .done_ready_i(tx_done_ready),
+      .done_o(tx_done),
+      .prompt_done_valid_o(prompt_done_valid),
+      .prompt_done_o(prompt_done),
       .ack_valid_i(ack_valid),
       .ack_ready_o(ack_ready),
       .ack_i(ack),

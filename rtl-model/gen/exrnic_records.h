@@ -13,6 +13,7 @@ namespace exrnic::records {
 
 // ---- types: Numbers and sizes of which the records are made.
 constexpr unsigned kTxSlots = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
+constexpr unsigned kTxSlotsPrompt = 8;  // Of them, that are left to what is prompt: it waits for no payload
 constexpr unsigned kRxSlots = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
 constexpr unsigned kRxSlotSpace = 8192;  // Addresses of a slot of the receive buffer
 constexpr unsigned kNodeBits = 8;
@@ -289,6 +290,7 @@ struct TxDesc {
   uint32_t qkey = 0;
   uint16_t pkey = 0;
   bool inlined = false;  // payload is inline_data, else it comes by DMA
+  bool prompt = false;  // inlined, and it waits for no segment that is not prompt, nor does its end
   std::array<uint8_t, 64> inline_data{};
   TxTag tag;
 
@@ -316,6 +318,7 @@ struct TxDesc {
     visit(qkey, 32);
     visit(pkey, 16);
     visit(inlined, 1);
+    visit(prompt, 1);
     visit.memory(inline_data);
     tag.fields(visit);
   }
@@ -342,6 +345,7 @@ struct TxDesc {
            qkey == other.qkey &&
            pkey == other.pkey &&
            inlined == other.inlined &&
+           prompt == other.prompt &&
            inline_data == other.inline_data &&
            tag == other.tag;
   }

@@ -10,6 +10,7 @@ package exrnic_records_pkg;
 
   // ---- types: Numbers and sizes of which the records are made.
   localparam int unsigned TX_SLOTS = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
+  localparam int unsigned TX_SLOTS_PROMPT = 8;  // Of them, that are left to what is prompt: it waits for no payload
   localparam int unsigned RX_SLOTS = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
   localparam int unsigned RX_SLOT_SPACE = 8192;  // Addresses of a slot of the receive buffer
   typedef logic [7:0] node_t;
@@ -194,6 +195,7 @@ package exrnic_records_pkg;
     logic [31:0] qkey;
     logic [15:0] pkey;
     logic inlined;  // payload is inline_data, else it comes by DMA
+    logic prompt;  // inlined, and it waits for no segment that is not prompt, nor does its end
     inline_t inline_data;
     tx_tag_t tag;
   } tx_desc_t;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/windows.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "rtl-model/ref/ddp_header.h"
@@ -65,22 +66,38 @@ void Windows::store(const MmioAccess& access) {
 bool Windows::waits(Store& store) {
   const QueuePair& qp = state_.qps[store.qpn];
   if (!can_send(store.qpn, store.generation)) return false;
-  const bool full = !efe_tx_.has_share(qp.dest_node);
-  if (qp.at.peer.met) return full;
   // Nobody waits for that one again.
   const std::pair whose{store.qpn, store.generation};
-  if (missed_ == whose) return full;
-  if (store.deadline == 0) store.deadline = state_.cycle + EXRNIC_MEET_CYCLES;
-  if (state_.cycle < store.deadline) return true;
-  missed_ = whose;
-  return full;
+  if (!qp.at.peer.met && missed_ != whose) {
+    if (store.deadline == 0) store.deadline = state_.cycle + EXRNIC_MEET_CYCLES;
+    if (state_.cycle < store.deadline) return true;
+    missed_ = whose;
+  }
+  return !efe_tx_.has_share(qp.dest_node) && !crowded_for_long();
+}
+
+// There is no room. Each store that is sent gives some of the time back, so a slow peer is waited
+// for, and one that takes nothing is not waited for again.
+bool Windows::crowded_for_long() {
+  if (waits_since_ == 0) waits_since_ = state_.cycle;
+  return crowded_ + state_.cycle - waits_since_ >= EXRNIC_ROOM_CYCLES;
 }
 
 void Windows::send(const Store& store) {
+  const uint64_t since = std::exchange(waits_since_, 0);
+  if (since != 0)
+    crowded_ = std::min<uint64_t>(crowded_ + state_.cycle - since, EXRNIC_ROOM_CYCLES);
   if (!can_send(store.qpn, store.generation)) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
   Segment write = segment(store.qpn);
   write.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, store.stag, store.to});
   write.ddp.insert(write.ddp.end(), store.data.begin(), store.data.end());
+  if (efe_tx_.has_share(write.node)) {
+    crowded_ -= std::min<uint64_t>(crowded_, EXRNIC_ROOM_CYCLES / 128);
+  } else {
+    state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+    write.unsent = true;
+    write.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
+  }
   efe_tx_.submit(std::move(write));
 }
 

@@ -59,6 +59,7 @@ class Windows {
   bool can_send(uint32_t qpn, uint16_t generation) const;
   Segment segment(uint32_t qpn) const;
   bool waits(Store& store);
+  bool crowded_for_long();
   void send(const Store& store);
   void ask_for_load();
   void end_load(uint64_t value);
@@ -70,6 +71,8 @@ class Windows {
   size_t marked_ = 0;  // so many of them
   std::optional<Load> loading_;
   std::optional<uint64_t> answer_;
+  uint64_t waits_since_ = 0;              // cycle; 0: the first store does not wait for room
+  uint64_t crowded_ = 0;                  // cycles that others have waited for it
   uint32_t loads_ = 0;                    // asked so far
   std::pair<uint32_t, uint16_t> missed_;  // queue pair that did not meet its peer, its generation
 };

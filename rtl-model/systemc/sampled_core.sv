@@ -142,6 +142,8 @@ module sampled_core
   tx_tag_t submit_tag;
   cqe_t probe_cqe;
   assign submit_tag = u_core.submit.tag;
+  tx_done_t ended;
+  assign ended = u_core.prompt_done_valid ? u_core.prompt_done : u_core.tx_done;
   assign probe_cqe = u_core.completer_write.data;
 
   function automatic logic [7:0] flags_of(tx_tag_t tag, logic unsent);
@@ -180,7 +182,8 @@ module sampled_core
       trace_valid_o[TRACE_WORK_FETCH] = u_core.read_valid[1] && u_core.read_ready[1];
       trace_valid_o[TRACE_PAYLOAD_FETCH] = u_core.read_valid[2] && u_core.read_ready[2];
       trace_valid_o[TRACE_SUBMIT] = u_core.submit_valid && u_core.submit_ready;
-      trace_valid_o[TRACE_ENDED] = u_core.done_valid && u_core.done_ready;
+      trace_valid_o[TRACE_ENDED] = u_core.prompt_done_valid ||
+          (u_core.tx_done_valid && u_core.tx_done_ready);
       trace_valid_o[TRACE_SEGMENT] = u_core.desc_valid && u_core.desc_ready;
       trace_valid_o[TRACE_PLACED] = u_core.frame_done;
       trace_valid_o[TRACE_MESSAGE_END] = u_core.rx_done_valid && u_core.rx_done_ready;
@@ -194,8 +197,8 @@ module sampled_core
       trace_o[TRACE_PAYLOAD_FETCH] = args(32'(u_core.qp_read_qpn[QP_REQUESTER]), '0, '0, '0);
       trace_o[TRACE_SUBMIT] = args(32'(submit_tag.qpn), submit_tag.wqe_index, u_core.submit.node,
                                     flags_of(submit_tag, u_core.submit.unsent));
-      trace_o[TRACE_ENDED] = args(32'(u_core.done.tag.qpn), u_core.done.tag.wqe_index,
-                                   u_core.done.node, flags_of(u_core.done.tag, 1'b0));
+      trace_o[TRACE_ENDED] = args(32'(ended.tag.qpn), ended.tag.wqe_index, ended.node,
+                                   flags_of(ended.tag, 1'b0));
       trace_o[TRACE_SEGMENT] = args(32'(u_core.desc.dst_qpn), u_core.desc.seq[15:0],
                                      u_core.desc.node, '0);
       trace_o[TRACE_PLACED] = args('0, '0, u_core.frame_done_node, '0);

@@ -245,7 +245,7 @@ module completer
   // Nobody waits for it.
   logic means_nothing;
   assign means_nothing =
-      done_i.tag.kind inside {TX_KIND_PORT, TX_KIND_FIRMWARE, TX_KIND_INTRODUCTION} ||
+      done_i.tag.kind inside {TX_KIND_FIRMWARE, TX_KIND_INTRODUCTION} ||
       (done_i.tag.kind == TX_KIND_TERMINATE && done_i.status == CQE_STATUS_SUCCESS);
 
   logic unreadable, unreadable_q, resumes;

@@ -138,7 +138,7 @@ class EfeNode : public Bench<Vefe_loop> {
     if (to_send_.empty() || beats_.size() > 64) return;
     dut().quota_node_i = to_send_.front().to;
     settle();
-    if (!dut().quota_room_o || !dut().alloc_valid_o || !dut().submit_ready_o) return;
+    if (!dut().quota_room_o || !dut().alloc_payload_valid_o || !dut().submit_ready_o) return;
     const Work work = std::move(to_send_.front());
     to_send_.pop_front();
     TxDesc desc;

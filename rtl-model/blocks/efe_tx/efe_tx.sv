@@ -18,7 +18,8 @@ module efe_tx
   input  logic           enable_i,  // without it no frame leaves and no time-out strikes
   input  logic [63:0]    time_i,
 
-  output logic           alloc_valid_o,
+  output logic           alloc_valid_o,  // a slot for what is prompt,
+  output logic           alloc_payload_valid_o,  // and for anything
   output slot_t          alloc_slot_o,
   input  logic           alloc_ready_i,
   input  node_t          quota_node_i,
@@ -26,7 +27,8 @@ module efe_tx
   output logic           quota_start_o,  // work for this node may begin: it will get so many slots
   output logic           quota_room_o,   // and may go on
   input  node_t          window_node_i,
-  output logic           window_room_o,  // likewise for what windows and ports send
+  input  logic           window_prompt_i,
+  output logic           window_room_o,  // likewise for what windows, ports and firmware send
 
   input  logic           beat_valid_i,
   input  dma_read_beat_t beat_i,
@@ -38,6 +40,8 @@ module efe_tx
   output logic           done_valid_o,
   input  logic           done_ready_i,
   output tx_done_t       done_o,
+  output logic           prompt_done_valid_o,  // pulse: the same of what was prompt
+  output tx_done_t       prompt_done_o,
 
   input  logic           ack_valid_i,
   output logic           ack_ready_o,
@@ -80,17 +84,19 @@ module efe_tx
   logic [TX_SLOTS-1:0] poisoned, unwanted, dead;
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
-  node_t head_node;
+  lane_t head_lane;
   logic head_valid, head_ready, head_dead, head_turn, head_alone, head_pop, head_pop_last, doom;
   logic handles_new, payload_missing;
-  logic [$clog2(TX_SLOTS):0] spare;
+  logic [$clog2(TX_SLOTS):0] free_slots;
   logic [MAX_NODE-1:0] silent;
   logic turns_init_done, quota_init_done;
   logic desc_read;
   slot_t desc_slot;
   tx_desc_t desc;
-  logic free;
-  slot_t free_slot;
+  logic ended_valid, ended_ready, freed;
+  slot_t ended_slot, freed_slot;
+  tx_done_t ended;
+  lane_t freed_lane, submit_lane, window_lane;
   logic rest, op_valid;
   op_e op;
   node_t op_node, node;
@@ -123,6 +129,8 @@ module efe_tx
   assign submit_ready_o  = init_done_o;
   assign rx_query_node_o = node;
   assign dead            = poisoned | unwanted;
+  assign submit_lane     = '{prompt: submit_i.prompt, node: submit_i.node};
+  assign window_lane     = '{prompt: window_prompt_i, node: window_node_i};
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
   assign head_open       = head_window && head_due;
@@ -147,22 +155,23 @@ module efe_tx
 
   // A slot must not be filled anew while a frame still leaves from it.
   assign slot_in_use =
-      (frame_valid && frame_efe.flags[EFE_FLAGS_SEQ] && frame_desc.slot == free_slot) ||
-      (framer_busy && framer_slot == free_slot);
+      (frame_valid && frame_efe.flags[EFE_FLAGS_SEQ] && frame_desc.slot == ended_slot) ||
+      (framer_busy && framer_slot == ended_slot);
 
   tx_slots u_slots (
     .clk_i,
     .rst_ni,
     .alloc_valid_o,
+    .alloc_payload_valid_o,
     .alloc_slot_o,
     .alloc_ready_i,
-    .spare_o        (spare),
+    .free_o         (free_slots),
     .beat_valid_i,
     .beat_slot_i    (beat_i.dst[$bits(tx_address_t)-1-:$bits(slot_t)]),
     .beat_bytes_i   (beat_i.bytes),
     .beat_error_i   (beat_i.error),
-    .free_valid_i   (free),
-    .free_slot_i    (free_slot),
+    .free_valid_i   (freed),
+    .free_slot_i    (freed_slot),
     .query_slot_i   (head_slot),
     .query_arrived_o(head_arrived),
     .poisoned_o     (poisoned),
@@ -186,11 +195,10 @@ module efe_tx
     .rst_ni,
     .submit_valid_i (submit_valid_i && submit_ready_o),
     .submit_i,
-    .node_i         (head_node),
+    .lane_i         (head_lane),
     .head_slot_o    (head_slot),
     .head_expected_o(head_expected),
     .pop_i          (head_pop),
-    .pop_node_i     (node),
     .pop_last_o     (head_pop_last),
     .doom_valid_i   (doom),
     .doom_node_i    (node),
@@ -204,10 +212,10 @@ module efe_tx
     .clk_i,
     .rst_ni,
     .submit_valid_i(submit_valid_i && submit_ready_o),
-    .submit_node_i (submit_i.node),
+    .submit_lane_i (submit_lane),
     .valid_o       (head_valid),
-    .node_o        (head_node),
-    .able_i        (head_ready && (head_dead || (head_open && !resending[head_node]))),
+    .lane_o        (head_lane),
+    .able_i        (head_ready && (head_dead || (head_open && !resending[head_lane.node]))),
     .its_turn_o    (head_turn),
     .alone_o       (head_alone),
     .busy_i        (handles_new || (op_valid && op == OP_NEW)),
@@ -221,16 +229,16 @@ module efe_tx
     .clk_i,
     .rst_ni,
     .submit_valid_i(submit_valid_i && submit_ready_o),
-    .submit_node_i (submit_i.node),
-    .free_valid_i  (free),
-    .free_node_i   (node),
-    .spare_i       (spare),
+    .submit_lane_i (submit_lane),
+    .freed_valid_i (freed),
+    .freed_lane_i  (freed_lane),
+    .free_i        (free_slots),
     .silent_i      (silent),
     .query_node_i  (quota_node_i),
     .query_slots_i (quota_slots_i),
     .start_o       (quota_start_o),
     .room_o        (quota_room_o),
-    .window_node_i,
+    .window_lane_i (window_lane),
     .window_room_o,
     .init_done_o   (quota_init_done)
   );
@@ -256,7 +264,7 @@ module efe_tx
     .node_i       (node),
     .mean_i       (rtt_mean),
     .window_i     (window),
-    .new_node_i   (head_node),
+    .new_node_i   (head_lane.node),
     .new_due_o    (head_due),
     .resend_node_i(resend_node),
     .resend_due_o (resend_due)
@@ -310,7 +318,7 @@ module efe_tx
     .head_ready_i    (head_valid && head_turn && head_ready),
     .head_dead_i     (head_dead),
     .head_open_i     (head_open),
-    .head_node_i     (head_node),
+    .head_node_i     (head_lane.node),
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
     .ack_owed_sack_i (ack_head_sack),
@@ -350,17 +358,16 @@ module efe_tx
     .desc_unreliable_i(desc.unreliable),
     .new_o          (handles_new),
     .silent_o       (silent),
-    .free_o         (free),
-    .free_slot_o    (free_slot),
+    .ended_valid_o  (ended_valid),
+    .ended_ready_i  (ended_ready),
+    .ended_slot_o   (ended_slot),
+    .ended_o        (ended),
     .slot_in_use_i  (slot_in_use),
-    .done_valid_o,
-    .done_ready_i,
-    .done_o,
     .timer_set_o    (timer_set),
     .deadline_o     (deadline),
     .outstanding_o  (outstanding),
     .greeting_o     (greeting),
-    .window_node_i  (head_node),
+    .window_node_i  (head_lane.node),
     .window_open_o  (head_window),
     .rtt_mean_o     (rtt_mean),
     .window_o       (window),
@@ -380,6 +387,24 @@ module efe_tx
   );
 
   assign heard_node_o = node;
+
+  tx_ends u_ends (
+    .clk_i,
+    .rst_ni,
+    .ended_valid_i (ended_valid),
+    .ended_ready_o (ended_ready),
+    .ended_slot_i  (ended_slot),
+    .ended_i       (ended),
+    .ended_prompt_i(desc.prompt),
+    .done_valid_o,
+    .done_ready_i,
+    .done_o,
+    .prompt_done_valid_o,
+    .freed_o       (freed),
+    .freed_slot_o  (freed_slot),
+    .freed_lane_o  (freed_lane)
+  );
+  assign prompt_done_o = ended;
 
   tx_desc_t refusal;
   logic refusal_rnr;

@@ -53,14 +53,13 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   uint8_t allocate() {
-    wait_for("alloc_valid_o", 20000, [this] { return dut().alloc_valid_o; });
-    const uint8_t slot = dut().alloc_slot_o;
-    dut().alloc_ready_i = 1;
-    cycle();
-    dut().alloc_ready_i = 0;
-    return slot;
+    wait_for("alloc_payload_valid_o", 20000, [this] { return dut().alloc_payload_valid_o; });
+    return take_slot();
   }
-
+  uint8_t allocate_prompt() {
+    wait_for("alloc_valid_o", 20000, [this] { return dut().alloc_valid_o; });
+    return take_slot();
+  }
   void submit(const TxDesc& desc) {
     wait_for("submit_ready_o", 100, [this] { return dut().submit_ready_o; });
     pack(dut().submit_i, desc);
@@ -139,6 +138,7 @@ class EfeTx : public Bench<Vefe_tx> {
   std::deque<Frame> frames;
   std::deque<std::size_t> sizes;  // of the frames, before padding
   std::deque<TxDone> dones;
+  std::deque<TxDone> prompt_dones;
   Counters counters{};
   std::map<uint8_t, RxState> rx_states;
   bool random_ready = false;
@@ -147,6 +147,14 @@ class EfeTx : public Bench<Vefe_tx> {
   FrameCollector collector;
 
  private:
+  uint8_t take_slot() {
+    const uint8_t slot = dut().alloc_slot_o;
+    dut().alloc_ready_i = 1;
+    cycle();
+    dut().alloc_ready_i = 0;
+    return slot;
+  }
+
   void drive_beat() {
     dut().beat_valid_i = !beats_.empty();
     if (beats_.empty()) return;
@@ -158,6 +166,7 @@ class EfeTx : public Bench<Vefe_tx> {
     if (dut().heard_valid_o) heard.emplace_back(dut().heard_node_o, dut().heard_o);
     count_events(counters, dut());
     if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack<TxDone>(dut().done_o));
+    if (dut().prompt_done_valid_o) prompt_dones.push_back(unpack<TxDone>(dut().prompt_done_o));
     if (in_frame_ && !dut().tx_valid_o) ++stalls;
     if (dut().tx_valid_o && dut().tx_ready_i) in_frame_ = !dut().tx_eop_o;
     if (collector.sample(dut())) {

@@ -5,13 +5,20 @@ package efe_tx_pkg;
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 
+  // What is prompt goes to its node in an order of its own.
+  typedef struct packed {
+    logic  prompt;
+    node_t node;
+  } lane_t;
+  localparam int unsigned Lanes = 2 * MAX_NODE;
+
   // Events that the sequencer handles, one at a time.
   typedef enum logic [2:0] {
     OP_RESTART,  // a peer has started a new session
     OP_ACK,
     OP_TIMEOUT,  // the time of a node has come
     OP_RESEND,   // the next lost frame
-    OP_NEW,      // the oldest slot of a node that has not left yet
+    OP_NEW,      // the oldest slot of a lane that has not left yet
     OP_ACK_ONLY,
     OP_CREDIT    // what a peer is told of receives
   } op_e;

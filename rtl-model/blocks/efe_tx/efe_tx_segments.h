@@ -21,6 +21,8 @@ inline const Bytes kTagged = {0xc1, 0x40, 0x00, 0xa1, 0xb2, 0xc3, 0x11,
 // An untagged one: Terminate, last segment, queue 2, MSN 1, offset 0.
 inline const Bytes kUntagged = {0x41, 0x47, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0};
 
+constexpr unsigned kTxPayloadSlots = kTxSlots - kTxSlotsPrompt;
+
 inline TxDesc tagged(uint8_t slot, uint8_t node, uint16_t length, uint16_t index = 0) {
   TxDesc desc;
   desc.slot = slot;

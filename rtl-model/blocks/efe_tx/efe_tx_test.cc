@@ -59,9 +59,10 @@ TEST_CASE("A node may hold as many slots as are free, and begin work with a quar
     tx.settle();
     return std::pair{tx.dut().quota_start_o != 0, tx.dut().quota_room_o != 0};
   };
-  for (uint16_t held = 0; held < kTxSlots; ++held) {
+  for (uint16_t held = 0; held < kTxPayloadSlots; ++held) {
     CAPTURE(held);
-    const unsigned spare = kTxSlots - held;
+    const unsigned free = kTxSlots - held;
+    const unsigned spare = free >= kTxSlots / 2 ? free : free - kTxSlotsPrompt;
     CHECK(quota(2) == std::pair{held == 0 || held < spare - spare / 4, held < spare});
     CHECK(quota(3) == std::pair{true, true});  // it holds nothing
     send(tx, 2, pattern(8, held), held);
@@ -69,7 +70,7 @@ TEST_CASE("A node may hold as many slots as are free, and begin work with a quar
   CHECK(quota(2) == std::pair{false, false});
   CHECK_FALSE(quota(3).first);
   tx.dut().cfg_rto_cycles_i = 100'000;
-  acknowledge_all(tx, 2, kTxSlots);
+  acknowledge_all(tx, 2, kTxPayloadSlots);
   tx.run(200);
   CHECK(quota(2) == std::pair{true, true});
 }
@@ -109,25 +110,26 @@ TEST_CASE("A node that is given up delays no other") {
 TEST_CASE("A cumulative acknowledgement ends slots in order and frees them") {
   EfeTx tx;
   tx.dut().cfg_rto_cycles_i = 100'000;
-  for (uint16_t i = 0; i < kTxSlots; ++i) send(tx, 2, pattern(8, i), i);
+  for (uint16_t i = 0; i < kTxPayloadSlots; ++i) send(tx, 2, pattern(8, i), i);
   tx.run(1500);
   REQUIRE(tx.frames.size() == EXRNIC_WINDOW_INITIAL);
-  CHECK_FALSE(tx.dut().alloc_valid_o);
+  CHECK_FALSE(tx.dut().alloc_payload_valid_o);
+  CHECK(tx.dut().alloc_valid_o);
   CHECK_FALSE(tx.dut().idle_o);
   tx.acknowledge({2, session_to(2), kFirst + 20});
   tx.run(200);
   REQUIRE(tx.dones.size() == 20);
-  acknowledge_all(tx, 2, kTxSlots);
+  acknowledge_all(tx, 2, kTxPayloadSlots);
   tx.run(200);
-  REQUIRE(tx.dones.size() == kTxSlots);
-  for (uint16_t i = 0; i < kTxSlots; ++i) {
+  REQUIRE(tx.dones.size() == kTxPayloadSlots);
+  for (uint16_t i = 0; i < kTxPayloadSlots; ++i) {
     CHECK(tx.dones[i].tag.wqe_index == i);
     CHECK(tx.dones[i].seq == kFirst + i);
     CHECK(tx.dones[i].status == EXRNIC_CQE_STATUS_SUCCESS);
   }
   CHECK(tx.dut().idle_o);
   std::set<uint8_t> slots;
-  for (unsigned i = 0; i < kTxSlots; ++i) slots.insert(tx.allocate());
+  for (unsigned i = 0; i < kTxSlots; ++i) slots.insert(tx.allocate_prompt());
   CHECK(slots.size() == kTxSlots);
 }
 

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A queue in which each node stands at most once, so that it cannot overflow. A node that is
+// A queue in which each node (or lane) stands at most once, so that it cannot overflow. One that is
 // cleared keeps its place until it comes to the head, where it is passed over.
 
 module node_queue
   import exrnic_pkg::*;
-  import exrnic_core_pkg::*;
-(
-  input  logic                clk_i,
-  input  logic                rst_ni,
+#(
+  parameter int unsigned N = MAX_NODE  // a power of two
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
 
-  input  logic                set_valid_i,
-  input  node_t               set_node_i,
-  input  logic                clear_valid_i,  // a set of the same node in the same cycle wins
-  input  node_t               clear_node_i,
-  input  logic                rotate_i,       // head goes behind the others; not together with set
+  input  logic                 set_valid_i,
+  input  logic [$clog2(N)-1:0] set_node_i,
+  input  logic                 clear_valid_i,  // a set of the same node in the same cycle wins
+  input  logic [$clog2(N)-1:0] clear_node_i,
+  input  logic                 rotate_i,       // head goes behind the others; not together with set
 
-  output logic                head_valid_o,
-  output node_t               head_node_o,
-  output logic                alone_o,        // no other has a place behind it
-  output logic                empty_o,
-  output logic [MAX_NODE-1:0] pending_o
+  output logic                 head_valid_o,
+  output logic [$clog2(N)-1:0] head_node_o,
+  output logic                 alone_o,        // no other has a place behind it
+  output logic                 empty_o,
+  output logic [N-1:0]         pending_o
 );
 
-  node_t queue [MAX_NODE];
-  node_t read_q, write_q;
-  logic [$clog2(MAX_NODE):0] count_q;
-  logic [MAX_NODE-1:0] pending_q, queued_q;
+  typedef logic [$clog2(N)-1:0] member_t;
+  member_t queue [N];
+  member_t read_q, write_q;
+  logic [$clog2(N):0] count_q;
+  logic [N-1:0] pending_q, queued_q;
 
   logic drop, push, advance;
 

@@ -42,13 +42,12 @@ module tx_sequencer
   input  logic                desc_unreliable_i,  // its slot is freed as soon as it has left
   output logic                new_o,          // handles the oldest waiting slot of node_o
   output logic [MAX_NODE-1:0] silent_o,       // nodes that have not answered in time
-  output logic                free_o,
-  output slot_t               free_slot_o,
-  input  logic                slot_in_use_i,  // a frame still leaves from free_slot_o
 
-  output logic                done_valid_o,
-  input  logic                done_ready_i,
-  output tx_done_t            done_o,
+  output logic                ended_valid_o,  // a slot
+  input  logic                ended_ready_i,
+  output slot_t               ended_slot_o,
+  output tx_done_t            ended_o,
+  input  logic                slot_in_use_i,  // a frame still leaves from ended_slot_o
 
   output logic                timer_set_o,    // of node_o, to deadline_o
   output logic [31:0]         deadline_o,
@@ -129,7 +128,7 @@ module tx_sequencer
   // ---- Walk along the list
 
   slot_t slot;
-  logic slot_dead, walk_pop, pop;
+  logic slot_dead, walk_pop, ended, pop;
   logic once;  // with its descriptor: of the unreliable class, neither numbered nor listed
 
   assign slot         = state_q inside {ST_WALK, ST_JUDGE} ? peer_q.head :
@@ -137,19 +136,19 @@ module tx_sequencer
   assign slot_dead    = dead_i[slot];
   assign once         = op_q == OP_NEW && desc_unreliable_i;
   assign walk_pop     = listed && (give_up_q || slot_dead || peer_q.una != ack_q);
-  assign done_valid_o = state_q == ST_DONE && !slot_in_use_i;
-  assign free_o       = done_valid_o && done_ready_i;
-  assign free_slot_o  = slot_q;
-  assign pop          = free_o && op_q != OP_NEW;
+  assign ended_valid_o = state_q == ST_DONE && !slot_in_use_i;
+  assign ended         = ended_valid_o && ended_ready_i;
+  assign ended_slot_o  = slot_q;
+  assign pop           = ended && op_q != OP_NEW;
 
   always_comb begin
-    done_o = '{tag: desc_tag_i, node: node_q, seq: peer_q.una, status: CQE_STATUS_SUCCESS};
+    ended_o = '{tag: desc_tag_i, node: node_q, seq: peer_q.una, status: CQE_STATUS_SUCCESS};
     if (desc_unsent_i) begin
-      done_o.status = desc_status_i;
+      ended_o.status = desc_status_i;
     end else if (poisoned_i[slot_q]) begin
-      done_o.status = CQE_STATUS_LOC_PROT_ERR;
+      ended_o.status = CQE_STATUS_LOC_PROT_ERR;
     end else if ((give_up_q || slot_dead) && !once) begin
-      done_o.status = CQE_STATUS_RETRY_EXC_ERR;
+      ended_o.status = CQE_STATUS_RETRY_EXC_ERR;
     end
   end
 
@@ -294,7 +293,7 @@ module tx_sequencer
         send_o && op_q == OP_NEW && desc_tag_i.kind == TX_KIND_TERMINATE;
     event_o[COUNTER_TIMEOUTS]      = state_q == ST_JUDGE && time_out;
     // Introductions that nobody waits for are no loss, nor is what was never sent.
-    event_o[COUNTER_PEERS_DEAD]    = state_q == ST_DONE && free_o && dead_q &&
+    event_o[COUNTER_PEERS_DEAD]    = ended && dead_q &&
         !slot_dead && desc_tag_i.kind != TX_KIND_INTRODUCTION;
     event_o[COUNTER_RX_BAD_ACK]    = state_q == ST_JUDGE && op_q == OP_ACK && !ack_good;
   end
@@ -331,7 +330,7 @@ module tx_sequencer
                    (!retry_q && !suspect && !again && !arrived && !lost && !slot_dead)) begin
         state_d = ST_FINISH;
       end
-      ST_DONE:   if (free_o) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
+      ST_DONE:   if (ended) state_d = op_q == OP_NEW ? ST_REST : ST_WALK;
       ST_FINISH: state_d = ST_REST;
       ST_SEND:   state_d = once || (op_q == OP_NEW && slot_dead && !listed) ? ST_DONE : ST_REST;
       default:   state_d = ST_REST;

@@ -8,10 +8,11 @@ module tx_slots
   input  logic                clk_i,
   input  logic                rst_ni,
 
-  output logic                alloc_valid_o,
+  output logic                alloc_valid_o,         // a slot for what is prompt,
+  output logic                alloc_payload_valid_o,  // and for anything: the last ones are not
   output slot_t               alloc_slot_o,
   input  logic                alloc_ready_i,
-  output logic [$clog2(TX_SLOTS):0] spare_o,    // free ones, without those reserved
+  output logic [$clog2(TX_SLOTS):0] free_o,
 
   input  logic                beat_valid_i,
   input  slot_t               beat_slot_i,
@@ -51,8 +52,9 @@ module tx_slots
   assign take         = alloc_valid_o && alloc_ready_i;
 
   assign alloc_valid_o   = init_done_o && count_q != 0;
+  assign alloc_payload_valid_o = init_done_o && 32'(count_q) > TX_SLOTS_PROMPT;
   assign alloc_slot_o    = free_list[read_q];
-  assign spare_o         = count_q;
+  assign free_o          = count_q;
   assign query_arrived_o = total[query_slot_i] - base[query_slot_i];
   assign poisoned_o      = poisoned_q;
   assign all_free_o      = count_q[$clog2(TX_SLOTS)];

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which node sends its next new frame: nodes that have something to send take turns. A turn is
-// worth as many bytes as the greatest frame; what a node sends above that is taken off its next
-// one (deficit round robin). A node that could send nothing now is passed over.
+// Which lane sends its next new frame: lanes that have something to send take turns. A turn is
+// worth as many bytes as the greatest frame; what a lane sends above that is taken off its next
+// one (deficit round robin). A lane that could send nothing now is passed over.
 
 module tx_turns
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
 (
   input  logic   clk_i,
   input  logic   rst_ni,
 
   input  logic   submit_valid_i,
-  input  node_t  submit_node_i,
+  input  lane_t  submit_lane_i,
 
-  output logic   valid_o,    // this node has something to send
-  output node_t  node_o,
+  output logic   valid_o,    // this lane has something to send
+  output lane_t  lane_o,
   input  logic   able_i,     // and nothing that may last keeps it from sending it
   output logic   its_turn_o,
-  output logic   alone_o,    // no other node has
+  output logic   alone_o,    // no other lane has
 
-  input  logic   busy_i,     // a frame of node_o is being handled: it stays
-  input  logic   sent_i,     // a slot of node_o has left the queue,
-  input  logic   sent_last_i,   // the last one of this node
+  input  logic   busy_i,     // a frame of lane_o is being handled: it stays
+  input  logic   sent_i,     // a slot of lane_o has left the queue,
+  input  logic   sent_last_i,   // the last one of this lane
   input  chunk_t sent_bytes_i,  // with so many bytes
 
   output logic   init_done_o
@@ -30,19 +31,19 @@ module tx_turns
   localparam int unsigned Turn = MTU_MAX + HEADER_UNTAGGED_BYTES;
   typedef logic [$clog2(2*Turn)-1:0] bytes_t;
 
-  // What the last turn of a node has taken too much.
-  bytes_t debts [MAX_NODE];
+  // What the last turn of a lane has taken too much.
+  bytes_t debts [Lanes];
   bytes_t used, used_new, used_q;
   logic begun_q;
   logic rotate;
-  logic [$clog2(MAX_NODE):0] init_q;
+  logic [$clog2(Lanes):0] init_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
-  logic [MAX_NODE-1:0] pending;
+  logic [Lanes-1:0] pending;
   logic empty;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  assign init_done_o = init_q[$clog2(MAX_NODE)];
-  assign used        = begun_q ? used_q : debts[node_o];
+  assign init_done_o = init_q[$clog2(Lanes)];
+  assign used        = begun_q ? used_q : debts[lane_o];
   assign its_turn_o  = valid_o && used < bytes_t'(Turn);
   assign used_new    = used + bytes_t'(sent_bytes_i);
 
@@ -51,9 +52,9 @@ module tx_turns
 
   always_ff @(posedge clk_i) begin
     if (!init_done_o) begin
-      debts[init_q[$clog2(MAX_NODE)-1:0]] <= '0;
+      debts[init_q[$clog2(Lanes)-1:0]] <= '0;
     end else if (sent_i) begin
-      debts[node_o] <= used_new > bytes_t'(Turn) ? used_new - bytes_t'(Turn) : '0;
+      debts[lane_o] <= used_new > bytes_t'(Turn) ? used_new - bytes_t'(Turn) : '0;
     end
     if (sent_i) used_q <= used_new;
     else if (!begun_q) used_q <= used;
@@ -65,21 +66,23 @@ module tx_turns
       init_q  <= '0;
     end else begin
       if (!init_done_o) init_q <= init_q + 1;
-      // A turn ends with the queue of its node, too.
+      // A turn ends with the queue of its lane, too.
       begun_q <= its_turn_o && !rotate && !(sent_i && sent_last_i);
     end
   end
 
-  node_queue u_queue (
+  node_queue #(
+    .N(Lanes)
+  ) u_queue (
     .clk_i,
     .rst_ni,
     .set_valid_i  (submit_valid_i),
-    .set_node_i   (submit_node_i),
+    .set_node_i   (submit_lane_i),
     .clear_valid_i(sent_i && sent_last_i),
-    .clear_node_i (node_o),
+    .clear_node_i (lane_o),
     .rotate_i     (rotate),
     .head_valid_o (valid_o),
-    .head_node_o  (node_o),
+    .head_node_o  (lane_o),
     .alone_o,
     .empty_o      (empty),
     .pending_o    (pending)

@@ -3,6 +3,8 @@
 // load as an RDMA Read Request, a port's message as an RDMA Write to the peer's ports, firmware's
 // likewise. One at a time, in the order in which they came. All wait for room but firmware, which
 // has to serve its peers meanwhile: it is told that there is none, also when another waits for some.
+// None waits for a read of host memory, which on the bus may stand behind the store: see
+// rtl-model/README.md, "What PCIe forbids".
 
 `include "exrnic_assert.svh"
 
@@ -21,7 +23,7 @@ module window_send
     input  logic         item_valid_i,
     output logic         item_ready_o,
     input  window_item_t item_i,
-    output logic         refused_o,  // pulse: its queue pair cannot send, or its entry has gone
+    output logic         refused_o,  // pulse: its queue pair cannot send, its entry has gone, or there was no room
     output logic         loads_o,    // with it: it is a load
     input  logic          drop_i,    // the entry of that window changes
     input  window_index_t drop_index_i,
@@ -38,6 +40,10 @@ module window_send
     input  logic          read_ready_i,
     output dma_read_req_t read_o,
 
+    output logic    gives_up_valid_o,  // there was no room for this item or message for too long:
+    input  logic    gives_up_ready_i,
+    output tx_tag_t gives_up_o,        // as of a frame that has failed
+
     output logic qp_read_o,
     output qpn_t qp_read_qpn_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
@@ -46,10 +52,12 @@ module window_send
     input  logic clear_i,  // this queue pair starts anew
     input  qpn_t clear_qpn_i,
 
-    input  logic     alloc_valid_i,
-    output logic     alloc_ready_o,
+    input  logic     alloc_valid_i,          // a slot for what is prompt,
+    input  logic     alloc_payload_valid_i,  // and for what firmware sends
+    output logic     alloc_ready_o,          // only if it is there
     input  slot_t    alloc_slot_i,
     output node_t    quota_node_o,
+    output logic     quota_prompt_o,
     input  logic     quota_room_i,
     output logic     submit_valid_o,
     input  logic     submit_ready_i,
@@ -57,9 +65,10 @@ module window_send
 );
 
   typedef enum logic [2:0] {
-    StIdle, StRead, StJudge, StMeet, StSlot, StHold, StPayload, StSubmit
+    StIdle, StRead, StJudge, StMeet, StSlot, StHold, StSubmit
   } state_e;
   localparam int unsigned MeetBits = $clog2(MEET_CYCLES);
+  localparam int unsigned RoomBits = $clog2(ROOM_CYCLES);
   state_e state_q;
   /* verilator lint_off UNUSEDSIGNAL */  // of which window it is counts until it is submitted
   window_item_t item_q;
@@ -69,9 +78,48 @@ module window_send
   slot_t slot_q;
 
   // Whoever stores without end does not keep firmware from its turn.
-  logic firmware_first, blocked;
+  logic firmware_first;
   assign firmware_first = firmware_valid_i && !is_firmware_q;
-  assign blocked = !(alloc_ready_o && alloc_valid_i);
+
+  // ---- A slot
+  logic has_slot, takes;
+  assign has_slot = state_q == StSlot && !quiesce_i && quota_room_i &&
+      (is_firmware_q ? alloc_payload_valid_i : alloc_valid_i);
+  assign takes = has_slot && !(is_firmware_q && firmware_i.data && reads_q);
+
+  // ---- The read of bytes that firmware sends: nobody waits for it here.
+  logic reads_q;
+  dma_read_req_t read_q;
+  assign read_valid_o = reads_q;
+  assign read_o = read_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) reads_q <= 1'b0;
+    else if (takes && is_firmware_q && firmware_i.data) reads_q <= 1'b1;
+    else if (read_ready_i) reads_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (takes && is_firmware_q)
+      read_q <= '{
+          address: firmware_i.address,
+          length: firmware_i.length,
+          dst: {alloc_slot_i, ($clog2(MTU_MAX))'(0)}
+      };
+  end
+
+  // ---- No room for long. Each that is sent gives some of the time back, so a slow peer is waited for, and
+  // one that takes nothing is not waited for again.
+  localparam logic [RoomBits-1:0] GivenBack = RoomBits'(ROOM_CYCLES / 128);
+  logic [RoomBits-1:0] crowded_q;
+  logic gives_up;
+  assign gives_up_valid_o = state_q == StSlot && !is_firmware_q && !has_slot && !quiesce_i && &crowded_q;
+  assign gives_up = gives_up_valid_o && gives_up_ready_i;
+  assign gives_up_o = tag;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) crowded_q <= '0;
+    else if (takes && !is_firmware_q)
+      crowded_q <= crowded_q > GivenBack ? crowded_q - GivenBack : '0;
+    else if (state_q == StSlot && !is_firmware_q && !&crowded_q) crowded_q <= crowded_q + 1'b1;
+  end
 
   // ---- May it be sent?
   logic fit;
@@ -112,13 +160,11 @@ module window_send
         StJudge: state_q <= !fit ? StIdle : waits_for_peer ? StMeet : StSlot;
         StMeet: state_q <= quiesce_i ? StHold : StRead;
         StSlot:
-        if (is_firmware_q && blocked) state_q <= StIdle;
-        else if (is_firmware_q && firmware_i.data) state_q <= StPayload;
+        if (takes) state_q <= StSubmit;
+        else if (gives_up || is_firmware_q) state_q <= StIdle;
         else if (quiesce_i) state_q <= StHold;
-        else if (!blocked) state_q <= StSubmit;
         // Much may have changed meanwhile.
         StHold: if (!quiesce_i) state_q <= is_port_q ? StSlot : StRead;
-        StPayload: if (read_ready_i) state_q <= StSubmit;
         StSubmit: if (submit_ready_i) state_q <= StIdle;
         default: state_q <= StIdle;
       endcase
@@ -139,25 +185,20 @@ module window_send
 
   assign item_ready_o = state_q == StIdle && !quiesce_i && !firmware_first;
   assign message_ready_o = item_ready_o && !item_valid_i;
-  assign refused_o = state_q == StJudge && !fit;
+  assign refused_o = (state_q == StJudge && !fit) || (gives_up && !is_port_q);
   assign loads_o = item_q.load;
   assign qp_read_o = state_q == StRead;
   assign qp_read_qpn_o = item_q.qpn;
-  assign alloc_ready_o = state_q == StSlot && !quiesce_i && quota_room_i;
+  assign alloc_ready_o = takes;
+  assign quota_prompt_o = !is_firmware_q;
   always_comb begin
     quota_node_o = qp_i.cfg.dest_node;
     if (is_port_q) quota_node_o = message_q.node;
     if (is_firmware_q) quota_node_o = firmware_i.node;
   end
   assign firmware_no_room_o = firmware_valid_i && (state_q inside {StHold, StMeet} ||
-      (state_q == StIdle && quiesce_i) || (state_q == StSlot && blocked));
+      (state_q == StIdle && quiesce_i) || (state_q == StSlot && !takes));
   assign firmware_sent_o = state_q == StSubmit && submit_ready_i && is_firmware_q;
-  assign read_valid_o = state_q == StPayload;
-  assign read_o = '{
-          address: firmware_i.address,
-          length: firmware_i.length,
-          dst: {slot_q, ($clog2(MTU_MAX))'(0)}
-      };
   assign submit_valid_o = state_q == StSubmit;
   assign idle_o = state_q == StIdle;
   assign quiescent_o = state_q inside {StIdle, StHold};
@@ -176,6 +217,25 @@ module window_send
   end
 
   // ---- What is submitted
+  tx_tag_t tag;
+  always_comb begin
+    tag = '0;
+    if (submit_valid_o || gives_up_valid_o) begin
+      tag.opcode = WQE_OPCODE_PUSH;
+      if (is_port_q) begin
+        tag.kind = TX_KIND_PORT;
+        tag.qpn = qpn_t'(message_q.port);
+      end else if (is_firmware_q) begin
+        tag.kind = TX_KIND_FIRMWARE;
+      end else begin
+        tag.kind = TX_KIND_SEGMENT;
+        tag.qpn = item_q.qpn;
+        tag.generation = item_q.generation;
+        tag.wqe_index = wqe_index_t'(item_q.window);
+      end
+    end
+  end
+
   ddp_tagged_t write_header;
   ddp_untagged_t request_header;
   read_request_t request;
@@ -212,15 +272,14 @@ module window_send
       submit_o.status = CQE_STATUS_SUCCESS;
       submit_o.untagged = loads;
       submit_o.ddp = loads ? request_header : {write_header, 32'd0};
-      submit_o.tag.opcode = WQE_OPCODE_PUSH;
+      submit_o.prompt = !is_firmware_q;
+      submit_o.tag = tag;
       if (is_port_q) begin
         submit_o.node = message_q.node;
         submit_o.dst_qpn = 24'(PORT_QPN) | 24'(message_q.peer);
         submit_o.src_qpn = 24'(PORT_QPN) | 24'(message_q.port);
         submit_o.length = chunk_t'(PORT_MESSAGE_BYTES);
         submit_o.inline_data = inline_t'(message_q.data);
-        submit_o.tag.kind = TX_KIND_PORT;
-        submit_o.tag.qpn = qpn_t'(message_q.port);
       end else if (is_firmware_q) begin
         submit_o.node = firmware_i.node;
         submit_o.dst_qpn = 24'(FW_QPN);
@@ -229,7 +288,6 @@ module window_send
         submit_o.length = firmware_i.data ? firmware_i.length : chunk_t'(FW_MESSAGE_BYTES);
         for (int unsigned i = 0; i < FW_MESSAGE_BYTES; i++)
           submit_o.inline_data[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
-        submit_o.tag.kind = TX_KIND_FIRMWARE;
       end else begin
         submit_o.node = qp_i.cfg.dest_node;
         submit_o.dst_qpn = qp_i.cfg.dest_qpn;
@@ -244,9 +302,6 @@ module window_send
           for (int unsigned i = 0; i < READ_REQUEST_BYTES; i++)
             submit_o.inline_data[8*i+:8] = request[$bits(request)-1-8*i-:8];
         end
-        submit_o.tag.kind = TX_KIND_SEGMENT;
-        submit_o.tag.qpn = item_q.qpn;
-        submit_o.tag.generation = item_q.generation;
       end
     end
   end

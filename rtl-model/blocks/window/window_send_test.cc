@@ -44,6 +44,8 @@ class Sender : public Bench<Vwindow_send> {
   Sender() : qp_reader_(dut(), qps) {
     dut().quiesce_i = dut().item_valid_i = dut().drop_i = dut().message_valid_i = 0;
     dut().firmware_valid_i = dut().clear_i = 0;
+    dut().gives_up_ready_i = 1;
+    dut().read_ready_i = 0;
     Qp qp;
     qp.cfg.valid = true;
     qp.cfg.generation = 3;
@@ -56,7 +58,8 @@ class Sender : public Bench<Vwindow_send> {
   }
 
   void cycle() override {
-    dut().alloc_valid_i = slots;
+    dut().alloc_valid_i = slots || prompt_slots;
+    dut().alloc_payload_valid_i = slots;
     dut().quota_room_i = room;
     dut().submit_ready_i = submits;
     qp_reader_.drive();
@@ -66,6 +69,7 @@ class Sender : public Bench<Vwindow_send> {
     settle();
     if (dut().submit_valid_o && submits) sent.push_back(unpack<TxDesc>(dut().submit_o));
     if (dut().refused_o) refused.push_back(dut().loads_o);
+    if (dut().gives_up_valid_o) given_up.push_back(unpack<TxTag>(dut().gives_up_o));
     tick();
     settle();
   }
@@ -116,10 +120,12 @@ class Sender : public Bench<Vwindow_send> {
   }
 
   bool slots = true, room = true, submits = true;
-  unsigned taken = 0;  // slots
+  bool prompt_slots = false;  // the last ones are left
+  unsigned taken = 0;         // slots
   std::map<unsigned, Qp> qps;
   std::vector<TxDesc> sent;
   std::vector<bool> refused;  // whether it was a load
+  std::vector<TxTag> given_up;
 
  private:
   QpReader<Vwindow_send> qp_reader_;
@@ -147,9 +153,11 @@ TEST_CASE("Stores become one RDMA Write of one segment that completes nothing") 
   CHECK(write.inlined);
   CHECK(write.length == 3);
   CHECK(write.inline_data == stores().data);
+  CHECK(write.prompt);
   CHECK(write.tag.kind == kTxKindSegment);
   CHECK(write.tag.qpn == kQpn);
   CHECK(write.tag.generation == 3);
+  CHECK(write.tag.wqe_index == stores().window);
 }
 
 TEST_CASE("A load becomes an RDMA Read Request whose answer names it") {
@@ -275,6 +283,74 @@ TEST_CASE("Firmware sends when there is room, and is told at once when there is 
   sender.dut().quiesce_i = 1;
   CHECK_FALSE(sender.firmware_sends());
   CHECK(sender.sent.size() == 1);
+}
+
+TEST_CASE("The last slots are for windows and ports, not for firmware") {
+  Sender sender;
+  sender.slots = false;
+  sender.prompt_slots = true;
+  sender.send(stores());
+  sender.send(kMessage);
+  CHECK(sender.sent.size() == 2);
+  CHECK_FALSE(sender.firmware_sends());
+  CHECK(sender.taken == 2);
+  sender.slots = true;
+  CHECK(sender.firmware_sends());
+  CHECK_FALSE(sender.sent.back().prompt);
+}
+
+TEST_CASE("Stores wait for no read of firmware's, and only firmware's next bytes do") {
+  Sender sender;
+  FwSend bytes;
+  bytes.data = true;
+  bytes.node = kNode;
+  bytes.length = 100;
+  pack(sender.dut().firmware_i, bytes);
+  CHECK(sender.firmware_sends());
+  REQUIRE(sender.sent.size() == 1);
+  CHECK_FALSE(sender.sent[0].inlined);
+  sender.send(stores());
+  CHECK_FALSE(sender.firmware_sends());
+  CHECK(sender.taken == 2);
+  CHECK(sender.dut().read_valid_o);
+  sender.dut().read_ready_i = 1;
+  sender.cycle();
+  CHECK_FALSE(sender.dut().read_valid_o);
+  CHECK(sender.firmware_sends());
+  CHECK(sender.sent.size() == 3);
+}
+
+constexpr int kRoomLimit = EXRNIC_ROOM_CYCLES + 100;
+
+TEST_CASE(
+    "What finds no room for too long is given up, and what follows at once, until one is sent") {
+  Sender sender;
+  sender.room = false;
+  sender.offer(stores());
+  sender.cycles(EXRNIC_ROOM_CYCLES - 100);
+  CHECK(sender.given_up.empty());
+  sender.wait_for("idle_o", kRoomLimit, [&] { return sender.dut().idle_o != 0; });
+  sender.send(load());
+  sender.send(kMessage);
+  CHECK(sender.taken == 0);
+  CHECK(sender.sent.empty());
+  CHECK(sender.refused == std::vector<bool>{false, true});
+  REQUIRE(sender.given_up.size() == 3);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(sender.given_up[i].kind == kTxKindSegment);
+    CHECK(sender.given_up[i].qpn == kQpn);
+    CHECK(sender.given_up[i].generation == 3);
+    CHECK(sender.given_up[i].wqe_index == stores().window);
+  }
+  CHECK(sender.given_up[2].kind == kTxKindPort);
+  CHECK(sender.given_up[2].qpn == kMessage.port);
+  sender.room = true;
+  sender.send(stores());
+  CHECK(sender.sent.size() == 1);
+  sender.room = false;
+  sender.offer(stores());
+  sender.cycles(1000);
+  CHECK(sender.given_up.size() == 3);
 }
 
 TEST_CASE("Firmware does not wait behind stores that wait for room") {
