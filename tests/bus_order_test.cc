@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // On PCIe a completion passes no store that came before it. So whether the core takes a store must
 // not depend on a completion: not while a command brings it to rest, nor while it reads a page
-// list. What is stored while a command runs may come before it or behind it.
+// list, nor for room to send. What is stored while a command runs may come before it or behind it.
 #include "tests/support/exchange.h"
 #include "tests/support/ntb.h"
 
@@ -157,66 +157,144 @@ TEST_CASE("a queue that is armed while a command runs, with completions in it, f
   CHECK(e.left.rnic.host().interrupts() == std::vector<unsigned>{1});
 }
 
-// ---- Windows
+// ---- Windows and ports
+
+constexpr unsigned kMany = 300;  // more than there are slots
 
 // A second queue pair, for the window: what is posted goes by the first one.
 struct WithWindow : Exchange {
   static constexpr uint32_t kSecondLeft = 30, kSecondRight = 31;
   static constexpr uint32_t kBytes = 16'000;
 
-  WithWindow() : Exchange(kBytes) {
+  explicit WithWindow(bool connects = true) : Exchange(kBytes) {
     QueuePairOptions options;
     options.recv_cq = &left.recv_cq;
-    const QueuePair near_end =
-        left.rnic.create_qp(kSecondLeft, End::kPage, End::kPd, left.cq, options);
+    second_left = left.rnic.create_qp(kSecondLeft, End::kPage, End::kPd, left.cq, options);
     options.recv_cq = &right.recv_cq;
-    const QueuePair far_end =
-        right.rnic.create_qp(kSecondRight, End::kPage, End::kPd, right.cq, options);
-    left.rnic.connect(near_end, 1, kSecondRight);
-    right.rnic.connect(far_end, 0, kSecondLeft);
-    REQUIRE(window.set(kSecondLeft, kFarStag, kFarBase, kBytes, kStore | kLoad) ==
-            EXRNIC_MBOX_STATUS_OK);
+    second_right = right.rnic.create_qp(kSecondRight, End::kPage, End::kPd, right.cq, options);
+    left.rnic.connect(second_left, 1, kSecondRight);
+    if (connects) connect_right();
+    REQUIRE(open(left, kSecondLeft));
     slow_down(left.rnic, left.near.memory);
   }
 
-  // None goes on where another has ended. Behind what is pushed.
-  void store(unsigned count) {
-    for (unsigned i = 0; i < count; ++i) window.store(8192 + 16 * i, 8, 1000 + i);
+  void connect_right() { right.rnic.connect(second_right, 0, kSecondLeft); }
+  static bool open(End& end, uint32_t qpn) {
+    return RemoteWindow(end.rnic, kWindow).set(qpn, kFarStag, kFarBase, kBytes, kStore | kLoad) ==
+           EXRNIC_MBOX_STATUS_OK;
   }
+
+  void push() { left.post(push_of({element(left.near, 0, 3000)}, 0)); }
+  void expect_pushed(uint64_t limit_ns = kSoon) {
+    CHECK(left.wait(limit_ns).status == EXRNIC_CQE_STATUS_SUCCESS);
+    for (End* end : {&left, &right})
+      CHECK(end->rnic.counter(EXRNIC_COUNTER_DMA_READ_TIMEOUTS) == 0);
+  }
+
+  // None goes on where another has ended. Behind what is pushed.
+  static void store(End& end, unsigned count) {
+    for (unsigned i = 0; i < count; ++i)
+      RemoteWindow(end.rnic, kWindow).store(8192 + 16 * i, 8, 1000 + i);
+  }
+  void store(unsigned count) { store(left, count); }
   void expect_stored(unsigned count) {
     for (unsigned i = 0; i < count; ++i) REQUIRE(window.load(8192 + 16 * i, 8) == 1000 + i);
   }
 
-  RemoteWindow window{left.rnic, 3};
+  static constexpr uint32_t kWindow = 3;
+  RemoteWindow window{left.rnic, kWindow};
+  QueuePair second_left, second_right;
 };
 
 TEST_CASE("stores to windows are taken while a command waits for reads that stand behind them") {
-  constexpr unsigned kStores = 40;
   WithWindow e;
-  e.left.post(push_of({element(e.left.near, 0, 3000)}, 0));
+  e.push();
   e.testbed.run_for(2'000);
   e.left.rnic.write_register(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_MODIFY_SRQ);
   e.testbed.run_for(1'000);
   CHECK(busy(e.left));
-  e.store(kStores);
-  CHECK(e.left.wait(kSoon).status == EXRNIC_CQE_STATUS_SUCCESS);
-  e.expect_stored(kStores);
-  expect_no_time_out(e);
+  e.store(kMany);
+  e.expect_pushed();
+  e.expect_stored(kMany);
 }
 
-// Here completions pass stores, which no bus grants: rtl-model/README.md, "What PCIe forbids".
-TEST_CASE("more stores to a window than room is for, with a payload behind them, end well") {
-  constexpr unsigned kStores = 300;
+TEST_CASE("stores to windows are taken while segments before them wait for their payload") {
   WithWindow e;
-  e.left.post(push_of({element(e.left.near, 0, 3000)}, 0));
+  e.push();
   e.testbed.run_for(2'000);
-  e.store(kStores);
+  e.store(kMany);
   e.left.rnic.write_register(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_MODIFY_SRQ);
   store_all(e.left);
-  CHECK(e.left.wait(kSoon).status == EXRNIC_CQE_STATUS_SUCCESS);
-  e.expect_stored(kStores);
+  e.expect_pushed();
+  e.expect_stored(kMany);
   CHECK_FALSE(busy(e.left));
-  expect_no_time_out(e);
+}
+
+TEST_CASE("stores to windows are taken while segments that wait for their payload have all slots") {
+  WithWindow e;
+  constexpr unsigned kPushes = 60;  // as many as a node may hold
+  for (unsigned i = 0; i < kPushes; ++i) e.left.post(push_of({element(e.left.near, i, 900)}, 0));
+  e.testbed.run_for(15'000);
+  e.store(kMany);
+  e.testbed.run_for(1'000);
+  CHECK_FALSE(e.left.rnic.poll(e.left.cq, End::kPage));
+  for (unsigned i = 0; i < kPushes; ++i) e.expect_pushed();
+  e.expect_stored(kMany);
+}
+
+TEST_CASE("stores to windows are taken while a completion waits for the page list of its queue") {
+  WithWindow e;
+  e.left.rnic.host().slow_reads(e.left.cq.ring.pbl, EXRNIC_PBL_LINE_SIZE, kSlowNs);
+  e.left.post(inlined(push_of({}, 0), Bytes(8, 0x77)));
+  e.testbed.run_for(kSlowNs / 2);  // it is acknowledged
+  e.store(kMany);
+  e.expect_pushed();
+  e.expect_stored(kMany);
+}
+
+TEST_CASE("stores to the registers of ports are taken, whatever their node waits for") {
+  WithWindow e;
+  Port here{e.left.rnic, 3}, there{e.right.rnic, 2};
+  here.open(1, 2, 9);
+  there.open(0, 3, 9);
+  e.testbed.run_for(kSlowNs);
+  REQUIRE(here.linked());
+  e.left.rnic.host().slow_reads(e.left.cq.ring.pbl, EXRNIC_PBL_LINE_SIZE, kSlowNs);
+  e.left.post(inlined(push_of({}, 0), Bytes(8, 0x77)));
+  e.push();
+  e.testbed.run_for(2'000);
+  for (unsigned i = 0; i < kMany; ++i) here.set_spad(i % EXRNIC_PORT_SPADS, i);
+  e.expect_pushed();
+  e.expect_pushed();
+  e.rest();
+  CHECK(here.linked());
+  CHECK(there.peer_spad((kMany - 1) % EXRNIC_PORT_SPADS) == kMany - 1);
+}
+
+constexpr uint64_t kMeetNs = EXRNIC_MEET_CYCLES * 4;
+
+TEST_CASE("stores to a window whose queue pair has not met its peer are taken at last") {
+  WithWindow e(false);
+  e.push();
+  e.testbed.run_for(2'000);
+  e.store(8);
+  e.expect_pushed(kMeetNs + kSoon);
+}
+
+TEST_CASE("what two nodes store to each other, while both wait for page lists, is taken in time") {
+  WithWindow e;
+  REQUIRE(WithWindow::open(e.right, WithWindow::kSecondRight));
+  for (End* end : {&e.left, &e.right})
+    end->rnic.host().slow_reads(end->far.memory.pbl, EXRNIC_PBL_LINE_SIZE, kSlowNs);
+  for (End* end : {&e.left, &e.right}) WithWindow::store(*end, kMany);
+  const auto all_taken = [&](unsigned node) {
+    return e.testbed.node(node).rnic().peek_counter(EXRNIC_COUNTER_WINDOW_STORES) == kMany;
+  };
+  constexpr uint64_t kCycleNs = 4;
+  CHECK(e.testbed.run_until([&] { return all_taken(0) && all_taken(1); },
+                            4 * kCycleNs * EXRNIC_ROOM_CYCLES) == RunResult::kDone);
+  for (End* end : {&e.left, &e.right})
+    CHECK(end->rnic.counter(EXRNIC_COUNTER_DMA_READ_TIMEOUTS) == 0);
 }
 
 }  // namespace

@@ -242,18 +242,13 @@ class RefCore final : public Core {
       } else if (store != nullptr && may_store(*store)) {
         serve_store(*store);
         inbound_.take_store();
-      } else if (ReadCompletion* const completion = next_completion(store != nullptr)) {
+      } else if (ReadCompletion* const completion = inbound_.next_completion()) {
         blocks_->dma_read.complete(*completion);
         inbound_.take_completion();
       } else {
         return;
       }
     }
-  }
-
-  ReadCompletion* next_completion(bool refused) {
-    if (refused) inbound_.refuse_store();
-    return inbound_.next_completion();
   }
 
   // What a store of a window has caused goes before what comes behind it to the same peers.

@@ -3,9 +3,6 @@
 // specification, 2.4.1): stores pass no store, completions of reads and loads no store that came
 // before them. So a core that does not take a store gets no completion behind it: whether it takes
 // one must not depend on any completion.
-//
-// One exception, which no bus grants: completions pass a store that waits for room to send, and
-// what stands behind it. rtl-model/README.md, "What PCIe forbids", says what these still wait for.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +12,6 @@
 #include "core.h"
 
 namespace exrnic {
-
-// Stores to windows and to ports: what they cause leaves by the network.
-inline bool may_wait_for_room(const MmioAccess& store) {
-  return store.bar == EXRNIC_BAR_WINDOW ||
-         (store.bar == EXRNIC_BAR_REGISTERS && store.offset >= EXRNIC_PORT_BASE &&
-          store.offset < EXRNIC_REG_PORTS_PENDING);
-}
 
 // Completion: a ReadCompletion, and what a core notes beside it.
 template <typename Completion>
@@ -42,20 +32,17 @@ class Inbound {
     completions_.clear();
     loads_.clear();
     stored_ = taken_ = 0;
-    waits_ = false;
   }
 
   // What may go now, of each kind.
   const MmioAccess* next_store() const { return stores_.empty() ? nullptr : &stores_.front(); }
-  Completion* next_completion() { return may_go(completions_, waits_); }
-  const MmioAccess* next_load() { return may_go(loads_, false); }
+  Completion* next_completion() { return may_go(completions_); }
+  const MmioAccess* next_load() { return may_go(loads_); }
 
   void take_store() {
     stores_.pop_front();
     ++taken_;
-    waits_ = false;
   }
-  void refuse_store() { waits_ = may_wait_for_room(stores_.front()); }
   void take_completion() { completions_.pop_front(); }
   void take_load() { loads_.pop_front(); }
 
@@ -67,8 +54,8 @@ class Inbound {
   };
 
   template <typename What>
-  What* may_go(std::deque<Behind<What>>& queue, bool passes) {
-    const bool goes = !queue.empty() && (passes || queue.front().stores <= taken_);
+  What* may_go(std::deque<Behind<What>>& queue) {
+    const bool goes = !queue.empty() && queue.front().stores <= taken_;
     return goes ? &queue.front().what : nullptr;
   }
 
@@ -77,7 +64,6 @@ class Inbound {
   std::deque<Behind<MmioAccess>> loads_;
   uint64_t stored_ = 0;  // stores that have come,
   uint64_t taken_ = 0;   // and that were taken
-  bool waits_ = false;   // the first store, for room
 };
 
 }  // namespace exrnic

@@ -210,7 +210,6 @@ class RtlCore final : public Core {
     const bool taken = top_.mmio_valid_i && top_.mmio_ready_o;
     load_refused_ = top_.mmio_valid_i && !top_.mmio_write_i && !taken;
     if (taken) top_.mmio_write_i ? inbound_.take_store() : inbound_.take_load();
-    if (top_.mmio_valid_i && top_.mmio_write_i && !taken) inbound_.refuse_store();
   }
 
   void drive_completion(Completion& in_hand) {
