@@ -15,7 +15,7 @@ namespace {
 // Two calls of three: too little of io_uring for liburing.
 void Register(int ring, unsigned operation, const void* argument, unsigned count) {
   if (syscall(SYS_io_uring_register, ring, operation, argument, count) != 0)
-    ThrowErrno("io_uring_register");
+    vl::ThrowErrno("io_uring_register");
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ void Register(int ring, unsigned operation, const void* argument, unsigned count
 KernelPin::KernelPin() {
   io_uring_params parameters = {};
   ring_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &parameters));
-  if (ring_ < 0) ThrowErrno("io_uring_setup");
+  if (ring_ < 0) vl::ThrowErrno("io_uring_setup");
 }
 
 KernelPin::~KernelPin() { close(ring_); }

@@ -12,11 +12,13 @@
 
 namespace exrnic {
 
+using namespace vl;  // NOLINT: programs are written in it
+
 // How a program gets its RNIC; tests give it one of software.
 using OpenRnicCall = std::function<vl_rnic*()>;
 
 // OpenRnic for such a call.
-inline vl_rnic* OpenDevice(const std::string& name) { return OpenRnic(name).release(); }
+inline vl_rnic* OpenDevice(const std::string& name) { return vl::OpenRnic(name).release(); }
 constexpr char kDeviceHelp[] =
     "RNIC: exrnic0, ..., or sim:PATH, a node of exrnic-sim (default: VL_DEVICE, or exrnic0)";
 

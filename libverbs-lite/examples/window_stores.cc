@@ -39,7 +39,7 @@ StoreResult StoreIntoPeer(const StoreLink& link, uint64_t seed) {
   StoreResult result;
   vl_window* window = vl_map_window(link.qp, link.peer_stag, link.peer_address, kBytes,
                                     VL_WINDOW_STORE | VL_WINDOW_LOAD);
-  if (window == nullptr && errno != EOPNOTSUPP) ThrowErrno("vl_map_window");
+  if (window == nullptr && errno != EOPNOTSUPP) vl::ThrowErrno("vl_map_window");
   if (window != nullptr) {
     result = StoreAndLoad(window, seed);
     vl_unmap_window(window);

@@ -32,8 +32,8 @@ _CXX_PROGRAM = r"""
 
 int main() {
   try {
-    exrnic::OpenRnic("sim:nobody.sock");
-  } catch (const exrnic::VerbsError& error) {
+    vl::OpenRnic("sim:nobody.sock");
+  } catch (const vl::VerbsError& error) {
     std::puts(error.what());
     return 0;
   }

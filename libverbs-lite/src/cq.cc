@@ -4,9 +4,7 @@
 #include <cerrno>
 #include <new>
 
-#include "barrier.h"
 #include "channel.h"
-#include "doorbell.h"
 #include "queue_shape.h"
 #include "rnic.h"
 
@@ -19,7 +17,7 @@ namespace {
 
 // False with an error.
 bool AttrIsValid(const vl_rnic& rnic, const vl_cq_init_attr& attr) {
-  if (!IsWithin("entries", attr.entries, 1, CqEntriesOfRing(rnic.info.max_cq_entries)) ||
+  if (!IsWithin("entries", attr.entries, 1, exrnic_cq_capacity(rnic.info.max_cq_entries)) ||
       !IsWithin("moderation.count", attr.moderation.count, 0, EXRNIC_MODERATION_COUNT_MAX) ||
       !IsWithin("moderation.ns", attr.moderation.ns, 0, EXRNIC_MODERATION_NS_MAX) ||
       !IsWithin("comp_vector", attr.comp_vector, 0, rnic.info.comp_vectors)) {
@@ -33,7 +31,7 @@ bool AttrIsValid(const vl_rnic& rnic, const vl_cq_init_attr& attr) {
 CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
   CqRequest request = {};
   request.ring = cq.memory.data();
-  request.entries = cq.entries;
+  request.entries = cq.ring.num_entries;
   request.moderation_count = attr.moderation.count;
   request.moderation_ns = attr.moderation.ns;
   request.comp_vector = attr.comp_vector == 0 ? kAnyVector : attr.comp_vector - 1;
@@ -44,26 +42,7 @@ CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
 
 }  // namespace
 
-void ReportTaken(vl_cq* cq, uint32_t doorbell) {
-  vl_mb_cqe_read_before_doorbell();
-  WriteDoorbell(cq->rnic->user_page, doorbell, cq->cqn, cq->consumer);
-  cq->reported = cq->consumer;
-}
-
 }  // namespace exrnic
-
-const exrnic_cqe* vl_cq::At(uint32_t index) const {
-  // A full ring ends here: the entry after the last one is the first again, whose phase is old.
-  const exrnic_cqe* cqe = Entry(index);
-  const uint8_t phase = vl_load_phase_before_cqe(&cqe->phase);
-  return (phase & 1) == Phase(index) ? cqe : nullptr;
-}
-
-void vl_cq::Move(uint32_t from, uint32_t to) {
-  if (from == to) return;
-  *Entry(to) = *Entry(from);
-  Entry(to)->phase = Phase(to);
-}
 
 vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
   if (!BeginCall({{"rnic", rnic}, {"attr", attr}}) || !exrnic::AttrIsValid(*rnic, *attr)) {
@@ -75,7 +54,7 @@ vl_cq* vl_create_cq_ex(vl_rnic* rnic, const vl_cq_init_attr* attr) {
   cq->cookie = rnic->events.Add();
   if (cq->cookie == 0) return Fail(ENOMEM);
   std::lock_guard<std::mutex> guard(rnic->control);
-  if (rnic->transport->CreateCq(exrnic::RequestOf(*cq, *attr), &cq->cqn) != 0) {
+  if (rnic->transport->CreateCq(exrnic::RequestOf(*cq, *attr), &cq->ring.number) != 0) {
     rnic->events.Forget(cq->cookie);
     return nullptr;
   }
@@ -103,7 +82,7 @@ int vl_destroy_cq(vl_cq* cq) {
     return exrnic::FailUnacknowledged("completion queue",
                                       "vl_ack_cq_events, or vl_ack_async_event");
   }
-  if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->cqn))) {
+  if (!exrnic::IsGone(rnic->transport->DestroyCq(cq->ring.number))) {
     rnic->events.Set(cq->cookie, cq);
     return -1;
   }

@@ -11,8 +11,7 @@
 #include <mutex>
 #include <new>
 
-#include "barrier.h"
-#include "doorbell.h"
+#include "exrnic_data_path.h"
 #include "ring_memory.h"
 #include "rnic.h"
 #include "spin_lock.h"
@@ -159,9 +158,9 @@ uint32_t BellNumber(vl_message_channel* channel) {
 }
 
 void Ring(vl_message_channel* channel) {
-  vl_wmb_wqe_before_doorbell();
-  WriteDoorbell(channel->rnic->user_page, EXRNIC_DOORBELL_FIRMWARE, BellNumber(channel),
-                channel->posted);
+  exrnic_wmb_wqe_before_doorbell();
+  exrnic_ring_doorbell(channel->rnic->user_page.get(), EXRNIC_DOORBELL_FIRMWARE,
+                       BellNumber(channel), channel->posted);
 }
 
 // Fills the next entry of the work ring and makes it known. Under the lock.

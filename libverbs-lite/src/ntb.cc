@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <new>
 
-#include "barrier.h"
+#include "exrnic_data_path.h"
 #include "pd.h"
 #include "qp.h"
 #include "rnic.h"
@@ -102,7 +102,7 @@ volatile void* vl_window_address(const vl_window* window) {
   return BeginCall({{"window", window}}) ? window->info.address : nullptr;
 }
 
-void vl_window_flush() { vl_wmb_flush_windows(); }
+void vl_window_flush() { exrnic_wmb_flush_windows(); }
 
 // These are false with an error.
 static bool IsPort(const char* name, unsigned port) {
@@ -159,7 +159,7 @@ int vl_get_port_event(vl_port* port, vl_port_event* event) {
 
 int vl_ring_port(vl_port* port, uint32_t bits) {
   if (!BeginCall({{"port", port}})) return -1;
-  vl_wmb_flush_windows();
+  exrnic_wmb_flush_windows();
   return Told(port->rnic->transport->RingPort(port->fd, bits));
 }
 

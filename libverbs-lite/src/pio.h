@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "exrnic_hw.h"
+#include "exrnic_data_path.h"
 #include "spin_lock.h"
 #include "transport/user_page.h"
 
@@ -22,9 +22,7 @@ class PioBlocks {
   PioBlocks();
 
   // Whether this work request should go this way: one slot, its bytes inline.
-  bool Suits(const exrnic_wqe& head) const {
-    return enabled_ && head.num_slots == 1 && (head.flags & EXRNIC_WQE_FLAGS_INLINE) != 0;
-  }
+  bool Suits(const exrnic_wqe& head) const { return enabled_ && exrnic_suits_block(&head); }
 
   // Stores the block of a work request that stands in the ring; index: slots posted with it. False:
   // somebody else is storing one; the doorbell is to be rung instead.
@@ -37,11 +35,9 @@ class PioBlocks {
   SpinLock& lock() { return lock_; }
 
  private:
-  void Store(const UserPage& user_page, uint32_t offset, const void* block);
-
   const bool enabled_;
   SpinLock lock_;
-  uint32_t next_ = 0;  // in turn: no two sends share a write-combining buffer
+  uint32_t next_ = 0;
 };
 
 }  // namespace exrnic

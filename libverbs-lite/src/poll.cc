@@ -110,14 +110,12 @@ int TakeCompletions(vl_cq* cq, int most, vl_wc* wc) {
   std::lock_guard<SpinLock> guard(cq->lock);
   int taken = 0;
   while (taken < most) {
-    const exrnic_cqe* cqe = cq->At(cq->consumer);
+    const exrnic_cqe* cqe = exrnic_cq_at(&cq->ring, cq->ring.consumer);
     if (cqe == nullptr) break;
     if (Translate(cq, *cqe, &wc[taken])) ++taken;
-    ++cq->consumer;
+    ++cq->ring.consumer;
   }
-  if (cq->consumer - cq->reported >= CqReportStep(cq->entries)) {
-    ReportTaken(cq, EXRNIC_DOORBELL_CQ);
-  }
+  exrnic_cq_report_if_due(&cq->ring, cq->rnic->user_page.get());
   return taken;
 }
 
@@ -142,7 +140,7 @@ int vl_req_notify_cq(vl_cq* cq, int solicited_only) {
   if (!exrnic::BeginCall({{"cq", cq}})) return -1;
   if (!cq->rnic->user_page.usable()) return exrnic::FailGone();
   std::lock_guard<exrnic::SpinLock> guard(cq->lock);
-  exrnic::ReportTaken(cq,
-                      solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
+  exrnic_cq_report(&cq->ring, cq->rnic->user_page.get(),
+                   solicited_only ? EXRNIC_DOORBELL_CQ_ARM_SOLICITED : EXRNIC_DOORBELL_CQ_ARM);
   return 0;
 }

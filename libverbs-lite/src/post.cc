@@ -65,8 +65,8 @@ uint64_t Sum(const vl_sge* list, int count) {
 
 // Slots of a work request with so many bytes of elements or inline data; those behind the first are
 // cleared for them.
-uint32_t TakeSlots(Wqe* wqe, uint32_t payload_bytes) {
-  const uint32_t slots = SlotsForBytes(payload_bytes);
+uint32_t TakeSlots(exrnic_work* wqe, uint32_t payload_bytes) {
+  const uint32_t slots = exrnic_slots_for_bytes(payload_bytes);
   wqe->head.num_slots = static_cast<uint8_t>(slots);
   memset(wqe->more, 0, (slots - 1) * sizeof(exrnic_wqe));
   return slots;
@@ -74,7 +74,7 @@ uint32_t TakeSlots(Wqe* wqe, uint32_t payload_bytes) {
 
 // The following return the slots of the work request, or 0 with EINVAL: it is malformed.
 
-uint32_t PutElements(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
+uint32_t PutElements(const vl_sge* list, int count, uint32_t most, exrnic_work* wqe) {
   if (!ListIsValid(list, count, most)) return 0;
   const uint64_t length = Sum(list, count);
   if (length > EXRNIC_MESSAGE_MAX) {
@@ -85,13 +85,13 @@ uint32_t PutElements(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
   }
   const uint32_t bytes = static_cast<uint32_t>(count) * static_cast<uint32_t>(sizeof(vl_sge));
   const uint32_t slots = TakeSlots(wqe, bytes);
-  if (count > 0) memcpy(wqe->payload(), list, bytes);
+  if (count > 0) memcpy(exrnic_work_payload(wqe), list, bytes);
   wqe->head.num_sge = static_cast<uint8_t>(count);
   wqe->head.length = static_cast<uint32_t>(length);
   return slots;
 }
 
-uint32_t PutInline(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
+uint32_t PutInline(const vl_sge* list, int count, uint32_t most, exrnic_work* wqe) {
   if (!ListIsValid(list, count, VL_MAX_SGE)) return 0;
   const uint64_t length = Sum(list, count);
   if (length > most) {
@@ -100,7 +100,7 @@ uint32_t PutInline(const vl_sge* list, int count, uint32_t most, Wqe* wqe) {
     return 0;
   }
   const uint32_t slots = TakeSlots(wqe, static_cast<uint32_t>(length));
-  uint8_t* to = wqe->payload();
+  uint8_t* to = exrnic_work_payload(wqe);
   for (int i = 0; i < count; ++i) {
     if (list[i].length == 0) continue;
     memcpy(to, reinterpret_cast<const void*>(list[i].address), list[i].length);
@@ -118,7 +118,7 @@ uint32_t ReadsOf(const vl_send_wr& wr) {
 }
 
 // An atomic has its operands where a second element would stand.
-uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (qp.max_reads_out == 0) {
     Fail(EINVAL, "an atomic needs a queue pair with max_reads_out of 1 or more");
     return 0;
@@ -136,7 +136,7 @@ uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
   return slots;
 }
 
-uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (wr.flags & VL_SEND_INLINE) {
     return PutInline(wr.sg_list, wr.num_sge, qp.send_shape.inline_bytes, wqe);
   }
@@ -155,7 +155,7 @@ bool Carries(vl_service service, const exrnic_wqe_opcode_properties& op) {
 }
 
 // False with an error: there is no such destination.
-bool PutDestination(const vl_qp& qp, const vl_destination& to, Wqe* wqe) {
+bool PutDestination(const vl_qp& qp, const vl_destination& to, exrnic_work* wqe) {
   const bool group = to.node == VL_NODE_GROUP;
   const uint32_t most = group ? EXRNIC_GROUP_MAX : EXRNIC_MAX_QP - 1;
   if (!IsWithin("ud.qpn", to.qpn, 0, most)) return false;
@@ -189,7 +189,7 @@ bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
   return false;
 }
 
-uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
+uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (!MayHave(qp, wr)) return 0;
   const exrnic_wqe_opcode_properties op = OpOf(wr);
   wqe->head = {};
@@ -211,7 +211,7 @@ uint32_t BuildWqe(const vl_qp& qp, const vl_send_wr& wr, Wqe* wqe) {
 }
 
 // shape: of the receive queue that is meant.
-uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, Wqe* wqe) {
+uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, exrnic_work* wqe) {
   wqe->head = {};
   wqe->head.opcode = EXRNIC_WQE_OPCODE_RECV;
   return PutElements(wr.sg_list, wr.num_sge, shape.elements, wqe);
@@ -238,7 +238,7 @@ bool MayReceive(const vl_qp& qp) {
 
 // False with an error. `limits`: what a work request of this queue must keep. *wqe: as it was put.
 template <typename Queue, typename Limits, typename Wr>
-bool PutWr(Queue* queue, const Limits& limits, const Wr& wr, Wqe* wqe) {
+bool PutWr(Queue* queue, const Limits& limits, const Wr& wr, exrnic_work* wqe) {
   const uint32_t slots = BuildWqe(limits, wr, wqe);
   if (slots == 0) return false;
   if (!queue->HasRoom(slots)) {
@@ -258,7 +258,8 @@ struct Bell {
 };
 
 // Tells the device of work requests that were put; `last`: of them. One alone may go whole.
-void Announce(const SlotRing& queue, const Bell& bell, int count, const Wqe& last) {
+template <typename Queue>
+void Announce(const Queue& queue, const Bell& bell, int count, const exrnic_work& last) {
   const bool by_pio = count == 1 && bell.pio != nullptr && bell.pio->Suits(last.head) &&
                       bell.pio->TrySend(bell.user_page, last.head, bell.number, queue.posted());
   if (!by_pio) queue.RingDoorbell(bell.user_page, bell.number);
@@ -278,7 +279,7 @@ template <typename Queue, typename Limits, typename Wr, typename MayPost>
 int PostList(Queue* queue, const Limits& limits, const Bell& bell, MayPost may_post, const Wr* wr,
              const Wr** bad_wr) {
   int count = 0;
-  Wqe wqe;  // the last one
+  exrnic_work wqe;  // the last one
   std::lock_guard<SpinLock> guard(queue->lock());
   bool good = may_post() && IsUsable(bell.user_page);
   while (good && wr != nullptr) {

@@ -73,8 +73,8 @@ QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   request.rq = qp.rq ? qp.rq->ring() : nullptr;
   request.rq_slots = qp.rq ? qp.rq->slots() : 0;
   request.pd = qp.pd->number;
-  request.send_cqn = qp.send_cq->cqn;
-  request.recv_cqn = qp.recv_cq->cqn;
+  request.send_cqn = qp.send_cq->ring.number;
+  request.recv_cqn = qp.recv_cq->ring.number;
   request.service = DeviceService(attr.service);
   request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
   request.max_reads_out = attr.max_reads_out;
@@ -133,14 +133,15 @@ vl_qp_state LibraryState(exrnic_qp_state state) {
 // for another one); those of others close up. Receives of a shared queue have their slots given
 // back. Under cq->lock, once the device writes no more of them.
 void DropCqes(vl_cq* cq, const vl_qp& qp) {
-  uint32_t end = cq->consumer;
-  while (cq->At(end) != nullptr) ++end;
+  exrnic_cq_ring* ring = &cq->ring;
+  uint32_t end = ring->consumer;
+  while (exrnic_cq_at(ring, end) != nullptr) ++end;
   // From the newest on, to where the device writes next: so the places come free at the old end.
   uint32_t to = end;
-  for (uint32_t from = end; from != cq->consumer;) {
-    const exrnic_cqe& cqe = *cq->At(--from);
+  for (uint32_t from = end; from != ring->consumer;) {
+    const exrnic_cqe& cqe = *exrnic_cq_at(ring, --from);
     if (cqe.qpn != qp.number) {
-      cq->Move(from, --to);
+      exrnic_cq_move(ring, from, --to);
       continue;
     }
     uint64_t wr_id;
@@ -148,7 +149,7 @@ void DropCqes(vl_cq* cq, const vl_qp& qp) {
       qp.srq->queue.Complete(cqe.wqe_index, &wr_id);
     }
   }
-  cq->consumer = to;
+  ring->consumer = to;
 }
 
 // Runs `change` while nobody polls completions of the queue pair, after those still queued are
@@ -168,7 +169,8 @@ void WithCqesDropped(vl_qp* qp, Change change) {
 void ReportDropped(vl_qp* qp) {
   for (vl_cq* cq : {qp->send_cq, qp->recv_cq}) {
     std::lock_guard<SpinLock> guard(cq->lock);
-    if (cq->consumer != cq->reported) ReportTaken(cq, EXRNIC_DOORBELL_CQ);
+    if (cq->ring.consumer != cq->ring.reported)
+      exrnic_cq_report(&cq->ring, cq->rnic->user_page.get(), EXRNIC_DOORBELL_CQ);
   }
 }
 

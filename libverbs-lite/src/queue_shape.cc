@@ -5,9 +5,9 @@
 #include <cerrno>
 
 #include "exrnic/verbs.h"
+#include "exrnic_data_path.h"
 #include "ring_memory.h"
 #include "transport/error_text.h"
-#include "wqe.h"
 
 namespace exrnic {
 
@@ -26,8 +26,8 @@ bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names)
       !IsWithin(names.inline_bytes, shape->inline_bytes, 0, EXRNIC_INLINE_MAX)) {
     return false;
   }
-  const uint32_t each =
-      std::max(SlotsForElements(shape->elements), SlotsForBytes(shape->inline_bytes));
+  const uint32_t each = std::max(exrnic_slots_for_elements(shape->elements),
+                                 exrnic_slots_for_bytes(shape->inline_bytes));
   if (shape->wrs == 0 || shape->wrs > most_slots / each) {
     Fail(EINVAL,
          "%s is %u, not 1 to %u: a queue has %u slots at most, and with these elements and inline "
@@ -37,14 +37,14 @@ bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names)
   }
   shape->slots = RingSize(shape->wrs * each, kSlotsMin);
   shape->wrs = shape->slots / each;
-  shape->elements = std::min<uint32_t>(EXRNIC_MAX_SGE, PayloadRoom(each) / kElementBytes);
-  shape->inline_bytes = std::min<uint32_t>(EXRNIC_INLINE_MAX, PayloadRoom(each));
+  shape->elements = std::min<uint32_t>(EXRNIC_MAX_SGE, EXRNIC_WORK_ROOM(each) / kElementBytes);
+  shape->inline_bytes = std::min<uint32_t>(EXRNIC_INLINE_MAX, EXRNIC_WORK_ROOM(each));
   return true;
 }
 
 uint32_t CqRingFor(uint32_t wanted) {
   const uint32_t ring = RingSize(wanted, kSlotsMin);
-  return CqEntriesOfRing(ring) < wanted ? ring * 2 : ring;
+  return exrnic_cq_capacity(ring) < wanted ? ring * 2 : ring;
 }
 
 }  // namespace exrnic

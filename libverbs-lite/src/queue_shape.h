@@ -28,14 +28,7 @@ bool GrantShape(QueueShape* shape, uint32_t most_slots, const ShapeNames& names)
 
 // ---- Completion queues
 
-// The device is told of taken CQEs only each quarter of the ring, to spare stores that cost a bus
-// write. Those not yet told are lost to the ring, so it is made larger by that much.
-constexpr uint32_t CqReportStep(uint32_t ring_entries) { return ring_entries / 4; }
-
-// Completions that a ring of this size holds for its owner, and the size of the ring for so many.
-constexpr uint32_t CqEntriesOfRing(uint32_t ring_entries) {
-  return ring_entries - (CqReportStep(ring_entries) - 1);
-}
+// The size of the ring for so many completions.
 uint32_t CqRingFor(uint32_t wanted);
 
 }  // namespace exrnic

@@ -10,7 +10,6 @@
 #include <new>
 
 #include "chardev_transport.h"
-#include "queue_shape.h"
 #include "sim/sim_transport.h"
 #include "transport/error_text.h"
 
@@ -108,7 +107,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->max_mr = info.max_mr;
   attr->max_srq = info.max_srq;
   attr->max_wr = info.max_sq_slots;
-  attr->max_cq_entries = exrnic::CqEntriesOfRing(info.max_cq_entries);
+  attr->max_cq_entries = exrnic_cq_capacity(info.max_cq_entries);
   attr->clock_khz = info.clock_khz;
   attr->comp_vectors = info.comp_vectors;
   static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");

@@ -2,46 +2,36 @@
 #ifndef EXRNIC_LIBVERBS_SHARED_QUEUE_H
 #define EXRNIC_LIBVERBS_SHARED_QUEUE_H
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 
 #include "slot_ring.h"
 
 namespace exrnic {
 
-// The ring of a shared receive queue: its receives end in any order, and on several completion
-// queues at once. The device may read the slots of a receive until it ends, so each slot tells for
-// itself whether it is free; posting goes on in turn, and waits for the slot that is next.
-//
-// Posting (HasRoom, Put, RingDoorbell) is under lock(); Complete is under no lock.
-class SharedQueue : public SlotRing {
+// The ring of a shared receive queue. Posting (HasRoom, Put, RingDoorbell) is under lock();
+// Complete is under no lock.
+class SharedQueue : public SlotRing<exrnic_shared_queue> {
  public:
-  explicit SharedQueue(uint32_t slots);
+  explicit SharedQueue(uint32_t slots)
+      : SlotRing(slots, EXRNIC_DOORBELL_SRQ),
+        entries_(new(std::nothrow) exrnic_shared_slot[slots]()) {
+    queue_.slots = entries_.get();
+  }
 
   bool allocated() const { return ring() != nullptr && entries_ != nullptr; }
 
-  bool HasRoom(uint32_t count) const;
-
-  // As WorkQueue::Put.
-  void Put(const Wqe& wqe, uint32_t count, uint64_t wr_id);
-
-  // The receive whose last slot is wqe_index has ended: gives its slots back. One that the device
-  // could not read ends by its first slot. False: no such receive is outstanding.
-  bool Complete(uint32_t wqe_index, uint64_t* wr_id);
+  bool HasRoom(uint32_t count) const { return exrnic_shared_queue_has_room(&queue_, count); }
+  void Put(const exrnic_work& work, uint32_t count, uint64_t wr_id) {
+    exrnic_shared_queue_put(&queue_, &work, count, wr_id);
+  }
+  bool Complete(uint32_t wqe_index, uint64_t* wr_id) {
+    return exrnic_shared_queue_complete(&queue_, wqe_index, wr_id);
+  }
 
  private:
-  struct Entry {
-    uint64_t wr_id;
-    uint16_t index;
-    // Slots of the receive whose last one this is; kBefore: one of its others; 0: free.
-    std::atomic<uint8_t> busy{0};
-  };
-  static constexpr uint8_t kBefore = 0xff;
-
-  uint16_t LastOf(uint16_t index) const;
-
-  std::unique_ptr<Entry[]> entries_;  // by slot
+  const std::unique_ptr<exrnic_shared_slot[]> entries_;
 };
 
 }  // namespace exrnic

@@ -2,45 +2,40 @@
 #ifndef EXRNIC_LIBVERBS_SLOT_RING_H
 #define EXRNIC_LIBVERBS_SLOT_RING_H
 
-#include <atomic>
 #include <cstdint>
 
+#include "exrnic_data_path.h"
 #include "ring_memory.h"
 #include "spin_lock.h"
 #include "transport/user_page.h"
-#include "wqe.h"
 
 namespace exrnic {
 
-// What all queues of work requests have in common: a ring of WQE slots that the device reads, the
-// place where the next one goes, and a doorbell.
-//
-// Indices run freely modulo 2^16 as the device's do; a slot is the index modulo the size.
+// What the library adds to a queue of work requests of the data path: the memory of its ring, and
+// a lock that is held for all of posting.
+template <typename Queue>
 class SlotRing {
  public:
-  // slots: a power of two. doorbell: EXRNIC_DOORBELL_*.
-  SlotRing(uint32_t slots, uint32_t doorbell);
-
-  void* ring() const { return memory_.data(); }
-  uint32_t slots() const { return slots_; }
+  void* ring() const { return queue_.ring.slots; }
+  uint32_t slots() const { return queue_.ring.num_slots; }
   // Slots posted so far, modulo 2^16.
-  uint16_t posted() const { return tail_.load(std::memory_order_relaxed); }
-  // Held for all of posting.
+  uint16_t posted() const { return exrnic_ring_posted(&queue_.ring); }
   SpinLock& lock() { return lock_; }
 
   // Tells the device of all that was put. number: of the queue that the doorbell speaks of.
-  void RingDoorbell(const UserPage& user_page, uint32_t number) const;
+  void RingDoorbell(const UserPage& user_page, uint32_t number) const {
+    exrnic_ring_announce(&queue_.ring, user_page.get(), number);
+  }
 
  protected:
-  uint32_t SlotOf(uint16_t index) const { return index & (slots_ - 1); }
-  // Copies the first `count` slots of a work request to the ring, from index tail on.
-  void Write(uint16_t tail, const Wqe& wqe, uint32_t count);
+  // slots: a power of two. doorbell: EXRNIC_DOORBELL_*.
+  SlotRing(uint32_t slots, uint32_t doorbell) : memory_(slots * sizeof(exrnic_wqe)) {
+    queue_.ring = {static_cast<exrnic_wqe*>(memory_.data()), slots, doorbell, 0};
+  }
 
-  std::atomic<uint16_t> tail_{0};  // next slot to post
+  Queue queue_ = {};
 
  private:
-  const uint32_t slots_;
-  const uint32_t doorbell_;
   RingMemory memory_;
   SpinLock lock_;
 };

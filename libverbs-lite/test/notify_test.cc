@@ -32,7 +32,7 @@ struct Armed : Pair {
     REQUIRE(vl_post_sq(a.qp, &wr, nullptr) == 0);
     fabric.Step();
   }
-  uint32_t fired() { return fabric.device(1).cqs.at(b.cq->cqn).fired; }
+  uint32_t fired() { return fabric.device(1).cqs.at(b.cq->ring.number).fired; }
 };
 
 TEST_CASE("an armed queue fires once, at the next completion") {
@@ -91,9 +91,9 @@ TEST_CASE("arming tells the device of all that was taken") {
     REQUIRE(vl_poll_cq(self.cq, 1, &wc) == 1);
   }
   REQUIRE(vl_req_notify_cq(self.cq, 0) == 0);
-  CHECK(fabric.DoorbellAt(24) == (uint64_t{3} << 32 | self.cq->cqn));
+  CHECK(fabric.DoorbellAt(24) == (uint64_t{3} << 32 | self.cq->ring.number));
   REQUIRE(vl_req_notify_cq(self.cq, 1) == 0);
-  CHECK(fabric.DoorbellAt(32) == (uint64_t{3} << 32 | self.cq->cqn));
+  CHECK(fabric.DoorbellAt(32) == (uint64_t{3} << 32 | self.cq->ring.number));
   CHECK(fabric.DoorbellAt(16) == FakeFabric::kIdle);
   errno = 0;
   CHECK(vl_req_notify_cq(nullptr, 0) == -1);
@@ -106,9 +106,9 @@ TEST_CASE("moderation reaches the device, and what it does not know is refused")
   vl_cq_moderation moderation = {EXRNIC_MODERATION_COUNT_MAX, EXRNIC_MODERATION_NS_MAX};
   vl_cq* cq = vl_create_cq(self.rnic, 8, &moderation);
   REQUIRE(cq != nullptr);
-  CHECK(fabric.device(0).cqs.at(cq->cqn).moderation_count == EXRNIC_MODERATION_COUNT_MAX);
-  CHECK(fabric.device(0).cqs.at(cq->cqn).moderation_ns == (1u << 24) - 1);
-  CHECK(fabric.device(0).cqs.at(self.cq->cqn).moderation_count == 0);
+  CHECK(fabric.device(0).cqs.at(cq->ring.number).moderation_count == EXRNIC_MODERATION_COUNT_MAX);
+  CHECK(fabric.device(0).cqs.at(cq->ring.number).moderation_ns == (1u << 24) - 1);
+  CHECK(fabric.device(0).cqs.at(self.cq->ring.number).moderation_count == 0);
   CHECK(vl_destroy_cq(cq) == 0);
   ++moderation.ns;
   errno = 0;

@@ -19,7 +19,8 @@ EndpointSize OneLargest() {
   return size;
 }
 
-const uint8_t* Slot(const SlotRing& ring, uint32_t index) {
+template <typename Queue>
+const uint8_t* Slot(const SlotRing<Queue>& ring, uint32_t index) {
   return static_cast<const uint8_t*>(ring.ring()) + 64 * index;
 }
 
@@ -227,7 +228,7 @@ TEST_CASE("requests of all sizes complete in order over many rounds of the ring"
 TEST_CASE("a shared receive ends as a whole, whether its last or its first slot is named") {
   SharedQueue queue(8);
   REQUIRE(queue.allocated());
-  const Wqe wqe = {};
+  const exrnic_work wqe = {};
   uint64_t wr_id = 0;
   for (uint32_t first = 0; first < 70'000; first += 5) {  // around the ring and the index
     INFO("first slot " << first);

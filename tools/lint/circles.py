@@ -13,7 +13,8 @@ import sys
 # The folders of the product, from the lowest level up. Those of one line do not know each other.
 LEVELS = (
     ("rtl-model/gen",),
-    ("rtl-model/systemc", "firmware/hal", "libverbs-lite/include/exrnic", "sim/posix"),
+    ("rtl-model/systemc", "firmware/hal", "libverbs-lite/data_path", "libverbs-lite/include/exrnic",
+     "sim/posix"),
     ("rtl-model/ref", "firmware/app", "firmware/image", "sim/files", "sim/time"),
     ("rtl-model/lockstep", "sim/ethernet", "sim/pcie"),
     ("sim/profile", "sim/trace", "sim/vfio_user"),

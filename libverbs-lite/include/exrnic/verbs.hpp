@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The verbs for C++17: objects that are destroyed with their owner, and errors as exceptions. A
 // header over the C functions of verbs.h, messages.h and ntb.h, with nothing of its own below; they
-// mix freely.
+// mix freely. All of it is in namespace vl, as all of C begins with vl_.
 //
 // Ownership: an Owned<vl_qp>, ... destroys its object. Declare objects in the order in which they
 // are made, so that users go before what they use: RNIC, domain, channel, queues, queue pairs,
 // regions, windows. The destruction of an object that is still in use fails, and the object stays.
 //
 // Errors: VerbsError, which names the call and says what was wrong. Destructors throw never.
-// Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread, SleepUntilCompletion sleeps.
+// Threads: as in verbs.h. AwaitCompletion busy-waits in the calling thread, SleepUntilCompletion
+// sleeps.
 #ifndef EXRNIC_VERBS_HPP
 #define EXRNIC_VERBS_HPP
 
@@ -29,7 +30,7 @@
 #include "exrnic/ntb.h"
 #include "exrnic/verbs.h"
 
-namespace exrnic {
+namespace vl {
 
 // "<call>: <what was wrong>".
 class VerbsError : public std::runtime_error {
@@ -154,7 +155,8 @@ inline vl_qp_init_attr QpAttributes(vl_cq* cq, uint32_t send_wr, uint32_t recv_w
   return init;
 }
 
-// What a queue pair asks of its peer, and grants it, when a message finds no receive: as in vl_qp_attr.
+// What a queue pair asks of its peer, and grants it, when a message finds no receive: as in
+// vl_qp_attr.
 struct RnrTerms {
   uint32_t min_rnr_timer = 0;
   uint32_t rnr_retry = 0;
@@ -233,15 +235,16 @@ inline std::optional<vl_message> PollMessage(vl_message_channel* channel) {
   return found == 1 ? std::optional<vl_message>(message) : std::nullopt;
 }
 
-// Waits for it, busily. Throws std::runtime_error after the time limit, naming `what` it waited for.
+// Waits for it, busily. Throws std::runtime_error after the time limit, naming `what` it waited
+// for.
 inline vl_message AwaitMessage(vl_message_channel* channel, const std::string& what,
                                std::chrono::seconds limit = std::chrono::seconds(60)) {
   const auto until = std::chrono::steady_clock::now() + limit;
   do {
     if (const std::optional<vl_message> message = PollMessage(channel)) return *message;
   } while (std::chrono::steady_clock::now() < until);
-  throw std::runtime_error("no event of a message channel within " +
-                           std::to_string(limit.count()) + " s: " + what);
+  throw std::runtime_error("no event of a message channel within " + std::to_string(limit.count()) +
+                           " s: " + what);
 }
 
 // ---- Remote windows
@@ -275,8 +278,9 @@ inline vl_wc AwaitCompletion(vl_cq* cq, const std::string& what,
                            what);
 }
 
-// The same asleep in the queue's channel, which no other queue may use, until it fires; the time limit
-// is one of silence. solicited_only: as of vl_req_notify_cq; other completions are then found behind it.
+// The same asleep in the queue's channel, which no other queue may use, until it fires; the time
+// limit is one of silence. solicited_only: as of vl_req_notify_cq; other completions are then found
+// behind it.
 inline vl_wc SleepUntilCompletion(vl_comp_channel* channel, vl_cq* cq, const std::string& what,
                                   bool solicited_only = false,
                                   std::chrono::seconds limit = std::chrono::seconds(30)) {
@@ -291,7 +295,8 @@ inline vl_wc SleepUntilCompletion(vl_comp_channel* channel, vl_cq* cq, const std
     } while (count < 0 && errno == EINTR);
     Check(count, "poll of a completion channel");
     if (count == 0) {
-      throw std::runtime_error("no event within " + std::to_string(limit.count()) + " s of " + what);
+      throw std::runtime_error("no event within " + std::to_string(limit.count()) + " s of " +
+                               what);
     }
     vl_cq* fired = nullptr;
     Check(vl_get_cq_event(channel, &fired, nullptr), "vl_get_cq_event");
@@ -299,6 +304,6 @@ inline vl_wc SleepUntilCompletion(vl_comp_channel* channel, vl_cq* cq, const std
   }
 }
 
-}  // namespace exrnic
+}  // namespace vl
 
 #endif  // EXRNIC_VERBS_HPP

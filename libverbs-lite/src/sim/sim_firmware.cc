@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -36,10 +35,6 @@ std::optional<FirmwareImage> ChosenImage() {
   }
 }
 
-uint32_t WordRegister(size_t word) {
-  return static_cast<uint32_t>(EXRNIC_REG_FW_WORDS + word * kWordBytes);
-}
-
 }  // namespace
 
 SimFirmware::SimFirmware(SimLink* link)
@@ -70,7 +65,7 @@ void SimFirmware::Run() {
   Hold();
   Load();
   link_->Write({{EXRNIC_REG_FW_CONTROL, EXRNIC_FW_CONTROL_RUN}});
-  const uint32_t state = AwaitChange(EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
+  const uint32_t state = link_->AwaitChange(EXRNIC_REG_FW_STATE, EXRNIC_FW_STATE_STARTING);
   if (state != EXRNIC_FW_STATE_READY) {
     why_stopped_ = state == EXRNIC_FW_STATE_FAILED
                        ? Failure()
@@ -109,15 +104,6 @@ void SimFirmware::Load() {
   }
 }
 
-// What the register reads when it is something else, or the time is over.
-uint32_t SimFirmware::AwaitChange(uint32_t reg, uint32_t busy) {
-  const auto until = std::chrono::steady_clock::now() + link_->patience();
-  for (;;) {
-    const uint32_t value = link_->Read(reg);
-    if (value != busy || std::chrono::steady_clock::now() >= until) return value;
-  }
-}
-
 // An assertion's file name is a string somewhere in the image, if firmware says the truth.
 std::string SimFirmware::NameAt(uint32_t address) const {
   constexpr size_t kLongest = 32;
@@ -149,15 +135,10 @@ std::string SimFirmware::Failure() {
 }
 
 void SimFirmware::Command(exrnic_fw_op op, const void* in, size_t bytes) {
-  std::vector<SimLink::RegisterWrite> writes;
-  for (size_t i = 0; i < bytes / kWordBytes; ++i) {
-    uint32_t word;
-    memcpy(&word, static_cast<const uint8_t*>(in) + i * kWordBytes, kWordBytes);
-    writes.push_back({WordRegister(i), word});
-  }
+  auto writes = SimLink::WordsAt(EXRNIC_REG_FW_WORDS, in, bytes);
   writes.push_back({EXRNIC_REG_FW_COMMAND, static_cast<uint32_t>(op)});
   link_->Write(writes);
-  const uint32_t status = AwaitChange(EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
+  const uint32_t status = link_->AwaitChange(EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
   if (status == EXRNIC_FW_STATUS_OK) return;
   if (status == EXRNIC_FW_STATUS_BUSY) {
     // It may still do what it was told, when nobody expects it any more.

@@ -50,7 +50,6 @@ class SimFirmware {
   void Restart(const std::string& failure);
   void Hold();
   void Load();
-  uint32_t AwaitChange(uint32_t reg, uint32_t busy);
   std::string Failure();
   std::string NameAt(uint32_t address) const;
   void Command(exrnic_fw_op op, const void* in, size_t bytes);

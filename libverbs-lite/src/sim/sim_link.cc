@@ -215,6 +215,25 @@ void SimLink::Store(uint32_t offset, const uint64_t* words, size_t count) {
   Post([&](VfioUserClient& client) { return client.post_many(posted); });
 }
 
+std::vector<SimLink::RegisterWrite> SimLink::WordsAt(uint32_t reg, const void* words,
+                                                     size_t bytes) {
+  std::vector<RegisterWrite> writes(bytes / sizeof(uint32_t));
+  for (size_t i = 0; i < writes.size(); ++i) {
+    const size_t at = i * sizeof(uint32_t);
+    writes[i].reg = reg + static_cast<uint32_t>(at);
+    memcpy(&writes[i].value, static_cast<const uint8_t*>(words) + at, sizeof(uint32_t));
+  }
+  return writes;
+}
+
+uint32_t SimLink::AwaitChange(uint32_t reg, uint32_t busy) {
+  const auto until = std::chrono::steady_clock::now() + patience_;
+  for (;;) {
+    const uint32_t value = Read(reg);
+    if (value != busy || std::chrono::steady_clock::now() >= until) return value;
+  }
+}
+
 void SimLink::Grant(uint64_t bus, uint64_t size, int file, uint64_t offset) {
   vfio_user::DmaMapRequest request;
   request.readable = true;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,10 @@ class SimLink final : public UserPageProxy {
   uint32_t Read(uint32_t reg);
   // Posted, in order.
   void Write(const std::vector<RegisterWrite>& writes);
+  // For it: the words of a command, in the registers from `reg` on.
+  static std::vector<RegisterWrite> WordsAt(uint32_t reg, const void* words, size_t bytes);
+  // What the register reads when it does not read `busy` any more, or the patience is over.
+  uint32_t AwaitChange(uint32_t reg, uint32_t busy);
 
   // Lets the device reach `size` bytes at a bus address: those of `file` from `offset` on.
   void Grant(uint64_t bus, uint64_t size, int file, uint64_t offset);

@@ -2,10 +2,8 @@
 #include "sim_mailbox.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "sim_error.h"
 #include "sim_names.h"
@@ -13,12 +11,6 @@
 namespace exrnic {
 
 namespace {
-
-constexpr size_t kWord = sizeof(uint32_t);
-
-uint32_t DataRegister(size_t word) {
-  return static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + word * kWord);
-}
 
 int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
   if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) return EINVAL;
@@ -42,24 +34,17 @@ std::string CommandText(exrnic_mbox_op op) {
 }  // namespace
 
 uint32_t SimMailbox::AwaitStatus(exrnic_mbox_op op) {
-  const auto until = std::chrono::steady_clock::now() + link_->patience();
-  for (;;) {
-    const uint32_t status = link_->Read(EXRNIC_REG_MBOX_STATUS);
-    if (status != EXRNIC_MBOX_STATUS_BUSY) return status;
-    if (std::chrono::steady_clock::now() < until) continue;
-    const std::string text = "no answer to " + CommandText(op) + " in " +
-                             std::to_string(link_->patience().count()) + " ms";
-    link_->Cut(text);
-    throw SimError(ETIMEDOUT, text);
-  }
+  const uint32_t status = link_->AwaitChange(EXRNIC_REG_MBOX_STATUS, EXRNIC_MBOX_STATUS_BUSY);
+  if (status != EXRNIC_MBOX_STATUS_BUSY) return status;
+  const std::string text = "no answer to " + CommandText(op) + " in " +
+                           std::to_string(link_->patience().count()) + " ms";
+  link_->Cut(text);
+  throw SimError(ETIMEDOUT, text);
 }
 
 void SimMailbox::Execute(exrnic_mbox_op op, const void* in, size_t in_bytes, void* out,
                          size_t out_bytes) {
-  uint32_t words[EXRNIC_MBOX_DATA_BYTES / kWord];
-  memcpy(words, in, in_bytes);
-  std::vector<SimLink::RegisterWrite> writes;
-  for (size_t i = 0; i < in_bytes / kWord; ++i) writes.push_back({DataRegister(i), words[i]});
+  auto writes = SimLink::WordsAt(EXRNIC_REG_MBOX_DATA, in, in_bytes);
   // Behind its payload: the link keeps the order.
   writes.push_back({EXRNIC_REG_MBOX_COMMAND, static_cast<uint32_t>(op)});
 
@@ -70,8 +55,10 @@ void SimMailbox::Execute(exrnic_mbox_op op, const void* in, size_t in_bytes, voi
     throw SimError(ErrnoOf(op, status), "the device refused " + CommandText(op) + " with " +
                                             StatusText(kMailboxStatuses, status));
   }
-  for (size_t i = 0; i < out_bytes / kWord; ++i) words[i] = link_->Read(DataRegister(i));
-  if (out_bytes > 0) memcpy(out, words, out_bytes);
+  for (size_t at = 0; at < out_bytes; at += sizeof(uint32_t)) {
+    const uint32_t word = link_->Read(static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + at));
+    memcpy(static_cast<uint8_t*>(out) + at, &word, sizeof(word));
+  }
 }
 
 void SimMailbox::End(exrnic_mbox_op op, uint32_t index) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "exrnic_data_path.h"
+
 namespace exrnic {
 
 // Takes the stores into a user page that is not mapped into this process. Any thread may call.
@@ -28,15 +30,11 @@ class UserPage {
   UserPage() = default;
   // *gone, if there is one, becomes other than 0 when the device is gone.
   explicit UserPage(volatile void* mapped, const volatile uint32_t* gone = nullptr)
-      : mapped_(static_cast<volatile uint8_t*>(mapped)), gone_(gone) {}
-  explicit UserPage(UserPageProxy* proxy) : proxy_(proxy) {}
+      : page_{static_cast<volatile uint64_t*>(mapped), nullptr, nullptr}, gone_(gone) {}
+  explicit UserPage(UserPageProxy* proxy) : page_{nullptr, StoreByProxy, proxy}, proxy_(proxy) {}
 
-  // Stores of 8 bytes at consecutive offsets (multiples of 8), in order.
-  void Store(uint32_t offset, const uint64_t* words, size_t count) const {
-    if (mapped_ == nullptr) return proxy_->Store(offset, words, count);
-    auto* to = reinterpret_cast<volatile uint64_t*>(mapped_ + offset);
-    for (size_t i = 0; i < count; ++i) to[i] = words[i];
-  }
+  // For the data path.
+  const exrnic_user_page* get() const { return &page_; }
 
   // As in UserPageProxy.
   bool WhileEmpty() const { return proxy_ == nullptr ? usable() : proxy_->WhileEmpty(); }
@@ -46,7 +44,11 @@ class UserPage {
   }
 
  private:
-  volatile uint8_t* mapped_ = nullptr;
+  static void StoreByProxy(void* proxy, uint32_t offset, const uint64_t* words, size_t count) {
+    static_cast<UserPageProxy*>(proxy)->Store(offset, words, count);
+  }
+
+  exrnic_user_page page_ = {};
   const volatile uint32_t* gone_ = nullptr;
   UserPageProxy* proxy_ = nullptr;
 };

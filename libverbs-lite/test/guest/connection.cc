@@ -136,7 +136,7 @@ exrnic_wqe RawPush(const Connection& connection, size_t from, size_t to, uint32_
 
 void PutRaw(vl_qp* qp, const exrnic_wqe& wqe, uint64_t wr_id) {
   std::lock_guard<SpinLock> guard(qp->sq.lock());
-  Wqe slots = {};
+  exrnic_work slots = {};
   slots.head = wqe;
   qp->sq.Put(slots, 1, wr_id);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A user page rings only what its process owns.
-#include "barrier.h"
 #include "connection.h"
-#include "doorbell.h"
 #include "pattern.h"
 #include "pio.h"
 #include "qp.h"
@@ -23,8 +21,8 @@ struct Ring {
 
 void ExpectDeaf(Bench* bench, const Connection& connection, const UserPage& page, const Ring& ring,
                 const std::string& what) {
-  vl_wmb_wqe_before_doorbell();
-  WriteDoorbell(page, ring.offset, ring.number, ring.index);
+  exrnic_wmb_wqe_before_doorbell();
+  exrnic_ring_doorbell(page.get(), ring.offset, ring.number, ring.index);
   // The answer to the query follows the store on its way to the device.
   bench->ExpectEqual(QueryQp(connection.qp()).sq_producer, 0, "producer after " + what);
   ExpectNoCompletion(bench, connection.cq(), what + " must do nothing");
@@ -70,9 +68,10 @@ void StoreBlock(const Connection& connection, const UserPage& page, uint32_t num
   block.index = index;
   uint64_t stored[kBlockWords];
   memcpy(stored, &block, sizeof(block));
-  vl_wmb_wqe_before_doorbell();
-  page.Store(EXRNIC_PIO_AREA + number * static_cast<uint32_t>(sizeof(block)), stored, words);
-  vl_wmb_flush_user_page();
+  exrnic_wmb_wqe_before_doorbell();
+  exrnic_user_page_store(
+      page.get(), EXRNIC_PIO_AREA + number * static_cast<uint32_t>(sizeof(block)), stored, words);
+  exrnic_wmb_flush_user_page();
 }
 
 void ExpectNotSent(Bench* bench, const Connection& connection, const std::string& what) {

@@ -286,7 +286,7 @@ void Leave(Bench* bench) {
 // ---- Ports
 
 Owned<vl_port> OpenPort(Bench* bench, const Side& side, unsigned port, unsigned peer) {
-  return exrnic::OpenPort(side.rnic.get(), port, bench->requester() ? 1 : 0, peer);
+  return vl::OpenPort(side.rnic.get(), port, bench->requester() ? 1 : 0, peer);
 }
 
 vl_port_event Await(const Owned<vl_port>& port, const char* what) {

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Checks of exrnic_data_path.h, compiled as C11 and as C++17. Barriers and stores into the page are
+ * this file's, so it sees their order; nothing but the header is known to it.
+ */
+#ifndef EXRNIC_DATA_PATH_CHECKS_H
+#define EXRNIC_DATA_PATH_CHECKS_H
+
+static char order[64]; /* W, L, F: barriers; S: a store into the page */
+static unsigned order_length;
+
+static void note(char what) {
+  if (order_length + 1 < sizeof(order)) order[order_length++] = what;
+}
+
+#define EXRNIC_DP_STORE_BARRIER() note('W')
+#define EXRNIC_DP_LOAD_STORE_BARRIER() note('L')
+#define EXRNIC_DP_FLUSH_BARRIER() note('F')
+#define EXRNIC_DP_STORE_TO_PAGE(to, word) (note('S'), (void)(*(to) = (word)))
+#include "exrnic_data_path.h"
+
+/* In a check: what does not hold ends it, and is its result. */
+#define TEXT_OF(text) #text
+#define LINE_OF(line) TEXT_OF(line)
+#define HOLDS(condition) \
+  if (!(condition)) return "line " LINE_OF(__LINE__) ": " #condition
+
+static int order_is(const char* expected) {
+  unsigned i;
+  int same = 1;
+
+  for (i = 0; i < order_length; i++) same = same && expected[i] == order[i];
+  same = same && expected[order_length] == 0;
+  order_length = 0;
+  return same;
+}
+
+enum { WORDS = 4096 / 8, SLOTS = 8 };
+static uint64_t page_words[WORDS];
+static const struct exrnic_user_page page = {page_words, NULL, NULL};
+
+static uint64_t word_of(uint32_t low, uint32_t high) { return (uint64_t)high << 32 | low; }
+
+static const char* check_doorbell(void) {
+  struct exrnic_wqe slots[SLOTS];
+  const struct exrnic_ring ring = {slots, SLOTS, EXRNIC_DOORBELL_RQ, 0xffff};
+
+  exrnic_ring_doorbell(&page, EXRNIC_DOORBELL_SRQ, 7, 0x1234);
+  HOLDS(order_is("SF"));
+  HOLDS(page_words[EXRNIC_DOORBELL_SRQ / 8] == word_of(7, 0x1234));
+  exrnic_ring_announce(&ring, &page, 9);
+  HOLDS(order_is("WSF"));
+  HOLDS(page_words[EXRNIC_DOORBELL_RQ / 8] == word_of(9, 0xffff));
+  return NULL;
+}
+
+static const char* check_block(void) {
+  static struct exrnic_wqe wqe;
+  uint32_t next = 0, i;
+
+  wqe.remote_to = 0x1122334455667788;
+  wqe.num_slots = 1;
+  HOLDS(!exrnic_suits_block(&wqe));
+  wqe.flags = EXRNIC_WQE_FLAGS_INLINE;
+  HOLDS(exrnic_suits_block(&wqe));
+  for (i = 0; i < EXRNIC_PIO_BLOCKS; i++) {
+    const uint64_t* at = page_words + (EXRNIC_PIO_AREA + i * sizeof(wqe)) / 8;
+
+    exrnic_send_block(&page, &next, &wqe, 40 + i, (uint16_t)i);
+    HOLDS(order_is("WSSSSSSSSF"));
+    HOLDS(at[1] == 0x1122334455667788);
+    HOLDS(at[offsetof(struct exrnic_wqe, number) / 8] == word_of(40 + i, i));
+  }
+  HOLDS(next == 0);
+  wqe.num_slots = 2;
+  HOLDS(!exrnic_suits_block(&wqe));
+  return NULL;
+}
+
+static const char* check_channel_block(void) {
+  static struct exrnic_channel_work work;
+
+  work.id = 5;
+  exrnic_send_channel_block(&page, &work, 3, 6);
+  HOLDS(order_is("WSSSSSSSSF"));
+  HOLDS(page_words[(EXRNIC_PIO_FIRMWARE + offsetof(struct exrnic_channel_work, number)) / 8] ==
+        word_of(3, 6));
+  return NULL;
+}
+
+static uint32_t taken_offset;
+static uint64_t taken_words[8];
+static size_t taken_count;
+static void take(void* owner, uint32_t offset, const uint64_t* words, size_t count) {
+  *(int*)owner += 1;
+  taken_offset = offset;
+  taken_count = count;
+  for (; count > 0; count--) taken_words[count - 1] = words[count - 1];
+}
+
+static const char* check_page_by_a_call(void) {
+  int calls = 0;
+  const struct exrnic_user_page away = {NULL, take, &calls};
+  static struct exrnic_wqe wqe;
+  uint32_t next = EXRNIC_PIO_BLOCKS - 1;
+
+  exrnic_ring_doorbell(&away, EXRNIC_DOORBELL_CQ, 1, 2);
+  HOLDS(calls == 1 && taken_offset == EXRNIC_DOORBELL_CQ && taken_count == 1);
+  HOLDS(taken_words[0] == word_of(1, 2));
+  exrnic_send_block(&away, &next, &wqe, 1, 1);
+  HOLDS(calls == 2 && taken_count == 8);
+  HOLDS(taken_offset == EXRNIC_PIO_AREA + (EXRNIC_PIO_BLOCKS - 1) * sizeof(wqe));
+  HOLDS(order_is("FWF"));
+  return NULL;
+}
+
+static const char* check_room_of_work(void) {
+  struct exrnic_work work;
+
+  HOLDS(exrnic_slots_for_elements(0) == 1);
+  HOLDS(exrnic_slots_for_elements(EXRNIC_WQE_SGES) == 1);
+  HOLDS(exrnic_slots_for_elements(EXRNIC_WQE_SGES + 1) == 2);
+  HOLDS(exrnic_slots_for_elements(EXRNIC_MAX_SGE) == EXRNIC_WQE_SLOTS_MAX);
+  HOLDS(exrnic_slots_for_bytes(EXRNIC_WORK_ROOM(2)) == 2);
+  HOLDS(exrnic_slots_for_bytes(EXRNIC_WORK_ROOM(2) + 1) == 3);
+  HOLDS(exrnic_work_payload(&work) == (uint8_t*)&work.head.sge0_address);
+  return NULL;
+}
+
+static const char* check_work_queue(void) {
+  static struct exrnic_wqe slots[SLOTS];
+  static uint64_t wr_ids[SLOTS];
+  struct exrnic_work_queue queue = {{slots, SLOTS, EXRNIC_DOORBELL_SQ, 0}, wr_ids, 0};
+  struct exrnic_work work;
+  uint64_t wr_id = 0;
+  uint32_t first, i;
+
+  for (i = 0; i < sizeof(work); i++) ((uint8_t*)&work)[i] = (uint8_t)(i / 64 + 1);
+  for (first = 0; first < 70000; first += 3) { /* around ring and index */
+    HOLDS(exrnic_work_queue_has_room(&queue, SLOTS));
+    exrnic_work_queue_put(&queue, &work, 3, first);
+    HOLDS(exrnic_ring_posted(&queue.ring) == (uint16_t)(first + 3));
+    for (i = 0; i < 3; i++) HOLDS(slots[(first + i) % SLOTS].opcode == i + 1);
+    HOLDS(exrnic_work_queue_has_room(&queue, SLOTS - 3));
+    HOLDS(!exrnic_work_queue_has_room(&queue, SLOTS - 2));
+    HOLDS(!exrnic_work_queue_complete(&queue, (uint16_t)(first + 3), &wr_id));
+    HOLDS(!exrnic_work_queue_complete(&queue, (uint16_t)(first - 1), &wr_id));
+    HOLDS(!exrnic_work_queue_complete(&queue, 0x10000u + (uint16_t)(first + 2), &wr_id));
+    HOLDS(exrnic_work_queue_complete(&queue, (uint16_t)(first + 2), &wr_id));
+    HOLDS(wr_id == first);
+    HOLDS(!exrnic_work_queue_complete(&queue, (uint16_t)(first + 2), &wr_id));
+  }
+  exrnic_work_queue_put(&queue, &work, 1, 1);
+  exrnic_work_queue_reset(&queue);
+  HOLDS(exrnic_ring_posted(&queue.ring) == 0);
+  HOLDS(exrnic_work_queue_has_room(&queue, SLOTS));
+  HOLDS(!exrnic_work_queue_complete(&queue, 0, &wr_id));
+  return NULL;
+}
+
+static const char* check_shared_queue(void) {
+  static struct exrnic_wqe slots[SLOTS];
+  static struct exrnic_shared_slot entries[SLOTS];
+  struct exrnic_shared_queue queue = {{slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, entries};
+  static struct exrnic_work work;
+  uint64_t wr_id = 0;
+  uint32_t i;
+
+  for (i = 0; i < 2 * SLOTS; i += 4) {
+    exrnic_shared_queue_put(&queue, &work, 2, i);
+    exrnic_shared_queue_put(&queue, &work, 2, i + 2);
+    HOLDS(exrnic_shared_queue_has_room(&queue, 4));
+    HOLDS(!exrnic_shared_queue_has_room(&queue, 5));
+    /* The later one first, by its last slot; the earlier one by its first. */
+    HOLDS(exrnic_shared_queue_complete(&queue, i + 3, &wr_id) && wr_id == i + 2);
+    HOLDS(!exrnic_shared_queue_has_room(&queue, 5));
+    HOLDS(!exrnic_shared_queue_complete(&queue, i + 3, &wr_id));
+    HOLDS(!exrnic_shared_queue_complete(&queue, 0x10000u + i, &wr_id));
+    HOLDS(exrnic_shared_queue_complete(&queue, i, &wr_id) && wr_id == i);
+    HOLDS(exrnic_shared_queue_has_room(&queue, SLOTS));
+  }
+  return NULL;
+}
+
+static const char* check_completion_queue(void) {
+  static struct exrnic_cqe entries[SLOTS];
+  struct exrnic_cq_ring cq = {entries, SLOTS, 3, 0, 0};
+  uint32_t round, i;
+
+  HOLDS(exrnic_cq_capacity(SLOTS) == 7);
+  for (round = 0; round < 3; round++) {
+    HOLDS(exrnic_cq_at(&cq, cq.consumer) == NULL);
+    for (i = 0; i < SLOTS; i++) { /* as the device: all there is room for */
+      entries[i].qpn = i;
+      entries[i].phase = (uint8_t)((round + 1) & 1);
+    }
+    for (i = 0; i < SLOTS; i++) HOLDS(exrnic_cq_at(&cq, cq.consumer + i)->qpn == i);
+    HOLDS(exrnic_cq_at(&cq, cq.consumer + SLOTS) == NULL);
+    exrnic_cq_move(&cq, cq.consumer + 1, cq.consumer + 2);
+    HOLDS(exrnic_cq_at(&cq, cq.consumer + 2)->qpn == 1);
+    cq.consumer += 1;
+    exrnic_cq_report_if_due(&cq, &page);
+    HOLDS(order_is(""));
+    cq.consumer += 1;
+    exrnic_cq_report_if_due(&cq, &page);
+    HOLDS(order_is("LSF"));
+    HOLDS(page_words[EXRNIC_DOORBELL_CQ / 8] == word_of(3, cq.consumer));
+    HOLDS(cq.reported == cq.consumer);
+    cq.consumer += SLOTS - 2;
+    exrnic_cq_report(&cq, &page, EXRNIC_DOORBELL_CQ_ARM);
+    HOLDS(order_is("LSF"));
+    HOLDS(page_words[EXRNIC_DOORBELL_CQ_ARM / 8] == word_of(3, cq.consumer));
+  }
+  return NULL;
+}
+
+/* The first check that fails, as a sentence and where; or NULL. */
+static const char* run_checks(const char** what) {
+  static const struct {
+    const char* what;
+    const char* (*run)(void);
+  } checks[] = {
+      {"a doorbell is one store, behind what it speaks of, and leaves at once", check_doorbell},
+      {"blocks go in turn, whole, with the doorbell that they are", check_block},
+      {"the block of a channel is its doorbell", check_channel_block},
+      {"a page that is not mapped takes the same stores by a call", check_page_by_a_call},
+      {"a work request takes the slots that its elements or bytes need", check_room_of_work},
+      {"work ends in order, and gives its slots back, around the index", check_work_queue},
+      {"shared receives end in any order, each as a whole", check_shared_queue},
+      {"a CQE is new by its phase, and its place is given back", check_completion_queue}};
+  size_t i;
+
+  for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+    const char* wrong = checks[i].run();
+
+    *what = checks[i].what;
+    if (wrong != NULL) return wrong;
+  }
+  return NULL;
+}
+
+#endif
