@@ -67,6 +67,13 @@ TEST_CASE("what once was different between both cores is not") {
   // A PULL whose work request was being read when the refusal of the SEND before it was heard. (A
   // change of random_plan makes other programs of these numbers.)
   CHECK(compare_random_work(2032, kOperations, {66, 72, 76, 77}) == "");
+  // A malformed work request behind a PULL of nothing, whose answer waited for its place among the
+  // writes: it ended first.
+  CHECK(compare_random_work(4000478, kOperations,
+                            {146, 147, 148, 149, 150, 151, 152, 153, 154, 155, 156, 157, 158,
+                             159, 160, 161, 162, 163, 200, 201, 202, 203, 204, 205, 206, 208,
+                             209, 214, 215, 216, 217, 260, 261, 262, 281, 282, 283, 286, 287}) ==
+        "");
 }
 
 struct Seen {

@@ -153,6 +153,21 @@ TEST_CASE("An empty response ends a PULL without bytes, and one in the middle ch
   CHECK(responder.xlate.requests.empty());
 }
 
+// Work behind it may begin then, and an error of that is told at once.
+TEST_CASE(
+    "A PULL is under way until its end is told, however long its empty answer waits for writes") {
+  Puller responder(0);
+  responder.writes_rest = true;
+  responder.begin(response_segment(kSink, kSinkTo, 0, true));
+  responder.run(200);
+  CHECK(responder.ended.empty());
+  CHECK(responder.pulls[kQpn].size() == 2);
+  responder.writes_rest = false;
+  responder.rest();
+  CHECK(responder.ended.size() == 1);
+  CHECK(responder.pulls[kQpn].size() == 1);
+}
+
 TEST_CASE("A response that does not answer the oldest request has its terminate code") {
   Puller responder;
   RxDesc desc = response_segment(kSink, kSinkTo, 1000, false);

@@ -504,7 +504,17 @@ module responder
   // ---- Reads under way
   logic answers;
   assign answers = accepted && segment.message == MESSAGE_RESPONSE;
-  assign pull_pop_o = (answers && segment.last) || flush_pull;
+  // Work behind a PULL may begin as soon as that is not under way any more, and fail at once. So it is
+  // until its end is about to be told: an empty answer has to wait for its place among the writes.
+  logic answered, answered_q;
+  assign answered = answers && segment.last;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) answered_q <= 1'b0;
+    else if (step == STEP_JUDGE) answered_q <= answered;
+    else if (step != STEP_DONE) answered_q <= 1'b0;
+  end
+  assign pull_pop_o = (answered && step != STEP_JUDGE) ||
+      (answered_q && step == STEP_DONE && write_ready_i) || flush_pull;
   assign pull_set_o = answers && !segment.last;
   always_comb begin
     pull_o = pull_i;

@@ -40,6 +40,7 @@ class Responder : public Bench<Vresponder> {
   std::map<unsigned, std::deque<Read>> reads;
   bool in_force = false;  // another refusal of the sender's
   bool completer_rests = false;
+  bool writes_rest = false;
   int put_offs = 0;
   std::vector<DmaWriteCmd> writes;
   std::vector<Refusal> refusals;
@@ -64,7 +65,7 @@ class Responder : public Bench<Vresponder> {
     memory.drive();
     dut().status_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
-    dut().write_ready_i = random_() % 2;
+    dut().write_ready_i = !writes_rest && random_() % 2;
     dut().rx_done_ready_i = !completer_rests && random_() % 2;
     dut().refuse_ready_i = random_() % 2;
     dut().refuse_put_off_i = dut().refuse_ready_i && in_force;
