@@ -427,7 +427,8 @@ enum exrnic_counter {
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
 #define EXRNIC_READ_TIMEOUT_SHIFT 24  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
-#define EXRNIC_ROOM_CYCLES 0x100000u  // So long stores to windows, loads of them and messages of ports wait for room to be sent, core clock cycles; each that is sent gives 1/128 of it back. A power of two, less than a read of host memory may take
+#define EXRNIC_ROOM_CYCLES 0x100000u  // So long stores to windows, loads of them and messages of ports wait for room to be sent, core clock cycles. A power of two, less than a read of host memory may take
+#define EXRNIC_ROOM_CYCLES_BACK 0x2000u  // Each of them that is sent gives so much of that time back, core clock cycles: a peer may be slow
 #define EXRNIC_MEET_CYCLES 0x4000u  // So long a store or load of a window waits for its queue pair and the peer's to know each other, core clock cycles; a power of two
 #define EXRNIC_WINDOW_INITIAL 32  // Congestion window of a new session, frames
 #define EXRNIC_WINDOW_MAX 64  // Largest congestion window, frames; one of this size is not paced

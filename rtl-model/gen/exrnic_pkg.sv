@@ -244,7 +244,8 @@ package exrnic_pkg;
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
   localparam int unsigned READ_TIMEOUT_SHIFT = 32'h18;  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
-  localparam int unsigned ROOM_CYCLES = 32'h100000;  // So long stores to windows, loads of them and messages of ports wait for room to be sent, core clock cycles; each that is sent gives 1/128 of it back. A power of two, less than a read of host memory may take
+  localparam int unsigned ROOM_CYCLES = 32'h100000;  // So long stores to windows, loads of them and messages of ports wait for room to be sent, core clock cycles. A power of two, less than a read of host memory may take
+  localparam int unsigned ROOM_CYCLES_BACK = 32'h2000;  // Each of them that is sent gives so much of that time back, core clock cycles: a peer may be slow
   localparam int unsigned MEET_CYCLES = 32'h4000;  // So long a store or load of a window waits for its queue pair and the peer's to know each other, core clock cycles; a power of two
   localparam int unsigned WINDOW_INITIAL = 32'h20;  // Congestion window of a new session, frames
   localparam int unsigned WINDOW_MAX = 32'h40;  // Largest congestion window, frames; one of this size is not paced

@@ -92,7 +92,7 @@ void Windows::send(const Store& store) {
   write.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, store.stag, store.to});
   write.ddp.insert(write.ddp.end(), store.data.begin(), store.data.end());
   if (efe_tx_.has_share(write.node)) {
-    crowded_ -= std::min<uint64_t>(crowded_, EXRNIC_ROOM_CYCLES / 128);
+    crowded_ -= std::min<uint64_t>(crowded_, EXRNIC_ROOM_CYCLES_BACK);
   } else {
     state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
     write.unsent = true;

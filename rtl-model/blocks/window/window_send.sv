@@ -108,7 +108,7 @@ module window_send
 
   // ---- No room for long. Each that is sent gives some of the time back, so a slow peer is waited for, and
   // one that takes nothing is not waited for again.
-  localparam logic [RoomBits-1:0] GivenBack = RoomBits'(ROOM_CYCLES / 128);
+  localparam logic [RoomBits-1:0] GivenBack = RoomBits'(ROOM_CYCLES_BACK);
   logic [RoomBits-1:0] crowded_q;
   logic gives_up;
   assign gives_up_valid_o = state_q == StSlot && !is_firmware_q && !has_slot && !quiesce_i && &crowded_q;
