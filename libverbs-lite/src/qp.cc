@@ -131,7 +131,8 @@ vl_qp_state LibraryState(exrnic_qp_state state) {
 
 // Takes the CQEs of a queue pair that are still in the queue out of it (its number may come back
 // for another one); those of others close up. Receives of a shared queue have their slots given
-// back. Under cq->lock, once the device writes no more of them.
+// back. Under cq->lock, once the device writes no more of them. The device is told of the places as
+// of those that are polled: the other queue pairs may need them at once.
 void DropCqes(vl_cq* cq, const vl_qp& qp) {
   exrnic_cq_ring* ring = &cq->ring;
   uint32_t end = ring->consumer;
@@ -150,6 +151,7 @@ void DropCqes(vl_cq* cq, const vl_qp& qp) {
     }
   }
   ring->consumer = to;
+  exrnic_cq_report_if_due(ring, cq->rnic->user_page.get());
 }
 
 // Runs `change` while nobody polls completions of the queue pair, after those still queued are
@@ -162,16 +164,6 @@ void WithCqesDropped(vl_qp* qp, Change change) {
   DropCqes(qp->send_cq, *qp);
   if (qp->recv_cq != qp->send_cq) DropCqes(qp->recv_cq, *qp);
   change();
-}
-
-// Places in the completion queues that an earlier queue pair left: the device must know before this
-// one needs them. Destroying does not tell, as it must succeed when there is no device any more.
-void ReportDropped(vl_qp* qp) {
-  for (vl_cq* cq : {qp->send_cq, qp->recv_cq}) {
-    std::lock_guard<SpinLock> guard(cq->lock);
-    if (cq->ring.consumer != cq->ring.reported)
-      exrnic_cq_report(&cq->ring, cq->rnic->user_page.get(), EXRNIC_DOORBELL_CQ);
-  }
 }
 
 void SetQp(vl_qp* qp, vl_qp* entry) {
@@ -343,7 +335,6 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
     return -1;
   }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
-  if (attr->state == VL_QPS_INIT) exrnic::ReportDropped(qp);
   exrnic::NoteAttributes(qp, change);
   qp->state.store(attr->state, std::memory_order_release);
   return 0;

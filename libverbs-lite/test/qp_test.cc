@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Queue pairs: states, reset, destruction with completions still queued.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cerrno>
 
 #include "rig.h"
@@ -196,6 +197,24 @@ TEST_CASE("a queue pair finds the places free that an earlier one has left in it
     REQUIRE(vl_destroy_qp(next) == 0);
   }
   CHECK(pair.fabric.device(0).counters().cq_overruns == 0);
+}
+
+TEST_CASE("a queue pair that stays finds the places free that another one has left in its queue") {
+  const bool destroyed = GENERATE(false, true);
+  EndpointSize size;
+  size.cq_entries = 13;  // a ring of 16
+  Pair pair(size);
+  vl_qp* other = AddQp(&pair.a, 1, vl_qp_number(pair.b.qp));
+  vl_send_wr wr = pair.Push(0, 8);
+  for (uint64_t i = 0; i < 13; ++i) REQUIRE(vl_post_sq(other, &wr, nullptr) == 0);
+  pair.fabric.Step();
+  REQUIRE((destroyed ? vl_destroy_qp(other) : Modify(other, VL_QPS_RESET)) == 0);
+  for (uint64_t i = 0; i < 13; ++i) REQUIRE(pair.Post(i) == 0);
+  pair.fabric.Step();
+  vl_wc wc[16];
+  CHECK(vl_poll_cq(pair.a.cq, 16, wc) == 13);
+  CHECK(pair.fabric.device(0).counters().cq_overruns == 0);
+  if (!destroyed) CHECK(vl_destroy_qp(other) == 0);
 }
 
 TEST_CASE("sends and receives may complete in two queues") {
