@@ -24,6 +24,35 @@ static void exrnic_ucontext_fini_events(struct exrnic_ucontext *uctx)
 	exrnic_event_queue_put(uctx->events);
 }
 
+/* Tells all who read the state page. */
+static void exrnic_ucontexts_gone(struct exrnic_chardev *chardev)
+{
+	struct exrnic_state_page *state = page_address(chardev->state_page);
+
+	WRITE_ONCE(state->gone, 1);
+}
+
+/* From now on it takes part in the device's life. Of one that has been cut off, nobody tells later ones. */
+static int exrnic_ucontext_enter(struct exrnic_ucontext *uctx)
+{
+	struct exrnic_chardev *chardev = uctx->chardev;
+	int err = -ENODEV;
+
+	mutex_lock(&chardev->lock);
+	if (chardev->alive) {
+		err = 0;
+		uctx->state_page = chardev->state_page;
+		get_page(uctx->state_page);
+		list_add_tail(&uctx->entry, &chardev->ucontexts);
+		if (exrnic_device_error(uctx->edev)) {
+			exrnic_ucontexts_gone(chardev);
+			exrnic_event_raise(&uctx->fatal);
+		}
+	}
+	mutex_unlock(&chardev->lock);
+	return err;
+}
+
 int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_chardev *chardev,
 			 void (*disassociate)(struct exrnic_ucontext *uctx))
 {
@@ -54,15 +83,7 @@ int exrnic_ucontext_init(struct exrnic_ucontext *uctx, struct exrnic_chardev *ch
 	xa_init(&uctx->windows);
 	uctx->msg_channel = NULL;
 
-	mutex_lock(&chardev->lock);
-	if (chardev->alive) {
-		uctx->state_page = chardev->state_page;
-		get_page(uctx->state_page);
-		list_add_tail(&uctx->entry, &chardev->ucontexts);
-	} else {
-		err = -ENODEV;
-	}
-	mutex_unlock(&chardev->lock);
+	err = exrnic_ucontext_enter(uctx);
 	if (err)
 		goto err_page;
 	exrnic_device_watch(edev);
@@ -121,14 +142,6 @@ void exrnic_ucontext_destroy(struct exrnic_ucontext *uctx)
 }
 
 /* ---- Lives of the device */
-
-/* Tells all who read the state page. */
-static void exrnic_ucontexts_gone(struct exrnic_chardev *chardev)
-{
-	struct exrnic_state_page *state = page_address(chardev->state_page);
-
-	WRITE_ONCE(state->gone, 1);
-}
 
 /* Contexts of the life before keep the state page that says so. */
 static int exrnic_ucontexts_renew_state(struct exrnic_chardev *chardev)

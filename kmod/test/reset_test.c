@@ -133,6 +133,26 @@ static void who_only_waits_hears_of_it(void)
 	bind_anew();
 }
 
+/* A file of a device that is cut off can be opened; nobody waits there for what never comes. */
+static void who_comes_late_hears_of_it(void)
+{
+	const volatile struct exrnic_state_page *state;
+	struct set s = make_set();
+	int late;
+
+	reset_in_silence();
+	CHECK_EQ(next_event(s.fd).type, EXRNIC_EVENT_DEVICE_FATAL);
+	late = open_device();
+	state = map_state_page(late);
+	CHECK_EQ(state->gone, 1);
+	CHECK_EQ(next_event(late).type, EXRNIC_EVENT_DEVICE_FATAL);
+	CHECK_EQ(poll_now(late), 0);
+	CHECK_ERR(close(late), 0);
+	CHECK_ERR(close(s.fd), 0);
+	munmap((void *)state, PAGE);
+	bind_anew();
+}
+
 /* QEMU's firmware does not give the bridge back where its power management is: power would stay on. */
 #define BRIDGE "/sys/bus/pci/devices/0000:00:1f.0/config"
 enum { BRIDGE_PM = 0x40, BRIDGE_PM_BYTES = 8 };
@@ -172,6 +192,8 @@ const struct test reset_tests[] = {
 	  an_announced_reset, 0 },
 	{ "a reset that nobody announced is found out by the next command", a_command_finds_it_out, 0 },
 	{ "a reset that nobody announced is told to who only waits", who_only_waits_hears_of_it, 0 },
+	{ "a reset that nobody announced is told to who opens the device behind it",
+	  who_comes_late_hears_of_it, 0 },
 	{ NULL, NULL, 0 },
 };
 
