@@ -86,7 +86,7 @@ int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *att
 
 	if (!exrnic_ucq_attr_is_valid(uctx, attr))
 		return -EINVAL;
-	cq = exrnic_object_alloc(uctx, sizeof(*cq));
+	cq = exrnic_object_alloc(uctx, EXRNIC_KIND_CQ, 1, sizeof(*cq));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	err = exrnic_ring_pin(uctx, &cq->ring, attr->ring, &shape);

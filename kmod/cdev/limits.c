@@ -22,7 +22,7 @@ MODULE_PARM_DESC(max_objects, "Most objects of an open file; 0: as many as the d
 static unsigned int max_user_percent = 50;
 module_param(max_user_percent, uint, 0644);
 MODULE_PARM_DESC(max_user_percent,
-		 "Most that a user without CAP_SYS_RESOURCE may have of a device's user pages, windows, ports, message channels and group attachments, percent");
+		 "Most that a user without CAP_SYS_RESOURCE may have of anything that a device has: user pages, objects of each kind, percent");
 
 static unsigned int max_pinned_mib;
 module_param(max_pinned_mib, uint, 0644);
@@ -65,83 +65,30 @@ static int exrnic_cgroup_charge(struct exrnic_chardev *chardev, struct rdma_cgro
 	return err == -EAGAIN ? -EDQUOT : err;
 }
 
-/* ---- Objects. In front of each is whom it is charged to. */
-
-struct exrnic_object_head {
-	struct rdma_cgroup *cgroup;
-	u64 object[];
-};
-
-static struct exrnic_object_head *exrnic_object_head_of(void *object)
-{
-	return container_of(object, struct exrnic_object_head, object);
-}
-
-void *exrnic_object_alloc_free_of_charge(size_t bytes)
-{
-	struct exrnic_object_head *head = kzalloc(sizeof(*head) + bytes, GFP_KERNEL_ACCOUNT);
-
-	return head ? head->object : ERR_PTR(-ENOMEM);
-}
-
-void exrnic_object_free_uncharged(void *object)
-{
-	kfree(exrnic_object_head_of(object));
-}
-
-void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes)
-{
-	unsigned int limit = READ_ONCE(max_objects);
-	void *object;
-	int err;
-
-	if (limit && uctx->objects >= limit)
-		return ERR_PTR(-EDQUOT);
-	object = exrnic_object_alloc_free_of_charge(bytes);
-	if (IS_ERR(object))
-		return object;
-	err = exrnic_cgroup_charge(uctx->chardev, &exrnic_object_head_of(object)->cgroup,
-				   RDMACG_RESOURCE_HCA_OBJECT);
-	if (err) {
-		exrnic_object_free_uncharged(object);
-		return ERR_PTR(err);
-	}
-	uctx->objects++;
-	return object;
-}
-
-void exrnic_object_hand_over(void *from, void *to)
-{
-	swap(exrnic_object_head_of(from)->cgroup, exrnic_object_head_of(to)->cgroup);
-}
-
-void exrnic_object_free(struct exrnic_ucontext *uctx, void *object)
-{
-	uctx->objects--;
-	rdmacg_uncharge(exrnic_object_head_of(object)->cgroup, &uctx->chardev->cgroup_device,
-			RDMACG_RESOURCE_HCA_OBJECT);
-	exrnic_object_free_uncharged(object);
-}
-
-/* ---- What is scarce, and who has how much of it */
+/* ---- What a device has, and who has how much of it */
 
 /* There as long as it has anything. */
 struct exrnic_user {
 	struct list_head entry;	/* of exrnic_chardev.users */
 	kuid_t uid;
-	u32 held[EXRNIC_SCARCE_KINDS];
+	u32 held[EXRNIC_KINDS];
 	u32 total;
 };
 
-static u32 exrnic_scarce_limit(const struct exrnic_chardev *chardev, enum exrnic_scarce kind)
+static u32 exrnic_user_limit(const struct exrnic_chardev *chardev, enum exrnic_kind kind)
 {
 	const struct exrnic_limits *limits = exrnic_device_limits(chardev->edev);
-	const u32 all[EXRNIC_SCARCE_KINDS] = {
-		[EXRNIC_SCARCE_PAGES] = limits->user_pages,
-		[EXRNIC_SCARCE_WINDOWS] = limits->windows,
-		[EXRNIC_SCARCE_PORTS] = EXRNIC_PORTS,
-		[EXRNIC_SCARCE_MSG_CHANNELS] = EXRNIC_FW_CHANNELS,
-		[EXRNIC_SCARCE_ATTACHMENTS] = EXRNIC_MAX_ATTACHED,
+	const u32 all[EXRNIC_KINDS] = {
+		[EXRNIC_KIND_PAGE] = limits->user_pages,
+		[EXRNIC_KIND_PD] = EXRNIC_FW_PD,
+		[EXRNIC_KIND_CQ] = limits->cq,
+		[EXRNIC_KIND_SRQ] = limits->srq,
+		[EXRNIC_KIND_QP] = limits->qp,
+		[EXRNIC_KIND_MR] = limits->stag,
+		[EXRNIC_KIND_WINDOW] = limits->windows,
+		[EXRNIC_KIND_PORT] = EXRNIC_PORTS,
+		[EXRNIC_KIND_MSG_CHANNEL] = EXRNIC_FW_CHANNELS,
+		[EXRNIC_KIND_ATTACHMENT] = EXRNIC_MAX_ATTACHED,
 	};
 
 	return max(all[kind] * min(READ_ONCE(max_user_percent), 100u) / 100, 1u);
@@ -172,10 +119,10 @@ static void exrnic_user_forget(struct exrnic_user *user)
 }
 
 static int exrnic_user_take(struct exrnic_chardev *chardev, struct exrnic_user *user,
-			    enum exrnic_scarce kind, u32 count)
+			    enum exrnic_kind kind, u32 count)
 {
 	lockdep_assert_held(&chardev->users_lock);
-	if (user->held[kind] + count > exrnic_scarce_limit(chardev, kind) &&
+	if (user->held[kind] + count > exrnic_user_limit(chardev, kind) &&
 	    !capable(CAP_SYS_RESOURCE))
 		return -EDQUOT;
 	user->held[kind] += count;
@@ -183,7 +130,7 @@ static int exrnic_user_take(struct exrnic_chardev *chardev, struct exrnic_user *
 	return 0;
 }
 
-int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count)
+static int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count)
 {
 	struct exrnic_chardev *chardev = uctx->chardev;
 	int err;
@@ -194,7 +141,7 @@ int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u3
 	return err;
 }
 
-void exrnic_limits_give_back(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count)
+static void exrnic_limits_give_back(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count)
 {
 	struct exrnic_chardev *chardev = uctx->chardev;
 	struct exrnic_user *user = uctx->user;
@@ -214,7 +161,7 @@ static int exrnic_limits_take_page(struct exrnic_ucontext *uctx)
 	mutex_lock(&chardev->users_lock);
 	uctx->user = exrnic_user_find(chardev, current_uid());
 	if (uctx->user) {
-		err = exrnic_user_take(chardev, uctx->user, EXRNIC_SCARCE_PAGES, 1);
+		err = exrnic_user_take(chardev, uctx->user, EXRNIC_KIND_PAGE, 1);
 		exrnic_user_forget(uctx->user);
 	}
 	mutex_unlock(&chardev->users_lock);
@@ -236,8 +183,93 @@ int exrnic_limits_open(struct exrnic_ucontext *uctx)
 
 void exrnic_limits_close(struct exrnic_ucontext *uctx)
 {
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_PAGES, 1);
+	exrnic_limits_give_back(uctx, EXRNIC_KIND_PAGE, 1);
 	rdmacg_uncharge(uctx->cgroup, &uctx->chardev->cgroup_device, RDMACG_RESOURCE_HCA_HANDLE);
+}
+
+/* ---- Objects. In front of each is whom it is charged to, and how much. */
+
+struct exrnic_charge {
+	struct rdma_cgroup *cgroup;
+	enum exrnic_kind kind;
+	u32 count;
+};
+
+struct exrnic_object_head {
+	struct exrnic_charge charge;
+	u64 object[];
+};
+
+static struct exrnic_object_head *exrnic_object_head_of(void *object)
+{
+	return container_of(object, struct exrnic_object_head, object);
+}
+
+static int exrnic_object_charge(struct exrnic_ucontext *uctx, struct exrnic_charge *charge)
+{
+	unsigned int limit = READ_ONCE(max_objects);
+	int err;
+
+	if (limit && uctx->objects >= limit)
+		return -EDQUOT;
+	err = exrnic_limits_take(uctx, charge->kind, charge->count);
+	if (err)
+		return err;
+	err = exrnic_cgroup_charge(uctx->chardev, &charge->cgroup, RDMACG_RESOURCE_HCA_OBJECT);
+	if (err)
+		exrnic_limits_give_back(uctx, charge->kind, charge->count);
+	else
+		uctx->objects++;
+	return err;
+}
+
+static void exrnic_object_uncharge(struct exrnic_ucontext *uctx, const struct exrnic_charge *charge)
+{
+	uctx->objects--;
+	rdmacg_uncharge(charge->cgroup, &uctx->chardev->cgroup_device, RDMACG_RESOURCE_HCA_OBJECT);
+	exrnic_limits_give_back(uctx, charge->kind, charge->count);
+}
+
+void *exrnic_object_alloc_free_of_charge(size_t bytes)
+{
+	struct exrnic_object_head *head = kzalloc(sizeof(*head) + bytes, GFP_KERNEL_ACCOUNT);
+
+	return head ? head->object : ERR_PTR(-ENOMEM);
+}
+
+void exrnic_object_free_uncharged(void *object)
+{
+	kfree(exrnic_object_head_of(object));
+}
+
+void *exrnic_object_alloc(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count,
+			  size_t bytes)
+{
+	void *object = exrnic_object_alloc_free_of_charge(bytes);
+	struct exrnic_charge *charge;
+	int err;
+
+	if (IS_ERR(object))
+		return object;
+	charge = &exrnic_object_head_of(object)->charge;
+	charge->kind = kind;
+	charge->count = count;
+	err = exrnic_object_charge(uctx, charge);
+	if (!err)
+		return object;
+	exrnic_object_free_uncharged(object);
+	return ERR_PTR(err);
+}
+
+void exrnic_object_hand_over(void *from, void *to)
+{
+	swap(exrnic_object_head_of(from)->charge, exrnic_object_head_of(to)->charge);
+}
+
+void exrnic_object_free(struct exrnic_ucontext *uctx, void *object)
+{
+	exrnic_object_uncharge(uctx, &exrnic_object_head_of(object)->charge);
+	exrnic_object_free_uncharged(object);
 }
 
 /* ---- Memory */

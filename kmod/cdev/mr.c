@@ -74,7 +74,7 @@ int exrnic_umr_register(struct exrnic_ucontext *uctx, struct exrnic_reg_mr *attr
 
 	if (attr->access & ~EXRNIC_ACCESS_ALL)
 		return -EINVAL;
-	mr = exrnic_object_alloc(uctx, sizeof(*mr));
+	mr = exrnic_object_alloc(uctx, EXRNIC_KIND_MR, 1, sizeof(*mr));
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	mr->access = attr->access;

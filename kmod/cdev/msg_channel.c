@@ -56,15 +56,12 @@ int exrnic_umsg_channel_create(struct exrnic_ucontext *uctx,
 
 	if (attr->number >= EXRNIC_FW_CHANNELS || !PAGE_ALIGNED(attr->address))
 		return -EINVAL;
-	channel = exrnic_object_alloc(uctx, sizeof(*channel));
+	channel = exrnic_object_alloc(uctx, EXRNIC_KIND_MSG_CHANNEL, 1, sizeof(*channel));
 	if (IS_ERR(channel))
 		return PTR_ERR(channel);
-	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
-	if (err)
-		goto err_free;
 	err = exrnic_umr_give_to_firmware(uctx, &channel->mr, attr->address, attr->length);
 	if (err)
-		goto err_limits;
+		goto err_free;
 	/* Now, as the lock was given up in between. */
 	err = -EBUSY;
 	if (uctx->msg_channel)
@@ -81,8 +78,6 @@ err_event:
 	exrnic_event_source_fini(&channel->message);
 err_memory:
 	exrnic_umr_take_from_firmware(uctx, &channel->mr);
-err_limits:
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
 err_free:
 	exrnic_object_free(uctx, channel);
 	return err;
@@ -98,7 +93,6 @@ int exrnic_umsg_channel_destroy(struct exrnic_ucontext *uctx, u32 number)
 	exrnic_msg_channel_close(uctx->edev, &channel->channel);
 	exrnic_event_source_fini(&channel->message);
 	exrnic_umr_take_from_firmware(uctx, &channel->mr);
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_MSG_CHANNELS, 1);
 	exrnic_object_free(uctx, channel);
 	return exrnic_device_error(uctx->edev);
 }

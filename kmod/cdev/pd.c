@@ -8,7 +8,7 @@ int exrnic_upd_alloc(struct exrnic_ucontext *uctx, u32 *pdn)
 	struct exrnic_upd *pd;
 	int err;
 
-	pd = exrnic_object_alloc(uctx, sizeof(*pd));
+	pd = exrnic_object_alloc(uctx, EXRNIC_KIND_PD, 1, sizeof(*pd));
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	err = exrnic_pd_alloc(uctx->edev, &pd->pdn);

@@ -112,27 +112,15 @@ static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned
 /* ERR_PTR. The context's lock is held by both. */
 static struct exrnic_port_file *exrnic_port_file_alloc(struct exrnic_file *file)
 {
-	struct exrnic_port_file *pfile = exrnic_object_alloc(&file->uctx, sizeof(*pfile));
-	int err;
+	struct exrnic_port_file *pfile =
+		exrnic_object_alloc(&file->uctx, EXRNIC_KIND_PORT, 1, sizeof(*pfile));
 
 	if (IS_ERR(pfile))
 		return pfile;
 	pfile->file = file;
 	pfile->port.wake = exrnic_port_file_wake;
 	init_waitqueue_head(&pfile->wait);
-	err = exrnic_limits_take(&file->uctx, EXRNIC_SCARCE_PORTS, 1);
-	if (!err)
-		return pfile;
-	exrnic_object_free(&file->uctx, pfile);
-	return ERR_PTR(err);
-}
-
-static void exrnic_port_file_free(struct exrnic_port_file *pfile)
-{
-	struct exrnic_ucontext *uctx = &pfile->file->uctx;
-
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_PORTS, 1);
-	exrnic_object_free(uctx, pfile);
+	return pfile;
 }
 
 /* The context may have ended: what it counts with stays as long as the file's memory. */
@@ -146,7 +134,7 @@ static int exrnic_port_file_release(struct inode *inode, struct file *filp)
 	exrnic_port_close(&pfile->port);
 	mutex_unlock(&file->channels_lock);
 	mutex_lock(&file->uctx.lock);
-	exrnic_port_file_free(pfile);
+	exrnic_object_free(&file->uctx, pfile);
 	mutex_unlock(&file->uctx.lock);
 	exrnic_file_put(file);
 	return 0;
@@ -178,13 +166,13 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 		return ERR_CAST(pfile);
 	err = exrnic_port_open(file->uctx.edev, &pfile->port, &port_attr);
 	if (err) {
-		exrnic_port_file_free(pfile);
+		exrnic_object_free(&file->uctx, pfile);
 		return ERR_PTR(err);
 	}
 	filp = anon_inode_getfile("[exrnic-port]", &exrnic_port_fops, pfile, O_RDONLY | O_CLOEXEC);
 	if (IS_ERR(filp)) {
 		exrnic_port_close(&pfile->port);
-		exrnic_port_file_free(pfile);
+		exrnic_object_free(&file->uctx, pfile);
 		return filp;
 	}
 	exrnic_file_get(file);

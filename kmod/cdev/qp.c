@@ -127,7 +127,7 @@ int exrnic_uqp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *att
 
 	if (!exrnic_create_is_valid(attr))
 		return -EINVAL;
-	qp = exrnic_object_alloc(uctx, sizeof(*qp));
+	qp = exrnic_object_alloc(uctx, EXRNIC_KIND_QP, 1, sizeof(*qp));
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 	INIT_LIST_HEAD(&qp->groups);
@@ -239,13 +239,6 @@ static struct exrnic_uqp *exrnic_uqp_of_group(struct exrnic_ucontext *uctx,
 	return qp;
 }
 
-static void exrnic_attachment_free(struct exrnic_ucontext *uctx,
-				   struct exrnic_attachment *attachment)
-{
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
-	exrnic_object_free(uctx, attachment);
-}
-
 int exrnic_uqp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_group *attr)
 {
 	struct exrnic_uqp *qp = exrnic_uqp_of_group(uctx, attr);
@@ -256,17 +249,12 @@ int exrnic_uqp_attach_group(struct exrnic_ucontext *uctx, const struct exrnic_gr
 		return PTR_ERR(qp);
 	if (exrnic_uqp_find_group(qp, attr->group))
 		return -EEXIST;
-	attachment = exrnic_object_alloc(uctx, sizeof(*attachment));
+	attachment = exrnic_object_alloc(uctx, EXRNIC_KIND_ATTACHMENT, 1, sizeof(*attachment));
 	if (IS_ERR(attachment))
 		return PTR_ERR(attachment);
-	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_ATTACHMENTS, 1);
-	if (err) {
-		exrnic_object_free(uctx, attachment);
-		return err;
-	}
 	err = exrnic_qp_attach_group(uctx->edev, &qp->qp, attr->group);
 	if (err) {
-		exrnic_attachment_free(uctx, attachment);
+		exrnic_object_free(uctx, attachment);
 		return err;
 	}
 	attachment->group = attr->group;
@@ -289,7 +277,7 @@ int exrnic_uqp_detach_group(struct exrnic_ucontext *uctx, const struct exrnic_gr
 	if (err)
 		return err;
 	list_del(&attachment->entry);
-	exrnic_attachment_free(uctx, attachment);
+	exrnic_object_free(uctx, attachment);
 	return 0;
 }
 
@@ -299,7 +287,7 @@ static void exrnic_uqp_forget_groups(struct exrnic_ucontext *uctx, struct exrnic
 	struct exrnic_attachment *attachment, *next;
 
 	list_for_each_entry_safe(attachment, next, &qp->groups, entry)
-		exrnic_attachment_free(uctx, attachment);
+		exrnic_object_free(uctx, attachment);
 }
 
 int exrnic_uqp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)

@@ -50,7 +50,7 @@ int exrnic_usrq_create(struct exrnic_ucontext *uctx, struct exrnic_create_srq *a
 
 	if (attr->limit > EXRNIC_SRQ_LIMIT_MAX)
 		return -EINVAL;
-	srq = exrnic_object_alloc(uctx, sizeof(*srq));
+	srq = exrnic_object_alloc(uctx, EXRNIC_KIND_SRQ, 1, sizeof(*srq));
 	if (IS_ERR(srq))
 		return PTR_ERR(srq);
 	err = exrnic_ring_pin(uctx, &srq->ring, attr->ring, &shape);

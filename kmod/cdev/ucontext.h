@@ -6,7 +6,7 @@
  * Locks, outermost first:
  *   exrnic_chardev.lock	list of contexts, lives of the device
  *   exrnic_ucontext.lock	the objects of one context
- *   exrnic_chardev.users_lock	what each user has of what is scarce
+ *   exrnic_chardev.users_lock	what each user has of the device
  * and then those of the core; in interrupts, too, inside those of a vector: exrnic_event_queue.lock.
  *
  * None of them is held while memory of a process is touched: it may never be provided.
@@ -215,21 +215,24 @@ void exrnic_limits_fini(struct exrnic_chardev *chardev);
 int exrnic_limits_open(struct exrnic_ucontext *uctx);
 void exrnic_limits_close(struct exrnic_ucontext *uctx);
 
-/* What a device has few of: a user may have a share. What is held keeps uctx->user. */
-enum exrnic_scarce {
-	EXRNIC_SCARCE_PAGES,
-	EXRNIC_SCARCE_WINDOWS,
-	EXRNIC_SCARCE_PORTS,
-	EXRNIC_SCARCE_MSG_CHANNELS,
-	EXRNIC_SCARCE_ATTACHMENTS,
-	EXRNIC_SCARCE_KINDS
+/* What a device has a number of, of which a user may have a share. What is held keeps uctx->user. */
+enum exrnic_kind {
+	EXRNIC_KIND_PAGE,
+	EXRNIC_KIND_PD,
+	EXRNIC_KIND_CQ,
+	EXRNIC_KIND_SRQ,
+	EXRNIC_KIND_QP,
+	EXRNIC_KIND_MR,
+	EXRNIC_KIND_WINDOW,
+	EXRNIC_KIND_PORT,
+	EXRNIC_KIND_MSG_CHANNEL,
+	EXRNIC_KIND_ATTACHMENT,
+	EXRNIC_KINDS
 };
 
-int exrnic_limits_take(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count);
-void exrnic_limits_give_back(struct exrnic_ucontext *uctx, enum exrnic_scarce kind, u32 count);
-
-/* ERR_PTR; zeroed. */
-void *exrnic_object_alloc(struct exrnic_ucontext *uctx, size_t bytes);
+/* One that takes so many of a kind. ERR_PTR; zeroed. */
+void *exrnic_object_alloc(struct exrnic_ucontext *uctx, enum exrnic_kind kind, u32 count,
+			  size_t bytes);
 void exrnic_object_free(struct exrnic_ucontext *uctx, void *object);
 /* One that takes the place of another: it gets that one's charge, and that one is free of charge then. */
 void *exrnic_object_alloc_free_of_charge(size_t bytes);

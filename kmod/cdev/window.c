@@ -34,7 +34,6 @@ static int exrnic_window_check_unused(struct exrnic_device *edev, const struct e
 static int exrnic_uwindow_open(struct exrnic_ucontext *uctx, struct exrnic_uwindow *window,
 			       const struct exrnic_create_window *create)
 {
-	const u32 count = DIV_ROUND_UP_ULL(create->length, EXRNIC_WINDOW_SIZE);
 	const struct exrnic_window_attr attr = {
 		.qp = &window->qp->qp,
 		.remote = create->remote,
@@ -42,34 +41,26 @@ static int exrnic_uwindow_open(struct exrnic_ucontext *uctx, struct exrnic_uwind
 		.stag = create->stag,
 		.access = create->access,
 	};
-	int err;
+	int err = exrnic_window_open(uctx->edev, &window->window, &attr);
 
-	err = exrnic_limits_take(uctx, EXRNIC_SCARCE_WINDOWS, count);
 	if (err)
 		return err;
-	err = exrnic_window_open(uctx->edev, &window->window, &attr);
-	if (err)
-		goto err_limits;
 	err = xa_insert(&uctx->windows, window->window.first, window, GFP_KERNEL);
 	if (err)
-		goto err_window;
-	return 0;
-
-err_window:
-	exrnic_window_close(uctx->edev, &window->window);
-err_limits:
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_WINDOWS, count);
+		exrnic_window_close(uctx->edev, &window->window);
 	return err;
 }
 
 int exrnic_uwindow_create(struct exrnic_ucontext *uctx, struct exrnic_create_window *attr)
 {
 	struct exrnic_uwindow *window;
+	u32 count;
 	int err;
 
 	if (!exrnic_window_is_valid(attr))
 		return -EINVAL;
-	window = exrnic_object_alloc(uctx, sizeof(*window));
+	count = DIV_ROUND_UP_ULL(attr->length, EXRNIC_WINDOW_SIZE);
+	window = exrnic_object_alloc(uctx, EXRNIC_KIND_WINDOW, count, sizeof(*window));
 	if (IS_ERR(window))
 		return PTR_ERR(window);
 	window->qp = exrnic_uqp_find(uctx, attr->qpn);
@@ -100,7 +91,6 @@ static void exrnic_uwindow_release(struct exrnic_ucontext *uctx, struct exrnic_u
 {
 	xa_erase(&uctx->windows, window->window.first);
 	exrnic_window_close(uctx->edev, &window->window);
-	exrnic_limits_give_back(uctx, EXRNIC_SCARCE_WINDOWS, window->window.count);
 	window->qp->windows--;
 	exrnic_object_free(uctx, window);
 }

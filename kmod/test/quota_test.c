@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What one user may have of what a device has few of, and what the rdma cgroup counts. */
+/* What one user may have of what a device has, and what the rdma cgroup counts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -155,6 +155,76 @@ static void windows(void)
 	CHECK_ERR(create_window(&s, 1, &out), 0);
 }
 
+/* Makes objects of one kind until that fails; how many of them there are with those of the set. */
+static unsigned int count_objects(int (*make)(struct set *s), struct set *s)
+{
+	unsigned int count = 0;
+
+	while (!make(s))
+		count++;
+	CHECK_EQ(errno, EDQUOT);
+	return count;
+}
+
+static int make_pd(struct set *s)
+{
+	uint32_t pd;
+
+	return alloc_pd(s->fd, &pd);
+}
+
+static int make_cq(struct set *s)
+{
+	uint32_t cqn;
+
+	return create_cq(s->fd, s->ring, 8, &cqn);
+}
+
+static int make_srq(struct set *s)
+{
+	uint32_t srqn;
+
+	return create_srq(s->fd, s->pd, s->rq, SLOTS, &srqn);
+}
+
+static int make_mr(struct set *s)
+{
+	uint32_t stag;
+
+	return reg_mr(s->fd, s->pd, s->buffer, 1, 0, &stag);
+}
+
+/* A set has one of each but a shared receive queue. A hundredth, as there are thousands of regions. */
+static void objects_of_nobody(void)
+{
+	struct exrnic_rereg_mr rereg = { .flags = EXRNIC_REREG_ACCESS };
+	struct exrnic_query q;
+	struct set s;
+
+	become_nobody(4 * MEMLOCK_PAGES);
+	s = make_set();
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_EQ(count_objects(make_pd, &s) + 1, EXRNIC_FW_PD / 100);
+	CHECK_EQ(count_objects(make_cq, &s) + 1, q.max_cq / 100);
+	CHECK_EQ(count_objects(make_srq, &s), q.max_srq / 100);
+	CHECK_EQ(count_objects(create_qp_of, &s) + 1, q.max_qp / 100);
+	CHECK_EQ(count_objects(make_mr, &s) + 1, q.max_mr / 100);
+	rereg.stag = s.stag;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_REREG_MR, &rereg), 0);
+	CHECK_ERR(make_mr(&s), EDQUOT);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DEREG_MR, rereg.stag), 0);
+	CHECK_ERR(make_mr(&s), 0);
+	CHECK_ERR(make_mr(&s), EDQUOT);
+}
+
+static void objects(void)
+{
+	write_file(SHARE_OF_A_USER, "1");
+	in_a_process(objects_of_nobody);
+	in_a_process(objects_of_nobody);
+	write_file(SHARE_OF_A_USER, "50");
+}
+
 /* Opens files until that fails with this error; closes them. */
 static unsigned int count_files(int want)
 {
@@ -293,6 +363,7 @@ const struct test quota_tests[] = {
 	{ "one user leaves attachments to groups to others", attachments, 0 },
 	{ "one user leaves windows to others", windows, 0 },
 	{ "one user leaves user pages to others", files, 0 },
+	{ "one user leaves objects of each kind to others", objects, 0 },
 	{ "the rdma cgroup counts contexts and objects, and sets their limits",
 	  the_rdma_cgroup_counts, 0 },
 	{ NULL, NULL, 0 },

@@ -48,9 +48,9 @@
  * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev or the rdma cgroup.
  * max_objects: what one file has of domains, queues, queue pairs, regions, windows, ports, message
  * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
- * max_user_percent: the share of user pages, windows, ports, message channels and attachments that a
- * user without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one
- * file, and by all of a device together.
+ * max_user_percent: the share of each of these kinds, and of user pages, that a user without
+ * CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
+ * all of a device together.
  *
  * Rings (CREATE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
  * channel are pinned. EDQUOT: as above. ENOMEM also: beyond RLIMIT_MEMLOCK of the caller, without
