@@ -13,7 +13,9 @@ constexpr uint32_t kSeed = 0x20261121;
 
 // The right node answers PULLs of the left one.
 struct Pulls : Exchange {
-  explicit Pulls(bool by_firmware = true, uint64_t bytes = 100'000) : Exchange(bytes) {
+  explicit Pulls(bool by_firmware = true, uint64_t bytes = 100'000,
+                 const QueuePairOptions& options = {})
+      : Exchange(bytes, options) {
     start_firmware(right.rnic, EXRNIC_FIRMWARE);
     right.rnic.write_register(EXRNIC_REG_PULL_MODE,
                               by_firmware ? EXRNIC_PULL_MODE_FIRMWARE : EXRNIC_PULL_MODE_HARDWARE);
@@ -67,6 +69,39 @@ TEST_CASE("more PULLs than the punt queue holds come back in their order") {
   }
   pair.expect_pulled(0, 64 * kPulls);
   CHECK(pair.punts() == kPulls);
+}
+
+TEST_CASE("a request that is refused is told behind what firmware answers, or with its loss") {
+  constexpr uint32_t kTaken = 2, kEach = 20'000;
+  QueuePairOptions options;
+  options.max_reads_in = kTaken;
+  for (const bool lost : {false, true}) {
+    INFO("lost " << lost);
+    Pulls pair(true, 100'000, options);
+    if (lost) pair.hoard();
+    for (uint32_t i = 0; i < 4; ++i)
+      pair.left.rnic.put(pair.left.qp,
+                         pull_of({element(pair.left.near, kEach * i, kEach)}, kEach * i));
+    pair.left.rnic.ring(pair.left.qp);
+    if (lost) {
+      pair.testbed.run_for(20'000);
+      CHECK(pair.punts() == kTaken);
+      pair.right.rnic.write_register(EXRNIC_REG_FW_CONTROL, 0);
+    }
+    const uint32_t good = lost ? 0 : kTaken;
+    for (uint32_t i = 0; i < good; ++i) CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    pair.expect_pulled(0, good * kEach);
+    const exrnic_cqe cqe = pair.left.wait();
+    CHECK(cqe.status == EXRNIC_CQE_STATUS_REM_OP_ERR);
+    CHECK(cqe.detail == (lost ? EXRNIC_TERM_CODE_STREAM : EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER));
+    for (uint32_t i = good; i < 3; ++i)
+      CHECK(pair.left.wait().status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+    pair.rest();
+    CHECK(pair.punts() == kTaken);
+    CHECK(pair.right.state() == EXRNIC_QP_STATE_ERROR);
+    CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == 1);
+    if (!lost) pair.right.rnic.stop(Exchange::kRightQpn);
+  }
 }
 
 TEST_CASE("what firmware refuses has the terminate code that hardware would give") {

@@ -373,6 +373,8 @@ module exrnic_core
   qpn_t status_qpn[3], producer_qpn;
   qp_status_t status[3];
   qp_peer_t peer;
+  logic refused_we;
+  refused_request_t refused;
   qp_sq_t sq;
   qp_ended_t ended;
   wqe_index_t producer, rq_consumer;
@@ -399,6 +401,9 @@ module exrnic_core
       .peer_we_i(peer_we),
       .peer_qpn_i(qp_read_qpn[QP_RESPONDER]),
       .peer_i(peer),
+      .refused_we_i(refused_we),
+      .refused_qpn_i(qp_read_qpn[QP_RESPONDER]),
+      .refused_i(refused),
       .sq_we_i(sq_we),
       .sq_qpn_i(qp_read_qpn[QP_REQUESTER]),
       .sq_i(sq),
@@ -965,6 +970,7 @@ module exrnic_core
       .pull_push_o(pull_push),
       .pull_o(pull_new),
       .read_count_i(read_count[0]),
+      .punt_count_i(punt_count[0]),
       .read_i(read_head[0]),
       .paused_i(paused),
       .asks_i(asks),
@@ -1275,6 +1281,8 @@ module exrnic_core
       .qp_i(qp[QP_RESPONDER]),
       .peer_we_o(peer_we),
       .peer_o(peer),
+      .refused_we_o(refused_we),
+      .refused_o(refused),
       .rq_we_o(rq_consumer_we),
       .rq_consumer_o(rq_consumer),
       .srq_read_o(srq_read[SRQ_RESPONDER]),

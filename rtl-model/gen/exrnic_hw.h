@@ -284,7 +284,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_RX_OUT_OF_ORDER,  // Frames that came before one that was missing; kept until that has come
   EXRNIC_COUNTER_RX_OVERFLOW,  // Frames dropped: no room, or the core is not enabled
   EXRNIC_COUNTER_RX_BAD_ACK,  // Acknowledgements ignored: outside the window
-  EXRNIC_COUNTER_RX_DISCARDED,  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again
+  EXRNIC_COUNTER_RX_DISCARDED,  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again, or behind a request that was refused
   EXRNIC_COUNTER_TERMINATES_TX,  // Terminate messages sent, with those that ask for a pause (rnr_nak_tx)
   EXRNIC_COUNTER_TERMINATES_RX,  // Terminate messages received, with those that ask for a pause (rnr_nak_rx)
   EXRNIC_COUNTER_DOORBELLS,  // Doorbells accepted

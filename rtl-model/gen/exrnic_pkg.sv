@@ -164,7 +164,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_RX_OUT_OF_ORDER = 12;  // Frames that came before one that was missing; kept until that has come
   localparam int unsigned COUNTER_RX_OVERFLOW = 13;  // Frames dropped: no room, or the core is not enabled
   localparam int unsigned COUNTER_RX_BAD_ACK = 14;  // Acknowledgements ignored: outside the window
-  localparam int unsigned COUNTER_RX_DISCARDED = 15;  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again
+  localparam int unsigned COUNTER_RX_DISCARDED = 15;  // Segments discarded: their queue pair is in the error state, or they stand behind a message that found no receive and comes again, or behind a request that was refused
   localparam int unsigned COUNTER_TERMINATES_TX = 16;  // Terminate messages sent, with those that ask for a pause (rnr_nak_tx)
   localparam int unsigned COUNTER_TERMINATES_RX = 17;  // Terminate messages received, with those that ask for a pause (rnr_nak_rx)
   localparam int unsigned COUNTER_DOORBELLS = 18;  // Doorbells accepted

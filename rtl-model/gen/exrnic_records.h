@@ -778,6 +778,34 @@ struct QpEnded {
   }
 };
 
+// A request of the peer that was refused as it came: the peer hears of it behind the answers to those before it, and nothing that came behind it is served.
+struct RefusedRequest {
+  bool valid = false;
+  uint16_t code = 0;  // why
+  bool atomic = false;  // an Atomic Request
+  uint32_t msn = 0;
+  uint32_t mo = 0;
+  std::array<uint8_t, 28> request{};  // or how an Atomic Request begins
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1);
+    visit(code, 16);
+    visit(atomic, 1);
+    visit(msn, 32);
+    visit(mo, 32);
+    visit.wire(request);
+  }
+  bool operator==(const RefusedRequest& other) const {
+    return valid == other.valid &&
+           code == other.code &&
+           atomic == other.atomic &&
+           msn == other.msn &&
+           mo == other.mo &&
+           request == other.request;
+  }
+};
+
 // A queue pair.
 struct Qp {
   QpConfig cfg;
@@ -788,6 +816,7 @@ struct Qp {
   uint16_t rq_producer = 0;
   uint16_t rq_consumer = 0;
   QpEnded ended;
+  RefusedRequest refused;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -799,6 +828,7 @@ struct Qp {
     visit(rq_producer, 16);
     visit(rq_consumer, 16);
     ended.fields(visit);
+    refused.fields(visit);
   }
   bool operator==(const Qp& other) const {
     return cfg == other.cfg &&
@@ -808,7 +838,8 @@ struct Qp {
            sq_producer == other.sq_producer &&
            rq_producer == other.rq_producer &&
            rq_consumer == other.rq_consumer &&
-           ended == other.ended;
+           ended == other.ended &&
+           refused == other.refused;
   }
 };
 

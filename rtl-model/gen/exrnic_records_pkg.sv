@@ -349,6 +349,16 @@ package exrnic_records_pkg;
     logic [31:0] msn;
   } qp_ended_t;
 
+  // A request of the peer that was refused as it came: the peer hears of it behind the answers to those before it, and nothing that came behind it is served.
+  typedef struct packed {
+    logic valid;
+    term_code_e code;  // why
+    logic atomic;  // an Atomic Request
+    logic [31:0] msn;
+    logic [31:0] mo;
+    read_request_t request;  // or how an Atomic Request begins
+  } refused_request_t;
+
   // A queue pair.
   typedef struct packed {
     qp_config_t cfg;
@@ -359,6 +369,7 @@ package exrnic_records_pkg;
     wqe_index_t rq_producer;
     wqe_index_t rq_consumer;
     qp_ended_t ended;
+    refused_request_t refused;
   } qp_t;
 
   // An RDMA Read Request or Atomic Request of ours under way: what is still to come.

@@ -30,11 +30,13 @@ Bytes make_header(const Untagged& header) {
   return bytes;
 }
 
-static Bytes make_atomic_request(uint32_t msn, const Atomic& atomic) {
+static Bytes make_atomic_request(const Read& read) {
+  const Atomic& atomic = *read.atomic;
   Untagged header;
   header.opcode = EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST;
   header.qn = EXRNIC_READ_QN;
-  header.msn = msn;
+  header.msn = read.msn;
+  header.mo = read.mo;
   Bytes bytes = make_header(header);
   bytes.resize(bytes.size() + EXRNIC_ATOMIC_REQUEST_BYTES);
   uint8_t* p = bytes.data() + EXRNIC_DDP_UNTAGGED_BYTES;
@@ -63,11 +65,12 @@ Bytes make_atomic_response(uint32_t msn, uint32_t request_id, uint64_t value) {
 }
 
 Bytes make_read_request(const Read& read) {
-  if (read.atomic) return make_atomic_request(read.msn, *read.atomic);
+  if (read.atomic) return make_atomic_request(read);
   Untagged header;
   header.opcode = EXRNIC_RDMAP_OPCODE_READ_REQUEST;
   header.qn = EXRNIC_READ_QN;
   header.msn = read.msn;
+  header.mo = read.mo;
   Bytes bytes = make_header(header);
   bytes.resize(bytes.size() + EXRNIC_READ_REQUEST_BYTES);
   uint8_t* p = bytes.data() + EXRNIC_DDP_UNTAGGED_BYTES;

@@ -34,6 +34,7 @@ void ReadServer::next_segment() {
   QueuePair& qp = turn_.qp();
   if (!turn_.exists() || !qp.serves_peer() || qp.at.reads.empty()) return turn_.end(true);
   const Read& read = qp.at.reads.front();
+  if (read.refused) return refuse(*read.refused);
   if (read.atomic) return begin_atomic();
   if (read.length == 0) return submit({});
   const ElementList source{

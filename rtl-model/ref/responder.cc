@@ -33,6 +33,13 @@ bool asks_for_memory(const Received& segment) {
   return exrnic_of_rdmap_opcode(opcode).message == EXRNIC_MESSAGE_REQUEST;
 }
 
+bool is_response(const Received& segment) {
+  if (header_error(segment.ddp)) return false;
+  // Both headers have the opcode at the same place.
+  const auto opcode = exrnic_ddp_tagged_opcode(segment.ddp.data());
+  return exrnic_of_rdmap_opcode(opcode).message == EXRNIC_MESSAGE_RESPONSE;
+}
+
 bool is_connected(const QueuePair& qp) { return qp.serves_peer() || qp.in_error(); }
 
 }  // namespace
@@ -147,16 +154,21 @@ void Responder::judge() {
       return done();
     return refuse(qp->at.inbound.owed.value_or(EXRNIC_TERM_CODE_STREAM));
   }
-  if (const auto error = header_error(segment_.ddp)) return refuse(*error);
-  if (waits_for_another(*qp)) {
+  if (is_behind(*qp)) {
     state_.count(EXRNIC_COUNTER_RX_DISCARDED);
     return done();
   }
+  if (const auto error = header_error(segment_.ddp)) return refuse(*error);
   phase_ = Phase::kReading;
   serve(*qp);
 }
 
-// A message found no receive, and this is of what was sent behind it.
+// It was sent behind a message that found no receive, or behind a request that is refused.
+bool Responder::is_behind(const QueuePair& qp) const {
+  if (qp.has_refused_request()) return !is_response(segment_);
+  return !header_error(segment_.ddp) && waits_for_another(qp);
+}
+
 bool Responder::waits_for_another(const QueuePair& qp) const {
   if (!qp.at.inbound.refused) return false;
   const uint8_t* header = segment_.ddp.data();
@@ -298,12 +310,20 @@ void Responder::take_atomic_request(QueuePair& qp) {
   queue(qp, read);
 }
 
-void Responder::queue(QueuePair& qp, const Read& read) {
-  const uint8_t* header = segment_.ddp.data();
-  if (read.msn != qp.at.inbound.reads + 1) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MSN);
-  if (exrnic_ddp_untagged_mo(header) != 0) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MO);
-  if (read.length > EXRNIC_MESSAGE_MAX) return refuse(EXRNIC_TERM_CODE_RDMAP_BOUNDS);
-  if (qp.at.reads.size() >= qp.max_reads_in) return refuse(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
+std::optional<exrnic_term_code> Responder::request_error(const QueuePair& qp,
+                                                         const Read& read) const {
+  if (read.msn != qp.at.inbound.reads + 1) return EXRNIC_TERM_CODE_UNTAGGED_MSN;
+  if (read.mo != 0) return EXRNIC_TERM_CODE_UNTAGGED_MO;
+  if (read.length > EXRNIC_MESSAGE_MAX) return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+  if (qp.at.reads.size() >= qp.max_reads_in) return EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER;
+  return std::nullopt;
+}
+
+// One that is refused ends as a read that cannot be served: the peer hears of it behind the answers
+// to those before it.
+void Responder::queue(QueuePair& qp, Read read) {
+  read.mo = static_cast<uint32_t>(exrnic_ddp_untagged_mo(segment_.ddp.data()));
+  read.refused = request_error(qp, read);
   ++qp.at.inbound.reads;
   qp.at.reads.push_back(read);
   state_.wake(segment_.dst_qpn);

@@ -59,12 +59,14 @@ class Responder {
   void part(QueuePair& qp);
   void take_terminate();
   void pause(QueuePair& qp);
+  bool is_behind(const QueuePair& qp) const;
   bool waits_for_another(const QueuePair& qp) const;
   void take_write(QueuePair& qp);
   void take_read_response(QueuePair& qp);
   void take_read_request(QueuePair& qp);
   void take_atomic_request(QueuePair& qp);
-  void queue(QueuePair& qp, const Read& read);
+  std::optional<exrnic_term_code> request_error(const QueuePair& qp, const Read& read) const;
+  void queue(QueuePair& qp, Read read);
   void take_atomic_response(QueuePair& qp);
   void place(const Access& where, std::function<void()> placed);
   void place(const Access& where, Bytes&& payload, std::function<void()> placed);

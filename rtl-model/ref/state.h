@@ -41,8 +41,12 @@ struct Read {
   uint32_t source_stag = 0;
   uint64_t source_to = 0;
   uint32_t msn = 0;
+  uint32_t mo = 0;
   uint32_t done = 0;                  // bytes that were submitted
-  std::optional<Atomic> atomic = {};  // then only msn counts of the others
+  std::optional<Atomic> atomic = {};  // then only msn and mo count of the others
+  // It was refused as it came: the peer hears of it behind the answers to those before it, and
+  // nothing that came behind it is served.
+  std::optional<exrnic_term_code> refused = {};
 };
 
 // Where the receive side of a queue pair stands.
@@ -225,6 +229,7 @@ struct QueuePair {
            (!at.introduced || at.answered != at.peer.changes ||
             (wants_answer() && (!at.asked || at.asks)));
   }
+  bool has_refused_request() const { return !at.reads.empty() && at.reads.back().refused; }
   bool answers_peer() const { return serves_peer() && !at.reads.empty() && !at.reads_halted; }
   void fail(Status how) {
     if (status.rnr) {

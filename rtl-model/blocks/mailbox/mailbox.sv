@@ -380,7 +380,7 @@ module mailbox
 
   logic under_way;
   assign under_way = pull_count_i != '0 || read_count_i != '0 || message_open_i ||
-      (qp_i.status.answer_lost && !qp_i.status.told);
+      ((qp_i.status.answer_lost || qp_i.refused.valid) && !qp_i.status.told);
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;

@@ -273,6 +273,10 @@ TEST_CASE("A query tells what is under way, of either side") {
   CHECK(under_way([](Mailbox& mailbox) {
           mailbox.qps[kQpn].status.answer_lost = mailbox.qps[kQpn].status.told = true;
         }) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.qps[kQpn].refused.valid = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) {
+          mailbox.qps[kQpn].refused.valid = mailbox.qps[kQpn].status.told = true;
+        }) == 0);
 }
 
 TEST_CASE("A destroyed queue pair is gone and keeps its generation for the next one") {

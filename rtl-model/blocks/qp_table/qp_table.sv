@@ -36,6 +36,11 @@ module qp_table
     input qpn_t     peer_qpn_i,
     input qp_peer_t peer_i,
 
+    // A request of the peer that it has refused.
+    input logic             refused_we_i,
+    input qpn_t             refused_qpn_i,
+    input refused_request_t refused_i,
+
     // Where the requester stands, and what the completer has seen the end of.
     input logic        sq_we_i,
     input qpn_t        sq_qpn_i,
@@ -59,6 +64,7 @@ module qp_table
   qp_peer_t    peer_q[N_QP];
   qp_sq_t      sq_q[N_QP];
   qp_ended_t   ended_q[N_QP];
+  refused_request_t refused_q[N_QP];
   wqe_index_t  sq_producer_q[N_QP];
   wqe_index_t  rq_producer_q[N_QP];
   wqe_index_t  rq_consumer_q[N_QP];
@@ -108,6 +114,10 @@ module qp_table
     if (clear || peer_we_i) peer_q[clear ? config_qpn_i : peer_qpn_i] <= clear ? '0 : peer_i;
   end
   always_ff @(posedge clk_i) begin
+    if (clear || refused_we_i)
+      refused_q[clear ? config_qpn_i : refused_qpn_i] <= clear ? '0 : refused_i;
+  end
+  always_ff @(posedge clk_i) begin
     if (clear || sq_we_i) sq_q[clear ? config_qpn_i : sq_qpn_i] <= clear ? '0 : sq_i;
   end
   always_ff @(posedge clk_i) begin
@@ -137,7 +147,8 @@ module qp_table
             sq_producer: sq_producer_q[read_qpn_i[i]],
             rq_producer: rq_producer_q[read_qpn_i[i]],
             rq_consumer: rq_consumer_q[read_qpn_i[i]],
-            ended: ended_q[read_qpn_i[i]]
+            ended: ended_q[read_qpn_i[i]],
+            refused: refused_q[read_qpn_i[i]]
         };
       end
     end

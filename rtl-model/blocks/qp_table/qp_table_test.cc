@@ -75,6 +75,11 @@ class QpTable : public Bench<Vqp_table> {
     dut().sq_qpn_i = qpn;
     pack(dut().sq_i, sq);
   }
+  void drive_refused(unsigned qpn, const RefusedRequest& refused) {
+    dut().refused_we_i = 1;
+    dut().refused_qpn_i = qpn;
+    pack(dut().refused_i, refused);
+  }
   void drive_ended(unsigned qpn, const QpEnded& ended) {
     dut().ended_we_i = 1;
     dut().ended_qpn_i = qpn;
@@ -85,6 +90,7 @@ class QpTable : public Bench<Vqp_table> {
   void clear_inputs() {
     dut().read_i = dut().config_we_i = dut().status_valid_i = dut().sq_we_i = 0;
     dut().producer_we_i = dut().rq_consumer_we_i = dut().ended_we_i = 0;
+    dut().refused_we_i = 0;
   }
 };
 
@@ -109,6 +115,9 @@ QpConfig config() {
   return config;
 }
 QpSq sq_of(uint16_t consumer) { return {true, consumer, 0x80000000, 0xfffffff0, 3, 0xfffe}; }
+RefusedRequest refused() {
+  return {true, EXRNIC_TERM_CODE_UNTAGGED_MO, true, 0xffff'fff8, 0xffff'fff9, {1, 2, 3}};
+}
 QpStatus status(uint8_t state) {
   return {state, true, EXRNIC_CQE_STATUS_REM_OP_ERR, 0x206, true, 0xfffffff0, true, true};
 }
@@ -160,12 +169,14 @@ TEST_CASE("Each ring index has its place, and writes of one cycle do not meet") 
   table.drive_producer(kQpn, true, 0xfff2);
   table.drive_sq(kQpn, sq_of(0xfff3));
   table.drive_ended(kQpn, {0xfff5, 0xfff6, 0xffff'fff7});
+  table.drive_refused(kQpn, refused());
   table.cycle();
   const Qp qp = table.read(kQpn);
   CHECK(qp.sq_producer == 0xfff1);
   CHECK(qp.rq_producer == 0xfff2);
   CHECK(bits_of(qp.sq) == bits_of(sq_of(0xfff3)));
   CHECK(bits_of(qp.ended) == bits_of(QpEnded{0xfff5, 0xfff6, 0xffff'fff7}));
+  CHECK(bits_of(qp.refused) == bits_of(refused()));
   CHECK(qp.rq_consumer == 0);
   const Qp other = table.read(kOther);
   CHECK(other.rq_consumer == 0xfff4);
@@ -180,17 +191,20 @@ TEST_CASE("The driver's write empties the rings when it says so, else it leaves 
   table.drive_producer(kQpn, false, 7);
   table.drive_sq(kQpn, sq_of(5));
   table.drive_ended(kQpn, {4, 3, 2});
+  table.drive_refused(kQpn, refused());
   table.cycle();
   table.drive_config(kQpn, config(), status(EXRNIC_QP_STATE_ERROR), false);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 7);
   CHECK(bits_of(table.read(kQpn).sq) == bits_of(sq_of(5)));
   CHECK(table.read(kQpn).ended.count == 4);
+  CHECK(bits_of(table.read(kQpn).refused) == bits_of(refused()));
   table.drive_config(kQpn, config(), QpStatus{}, true);
   table.cycle();
   CHECK(table.read(kQpn).sq_producer == 0);
   CHECK(bits_of(table.read(kQpn).sq) == bits_of(QpSq{}));
   CHECK(bits_of(table.read(kQpn).ended) == bits_of(QpEnded{}));
+  CHECK(bits_of(table.read(kQpn).refused) == bits_of(RefusedRequest{}));
   CHECK(table.read(kQpn).status.state == EXRNIC_QP_STATE_RESET);
 }
 

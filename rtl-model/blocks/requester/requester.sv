@@ -45,6 +45,7 @@ module requester
     output logic       pull_push_o,
     output pull_t      pull_o,
     input  reads_t     read_count_i,
+    input  reads_t     punt_count_i,  // and firmware has to answer so many
     input  read_t      read_i,
     input  logic       paused_i,  // a message of it found no receive a short time ago
     input  logic       asks_i,  // nothing was heard of its PULLs for long: it is to ask its peer
@@ -115,6 +116,7 @@ module requester
       .pull_count_i,
       .read_count_i,
       .read_i,
+      .punt_count_i,
       .lost_i,
       .paused_i,
       .asks_i,
@@ -493,7 +495,8 @@ module requester
   logic read_served;
   assign read_served = submitted && !segment.returned && segment.turn == TURN_READ && last;
   assign read_pop_o = (step == STEP_TURN && turn == TURN_POP) || read_served ||
-      (submitted && !segment.returned && segment.turn == TURN_TERMINATE && segment.quote);
+      (submitted && !segment.returned && segment.turn == TURN_TERMINATE && segment.quote &&
+       reads_wait);
   assign read_set_o = submitted && !segment.returned && segment.turn == TURN_READ &&
       !last;
   always_comb begin

@@ -32,6 +32,7 @@ class Requester : public Bench<Vrequester> {
     dut().cfg_node_i = kOwnNode;
     dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
     dut().pio_held_i = 0;
+    dut().punt_count_i = 0;
     reset();
   }
 

@@ -53,7 +53,8 @@ package requester_pkg;
     cqe_status_e status;     // other than SUCCESS: the work request is not sent
     logic [31:0] offset;     // bytes of the message before it
     logic        immediate;  // it is the Immediate Data message of a PUSH_IMM
-    read_t       read;       // TURN_READ, TURN_TERMINATE: the peer's request
+    read_t       read;       // TURN_READ, TURN_TERMINATE: the peer's request,
+    logic [31:0] read_mo;    // with the offset that it came with
     term_code_e  code;       // TURN_TERMINATE: why,
     logic        quote;      // and whether the request is quoted
     logic        wants;      // TURN_INTRODUCE: work waits for an answer

@@ -143,6 +143,63 @@ TEST_CASE("A read that firmware refuses is answered by a terminate message with 
   CHECK(requester.reads[kQpn].empty());
 }
 
+// The peer has sent read_of(), and it was refused as it came.
+RefusedRequest refused_read() {
+  const Read read = read_of(3 * kMtu);
+  return {true, EXRNIC_TERM_CODE_UNTAGGED_MO, false, read.msn, 0x0a0b0c0d, read.request};
+}
+
+TEST_CASE("A request that was refused is told behind the answers to those before it") {
+  const auto state = GENERATE(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  Requester requester;
+  connect(requester, state);
+  requester.reads[kQpn] = {read_of(64)};
+  requester.qps[kQpn].refused = refused_read();
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].tag.kind == kTxKindResponse);
+  CHECK(requester.statuses.empty());
+  SECTION("of hardware") {}
+  SECTION("of firmware") {
+    requester.dut().punt_count_i = 1;
+    requester.turn(kQpn);
+    CHECK(requester.submitted.size() == 1);
+    requester.dut().punt_count_i = 0;
+  }
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 2);
+  const uint8_t* body = requester.submitted[1].inline_data.data();
+  CHECK(requester.submitted[1].tag.kind == kTxKindTerminate);
+  CHECK(exrnic_terminate_code(body) == EXRNIC_TERM_CODE_UNTAGGED_MO);
+  CHECK(exrnic_terminate_segment_length(body) == 46);
+  CHECK(exrnic_ddp_untagged_opcode(body + 6) == EXRNIC_RDMAP_OPCODE_READ_REQUEST);
+  CHECK(exrnic_ddp_untagged_msn(body + 6) == 0x01020304);
+  CHECK(exrnic_ddp_untagged_mo(body + 6) == 0x0a0b0c0d);
+  CHECK(status(requester).state == EXRNIC_QP_STATE_ERROR);
+  CHECK(status(requester).told);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 2);
+}
+
+TEST_CASE("A refused request that wants its own header quoted whole is quoted whole") {
+  Requester requester;
+  connect(requester);
+  requester.qps[kQpn].refused = refused_read();
+  requester.qps[kQpn].refused.code = EXRNIC_TERM_CODE_RDMAP_BOUNDS;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  check_terminate(requester.submitted[0], EXRNIC_TERM_CODE_RDMAP_BOUNDS);
+}
+
+TEST_CASE("In ERROR the peer of a refused request hears that the queue pair has gone, once") {
+  Requester requester;
+  connect(requester, EXRNIC_QP_STATE_ERROR);
+  requester.qps[kQpn].refused = refused_read();
+  for (int turn = 0; turn < 2; ++turn) requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  check_terminate(requester.submitted[0], EXRNIC_TERM_CODE_STREAM);
+}
+
 TEST_CASE("A queue pair of which firmware has lost requests tells its peer, and quotes nothing") {
   Requester requester;
   connect(requester);

@@ -105,7 +105,7 @@ module segment_build
           invalidate_stag: '0,
           qn: READ_QN,
           msn: segment_i.read.msn,
-          mo: '0
+          mo: segment_i.read_mo
       };
   terminate_message u_terminate (
       .valid_i(valid_i && segment_i.turn == TURN_TERMINATE),

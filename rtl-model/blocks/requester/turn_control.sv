@@ -280,6 +280,13 @@ module turn_control
         seg_q.status     <= turn_i == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
         seg_q.immediate  <= 1'b0;
         seg_q.read       <= read_i;
+        seg_q.read_mo    <= '0;
+        if (!reads_wait_i) begin
+          seg_q.read.request <= qp_i.refused.request;
+          seg_q.read.msn     <= qp_i.refused.msn;
+          seg_q.read.atomic  <= qp_i.refused.atomic;
+          seg_q.read_mo      <= qp_i.refused.mo;
+        end
         seg_q.code       <= code_i;
         seg_q.quote      <= quote_i;
         seg_q.wants      <= wants_answer_i;

@@ -18,6 +18,7 @@ module turn_pick
     /* verilator lint_off UNUSEDSIGNAL */
     input read_t  read_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input reads_t punt_count_i,  // of those that firmware has still to answer
     input logic   lost_i,  // firmware has lost requests of it
     input logic   paused_i,  // it is to send nothing of its own now
     input logic   asks_i,    // it is to ask its peer
@@ -25,7 +26,7 @@ module turn_pick
 
     output logic  wants_answer_o,  // TURN_INTRODUCE: work waits for one
     output turn_e turn_o,
-    output logic  quote_o,  // TURN_TERMINATE: about the oldest read,
+    output logic  quote_o,  // TURN_TERMINATE: about the oldest read, or else the request that was refused,
     output term_code_e code_o,  // and with that
     output logic  work_o,   // there is own work
     output logic  reads_o   // there are reads
@@ -54,10 +55,15 @@ module turn_pick
   assign introduces = connected && has_peer && (!qp_i.sq.introduced || qp_i.sq.answered != qp_i.peer.changes ||
       (wants_answer_o && (!qp_i.sq.asked || asks_i)));
 
+  // Its peer hears of a refused request behind all answers.
+  logic refuses;
+  assign refuses = qp_i.refused.valid && !reads_o && punt_count_i == '0;
+
   turn_e in_error;
   always_comb begin
     if (reads_o) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
-    else if ((qp_i.status.answer_lost || lost_i) && !qp_i.status.told) in_error = TURN_TERMINATE;
+    else if ((qp_i.status.answer_lost || lost_i || qp_i.refused.valid) && !qp_i.status.told)
+      in_error = TURN_TERMINATE;
     else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
     else if (qp_i.sq.consumer != qp_i.sq_producer && !qp_i.status.rnr) in_error = TURN_FLUSH;
     else in_error = TURN_HAND_OVER;
@@ -74,10 +80,13 @@ module turn_pick
     else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
       turn_o = TURN_TERMINATE;
       code_o = read_i.code;
+    end else if (connected && refuses) begin
+      turn_o = TURN_TERMINATE;
+      code_o = qp_i.refused.code;
     end else if (connected && reads_o && !(work_o && work_first_q[qpn_i])) turn_o = TURN_READ;
     else if (connected && work_o) turn_o = TURN_WORK;
   end
-  assign quote_o = reads_o && !(connected && lost_i);
+  assign quote_o = (reads_o || qp_i.refused.valid) && !(connected && lost_i);
 
   always_ff @(posedge clk_i) begin
     if (take_i) work_first_q[qpn_i] <= turn_o == TURN_READ;

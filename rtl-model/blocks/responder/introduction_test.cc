@@ -75,6 +75,7 @@ TEST_CASE(
   responder.qps[kQpn] = receiving_qp();
   SECTION("a PULL of ours") { responder.pulls[kQpn] = {{}}; }
   SECTION("a read of its") { responder.reads[kQpn] = {{}}; }
+  SECTION("one that was refused") { responder.qps[kQpn].refused.valid = true; }
   responder.receive(desc);
   const QpStatus& status = responder.qps[kQpn].status;
   CHECK(status.state == EXRNIC_QP_STATE_ERROR);

@@ -55,7 +55,7 @@ TEST_CASE("A Read Request waits for the writes before it, and goes by what is th
   CHECK(responder.wakes.size() == (fails ? 0 : 1));
 }
 
-TEST_CASE("A Read Request that cannot be queued has its terminate code") {
+TEST_CASE("A Read Request that is refused has its code, and is left to the requester to tell") {
   Reader responder;
   responder.receive(read_request_segment(1, 64));
   RxDesc desc = read_request_segment(2, 64);
@@ -75,11 +75,50 @@ TEST_CASE("A Read Request that cannot be queued has its terminate code") {
   }
   const auto queued = responder.reads[kQpn].size();
   responder.receive(desc);
-  CHECK(responder.order == "drsd");
-  CHECK(responder.refusal_code() == code);
+  CHECK(responder.order == "dd");
+  CHECK(responder.refusals.empty());
   CHECK(responder.reads[kQpn].size() == queued);
-  CHECK(responder.refusals.at(0).length == 46);
-  CHECK(std::equal(desc.ddp.begin(), desc.ddp.begin() + 46, responder.refusals[0].quote.begin()));
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn, kQpn});
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+  const RefusedRequest& refused = responder.qps[kQpn].refused;
+  CHECK(refused.valid);
+  CHECK(refused.code == code);
+  CHECK_FALSE(refused.atomic);
+  CHECK(refused.msn == exrnic_ddp_untagged_msn(desc.ddp.data()));
+  CHECK(refused.mo == exrnic_ddp_untagged_mo(desc.ddp.data()));
+  CHECK(std::equal(refused.request.begin(), refused.request.end(), desc.ddp.begin() + 18));
+}
+
+TEST_CASE("An Atomic Request that nobody takes is refused like a Read Request") {
+  Reader responder;
+  responder.dut().firmware_i = 0;
+  responder.receive(atomic_request_segment(1));
+  CHECK(responder.order == "d");
+  CHECK(responder.qps[kQpn].refused.valid);
+  CHECK(responder.qps[kQpn].refused.atomic);
+  CHECK(responder.qps[kQpn].refused.code == EXRNIC_TERM_CODE_OPCODE);
+}
+
+TEST_CASE("Behind a refused request nothing of the peer is served but answers") {
+  Reader responder;
+  post(responder, recv_wqe({{0x40000, 100, 1}}));
+  responder.pulls[kQpn] = {{kSink, kSinkTo, 100, true, true, 0xabcd, 100}};
+  responder.receive(read_request_segment(2, 64));
+  responder.order.clear();
+  RxDesc bad = write_segment(8);
+  bad.ddp[0] = 0xc0;  // of another version
+  for (const RxDesc& desc :
+       {read_request_segment(1, 64), read_request_segment(2, 64), atomic_request_segment(1),
+        write_segment(8), send_segment(1, 0, 8), immediate_segment(1, 0), bad})
+    responder.receive(desc);
+  CHECK(responder.order == "ddddddd");
+  CHECK(responder.events[EXRNIC_COUNTER_RX_DISCARDED] == 7);
+  CHECK(responder.reads[kQpn].empty());
+  CHECK(responder.qps[kQpn].refused.msn == 2);  // the first one that was
+  responder.order.clear();
+  responder.receive(response_segment(kSink, kSinkTo, 100, true));
+  CHECK(responder.order == "wdc");
+  CHECK(responder.refusals.empty());
 }
 
 TEST_CASE("Sends and Read Requests are counted apart") {

@@ -52,6 +52,8 @@ module responder
     /* verilator lint_on UNUSEDSIGNAL */
     output logic       peer_we_o,  // what it has heard of its peer
     output qp_peer_t   peer_o,
+    output logic             refused_we_o,  // a request of the peer is refused behind those before it
+    output refused_request_t refused_o,
     output logic       rq_we_o,
     output wqe_index_t rq_consumer_o,
     input  reads_t     pull_count_i,
@@ -167,7 +169,7 @@ module responder
   logic flush, flush_pull, flush_message, flush_receive;
   logic introduction, wants_answer, meets, renews, parts;
   qp_peer_t peer;
-  logic mine, receiving, good, too_long, waits, late, gap, bad_pkey, bad_qkey;
+  logic mine, receiving, good, too_long, behind, late, gap, bad_pkey, bad_qkey;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -193,7 +195,7 @@ module responder
       .good_o(good),
       .code_o(judge_code),
       .too_long_o(too_long),
-      .waits_o(waits),
+      .behind_o(behind),
       .late_o(late),
       .gap_o(gap),
       .flush_i(step == STEP_JUDGE && flush),
@@ -273,7 +275,7 @@ module responder
   end
 
   // ---- What to do
-  logic accepted, taken, closed, paused, tells, owes, came, dropped, invalidating, refused, rnr, affected;
+  logic accepted, deferred, taken, closed, paused, tells, owes, came, dropped, invalidating, refused, rnr, affected;
   logic ring_any, fetch_done, place_done, place_refused, refusal_done, put_off, told;
   cqe_status_e fetch_status, end_status;
   term_code_e code;
@@ -305,7 +307,7 @@ module responder
       .code_i(judge_code),
       .open_i(stream.open),
       .too_long_i(too_long),
-      .waits_i(waits),
+      .behind_i(behind),
       .punts_i(punts),
       .pull_last_i(pull_i.last),
       .flush_pull_i(flush_pull),
@@ -329,6 +331,7 @@ module responder
       .status_ready_i,
       .wake_ready_i,
       .accepted_o(accepted),
+      .deferred_o(deferred),
       .taken_o(taken),
       .closed_o(closed),
       .paused_o(paused),
@@ -521,6 +524,22 @@ module responder
     pull_o.to = pull_i.to + 64'(segment.payload);
     pull_o.left = pull_i.left - 32'(segment.payload);
   end
+  // One that is refused ends as a read that cannot be served: its peer hears of it behind the answers to
+  // those before it.
+  assign refused_we_o = deferred;
+  always_comb begin
+    refused_o = '0;
+    if (refused_we_o) begin
+      refused_o = '{
+          valid: 1'b1,
+          code: judge_code,
+          atomic: segment.atomic,
+          msn: untagged.msn,
+          mo: untagged.mo,
+          request: desc_q.ddp[PayloadTop-:$bits(read_request_t)]
+      };
+    end
+  end
   assign read_push_o = accepted && segment.message == MESSAGE_REQUEST && !punts;
   always_comb begin
     read_o = '0;
@@ -628,7 +647,7 @@ module responder
       event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
           ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
       event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
-          (waits || (mine && !receiving && !introduction && segment.message != MESSAGE_TERMINATE));
+          (behind || (mine && !receiving && !introduction && segment.message != MESSAGE_TERMINATE));
       event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr && !put_off;
       event_o[COUNTER_REFUSALS_PUT_OFF] = put_off;
       event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&

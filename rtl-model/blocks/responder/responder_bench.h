@@ -154,6 +154,8 @@ class Responder : public Bench<Vresponder> {
       srqs[dut().srq_read_srqn_o].limit = dut().srq_limit_o;
     }
     if (dut().peer_we_o) qps[dut().qp_read_qpn_o].peer = unpack<QpPeer>(dut().peer_o);
+    if (dut().refused_we_o)
+      qps[dut().qp_read_qpn_o].refused = unpack<RefusedRequest>(dut().refused_o);
     limit_events += dut().srq_limit_event_o;
     if (dut().credit_valid_o) credits.push_back(unpack<CreditTaken>(dut().credit_o));
     auto& under_way = pulls[dut().qp_read_qpn_o];

@@ -37,7 +37,7 @@ module responder_control
     input term_code_e code_i,  // why not
     input logic       open_i,       // a receive is
     input logic       too_long_i,   // for it
-    input logic       waits_i,      // for a message before it that comes again
+    input logic       behind_i,      // a message that comes again, or a refused request
     input logic       punts_i,      // it is a request that goes to firmware
     input logic       pull_last_i,  // of the PULL whose head it, or the flush job, ends
 
@@ -67,6 +67,7 @@ module responder_control
 
     // Pulses for the queue pair.
     output logic accepted_o,  // the segment is served: nothing can go wrong with it any more
+    output logic deferred_o,  // it is a request, and refused behind those before it
     output logic taken_o,     // a receive is
     output logic closed_o,    // the open receive has ended without its message
     output logic paused_o,    // its next message found none
@@ -115,8 +116,8 @@ module responder_control
     if (introduction_i) return meets_i ? STEP_WAKE : wants_answer_i ? STEP_REFUSE : STEP_DONE;
     if (segment_i.message == MESSAGE_TERMINATE) return receiving_i ? STEP_STATUS : STEP_DONE;
     if (mine_i && !receiving_i && told_i) return STEP_DONE;
-    if (waits_i) return STEP_DONE;
-    if (!receiving_i || !good_i) return STEP_REFUSE;
+    if (behind_i) return STEP_DONE;
+    if (!receiving_i || !good_i) return receiving_i && asks ? STEP_WAKE : STEP_REFUSE;
     // What it reads was written before. Meanwhile much may change: it is judged anew.
     if (asks && !written_i) return STEP_READ;
     if (asks) return punts_i ? STEP_PUNT : STEP_WAKE;
@@ -184,7 +185,7 @@ module responder_control
   always_comb begin
     unique case (step_q)
       STEP_JUDGE:
-      accepted_o = !flush_q && receiving_i && good_i && !waits_i && !introduction_i &&
+      accepted_o = !flush_q && receiving_i && good_i && !behind_i && !introduction_i &&
           ((asks && written_i && !punts_i) ||
            (empty && segment_i.message inside {MESSAGE_WRITE, MESSAGE_RESPONSE}));
       STEP_PUNT: accepted_o = punted_i && !fw_message_i;
@@ -194,6 +195,7 @@ module responder_control
       default: accepted_o = answered && xlate_status_i == XLATE_OK;
     endcase
   end
+  assign deferred_o = step_q == STEP_JUDGE && !flush_q && step_d == STEP_WAKE && asks && !good_i;
   assign completes = accepted_o && segment_i.last &&
       (takes_receive || (segment_i.message == MESSAGE_RESPONSE && pull_last_i));
   assign taken_o = fetch_done_i && !flush_q && fetch_status_i == CQE_STATUS_SUCCESS;

@@ -35,7 +35,7 @@ module segment_judge
     output logic       good_o,  // may be served by a queue pair that receives
     output term_code_e code_o,  // else: why not
     output logic       too_long_o,  // for the open receive
-    output logic       waits_o,  // it was sent behind a message that found no receive
+    output logic       behind_o,  // it was sent behind a message that found no receive, or a refused request
     output logic       late_o,   // of the unreliable class: it was overtaken, or came twice
     output logic       gap_o,    // frames before it are missing
 
@@ -87,7 +87,7 @@ module segment_judge
   // Who knew us, and does so no more, has begun anew with the number that it had: its node was reset.
   assign renews_o = meets_o && qp_i.peer.generation != '0 &&
       (desc_i.src_generation != qp_i.peer.generation || (qp_i.peer.met && !knows_us));
-  assign parts_o = renews_o && (pull_count_i != '0 || read_count_i != '0);
+  assign parts_o = renews_o && (pull_count_i != '0 || read_count_i != '0 || qp_i.refused.valid);
   // What it does not know yet, or we did not, wants an introduction of ours; so does who waits for one.
   // Of whom we have parted nothing is known.
   always_comb begin
@@ -142,11 +142,13 @@ module segment_judge
   assign too_long_o = segment_o.message == MESSAGE_SEND &&
       32'(segment_o.payload) > stream_i.length - stream_i.received;
 
-  logic comes_again;
+  logic comes_again, awaits_message;
   assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
-  assign waits_o = receiving_o && stream_i.refused && !introduction_o &&
+  assign awaits_message = stream_i.refused &&
       (segment_o.message inside {MESSAGE_WRITE, MESSAGE_REQUEST} ||
        (segment_o.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE} && !comes_again));
+  assign behind_o = receiving_o && !introduction_o && (awaits_message ||
+      (qp_i.refused.valid && !(segment_o.message inside {MESSAGE_RESPONSE, MESSAGE_TERMINATE})));
 
   logic flushable;
   assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;

@@ -83,6 +83,10 @@ inline RxDesc read_request_segment(uint32_t msn, uint32_t length) {
   exrnic_read_request_set_source_to(request, 0xcba987654321);
   return desc;
 }
+inline RxDesc atomic_request_segment(uint32_t msn) {
+  return untagged_segment(EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST, EXRNIC_READ_QN, msn, 0,
+                          EXRNIC_ATOMIC_REQUEST_BYTES);
+}
 inline RxDesc response_segment(uint32_t stag, uint64_t to, uint16_t payload, bool last) {
   RxDesc desc = write_segment(payload);
   exrnic_ddp_tagged_set_opcode(desc.ddp.data(), EXRNIC_RDMAP_OPCODE_READ_RESPONSE);
