@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gtkwave/fstapi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -32,17 +33,14 @@ struct Scopes {
     for (const std::string& name : names) joined += name + ".";
     return joined;
   }
-  // The core itself, or a block of it; empty above and below these.
+  // The core itself, a tile or a block of one: "core", "host", "registers". Empty above and below
+  // these.
   std::string group() const {
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i] != kCore) continue;
-      if (i + 1 == names.size()) return "core";
-      const std::string& block = names[i + 1];
-      return i + 2 == names.size() && block.rfind(kInstance, 0) == 0
-                 ? block.substr(sizeof(kInstance) - 1)
-                 : "";
-    }
-    return "";
+    const auto core = std::find(names.begin(), names.end(), kCore);
+    const auto depth = names.end() - core;
+    if (depth == 1) return "core";
+    const bool counts = (depth == 2 || depth == 3) && names.back().rfind(kInstance, 0) == 0;
+    return counts ? names.back().substr(sizeof(kInstance) - 1) : "";
   }
 };
 
@@ -94,7 +92,8 @@ bool write_gtkwave_save(const std::string& fst) {
   const std::vector<Group> groups = groups_of(reader.get());
   std::FILE* save = std::fopen((fst + ".gtkw").c_str(), "w");
   if (save == nullptr) return false;
-  fmt::print(save, "[*] The ports of the core, by block\n[dumpfile] \"{}\"\n[timestart] {}\n",
+  fmt::print(save,
+             "[*] The ports of the core, by tile and block\n[dumpfile] \"{}\"\n[timestart] {}\n",
              std::filesystem::absolute(fst).string(), fstReaderGetStartTime(reader.get()));
   for (const auto& [name, ports] : groups) {
     fmt::print(save, "@{:x}\n-{}\n", kGroupBegin, name);

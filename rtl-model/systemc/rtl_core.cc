@@ -150,13 +150,15 @@ class RtlCore final : public Core {
 
   uint64_t peek_counter(unsigned index) const override {
     return top_.rootp
-        ->sampled_core__DOT__u_core__DOT__u_registers__DOT__u_counters__DOT__counter_q[index];
+        ->sampled_core__DOT__u_core__DOT__u_host__DOT__u_registers__DOT__u_counters__DOT__counter_q
+            [index];
   }
   bool processor_runs() const override {
     const auto& root = *top_.rootp;
-    const auto state = root.sampled_core__DOT__u_core__DOT__u_processor__DOT__u_host__DOT__state_q;
+    const auto state =
+        root.sampled_core__DOT__u_core__DOT__u_firmware__DOT__u_processor__DOT__u_host__DOT__state_q;
     return (state == EXRNIC_FW_STATE_STARTING || state == EXRNIC_FW_STATE_READY) &&
-           !root.sampled_core__DOT__u_core__DOT__u_processor__DOT__u_cpu__DOT__halted_q;
+           !root.sampled_core__DOT__u_core__DOT__u_firmware__DOT__u_processor__DOT__u_cpu__DOT__halted_q;
   }
 
  private:

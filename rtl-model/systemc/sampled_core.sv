@@ -141,10 +141,10 @@ module sampled_core
   /* verilator lint_off UNUSEDSIGNAL */  // a probe takes what it needs
   tx_tag_t submit_tag;
   cqe_t probe_cqe;
-  assign submit_tag = u_core.submit.tag;
+  assign submit_tag = u_core.u_wire.submit.tag;
   tx_done_t ended;
-  assign ended = u_core.prompt_done_valid ? u_core.prompt_done : u_core.tx_done;
-  assign probe_cqe = u_core.completer_write.data;
+  assign ended = u_core.prompt_ended ? u_core.prompt_ended_what : u_core.sent.data;
+  assign probe_cqe = u_core.completion.data.data;
 
   function automatic logic [7:0] flags_of(tx_tag_t tag, logic unsent);
     flags_of = '0;
@@ -175,35 +175,36 @@ module sampled_core
   /* verilator lint_off BLKSEQ */
   always_ff @(posedge clk_i) begin
     if (trace_q) begin
-      processor_idle_q <= u_core.fw_idle;
+      processor_idle_q <= u_core.asleep;
       trace_valid_o = '0;
-      trace_valid_o[TRACE_DOORBELL] = u_core.producer_we && !u_core.producer_rq;
-      trace_valid_o[TRACE_TURN] = u_core.turn_valid && u_core.turn_ready;
-      trace_valid_o[TRACE_WORK_FETCH] = u_core.read_valid[1] && u_core.read_ready[1];
-      trace_valid_o[TRACE_PAYLOAD_FETCH] = u_core.read_valid[2] && u_core.read_ready[2];
-      trace_valid_o[TRACE_SUBMIT] = u_core.submit_valid && u_core.submit_ready;
-      trace_valid_o[TRACE_ENDED] = u_core.prompt_done_valid ||
-          (u_core.tx_done_valid && u_core.tx_done_ready);
-      trace_valid_o[TRACE_SEGMENT] = u_core.desc_valid && u_core.desc_ready;
-      trace_valid_o[TRACE_PLACED] = u_core.frame_done;
-      trace_valid_o[TRACE_MESSAGE_END] = u_core.rx_done_valid && u_core.rx_done_ready;
-      trace_valid_o[TRACE_COMPLETION] = u_core.completer_write_valid && u_core.write_ready[1] &&
-          u_core.completer_write.kind == DMA_WRITE_INLINE;
-      trace_valid_o[TRACE_PROCESSOR_RUNS] = processor_idle_q && !u_core.fw_idle;
-      trace_valid_o[TRACE_PROCESSOR_WAITS] = !processor_idle_q && u_core.fw_idle;
-      trace_o[TRACE_DOORBELL] = args(32'(u_core.producer_qpn), u_core.producer, '0, '0);
-      trace_o[TRACE_TURN] = args(32'(u_core.turn_qpn), '0, '0, '0);
-      trace_o[TRACE_WORK_FETCH] = args(32'(u_core.qp_read_qpn[QP_REQUESTER]), '0, '0, '0);
-      trace_o[TRACE_PAYLOAD_FETCH] = args(32'(u_core.qp_read_qpn[QP_REQUESTER]), '0, '0, '0);
-      trace_o[TRACE_SUBMIT] = args(32'(submit_tag.qpn), submit_tag.wqe_index, u_core.submit.node,
-                                    flags_of(submit_tag, u_core.submit.unsent));
+      trace_valid_o[TRACE_DOORBELL] = u_core.post.valid && !u_core.post.rq;
+      trace_valid_o[TRACE_TURN] = u_core.turn.valid && u_core.turn.ready;
+      trace_valid_o[TRACE_WORK_FETCH] = u_core.read[0].valid && u_core.read[0].ready;
+      trace_valid_o[TRACE_PAYLOAD_FETCH] = (u_core.read[1].valid || u_core.read[4].valid) &&
+          u_core.read[1].ready;
+      trace_valid_o[TRACE_SUBMIT] = u_core.u_wire.submit_valid && u_core.u_wire.submit_ready;
+      trace_valid_o[TRACE_ENDED] = u_core.prompt_ended ||
+          (u_core.sent.valid && u_core.sent.ready);
+      trace_valid_o[TRACE_SEGMENT] = u_core.segment.valid && u_core.segment.ready;
+      trace_valid_o[TRACE_PLACED] = u_core.rx_buffer.done;
+      trace_valid_o[TRACE_MESSAGE_END] = u_core.u_work.rx_done_valid && u_core.u_work.rx_done_ready;
+      trace_valid_o[TRACE_COMPLETION] = u_core.completion.valid && u_core.completion.ready &&
+          u_core.completion.data.kind == DMA_WRITE_INLINE;
+      trace_valid_o[TRACE_PROCESSOR_RUNS] = processor_idle_q && !u_core.asleep;
+      trace_valid_o[TRACE_PROCESSOR_WAITS] = !processor_idle_q && u_core.asleep;
+      trace_o[TRACE_DOORBELL] = args(32'(u_core.post.qpn), u_core.post.producer, '0, '0);
+      trace_o[TRACE_TURN] = args(32'(u_core.turn.data), '0, '0, '0);
+      trace_o[TRACE_WORK_FETCH] = args(32'(u_core.qp[QP_REQUESTER].index), '0, '0, '0);
+      trace_o[TRACE_PAYLOAD_FETCH] = args(32'(u_core.qp[QP_REQUESTER].index), '0, '0, '0);
+      trace_o[TRACE_SUBMIT] = args(32'(submit_tag.qpn), submit_tag.wqe_index, u_core.u_wire.submit.node,
+                                    flags_of(submit_tag, u_core.u_wire.submit.unsent));
       trace_o[TRACE_ENDED] = args(32'(ended.tag.qpn), ended.tag.wqe_index, ended.node,
                                    flags_of(ended.tag, 1'b0));
-      trace_o[TRACE_SEGMENT] = args(32'(u_core.desc.dst_qpn), u_core.desc.seq[15:0],
-                                     u_core.desc.node, '0);
-      trace_o[TRACE_PLACED] = args('0, '0, u_core.frame_done_node, '0);
-      trace_o[TRACE_MESSAGE_END] = args(32'(u_core.rx_done.qpn), u_core.rx_done.wqe_index, '0,
-                                         end_flags(u_core.rx_done));
+      trace_o[TRACE_SEGMENT] = args(32'(u_core.segment.data.dst_qpn), u_core.segment.data.seq[15:0],
+                                     u_core.segment.data.node, '0);
+      trace_o[TRACE_PLACED] = args('0, '0, u_core.rx_buffer.node, '0);
+      trace_o[TRACE_MESSAGE_END] = args(32'(u_core.u_work.rx_done.qpn), u_core.u_work.rx_done.wqe_index, '0,
+                                         end_flags(u_core.u_work.rx_done));
       trace_o[TRACE_COMPLETION] = args(probe_cqe.qpn, probe_cqe.wqe_index[15:0], '0,
           8'(probe_cqe.opcode == 8'(WQE_OPCODE_RECV)) << TRACE_FLAGS_RECEIVE);
     end

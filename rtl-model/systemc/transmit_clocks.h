@@ -58,7 +58,7 @@ class TransmitClocks {
   }
 
   // The registers by Verilator's names.
-#define EXRNIC_EFE_TX(name) root_.sampled_core__DOT__u_core__DOT__u_efe_tx__DOT__##name
+#define EXRNIC_EFE_TX(name) root_.sampled_core__DOT__u_core__DOT__u_wire__DOT__u_efe_tx__DOT__##name
   uint32_t& now() { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
   uint32_t now() const { return EXRNIC_EFE_TX(u_timer__DOT__now_q); }
   uint8_t& timer_scan() { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }

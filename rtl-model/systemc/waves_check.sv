@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A core in miniature for waves_test: two blocks, one of which has a part.
+// A core in miniature for waves_test: two tiles, one of which has a block with a part.
 /* verilator lint_off DECLFILENAME */
 
 module waves_counter (
@@ -18,6 +18,14 @@ module waves_block (
   waves_counter u_part (.*);
 endmodule
 
+module waves_tile (
+    input  logic        clk_i,
+    input  logic [31:0] step_i,
+    output logic [31:0] count_o
+);
+  waves_block u_block (.*);
+endmodule
+
 module waves_core (
     input  logic        clk_i,
     input  logic [31:0] step_i,
@@ -29,7 +37,7 @@ module waves_core (
       .step_i,
       .count_o(count_first)
   );
-  waves_block u_second (
+  waves_tile u_second (
       .clk_i,
       .step_i(count_first),
       .count_o

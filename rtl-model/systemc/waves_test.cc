@@ -115,7 +115,7 @@ TEST_CASE("a window that is still open at the end is complete, and has the signa
   CHECK(bench.last_count != 0);
 }
 
-TEST_CASE("the list for GTKWave has the ports of the core, a group for each block") {
+TEST_CASE("the list for GTKWave has the ports of the core, a group for each tile and block") {
   Bench bench;
   bench.window.from_ns = 0;
   bench.run(40);
@@ -131,6 +131,7 @@ TEST_CASE("the list for GTKWave has the ports of the core, a group for each bloc
   CHECK(list.find(group("core", core)) != std::string::npos);
   CHECK(list.find(group("first", core + "u_first.")) != std::string::npos);
   CHECK(list.find(group("second", core + "u_second.")) != std::string::npos);
+  CHECK(list.find(group("block", core + "u_second.u_block.")) != std::string::npos);
   CHECK(list.find("u_part") == std::string::npos);
 }
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the driver's commands do to the tables of the core. One at a time; tables that work reads are
+// written while the core rests.
+
+interface command_if
+  import exrnic_core_pkg::*;
+();
+  // Queue pairs: row `qpn` is written; with `qp_clear` a new life of it begins. A look at it tells what is
+  // under way, one cycle later.
+  qpn_t       qpn;
+  logic       qp_look;
+  logic       qp_we;
+  logic       qp_clear;
+  qp_config_t qp_config;
+  qp_status_t qp_status;
+  reads_t     pull_count;
+  reads_t     read_count;  // with those in firmware's hands
+  logic       message_open;
+
+  // Shared receive queues, completion queues (`cq_now` is row `cqn`, combinational), remote windows.
+  srqn_t         srqn;
+  logic          srq_we;
+  logic          srq_clear;
+  srq_config_t   srq_config;
+  logic [15:0]   srq_limit;
+  logic          cq_we;
+  cqn_t          cqn;
+  cq_config_t    cq_config;
+  cq_config_t    cq_now;
+  logic          window_we;
+  window_index_t window_index;
+  window_entry_t window;
+
+  // Groups.
+  logic      group_valid;
+  group_op_e group_op;
+  group_t    group;
+  qpn_t      group_qpn;
+  logic      group_done;
+  logic      group_found;
+  logic      group_full;
+
+  // Memory regions (`mr_now` is row `mr_index`), and translations that are remembered.
+  logic        mr_we;
+  stag_index_t mr_index;
+  mr_t         mr;
+  mr_t         mr_now;
+  logic        flush;
+  logic        flush_done;
+
+  modport source(
+      output qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
+      output srq_limit, cq_we, cqn, cq_config, window_we, window_index, window, group_valid, group_op,
+      output group, group_qpn, mr_we, mr_index, mr, flush,
+      input pull_count, read_count, message_open, cq_now, group_done, group_found, group_full, mr_now,
+      input flush_done
+  );
+  modport queues(
+      input qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
+      input srq_limit,
+      output pull_count, read_count
+  );
+  modport engines(
+      input qpn, qp_look, qp_we, qp_clear, cq_we, cqn, cq_config,
+      output message_open, cq_now
+  );
+  modport memory(input mr_we, mr_index, mr, flush, output mr_now, flush_done);
+  modport remote(input qpn, qp_we, qp_clear, window_we, window_index, window);
+  modport groups(
+      input group_valid, group_op, group, group_qpn,
+      output group_done, group_found, group_full
+  );
+  modport firmware(input qpn, qp_we, qp_clear);
+
+endinterface

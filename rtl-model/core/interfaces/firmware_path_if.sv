@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What comes for firmware, and what firmware lets come.
+
+interface firmware_path_if
+  import exrnic_core_pkg::*;
+();
+  logic            active;  // it takes requests
+  logic            lost;    // it has lost requests of the requester's queue pair
+  fw_grant_index_t grant_index;  // what has it granted? Combinational
+  fw_grant_t       grant;
+  logic            placing;  // granted bytes are in hand
+  logic            punt_valid;  // may be withdrawn
+  logic            punt_ready;
+  punt_t           punt;
+
+  modport firmware(
+      output active, lost, grant, punt_ready,
+      input grant_index, placing, punt_valid, punt
+  );
+  modport engines(
+      input active, lost, grant, punt_ready,
+      output grant_index, placing, punt_valid, punt
+  );
+
+endinterface

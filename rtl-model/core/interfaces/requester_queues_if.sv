@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the requester and the tables of queues tell each other, all of the queue pair that it has read.
+// What a queue pair is at comes with its row.
+
+interface requester_queues_if
+  import exrnic_core_pkg::*;
+();
+  logic others_wait;  // another queue pair waits for its turn
+
+  logic       sq_we;
+  qp_sq_t     sq;
+  logic       status_valid;
+  logic       status_ready;
+  qp_status_t status;
+
+  reads_t pull_count;  // its RDMA Read Requests under way
+  logic   pull_push;
+  pull_t  pull_new;
+  reads_t read_count;  // those of its peer;
+  reads_t punt_count;  // and of them in firmware's hands
+  read_t  read_head;
+  logic   read_pop;
+  logic   read_set;
+  read_t  read_rest;
+
+  logic    paused;         // a message of it found no receive a short time ago
+  logic    credit_known;   // its peer has told
+  credit_t credit_limit;   // how many messages it may send
+  logic    stall;          // pulse: it waits for more
+  logic    asks;           // nothing was heard of its PULLs for long: it is to ask its peer
+  logic    asked;          // pulse: it has
+  logic    waits_for_peer; // pulse: it has introduced itself, and waits for an answer
+  logic    waits_no_more;  // pulse: for that, nor for the answer to a PULL
+
+  logic       block_held;  // a copy of its first slot came through the user page
+  wqe_index_t block_index;
+  wqe_slot_t  block;
+  logic       block_take;  // pulse: it is used, or not needed
+
+  modport requester(
+      input others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
+      input credit_limit, asks, block_held, block_index, block,
+      output sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
+      output stall, asked, waits_for_peer, waits_no_more, block_take
+  );
+  modport queues(
+      output others_wait, status_ready, pull_count, read_count, punt_count, read_head, paused, credit_known,
+      output credit_limit, asks, block_held, block_index, block,
+      input sq_we, sq, status_valid, status, pull_push, pull_new, read_pop, read_set, read_rest,
+      input stall, asked, waits_for_peer, waits_no_more, block_take
+  );
+
+endinterface

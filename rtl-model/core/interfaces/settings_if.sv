@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is set: straps, and registers of the driver.
+
+interface settings_if
+  import exrnic_core_pkg::*;
+();
+  node_t       node;
+  logic [63:0] now;  // device time, ns
+  chunk_t      mtu;
+  logic [31:0] rto_cycles;
+  logic [7:0]  retry_limit;
+  logic [15:0] combine_cycles;
+  logic [23:0] load_cycles;
+  logic        pull_by_firmware;
+  logic        erratum;  // flags ERRATA, pull_beside_push
+
+  modport source(output node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
+                 pull_by_firmware, erratum);
+  modport user(input node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
+               pull_by_firmware, erratum);
+
+endinterface

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A sender's way to efe_tx: room of a peer, a slot of the retransmission buffer, what is to be sent from it.
+
+interface transmit_if
+  import exrnic_core_pkg::*;
+();
+  node_t  node;   // what is the room of this peer?
+  logic   prompt;  // window_send: for a frame that waits for no payload
+  reads_t slots;  // requester: for so many
+  logic   start;  // so many slots are there for a turn,
+  logic   room;   // and one more
+
+  logic  alloc_valid;          // there is a slot
+  logic  alloc_payload_valid;  // window: also for a segment whose payload is to come
+  logic  alloc_ready;          // and it is taken
+  slot_t alloc_slot;
+
+  logic     valid;
+  logic     ready;
+  tx_desc_t desc;
+
+  modport requester(
+      output node, slots, alloc_ready, valid, desc,
+      input start, room, alloc_valid, alloc_slot, ready
+  );
+  modport window(
+      output node, prompt, alloc_ready, valid, desc,
+      input room, alloc_valid, alloc_payload_valid, alloc_slot, ready
+  );
+  modport to_requester(
+      input node, slots, alloc_ready, valid, desc,
+      output start, room, alloc_valid, alloc_slot, ready
+  );
+  modport to_window(
+      input node, prompt, alloc_ready, valid, desc,
+      output room, alloc_valid, alloc_payload_valid, alloc_slot, ready
+  );
+
+endinterface

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The host's CPUs: whose access it is, the registers, the driver's commands, doorbells of processes.
+
+module host_tile
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP     = MAX_QP,
+    parameter int unsigned N_CQ     = MAX_CQ,
+    parameter int unsigned N_SRQ    = MAX_SRQ,
+    parameter int unsigned N_STAG   = MAX_STAG,
+    parameter int unsigned N_WINDOW = MAX_WINDOWS,
+    parameter int unsigned SOURCES  = 8
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    run_if.tile run,
+
+    input node_t       cfg_node_i,
+    input logic [31:0] cfg_clock_khz_i,
+    input logic        link_up_i,
+    input logic [63:0] time_i,
+
+    input  logic        mmio_valid_i,
+    output logic        mmio_ready_o,
+    input  logic        mmio_write_i,
+    input  logic [2:0]  mmio_bar_i,
+    input  logic [31:0] mmio_address_i,
+    input  logic [3:0]  mmio_size_i,
+    input  logic [63:0] mmio_data_i,
+    output logic        mmio_rsp_valid_o,
+    output logic [63:0] mmio_rsp_data_o,
+
+    access_if.host        to_processor,
+    access_if.host        to_ports,
+    access_if.host        to_window,
+    window_access_if.host windows,
+
+    settings_if.source     settings,
+    command_if.source     command,
+    post_if.page           post,
+    firmware_page_if.pages firmware_page,
+    stream_if.source       cq_bell,
+    input logic            cq_bell_busy_i,  // one that was taken has not had its effect yet
+    table_read_if.client   qp_of_page,
+    table_read_if.client   qp_of_mailbox,
+    table_read_if.client   srq_of_page,
+    table_read_if.client   srq_of_mailbox,
+    stream_if.source       wake_of_page,
+    stream_if.source       wake_of_mailbox,
+
+    host_event_if.registers host_event,
+    input logic             firmware_irq_i,
+    input logic             host_silent_i,  // pulse: a read of host memory was not answered
+    stream_if.source        irq,
+    output logic            enable_o,     // the driver lets the RNIC work
+    output logic            quiesce_o,    // a command needs the core at rest,
+    input logic             quiescent_i,  // which it is
+    input event_t           event_i[SOURCES],
+    output event_t          event_o
+);
+
+  logic page_idle, mailbox_idle, link_steady;
+  assign run.init_done = 1'b1;
+  assign run.waits = page_idle && mailbox_idle && link_steady && !irq.valid && !mmio_valid_i &&
+      !mmio_rsp_valid_o;
+  assign run.idle = run.waits;
+  assign run.reads_over = 1'b1;
+  assign run.writes_over = 1'b1;
+  assign run.quiescent = page_idle;
+
+  // ---- Whose access it is
+  logic is_page, is_processor, is_ports, is_window, is_register, page_ready, in_order;
+  assign is_page = mmio_write_i && mmio_bar_i == 3'(BAR_USER);
+  assign is_window = mmio_bar_i == 3'(BAR_WINDOW);
+  assign is_ports = mmio_bar_i == 3'(BAR_REGISTERS) && mmio_address_i >= 32'(PORT_BASE) &&
+      mmio_address_i <= 32'(REG_PORTS_PENDING);
+  assign is_processor = mmio_bar_i == 3'(BAR_REGISTERS) &&
+      mmio_address_i >= 32'(REG_FW_MEMORY) && !is_ports;
+  assign is_register = !is_page && !is_window && !is_ports && !is_processor;
+  // In order: what a store has caused is there when the next load looks; loads are answered one
+  // after the other. A store does not wait for the answer to a window's load, and if it sends nothing
+  // itself not for room to send either: see README.md, "What PCIe forbids".
+  assign windows.at_once = page_idle && !cq_bell_busy_i;
+  assign windows.flush = windows.drain || (mmio_valid_i && !is_window && !is_page);
+  assign in_order = windows.at_once && ((mmio_write_i && !is_ports) ||
+      (windows.sent && (mmio_write_i || !windows.loading)));
+
+  assign to_window.valid = mmio_valid_i && is_window && (mmio_write_i || windows.at_once);
+  assign to_window.write = mmio_write_i;
+  assign to_window.address = mmio_address_i;
+  assign to_window.size = mmio_size_i;
+  assign to_window.data = mmio_data_i;
+  assign to_ports.valid = mmio_valid_i && is_ports && in_order;
+  assign to_ports.write = mmio_write_i;
+  assign to_ports.address = mmio_address_i;
+  assign to_ports.size = mmio_size_i;
+  assign to_ports.data = mmio_data_i;
+  assign to_processor.valid = mmio_valid_i && is_processor && in_order;
+  assign to_processor.write = mmio_write_i;
+  assign to_processor.address = mmio_address_i;
+  assign to_processor.size = mmio_size_i;
+  assign to_processor.data = mmio_data_i;
+  always_comb begin
+    if (is_page) mmio_ready_o = page_ready;
+    else if (is_window) mmio_ready_o = to_window.ready && (mmio_write_i || windows.at_once);
+    else if (is_ports) mmio_ready_o = in_order && to_ports.ready;
+    else mmio_ready_o = in_order && (to_processor.ready || !is_processor);
+  end
+
+  logic register_rsp_valid;
+  logic [31:0] register_rsp_data, rsp_data;
+  assign mmio_rsp_valid_o = register_rsp_valid || to_processor.rsp_valid || to_ports.rsp_valid ||
+      to_window.rsp_valid;
+  assign rsp_data = to_processor.rsp_valid ? to_processor.rsp_data[31:0] :
+      to_ports.rsp_valid ? to_ports.rsp_data[31:0] : register_rsp_data;
+  assign mmio_rsp_data_o = to_window.rsp_valid ? to_window.rsp_data :
+      {rsp_data == '1 ? 32'hffff_ffff : 32'd0, rsp_data};
+
+  // ---- Registers
+  logic command_start, command_done, command_answer;
+  logic [31:0] command_op;
+  logic [511:0] command_data;
+  mbox_status_e command_status;
+  mbox_answer_t command_answer_data;
+  assign settings.node = cfg_node_i;
+  assign settings.now = time_i;
+  assign irq.data = vector_t'(MSIX_VECTOR_CONTROL);
+
+  registers #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
+      .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW),
+      .SOURCES(SOURCES)
+  ) u_registers (
+      .clk_i,
+      .rst_ni,
+      .cfg_node_i,
+      .cfg_clock_khz_i,
+      .link_up_i,
+      .link_steady_o(link_steady),
+      .ready_i(run.ready),
+      .time_i,
+      .valid_i(mmio_valid_i && is_register && in_order),
+      .write_i(mmio_write_i),
+      .here_i(mmio_bar_i == 3'(BAR_REGISTERS)),
+      .address_i(mmio_address_i),
+      .size_i(mmio_size_i),
+      .data_i(mmio_data_i[31:0]),
+      .rsp_valid_o(register_rsp_valid),
+      .rsp_data_o(register_rsp_data),
+      .enable_o,
+      .mtu_o(settings.mtu),
+      .rto_cycles_o(settings.rto_cycles),
+      .retry_limit_o(settings.retry_limit),
+      .combine_cycles_o(settings.combine_cycles),
+      .load_cycles_o(settings.load_cycles),
+      .pull_by_firmware_o(settings.pull_by_firmware),
+      .erratum_o(settings.erratum),
+      .mbox_start_o(command_start),
+      .mbox_op_o(command_op),
+      .mbox_data_o(command_data),
+      .mbox_done_i(command_done),
+      .mbox_status_i(command_status),
+      .mbox_answer_i(command_answer),
+      .mbox_answer_data_i(command_answer_data),
+      .qp_error_i(host_event.qp_error),
+      .qp_error_qpn_i(host_event.qpn),
+      .cq_error_i(host_event.cq_error),
+      .cq_error_cqn_i(host_event.cqn),
+      .srq_limit_i(host_event.srq_limit),
+      .srq_limit_srqn_i(host_event.srqn),
+      .firmware_i(firmware_irq_i),
+      .host_silent_i,
+      .irq_valid_o(irq.valid),
+      .irq_ready_i(irq.ready),
+      .event_i
+  );
+
+  // ---- The driver's commands
+  assign command.qpn = qp_of_mailbox.index;
+  assign command.qp_look = qp_of_mailbox.read;
+  assign command.srqn = srq_of_mailbox.index;
+  assign wake_of_mailbox.data = qp_of_mailbox.index;
+
+  mailbox #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
+      .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW)
+  ) u_mailbox (
+      .clk_i,
+      .rst_ni,
+      .cfg_node_i,
+      .start_i(command_start),
+      .op_i(command_op),
+      .data_i(command_data),
+      .idle_o(mailbox_idle),
+      .done_o(command_done),
+      .status_o(command_status),
+      .answer_o(command_answer),
+      .answer_data_o(command_answer_data),
+      .quiesce_o,
+      .quiescent_i,
+      .drain_o(windows.drain),
+      .drained_i(windows.drained),
+      .qp_read_o(qp_of_mailbox.read),
+      .qp_read_qpn_o(qp_of_mailbox.index),
+      .qp_i(qp_of_mailbox.row),
+      .pull_count_i(command.pull_count),
+      .read_count_i(command.read_count),
+      .message_open_i(command.message_open),
+      .qp_we_o(command.qp_we),
+      .qp_config_o(command.qp_config),
+      .qp_status_o(command.qp_status),
+      .qp_clear_o(command.qp_clear),
+      .wake_valid_o(wake_of_mailbox.valid),
+      .wake_ready_i(wake_of_mailbox.ready),
+      .srq_read_o(srq_of_mailbox.read),
+      .srq_read_srqn_o(srq_of_mailbox.index),
+      .srq_i(srq_of_mailbox.row),
+      .srq_we_o(command.srq_we),
+      .srq_config_o(command.srq_config),
+      .srq_limit_o(command.srq_limit),
+      .srq_clear_o(command.srq_clear),
+      .cq_we_o(command.cq_we),
+      .cq_cqn_o(command.cqn),
+      .cq_config_o(command.cq_config),
+      .cq_config_i(command.cq_now),
+      .window_we_o(command.window_we),
+      .window_index_o(command.window_index),
+      .window_o(command.window),
+      .group_valid_o(command.group_valid),
+      .group_op_o(command.group_op),
+      .group_o(command.group),
+      .group_qpn_o(command.group_qpn),
+      .group_done_i(command.group_done),
+      .group_found_i(command.group_found),
+      .group_full_i(command.group_full),
+      .mr_we_o(command.mr_we),
+      .mr_index_o(command.mr_index),
+      .mr_o(command.mr),
+      .mr_i(command.mr_now),
+      .flush_o(command.flush),
+      .flush_done_i(command.flush_done)
+  );
+
+  // ---- Doorbells and PIO blocks of processes
+  user_page #(
+      .N_QP(N_QP),
+      .N_SRQ(N_SRQ)
+  ) u_user_page (
+      .clk_i,
+      .rst_ni,
+      .store_valid_i(mmio_valid_i && is_page),
+      .store_ready_o(page_ready),
+      .store_address_i(mmio_address_i),
+      .store_size_i(mmio_size_i),
+      .store_data_i(mmio_data_i),
+      .enable_i(run.enable && run.ready),
+      .quiesce_i(run.stop),
+      .idle_o(page_idle),
+      .qp_read_o(qp_of_page.read),
+      .qp_read_qpn_o(qp_of_page.index),
+      .qp_i(qp_of_page.row),
+      .producer_we_o(post.valid),
+      .producer_rq_o(post.rq),
+      .producer_qpn_o(post.qpn),
+      .producer_o(post.producer),
+      .srq_read_o(srq_of_page.read),
+      .srq_read_srqn_o(srq_of_page.index),
+      .srq_i(srq_of_page.row),
+      .srq_producer_we_o(post.srq_valid),
+      .srq_producer_o(post.srq_producer),
+      .pio_valid_o(post.block_valid),
+      .pio_slot_o(post.block),
+      .pio_drop_i(command.qp_we && command.qp_clear),
+      .pio_drop_page_i(command.qp_config.page),
+      .wake_valid_o(wake_of_page.valid),
+      .wake_ready_i(wake_of_page.ready),
+      .wake_qpn_o(wake_of_page.data),
+      .cq_valid_o(cq_bell.valid),
+      .cq_ready_i(cq_bell.ready),
+      .cq_o(cq_bell.data),
+      .firmware_i(firmware_page.active),
+      .firmware_valid_o(firmware_page.valid),
+      .firmware_drop_i(firmware_page.drop),
+      .firmware_drop_page_i(firmware_page.drop_page),
+      .firmware_page_o(firmware_page.page),
+      .firmware_whole_o(firmware_page.whole),
+      .firmware_block_o(firmware_page.block),
+      .firmware_o(firmware_page.bell),
+      .event_o
+  );
+
+endmodule

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the RNIC knows of its queues: queue pairs, shared receive queues, RDMA Read Requests under way,
+// credits, pauses; and whose turn it is.
+
+module queues_tile
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+#(
+    parameter int unsigned N_QP  = MAX_QP,
+    parameter int unsigned N_SRQ = MAX_SRQ,
+    parameter int unsigned WAKES = 6
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    run_if.tile run,
+    input logic [63:0] time_i,
+    output logic watches_o,  // see exrnic_core
+
+    table_read_if.server         qp[QP_CLIENTS-1],  // but credits, which is in here
+    table_read_if.server         srq[SRQ_CLIENTS],
+    command_if.queues            command,
+    post_if.queues               post,
+    requester_queues_if.queues   requester,
+    responder_queues_if.queues   responder,
+    completer_queues_if.queues   completer,
+    firmware_queues_if.queues    firmware,
+    failed_if.source             failed,
+
+    stream_if.sink        wake[WAKES],
+    stream_if.source      turn,
+    stream_if.source      credit,
+    input logic           heard_i,  // pulse: what a peer tells of its receives
+    input credit_update_t heard_what_i,
+
+    output event_t event_credits_o
+);
+
+  logic qp_init_done, srq_init_done, pulls_init_done, reads_init_done, scheduler_init_done;
+  logic credits_init_done, credits_idle, pause_idle, watch_idle;
+  assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
+      scheduler_init_done && credits_init_done;
+  assign run.waits = credits_idle && pause_idle && watch_idle;
+  assign run.idle = run.waits;
+  assign run.reads_over = 1'b1;
+  assign run.writes_over = 1'b1;
+  assign run.quiescent = 1'b1;
+
+  logic cleared;  // a new life of queue pair command.qpn begins
+  assign cleared = command.qp_we && command.qp_clear;
+
+  // ---- Queue pairs
+  logic [QP_CLIENTS-1:0] qp_read;
+  qpn_t qp_index[QP_CLIENTS];
+  qp_t qp_row[QP_CLIENTS];
+  for (genvar i = 0; i < QP_CLIENTS - 1; i++) begin : g_qp
+    assign qp_read[i] = qp[i].read;
+    assign qp_index[i] = qp[i].index;
+    assign qp[i].row = qp_row[i];
+  end
+
+  logic [2:0] status_valid, status_ready;
+  qpn_t status_qpn[3];
+  qp_status_t status[3];
+  assign status_valid = {requester.status_valid, completer.status_valid, responder.status_valid};
+  assign status_qpn[0] = responder.status_qpn;
+  assign status_qpn[1] = completer.status_qpn;
+  assign status_qpn[2] = qp_index[QP_REQUESTER];
+  assign status[0] = responder.status;
+  assign status[1] = completer.status;
+  assign status[2] = requester.status;
+  assign responder.status_ready = status_ready[0];
+  assign completer.status_ready = status_ready[1];
+  assign requester.status_ready = status_ready[2];
+  for (genvar i = 0; i < 3; i++) begin : g_failed
+    assign failed.valid[i] = status_valid[i] && status[i].state == QP_STATE_ERROR;
+    assign failed.qpn[i] = status_qpn[i];
+  end
+
+  qp_table #(
+      .N_QP(N_QP)
+  ) u_qp_table (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(qp_init_done),
+      .read_i(qp_read),
+      .read_qpn_i(qp_index),
+      .read_o(qp_row),
+      .config_we_i(command.qp_we),
+      .config_qpn_i(command.qpn),
+      .config_i(command.qp_config),
+      .config_status_i(command.qp_status),
+      .config_clear_i(command.qp_clear),
+      .status_valid_i(status_valid),
+      .status_ready_o(status_ready),
+      .status_qpn_i(status_qpn),
+      .status_i(status),
+      .peer_we_i(responder.peer_we),
+      .peer_qpn_i(qp_index[QP_RESPONDER]),
+      .peer_i(responder.peer),
+      .refused_we_i(responder.refused_we),
+      .refused_qpn_i(qp_index[QP_RESPONDER]),
+      .refused_i(responder.refused),
+      .sq_we_i(requester.sq_we),
+      .sq_qpn_i(qp_index[QP_REQUESTER]),
+      .sq_i(requester.sq),
+      .ended_we_i(completer.ended_we),
+      .ended_qpn_i(qp_index[QP_COMPLETER]),
+      .ended_i(completer.ended),
+      .producer_we_i(post.valid),
+      .producer_rq_i(post.rq),
+      .producer_qpn_i(post.qpn),
+      .producer_i(post.producer),
+      .rq_consumer_we_i(responder.rq_we),
+      .rq_consumer_qpn_i(qp_index[QP_RESPONDER]),
+      .rq_consumer_i(responder.rq_consumer)
+  );
+
+  // ---- RDMA Read Requests under way: ours, and the peer's. Requester, responder and mailbox look at
+  // them together with the queue pair.
+  logic [2:0] look;
+  qpn_t look_qpn[3];
+  reads_t pull_count[3], read_count[3];
+  /* verilator lint_off UNUSEDSIGNAL */  // the mailbox looks at the counts, nobody at the last read
+  logic read_last;
+  logic [$bits(pull_t)-1:0] pull_head[3];
+  logic [$bits(read_t)-1:0] read_head[3];
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic pull_last, answered;
+  assign look = {qp_read[QP_MAILBOX], qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
+  assign look_qpn[0] = qp_index[QP_REQUESTER];
+  assign look_qpn[1] = qp_index[QP_RESPONDER];
+  assign look_qpn[2] = qp_index[QP_MAILBOX];
+  assign firmware.look = look;
+  for (genvar i = 0; i < 3; i++) begin : g_look
+    assign firmware.look_qpn[i] = look_qpn[i];
+  end
+  assign requester.pull_count = pull_count[0];
+  assign requester.read_count = read_count[0];
+  assign requester.read_head = read_head[0];
+  assign requester.punt_count = firmware.open[0];
+  assign responder.pull_count = pull_count[1];
+  assign responder.pull_head = pull_head[1];
+  assign responder.read_count = read_count[1] + firmware.open[1];
+  assign responder.punt_count = firmware.open[1];
+  assign command.pull_count = pull_count[2];
+  assign command.read_count = read_count[2] + firmware.open[2];
+  assign firmware.answer_ready = !responder.read_push;
+  assign answered = firmware.answer_valid && firmware.answer_ready;
+
+  qp_fifo #(
+      .N_QP(N_QP),
+      .WIDTH($bits(pull_t))
+  ) u_pulls (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(pulls_init_done),
+      .look_i(look),
+      .look_qpn_i(look_qpn),
+      .count_o(pull_count),
+      .head_o(pull_head),
+      .push_i(requester.pull_push),
+      .push_qpn_i(qp_index[QP_REQUESTER]),
+      .push_data_i(requester.pull_new),
+      .pop_i(responder.pull_pop),
+      .set_i(responder.pull_set),
+      .pop_qpn_i(qp_index[QP_RESPONDER]),
+      .last_o(pull_last),
+      .set_data_i(responder.pull_rest),
+      .clear_i(cleared),
+      .clear_qpn_i(command.qpn)
+  );
+
+  qp_fifo #(
+      .N_QP(N_QP),
+      .WIDTH($bits(read_t))
+  ) u_reads (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(reads_init_done),
+      .look_i(look),
+      .look_qpn_i(look_qpn),
+      .count_o(read_count),
+      .head_o(read_head),
+      .push_i(responder.read_push || answered),
+      .push_qpn_i(answered ? firmware.answer_qpn : qp_index[QP_RESPONDER]),
+      .push_data_i(answered ? firmware.answer : responder.read_new),
+      .pop_i(requester.read_pop),
+      .set_i(requester.read_set),
+      .pop_qpn_i(qp_index[QP_REQUESTER]),
+      .last_o(read_last),
+      .set_data_i(requester.read_rest),
+      .clear_i(cleared),
+      .clear_qpn_i(command.qpn)
+  );
+
+  // ---- Shared receive queues
+  logic [SRQ_CLIENTS-1:0] srq_read;
+  srqn_t srq_index[SRQ_CLIENTS];
+  srq_t srq_row[SRQ_CLIENTS];
+  for (genvar i = 0; i < SRQ_CLIENTS; i++) begin : g_srq
+    assign srq_read[i] = srq[i].read;
+    assign srq_index[i] = srq[i].index;
+    assign srq[i].row = srq_row[i];
+  end
+
+  srq_table #(
+      .N_SRQ(N_SRQ)
+  ) u_srq_table (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(srq_init_done),
+      .read_i(srq_read),
+      .read_srqn_i(srq_index),
+      .read_o(srq_row),
+      .config_we_i(command.srq_we),
+      .config_srqn_i(command.srqn),
+      .config_i(command.srq_config),
+      .config_limit_i(command.srq_limit),
+      .config_clear_i(command.srq_clear),
+      .producer_we_i(post.srq_valid),
+      .producer_srqn_i(srq_index[SRQ_USER_PAGE]),
+      .producer_i(post.srq_producer),
+      .consumer_we_i(responder.srq_we),
+      .consumer_srqn_i(srq_index[SRQ_RESPONDER]),
+      .consumer_i(responder.srq_consumer),
+      .limit_i(responder.srq_limit)
+  );
+
+  // Receives that were posted are fetched before their messages come, as the user page sees them.
+  assign responder.posted_valid = (post.valid && post.rq) || post.srq_valid;
+  assign responder.clear_ring = cleared || (command.srq_we && command.srq_clear);
+  always_comb begin
+    if (command.srq_we) responder.clear_ring_id = '{shared: 1'b1, number: qpn_t'(command.srqn)};
+    else responder.clear_ring_id = '{shared: 1'b0, number: qpn_t'(command.qpn)};
+    if (post.srq_valid) begin
+      responder.posted = '{
+          id: '{shared: 1'b1, number: qpn_t'(srq_index[SRQ_USER_PAGE])},
+          pbl: srq_row[SRQ_USER_PAGE].cfg.pbl,
+          log_slots: srq_row[SRQ_USER_PAGE].cfg.log_slots,
+          consumer: srq_row[SRQ_USER_PAGE].consumer,
+          producer: post.srq_producer
+      };
+    end else begin
+      responder.posted = '{
+          id: '{shared: 1'b0, number: qpn_t'(post.qpn)},
+          pbl: qp_row[QP_USER_PAGE].cfg.rq_pbl,
+          log_slots: qp_row[QP_USER_PAGE].cfg.rq_log,
+          consumer: qp_row[QP_USER_PAGE].rq_consumer,
+          producer: post.producer
+      };
+    end
+  end
+
+  // ---- Whose turn it is. What wakes: completer, responder, mailbox, user page, requester, firmware;
+  // here the end of a pause, and PULLs of which nothing was heard.
+  logic [WAKES+1:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[WAKES+2];
+  for (genvar i = 0; i < WAKES; i++) begin : g_wake
+    assign wake_valid[i] = wake[i].valid;
+    assign wake_qpn[i] = wake[i].data;
+    assign wake[i].ready = wake_ready[i];
+  end
+
+  scheduler #(
+      .N_QP(N_QP),
+      .SOURCES(WAKES + 2)
+  ) u_scheduler (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(scheduler_init_done),
+      .push_valid_i(wake_valid),
+      .push_ready_o(wake_ready),
+      .push_qpn_i(wake_qpn),
+      .pop_valid_o(turn.valid),
+      .pop_ready_i(turn.ready),
+      .pop_qpn_o(turn.data),
+      .serving_qpn_i(qp_index[QP_REQUESTER]),
+      .others_wait_o(requester.others_wait)
+  );
+
+  // ---- Receives of the peers: what we tell, what we are told
+  logic raised;
+  qpn_t raised_qpn;
+  credits #(
+      .N_QP(N_QP)
+  ) u_credits (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(credits_init_done),
+      .idle_o(credits_idle),
+      .reset_i(cleared),
+      .reset_qpn_i(command.qpn),
+      .failed_i(failed.valid),
+      .failed_qpn_i(status_qpn),
+      .posted_i(post.valid && post.rq),
+      .posted_qpn_i(post.qpn),
+      .posted_producer_i(credit_t'(post.producer)),
+      .taken_i(responder.taken),
+      .taken_what_i(responder.taken_what),
+      .update_valid_o(credit.valid),
+      .update_ready_i(credit.ready),
+      .update_o(credit.data),
+      .heard_i,
+      .heard_what_i,
+      .qp_read_o(qp_read[QP_CREDITS]),
+      .qp_read_qpn_o(qp_index[QP_CREDITS]),
+      .qp_i(qp_row[QP_CREDITS]),
+      .raised_o(raised),
+      .raised_qpn_o(raised_qpn),
+      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .known_o(requester.credit_known),
+      .limit_o(requester.credit_limit),
+      .event_o(event_credits_o)
+  );
+
+  // ---- Who waits: for a receive of its peer, for credits; for the answer to a PULL or an introduction
+  qpn_t pause_clear_qpn[4];
+  assign pause_clear_qpn[0:2] = status_qpn;
+  assign pause_clear_qpn[3] = command.qpn;
+  pause #(
+      .N_QP(N_QP)
+  ) u_pause (
+      .clk_i,
+      .rst_ni,
+      .idle_o(pause_idle),
+      .time_i,
+      .start_i(responder.pause),
+      .start_qpn_i(status_qpn[0]),
+      .start_code_i(responder.pause_code),
+      .wait_i(requester.stall),
+      .wait_qpn_i(qp_index[QP_REQUESTER]),
+      .raised_i(raised),
+      .raised_qpn_i(raised_qpn),
+      .clear_i({command.qp_we, failed.valid}),
+      .clear_qpn_i(pause_clear_qpn),
+      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .pauses_o(requester.paused),
+      .wake_valid_o(wake_valid[WAKES]),
+      .wake_ready_i(wake_ready[WAKES]),
+      .wake_qpn_o(wake_qpn[WAKES])
+  );
+
+  pull_watch #(
+      .N_QP(N_QP)
+  ) u_pull_watch (
+      .clk_i,
+      .rst_ni,
+      .idle_o(watch_idle),
+      .watches_o,
+      .time_i,
+      .begin_i(requester.pull_push || requester.waits_for_peer),
+      .asked_i(requester.asked),
+      .over_i(requester.waits_no_more),
+      .own_qpn_i(qp_index[QP_REQUESTER]),
+      .heard_i(responder.pull_pop || responder.pull_set),
+      .none_i(responder.pull_pop && pull_last),
+      .heard_qpn_i(qp_index[QP_RESPONDER]),
+      .clear_i(cleared),
+      .clear_qpn_i(command.qpn),
+      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .asks_o(requester.asks),
+      .wake_valid_o(wake_valid[WAKES+1]),
+      .wake_ready_i(wake_ready[WAKES+1]),
+      .wake_qpn_o(wake_qpn[WAKES+1])
+  );
+
+  // ---- Work requests that came whole through a user page
+  pio_hold u_pio_hold (
+      .clk_i,
+      .rst_ni,
+      .put_i(post.block_valid),
+      .put_qpn_i(post.qpn),
+      .put_index_i(post.producer - 1'b1),
+      .put_slot_i(post.block),
+      .look_i(qp_read[QP_REQUESTER]),
+      .look_qpn_i(qp_index[QP_REQUESTER]),
+      .held_o(requester.block_held),
+      .index_o(requester.block_index),
+      .slot_o(requester.block),
+      .take_i(requester.block_take),
+      .drop_i(command.qp_we),
+      .drop_qpn_i(command.qpn)
+  );
+
+endmodule

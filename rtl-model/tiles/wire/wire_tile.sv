@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// EFE: frames out and frames in, and copies of datagrams for groups.
+
+module wire_tile
+  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
+(
+    input logic clk_i,
+    input logic rst_ni,
+    run_if.tile run,
+    settings_if.user settings,
+    command_if.groups command,
+
+    // Out. What the host stores to windows and ports goes first.
+    transmit_if.to_requester requester,
+    transmit_if.to_window    window,
+    dma_read_if.taker        payload,
+    stream_if.source         sent,  // has ended: acknowledged, or failed
+    output logic             prompt_ended_o,  // pulse: likewise of what was sent at once
+    output tx_done_t         prompt_ended_what_o,
+    stream_if.sink           credit,
+
+    // In.
+    stream_if.source       segment,
+    rx_buffer_if.buffer    rx_buffer,
+    refusal_if.efe         refusal,
+    output logic           credit_heard_o,  // pulse
+    output credit_update_t credit_heard_what_o,
+    output logic           restart_o,  // pulse: a peer has begun anew
+    output node_t          restart_node_o,
+
+    output logic        tx_valid_o,
+    input  logic        tx_ready_i,
+    output logic        tx_sop_o,
+    output logic        tx_eop_o,
+    output data_t       tx_data_o,
+    output beat_bytes_t tx_bytes_o,
+    input  logic        rx_valid_i,
+    output logic        rx_ready_o,
+    input  logic        rx_sop_i,
+    input  logic        rx_eop_i,
+    input  data_t       rx_data_i,
+    input  beat_bytes_t rx_bytes_i,
+    input  logic        rx_error_i,
+
+    output event_t event_tx_o,
+    output event_t event_rx_o,
+    output event_t event_groups_o
+);
+
+  logic tx_init_done, tx_idle, tx_waits, rx_init_done, rx_idle, rx_waits, groups_idle;
+  assign run.init_done = tx_init_done && rx_init_done;
+  assign run.waits = tx_waits && rx_waits && groups_idle && !segment.valid && !rx_valid_i;
+  assign run.idle = run.waits && tx_idle && rx_idle;
+  assign run.reads_over = 1'b1;
+  assign run.writes_over = 1'b1;
+  assign run.quiescent = 1'b1;
+
+  // ---- Slots of the retransmission buffer: the window goes first.
+  logic alloc_valid, alloc_payload_valid, submit_ready;
+  slot_t alloc_slot;
+  assign requester.alloc_valid = alloc_payload_valid && !window.alloc_ready;
+  assign requester.alloc_slot = alloc_slot;
+  assign requester.ready = submit_ready && !window.valid;
+  assign window.alloc_valid = alloc_valid;
+  assign window.alloc_payload_valid = alloc_payload_valid;
+  assign window.alloc_slot = alloc_slot;
+  assign window.ready = submit_ready;
+  logic submit_valid;
+  tx_desc_t submit;
+  assign submit_valid = requester.valid || window.valid;
+  assign submit = window.valid ? window.desc : requester.desc;
+
+  // ---- What the two directions tell each other
+  logic ack_valid, ack_ready, ack_request, ack_request_sack, ack_sent, refuse_set, heard_valid;
+  logic restart_valid, restart_ready;
+  logic [7:0] heard;
+  logic [15:0] restart_known;
+  rx_ack_t ack;
+  node_t ack_request_node, rx_query_node, heard_node;
+  rx_state_t rx_state;
+  assign restart_o = restart_valid && restart_ready;
+
+  efe_tx u_efe_tx (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(tx_init_done),
+      .idle_o(tx_idle),
+      .waits_o(tx_waits),
+      .cfg_node_i(settings.node),
+      .cfg_rto_cycles_i(settings.rto_cycles),
+      .cfg_retry_limit_i(settings.retry_limit),
+      .enable_i(run.enable),
+      .time_i(settings.now),
+      .alloc_valid_o(alloc_valid),
+      .alloc_payload_valid_o(alloc_payload_valid),
+      .alloc_ready_i((requester.alloc_ready && alloc_payload_valid) || window.alloc_ready),
+      .quota_node_i(requester.node),
+      .quota_slots_i(requester.slots),
+      .quota_start_o(requester.start),
+      .quota_room_o(requester.room),
+      .window_node_i(window.node),
+      .window_prompt_i(window.prompt),
+      .window_room_o(window.room),
+      .alloc_slot_o(alloc_slot),
+      .beat_valid_i(payload.beat_valid),
+      .beat_i(payload.beat),
+      .submit_valid_i(submit_valid),
+      .submit_ready_o(submit_ready),
+      .submit_i(submit),
+      .done_valid_o(sent.valid),
+      .done_ready_i(sent.ready),
+      .done_o(sent.data),
+      .prompt_done_valid_o(prompt_ended_o),
+      .prompt_done_o(prompt_ended_what_o),
+      .ack_valid_i(ack_valid),
+      .ack_ready_o(ack_ready),
+      .ack_i(ack),
+      .refusal_set_i(refuse_set),
+      .refusal_i(refusal.what),
+      .heard_valid_o(heard_valid),
+      .heard_node_o(heard_node),
+      .heard_o(heard),
+      .ack_request_valid_i(ack_request),
+      .ack_request_node_i(ack_request_node),
+      .ack_request_sack_i(ack_request_sack),
+      .credit_valid_i(credit.valid),
+      .credit_ready_o(credit.ready),
+      .credit_i(credit.data),
+      .peer_restart_valid_i(restart_valid),
+      .peer_restart_ready_o(restart_ready),
+      .peer_restart_known_i(restart_known),
+      .peer_restart_node_i(restart_node_o),
+      .rx_query_node_o(rx_query_node),
+      .rx_state_i(rx_state),
+      .ack_sent_o(ack_sent),
+      .tx_valid_o,
+      .tx_ready_i,
+      .tx_sop_o,
+      .tx_eop_o,
+      .tx_data_o,
+      .tx_bytes_o,
+      .event_o(event_tx_o)
+  );
+
+  logic came_valid, came_ready, once_valid, once_ready, group_look, group_known;
+  rx_desc_t came, once;
+  group_t group_looked;
+
+  efe_rx u_efe_rx (
+      .clk_i,
+      .rst_ni,
+      .init_done_o(rx_init_done),
+      .idle_o(rx_idle),
+      .waits_o(rx_waits),
+      .cfg_node_i(settings.node),
+      .enable_i(run.enable),
+      .rx_valid_i,
+      .rx_ready_o,
+      .rx_sop_i,
+      .rx_eop_i,
+      .rx_data_i,
+      .rx_bytes_i,
+      .rx_error_i,
+      .desc_valid_o(came_valid),
+      .desc_ready_i(came_ready),
+      .desc_o(came),
+      .once_valid_o(once_valid),
+      .once_ready_i(once_ready),
+      .once_o(once),
+      .group_look_o(group_look),
+      .group_o(group_looked),
+      .group_known_i(group_known),
+      .read_address_i(rx_buffer.address),
+      .read_data_o(rx_buffer.data),
+      .frame_done_valid_i(rx_buffer.done),
+      .frame_done_node_i(rx_buffer.node),
+      .refuse_valid_i(refusal.valid),
+      .refuse_ready_o(refusal.ready),
+      .refuse_node_i(refusal.what.node),
+      .refuse_seq_i(refusal.what.seq),
+      .refuse_set_o(refuse_set),
+      .refuse_put_off_o(refusal.put_off),
+      .heard_valid_i(heard_valid),
+      .heard_node_i(heard_node),
+      .heard_i(heard),
+      .ack_valid_o(ack_valid),
+      .ack_ready_i(ack_ready),
+      .ack_o(ack),
+      .ack_request_valid_o(ack_request),
+      .ack_request_node_o(ack_request_node),
+      .ack_request_sack_o(ack_request_sack),
+      .credit_valid_o(credit_heard_o),
+      .credit_o(credit_heard_what_o),
+      .peer_restart_valid_o(restart_valid),
+      .peer_restart_ready_i(restart_ready),
+      .peer_restart_known_o(restart_known),
+      .peer_restart_node_o(restart_node_o),
+      .rx_query_node_i(rx_query_node),
+      .rx_state_o(rx_state),
+      .ack_sent_i(ack_sent),
+      .event_o(event_rx_o)
+  );
+
+  // ---- What comes; and of what is sent once, copies of what comes for a group
+  logic copy_valid, copy_ready;
+  rx_desc_t copy;
+
+  groups u_groups (
+      .clk_i,
+      .rst_ni,
+      .idle_o(groups_idle),
+      .valid_i(command.group_valid),
+      .op_i(command.group_op),
+      .group_i(command.group),
+      .qpn_i(command.group_qpn),
+      .done_o(command.group_done),
+      .found_o(command.group_found),
+      .full_o(command.group_full),
+      .look_i(group_look),
+      .look_group_i(group_looked),
+      .known_o(group_known),
+      .desc_valid_i(once_valid),
+      .desc_ready_o(once_ready),
+      .desc_i(once),
+      .desc_valid_o(copy_valid),
+      .desc_ready_i(copy_ready),
+      .desc_o(copy),
+      .event_o(event_groups_o)
+  );
+
+  class_turns u_class_turns (
+      .clk_i,
+      .rst_ni,
+      .reliable_valid_i(came_valid),
+      .reliable_ready_o(came_ready),
+      .reliable_i(came),
+      .once_valid_i(copy_valid),
+      .once_ready_o(copy_ready),
+      .once_i(copy),
+      .desc_valid_o(segment.valid),
+      .desc_ready_i(segment.ready),
+      .desc_o(segment.data)
+  );
+
+endmodule
