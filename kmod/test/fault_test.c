@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -316,22 +317,34 @@ static void check_probe(bool bound)
 	destroy_set(&s);
 }
 
+/* A device is bound though a part of it found no memory for its driver: that part is tried again. */
+static void bind_char_device(bool fired)
+{
+	char name[NAME_MAX + 1];
+
+	CHECK(fired);
+	auxiliary_name(name, sizeof(name));
+	write_file(AUXILIARY "/bind", name);
+}
+
 static void probe_fails(void)
 {
 	int fail_nth = open_fail_nth(), n = 0, bind = open(DRIVER "/bind", O_WRONLY);
 	long long pinned = pinned_pages();
+	bool fired, bound = is_bound();
 	char name[64];
-	bool fired, bound;
 
 	if (bind < 0)
 		give_up(DRIVER "/bind");
 	pci_name(name, sizeof(name));
 	do {
-		if (is_bound())
+		if (bound)
 			write_file(DRIVER "/unbind", name);
 		arm(fail_nth, ++n);
 		bound = pwrite(bind, name, strlen(name), 0) > 0;
 		fired = has_fired(fail_nth);
+		if (bound && !is_bound())
+			bind_char_device(fired);
 		check_probe(bound);
 		CHECK_EQ(pinned_pages(), pinned);
 	} while (fired && n < MAX_OF_PROBE && !has_failed());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The device or the module goes away while processes use it. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -215,23 +214,6 @@ static void the_core_comes_and_goes_alone(void)
 	CHECK_ERR(unload_one("exrnic"), 0);
 	load("");
 	check_life_goes_on();
-}
-
-#define AUXILIARY "/sys/bus/auxiliary/drivers/exrnic_cdev.cdev"
-
-/* Of the only auxiliary device that there is. */
-static void auxiliary_name(char *name, size_t size)
-{
-	DIR *folder = opendir("/sys/bus/auxiliary/devices");
-	struct dirent *entry;
-
-	*name = 0;
-	while (folder && (entry = readdir(folder)))
-		if (!strncmp(entry->d_name, "exrnic.cdev.", 12))
-			snprintf(name, size, "%s", entry->d_name);
-	if (!*name)
-		give_up("/sys/bus/auxiliary/devices");
-	closedir(folder);
 }
 
 /* Its files are open, so that the module stays; but the device can be taken from it. */

@@ -327,6 +327,20 @@ void pci_name(char *name, size_t size)
 	snprintf(name, size, "%s", strrchr(target, '/') + 1);
 }
 
+void auxiliary_name(char *name, size_t size)
+{
+	DIR *folder = opendir("/sys/bus/auxiliary/devices");
+	struct dirent *entry;
+
+	*name = 0;
+	while (folder && (entry = readdir(folder)))
+		if (!strncmp(entry->d_name, "exrnic.cdev.", 12))
+			snprintf(name, size, "%s", entry->d_name);
+	if (!*name)
+		give_up("/sys/bus/auxiliary/devices");
+	closedir(folder);
+}
+
 void write_file(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY);

@@ -126,6 +126,10 @@ long long pinned_pages(void);
 void sysfs_path(char *path, size_t size, const char *file);
 /* The name of the PCI function under the device file, such as 0000:00:01.0. */
 void pci_name(char *name, size_t size);
+/* Of the part that the char device stands on, of the only RNIC that there is; and its driver. */
+#define AUXILIARY "/sys/bus/auxiliary/drivers/exrnic_cdev.cdev"
+void auxiliary_name(char *name, size_t size);
+
 /* Both give up if it cannot be done. read_file leaves out the newline at the end. */
 void write_file(const char *path, const char *text);
 void read_file(const char *path, char *text, size_t size);
