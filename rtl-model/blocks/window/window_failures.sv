@@ -1,62 +1,66 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stores and loads that were not acknowledged, or never sent: their queue pairs fail. It is for the
-// completer to say so, which may wait for host memory; so each window has a place to wait in.
+// completer to say so, which may wait for host memory; so each queue pair has a place to wait in.
 
 module window_failures
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
+    parameter int unsigned N_QP = MAX_QP
 ) (
     input logic clk_i,
     input logic rst_ni,
 
     input logic    failed_valid_i,
     /* verilator lint_off UNUSEDSIGNAL */  // whose it was
-    input tx_tag_t failed_i,  // its wqe_index is that of the window
+    input tx_tag_t failed_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
-    output logic     done_valid_o,  // until it is taken
+    output logic     done_valid_o,  // until it is taken; a later life of the queue pair may come in its place
     input  logic     done_ready_i,
     output tx_done_t done_o
 );
 
-  typedef logic [$clog2(N_WINDOW)-1:0] place_t;
-  typedef struct packed {
-    qpn_t        qpn;
-    generation_t generation;
-  } whose_t;
+  typedef logic [$clog2(N_QP)-1:0] place_t;
 
-  logic [N_WINDOW-1:0] waiting_q;
-  whose_t whose_q[N_WINDOW];
+  generation_t lives[N_QP];
   place_t place, next;
-  assign place = place_t'(failed_i.wqe_index);
+  logic taken, later;
+  /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, and who waits
+  logic alone, empty;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [N_QP-1:0] waiting;
+  assign place = place_t'(failed_i.qpn);
+  assign taken = done_valid_o && done_ready_i;
+  // What is left of an earlier life says nothing of a later one.
+  assign later = !waiting[place] || $signed(failed_i.generation - lives[place]) > 0;
 
-  always_comb begin
-    next = '0;
-    if (waiting_q != '0)
-      for (int unsigned i = 0; i < N_WINDOW; i++) if (waiting_q[i]) next = place_t'(i);
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      waiting_q <= '0;
-    end else begin
-      if (done_valid_o && done_ready_i) waiting_q[next] <= 1'b0;
-      if (failed_valid_i) waiting_q[place] <= 1'b1;
-    end
-  end
+  node_queue #(
+      .N(N_QP)
+  ) u_queue (
+      .clk_i,
+      .rst_ni,
+      .set_valid_i(failed_valid_i),
+      .set_node_i(place),
+      .clear_valid_i(taken),
+      .clear_node_i(next),
+      .rotate_i(1'b0),
+      .head_valid_o(done_valid_o),
+      .head_node_o(next),
+      .alone_o(alone),
+      .empty_o(empty),
+      .pending_o(waiting)
+  );
   always_ff @(posedge clk_i) begin
-    if (failed_valid_i) whose_q[place] <= '{qpn: failed_i.qpn, generation: failed_i.generation};
+    if (failed_valid_i && later) lives[place] <= failed_i.generation;
   end
 
-  assign done_valid_o = waiting_q != '0;
   always_comb begin
     done_o = '0;
     if (done_valid_o) begin
       done_o.tag.kind = TX_KIND_SEGMENT;
-      done_o.tag.qpn = whose_q[next].qpn;
-      done_o.tag.generation = whose_q[next].generation;
+      done_o.tag.qpn = qpn_t'(next);
+      done_o.tag.generation = lives[next];
       done_o.tag.opcode = WQE_OPCODE_PUSH;
       done_o.status = CQE_STATUS_RETRY_EXC_ERR;
     end

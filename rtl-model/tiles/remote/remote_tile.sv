@@ -171,7 +171,7 @@ module remote_tile
   );
 
   window_failures #(
-      .N_WINDOW(N_WINDOW)
+      .N_QP(N_QP)
   ) u_window_failures (
       .clk_i,
       .rst_ni,
