@@ -73,6 +73,7 @@ rtl-model/blocks/efe_tx/tx_refusals.sv
 rtl-model/blocks/efe_tx/tx_rtt.sv
 rtl-model/blocks/efe_tx/tx_sequencer.sv
 rtl-model/blocks/efe_tx/tx_slots.sv
+rtl-model/blocks/efe_tx/tx_streams.sv
 rtl-model/blocks/efe_tx/tx_submit_queue.sv
 rtl-model/blocks/efe_tx/tx_timer.sv
 rtl-model/blocks/efe_tx/tx_turns.sv

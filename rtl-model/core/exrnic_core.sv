@@ -416,7 +416,9 @@ module exrnic_core
       .event_o(event_src[EvFirmware])
   );
 
-  wire_tile u_wire (
+  wire_tile #(
+      .N_QP(N_QP)
+  ) u_wire (
       .clk_i,
       .rst_ni,
       .run(run[RunWire]),

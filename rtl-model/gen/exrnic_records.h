@@ -291,6 +291,7 @@ struct TxDesc {
   uint16_t pkey = 0;
   bool inlined = false;  // payload is inline_data, else it comes by DMA
   bool prompt = false;  // inlined, and it waits for no segment that is not prompt, nor does its end
+  bool stream = false;  // of what a queue pair of RC sends in an order: behind one that is lost for good none leaves
   std::array<uint8_t, 64> inline_data{};
   TxTag tag;
 
@@ -319,6 +320,7 @@ struct TxDesc {
     visit(pkey, 16);
     visit(inlined, 1);
     visit(prompt, 1);
+    visit(stream, 1);
     visit.memory(inline_data);
     tag.fields(visit);
   }
@@ -346,6 +348,7 @@ struct TxDesc {
            pkey == other.pkey &&
            inlined == other.inlined &&
            prompt == other.prompt &&
+           stream == other.stream &&
            inline_data == other.inline_data &&
            tag == other.tag;
   }
@@ -356,7 +359,7 @@ struct TxDone {
   TxTag tag;
   uint8_t node = 0;
   uint32_t seq = 0;  // with SUCCESS: its sequence number
-  uint8_t status = 0;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR; or the status that it was submitted with as unsent
+  uint8_t status = 0;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR; WR_FLUSH_ERR: one before it in its stream was lost; or the status that it was submitted with as unsent
 
   template <typename Visit>
   void fields(Visit&& visit) {

@@ -196,6 +196,7 @@ package exrnic_records_pkg;
     logic [15:0] pkey;
     logic inlined;  // payload is inline_data, else it comes by DMA
     logic prompt;  // inlined, and it waits for no segment that is not prompt, nor does its end
+    logic stream;  // of what a queue pair of RC sends in an order: behind one that is lost for good none leaves
     inline_t inline_data;
     tx_tag_t tag;
   } tx_desc_t;
@@ -205,7 +206,7 @@ package exrnic_records_pkg;
     tx_tag_t tag;
     node_t node;
     logic [31:0] seq;  // with SUCCESS: its sequence number
-    cqe_status_e status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR; or the status that it was submitted with as unsent
+    cqe_status_e status;  // SUCCESS: acknowledged; LOC_PROT_ERR: payload unreadable; RETRY_EXC_ERR; WR_FLUSH_ERR: one before it in its stream was lost; or the status that it was submitted with as unsent
   } tx_done_t;
 
   // A segment that is refused, and how its sender is told: by a terminate message.

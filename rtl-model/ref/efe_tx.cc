@@ -33,8 +33,19 @@ void EfeTx::submit(Segment&& segment) {
   state_.trace(EXRNIC_TRACE_SUBMIT, segment.tag.qpn, segment.tag.wqe_index, segment.node,
                trace_flags(segment));
   ++kept_;
+  if (stream_of(segment) != nullptr && stream_of(segment)->at.broken && !segment.unsent) {
+    segment.unsent = true;
+    segment.status = EXRNIC_CQE_STATUS_WR_FLUSH_ERR;
+  }
   std::deque<Segment>& fresh = peers_[segment.node].fresh;
   fresh.push_back(std::move(segment));
+}
+
+// The queue pair that is to send it in an order, if it is there.
+QueuePair* EfeTx::stream_of(const Segment& segment) {
+  if (!segment.stream) return nullptr;
+  QueuePair& qp = state_.qps[segment.tag.qpn];
+  return qp.generation == segment.tag.generation ? &qp : nullptr;
 }
 
 bool EfeTx::has_share(uint32_t node) { return has_room() && peers_[node].kept() < kWindow - kept_; }
@@ -139,6 +150,8 @@ void EfeTx::end_segment(const Segment& segment, uint32_t seq, exrnic_cqe_status 
   state_.trace(EXRNIC_TRACE_ENDED, segment.tag.qpn, segment.tag.wqe_index, segment.node,
                trace_flags(segment) & ~EXRNIC_TRACE_FLAGS_UNSENT);
   --kept_;
+  if (!segment.unsent && status != EXRNIC_CQE_STATUS_SUCCESS && stream_of(segment) != nullptr)
+    stream_of(segment)->at.broken = true;
   end_({segment.tag, segment.node, seq, segment.unsent ? segment.status : status});
 }
 

@@ -79,6 +79,7 @@ class EfeTx final : public EfeRx::Answerer {
     bool alone_owed = false;  // with ack_owed
   };
 
+  QueuePair* stream_of(const Segment& segment);
   void strike_timeouts();
   static void ask_again(Peer& peer);
   void give_up(uint32_t node);

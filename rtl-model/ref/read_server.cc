@@ -142,6 +142,7 @@ void ReadServer::refuse(exrnic_term_code code) {
   Segment message = addressed();
   message.ddp = terminate_message(code, make_read_request(qp.at.reads.front()));
   message.tag.kind = Tag::Kind::kTerminate;
+  message.stream = false;
   efe_tx_.submit(std::move(message));
   qp.at.reads.pop_front();
   QueuePair::Status told;

@@ -78,7 +78,7 @@ void Requester::go_back() {
   at.sq_consumer = at.ended_to;
   at.send_msn = at.ended_msn;
   at.submitted = 0;
-  at.halted = false;
+  at.halted = at.broken = false;
   at.probe = QueuePair::Progress::Probe::kDue;
   at.credit_wait = false;
   qp.status.rnr = qp.status.exact = false;
@@ -157,7 +157,10 @@ void Requester::introduce() {
   introduction.ddp =
       make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_INTRODUCTION_STAG, to});
   introduction.tag.wqe_index = static_cast<uint16_t>(qp.at.sq_consumer - 1);
-  if (!asks) introduction.tag.kind = Tag::Kind::kIntroduction;
+  if (!asks) {
+    introduction.tag.kind = Tag::Kind::kIntroduction;
+    introduction.stream = false;
+  }
   efe_tx_.submit(std::move(introduction));
   qp.at.introduced = true;
   qp.at.answered = qp.at.peer.changes;
@@ -174,6 +177,7 @@ void Requester::tell(const std::optional<Bytes>& refused) {
   Segment message = segment_to_peer(qp, turn_.qpn());
   message.ddp = terminate_message(EXRNIC_TERM_CODE_STREAM, refused);
   message.tag.kind = Tag::Kind::kTerminate;
+  message.stream = false;
   efe_tx_.submit(std::move(message));
   qp.status.told = true;
   qp.status.answer_lost = false;

@@ -60,6 +60,9 @@ struct Segment {
     uint16_t pkey = 0;
   };
   std::optional<Datagram> datagram;
+  // Of what a queue pair of RC sends in an order: behind one that is lost for good none leaves, or
+  // the peer would place it behind a gap.
+  bool stream = false;
   // Never sent; ends behind those before it, with `status`.
   bool unsent = false;
   exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
@@ -74,6 +77,7 @@ inline Segment segment_to_peer(const QueuePair& qp, uint32_t qpn) {
   segment.src_qpn = qpn;
   segment.src_generation = qp.generation;
   segment.dst_generation = qp.at.peer.generation;
+  segment.stream = qp.service == EXRNIC_SERVICE_RC;
   segment.tag.qpn = qpn;
   segment.tag.generation = qp.generation;
   return segment;

@@ -152,6 +152,7 @@ struct QueuePair {
   // All of it is forgotten with a reset.
   struct Progress {
     bool halted = false;        // a work request failed: no other is taken
+    bool broken = false;        // a segment is lost for good: nothing that is behind it leaves
     bool reads_halted = false;  // a response could not be read: no other is sent
     bool turn_of_reads = false;
     uint16_t sq_producer = 0;

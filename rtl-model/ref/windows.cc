@@ -97,6 +97,7 @@ void Windows::send(const Store& store) {
     state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
     write.unsent = true;
     write.status = EXRNIC_CQE_STATUS_RETRY_EXC_ERR;
+    state_.qps[store.qpn].at.broken = true;
   }
   efe_tx_.submit(std::move(write));
 }

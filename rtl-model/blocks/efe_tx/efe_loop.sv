@@ -115,6 +115,9 @@ module efe_loop
   assign waits_o     = tx_waits && rx_waits;
   assign event_o     = tx_event | rx_event;
 
+  /* verilator lint_off UNUSEDSIGNAL */  // nothing is dropped
+  logic drop_ready;
+  /* verilator lint_on UNUSEDSIGNAL */
   efe_tx u_tx (
     .clk_i,
     .rst_ni,
@@ -144,6 +147,11 @@ module efe_loop
     .done_o,
     .prompt_done_valid_o,
     .prompt_done_o,
+    .drop_valid_i        (1'b0),
+    .drop_ready_o        (drop_ready),
+    .drop_i              ('0),
+    .clear_i             (1'b0),
+    .clear_qpn_i         ('0),
     .ack_valid_i         (ack_valid),
     .ack_ready_o         (ack_ready),
     .ack_i               (ack),

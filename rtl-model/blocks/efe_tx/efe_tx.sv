@@ -8,7 +8,9 @@ module efe_tx
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import efe_tx_pkg::*;
-(
+#(
+  parameter int unsigned N_QP = MAX_QP
+) (
   input  logic           clk_i,
   input  logic           rst_ni,
 
@@ -42,6 +44,11 @@ module efe_tx
   output tx_done_t       done_o,
   output logic           prompt_done_valid_o,  // pulse: the same of what was prompt
   output tx_done_t       prompt_done_o,
+  input  logic           drop_valid_i,  // what should have been submitted was dropped
+  output logic           drop_ready_o,
+  input  tx_tag_t        drop_i,
+  input  logic           clear_i,       // this queue pair starts anew
+  input  qpn_t           clear_qpn_i,
 
   input  logic           ack_valid_i,
   output logic           ack_ready_o,
@@ -81,11 +88,12 @@ module efe_tx
   localparam int unsigned WordBits = $clog2(TX_SLOTS * MTU_MAX / DATA_BYTES);
 
   logic slots_init_done, sequencer_init_done, all_free;
-  logic [TX_SLOTS-1:0] poisoned, unwanted, dead;
+  logic [TX_SLOTS-1:0] poisoned, unwanted, stopped, dead;
   chunk_t head_arrived, head_expected;
   slot_t head_slot;
   lane_t head_lane;
-  logic head_valid, head_ready, head_dead, head_turn, head_alone, head_pop, head_pop_last, doom;
+  logic head_valid, head_ready, head_dead, head_turn, head_alone, head_pop, head_pop_last, head_stop, doom;
+  logic broken, lost;
   logic handles_new, payload_missing;
   logic [$clog2(TX_SLOTS):0] free_slots;
   logic [MAX_NODE-1:0] silent;
@@ -199,10 +207,12 @@ module efe_tx
     .head_slot_o    (head_slot),
     .head_expected_o(head_expected),
     .pop_i          (head_pop),
+    .stop_i         (head_stop),
     .pop_last_o     (head_pop_last),
     .doom_valid_i   (doom),
     .doom_node_i    (node),
     .unwanted_o     (unwanted),
+    .stopped_o      (stopped),
     .read_i         (desc_read),
     .read_slot_i    (desc_slot),
     .desc_o         (desc)
@@ -345,17 +355,22 @@ module efe_tx
     .node_o         (node),
     .head_slot_i    (head_slot),
     .head_pop_o     (head_pop),
+    .head_stop_o    (head_stop),
     .doom_o         (doom),
     .heard_valid_o,
     .heard_o,
     .dead_i         (dead),
     .poisoned_i     (poisoned),
+    .stopped_i      (stopped),
     .desc_read_o    (desc_read),
     .desc_slot_o    (desc_slot),
     .desc_tag_i     (desc.tag),
     .desc_unsent_i  (desc.unsent),
     .desc_status_i  (desc.status),
     .desc_unreliable_i(desc.unreliable),
+    .desc_stream_i  (desc.stream),
+    .broken_i       (broken),
+    .lost_o         (lost),
     .new_o          (handles_new),
     .silent_o       (silent),
     .ended_valid_o  (ended_valid),
@@ -387,6 +402,22 @@ module efe_tx
   );
 
   assign heard_node_o = node;
+
+  tx_streams #(
+    .N_QP(N_QP)
+  ) u_streams (
+    .clk_i,
+    .rst_ni,
+    .clear_i,
+    .clear_qpn_i,
+    .lost_valid_i(lost),
+    .lost_i      (desc.tag),
+    .drop_valid_i,
+    .drop_ready_o,
+    .drop_i,
+    .look_i      (desc.tag),
+    .broken_o    (broken)
+  );
 
   tx_ends u_ends (
     .clk_i,

@@ -27,19 +27,24 @@ module tx_sequencer
 
   input  slot_t               head_slot_i,    // of op_node_i: oldest slot that has not left yet
   output logic                head_pop_o,
+  output logic                head_stop_o,    // with it: it must not leave
   output logic                doom_o,         // gives up what waits for node_o
 
   output logic                heard_valid_o,  // the peer has dealt with our refusal of that number
   output logic [7:0]          heard_o,
 
   input  logic [TX_SLOTS-1:0] dead_i,         // slots that are not to be sent (any more)
-  input  logic [TX_SLOTS-1:0] poisoned_i,     // because of their payload
+  input  logic [TX_SLOTS-1:0] poisoned_i,     // because of their payload,
+  input  logic [TX_SLOTS-1:0] stopped_i,      // or of others in their stream
   output logic                desc_read_o,
   output slot_t               desc_slot_o,
   input  tx_tag_t             desc_tag_i,
   input  logic                desc_unsent_i,  // it ends with desc_status_i
   input  cqe_status_e         desc_status_i,
   input  logic                desc_unreliable_i,  // its slot is freed as soon as it has left
+  input  logic                desc_stream_i,
+  input  logic                broken_i,       // one before it in its stream is lost
+  output logic                lost_o,         // this one is, with all that is behind it in its stream
   output logic                new_o,          // handles the oldest waiting slot of node_o
   output logic [MAX_NODE-1:0] silent_o,       // nodes that have not answered in time
 
@@ -128,12 +133,13 @@ module tx_sequencer
   // ---- Walk along the list
 
   slot_t slot;
-  logic slot_dead, walk_pop, ended, pop;
+  logic slot_dead, walk_pop, ended, pop, stops;
   logic once;  // with its descriptor: of the unreliable class, neither numbered nor listed
 
   assign slot         = state_q inside {ST_WALK, ST_JUDGE} ? peer_q.head :
                         state_q == ST_SEEK ? peer_q.cursor : slot_q;
-  assign slot_dead    = dead_i[slot];
+  assign stops        = state_q == ST_SEND && op_q == OP_NEW && desc_stream_i && broken_i;
+  assign slot_dead    = dead_i[slot] || stops;
   assign once         = op_q == OP_NEW && desc_unreliable_i;
   assign walk_pop     = listed && (give_up_q || slot_dead || peer_q.una != ack_q);
   assign ended_valid_o = state_q == ST_DONE && !slot_in_use_i;
@@ -145,6 +151,8 @@ module tx_sequencer
     ended_o = '{tag: desc_tag_i, node: node_q, seq: peer_q.una, status: CQE_STATUS_SUCCESS};
     if (desc_unsent_i) begin
       ended_o.status = desc_status_i;
+    end else if (stopped_i[slot_q]) begin
+      ended_o.status = CQE_STATUS_WR_FLUSH_ERR;
     end else if (poisoned_i[slot_q]) begin
       ended_o.status = CQE_STATUS_LOC_PROT_ERR;
     end else if ((give_up_q || slot_dead) && !once) begin
@@ -262,6 +270,10 @@ module tx_sequencer
   assign greeting_o      = greeting_q;
   assign silent_o        = silent_q;
   assign head_pop_o      = sending && op_q == OP_NEW;
+  assign head_stop_o     = stops;
+  // What has no payload passes here before anything behind it leaves.
+  assign lost_o          = desc_stream_i && !desc_unsent_i &&
+                           ((head_pop_o && slot_dead) || (ended && ended_o.status != CQE_STATUS_SUCCESS));
   assign doom_o          = state_q == ST_FINISH && give_up_q;
   assign desc_read_o     = state_q == ST_LOAD || state_q == ST_SEEK || state_q == ST_WALK;
   assign resend_set_o    = start_resend;

@@ -17,13 +17,15 @@ module tx_submit_queue
   output slot_t               head_slot_o,
   output chunk_t              head_expected_o,  // bytes that come by DMA
 
-  input  logic                pop_i,  // it goes
+  input  logic                pop_i,  // it goes,
+  input  logic                stop_i,  // with pop_i: but must not leave
   output logic                pop_last_o,  // nothing else of it waits, but for what is just submitted
 
   // Gives up what waits for a node.
   input  logic                doom_valid_i,
   input  node_t               doom_node_i,
-  output logic [TX_SLOTS-1:0] unwanted_o,  // given up, or submitted as unsent
+  output logic [TX_SLOTS-1:0] unwanted_o,  // given up, submitted as unsent,
+  output logic [TX_SLOTS-1:0] stopped_o,   // or stopped
 
   input  logic                read_i,
   input  slot_t               read_slot_i,
@@ -33,7 +35,7 @@ module tx_submit_queue
   tx_desc_t descs [TX_SLOTS];
   chunk_t expected [TX_SLOTS];
   node_t [TX_SLOTS-1:0] node_q;
-  logic [TX_SLOTS-1:0] waiting_q, unwanted_q;
+  logic [TX_SLOTS-1:0] waiting_q, unwanted_q, stopped_q;
 
   // The head of a list is the slot that made it nonempty, or what the last pop has left. So each
   // memory has one writer.
@@ -49,7 +51,8 @@ module tx_submit_queue
   assign submit_lane     = '{prompt: submit_i.prompt, node: submit_i.node};
   assign head_slot_o     = popped_q[lane_i] ? left[lane_i] : first[lane_i];
   assign head_expected_o = expected[head_slot_o];
-  assign unwanted_o      = unwanted_q;
+  assign unwanted_o      = unwanted_q | stopped_q;
+  assign stopped_o       = stopped_q;
   assign pop_last_o      = head_slot_o == tail[lane_i];
   assign joins           = nonempty_q[submit_lane] &&
                            !(pop_i && pop_last_o && lane_i == submit_lane);
@@ -71,6 +74,7 @@ module tx_submit_queue
     if (!rst_ni) begin
       waiting_q  <= '0;
       unwanted_q <= '0;
+      stopped_q  <= '0;
       popped_q   <= '0;
       nonempty_q <= '0;
     end else begin
@@ -81,12 +85,14 @@ module tx_submit_queue
       end
       if (pop_i) begin
         waiting_q[head_slot_o] <= 1'b0;
+        stopped_q[head_slot_o] <= stop_i;
         popped_q[lane_i]       <= 1'b1;
         nonempty_q[lane_i]     <= !pop_last_o;
       end
       if (submit_valid_i) begin
         waiting_q[submit_i.slot]  <= 1'b1;
         unwanted_q[submit_i.slot] <= submit_i.unsent;
+        stopped_q[submit_i.slot]  <= 1'b0;
         nonempty_q[submit_lane]   <= 1'b1;
         if (!joins) popped_q[submit_lane] <= 1'b0;
       end

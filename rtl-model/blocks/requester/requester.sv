@@ -39,6 +39,7 @@ module requester
     input  logic       status_ready_i,
     output qp_status_t status_o,
     output logic       qp_error_o,
+    output logic       goes_back_o,     // pulse: what it sends next follows nothing that it has sent
     output logic       flush_valid_o,
     input  logic       flush_ready_i,
     input  reads_t     pull_count_i,
@@ -465,6 +466,7 @@ module requester
   qp_sq_t back_sq;
   qp_status_t back_status;
   assign goes_back = segment.turn == TURN_GO_BACK && status_valid_o && status_ready_i;
+  assign goes_back_o = goes_back;
   go_back u_back (
       .qp_i,
       .sq_o(back_sq),

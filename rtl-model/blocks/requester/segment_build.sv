@@ -240,6 +240,8 @@ module segment_build
       else if (asks || introduces) submit_o.tag.kind = TX_KIND_SEGMENT;
       else if (completes_i) submit_o.tag.kind = TX_KIND_LAST;
       else submit_o.tag.kind = probe_i ? TX_KIND_PROBE : TX_KIND_SEGMENT;
+      submit_o.stream = service_i == SERVICE_RC &&
+          !(submit_o.tag.kind inside {TX_KIND_TERMINATE, TX_KIND_INTRODUCTION});
     end
   end
 

@@ -231,7 +231,6 @@ module window_send
         tag.kind = TX_KIND_SEGMENT;
         tag.qpn = item_q.qpn;
         tag.generation = item_q.generation;
-        tag.wqe_index = wqe_index_t'(item_q.window);
       end
     end
   end
@@ -290,6 +289,7 @@ module window_send
           submit_o.inline_data[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
       end else begin
         submit_o.node = qp_i.cfg.dest_node;
+        submit_o.stream = 1'b1;
         submit_o.dst_qpn = qp_i.cfg.dest_qpn;
         submit_o.src_qpn = 24'(item_q.qpn);
         submit_o.src_generation = item_q.generation;

@@ -66,8 +66,8 @@ interface command_if
   );
   modport memory(input mr_we, mr_index, mr, flush, output mr_now, flush_done);
   modport remote(input qpn, qp_we, qp_clear, window_we, window_index, window);
-  modport groups(
-      input group_valid, group_op, group, group_qpn,
+  modport wire_tile(
+      input qpn, qp_we, qp_clear, group_valid, group_op, group, group_qpn,
       output group_done, group_found, group_full
   );
   modport firmware(input qpn, qp_we, qp_clear);

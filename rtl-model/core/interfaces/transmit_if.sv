@@ -19,21 +19,30 @@ interface transmit_if
   logic     ready;
   tx_desc_t desc;
 
+  // Requester: this queue pair goes back; what it sends next follows nothing that it has sent.
+  logic goes_back;
+  qpn_t goes_back_qpn;
+
+  // Window: what should have been submitted is dropped.
+  logic    drop_valid;
+  logic    drop_ready;
+  tx_tag_t drop;
+
   modport requester(
-      output node, slots, alloc_ready, valid, desc,
+      output node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn,
       input start, room, alloc_valid, alloc_slot, ready
   );
   modport window(
-      output node, prompt, alloc_ready, valid, desc,
-      input room, alloc_valid, alloc_payload_valid, alloc_slot, ready
+      output node, prompt, alloc_ready, valid, desc, drop_valid, drop,
+      input room, alloc_valid, alloc_payload_valid, alloc_slot, ready, drop_ready
   );
   modport to_requester(
-      input node, slots, alloc_ready, valid, desc,
+      input node, slots, alloc_ready, valid, desc, goes_back, goes_back_qpn,
       output start, room, alloc_valid, alloc_slot, ready
   );
   modport to_window(
-      input node, prompt, alloc_ready, valid, desc,
-      output room, alloc_valid, alloc_payload_valid, alloc_slot, ready
+      input node, prompt, alloc_ready, valid, desc, drop_valid, drop,
+      output room, alloc_valid, alloc_payload_valid, alloc_slot, ready, drop_ready
   );
 
 endinterface

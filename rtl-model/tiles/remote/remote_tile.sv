@@ -79,8 +79,10 @@ module remote_tile
   // What has failed of what was sent at once. It does not queue with the ends of other work.
   logic gives_up_valid, fails;
   tx_tag_t gives_up, failed_tag;
-  assign fails = ended_i ? ended_what_i.status != CQE_STATUS_SUCCESS : gives_up_valid;
+  assign fails = ended_i ? ended_what_i.status != CQE_STATUS_SUCCESS : gives_up_valid && transmit.drop_ready;
   assign failed_tag = ended_i ? ended_what_i.tag : gives_up;
+  assign transmit.drop_valid = gives_up_valid && !ended_i;
+  assign transmit.drop = gives_up;
 
   window #(
       .N_WINDOW(N_WINDOW)
@@ -151,7 +153,7 @@ module remote_tile
       .read_ready_i(payload_read.ready),
       .read_o(payload_read.req),
       .gives_up_valid_o(gives_up_valid),
-      .gives_up_ready_i(!ended_i),
+      .gives_up_ready_i(!ended_i && transmit.drop_ready),
       .gives_up_o(gives_up),
       .qp_read_o(qp.read),
       .qp_read_qpn_o(qp.index),

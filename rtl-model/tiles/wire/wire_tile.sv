@@ -4,12 +4,14 @@
 module wire_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-(
+#(
+    parameter int unsigned N_QP = MAX_QP
+) (
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
     settings_if.user settings,
-    command_if.groups command,
+    command_if.wire_tile command,
 
     // Out. What the host stores to windows and ports goes first.
     transmit_if.to_requester requester,
@@ -81,7 +83,9 @@ module wire_tile
   rx_state_t rx_state;
   assign restart_o = restart_valid && restart_ready;
 
-  efe_tx u_efe_tx (
+  efe_tx #(
+      .N_QP(N_QP)
+  ) u_efe_tx (
       .clk_i,
       .rst_ni,
       .init_done_o(tx_init_done),
@@ -113,6 +117,11 @@ module wire_tile
       .done_o(sent.data),
       .prompt_done_valid_o(prompt_ended_o),
       .prompt_done_o(prompt_ended_what_o),
+      .drop_valid_i(window.drop_valid),
+      .drop_ready_o(window.drop_ready),
+      .drop_i(window.drop),
+      .clear_i((command.qp_we && command.qp_clear) || requester.goes_back),
+      .clear_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
       .ack_valid_i(ack_valid),
       .ack_ready_o(ack_ready),
       .ack_i(ack),

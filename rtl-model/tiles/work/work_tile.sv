@@ -83,6 +83,7 @@ module work_tile
   assign host_event.srqn = srq_of_responder.index;
 
   // ---- Requester
+  assign transmit.goes_back_qpn = qp_of_requester.index;
   logic flush_valid, flush_ready;
 
   requester u_requester (
@@ -110,6 +111,7 @@ module work_tile
       .status_ready_i(requester.status_ready),
       .status_o(requester.status),
       .qp_error_o(requester_error),
+      .goes_back_o(transmit.goes_back),
       .flush_valid_o(flush_valid),
       .flush_ready_i(flush_ready),
       .pull_count_i(requester.pull_count),
