@@ -72,19 +72,19 @@ ACCESSES ?= 1000000
 FUZZ_SECONDS ?= 10
 soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
 	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
-	@build/host/tests/exrnic-soak $(OPS) $(SEED)
-	@build/host/tests/random_work_test "[soak]"
-	@EXRNIC_TEST_CORES=ref build/host/tests/random_lives_test "[soak]"
-	@build/host/tests/firmware_test "[soak]"
-	@build/host/tests/exrnic-protection-soak ref $(ACCESSES) $(SEED)
-	@build/host/tests/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
+	@build/host/tests/cores/exrnic-soak $(OPS) $(SEED)
+	@build/host/tests/cores/cores_tests "[soak]"
+	@EXRNIC_TEST_CORES=ref build/host/tests/reliability/reliability_tests "[soak]"
+	@build/host/tests/firmware/firmware_tests "[soak]"
+	@build/host/tests/protection/exrnic-protection-soak ref $(ACCESSES) $(SEED)
+	@build/host/tests/protection/exrnic-protection-soak rtl $$(( $(ACCESSES) / 10 + 1 )) $(SEED)
 	@build/host/tests/fuzz/exrnic-fuzz all --seconds $(FUZZ_SECONDS) --seed $(SEED)
 
 # Five random tests share the time; beside them all others of the program run once.
 MINUTES ?= 10
 DEATHS ?= 10000
 guest-soak: build ## Guests that lose device, link and peer, whose processes are killed, and hostile ones: make guest-soak MINUTES=n DEATHS=n SEED=s
-	@$(ENV) $(PYTHON) tests/guest_removal_test.py
+	@$(ENV) $(PYTHON) tests/guest/guest_removal_test.py
 	@$(ENV) $(PYTHON) sim/launch --run-seconds $$(( $(DEATHS) / 5 + 120 )) --sim-argument=--core --sim-argument=ref \
 	  run "exrnic-guest-test --node {node} --oob /dev/ttyS1 --seed $(SEED) --deaths $(DEATHS) --only killed"
 	@$(ENV) exec $(PYTHON) sim/launch --run-seconds $$(( $(MINUTES) * 120 + 300 )) \

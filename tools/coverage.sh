@@ -15,7 +15,7 @@ COUNTS=build/coverage-counts # of guests
 # Whole nodes with one core of each kind, so that both are counted by one run.
 WANTED='_test_rtl_ref$ _test_ref_rtl$ ^push_test_lockstep$ ^hostile_process_test_lockstep$ ^vfio_user_'
 WANTED+=' ^verbs_lite_ ^fuzz_ ^firmware_ ^hostile_driver_test_(rtl|ref)$ ^trace_test_(rtl|ref)$ ^processes_'
-WANTED+=' ^many_nodes_test_ref$ ^long_messages_test_ref$ ^combining_test$ ^gdb_test$ ^lockstep_ledger_test$'
+WANTED+=' ^many_nodes_test_ref$ ^long_messages_test_ref$ ^combining_test$ ^gdb_test$ ^retire_trace_test$ ^lockstep_ledger_test$'
 WANTED+=' ^pci_config_space_test$ ^testbed_rtl_test$ ^sim_models_test$ ^sim_control_test$ ^rnic_module_test$ ^exrnic_sim_test$ ^time_sync_test$'
 UNWANTED='_install_test$ ^operations_test_ref_rtl$ ^peers_test_ref_rtl$' # minutes, for little more
 

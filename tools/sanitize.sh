@@ -13,7 +13,7 @@ JOBS=${JOBS:-$(nproc)}
 
 # Whole nodes are reference models, and two tests in lockstep have the RTL beside them.
 ADDRESS='_test_ref$ ^push_test_lockstep$ ^hostile_process_test_lockstep$ ^vfio_user_ ^verbs_lite_ ^fuzz_'
-ADDRESS+=' ^processes_.*_on_ref_ ^firmware_app_test$ ^gdb_test$ ^lockstep_ledger_test$ ^pci_config_space_test$'
+ADDRESS+=' ^processes_.*_on_ref_ ^firmware_app_test$ ^gdb_test$ ^retire_trace_test$ ^lockstep_ledger_test$ ^pci_config_space_test$'
 ADDRESS+=' ^protection_oracle_test$ ^testbed_rtl_test$ ^sim_models_test$ ^sim_control_test$ ^rnic_module_test$ ^exrnic_sim_test$ ^time_sync_test$'
 THREAD='^verbs_lite_test$ ^verbs_lite_sim_test$ ^verbs_lite_guest_checks_test$ ^vfio_user_dma_map_test$'
 THREAD+=' ^time_sync_test$ ^threads_test_ ^sim_models_test$ ^processes_push_on_'

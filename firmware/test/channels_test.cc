@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Channels on the host: every message between firmwares, every bell, and what goes wrong. mock.h is
-// the hardware. tests/channels_test.cc has whole nodes.
+// the hardware. tests/firmware/firmware_channels_test.cc has whole nodes.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 

@@ -2,7 +2,7 @@
 // exrnic-clock: what a guest's own clock says when it loads from its RNIC, when the RNIC writes
 // into its memory, of a loop that waits by PAUSE, of IN, and of string instructions. In
 // synchronised time that clock, the TSC, is the simulator's, in nanoseconds;
-// tests/guest_clock_test.py compares both.
+// tests/guest/guest_clock_test.py compares both.
 #include <sys/io.h>
 #include <sys/mman.h>
 #include <x86intrin.h>

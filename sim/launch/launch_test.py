@@ -428,7 +428,7 @@ class CommandLine(LaunchCase):
         thesis = self.directory / "thesis.tex"
         thesis.write_text("years of work")
         for name in ("guest_reboot_test.py", "guest_removal_test.py"):
-            refused = subprocess.run([sys.executable, _LAUNCHER.parents[1] / "tests" / name, "--directory",
+            refused = subprocess.run([sys.executable, _LAUNCHER.parents[1] / "tests/guest" / name, "--directory",
                                       self.directory], capture_output=True, text=True, check=False)
             self.assertEqual((refused.returncode, thesis.read_text()), (1, "years of work"))
             self.assertIn("run is no folder of a launch", refused.stderr)

@@ -38,21 +38,48 @@ endfunction()
 add_library(exrnic_hw INTERFACE)
 target_include_directories(exrnic_hw INTERFACE ${CMAKE_SOURCE_DIR}/rtl-model/gen)
 
-# exrnic_test(NAME SOURCES... LIBS... [CORES...]): a Catch2 program, run by ctest; once, or as
-# NAME_CORES on each of the cores (tests/support/test_cores.h).
-function(exrnic_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;CORES" ${ARGN})
+# exrnic_test_program(NAME LIBS... [SOURCES...]): a Catch2 program.
+function(exrnic_test_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} exrnic_warnings Catch2::Catch2WithMain)
   target_compile_options(${name} PRIVATE ${EXRNIC_TEST_OPTIONS})
+endfunction()
+
+# exrnic_run_test(NAME COMMAND... [CORES...]): ctest runs it; once, or as NAME_CORES on each of the
+# cores (tests/support/test_cores.h).
+function(exrnic_run_test name)
+  cmake_parse_arguments(ARG "" "" "COMMAND;CORES" ${ARGN})
+  get_property(names GLOBAL PROPERTY EXRNIC_TEST_NAMES)
+  if(name IN_LIST names)
+    message(FATAL_ERROR "there is a ${name} already: give this one a name of its own")
+  endif()
+  set_property(GLOBAL APPEND PROPERTY EXRNIC_TEST_NAMES ${name})
   if(NOT ARG_CORES)
-    add_test(NAME ${name} COMMAND ${name})
+    add_test(NAME ${name} COMMAND ${ARG_COMMAND})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${EXRNIC_TEST_SECONDS})
   endif()
   foreach(cores ${ARG_CORES})
-    add_test(NAME ${name}_${cores} COMMAND ${name})
+    add_test(NAME ${name}_${cores} COMMAND ${ARG_COMMAND})
     set_tests_properties(${name}_${cores} PROPERTIES
       TIMEOUT ${EXRNIC_TEST_SECONDS} ENVIRONMENT EXRNIC_TEST_CORES=${cores})
+  endforeach()
+endfunction()
+
+# exrnic_test(NAME SOURCES... LIBS... [CORES...]): a program that is one test.
+function(exrnic_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;CORES" ${ARGN})
+  exrnic_test_program(${name} SOURCES ${ARG_SOURCES} LIBS ${ARG_LIBS})
+  exrnic_run_test(${name} COMMAND ${name} CORES ${ARG_CORES})
+endfunction()
+
+# exrnic_tests_of(PROGRAM FILES... [CORES...]): FILE.cc is a part of the program, and FILE a test.
+function(exrnic_tests_of program)
+  cmake_parse_arguments(ARG "" "" "FILES;CORES" ${ARGN})
+  foreach(file ${ARG_FILES})
+    target_sources(${program} PRIVATE ${file}.cc)
+    exrnic_run_test(${file} CORES ${ARG_CORES}
+      COMMAND ${program} --filenames-as-tags "[#${file}]~[.]")  # but what is hidden
   endforeach()
 endfunction()
 

@@ -124,7 +124,7 @@ void EveryLength(Bench* bench) {
 }
 
 // In the middle. Short ones: firmware that is new gives no places for 4 ms, which take long here;
-// tests/channels_test.cc has those.
+// tests/firmware/firmware_channels_test.cc has those.
 void Restart(Bench* bench) {
   constexpr uint32_t kMessages = 40;
   SendAndReceive(bench, kMessages, VL_MESSAGE_SHORT, 2, [bench](uint32_t sent) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """exrnic-bench measures in guests each figure that it promises, none senseless, and no system call on the data path.
 
-    tests/guest_bench_test.py DIRECTORY    of a launch whose two guests printed the rows of
+    tests/guest/guest_bench_figures_test.py DIRECTORY    of a launch whose two guests printed the rows of
                                            exrnic-bench --max-size 2M --json, each behind "@exrnic "
 """
 

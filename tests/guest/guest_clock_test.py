@@ -16,7 +16,7 @@ import pathlib
 import sys
 import unittest
 
-_CLONE = pathlib.Path(__file__).resolve().parents[1]
+_CLONE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 import guest  # noqa: E402 (the launcher is no installed package)

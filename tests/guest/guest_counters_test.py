@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The counters that guests read at the end of a run are what the captures of their ports show.
 
-    tests/guest_counters_test.py DIRECTORY    of a launch with --capture whose guests ended with
+    tests/guest/guest_counters_test.py DIRECTORY    of a launch with --capture whose guests ended with
                                               echo @exrnic $(exrnicctl stat --json)
 """
 
@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-_TSHARK = pathlib.Path(__file__).resolve().parents[1] / "tools/wireshark/tshark.sh"
+_TSHARK = pathlib.Path(__file__).resolve().parents[2] / "tools/wireshark/tshark.sh"
 _FIELDS = ("eth.src", "efe.flags.seq", "efe.seq")
 _MARK = "@exrnic {"
 

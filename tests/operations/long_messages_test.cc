@@ -10,6 +10,10 @@
 
 #include "tests/support/exchange.h"
 
+#ifndef EXRNIC_LONG_MESSAGE
+#define EXRNIC_LONG_MESSAGE 0x4000001
+#endif
+
 namespace exrnic::testing {
 namespace {
 

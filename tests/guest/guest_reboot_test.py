@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 
-_CLONE = pathlib.Path(__file__).resolve().parents[1]
+_CLONE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 from errors import LaunchError  # noqa: E402 (the launcher is no installed package)

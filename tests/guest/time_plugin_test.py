@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-_CLONE = pathlib.Path(__file__).resolve().parents[1]
+_CLONE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CLONE / "sim/launch"))
 
 import found  # noqa: E402 (the launcher is no installed package)

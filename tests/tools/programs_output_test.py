@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A program whose results are lost, or that has none, does not end as one that did its work.
 
-    tests/programs_output_test.py EXRNIC-SIM FOLDER    FOLDER has the programs
+    tests/tools/programs_output_test.py EXRNIC-SIM FOLDER    FOLDER has the programs
 """
 
 import pathlib
