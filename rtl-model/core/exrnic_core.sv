@@ -145,10 +145,14 @@ module exrnic_core
   table_read_if #(.INDEX(qpn_t), .ROW(qp_t)) qp[QP_CLIENTS-1] ();
   table_read_if #(.INDEX(srqn_t), .ROW(srq_t)) srq[SRQ_CLIENTS] ();
   stream_if #(.T(qpn_t)) turn ();
-  stream_if #(.T(qpn_t)) wake[6] ();  // by completer, responder, mailbox, user page, requester, firmware
+  stream_if #(.T(qpn_t)) wake[WAKE_SOURCES-2] ();
 
-  xlate_if xlate[5] ();  // of requester, responder, completer, receives, firmware
-  dma_read_if read[5] ();  // of WQEs, payload, receives, firmware; of what firmware sends
+  xlate_if xlate[XLATE_CLIENTS] ();
+  dma_read_if wqe_read ();
+  dma_read_if payload_read ();
+  dma_read_if receive_read ();
+  dma_read_if firmware_read ();
+  dma_read_if firmware_payload_read ();
   stream_if #(.T(dma_write_cmd_t)) placed ();
   stream_if #(.T(dma_write_cmd_t)) completion ();
   stream_if #(.T(dma_write_cmd_t)) firmware_write ();
@@ -224,8 +228,8 @@ module exrnic_core
       .qp_of_mailbox(qp[QP_MAILBOX]),
       .srq_of_page(srq[SRQ_USER_PAGE]),
       .srq_of_mailbox(srq[SRQ_MAILBOX]),
-      .wake_of_page(wake[3]),
-      .wake_of_mailbox(wake[2]),
+      .wake_of_page(wake[WAKE_OF_USER_PAGE]),
+      .wake_of_mailbox(wake[WAKE_OF_MAILBOX]),
       .host_event,
       .firmware_irq_i(firmware_irq),
       .host_silent_i(event_src[EvDmaRead][COUNTER_DMA_READ_TIMEOUTS]),
@@ -249,7 +253,11 @@ module exrnic_core
       .cfg_read_timeout_i,
       .reads_o,
       .xlate,
-      .read,
+      .wqe_read,
+      .payload_read,
+      .receive_read,
+      .firmware_read,
+      .firmware_payload_read,
       .placed,
       .completion,
       .firmware_write,
@@ -319,9 +327,9 @@ module exrnic_core
       .settings,
       .command,
       .turn,
-      .wake_of_requester(wake[4]),
-      .wake_of_responder(wake[1]),
-      .wake_of_completer(wake[0]),
+      .wake_of_requester(wake[WAKE_OF_REQUESTER]),
+      .wake_of_responder(wake[WAKE_OF_RESPONDER]),
+      .wake_of_completer(wake[WAKE_OF_COMPLETER]),
       .qp_of_requester(qp[QP_REQUESTER]),
       .qp_of_responder(qp[QP_RESPONDER]),
       .qp_of_completer(qp[QP_COMPLETER]),
@@ -330,13 +338,13 @@ module exrnic_core
       .responder(responder_queues),
       .completer(completer_queues),
       .has_windows_i(has_windows),
-      .xlate_of_requester(xlate[0]),
-      .xlate_of_responder(xlate[1]),
-      .xlate_of_completer(xlate[2]),
-      .xlate_of_receives(xlate[3]),
-      .wqe_read(read[0]),
-      .payload_read(read[1]),
-      .receive_read(read[2]),
+      .xlate_of_requester(xlate[XLATE_OF_REQUESTER]),
+      .xlate_of_responder(xlate[XLATE_OF_RESPONDER]),
+      .xlate_of_completer(xlate[XLATE_OF_COMPLETER]),
+      .xlate_of_receives(xlate[XLATE_OF_RECEIVES]),
+      .wqe_read,
+      .payload_read,
+      .receive_read,
       .placed,
       .completion,
       .written_i(writes_over[RunMemory]),
@@ -376,7 +384,7 @@ module exrnic_core
       .has_windows_o(has_windows),
       .failed,
       .firmware(firmware_send),
-      .payload_read(read[4]),
+      .payload_read(firmware_payload_read),
       .transmit(window_transmit),
       .ended_i(prompt_ended),
       .ended_what_i(prompt_ended_what),
@@ -407,9 +415,9 @@ module exrnic_core
       .queues(firmware_queues),
       .send(firmware_send),
       .qp(qp[QP_FIRMWARE]),
-      .wake(wake[5]),
-      .xlate(xlate[4]),
-      .read(read[3]),
+      .wake(wake[WAKE_OF_FIRMWARE]),
+      .xlate(xlate[XLATE_OF_FIRMWARE]),
+      .read(firmware_read),
       .write(firmware_write),
       .fence_o(fence),
       .fence_done_i(fence_done),
@@ -426,7 +434,7 @@ module exrnic_core
       .command,
       .requester(requester_transmit),
       .window(window_transmit),
-      .payload(read[1]),
+      .payload(payload_read),
       .sent,
       .prompt_ended_o(prompt_ended),
       .prompt_ended_what_o(prompt_ended_what),

@@ -39,6 +39,16 @@ constexpr unsigned kRxAddressBits = 20;
 constexpr unsigned kCreditBits = 15;
 
 // ---- dma: DMA of payload, completions and interrupts.
+constexpr unsigned kReadClients = 5;  // Items of read_client
+
+// Whose reads of host memory.
+enum ReadClient : uint8_t {
+  kReadOfPbl = 0,
+  kReadOfWqe = 1,
+  kReadOfPayload = 2,  // the requester's, and between it what firmware sends
+  kReadOfReceives = 3,
+  kReadOfFirmware = 4,
+};
 
 // Where the bytes of a write come from.
 enum DmaWriteKind : uint8_t {
@@ -69,6 +79,7 @@ enum TxKind : uint8_t {
 // ---- queues: Queue pairs and the other queues, and what is under way in them.
 constexpr unsigned kQpClients = 8;  // Items of qp_client
 constexpr unsigned kSrqClients = 3;  // Items of srq_client
+constexpr unsigned kWakeSources = 8;  // Items of wake_source
 constexpr unsigned kGroupBits = 16;
 constexpr unsigned kChangesBits = 4;  // A count of introductions, modulo 2^4
 
@@ -91,6 +102,18 @@ enum SrqClient : uint8_t {
   kSrqMailbox = 2,
 };
 
+// Who says that a queue pair has something to do.
+enum WakeSource : uint8_t {
+  kWakeOfCompleter = 0,
+  kWakeOfResponder = 1,
+  kWakeOfMailbox = 2,
+  kWakeOfUserPage = 3,
+  kWakeOfRequester = 4,
+  kWakeOfFirmware = 5,
+  kWakeOfPause = 6,  // the end of one
+  kWakeOfPullWatch = 7,  // PULLs of which nothing was heard
+};
+
 // What the driver changes about groups.
 enum GroupOp : uint8_t {
   kGroupAttach = 0,
@@ -106,6 +129,16 @@ enum Answer : uint8_t {
 };
 
 // ---- translation: Address translation.
+constexpr unsigned kXlateClients = 5;  // Items of xlate_client
+
+// For whom is translated.
+enum XlateClient : uint8_t {
+  kXlateOfRequester = 0,
+  kXlateOfResponder = 1,
+  kXlateOfCompleter = 2,
+  kXlateOfReceives = 3,
+  kXlateOfFirmware = 4,
+};
 
 // What a translation ends with.
 enum XlateStatus : uint8_t {

@@ -36,6 +36,16 @@ package exrnic_records_pkg;
   typedef logic [14:0] credit_t;
 
   // ---- dma: DMA of payload, completions and interrupts.
+  localparam int unsigned READ_CLIENTS = 5;  // Items of read_client
+
+  // Whose reads of host memory.
+  typedef enum logic [2:0] {
+    READ_OF_PBL = 3'd0,
+    READ_OF_WQE = 3'd1,
+    READ_OF_PAYLOAD = 3'd2,  // the requester's, and between it what firmware sends
+    READ_OF_RECEIVES = 3'd3,
+    READ_OF_FIRMWARE = 3'd4
+  } read_client_e;
 
   // Where the bytes of a write come from.
   typedef enum logic [1:0] {
@@ -66,6 +76,7 @@ package exrnic_records_pkg;
   // ---- queues: Queue pairs and the other queues, and what is under way in them.
   localparam int unsigned QP_CLIENTS = 8;  // Items of qp_client
   localparam int unsigned SRQ_CLIENTS = 3;  // Items of srq_client
+  localparam int unsigned WAKE_SOURCES = 8;  // Items of wake_source
   typedef logic [15:0] group_t;
   typedef logic [3:0] changes_t;  // A count of introductions, modulo 2^4
 
@@ -88,6 +99,18 @@ package exrnic_records_pkg;
     SRQ_MAILBOX = 2'd2
   } srq_client_e;
 
+  // Who says that a queue pair has something to do.
+  typedef enum logic [2:0] {
+    WAKE_OF_COMPLETER = 3'd0,
+    WAKE_OF_RESPONDER = 3'd1,
+    WAKE_OF_MAILBOX = 3'd2,
+    WAKE_OF_USER_PAGE = 3'd3,
+    WAKE_OF_REQUESTER = 3'd4,
+    WAKE_OF_FIRMWARE = 3'd5,
+    WAKE_OF_PAUSE = 3'd6,  // the end of one
+    WAKE_OF_PULL_WATCH = 3'd7  // PULLs of which nothing was heard
+  } wake_source_e;
+
   // What the driver changes about groups.
   typedef enum logic [1:0] {
     GROUP_ATTACH = 2'd0,
@@ -103,6 +126,16 @@ package exrnic_records_pkg;
   } answer_e;
 
   // ---- translation: Address translation.
+  localparam int unsigned XLATE_CLIENTS = 5;  // Items of xlate_client
+
+  // For whom is translated.
+  typedef enum logic [2:0] {
+    XLATE_OF_REQUESTER = 3'd0,
+    XLATE_OF_RESPONDER = 3'd1,
+    XLATE_OF_COMPLETER = 3'd2,
+    XLATE_OF_RECEIVES = 3'd3,
+    XLATE_OF_FIRMWARE = 3'd4
+  } xlate_client_e;
 
   // What a translation ends with.
   typedef enum logic [2:0] {

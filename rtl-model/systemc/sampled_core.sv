@@ -179,9 +179,9 @@ module sampled_core
       trace_valid_o = '0;
       trace_valid_o[TRACE_DOORBELL] = u_core.post.valid && !u_core.post.rq;
       trace_valid_o[TRACE_TURN] = u_core.turn.valid && u_core.turn.ready;
-      trace_valid_o[TRACE_WORK_FETCH] = u_core.read[0].valid && u_core.read[0].ready;
-      trace_valid_o[TRACE_PAYLOAD_FETCH] = (u_core.read[1].valid || u_core.read[4].valid) &&
-          u_core.read[1].ready;
+      trace_valid_o[TRACE_WORK_FETCH] = u_core.wqe_read.valid && u_core.wqe_read.ready;
+      trace_valid_o[TRACE_PAYLOAD_FETCH] = (u_core.payload_read.valid || u_core.firmware_payload_read.valid) &&
+          u_core.payload_read.ready;
       trace_valid_o[TRACE_SUBMIT] = u_core.u_wire.submit_valid && u_core.u_wire.submit_ready;
       trace_valid_o[TRACE_ENDED] = u_core.prompt_ended ||
           (u_core.sent.valid && u_core.sent.ready);

@@ -9,7 +9,7 @@ module dma_read
   import exrnic_core_pkg::*;
 #(
   parameter int unsigned N_TAG = 32,  // a power of two, 2..128
-  localparam int unsigned CLIENTS = 5
+  localparam int unsigned CLIENTS = READ_CLIENTS
 ) (
   input  logic               clk_i,
   input  logic               rst_ni,

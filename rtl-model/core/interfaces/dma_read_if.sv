@@ -14,6 +14,7 @@ interface dma_read_if
   modport client(output valid, req, input ready, beat_valid, beat);
   modport asker(output valid, req, input ready);
   modport taker(input beat_valid, beat);
+  modport asked(input valid, req, output ready);  // what comes goes where another's goes
   modport server(input valid, req, output ready, beat_valid, beat);
 
 endinterface

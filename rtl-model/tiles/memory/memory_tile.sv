@@ -17,10 +17,12 @@ module memory_tile
     input logic [5:0]  cfg_read_timeout_i,
     output logic       reads_o,  // see exrnic_core
 
-    // Clients: requester, responder, completer, receives, firmware.
-    xlate_if.server xlate[5],
-    // Clients: WQE fetch, payload of the requester, receives, firmware; what firmware sends.
-    dma_read_if.server read[5],
+    xlate_if.server    xlate[XLATE_CLIENTS],
+    dma_read_if.server wqe_read,
+    dma_read_if.server payload_read,
+    dma_read_if.server receive_read,
+    dma_read_if.server firmware_read,
+    dma_read_if.asked firmware_payload_read,
     // Data, completions, firmware's, interrupts of ports, interrupts of the control vector.
     stream_if.sink     placed,
     stream_if.sink     completion,
@@ -66,12 +68,11 @@ module memory_tile
   assign run.quiescent = 1'b1;
 
   // ---- Translation
-  localparam int unsigned XlateClients = 5;
-  logic [XlateClients-1:0] xlate_valid, xlate_ready, xlate_rsp_valid, xlate_hold;
-  xlate_req_t xlate_req[XlateClients];
+  logic [XLATE_CLIENTS-1:0] xlate_valid, xlate_ready, xlate_rsp_valid, xlate_hold;
+  xlate_req_t xlate_req[XLATE_CLIENTS];
   xlate_rsp_t xlate_rsp;
   logic let_go, read_fence, read_fence_done;
-  for (genvar i = 0; i < XlateClients; i++) begin : g_xlate
+  for (genvar i = 0; i < XLATE_CLIENTS; i++) begin : g_xlate
     assign xlate_valid[i] = xlate[i].valid;
     assign xlate_req[i] = xlate[i].req;
     assign xlate_hold[i] = xlate[i].hold;
@@ -81,32 +82,35 @@ module memory_tile
     assign xlate[i].let_go = let_go;
   end
 
-  // Clients of dma_read: PBL cache, WQE fetch, payload, receives, firmware. Payload is the requester's,
-  // and what firmware sends between it.
-  localparam int unsigned ReadClients = 5;
-  localparam int unsigned Payload = 2;
-  logic [ReadClients-1:0] read_valid, read_ready, beat_valid;
-  dma_read_req_t read_req[ReadClients];
+  logic [READ_CLIENTS-1:0] read_valid, read_ready, beat_valid;
+  dma_read_req_t read_req[READ_CLIENTS];
   dma_read_beat_t beat;
-  for (genvar i = 1; i < ReadClients; i++) begin : g_read
-    if (i == Payload) begin : g_payload
-      assign read_valid[i] = read[i-1].valid || read[ReadClients-1].valid;
-      assign read_req[i] = read[i-1].valid ? read[i-1].req : read[ReadClients-1].req;
-      assign read[ReadClients-1].ready = read_ready[i] && !read[i-1].valid;
-      assign read[ReadClients-1].beat_valid = beat_valid[i];
-      assign read[ReadClients-1].beat = beat;
-    end else begin : g_other
-      assign read_valid[i] = read[i-1].valid;
-      assign read_req[i] = read[i-1].req;
-    end
-    assign read[i-1].ready = read_ready[i];
-    assign read[i-1].beat_valid = beat_valid[i];
-    assign read[i-1].beat = beat;
-  end
+  assign read_valid[READ_OF_WQE] = wqe_read.valid;
+  assign read_valid[READ_OF_PAYLOAD] = payload_read.valid || firmware_payload_read.valid;
+  assign read_valid[READ_OF_RECEIVES] = receive_read.valid;
+  assign read_valid[READ_OF_FIRMWARE] = firmware_read.valid;
+  assign read_req[READ_OF_WQE] = wqe_read.req;
+  assign read_req[READ_OF_PAYLOAD] =
+      payload_read.valid ? payload_read.req : firmware_payload_read.req;
+  assign read_req[READ_OF_RECEIVES] = receive_read.req;
+  assign read_req[READ_OF_FIRMWARE] = firmware_read.req;
+  assign wqe_read.ready = read_ready[READ_OF_WQE];
+  assign payload_read.ready = read_ready[READ_OF_PAYLOAD];
+  assign firmware_payload_read.ready = payload_read.ready && !payload_read.valid;
+  assign receive_read.ready = read_ready[READ_OF_RECEIVES];
+  assign firmware_read.ready = read_ready[READ_OF_FIRMWARE];
+  assign wqe_read.beat_valid = beat_valid[READ_OF_WQE];
+  assign payload_read.beat_valid = beat_valid[READ_OF_PAYLOAD];
+  assign receive_read.beat_valid = beat_valid[READ_OF_RECEIVES];
+  assign firmware_read.beat_valid = beat_valid[READ_OF_FIRMWARE];
+  assign wqe_read.beat = beat;
+  assign payload_read.beat = beat;
+  assign receive_read.beat = beat;
+  assign firmware_read.beat = beat;
 
   xlate #(
       .N_STAG(N_STAG),
-      .CLIENTS(XlateClients)
+      .CLIENTS(XLATE_CLIENTS)
   ) u_xlate (
       .clk_i,
       .rst_ni,
@@ -127,10 +131,10 @@ module memory_tile
       .mr_o(command.mr_now),
       .flush_i(command.flush),
       .flush_done_o(command.flush_done),
-      .rd_valid_o(read_valid[0]),
-      .rd_ready_i(read_ready[0]),
-      .rd_req_o(read_req[0]),
-      .beat_valid_i(beat_valid[0]),
+      .rd_valid_o(read_valid[READ_OF_PBL]),
+      .rd_ready_i(read_ready[READ_OF_PBL]),
+      .rd_req_o(read_req[READ_OF_PBL]),
+      .beat_valid_i(beat_valid[READ_OF_PBL]),
       .beat_i(beat),
       .event_o(event_xlate_o)
   );

@@ -7,8 +7,7 @@ module queues_tile
   import exrnic_core_pkg::*;
 #(
     parameter int unsigned N_QP  = MAX_QP,
-    parameter int unsigned N_SRQ = MAX_SRQ,
-    parameter int unsigned WAKES = 6
+    parameter int unsigned N_SRQ = MAX_SRQ
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -26,7 +25,7 @@ module queues_tile
     firmware_queues_if.queues    firmware,
     failed_if.source             failed,
 
-    stream_if.sink        wake[WAKES],
+    stream_if.sink        wake[WAKE_SOURCES-2],  // but pause and pull_watch, which are in here
     stream_if.source      turn,
     stream_if.source      credit,
     input logic           heard_i,  // pulse: what a peer tells of its receives
@@ -251,11 +250,10 @@ module queues_tile
     end
   end
 
-  // ---- Whose turn it is. What wakes: completer, responder, mailbox, user page, requester, firmware;
-  // here the end of a pause, and PULLs of which nothing was heard.
-  logic [WAKES+1:0] wake_valid, wake_ready;
-  qpn_t wake_qpn[WAKES+2];
-  for (genvar i = 0; i < WAKES; i++) begin : g_wake
+  // ---- Whose turn it is
+  logic [WAKE_SOURCES-1:0] wake_valid, wake_ready;
+  qpn_t wake_qpn[WAKE_SOURCES];
+  for (genvar i = 0; i < WAKE_SOURCES - 2; i++) begin : g_wake
     assign wake_valid[i] = wake[i].valid;
     assign wake_qpn[i] = wake[i].data;
     assign wake[i].ready = wake_ready[i];
@@ -263,7 +261,7 @@ module queues_tile
 
   scheduler #(
       .N_QP(N_QP),
-      .SOURCES(WAKES + 2)
+      .SOURCES(WAKE_SOURCES)
   ) u_scheduler (
       .clk_i,
       .rst_ni,
@@ -335,9 +333,9 @@ module queues_tile
       .clear_qpn_i(pause_clear_qpn),
       .look_qpn_i(qp_index[QP_REQUESTER]),
       .pauses_o(requester.paused),
-      .wake_valid_o(wake_valid[WAKES]),
-      .wake_ready_i(wake_ready[WAKES]),
-      .wake_qpn_o(wake_qpn[WAKES])
+      .wake_valid_o(wake_valid[WAKE_OF_PAUSE]),
+      .wake_ready_i(wake_ready[WAKE_OF_PAUSE]),
+      .wake_qpn_o(wake_qpn[WAKE_OF_PAUSE])
   );
 
   pull_watch #(
@@ -359,9 +357,9 @@ module queues_tile
       .clear_qpn_i(command.qpn),
       .look_qpn_i(qp_index[QP_REQUESTER]),
       .asks_o(requester.asks),
-      .wake_valid_o(wake_valid[WAKES+1]),
-      .wake_ready_i(wake_ready[WAKES+1]),
-      .wake_qpn_o(wake_qpn[WAKES+1])
+      .wake_valid_o(wake_valid[WAKE_OF_PULL_WATCH]),
+      .wake_ready_i(wake_ready[WAKE_OF_PULL_WATCH]),
+      .wake_qpn_o(wake_qpn[WAKE_OF_PULL_WATCH])
   );
 
   // ---- Work requests that came whole through a user page
