@@ -71,7 +71,7 @@ INSTRUCTIONS ?= 1000000
 ACCESSES ?= 1000000
 FUZZ_SECONDS ?= 10
 soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
-	@build/host/rtl-model/blocks/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
+	@build/host/rtl-model/tiles/firmware/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/cores/exrnic-soak $(OPS) $(SEED)
 	@build/host/tests/cores/cores_tests "[soak]"
 	@EXRNIC_TEST_CORES=ref build/host/tests/reliability/reliability_tests "[soak]"

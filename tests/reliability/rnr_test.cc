@@ -141,7 +141,7 @@ TEST_CASE("the pause is at least the one that the receiver asks for, by the tabl
   const struct {
     uint32_t code;
     uint64_t units;
-  } rows[] = {{2, 2}, {5, 6}};  // the others: blocks/pause
+  } rows[] = {{2, 2}, {5, 6}};  // the others: tiles/queues/pause
   for (const auto& row : rows) {
     INFO("code " << row.code);
     Patient p({row.code, 1});

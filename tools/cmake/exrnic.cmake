@@ -83,7 +83,7 @@ function(exrnic_tests_of program)
   endforeach()
 endfunction()
 
-set(EXRNIC_BLOCKS ${CMAKE_SOURCE_DIR}/rtl-model/blocks)
+set(EXRNIC_TILES ${CMAKE_SOURCE_DIR}/rtl-model/tiles)
 set(EXRNIC_SV_PACKAGES
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_records_pkg.sv
@@ -159,13 +159,14 @@ function(exrnic_verilate lib top)
     ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/${ARG_PREFIX}.dir)
 endfunction()
 
-# exrnic_block_test(BLOCK [EXTRA_SV...]): verilates blocks/BLOCK/BLOCK.sv (plus other SystemVerilog
-# it instantiates) and builds blocks/BLOCK/BLOCK_test.cc and BLOCK_*_test.cc on it.
-function(exrnic_block_test block)
+# exrnic_block_test(TILE/BLOCK [EXTRA_SV...]): verilates tiles/TILE/BLOCK/BLOCK.sv (plus other SystemVerilog
+# it instantiates) and builds BLOCK_test.cc and BLOCK_*_test.cc on it.
+function(exrnic_block_test path)
+  get_filename_component(block ${path} NAME)
   exrnic_verilate(${block}_model ${block} QUICK CHECKED
-    SOURCES ${ARGN} ${EXRNIC_BLOCKS}/${block}/${block}.sv)
-  file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_BLOCKS}/${block}/${block}_test.cc
-    ${EXRNIC_BLOCKS}/${block}/${block}_*_test.cc)
+    SOURCES ${ARGN} ${EXRNIC_TILES}/${path}/${block}.sv)
+  file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_TILES}/${path}/${block}_test.cc
+    ${EXRNIC_TILES}/${path}/${block}_*_test.cc)
   exrnic_test(${block}_test SOURCES ${tests} LIBS ${block}_model exrnic_hw)
   target_include_directories(${block}_test PRIVATE ${CMAKE_SOURCE_DIR})
 endfunction()

@@ -33,7 +33,7 @@ _LEVEL = {folder: level for level, folders in enumerate(LEVELS) for folder in fo
 
 # Tests, and what only tests need, stand above all. tests/support has two faces: tools need it.
 _TEST = re.compile(r"_test\.\w+$|_fixture\.h$|/test_support\.h$|(^|/)(test|testing)/|"
-                   r"^rtl-model/blocks/|^tests/")
+                   r"^rtl-model/tiles/|^tests/")
 _LENT = "tests/support"
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The mailbox with the tables that it changes and a core that takes its time to come to rest.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "Vmailbox.h"
+#include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 500;  // cycles for anything here
+constexpr uint8_t kNode = 4;
+
+class Mailbox : public Bench<Vmailbox> {
+ public:
+  Mailbox() : qp_reader_(dut(), qps) {
+    dut().cfg_node_i = kNode;
+    dut().drained_i = 1;
+    dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
+    dut().wake_ready_i = 1;
+    dut().group_done_i = dut().group_found_i = dut().group_full_i = 0;
+    dut().pull_count_i = dut().read_count_i = dut().message_open_i = 0;
+    reset();
+  }
+
+  std::map<unsigned, Qp> qps;
+  std::map<unsigned, uint8_t> pulls, reads;  // under way, by queue pair
+  std::map<unsigned, bool> messages;         // likewise
+  std::map<unsigned, CqConfig> cqs;
+  std::map<unsigned, Srq> srqs;
+  std::map<unsigned, Mr> regions;
+  std::vector<unsigned> wakes;
+  // Changes of attachments, and what they are answered.
+  struct GroupChange {
+    unsigned op, group, qpn;
+  };
+  std::vector<GroupChange> group_changes;
+  bool group_found = false, group_full = false;
+  // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
+  // F(lushed), a(ttached or not), 0 no longer at rest, k(: a wake-up), d(one).
+  std::string order;
+  std::function<void()> while_coming_to_rest;  // happens once
+
+  void cycle() override {
+    qp_reader_.drive();
+    dut().flush_done_i = flushing_ > 0 && --flushing_ == 0;
+    resting_ = dut().quiesce_o ? resting_ + 1 : 0;
+    if (resting_ == kTimeToRest && while_coming_to_rest) {
+      while_coming_to_rest();
+      while_coming_to_rest = nullptr;
+    }
+    dut().quiescent_i = resting_ > kTimeToRest;
+    dut().group_found_i = group_found;
+    dut().group_full_i = group_full;
+    settle();
+    dut().group_done_i = dut().group_valid_o && ++group_cycles_ % 3 == 0;
+    pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
+    settle();
+    const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o;
+    const unsigned srqn = dut().srq_read_srqn_o;
+    sample();
+    tick();
+    if (qp_asked) {
+      dut().pull_count_i = pulls[dut().qp_read_qpn_o];
+      dut().read_count_i = reads[dut().qp_read_qpn_o];
+      dut().message_open_i = messages[dut().qp_read_qpn_o];
+    }
+    if (srq_asked) pack(dut().srq_i, srqs[srqn]);
+    pack(dut().mr_i, regions[mr_index_]);
+    settle();
+  }
+
+  template <typename Payload>
+  exrnic_mbox_status run(uint32_t op, const Payload& payload) {
+    order.clear();
+    wakes.clear();
+    static_assert(sizeof(payload) <= EXRNIC_MBOX_DATA_BYTES);
+    for (auto& word : dut().data_i.m_storage) word = 0xa5a5a5a5;  // left by the command before
+    std::memcpy(dut().data_i.m_storage, &payload, sizeof(payload));
+    dut().op_i = op;
+    dut().start_i = 1;
+    cycle();
+    dut().start_i = 0;
+    wait_for("done_o", kLimit, [&] { return dut().done_o != 0; });
+    const auto status = static_cast<exrnic_mbox_status>(dut().status_o);
+    has_answer = dut().answer_o;
+    Unpacker answer_bits(dut().answer_data_o, 8 * sizeof(exrnic_mbox_query_qp));
+    answer_bytes = answer_bits.bytes(8 * sizeof(exrnic_mbox_query_qp));
+    cycle();
+    CHECK(dut().idle_o);
+    return status;
+  }
+
+  template <typename Answer>
+  Answer answer() const {
+    Answer answer;
+    REQUIRE(sizeof(answer) <= answer_bytes.size());
+    std::memcpy(&answer, answer_bytes.data(), sizeof(answer));
+    return answer;
+  }
+
+  bool has_answer = false;
+  std::vector<uint8_t> answer_bytes;
+
+ private:
+  static constexpr int kTimeToRest = 7;
+  unsigned group_cycles_ = 0;
+
+  void sample() {
+    const bool at_rest = dut().quiesce_o && dut().quiescent_i;
+    if (at_rest != at_rest_) order += at_rest ? '1' : '0';
+    at_rest_ = at_rest;
+    qp_reader_.sample();
+    mr_index_ = dut().mr_index_o;
+    if (dut().qp_we_o) write_qp();
+    if (dut().cq_we_o) {
+      order += 'w';
+      cqs[dut().cq_cqn_o] = unpack<CqConfig>(dut().cq_config_o);
+    }
+    if (dut().srq_we_o) write_srq();
+    if (dut().mr_we_o) {
+      order += 'w';
+      regions[dut().mr_index_o] = unpack<Mr>(dut().mr_o);
+    }
+    if (dut().flush_o) {
+      order += 'f';
+      flushing_ = 5;
+    }
+    if (dut().flush_done_i) order += 'F';
+    if (dut().wake_valid_o) {
+      order += 'k';
+      wakes.push_back(dut().qp_read_qpn_o);
+    }
+    if (dut().group_done_i) {
+      order += 'a';
+      group_changes.push_back({dut().group_op_o, dut().group_o, dut().group_qpn_o});
+    }
+    if (dut().done_o) order += 'd';
+  }
+  void write_qp() {
+    order += dut().qp_clear_o ? "wc" : "w";
+    Qp& qp = qps[dut().qp_read_qpn_o];
+    qp.cfg = unpack<QpConfig>(dut().qp_config_o);
+    qp.status = unpack<QpStatus>(dut().qp_status_o);
+    if (!dut().qp_clear_o) return;
+    qp.sq = {};
+    qp.sq_producer = qp.rq_producer = qp.rq_consumer = 0;
+  }
+  void write_srq() {
+    order += dut().srq_clear_o ? "wc" : "w";
+    Srq& srq = srqs[dut().srq_read_srqn_o];
+    srq.cfg = unpack<SrqConfig>(dut().srq_config_o);
+    srq.limit = dut().srq_limit_o;
+    if (dut().srq_clear_o) srq.producer = srq.consumer = 0;
+  }
+
+  QpReader<Vmailbox> qp_reader_;
+  unsigned mr_index_ = 0;
+  int flushing_ = 0;
+  int resting_ = 0;
+  bool at_rest_ = false;
+};
+
+}  // namespace exrnic::testing

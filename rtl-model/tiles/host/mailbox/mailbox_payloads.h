@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Good payloads for every command, and the objects that they name.
+#pragma once
+
+#include "rtl-model/tiles/host/mailbox/mailbox_bench.h"
+
+namespace exrnic::testing {
+
+constexpr exrnic_mbox_status kOk = EXRNIC_MBOX_STATUS_OK;
+constexpr exrnic_mbox_status kBadOpcode = EXRNIC_MBOX_STATUS_BAD_OPCODE;
+constexpr exrnic_mbox_status kBadIndex = EXRNIC_MBOX_STATUS_BAD_INDEX;
+constexpr exrnic_mbox_status kBadState = EXRNIC_MBOX_STATUS_BAD_STATE;
+constexpr exrnic_mbox_status kBadParameter = EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+
+constexpr uint32_t kQpn = 0x155;
+constexpr uint32_t kCqn = 0x3fe;
+constexpr uint32_t kSrqn = 0xfe;
+constexpr uint32_t kPage = 0x42;
+constexpr uint32_t kPd = 0xbeef;
+constexpr uint32_t kStagIndex = 0x1234;
+constexpr uint32_t kStag = kStagIndex << EXRNIC_STAG_INDEX_SHIFT | 0x5a;
+
+inline exrnic_mbox_object object(uint32_t index) { return {index}; }
+inline exrnic_mbox_create_cq cq_payload() {
+  exrnic_mbox_create_cq cq{};
+  cq.cqn = kCqn;
+  cq.page = kPage;
+  cq.pbl_address = 0x123456789ac0;
+  cq.log_entries = 10;
+  cq.msix_vector = 17;
+  cq.moderation_count = 16;
+  cq.moderation_ns = 4000;
+  return cq;
+}
+inline exrnic_mbox_create_qp qp_payload() {
+  exrnic_mbox_create_qp qp{};
+  qp.qpn = kQpn;
+  qp.page = kPage;
+  qp.pd = kPd;
+  qp.send_cqn = kCqn;
+  qp.recv_cqn = kCqn - 1;
+  qp.sq_log_slots = 12;
+  qp.rq_log_slots = 3;
+  qp.service = EXRNIC_SERVICE_RC;
+  qp.sq_pbl_address = 0xaaaaaaaaaac0;
+  qp.rq_pbl_address = 0xbbbbbbbbbb80;
+  qp.srqn = EXRNIC_NO_SRQ;
+  qp.max_reads_out = 5;
+  qp.max_reads_in = EXRNIC_MAX_READS;
+  return qp;
+}
+inline exrnic_mbox_create_srq srq_payload() {
+  exrnic_mbox_create_srq srq{};
+  srq.srqn = kSrqn;
+  srq.page = kPage;
+  srq.pd = kPd;
+  srq.log_slots = 9;
+  srq.pbl_address = 0xcccccccccc00;
+  srq.limit = 100;
+  return srq;
+}
+inline exrnic_mbox_register_mr mr_payload() {
+  return {kStag,
+          0xcafe,
+          0x7f0000000123,
+          0x100000001,
+          0x1111111140,
+          EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ,
+          EXRNIC_PAGE_SHIFT};
+}
+inline CqConfig own_cq() {
+  CqConfig cq;
+  cq.valid = true;
+  cq.page = kPage;
+  cq.log_entries = 4;
+  cq.msix_vector = 1;
+  cq.pbl = 0x40;
+  return cq;
+}
+inline Srq own_srq() {
+  Srq srq;
+  srq.cfg.valid = true;
+  srq.cfg.page = kPage;
+  srq.cfg.pd = kPd;
+  srq.cfg.log_slots = 4;
+  srq.cfg.pbl = 0x80;
+  srq.limit = 7;
+  srq.producer = 0x10;
+  srq.consumer = 0xfffe;
+  return srq;
+}
+
+// A mailbox with the two completion queues that qp_payload() names.
+inline void create_cqs(Mailbox& mailbox) {
+  mailbox.cqs[kCqn] = own_cq();
+  mailbox.cqs[kCqn - 1] = own_cq();
+}
+inline Qp qp_in(uint8_t state) {
+  Qp qp;
+  qp.cfg.valid = true;
+  qp.cfg.page = kPage;
+  qp.cfg.generation = 0xffff;
+  qp.cfg.dest_node = 9;
+  qp.cfg.dest_qpn = 0x777;
+  qp.status.state = state;
+  qp.sq_producer = 0xfff0;
+  qp.sq.consumer = 0xffe0;
+  qp.sq.halted = true;
+  return qp;
+}
+
+// What a peer's refusal leaves.
+inline QpStatus refused() {
+  QpStatus status;
+  status.state = EXRNIC_QP_STATE_ERROR;
+  status.fault = status.exact = status.told = true;
+  status.fault_status = EXRNIC_CQE_STATUS_REM_OP_ERR;
+  status.fault_detail = EXRNIC_TERM_CODE_OPCODE;
+  status.fault_seq = 99;
+  return status;
+}
+
+}  // namespace exrnic::testing

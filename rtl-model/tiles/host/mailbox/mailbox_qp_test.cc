@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <iterator>
+
+#include "rtl-model/tiles/host/mailbox/mailbox_payloads.h"
+
+namespace exrnic::testing {
+namespace {
+
+TEST_CASE("A queue pair is created as asked: in RESET, empty, of a new generation") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_ERROR);
+  mailbox.qps[kQpn].cfg.valid = false;
+  mailbox.qps[kQpn].status.fault = true;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kOk);
+  const Qp& qp = mailbox.qps[kQpn];
+  CHECK(qp.cfg.valid);
+  CHECK(qp.cfg.page == kPage);
+  CHECK(qp.cfg.pd == kPd);
+  CHECK(qp.cfg.send_cqn == kCqn);
+  CHECK(qp.cfg.recv_cqn == kCqn - 1);
+  CHECK(qp.cfg.sq_log == 12);
+  CHECK(qp.cfg.rq_log == 3);
+  CHECK(qp.cfg.sq_pbl == 0xaaaaaaaaaac0);
+  CHECK(qp.cfg.rq_pbl == 0xbbbbbbbbbb80);
+  CHECK_FALSE(qp.cfg.has_srq);
+  CHECK(qp.cfg.max_reads_out == 5);
+  CHECK(qp.cfg.max_reads_in == EXRNIC_MAX_READS);
+  CHECK(qp.cfg.generation == 1);  // after 0xffff
+  CHECK(qp.cfg.dest_node == 0);
+  CHECK(qp.cfg.dest_qpn == 0);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_RESET);
+  CHECK_FALSE(qp.status.fault);
+  CHECK(qp.sq_producer == 0);
+  CHECK_FALSE(qp.sq.halted);
+  CHECK(mailbox.wakes.empty());
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kBadState);
+}
+
+TEST_CASE("Each field of a new queue pair is checked") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  exrnic_mbox_create_qp payload = qp_payload();
+  exrnic_mbox_status expected = kBadIndex;
+  SECTION("number") { payload.qpn = EXRNIC_MAX_QP; }
+  SECTION("number, high bits") { payload.qpn |= 0x10000; }
+  SECTION("page") { payload.page = EXRNIC_USER_PAGES + kPage; }
+  SECTION("domain") { payload.pd = EXRNIC_MAX_PD; }
+  SECTION("send queue's completion queue") { payload.send_cqn = EXRNIC_MAX_CQ + kCqn; }
+  SECTION("receive queue's completion queue") { payload.recv_cqn = EXRNIC_MAX_CQ + kCqn; }
+  SECTION("one does not exist") { mailbox.cqs[kCqn].valid = false; }
+  SECTION("the other does not exist") { mailbox.cqs[kCqn - 1].valid = false; }
+  SECTION("one is of another page") { mailbox.cqs[kCqn].page++; }
+  SECTION("the other is of another page") { mailbox.cqs[kCqn - 1].page++; }
+  SECTION("service") { payload.service = EXRNIC_SERVICE_UD + 1, expected = kBadParameter; }
+  SECTION("send queue too small") { payload.sq_log_slots = 1, expected = kBadParameter; }
+  SECTION("send queue too large") { payload.sq_log_slots = 13, expected = kBadParameter; }
+  SECTION("receive queue too small") { payload.rq_log_slots = 0, expected = kBadParameter; }
+  SECTION("receive queue too large") { payload.rq_log_slots = 0x104, expected = kBadParameter; }
+  SECTION("send queue's PBL") { payload.sq_pbl_address |= 0x20, expected = kBadParameter; }
+  SECTION("receive queue's PBL") { payload.rq_pbl_address |= 1, expected = kBadParameter; }
+  SECTION("both on one completion queue") { payload.recv_cqn = kCqn, expected = kOk; }
+  SECTION("more PULLs than the core holds") {
+    payload.max_reads_out = EXRNIC_MAX_READS + 1, expected = kBadParameter;
+  }
+  SECTION("more of the peer's than the core holds") {
+    payload.max_reads_in = EXRNIC_MAX_READS + 1, expected = kBadParameter;
+  }
+  SECTION("reads, high bits") { payload.max_reads_in = 0x100, expected = kBadParameter; }
+  SECTION("no PULL in either direction") {
+    payload.max_reads_out = payload.max_reads_in = 0, expected = kOk;
+  }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, payload) == expected);
+  CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+}
+
+TEST_CASE("A queue pair changes its state only along the arrows of the specification") {
+  for (uint32_t from = 0; from <= EXRNIC_QP_STATE_ERROR; ++from) {
+    for (uint32_t to = 0; to <= EXRNIC_QP_STATE_ERROR; ++to) {
+      CAPTURE(from, to);
+      const bool allowed =
+          to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
+      Mailbox mailbox;
+      const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<uint8_t>(from));
+      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5, 0, 0};
+      CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
+      const Qp& qp = mailbox.qps[kQpn];
+      const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
+      const bool to_reset = to == EXRNIC_QP_STATE_RESET;
+      const bool wakes = allowed && to >= EXRNIC_QP_STATE_RTR;
+      CHECK(qp.status.state == (allowed ? to : from));
+      CHECK(qp.cfg.dest_node == (to_rtr ? 0x21 : before.cfg.dest_node));
+      CHECK(qp.cfg.dest_qpn == (to_rtr ? 0x654321 : before.cfg.dest_qpn));
+      const bool to_rts = allowed && to == EXRNIC_QP_STATE_RTS;
+      CHECK(qp.cfg.rnr_timer == (to_rtr ? 5 : before.cfg.rnr_timer));
+      CHECK(qp.cfg.rnr_retry == (to_rts ? 5 : before.cfg.rnr_retry));
+      CHECK(qp.cfg.generation == (to_reset ? 1 : 0xffff));
+      CHECK(qp.sq.consumer == (to_reset ? 0 : before.sq.consumer));
+      CHECK(qp.sq.halted == !to_reset);
+      CHECK(mailbox.wakes == (wakes ? std::vector<unsigned>{kQpn} : std::vector<unsigned>{}));
+    }
+  }
+}
+
+TEST_CASE("Each field of a state change is checked") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
+  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, EXRNIC_RESERVED_QPN - 1, 31, 0, 0};
+  exrnic_mbox_status expected = kBadParameter;
+  SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
+  SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
+  SECTION("state") { payload.state = EXRNIC_QP_STATE_ERROR + 1; }
+  SECTION("state, high bits") { payload.state |= 0x100; }
+  SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
+  SECTION("own node") { payload.dest_node = kNode; }
+  SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
+  SECTION("that of a group") { payload.dest_qpn = EXRNIC_GROUP_QPN; }
+  SECTION("that of firmware") { payload.dest_qpn = EXRNIC_FW_QPN; }
+  SECTION("that of a port") { payload.dest_qpn = EXRNIC_PORT_QPN + 3; }
+  SECTION("pause") { payload.rnr = EXRNIC_RNR_TIMER_MAX + 1; }
+  SECTION("pause, high bits") { payload.rnr = 0x100; }
+  SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
+  CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
+}
+
+TEST_CASE("A queue pair of datagrams has keys, and no peer") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RESET);
+  qp.cfg.service = EXRNIC_SERVICE_UD;
+  exrnic_mbox_modify_qp change{kQpn, EXRNIC_QP_STATE_INIT, 0, 0, 0, 0xdeadbeef, 0x8001};
+  for (const uint32_t pkey : {0u, 0x8000u, 0x18001u}) {
+    change.pkey = pkey;
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
+  }
+  change.pkey = 0x8001;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
+  CHECK(qp.cfg.qkey == 0xdeadbeef);
+  CHECK(qp.cfg.pkey == 0x8001);
+  change = {kQpn, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1, 1, 0};
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
+  change.rnr = 0;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
+  CHECK(qp.cfg.dest_node == kNode);
+  CHECK(qp.cfg.qkey == 0xdeadbeef);
+}
+
+TEST_CASE("Attachments are changed at rest, and judged by what is attached") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UD;
+  const auto attach = EXRNIC_MBOX_OP_ATTACH_GROUP, detach = EXRNIC_MBOX_OP_DETACH_GROUP;
+  const exrnic_mbox_group group{kQpn, EXRNIC_GROUP_MAX};
+  CHECK(mailbox.run(attach, group) == kOk);
+  CHECK(mailbox.order == "1fFa0d");
+  CHECK(mailbox.run(detach, group) == kBadState);
+  mailbox.group_found = true;
+  CHECK(mailbox.run(attach, group) == kBadState);
+  CHECK(mailbox.run(detach, group) == kOk);
+  mailbox.group_found = false;
+  mailbox.group_full = true;
+  CHECK(mailbox.run(attach, group) == kBadIndex);
+  mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn));
+  const unsigned ops[] = {0, 1, 0, 1, 0, 2};  // of enum group_op_e
+  REQUIRE(mailbox.group_changes.size() == std::size(ops));
+  for (size_t i = 0; i < std::size(ops); ++i) {
+    CHECK(mailbox.group_changes[i].op == ops[i]);
+    CHECK(mailbox.group_changes[i].qpn == kQpn);
+    if (ops[i] != 2) CHECK(mailbox.group_changes[i].group == EXRNIC_GROUP_MAX);
+  }
+}
+
+TEST_CASE("Each field of a change of attachments is checked") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UD;
+  exrnic_mbox_group group{kQpn, 1};
+  exrnic_mbox_status expected = kBadState;
+  SECTION("number") { group.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
+  SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false; }
+  SECTION("service") { mailbox.qps[kQpn].cfg.service = EXRNIC_SERVICE_UC; }
+  SECTION("group") { group.group = EXRNIC_GROUP_MAX + 1, expected = kBadParameter; }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_ATTACH_GROUP, group) == expected);
+  CHECK(mailbox.group_changes.empty());
+}
+
+TEST_CASE("How often a message is sent again that finds no receive is checked") {
+  for (const auto& [retry, expected] :
+       {std::pair(7u, kOk), std::pair(8u, kBadParameter), std::pair(0x100u, kBadParameter)}) {
+    Mailbox mailbox;
+    mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, retry, 0, 0};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
+  }
+}
+
+TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps which one that is") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  qp.status.rnr = qp.status.exact = true;
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+  mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
+  CHECK(qp.status.rnr);
+  CHECK(qp.status.exact);
+}
+
+TEST_CASE("The driver's ERROR has no cause; one that is there already keeps its own") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+  qp.status.fault = qp.status.exact = true;  // left from before
+  mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
+  CHECK_FALSE(qp.status.fault);
+  CHECK_FALSE(qp.status.exact);
+  qp.status = refused();
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
+  CHECK(qp.status.fault);
+  CHECK(qp.status.fault_detail == EXRNIC_TERM_CODE_OPCODE);
+  CHECK(qp.status.exact);
+  CHECK(qp.status.told);
+}
+
+TEST_CASE("A command is judged by what the tables say when the core has come to rest") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
+  mailbox.while_coming_to_rest = [&] {  // the peer refuses something
+    qp.status = refused();
+  };
+  SECTION("a pair that went to ERROR meanwhile does not come back to life") {
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, 0, 0, 0};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kBadState);
+  }
+  SECTION("nor does it lose its cause") {
+    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
+  }
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+  CHECK(qp.status.fault);
+}
+
+TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
+  CHECK(mailbox.has_answer);
+  const auto answer = mailbox.answer<exrnic_mbox_query_qp>();
+  CHECK(answer.state == EXRNIC_QP_STATE_RTS);
+  CHECK(answer.dest_node == 9);
+  CHECK(answer.dest_qpn == 0x777);
+  CHECK(answer.sq_producer == 0xfff0);
+  CHECK(answer.sq_consumer == 0xffe0);
+  CHECK(mailbox.order == "d");
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn + 1)) == kBadState);
+  CHECK_FALSE(mailbox.has_answer);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(EXRNIC_MAX_QP + kQpn)) == kBadIndex);
+}
+
+TEST_CASE("A query tells what is under way, of either side") {
+  const auto under_way = [](void (*set)(Mailbox&)) {
+    Mailbox mailbox;
+    mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_ERROR);
+    set(mailbox);
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
+    return mailbox.answer<exrnic_mbox_query_qp>().under_way;
+  };
+  CHECK(under_way([](Mailbox&) {}) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.pulls[kQpn] = EXRNIC_MAX_READS; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.reads[kQpn] = 1; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.messages[kQpn] = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.messages[kQpn + 1] = true; }) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.qps[kQpn].status.answer_lost = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) {
+          mailbox.qps[kQpn].status.answer_lost = mailbox.qps[kQpn].status.told = true;
+        }) == 0);
+  CHECK(under_way([](Mailbox& mailbox) { mailbox.qps[kQpn].refused.valid = true; }) == 1);
+  CHECK(under_way([](Mailbox& mailbox) {
+          mailbox.qps[kQpn].refused.valid = mailbox.qps[kQpn].status.told = true;
+        }) == 0);
+}
+
+TEST_CASE("A destroyed queue pair is gone and keeps its generation for the next one") {
+  Mailbox mailbox;
+  mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kOk);
+  CHECK_FALSE(mailbox.qps[kQpn].cfg.valid);
+  CHECK(mailbox.qps[kQpn].cfg.generation == 0xffff);
+  CHECK(mailbox.order.find("wc") != std::string::npos);  // what others remember of it is void
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kBadState);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(0xffffffff)) == kBadIndex);
+}
+
+}  // namespace
+}  // namespace exrnic::testing

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "Vregisters.h"
+#include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/records.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint32_t kOnes = 0xffffffff;
+constexpr unsigned kWord = 4;
+constexpr unsigned kSources = 8;
+
+class Registers : public Bench<Vregisters> {
+ public:
+  Registers() {
+    Vregisters& d = dut();
+    d.cfg_node_i = 0xab;
+    d.cfg_clock_khz_i = 250000;
+    d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
+    d.time_i = 0x1122334455667788;
+    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = d.srq_limit_i =
+        d.firmware_i = 0;
+    for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = 0;
+    reset();
+  }
+
+  int interrupts = 0;
+  int commands = 0;
+  uint32_t op = 0;
+
+  void cycle() override {
+    settle();
+    interrupts += dut().irq_valid_o && dut().irq_ready_i;
+    if (dut().mbox_start_o) {
+      ++commands;
+      op = dut().mbox_op_o;
+    }
+    tick();
+    settle();
+  }
+  // Sets up a write for the next cycle(); a pulse beside it then happens in the same one.
+  void drive_write(uint32_t address, uint32_t data, unsigned size = kWord) {
+    dut().valid_i = dut().write_i = 1;
+    dut().address_i = address;
+    dut().size_i = size;
+    dut().data_i = data;
+  }
+  void write(uint32_t address, uint32_t data, unsigned size = kWord) {
+    drive_write(address, data, size);
+    cycle();
+    dut().valid_i = 0;
+    CHECK_FALSE(dut().rsp_valid_o);
+  }
+  uint32_t read(uint32_t address, unsigned size = kWord) {
+    dut().valid_i = 1;
+    dut().write_i = 0;
+    dut().address_i = address;
+    dut().size_i = size;
+    cycle();
+    dut().valid_i = 0;
+    CHECK(dut().rsp_valid_o);
+    const uint32_t data = dut().rsp_data_o;
+    cycle();
+    CHECK_FALSE(dut().rsp_valid_o);
+    return data;
+  }
+  template <typename Signal>
+  void pulse(Signal& signal) {
+    signal = 1;
+    cycle();
+    signal = 0;
+    dut().valid_i = 0;
+    cycle();
+  }
+  uint64_t counter(unsigned index) {
+    const uint64_t low = read(EXRNIC_REG_COUNTERS + 8 * index);
+    return uint64_t{read(EXRNIC_REG_COUNTERS + 8 * index + 4)} << 32 | low;
+  }
+};
+
+TEST_CASE("After reset every register reads as the specification says") {
+  Registers registers;
+  const std::vector<std::pair<uint32_t, uint32_t>> expected = {
+      {EXRNIC_REG_ID, 0x58524e43},
+      {EXRNIC_REG_ABI_VERSION, EXRNIC_ABI_VERSION},
+      {EXRNIC_REG_MAX_QP, EXRNIC_MAX_QP},
+      {EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ},
+      {EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ},
+      {EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG},
+      {EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE},
+      {EXRNIC_REG_USER_PAGES, EXRNIC_USER_PAGES},
+      {EXRNIC_REG_CLOCK_KHZ, 250000},
+      {EXRNIC_REG_STATUS, EXRNIC_DEVICE_STATUS_READY | EXRNIC_DEVICE_STATUS_LINK_UP},
+      {EXRNIC_REG_CONTROL, 0},
+      {EXRNIC_REG_NODE_ID, 0xab},
+      {EXRNIC_REG_MAC_LO, 0x585200ab},  // 02:45:58:52:00:ab
+      {EXRNIC_REG_MAC_HI, 0x0245},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_DEFAULT},
+      {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_DEFAULT},
+      {EXRNIC_REG_MAX_WINDOW, EXRNIC_MAX_WINDOWS},
+      {EXRNIC_REG_COMBINE_CYCLES, EXRNIC_COMBINE_CYCLES_DEFAULT},
+      {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_DEFAULT},
+      {EXRNIC_REG_INT_ENABLE, 0},
+      {EXRNIC_REG_INT_CAUSE, 0},
+      {EXRNIC_REG_MBOX_STATUS, EXRNIC_MBOX_STATUS_OK},
+      {EXRNIC_REG_MBOX_COMMAND, kOnes},  // write only
+      {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_HARDWARE},
+      {EXRNIC_REG_ERRATA, 0},
+      {EXRNIC_REG_QP_FAILED_WORDS, 0},
+      {EXRNIC_REG_CQ_OVERRUN_WORDS, 0},
+      {EXRNIC_REG_SRQ_LOW_WORDS, 0},
+      {EXRNIC_REG_SRQ_LOW_WORDS + 4, kOnes},
+      {EXRNIC_REG_QP_FAILED - 4, kOnes},
+      {EXRNIC_REG_SRQ_LOW + EXRNIC_MAX_SRQ / 8, kOnes},
+      {EXRNIC_REG_MBOX_STATUS + 4, kOnes},
+      {EXRNIC_REG_COUNTERS - 4, kOnes},
+      {EXRNIC_REG_COUNTERS, 0},
+      {EXRNIC_REG_COUNTERS + 8 * EXRNIC_COUNTERS, kOnes},
+      {EXRNIC_BAR0_SIZE - 4, kOnes},
+  };
+  for (const auto& [address, value] : expected) {
+    CAPTURE(address);
+    CHECK(registers.read(address) == value);
+  }
+}
+
+TEST_CASE("Status follows the tables and the link") {
+  Registers registers;
+  registers.dut().ready_i = 0;
+  CHECK(registers.read(EXRNIC_REG_STATUS) == EXRNIC_DEVICE_STATUS_LINK_UP);
+  registers.dut().link_up_i = 0;
+  CHECK(registers.read(EXRNIC_REG_STATUS) == 0);
+}
+
+TEST_CASE("Each change of the link is a cause, and no other moment is") {
+  Registers registers;
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
+  for (const bool up : {false, true}) {
+    registers.dut().link_up_i = up;
+    registers.dut().eval();
+    CHECK(registers.dut().link_steady_o == 0);
+    registers.cycle();
+    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_LINK);
+    CHECK(registers.dut().link_steady_o == 1);
+    registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_LINK);
+    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
+  }
+}
+
+TEST_CASE("A read that is not an aligned word of BAR 0 gives all ones") {
+  Registers registers;
+  for (const unsigned size : {1u, 2u, 8u}) CHECK(registers.read(EXRNIC_REG_ID, size) == kOnes);
+  for (const uint32_t offset : {1u, 2u, 3u})
+    CHECK(registers.read(EXRNIC_REG_MTU + offset) == kOnes);
+  CHECK(registers.read(EXRNIC_BAR0_SIZE + EXRNIC_REG_ID) == kOnes);
+  registers.dut().here_i = 0;
+  CHECK(registers.read(EXRNIC_REG_ID) == kOnes);
+}
+
+TEST_CASE("A write that is not an aligned word of BAR 0 is ignored") {
+  Registers registers;
+  for (const unsigned size : {1u, 2u, 8u}) registers.write(EXRNIC_REG_MTU, 512, size);
+  registers.write(EXRNIC_REG_MTU + 1, 512);
+  registers.write(EXRNIC_REG_MBOX_DATA, 7);
+  registers.write(EXRNIC_REG_MBOX_DATA + 2, 512);
+  registers.write(EXRNIC_BAR0_SIZE + EXRNIC_REG_MTU, 512);
+  registers.write(EXRNIC_REG_MBOX_COMMAND, 0, 8);
+  registers.dut().here_i = 0;
+  registers.write(EXRNIC_REG_MTU, 512);
+  registers.write(EXRNIC_REG_MBOX_COMMAND, 0);
+  registers.dut().here_i = 1;
+  CHECK(registers.read(EXRNIC_REG_MTU) == EXRNIC_MTU_DEFAULT);
+  CHECK(registers.read(EXRNIC_REG_MBOX_DATA) == 7);
+  CHECK(registers.commands == 0);
+}
+
+TEST_CASE("Configuration takes the values that its register allows") {
+  // Register, value written, value read then.
+  const auto [address, value, expected] = GENERATE(table<uint32_t, uint32_t, uint32_t>({
+      {EXRNIC_REG_CONTROL, kOnes, EXRNIC_DEVICE_CONTROL_ENABLE},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MIN, EXRNIC_MTU_MIN},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MAX, EXRNIC_MTU_MAX},
+      {EXRNIC_REG_MTU, 1040, 1040},
+      {EXRNIC_REG_MTU, 1032, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MIN - 16, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MAX + 16, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, 0x80000400, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_RTO_CYCLES, 1024, 1024},
+      {EXRNIC_REG_RTO_CYCLES, 1023, 1024},
+      {EXRNIC_REG_RTO_CYCLES, 0, 1024},
+      {EXRNIC_REG_RTO_CYCLES, kOnes, kOnes},
+      {EXRNIC_REG_RETRY_LIMIT, 1, 1},
+      {EXRNIC_REG_RETRY_LIMIT, 255, 255},
+      {EXRNIC_REG_RETRY_LIMIT, 0, EXRNIC_RETRY_LIMIT_DEFAULT},
+      {EXRNIC_REG_RETRY_LIMIT, 256, EXRNIC_RETRY_LIMIT_DEFAULT},
+      {EXRNIC_REG_COMBINE_CYCLES, 0, 0},
+      {EXRNIC_REG_COMBINE_CYCLES, EXRNIC_COMBINE_CYCLES_MAX + 1, EXRNIC_COMBINE_CYCLES_DEFAULT},
+      {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN, EXRNIC_LOAD_CYCLES_MIN},
+      {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN - 1, EXRNIC_LOAD_CYCLES_DEFAULT},
+      {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MAX + 1, EXRNIC_LOAD_CYCLES_DEFAULT},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 127},
+      {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
+      {EXRNIC_REG_NODE_ID, 1, 0xab},
+  }));
+  CAPTURE(address, value);
+  Registers registers;
+  registers.write(address, value);
+  CHECK(registers.read(address) == expected);
+}
+
+TEST_CASE("Configuration reaches the blocks") {
+  Registers registers;
+  registers.write(EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
+  registers.write(EXRNIC_REG_MTU, 2048);
+  registers.write(EXRNIC_REG_RTO_CYCLES, 5000);
+  registers.write(EXRNIC_REG_RETRY_LIMIT, 3);
+  CHECK(registers.dut().enable_o);
+  CHECK(registers.dut().mtu_o == 2048);
+  CHECK(registers.dut().rto_cycles_o == 5000);
+  CHECK(registers.dut().retry_limit_o == 3);
+  registers.write(EXRNIC_REG_CONTROL, 0);
+  CHECK_FALSE(registers.dut().enable_o);
+}
+
+TEST_CASE("The time is consistent: the high half is that of the last read of the low half") {
+  Registers registers;
+  CHECK(registers.read(EXRNIC_REG_TIME_LO) == 0x55667788);
+  registers.dut().time_i = 0x99aabbcc00000000;
+  registers.read(EXRNIC_REG_TIME_LO, 8);  // no read of the register
+  CHECK(registers.read(EXRNIC_REG_TIME_HI) == 0x11223344);
+  registers.read(EXRNIC_REG_TIME_LO);
+  CHECK(registers.read(EXRNIC_REG_TIME_HI) == 0x99aabbcc);
+}
+
+TEST_CASE("A command starts once, with its payload, and is busy until it is done") {
+  Registers registers;
+  for (unsigned i = 0; i < EXRNIC_MBOX_DATA_BYTES / kWord; ++i)
+    registers.write(EXRNIC_REG_MBOX_DATA + kWord * i, 0x01010101 * (i + 1));
+  registers.write(EXRNIC_REG_MBOX_COMMAND, 0x12345678);
+  CHECK(registers.commands == 1);
+  CHECK(registers.op == 0x12345678);
+  for (unsigned i = 0; i < EXRNIC_MBOX_DATA_BYTES; ++i)
+    CHECK((registers.dut().mbox_data_o[i / kWord] >> 8 * (i % kWord) & 0xff) == i / kWord + 1);
+  CHECK(registers.read(EXRNIC_REG_MBOX_STATUS) == EXRNIC_MBOX_STATUS_BUSY);
+
+  registers.write(EXRNIC_REG_MBOX_COMMAND, 1);  // ignored, as are changes of the payload
+  registers.write(EXRNIC_REG_MBOX_DATA, 0);
+  CHECK(registers.commands == 1);
+  CHECK(registers.read(EXRNIC_REG_MBOX_DATA) == 0x01010101);
+
+  registers.dut().mbox_status_i = EXRNIC_MBOX_STATUS_BAD_INDEX;
+  registers.pulse(registers.dut().mbox_done_i);
+  CHECK(registers.read(EXRNIC_REG_MBOX_STATUS) == EXRNIC_MBOX_STATUS_BAD_INDEX);
+  CHECK(registers.read(EXRNIC_REG_MBOX_DATA) == 0x01010101);
+  registers.write(EXRNIC_REG_MBOX_COMMAND, 2);
+  CHECK(registers.commands == 2);
+}
+
+TEST_CASE("Before the tables are cleared no command starts") {
+  Registers registers;
+  registers.dut().ready_i = 0;
+  registers.write(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_NOP);
+  CHECK(registers.commands == 0);
+  CHECK(registers.read(EXRNIC_REG_MBOX_STATUS) == EXRNIC_MBOX_STATUS_OK);
+}
+
+TEST_CASE("An answer replaces the payload as far as it reaches") {
+  Registers registers;
+  for (unsigned i = 0; i < 7; ++i)
+    registers.write(EXRNIC_REG_MBOX_DATA + kWord * i, 0xdddd0000 + i);
+  registers.write(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_QUERY_QP);
+  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0, 1};
+  Packer(registers.dut().mbox_answer_data_i, 8 * sizeof(answer))
+      .bytes({reinterpret_cast<const uint8_t*>(&answer),
+              reinterpret_cast<const uint8_t*>(&answer + 1)},
+             8 * sizeof(answer));
+  registers.dut().mbox_answer_i = 1;
+  registers.pulse(registers.dut().mbox_done_i);
+  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 0xdddd0006};
+  for (unsigned i = 0; i < 7; ++i)
+    CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * i) == expected[i]);
+}
+
+TEST_CASE("Each cause is pending until a one clears it, and fires if it is enabled") {
+  Registers registers;
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_QP_ERROR);
+  registers.pulse(registers.dut().mbox_done_i);
+  registers.pulse(registers.dut().cq_error_i);
+  registers.pulse(registers.dut().srq_limit_i);
+  registers.pulse(registers.dut().firmware_i);
+  CHECK(registers.interrupts == 0);
+  registers.pulse(registers.dut().qp_error_i);
+  CHECK(registers.interrupts == 1);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 31);
+  registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_QP_ERROR);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) ==
+        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT |
+         EXRNIC_INT_CAUSE_FIRMWARE));
+  registers.pulse(registers.dut().qp_error_i);
+  registers.pulse(registers.dut().qp_error_i);  // pending already: the driver may be looking now
+  CHECK(registers.interrupts == 3);
+}
+
+TEST_CASE("A shared receive queue that falls below its limit fires, if that cause is enabled") {
+  Registers registers;
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_SRQ_LIMIT);
+  registers.pulse(registers.dut().srq_limit_i);
+  CHECK(registers.interrupts == 1);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_SRQ_LIMIT);
+}
+
+TEST_CASE("A host that answers no read is told to its driver, if that cause is enabled") {
+  Registers registers;
+  registers.pulse(registers.dut().host_silent_i);
+  CHECK(registers.interrupts == 0);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_HOST_SILENT);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_HOST_SILENT);
+  CHECK(registers.read(EXRNIC_REG_INT_ENABLE) == EXRNIC_INT_CAUSE_HOST_SILENT);
+  CHECK(registers.interrupts == 1);
+}
+
+TEST_CASE("Enabling a cause that is pending fires") {
+  Registers registers;
+  registers.pulse(registers.dut().cq_error_i);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_MBOX);
+  registers.cycle();
+  CHECK(registers.interrupts == 0);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_CQ_ERROR);
+  registers.cycle();
+  CHECK(registers.interrupts == 1);
+}
+
+TEST_CASE("A cause that comes in the very cycle of its enabling fires") {
+  Registers registers;
+  registers.drive_write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_MBOX);
+  registers.pulse(registers.dut().mbox_done_i);
+  CHECK(registers.interrupts == 1);
+}
+
+TEST_CASE("A cause that comes in the very cycle of its clearing stays, and fires") {
+  Registers registers;
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_MBOX);
+  registers.pulse(registers.dut().mbox_done_i);
+  registers.drive_write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_MBOX);
+  registers.pulse(registers.dut().mbox_done_i);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_MBOX);
+  CHECK(registers.interrupts == 2);
+}
+
+TEST_CASE(
+    "An interrupt waits until it is taken; one more in the cycle in which it is taken stays") {
+  Registers registers;
+  registers.write(EXRNIC_REG_INT_ENABLE, 7);
+  registers.dut().irq_ready_i = 0;
+  registers.pulse(registers.dut().qp_error_i);
+  registers.pulse(registers.dut().cq_error_i);
+  CHECK(registers.dut().irq_valid_o);
+  registers.dut().irq_ready_i = 1;
+  registers.pulse(registers.dut().mbox_done_i);
+  CHECK(registers.interrupts == 2);
+  CHECK_FALSE(registers.dut().irq_valid_o);
+}
+
+struct EventBits {
+  uint32_t first;
+  uint32_t words;
+  uint32_t objects;
+};
+constexpr EventBits kQpFailed{EXRNIC_REG_QP_FAILED, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_MAX_QP};
+constexpr EventBits kCqOverrun{EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_MAX_CQ};
+constexpr EventBits kSrqLow{EXRNIC_REG_SRQ_LOW, EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_MAX_SRQ};
+
+// Something happens to that object, in the cycle of a write that was driven, if one was.
+void happens(Registers& registers, const EventBits& what, uint32_t number) {
+  Vregisters& dut = registers.dut();
+  dut.qp_error_qpn_i = dut.cq_error_cqn_i = number;
+  dut.srq_limit_srqn_i = static_cast<uint8_t>(number);
+  if (what.first == kQpFailed.first) registers.pulse(dut.qp_error_i);
+  if (what.first == kCqOverrun.first) registers.pulse(dut.cq_error_i);
+  if (what.first == kSrqLow.first) registers.pulse(dut.srq_limit_i);
+}
+
+uint32_t word_of(const EventBits& what, uint32_t number) {
+  return what.first + number / 32 * kWord;
+}
+
+TEST_CASE("A queue to which something happens has its bit, and no other, until a one clears it") {
+  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
+  const uint32_t last = what.objects - 1;
+  Registers registers;
+  for (uint32_t number : {0u, 33u, last}) {
+    CHECK(registers.read(what.words) == 0);
+    happens(registers, what, number);
+    CHECK(registers.read(what.words) == 1u << number / 32);
+    for (uint32_t i = 0; i < what.objects; i += 32)
+      CHECK(registers.read(word_of(what, i)) == (number / 32 == i / 32 ? 1u << number % 32 : 0));
+    registers.write(word_of(what, number), ~(1u << number % 32));  // others
+    CHECK(registers.read(what.words) == 1u << number / 32);
+    registers.write(word_of(what, number), 1u << number % 32);
+  }
+  CHECK(registers.read(what.words) == 0);
+}
+
+TEST_CASE("What happens to one kind of queue is not told of another") {
+  Registers registers;
+  happens(registers, kQpFailed, 5);
+  CHECK(registers.read(kCqOverrun.words) == 0);
+  CHECK(registers.read(kSrqLow.words) == 0);
+  happens(registers, kCqOverrun, 70);
+  CHECK(registers.read(kQpFailed.words) == 1);
+  CHECK(registers.read(kCqOverrun.words) == 4);
+}
+
+TEST_CASE("A bit that comes in the very cycle of its clearing stays") {
+  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
+  Registers registers;
+  happens(registers, what, 40);
+  registers.drive_write(word_of(what, 40), ~0u);
+  happens(registers, what, 40);
+  CHECK(registers.read(word_of(what, 40)) == 1u << 8);
+  registers.drive_write(word_of(what, 40), ~0u);  // and clears others
+  happens(registers, what, 41);
+  CHECK(registers.read(word_of(what, 40)) == 1u << 9);
+}
+
+TEST_CASE("A counter counts every source that pulses it in a cycle, and no other counter") {
+  Registers registers;
+  Vregisters& dut = registers.dut();
+  for (unsigned source = 0; source < kSources; ++source)
+    dut.event_i[source] = 1u << EXRNIC_COUNTER_DOORBELLS;
+  dut.event_i[2] |= 1u << EXRNIC_COUNTER_MSIX;
+  registers.cycle();
+  for (unsigned source = 2; source < kSources; ++source) dut.event_i[source] = 0;
+  registers.cycle();
+  dut.event_i[0] = dut.event_i[1] = 0;
+  CHECK(registers.counter(EXRNIC_COUNTER_DOORBELLS) == kSources + 2);
+  CHECK(registers.counter(EXRNIC_COUNTER_MSIX) == 1);
+  for (unsigned index = 0; index < EXRNIC_COUNTERS; ++index)
+    if (index != EXRNIC_COUNTER_DOORBELLS && index != EXRNIC_COUNTER_MSIX)
+      CHECK(registers.counter(index) == 0);
+}
+
+}  // namespace
+}  // namespace exrnic::testing

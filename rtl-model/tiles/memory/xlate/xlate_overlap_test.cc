@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Look-ups that wait for a PBL line, and what goes on meanwhile.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include "rtl-model/tiles/memory/xlate/xlate_bench.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr uint64_t kLineOfPages = kSmallPage * EXRNIC_PBL_LINE_SIZE / EXRNIC_PBL_ENTRY_SIZE;
+constexpr uint64_t kRingPbl = 0x80000;  // of ring_request()
+
+// A place in the ring whose entry is the first of line `line` of the PBL.
+Request in_line(uint64_t line) { return ring_request(line * kLineOfPages); }
+uint64_t address_of_line(uint64_t line) { return kRingPbl + line * EXRNIC_PBL_LINE_SIZE; }
+
+Response expected(const Xlate& xlate, const Request& request) {
+  const uint64_t entry = kRingPbl + request.to / kSmallPage * EXRNIC_PBL_ENTRY_SIZE;
+  const uint64_t frame = entry_at(entry, xlate.epoch) / kSmallPage * kSmallPage;
+  return {kXlateOk, frame + request.to % kSmallPage, request.length};
+}
+
+// Asks, and waits until the line is being read and held back.
+void ask_and_miss(Xlate& xlate, unsigned client, const Request& request) {
+  const std::size_t before = xlate.host().in_flight();
+  xlate.drive_request(client, request);
+  xlate.wait_for("a read", kLimit, [&] { return xlate.host().in_flight() == before + 1; });
+}
+Response answer_to(Xlate& xlate, unsigned client) {
+  xlate.wait_for("an answer", kLimit, [&] { return xlate.dut().rsp_valid_o == 1u << client; });
+  return xlate.response();
+}
+
+TEST_CASE("While a client waits for a PBL line, look-ups of the others go on") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.look_up(in_line(1));
+  xlate.host().hold(address_of_line(0));
+  ask_and_miss(xlate, 0, in_line(0));
+  CHECK(xlate.look_up(in_line(1), 1) == expected(xlate, in_line(1)));  // a hit
+  CHECK(xlate.look_up(in_line(2), 2) == expected(xlate, in_line(2)));  // a miss
+  CHECK(xlate.look_up(example_request(), 1).status == kXlateOk);       // a region
+  CHECK(xlate.host().in_flight() == 1);
+  CHECK_FALSE(xlate.dut().idle_o);
+  xlate.host().release(address_of_line(0));
+  CHECK(answer_to(xlate, 0) == expected(xlate, in_line(0)));
+  xlate.cycle();
+  CHECK(xlate.dut().idle_o);
+}
+
+TEST_CASE("The misses of all clients are in flight at once, and end in any order") {
+  Xlate xlate;
+  for (unsigned client = 0; client < kClients; ++client) {
+    xlate.host().hold(address_of_line(client));
+    ask_and_miss(xlate, client, in_line(client));
+  }
+  CHECK(xlate.host().in_flight() == kClients);
+  for (unsigned client = kClients; client-- > 0;) {
+    xlate.host().release(address_of_line(client));
+    CHECK(answer_to(xlate, client) == expected(xlate, in_line(client)));
+  }
+  CHECK(xlate.misses == kClients);
+  CHECK(xlate.hits == 0);
+}
+
+TEST_CASE("A client that waits is not asked again, and takes no other request") {
+  Xlate xlate;
+  xlate.host().hold(address_of_line(0));
+  ask_and_miss(xlate, 0, in_line(0));
+  xlate.drive_request(0, in_line(1));
+  for (int i = 0; i < 100; ++i) xlate.cycle();
+  CHECK(xlate.dut().req_valid_i == 1);
+  CHECK(xlate.host().reads().size() == 1);
+  xlate.host().release(address_of_line(0));
+  CHECK(answer_to(xlate, 0) == expected(xlate, in_line(0)));
+  xlate.cycle();
+  CHECK(answer_to(xlate, 0) == expected(xlate, in_line(1)));
+}
+
+TEST_CASE("A client gets its answer although the others displace its line at once") {
+  // Lines 0 and 513 share a place: their numbers differ in bits 0 and 9, which cancel.
+  constexpr int kRounds = 50;
+  Xlate xlate;
+  std::array<int, kClients> answers{};
+  const std::array<uint64_t, kClients> lines = {0, 513, 0};
+  for (int i = 0; i < kLimit * 10 && answers[0] + answers[1] + answers[2] < 3 * kRounds; ++i) {
+    for (unsigned client = 0; client < kClients; ++client)
+      xlate.drive_request(client, in_line(lines[client]));
+    xlate.cycle();
+    for (unsigned client = 0; client < kClients; ++client) {
+      if (!(xlate.dut().rsp_valid_o >> client & 1)) continue;
+      REQUIRE(xlate.response() == expected(xlate, in_line(lines[client])));
+      ++answers[client];
+    }
+  }
+  for (const int count : answers) CHECK(count > kRounds / 2);
+}
+
+TEST_CASE("A line that the host refuses is an error for each client that waits for it") {
+  Xlate xlate;
+  xlate.host().refuse(address_of_line(0));
+  xlate.host().hold(address_of_line(0));
+  for (unsigned client = 0; client < 2; ++client) ask_and_miss(xlate, client, in_line(0));
+  xlate.host().release(address_of_line(0));
+  for (int i = 0; i < 2; ++i) {
+    xlate.wait_for("rsp_valid_o", kLimit, [&] { return xlate.dut().rsp_valid_o != 0; });
+    CHECK(xlate.response().status == kXlateMemory);
+    xlate.cycle();
+  }
+  xlate.host().allow(address_of_line(0));
+  CHECK(xlate.look_up(in_line(0), 1).status == kXlateOk);  // nothing of the error is kept
+}
+
+TEST_CASE("A flush makes waiting look-ups begin anew, and each counts once") {
+  Xlate xlate;
+  for (unsigned client = 0; client < kClients; ++client) {
+    xlate.host().hold(address_of_line(client));
+    ask_and_miss(xlate, client, in_line(client));
+  }
+  ++xlate.epoch;
+  xlate.dut().flush_i = 1;
+  xlate.wait_for("flush_done_o", kLimit, [&] { return xlate.dut().flush_done_o != 0; });
+  for (unsigned client = 0; client < kClients; ++client) {
+    xlate.host().release(address_of_line(client));
+    CHECK(answer_to(xlate, client) == expected(xlate, in_line(client)));
+    xlate.cycle();
+  }
+  CHECK(xlate.host().reads().size() == 2 * kClients);
+  CHECK(xlate.misses == kClients);
+  CHECK(xlate.hits == 0);
+}
+
+Request invalidation() {
+  Request request = example_request();
+  request.invalidate = true;
+  request.to = request.length = 0;
+  return request;
+}
+
+TEST_CASE("A region that is invalidated while a look-up waits for its PBL refuses it") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.host().hold(example_region().pbl_address);
+  ask_and_miss(xlate, 0, example_request());
+  CHECK(xlate.look_up(invalidation(), 1).status == kXlateOk);
+  CHECK(xlate.read_region(kExampleIndex).invalidated);
+  xlate.host().release(example_region().pbl_address);
+  CHECK(answer_to(xlate, 0).status == kXlateStag);
+  CHECK(xlate.look_up(example_request(), 2).status == kXlateStag);
+}
+
+TEST_CASE("An invalidation reads no memory, and a flush does not repeat it") {
+  const int moment = GENERATE(Catch::Generators::range(0, 12));
+  INFO("flush " << moment << " cycles after the request");
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.drive_request(1, invalidation());
+  bool answered = false;
+  bool flushed = false;
+  for (int i = 0; i < kLimit && !(answered && flushed); ++i) {
+    if (i == moment) xlate.dut().flush_i = 1;
+    xlate.cycle();
+    flushed |= xlate.dut().flush_done_o != 0;
+    if (!xlate.dut().rsp_valid_o) continue;
+    CHECK(xlate.response().status == kXlateOk);
+    answered = true;
+  }
+  CHECK(answered);
+  CHECK(flushed);
+  CHECK(xlate.host().reads().empty());
+  CHECK(xlate.hits + xlate.misses == 0);
+  CHECK(xlate.look_up(invalidation()).status == kXlateStag);
+}
+
+TEST_CASE("An invalidation is answered when nobody has an address from before") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  CHECK(xlate.look_up(example_request(), 2).status == kXlateOk);
+  xlate.dut().hold_i = 1 << 2;
+  xlate.drive_request(1, invalidation());
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+    CHECK_FALSE(xlate.fence_asked);
+  }
+  CHECK(xlate.dut().let_go_o);
+  CHECK_FALSE(xlate.dut().idle_o);
+  // Others go on, and are refused.
+  CHECK(xlate.look_up(example_request(), 0).status == kXlateStag);
+  xlate.dut().hold_i = 0;
+  CHECK(answer_to(xlate, 1).status == kXlateOk);
+  CHECK_FALSE(xlate.dut().let_go_o);
+}
+
+TEST_CASE("An invalidation is answered when the reads from before have ended") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, example_region());
+  xlate.reads_under_way = true;
+  xlate.drive_request(1, invalidation());
+  xlate.wait_for("the fence", kLimit, [&] { return xlate.fence_asked; });
+  xlate.dut().hold_i = 7;  // of what is looked up from now on
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+  }
+  // One that comes meanwhile, of another region, waits for a fence of its own.
+  Mr other = example_region();
+  other.key = 0x11;
+  xlate.write_region(kExampleIndex + 1, other);
+  Request second = invalidation();
+  second.stag = stag_of(kExampleIndex + 1, other.key);
+  xlate.drive_request(2, second);
+  for (int i = 0; i < 50; ++i) xlate.cycle();
+  xlate.reads_under_way = false;
+  CHECK(answer_to(xlate, 1).status == kXlateOk);
+  for (int i = 0; i < 50; ++i) {
+    xlate.cycle();
+    CHECK(xlate.dut().rsp_valid_o == 0);
+  }
+  xlate.dut().hold_i = 0;
+  CHECK(answer_to(xlate, 2).status == kXlateOk);
+}
+
+}  // namespace
+}  // namespace exrnic::testing

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <vector>
+
+#include "Vports.h"
+#include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/neighbours.h"
+
+namespace exrnic::testing {
+namespace {
+
+constexpr int kLimit = 50;  // cycles for anything here
+constexpr uint8_t kPort = 3;
+constexpr uint8_t kNode = 0x21;
+constexpr uint8_t kPeer = 7;
+constexpr uint8_t kOwnNode = 0x10;
+constexpr unsigned kVector = 9;
+constexpr uint32_t kUp = EXRNIC_PORT_EVENT_LINK_UP;
+constexpr uint32_t kDown = EXRNIC_PORT_EVENT_LINK_DOWN;
+
+PortMessage said(uint8_t to, uint32_t data) { return {kPort, kNode, kPeer, to, data}; }
+
+// The block, its driver, and who takes messages and interrupts.
+class Ports : public Bench<Vports> {
+ public:
+  Ports() : events(dut()) {
+    dut().cfg_node_i = kOwnNode;
+    dut().enable_i = dut().link_up_i = 1;
+    dut().valid_i = dut().arrival_valid_i = dut().failed_valid_i = dut().restart_valid_i = 0;
+    dut().word_i = 1;
+    reset();
+  }
+
+  void cycle() override {
+    dut().message_ready_i = takes;
+    dut().irq_ready_i = fires;
+    settle();
+    events.sample();
+    if (dut().message_valid_o && takes) sent.push_back(unpack<PortMessage>(dut().message_o));
+    if (dut().irq_valid_o && fires) fired.push_back(dut().irq_vector_o);
+    if (dut().rsp_valid_o) value_ = dut().rsp_data_o;
+    tick();
+    settle();
+  }
+  void rest() {
+    wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
+  }
+
+  void write(uint32_t place, uint32_t value, uint8_t port = kPort) {
+    access(true, place, value, port);
+  }
+  uint32_t read(uint32_t place, uint8_t port = kPort) {
+    access(false, place, 0, port);
+    cycle();
+    return value_;
+  }
+  uint32_t pending() { return read(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0); }
+  void hear(const PortMessage& message, bool good = true) {
+    pack(dut().arrival_i, message);
+    dut().arrival_good_i = good;
+    dut().arrival_valid_i = 1;
+    wait_for("arrival_ready_o", kLimit, [&] { return dut().arrival_ready_o != 0; });
+    cycle();
+    dut().arrival_valid_i = 0;
+    rest();
+  }
+
+  void enable(uint8_t port = kPort, uint8_t node = kNode, uint8_t peer = kPeer) {
+    write(EXRNIC_REG_PORT_PEER, uint32_t{node} << 16 | peer, port);
+    write(EXRNIC_REG_PORT_VECTOR, kVector + port - kPort, port);
+    write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE, port);
+    rest();
+  }
+  // And forgets what led to it.
+  void link() {
+    enable();
+    hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));
+    REQUIRE(linked());
+    write(EXRNIC_REG_PORT_EVENTS, kUp | kDown);
+    rest();
+    sent.clear();
+    fired.clear();
+  }
+  bool linked() { return read(EXRNIC_REG_PORT_STATUS) == EXRNIC_PORT_STATUS_LINK_UP; }
+  int refused() const { return events[EXRNIC_COUNTER_PORT_REFUSED]; }
+  int taken() const { return events[EXRNIC_COUNTER_PORT_MESSAGES]; }
+
+  bool takes = true, fires = true;
+  std::vector<PortMessage> sent;
+  std::vector<unsigned> fired;
+  Events<Vports> events;
+
+ private:
+  void access(bool write, uint32_t place, uint32_t value, uint8_t port) {
+    dut().write_i = write;
+    dut().address_i = static_cast<uint16_t>(EXRNIC_PORT_BASE + port * EXRNIC_PORT_STRIDE + place);
+    dut().data_i = value;
+    dut().valid_i = 1;
+    wait_for("ready_o", kLimit, [&] { return dut().ready_o != 0; });
+    cycle();
+    dut().valid_i = 0;
+    settle();
+  }
+
+  uint32_t value_ = 0;
+};
+
+// ---- The link
+
+TEST_CASE("A port that is enabled greets its peer, and goes up with its answer") {
+  Ports ports;
+  ports.enable();
+  CHECK(ports.sent ==
+        std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO)});
+  CHECK_FALSE(ports.linked());
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));
+  CHECK(ports.linked());
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == kUp);
+  CHECK(ports.fired == std::vector<unsigned>{kVector});
+  CHECK(ports.sent.size() == 1);
+}
+
+TEST_CASE("A greeting takes the link up and is answered; on a link that is up it is a new one") {
+  Ports ports;
+  ports.enable();
+  ports.sent.clear();
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
+  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP)});
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == kUp);
+  ports.write(EXRNIC_REG_PORT_EVENTS, kUp);
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
+  CHECK(ports.linked());
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == (kUp | kDown));
+  CHECK(ports.sent.size() == 2);
+}
+
+TEST_CASE("The link goes down, with an event, when the peer says so or is lost") {
+  Ports ports;
+  ports.link();
+  SECTION("DOWN") { ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)); }
+  SECTION("a message is not acknowledged") {
+    ports.dut().failed_port_i = kPort;
+    ports.dut().failed_valid_i = 1;
+  }
+  SECTION("the node has begun anew") {
+    ports.dut().restart_node_i = kNode;
+    ports.dut().restart_valid_i = 1;
+  }
+  SECTION("the Ethernet link") { ports.dut().link_up_i = 0; }
+  ports.cycle();
+  ports.dut().failed_valid_i = ports.dut().restart_valid_i = 0;
+  ports.rest();
+  CHECK_FALSE(ports.linked());
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == kDown);
+  CHECK(ports.fired == std::vector<unsigned>{kVector});
+}
+
+TEST_CASE("The link stays when somebody else is lost") {
+  Ports ports;
+  ports.link();
+  ports.dut().failed_port_i = kPort + 1;
+  ports.dut().failed_valid_i = 1;
+  ports.dut().restart_node_i = kNode + 1;
+  ports.dut().restart_valid_i = 1;
+  ports.cycle();
+  ports.dut().failed_valid_i = ports.dut().restart_valid_i = 0;
+  ports.rest();
+  CHECK(ports.linked());
+  CHECK(ports.fired.empty());
+}
+
+TEST_CASE("Disabling tells the peer; enabling again forgets what was") {
+  Ports ports;
+  ports.link();
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 5));
+  ports.hear(said(EXRNIC_PORT_TO_SPADS, 6));
+  ports.write(EXRNIC_REG_PORT_CONTROL, 0);
+  ports.rest();
+  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)});
+  CHECK_FALSE(ports.linked());
+  ports.enable();
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == 0);
+}
+
+// ---- Bells and scratchpads
+
+TEST_CASE("Bells add up, fire unless they are masked, and fire when they are unmasked") {
+  Ports ports;
+  ports.link();
+  ports.write(EXRNIC_REG_PORT_BELLS_MASK, 0xff);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x11));
+  CHECK(ports.fired.empty());
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x8000'0001));
+  CHECK(ports.fired.size() == 1);
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x8000'0011);
+  ports.write(EXRNIC_REG_PORT_BELLS_MASK, 0x0f);  // bit 4 waits
+  ports.rest();
+  CHECK(ports.fired.size() == 2);
+  ports.write(EXRNIC_REG_PORT_BELLS_RUNG, 0x11);
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x8000'0000);
+  ports.write(EXRNIC_REG_PORT_BELLS_MASK, 0);
+  ports.rest();
+  CHECK(ports.fired.size() == 2);  // the other has fired already
+}
+
+TEST_CASE("A bell that is set interrupts no more, however often it is rung, until it is cleared") {
+  Ports ports;
+  ports.link();
+  for (int i = 0; i < 20; ++i) ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
+  CHECK(ports.fired.size() == 1);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x30));  // one more
+  CHECK(ports.fired.size() == 2);
+  ports.write(EXRNIC_REG_PORT_BELLS_RUNG, 0x30);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
+  CHECK(ports.fired.size() == 3);
+}
+
+TEST_CASE("A link that comes and goes interrupts once for either, until that is cleared") {
+  Ports ports;
+  ports.link();
+  for (int i = 0; i < 20; ++i) {
+    ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN));
+    ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
+  }
+  CHECK(ports.fired.size() == 2);
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == (kUp | kDown));
+  ports.write(EXRNIC_REG_PORT_EVENTS, kUp | kDown);
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN));
+  CHECK(ports.fired.size() == 3);
+}
+
+TEST_CASE("One register shows which ports have something to tell") {
+  const uint8_t last = EXRNIC_PORTS - 1;
+  Ports ports;
+  CHECK(ports.pending() == 0);
+  ports.link();
+  CHECK(ports.pending() == 0);
+  ports.write(EXRNIC_REG_PORT_BELLS_MASK, 2);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 2));
+  CHECK(ports.pending() == 0);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 1));
+  CHECK(ports.pending() == 1u << kPort);
+  ports.enable(last, kNode, kPeer);
+  PortMessage up = said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP);
+  up.port = last;
+  ports.hear(up);
+  CHECK(ports.pending() == (1u << kPort | 1u << last));
+  ports.write(EXRNIC_REG_PORT_BELLS_RUNG, 1);
+  CHECK(ports.pending() == 1u << last);
+  ports.write(EXRNIC_REG_PORT_CONTROL, 0, last);
+  CHECK(ports.pending() == 0);
+}
+
+TEST_CASE("Ringing and scratchpads reach the peer while the link is up, else they are refused") {
+  const bool up = GENERATE(true, false);
+  Ports ports;
+  if (up) {
+    ports.link();
+  } else {
+    ports.enable();
+    ports.sent.clear();
+  }
+  const uint32_t last = 4 * (EXRNIC_PORT_SPADS - 1);
+  ports.write(EXRNIC_REG_PORT_RING, 0x8000'0001);
+  ports.write(EXRNIC_REG_PORT_SPAD_OUT + last, 77);
+  ports.rest();
+  const std::vector<PortMessage> expected = {
+      said(EXRNIC_PORT_TO_BELLS, 0x8000'0001),
+      said(static_cast<uint8_t>(EXRNIC_PORT_TO_SPADS + last), 77)};
+  CHECK(ports.sent == (up ? expected : std::vector<PortMessage>{}));
+  CHECK(ports.refused() == (up ? 0 : 2));
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_OUT + last) == 77);
+}
+
+TEST_CASE("Each scratchpad of the peer reads as the peer wrote it, 0 until it has") {
+  Ports ports;
+  ports.link();
+  for (unsigned i = 0; i < EXRNIC_PORT_SPADS; i += 2)
+    ports.hear(said(static_cast<uint8_t>(EXRNIC_PORT_TO_SPADS + 4 * i), 100 + i));
+  for (unsigned i = 0; i < EXRNIC_PORT_SPADS; ++i)
+    CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN + 4 * i) == (i % 2 ? 0 : 100 + i));
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN, kPort + 1) == 0);
+  CHECK(ports.fired.empty());
+}
+
+TEST_CASE("Ports of one node keep apart: each hears its peer, and fires its vector") {
+  Ports ports;
+  ports.link();
+  ports.enable(kPort + 1, kNode + 1, kPeer);
+  const PortMessage other = {kPort + 1, kNode + 1, kPeer, EXRNIC_PORT_TO_BELLS, 2};
+  ports.fires = false;
+  ports.dut().arrival_good_i = 1;
+  for (const PortMessage& message : {said(EXRNIC_PORT_TO_BELLS, 1), other}) {
+    pack(ports.dut().arrival_i, message);
+    ports.dut().arrival_valid_i = 1;
+    ports.cycle();
+  }
+  ports.dut().arrival_valid_i = 0;
+  ports.cycle();
+  CHECK(ports.dut().irq_valid_o);
+  ports.fires = true;
+  ports.rest();
+  std::sort(ports.fired.begin(), ports.fired.end());
+  CHECK(ports.fired == std::vector<unsigned>{kVector, kVector + 1});
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 1);
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG, kPort + 1) == 2);
+}
+
+// ---- What is refused
+
+TEST_CASE("A message that makes no sense, or is somebody else's, does nothing but count") {
+  Ports ports;
+  ports.link();
+  PortMessage message = said(EXRNIC_PORT_TO_BELLS, 1);
+  bool good = true;
+  SECTION("another node") { ++message.node; }
+  SECTION("another port of it") { ++message.peer; }
+  SECTION("a port that is not enabled") { ++message.port; }
+  SECTION("malformed") { good = false; }
+  SECTION("nowhere") { message.to = EXRNIC_PORT_TO_BELLS + 1; }
+  SECTION("behind the scratchpads") { message.to = EXRNIC_PORT_TO_SPADS + 4 * EXRNIC_PORT_SPADS; }
+  SECTION("between scratchpads") { message.to = EXRNIC_PORT_TO_SPADS + 2; }
+  SECTION("a state that is none") {
+    message.to = EXRNIC_PORT_TO_STATE;
+    message.data = EXRNIC_PORT_STATE_HELLO + 1;
+  }
+  const int before = ports.taken();
+  ports.hear(message, good);
+  CHECK(ports.refused() == 1);
+  CHECK(ports.taken() == before);
+  CHECK(ports.fired.empty());
+  CHECK(ports.sent.empty());
+  CHECK(ports.linked());
+  for (unsigned port = 0; port < EXRNIC_PORTS; ++port)
+    CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG, static_cast<uint8_t>(port)) == 0);
+}
+
+TEST_CASE("A peer or vector that is none is not taken, nor another peer while enabled") {
+  Ports ports;
+  ports.enable();
+  const uint32_t peer = uint32_t{kNode} << 16 | kPeer;
+  ports.write(EXRNIC_REG_PORT_PEER, peer + 1);
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER) == peer);
+  ports.write(EXRNIC_REG_PORT_CONTROL, 0);
+  for (const uint32_t bad :
+       {uint32_t{kOwnNode} << 16, uint32_t{EXRNIC_MAX_NODE} << 16, peer + EXRNIC_PORTS}) {
+    ports.write(EXRNIC_REG_PORT_PEER, bad);
+    CHECK(ports.read(EXRNIC_REG_PORT_PEER) == peer);
+  }
+  ports.write(EXRNIC_REG_PORT_VECTOR, EXRNIC_MSIX_VECTORS);
+  CHECK(ports.read(EXRNIC_REG_PORT_VECTOR) == kVector);
+}
+
+TEST_CASE("What is no register reads as all ones, and takes nothing") {
+  Ports ports;
+  ports.link();
+  CHECK(ports.read(EXRNIC_REG_PORT_RING) == UINT32_MAX);
+  CHECK(ports.read(0xf0) == UINT32_MAX);
+  CHECK(ports.read(4, EXRNIC_PORTS) == UINT32_MAX);  // behind PORTS_PENDING
+  ports.write(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0, 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL) == EXRNIC_PORT_CONTROL_ENABLE);
+  ports.dut().word_i = 0;
+  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL) == UINT32_MAX);
+  ports.write(EXRNIC_REG_PORT_CONTROL, 0);
+  ports.dut().word_i = 1;
+  CHECK(ports.linked());
+}
+
+TEST_CASE("A message that cannot leave holds back registers, and nothing is lost") {
+  Ports ports;
+  ports.link();
+  ports.takes = false;
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  for (int i = 0; i < 20; ++i) ports.cycle();
+  CHECK_FALSE(ports.dut().ready_o);
+  CHECK_FALSE(ports.dut().idle_o);
+  ports.takes = true;
+  ports.write(EXRNIC_REG_PORT_RING, 2);
+  ports.rest();
+  CHECK(ports.sent ==
+        std::vector<PortMessage>{said(EXRNIC_PORT_TO_BELLS, 1), said(EXRNIC_PORT_TO_BELLS, 2)});
+}
+
+TEST_CASE("Without the core's enable nothing is sent") {
+  Ports ports;
+  ports.dut().enable_i = 0;
+  ports.enable();
+  CHECK(ports.sent.empty());
+}
+
+}  // namespace
+}  // namespace exrnic::testing

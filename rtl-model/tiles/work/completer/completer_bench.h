@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The completer with its neighbours: queue pairs, translation, and the places where status changes,
+// wake-ups and writes go.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Vcompleter.h"
+#include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 500;  // cycles for anything here
+constexpr uint64_t kTime = 0x123456789abcdef0;
+
+class Completer : public Bench<Vcompleter> {
+ public:
+  explicit Completer(uint32_t seed = 1)
+      : events(dut()), qp_reader_(dut(), qps), xlate(dut(), seed), random_(seed) {
+    dut().quiesce_i = 0;
+    dut().done_valid_i = 0;
+    dut().rx_done_valid_i = 0;
+    dut().bell_valid_i = 0;
+    dut().config_we_i = 0;
+    dut().time_i = kTime;
+    reset();
+    wait_for("init_done_o", EXRNIC_MAX_CQ + 2, [&] { return dut().init_done_o != 0; });
+  }
+
+  // Declared before what refers to it.
+  std::map<unsigned, Qp> qps;
+  Events<Vcompleter> events;
+
+ private:
+  QpReader<Vcompleter> qp_reader_;
+
+ public:
+  XlateModel<Vcompleter> xlate;
+  std::vector<DmaWriteCmd> writes;  // completions and interrupts, in order
+  std::vector<unsigned> wakes;
+  int qp_errors = 0;
+  int cq_errors = 0;
+  unsigned overrun = ~0u;  // the last queue that lost a completion
+
+  void cycle() override {
+    qp_reader_.drive();
+    xlate.drive();
+    dut().status_ready_i = random_() % 2;
+    dut().wake_ready_i = random_() % 2;
+    dut().write_ready_i = random_() % 2;
+    settle();
+    sample();
+    tick();
+    settle();
+  }
+
+  void create_cq(unsigned cqn, const CqConfig& config) {
+    dut().config_we_i = 1;
+    dut().config_cqn_i = cqn;
+    pack(dut().config_i, config);
+    cycle();
+    dut().config_we_i = 0;
+  }
+  void end(const TxDone& done) {
+    pack(dut().done_i, done);
+    dut().done_valid_i = 1;
+    accept("done_ready_o", [&] { return dut().done_ready_o != 0; });
+    dut().done_valid_i = 0;
+    rest();
+  }
+  void end(const RxDone& done) {
+    pack(dut().rx_done_i, done);
+    dut().rx_done_valid_i = 1;
+    accept("rx_done_ready_o", [&] { return dut().rx_done_ready_o != 0; });
+    dut().rx_done_valid_i = 0;
+    rest();
+  }
+  void ring(const CqDoorbell& bell) {
+    pack(dut().bell_i, bell);
+    dut().bell_valid_i = 1;
+    accept("bell_ready_o", [&] { return dut().bell_ready_o != 0; });
+    dut().bell_valid_i = 0;
+    rest();
+  }
+  void rest() {
+    wait_for("quiescent_o", kLimit, [&] { return dut().quiescent_o != 0; });
+  }
+
+  // Lets device time pass, a nanosecond a cycle.
+  void pass(int nanoseconds) {
+    for (int i = 0; i < nanoseconds; ++i) {
+      ++dut().time_i;
+      cycle();
+    }
+  }
+  int interrupts() const {
+    return static_cast<int>(
+        std::count_if(writes.begin(), writes.end(),
+                      [](const DmaWriteCmd& write) { return write.kind == kDmaWriteMsix; }));
+  }
+
+  exrnic_cqe cqe(std::size_t index) const {
+    REQUIRE(index < writes.size());
+    REQUIRE(writes[index].kind == kDmaWriteInline);
+    exrnic_cqe cqe;
+    static_assert(sizeof(cqe) == sizeof(DmaWriteCmd::data));
+    std::memcpy(&cqe, writes[index].data.data(), sizeof(cqe));
+    return cqe;
+  }
+
+ private:
+  template <typename Ready>
+  void accept(const char* what, Ready ready) {
+    wait_for(what, kLimit, ready);
+    cycle();
+  }
+
+  void sample() {
+    qp_reader_.sample();
+    xlate.sample();
+    events.sample();
+    if (dut().status_valid_o && dut().status_ready_i)
+      qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
+    if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = unpack<QpEnded>(dut().ended_o);
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().write_valid_o && dut().write_ready_i)
+      writes.push_back(unpack<DmaWriteCmd>(dut().write_o));
+    qp_errors += dut().qp_error_o;
+    cq_errors += dut().cq_error_o;
+    if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;
+  }
+
+  std::mt19937 random_;
+};
+
+constexpr unsigned kQpn = 5;
+constexpr unsigned kCqn = 3;
+constexpr unsigned kRecvCqn = 9;
+constexpr uint8_t kPage = 2;
+constexpr uint16_t kGeneration = 0x7778;
+constexpr uint8_t kVector = 7;
+constexpr uint8_t kNode = 0x21;
+constexpr uint64_t kPbl = 0x90000;
+constexpr uint64_t kRecvPbl = 0xa0000;
+constexpr uint8_t kLog = 2;
+constexpr uint32_t kEntries = 1 << kLog;
+
+inline CqConfig small_cq() {
+  CqConfig cq;
+  cq.valid = true;
+  cq.page = kPage;
+  cq.log_entries = kLog;
+  cq.msix_vector = kVector;
+  cq.pbl = kPbl;
+  return cq;
+}
+
+// A queue pair in RTS on a completion queue of four entries, another for receives.
+inline void connect(Completer& completer) {
+  completer.create_cq(kCqn, small_cq());
+  CqConfig receives = small_cq();
+  receives.pbl = kRecvPbl;
+  completer.create_cq(kRecvCqn, receives);
+  Qp qp;
+  qp.cfg.valid = true;
+  qp.cfg.page = kPage;
+  qp.cfg.send_cqn = kCqn;
+  qp.cfg.recv_cqn = kRecvCqn;
+  qp.cfg.generation = kGeneration;
+  qp.status.state = EXRNIC_QP_STATE_RTS;
+  completer.qps[kQpn] = qp;
+}
+
+inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+  TxDone done;
+  done.tag = {kTxKindLast, kQpn, kGeneration, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
+  done.node = kNode;
+  done.seq = 100u + wqe_index;
+  done.status = status;
+  return done;
+}
+inline TxDone segment(uint8_t status) {
+  TxDone segment = done(0, status);
+  segment.tag.kind = kTxKindSegment;
+  return segment;
+}
+inline CqDoorbell bell(uint32_t consumer, bool arm = false, bool solicited = false) {
+  return {kCqn, consumer, arm, solicited, kPage};
+}
+
+inline void fail_remotely(Completer& completer, uint32_t first_refused) {
+  QpStatus& status = completer.qps[kQpn].status;
+  status.state = EXRNIC_QP_STATE_ERROR;
+  status.fault = status.exact = true;
+  status.fault_status = EXRNIC_CQE_STATUS_REM_ACCESS_ERR;
+  status.fault_detail = EXRNIC_TERM_CODE_TAGGED_BOUNDS;
+  status.fault_seq = first_refused;
+}
+
+}  // namespace exrnic::testing

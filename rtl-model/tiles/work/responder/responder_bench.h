@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The responder with its neighbours: queue pairs with their reads under way, shared receive queues,
+// rings in host memory, translation, slots, and the places where writes,
+// terminate messages, completions, status changes and wake-ups go.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Vresponder.h"
+#include "rtl-model/tiles/work/responder/ring_memory.h"
+#include "rtl-model/tiles/work/responder/segments.h"
+#include "rtl-model/testing/bench.h"
+#include "rtl-model/testing/neighbours.h"
+
+namespace exrnic::testing {
+
+constexpr int kLimit = 2000;  // cycles for anything here
+
+class Responder : public Bench<Vresponder> {
+ public:
+  explicit Responder(uint32_t seed = 1)
+      : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
+    xlate.answer = [this](const XlateReq& request) { return region(request); };
+    dut().posted_valid_i = dut().clear_ring_i = 0;
+    dut().quiesce_i = dut().desc_valid_i = dut().flush_valid_i = 0;
+    dut().clear_i = dut().look_i = 0;
+    dut().refuse_ready_i = 0;
+    dut().write_idle_i = 1;
+    reset();
+    wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
+  }
+
+  std::map<unsigned, Qp> qps;
+  std::map<unsigned, Srq> srqs;
+  std::map<unsigned, std::deque<Pull>> pulls;
+  std::map<unsigned, std::deque<Read>> reads;
+  bool in_force = false;  // another refusal of the sender's
+  bool completer_rests = false;
+  bool writes_rest = false;
+  int put_offs = 0;
+  std::vector<DmaWriteCmd> writes;
+  std::vector<Refusal> refusals;
+  std::vector<RxDone> ended;
+  std::vector<unsigned> wakes;
+  std::vector<unsigned> pauses;  // codes
+  // Of what left: w(rite), h(old), t(erminate), s(tatus), d(one with the frame), c(ompletion).
+  std::string order;
+  int qp_errors = 0;
+  int limit_events = 0;
+  std::vector<CreditTaken> credits;
+  Events<Vresponder> events;
+  XlateModel<Vresponder> xlate;
+  std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
+  RingMemory memory;
+  std::map<unsigned, FwGrant> grants;  // of firmware, by place
+  bool placed_granted = false;         // bytes that it has granted were in hand
+
+  void cycle() override {
+    drive_tables();
+    xlate.drive();
+    memory.drive();
+    dut().status_ready_i = random_() % 2;
+    dut().wake_ready_i = random_() % 2;
+    dut().write_ready_i = !writes_rest && random_() % 2;
+    dut().rx_done_ready_i = !completer_rests && random_() % 2;
+    dut().refuse_ready_i = random_() % 2;
+    dut().refuse_put_off_i = dut().refuse_ready_i && in_force;
+    settle();
+    pack(dut().fw_grant_i, grants[dut().fw_grant_index_o]);
+    settle();
+    placed_granted |= dut().fw_placing_o;
+    sample();
+    tick();
+    settle();
+  }
+
+  void begin(const RxDesc& desc) {
+    pack(dut().desc_i, desc);
+    dut().desc_valid_i = 1;
+    wait_for("desc_ready_o", kLimit, [&] { return dut().desc_ready_o != 0; });
+    cycle();
+    dut().desc_valid_i = 0;
+  }
+  void rest() {
+    wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
+  }
+  void receive(const RxDesc& desc) {
+    begin(desc);
+    rest();
+  }
+  void flush(unsigned qpn) {
+    dut().flush_qpn_i = qpn;
+    dut().flush_valid_i = 1;
+    wait_for("flush_ready_o", kLimit, [&] { return dut().flush_ready_o != 0; });
+    cycle();
+    dut().flush_valid_i = 0;
+    rest();
+  }
+  void clear(unsigned qpn) {
+    dut().clear_i = dut().clear_ring_i = 1;
+    dut().clear_qpn_i = dut().clear_ring_id_i = qpn;
+    cycle();
+    dut().clear_i = dut().clear_ring_i = 0;
+  }
+  // What the doorbell of a receive queue tells.
+  void tell(const ReceiveRing& ring) {
+    pack(dut().posted_i, ring);
+    dut().posted_valid_i = 1;
+    cycle();
+    dut().posted_valid_i = 0;
+  }
+  void tell_posted(unsigned qpn) {
+    const Qp& qp = qps[qpn];
+    tell({false, static_cast<uint16_t>(qpn), qp.cfg.rq_pbl, qp.cfg.rq_log, qp.rq_consumer,
+          qp.rq_producer});
+  }
+  bool message_open(unsigned qpn) {
+    dut().look_i = 1;
+    dut().look_qpn_i = qpn;
+    cycle();
+    dut().look_i = 0;
+    return dut().message_open_o;
+  }
+  void run(int cycles) {
+    for (int i = 0; i < cycles; ++i) cycle();
+  }
+  uint16_t refusal_code() const { return refusals.at(0).code; }
+
+  // The cycle was lost to a neighbour: a look-up, or a write that was not taken.
+  bool waited() const { return waited_; }
+
+ private:
+  // The answer to a look comes in the next cycle.
+  void drive_tables() {
+    if (asked_qp_) {
+      pack(dut().qp_i, qps[qpn_]);
+      dut().pull_count_i = static_cast<uint8_t>(pulls[qpn_].size());
+      dut().read_count_i = static_cast<uint8_t>(reads[qpn_].size());
+      pack(dut().pull_i, pulls[qpn_].empty() ? Pull{} : pulls[qpn_].front());
+    }
+    if (asked_srq_) pack(dut().srq_i, srqs[srqn_]);
+    asked_qp_ = asked_srq_ = false;
+  }
+  void sample_tables() {
+    if (dut().qp_read_o) asked_qp_ = true, qpn_ = dut().qp_read_qpn_o;
+    if (dut().srq_read_o) asked_srq_ = true, srqn_ = dut().srq_read_srqn_o;
+    if (dut().rq_we_o) qps[dut().qp_read_qpn_o].rq_consumer = dut().rq_consumer_o;
+    if (dut().srq_we_o) {
+      srqs[dut().srq_read_srqn_o].consumer = dut().srq_consumer_o;
+      srqs[dut().srq_read_srqn_o].limit = dut().srq_limit_o;
+    }
+    if (dut().peer_we_o) qps[dut().qp_read_qpn_o].peer = unpack<QpPeer>(dut().peer_o);
+    if (dut().refused_we_o)
+      qps[dut().qp_read_qpn_o].refused = unpack<RefusedRequest>(dut().refused_o);
+    limit_events += dut().srq_limit_event_o;
+    if (dut().credit_valid_o) credits.push_back(unpack<CreditTaken>(dut().credit_o));
+    auto& under_way = pulls[dut().qp_read_qpn_o];
+    if (dut().pull_set_o) under_way.front() = unpack<Pull>(dut().pull_o);
+    if (dut().pull_pop_o) under_way.pop_front();
+    if (dut().read_push_o) reads[dut().qp_read_qpn_o].push_back(unpack<Read>(dut().read_o));
+  }
+  void sample_waits() {
+    if (dut().xlate_rsp_valid_i) looking_ = false;
+    waited_ = looking_ || (dut().xlate_valid_o && !dut().xlate_ready_i) ||
+              (dut().write_valid_o && !dut().write_ready_i);
+    if (dut().xlate_valid_o && dut().xlate_ready_i) looking_ = true;
+  }
+  void sample() {
+    sample_waits();
+    sample_tables();
+    xlate.sample();
+    memory.sample();
+    events.sample();
+    if (dut().refuse_valid_o && dut().refuse_ready_i) {
+      if (in_force) {
+        ++put_offs;
+      } else {
+        order += 'r';
+        refusals.push_back(unpack<Refusal>(dut().refusal_o));
+      }
+    }
+    if (dut().pause_valid_o) pauses.push_back(dut().pause_code_o);
+    if (dut().status_valid_o && dut().status_ready_i) {
+      order += 's';
+      qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
+    }
+    if (dut().rx_done_valid_o && dut().rx_done_ready_i) {
+      order += 'c';
+      ended.push_back(unpack<RxDone>(dut().rx_done_o));
+    }
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().write_valid_o && dut().write_ready_i) {
+      const auto write = unpack<DmaWriteCmd>(dut().write_o);
+      if (write.kind != kDmaWriteNone) order += 'w';
+      if (write.frame_done) order += 'd';
+      writes.push_back(write);
+    }
+    qp_errors += dut().qp_error_o;
+  }
+
+  std::mt19937 random_;
+  bool asked_qp_ = false, asked_srq_ = false;
+  bool waited_ = false, looking_ = false;
+  unsigned qpn_ = 0, srqn_ = 0;
+};
+
+inline void post(Responder& responder, const std::vector<RingMemory::Word>& words) {
+  post(responder.memory, kRqPbl, kRqLog, responder.qps[kQpn].rq_producer, words);
+}
+
+// ---- A queue pair with receives
+
+constexpr exrnic_sge kElement{0x40000, 4096, 0x11111111};
+
+// A responder with one queue pair that has one receive.
+struct Receiver : Responder {
+  explicit Receiver(const std::vector<exrnic_sge>& elements = {kElement}, uint32_t seed = 1)
+      : Responder(seed) {
+    qps[kQpn] = receiving_qp();
+    post(*this, recv_wqe(elements));
+  }
+  void check_failed(uint8_t status, uint16_t code, const std::string& expected_order = "crsd") {
+    CHECK(order == expected_order);
+    REQUIRE(ended.size() == 1);
+    CHECK(ended[0].opcode == EXRNIC_WQE_OPCODE_RECV);
+    CHECK(ended[0].status == status);
+    CHECK(ended[0].byte_length == 0);
+    CHECK(ended[0].signaled);
+    CHECK(refusal_code() == code);
+    CHECK(qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+    CHECK(qps[kQpn].status.told);
+    CHECK(events[EXRNIC_COUNTER_RECVS] == 0);
+  }
+};
+
+}  // namespace exrnic::testing
