@@ -5,8 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "rtl-model/tiles/firmware/cpu/mips.h"
 #include "rtl-model/testing/records.h"
+#include "rtl-model/tiles/firmware/cpu/mips.h"
 
 namespace exrnic::testing {
 

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-#include "rtl-model/tiles/memory/dma_read/read_host.h"
 #include "rtl-model/testing/bench.h"
+#include "rtl-model/tiles/memory/dma_read/read_host.h"
 
 namespace exrnic::testing {
 namespace {

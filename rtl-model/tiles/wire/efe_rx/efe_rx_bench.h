@@ -9,8 +9,8 @@
 #include <set>
 
 #include "Vefe_rx.h"
-#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 #include "rtl-model/testing/bench.h"
+#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 
 namespace exrnic::testing {
 

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "Vefe_loop.h"
-#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 #include "rtl-model/testing/bench.h"
+#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 
 namespace exrnic::testing {
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "Vefe_tx.h"
-#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 #include "rtl-model/testing/bench.h"
+#include "rtl-model/tiles/wire/efe_tx/efe_types.h"
 
 namespace exrnic::testing {
 

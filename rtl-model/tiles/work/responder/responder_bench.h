@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "Vresponder.h"
-#include "rtl-model/tiles/work/responder/ring_memory.h"
-#include "rtl-model/tiles/work/responder/segments.h"
 #include "rtl-model/testing/bench.h"
 #include "rtl-model/testing/neighbours.h"
+#include "rtl-model/tiles/work/responder/ring_memory.h"
+#include "rtl-model/tiles/work/responder/segments.h"
 
 namespace exrnic::testing {
 
