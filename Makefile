@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo newcomer install gen lint test soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest demo newcomer install gen lint rtl-report test soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -163,6 +163,9 @@ images: ## The pictures of the documentation: docs/timeline.png, docs/figures.pn
 figures: $(if $(RESULTS),,build) ## The papers' figures beside ours: build/figures/report.html, and PNGs
 	@tools/setup/extra.sh python3-matplotlib python3-tqdm
 	@$(ENV) $(PYTHON) tools/figures/figures.py $(if $(RESULTS),--results $(RESULTS))
+
+rtl-report: setup ## Each memory of the RTL with words, bits and ports; fails on one that no flow has
+	@$(ENV) $(PYTHON) tools/rtl_report/rtl_report.py
 
 format: setup ## Lay out C and C++ as .clang-format says
 	@tools/lint/lint.sh --fix format

@@ -3,6 +3,8 @@
 rtl-model/gen/exrnic_pkg.sv
 rtl-model/gen/exrnic_records_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
+rtl-model/memories/ram_1r1w.sv
+rtl-model/memories/ram_nr1w.sv
 rtl-model/core/interfaces/access_if.sv
 rtl-model/core/interfaces/command_if.sv
 rtl-model/core/interfaces/completer_queues_if.sv
@@ -61,7 +63,6 @@ rtl-model/tiles/wire/efe_tx/efe_tx.sv
 rtl-model/tiles/wire/efe_tx/node_queue.sv
 rtl-model/tiles/wire/efe_tx/tx_ack_pending.sv
 rtl-model/tiles/wire/efe_tx/tx_arbiter.sv
-rtl-model/tiles/wire/efe_tx/tx_bank.sv
 rtl-model/tiles/wire/efe_tx/tx_buffer.sv
 rtl-model/tiles/wire/efe_tx/tx_ends.sv
 rtl-model/tiles/wire/efe_tx/tx_flight.sv
@@ -98,7 +99,6 @@ rtl-model/tiles/firmware/processor/processor.sv
 rtl-model/tiles/firmware/processor/processor_debug.sv
 rtl-model/tiles/firmware/processor/processor_devices.sv
 rtl-model/tiles/firmware/processor/processor_host.sv
-rtl-model/tiles/firmware/processor/processor_memory.sv
 rtl-model/tiles/queues/pull_watch/pull_watch.sv
 rtl-model/tiles/queues/qp_fifo/qp_fifo.sv
 rtl-model/tiles/queues/qp_table/qp_table.sv

@@ -84,10 +84,12 @@ function(exrnic_tests_of program)
 endfunction()
 
 set(EXRNIC_TILES ${CMAKE_SOURCE_DIR}/rtl-model/tiles)
-set(EXRNIC_SV_PACKAGES
+set(EXRNIC_SV_COMMON  # packages, and the memories that any block may have
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_records_pkg.sv
-  ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv)
+  ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_1r1w.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_nr1w.sv)
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast
   -I${CMAKE_SOURCE_DIR}/rtl-model/core)
 set(EXRNIC_VERILATOR_UNCHECKED --noassert)
@@ -141,7 +143,7 @@ function(exrnic_verilate lib top)
   endif()
   add_library(${lib} STATIC)
   verilate(${lib} TOP_MODULE ${top} PREFIX ${ARG_PREFIX}
-    SOURCES ${EXRNIC_SV_PACKAGES} ${ARG_SOURCES} ${optimise}
+    SOURCES ${EXRNIC_SV_COMMON} ${ARG_SOURCES} ${optimise}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
   get_target_property(sources ${lib} SOURCES)
   list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c|_dpi|_cov)?\\.cpp$")

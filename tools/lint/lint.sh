@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SELF=tools/lint/lint.sh
-CHECKS=(format generated rtl cpp kmod floors shell licence paths names circles)
+CHECKS=(format generated rtl cpp kmod floors shell licence paths names circles memories)
 OUT=build/lint
 JOBS=$(nproc)
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -45,6 +45,10 @@ check_cpp() {
 
 # Warnings do not stop kbuild; here any line that names one does. Built apart from the real
 # module, because what is up to date is not checked again: a failed check starts anew.
+check_memories() {
+  "$PYTHON" tools/rtl_report/rtl_report.py --check
+}
+
 check_kmod() {
   local tree=$OUT/kmod log=$OUT/kmod.log
   if ! tools/kbuild.sh "$tree" W=1 C=1 CHECK=sparse >"$log" 2>&1 ||

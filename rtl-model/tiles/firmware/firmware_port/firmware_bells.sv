@@ -21,7 +21,6 @@ module firmware_bells
 );
 
   logic [USER_PAGES-1:0] waits_q;
-  doorbell_t value_q[USER_PAGES];
   page_t queue_q[USER_PAGES];
   logic [$clog2(USER_PAGES):0] put_q, get_q;
 
@@ -50,9 +49,20 @@ module firmware_bells
     end
   end
   always_ff @(posedge clk_i) begin
-    if (ring_i) value_q[page_i] <= value_i;
     if (enters) queue_q[page_t'(put_q)] <= page_i;
-    if (takes) taken_o <= value_q[page_o];
   end
+
+  ram_1r1w #(
+      .WIDTH($bits(doorbell_t)),
+      .DEPTH(USER_PAGES)
+  ) u_values (
+      .clk_i,
+      .write_i        (ring_i),
+      .write_address_i(page_i),
+      .write_data_i   (value_i),
+      .read_i         (takes),
+      .read_address_i (page_o),
+      .read_data_o    (taken_o)
+  );
 
 endmodule

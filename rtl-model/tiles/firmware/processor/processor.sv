@@ -96,18 +96,28 @@ module processor
   // ---- Memory: the driver fills it while the processor is held
   logic load;
   word_t load_address, load_data, memory_rdata;
-  processor_memory #(
-      .BYTES(FW_MEMORY_BYTES)
+
+  // One port for instructions, one for data; the driver fills it while the processor is held.
+  logic data_access;
+  logic [PlaceBits-1:2] data_place;
+  word_t memory_read[2];
+  assign data_access  = load || (to_memory && run);
+  assign data_place   = load ? load_address[PlaceBits-1:2] : data_address[PlaceBits-1:2];
+  assign inst_data    = memory_read[0];
+  assign memory_rdata = memory_read[1];
+
+  ram_nr1w #(
+      .WIDTH(32),
+      .DEPTH(FW_MEMORY_BYTES / 4),
+      .LANES(4)
   ) u_memory (
       .clk_i,
-      .inst_read_i(inst_read && run),
-      .inst_word_i(inst_address[PlaceBits-1:2]),
-      .inst_data_o(inst_data),
-      .data_valid_i(load || (to_memory && run)),
-      .data_strobe_i(load ? 4'hf : data_write ? data_strobe : 4'h0),
-      .data_word_i(load ? load_address[PlaceBits-1:2] : data_address[PlaceBits-1:2]),
-      .data_i(load ? load_data : data_wdata),
-      .data_o(memory_rdata)
+      .write_i        (!data_access ? '0 : load ? '1 : data_write ? data_strobe : '0),
+      .write_address_i(data_place),
+      .write_data_i   (load ? load_data : data_wdata),
+      .read_i         ({data_access, inst_read && run}),
+      .read_address_i ('{inst_address[PlaceBits-1:2], data_place}),
+      .read_data_o    (memory_read)
   );
 
   // ---- Devices

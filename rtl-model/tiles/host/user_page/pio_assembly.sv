@@ -84,18 +84,26 @@ module pio_assembly
   end
 
   // ---- Data: a memory for each word of a block
-  logic [63:0] words_q[Words][USER_PAGES];
   page_t page_q;
   logic read_q;
   always_ff @(posedge clk_i) begin
     read_q <= complete_o;
-    if (accept) begin
-      page_q <= page_i;
-      for (int unsigned j = 0; j < WordBytes; j++)
-        if (lanes[j]) words_q[word][page_i][8*j+:8] <= data[8*j+:8];
-    end
-    if (read_q)
-      for (int unsigned i = 0; i < Words; i++) block_o[64*i+:64] <= words_q[i][page_q];
+    if (accept) page_q <= page_i;
+  end
+  for (genvar i = 0; i < Words; i++) begin : gen_word
+    ram_1r1w #(
+        .WIDTH(64),
+        .DEPTH(USER_PAGES),
+        .LANES(WordBytes)
+    ) u_word (
+        .clk_i,
+        .write_i        (accept && 32'(word) == i ? lanes : '0),
+        .write_address_i(page_i),
+        .write_data_i   (data),
+        .read_i         (read_q),
+        .read_address_i (page_q),
+        .read_data_o    (block_o[64*i+:64])
+    );
   end
 
 endmodule

@@ -67,16 +67,13 @@ module pbl_cache
     ST_COMPARE
   } state_e;
 
-  tag_t  tags_q[LINES];
-  line_t lines_q[LINES];
-
   state_e                  state_q;
   logic                    init_done_q;
   logic [CLIENT_W-1:0]     client_q;
   logic                    again_q;
   logic [63:PLACE_W]       address_q;
-  tag_t                    tag_q;   // read from tags_q
-  line_t                   line_q;  // read from lines_q
+  tag_t                    tag_q;   // as read
+  line_t                   line_q;  // as read
   index_t                  clear_q;
   logic [GENERATION_W-1:0] generation_q;
   logic                    flush_q;  // asked for, not begun
@@ -196,18 +193,47 @@ module pbl_cache
   // One that comes while the lines are cleared goes to its client only.
   index_t install_index;
   assign install = install_valid && state_q != ST_CLEAR;
+  tag_t written_tag;
   always_comb begin
     install_index = '0;
+    written_tag   = '0;
     if (install_valid) install_index = index_of(install_address);
+    if (install) written_tag = fresh_tag(install_address[63-:TAG_W], generation_q);
   end
 
+  index_t read_index;
+  always_comb begin
+    read_index = '0;
+    if (accept) read_index = index_of(req_address_i[63:BYTE_W]);
+  end
+
+  ram_1r1w #(
+    .WIDTH($bits(tag_t)),
+    .DEPTH(LINES)
+  ) u_tags (
+    .clk_i,
+    .write_i        (state_q == ST_CLEAR || install),
+    .write_address_i(state_q == ST_CLEAR ? clear_q : install_index),
+    .write_data_i   (written_tag),
+    .read_i         (accept),
+    .read_address_i (read_index),
+    .read_data_o    (tag_q)
+  );
+  ram_1r1w #(
+    .WIDTH(LINE_W),
+    .DEPTH(LINES)
+  ) u_lines (
+    .clk_i,
+    .write_i        (install),
+    .write_address_i(install_index),
+    .write_data_i   (install_line),
+    .read_i         (accept),
+    .read_address_i (read_index),
+    .read_data_o    (line_q)
+  );
+
   always_ff @(posedge clk_i) begin
-    if (state_q == ST_CLEAR) tags_q[clear_q] <= '0;
-    else if (install) tags_q[install_index] <= fresh_tag(install_address[63-:TAG_W], generation_q);
-    if (install) lines_q[install_index] <= install_line;
     if (accept) begin
-      tag_q <= tags_q[index_of(req_address_i[63:BYTE_W])];
-      line_q <= lines_q[index_of(req_address_i[63:BYTE_W])];
       client_q <= req_client_i;
       again_q <= req_again_i;
       address_q <= req_address_i;

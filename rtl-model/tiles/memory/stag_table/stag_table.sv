@@ -38,9 +38,6 @@ module stag_table
   localparam int unsigned STAG_INDEX_W = 32 - STAG_INDEX_SHIFT;
   typedef logic [INDEX_W-1:0] index_t;
 
-  mr_t  table_q[N_STAG];
-  logic invalidated_q[N_STAG];  // mr_t.invalidated: the one field that is written by itself
-
   // ---- After reset no entry counts as written: cleared a word of entries a cycle.
 
   localparam int unsigned LOG_WORD = 6;
@@ -62,9 +59,48 @@ module stag_table
     else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
+  // ---- The table: management reads it, and the look-up
+
+  localparam int unsigned MANAGEMENT = 0;
+  localparam int unsigned LOOK_UP = 1;
+  logic [1:0] read;
+  index_t read_index[2];
+  mr_t    region_read[2];
+  logic   invalidated_read[2];  // mr_t.invalidated: the one field that is written by itself
+  assign read = {accept, 1'b1};
+  assign read_index = '{write_index, index_t'(stag_index)};
+
+  ram_nr1w #(
+    .WIDTH($bits(mr_t)),
+    .DEPTH(N_STAG),
+    .READERS(2)
+  ) u_regions (
+    .clk_i,
+    .write_i        (write),
+    .write_address_i(write_index),
+    .write_data_i   (mr_i),
+    .read_i         (read),
+    .read_address_i (read_index),
+    .read_data_o    (region_read)
+  );
+  ram_nr1w #(
+    .WIDTH(1),
+    .DEPTH(N_STAG),
+    .READERS(2)
+  ) u_invalidated (
+    .clk_i,
+    .write_i        (write || pending_q),
+    .write_address_i(write ? write_index : pending_index_q),
+    .write_data_i   (!write || mr_i.invalidated),
+    .read_i         (read),
+    .read_address_i (read_index),
+    .read_data_o    (invalidated_read)
+  );
+
   // ---- Management port: the only one that writes whole regions
 
   logic   manage_in_range;
+  logic   managed_q;
   logic   write;
   index_t write_index;
 
@@ -76,11 +112,13 @@ module stag_table
   always_ff @(posedge clk_i) begin
     if (!init_done_o) written_q[init_q[LOG_WORDS-1:0]] <= '0;
     else if (write) written_q[write_index[INDEX_W-1:LOG_WORD]][write_index[LOG_WORD-1:0]] <= 1'b1;
-    if (write) table_q[write_index] <= mr_i;
-    mr_o <= '0;
-    if (manage_in_range && is_written(write_index)) begin
-      mr_o <= table_q[write_index];
-      mr_o.invalidated <= invalidated_q[write_index];
+    managed_q <= manage_in_range && is_written(write_index);
+  end
+  always_comb begin
+    mr_o = '0;
+    if (managed_q) begin
+      mr_o = region_read[MANAGEMENT];
+      mr_o.invalidated = invalidated_read[MANAGEMENT];
     end
   end
 
@@ -98,6 +136,7 @@ module stag_table
   assign stag_index = req_stag_i[31:STAG_INDEX_SHIFT];
 
   mr_t         mr_q;
+  logic        written_entry_q;
   index_t      entry_q;
   logic        in_table_q;
   logic [7:0]  key_q;
@@ -108,9 +147,7 @@ module stag_table
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
-      mr_q <= table_q[index_t'(stag_index)];
-      mr_q.valid <= table_q[index_t'(stag_index)].valid && is_written(index_t'(stag_index));
-      mr_q.invalidated <= invalidated_q[index_t'(stag_index)];
+      written_entry_q <= is_written(index_t'(stag_index));
       entry_q <= index_t'(stag_index);
       invalidate_q <= req_invalidate_i;
       in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
@@ -120,6 +157,12 @@ module stag_table
       to_q <= req_to_i;
       length_q <= req_length_i;
     end
+  end
+
+  always_comb begin
+    mr_q = region_read[LOOK_UP];
+    mr_q.valid = region_read[LOOK_UP].valid && written_entry_q;
+    mr_q.invalidated = invalidated_read[LOOK_UP];
   end
 
   // ---- Stage 1: ends of the access and of the region, 65 bits: the end may be 2^64 itself.
@@ -192,8 +235,6 @@ module stag_table
   end
   always_ff @(posedge clk_i) begin
     if (invalidate) pending_index_q <= entry_q;
-    if (write) invalidated_q[write_index] <= mr_i.invalidated;
-    else if (pending_q) invalidated_q[pending_index_q] <= 1'b1;
   end
 
   // ---- Stage 2: verdict

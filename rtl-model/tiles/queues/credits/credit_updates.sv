@@ -40,15 +40,12 @@ module credit_updates
     credit_t     base;      // those less the slots that they took
   } receiver_t;
 
-  receiver_t receiver_q[N_QP];
-  credit_t posted_q[N_QP], told_q[N_QP];
+  receiver_t taken;
   logic [N_QP-1:0] known_q;   // messages come from there
   logic [N_QP-1:0] told_any_q;
   logic [N_QP-1:0] lapsed_q;  // what the peer was told has not come, or does not hold
 
-  always_ff @(posedge clk_i) begin
-    if (taken_i) begin
-      receiver_q[taken_what_i.qpn] <= '{
+  assign taken = '{
           node: taken_what_i.node,
           peer: taken_what_i.peer,
           src_generation: taken_what_i.src_generation,
@@ -56,10 +53,6 @@ module credit_updates
           messages: taken_what_i.messages,
           base: taken_what_i.messages - taken_what_i.consumer
       };
-    end
-    if (reset_i) posted_q[reset_qpn_i] <= '0;
-    else if (posted_i) posted_q[posted_qpn_i] <= posted_producer_i;
-  end
 
   // ---- Those of which something has changed
   logic held_q, pop_valid;
@@ -134,14 +127,45 @@ module credit_updates
   end
   always_ff @(posedge clk_i) begin
     if (state_q == StIdle) qpn_q <= pop_qpn;
-    if (state_q == StRead) begin
-      now_q        <= receiver_q[qpn_q];
-      posted_now_q <= posted_q[qpn_q];
-      told_now_q   <= told_q[qpn_q];
-    end
     if (state_q == StJudge) limit_q <= limit;
-    if (tell) told_q[qpn_q] <= limit_q;
   end
+
+  ram_1r1w #(
+      .WIDTH($bits(receiver_t)),
+      .DEPTH(N_QP)
+  ) u_receivers (
+      .clk_i,
+      .write_i        (taken_i),
+      .write_address_i(taken_what_i.qpn),
+      .write_data_i   (taken),
+      .read_i         (state_q == StRead),
+      .read_address_i (qpn_q),
+      .read_data_o    (now_q)
+  );
+  ram_1r1w #(
+      .WIDTH($bits(credit_t)),
+      .DEPTH(N_QP)
+  ) u_posted (
+      .clk_i,
+      .write_i        (reset_i || posted_i),
+      .write_address_i(reset_i ? reset_qpn_i : posted_qpn_i),
+      .write_data_i   (reset_i ? '0 : posted_producer_i),
+      .read_i         (state_q == StRead),
+      .read_address_i (qpn_q),
+      .read_data_o    (posted_now_q)
+  );
+  ram_1r1w #(
+      .WIDTH($bits(credit_t)),
+      .DEPTH(N_QP)
+  ) u_told (
+      .clk_i,
+      .write_i        (tell),
+      .write_address_i(qpn_q),
+      .write_data_i   (limit_q),
+      .read_i         (state_q == StRead),
+      .read_address_i (qpn_q),
+      .read_data_o    (told_now_q)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -39,7 +39,6 @@ module qp_fifo
   typedef logic [PlaceBits:0] index_t;  // one bit more than a place: equal is empty
   typedef logic [PlaceBits-1:0] place_t;
 
-  logic [WIDTH-1:0] data_q[N_QP*DEPTH];
   index_t put_q[N_QP];
   index_t get_q[N_QP];
 
@@ -67,29 +66,56 @@ module qp_fifo
   assign last_o = put_q[pop_qpn_i] == get_q[pop_qpn_i] + 1'b1 &&
       !(push_i && push_qpn_i == pop_qpn_i);
 
-  always_ff @(posedge clk_i) begin
-    if (push_i) data_q[{push_qpn_i, place_t'(put_q[push_qpn_i])}] <= push_data_i;
-  end
-
   // A head that was replaced stands beside the queues: each memory has one writer.
-  logic replaced_q[N_QP];
-  logic [WIDTH-1:0] replacement_q[N_QP];
-  always_ff @(posedge clk_i) begin
-    if (clear) replaced_q[clear_qpn] <= 1'b0;
-    else if (pop_i || set_i) replaced_q[pop_qpn_i] <= set_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (set_i) replacement_q[pop_qpn_i] <= set_data_i;
-  end
+  logic [$clog2(N_QP*DEPTH)-1:0] head[READERS];
+  logic [WIDTH-1:0] data_read[READERS], replacement_read[READERS];
+  logic replaced_read[READERS];
+  ram_nr1w #(
+      .WIDTH(WIDTH),
+      .DEPTH(N_QP*DEPTH),
+      .READERS(READERS)
+  ) u_data (
+      .clk_i,
+      .write_i        (push_i),
+      .write_address_i({push_qpn_i, place_t'(put_q[push_qpn_i])}),
+      .write_data_i   (push_data_i),
+      .read_i         (look_i),
+      .read_address_i (head),
+      .read_data_o    (data_read)
+  );
+  ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(N_QP),
+      .READERS(READERS)
+  ) u_replaced (
+      .clk_i,
+      .write_i        (clear || pop_i || set_i),
+      .write_address_i(clear ? clear_qpn : pop_qpn_i),
+      .write_data_i   (!clear && set_i),
+      .read_i         (look_i),
+      .read_address_i (look_qpn_i),
+      .read_data_o    (replaced_read)
+  );
+  ram_nr1w #(
+      .WIDTH(WIDTH),
+      .DEPTH(N_QP),
+      .READERS(READERS)
+  ) u_replacement (
+      .clk_i,
+      .write_i        (set_i),
+      .write_address_i(pop_qpn_i),
+      .write_data_i   (set_data_i),
+      .read_i         (look_i),
+      .read_address_i (look_qpn_i),
+      .read_data_o    (replacement_read)
+  );
 
   for (genvar i = 0; i < READERS; i++) begin : gen_look
     always_ff @(posedge clk_i) begin
-      if (look_i[i]) begin
-        count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
-        head_o[i]  <= replaced_q[look_qpn_i[i]] ? replacement_q[look_qpn_i[i]]
-                      : data_q[{look_qpn_i[i], place_t'(get_q[look_qpn_i[i]])}];
-      end
+      if (look_i[i]) count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
     end
+    assign head[i]   = {look_qpn_i[i], place_t'(get_q[look_qpn_i[i]])};
+    assign head_o[i] = replaced_read[i] ? replacement_read[i] : data_read[i];
   end
 
   // ---- What is promised

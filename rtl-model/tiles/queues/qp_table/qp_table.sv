@@ -59,15 +59,16 @@ module qp_table
     input wqe_index_t rq_consumer_i
 );
 
-  qp_config_t  config_q[N_QP];
-  qp_status_t  status_q[N_QP];
-  qp_peer_t    peer_q[N_QP];
-  qp_sq_t      sq_q[N_QP];
-  qp_ended_t   ended_q[N_QP];
-  refused_request_t refused_q[N_QP];
-  wqe_index_t  sq_producer_q[N_QP];
-  wqe_index_t  rq_producer_q[N_QP];
-  wqe_index_t  rq_consumer_q[N_QP];
+  // A memory for each writer.
+  qp_config_t       config_read     [QP_CLIENTS];
+  qp_status_t       status_read     [QP_CLIENTS];
+  qp_peer_t         peer_read       [QP_CLIENTS];
+  qp_sq_t           sq_read         [QP_CLIENTS];
+  qp_ended_t        ended_read      [QP_CLIENTS];
+  refused_request_t refused_read    [QP_CLIENTS];
+  wqe_index_t       sq_producer_read[QP_CLIENTS];
+  wqe_index_t       rq_producer_read[QP_CLIENTS];
+  wqe_index_t       rq_consumer_read[QP_CLIENTS];
 
   // After reset one entry a cycle is made invalid.
   qpn_t init_q;
@@ -81,17 +82,27 @@ module qp_table
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o || config_we_i)
-      config_q[init_done_o ? config_qpn_i : init_q] <= init_done_o ? config_i : '0;
-  end
+  ram_nr1w #(
+      .WIDTH($bits(qp_config_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_config (
+      .clk_i,
+      .write_i        (!init_done_o || config_we_i),
+      .write_address_i(init_done_o ? config_qpn_i : init_q),
+      .write_data_i   (init_done_o ? config_i : '0),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (config_read)
+  );
 
   assign status_ready_o =
       config_we_i ? '0 : {status_valid_i[1:0] == '0, !status_valid_i[0], 1'b1};
   // ERROR is left by the driver alone: what another block makes of a status before it is void.
   qpn_t status_qpn;
   qp_status_t status;
-  logic stale;
+  logic stale, status_we;
+  logic [N_QP-1:0] in_error_q;  // beside the memory: asked for in the cycle of the write
   always_comb begin
     {status_qpn, status, stale} = '0;
     for (int i = STATUS_WRITERS - 1; i >= 0; i--) begin
@@ -101,57 +112,133 @@ module qp_table
       end
     end
     if (status_valid_i != '0)
-      stale = status_q[status_qpn].state == QP_STATE_ERROR && status.state != QP_STATE_ERROR;
+      stale = in_error_q[status_qpn] && status.state != QP_STATE_ERROR;
   end
+  assign status_we = config_we_i || (status_valid_i != '0 && !stale);
   always_ff @(posedge clk_i) begin
-    if (config_we_i) status_q[config_qpn_i] <= config_status_i;
-    else if (status_valid_i != '0 && !stale) status_q[status_qpn] <= status;
+    if (config_we_i) in_error_q[config_qpn_i] <= config_status_i.state == QP_STATE_ERROR;
+    else if (status_we) in_error_q[status_qpn] <= status.state == QP_STATE_ERROR;
   end
+  ram_nr1w #(
+      .WIDTH($bits(qp_status_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_status (
+      .clk_i,
+      .write_i        (status_we),
+      .write_address_i(config_we_i ? config_qpn_i : status_qpn),
+      .write_data_i   (config_we_i ? config_status_i : status),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (status_read)
+  );
 
   logic clear;
   assign clear = config_we_i && config_clear_i;
-  always_ff @(posedge clk_i) begin
-    if (clear || peer_we_i) peer_q[clear ? config_qpn_i : peer_qpn_i] <= clear ? '0 : peer_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear || refused_we_i)
-      refused_q[clear ? config_qpn_i : refused_qpn_i] <= clear ? '0 : refused_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear || sq_we_i) sq_q[clear ? config_qpn_i : sq_qpn_i] <= clear ? '0 : sq_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear || ended_we_i) ended_q[clear ? config_qpn_i : ended_qpn_i] <= clear ? '0 : ended_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) sq_producer_q[config_qpn_i] <= '0;
-    else if (producer_we_i && !producer_rq_i) sq_producer_q[producer_qpn_i] <= producer_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) rq_producer_q[config_qpn_i] <= '0;
-    else if (producer_we_i && producer_rq_i) rq_producer_q[producer_qpn_i] <= producer_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) rq_consumer_q[config_qpn_i] <= '0;
-    else if (rq_consumer_we_i) rq_consumer_q[rq_consumer_qpn_i] <= rq_consumer_i;
-  end
+  ram_nr1w #(
+      .WIDTH($bits(qp_peer_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_peer (
+      .clk_i,
+      .write_i        (clear || peer_we_i),
+      .write_address_i(clear ? config_qpn_i : peer_qpn_i),
+      .write_data_i   (clear ? '0 : peer_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (peer_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(refused_request_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_refused (
+      .clk_i,
+      .write_i        (clear || refused_we_i),
+      .write_address_i(clear ? config_qpn_i : refused_qpn_i),
+      .write_data_i   (clear ? '0 : refused_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (refused_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(qp_sq_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_sq (
+      .clk_i,
+      .write_i        (clear || sq_we_i),
+      .write_address_i(clear ? config_qpn_i : sq_qpn_i),
+      .write_data_i   (clear ? '0 : sq_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (sq_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(qp_ended_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_ended (
+      .clk_i,
+      .write_i        (clear || ended_we_i),
+      .write_address_i(clear ? config_qpn_i : ended_qpn_i),
+      .write_data_i   (clear ? '0 : ended_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (ended_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(wqe_index_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_sq_producer (
+      .clk_i,
+      .write_i        (clear || (producer_we_i && !producer_rq_i)),
+      .write_address_i(clear ? config_qpn_i : producer_qpn_i),
+      .write_data_i   (clear ? '0 : producer_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (sq_producer_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(wqe_index_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_rq_producer (
+      .clk_i,
+      .write_i        (clear || (producer_we_i && producer_rq_i)),
+      .write_address_i(clear ? config_qpn_i : producer_qpn_i),
+      .write_data_i   (clear ? '0 : producer_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (rq_producer_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(wqe_index_t)),
+      .DEPTH(N_QP),
+      .READERS(QP_CLIENTS)
+  ) u_rq_consumer (
+      .clk_i,
+      .write_i        (clear || rq_consumer_we_i),
+      .write_address_i(clear ? config_qpn_i : rq_consumer_qpn_i),
+      .write_data_i   (clear ? '0 : rq_consumer_i),
+      .read_i,
+      .read_address_i (read_qpn_i),
+      .read_data_o    (rq_consumer_read)
+  );
 
   for (genvar i = 0; i < QP_CLIENTS; i++) begin : gen_read
-    always_ff @(posedge clk_i) begin
-      if (read_i[i]) begin
-        read_o[i] <= '{
-            cfg: config_q[read_qpn_i[i]],
-            status: status_q[read_qpn_i[i]],
-            peer: peer_q[read_qpn_i[i]],
-            sq: sq_q[read_qpn_i[i]],
-            sq_producer: sq_producer_q[read_qpn_i[i]],
-            rq_producer: rq_producer_q[read_qpn_i[i]],
-            rq_consumer: rq_consumer_q[read_qpn_i[i]],
-            ended: ended_q[read_qpn_i[i]],
-            refused: refused_q[read_qpn_i[i]]
+    assign read_o[i] = '{
+            cfg: config_read[i],
+            status: status_read[i],
+            peer: peer_read[i],
+            sq: sq_read[i],
+            sq_producer: sq_producer_read[i],
+            rq_producer: rq_producer_read[i],
+            rq_consumer: rq_consumer_read[i],
+            ended: ended_read[i],
+            refused: refused_read[i]
         };
-      end
-    end
   end
 
 endmodule

@@ -38,10 +38,11 @@ module srq_table
     input logic [15:0] limit_i
 );
 
-  srq_config_t config_q[N_SRQ];
-  logic [15:0] limit_q[N_SRQ];
-  wqe_index_t  producer_q[N_SRQ];
-  wqe_index_t  consumer_q[N_SRQ];
+  // A memory for each writer.
+  srq_config_t config_read  [SRQ_CLIENTS];
+  logic [15:0] limit_read   [SRQ_CLIENTS];
+  wqe_index_t  producer_read[SRQ_CLIENTS];
+  wqe_index_t  consumer_read[SRQ_CLIENTS];
 
   // After reset one entry a cycle is made invalid.
   srqn_t init_q;
@@ -55,37 +56,69 @@ module srq_table
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) config_q[init_q] <= '0;
-    else if (config_we_i) config_q[config_srqn_i] <= config_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) limit_q[config_srqn_i] <= config_limit_i;
-    else if (consumer_we_i) limit_q[consumer_srqn_i] <= limit_i;
-  end
-
   logic clear;
   assign clear = config_we_i && config_clear_i;
-  always_ff @(posedge clk_i) begin
-    if (clear) producer_q[config_srqn_i] <= '0;
-    else if (producer_we_i) producer_q[producer_srqn_i] <= producer_i;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) consumer_q[config_srqn_i] <= '0;
-    else if (consumer_we_i) consumer_q[consumer_srqn_i] <= consumer_i;
-  end
+
+  ram_nr1w #(
+      .WIDTH($bits(srq_config_t)),
+      .DEPTH(N_SRQ),
+      .READERS(SRQ_CLIENTS)
+  ) u_config (
+      .clk_i,
+      .write_i        (!init_done_o || config_we_i),
+      .write_address_i(init_done_o ? config_srqn_i : init_q),
+      .write_data_i   (init_done_o ? config_i : '0),
+      .read_i,
+      .read_address_i (read_srqn_i),
+      .read_data_o    (config_read)
+  );
+  ram_nr1w #(
+      .WIDTH(16),
+      .DEPTH(N_SRQ),
+      .READERS(SRQ_CLIENTS)
+  ) u_limit (
+      .clk_i,
+      .write_i        (config_we_i || consumer_we_i),
+      .write_address_i(config_we_i ? config_srqn_i : consumer_srqn_i),
+      .write_data_i   (config_we_i ? config_limit_i : limit_i),
+      .read_i,
+      .read_address_i (read_srqn_i),
+      .read_data_o    (limit_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(wqe_index_t)),
+      .DEPTH(N_SRQ),
+      .READERS(SRQ_CLIENTS)
+  ) u_producer (
+      .clk_i,
+      .write_i        (clear || producer_we_i),
+      .write_address_i(clear ? config_srqn_i : producer_srqn_i),
+      .write_data_i   (clear ? '0 : producer_i),
+      .read_i,
+      .read_address_i (read_srqn_i),
+      .read_data_o    (producer_read)
+  );
+  ram_nr1w #(
+      .WIDTH($bits(wqe_index_t)),
+      .DEPTH(N_SRQ),
+      .READERS(SRQ_CLIENTS)
+  ) u_consumer (
+      .clk_i,
+      .write_i        (clear || consumer_we_i),
+      .write_address_i(clear ? config_srqn_i : consumer_srqn_i),
+      .write_data_i   (clear ? '0 : consumer_i),
+      .read_i,
+      .read_address_i (read_srqn_i),
+      .read_data_o    (consumer_read)
+  );
 
   for (genvar i = 0; i < SRQ_CLIENTS; i++) begin : gen_read
-    always_ff @(posedge clk_i) begin
-      if (read_i[i]) begin
-        read_o[i] <= '{
-            cfg: config_q[read_srqn_i[i]],
-            limit: limit_q[read_srqn_i[i]],
-            producer: producer_q[read_srqn_i[i]],
-            consumer: consumer_q[read_srqn_i[i]]
+    assign read_o[i] = '{
+            cfg: config_read[i],
+            limit: limit_read[i],
+            producer: producer_read[i],
+            consumer: consumer_read[i]
         };
-      end
-    end
   end
 
   // ---- What is promised

@@ -29,9 +29,6 @@ module rx_buffer
 
   localparam int unsigned OffsetBits = $clog2(DATA_BYTES);
 
-  data_t even [RxWords/2];
-  data_t odd [RxWords/2];
-
   // ---- Free slots: the one at hand, and a stack, so that those in use stay few.
 
   rx_slot_t stack [RX_SLOTS];
@@ -79,11 +76,6 @@ module rx_buffer
   assign place    = rx_word_t'(slot_q) * rx_word_t'(RxSlotWords) + rx_word_t'(stored_q);
   assign missed_o = missed_q;
 
-  always_ff @(posedge clk_i) begin
-    if (store_i && fits && !place[0]) even[place[$bits(rx_word_t)-1:1]] <= store_data_i;
-    if (store_i && fits && place[0]) odd[place[$bits(rx_word_t)-1:1]] <= store_data_i;
-  end
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       stored_q <= '0;
@@ -101,24 +93,50 @@ module rx_buffer
 
   rx_slot_t read_slot;
   rx_word_t word;
-  data_t even_q, odd_q;
-  logic swap_q;
+  data_t even_read, odd_read;
+  logic read, swap_q;
   logic [OffsetBits-1:0] offset_q;
 
   assign read_slot = read_address_i[$bits(rx_address_t)-1-:$bits(rx_slot_t)];
   assign word = rx_word_t'(read_slot) * rx_word_t'(RxSlotWords) +
                 rx_word_t'(read_address_i[$clog2(RX_SLOT_SPACE)-1:OffsetBits]);
 
+  assign read = spare_o != rx_slots_t'(RX_SLOTS - 1);
+
+  // Two banks of words, so that one cycle gives a word at any byte.
+  ram_1r1w #(
+    .WIDTH(DATA_W),
+    .DEPTH(RxWords / 2)
+  ) u_even (
+    .clk_i,
+    .write_i        (store_i && fits && !place[0]),
+    .write_address_i(place[$bits(rx_word_t)-1:1]),
+    .write_data_i   (store_data_i),
+    .read_i         (read),
+    .read_address_i (word[$bits(rx_word_t)-1:1] + ($bits(rx_word_t) - 1)'(word[0])),
+    .read_data_o    (even_read)
+  );
+  ram_1r1w #(
+    .WIDTH(DATA_W),
+    .DEPTH(RxWords / 2)
+  ) u_odd (
+    .clk_i,
+    .write_i        (store_i && fits && place[0]),
+    .write_address_i(place[$bits(rx_word_t)-1:1]),
+    .write_data_i   (store_data_i),
+    .read_i         (read),
+    .read_address_i (word[$bits(rx_word_t)-1:1]),
+    .read_data_o    (odd_read)
+  );
+
   always_ff @(posedge clk_i) begin
-    if (spare_o != rx_slots_t'(RX_SLOTS - 1)) begin
-      even_q   <= even[word[$bits(rx_word_t)-1:1] + ($bits(rx_word_t)-1)'(word[0])];
-      odd_q    <= odd[word[$bits(rx_word_t)-1:1]];
+    if (read) begin
       swap_q   <= word[0];
       offset_q <= read_address_i[OffsetBits-1:0];
     end
   end
 
   assign read_data_o =
-      data_t'((swap_q ? {even_q, odd_q} : {odd_q, even_q}) >> {offset_q, 3'b000});
+      data_t'((swap_q ? {even_read, odd_read} : {odd_read, even_read}) >> {offset_q, 3'b000});
 
 endmodule

@@ -53,30 +53,32 @@ module tx_buffer
   end
   assign read_data_o = read_odd_q ? odd_read : even_read;
 
-  tx_bank #(
-    .Words(Words / 2)
+  ram_1r1w #(
+    .WIDTH(DATA_W),
+    .DEPTH(Words / 2),
+    .LANES(DATA_BYTES)
   ) u_even (
     .clk_i,
-    .write_i,
-    .write_word_i (word[WordBits-1:1] + BankBits'(odd)),
-    .write_bytes_i(odd ? high_bytes : low_bytes),
-    .write_data_i (odd ? high_data : low_data),
-    .read_i       (read_i && !read_word_i[0]),
-    .read_word_i  (read_word_i[WordBits-1:1]),
-    .read_data_o  (even_read)
+    .write_i        (odd ? high_bytes : low_bytes),
+    .write_address_i(word[WordBits-1:1] + BankBits'(odd)),
+    .write_data_i   (odd ? high_data : low_data),
+    .read_i         (read_i && !read_word_i[0]),
+    .read_address_i (read_word_i[WordBits-1:1]),
+    .read_data_o    (even_read)
   );
 
-  tx_bank #(
-    .Words(Words / 2)
+  ram_1r1w #(
+    .WIDTH(DATA_W),
+    .DEPTH(Words / 2),
+    .LANES(DATA_BYTES)
   ) u_odd (
     .clk_i,
-    .write_i,
-    .write_word_i (word[WordBits-1:1]),
-    .write_bytes_i(odd ? low_bytes : high_bytes),
-    .write_data_i (odd ? low_data : high_data),
-    .read_i       (read_i && read_word_i[0]),
-    .read_word_i  (read_word_i[WordBits-1:1]),
-    .read_data_o  (odd_read)
+    .write_i        (odd ? low_bytes : high_bytes),
+    .write_address_i(word[WordBits-1:1]),
+    .write_data_i   (odd ? low_data : high_data),
+    .read_i         (read_i && read_word_i[0]),
+    .read_address_i (read_word_i[WordBits-1:1]),
+    .read_data_o    (odd_read)
   );
 
 endmodule

@@ -18,27 +18,43 @@ module tx_refusals
   output logic [4:0] pause_o
 );
 
-  refusal_t refusals [MAX_NODE];
   /* verilator lint_off UNUSEDSIGNAL */  // what is refused, efe_rx knows
-  refusal_t refusal_q;
+  refusal_t refusal;
   /* verilator lint_on UNUSEDSIGNAL */
+  refusal_t refusal_read, set_q;
+  logic set_since_q, sets;
 
+  // One that is set meanwhile is told at once: its number goes with it.
+  assign sets    = set_i && set_refusal_i.node == read_node_i;
+  assign refusal = set_since_q ? set_q : refusal_read;
   always_ff @(posedge clk_i) begin
-    if (set_i) refusals[set_refusal_i.node] <= set_refusal_i;
-    // One that is set meanwhile is told at once: its number goes with it.
-    if (set_i && set_refusal_i.node == read_node_i) refusal_q <= set_refusal_i;
-    else if (read_i) refusal_q <= refusals[read_node_i];
+    if (sets) set_since_q <= 1'b1;
+    else if (read_i) set_since_q <= 1'b0;
+    if (sets) set_q <= set_refusal_i;
   end
+
+  ram_1r1w #(
+    .WIDTH($bits(refusal_t)),
+    .DEPTH(MAX_NODE)
+  ) u_refusals (
+    .clk_i,
+    .write_i        (set_i),
+    .write_address_i(set_refusal_i.node),
+    .write_data_i   (set_refusal_i),
+    .read_i         (read_i),
+    .read_address_i (read_node_i),
+    .read_data_o    (refusal_read)
+  );
 
   logic [143:0] ddp;
   chunk_t length;
   inline_t inline_data;
   terminate_message u_message (
     .valid_i         (1'b1),
-    .code_i          (refusal_q.code),
+    .code_i          (refusal.code),
     .quote_i         (1'b1),
-    .quoted_i        ({refusal_q.quote, ($bits(ddp_head_t)-$bits(quote_t))'(0)}),
-    .segment_length_i(refusal_q.length),
+    .quoted_i        ({refusal.quote, ($bits(ddp_head_t)-$bits(quote_t))'(0)}),
+    .segment_length_i(refusal.length),
     .ddp_o           (ddp),
     .length_o        (length),
     .inline_data_o   (inline_data)
@@ -46,11 +62,11 @@ module tx_refusals
 
   always_comb begin
     desc_o = '0;
-    desc_o.node           = refusal_q.node;
-    desc_o.dst_qpn        = refusal_q.dst_qpn;
-    desc_o.src_qpn        = refusal_q.src_qpn;
-    desc_o.src_generation = refusal_q.src_generation;
-    desc_o.dst_generation = refusal_q.dst_generation;
+    desc_o.node           = refusal.node;
+    desc_o.dst_qpn        = refusal.dst_qpn;
+    desc_o.src_qpn        = refusal.src_qpn;
+    desc_o.src_generation = refusal.src_generation;
+    desc_o.dst_generation = refusal.dst_generation;
     desc_o.untagged       = 1'b1;
     desc_o.ddp            = ddp;
     desc_o.length         = length;
@@ -58,7 +74,7 @@ module tx_refusals
     desc_o.inline_data    = inline_data;
     desc_o.tag.kind       = TX_KIND_TERMINATE;
   end
-  assign rnr_o   = refusal_q.rnr;
-  assign pause_o = refusal_q.pause;
+  assign rnr_o   = refusal.rnr;
+  assign pause_o = refusal.pause;
 
 endmodule

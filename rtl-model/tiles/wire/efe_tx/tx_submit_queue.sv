@@ -32,7 +32,6 @@ module tx_submit_queue
   output tx_desc_t            desc_o  // next cycle, and until the next read
 );
 
-  tx_desc_t descs [TX_SLOTS];
   chunk_t expected [TX_SLOTS];
   node_t [TX_SLOTS-1:0] node_q;
   logic [TX_SLOTS-1:0] waiting_q, unwanted_q, stopped_q;
@@ -59,7 +58,6 @@ module tx_submit_queue
 
   always_ff @(posedge clk_i) begin
     if (submit_valid_i) begin
-      descs[submit_i.slot]    <= submit_i;
       expected[submit_i.slot] <= submit_i.inlined ? '0 : submit_i.length;
       node_q[submit_i.slot]   <= submit_i.node;
       tail[submit_lane]       <= submit_i.slot;
@@ -67,8 +65,20 @@ module tx_submit_queue
       else first[submit_lane] <= submit_i.slot;
     end
     if (pop_i) left[lane_i] <= link[head_slot_o];
-    if (read_i) desc_o <= descs[read_slot_i];
   end
+
+  ram_1r1w #(
+    .WIDTH($bits(tx_desc_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_descs (
+    .clk_i,
+    .write_i        (submit_valid_i),
+    .write_address_i(submit_i.slot),
+    .write_data_i   (submit_i),
+    .read_i         (read_i),
+    .read_address_i (read_slot_i),
+    .read_data_o    (desc_o)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

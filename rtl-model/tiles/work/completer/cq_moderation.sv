@@ -50,7 +50,6 @@ module cq_moderation
     time_t       deadline;   // with count != 0: fires then
   } arm_t;
 
-  arm_t arm_q[N_CQ];
   // A queue is in the list if these two differ: it was put in once more than it was taken out.
   logic put_q[N_CQ];
   logic got_q[N_CQ];
@@ -75,11 +74,26 @@ module cq_moderation
     if (starts) arm.deadline = now + (set_i ? '0 : TimeBits'(limit_ns_i));
   end
 
-  always_ff @(posedge clk_i) begin
-    if (look_i) own_q <= arm_q[cqn_i];
-    if (clear_i) arm_q[clear_cqn_i] <= '0;
-    else if (change) arm_q[cqn_i] <= arm;
-  end
+  logic [1:0] arm_look;
+  cqn_t arm_cqn[2];
+  arm_t arm_read[2];
+  assign arm_look = {!looked_q, look_i};
+  assign arm_cqn  = '{cqn_i, front};
+  assign own_q    = arm_read[0];
+  assign front_q  = arm_read[1];
+  ram_nr1w #(
+      .WIDTH($bits(arm_t)),
+      .DEPTH(N_CQ),
+      .READERS(2)
+  ) u_arms (
+      .clk_i,
+      .write_i        (clear_i || change),
+      .write_address_i(clear_i ? clear_cqn_i : cqn_i),
+      .write_data_i   (clear_i ? '0 : arm),
+      .read_i         (arm_look),
+      .read_address_i (arm_cqn),
+      .read_data_o    (arm_read)
+  );
 
   // ---- The list. One that fires or is disarmed in the meantime stays in it until its turn.
   localparam int unsigned CqnBits = $clog2(N_CQ);
@@ -115,7 +129,6 @@ module cq_moderation
     end
   end
   always_ff @(posedge clk_i) begin
-    if (!looked_q) front_q <= arm_q[front];
     if (push || rotate) list_q[tail_q[CqnBits-1:0]] <= push ? cqn_i : front;
   end
   always_ff @(posedge clk_i) begin

@@ -30,8 +30,6 @@ module cq_table
 );
 
   cq_config_t config_q[N_CQ];
-  logic [31:0] producer_q[N_CQ];
-  logic [31:0] consumer_q[N_CQ];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -46,22 +44,34 @@ module cq_table
     if (!init_done_o) config_q[init_cqn_o] <= '0;
     else if (config_we_i) config_q[config_cqn_i] <= config_i;
   end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) producer_q[config_cqn_i] <= '0;
-    else if (producer_we_i) producer_q[cqn_i] <= producer_o + 1'b1;
-  end
-  always_ff @(posedge clk_i) begin
-    if (config_we_i) consumer_q[config_cqn_i] <= '0;
-    else if (consumer_we_i) consumer_q[cqn_i] <= consumer_i;
-  end
+  ram_1r1w #(
+      .WIDTH(32),
+      .DEPTH(N_CQ)
+  ) u_producer (
+      .clk_i,
+      .write_i        (config_we_i || producer_we_i),
+      .write_address_i(config_we_i ? config_cqn_i : cqn_i),
+      .write_data_i   (config_we_i ? '0 : producer_o + 1'b1),
+      .read_i         (look_i),
+      .read_address_i (cqn_i),
+      .read_data_o    (producer_o)
+  );
+  ram_1r1w #(
+      .WIDTH(32),
+      .DEPTH(N_CQ)
+  ) u_consumer (
+      .clk_i,
+      .write_i        (config_we_i || consumer_we_i),
+      .write_address_i(config_we_i ? config_cqn_i : cqn_i),
+      .write_data_i   (config_we_i ? '0 : consumer_i),
+      .read_i         (look_i),
+      .read_address_i (cqn_i),
+      .read_data_o    (consumer_o)
+  );
   assign config_o = config_q[config_cqn_i];
 
   always_ff @(posedge clk_i) begin
-    if (look_i) begin
-      cq_o       <= config_q[cqn_i];
-      producer_o <= producer_q[cqn_i];
-      consumer_o <= consumer_q[cqn_i];
-    end
+    if (look_i) cq_o <= config_q[cqn_i];
   end
 
 endmodule

@@ -148,15 +148,21 @@ module wqe_fetch
       };
 
   // ---- The buffer
-  data_t buffer_q[Lines];
-  always_ff @(posedge clk_i) begin
-    if (beat_valid_i && !beat_i.error)
-      buffer_q[beat_i.dst[LineShift+:$clog2(Lines)]] <= beat_i.data;
-  end
-
-  always_ff @(posedge clk_i) begin
-    word_o <= buffer_q[($clog2(Lines))'(32'(word_index_i) / LineWords)][
-        8*SGE_BYTES*(32'(word_index_i)%LineWords)+:8*SGE_BYTES];
-  end
+  data_t line_read;
+  logic [$clog2(LineWords+1)-1:0] part_q;  // of the line: which element
+  ram_1r1w #(
+      .WIDTH(DATA_W),
+      .DEPTH(Lines)
+  ) u_buffer (
+      .clk_i,
+      .write_i        (beat_valid_i && !beat_i.error),
+      .write_address_i(beat_i.dst[LineShift+:$clog2(Lines)]),
+      .write_data_i   (beat_i.data),
+      .read_i         (1'b1),
+      .read_address_i (($clog2(Lines))'(32'(word_index_i) / LineWords)),
+      .read_data_o    (line_read)
+  );
+  always_ff @(posedge clk_i) part_q <= ($clog2(LineWords + 1))'(32'(word_index_i) % LineWords);
+  assign word_o = line_read[8*SGE_BYTES*part_q+:8*SGE_BYTES];
 
 endmodule

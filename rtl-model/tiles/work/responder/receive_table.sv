@@ -35,10 +35,6 @@ module receive_table
     input  sge_t                       element_i
 );
 
-  stream_t stream_q[N_QP];
-  logic open_q[N_QP];  // the same as in the stream, for another reader
-  sge_t element_q[N_QP*MAX_SGE];
-
   // After reset one queue pair a cycle is cleared.
   qpn_t init_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -63,21 +59,53 @@ module receive_table
       stream = '0;
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (we) stream_q[qpn] <= stream;
-  end
-  always_ff @(posedge clk_i) begin
-    if (we) open_q[qpn] <= stream.open;
-    if (look_i) open_o <= open_q[look_qpn_i];
-  end
-  always_ff @(posedge clk_i) begin
-    if (read_i) stream_o <= stream_q[qpn_i];
-    else if (we_i) stream_o <= stream_i;
-  end
 
+  // What was written since the last read stands beside the memory.
+  stream_t stream_read, written_q;
+  logic written_since_q;
   always_ff @(posedge clk_i) begin
-    if (element_we_i) element_q[{qpn_i, element_index_i}] <= element_i;
-    element_o <= element_q[{qpn_i, element_read_index_i}];
+    if (read_i) written_since_q <= 1'b0;
+    else if (we_i) written_since_q <= 1'b1;
   end
+  always_ff @(posedge clk_i) if (we_i) written_q <= stream_i;
+  assign stream_o = written_since_q ? written_q : stream_read;
+
+  ram_1r1w #(
+      .WIDTH($bits(stream_t)),
+      .DEPTH(N_QP)
+  ) u_streams (
+      .clk_i,
+      .write_i        (we),
+      .write_address_i(qpn),
+      .write_data_i   (stream),
+      .read_i         (read_i),
+      .read_address_i (qpn_i),
+      .read_data_o    (stream_read)
+  );
+  // The same as in the stream, for another reader.
+  ram_1r1w #(
+      .WIDTH(1),
+      .DEPTH(N_QP)
+  ) u_open (
+      .clk_i,
+      .write_i        (we),
+      .write_address_i(qpn),
+      .write_data_i   (stream.open),
+      .read_i         (look_i),
+      .read_address_i (look_qpn_i),
+      .read_data_o    (open_o)
+  );
+  ram_1r1w #(
+      .WIDTH($bits(sge_t)),
+      .DEPTH(N_QP*MAX_SGE)
+  ) u_elements (
+      .clk_i,
+      .write_i        (element_we_i),
+      .write_address_i({qpn_i, element_index_i}),
+      .write_data_i   (element_i),
+      .read_i         (1'b1),
+      .read_address_i ({qpn_i, element_read_index_i}),
+      .read_data_o    (element_o)
+  );
 
 endmodule
