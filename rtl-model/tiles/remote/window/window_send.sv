@@ -98,7 +98,7 @@ module window_send
     else if (read_ready_i) reads_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
-    if (takes && is_firmware_q)
+    if (takes && is_firmware_q && firmware_i.data)
       read_q <= '{
           address: firmware_i.address,
           length: firmware_i.length,

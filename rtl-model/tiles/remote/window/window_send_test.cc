@@ -367,6 +367,25 @@ TEST_CASE("Firmware does not wait behind stores that wait for room") {
   CHECK(sender.sent[0].tag.kind == kTxKindSegment);
 }
 
+TEST_CASE("A message of firmware's without bytes of the host changes no read that waits") {
+  Sender sender;
+  FwSend bytes;
+  bytes.data = true;
+  bytes.address = 0x1234000;
+  bytes.length = 96;
+  pack(sender.dut().firmware_i, bytes);
+  CHECK(sender.firmware_sends());
+  REQUIRE(sender.dut().read_valid_o);
+  const auto asked = unpack<DmaReadReq>(sender.dut().read_o);
+  FwSend message;
+  message.address = 0x777000;
+  message.length = 8;
+  pack(sender.dut().firmware_i, message);
+  CHECK(sender.firmware_sends());
+  REQUIRE(sender.dut().read_valid_o);
+  CHECK(unpack<DmaReadReq>(sender.dut().read_o) == asked);
+}
+
 TEST_CASE("Stores without end do not keep firmware from its turn") {
   Sender sender;
   pack(sender.dut().item_i, stores());
