@@ -22,6 +22,8 @@ module ram_1r1w #(
 );
 
   localparam int unsigned LaneBits = WIDTH / LANES;
+  if (DEPTH < 2) $error("DEPTH is %0d, at least 2 are needed", DEPTH);
+  if (WIDTH % LANES != 0) $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
 
   logic [WIDTH-1:0] memory[DEPTH];
 
@@ -30,9 +32,10 @@ module ram_1r1w #(
   /* verilator lint_off BLKSEQ */
   always_ff @(posedge clk_i) begin
     if (read_i) read_data_o <= memory[read_address_i];
-    for (int unsigned lane = 0; lane < LANES; lane++)
-      if (write_i[lane])
-        memory[write_address_i][LaneBits*lane+:LaneBits] = write_data_i[LaneBits*lane+:LaneBits];
+    if (write_i != '0)
+      for (int unsigned lane = 0; lane < LANES; lane++)
+        if (write_i[lane])
+          memory[write_address_i][LaneBits*lane+:LaneBits] = write_data_i[LaneBits*lane+:LaneBits];
   end
   /* verilator lint_on BLKSEQ */
 

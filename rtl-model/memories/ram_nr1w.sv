@@ -19,6 +19,8 @@ module ram_nr1w #(
 );
 
   localparam int unsigned LaneBits = WIDTH / LANES;
+  if (DEPTH < 2) $error("DEPTH is %0d, at least 2 are needed", DEPTH);
+  if (WIDTH % LANES != 0) $error("WIDTH %0d is no multiple of LANES %0d", WIDTH, LANES);
 
   logic [WIDTH-1:0] memory[DEPTH];
 
@@ -26,9 +28,10 @@ module ram_nr1w #(
   always_ff @(posedge clk_i) begin
     for (int unsigned reader = 0; reader < READERS; reader++)
       if (read_i[reader]) read_data_o[reader] <= memory[read_address_i[reader]];
-    for (int unsigned lane = 0; lane < LANES; lane++)
-      if (write_i[lane])
-        memory[write_address_i][LaneBits*lane+:LaneBits] = write_data_i[LaneBits*lane+:LaneBits];
+    if (write_i != '0)
+      for (int unsigned lane = 0; lane < LANES; lane++)
+        if (write_i[lane])
+          memory[write_address_i][LaneBits*lane+:LaneBits] = write_data_i[LaneBits*lane+:LaneBits];
   end
   /* verilator lint_on BLKSEQ */
 

@@ -5,7 +5,7 @@
     tools/rtl_report/rtl_report.py [--check] [--top MODULE] [--list FILE] [VERILATOR ARGUMENT...]
 
 A memory is an array of words that a block keeps: an unpacked array that is assigned by a variable
-index. Those behind the wrappers of rtl-model/memories are what flows for FPGAs and ASICs have. One of
+index. (A packed one, a vector, is flip-flops by its type, and not listed.) Those behind the wrappers of rtl-model/memories are what flows for FPGAs and ASICs have. One of
 up to WORDS words, or of fewer than BITS bits, is flip-flops, or LUT RAM. Any other one has to be in
 the list of those that await a wrapper, with its combinational reads. Who is not there, or is there
 and is no longer so, is an error. Exit status: 1 then.
@@ -27,7 +27,7 @@ import xml.etree.ElementTree as ET
 WRAPPERS = ("ram_1r1w", "ram_nr1w")
 WORDS = 32
 BITS = 1024
-# What a word may pass between the memory and its register.
+# What a word may pass between the memory and its register; a part of it (sel) if always the same.
 _WIRES = {"sel", "arraysel", "concat", "extend", "structsel"}
 
 
@@ -128,6 +128,10 @@ def _constant(e):
     return all(x.tag not in ("varref", "varxref", "funcref") for x in e.iter())
 
 
+def _is_wire(e):
+    return e.tag in _WIRES and (e.tag != "sel" or all(_constant(place) for place in e[1:]))
+
+
 def _walk(module, memories):
     """Finds reads and writes of the memories of a module."""
 
@@ -142,7 +146,7 @@ def _walk(module, memories):
                 reads(index, False)
             return
         for child in e:
-            reads(child, registered and e.tag in _WIRES)
+            reads(child, registered and _is_wire(e))
 
     def target(e, whole):
         """The left side; indices in it are read."""
@@ -165,7 +169,7 @@ def _walk(module, memories):
             clocked = e.find("sentree") is not None
         if e.tag in ("assigndly", "assign", "contassign", "assignw", "assignalias"):
             right, left = e[0], e[-1]
-            direct = e.tag == "assigndly" and right.tag in _WIRES
+            direct = e.tag == "assigndly" and _is_wire(right)
             reads(right, direct)
             target(left, kept if clocked else set())
             return

@@ -53,6 +53,7 @@ class Report(unittest.TestCase):
         for read in ("assign o = kept[b_i];",
                      "always_ff @(posedge clk_i) o <= we_i ? kept[b_i] : '0;",
                      "always_ff @(posedge clk_i) o <= kept[b_i] + 1;",
+                     "always_ff @(posedge clk_i) o[0] <= kept[b_i][a_i[4:0]];",
                      "always_ff @(posedge clk_i) if (kept[b_i] != '0) o <= d_i;",
                      "always_ff @(posedge clk_i) o[kept[b_i][4:0]] <= we_i;",
                      "function automatic logic [31:0] f(); return kept[b_i]; endfunction\n"

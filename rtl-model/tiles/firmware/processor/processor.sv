@@ -93,11 +93,9 @@ module processor
     end
   end
 
-  // ---- Memory: the driver fills it while the processor is held
+  // ---- Memory: one port for instructions, one for data; the driver fills it while the processor is held
   logic load;
   word_t load_address, load_data, memory_rdata;
-
-  // One port for instructions, one for data; the driver fills it while the processor is held.
   logic data_access;
   logic [PlaceBits-1:2] data_place;
   word_t memory_read[2];
@@ -109,6 +107,7 @@ module processor
   ram_nr1w #(
       .WIDTH(32),
       .DEPTH(FW_MEMORY_BYTES / 4),
+      .READERS(2),
       .LANES(4)
   ) u_memory (
       .clk_i,
