@@ -21,13 +21,13 @@ class QpReader {
   QpReader(Model& dut, std::map<unsigned, Qp>& table) : dut_(dut), table_(table) {}
 
   void drive() {
-    if (asked_) pack(dut_.qp_i, table_[qpn_]);
+    if (asked_) pack(dut_.qp_row_i, table_[qpn_]);
     asked_ = false;
   }
   void sample() {
     if (!dut_.qp_read_o) return;
     asked_ = true;
-    qpn_ = dut_.qp_read_qpn_o;
+    qpn_ = dut_.qp_index_o;
   }
 
  private:
@@ -67,7 +67,7 @@ class XlateModel {
   }
   void sample() {
     if (!dut_.xlate_valid_o || !dut_.xlate_ready_i) return;
-    requests.push_back(unpack<XlateReq>(dut_.xlate_o));
+    requests.push_back(unpack<XlateReq>(dut_.xlate_req_o));
     busy_ = true;
   }
 

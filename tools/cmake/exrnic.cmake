@@ -161,12 +161,25 @@ function(exrnic_verilate lib top)
     ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${lib}.dir/${ARG_PREFIX}.dir)
 endfunction()
 
-# exrnic_block_test(TILE/BLOCK [EXTRA_SV...]): verilates tiles/TILE/BLOCK/BLOCK.sv (plus other SystemVerilog
-# it instantiates) and builds BLOCK_test.cc and BLOCK_*_test.cc on it.
+# exrnic_block_test(TILE/BLOCK [EXTRA_SV...] [FLAT [PORT=TYPE...]]): verilates tiles/TILE/BLOCK/BLOCK.sv (plus other
+# SystemVerilog it instantiates) and builds BLOCK_test.cc and BLOCK_*_test.cc on it. FLAT: its ports are interfaces,
+# and the test sees their signals (tools/hwgen/flat_top.py).
 function(exrnic_block_test path)
+  cmake_parse_arguments(ARG "" "" "FLAT" ${ARGN})
   get_filename_component(block ${path} NAME)
-  exrnic_verilate(${block}_model ${block} QUICK CHECKED
-    SOURCES ${ARGN} ${EXRNIC_TILES}/${path}/${block}.sv)
+  set(top ${block})
+  set(sources ${ARG_UNPARSED_ARGUMENTS} ${EXRNIC_TILES}/${path}/${block}.sv)
+  if("FLAT" IN_LIST ARGN)
+    set(top ${block}_flat)
+    set(flat ${CMAKE_CURRENT_BINARY_DIR}/flat/${top}.sv)
+    file(GLOB interfaces CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/rtl-model/core/interfaces/*.sv)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interfaces}
+      ${EXRNIC_TILES}/${path}/${block}.sv ${CMAKE_SOURCE_DIR}/tools/hwgen/flat_top.py)
+    execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/hwgen/flat_top.py ${EXRNIC_TILES}/${path}/${block}.sv
+      ${CMAKE_SOURCE_DIR}/rtl-model/core/interfaces ${flat} ${ARG_FLAT} COMMAND_ERROR_IS_FATAL ANY)
+    set(sources ${interfaces} ${sources} ${flat} ARGS -Wno-UNUSEDSIGNAL -Wno-UNDRIVEN -Wno-DECLFILENAME)
+  endif()
+  exrnic_verilate(${block}_model ${top} PREFIX V${block} QUICK CHECKED SOURCES ${sources})
   file(GLOB tests CONFIGURE_DEPENDS ${EXRNIC_TILES}/${path}/${block}_test.cc
     ${EXRNIC_TILES}/${path}/${block}_*_test.cc)
   exrnic_test(${block}_test SOURCES ${tests} LIBS ${block}_model exrnic_hw)

@@ -35,11 +35,11 @@ module mailbox
     input  logic quiescent_i,
 
     output logic       qp_read_o,
-    output qpn_t       qp_read_qpn_o,
+    output qpn_t       qp_index_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t        qp_i,
+    input  qp_t        qp_row_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  reads_t     pull_count_i,     // with qp_i: of it under way are so many reads of ours
+    input  reads_t     pull_count_i,     // with qp_row_i: of it under way are so many reads of ours
     input  reads_t     read_count_i,     // and of the peer,
     input  logic       message_open_i,   // and a message
     output logic       qp_we_o,
@@ -129,7 +129,7 @@ module mailbox
       .op_known_i(op_known_q),
       .op_i(op_q),
       .data_i(data_q),
-      .qp_i,
+      .qp_i(qp_row_i),
       .pull_count_i,
       .cq_i(cq_config_i),
       .send_cq_i(send_cq_q),
@@ -141,9 +141,9 @@ module mailbox
 
   qp_state_e from, to;
   logic datagrams;
-  assign from = qp_i.status.state;
+  assign from = qp_row_i.status.state;
   assign to = qp_state_e'(change.state[2:0]);
-  assign datagrams = qp_i.cfg.service == SERVICE_UD;
+  assign datagrams = qp_row_i.cfg.service == SERVICE_UD;
 
   // What takes memory away, or must not meet work half done.
   logic rests, wakes, groups;
@@ -201,13 +201,13 @@ module mailbox
   assign quiesce_o = rests && !(state_q inside {StIdle, StDrain, StWake, StDone});
 
   assign qp_read_o = state_q == StRead;
-  assign qp_read_qpn_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
+  assign qp_index_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
   assign qp_we_o = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
   always_comb begin
     {qp_config_o, qp_status_o, qp_clear_o} = '0;
     if (apply) begin
-      qp_config_o = qp_i.cfg;
-      qp_status_o = qp_i.status;
+      qp_config_o = qp_row_i.cfg;
+      qp_status_o = qp_row_i.status;
       unique case (op_q)
         MBOX_OP_CREATE_QP: begin
           qp_config_o = '{
@@ -224,7 +224,7 @@ module mailbox
               srqn: srqn_t'(new_qp.srqn),
               max_reads_out: reads_t'(new_qp.max_reads_out),
               max_reads_in: reads_t'(new_qp.max_reads_in),
-              generation: next_generation(qp_i.cfg.generation),
+              generation: next_generation(qp_row_i.cfg.generation),
               dest_node: '0,
               dest_qpn: '0,
               rnr_timer: '0,
@@ -255,14 +255,14 @@ module mailbox
           end
           if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
           if (to == QP_STATE_RESET) begin
-            qp_config_o.generation = next_generation(qp_i.cfg.generation);
+            qp_config_o.generation = next_generation(qp_row_i.cfg.generation);
             qp_status_o = '0;
             qp_clear_o = 1'b1;
           end
           // What is under way is flushed; none of it has a cause of its own.
           if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
             qp_status_o.fault = 1'b0;
-            qp_status_o.exact = qp_i.status.rnr;
+            qp_status_o.exact = qp_row_i.status.rnr;
           end
         end
       endcase
@@ -326,7 +326,7 @@ module mailbox
       window_o = '{
           access: new_window.access[1:0],
           qpn: qpn_t'(new_window.qpn),
-          generation: qp_i.cfg.generation,
+          generation: qp_row_i.cfg.generation,
           stag: new_window.stag,
           base: new_window.base,
           length: new_window.length[$clog2(WINDOW_SIZE):0]
@@ -336,7 +336,7 @@ module mailbox
 
   assign group_valid_o = state_q == StGroup;
   assign group_o = new_group.group[$bits(group_t)-1:0];
-  assign group_qpn_o = qp_read_qpn_o;
+  assign group_qpn_o = qp_index_o;
   mbox_status_e group_result;
   always_comb begin
     group_op_o = GROUP_FORGET;
@@ -380,7 +380,7 @@ module mailbox
 
   logic under_way;
   assign under_way = pull_count_i != '0 || read_count_i != '0 || message_open_i ||
-      ((qp_i.status.answer_lost || qp_i.refused.valid) && !qp_i.status.told);
+      ((qp_row_i.status.answer_lost || qp_row_i.refused.valid) && !qp_row_i.status.told);
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;
@@ -389,11 +389,11 @@ module mailbox
     {qp_answer, srq_answer, answer_data_o} = '0;
     if (done_o) begin
       qp_answer = '{
-          state: 32'(qp_i.status.state),
-          dest_node: 32'(qp_i.cfg.dest_node),
-          dest_qpn: 32'(qp_i.cfg.dest_qpn),
-          sq_producer: 32'(qp_i.sq_producer),
-          sq_consumer: 32'(qp_i.sq.consumer),
+          state: 32'(qp_row_i.status.state),
+          dest_node: 32'(qp_row_i.cfg.dest_node),
+          dest_qpn: 32'(qp_row_i.cfg.dest_qpn),
+          sq_producer: 32'(qp_row_i.sq_producer),
+          sq_consumer: 32'(qp_row_i.sq.consumer),
           under_way: 32'(under_way)
       };
       srq_answer = '{

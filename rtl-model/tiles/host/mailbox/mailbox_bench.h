@@ -69,9 +69,9 @@ class Mailbox : public Bench<Vmailbox> {
     sample();
     tick();
     if (qp_asked) {
-      dut().pull_count_i = pulls[dut().qp_read_qpn_o];
-      dut().read_count_i = reads[dut().qp_read_qpn_o];
-      dut().message_open_i = messages[dut().qp_read_qpn_o];
+      dut().pull_count_i = pulls[dut().qp_index_o];
+      dut().read_count_i = reads[dut().qp_index_o];
+      dut().message_open_i = messages[dut().qp_index_o];
     }
     if (srq_asked) pack(dut().srq_i, srqs[srqn]);
     pack(dut().mr_i, regions[mr_index_]);
@@ -137,7 +137,7 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().flush_done_i) order += 'F';
     if (dut().wake_valid_o) {
       order += 'k';
-      wakes.push_back(dut().qp_read_qpn_o);
+      wakes.push_back(dut().qp_index_o);
     }
     if (dut().group_done_i) {
       order += 'a';
@@ -147,7 +147,7 @@ class Mailbox : public Bench<Vmailbox> {
   }
   void write_qp() {
     order += dut().qp_clear_o ? "wc" : "w";
-    Qp& qp = qps[dut().qp_read_qpn_o];
+    Qp& qp = qps[dut().qp_index_o];
     qp.cfg = unpack<QpConfig>(dut().qp_config_o);
     qp.status = unpack<QpStatus>(dut().qp_status_o);
     if (!dut().qp_clear_o) return;

@@ -26,9 +26,9 @@ module user_page
     output logic idle_o,
 
     output logic qp_read_o,
-    output qpn_t qp_read_qpn_o,
+    output qpn_t qp_index_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t  qp_i,
+    input  qp_t  qp_row_i,
     /* verilator lint_on UNUSEDSIGNAL */
 
     output logic  srq_read_o,
@@ -152,11 +152,11 @@ module user_page
       producer  = srq_i.producer;
       consumer  = srq_i.consumer;
     end else begin
-      owned     = qp_i.cfg.valid && qp_i.cfg.page == page_q &&
-          qp_i.status.state != QP_STATE_RESET && !(is_rq && qp_i.cfg.has_srq);
-      log_slots = is_rq ? qp_i.cfg.rq_log : qp_i.cfg.sq_log;
-      producer  = is_rq ? qp_i.rq_producer : qp_i.sq_producer;
-      consumer  = is_rq ? qp_i.rq_consumer : qp_i.sq.consumer;
+      owned     = qp_row_i.cfg.valid && qp_row_i.cfg.page == page_q &&
+          qp_row_i.status.state != QP_STATE_RESET && !(is_rq && qp_row_i.cfg.has_srq);
+      log_slots = is_rq ? qp_row_i.cfg.rq_log : qp_row_i.cfg.sq_log;
+      producer  = is_rq ? qp_row_i.rq_producer : qp_row_i.sq_producer;
+      consumer  = is_rq ? qp_row_i.rq_consumer : qp_row_i.sq.consumer;
     end
   end
 
@@ -178,19 +178,19 @@ module user_page
 
   // To be executed from the copy it must be the first one there is: all before it is done with.
   assign pio_valid_o = granted && is_pio_q && posted_before == '0 &&
-      qp_i.status.state == QP_STATE_RTS && !qp_i.sq.halted;
+      qp_row_i.status.state == QP_STATE_RTS && !qp_row_i.sq.halted;
   assign pio_slot_o = block;
 
   assign store_ready_o  = state_q == StIdle && !quiesce_i;
   assign idle_o         = state_q == StIdle;
   assign qp_read_o      = state_q == StRead && !is_srq && !firmware_whole;
-  assign qp_read_qpn_o  = bell.number[$bits(qpn_t)-1:0];
+  assign qp_index_o  = bell.number[$bits(qpn_t)-1:0];
   assign producer_we_o  = granted && !is_srq;
   assign producer_rq_o  = is_rq;
-  assign producer_qpn_o = qp_read_qpn_o;
+  assign producer_qpn_o = qp_index_o;
   assign producer_o     = bell.index[15:0];
   assign wake_valid_o   = state_q == StWake;
-  assign wake_qpn_o     = qp_read_qpn_o;
+  assign wake_qpn_o     = qp_index_o;
   assign cq_valid_o     = state_q == StCq;
   assign cq_o           = '{
           cqn: bell.number,

@@ -45,9 +45,9 @@ module window_send
     output tx_tag_t gives_up_o,        // as of a frame that has failed
 
     output logic qp_read_o,
-    output qpn_t qp_read_qpn_o,
+    output qpn_t qp_index_o,
     /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t  qp_i,
+    input  qp_t  qp_row_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  logic clear_i,  // this queue pair starts anew
     input  qpn_t clear_qpn_i,
@@ -123,8 +123,8 @@ module window_send
 
   // ---- May it be sent?
   logic fit;
-  assign fit = qp_i.cfg.valid && qp_i.cfg.generation == item_q.generation &&
-      qp_i.status.state == QP_STATE_RTS && !dropped_q;
+  assign fit = qp_row_i.cfg.valid && qp_row_i.cfg.generation == item_q.generation &&
+      qp_row_i.status.state == QP_STATE_RTS && !dropped_q;
 
   // A queue pair that has not met its peer yet will do so in a round trip or two. If it does not, what
   // is sent all the same fails, and the queue pair with it: nobody waits for that one again.
@@ -132,12 +132,12 @@ module window_send
   qpn_t missed_qpn_q;
   generation_t missed_q;  // its generation
   logic waits_for_peer;
-  assign waits_for_peer = !qp_i.peer.met && !&patience_q &&
+  assign waits_for_peer = !qp_row_i.peer.met && !&patience_q &&
       !(missed_qpn_q == item_q.qpn && missed_q == item_q.generation);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {missed_qpn_q, missed_q} <= '0;
-    end else if (state_q == StJudge && fit && !qp_i.peer.met && &patience_q) begin
+    end else if (state_q == StJudge && fit && !qp_row_i.peer.met && &patience_q) begin
       missed_qpn_q <= item_q.qpn;
       missed_q     <= item_q.generation;
     end
@@ -188,11 +188,11 @@ module window_send
   assign refused_o = (state_q == StJudge && !fit) || (gives_up && !is_port_q);
   assign loads_o = item_q.load;
   assign qp_read_o = state_q == StRead;
-  assign qp_read_qpn_o = item_q.qpn;
+  assign qp_index_o = item_q.qpn;
   assign alloc_ready_o = takes;
   assign quota_prompt_o = !is_firmware_q;
   always_comb begin
-    quota_node_o = qp_i.cfg.dest_node;
+    quota_node_o = qp_row_i.cfg.dest_node;
     if (is_port_q) quota_node_o = message_q.node;
     if (is_firmware_q) quota_node_o = firmware_i.node;
   end
@@ -288,12 +288,12 @@ module window_send
         for (int unsigned i = 0; i < FW_MESSAGE_BYTES; i++)
           submit_o.inline_data[8*i+:8] = firmware_i.message[$bits(firmware_i.message)-1-8*i-:8];
       end else begin
-        submit_o.node = qp_i.cfg.dest_node;
+        submit_o.node = qp_row_i.cfg.dest_node;
         submit_o.stream = 1'b1;
-        submit_o.dst_qpn = qp_i.cfg.dest_qpn;
+        submit_o.dst_qpn = qp_row_i.cfg.dest_qpn;
         submit_o.src_qpn = 24'(item_q.qpn);
         submit_o.src_generation = item_q.generation;
-        submit_o.dst_generation = qp_i.peer.generation;
+        submit_o.dst_generation = qp_row_i.peer.generation;
         submit_o.length = chunk_t'(item_q.length);
         submit_o.inline_data = item_q.data;
         if (loads) begin

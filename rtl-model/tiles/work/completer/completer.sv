@@ -31,49 +31,24 @@ module completer
     output logic     rx_done_ready_o,
     input  rx_done_t rx_done_i,
 
-    input  logic         bell_valid_i,
-    output logic         bell_ready_o,
-    output logic         bell_busy_o,   // one that was taken has not had its effect yet
-    input  cq_doorbell_t bell_i,
+    stream_if.sink bell,         // doorbells of completion queues
+    output logic   bell_busy_o,  // one that was taken has not had its effect yet
 
-    output logic qp_read_o,
-    output qpn_t qp_read_qpn_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t  qp_i,
-    /* verilator lint_on UNUSEDSIGNAL */
-    output logic        ended_we_o,  // of qp_read_qpn_o
-    output qp_ended_t  ended_o,
-    output logic       status_valid_o,
-    input  logic       status_ready_i,
-    output qpn_t       status_qpn_o,
-    output qp_status_t status_o,
-    output logic       wake_valid_o,
-    input  logic       wake_ready_i,
-    output qpn_t       wake_qpn_o,
-    output logic       qp_error_o,  // pulse: a queue pair went to ERROR
-    output logic       cq_error_o,  // pulse: a completion was lost
-    output cqn_t       cq_error_cqn_o,
+    table_read_if.client          qp,
+    completer_queues_if.completer queues,  // of qp.index
+    stream_if.source              wake,
+    output logic                  qp_error_o,  // pulse: a queue pair went to ERROR
+    output logic                  cq_error_o,  // pulse: a completion was lost
+    output cqn_t                  cq_error_cqn_o,
+    command_if.engines            command,
 
-    // The driver's access to the completion queues.
-    input  logic       config_we_i,
-    input  cqn_t       config_cqn_i,
-    input  cq_config_t config_i,
-    output cq_config_t config_o,      // of config_cqn_i, combinational
-
-    output logic       xlate_valid_o,
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    /* verilator lint_off UNUSEDSIGNAL */  // a CQE lies in one page
-    input  xlate_rsp_t xlate_rsp_i,
-    /* verilator lint_on UNUSEDSIGNAL */
-
-    output logic           write_valid_o,
-    input  logic           write_ready_i,
-    output dma_write_cmd_t write_o,
+    xlate_if.client  xlate,
+    stream_if.source write,
 
     output event_t event_o
 );
+
+  assign xlate.hold = 1'b0;  // it translates rings only
 
   typedef enum logic [3:0] {
     StIdle, StQpRead, StJudge, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
@@ -125,15 +100,15 @@ module completer
   assign rx_first = rx_done_valid_i &&
       (rx_turn_q || !done_valid_i || rx_done_i.opcode != WQE_OPCODE_RECV);
   assign end_first = end_turn_q && ready && (rx_done_valid_i || done_valid_i);
-  assign begins = ready && (end_first || (!bell_valid_i && !timer_valid));
-  assign placed = xlate_rsp_valid_i || came_q;
-  assign bell_ready_o = (rests && !end_first) || (state_q == StXlateWait && !placed);
+  assign begins = ready && (end_first || (!bell.valid && !timer_valid));
+  assign placed = xlate.rsp_valid || came_q;
+  assign bell.ready = (rests && !end_first) || (state_q == StXlateWait && !placed);
   assign rx_done_ready_o = begins && rx_first;
   assign done_ready_o = begins && !rx_first;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) end_turn_q <= 1'b0;
-    else if (ready) end_turn_q <= !end_first && (bell_valid_i || timer_valid);
+    else if (ready) end_turn_q <= !end_first && (bell.valid || timer_valid);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) rx_turn_q <= 1'b0;
@@ -158,7 +133,7 @@ module completer
       .status_i(ended_q.work.status),
       .seq_i(ended_q.seq),
       .lost_i(lost_q),
-      .qp_i,
+      .qp_i(qp.row),
       .ends_o(ends),
       .well_o(well),
       .wants_cqe_o(wants_cqe),
@@ -166,18 +141,18 @@ module completer
       .detail_o(detail),
       .changes_o(changes),
       .fails_o(fails),
-      .qp_status_o(status_o)
+      .qp_status_o(queues.status)
   );
   // All that was issued has ended: work that waits for that can go on. The end of a slot may come
   // before the requester has counted it.
   always_comb begin
-    ended_o = qp_i.ended;
-    if (ends) ended_o.count = qp_i.ended.count + 16'd1;
-    if (well) ended_o.slots = ended_q.work.wqe_index + 1'b1;
-    if (well && !ended_q.received && op.receive) ended_o.msn = qp_i.ended.msn + 32'd1;
+    queues.ended = qp.row.ended;
+    if (ends) queues.ended.count = qp.row.ended.count + 16'd1;
+    if (well) queues.ended.slots = ended_q.work.wqe_index + 1'b1;
+    if (well && !ended_q.received && op.receive) queues.ended.msn = qp.row.ended.msn + 32'd1;
   end
-  assign catches_up = ends && $signed(ended_o.count - qp_i.sq.issued) >= 0 &&
-      (qp_i.sq.consumer != qp_i.sq_producer || qp_i.status.rnr);
+  assign catches_up = ends && $signed(queues.ended.count - qp.row.sq.issued) >= 0 &&
+      (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr);
 
   // ---- The completion queue in hand
   cq_config_t cq;
@@ -193,7 +168,7 @@ module completer
   assign fires_now = rings_at_once && !quiesce_i;
   assign full = pending == entries;
   assign look = state_q == StCqRead;
-  assign written = state_q == StWrite && write_ready_i;
+  assign written = state_q == StWrite && write.ready;
 
   cq_table #(
       .N_CQ(N_CQ)
@@ -202,10 +177,10 @@ module completer
       .rst_ni,
       .init_done_o,
       .init_cqn_o(init_cqn),
-      .config_we_i,
-      .config_cqn_i,
-      .config_i,
-      .config_o,
+      .config_we_i(command.cq_we),
+      .config_cqn_i(command.cqn),
+      .config_i(command.cq_config),
+      .config_o(command.cq_now),
       .look_i(look),
       .cqn_i(cqn_q),
       .cq_o(cq),
@@ -223,8 +198,8 @@ module completer
       .rst_ni,
       .time_i,
       .init_i(!init_done_o),
-      .clear_i(!init_done_o || config_we_i),
-      .clear_cqn_i(init_done_o ? config_cqn_i : init_cqn),
+      .clear_i(!init_done_o || command.cq_we),
+      .clear_cqn_i(init_done_o ? command.cqn : init_cqn),
       .look_i(look),
       .cqn_i(cqn_q),
       .limit_count_i(cq.moderation_count),
@@ -249,7 +224,7 @@ module completer
       (done_i.tag.kind == TX_KIND_TERMINATE && done_i.status == CQE_STATUS_SUCCESS);
 
   logic unreadable, unreadable_q, resumes;
-  assign unreadable = came_q ? unreadable_q : xlate_rsp_i.status != XLATE_OK;
+  assign unreadable = came_q ? unreadable_q : xlate.rsp.status != XLATE_OK;
   assign cq_error_o = (state_q == StCq && !asked_q && (!cq.valid || full)) ||
       (state_q == StXlateWait && placed && unreadable);
   assign resumes = asked_q && job_q == JobBell;  // an end that a doorbell came between
@@ -258,7 +233,7 @@ module completer
     state_d = state_q;
     unique case (state_q)
       StIdle:
-      if (bell_valid_i && bell_ready_o) state_d = bell_i.cqn < 32'(N_CQ) ? StCqRead : StIdle;
+      if (bell.valid && bell.ready) state_d = bell.data.cqn < 32'(N_CQ) ? StCqRead : StIdle;
       else if (!ready) state_d = StIdle;
       else if (timer_valid && !end_first) state_d = StCqRead;
       else if (rx_first) state_d = StQpRead;
@@ -269,8 +244,8 @@ module completer
       if (changes) state_d = StStatus;
       else if (catches_up) state_d = StWake;
       else state_d = wants_cqe ? StCqRead : StIdle;
-      StStatus: if (status_ready_i) state_d = StWake;
-      StWake: if (wake_ready_i) state_d = wants_cqe ? StCqRead : StIdle;
+      StStatus: if (queues.status_ready) state_d = StWake;
+      StWake: if (wake.ready) state_d = wants_cqe ? StCqRead : StIdle;
       StCqRead:
       unique case (job_q)
         JobBell: state_d = StBell;
@@ -280,12 +255,12 @@ module completer
       StBell: state_d = fires_now ? StFire : resumes ? StCqRead : StIdle;
       StTimer: state_d = StFire;
       StCq: state_d = asked_q ? StXlateWait : cq_error_o ? StQpRead : StXlate;
-      StXlate: if (xlate_ready_i) state_d = StXlateWait;
+      StXlate: if (xlate.ready) state_d = StXlateWait;
       StXlateWait:
       if (placed) state_d = unreadable ? StQpRead : StWrite;
-      else if (bell_valid_i && bell_i.cqn < 32'(N_CQ)) state_d = StCqRead;
-      StWrite: if (write_ready_i) state_d = fires ? StFire : StIdle;
-      StFire: if (write_ready_i) state_d = resumes ? StCqRead : StIdle;
+      else if (bell.valid && bell.data.cqn < 32'(N_CQ)) state_d = StCqRead;
+      StWrite: if (write.ready) state_d = fires ? StFire : StIdle;
+      StFire: if (write.ready) state_d = resumes ? StCqRead : StIdle;
       default: state_d = StIdle;
     endcase
   end
@@ -295,7 +270,7 @@ module completer
       asked_q <= 1'b0;
       came_q  <= 1'b0;
     end else begin
-      asked_q <= (state_q == StXlate && xlate_ready_i) ||
+      asked_q <= (state_q == StXlate && xlate.ready) ||
           (asked_q && !(state_q == StXlateWait && placed));
       came_q <= asked_q && placed && state_q != StXlateWait;
     end
@@ -308,25 +283,25 @@ module completer
 
   logic [63:0] address_q;
   cqn_t end_cqn;
-  assign end_cqn = ended_q.received && ended_q.work.opcode == WQE_OPCODE_RECV ? qp_i.cfg.recv_cqn
-                                                                              : qp_i.cfg.send_cqn;
+  assign end_cqn = ended_q.received && ended_q.work.opcode == WQE_OPCODE_RECV ? qp.row.cfg.recv_cqn
+                                                                              : qp.row.cfg.send_cqn;
   always_ff @(posedge clk_i) begin
     unique case (state_q)
       StIdle: begin
-        bell_q  <= bell_i;
+        bell_q  <= bell.data;
         ended_q <= rx_first ? message_ended : slot_ended;
         lost_q  <= 1'b0;
-        job_q   <= end_first ? JobEnd : bell_valid_i ? JobBell : timer_valid ? JobTimer : JobEnd;
-        cqn_q   <= bell_valid_i ? cqn_t'(bell_i.cqn) : timer_cqn;
+        job_q   <= end_first ? JobEnd : bell.valid ? JobBell : timer_valid ? JobTimer : JobEnd;
+        cqn_q   <= bell.valid ? cqn_t'(bell.data.cqn) : timer_cqn;
       end
       // Where it comes from decides: software may write any opcode into its send queue.
       StJudge: cqn_q <= end_cqn;
       StXlateWait:
-      if (!placed && bell_valid_i) begin
-        bell_q <= bell_i;
-        if (bell_i.cqn < 32'(N_CQ)) begin
+      if (!placed && bell.valid) begin
+        bell_q <= bell.data;
+        if (bell.data.cqn < 32'(N_CQ)) begin
           job_q <= JobBell;
-          cqn_q <= cqn_t'(bell_i.cqn);
+          cqn_q <= cqn_t'(bell.data.cqn);
         end
       end
       StBell, StFire:
@@ -336,9 +311,9 @@ module completer
       end
       default: ;
     endcase
-    if (xlate_rsp_valid_i) begin
-      address_q    <= xlate_rsp_i.address;
-      unreadable_q <= xlate_rsp_i.status != XLATE_OK;
+    if (xlate.rsp_valid) begin
+      address_q    <= xlate.rsp.address;
+      unreadable_q <= xlate.rsp.status != XLATE_OK;
     end
     if (cq_error_o) lost_q <= 1'b1;
   end
@@ -350,19 +325,19 @@ module completer
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
-  assign qp_read_o = state_q == StQpRead;
-  assign qp_read_qpn_o = ended_q.work.qpn;
-  assign ended_we_o = state_q == StJudge && (ends || well);
-  assign status_valid_o = state_q == StStatus;
-  assign status_qpn_o = ended_q.work.qpn;
-  assign qp_error_o = status_valid_o && status_ready_i && fails;
-  assign wake_valid_o = state_q == StWake;
-  assign wake_qpn_o = ended_q.work.qpn;
+  assign qp.read = state_q == StQpRead;
+  assign qp.index = ended_q.work.qpn;
+  assign queues.ended_we = state_q == StJudge && (ends || well);
+  assign queues.status_valid = state_q == StStatus;
+  assign queues.status_qpn = ended_q.work.qpn;
+  assign qp_error_o = queues.status_valid && queues.status_ready && fails;
+  assign wake.valid = state_q == StWake;
+  assign wake.data = ended_q.work.qpn;
 
   logic [31:0] slot;
   assign slot = cq_producer & (entries - 32'd1);
-  assign xlate_valid_o = state_q == StXlate;
-  assign xlate_o = '{
+  assign xlate.valid = state_q == StXlate;
+  assign xlate.req = '{
           invalidate: 1'b0,
           ring: 1'b1,
           pbl_address: cq.pbl,
@@ -373,11 +348,11 @@ module completer
           length: 32'(CQE_BYTES)
       };
 
-  assign write_valid_o = state_q == StWrite || state_q == StFire;
+  assign write.valid = state_q == StWrite || state_q == StFire;
   cqe_t cqe;
   always_comb begin
     cqe = '0;
-    write_o = '0;
+    write.data = '0;
     if (state_q == StWrite) begin
       cqe.timestamp = time_i;
       cqe.wqe_index = 32'(ended_q.work.wqe_index);
@@ -389,13 +364,13 @@ module completer
       cqe.status = cqe_status;
       cqe.flags = ended_q.work.flags;
       cqe.phase = 8'(!cq_producer[cq.log_entries]);  // 1 in the first round, 0 in the next
-      write_o.kind = DMA_WRITE_INLINE;
-      write_o.address = address_q;
-      write_o.length = chunk_t'(CQE_BYTES);
-      write_o.data = cqe;
+      write.data.kind = DMA_WRITE_INLINE;
+      write.data.address = address_q;
+      write.data.length = chunk_t'(CQE_BYTES);
+      write.data.data = cqe;
     end else if (state_q == StFire) begin
-      write_o.kind = DMA_WRITE_MSIX;
-      write_o.address = 64'(cq.msix_vector);
+      write.data.kind = DMA_WRITE_MSIX;
+      write.data.address = 64'(cq.msix_vector);
     end
   end
 
@@ -405,15 +380,15 @@ module completer
     event_o[COUNTER_CQ_OVERRUNS] = cq_error_o;
     event_o[COUNTER_DOORBELLS] = rings;
     event_o[COUNTER_DOORBELLS_REFUSED] = (state_q == StBell && !bell_owned) ||
-        (bell_valid_i && bell_ready_o && bell_i.cqn >= 32'(N_CQ));
+        (bell.valid && bell.ready && bell.data.cqn >= 32'(N_CQ));
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(status_is_held, status_valid_o, status_ready_i, {status_qpn_o, status_o})
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
-  `EXRNIC_HELD(xlate_is_held, xlate_valid_o, xlate_ready_i, xlate_o)
+  `EXRNIC_HELD(status_is_held, queues.status_valid, queues.status_ready, {queues.status_qpn, queues.status})
+  `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
+  `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, xlate.req)
   // A completion has the time at which it is taken.
-  `EXRNIC_HELD(write_is_held, write_valid_o, write_ready_i,
-      {write_o.kind, write_o.address, write_o.data[255:64]})
+  `EXRNIC_HELD(write_is_held, write.valid, write.ready,
+      {write.data.kind, write.data.address, write.data.data[255:64]})
 
 endmodule

@@ -27,7 +27,7 @@ class Completer : public Bench<Vcompleter> {
     dut().done_valid_i = 0;
     dut().rx_done_valid_i = 0;
     dut().bell_valid_i = 0;
-    dut().config_we_i = 0;
+    dut().command_cq_we_i = 0;
     dut().time_i = kTime;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_CQ + 2, [&] { return dut().init_done_o != 0; });
@@ -51,7 +51,7 @@ class Completer : public Bench<Vcompleter> {
   void cycle() override {
     qp_reader_.drive();
     xlate.drive();
-    dut().status_ready_i = random_() % 2;
+    dut().queues_status_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
     dut().write_ready_i = random_() % 2;
     settle();
@@ -61,11 +61,11 @@ class Completer : public Bench<Vcompleter> {
   }
 
   void create_cq(unsigned cqn, const CqConfig& config) {
-    dut().config_we_i = 1;
-    dut().config_cqn_i = cqn;
-    pack(dut().config_i, config);
+    dut().command_cq_we_i = 1;
+    dut().command_cqn_i = cqn;
+    pack(dut().command_cq_config_i, config);
     cycle();
-    dut().config_we_i = 0;
+    dut().command_cq_we_i = 0;
   }
   void end(const TxDone& done) {
     pack(dut().done_i, done);
@@ -82,7 +82,7 @@ class Completer : public Bench<Vcompleter> {
     rest();
   }
   void ring(const CqDoorbell& bell) {
-    pack(dut().bell_i, bell);
+    pack(dut().bell_data_i, bell);
     dut().bell_valid_i = 1;
     accept("bell_ready_o", [&] { return dut().bell_ready_o != 0; });
     dut().bell_valid_i = 0;
@@ -125,12 +125,13 @@ class Completer : public Bench<Vcompleter> {
     qp_reader_.sample();
     xlate.sample();
     events.sample();
-    if (dut().status_valid_o && dut().status_ready_i)
-      qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
-    if (dut().ended_we_o) qps[dut().qp_read_qpn_o].ended = unpack<QpEnded>(dut().ended_o);
-    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().queues_status_valid_o && dut().queues_status_ready_i)
+      qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
+    if (dut().queues_ended_we_o)
+      qps[dut().qp_index_o].ended = unpack<QpEnded>(dut().queues_ended_o);
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_data_o);
     if (dut().write_valid_o && dut().write_ready_i)
-      writes.push_back(unpack<DmaWriteCmd>(dut().write_o));
+      writes.push_back(unpack<DmaWriteCmd>(dut().write_data_o));
     qp_errors += dut().qp_error_o;
     cq_errors += dut().cq_error_o;
     if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;

@@ -197,7 +197,7 @@ TEST_CASE("A doorbell and an end that come together are both served, the doorbel
   connect(completer);
   pack(completer.dut().done_i, done(0));
   completer.dut().done_valid_i = 1;
-  pack(completer.dut().bell_i, bell(0, true));
+  pack(completer.dut().bell_data_i, bell(0, true));
   completer.dut().bell_valid_i = 1;
   completer.settle();
   CHECK(completer.dut().bell_ready_o);
@@ -212,7 +212,7 @@ TEST_CASE("A quiesced completer takes nothing but doorbells, and goes on where i
   connect(completer);
   completer.dut().quiesce_i = 1;
   pack(completer.dut().done_i, done(0));
-  pack(completer.dut().bell_i, bell(0, true));
+  pack(completer.dut().bell_data_i, bell(0, true));
   completer.dut().done_valid_i = completer.dut().bell_valid_i = 1;
   for (int i = 0; i < 20; ++i) completer.cycle();
   completer.ring(bell(0, true));
@@ -276,7 +276,7 @@ TEST_CASE("Doorbells are taken while an end waits for the place of its completio
   CqDoorbell wild = bell(0, false);
   wild.cqn = EXRNIC_MAX_CQ;
   for (const CqDoorbell& next : {bell(0, true), wild, bell(0, false)}) {
-    pack(completer.dut().bell_i, next);
+    pack(completer.dut().bell_data_i, next);
     completer.dut().bell_valid_i = 1;
     completer.wait_for("bell_ready_o", kLimit, [&] { return completer.dut().bell_ready_o != 0; });
     completer.cycle();
@@ -310,7 +310,7 @@ TEST_CASE("A completion queue that is created again starts empty, disarmed, in i
 TEST_CASE("A process that rings all the time holds no completion up") {
   Completer completer;
   connect(completer);
-  pack(completer.dut().bell_i, bell(0));
+  pack(completer.dut().bell_data_i, bell(0));
   completer.dut().bell_valid_i = 1;
   completer.cycle();
   pack(completer.dut().done_i, done(0));

@@ -14,113 +14,53 @@ module requester
     input logic clk_i,
     input logic rst_ni,
 
-    input  node_t  cfg_node_i,
-    input  chunk_t mtu_i,
-    input  logic   more_turns_i,  // another queue pair waits for its turn
-    input  logic   quiesce_i,     // begin nothing that touches a table or host memory
-    output logic   quiescent_o,
-    output logic   idle_o,
-    output logic   waits_o,  // for work requests that have been asked for
+    settings_if.user settings,
+    input logic      quiesce_i,  // begin nothing that touches a table or host memory
+    output logic     quiescent_o,
+    output logic     idle_o,
+    output logic     waits_o,    // for work requests that have been asked for
 
-    input  logic turn_valid_i,
-    output logic turn_ready_o,
-    input  qpn_t turn_qpn_i,
-    output logic wake_valid_o,  // the same queue pair again, behind the others
-    input  logic wake_ready_i,
-    output qpn_t wake_qpn_o,
+    stream_if.sink   turns, // a queue pair,
+    stream_if.source wake,  // which comes again, behind the others
 
-    // All of these are of queue pair qp_read_qpn_o. What it is at comes one cycle after qp_read_o.
-    output logic       qp_read_o,
-    output qpn_t       qp_read_qpn_o,
-    input  qp_t        qp_i,
-    output logic       sq_we_o,
-    output qp_sq_t     sq_o,
-    output logic       status_valid_o,  // withdrawn to look again when another one was written
-    input  logic       status_ready_i,
-    output qp_status_t status_o,
-    output logic       qp_error_o,
-    output logic       goes_back_o,     // pulse: what it sends next follows nothing that it has sent
-    output logic       flush_valid_o,
-    input  logic       flush_ready_i,
-    input  reads_t     pull_count_i,
-    output logic       pull_push_o,
-    output pull_t      pull_o,
-    input  reads_t     read_count_i,
-    input  reads_t     punt_count_i,  // and firmware has to answer so many
-    input  read_t      read_i,
-    input  logic       paused_i,  // a message of it found no receive a short time ago
-    input  logic       asks_i,  // nothing was heard of its PULLs for long: it is to ask its peer
-    output logic       waits_no_more_o,  // pulse: for its answer, nor for that to a PULL
-    output logic       waits_for_peer_o,  // pulse: it has introduced itself, and waits for an answer
-    output logic       asked_o, // pulse: it has
-    input  logic has_windows_i,  // it has remote windows; one cycle later than qp_i
-    input  logic       lost_i,  // firmware has lost requests of it
-    input  logic       credit_known_i,  // its peer has told
-    input  credit_t    credit_limit_i,  // how many messages it may send
-    output logic       stall_o,         // pulse: it waits for more
-    input  logic       erratum_i,  // flags ERRATA, pull_beside_push
-    output logic       read_pop_o,
-    output logic       read_set_o,
-    output read_t      read_o,
+    // All of these are of queue pair qp.index. What it is at comes with its row.
+    table_read_if.client          qp,
+    requester_queues_if.requester queues,
+    input logic                   has_windows_i,  // one cycle later than its row
+    input logic                   lost_i,         // firmware has lost requests of it
+    output logic                  qp_error_o,     // pulse
+    output logic                  flush_valid_o,  // it is in ERROR: the responder has something to end
+    input  logic                  flush_ready_i,
 
-    // A copy of its first slot that came through the user page, likewise with qp_i.
-    input  logic       pio_held_i,
-    input  wqe_index_t pio_index_i,
-    input  wqe_slot_t  pio_slot_i,
-    output logic       pio_take_o,  // pulse: it is used, or not needed
-
-    output logic       xlate_valid_o,  // may be withdrawn, with the end of a turn
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    input  xlate_rsp_t xlate_rsp_i,
-    output logic       xlate_hold_o,  // it knows where payload lies that it has not asked for,
-    input  logic       xlate_let_go_i,  // which is to be looked up again, or asked for
-
-    output logic           wqe_read_valid_o,
-    input  logic           wqe_read_ready_i,
-    output dma_read_req_t  wqe_read_o,
-    input  logic           wqe_beat_valid_i,
-    input  dma_read_beat_t beat_i,
-
-    output logic          payload_read_valid_o,
-    input  logic          payload_read_ready_i,
-    output dma_read_req_t payload_read_o,
-
-    input  logic  alloc_valid_i,
-    output logic  alloc_ready_o,
-    input  slot_t alloc_slot_i,
-    output node_t quota_node_o,
-    output reads_t quota_slots_o,
-    input  logic  quota_start_i,  // this peer will get so many slots for a turn,
-    input  logic  quota_room_i,   // and for more of it
-
-    output logic     submit_valid_o,
-    input  logic     submit_ready_i,
-    output tx_desc_t submit_o,
+    xlate_if.client        xlate,  // what it asks for may be withdrawn, with the end of a turn
+    dma_read_if.client     wqe_read,
+    dma_read_if.asker      payload_read,
+    transmit_if.requester  transmit,
 
     output event_t event_o
 );
 
+  assign transmit.goes_back_qpn = qp.index;
+
   step_e step;
   segment_t segment;
   logic last, ends, submitted;
-  assign submitted = submit_valid_o && submit_ready_i;
+  assign submitted = transmit.valid && transmit.ready;
 
   turn_e turn;
   term_code_e term_code;
   logic quote, own_work, reads_wait, wants_answer;
   turn_pick u_pick (
       .clk_i,
-      .qp_i,
+      .qp_i(qp.row),
       .qpn_i(segment.qpn),
-      .pull_count_i,
-      .read_count_i,
-      .read_i,
-      .punt_count_i,
+      .pull_count_i(queues.pull_count),
+      .read_count_i(queues.read_count),
+      .read_i(queues.read_head),
+      .punt_count_i(queues.punt_count),
       .lost_i,
-      .paused_i,
-      .asks_i,
+      .paused_i(queues.paused),
+      .asks_i(queues.asks),
       .take_i(step == STEP_TURN),
       .wants_answer_o(wants_answer),
       .turn_o(turn),
@@ -155,30 +95,30 @@ module requester
       first_work_q <= 1'b0;
     end
   end
-  assign pio_take_o = pio_held_i && ((step == STEP_BEGIN && first_work_q && !no_peer) ||
+  assign queues.block_take = queues.block_held && ((step == STEP_BEGIN && first_work_q && !no_peer) ||
       (step == STEP_TURN && !(turn inside {TURN_WORK, TURN_INTRODUCE}) && !wants_answer));
-  assign work_held = pio_held_i && turn == TURN_WORK && pio_index_i == qp_i.sq.consumer;
+  assign work_held = queues.block_held && turn == TURN_WORK && queues.block_index == qp.row.sq.consumer;
 
   work_batch u_work (
       .clk_i,
       .rst_ni,
       .start_i(work_start),
       .held_i(work_held),
-      .held_slot_i(pio_slot_i),
+      .held_slot_i(queues.block),
       .next_i(work_next),
       .more_i(work_more),
       .idle_o(work_idle),
       .waits_o(work_waits),
       .slots_only_i(segment.turn == TURN_FLUSH),
-      .ring_pbl_i(qp_i.cfg.sq_pbl),
-      .ring_log_i(qp_i.cfg.sq_log),
-      .consumer_i(qp_i.sq.consumer),
-      .producer_i(qp_i.sq_producer),
-      .max_reads_i(qp_i.cfg.max_reads_out),
-      .service_i(qp_i.cfg.service),
+      .ring_pbl_i(qp.row.cfg.sq_pbl),
+      .ring_log_i(qp.row.cfg.sq_log),
+      .consumer_i(qp.row.sq.consumer),
+      .producer_i(qp.row.sq_producer),
+      .max_reads_i(qp.row.cfg.max_reads_out),
+      .service_i(qp.row.cfg.service),
       .has_windows_i,
-      .own_node_i(cfg_node_i),
-      .mtu_i,
+      .own_node_i(settings.node),
+      .mtu_i(settings.mtu),
       .done_o(work_done),
       .torn_o(work_torn),
       .last_o(work_last),
@@ -195,12 +135,12 @@ module requester
       .xlate_ready_i(work_xlate_ready),
       .xlate_o(work_xlate),
       .xlate_rsp_valid_i(work_xlate_rsp_valid),
-      .xlate_rsp_i,
-      .read_valid_o(wqe_read_valid_o),
-      .read_ready_i(wqe_read_ready_i),
-      .read_o(wqe_read_o),
-      .beat_valid_i(wqe_beat_valid_i),
-      .beat_i
+      .xlate_rsp_i(xlate.rsp),
+      .read_valid_o(wqe_read.valid),
+      .read_ready_i(wqe_read.ready),
+      .read_o(wqe_read.req),
+      .beat_valid_i(wqe_read.beat_valid),
+      .beat_i(wqe_read.beat)
   );
 
   wqe_opcode_properties_t op;
@@ -218,19 +158,19 @@ module requester
 
   // What goes before an Immediate Data message that found no receive is placed.
   logic resumes, probe, begs;
-  assign resumes = qp_i.sq.probe_due && op.immediate;
+  assign resumes = qp.row.sq.probe_due && op.immediate;
 
   // Its next message is one more than the peer has told of receives: it may leave by itself, when
   // nothing else is under way and it has waited.
   logic beyond, stalls;
-  assign beyond = credit_known_i &&
-      credit_beyond(credit_t'(qp_i.sq.send_msn) + 1'b1, credit_limit_i);
-  assign stalls = beyond && op.receive && !qp_i.sq.probe_due && qp_i.sq.progress == '0 &&
-      !(qp_i.sq.credit_wait && qp_i.sq.issued == qp_i.ended.count);
+  assign beyond = queues.credit_known &&
+      credit_beyond(credit_t'(qp.row.sq.send_msn) + 1'b1, queues.credit_limit);
+  assign stalls = beyond && op.receive && !qp.row.sq.probe_due && qp.row.sq.progress == '0 &&
+      !(qp.row.sq.credit_wait && qp.row.sq.issued == qp.row.ended.count);
 
   always_comb begin
     // What earlier turns have submitted; the ring may say another length by now.
-    skip = qp_i.sq.progress < wqe.length ? qp_i.sq.progress : wqe.length;
+    skip = qp.row.sq.progress < wqe.length ? qp.row.sq.progress : wqe.length;
     source = '{stag: wqe.sge0_stag, length: wqe.sge0_length, address: wqe.sge0_address};
     if (resumes) skip = wqe.length;
     access = '0;  // local read is always granted
@@ -253,7 +193,7 @@ module requester
   always_ff @(posedge clk_i) begin
     if (step == STEP_TURN) begin
       gave_way_q <= turn == TURN_WORK || (gave_way_q && turn != TURN_READ);
-      astray_q   <= erratum_i && turn == TURN_READ && gave_way_q && !read_i.firmware;
+      astray_q   <= settings.erratum && turn == TURN_READ && gave_way_q && !queues.read_head.firmware;
     end
   end
 
@@ -261,7 +201,7 @@ module requester
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .let_go_i(xlate_let_go_i),
+      .let_go_i(xlate.let_go),
       .load_i(gather_load),
       .first_i(source),
       .count_i(segment.turn == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
@@ -272,14 +212,14 @@ module requester
       .valid_o(sge_valid),
       .end_o(sge_end),
       .sge_o(sge),
-      .take_i(pull_push_o && sge_valid),
+      .take_i(queues.pull_push && sge_valid),
       .start_i(gather_start),
       .look_i(segment.turn == TURN_WORK && op.pull),
       .stop_i(gather_stop),
       .idle_o(gather_idle),
       .done_o(gather_done),
       .quiet_o(gather_quiet),
-      .hold_o(xlate_hold_o),
+      .hold_o(xlate.hold),
       .status_o(gather_status),
       .filled_o(gather_filled),
       .slot_valid_i(step == STEP_GATHER),
@@ -291,10 +231,10 @@ module requester
       .xlate_ready_i(turn_xlate_ready),
       .xlate_o(gather_xlate),
       .xlate_rsp_valid_i(turn_xlate_rsp_valid),
-      .xlate_rsp_i,
-      .read_valid_o(payload_read_valid_o),
-      .read_ready_i(payload_read_ready_i),
-      .read_o(payload_read_o)
+      .xlate_rsp_i(xlate.rsp),
+      .read_valid_o(payload_read.valid),
+      .read_ready_i(payload_read.ready),
+      .read_o(payload_read.req)
   );
 
   // ---- The turn
@@ -303,12 +243,12 @@ module requester
   turn_control u_control (
       .clk_i,
       .rst_ni,
-      .mtu_i,
-      .more_turns_i,
+      .mtu_i(settings.mtu),
+      .more_turns_i(queues.others_wait),
       .quiesce_i,
-      .qp_i,
-      .pull_count_i,
-      .read_i,
+      .qp_i(qp.row),
+      .pull_count_i(queues.pull_count),
+      .read_i(queues.read_head),
       .turn_i(turn),
       .quote_i(quote),
       .code_i(term_code),
@@ -332,7 +272,7 @@ module requester
       .resumes_i(resumes),
       .probe_i(probe),
       .stalls_i(stalls),
-      .stall_o,
+      .stall_o(queues.stall),
       .no_peer_o(no_peer),
       .gather_load_o(gather_load),
       .gather_start_o(gather_start),
@@ -343,20 +283,20 @@ module requester
       .gather_none_i(gather_filled == '0),
       .sge_known_i(sge_valid || sge_end),
       .sge_length_i(sink.length),
-      .turn_valid_i,
-      .turn_qpn_i,
-      .wake_ready_i,
+      .turn_valid_i(turns.valid),
+      .turn_qpn_i(turns.data),
+      .wake_ready_i(wake.ready),
       .flush_ready_i,
-      .status_ready_i,
+      .status_ready_i(queues.status_ready),
       .xlate_ready_i(turn_xlate_ready),
       .xlate_rsp_valid_i(turn_xlate_rsp_valid),
-      .xlate_rsp_i,
-      .alloc_valid_i,
-      .alloc_slot_i,
-      .quota_slots_o,
-      .quota_start_i,
-      .quota_room_i,
-      .submit_ready_i,
+      .xlate_rsp_i(xlate.rsp),
+      .alloc_valid_i(transmit.alloc_valid),
+      .alloc_slot_i(transmit.alloc_slot),
+      .quota_slots_o(transmit.slots),
+      .quota_start_i(transmit.start),
+      .quota_room_i(transmit.room),
+      .submit_ready_i(transmit.ready),
       .step_o(step),
       .segment_o(segment),
       .last_o(last),
@@ -369,42 +309,42 @@ module requester
   assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather_idle;
   assign quiescent_o = work_idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
       (step == STEP_ALLOC && gather_quiet));
-  assign turn_ready_o = idle_o && !quiesce_i;
-  assign alloc_ready_o = step == STEP_ALLOC && !quiesce_i;
-  assign quota_node_o = qp_i.cfg.dest_node;
-  assign submit_valid_o = step == STEP_SUBMIT;
+  assign turns.ready = idle_o && !quiesce_i;
+  assign transmit.alloc_ready = step == STEP_ALLOC && !quiesce_i;
+  assign transmit.node = qp.row.cfg.dest_node;
+  assign transmit.valid = step == STEP_SUBMIT;
   assign flush_valid_o = step == STEP_HAND_OVER;
-  assign wake_valid_o = step == STEP_WAKE;
-  assign wake_qpn_o = segment.qpn;
+  assign wake.valid = step == STEP_WAKE;
+  assign wake.data = segment.qpn;
 
   // Read again for each work request, and when a slot is there.
-  assign qp_read_qpn_o = step == STEP_IDLE ? turn_qpn_i : segment.qpn;
-  assign qp_read_o = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
+  assign qp.index = step == STEP_IDLE ? turns.data : segment.qpn;
+  assign qp.read = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
 
   // ---- Translation: one request at a time, those for slots of the ring first
   logic xlate_busy_q, xlate_work_q;
-  assign xlate_valid_o = !xlate_busy_q &&
+  assign xlate.valid = !xlate_busy_q &&
       (work_xlate_valid || gather_xlate_valid || step == STEP_INVALIDATE);
-  assign work_xlate_ready = xlate_ready_i && !xlate_busy_q;
-  assign turn_xlate_ready = xlate_ready_i && !xlate_busy_q && !work_xlate_valid;
-  assign work_xlate_rsp_valid = xlate_rsp_valid_i && xlate_work_q;
-  assign turn_xlate_rsp_valid = xlate_rsp_valid_i && !xlate_work_q;
+  assign work_xlate_ready = xlate.ready && !xlate_busy_q;
+  assign turn_xlate_ready = xlate.ready && !xlate_busy_q && !work_xlate_valid;
+  assign work_xlate_rsp_valid = xlate.rsp_valid && xlate_work_q;
+  assign turn_xlate_rsp_valid = xlate.rsp_valid && !xlate_work_q;
   always_comb begin
-    xlate_o = gather_xlate;
+    xlate.req = gather_xlate;
     if (step == STEP_INVALIDATE) begin
-      xlate_o = '0;
-      xlate_o.invalidate = 1'b1;
-      xlate_o.stag = wqe.imm_data;
-      xlate_o.pd = segment.pd;
+      xlate.req = '0;
+      xlate.req.invalidate = 1'b1;
+      xlate.req.stag = wqe.imm_data;
+      xlate.req.pd = segment.pd;
     end
-    if (work_xlate_valid) xlate_o = work_xlate;
+    if (work_xlate_valid) xlate.req = work_xlate;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) xlate_busy_q <= 1'b0;
-    else xlate_busy_q <= (xlate_valid_o && xlate_ready_i) || (xlate_busy_q && !xlate_rsp_valid_i);
+    else xlate_busy_q <= (xlate.valid && xlate.ready) || (xlate_busy_q && !xlate.rsp_valid);
   end
   always_ff @(posedge clk_i) begin
-    if (xlate_valid_o && xlate_ready_i) xlate_work_q <= work_xlate_valid;
+    if (xlate.valid && xlate.ready) xlate_work_q <= work_xlate_valid;
   end
 
   // ---- Where its own work stands
@@ -415,11 +355,11 @@ module requester
   // With a question: of the last PULL that has begun; nothing else can be under way. With an introduction: of
   // none.
   assign last_slot =
-      qp_i.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(slots)) - 1'b1;
-  assign sq_we_o = goes_back || stall_o || no_peer || (submitted && !segment.returned &&
+      qp.row.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(slots)) - 1'b1;
+  assign queues.sq_we = goes_back || queues.stall || no_peer || (submitted && !segment.returned &&
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic || introduces));
   work_progress u_progress (
-      .sq_i(qp_i.sq),
+      .sq_i(qp.row.sq),
       .op_i(op),
       .slots_i(slots),
       .sent_i(sent),
@@ -439,25 +379,25 @@ module requester
   assign introduces = segment.turn == TURN_INTRODUCE;
   assign answers_atomic = segment.turn == TURN_READ && segment.read.answer == ANSWER_ATOMIC;
   always_comb begin
-    sq_o = work_sq;
+    queues.sq = work_sq;
     if (answers_atomic) begin
-      sq_o = qp_i.sq;
-      sq_o.atomic_msn = qp_i.sq.atomic_msn + 1'b1;
+      queues.sq = qp.row.sq;
+      queues.sq.atomic_msn = qp.row.sq.atomic_msn + 1'b1;
     end
     if (introduces) begin
-      sq_o = qp_i.sq;
-      sq_o.introduced = 1'b1;
-      sq_o.answered = qp_i.peer.changes;
-      sq_o.asked = segment.wants;
+      queues.sq = qp.row.sq;
+      queues.sq.introduced = 1'b1;
+      queues.sq.answered = qp.row.peer.changes;
+      queues.sq.asked = segment.wants;
     end
-    if (goes_back) sq_o = back_sq;
+    if (goes_back) queues.sq = back_sq;
     if (no_peer) begin
-      sq_o = qp_i.sq;
-      sq_o.needs_peer = 1'b1;
+      queues.sq = qp.row.sq;
+      queues.sq.needs_peer = 1'b1;
     end
-    if (stall_o) begin
-      sq_o = qp_i.sq;
-      sq_o.credit_wait = 1'b1;
+    if (queues.stall) begin
+      queues.sq = qp.row.sq;
+      queues.sq.credit_wait = 1'b1;
     end
   end
 
@@ -465,10 +405,10 @@ module requester
   logic goes_back;
   qp_sq_t back_sq;
   qp_status_t back_status;
-  assign goes_back = segment.turn == TURN_GO_BACK && status_valid_o && status_ready_i;
-  assign goes_back_o = goes_back;
+  assign goes_back = segment.turn == TURN_GO_BACK && queues.status_valid && queues.status_ready;
+  assign transmit.goes_back = goes_back;
   go_back u_back (
-      .qp_i,
+      .qp_i(qp.row),
       .sq_o(back_sq),
       .status_o(back_status)
   );
@@ -476,8 +416,8 @@ module requester
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
   assign sink = sge_valid ? sge : '0;
-  assign pull_push_o = submitted && sq_we_o && !answers_atomic && !introduces && op.pull && sent;
-  assign pull_o = '{
+  assign queues.pull_push = submitted && queues.sq_we && !answers_atomic && !introduces && op.pull && sent;
+  assign queues.pull_new = '{
           stag: sink.stag,
           to: sink.address,
           left: sink.length,
@@ -488,37 +428,37 @@ module requester
           opcode: wqe.opcode
       };
 
-  assign asked_o = submitted && !segment.returned && segment.turn == TURN_ASK;
+  assign queues.asked = submitted && !segment.returned && segment.turn == TURN_ASK;
   // Whatever it waits for wakes it: so it has a turn behind that.
-  assign waits_no_more_o = step == STEP_TURN && !wants_answer && pull_count_i == '0;
-  assign waits_for_peer_o = submitted && !segment.returned && introduces && segment.wants;
+  assign queues.waits_no_more = step == STEP_TURN && !wants_answer && queues.pull_count == '0;
+  assign queues.waits_for_peer = submitted && !segment.returned && introduces && segment.wants;
 
   // ---- The peer's reads, and what becomes of the queue pair
   logic read_served;
   assign read_served = submitted && !segment.returned && segment.turn == TURN_READ && last;
-  assign read_pop_o = (step == STEP_TURN && turn == TURN_POP) || read_served ||
+  assign queues.read_pop = (step == STEP_TURN && turn == TURN_POP) || read_served ||
       (submitted && !segment.returned && segment.turn == TURN_TERMINATE && segment.quote &&
        reads_wait);
-  assign read_set_o = submitted && !segment.returned && segment.turn == TURN_READ &&
+  assign queues.read_set = submitted && !segment.returned && segment.turn == TURN_READ &&
       !last;
   always_comb begin
-    read_o = segment.read;
-    read_o.done = segment.read.done + 32'(segment.payload);
+    queues.read_rest = segment.read;
+    queues.read_rest.done = segment.read.done + 32'(segment.payload);
   end
 
   always_comb begin
-    status_o = qp_i.status;
-    status_o.state = QP_STATE_ERROR;
-    status_o.told = 1'b1;
-    status_o.answer_lost = 1'b0;
-    if (segment.turn == TURN_GO_BACK) status_o = back_status;
+    queues.status = qp.row.status;
+    queues.status.state = QP_STATE_ERROR;
+    queues.status.told = 1'b1;
+    queues.status.answer_lost = 1'b0;
+    if (segment.turn == TURN_GO_BACK) queues.status = back_status;
   end
-  assign status_valid_o = step == STEP_STATUS;
-  assign qp_error_o = status_valid_o && status_ready_i &&
-      qp_i.status.state != QP_STATE_ERROR && status_o.state == QP_STATE_ERROR;
+  assign queues.status_valid = step == STEP_STATUS;
+  assign qp_error_o = queues.status_valid && queues.status_ready &&
+      qp.row.status.state != QP_STATE_ERROR && queues.status.state == QP_STATE_ERROR;
 
   segment_build u_segment (
-      .valid_i(submit_valid_o),
+      .valid_i(transmit.valid),
       .segment_i(segment),
       .wqe_i(wqe),
       .op_i(op),
@@ -527,23 +467,23 @@ module requester
       .completes_i(completes),
       .probe_i(probe),
       .begs_i(begs),
-      .msn_i(answers_atomic ? sq_o.atomic_msn : msn),
-      .peer_i(qp_i.peer.generation),
-      .service_i(qp_i.cfg.service),
-      .pkey_i(qp_i.cfg.pkey),
-      .number_i(qp_i.sq.frames),
+      .msn_i(answers_atomic ? queues.sq.atomic_msn : msn),
+      .peer_i(qp.row.peer.generation),
+      .service_i(qp.row.cfg.service),
+      .pkey_i(qp.row.cfg.pkey),
+      .number_i(qp.row.sq.frames),
       .sge_i(sink),
       .last_i(last),
       .gathered_i(gather_filled),
-      .submit_o
+      .submit_o(transmit.desc)
   );
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_CREDIT_STALLS] = stall_o && !qp_i.sq.credit_wait;
+    event_o[COUNTER_CREDIT_STALLS] = queues.stall && !qp.row.sq.credit_wait;
     if (submitted) begin
-      event_o[COUNTER_WQES] = sq_we_o && !answers_atomic && !introduces && ends;
-      event_o[COUNTER_WQE_ERRORS] = sq_we_o && !sent && segment.turn == TURN_WORK;
+      event_o[COUNTER_WQES] = queues.sq_we && !answers_atomic && !introduces && ends;
+      event_o[COUNTER_WQE_ERRORS] = queues.sq_we && !sent && segment.turn == TURN_WORK;
       event_o[COUNTER_READS_SERVED] = read_served && !answers_atomic;
       event_o[COUNTER_ATOMICS_SERVED] = read_served && answers_atomic;
     end
@@ -551,13 +491,13 @@ module requester
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
   `EXRNIC_HELD(flush_is_held, flush_valid_o, flush_ready_i, 1'b0)
-  `EXRNIC_HELD(wqe_read_is_held, wqe_read_valid_o, wqe_read_ready_i, wqe_read_o)
-  `EXRNIC_HELD(payload_read_is_held, payload_read_valid_o, payload_read_ready_i, payload_read_o)
+  `EXRNIC_HELD(wqe_read_is_held, wqe_read.valid, wqe_read.ready, wqe_read.req)
+  `EXRNIC_HELD(payload_read_is_held, payload_read.valid, payload_read.ready, payload_read.req)
   // What is not inlined has no inline data.
-  `EXRNIC_HELD(submit_is_held, submit_valid_o, submit_ready_i, {submit_o.slot, submit_o.node,
-      submit_o.ddp, submit_o.length, submit_o.unsent, submit_o.status, submit_o.tag,
-      submit_o.inlined ? submit_o.inline_data : '0})
+  `EXRNIC_HELD(submit_is_held, transmit.valid, transmit.ready, {transmit.desc.slot, transmit.desc.node,
+      transmit.desc.ddp, transmit.desc.length, transmit.desc.unsent, transmit.desc.status, transmit.desc.tag,
+      transmit.desc.inlined ? transmit.desc.inline_data : '0})
 
 endmodule

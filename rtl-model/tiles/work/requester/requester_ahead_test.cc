@@ -17,7 +17,8 @@ void stop_after(Requester& requester, std::size_t submitted) {
   requester.begin_turn(kQpn);
   requester.wait_for("work", kLimit, [&] { return requester.submitted.size() == submitted; });
   requester.slots_left = false;
-  requester.wait_for("alloc_ready_o", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("transmit_alloc_ready_o", kLimit,
+                     [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   for (int i = 0; i < 300; ++i) requester.cycle();
   REQUIRE(requester.submitted.size() == submitted);
   REQUIRE_FALSE(requester.reads_ring());
@@ -106,7 +107,7 @@ TEST_CASE(
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0, 40);
   stop_after(requester, 2);
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   requester.slots_left = true;
   requester.rest();
   check_in_order(requester, 0, kShortTurn);
@@ -125,7 +126,7 @@ TEST_CASE(
 
   for (uint32_t slot = kShortTurn; slot < 40; ++slot)  // it is read again
     requester.ring[slot * sizeof(exrnic_wqe)].remote_to = slot;
-  requester.dut().more_turns_i = 0;
+  requester.dut().queues_others_wait_i = 0;
   requester.turn(kQpn);
   check_in_order(requester, 0, 40);
   for (uint32_t slot = kShortTurn; slot < 40; ++slot)
@@ -137,7 +138,7 @@ TEST_CASE("A turn that has gone on ends behind the work request in hand when oth
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0, 40);
   stop_after(requester, 13);
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   requester.slots_left = true;
   requester.rest();
   check_in_order(requester, 0, 14);
@@ -167,11 +168,11 @@ TEST_CASE("No turn begins before slots that another one has asked for have come"
   requester.begin_turn(kQpn);
   requester.wait_for("ahead", kLimit, [&] { return requester.wqe_reads.size() == 3; });
   requester.host_answers = false;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   for (int i = 0; i < 1000; ++i) requester.cycle();
   CHECK(requester.submitted.size() == kShortTurn);
   CHECK(requester.wakes.size() == 1);
-  CHECK_FALSE(requester.dut().turn_ready_o);
+  CHECK_FALSE(requester.dut().turns_ready_o);
   CHECK_FALSE(requester.dut().idle_o);
   requester.host_answers = true;
   requester.turn(kQpn);
@@ -269,7 +270,7 @@ TEST_CASE("Quiescence waits for slots that are on their way, and none are asked 
     requester.wait_for("work", kLimit, [&] { return requester.submitted.size() == seed % 7; });
     requester.dut().quiesce_i = 1;
     requester.wait_for("rest", kLimit, [&] {
-      return requester.dut().quiescent_o && requester.dut().alloc_ready_o == 0;
+      return requester.dut().quiescent_o && requester.dut().transmit_alloc_ready_o == 0;
     });
     CHECK_FALSE(requester.reads_ring());
     const std::size_t asked = requester.wqe_reads.size() + requester.xlate.requests.size();
@@ -366,15 +367,15 @@ TEST_CASE("Random work is executed in order, byte by byte, however turns end") {
     for (int i = 0; i < 8000 || qp.sq.consumer != qp.sq_producer; ++i) {
       REQUIRE(i < 100000);
       if (i < 8000 && random() % 64 == 0) post();
-      if (random() % 256 == 0) requester.dut().more_turns_i ^= 1;
+      if (random() % 256 == 0) requester.dut().queues_others_wait_i ^= 1;
       if (random() % 512 == 0) requester.slots_left = false;
       if (random() % 64 == 0) requester.slots_left = true;
       if (random() % 512 == 0) requester.dut().quiesce_i ^= 1;
-      requester.dut().turn_qpn_i = kQpn;
-      requester.dut().turn_valid_i = qp.sq.consumer != qp.sq_producer;
+      requester.dut().turns_data_i = kQpn;
+      requester.dut().turns_valid_i = qp.sq.consumer != qp.sq_producer;
       requester.cycle();
     }
-    requester.dut().turn_valid_i = requester.dut().quiesce_i = 0;
+    requester.dut().turns_valid_i = requester.dut().quiesce_i = 0;
     requester.rest();
     REQUIRE(requester.submitted.size() == last_slots.size());
     for (const TxDesc& desc : requester.submitted) {

@@ -21,18 +21,19 @@ constexpr int kLimit = 20000;  // cycles for anything here
 constexpr uint8_t kOwnNode = 0x2a;
 constexpr uint64_t kRingFrames = 0x7000000000;
 constexpr unsigned kDataBytes =
-    (sizeof(Vrequester::beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
+    (sizeof(Vrequester::wqe_read_beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
 
 class Requester : public Bench<Vrequester> {
  public:
   explicit Requester(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), qp_reader_(dut(), qps), random_(seed) {
     xlate.answer = [this](const XlateReq& request) { return translate(request); };
-    dut().mtu_i = EXRNIC_MTU_DEFAULT;
-    dut().cfg_node_i = kOwnNode;
-    dut().quiesce_i = dut().turn_valid_i = dut().wqe_beat_valid_i = dut().more_turns_i = 0;
-    dut().pio_held_i = 0;
-    dut().punt_count_i = 0;
+    dut().settings_mtu_i = EXRNIC_MTU_DEFAULT;
+    dut().settings_node_i = kOwnNode;
+    dut().quiesce_i = dut().turns_valid_i = dut().wqe_read_beat_valid_i =
+        dut().queues_others_wait_i = 0;
+    dut().queues_block_held_i = 0;
+    dut().queues_punt_count_i = 0;
     reset();
   }
 
@@ -76,16 +77,16 @@ class Requester : public Bench<Vrequester> {
     drive_beat();
     dut().wqe_read_ready_i = random_() % 2;
     dut().payload_read_ready_i = random_() % 2;
-    dut().submit_ready_i = random_() % 2;
+    dut().transmit_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
     dut().flush_ready_i = random_() % 2;
-    dut().status_ready_i = random_() % 2;
-    other_writes_ = !dut().status_ready_i;
-    dut().alloc_valid_i = slots_left && random_() % 2;
-    dut().alloc_slot_i = next_slot_;
-    dut().quota_start_i = quota_start && dut().quota_slots_o <= quota_slots;
-    dut().quota_room_i = quota_room;
-    dut().asks_i = asks;
+    dut().queues_status_ready_i = random_() % 2;
+    other_writes_ = !dut().queues_status_ready_i;
+    dut().transmit_alloc_valid_i = slots_left && random_() % 2;
+    dut().transmit_alloc_slot_i = next_slot_;
+    dut().transmit_start_i = quota_start && dut().transmit_slots_o <= quota_slots;
+    dut().transmit_room_i = quota_room;
+    dut().queues_asks_i = asks;
     dut().has_windows_i = has_windows;
     settle();
     sample();
@@ -94,11 +95,11 @@ class Requester : public Bench<Vrequester> {
   }
 
   void begin_turn(unsigned qpn) {
-    dut().turn_qpn_i = qpn;
-    dut().turn_valid_i = 1;
-    wait_for("turn_ready_o", kLimit, [&] { return dut().turn_ready_o != 0; });
+    dut().turns_data_i = qpn;
+    dut().turns_valid_i = 1;
+    wait_for("turns_ready_o", kLimit, [&] { return dut().turns_ready_o != 0; });
     cycle();
-    dut().turn_valid_i = 0;
+    dut().turns_valid_i = 0;
   }
   void rest() {
     wait_for("idle_o", kLimit, [&] { return dut().idle_o != 0; });
@@ -119,21 +120,21 @@ class Requester : public Bench<Vrequester> {
 
   void drive_reads() {
     if (!asked_) return;
-    dut().pull_count_i = pulls[asked_qpn_].size();
-    dut().read_count_i = reads[asked_qpn_].size();
-    pack(dut().read_i, reads[asked_qpn_].empty() ? Read{} : reads[asked_qpn_].front());
+    dut().queues_pull_count_i = pulls[asked_qpn_].size();
+    dut().queues_read_count_i = reads[asked_qpn_].size();
+    pack(dut().queues_read_head_i, reads[asked_qpn_].empty() ? Read{} : reads[asked_qpn_].front());
     const auto copy = held.find(asked_qpn_);
-    dut().pio_held_i = copy != held.end();
+    dut().queues_block_held_i = copy != held.end();
     if (copy != held.end()) {
-      dut().pio_index_i = copy->second.index;
-      static_assert(sizeof dut().pio_slot_i == sizeof copy->second.wqe);
-      std::memcpy(&dut().pio_slot_i, &copy->second.wqe, sizeof copy->second.wqe);
+      dut().queues_block_index_i = copy->second.index;
+      static_assert(sizeof dut().queues_block_i == sizeof copy->second.wqe);
+      std::memcpy(&dut().queues_block_i, &copy->second.wqe, sizeof copy->second.wqe);
     }
     asked_ = false;
   }
 
   void drive_beat() {
-    dut().wqe_beat_valid_i = 0;
+    dut().wqe_read_beat_valid_i = 0;
     if (!host_answers || beats_.empty() || random_() % 2) return;
     std::vector<uint8_t> data(kDataBytes);
     const auto [offset, dst] = beats_.front();
@@ -141,12 +142,12 @@ class Requester : public Bench<Vrequester> {
     const auto& wqe = ring[slot];
     std::memcpy(data.data(), reinterpret_cast<const uint8_t*>(&wqe) + offset % sizeof(exrnic_wqe),
                 kDataBytes);
-    Packer(dut().beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
+    Packer(dut().wqe_read_beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
         .field(dst, kTxAddressBits)
         .bytes(data, 8 * kDataBytes)
         .field(kDataBytes, kChunkBits)
         .field(bad_slots.count(slot), 1);
-    dut().wqe_beat_valid_i = 1;
+    dut().wqe_read_beat_valid_i = 1;
     beats_.pop_front();
   }
 
@@ -161,37 +162,38 @@ class Requester : public Bench<Vrequester> {
     xlate.sample();
     events.sample();
     if (dut().wqe_read_valid_o && dut().wqe_read_ready_i) {
-      wqe_reads.push_back(unpack<DmaReadReq>(dut().wqe_read_o));
+      wqe_reads.push_back(unpack<DmaReadReq>(dut().wqe_read_req_o));
       answer_read(wqe_reads.back());
     }
     if (dut().payload_read_valid_o && dut().payload_read_ready_i)
-      payload_reads.push_back(unpack<DmaReadReq>(dut().payload_read_o));
-    if (dut().alloc_valid_i && dut().alloc_ready_o) next_slot_ = (next_slot_ + 1) % kTxSlots;
-    if (dut().submit_valid_o && dut().submit_ready_i)
-      submitted.push_back(unpack<TxDesc>(dut().submit_o));
-    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
-    if (dut().flush_valid_o && dut().flush_ready_i) flushes.push_back(dut().qp_read_qpn_o);
+      payload_reads.push_back(unpack<DmaReadReq>(dut().payload_read_req_o));
+    if (dut().transmit_alloc_valid_i && dut().transmit_alloc_ready_o)
+      next_slot_ = (next_slot_ + 1) % kTxSlots;
+    if (dut().transmit_valid_o && dut().transmit_ready_i)
+      submitted.push_back(unpack<TxDesc>(dut().transmit_desc_o));
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_data_o);
+    if (dut().flush_valid_o && dut().flush_ready_i) flushes.push_back(dut().qp_index_o);
     sample_table();
-    if (dut().pio_take_o) held.erase(dut().qp_read_qpn_o);
+    if (dut().queues_block_take_o) held.erase(dut().qp_index_o);
     if (!dut().qp_read_o) return;
     asked_ = true;
-    asked_qpn_ = dut().qp_read_qpn_o;
+    asked_qpn_ = dut().qp_index_o;
   }
 
   void sample_table() {
-    const unsigned qpn = dut().qp_read_qpn_o;
-    if (dut().sq_we_o) qps[qpn].sq = unpack<QpSq>(dut().sq_o);
-    if (dut().status_valid_o && dut().status_ready_i) {
-      statuses.push_back(unpack<QpStatus>(dut().status_o));
+    const unsigned qpn = dut().qp_index_o;
+    if (dut().queues_sq_we_o) qps[qpn].sq = unpack<QpSq>(dut().queues_sq_o);
+    if (dut().queues_status_valid_o && dut().queues_status_ready_i) {
+      statuses.push_back(unpack<QpStatus>(dut().queues_status_o));
       qps[qpn].status = statuses.back();
     }
     qp_errors += dut().qp_error_o;
-    stalls += dut().stall_o;
-    asked += dut().asked_o;
-    asks = asks && !dut().asked_o && !dut().waits_for_peer_o;
-    if (dut().pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().pull_o));
-    if (dut().read_set_o) reads.at(qpn).front() = unpack<Read>(dut().read_o);
-    if (dut().read_pop_o) {
+    stalls += dut().queues_stall_o;
+    asked += dut().queues_asked_o;
+    asks = asks && !dut().queues_asked_o && !dut().queues_waits_for_peer_o;
+    if (dut().queues_pull_push_o) pulls[qpn].push_back(unpack<Pull>(dut().queues_pull_new_o));
+    if (dut().queues_read_set_o) reads.at(qpn).front() = unpack<Read>(dut().queues_read_rest_o);
+    if (dut().queues_read_pop_o) {
       REQUIRE_FALSE(reads[qpn].empty());
       reads[qpn].pop_front();
     }

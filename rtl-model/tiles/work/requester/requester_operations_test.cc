@@ -179,7 +179,7 @@ TEST_CASE("Up to sixteen elements are gathered, across slots, pages and the end 
   std::mt19937 random(seed);
   for (int round = 0; round < 60; ++round) {
     Requester requester(random());
-    requester.dut().mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
+    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
     std::vector<exrnic_sge> elements(random() % (EXRNIC_MAX_SGE + 1));
     for (std::size_t i = 0; i < elements.size(); ++i)
       elements[i] = {0x10000 * (i + 1) + random() % 8192,
@@ -219,7 +219,7 @@ TEST_CASE("Work of all shapes comes out in order, whatever is next to it in the 
   std::mt19937 random(seed);
   for (int round = 0; round < 20; ++round) {
     Requester requester(random());
-    requester.dut().more_turns_i = random() % 2;
+    requester.dut().queues_others_wait_i = random() % 2;
     const auto first = static_cast<uint16_t>(random());
     uint32_t slot = first;
     std::vector<exrnic_sge> elements;
@@ -256,7 +256,7 @@ TEST_CASE("Work of all shapes comes out in order, whatever is next to it in the 
 
 TEST_CASE("A work request that reaches behind a turn's slots is fetched again in the next turn") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   uint32_t slot = 0;
   for (int i = 0; i < 6; ++i) slot += put(requester, slot, push(0), one(1));
   slot += put(requester, slot, push(0), std::vector<exrnic_sge>(7, {0x20000, 10, kStag0}));

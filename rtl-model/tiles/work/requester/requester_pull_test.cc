@@ -124,7 +124,7 @@ TEST_CASE("A PULL without bytes is one request of length zero") {
 
 TEST_CASE("A PULL with sixteen elements sends sixteen requests in one turn") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   post(requester, work(kPull), std::vector<exrnic_sge>(16, {0x10000, 7, kStag0}));
   requester.turn(kQpn);
   CHECK(requester.submitted.size() == 16);
@@ -267,7 +267,7 @@ TEST_CASE("A PULL in the middle of which its queue pair goes to ERROR completes 
   requester.begin_turn(kQpn);
   requester.wait_for("a request", kLimit, [&] { return requester.submitted.size() == 1; });
   requester.slots_left = false;
-  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
   requester.slots_left = true;
   requester.rest();
@@ -372,7 +372,7 @@ TEST_CASE("A queue pair that goes to ERROR, or becomes another, while a slot is 
   requester.asks = true;
   requester.slots_left = false;
   requester.begin_turn(kQpn);
-  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   SECTION("ERROR") { requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR; }
   SECTION("another") { ++requester.qps[kQpn].cfg.generation; }
   requester.slots_left = true;

@@ -70,7 +70,7 @@ TEST_CASE("A read of the peer is answered by tagged segments that place themselv
 
 TEST_CASE("While others wait, a read is left after sixteen segments and goes on in a later turn") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   connect(requester);
   requester.reads[kQpn] = {read_of(20 * kMtu)};
   requester.turn(kQpn);
@@ -161,10 +161,10 @@ TEST_CASE("A request that was refused is told behind the answers to those before
   CHECK(requester.statuses.empty());
   SECTION("of hardware") {}
   SECTION("of firmware") {
-    requester.dut().punt_count_i = 1;
+    requester.dut().queues_punt_count_i = 1;
     requester.turn(kQpn);
     CHECK(requester.submitted.size() == 1);
-    requester.dut().punt_count_i = 0;
+    requester.dut().queues_punt_count_i = 0;
   }
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 2);
@@ -272,7 +272,7 @@ TEST_CASE("A slot that awaits payload goes back when the rest of its segment is 
   Requester requester;
   connect(requester);
   requester.reads[kQpn] = {read_of(EXRNIC_MTU_MAX)};
-  requester.dut().mtu_i = EXRNIC_MTU_MAX;
+  requester.dut().settings_mtu_i = EXRNIC_MTU_MAX;
   exrnic_read_request_set_source_to(requester.reads[kQpn][0].request.data(), kSource + 100);
   int looks = 0;
   requester.region = [&](const XlateReq& request) {
@@ -343,7 +343,7 @@ TEST_CASE("A peer that is told by the responder while a slot is awaited is not t
   requester.reads[kQpn] = {read_of(5)};
   requester.slots_left = false;
   requester.begin_turn(kQpn);
-  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   requester.qps[kQpn].status.told = true;
   requester.slots_left = true;
   requester.rest();
@@ -383,7 +383,7 @@ TEST_CASE(
   requester.begin_turn(kQpn);
   requester.wait_for("a segment", kLimit, [&] { return !requester.submitted.empty(); });
   requester.slots_left = false;
-  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   requester.qps[kQpn].status.state = EXRNIC_QP_STATE_ERROR;
   const bool told = GENERATE(false, true);
   requester.qps[kQpn].status.told = told;

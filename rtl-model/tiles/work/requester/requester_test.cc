@@ -66,7 +66,7 @@ TEST_CASE("A message is cut into segments of the MTU, each at its place in the p
                                                                  {10000, EXRNIC_MTU_MAX}}));
   CAPTURE(length, mtu);
   Requester requester;
-  requester.dut().mtu_i = mtu;
+  requester.dut().settings_mtu_i = mtu;
   execute(requester, push(length));
   const uint32_t segments = length == 0 ? 1 : (length + mtu - 1) / mtu;
   REQUIRE(requester.submitted.size() == segments);
@@ -99,7 +99,7 @@ TEST_CASE("Payload that crosses pages is read page by page into adjacent places"
   Requester requester;
   exrnic_wqe wqe = push(9000);
   wqe.sge0_address = 0x10fff;
-  requester.dut().mtu_i = EXRNIC_MTU_MAX;
+  requester.dut().settings_mtu_i = EXRNIC_MTU_MAX;
   execute(requester, wqe);
   CHECK(requester.payload_reads.at(0).length == 1);
   CHECK(requester.payload_reads.at(1).length == EXRNIC_MTU_MAX - 1);
@@ -115,8 +115,8 @@ TEST_CASE("Random messages arrive in their slots byte by byte") {
     exrnic_wqe wqe = gather(random() % 5000, random() % 5000);
     wqe.sge0_address += random() % 8192;
     wqe.sge1_address += random() % 8192;
-    requester.dut().mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
-    CAPTURE(round, wqe.sge0_length, wqe.sge1_length, int{requester.dut().mtu_i});
+    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
+    CAPTURE(round, wqe.sge0_length, wqe.sge1_length, int{requester.dut().settings_mtu_i});
     execute(requester, wqe);
     CHECK(gathered(requester) == expected_sources(wqe));
   }

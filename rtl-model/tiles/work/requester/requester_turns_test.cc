@@ -21,7 +21,7 @@ TEST_CASE(
   const uint16_t taken = std::min<uint16_t>(posted, 8);
   CAPTURE(consumer, posted);
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(consumer, posted);
   requester.turn(kQpn);
@@ -76,10 +76,10 @@ TEST_CASE("A message that found no receive: the send queue goes back, pauses, an
   CHECK(qp.status.state == EXRNIC_QP_STATE_RTS);
   CHECK(requester.qp_errors == 0);
   CHECK(requester.submitted.empty());
-  requester.dut().paused_i = 1;
+  requester.dut().queues_paused_i = 1;
   requester.turn(kQpn);
   CHECK(requester.submitted.empty());
-  requester.dut().paused_i = 0;
+  requester.dut().queues_paused_i = 0;
   requester.turn(kQpn);
   REQUIRE(requester.submitted.size() == 1);
   CHECK(requester.submitted[0].tag.kind == kTxKindProbe);
@@ -105,8 +105,8 @@ Qp limited_qp(uint16_t under_way) {
   return qp;
 }
 void set_limit(Requester& requester, uint16_t limit) {
-  requester.dut().credit_known_i = 1;
-  requester.dut().credit_limit_i = limit;
+  requester.dut().queues_credit_known_i = 1;
+  requester.dut().queues_credit_limit_i = limit;
 }
 
 TEST_CASE("A message beyond the limit waits, whatever it is; a write does not") {
@@ -119,7 +119,7 @@ TEST_CASE("A message beyond the limit waits, whatever it is; a write does not") 
       requester.ring[0] = work(static_cast<uint8_t>(opcode), 16);
       Qp& qp = requester.qps[kQpn] = limited_qp(1);
       set_limit(requester, limit);
-      requester.dut().credit_known_i = known;
+      requester.dut().queues_credit_known_i = known;
       requester.turn(kQpn);
       const bool waits = known && limit >= 0x7000;  // the number of the message is 0x8000
       CHECK(requester.stalls == waits);
@@ -242,7 +242,7 @@ TEST_CASE("A turn ends with the segment that takes the last slot of its peer's s
 
 TEST_CASE("Turn by turn all work is taken in order, across the wrap of the index") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   fill_ring(requester);
   requester.qps[kQpn] = sending_qp(0xffd0, 200);
   for (unsigned turns = 0; turns <= requester.wakes.size(); ++turns) requester.turn(kQpn);
@@ -305,7 +305,7 @@ TEST_CASE(
   const auto opcode = GENERATE(uint8_t{EXRNIC_WQE_OPCODE_PUSH}, uint8_t{EXRNIC_WQE_OPCODE_SEND},
                                uint8_t{EXRNIC_WQE_OPCODE_PUSH_IMM});
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   const std::vector<exrnic_sge> elements = {
       {0x10000, 5 * kMtu + 7, kStag0}, {0x90000, 0, kStag0}, {0xa0000, 35 * kMtu, kStag1}};
   const unsigned slots = put(requester, 254, work(opcode), elements);
@@ -351,7 +351,7 @@ TEST_CASE("While nobody waits, a message is sent in one turn") {
 
 TEST_CASE("A turn also ends between work requests after sixteen segments") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   for (uint32_t i = 0; i < 4; ++i)
     put(requester, i, work(EXRNIC_WQE_OPCODE_PUSH_IMM), {{0x10000, 7 * kMtu, kStag0}});
   requester.qps[kQpn] = sending_qp(0, 4);
@@ -364,7 +364,7 @@ TEST_CASE("A turn also ends between work requests after sixteen segments") {
 
 TEST_CASE("A turn does not end between the bytes and the Immediate Data message of a PUSH_IMM") {
   Requester requester;
-  requester.dut().more_turns_i = 1;
+  requester.dut().queues_others_wait_i = 1;
   put(requester, 0, work(EXRNIC_WQE_OPCODE_PUSH_IMM), {{0x10000, 16 * kMtu, kStag0}});
   requester.qps[kQpn] = sending_qp(0, 1);
   requester.turn(kQpn);
@@ -496,7 +496,8 @@ void stop_between_segments(Requester& requester) {
   requester.begin_turn(kQpn);
   requester.wait_for("a segment", kLimit, [&] { return !requester.submitted.empty(); });
   requester.slots_left = false;
-  requester.wait_for("alloc_ready_o", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("transmit_alloc_ready_o", kLimit,
+                     [&] { return requester.dut().transmit_alloc_ready_o != 0; });
 }
 
 // A slot that is not needed any more: its end completes nothing.
@@ -563,10 +564,10 @@ TEST_CASE("A quiesced requester begins no turn and takes no slot, then goes on")
   requester.rest();
   CHECK(requester.submitted.size() == 3);
 
-  requester.dut().quiesce_i = requester.dut().turn_valid_i = 1;
+  requester.dut().quiesce_i = requester.dut().turns_valid_i = 1;
   for (int i = 0; i < 50; ++i) requester.cycle();
   CHECK(requester.dut().idle_o);
-  CHECK_FALSE(requester.dut().turn_ready_o);
+  CHECK_FALSE(requester.dut().turns_ready_o);
 }
 TEST_CASE("What was translated before a time of rest is translated again") {
   Requester requester;
@@ -574,7 +575,7 @@ TEST_CASE("What was translated before a time of rest is translated again") {
   requester.qps[kQpn] = sending_qp(0, 1);
   requester.slots_left = false;
   requester.begin_turn(kQpn);
-  requester.wait_for("alloc", kLimit, [&] { return requester.dut().alloc_ready_o != 0; });
+  requester.wait_for("alloc", kLimit, [&] { return requester.dut().transmit_alloc_ready_o != 0; });
   for (int i = 0; i < 50; ++i) requester.cycle();
   CHECK(requester.xlate.requests.size() == 2);  // ring, and ahead of the slot
   requester.dut().quiesce_i = 1;

@@ -91,7 +91,7 @@ TEST_CASE("A Read Request that is refused has its code, and is left to the reque
 
 TEST_CASE("An Atomic Request that nobody takes is refused like a Read Request") {
   Reader responder;
-  responder.dut().firmware_i = 0;
+  responder.dut().firmware_active_i = 0;
   responder.receive(atomic_request_segment(1));
   CHECK(responder.order == "d");
   CHECK(responder.qps[kQpn].refused.valid);

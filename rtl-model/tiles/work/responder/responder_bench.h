@@ -25,10 +25,10 @@ class Responder : public Bench<Vresponder> {
   explicit Responder(uint32_t seed = 1)
       : events(dut()), xlate(dut(), seed), memory(dut(), seed), random_(seed) {
     xlate.answer = [this](const XlateReq& request) { return region(request); };
-    dut().posted_valid_i = dut().clear_ring_i = 0;
+    dut().queues_posted_valid_i = dut().queues_clear_ring_i = 0;
     dut().quiesce_i = dut().desc_valid_i = dut().flush_valid_i = 0;
     dut().clear_i = dut().look_i = 0;
-    dut().refuse_ready_i = 0;
+    dut().refusal_ready_i = 0;
     dut().write_idle_i = 1;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
@@ -63,23 +63,23 @@ class Responder : public Bench<Vresponder> {
     drive_tables();
     xlate.drive();
     memory.drive();
-    dut().status_ready_i = random_() % 2;
+    dut().queues_status_ready_i = random_() % 2;
     dut().wake_ready_i = random_() % 2;
     dut().write_ready_i = !writes_rest && random_() % 2;
     dut().rx_done_ready_i = !completer_rests && random_() % 2;
-    dut().refuse_ready_i = random_() % 2;
-    dut().refuse_put_off_i = dut().refuse_ready_i && in_force;
+    dut().refusal_ready_i = random_() % 2;
+    dut().refusal_put_off_i = dut().refusal_ready_i && in_force;
     settle();
-    pack(dut().fw_grant_i, grants[dut().fw_grant_index_o]);
+    pack(dut().firmware_grant_i, grants[dut().firmware_grant_index_o]);
     settle();
-    placed_granted |= dut().fw_placing_o;
+    placed_granted |= dut().firmware_placing_o;
     sample();
     tick();
     settle();
   }
 
   void begin(const RxDesc& desc) {
-    pack(dut().desc_i, desc);
+    pack(dut().desc_data_i, desc);
     dut().desc_valid_i = 1;
     wait_for("desc_ready_o", kLimit, [&] { return dut().desc_ready_o != 0; });
     cycle();
@@ -101,17 +101,17 @@ class Responder : public Bench<Vresponder> {
     rest();
   }
   void clear(unsigned qpn) {
-    dut().clear_i = dut().clear_ring_i = 1;
-    dut().clear_qpn_i = dut().clear_ring_id_i = qpn;
+    dut().clear_i = dut().queues_clear_ring_i = 1;
+    dut().clear_qpn_i = dut().queues_clear_ring_id_i = qpn;
     cycle();
-    dut().clear_i = dut().clear_ring_i = 0;
+    dut().clear_i = dut().queues_clear_ring_i = 0;
   }
   // What the doorbell of a receive queue tells.
   void tell(const ReceiveRing& ring) {
-    pack(dut().posted_i, ring);
-    dut().posted_valid_i = 1;
+    pack(dut().queues_posted_i, ring);
+    dut().queues_posted_valid_i = 1;
     cycle();
-    dut().posted_valid_i = 0;
+    dut().queues_posted_valid_i = 0;
   }
   void tell_posted(unsigned qpn) {
     const Qp& qp = qps[qpn];
@@ -137,31 +137,32 @@ class Responder : public Bench<Vresponder> {
   // The answer to a look comes in the next cycle.
   void drive_tables() {
     if (asked_qp_) {
-      pack(dut().qp_i, qps[qpn_]);
-      dut().pull_count_i = static_cast<uint8_t>(pulls[qpn_].size());
-      dut().read_count_i = static_cast<uint8_t>(reads[qpn_].size());
-      pack(dut().pull_i, pulls[qpn_].empty() ? Pull{} : pulls[qpn_].front());
+      pack(dut().qp_row_i, qps[qpn_]);
+      dut().queues_pull_count_i = static_cast<uint8_t>(pulls[qpn_].size());
+      dut().queues_read_count_i = static_cast<uint8_t>(reads[qpn_].size());
+      pack(dut().queues_pull_head_i, pulls[qpn_].empty() ? Pull{} : pulls[qpn_].front());
     }
-    if (asked_srq_) pack(dut().srq_i, srqs[srqn_]);
+    if (asked_srq_) pack(dut().srq_row_i, srqs[srqn_]);
     asked_qp_ = asked_srq_ = false;
   }
   void sample_tables() {
-    if (dut().qp_read_o) asked_qp_ = true, qpn_ = dut().qp_read_qpn_o;
-    if (dut().srq_read_o) asked_srq_ = true, srqn_ = dut().srq_read_srqn_o;
-    if (dut().rq_we_o) qps[dut().qp_read_qpn_o].rq_consumer = dut().rq_consumer_o;
-    if (dut().srq_we_o) {
-      srqs[dut().srq_read_srqn_o].consumer = dut().srq_consumer_o;
-      srqs[dut().srq_read_srqn_o].limit = dut().srq_limit_o;
+    if (dut().qp_read_o) asked_qp_ = true, qpn_ = dut().qp_index_o;
+    if (dut().srq_read_o) asked_srq_ = true, srqn_ = dut().srq_index_o;
+    if (dut().queues_rq_we_o) qps[dut().qp_index_o].rq_consumer = dut().queues_rq_consumer_o;
+    if (dut().queues_srq_we_o) {
+      srqs[dut().srq_index_o].consumer = dut().queues_srq_consumer_o;
+      srqs[dut().srq_index_o].limit = dut().queues_srq_limit_o;
     }
-    if (dut().peer_we_o) qps[dut().qp_read_qpn_o].peer = unpack<QpPeer>(dut().peer_o);
-    if (dut().refused_we_o)
-      qps[dut().qp_read_qpn_o].refused = unpack<RefusedRequest>(dut().refused_o);
+    if (dut().queues_peer_we_o) qps[dut().qp_index_o].peer = unpack<QpPeer>(dut().queues_peer_o);
+    if (dut().queues_refused_we_o)
+      qps[dut().qp_index_o].refused = unpack<RefusedRequest>(dut().queues_refused_o);
     limit_events += dut().srq_limit_event_o;
-    if (dut().credit_valid_o) credits.push_back(unpack<CreditTaken>(dut().credit_o));
-    auto& under_way = pulls[dut().qp_read_qpn_o];
-    if (dut().pull_set_o) under_way.front() = unpack<Pull>(dut().pull_o);
-    if (dut().pull_pop_o) under_way.pop_front();
-    if (dut().read_push_o) reads[dut().qp_read_qpn_o].push_back(unpack<Read>(dut().read_o));
+    if (dut().queues_taken_o) credits.push_back(unpack<CreditTaken>(dut().queues_taken_what_o));
+    auto& under_way = pulls[dut().qp_index_o];
+    if (dut().queues_pull_set_o) under_way.front() = unpack<Pull>(dut().queues_pull_rest_o);
+    if (dut().queues_pull_pop_o) under_way.pop_front();
+    if (dut().queues_read_push_o)
+      reads[dut().qp_index_o].push_back(unpack<Read>(dut().queues_read_new_o));
   }
   void sample_waits() {
     if (dut().xlate_rsp_valid_i) looking_ = false;
@@ -175,26 +176,26 @@ class Responder : public Bench<Vresponder> {
     xlate.sample();
     memory.sample();
     events.sample();
-    if (dut().refuse_valid_o && dut().refuse_ready_i) {
+    if (dut().refusal_valid_o && dut().refusal_ready_i) {
       if (in_force) {
         ++put_offs;
       } else {
         order += 'r';
-        refusals.push_back(unpack<Refusal>(dut().refusal_o));
+        refusals.push_back(unpack<Refusal>(dut().refusal_what_o));
       }
     }
-    if (dut().pause_valid_o) pauses.push_back(dut().pause_code_o);
-    if (dut().status_valid_o && dut().status_ready_i) {
+    if (dut().queues_pause_o) pauses.push_back(dut().queues_pause_code_o);
+    if (dut().queues_status_valid_o && dut().queues_status_ready_i) {
       order += 's';
-      qps[dut().status_qpn_o].status = unpack<QpStatus>(dut().status_o);
+      qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
     }
     if (dut().rx_done_valid_o && dut().rx_done_ready_i) {
       order += 'c';
       ended.push_back(unpack<RxDone>(dut().rx_done_o));
     }
-    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_qpn_o);
+    if (dut().wake_valid_o && dut().wake_ready_i) wakes.push_back(dut().wake_data_o);
     if (dut().write_valid_o && dut().write_ready_i) {
-      const auto write = unpack<DmaWriteCmd>(dut().write_o);
+      const auto write = unpack<DmaWriteCmd>(dut().write_data_o);
       if (write.kind != kDmaWriteNone) order += 'w';
       if (write.frame_done) order += 'd';
       writes.push_back(write);

@@ -21,7 +21,7 @@ RxDesc bytes(uint16_t payload, uint64_t to, uint32_t name = kName) {
 
 struct Granting : Responder {
   Granting() {
-    dut().firmware_i = 1;
+    dut().firmware_active_i = 1;
     grants[21] = {true, kName, kPeer, kStag, kTo, 1000};
   }
   // It is dropped: nothing is looked up, written or answered, and it is counted.
@@ -73,7 +73,7 @@ TEST_CASE(
   responder.begin(bytes(600, 400));
   responder.wait_for("their placement", kLimit, [&] { return responder.placed_granted; });
   responder.cycle();
-  responder.dut().firmware_i = 0;
+  responder.dut().firmware_active_i = 0;
   responder.grants[21].valid = false;
   responder.rest();
   REQUIRE(responder.xlate.requests.size() == 1);

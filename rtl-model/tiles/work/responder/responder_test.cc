@@ -339,7 +339,7 @@ TEST_CASE(
 TEST_CASE("A quiesced responder takes no segment and no flush job") {
   Responder responder;
   responder.dut().quiesce_i = 1;
-  pack(responder.dut().desc_i, write_segment(64));
+  pack(responder.dut().desc_data_i, write_segment(64));
   responder.dut().desc_valid_i = responder.dut().flush_valid_i = 1;
   responder.run(50);
   CHECK(responder.dut().idle_o);

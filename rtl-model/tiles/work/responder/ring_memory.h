@@ -20,7 +20,7 @@ namespace exrnic::testing {
 constexpr unsigned kSgeBytes = sizeof(exrnic_sge);
 constexpr unsigned kWqeBytes = sizeof(exrnic_wqe);
 constexpr unsigned kDataBytes =
-    (sizeof(Vresponder::beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
+    (sizeof(Vresponder::fetch_read_beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
 
 // Rings in host memory, 16 bytes a word. A ring is where its PBL is, page behind page.
 class RingMemory {
@@ -32,13 +32,13 @@ class RingMemory {
   bool no_page = false;        // their PBLs cannot be read
 
   explicit RingMemory(Vresponder& dut, uint32_t seed) : dut_(dut), random_(seed) {
-    dut_.fetch_beat_valid_i = dut_.fetch_xlate_rsp_valid_i = 0;
+    dut_.fetch_read_beat_valid_i = dut_.fetch_xlate_rsp_valid_i = 0;
   }
 
   void drive() {
     drive_xlate();
     dut_.fetch_read_ready_i = random_() % 2;
-    dut_.fetch_beat_valid_i = 0;
+    dut_.fetch_read_beat_valid_i = 0;
     if (beats_.empty() || random_() % 2) return;
     const auto [address, dst] = beats_.front();
     beats_.pop_front();
@@ -49,18 +49,18 @@ class RingMemory {
       data.insert(data.end(), word.begin(), word.end());
       error = error || refused.count(address + at) != 0;
     }
-    Packer(dut_.beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
+    Packer(dut_.fetch_read_beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
         .field(dst, kTxAddressBits)
         .bytes(data, 8 * kDataBytes)
         .field(kDataBytes, kChunkBits)
         .field(error, 1);
-    dut_.fetch_beat_valid_i = 1;
+    dut_.fetch_read_beat_valid_i = 1;
   }
   void sample() {
     if (dut_.fetch_xlate_valid_o && dut_.fetch_xlate_ready_i)
-      looked_up_.push_back(unpack<XlateReq>(dut_.fetch_xlate_o));
+      looked_up_.push_back(unpack<XlateReq>(dut_.fetch_xlate_req_o));
     if (!dut_.fetch_read_valid_o || !dut_.fetch_read_ready_i) return;
-    const auto asked = unpack<DmaReadReq>(dut_.fetch_read_o);
+    const auto asked = unpack<DmaReadReq>(dut_.fetch_read_req_o);
     ++reads_;
     for (uint32_t at = 0; at < asked.length; at += kDataBytes) {
       beats_.push_back({asked.address + at, asked.dst + at});
