@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 SELF=tools/lint/lint.sh
-CHECKS=(format generated rtl cpp kmod floors shell licence paths names circles memories)
+CHECKS=(format generated rtl cpp kmod floors shell licence paths names circles memories ports)
 OUT=build/lint
 JOBS=$(nproc)
 PYTHON=${PYTHON:-/usr/bin/python3}
@@ -43,12 +43,13 @@ check_cpp() {
     --suppress=normalCheckLevelMaxBranches -I . -I rtl-model/gen
 }
 
-# Warnings do not stop kbuild; here any line that names one does. Built apart from the real
-# module, because what is up to date is not checked again: a failed check starts anew.
+# What is an array stands behind a memory of rtl-model/memories, or waits for that.
 check_memories() {
   "$PYTHON" tools/rtl_report/rtl_report.py --check
 }
 
+# Warnings do not stop kbuild; here any line that names one does. Built apart from the real
+# module, because what is up to date is not checked again: a failed check starts anew.
 check_kmod() {
   local tree=$OUT/kmod log=$OUT/kmod.log
   if ! tools/kbuild.sh "$tree" W=1 C=1 CHECK=sparse >"$log" 2>&1 ||
@@ -112,6 +113,11 @@ check_names() {
 # Includes go one way. Those of the driver: check_floors.
 check_circles() {
   files '*.c' '*.h' '*.cc' '*.hpp' ':!kmod' | xargs -r "$PYTHON" tools/lint/circles.py
+}
+
+# What belongs together is an interface.
+check_ports() {
+  files 'rtl-model/*.sv' | xargs -r "$PYTHON" tools/lint/ports.py
 }
 
 # run_check CHECK: all of them run at the same time, so each says what it has to say at once.

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A module of the RTL has fewer than 45 ports: what belongs together is an interface. ports.py FILE.sv...
+
+What had more when this check came stands in AWAITING with its number, which only falls. The tops of the
+models are the pins of a chip, and free.
+"""
+
+import pathlib
+import re
+import sys
+
+MOST = 44
+TOPS = {"exrnic_core", "sampled_core"}
+AWAITING = {
+    "direct_commands": 48,
+    "efe_loop": 60,
+    "efe_rx": 52,
+    "efe_tx": 64,
+    "firmware_port": 67,
+    "mailbox": 54,
+    "memory_tile": 45,
+    "receives": 60,
+    "responder_control": 67,
+    "turn_control": 62,
+    "tx_sequencer": 59,
+}
+
+
+def ports_of(text: str) -> dict[str, int]:
+    """The modules of a file, and how many ports each has."""
+    text = re.sub(r"/\*.*?\*/", "", re.sub(r"//[^\n]*", "", text), flags=re.S)
+    count = {}
+    for name, rest in re.findall(r"^\s*module\s+(\w+)\b(.*?)^\s*endmodule\b", text, re.M | re.S):
+        head, depth, end = rest, 0, 0
+        lists = []  # of the head: parameters, ports
+        for at, letter in enumerate(head):
+            if letter == "(":
+                depth += 1
+                if depth == 1:
+                    begin = at + 1
+            elif letter == ")":
+                depth -= 1
+                if depth == 0:
+                    lists.append(head[begin:at])
+            elif letter == ";" and depth == 0 and not re.search(r"import\s+[\w:*,\s]*$", head[end:at]):
+                break
+            elif letter == ";":
+                end = at + 1
+        ports = lists[-1] if lists else ""
+        ports = re.sub(r"\([^()]*\)|\[[^\]]*\]", "", ports)
+        count[name] = len([port for port in ports.split(",") if port.strip()])
+    return count
+
+
+def complaints(count: dict[str, int], awaiting: dict[str, int]) -> list[str]:
+    found = []
+    for name, ports in sorted(count.items()):
+        allowed = awaiting.get(name)
+        if name in TOPS or (ports <= MOST and allowed is None):
+            continue
+        if allowed is None:
+            found.append(f"{name} has {ports} ports, and {MOST} is the most: make an interface of what belongs together")
+        elif ports > allowed:
+            found.append(f"{name} has {ports} ports, and had {allowed}: it is to get fewer")
+        elif ports <= MOST:
+            found.append(f"{name} has {ports} ports: take it out of AWAITING in tools/lint/ports.py")
+        elif ports < allowed:
+            found.append(f"{name} has {ports} ports: write that into AWAITING in tools/lint/ports.py")
+    found += [f"{name} is in AWAITING of tools/lint/ports.py, and there is no such module"
+              for name in sorted(set(awaiting) - set(count))]
+    return found
+
+
+def main(files: list[str]) -> int:
+    count = {}
+    for file in files:
+        count |= ports_of(pathlib.Path(file).read_text())
+    if not count:
+        print("ports.py: no module in these files")
+        return 1
+    found = complaints(count, AWAITING)
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
