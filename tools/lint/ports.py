@@ -18,7 +18,6 @@ AWAITING = {
     "efe_rx": 52,
     "efe_tx": 64,
     "firmware_port": 67,
-    "mailbox": 54,
     "memory_tile": 45,
     "receives": 60,
     "responder_control": 67,

@@ -180,10 +180,6 @@ module host_tile
   );
 
   // ---- The driver's commands
-  assign command.qpn = qp_of_mailbox.index;
-  assign command.qp_look = qp_of_mailbox.read;
-  assign command.srqn = srq_of_mailbox.index;
-  assign wake_of_mailbox.data = qp_of_mailbox.index;
 
   mailbox #(
       .N_QP(N_QP),
@@ -207,45 +203,10 @@ module host_tile
       .quiescent_i,
       .drain_o(windows.drain),
       .drained_i(windows.drained),
-      .qp_read_o(qp_of_mailbox.read),
-      .qp_index_o(qp_of_mailbox.index),
-      .qp_row_i(qp_of_mailbox.row),
-      .pull_count_i(command.pull_count),
-      .read_count_i(command.read_count),
-      .message_open_i(command.message_open),
-      .qp_we_o(command.qp_we),
-      .qp_config_o(command.qp_config),
-      .qp_status_o(command.qp_status),
-      .qp_clear_o(command.qp_clear),
-      .wake_valid_o(wake_of_mailbox.valid),
-      .wake_ready_i(wake_of_mailbox.ready),
-      .srq_read_o(srq_of_mailbox.read),
-      .srq_read_srqn_o(srq_of_mailbox.index),
-      .srq_i(srq_of_mailbox.row),
-      .srq_we_o(command.srq_we),
-      .srq_config_o(command.srq_config),
-      .srq_limit_o(command.srq_limit),
-      .srq_clear_o(command.srq_clear),
-      .cq_we_o(command.cq_we),
-      .cq_cqn_o(command.cqn),
-      .cq_config_o(command.cq_config),
-      .cq_config_i(command.cq_now),
-      .window_we_o(command.window_we),
-      .window_index_o(command.window_index),
-      .window_o(command.window),
-      .group_valid_o(command.group_valid),
-      .group_op_o(command.group_op),
-      .group_o(command.group),
-      .group_qpn_o(command.group_qpn),
-      .group_done_i(command.group_done),
-      .group_found_i(command.group_found),
-      .group_full_i(command.group_full),
-      .mr_we_o(command.mr_we),
-      .mr_index_o(command.mr_index),
-      .mr_o(command.mr),
-      .mr_i(command.mr_now),
-      .flush_o(command.flush),
-      .flush_done_i(command.flush_done)
+      .qp(qp_of_mailbox),
+      .command,
+      .wake(wake_of_mailbox),
+      .srq(srq_of_mailbox)
   );
 
   // ---- Doorbells and PIO blocks of processes

@@ -34,54 +34,16 @@ module mailbox
     output logic quiesce_o,
     input  logic quiescent_i,
 
-    output logic       qp_read_o,
-    output qpn_t       qp_index_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t        qp_row_i,
-    /* verilator lint_on UNUSEDSIGNAL */
-    input  reads_t     pull_count_i,     // with qp_row_i: of it under way are so many reads of ours
-    input  reads_t     read_count_i,     // and of the peer,
-    input  logic       message_open_i,   // and a message
-    output logic       qp_we_o,
-    output qp_config_t qp_config_o,
-    output qp_status_t qp_status_o,
-    output logic       qp_clear_o,
-    output logic       wake_valid_o,
-    input  logic       wake_ready_i,
-
-    output logic       cq_we_o,
-    output cqn_t       cq_cqn_o,
-    output cq_config_t cq_config_o,
-    input  cq_config_t cq_config_i,  // of cq_cqn_o
-
-    output logic        srq_read_o,
-    output srqn_t       srq_read_srqn_o,
-    input  srq_t        srq_i,
-    output logic        srq_we_o,
-    output srq_config_t srq_config_o,
-    output logic [15:0] srq_limit_o,
-    output logic        srq_clear_o,     // with srq_we_o: its ring is empty
-
-    output logic          window_we_o,
-    output window_index_t window_index_o,
-    output window_entry_t window_o,
-
-    // Attachments to groups: the command stays until it is done.
-    output logic      group_valid_o,
-    output group_op_e group_op_o,
-    output group_t    group_o,
-    output qpn_t      group_qpn_o,
-    input  logic      group_done_i,
-    input  logic      group_found_i,  // with group_done_i: it was attached before
-    input  logic      group_full_i,   // and there is no place for another
-
-    output logic        mr_we_o,
-    output stag_index_t mr_index_o,
-    output mr_t         mr_o,
-    input  mr_t         mr_i,        // of mr_index_o, in the next cycle
-    output logic        flush_o,
-    input  logic        flush_done_i
+    table_read_if.client qp,
+    table_read_if.client srq,
+    stream_if.source     wake,    // the queue pair qp.index has something to do
+    command_if.source    command  // what is under way comes with the row of qp
 );
+
+  assign command.qpn = qp.index;
+  assign command.qp_look = qp.read;
+  assign command.srqn = srq.index;
+  assign wake.data = qp.index;
 
   typedef enum logic [3:0] {
     StIdle, StDrain, StQuiesce, StRead, StCqSend, StCqRecv, StCheck, StApply, StFlush, StGroup, StWake, StDone
@@ -129,21 +91,21 @@ module mailbox
       .op_known_i(op_known_q),
       .op_i(op_q),
       .data_i(data_q),
-      .qp_i(qp_row_i),
-      .pull_count_i,
-      .cq_i(cq_config_i),
+      .qp_i(qp.row),
+      .pull_count_i(command.pull_count),
+      .cq_i(command.cq_now),
       .send_cq_i(send_cq_q),
       .recv_cq_i(recv_cq_q),
-      .srq_i,
-      .mr_i,
+      .srq_i(srq.row),
+      .mr_i(command.mr_now),
       .verdict_o(verdict)
   );
 
   qp_state_e from, to;
   logic datagrams;
-  assign from = qp_row_i.status.state;
+  assign from = qp.row.status.state;
   assign to = qp_state_e'(change.state[2:0]);
-  assign datagrams = qp_row_i.cfg.service == SERVICE_UD;
+  assign datagrams = qp.row.cfg.service == SERVICE_UD;
 
   // What takes memory away, or must not meet work half done.
   logic rests, wakes, groups;
@@ -174,9 +136,9 @@ module mailbox
         else state_q <= rests ? StApply : StDone;
         StApply: state_q <= StFlush;
         StFlush:
-        if (flush_done_i) state_q <= groups ? StGroup : wakes ? StWake : StDone;
-        StGroup: if (group_done_i) state_q <= StDone;
-        StWake: if (wake_ready_i) state_q <= StDone;
+        if (command.flush_done) state_q <= groups ? StGroup : wakes ? StWake : StDone;
+        StGroup: if (command.group_done) state_q <= StDone;
+        StWake: if (wake.ready) state_q <= StDone;
         default: state_q <= StIdle;
       endcase
     end
@@ -188,8 +150,8 @@ module mailbox
       op_q       <= mbox_op_e'(op_i[7:0]);
       op_known_q <= op_i <= 32'(MBOX_OP_DETACH_GROUP);
     end
-    if (state_q == StCqSend) send_cq_q <= cq_config_i;
-    if (state_q == StCqRecv) recv_cq_q <= cq_config_i;
+    if (state_q == StCqSend) send_cq_q <= command.cq_now;
+    if (state_q == StCqRecv) recv_cq_q <= command.cq_now;
     if (state_q == StCheck) result_q <= verdict;
     if (state_q == StGroup) result_q <= group_result;
   end
@@ -200,17 +162,17 @@ module mailbox
   assign drain_o = state_q == StDrain;
   assign quiesce_o = rests && !(state_q inside {StIdle, StDrain, StWake, StDone});
 
-  assign qp_read_o = state_q == StRead;
-  assign qp_index_o = object.index[$bits(qpn_t)-1:0];  // every command names it first
-  assign qp_we_o = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
+  assign qp.read = state_q == StRead;
+  assign qp.index = object.index[$bits(qpn_t)-1:0];  // every command names it first
+  assign command.qp_we = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
   always_comb begin
-    {qp_config_o, qp_status_o, qp_clear_o} = '0;
+    {command.qp_config, command.qp_status, command.qp_clear} = '0;
     if (apply) begin
-      qp_config_o = qp_row_i.cfg;
-      qp_status_o = qp_row_i.status;
+      command.qp_config = qp.row.cfg;
+      command.qp_status = qp.row.status;
       unique case (op_q)
         MBOX_OP_CREATE_QP: begin
-          qp_config_o = '{
+          command.qp_config = '{
               valid: 1'b1,
               page: page_t'(new_qp.page),
               pd: pd_t'(new_qp.pd),
@@ -224,7 +186,7 @@ module mailbox
               srqn: srqn_t'(new_qp.srqn),
               max_reads_out: reads_t'(new_qp.max_reads_out),
               max_reads_in: reads_t'(new_qp.max_reads_in),
-              generation: next_generation(qp_row_i.cfg.generation),
+              generation: next_generation(qp.row.cfg.generation),
               dest_node: '0,
               dest_qpn: '0,
               rnr_timer: '0,
@@ -233,54 +195,54 @@ module mailbox
               qkey: '0,
               pkey: '0
           };
-          qp_status_o = '0;
-          qp_clear_o = 1'b1;
+          command.qp_status = '0;
+          command.qp_clear = 1'b1;
         end
         // Whoever remembers something of it forgets that now, not when its number is used anew.
         MBOX_OP_DESTROY_QP: begin
-          qp_config_o.valid = 1'b0;
-          qp_clear_o = 1'b1;
+          command.qp_config.valid = 1'b0;
+          command.qp_clear = 1'b1;
         end
         default: begin
-          qp_status_o.state = to;
+          command.qp_status.state = to;
           if (to == QP_STATE_INIT && datagrams) begin
-            qp_config_o.qkey = change.qkey;
-            qp_config_o.pkey = change.pkey[15:0];
+            command.qp_config.qkey = change.qkey;
+            command.qp_config.pkey = change.pkey[15:0];
           end
           if (to == QP_STATE_RTR) begin
             // Datagrams have no peer: those of all queue pairs queue together, in their order.
-            qp_config_o.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
-            qp_config_o.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
-            qp_config_o.rnr_timer = change.rnr[4:0];
+            command.qp_config.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
+            command.qp_config.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
+            command.qp_config.rnr_timer = change.rnr[4:0];
           end
-          if (to == QP_STATE_RTS) qp_config_o.rnr_retry = change.rnr[2:0];
+          if (to == QP_STATE_RTS) command.qp_config.rnr_retry = change.rnr[2:0];
           if (to == QP_STATE_RESET) begin
-            qp_config_o.generation = next_generation(qp_row_i.cfg.generation);
-            qp_status_o = '0;
-            qp_clear_o = 1'b1;
+            command.qp_config.generation = next_generation(qp.row.cfg.generation);
+            command.qp_status = '0;
+            command.qp_clear = 1'b1;
           end
           // What is under way is flushed; none of it has a cause of its own.
           if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
-            qp_status_o.fault = 1'b0;
-            qp_status_o.exact = qp_row_i.status.rnr;
+            command.qp_status.fault = 1'b0;
+            command.qp_status.exact = qp.row.status.rnr;
           end
         end
       endcase
     end
   end
 
-  assign cq_we_o = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
+  assign command.cq_we = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
   always_comb begin
     unique case (state_q)
-      StCqSend: cq_cqn_o = cqn_t'(new_qp.send_cqn);
-      StCqRecv: cq_cqn_o = cqn_t'(new_qp.recv_cqn);
-      default: cq_cqn_o = cqn_t'(object.index);
+      StCqSend: command.cqn = cqn_t'(new_qp.send_cqn);
+      StCqRecv: command.cqn = cqn_t'(new_qp.recv_cqn);
+      default: command.cqn = cqn_t'(object.index);
     endcase
   end
   always_comb begin
-    cq_config_o = '0;
-    if (cq_we_o) begin
-      cq_config_o = '{
+    command.cq_config = '0;
+    if (command.cq_we) begin
+      command.cq_config = '{
           valid: op_q == MBOX_OP_CREATE_CQ,
           page: page_t'(new_cq.page),
           log_entries: 5'(new_cq.log_entries),
@@ -292,41 +254,41 @@ module mailbox
     end
   end
 
-  assign srq_read_o = state_q == StRead;
-  assign srq_read_srqn_o = srqn_t'(op_q == MBOX_OP_CREATE_QP ? new_qp.srqn : object.index);
-  assign srq_we_o = apply &&
+  assign srq.read = state_q == StRead;
+  assign srq.index = srqn_t'(op_q == MBOX_OP_CREATE_QP ? new_qp.srqn : object.index);
+  assign command.srq_we = apply &&
       op_q inside {MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ, MBOX_OP_MODIFY_SRQ};
-  assign srq_clear_o = op_q == MBOX_OP_CREATE_SRQ;
+  assign command.srq_clear = op_q == MBOX_OP_CREATE_SRQ;
   always_comb begin
-    {srq_config_o, srq_limit_o} = '0;
-    if (srq_we_o) begin
-      srq_config_o = srq_i.cfg;
+    {command.srq_config, command.srq_limit} = '0;
+    if (command.srq_we) begin
+      command.srq_config = srq.row.cfg;
       unique case (op_q)
         MBOX_OP_CREATE_SRQ: begin
-          srq_config_o = '{
+          command.srq_config = '{
               valid: 1'b1,
               page: page_t'(new_srq.page),
               pd: pd_t'(new_srq.pd),
               log_slots: 4'(new_srq.log_slots),
               pbl: new_srq.pbl_address
           };
-          srq_limit_o = new_srq.limit[15:0];
+          command.srq_limit = new_srq.limit[15:0];
         end
-        MBOX_OP_MODIFY_SRQ: srq_limit_o = new_limit.limit[15:0];
-        default: srq_config_o.valid = 1'b0;
+        MBOX_OP_MODIFY_SRQ: command.srq_limit = new_limit.limit[15:0];
+        default: command.srq_config.valid = 1'b0;
       endcase
     end
   end
 
-  assign window_we_o = apply && op_q == MBOX_OP_SET_WINDOW;
-  assign window_index_o = window_index_t'(new_window.window);
+  assign command.window_we = apply && op_q == MBOX_OP_SET_WINDOW;
+  assign command.window_index = window_index_t'(new_window.window);
   always_comb begin
-    window_o = '0;
-    if (window_we_o) begin
-      window_o = '{
+    command.window = '0;
+    if (command.window_we) begin
+      command.window = '{
           access: new_window.access[1:0],
           qpn: qpn_t'(new_window.qpn),
-          generation: qp_row_i.cfg.generation,
+          generation: qp.row.cfg.generation,
           stag: new_window.stag,
           base: new_window.base,
           length: new_window.length[$clog2(WINDOW_SIZE):0]
@@ -334,29 +296,29 @@ module mailbox
     end
   end
 
-  assign group_valid_o = state_q == StGroup;
-  assign group_o = new_group.group[$bits(group_t)-1:0];
-  assign group_qpn_o = qp_index_o;
+  assign command.group_valid = state_q == StGroup;
+  assign command.group = new_group.group[$bits(group_t)-1:0];
+  assign command.group_qpn = qp.index;
   mbox_status_e group_result;
   always_comb begin
-    group_op_o = GROUP_FORGET;
+    command.group_op = GROUP_FORGET;
     group_result = MBOX_STATUS_OK;
     if (op_q == MBOX_OP_ATTACH_GROUP) begin
-      group_op_o = GROUP_ATTACH;
-      if (group_found_i) group_result = MBOX_STATUS_BAD_STATE;
-      else if (group_full_i) group_result = MBOX_STATUS_BAD_INDEX;
+      command.group_op = GROUP_ATTACH;
+      if (command.group_found) group_result = MBOX_STATUS_BAD_STATE;
+      else if (command.group_full) group_result = MBOX_STATUS_BAD_INDEX;
     end else if (op_q == MBOX_OP_DETACH_GROUP) begin
-      group_op_o = GROUP_DETACH;
-      if (!group_found_i) group_result = MBOX_STATUS_BAD_STATE;
+      command.group_op = GROUP_DETACH;
+      if (!command.group_found) group_result = MBOX_STATUS_BAD_STATE;
     end
   end
 
-  assign mr_we_o = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
-  assign mr_index_o = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];
+  assign command.mr_we = apply && op_q inside {MBOX_OP_REGISTER_MR, MBOX_OP_INVALIDATE_MR};
+  assign command.mr_index = object.index[STAG_INDEX_SHIFT+:$bits(stag_index_t)];
   always_comb begin
-    mr_o = '0;
-    if (mr_we_o) begin
-      mr_o = '{
+    command.mr = '0;
+    if (command.mr_we) begin
+      command.mr = '{
           valid: op_q == MBOX_OP_REGISTER_MR,
           invalidated: 1'b0,
           key: new_mr.stag[7:0],
@@ -369,9 +331,9 @@ module mailbox
       };
     end
   end
-  assign flush_o = apply;
+  assign command.flush = apply;
 
-  assign wake_valid_o = state_q == StWake;
+  assign wake.valid = state_q == StWake;
   assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign status_o = result_q;
@@ -379,8 +341,8 @@ module mailbox
       result_q == MBOX_STATUS_OK;
 
   logic under_way;
-  assign under_way = pull_count_i != '0 || read_count_i != '0 || message_open_i ||
-      ((qp_row_i.status.answer_lost || qp_row_i.refused.valid) && !qp_row_i.status.told);
+  assign under_way = command.pull_count != '0 || command.read_count != '0 || command.message_open ||
+      ((qp.row.status.answer_lost || qp.row.refused.valid) && !qp.row.status.told);
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;
@@ -389,17 +351,17 @@ module mailbox
     {qp_answer, srq_answer, answer_data_o} = '0;
     if (done_o) begin
       qp_answer = '{
-          state: 32'(qp_row_i.status.state),
-          dest_node: 32'(qp_row_i.cfg.dest_node),
-          dest_qpn: 32'(qp_row_i.cfg.dest_qpn),
-          sq_producer: 32'(qp_row_i.sq_producer),
-          sq_consumer: 32'(qp_row_i.sq.consumer),
+          state: 32'(qp.row.status.state),
+          dest_node: 32'(qp.row.cfg.dest_node),
+          dest_qpn: 32'(qp.row.cfg.dest_qpn),
+          sq_producer: 32'(qp.row.sq_producer),
+          sq_consumer: 32'(qp.row.sq.consumer),
           under_way: 32'(under_way)
       };
       srq_answer = '{
-          limit: 32'(srq_i.limit),
-          producer: 32'(srq_i.producer),
-          consumer: 32'(srq_i.consumer)
+          limit: 32'(srq.row.limit),
+          producer: 32'(srq.row.producer),
+          consumer: 32'(srq.row.consumer)
       };
       answer_data_o = data_q[$bits(mbox_answer_t)-1:0];
       if (op_q == MBOX_OP_QUERY_QP) answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
@@ -408,6 +370,6 @@ module mailbox
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, 1'b0)
+  `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, 1'b0)
 
 endmodule

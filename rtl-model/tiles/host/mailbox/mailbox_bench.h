@@ -24,10 +24,10 @@ class Mailbox : public Bench<Vmailbox> {
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
     dut().drained_i = 1;
-    dut().start_i = dut().quiescent_i = dut().flush_done_i = 0;
+    dut().start_i = dut().quiescent_i = dut().command_flush_done_i = 0;
     dut().wake_ready_i = 1;
-    dut().group_done_i = dut().group_found_i = dut().group_full_i = 0;
-    dut().pull_count_i = dut().read_count_i = dut().message_open_i = 0;
+    dut().command_group_done_i = dut().command_group_found_i = dut().command_group_full_i = 0;
+    dut().command_pull_count_i = dut().command_read_count_i = dut().command_message_open_i = 0;
     reset();
   }
 
@@ -51,30 +51,30 @@ class Mailbox : public Bench<Vmailbox> {
 
   void cycle() override {
     qp_reader_.drive();
-    dut().flush_done_i = flushing_ > 0 && --flushing_ == 0;
+    dut().command_flush_done_i = flushing_ > 0 && --flushing_ == 0;
     resting_ = dut().quiesce_o ? resting_ + 1 : 0;
     if (resting_ == kTimeToRest && while_coming_to_rest) {
       while_coming_to_rest();
       while_coming_to_rest = nullptr;
     }
     dut().quiescent_i = resting_ > kTimeToRest;
-    dut().group_found_i = group_found;
-    dut().group_full_i = group_full;
+    dut().command_group_found_i = group_found;
+    dut().command_group_full_i = group_full;
     settle();
-    dut().group_done_i = dut().group_valid_o && ++group_cycles_ % 3 == 0;
-    pack(dut().cq_config_i, cqs[dut().cq_cqn_o]);
+    dut().command_group_done_i = dut().command_group_valid_o && ++group_cycles_ % 3 == 0;
+    pack(dut().command_cq_now_i, cqs[dut().command_cqn_o]);
     settle();
     const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o;
-    const unsigned srqn = dut().srq_read_srqn_o;
+    const unsigned srqn = dut().srq_index_o;
     sample();
     tick();
     if (qp_asked) {
-      dut().pull_count_i = pulls[dut().qp_index_o];
-      dut().read_count_i = reads[dut().qp_index_o];
-      dut().message_open_i = messages[dut().qp_index_o];
+      dut().command_pull_count_i = pulls[dut().qp_index_o];
+      dut().command_read_count_i = reads[dut().qp_index_o];
+      dut().command_message_open_i = messages[dut().qp_index_o];
     }
-    if (srq_asked) pack(dut().srq_i, srqs[srqn]);
-    pack(dut().mr_i, regions[mr_index_]);
+    if (srq_asked) pack(dut().srq_row_i, srqs[srqn]);
+    pack(dut().command_mr_now_i, regions[mr_index_]);
     settle();
   }
 
@@ -119,47 +119,48 @@ class Mailbox : public Bench<Vmailbox> {
     if (at_rest != at_rest_) order += at_rest ? '1' : '0';
     at_rest_ = at_rest;
     qp_reader_.sample();
-    mr_index_ = dut().mr_index_o;
-    if (dut().qp_we_o) write_qp();
-    if (dut().cq_we_o) {
+    mr_index_ = dut().command_mr_index_o;
+    if (dut().command_qp_we_o) write_qp();
+    if (dut().command_cq_we_o) {
       order += 'w';
-      cqs[dut().cq_cqn_o] = unpack<CqConfig>(dut().cq_config_o);
+      cqs[dut().command_cqn_o] = unpack<CqConfig>(dut().command_cq_config_o);
     }
-    if (dut().srq_we_o) write_srq();
-    if (dut().mr_we_o) {
+    if (dut().command_srq_we_o) write_srq();
+    if (dut().command_mr_we_o) {
       order += 'w';
-      regions[dut().mr_index_o] = unpack<Mr>(dut().mr_o);
+      regions[dut().command_mr_index_o] = unpack<Mr>(dut().command_mr_o);
     }
-    if (dut().flush_o) {
+    if (dut().command_flush_o) {
       order += 'f';
       flushing_ = 5;
     }
-    if (dut().flush_done_i) order += 'F';
+    if (dut().command_flush_done_i) order += 'F';
     if (dut().wake_valid_o) {
       order += 'k';
       wakes.push_back(dut().qp_index_o);
     }
-    if (dut().group_done_i) {
+    if (dut().command_group_done_i) {
       order += 'a';
-      group_changes.push_back({dut().group_op_o, dut().group_o, dut().group_qpn_o});
+      group_changes.push_back(
+          {dut().command_group_op_o, dut().command_group_o, dut().command_group_qpn_o});
     }
     if (dut().done_o) order += 'd';
   }
   void write_qp() {
-    order += dut().qp_clear_o ? "wc" : "w";
+    order += dut().command_qp_clear_o ? "wc" : "w";
     Qp& qp = qps[dut().qp_index_o];
-    qp.cfg = unpack<QpConfig>(dut().qp_config_o);
-    qp.status = unpack<QpStatus>(dut().qp_status_o);
-    if (!dut().qp_clear_o) return;
+    qp.cfg = unpack<QpConfig>(dut().command_qp_config_o);
+    qp.status = unpack<QpStatus>(dut().command_qp_status_o);
+    if (!dut().command_qp_clear_o) return;
     qp.sq = {};
     qp.sq_producer = qp.rq_producer = qp.rq_consumer = 0;
   }
   void write_srq() {
-    order += dut().srq_clear_o ? "wc" : "w";
-    Srq& srq = srqs[dut().srq_read_srqn_o];
-    srq.cfg = unpack<SrqConfig>(dut().srq_config_o);
-    srq.limit = dut().srq_limit_o;
-    if (dut().srq_clear_o) srq.producer = srq.consumer = 0;
+    order += dut().command_srq_clear_o ? "wc" : "w";
+    Srq& srq = srqs[dut().srq_index_o];
+    srq.cfg = unpack<SrqConfig>(dut().command_srq_config_o);
+    srq.limit = dut().command_srq_limit_o;
+    if (dut().command_srq_clear_o) srq.producer = srq.consumer = 0;
   }
 
   QpReader<Vmailbox> qp_reader_;
