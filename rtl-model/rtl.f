@@ -9,6 +9,7 @@ rtl-model/core/interfaces/access_if.sv
 rtl-model/core/interfaces/command_if.sv
 rtl-model/core/interfaces/completer_queues_if.sv
 rtl-model/core/interfaces/dma_read_if.sv
+rtl-model/core/interfaces/efe_peer_if.sv
 rtl-model/core/interfaces/failed_if.sv
 rtl-model/core/interfaces/firmware_page_if.sv
 rtl-model/core/interfaces/firmware_path_if.sv

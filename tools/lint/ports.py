@@ -11,13 +11,9 @@ import re
 import sys
 
 MOST = 44
-TOPS = {"exrnic_core", "sampled_core"}
+TOPS = {"exrnic_core", "sampled_core", "efe_loop"}
 AWAITING = {
     "direct_commands": 48,
-    "efe_loop": 60,
-    "efe_rx": 52,
-    "efe_tx": 64,
-    "firmware_port": 67,
     "memory_tile": 45,
     "receives": 60,
     "responder_control": 67,

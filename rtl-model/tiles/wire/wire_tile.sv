@@ -74,14 +74,9 @@ module wire_tile
   assign submit = window.valid ? window.desc : requester.desc;
 
   // ---- What the two directions tell each other
-  logic ack_valid, ack_ready, ack_request, ack_request_sack, ack_sent, refuse_set, heard_valid;
-  logic restart_valid, restart_ready;
-  logic [7:0] heard;
-  logic [15:0] restart_known;
-  rx_ack_t ack;
-  node_t ack_request_node, rx_query_node, heard_node;
-  rx_state_t rx_state;
-  assign restart_o = restart_valid && restart_ready;
+  efe_peer_if peer ();
+  assign restart_o = peer.restart_valid && peer.restart_ready;
+  assign restart_node_o = peer.restart_node;
 
   efe_tx #(
       .N_QP(N_QP)
@@ -91,11 +86,8 @@ module wire_tile
       .init_done_o(tx_init_done),
       .idle_o(tx_idle),
       .waits_o(tx_waits),
-      .cfg_node_i(settings.node),
-      .cfg_rto_cycles_i(settings.rto_cycles),
-      .cfg_retry_limit_i(settings.retry_limit),
+      .settings,
       .enable_i(run.enable),
-      .time_i(settings.now),
       .alloc_valid_o(alloc_valid),
       .alloc_payload_valid_o(alloc_payload_valid),
       .alloc_ready_i((requester.alloc_ready && alloc_payload_valid) || window.alloc_ready),
@@ -122,27 +114,9 @@ module wire_tile
       .drop_i(window.drop),
       .clear_i((command.qp_we && command.qp_clear) || requester.goes_back),
       .clear_qpn_i(requester.goes_back ? requester.goes_back_qpn : command.qpn),
-      .ack_valid_i(ack_valid),
-      .ack_ready_o(ack_ready),
-      .ack_i(ack),
-      .refusal_set_i(refuse_set),
+      .peer,
       .refusal_i(refusal.what),
-      .heard_valid_o(heard_valid),
-      .heard_node_o(heard_node),
-      .heard_o(heard),
-      .ack_request_valid_i(ack_request),
-      .ack_request_node_i(ack_request_node),
-      .ack_request_sack_i(ack_request_sack),
-      .credit_valid_i(credit.valid),
-      .credit_ready_o(credit.ready),
-      .credit_i(credit.data),
-      .peer_restart_valid_i(restart_valid),
-      .peer_restart_ready_o(restart_ready),
-      .peer_restart_known_i(restart_known),
-      .peer_restart_node_i(restart_node_o),
-      .rx_query_node_o(rx_query_node),
-      .rx_state_i(rx_state),
-      .ack_sent_o(ack_sent),
+      .credit,
       .tx_valid_o,
       .tx_ready_i,
       .tx_sop_o,
@@ -188,26 +162,10 @@ module wire_tile
       .refuse_ready_o(refusal.ready),
       .refuse_node_i(refusal.what.node),
       .refuse_seq_i(refusal.what.seq),
-      .refuse_set_o(refuse_set),
+      .peer,
       .refuse_put_off_o(refusal.put_off),
-      .heard_valid_i(heard_valid),
-      .heard_node_i(heard_node),
-      .heard_i(heard),
-      .ack_valid_o(ack_valid),
-      .ack_ready_i(ack_ready),
-      .ack_o(ack),
-      .ack_request_valid_o(ack_request),
-      .ack_request_node_o(ack_request_node),
-      .ack_request_sack_o(ack_request_sack),
       .credit_valid_o(credit_heard_o),
       .credit_o(credit_heard_what_o),
-      .peer_restart_valid_o(restart_valid),
-      .peer_restart_ready_i(restart_ready),
-      .peer_restart_known_o(restart_known),
-      .peer_restart_node_o(restart_node_o),
-      .rx_query_node_i(rx_query_node),
-      .rx_state_o(rx_state),
-      .ack_sent_i(ack_sent),
       .event_o(event_rx_o)
   );
 

@@ -16,84 +16,45 @@ module firmware_port
     output logic idle_o,
     input  logic quiesce_i,
     output logic quiescent_o,
+    settings_if.user    settings,
+    command_if.firmware command,
 
     // Of the processor: its accesses to the registers here, and its interrupt line.
-    input  logic        ready_i,  // firmware is READY
-    input  logic        valid_i,  // pulse, of a register that is here
+    input  logic        ready_i,      // firmware is READY
+    input  logic        valid_i,      // pulse, of a register that is here
     input  logic        write_i,
     input  logic [11:0] address_i,
     input  logic [31:0] data_i,
-    output logic        known_o,  // whether the register is here, and may be read or written
+    output logic        known_o,      // whether the register is here, and may be read or written
     output logic [31:0] data_o,
     output logic        line_o,       // of the punt queue
     output logic        bell_line_o,
 
-    input node_t  node_i,
-    input chunk_t mtu_i,
+    // Of user pages, of the responder, and of the tables: requester (0), responder (1), mailbox (2) look at
+    // requests in firmware's hands together with the queue pair.
+    firmware_page_if.firmware   pages,
+    firmware_path_if.firmware   path,
+    firmware_queues_if.firmware queues,
 
-    // A user page rings.
-    input logic      bell_i,
-    input page_t     bell_page_i,
-    input doorbell_t bell_value_i,
-    input logic      bell_whole_i,
-    input wqe_slot_t bell_block_i,
-    output logic     block_drop_o,  // pulse: forget what a page has of a PIO block
-    output page_t    block_drop_page_o,
+    table_read_if.client qp,
+    stream_if.source     wake,
 
-    // Of the responder.
-    output logic  active_o,  // firmware takes requests
-    input  logic  punt_valid_i,
-    output logic  punt_ready_o,
-    input  punt_t punt_i,
+    xlate_if.client    xlate,
+    dma_read_if.client dma_read,
+    stream_if.source   dma_write,
+    output logic       fence_o,
+    input  logic       fence_done_i,
 
-    // What other nodes may write: combinational; and whether something is being placed by it.
-    input  fw_grant_index_t grant_index_i,
-    output fw_grant_t       grant_o,
-    input  logic            placing_i,
-
-    // Requests in firmware's hands: requester (0), responder (1), mailbox (2) look at them together
-    // with the queue pair.
-    input  logic [2:0] look_i,
-    input  qpn_t       look_qpn_i[3],
-    output reads_t     open_o[3],
-    output logic       lost_o,  // requester: firmware has lost some
-    input  logic       clear_i,
-    input  qpn_t       clear_qpn_i,
-
-    output logic       qp_read_o,
-    output qpn_t       qp_read_qpn_o,
-    input  qp_t        qp_i,
-    output logic       answer_valid_o,
-    input  logic       answer_ready_i,
-    output read_t      answer_o,  // of qp_read_qpn_o
-    output logic       wake_valid_o,
-    input  logic       wake_ready_i,
-    output qpn_t       wake_qpn_o,
-
-    output logic           xlate_valid_o,
-    input  logic           xlate_ready_i,
-    output xlate_req_t     xlate_o,
-    input  logic           xlate_rsp_valid_i,
-    input  xlate_rsp_t     xlate_rsp_i,
-    output logic           xlate_hold_o,  // see xlate
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    input  dma_read_beat_t beat_i,
-    output logic           write_valid_o,
-    input  logic           write_ready_i,
-    output dma_write_cmd_t write_o,
-    output logic           fence_o,
-    input  logic           fence_done_i,
-
-    output logic     send_valid_o,
-    output fw_send_t send_o,
-    input  logic     sent_i,
-    input  logic     no_room_i,
+    firmware_send_if.firmware send,
 
     output event_t event_o
 );
+
+  logic clear;
+  assign clear = command.qp_we && command.qp_clear;
+  assign pages.active = path.active;
+  assign queues.answer_qpn = qp.index;
+
 
   localparam int unsigned WordBits = $clog2(FW_DIRECT_WORDS);
 
@@ -121,7 +82,7 @@ module firmware_port
   end
 
   logic commands_idle, starts;
-  assign starts = write && address_i == 12'(REG_DEV_DIRECT) && commands_idle && active_o;
+  assign starts = write && address_i == 12'(REG_DEV_DIRECT) && commands_idle && path.active;
 
   logic [31:0] punt_word, direct_word;
   logic [4:0] punts;
@@ -134,7 +95,7 @@ module firmware_port
     else begin
       unique case (address_i)
         12'(REG_DEV_PUNTS): data_o = 32'(punts);
-        12'(REG_DEV_NODE): data_o = {16'(node_i), 16'(mtu_i)};
+        12'(REG_DEV_NODE): data_o = {16'(settings.node), 16'(settings.mtu)};
         12'(REG_DEV_BELL): data_o = bell_any ? 32'(bell_page) : '1;
         12'(REG_DEV_BLOCK): data_o = block_any ? 32'(block_page) : '1;
         12'(REG_DEV_BELL_NUMBER): data_o = bell_value.number;
@@ -151,10 +112,10 @@ module firmware_port
   firmware_bells u_bells (
       .clk_i,
       .rst_ni,
-      .empty_i(!active_o),
-      .ring_i(bell_i),
-      .page_i(bell_page_i),
-      .value_i(bell_value_i),
+      .empty_i(!path.active),
+      .ring_i(pages.valid),
+      .page_i(pages.page),
+      .value_i(pages.bell),
       .any_o(bell_any),
       .page_o(bell_page),
       .take_i(valid_i && !write_i && address_i == 12'(REG_DEV_BELL)),
@@ -169,32 +130,32 @@ module firmware_port
   firmware_blocks u_blocks (
       .clk_i,
       .rst_ni,
-      .empty_i(!active_o),
-      .put_i(bell_i && bell_whole_i),
-      .page_i(bell_page_i),
-      .block_i(bell_block_i),
+      .empty_i(!path.active),
+      .put_i(pages.valid && pages.whole),
+      .page_i(pages.page),
+      .block_i(pages.block),
       .any_o(block_any),
       .page_o(block_page),
       .word_index_i(word[$clog2(FW_BLOCK_WORDS)-1:0]),
       .word_o(block_word),
       .pop_i(write && address_i == 12'(REG_DEV_BLOCK_POP))
   );
-  assign block_drop_o = write && address_i == 12'(REG_DEV_BLOCK_DROP);
-  assign block_drop_page_o = page_t'(data_i);
+  assign pages.drop = write && address_i == 12'(REG_DEV_BLOCK_DROP);
+  assign pages.drop_page = page_t'(data_i);
 
   assign line_o = punts != '0;
 
   // ---- Requests
   logic pushed, answered, requests_idle, init_done;
-  assign pushed = punt_valid_i && punt_ready_o;
-  assign answered = answer_valid_o && answer_ready_i;
+  assign pushed = path.punt_valid && path.punt_ready;
+  assign answered = queues.answer_valid && queues.answer_ready;
   punt_queue u_queue (
       .clk_i,
       .rst_ni,
-      .empty_i(!active_o),
-      .push_valid_i(punt_valid_i),
-      .push_ready_o(punt_ready_o),
-      .push_i(punt_i),
+      .empty_i(!path.active),
+      .push_valid_i(path.punt_valid),
+      .push_ready_o(path.punt_ready),
+      .push_i(path.punt),
       .count_o(punts),
       .pop_i(write && address_i == 12'(REG_DEV_PUNT_POP)),
       .read_i(valid_i && in_punt),
@@ -213,24 +174,24 @@ module firmware_port
       .rst_ni,
       .init_done_o(init_done),
       .ready_i,
-      .active_o,
+      .active_o(path.active),
       .idle_o(requests_idle),
-      .look_i({qp_read_o, look_i}),
-      .look_qpn_i('{look_qpn_i[0], look_qpn_i[1], look_qpn_i[2], qp_read_qpn_o}),
+      .look_i({qp.read, queues.look}),
+      .look_qpn_i('{queues.look_qpn[0], queues.look_qpn[1], queues.look_qpn[2], qp.index}),
       .count_o(open),
       .lost_o(lost),
-      .open_i(pushed && !punt_i.message),
-      .open_qpn_i(punt_i.qpn),
+      .open_i(pushed && !path.punt.message),
+      .open_qpn_i(path.punt.qpn),
       .close_i(answered),
-      .close_qpn_i(qp_read_qpn_o),
-      .clear_i,
-      .clear_qpn_i,
+      .close_qpn_i(qp.index),
+      .clear_i(clear),
+      .clear_qpn_i(command.qpn),
       .wake_valid_o(lost_wake_valid),
       .wake_ready_i(lost_wake_ready),
       .wake_qpn_o(lost_wake_qpn)
   );
-  assign open_o = '{open[0], open[1], open[2]};
-  assign lost_o = lost[0];
+  assign queues.open = '{open[0], open[1], open[2]};
+  assign path.lost = lost[0];
   assign init_done_o = init_done;
 
   // ---- Commands
@@ -251,66 +212,66 @@ module firmware_port
       .word_index_i(word),
       .word_i(data_i),
       .word_o(direct_word),
-      .look_o(qp_read_o),
-      .qpn_o(qp_read_qpn_o),
-      .qp_i,
+      .look_o(qp.read),
+      .qpn_o(qp.index),
+      .qp_i(qp.row),
       .open_i(open[3]),
       .lost_i(lost[3]),
-      .answer_valid_o,
-      .answer_ready_i,
-      .answer_o,
+      .answer_valid_o(queues.answer_valid),
+      .answer_ready_i(queues.answer_ready),
+      .answer_o(queues.answer),
       .wake_valid_o(command_wake_valid),
       .wake_ready_i(command_wake_ready),
-      .xlate_valid_o,
-      .xlate_ready_i,
-      .xlate_o,
-      .xlate_rsp_valid_i,
-      .xlate_rsp_i,
-      .xlate_hold_o,
-      .read_valid_o,
-      .read_ready_i,
-      .read_o,
-      .beat_valid_i,
-      .beat_i,
-      .write_valid_o,
-      .write_ready_i,
-      .write_o,
+      .xlate_valid_o(xlate.valid),
+      .xlate_ready_i(xlate.ready),
+      .xlate_o(xlate.req),
+      .xlate_rsp_valid_i(xlate.rsp_valid),
+      .xlate_rsp_i(xlate.rsp),
+      .xlate_hold_o(xlate.hold),
+      .read_valid_o(dma_read.valid),
+      .read_ready_i(dma_read.ready),
+      .read_o(dma_read.req),
+      .beat_valid_i(dma_read.beat_valid),
+      .beat_i(dma_read.beat),
+      .write_valid_o(dma_write.valid),
+      .write_ready_i(dma_write.ready),
+      .write_o(dma_write.data),
       .fence_o,
       .fence_done_i,
-      .node_i,
-      .mtu_i,
-      .send_valid_o,
-      .send_o,
-      .sent_i,
-      .no_room_i,
+      .node_i(settings.node),
+      .mtu_i(settings.mtu),
+      .send_valid_o(send.valid),
+      .send_o(send.send),
+      .sent_i(send.sent),
+      .no_room_i(send.no_room),
       .grant_we_o(grant_we),
       .grant_o(grant),
-      .placing_i,
+      .placing_i(path.placing),
       .refused_o(refused)
   );
 
   fw_grants u_grants (
       .clk_i,
       .rst_ni,
-      .empty_i(!active_o),
+      .empty_i(!path.active),
       .we_i(grant_we),
       .grant_i(grant),
-      .index_i(grant_index_i),
-      .grant_o
+      .index_i(path.grant_index),
+      .grant_o(path.grant)
   );
 
-  assign wake_valid_o = lost_wake_valid || command_wake_valid;
-  assign wake_qpn_o = lost_wake_valid ? lost_wake_qpn : qp_read_qpn_o;
-  assign lost_wake_ready = wake_ready_i;
-  assign command_wake_ready = wake_ready_i && !lost_wake_valid;
+  assign wake.valid = lost_wake_valid || command_wake_valid;
+  assign wake.data = lost_wake_valid ? lost_wake_qpn : qp.index;
+  assign lost_wake_ready = wake.ready;
+  assign command_wake_ready = wake.ready && !lost_wake_valid;
 
   assign idle_o = init_done && commands_idle && requests_idle && punts == '0 && !bell_any;
 
   always_comb begin
     event_o = '0;
     if (pushed || refused) begin
-      event_o[COUNTER_PUNTS] = pushed && !punt_i.message;
-      event_o[COUNTER_FW_MESSAGES] = pushed && punt_i.message;
+      event_o[COUNTER_PUNTS] = pushed && !path.punt.message;
+      event_o[COUNTER_FW_MESSAGES] = pushed && path.punt.message;
       event_o[COUNTER_FW_REFUSED] = refused;
     end
   end
@@ -319,10 +280,10 @@ module firmware_port
   assign unused = ^lost[2:1];
 
   // ---- What is promised
-  `EXRNIC_HELD(answer_is_held, answer_valid_o, answer_ready_i, answer_o)
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
-  `EXRNIC_HELD(xlate_is_held, xlate_valid_o, xlate_ready_i, {xlate_o, xlate_hold_o})
-  `EXRNIC_HELD(read_is_held, read_valid_o, read_ready_i, read_o)
-  `EXRNIC_HELD(write_is_held, write_valid_o, write_ready_i, write_o)
+  `EXRNIC_HELD(answer_is_held, queues.answer_valid, queues.answer_ready, queues.answer)
+  `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
+  `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, {xlate.req, xlate.hold})
+  `EXRNIC_HELD(read_is_held, dma_read.valid, dma_read.ready, dma_read.req)
+  `EXRNIC_HELD(write_is_held, dma_write.valid, dma_write.ready, dma_write.data)
 
 endmodule

@@ -43,27 +43,11 @@ module efe_rx
   output logic        refuse_ready_o,
   input  node_t       refuse_node_i,
   input  logic [31:0] refuse_seq_i,
-  output logic        refuse_set_o,      // with ready: it has to be told,
+  efe_peer_if.rx  peer,
   output logic        refuse_put_off_o,  // or is put off. Neither: its sender has begun a new session
-  input  logic        heard_valid_i,     // pulse: the peer has dealt with our refusal of this number
-  input  node_t       heard_node_i,
-  input  logic [7:0]  heard_i,
 
-  output logic        ack_valid_o,
-  input  logic        ack_ready_i,
-  output rx_ack_t     ack_o,
-  output logic        ack_request_valid_o,
-  output node_t       ack_request_node_o,
-  output logic        ack_request_sack_o,  // by a frame without a segment: with what is held, or refused
   output logic        credit_valid_o,      // pulse: a peer tells of receives
   output credit_update_t credit_o,
-  output logic        peer_restart_valid_o,
-  input  logic        peer_restart_ready_i,
-  output node_t       peer_restart_node_o,
-  output logic [15:0] peer_restart_known_o,  // session of ours that it acknowledges; 0: none
-  input  node_t       rx_query_node_i,
-  output rx_state_t   rx_state_o,            // in the same cycle
-  input  logic        ack_sent_i,            // a frame to that node acknowledges
 
   output logic        init_done_o,
   output logic        idle_o,
@@ -141,8 +125,8 @@ module efe_rx
                       src_generation: efe.src_generation, dst_generation: efe.dst_generation,
                       limit: credit_t'(efe.credit)};
 
-  assign rx_state_o.valid   = query_session != '0;
-  assign rx_state_o.session = query_session;
+  assign peer.state.valid   = query_session != '0;
+  assign peer.state.session = query_session;
   // A greeting is answered: so its sender knows that it has been heard.
   assign greeting = greeted && !efe.flags[EFE_FLAGS_ACK];
   assign again = duplicate || hold || greeting || (refusal && refusal_answered);
@@ -160,7 +144,7 @@ module efe_rx
                         taken_placing.epoch == epoch_q[refuse_node_i];
   // Not while another one ends, as both ask for a frame.
   assign refuse_ready_o   = !taken_counts || (in_force ? !check && can_rewind : !ended);
-  assign refuse_set_o     = refuse_valid_i && refuse_ready_o && taken_counts && !in_force;
+  assign peer.refusal_set     = refuse_valid_i && refuse_ready_o && taken_counts && !in_force;
   assign refuse_put_off_o = refuse_valid_i && refuse_ready_o && taken_counts && in_force;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) epoch_q <= '0;
@@ -181,16 +165,16 @@ module efe_rx
   assign dealt  = acknowledges && done_placing.refusal && done_placing.session == done_session;
 
   // A refused segment is not acknowledged before its sender has heard of that.
-  assign rx_state_o.heard         = heard.number;
-  assign rx_state_o.heard_session = heard.session;
-  assign rx_state_o.refusal = refusal_number;
-  assign rx_state_o.refused = refused;
-  assign rx_state_o.ack =
+  assign peer.state.heard         = heard.number;
+  assign peer.state.heard_session = heard.session;
+  assign peer.state.refusal = refusal_number;
+  assign peer.state.refused = refused;
+  assign peer.state.ack =
       refusal_number != '0 && signed'(refused - placed_next) < 0 ? refused : placed_next;
 
   always_comb begin
     event_o = '0;
-    event_o[COUNTER_TERMINATES_TX] = refuse_set_o;
+    event_o[COUNTER_TERMINATES_TX] = peer.refusal_set;
     if (check) begin
       event_o[COUNTER_FRAMES_RX]       = 1'b1;
       event_o[COUNTER_ACKS_RX]         = good && !efe.flags[EFE_FLAGS_SEQ];
@@ -252,9 +236,9 @@ module efe_rx
     .overflow_o     (no_room),
     .marked_o       (marked),
     .greeted_o      (greeted),
-    .query_node_i   (rx_query_node_i),
+    .query_node_i   (peer.query_node),
     .query_session_o(query_session),
-    .query_next_o   (rx_state_o.missing),
+    .query_next_o   (peer.state.missing),
     .refusal_o      (refusal),
     .rewind_i       (refuse_put_off_o),
     .rewind_node_i  (refuse_node_i),
@@ -299,9 +283,9 @@ module efe_rx
     .drop_o       (drop),
     .drop_slot_o  (drop_slot),
     .drop_ready_i (drop_ready),
-    .query_node_i (rx_query_node_i),
-    .query_held_o (rx_state_o.sack),
-    .query_bits_o (rx_state_o.arrived),
+    .query_node_i (peer.query_node),
+    .query_held_o (peer.state.sack),
+    .query_bits_o (peer.state.arrived),
     .init_i       (init),
     .init_node_i  (init_node),
     .idle_o       (held_idle)
@@ -355,7 +339,7 @@ module efe_rx
     .placed_node_i   (frame_done_node_i),
     .placed_session_i(done_placing.session),
     .placed_seq_i    (done_placing.seq),
-    .query_node_i    (rx_query_node_i),
+    .query_node_i    (peer.query_node),
     .query_session_i (query_session),
     .query_next_o    (placed_next)
   );
@@ -365,11 +349,11 @@ module efe_rx
     .rst_ni,
     .set_node_i     (refuse_node_i),
     .in_force_o     (in_force),
-    .set_i          (refuse_set_o),
+    .set_i          (peer.refusal_set),
     .set_seq_i      (refuse_seq_i),
-    .heard_valid_i,
-    .heard_node_i,
-    .heard_i,
+    .heard_valid_i(peer.heard_valid),
+    .heard_node_i(peer.heard_node),
+    .heard_i(peer.heard),
     .ended_o        (ended),
     .node_i         (node),
     .adopt_i        (adopt),
@@ -381,7 +365,7 @@ module efe_rx
     .dealt_i        (dealt),
     .dealt_node_i   (frame_done_node_i),
     .dealt_what_i   (refusal_id_t'(done_placing.seq)),
-    .query_node_i   (rx_query_node_i),
+    .query_node_i   (peer.query_node),
     .query_refusal_o(refusal_number),
     .query_refused_o(refused),
     .query_heard_o  (heard),
@@ -394,9 +378,9 @@ module efe_rx
     .rst_ni,
     .marked_i    (marked_any),
     .node_i      (node),
-    .query_node_i(rx_query_node_i),
-    .query_ece_o (rx_state_o.ece),
-    .echoed_i    (ack_sent_i)
+    .query_node_i(peer.query_node),
+    .query_ece_o (peer.state.ece),
+    .echoed_i    (peer.ack_sent)
   );
 
   rx_ack_queue u_ack_queue (
@@ -407,13 +391,13 @@ module efe_rx
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,
                        heard: efe.heard, ece: efe.flags[EFE_FLAGS_ECE], sack: efe.flags[EFE_FLAGS_SACK],
                        missing: efe.seq, arrived: efe.sack_imm}),
-    .restart_valid_o(peer_restart_valid_o),
-    .restart_ready_i(peer_restart_ready_i),
-    .restart_node_o (peer_restart_node_o),
-    .restart_known_o(peer_restart_known_o),
-    .ack_valid_o,
-    .ack_ready_i,
-    .ack_o,
+    .restart_valid_o(peer.restart_valid),
+    .restart_ready_i(peer.restart_ready),
+    .restart_node_o (peer.restart_node),
+    .restart_known_o(peer.restart_known),
+    .ack_valid_o(peer.ack_valid),
+    .ack_ready_i(peer.ack_ready),
+    .ack_o(peer.ack),
     .empty_o        (acks_empty)
   );
 
@@ -425,11 +409,11 @@ module efe_rx
     .again_valid_i  (again),
     .again_node_i   (node),
     .again_sack_i   (hold || refuses),
-    .refusal_valid_i(refuse_set_o || ended),
-    .refusal_node_i (refuse_set_o ? refuse_node_i : heard_node_i),
-    .request_valid_o(ack_request_valid_o),
-    .request_node_o (ack_request_node_o),
-    .request_sack_o (ack_request_sack_o),
+    .refusal_valid_i(peer.refusal_set || ended),
+    .refusal_node_i (peer.refusal_set ? refuse_node_i : peer.heard_node),
+    .request_valid_o(peer.ack_request),
+    .request_node_o (peer.ack_request_node),
+    .request_sack_o (peer.ack_request_sack),
     .empty_o        (requests_empty)
   );
 
@@ -438,7 +422,7 @@ module efe_rx
   `EXRNIC_HELD(desc_is_held, desc_valid_o, desc_ready_i, {desc_o.node, desc_o.seq, desc_o.start})
   `EXRNIC_HELD(once_is_held, once_valid_o, once_ready_i, once_o)
   // A later one of the same node replaces it.
-  `EXRNIC_OFFERED(ack_is_offered, ack_valid_o, ack_ready_i)
-  `EXRNIC_HELD(peer_restart_is_held, peer_restart_valid_o, peer_restart_ready_i, {peer_restart_node_o, peer_restart_known_o})
+  `EXRNIC_OFFERED(ack_is_offered, peer.ack_valid, peer.ack_ready)
+  `EXRNIC_HELD(peer_restart_is_held, peer.restart_valid, peer.restart_ready, {peer.restart_node, peer.restart_known})
 
 endmodule

@@ -37,7 +37,7 @@ class EfeRx : public Bench<Vefe_rx> {
   EfeRx() {
     dut().cfg_node_i = kOwnNode;
     dut().enable_i = 1;
-    dut().ack_ready_i = 1;
+    dut().peer_ack_ready_i = 1;
     dut().peer_restart_ready_i = 1;
     reset();
     wait_for("init_done_o", 1000, [this] { return dut().init_done_o; });
@@ -56,7 +56,7 @@ class EfeRx : public Bench<Vefe_rx> {
     tick();
     dut().desc_ready_i = dut().once_ready_i = 0;
     dut().frame_done_valid_i = 0;
-    dut().heard_valid_i = 0;
+    dut().peer_heard_valid_i = 0;
     settle();
   }
   void run(int cycles) {
@@ -102,9 +102,9 @@ class EfeRx : public Bench<Vefe_rx> {
     run(2);
   }
   RxState state(uint8_t node) {
-    dut().rx_query_node_i = node;
+    dut().peer_query_node_i = node;
     settle();
-    return unpack<RxState>(dut().rx_state_o);
+    return unpack<RxState>(dut().peer_state_o);
   }
   // The segment taken last is refused.
   Refused refuse(uint8_t node, uint32_t seq) {
@@ -113,7 +113,7 @@ class EfeRx : public Bench<Vefe_rx> {
     dut().refuse_seq_i = seq;
     settle();
     wait_for("refuse_ready_o", 100, [this] { return dut().refuse_ready_o; });
-    const Refused result = dut().refuse_set_o       ? Refused::kInForce
+    const Refused result = dut().peer_refusal_set_o ? Refused::kInForce
                            : dut().refuse_put_off_o ? Refused::kPutOff
                                                     : Refused::kVoid;
     cycle();
@@ -123,9 +123,9 @@ class EfeRx : public Bench<Vefe_rx> {
   }
   // The peer has dealt with our refusal.
   void hear(uint8_t node, uint8_t number) {
-    dut().heard_valid_i = 1;
-    dut().heard_node_i = node;
-    dut().heard_i = number;
+    dut().peer_heard_valid_i = 1;
+    dut().peer_heard_node_i = node;
+    dut().peer_heard_i = number;
     cycle();
     run(3);
   }
@@ -142,10 +142,11 @@ class EfeRx : public Bench<Vefe_rx> {
     placing_ +=
         (dut().desc_valid_o && dut().desc_ready_i) || (dut().once_valid_o && dut().once_ready_i);
     count_events(counters, dut());
-    if (dut().ack_valid_o && dut().ack_ready_i) acks.push_back(unpack<RxAck>(dut().ack_o));
+    if (dut().peer_ack_valid_o && dut().peer_ack_ready_i)
+      acks.push_back(unpack<RxAck>(dut().peer_ack_o));
     if (dut().credit_valid_o) credits.push_back(unpack<CreditUpdate>(dut().credit_o));
-    if (dut().ack_request_valid_o)
-      requests.push_back({dut().ack_request_node_o, dut().ack_request_sack_o != 0});
+    if (dut().peer_ack_request_o)
+      requests.push_back({dut().peer_ack_request_node_o, dut().peer_ack_request_sack_o != 0});
     if (dut().peer_restart_valid_o && dut().peer_restart_ready_i)
       restarts.push_back({dut().peer_restart_node_o, dut().peer_restart_known_o});
   }

@@ -812,10 +812,10 @@ TEST_CASE("With a new session of the peer nothing is heard, and no refusal is in
 
 TEST_CASE("Acknowledgements that wait are joined, newest first, and none is lost") {
   EfeRx rx;
-  rx.dut().ack_ready_i = 0;
+  rx.dut().peer_ack_ready_i = 0;
   rx.receive({ack_only(100), ack_only(7, 0, 9), ack_only(101, EXRNIC_EFE_FLAGS_SACK), ack_only(101),
               ack_only(99)});
-  rx.dut().ack_ready_i = 1;
+  rx.dut().peer_ack_ready_i = 1;
   rx.run(10);
   REQUIRE(rx.acks.size() == 2);
   CHECK(rx.acks[0].node == kPeer);
@@ -843,9 +843,9 @@ TEST_CASE("Reasons to acknowledge in the same cycle are all told") {
   EfeRx rx;
   refuse_all(rx, 7, 8);
   rx.receive(data(0, tagged(20)));
-  rx.dut().heard_valid_i = 1;
-  rx.dut().heard_node_i = 7;
-  rx.dut().heard_i = 1;
+  rx.dut().peer_heard_valid_i = 1;
+  rx.dut().peer_heard_node_i = 7;
+  rx.dut().peer_heard_i = 1;
   rx.dut().desc_ready_i = 1;
   rx.dut().frame_done_valid_i = 0;
   rx.cycle();
@@ -863,9 +863,9 @@ TEST_CASE("Refusals that are heard one after the other while segments are placed
   rx.receive(data(0, tagged(20)));
   rx.take();
   for (int i = 0; i < 12; ++i) {
-    rx.dut().heard_valid_i = 1;
-    rx.dut().heard_node_i = static_cast<uint8_t>(20 + i);
-    rx.dut().heard_i = 1;
+    rx.dut().peer_heard_valid_i = 1;
+    rx.dut().peer_heard_node_i = static_cast<uint8_t>(20 + i);
+    rx.dut().peer_heard_i = 1;
     rx.dut().frame_done_valid_i = i == 0;  // others wait for a cycle without one
     rx.dut().frame_done_node_i = kPeer;
     rx.cycle();
@@ -883,10 +883,10 @@ TEST_CASE("A segment with CE is told in the next acknowledgement to its sender, 
   CHECK(rx.counters[EXRNIC_COUNTER_RX_MARKED] == 1);
   CHECK(rx.state(kPeer).ece);
   CHECK_FALSE(rx.state(7).ece);
-  rx.dut().rx_query_node_i = kPeer;
-  rx.dut().ack_sent_i = 1;
+  rx.dut().peer_query_node_i = kPeer;
+  rx.dut().peer_ack_sent_i = 1;
   rx.cycle();
-  rx.dut().ack_sent_i = 0;
+  rx.dut().peer_ack_sent_i = 0;
   CHECK_FALSE(rx.state(kPeer).ece);
   rx.receive(data(1, tagged(20)));
   CHECK_FALSE(rx.state(kPeer).ece);
@@ -895,14 +895,14 @@ TEST_CASE("A segment with CE is told in the next acknowledgement to its sender, 
 TEST_CASE("An echo that waits is not lost to a later acknowledgement") {
   EfeRx rx;
   rx.receive(data(0, tagged(20)));
-  rx.dut().ack_ready_i = 0;
+  rx.dut().peer_ack_ready_i = 0;
   constexpr uint32_t kAck = EXRNIC_EFE_FLAGS_ACK;
   for (const uint32_t flags : {kAck | EXRNIC_EFE_FLAGS_ECE, kAck}) {
     Frame frame = make_frame(kOwnNode, kPeer, flags, kSession, 0);
     exrnic_efe_set_peer_session(frame.efe(), 0x1111);
     rx.receive(frame);
   }
-  rx.dut().ack_ready_i = 1;
+  rx.dut().peer_ack_ready_i = 1;
   rx.run(3);
   REQUIRE(rx.acks.size() == 1);
   CHECK(rx.acks[0].ece);

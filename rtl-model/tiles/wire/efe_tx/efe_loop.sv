@@ -74,20 +74,21 @@ module efe_loop
   output event_t         event_o
 );
 
-  logic ack_valid, ack_ready, ack_request_valid, ack_request_sack;
-  logic peer_restart_valid, peer_restart_ready;
-  rx_ack_t ack;
-  node_t ack_request_node, peer_restart_node, rx_query_node;
-  logic [15:0] peer_restart_known;
-  rx_state_t rx_state;
-  logic ack_sent;
+  efe_peer_if peer ();
+  settings_if settings ();
+  stream_if #(.T(credit_update_t)) credit ();
+  assign settings.node = cfg_node_i;
+  assign settings.rto_cycles = cfg_rto_cycles_i;
+  assign settings.retry_limit = cfg_retry_limit_i;
+  assign settings.now = time_i;
+  assign credit.valid = credit_valid_i;
+  assign credit.data = credit_i;
+  assign credit_ready_o = credit.ready;
   logic tx_init_done, rx_init_done, tx_idle, rx_idle, tx_waits, rx_waits;
   event_t tx_event, rx_event;
 
-  logic refuse_valid, refuse_ready, refuse_set, put_off, heard_valid;
+  logic refuse_valid, refuse_ready, put_off;
   refusal_t refused;
-  node_t heard_node;
-  logic [7:0] heard;
   /* verilator lint_off UNUSEDSIGNAL */
   logic refusal_waits;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -121,11 +122,10 @@ module efe_loop
   efe_tx u_tx (
     .clk_i,
     .rst_ni,
-    .cfg_node_i,
-    .cfg_rto_cycles_i,
-    .cfg_retry_limit_i,
+    .settings,
+    .peer,
+    .credit,
     .enable_i,
-    .time_i,
     .alloc_valid_o,
     .alloc_payload_valid_o,
     .alloc_slot_o,
@@ -152,27 +152,7 @@ module efe_loop
     .drop_i              ('0),
     .clear_i             (1'b0),
     .clear_qpn_i         ('0),
-    .ack_valid_i         (ack_valid),
-    .ack_ready_o         (ack_ready),
-    .ack_i               (ack),
-    .refusal_set_i       (refuse_set),
     .refusal_i           (refused),
-    .heard_valid_o       (heard_valid),
-    .heard_node_o        (heard_node),
-    .heard_o             (heard),
-    .ack_request_valid_i (ack_request_valid),
-    .ack_request_node_i  (ack_request_node),
-    .ack_request_sack_i   (ack_request_sack),
-    .credit_valid_i,
-    .credit_ready_o,
-    .credit_i,
-    .peer_restart_valid_i(peer_restart_valid),
-    .peer_restart_ready_o(peer_restart_ready),
-    .peer_restart_node_i (peer_restart_node),
-    .peer_restart_known_i(peer_restart_known),
-    .rx_query_node_o     (rx_query_node),
-    .rx_state_i          (rx_state),
-    .ack_sent_o          (ack_sent),
     .tx_valid_o,
     .tx_ready_i,
     .tx_sop_o,
@@ -188,6 +168,7 @@ module efe_loop
   efe_rx u_rx (
     .clk_i,
     .rst_ni,
+    .peer,
     .cfg_node_i,
     .enable_i,
     .rx_valid_i,
@@ -216,26 +197,9 @@ module efe_loop
     .refuse_ready_o      (refuse_ready),
     .refuse_node_i       (refused.node),
     .refuse_seq_i        (refused.seq),
-    .refuse_set_o        (refuse_set),
     .refuse_put_off_o    (put_off),
-    .heard_valid_i       (heard_valid),
-    .heard_node_i        (heard_node),
-    .heard_i             (heard),
-    .ack_valid_o         (ack_valid),
-    .ack_ready_i         (ack_ready),
-    .ack_o               (ack),
-    .ack_request_valid_o (ack_request_valid),
-    .ack_request_node_o  (ack_request_node),
-    .ack_request_sack_o   (ack_request_sack),
     .credit_valid_o,
     .credit_o,
-    .peer_restart_valid_o(peer_restart_valid),
-    .peer_restart_ready_i(peer_restart_ready),
-    .peer_restart_node_o (peer_restart_node),
-    .peer_restart_known_o(peer_restart_known),
-    .rx_query_node_i     (rx_query_node),
-    .rx_state_o          (rx_state),
-    .ack_sent_i          (ack_sent),
     .init_done_o         (rx_init_done),
     .idle_o              (rx_idle),
     .waits_o             (rx_waits),

@@ -14,11 +14,8 @@ module efe_tx
   input  logic           clk_i,
   input  logic           rst_ni,
 
-  input  node_t          cfg_node_i,
-  input  logic [31:0]    cfg_rto_cycles_i,
-  input  logic [7:0]     cfg_retry_limit_i,
+  settings_if.user       settings,
   input  logic           enable_i,  // without it no frame leaves and no time-out strikes
-  input  logic [63:0]    time_i,
 
   output logic           alloc_valid_o,  // a slot for what is prompt,
   output logic           alloc_payload_valid_o,  // and for anything
@@ -50,27 +47,9 @@ module efe_tx
   input  logic           clear_i,       // this queue pair starts anew
   input  qpn_t           clear_qpn_i,
 
-  input  logic           ack_valid_i,
-  output logic           ack_ready_o,
-  input  rx_ack_t        ack_i,
-  input  logic           refusal_set_i,   // from now on this peer is to be told of this
+  efe_peer_if.tx         peer,
   input  refusal_t       refusal_i,
-  output logic           heard_valid_o,   // pulse: that peer has dealt with our refusal of this number
-  output node_t          heard_node_o,
-  output logic [7:0]     heard_o,
-  input  logic           ack_request_valid_i,
-  input  node_t          ack_request_node_i,
-  input  logic           ack_request_sack_i,
-  input  logic           credit_valid_i,  // to be told to a peer
-  output logic           credit_ready_o,
-  input  credit_update_t credit_i,
-  input  logic           peer_restart_valid_i,
-  output logic           peer_restart_ready_o,
-  input  node_t          peer_restart_node_i,
-  input  logic [15:0]    peer_restart_known_i,  // session of ours that it acknowledges; 0: none
-  output node_t          rx_query_node_o,
-  input  rx_state_t      rx_state_i,            // in the same cycle
-  output logic           ack_sent_o,            // a frame to that node tells it
+  stream_if.sink         credit,  // to be told to a peer
 
   output logic           tx_valid_o,
   input  logic           tx_ready_i,
@@ -135,25 +114,25 @@ module efe_tx
   assign init_done_o     = slots_init_done && sequencer_init_done &&
                            turns_init_done && quota_init_done;
   assign submit_ready_o  = init_done_o;
-  assign rx_query_node_o = node;
+  assign peer.query_node = node;
   assign dead            = poisoned | unwanted;
   assign submit_lane     = '{prompt: submit_i.prompt, node: submit_i.node};
   assign window_lane     = '{prompt: window_prompt_i, node: window_node_i};
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
   assign head_open       = head_window && head_due;
-  assign ack_sent_o      = send && rx_state_i.valid && !(send_data && desc.unreliable);
+  assign peer.ack_sent      = send && peer.state.valid && !(send_data && desc.unreliable);
   // A node whose frame is not due yet lets others pass.
   assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
 
-  assign ack_ready_o          = op_valid && op == OP_ACK;
-  assign peer_restart_ready_o = op_valid && op == OP_RESTART;
-  assign credit_ready_o       = op_valid && op == OP_CREDIT;
+  assign peer.ack_ready          = op_valid && op == OP_ACK;
+  assign peer.restart_ready = op_valid && op == OP_RESTART;
+  assign credit.ready       = op_valid && op == OP_CREDIT;
 
   credit_update_t credit_q;
   logic send_credit;
   always_ff @(posedge clk_i) begin
-    if (credit_ready_o) credit_q <= credit_i;
+    if (credit.ready) credit_q <= credit.data;
   end
 
   assign payload_missing = !head_ready && !head_dead;
@@ -298,9 +277,9 @@ module efe_tx
   tx_ack_pending u_ack_pending (
     .clk_i,
     .rst_ni,
-    .request_valid_i(ack_request_valid_i),
-    .request_node_i (ack_request_node_i),
-    .request_sack_i (ack_request_sack_i),
+    .request_valid_i(peer.ack_request),
+    .request_node_i (peer.ack_request_node),
+    .request_sack_i (peer.ack_request_sack),
     .sent_valid_i   (ack_sent && !(send_data && ack_owed_sack)),
     .sent_node_i    (node),
     .sent_sack_o    (ack_owed_sack),
@@ -315,10 +294,10 @@ module efe_tx
     .rst_ni,
     .ask_i           (rest),
     .can_send_i      (enable_i && !frame_valid),
-    .peer_restart_valid_i,
-    .peer_restart_node_i,
-    .ack_valid_i,
-    .ack_node_i      (ack_i.node),
+    .peer_restart_valid_i(peer.restart_valid),
+    .peer_restart_node_i(peer.restart_node),
+    .ack_valid_i(peer.ack_valid),
+    .ack_node_i      (peer.ack.node),
     .expired_i       (enable_i && expired),
     .expired_greets_i(greeting[expired_node]),
     .expired_node_i  (expired_node),
@@ -332,8 +311,8 @@ module efe_tx
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
     .ack_owed_sack_i (ack_head_sack),
-    .credit_valid_i,
-    .credit_node_i   (credit_i.node),
+    .credit_valid_i(credit.valid),
+    .credit_node_i   (credit.data.node),
     .valid_o         (op_valid),
     .op_o            (op),
     .node_o          (op_node)
@@ -342,23 +321,23 @@ module efe_tx
   tx_sequencer u_sequencer (
     .clk_i,
     .rst_ni,
-    .cfg_rto_cycles_i,
-    .cfg_retry_limit_i,
+    .cfg_rto_cycles_i(settings.rto_cycles),
+    .cfg_retry_limit_i(settings.retry_limit),
     .now_i          (now),
-    .entropy_i      (time_i[31:0] ^ time_i[63:32]),
+    .entropy_i      (settings.now[31:0] ^ settings.now[63:32]),
     .rest_o         (rest),
     .op_valid_i     (op_valid),
     .op_i           (op),
     .op_node_i      (op_node),
-    .ack_i,
-    .known_i        (peer_restart_known_i),
+    .ack_i(peer.ack),
+    .known_i        (peer.restart_known),
     .node_o         (node),
     .head_slot_i    (head_slot),
     .head_pop_o     (head_pop),
     .head_stop_o    (head_stop),
     .doom_o         (doom),
-    .heard_valid_o,
-    .heard_o,
+    .heard_valid_o(peer.heard_valid),
+    .heard_o(peer.heard),
     .dead_i         (dead),
     .poisoned_i     (poisoned),
     .stopped_i      (stopped),
@@ -389,7 +368,7 @@ module efe_tx
     .resend_set_o   (resend_set),
     .resend_clear_o (resend_clear),
     .resend_rotate_o(resend_rotate),
-    .rx_known_i     (rx_state_i.valid),
+    .rx_known_i     (peer.state.valid),
     .ack_sent_o     (ack_sent),
     .send_o         (send),
     .send_data_o    (send_data),
@@ -401,7 +380,7 @@ module efe_tx
     .event_o
   );
 
-  assign heard_node_o = node;
+  assign peer.heard_node = node;
 
   tx_streams #(
     .N_QP(N_QP)
@@ -442,7 +421,7 @@ module efe_tx
   logic [4:0] refusal_pause;
   tx_refusals u_refusals (
     .clk_i,
-    .set_i        (refusal_set_i),
+    .set_i        (peer.refusal_set),
     .set_refusal_i(refusal_i),
     .read_i       (desc_read),
     .read_node_i  (node),
@@ -454,7 +433,7 @@ module efe_tx
   tx_header u_header (
     .clk_i,
     .rst_ni,
-    .cfg_node_i,
+    .cfg_node_i(settings.node),
     .send_i       (send),
     .sequenced_i  (send_data),
     .node_i       (node),
@@ -462,7 +441,7 @@ module efe_tx
     .syn_i        (send_syn),
     .seq_i        (send_seq),
     .sack_i       (ack_owed_sack),
-    .rx_state_i,
+    .rx_state_i(peer.state),
     .desc_i       (desc),
     .credit_valid_i(send_credit),
     .credit_i     (credit_q),
@@ -478,7 +457,7 @@ module efe_tx
   tx_framer u_framer (
     .clk_i,
     .rst_ni,
-    .cfg_node_i,
+    .cfg_node_i(settings.node),
     .frame_valid_i(frame_valid),
     .frame_ready_o(frame_ready),
     .frame_efe_i  (frame_efe),

@@ -24,11 +24,11 @@ class EfeTx : public Bench<Vefe_tx> {
   static constexpr unsigned kBeat = sizeof(Vefe_tx::tx_data_o);
 
   explicit EfeTx(uint32_t seed = 1) : random_(seed) {
-    dut().cfg_node_i = kOwnNode;
-    dut().cfg_rto_cycles_i = kRto;
-    dut().cfg_retry_limit_i = kRetryLimit;
+    dut().settings_node_i = kOwnNode;
+    dut().settings_rto_cycles_i = kRto;
+    dut().settings_retry_limit_i = kRetryLimit;
     dut().enable_i = 1;
-    dut().time_i = kTime;
+    dut().settings_now_i = kTime;
     dut().tx_ready_i = 1;
     dut().done_ready_i = 1;
     dut().quota_slots_i = 1;
@@ -40,12 +40,12 @@ class EfeTx : public Bench<Vefe_tx> {
     drive_beat();
     if (random_ready) dut().tx_ready_i = random_() % 4 != 0;
     settle();
-    pack(dut().rx_state_i, rx_states[dut().rx_query_node_o]);
+    pack(dut().peer_state_i, rx_states[dut().peer_query_node_o]);
     settle();
     sample();
     tick();
     dut().submit_valid_i = 0;
-    dut().ack_request_valid_i = 0;
+    dut().peer_ack_request_i = 0;
     settle();
   }
   void run(int cycles) {
@@ -82,33 +82,33 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   void acknowledge(const RxAck& ack) {
-    pack(dut().ack_i, ack);
-    dut().ack_valid_i = 1;
-    wait_for("ack_ready_o", 1000, [this] { return dut().ack_ready_o; });
+    pack(dut().peer_ack_i, ack);
+    dut().peer_ack_valid_i = 1;
+    wait_for("peer_ack_ready_o", 1000, [this] { return dut().peer_ack_ready_o; });
     cycle();
-    dut().ack_valid_i = 0;
+    dut().peer_ack_valid_i = 0;
     run(10);
   }
   void request_ack(uint8_t node, bool sack = false) {
-    dut().ack_request_valid_i = 1;
-    dut().ack_request_node_i = node;
-    dut().ack_request_sack_i = sack;
+    dut().peer_ack_request_i = 1;
+    dut().peer_ack_request_node_i = node;
+    dut().peer_ack_request_sack_i = sack;
     cycle();
   }
   void tell(const CreditUpdate& credit) {
-    pack(dut().credit_i, credit);
+    pack(dut().credit_data_i, credit);
     dut().credit_valid_i = 1;
     wait_for("credit_ready_o", 1000, [this] { return dut().credit_ready_o; });
     cycle();
     dut().credit_valid_i = 0;
-    pack(dut().credit_i, CreditUpdate{});
+    pack(dut().credit_data_i, CreditUpdate{});
   }
   // It is in force from now on.
   void refuse(const Refusal& refusal, uint8_t number) {
     pack(dut().refusal_i, refusal);
-    dut().refusal_set_i = 1;
+    dut().peer_refusal_set_i = 1;
     cycle();
-    dut().refusal_set_i = 0;
+    dut().peer_refusal_set_i = 0;
     rx_states[refusal.node].refusal = number;
     rx_states[refusal.node].refused = refusal.seq;
   }
@@ -163,7 +163,7 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   void sample() {
-    if (dut().heard_valid_o) heard.emplace_back(dut().heard_node_o, dut().heard_o);
+    if (dut().peer_heard_valid_o) heard.emplace_back(dut().peer_heard_node_o, dut().peer_heard_o);
     count_events(counters, dut());
     if (dut().done_valid_o && dut().done_ready_i) dones.push_back(unpack<TxDone>(dut().done_o));
     if (dut().prompt_done_valid_o) prompt_dones.push_back(unpack<TxDone>(dut().prompt_done_o));

@@ -64,7 +64,7 @@ TEST_CASE("An acknowledgement during a resend skips what has arrived") {
 TEST_CASE("The time-out follows the round trip time, and doubles without an answer") {
   constexpr uint32_t kLongest = 60'000;
   EfeTx tx;
-  tx.dut().cfg_rto_cycles_i = kLongest;
+  tx.dut().settings_rto_cycles_i = kLongest;
   uint32_t seq = kFirst;
   const auto round_trip = [&](int cycles) {
     send(tx, 2, pattern(20, 1), 1);

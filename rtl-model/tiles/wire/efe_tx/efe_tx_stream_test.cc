@@ -43,7 +43,7 @@ void submit_unreadable(EfeTx& tx, uint16_t qpn, uint16_t generation) {
 TEST_CASE(
     "Behind a segment without its payload nothing of its queue pair leaves, until it starts anew") {
   EfeTx tx;
-  tx.dut().cfg_rto_cycles_i = 100'000;
+  tx.dut().settings_rto_cycles_i = 100'000;
   tx.submit(of_stream(tx, 5, 7, 0));
   submit_unreadable(tx, 5, 7);
   tx.submit(of_stream(tx, 5, 7, 1));
@@ -65,7 +65,7 @@ TEST_CASE(
 
 TEST_CASE("A segment that is lost of an earlier life hides none of a later one") {
   EfeTx tx;
-  tx.dut().cfg_rto_cycles_i = 100'000;
+  tx.dut().settings_rto_cycles_i = 100'000;
   submit_unreadable(tx, 5, 0xffff);
   submit_unreadable(tx, 5, 1);  // the next one
   submit_unreadable(tx, 5, 0xffff);

@@ -37,7 +37,7 @@ TEST_CASE(
     "Nodes with frames of different sizes send as many bytes each, while they all have some") {
   EfeTx tx;
   tx.dut().enable_i = 0;
-  tx.dut().cfg_rto_cycles_i = 1'000'000;  // first copies only
+  tx.dut().settings_rto_cycles_i = 1'000'000;  // first copies only
   // The more frames are small, the earlier they must be out if bytes counted for nothing.
   for (uint16_t i = 0; i < 6; ++i) send(tx, 4, pattern(4096, i), i);
   for (uint16_t i = 0; i < 8; ++i) send(tx, 2, pattern(3000, i), i);
@@ -69,7 +69,7 @@ TEST_CASE("A node may hold as many slots as are free, and begin work with a quar
   }
   CHECK(quota(2) == std::pair{false, false});
   CHECK_FALSE(quota(3).first);
-  tx.dut().cfg_rto_cycles_i = 100'000;
+  tx.dut().settings_rto_cycles_i = 100'000;
   acknowledge_all(tx, 2, kTxPayloadSlots);
   tx.run(200);
   CHECK(quota(2) == std::pair{true, true});
@@ -109,7 +109,7 @@ TEST_CASE("A node that is given up delays no other") {
 
 TEST_CASE("A cumulative acknowledgement ends slots in order and frees them") {
   EfeTx tx;
-  tx.dut().cfg_rto_cycles_i = 100'000;
+  tx.dut().settings_rto_cycles_i = 100'000;
   for (uint16_t i = 0; i < kTxPayloadSlots; ++i) send(tx, 2, pattern(8, i), i);
   tx.run(1500);
   REQUIRE(tx.frames.size() == EXRNIC_WINDOW_INITIAL);
@@ -191,12 +191,12 @@ TEST_CASE("A slot that is not sent ends at once when nothing is before it, and i
 
 TEST_CASE("A slot is not handed out again while its frame still leaves") {
   EfeTx tx;
-  tx.dut().cfg_rto_cycles_i = 100'000;
+  tx.dut().settings_rto_cycles_i = 100'000;
   constexpr uint16_t kFrames = EXRNIC_WINDOW_INITIAL;
   for (uint16_t i = 0; i < kFrames; ++i) send(tx, 2, pattern(64, i), i);
   tx.run(1500);
   tx.frames.clear();
-  tx.dut().cfg_rto_cycles_i = 1000;  // what is older than a quarter of that may be lost
+  tx.dut().settings_rto_cycles_i = 1000;  // what is older than a quarter of that may be lost
   tx.acknowledge(selective(2, kFirst, kFirst, 1u << 30));
   tx.dut().tx_ready_i = 0;
   tx.acknowledge({2, session_to(2), kFirst + kFrames});

@@ -11,7 +11,7 @@ constexpr uint8_t kPeer = 2;
 // Small frames to one node, counted.
 struct Stream {
   Stream() {
-    tx.dut().cfg_rto_cycles_i = 1'000'000;  // no time-out
+    tx.dut().settings_rto_cycles_i = 1'000'000;  // no time-out
   }
   // So many leave within that time.
   std::size_t leave(int cycles = 1200) {
@@ -114,8 +114,8 @@ TEST_CASE("Marks are echoed in an acknowledgement only while the receive side ha
   tx.rx_states[kPeer] = {true, 0x5555, 7};
   tx.rx_states[kPeer].ece = true;
   tx.request_ack(kPeer);
-  tx.wait_for("ack_sent_o", 50, [&] { return tx.dut().ack_sent_o; });
-  CHECK(tx.dut().rx_query_node_o == kPeer);
+  tx.wait_for("peer_ack_sent_o", 50, [&] { return tx.dut().peer_ack_sent_o; });
+  CHECK(tx.dut().peer_query_node_o == kPeer);
   tx.cycle();
   tx.rx_states[kPeer].ece = false;
   CHECK(tx.next_frame().has(EXRNIC_EFE_FLAGS_ECE));
