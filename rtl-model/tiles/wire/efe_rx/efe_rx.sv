@@ -43,9 +43,10 @@ module efe_rx
   output logic        refuse_ready_o,
   input  node_t       refuse_node_i,
   input  logic [31:0] refuse_seq_i,
-  efe_peer_if.rx  peer,
-  output logic        refuse_put_off_o,  // or is put off. Neither: its sender has begun a new session
+  output logic        refuse_put_off_o,  // with ready. If it is not to be told either (peer.refusal_set), its
+                                         // sender has begun a new session
 
+  efe_peer_if.rx      peer,
   output logic        credit_valid_o,      // pulse: a peer tells of receives
   output credit_update_t credit_o,
 
