@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Includes go one way: a folder knows only folders of lower levels, and no two files need each other,
-be it by way of others. NAME.h and NAME.cc or NAME.c count as one file. Takes the files to look at;
-prints each include that goes up, and each circle."""
+"""Includes and imports go one way: no two files need each other, be it by way of others, and in C and C++ a
+folder knows only folders of lower levels. NAME.h and NAME.cc or NAME.c count as one file. Takes the files
+to look at; prints each include that goes up, and each circle."""
 
+import ast
 import collections
 import os
 import pathlib
@@ -40,7 +41,19 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 def unit_of(path):
     """The pair that the file belongs to."""
-    return str(path) if path.suffix == ".hpp" else str(path.with_suffix(""))
+    return str(path) if path.suffix in (".hpp", ".py") else str(path.with_suffix(""))
+
+
+def imports_of(path):
+    """What a Python file may mean by its imports, wherever in it they stand: names of files."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            names += [base] + [f"{base}.{alias.name}".lstrip(".") for alias in node.names]
+    return [name.replace(".", "/") + ".py" for name in names if name]
 
 
 class Finder:
@@ -107,6 +120,12 @@ def main():
     needs = {unit_of(path): set() for path in paths}
     wrong = []
     for path in paths:
+        if path.suffix == ".py":
+            for text in imports_of(path):
+                imported = finder.find(path, text)
+                if imported is not None:
+                    needs[unit_of(path)].add(unit_of(imported))
+            continue
         for text in _INCLUDE.findall(path.read_text()):
             included = finder.find(path, text)
             if included is None:

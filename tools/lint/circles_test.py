@@ -54,6 +54,33 @@ class Circles(unittest.TestCase):
         self.assertEqual(lines, ["circle: firmware/app/a -> firmware/app/b -> firmware/app/a",
                                  "circle: tests/x -> tests/y -> tests/z -> tests/x"])
 
+    def judge_python(self, files):
+        """Likewise of Python files with their texts."""
+        for name, text in files.items():
+            path = self.clone / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        result = subprocess.run([sys.executable, _CIRCLES, *files], cwd=self.clone, text=True,
+                                stdout=subprocess.PIPE, check=False)
+        return result.returncode, result.stdout.splitlines()
+
+    def test_python_files_that_import_each_other_are_a_circle_also_inside_a_function(self):
+        status, lines = self.judge_python({
+            "tools/a.py": "import os\nimport b\n",
+            "tools/b.py": "def late():\n    from c import thing\n",
+            "tools/c.py": "from tools import a\n"})
+        self.assertEqual(status, 1)
+        self.assertEqual(lines, ["circle: tools/a.py -> tools/b.py -> tools/c.py -> tools/a.py"])
+
+    def test_python_files_that_import_one_way_are_no_trouble(self):
+        self.assertEqual(self.judge_python({
+            "tools/a.py": "import b, c\n", "tools/b.py": "from . import c\n",
+            "tools/c.py": "import a_b\nimport json\n"}), (0, []))
+
+    def test_a_python_file_and_one_of_c_with_its_name_are_two(self):
+        self.assertEqual(self.judge_python({
+            "tools/a.py": "import b\n", "tools/b.py": "", "tools/a.cc": '#include "b.h"\n'}), (0, []))
+
     def test_a_folder_knows_none_above_it_nor_beside_it(self):
         status, lines = self.judge({
             "sim/pcie/link.h": ["sim/app/options.h", "sim/ethernet/mac.h"],

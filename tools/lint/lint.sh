@@ -110,9 +110,9 @@ check_names() {
   files '*.c' '*.h' '*.cc' '*.hpp' '*.sv' '*.md' | xargs -r "$PYTHON" tools/lint/named_functions.py
 }
 
-# Includes go one way. Those of the driver: check_floors.
+# Includes and imports go one way. Includes of the driver: check_floors.
 check_circles() {
-  files '*.c' '*.h' '*.cc' '*.hpp' ':!kmod' | xargs -r "$PYTHON" tools/lint/circles.py
+  files '*.c' '*.h' '*.cc' '*.hpp' '*.py' ':!kmod/*.[ch]' | xargs -r "$PYTHON" tools/lint/circles.py
 }
 
 # What belongs together is an interface.

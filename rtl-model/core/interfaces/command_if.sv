@@ -17,7 +17,8 @@ interface command_if
   reads_t     read_count;  // with those in firmware's hands
   logic       message_open;
 
-  // Shared receive queues, completion queues (`cq_now` is row `cqn`, combinational), remote windows.
+  // Shared receive queues (`srq_clear`: its ring is empty), completion queues (`cq_now` is row `cqn`,
+  // combinational), remote windows.
   srqn_t         srqn;
   logic          srq_we;
   logic          srq_clear;
@@ -31,7 +32,8 @@ interface command_if
   window_index_t window_index;
   window_entry_t window;
 
-  // Groups.
+  // Groups: the command stays until it is done. It was attached before, or there is no place for
+  // another.
   logic      group_valid;
   group_op_e group_op;
   group_t    group;
@@ -40,7 +42,7 @@ interface command_if
   logic      group_found;
   logic      group_full;
 
-  // Memory regions (`mr_now` is row `mr_index`), and translations that are remembered.
+  // Memory regions (`mr_now` is row `mr_index`, in the next cycle), and translations that are remembered.
   logic        mr_we;
   stag_index_t mr_index;
   mr_t         mr;

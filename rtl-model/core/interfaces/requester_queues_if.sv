@@ -9,7 +9,7 @@ interface requester_queues_if
 
   logic       sq_we;
   qp_sq_t     sq;
-  logic       status_valid;
+  logic       status_valid;  // withdrawn to look again when another one was written
   logic       status_ready;
   qp_status_t status;
 
