@@ -5,6 +5,8 @@ rtl-model/gen/exrnic_records_pkg.sv
 rtl-model/core/exrnic_core_pkg.sv
 rtl-model/memories/ram_1r1w.sv
 rtl-model/memories/ram_nr1w.sv
+rtl-model/memories/lut_ram_nr1w.sv
+rtl-model/memories/ram_fifo.sv
 rtl-model/core/interfaces/access_if.sv
 rtl-model/core/interfaces/command_if.sv
 rtl-model/core/interfaces/completer_queues_if.sv

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the memories promise, of both: 37 words of 4 lanes of 8 bits; ram_nr1w with 3 readers.
+// What the memories promise: 37 words of 4 lanes of 8 bits; those of more readers have 3.
 #include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
+#include "Vlut_ram_nr1w.h"
 #include "Vram_1r1w.h"
 #include "Vram_nr1w.h"
 #include "rtl-model/testing/bench.h"
@@ -117,6 +118,32 @@ TEMPLATE_TEST_CASE("what is written lane by lane and read by many is what a plai
     Cycle(&ram);
     for (unsigned reader = 0; reader < TestType::kReaders; ++reader)
       REQUIRE(ram.answer(reader) == expected[reader]);
+  }
+}
+
+TEST_CASE("LUT RAM answers each reader in the cycle of its address, with what was there before") {
+  constexpr unsigned kReaders = 3;
+  Bench<Vlut_ram_nr1w> ram;
+  std::array<uint32_t, kDepth> model{};
+  for (unsigned address = 0; address < kDepth; ++address) {
+    Write(&ram, address, 0);
+    ram.cycle();
+  }
+  std::mt19937 random(25);
+  for (int i = 0; i < 20000; ++i) {
+    const unsigned address = random() % kDepth, lanes = random() % (1u << kLanes);
+    const uint32_t data = random();
+    Write(&ram, address, data, lanes);
+    for (unsigned reader = 0; reader < kReaders; ++reader)
+      ram.dut().read_address_i[reader] = random() % 4 == 0 ? address : random() % kDepth;
+    ram.settle();
+    for (unsigned reader = 0; reader < kReaders; ++reader)
+      REQUIRE(ram.dut().read_data_o[reader] == model[ram.dut().read_address_i[reader]]);
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const uint32_t mask = 0xffu << (8 * lane);
+      if ((lanes >> lane & 1) != 0) model[address] = (model[address] & ~mask) | (data & mask);
+    }
+    ram.tick();
   }
 }
 

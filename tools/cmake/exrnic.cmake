@@ -89,7 +89,9 @@ set(EXRNIC_SV_COMMON  # packages, and the memories that any block may have
   ${CMAKE_SOURCE_DIR}/rtl-model/gen/exrnic_records_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/core/exrnic_core_pkg.sv
   ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_1r1w.sv
-  ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_nr1w.sv)
+  ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_nr1w.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/memories/lut_ram_nr1w.sv
+  ${CMAKE_SOURCE_DIR}/rtl-model/memories/ram_fifo.sv)
 set(EXRNIC_VERILATOR_FLAGS -Wall -O3 --x-assign fast --x-initial fast
   -I${CMAKE_SOURCE_DIR}/rtl-model/core)
 set(EXRNIC_VERILATOR_UNCHECKED --noassert)

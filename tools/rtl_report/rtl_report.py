@@ -24,7 +24,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ET
 
-WRAPPERS = ("ram_1r1w", "ram_nr1w")
+WRAPPERS = ("ram_1r1w", "ram_nr1w", "lut_ram_nr1w")
 WORDS = 32
 BITS = 1024
 # What a word may pass between the memory and its register; a part of it (sel) if always the same.
@@ -226,7 +226,8 @@ def elaborate(top, arguments):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rtl.xml"
         run = subprocess.run(
-            ["verilator", "--xml-only", "--xml-output", str(out), "-Wno-fatal", "--top-module", top]
+            ["verilator", "--xml-only", "--xml-output", str(out), "-Wno-fatal", "-Werror-USERERROR",
+             "--top-module", top]
             + arguments, check=False, capture_output=True, text=True)
         if run.returncode != 0:
             raise Bad(f"verilator --xml-only ended with {run.returncode}:\n{run.stderr}")
@@ -265,6 +266,13 @@ def judge(memories, listed):
     return wrong
 
 
+def _whose(above, name, by_module, owners):
+    """The block that has the memory `name` of the module `above`: of a queue, who has the queue."""
+    if by_module[above] == "ram_fifo":
+        above, name = owners[above][0]
+    return by_module[above], name
+
+
 def rows(tree, memories):
     """(module, name, words, bits, places, writes, registered, combinational, kind), largest first."""
     owners = owners_of(tree)
@@ -276,11 +284,12 @@ def rows(tree, memories):
             continue
         parameters = {v.get("origName"): _number(v.find("const").get("name"))
                       for v in module.findall("var") if v.get("param") and v.find("const") is not None}
-        places = collections.Counter(
-            (by_module[above], name) for above, name in owners.get(module.get("name"), []))
+        places = collections.Counter(_whose(above, name, by_module, owners)
+                                     for above, name in owners.get(module.get("name"), []))
         for (above, name), count in places.items():
-            table.append((above, name, parameters["DEPTH"], parameters["WIDTH"], count,
-                          "1", str(parameters.get("READERS", 1)), "-", kind))
+            readers = str(parameters.get("READERS", 1))
+            reads = ("-", readers) if kind == "lut_ram_nr1w" else (readers, "-")
+            table.append((above, name, parameters["DEPTH"], parameters["WIDTH"], count, "1", *reads, kind))
     for m in memories:
         if m.module not in WRAPPERS:
             table.append((m.module, m.name, m.words, m.bits, m.places, str(len(m.writes)),

@@ -11,7 +11,8 @@ import tempfile
 import unittest
 
 _REPORT = pathlib.Path(__file__).resolve().with_name("rtl_report.py")
-_WRAPPER = _REPORT.parents[2] / "rtl-model/memories/ram_1r1w.sv"
+_MEMORIES = [_REPORT.parents[2] / f"rtl-model/memories/{name}.sv"
+             for name in ("ram_1r1w", "lut_ram_nr1w", "ram_fifo")]
 
 _TOP = """module top (
     input logic clk_i, input logic we_i, input logic [6:0] a_i, input logic [6:0] b_i,
@@ -36,7 +37,8 @@ class Report(unittest.TestCase):
         (self.folder / "top.sv").write_text(rtl)
         (self.folder / "list.txt").write_text(listed)
         command = [sys.executable, _REPORT, "--top", "top", "--list", self.folder / "list.txt"]
-        result = subprocess.run(command + ["--check"] * check + [self.folder / "top.sv", _WRAPPER],
+        result = subprocess.run(command + ["--check"] * check + ["-Irtl-model/core"] +
+                                [self.folder / "top.sv"] + _MEMORIES, cwd=_REPORT.parents[2],
                                 text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 check=False)
         return result.returncode, result.stdout
@@ -96,6 +98,31 @@ class Report(unittest.TestCase):
         self.assertEqual(rows, [["top", name, "100", "8", "1", "1", "1", "-", "ram_1r1w"]
                                 for name in ("u_a", "u_b")])
         self.assertIn("ram_1r1w           1.6 Kibit  100.0 %", said)
+
+    def test_a_queue_is_listed_with_the_block_that_has_it_and_lut_ram_with_its_combinational_reads(self):
+        rtl = """module top (input logic clk_i, input logic rst_ni, input logic [5:0] a_i,
+                             input logic [7:0] d_i, output logic [7:0] o, output logic [7:0] p[2]);
+          logic [7:0] head;
+          assign o = head;
+          ram_fifo #(.WIDTH(8), .DEPTH(256)) u_queue (.clk_i, .rst_ni, .push_i(1'b1), .push_data_i(d_i),
+            .pop_i(1'b1), .head_o(head), .count_o());
+          lut_ram_nr1w #(.WIDTH(8), .DEPTH(64), .READERS(2)) u_table (.clk_i, .write_i(1'b1),
+            .write_address_i(a_i), .write_data_i(d_i), .read_address_i('{a_i, a_i}), .read_data_o(p));
+        endmodule"""
+        status, said = self.report(rtl, check=False)
+        self.assertEqual(status, 0, said)
+        rows = [line.split() for line in said.splitlines()[1:3]]
+        self.assertEqual(rows, [["top", "u_queue", "256", "8", "1", "1", "1", "-", "ram_1r1w"],
+                                ["top", "u_table", "64", "8", "1", "1", "-", "2", "lut_ram_nr1w"]])
+
+    def test_lut_ram_that_is_too_large_is_refused(self):
+        rtl = """module top (input logic clk_i, input logic [10:0] a_i, input logic d_i, output logic o[1]);
+          lut_ram_nr1w #(.WIDTH(1), .DEPTH(2048)) u_table (.clk_i, .write_i(1'b1),
+            .write_address_i(a_i), .write_data_i(d_i), .read_address_i('{a_i}), .read_data_o(o));
+        endmodule"""
+        status, said = self.report(rtl)
+        self.assertEqual(status, 1)
+        self.assertIn("2048 words of 1 bits: at most 1024 words and 16384 bits", said)
 
     def test_rtl_that_verilator_does_not_take_is_an_error_with_its_words(self):
         status, said = self.report("module top; endmodul")
