@@ -176,7 +176,8 @@ function(exrnic_block_test path)
     set(flat ${CMAKE_CURRENT_BINARY_DIR}/flat/${top}.sv)
     file(GLOB interfaces CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/rtl-model/core/interfaces/*.sv)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${interfaces}
-      ${EXRNIC_TILES}/${path}/${block}.sv ${CMAKE_SOURCE_DIR}/tools/hwgen/flat_top.py)
+      ${EXRNIC_TILES}/${path}/${block}.sv ${CMAKE_SOURCE_DIR}/tools/hwgen/flat_top.py
+      ${CMAKE_SOURCE_DIR}/tools/hwgen/module_head.py)
     execute_process(COMMAND ${CMAKE_SOURCE_DIR}/tools/hwgen/flat_top.py ${EXRNIC_TILES}/${path}/${block}.sv
       ${CMAKE_SOURCE_DIR}/rtl-model/core/interfaces ${flat} ${ARG_FLAT} COMMAND_ERROR_IS_FATAL ANY)
     set(sources ${interfaces} ${sources} ${flat} ARGS -Wno-UNUSEDSIGNAL -Wno-UNDRIVEN -Wno-DECLFILENAME)

@@ -15,6 +15,8 @@ import re
 import sys
 from dataclasses import dataclass, field
 
+from module_head import heads_of, without_comments
+
 
 class FlatTopError(Exception):
     pass
@@ -26,10 +28,6 @@ class Interface:
     types: list[str] = field(default_factory=list)  # its type parameters
     signals: dict[str, tuple[str, str]] = field(default_factory=dict)  # type, and words of an array
     modports: dict[str, dict[str, str]] = field(default_factory=dict)  # signal: "input" or "output"
-
-
-def without_comments(text: str) -> str:
-    return re.sub(r"/\*.*?\*/", "", re.sub(r"//[^\n]*", "", text), flags=re.S)
 
 
 def read_interface(text: str) -> Interface:
@@ -57,13 +55,12 @@ def read_interface(text: str) -> Interface:
 
 def flat_top(block: str, interfaces: dict[str, Interface], types: dict[str, list[str]]) -> str:
     """The text of the flat module around that of `block`; types of the interfaces' parameters by port."""
-    head = re.search(r"\bmodule\s+(\w+)(.*?)(?:#\s*\((.*?)\)\s*)?\(([^()]*(?:\([^()]*\)[^()]*)*)\)\s*;",
-                     without_comments(block), re.S)
-    if not head:
+    heads = heads_of(block)
+    if not heads or not heads[0].ports:
         raise FlatTopError("no module with ports in this file")
-    name, imports, parameters, ports = head[1], head[2].strip(), head[3], head[4]
+    name, imports, parameters = heads[0].name, heads[0].imports, heads[0].parameters
     signals, instances, joins, connections = [], [], [], []
-    for port in (port.strip() for port in ports.split(",")):
+    for port in heads[0].ports:
         plain = re.match(r"(input|output)\b.*?(\w+)\s*(?:\[[^\]]*\]\s*)*$", port, re.S)
         joined = re.match(r"(\w+)\.(\w+)\s+(\w+)$", port)
         if plain:
@@ -95,7 +92,7 @@ def flat_top(block: str, interfaces: dict[str, Interface], types: dict[str, list
     unknown = set(types) - set(connections)
     if unknown:
         raise FlatTopError(f"{name} has no port {', '.join(sorted(unknown))}")
-    own = re.findall(r"parameter\b[^=]*?(\w+)\s*=", parameters or "")
+    own = re.findall(r"parameter\b[^=]*?(\w+)\s*=", parameters)
     passed = " #(" + ", ".join(f".{one}({one})" for one in own) + ")" if own else ""
     lines = [f"// Made by tools/hwgen/flat_top.py from {name}.sv.", f"module {name}_flat"]
     if imports:

@@ -7,8 +7,10 @@ models are the pins of a chip, and free.
 """
 
 import pathlib
-import re
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "hwgen"))
+from module_head import heads_of
 
 MOST = 44
 TOPS = {"exrnic_core", "sampled_core", "efe_loop"}
@@ -24,28 +26,7 @@ AWAITING = {
 
 def ports_of(text: str) -> dict[str, int]:
     """The modules of a file, and how many ports each has."""
-    text = re.sub(r"/\*.*?\*/", "", re.sub(r"//[^\n]*", "", text), flags=re.S)
-    count = {}
-    for name, rest in re.findall(r"^\s*module\s+(\w+)\b(.*?)^\s*endmodule\b", text, re.M | re.S):
-        head, depth, end = rest, 0, 0
-        lists = []  # of the head: parameters, ports
-        for at, letter in enumerate(head):
-            if letter == "(":
-                depth += 1
-                if depth == 1:
-                    begin = at + 1
-            elif letter == ")":
-                depth -= 1
-                if depth == 0:
-                    lists.append(head[begin:at])
-            elif letter == ";" and depth == 0 and not re.search(r"import\s+[\w:*,\s]*$", head[end:at]):
-                break
-            elif letter == ";":
-                end = at + 1
-        ports = lists[-1] if lists else ""
-        ports = re.sub(r"\([^()]*\)|\[[^\]]*\]", "", ports)
-        count[name] = len([port for port in ports.split(",") if port.strip()])
-    return count
+    return {head.name: len(head.ports) for head in heads_of(text)}
 
 
 def complaints(count: dict[str, int], awaiting: dict[str, int]) -> list[str]:
