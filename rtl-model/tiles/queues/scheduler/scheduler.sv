@@ -31,10 +31,6 @@ module scheduler
 
   localparam int unsigned PtrW = $clog2(N_QP);
 
-  qpn_t fifo_q[N_QP];
-  logic queued_q[N_QP];
-  logic [PtrW:0] head_q, tail_q;  // one bit more than an index: equal is empty
-
   logic [PtrW:0] init_q;
   assign init_done_o = init_q[PtrW];
 
@@ -53,41 +49,71 @@ module scheduler
     end
   end
 
-  assign pop_valid_o = head_q != tail_q;
-  assign pop_qpn_o   = fifo_q[head_q[PtrW-1:0]];
-  assign pop         = pop_valid_o && pop_ready_i;
-
   logic [PtrW:0] waiting;
-  assign waiting = tail_q - head_q;
-  assign others_wait_o = waiting > (PtrW + 1)'(queued_q[serving_qpn_i]);
+  assign pop_valid_o = waiting != '0;
+  assign pop         = pop_valid_o && pop_ready_i;
 
   // A wake-up in the very cycle of its pop must not be lost: it queues again.
   logic enqueue;
-  assign enqueue = push && (!queued_q[push_qpn] || (pop && pop_qpn_o == push_qpn));
+  assign enqueue = push && (!queued || (pop && pop_qpn_o == push_qpn));
+
+  ram_fifo #(
+      .WIDTH($bits(qpn_t)),
+      .DEPTH(N_QP)
+  ) u_turns (
+      .clk_i,
+      .rst_ni,
+      .push_i     (enqueue),
+      .push_data_i(push_qpn),
+      .pop_i      (pop),
+      .head_o     (pop_qpn_o),
+      .count_o    (waiting)
+  );
+
+  // ---- Who is queued: if these two differ, it was put in once more than it was taken out. So each of them has
+  // one writer.
+  logic queued, serving_queued;
+  logic put[2], got[3];
+  qpn_t put_qpn[2], got_qpn[3];
+  assign put_qpn = '{push_qpn, serving_qpn_i};
+  assign got_qpn = '{push_qpn, serving_qpn_i, pop_qpn_o};
+  assign queued = put[0] != got[0];
+  assign serving_queued = put[1] != got[1];
+  assign others_wait_o = waiting > (PtrW + 1)'(serving_queued);
+
+  lut_ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(N_QP),
+      .READERS(2)
+  ) u_put (
+      .clk_i,
+      .write_i        (!init_done_o || enqueue),
+      .write_address_i(init_done_o ? push_qpn : qpn_t'(init_q)),
+      .write_data_i   (init_done_o && !put[0]),
+      .read_address_i (put_qpn),
+      .read_data_o    (put)
+  );
+  lut_ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(N_QP),
+      .READERS(3)
+  ) u_got (
+      .clk_i,
+      .write_i        (!init_done_o || pop),
+      .write_address_i(init_done_o ? pop_qpn_o : qpn_t'(init_q)),
+      .write_data_i   (init_done_o && !got[2]),
+      .read_address_i (got_qpn),
+      .read_data_o    (got)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      head_q <= '0;
-      tail_q <= '0;
-      init_q <= '0;
-    end else begin
-      if (!init_done_o) init_q <= init_q + 1'b1;
-      if (pop) head_q <= head_q + 1'b1;
-      if (enqueue) tail_q <= tail_q + 1'b1;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (enqueue) fifo_q[tail_q[PtrW-1:0]] <= push_qpn;
-    if (!init_done_o) queued_q[qpn_t'(init_q)] <= 1'b0;
-    else begin
-      if (pop) queued_q[pop_qpn_o] <= 1'b0;
-      if (push) queued_q[push_qpn] <= 1'b1;
-    end
+    if (!rst_ni) init_q <= '0;
+    else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
   // ---- What is promised
   `EXRNIC_HELD(pop_is_held, pop_valid_o, pop_ready_i, pop_qpn_o)
   `EXRNIC_ALWAYS(each_once, 32'(waiting) <= N_QP)
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0(push_ready_o))
 
 endmodule
