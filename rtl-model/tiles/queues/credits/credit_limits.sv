@@ -35,7 +35,6 @@ module credit_limits
     output logic refused_o  // pulse: the update is ignored
 );
 
-  credit_t limit_q[N_QP];
   logic [N_QP-1:0] known_q;
 
   credit_update_t update_q;
@@ -49,12 +48,11 @@ module credit_limits
       qp_i.cfg.dest_node == update_q.node && qp_i.cfg.dest_qpn == update_q.src_qpn &&
       qp_i.cfg.generation == update_q.dst_generation &&
       qp_i.peer.generation == update_q.src_generation;
-  assign raises = judge_q && good && (!known_q[qpn] || credit_beyond(update_q.limit, limit_q[qpn]));
+  assign raises = judge_q && good && (!known_q[qpn] || credit_beyond(update_q.limit, limit[0]));
   assign refused_o = judge_q && !good;
 
   always_ff @(posedge clk_i) begin
     if (update_i) update_q <= update_what_i;
-    if (raises) limit_q[qpn] <= update_q.limit;
     raised_qpn_q <= qpn;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -72,7 +70,23 @@ module credit_limits
   assign raised_qpn_o = raised_qpn_q;
   assign idle_o       = !judge_q && !raised_q;
 
+  credit_t limit[2];
+  qpn_t limit_qpn[2];
+  assign limit_qpn = '{qpn, look_qpn_i};
+  lut_ram_nr1w #(
+      .WIDTH($bits(credit_t)),
+      .DEPTH(N_QP),
+      .READERS(2)
+  ) u_limits (
+      .clk_i,
+      .write_i        (raises),
+      .write_address_i(qpn),
+      .write_data_i   (update_q.limit),
+      .read_address_i (limit_qpn),
+      .read_data_o    (limit)
+  );
+
   assign known_o = known_q[look_qpn_i];
-  assign limit_o = limit_q[look_qpn_i];
+  assign limit_o = limit[1];
 
 endmodule
