@@ -44,8 +44,7 @@ module pause
   localparam int unsigned TimeBits = 32;
   typedef logic [TimeBits-1:0] ns_t;
 
-  logic [N_QP-1:0] pauses_q, waits_q;
-  ns_t until_q[N_QP];
+  logic [N_QP-1:0] pauses_q, waits_q, raised_q;
 
   // ---- How long
   function automatic ns_t length(logic [4:0] code);
@@ -59,17 +58,54 @@ module pause
   ns_t now;
   assign now = time_i[TimeBits-1:0];
 
-  // ---- One is looked at in a cycle
+  // ---- Until when: a memory for each kind of pause, as both may begin at once
+  qpn_t scan;
+  ns_t  asked_until, waits_until;
+  ram_1r1w #(
+      .WIDTH(TimeBits),
+      .DEPTH(N_QP)
+  ) u_asked_until (
+      .clk_i,
+      .write_i        (start_i),
+      .write_address_i(start_qpn_i),
+      .write_data_i   (now + length(start_code_i)),
+      .read_i         (!idle_o),
+      .read_address_i (scan),
+      .read_data_o    (asked_until)
+  );
+  ram_1r1w #(
+      .WIDTH(TimeBits),
+      .DEPTH(N_QP)
+  ) u_waits_until (
+      .clk_i,
+      .write_i        (wait_i),
+      .write_address_i(wait_qpn_i),
+      .write_data_i   (now + length(5'(CREDIT_PROBE_CODE))),
+      .read_i         (!idle_o),
+      .read_address_i (scan),
+      .read_data_o    (waits_until)
+  );
+
+  // ---- One is looked at in a cycle. Of one whose pause has just begun the memory does not tell yet, but
+  // no pause is over so soon.
   qpn_t scan_q;
-  ns_t over_by;
+  logic began_q;
+  ns_t  over_by;
   always_comb begin
     {over_by, wake_valid_o} = '0;
     if (pauses_q[scan_q]) begin
-      over_by = now - until_q[scan_q];
-      wake_valid_o = !over_by[TimeBits-1];
+      over_by = now - (waits_q[scan_q] ? waits_until : asked_until);
+      wake_valid_o = raised_q[scan_q] || !(began_q || over_by[TimeBits-1]);
     end
   end
   assign wake_qpn_o = scan_q;
+  always_comb begin
+    scan = scan_q;
+    if (!wake_valid_o || wake_ready_i) begin
+      if (raised) scan = raised_qpn_i;
+      else scan = idle_o ? '0 : scan_q + 1'b1;
+    end
+  end
 
   logic changes;
   logic [N_QP-1:0] pauses;  // what they become then
@@ -89,28 +125,24 @@ module pause
     if (!rst_ni) begin
       pauses_q <= '0;
       waits_q  <= '0;
+      raised_q <= '0;
       scan_q   <= '0;
+      began_q  <= 1'b0;
       idle_o   <= 1'b1;
     end else begin
-      if (!wake_valid_o || wake_ready_i) begin
-        if (raised) scan_q <= raised_qpn_i;
-        else scan_q <= idle_o ? '0 : scan_q + 1'b1;
-      end
+      scan_q  <= scan;
+      began_q <= (wait_i && wait_qpn_i == scan) || (start_i && start_qpn_i == scan);
       if (changes) begin
         pauses_q <= pauses;
         idle_o   <= pauses == '0;
       end
-      if (wait_i) waits_q[wait_qpn_i] <= 1'b1;
-      if (start_i) waits_q[start_qpn_i] <= 1'b0;
+      if (raised) raised_q[raised_qpn_i] <= 1'b1;
+      if (wait_i) {waits_q[wait_qpn_i], raised_q[wait_qpn_i]} <= 2'b10;
+      if (start_i) {waits_q[start_qpn_i], raised_q[start_qpn_i]} <= 2'b00;
     end
   end
   logic raised;
   assign raised = raised_i && pauses_q[raised_qpn_i] && waits_q[raised_qpn_i];
-  always_ff @(posedge clk_i) begin
-    if (raised) until_q[raised_qpn_i] <= now;
-    if (wait_i) until_q[wait_qpn_i] <= now + length(5'(CREDIT_PROBE_CODE));
-    if (start_i) until_q[start_qpn_i] <= now + length(start_code_i);
-  end
 
   assign pauses_o = pauses_q[look_qpn_i];
 
