@@ -60,8 +60,7 @@ module ports
   logic [PORTS-1:0][1:0] events_q;
   logic [PORTS-1:0][PORT_BELLS-1:0] bells_q, mask_q;
   logic [PORTS-1:0][PORT_SPADS-1:0] written_q;  // by the peer
-  logic [31:0] spad_out_q[PORTS*PORT_SPADS];
-  logic [31:0] spad_in_q[PORTS*PORT_SPADS];
+  typedef logic [$clog2(PORTS*PORT_SPADS)-1:0] spad_t;
 
   // ---- What the driver says
   port_t port;
@@ -202,10 +201,37 @@ module ports
       end
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (write && in_out) spad_out_q[{port, place[2+:SpadBits]}] <= data_i;
-    if (taken && says_spad) spad_in_q[{to, arrival_i.to[2+:SpadBits]}] <= arrival_i.data;
-  end
+
+  // ---- Scratchpads
+  spad_t spad;
+  logic reads;
+  logic [31:0] spad_out, spad_in;
+  assign spad  = {port, place[2+:SpadBits]};
+  assign reads = known && !write_i;
+  ram_1r1w #(
+      .WIDTH(32),
+      .DEPTH(PORTS * PORT_SPADS)
+  ) u_spads_out (
+      .clk_i,
+      .write_i        (write && in_out),
+      .write_address_i(spad),
+      .write_data_i   (data_i),
+      .read_i         (reads && in_out),
+      .read_address_i (spad),
+      .read_data_o    (spad_out)
+  );
+  ram_1r1w #(
+      .WIDTH(32),
+      .DEPTH(PORTS * PORT_SPADS)
+  ) u_spads_in (
+      .clk_i,
+      .write_i        (taken && says_spad),
+      .write_address_i({to, arrival_i.to[2+:SpadBits]}),
+      .write_data_i   (arrival_i.data),
+      .read_i         (reads && in_in),
+      .read_address_i (spad),
+      .read_data_o    (spad_in)
+  );
 
   // ---- Messages: the driver's, and answers behind them
   logic out_q, answers;
@@ -255,8 +281,9 @@ module ports
   end
   assign irq_valid_o = fire_q != '0;
 
-  // ---- Reads
-  logic [31:0] value;
+  // ---- Reads. The answer of a scratchpad comes from its memory.
+  logic [31:0] value, value_q;
+  logic from_out_q, from_in_q;
   always_comb begin
     value = '1;
     if (known) begin
@@ -268,10 +295,7 @@ module ports
         REG_PORT_EVENTS: value = 32'(events_q[port]);
         REG_PORT_BELLS_RUNG: value = bells_q[port];
         REG_PORT_BELLS_MASK: value = mask_q[port];
-        default:
-        if (in_out) value = spad_out_q[{port, place[2+:SpadBits]}];
-        else if (in_in)
-          value = written_q[port][place[2+:SpadBits]] ? spad_in_q[{port, place[2+:SpadBits]}] : '0;
+        default: if (in_in) value = '0;  // that the peer has not written
       endcase
     end else if (overview) begin
       value = '0;
@@ -283,7 +307,14 @@ module ports
     if (!rst_ni) rsp_valid_o <= 1'b0;
     else rsp_valid_o <= valid_i && ready_o && !write_i;
   end
-  always_ff @(posedge clk_i) if (valid_i) rsp_data_o <= value;
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      value_q    <= value;
+      from_out_q <= reads && in_out;
+      from_in_q  <= reads && in_in && written_q[port][place[2+:SpadBits]];
+    end
+  end
+  assign rsp_data_o = from_out_q ? spad_out : from_in_q ? spad_in : value_q;
 
   assign idle_o = !out_q && answer_q == '0 && lost_q == '0 && fire_q == '0 && !rsp_valid_o;
 

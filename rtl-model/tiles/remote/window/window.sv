@@ -63,27 +63,42 @@ module window
   typedef logic [$clog2(COMBINE_MAX):0] count_t;
 
   // ---- The entry of an access
-  window_entry_t entries_q[N_WINDOW];
+  typedef logic [$clog2(N_WINDOW)-1:0] place_t;
+  typedef struct packed {
+    qpn_t        qpn;
+    generation_t generation;
+  } owner_t;
+  owner_t [N_WINDOW-1:0] owners_q;  // beside the memory, as all are looked at at once
   logic [N_WINDOW-1:0] open_q;  // of which the others count
   logic [N_WINDOW-1:0] owed_q;  // a load was given up; its answer may still come
   window_index_t index;
   logic [IndexShift-1:0] offset;
-  window_entry_t entry;
+  window_entry_t entry, entries[1];
   assign index  = window_index_t'(address_i[31:IndexShift]);
   assign offset = address_i[IndexShift-1:0];
 
+  lut_ram_nr1w #(
+      .WIDTH($bits(window_entry_t)),
+      .DEPTH(N_WINDOW)
+  ) u_entries (
+      .clk_i,
+      .write_i        (entry_we_i),
+      .write_address_i(place_t'(entry_index_i)),
+      .write_data_i   (entry_i),
+      .read_address_i ('{place_t'(index)}),
+      .read_data_o    (entries)
+  );
   always_ff @(posedge clk_i) begin
-    if (entry_we_i) entries_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i;
+    if (entry_we_i) owners_q[place_t'(entry_index_i)] <= '{entry_i.qpn, entry_i.generation};
   end
 
-  // All entries at once: a look is rare.
+  // A look is rare.
   logic has_windows;
   always_comb begin
     has_windows = 1'b0;
     if (look_i)
       for (int unsigned i = 0; i < N_WINDOW; i++)
-        has_windows |= open_q[i] && entries_q[i].qpn == look_qpn_i &&
-            entries_q[i].generation == look_generation_i;
+        has_windows |= open_q[i] && owners_q[i] == {look_qpn_i, look_generation_i};
   end
   always_ff @(posedge clk_i) if (look_i) has_windows_o <= has_windows;
 
@@ -92,14 +107,14 @@ module window
   always_comb begin
     {entry, to, shaped, bounded, right, granted, owed} = '0;
     if (valid_i) begin
-      entry = entries_q[index[$clog2(N_WINDOW)-1:0]];
+      entry = entries[0];
       to = entry.base + 64'(offset);
       shaped = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} &&
           (address_i[3:0] & (size_i - 4'd1)) == '0 && address_i < 32'(N_WINDOW * WINDOW_SIZE);
       bounded = {1'b0, offset} + ($bits(entry.length))'(size_i) <= entry.length;
       right = write_i ? entry.access[WINDOW_ACCESS_STORE] : entry.access[WINDOW_ACCESS_LOAD];
-      granted = enable_i && shaped && open_q[index[$clog2(N_WINDOW)-1:0]] && bounded && right;
-      owed = owed_q[index[$clog2(N_WINDOW)-1:0]];
+      granted = enable_i && shaped && open_q[place_t'(index)] && bounded && right;
+      owed = owed_q[place_t'(index)];
     end
   end
 
@@ -241,18 +256,18 @@ module window
     settles = 1'b0;
     if (answer_valid_i)
       settles = answer_i.token[31:0] < N_WINDOW &&
-          entries_q[answered_index[$clog2(N_WINDOW)-1:0]].qpn == answer_i.qpn;
+          owners_q[place_t'(answered_index)].qpn == answer_i.qpn;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       open_q <= '0;
       owed_q <= '0;
     end else begin
-      if (late && !answered && !failed) owed_q[loading_q[$clog2(N_WINDOW)-1:0]] <= 1'b1;
-      if (settles) owed_q[answered_index[$clog2(N_WINDOW)-1:0]] <= 1'b0;
+      if (late && !answered && !failed) owed_q[place_t'(loading_q)] <= 1'b1;
+      if (settles) owed_q[place_t'(answered_index)] <= 1'b0;
       if (entry_we_i) begin
-        open_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= entry_i.access != '0;
-        owed_q[entry_index_i[$clog2(N_WINDOW)-1:0]] <= 1'b0;
+        open_q[place_t'(entry_index_i)] <= entry_i.access != '0;
+        owed_q[place_t'(entry_index_i)] <= 1'b0;
       end
     end
   end

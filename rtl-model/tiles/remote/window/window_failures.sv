@@ -23,7 +23,8 @@ module window_failures
 
   typedef logic [$clog2(N_QP)-1:0] place_t;
 
-  generation_t lives[N_QP];
+  generation_t life[2];  // of who fails, and of the next one to tell of
+  place_t life_place[2];
   place_t place, next;
   logic taken, later;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, and who waits
@@ -33,7 +34,7 @@ module window_failures
   assign place = place_t'(failed_i.qpn);
   assign taken = done_valid_o && done_ready_i;
   // What is left of an earlier life says nothing of a later one.
-  assign later = !waiting[place] || $signed(failed_i.generation - lives[place]) > 0;
+  assign later = !waiting[place] || $signed(failed_i.generation - life[0]) > 0;
 
   node_queue #(
       .N(N_QP)
@@ -51,16 +52,26 @@ module window_failures
       .empty_o(empty),
       .pending_o(waiting)
   );
-  always_ff @(posedge clk_i) begin
-    if (failed_valid_i && later) lives[place] <= failed_i.generation;
-  end
+  assign life_place = '{place, next};
+  lut_ram_nr1w #(
+      .WIDTH($bits(generation_t)),
+      .DEPTH(N_QP),
+      .READERS(2)
+  ) u_lives (
+      .clk_i,
+      .write_i        (failed_valid_i && later),
+      .write_address_i(place),
+      .write_data_i   (failed_i.generation),
+      .read_address_i (life_place),
+      .read_data_o    (life)
+  );
 
   always_comb begin
     done_o = '0;
     if (done_valid_o) begin
       done_o.tag.kind = TX_KIND_SEGMENT;
       done_o.tag.qpn = qpn_t'(next);
-      done_o.tag.generation = lives[next];
+      done_o.tag.generation = life[1];
       done_o.tag.opcode = WQE_OPCODE_PUSH;
       done_o.status = CQE_STATUS_RETRY_EXC_ERR;
     end

@@ -203,18 +203,27 @@ module window_send
   assign idle_o = state_q == StIdle;
   assign quiescent_o = state_q inside {StIdle, StHold};
 
-  // ---- Requests are numbered for each queue pair.
+  // ---- Requests are numbered for each queue pair. How many there were is read with its row, and changes
+  // no more until one is submitted.
   logic loads;
   assign loads = submit_valid_o && !is_port_q && !is_firmware_q && item_q.load;
-  logic [31:0] requests_q[N_QP];
-  logic [31:0] msn;
+  typedef logic [$clog2(N_QP)-1:0] place_t;
+  logic [31:0] requests, msn;
   logic numbers;
-  assign msn = loads ? requests_q[item_q.qpn[$clog2(N_QP)-1:0]] + 1'b1 : '0;
+  assign msn = loads ? requests + 1'b1 : '0;
   assign numbers = state_q == StSubmit && submit_ready_i && loads;
-  always_ff @(posedge clk_i) begin
-    if (clear_i) requests_q[clear_qpn_i[$clog2(N_QP)-1:0]] <= '0;
-    else if (numbers) requests_q[item_q.qpn[$clog2(N_QP)-1:0]] <= msn;
-  end
+  ram_1r1w #(
+      .WIDTH(32),
+      .DEPTH(N_QP)
+  ) u_requests (
+      .clk_i,
+      .write_i        (clear_i || numbers),
+      .write_address_i(place_t'(clear_i ? clear_qpn_i : item_q.qpn)),
+      .write_data_i   (clear_i ? '0 : msn),
+      .read_i         (qp_read_o),
+      .read_address_i (place_t'(item_q.qpn)),
+      .read_data_o    (requests)
+  );
 
   // ---- What is submitted
   tx_tag_t tag;
@@ -309,5 +318,6 @@ module window_send
   // ---- What is promised
   `EXRNIC_HELD(read_is_held, read_valid_o, read_ready_i, read_o)
   `EXRNIC_HELD(submit_is_held, submit_valid_o, submit_ready_i, submit_o)
+  `EXRNIC_ALWAYS(cleared_at_rest, !clear_i || quiescent_o)
 
 endmodule
