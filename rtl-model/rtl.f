@@ -88,6 +88,7 @@ rtl-model/tiles/firmware/firmware_port/firmware_blocks.sv
 rtl-model/tiles/firmware/firmware_port/firmware_port.sv
 rtl-model/tiles/firmware/firmware_port/fw_grants.sv
 rtl-model/tiles/firmware/firmware_port/punt_queue.sv
+rtl-model/tiles/firmware/firmware_port/request_counter.sv
 rtl-model/tiles/firmware/firmware_port/requests_open.sv
 rtl-model/tiles/wire/groups/class_turns.sv
 rtl-model/tiles/wire/groups/groups.sv

@@ -21,12 +21,12 @@ module firmware_bells
 );
 
   logic [USER_PAGES-1:0] waits_q;
-  page_t queue_q[USER_PAGES];
+  page_t front[1];
   logic [$clog2(USER_PAGES):0] put_q, get_q;
 
   logic enters, takes;
   assign any_o  = put_q != get_q;
-  assign page_o = queue_q[page_t'(get_q)];
+  assign page_o = front[0];
   assign takes  = take_i && any_o;
   assign enters = ring_i && !empty_i && (!waits_q[page_i] || (takes && page_o == page_i));
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -48,10 +48,18 @@ module firmware_bells
       end
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (enters) queue_q[page_t'(put_q)] <= page_i;
-  end
 
+  lut_ram_nr1w #(
+      .WIDTH($bits(page_t)),
+      .DEPTH(USER_PAGES)
+  ) u_queue (
+      .clk_i,
+      .write_i        (enters),
+      .write_address_i(page_t'(put_q)),
+      .write_data_i   (page_i),
+      .read_address_i ('{page_t'(get_q)}),
+      .read_data_o    (front)
+  );
   ram_1r1w #(
       .WIDTH($bits(doorbell_t)),
       .DEPTH(USER_PAGES)

@@ -16,7 +16,6 @@ module fw_grants
     output fw_grant_t       grant_o
 );
 
-  fw_grant_t grants_q[FW_GRANTS];
   logic [FW_GRANTS-1:0] valid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -24,12 +23,21 @@ module fw_grants
     else if (empty_i) valid_q <= '0;
     else if (we_i) valid_q[fw_grant_index_t'(grant_i.name)] <= grant_i.valid;
   end
-  always_ff @(posedge clk_i) begin
-    if (we_i) grants_q[fw_grant_index_t'(grant_i.name)] <= grant_i;
-  end
 
+  fw_grant_t grant[1];
+  lut_ram_nr1w #(
+      .WIDTH($bits(fw_grant_t)),
+      .DEPTH(FW_GRANTS)
+  ) u_grants (
+      .clk_i,
+      .write_i        (we_i),
+      .write_address_i(fw_grant_index_t'(grant_i.name)),
+      .write_data_i   (grant_i),
+      .read_address_i ('{index_i}),
+      .read_data_o    (grant)
+  );
   always_comb begin
-    grant_o = grants_q[index_i];
+    grant_o = grant[0];
     grant_o.valid = valid_q[index_i];
   end
 

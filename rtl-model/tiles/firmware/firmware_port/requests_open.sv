@@ -35,11 +35,6 @@ module requests_open
     output qpn_t wake_qpn_o
 );
 
-  // Each memory has one writer a cycle; put and get are free-running.
-  reads_t put_q[N_QP];
-  reads_t get_q[N_QP];
-  logic lost_q[N_QP];
-
   // ---- After reset one queue pair a cycle is cleared.
   logic [$clog2(N_QP):0] init_q;
   logic clear;
@@ -57,12 +52,12 @@ module requests_open
   state_e state_q;
   logic [$clog2(N_QP):0] at_q;
   logic here, walk_done;
-  reads_t at_count;
+  reads_t at_put, at_get, at_count;
   assign walk_done = at_q[$clog2(N_QP)];
   always_comb begin
     {at_count, here} = '0;
     if (state_q == StLook) begin
-      at_count = put_q[qpn_t'(at_q)] - get_q[qpn_t'(at_q)];
+      at_count = at_put - at_get;
       here = !walk_done && at_count != '0;
     end
   end
@@ -95,26 +90,55 @@ module requests_open
   assign wake_valid_o = state_q == StWake;
   assign wake_qpn_o = qpn_t'(at_q);
 
-  always_ff @(posedge clk_i) begin
-    if (clear) put_q[clear_qpn] <= '0;
-    else if (open_i) put_q[open_qpn_i] <= put_q[open_qpn_i] + 1'b1;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) get_q[clear_qpn] <= '0;
-    else if (close_i) get_q[close_qpn_i] <= get_q[close_qpn_i] + 1'b1;
-  end
-  always_ff @(posedge clk_i) begin
-    if (clear) lost_q[clear_qpn] <= 1'b0;
-    else if (here) lost_q[qpn_t'(at_q)] <= 1'b1;
-  end
-
+  // ---- Each is put in hands once, and leaves them once.
+  reads_t put[READERS], got[READERS];
+  logic lost[READERS];
+  request_counter #(
+      .N_QP(N_QP),
+      .READERS(READERS)
+  ) u_put (
+      .clk_i,
+      .step_i(open_i),
+      .step_qpn_i(open_qpn_i),
+      .clear_i(clear),
+      .clear_qpn_i(clear_qpn),
+      .look_i,
+      .look_qpn_i,
+      .count_o(put),
+      .walk_qpn_i(qpn_t'(at_q)),
+      .walk_count_o(at_put)
+  );
+  request_counter #(
+      .N_QP(N_QP),
+      .READERS(READERS)
+  ) u_got (
+      .clk_i,
+      .step_i(close_i),
+      .step_qpn_i(close_qpn_i),
+      .clear_i(clear),
+      .clear_qpn_i(clear_qpn),
+      .look_i,
+      .look_qpn_i,
+      .count_o(got),
+      .walk_qpn_i(qpn_t'(at_q)),
+      .walk_count_o(at_get)
+  );
+  ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(N_QP),
+      .READERS(READERS)
+  ) u_lost (
+      .clk_i,
+      .write_i        (clear || here),
+      .write_address_i(clear ? clear_qpn : qpn_t'(at_q)),
+      .write_data_i   (!clear),
+      .read_i         (look_i),
+      .read_address_i (look_qpn_i),
+      .read_data_o    (lost)
+  );
   for (genvar i = 0; i < READERS; i++) begin : gen_look
-    always_ff @(posedge clk_i) begin
-      if (look_i[i]) begin
-        count_o[i] <= put_q[look_qpn_i[i]] - get_q[look_qpn_i[i]];
-        lost_o[i]  <= lost_q[look_qpn_i[i]];
-      end
-    end
+    assign count_o[i] = put[i] - got[i];
+    assign lost_o[i]  = lost[i];
   end
 
 endmodule
