@@ -33,8 +33,9 @@ module pio_assembly
   localparam number_t Firmware = number_t'(PIO_FIRMWARE / WQE_BYTES);
 
   logic [USER_PAGES-1:0] open_q;  // the page has an incomplete block:
-  number_t number_q[USER_PAGES];  // which one,
-  mask_t   mask_q[USER_PAGES];    // and its bytes that are there
+  number_t begun[3];  // which one, of this page and of those that drop firmware's,
+  page_t   begun_page[3];
+  mask_t   there[1];  // and its bytes that are there
 
   number_t number;
   logic [$clog2(Words)-1:0] word;
@@ -57,8 +58,8 @@ module pio_assembly
       lanes = lanes << lane;
       data = data_i << {lane, 3'd0};
       bytes = mask_t'(lanes) << {word, 3'd0};
-      goes_on = open_q[page_i] && number_q[page_i] == number && (mask_q[page_i] & bytes) == '0;
-      bytes_now = goes_on ? mask_q[page_i] | bytes : bytes;
+      goes_on = open_q[page_i] && begun[0] == number && (there[0] & bytes) == '0;
+      bytes_now = goes_on ? there[0] | bytes : bytes;
       accept = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} && ({1'b0, lane} & (size_i - 4'd1)) == '0;
       complete_o = accept && bytes_now == '1;
       refused_o = !accept || (open_q[page_i] && !goes_on);
@@ -71,17 +72,36 @@ module pio_assembly
     end else begin
       if (drop_i) open_q[drop_page_i] <= 1'b0;
       for (int unsigned i = 0; i < 2; i++)
-        if (drop_firmware_i[i] && number_q[drop_firmware_page_i[i]] == Firmware)
+        if (drop_firmware_i[i] && begun[1+i] == Firmware)
           open_q[drop_firmware_page_i[i]] <= 1'b0;
       if (accept) open_q[page_i] <= !complete_o;
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (accept) begin
-      number_q[page_i] <= number;
-      mask_q[page_i]   <= bytes_now;
-    end
-  end
+
+  assign begun_page = '{page_i, drop_firmware_page_i[0], drop_firmware_page_i[1]};
+  lut_ram_nr1w #(
+      .WIDTH($bits(number_t)),
+      .DEPTH(USER_PAGES),
+      .READERS(3)
+  ) u_begun (
+      .clk_i,
+      .write_i        (accept),
+      .write_address_i(page_i),
+      .write_data_i   (number),
+      .read_address_i (begun_page),
+      .read_data_o    (begun)
+  );
+  lut_ram_nr1w #(
+      .WIDTH($bits(mask_t)),
+      .DEPTH(USER_PAGES)
+  ) u_there (
+      .clk_i,
+      .write_i        (accept),
+      .write_address_i(page_i),
+      .write_data_i   (bytes_now),
+      .read_address_i ('{page_i}),
+      .read_data_o    (there)
+  );
 
   // ---- Data: a memory for each word of a block
   page_t page_q;

@@ -44,15 +44,29 @@ module stag_table
   localparam int unsigned LOG_WORDS = INDEX_W - LOG_WORD;
   typedef logic [2**LOG_WORD-1:0] word_t;
 
-  word_t written_q[2**LOG_WORDS];
+  typedef logic [LOG_WORDS-1:0] word_index_t;
+
   logic [LOG_WORDS:0] init_q;
+  word_t       written[2];  // words of the entries that management and the look-up read
+  word_index_t written_index[2];
+  word_t       written_now;  // with the entry that management writes
 
   assign init_done_o = init_q[LOG_WORDS];
+  assign written_index = '{read_index[MANAGEMENT][INDEX_W-1:LOG_WORD], read_index[LOOK_UP][INDEX_W-1:LOG_WORD]};
+  assign written_now = written[MANAGEMENT] | word_t'(1) << write_index[LOG_WORD-1:0];
 
-  function automatic logic is_written(index_t index);
-    word_t word = written_q[index[INDEX_W-1:LOG_WORD]];
-    return word[index[LOG_WORD-1:0]];
-  endfunction
+  lut_ram_nr1w #(
+    .WIDTH($bits(word_t)),
+    .DEPTH(2**LOG_WORDS),
+    .READERS(2)
+  ) u_written (
+    .clk_i,
+    .write_i        (!init_done_o || write),
+    .write_address_i(init_done_o ? written_index[MANAGEMENT] : init_q[LOG_WORDS-1:0]),
+    .write_data_i   (init_done_o ? written_now : '0),
+    .read_address_i (written_index),
+    .read_data_o    (written)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) init_q <= '0;
@@ -110,9 +124,7 @@ module stag_table
   assign write = init_done_o && we_i && manage_in_range;
 
   always_ff @(posedge clk_i) begin
-    if (!init_done_o) written_q[init_q[LOG_WORDS-1:0]] <= '0;
-    else if (write) written_q[write_index[INDEX_W-1:LOG_WORD]][write_index[LOG_WORD-1:0]] <= 1'b1;
-    managed_q <= manage_in_range && is_written(write_index);
+    managed_q <= manage_in_range && written[MANAGEMENT][write_index[LOG_WORD-1:0]];
   end
   always_comb begin
     mr_o = '0;
@@ -147,7 +159,7 @@ module stag_table
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
-      written_entry_q <= is_written(index_t'(stag_index));
+      written_entry_q <= written[LOOK_UP][stag_index[LOG_WORD-1:0]];
       entry_q <= index_t'(stag_index);
       invalidate_q <= req_invalidate_i;
       in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
