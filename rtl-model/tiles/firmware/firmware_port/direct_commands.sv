@@ -14,6 +14,7 @@ module direct_commands
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
     output logic quiescent_o,
     output logic idle_o,
+    settings_if.user settings,
 
     input  logic              start_i,
     input  logic [7:0]        op_i,
@@ -25,49 +26,22 @@ module direct_commands
     input  logic [31:0]                        word_i,
     output logic [31:0]                        word_o,
 
-    // The queue pair of an answer, one cycle after the look, and its requests in firmware's hands.
-    output logic   look_o,
-    output qpn_t   qpn_o,
-    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
-    input  qp_t    qp_i,
-    /* verilator lint_on UNUSEDSIGNAL */
+    // The queue pair of an answer, and with its row its requests in firmware's hands.
+    table_read_if.client qp,
     input  reads_t open_i,
     input  logic   lost_i,
     output logic   answer_valid_o,
     input  logic   answer_ready_i,
     output read_t  answer_o,
-    output logic   wake_valid_o,
-    input  logic   wake_ready_i,
+    stream_if.source wake,
 
-    output logic       xlate_valid_o,
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  xlate_rsp_t xlate_rsp_i,  // what is asked for lies in one page
-    /* verilator lint_on UNUSEDSIGNAL */
-    output logic       xlate_hold_o,  // it knows a place that no transfer was asked for with
+    xlate_if.client    xlate,
+    dma_read_if.client dma_read,
+    stream_if.source   dma_write,
+    output logic       fence_o,       // pulse: when are all writes out that were accepted by now?
+    input  logic       fence_done_i,  // pulse: now
 
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  dma_read_beat_t beat_i,
-    /* verilator lint_on UNUSEDSIGNAL */
-    output logic           write_valid_o,
-    input  logic           write_ready_i,
-    output dma_write_cmd_t write_o,
-    output logic           fence_o,       // pulse: when are all writes out that were accepted by now?
-    input  logic           fence_done_i,  // pulse: now
-
-    // Of what firmware sends: an item, and a pulse of how that ends.
-    input  node_t    node_i,  // ours
-    input  chunk_t   mtu_i,
-    output logic     send_valid_o,
-    output fw_send_t send_o,
-    input  logic     sent_i,
-    input  logic     no_room_i,
+    firmware_send_if.firmware send,
 
     // What other nodes may write: a change, while no such bytes are being placed.
     output logic      grant_we_o,
@@ -127,12 +101,16 @@ module direct_commands
   // is touched, and nobody gets an answer who did not ask.
   logic [31:0] request;
   logic open, granted_to;
+  /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+  qp_t row;
+  /* verilator lint_on UNUSEDSIGNAL */
   assign request = is_memory ? word_q[FW_MEMORY_WORD_REQUEST] : word_q[FW_ANSWER_WORD_REQUEST];
   logic [FW_REQUEST_NUMBER_BITS-1:0] number;
   assign number = request[FW_REQUEST_NUMBER_SHIFT+:FW_REQUEST_NUMBER_BITS];
-  assign qpn_o = qpn_t'(number);
-  assign open = 32'(number) < N_QP && qp_i.cfg.valid &&
-      qp_i.cfg.generation == request[FW_REQUEST_GENERATION_SHIFT+:$bits(generation_t)] && open_i != '0 && !lost_i;
+  assign qp.index = qpn_t'(number);
+  assign row = qp.row;
+  assign open = 32'(number) < N_QP && row.cfg.valid &&
+      row.cfg.generation == request[FW_REQUEST_GENERATION_SHIFT+:$bits(generation_t)] && open_i != '0 && !lost_i;
   logic [31:0] node, pd;
   assign node = word_q[FW_SEND_WORD_NODE];
   assign pd   = word_q[FW_MEMORY_WORD_PD];
@@ -140,10 +118,10 @@ module direct_commands
     granted_to = 1'b0;
     if (state_q == StJudge) begin
       granted_to = open;
-      if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(qp_i.cfg.pd)) granted_to = 1'b0;
+      if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(row.cfg.pd)) granted_to = 1'b0;
       if (is_memory) granted_to |= pd == 32'(FW_PD);
       if (is_send || is_grant)
-        granted_to = node < 32'(MAX_NODE) && node != 32'(node_i) &&
+        granted_to = node < 32'(MAX_NODE) && node != 32'(settings.node) &&
             (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
       if (op_q == FW_DIRECT_SEND_READ && word_q[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
         granted_to = 1'b0;
@@ -154,10 +132,10 @@ module direct_commands
   chunk_t left_q;
   logic failed_q;
   logic last_write, all_sent;
-  assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
-  assign granted = xlate_rsp_i.status == XLATE_OK;
-  assign in_page = xlate_rsp_i.length >= length;
-  assign all_read = state_q == StData && beat_valid_i && beat_i.bytes == left_q;
+  assign translated = state_q == StXlateWait && xlate.rsp_valid;
+  assign granted = xlate.rsp.status == XLATE_OK;
+  assign in_page = xlate.rsp.length >= length;
+  assign all_read = state_q == StData && dma_read.beat_valid && dma_read.beat.bytes == left_q;
 
   always_comb begin
     state_d = state_q;
@@ -171,9 +149,9 @@ module direct_commands
                  op_q == FW_DIRECT_SEND_MESSAGE) state_d = StJudge;
         else state_d = StIdle;
       end
-      StXlate: if (xlate_ready_i) state_d = StXlateWait;
+      StXlate: if (xlate.ready) state_d = StXlateWait;
       StXlateWait:
-      if (xlate_rsp_valid_i) begin
+      if (xlate.rsp_valid) begin
         if (!granted || op_q == FW_DIRECT_LOOK_UP) state_d = StIdle;
         else if (is_send) state_d = in_page ? StSend : StIdle;
         else state_d = op_q == FW_DIRECT_WRITE ? StWrite : StFence;
@@ -181,9 +159,9 @@ module direct_commands
       // A read sees what was written before it; a write has ended when it is out.
       StFence: state_d = StFenceWait;
       StFenceWait: if (fence_done_i) state_d = op_q == FW_DIRECT_WRITE ? StIdle : StRead;
-      StRead: if (read_ready_i) state_d = StData;
+      StRead: if (dma_read.ready) state_d = StData;
       StData: if (all_read) state_d = StIdle;
-      StWrite: if (write_ready_i && last_write) state_d = StFence;
+      StWrite: if (dma_write.ready && last_write) state_d = StFence;
       StJudge:
       if (!granted_to) state_d = StIdle;
       else if (is_memory) state_d = StXlate;
@@ -191,9 +169,9 @@ module direct_commands
       else state_d = is_send ? StSend : StAnswer;
       // Of what was let in under the one before no byte comes later.
       StGrant: if (!placing_i) state_d = StIdle;
-      StSend: if ((sent_i && all_sent) || no_room_i) state_d = StIdle;
+      StSend: if ((send.sent && all_sent) || send.no_room) state_d = StIdle;
       StAnswer: if (answer_ready_i) state_d = StWake;
-      default: if (wake_ready_i) state_d = StIdle;
+      default: if (wake.ready) state_d = StIdle;
     endcase
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -214,10 +192,10 @@ module direct_commands
     end else unique case (state_q)
       StBegin: if (state_d == StIdle) status_d = FW_DIRECT_STATUS_REFUSED;
       StJudge: if (!granted_to) status_d = FW_DIRECT_STATUS_REFUSED;
-      StSend: if (no_room_i) status_d = FW_DIRECT_STATUS_NO_ROOM;
+      StSend: if (send.no_room) status_d = FW_DIRECT_STATUS_NO_ROOM;
       StXlateWait:
-      if (xlate_rsp_valid_i) begin
-        unique case (xlate_rsp_i.status)
+      if (xlate.rsp_valid) begin
+        unique case (xlate.rsp.status)
           XLATE_OK: if (is_send && !in_page) status_d = FW_DIRECT_STATUS_REFUSED;
           XLATE_STAG: status_d = FW_DIRECT_STATUS_STAG;
           XLATE_STREAM: status_d = FW_DIRECT_STATUS_STREAM;
@@ -227,7 +205,7 @@ module direct_commands
           default: status_d = FW_DIRECT_STATUS_MEMORY;
         endcase
       end
-      StData: if (all_read && (failed_q || beat_i.error)) status_d = FW_DIRECT_STATUS_MEMORY;
+      StData: if (all_read && (failed_q || dma_read.beat.error)) status_d = FW_DIRECT_STATUS_MEMORY;
       default: ;
     endcase
   end
@@ -242,91 +220,94 @@ module direct_commands
 
   // ---- Memory
   logic [63:0] address_q;  // of what is next
-  assign xlate_valid_o = state_q == StXlate;
+  assign xlate.valid = state_q == StXlate;
   always_comb begin
-    xlate_o = '0;
-    if (xlate_valid_o) begin
-      xlate_o.stag = word_q[FW_MEMORY_WORD_STAG];
-      xlate_o.pd = pd_t'(word_q[FW_MEMORY_WORD_PD]);
-      xlate_o.access = word_q[FW_MEMORY_WORD_ACCESS][7:0];
-      xlate_o.to = {word_q[FW_MEMORY_WORD_TO_HIGH], word_q[FW_MEMORY_WORD_TO_LOW]};
-      xlate_o.length = length;
+    xlate.req = '0;
+    if (xlate.valid) begin
+      xlate.req.stag = word_q[FW_MEMORY_WORD_STAG];
+      xlate.req.pd = pd_t'(word_q[FW_MEMORY_WORD_PD]);
+      xlate.req.access = word_q[FW_MEMORY_WORD_ACCESS][7:0];
+      xlate.req.to = {word_q[FW_MEMORY_WORD_TO_HIGH], word_q[FW_MEMORY_WORD_TO_LOW]};
+      xlate.req.length = length;
     end
   end
-  assign xlate_hold_o = state_q inside {StFence, StFenceWait, StRead, StWrite, StSend};
+  assign xlate.hold = state_q inside {StFence, StFenceWait, StRead, StWrite, StSend};
   assign fence_o = state_q == StFence;
-  assign read_valid_o = state_q == StRead;
-  assign read_o = '{address: address_q, length: chunk_t'(length), dst: '0};
+  assign dma_read.valid = state_q == StRead;
+  assign dma_read.req = '{address: address_q, length: chunk_t'(length), dst: '0};
 
   logic [8*FW_DIRECT_BYTES-1:0] data_q, data_d, beat_data;
   always_comb begin
     {beat_data, data_d} = '0;
-    if (state_q == StData && beat_valid_i) begin
+    if (state_q == StData && dma_read.beat_valid) begin
       for (int unsigned i = 0; i < DATA_BYTES; i++)
-        if (chunk_t'(i) < beat_i.bytes && !beat_i.error) beat_data[8*i+:8] = beat_i.data[8*i+:8];
-      data_d = data_q | beat_data << {beat_i.dst[BlockBits-1:0], 3'b0};
+        if (chunk_t'(i) < dma_read.beat.bytes && !dma_read.beat.error)
+          beat_data[8*i+:8] = dma_read.beat.data[8*i+:8];
+      data_d = data_q | beat_data << {dma_read.beat.dst[BlockBits-1:0], 3'b0};
     end
   end
   always_ff @(posedge clk_i) begin
-    if (translated) address_q <= xlate_rsp_i.address;
-    else if (write_valid_o && write_ready_i) address_q <= address_q + 64'(write_o.length);
+    if (translated) address_q <= xlate.rsp.address;
+    else if (dma_write.valid && dma_write.ready) address_q <= address_q + 64'(command.length);
     else if (gone) address_q <= address_q + 64'(segment);
     if (state_q == StRead) begin
       left_q   <= chunk_t'(length);
       failed_q <= 1'b0;
       data_q   <= '0;
     end
-    if (state_q == StData && beat_valid_i) begin
-      left_q   <= left_q - beat_i.bytes;
-      failed_q <= failed_q || beat_i.error;
+    if (state_q == StData && dma_read.beat_valid) begin
+      left_q   <= left_q - dma_read.beat.bytes;
+      failed_q <= failed_q || dma_read.beat.error;
       data_q   <= data_d;
     end
   end
 
   // As many bytes at a time as dma_write takes.
-  localparam int unsigned WriteBytes = $bits(write_o.data) / 8;
+  dma_write_cmd_t command;
+  localparam int unsigned WriteBytes = $bits(command.data) / 8;
   logic second_q;
   logic [8*FW_DIRECT_BYTES-1:0] data;
-  assign write_valid_o = state_q == StWrite;
+  assign dma_write.valid = state_q == StWrite;
+  assign dma_write.data = command;
   assign last_write = second_q || length <= WriteBytes;
   always_comb begin
-    {data, write_o} = '0;
-    if (write_valid_o) begin
+    {data, command} = '0;
+    if (dma_write.valid) begin
       for (int unsigned i = 0; i < FW_DIRECT_BYTES / 4; i++)
         data[32*i+:32] = word_q[32'(FW_MEMORY_WORD_DATA) + i];
-      write_o.kind = DMA_WRITE_INLINE;
-      write_o.address = address_q;
-      write_o.length = chunk_t'(WriteBytes);
-      if (last_write) write_o.length = chunk_t'(second_q ? length - WriteBytes : length);
-      write_o.data = second_q ? data[8*WriteBytes+:8*WriteBytes] : data[8*WriteBytes-1:0];
+      command.kind = DMA_WRITE_INLINE;
+      command.address = address_q;
+      command.length = chunk_t'(WriteBytes);
+      if (last_write) command.length = chunk_t'(second_q ? length - WriteBytes : length);
+      command.data = second_q ? data[8*WriteBytes+:8*WriteBytes] : data[8*WriteBytes-1:0];
     end
   end
   always_ff @(posedge clk_i) begin
     if (state_q != StWrite) second_q <= 1'b0;
-    else if (write_ready_i) second_q <= 1'b1;
+    else if (dma_write.ready) second_q <= 1'b1;
   end
 
   // ---- To other nodes
   logic [12:0] sent_q;  // bytes before this segment
-  assign segment = length > 32'(mtu_i) ? mtu_i : chunk_t'(length);
-  assign all_sent = op_q == FW_DIRECT_SEND_MESSAGE || length <= 32'(mtu_i);
-  assign gone = state_q == StSend && sent_i && op_q == FW_DIRECT_SEND_DATA;
+  assign segment = length > 32'(settings.mtu) ? settings.mtu : chunk_t'(length);
+  assign all_sent = op_q == FW_DIRECT_SEND_MESSAGE || length <= 32'(settings.mtu);
+  assign gone = state_q == StSend && send.sent && op_q == FW_DIRECT_SEND_DATA;
   always_ff @(posedge clk_i) begin
     if (state_q == StBegin) sent_q <= '0;
     else if (gone) sent_q <= sent_q + 13'(segment);
   end
-  assign send_valid_o = state_q == StSend;
+  assign send.valid = state_q == StSend;
   always_comb begin
-    send_o = '0;
-    if (send_valid_o) begin
-      send_o.data = op_q == FW_DIRECT_SEND_DATA;
-      send_o.node = node_t'(node);
-      send_o.address = address_q;
-      send_o.length = segment;
-      send_o.stag = word_q[FW_SEND_WORD_STAG];
-      send_o.to = {word_q[FW_SEND_WORD_TO_HIGH], word_q[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
+    send.send = '0;
+    if (send.valid) begin
+      send.send.data = op_q == FW_DIRECT_SEND_DATA;
+      send.send.node = node_t'(node);
+      send.send.address = address_q;
+      send.send.length = segment;
+      send.send.stag = word_q[FW_SEND_WORD_STAG];
+      send.send.to = {word_q[FW_SEND_WORD_TO_HIGH], word_q[FW_SEND_WORD_TO_LOW]} + 64'(sent_q);
       for (int unsigned i = 0; i < FW_MESSAGE_BYTES / 4; i++)
-        send_o.message[$bits(send_o.message)-1-32*i-:32] = word_q[32'(FW_SEND_WORD_MESSAGE) + i];
+        send.send.message[$bits(send.send.message)-1-32*i-:32] = word_q[32'(FW_SEND_WORD_MESSAGE) + i];
     end
   end
 
@@ -345,9 +326,10 @@ module direct_commands
   end
 
   // ---- Answers
-  assign look_o = state_q == StBegin;
+  assign qp.read = state_q == StBegin;
   assign answer_valid_o = state_q == StAnswer;
-  assign wake_valid_o = state_q == StWake;
+  assign wake.valid = state_q == StWake;
+  assign wake.data = qp.index;
   always_comb begin
     answer_o = '0;
     if (answer_valid_o) begin

@@ -163,8 +163,8 @@ module firmware_port
       .word_o(punt_word)
   );
 
-  logic lost_wake_valid, lost_wake_ready, command_wake_valid, command_wake_ready;
-  qpn_t lost_wake_qpn;
+  stream_if #(.T(qpn_t)) lost_wake ();
+  stream_if #(.T(qpn_t)) command_wake ();
   logic [3:0] lost;
   reads_t open[4];
   requests_open #(
@@ -186,9 +186,9 @@ module firmware_port
       .close_qpn_i(qp.index),
       .clear_i(clear),
       .clear_qpn_i(command.qpn),
-      .wake_valid_o(lost_wake_valid),
-      .wake_ready_i(lost_wake_ready),
-      .wake_qpn_o(lost_wake_qpn)
+      .wake_valid_o(lost_wake.valid),
+      .wake_ready_i(lost_wake.ready),
+      .wake_qpn_o(lost_wake.data)
   );
   assign queues.open = '{open[0], open[1], open[2]};
   assign path.lost = lost[0];
@@ -205,6 +205,7 @@ module firmware_port
       .quiesce_i,
       .quiescent_o,
       .idle_o(commands_idle),
+      .settings,
       .start_i(starts),
       .op_i(data_i[7:0]),
       .status_o(status),
@@ -212,38 +213,19 @@ module firmware_port
       .word_index_i(word),
       .word_i(data_i),
       .word_o(direct_word),
-      .look_o(qp.read),
-      .qpn_o(qp.index),
-      .qp_i(qp.row),
+      .qp,
       .open_i(open[3]),
       .lost_i(lost[3]),
       .answer_valid_o(queues.answer_valid),
       .answer_ready_i(queues.answer_ready),
       .answer_o(queues.answer),
-      .wake_valid_o(command_wake_valid),
-      .wake_ready_i(command_wake_ready),
-      .xlate_valid_o(xlate.valid),
-      .xlate_ready_i(xlate.ready),
-      .xlate_o(xlate.req),
-      .xlate_rsp_valid_i(xlate.rsp_valid),
-      .xlate_rsp_i(xlate.rsp),
-      .xlate_hold_o(xlate.hold),
-      .read_valid_o(dma_read.valid),
-      .read_ready_i(dma_read.ready),
-      .read_o(dma_read.req),
-      .beat_valid_i(dma_read.beat_valid),
-      .beat_i(dma_read.beat),
-      .write_valid_o(dma_write.valid),
-      .write_ready_i(dma_write.ready),
-      .write_o(dma_write.data),
+      .wake(command_wake),
+      .xlate,
+      .dma_read,
+      .dma_write,
       .fence_o,
       .fence_done_i,
-      .node_i(settings.node),
-      .mtu_i(settings.mtu),
-      .send_valid_o(send.valid),
-      .send_o(send.send),
-      .sent_i(send.sent),
-      .no_room_i(send.no_room),
+      .send,
       .grant_we_o(grant_we),
       .grant_o(grant),
       .placing_i(path.placing),
@@ -260,10 +242,10 @@ module firmware_port
       .grant_o(path.grant)
   );
 
-  assign wake.valid = lost_wake_valid || command_wake_valid;
-  assign wake.data = lost_wake_valid ? lost_wake_qpn : qp.index;
-  assign lost_wake_ready = wake.ready;
-  assign command_wake_ready = wake.ready && !lost_wake_valid;
+  assign wake.valid = lost_wake.valid || command_wake.valid;
+  assign wake.data = lost_wake.valid ? lost_wake.data : command_wake.data;
+  assign lost_wake.ready = wake.ready;
+  assign command_wake.ready = wake.ready && !lost_wake.valid;
 
   assign idle_o = init_done && commands_idle && requests_idle && punts == '0 && !bell_any;
 
