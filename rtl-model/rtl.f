@@ -13,6 +13,7 @@ rtl-model/core/interfaces/completer_queues_if.sv
 rtl-model/core/interfaces/dma_read_if.sv
 rtl-model/core/interfaces/efe_peer_if.sv
 rtl-model/core/interfaces/failed_if.sv
+rtl-model/core/interfaces/fence_if.sv
 rtl-model/core/interfaces/firmware_page_if.sv
 rtl-model/core/interfaces/firmware_path_if.sv
 rtl-model/core/interfaces/firmware_queues_if.sv

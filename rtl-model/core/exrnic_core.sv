@@ -159,7 +159,7 @@ module exrnic_core
   stream_if #(.T(vector_t)) irq ();
   stream_if #(.T(vector_t)) ports_irq ();
   rx_buffer_if rx_buffer ();
-  logic fence, fence_done;
+  fence_if fence ();
 
   access_if to_processor ();
   access_if to_ports ();
@@ -203,6 +203,9 @@ module exrnic_core
       .run(run[RunHost]),
       .cfg_node_i,
       .cfg_clock_khz_i,
+      .cfg_max_payload_i,
+      .cfg_max_read_i,
+      .cfg_read_timeout_i,
       .link_up_i,
       .time_i,
       .mmio_valid_i,
@@ -247,10 +250,7 @@ module exrnic_core
       .clk_i,
       .rst_ni,
       .run(run[RunMemory]),
-      .time_i,
-      .cfg_max_payload_i,
-      .cfg_max_read_i,
-      .cfg_read_timeout_i,
+      .settings,
       .reads_o,
       .xlate,
       .wqe_read,
@@ -263,8 +263,7 @@ module exrnic_core
       .firmware_write,
       .ports_irq,
       .irq,
-      .fence_i(fence),
-      .fence_done_o(fence_done),
+      .fence,
       .rx_buffer,
       .command,
       .rd_valid_o,
@@ -419,8 +418,7 @@ module exrnic_core
       .xlate(xlate[XLATE_OF_FIRMWARE]),
       .read(firmware_read),
       .write(firmware_write),
-      .fence_o(fence),
-      .fence_done_i(fence_done),
+      .fence,
       .event_o(event_src[EvFirmware])
   );
 

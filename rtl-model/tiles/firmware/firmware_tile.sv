@@ -28,8 +28,7 @@ module firmware_tile
     xlate_if.client    xlate,
     dma_read_if.client read,
     stream_if.source   write,
-    output logic       fence_o,
-    input logic        fence_done_i,
+    fence_if.asker     fence,
 
     output event_t event_o
 );
@@ -101,8 +100,7 @@ module firmware_tile
       .xlate,
       .dma_read(read),
       .dma_write(write),
-      .fence_o,
-      .fence_done_i,
+      .fence,
       .send,
       .event_o
   );

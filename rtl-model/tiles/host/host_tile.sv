@@ -18,6 +18,9 @@ module host_tile
 
     input node_t       cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
+    input logic [15:0] cfg_max_payload_i,
+    input logic [15:0] cfg_max_read_i,
+    input logic [5:0]  cfg_read_timeout_i,
     input logic        link_up_i,
     input logic [63:0] time_i,
 
@@ -125,6 +128,9 @@ module host_tile
   mbox_answer_t command_answer_data;
   assign settings.node = cfg_node_i;
   assign settings.now = time_i;
+  assign settings.max_payload = cfg_max_payload_i;
+  assign settings.max_read = cfg_max_read_i;
+  assign settings.read_timeout = cfg_read_timeout_i;
   assign irq.data = vector_t'(MSIX_VECTOR_CONTROL);
 
   registers #(

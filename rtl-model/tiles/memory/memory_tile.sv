@@ -10,12 +10,8 @@ module memory_tile
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
-
-    input logic [63:0] time_i,
-    input logic [15:0] cfg_max_payload_i,
-    input logic [15:0] cfg_max_read_i,
-    input logic [5:0]  cfg_read_timeout_i,
-    output logic       reads_o,  // see exrnic_core
+    settings_if.user settings,
+    output logic reads_o,  // see exrnic_core
 
     xlate_if.server    xlate[XLATE_CLIENTS],
     dma_read_if.server wqe_read,
@@ -29,8 +25,7 @@ module memory_tile
     stream_if.sink     firmware_write,
     stream_if.sink     ports_irq,
     stream_if.sink     irq,
-    input logic        fence_i,       // tell when all that was asked to be written is written
-    output logic       fence_done_o,
+    fence_if.writer    fence,
     rx_buffer_if.reader rx_buffer,
     command_if.memory  command,
 
@@ -146,9 +141,9 @@ module memory_tile
       .idle_o(read_idle),
       .waits_o(read_waits),
       .watches_o(reads_o),
-      .cfg_max_read_i,
-      .cfg_timeout_i(cfg_read_timeout_i),
-      .time_i,
+      .cfg_max_read_i(settings.max_read),
+      .cfg_timeout_i(settings.read_timeout),
+      .time_i(settings.now),
       .fence_i(read_fence),
       .fence_done_o(read_fence_done),
       .req_valid_i(read_valid),
@@ -198,9 +193,9 @@ module memory_tile
       .clk_i,
       .rst_ni,
       .idle_o(write_idle),
-      .cfg_max_payload_i,
-      .fence_i,
-      .fence_done_o,
+      .cfg_max_payload_i(settings.max_payload),
+      .fence_i(fence.ask),
+      .fence_done_o(fence.done),
       .cmd_valid_i(write_valid),
       .cmd_ready_o(write_ready),
       .cmd_i(write_cmd),

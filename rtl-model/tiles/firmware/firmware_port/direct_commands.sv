@@ -38,8 +38,7 @@ module direct_commands
     xlate_if.client    xlate,
     dma_read_if.client dma_read,
     stream_if.source   dma_write,
-    output logic       fence_o,       // pulse: when are all writes out that were accepted by now?
-    input  logic       fence_done_i,  // pulse: now
+    fence_if.asker     fence,
 
     firmware_send_if.firmware send,
 
@@ -158,7 +157,7 @@ module direct_commands
       end
       // A read sees what was written before it; a write has ended when it is out.
       StFence: state_d = StFenceWait;
-      StFenceWait: if (fence_done_i) state_d = op_q == FW_DIRECT_WRITE ? StIdle : StRead;
+      StFenceWait: if (fence.done) state_d = op_q == FW_DIRECT_WRITE ? StIdle : StRead;
       StRead: if (dma_read.ready) state_d = StData;
       StData: if (all_read) state_d = StIdle;
       StWrite: if (dma_write.ready && last_write) state_d = StFence;
@@ -232,7 +231,7 @@ module direct_commands
     end
   end
   assign xlate.hold = state_q inside {StFence, StFenceWait, StRead, StWrite, StSend};
-  assign fence_o = state_q == StFence;
+  assign fence.ask = state_q == StFence;
   assign dma_read.valid = state_q == StRead;
   assign dma_read.req = '{address: address_q, length: chunk_t'(length), dst: '0};
 

@@ -42,8 +42,7 @@ module firmware_port
     xlate_if.client    xlate,
     dma_read_if.client dma_read,
     stream_if.source   dma_write,
-    output logic       fence_o,
-    input  logic       fence_done_i,
+    fence_if.asker     fence,
 
     firmware_send_if.firmware send,
 
@@ -223,8 +222,7 @@ module firmware_port
       .xlate,
       .dma_read,
       .dma_write,
-      .fence_o,
-      .fence_done_i,
+      .fence,
       .send,
       .grant_we_o(grant_we),
       .grant_o(grant),
