@@ -79,36 +79,13 @@ module exrnic_core
 );
 
   // ---- Events: one source each
-  localparam int unsigned EvUserPage = 0;
-  localparam int unsigned EvRequester = 1;
-  localparam int unsigned EvResponder = 2;
-  localparam int unsigned EvCompleter = 3;
-  localparam int unsigned EvXlate = 4;
-  localparam int unsigned EvDmaRead = 5;
-  localparam int unsigned EvDmaWrite = 6;
-  localparam int unsigned EvEfeTx = 7;
-  localparam int unsigned EvEfeRx = 8;
-  localparam int unsigned EvWindow = 9;
-  localparam int unsigned EvPorts = 10;
-  localparam int unsigned EvFirmware = 11;
-  localparam int unsigned EvGroups = 12;
-  localparam int unsigned EvCredits = 13;
-  localparam int unsigned EvSources = 14;
-  event_t event_src[EvSources];
+  event_t event_src[EVENT_SOURCES];
 
   // ---- Start, rest, idleness
-  localparam int unsigned RunHost = 0;
-  localparam int unsigned RunMemory = 1;
-  localparam int unsigned RunQueues = 2;
-  localparam int unsigned RunWork = 3;
-  localparam int unsigned RunRemote = 4;
-  localparam int unsigned RunFirmware = 5;
-  localparam int unsigned RunWire = 6;
-  localparam int unsigned Tiles = 7;
-  run_if run[Tiles] ();
-  logic [Tiles-1:0] init_done, idle, waits, reads_over, writes_over, quiescent;
+  run_if run[TILES] ();
+  logic [TILES-1:0] init_done, idle, waits, reads_over, writes_over, quiescent;
   logic ready, enable, quiesce, stop, stop_q;
-  for (genvar i = 0; i < Tiles; i++) begin : g_run
+  for (genvar i = 0; i < TILES; i++) begin : g_run
     assign init_done[i] = run[i].init_done;
     assign idle[i] = run[i].idle;
     assign waits[i] = run[i].waits;
@@ -196,11 +173,11 @@ module exrnic_core
       .N_SRQ(N_SRQ),
       .N_STAG(N_STAG),
       .N_WINDOW(N_WINDOW),
-      .SOURCES(EvSources)
+      .SOURCES(EVENT_SOURCES)
   ) u_host (
       .clk_i,
       .rst_ni,
-      .run(run[RunHost]),
+      .run(run[TILE_HOST]),
       .cfg_node_i,
       .cfg_clock_khz_i,
       .cfg_max_payload_i,
@@ -235,13 +212,13 @@ module exrnic_core
       .wake_of_mailbox(wake[WAKE_OF_MAILBOX]),
       .host_event,
       .firmware_irq_i(firmware_irq),
-      .host_silent_i(event_src[EvDmaRead][COUNTER_DMA_READ_TIMEOUTS]),
+      .host_silent_i(event_src[EVENT_OF_DMA_READ][COUNTER_DMA_READ_TIMEOUTS]),
       .irq,
       .enable_o(enable),
       .quiesce_o(quiesce),
       .quiescent_i(stop && &reads_over && &quiescent),
       .event_i(event_src),
-      .event_o(event_src[EvUserPage])
+      .event_o(event_src[EVENT_OF_USER_PAGE])
   );
 
   memory_tile #(
@@ -249,7 +226,7 @@ module exrnic_core
   ) u_memory (
       .clk_i,
       .rst_ni,
-      .run(run[RunMemory]),
+      .run(run[TILE_MEMORY]),
       .settings,
       .reads_o,
       .xlate,
@@ -285,9 +262,9 @@ module exrnic_core
       .wr_address_o,
       .wr_length_o,
       .wr_data_o,
-      .event_xlate_o(event_src[EvXlate]),
-      .event_read_o(event_src[EvDmaRead]),
-      .event_write_o(event_src[EvDmaWrite])
+      .event_xlate_o(event_src[EVENT_OF_XLATE]),
+      .event_read_o(event_src[EVENT_OF_DMA_READ]),
+      .event_write_o(event_src[EVENT_OF_DMA_WRITE])
   );
 
   queues_tile #(
@@ -296,7 +273,7 @@ module exrnic_core
   ) u_queues (
       .clk_i,
       .rst_ni,
-      .run(run[RunQueues]),
+      .run(run[TILE_QUEUES]),
       .time_i,
       .watches_o,
       .qp,
@@ -313,7 +290,7 @@ module exrnic_core
       .credit,
       .heard_i(credit_heard),
       .heard_what_i(credit_heard_what),
-      .event_credits_o(event_src[EvCredits])
+      .event_credits_o(event_src[EVENT_OF_CREDITS])
   );
 
   work_tile #(
@@ -322,7 +299,7 @@ module exrnic_core
   ) u_work (
       .clk_i,
       .rst_ni,
-      .run(run[RunWork]),
+      .run(run[TILE_WORK]),
       .settings,
       .command,
       .turn,
@@ -346,7 +323,7 @@ module exrnic_core
       .receive_read,
       .placed,
       .completion,
-      .written_i(writes_over[RunMemory]),
+      .written_i(writes_over[TILE_MEMORY]),
       .transmit(requester_transmit),
       .sent,
       .lost,
@@ -359,9 +336,9 @@ module exrnic_core
       .cq_bell,
       .cq_bell_busy_o(cq_bell_busy),
       .host_event,
-      .event_requester_o(event_src[EvRequester]),
-      .event_responder_o(event_src[EvResponder]),
-      .event_completer_o(event_src[EvCompleter])
+      .event_requester_o(event_src[EVENT_OF_REQUESTER]),
+      .event_responder_o(event_src[EVENT_OF_RESPONDER]),
+      .event_completer_o(event_src[EVENT_OF_COMPLETER])
   );
 
   remote_tile #(
@@ -370,7 +347,7 @@ module exrnic_core
   ) u_remote (
       .clk_i,
       .rst_ni,
-      .run(run[RunRemote]),
+      .run(run[TILE_REMOTE]),
       .settings,
       .link_up_i,
       .to_window,
@@ -393,8 +370,8 @@ module exrnic_core
       .load_answer_i(load_answer),
       .restart_i(restart),
       .restart_node_i(restart_node),
-      .event_window_o(event_src[EvWindow]),
-      .event_ports_o(event_src[EvPorts])
+      .event_window_o(event_src[EVENT_OF_WINDOW]),
+      .event_ports_o(event_src[EVENT_OF_PORTS])
   );
 
   firmware_tile #(
@@ -402,7 +379,7 @@ module exrnic_core
   ) u_firmware (
       .clk_i,
       .rst_ni,
-      .run(run[RunFirmware]),
+      .run(run[TILE_FIRMWARE]),
       .settings,
       .command,
       .access(to_processor),
@@ -419,7 +396,7 @@ module exrnic_core
       .read(firmware_read),
       .write(firmware_write),
       .fence,
-      .event_o(event_src[EvFirmware])
+      .event_o(event_src[EVENT_OF_FIRMWARE])
   );
 
   wire_tile #(
@@ -427,7 +404,7 @@ module exrnic_core
   ) u_wire (
       .clk_i,
       .rst_ni,
-      .run(run[RunWire]),
+      .run(run[TILE_WIRE]),
       .settings,
       .command,
       .requester(requester_transmit),
@@ -457,9 +434,9 @@ module exrnic_core
       .rx_data_i,
       .rx_bytes_i,
       .rx_error_i,
-      .event_tx_o(event_src[EvEfeTx]),
-      .event_rx_o(event_src[EvEfeRx]),
-      .event_groups_o(event_src[EvGroups])
+      .event_tx_o(event_src[EVENT_OF_EFE_TX]),
+      .event_rx_o(event_src[EVENT_OF_EFE_RX]),
+      .event_groups_o(event_src[EVENT_OF_GROUPS])
   );
 
 endmodule

@@ -35,6 +35,39 @@ constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
 constexpr unsigned kRxAddressBits = 20;
 
+// ---- core: The core as a whole.
+constexpr unsigned kTiles = 7;  // Items of tile
+constexpr unsigned kEventSources = 14;  // Items of event_source
+
+// Its tiles.
+enum Tile : uint8_t {
+  kTileHost = 0,
+  kTileMemory = 1,
+  kTileQueues = 2,
+  kTileWork = 3,
+  kTileRemote = 4,
+  kTileFirmware = 5,
+  kTileWire = 6,
+};
+
+// Who counts events.
+enum EventSource : uint8_t {
+  kEventOfUserPage = 0,
+  kEventOfRequester = 1,
+  kEventOfResponder = 2,
+  kEventOfCompleter = 3,
+  kEventOfXlate = 4,
+  kEventOfDmaRead = 5,
+  kEventOfDmaWrite = 6,
+  kEventOfEfeTx = 7,
+  kEventOfEfeRx = 8,
+  kEventOfWindow = 9,
+  kEventOfPorts = 10,
+  kEventOfFirmware = 11,
+  kEventOfGroups = 12,
+  kEventOfCredits = 13,
+};
+
 // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.
 constexpr unsigned kCreditBits = 15;
 

@@ -32,6 +32,39 @@ package exrnic_records_pkg;
   typedef logic [18:0] tx_address_t;
   typedef logic [19:0] rx_address_t;
 
+  // ---- core: The core as a whole.
+  localparam int unsigned TILES = 7;  // Items of tile
+  localparam int unsigned EVENT_SOURCES = 14;  // Items of event_source
+
+  // Its tiles.
+  typedef enum logic [2:0] {
+    TILE_HOST = 3'd0,
+    TILE_MEMORY = 3'd1,
+    TILE_QUEUES = 3'd2,
+    TILE_WORK = 3'd3,
+    TILE_REMOTE = 3'd4,
+    TILE_FIRMWARE = 3'd5,
+    TILE_WIRE = 3'd6
+  } tile_e;
+
+  // Who counts events.
+  typedef enum logic [3:0] {
+    EVENT_OF_USER_PAGE = 4'd0,
+    EVENT_OF_REQUESTER = 4'd1,
+    EVENT_OF_RESPONDER = 4'd2,
+    EVENT_OF_COMPLETER = 4'd3,
+    EVENT_OF_XLATE = 4'd4,
+    EVENT_OF_DMA_READ = 4'd5,
+    EVENT_OF_DMA_WRITE = 4'd6,
+    EVENT_OF_EFE_TX = 4'd7,
+    EVENT_OF_EFE_RX = 4'd8,
+    EVENT_OF_WINDOW = 4'd9,
+    EVENT_OF_PORTS = 4'd10,
+    EVENT_OF_FIRMWARE = 4'd11,
+    EVENT_OF_GROUPS = 4'd12,
+    EVENT_OF_CREDITS = 4'd13
+  } event_source_e;
+
   // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.
   typedef logic [14:0] credit_t;
 
