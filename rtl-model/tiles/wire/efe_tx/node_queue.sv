@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A queue in which each node (or lane) stands at most once, so that it cannot overflow. One that is
 // cleared keeps its place until it comes to the head, where it is passed over.
+`include "exrnic_assert.svh"
 
 module node_queue
   import exrnic_pkg::*;
@@ -23,49 +24,47 @@ module node_queue
   output logic [N-1:0]         pending_o
 );
 
-  typedef logic [$clog2(N)-1:0] member_t;
-  member_t queue [N];
-  member_t read_q, write_q;
-  logic [$clog2(N):0] count_q;
+  logic [$clog2(N):0] count;
   logic [N-1:0] pending_q, queued_q;
 
   logic drop, push, advance;
 
-  assign head_node_o  = queue[read_q];
-  assign head_valid_o = count_q != 0 && pending_q[head_node_o];
-  assign alone_o      = count_q == 1;
-  assign empty_o      = count_q == 0;
+  assign head_valid_o = count != 0 && pending_q[head_node_o];
+  assign alone_o      = count == 1;
+  assign empty_o      = count == 0;
   assign pending_o    = pending_q;
 
-  assign drop    = count_q != 0 && !pending_q[head_node_o];
+  assign drop    = count != 0 && !pending_q[head_node_o];
   assign push    = set_valid_i && (!queued_q[set_node_i] || (drop && head_node_o == set_node_i));
   assign advance = drop || rotate_i;
 
-  always_ff @(posedge clk_i) begin
-    if (push) begin
-      queue[write_q] <= set_node_i;
-    end else if (rotate_i) begin
-      queue[write_q] <= head_node_o;
-    end
-  end
+  ram_fifo #(
+    .WIDTH($clog2(N)),
+    .DEPTH(N)
+  ) u_queue (
+    .clk_i,
+    .rst_ni,
+    .push_i     (push || rotate_i),
+    .push_data_i(push ? set_node_i : head_node_o),
+    .pop_i      (advance),
+    .head_o     (head_node_o),
+    .count_o    (count)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      read_q    <= '0;
-      write_q   <= '0;
-      count_q   <= '0;
       pending_q <= '0;
       queued_q  <= '0;
     end else begin
-      if (advance) read_q <= read_q + 1;
-      if (push || rotate_i) write_q <= write_q + 1;
-      if ((push || rotate_i) && !advance) count_q <= count_q + 1;
-      if (advance && !(push || rotate_i)) count_q <= count_q - 1;
       if (drop) queued_q[head_node_o] <= 1'b0;
       if (push) queued_q[set_node_i] <= 1'b1;
       if (clear_valid_i) pending_q[clear_node_i] <= 1'b0;
       if (set_valid_i) pending_q[set_node_i] <= 1'b1;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(head_is_there, !rotate_i || head_valid_o)
+  `EXRNIC_ALWAYS(set_alone, !rotate_i || !set_valid_i)
 
 endmodule

@@ -31,14 +31,13 @@ module tx_ends
     tx_done_t done;
   } end_t;
 
-  end_t queue [TX_SLOTS];
-  end_t head, next;
-  logic [$clog2(TX_SLOTS):0] read_q, write_q;
+  end_t head, next, oldest;
+  logic [$clog2(TX_SLOTS):0] waiting;
   logic empty, ends, push, pop;
 
   assign next  = '{slot: ended_slot_i, done: ended_i};
-  assign empty = read_q == write_q;
-  assign head  = empty ? next : queue[read_q[$clog2(TX_SLOTS)-1:0]];
+  assign empty = waiting == '0;
+  assign head  = empty ? next : oldest;
   assign ends  = ended_valid_i && !ended_prompt_i;
 
   assign done_valid_o        = !empty || ends;
@@ -53,18 +52,17 @@ module tx_ends
   assign freed_lane_o = pop ? '{prompt: 1'b0, node: head.done.node}
                             : '{prompt: 1'b1, node: ended_i.node};
 
-  always_ff @(posedge clk_i) begin
-    if (push) queue[write_q[$clog2(TX_SLOTS)-1:0]] <= next;
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      read_q  <= '0;
-      write_q <= '0;
-    end else begin
-      if (push) write_q <= write_q + 1;
-      if (pop && !empty) read_q <= read_q + 1;
-    end
-  end
+  ram_fifo #(
+    .WIDTH($bits(end_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_queue (
+    .clk_i,
+    .rst_ni,
+    .push_i     (push),
+    .push_data_i(next),
+    .pop_i      (pop && !empty),
+    .head_o     (oldest),
+    .count_o    (waiting)
+  );
 
 endmodule
