@@ -389,13 +389,12 @@ module efe_tx
     .rst_ni,
     .clear_i,
     .clear_qpn_i,
-    .lost_valid_i(lost),
-    .lost_i      (desc.tag),
+    .look_i      (desc.tag),
+    .broken_o    (broken),
+    .lost_i      (lost),
     .drop_valid_i,
     .drop_ready_o,
-    .drop_i,
-    .look_i      (desc.tag),
-    .broken_o    (broken)
+    .drop_i
   );
 
   tx_ends u_ends (

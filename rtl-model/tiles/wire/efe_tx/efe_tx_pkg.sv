@@ -12,6 +12,8 @@ package efe_tx_pkg;
   } lane_t;
   localparam int unsigned Lanes = 2 * MAX_NODE;
 
+  typedef logic [$clog2(TX_SLOTS):0] slot_count_t;
+
   // Events that the sequencer handles, one at a time.
   typedef enum logic [2:0] {
     OP_RESTART,  // a peer has started a new session

@@ -24,18 +24,24 @@ module tx_flight
   output logic        lost_o
 );
 
-  logic [31:0] sent_at [TX_SLOTS];
   logic [TX_SLOTS-1:0] again_q, arrived_q, lost_q;
 
-  assign sent_at_o = sent_at[slot_i];
   assign age_o     = now_i - sent_at_o;
   assign again_o   = again_q[slot_i];
   assign arrived_o = arrived_q[slot_i];
   assign lost_o    = lost_q[slot_i];
 
-  always_ff @(posedge clk_i) begin
-    if (sent_i) sent_at[slot_i] <= now_i;
-  end
+  lut_ram_nr1w #(
+    .WIDTH(32),
+    .DEPTH(TX_SLOTS)
+  ) u_sent_at (
+    .clk_i,
+    .write_i        (sent_i),
+    .write_address_i(slot_i),
+    .write_data_i   (now_i),
+    .read_address_i ('{slot_i}),
+    .read_data_o    ('{sent_at_o})
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

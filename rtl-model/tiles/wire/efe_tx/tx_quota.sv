@@ -15,7 +15,7 @@ module tx_quota
   input  lane_t               submit_lane_i,
   input  logic                freed_valid_i,
   input  lane_t               freed_lane_i,
-  input  logic [$clog2(TX_SLOTS):0] free_i,  // slots
+  input  slot_count_t         free_i,  // slots
   input  logic [MAX_NODE-1:0] silent_i,  // nodes that have not answered in time
 
   input  node_t               query_node_i,
@@ -28,42 +28,47 @@ module tx_quota
   output logic                init_done_o
 );
 
-  // Counted without end, modulo more than there are slots: so each memory has one writer.
-  typedef logic [$clog2(TX_SLOTS):0] count_t;
-  count_t submitted [Lanes];
-  count_t freed [Lanes];
-  logic [$clog2(Lanes):0] init_q;
-  logic [$clog2(Lanes)-1:0] init_lane;
-  count_t spare, held, behind, window_held;
+  // What a lane holds is what was submitted less what was freed: so each memory has one writer.
+  slot_count_t query_submitted, query_freed, window_submitted, window_freed;
+  slot_count_t spare, held, behind, window_held;
   lane_t query_lane;
+  logic submitted_init_done, freed_init_done;
 
-  assign init_done_o = init_q[$clog2(Lanes)];
-  assign init_lane   = init_q[$clog2(Lanes)-1:0];
+  assign init_done_o = submitted_init_done && freed_init_done;
   assign query_lane  = '{prompt: 1'b0, node: query_node_i};
-  assign held        = submitted[query_lane] - freed[query_lane];
+  assign held        = query_submitted - query_freed;
+
+  tx_lane_count u_submitted (
+    .clk_i,
+    .rst_ni,
+    .count_i    (submit_valid_i),
+    .lane_i     (submit_lane_i),
+    .read_lane_i('{query_lane, window_lane_i}),
+    .read_o     ('{query_submitted, window_submitted}),
+    .init_done_o(submitted_init_done)
+  );
+
+  tx_lane_count u_freed (
+    .clk_i,
+    .rst_ni,
+    .count_i    (freed_valid_i),
+    .lane_i     (freed_lane_i),
+    .read_lane_i('{query_lane, window_lane_i}),
+    .read_o     ('{query_freed, window_freed}),
+    .init_done_o(freed_init_done)
+  );
+
   always_comb begin
     if (32'(free_i) >= TX_SLOTS / 2) spare = free_i;
-    else spare = 32'(free_i) > TX_SLOTS_PROMPT ? free_i - count_t'(TX_SLOTS_PROMPT) : '0;
+    else spare = 32'(free_i) > TX_SLOTS_PROMPT ? free_i - slot_count_t'(TX_SLOTS_PROMPT) : '0;
   end
 
   // Beginning takes more than going on: work that begins should not have to stop at once.
-  assign behind  = held + count_t'(query_slots_i) - 1;
-  assign start_o = spare >= count_t'(query_slots_i) &&
+  assign behind  = held + slot_count_t'(query_slots_i) - 1;
+  assign start_o = spare >= slot_count_t'(query_slots_i) &&
                    (held == '0 || (behind < spare - (spare >> 2) && !silent_i[query_node_i]));
   assign room_o  = held < spare;
-  assign window_held   = submitted[window_lane_i] - freed[window_lane_i];
+  assign window_held   = window_submitted - window_freed;
   assign window_room_o = window_held < (window_lane_i.prompt ? free_i : spare);
-
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) submitted[init_lane] <= '0;
-    else if (submit_valid_i) submitted[submit_lane_i] <= submitted[submit_lane_i] + 1;
-    if (!init_done_o) freed[init_lane] <= '0;
-    else if (freed_valid_i) freed[freed_lane_i] <= freed[freed_lane_i] + 1;
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) init_q <= '0;
-    else if (!init_done_o) init_q <= init_q + 1;
-  end
 
 endmodule

@@ -32,8 +32,7 @@ module tx_slots
 
   // Bytes are counted without end; what a slot had when it was freed is taken off. So each memory
   // has one writer.
-  chunk_t total [TX_SLOTS];
-  chunk_t base [TX_SLOTS];
+  chunk_t total, put_total, query_total, query_base;
 
   slot_t free_list [TX_SLOTS];
   slot_t read_q, write_q;
@@ -55,16 +54,37 @@ module tx_slots
   assign alloc_payload_valid_o = init_done_o && 32'(count_q) > TX_SLOTS_PROMPT;
   assign alloc_slot_o    = free_list[read_q];
   assign free_o          = count_q;
-  assign query_arrived_o = total[query_slot_i] - base[query_slot_i];
+  assign query_arrived_o = query_total - query_base;
   assign poisoned_o      = poisoned_q;
   assign all_free_o      = count_q[$clog2(TX_SLOTS)];
 
+  lut_ram_nr1w #(
+    .WIDTH($bits(chunk_t)),
+    .DEPTH(TX_SLOTS),
+    .READERS(3)
+  ) u_total (
+    .clk_i,
+    .write_i        (beat_valid_i),
+    .write_address_i(beat_slot_i),
+    .write_data_i   (total + beat_bytes_i),
+    .read_address_i ('{beat_slot_i, put_slot, query_slot_i}),
+    .read_data_o    ('{total, put_total, query_total})
+  );
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(chunk_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_base (
+    .clk_i,
+    .write_i        (put),
+    .write_address_i(put_slot),
+    .write_data_i   (put_total),
+    .read_address_i ('{query_slot_i}),
+    .read_data_o    ('{query_base})
+  );
+
   always_ff @(posedge clk_i) begin
-    if (beat_valid_i) total[beat_slot_i] <= total[beat_slot_i] + beat_bytes_i;
-    if (put) begin
-      base[put_slot]     <= total[put_slot];
-      free_list[write_q] <= put_slot;
-    end
+    if (put) free_list[write_q] <= put_slot;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

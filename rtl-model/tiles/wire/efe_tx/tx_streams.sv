@@ -16,34 +16,33 @@ module tx_streams
   input  qpn_t    clear_qpn_i,
 
   /* verilator lint_off UNUSEDSIGNAL */  // whose it is counts
-  input  logic    lost_valid_i,  // a segment of this queue pair is lost,
-  input  tx_tag_t lost_i,
-  input  logic    drop_valid_i,  // or was never submitted
-  output logic    drop_ready_o,
-  input  tx_tag_t drop_i,
-
   input  tx_tag_t look_i,
+  output logic    broken_o,      // a segment before this one is lost
+  input  logic    lost_i,        // this one is
+  input  logic    drop_valid_i,  // or one that was never submitted
+  output logic    drop_ready_o,
+  input  tx_tag_t drop_i
   /* verilator lint_on UNUSEDSIGNAL */
-  output logic    broken_o       // one before it is
 );
 
   typedef logic [$clog2(N_QP)-1:0] place_t;
 
   logic [N_QP-1:0] broken_q;
-  generation_t lives [N_QP];  // of those
   logic breaks;
-  place_t place, clear_place, look_place;
-  generation_t life;
+  place_t place, clear_place, look_place, drop_place;
+  generation_t life, broken_life, look_life, drop_life;
 
-  assign drop_ready_o = !lost_valid_i;
-  assign place        = place_t'(lost_valid_i ? lost_i.qpn : drop_i.qpn);
-  assign life         = lost_valid_i ? lost_i.generation : drop_i.generation;
+  assign drop_ready_o = !lost_i;
   assign clear_place  = place_t'(clear_qpn_i);
   assign look_place   = place_t'(look_i.qpn);
+  assign drop_place   = place_t'(drop_i.qpn);
+  assign place        = lost_i ? look_place : drop_place;
+  assign life         = lost_i ? look_i.generation : drop_i.generation;
+  assign broken_life  = lost_i ? look_life : drop_life;
   // What is left of an earlier life says nothing of a later one. Who has no life has no stream: ports.
-  assign breaks       = (lost_valid_i || drop_valid_i) && life != '0 &&
-                        (!broken_q[place] || $signed(life - lives[place]) > 0);
-  assign broken_o     = broken_q[look_place] && lives[look_place] == look_i.generation;
+  assign breaks       = (lost_i || drop_valid_i) && life != '0 &&
+                        (!broken_q[place] || $signed(life - broken_life) > 0);
+  assign broken_o     = broken_q[look_place] && look_life == look_i.generation;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -53,8 +52,18 @@ module tx_streams
       if (breaks) broken_q[place] <= 1'b1;
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (breaks) lives[place] <= life;
-  end
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(generation_t)),
+    .DEPTH(N_QP),
+    .READERS(2)
+  ) u_lives (  // of the broken ones
+    .clk_i,
+    .write_i        (breaks),
+    .write_address_i(place),
+    .write_data_i   (life),
+    .read_address_i ('{look_place, drop_place}),
+    .read_data_o    ('{look_life, drop_life})
+  );
 
 endmodule

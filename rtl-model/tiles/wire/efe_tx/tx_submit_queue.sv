@@ -32,40 +32,81 @@ module tx_submit_queue
   output tx_desc_t            desc_o  // next cycle, and until the next read
 );
 
-  chunk_t expected [TX_SLOTS];
   node_t [TX_SLOTS-1:0] node_q;
   logic [TX_SLOTS-1:0] waiting_q, unwanted_q, stopped_q;
 
   // The head of a list is the slot that made it nonempty, or what the last pop has left. So each
   // memory has one writer.
   slot_t link [TX_SLOTS];
-  slot_t first [Lanes];
-  slot_t left [Lanes];
-  slot_t tail [Lanes];
+  slot_t first, left, tail, submit_tail;
   logic [Lanes-1:0] popped_q, nonempty_q;
 
   lane_t submit_lane;
   logic joins;  // the submitted slot goes behind others
 
   assign submit_lane     = '{prompt: submit_i.prompt, node: submit_i.node};
-  assign head_slot_o     = popped_q[lane_i] ? left[lane_i] : first[lane_i];
-  assign head_expected_o = expected[head_slot_o];
+  assign head_slot_o     = popped_q[lane_i] ? left : first;
   assign unwanted_o      = unwanted_q | stopped_q;
   assign stopped_o       = stopped_q;
-  assign pop_last_o      = head_slot_o == tail[lane_i];
+  assign pop_last_o      = head_slot_o == tail;
   assign joins           = nonempty_q[submit_lane] &&
                            !(pop_i && pop_last_o && lane_i == submit_lane);
 
   always_ff @(posedge clk_i) begin
     if (submit_valid_i) begin
-      expected[submit_i.slot] <= submit_i.inlined ? '0 : submit_i.length;
-      node_q[submit_i.slot]   <= submit_i.node;
-      tail[submit_lane]       <= submit_i.slot;
-      if (joins) link[tail[submit_lane]] <= submit_i.slot;
-      else first[submit_lane] <= submit_i.slot;
+      node_q[submit_i.slot] <= submit_i.node;
+      if (joins) link[submit_tail] <= submit_i.slot;
     end
-    if (pop_i) left[lane_i] <= link[head_slot_o];
   end
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(Lanes)
+  ) u_first (
+    .clk_i,
+    .write_i        (submit_valid_i && !joins),
+    .write_address_i(submit_lane),
+    .write_data_i   (submit_i.slot),
+    .read_address_i ('{lane_i}),
+    .read_data_o    ('{first})
+  );
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(Lanes)
+  ) u_left (
+    .clk_i,
+    .write_i        (pop_i),
+    .write_address_i(lane_i),
+    .write_data_i   (link[head_slot_o]),
+    .read_address_i ('{lane_i}),
+    .read_data_o    ('{left})
+  );
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(Lanes),
+    .READERS(2)
+  ) u_tail (
+    .clk_i,
+    .write_i        (submit_valid_i),
+    .write_address_i(submit_lane),
+    .write_data_i   (submit_i.slot),
+    .read_address_i ('{lane_i, submit_lane}),
+    .read_data_o    ('{tail, submit_tail})
+  );
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(chunk_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_expected (
+    .clk_i,
+    .write_i        (submit_valid_i),
+    .write_address_i(submit_i.slot),
+    .write_data_i   (submit_i.inlined ? '0 : submit_i.length),
+    .read_address_i ('{head_slot_o}),
+    .read_data_o    ('{head_expected_o})
+  );
 
   ram_1r1w #(
     .WIDTH($bits(tx_desc_t)),

@@ -20,18 +20,25 @@ module tx_timer
   output node_t               expired_node_o
 );
 
-  logic [31:0] deadlines [MAX_NODE];
-  logic [31:0] now_q;
+  logic [31:0] deadline, now_q;
   node_t scan_q;
 
   assign now_o          = now_q;
   assign expired_node_o = scan_q;
   assign expired_o      = outstanding_i[scan_q] && !resending_i[scan_q] &&
-                          signed'(deadlines[scan_q] - now_q) <= 0;
+                          signed'(deadline - now_q) <= 0;
 
-  always_ff @(posedge clk_i) begin
-    if (set_valid_i) deadlines[set_node_i] <= set_deadline_i;
-  end
+  lut_ram_nr1w #(
+    .WIDTH(32),
+    .DEPTH(MAX_NODE)
+  ) u_deadlines (
+    .clk_i,
+    .write_i        (set_valid_i),
+    .write_address_i(set_node_i),
+    .write_data_i   (set_deadline_i),
+    .read_address_i ('{scan_q}),
+    .read_data_o    ('{deadline})
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -31,9 +31,8 @@ module tx_turns
   localparam int unsigned Turn = MTU_MAX + HEADER_UNTAGGED_BYTES;
   typedef logic [$clog2(2*Turn)-1:0] bytes_t;
 
-  // What the last turn of a lane has taken too much.
-  bytes_t debts [Lanes];
-  bytes_t used, used_new, used_q;
+  bytes_t debt;  // what the last turn of lane_o has taken too much
+  bytes_t used, used_new, used_q, debt_new;
   logic begun_q;
   logic rotate;
   logic [$clog2(Lanes):0] init_q;
@@ -43,19 +42,27 @@ module tx_turns
   /* verilator lint_on UNUSEDSIGNAL */
 
   assign init_done_o = init_q[$clog2(Lanes)];
-  assign used        = begun_q ? used_q : debts[lane_o];
+  assign used        = begun_q ? used_q : debt;
   assign its_turn_o  = valid_o && used < bytes_t'(Turn);
   assign used_new    = used + bytes_t'(sent_bytes_i);
+  assign debt_new    = used_new > bytes_t'(Turn) ? used_new - bytes_t'(Turn) : '0;
 
   // One that is alone need not be passed over: its next turn begins where it stands.
   assign rotate = valid_o && !busy_i && !submit_valid_i && !alone_o && (!able_i || !its_turn_o);
 
+  lut_ram_nr1w #(
+    .WIDTH($bits(bytes_t)),
+    .DEPTH(Lanes)
+  ) u_debts (
+    .clk_i,
+    .write_i        (!init_done_o || sent_i),
+    .write_address_i(init_done_o ? lane_o : init_q[$clog2(Lanes)-1:0]),
+    .write_data_i   (init_done_o ? debt_new : '0),
+    .read_address_i ('{lane_o}),
+    .read_data_o    ('{debt})
+  );
+
   always_ff @(posedge clk_i) begin
-    if (!init_done_o) begin
-      debts[init_q[$clog2(Lanes)-1:0]] <= '0;
-    end else if (sent_i) begin
-      debts[lane_o] <= used_new > bytes_t'(Turn) ? used_new - bytes_t'(Turn) : '0;
-    end
     if (sent_i) used_q <= used_new;
     else if (!begun_q) used_q <= used;
   end
