@@ -18,7 +18,6 @@ AWAITING = {
     "receives": 60,
     "responder_control": 67,
     "turn_control": 62,
-    "tx_sequencer": 59,
 }
 
 

@@ -80,36 +80,32 @@ module efe_tx
   logic desc_read;
   slot_t desc_slot;
   tx_desc_t desc;
-  logic ended_valid, ended_ready, freed;
-  slot_t ended_slot, freed_slot;
-  tx_done_t ended;
+  logic freed;
+  slot_t freed_slot;
   lane_t freed_lane, submit_lane, window_lane;
-  logic rest, op_valid;
-  op_e op;
-  node_t op_node, node;
+  logic rest;
+  pick_t pick;
+  node_t node;
   logic expired, timer_set;
   logic [31:0] now, deadline;
   node_t expired_node;
   logic [MAX_NODE-1:0] outstanding, greeting, resending;
-  cycles_t rtt_mean;
-  window_size_t window;
+  pace_t pace;
   logic head_window, head_due, head_open, resend_due, resend_pass, resend_alone;
-  logic resend_valid, resend_empty, resend_set, resend_clear, resend_rotate;
+  logic resend_valid, resend_empty;
+  resend_t resend;
   node_t resend_node;
   logic ack_head_sack;
   logic ack_owed_valid, ack_owed_sack, ack_owed_empty, ack_sent;
   node_t ack_owed_node;
-  logic send, send_data, send_syn;
-  logic [15:0] send_session;
-  logic [31:0] send_seq;
-  logic frame_valid, frame_ready;
-  efe_t frame_efe;
-  tx_desc_t frame_desc;
+  send_t send;
   logic framer_busy, slot_in_use;
   slot_t framer_slot;
   logic payload_read;
   logic [WordBits-1:0] payload_word;
   data_t payload;
+  stream_if #(.T(end_t)) ended ();
+  stream_if #(.T(frame_t)) frame ();
 
   assign init_done_o     = slots_init_done && sequencer_init_done &&
                            turns_init_done && quota_init_done;
@@ -121,29 +117,30 @@ module efe_tx
   assign head_ready      = head_arrived == head_expected;
   assign head_dead       = dead[head_slot];
   assign head_open       = head_window && head_due;
-  assign peer.ack_sent      = send && peer.state.valid && !(send_data && desc.unreliable);
+  assign peer.ack_sent   = send.valid && peer.state.valid && !(send.data && desc.unreliable);
+  assign peer.heard_node = node;
   // A node whose frame is not due yet lets others pass.
   assign resend_pass     = rest && resend_valid && !resend_due && !resend_alone;
 
-  assign peer.ack_ready          = op_valid && op == OP_ACK;
-  assign peer.restart_ready = op_valid && op == OP_RESTART;
-  assign credit.ready       = op_valid && op == OP_CREDIT;
+  assign peer.ack_ready     = pick.valid && pick.op == OP_ACK;
+  assign peer.restart_ready = pick.valid && pick.op == OP_RESTART;
+  assign credit.ready       = pick.valid && pick.op == OP_CREDIT;
 
   credit_update_t credit_q;
-  logic send_credit;
   always_ff @(posedge clk_i) begin
     if (credit.ready) credit_q <= credit.data;
   end
 
   assign payload_missing = !head_ready && !head_dead;
-  assign waits_o = rest && !op_valid && (!head_valid || (head_alone && payload_missing)) &&
-                   greeting == '0 && resend_empty && ack_owed_empty && !frame_valid && !tx_valid_o;
+  assign waits_o = rest && !pick.valid && (!head_valid || (head_alone && payload_missing)) &&
+                   greeting == '0 && resend_empty && ack_owed_empty && !frame.valid && !tx_valid_o;
   assign idle_o  = waits_o && all_free;
 
   // A slot must not be filled anew while a frame still leaves from it.
   assign slot_in_use =
-      (frame_valid && frame_efe.flags[EFE_FLAGS_SEQ] && frame_desc.slot == ended_slot) ||
-      (framer_busy && framer_slot == ended_slot);
+      (frame.valid && frame.data.efe.flags[EFE_FLAGS_SEQ] &&
+       frame.data.desc.slot == ended.data.slot) ||
+      (framer_busy && framer_slot == ended.data.slot);
 
   tx_slots u_slots (
     .clk_i,
@@ -207,10 +204,10 @@ module efe_tx
     .able_i        (head_ready && (head_dead || (head_open && !resending[head_lane.node]))),
     .its_turn_o    (head_turn),
     .alone_o       (head_alone),
-    .busy_i        (handles_new || (op_valid && op == OP_NEW)),
+    .busy_i        (handles_new || (pick.valid && pick.op == OP_NEW)),
     .sent_i        (head_pop),
     .sent_last_i   (head_pop_last),
-    .sent_bytes_i  (send ? desc.length + chunk_t'(HEADER_UNTAGGED_BYTES) : '0),
+    .sent_bytes_i  (send.valid ? desc.length + chunk_t'(HEADER_UNTAGGED_BYTES) : '0),
     .init_done_o   (turns_init_done)
   );
 
@@ -249,10 +246,9 @@ module efe_tx
     .clk_i,
     .rst_ni,
     .now_i        (now),
-    .sent_i       (send && send_data),
+    .pace_i       (pace),
+    .sent_i       (send.valid && send.data),
     .node_i       (node),
-    .mean_i       (rtt_mean),
-    .window_i     (window),
     .new_node_i   (head_lane.node),
     .new_due_o    (head_due),
     .resend_node_i(resend_node),
@@ -262,11 +258,11 @@ module efe_tx
   node_queue u_resend_queue (
     .clk_i,
     .rst_ni,
-    .set_valid_i  (resend_set),
+    .set_valid_i  (resend.enter),
     .set_node_i   (node),
-    .clear_valid_i(resend_clear),
+    .clear_valid_i(resend.leave),
     .clear_node_i (node),
-    .rotate_i     (resend_rotate || resend_pass),
+    .rotate_i     (resend.rotate || resend_pass),
     .head_valid_o (resend_valid),
     .head_node_o  (resend_node),
     .alone_o      (resend_alone),
@@ -280,7 +276,7 @@ module efe_tx
     .request_valid_i(peer.ack_request),
     .request_node_i (peer.ack_request_node),
     .request_sack_i (peer.ack_request_sack),
-    .sent_valid_i   (ack_sent && !(send_data && ack_owed_sack)),
+    .sent_valid_i   (ack_sent && !(send.data && ack_owed_sack)),
     .sent_node_i    (node),
     .sent_sack_o    (ack_owed_sack),
     .head_valid_o   (ack_owed_valid),
@@ -293,10 +289,10 @@ module efe_tx
     .clk_i,
     .rst_ni,
     .ask_i           (rest),
-    .can_send_i      (enable_i && !frame_valid),
+    .can_send_i      (enable_i && !frame.valid),
     .peer_restart_valid_i(peer.restart_valid),
     .peer_restart_node_i(peer.restart_node),
-    .ack_valid_i(peer.ack_valid),
+    .ack_valid_i     (peer.ack_valid),
     .ack_node_i      (peer.ack.node),
     .expired_i       (enable_i && expired),
     .expired_greets_i(greeting[expired_node]),
@@ -311,51 +307,38 @@ module efe_tx
     .ack_owed_valid_i(ack_owed_valid),
     .ack_owed_node_i (ack_owed_node),
     .ack_owed_sack_i (ack_head_sack),
-    .credit_valid_i(credit.valid),
+    .credit_valid_i  (credit.valid),
     .credit_node_i   (credit.data.node),
-    .valid_o         (op_valid),
-    .op_o            (op),
-    .node_o          (op_node)
+    .pick_o          (pick)
   );
 
   tx_sequencer u_sequencer (
     .clk_i,
     .rst_ni,
-    .cfg_rto_cycles_i(settings.rto_cycles),
-    .cfg_retry_limit_i(settings.retry_limit),
+    .settings,
     .now_i          (now),
-    .entropy_i      (settings.now[31:0] ^ settings.now[63:32]),
     .rest_o         (rest),
-    .op_valid_i     (op_valid),
-    .op_i           (op),
-    .op_node_i      (op_node),
-    .ack_i(peer.ack),
+    .pick_i         (pick),
+    .ack_i          (peer.ack),
     .known_i        (peer.restart_known),
     .node_o         (node),
     .head_slot_i    (head_slot),
     .head_pop_o     (head_pop),
     .head_stop_o    (head_stop),
     .doom_o         (doom),
-    .heard_valid_o(peer.heard_valid),
-    .heard_o(peer.heard),
+    .heard_valid_o  (peer.heard_valid),
+    .heard_o        (peer.heard),
     .dead_i         (dead),
     .poisoned_i     (poisoned),
     .stopped_i      (stopped),
     .desc_read_o    (desc_read),
     .desc_slot_o    (desc_slot),
-    .desc_tag_i     (desc.tag),
-    .desc_unsent_i  (desc.unsent),
-    .desc_status_i  (desc.status),
-    .desc_unreliable_i(desc.unreliable),
-    .desc_stream_i  (desc.stream),
+    .desc_i         (desc),
     .broken_i       (broken),
     .lost_o         (lost),
     .new_o          (handles_new),
     .silent_o       (silent),
-    .ended_valid_o  (ended_valid),
-    .ended_ready_i  (ended_ready),
-    .ended_slot_o   (ended_slot),
-    .ended_o        (ended),
+    .ended,
     .slot_in_use_i  (slot_in_use),
     .timer_set_o    (timer_set),
     .deadline_o     (deadline),
@@ -363,24 +346,14 @@ module efe_tx
     .greeting_o     (greeting),
     .window_node_i  (head_lane.node),
     .window_open_o  (head_window),
-    .rtt_mean_o     (rtt_mean),
-    .window_o       (window),
-    .resend_set_o   (resend_set),
-    .resend_clear_o (resend_clear),
-    .resend_rotate_o(resend_rotate),
+    .pace_o         (pace),
+    .resend_o       (resend),
     .rx_known_i     (peer.state.valid),
     .ack_sent_o     (ack_sent),
     .send_o         (send),
-    .send_data_o    (send_data),
-    .send_credit_o  (send_credit),
-    .send_session_o (send_session),
-    .send_syn_o     (send_syn),
-    .send_seq_o     (send_seq),
     .init_done_o    (sequencer_init_done),
     .event_o
   );
-
-  assign peer.heard_node = node;
 
   tx_streams #(
     .N_QP(N_QP)
@@ -400,10 +373,7 @@ module efe_tx
   tx_ends u_ends (
     .clk_i,
     .rst_ni,
-    .ended_valid_i (ended_valid),
-    .ended_ready_o (ended_ready),
-    .ended_slot_i  (ended_slot),
-    .ended_i       (ended),
+    .ended,
     .ended_prompt_i(desc.prompt),
     .done_valid_o,
     .done_ready_i,
@@ -413,59 +383,42 @@ module efe_tx
     .freed_slot_o  (freed_slot),
     .freed_lane_o  (freed_lane)
   );
-  assign prompt_done_o = ended;
+  assign prompt_done_o = ended.data.done;
 
-  tx_desc_t refusal;
-  logic refusal_rnr;
-  logic [4:0] refusal_pause;
+  telling_t refusal;
   tx_refusals u_refusals (
     .clk_i,
     .set_i        (peer.refusal_set),
     .set_refusal_i(refusal_i),
     .read_i       (desc_read),
     .read_node_i  (node),
-    .desc_o       (refusal),
-    .rnr_o        (refusal_rnr),
-    .pause_o      (refusal_pause)
+    .telling_o    (refusal)
   );
 
   tx_header u_header (
     .clk_i,
     .rst_ni,
     .cfg_node_i(settings.node),
-    .send_i       (send),
-    .sequenced_i  (send_data),
-    .node_i       (node),
-    .session_i    (send_session),
-    .syn_i        (send_syn),
-    .seq_i        (send_seq),
-    .sack_i       (ack_owed_sack),
+    .send_i    (send),
+    .node_i    (node),
+    .sack_i    (ack_owed_sack),
     .rx_state_i(peer.state),
-    .desc_i       (desc),
-    .credit_valid_i(send_credit),
-    .credit_i     (credit_q),
-    .refusal_i    (refusal),
-    .refusal_rnr_i(refusal_rnr),
-    .refusal_pause_i(refusal_pause),
-    .frame_valid_o(frame_valid),
-    .frame_ready_i(frame_ready),
-    .frame_efe_o  (frame_efe),
-    .frame_desc_o (frame_desc)
+    .desc_i    (desc),
+    .credit_i  (credit_q),
+    .refusal_i (refusal),
+    .frame
   );
 
   tx_framer u_framer (
     .clk_i,
     .rst_ni,
-    .cfg_node_i(settings.node),
-    .frame_valid_i(frame_valid),
-    .frame_ready_o(frame_ready),
-    .frame_efe_i  (frame_efe),
-    .frame_desc_i (frame_desc),
-    .read_o       (payload_read),
-    .read_word_o  (payload_word),
-    .read_data_i  (payload),
-    .busy_o       (framer_busy),
-    .busy_slot_o  (framer_slot),
+    .cfg_node_i (settings.node),
+    .frame,
+    .read_o     (payload_read),
+    .read_word_o(payload_word),
+    .read_data_i(payload),
+    .busy_o     (framer_busy),
+    .busy_slot_o(framer_slot),
     .tx_valid_o,
     .tx_ready_i,
     .tx_sop_o,

@@ -26,6 +26,61 @@ package efe_tx_pkg;
   } op_e;
   localparam int unsigned Ops = 7;
 
+  // The event that comes next, and whose it is.
+  typedef struct packed {
+    logic  valid;
+    op_e   op;
+    node_t node;
+  } pick_t;
+
+  // What it comes to, by the state of its node.
+  typedef struct packed {
+    logic ack_good;      // an acknowledgement counts,
+    logic ack_progress;  // and tells of something new
+    logic time_out;      // a frame has no answer:
+    logic retry;         // another try,
+    logic peer_dead;     // or none
+    logic give_up;       // what is on its way is given up
+    logic greets;        // a greeting has no answer,
+    logic greet_again;   // and goes out again
+  } verdict_t;
+
+  // A frame that leaves for the node in work.
+  typedef struct packed {
+    logic        valid;
+    logic        data;     // with a segment
+    logic        credit;   // with what the event says of receives
+    logic [15:0] session;
+    logic        syn;
+    logic [31:0] seq;
+  } send_t;
+
+  // The same for the framer.
+  typedef struct packed {
+    efe_t     efe;  // without length, the frame ends here
+    tx_desc_t desc;
+  } frame_t;
+
+  // How a peer is told of a refusal: by a frame without a number.
+  typedef struct packed {
+    tx_desc_t   desc;
+    logic       rnr;
+    logic [4:0] pause;
+  } telling_t;
+
+  // A slot, and how it has ended.
+  typedef struct packed {
+    slot_t    slot;
+    tx_done_t done;
+  } end_t;
+
+  // The node in work, in the queue of those that are resent to.
+  typedef struct packed {
+    logic enter;
+    logic leave;
+    logic rotate;  // others come first
+  } resend_t;
+
   // Round trip time of a node, cycles; mean 0: not measured yet.
   typedef logic [19:0] cycles_t;
   typedef struct packed {
@@ -42,6 +97,24 @@ package efe_tx_pkg;
     window_size_t size;
     logic         odd;    // a frame was acknowledged that is not worth a sixteenth by itself
   } window_t;
+
+  // How fast frames may leave to the node whose event begins.
+  typedef struct packed {
+    logic         valid;
+    cycles_t      mean;  // round trip time
+    window_size_t window;
+  } pace_t;
+
+  // What is known of one slot under way, and follows from that.
+  typedef struct packed {
+    logic [31:0] sent_at;  // when it left last
+    logic [31:0] age;      // cycles since
+    logic        again;    // not for the first time
+    logic        arrived;  // without being acknowledged yet
+    logic        lost;     // it counts as lost, and waits to be sent again
+    logic        older;    // it left before the newest of those known to have arrived
+    logic        newest;   // it is the newest of those, if it has arrived, too
+  } flight_t;
 
   // Towards one node. The slots from head to tail are not acknowledged; una is the sequence number
   // of the first of them that has one (dead slots have none), next that of the next new frame.

@@ -32,9 +32,7 @@ module tx_arbiter
   input  logic                credit_valid_i,
   input  node_t               credit_node_i,
 
-  output logic                valid_o,
-  output op_e                 op_o,
-  output node_t               node_o
+  output pick_t               pick_o
 );
 
   typedef logic [$clog2(Ops)-1:0] index_t;
@@ -72,25 +70,24 @@ module tx_arbiter
     end
   end
 
-  assign valid_o = |request;
-  assign op_o    = op_e'(pick);
-
+  node_t node;
   always_comb begin
-    unique case (op_o)
-      OP_RESTART: node_o = peer_restart_node_i;
-      OP_ACK:     node_o = ack_node_i;
-      OP_TIMEOUT: node_o = expired_node_i;
-      OP_RESEND:  node_o = resend_node_i;
-      OP_NEW:     node_o = head_node_i;
-      OP_CREDIT:  node_o = credit_node_i;
-      default:    node_o = ack_owed_node_i;
+    unique case (op_e'(pick))
+      OP_RESTART: node = peer_restart_node_i;
+      OP_ACK:     node = ack_node_i;
+      OP_TIMEOUT: node = expired_node_i;
+      OP_RESEND:  node = resend_node_i;
+      OP_NEW:     node = head_node_i;
+      OP_CREDIT:  node = credit_node_i;
+      default:    node = ack_owed_node_i;
     endcase
   end
+  assign pick_o = '{valid: |request, op: op_e'(pick), node: node};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       last_q <= '0;
-    end else if (valid_o) begin
+    end else if (request != '0) begin
       last_q <= pick;
     end
   end

@@ -5,6 +5,7 @@
 module tx_framer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
 #(
   localparam int unsigned Words = TX_SLOTS * MTU_MAX / DATA_BYTES
 ) (
@@ -13,12 +14,7 @@ module tx_framer
 
   input  node_t                    cfg_node_i,
 
-  input  logic                     frame_valid_i,
-  output logic                     frame_ready_o,
-  input  efe_t                     frame_efe_i,   // without length, the frame ends here
-  /* verilator lint_off UNUSEDSIGNAL */  // the rest of it is in the EFE header, or not for the wire
-  input  tx_desc_t                 frame_desc_i,
-  /* verilator lint_on UNUSEDSIGNAL */
+  stream_if.sink                   frame,
 
   output logic                     read_o,
   output logic [$clog2(Words)-1:0] read_word_o,
@@ -57,12 +53,18 @@ module tx_framer
     return {32'(MAC_PREFIX), 16'(node)};
   endfunction
 
+  efe_t efe;
+  /* verilator lint_off UNUSEDSIGNAL */  // the rest of it is in the EFE header, or not for the wire
+  tx_desc_t desc;
+  /* verilator lint_on UNUSEDSIGNAL */
+  assign {efe, desc} = frame.data;
+
   logic [47:0] destination;
   always_comb begin
-    destination = mac_of(frame_desc_i.node);
-    if (frame_efe_i.klass == EFE_CLASS_DATAGRAM) begin
-      destination = is_group(frame_efe_i.dst_qpn) ?
-          {32'(GROUP_MAC_PREFIX), frame_efe_i.dst_qpn[15:0]} : mac_of(frame_desc_i.dest);
+    destination = mac_of(desc.node);
+    if (efe.klass == EFE_CLASS_DATAGRAM) begin
+      destination = is_group(efe.dst_qpn) ?
+          {32'(GROUP_MAC_PREFIX), efe.dst_qpn[15:0]} : mac_of(desc.dest);
     end
   end
 
@@ -82,24 +84,24 @@ module tx_framer
   data_t payload;
 
   assign take          = active_q && tx_ready_i;
-  assign frame_ready_o = !active_q || (take && tx_eop_o);
-  assign load          = frame_valid_i && frame_ready_o;
-  assign sequenced     = frame_efe_i.flags[EFE_FLAGS_SEQ];
-  assign has_segment   = frame_efe_i.length != '0;
+  assign frame.ready = !active_q || (take && tx_eop_o);
+  assign load          = frame.valid && frame.ready;
+  assign sequenced     = efe.flags[EFE_FLAGS_SEQ];
+  assign has_segment   = efe.length != '0;
 
   always_comb begin
     header = '0;
     last_byte = '0;
     if (load) begin
       header = wire_order({destination, mac_of(cfg_node_i), 16'(ETHERTYPE),
-                           frame_efe_i, has_segment ? frame_desc_i.ddp : '0});
-      last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame_efe_i.length;
+                           efe, has_segment ? desc.ddp : '0});
+      last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + efe.length;
     end
   end
 
   assign in_payload  = index_q >= beat_index_t'(HeaderBeats);
   assign read_o      = load || (take && in_payload);
-  assign read_word_o = load ? {frame_desc_i.slot, SlotWordBits'(0)} : {slot_q, word_q};
+  assign read_word_o = load ? {desc.slot, SlotWordBits'(0)} : {slot_q, word_q};
   assign payload     = inlined_q ? inline_q[DATA_W-1:0] : read_data_i;
 
   assign busy_o      = active_q && sequenced_q;
@@ -123,15 +125,15 @@ module tx_framer
   always_ff @(posedge clk_i) begin
     if (load) begin
       sequenced_q  <= sequenced;
-      untagged_q   <= frame_desc_i.untagged;
-      inlined_q    <= frame_desc_i.inlined;
-      slot_q       <= frame_desc_i.slot;
+      untagged_q   <= desc.untagged;
+      inlined_q    <= desc.inlined;
+      slot_q       <= desc.slot;
       header_q     <= header;
       index_q      <= '0;
       last_q       <= last_byte[15:OffsetBits];
       last_bytes_q <= beat_bytes_t'(last_byte[OffsetBits-1:0]) + 1;
       word_q       <= SlotWordBits'(1);
-      inline_q     <= frame_desc_i.inline_data;
+      inline_q     <= desc.inline_data;
       carry_q      <= header[8*HEADER_UNTAGGED_BYTES-1-:ShiftBits];
     end else if (take) begin
       index_q <= index_q + 1;
@@ -146,8 +148,8 @@ module tx_framer
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       active_q <= 1'b0;
-    end else if (frame_ready_o) begin
-      active_q <= frame_valid_i;
+    end else if (frame.ready) begin
+      active_q <= frame.valid;
     end
   end
 

@@ -4,70 +4,58 @@
 module tx_header
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import efe_tx_pkg::*;
 (
   input  logic        clk_i,
   input  logic        rst_ni,
 
   input  node_t       cfg_node_i,
 
-  input  logic        send_i,       // only while no frame is held
-  input  logic        sequenced_i,  // with a segment, else it only acknowledges
+  input  send_t       send_i,       // only while no frame is held
   input  node_t       node_i,
-  input  logic [15:0] session_i,
-  input  logic        syn_i,
-  input  logic [31:0] seq_i,
   input  logic        sack_i,       // tell what is held
   input  rx_state_t   rx_state_i,
   input  tx_desc_t    desc_i,
-  input  logic        credit_valid_i,  // without a segment: it tells this too
   /* verilator lint_off UNUSEDSIGNAL */  // whose node is node_i
   input  credit_update_t credit_i,
   /* verilator lint_on UNUSEDSIGNAL */
+  input  telling_t    refusal_i,    // while one is in force, and there is nothing else to tell
 
-  input  tx_desc_t    refusal_i,       // or this, while a refusal is in force
-  input  logic        refusal_rnr_i,
-  input  logic [4:0]  refusal_pause_i,
-
-  output logic        frame_valid_o,
-  input  logic        frame_ready_i,
-  output efe_t        frame_efe_o,
-  output tx_desc_t    frame_desc_o
+  stream_if.source    frame
 );
 
   logic valid_q;
   efe_t efe_q;
   tx_desc_t desc_q;
 
-  // Only a frame that has nothing else to tell.
   logic refuses;
   /* verilator lint_off UNUSEDSIGNAL */  // what the framer needs of it is in desc_q
   tx_desc_t segment;
   /* verilator lint_on UNUSEDSIGNAL */
-  assign refuses = !sequenced_i && !credit_valid_i && rx_state_i.valid && rx_state_i.refusal != '0;
-  assign segment = sequenced_i ? desc_i : refusal_i;
+  assign refuses = !send_i.data && !send_i.credit && rx_state_i.valid && rx_state_i.refusal != '0;
+  assign segment = send_i.data ? desc_i : refusal_i.desc;
 
-  assign frame_valid_o = valid_q;
-  assign frame_efe_o   = efe_q;
-  assign frame_desc_o  = desc_q;
+  assign frame.valid = valid_q;
+  assign frame.data  = '{efe: efe_q, desc: desc_q};
 
   always_ff @(posedge clk_i) begin
-    if (send_i) begin
+    if (send_i.valid) begin
       efe_q                      <= '0;
       efe_q.version              <= 4'(EFE_VERSION);
       efe_q.klass                <= EFE_CLASS_RELIABLE;
-      efe_q.flags[EFE_FLAGS_SEQ] <= sequenced_i;
-      efe_q.flags[EFE_FLAGS_SYN] <= syn_i;
+      efe_q.flags[EFE_FLAGS_SEQ] <= send_i.data;
+      efe_q.flags[EFE_FLAGS_SYN] <= send_i.syn;
       efe_q.src_node             <= 16'(cfg_node_i);
-      efe_q.session              <= session_i;
-      efe_q.seq                  <= seq_i;
+      efe_q.session              <= send_i.session;
+      efe_q.seq                  <= send_i.seq;
       if (rx_state_i.valid) begin
         efe_q.flags[EFE_FLAGS_ACK] <= 1'b1;
         efe_q.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
         efe_q.peer_session         <= rx_state_i.session;
         efe_q.ack                  <= rx_state_i.ack;
-        efe_q.heard                <= rx_state_i.heard_session == session_i ? rx_state_i.heard : '0;
+        efe_q.heard                <= rx_state_i.heard_session == send_i.session ? rx_state_i.heard : '0;
       end
-      if (sequenced_i && desc_i.unreliable) begin
+      if (send_i.data && desc_i.unreliable) begin
         efe_q                      <= '0;
         efe_q.version              <= 4'(EFE_VERSION);
         efe_q.klass                <= EFE_CLASS_UNRELIABLE;
@@ -82,7 +70,7 @@ module tx_header
           efe_q.peer_session         <= desc_i.pkey;
         end
       end
-      if (sequenced_i || refuses) begin
+      if (send_i.data || refuses) begin
         efe_q.length  <= 16'(segment.length) +
                          16'(segment.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
         efe_q.dst_qpn <= segment.dst_qpn;
@@ -91,7 +79,7 @@ module tx_header
         efe_q.dst_generation <= segment.dst_generation;
         desc_q        <= segment;
       end
-      if (sequenced_i) begin
+      if (send_i.data) begin
         if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);
         if (desc_i.imm_valid) begin
           efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
@@ -100,11 +88,11 @@ module tx_header
       end else if (refuses) begin
         efe_q.refusal              <= rx_state_i.refusal;
         efe_q.seq                  <= rx_state_i.refused;
-        efe_q.flags[EFE_FLAGS_RNR] <= refusal_rnr_i;
-        efe_q.sack_imm             <= refusal_rnr_i ? 32'(refusal_pause_i) : '0;
+        efe_q.flags[EFE_FLAGS_RNR] <= refusal_i.rnr;
+        efe_q.sack_imm             <= refusal_i.rnr ? 32'(refusal_i.pause) : '0;
       end else begin
         desc_q.node   <= node_i;
-        if (credit_valid_i) begin
+        if (send_i.credit) begin
           efe_q.credit  <= 16'(CREDIT_VALID) | 16'(credit_i.limit);
           efe_q.dst_qpn <= credit_i.dst_qpn;
           efe_q.src_qpn <= credit_i.src_qpn;
@@ -123,9 +111,9 @@ module tx_header
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= 1'b0;
-    end else if (send_i) begin
+    end else if (send_i.valid) begin
       valid_q <= 1'b1;
-    end else if (frame_ready_i) begin
+    end else if (frame.ready) begin
       valid_q <= 1'b0;
     end
   end

@@ -12,10 +12,9 @@ module tx_pacer
   input  logic         rst_ni,
 
   input  logic [31:0]  now_i,
+  input  pace_t        pace_i,    // of node_i, before the frame
   input  logic         sent_i,    // a frame with a segment leaves to
   input  node_t        node_i,
-  input  cycles_t      mean_i,    // its round trip time
-  input  window_size_t window_i,
 
   input  node_t        new_node_i,
   output logic         new_due_o,
@@ -25,33 +24,72 @@ module tx_pacer
 
   typedef logic [25:0] wide_t;
 
-  logic [31:0] due [MAX_NODE];
-  logic [MAX_NODE-1:0] paced_q;
-  node_t scan_q;
+  // The interval is mean * Share / window. Of the window the highest bits count: a one, and the
+  // mantissa behind it. So there are few quotients, and they are a table.
+  localparam int unsigned Share = 16 * 3 / 4;  // a window counts in sixteenths
+  localparam int unsigned MantissaBits = 4;
+  localparam int unsigned Mantissas = 1 << MantissaBits;
+  localparam int unsigned FractionBits = 2;
+  typedef logic [$clog2((Share << FractionBits) + 1)-1:0] share_t;
 
-  // interval = mean * 12 / window. The divisor by its highest five bits: window = mantissa << (top - 4).
+  function automatic share_t [Mantissas-1:0] shares_of_mantissas();
+    share_t [Mantissas-1:0] shares;
+    for (int unsigned m = 0; m < Mantissas; m++)
+      shares[m] = share_t'((Share << (MantissaBits + FractionBits)) / (Mantissas + m));
+    return shares;
+  endfunction
+  localparam share_t [Mantissas-1:0] Shares = shares_of_mantissas();
+
   logic [3:0] top;
-  logic [4:0] mantissa;
-  wide_t interval;
-  logic [31:0] base;
-
+  logic [MantissaBits-1:0] mantissa;
   always_comb begin
     top = '0;
-    for (int unsigned i = 0; i < $bits(window_size_t); i++) begin
-      if (window_i[i]) top = 4'(i);
+    mantissa = '0;
+    if (pace_i.valid) begin
+      for (int unsigned i = 0; i < $bits(window_size_t); i++) begin
+        if (pace_i.window[i]) top = 4'(i);
+      end
+      mantissa = MantissaBits'(15'(pace_i.window) << MantissaBits >> top);
     end
-    mantissa = 5'(15'(window_i) << 4 >> top);
-    interval = sent_i ? wide_t'(mean_i) * (wide_t'(768) / wide_t'(mantissa)) >> (2 + top) : '0;
-    base = now_i - 32'(interval);
-    if (paced_q[node_i] && signed'(due[node_i] - base) > 0) base = due[node_i];
   end
 
-  assign new_due_o    = !paced_q[new_node_i] || signed'(due[new_node_i] - now_i) <= 0;
-  assign resend_due_o = !paced_q[resend_node_i] || signed'(due[resend_node_i] - now_i) <= 0;
-
+  // So the product is made before the frame leaves.
+  wide_t product_q;
+  logic [3:0] top_q;
+  logic paces_q;
   always_ff @(posedge clk_i) begin
-    if (sent_i) due[node_i] <= base + 32'(interval);
+    if (pace_i.valid) begin
+      product_q <= wide_t'(pace_i.mean) * wide_t'(Shares[mantissa]);
+      top_q     <= top;
+      paces_q   <= pace_i.mean != '0 && pace_i.window != window_size_t'(WindowMax);
+    end
   end
+
+  logic [MAX_NODE-1:0] paced_q;
+  node_t scan_q;
+  logic [31:0] interval, base, due, new_due, resend_due, scan_due;
+
+  always_comb begin
+    interval = 32'(product_q) >> (FractionBits + 32'(top_q));
+    base = now_i - interval;
+    if (paced_q[node_i] && signed'(due - base) > 0) base = due;
+  end
+
+  assign new_due_o    = !paced_q[new_node_i] || signed'(new_due - now_i) <= 0;
+  assign resend_due_o = !paced_q[resend_node_i] || signed'(resend_due - now_i) <= 0;
+
+  lut_ram_nr1w #(
+    .WIDTH(32),
+    .DEPTH(MAX_NODE),
+    .READERS(4)
+  ) u_due (
+    .clk_i,
+    .write_i        (sent_i),
+    .write_address_i(node_i),
+    .write_data_i   (base + interval),
+    .read_address_i ('{node_i, new_node_i, resend_node_i, scan_q}),
+    .read_data_o    ('{due, new_due, resend_due, scan_due})
+  );
 
   // What has been due for longer than any interval stays so when the clock wraps: one node is looked
   // at in a cycle.
@@ -61,10 +99,10 @@ module tx_pacer
       scan_q  <= '0;
     end else begin
       scan_q <= scan_q + 1;
-      if (signed'(due[scan_q] - now_i) < -signed'(32'd1 << $bits(wide_t))) begin
+      if (signed'(scan_due - now_i) < -signed'(32'd1 << $bits(wide_t))) begin
         paced_q[scan_q] <= 1'b0;
       end
-      if (sent_i) paced_q[node_i] <= mean_i != '0 && window_i != window_size_t'(WindowMax);
+      if (sent_i) paced_q[node_i] <= paces_q;
     end
   end
 

@@ -5,6 +5,7 @@
 module tx_refusals
   import exrnic_core_pkg::*;
   import exrnic_pkg::*;
+  import efe_tx_pkg::*;
 (
   input  logic     clk_i,
 
@@ -13,9 +14,7 @@ module tx_refusals
 
   input  logic     read_i,
   input  node_t    read_node_i,    // constant until the frame is made
-  output tx_desc_t desc_o,         // for the frame to that node, from the next cycle on
-  output logic     rnr_o,
-  output logic [4:0] pause_o
+  output telling_t telling_o       // for the frame to that node, from the next cycle on
 );
 
   /* verilator lint_off UNUSEDSIGNAL */  // what is refused, efe_rx knows
@@ -60,21 +59,21 @@ module tx_refusals
     .inline_data_o   (inline_data)
   );
 
+  tx_desc_t desc;
   always_comb begin
-    desc_o = '0;
-    desc_o.node           = refusal.node;
-    desc_o.dst_qpn        = refusal.dst_qpn;
-    desc_o.src_qpn        = refusal.src_qpn;
-    desc_o.src_generation = refusal.src_generation;
-    desc_o.dst_generation = refusal.dst_generation;
-    desc_o.untagged       = 1'b1;
-    desc_o.ddp            = ddp;
-    desc_o.length         = length;
-    desc_o.inlined        = 1'b1;
-    desc_o.inline_data    = inline_data;
-    desc_o.tag.kind       = TX_KIND_TERMINATE;
+    desc = '0;
+    desc.node           = refusal.node;
+    desc.dst_qpn        = refusal.dst_qpn;
+    desc.src_qpn        = refusal.src_qpn;
+    desc.src_generation = refusal.src_generation;
+    desc.dst_generation = refusal.dst_generation;
+    desc.untagged       = 1'b1;
+    desc.ddp            = ddp;
+    desc.length         = length;
+    desc.inlined        = 1'b1;
+    desc.inline_data    = inline_data;
+    desc.tag.kind       = TX_KIND_TERMINATE;
   end
-  assign rnr_o   = refusal.rnr;
-  assign pause_o = refusal.pause;
+  assign telling_o = '{desc: desc, rnr: refusal.rnr, pause: refusal.pause};
 
 endmodule
