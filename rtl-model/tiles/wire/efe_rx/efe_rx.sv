@@ -342,7 +342,9 @@ module efe_rx
     .placed_seq_i    (done_placing.seq),
     .query_node_i    (peer.query_node),
     .query_session_i (query_session),
-    .query_next_o    (placed_next)
+    .query_next_o    (placed_next),
+    .init_i          (init),
+    .init_node_i     (init_node)
   );
 
   rx_refusals u_refusals (

@@ -36,7 +36,6 @@ module rx_ack_queue
   } entry_t;
 
   entry_t entries [MAX_NODE];
-  logic [15:0] known [MAX_NODE];
   logic [MAX_NODE-1:0] ack_q, restart_q;
 
   node_t node, head;
@@ -65,7 +64,6 @@ module rx_ack_queue
   assign restart_valid_o = head_valid && restart_q[head];
   assign ack_valid_o     = head_valid && ack_q[head] && !restart_q[head];
   assign restart_node_o  = head;
-  assign restart_known_o = known[head];
   assign ack_o = '{node: head, peer_session: entries[head].peer_session,
                    ack: entries[head].ack, heard: entries[head].heard, ece: entries[head].ece,
                    sack: entries[head].sack, missing: entries[head].missing,
@@ -77,9 +75,22 @@ module rx_ack_queue
 
   always_ff @(posedge clk_i) begin
     if (put_ack_i) entries[node] <= now;
-    // Two restarts at once: the peer cannot have known our session all the time.
-    if (put_restart_i) known[node] <= put_ack_i && !restart_q[node] ? put_i.peer_session : '0;
   end
+
+  // Two restarts at once: the peer cannot have known our session all the time.
+  logic [15:0] known [1];
+  assign restart_known_o = known[0];
+  lut_ram_nr1w #(
+    .WIDTH(16),
+    .DEPTH(MAX_NODE)
+  ) u_known (
+    .clk_i,
+    .write_i        (put_restart_i),
+    .write_address_i(node),
+    .write_data_i   (put_ack_i && !restart_q[node] ? put_i.peer_session : '0),
+    .read_address_i ('{head}),
+    .read_data_o    (known)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -3,6 +3,7 @@
 // missing number on, and their slots. When the missing one has come, those behind it follow it, one
 // a cycle, in cycles without a frame. A new session drops what the old one had here, and so does a
 // peer whose segments are forgotten.
+`include "exrnic_assert.svh"
 
 module rx_held
   import exrnic_pkg::*;
@@ -56,7 +57,6 @@ module rx_held
   typedef logic [$clog2(RxWindow)-1:0] index_t;
   typedef logic [RxWindow-1:0] window_t;
 
-  window_t held [MAX_NODE];  // bit 0: the number expected
   rx_slot_t slots [MAX_NODE*RxWindow];
 
   window_t old_bits, bits, bits_new, follow_bits, rewind_bits;
@@ -65,16 +65,43 @@ module rx_held
   node_t drop_node_q;
   index_t drop_index_q;
 
+  // ---- What is held of each peer. Bit 0: the number expected. One event in a cycle changes it.
+
+  window_t held [4];  // of node_i, rewind_node_i, follow_node_o, query_node_i
+  node_t held_node;
+  window_t held_new;
+  always_comb begin
+    {held_node, held_new} = {follow_node_o, follow_bits >> 1};
+    if (rewind_i) {held_node, held_new} = {rewind_node_i, window_t'(0)};
+    if (frame_i) {held_node, held_new} = {node_i, bits_new};
+    if (init_i) {held_node, held_new} = {init_node_i, window_t'(0)};
+  end
+  lut_ram_nr1w #(
+    .WIDTH(RxWindow),
+    .DEPTH(MAX_NODE),
+    .READERS(4)
+  ) u_held (
+    .clk_i,
+    .write_i        (init_i || frame_i || rewind_i || follow_o),
+    .write_address_i(held_node),
+    .write_data_i   (held_new),
+    .read_address_i ('{node_i, rewind_node_i, follow_node_o, query_node_i}),
+    .read_data_o    (held)
+  );
+  assign old_bits     = held[0];
+  assign rewind_bits  = held[1];
+  assign follow_bits  = held[2];
+  assign query_held_o = held[3] != '0 && !held[3][0];
+  assign query_bits_o = 32'(held[3] >> 1);
+
   // ---- A frame
 
-  assign old_bits   = held[node_i];
   assign bits       = adopt_i ? '0 : old_bits;
   assign near       = ahead_i < 32'(RxWindow);
   assign known_o    = near && bits[index_t'(ahead_i)];
   // The places of what is being dropped are not free yet.
   assign fits_o     = near && !(drop_busy && drop_node_q == node_i) && !(adopt_i && old_bits != '0);
   assign can_drop_o = old_bits == '0 || !drop_busy;
-  assign rewind_bits  = held[rewind_node_i];
   assign can_rewind_o = rewind_bits == '0 || !drop_busy;
 
   always_comb begin
@@ -92,7 +119,6 @@ module rx_held
   /* verilator lint_on UNUSEDSIGNAL */
   logic follow_empty;
 
-  assign follow_bits   = held[follow_node_o];
   assign follow_step   = follow_valid && !frame_i && !rewind_i;
   assign follow_o      = follow_step && follow_bits[0];
   assign follow_slot_o = slots[{follow_node_o, index_t'(follow_next_i)}];
@@ -113,10 +139,6 @@ module rx_held
   );
 
   always_ff @(posedge clk_i) begin
-    if (init_i) held[init_node_i] <= '0;
-    else if (frame_i) held[node_i] <= bits_new;
-    else if (rewind_i) held[rewind_node_i] <= '0;
-    else if (follow_o) held[follow_node_o] <= follow_bits >> 1;
     if (hold_i) slots[{node_i, index_t'(next_i + ahead_i)}] <= slot_i;
   end
 
@@ -144,9 +166,7 @@ module rx_held
     end
   end
 
-  // ---- What to tell
-
-  assign query_held_o = held[query_node_i] != '0 && !held[query_node_i][0];
-  assign query_bits_o = 32'(held[query_node_i] >> 1);
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_at_a_time, $onehot0({init_i, frame_i, rewind_i, follow_o}))
 
 endmodule

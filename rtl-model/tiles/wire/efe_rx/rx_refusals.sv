@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Refusals of each peer, in both directions: the one of its segments that is in force, which keeps it
 // from being acknowledged further; and how far those of ours that it sends have been dealt with.
+`include "exrnic_assert.svh"
 
 module rx_refusals
   import exrnic_pkg::*;
@@ -41,41 +42,71 @@ module rx_refusals
   input  node_t       init_node_i
 );
 
-  logic [7:0] last [MAX_NODE];         // number of our last one
-  logic [31:0] refused [MAX_NODE];
-  refusal_id_t seen [MAX_NODE];        // the peer's last one
   logic [MAX_NODE-1:0] in_force_q, dealt_q;
 
+  // ---- Numbers of our last ones, and what they refuse
+  logic [7:0] last [3];  // of set_node_i, heard_node_i, query_node_i
   logic [7:0] next;
-  assign next       = last[set_node_i] == '1 ? 8'd1 : last[set_node_i] + 1;
+  assign next = last[0] == '1 ? 8'd1 : last[0] + 1;
+  lut_ram_nr1w #(
+    .WIDTH(8),
+    .DEPTH(MAX_NODE),
+    .READERS(3)
+  ) u_last (
+    .clk_i,
+    .write_i        (init_i || set_i),
+    .write_address_i(init_i ? init_node_i : set_node_i),
+    .write_data_i   (init_i ? '0 : next),
+    .read_address_i ('{set_node_i, heard_node_i, query_node_i}),
+    .read_data_o    (last)
+  );
+  logic [31:0] refused [1];
+  lut_ram_nr1w #(
+    .WIDTH(32),
+    .DEPTH(MAX_NODE)
+  ) u_refused (
+    .clk_i,
+    .write_i        (set_i),
+    .write_address_i(set_node_i),
+    .write_data_i   (set_seq_i),
+    .read_address_i ('{query_node_i}),
+    .read_data_o    (refused)
+  );
+
   assign in_force_o = in_force_q[set_node_i];
   assign refuses_o  = in_force_q[node_i];
-  assign ended_o    = heard_valid_i && in_force_q[heard_node_i] && heard_i == last[heard_node_i];
+  assign ended_o    = heard_valid_i && in_force_q[heard_node_i] && heard_i == last[1];
+
+  // ---- The peer's last ones
+  refusal_id_t seen [3];  // of node_i, query_node_i, dealt_node_i
+  lut_ram_nr1w #(
+    .WIDTH($bits(refusal_id_t)),
+    .DEPTH(MAX_NODE),
+    .READERS(3)
+  ) u_seen (
+    .clk_i,
+    .write_i        (init_i || keep_i || adopt_i),
+    .write_address_i(init_i ? init_node_i : node_i),
+    .write_data_i   (!init_i && keep_i ? brought_i : '0),
+    .read_address_i ('{node_i, query_node_i, dealt_node_i}),
+    .read_data_o    (seen)
+  );
 
   // Of a later session of ours than the last one; or of the same, and not behind it: one that is too
   // far ahead is late.
   refusal_id_t last_seen;
   logic [7:0] ahead;
   logic [15:0] later;
-  assign last_seen  = seen[node_i];
+  assign last_seen  = seen[0];
   assign ahead      = brought_i.number - last_seen.number;
   assign later      = brought_i.session - last_seen.session;
   assign fresh_o    = adopt_i || last_seen.number == '0 ||
                       (later == '0 ? ahead != '0 && !ahead[7] : !later[15]);
   assign answered_o = !adopt_i && brought_i == last_seen && dealt_q[node_i];
 
-  assign query_refusal_o = in_force_q[query_node_i] ? last[query_node_i] : '0;
-  assign query_refused_o = refused[query_node_i];
-  assign query_heard_o   = dealt_q[query_node_i] ? seen[query_node_i] : '0;
-
-  always_ff @(posedge clk_i) begin
-    if (init_i) last[init_node_i] <= '0;
-    else if (set_i) last[set_node_i] <= next;
-    if (set_i) refused[set_node_i] <= set_seq_i;
-    if (init_i) seen[init_node_i] <= '0;
-    else if (keep_i) seen[node_i] <= brought_i;
-    else if (adopt_i) seen[node_i] <= '0;
-  end
+  assign query_refusal_o = in_force_q[query_node_i] ? last[2] : '0;
+  assign query_refused_o = refused[0];
+  assign query_heard_o   = dealt_q[query_node_i] ? seen[1] : '0;
 
   // A session that begins has none of either.
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -85,9 +116,13 @@ module rx_refusals
       if (ended_o) in_force_q[heard_node_i] <= 1'b0;
       if (set_i) in_force_q[set_node_i] <= 1'b1;
       if (adopt_i) in_force_q[node_i] <= 1'b0;
-      if (dealt_i && dealt_what_i == seen[dealt_node_i]) dealt_q[dealt_node_i] <= 1'b1;
+      if (dealt_i && dealt_what_i == seen[2]) dealt_q[dealt_node_i] <= 1'b1;
       if (keep_i || adopt_i) dealt_q[node_i] <= 1'b0;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_in_force, !(set_i && in_force_o))
+  `EXRNIC_ALWAYS(not_before_init, !init_i || {set_i, keep_i, adopt_i} == '0)
 
 endmodule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sessions and sequence numbers of the peers: which frame is the next one of its sender.
+`include "exrnic_assert.svh"
 
 module rx_sequence
   import exrnic_pkg::*;
@@ -70,7 +71,6 @@ module rx_sequence
     logic [31:0] next;      // sequence number expected
   } peer_t;
 
-  peer_t peers [MAX_NODE];
   peer_t peer, peer_new;
   node_t node;
   logic [31:0] ahead;
@@ -79,12 +79,78 @@ module rx_sequence
   logic [$clog2(MAX_NODE):0] init_q;
 
   assign node            = node_t'(frame_i.src_node);
-  assign peer            = peers[node];
-  assign query_session_o = peers[query_node_i].session;
-  assign query_next_o    = peers[query_node_i].next;
   assign init_o          = !init_done_o;
   assign init_node_o     = init_q[$clog2(MAX_NODE)-1:0];
   assign init_done_o     = init_q[$clog2(MAX_NODE)];
+
+  // ---- What is known of the peers: one event in a cycle changes it.
+  logic frame_counts;
+  node_t write_node;
+  assign frame_counts = adopt_o || accept_o;
+  always_comb begin
+    write_node = follow_node_i;
+    if (rewind_i) write_node = rewind_node_i;
+    if (frame_counts) write_node = node;
+    if (init_o) write_node = init_node_o;
+  end
+
+  logic [15:0] session [5];
+  assign peer.session     = session[0];
+  assign query_session_o  = session[1];
+  assign rewind_session_o = session[2];
+  assign head_session_o   = session[3];
+  assign done_session_o   = session[4];
+  lut_ram_nr1w #(
+    .WIDTH(16),
+    .DEPTH(MAX_NODE),
+    .READERS(5)
+  ) u_session (
+    .clk_i,
+    .write_i        (init_o || adopt_o),
+    .write_address_i(write_node),
+    .write_data_i   (init_o ? '0 : peer_new.session),
+    .read_address_i ('{node, query_node_i, rewind_node_i, head_node_i, done_node_i}),
+    .read_data_o    (session)
+  );
+  logic [15:0] previous [1];
+  assign peer.previous = previous[0];
+  lut_ram_nr1w #(
+    .WIDTH(16),
+    .DEPTH(MAX_NODE)
+  ) u_previous (
+    .clk_i,
+    .write_i        (init_o || adopt_o),
+    .write_address_i(write_node),
+    .write_data_i   (init_o ? '0 : peer_new.previous),
+    .read_address_i ('{node}),
+    .read_data_o    (previous)
+  );
+  logic [31:0] next [4];
+  logic [31:0] next_new;
+  always_comb begin
+    next_new = follow_next_o + 1;
+    if (rewind_i) next_new = rewind_seq_i;
+    if (frame_counts) next_new = peer_new.next + 32'(accept_o);
+    if (init_o) next_new = '0;
+  end
+  assign peer.next     = next[0];
+  assign query_next_o  = next[1];
+  assign rewind_next_o = next[2];
+  assign follow_next_o = next[3];
+  lut_ram_nr1w #(
+    .WIDTH(32),
+    .DEPTH(MAX_NODE),
+    .READERS(4)
+  ) u_next (
+    .clk_i,
+    .write_i        (init_o || frame_counts || rewind_i || follow_i),
+    .write_address_i(write_node),
+    .write_data_i   (next_new),
+    .read_address_i ('{node, query_node_i, rewind_node_i, follow_node_i}),
+    .read_data_o    (next)
+  );
+
+  // ---- A frame
 
   assign known      = frame_i.session == peer.session;
   assign behind     = peer.session - frame_i.session;
@@ -107,14 +173,9 @@ module rx_sequence
     end
   end
 
-  assign next_o        = peer_new.next;
-  assign old_next_o    = peer.next;
-  assign ahead_o       = ahead;
-  assign follow_next_o = peers[follow_node_i].next;
-  assign rewind_next_o    = peers[rewind_node_i].next;
-  assign rewind_session_o = peers[rewind_node_i].session;
-  assign head_session_o   = peers[head_node_i].session;
-  assign done_session_o   = peers[done_node_i].session;
+  assign next_o     = peer_new.next;
+  assign old_next_o = peer.next;
+  assign ahead_o    = ahead;
 
   assign stranger_o  = frame_valid_i && !in_session && !starts;
   assign ack_o       = in_session && frame_i.flags[EFE_FLAGS_ACK];
@@ -125,19 +186,6 @@ module rx_sequence
   assign overflow_o  = (starts && !adopt_o) || (gap && !hold_o) ||
                        (sequenced && ahead == '0 && !known_i && !room_i);
 
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) begin
-      peers[init_q[$clog2(MAX_NODE)-1:0]] <= '0;
-    end else if (adopt_o || accept_o) begin
-      peers[node] <= '{session: peer_new.session, previous: peer_new.previous,
-                       next: peer_new.next + 32'(accept_o)};
-    end else if (rewind_i) begin
-      peers[rewind_node_i].next <= rewind_seq_i;
-    end else if (follow_i) begin
-      peers[follow_node_i].next <= follow_next_o + 1;
-    end
-  end
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       init_q <= '0;
@@ -145,5 +193,8 @@ module rx_sequence
       init_q <= init_q + 1;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_at_a_time, $onehot0({!init_done_o, frame_counts, rewind_i, follow_i}))
 
 endmodule
