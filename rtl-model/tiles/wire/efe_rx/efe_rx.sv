@@ -424,8 +424,9 @@ module efe_rx
   // It may become stale meanwhile.
   `EXRNIC_HELD(desc_is_held, desc_valid_o, desc_ready_i, {desc_o.node, desc_o.seq, desc_o.start})
   `EXRNIC_HELD(once_is_held, once_valid_o, once_ready_i, once_o)
-  // A later one of the same node replaces it.
-  `EXRNIC_OFFERED(ack_is_offered, peer.ack_valid, peer.ack_ready)
-  `EXRNIC_HELD(peer_restart_is_held, peer.restart_valid, peer.restart_ready, {peer.restart_node, peer.restart_known})
+  // A later one of the same node replaces it; a restart of that node goes before it.
+  `EXRNIC_ALWAYS(ack_is_offered, peer.ack_valid && !peer.ack_ready |=> peer.ack_valid || peer.restart_valid)
+  // Another one of the same node makes one of them.
+  `EXRNIC_HELD(peer_restart_is_held, peer.restart_valid, peer.restart_ready, peer.restart_node)
 
 endmodule
