@@ -59,6 +59,7 @@ rtl-model/tiles/wire/efe_rx/rx_buffer.sv
 rtl-model/tiles/wire/efe_rx/rx_frames.sv
 rtl-model/tiles/wire/efe_rx/rx_held.sv
 rtl-model/tiles/wire/efe_rx/rx_marks.sv
+rtl-model/tiles/wire/efe_rx/rx_node_queue.sv
 rtl-model/tiles/wire/efe_rx/rx_parser.sv
 rtl-model/tiles/wire/efe_rx/rx_placed.sv
 rtl-model/tiles/wire/efe_rx/rx_refusals.sv

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Joins the reasons to acknowledge into one pulse. A placed segment has it at once; the
 // others wait for a free cycle. Were more to wait than fit, the sender's time-out would ask again.
+`include "exrnic_assert.svh"
 
 module rx_ack_request
   import exrnic_pkg::*;
@@ -65,24 +66,23 @@ module rx_ack_request
   end
 
   // Several may begin and end before there is room for the first.
-  /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
-  logic [MAX_NODE-1:0] refusal_pending;
-  logic refusal_alone;
+  /* verilator lint_off UNUSEDSIGNAL */  // nothing else is kept of a node
+  node_t refusal_next;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  node_queue u_refusal (
+  rx_node_queue u_refusal (
     .clk_i,
     .rst_ni,
-    .set_valid_i  (refusal_valid_i),
-    .set_node_i   (refusal_node_i),
-    .clear_valid_i(put && !again_valid_i),
-    .clear_node_i (refusal_node),
-    .rotate_i     (1'b0),
-    .head_valid_o (refusal),
-    .head_node_o  (refusal_node),
-    .alone_o      (refusal_alone),
-    .empty_o      (refusal_empty),
-    .pending_o    (refusal_pending)
+    .set_valid_i (refusal_valid_i),
+    .set_node_i  (refusal_node_i),
+    .done_i      (put && !again_valid_i),
+    .head_valid_o(refusal),
+    .head_node_o (refusal_node),
+    .next_node_o (refusal_next),
+    .empty_o     (refusal_empty)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(has_room, put_q - get_q <= index_t'(Depth))
 
 endmodule

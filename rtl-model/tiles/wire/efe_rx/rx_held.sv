@@ -35,10 +35,10 @@ module rx_held
 
   // Those that have become next ones.
   input  logic         frame_i,        // a frame is handled: not now
-  output node_t        follow_node_o,
-  output logic         follow_o,
+  output node_t        follow_node_o,  // who has one in the next cycle, if anybody
+  input  logic [31:0]  follow_next_i,  // number expected of it then
+  output logic         follow_o,       // the one that was said in the last cycle
   output rx_slot_t     follow_slot_o,
-  input  logic [31:0]  follow_next_i,  // number expected of that node
   /* verilator lint_on UNUSEDSIGNAL */
 
   output logic         drop_o,         // this slot is free
@@ -57,21 +57,20 @@ module rx_held
   typedef logic [$clog2(RxWindow)-1:0] index_t;
   typedef logic [RxWindow-1:0] window_t;
 
-  rx_slot_t slots [MAX_NODE*RxWindow];
-
   window_t old_bits, bits, bits_new, follow_bits, rewind_bits;
   logic near, drop_busy;
-  window_t drop_q;
-  node_t drop_node_q;
-  index_t drop_index_q;
+  window_t drop, drop_q;  // of that node from that index on; first in the next cycle
+  node_t drop_node, drop_node_q;
+  index_t drop_index, drop_index_q;
+  node_t follow_head;
 
   // ---- What is held of each peer. Bit 0: the number expected. One event in a cycle changes it.
 
-  window_t held [4];  // of node_i, rewind_node_i, follow_node_o, query_node_i
+  window_t held [4];  // of node_i, rewind_node_i, follow_head, query_node_i
   node_t held_node;
   window_t held_new;
   always_comb begin
-    {held_node, held_new} = {follow_node_o, follow_bits >> 1};
+    {held_node, held_new} = {follow_head, follow_bits >> 1};
     if (rewind_i) {held_node, held_new} = {rewind_node_i, window_t'(0)};
     if (frame_i) {held_node, held_new} = {node_i, bits_new};
     if (init_i) {held_node, held_new} = {init_node_i, window_t'(0)};
@@ -85,7 +84,7 @@ module rx_held
     .write_i        (init_i || frame_i || rewind_i || follow_o),
     .write_address_i(held_node),
     .write_data_i   (held_new),
-    .read_address_i ('{node_i, rewind_node_i, follow_node_o, query_node_i}),
+    .read_address_i ('{node_i, rewind_node_i, follow_head, query_node_i}),
     .read_data_o    (held)
   );
   assign old_bits     = held[0];
@@ -112,61 +111,78 @@ module rx_held
 
   // ---- What follows
 
-  logic follow_valid, follow_step;
-  /* verilator lint_off UNUSEDSIGNAL */
-  logic follow_alone;
-  logic [MAX_NODE-1:0] follow_pending;
-  /* verilator lint_on UNUSEDSIGNAL */
-  logic follow_empty;
-
+  logic follow_set, follow_valid, follow_step, follow_empty;
+  assign follow_set    = accept_i && bits_new[0];
   assign follow_step   = follow_valid && !frame_i && !rewind_i;
   assign follow_o      = follow_step && follow_bits[0];
-  assign follow_slot_o = slots[{follow_node_o, index_t'(follow_next_i)}];
 
-  node_queue u_follow (
+  rx_node_queue u_follow (
     .clk_i,
     .rst_ni,
-    .set_valid_i  (accept_i && bits_new[0]),
-    .set_node_i   (node_i),
-    .clear_valid_i(follow_step && !follow_bits[0]),
-    .clear_node_i (follow_node_o),
-    .rotate_i     (1'b0),
-    .head_valid_o (follow_valid),
-    .head_node_o  (follow_node_o),
-    .alone_o      (follow_alone),
-    .empty_o      (follow_empty),
-    .pending_o    (follow_pending)
+    .set_valid_i (follow_set),
+    .set_node_i  (node_i),
+    .done_i      (follow_step && !follow_bits[0]),
+    .head_valid_o(follow_valid),
+    .head_node_o (follow_head),
+    .next_node_o (follow_node_o),
+    .empty_o     (follow_empty)
   );
-
-  always_ff @(posedge clk_i) begin
-    if (hold_i) slots[{node_i, index_t'(next_i + ahead_i)}] <= slot_i;
-  end
 
   // ---- What is dropped
 
-  assign drop_busy   = drop_q != '0;
-  assign drop_o      = drop_q[0];
-  assign drop_slot_o = slots[{drop_node_q, drop_index_q}];
-  assign idle_o      = !drop_busy && follow_empty;
+  logic drop_old, drop_rewound, drop_step;
+  assign drop_busy    = drop_q != '0;
+  assign drop_o       = drop_q[0];
+  assign drop_old     = adopt_i && old_bits != '0;
+  assign drop_rewound = rewind_i && rewind_bits != '0;
+  assign drop_step    = drop_busy && (!drop_o || drop_ready_i);
+  assign idle_o       = !drop_busy && follow_empty;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      drop_q <= '0;
-    end else if (adopt_i && old_bits != '0) begin
-      drop_q       <= old_bits;
-      drop_node_q  <= node_i;
-      drop_index_q <= index_t'(old_next_i);
-    end else if (rewind_i && rewind_bits != '0) begin
-      drop_q       <= rewind_bits;
-      drop_node_q  <= rewind_node_i;
-      drop_index_q <= index_t'(rewind_next_i);
-    end else if (drop_busy && (!drop_o || drop_ready_i)) begin
-      drop_q       <= drop_q >> 1;
-      drop_index_q <= drop_index_q + 1;
+  always_comb begin
+    drop       = drop_q >> drop_step;
+    drop_node  = drop_node_q;
+    drop_index = drop_index_q + index_t'(drop_step);
+    if (drop_old) begin
+      drop       = old_bits;
+      drop_node  = node_i;
+      drop_index = index_t'(old_next_i);
+    end else if (drop_rewound) begin
+      drop       = rewind_bits;
+      drop_node  = rewind_node_i;
+      drop_index = index_t'(rewind_next_i);
     end
   end
 
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) drop_q <= '0;
+    else drop_q <= drop;
+  end
+  always_ff @(posedge clk_i) begin
+    if (drop != '0) {drop_node_q, drop_index_q} <= {drop_node, drop_index};
+  end
+
+  // ---- Slots of what is held, read for the next cycle. What is written now is not what is read: the number
+  // expected is not held in this cycle, and of who is dropped nothing is.
+
+  rx_slot_t slots [2];
+  assign follow_slot_o = slots[0];
+  assign drop_slot_o   = slots[1];
+  ram_nr1w #(
+    .WIDTH($bits(rx_slot_t)),
+    .DEPTH(MAX_NODE * RxWindow)
+  ) u_slots (
+    .clk_i,
+    .write_i        (hold_i),
+    .write_address_i({node_i, index_t'(next_i + ahead_i)}),
+    .write_data_i   (slot_i),
+    .read_i         ({drop[0], follow_set || !follow_empty}),
+    .read_address_i ('{{follow_node_o, index_t'(follow_next_i)}, {drop_node, drop_index}}),
+    .read_data_o    (slots)
+  );
+
   // ---- What is promised
   `EXRNIC_ALWAYS(one_at_a_time, $onehot0({init_i, frame_i, rewind_i, follow_o}))
+  `EXRNIC_ALWAYS(drops_one_node, !drop_busy || !(drop_old || drop_rewound))
+  `EXRNIC_ALWAYS(dropped_is_not_held, !hold_i || (!drop_old && !(drop_busy && drop_node_q == node_i)))
 
 endmodule

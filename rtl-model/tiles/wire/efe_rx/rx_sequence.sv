@@ -52,9 +52,9 @@ module rx_sequence
   output logic [15:0] done_session_o,
 
   // A segment that was held becomes the next one, in a cycle without a frame.
-  input  node_t       follow_node_i,
-  input  logic        follow_i,
-  output logic [31:0] follow_next_o,
+  input  node_t       follow_node_i,  // of this node in the next cycle, if at all,
+  output logic [31:0] follow_next_o,  // when that is the number expected of it
+  input  logic        follow_i,       // of the one that was said in the last cycle
 
   output logic        init_o,
   output node_t       init_node_o,
@@ -85,10 +85,10 @@ module rx_sequence
 
   // ---- What is known of the peers: one event in a cycle changes it.
   logic frame_counts;
-  node_t write_node;
+  node_t write_node, follow_node_q;
   assign frame_counts = adopt_o || accept_o;
   always_comb begin
-    write_node = follow_node_i;
+    write_node = follow_node_q;
     if (rewind_i) write_node = rewind_node_i;
     if (frame_counts) write_node = node;
     if (init_o) write_node = init_node_o;
@@ -126,9 +126,11 @@ module rx_sequence
     .read_data_o    (previous)
   );
   logic [31:0] next [4];
-  logic [31:0] next_new;
+  logic [31:0] next_new, follow_next_q;
+  logic next_write;
+  assign next_write = init_o || frame_counts || rewind_i || follow_i;
   always_comb begin
-    next_new = follow_next_o + 1;
+    next_new = follow_next_q + 1;
     if (rewind_i) next_new = rewind_seq_i;
     if (frame_counts) next_new = peer_new.next + 32'(accept_o);
     if (init_o) next_new = '0;
@@ -136,19 +138,20 @@ module rx_sequence
   assign peer.next     = next[0];
   assign query_next_o  = next[1];
   assign rewind_next_o = next[2];
-  assign follow_next_o = next[3];
+  assign follow_next_o = next_write && write_node == follow_node_i ? next_new : next[3];
   lut_ram_nr1w #(
     .WIDTH(32),
     .DEPTH(MAX_NODE),
     .READERS(4)
   ) u_next (
     .clk_i,
-    .write_i        (init_o || frame_counts || rewind_i || follow_i),
+    .write_i        (next_write),
     .write_address_i(write_node),
     .write_data_i   (next_new),
     .read_address_i ('{node, query_node_i, rewind_node_i, follow_node_i}),
     .read_data_o    (next)
   );
+  always_ff @(posedge clk_i) {follow_node_q, follow_next_q} <= {follow_node_i, follow_next_o};
 
   // ---- A frame
 
