@@ -59,7 +59,7 @@ module efe_rx
   // A segment starts in the word that has the end of the EFE header.
   localparam int unsigned StartOffset = (ETH_BYTES + EFE_BYTES) % DATA_BYTES;
 
-  logic store, store_first, missed, check, good, parser_busy;
+  logic store, store_first, missed, ends, check, good, parser_busy;
   verdict_e verdict;
   efe_t efe;
   ddp_head_t ddp;
@@ -207,6 +207,7 @@ module efe_rx
     .rx_error_i,
     .store_o      (store),
     .store_first_o(store_first),
+    .ends_o       (ends),
     .check_o      (check),
     .verdict_o    (verdict),
     .efe_o        (efe),
@@ -389,6 +390,7 @@ module efe_rx
   rx_ack_queue u_ack_queue (
     .clk_i,
     .rst_ni,
+    .look_i         (ends),
     .put_ack_i      (ack),
     .put_restart_i  (restart),
     .put_i          ('{node: node, peer_session: efe.peer_session, ack: efe.ack,

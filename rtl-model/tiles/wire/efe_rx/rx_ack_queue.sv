@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the transmit side is to learn: peers that have restarted, and acknowledgements. One entry
 // for each node, in which a later acknowledgement replaces an earlier one: so none is lost.
+`include "exrnic_assert.svh"
 
 module rx_ack_queue
   import exrnic_pkg::*;
@@ -9,7 +10,8 @@ module rx_ack_queue
   input  logic        clk_i,
   input  logic        rst_ni,
 
-  input  logic        put_ack_i,
+  input  logic        look_i,         // something of put_i.node's may be put in the next cycle
+  input  logic        put_ack_i,      // not in two cycles that follow each other
   input  logic        put_restart_i,  // the frame of the restart also brings put_i, if it has ACK
   input  rx_ack_t     put_i,
 
@@ -35,16 +37,14 @@ module rx_ack_queue
     logic [31:0] arrived;
   } entry_t;
 
-  entry_t entries [MAX_NODE];
   logic [MAX_NODE-1:0] ack_q, restart_q;
 
-  node_t node, head;
+  node_t node, head, next;
   logic head_valid, restart_taken, ack_taken, last_taken;
   entry_t old, now;
   logic overtaken;
 
   assign node = put_i.node;
-  assign old  = entries[node];
   assign overtaken = signed'(put_i.ack - old.ack) < 0;  // on its way
 
   always_comb begin
@@ -64,17 +64,38 @@ module rx_ack_queue
   assign restart_valid_o = head_valid && restart_q[head];
   assign ack_valid_o     = head_valid && ack_q[head] && !restart_q[head];
   assign restart_node_o  = head;
-  assign ack_o = '{node: head, peer_session: entries[head].peer_session,
-                   ack: entries[head].ack, heard: entries[head].heard, ece: entries[head].ece,
-                   sack: entries[head].sack, missing: entries[head].missing,
-                   arrived: entries[head].arrived};
+  assign ack_o = '{node: head, peer_session: first.peer_session, ack: first.ack, heard: first.heard,
+                   ece: first.ece, sack: first.sack, missing: first.missing, arrived: first.arrived};
 
   assign restart_taken = restart_valid_o && restart_ready_i;
   assign ack_taken     = ack_valid_o && ack_ready_i;
   assign last_taken    = ack_taken || (restart_taken && !ack_q[head]);
 
+  // ---- Entries: that of a node for which one may be put, and that of the head in the next cycle. What
+  // is put for that one comes past the memory.
+  entry_t entries [2];
+  entry_t first, passed_entry_q;
+  logic pass, passed_q, moves;
+  assign old   = entries[0];
+  assign first = passed_q ? passed_entry_q : entries[1];
+  assign pass  = put_ack_i && node == next;
+  assign moves = !head_valid && !empty_o;
+  ram_nr1w #(
+    .WIDTH($bits(entry_t)),
+    .DEPTH(MAX_NODE),
+    .READERS(2)
+  ) u_entries (
+    .clk_i,
+    .write_i        (put_ack_i),
+    .write_address_i(node),
+    .write_data_i   (now),
+    .read_i         ({moves && !pass, look_i}),
+    .read_address_i ('{node, next}),
+    .read_data_o    (entries)
+  );
   always_ff @(posedge clk_i) begin
-    if (put_ack_i) entries[node] <= now;
+    if (pass || moves) passed_q <= pass;
+    if (pass) passed_entry_q <= now;
   end
 
   // Two restarts at once: the peer cannot have known our session all the time.
@@ -104,24 +125,21 @@ module rx_ack_queue
     end
   end
 
-  /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
-  logic [MAX_NODE-1:0] pending;
-  logic alone;
-  /* verilator lint_on UNUSEDSIGNAL */
-
-  node_queue u_queue (
+  rx_node_queue u_queue (
     .clk_i,
     .rst_ni,
-    .set_valid_i  (put_ack_i || put_restart_i),
-    .set_node_i   (node),
-    .clear_valid_i(last_taken),
-    .clear_node_i (head),
-    .rotate_i     (1'b0),
-    .head_valid_o (head_valid),
-    .head_node_o  (head),
-    .alone_o      (alone),
-    .empty_o,
-    .pending_o    (pending)
+    .set_valid_i (put_ack_i || put_restart_i),
+    .set_node_i  (node),
+    .done_i      (last_taken),
+    .head_valid_o(head_valid),
+    .head_node_o (head),
+    .next_node_o (next),
+    .empty_o
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(looked_before, !put_ack_i || ($past(look_i) && $past(node) == node))
+  `EXRNIC_ALWAYS(puts_apart, put_ack_i |=> !put_ack_i)
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0({restart_taken, ack_taken}))
 
 endmodule

@@ -22,9 +22,10 @@ module rx_parser
   output logic         store_o,        // this beat has bytes of the segment
   output logic         store_first_o,
 
+  output logic         ends_o,         // its last beat: it is judged in the next cycle
   output logic         check_o,
   output verdict_e     verdict_o,
-  output efe_t         efe_o,
+  output efe_t         efe_o,          // src_node of a good frame with ends_o already
   output ddp_head_t    ddp_o,          // first bytes of the segment
   output logic         busy_o
 );
@@ -64,6 +65,7 @@ module rx_parser
 
   assign store_o       = take && beat >= beat_t'(SkipBeats);
   assign store_first_o = take && rx_sop_i;
+  assign ends_o        = take && rx_eop_i;
 
   always_ff @(posedge clk_i) begin
     if (take) begin
@@ -87,7 +89,7 @@ module rx_parser
       in_frame_q <= 1'b0;
       check_q    <= 1'b0;
     end else begin
-      check_q <= take && rx_eop_i;
+      check_q <= ends_o;
       if (take) in_frame_q <= !rx_eop_i;
     end
   end
