@@ -37,6 +37,8 @@ rtl-model/tiles/wire/efe_rx/efe_rx_pkg.sv
 rtl-model/tiles/wire/efe_tx/efe_tx_pkg.sv
 rtl-model/tiles/work/requester/requester_pkg.sv
 rtl-model/tiles/work/responder/responder_pkg.sv
+rtl-model/tiles/work/requester/payload_gather_if.sv
+rtl-model/tiles/work/requester/work_batch_if.sv
 rtl-model/tiles/work/completer/completer.sv
 rtl-model/tiles/work/completer/completion_status.sv
 rtl-model/tiles/work/completer/cq_moderation.sv
@@ -124,10 +126,13 @@ rtl-model/tiles/work/requester/work_batch.sv
 rtl-model/tiles/work/requester/work_progress.sv
 rtl-model/tiles/work/requester/wqe_check.sv
 rtl-model/tiles/work/requester/wqe_fetch.sv
+rtl-model/tiles/work/requester/xlate_turns.sv
+rtl-model/tiles/work/responder/core_segments.sv
 rtl-model/tiles/work/responder/ddp_check.sv
 rtl-model/tiles/work/responder/error_status.sv
 rtl-model/tiles/work/responder/message_check.sv
 rtl-model/tiles/work/responder/message_end.sv
+rtl-model/tiles/work/responder/reads_update.sv
 rtl-model/tiles/work/responder/receive_cache.sv
 rtl-model/tiles/work/responder/receive_fetch.sv
 rtl-model/tiles/work/responder/receive_ring.sv

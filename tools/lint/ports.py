@@ -15,9 +15,6 @@ from module_head import heads_of
 MOST = 44
 TOPS = {"exrnic_core", "sampled_core", "efe_loop"}
 AWAITING = {
-    "receives": 60,
-    "responder_control": 67,
-    "turn_control": 62,
 }
 
 

@@ -47,9 +47,7 @@ module requester
   logic last, ends, submitted;
   assign submitted = transmit.valid && transmit.ready;
 
-  turn_e turn;
-  term_code_e term_code;
-  logic quote, own_work, reads_wait, wants_answer;
+  pick_t pick;
   turn_pick u_pick (
       .clk_i,
       .qp_i(qp.row),
@@ -62,99 +60,59 @@ module requester
       .paused_i(queues.paused),
       .asks_i(queues.asks),
       .take_i(step == STEP_TURN),
-      .wants_answer_o(wants_answer),
-      .turn_o(turn),
-      .quote_o(quote),
-      .code_o(term_code),
-      .work_o(own_work),
-      .reads_o(reads_wait)
+      .pick_o(pick)
   );
 
   // ---- The work request in hand
-  logic work_start, work_next, work_more, work_idle, work_waits, work_done, work_torn, work_last;
-  logic work_xlate_valid, work_xlate_ready, work_xlate_rsp_valid;
-  wqe_index_t work_index;
-  cqe_status_e work_status;
-  slots_t slots;
-  wqe_t wqe;
-  inline_t inline_data;
-  reads_t reads_needed;
-  word_index_t second_sge, word_index;
+  work_batch_if work ();
+  xlate_if xlate_slots ();
+  word_index_t word_index;
   sge_t word;
-  xlate_req_t work_xlate;
+  logic work_held, work_waits;
 
   // Every turn empties the place of the copy, but one before the work begins: what was not used then
   // would be out of date.
-  logic work_held;
   logic first_work_q, used_q;
   always_ff @(posedge clk_i) begin
     if (step == STEP_TURN) begin
-      first_work_q <= turn == TURN_WORK;
+      first_work_q <= pick.turn == TURN_WORK;
       used_q       <= work_held;
     end else if (step == STEP_BEGIN) begin
       first_work_q <= 1'b0;
     end
   end
   assign queues.block_take = queues.block_held && ((step == STEP_BEGIN && first_work_q && !no_peer) ||
-      (step == STEP_TURN && !(turn inside {TURN_WORK, TURN_INTRODUCE}) && !wants_answer));
-  assign work_held = queues.block_held && turn == TURN_WORK && queues.block_index == qp.row.sq.consumer;
+      (step == STEP_TURN && !(pick.turn inside {TURN_WORK, TURN_INTRODUCE}) && !pick.wants_answer));
+  assign work_held = queues.block_held && pick.turn == TURN_WORK && queues.block_index == qp.row.sq.consumer;
 
   work_batch u_work (
       .clk_i,
       .rst_ni,
-      .start_i(work_start),
+      .turn(work),
       .held_i(work_held),
       .held_slot_i(queues.block),
-      .next_i(work_next),
-      .more_i(work_more),
-      .idle_o(work_idle),
       .waits_o(work_waits),
+      .qp_i(qp.row),
       .slots_only_i(segment.turn == TURN_FLUSH),
-      .ring_pbl_i(qp.row.cfg.sq_pbl),
-      .ring_log_i(qp.row.cfg.sq_log),
-      .consumer_i(qp.row.sq.consumer),
-      .producer_i(qp.row.sq_producer),
-      .max_reads_i(qp.row.cfg.max_reads_out),
-      .service_i(qp.row.cfg.service),
       .has_windows_i,
-      .own_node_i(settings.node),
-      .mtu_i(settings.mtu),
-      .done_o(work_done),
-      .torn_o(work_torn),
-      .last_o(work_last),
-      .status_o(work_status),
-      .index_o(work_index),
-      .slots_o(slots),
-      .wqe_o(wqe),
-      .inline_o(inline_data),
-      .reads_o(reads_needed),
-      .second_sge_o(second_sge),
+      .settings,
       .word_index_i(word_index),
       .word_o(word),
-      .xlate_valid_o(work_xlate_valid),
-      .xlate_ready_i(work_xlate_ready),
-      .xlate_o(work_xlate),
-      .xlate_rsp_valid_i(work_xlate_rsp_valid),
-      .xlate_rsp_i(xlate.rsp),
-      .read_valid_o(wqe_read.valid),
-      .read_ready_i(wqe_read.ready),
-      .read_o(wqe_read.req),
-      .beat_valid_i(wqe_read.beat_valid),
-      .beat_i(wqe_read.beat)
+      .xlate(xlate_slots),
+      .read(wqe_read)
   );
 
+  wqe_t wqe;
+  assign wqe = work.request.wqe;
   wqe_opcode_properties_t op;
   assign op = of_wqe_opcode(wqe.opcode);
 
   // ---- Its payload, or that of a response
-  logic sge_valid, sge_end, gather_load, gather_start, gather_stop, gather_idle;
-  logic gather_done, gather_quiet, gather_xlate_valid, turn_xlate_ready, turn_xlate_rsp_valid;
-  xlate_status_e gather_status;
-  chunk_t gather_filled;
-  sge_t source, sge;
+  payload_gather_if gather ();
+  xlate_if xlate_payload ();
+  sge_t source;
   logic [31:0] skip;
   logic [7:0] access;
-  xlate_req_t gather_xlate;
 
   // What goes before an Immediate Data message that found no receive is placed.
   logic resumes, probe, begs;
@@ -192,8 +150,8 @@ module requester
   logic gave_way_q, astray_q;
   always_ff @(posedge clk_i) begin
     if (step == STEP_TURN) begin
-      gave_way_q <= turn == TURN_WORK || (gave_way_q && turn != TURN_READ);
-      astray_q   <= settings.erratum && turn == TURN_READ && gave_way_q && !queues.read_head.firmware;
+      gave_way_q <= pick.turn == TURN_WORK || (gave_way_q && pick.turn != TURN_READ);
+      astray_q   <= settings.erratum && pick.turn == TURN_READ && gave_way_q && !queues.read_head.firmware;
     end
   end
 
@@ -201,43 +159,26 @@ module requester
       .clk_i,
       .rst_ni,
       .quiesce_i,
-      .let_go_i(xlate.let_go),
-      .load_i(gather_load),
+      .turn(gather),
       .first_i(source),
       .count_i(segment.turn == TURN_READ ? sges_t'(1) : sges_t'(wqe.num_sge)),
-      .next_word_i(second_sge),
+      .next_word_i(work.request.second_sge),
       .skip_i(astray_q ? '0 : skip),
       .word_index_o(word_index),
       .word_i(word),
-      .valid_o(sge_valid),
-      .end_o(sge_end),
-      .sge_o(sge),
-      .take_i(queues.pull_push && sge_valid),
-      .start_i(gather_start),
+      .take_i(queues.pull_push),
       .look_i(segment.turn == TURN_WORK && op.pull),
-      .stop_i(gather_stop),
-      .idle_o(gather_idle),
-      .done_o(gather_done),
-      .quiet_o(gather_quiet),
-      .hold_o(xlate.hold),
-      .status_o(gather_status),
-      .filled_o(gather_filled),
       .slot_valid_i(step == STEP_GATHER),
       .slot_i(segment.slot),
       .segment_i(segment.payload),
       .pd_i(segment.pd),
       .access_i(access),
-      .xlate_valid_o(gather_xlate_valid),
-      .xlate_ready_i(turn_xlate_ready),
-      .xlate_o(gather_xlate),
-      .xlate_rsp_valid_i(turn_xlate_rsp_valid),
-      .xlate_rsp_i(xlate.rsp),
-      .read_valid_o(payload_read.valid),
-      .read_ready_i(payload_read.ready),
-      .read_o(payload_read.req)
+      .xlate(xlate_payload),
+      .read(payload_read)
   );
 
   // ---- The turn
+  xlate_if xlate_invalidation ();
   logic pull_last;
   logic [31:0] next_offset;
   turn_control u_control (
@@ -249,48 +190,22 @@ module requester
       .qp_i(qp.row),
       .pull_count_i(queues.pull_count),
       .read_i(queues.read_head),
-      .turn_i(turn),
-      .quote_i(quote),
-      .code_i(term_code),
-      .wants_answer_i(wants_answer),
-      .own_work_i(own_work),
-      .reads_wait_i(reads_wait),
-      .work_start_o(work_start),
-      .work_next_o(work_next),
-      .work_more_o(work_more),
-      .work_idle_i(work_idle),
-      .work_done_i(work_done),
-      .work_torn_i(work_torn),
-      .work_last_i(work_last),
-      .work_status_i(work_status),
-      .work_slots_i(slots),
-      .work_index_i(work_index),
-      .wqe_i(wqe),
+      .pick_i(pick),
+      .work,
       .op_i(op),
-      .reads_needed_i(reads_needed),
       .skip_i(skip),
       .resumes_i(resumes),
       .probe_i(probe),
       .stalls_i(stalls),
       .stall_o(queues.stall),
       .no_peer_o(no_peer),
-      .gather_load_o(gather_load),
-      .gather_start_o(gather_start),
-      .gather_stop_o(gather_stop),
-      .gather_idle_i(gather_idle),
-      .gather_done_i(gather_done),
-      .gather_status_i(gather_status),
-      .gather_none_i(gather_filled == '0),
-      .sge_known_i(sge_valid || sge_end),
-      .sge_length_i(sink.length),
+      .gather,
+      .invalidation(xlate_invalidation),
       .turn_valid_i(turns.valid),
       .turn_qpn_i(turns.data),
       .wake_ready_i(wake.ready),
       .flush_ready_i,
       .status_ready_i(queues.status_ready),
-      .xlate_ready_i(turn_xlate_ready),
-      .xlate_rsp_valid_i(turn_xlate_rsp_valid),
-      .xlate_rsp_i(xlate.rsp),
       .alloc_valid_i(transmit.alloc_valid),
       .alloc_slot_i(transmit.alloc_slot),
       .quota_slots_o(transmit.slots),
@@ -305,10 +220,10 @@ module requester
       .next_offset_o(next_offset)
   );
 
-  assign idle_o = step == STEP_IDLE && work_idle;
-  assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather_idle;
-  assign quiescent_o = work_idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
-      (step == STEP_ALLOC && gather_quiet));
+  assign idle_o = step == STEP_IDLE && work.idle;
+  assign waits_o = step inside {STEP_IDLE, STEP_WORK} && work_waits && gather.idle;
+  assign quiescent_o = work.idle && (step inside {STEP_IDLE, STEP_HAND_OVER} ||
+      (step == STEP_ALLOC && gather.quiet));
   assign turns.ready = idle_o && !quiesce_i;
   assign transmit.alloc_ready = step == STEP_ALLOC && !quiesce_i;
   assign transmit.node = qp.row.cfg.dest_node;
@@ -321,31 +236,14 @@ module requester
   assign qp.index = step == STEP_IDLE ? turns.data : segment.qpn;
   assign qp.read = step inside {STEP_IDLE, STEP_WORK, STEP_ALLOC, STEP_STATUS_READ};
 
-  // ---- Translation: one request at a time, those for slots of the ring first
-  logic xlate_busy_q, xlate_work_q;
-  assign xlate.valid = !xlate_busy_q &&
-      (work_xlate_valid || gather_xlate_valid || step == STEP_INVALIDATE);
-  assign work_xlate_ready = xlate.ready && !xlate_busy_q;
-  assign turn_xlate_ready = xlate.ready && !xlate_busy_q && !work_xlate_valid;
-  assign work_xlate_rsp_valid = xlate.rsp_valid && xlate_work_q;
-  assign turn_xlate_rsp_valid = xlate.rsp_valid && !xlate_work_q;
-  always_comb begin
-    xlate.req = gather_xlate;
-    if (step == STEP_INVALIDATE) begin
-      xlate.req = '0;
-      xlate.req.invalidate = 1'b1;
-      xlate.req.stag = wqe.imm_data;
-      xlate.req.pd = segment.pd;
-    end
-    if (work_xlate_valid) xlate.req = work_xlate;
-  end
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) xlate_busy_q <= 1'b0;
-    else xlate_busy_q <= (xlate.valid && xlate.ready) || (xlate_busy_q && !xlate.rsp_valid);
-  end
-  always_ff @(posedge clk_i) begin
-    if (xlate.valid && xlate.ready) xlate_work_q <= work_xlate_valid;
-  end
+  xlate_turns u_xlate (
+      .clk_i,
+      .rst_ni,
+      .slots(xlate_slots),
+      .payload(xlate_payload),
+      .invalidation(xlate_invalidation),
+      .xlate
+  );
 
   // ---- Where its own work stands
   logic sent, completes;
@@ -355,13 +253,13 @@ module requester
   // With a question: of the last PULL that has begun; nothing else can be under way. With an introduction: of
   // none.
   assign last_slot =
-      qp.row.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(slots)) - 1'b1;
+      qp.row.sq.consumer + (segment.turn inside {TURN_ASK, TURN_INTRODUCE} ? '0 : wqe_index_t'(work.request.slots)) - 1'b1;
   assign queues.sq_we = goes_back || queues.stall || no_peer || (submitted && !segment.returned &&
       (segment.turn inside {TURN_WORK, TURN_FLUSH} || answers_atomic || introduces));
   work_progress u_progress (
       .sq_i(qp.row.sq),
       .op_i(op),
-      .slots_i(slots),
+      .slots_i(work.request.slots),
       .sent_i(sent),
       .immediate_i(segment.immediate),
       .ends_i(ends),
@@ -415,7 +313,7 @@ module requester
 
   // The element that an RDMA Read Request is for; none in a PULL without bytes.
   sge_t sink;
-  assign sink = sge_valid ? sge : '0;
+  assign sink = gather.sge;
   assign queues.pull_push = submitted && queues.sq_we && !answers_atomic && !introduces && op.pull && sent;
   assign queues.pull_new = '{
           stag: sink.stag,
@@ -430,15 +328,15 @@ module requester
 
   assign queues.asked = submitted && !segment.returned && segment.turn == TURN_ASK;
   // Whatever it waits for wakes it: so it has a turn behind that.
-  assign queues.waits_no_more = step == STEP_TURN && !wants_answer && queues.pull_count == '0;
+  assign queues.waits_no_more = step == STEP_TURN && !pick.wants_answer && queues.pull_count == '0;
   assign queues.waits_for_peer = submitted && !segment.returned && introduces && segment.wants;
 
   // ---- The peer's reads, and what becomes of the queue pair
   logic read_served;
   assign read_served = submitted && !segment.returned && segment.turn == TURN_READ && last;
-  assign queues.read_pop = (step == STEP_TURN && turn == TURN_POP) || read_served ||
+  assign queues.read_pop = (step == STEP_TURN && pick.turn == TURN_POP) || read_served ||
       (submitted && !segment.returned && segment.turn == TURN_TERMINATE && segment.quote &&
-       reads_wait);
+       pick.reads);
   assign queues.read_set = submitted && !segment.returned && segment.turn == TURN_READ &&
       !last;
   always_comb begin
@@ -462,7 +360,7 @@ module requester
       .segment_i(segment),
       .wqe_i(wqe),
       .op_i(op),
-      .inline_i(inline_data),
+      .inline_i(work.request.inline_data),
       .last_slot_i(last_slot),
       .completes_i(completes),
       .probe_i(probe),
@@ -474,7 +372,7 @@ module requester
       .number_i(qp.row.sq.frames),
       .sge_i(sink),
       .last_i(last),
-      .gathered_i(gather_filled),
+      .gathered_i(gather.filled),
       .submit_o(transmit.desc)
   );
 

@@ -31,6 +31,26 @@ package requester_pkg;
     TURN_INTRODUCE   // another one, that tells it who we are
   } turn_e;
 
+  typedef struct packed {
+    turn_e      turn;
+    logic       quote;         // TURN_TERMINATE: about the oldest read, or else the request that was refused,
+    term_code_e code;          // and with that
+    logic       wants_answer;  // TURN_INTRODUCE: work waits for one
+    logic       work;          // there is own work
+    logic       reads;         // there are reads
+  } pick_t;
+
+  // A work request that is handed out.
+  typedef struct packed {
+    cqe_status_e status;  // why it cannot be executed; SUCCESS: it can
+    wqe_index_t  index;   // of its first slot
+    slots_t      slots;
+    wqe_t        wqe;
+    inline_t     inline_data;
+    reads_t      reads;       // PULL: requests that it needs
+    word_index_t second_sge;  // place of its second element
+  } work_request_t;
+
   // Steps of a turn: the diagram is in README.md.
   typedef enum logic [3:0] {
     STEP_IDLE, STEP_TURN, STEP_WORK, STEP_BEGIN, STEP_LOOK, STEP_INVALIDATE, STEP_INVALIDATED,

@@ -18,46 +18,21 @@ module turn_control
     /* verilator lint_on UNUSEDSIGNAL */
     input reads_t pull_count_i,
     input read_t  read_i,
-    input turn_e  turn_i,
-    input logic   quote_i,
-    input term_code_e code_i,
-    input logic   wants_answer_i,
-    input logic   own_work_i,
-    input logic   reads_wait_i,
+    input pick_t  pick_i,
 
-    // Its work request in hand.
-    output logic        work_start_o,
-    output logic        work_next_o,
-    output logic        work_more_o,  // what is posted behind it may be fetched
-    input  logic        work_idle_i,  // nothing is being fetched
-    input  logic        work_done_i,
-    input  logic        work_torn_i,
-    input  logic        work_last_i,
-    input  cqe_status_e work_status_i,
-    input  slots_t      work_slots_i,
-    input  wqe_index_t  work_index_i,  // of its first slot
+    // Its work request in hand, and its payload.
+    work_batch_if.turn work,
     /* verilator lint_off UNUSEDSIGNAL */
-    input  wqe_t        wqe_i,
-    input  wqe_opcode_properties_t op_i,
+    input wqe_opcode_properties_t op_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    input  reads_t      reads_needed_i,
-    input  logic [31:0] skip_i,  // bytes that earlier turns have submitted
-    input  logic        resumes_i,  // at the Immediate Data message of a PUSH_IMM
-    input  logic        probe_i,    // it goes alone
-    input  logic        stalls_i,   // its message has no credit
-    output logic        stall_o,    // pulse: it waits for that
-    output logic        no_peer_o,  // pulse: it waits until the peer is met
-
-    // Its payload.
-    output logic          gather_load_o,
-    output logic          gather_start_o,
-    output logic          gather_stop_o,
-    input  logic          gather_idle_i,
-    input  logic          gather_done_i,
-    input  xlate_status_e gather_status_i,
-    input  logic          gather_none_i,  // nothing was asked for
-    input  logic          sge_known_i,
-    input  logic [31:0]   sge_length_i,   // of the element in hand, 0 if there is none
+    input logic [31:0] skip_i,  // bytes that earlier turns have submitted
+    input logic        resumes_i,  // at the Immediate Data message of a PUSH_IMM
+    input logic        probe_i,    // it goes alone
+    input logic        stalls_i,   // its message has no credit
+    output logic       stall_o,    // pulse: it waits for that
+    output logic       no_peer_o,  // pulse: it waits until the peer is met
+    payload_gather_if.turn gather,
+    xlate_if.client        invalidation,
 
     // Whether a step ends.
     input logic       turn_valid_i,
@@ -65,11 +40,6 @@ module turn_control
     input logic       wake_ready_i,
     input logic       flush_ready_i,
     input logic       status_ready_i,
-    input logic       xlate_ready_i,
-    input logic       xlate_rsp_valid_i,
-    /* verilator lint_off UNUSEDSIGNAL */
-    input xlate_rsp_t xlate_rsp_i,
-    /* verilator lint_on UNUSEDSIGNAL */
     input logic       alloc_valid_i,
     input slot_t      alloc_slot_i,
     output reads_t    quota_slots_o,  // that this turn takes before it asks again
@@ -96,9 +66,13 @@ module turn_control
   logic again_q;   // when this slot has gone back, another one is needed
   logic invalidated_q;  // the local invalidation in hand is done
 
+  /* verilator lint_off UNUSEDSIGNAL */
+  wqe_t wqe;
+  /* verilator lint_on UNUSEDSIGNAL */
   logic is_inline, sound;
-  assign is_inline = wqe_i.flags[WQE_FLAGS_INLINE];
-  assign sound = work_status_i == CQE_STATUS_SUCCESS;
+  assign wqe = work.request.wqe;
+  assign is_inline = wqe.flags[WQE_FLAGS_INLINE];
+  assign sound = work.request.status == CQE_STATUS_SUCCESS;
 
   // ---- The queue pair
 
@@ -107,7 +81,7 @@ module turn_control
   assign all_ended = qp_i.sq.issued == qp_i.ended.count;
   always_comb begin
     if (sound && op_i.pull)
-      blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < reads_needed_i;
+      blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < work.request.reads;
     else
       blocked = pull_count_i != '0 || (sound && op_i.stays && !all_ended);
     if (qp_i.sq.probe_out && !all_ended) blocked = 1'b1;
@@ -118,10 +92,10 @@ module turn_control
 
   // What blocks wakes when it ends; reads of the peer do not wait for that.
   step_e when_blocked;
-  assign when_blocked = reads_wait_i ? STEP_WAKE : STEP_IDLE;
+  assign when_blocked = pick_i.reads ? STEP_WAKE : STEP_IDLE;
 
   logic takes_slots;
-  assign takes_slots = turn_i inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE, TURN_ASK,
+  assign takes_slots = pick_i.turn inside {TURN_WORK, TURN_READ, TURN_FLUSH, TURN_TERMINATE, TURN_ASK,
                                      TURN_INTRODUCE};
 
   // Much may have happened to it since it was picked.
@@ -141,13 +115,14 @@ module turn_control
           !qp_i.status.told;
     endcase
     if (!qp_i.cfg.valid || qp_i.cfg.generation != seg_q.generation) fit = 1'b0;
-    if (seg_q.turn == TURN_WORK && qp_i.sq.consumer != work_index_i) fit = 1'b0;
+    if (seg_q.turn == TURN_WORK && qp_i.sq.consumer != work.request.index) fit = 1'b0;
   end
 
   // ---- The segment
-  logic submitted, refused, full, over;
+  logic submitted, refused, nothing_asked, full, over;
   assign submitted = step_q == STEP_SUBMIT && submit_ready_i;
-  assign refused = gather_status_i != XLATE_OK;
+  assign refused = gather.status != XLATE_OK;
+  assign nothing_asked = gather.filled == '0;
   always_comb begin
     last_o = left_q == 32'(seg_q.payload);
     if (seg_q.status != CQE_STATUS_SUCCESS || op_i.stays) ends_o = 1'b1;
@@ -156,27 +131,38 @@ module turn_control
   end
   assign segment_o = seg_q;
   assign pull_last_o = pulls_left_q == reads_t'(1);
-  assign next_offset_o = seg_q.offset + (op_i.pull ? sge_length_i : 32'(seg_q.payload));
+  assign next_offset_o = seg_q.offset + (op_i.pull ? gather.sge.length : 32'(seg_q.payload));
 
   // Others go first now; or the other kind of work of the same queue pair.
-  assign slots_d = slots_q + ($bits(slots_q))'(work_slots_i);
+  assign slots_d = slots_q + ($bits(slots_q))'(work.request.slots);
   assign full = over_q || &segments_q ||
       (seg_q.turn == TURN_WORK && ends_o && slots_d >= ($bits(slots_q))'(TURN_SLOTS));
   // So they do if the peer holds its share of the slots: a turn does not wait for one, lest a peer
   // that is slow or gone keeps all others from theirs.
   assign over = !quota_room_i ||
-      (full && (more_turns_i || (seg_q.turn == TURN_READ ? own_work_i : reads_wait_i)));
+      (full && (more_turns_i || (seg_q.turn == TURN_READ ? pick_i.work : pick_i.reads)));
 
   always_comb begin
     left_d = left_q;
     if (step_q == STEP_TURN) left_d = '0;
     else if (step_q == STEP_BEGIN)
-      left_d = (seg_q.turn == TURN_READ ? seg_q.read.request.length : wqe_i.length) - skip_i;
+      left_d = (seg_q.turn == TURN_READ ? seg_q.read.request.length : wqe.length) - skip_i;
     else if (submitted && !seg_q.returned) left_d = left_q - 32'(seg_q.payload);
   end
 
+  assign invalidation.valid = step_q == STEP_INVALIDATE;
+  assign invalidation.hold = 1'b0;
+  always_comb begin
+    invalidation.req = '0;
+    if (invalidation.valid) begin
+      invalidation.req.invalidate = 1'b1;
+      invalidation.req.stag = wqe.imm_data;
+      invalidation.req.pd = seg_q.pd;
+    end
+  end
+
   // A PULL does not stop between its requests: it begins where there are slots for all of them.
-  assign quota_slots_o = step_q == STEP_BEGIN && sound && op_i.pull ? reads_needed_i : reads_t'(1);
+  assign quota_slots_o = step_q == STEP_BEGIN && sound && op_i.pull ? work.request.reads : reads_t'(1);
 
   // ---- Steps
   step_e after_submit;
@@ -188,7 +174,7 @@ module turn_control
       after_submit = last_o || over ? STEP_WAKE : STEP_ALLOC;
     else if (!ends_o)
       after_submit = (over || probe_i) && !op_i.pull && !last_o ? STEP_WAKE : STEP_ALLOC;
-    else if (work_last_i || over || (seg_q.turn == TURN_WORK && seg_q.status != CQE_STATUS_SUCCESS))
+    else if (work.last || over || (seg_q.turn == TURN_WORK && seg_q.status != CQE_STATUS_SUCCESS))
       after_submit = STEP_WAKE;
     else after_submit = STEP_WORK;
   end
@@ -197,10 +183,10 @@ module turn_control
     step_d = step_q;
     unique case (step_q)
       // What the turn before has fetched ahead is awaited, then dropped.
-      STEP_IDLE: if (turn_valid_i && !quiesce_i && work_idle_i) step_d = STEP_TURN;
+      STEP_IDLE: if (turn_valid_i && !quiesce_i && work.idle) step_d = STEP_TURN;
       STEP_TURN:
       if (takes_slots && !quota_start_i) step_d = STEP_WAKE;
-      else unique case (turn_i)
+      else unique case (pick_i.turn)
         TURN_WORK, TURN_FLUSH: step_d = STEP_WORK;
         TURN_READ: step_d = STEP_BEGIN;
         TURN_TERMINATE, TURN_ASK, TURN_INTRODUCE: step_d = STEP_ALLOC;
@@ -210,8 +196,8 @@ module turn_control
         default: step_d = STEP_IDLE;
       endcase
       STEP_WORK:
-      if (work_done_i && work_torn_i) step_d = STEP_WAKE;
-      else if (work_done_i) step_d = seg_q.turn == TURN_FLUSH ? STEP_ALLOC : STEP_BEGIN;
+      if (work.done && work.torn) step_d = STEP_WAKE;
+      else if (work.done) step_d = seg_q.turn == TURN_FLUSH ? STEP_ALLOC : STEP_BEGIN;
       STEP_BEGIN:
       if (seg_q.turn == TURN_READ) step_d = STEP_ALLOC;
       else if (!fit || no_peer_o) step_d = STEP_WAKE;
@@ -219,18 +205,18 @@ module turn_control
       else if (sound && op_i.pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
       else step_d = sound && op_i.stays ? STEP_INVALIDATE : STEP_ALLOC;
       STEP_LOOK:
-      if (gather_idle_i) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
-      STEP_INVALIDATE: if (xlate_ready_i) step_d = STEP_INVALIDATED;
-      STEP_INVALIDATED: if (xlate_rsp_valid_i) step_d = STEP_ALLOC;
+      if (gather.idle) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
+      STEP_INVALIDATE: if (invalidation.ready) step_d = STEP_INVALIDATED;
+      STEP_INVALIDATED: if (invalidation.rsp_valid) step_d = STEP_ALLOC;
       STEP_ALLOC: if (alloc_valid_i && !quiesce_i) step_d = STEP_JUDGE;
       STEP_JUDGE:
-      if (!fit) step_d = gather_idle_i ? STEP_SUBMIT : STEP_JUDGE;
+      if (!fit) step_d = gather.idle ? STEP_SUBMIT : STEP_JUDGE;
       else if (by_dma_q) step_d = STEP_GATHER;
-      else if (seg_q.turn != TURN_WORK || !op_i.pull || sge_known_i) step_d = STEP_SUBMIT;
+      else if (seg_q.turn != TURN_WORK || !op_i.pull || gather.known) step_d = STEP_SUBMIT;
       STEP_GATHER:
-      if (gather_done_i) step_d = STEP_SUBMIT;
-      else if (gather_idle_i)
-        step_d = seg_q.turn == TURN_READ && refused && gather_none_i ? STEP_JUDGE : STEP_SUBMIT;
+      if (gather.done) step_d = STEP_SUBMIT;
+      else if (gather.idle)
+        step_d = seg_q.turn == TURN_READ && refused && nothing_asked ? STEP_JUDGE : STEP_SUBMIT;
       STEP_SUBMIT: if (submit_ready_i) step_d = after_submit;
       // No other writer of the status in either cycle: nothing of theirs is lost.
       STEP_STATUS_READ: if (status_ready_i) step_d = STEP_STATUS;
@@ -243,22 +229,22 @@ module turn_control
   assign step_o = step_q;
   assign stall_o = step_q == STEP_BEGIN && seg_q.turn == TURN_WORK && fit && !blocked && sound &&
       !no_peer_o && stalls_i;
-  assign work_start_o = step_q == STEP_TURN && step_d == STEP_WORK;
-  assign work_next_o = step_q == STEP_SUBMIT && step_d == STEP_WORK;
+  assign work.start = step_q == STEP_TURN && step_d == STEP_WORK;
+  assign work.next = step_q == STEP_SUBMIT && step_d == STEP_WORK;
   // Here the queue pair is as it is: nobody has been at rest since it was read. What is behind a PULL
   // waits for a turn of its own in most cases.
-  assign work_more_o = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
+  assign work.more = step_q == STEP_JUDGE && fit && seg_q.turn == TURN_WORK &&
       seg_q.status == CQE_STATUS_SUCCESS && !op_i.pull && !more_turns_i && !quiesce_i;
 
   // PULL: through all elements for the look-up, then once more.
-  assign gather_load_o = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather_idle_i);
-  assign gather_stop_o = step_q == STEP_JUDGE && !fit;
+  assign gather.load = step_q == STEP_BEGIN || (step_q == STEP_LOOK && gather.idle);
+  assign gather.stop = step_q == STEP_JUDGE && !fit;
   always_comb begin
-    gather_start_o = 1'b0;
-    if (step_d == STEP_LOOK) gather_start_o = step_q == STEP_BEGIN;
+    gather.start = 1'b0;
+    if (step_d == STEP_LOOK) gather.start = step_q == STEP_BEGIN;
     else if (step_d == STEP_ALLOC && left_d != '0) begin
-      if (step_q == STEP_BEGIN) gather_start_o = seg_q.turn == TURN_READ || (sound && !is_inline);
-      else gather_start_o = step_q == STEP_SUBMIT && by_dma_q;
+      if (step_q == STEP_BEGIN) gather.start = seg_q.turn == TURN_READ || (sound && !is_inline);
+      else gather.start = step_q == STEP_SUBMIT && by_dma_q;
     end
   end
 
@@ -272,24 +258,24 @@ module turn_control
     unique case (step_q)
       STEP_IDLE: seg_q.qpn <= turn_qpn_i;
       STEP_TURN: begin
-        seg_q.turn       <= turn_i;
+        seg_q.turn       <= pick_i.turn;
         seg_q.generation <= qp_i.cfg.generation;
         seg_q.node       <= qp_i.cfg.dest_node;
         seg_q.dest_qpn   <= qp_i.cfg.dest_qpn;
         seg_q.pd         <= qp_i.cfg.pd;
-        seg_q.status     <= turn_i == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
+        seg_q.status     <= pick_i.turn == TURN_FLUSH ? CQE_STATUS_WR_FLUSH_ERR : CQE_STATUS_SUCCESS;
         seg_q.immediate  <= 1'b0;
         seg_q.read       <= read_i;
         seg_q.read_mo    <= '0;
-        if (!reads_wait_i) begin
+        if (!pick_i.reads) begin
           seg_q.read.request <= qp_i.refused.request;
           seg_q.read.msn     <= qp_i.refused.msn;
           seg_q.read.atomic  <= qp_i.refused.atomic;
           seg_q.read_mo      <= qp_i.refused.mo;
         end
-        seg_q.code       <= code_i;
-        seg_q.quote      <= quote_i;
-        seg_q.wants      <= wants_answer_i;
+        seg_q.code       <= pick_i.code;
+        seg_q.quote      <= pick_i.quote;
+        seg_q.wants      <= pick_i.wants_answer;
         segments_q       <= '0;
         slots_q          <= '0;
         over_q           <= 1'b0;
@@ -298,17 +284,17 @@ module turn_control
       end
       STEP_WORK: invalidated_q <= 1'b0;
       STEP_BEGIN: begin
-        if (seg_q.turn == TURN_WORK) seg_q.status <= work_status_i;
+        if (seg_q.turn == TURN_WORK) seg_q.status <= work.request.status;
         seg_q.offset    <= skip_i;
         seg_q.immediate <= resumes_i && seg_q.turn == TURN_WORK && sound;
-        pulls_left_q    <= reads_needed_i;
-        by_dma_q        <= gather_start_o && step_d == STEP_ALLOC;
+        pulls_left_q    <= work.request.reads;
+        by_dma_q        <= gather.start && step_d == STEP_ALLOC;
       end
-      STEP_LOOK: if (gather_idle_i && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+      STEP_LOOK: if (gather.idle && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
       STEP_INVALIDATED:
-      if (xlate_rsp_valid_i) begin
-        if (xlate_rsp_i.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
-        invalidated_q <= xlate_rsp_i.status == XLATE_OK;
+      if (invalidation.rsp_valid) begin
+        if (invalidation.rsp.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+        invalidated_q <= invalidation.rsp.status == XLATE_OK;
       end
       STEP_ALLOC: begin
         seg_q.slot     <= alloc_slot_i;
@@ -318,15 +304,15 @@ module turn_control
       STEP_JUDGE: seg_q.returned <= !fit;
       STEP_GATHER: begin
         seg_q.gathered <= 1'b1;
-        if (gather_idle_i && refused && seg_q.turn == TURN_WORK) begin
+        if (gather.idle && refused && seg_q.turn == TURN_WORK) begin
           seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
-        end else if (gather_idle_i && refused) begin
+        end else if (gather.idle && refused) begin
           // A slot that awaits payload cannot take the terminate message.
           seg_q.turn     <= TURN_TERMINATE;
-          seg_q.code     <= refusal(gather_status_i);
+          seg_q.code     <= refusal(gather.status);
           seg_q.quote    <= 1'b1;
-          seg_q.returned <= !gather_none_i;
-          again_q        <= !gather_none_i;
+          seg_q.returned <= !nothing_asked;
+          again_q        <= !nothing_asked;
           by_dma_q       <= 1'b0;
         end
       end
@@ -339,7 +325,7 @@ module turn_control
         if (ends_o) slots_q <= slots_d;
         over_q       <= full;
         pulls_left_q <= pulls_left_q - 1'b1;
-        by_dma_q     <= gather_start_o;
+        by_dma_q     <= gather.start;
         again_q      <= 1'b0;
       end
       default: ;

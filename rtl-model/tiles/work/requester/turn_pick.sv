@@ -23,20 +23,16 @@ module turn_pick
     input logic   paused_i,  // it is to send nothing of its own now
     input logic   asks_i,    // it is to ask its peer
     input logic   take_i,  // the turn begins
-
-    output logic  wants_answer_o,  // TURN_INTRODUCE: work waits for one
-    output turn_e turn_o,
-    output logic  quote_o,  // TURN_TERMINATE: about the oldest read, or else the request that was refused,
-    output term_code_e code_o,  // and with that
-    output logic  work_o,   // there is own work
-    output logic  reads_o   // there are reads
+    output pick_t pick_o
 );
 
   logic work_first_q[MAX_QP];
 
-  logic connected;
+  turn_e turn;
+  term_code_e code;
+  logic connected, wants_answer, work, reads;
   assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
-  assign reads_o = read_count_i != '0;
+  assign reads = read_count_i != '0;
   logic posted;
   assign posted = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
       !qp_i.sq.halted && !qp_i.status.rnr && !paused_i;
@@ -49,19 +45,19 @@ module turn_pick
   // answered once; who has work asks once in between, and again when nothing is heard for long.
   logic has_peer, introduces;
   assign has_peer = qp_i.cfg.service != SERVICE_UD;
-  assign wants_answer_o = posted && has_peer && !qp_i.peer.met && !qp_i.status.alone &&
+  assign wants_answer = posted && has_peer && !qp_i.peer.met && !qp_i.status.alone &&
       qp_i.sq.needs_peer;
-  assign work_o = posted && !wants_answer_o;
+  assign work = posted && !wants_answer;
   assign introduces = connected && has_peer && (!qp_i.sq.introduced || qp_i.sq.answered != qp_i.peer.changes ||
-      (wants_answer_o && (!qp_i.sq.asked || asks_i)));
+      (wants_answer && (!qp_i.sq.asked || asks_i)));
 
   // Its peer hears of a refused request behind all answers.
   logic refuses;
-  assign refuses = qp_i.refused.valid && !reads_o && punt_count_i == '0;
+  assign refuses = qp_i.refused.valid && !reads && punt_count_i == '0;
 
   turn_e in_error;
   always_comb begin
-    if (reads_o) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
+    if (reads) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
     else if ((qp_i.status.answer_lost || lost_i || qp_i.refused.valid) && !qp_i.status.told)
       in_error = TURN_TERMINATE;
     else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
@@ -70,26 +66,33 @@ module turn_pick
   end
 
   always_comb begin
-    turn_o = TURN_NOTHING;
-    code_o = TERM_CODE_STREAM;
-    if (goes_back) turn_o = TURN_GO_BACK;
-    else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn_o = in_error;
-    else if (connected && lost_i) turn_o = TURN_TERMINATE;
-    else if (introduces) turn_o = TURN_INTRODUCE;
-    else if (connected && asks_i) turn_o = TURN_ASK;
-    else if (connected && reads_o && read_i.answer == ANSWER_REFUSED) begin
-      turn_o = TURN_TERMINATE;
-      code_o = read_i.code;
+    turn = TURN_NOTHING;
+    code = TERM_CODE_STREAM;
+    if (goes_back) turn = TURN_GO_BACK;
+    else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn = in_error;
+    else if (connected && lost_i) turn = TURN_TERMINATE;
+    else if (introduces) turn = TURN_INTRODUCE;
+    else if (connected && asks_i) turn = TURN_ASK;
+    else if (connected && reads && read_i.answer == ANSWER_REFUSED) begin
+      turn = TURN_TERMINATE;
+      code = read_i.code;
     end else if (connected && refuses) begin
-      turn_o = TURN_TERMINATE;
-      code_o = qp_i.refused.code;
-    end else if (connected && reads_o && !(work_o && work_first_q[qpn_i])) turn_o = TURN_READ;
-    else if (connected && work_o) turn_o = TURN_WORK;
+      turn = TURN_TERMINATE;
+      code = qp_i.refused.code;
+    end else if (connected && reads && !(work && work_first_q[qpn_i])) turn = TURN_READ;
+    else if (connected && work) turn = TURN_WORK;
   end
-  assign quote_o = (reads_o || qp_i.refused.valid) && !(connected && lost_i);
+  assign pick_o = '{
+          turn: turn,
+          quote: (reads || qp_i.refused.valid) && !(connected && lost_i),
+          code: code,
+          wants_answer: wants_answer,
+          work: work,
+          reads: reads
+      };
 
   always_ff @(posedge clk_i) begin
-    if (take_i) work_first_q[qpn_i] <= turn_o == TURN_READ;
+    if (take_i) work_first_q[qpn_i] <= turn == TURN_READ;
   end
 
 endmodule

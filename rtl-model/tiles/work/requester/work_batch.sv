@@ -12,56 +12,30 @@ module work_batch
     input logic clk_i,
     input logic rst_ni,
 
-    input  logic       start_i,       // fetch, then hand out the first work request
-    input  logic       held_i,        // with start_i: not to be fetched, the only slot there is so far
-    input  wqe_slot_t  held_slot_i,   // stays for as many cycles as it has beats
-    input  logic       next_i,        // hand out the next one
-    input  logic       more_i,        // pulse: fetch ahead, if there is room for it
-    output logic       idle_o,        // nothing is being fetched; to be awaited before start_i
-    output logic       waits_o,       // nothing changes before more is there
-    // Of the queue pair: the ring and its indices with start_i and more_i, the others all the time.
-    input  logic       slots_only_i,  // none of them is executed
-    input  logic [63:0] ring_pbl_i,
-    input  logic [3:0]  ring_log_i,
-    input  wqe_index_t  consumer_i,
-    input  wqe_index_t  producer_i,
-    input  reads_t      max_reads_i,
-    input  service_e    service_i,
-    input  logic        has_windows_i,
-    input  node_t       own_node_i,
-    input  chunk_t      mtu_i,
+    work_batch_if.batch turn,
+    input logic         held_i,       // with turn.start: not to be fetched, the only slot there is so far
+    input wqe_slot_t    held_slot_i,  // stays for as many cycles as it has beats
+    output logic        waits_o,      // nothing changes before more is there
+    // The queue pair: the ring and its indices with turn.start and turn.more, the others all the time.
+    /* verilator lint_off UNUSEDSIGNAL */  // a reader needs a part of the record
+    input qp_t          qp_i,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input logic         slots_only_i,  // none of its work requests is executed
+    input logic         has_windows_i,
+    settings_if.user    settings,
 
-    output logic        done_o,  // pulse: it is handed out,
-    output logic        torn_o,  // or it is not there, or not as a whole: for another turn
-    output logic        last_o,  // no other follows in this turn
-    // From the cycle behind done_o to the next one.
-    output cqe_status_e status_o,
-    output wqe_index_t  index_o,  // of its first slot
-    output slots_t      slots_o,
-    output wqe_t        wqe_o,
-    output inline_t     inline_o,
-    output reads_t      reads_o,
-
-    output word_index_t second_sge_o,  // place of its second element
-    input  word_index_t word_index_i,  // not before done_o
+    input  word_index_t word_index_i,  // not before turn.done
     output sge_t        word_o,        // one cycle later
 
-    output logic           xlate_valid_o,
-    input  logic           xlate_ready_i,
-    output xlate_req_t     xlate_o,
-    input  logic           xlate_rsp_valid_i,
-    input  xlate_rsp_t     xlate_rsp_i,
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    input  dma_read_beat_t beat_i
+    xlate_if.client    xlate,
+    dma_read_if.client read
 );
 
   localparam int unsigned SlotWords = WQE_BYTES / SGE_BYTES;
   localparam int unsigned SecondSge = SlotWords - 1;  // word of a slot
 
   // All by index in the ring; the low bits are the place in the buffer.
+  wqe_index_t consumer, producer;
   wqe_index_t at_q, next_at;  // of the work request that is checked, or will be next
   wqe_index_t end_q;          // behind what is there
   wqe_index_t posted_q;       // behind what was posted when the last slots were asked for
@@ -92,16 +66,16 @@ module work_batch
 
   // Not one of an earlier turn, and not if what is missing has come meanwhile or may come.
   assign again   = check_done && checking_q && incomplete &&
-      (!idle_o || there_q != batch_count_t'(end_q - at_q));
+      (!turn.idle || there_q != batch_count_t'(end_q - at_q));
   assign checked = check_done && checking_q && !again;
   assign next_at = at_q + wqe_index_t'(slots);
-  assign last_o  = idle_o && !is_before(at_q, end_q);
-  assign torn_o  = begun_q && (incomplete || there_q == '0);
-  assign done_o  = wanted_q && (checked || ready_q);
-  assign ahead   = done_o && !torn_o && wqe.num_sge <= 8'd1 && is_before(next_at, end_q);
-  assign due     = due_q || ahead || (next_i && !checking_q && !ready_q);
-  assign check_at = done_o ? next_at : at_q;
-  assign check   = due && !start_i && (idle_o || (is_before(check_at, end_q) && !part_q));
+  assign turn.last = turn.idle && !is_before(at_q, end_q);
+  assign turn.torn = begun_q && (incomplete || there_q == '0);
+  assign turn.done = wanted_q && (checked || ready_q);
+  assign ahead   = turn.done && !turn.torn && wqe.num_sge <= 8'd1 && is_before(next_at, end_q);
+  assign due     = due_q || ahead || (turn.next && !checking_q && !ready_q);
+  assign check_at = turn.done ? next_at : at_q;
+  assign check   = due && !turn.start && (turn.idle || (is_before(check_at, end_q) && !part_q));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -111,32 +85,34 @@ module work_batch
       checking_q <= 1'b0;
       ready_q    <= 1'b0;
     end else begin
-      wanted_q   <= start_i || next_i || (wanted_q && !done_o);
-      due_q      <= start_i || again || (due && !check);
-      part_q     <= !start_i && (again || (part_q && !check));
-      checking_q <= check || (checking_q && !check_done && !start_i);
-      ready_q    <= (checked || ready_q) && !done_o && !start_i;
+      wanted_q   <= turn.start || turn.next || (wanted_q && !turn.done);
+      due_q      <= turn.start || again || (due && !check);
+      part_q     <= !turn.start && (again || (part_q && !check));
+      checking_q <= check || (checking_q && !check_done && !turn.start);
+      ready_q    <= (checked || ready_q) && !turn.done && !turn.start;
     end
   end
-  assign waits_o = fetch_waits && !start_i && !next_i && !check && !checking_q && !done_o;
+  assign waits_o = fetch_waits && !turn.start && !turn.next && !check && !checking_q && !turn.done;
   always_ff @(posedge clk_i) begin
     if (check) begin
       there_q       <= batch_count_t'(end_q - check_at);
       left_posted_q <= posted_q - check_at;
     end
-    if (start_i) begin
+    if (turn.start) begin
       begun_q <= 1'b0;
-      at_q    <= consumer_i;
-    end else if (done_o) begin
+      at_q    <= consumer;
+    end else if (turn.done) begin
       begun_q      <= 1'b1;
       at_q         <= next_at;
-      status_o     <= status;
-      index_o      <= at_q;
-      slots_o      <= slots;
-      wqe_o        <= wqe;
-      inline_o     <= inline_data;
-      reads_o      <= reads;
-      second_sge_o <= word_index_t'(32'(at_q) * SlotWords + SecondSge);
+      turn.request <= '{
+          status: status,
+          index: at_q,
+          slots: slots,
+          wqe: wqe,
+          inline_data: inline_data,
+          reads: reads,
+          second_sge: word_index_t'(32'(at_q) * SlotWords + SecondSge)
+      };
     end
   end
 
@@ -145,17 +121,19 @@ module work_batch
   wqe_index_t posted, from, behind;
   logic [$clog2(AHEAD_SLOTS):0] count;
   logic room, fetch;
-  assign posted = producer_i - consumer_i;
-  assign room   = end_q - index_o <= wqe_index_t'(BATCH_SLOTS - AHEAD_SLOTS);
-  assign from   = start_i ? consumer_i : end_q;
-  assign behind = start_i && posted > wqe_index_t'(TURN_SLOTS) ?
-      consumer_i + wqe_index_t'(TURN_SLOTS) : producer_i;
-  assign fetch  = start_i ? !held_i :
-      more_i && idle_o && !stuck_q && room && producer_i != end_q;
+  assign consumer = qp_i.sq.consumer;
+  assign producer = qp_i.sq_producer;
+  assign posted = producer - consumer;
+  assign room   = end_q - turn.request.index <= wqe_index_t'(BATCH_SLOTS - AHEAD_SLOTS);
+  assign from   = turn.start ? consumer : end_q;
+  assign behind = turn.start && posted > wqe_index_t'(TURN_SLOTS) ?
+      consumer + wqe_index_t'(TURN_SLOTS) : producer;
+  assign fetch  = turn.start ? !held_i :
+      turn.more && turn.idle && !stuck_q && room && producer != end_q;
   always_ff @(posedge clk_i) begin
-    if (fetch || start_i) posted_q <= producer_i;
-    if (start_i) begin
-      end_q   <= held_i ? consumer_i + 1'b1 : consumer_i;
+    if (fetch || turn.start) posted_q <= producer;
+    if (turn.start) begin
+      end_q   <= held_i ? consumer + 1'b1 : consumer;
       stuck_q <= 1'b0;
     end else if (fetched) begin
       end_q   <= end_q + wqe_index_t'(count);
@@ -169,10 +147,10 @@ module work_batch
   logic held, loading_q;
   line_t line, line_q;
   dma_read_beat_t slot_beat;
-  assign held = (start_i && held_i) || loading_q;
-  assign line = start_i ? '0 : line_q;
+  assign held = (turn.start && held_i) || loading_q;
+  assign line = turn.start ? '0 : line_q;
   assign slot_beat = '{
-          dst: tx_address_t'({($clog2(BATCH_SLOTS))'(start_i ? consumer_i : at_q), line,
+          dst: tx_address_t'({($clog2(BATCH_SLOTS))'(turn.start ? consumer : at_q), line,
                               ($clog2(DATA_BYTES))'(0)}),
           data: held_slot_i[DATA_W*32'(line)+:DATA_W],
           bytes: chunk_t'(DATA_BYTES),
@@ -184,6 +162,12 @@ module work_batch
   end
   always_ff @(posedge clk_i) line_q <= line + 1'b1;
 
+  dma_read_if slots_read ();
+  assign read.valid = slots_read.valid;
+  assign read.req = slots_read.req;
+  assign slots_read.ready = read.ready;
+  assign slots_read.beat_valid = read.beat_valid || held;
+  assign slots_read.beat = held ? slot_beat : read.beat;
   wqe_fetch #(
       .BATCH(AHEAD_SLOTS),
       .SLOTS(BATCH_SLOTS)
@@ -192,27 +176,19 @@ module work_batch
       .rst_ni,
       .start_i(fetch),
       .place_i(($clog2(BATCH_SLOTS))'(from)),
-      .ring_pbl_i,
-      .ring_log_i,
+      .ring_pbl_i(qp_i.cfg.sq_pbl),
+      .ring_log_i(qp_i.cfg.sq_log),
       .consumer_i(from),
       .producer_i(behind),
-      .idle_o,
+      .idle_o(turn.idle),
       .waits_o(fetch_waits),
       .done_o(fetched),
       .failed_o(failed),
       .count_o(count),
       .word_index_i(check || checking_q ? check_word_index : word_index_i),
       .word_o,
-      .xlate_valid_o,
-      .xlate_ready_i,
-      .xlate_o,
-      .xlate_rsp_valid_i,
-      .xlate_rsp_i,
-      .read_valid_o,
-      .read_ready_i,
-      .read_o,
-      .beat_valid_i(beat_valid_i || held),
-      .beat_i(held ? slot_beat : beat_i)
+      .xlate,
+      .read(slots_read)
   );
 
   wqe_check u_check (
@@ -223,11 +199,11 @@ module work_batch
       .first_word_i(word_index_t'(32'(check_at) * SlotWords)),
       .there_i(there_q),
       .posted_i(left_posted_q),
-      .max_reads_i,
-      .service_i,
+      .max_reads_i(qp_i.cfg.max_reads_out),
+      .service_i(qp_i.cfg.service),
       .has_windows_i,
-      .own_node_i,
-      .mtu_i,
+      .own_node_i(settings.node),
+      .mtu_i(settings.mtu),
       .word_index_o(check_word_index),
       .word_i(word_o),
       .done_o(check_done),

@@ -29,19 +29,8 @@ module wqe_fetch
     input  logic [$clog2(WORDS)-1:0]  word_index_i,
     output logic [8*SGE_BYTES-1:0]    word_o,  // one cycle later
 
-    output logic       xlate_valid_o,
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    input  xlate_rsp_t xlate_rsp_i,
-
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    /* verilator lint_off UNUSEDSIGNAL */  // only the low part of the place counts here
-    input  dma_read_beat_t beat_i
-    /* verilator lint_on UNUSEDSIGNAL */
+    xlate_if.client    xlate,
+    dma_read_if.client read
 );
 
   localparam int unsigned SlotShift = $clog2(WQE_BYTES);
@@ -72,10 +61,10 @@ module wqe_fetch
 
   logic translated, piece_done, bad_beat;
   count_t beat_slot;
-  assign translated = state_q == StXlateWait && xlate_rsp_valid_i;
-  assign bad_beat   = state_q == StData && beat_valid_i && beat_i.error;
-  assign piece_done = state_q == StData && beat_valid_i && pending_q == beat_i.bytes;
-  assign beat_slot  = count_t'((beat_i.dst >> SlotShift) - tx_address_t'(place_q));
+  assign translated = state_q == StXlateWait && xlate.rsp_valid;
+  assign bad_beat   = state_q == StData && read.beat_valid && read.beat.error;
+  assign piece_done = state_q == StData && read.beat_valid && pending_q == read.beat.bytes;
+  assign beat_slot  = count_t'((read.beat.dst >> SlotShift) - tx_address_t'(place_q));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -83,10 +72,10 @@ module wqe_fetch
     end else begin
       unique case (state_q)
         StIdle: if (start_i) state_q <= StXlate;
-        StXlate: if (xlate_ready_i) state_q <= StXlateWait;
+        StXlate: if (xlate.ready) state_q <= StXlateWait;
         StXlateWait:
-        if (xlate_rsp_valid_i) state_q <= xlate_rsp_i.status == XLATE_OK ? StRead : StDone;
-        StRead: if (read_ready_i) state_q <= StData;
+        if (xlate.rsp_valid) state_q <= xlate.rsp.status == XLATE_OK ? StRead : StDone;
+        StRead: if (read.ready) state_q <= StData;
         StData:
         if (piece_done)
           state_q <= failed_q || bad_beat || piece_q == left_q ? StDone : StXlate;
@@ -107,12 +96,12 @@ module wqe_fetch
       bad_q    <= count_t'(BATCH);
     end
     if (translated) begin
-      address_q <= xlate_rsp_i.address;
-      pending_q <= chunk_t'(xlate_rsp_i.length);
-      piece_q   <= count_t'(xlate_rsp_i.length >> SlotShift);
-      failed_q  <= xlate_rsp_i.status != XLATE_OK;
+      address_q <= xlate.rsp.address;
+      pending_q <= chunk_t'(xlate.rsp.length);
+      piece_q   <= count_t'(xlate.rsp.length >> SlotShift);
+      failed_q  <= xlate.rsp.status != XLATE_OK;
     end
-    if (state_q == StData && beat_valid_i) pending_q <= pending_q - beat_i.bytes;
+    if (state_q == StData && read.beat_valid) pending_q <= pending_q - read.beat.bytes;
     if (bad_beat) begin
       failed_q <= 1'b1;
       if (beat_slot < bad_q) bad_q <= beat_slot;
@@ -125,12 +114,13 @@ module wqe_fetch
   end
 
   assign idle_o = state_q == StIdle;
-  assign waits_o = state_q == StData && !beat_valid_i;
+  assign waits_o = state_q == StData && !read.beat_valid;
   assign done_o = state_q == StDone;
   assign failed_o = failed_q;
   assign count_o = bad_q < asked_q ? bad_q : asked_q;
-  assign xlate_valid_o = state_q == StXlate;
-  assign xlate_o = '{
+  assign xlate.hold = 1'b0;  // it translates rings only
+  assign xlate.valid = state_q == StXlate;
+  assign xlate.req = '{
           invalidate: 1'b0,
           ring: 1'b1,
           pbl_address: ring_pbl_q,
@@ -140,8 +130,8 @@ module wqe_fetch
           to: 64'(slot_q) << SlotShift,
           length: 32'(wanted) << SlotShift
       };
-  assign read_valid_o = state_q == StRead;
-  assign read_o = '{
+  assign read.valid = state_q == StRead;
+  assign read.req = '{
           address: address_q,
           length: pending_q,
           dst: (tx_address_t'(place_q) + tx_address_t'(asked_q)) << SlotShift
@@ -155,9 +145,9 @@ module wqe_fetch
       .DEPTH(Lines)
   ) u_buffer (
       .clk_i,
-      .write_i        (beat_valid_i && !beat_i.error),
-      .write_address_i(beat_i.dst[LineShift+:$clog2(Lines)]),
-      .write_data_i   (beat_i.data),
+      .write_i        (read.beat_valid && !read.beat.error),
+      .write_address_i(read.beat.dst[LineShift+:$clog2(Lines)]),
+      .write_data_i   (read.beat.data),
       .read_i         (1'b1),
       .read_address_i (($clog2(Lines))'(32'(word_index_i) / LineWords)),
       .read_data_o    (line_read)

@@ -34,17 +34,8 @@ module receive_cache
     input  logic          taken_i,  // pulse: the consumer becomes next_i
     input  wqe_index_t    next_i,
 
-    output logic       xlate_valid_o,
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    input  xlate_rsp_t xlate_rsp_i,
-
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    input  dma_read_beat_t beat_i
+    xlate_if.client    xlate,
+    dma_read_if.client read
 );
 
   localparam int unsigned Rings = 16;
@@ -180,16 +171,8 @@ module receive_cache
       .count_o(fetched_count),
       .word_index_i({entry, {place_t'(ring_i.consumer), 2'd0} + ($clog2(4*Slots))'(word_index_i)}),
       .word_o,
-      .xlate_valid_o,
-      .xlate_ready_i,
-      .xlate_o,
-      .xlate_rsp_valid_i,
-      .xlate_rsp_i,
-      .read_valid_o,
-      .read_ready_i,
-      .read_o,
-      .beat_valid_i,
-      .beat_i
+      .xlate,
+      .read
   );
 
 endmodule

@@ -12,15 +12,12 @@ module receive_fetch
     input  logic clk_i,
     input  logic rst_ni,
 
-    // A ring with at least one slot posted; its indices are constant until done_o.
+    // A ring with at least one slot posted; its indices are constant until it is fetched.
     input  logic        start_i,
     input  logic        flush_i,
     input  wqe_index_t  consumer_i,
     input  wqe_index_t  producer_i,
-    output logic        done_o,       // pulse, with:
-    output cqe_status_e status_o,     // SUCCESS, or what it completes with
-    output wqe_index_t  wqe_index_o,  // its last slot
-    output logic [31:0] length_o,     // bytes that it takes
+    output fetched_t    fetched_o,
 
     output logic                       element_we_o,
     output logic [$clog2(MAX_SGE)-1:0] element_index_o,
@@ -125,14 +122,18 @@ module receive_fetch
   assign element_index_o = ($clog2(MAX_SGE))'(taken_q);
   assign element_o = sge_t'(word_i);
 
-  assign done_o = state_q == StEnd;
-  assign wqe_index_o = consumer_i + wqe_index_t'(slots_q) - 1'b1;
-  assign length_o = length_q;
+  cqe_status_e status;
   always_comb begin
-    if (!well_formed_q) status_o = CQE_STATUS_LOC_QP_OP_ERR;
+    if (!well_formed_q) status = CQE_STATUS_LOC_QP_OP_ERR;
     else if (sum_q != ($bits(sum_q))'(length_q) || length_q > 32'(MESSAGE_MAX))
-      status_o = CQE_STATUS_LOC_LEN_ERR;
-    else status_o = CQE_STATUS_SUCCESS;
+      status = CQE_STATUS_LOC_LEN_ERR;
+    else status = CQE_STATUS_SUCCESS;
   end
+  assign fetched_o = '{
+          done: state_q == StEnd,
+          status: status,
+          wqe_index: consumer_i + wqe_index_t'(slots_q) - 1'b1,
+          length: length_q
+      };
 
 endmodule

@@ -5,26 +5,22 @@
 module receive_ring
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
+  import responder_pkg::*;
 (
     input  qpn_t qpn_i,
     /* verilator lint_off UNUSEDSIGNAL */  // what the two have in common
     input  qp_t  qp_i,
     input  srq_t srq_i,
+    input  fetched_t fetched_i,
     /* verilator lint_on UNUSEDSIGNAL */
-    output logic        any_o,  // a slot is posted
-    output receive_ring_t ring_o,
 
-    input  logic        taken_i,      // pulse: a receive is taken,
-    input  wqe_index_t  wqe_index_i,  // this is its last slot
-    output logic        rq_we_o,
-    output logic        srq_we_o,
-    output wqe_index_t  next_o,
-    output logic [15:0] limit_o,  // of the shared queue from now on
-    output logic        limit_event_o
+    output logic          any_o,  // a slot is posted
+    output receive_ring_t ring_o,
+    output ring_change_t  change_o
 );
 
   logic shared, below;
-  wqe_index_t left;
+  wqe_index_t next, left;
   assign shared = qp_i.cfg.has_srq;
 
   always_comb begin
@@ -37,12 +33,15 @@ module receive_ring
   end
   assign any_o = ring_o.producer != ring_o.consumer && (!shared || srq_i.cfg.valid);
 
-  assign rq_we_o  = taken_i && !shared;
-  assign srq_we_o = taken_i && shared;
-  assign next_o   = wqe_index_i + 1'b1;
-  assign left     = srq_i.producer - next_o;
-  assign below    = srq_i.limit != '0 && left < srq_i.limit;
-  assign limit_o  = below ? '0 : srq_i.limit;
-  assign limit_event_o = srq_we_o && below;
+  assign next  = fetched_i.wqe_index + 1'b1;
+  assign left  = srq_i.producer - next;
+  assign below = srq_i.limit != '0 && left < srq_i.limit;
+  assign change_o = '{
+          own: fetched_i.done && !shared,
+          shared: fetched_i.done && shared,
+          consumer: next,
+          limit: below ? '0 : srq_i.limit,
+          limit_event: fetched_i.done && shared && below
+      };
 
 endmodule

@@ -35,50 +35,25 @@ module receives
     input receive_ring_t posted_i,
 
     // Its next receive.
-    output logic        any_o,    // is posted
-    input  logic        fetch_i,  // pulse: take it,
-    input  logic        flush_i,  // but only to pass it over
-    output logic        fetch_done_o,  // pulse, with:
-    output cqe_status_e fetch_status_o,
-    output wqe_index_t  wqe_index_o,
-    output logic        rq_we_o,
-    output wqe_index_t  rq_consumer_o,
-    output logic        srq_we_o,
-    output wqe_index_t  srq_consumer_o,
-    output logic [15:0] srq_limit_o,
-    output logic        srq_limit_event_o,
+    output logic         any_o,    // is posted
+    input  logic         fetch_i,  // pulse: take it,
+    input  logic         flush_i,  // but only to pass it over
+    output fetched_t     fetched_o,
+    output ring_change_t ring_change_o,
 
     // What happens to its stream, see stream_update.
-    input logic      accepted_i,
-    input logic      taken_i,
-    input logic      closed_i,
-    input  logic       paused_i,  // the next message found no receive
-    input logic        told_i,
-    input logic [15:0] session_i,
-    input logic       owes_i,
-    input term_code_e owed_i,
-    input  logic       renewed_i,  // its peer has begun another life
-    input logic        came_i,
-    input logic        first_i,
-    input logic [31:0] number_i,
-    input logic        dropped_i,
-    input segment_t  segment_i,
-    input position_t position_i,
+    input stream_change_t change_i,
+    input logic           renewed_i,
+    input rx_desc_t       desc_i,
+    input segment_t       segment_i,
+    input term_code_e     owed_i,
+    input position_t      position_i,
 
     input  logic [$clog2(MAX_SGE)-1:0] element_index_i,
     output sge_t                       element_o,  // one cycle later
 
-    output logic       xlate_valid_o,
-    input  logic       xlate_ready_i,
-    output xlate_req_t xlate_o,
-    input  logic       xlate_rsp_valid_i,
-    input  xlate_rsp_t xlate_rsp_i,
-
-    output logic           read_valid_o,
-    input  logic           read_ready_i,
-    output dma_read_req_t  read_o,
-    input  logic           beat_valid_i,
-    input  dma_read_beat_t beat_i
+    xlate_if.client    xlate,
+    dma_read_if.client read
 );
 
   logic element_we;
@@ -99,8 +74,7 @@ module receives
       .qpn_i,
       .read_i,
       .stream_o,
-      .we_i(accepted_i || taken_i || closed_i || paused_i || told_i || owes_i || renewed_i || came_i ||
-          dropped_i),
+      .we_i(change_i != '0 || renewed_i),
       .stream_i(stream),
       .element_read_index_i(element_index_i),
       .element_o,
@@ -109,47 +83,28 @@ module receives
       .element_i(element)
   );
 
-  logic [31:0] length;
   stream_update u_update (
       .stream_i(stream_o),
-      .accepted_i,
-      .taken_i,
-      .closed_i,
-      .paused_i,
-      .told_i,
-      .session_i,
-      .owes_i,
-      .owed_i,
+      .change_i,
       .renewed_i,
-      .came_i,
-      .first_i,
-      .number_i,
-      .dropped_i,
+      .desc_i,
       .segment_i,
+      .fetched_i(fetched_o),
+      .owed_i,
       .position_i,
-      .wqe_index_i(wqe_index_o),
-      .length_i(length),
       .stream_o(stream)
   );
 
   receive_ring_t ring;
-  wqe_index_t ring_next;
   receive_ring u_ring (
       .qpn_i,
       .qp_i,
       .srq_i,
       .any_o,
       .ring_o(ring),
-      .taken_i(fetch_done_o),
-      .wqe_index_i(wqe_index_o),
-      .rq_we_o,
-      .srq_we_o,
-      .next_o(ring_next),
-      .limit_o(srq_limit_o),
-      .limit_event_o(srq_limit_event_o)
+      .fetched_i(fetched_o),
+      .change_o(ring_change_o)
   );
-  assign rq_consumer_o  = ring_next;
-  assign srq_consumer_o = ring_next;
 
   localparam int unsigned Words = WQE_SLOTS_MAX * WQE_BYTES / SGE_BYTES;
   logic in_use, want, there;
@@ -175,18 +130,10 @@ module receives
       .readable_o(readable),
       .word_index_i(word_index),
       .word_o(word),
-      .taken_i(fetch_done_o),
-      .next_i(ring_next),
-      .xlate_valid_o,
-      .xlate_ready_i,
-      .xlate_o,
-      .xlate_rsp_valid_i,
-      .xlate_rsp_i,
-      .read_valid_o,
-      .read_ready_i,
-      .read_o,
-      .beat_valid_i,
-      .beat_i
+      .taken_i(fetched_o.done),
+      .next_i(ring_change_o.consumer),
+      .xlate,
+      .read
   );
 
   receive_fetch u_fetch (
@@ -196,10 +143,7 @@ module receives
       .flush_i,
       .consumer_i(ring.consumer),
       .producer_i(ring.producer),
-      .done_o(fetch_done_o),
-      .status_o(fetch_status_o),
-      .wqe_index_o,
-      .length_o(length),
+      .fetched_o,
       .element_we_o(element_we),
       .element_index_o(element_index),
       .element_o(element),

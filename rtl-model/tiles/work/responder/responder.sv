@@ -66,8 +66,6 @@ module responder
     output event_t event_o
 );
 
-  assign fetch_xlate.hold = 1'b0;  // it translates rings only
-
   // ---- What is in hand
   step_e step, next;
   rx_desc_t desc_q;
@@ -83,20 +81,12 @@ module responder
     end
   end
 
-  /* verilator lint_off UNUSEDSIGNAL */  // what the judge looks at
-  ddp_tagged_t header;
-  ddp_untagged_t untagged;
-  /* verilator lint_on UNUSEDSIGNAL */
-  assign header   = desc_q.ddp[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
-  assign untagged = desc_q.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)];
-
   stream_t stream;
   segment_t segment;
-  term_code_e judge_code;
-  logic flush, flush_pull, flush_message, flush_receive;
-  logic introduction, wants_answer, meets, renews, parts;
+  verdict_t verdict;
   qp_peer_t peer;
-  logic mine, receiving, good, too_long, behind, late, gap, bad_pkey, bad_qkey;
+  flush_t flush_job;
+  logic flush;
   segment_judge #(
       .N_QP(N_QP)
   ) u_judge (
@@ -108,106 +98,41 @@ module responder
       .read_count_i(queues.read_count),
       .firmware_i(firmware.active),
       .lost_i(!firmware.active && queues.punt_count != '0),
-      .bad_pkey_o(bad_pkey),
-      .bad_qkey_o(bad_qkey),
-      .mine_o(mine),
-      .receiving_o(receiving),
-      .introduction_o(introduction),
-      .wants_answer_o(wants_answer),
-      .meets_o(meets),
-      .peer_o(peer),
-      .renews_o(renews),
-      .parts_o(parts),
       .segment_o(segment),
-      .good_o(good),
-      .code_o(judge_code),
-      .too_long_o(too_long),
-      .behind_o(behind),
-      .late_o(late),
-      .gap_o(gap),
+      .verdict_o(verdict),
+      .peer_o(peer),
       .flush_i(step == STEP_JUDGE && flush),
-      .flush_pull_o(flush_pull),
-      .flush_message_o(flush_message),
-      .flush_receive_o(flush_receive)
+      .flush_o(flush_job)
   );
 
-  // ---- What is for the core itself
-  logic for_port, for_load, for_firmware, fw_takes, fw_message, fw_granted, device, device_ready;
-  logic fw_data, fw_data_q;
-  assign for_port = !desc_q.unreliable && (desc_q.dst_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN);
-  assign for_load = receiving && !desc_q.unreliable && segment.message == MESSAGE_RESPONSE && !segment.atomic &&
-      header.stag == WINDOW_STAG;
-  assign for_firmware = !desc_q.unreliable && desc_q.dst_qpn == 24'(FW_QPN);
-  assign fw_takes = for_firmware && firmware.active && desc_q.src_qpn == 24'(FW_QPN) &&
-      segment.message == MESSAGE_WRITE;
-  assign fw_message = fw_takes && header.stag == FW_STAG && segment.last &&
-      segment.payload == chunk_t'(FW_MESSAGE_BYTES);
-  // Bytes go where firmware has granted that node, under the name that the segment has for an STag.
-  fw_grant_t grant;
-  assign grant = firmware.grant;
-  localparam int unsigned GrantBits = $bits(grant.length);
-  assign firmware.grant_index = fw_grant_index_t'(header.stag);
-  assign fw_granted = grant.valid && grant.name == header.stag &&
-      grant.node == desc_q.node && header.to >> GrantBits == '0 &&
-      (GrantBits + 1)'(header.to[GrantBits-1:0]) + (GrantBits + 1)'(segment.payload) <=
-          (GrantBits + 1)'(grant.length);
-  // Once judged so, it is that to its end: firmware may go away meanwhile.
-  assign fw_data = step == STEP_JUDGE ?
-      fw_takes && header.stag != FW_STAG && segment.payload != '0 && fw_granted : fw_data_q;
-  assign firmware.placing = !flush && fw_data && step inside {STEP_JUDGE, STEP_PLACE};
-  always_ff @(posedge clk_i) begin
-    if (step == STEP_IDLE) fw_data_q <= 1'b0;
-    else fw_data_q <= fw_data;
-  end
-  assign device = for_port || for_load || (for_firmware && !fw_message && !fw_data);
-  assign device_ready = write_idle_i && (port.ready || !for_port);
-  assign port.valid = step == STEP_JUDGE && !flush && for_port && write_idle_i;
-  assign port.good = (desc_q.src_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN) &&
-      segment.message == MESSAGE_WRITE && segment.last && header.stag == PORT_STAG &&
-      segment.payload == chunk_t'(PORT_MESSAGE_BYTES) && header.to[63:8] == '0;
-  assign answer_valid_o = step == STEP_JUDGE && !flush && for_load && write_idle_i;
-
-  logic [63:0] first_bytes;  // of the payload of a tagged segment
-  always_comb begin
-    for (int unsigned i = 0; i < 8; i++)
-      first_bytes[8*i+:8] = desc_q.ddp[$bits(ddp_head_t)-1-8*(DDP_TAGGED_BYTES+i)-:8];
-  end
-  assign port.message = '{
-          port: port_t'(desc_q.dst_qpn),
-          node: desc_q.node,
-          peer: port_t'(desc_q.src_qpn),
-          to: header.to[7:0],
-          data: first_bytes[31:0]
-      };
-  assign answer_o = '{
-          qpn: qpn_q,
-          token: header.to,
-          length: segment.payload,
-          data: first_bytes
-      };
-
-  // In the order in which they came: behind one that firmware has, the others go there too.
-  logic punts, punt_waiting;
-  assign punts = firmware.active && (punt_reads_i || segment.atomic || queues.punt_count != '0);
-  assign firmware.punt_valid = step == STEP_PUNT && !quiesce_i;
-  always_comb begin
-    firmware.punt = '{message: 1'b0, atomic: segment.atomic, qpn: qpn_q, generation: qp.row.cfg.generation,
-               pd: qp.row.cfg.pd, msn: untagged.msn,
-               payload: desc_q.ddp[PayloadTop-:8*ATOMIC_REQUEST_BYTES]};
-    if (fw_message) begin
-      firmware.punt = '0;
-      firmware.punt.message = 1'b1;
-      firmware.punt.qpn = qpn_t'(desc_q.node);
-      firmware.punt.payload[$bits(firmware.punt.payload)-1-:8*FW_MESSAGE_BYTES] =
-          desc_q.ddp[$bits(ddp_head_t)-8*DDP_TAGGED_BYTES-1-:8*FW_MESSAGE_BYTES];
-    end
-  end
+  for_core_t for_core;
+  core_segments u_core (
+      .clk_i,
+      .step_i(step),
+      .flush_i(flush),
+      .quiesce_i,
+      .written_i(write_idle_i),
+      .desc_i(desc_q),
+      .segment_i(segment),
+      .qp_i(qp.row),
+      .qpn_i(qpn_q),
+      .receiving_i(verdict.receiving),
+      .punt_count_i(queues.punt_count),
+      .punt_reads_i,
+      .for_core_o(for_core),
+      .firmware,
+      .port,
+      .answer_valid_o,
+      .answer_o
+  );
 
   // ---- What to do
-  logic accepted, deferred, taken, closed, paused, tells, owes, came, dropped, invalidating, refused, rnr, affected;
-  logic ring_any, fetch_done, place_done, place_refused, refusal_done, put_off, told;
-  cqe_status_e fetch_status, end_status;
-  term_code_e code;
+  logic deferred, invalidating, affected, ring_any, refusal_done, put_off, punt_waiting;
+  stream_change_t change;
+  refused_t refused;
+  fetched_t fetched;
+  placed_t placed;
+  cqe_status_e end_status;
   responder_control u_control (
       .clk_i,
       .rst_ni,
@@ -218,38 +143,19 @@ module responder
       .next_o(next),
       .waiting_o(punt_waiting),
       .segment_i(segment),
-      .mine_i(mine),
-      .receiving_i(receiving),
-      .introduction_i(introduction),
-      .wants_answer_i(wants_answer),
-      .meets_i(meets),
-      .parts_i(parts),
-      .told_i(qp.row.status.told && (!stream.told || stream.told_in == desc_q.session)),
-      .device_i(device),
-      .device_ready_i(device_ready),
-      .fw_message_i(fw_message),
-      .fw_data_i(fw_data),
+      .verdict_i(verdict),
+      .for_core_i(for_core),
+      .flush_i(flush_job),
       .unreliable_i(desc_q.unreliable),
-      .late_i(late),
       .datagram_i(desc_q.datagram),
-      .good_i(good),
-      .code_i(judge_code),
       .open_i(stream.open),
-      .too_long_i(too_long),
-      .behind_i(behind),
-      .punts_i(punts),
       .pull_last_i(queues.pull_head.last),
-      .flush_pull_i(flush_pull),
-      .flush_message_i(flush_message),
-      .flush_receive_i(flush_receive),
+      .same_i(same),
       .quiesce_i,
       .written_i(write_idle_i),
-      .punted_i(firmware.punt_valid && firmware.punt_ready),
       .ring_any_i(ring_any),
-      .fetch_done_i(fetch_done),
-      .fetch_status_i(fetch_status),
-      .place_done_i(place_done),
-      .place_refused_i(place_refused),
+      .fetched_i(fetched),
+      .placed_i(placed),
       .xlate_ready_i(xlate.ready),
       .xlate_rsp_valid_i(xlate.rsp_valid),
       .xlate_status_i(xlate.rsp.status),
@@ -259,21 +165,11 @@ module responder
       .put_off_i(put_off),
       .status_ready_i(queues.status_ready),
       .wake_ready_i(wake.ready),
-      .accepted_o(accepted),
+      .change_o(change),
       .deferred_o(deferred),
-      .taken_o(taken),
-      .closed_o(closed),
-      .paused_o(paused),
-      .tells_o(tells),
-      .owes_o(owes),
-      .came_o(came),
-      .dropped_o(dropped),
       .flush_o(flush),
       .invalidating_o(invalidating),
       .refused_o(refused),
-      .told_o(told),
-      .rnr_o(rnr),
-      .code_o(code),
       .affected_o(affected),
       .end_status_o(end_status)
   );
@@ -288,7 +184,7 @@ module responder
   assign message_open_o = receive_open || in_hand_q;
 
   logic fetch_quiescent, fetch_idle, fetch_waits;
-  wqe_index_t wqe_index;
+  ring_change_t ring_change;
   position_t position;
   logic [$clog2(MAX_SGE)-1:0] element_index;
   sge_t element;
@@ -319,165 +215,85 @@ module responder
       .any_o(ring_any),
       .fetch_i(step == STEP_TAKE && ring_any),
       .flush_i(flush),
-      .fetch_done_o(fetch_done),
-      .fetch_status_o(fetch_status),
-      .wqe_index_o(wqe_index),
-      .rq_we_o(queues.rq_we),
-      .rq_consumer_o(queues.rq_consumer),
-      .srq_we_o(queues.srq_we),
-      .srq_consumer_o(queues.srq_consumer),
-      .srq_limit_o(queues.srq_limit),
-      .srq_limit_event_o,
-      .accepted_i(accepted),
-      .taken_i(taken),
-      .closed_i(closed),
-      .paused_i(paused && same),
-      .told_i(tells && same),
-      .session_i(desc_q.session),
-      .owes_i(owes && same),
-      .owed_i(code),
-      .renewed_i(queues.peer_we && renews),
-      .came_i(came),
-      .first_i(desc_q.first),
-      .number_i(desc_q.seq),
-      .dropped_i(dropped),
+      .fetched_o(fetched),
+      .ring_change_o(ring_change),
+      .change_i(change),
+      .renewed_i(queues.peer_we && verdict.renews),
+      .desc_i(desc_q),
       .segment_i(segment),
+      .owed_i(refused.code),
       .position_i(position),
       .element_index_i(element_index),
       .element_o(element),
-      .xlate_valid_o(fetch_xlate.valid),
-      .xlate_ready_i(fetch_xlate.ready),
-      .xlate_o(fetch_xlate.req),
-      .xlate_rsp_valid_i(fetch_xlate.rsp_valid),
-      .xlate_rsp_i(fetch_xlate.rsp),
-      .read_valid_o(fetch_read.valid),
-      .read_ready_i(fetch_read.ready),
-      .read_o(fetch_read.req),
-      .beat_valid_i(fetch_read.beat_valid),
-      .beat_i(fetch_read.beat)
+      .xlate(fetch_xlate),
+      .read(fetch_read)
   );
-  assign queues.taken = ((taken && !desc_q.unreliable) || (paused && same)) && !qp.row.cfg.has_srq;
+  assign queues.rq_we = ring_change.own;
+  assign queues.rq_consumer = ring_change.consumer;
+  assign queues.srq_we = ring_change.shared;
+  assign queues.srq_consumer = ring_change.consumer;
+  assign queues.srq_limit = ring_change.limit;
+  assign srq_limit_event_o = ring_change.limit_event;
+  assign queues.taken =
+      ((change.taken && !desc_q.unreliable) || change.paused) && !qp.row.cfg.has_srq;
   assign queues.taken_what = '{
           qpn: qpn_q,
           node: desc_q.node,
           peer: desc_q.src_qpn,
           src_generation: qp.row.cfg.generation,
           dst_generation: qp.row.peer.generation,
-          messages: credit_t'(stream.messages) + credit_t'(taken),
-          consumer: credit_t'(taken ? queues.rq_consumer : qp.row.rq_consumer),
-          lapsed: paused || desc_q.ask
+          messages: credit_t'(stream.messages) + credit_t'(change.taken),
+          consumer: credit_t'(change.taken ? ring_change.consumer : qp.row.rq_consumer),
+          lapsed: change.paused || desc_q.ask
       };
   assign srq.read = step == STEP_JUDGE;
   assign srq.index = qp.row.cfg.srqn;
 
   // ---- Payload
-  /* verilator lint_off UNUSEDSIGNAL */
-  atomic_response_t response;
-  /* verilator lint_on UNUSEDSIGNAL */
-  assign response = desc_q.ddp[PayloadTop-:$bits(atomic_response_t)];
-  logic place_xlate_valid, place_write_valid;
-  xlate_req_t place_xlate;
-  dma_write_cmd_t place_write;
-  logic [7:0] access;
-  assign access =
-      8'd1 << (segment.message == MESSAGE_WRITE ? ACCESS_REMOTE_WRITE : ACCESS_LOCAL_WRITE);
   segment_placer u_placer (
       .clk_i,
       .rst_ni,
+      .desc_i(desc_q),
+      .segment_i(segment),
+      .pull_i(queues.pull_head),
+      .grant_i(firmware.grant),
+      .granted_i(for_core.data),
+      .pd_i(qp.row.cfg.pd),
       .start_i(step != STEP_PLACE && next == STEP_PLACE),
-      .length_i(segment.payload),
-      .src_i(desc_q.start + rx_address_t'(header.t ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES)),
-      .inline_i(segment.atomic),
-      .inline_data_i(response.value),
-      .scatter_i(!header.t && !segment.atomic),
-      .stag_i(segment.atomic ? queues.pull_head.stag : fw_data ? grant.stag : header.stag),
-      .to_i(segment.atomic ? queues.pull_head.to : fw_data ? grant.to + header.to : header.to),
-      .access_i(access),
-      .pd_i(fw_data ? pd_t'(FW_PD) : qp.row.cfg.pd),
-      .node_i(desc_q.node),
-      .finish_i(!invalidating && !desc_q.more),
+      .placed_o(placed),
+      .invalidates_i(invalidating),
+      .invalidate_i(step == STEP_INVALIDATE),
+      .end_i(step == STEP_DONE),
       .position_i(stream.position),
       .position_o(position),
       .element_index_o(element_index),
       .element_i(element),
-      .done_o(place_done),
-      .refused_o(place_refused),
-      .xlate_valid_o(place_xlate_valid),
-      .xlate_ready_i(xlate.ready),
-      .xlate_o(place_xlate),
-      .xlate_rsp_valid_i(xlate.rsp_valid),
-      .xlate_rsp_i(xlate.rsp),
-      .write_valid_o(place_write_valid),
-      .write_ready_i(write.ready),
-      .write_o(place_write)
+      .xlate,
+      .write
   );
-  xlate_req_t invalidate_xlate;
-  always_comb begin
-    invalidate_xlate = '0;
-    invalidate_xlate.invalidate = 1'b1;
-    invalidate_xlate.stag = untagged.invalidate_stag;
-    invalidate_xlate.pd = qp.row.cfg.pd;
-    invalidate_xlate.access = 8'((1 << ACCESS_REMOTE_READ) | (1 << ACCESS_REMOTE_WRITE));
-  end
-  // One of them at a time.
-  assign xlate.valid = place_xlate_valid || step == STEP_INVALIDATE;
-  assign xlate.req = step == STEP_PLACE ? place_xlate : invalidate_xlate;
-  assign xlate.hold = place_write_valid;
-  assign write.valid = place_write_valid || step == STEP_DONE;
-  always_comb begin
-    write.data = place_write;
-    if (step == STEP_DONE) begin
-      write.data.kind = DMA_WRITE_NONE;
-      write.data.frame_done = !desc_q.more;
-      write.data.node = desc_q.node;
-    end
-  end
 
   // ---- Reads under way
-  logic answers;
-  assign answers = accepted && segment.message == MESSAGE_RESPONSE;
-  // Work behind a PULL may begin as soon as that is not under way any more, and fail at once. So it is
-  // until its end is about to be told: an empty answer has to wait for its place among the writes.
-  logic answered, answered_q;
-  assign answered = answers && segment.last;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) answered_q <= 1'b0;
-    else if (step == STEP_JUDGE) answered_q <= answered;
-    else if (step != STEP_DONE) answered_q <= 1'b0;
-  end
-  assign queues.pull_pop = (answered && step != STEP_JUDGE) ||
-      (answered_q && step == STEP_DONE && write.ready) || flush_pull;
-  assign queues.pull_set = answers && !segment.last;
-  always_comb begin
-    queues.pull_rest = queues.pull_head;
-    queues.pull_rest.to = queues.pull_head.to + 64'(segment.payload);
-    queues.pull_rest.left = queues.pull_head.left - 32'(segment.payload);
-  end
-  // One that is refused ends as a read that cannot be served: its peer hears of it behind the answers to
-  // those before it.
-  assign queues.refused_we = deferred;
-  always_comb begin
-    queues.refused = '0;
-    if (queues.refused_we) begin
-      queues.refused = '{
-          valid: 1'b1,
-          code: judge_code,
-          atomic: segment.atomic,
-          msn: untagged.msn,
-          mo: untagged.mo,
-          request: desc_q.ddp[PayloadTop-:$bits(read_request_t)]
-      };
-    end
-  end
-  assign queues.read_push = accepted && segment.message == MESSAGE_REQUEST && !punts;
-  always_comb begin
-    queues.read_new = '0;
-    if (queues.read_push) begin
-      queues.read_new.request = desc_q.ddp[PayloadTop-:$bits(read_request_t)];
-      queues.read_new.msn = untagged.msn;
-      queues.read_new.answer = ANSWER_READ;
-    end
-  end
+  reads_update u_reads (
+      .clk_i,
+      .rst_ni,
+      .step_i(step),
+      .write_ready_i(write.ready),
+      .desc_i(desc_q),
+      .segment_i(segment),
+      .accepted_i(change.accepted),
+      .punts_i(for_core.punts),
+      .deferred_i(deferred),
+      .code_i(verdict.code),
+      .flush_pull_i(flush_job.pull),
+      .pull_i(queues.pull_head),
+      .pull_pop_o(queues.pull_pop),
+      .pull_set_o(queues.pull_set),
+      .pull_rest_o(queues.pull_rest),
+      .read_push_o(queues.read_push),
+      .read_new_o(queues.read_new),
+      .refused_we_o(queues.refused_we),
+      .refused_o(queues.refused)
+  );
 
   // ---- What others are told
   logic refusal_waiting;
@@ -487,8 +303,8 @@ module responder
       .quiesce_i,
       .start_i(step != STEP_REFUSE && next == STEP_REFUSE),
       .desc_i(desc_q),
-      .code_i(code),
-      .rnr_i(rnr),
+      .code_i(refused.code),
+      .rnr_i(refused.rnr),
       .rnr_code_i(rnr_code_q),
       .waiting_o(refusal_waiting),
       .done_o(refusal_done),
@@ -505,10 +321,10 @@ module responder
       .qpn_i(qpn_q),
       .generation_i(qp.row.cfg.generation),
       .status_i(end_status),
-      .is_pull_i(flush ? flush_pull : segment.message == MESSAGE_RESPONSE),
+      .is_pull_i(flush ? flush_job.pull : segment.message == MESSAGE_RESPONSE),
       .pull_i(queues.pull_head),
       .stream_i(stream),
-      .wqe_index_i(step == STEP_FETCH ? wqe_index : stream.wqe_index),
+      .wqe_index_i(step == STEP_FETCH ? fetched.wqe_index : stream.wqe_index),
       .segment_i(segment),
       .desc_i(desc_q),
       .done_o(ended)
@@ -520,7 +336,7 @@ module responder
   assign rx_done_valid_o = step == STEP_REPORT;
   assign rx_done_o = ended_q;
 
-  assign queues.peer_we = !flush && introduction && (parts ? queues.status_valid && queues.status_ready :
+  assign queues.peer_we = !flush && verdict.introduction && (verdict.parts ? queues.status_valid && queues.status_ready :
       step == STEP_JUDGE && next == STEP_WAKE);
   assign queues.peer = peer;
 
@@ -528,9 +344,9 @@ module responder
   error_status u_status (
       .status_i(qp.row.status),
       .desc_i(desc_q),
-      .refused_i(refused || desc_q.unreliable),
-      .told_i(told || desc_q.unreliable),
-      .parts_i(parts),
+      .refused_i(refused.refused || desc_q.unreliable),
+      .told_i(refused.told || desc_q.unreliable),
+      .parts_i(verdict.parts),
       .unreliable_i(qp.row.cfg.service == SERVICE_UC && !desc_q.unreliable),
       .pull_count_i(queues.pull_count),
       .rnr_o(pauses),
@@ -553,9 +369,9 @@ module responder
   assign qp.read = step == STEP_READ || step == STEP_STATUS_READ;
   assign qp.index = qpn_q;
   assign queues.status_valid =
-      step == STEP_STATUS && affected && !rnr && !(pauses && qp.row.status.rnr);
+      step == STEP_STATUS && affected && !refused.rnr && !(pauses && qp.row.status.rnr);
   assign queues.status_qpn = qpn_q;
-  assign qp_error_o = queues.status_valid && queues.status_ready && receiving &&
+  assign qp_error_o = queues.status_valid && queues.status_ready && verdict.receiving &&
       queues.status.state == QP_STATE_ERROR;
   assign wake.valid = step == STEP_WAKE;
   assign wake.data = qpn_q;
@@ -566,28 +382,30 @@ module responder
   assign quiescent_o = fetch_quiescent &&
       (step == STEP_IDLE || step == STEP_REPORT || refusal_waiting || punt_waiting);
 
+  logic judges, terminates;  // the segment in hand
+  assign judges = step == STEP_JUDGE && !flush;
+  assign terminates = segment.message == MESSAGE_TERMINATE;
   always_comb begin
     event_o = '0;
     if (step != STEP_IDLE) begin
-      event_o[COUNTER_UC_LOST] = came && gap;
-      event_o[COUNTER_BAD_PKEY] = step == STEP_JUDGE && !flush && bad_pkey;
-      event_o[COUNTER_BAD_QKEY] = step == STEP_JUDGE && !flush && bad_qkey;
-      event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = dropped && step == STEP_TAKE;
-      event_o[COUNTER_UNRELIABLE_DROPPED] = dropped || (desc_q.unreliable && !flush &&
-          ((step == STEP_JUDGE && !came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
-      event_o[COUNTER_RX_DISCARDED] = step == STEP_JUDGE && !flush && !desc_q.unreliable &&
-          (behind || (mine && !receiving && !introduction && segment.message != MESSAGE_TERMINATE));
-      event_o[COUNTER_RNR_NAK_TX] = refusal_done && rnr && !put_off;
+      event_o[COUNTER_UC_LOST] = change.came && verdict.gap;
+      event_o[COUNTER_BAD_PKEY] = judges && verdict.bad_pkey;
+      event_o[COUNTER_BAD_QKEY] = judges && verdict.bad_qkey;
+      event_o[COUNTER_UNRELIABLE_NO_RECEIVE] = change.dropped && step == STEP_TAKE;
+      event_o[COUNTER_UNRELIABLE_DROPPED] = change.dropped || (desc_q.unreliable && !flush &&
+          ((step == STEP_JUDGE && !change.came) || (step != STEP_STATUS_READ && next == STEP_STATUS_READ)));
+      event_o[COUNTER_RX_DISCARDED] = judges && !desc_q.unreliable &&
+          (verdict.behind || (verdict.mine && !verdict.receiving && !verdict.introduction && !terminates));
+      event_o[COUNTER_RNR_NAK_TX] = refusal_done && refused.rnr && !put_off;
       event_o[COUNTER_REFUSALS_PUT_OFF] = put_off;
-      event_o[COUNTER_RNR_NAK_RX] = step == STEP_JUDGE && !flush && receiving && pauses &&
-          segment.message == MESSAGE_TERMINATE;
-      event_o[COUNTER_TERMINATES_RX] = step == STEP_JUDGE && !flush && receiving && !desc_q.unreliable &&
-          segment.message == MESSAGE_TERMINATE;
-      event_o[COUNTER_SEGMENTS_PLACED] = accepted && segment.message != MESSAGE_REQUEST;
+      event_o[COUNTER_RNR_NAK_RX] = judges && verdict.receiving && pauses && terminates;
+      event_o[COUNTER_TERMINATES_RX] =
+          judges && verdict.receiving && !desc_q.unreliable && terminates;
+      event_o[COUNTER_SEGMENTS_PLACED] = change.accepted && segment.message != MESSAGE_REQUEST;
       event_o[COUNTER_FW_DROPPED] =
-          (step == STEP_JUDGE && !flush && next != STEP_JUDGE && for_firmware && device) ||
-          (step == STEP_PLACE && place_refused && fw_data);
-      event_o[COUNTER_RECVS] = accepted && segment.last &&
+          (judges && next != STEP_JUDGE && for_core.firmware && for_core.device) ||
+          (step == STEP_PLACE && placed.refused && for_core.data);
+      event_o[COUNTER_RECVS] = change.accepted && segment.last &&
           segment.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE};
     end
   end

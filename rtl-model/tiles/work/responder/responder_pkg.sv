@@ -17,6 +17,87 @@ package responder_pkg;
     logic     ud;
   } segment_t;
 
+  // What the judge says of the segment in hand.
+  typedef struct packed {
+    logic       mine;          // the queue pair is the addressee,
+    logic       receiving;     // and not in ERROR
+    logic       told;          // in ERROR, and its peer has heard of that
+    logic       introduction;  // the segment is one,
+    logic       wants_answer;  // whose sender waits,
+    logic       meets;         // and it is for this queue pair, which receives:
+    logic       renews;        // the peer has begun another life,
+    logic       parts;         // while requests of the earlier one are under way: nobody answers them
+    logic       good;          // may be served by a queue pair that receives
+    term_code_e code;          // else: why not
+    logic       too_long;      // for the open receive
+    logic       behind;        // it was sent behind a message that found no receive, or a refused request
+    logic       late;          // of the unreliable class: it was overtaken, or came twice
+    logic       gap;           // frames before it are missing
+    logic       bad_pkey;      // a datagram has not the keys of the queue pair
+    logic       bad_qkey;
+  } verdict_t;
+
+  // What a flush job has to end, if anything.
+  typedef struct packed {
+    logic pull;
+    logic message;  // the open receive
+    logic receive;  // the next one
+  } flush_t;
+
+  // Whether a segment is for the core itself, or for its firmware.
+  typedef struct packed {
+    logic device;    // nothing is checked or placed: a port takes it, or a load, or nobody;
+    logic ready;     // and now
+    logic firmware;  // it was sent to firmware:
+    logic message;   // a message that it takes,
+    logic data;      // or bytes that it has asked for: nobody is told
+    logic punts;     // it is a request that goes to firmware,
+    logic punted;    // and that has taken it
+  } for_core_t;
+
+  // What happens to the stream of a queue pair: pulses.
+  typedef struct packed {
+    logic accepted;  // the segment is served: nothing can go wrong with it any more
+    logic taken;     // a receive is
+    logic closed;    // the open receive has ended without its message
+    logic paused;    // its next message found none
+    logic told;      // its sender hears of a refusal
+    logic owes;      // it failed, and its sender could not be told
+    logic came;      // a segment of the unreliable class, in time,
+    logic dropped;   // which is not served; nor is what follows of its message
+  } stream_change_t;
+
+  // How the segment in hand is refused.
+  typedef struct packed {
+    logic       refused;  // it is,
+    logic       told;     // and its sender hears of it
+    logic       rnr;      // but it may come again
+    term_code_e code;     // with that
+  } refused_t;
+
+  // A receive that is taken, in the cycle of `done`.
+  typedef struct packed {
+    logic        done;
+    cqe_status_e status;     // SUCCESS, or what it completes with
+    wqe_index_t  wqe_index;  // its last slot
+    logic [31:0] length;     // bytes that it takes
+  } fetched_t;
+
+  // What becomes of the ring that it came from.
+  typedef struct packed {
+    logic        own;       // pulse: that of the queue pair
+    logic        shared;    // pulse: a shared one
+    wqe_index_t  consumer;
+    logic [15:0] limit;        // of the shared one,
+    logic        limit_event;  // which it has reached
+  } ring_change_t;
+
+  // How the payload of a segment is placed: pulses.
+  typedef struct packed {
+    logic done;     // the last write is accepted, or:
+    logic refused;  // by the look-up that is answered now
+  } placed_t;
+
   // A place in the elements of a receive.
   typedef struct packed {
     logic [$clog2(MAX_SGE)-1:0] element;

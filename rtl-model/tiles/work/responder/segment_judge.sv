@@ -20,33 +20,17 @@ module segment_judge
     input  logic     firmware_i,  // takes requests
     input  logic     lost_i,      // it has lost some of this queue pair
 
-    output logic bad_pkey_o,   // a datagram has not the keys of the queue pair
-    output logic bad_qkey_o,
-    output logic mine_o,       // the queue pair is the addressee,
-    output logic receiving_o,  // and not in ERROR
-    output logic introduction_o,  // the segment is one,
-    output logic wants_answer_o,  // whose sender waits,
-    output logic meets_o,         // and it is for this queue pair, which receives:
-    output qp_peer_t peer_o,      // this is known then;
-    output logic renews_o,        // the peer has begun another life,
-    output logic parts_o,         // while requests of the earlier one are under way: nobody answers them
-
     output segment_t segment_o,
-    output logic       good_o,  // may be served by a queue pair that receives
-    output term_code_e code_o,  // else: why not
-    output logic       too_long_o,  // for the open receive
-    output logic       behind_o,  // it was sent behind a message that found no receive, or a refused request
-    output logic       late_o,   // of the unreliable class: it was overtaken, or came twice
-    output logic       gap_o,    // frames before it are missing
+    output verdict_t verdict_o,
+    output qp_peer_t peer_o,  // what is known of the peer then, if it meets
 
-    input  logic flush_i,  // a flush job is judged
-    output logic flush_pull_o,
-    output logic flush_message_o,
-    output logic flush_receive_o
+    input  logic   flush_i,  // a flush job is judged
+    output flush_t flush_o
 );
 
   service_e service;
   logic served, from_peer, for_qp, alive, terminates, knows_us, current;
+  logic bad_pkey, bad_qkey, mine, receiving, introduction, wants_answer, meets, renews, parts;
   always_comb begin
     service = SERVICE_RC;
     if (desc_i.unreliable) service = desc_i.datagram ? SERVICE_UD : SERVICE_UC;
@@ -63,11 +47,11 @@ module segment_judge
   assign knows_us = desc_i.dst_generation == qp_i.cfg.generation;
   assign current = knows_us && (terminates || desc_i.src_generation == qp_i.peer.generation);
   assign for_qp = served && desc_i.datagram;
-  assign bad_pkey_o = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
-  assign bad_qkey_o = for_qp && !bad_pkey_o && desc_i.ack != qp_i.cfg.qkey;
-  assign mine_o = parts_o ||
-      (served && (desc_i.datagram ? !bad_pkey_o && !bad_qkey_o : from_peer && current));
-  assign receiving_o = mine_o && qp_i.status.state != QP_STATE_ERROR;
+  assign bad_pkey = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
+  assign bad_qkey = for_qp && !bad_pkey && desc_i.ack != qp_i.cfg.qkey;
+  assign mine = parts ||
+      (served && (desc_i.datagram ? !bad_pkey && !bad_qkey : from_peer && current));
+  assign receiving = mine && qp_i.status.state != QP_STATE_ERROR;
 
   /* verilator lint_off UNUSEDSIGNAL */
   ddp_untagged_t untagged;
@@ -79,35 +63,36 @@ module segment_judge
   ddp_tagged_t write_header;
   /* verilator lint_on UNUSEDSIGNAL */
   assign write_header = desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_tagged_t)];
-  assign introduction_o = !desc_i.unreliable && segment_o.message == MESSAGE_WRITE &&
+  assign introduction = !desc_i.unreliable && segment_o.message == MESSAGE_WRITE &&
       segment_o.payload == '0 && write_header.stag == INTRODUCTION_STAG;
-  assign wants_answer_o = write_header.to == 64'(INTRODUCTION_ASKS);
-  assign meets_o = introduction_o && alive && from_peer && desc_i.src_generation != '0 &&
+  assign wants_answer = write_header.to == 64'(INTRODUCTION_ASKS);
+  assign meets = introduction && alive && from_peer && desc_i.src_generation != '0 &&
       qp_i.cfg.service inside {SERVICE_RC, SERVICE_UC} && qp_i.status.state != QP_STATE_ERROR;
   // Who knew us, and does so no more, has begun anew with the number that it had: its node was reset.
-  assign renews_o = meets_o && qp_i.peer.generation != '0 &&
+  assign renews = meets && qp_i.peer.generation != '0 &&
       (desc_i.src_generation != qp_i.peer.generation || (qp_i.peer.met && !knows_us));
-  assign parts_o = renews_o && (pull_count_i != '0 || read_count_i != '0 || qp_i.refused.valid);
+  assign parts = renews && (pull_count_i != '0 || read_count_i != '0 || qp_i.refused.valid);
   // What it does not know yet, or we did not, wants an introduction of ours; so does who waits for one.
   // Of whom we have parted nothing is known.
   always_comb begin
     peer_o = '{
             generation: desc_i.src_generation,
             met: knows_us,
-            changes: qp_i.peer.changes + changes_t'(wants_answer_o || !knows_us ||
+            changes: qp_i.peer.changes + changes_t'(wants_answer || !knows_us ||
                 desc_i.src_generation != qp_i.peer.generation)
         };
-    if (parts_o) peer_o = '0;
+    if (parts) peer_o = '0;
   end
 
-  term_code_e header_code, stream_code;
+  // ---- May it be served?
+  term_code_e header_code, stream_code, code;
   ddp_check u_header (
       .ddp_i(desc_i.ddp[$bits(ddp_head_t)-1-:$bits(ddp_untagged_t)]),
       .length_i(desc_i.length),
       .segment_o,
       .code_o(header_code)
   );
-  logic in_stream, in_message;
+  logic in_stream, in_message, late, gap;
   stream_check u_stream (
       .segment_i(segment_o),
       .header_code_i(header_code),
@@ -130,31 +115,52 @@ module segment_judge
       .offset_i(untagged.mo),
       .stream_i,
       .good_o(in_message),
-      .late_o,
-      .gap_o
+      .late_o(late),
+      .gap_o(gap)
   );
-  assign good_o = desc_i.unreliable ? in_message : in_stream;
   always_comb begin
-    code_o = TERM_CODE_STREAM;
-    if (receiving_o) code_o = stream_code;
-    else if (mine_o && stream_i.owes) code_o = stream_i.owed;
+    code = TERM_CODE_STREAM;
+    if (receiving) code = stream_code;
+    else if (mine && stream_i.owes) code = stream_i.owed;
   end
-  assign too_long_o = segment_o.message == MESSAGE_SEND &&
-      32'(segment_o.payload) > stream_i.length - stream_i.received;
 
-  logic comes_again, awaits_message;
+  logic comes_again, awaits_message, behind;
   assign comes_again = untagged.msn == stream_i.messages + 1'b1 && untagged.mo == '0;
   assign awaits_message = stream_i.refused &&
       (segment_o.message inside {MESSAGE_WRITE, MESSAGE_REQUEST} ||
        (segment_o.message inside {MESSAGE_SEND, MESSAGE_IMMEDIATE} && !comes_again));
-  assign behind_o = receiving_o && !introduction_o && (awaits_message ||
+  assign behind = receiving && !introduction && (awaits_message ||
       (qp_i.refused.valid && !(segment_o.message inside {MESSAGE_RESPONSE, MESSAGE_TERMINATE})));
 
-  logic flushable;
+  assign verdict_o = '{
+          mine: mine,
+          receiving: receiving,
+          told: qp_i.status.told && (!stream_i.told || stream_i.told_in == desc_i.session),
+          introduction: introduction,
+          wants_answer: wants_answer,
+          meets: meets,
+          renews: renews,
+          parts: parts,
+          good: desc_i.unreliable ? in_message : in_stream,
+          code: code,
+          too_long: segment_o.message == MESSAGE_SEND &&
+              32'(segment_o.payload) > stream_i.length - stream_i.received,
+          behind: behind,
+          late: late,
+          gap: gap,
+          bad_pkey: bad_pkey,
+          bad_qkey: bad_qkey
+      };
+
+  // ---- A flush job
+  logic flushable, has_pulls;
   assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;
-  assign flush_pull_o = flushable && pull_count_i != '0;
-  assign flush_message_o = flushable && !flush_pull_o && stream_i.open;
-  assign flush_receive_o = flushable && !flush_pull_o && !stream_i.open && !qp_i.cfg.has_srq &&
-      qp_i.rq_producer != qp_i.rq_consumer;
+  assign has_pulls = pull_count_i != '0;
+  assign flush_o = '{
+          pull: flushable && has_pulls,
+          message: flushable && !has_pulls && stream_i.open,
+          receive: flushable && !has_pulls && !stream_i.open && !qp_i.cfg.has_srq &&
+              qp_i.rq_producer != qp_i.rq_consumer
+      };
 
 endmodule
