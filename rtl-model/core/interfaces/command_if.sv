@@ -17,13 +17,14 @@ interface command_if
   reads_t     read_count;  // with those in firmware's hands
   logic       message_open;
 
-  // Shared receive queues (`srq_clear`: its ring is empty), completion queues (`cq_now` is row `cqn`,
-  // combinational), remote windows.
+  // Shared receive queues (`srq_clear`: its ring is empty), completion queues (a look at row `cqn` is
+  // `cq_now` one cycle later, until the next look), remote windows.
   srqn_t         srqn;
   logic          srq_we;
   logic          srq_clear;
   srq_config_t   srq_config;
   logic [15:0]   srq_limit;
+  logic          cq_look;
   logic          cq_we;
   cqn_t          cqn;
   cq_config_t    cq_config;
@@ -52,7 +53,7 @@ interface command_if
 
   modport source(
       output qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
-      output srq_limit, cq_we, cqn, cq_config, window_we, window_index, window, group_valid, group_op,
+      output srq_limit, cq_look, cq_we, cqn, cq_config, window_we, window_index, window, group_valid, group_op,
       output group, group_qpn, mr_we, mr_index, mr, flush,
       input pull_count, read_count, message_open, cq_now, group_done, group_found, group_full, mr_now,
       input flush_done
@@ -63,7 +64,7 @@ interface command_if
       output pull_count, read_count
   );
   modport engines(
-      input qpn, qp_look, qp_we, qp_clear, cq_we, cqn, cq_config,
+      input qpn, qp_look, qp_we, qp_clear, cq_look, cq_we, cqn, cq_config,
       output message_open, cq_now
   );
   modport memory(input mr_we, mr_index, mr, flush, output mr_now, flush_done);

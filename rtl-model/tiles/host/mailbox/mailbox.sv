@@ -232,10 +232,12 @@ module mailbox
   end
 
   assign command.cq_we = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
+  // Those of a queue pair one after the other, then the one that the command names.
+  assign command.cq_look = state_q inside {StRead, StCqSend, StCqRecv};
   always_comb begin
     unique case (state_q)
-      StCqSend: command.cqn = cqn_t'(new_qp.send_cqn);
-      StCqRecv: command.cqn = cqn_t'(new_qp.recv_cqn);
+      StRead: command.cqn = cqn_t'(new_qp.send_cqn);
+      StCqSend: command.cqn = cqn_t'(new_qp.recv_cqn);
       default: command.cqn = cqn_t'(object.index);
     endcase
   end

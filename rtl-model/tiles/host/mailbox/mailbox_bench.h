@@ -62,10 +62,10 @@ class Mailbox : public Bench<Vmailbox> {
     dut().command_group_full_i = group_full;
     settle();
     dut().command_group_done_i = dut().command_group_valid_o && ++group_cycles_ % 3 == 0;
-    pack(dut().command_cq_now_i, cqs[dut().command_cqn_o]);
     settle();
-    const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o;
-    const unsigned srqn = dut().srq_index_o;
+    const bool srq_asked = dut().srq_read_o, qp_asked = dut().qp_read_o,
+               cq_asked = dut().command_cq_look_o;
+    const unsigned srqn = dut().srq_index_o, cqn = dut().command_cqn_o;
     sample();
     tick();
     if (qp_asked) {
@@ -74,6 +74,7 @@ class Mailbox : public Bench<Vmailbox> {
       dut().command_message_open_i = messages[dut().qp_index_o];
     }
     if (srq_asked) pack(dut().srq_row_i, srqs[srqn]);
+    if (cq_asked) pack(dut().command_cq_now_i, cqs[cqn]);
     pack(dut().command_mr_now_i, regions[mr_index_]);
     settle();
   }

@@ -177,6 +177,7 @@ module completer
       .rst_ni,
       .init_done_o,
       .init_cqn_o(init_cqn),
+      .config_look_i(command.cq_look),
       .config_we_i(command.cq_we),
       .config_cqn_i(command.cqn),
       .config_i(command.cq_config),

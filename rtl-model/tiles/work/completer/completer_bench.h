@@ -27,6 +27,7 @@ class Completer : public Bench<Vcompleter> {
     dut().done_valid_i = 0;
     dut().rx_done_valid_i = 0;
     dut().bell_valid_i = 0;
+    dut().command_cq_look_i = 0;
     dut().command_cq_we_i = 0;
     dut().time_i = kTime;
     reset();

@@ -307,6 +307,28 @@ TEST_CASE("A completion queue that is created again starts empty, disarmed, in i
   CHECK(completer.writes.back().address == kPageFrames);
 }
 
+TEST_CASE("The driver's look at a completion queue is answered one cycle later, and stays") {
+  Completer completer;
+  connect(completer);
+  const auto look_at = [&](unsigned cqn) {
+    completer.dut().command_cqn_i = cqn;
+    completer.dut().command_cq_look_i = 1;
+    completer.cycle();
+    completer.dut().command_cq_look_i = 0;
+    completer.dut().command_cqn_i = 0;
+  };
+  const auto seen = [&] { return unpack<CqConfig>(completer.dut().command_cq_now_o); };
+  look_at(kCqn);
+  CHECK(seen().pbl == kPbl);
+  look_at(kRecvCqn);
+  CHECK(seen().pbl == kRecvPbl);
+  completer.end(done(0));
+  CHECK(seen().pbl == kRecvPbl);
+  completer.create_cq(kRecvCqn, CqConfig{});
+  look_at(kRecvCqn);
+  CHECK(!seen().valid);
+}
+
 TEST_CASE("A process that rings all the time holds no completion up") {
   Completer completer;
   connect(completer);

@@ -12,11 +12,12 @@ module cq_table
     output logic init_done_o,
     output cqn_t init_cqn_o,  // until then: the queue that is made invalid in this cycle
 
-    // The driver's access; a write empties the queue.
+    // The driver's access; a write empties the queue, the answer to a look stays until the next one.
+    input  logic       config_look_i,
     input  logic       config_we_i,
     input  cqn_t       config_cqn_i,
     input  cq_config_t config_i,
-    output cq_config_t config_o,  // of config_cqn_i, combinational
+    output cq_config_t config_o,
 
     // The queue in hand: the answer to a look stays until the next one.
     input  logic        look_i,
@@ -29,8 +30,6 @@ module cq_table
     input  logic [31:0] consumer_i
 );
 
-  cq_config_t config_q[N_CQ];
-
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       init_cqn_o  <= '0;
@@ -40,10 +39,25 @@ module cq_table
       init_done_o <= init_cqn_o == cqn_t'(N_CQ - 1);
     end
   end
-  always_ff @(posedge clk_i) begin
-    if (!init_done_o) config_q[init_cqn_o] <= '0;
-    else if (config_we_i) config_q[config_cqn_i] <= config_i;
-  end
+
+  cqn_t config_cqn[2];
+  cq_config_t config_read[2];
+  assign config_cqn = '{cqn_i, config_cqn_i};
+  assign cq_o = config_read[0];
+  assign config_o = config_read[1];
+  ram_nr1w #(
+      .WIDTH($bits(cq_config_t)),
+      .DEPTH(N_CQ),
+      .READERS(2)
+  ) u_config (
+      .clk_i,
+      .write_i        (config_we_i || !init_done_o),
+      .write_address_i(init_done_o ? config_cqn_i : init_cqn_o),
+      .write_data_i   (init_done_o ? config_i : '0),
+      .read_i         ({config_look_i, look_i}),
+      .read_address_i (config_cqn),
+      .read_data_o    (config_read)
+  );
   ram_1r1w #(
       .WIDTH(32),
       .DEPTH(N_CQ)
@@ -68,10 +82,5 @@ module cq_table
       .read_address_i (cqn_i),
       .read_data_o    (consumer_o)
   );
-  assign config_o = config_q[config_cqn_i];
-
-  always_ff @(posedge clk_i) begin
-    if (look_i) cq_o <= config_q[cqn_i];
-  end
 
 endmodule
