@@ -50,10 +50,6 @@ module cq_moderation
     time_t       deadline;   // with count != 0: fires then
   } arm_t;
 
-  // A queue is in the list if these two differ: it was put in once more than it was taken out.
-  logic put_q[N_CQ];
-  logic got_q[N_CQ];
-
   time_t now;
   assign now = time_i[TimeBits-1:0];
 
@@ -96,15 +92,39 @@ module cq_moderation
   );
 
   // ---- The list. One that fires or is disarmed in the meantime stays in it until its turn.
-  localparam int unsigned CqnBits = $clog2(N_CQ);
-  typedef logic [CqnBits:0] place_t;  // one bit more than a queue number: equal is empty
-  cqn_t list_q[N_CQ];
-  place_t head_q, tail_q;
   cqn_t front;
+  logic [$clog2(N_CQ):0] count;
   logic push, pop, rotate;
-  assign running_o = head_q != tail_q;
-  assign front = list_q[head_q[CqnBits-1:0]];
-  assign push = starts && put_q[cqn_i] == got_q[cqn_i];
+  ram_fifo #(
+      .WIDTH($bits(cqn_t)),
+      .DEPTH(N_CQ)
+  ) u_list (
+      .clk_i,
+      .rst_ni,
+      .push_i     (push || rotate),
+      .push_data_i(push ? cqn_i : front),
+      .pop_i      (pop || rotate),
+      .head_o     (front),
+      .count_o    (count)
+  );
+  assign running_o = count != '0;
+
+  // The queues in it. None is taken out in the cycle of a change, so one bit of them changes at a time.
+  cqn_t listed_cqn[1];
+  logic listed[1];
+  assign listed_cqn = '{cqn_i};
+  assign push = starts && !listed[0];
+  lut_ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(N_CQ)
+  ) u_listed (
+      .clk_i,
+      .write_i        (init_i || push || pop),
+      .write_address_i(init_i ? clear_cqn_i : push ? cqn_i : front),
+      .write_data_i   (push),
+      .read_address_i (listed_cqn),
+      .read_data_o    (listed)
+  );
 
   // Look at the first of the list, then judge, but never what is being changed.
   logic looked_q, judge;
@@ -118,26 +138,8 @@ module cq_moderation
   assign rotate = judge && !pop && !timer_valid_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      looked_q <= 1'b0;
-      head_q   <= '0;
-      tail_q   <= '0;
-    end else begin
-      looked_q <= running_o && !change && !clear_i && (!looked_q || timer_valid_o);
-      if (pop || rotate) head_q <= head_q + 1'b1;
-      if (push || rotate) tail_q <= tail_q + 1'b1;
-    end
-  end
-  always_ff @(posedge clk_i) begin
-    if (push || rotate) list_q[tail_q[CqnBits-1:0]] <= push ? cqn_i : front;
-  end
-  always_ff @(posedge clk_i) begin
-    if (init_i) put_q[clear_cqn_i] <= 1'b0;
-    else if (push) put_q[cqn_i] <= !put_q[cqn_i];
-  end
-  always_ff @(posedge clk_i) begin
-    if (init_i) got_q[clear_cqn_i] <= 1'b0;
-    else if (pop) got_q[front] <= !got_q[front];
+    if (!rst_ni) looked_q <= 1'b0;
+    else looked_q <= running_o && !change && !clear_i && (!looked_q || timer_valid_o);
   end
 
 endmodule

@@ -26,11 +26,26 @@ module turn_pick
     output pick_t pick_o
 );
 
-  logic work_first_q[MAX_QP];
-
   turn_e turn;
   term_code_e code;
   logic connected, wants_answer, work, reads;
+
+  // Its last turn was for a read.
+  qpn_t work_first_qpn[1];
+  logic work_first[1];
+  assign work_first_qpn = '{qpn_i};
+  lut_ram_nr1w #(
+      .WIDTH(1),
+      .DEPTH(MAX_QP)
+  ) u_work_first (
+      .clk_i,
+      .write_i        (take_i),
+      .write_address_i(qpn_i),
+      .write_data_i   (turn == TURN_READ),
+      .read_address_i (work_first_qpn),
+      .read_data_o    (work_first)
+  );
+
   assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
   assign reads = read_count_i != '0;
   logic posted;
@@ -79,7 +94,7 @@ module turn_pick
     end else if (connected && refuses) begin
       turn = TURN_TERMINATE;
       code = qp_i.refused.code;
-    end else if (connected && reads && !(work && work_first_q[qpn_i])) turn = TURN_READ;
+    end else if (connected && reads && !(work && work_first[0])) turn = TURN_READ;
     else if (connected && work) turn = TURN_WORK;
   end
   assign pick_o = '{
@@ -90,9 +105,5 @@ module turn_pick
           work: work,
           reads: reads
       };
-
-  always_ff @(posedge clk_i) begin
-    if (take_i) work_first_q[qpn_i] <= turn == TURN_READ;
-  end
 
 endmodule
