@@ -9,6 +9,7 @@ module exrnic_core
     parameter int unsigned N_QP   = MAX_QP,    // powers of two
     parameter int unsigned N_CQ   = MAX_CQ,
     parameter int unsigned N_SRQ  = MAX_SRQ,
+    parameter int unsigned N_READS = READ_POOL,
     parameter int unsigned N_STAG = MAX_STAG,
     parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
@@ -171,6 +172,7 @@ module exrnic_core
       .N_QP(N_QP),
       .N_CQ(N_CQ),
       .N_SRQ(N_SRQ),
+      .N_READS(N_READS),
       .N_STAG(N_STAG),
       .N_WINDOW(N_WINDOW),
       .SOURCES(EVENT_SOURCES)
@@ -269,7 +271,8 @@ module exrnic_core
 
   queues_tile #(
       .N_QP(N_QP),
-      .N_SRQ(N_SRQ)
+      .N_SRQ(N_SRQ),
+      .N_READS(N_READS)
   ) u_queues (
       .clk_i,
       .rst_ni,

@@ -394,7 +394,7 @@ enum exrnic_counter {
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 9  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 10  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -435,7 +435,9 @@ enum exrnic_counter {
 #define EXRNIC_DELAY_CYCLES 0x3000u  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
 #define EXRNIC_MAX_SGE 16  // Most scatter/gather elements of a work request
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
-#define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
+#define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
+#define EXRNIC_READ_POOL 0x1000u  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
+#define EXRNIC_READ_SLICE 4  // Fewest places of a queue pair that may have any. Its limit is rounded up to a power of two, and to this
 #define EXRNIC_MODERATION_COUNT_MAX 0xffffu  // Most completions of a moderated completion queue's interrupt
 #define EXRNIC_MODERATION_NS_MAX 0xffffffu  // Longest delay of it, ns
 #define EXRNIC_SRQ_LIMIT_MAX 0xffffu  // Highest limit of a shared receive queue
@@ -450,7 +452,7 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_NOP = 0,  // Nothing; ends OK
   EXRNIC_MBOX_OP_CREATE_CQ = 1,  // Payload mbox_create_cq
   EXRNIC_MBOX_OP_DESTROY_CQ = 2,  // Payload mbox_object; BAD_STATE if the queue does not exist
-  EXRNIC_MBOX_OP_CREATE_QP = 3,  // Payload mbox_create_qp; the queue pair starts in RESET
+  EXRNIC_MBOX_OP_CREATE_QP = 3,  // Payload mbox_create_qp; the queue pair starts in RESET. NO_ROOM if READ_POOL has too few free places for its reads, in either direction
   EXRNIC_MBOX_OP_MODIFY_QP = 4,  // Payload mbox_modify_qp
   EXRNIC_MBOX_OP_QUERY_QP = 5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
   EXRNIC_MBOX_OP_DESTROY_QP = 6,  // Payload mbox_object. After the end the core touches no memory on its behalf
@@ -470,7 +472,7 @@ enum exrnic_mbox_op {
   {0, "NOP", "Nothing; ends OK"}, \
   {1, "CREATE_CQ", "Payload mbox_create_cq"}, \
   {2, "DESTROY_CQ", "Payload mbox_object; BAD_STATE if the queue does not exist"}, \
-  {3, "CREATE_QP", "Payload mbox_create_qp; the queue pair starts in RESET"}, \
+  {3, "CREATE_QP", "Payload mbox_create_qp; the queue pair starts in RESET. NO_ROOM if READ_POOL has too few free places for its reads, in either direction"}, \
   {4, "MODIFY_QP", "Payload mbox_modify_qp"}, \
   {5, "QUERY_QP", "Payload mbox_object; answers mbox_query_qp in MBOX_DATA"}, \
   {6, "DESTROY_QP", "Payload mbox_object. After the end the core touches no memory on its behalf"}, \
@@ -493,6 +495,7 @@ enum exrnic_mbox_status {
   EXRNIC_MBOX_STATUS_BAD_INDEX = 3,  // Index beyond the table, or a queue, page or vector named that does not exist
   EXRNIC_MBOX_STATUS_BAD_STATE = 4,  // The object exists already, does not exist, or its state does not allow this
   EXRNIC_MBOX_STATUS_BAD_PARAMETER = 5,  // Size, alignment or value out of range
+  EXRNIC_MBOX_STATUS_NO_ROOM = 6,  // Others have what it asks for
 };
 
 // Value, name and meaning of each.
@@ -503,6 +506,7 @@ enum exrnic_mbox_status {
   {3, "BAD_INDEX", "Index beyond the table, or a queue, page or vector named that does not exist"}, \
   {4, "BAD_STATE", "The object exists already, does not exist, or its state does not allow this"}, \
   {5, "BAD_PARAMETER", "Size, alignment or value out of range"}, \
+  {6, "NO_ROOM", "Others have what it asks for"}, \
 }
 
 // Names one object.
@@ -544,8 +548,8 @@ struct exrnic_mbox_create_qp {
   exrnic_le64 sq_pbl_address;  // Bus address of the PBL of the send queue
   exrnic_le64 rq_pbl_address;  // Bus address of the PBL of the receive queue
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
-  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
-  exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
+  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see READ_SLICE) until destroy_qp
+  exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
   uint8_t rsvd_3c[4];  // zero
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 64);
@@ -1045,6 +1049,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_QP_FAILED_WORDS 0x068  // ro: Which registers of QP_FAILED have a bit, a bit each
 #define EXRNIC_REG_CQ_OVERRUN_WORDS 0x06c  // ro: The same, of CQ_OVERRUN
 #define EXRNIC_REG_SRQ_LOW_WORDS 0x070  // ro: The same, of SRQ_LOW
+#define EXRNIC_REG_READ_POOL 0x074  // ro: Places for PULLs under way of this build, in each direction
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs

@@ -211,7 +211,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTERS = 59;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'h9;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'ha;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -252,7 +252,9 @@ package exrnic_pkg;
   localparam int unsigned DELAY_CYCLES = 32'h3000;  // By how much more than the least one a round trip time may be long without counting as congestion, core clock cycles
   localparam int unsigned MAX_SGE = 32'h10;  // Most scatter/gather elements of a work request
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
-  localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction
+  localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
+  localparam int unsigned READ_POOL = 32'h1000;  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
+  localparam int unsigned READ_SLICE = 32'h4;  // Fewest places of a queue pair that may have any. Its limit is rounded up to a power of two, and to this
   localparam int unsigned MODERATION_COUNT_MAX = 32'hffff;  // Most completions of a moderated completion queue's interrupt
   localparam int unsigned MODERATION_NS_MAX = 32'hffffff;  // Longest delay of it, ns
   localparam int unsigned SRQ_LIMIT_MAX = 32'hffff;  // Highest limit of a shared receive queue
@@ -267,7 +269,7 @@ package exrnic_pkg;
     MBOX_OP_NOP = 8'h0,  // Nothing; ends OK
     MBOX_OP_CREATE_CQ = 8'h1,  // Payload mbox_create_cq
     MBOX_OP_DESTROY_CQ = 8'h2,  // Payload mbox_object; BAD_STATE if the queue does not exist
-    MBOX_OP_CREATE_QP = 8'h3,  // Payload mbox_create_qp; the queue pair starts in RESET
+    MBOX_OP_CREATE_QP = 8'h3,  // Payload mbox_create_qp; the queue pair starts in RESET. NO_ROOM if READ_POOL has too few free places for its reads, in either direction
     MBOX_OP_MODIFY_QP = 8'h4,  // Payload mbox_modify_qp
     MBOX_OP_QUERY_QP = 8'h5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
     MBOX_OP_DESTROY_QP = 8'h6,  // Payload mbox_object. After the end the core touches no memory on its behalf
@@ -289,7 +291,8 @@ package exrnic_pkg;
     MBOX_STATUS_BAD_OPCODE = 8'h2,  // No such command
     MBOX_STATUS_BAD_INDEX = 8'h3,  // Index beyond the table, or a queue, page or vector named that does not exist
     MBOX_STATUS_BAD_STATE = 8'h4,  // The object exists already, does not exist, or its state does not allow this
-    MBOX_STATUS_BAD_PARAMETER = 8'h5  // Size, alignment or value out of range
+    MBOX_STATUS_BAD_PARAMETER = 8'h5,  // Size, alignment or value out of range
+    MBOX_STATUS_NO_ROOM = 8'h6  // Others have what it asks for
   } mbox_status_e;
 
   // Names one object.
@@ -313,8 +316,8 @@ package exrnic_pkg;
   // A queue pair.
   typedef struct packed {
     logic [31:0] rsvd_480;  // zero
-    logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS
-    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty
+    logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
+    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see READ_SLICE) until destroy_qp
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
     logic [63:0] rq_pbl_address;  // Bus address of the PBL of the receive queue
     logic [63:0] sq_pbl_address;  // Bus address of the PBL of the send queue
@@ -745,6 +748,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_QP_FAILED_WORDS = 16'h068;  // ro: Which registers of QP_FAILED have a bit, a bit each
   localparam logic [15:0] REG_CQ_OVERRUN_WORDS = 16'h06c;  // ro: The same, of CQ_OVERRUN
   localparam logic [15:0] REG_SRQ_LOW_WORDS = 16'h070;  // ro: The same, of SRQ_LOW
+  localparam logic [15:0] REG_READ_POOL = 16'h074;  // ro: Places for PULLs under way of this build, in each direction
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs

@@ -29,6 +29,7 @@ constexpr unsigned kWqeIndexBits = 16;
 constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
 constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
+constexpr unsigned kReadPoolBits = 13;  // 0..READ_POOL
 constexpr unsigned kMboxAnswerBits = 192;  // the longest one
 constexpr unsigned kEventBits = 59;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;

@@ -26,6 +26,7 @@ package exrnic_records_pkg;
   typedef logic [511:0] wqe_slot_t;  // a slot of a ring
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
   typedef logic [4:0] reads_t;  // 0..MAX_READS
+  typedef logic [12:0] read_pool_t;  // 0..READ_POOL
   typedef logic [191:0] mbox_answer_t;  // the longest one
   typedef logic [58:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;

@@ -114,6 +114,8 @@ uint32_t Registers::value_of(uint32_t offset) {
       return EXRNIC_MAX_CQ;
     case EXRNIC_REG_MAX_SRQ:
       return EXRNIC_MAX_SRQ;
+    case EXRNIC_REG_READ_POOL:
+      return EXRNIC_READ_POOL;
     case EXRNIC_REG_MAX_STAG:
       return EXRNIC_MAX_STAG;
     case EXRNIC_REG_MAX_NODE:

@@ -370,6 +370,8 @@ struct State {
   uint64_t cycle = 0;
   std::array<uint64_t, EXRNIC_COUNTERS> counters{};
   std::vector<QueuePair> qps{EXRNIC_MAX_QP};
+  uint32_t pulls_free = EXRNIC_READ_POOL;  // places that no queue pair has, for PULLs of ours,
+  uint32_t reads_free = EXRNIC_READ_POOL;  // and of peers
   std::vector<CompletionQueue> cqs{EXRNIC_MAX_CQ};
   std::vector<SharedReceiveQueue> srqs{EXRNIC_MAX_SRQ};
   std::vector<Region> regions{EXRNIC_MAX_STAG};

@@ -209,5 +209,94 @@ TEST_CASE("own work goes on beside the responses to a peer's PULLs") {
   CHECK(push.timestamp < last.timestamp);
 }
 
+// Queue pairs that are made for their places alone, all on the same ring.
+class Tenants {
+ public:
+  explicit Tenants(End& end) : rnic_(end.rnic) {
+    create_.page = End::kPage;
+    create_.pd = End::kPd;
+    create_.send_cqn = create_.recv_cqn = end.cq.number;
+    create_.sq_log_slots = create_.rq_log_slots = end.qp.sq.log_entries;
+    create_.sq_pbl_address = create_.rq_pbl_address = end.qp.sq.ring.pbl;
+    create_.srqn = EXRNIC_NO_SRQ;
+  }
+
+  exrnic_mbox_status create(uint32_t qpn, uint32_t max_reads_out, uint32_t max_reads_in) {
+    create_.qpn = qpn;
+    create_.max_reads_out = max_reads_out;
+    create_.max_reads_in = max_reads_in;
+    return rnic_.command(EXRNIC_MBOX_OP_CREATE_QP, create_);
+  }
+  exrnic_mbox_status destroy(uint32_t qpn) {
+    return rnic_.command(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn});
+  }
+  // So many, from a number on.
+  void fill(uint32_t from, uint32_t count, uint32_t max_reads_out, uint32_t max_reads_in) {
+    for (uint32_t qpn = from; qpn < from + count; ++qpn)
+      REQUIRE(create(qpn, max_reads_out, max_reads_in) == EXRNIC_MBOX_STATUS_OK);
+  }
+
+ private:
+  RnicDriver& rnic_;
+  exrnic_mbox_create_qp create_{};
+};
+
+// Those of an Exchange have low numbers.
+constexpr uint32_t kFirstTenant = 100;
+constexpr uint32_t kLastTenant = EXRNIC_MAX_QP - 1;
+
+void pull_both_ways(Exchange& e) {
+  std::mt19937_64 random(44);
+  for (End* end : {&e.left, &e.right}) {
+    End& peer = end == &e.left ? e.right : e.left;
+    const Bytes data = random_bytes(random, 3000 * EXRNIC_MAX_READS);
+    peer.rnic.write(peer.far, 0, data);
+    for (uint32_t i = 0; i < EXRNIC_MAX_READS; ++i)
+      end->rnic.put(end->qp, pull_of({element(end->near, uint64_t{i} * 3000, 3000)}, i * 3000));
+    end->rnic.ring(end->qp);
+    for (uint32_t i = 0; i < EXRNIC_MAX_READS; ++i)
+      REQUIRE(end->wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(difference(end->rnic.read(end->near, 0, data.size()), data) == "");
+  }
+}
+
+TEST_CASE("a queue pair has the places for its PULLs from its creation to its end, or is refused") {
+  constexpr uint32_t kOthers =
+      EXRNIC_READ_POOL / EXRNIC_MAX_READS - 1;  // besides that of the left end
+  Exchange e(60'000);
+  Tenants tenants(e.left);
+  const auto refused = [&](uint32_t out, uint32_t in) {
+    const bool is = tenants.create(kLastTenant, out, in) == EXRNIC_MBOX_STATUS_NO_ROOM;
+    return is && tenants.destroy(kLastTenant) == EXRNIC_MBOX_STATUS_BAD_STATE;
+  };
+  tenants.fill(kFirstTenant, kOthers - 1, EXRNIC_MAX_READS, EXRNIC_MAX_READS);
+  // 8 are left, and 12: a limit is rounded up to a power of two.
+  tenants.fill(kFirstTenant + kOthers, 1, 5, 1);
+  CHECK(refused(9, 1));
+  CHECK(refused(1, 9));
+  CHECK(refused(EXRNIC_MAX_READS, EXRNIC_MAX_READS));
+  tenants.fill(kFirstTenant + kOthers + 1, 1, 8, 8);
+  CHECK(refused(1, 0));
+  CHECK(tenants.create(kLastTenant, 0, 4) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(tenants.destroy(kLastTenant) == EXRNIC_MBOX_STATUS_OK);
+  tenants.fill(kFirstTenant + kOthers + 2, 1, 0, 3);
+  CHECK(refused(0, 1));
+
+  // A reset keeps them; others may not have them. The end gives them back.
+  for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_ERROR, EXRNIC_QP_STATE_RESET})
+    CHECK(e.left.rnic.modify(kFirstTenant, state) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(refused(1, 0));
+  CHECK(tenants.destroy(kFirstTenant) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(tenants.create(kFirstTenant, EXRNIC_MAX_READS, EXRNIC_MAX_READS) == EXRNIC_MBOX_STATUS_OK);
+  pull_both_ways(e);  // whatever the others have
+}
+
+TEST_CASE("every queue pair of a device can have PULLs under way") {
+  Exchange e(60'000);
+  Tenants tenants(e.left);
+  REQUIRE(tenants.destroy(e.left.qp.qpn) == EXRNIC_MBOX_STATUS_OK);
+  tenants.fill(0, EXRNIC_MAX_QP, EXRNIC_READ_SLICE, 1);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

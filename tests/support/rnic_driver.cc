@@ -155,7 +155,14 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   create.srqn = options.srqn;
   create.max_reads_out = options.max_reads_out;
   create.max_reads_in = options.max_reads_in;
-  must(EXRNIC_MBOX_OP_CREATE_QP, create);
+  const exrnic_mbox_status status = command(EXRNIC_MBOX_OP_CREATE_QP, create);
+  if (status == EXRNIC_MBOX_STATUS_NO_ROOM)
+    throw std::runtime_error("queue pair " + std::to_string(qpn) + ": max_reads_out is " +
+                             std::to_string(options.max_reads_out) + " and max_reads_in " +
+                             std::to_string(options.max_reads_in) +
+                             ", of the device's places for PULLs fewer are free (READ_POOL " +
+                             std::to_string(read_register(EXRNIC_REG_READ_POOL)) + ")");
+  expect_ok(EXRNIC_MBOX_OP_CREATE_QP, status);
   return qp;
 }
 

@@ -17,6 +17,13 @@ interface command_if
   reads_t     read_count;  // with those in firmware's hands
   logic       message_open;
 
+  // Places for its RDMA Read Requests: with `qp_clear` it gets those that `qp_config` tells, or gives them back.
+  // The pools have so many that are free.
+  logic       reads_take;
+  logic       reads_give;
+  read_pool_t pulls_free;
+  read_pool_t reads_free;
+
   // Shared receive queues (`srq_clear`: its ring is empty), completion queues (a look at row `cqn` is
   // `cq_now` one cycle later, until the next look), remote windows.
   srqn_t         srqn;
@@ -54,14 +61,15 @@ interface command_if
   modport source(
       output qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
       output srq_limit, cq_look, cq_we, cqn, cq_config, window_we, window_index, window, group_valid, group_op,
-      output group, group_qpn, mr_we, mr_index, mr, flush,
-      input pull_count, read_count, message_open, cq_now, group_done, group_found, group_full, mr_now,
+      output group, group_qpn, mr_we, mr_index, mr, flush, reads_take, reads_give,
+      input pull_count, read_count, message_open, pulls_free, reads_free, cq_now,
+      input group_done, group_found, group_full, mr_now,
       input flush_done
   );
   modport queues(
       input qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
-      input srq_limit,
-      output pull_count, read_count
+      input srq_limit, reads_take, reads_give,
+      output pull_count, read_count, pulls_free, reads_free
   );
   modport engines(
       input qpn, qp_look, qp_we, qp_clear, cq_look, cq_we, cqn, cq_config,

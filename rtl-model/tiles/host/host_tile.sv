@@ -8,6 +8,7 @@ module host_tile
     parameter int unsigned N_QP     = MAX_QP,
     parameter int unsigned N_CQ     = MAX_CQ,
     parameter int unsigned N_SRQ    = MAX_SRQ,
+    parameter int unsigned N_READS  = READ_POOL,
     parameter int unsigned N_STAG   = MAX_STAG,
     parameter int unsigned N_WINDOW = MAX_WINDOWS,
     parameter int unsigned SOURCES  = 8
@@ -137,6 +138,7 @@ module host_tile
       .N_QP(N_QP),
       .N_CQ(N_CQ),
       .N_SRQ(N_SRQ),
+      .N_READS(N_READS),
       .N_STAG(N_STAG),
       .N_WINDOW(N_WINDOW),
       .SOURCES(SOURCES)

@@ -7,7 +7,8 @@ module queues_tile
   import exrnic_core_pkg::*;
 #(
     parameter int unsigned N_QP  = MAX_QP,
-    parameter int unsigned N_SRQ = MAX_SRQ
+    parameter int unsigned N_SRQ = MAX_SRQ,
+    parameter int unsigned N_READS = READ_POOL
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -35,10 +36,10 @@ module queues_tile
 );
 
   logic qp_init_done, srq_init_done, pulls_init_done, reads_init_done, scheduler_init_done;
-  logic credits_init_done, credits_idle, pause_idle, watch_idle;
+  logic credits_init_done, credits_idle, pause_idle, watch_idle, pulls_idle, reads_idle;
   assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       scheduler_init_done && credits_init_done;
-  assign run.waits = credits_idle && pause_idle && watch_idle;
+  assign run.waits = credits_idle && pause_idle && watch_idle && pulls_idle && reads_idle;
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
@@ -115,14 +116,14 @@ module queues_tile
   );
 
   // ---- RDMA Read Requests under way: ours, and the peer's. Requester, responder and mailbox look at
-  // them together with the queue pair.
+  // how many there are together with the queue pair.
+  localparam int unsigned RequesterLooks = 0;
+  localparam int unsigned ResponderLooks = 1;
   logic [2:0] look;
   qpn_t look_qpn[3];
   reads_t pull_count[3], read_count[3];
-  /* verilator lint_off UNUSEDSIGNAL */  // the mailbox looks at the counts, nobody at the last read
+  /* verilator lint_off UNUSEDSIGNAL */  // nobody asks for that
   logic read_last;
-  logic [$bits(pull_t)-1:0] pull_head[3];
-  logic [$bits(read_t)-1:0] read_head[3];
   /* verilator lint_on UNUSEDSIGNAL */
   logic pull_last, answered;
   assign look = {qp_read[QP_MAILBOX], qp_read[QP_RESPONDER], qp_read[QP_REQUESTER]};
@@ -135,10 +136,8 @@ module queues_tile
   end
   assign requester.pull_count = pull_count[0];
   assign requester.read_count = read_count[0];
-  assign requester.read_head = read_head[0];
   assign requester.punt_count = firmware.open[0];
   assign responder.pull_count = pull_count[1];
-  assign responder.pull_head = pull_head[1];
   assign responder.read_count = read_count[1] + firmware.open[1];
   assign responder.punt_count = firmware.open[1];
   assign command.pull_count = pull_count[2];
@@ -148,15 +147,18 @@ module queues_tile
 
   qp_fifo #(
       .N_QP(N_QP),
-      .WIDTH($bits(pull_t))
+      .PLACES(N_READS),
+      .WIDTH($bits(pull_t)),
+      .TAKER(ResponderLooks)
   ) u_pulls (
       .clk_i,
       .rst_ni,
       .init_done_o(pulls_init_done),
+      .idle_o(pulls_idle),
       .look_i(look),
       .look_qpn_i(look_qpn),
       .count_o(pull_count),
-      .head_o(pull_head),
+      .head_o(responder.pull_head),
       .push_i(requester.pull_push),
       .push_qpn_i(qp_index[QP_REQUESTER]),
       .push_data_i(requester.pull_new),
@@ -166,20 +168,27 @@ module queues_tile
       .last_o(pull_last),
       .set_data_i(responder.pull_rest),
       .clear_i(cleared),
-      .clear_qpn_i(command.qpn)
+      .take_i(command.reads_take),
+      .give_i(command.reads_give),
+      .clear_qpn_i(command.qpn),
+      .limit_i(command.qp_config.max_reads_out),
+      .free_o(command.pulls_free)
   );
 
   qp_fifo #(
       .N_QP(N_QP),
-      .WIDTH($bits(read_t))
+      .PLACES(N_READS),
+      .WIDTH($bits(read_t)),
+      .TAKER(RequesterLooks)
   ) u_reads (
       .clk_i,
       .rst_ni,
       .init_done_o(reads_init_done),
+      .idle_o(reads_idle),
       .look_i(look),
       .look_qpn_i(look_qpn),
       .count_o(read_count),
-      .head_o(read_head),
+      .head_o(requester.read_head),
       .push_i(responder.read_push || answered),
       .push_qpn_i(answered ? firmware.answer_qpn : qp_index[QP_RESPONDER]),
       .push_data_i(answered ? firmware.answer : responder.read_new),
@@ -189,7 +198,11 @@ module queues_tile
       .last_o(read_last),
       .set_data_i(requester.read_rest),
       .clear_i(cleared),
-      .clear_qpn_i(command.qpn)
+      .take_i(command.reads_take),
+      .give_i(command.reads_give),
+      .clear_qpn_i(command.qpn),
+      .limit_i(command.qp_config.max_reads_in),
+      .free_o(command.reads_free)
   );
 
   // ---- Shared receive queues

@@ -93,6 +93,8 @@ module mailbox
       .data_i(data_q),
       .qp_i(qp.row),
       .pull_count_i(command.pull_count),
+      .pulls_free_i(command.pulls_free),
+      .reads_free_i(command.reads_free),
       .cq_i(command.cq_now),
       .send_cq_i(send_cq_q),
       .recv_cq_i(recv_cq_q),
@@ -165,6 +167,8 @@ module mailbox
   assign qp.read = state_q == StRead;
   assign qp.index = object.index[$bits(qpn_t)-1:0];  // every command names it first
   assign command.qp_we = apply && op_q inside {MBOX_OP_CREATE_QP, MBOX_OP_MODIFY_QP, MBOX_OP_DESTROY_QP};
+  assign command.reads_take = apply && op_q == MBOX_OP_CREATE_QP;
+  assign command.reads_give = apply && op_q == MBOX_OP_DESTROY_QP;
   always_comb begin
     {command.qp_config, command.qp_status, command.qp_clear} = '0;
     if (apply) begin

@@ -34,6 +34,7 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, Qp> qps;
   std::map<unsigned, uint8_t> pulls, reads;  // under way, by queue pair
   std::map<unsigned, bool> messages;         // likewise
+  unsigned pulls_free = EXRNIC_READ_POOL, reads_free = EXRNIC_READ_POOL;
   std::map<unsigned, CqConfig> cqs;
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Mr> regions;
@@ -44,8 +45,9 @@ class Mailbox : public Bench<Vmailbox> {
   };
   std::vector<GroupChange> group_changes;
   bool group_found = false, group_full = false;
-  // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), f(lush),
-  // F(lushed), a(ttached or not), 0 no longer at rest, k(: a wake-up), d(one).
+  // What happened: 1 at rest from here, w(rite of a table), c(lear of the rings), t(akes places for
+  // reads), g(ives them back), f(lush), F(lushed), a(ttached or not), 0 no longer at rest, k(: a
+  // wake-up), d(one).
   std::string order;
   std::function<void()> while_coming_to_rest;  // happens once
 
@@ -60,6 +62,8 @@ class Mailbox : public Bench<Vmailbox> {
     dut().quiescent_i = resting_ > kTimeToRest;
     dut().command_group_found_i = group_found;
     dut().command_group_full_i = group_full;
+    dut().command_pulls_free_i = pulls_free;
+    dut().command_reads_free_i = reads_free;
     settle();
     dut().command_group_done_i = dut().command_group_valid_o && ++group_cycles_ % 3 == 0;
     settle();
@@ -149,6 +153,8 @@ class Mailbox : public Bench<Vmailbox> {
   }
   void write_qp() {
     order += dut().command_qp_clear_o ? "wc" : "w";
+    if (dut().command_reads_take_o) order += 't';
+    if (dut().command_reads_give_o) order += 'g';
     Qp& qp = qps[dut().qp_index_o];
     qp.cfg = unpack<QpConfig>(dut().command_qp_config_o);
     qp.status = unpack<QpStatus>(dut().command_qp_status_o);

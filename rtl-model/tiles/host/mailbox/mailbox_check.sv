@@ -20,6 +20,8 @@ module mailbox_check
     input logic [511:0] data_i,
     input qp_t          qp_i,       // those that the payload names
     input reads_t       pull_count_i,  // of it, under way
+    input read_pool_t   pulls_free_i,  // places that no queue pair has
+    input read_pool_t   reads_free_i,
     input cq_config_t   cq_i,
     input cq_config_t   send_cq_i,
     input cq_config_t   recv_cq_i,
@@ -71,9 +73,9 @@ module mailbox_check
   end
 
   // ---- Queue pairs
-  logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok;
+  logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok, reads_fit;
   always_comb begin
-    {qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok} = '0;
+    {qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok, reads_fit} = '0;
     if (valid_i) begin
       qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < MAX_PD;
       cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
@@ -87,6 +89,8 @@ module mailbox_check
           pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
           (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
           new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
+      reads_fit = read_pool_t'(read_places(reads_t'(new_qp.max_reads_out))) <= pulls_free_i &&
+          read_pool_t'(read_places(reads_t'(new_qp.max_reads_in))) <= reads_free_i;
     end
   end
 
@@ -170,6 +174,7 @@ module mailbox_check
         if (!qp_numbers_ok || !cqs_ok || !srq_ok) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
         else if (!qp_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        else if (!reads_fit) verdict_o = MBOX_STATUS_NO_ROOM;
         MBOX_OP_MODIFY_QP:
         if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;

@@ -11,6 +11,7 @@ constexpr exrnic_mbox_status kBadOpcode = EXRNIC_MBOX_STATUS_BAD_OPCODE;
 constexpr exrnic_mbox_status kBadIndex = EXRNIC_MBOX_STATUS_BAD_INDEX;
 constexpr exrnic_mbox_status kBadState = EXRNIC_MBOX_STATUS_BAD_STATE;
 constexpr exrnic_mbox_status kBadParameter = EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+constexpr exrnic_mbox_status kNoRoom = EXRNIC_MBOX_STATUS_NO_ROOM;
 
 constexpr uint32_t kQpn = 0x155;
 constexpr uint32_t kCqn = 0x3fe;

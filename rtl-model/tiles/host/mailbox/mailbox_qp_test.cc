@@ -75,6 +75,49 @@ TEST_CASE("Each field of a new queue pair is checked") {
   CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
 }
 
+TEST_CASE(
+    "A queue pair takes the places for its reads when it is created, and has them until it is "
+    "destroyed") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kOk);
+  CHECK(mailbox.order == "1wctfF0d");
+  const exrnic_mbox_modify_qp reset{kQpn, EXRNIC_QP_STATE_RESET, 0, 0, 0, 0, 0};
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, reset) == kOk);
+  CHECK(mailbox.order == "1wcfF0d");
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kOk);
+  CHECK(mailbox.order == "1wcgfFa0d");
+  CHECK(mailbox.qps[kQpn].cfg.max_reads_out == 5);  // so many go back
+  CHECK(mailbox.qps[kQpn].cfg.max_reads_in == EXRNIC_MAX_READS);
+}
+
+TEST_CASE("A queue pair whose reads find no room is refused, and nothing has changed") {
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  exrnic_mbox_create_qp payload = qp_payload();
+  exrnic_mbox_status expected = kNoRoom;
+  SECTION("PULLs") { mailbox.pulls_free = 4; }
+  SECTION("the peer's") { mailbox.reads_free = EXRNIC_MAX_READS - EXRNIC_READ_SLICE; }
+  SECTION("nothing is free") { mailbox.pulls_free = mailbox.reads_free = 0; }
+  SECTION("what it asks for is out of range, too") {
+    mailbox.pulls_free = 0;
+    payload.max_reads_out = EXRNIC_MAX_READS + 1;
+    expected = kBadParameter;
+  }
+  SECTION("just enough") {
+    mailbox.pulls_free = 8;
+    mailbox.reads_free = EXRNIC_MAX_READS;
+    expected = kOk;
+  }
+  SECTION("one that needs none") {
+    mailbox.pulls_free = mailbox.reads_free = 0;
+    payload.max_reads_out = payload.max_reads_in = 0;
+    expected = kOk;
+  }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, payload) == expected);
+  CHECK(mailbox.order == (expected == kOk ? "1wctfF0d" : "10d"));
+}
+
 TEST_CASE("A queue pair changes its state only along the arrows of the specification") {
   for (uint32_t from = 0; from <= EXRNIC_QP_STATE_ERROR; ++from) {
     for (uint32_t to = 0; to <= EXRNIC_QP_STATE_ERROR; ++to) {

@@ -44,9 +44,9 @@ TEST_CASE(
   Mailbox mailbox;
   create_cqs(mailbox);
   mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload());
-  CHECK(mailbox.order == "1wcfF0d");
+  CHECK(mailbox.order == "1wctfF0d");
   mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn));
-  CHECK(mailbox.order == "1wcfFa0d");
+  CHECK(mailbox.order == "1wcgfFa0d");
   mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload());
   CHECK(mailbox.order == "1wfF0d");
   mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag));

@@ -11,6 +11,7 @@ module registers
     parameter int unsigned N_QP     = MAX_QP,
     parameter int unsigned N_CQ     = MAX_CQ,
     parameter int unsigned N_SRQ    = MAX_SRQ,
+    parameter int unsigned N_READS  = READ_POOL,
     parameter int unsigned N_STAG   = MAX_STAG,
     parameter int unsigned N_WINDOW = MAX_WINDOWS,
     parameter int unsigned SOURCES  = 8
@@ -249,6 +250,7 @@ module registers
         REG_MAX_CQ: value = N_CQ;
         REG_MAX_SRQ: value = N_SRQ;
         REG_MAX_STAG: value = N_STAG;
+        REG_READ_POOL: value = N_READS;
         REG_MAX_WINDOW: value = N_WINDOW;
         REG_MAX_NODE: value = MAX_NODE;
         REG_USER_PAGES: value = USER_PAGES;
