@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
+#include <linux/log2.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -22,7 +23,7 @@ MODULE_PARM_DESC(max_objects, "Most objects of an open file; 0: as many as the d
 static unsigned int max_user_percent = 50;
 module_param(max_user_percent, uint, 0644);
 MODULE_PARM_DESC(max_user_percent,
-		 "Most that a user without CAP_SYS_RESOURCE may have of anything that a device has: user pages, objects of each kind, percent");
+		 "Most that a user without CAP_SYS_RESOURCE may have of anything that a device has: user pages, objects of each kind, places for PULLs, percent");
 
 static unsigned int max_pinned_mib;
 module_param(max_pinned_mib, uint, 0644);
@@ -89,6 +90,8 @@ static u32 exrnic_user_limit(const struct exrnic_chardev *chardev, enum exrnic_k
 		[EXRNIC_KIND_PORT] = EXRNIC_PORTS,
 		[EXRNIC_KIND_MSG_CHANNEL] = EXRNIC_FW_CHANNELS,
 		[EXRNIC_KIND_ATTACHMENT] = EXRNIC_MAX_ATTACHED,
+		[EXRNIC_KIND_READ_OUT] = limits->read_pool,
+		[EXRNIC_KIND_READ_IN] = limits->read_pool,
 	};
 
 	return max(all[kind] * min(READ_ONCE(max_user_percent), 100u) / 100, 1u);
@@ -270,6 +273,31 @@ void exrnic_object_free(struct exrnic_ucontext *uctx, void *object)
 {
 	exrnic_object_uncharge(uctx, &exrnic_object_head_of(object)->charge);
 	exrnic_object_free_uncharged(object);
+}
+
+/* ---- Places for PULLs under way */
+
+static u32 exrnic_read_places(u32 limit)
+{
+	return limit ? max_t(u32, roundup_pow_of_two(limit), EXRNIC_READ_SLICE) : 0;
+}
+
+int exrnic_limits_charge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in)
+{
+	int err = exrnic_limits_take(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+
+	if (err)
+		return err;
+	err = exrnic_limits_take(uctx, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
+	if (err)
+		exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+	return err;
+}
+
+void exrnic_limits_uncharge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in)
+{
+	exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_OUT, exrnic_read_places(out));
+	exrnic_limits_give_back(uctx, EXRNIC_KIND_READ_IN, exrnic_read_places(in));
 }
 
 /* ---- Memory */

@@ -102,8 +102,8 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 		.send_cqn = qp->send_cq->cq.cqn,
 		.recv_cqn = qp->recv_cq->cq.cqn,
 		.service = create->service,
-		.max_reads_out = create->max_reads_out,
-		.max_reads_in = create->max_reads_in,
+		.max_reads_out = qp->max_reads_out,
+		.max_reads_in = qp->max_reads_in,
 	};
 	int err = exrnic_qp_create(uctx->edev, &qp->qp, &attr);
 
@@ -133,9 +133,14 @@ int exrnic_uqp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *att
 	INIT_LIST_HEAD(&qp->groups);
 	qp->has_rq = attr->srqn == EXRNIC_NO_SRQ;
 	qp->service = attr->service;
-	err = exrnic_uqp_pin_rings(uctx, qp, attr);
+	qp->max_reads_out = attr->max_reads_out;
+	qp->max_reads_in = attr->max_reads_in;
+	err = exrnic_limits_charge_reads(uctx, qp->max_reads_out, qp->max_reads_in);
 	if (err)
 		goto err_free;
+	err = exrnic_uqp_pin_rings(uctx, qp, attr);
+	if (err)
+		goto err_reads;
 	err = exrnic_uqp_find_parts(uctx, qp, attr);
 	if (err)
 		goto err_rings;
@@ -159,6 +164,8 @@ err_event:
 	exrnic_event_source_fini(&qp->error);
 err_rings:
 	exrnic_uqp_unpin_rings(uctx, qp);
+err_reads:
+	exrnic_limits_uncharge_reads(uctx, qp->max_reads_out, qp->max_reads_in);
 err_free:
 	exrnic_object_free(uctx, qp);
 	return err;
@@ -318,6 +325,7 @@ static void exrnic_uqp_release(struct exrnic_ucontext *uctx, struct exrnic_uqp *
 	exrnic_uqp_use_parts(qp, -1);
 	exrnic_uqp_unpin_rings(uctx, qp);
 	exrnic_uqp_forget_groups(uctx, qp);
+	exrnic_limits_uncharge_reads(uctx, qp->max_reads_out, qp->max_reads_in);
 	exrnic_object_free(uctx, qp);
 }
 

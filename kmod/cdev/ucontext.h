@@ -115,6 +115,8 @@ struct exrnic_usrq {
 struct exrnic_uqp {
 	struct exrnic_qp qp;
 	u32 service;
+	u32 max_reads_out;
+	u32 max_reads_in;
 	u32 windows;		/* that take it */
 	struct exrnic_event_source error;
 	struct exrnic_upd *pd;
@@ -227,6 +229,8 @@ enum exrnic_kind {
 	EXRNIC_KIND_PORT,
 	EXRNIC_KIND_MSG_CHANNEL,
 	EXRNIC_KIND_ATTACHMENT,
+	EXRNIC_KIND_READ_OUT,	/* places for PULLs of this side, which queue pairs have, */
+	EXRNIC_KIND_READ_IN,	/* and of the peer */
 	EXRNIC_KINDS
 };
 
@@ -238,6 +242,9 @@ void exrnic_object_free(struct exrnic_ucontext *uctx, void *object);
 void *exrnic_object_alloc_free_of_charge(size_t bytes);
 void exrnic_object_hand_over(void *from, void *to);
 void exrnic_object_free_uncharged(void *object);
+/* Places that the device gives a queue pair for its limits. */
+int exrnic_limits_charge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in);
+void exrnic_limits_uncharge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in);
 int exrnic_limits_charge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
 void exrnic_limits_uncharge_pages(struct exrnic_ucontext *uctx, unsigned long pages);
 

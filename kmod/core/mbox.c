@@ -135,7 +135,7 @@ static int exrnic_mbox_wait(struct exrnic_device *edev, enum exrnic_mbox_op op)
 		status = exrnic_read(edev, EXRNIC_REG_MBOX_STATUS);
 		if (status == EXRNIC_MBOX_STATUS_BUSY)
 			continue;
-		if (status > EXRNIC_MBOX_STATUS_BAD_PARAMETER)
+		if (status > EXRNIC_MBOX_STATUS_NO_ROOM)
 			return exrnic_mbox_nonsense(edev, status);
 		if (!in_time)
 			dev_warn_once(&edev->pdev->dev,
@@ -208,11 +208,16 @@ static int exrnic_mbox_exec_killable(struct exrnic_device *edev, enum exrnic_mbo
 	return status;
 }
 
-/* What user space gets to see of a refusal. A bad value is the caller's mistake: nothing for the log. */
+/*
+ * What user space gets to see of a refusal. A bad value is the caller's mistake, and what is not free is what the caller
+ * has to expect: nothing for the log.
+ */
 static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op, int status)
 {
 	if (status <= 0)
 		return status;
+	if (status == EXRNIC_MBOX_STATUS_NO_ROOM)
+		return -ENOSPC;
 	if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) {
 		dev_dbg(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
 			exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);

@@ -76,6 +76,7 @@ static int exrnic_read_limits(struct exrnic_device *edev)
 		{ "MAX_QP", EXRNIC_REG_MAX_QP, EXRNIC_MAX_QP, &l->qp },
 		{ "MAX_CQ", EXRNIC_REG_MAX_CQ, EXRNIC_MAX_CQ, &l->cq },
 		{ "MAX_SRQ", EXRNIC_REG_MAX_SRQ, EXRNIC_MAX_SRQ, &l->srq },
+		{ "READ_POOL", EXRNIC_REG_READ_POOL, EXRNIC_READ_POOL, &l->read_pool },
 		{ "MAX_STAG", EXRNIC_REG_MAX_STAG, EXRNIC_MAX_STAG, &l->stag },
 		{ "MAX_WINDOW", EXRNIC_REG_MAX_WINDOW, EXRNIC_MAX_WINDOWS, &l->windows },
 		{ "MAX_NODE", EXRNIC_REG_MAX_NODE, EXRNIC_MAX_NODE, &l->node },

@@ -36,6 +36,7 @@ EXRNIC_REGISTER_ATTR(max_qp, MAX_QP);
 EXRNIC_REGISTER_ATTR(max_cq, MAX_CQ);
 EXRNIC_REGISTER_ATTR(max_srq, MAX_SRQ);
 EXRNIC_REGISTER_ATTR(max_mr, MAX_STAG);
+EXRNIC_REGISTER_ATTR(read_pool, READ_POOL);
 
 static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *text)
 {
@@ -73,6 +74,7 @@ static struct attribute *exrnic_attrs[] = {
 	&dev_attr_max_cq.attr,
 	&dev_attr_max_srq.attr,
 	&dev_attr_max_mr.attr,
+	&dev_attr_read_pool.attr,
 	&dev_attr_comp_vectors.attr,
 	NULL
 };

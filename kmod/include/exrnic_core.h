@@ -123,6 +123,7 @@ void exrnic_device_unwatch(struct exrnic_device *edev);
  * @cq:			completion queues
  * @srq:		shared receive queues
  * @stag:		regions; one more, likewise
+ * @read_pool:		places for PULLs under way, in each direction
  * @node:		nodes of the network
  * @user_pages:		of BAR 2
  * @windows:		of BAR 4
@@ -133,6 +134,7 @@ struct exrnic_limits {
 	u32 cq;
 	u32 srq;
 	u32 stag;
+	u32 read_pool;
 	u32 node;
 	u32 user_pages;
 	u32 windows;
@@ -347,7 +349,7 @@ struct exrnic_qp_attr {
 	u32 send_cqn;
 	u32 recv_cqn;
 	u32 service;			/* enum exrnic_service */
-	u32 max_reads_out;		/* up to EXRNIC_MAX_READS */
+	u32 max_reads_out;		/* up to EXRNIC_MAX_READS; -ENOSPC: too few places are free */
 	u32 max_reads_in;
 };
 

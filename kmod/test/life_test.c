@@ -81,12 +81,35 @@ static void queue_pairs_run_out(void)
 	uint32_t made = 1;
 
 	CHECK_ERR(query(s.fd, &q), 0);
+	s.qp.max_reads_out = 0;
+	s.qp.max_reads_in = 0;
 	do {
 		s.qp.sq = (uintptr_t)pages(1);
 		s.qp.rq = (uintptr_t)pages(1);
 	} while (!create_qp_of(&s) && made++ <= q.max_qp);
 	CHECK_EQ(errno, ENOSPC);
 	CHECK_EQ(made, q.max_qp - 1);
+}
+
+static void places_for_pulls_run_out(void)
+{
+	struct set s = make_set();
+	struct exrnic_query q;
+	uint32_t first = s.qpn, made = 1;
+
+	CHECK_ERR(query(s.fd, &q), 0);
+	while (!create_qp_of(&s) && made++ <= q.max_qp)
+		;
+	CHECK_EQ(errno, ENOSPC);
+	CHECK_EQ(made, q.read_pool / EXRNIC_MAX_READS);
+	s.qp.max_reads_out = 0;
+	CHECK_ERR(create_qp_of(&s), ENOSPC);
+	s.qp.max_reads_in = 0;
+	CHECK_ERR(create_qp_of(&s), 0);
+	s.qp.max_reads_in = EXRNIC_MAX_READS;
+	CHECK_ERR(create_qp_of(&s), ENOSPC);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, first), 0);
+	CHECK_ERR(create_qp_of(&s), 0);
 }
 
 static void protection_domains_run_out(void)
@@ -224,6 +247,8 @@ const struct test life_tests[] = {
 	{ "a child shares the context of its parent", a_child_shares_the_context, 0 },
 	{ "completion queues run out with ENOSPC and come back", completion_queues_run_out, 120 },
 	{ "queue pairs run out with ENOSPC", queue_pairs_run_out, 120 },
+	{ "places for PULLs run out with ENOSPC, and queue pairs without PULLs need none",
+	  places_for_pulls_run_out, 120 },
 	{ "protection domains run out with ENOSPC and come back", protection_domains_run_out, 120 },
 	{ "STags run out with ENOSPC, also for a region that is registered anew, and come back",
 	  stags_run_out, 120 },

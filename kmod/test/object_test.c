@@ -21,6 +21,7 @@ static void query_reports_the_device(void)
 	CHECK(q.max_qp >= 2 && q.max_qp <= EXRNIC_MAX_QP);
 	CHECK(q.max_cq >= 2 && q.max_cq <= EXRNIC_MAX_CQ);
 	CHECK(q.max_srq >= 2 && q.max_srq <= EXRNIC_MAX_SRQ);
+	CHECK(q.read_pool >= 2 && q.read_pool <= EXRNIC_READ_POOL);
 	CHECK(q.max_mr >= 2 && q.max_mr <= EXRNIC_MAX_STAG);
 	CHECK_EQ(q.max_sq_slots, 1 << EXRNIC_SQ_LOG_MAX);
 	CHECK_EQ(q.max_cq_entries, 1 << EXRNIC_CQ_LOG_MAX);
@@ -28,6 +29,7 @@ static void query_reports_the_device(void)
 	CHECK(q.clock_khz > 0);
 	for (size_t i = 0; i < sizeof(q.rsvd); i++)
 		CHECK_EQ(q.rsvd[i], 0);
+	CHECK_EQ(q.rsvd2, 0);
 }
 
 static void query_reports_the_mac_of_the_node(void)

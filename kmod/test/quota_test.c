@@ -194,6 +194,34 @@ static int make_mr(struct set *s)
 	return reg_mr(s->fd, s->pd, s->buffer, 1, 0, &stag);
 }
 
+/* In both directions, and as many as the device takes for a limit. */
+static void places_for_pulls(void)
+{
+	enum { MANY = 512 };	/* pages that queue pairs pin */
+	struct exrnic_query q;
+	uint32_t first;
+	struct set s;
+
+	become_nobody(MANY);
+	s = make_set();
+	first = s.qpn;
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_EQ(count_objects(create_qp_of, &s) + 1, q.read_pool / 2 / EXRNIC_MAX_READS);
+	s.qp.max_reads_out = 0;
+	CHECK_ERR(create_qp_of(&s), EDQUOT);
+	s.qp.max_reads_out = 1;
+	s.qp.max_reads_in = 0;
+	CHECK_ERR(create_qp_of(&s), EDQUOT);
+	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_QP, first), 0);
+	for (unsigned int i = 0; i < EXRNIC_MAX_READS / EXRNIC_READ_SLICE; i++)
+		CHECK_ERR(create_qp_of(&s), 0);
+	CHECK_ERR(create_qp_of(&s), EDQUOT);
+	s.qp.max_reads_out = 0;
+	CHECK_ERR(create_qp_of(&s), 0);
+	s.qp.max_reads_in = EXRNIC_MAX_READS;
+	CHECK_ERR(create_qp_of(&s), 0);
+}
+
 /* A set has one of each but a shared receive queue. A hundredth, as there are thousands of regions. */
 static void objects_of_nobody(void)
 {
@@ -207,6 +235,8 @@ static void objects_of_nobody(void)
 	CHECK_EQ(count_objects(make_pd, &s) + 1, EXRNIC_FW_PD / 100);
 	CHECK_EQ(count_objects(make_cq, &s) + 1, q.max_cq / 100);
 	CHECK_EQ(count_objects(make_srq, &s), q.max_srq / 100);
+	s.qp.max_reads_out = 0;
+	s.qp.max_reads_in = 0;
 	CHECK_EQ(count_objects(create_qp_of, &s) + 1, q.max_qp / 100);
 	CHECK_EQ(count_objects(make_mr, &s) + 1, q.max_mr / 100);
 	rereg.stag = s.stag;
@@ -363,6 +393,7 @@ const struct test quota_tests[] = {
 	{ "one user leaves attachments to groups to others", attachments, 0 },
 	{ "one user leaves windows to others", windows, 0 },
 	{ "one user leaves user pages to others", files, 0 },
+	{ "one user leaves places for PULLs under way to others", places_for_pulls, 0 },
 	{ "one user leaves objects of each kind to others", objects, 0 },
 	{ "the rdma cgroup counts contexts and objects, and sets their limits",
 	  the_rdma_cgroup_counts, 0 },

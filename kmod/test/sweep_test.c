@@ -26,7 +26,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
 };
 
-enum { MAX_SIZE = 64 };	/* of a structure */
+enum { MAX_SIZE = 72 };	/* of a structure */
 
 static bool is_number(unsigned int nr)
 {
@@ -55,6 +55,14 @@ static void unknown_commands(void)
 	CHECK_ERR(ioctl(fd, ~0U, room), ENOTTY);
 }
 
+enum { FIRST_QUERY = 64 };	/* size */
+
+/* Of the first version of its structure. */
+static unsigned int first_size(unsigned long command)
+{
+	return command == EXRNIC_IOCTL_QUERY ? FIRST_QUERY : _IOC_SIZE(command);
+}
+
 /* All directions but the right one, and sizes too small, of all commands; and other drivers' commands. */
 static void smaller_sizes_and_other_directions(void)
 {
@@ -68,7 +76,7 @@ static void smaller_sizes_and_other_directions(void)
 			for (unsigned int dir = 0; dir < 4; dir++) {
 				unsigned int command = _IOC(dir, EXRNIC_IOCTL_MAGIC, nr, size);
 
-				if (dir != _IOC_DIR(commands[i]) || size < _IOC_SIZE(commands[i]))
+				if (dir != _IOC_DIR(commands[i]) || size < first_size(commands[i]))
 					CHECK_ERR(ioctl(fd, command, room), ENOTTY);
 			}
 		}
@@ -80,6 +88,21 @@ static void smaller_sizes_and_other_directions(void)
 static unsigned long grown(unsigned long command, unsigned int bytes)
 {
 	return command + ((unsigned long)bytes << _IOC_SIZESHIFT);
+}
+
+static void older_programs_are_told_what_they_know(void)
+{
+	const unsigned long command =
+		_IOC(_IOC_DIR(EXRNIC_IOCTL_QUERY), EXRNIC_IOCTL_MAGIC,
+		     _IOC_NR(EXRNIC_IOCTL_QUERY), FIRST_QUERY);
+	struct exrnic_query q, older;
+	int fd = open_device();
+
+	CHECK_ERR(query(fd, &q), 0);
+	memset(&older, 0xff, sizeof(older));
+	CHECK_ERR(ioctl(fd, command, &older), 0);
+	CHECK(!memcmp(&older, &q, FIRST_QUERY));
+	CHECK_EQ(older.read_pool, ~0U);
 }
 
 static void what_drivers_do_not_know_must_be_zero(void)
@@ -348,6 +371,7 @@ const struct test sweep_tests[] = {
 	{ "an unknown command gives ENOTTY", unknown_commands, 0 },
 	{ "a command of a smaller size or another direction gives ENOTTY",
 	  smaller_sizes_and_other_directions, 0 },
+	{ "an older program is told what it knows", older_programs_are_told_what_they_know, 0 },
 	{ "what a driver does not know of a command's structure must be zero, or gives E2BIG",
 	  what_drivers_do_not_know_must_be_zero, 0 },
 	{ "what a driver does not know of an answer's structure reads as zero",

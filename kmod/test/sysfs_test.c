@@ -88,6 +88,7 @@ static void attributes_agree_with_query(void)
 	CHECK_EQ(number_in("max_cq"), q.max_cq);
 	CHECK_EQ(number_in("max_srq"), q.max_srq);
 	CHECK_EQ(number_in("max_mr"), q.max_mr);
+	CHECK_EQ(number_in("read_pool"), q.read_pool);
 	CHECK_EQ(number_in("comp_vectors"), q.comp_vectors);
 	sysfs_path(path, sizeof(path), "address");
 	read_file(path, text, sizeof(text));

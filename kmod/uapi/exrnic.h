@@ -38,7 +38,7 @@
  *	ALLOC_PD	   protection domains: EXRNIC_FW_PD - 1
  *	CREATE_CQ	   completion queues: max_cq of QUERY
  *	CREATE_SRQ	   shared receive queues: max_srq
- *	CREATE_QP	   queue pairs: max_qp - 1
+ *	CREATE_QP	   queue pairs: max_qp - 1; places for its PULLs: read_pool, in each direction
  *	REG_MR		   STags: max_mr - 1
  *	REREG_MR	   the same: the region has its old one until it has the new one
  *	CREATE_MSG_CHANNEL the same: its memory has one
@@ -48,8 +48,8 @@
  * EDQUOT: more than the administrator allows, by parameters of exrnic_cdev or the rdma cgroup.
  * max_objects: what one file has of domains, queues, queue pairs, regions, windows, ports, message
  * channels and attachments; hca_object of the cgroup counts the same, hca_handle open files.
- * max_user_percent: the share of each of these kinds, and of user pages, that a user without
- * CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
+ * max_user_percent: the share of each of these kinds, of user pages, and of places for PULLs, that a user
+ * without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
  * all of a device together.
  *
  * Rings (CREATE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
@@ -83,6 +83,8 @@ struct exrnic_query {
 	__u8 mac[6];
 	__u8 rsvd[2];
 	__aligned_u64 features;		/* EXRNIC_FEATURE_*: there are none yet */
+	__u32 read_pool;	/* places for PULLs under way, in each direction; see CREATE_QP */
+	__u32 rsvd2;
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -182,7 +184,8 @@ struct exrnic_create_cq {
  *
  * srqn: a shared receive queue of the same domain, else EINVAL, that takes the place of the
  * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
- * this side and of the peer; at most EXRNIC_MAX_READS.
+ * this side and of the peer; at most EXRNIC_MAX_READS. From its creation to its end it has so many places of the
+ * device's read_pool, rounded up to a power of two and to EXRNIC_READ_SLICE: nobody else can take them.
  */
 struct exrnic_create_qp {
 	__aligned_u64 sq;
