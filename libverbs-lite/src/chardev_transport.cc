@@ -98,6 +98,7 @@ class ChardevTransport : public Transport {
     info->max_cq_entries = query.max_cq_entries;
     info->clock_khz = query.clock_khz;
     info->comp_vectors = query.comp_vectors;
+    info->read_pool = query.read_pool;
     memcpy(info->mac, query.mac, sizeof(info->mac));
     return 0;
   }
@@ -185,7 +186,10 @@ class ChardevTransport : public Transport {
     create.max_reads_out = request.max_reads_out;
     create.max_reads_in = request.max_reads_in;
     create.cookie = request.cookie;
-    if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) return -1;
+    if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) {
+      if (errno == ENOSPC) ClearErrorText();  // the caller says more
+      return -1;
+    }
     *qpn = create.qpn;
     return 0;
   }

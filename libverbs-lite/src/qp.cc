@@ -209,6 +209,15 @@ int DestroyQp(vl_rnic* rnic, uint32_t number) {
   return rnic->transport->DestroyQp(number);
 }
 
+// Of a device that has no room for a queue pair like this.
+void ExplainNoRoom(const DeviceInfo& info, const vl_qp_init_attr& attr) {
+  Explain(
+      ENOSPC,
+      "max_reads_out is %u and max_reads_in %u: of the device's %u places for PULLs (read_pool) "
+      "fewer are free in a direction; or all %u queue pairs (max_qp) are taken",
+      attr.max_reads_out, attr.max_reads_in, info.read_pool, info.max_qp - 1);
+}
+
 // False with an error.
 bool PkeyIsValid(uint32_t pkey) {
   if (pkey <= UINT16_MAX && (pkey & ~uint32_t{EXRNIC_PKEY_FULL}) != 0) return true;
@@ -307,6 +316,7 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
   std::lock_guard<std::mutex> guard(rnic->control);
   if (exrnic::CreateQp(rnic, exrnic::RequestOf(*qp, *attr), &qp->number) != 0) {
     rnic->events.Forget(qp->cookie);
+    exrnic::ExplainNoRoom(rnic->info, *attr);
     return nullptr;
   }
   if (qp->number >= rnic->qps.size()) {

@@ -110,6 +110,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->max_cq_entries = exrnic_cq_capacity(info.max_cq_entries);
   attr->clock_khz = info.clock_khz;
   attr->comp_vectors = info.comp_vectors;
+  attr->read_pool = info.read_pool;
   static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");
   memcpy(attr->mac, info.mac, sizeof(attr->mac));
   return 0;

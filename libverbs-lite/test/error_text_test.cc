@@ -170,6 +170,21 @@ TEST_CASE("a region, a queue or a queue pair that is refused names attribute, va
   });
 }
 
+TEST_CASE("a queue pair that finds no room is told what it has asked for, and how much there is") {
+  FakeFabric fabric(1);
+  Endpoint end(&fabric, 0);
+  vl_qp_init_attr attr = {};
+  attr.send_cq = attr.recv_cq = end.cq;
+  attr.max_send_wr = attr.max_recv_wr = 1;
+  attr.max_reads_out = 9;
+  attr.max_reads_in = 2;
+  fabric.FailNextCall(ENOSPC);
+  Expect({[&] { return vl_create_qp(end.pd, &attr) == nullptr; },
+          ENOSPC,
+          {"max_reads_out is 9 and max_reads_in 2", "4096 places for PULLs (read_pool)",
+           "all 1023 queue pairs (max_qp)"}});
+}
+
 TEST_CASE("a state that a queue pair does not go to, and what it would need, is named") {
   FakeFabric fabric(2);
   Endpoint end(&fabric, 0);

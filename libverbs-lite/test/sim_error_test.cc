@@ -161,6 +161,7 @@ uint64_t Refusing(uint64_t offset, exrnic_mbox_status status) {
     case EXRNIC_REG_MAX_CQ:
     case EXRNIC_REG_MAX_STAG:
     case EXRNIC_REG_MAX_SRQ:
+    case EXRNIC_REG_READ_POOL:
       return 16;
     case EXRNIC_REG_MBOX_STATUS:
       return status;
@@ -180,6 +181,36 @@ TEST_CASE("what the device refuses is named, command and status") {
   CHECK(vl_create_cq(rnic.get(), 4, nullptr) == nullptr);
   CHECK(errno == EIO);
   CHECK(TextNames("mailbox command CREATE_CQ with status BAD_INDEX: Index beyond the table"));
+}
+
+TEST_CASE("places for PULLs that others have are told as argument, value and limit") {
+  Fixture fixture;
+  const Owned<vl_rnic> rnic = fixture.Open(0);
+  const Owned<vl_pd> pd(vl_allocate_pd(rnic.get()));
+  const Owned<vl_cq> cq(vl_create_cq(rnic.get(), 4, nullptr));
+  const uint32_t places = QueryRnic(rnic.get()).read_pool;
+  REQUIRE(places == EXRNIC_READ_POOL);
+  vl_qp_init_attr attr = {};
+  attr.send_cq = attr.recv_cq = cq.get();
+  attr.max_send_wr = attr.max_recv_wr = 1;
+  attr.max_reads_out = attr.max_reads_in = VL_MAX_READS;
+  std::vector<Owned<vl_qp>> qps;
+  for (uint32_t i = 0; i < places / VL_MAX_READS; ++i) {
+    qps.emplace_back(vl_create_qp(pd.get(), &attr));
+    REQUIRE(qps.back() != nullptr);
+  }
+  attr.max_reads_in = 3;
+  CHECK(vl_create_qp(pd.get(), &attr) == nullptr);
+  CHECK(errno == ENOSPC);
+  CHECK(TextNames("max_reads_out is 16 and max_reads_in 3"));
+  CHECK(TextNames("4096 places for PULLs (read_pool)"));
+  attr.max_reads_out = attr.max_reads_in = 0;
+  qps.emplace_back(vl_create_qp(pd.get(), &attr));
+  CHECK(qps.back() != nullptr);
+  attr.max_reads_out = VL_MAX_READS;
+  CHECK(vl_destroy_qp(qps.front().release()) == 0);
+  qps.emplace_back(vl_create_qp(pd.get(), &attr));
+  CHECK(qps.back() != nullptr);
 }
 
 TEST_CASE("a value that has no name is told as its number") {

@@ -86,6 +86,7 @@ struct vl_rnic_attr {
   uint32_t max_cq_entries; /* most entries that vl_create_cq grants */
   uint32_t clock_khz;      /* clock of the core */
   uint32_t comp_vectors;   /* interrupt vectors for completion queues */
+  uint32_t read_pool;      /* places for PULLs under way, in each direction; over all processes */
   uint8_t mac[6];
 };
 
@@ -423,7 +424,17 @@ struct vl_qp_attr {
 #define VL_MAX_RNR_TIMER 31
 #define VL_RNR_RETRY_ENDLESS 7
 
-/* A queue pair in VL_QPS_RESET. EINVAL also: more slots (see vl_srq_attr) than max_wr. */
+/*
+ * A queue pair in VL_QPS_RESET. EINVAL also: more slots (see vl_srq_attr) than max_wr.
+ *
+ * PULLs: an RNIC has vl_rnic_attr.read_pool places for those under way, in each direction, for the
+ * queue pairs of all processes (max_res_rd_atom of other verbs; VL_MAX_READS is their
+ * max_qp_rd_atom). A queue pair has its max_reads_out and max_reads_in of them until it is
+ * destroyed, each rounded up to 4, 8 or 16: so it never waits for others. With the 4096 of an RNIC
+ * of full size each of 1023 queue pairs can have 4, or 256 can have 16. ENOSPC: fewer are free.
+ * EDQUOT: the user has a share of them, max_user_percent of the kernel module. So ask for what the
+ * program needs; a queue pair that never PULLs needs none, and one whose peer never does, neither.
+ */
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*

@@ -14,6 +14,7 @@ namespace {
 
 int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
   if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) return EINVAL;
+  if (status == EXRNIC_MBOX_STATUS_NO_ROOM) return ENOSPC;
   const bool state = status == EXRNIC_MBOX_STATUS_BAD_STATE;
   switch (op) {
     case EXRNIC_MBOX_OP_MODIFY_QP:
@@ -29,6 +30,12 @@ int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
 
 std::string CommandText(exrnic_mbox_op op) {
   return "mailbox command " + NameOf(kMailboxCommands, op);
+}
+
+// What there is no room for the caller of the verb knows.
+std::string RefusalText(exrnic_mbox_op op, uint32_t status) {
+  if (status == EXRNIC_MBOX_STATUS_NO_ROOM) return "";
+  return "the device refused " + CommandText(op) + " with " + StatusText(kMailboxStatuses, status);
 }
 
 }  // namespace
@@ -52,8 +59,7 @@ void SimMailbox::Execute(exrnic_mbox_op op, const void* in, size_t in_bytes, voi
   link_->Write(writes);
   const uint32_t status = AwaitStatus(op);
   if (status != EXRNIC_MBOX_STATUS_OK) {
-    throw SimError(ErrnoOf(op, status), "the device refused " + CommandText(op) + " with " +
-                                            StatusText(kMailboxStatuses, status));
+    throw SimError(ErrnoOf(op, status), RefusalText(op, status));
   }
   for (size_t at = 0; at < out_bytes; at += sizeof(uint32_t)) {
     const uint32_t word = link_->Read(static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + at));

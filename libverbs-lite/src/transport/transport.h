@@ -25,6 +25,7 @@ struct DeviceInfo {
   uint32_t max_cq_entries;
   uint32_t clock_khz;
   uint32_t comp_vectors;
+  uint32_t read_pool;
   uint8_t mac[6];
 };
 
