@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the blocks of the core share: records and numbers from rtl-model/spec/blocks, what depends on
-// the width of the data path, and functions. Numbers that software shares are in exrnic_pkg.
+// What the blocks of the core share: records and numbers from rtl-model/spec/blocks, and functions.
+// Numbers that software shares are in exrnic_pkg.
 //
 // Handshakes: `valid` and `ready` in the same cycle move one item; `valid` does not wait for
 // `ready`. A pulse (no ready) is always taken.
@@ -12,22 +12,7 @@ package exrnic_core_pkg;
 
   /* verilator lint_off UNUSEDPARAM */
 
-`ifdef EXRNIC_DATA_W
-  localparam int unsigned DATA_W = `EXRNIC_DATA_W;
-`else
-  localparam int unsigned DATA_W = 128;
-`endif
-  localparam int unsigned DATA_BYTES = DATA_W / 8;
-
-  typedef logic [DATA_W-1:0] data_t;  // byte 0 (first in memory or on the wire) in bits 7:0
   typedef logic [$clog2(DATA_BYTES):0] beat_bytes_t;  // 1..DATA_BYTES
-
-  typedef struct packed {
-    tx_address_t dst;    // place of the first byte
-    data_t       data;
-    chunk_t      bytes;  // 1..DATA_BYTES; with error: all that will not come
-    logic        error;
-  } dma_read_beat_t;
 
   function automatic logic credit_beyond(credit_t a, credit_t b);  // is a above b?
     return signed'(credit_t'(b - a)) < 0;

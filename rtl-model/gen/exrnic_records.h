@@ -12,10 +12,17 @@
 namespace exrnic::records {
 
 // ---- types: Numbers and sizes of which the records are made.
+#ifdef EXRNIC_DATA_W
+constexpr unsigned kDataW = EXRNIC_DATA_W;  // Bits of the data path
+#else
+constexpr unsigned kDataW = 128;  // Bits of the data path
+#endif
+constexpr unsigned kDataBytes = kDataW / 8;  // Bytes of it
 constexpr unsigned kTxSlots = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
 constexpr unsigned kTxSlotsPrompt = 8;  // Of them, that are left to what is prompt: it waits for no payload
 constexpr unsigned kRxSlots = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
 constexpr unsigned kRxSlotSpace = 8192;  // Addresses of a slot of the receive buffer
+constexpr unsigned kDataBits = 8 * (kDataBytes);  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
 constexpr unsigned kNodeBits = 8;
 constexpr unsigned kQpnBits = 10;
 constexpr unsigned kGenerationBits = 16;  // of a queue pair: another one after each RESET, never 0
@@ -268,6 +275,28 @@ struct DmaReadReq {
     return address == other.address &&
            length == other.length &&
            dst == other.dst;
+  }
+};
+
+// What has come of it.
+struct DmaReadBeat {
+  uint32_t dst = 0;  // place of the first byte
+  std::array<uint8_t, kDataBytes> data{};
+  uint16_t bytes = 0;  // 1..DATA_BYTES; with error: all that will not come
+  bool error = false;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(dst, 19);
+    visit.memory(data);
+    visit(bytes, 13);
+    visit(error, 1);
+  }
+  bool operator==(const DmaReadBeat& other) const {
+    return dst == other.dst &&
+           data == other.data &&
+           bytes == other.bytes &&
+           error == other.error;
   }
 };
 

@@ -9,10 +9,17 @@ package exrnic_records_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
   // ---- types: Numbers and sizes of which the records are made.
+`ifdef EXRNIC_DATA_W
+  localparam int unsigned DATA_W = `EXRNIC_DATA_W;  // Bits of the data path
+`else
+  localparam int unsigned DATA_W = 128;  // Bits of the data path
+`endif
+  localparam int unsigned DATA_BYTES = DATA_W / 8;  // Bytes of it
   localparam int unsigned TX_SLOTS = 128;  // Slots of the retransmission buffer, of MTU_MAX bytes; a byte address is {slot, offset}
   localparam int unsigned TX_SLOTS_PROMPT = 8;  // Of them, that are left to what is prompt: it waits for no payload
   localparam int unsigned RX_SLOTS = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
   localparam int unsigned RX_SLOT_SPACE = 8192;  // Addresses of a slot of the receive buffer
+  typedef logic [8*(DATA_BYTES)-1:0] data_t;  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
   typedef logic [7:0] node_t;
   typedef logic [9:0] qpn_t;
   typedef logic [15:0] generation_t;  // of a queue pair: another one after each RESET, never 0
@@ -215,6 +222,14 @@ package exrnic_records_pkg;
     chunk_t length;  // 1..4096; may cross 4 KiB boundaries
     tx_address_t dst;  // comes back with the data, advanced
   } dma_read_req_t;
+
+  // What has come of it.
+  typedef struct packed {
+    tx_address_t dst;  // place of the first byte
+    data_t data;
+    chunk_t bytes;  // 1..DATA_BYTES; with error: all that will not come
+    logic error;
+  } dma_read_beat_t;
 
   // A write into the host's memory, or an interrupt.
   typedef struct packed {

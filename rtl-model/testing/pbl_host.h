@@ -87,9 +87,6 @@ class PblHost {
   }
 
  private:
-  static constexpr unsigned kDataBytes =
-      (sizeof(Model::beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
-
   // A line on its way.
   struct Flight {
     uint64_t address = 0;
@@ -110,13 +107,13 @@ class PblHost {
     if (flight.fails && !error) bytes = std::min(bytes, good_bytes_ - flight.sent);
     flight.fails = flight.fails && !error;
     // Lanes behind the last byte hold noise.
-    std::vector<uint8_t> data(kDataBytes, static_cast<uint8_t>(random_()));
-    if (!error) std::copy_n(flight.line.begin() + flight.sent, bytes, data.begin());
-    Packer(dut_.beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
-        .field(flight.dst + flight.sent, kTxAddressBits)
-        .bytes(data, 8 * kDataBytes)
-        .field(bytes, kChunkBits)
-        .field(error, 1);
+    DmaReadBeat beat;
+    beat.dst = static_cast<uint32_t>(flight.dst + flight.sent);
+    beat.data.fill(static_cast<uint8_t>(random_()));
+    if (!error) std::copy_n(flight.line.begin() + flight.sent, bytes, beat.data.begin());
+    beat.bytes = static_cast<uint16_t>(bytes);
+    beat.error = error;
+    pack(dut_.beat_i, beat);
     dut_.beat_valid_i = 1;
     flight.sent += bytes;
     if (flight.sent == EXRNIC_PBL_LINE_SIZE)

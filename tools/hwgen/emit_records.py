@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the blocks of the core hand to each other: a SystemVerilog package, and C++ for their tests."""
+import re
+
 from records import Record, Type, bits_of
 from spec import Named
 
@@ -40,17 +42,29 @@ def _sv_bits(bits):
 def _sv_kind(kind):
     if isinstance(kind, Named):
         return f"{kind.name}_e"
-    return f"{kind.name}_t" if kind.name else _sv_bits(kind.bits)
+    return f"{kind.name}_t" if kind.name else _sv_type(kind)
+
+
+def _sv_type(kind):
+    return f"logic [8*({kind.size})-1:0]" if kind.size else _sv_bits(kind.bits)
+
+
+def _sv_constant(c):
+    def line(value):
+        return f"  localparam int unsigned {c.name} = {value};{_comment(c.doc)}"
+    if not c.macro:
+        return [line(c.text or c.value)]
+    return [f"`ifdef {c.macro}", line(f"`{c.macro}"), "`else", line(c.value), "`endif"]
 
 
 def emit_sv(files):
     out = [SV_HEAD.rstrip("\n")]
     for f in files:
         out += ["", f"  // ---- {f.stem}: {f.doc}"]
-        for name, value, doc in f.constants:
-            out.append(f"  localparam int unsigned {name} = {value};{_comment(doc)}")
+        for c in f.constants:
+            out += _sv_constant(c)
         for t in f.types:
-            out.append(f"  typedef {_sv_bits(t.bits)} {t.name}_t;{_comment(t.doc)}")
+            out.append(f"  typedef {_sv_type(t)} {t.name}_t;{_comment(t.doc)}")
         for e in f.enums:
             out += ["", f"  // {e.doc}", f"  typedef enum {_sv_bits(e.width)} {{"]
             rows = [(f"    {e.prefix}_{n}".upper() + f" = {e.width}'d{v}", d) for n, v, d in e.items]
@@ -67,6 +81,19 @@ def emit_sv(files):
 
 def _camel(name):
     return "".join(part.capitalize() for part in name.lower().split("_"))
+
+
+def _cc_text(expression):
+    """With its constants as C++ names them."""
+    return re.sub(r"[A-Z]\w+", lambda name: f"k{_camel(name[0])}", expression)
+
+
+def _cc_constant(c):
+    def line(value):
+        return f"constexpr unsigned k{_camel(c.name)} = {value};{_comment(c.doc)}"
+    if not c.macro:
+        return [line(_cc_text(c.text) or c.value)]
+    return [f"#ifdef {c.macro}", line(c.macro), "#else", line(c.value), "#endif"]
 
 
 def _cc_int(bits):
@@ -90,7 +117,8 @@ def _cc_member(member, enums):
     if isinstance(kind, Record):
         return f"{_camel(kind.name)} {member.name};", f"{member.name}.fields(visit);"
     if isinstance(kind, Type) and kind.order:
-        return (f"std::array<uint8_t, {kind.bits // 8}> {member.name}{{}};",
+        size = _cc_text(kind.size) if kind.size else kind.bits // 8
+        return (f"std::array<uint8_t, {size}> {member.name}{{}};",
                 f"visit.{kind.order}({member.name});")
     bits = bits_of(kind)
     return (f"{_cc_int(bits)} {member.name} = {_default(member, enums)};",
@@ -102,10 +130,11 @@ def emit_cc(files):
     enums = {e.name: e.prefix for f in files for e in f.enums}
     for f in files:
         out += ["", f"// ---- {f.stem}: {f.doc}"]
-        for name, value, doc in f.constants:
-            out.append(f"constexpr unsigned k{_camel(name)} = {value};{_comment(doc)}")
+        for c in f.constants:
+            out += _cc_constant(c)
         for t in f.types:
-            out.append(f"constexpr unsigned k{_camel(t.name)}Bits = {t.bits};{_comment(t.doc)}")
+            bits = f"8 * ({_cc_text(t.size)})" if t.size else t.bits
+            out.append(f"constexpr unsigned k{_camel(t.name)}Bits = {bits};{_comment(t.doc)}")
         for e in f.enums:
             out += ["", f"// {e.doc}", f"enum {_camel(e.name)} : uint8_t {{"]
             out += [f"  k{_camel(e.prefix)}{_camel(n)} = {v},{_comment(d)}" for n, v, d in e.items]

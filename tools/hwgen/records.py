@@ -4,12 +4,23 @@
 A file may hold `constants`, `types`, `enums` and `records`; rtl-model/spec/README.md gives their
 form. Whatever is wrong in one raises SpecError with file, item and value.
 """
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
 
-from spec import Named, SpecError
+from expression import SpecError, number
+from spec import Named, numbers_of
+
+
+@dataclass
+class Constant:
+    name: str
+    value: int
+    doc: str
+    macro: str = ""  # by which a build may say another value
+    text: str = ""  # of what such a value is part of
 
 
 @dataclass
@@ -19,6 +30,7 @@ class Type:
     bits: int
     doc: str = ""
     order: str = ""  # wire: the first byte on the wire; memory: the last byte in memory
+    size: str = ""  # of bytes: how many, where a build may say another number
 
 
 @dataclass
@@ -44,7 +56,7 @@ class Record:
 class File:
     stem: str
     doc: str
-    constants: list = field(default_factory=list)  # of (name, value, doc)
+    constants: list = field(default_factory=list)
     types: list = field(default_factory=list)
     enums: list = field(default_factory=list)
     records: list = field(default_factory=list)
@@ -54,34 +66,37 @@ def bits_of(kind):
     return kind.width if isinstance(kind, Named) else kind.bits
 
 
-def clog2(value):
-    return (value - 1).bit_length()
-
-
 class _Loader:
     def __init__(self, files):
         """`files`: the numbers that software shares, of spec.load()."""
-        self.numbers = {n: v for f in files for n, v, _ in f.constants}
-        self.numbers.update({f"{s.name.upper()}_BYTES": s.size for f in files for s in f.structs})
-        self.numbers["COUNTERS"] = sum(len(f.counters) for f in files)
+        self.numbers = numbers_of(files)
+        self.open = set()  # constants that depend on what a build says
         self.kinds = {e.name: e for f in files for e in f.enums}
         self.kinds.update({s.name: Type(s.name, 8 * s.size, order="wire" if s.big else "memory")
                            for f in files for s in f.structs})
 
     def number(self, where, text):
-        """A number, or an expression of constants, clog2() and max()."""
-        if isinstance(text, int):
-            return text
-        try:
-            return int(eval(text, {"__builtins__": {}, "clog2": clog2, "max": max}, self.numbers))
-        except (NameError, SyntaxError, TypeError) as error:
-            raise SpecError(f"{where}: '{text}': {error}") from error
+        return number(where, text, self.numbers)
+
+    def is_open(self, text):
+        return any(word in self.open for word in re.findall(r"\w+", str(text)))
+
+    def constant(self, where, name, value, doc, macro=""):
+        if name in self.numbers:
+            raise SpecError(f"{where}: '{name}' is a constant already")
+        self.numbers[name] = self.number(f"{where}: {name}", value)
+        text = value if self.is_open(value) else ""
+        if macro or text:
+            self.open.add(name)
+        return Constant(name, self.numbers[name], doc, macro, text)
 
     def type(self, where, name, text, doc=""):
         """BITS, or 'wire BYTES' or 'memory BYTES'."""
         order, _, size = str(text).partition(" ")
         if order in ("wire", "memory"):
-            return Type(name, 8 * self.number(where, size), doc, order)
+            return Type(name, 8 * self.number(where, size), doc, order, size if self.is_open(size) else "")
+        if self.is_open(text):
+            raise SpecError(f"{where}: '{text}': only bytes may be as many as a build says")
         return Type(name, self.number(where, text), doc)
 
     def member(self, where, name, kind, doc="", default=""):
@@ -112,17 +127,14 @@ class _Loader:
             raise SpecError(f"{path.name}: unknown section '{unknown.pop()}'")
         f = File(path.stem, raw["doc"])
         where = f"blocks/{path.name}"
-        for name, (value, doc) in raw.get("constants", {}).items():
-            if name in self.numbers:
-                raise SpecError(f"{where}: '{name}' is a constant already")
-            self.numbers[name] = self.number(f"{where}: {name}", value)
-            f.constants.append((name, self.numbers[name], doc))
+        for name, entry in raw.get("constants", {}).items():
+            f.constants.append(self.constant(where, name, *entry))
         for name, entry in raw.get("types", {}).items():
             f.types.append(self.add(where, self.type(f"{where}: {name}", name, *entry)))
         for name, entry in raw.get("enums", {}).items():
             f.enums.append(self.enum(where, name, entry))
             if "count" in entry:
-                f.constants.append((entry["count"], len(entry["values"]), f"Items of {name}"))
+                f.constants.append(Constant(entry["count"], len(entry["values"]), f"Items of {name}"))
         return f, raw.get("records", {})
 
     def records(self, f, raw):

@@ -34,8 +34,11 @@ _BLOCKS = """
 doc: "Blocks."
 constants:
   SLOTS: ["2 * MAX_NODE", "Slots"]
+  WIDTH: [16, "Bits of a beat", A_WIDTH]
+  BEAT_BYTES: ["WIDTH / 8", "Bytes of it"]
 types:
   node: ["clog2(MAX_NODE)"]
+  beat: ["memory BEAT_BYTES"]
 enums:
   kind:
     width: 2
@@ -60,6 +63,11 @@ records:
       - [status, status, "", status.bad]
       - [data, "memory SLOTS"]
       - [number, 64]
+  on_its_way:
+    doc: "As wide as a build says."
+    fields:
+      - [beat, beat]
+      - [more, "wire BEAT_BYTES + 1"]
 """
 
 
@@ -94,6 +102,22 @@ class Records(unittest.TestCase):
                      "constexpr unsigned kKinds = 2;"):
             self.assertIn(line, cc)
 
+    def test_a_build_may_say_how_wide_a_beat_is(self):
+        files = self.load()
+        self.assertEqual(files[0].records[2].bits, 16 + 24)
+        sv, cc = emit_records.emit_sv(files), emit_records.emit_cc(files)
+        self.assertIn("`ifdef A_WIDTH\n  localparam int unsigned WIDTH = `A_WIDTH;  // Bits of a beat\n`else\n"
+                      "  localparam int unsigned WIDTH = 16;  // Bits of a beat\n`endif\n"
+                      "  localparam int unsigned BEAT_BYTES = WIDTH / 8;  // Bytes of it\n", sv)
+        self.assertIn("#ifdef A_WIDTH\nconstexpr unsigned kWidth = A_WIDTH;  // Bits of a beat\n#else\n"
+                      "constexpr unsigned kWidth = 16;  // Bits of a beat\n#endif\n"
+                      "constexpr unsigned kBeatBytes = kWidth / 8;  // Bytes of it\n", cc)
+        for line in ("typedef logic [8*(BEAT_BYTES)-1:0] beat_t;", "beat_t beat;", "logic [8*(BEAT_BYTES + 1)-1:0] more;"):
+            self.assertIn(line, sv)
+        for line in ("constexpr unsigned kBeatBits = 8 * (kBeatBytes);", "std::array<uint8_t, kBeatBytes> beat{};",
+                     "std::array<uint8_t, kBeatBytes + 1> more{};"):
+            self.assertIn(line, cc)
+
     def test_what_cannot_be_is_refused_by_file_and_name(self):
         for old, new, says in (
                 ("clog2(MAX_NODE)", "clog2(MAX_HOST)", "blocks/test.yaml: node: 'clog2.MAX_HOST.'"),
@@ -102,6 +126,7 @@ class Records(unittest.TestCase):
                 ("SLOTS: [", "MAX_NODE: [", "'MAX_NODE' is a constant already"),
                 ("  inner:\n", "  node:\n", "'node' stands twice"),
                 ("large: [1,", "large: [4,", "kind: large = 4 exceeds 2 bits"),
+                ("[number, 64]", "[number, WIDTH]", "number: 'WIDTH': only bytes may be as many as a build says"),
                 ("types:", "sorts:", "test.yaml: unknown section 'sorts'")):
             with self.subTest(says), self.assertRaisesRegex(spec.SpecError, says):
                 self.load(old, new)

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import yaml
 
-
-class SpecError(Exception):
-    """The specification contradicts itself."""
+from expression import SpecError
 
 
 @dataclass
@@ -171,6 +169,14 @@ def _trace(stem, events, enums):
         if track not in tracks:
             raise SpecError(f"{stem}.yaml: trace: {name}: '{track}' is no trace_track")
     return [tuple(e) for e in events]
+
+
+def numbers_of(files):
+    """What an expression may name: constants, sizes of structures, how many counters there are."""
+    numbers = {n: v for f in files for n, v, _ in f.constants}
+    numbers.update({f"{s.name.upper()}_BYTES": s.size for f in files for s in f.structs})
+    numbers["COUNTERS"] = sum(len(f.counters) for f in files)
+    return numbers
 
 
 def load(folder):

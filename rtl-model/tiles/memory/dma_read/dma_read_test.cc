@@ -19,7 +19,6 @@ constexpr unsigned kRequestMax = 4096;
 constexpr unsigned kTimeoutShift = 6;
 constexpr uint64_t kInterval = uint64_t{1} << kTimeoutShift;
 constexpr unsigned kRequestBits = 64 + kChunkBits + kTxAddressBits;
-constexpr unsigned kBeatBits = kTxAddressBits + 8 * kDataBytes + kChunkBits + 1;
 
 struct Request {
   uint64_t address = 0;
@@ -27,12 +26,8 @@ struct Request {
   unsigned dst = 0;
 };
 
-struct Beat {
+struct Beat : DmaReadBeat {
   unsigned client = 0;
-  unsigned dst = 0;
-  std::vector<uint8_t> data;
-  unsigned bytes = 0;
-  bool error = false;
 };
 
 class DmaReadReq : public Bench<Vdma_read> {
@@ -97,14 +92,7 @@ class DmaReadReq : public Bench<Vdma_read> {
   Beat beat() {
     const unsigned valid = dut().beat_valid_o;
     REQUIRE((valid & (valid - 1)) == 0);
-    Unpacker fields(dut().beat_o, kBeatBits);
-    Beat beat;
-    beat.client = log2_of(valid);
-    beat.dst = static_cast<unsigned>(fields.field(kTxAddressBits));
-    beat.data = fields.bytes(8 * kDataBytes);
-    beat.bytes = static_cast<unsigned>(fields.field(kChunkBits));
-    beat.error = fields.field(1);
-    return beat;
+    return {unpack<DmaReadBeat>(dut().beat_o), log2_of(valid)};
   }
 };
 

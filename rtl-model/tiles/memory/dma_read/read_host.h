@@ -13,7 +13,6 @@
 
 namespace exrnic::testing {
 
-constexpr unsigned kDataBytes = sizeof(Vdma_read::cpl_data_i);
 constexpr uint64_t kPcieBoundary = 4096;
 
 // What host memory holds.

@@ -16,7 +16,6 @@ namespace {
 
 constexpr uint32_t kSeed = 2112;
 constexpr unsigned kClients = 2;
-constexpr unsigned kDataBytes = sizeof(Vdma_write::wr_data_o);
 constexpr unsigned kInlineBytes = 32;
 constexpr uint64_t kPcieBoundary = 4096;
 constexpr unsigned kCommandBits =

@@ -160,9 +160,8 @@ class EfeNode : public Bench<Vefe_loop> {
     for (std::size_t at = 0; at < payload.size();) {
       std::size_t bytes = std::min<std::size_t>(1 + random_() % kBeat, payload.size() - at);
       const bool error = work.unreadable && at + bytes == payload.size();
-      beats_.push_back({static_cast<uint32_t>(slot * EXRNIC_MTU_MAX + at),
-                        Bytes(payload.begin() + at, payload.begin() + at + bytes),
-                        static_cast<uint16_t>(bytes), error});
+      beats_.push_back(read_beat(slot, payload, at, bytes));
+      beats_.back().error = error;
       at += bytes;
     }
   }
@@ -170,7 +169,7 @@ class EfeNode : public Bench<Vefe_loop> {
   void drive_beat() {
     dut().beat_valid_i = !beats_.empty() && random_() % 4 != 0;
     if (!dut().beat_valid_i) return;
-    pack_read_beat(dut().beat_i, beats_.front(), kBeat);
+    pack(dut().beat_i, beats_.front());
     beats_.pop_front();
   }
 
@@ -261,7 +260,7 @@ class EfeNode : public Bench<Vefe_loop> {
   uint8_t node_;
   std::mt19937 random_;
   std::deque<Work> to_send_;
-  std::deque<ReadBeat> beats_;
+  std::deque<DmaReadBeat> beats_;
   std::deque<Frame> arrived_;
   std::optional<Placing> placing_;
   FrameInjector injector_;

@@ -71,9 +71,7 @@ class EfeTx : public Bench<Vefe_tx> {
   void load(uint8_t slot, const Bytes& payload) {
     for (std::size_t at = 0; at < payload.size();) {
       const std::size_t bytes = std::min<std::size_t>(1 + random_() % kBeat, payload.size() - at);
-      beats_.push_back({static_cast<uint32_t>(slot * EXRNIC_MTU_MAX + at),
-                        Bytes(payload.begin() + at, payload.begin() + at + bytes),
-                        static_cast<uint16_t>(bytes), false});
+      beats_.push_back(read_beat(slot, payload, at, bytes));
       at += bytes;
     }
   }
@@ -158,7 +156,7 @@ class EfeTx : public Bench<Vefe_tx> {
   void drive_beat() {
     dut().beat_valid_i = !beats_.empty();
     if (beats_.empty()) return;
-    pack_read_beat(dut().beat_i, beats_.front(), kBeat);
+    pack(dut().beat_i, beats_.front());
     beats_.pop_front();
   }
 
@@ -176,7 +174,7 @@ class EfeTx : public Bench<Vefe_tx> {
   }
 
   std::mt19937 random_;
-  std::deque<ReadBeat> beats_;
+  std::deque<DmaReadBeat> beats_;
   bool in_frame_ = false;
 };
 

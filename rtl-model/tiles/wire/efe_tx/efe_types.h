@@ -24,21 +24,14 @@ void put_bytes(std::array<uint8_t, N>& to, const Bytes& from) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-// dma_read_beat_t; `bytes` may exceed the data with an error.
-struct ReadBeat {
-  uint32_t dst = 0;
-  Bytes data;
-  uint16_t bytes = 0;
-  bool error = false;
-};
-
-template <typename Port>
-void pack_read_beat(Port& port, const ReadBeat& beat, unsigned data_bytes) {
-  Packer<Port>(port, kTxAddressBits + 8 * data_bytes + kChunkBits + 1)
-      .field(beat.dst, kTxAddressBits)
-      .bytes(beat.data, 8 * data_bytes)
-      .field(beat.bytes, kChunkBits)
-      .field(beat.error, 1);
+// The next `bytes` of a payload, from `at` on, go to a slot.
+inline DmaReadBeat read_beat(uint8_t slot, const Bytes& payload, std::size_t at,
+                             std::size_t bytes) {
+  DmaReadBeat beat;
+  beat.dst = static_cast<uint32_t>(slot * EXRNIC_MTU_MAX + at);
+  std::copy_n(payload.begin() + static_cast<std::ptrdiff_t>(at), bytes, beat.data.begin());
+  beat.bytes = static_cast<uint16_t>(bytes);
+  return beat;
 }
 
 // A frame from destination MAC to payload, padded as the MAC does it.

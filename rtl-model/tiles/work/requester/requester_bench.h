@@ -20,8 +20,6 @@ namespace exrnic::testing {
 constexpr int kLimit = 20000;  // cycles for anything here
 constexpr uint8_t kOwnNode = 0x2a;
 constexpr uint64_t kRingFrames = 0x7000000000;
-constexpr unsigned kDataBytes =
-    (sizeof(Vrequester::wqe_read_beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
 
 class Requester : public Bench<Vrequester> {
  public:
@@ -136,17 +134,16 @@ class Requester : public Bench<Vrequester> {
   void drive_beat() {
     dut().wqe_read_beat_valid_i = 0;
     if (!host_answers || beats_.empty() || random_() % 2) return;
-    std::vector<uint8_t> data(kDataBytes);
+    DmaReadBeat beat;
     const auto [offset, dst] = beats_.front();
     const uint64_t slot = offset / sizeof(exrnic_wqe) * sizeof(exrnic_wqe);
     const auto& wqe = ring[slot];
-    std::memcpy(data.data(), reinterpret_cast<const uint8_t*>(&wqe) + offset % sizeof(exrnic_wqe),
-                kDataBytes);
-    Packer(dut().wqe_read_beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
-        .field(dst, kTxAddressBits)
-        .bytes(data, 8 * kDataBytes)
-        .field(kDataBytes, kChunkBits)
-        .field(bad_slots.count(slot), 1);
+    std::memcpy(beat.data.data(),
+                reinterpret_cast<const uint8_t*>(&wqe) + offset % sizeof(exrnic_wqe), kDataBytes);
+    beat.dst = static_cast<uint32_t>(dst);
+    beat.bytes = kDataBytes;
+    beat.error = bad_slots.count(slot) != 0;
+    pack(dut().wqe_read_beat_i, beat);
     dut().wqe_read_beat_valid_i = 1;
     beats_.pop_front();
   }

@@ -19,8 +19,6 @@ namespace exrnic::testing {
 
 constexpr unsigned kSgeBytes = sizeof(exrnic_sge);
 constexpr unsigned kWqeBytes = sizeof(exrnic_wqe);
-constexpr unsigned kDataBytes =
-    (sizeof(Vresponder::fetch_read_beat_i) * 8 - kTxAddressBits - kChunkBits - 1) / 32 * 4;
 
 // Rings in host memory, 16 bytes a word. A ring is where its PBL is, page behind page.
 class RingMemory {
@@ -42,18 +40,15 @@ class RingMemory {
     if (beats_.empty() || random_() % 2) return;
     const auto [address, dst] = beats_.front();
     beats_.pop_front();
-    std::vector<uint8_t> data;
-    bool error = false;
+    DmaReadBeat beat;
+    beat.dst = static_cast<uint32_t>(dst);
+    beat.bytes = kDataBytes;
     for (unsigned at = 0; at < kDataBytes; at += kSgeBytes) {
       const Word& word = words[address + at];
-      data.insert(data.end(), word.begin(), word.end());
-      error = error || refused.count(address + at) != 0;
+      std::copy(word.begin(), word.end(), beat.data.begin() + at);
+      beat.error = beat.error || refused.count(address + at) != 0;
     }
-    Packer(dut_.fetch_read_beat_i, kTxAddressBits + 8 * kDataBytes + kChunkBits + 1)
-        .field(dst, kTxAddressBits)
-        .bytes(data, 8 * kDataBytes)
-        .field(kDataBytes, kChunkBits)
-        .field(error, 1);
+    pack(dut_.fetch_read_beat_i, beat);
     dut_.fetch_read_beat_valid_i = 1;
   }
   void sample() {
