@@ -415,12 +415,16 @@ enum exrnic_counter {
 #define EXRNIC_RING_LOG_MIN 3  // log2 of the fewest slots of any ring
 #define EXRNIC_MTU_MIN 0x100u  // Least payload of a frame, bytes
 #define EXRNIC_MTU_MAX 0x1000u  // Most payload of a frame, bytes; also a slot of the retransmission buffer
+#define EXRNIC_MTU_STEP 16  // The payload of full frames is a multiple of that, bytes
 #define EXRNIC_MTU_DEFAULT 0x400u  // Payload of a frame after reset, bytes
 #define EXRNIC_RTO_CYCLES_DEFAULT 0x10000u  // Longest retransmission time-out after reset, core clock cycles
+#define EXRNIC_RTO_CYCLES_MIN 0x400u  // Least RTO_CYCLES
 #define EXRNIC_RTO_CYCLES_FIRST 0x4000u  // Time-out of a peer whose round trip time is not measured yet, core clock cycles; at most RTO_CYCLES
 #define EXRNIC_RTO_CYCLES_LEAST 0x2000u  // Shortest time-out that is made of the round trip time, core clock cycles
 #define EXRNIC_REORDER_CYCLES 0x600u  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
-#define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without an answer before a peer counts as dead
+#define EXRNIC_RETRY_LIMIT_DEFAULT 8  // Retransmissions without an answer before a peer counts as dead, after reset
+#define EXRNIC_RETRY_LIMIT_MIN 1  // Least RETRY_LIMIT
+#define EXRNIC_RETRY_LIMIT_MAX 255  // Most RETRY_LIMIT
 #define EXRNIC_RNR_TIMER_MAX 31  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
 #define EXRNIC_RNR_UNIT_NS 0x2710u  // Unit of these pauses, ns
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
@@ -701,16 +705,16 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_PORT_SPADS 16  // Scratchpads of a port, of 32 bits, in each direction
 #define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
 #define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
-#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: See the flags PORT_CONTROL. Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it
+#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
 #define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
-#define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires
-#define EXRNIC_REG_PORT_STATUS 0x00c  // ro: See the flags PORT_STATUS
-#define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: See the flags PORT_EVENT; a one clears. One that comes and was clear fires the vector
+#define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
+#define EXRNIC_REG_PORT_STATUS 0x00c  // ro: How it is; flags port_status
+#define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event
 #define EXRNIC_REG_PORT_BELLS_RUNG 0x014  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
 #define EXRNIC_REG_PORT_BELLS_MASK 0x018  // rw: Doorbell bits that do not fire
 #define EXRNIC_REG_PORT_RING 0x01c  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
-#define EXRNIC_REG_PORT_SPAD_OUT 0x040  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
-#define EXRNIC_REG_PORT_SPAD_IN 0x080  // ro: PORT_SPADS registers: those that the peer writes; 0 until it has
+#define EXRNIC_REG_PORT_SPAD_OUT 0x040  // rw: Scratchpads that we write and the peer reads. A write while the link is down does not reach the peer; 16 registers
+#define EXRNIC_REG_PORT_SPAD_IN 0x080  // ro: Those that the peer writes; 0 until it has; 16 registers
 
 // What a port tells its peer about itself.
 enum exrnic_port_state {
@@ -794,20 +798,20 @@ enum exrnic_service {
 #define EXRNIC_FW_GRANTS 64  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
 #define EXRNIC_FW_DIRECT_BYTES 64  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
 #define EXRNIC_REG_FW_MEMORY 0x1000  // ro: FW_MEMORY_BYTES; all ones where there is no processor
-#define EXRNIC_REG_FW_CONTROL 0x1004  // rw: See the flags FW_CONTROL
-#define EXRNIC_REG_FW_STATE 0x1008  // ro: Enum fw_state
-#define EXRNIC_REG_FW_ADDRESS 0x100c  // rw: Where FW_DATA writes, a multiple of 4 below FW_MEMORY_BYTES; others are ignored
+#define EXRNIC_REG_FW_CONTROL 0x1004  // rw: Whether it runs; flags fw_control
+#define EXRNIC_REG_FW_STATE 0x1008  // ro: How it is; enum fw_state
+#define EXRNIC_REG_FW_ADDRESS 0x100c  // rw: Where FW_DATA writes; at most FW_MEMORY_BYTES - 4, a multiple of 4; others are ignored
 #define EXRNIC_REG_FW_DATA 0x1010  // wo: While the processor is held: writes a word of its memory and moves FW_ADDRESS on
 #define EXRNIC_REG_FW_VERSION 0x1014  // ro: Version of the firmware that runs, as it says itself: major << 16 | minor
 #define EXRNIC_REG_FW_FAULT 0x1018  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
 #define EXRNIC_REG_FW_FAULT_PC 0x101c  // ro: In FAILED: where
 #define EXRNIC_REG_FW_FAULT_FILE 0x1020  // ro: In FAILED by an assertion: address of the source file's name in the image
 #define EXRNIC_REG_FW_COMMAND 0x1024  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
-#define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: Enum fw_status of the last command
+#define EXRNIC_REG_FW_COMMAND_STATUS 0x1028  // ro: How the last command has ended; enum fw_status
 #define EXRNIC_REG_FW_RAISED 0x102c  // rw1c: Channels whose process firmware wakes (DEV_RAISE), a bit each; a one clears. Clear before you wake: whatever is raised later fires again
-#define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
-#define EXRNIC_REG_FW_DEBUG 0x1100  // rw: See the flags FW_DEBUG
-#define EXRNIC_REG_FW_DEBUG_STATUS 0x1104  // ro: See the flags FW_DEBUG_STATUS
+#define EXRNIC_REG_FW_WORDS 0x1040  // rw: Data of a command and of its answer; read-only while one runs; 16 registers
+#define EXRNIC_REG_FW_DEBUG 0x1100  // rw: What the debugger wants; flags fw_debug
+#define EXRNIC_REG_FW_DEBUG_STATUS 0x1104  // ro: How the processor is for it; flags fw_debug_status
 #define EXRNIC_REG_FW_DEBUG_PC 0x1108  // rw: While the processor is halted: its next instruction; resuming starts there
 #define EXRNIC_REG_FW_DEBUG_INSTRUCTION 0x110c  // wo: While the processor is halted and not BUSY: executes this instruction; branches do nothing
 #define EXRNIC_REG_FW_DEBUG_VALUE 0x1110  // ro: Result of the last FW_DEBUG_INSTRUCTION
@@ -826,21 +830,21 @@ enum exrnic_service {
 #define EXRNIC_REG_DEV_COMMAND 0x030  // ro: The command that the driver started; a read lowers line COMMAND
 #define EXRNIC_REG_DEV_COMMAND_STATUS 0x034  // wo: Ends the command: enum fw_status
 #define EXRNIC_REG_DEV_RAISE 0x038  // wo: Channels, a bit each, that are set in FW_RAISED; any fires the cause FIRMWARE
-#define EXRNIC_REG_DEV_WORDS 0x040  // rw: FW_WORDS
+#define EXRNIC_REG_DEV_WORDS 0x040  // rw: FW_WORDS; 16 registers
 #define EXRNIC_REG_DEV_PUNTS 0x080  // ro: Requests in the punt queue
 #define EXRNIC_REG_DEV_PUNT_POP 0x084  // wo: Takes the oldest one away
 #define EXRNIC_REG_DEV_DIRECT 0x088  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
-#define EXRNIC_REG_DEV_DIRECT_STATUS 0x08c  // ro: Enum fw_direct_status of the last one
+#define EXRNIC_REG_DEV_DIRECT_STATUS 0x08c  // ro: How the last one has ended; enum fw_direct_status
 #define EXRNIC_REG_DEV_NODE 0x090  // ro: Node identifier << 16 | MTU
 #define EXRNIC_REG_DEV_BELL 0x094  // ro: The user page that has rung DOORBELL_FIRMWARE longest ago; all ones: none. A read takes it
 #define EXRNIC_REG_DEV_BELL_NUMBER 0x098  // ro: Of the bell taken last: doorbell.number, as of its last store
 #define EXRNIC_REG_DEV_BELL_INDEX 0x09c  // ro: Likewise: doorbell.index
-#define EXRNIC_REG_DEV_PUNT_WORDS 0x0c0  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+#define EXRNIC_REG_DEV_PUNT_WORDS 0x0c0  // ro: The oldest request: enum fw_punt_word; 16 registers
 #define EXRNIC_REG_DEV_BLOCK 0x0a4  // ro: The user page of the oldest PIO block for firmware; all ones: none. Its bell has rung, too. One that comes while FW_BLOCKS wait is not kept
 #define EXRNIC_REG_DEV_BLOCK_POP 0x0a8  // wo: Takes it away
 #define EXRNIC_REG_DEV_BLOCK_DROP 0x0a0  // wo: What a user page has stored so far of its PIO block for firmware is forgotten
-#define EXRNIC_REG_DEV_DIRECT_WORDS 0x100  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
-#define EXRNIC_REG_DEV_BLOCK_WORDS 0x180  // ro: The oldest PIO block, FW_BLOCK_WORDS words: channel_work
+#define EXRNIC_REG_DEV_DIRECT_WORDS 0x100  // rw: Operands of a direct command, and what it reads: enum fw_memory_word or fw_answer_word; 32 registers
+#define EXRNIC_REG_DEV_BLOCK_WORDS 0x180  // ro: The oldest PIO block: channel_work; 16 registers
 
 // State of the processor.
 enum exrnic_fw_state {
@@ -1020,43 +1024,43 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 // ---- registers: BAR 0. 32-bit registers, naturally aligned 32-bit access; anything else is ignored and reads as all ones.
 #define EXRNIC_DEVICE_MAGIC 0x58524e43u  // "XRNC"
 #define EXRNIC_MBOX_DATA_BYTES 64  // Bytes of the mailbox payload
-#define EXRNIC_REG_ID 0x000  // ro: Magic number DEVICE_MAGIC
-#define EXRNIC_REG_ABI_VERSION 0x004  // ro: ABI_VERSION
-#define EXRNIC_REG_MAX_QP 0x008  // ro: Queue pairs of this build
-#define EXRNIC_REG_MAX_CQ 0x00c  // ro: Completion queues of this build
-#define EXRNIC_REG_MAX_STAG 0x010  // ro: Steering tags of this build
-#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to
-#define EXRNIC_REG_USER_PAGES 0x018  // ro: User pages of this build
+#define EXRNIC_REG_ID 0x000  // ro: Magic number; DEVICE_MAGIC
+#define EXRNIC_REG_ABI_VERSION 0x004  // ro: Version of registers, rings and mailbox; ABI_VERSION
+#define EXRNIC_REG_MAX_QP 0x008  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
+#define EXRNIC_REG_MAX_CQ 0x00c  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
+#define EXRNIC_REG_MAX_STAG 0x010  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
+#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to; MAX_NODE
+#define EXRNIC_REG_USER_PAGES 0x018  // ro: User pages of this build; USER_PAGES
 #define EXRNIC_REG_CLOCK_KHZ 0x01c  // ro: Core clock, kHz (a strap of the board)
-#define EXRNIC_REG_STATUS 0x020  // ro: See the flags DEVICE_STATUS
-#define EXRNIC_REG_CONTROL 0x024  // rw: See the flags DEVICE_CONTROL
+#define EXRNIC_REG_STATUS 0x020  // ro: How it is; flags device_status
+#define EXRNIC_REG_CONTROL 0x024  // rw: What the driver lets it do; flags device_control
 #define EXRNIC_REG_NODE_ID 0x028  // ro: Node identifier (a strap of the board)
 #define EXRNIC_REG_MAC_LO 0x02c  // ro: MAC address, last four bytes
 #define EXRNIC_REG_MAC_HI 0x030  // ro: MAC address, first two bytes
-#define EXRNIC_REG_MTU 0x034  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Longest retransmission time-out, core clock cycles; below 1024 is taken as 1024
-#define EXRNIC_REG_RETRY_LIMIT 0x03c  // rw: Retransmissions without an answer before a peer counts as dead, 1 to 255
-#define EXRNIC_REG_INT_ENABLE 0x040  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
-#define EXRNIC_REG_INT_CAUSE 0x044  // rw1c: Pending causes (flags INT_CAUSE); a one clears
+#define EXRNIC_REG_MTU 0x034  // rw: Payload bytes of a frame; MTU_MIN to MTU_MAX, a multiple of MTU_STEP; others are ignored
+#define EXRNIC_REG_RTO_CYCLES 0x038  // rw: Longest retransmission time-out, core clock cycles; at least RTO_CYCLES_MIN; others are taken as the nearest
+#define EXRNIC_REG_RETRY_LIMIT 0x03c  // rw: Retransmissions without an answer before a peer counts as dead; RETRY_LIMIT_MIN to RETRY_LIMIT_MAX; others are ignored
+#define EXRNIC_REG_INT_ENABLE 0x040  // rw: Causes that fire MSIX_VECTOR_CONTROL; flags int_cause
+#define EXRNIC_REG_INT_CAUSE 0x044  // rw1c: Pending causes; a one clears; flags int_cause
 #define EXRNIC_REG_TIME_LO 0x048  // ro: Device time, ns, low half; latches the high half
 #define EXRNIC_REG_TIME_HI 0x04c  // ro: Device time, ns, high half as of the last read of TIME_LO
-#define EXRNIC_REG_MAX_SRQ 0x050  // ro: Shared receive queues of this build
-#define EXRNIC_REG_MAX_WINDOW 0x054  // ro: Windows of this build
-#define EXRNIC_REG_COMBINE_CYCLES 0x058  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
-#define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
-#define EXRNIC_REG_PULL_MODE 0x060  // rw: Enum pull_mode; other values are ignored
-#define EXRNIC_REG_ERRATA 0x064  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
+#define EXRNIC_REG_MAX_SRQ 0x050  // ro: Shared receive queues of this build; MAX_SRQ (in a smaller build less)
+#define EXRNIC_REG_MAX_WINDOW 0x054  // ro: Windows of this build; MAX_WINDOWS (in a smaller build less)
+#define EXRNIC_REG_COMBINE_CYCLES 0x058  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX; others are ignored
+#define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones; LOAD_CYCLES_MIN to LOAD_CYCLES_MAX; others are ignored
+#define EXRNIC_REG_PULL_MODE 0x060  // rw: Who answers the peers' PULLs; enum pull_mode; others are ignored
+#define EXRNIC_REG_ERRATA 0x064  // rw: Faults of older chips, for tests of what avoids them; flags errata
 #define EXRNIC_REG_QP_FAILED_WORDS 0x068  // ro: Which registers of QP_FAILED have a bit, a bit each
 #define EXRNIC_REG_CQ_OVERRUN_WORDS 0x06c  // ro: The same, of CQ_OVERRUN
 #define EXRNIC_REG_SRQ_LOW_WORDS 0x070  // ro: The same, of SRQ_LOW
-#define EXRNIC_REG_READ_POOL 0x074  // ro: Places for PULLs under way of this build, in each direction
-#define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload: 16 registers
+#define EXRNIC_REG_READ_POOL 0x074  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
+#define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload; 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
-#define EXRNIC_REG_MBOX_STATUS 0x144  // ro: MBOX_STATUS of the last command; BUSY while it runs
-#define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look
-#define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun
-#define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit
-#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+#define EXRNIC_REG_MBOX_STATUS 0x144  // ro: How the last command has ended; BUSY while it runs; enum mbox_status
+#define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
+#define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
+#define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 118 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.

@@ -232,12 +232,16 @@ package exrnic_pkg;
   localparam int unsigned RING_LOG_MIN = 32'h3;  // log2 of the fewest slots of any ring
   localparam int unsigned MTU_MIN = 32'h100;  // Least payload of a frame, bytes
   localparam int unsigned MTU_MAX = 32'h1000;  // Most payload of a frame, bytes; also a slot of the retransmission buffer
+  localparam int unsigned MTU_STEP = 32'h10;  // The payload of full frames is a multiple of that, bytes
   localparam int unsigned MTU_DEFAULT = 32'h400;  // Payload of a frame after reset, bytes
   localparam int unsigned RTO_CYCLES_DEFAULT = 32'h10000;  // Longest retransmission time-out after reset, core clock cycles
+  localparam int unsigned RTO_CYCLES_MIN = 32'h400;  // Least RTO_CYCLES
   localparam int unsigned RTO_CYCLES_FIRST = 32'h4000;  // Time-out of a peer whose round trip time is not measured yet, core clock cycles; at most RTO_CYCLES
   localparam int unsigned RTO_CYCLES_LEAST = 32'h2000;  // Shortest time-out that is made of the round trip time, core clock cycles
   localparam int unsigned REORDER_CYCLES = 32'h600;  // By how much more than the round trip time a frame may be late without counting as lost, core clock cycles; at most a quarter of RTO_CYCLES
-  localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without an answer before a peer counts as dead
+  localparam int unsigned RETRY_LIMIT_DEFAULT = 32'h8;  // Retransmissions without an answer before a peer counts as dead, after reset
+  localparam int unsigned RETRY_LIMIT_MIN = 32'h1;  // Least RETRY_LIMIT
+  localparam int unsigned RETRY_LIMIT_MAX = 32'hff;  // Most RETRY_LIMIT
   localparam int unsigned RNR_TIMER_MAX = 32'h1f;  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
   localparam int unsigned RNR_UNIT_NS = 32'h2710;  // Unit of these pauses, ns
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
@@ -427,16 +431,16 @@ package exrnic_pkg;
   localparam int unsigned PORT_SPADS = 32'h10;  // Scratchpads of a port, of 32 bits, in each direction
   localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
   localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
-  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: See the flags PORT_CONTROL. Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it
+  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
   localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
-  localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires
-  localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: See the flags PORT_STATUS
-  localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: See the flags PORT_EVENT; a one clears. One that comes and was clear fires the vector
+  localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
+  localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: How it is; flags port_status
+  localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event
   localparam logic [15:0] REG_PORT_BELLS_RUNG = 16'h014;  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
   localparam logic [15:0] REG_PORT_BELLS_MASK = 16'h018;  // rw: Doorbell bits that do not fire
   localparam logic [15:0] REG_PORT_RING = 16'h01c;  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
-  localparam logic [15:0] REG_PORT_SPAD_OUT = 16'h040;  // rw: PORT_SPADS registers: scratchpads that we write and the peer reads. A write while the link is down does not reach the peer
-  localparam logic [15:0] REG_PORT_SPAD_IN = 16'h080;  // ro: PORT_SPADS registers: those that the peer writes; 0 until it has
+  localparam logic [15:0] REG_PORT_SPAD_OUT = 16'h040;  // rw: Scratchpads that we write and the peer reads. A write while the link is down does not reach the peer; 16 registers
+  localparam logic [15:0] REG_PORT_SPAD_IN = 16'h080;  // ro: Those that the peer writes; 0 until it has; 16 registers
 
   // What a port tells its peer about itself.
   typedef enum logic [7:0] {
@@ -448,16 +452,20 @@ package exrnic_pkg;
   // Rights of a window. Bit numbers.
   localparam int unsigned WINDOW_ACCESS_STORE = 0;  // Stores are taken
   localparam int unsigned WINDOW_ACCESS_LOAD = 1;  // Loads are taken
+  localparam int unsigned WINDOW_ACCESS_BITS = 2;
 
   // Bits of PORT_CONTROL. Bit numbers.
   localparam int unsigned PORT_CONTROL_ENABLE = 0;  // The port serves its peer
+  localparam int unsigned PORT_CONTROL_BITS = 1;
 
   // Bits of PORT_STATUS. Bit numbers.
   localparam int unsigned PORT_STATUS_LINK_UP = 0;  // The peer's port is enabled and has answered
+  localparam int unsigned PORT_STATUS_BITS = 1;
 
   // Bits of PORT_EVENTS. Bit numbers.
   localparam int unsigned PORT_EVENT_LINK_UP = 0;  // The link of the port has come up
   localparam int unsigned PORT_EVENT_LINK_DOWN = 1;  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
+  localparam int unsigned PORT_EVENT_BITS = 2;
 
   // ---- objects: Verbs objects, their states and rights.
   localparam int unsigned PKEY_FULL = 32'h8000;  // P_Key: full member of the partition that the other bits name, which is not 0. Two P_Keys match if these are equal and one of the two is full
@@ -483,6 +491,7 @@ package exrnic_pkg;
   localparam int unsigned ACCESS_REMOTE_WRITE = 1;  // Peers may PUSH into it
   localparam int unsigned ACCESS_REMOTE_READ = 2;  // Peers may PULL from it
   localparam int unsigned ACCESS_REMOTE_ATOMIC = 3;  // Peers may do atomics in it
+  localparam int unsigned ACCESS_BITS = 4;
 
   // ---- pci: The PCIe function; identifiers, BARs and MSI-X.
   localparam int unsigned PCI_VENDOR_ID = 32'h1234;  // Vendor identifier; the one that emulated devices use, assigned to nobody
@@ -520,20 +529,20 @@ package exrnic_pkg;
   localparam int unsigned FW_GRANTS = 32'h40;  // Grants that are in force at the same time, a power of two: the low bits of its name are the place of each. CHANNEL_SLOTS_MAX for each channel
   localparam int unsigned FW_DIRECT_BYTES = 32'h40;  // Most bytes that a direct command reads or writes; they do not cross a multiple of that
   localparam logic [15:0] REG_FW_MEMORY = 16'h1000;  // ro: FW_MEMORY_BYTES; all ones where there is no processor
-  localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: See the flags FW_CONTROL
-  localparam logic [15:0] REG_FW_STATE = 16'h1008;  // ro: Enum fw_state
-  localparam logic [15:0] REG_FW_ADDRESS = 16'h100c;  // rw: Where FW_DATA writes, a multiple of 4 below FW_MEMORY_BYTES; others are ignored
+  localparam logic [15:0] REG_FW_CONTROL = 16'h1004;  // rw: Whether it runs; flags fw_control
+  localparam logic [15:0] REG_FW_STATE = 16'h1008;  // ro: How it is; enum fw_state
+  localparam logic [15:0] REG_FW_ADDRESS = 16'h100c;  // rw: Where FW_DATA writes; at most FW_MEMORY_BYTES - 4, a multiple of 4; others are ignored
   localparam logic [15:0] REG_FW_DATA = 16'h1010;  // wo: While the processor is held: writes a word of its memory and moves FW_ADDRESS on
   localparam logic [15:0] REG_FW_VERSION = 16'h1014;  // ro: Version of the firmware that runs, as it says itself: major << 16 | minor
   localparam logic [15:0] REG_FW_FAULT = 16'h1018;  // ro: In FAILED: enum fw_fault << 16 | line of the source, or exception code
   localparam logic [15:0] REG_FW_FAULT_PC = 16'h101c;  // ro: In FAILED: where
   localparam logic [15:0] REG_FW_FAULT_FILE = 16'h1020;  // ro: In FAILED by an assertion: address of the source file's name in the image
   localparam logic [15:0] REG_FW_COMMAND = 16'h1024;  // wo: Starts a command, enum fw_op, with FW_WORDS as its data; ignored while one runs or firmware is not READY
-  localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: Enum fw_status of the last command
+  localparam logic [15:0] REG_FW_COMMAND_STATUS = 16'h1028;  // ro: How the last command has ended; enum fw_status
   localparam logic [15:0] REG_FW_RAISED = 16'h102c;  // rw1c: Channels whose process firmware wakes (DEV_RAISE), a bit each; a one clears. Clear before you wake: whatever is raised later fires again
-  localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer, FW_COMMAND_WORDS words; read-only while one runs
-  localparam logic [15:0] REG_FW_DEBUG = 16'h1100;  // rw: See the flags FW_DEBUG
-  localparam logic [15:0] REG_FW_DEBUG_STATUS = 16'h1104;  // ro: See the flags FW_DEBUG_STATUS
+  localparam logic [15:0] REG_FW_WORDS = 16'h1040;  // rw: Data of a command and of its answer; read-only while one runs; 16 registers
+  localparam logic [15:0] REG_FW_DEBUG = 16'h1100;  // rw: What the debugger wants; flags fw_debug
+  localparam logic [15:0] REG_FW_DEBUG_STATUS = 16'h1104;  // ro: How the processor is for it; flags fw_debug_status
   localparam logic [15:0] REG_FW_DEBUG_PC = 16'h1108;  // rw: While the processor is halted: its next instruction; resuming starts there
   localparam logic [15:0] REG_FW_DEBUG_INSTRUCTION = 16'h110c;  // wo: While the processor is halted and not BUSY: executes this instruction; branches do nothing
   localparam logic [15:0] REG_FW_DEBUG_VALUE = 16'h1110;  // ro: Result of the last FW_DEBUG_INSTRUCTION
@@ -552,21 +561,21 @@ package exrnic_pkg;
   localparam logic [15:0] REG_DEV_COMMAND = 16'h030;  // ro: The command that the driver started; a read lowers line COMMAND
   localparam logic [15:0] REG_DEV_COMMAND_STATUS = 16'h034;  // wo: Ends the command: enum fw_status
   localparam logic [15:0] REG_DEV_RAISE = 16'h038;  // wo: Channels, a bit each, that are set in FW_RAISED; any fires the cause FIRMWARE
-  localparam logic [15:0] REG_DEV_WORDS = 16'h040;  // rw: FW_WORDS
+  localparam logic [15:0] REG_DEV_WORDS = 16'h040;  // rw: FW_WORDS; 16 registers
   localparam logic [15:0] REG_DEV_PUNTS = 16'h080;  // ro: Requests in the punt queue
   localparam logic [15:0] REG_DEV_PUNT_POP = 16'h084;  // wo: Takes the oldest one away
   localparam logic [15:0] REG_DEV_DIRECT = 16'h088;  // wo: Starts a direct command, enum fw_direct, with DEV_DIRECT_WORDS; ignored while one runs
-  localparam logic [15:0] REG_DEV_DIRECT_STATUS = 16'h08c;  // ro: Enum fw_direct_status of the last one
+  localparam logic [15:0] REG_DEV_DIRECT_STATUS = 16'h08c;  // ro: How the last one has ended; enum fw_direct_status
   localparam logic [15:0] REG_DEV_NODE = 16'h090;  // ro: Node identifier << 16 | MTU
   localparam logic [15:0] REG_DEV_BELL = 16'h094;  // ro: The user page that has rung DOORBELL_FIRMWARE longest ago; all ones: none. A read takes it
   localparam logic [15:0] REG_DEV_BELL_NUMBER = 16'h098;  // ro: Of the bell taken last: doorbell.number, as of its last store
   localparam logic [15:0] REG_DEV_BELL_INDEX = 16'h09c;  // ro: Likewise: doorbell.index
-  localparam logic [15:0] REG_DEV_PUNT_WORDS = 16'h0c0;  // ro: The oldest request, FW_PUNT_WORDS words: enum fw_punt_word
+  localparam logic [15:0] REG_DEV_PUNT_WORDS = 16'h0c0;  // ro: The oldest request: enum fw_punt_word; 16 registers
   localparam logic [15:0] REG_DEV_BLOCK = 16'h0a4;  // ro: The user page of the oldest PIO block for firmware; all ones: none. Its bell has rung, too. One that comes while FW_BLOCKS wait is not kept
   localparam logic [15:0] REG_DEV_BLOCK_POP = 16'h0a8;  // wo: Takes it away
   localparam logic [15:0] REG_DEV_BLOCK_DROP = 16'h0a0;  // wo: What a user page has stored so far of its PIO block for firmware is forgotten
-  localparam logic [15:0] REG_DEV_DIRECT_WORDS = 16'h100;  // rw: Operands of a direct command, and what it reads, FW_DIRECT_WORDS words: enum fw_memory_word or fw_answer_word
-  localparam logic [15:0] REG_DEV_BLOCK_WORDS = 16'h180;  // ro: The oldest PIO block, FW_BLOCK_WORDS words: channel_work
+  localparam logic [15:0] REG_DEV_DIRECT_WORDS = 16'h100;  // rw: Operands of a direct command, and what it reads: enum fw_memory_word or fw_answer_word; 32 registers
+  localparam logic [15:0] REG_DEV_BLOCK_WORDS = 16'h180;  // ro: The oldest PIO block: channel_work; 16 registers
 
   // State of the processor.
   typedef enum logic [1:0] {
@@ -683,16 +692,19 @@ package exrnic_pkg;
 
   // Bits of FW_CONTROL. Bit numbers.
   localparam int unsigned FW_CONTROL_RUN = 0;  // The processor runs, from the start of its memory; zero holds it in reset
+  localparam int unsigned FW_CONTROL_BITS = 1;
 
   // Bits of FW_DEBUG. Bit numbers.
   localparam int unsigned FW_DEBUG_HALT = 0;  // Halts the processor between two instructions; ends DOZE
   localparam int unsigned FW_DEBUG_STOP_AT_BREAK = 1;  // BREAK halts instead of taking an exception
   localparam int unsigned FW_DEBUG_RESUME = 2;  // Reads as zero. While halted: goes on; with HALT, for one instruction, and the delay slot of a branch
+  localparam int unsigned FW_DEBUG_BITS = 3;
 
   // Bits of FW_DEBUG_STATUS. Bit numbers.
   localparam int unsigned FW_DEBUG_STATUS_HALTED = 0;  // No instruction is executed; the watch-dog does not count
   localparam int unsigned FW_DEBUG_STATUS_BUSY = 1;  // FW_DEBUG_INSTRUCTION is under way
   localparam int unsigned FW_DEBUG_STATUS_FAILED = 2;  // The last one ended in an exception, which nobody took
+  localparam int unsigned FW_DEBUG_STATUS_BITS = 3;
 
   // Head of a firmware image. The payload follows, and is loaded to address 0.
   typedef struct packed {
@@ -719,43 +731,43 @@ package exrnic_pkg;
   // ---- registers: BAR 0. 32-bit registers, naturally aligned 32-bit access; anything else is ignored and reads as all ones.
   localparam int unsigned DEVICE_MAGIC = 32'h58524e43;  // "XRNC"
   localparam int unsigned MBOX_DATA_BYTES = 32'h40;  // Bytes of the mailbox payload
-  localparam logic [15:0] REG_ID = 16'h000;  // ro: Magic number DEVICE_MAGIC
-  localparam logic [15:0] REG_ABI_VERSION = 16'h004;  // ro: ABI_VERSION
-  localparam logic [15:0] REG_MAX_QP = 16'h008;  // ro: Queue pairs of this build
-  localparam logic [15:0] REG_MAX_CQ = 16'h00c;  // ro: Completion queues of this build
-  localparam logic [15:0] REG_MAX_STAG = 16'h010;  // ro: Steering tags of this build
-  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to
-  localparam logic [15:0] REG_USER_PAGES = 16'h018;  // ro: User pages of this build
+  localparam logic [15:0] REG_ID = 16'h000;  // ro: Magic number; DEVICE_MAGIC
+  localparam logic [15:0] REG_ABI_VERSION = 16'h004;  // ro: Version of registers, rings and mailbox; ABI_VERSION
+  localparam logic [15:0] REG_MAX_QP = 16'h008;  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
+  localparam logic [15:0] REG_MAX_CQ = 16'h00c;  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
+  localparam logic [15:0] REG_MAX_STAG = 16'h010;  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
+  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to; MAX_NODE
+  localparam logic [15:0] REG_USER_PAGES = 16'h018;  // ro: User pages of this build; USER_PAGES
   localparam logic [15:0] REG_CLOCK_KHZ = 16'h01c;  // ro: Core clock, kHz (a strap of the board)
-  localparam logic [15:0] REG_STATUS = 16'h020;  // ro: See the flags DEVICE_STATUS
-  localparam logic [15:0] REG_CONTROL = 16'h024;  // rw: See the flags DEVICE_CONTROL
+  localparam logic [15:0] REG_STATUS = 16'h020;  // ro: How it is; flags device_status
+  localparam logic [15:0] REG_CONTROL = 16'h024;  // rw: What the driver lets it do; flags device_control
   localparam logic [15:0] REG_NODE_ID = 16'h028;  // ro: Node identifier (a strap of the board)
   localparam logic [15:0] REG_MAC_LO = 16'h02c;  // ro: MAC address, last four bytes
   localparam logic [15:0] REG_MAC_HI = 16'h030;  // ro: MAC address, first two bytes
-  localparam logic [15:0] REG_MTU = 16'h034;  // rw: Payload bytes of a frame: MTU_MIN to MTU_MAX, a multiple of 16; other values are ignored
-  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Longest retransmission time-out, core clock cycles; below 1024 is taken as 1024
-  localparam logic [15:0] REG_RETRY_LIMIT = 16'h03c;  // rw: Retransmissions without an answer before a peer counts as dead, 1 to 255
-  localparam logic [15:0] REG_INT_ENABLE = 16'h040;  // rw: Causes (flags INT_CAUSE) that fire MSIX_VECTOR_CONTROL
-  localparam logic [15:0] REG_INT_CAUSE = 16'h044;  // rw1c: Pending causes (flags INT_CAUSE); a one clears
+  localparam logic [15:0] REG_MTU = 16'h034;  // rw: Payload bytes of a frame; MTU_MIN to MTU_MAX, a multiple of MTU_STEP; others are ignored
+  localparam logic [15:0] REG_RTO_CYCLES = 16'h038;  // rw: Longest retransmission time-out, core clock cycles; at least RTO_CYCLES_MIN; others are taken as the nearest
+  localparam logic [15:0] REG_RETRY_LIMIT = 16'h03c;  // rw: Retransmissions without an answer before a peer counts as dead; RETRY_LIMIT_MIN to RETRY_LIMIT_MAX; others are ignored
+  localparam logic [15:0] REG_INT_ENABLE = 16'h040;  // rw: Causes that fire MSIX_VECTOR_CONTROL; flags int_cause
+  localparam logic [15:0] REG_INT_CAUSE = 16'h044;  // rw1c: Pending causes; a one clears; flags int_cause
   localparam logic [15:0] REG_TIME_LO = 16'h048;  // ro: Device time, ns, low half; latches the high half
   localparam logic [15:0] REG_TIME_HI = 16'h04c;  // ro: Device time, ns, high half as of the last read of TIME_LO
-  localparam logic [15:0] REG_MAX_SRQ = 16'h050;  // ro: Shared receive queues of this build
-  localparam logic [15:0] REG_MAX_WINDOW = 16'h054;  // ro: Windows of this build
-  localparam logic [15:0] REG_COMBINE_CYCLES = 16'h058;  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX, others are ignored
-  localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones: LOAD_CYCLES_MIN to LOAD_CYCLES_MAX, others are ignored
-  localparam logic [15:0] REG_PULL_MODE = 16'h060;  // rw: Enum pull_mode; other values are ignored
-  localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Flags ERRATA: faults of older chips, for tests of what avoids them
+  localparam logic [15:0] REG_MAX_SRQ = 16'h050;  // ro: Shared receive queues of this build; MAX_SRQ (in a smaller build less)
+  localparam logic [15:0] REG_MAX_WINDOW = 16'h054;  // ro: Windows of this build; MAX_WINDOWS (in a smaller build less)
+  localparam logic [15:0] REG_COMBINE_CYCLES = 16'h058;  // rw: Core clock cycles that a window store waits for a neighbour to leave with; at most COMBINE_CYCLES_MAX; others are ignored
+  localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones; LOAD_CYCLES_MIN to LOAD_CYCLES_MAX; others are ignored
+  localparam logic [15:0] REG_PULL_MODE = 16'h060;  // rw: Who answers the peers' PULLs; enum pull_mode; others are ignored
+  localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Faults of older chips, for tests of what avoids them; flags errata
   localparam logic [15:0] REG_QP_FAILED_WORDS = 16'h068;  // ro: Which registers of QP_FAILED have a bit, a bit each
   localparam logic [15:0] REG_CQ_OVERRUN_WORDS = 16'h06c;  // ro: The same, of CQ_OVERRUN
   localparam logic [15:0] REG_SRQ_LOW_WORDS = 16'h070;  // ro: The same, of SRQ_LOW
-  localparam logic [15:0] REG_READ_POOL = 16'h074;  // ro: Places for PULLs under way of this build, in each direction
-  localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload: 16 registers
+  localparam logic [15:0] REG_READ_POOL = 16'h074;  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
+  localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload; 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
-  localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: MBOX_STATUS of the last command; BUSY while it runs
-  localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look
-  localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun
-  localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit
-  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half
+  localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: How the last command has ended; BUSY while it runs; enum mbox_status
+  localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
+  localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
+  localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 118 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
@@ -766,13 +778,16 @@ package exrnic_pkg;
 
   // Bits of ERRATA. Bit numbers.
   localparam int unsigned ERRATA_PULL_BESIDE_PUSH = 0;  // The second prototype: a response of hardware's that gives way to own work goes on with the bytes of its beginning
+  localparam int unsigned ERRATA_BITS = 1;
 
   // Bits of STATUS. Bit numbers.
   localparam int unsigned DEVICE_STATUS_READY = 0;  // The tables are cleared after reset; commands are accepted
   localparam int unsigned DEVICE_STATUS_LINK_UP = 1;  // The Ethernet link is up
+  localparam int unsigned DEVICE_STATUS_BITS = 2;
 
   // Bits of CONTROL. Bit numbers.
   localparam int unsigned DEVICE_CONTROL_ENABLE = 0;  // Doorbells and frames are served; without it frames are dropped
+  localparam int unsigned DEVICE_CONTROL_BITS = 1;
 
   // Causes of the control interrupt. Bit numbers.
   localparam int unsigned INT_CAUSE_MBOX = 0;  // A mailbox command has ended
@@ -782,6 +797,7 @@ package exrnic_pkg;
   localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
   localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
   localparam int unsigned INT_CAUSE_HOST_SILENT = 6;  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
+  localparam int unsigned INT_CAUSE_BITS = 7;
 
   // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 
@@ -808,6 +824,7 @@ package exrnic_pkg;
   localparam int unsigned TRACE_FLAGS_PULL = 5;  // Of a PULL
   localparam int unsigned TRACE_FLAGS_RECEIVE = 6;  // Of a receive
   localparam int unsigned TRACE_FLAGS_PORT = 7;  // The segment is a message of a port, or firmware's; no queue pair's, though qpn has the port's number, or 0
+  localparam int unsigned TRACE_FLAGS_BITS = 8;
 
   // What an event of the core tells of itself. What it does not know is zero.
   typedef struct packed {
@@ -1031,6 +1048,7 @@ package exrnic_pkg;
   localparam int unsigned EFE_FLAGS_CE = 5;  // Congestion experienced: set by a switch on the way, which renews the FCS; no other check covers it
   localparam int unsigned EFE_FLAGS_ECE = 6;  // With ACK: a frame came with CE since the last frame with ACK was sent
   localparam int unsigned EFE_FLAGS_RNR = 7;  // With refusal, untagged_no_buffer: the message found no receive, nothing is terminated. It may be sent again behind the pause whose code is sack_imm (RNR_TIMER_MAX)
+  localparam int unsigned EFE_FLAGS_BITS = 8;
 
   // Ethernet II header.
   typedef struct packed {
@@ -1301,12 +1319,14 @@ package exrnic_pkg;
   localparam int unsigned WQE_FLAGS_FENCE = 1;  // Begin when all PULLs before it have ended
   localparam int unsigned WQE_FLAGS_SOLICITED = 2;  // SEND, PUSH_IMM: the peer's completion is a solicited one
   localparam int unsigned WQE_FLAGS_INLINE = 3;  // SEND, PUSH and their kinds: no elements, the bytes stand in the work request in their place (at most INLINE_MAX)
+  localparam int unsigned WQE_FLAGS_BITS = 4;
 
   // Flags of a completion. Bit numbers.
   localparam int unsigned CQE_FLAGS_IMM = 0;  // Of a receive: imm_data is the immediate data of the message
   localparam int unsigned CQE_FLAGS_INVALIDATED = 1;  // Of a receive: imm_data is the STag that the message has invalidated
   localparam int unsigned CQE_FLAGS_SOLICITED = 2;  // Of a receive: the sender asked for a solicited event
   localparam int unsigned CQE_FLAGS_SENDER = 3;  // Of a receive of UD: detail says who sent the message
+  localparam int unsigned CQE_FLAGS_BITS = 4;
 
   // Scatter/gather element.
   typedef struct packed {
@@ -1358,6 +1378,65 @@ package exrnic_pkg;
     logic [31:0] number;  // qpn, cqn or srqn
   } doorbell_t;
   localparam int unsigned DOORBELL_BYTES = 8;
+
+  // ---- Is an address in a register of many words; does a register take a value?
+  function automatic logic takes_port_vector(logic [31:0] value);
+    return value <= 32'd31;
+  endfunction
+  function automatic logic in_port_spad_out(logic [15:0] address);
+    return address inside {[16'h40 : 16'h7f]};
+  endfunction
+  function automatic logic in_port_spad_in(logic [15:0] address);
+    return address inside {[16'h80 : 16'hbf]};
+  endfunction
+  function automatic logic takes_fw_address(logic [31:0] value);
+    return value <= 32'd65532 && value % 32'd4 == '0;
+  endfunction
+  function automatic logic in_fw_words(logic [15:0] address);
+    return address inside {[16'h1040 : 16'h107f]};
+  endfunction
+  function automatic logic in_dev_words(logic [15:0] address);
+    return address inside {[16'h40 : 16'h7f]};
+  endfunction
+  function automatic logic in_dev_punt_words(logic [15:0] address);
+    return address inside {[16'hc0 : 16'hff]};
+  endfunction
+  function automatic logic in_dev_direct_words(logic [15:0] address);
+    return address inside {[16'h100 : 16'h17f]};
+  endfunction
+  function automatic logic in_dev_block_words(logic [15:0] address);
+    return address inside {[16'h180 : 16'h1bf]};
+  endfunction
+  function automatic logic takes_mtu(logic [31:0] value);
+    return value >= MTU_MIN && value <= MTU_MAX && value % MTU_STEP == '0;
+  endfunction
+  function automatic logic takes_retry_limit(logic [31:0] value);
+    return value >= RETRY_LIMIT_MIN && value <= RETRY_LIMIT_MAX;
+  endfunction
+  function automatic logic takes_combine_cycles(logic [31:0] value);
+    return value <= COMBINE_CYCLES_MAX;
+  endfunction
+  function automatic logic takes_load_cycles(logic [31:0] value);
+    return value >= LOAD_CYCLES_MIN && value <= LOAD_CYCLES_MAX;
+  endfunction
+  function automatic logic takes_pull_mode(logic [31:0] value);
+    return value == 32'(PULL_MODE_HARDWARE) || value == 32'(PULL_MODE_FIRMWARE);
+  endfunction
+  function automatic logic in_mbox_data(logic [15:0] address);
+    return address inside {[16'h100 : 16'h13f]};
+  endfunction
+  function automatic logic in_qp_failed(logic [15:0] address);
+    return address inside {[16'h200 : 16'h27f]};
+  endfunction
+  function automatic logic in_cq_overrun(logic [15:0] address);
+    return address inside {[16'h280 : 16'h2ff]};
+  endfunction
+  function automatic logic in_srq_low(logic [15:0] address);
+    return address inside {[16'h300 : 16'h31f]};
+  endfunction
+  function automatic logic in_counters(logic [15:0] address);
+    return address inside {[16'h800 : 16'h9d7]};
+  endfunction
 
   /* verilator lint_on UNUSEDPARAM */
 endpackage

@@ -154,7 +154,7 @@ bool addressed(const Bytes& frame, uint16_t to) {
 
 void EfeRx::receive(const Frame& frame) {
   state_.count(EXRNIC_COUNTER_FRAMES_RX);
-  if (!state_.settings.enable) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
+  if (!state_.enabled()) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   if (frame.fcs_error) return state_.count(EXRNIC_COUNTER_RX_FCS_ERROR);
   if (!well_formed(frame.data)) return state_.count(EXRNIC_COUNTER_RX_MALFORMED);
   if (!addressed(frame.data, state_.config.node_id))

@@ -452,7 +452,7 @@ uint8_t EfeTx::put_acknowledgement(uint8_t* efe, uint32_t node, bool alone) {
 }
 
 void EfeTx::run(CoreSink& sink) {
-  if (!state_.settings.enable) return;
+  if (!state_.enabled()) return;
   strike_timeouts();
   greet_again();
   while (sink.can_transmit() &&

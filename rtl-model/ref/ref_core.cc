@@ -44,7 +44,7 @@ struct Blocks {
   // The first of the next cycles in which anything may happen if no input comes: 1 is the next one.
   // What one block does to another that has run before it in a cycle is seen here.
   uint64_t next_act(CoreSink& sink) {
-    const bool rests = state.settings.enable && !state.quiesce && state.causes == 0 &&
+    const bool rests = state.enabled() && !state.quiesce && state.causes == 0 &&
                        state.pauses.empty() && state.credits_heard.empty() &&
                        state.credits_changed.empty() && state.restarted.empty() && mailbox.idle() &&
                        windows.idle() && completer.rests() && responder.rests() &&

@@ -26,7 +26,6 @@ class Registers {
   State& state_;
   Mailbox& mailbox_;
   DmaWrite& dma_write_;
-  uint32_t int_enable_ = 0;
   uint32_t int_cause_ = 0;
   uint32_t time_high_ = 0;
   uint32_t counter_high_ = 0;

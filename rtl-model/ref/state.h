@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exrnic_hw.h"
+#include "exrnic_registers.h"
 #include "rtl-model/ref/atomic.h"
 #include "rtl-model/ref/pio.h"
 #include "rtl-model/systemc/core.h"
@@ -299,17 +300,6 @@ struct Attachment {
   uint32_t qpn = 0;
 };
 
-struct Settings {
-  bool enable = false;
-  uint32_t mtu = EXRNIC_MTU_DEFAULT;
-  uint32_t rto_cycles = EXRNIC_RTO_CYCLES_DEFAULT;
-  uint32_t retry_limit = EXRNIC_RETRY_LIMIT_DEFAULT;
-  uint32_t combine_cycles = EXRNIC_COMBINE_CYCLES_DEFAULT;
-  uint32_t load_cycles = EXRNIC_LOAD_CYCLES_DEFAULT;
-  uint32_t pull_mode = EXRNIC_PULL_MODE_HARDWARE;  // these two change nothing here
-  uint32_t errata = 0;
-};
-
 // A bit for each object.
 template <size_t kObjects>
 using EventBits = std::array<uint32_t, kObjects / 32>;
@@ -331,6 +321,8 @@ struct State {
   }
 
   void count(exrnic_counter which) { ++counters.at(which); }
+
+  bool enabled() const { return settings.control & EXRNIC_DEVICE_CONTROL_ENABLE; }
 
   // A queue pair has something to do. Each is queued at most once.
   void wake(uint32_t qpn) {
@@ -363,9 +355,9 @@ struct State {
     return qpn;
   }
 
-  CoreConfig config;           // the link comes and goes
-  CoreSink* const trace_sink;  // nullptr: nobody traces
-  Settings settings;
+  CoreConfig config;                   // the link comes and goes
+  CoreSink* const trace_sink;          // nullptr: nobody traces
+  registers::PlainRegisters settings;  // pull_mode, errata and combine_cycles change nothing here
   uint64_t time_ns = 0;
   uint64_t cycle = 0;
   std::array<uint64_t, EXRNIC_COUNTERS> counters{};

@@ -26,7 +26,7 @@ void UserPage::store(const MmioAccess& access) {
   std::memcpy(&bell, &access.data, sizeof bell);
   const uint32_t page = access.offset / EXRNIC_USER_PAGE_SIZE;
   const bool well_formed =
-      state_.settings.enable && access.size == sizeof bell && access.offset < EXRNIC_BAR2_SIZE;
+      state_.enabled() && access.size == sizeof bell && access.offset < EXRNIC_BAR2_SIZE;
   bool accepted = false;
   switch (well_formed ? access.offset % EXRNIC_USER_PAGE_SIZE : EXRNIC_USER_PAGE_SIZE) {
     case EXRNIC_DOORBELL_SQ:
@@ -51,7 +51,7 @@ void UserPage::store(const MmioAccess& access) {
 }
 
 void UserPage::store_pio(const MmioAccess& access) {
-  if (!state_.settings.enable) return state_.count(EXRNIC_COUNTER_PIO_REFUSED);
+  if (!state_.enabled()) return state_.count(EXRNIC_COUNTER_PIO_REFUSED);
   const uint32_t page = access.offset / EXRNIC_USER_PAGE_SIZE;
   const uint32_t offset = access.offset % EXRNIC_USER_PAGE_SIZE - EXRNIC_PIO_AREA;
   const auto outcome = state_.pio[page].store(offset, access.size, access.data);

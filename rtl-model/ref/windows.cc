@@ -25,7 +25,7 @@ uint64_t value_of(const uint8_t* data, size_t length) {
 }  // namespace
 
 Window* Windows::granted(const MmioAccess& access, uint32_t right) {
-  if (!state_.settings.enable || !is_natural(access)) return nullptr;
+  if (!state_.enabled() || !is_natural(access)) return nullptr;
   Window& window = state_.windows[access.offset / EXRNIC_WINDOW_SIZE];
   const uint32_t offset = access.offset % EXRNIC_WINDOW_SIZE;
   return (window.access & right) && offset + access.size <= window.length ? &window : nullptr;

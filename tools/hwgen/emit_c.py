@@ -145,8 +145,8 @@ def emit(files):
         out += ["", f"// ---- {spec.stem}: {spec.doc}"]
         for name, value, doc in spec.constants:
             out.append(f"#define EXRNIC_{name} {_literal(value)}  // {doc}")
-        for name, offset, access, doc in spec.registers:
-            out.append(f"#define EXRNIC_REG_{name} 0x{offset:03x}  // {access}: {doc}")
+        for r in spec.registers:
+            out.append(f"#define EXRNIC_REG_{r.name} 0x{r.offset:03x}  // {r.comment}")
         for e in spec.enums:
             out += ["", f"// {e.doc}", f"enum exrnic_{e.name} {{"]
             out += [f"  EXRNIC_{e.name.upper()}_{n.upper()} = {_literal(v)},  // {d}"

@@ -31,8 +31,9 @@ def emit(files):
             out += _table(["constant", "value", "meaning"],
                           [(f"`{n}`", f"0x{v:x}" if v > 255 else v, d) for n, v, d in spec.constants])
         if spec.registers:
-            out += _table(["register", "offset", "access", "meaning"],
-                          [(f"`{n}`", f"0x{o:03x}", a, d) for n, o, a, d in spec.registers])
+            out += _table(["register", "offset", "access", "after reset", "values", "meaning"],
+                          [(f"`{r.name}`", f"0x{r.offset:03x}", r.access, r.after_reset, r.values, r.doc)
+                           for r in spec.registers])
         for e in spec.enums:
             out += [f"### {e.name}", f"{e.doc} {e.width} bits.", ""]
             out += _table(["name", "value", "meaning"],

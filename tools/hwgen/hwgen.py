@@ -9,6 +9,7 @@ import emit_c
 import emit_doc
 import emit_lua
 import emit_records
+import emit_registers
 import emit_sv
 import records
 import spec
@@ -26,8 +27,10 @@ def outputs(folder):
         "exrnic_pkg_check.sv": emit_sv.emit_check(files),
         "exrnic_records.h": emit_records.emit_cc(blocks),
         "exrnic_records_pkg.sv": emit_records.emit_sv(blocks),
+        "exrnic_registers.h": emit_registers.emit_cc(files),
         "exrnic_wire.lua": emit_lua.emit(files),
         "reference.md": emit_doc.emit(files),
+        **{f"plain_{f.stem}.sv": emit_registers.emit_sv(f) for f in files if emit_registers.has_plain(f)},
     }
 
 

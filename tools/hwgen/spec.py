@@ -9,6 +9,7 @@ from pathlib import Path
 
 import yaml
 
+import registers
 from expression import SpecError
 
 
@@ -83,7 +84,7 @@ class File:
     enums: list = field(default_factory=list)
     flags: list = field(default_factory=list)
     structs: list = field(default_factory=list)
-    registers: list = field(default_factory=list)  # of (name, offset, access, doc)
+    registers: list = field(default_factory=list)  # of registers.Register
     counters: list = field(default_factory=list)  # of (name, doc)
     trace: list = field(default_factory=list)  # of (name, track, doc)
 
@@ -113,6 +114,11 @@ def _struct(stem, name, raw):
     if end > raw["bytes"] * 8:
         raise SpecError(f"{where}: fields end at bit {end}, beyond its {raw['bytes']} bytes")
     return Struct(name, raw["bytes"], big, raw["doc"], fields)
+
+
+def _flags(name, raw):
+    bits = [(n, b[0], b[1]) for n, b in raw["bits"].items()]
+    return Named(name, raw["doc"], bits, 1 + max(bit for _, bit, _ in bits))
 
 
 def _enum(stem, name, raw, known):
@@ -181,7 +187,7 @@ def numbers_of(files):
 
 def load(folder):
     """All files of `folder`, sorted by name; every name is unique across them."""
-    files, seen, known = [], {}, {}
+    files, seen, known, spaces = [], {}, {}, {}
     for path in sorted(Path(folder).glob("*.yaml")):
         raw = yaml.safe_load(path.read_text())
         unknown = set(raw) - set(File.__dataclass_fields__)
@@ -189,14 +195,13 @@ def load(folder):
             raise SpecError(f"{path.name}: unknown section '{unknown.pop()}'")
         f = File(path.stem, raw["doc"])
         f.constants = [(k, v[0], v[1]) for k, v in raw.get("constants", {}).items()]
-        f.flags = [Named(k, v["doc"], [(n, b[0], b[1]) for n, b in v["bits"].items()])
-                   for k, v in raw.get("flags", {}).items()]
+        f.flags = [_flags(k, v) for k, v in raw.get("flags", {}).items()]
         f.structs = [_struct(path.stem, k, v) for k, v in raw.get("structs", {}).items()]
         known.update({s.name: s for s in f.structs})
         for name, enum in raw.get("enums", {}).items():
             f.enums.append(_enum(path.stem, name, enum, known))
             known[name] = f.enums[-1]
-        f.registers = [tuple(r) for r in raw.get("registers", [])]
+        spaces[f.stem] = raw.get("registers", {})
         f.counters = [tuple(c) for c in raw.get("counters", [])]
         f.trace = _trace(path.stem, raw.get("trace", []), f.enums)
         for name in [c[0] for c in f.constants] + [x.name for x in f.enums + f.flags + f.structs]:
@@ -206,4 +211,8 @@ def load(folder):
         files.append(f)
     if not files:
         raise SpecError(f"no *.yaml in {folder}")
+    # They name constants, enums and flags of any file.
+    loader = registers.Loader(files, numbers_of(files))
+    for f in files:
+        f.registers = loader.load(f.stem, spaces[f.stem])
     return files

@@ -69,7 +69,7 @@ module registers
 
   localparam int unsigned MboxWords = MBOX_DATA_BYTES / 4;
   localparam int unsigned AnswerWords = $bits(mbox_answer_t) / 32;
-  localparam logic [31:0] RtoLeast = 32'd1024;
+  localparam int unsigned Causes = INT_CAUSE_BITS;
 
   logic [15:0] address;
   logic word, write, read;
@@ -78,44 +78,41 @@ module registers
   assign write = valid_i && write_i && word;
   assign read = valid_i && !write_i;
 
-  function automatic logic in_range(logic [15:0] a, logic [15:0] first, int unsigned bytes);
-    return a >= first && 32'(a) < 32'(first) + bytes;
-  endfunction
-  logic in_mbox, in_counters;
-  assign in_mbox = in_range(address, REG_MBOX_DATA, MBOX_DATA_BYTES);
-  assign in_counters = in_range(address, REG_COUNTERS, COUNTERS * 8);
-
-  // ---- Configuration
-  logic mtu_ok;
-  assign mtu_ok = data_i >= MTU_MIN && data_i <= MTU_MAX && data_i[3:0] == '0;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      enable_o      <= 1'b0;
-      mtu_o         <= chunk_t'(MTU_DEFAULT);
-      rto_cycles_o  <= RTO_CYCLES_DEFAULT;
-      retry_limit_o <= 8'(RETRY_LIMIT_DEFAULT);
-      combine_cycles_o <= 16'(COMBINE_CYCLES_DEFAULT);
-      load_cycles_o <= 24'(LOAD_CYCLES_DEFAULT);
-      pull_by_firmware_o <= 1'b0;
-      erratum_o <= 1'b0;
-    end else if (write) begin
-      unique case (address)
-        REG_CONTROL: enable_o <= data_i[DEVICE_CONTROL_ENABLE];
-        REG_MTU: if (mtu_ok) mtu_o <= chunk_t'(data_i);
-        REG_RTO_CYCLES: rto_cycles_o <= data_i < RtoLeast ? RtoLeast : data_i;
-        REG_RETRY_LIMIT:
-        if (data_i inside {[32'd1 : 32'd255]}) retry_limit_o <= data_i[7:0];
-        REG_COMBINE_CYCLES: if (data_i <= COMBINE_CYCLES_MAX) combine_cycles_o <= data_i[15:0];
-        REG_LOAD_CYCLES:
-        if (data_i inside {[LOAD_CYCLES_MIN : LOAD_CYCLES_MAX]}) load_cycles_o <= data_i[23:0];
-        REG_PULL_MODE:
-        if (data_i inside {32'(PULL_MODE_HARDWARE), 32'(PULL_MODE_FIRMWARE)})
-          pull_by_firmware_o <= data_i == 32'(PULL_MODE_FIRMWARE);
-        REG_ERRATA: erratum_o <= data_i[ERRATA_PULL_BESIDE_PUSH];
-        default: ;
-      endcase
-    end
-  end
+  // ---- Registers of which the specification says all; the others are here
+  logic [0:0] control, errata;
+  pull_mode_e pull_mode;
+  logic [Causes-1:0] enable_q;
+  logic is_plain;
+  logic [31:0] plain_value;
+  assign enable_o = control[DEVICE_CONTROL_ENABLE];
+  assign pull_by_firmware_o = pull_mode == PULL_MODE_FIRMWARE;
+  assign erratum_o = errata[ERRATA_PULL_BESIDE_PUSH];
+  plain_registers #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ),
+      .N_STAG(N_STAG),
+      .N_WINDOW(N_WINDOW),
+      .N_READS(N_READS)
+  ) u_plain (
+      .clk_i,
+      .rst_ni,
+      .address_i(address),
+      .write_i(write),
+      .data_i,
+      .control_o(control),
+      .mtu_o,
+      .rto_cycles_o,
+      .retry_limit_o,
+      .int_enable_o(enable_q),
+      .combine_cycles_o,
+      .load_cycles_o,
+      .pull_mode_o(pull_mode),
+      .errata_o(errata),
+      .look_i(read && word),
+      .known_o(is_plain),
+      .value_o(plain_value)
+  );
 
   // ---- Mailbox
   logic [MboxWords-1:0][31:0] mbox_q;
@@ -133,17 +130,16 @@ module registers
   end
 
   always_ff @(posedge clk_i) begin
-    if (write && mbox_idle && in_mbox) mbox_q[address[5:2]] <= data_i;
+    if (write && mbox_idle && in_mbox_data(address)) mbox_q[address[5:2]] <= data_i;
     if (mbox_done_i && mbox_answer_i) mbox_q[0+:AnswerWords] <= mbox_answer_data_i;
   end
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  localparam int unsigned Causes = 7;
   logic link_q;
   always_ff @(posedge clk_i) link_q <= link_up_i;
   assign link_steady_o = link_q == link_up_i;
-  logic [Causes-1:0] enable, enable_q, cause_q, set;
+  logic [Causes-1:0] enable, cause_q, set;
   always_comb begin
     set = '0;
     set[INT_CAUSE_MBOX] = mbox_done_i;
@@ -159,11 +155,9 @@ module registers
   assign enable = enabling ? data_i[Causes-1:0] : enable_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      enable_q    <= '0;
       cause_q     <= '0;
       irq_valid_o <= 1'b0;
     end else begin
-      enable_q <= enable;
       cause_q <= (cause_q & ~(write && address == REG_INT_CAUSE ? data_i[Causes-1:0] : '0)) | set;
       if (|(set & enable) || (enabling && |(cause_q & enable))) irq_valid_o <= 1'b1;
       else if (irq_ready_i) irq_valid_o <= 1'b0;
@@ -171,11 +165,14 @@ module registers
   end
 
   // ---- To whom it has happened
-  logic in_qp_failed, in_cq_overrun, in_srq_low;
+  function automatic logic in_range(logic [15:0] a, logic [15:0] first, int unsigned bytes);
+    return a >= first && 32'(a) < 32'(first) + bytes;
+  endfunction
+  logic has_qp_failed, has_cq_overrun, has_srq_low;  // as far as this build has them
   logic [31:0] qp_failed, qp_failed_words, cq_overrun, cq_overrun_words, srq_low, srq_low_words;
-  assign in_qp_failed = in_range(address, REG_QP_FAILED, N_QP / 8);
-  assign in_cq_overrun = in_range(address, REG_CQ_OVERRUN, N_CQ / 8);
-  assign in_srq_low = in_range(address, REG_SRQ_LOW, N_SRQ / 8);
+  assign has_qp_failed = in_range(address, REG_QP_FAILED, N_QP / 8);
+  assign has_cq_overrun = in_range(address, REG_CQ_OVERRUN, N_CQ / 8);
+  assign has_srq_low = in_range(address, REG_SRQ_LOW, N_SRQ / 8);
   event_bits #(
       .N(N_QP)
   ) u_qp_failed (
@@ -184,7 +181,7 @@ module registers
       .set_i(qp_error_i),
       .number_i(qp_error_qpn_i[$clog2(N_QP)-1:0]),
       .look_i(read),
-      .clear_i(write && in_qp_failed),
+      .clear_i(write && has_qp_failed),
       .word_i(address[2+:$clog2(N_QP/32)]),
       .ones_i(data_i),
       .word_o(qp_failed),
@@ -198,7 +195,7 @@ module registers
       .set_i(cq_error_i),
       .number_i(cq_error_cqn_i[$clog2(N_CQ)-1:0]),
       .look_i(read),
-      .clear_i(write && in_cq_overrun),
+      .clear_i(write && has_cq_overrun),
       .word_i(address[2+:$clog2(N_CQ/32)]),
       .ones_i(data_i),
       .word_o(cq_overrun),
@@ -212,7 +209,7 @@ module registers
       .set_i(srq_limit_i),
       .number_i(srq_limit_srqn_i[$clog2(N_SRQ)-1:0]),
       .look_i(read),
-      .clear_i(write && in_srq_low),
+      .clear_i(write && has_srq_low),
       .word_i(address[2+:$clog2(N_SRQ/32)]),
       .ones_i(data_i),
       .word_o(srq_low),
@@ -234,7 +231,7 @@ module registers
   logic [31:0] time_high_q, counter_high_q;
   always_ff @(posedge clk_i) begin
     if (read && word && address == REG_TIME_LO) time_high_q <= time_i[63:32];
-    if (read && word && in_counters && !address[2]) counter_high_q <= counter[63:32];
+    if (read && word && in_counters(address) && !address[2]) counter_high_q <= counter[63:32];
   end
 
   logic [47:0] mac;
@@ -244,32 +241,12 @@ module registers
     value = '1;
     if (read && word) begin
       unique case (address)
-        REG_ID: value = DEVICE_MAGIC;
-        REG_ABI_VERSION: value = ABI_VERSION;
-        REG_MAX_QP: value = N_QP;
-        REG_MAX_CQ: value = N_CQ;
-        REG_MAX_SRQ: value = N_SRQ;
-        REG_MAX_STAG: value = N_STAG;
-        REG_READ_POOL: value = N_READS;
-        REG_MAX_WINDOW: value = N_WINDOW;
-        REG_MAX_NODE: value = MAX_NODE;
-        REG_USER_PAGES: value = USER_PAGES;
         REG_CLOCK_KHZ: value = cfg_clock_khz_i;
         REG_STATUS:
         value = 32'(ready_i) << DEVICE_STATUS_READY | 32'(link_up_i) << DEVICE_STATUS_LINK_UP;
-        REG_CONTROL: value = 32'(enable_o) << DEVICE_CONTROL_ENABLE;
         REG_NODE_ID: value = 32'(cfg_node_i);
         REG_MAC_LO: value = mac[31:0];
         REG_MAC_HI: value = 32'(mac[47:32]);
-        REG_MTU: value = 32'(mtu_o);
-        REG_RTO_CYCLES: value = rto_cycles_o;
-        REG_RETRY_LIMIT: value = 32'(retry_limit_o);
-        REG_COMBINE_CYCLES: value = 32'(combine_cycles_o);
-        REG_LOAD_CYCLES: value = 32'(load_cycles_o);
-        REG_PULL_MODE:
-        value = pull_by_firmware_o ? 32'(PULL_MODE_FIRMWARE) : 32'(PULL_MODE_HARDWARE);
-        REG_ERRATA: value = 32'(erratum_o) << ERRATA_PULL_BESIDE_PUSH;
-        REG_INT_ENABLE: value = 32'(enable_q);
         REG_INT_CAUSE: value = 32'(cause_q);
         REG_QP_FAILED_WORDS: value = qp_failed_words;
         REG_CQ_OVERRUN_WORDS: value = cq_overrun_words;
@@ -278,11 +255,12 @@ module registers
         REG_TIME_HI: value = time_high_q;
         REG_MBOX_STATUS: value = 32'(mbox_status_q);
         default:
-        if (in_mbox) value = mbox_q[address[5:2]];
-        else if (in_qp_failed) value = qp_failed;
-        else if (in_cq_overrun) value = cq_overrun;
-        else if (in_srq_low) value = srq_low;
-        else if (in_counters) value = address[2] ? counter_high_q : counter[31:0];
+        if (is_plain) value = plain_value;
+        else if (in_mbox_data(address)) value = mbox_q[address[5:2]];
+        else if (has_qp_failed) value = qp_failed;
+        else if (has_cq_overrun) value = cq_overrun;
+        else if (has_srq_low) value = srq_low;
+        else if (in_counters(address)) value = address[2] ? counter_high_q : counter[31:0];
       endcase
     end
   end

@@ -2,10 +2,12 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <cstring>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "Vregisters.h"
+#include "exrnic_registers.h"
 #include "rtl-model/testing/bench.h"
 #include "rtl-model/testing/records.h"
 
@@ -188,24 +190,27 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_CONTROL, kOnes, EXRNIC_DEVICE_CONTROL_ENABLE},
       {EXRNIC_REG_MTU, EXRNIC_MTU_MIN, EXRNIC_MTU_MIN},
       {EXRNIC_REG_MTU, EXRNIC_MTU_MAX, EXRNIC_MTU_MAX},
-      {EXRNIC_REG_MTU, 1040, 1040},
-      {EXRNIC_REG_MTU, 1032, EXRNIC_MTU_DEFAULT},
-      {EXRNIC_REG_MTU, EXRNIC_MTU_MIN - 16, EXRNIC_MTU_DEFAULT},
-      {EXRNIC_REG_MTU, EXRNIC_MTU_MAX + 16, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_DEFAULT + EXRNIC_MTU_STEP, EXRNIC_MTU_DEFAULT + EXRNIC_MTU_STEP},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_DEFAULT + EXRNIC_MTU_STEP / 2, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MIN - EXRNIC_MTU_STEP, EXRNIC_MTU_DEFAULT},
+      {EXRNIC_REG_MTU, EXRNIC_MTU_MAX + EXRNIC_MTU_STEP, EXRNIC_MTU_DEFAULT},
       {EXRNIC_REG_MTU, 0x80000400, EXRNIC_MTU_DEFAULT},
-      {EXRNIC_REG_RTO_CYCLES, 1024, 1024},
-      {EXRNIC_REG_RTO_CYCLES, 1023, 1024},
-      {EXRNIC_REG_RTO_CYCLES, 0, 1024},
+      {EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_MIN, EXRNIC_RTO_CYCLES_MIN},
+      {EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_MIN - 1, EXRNIC_RTO_CYCLES_MIN},
+      {EXRNIC_REG_RTO_CYCLES, 0, EXRNIC_RTO_CYCLES_MIN},
       {EXRNIC_REG_RTO_CYCLES, kOnes, kOnes},
-      {EXRNIC_REG_RETRY_LIMIT, 1, 1},
-      {EXRNIC_REG_RETRY_LIMIT, 255, 255},
-      {EXRNIC_REG_RETRY_LIMIT, 0, EXRNIC_RETRY_LIMIT_DEFAULT},
-      {EXRNIC_REG_RETRY_LIMIT, 256, EXRNIC_RETRY_LIMIT_DEFAULT},
+      {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_MIN, EXRNIC_RETRY_LIMIT_MIN},
+      {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_MAX, EXRNIC_RETRY_LIMIT_MAX},
+      {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_MIN - 1, EXRNIC_RETRY_LIMIT_DEFAULT},
+      {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_MAX + 1, EXRNIC_RETRY_LIMIT_DEFAULT},
       {EXRNIC_REG_COMBINE_CYCLES, 0, 0},
       {EXRNIC_REG_COMBINE_CYCLES, EXRNIC_COMBINE_CYCLES_MAX + 1, EXRNIC_COMBINE_CYCLES_DEFAULT},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN, EXRNIC_LOAD_CYCLES_MIN},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MIN - 1, EXRNIC_LOAD_CYCLES_DEFAULT},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_MAX + 1, EXRNIC_LOAD_CYCLES_DEFAULT},
+      {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE, EXRNIC_PULL_MODE_FIRMWARE},
+      {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE + 1, EXRNIC_PULL_MODE_HARDWARE},
+      {EXRNIC_REG_ERRATA, kOnes, EXRNIC_ERRATA_PULL_BESIDE_PUSH},
       {EXRNIC_REG_INT_ENABLE, kOnes, 127},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
@@ -214,6 +219,30 @@ TEST_CASE("Configuration takes the values that its register allows") {
   Registers registers;
   registers.write(address, value);
   CHECK(registers.read(address) == expected);
+}
+
+TEST_CASE("What the specification says all of is the same in C++") {
+  std::mt19937 random(90125);
+  const std::vector<uint32_t> least = {0,
+                                       1,
+                                       EXRNIC_MTU_STEP,
+                                       EXRNIC_RETRY_LIMIT_MAX,
+                                       EXRNIC_MTU_MIN,
+                                       EXRNIC_RTO_CYCLES_MIN,
+                                       EXRNIC_MTU_MAX,
+                                       EXRNIC_COMBINE_CYCLES_MAX,
+                                       EXRNIC_LOAD_CYCLES_MAX,
+                                       kOnes};
+  Registers registers;
+  registers::PlainRegisters plain;
+  for (int i = 0; i < 20'000; ++i) {
+    const uint32_t offset = kWord * (random() % (EXRNIC_REG_MBOX_DATA / kWord));
+    const uint32_t value = least[random() % least.size()] + random() % 3 - 1;
+    registers.write(offset, value);
+    plain.write(offset, value);
+    CAPTURE(offset, value);
+    if (const auto kept = plain.read(offset)) REQUIRE(registers.read(offset) == *kept);
+  }
 }
 
 TEST_CASE("Configuration reaches the blocks") {
