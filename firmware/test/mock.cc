@@ -3,14 +3,12 @@
 
 #include <algorithm>
 
+#include "exrnic_registers.h"
+
 namespace exrnic::testing {
 namespace {
 
 Hardware* hardware;
-
-bool in_words(uint32_t reg, uint32_t first, uint32_t words) {
-  return reg >= first && reg < first + 4 * words;
-}
 
 }  // namespace
 
@@ -82,15 +80,13 @@ uint32_t Hardware::read(uint32_t reg) {
   if (reg == EXRNIC_REG_DEV_BELL_NUMBER) return bell_.number;
   if (reg == EXRNIC_REG_DEV_BELL_INDEX) return bell_.index;
   if (reg == EXRNIC_REG_DEV_BLOCK) return blocks.empty() ? ~0u : blocks.front().page;
-  if (in_words(reg, EXRNIC_REG_DEV_BLOCK_WORDS, EXRNIC_FW_BLOCK_WORDS))
+  if (registers::in_dev_block_words(reg))
     return blocks.at(0).words.at((reg - EXRNIC_REG_DEV_BLOCK_WORDS) / 4);
   if (reg == EXRNIC_REG_DEV_TIME_LO) return static_cast<uint32_t>(time_ns);
   if (reg == EXRNIC_REG_DEV_TIME_HI) return static_cast<uint32_t>(time_ns >> 32);
   if (reg == EXRNIC_REG_DEV_PUNTS) return static_cast<uint32_t>(punts.size());
-  if (in_words(reg, EXRNIC_REG_DEV_PUNT_WORDS, EXRNIC_FW_PUNT_WORDS))
-    return punts.at(0)[(reg - EXRNIC_REG_DEV_PUNT_WORDS) / 4];
-  if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS))
-    return words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4];
+  if (registers::in_dev_punt_words(reg)) return punts.at(0)[(reg - EXRNIC_REG_DEV_PUNT_WORDS) / 4];
+  if (registers::in_dev_direct_words(reg)) return words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4];
   if (reg == EXRNIC_REG_DEV_DIRECT_STATUS) {
     if (!busy_) return status_;
     busy_ = false;
@@ -109,7 +105,7 @@ void Hardware::write(uint32_t reg, uint32_t value) {
   } else if (reg == EXRNIC_REG_DEV_RAISE) {
     if (busy_) throw std::logic_error("a process is woken for what may still be under way");
     raises.push_back(value);
-  } else if (in_words(reg, EXRNIC_REG_DEV_DIRECT_WORDS, EXRNIC_FW_DIRECT_WORDS)) {
+  } else if (registers::in_dev_direct_words(reg)) {
     words_[(reg - EXRNIC_REG_DEV_DIRECT_WORDS) / 4] = value;
   } else {
     registers[reg] = value;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "exrnic_hw.h"
+#include "exrnic_registers.h"
 
 namespace exrnic::lockstep {
 namespace {
@@ -33,10 +33,6 @@ uint32_t offset_of(exrnic_counter counter) {
   return EXRNIC_REG_COUNTERS + static_cast<uint32_t>(sizeof(uint64_t)) * counter;
 }
 
-bool in_range(uint32_t offset, uint32_t first, uint32_t bytes) {
-  return offset >= first && offset - first < bytes;
-}
-
 }  // namespace
 
 RegisterKind kind_of(uint32_t offset) {
@@ -55,9 +51,8 @@ RegisterKind kind_of(uint32_t offset) {
   }
   // The reference has no processor.
   if (offset >= EXRNIC_REG_FW_MEMORY) return RegisterKind::kTiming;
-  if (in_range(offset, EXRNIC_REG_MBOX_DATA, EXRNIC_MBOX_DATA_BYTES)) return RegisterKind::kAnswer;
-  if (!in_range(offset, EXRNIC_REG_COUNTERS, EXRNIC_COUNTERS * sizeof(uint64_t)))
-    return RegisterKind::kConstant;
+  if (registers::in_mbox_data(offset)) return RegisterKind::kAnswer;
+  if (!registers::in_counters(offset)) return RegisterKind::kConstant;
   const auto compared = compared_counters();
   const bool is_compared = std::find(compared.begin(), compared.end(), offset) != compared.end();
   return is_compared ? RegisterKind::kCounter : RegisterKind::kTiming;

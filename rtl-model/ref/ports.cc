@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "exrnic_registers.h"
 #include "rtl-model/ref/ddp_check.h"
 #include "rtl-model/ref/ddp_header.h"
 
@@ -12,10 +13,6 @@ namespace {
 constexpr uint32_t kSpadBytes = 4 * EXRNIC_PORT_SPADS;
 
 bool is_word(const MmioAccess& access) { return access.size == 4 && access.offset % 4 == 0; }
-
-bool in_spads(uint32_t place, uint32_t first) {
-  return place >= first && place - first < kSpadBytes;
-}
 
 uint32_t place_of(const MmioAccess& access) {
   return (access.offset - EXRNIC_PORT_BASE) % EXRNIC_PORT_STRIDE;
@@ -50,7 +47,7 @@ void Ports::write(const MmioAccess& access) {
     case EXRNIC_REG_PORT_PEER:
       return set_peer(port, value);
     case EXRNIC_REG_PORT_VECTOR:
-      if (value < EXRNIC_MSIX_VECTORS) port.vector = value;
+      if (registers::takes_port_vector(value)) port.vector = value;
       return;
     case EXRNIC_REG_PORT_EVENTS:
       port.events &= ~value;
@@ -67,7 +64,7 @@ void Ports::write(const MmioAccess& access) {
     default:
       break;
   }
-  if (!in_spads(place, EXRNIC_REG_PORT_SPAD_OUT)) return;
+  if (!registers::in_port_spad_out(place)) return;
   const uint32_t spad = place - EXRNIC_REG_PORT_SPAD_OUT;
   port.out[spad / 4] = value;
   say_linked(number, EXRNIC_PORT_TO_SPADS + spad, value);
@@ -97,9 +94,9 @@ uint64_t Ports::read(const MmioAccess& access) const {
     default:
       break;
   }
-  if (in_spads(place, EXRNIC_REG_PORT_SPAD_OUT))
+  if (registers::in_port_spad_out(place))
     return as_read(port.out[(place - EXRNIC_REG_PORT_SPAD_OUT) / 4]);
-  if (in_spads(place, EXRNIC_REG_PORT_SPAD_IN))
+  if (registers::in_port_spad_in(place))
     return as_read(port.in[(place - EXRNIC_REG_PORT_SPAD_IN) / 4]);
   return UINT64_MAX;
 }
@@ -138,7 +135,7 @@ void Ports::enable(uint32_t number, bool enable) {
 // ---- Messages
 
 void Ports::say(uint32_t number, uint32_t to, uint32_t data) {
-  if (!state_.settings.enable) return;
+  if (!state_.enabled()) return;
   const Port& port = ports_[number];
   Segment message;
   message.node = port.node;

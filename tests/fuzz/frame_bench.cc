@@ -68,7 +68,7 @@ void put_right_datagram(uint8_t* efe) {
 
 FrameBench::FrameBench(const testing::MakeCore& make_core)
     : allowed_(kPages * kPage), core_(make_core, kPages * kPage, *this, 1) {
-  core_.write_register(EXRNIC_REG_RTO_CYCLES, 1024);
+  core_.write_register(EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_MIN);
   core_.write_register(EXRNIC_REG_RETRY_LIMIT, 2);
   grant();
   open();

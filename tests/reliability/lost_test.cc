@@ -31,7 +31,7 @@ struct Losing : Exchange {
       left.rnic.connect(more[i], 1, kRight + i);
       right.rnic.connect(peer, 0, kLeft + i);
     }
-    left.rnic.write_register(EXRNIC_REG_RTO_CYCLES, 1024);
+    left.rnic.write_register(EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_MIN);
     left.rnic.write_register(EXRNIC_REG_RETRY_LIMIT, 1);
     rest();
   }

@@ -36,13 +36,15 @@ bool is_send(uint8_t opcode) {
          opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE;
 }
 
+constexpr uint32_t kMtus = (EXRNIC_MTU_MAX - EXRNIC_MTU_MIN) / EXRNIC_MTU_STEP + 1;
+
 class Drawing {
  public:
   Drawing(uint64_t seed, unsigned operations) : random_(seed) {
     plan_.seed = seed;
     plan_.profile = below(2) ? "dc-25g" : "ntb-gen3x8";
     plan_.fault_rate = below(2) ? 0 : 0.01;
-    plan_.mtu = EXRNIC_MTU_MIN + 16 * below(241);
+    plan_.mtu = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP * below(kMtus);
     plan_.ring_log = 9 + below(4);
     while (number_ < operations) plan_.rounds.push_back(round());
   }

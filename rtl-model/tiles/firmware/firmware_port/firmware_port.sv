@@ -54,19 +54,14 @@ module firmware_port
   assign pages.active = path.active;
   assign queues.answer_qpn = qp.index;
 
-
   localparam int unsigned WordBits = $clog2(FW_DIRECT_WORDS);
-
-  function automatic logic in_words(logic [11:0] address, logic [15:0] first, int unsigned words);
-    return 16'(address) >= first && 32'(address) < 32'(first) + 4 * words;
-  endfunction
 
   // ---- Registers
   logic in_punt, in_direct, in_block, write;
   logic [WordBits-1:0] word;
-  assign in_punt = in_words(address_i, REG_DEV_PUNT_WORDS, FW_PUNT_WORDS);
-  assign in_direct = in_words(address_i, REG_DEV_DIRECT_WORDS, FW_DIRECT_WORDS);
-  assign in_block = in_words(address_i, REG_DEV_BLOCK_WORDS, FW_BLOCK_WORDS);
+  assign in_punt = in_dev_punt_words(16'(address_i));
+  assign in_direct = in_dev_direct_words(16'(address_i));
+  assign in_block = in_dev_block_words(16'(address_i));
   assign word = address_i[2+:WordBits];
   assign write = valid_i && write_i;
   always_comb begin

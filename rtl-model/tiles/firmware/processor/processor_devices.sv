@@ -44,10 +44,6 @@ module processor_devices
     output logic       timing_o  // the timer runs
 );
 
-  function automatic logic in_words(logic [11:0] address);
-    return address >= 12'(REG_DEV_WORDS) && 32'(address) < 32'(REG_DEV_WORDS) + 4 * FW_COMMAND_WORDS;
-  endfunction
-
   // ---- Time
   logic [31:0] cycles_q, time_high_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -89,7 +85,7 @@ module processor_devices
       12'(REG_DEV_CYCLES), 12'(REG_DEV_TIME_LO), 12'(REG_DEV_TIME_HI), 12'(REG_DEV_LINES),
       12'(REG_DEV_COMMAND):
         known = !write_i;
-      default: known = to_port ? port_known_i : in_words(address_i);
+      default: known = to_port ? port_known_i : in_dev_words(16'(address_i));
     endcase
   end
 

@@ -53,8 +53,7 @@ module processor_host
     {write, in_words, hold, start} = '0;
     if (valid_i) begin
       write = write_i && word_i;
-      in_words = address_i >= REG_FW_WORDS &&
-          32'(address_i) < 32'(REG_FW_WORDS) + 4 * FW_COMMAND_WORDS;
+      in_words = in_fw_words(address_i);
       hold = write && address_i == REG_FW_CONTROL && !data_i[FW_CONTROL_RUN];
       start = write && address_i == REG_FW_CONTROL && data_i[FW_CONTROL_RUN] &&
           state_q == FW_STATE_HELD;
@@ -103,14 +102,12 @@ module processor_host
   end
 
   // ---- Loading
-  logic address_ok;
-  assign address_ok = data_i < FW_MEMORY_BYTES && data_i[1:0] == '0;
   assign load_o = write && address_i == REG_FW_DATA && state_q == FW_STATE_HELD;
   assign load_address_o = address_q;
   assign load_data_o = data_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) address_q <= '0;
-    else if (write && address_i == REG_FW_ADDRESS && address_ok) address_q <= data_i;
+    else if (write && address_i == REG_FW_ADDRESS && takes_fw_address(data_i)) address_q <= data_i;
     else if (load_o) address_q <= (address_q + 32'd4) & (FW_MEMORY_BYTES - 1);
   end
 

@@ -74,8 +74,8 @@ module ports
       known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
       overview = word_i && address_i == REG_PORTS_PENDING;
       write = write_i && known;
-      in_out = 16'(place) >= REG_PORT_SPAD_OUT && 16'(place) < REG_PORT_SPAD_OUT + 16'(SpadBytes);
-      in_in = 16'(place) >= REG_PORT_SPAD_IN && 16'(place) < REG_PORT_SPAD_IN + 16'(SpadBytes);
+      in_out = in_port_spad_out(16'(place));
+      in_in = in_port_spad_in(16'(place));
       rings = write && (16'(place) == REG_PORT_RING || in_out);
       enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
           !enabled_q[port];
@@ -155,7 +155,7 @@ module ports
           if (!enabled_q[port] && data_i[31:16] < 16'(MAX_NODE) &&
               data_i[31:16] != 16'(cfg_node_i) && data_i[15:0] < 16'(PORTS))
             peer_q[port] <= '{node: node_t'(data_i[31:16]), port: port_t'(data_i)};
-          REG_PORT_VECTOR: if (data_i < MSIX_VECTORS) vector_q[port] <= vector_t'(data_i);
+          REG_PORT_VECTOR: if (takes_port_vector(data_i)) vector_q[port] <= vector_t'(data_i);
           REG_PORT_EVENTS: events_q[port] <= events_q[port] & ~data_i[1:0];
           REG_PORT_BELLS_RUNG: bells_q[port] <= bells_q[port] & ~data_i;
           REG_PORT_BELLS_MASK: begin

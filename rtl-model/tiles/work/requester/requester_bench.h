@@ -17,6 +17,7 @@
 
 namespace exrnic::testing {
 
+constexpr unsigned kMtus = (EXRNIC_MTU_MAX - EXRNIC_MTU_MIN) / EXRNIC_MTU_STEP + 1;
 constexpr int kLimit = 20000;  // cycles for anything here
 constexpr uint8_t kOwnNode = 0x2a;
 constexpr uint64_t kRingFrames = 0x7000000000;

@@ -179,7 +179,7 @@ TEST_CASE("Up to sixteen elements are gathered, across slots, pages and the end 
   std::mt19937 random(seed);
   for (int round = 0; round < 60; ++round) {
     Requester requester(random());
-    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
+    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP * (random() % kMtus);
     std::vector<exrnic_sge> elements(random() % (EXRNIC_MAX_SGE + 1));
     for (std::size_t i = 0; i < elements.size(); ++i)
       elements[i] = {0x10000 * (i + 1) + random() % 8192,

@@ -115,7 +115,7 @@ TEST_CASE("Random messages arrive in their slots byte by byte") {
     exrnic_wqe wqe = gather(random() % 5000, random() % 5000);
     wqe.sge0_address += random() % 8192;
     wqe.sge1_address += random() % 8192;
-    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + 16 * (random() % 241);
+    requester.dut().settings_mtu_i = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP * (random() % kMtus);
     CAPTURE(round, wqe.sge0_length, wqe.sge1_length, int{requester.dut().settings_mtu_i});
     execute(requester, wqe);
     CHECK(gathered(requester) == expected_sources(wqe));
