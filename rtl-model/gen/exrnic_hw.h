@@ -749,6 +749,14 @@ enum exrnic_qp_state {
   EXRNIC_QP_STATE_ERROR = 4,  // Work is flushed, frames for it are discarded
 };
 
+// DO(name, meaning) of each.
+#define EXRNIC_QP_STATE_EACH(DO) \
+  DO(RESET, "Nothing is sent or received") \
+  DO(INIT, "Receives may be posted") \
+  DO(RTR, "Ready to receive: the peer is known") \
+  DO(RTS, "Ready to send") \
+  DO(ERROR, "Work is flushed, frames for it are discarded")
+
 // Transport service.
 enum exrnic_service {
   EXRNIC_SERVICE_RC = 0,  // Reliable connection
@@ -1262,6 +1270,7 @@ struct exrnic_rdmap_opcode_properties {
 // Of what is no item: all zero.
 static inline struct exrnic_rdmap_opcode_properties exrnic_of_rdmap_opcode(uint64_t value) {
   static const struct exrnic_rdmap_opcode_properties of[] = {
+    {0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
     {1, 1, 0, 0, 0, 0, 0, 1, 0},  // write
     {5, 0, 1, 28, 0, 0, 0, 0, 0},  // read_request
     {2, 1, 0, 0, 0, 0, 0, 0, 0},  // read_response
@@ -1275,8 +1284,21 @@ static inline struct exrnic_rdmap_opcode_properties exrnic_of_rdmap_opcode(uint6
     {5, 0, 1, 52, 0, 0, 1, 0, 0},  // atomic_request
     {2, 0, 3, 12, 0, 0, 1, 0, 0},  // atomic_response
   };
-  static const struct exrnic_rdmap_opcode_properties none = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;
+  switch (value) {
+    case EXRNIC_RDMAP_OPCODE_WRITE: return of[1];
+    case EXRNIC_RDMAP_OPCODE_READ_REQUEST: return of[2];
+    case EXRNIC_RDMAP_OPCODE_READ_RESPONSE: return of[3];
+    case EXRNIC_RDMAP_OPCODE_SEND: return of[4];
+    case EXRNIC_RDMAP_OPCODE_SEND_INVALIDATE: return of[5];
+    case EXRNIC_RDMAP_OPCODE_SEND_SE: return of[6];
+    case EXRNIC_RDMAP_OPCODE_SEND_SE_INVALIDATE: return of[7];
+    case EXRNIC_RDMAP_OPCODE_TERMINATE: return of[8];
+    case EXRNIC_RDMAP_OPCODE_IMMEDIATE: return of[9];
+    case EXRNIC_RDMAP_OPCODE_IMMEDIATE_SE: return of[10];
+    case EXRNIC_RDMAP_OPCODE_ATOMIC_REQUEST: return of[11];
+    case EXRNIC_RDMAP_OPCODE_ATOMIC_RESPONSE: return of[12];
+    default: return of[0];
+  }
 }
 
 // Operation of an Atomic Request (RFC 7306, 5.1).
@@ -1309,6 +1331,30 @@ enum exrnic_term_code {
   EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG = 0x1205u,  // DDP, untagged buffer error: message too long for the buffer
   EXRNIC_TERM_CODE_UNTAGGED_VERSION = 0x1206u,  // DDP, untagged buffer error: invalid DDP version
 };
+
+// DO(name, meaning) of each.
+#define EXRNIC_TERM_CODE_EACH(DO) \
+  DO(LOCAL_CATASTROPHIC, "RDMAP, local catastrophic error: the receive that the message met is unusable") \
+  DO(RDMAP_STAG, "RDMAP, remote protection error: invalid STag") \
+  DO(RDMAP_BOUNDS, "RDMAP, remote protection error: base or bounds violation") \
+  DO(ACCESS, "RDMAP, remote protection error: access rights violation") \
+  DO(RDMAP_STREAM, "RDMAP, remote protection error: STag not associated with the stream") \
+  DO(RDMAP_WRAP, "RDMAP, remote protection error: TO wrap") \
+  DO(NOT_INVALIDATED, "RDMAP, remote protection error: STag cannot be invalidated") \
+  DO(RDMAP_VERSION, "RDMAP, remote operation error: invalid RDMAP version") \
+  DO(OPCODE, "RDMAP, remote operation error: unexpected opcode") \
+  DO(STREAM, "RDMAP, remote operation error: catastrophic, localized to the stream") \
+  DO(TAGGED_STAG, "DDP, tagged buffer error: invalid STag") \
+  DO(TAGGED_BOUNDS, "DDP, tagged buffer error: base or bounds violation") \
+  DO(TAGGED_STREAM, "DDP, tagged buffer error: STag not associated with the stream") \
+  DO(TAGGED_WRAP, "DDP, tagged buffer error: TO wrap") \
+  DO(TAGGED_VERSION, "DDP, tagged buffer error: invalid DDP version") \
+  DO(UNTAGGED_QN, "DDP, untagged buffer error: invalid QN") \
+  DO(UNTAGGED_NO_BUFFER, "DDP, untagged buffer error: invalid MSN, no buffer available") \
+  DO(UNTAGGED_MSN, "DDP, untagged buffer error: invalid MSN, out of range") \
+  DO(UNTAGGED_MO, "DDP, untagged buffer error: invalid MO") \
+  DO(UNTAGGED_TOO_LONG, "DDP, untagged buffer error: message too long for the buffer") \
+  DO(UNTAGGED_VERSION, "DDP, untagged buffer error: invalid DDP version")
 
 // Flags of an EFE frame.
 #define EXRNIC_EFE_FLAGS_SEQ 0x1u  // Carries a DDP segment; seq is its number
@@ -1559,6 +1605,29 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_PIO_AREA 0x800u  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
 #define EXRNIC_PIO_BLOCKS 32  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 
+// What programs call work that has completed.
+enum exrnic_completion {
+  EXRNIC_COMPLETION_UNKNOWN = 0,  // Unknown operation
+  EXRNIC_COMPLETION_PUSH = 1,  // PUSH
+  EXRNIC_COMPLETION_SEND = 2,  // SEND
+  EXRNIC_COMPLETION_PULL = 3,  // PULL
+  EXRNIC_COMPLETION_LOCAL_INVALIDATE = 4,  // Local invalidation
+  EXRNIC_COMPLETION_RECV = 5,  // Receive
+  EXRNIC_COMPLETION_FETCH_ADD = 6,  // Fetch and add
+  EXRNIC_COMPLETION_COMPARE_SWAP = 7,  // Compare and swap
+};
+
+// DO(name, meaning) of each.
+#define EXRNIC_COMPLETION_EACH(DO) \
+  DO(UNKNOWN, "Unknown operation") \
+  DO(PUSH, "PUSH") \
+  DO(SEND, "SEND") \
+  DO(PULL, "PULL") \
+  DO(LOCAL_INVALIDATE, "Local invalidation") \
+  DO(RECV, "Receive") \
+  DO(FETCH_ADD, "Fetch and add") \
+  DO(COMPARE_SWAP, "Compare and swap")
+
 // Operation of a work request.
 enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_PUSH = 1,  // RDMA Write: the local bytes go to remote_stag, remote_to
@@ -1572,6 +1641,19 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
+
+// DO(name, meaning) of each.
+#define EXRNIC_WQE_OPCODE_EACH(DO) \
+  DO(PUSH, "RDMA Write: the local bytes go to remote_stag, remote_to") \
+  DO(PUSH_IMM, "PUSH, and imm_data with a receive at the peer") \
+  DO(SEND, "Send: the local bytes go to a receive of the peer") \
+  DO(SEND_IMM, "SEND with imm_data") \
+  DO(SEND_INVALIDATE, "SEND; the peer then invalidates its STag imm_data") \
+  DO(PULL, "RDMA Read: length bytes at remote_stag, remote_to come to the local elements") \
+  DO(LOCAL_INVALIDATE, "Invalidates the own STag imm_data, when all before it has ended") \
+  DO(FETCH_ADD, "Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES") \
+  DO(COMPARE_SWAP, "Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element") \
+  DO(RECV, "Receive: the elements take a message, in order")
 
 // What is true of each item of enum exrnic_wqe_opcode.
 struct exrnic_wqe_opcode_properties {
@@ -1592,37 +1674,62 @@ struct exrnic_wqe_opcode_properties {
   uint8_t inlines;  // Its bytes may stand in the work request
   uint8_t uc;  // A queue pair of UC takes it
   uint8_t ud;  // A queue pair of UD takes it
+  uint8_t completes;  // As what it completes (enum exrnic_completion)
 };
 // Of what is no item: all zero.
 static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t value) {
   static const struct exrnic_wqe_opcode_properties of[] = {
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
-    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0},  // push
-    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0},  // push_imm
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1},  // send
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1},  // send_imm
-    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0},  // send_invalidate
-    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0},  // pull
-    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1},  // local_invalidate
-    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0},  // fetch_add
-    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0},  // compare_swap
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
+    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},  // push
+    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1},  // push_imm
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 2},  // send_imm
+    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 2},  // send_invalidate
+    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3},  // pull
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 4},  // local_invalidate
+    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6},  // fetch_add
+    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 7},  // compare_swap
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},  // recv
   };
-  static const struct exrnic_wqe_opcode_properties none = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;
+  switch (value) {
+    case EXRNIC_WQE_OPCODE_PUSH: return of[1];
+    case EXRNIC_WQE_OPCODE_PUSH_IMM: return of[2];
+    case EXRNIC_WQE_OPCODE_SEND: return of[3];
+    case EXRNIC_WQE_OPCODE_SEND_IMM: return of[4];
+    case EXRNIC_WQE_OPCODE_SEND_INVALIDATE: return of[5];
+    case EXRNIC_WQE_OPCODE_PULL: return of[6];
+    case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE: return of[7];
+    case EXRNIC_WQE_OPCODE_FETCH_ADD: return of[8];
+    case EXRNIC_WQE_OPCODE_COMPARE_SWAP: return of[9];
+    case EXRNIC_WQE_OPCODE_RECV: return of[10];
+    default: return of[0];
+  }
 }
 
 // How a work request ended.
 enum exrnic_cqe_status {
   EXRNIC_CQE_STATUS_SUCCESS = 0,  // Done: placed at the peer. Of UC and UD: sent
-  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
+  EXRNIC_CQE_STATUS_LOC_LEN_ERR = 1,  // The length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
   EXRNIC_CQE_STATUS_LOC_QP_OP_ERR = 2,  // Malformed work request: opcode, flags, number of elements, or destination of a datagram
   EXRNIC_CQE_STATUS_LOC_PROT_ERR = 3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
   EXRNIC_CQE_STATUS_WR_FLUSH_ERR = 4,  // Not executed: the queue pair was in, or went to, the error state
-  EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
-  EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it (detail has the terminate code)
+  EXRNIC_CQE_STATUS_REM_ACCESS_ERR = 5,  // The peer refused: STag, bounds, rights or domain
+  EXRNIC_CQE_STATUS_REM_OP_ERR = 6,  // The peer could not execute it
   EXRNIC_CQE_STATUS_RETRY_EXC_ERR = 7,  // The peer did not answer RETRY_LIMIT retransmissions
-  EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over (detail has the terminate code)
+  EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR = 8,  // The message found no receive at the peer, rnr_retry times over
 };
+
+// DO(name, meaning) of each.
+#define EXRNIC_CQE_STATUS_EACH(DO) \
+  DO(SUCCESS, "Done: placed at the peer. Of UC and UD: sent") \
+  DO(LOC_LEN_ERR, "The length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer") \
+  DO(LOC_QP_OP_ERR, "Malformed work request: opcode, flags, number of elements, or destination of a datagram") \
+  DO(LOC_PROT_ERR, "A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed") \
+  DO(WR_FLUSH_ERR, "Not executed: the queue pair was in, or went to, the error state") \
+  DO(REM_ACCESS_ERR, "The peer refused: STag, bounds, rights or domain") \
+  DO(REM_OP_ERR, "The peer could not execute it") \
+  DO(RETRY_EXC_ERR, "The peer did not answer RETRY_LIMIT retransmissions") \
+  DO(RNR_RETRY_EXC_ERR, "The message found no receive at the peer, rnr_retry times over")
 
 // Flags of a work request.
 #define EXRNIC_WQE_FLAGS_SIGNALED 0x1u  // Write a CQE on success too

@@ -1179,6 +1179,18 @@ package exrnic_pkg;
   localparam int unsigned PIO_AREA = 32'h800;  // Offset in the user page: the first PIO block. A block is a work request of one slot that also stands in the ring; when all its bytes are stored, it is the doorbell that it names, and the core may execute it without reading the ring
   localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 
+  // What programs call work that has completed.
+  typedef enum logic [2:0] {
+    COMPLETION_UNKNOWN = 3'h0,  // Unknown operation
+    COMPLETION_PUSH = 3'h1,  // PUSH
+    COMPLETION_SEND = 3'h2,  // SEND
+    COMPLETION_PULL = 3'h3,  // PULL
+    COMPLETION_LOCAL_INVALIDATE = 3'h4,  // Local invalidation
+    COMPLETION_RECV = 3'h5,  // Receive
+    COMPLETION_FETCH_ADD = 3'h6,  // Fetch and add
+    COMPLETION_COMPARE_SWAP = 3'h7  // Compare and swap
+  } completion_e;
+
   // Operation of a work request.
   typedef enum logic [7:0] {
     WQE_OPCODE_PUSH = 8'h1,  // RDMA Write: the local bytes go to remote_stag, remote_to
@@ -1212,6 +1224,7 @@ package exrnic_pkg;
     logic inlines;  // Its bytes may stand in the work request
     logic uc;  // A queue pair of UC takes it
     logic ud;  // A queue pair of UD takes it
+    completion_e completes;  // As what it completes
   } wqe_opcode_properties_t;
   function automatic wqe_opcode_properties_t of_wqe_opcode(logic [7:0] value);
     wqe_opcode_properties_t of;
@@ -1224,6 +1237,7 @@ package exrnic_pkg;
         of.remote = 1'd1;
         of.inlines = 1'd1;
         of.uc = 1'd1;
+        of.completes = COMPLETION_PUSH;
       end
       WQE_OPCODE_PUSH_IMM: begin
         of.posted = 1'd1;
@@ -1236,6 +1250,7 @@ package exrnic_pkg;
         of.remote = 1'd1;
         of.inlines = 1'd1;
         of.uc = 1'd1;
+        of.completes = COMPLETION_PUSH;
       end
       WQE_OPCODE_SEND: begin
         of.posted = 1'd1;
@@ -1246,6 +1261,7 @@ package exrnic_pkg;
         of.inlines = 1'd1;
         of.uc = 1'd1;
         of.ud = 1'd1;
+        of.completes = COMPLETION_SEND;
       end
       WQE_OPCODE_SEND_IMM: begin
         of.posted = 1'd1;
@@ -1257,6 +1273,7 @@ package exrnic_pkg;
         of.inlines = 1'd1;
         of.uc = 1'd1;
         of.ud = 1'd1;
+        of.completes = COMPLETION_SEND;
       end
       WQE_OPCODE_SEND_INVALIDATE: begin
         of.posted = 1'd1;
@@ -1266,12 +1283,14 @@ package exrnic_pkg;
         of.invalidates = 1'd1;
         of.receive = 1'd1;
         of.inlines = 1'd1;
+        of.completes = COMPLETION_SEND;
       end
       WQE_OPCODE_PULL: begin
         of.posted = 1'd1;
         of.opcode = RDMAP_OPCODE_READ_REQUEST;
         of.pull = 1'd1;
         of.remote = 1'd1;
+        of.completes = COMPLETION_PULL;
       end
       WQE_OPCODE_LOCAL_INVALIDATE: begin
         of.posted = 1'd1;
@@ -1279,6 +1298,7 @@ package exrnic_pkg;
         of.invalidates = 1'd1;
         of.uc = 1'd1;
         of.ud = 1'd1;
+        of.completes = COMPLETION_LOCAL_INVALIDATE;
       end
       WQE_OPCODE_FETCH_ADD: begin
         of.posted = 1'd1;
@@ -1287,6 +1307,7 @@ package exrnic_pkg;
         of.atomic = 1'd1;
         of.operation = ATOMIC_OPERATION_FETCH_ADD;
         of.remote = 1'd1;
+        of.completes = COMPLETION_FETCH_ADD;
       end
       WQE_OPCODE_COMPARE_SWAP: begin
         of.posted = 1'd1;
@@ -1295,6 +1316,10 @@ package exrnic_pkg;
         of.atomic = 1'd1;
         of.operation = ATOMIC_OPERATION_COMPARE_SWAP;
         of.remote = 1'd1;
+        of.completes = COMPLETION_COMPARE_SWAP;
+      end
+      WQE_OPCODE_RECV: begin
+        of.completes = COMPLETION_RECV;
       end
       default: ;
     endcase
@@ -1304,14 +1329,14 @@ package exrnic_pkg;
   // How a work request ended.
   typedef enum logic [7:0] {
     CQE_STATUS_SUCCESS = 8'h0,  // Done: placed at the peer. Of UC and UD: sent
-    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
+    CQE_STATUS_LOC_LEN_ERR = 8'h1,  // The length disagrees with the scatter/gather list, or exceeds MESSAGE_MAX, of UD the MTU; of a receive: the message is longer
     CQE_STATUS_LOC_QP_OP_ERR = 8'h2,  // Malformed work request: opcode, flags, number of elements, or destination of a datagram
     CQE_STATUS_LOC_PROT_ERR = 8'h3,  // A local STag is invalid, of another domain, or does not cover the buffer; or its memory failed
     CQE_STATUS_WR_FLUSH_ERR = 8'h4,  // Not executed: the queue pair was in, or went to, the error state
-    CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain (detail has the terminate code)
-    CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it (detail has the terminate code)
+    CQE_STATUS_REM_ACCESS_ERR = 8'h5,  // The peer refused: STag, bounds, rights or domain
+    CQE_STATUS_REM_OP_ERR = 8'h6,  // The peer could not execute it
     CQE_STATUS_RETRY_EXC_ERR = 8'h7,  // The peer did not answer RETRY_LIMIT retransmissions
-    CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8  // The message found no receive at the peer, rnr_retry times over (detail has the terminate code)
+    CQE_STATUS_RNR_RETRY_EXC_ERR = 8'h8  // The message found no receive at the peer, rnr_retry times over
   } cqe_status_e;
 
   // Flags of a work request. Bit numbers.

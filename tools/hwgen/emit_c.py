@@ -118,10 +118,16 @@ def _table(e):
             *[f'  {{{_literal(v)}, "{n.upper()}", {_string(d)}}}, \\' for n, v, d in e.items], "}"]
 
 
+def _each(e):
+    """For who has something of the same name for each item: none can be forgotten."""
+    return ["", "// DO(name, meaning) of each.", f"#define EXRNIC_{e.name.upper()}_EACH(DO) \\",
+            *[f"  DO({n.upper()}, {_string(d)}) \\" for n, _, d in e.items[:-1]],
+            *[f"  DO({n.upper()}, {_string(d)})" for n, _, d in e.items[-1:]]]
+
+
 def _properties(e):
-    """A table from 0 to the last item that has any; what is none of them has none."""
+    """A row for each item that has any; what is none of them has none."""
     name = f"exrnic_{e.name}_properties"
-    items = dict((value, item) for item, value in e.with_properties())
     types = {p.name: "uint8_t" if p.bits <= 8 else "uint16_t" for p in e.properties}
     out = ["", f"// What is true of each item of enum exrnic_{e.name}.", f"struct {name} {{"]
     out += [f"  {types[p.name]} {p.name};  // {p.doc}" + (f" (enum exrnic_{p.enum})" if p.enum else "")
@@ -129,13 +135,14 @@ def _properties(e):
     out += ["};", "// Of what is no item: all zero.",
             f"static inline struct {name} exrnic_of_{e.name}(uint64_t value) {{",
             f"  static const struct {name} of[] = {{"]
-    for value in range(max(items) + 1):
-        row = ", ".join(str(p.values.get(items.get(value), 0)) for p in e.properties)
-        out.append(f"    {{{row}}},  // {items.get(value, 'none')}")
-    none = ", ".join("0" for _ in e.properties)
-    out += ["  };", f"  static const struct {name} none = {{{none}}};",
-            "  return value < sizeof(of) / sizeof(of[0]) ? of[value] : none;", "}"]
-    return out
+    items = ["none"] + [item for item, _ in e.with_properties()]
+    for item in items:
+        row = ", ".join(str(p.values.get(item, 0)) for p in e.properties)
+        out.append(f"    {{{row}}},  // {item}")
+    out += ["  };", "  switch (value) {"]
+    out += [f"    case EXRNIC_{e.name.upper()}_{item.upper()}: return of[{row}];"
+            for row, item in enumerate(items[1:], 1)]
+    return out + ["    default: return of[0];", "  }", "}"]
 
 
 def emit(files):
@@ -154,6 +161,8 @@ def emit(files):
             out.append("};")
             if e.table:
                 out += _table(e)
+            if e.each:
+                out += _each(e)
             if e.properties:
                 out += _properties(e)
         for f in spec.flags:

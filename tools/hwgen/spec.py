@@ -53,6 +53,7 @@ class Named:
     items: list  # of (name, value, doc)
     width: int = 0
     table: bool = False  # software wants names and meanings of the values
+    each: bool = False  # software wants a macro of each
     properties: list = field(default_factory=list)  # of Property
     prefix: str = ""  # of its items, if it is not the name
 
@@ -129,7 +130,7 @@ def _enum(stem, name, raw, known):
     if len({value for _, value, _ in items}) != len(items):
         raise SpecError(f"{stem}.yaml: enums: {name}: a value stands twice")
     return Named(name, raw["doc"], items, raw["width"], raw.get("table", False),
-                 _properties(f"{stem}.yaml: enums: {name}", raw, known))
+                 raw.get("each", False), _properties(f"{stem}.yaml: enums: {name}", raw, known))
 
 
 def _properties(where, raw, known):

@@ -17,6 +17,7 @@ doc: A test.
 enums:
   kind:
     width: 4
+    each: true
     doc: Kinds.
     values:
       low: [0, "Low"]
@@ -61,7 +62,9 @@ class Properties(unittest.TestCase):
         c = emit_c.emit(files)
         for row in ("{0, 0, 0, 0},  // none", "{9, 0, 5, 12},  // first", "{0, 1, 0, 0},  // second"):
             self.assertIn(row, c)
-        self.assertNotIn("last\n", c.split("exrnic_of_operation")[1])
+        self.assertIn("case EXRNIC_OPERATION_SECOND: return of[2];", c)
+        self.assertNotIn("EXRNIC_OPERATION_LAST:", c)
+        self.assertIn('EACH(DO) \\\n  DO(LOW, "Low") \\\n  DO(HIGH, "High")\n', c)
         sv = emit_sv.emit_package(files)
         for line in ("of.kind = KIND_HIGH;", "of.level = 3'd5;", "of.payload = 8'd12;",
                      "of.small = 1'd1;"):
