@@ -12,53 +12,28 @@ namespace exrnic {
 
 namespace {
 
+// What the device calls a status, and what the specification makes of an opcode, has the same name
+// in verbs.h.
 vl_wc_status Status(uint8_t status) {
   switch (status) {
-    case EXRNIC_CQE_STATUS_SUCCESS:
-      return VL_WC_SUCCESS;
-    case EXRNIC_CQE_STATUS_LOC_LEN_ERR:
-      return VL_WC_LOC_LEN_ERR;
-    case EXRNIC_CQE_STATUS_LOC_QP_OP_ERR:
-      return VL_WC_LOC_QP_OP_ERR;
-    case EXRNIC_CQE_STATUS_LOC_PROT_ERR:
-      return VL_WC_LOC_PROT_ERR;
-    case EXRNIC_CQE_STATUS_WR_FLUSH_ERR:
-      return VL_WC_WR_FLUSH_ERR;
-    case EXRNIC_CQE_STATUS_REM_ACCESS_ERR:
-      return VL_WC_REM_ACCESS_ERR;
-    case EXRNIC_CQE_STATUS_REM_OP_ERR:
-      return VL_WC_REM_OP_ERR;
-    case EXRNIC_CQE_STATUS_RETRY_EXC_ERR:
-      return VL_WC_RETRY_EXC_ERR;
-    case EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR:
-      return VL_WC_RNR_RETRY_EXC_ERR;
-    default:
-      return VL_WC_GENERAL_ERR;
+#define EXRNIC_CASE(name, meaning) \
+  case EXRNIC_CQE_STATUS_##name:   \
+    return VL_WC_##name;
+    EXRNIC_CQE_STATUS_EACH(EXRNIC_CASE)
+#undef EXRNIC_CASE
   }
+  return VL_WC_GENERAL_ERR;
 }
 
 vl_wc_opcode Opcode(uint8_t opcode) {
-  switch (opcode) {
-    case EXRNIC_WQE_OPCODE_PUSH:
-    case EXRNIC_WQE_OPCODE_PUSH_IMM:
-      return VL_WC_PUSH;
-    case EXRNIC_WQE_OPCODE_SEND:
-    case EXRNIC_WQE_OPCODE_SEND_IMM:
-    case EXRNIC_WQE_OPCODE_SEND_INVALIDATE:
-      return VL_WC_SEND;
-    case EXRNIC_WQE_OPCODE_PULL:
-      return VL_WC_PULL;
-    case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE:
-      return VL_WC_LOCAL_INVALIDATE;
-    case EXRNIC_WQE_OPCODE_FETCH_ADD:
-      return VL_WC_FETCH_ADD;
-    case EXRNIC_WQE_OPCODE_COMPARE_SWAP:
-      return VL_WC_COMPARE_SWAP;
-    case EXRNIC_WQE_OPCODE_RECV:
-      return VL_WC_RECV;
-    default:
-      return VL_WC_UNKNOWN;
+  switch (exrnic_of_wqe_opcode(opcode).completes) {
+#define EXRNIC_CASE(name, meaning) \
+  case EXRNIC_COMPLETION_##name:   \
+    return VL_WC_##name;
+    EXRNIC_COMPLETION_EACH(EXRNIC_CASE)
+#undef EXRNIC_CASE
   }
+  return VL_WC_UNKNOWN;
 }
 
 int Flags(uint8_t flags) {

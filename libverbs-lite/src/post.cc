@@ -26,16 +26,12 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
                   VL_SEND_INLINE == EXRNIC_WQE_FLAGS_INLINE,
               "the same bits");
 
-static_assert(int{VL_OP_PUSH} == EXRNIC_WQE_OPCODE_PUSH &&
-                  int{VL_OP_PUSH_IMM} == EXRNIC_WQE_OPCODE_PUSH_IMM &&
-                  int{VL_OP_SEND} == EXRNIC_WQE_OPCODE_SEND &&
-                  int{VL_OP_SEND_IMM} == EXRNIC_WQE_OPCODE_SEND_IMM &&
-                  int{VL_OP_SEND_INVALIDATE} == EXRNIC_WQE_OPCODE_SEND_INVALIDATE &&
-                  int{VL_OP_PULL} == EXRNIC_WQE_OPCODE_PULL &&
-                  int{VL_OP_LOCAL_INVALIDATE} == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE &&
-                  int{VL_OP_FETCH_ADD} == EXRNIC_WQE_OPCODE_FETCH_ADD &&
-                  int{VL_OP_COMPARE_SWAP} == EXRNIC_WQE_OPCODE_COMPARE_SWAP,
-              "the same numbers");
+// An operation has its name and its number in verbs.h. A receive needs none: it is not posted here.
+constexpr int VL_OP_RECV = EXRNIC_WQE_OPCODE_RECV;
+#define EXRNIC_SAME_NUMBER(name, meaning) \
+  static_assert(int{VL_OP_##name} == EXRNIC_WQE_OPCODE_##name, "the same numbers");
+EXRNIC_WQE_OPCODE_EACH(EXRNIC_SAME_NUMBER)
+#undef EXRNIC_SAME_NUMBER
 
 // What the work request may have.
 exrnic_wqe_opcode_properties OpOf(const vl_send_wr& wr) {

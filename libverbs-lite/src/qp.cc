@@ -94,37 +94,23 @@ void TellGranted(const vl_qp& qp, vl_qp_init_attr* attr) {
 
 bool DeviceState(vl_qp_state state, exrnic_qp_state* device) {
   switch (state) {
-    case VL_QPS_RESET:
-      *device = EXRNIC_QP_STATE_RESET;
-      return true;
-    case VL_QPS_INIT:
-      *device = EXRNIC_QP_STATE_INIT;
-      return true;
-    case VL_QPS_RTR:
-      *device = EXRNIC_QP_STATE_RTR;
-      return true;
-    case VL_QPS_RTS:
-      *device = EXRNIC_QP_STATE_RTS;
-      return true;
-    case VL_QPS_ERROR:
-      *device = EXRNIC_QP_STATE_ERROR;
-      return true;
+#define EXRNIC_CASE(name, meaning)    \
+  case VL_QPS_##name:                 \
+    *device = EXRNIC_QP_STATE_##name; \
+    return true;
+    EXRNIC_QP_STATE_EACH(EXRNIC_CASE)
+#undef EXRNIC_CASE
   }
   return false;
 }
 
 vl_qp_state LibraryState(exrnic_qp_state state) {
   switch (state) {
-    case EXRNIC_QP_STATE_RESET:
-      return VL_QPS_RESET;
-    case EXRNIC_QP_STATE_INIT:
-      return VL_QPS_INIT;
-    case EXRNIC_QP_STATE_RTR:
-      return VL_QPS_RTR;
-    case EXRNIC_QP_STATE_RTS:
-      return VL_QPS_RTS;
-    case EXRNIC_QP_STATE_ERROR:
-      break;
+#define EXRNIC_CASE(name, meaning) \
+  case EXRNIC_QP_STATE_##name:     \
+    return VL_QPS_##name;
+    EXRNIC_QP_STATE_EACH(EXRNIC_CASE)
+#undef EXRNIC_CASE
   }
   return VL_QPS_ERROR;
 }

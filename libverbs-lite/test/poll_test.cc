@@ -114,6 +114,26 @@ TEST_CASE("every status of the device has its name in the library") {
   CHECK(vl_status_string(static_cast<vl_wc_status>(1000)) == std::string("no such status"));
 }
 
+TEST_CASE("every operation completes as what it is called, and what the device does not know too") {
+  const std::vector<vl_wc_opcode> expected = {
+      VL_WC_UNKNOWN,   VL_WC_PUSH,         VL_WC_PUSH,   VL_WC_SEND,
+      VL_WC_SEND,      VL_WC_SEND,         VL_WC_PULL,   VL_WC_LOCAL_INVALIDATE,
+      VL_WC_FETCH_ADD, VL_WC_COMPARE_SWAP, VL_WC_UNKNOWN};
+  for (uint8_t opcode = 0; opcode < expected.size(); ++opcode) {
+    Pair pair;
+    REQUIRE(pair.Post(1) == 0);
+    exrnic_cqe cqe = {};
+    cqe.qpn = vl_qp_number(pair.a.qp);
+    cqe.opcode = opcode;
+    cqe.phase = 1;
+    memcpy(pair.a.cq->memory.data(), &cqe, sizeof(cqe));
+    vl_wc wc;
+    REQUIRE(vl_poll_cq(pair.a.cq, 1, &wc) == 1);
+    INFO("opcode " << int{opcode});
+    CHECK(wc.opcode == expected[opcode]);
+  }
+}
+
 TEST_CASE("completions that belong to no outstanding work are skipped") {
   Pair pair;
   REQUIRE(pair.Post(42) == 0);
