@@ -12,8 +12,6 @@
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
 
-#include "async.h"
-#include "client.h"
 #include "regs.h"
 
 /* Behind a round; the next one starts no earlier. */

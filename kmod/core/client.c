@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Who takes part in the lives of a device. */
-#include "client.h"
+#include "device.h"
 
 /* With clients_lock. */
 static void exrnic_client_begin(struct exrnic_client *client)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "async.h"
 #include "mbox.h"
-#include "number.h"
-#include "vector.h"
 
 static int exrnic_cq_create_on_device(struct exrnic_device *edev, const struct exrnic_cq *cq,
 				      const struct exrnic_cq_attr *attr, u32 msix_vector)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A device, as exrnic.ko alone knows it. The files of this folder are floors: each uses those that Kbuild
- * names before it only (tools/lint checks that), and is told by what stands above by the callbacks in here.
+ * A device, as exrnic.ko alone knows it, and what each floor offers to those above. The files of this folder are
+ * floors: each uses those that Kbuild names before it only (tools/lint checks that), and is told by what stands
+ * above by the callbacks in here.
  *
  * Locks, outermost first:
  *   exrnic_device.clients_lock	who takes part in the device's lives
@@ -18,6 +19,7 @@
 #include <linux/bitmap.h>
 #include <linux/completion.h>
 #include <linux/idr.h>
+#include <linux/irqreturn.h>
 #include <linux/kref.h>
 #include <linux/pci.h>
 #include <linux/workqueue.h>
@@ -119,5 +121,103 @@ struct exrnic_device {
 	bool started;
 	struct exrnic_auxiliary *cdev;
 };
+
+/* ---- Floors, from below. Registers: regs.h; the mailbox: mbox.h */
+
+/* ---- Interrupts: one vector for control, whose handler is edev->control, the others for completion queues */
+
+/* Sets limits.comp_vectors. Between these two, handlers run. */
+int exrnic_vectors_init(struct exrnic_device *edev);
+void exrnic_vectors_fini(struct exrnic_device *edev);
+/*
+ * Between these two, interrupts of the vector call cq->completion if it listens. comp_vector as in struct
+ * exrnic_cq_attr; returns the MSI-X vector.
+ */
+int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 comp_vector);
+void exrnic_vectors_remove_cq(struct exrnic_cq *cq);
+
+/* ---- Clients: the core's side of struct exrnic_client */
+
+void exrnic_clients_begin(struct exrnic_device *edev);
+/* On return nobody has an object of the device. */
+void exrnic_clients_end(struct exrnic_device *edev);
+void exrnic_clients_tell(struct exrnic_device *edev, u32 notices);
+
+/* ---- Events: causes of the control interrupt become calls of those whom they concern */
+
+#define EXRNIC_CAUSES_QUEUES \
+	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT)
+/* What exrnic_async_notice() takes. */
+#define EXRNIC_CAUSES_ASYNC	(EXRNIC_CAUSES_QUEUES | EXRNIC_INT_CAUSE_LINK)
+#define EXRNIC_ASYNC_FATAL	BIT(30)
+/* What interrupts at all. */
+#define EXRNIC_CAUSES \
+	(EXRNIC_CAUSES_ASYNC | EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_FIRMWARE | \
+	 EXRNIC_INT_CAUSE_HOST_SILENT)
+
+enum exrnic_async_what {
+	EXRNIC_ASYNC_QP_FAILED,
+	EXRNIC_ASYNC_CQ_OVERRUN,
+	EXRNIC_ASYNC_SRQ_LOW,
+};
+
+void exrnic_async_init(struct exrnic_device *edev);
+void exrnic_async_cancel(struct exrnic_device *edev);
+/*
+ * A queue, whose number is reserved in that table of the device, from now on hears of itself; and no
+ * longer: it exists on the device no more, and what has happened to it is forgotten.
+ */
+void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 number,
+			  void *object);
+void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number,
+			   enum exrnic_async_what what);
+/* These causes do not interrupt again before a thread has dealt with them. Also from interrupts. */
+void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
+
+/* ---- Numbers of what the device has, and STags that nobody can guess */
+
+int exrnic_stags_init(struct exrnic_stags *stags, u32 size);
+void exrnic_stags_fini(struct exrnic_stags *stags);
+int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag);
+void exrnic_stag_free(struct exrnic_stags *stags, u32 stag);
+
+void exrnic_numbers_init(struct exrnic_device *edev);
+void exrnic_numbers_fini(struct exrnic_device *edev);
+/* Reserves the lowest that is free, below limit; -ENOSPC. */
+int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);
+
+/* ---- Objects: exrnic_core.h */
+
+/* The control vector has fired; false: no port is open. */
+bool exrnic_ports_interrupt(struct exrnic_device *edev);
+
+/* ---- Firmware of the on-chip processor */
+
+void exrnic_firmware_init(struct exrnic_device *edev);
+void exrnic_firmware_free(struct exrnic_device *edev);
+/* Runs the image that is kept, or the default one, if there are a processor and an image. Sleeps. */
+void exrnic_firmware_start(struct exrnic_device *edev);
+void exrnic_firmware_stop(struct exrnic_device *edev);
+/*
+ * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: wakes whom firmware wakes. If it has failed, a thread
+ * of its own says why and starts it again, and no event of a queue waits for that. False: it wakes only who
+ * has been told, or does not want to be, as it does for a process that rings without end.
+ */
+bool exrnic_firmware_notice(struct exrnic_device *edev);
+
+/* ---- sysfs */
+
+/* Makes the counters' attributes; once. */
+void exrnic_sysfs_init(void);
+
+/* ---- A device, from probe until the last one lets go of its memory, and its lives */
+
+/* Everything but PCI. The last put frees it. */
+struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev);
+
+/* From registers that can be read to a device that serves doorbells, and clients that are told. */
+int exrnic_life_begin(struct exrnic_device *edev);
+/* The device is about to lose what it knows. Nobody has an object of it on return. Twice does no harm. */
+void exrnic_life_end(struct exrnic_device *edev);
 
 #endif

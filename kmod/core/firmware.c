@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "firmware.h"
-
+/*
+ * Firmware of the on-chip processor. The data path needs none: whatever goes wrong here is told
+ * in the log and leaves the device as it is.
+ */
 #include <linux/crc32.h>
 #include <linux/delay.h>
 #include <linux/device.h>

@@ -12,15 +12,8 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 
-#include "async.h"
-#include "client.h"
-#include "firmware.h"
-#include "life.h"
 #include "mbox.h"
-#include "number.h"
-#include "port.h"
 #include "regs.h"
-#include "vector.h"
 
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8

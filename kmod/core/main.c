@@ -7,9 +7,7 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
-#include "life.h"
 #include "mbox.h"
-#include "sysfs.h"
 
 static DEFINE_IDA(exrnic_ids);	/* of auxiliary devices */
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "mbox.h"
-#include "number.h"
 
 static int exrnic_mr_register(struct exrnic_device *edev, const struct exrnic_mr *mr,
 			      const struct exrnic_mr_attr *attr)

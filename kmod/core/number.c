@@ -3,7 +3,7 @@
  * Numbers of queues, user pages and domains. To the device a domain is just a number that regions and queue
  * pairs must share, so it is unique among all owners and no command makes it.
  */
-#include "number.h"
+#include "device.h"
 
 #define EXRNIC_PD_MIN 1
 

@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/nospec.h>
 
-#include "port.h"
 #include "regs.h"
 
 #define EXRNIC_PORT_EVENTS_ALL (EXRNIC_PORT_EVENT_LINK_UP | EXRNIC_PORT_EVENT_LINK_DOWN)

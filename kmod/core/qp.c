@@ -8,9 +8,7 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
-#include "async.h"
 #include "mbox.h"
-#include "number.h"
 
 /* Zero stays free: an untouched WQE or frame names no queue pair. */
 #define EXRNIC_QPN_MIN 1

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "async.h"
 #include "mbox.h"
-#include "number.h"
 
 static int exrnic_srq_create_on_device(struct exrnic_device *edev, const struct exrnic_srq *srq,
 				       const struct exrnic_srq_attr *attr)

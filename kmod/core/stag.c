@@ -7,7 +7,7 @@
 #include <linux/mm.h>
 #include <linux/random.h>
 
-#include "number.h"
+#include "device.h"
 
 #define EXRNIC_STAG_KEYS	BIT(EXRNIC_STAG_INDEX_SHIFT)
 #define EXRNIC_STAG_INDEX_MIN	1	/* RFC 5040, 3.2 keeps STag zero for the privileged */

@@ -7,7 +7,6 @@
 #include <linux/sysfs.h>
 
 #include "regs.h"
-#include "sysfs.h"
 
 static struct exrnic_device *exrnic_sysfs_device(struct device *dev)
 {

@@ -5,7 +5,7 @@
 #include <linux/moduleparam.h>
 #include <linux/nospec.h>
 
-#include "vector.h"
+#include "device.h"
 
 static unsigned int max_vectors = EXRNIC_MSIX_VECTORS;
 module_param(max_vectors, uint, 0444);

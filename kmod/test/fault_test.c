@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "firmware.h"
 #include "support.h"
 
 #define DRIVER "/sys/bus/pci/drivers/exrnic"

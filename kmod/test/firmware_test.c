@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "firmware.h"
 #include "fuzz.h"
 
 #define FOLDER "/lib/firmware/exrnic/"

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "page_table.h"
 #include "support.h"
 
 static int try_map(int fd, size_t length, int prot, int flags, off_t offset)

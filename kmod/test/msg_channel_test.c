@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "firmware.h"
 #include "support.h"
 #include "work.h"
 

@@ -5,7 +5,6 @@
  * in that to a page table, is tried: the right one translates two pages as /proc/self/pagemap does.
  */
 #define _GNU_SOURCE
-#include "page_table.h"
 
 #include <elf.h>
 #include <fcntl.h>

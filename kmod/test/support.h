@@ -138,6 +138,31 @@ void read_file(const char *path, char *text, size_t size);
 int open_log(void);
 bool log_has(int log, const char *text);
 
+/* Firmware of the on-chip processor, by sysfs: firmware_test.c. */
+#define GOOD_FIRMWARE "exrnic/firmware.bin"
+#define FAULTY_FIRMWARE "exrnic/faulty.bin"	/* asserts when it is queried */
+
+void skip_without_processor(void);
+/* Both: 0, or an errno. */
+int load_firmware(const char *name);
+int read_firmware_info(void);
+/* Fails the test if it does not get there. */
+void wait_for_firmware(const char *state);
+
+/*
+ * What the page table of this process says of a page, as Linux numbers it: bits PWT, PCD and PAT of an entry.
+ * x86 only: page_table.c.
+ */
+enum memory_type {
+	MEMORY_WRITE_BACK,
+	MEMORY_WRITE_COMBINING,
+	MEMORY_UNCACHED_MINUS,
+	MEMORY_UNCACHED,
+};
+
+/* Of a page that has been touched. Skips the test where the kernel does not let root look. */
+enum memory_type memory_type_of(const volatile void *address);
+
 bool has_iommu(void);
 
 /* Gives up root: no capabilities, RLIMIT_MEMLOCK of this many pages. */

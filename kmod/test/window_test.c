@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "page_table.h"
 #include "support.h"
 
 enum { BYTES = 2 * EXRNIC_WINDOW_SIZE + 16 };	/* three windows of the device */
