@@ -48,11 +48,11 @@ host: setup
 	@$(ENV) cmake --build build/host -j $(JOBS)
 
 kmod: setup
-	@$(ENV) tools/kbuild.sh build/kmod
+	@$(ENV) tools/kbuild.sh build/kmod EXRNIC_TESTS=m
 
 guest: host kmod
 	@$(PYTHON) sim/guest/make_initramfs.py --output build/guest/initramfs.cpio \
-	  --module build/kmod/kmod/exrnic.ko --module build/kmod/kmod/exrnic_cdev.ko $(GUEST_CONTENTS)
+	  $(addprefix --module build/kmod/kmod/,exrnic.ko exrnic_cdev.ko test/exrnic_kernel_user.ko) $(GUEST_CONTENTS)
 
 gen: setup ## Write the generated files anew (rtl-model/gen, from rtl-model/spec)
 	@$(PYTHON) tools/hwgen/hwgen.py

@@ -29,7 +29,7 @@ build_module() {
   RELEASE=$(headers_release "$kdir")
   rm -rf "$out"
   mkdir -p "$out"
-  if ! KDIR=$kdir PATH=$root/usr/bin:$PATH tools/kbuild.sh "$out" >"$out/build.log" 2>&1 ||
+  if ! KDIR=$kdir PATH=$root/usr/bin:$PATH tools/kbuild.sh "$out" EXRNIC_TESTS=m >"$out/build.log" 2>&1 ||
     [[ -s $out/build.log ]]; then
     cat "$out/build.log" >&2
     return 1
@@ -41,7 +41,8 @@ in_guests() {
   local suite=$1 name=$2 out=$OUT/$1
   shift 2
   "$PYTHON" sim/guest/make_initramfs.py --output "$out/initramfs.cpio" \
-    --module "$out/kmod/exrnic.ko" --module "$out/kmod/exrnic_cdev.ko" "${CONTENTS[@]}"
+    --module "$out/kmod/exrnic.ko" --module "$out/kmod/exrnic_cdev.ko" \
+    --module "$out/kmod/test/exrnic_kernel_user.ko" "${CONTENTS[@]}"
   if ! "$PYTHON" sim/launch --kernel "$(image_in "$FOREIGN_KERNELS_DIR/$suite")" \
     --initramfs "$out/initramfs.cpio" --directory "$out/$name" "$@" >"$out/$name.log" 2>&1; then
     cat "$out/$name.log" >&2

@@ -3,6 +3,8 @@
  * Numbers of queues, user pages and domains. To the device a domain is just a number that regions and queue
  * pairs must share, so it is unique among all owners and no command makes it.
  */
+#include <linux/io.h>
+
 #include "device.h"
 
 #define EXRNIC_PD_MIN 1
@@ -58,6 +60,18 @@ phys_addr_t exrnic_page_address(const struct exrnic_device *edev, u32 page)
 	return edev->user_base + (phys_addr_t)page * EXRNIC_USER_PAGE_SIZE;
 }
 EXRNIC_EXPORT(exrnic_page_address);
+
+void __iomem *exrnic_page_map(struct exrnic_device *edev, u32 page)
+{
+	return ioremap_wc(exrnic_page_address(edev, page), EXRNIC_USER_PAGE_SIZE);
+}
+EXRNIC_EXPORT(exrnic_page_map);
+
+void exrnic_page_unmap(volatile void __iomem *mapped)
+{
+	iounmap(mapped);
+}
+EXRNIC_EXPORT(exrnic_page_unmap);
 
 int exrnic_pd_alloc(struct exrnic_device *edev, u32 *pdn)
 {

@@ -188,6 +188,18 @@ void exrnic_page_free(struct exrnic_device *edev, u32 page);
 /* Where page lies. Does not sleep. */
 phys_addr_t exrnic_page_address(const struct exrnic_device *edev, u32 page);
 
+/**
+ * exrnic_page_map() - for an owner within the kernel
+ * @edev:	the device
+ * @page:	of the caller's own
+ *
+ * Write-combining, as processes have theirs: exrnic_kernel_path.h stores into it. NULL: no memory. Who takes part in
+ * the device's lives unmaps it before its end() returns.
+ */
+void __iomem *exrnic_page_map(struct exrnic_device *edev, u32 page);
+/* Before the page is freed. */
+void exrnic_page_unmap(volatile void __iomem *mapped);
+
 /* ---- Page lists */
 
 /**

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tenant.h"
@@ -116,28 +115,20 @@ static void a_port_keeps_the_name(void)
 	check_life_goes_on();
 }
 
-static int unload_one(const char *name)
-{
-	return syscall(SYS_delete_module, name, O_NONBLOCK);
-}
-
 static int unload(void)
 {
-	return unload_one("exrnic_cdev") || unload_one("exrnic") ? -1 : 0;
+	return unload_module("exrnic_cdev") || unload_module("exrnic") ? -1 : 0;
 }
 
 /* Where the image of the guests has them; other systems keep their modules. */
-static void load_one(const char *path, const char *parameters)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || syscall(SYS_finit_module, fd, parameters, 0))
-		give_up(path);
-	close(fd);
-}
-
 #define CORE "/lib/exrnic.ko"
 #define CDEV "/lib/exrnic_cdev.ko"
+
+static void load_one(const char *path, const char *parameters)
+{
+	if (load_module(path, parameters))
+		give_up(path);
+}
 
 static void load(const char *parameters)
 {
@@ -194,8 +185,8 @@ static void the_char_device_comes_and_goes(void)
 	skip_without_modules();
 	for (int i = 0; i < TIMES; i++) {
 		check_life_goes_on();
-		CHECK_ERR(unload_one("exrnic"), EWOULDBLOCK);
-		if (!CHECK_ERR(unload_one("exrnic_cdev"), 0))
+		CHECK_ERR(unload_module("exrnic"), EWOULDBLOCK);
+		if (!CHECK_ERR(unload_module("exrnic_cdev"), 0))
 			return;
 		CHECK(access(device_path(), F_OK) < 0);
 		CHECK(!access("/sys/module/exrnic", F_OK));
@@ -211,7 +202,7 @@ static void the_core_comes_and_goes_alone(void)
 	CHECK_ERR(unload(), 0);
 	load_one(CORE, "");
 	CHECK(access(device_path(), F_OK) < 0);
-	CHECK_ERR(unload_one("exrnic"), 0);
+	CHECK_ERR(unload_module("exrnic"), 0);
 	load("");
 	check_life_goes_on();
 }
@@ -225,7 +216,7 @@ static void the_char_device_loses_the_device(void)
 
 	auxiliary_name(name, sizeof(name));
 	move_in(&tenant);
-	CHECK_ERR(unload_one("exrnic_cdev"), EWOULDBLOCK);
+	CHECK_ERR(unload_module("exrnic_cdev"), EWOULDBLOCK);
 	write_file(AUXILIARY "/unbind", name);
 	CHECK_EQ(pinned_pages(), before);
 	check_evicted(&tenant);

@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static bool failed;
@@ -383,6 +384,23 @@ bool log_has(int log, const char *text)
 			return true;
 	}
 	return false;
+}
+
+int load_module(const char *path, const char *parameters)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = fd < 0 ? -1 : (int)syscall(SYS_finit_module, fd, parameters, 0);
+	int error = errno;
+
+	if (fd >= 0)
+		close(fd);
+	errno = error;
+	return result;
+}
+
+int unload_module(const char *name)
+{
+	return (int)syscall(SYS_delete_module, name, O_NONBLOCK);
 }
 
 bool has_iommu(void)

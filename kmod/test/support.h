@@ -49,6 +49,7 @@ extern const struct test suspension_tests[];
 extern const struct test waiting_tests[];
 extern const struct test window_tests[];
 extern const struct test port_tests[];
+extern const struct test kernel_user_tests[];
 extern const struct test death_tests[];
 extern const struct test fuzz_ioctl_tests[];
 extern const struct test fuzz_rings_tests[];
@@ -162,6 +163,10 @@ enum memory_type {
 
 /* Of a page that has been touched. Skips the test where the kernel does not let root look. */
 enum memory_type memory_type_of(const volatile void *address);
+
+/* A file of a module, and one that is loaded by name, unless it is in use: 0, or -1 with errno. */
+int load_module(const char *path, const char *parameters);
+int unload_module(const char *name);
 
 bool has_iommu(void);
 

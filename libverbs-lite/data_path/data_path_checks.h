@@ -17,6 +17,7 @@ static void note(char what) {
 #define EXRNIC_DP_LOAD_STORE_BARRIER() note('L')
 #define EXRNIC_DP_FLUSH_BARRIER() note('F')
 #define EXRNIC_DP_STORE_TO_PAGE(to, word) (note('S'), (void)(*(to) = (word)))
+#define EXRNIC_DP_IOMEM
 #include "exrnic_data_path.h"
 
 /* In a check: what does not hold ends it, and is its result. */

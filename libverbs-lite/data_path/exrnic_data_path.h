@@ -14,7 +14,8 @@
  * caller with several of either locks. Who posts and who polls need no lock between them. Of a user
  * page one thread at a time stores PIO blocks; doorbells are stores of their own, of any thread.
  *
- * In a kernel, or for another processor, the macros EXRNIC_DP_* are defined before it is included.
+ * In a kernel, or for another processor, the macros EXRNIC_DP_* are defined before it is included
+ * (Linux: kmod/include/exrnic_kernel_path.h).
  */
 #ifndef EXRNIC_DATA_PATH_H
 #define EXRNIC_DATA_PATH_H
@@ -59,9 +60,13 @@
 #define EXRNIC_DP_STORE(to, value) __atomic_store_n(to, value, __ATOMIC_RELAXED)
 #endif
 
-/* One store of 8 bytes, as they lie in memory, to a page of the device: as __raw_writeq(). */
+/*
+ * One store of 8 bytes, as they lie in memory, to a page of the device: as __raw_writeq(). What is
+ * said of such a page's addresses: as __iomem.
+ */
 #ifndef EXRNIC_DP_STORE_TO_PAGE
 #define EXRNIC_DP_STORE_TO_PAGE(to, word) ((void)(*(to) = (word)))
+#define EXRNIC_DP_IOMEM
 #endif
 
 /* A number as it lies in memory: as cpu_to_le32(). */
@@ -111,14 +116,14 @@ static inline uint8_t exrnic_load_phase_before_cqe(const uint8_t* phase) {
  * a call that takes the stores: of 8 bytes each, at consecutive offsets (multiples of 8), in order.
  */
 struct exrnic_user_page {
-  volatile uint64_t* mapped; /* else NULL */
+  volatile uint64_t EXRNIC_DP_IOMEM* mapped; /* else NULL */
   void (*store)(void* owner, uint32_t offset, const uint64_t* words, size_t count);
   void* owner;
 };
 
 static inline void exrnic_user_page_store(const struct exrnic_user_page* page, uint32_t offset,
                                           const uint64_t* words, size_t count) {
-  volatile uint64_t* to;
+  volatile uint64_t EXRNIC_DP_IOMEM* to;
   size_t i;
 
   if (page->mapped == NULL) {
