@@ -4,6 +4,7 @@
 #include <linux/jiffies.h>
 #include <linux/moduleparam.h>
 
+#include "exrnic_driver.h"
 #include "regs.h"
 
 /* The interrupt is late after this time: look at the status without it. */
@@ -209,23 +210,23 @@ static int exrnic_mbox_exec_killable(struct exrnic_device *edev, enum exrnic_mbo
 }
 
 /*
- * What user space gets to see of a refusal. A bad value is the caller's mistake, and what is not free is what the caller
- * has to expect: nothing for the log.
+ * What user space gets to see of a refusal. A bad value is the caller's mistake, a bad state that or a race with an
+ * error on the wire, and what is not free is what the caller has to expect: nothing for the log.
  */
 static int exrnic_mbox_errno(struct exrnic_device *edev, enum exrnic_mbox_op op, int status)
 {
+	int err;
+
 	if (status <= 0)
 		return status;
-	if (status == EXRNIC_MBOX_STATUS_NO_ROOM)
-		return -ENOSPC;
-	if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) {
+	err = exrnic_mbox_status_errno(op, status);
+	if (err == EIO)
+		dev_err_ratelimited(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
+				    exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);
+	else
 		dev_dbg(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
 			exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);
-		return -EINVAL;
-	}
-	dev_err_ratelimited(&edev->pdev->dev, "mailbox command %s refused: %s (%d)\n",
-			    exrnic_mbox_op_name(op), exrnic_mbox_status_name(status), status);
-	return -EIO;
+	return -err;
 }
 
 static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,
@@ -234,6 +235,15 @@ static int exrnic_mbox_set(struct exrnic_device *edev, enum exrnic_mbox_op op, c
 	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
 
 	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec_killable(edev, op, &data));
+}
+
+/* The same for a change that an end is made of, too: that is not left undone. */
+static int exrnic_mbox_change(struct exrnic_device *edev, enum exrnic_mbox_op op, const void *in,
+			      size_t in_bytes)
+{
+	const struct exrnic_mbox_data data = { .in = in, .in_bytes = in_bytes };
+
+	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec(edev, op, &data));
 }
 
 /* Asks for what the device knows of an object. */
@@ -315,13 +325,7 @@ int exrnic_mbox_create_qp(struct exrnic_device *edev, const struct exrnic_mbox_c
 
 int exrnic_mbox_modify_qp(struct exrnic_device *edev, const struct exrnic_mbox_modify_qp *in)
 {
-	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
-	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_MODIFY_QP, &data);
-
-	/* The caller's mistake, or a race with an error on the wire: nothing for the log. */
-	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
-		return -EPERM;
-	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_MODIFY_QP, status);
+	return exrnic_mbox_change(edev, EXRNIC_MBOX_OP_MODIFY_QP, in, sizeof(*in));
 }
 
 int exrnic_mbox_query_qp(struct exrnic_device *edev, u32 qpn, struct exrnic_mbox_query_qp *out)
@@ -336,34 +340,17 @@ void exrnic_mbox_destroy_qp(struct exrnic_device *edev, u32 qpn)
 
 int exrnic_mbox_attach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in)
 {
-	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
-	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_ATTACH_GROUP, &data);
-
-	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
-		return -EEXIST;
-	if (status == EXRNIC_MBOX_STATUS_BAD_INDEX)
-		return -ENOSPC;
-	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_ATTACH_GROUP, status);
+	return exrnic_mbox_change(edev, EXRNIC_MBOX_OP_ATTACH_GROUP, in, sizeof(*in));
 }
 
 int exrnic_mbox_detach_group(struct exrnic_device *edev, const struct exrnic_mbox_group *in)
 {
-	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
-	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_DETACH_GROUP, &data);
-
-	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
-		return -ENOENT;
-	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_DETACH_GROUP, status);
+	return exrnic_mbox_change(edev, EXRNIC_MBOX_OP_DETACH_GROUP, in, sizeof(*in));
 }
 
 int exrnic_mbox_set_window(struct exrnic_device *edev, const struct exrnic_mbox_set_window *in)
 {
-	const struct exrnic_mbox_data data = { .in = in, .in_bytes = sizeof(*in) };
-	int status = exrnic_mbox_exec(edev, EXRNIC_MBOX_OP_SET_WINDOW, &data);
-
-	if (status == EXRNIC_MBOX_STATUS_BAD_STATE)
-		return -EPERM;
-	return exrnic_mbox_errno(edev, EXRNIC_MBOX_OP_SET_WINDOW, status);
+	return exrnic_mbox_change(edev, EXRNIC_MBOX_OP_SET_WINDOW, in, sizeof(*in));
 }
 
 void exrnic_mbox_close_window(struct exrnic_device *edev, u32 window)

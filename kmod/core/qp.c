@@ -8,10 +8,8 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 
+#include "exrnic_driver.h"
 #include "mbox.h"
-
-/* Zero stays free: an untouched WQE or frame names no queue pair. */
-#define EXRNIC_QPN_MIN 1
 
 /* What the end of a queue pair waits for takes microseconds, unless the core has much to flush. */
 #define EXRNIC_QP_STOP_MS	5000

@@ -8,9 +8,7 @@
 #include <linux/random.h>
 
 #include "device.h"
-
-#define EXRNIC_STAG_KEYS	BIT(EXRNIC_STAG_INDEX_SHIFT)
-#define EXRNIC_STAG_INDEX_MIN	1	/* RFC 5040, 3.2 keeps STag zero for the privileged */
+#include "exrnic_driver.h"
 
 int exrnic_stags_init(struct exrnic_stags *stags, u32 size)
 {
@@ -40,12 +38,6 @@ static u32 exrnic_stag_find_index(struct exrnic_stags *stags)
 	return index < start ? index : stags->size;
 }
 
-/* Any key but the last one. */
-static u8 exrnic_stag_next_key(u8 last)
-{
-	return last + 1 + get_random_u32() % (EXRNIC_STAG_KEYS - 1);
-}
-
 int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag)
 {
 	int err = 0;
@@ -57,8 +49,8 @@ int exrnic_stag_alloc(struct exrnic_stags *stags, u32 *stag)
 		err = -ENOSPC;
 	} else {
 		__set_bit(index, stags->used);
-		stags->keys[index] = exrnic_stag_next_key(stags->keys[index]);
-		*stag = index << EXRNIC_STAG_INDEX_SHIFT | stags->keys[index];
+		*stag = exrnic_next_stag(index, stags->keys[index], get_random_u32());
+		stags->keys[index] = *stag;
 	}
 	mutex_unlock(&stags->lock);
 	return err;

@@ -19,6 +19,7 @@ static void note(char what) {
 #define EXRNIC_DP_STORE_TO_PAGE(to, word) (note('S'), (void)(*(to) = (word)))
 #define EXRNIC_DP_IOMEM
 #include "exrnic_data_path.h"
+#include "exrnic_driver.h"
 
 /* In a check: what does not hold ends it, and is its result. */
 #define TEXT_OF(text) #text
@@ -215,6 +216,37 @@ static const char* check_completion_queue(void) {
   return NULL;
 }
 
+static const char* check_stags(void) {
+  uint32_t last, random;
+
+  for (last = 0; last < 256; last++) {
+    unsigned char seen[256] = {0};
+
+    for (random = 0; random < 255; random++) {
+      const uint32_t stag = exrnic_next_stag(3, (uint8_t)last, random);
+
+      HOLDS(stag >> EXRNIC_STAG_INDEX_SHIFT == 3);
+      seen[stag & 0xff] = 1;
+    }
+    for (random = 0; random < 256; random++) HOLDS(seen[random] == (random != last));
+  }
+  return NULL;
+}
+
+static const char* check_refusals(void) {
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_NOP, EXRNIC_MBOX_STATUS_OK) == 0);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_CREATE_QP, EXRNIC_MBOX_STATUS_BAD_PARAMETER) ==
+        EINVAL);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_CREATE_QP, EXRNIC_MBOX_STATUS_NO_ROOM) == ENOSPC);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_MODIFY_QP, EXRNIC_MBOX_STATUS_BAD_STATE) == EPERM);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_MODIFY_QP, EXRNIC_MBOX_STATUS_BAD_INDEX) == EIO);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_DESTROY_QP, EXRNIC_MBOX_STATUS_BAD_STATE) == EIO);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_ATTACH_GROUP, EXRNIC_MBOX_STATUS_BAD_INDEX) ==
+        ENOSPC);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_ATTACH_GROUP, 99) == EIO);
+  return NULL;
+}
+
 /* The first check that fails, as a sentence and where; or NULL. */
 static const char* run_checks(const char** what) {
   static const struct {
@@ -228,7 +260,9 @@ static const char* run_checks(const char** what) {
       {"a work request takes the slots that its elements or bytes need", check_room_of_work},
       {"work ends in order, and gives its slots back, around the index", check_work_queue},
       {"shared receives end in any order, each as a whole", check_shared_queue},
-      {"a CQE is new by its phase, and its place is given back", check_completion_queue}};
+      {"a CQE is new by its phase, and its place is given back", check_completion_queue},
+      {"an STag has any key but the last one of its index", check_stags},
+      {"a refusal of the device is an errno, which the command has a part in", check_refusals}};
   size_t i;
 
   for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {

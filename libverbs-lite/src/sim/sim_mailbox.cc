@@ -5,28 +5,13 @@
 #include <cstring>
 #include <string>
 
+#include "exrnic_driver.h"
 #include "sim_error.h"
 #include "sim_names.h"
 
 namespace exrnic {
 
 namespace {
-
-int ErrnoOf(exrnic_mbox_op op, uint32_t status) {
-  if (status == EXRNIC_MBOX_STATUS_BAD_PARAMETER) return EINVAL;
-  if (status == EXRNIC_MBOX_STATUS_NO_ROOM) return ENOSPC;
-  const bool state = status == EXRNIC_MBOX_STATUS_BAD_STATE;
-  switch (op) {
-    case EXRNIC_MBOX_OP_MODIFY_QP:
-      return state ? EPERM : EIO;
-    case EXRNIC_MBOX_OP_ATTACH_GROUP:
-      return state ? EEXIST : ENOSPC;
-    case EXRNIC_MBOX_OP_DETACH_GROUP:
-      return state ? ENOENT : EIO;
-    default:
-      return EIO;
-  }
-}
 
 std::string CommandText(exrnic_mbox_op op) {
   return "mailbox command " + NameOf(kMailboxCommands, op);
@@ -59,7 +44,7 @@ void SimMailbox::Execute(exrnic_mbox_op op, const void* in, size_t in_bytes, voi
   link_->Write(writes);
   const uint32_t status = AwaitStatus(op);
   if (status != EXRNIC_MBOX_STATUS_OK) {
-    throw SimError(ErrnoOf(op, status), RefusalText(op, status));
+    throw SimError(exrnic_mbox_status_errno(op, status), RefusalText(op, status));
   }
   for (size_t at = 0; at < out_bytes; at += sizeof(uint32_t)) {
     const uint32_t word = link_->Read(static_cast<uint32_t>(EXRNIC_REG_MBOX_DATA + at));

@@ -7,18 +7,12 @@
 #include <cstring>
 #include <string>
 
-#include "exrnic_hw.h"
+#include "exrnic_driver.h"
 #include "sim_error.h"
 
 namespace exrnic {
 
 namespace {
-
-constexpr uint32_t kStagIndexMin = 1;  // RFC 5040, 3.2 keeps STag zero for the privileged
-constexpr uint32_t kKeys = 1u << EXRNIC_STAG_INDEX_SHIFT;
-
-// Below `bound`, which is small beside 2^32.
-uint32_t RandomBelow(uint32_t bound) { return Random32() % bound; }
 
 [[noreturn]] void ThrowFull(const char* what, size_t count) {
   throw SimError(ENOSPC, std::string("all ") + std::to_string(count) + " places of the device's " +
@@ -48,15 +42,15 @@ uint32_t SimNumbers::Take() {
 }
 
 uint32_t SimStags::Take() {
-  const uint32_t indices = static_cast<uint32_t>(used_.size()) - kStagIndexMin;
-  const uint32_t start = RandomBelow(indices);
+  const uint32_t indices = static_cast<uint32_t>(used_.size()) - EXRNIC_STAG_INDEX_MIN;
+  const uint32_t start = Random32() % indices;
   for (uint32_t i = 0; i < indices; ++i) {
-    const uint32_t index = kStagIndexMin + (start + i) % indices;
+    const uint32_t index = EXRNIC_STAG_INDEX_MIN + (start + i) % indices;
     if (used_[index]) continue;
     used_[index] = true;
-    // Any key but the last one.
-    keys_[index] = static_cast<uint8_t>(keys_[index] + 1 + RandomBelow(kKeys - 1));
-    return index << EXRNIC_STAG_INDEX_SHIFT | keys_[index];
+    const uint32_t stag = exrnic_next_stag(index, keys_[index], Random32());
+    keys_[index] = static_cast<uint8_t>(stag);
+    return stag;
   }
   ThrowFull("STags", indices);
 }

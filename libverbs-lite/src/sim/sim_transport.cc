@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exrnic/verbs.h"
+#include "exrnic_driver.h"
 #include "sim_device.h"
 #include "sim_error.h"
 #include "sim_events.h"
@@ -25,7 +26,6 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kUserPage = 0;
-constexpr uint32_t kQpnMin = 1;  // zero stays free: an untouched WQE or frame names no queue pair
 constexpr std::chrono::seconds kStopLimit(5);
 constexpr uint32_t kWriteAccess = EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE;
 
@@ -79,7 +79,7 @@ class SimTransport : public Transport {
         pds_("protection domains", 0, EXRNIC_FW_PD),
         cqns_("completion queues", 0, info_.max_cq),
         srqns_("shared receive queues", 0, info_.max_srq),
-        qpns_("queue pairs", kQpnMin, info_.max_qp),
+        qpns_("queue pairs", EXRNIC_QPN_MIN, info_.max_qp),
         stags_(info_.max_mr),
         events_(&link_, &firmware_, &ports_) {
     info_.comp_vectors = events_.cq_vectors();
