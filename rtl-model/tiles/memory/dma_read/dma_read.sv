@@ -319,5 +319,15 @@ module dma_read
   assign idle_o = waits_o && busy_q == '0;
   // ---- What is promised
   `EXRNIC_HELD(rd_is_held, rd_valid_o, rd_ready_i, {rd_address_o, rd_length_o, rd_tag_o})
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0(req_ready_o))
+  `EXRNIC_ALWAYS(one_gets_it, $onehot0(beat_valid_o))
+  // A tag is free or in flight, and given back once.
+  `EXRNIC_ALWAYS(no_tag_is_lost,
+      fresh_q - (free_tail_q - free_head_q) == (TAG_W + 1)'($countones(busy_q)))
+  `EXRNIC_ALWAYS(given_out_when_free, !issue || !busy_q[tag])
+  `EXRNIC_ALWAYS(given_back_when_busy, !retire || busy_q[cpl_tag])
+  `EXRNIC_ALWAYS(late_are_busy, ((old_q | late_q | fenced_q) & ~busy_q) == '0)
+  `EXRNIC_ALWAYS(one_question_at_a_time,
+      !fence_i || !(fence_asked_q || (fence_waits_q && !fence_done_o)))
 
 endmodule

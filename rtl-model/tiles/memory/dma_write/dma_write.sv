@@ -230,6 +230,9 @@ module dma_write
 
   assign idle_o = empty && !valid_q && !frame_done_o && !msix_sent_q;
   // ---- What is promised
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0(cmd_ready_o) && (cmd_ready_o & ~cmd_valid_i) == '0)
+  `EXRNIC_ALWAYS(has_room, tail_q - head_q <= (DEPTH_W + 1)'(DEPTH))
+  `EXRNIC_ALWAYS(one_question_at_a_time, !fence_i || !fence_q || fence_done_o)
   `EXRNIC_HELD(wr_is_held, wr_valid_o, wr_ready_i, {wr_msix_o, wr_sop_o, wr_eop_o, wr_address_o, wr_length_o, wr_data_o})
 
 endmodule

@@ -3,6 +3,8 @@
 // stays in the buffer until its client has looked at it, so a client gets on even where others
 // displace its line in the cache. See README.md.
 
+`include "exrnic_assert.svh"
+
 module pbl_fill
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -164,4 +166,9 @@ module pbl_fill
                      !error_q[complete_client_q] && !flush_i;
   assign install_address_o = address_q[complete_client_q];
   assign install_line_o = line_q[complete_client_q];
+
+  // ---- What is promised: a buffer is asked for when nothing is on its way to it, and gets what was asked for.
+  `EXRNIC_ALWAYS(starts_when_free, !start_i || state_q[client_i] inside {BUF_FREE, BUF_FULL})
+  `EXRNIC_ALWAYS(beats_were_asked_for, !beat_valid_i || (state_q[beat_client] inside {BUF_FILL, BUF_STALE} &&
+      beat_i.bytes <= missing_q[beat_client]))
 endmodule

@@ -322,5 +322,10 @@ module xlate
   end
   // ---- What is promised
   `EXRNIC_OFFERED(rd_is_offered, rd_valid_o, rd_ready_i)
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0(req_ready_o))
+  // Who is answered has asked, and has no answer yet.
+  `EXRNIC_ALWAYS(answers_once, !finished || (open_q[client_q] && !invalidated_q[client_q]))
+  `EXRNIC_ALWAYS(invalidates_once, (invalidated_q & ~open_q) == '0)
+  `EXRNIC_ALWAYS(fenced_once, !fence_answers || (fenced_q & ~invalidated_q) == '0)
 
 endmodule
