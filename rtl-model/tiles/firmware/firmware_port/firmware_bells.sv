@@ -2,6 +2,8 @@
 // User pages that have rung for firmware, in the order in which they did. A page that rings again
 // before it is taken has one place, with its last value: so there is always room.
 
+`include "exrnic_assert.svh"
+
 module firmware_bells
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -72,5 +74,8 @@ module firmware_bells
       .read_address_i (page_o),
       .read_data_o    (taken_o)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(each_once, put_q - get_q == ($clog2(USER_PAGES) + 1)'($countones(waits_q)))
 
 endmodule

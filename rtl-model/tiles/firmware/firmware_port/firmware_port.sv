@@ -160,7 +160,8 @@ module firmware_port
   stream_if #(.T(qpn_t)) lost_wake ();
   stream_if #(.T(qpn_t)) command_wake ();
   logic [3:0] lost;
-  reads_t open[4];
+  reads_t open[4], answerable;
+  assign answerable = open[3];
   requests_open #(
       .N_QP(N_QP)
   ) u_open (
@@ -208,7 +209,7 @@ module firmware_port
       .word_i(data_i),
       .word_o(direct_word),
       .qp,
-      .open_i(open[3]),
+      .open_i(answerable),
       .lost_i(lost[3]),
       .answer_valid_o(queues.answer_valid),
       .answer_ready_i(queues.answer_ready),
@@ -255,6 +256,7 @@ module firmware_port
   assign unused = ^lost[2:1];
 
   // ---- What is promised
+  `EXRNIC_ALWAYS(answers_what_is_open, !answered || answerable != '0)
   `EXRNIC_HELD(answer_is_held, queues.answer_valid, queues.answer_ready, queues.answer)
   `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
   `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, {xlate.req, xlate.hold})

@@ -377,5 +377,6 @@ module mailbox
 
   // ---- What is promised
   `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, 1'b0)
+  `EXRNIC_ALWAYS(changes_at_rest, !apply || (quiesce_o && quiescent_i))
 
 endmodule

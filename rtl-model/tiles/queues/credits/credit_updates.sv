@@ -2,6 +2,8 @@
 // What the peers of queue pairs are told of receives: how many messages each may send. It is told
 // when the peer may be about to run out, and new receives are at least as many as it knows of.
 
+`include "exrnic_assert.svh"
+
 module credit_updates
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -184,5 +186,8 @@ module credit_updates
   end
 
   assign idle_o = state_q == StIdle && !pop_valid && !held_q;
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(no_change_is_lost, !taken_i || !held_q || push_ready[1])
 
 endmodule

@@ -96,5 +96,9 @@ module credits
 
   // ---- What is promised
   `EXRNIC_ALWAYS(heard_by_and_by, heard_i |=> !heard_i)
+  `EXRNIC_ALWAYS(taken_by_and_by, taken_i |=> !taken_i)
+  `EXRNIC_ALWAYS(begins_alone, !(reset_i && posted_i))
+  `EXRNIC_ALWAYS(limit_only_rises, known_o |=> !known_o || look_qpn_i != $past(look_qpn_i) ||
+      !credit_beyond($past(limit_o), limit_o))
 
 endmodule

@@ -2,6 +2,8 @@
 // The queue pairs: what the driver configured, their state, and how far their rings are.
 // Every item has one writer, but for the status, whose writers are arbitrated.
 
+`include "exrnic_assert.svh"
+
 module qp_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -240,5 +242,10 @@ module qp_table
             refused: refused_read[i]
         };
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_status_is_taken, $onehot0(status_valid_i & status_ready_o))
+  `EXRNIC_ALWAYS(driver_alone, !config_we_i || !(peer_we_i || refused_we_i || sq_we_i ||
+      ended_we_i || producer_we_i || rq_consumer_we_i))
 
 endmodule
