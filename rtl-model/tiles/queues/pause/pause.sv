@@ -60,7 +60,12 @@ module pause
 
   // ---- Until when: a memory for each kind of pause, as both may begin at once
   qpn_t scan;
-  ns_t  asked_until, waits_until;
+  ns_t  asked_until, waits_until, ask_until, wait_until;
+  always_comb begin
+    {ask_until, wait_until} = '0;
+    if (start_i) ask_until = now + length(start_code_i);
+    if (wait_i) wait_until = now + length(5'(CREDIT_PROBE_CODE));
+  end
   ram_1r1w #(
       .WIDTH(TimeBits),
       .DEPTH(N_QP)
@@ -68,7 +73,7 @@ module pause
       .clk_i,
       .write_i        (start_i),
       .write_address_i(start_qpn_i),
-      .write_data_i   (now + length(start_code_i)),
+      .write_data_i   (ask_until),
       .read_i         (!idle_o),
       .read_address_i (scan),
       .read_data_o    (asked_until)
@@ -80,7 +85,7 @@ module pause
       .clk_i,
       .write_i        (wait_i),
       .write_address_i(wait_qpn_i),
-      .write_data_i   (now + length(5'(CREDIT_PROBE_CODE))),
+      .write_data_i   (wait_until),
       .read_i         (!idle_o),
       .read_address_i (scan),
       .read_data_o    (waits_until)
