@@ -428,6 +428,7 @@ module efe_tx
   );
 
   // ---- What is promised
+  `EXRNIC_ALWAYS(no_more_than_is_expected, !head_valid || head_arrived <= head_expected)
   `EXRNIC_HELD(alloc_is_held, alloc_valid_o, alloc_ready_i, alloc_slot_o)
   `EXRNIC_HELD(done_is_held, done_valid_o, done_ready_i, done_o)
   `EXRNIC_HELD(tx_is_held, tx_valid_o, tx_ready_i, {tx_sop_o, tx_eop_o, tx_data_o, tx_bytes_o})

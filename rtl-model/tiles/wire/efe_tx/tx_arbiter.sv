@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which event the sequencer handles next: round robin over the kinds, so that none starves.
 
+`include "exrnic_assert.svh"
+
 module tx_arbiter
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -91,5 +93,8 @@ module tx_arbiter
       last_q <= pick;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(somebody_asks, !pick_o.valid || request[pick])
 
 endmodule

@@ -3,6 +3,8 @@
 // has arrived, and it is old enough that reordering cannot be the reason. Time-outs are for the
 // rest.
 
+`include "exrnic_assert.svh"
+
 module tx_flight
   import exrnic_core_pkg::*;
   import efe_tx_pkg::*;
@@ -99,5 +101,8 @@ module tx_flight
       if (lost_o) lost_q[slot_i] <= 1'b1;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_thing_at_a_time, $onehot0({sent_i, told_i, judge_i}))
 
 endmodule

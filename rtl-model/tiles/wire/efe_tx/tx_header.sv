@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Holds the next frame for the framer: its descriptor and its EFE header.
 
+`include "exrnic_assert.svh"
+
 module tx_header
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -117,5 +119,8 @@ module tx_header
       valid_q <= 1'b0;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(holds_one, !send_i.valid || !valid_q)
 
 endmodule

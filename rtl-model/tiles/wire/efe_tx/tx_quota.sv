@@ -3,6 +3,8 @@
 // further one that gives none back half of the rest, and no number of them all. What is prompt
 // counts apart, and has some for itself.
 
+`include "exrnic_assert.svh"
+
 module tx_quota
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -70,5 +72,10 @@ module tx_quota
   assign room_o  = held < spare;
   assign window_held   = window_submitted - window_freed;
   assign window_room_o = window_held < (window_lane_i.prompt ? free_i : spare);
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(nobody_holds_more_than_all, !init_done_o ||
+                 (32'(held) <= TX_SLOTS && 32'(window_held) <= TX_SLOTS))
+  `EXRNIC_ALWAYS(waits_for_init, init_done_o || !(submit_valid_i || freed_valid_i))
 
 endmodule

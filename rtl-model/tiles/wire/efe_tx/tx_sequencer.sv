@@ -2,6 +2,8 @@
 // Sequence numbers, acknowledgement and retransmission. One event of one node at a time: so a list
 // is never walked while something else frees from it. State machine and rules: README.md.
 
+`include "exrnic_assert.svh"
+
 module tx_sequencer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -484,5 +486,12 @@ module tx_sequencer
       peer_q.cursor_seq <= peer_q.una;
     end
   end
+
+  // ---- What is promised. peer_q means something behind ST_LOAD.
+  `EXRNIC_HELD(ended_is_held, ended.valid, ended.ready, ended.data)
+  `EXRNIC_ALWAYS(window_is_kept, !dirty_q || peer_q.next - peer_q.una <= 32'(WINDOW_MAX))
+  `EXRNIC_ALWAYS(window_has_bounds, !dirty_q || (peer_q.window.size != '0 &&
+                 peer_q.window.size <= window_size_t'(WindowMax)))
+  `EXRNIC_ALWAYS(listed_is_numbered, !dirty_q || peer_q.next == peer_q.una || listed)
 
 endmodule

@@ -2,6 +2,8 @@
 // The slots of the retransmission buffer: which are free, how much payload has come for each, and
 // whether all of it could be read.
 
+`include "exrnic_assert.svh"
+
 module tx_slots
   import exrnic_core_pkg::*;
 (
@@ -104,5 +106,24 @@ module tx_slots
       if (beat_valid_i && beat_error_i) poisoned_q[beat_slot_i] <= 1'b1;
     end
   end
+
+  // ---- What is promised
+  // A slot is free, or has been given out and not come back: once.
+`ifdef EXRNIC_ASSERT
+  logic [TX_SLOTS-1:0] used_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      used_q <= '0;
+    end else begin
+      if (free_valid_i) used_q[free_slot_i] <= 1'b0;
+      if (take) used_q[alloc_slot_o] <= 1'b1;
+    end
+  end
+  `EXRNIC_ALWAYS(none_is_lost, !init_done_o || $countones(used_q) + 32'(count_q) == TX_SLOTS)
+  `EXRNIC_ALWAYS(given_out_once, !alloc_valid_o || !used_q[alloc_slot_o])
+  `EXRNIC_ALWAYS(given_back_once, !free_valid_i || used_q[free_slot_i])
+  `EXRNIC_ALWAYS(payload_of_one_in_use, !beat_valid_i || used_q[beat_slot_i] ||
+                 (take && alloc_slot_o == beat_slot_i))
+`endif
 
 endmodule

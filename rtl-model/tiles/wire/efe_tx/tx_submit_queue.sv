@@ -2,6 +2,8 @@
 // Submitted slots, for each lane in order, until each leaves for the first time; and the
 // descriptors of all slots. The queues of all lanes are lists through one memory of links.
 
+`include "exrnic_assert.svh"
+
 module tx_submit_queue
   import exrnic_core_pkg::*;
   import efe_tx_pkg::*;
@@ -149,5 +151,9 @@ module tx_submit_queue
       end
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(submitted_once, !submit_valid_i || !waiting_q[submit_i.slot])
+  `EXRNIC_ALWAYS(has_a_head, !pop_i || (nonempty_q[lane_i] && waiting_q[head_slot_o]))
 
 endmodule

@@ -3,6 +3,8 @@
 // worth as many bytes as the greatest frame; what a lane sends above that is taken off its next
 // one (deficit round robin). A lane that could send nothing now is passed over.
 
+`include "exrnic_assert.svh"
+
 module tx_turns
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -94,5 +96,9 @@ module tx_turns
     .empty_o      (empty),
     .pending_o    (pending)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(in_its_turn, !sent_i || its_turn_o)
+  `EXRNIC_ALWAYS(next_turn_pays, !valid_o || !init_done_o || 32'(used) < 2 * Turn)
 
 endmodule
