@@ -77,6 +77,7 @@ rtl-model/tiles/wire/efe_tx/tx_framer.sv
 rtl-model/tiles/wire/efe_tx/tx_header.sv
 rtl-model/tiles/wire/efe_tx/tx_lane_count.sv
 rtl-model/tiles/wire/efe_tx/tx_pacer.sv
+rtl-model/tiles/wire/efe_tx/tx_peer.sv
 rtl-model/tiles/wire/efe_tx/tx_quota.sv
 rtl-model/tiles/wire/efe_tx/tx_refusals.sv
 rtl-model/tiles/wire/efe_tx/tx_rtt.sv

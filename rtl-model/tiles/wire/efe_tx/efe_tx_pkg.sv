@@ -33,6 +33,12 @@ package efe_tx_pkg;
     node_t node;
   } pick_t;
 
+  // Steps in which the sequencer handles it: README.md.
+  typedef enum logic [3:0] {
+    ST_INIT, ST_REST, ST_LOAD, ST_SEEK, ST_JUDGE, ST_WALK, ST_DONE, ST_ARRIVED, ST_LOST,
+    ST_FINISH, ST_SEND
+  } step_e;
+
   // What it comes to, by the state of its node.
   typedef struct packed {
     logic ack_good;      // an acknowledgement counts,

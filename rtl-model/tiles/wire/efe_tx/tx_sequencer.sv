@@ -63,28 +63,23 @@ module tx_sequencer
   output event_t              event_o
 );
 
-  typedef enum logic [3:0] {
-    ST_INIT, ST_REST, ST_LOAD, ST_SEEK, ST_JUDGE, ST_WALK, ST_DONE, ST_ARRIVED, ST_LOST,
-    ST_FINISH, ST_SEND
-  } state_e;
-
   slot_t next_slot [TX_SLOTS];
 
-  state_e state_q, state_d;
+  step_e state_q, state_d;
   op_e op_q;
   node_t node_q;
   slot_t slot_q;
-  peer_t peer_q;
+  peer_t peer;
+  logic peer_changes;
   /* verilator lint_off UNUSEDSIGNAL */  // its node is node_q
   rx_ack_t ack_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic sack, echo;
-  logic give_up_q, dead_q, dirty_q, progress_q, retry_q;
+  logic give_up_q, dead_q, progress_q, retry_q;
   logic [31:0] seq_q;         // of slot_q, in ST_ARRIVED
   logic sampled_q, limited_q;
   logic [7:0] acked_q, losses_q;
   logic [31:0] sample_q;
-  node_t init_q;
   logic [MAX_NODE-1:0] outstanding_q, silent_q, greeting_q, open_q;
 
   logic listed;  // node_q has unacknowledged slots
@@ -96,46 +91,26 @@ module tx_sequencer
   tx_verdict u_verdict (
     .cfg_retry_limit_i(settings.retry_limit),
     .op_i             (op_q),
-    .peer_i           (peer_q),
+    .peer_i           (peer),
     .ack_i            (ack_q),
     .greeting_i       (greeting_q[node_q]),
     .known_i          (rx_known_i),
     .verdict_o        (verdict)
   );
 
-  // ---- State of the nodes. That of the node in work is in peer_q. It goes back to memory when the
-  // next event is chosen; if that is one of the same node it also stays.
-
-  peer_t stored, loaded;
-  logic stays_q;
-  assign loaded = stays_q ? peer_q : stored;
-  assign pace_o = '{valid: state_q == ST_LOAD, mean: loaded.rtt.mean, window: loaded.window.size};
-
-  ram_1r1w #(
-    .WIDTH($bits(peer_t)),
-    .DEPTH(MAX_NODE)
-  ) u_peers (
-    .clk_i,
-    .write_i        (!init_done_o || (rest_o && dirty_q)),
-    .write_address_i(init_done_o ? node_q : init_q),
-    .write_data_i   (init_done_o ? peer_q : fresh_peer(16'd0)),
-    .read_i         (rest_o && pick_i.valid),
-    .read_address_i (pick_i.node),
-    .read_data_o    (stored)
-  );
-
   // ---- Walk along the list
 
-  slot_t slot;
+  slot_t slot, next;
   logic slot_dead, walk_pop, is_ended, pop, stops;
   logic once;  // with its descriptor: of the unreliable class, neither numbered nor listed
 
-  assign slot        = state_q inside {ST_WALK, ST_JUDGE} ? peer_q.head :
-                       state_q == ST_SEEK ? peer_q.cursor : slot_q;
+  assign slot        = state_q inside {ST_WALK, ST_JUDGE} ? peer.head :
+                       state_q == ST_SEEK ? peer.cursor : slot_q;
+  assign next        = next_slot[slot];
   assign stops       = state_q == ST_SEND && op_q == OP_NEW && desc_i.stream && broken_i;
   assign slot_dead   = dead_i[slot] || stops;
   assign once        = op_q == OP_NEW && desc_i.unreliable;
-  assign walk_pop    = listed && (give_up_q || slot_dead || peer_q.una != ack_q.ack);
+  assign walk_pop    = listed && (give_up_q || slot_dead || peer.una != ack_q.ack);
   assign ended.valid = state_q == ST_DONE && !slot_in_use_i;
   assign is_ended    = ended.valid && ended.ready;
   assign pop         = is_ended && op_q != OP_NEW;
@@ -149,7 +124,7 @@ module tx_sequencer
     else if ((give_up_q || slot_dead) && !once) status = CQE_STATUS_RETRY_EXC_ERR;
   end
   assign ended.data = '{
-    slot: slot_q, done: '{tag: desc_i.tag, node: node_q, seq: peer_q.una, status: status}
+    slot: slot_q, done: '{tag: desc_i.tag, node: node_q, seq: peer.una, status: status}
   };
 
   // ---- What is known of the slots under way
@@ -160,7 +135,7 @@ module tx_sequencer
   rtt_t rtt_new;
   logic late;
 
-  assign listed_last = slot_q == peer_q.tail;
+  assign listed_last = slot_q == peer.tail;
 
   tx_flight u_flight (
     .clk_i,
@@ -173,7 +148,7 @@ module tx_sequencer
     .again_i   (op_q == OP_RESEND),
     .flight_o  (flight),
     .ack_i     (ack_q),
-    .peer_i    (peer_q),
+    .peer_i    (peer),
     .told_i    (state_q == ST_ARRIVED),
     .seq_i     (seq_q),
     .arrived_o (arrived),
@@ -188,11 +163,11 @@ module tx_sequencer
 
   tx_rtt u_rtt (
     .cfg_rto_cycles_i(settings.rto_cycles),
-    .rtt_i     (peer_q.rtt),
+    .rtt_i     (peer.rtt),
     .sample_i  (sample_q),
     .rtt_o     (rtt_new),
     .late_o    (late),
-    .retries_i (peer_q.retries),
+    .retries_i (peer.retries),
     .rto_o     (rto),
     .patience_o(patience)
   );
@@ -203,7 +178,7 @@ module tx_sequencer
   logic window_room;
 
   tx_window u_window (
-    .window_i   (peer_q.window),
+    .window_i   (peer.window),
     .acked_i    (acked_q),
     .congested_i(echo || (sampled_q && late)),
     .lost_i     (retry_q ? '0 : losses_q),
@@ -212,10 +187,10 @@ module tx_sequencer
     .window_o   (window_new)
   );
 
-  assign window_room   = peer_q.next - peer_q.una < 32'(peer_q.window.size[$bits(window_size_t)-1:4]) ||
-                         peer_q.next == peer_q.una;
-  assign window_open_o = rest_o && dirty_q && window_node_i == node_q ? window_room
-                                                                     : open_q[window_node_i];
+  assign window_room   = peer.next - peer.una < 32'(peer.window.size[$bits(window_size_t)-1:4]) ||
+                         peer.next == peer.una;
+  assign window_open_o = rest_o && peer_changes && window_node_i == node_q ?
+                         window_room : open_q[window_node_i];
 
   // ---- Sending
 
@@ -225,25 +200,61 @@ module tx_sequencer
   assign with_data   = op_q inside {OP_NEW, OP_RESEND};
   assign append      = sending && op_q == OP_NEW && (!slot_dead || listed) && !once;
   assign wanted      = flight.lost && !slot_dead;
-  assign seek_last   = peer_q.cursor == peer_q.tail;
-  assign resend_last = slot_q == peer_q.tail;
+  assign seek_last   = peer.cursor == peer.tail;
+  assign resend_last = slot_q == peer.tail;
   assign sent        = sending && with_data && !slot_dead && (op_q == OP_NEW || flight.lost);
   assign send_o      = '{
     // Without data a frame acknowledges, or tells of a new session, or has nothing to say.
-    valid:   with_data ? sent : sending && (rx_known_i || !peer_q.established),
+    valid:   with_data ? sent : sending && (rx_known_i || !peer.established),
     data:    with_data,
     credit:  op_q == OP_CREDIT && rx_known_i,
-    session: peer_q.session,
-    syn:     !peer_q.established,
-    seq:     op_q == OP_RESEND ? peer_q.cursor_seq : peer_q.next
+    session: peer.session,
+    syn:     !peer.established,
+    seq:     op_q == OP_RESEND ? peer.cursor_seq : peer.next
   };
   assign ack_sent_o  = sending && (send_o.valid || !with_data) && !once;
 
-  // ---- What follows from all this, outside
+  // ---- What follows from all this, for the node
 
   logic start_resend, greeted;
   assign start_resend = state_q == ST_FINISH && losses_q != '0 && listed;
   assign greeted      = send_o.valid && !with_data && !rx_known_i && !listed;
+
+  tx_peer u_peer (
+    .clk_i,
+    .rst_ni,
+    .now_i,
+    .entropy_i     (settings.now[31:0] ^ settings.now[63:32]),
+    .pick_valid_i  (pick_i.valid),
+    .pick_node_i   (pick_i.node),
+    .step_i        (state_q),
+    .op_i          (op_q),
+    .node_i        (node_q),
+    .peer_o        (peer),
+    .pace_o,
+    .changes_o     (peer_changes),
+    .verdict_i     (verdict),
+    .give_up_i     (give_up_q),
+    .sampled_i     (sampled_q),
+    .rtt_i         (rtt_new),
+    .window_i      (window_new),
+    .start_resend_i(start_resend),
+    .slot_i        (slot),
+    .next_slot_i   (next),
+    .dead_i        (slot_dead),
+    .sent_at_i     (flight.sent_at),
+    .newest_i      (flight.newest),
+    .pop_i         (pop),
+    .arrived_i     (arrived),
+    .suspect_i     (suspect && !lost),
+    .suspect_at_i  (flight.sent_at + patience),
+    .skip_i        (!wanted && !seek_last),
+    .numbered_i    (op_q == OP_NEW && !slot_dead && !once),
+    .append_i      (append),
+    .listed_i      (listed)
+  );
+
+  // ---- And outside
 
   assign heard_valid_o = state_q == ST_JUDGE && verdict.ack_good;
   assign heard_o       = ack_q.heard;
@@ -271,14 +282,14 @@ module tx_sequencer
   // Progress, a resend that is over, or frames of which it must be told when they count as lost.
   assign timer_set_o = (append && !listed) || greeted || (sending && op_q == OP_RESEND && resend_last) ||
                        (state_q == ST_FINISH &&
-                        (progress_q || peer_q.suspects || op_q == OP_TIMEOUT));
-  assign deadline_o  = peer_q.suspects ? peer_q.suspects_at : now_i + rto;
+                        (progress_q || peer.suspects || op_q == OP_TIMEOUT));
+  assign deadline_o  = peer.suspects ? peer.suspects_at : now_i + rto;
 
   always_comb begin
     unique case (state_q)
       ST_LOAD: desc_slot_o = slot_q;
-      ST_SEEK: desc_slot_o = peer_q.cursor;
-      default: desc_slot_o = peer_q.head;
+      ST_SEEK: desc_slot_o = peer.cursor;
+      default: desc_slot_o = peer.head;
     endcase
   end
 
@@ -302,7 +313,7 @@ module tx_sequencer
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      ST_INIT:   if (init_q == node_t'(MAX_NODE - 1)) state_d = ST_REST;
+      ST_INIT:   if (node_q == node_t'(MAX_NODE - 1)) state_d = ST_REST;
       ST_REST:   if (pick_i.valid) state_d = ST_LOAD;
       ST_LOAD: begin
         unique case (op_q)
@@ -340,15 +351,15 @@ module tx_sequencer
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q       <= ST_INIT;
-      init_q        <= '0;
+      node_q        <= '0;
       outstanding_q <= '0;
-      dirty_q       <= 1'b0;
       silent_q      <= '0;
       greeting_q    <= '0;
       open_q        <= '1;
     end else begin
       state_q <= state_d;
-      if (state_q == ST_INIT) init_q <= init_q + 1;
+      if (state_q == ST_INIT) node_q <= node_q + 1;
+      if (rest_o) node_q <= pick_i.node;
       if (state_q == ST_JUDGE && (verdict.retry || verdict.give_up || verdict.ack_progress)) begin
         silent_q[node_q] <= verdict.retry;
       end
@@ -359,20 +370,16 @@ module tx_sequencer
       end else if (greeted) begin
         greeting_q[node_q] <= 1'b1;
       end
-      if (rest_o && dirty_q) open_q[node_q] <= window_room;
-      if (pop && peer_q.head == peer_q.tail) outstanding_q[node_q] <= 1'b0;
-      if (state_q == ST_LOAD) dirty_q <= 1'b1;
-      if (state_q == ST_REST) dirty_q <= 1'b0;
+      if (rest_o && peer_changes) open_q[node_q] <= window_room;
+      if (pop && peer.head == peer.tail) outstanding_q[node_q] <= 1'b0;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (rest_o) begin
-      op_q    <= pick_i.op;
-      node_q  <= pick_i.node;
-      stays_q <= dirty_q && pick_i.node == node_q;
-      slot_q  <= head_slot_i;
-      ack_q   <= ack_i;
+      op_q   <= pick_i.op;
+      slot_q <= head_slot_i;
+      ack_q  <= ack_i;
       if (pick_i.op != OP_ACK) ack_q.peer_session <= known_i;
       {give_up_q, dead_q, progress_q, retry_q, sampled_q, acked_q, losses_q} <= '0;
     end else if (state_q == ST_JUDGE) begin
@@ -380,13 +387,13 @@ module tx_sequencer
       dead_q     <= verdict.peer_dead;
       progress_q <= verdict.ack_progress;
       retry_q    <= verdict.retry;
-      seq_q      <= peer_q.una;
-      acked_q    <= verdict.ack_good ? 8'(ack_q.ack - peer_q.una) : '0;
-      limited_q  <= peer_q.next - peer_q.una >= 32'(peer_q.window.size[$bits(window_size_t)-1:5]);
-      slot_q     <= peer_q.head;
+      seq_q      <= peer.una;
+      acked_q    <= verdict.ack_good ? 8'(ack_q.ack - peer.una) : '0;
+      limited_q  <= peer.next - peer.una >= 32'(peer.window.size[$bits(window_size_t)-1:5]);
+      slot_q     <= peer.head;
     end else if (state_q == ST_SEEK || state_q == ST_WALK) begin
       slot_q <= desc_slot_o;
-      seq_q  <= peer_q.una;
+      seq_q  <= peer.una;
     end else if (event_o[COUNTER_PEERS_DEAD]) begin
       dead_q <= 1'b0;
     end else if (state_q == ST_DONE && !slot_dead && !flight.again && !flight.arrived &&
@@ -394,104 +401,20 @@ module tx_sequencer
       sample_q  <= flight.age;
       sampled_q <= 1'b1;
     end else if (state_q == ST_ARRIVED) begin
-      slot_q <= state_d == ST_LOST ? peer_q.head : next_slot[slot_q];
+      slot_q <= state_d == ST_LOST ? peer.head : next;
       if (!slot_dead) seq_q <= seq_q + 1;
     end else if (state_q == ST_LOST) begin
-      slot_q <= next_slot[slot_q];
+      slot_q <= next;
       if (!slot_dead) seq_q <= seq_q + 1;
       if (lost) losses_q <= losses_q + 1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (append && listed) next_slot[peer_q.tail] <= slot_q;
+    if (append && listed) next_slot[peer.tail] <= slot_q;
   end
 
-  // ---- State of the node in work
-
-  logic [31:0] entropy;  // for the first session
-  assign entropy = settings.now[31:0] ^ settings.now[63:32];
-
-  always_ff @(posedge clk_i) begin
-    unique case (state_q)
-      ST_LOAD: begin
-        peer_q <= loaded;
-        if (loaded.session == '0 && op_q inside {OP_NEW, OP_ACK_ONLY, OP_CREDIT}) begin
-          peer_q.session <= nonzero(entropy[15:0] ^ entropy[31:16] ^ 16'(node_q));
-        end
-      end
-      ST_JUDGE: begin
-        if (verdict.ack_good) begin
-          peer_q.established <= 1'b1;
-          peer_q.heard       <= 1'b1;
-        end
-        if (verdict.ack_progress || (verdict.greets && !verdict.greet_again)) peer_q.retries <= '0;
-        else if ((verdict.retry || verdict.greet_again) && peer_q.retries != '1) begin
-          peer_q.retries <= peer_q.retries + 1;
-        end
-        if (verdict.retry) begin
-          peer_q.heard  <= 1'b0;
-          peer_q.window <= window_new;
-        end
-        if (op_q == OP_TIMEOUT || verdict.ack_progress) peer_q.suspects <= 1'b0;
-      end
-      ST_DONE: begin
-        if (pop) begin
-          peer_q.head <= next_slot[slot_q];
-          if (!slot_dead) peer_q.una <= peer_q.una + 1;
-          if (!slot_dead && flight.newest) peer_q.newest <= flight.sent_at;
-          if (peer_q.cursor == slot_q) begin
-            peer_q.cursor <= next_slot[slot_q];
-            if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
-          end
-        end
-      end
-      ST_ARRIVED: if (arrived && flight.newest) peer_q.newest <= flight.sent_at;
-      ST_LOST: begin
-        if (suspect && !lost &&
-            (!peer_q.suspects || signed'(flight.sent_at + patience - peer_q.suspects_at) < 0)) begin
-          peer_q.suspects    <= 1'b1;
-          peer_q.suspects_at <= flight.sent_at + patience;
-        end
-      end
-      ST_SEEK: begin
-        if (!wanted && !seek_last) begin
-          peer_q.cursor <= next_slot[peer_q.cursor];
-          if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
-        end
-      end
-      ST_FINISH: begin
-        if (sampled_q) peer_q.rtt <= rtt_new;
-        peer_q.window <= window_new;
-        if (give_up_q) peer_q <= fresh_peer(next_session(peer_q.session));
-      end
-      ST_SEND: begin
-        if (op_q == OP_NEW && !slot_dead && !once) peer_q.next <= peer_q.next + 1;
-        if (append && !listed) begin
-          peer_q.head     <= slot_q;
-          peer_q.retries  <= '0;     // of a greeting
-          peer_q.newest   <= now_i;  // nothing under way is older
-          peer_q.suspects <= 1'b0;
-        end
-        if (append) peer_q.tail <= slot_q;
-        if (op_q == OP_RESEND) begin
-          peer_q.cursor <= next_slot[slot_q];
-          if (!slot_dead) peer_q.cursor_seq <= peer_q.cursor_seq + 1;
-        end
-      end
-      default: ;
-    endcase
-    if (start_resend) begin
-      peer_q.cursor     <= peer_q.head;
-      peer_q.cursor_seq <= peer_q.una;
-    end
-  end
-
-  // ---- What is promised. peer_q means something behind ST_LOAD.
+  // ---- What is promised
   `EXRNIC_HELD(ended_is_held, ended.valid, ended.ready, ended.data)
-  `EXRNIC_ALWAYS(window_is_kept, !dirty_q || peer_q.next - peer_q.una <= 32'(WINDOW_MAX))
-  `EXRNIC_ALWAYS(window_has_bounds, !dirty_q || (peer_q.window.size != '0 &&
-                 peer_q.window.size <= window_size_t'(WindowMax)))
-  `EXRNIC_ALWAYS(listed_is_numbered, !dirty_q || peer_q.next == peer_q.una || listed)
 
 endmodule
