@@ -110,8 +110,11 @@ fuzz: setup ## Parsers under libFuzzer, guided by coverage: make fuzz SECONDS=n 
 # For run and demo. CAPTURE=1: what passes the Ethernet ports, for Wireshark. TRACE=1: a timeline of
 # every work request. WAVES=1 or WAVES=node=1,from=NS,to=NS: the signals of one core, by a program
 # whose core has them, which is built then, in minutes. All land in build/run/push or build/run/demo.
+# ASSERT=1: the core is checked, by a program of its own, too: what its blocks assert holds, or the run fails.
 RECORDS = $(if $(filter-out 0,$(CAPTURE)),--capture) $(if $(filter-out 0,$(TRACE)),--trace) \
-  $(if $(WAVES_WANTED),--sim build/host/sim/exrnic-sim-waves --waves "$(filter-out 1,$(WAVES))")
+  $(if $(WAVES_WANTED),--sim build/host/sim/exrnic-sim-waves --waves "$(filter-out 1,$(WAVES))") $(CHECKED)
+CHECKED = $(if $(filter-out 0,$(ASSERT)),$(if $(WAVES_WANTED),$(error WAVES and ASSERT are two programs: give one \
+  of them))--sim build/host/sim/exrnic-sim-checked)
 WAVES_WANTED = $(filter-out 0,$(WAVES))
 WAVES_PROGRAM = $(if $(WAVES_WANTED),$(ENV) cmake build/host -DEXRNIC_WAVES=ON >/dev/null; \
   cmake --build build/host -j $(JOBS) --target exrnic-sim-waves)
@@ -121,7 +124,7 @@ CORE ?= rtl
 demo: ## Two processes exchange data through simulated RNICs: no guest, no root, a few seconds
 	@tools/setup/setup.sh host
 	@$(ENV) $(CONFIGURE)
-	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim exrnic-demo
+	@$(ENV) cmake --build build/host -j $(JOBS) --target exrnic-sim$(if $(CHECKED),-checked) exrnic-demo
 	@$(WAVES_PROGRAM)
 	@exec $(PYTHON) sim/launch/demo.py --core $(CORE) $(RECORDS)
 
@@ -141,7 +144,7 @@ debug-kernel-test: host ## Guests' tests on a kernel with KASAN, UBSAN, lockdep,
 	@tools/setup/extra.sh bc bison flex libelf-dev xz-utils
 	@$(ENV) PYTHON=$(PYTHON) GUEST_CONTENTS="$(GUEST_CONTENTS)" tools/debug_kernel_test.sh $(RUNS)
 
-run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1 WAVES=1; TIME=sync: in one time)
+run: build ## Two guests write into each other's memory: the whole path, as a table (CAPTURE=1 TRACE=1 WAVES=1 ASSERT=1; TIME=sync: in one time)
 	@$(WAVES_PROGRAM)
 	@$(ENV) exec $(PYTHON) sim/launch push $(RECORDS)
 

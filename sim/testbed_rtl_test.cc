@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the testbed promises, with the verilated core in it.
+#include <verilated.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <vector>
 
 #include "exrnic_hw.h"
@@ -54,6 +57,13 @@ TEST_CASE("the verilated core sleeps when it has nothing to do, and a load wakes
   const uint64_t woken = bench.testbed.node(0).rnic().cycles() - cycles;
   CHECK(woken > 0);
   CHECK(woken < 100);
+}
+
+TEST_CASE("a core that does not keep what it asserts ends the run with an error") {
+  Bench bench("dc-25g");
+  Verilated::defaultContextp()->gotError(true);  // as an assertion leaves it
+  CHECK_THROWS_WITH(bench.host.load(EXRNIC_BAR_REGISTERS, EXRNIC_REG_NODE_ID, 4),
+                    Catch::Matchers::ContainsSubstring("does not keep what it asserts"));
 }
 
 TEST_CASE("a reset answers a load in flight with all ones, and the core then serves the next") {

@@ -178,4 +178,8 @@ std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink);
 // Whether this program's RTL was verilated with its signals (exrnic-sim-waves).
 bool rtl_core_has_waves();
 
+// Whether it asserts what its blocks promise each other (exrnic-sim-checked): a step in which that
+// does not hold throws, behind a line on stdout that names it.
+bool rtl_core_is_checked();
+
 }  // namespace exrnic

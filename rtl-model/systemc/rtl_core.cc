@@ -42,6 +42,7 @@ class RtlCore final : public Core {
         waves_(top_, config.waves),
         watched_(config.waves != nullptr) {
     if (config.node_id >= 256) throw std::invalid_argument("node id above 255");
+    context_.get()->fatalOnError(false);  // it ends in order, see check()
     top_.cfg_node_i = config.node_id;
     top_.cfg_clock_khz_i = config.clock_khz;
     top_.cfg_max_payload_i = config.max_payload;
@@ -128,6 +129,7 @@ class RtlCore final : public Core {
     top_.clk_i = 1;
     top_.eval();
     waves_.record(time_ns, 0);
+    check();
     idle_ = top_.idle_o;
     waits_ = top_.waits_o ? waits_ + 1 : 0;
     if (tracing_) take_events();
@@ -176,6 +178,14 @@ class RtlCore final : public Core {
     top_.eval();
     top_.clk_i = 1;
     top_.eval();
+  }
+
+  // Of what is asserted, if it is checked; Verilator has told what does not hold, and where.
+  void check() {
+    if (!EXRNIC_CHECKED || !context_.get()->gotError()) return;
+    context_.get()->gotError(false);
+    throw std::runtime_error(
+        "the RTL does not keep what it asserts: see the line \"Assertion failed\" on stdout");
   }
 
   void clear_inputs() {
@@ -312,6 +322,7 @@ class RtlCore final : public Core {
 }  // namespace
 
 bool rtl_core_has_waves() { return EXRNIC_WAVES; }
+bool rtl_core_is_checked() { return EXRNIC_CHECKED; }
 
 std::unique_ptr<Core> make_rtl_core(const CoreConfig& config, CoreSink& sink) {
   switch (config.data_bits) {

@@ -134,6 +134,11 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "to `to`, or for `length` (100000). Needs the program exrnic-sim-waves")
       ->type_name("FILE[,node=N][,from=NS][,to=NS][,length=NS]");
   app.footer(
+      std::string(
+          rtl_core_is_checked()
+              ? "This program checks what the blocks of the RTL assert. Where that does not hold "
+                "it ends\nwith exit code 1, behind a line on stdout that names it.\n\n"
+              : "") +
       "It prints 'exrnic-sim: ready' on stdout when every socket listens, and ends cleanly on\n"
       "SIGINT or SIGTERM. Exit code 2 means that an argument is wrong, 1 that something failed: "
       "with\n"
