@@ -30,6 +30,7 @@ class Responder : public Bench<Vresponder> {
     dut().clear_i = dut().look_i = 0;
     dut().refusal_ready_i = 0;
     dut().write_idle_i = 1;
+    dut().port_ready_i = dut().firmware_punt_ready_i = 1;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
   }
@@ -56,6 +57,10 @@ class Responder : public Bench<Vresponder> {
   XlateModel<Vresponder> xlate;
   std::function<XlateRsp(const XlateReq&)> region = translate_in_place;
   RingMemory memory;
+  std::vector<PortMessage> port_messages;
+  std::vector<bool> well_formed;  // each of them
+  std::vector<WindowAnswer> answers;
+  std::vector<Punt> punts;
   std::map<unsigned, FwGrant> grants;  // of firmware, by place
   bool placed_granted = false;         // bytes that it has granted were in hand
 
@@ -201,6 +206,17 @@ class Responder : public Bench<Vresponder> {
       writes.push_back(write);
     }
     qp_errors += dut().qp_error_o;
+    sample_core();
+  }
+  // What is for the core itself.
+  void sample_core() {
+    if (dut().port_valid_o && dut().port_ready_i) {
+      port_messages.push_back(unpack<PortMessage>(dut().port_message_o));
+      well_formed.push_back(dut().port_good_o);
+    }
+    if (dut().answer_valid_o) answers.push_back(unpack<WindowAnswer>(dut().answer_o));
+    if (dut().firmware_punt_valid_o && dut().firmware_punt_ready_i)
+      punts.push_back(unpack<Punt>(dut().firmware_punt_o));
   }
 
   std::mt19937 random_;
