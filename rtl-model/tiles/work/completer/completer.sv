@@ -391,5 +391,9 @@ module completer
   // A completion has the time at which it is taken.
   `EXRNIC_HELD(write_is_held, write.valid, write.ready,
       {write.data.kind, write.data.address, write.data.data[255:64]})
+  `EXRNIC_ALWAYS(one_at_a_time,
+      $onehot0({done_valid_i && done_ready_o, rx_done_valid_i && rx_done_ready_o, bell.valid && bell.ready}))
+  `EXRNIC_ALWAYS(one_output, $onehot0({queues.status_valid, wake.valid, xlate.valid, write.valid}))
+  `EXRNIC_ALWAYS(has_room, state_q != StWrite || pending < entries)
 
 endmodule

@@ -3,6 +3,8 @@
 // long after the first of them. Queues whose time runs stand in a list that is gone through again
 // and again; without any nothing moves.
 
+`include "exrnic_assert.svh"
+
 module cq_moderation
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -141,5 +143,9 @@ module cq_moderation
     if (!rst_ni) looked_q <= 1'b0;
     else looked_q <= running_o && !change && !clear_i && (!looked_q || timer_valid_o);
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_change, !(set_i && complete_i))
+  `EXRNIC_ALWAYS(one_list_change, $onehot0({init_i, push, pop}))
 
 endmodule

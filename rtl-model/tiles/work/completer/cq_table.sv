@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The completion queues: what the driver configured, and how far their rings are.
 
+`include "exrnic_assert.svh"
+
 module cq_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -82,5 +84,9 @@ module cq_table
       .read_address_i (cqn_i),
       .read_data_o    (consumer_o)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_writer,
+      $onehot0({!init_done_o, config_we_i, producer_we_i, consumer_we_i}))
 
 endmodule

@@ -4,6 +4,8 @@
 // ahead while the slot is awaited; what it knows from before a time of rest, or from before an
 // invalidation, it looks up again.
 
+`include "exrnic_assert.svh"
+
 module payload_gather
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -136,5 +138,8 @@ module payload_gather
           length: chunk,
           dst: {slot_i, filled_q[$clog2(MTU_MAX)-1:0]}
       };
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(part_of_the_element, !read.valid || (chunk != '0 && 32'(chunk) <= sge.length))
 
 endmodule

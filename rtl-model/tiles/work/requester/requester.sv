@@ -397,5 +397,13 @@ module requester
   `EXRNIC_HELD(submit_is_held, transmit.valid, transmit.ready, {transmit.desc.slot, transmit.desc.node,
       transmit.desc.ddp, transmit.desc.length, transmit.desc.unsent, transmit.desc.status, transmit.desc.tag,
       transmit.desc.inlined ? transmit.desc.inline_data : '0})
+  // A turn does one thing after the other.
+  `EXRNIC_ALWAYS(one_at_a_time,
+      $onehot0({transmit.alloc_ready, transmit.valid, queues.status_valid, flush_valid_o, wake.valid}))
+  `EXRNIC_ALWAYS(one_change, $onehot0({submitted, goes_back, queues.stall, no_peer}))
+  `EXRNIC_ALWAYS(segment_fits, !transmit.valid || transmit.desc.length <= chunk_t'(MTU_MAX))
+  `EXRNIC_ALWAYS(has_room_for_a_pull, !queues.pull_push || queues.pull_count < qp.row.cfg.max_reads_out)
+  `EXRNIC_ALWAYS(one_fate_of_a_read, !(queues.read_pop && queues.read_set))
+  `EXRNIC_ALWAYS(has_a_read, !(queues.read_pop || queues.read_set) || queues.read_count != '0)
 
 endmodule

@@ -4,6 +4,8 @@
 // are still to be read from the batch. What is posted behind them is fetched ahead, if wanted. A
 // first slot that is held on chip is not fetched.
 
+`include "exrnic_assert.svh"
+
 module work_batch
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -214,5 +216,10 @@ module work_batch
       .inline_o(inline_data),
       .reads_o(reads)
   );
+
+  // ---- What is promised
+  // The work request in hand is not written over.
+  `EXRNIC_ALWAYS(keeps_its_place,
+      !begun_q || end_q - turn.request.index <= wqe_index_t'(BATCH_SLOTS))
 
 endmodule

@@ -2,6 +2,8 @@
 // Reads the posted slots of a ring, up to BATCH, into a buffer, and hands them out word by word. It
 // reads on across the end of a page and of the ring, with one DMA read for each piece.
 
+`include "exrnic_assert.svh"
+
 module wqe_fetch
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -154,5 +156,9 @@ module wqe_fetch
   );
   always_ff @(posedge clk_i) part_q <= ($clog2(LineWords + 1))'(32'(word_index_i) % LineWords);
   assign word_o = line_read[8*SGE_BYTES*part_q+:8*SGE_BYTES];
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(starts_at_rest, !start_i || idle_o)
+  `EXRNIC_ALWAYS(no_more_than_a_batch, idle_o || 32'(asked_q) + 32'(left_q) <= BATCH)
 
 endmodule

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The requester's ways to translation: one request at a time, those for slots of a ring first.
 
+`include "exrnic_assert.svh"
+
 module xlate_turns
   import exrnic_core_pkg::*;
 (
@@ -47,5 +49,8 @@ module xlate_turns
   always_ff @(posedge clk_i) begin
     if (xlate.valid && xlate.ready) slots_q <= slots.valid;
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_of_a_turn, !(payload.valid && invalidation.valid))
 
 endmodule

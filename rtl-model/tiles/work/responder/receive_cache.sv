@@ -3,6 +3,8 @@
 // when a receive is taken. So a message seldom waits for the host. What cannot be read ahead is asked
 // for again when a message needs it; only then it is an error.
 
+`include "exrnic_assert.svh"
+
 module receive_cache
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -174,5 +176,8 @@ module receive_cache
       .xlate,
       .read
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(within_its_place, !found || count <= wqe_index_t'(Slots))
 
 endmodule

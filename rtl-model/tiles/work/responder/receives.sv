@@ -2,6 +2,8 @@
 // What each queue pair remembers from one segment to the next, with the receive that its message
 // goes to, and the way to the next receive, which is fetched ahead.
 
+`include "exrnic_assert.svh"
+
 module receives
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -155,5 +157,9 @@ module receives
       .word_index_o(word_index),
       .word_i(word)
   );
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(within_the_receive,
+      !change_i.accepted || !stream.open || stream.received <= stream.length)
 
 endmodule

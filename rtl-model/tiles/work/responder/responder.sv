@@ -420,5 +420,14 @@ module responder
   `EXRNIC_HELD(fetch_read_is_held, fetch_read.valid, fetch_read.ready, fetch_read.req)
   `EXRNIC_HELD(write_is_held, write.valid, write.ready, write.data)
   `EXRNIC_HELD(port_is_held, port.valid, port.ready, {port.good, port.message})
+  // A segment does one thing after the other.
+  `EXRNIC_ALWAYS(one_at_a_time, $onehot0({port.valid, answer_valid_o, firmware.punt_valid, write.valid,
+      rx_done_valid_o, refusal.valid, queues.status_valid, wake.valid}))
+  `EXRNIC_ALWAYS(one_ring, !(queues.rq_we && queues.srq_we))
+  `EXRNIC_ALWAYS(one_hears, $onehot0({change.paused, change.told, change.owes}))
+  `EXRNIC_ALWAYS(one_fate_of_a_pull, !(queues.pull_pop && queues.pull_set))
+  `EXRNIC_ALWAYS(has_a_pull, !(queues.pull_pop || queues.pull_set) || queues.pull_count != '0)
+  `EXRNIC_ALWAYS(one_fate_of_a_read, !(queues.read_push && queues.refused_we))
+  `EXRNIC_ALWAYS(has_room_for_a_read, !queues.read_push || queues.read_count < qp.row.cfg.max_reads_in)
 
 endmodule

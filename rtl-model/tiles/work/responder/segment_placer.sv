@@ -2,6 +2,8 @@
 // What a segment asks of host memory. Its payload is placed page by page: in one region from a tagged offset
 // on, or over the elements of a receive. It may end with an invalidation, or with an empty write.
 
+`include "exrnic_assert.svh"
+
 module segment_placer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
@@ -162,5 +164,10 @@ module segment_placer
       write.data.node = desc_i.node;
     end
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(part_of_the_rest, state_q != StWrite || (chunk_q != '0 && chunk_q <= left_q))
+  `EXRNIC_ALWAYS(within_the_element,
+      state_q != StXlate || !scatter || position_q.offset <= element_i.length)
 
 endmodule
