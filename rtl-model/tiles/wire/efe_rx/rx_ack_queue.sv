@@ -64,15 +64,16 @@ module rx_ack_queue
   assign restart_valid_o = head_valid && restart_q[head];
   assign ack_valid_o     = head_valid && ack_q[head] && !restart_q[head];
   assign restart_node_o  = head;
-  assign ack_o = '{node: head, peer_session: first.peer_session, ack: first.ack, heard: first.heard,
-                   ece: first.ece, sack: first.sack, missing: first.missing, arrived: first.arrived};
+  assign ack_o = '{node: head, peer_session: first.peer_session, ack: first.ack,
+                   heard: first.heard, ece: first.ece, sack: first.sack, missing: first.missing,
+                   arrived: first.arrived};
 
   assign restart_taken = restart_valid_o && restart_ready_i;
   assign ack_taken     = ack_valid_o && ack_ready_i;
   assign last_taken    = ack_taken || (restart_taken && !ack_q[head]);
 
-  // ---- Entries: that of a node for which one may be put, and that of the head in the next cycle. What
-  // is put for that one comes past the memory.
+  // ---- Entries: that of a node for which one may be put, and that of the head in the next cycle.
+  // What is put for that one comes past the memory.
   entry_t entries [2];
   entry_t first, passed_entry_q;
   logic pass, passed_q, moves;

@@ -47,8 +47,8 @@ module rx_frames
   assign taken      = desc_valid_o && desc_ready_i;
   assign once_taken = once_valid_o && once_ready_i;
 
-  // ---- Those in sequence: the order of their slots, and descriptors by slot. That of the head in the next
-  // cycle is read in this one; what is stored and is the head at once comes past the memory.
+  // ---- Those in sequence: the order of their slots, and descriptors by slot. That of the head in
+  // the next cycle is read in this one; what is stored and is the head at once comes past the memory.
   rx_slot_t order [RX_SLOTS];
   rx_slots_t put_q, get_q, get;
   rx_slot_t next_slot;

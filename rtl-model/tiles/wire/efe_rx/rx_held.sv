@@ -161,8 +161,8 @@ module rx_held
     if (drop != '0) {drop_node_q, drop_index_q} <= {drop_node, drop_index};
   end
 
-  // ---- Slots of what is held, read for the next cycle. What is written now is not what is read: the number
-  // expected is not held in this cycle, and of who is dropped nothing is.
+  // ---- Slots of what is held, read for the next cycle. What is written now is not what is read: the
+  // number expected does not become held, nor does anything of a node that is dropped.
 
   rx_slot_t slots [2];
   assign follow_slot_o = slots[0];
@@ -183,6 +183,6 @@ module rx_held
   // ---- What is promised
   `EXRNIC_ALWAYS(one_at_a_time, $onehot0({init_i, frame_i, rewind_i, follow_o}))
   `EXRNIC_ALWAYS(drops_one_node, !drop_busy || !(drop_old || drop_rewound))
-  `EXRNIC_ALWAYS(dropped_is_not_held, !hold_i || (!drop_old && !(drop_busy && drop_node_q == node_i)))
+  `EXRNIC_ALWAYS(dropped_is_not_held, !hold_i || !(drop != '0 && drop_node == node_i))
 
 endmodule

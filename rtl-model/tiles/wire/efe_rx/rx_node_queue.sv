@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Nodes that wait for their turn, each at most once, so that none is without a place. Who is the head in the
-// next cycle is known in this one: what is kept of it can come out of a memory with registered reads.
+// Nodes that wait for their turn, each at most once, so that none is without a place. Who is the head
+// in the next cycle is known in this one, so what is kept of it can come out of a registered memory.
 `include "exrnic_assert.svh"
 
 module rx_node_queue
