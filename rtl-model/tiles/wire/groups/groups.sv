@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which queue pairs are attached to which groups, and copies for them of each datagram to a group.
 // All else that is sent once goes through.
+`include "exrnic_assert.svh"
 
 module groups
   import exrnic_pkg::*;
@@ -38,7 +39,7 @@ module groups
   typedef logic [IndexBits-1:0] index_t;
 
   logic [MAX_ATTACHED-1:0] valid_q;
-  group_t group_q[MAX_ATTACHED];
+  group_t [MAX_ATTACHED-1:0] group_q;  // all are compared at once: no memory
   qpn_t qpn_q[MAX_ATTACHED];
 
   // ---- A datagram to a group: a copy a cycle, for the attached queue pairs in the order of their
@@ -130,5 +131,9 @@ module groups
     event_o = '0;
     event_o[COUNTER_GROUP_COPIES] = taken && more;
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(place_is_free, !attaches || !valid_q[spare_at_q])
+  `EXRNIC_ALWAYS(copies_come_to_an_end, served_q == '0 || to_group)
 
 endmodule
