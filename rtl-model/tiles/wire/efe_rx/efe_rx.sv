@@ -423,11 +423,15 @@ module efe_rx
   );
 
   // ---- What is promised
+  // A segment is kept for one reason, and one in a cycle is put in order.
+  `EXRNIC_ALWAYS(one_is_kept, $onehot0({accept, hold, once_kept, refusal_kept}))
+  `EXRNIC_ALWAYS(one_is_in_order, $onehot0({accept, follow, refusal_kept}))
   // It may become stale meanwhile.
   `EXRNIC_HELD(desc_is_held, desc_valid_o, desc_ready_i, {desc_o.node, desc_o.seq, desc_o.start})
   `EXRNIC_HELD(once_is_held, once_valid_o, once_ready_i, once_o)
   // A later one of the same node replaces it; a restart of that node goes before it.
-  `EXRNIC_ALWAYS(ack_is_offered, peer.ack_valid && !peer.ack_ready |=> peer.ack_valid || peer.restart_valid)
+  `EXRNIC_ALWAYS(ack_is_offered,
+                 peer.ack_valid && !peer.ack_ready |=> peer.ack_valid || peer.restart_valid)
   // Another one of the same node makes one of them.
   `EXRNIC_HELD(peer_restart_is_held, peer.restart_valid, peer.restart_ready, peer.restart_node)
 

@@ -2,6 +2,7 @@
 // Slots for received segments. A frame is stored into the slot at hand as it comes, and has it for
 // its own only if it is kept in the end. Even and odd words lie in two banks, so that DATA_BYTES
 // bytes from any address are read in one cycle.
+`include "exrnic_assert.svh"
 
 module rx_buffer
   import exrnic_core_pkg::*;
@@ -138,5 +139,24 @@ module rx_buffer
 
   assign read_data_o =
       data_t'((swap_q ? {even_read, odd_read} : {odd_read, even_read}) >> {offset_q, 3'b000});
+
+  // ---- What is promised
+`ifdef EXRNIC_ASSERT
+  logic [RX_SLOTS-1:0] kept_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      kept_q <= '0;
+    end else begin
+      if (free_i) kept_q[free_slot_i] <= 1'b0;
+      if (keep_i) kept_q[slot_q] <= 1'b1;
+    end
+  end
+  rx_slots_t all;
+  assign all = rx_slots_t'($countones(kept_q)) + count_q + rx_slots_t'(slot_valid_q);
+  `EXRNIC_ALWAYS(none_is_lost, !init_done_o || all == rx_slots_t'(RX_SLOTS))
+  `EXRNIC_ALWAYS(freed_is_kept, !free_i || kept_q[free_slot_i])
+  `EXRNIC_ALWAYS(kept_is_free, !keep_i || (slot_valid_q && !kept_q[slot_q]))
+`endif
+  `EXRNIC_ALWAYS(has_room, !(put && !take) || 32'(count_q) < RX_SLOTS)
 
 endmodule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Which segment the responder gets next: those of the reliable class go first, but behind CLASS_TURNS
 // of them one that is sent once, so that it is not kept waiting for ever.
+`include "exrnic_assert.svh"
 
 module class_turns
   import exrnic_core_pkg::*;
@@ -35,5 +36,8 @@ module class_turns
     if (!rst_ni) turns_q <= '0;
     else if (desc_valid_o && desc_ready_i) turns_q <= once || !once_valid_i ? '0 : turns_q + 1'b1;
   end
+
+  // ---- What is promised
+  `EXRNIC_ALWAYS(one_is_taken, $onehot0({reliable_ready_o, once_ready_o}))
 
 endmodule
