@@ -63,8 +63,6 @@ module tx_sequencer
   output event_t              event_o
 );
 
-  slot_t next_slot [TX_SLOTS];
-
   step_e state_q, state_d;
   op_e op_q;
   node_t node_q;
@@ -106,7 +104,6 @@ module tx_sequencer
 
   assign slot        = state_q inside {ST_WALK, ST_JUDGE} ? peer.head :
                        state_q == ST_SEEK ? peer.cursor : slot_q;
-  assign next        = next_slot[slot];
   assign stops       = state_q == ST_SEND && op_q == OP_NEW && desc_i.stream && broken_i;
   assign slot_dead   = dead_i[slot] || stops;
   assign once        = op_q == OP_NEW && desc_i.unreliable;
@@ -219,6 +216,18 @@ module tx_sequencer
   logic start_resend, greeted;
   assign start_resend = state_q == ST_FINISH && losses_q != '0 && listed;
   assign greeted      = send_o.valid && !with_data && !rx_known_i && !listed;
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_next_slots (
+    .clk_i,
+    .write_i        (append && listed),
+    .write_address_i(peer.tail),
+    .write_data_i   (slot_q),
+    .read_address_i ('{slot}),
+    .read_data_o    ('{next})
+  );
 
   tx_peer u_peer (
     .clk_i,
@@ -408,10 +417,6 @@ module tx_sequencer
       if (!slot_dead) seq_q <= seq_q + 1;
       if (lost) losses_q <= losses_q + 1;
     end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (append && listed) next_slot[peer.tail] <= slot_q;
   end
 
   // ---- What is promised

@@ -35,10 +35,6 @@ module tx_slots
   // Bytes are counted without end; what a slot had when it was freed is taken off. So each memory
   // has one writer.
   chunk_t total, put_total, query_total, query_base;
-
-  slot_t free_list [TX_SLOTS];
-  slot_t read_q, write_q;
-  logic [$clog2(TX_SLOTS):0] count_q;
   logic [TX_SLOTS-1:0] poisoned_q;
 
   // After reset every slot is freed once.
@@ -52,13 +48,11 @@ module tx_slots
   assign put_slot     = initial_free ? init_q[$clog2(TX_SLOTS)-1:0] : free_slot_i;
   assign take         = alloc_valid_o && alloc_ready_i;
 
-  assign alloc_valid_o   = init_done_o && count_q != 0;
-  assign alloc_payload_valid_o = init_done_o && 32'(count_q) > TX_SLOTS_PROMPT;
-  assign alloc_slot_o    = free_list[read_q];
-  assign free_o          = count_q;
+  assign alloc_valid_o   = init_done_o && free_o != 0;
+  assign alloc_payload_valid_o = init_done_o && 32'(free_o) > TX_SLOTS_PROMPT;
   assign query_arrived_o = query_total - query_base;
   assign poisoned_o      = poisoned_q;
-  assign all_free_o      = count_q[$clog2(TX_SLOTS)];
+  assign all_free_o      = free_o[$clog2(TX_SLOTS)];
 
   lut_ram_nr1w #(
     .WIDTH($bits(chunk_t)),
@@ -85,23 +79,25 @@ module tx_slots
     .read_data_o    ('{query_base})
   );
 
-  always_ff @(posedge clk_i) begin
-    if (put) free_list[write_q] <= put_slot;
-  end
+  ram_fifo #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_free (
+    .clk_i,
+    .rst_ni,
+    .push_i     (put),
+    .push_data_i(put_slot),
+    .pop_i      (take),
+    .head_o     (alloc_slot_o),
+    .count_o    (free_o)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       init_q     <= '0;
-      read_q     <= '0;
-      write_q    <= '0;
-      count_q    <= '0;
       poisoned_q <= '0;
     end else begin
       if (initial_free) init_q <= init_q + 1;
-      if (put) write_q <= write_q + 1;
-      if (take) read_q <= read_q + 1;
-      if (put && !take) count_q <= count_q + 1;
-      if (take && !put) count_q <= count_q - 1;
       if (put) poisoned_q[put_slot] <= 1'b0;
       if (beat_valid_i && beat_error_i) poisoned_q[beat_slot_i] <= 1'b1;
     end
@@ -119,7 +115,7 @@ module tx_slots
       if (take) used_q[alloc_slot_o] <= 1'b1;
     end
   end
-  `EXRNIC_ALWAYS(none_is_lost, !init_done_o || $countones(used_q) + 32'(count_q) == TX_SLOTS)
+  `EXRNIC_ALWAYS(none_is_lost, !init_done_o || $countones(used_q) + 32'(free_o) == TX_SLOTS)
   `EXRNIC_ALWAYS(given_out_once, !alloc_valid_o || !used_q[alloc_slot_o])
   `EXRNIC_ALWAYS(given_back_once, !free_valid_i || used_q[free_slot_i])
   `EXRNIC_ALWAYS(payload_of_one_in_use, !beat_valid_i || used_q[beat_slot_i] ||

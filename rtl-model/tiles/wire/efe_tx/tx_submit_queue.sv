@@ -39,8 +39,7 @@ module tx_submit_queue
 
   // The head of a list is the slot that made it nonempty, or what the last pop has left. So each
   // memory has one writer.
-  slot_t link [TX_SLOTS];
-  slot_t first, left, tail, submit_tail;
+  slot_t first, left, tail, submit_tail, linked;
   logic [Lanes-1:0] popped_q, nonempty_q;
 
   lane_t submit_lane;
@@ -55,11 +54,20 @@ module tx_submit_queue
                            !(pop_i && pop_last_o && lane_i == submit_lane);
 
   always_ff @(posedge clk_i) begin
-    if (submit_valid_i) begin
-      node_q[submit_i.slot] <= submit_i.node;
-      if (joins) link[submit_tail] <= submit_i.slot;
-    end
+    if (submit_valid_i) node_q[submit_i.slot] <= submit_i.node;
   end
+
+  lut_ram_nr1w #(
+    .WIDTH($bits(slot_t)),
+    .DEPTH(TX_SLOTS)
+  ) u_links (
+    .clk_i,
+    .write_i        (submit_valid_i && joins),
+    .write_address_i(submit_tail),
+    .write_data_i   (submit_i.slot),
+    .read_address_i ('{head_slot_o}),
+    .read_data_o    ('{linked})
+  );
 
   lut_ram_nr1w #(
     .WIDTH($bits(slot_t)),
@@ -80,7 +88,7 @@ module tx_submit_queue
     .clk_i,
     .write_i        (pop_i),
     .write_address_i(lane_i),
-    .write_data_i   (link[head_slot_o]),
+    .write_data_i   (linked),
     .read_address_i ('{lane_i}),
     .read_data_o    ('{left})
   );
