@@ -38,6 +38,7 @@ class RandomDriver {
     for (PinnedPages& ring : rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
     for (PinnedPages& ring : cq_rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
     be_impatient();
+    if (seed % 4 == 0) leave_places(EXRNIC_MAX_READS + 2 * EXRNIC_READ_SLICE);
   }
 
   std::string run(unsigned steps) {
@@ -93,6 +94,22 @@ class RandomDriver {
   }
   uint64_t pbl() {
     return one_of<uint64_t>({rings_[0].pbl, rings_[1].pbl}, {rings_[0].pbl + 8, kUnreadable});
+  }
+
+  // Of those for PULLs, in each direction: queue pairs that do nothing have the others.
+  void leave_places(uint32_t left) {
+    constexpr uint32_t kPage = 9, kPd = 9, kCqn = 9, kFirstQpn = 100;
+    constexpr uint32_t kLog = EXRNIC_RING_LOG_MIN;
+    rnic_.create_cq(kCqn, kPage);
+    uint32_t free = EXRNIC_READ_POOL;
+    for (uint32_t qpn = kFirstQpn; free > left; ++qpn) {
+      const uint32_t reads = std::min<uint32_t>(free - left, EXRNIC_MAX_READS);
+      rnic_.must(
+          EXRNIC_MBOX_OP_CREATE_QP,
+          exrnic_mbox_create_qp{qpn, kPage, kPd, kCqn, kCqn, kLog, kLog, EXRNIC_SERVICE_RC,
+                                rings_[0].pbl, rings_[0].pbl, EXRNIC_NO_SRQ, reads, reads, 0});
+      free -= reads;
+    }
   }
 
   template <typename Command>
