@@ -61,6 +61,7 @@ records:
       - [flag, 1, "A flag"]
       - [head, head]
       - [status, status, "", status.bad]
+      - [other, kind]
       - [data, "memory SLOTS"]
       - [number, 64]
   on_its_way:
@@ -85,19 +86,19 @@ class Records(unittest.TestCase):
     def test_both_sides_have_the_same_fields_with_the_same_bits_in_the_same_order(self):
         files = self.load()
         outer = files[0].records[1]
-        self.assertEqual(outer.bits, 3 + 2 + 1 + 48 + 8 + 80 + 64)
+        self.assertEqual(outer.bits, 3 + 2 + 1 + 48 + 8 + 2 + 80 + 64)
         sv, cc = emit_records.emit_sv(files), emit_records.emit_cc(files)
         members = [m.name for m in outer.members]
         self.assertEqual(re.findall(r"(\w+);", sv[sv.index("// Outside."):].split("}")[0]), members)
         shown = cc[cc.index("// Outside."):].split("void fields")[1].split("}")[0]
         self.assertEqual(re.findall(r"(?:visit|visit\.\w+)\((\w+)[,)]|(\w+)\.fields\(visit\)", shown),
-                         [("", "inner"), ("flag", ""), ("head", ""), ("status", ""), ("data", ""),
+                         [("", "inner"), ("flag", ""), ("head", ""), ("status", ""), ("other", ""), ("data", ""),
                           ("number", "")])
         for line in ("typedef logic [2:0] node_t;", "THE_KIND_LARGE = 2'd1", "logic [79:0] data;",
                      "head_t head;", "localparam int unsigned KINDS = 2;",
                      "localparam int unsigned SLOTS = 10;"):
             self.assertIn(line, sv)
-        for line in ("uint8_t kind = kTheKindLarge;", "uint8_t status = EXRNIC_STATUS_BAD;",
+        for line in ("Kind kind = kTheKindLarge;", "exrnic_status status = EXRNIC_STATUS_BAD;", "Kind other{};",
                      "visit(node, 3);", "visit.wire(head);", "std::array<uint8_t, 10> data{};",
                      "constexpr unsigned kKinds = 2;"):
             self.assertIn(line, cc)

@@ -96,7 +96,7 @@ inline void create_cqs(Mailbox& mailbox) {
   mailbox.cqs[kCqn] = own_cq();
   mailbox.cqs[kCqn - 1] = own_cq();
 }
-inline Qp qp_in(uint8_t state) {
+inline Qp qp_in(exrnic_qp_state state) {
   Qp qp;
   qp.cfg.valid = true;
   qp.cfg.page = kPage;

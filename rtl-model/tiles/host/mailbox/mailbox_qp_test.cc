@@ -125,7 +125,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
       const bool allowed =
           to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
       Mailbox mailbox;
-      const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<uint8_t>(from));
+      const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<exrnic_qp_state>(from));
       const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5, 0, 0};
       CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
       const Qp& qp = mailbox.qps[kQpn];

@@ -144,8 +144,8 @@ TEST_CASE("A queue pair that takes receives from a shared queue has no receive q
 }
 
 TEST_CASE("Work may be posted in every state but reset") {
-  const uint8_t state = GENERATE(uint8_t{EXRNIC_QP_STATE_INIT}, uint8_t{EXRNIC_QP_STATE_RTR},
-                                 uint8_t{EXRNIC_QP_STATE_RTS}, uint8_t{EXRNIC_QP_STATE_ERROR});
+  const auto state = GENERATE(EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS,
+                              EXRNIC_QP_STATE_ERROR);
   UserPage page;
   page.qps[kQpn].status.state = state;
   page.ring(send(1));

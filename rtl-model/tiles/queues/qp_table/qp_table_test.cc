@@ -118,7 +118,7 @@ QpSq sq_of(uint16_t consumer) { return {true, consumer, 0x80000000, 0xfffffff0, 
 RefusedRequest refused() {
   return {true, EXRNIC_TERM_CODE_UNTAGGED_MO, true, 0xffff'fff8, 0xffff'fff9, {1, 2, 3}};
 }
-QpStatus status(uint8_t state) {
+QpStatus status(exrnic_qp_state state) {
   return {state, true, EXRNIC_CQE_STATUS_REM_OP_ERR, 0x206, true, 0xfffffff0, true, true};
 }
 

@@ -179,7 +179,7 @@ inline void connect(Completer& completer) {
   completer.qps[kQpn] = qp;
 }
 
-inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+inline TxDone done(uint16_t wqe_index, exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS) {
   TxDone done;
   done.tag = {kTxKindLast, kQpn, kGeneration, wqe_index, 0x1234, true, EXRNIC_WQE_OPCODE_PUSH};
   done.node = kNode;
@@ -187,7 +187,7 @@ inline TxDone done(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCES
   done.status = status;
   return done;
 }
-inline TxDone segment(uint8_t status) {
+inline TxDone segment(exrnic_cqe_status status) {
   TxDone segment = done(0, status);
   segment.tag.kind = kTxKindSegment;
   return segment;

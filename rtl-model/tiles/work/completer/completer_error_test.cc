@@ -110,14 +110,14 @@ TEST_CASE("Ends are counted in ERROR too, and of failures") {
   CHECK(completer.qps[kQpn].ended.count == 2);
 }
 
-TxDone response(uint8_t status) {
+TxDone response(exrnic_cqe_status status) {
   TxDone response = done(0, status);
   response.tag.kind = kTxKindResponse;
   return response;
 }
 
 TEST_CASE("A response whose payload could not be read takes the queue pair to ERROR: to be told") {
-  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  const auto state = GENERATE(EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS);
   Completer completer;
   connect(completer);
   QpStatus& status = completer.qps[kQpn].status;
@@ -156,7 +156,7 @@ TEST_CASE("A response that is lost after its queue pair went to ERROR is one to 
 }
 
 TEST_CASE("A response that is given up takes the queue pair to ERROR: there is no other for it") {
-  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  const auto state = GENERATE(EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS);
   Completer completer;
   connect(completer);
   QpStatus& status = completer.qps[kQpn].status;
@@ -185,8 +185,7 @@ TEST_CASE("The end of a response that arrived, or was of another life, changes n
 }
 
 TEST_CASE("A work request that fails takes the queue pair to ERROR, wakes it, and is reported") {
-  const uint8_t status = GENERATE_COPY(uint8_t{EXRNIC_CQE_STATUS_LOC_PROT_ERR},
-                                       uint8_t{EXRNIC_CQE_STATUS_RETRY_EXC_ERR});
+  const auto status = GENERATE(EXRNIC_CQE_STATUS_LOC_PROT_ERR, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   Completer completer;
   connect(completer);
   TxDone failed = done(4, status);

@@ -8,7 +8,7 @@
 namespace exrnic::testing {
 namespace {
 
-RxDone received(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+RxDone received(uint16_t wqe_index, exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS) {
   RxDone done;
   done.qpn = kQpn;
   done.generation = kGeneration;
@@ -19,7 +19,7 @@ RxDone received(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) 
   done.status = status;
   return done;
 }
-RxDone pulled(uint16_t wqe_index, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+RxDone pulled(uint16_t wqe_index, exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS) {
   RxDone done = received(wqe_index, status);
   done.opcode = EXRNIC_WQE_OPCODE_PULL;
   return done;
@@ -64,9 +64,8 @@ TEST_CASE("A PULL becomes a completion of the send queue, if it is signaled") {
 }
 
 TEST_CASE("A receive that failed completes with its status, and changes no state") {
-  const uint8_t status = GENERATE_COPY(uint8_t{EXRNIC_CQE_STATUS_LOC_LEN_ERR},
-                                       uint8_t{EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
-                                       uint8_t{EXRNIC_CQE_STATUS_LOC_PROT_ERR});
+  const auto status = GENERATE(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR,
+                               EXRNIC_CQE_STATUS_LOC_PROT_ERR);
   Completer completer;
   connect(completer);
   RxDone failed = received(4, status);

@@ -27,7 +27,7 @@ void connect_moderated(Completer& completer, uint16_t count, uint32_t ns) {
 CqDoorbell recv_bell(uint32_t consumer, bool solicited = false) {
   return {kRecvCqn, consumer, true, solicited, kPage};
 }
-RxDone message(uint8_t flags, uint8_t status = EXRNIC_CQE_STATUS_SUCCESS) {
+RxDone message(uint8_t flags, exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS) {
   RxDone done;
   done.qpn = kQpn;
   done.generation = kGeneration;

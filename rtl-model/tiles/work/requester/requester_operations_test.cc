@@ -275,7 +275,7 @@ TEST_CASE("A work request that reaches behind a turn's slots is fetched again in
 TEST_CASE("LOCAL_INVALIDATE asks for the invalidation and takes a slot that is not sent") {
   const auto verdict = GENERATE(kXlateOk, kXlateStag, kXlateStream);
   Requester requester;
-  requester.region = [&](const XlateReq&) { return XlateRsp{static_cast<uint8_t>(verdict), 0, 0}; };
+  requester.region = [&](const XlateReq&) { return XlateRsp{verdict, 0, 0}; };
   exrnic_wqe wqe = work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE);
   wqe.imm_data = 0x77665544;
   execute(requester, wqe, {});
@@ -302,7 +302,7 @@ TEST_CASE(
     "An invalidation that was done ends as such in a queue pair that went to ERROR meanwhile") {
   const auto verdict = GENERATE(kXlateOk, kXlateStag);
   Requester requester;
-  requester.region = [&](const XlateReq&) { return XlateRsp{static_cast<uint8_t>(verdict), 0, 0}; };
+  requester.region = [&](const XlateReq&) { return XlateRsp{verdict, 0, 0}; };
   put(requester, 0, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
   put(requester, 1, work(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE), {});
   requester.qps[kQpn] = sending_qp(0, 2);

@@ -24,7 +24,7 @@ Read read_of(uint32_t length, uint32_t done = 0) {
   return read;
 }
 // A queue pair without work of its own.
-void connect(Requester& requester, uint8_t state = EXRNIC_QP_STATE_RTS) {
+void connect(Requester& requester, exrnic_qp_state state = EXRNIC_QP_STATE_RTS) {
   requester.qps[kQpn] = sending_qp(0, 0);
   requester.qps[kQpn].status.state = state;
 }
@@ -32,8 +32,8 @@ const QpStatus& status(Requester& requester) { return requester.qps[kQpn].status
 
 TEST_CASE("A read of the peer is answered by tagged segments that place themselves at its sink") {
   const auto length = GENERATE(0u, 1u, kMtu, 2 * kMtu + 3);
-  const auto state = GENERATE(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
-  CAPTURE(length, int{state});
+  const auto state = GENERATE(EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS);
+  CAPTURE(length, state);
   Requester requester;
   connect(requester, state);
   requester.reads[kQpn] = {read_of(length)};
@@ -150,7 +150,7 @@ RefusedRequest refused_read() {
 }
 
 TEST_CASE("A request that was refused is told behind the answers to those before it") {
-  const auto state = GENERATE(uint8_t{EXRNIC_QP_STATE_RTR}, uint8_t{EXRNIC_QP_STATE_RTS});
+  const auto state = GENERATE(EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS);
   Requester requester;
   connect(requester, state);
   requester.reads[kQpn] = {read_of(64)};
@@ -244,12 +244,12 @@ TEST_CASE("An answer to an atomic goes to its own queue, numbered apart from mes
 
 TEST_CASE("A read that its region refuses is answered by a terminate message, then ERROR") {
   const auto [verdict, code] =
-      GENERATE(table<uint8_t, uint16_t>({{kXlateStag, EXRNIC_TERM_CODE_RDMAP_STAG},
-                                         {kXlateStream, EXRNIC_TERM_CODE_RDMAP_STREAM},
-                                         {kXlateAccess, EXRNIC_TERM_CODE_ACCESS},
-                                         {kXlateWrap, EXRNIC_TERM_CODE_RDMAP_WRAP},
-                                         {kXlateBounds, EXRNIC_TERM_CODE_RDMAP_BOUNDS},
-                                         {kXlateMemory, EXRNIC_TERM_CODE_STREAM}}));
+      GENERATE(table<XlateStatus, uint16_t>({{kXlateStag, EXRNIC_TERM_CODE_RDMAP_STAG},
+                                             {kXlateStream, EXRNIC_TERM_CODE_RDMAP_STREAM},
+                                             {kXlateAccess, EXRNIC_TERM_CODE_ACCESS},
+                                             {kXlateWrap, EXRNIC_TERM_CODE_RDMAP_WRAP},
+                                             {kXlateBounds, EXRNIC_TERM_CODE_RDMAP_BOUNDS},
+                                             {kXlateMemory, EXRNIC_TERM_CODE_STREAM}}));
   CAPTURE(int{verdict});
   Requester requester;
   connect(requester);

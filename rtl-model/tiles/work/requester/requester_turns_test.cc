@@ -168,7 +168,7 @@ TEST_CASE("Behind its wait a message goes with credit, or alone and asks; never 
 }
 
 TEST_CASE("Before all that is under way has ended nothing goes back, in ERROR nothing is flushed") {
-  const uint8_t state = GENERATE_COPY(uint8_t{EXRNIC_QP_STATE_RTS}, uint8_t{EXRNIC_QP_STATE_ERROR});
+  const auto state = GENERATE(EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_ERROR);
   Requester requester;
   fill_ring(requester);
   Qp& qp = requester.qps[kQpn] = refused_qp(0, 1, 7);

@@ -103,8 +103,6 @@ inline RxDesc terminate_segment(uint16_t code) {
   return desc;
 }
 
-inline XlateRsp refuse(XlateStatus status) {
-  return {static_cast<uint8_t>(status), 0xdead, 0xbeef};
-}
+inline XlateRsp refuse(XlateStatus status) { return {status, 0xdead, 0xbeef}; }
 
 }  // namespace exrnic::testing
