@@ -164,7 +164,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   cqe.byte_length = ended.byte_length;
   cqe.imm_data = ended.imm_data;
   cqe.qpn = ended.qpn;
-  cqe.opcode = static_cast<uint8_t>(ended.opcode);
+  cqe.opcode = ended.opcode;
   cqe.status = static_cast<uint8_t>(ended.status);
   cqe.flags = ended.flags;
   cqe.detail = ended.sender;
@@ -188,21 +188,22 @@ void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
   if (!cq.valid || cq.producer - cq.consumer == entries) return lose_completion(cqn, wanted.qpn);
   busy_ = true;
   const uint64_t slot = cq.producer % entries;
-  xlate_.ring(
-      cq.pbl, slot * sizeof wanted, sizeof wanted, [this, cqn, &cq, wanted](const Place& place) {
-        busy_ = false;
-        if (place.verdict != Verdict::kOk) return lose_completion(cqn, wanted.qpn);
-        exrnic_cqe cqe = wanted;
-        cqe.timestamp = state_.time_ns;
-        // 1 in the first round, then 0, then 1
-        cqe.phase = !(cq.producer >> cq.log_entries & 1);
-        dma_write_.write(place.address, reinterpret_cast<const uint8_t*>(&cqe), sizeof cqe);
-        state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, static_cast<uint16_t>(cqe.wqe_index), 0,
-                     cqe.opcode == EXRNIC_WQE_OPCODE_RECV ? EXRNIC_TRACE_FLAGS_RECEIVE : 0);
-        ++cq.producer;
-        state_.count(EXRNIC_COUNTER_CQES);
-        moderate(cqn, cqe);
-      });
+  xlate_.ring(cq.pbl_address, slot * sizeof wanted, sizeof wanted,
+              [this, cqn, &cq, wanted](const Place& place) {
+                busy_ = false;
+                if (place.verdict != Verdict::kOk) return lose_completion(cqn, wanted.qpn);
+                exrnic_cqe cqe = wanted;
+                cqe.timestamp = state_.time_ns;
+                // 1 in the first round, then 0, then 1
+                cqe.phase = !(cq.producer >> cq.log_entries & 1);
+                dma_write_.write(place.address, reinterpret_cast<const uint8_t*>(&cqe), sizeof cqe);
+                state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, static_cast<uint16_t>(cqe.wqe_index),
+                             0,
+                             cqe.opcode == EXRNIC_WQE_OPCODE_RECV ? EXRNIC_TRACE_FLAGS_RECEIVE : 0);
+                ++cq.producer;
+                state_.count(EXRNIC_COUNTER_CQES);
+                moderate(cqn, cqe);
+              });
 }
 
 // An armed queue fires behind so many completions, or so long after the first of them.
@@ -221,7 +222,7 @@ void Completer::fire(uint32_t cqn) {
   CompletionQueue& cq = state_.cqs[cqn];
   cq.arm = Arm::kNone;
   cq.counted = 0;
-  dma_write_.fire(cq.vector);
+  dma_write_.fire(cq.msix_vector);
 }
 
 void Completer::fire_late() {

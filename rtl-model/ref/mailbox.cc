@@ -124,14 +124,7 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
       command.moderation_count > EXRNIC_MODERATION_COUNT_MAX ||
       command.moderation_ns > EXRNIC_MODERATION_NS_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  cq = {};
-  cq.valid = true;
-  cq.page = command.page;
-  cq.log_entries = command.log_entries;
-  cq.vector = command.msix_vector;
-  cq.pbl = command.pbl_address;
-  cq.moderation_count = command.moderation_count;
-  cq.moderation_ns = command.moderation_ns;
+  cq = {command, true};
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -170,21 +163,10 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
     return EXRNIC_MBOX_STATUS_NO_ROOM;
   const uint16_t generation = qp.generation;
   qp = {};
+  static_cast<exrnic_mbox_create_qp&>(qp) = command;
   qp.valid = true;
-  qp.page = command.page;
-  qp.pd = command.pd;
-  qp.send_cqn = command.send_cqn;
-  qp.recv_cqn = command.recv_cqn;
-  qp.sq_log = command.sq_log_slots;
-  qp.rq_log = command.rq_log_slots;
-  qp.sq_pbl = command.sq_pbl_address;
-  qp.rq_pbl = command.rq_pbl_address;
-  if (has_srq) qp.srqn = command.srqn;
-  qp.max_reads_out = command.max_reads_out;
-  qp.max_reads_in = command.max_reads_in;
   state_.pulls_free -= read_places(qp.max_reads_out);
   state_.reads_free -= read_places(qp.max_reads_in);
-  qp.service = static_cast<exrnic_service>(command.service);
   qp.generation = next_generation(generation);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
@@ -283,22 +265,14 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
       (command.access & ~kRights) != 0 ||
       (command.page_shift != EXRNIC_PAGE_SHIFT && command.page_shift != EXRNIC_HUGE_PAGE_SHIFT))
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  region = {};
-  region.valid = true;
-  region.key = stag_key(command.stag);
-  region.pd = command.pd;
-  region.access = command.access;
-  region.page_shift = command.page_shift;
-  region.base = command.base;
-  region.length = command.length;
-  region.pbl = command.pbl_address;
+  region = {command, true};
   return EXRNIC_MBOX_STATUS_OK;
 }
 
 exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
   if (stag_index(command.index) >= EXRNIC_MAX_STAG) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.index)];
-  if (!region.valid || region.key != stag_key(command.index)) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (!region.valid || region.stag != command.index) return EXRNIC_MBOX_STATUS_BAD_STATE;
   region = {};
   return EXRNIC_MBOX_STATUS_OK;
 }
@@ -312,13 +286,7 @@ exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
   if (!log_good(command.log_slots, EXRNIC_SQ_LOG_MAX) || !pbl_good(command.pbl_address) ||
       command.limit > EXRNIC_SRQ_LIMIT_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  srq = {};
-  srq.valid = true;
-  srq.page = command.page;
-  srq.pd = command.pd;
-  srq.log_slots = command.log_slots;
-  srq.pbl = command.pbl_address;
-  srq.limit = static_cast<uint16_t>(command.limit);
+  srq = {command, true};
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -334,7 +302,7 @@ exrnic_mbox_status Mailbox::modify_srq(const exrnic_mbox_modify_srq& command) {
   SharedReceiveQueue& srq = state_.srqs[command.srqn];
   if (!srq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (command.limit > EXRNIC_SRQ_LIMIT_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  srq.limit = static_cast<uint16_t>(command.limit);
+  srq.limit = command.limit;
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -400,14 +368,7 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
   if ((command.access & ~kRights) != 0 || command.length == 0 ||
       command.length > EXRNIC_WINDOW_SIZE || wraps)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  Window entry;
-  entry.access = command.access;
-  entry.qpn = command.qpn;
-  entry.generation = qp.generation;
-  entry.stag = command.stag;
-  entry.base = command.base;
-  entry.length = command.length;
-  windows_.set(command.window, entry);
+  windows_.set(command.window, {command, qp.generation});
   return EXRNIC_MBOX_STATUS_OK;
 }
 

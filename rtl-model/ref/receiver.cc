@@ -53,27 +53,27 @@ Receiver::Refusal Receiver::out_of_order() {
 // Where the next receive stands; nothing if there is none.
 std::optional<Ring> Receiver::ring() {
   const auto& at = qp().at;
-  Ring ring{qp().rq_pbl, qp().rq_log, at.rq_consumer, at.rq_producer};
-  if (qp().srqn) {
-    const SharedReceiveQueue& srq = state_.srqs[*qp().srqn];
+  Ring ring{qp().rq_pbl_address, qp().rq_log_slots, at.rq_consumer, at.rq_producer};
+  if (qp().has_srq()) {
+    const SharedReceiveQueue& srq = state_.srqs[qp().srqn];
     if (!srq.valid) return std::nullopt;
-    ring = {srq.pbl, srq.log_slots, srq.consumer, srq.producer};
+    ring = {srq.pbl_address, srq.log_slots, srq.consumer, srq.producer};
   }
   if (ring.consumer == ring.producer) return std::nullopt;
   return ring;
 }
 
 void Receiver::consume(uint16_t slots) {
-  if (!qp().srqn) {
+  if (!qp().has_srq()) {
     qp().at.rq_consumer = static_cast<uint16_t>(qp().at.rq_consumer + slots);
     return;
   }
-  SharedReceiveQueue& srq = state_.srqs[*qp().srqn];
+  SharedReceiveQueue& srq = state_.srqs[qp().srqn];
   srq.consumer = static_cast<uint16_t>(srq.consumer + slots);
   const auto left = static_cast<uint16_t>(srq.producer - srq.consumer);
   if (left >= srq.limit) return;
   srq.limit = 0;
-  set_bit(state_.srq_low, *qp().srqn);
+  set_bit(state_.srq_low, qp().srqn);
   state_.causes |= EXRNIC_INT_CAUSE_SRQ_LIMIT;
 }
 
@@ -152,10 +152,7 @@ Receiver::Refusal Receiver::invalidate() {
 
 void Receiver::complete() {
   const uint8_t* header = segment_->ddp.data();
-  ReceiveEnded ended;
-  ended.qpn = qpn_;
-  ended.generation = qp().generation;
-  ended.wqe_index = inbound().wqe_index;
+  ReceiveEnded ended = end_of(inbound().wqe_index);
   ended.byte_length = inbound().received;
   if (op_of(*segment_).solicited) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
   if (is_immediate(*segment_)) {
@@ -188,12 +185,19 @@ void Receiver::fail(exrnic_cqe_status status, exrnic_term_code code) {
 }
 
 void Receiver::end_receive(uint16_t wqe_index, exrnic_cqe_status status) {
-  ReceiveEnded ended;
-  ended.qpn = qpn_;
-  ended.generation = qp().generation;
-  ended.wqe_index = wqe_index;
+  ReceiveEnded ended = end_of(wqe_index);
   ended.status = status;
   completer_.ended(ended);
+}
+
+ReceiveEnded Receiver::end_of(uint16_t wqe_index) {
+  ReceiveEnded ended;
+  ended.qpn = static_cast<uint16_t>(qpn_);
+  ended.generation = qp().generation;
+  ended.wqe_index = wqe_index;
+  ended.signaled = true;
+  ended.opcode = EXRNIC_WQE_OPCODE_RECV;
+  return ended;
 }
 
 void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
@@ -203,7 +207,7 @@ void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
     end_receive(inbound().wqe_index, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
     return done(true);
   }
-  const std::optional<Ring> from = qp().srqn ? std::nullopt : ring();
+  const std::optional<Ring> from = qp().has_srq() ? std::nullopt : ring();
   if (!from) return done(false);
   fetch_.fetch(*from, [this, from = *from, done](const WorkRequest& receive) {
     consume(receive.slots);

@@ -232,7 +232,7 @@ void Responder::take_read_response(QueuePair& qp) {
   const uint64_t to = exrnic_ddp_tagged_to(header);
   const size_t length = segment_.ddp.size() - EXRNIC_DDP_TAGGED_BYTES;
   if (stag == EXRNIC_WINDOW_STAG) return take_load_answer();
-  if (qp.at.pulls.empty() || qp.at.pulls.front().atomic() || qp.at.pulls.front().stag != stag)
+  if (qp.at.pulls.empty() || is_atomic(qp.at.pulls.front()) || qp.at.pulls.front().stag != stag)
     return refuse(EXRNIC_TERM_CODE_TAGGED_STAG);
   Pull& pull = qp.at.pulls.front();
   if (pull.to != to || length > pull.left) return refuse(EXRNIC_TERM_CODE_TAGGED_BOUNDS);
@@ -266,7 +266,7 @@ void Responder::end_pull(uint32_t qpn, exrnic_cqe_status status) {
   if (qp.at.pulls.empty()) state_.pulling.erase(qpn);
   if (!pull.last) return;
   ReceiveEnded ended;
-  ended.qpn = qpn;
+  ended.qpn = static_cast<uint16_t>(qpn);
   ended.generation = qp.generation;
   ended.wqe_index = pull.wqe_index;
   ended.byte_length = pull.byte_length;
@@ -337,7 +337,7 @@ void Responder::take_atomic_response(QueuePair& qp) {
   if (exrnic_ddp_untagged_msn(header) != uint64_t{qp.at.inbound.atomics + 1})
     return refuse(EXRNIC_TERM_CODE_UNTAGGED_MSN);
   if (exrnic_ddp_untagged_mo(header) != 0) return refuse(EXRNIC_TERM_CODE_UNTAGGED_MO);
-  if (qp.at.pulls.empty() || !qp.at.pulls.front().atomic() ||
+  if (qp.at.pulls.empty() || !is_atomic(qp.at.pulls.front()) ||
       qp.at.pulls.front().wqe_index != exrnic_atomic_response_request_id(body))
     return refuse(EXRNIC_TERM_CODE_OPCODE);
   const Pull& pull = qp.at.pulls.front();

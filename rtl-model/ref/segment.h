@@ -132,18 +132,6 @@ struct Received {
 };
 
 // How a receive or a PULL ended: the responder sees that.
-struct ReceiveEnded {
-  uint32_t qpn = 0;
-  uint16_t generation = 0;
-  uint16_t wqe_index = 0;
-  uint32_t byte_length = 0;
-  bool signaled = true;
-  exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_RECV;
-  // WR_FLUSH_ERR: a PULL may get the queue pair's fault instead.
-  exrnic_cqe_status status = EXRNIC_CQE_STATUS_SUCCESS;
-  uint8_t flags = 0;  // cqe_flags
-  uint32_t imm_data = 0;
-  uint32_t sender = 0;  // with flag SENDER: cqe.detail
-};
+using ReceiveEnded = records::RxDone;
 
 }  // namespace exrnic::ref

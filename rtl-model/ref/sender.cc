@@ -30,7 +30,7 @@ void Sender::begin(bool flush, const std::optional<HeldWork>& held) {
   held_.reset();
   turn_.phase = Turn::Phase::kReading;
   const QueuePair& qp = turn_.qp();
-  const Ring ring{qp.sq_pbl, qp.sq_log, qp.at.sq_consumer, qp.at.sq_producer};
+  const Ring ring{qp.sq_pbl_address, qp.sq_log_slots, qp.at.sq_consumer, qp.at.sq_producer};
   const auto take = [this](const WorkRequest& work) {
     const QueuePair& qp = turn_.qp();
     work_ = work;
@@ -254,7 +254,7 @@ void Sender::send_read_requests() {
     const auto index = static_cast<uint16_t>(qp.at.sq_consumer + work_.slots - 1);
     qp.at.pulls.push_back({sink.stag, sink.address, sink.length, last,
                            work_.has(EXRNIC_WQE_FLAGS_SIGNALED), index, work_.head.length,
-                           static_cast<exrnic_wqe_opcode>(work_.head.opcode)});
+                           work_.head.opcode});
     Segment request = segment(Tag::Kind::kSegment);
     Read read{sink.stag, sink.address, sink.length, work_.head.remote_stag, from, ++qp.at.read_msn,
               0};

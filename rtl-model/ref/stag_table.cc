@@ -8,8 +8,7 @@ namespace {
 Verdict check_owner(const State& state, const Access& access) {
   if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
   const Region& region = state.regions[stag_index(access.stag)];
-  if (!region.valid || region.invalidated || region.key != stag_key(access.stag))
-    return Verdict::kStag;
+  if (!region.valid || region.invalidated || region.stag != access.stag) return Verdict::kStag;
   return region.pd == access.pd ? Verdict::kOk : Verdict::kStream;
 }
 

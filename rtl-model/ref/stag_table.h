@@ -25,7 +25,6 @@ struct Access {
 };
 
 inline uint32_t stag_index(uint32_t stag) { return stag >> EXRNIC_STAG_INDEX_SHIFT; }
-inline uint8_t stag_key(uint32_t stag) { return static_cast<uint8_t>(stag); }
 
 // The first check that fails, in the order of the enumeration; kMemory is not found here.
 Verdict check(const State& state, const Access& access);

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "exrnic_hw.h"
+#include "exrnic_records.h"
 #include "exrnic_registers.h"
 #include "rtl-model/ref/atomic.h"
 #include "rtl-model/ref/pio.h"
@@ -20,19 +20,9 @@ namespace exrnic::ref {
 
 constexpr uint64_t kNever = ~uint64_t{0};  // of cycles
 
-// An RDMA Read Request or Atomic Request of ours under way: what of its response is still to come.
-struct Pull {
-  uint32_t stag = 0;
-  uint64_t to = 0;
-  uint32_t left = 0;
-  bool last = false;  // of its work request; then these say what to complete
-  bool signaled = false;
-  uint16_t wqe_index = 0;
-  uint32_t byte_length = 0;
-  exrnic_wqe_opcode opcode = EXRNIC_WQE_OPCODE_PULL;
+using records::Pull;
 
-  bool atomic() const { return exrnic_of_wqe_opcode(opcode).atomic; }
-};
+inline bool is_atomic(const Pull& pull) { return exrnic_of_wqe_opcode(pull.opcode).atomic; }
 
 // An RDMA Read Request of the peer, or an Atomic Request.
 struct Read {
@@ -111,21 +101,11 @@ inline uint16_t next_generation(uint16_t generation) {
   return static_cast<uint16_t>(generation == UINT16_MAX ? 1 : generation + 1);
 }
 
+// Objects are what the driver's commands have made them, and how they stand.
+
 // A queue pair. Ring indices are free-running, modulo 2^16.
-struct QueuePair {
+struct QueuePair : exrnic_mbox_create_qp {
   bool valid = false;
-  uint32_t page = 0;
-  uint32_t pd = 0;
-  uint32_t send_cqn = 0;
-  uint32_t recv_cqn = 0;
-  uint32_t sq_log = 0;
-  uint32_t rq_log = 0;
-  uint64_t sq_pbl = 0;
-  uint64_t rq_pbl = 0;
-  std::optional<uint32_t> srqn;  // where its receives come from, if not from its own queue
-  uint32_t max_reads_out = 0;
-  uint32_t max_reads_in = 0;
-  exrnic_service service = EXRNIC_SERVICE_RC;
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
   uint32_t qkey = 0;  // these two of UD
@@ -134,21 +114,8 @@ struct QueuePair {
   uint8_t rnr_retry = 0;    // how often one of ours is sent again
   uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
 
-  // How it stands. All but the state and rnr, with exact and fault_seq, count in ERROR only.
-  struct Status {
-    exrnic_qp_state state = EXRNIC_QP_STATE_RESET;
-    bool fault = false;  // the next failed completion carries these two
-    exrnic_cqe_status fault_status = EXRNIC_CQE_STATUS_SUCCESS;
-    uint16_t fault_detail = 0;
-    bool exact = false;  // frames before fault_seq were placed, those from it on were not
-    uint32_t fault_seq = 0;
-    // The frame fault_seq found no receive: when all that is under way has ended, the send queue
-    // goes back to the work request that it is of. In ERROR too, to flush it.
-    bool rnr = false;
-    bool told = false;         // the peer has been sent a terminate message
-    bool answer_lost = false;  // a response to the peer could not be read; it must hear of that
-    bool alone = false;        // UC: nobody has answered its introduction: what it sends is lost
-  } status;
+  using Status = records::QpStatus;
+  Status status;  // how it stands
 
   // All of it is forgotten with a reset.
   struct Progress {
@@ -206,6 +173,7 @@ struct QueuePair {
     void heard_of_pulls() { pulls_silent = asks = false; }
   } at;
 
+  bool has_srq() const { return srqn != EXRNIC_NO_SRQ; }
   bool is_datagram() const { return service == EXRNIC_SERVICE_UD; }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
   bool serves_peer() const {
@@ -243,55 +211,29 @@ struct QueuePair {
   }
 };
 
-// A shared receive queue.
-struct SharedReceiveQueue {
+struct SharedReceiveQueue : exrnic_mbox_create_srq {  // limit 0: none is armed
   bool valid = false;
-  uint32_t page = 0;
-  uint32_t pd = 0;
-  uint32_t log_slots = 0;
-  uint64_t pbl = 0;
-  uint16_t limit = 0;  // 0: none is armed
   uint16_t producer = 0;
   uint16_t consumer = 0;
 };
 
-struct CompletionQueue {
+struct CompletionQueue : exrnic_mbox_create_cq {
   bool valid = false;
-  uint32_t page = 0;
-  uint32_t log_entries = 0;
-  uint32_t vector = 0;
-  uint64_t pbl = 0;
   uint32_t producer = 0;  // free-running, modulo 2^32
   uint32_t consumer = 0;
-
-  uint32_t moderation_count = 0;
-  uint32_t moderation_ns = 0;
   enum class Arm { kNone, kAny, kSolicited } arm = Arm::kNone;
   uint32_t counted = 0;   // completions that the arm waits for, since it was set
   uint64_t deadline = 0;  // with counted != 0: when it fires at the latest
 };
 
-struct Region {
+struct Region : exrnic_mbox_register_mr {
   bool valid = false;
   bool invalidated = false;  // by a work request or a peer: no access, but still the driver's
-  uint8_t key = 0;
-  uint32_t pd = 0;
-  uint32_t access = 0;
-  uint32_t page_shift = 0;
-  uint64_t base = 0;
-  uint64_t length = 0;
-  uint64_t pbl = 0;
 };
 
-// The translation entry of a window.
-struct Window {
-  uint32_t access = 0;  // flags window_access; 0: closed
-  uint32_t qpn = 0;
+struct Window : exrnic_mbox_set_window {
   uint16_t generation = 0;  // of the queue pair: a later one of that number is not meant
-  uint32_t stag = 0;
-  uint64_t base = 0;
-  uint32_t length = 0;
-  bool owed = false;  // a load was given up; its answer may still come
+  bool owed = false;        // a load was given up; its answer may still come
 };
 
 // A queue pair gets what comes for a group.
@@ -334,7 +276,7 @@ struct State {
   // A message of its peer has taken a receive, or found none; the peer may not know of any more.
   void takes_message(uint32_t qpn, bool lapsed) {
     QueuePair& qp = qps.at(qpn);
-    if (qp.srqn) return;
+    if (qp.has_srq()) return;
     qp.at.told.peer_sends = true;
     qp.at.told.lapsed |= lapsed;
     credits_changed.insert(qpn);

@@ -79,9 +79,9 @@ bool UserPage::ring_queue_pair(const exrnic_doorbell& bell, uint32_t page, bool 
   if (bell.number >= state_.qps.size()) return false;
   QueuePair& qp = state_.qps[bell.number];
   if (!qp.valid || qp.page != page || qp.status.state == EXRNIC_QP_STATE_RESET) return false;
-  if (receive && qp.srqn) return false;
-  if (!(receive ? post(bell, qp.at.rq_consumer, qp.rq_log, qp.at.rq_producer)
-                : post(bell, qp.at.sq_consumer, qp.sq_log, qp.at.sq_producer)))
+  if (receive && qp.has_srq()) return false;
+  if (!(receive ? post(bell, qp.at.rq_consumer, qp.rq_log_slots, qp.at.rq_producer)
+                : post(bell, qp.at.sq_consumer, qp.sq_log_slots, qp.at.sq_producer)))
     return false;
   if (receive) state_.credits_changed.insert(bell.number);
   if (!receive) state_.trace(EXRNIC_TRACE_DOORBELL, bell.number, qp.at.sq_producer);

@@ -39,7 +39,7 @@ bool destination_good(const WorkRequest& work, uint32_t own_node) {
   return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE && node != own_node;
 }
 
-bool service_good(const WorkRequest& work, exrnic_service service, uint32_t own_node) {
+bool service_good(const WorkRequest& work, uint32_t service, uint32_t own_node) {
   if (service == EXRNIC_SERVICE_RC) return true;
   if (service == EXRNIC_SERVICE_UC) return work.op().uc;
   return work.op().ud && (work.op().stays || destination_good(work, own_node));

@@ -11,7 +11,7 @@ void Xlate::region(const Access& access, const Done& done) {
   const Region& region = state_.regions[stag_index(access.stag)];
   const uint64_t base_in_page = region.base % (uint64_t{1} << region.page_shift);
   // Behind a read of the PBL the region is looked at again: it may have been invalidated.
-  page(region.pbl, region.page_shift, access.to - region.base + base_in_page, access.length,
+  page(region.pbl_address, region.page_shift, access.to - region.base + base_in_page, access.length,
        [this, access, done](const Place& place) {
          const Verdict now = check(state_, access);
          done(now == Verdict::kOk ? place : Place{now, 0, 0});
