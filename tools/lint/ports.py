@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A module of the RTL has fewer than 45 ports: what belongs together is an interface. ports.py FILE.sv...
 
-What had more when this check came stands in AWAITING with its number, which only falls. The tops of the
-models are the pins of a chip, and free.
+The tops of the models are the pins of a chip, and free.
 """
 
 import pathlib
@@ -14,8 +13,6 @@ from module_head import heads_of
 
 MOST = 44
 TOPS = {"exrnic_core", "sampled_core", "efe_loop"}
-AWAITING = {
-}
 
 
 def ports_of(text: str) -> dict[str, int]:
@@ -23,23 +20,9 @@ def ports_of(text: str) -> dict[str, int]:
     return {head.name: len(head.ports) for head in heads_of(text)}
 
 
-def complaints(count: dict[str, int], awaiting: dict[str, int]) -> list[str]:
-    found = []
-    for name, ports in sorted(count.items()):
-        allowed = awaiting.get(name)
-        if name in TOPS or (ports <= MOST and allowed is None):
-            continue
-        if allowed is None:
-            found.append(f"{name} has {ports} ports, and {MOST} is the most: make an interface of what belongs together")
-        elif ports > allowed:
-            found.append(f"{name} has {ports} ports, and had {allowed}: it is to get fewer")
-        elif ports <= MOST:
-            found.append(f"{name} has {ports} ports: take it out of AWAITING in tools/lint/ports.py")
-        elif ports < allowed:
-            found.append(f"{name} has {ports} ports: write that into AWAITING in tools/lint/ports.py")
-    found += [f"{name} is in AWAITING of tools/lint/ports.py, and there is no such module"
-              for name in sorted(set(awaiting) - set(count))]
-    return found
+def complaints(count: dict[str, int]) -> list[str]:
+    return [f"{name} has {ports} ports, and {MOST} is the most: make an interface of what belongs together"
+            for name, ports in sorted(count.items()) if ports > MOST and name not in TOPS]
 
 
 def main(files: list[str]) -> int:
@@ -49,7 +32,7 @@ def main(files: list[str]) -> int:
     if not count:
         print("ports.py: no module in these files")
         return 1
-    found = complaints(count, AWAITING)
+    found = complaints(count)
     print("\n".join(found))
     return 1 if found else 0
 

@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Lists each memory of the RTL: where, how many words of how many bits, how it is written and read.
 
-    tools/rtl_report/rtl_report.py [--check] [--top MODULE] [--list FILE] [VERILATOR ARGUMENT...]
+    tools/rtl_report/rtl_report.py [--check] [--top MODULE] [VERILATOR ARGUMENT...]
 
 A memory is an array of words that a block keeps: an unpacked array that is assigned by a variable
-index. (A packed one, a vector, is flip-flops by its type, and not listed.) Those behind the wrappers of rtl-model/memories are what flows for FPGAs and ASICs have. One of
-up to WORDS words, or of fewer than BITS bits, is flip-flops, or LUT RAM. Any other one has to be in
-the list of those that await a wrapper, with its combinational reads. Who is not there, or is there
-and is no longer so, is an error. Exit status: 1 then.
+index. (A packed one, a vector, is flip-flops by its type, and not listed.) Those behind the wrappers
+of rtl-model/memories are what flows for FPGAs and ASICs have. One of up to WORDS words, or of fewer
+than BITS bits, is flip-flops. Any other one is an error. Exit status: 1 then.
 
 A read is "registered" when its word goes straight into a register, as a RAM gives it, and
 "combinational" else, be it by a multiplexer between the RAM and its register. Reads by different
@@ -234,36 +233,11 @@ def elaborate(top, arguments):
         return ET.parse(out)
 
 
-def read_list(path):
-    """{module.array: combinational reads}; the file has a line for each, # begins a comment."""
-    listed = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        words = line.split("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2 or not words[1].isdigit() or words[0] in listed:
-            raise Bad(f"{path}:{number}: '{line}' is no 'module.array reads', or is there twice")
-        listed[words[0]] = int(words[1])
-    return listed
-
-
-def judge(memories, listed):
+def judge(memories):
     """What is wrong, as sentences."""
-    wrong = []
-    own = {}
-    for m in memories:
-        if m.module not in WRAPPERS and not m.small:
-            reads = len(m.combinational)
-            own[m.key] = max(reads, own.get(m.key, 0))
-    for key, reads in sorted(own.items()):
-        if key not in listed:
-            wrong.append(f"{key}: a memory of more than {WORDS} words and {BITS} bits or more, in none of "
-                         f"rtl-model/memories: {', '.join(WRAPPERS)}")
-        elif reads != listed[key]:
-            wrong.append(f"{key}: has {reads} combinational reads, its line in the list says {listed[key]}")
-    for key in sorted(set(listed) - set(own)):
-        wrong.append(f"{key}: is in the list, but no such memory is in the design: remove the line")
-    return wrong
+    large = {m.key for m in memories if m.module not in WRAPPERS and not m.small}
+    return [f"{key}: a memory of more than {WORDS} words and {BITS} bits or more, in none of "
+            f"rtl-model/memories: {', '.join(WRAPPERS)}" for key in sorted(large)]
 
 
 def _whose(above, name, by_module, owners):
@@ -318,12 +292,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="print what is wrong only")
     parser.add_argument("--top", default="exrnic_core")
-    parser.add_argument("--list", type=pathlib.Path, default=pathlib.Path("rtl-model/memories/awaiting.txt"))
     arguments, verilator = parser.parse_known_args()
     try:
         tree = elaborate(arguments.top, verilator or ["-f", "rtl-model/rtl.f"])
         memories = memories_of(tree)
-        wrong = judge(memories, read_list(arguments.list))
+        wrong = judge(memories)
     except (Bad, OSError) as error:
         sys.exit(f"rtl-report: {error}")
     if not arguments.check:
