@@ -25,6 +25,7 @@ _DEMO = _BUILD / "host/libverbs-lite/exrnic-demo"
 _READY = "exrnic-sim: ready"
 _START_SECONDS = 20
 _RUN_SECONDS = 120
+_END_SECONDS = 1  # of a simulator that gives up, behind its sockets
 _POLL_SECONDS = 0.002
 _OOB = "unix:oob.sock"
 
@@ -72,7 +73,8 @@ def start_simulator(children, options, log):
     return simulator
 
 
-def run_programs(children, options, logs):
+def run_programs(children, options, simulator, log, logs):
+    """`log`: of the simulator."""
     programs = [
         children.start([str(options.program.resolve()), "--node", str(node), "--oob", _OOB,
                         "--device", f"sim:{node}.sock", *options.arguments], log)
@@ -81,6 +83,10 @@ def run_programs(children, options, logs):
          lambda: all(program.poll() is not None for program in programs), logs)
     for node, program in enumerate(programs):
         if program.returncode != 0:
+            # The simulator first: its end takes the programs along.
+            status = processes.await_end(simulator, _END_SECONDS)
+            if status is not None:
+                raise LaunchError(f"exrnic-sim ended with status {status}", [log])
             raise LaunchError(f"the process at node {node} ended with status "
                               f"{program.returncode}", logs)
 
@@ -92,7 +98,7 @@ def demo(options, directory):
     with processes.Processes(directory) as children:
         simulator = start_simulator(children, options, directory / records.LOG)
         ready = time.monotonic() - start
-        run_programs(children, options, logs)
+        run_programs(children, options, simulator, directory / records.LOG, logs)
         status = processes.stop_politely(simulator, _START_SECONDS)  # it has files to complete
         if status != 0:
             raise LaunchError("exrnic-sim did not end" if status is None else

@@ -30,9 +30,9 @@ class Verdict(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.scratch = pathlib.Path(scratch.name)
 
-    def demo(self, program, name="exrnic-demo", arguments=()):
+    def demo(self, program, name="exrnic-demo", arguments=(), sim=fakes.READY + fakes.SERVE):
         """Runs it with what the process at node 0 does; returns (status, stdout, stderr)."""
-        fakes.program(self.scratch, "sim", fakes.READY + fakes.SERVE)
+        fakes.program(self.scratch, "sim", sim)
         fakes.program(self.scratch, name, _FIND_NODE + f"[ $node = 0 ] || exit 0\n{program}")
         result = subprocess.run(
             [sys.executable, _LAUNCHER / "demo.py", "--directory", self.scratch / "run", "--sim",
@@ -59,6 +59,13 @@ class Verdict(unittest.TestCase):
 
     def test_a_program_that_could_not_print_is_no_success(self):
         self.refused(row("PUSH") + "echo full >&2; exit 1\n", "node 0 ended with status 1")
+
+    def test_a_simulator_that_ends_is_blamed_for_the_programs(self):
+        status, _, err = self.demo("sleep 0.3; exit 1\n",
+                                   sim=fakes.READY + "sleep 0.5; echo 'it does not hold'; exit 1\n")
+        self.assertEqual(status, 1)
+        self.assertIn("exrnic-sim ended with status 1", err)
+        self.assertIn("it does not hold", err)
 
     def test_an_operation_that_was_not_compared_is_no_success(self):
         self.refused(_ALL_ROWS + row("PUSH", verified=4), "only 4 of 5 operations arrived intact")

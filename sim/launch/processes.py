@@ -93,10 +93,15 @@ def _die_with(parent, nice):
     return in_child
 
 
-def stop_politely(child, seconds):
-    """SIGTERM, then at most `seconds`. Returns the exit status, None if it still runs."""
-    child.terminate()
+def await_end(child, seconds):
+    """Returns the exit status, None if it still runs after `seconds`."""
     deadline = time.monotonic() + seconds
     while child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     return child.poll()
+
+
+def stop_politely(child, seconds):
+    """SIGTERM, then as await_end()."""
+    child.terminate()
+    return await_end(child, seconds)
