@@ -11,7 +11,7 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr size_t kDepth = 8;
+constexpr size_t kPlaces = 8;
 
 class Fifo : public Bench<Vram_fifo> {
  public:
@@ -57,8 +57,8 @@ TEST_CASE("what is pushed to an empty queue is its head in the next cycle, and s
 
 TEST_CASE("a full queue takes a push together with a pop") {
   Fifo fifo;
-  for (uint32_t i = 0; i < kDepth; ++i) fifo.step(true, i, false);
-  for (uint32_t i = 0; i < 3 * kDepth; ++i) fifo.step(true, 100 + i, true);
+  for (uint32_t i = 0; i < kPlaces; ++i) fifo.step(true, i, false);
+  for (uint32_t i = 0; i < 3 * kPlaces; ++i) fifo.step(true, 100 + i, true);
   while (fifo.size() != 0) fifo.step(false, 0, true);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("pushes and pops in any order are those of a queue, be it empty, full 
   for (int i = 0; i < 50000; ++i) {
     const unsigned filling = i / 500 % 3;  // it gets fuller, stays, gets emptier
     const bool pop = fifo.size() != 0 && random() % 4 < (filling == 0 ? 1 : filling + 1);
-    const bool push = (fifo.size() < kDepth || pop) && random() % 4 < (filling == 2 ? 1 : 3);
+    const bool push = (fifo.size() < kPlaces || pop) && random() % 4 < (filling == 2 ? 1 : 3);
     fifo.step(push, random(), pop);
   }
 }
