@@ -69,9 +69,9 @@ package efe_tx_pkg;
 
   // How a peer is told of a refusal: by a frame without a number.
   typedef struct packed {
-    tx_desc_t   desc;
     logic       rnr;
     logic [4:0] pause;
+    tx_desc_t   desc;
   } telling_t;
 
   // A slot, and how it has ended.

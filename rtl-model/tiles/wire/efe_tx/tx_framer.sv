@@ -53,18 +53,12 @@ module tx_framer
     return {32'(MAC_PREFIX), 16'(node)};
   endfunction
 
-  efe_t efe;
-  /* verilator lint_off UNUSEDSIGNAL */  // the rest of it is in the EFE header, or not for the wire
-  tx_desc_t desc;
-  /* verilator lint_on UNUSEDSIGNAL */
-  assign {efe, desc} = frame.data;
-
   logic [47:0] destination;
   always_comb begin
-    destination = mac_of(desc.node);
-    if (efe.klass == EFE_CLASS_DATAGRAM) begin
-      destination = is_group(efe.dst_qpn) ?
-          {32'(GROUP_MAC_PREFIX), efe.dst_qpn[15:0]} : mac_of(desc.dest);
+    destination = mac_of(frame.data.desc.node);
+    if (frame.data.efe.klass == EFE_CLASS_DATAGRAM) begin
+      destination = is_group(frame.data.efe.dst_qpn) ?
+          {32'(GROUP_MAC_PREFIX), frame.data.efe.dst_qpn[15:0]} : mac_of(frame.data.desc.dest);
     end
   end
 
@@ -86,22 +80,22 @@ module tx_framer
   assign take          = active_q && tx_ready_i;
   assign frame.ready = !active_q || (take && tx_eop_o);
   assign load          = frame.valid && frame.ready;
-  assign sequenced     = efe.flags[EFE_FLAGS_SEQ];
-  assign has_segment   = efe.length != '0;
+  assign sequenced     = frame.data.efe.flags[EFE_FLAGS_SEQ];
+  assign has_segment   = frame.data.efe.length != '0;
 
   always_comb begin
     header = '0;
     last_byte = '0;
     if (load) begin
       header = wire_order({destination, mac_of(cfg_node_i), 16'(ETHERTYPE),
-                           efe, has_segment ? desc.ddp : '0});
-      last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + efe.length;
+                           frame.data.efe, has_segment ? frame.data.desc.ddp : '0});
+      last_byte = size_t'(ETH_BYTES + EFE_BYTES - 1) + frame.data.efe.length;
     end
   end
 
   assign in_payload  = index_q >= beat_index_t'(HeaderBeats);
   assign read_o      = load || (take && in_payload);
-  assign read_word_o = load ? {desc.slot, SlotWordBits'(0)} : {slot_q, word_q};
+  assign read_word_o = load ? {frame.data.desc.slot, SlotWordBits'(0)} : {slot_q, word_q};
   assign payload     = inlined_q ? inline_q[DATA_W-1:0] : read_data_i;
 
   assign busy_o      = active_q && sequenced_q;
@@ -125,15 +119,15 @@ module tx_framer
   always_ff @(posedge clk_i) begin
     if (load) begin
       sequenced_q  <= sequenced;
-      untagged_q   <= desc.untagged;
-      inlined_q    <= desc.inlined;
-      slot_q       <= desc.slot;
+      untagged_q   <= frame.data.desc.untagged;
+      inlined_q    <= frame.data.desc.inlined;
+      slot_q       <= frame.data.desc.slot;
       header_q     <= header;
       index_q      <= '0;
       last_q       <= last_byte[15:OffsetBits];
       last_bytes_q <= beat_bytes_t'(last_byte[OffsetBits-1:0]) + 1;
       word_q       <= SlotWordBits'(1);
-      inline_q     <= desc.inline_data;
+      inline_q     <= frame.data.desc.inline_data;
       carry_q      <= header[8*HEADER_UNTAGGED_BYTES-1-:ShiftBits];
     end else if (take) begin
       index_q <= index_q + 1;

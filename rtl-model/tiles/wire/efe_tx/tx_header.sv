@@ -27,84 +27,84 @@ module tx_header
 );
 
   logic valid_q;
-  efe_t efe_q;
-  tx_desc_t desc_q;
+  frame_t frame_q;
 
   logic refuses;
-  /* verilator lint_off UNUSEDSIGNAL */  // what the framer needs of it is in desc_q
+  /* verilator lint_off UNUSEDSIGNAL */  // what the framer needs of it is in frame_q.desc
   tx_desc_t segment;
   /* verilator lint_on UNUSEDSIGNAL */
   assign refuses = !send_i.data && !send_i.credit && rx_state_i.valid && rx_state_i.refusal != '0;
   assign segment = send_i.data ? desc_i : refusal_i.desc;
 
   assign frame.valid = valid_q;
-  assign frame.data  = '{efe: efe_q, desc: desc_q};
+  assign frame.data  = frame_q;
 
   always_ff @(posedge clk_i) begin
     if (send_i.valid) begin
-      efe_q                      <= '0;
-      efe_q.version              <= 4'(EFE_VERSION);
-      efe_q.klass                <= EFE_CLASS_RELIABLE;
-      efe_q.flags[EFE_FLAGS_SEQ] <= send_i.data;
-      efe_q.flags[EFE_FLAGS_SYN] <= send_i.syn;
-      efe_q.src_node             <= 16'(cfg_node_i);
-      efe_q.session              <= send_i.session;
-      efe_q.seq                  <= send_i.seq;
+      frame_q.efe                      <= '0;
+      frame_q.efe.version              <= 4'(EFE_VERSION);
+      frame_q.efe.klass                <= EFE_CLASS_RELIABLE;
+      frame_q.efe.flags[EFE_FLAGS_SEQ] <= send_i.data;
+      frame_q.efe.flags[EFE_FLAGS_SYN] <= send_i.syn;
+      frame_q.efe.src_node             <= 16'(cfg_node_i);
+      frame_q.efe.session              <= send_i.session;
+      frame_q.efe.seq                  <= send_i.seq;
       if (rx_state_i.valid) begin
-        efe_q.flags[EFE_FLAGS_ACK] <= 1'b1;
-        efe_q.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
-        efe_q.peer_session         <= rx_state_i.session;
-        efe_q.ack                  <= rx_state_i.ack;
-        efe_q.heard                <= rx_state_i.heard_session == send_i.session ? rx_state_i.heard : '0;
+        frame_q.efe.flags[EFE_FLAGS_ACK] <= 1'b1;
+        frame_q.efe.flags[EFE_FLAGS_ECE] <= rx_state_i.ece;
+        frame_q.efe.peer_session         <= rx_state_i.session;
+        frame_q.efe.ack                  <= rx_state_i.ack;
+        frame_q.efe.heard                <= rx_state_i.heard_session == send_i.session ?
+                                            rx_state_i.heard : '0;
       end
       if (send_i.data && desc_i.unreliable) begin
-        efe_q                      <= '0;
-        efe_q.version              <= 4'(EFE_VERSION);
-        efe_q.klass                <= EFE_CLASS_UNRELIABLE;
-        efe_q.flags[EFE_FLAGS_SEQ] <= 1'b1;
-        efe_q.flags[EFE_FLAGS_SYN] <= desc_i.first;
-        efe_q.src_node             <= 16'(cfg_node_i);
-        efe_q.seq                  <= desc_i.number;
+        frame_q.efe                      <= '0;
+        frame_q.efe.version              <= 4'(EFE_VERSION);
+        frame_q.efe.klass                <= EFE_CLASS_UNRELIABLE;
+        frame_q.efe.flags[EFE_FLAGS_SEQ] <= 1'b1;
+        frame_q.efe.flags[EFE_FLAGS_SYN] <= desc_i.first;
+        frame_q.efe.src_node             <= 16'(cfg_node_i);
+        frame_q.efe.seq                  <= desc_i.number;
         if (desc_i.datagram) begin
-          efe_q.klass                <= EFE_CLASS_DATAGRAM;
-          efe_q.flags[EFE_FLAGS_SYN] <= 1'b0;
-          efe_q.ack                  <= desc_i.qkey;
-          efe_q.peer_session         <= desc_i.pkey;
+          frame_q.efe.klass                <= EFE_CLASS_DATAGRAM;
+          frame_q.efe.flags[EFE_FLAGS_SYN] <= 1'b0;
+          frame_q.efe.ack                  <= desc_i.qkey;
+          frame_q.efe.peer_session         <= desc_i.pkey;
         end
       end
       if (send_i.data || refuses) begin
-        efe_q.length  <= 16'(segment.length) +
+        frame_q.efe.length  <= 16'(segment.length) +
                          16'(segment.untagged ? DDP_UNTAGGED_BYTES : DDP_TAGGED_BYTES);
-        efe_q.dst_qpn <= segment.dst_qpn;
-        efe_q.src_qpn <= segment.src_qpn;
-        efe_q.src_generation <= segment.src_generation;
-        efe_q.dst_generation <= segment.dst_generation;
-        desc_q        <= segment;
+        frame_q.efe.dst_qpn <= segment.dst_qpn;
+        frame_q.efe.src_qpn <= segment.src_qpn;
+        frame_q.efe.src_generation <= segment.src_generation;
+        frame_q.efe.dst_generation <= segment.dst_generation;
+        frame_q.desc        <= segment;
       end
       if (send_i.data) begin
-        if (desc_i.ask) efe_q.credit <= 16'(CREDIT_ASK);
+        if (desc_i.ask) frame_q.efe.credit <= 16'(CREDIT_ASK);
         if (desc_i.imm_valid) begin
-          efe_q.flags[EFE_FLAGS_IMM] <= 1'b1;
-          efe_q.sack_imm             <= desc_i.imm;
+          frame_q.efe.flags[EFE_FLAGS_IMM] <= 1'b1;
+          frame_q.efe.sack_imm             <= desc_i.imm;
         end
       end else if (refuses) begin
-        efe_q.refusal              <= rx_state_i.refusal;
-        efe_q.seq                  <= rx_state_i.refused;
-        efe_q.flags[EFE_FLAGS_RNR] <= refusal_i.rnr;
-        efe_q.sack_imm             <= refusal_i.rnr ? 32'(refusal_i.pause) : '0;
+        frame_q.efe.refusal              <= rx_state_i.refusal;
+        frame_q.efe.seq                  <= rx_state_i.refused;
+        frame_q.efe.flags[EFE_FLAGS_RNR] <= refusal_i.rnr;
+        frame_q.efe.sack_imm             <= refusal_i.rnr ? 32'(refusal_i.pause) : '0;
       end else begin
-        desc_q.node   <= node_i;
+        frame_q.desc.node   <= node_i;
         if (send_i.credit) begin
-          efe_q.credit  <= 16'(CREDIT_VALID) | 16'(credit_i.limit);
-          efe_q.dst_qpn <= credit_i.dst_qpn;
-          efe_q.src_qpn <= credit_i.src_qpn;
-          efe_q.src_generation <= credit_i.src_generation;
-          efe_q.dst_generation <= credit_i.dst_generation;
+          frame_q.efe.credit  <= 16'(CREDIT_VALID) | 16'(credit_i.limit);
+          frame_q.efe.dst_qpn <= credit_i.dst_qpn;
+          frame_q.efe.src_qpn <= credit_i.src_qpn;
+          frame_q.efe.src_generation <= credit_i.src_generation;
+          frame_q.efe.dst_generation <= credit_i.dst_generation;
         end
         if (sack_i && rx_state_i.sack) begin
-          efe_q.flags[EFE_FLAGS_SACK] <= 1'b1;
-          efe_q.seq                   <= rx_state_i.missing;
-          efe_q.sack_imm              <= rx_state_i.arrived;
+          frame_q.efe.flags[EFE_FLAGS_SACK] <= 1'b1;
+          frame_q.efe.seq                   <= rx_state_i.missing;
+          frame_q.efe.sack_imm              <= rx_state_i.arrived;
         end
       end
     end

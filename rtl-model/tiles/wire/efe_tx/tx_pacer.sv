@@ -70,9 +70,12 @@ module tx_pacer
   logic [31:0] interval, base, due, new_due, resend_due, scan_due;
 
   always_comb begin
-    interval = 32'(product_q) >> (FractionBits + 32'(top_q));
-    base = now_i - interval;
-    if (paced_q[node_i] && signed'(due - base) > 0) base = due;
+    {interval, base} = '0;
+    if (sent_i) begin
+      interval = 32'(product_q) >> (FractionBits + 32'(top_q));
+      base     = now_i - interval;
+      if (paced_q[node_i] && signed'(due - base) > 0) base = due;
+    end
   end
 
   assign new_due_o    = !paced_q[new_node_i] || signed'(new_due - now_i) <= 0;

@@ -59,21 +59,21 @@ module tx_refusals
     .inline_data_o   (inline_data)
   );
 
-  tx_desc_t desc;
   always_comb begin
-    desc = '0;
-    desc.node           = refusal.node;
-    desc.dst_qpn        = refusal.dst_qpn;
-    desc.src_qpn        = refusal.src_qpn;
-    desc.src_generation = refusal.src_generation;
-    desc.dst_generation = refusal.dst_generation;
-    desc.untagged       = 1'b1;
-    desc.ddp            = ddp;
-    desc.length         = length;
-    desc.inlined        = 1'b1;
-    desc.inline_data    = inline_data;
-    desc.tag.kind       = TX_KIND_TERMINATE;
+    telling_o = '0;
+    telling_o.rnr                 = refusal.rnr;
+    telling_o.pause               = refusal.pause;
+    telling_o.desc.node           = refusal.node;
+    telling_o.desc.dst_qpn        = refusal.dst_qpn;
+    telling_o.desc.src_qpn        = refusal.src_qpn;
+    telling_o.desc.src_generation = refusal.src_generation;
+    telling_o.desc.dst_generation = refusal.dst_generation;
+    telling_o.desc.untagged       = 1'b1;
+    telling_o.desc.ddp            = ddp;
+    telling_o.desc.length         = length;
+    telling_o.desc.inlined        = 1'b1;
+    telling_o.desc.inline_data    = inline_data;
+    telling_o.desc.tag.kind       = TX_KIND_TERMINATE;
   end
-  assign telling_o = '{desc: desc, rnr: refusal.rnr, pause: refusal.pause};
 
 endmodule
