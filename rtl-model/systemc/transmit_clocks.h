@@ -34,6 +34,9 @@ class TransmitClocks {
     now() += cycles;
     timer_scan() = static_cast<uint8_t>(timer_scan() + cycles);
     pacer_scan() = static_cast<uint8_t>(pacer_scan() + cycles);
+    // What Verilator reads at these places only behind an edge of the clock.
+    deadline() = deadlines()[timer_scan()];
+    scan_due() = due()[pacer_scan()];
   }
 
  private:
@@ -65,9 +68,11 @@ class TransmitClocks {
   uint8_t timer_scan() const { return EXRNIC_EFE_TX(u_timer__DOT__scan_q); }
   uint8_t& pacer_scan() { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
   uint8_t pacer_scan() const { return EXRNIC_EFE_TX(u_pacer__DOT__scan_q); }
-  const auto& deadlines() const { return EXRNIC_EFE_TX(u_timer__DOT__deadlines); }
+  const auto& deadlines() const { return EXRNIC_EFE_TX(u_timer__DOT__u_deadlines__DOT__memory); }
+  uint32_t& deadline() { return EXRNIC_EFE_TX(u_timer__DOT__deadline); }
   const auto& outstanding() const { return EXRNIC_EFE_TX(u_sequencer__DOT__outstanding_q); }
-  const auto& due() const { return EXRNIC_EFE_TX(u_pacer__DOT__due); }
+  const auto& due() const { return EXRNIC_EFE_TX(u_pacer__DOT__u_due__DOT__memory); }
+  uint32_t& scan_due() { return EXRNIC_EFE_TX(u_pacer__DOT__scan_due); }
   const auto& paced() const { return EXRNIC_EFE_TX(u_pacer__DOT__paced_q); }
 #undef EXRNIC_EFE_TX
 

@@ -67,7 +67,8 @@ module tx_pacer
 
   logic [MAX_NODE-1:0] paced_q;
   node_t scan_q;
-  logic [31:0] interval, base, due, new_due, resend_due, scan_due;
+  logic [31:0] interval, base, due, new_due, resend_due;
+  logic [31:0] scan_due /* verilator public_flat_rw */;  // see systemc/transmit_clocks.h
 
   always_comb begin
     {interval, base} = '0;

@@ -20,7 +20,8 @@ module tx_timer
   output node_t               expired_node_o
 );
 
-  logic [31:0] deadline, now_q;
+  logic [31:0] now_q;
+  logic [31:0] deadline /* verilator public_flat_rw */;  // see systemc/transmit_clocks.h
   node_t scan_q;
 
   assign now_o          = now_q;
