@@ -47,11 +47,13 @@ void Completer::run() {
 void Completer::ring(const CqDoorbell& bell) {
   if (bell.cqn >= state_.cqs.size()) return state_.count(EXRNIC_COUNTER_DOORBELLS_REFUSED);
   CompletionQueue& cq = state_.cqs[bell.cqn];
-  const uint32_t pending = cq.producer - bell.consumer;
-  if (!cq.valid || cq.page != bell.page || pending > 1u << cq.log_entries)
+  const uint32_t told = cq.producer - bell.consumer;
+  if (!cq.valid || cq.page != bell.page || told > 1u << cq.log_entries)
     return state_.count(EXRNIC_COUNTER_DOORBELLS_REFUSED);
   state_.count(EXRNIC_COUNTER_DOORBELLS);
-  cq.consumer = bell.consumer;
+  // An index that lies behind the one before it takes back nothing.
+  const uint32_t pending = std::min(told, cq.producer - cq.consumer);
+  cq.consumer = cq.producer - pending;
   if (bell.arm == Arm::kNone) return;
   if (cq.arm != Arm::kAny) cq.arm = bell.arm;  // somebody may wait for any completion
   cq.counted = 0;

@@ -190,6 +190,22 @@ TEST_CASE(
   CHECK(m.e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
 }
 
+TEST_CASE("a consumer index that goes back takes no room back, and its queue still finds out") {
+  Moderated m({}, 3);
+  m.push(8);
+  m.take(8);
+  Queue before = m.cq;
+  before.index = 0;
+  m.e.left.rnic.arm(before, End::kPage);
+  m.push(8);
+  m.rest();
+  CHECK(m.e.left.rnic.counter(EXRNIC_COUNTER_CQ_OVERRUNS) == 0);
+  CHECK(m.fired() == 1);
+  m.push(1);
+  m.rest();
+  CHECK(m.e.left.rnic.counter(EXRNIC_COUNTER_CQ_OVERRUNS) == 1);
+}
+
 TEST_CASE("receives whose completions find no room are lost likewise") {
   Moderated m({}, 3);
   for (int i = 0; i < 9; ++i) m.receive_from_peer(0);

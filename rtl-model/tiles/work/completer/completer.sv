@@ -156,12 +156,17 @@ module completer
 
   // ---- The completion queue in hand
   cq_config_t cq;
-  logic [31:0] cq_producer, cq_consumer, entries, pending;
+  logic [31:0] cq_producer, cq_consumer, entries, unread, told, pending;
   cqn_t init_cqn;
   logic look, written, bell_owned, rings, rings_at_once, fires_now, full, fires, running;
   assign entries = 32'd1 << cq.log_entries;
-  assign pending = cq_producer - (job_q == JobBell ? bell_q.consumer : cq_consumer);
-  assign bell_owned = cq.valid && cq.page == bell_q.page && pending <= entries;
+  // An index that lies behind the one before it, as of a thread that was slower, takes back nothing.
+  logic moves;
+  assign unread = cq_producer - cq_consumer;
+  assign told = cq_producer - bell_q.consumer;
+  assign moves = told < unread;
+  assign pending = job_q == JobBell && moves ? told : unread;
+  assign bell_owned = cq.valid && cq.page == bell_q.page && told <= entries;
   assign rings = state_q == StBell && bell_owned;
   assign rings_at_once = bell_owned && bell_q.arm && pending != '0;
   // While the core comes to rest nothing is written: it is due behind that.
@@ -188,7 +193,7 @@ module completer
       .producer_o(cq_producer),
       .consumer_o(cq_consumer),
       .producer_we_i(written),
-      .consumer_we_i(rings),
+      .consumer_we_i(rings && moves),
       .consumer_i(bell_q.consumer)
   );
 

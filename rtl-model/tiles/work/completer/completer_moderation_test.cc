@@ -263,6 +263,7 @@ class RandomQueues {
   struct Queue {
     CqConfig config;
     uint32_t producer = 0;
+    uint32_t consumer = 0;
     bool armed = false;
     bool solicited = false;
     unsigned count = 0;
@@ -276,13 +277,15 @@ class RandomQueues {
 
   void ring(unsigned number) {
     Queue& queue = queues_[number];
-    const uint32_t pending = queue.producer == 0 ? 0 : random_() % 2;
+    const uint32_t told = queue.producer == 0 ? 0 : random_() % 2;
+    const uint32_t pending = std::min(told, queue.producer - queue.consumer);  // none comes back
+    queue.consumer = queue.producer - pending;
     const bool solicited = random_() % 2;
     queue.solicited = solicited && !(queue.armed && !queue.solicited);
     queue.armed = pending == 0;
     queue.count = 0;
     queue.fires = pending != 0;
-    completer_.ring({kFirst + number, queue.producer - pending, true, solicited, kPage});
+    completer_.ring({kFirst + number, queue.producer - told, true, solicited, kPage});
   }
 
   void complete(unsigned number) {

@@ -164,6 +164,45 @@ TEST_CASE("A doorbell that only moves the consumer leaves a queue armed") {
   CHECK(completer.writes[1].kind == kDmaWriteMsix);
 }
 
+TEST_CASE("A doorbell whose consumer lies behind the one before takes back nothing, and arms") {
+  Completer completer;
+  connect(completer);
+  for (uint16_t i = 0; i < kEntries; ++i) completer.end(done(i));
+  completer.ring(bell(3));
+  completer.ring(bell(0, true));
+  CHECK(completer.events[EXRNIC_COUNTER_DOORBELLS] == 2);
+  REQUIRE(completer.writes.size() == kEntries + 1);
+  CHECK(completer.writes.back().kind == kDmaWriteMsix);
+  for (uint16_t i = 0; i < 3; ++i) completer.end(done(kEntries + i));
+  CHECK(completer.cq_errors == 0);
+  completer.end(done(kEntries + 3));
+  CHECK(completer.cq_errors == 1);
+}
+
+TEST_CASE("A consumer that goes back while an end waits for its place makes no overrun") {
+  Completer completer;
+  connect(completer);
+  for (uint16_t i = 0; i < kEntries; ++i) completer.end(done(i));
+  completer.ring(bell(1));
+  completer.xlate.silent = true;
+  pack(completer.dut().done_i, done(kEntries));
+  completer.dut().done_valid_i = 1;
+  completer.wait_for("done_ready_o", kLimit, [&] { return completer.dut().done_ready_o != 0; });
+  completer.cycle();
+  completer.dut().done_valid_i = 0;
+  for (int i = 0; i < 20; ++i) completer.cycle();
+  pack(completer.dut().bell_data_i, bell(0));
+  completer.dut().bell_valid_i = 1;
+  completer.wait_for("bell_ready_o", kLimit, [&] { return completer.dut().bell_ready_o != 0; });
+  completer.cycle();
+  completer.dut().bell_valid_i = 0;
+  completer.xlate.silent = false;
+  completer.rest();
+  CHECK(completer.writes.size() == kEntries + 1);
+  completer.end(done(kEntries + 1));
+  CHECK(completer.cq_errors == 1);
+}
+
 TEST_CASE("Doorbells of another page, of no queue, or beyond the producer are refused") {
   Completer completer;
   connect(completer);
