@@ -125,7 +125,7 @@ static int exrnic_user_take(struct exrnic_chardev *chardev, struct exrnic_user *
 			    enum exrnic_kind kind, u32 count)
 {
 	lockdep_assert_held(&chardev->users_lock);
-	if (user->held[kind] + count > exrnic_user_limit(chardev, kind) &&
+	if (count && user->held[kind] + count > exrnic_user_limit(chardev, kind) &&
 	    !capable(CAP_SYS_RESOURCE))
 		return -EDQUOT;
 	user->held[kind] += count;

@@ -222,6 +222,27 @@ static void places_for_pulls(void)
 	CHECK_ERR(create_qp_of(&s), 0);
 }
 
+/* A user whose share has become less than it has: three queue pairs have more than a hundredth of the places. */
+static void places_of_who_has_too_many(void)
+{
+	struct set s = make_set();
+
+	CHECK_ERR(create_qp_of(&s), 0);
+	CHECK_ERR(create_qp_of(&s), 0);
+	become_nobody(4 * MEMLOCK_PAGES);
+	CHECK_ERR(create_qp_of(&s), EDQUOT);
+	s.qp.max_reads_out = 0;
+	s.qp.max_reads_in = 0;
+	CHECK_ERR(create_qp_of(&s), 0);
+}
+
+static void no_places_for_pulls(void)
+{
+	write_file(SHARE_OF_A_USER, "1");
+	in_a_process(places_of_who_has_too_many);
+	write_file(SHARE_OF_A_USER, "50");
+}
+
 /* A set has one of each but a shared receive queue. A hundredth, as there are thousands of regions. */
 static void objects_of_nobody(void)
 {
@@ -394,6 +415,8 @@ const struct test quota_tests[] = {
 	{ "one user leaves windows to others", windows, 0 },
 	{ "one user leaves user pages to others", files, 0 },
 	{ "one user leaves places for PULLs under way to others", places_for_pulls, 0 },
+	{ "a queue pair that never PULLs is made, however many places for PULLs its user has",
+	  no_places_for_pulls, 0 },
 	{ "one user leaves objects of each kind to others", objects, 0 },
 	{ "the rdma cgroup counts contexts and objects, and sets their limits",
 	  the_rdma_cgroup_counts, 0 },
