@@ -15,6 +15,10 @@ def number(where, text, numbers):
     if isinstance(text, int):
         return text
     try:
-        return int(eval(text, {"__builtins__": {}, "clog2": clog2, "max": max}, numbers))
-    except (NameError, SyntaxError, TypeError) as error:
+        value = eval(text, {"__builtins__": {}, "clog2": clog2, "max": max}, numbers)
+        whole = int(value)
+    except (ArithmeticError, NameError, SyntaxError, TypeError, ValueError) as error:
         raise SpecError(f"{where}: '{text}': {error}") from error
+    if whole != value:  # C++ and SystemVerilog would cut it off
+        raise SpecError(f"{where}: '{text}': {value} is no whole number")
+    return whole
