@@ -117,17 +117,24 @@ function(exrnic_take_model lib class)
   target_include_directories(${lib} SYSTEM INTERFACE ${folder}/CMakeFiles/${lib}.dir/${class}.dir)
 endfunction()
 
-# exrnic_verilate(LIB TOP SOURCES... [QUICK] [CHECKED] [COUNT_LINES] [PREFIX CLASS] [ARGS...]): a static
-# library with the class V<TOP>, or CLASS. QUICK: it runs for moments only, so the compiler's time is
-# what counts. CHECKED: what is asserted in it holds, or it ends. COUNT_LINES: it counts the lines of RTL that are executed (systemc/line_coverage.h).
+# exrnic_verilate(LIB TOP SOURCES... [LIST FILE] [QUICK] [CHECKED] [COUNT_LINES] [PREFIX CLASS]
+# [ARGS...]): a static library with the class V<TOP>, or CLASS. LIST: what else it is made of. Verilator
+# reads it each time: it runs before CMake does when files change, and has to find one that is new.
+# QUICK: it runs for moments only, so the compiler's time is what counts. CHECKED: what is asserted in it
+# holds, or it ends. COUNT_LINES: it counts the lines of RTL that are executed (systemc/line_coverage.h).
 function(exrnic_verilate lib top)
-  cmake_parse_arguments(ARG "QUICK;CHECKED;COUNT_LINES" "PREFIX" "SOURCES;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "QUICK;CHECKED;COUNT_LINES" "PREFIX;LIST" "SOURCES;ARGS" ${ARGN})
   if(NOT ARG_PREFIX)
     set(ARG_PREFIX V${top})
   endif()
   if(EXRNIC_MODELS)
     exrnic_take_model(${lib} ${ARG_PREFIX})
     return()
+  endif()
+  if(ARG_LIST)
+    list(APPEND ARG_ARGS -I${CMAKE_SOURCE_DIR} -f ${ARG_LIST})
+  else()
+    list(PREPEND ARG_SOURCES ${EXRNIC_SV_COMMON})
   endif()
   if(ARG_COUNT_LINES)
     list(APPEND ARG_ARGS --coverage-line ${CMAKE_SOURCE_DIR}/rtl-model/systemc/line_coverage.vlt)
@@ -145,7 +152,7 @@ function(exrnic_verilate lib top)
   endif()
   add_library(${lib} STATIC)
   verilate(${lib} TOP_MODULE ${top} PREFIX ${ARG_PREFIX}
-    SOURCES ${EXRNIC_SV_COMMON} ${ARG_SOURCES} ${optimise}
+    SOURCES ${ARG_SOURCES} ${optimise}
     VERILATOR_ARGS ${EXRNIC_VERILATOR_FLAGS} ${ARG_ARGS})
   get_target_property(sources ${lib} SOURCES)
   list(FILTER sources EXCLUDE REGEX "/include/verilated(_threads|_fst_c|_dpi|_cov)?\\.cpp$")
