@@ -47,7 +47,8 @@ module requests_open
     else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
-  // ---- The walk over all queue pairs: those with open requests have lost them.
+  // ---- The walk over all queue pairs: those with open requests have lost them. It stands still while
+  // another one is cleared, which writes the same memory.
   typedef enum logic [1:0] {StRest, StServe, StLook, StWake} state_e;
   state_e state_q;
   logic [$clog2(N_QP):0] at_q;
@@ -56,7 +57,7 @@ module requests_open
   assign walk_done = at_q[$clog2(N_QP)];
   always_comb begin
     {at_count, here} = '0;
-    if (state_q == StLook) begin
+    if (state_q == StLook && !clear_i) begin
       at_count = at_put - at_get;
       here = !walk_done && at_count != '0;
     end
@@ -74,9 +75,11 @@ module requests_open
           at_q    <= '0;
         end
         StLook:
-        if (walk_done) state_q <= StRest;
-        else if (here) state_q <= StWake;
-        else at_q <= at_q + 1'b1;
+        if (!clear_i) begin
+          if (walk_done) state_q <= StRest;
+          else if (here) state_q <= StWake;
+          else at_q <= at_q + 1'b1;
+        end
         default:
         if (wake_ready_i) begin
           state_q <= StLook;
