@@ -100,7 +100,7 @@ TEST_CASE("a request that is refused is told behind what firmware answers, or wi
     CHECK(pair.punts() == kTaken);
     CHECK(pair.right.state() == EXRNIC_QP_STATE_ERROR);
     CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == 1);
-    if (!lost) pair.right.rnic.stop(Exchange::kRightQpn);
+    pair.right.rnic.stop(Exchange::kRightQpn);
   }
 }
 
@@ -198,6 +198,23 @@ TEST_CASE("a peer whose request dies with firmware hears of it, and others go on
   pair.expect_pulled(0, 10'000);
   CHECK(pair.punts() == 2);
   pair.rest();
+}
+
+TEST_CASE("a queue pair whose requests died with firmware comes to rest when it is stopped") {
+  for (const bool serves_again : {false, true}) {
+    INFO("firmware " << (serves_again ? "serves again" : "stays away"));
+    Pulls pair;
+    pair.hoard();
+    for (uint32_t i = 0; i < 3; ++i) pair.left.post(pull_of({element(pair.left.near, 0, 5000)}, 0));
+    pair.testbed.run_until([&] { return false; }, 20'000);
+    CHECK(pair.punts() == 3);
+    pair.right.rnic.write_register(EXRNIC_REG_FW_CONTROL, 0);
+    for (uint32_t i = 0; i < 3; ++i) CHECK(pair.left.wait().status != EXRNIC_CQE_STATUS_SUCCESS);
+    if (serves_again) start_firmware(pair.right.rnic, EXRNIC_FIRMWARE);
+    CHECK_NOTHROW(pair.right.rnic.stop(Exchange::kRightQpn));
+    pair.right.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{Exchange::kRightQpn});
+    pair.rest();
+  }
 }
 
 TEST_CASE("a full punt queue holds requests back; none is lost, and commands are served") {

@@ -186,6 +186,7 @@ module firmware_port
       .wake_qpn_o(lost_wake.data)
   );
   assign queues.open = '{open[0], open[1], open[2]};
+  assign queues.lost = lost[2];
   assign path.lost = lost[0];
   assign init_done_o = init_done;
 
@@ -253,7 +254,7 @@ module firmware_port
   end
 
   logic unused;
-  assign unused = ^lost[2:1];
+  assign unused = lost[1];
 
   // ---- What is promised
   `EXRNIC_ALWAYS(answers_what_is_open, !answered || answerable != '0)
