@@ -161,5 +161,21 @@ TEST_CASE("Whoever fails or configures a queue pair ends its pause, without a wa
   }
 }
 
+TEST_CASE("A wake-up that waits is withdrawn when its queue pair fails, or is to pause again") {
+  for (const bool fails : {true, false}) {
+    Pause pause;
+    pause.start(kQpn, 1);
+    pause.now += kUnit;
+    pause.ready = false;
+    pause.look_at_all();
+    CHECK(pause.dut().wake_valid_o);
+    fails ? pause.clear(1, kQpn) : pause.start(kQpn, 1);
+    pause.ready = true;
+    pause.look_at_all();
+    CHECK(pause.woken.empty());
+    CHECK(pause.pauses(kQpn) == !fails);
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing
