@@ -152,6 +152,8 @@ module pause
   assign pauses_o = pauses_q[look_qpn_i];
 
   // ---- What is promised
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  // Unless its queue pair pauses no more, or anew.
+  `EXRNIC_ALWAYS(wake_is_held, wake_valid_o && !wake_ready_i |=>
+      (wake_valid_o && $stable(wake_qpn_o)) || !pauses_q[$past(wake_qpn_o)] || began_q)
 
 endmodule
