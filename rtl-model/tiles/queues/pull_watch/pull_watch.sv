@@ -95,6 +95,8 @@ module pull_watch
   assign asks_o = asks_q[look_qpn_i];
 
   // ---- What is promised
-  `EXRNIC_HELD(wake_is_held, wake_valid_o, wake_ready_i, wake_qpn_o)
+  // Unless its queue pair need not ask any more, or the next interval begins.
+  `EXRNIC_ALWAYS(wake_is_held, wake_valid_o && !wake_ready_i |=>
+      (wake_valid_o && $stable(wake_qpn_o)) || !asks_q[$past(wake_qpn_o)] || $past(begins))
 
 endmodule

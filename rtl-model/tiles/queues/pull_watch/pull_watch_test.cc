@@ -167,6 +167,36 @@ TEST_CASE("What comes late takes the question back, also while others wait to be
   CHECK_FALSE(watch.asks(kQpn));
 }
 
+TEST_CASE("A wake-up that waits is withdrawn when its queue pair need not ask any more") {
+  enum { kHears, kHasTurn, kIsNew };
+  for (const int what : {kHears, kHasTurn, kIsNew}) {
+    PullWatch watch;
+    watch.begin(kQpn);
+    watch.next_interval();
+    watch.ready = false;
+    watch.next_interval();
+    CHECK(watch.dut().wake_valid_o);
+    if (what == kHears) watch.heard(kQpn);
+    if (what == kHasTurn) watch.over(kQpn);
+    if (what == kIsNew) watch.clear(kQpn);
+    watch.ready = true;
+    watch.look_at_all();
+    CHECK(watch.woken.empty());
+  }
+}
+
+TEST_CASE("A wake-up that waits when the next interval begins comes then") {
+  PullWatch watch;
+  for (const unsigned qpn : {kQpn, kOther}) watch.begin(qpn);
+  watch.next_interval();
+  watch.ready = false;
+  watch.next_interval();
+  watch.next_interval();
+  watch.ready = true;
+  watch.look_at_all();
+  CHECK(watch.woken == std::vector<unsigned>{kOther, kQpn});
+}
+
 TEST_CASE("With its last PULL, or configured anew, a queue pair is watched no more") {
   for (const bool ends : {false, true}) {
     PullWatch watch;
