@@ -36,10 +36,10 @@ module queues_tile
 );
 
   logic qp_init_done, srq_init_done, pulls_init_done, reads_init_done, scheduler_init_done;
-  logic credits_init_done, credits_idle, pause_idle, watch_idle, pulls_idle, reads_idle;
+  logic credits_init_done, credits_idle, pause_idle, watch_idle;
   assign run.init_done = qp_init_done && srq_init_done && pulls_init_done && reads_init_done &&
       scheduler_init_done && credits_init_done;
-  assign run.waits = credits_idle && pause_idle && watch_idle && pulls_idle && reads_idle;
+  assign run.waits = credits_idle && pause_idle && watch_idle;
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
   assign run.writes_over = 1'b1;
@@ -156,7 +156,6 @@ module queues_tile
       .clk_i,
       .rst_ni,
       .init_done_o(pulls_init_done),
-      .idle_o(pulls_idle),
       .look_i(look),
       .look_qpn_i(look_qpn),
       .count_o(pull_count),
@@ -186,7 +185,6 @@ module queues_tile
       .clk_i,
       .rst_ni,
       .init_done_o(reads_init_done),
-      .idle_o(reads_idle),
       .look_i(look),
       .look_qpn_i(look_qpn),
       .count_o(read_count),

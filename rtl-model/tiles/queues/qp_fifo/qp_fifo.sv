@@ -17,7 +17,6 @@ module qp_fifo
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
-    output logic idle_o,
 
     // Reads: the answer is there in the next cycle and stays until the reader's next look.
     input  logic [READERS-1:0] look_i,
@@ -110,7 +109,6 @@ module qp_fifo
       .clk_i,
       .rst_ni,
       .init_done_o(pool_init_done),
-      .idle_o,
       .take_i,
       .give_i,
       .qpn_i(clear_qpn_i),

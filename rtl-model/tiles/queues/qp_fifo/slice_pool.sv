@@ -20,7 +20,6 @@ module slice_pool
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
-    output logic idle_o,  // no slice is on its way
 
     // A queue begins or ends, when nobody uses it, and some cycles behind the one before it.
     input  logic       take_i,   // it gets places for limit_i entries, which are free
@@ -51,7 +50,8 @@ module slice_pool
     else if (!init_done_o) init_q <= init_q + 1'b1;
   end
 
-  // ---- A slice a cycle comes or goes, the first one last.
+  // ---- A slice a cycle comes or goes, the first one last. The core may rest meanwhile: the others move
+  // with its next cycles, before an entry comes.
   tables_t slices, slices_q, left_q, now_at;
   logic giving_q, moves;
   qpn_t qpn_q;
@@ -60,7 +60,6 @@ module slice_pool
   assign slices = tables_t'(read_places(limit_i) >> OffsetBits);
   assign moves = left_q != '0;
   assign now_at = left_q - 1'b1;
-  assign idle_o = !moves;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) left_q <= '0;
     else if (take_i || give_i) left_q <= slices;
