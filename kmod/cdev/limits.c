@@ -7,7 +7,6 @@
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/log2.h>
 #include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -276,11 +275,6 @@ void exrnic_object_free(struct exrnic_ucontext *uctx, void *object)
 }
 
 /* ---- Places for PULLs under way */
-
-static u32 exrnic_read_places(u32 limit)
-{
-	return limit ? max_t(u32, roundup_pow_of_two(limit), EXRNIC_READ_SLICE) : 0;
-}
 
 int exrnic_limits_charge_reads(struct exrnic_ucontext *uctx, u32 out, u32 in)
 {

@@ -184,8 +184,8 @@ struct exrnic_create_cq {
  *
  * srqn: a shared receive queue of the same domain, else EINVAL, that takes the place of the
  * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
- * this side and of the peer; at most EXRNIC_MAX_READS. From its creation to its end it has so many places of the
- * device's read_pool, rounded up to a power of two and to EXRNIC_READ_SLICE: nobody else can take them.
+ * this side and of the peer; at most EXRNIC_MAX_READS. From its creation to its end it has
+ * places for them of the device's read_pool, read_places (rtl-model/gen/reference.md) of each: nobody else can take them.
  */
 struct exrnic_create_qp {
 	__aligned_u64 sq;

@@ -22,15 +22,6 @@ package exrnic_core_pkg;
     return now == '1 ? generation_t'(1) : now + 1'b1;
   endfunction
 
-  // So many places of a pool a queue pair has for its limit of reads.
-  function automatic reads_t read_places(reads_t limit);
-    reads_t places;
-    places = limit == '0 ? '0 : reads_t'(READ_SLICE);
-    for (int unsigned i = READ_SLICE; i < MAX_READS; i *= 2)
-      if (32'(limit) > i) places = reads_t'(2 * i);
-    return places;
-  endfunction
-
   // Does a P_Key of a frame or a queue pair name a partition; and do two match (PKEY_FULL)?
   function automatic logic pkey_valid(logic [15:0] pkey);
     return (pkey & ~16'(PKEY_FULL)) != '0;

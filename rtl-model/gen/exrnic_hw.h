@@ -441,12 +441,20 @@ enum exrnic_counter {
 #define EXRNIC_INLINE_MAX 64  // Most bytes of inline data
 #define EXRNIC_MAX_READS 16  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
 #define EXRNIC_READ_POOL 0x1000u  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
-#define EXRNIC_READ_SLICE 4  // Fewest places of a queue pair that may have any. Its limit is rounded up to a power of two, and to this
+#define EXRNIC_READ_SLICE 4  // Fewest places of a queue pair that may have any; see read_places
 #define EXRNIC_MODERATION_COUNT_MAX 0xffffu  // Most completions of a moderated completion queue's interrupt
 #define EXRNIC_MODERATION_NS_MAX 0xffffffu  // Longest delay of it, ns
 #define EXRNIC_SRQ_LIMIT_MAX 0xffffu  // Highest limit of a shared receive queue
 #define EXRNIC_MESSAGE_MAX 0x80000000u  // Most bytes of a message
 #define EXRNIC_STAG_INDEX_SHIFT 8  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
+
+// So many places of READ_POOL a queue pair has for its limit of PULLs under way, in each direction.
+static inline uint32_t exrnic_read_places(uint32_t value) {
+  if (value <= 0) return 0;
+  if (value <= 4) return 4;
+  if (value <= 8) return 8;
+  return 16;
+}
 
 // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.
 #define EXRNIC_NO_SRQ 0xffffffffu  // In mbox_create_qp: the queue pair has a receive queue of its own
@@ -552,7 +560,7 @@ struct exrnic_mbox_create_qp {
   exrnic_le64 sq_pbl_address;  // Bus address of the PBL of the send queue
   exrnic_le64 rq_pbl_address;  // Bus address of the PBL of the receive queue
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
-  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see READ_SLICE) until destroy_qp
+  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
   exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
   uint8_t rsvd_3c[4];  // zero
 };

@@ -258,12 +258,20 @@ package exrnic_pkg;
   localparam int unsigned INLINE_MAX = 32'h40;  // Most bytes of inline data
   localparam int unsigned MAX_READS = 32'h10;  // Most PULLs (RDMA Read Requests) of a queue pair under way, in each direction (max_qp_rd_atom of verbs)
   localparam int unsigned READ_POOL = 32'h1000;  // Places for PULLs under way, of all queue pairs together, in each direction (max_res_rd_atom of verbs)
-  localparam int unsigned READ_SLICE = 32'h4;  // Fewest places of a queue pair that may have any. Its limit is rounded up to a power of two, and to this
+  localparam int unsigned READ_SLICE = 32'h4;  // Fewest places of a queue pair that may have any; see read_places
   localparam int unsigned MODERATION_COUNT_MAX = 32'hffff;  // Most completions of a moderated completion queue's interrupt
   localparam int unsigned MODERATION_NS_MAX = 32'hffffff;  // Longest delay of it, ns
   localparam int unsigned SRQ_LIMIT_MAX = 32'hffff;  // Highest limit of a shared receive queue
   localparam int unsigned MESSAGE_MAX = 32'h80000000;  // Most bytes of a message
   localparam int unsigned STAG_INDEX_SHIFT = 32'h8;  // An STag is a 24-bit index and below it an 8-bit key (RFC 5040, 3.2)
+
+  // So many places of READ_POOL a queue pair has for its limit of PULLs under way, in each direction.
+  function automatic logic [31:0] read_places(logic [31:0] value);
+    if (value <= 32'h0) return 32'h0;
+    if (value <= 32'h4) return 32'h4;
+    if (value <= 32'h8) return 32'h8;
+    return 32'h10;
+  endfunction
 
   // ---- mailbox: Commands of the driver. It fills MBOX_DATA, writes MBOX_COMMAND and waits for MBOX_STATUS to leave BUSY (or for the interrupt). The driver chooses every index.
   localparam int unsigned NO_SRQ = 32'hffffffff;  // In mbox_create_qp: the queue pair has a receive queue of its own
@@ -321,7 +329,7 @@ package exrnic_pkg;
   typedef struct packed {
     logic [31:0] rsvd_480;  // zero
     logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
-    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see READ_SLICE) until destroy_qp
+    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
     logic [63:0] rq_pbl_address;  // Bus address of the PBL of the receive queue
     logic [63:0] sq_pbl_address;  // Bus address of the PBL of the send queue

@@ -26,14 +26,6 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
   }
 }
 
-// So many places of a pool a queue pair has for its limit of reads.
-uint32_t read_places(uint32_t limit) {
-  if (limit == 0) return 0;
-  uint32_t places = EXRNIC_READ_SLICE;
-  while (places < limit) places *= 2;
-  return places;
-}
-
 bool needs_rest(uint32_t op) {
   return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_DETACH_GROUP &&
          op != EXRNIC_MBOX_OP_QUERY_QP && op != EXRNIC_MBOX_OP_QUERY_SRQ;
@@ -158,15 +150,15 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
       (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
       command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-  if (read_places(command.max_reads_out) > state_.pulls_free ||
-      read_places(command.max_reads_in) > state_.reads_free)
+  if (exrnic_read_places(command.max_reads_out) > state_.pulls_free ||
+      exrnic_read_places(command.max_reads_in) > state_.reads_free)
     return EXRNIC_MBOX_STATUS_NO_ROOM;
   const uint16_t generation = qp.generation;
   qp = {};
   static_cast<exrnic_mbox_create_qp&>(qp) = command;
   qp.valid = true;
-  state_.pulls_free -= read_places(qp.max_reads_out);
-  state_.reads_free -= read_places(qp.max_reads_in);
+  state_.pulls_free -= exrnic_read_places(qp.max_reads_out);
+  state_.reads_free -= exrnic_read_places(qp.max_reads_in);
   qp.generation = next_generation(generation);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
@@ -244,8 +236,8 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   QueuePair& qp = state_.qps[command.index];
   for (auto& attachment : state_.attachments)
     if (attachment && attachment->qpn == command.index) attachment.reset();
-  state_.pulls_free += read_places(qp.max_reads_out);
-  state_.reads_free += read_places(qp.max_reads_in);
+  state_.pulls_free += exrnic_read_places(qp.max_reads_out);
+  state_.reads_free += exrnic_read_places(qp.max_reads_in);
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
   state_.pulling.erase(command.index);

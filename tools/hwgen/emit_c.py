@@ -145,6 +145,12 @@ def _properties(e):
     return out + ["    default: return of[0];", "  }", "}"]
 
 
+def _rounded(r):
+    return ["", f"// {r.doc}", f"static inline uint32_t exrnic_{r.name}(uint32_t value) {{",
+            *[f"  if (value <= {_literal(to)}) return {_literal(to)};" for to in r.to[:-1]],
+            f"  return {_literal(r.to[-1])};", "}"]
+
+
 def emit(files):
     out = [HEAD]
     big = False
@@ -152,6 +158,8 @@ def emit(files):
         out += ["", f"// ---- {spec.stem}: {spec.doc}"]
         for name, value, doc in spec.constants:
             out.append(f"#define EXRNIC_{name} {_literal(value)}  // {doc}")
+        for r in spec.rounded:
+            out += _rounded(r)
         for r in spec.registers:
             out.append(f"#define EXRNIC_REG_{r.name} 0x{r.offset:03x}  // {r.comment}")
         for e in spec.enums:

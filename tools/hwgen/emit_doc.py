@@ -30,6 +30,9 @@ def emit(files):
         if spec.constants:
             out += _table(["constant", "value", "meaning"],
                           [(f"`{n}`", f"0x{v:x}" if v > 255 else v, d) for n, v, d in spec.constants])
+        if spec.rounded:
+            out += _table(["rounded up", "to", "meaning"],
+                          [(f"`{r.name}`", ", ".join(map(str, r.to)), r.doc) for r in spec.rounded])
         if spec.registers:
             out += _table(["register", "offset", "access", "after reset", "values", "meaning"],
                           [(f"`{r.name}`", f"0x{r.offset:03x}", r.access, r.after_reset, r.values, r.doc)

@@ -41,12 +41,20 @@ def _properties(e):
     return out + ["      default: ;", "    endcase", "    return of;", "  endfunction"]
 
 
+def _rounded(r):
+    out = ["", f"  // {r.doc}", f"  function automatic logic [31:0] {r.name}(logic [31:0] value);"]
+    out += [f"    if (value <= 32'h{to:x}) return 32'h{to:x};" for to in r.to[:-1]]
+    return out + [f"    return 32'h{r.to[-1]:x};", "  endfunction"]
+
+
 def emit_package(files):
     out = [HEAD, "package exrnic_pkg;", "  /* verilator lint_off UNUSEDPARAM */"]
     for spec in files:
         out += ["", f"  // ---- {spec.stem}: {spec.doc}"]
         for name, value, doc in spec.constants:
             out.append(f"  localparam int unsigned {name} = 32'h{value:x};  // {doc}")
+        for r in spec.rounded:
+            out += _rounded(r)
         for r in spec.registers:
             out.append(f"  localparam logic [15:0] REG_{r.name} = 16'h{r.offset:03x};  // {r.comment}")
         for e in spec.enums:

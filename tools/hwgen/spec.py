@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Loads rtl-model/spec/*.yaml into checked objects that the emitters read.
 
-A file may hold `constants`, `enums`, `flags`, `structs`, `registers`, `counters` and `trace`;
+A file may hold `constants`, `rounded`, `enums`, `flags`, `structs`, `registers`, `counters` and `trace`;
 rtl-model/spec/README.md gives their form. Whatever is wrong in one raises SpecError with file, item and value.
 """
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 import registers
-from expression import SpecError
+from expression import SpecError, number
 
 
 @dataclass
@@ -78,10 +78,19 @@ class Property:
 
 
 @dataclass
+class Rounded:
+    """A number that is rounded up, to one of a few."""
+    name: str
+    doc: str
+    to: list  # from the least one on
+
+
+@dataclass
 class File:
     stem: str
     doc: str
     constants: list = field(default_factory=list)  # of (name, value, doc)
+    rounded: list = field(default_factory=list)  # of Rounded
     enums: list = field(default_factory=list)
     flags: list = field(default_factory=list)
     structs: list = field(default_factory=list)
@@ -178,6 +187,13 @@ def _trace(stem, events, enums):
     return [tuple(e) for e in events]
 
 
+def _rounded(where, name, raw, numbers):
+    to = [number(f"{where}: rounded: {name}", text, numbers) for text in raw["to"]]
+    if not to or to != sorted(set(to)):
+        raise SpecError(f"{where}: rounded: {name}: {to} do not rise")
+    return Rounded(name, raw["doc"], to)
+
+
 def numbers_of(files):
     """What an expression may name: constants, sizes of structures, how many counters there are."""
     numbers = {n: v for f in files for n, v, _ in f.constants}
@@ -188,7 +204,7 @@ def numbers_of(files):
 
 def load(folder):
     """All files of `folder`, sorted by name; every name is unique across them."""
-    files, seen, known, spaces = [], {}, {}, {}
+    files, seen, known, spaces, rounded = [], {}, {}, {}, {}
     for path in sorted(Path(folder).glob("*.yaml")):
         raw = yaml.safe_load(path.read_text())
         unknown = set(raw) - set(File.__dataclass_fields__)
@@ -203,9 +219,11 @@ def load(folder):
             f.enums.append(_enum(path.stem, name, enum, known))
             known[name] = f.enums[-1]
         spaces[f.stem] = raw.get("registers", {})
+        rounded[f.stem] = raw.get("rounded", {})
         f.counters = [tuple(c) for c in raw.get("counters", [])]
         f.trace = _trace(path.stem, raw.get("trace", []), f.enums)
-        for name in [c[0] for c in f.constants] + [x.name for x in f.enums + f.flags + f.structs]:
+        for name in [c[0] for c in f.constants] + list(rounded[f.stem]) + \
+                [x.name for x in f.enums + f.flags + f.structs]:
             if name in seen:
                 raise SpecError(f"{path.name}: '{name}' is already in {seen[name]}")
             seen[name] = path.name
@@ -213,7 +231,9 @@ def load(folder):
     if not files:
         raise SpecError(f"no *.yaml in {folder}")
     # They name constants, enums and flags of any file.
-    loader = registers.Loader(files, numbers_of(files))
+    numbers = numbers_of(files)
+    loader = registers.Loader(files, numbers)
     for f in files:
+        f.rounded = [_rounded(f"{f.stem}.yaml", k, v, numbers) for k, v in rounded[f.stem].items()]
         f.registers = loader.load(f.stem, spaces[f.stem])
     return files

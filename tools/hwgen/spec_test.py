@@ -92,5 +92,26 @@ class Properties(unittest.TestCase):
                 spec.load(folder)
 
 
+class Rounded(unittest.TestCase):
+    def load(self, to):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "test.yaml").write_text(
+                "doc: A test.\nconstants:\n  SLICE: [4, \"Slice\"]\n"
+                f"rounded:\n  places:\n    doc: Places.\n    to: {to}\n")
+            return spec.load(folder)
+
+    def test_c_and_systemverilog_round_to_the_same(self):
+        files = self.load("[0, SLICE, 2 * SLICE]")
+        for line in ("exrnic_places(uint32_t value) {", "if (value <= 4) return 4;\n  return 8;"):
+            self.assertIn(line, emit_c.emit(files))
+        for line in ("places(logic [31:0] value);", "if (value <= 32'h4) return 32'h4;\n    return 32'h8;"):
+            self.assertIn(line, emit_sv.emit_package(files))
+
+    def test_what_does_not_rise_is_refused(self):
+        for to in ("[0, 8, SLICE]", "[4, SLICE]", "[]"):
+            with self.subTest(to), self.assertRaisesRegex(spec.SpecError, "rounded: places: .* do not rise"):
+                self.load(to)
+
+
 if __name__ == "__main__":
     unittest.main()

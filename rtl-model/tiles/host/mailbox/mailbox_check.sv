@@ -89,8 +89,8 @@ module mailbox_check
           pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
           (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
           new_qp.max_reads_out <= MAX_READS && new_qp.max_reads_in <= MAX_READS;
-      reads_fit = read_pool_t'(read_places(reads_t'(new_qp.max_reads_out))) <= pulls_free_i &&
-          read_pool_t'(read_places(reads_t'(new_qp.max_reads_in))) <= reads_free_i;
+      reads_fit = read_places(new_qp.max_reads_out) <= 32'(pulls_free_i) &&
+          read_places(new_qp.max_reads_in) <= 32'(reads_free_i);
     end
   end
 

@@ -57,7 +57,7 @@ module slice_pool
   qpn_t qpn_q;
   slice_t given_q[Tables];
   slice_t slices_at[2][Tables];
-  assign slices = tables_t'(read_places(limit_i) >> OffsetBits);
+  assign slices = tables_t'(read_places(32'(limit_i)) >> OffsetBits);
   assign moves = left_q != '0;
   assign now_at = left_q - 1'b1;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -127,6 +127,6 @@ module slice_pool
   `EXRNIC_ALWAYS(none_is_lost, !init_done_o || 32'(free_count) + 32'(held_q) == Slices)
 `endif
   `EXRNIC_ALWAYS(one_at_a_time, !(take_i || give_i) || (take_i != give_i && !moves && init_done_o))
-  `EXRNIC_ALWAYS(has_room, !take_i || 32'(read_places(limit_i)) <= 32'(free_o))
+  `EXRNIC_ALWAYS(has_room, !take_i || read_places(32'(limit_i)) <= 32'(free_o))
 
 endmodule
