@@ -18,6 +18,24 @@ TEST_CASE("Who acknowledges says which refusal it has dealt with; who does not i
   CHECK(tx.heard == std::vector<std::pair<uint8_t, uint8_t>>{{7, 5}});
 }
 
+TEST_CASE(
+    "Who is owed an acknowledgement waits for no stream of data and acknowledgements of another") {
+  EfeTx tx;
+  tx.rx_states[3] = {true, 9, 100};
+  tx.dut().enable_i = 0;  // until all payload is there
+  for (uint8_t i = 0; i < 20; ++i) send(tx, 7, pattern(300, i), i);
+  tx.run(2000);
+  tx.dut().enable_i = 1;
+  // One comes in all the time, so between any two frames.
+  pack(tx.dut().peer_ack_i, RxAck{7, session_to(7), kFirst});
+  tx.dut().peer_ack_valid_i = 1;
+  tx.next_frame();
+  tx.request_ack(3);
+  unsigned before = 0;
+  while (tx.next_frame().dst_node() != 3) ++before;
+  CHECK(before <= 3);
+}
+
 Refusal some_refusal(uint8_t node) {
   Refusal refusal;
   refusal.node = node;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which event the sequencer handles next: round robin over the kinds, so that none starves.
+// Which event the sequencer handles next: round robin over the kinds, so that none starves. Those that
+// send a frame have an order of their own besides: else events that come between two frames, as
+// acknowledgements do, would always begin the round anew.
 
 `include "exrnic_assert.svh"
 
@@ -39,8 +41,10 @@ module tx_arbiter
 
   typedef logic [$clog2(Ops)-1:0] index_t;
 
+  localparam logic [Ops-1:0] Sends = Ops'((1 << OP_RESEND) | (1 << OP_NEW) | (1 << OP_ACK_ONLY) | (1 << OP_CREDIT));
+
   logic [Ops-1:0] request;
-  index_t pick, last_q;
+  index_t turn, pick, last_q, last_sent_q;
 
   always_comb begin
     request = '0;
@@ -61,16 +65,16 @@ module tx_arbiter
     end
   end
 
-  // Lowest request above the last pick, else lowest of all.
-  always_comb begin
-    pick = '0;
-    for (int unsigned i = Ops; i > 0; i--) begin
-      if (request[i-1]) pick = index_t'(i - 1);
-    end
-    for (int unsigned i = Ops; i > 0; i--) begin
-      if (request[i-1] && index_t'(i - 1) > last_q) pick = index_t'(i - 1);
-    end
-  end
+  // Lowest one above the last pick, else lowest of all.
+  function automatic index_t next(logic [Ops-1:0] asks, index_t last);
+    next = '0;
+    for (int unsigned i = Ops; i > 0; i--) if (asks[i-1]) next = index_t'(i - 1);
+    for (int unsigned i = Ops; i > 0; i--)
+      if (asks[i-1] && index_t'(i - 1) > last) next = index_t'(i - 1);
+  endfunction
+
+  assign turn = next(request, last_q);
+  assign pick = Sends[turn] ? next(request & Sends, last_sent_q) : turn;
 
   node_t node;
   always_comb begin
@@ -88,9 +92,10 @@ module tx_arbiter
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      last_q <= '0;
+      {last_q, last_sent_q} <= '0;
     end else if (request != '0) begin
-      last_q <= pick;
+      last_q <= turn;
+      if (Sends[turn]) last_sent_q <= pick;
     end
   end
 
