@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages that find no receive: refused for now, sent again behind a pause, counted.
+#include <map>
+
 #include "tests/support/exchange.h"
 
 namespace exrnic::testing {
@@ -184,6 +186,51 @@ TEST_CASE("a queue pair that waits for a receive keeps no other of its nodes wai
   }
   p.receive(10);
   CHECK(p.left.wait().qpn == Exchange::kLeftQpn);
+}
+
+TEST_CASE("a pause ends in time while others of its node get credits again and again") {
+  constexpr uint32_t kOthers = 16, kFirst = 40, kWaits = 900, kBehind = 4;
+  Patient p(kEndless);
+  QueuePairOptions left, right;
+  left.recv_cq = &p.left.recv_cq;
+  right.recv_cq = &p.right.recv_cq;
+  const auto connect = [&](uint32_t qpn) {
+    const QueuePair from = p.left.rnic.create_qp(qpn, End::kPage, End::kPd, p.left.cq, left);
+    const QueuePair to = p.right.rnic.create_qp(qpn, End::kPage, End::kPd, p.right.cq, right);
+    p.left.rnic.connect(from, 1, qpn, kEndless);
+    p.right.rnic.connect(to, 0, qpn, kEndless);
+    return std::pair(from, to);
+  };
+  std::map<uint32_t, std::pair<QueuePair, QueuePair>> qps;
+  for (uint32_t i = 0; i < kOthers; ++i) qps[kFirst + i] = connect(kFirst + i);
+  qps[kWaits] = connect(kWaits);
+  const auto send = [&](uint32_t qpn) { p.left.rnic.post(qps[qpn].first, send_of(p.out(8))); };
+  const auto receive = [&](uint32_t qpn) {
+    p.right.rnic.post_receive(qps[qpn].second, {element(p.right.near, 0, 8)});
+  };
+  bool ended = false;
+  const auto run = [&](uint64_t ns) {
+    for (const uint64_t end = p.testbed.now_ns() + ns; p.testbed.now_ns() < end && !ended;) {
+      p.run(200);
+      while (const auto cqe = p.left.rnic.poll(p.left.cq, End::kPage)) {
+        ended |= cqe->qpn == kWaits;
+        if (cqe->qpn != kWaits) send(cqe->qpn);
+      }
+      while (const auto cqe = p.right.rnic.poll(p.right.recv_cq, End::kPage))
+        if (cqe->qpn != kWaits) receive(cqe->qpn);
+    }
+  };
+  for (uint32_t i = 0; i < kOthers; ++i) {
+    receive(kFirst + i);
+    for (uint32_t j = 0; j < kBehind; ++j) send(kFirst + i);
+  }
+  run(20 * kUnitNs);
+  send(kWaits);
+  run(2 * kUnitNs);
+  CHECK_FALSE(ended);
+  receive(kWaits);
+  run(20 * kUnitNs);
+  CHECK(ended);
 }
 
 TEST_CASE("the other direction of a queue pair that waits goes on") {

@@ -177,5 +177,17 @@ TEST_CASE("A wake-up that waits is withdrawn when its queue pair fails, or is to
   }
 }
 
+TEST_CASE("Credits that come for others again and again do not hold up the end of a pause") {
+  Pause pause;
+  pause.start(kQpn, 1);
+  pause.now += kUnit;
+  for (unsigned i = 0; i < EXRNIC_MAX_QP / 16; ++i) {
+    pause.wait(kOther);
+    pause.raise(kOther);
+    for (int cycle = 0; cycle < 30; ++cycle) pause.cycle();
+  }
+  CHECK_FALSE(pause.pauses(kQpn));
+}
+
 }  // namespace
 }  // namespace exrnic::testing
