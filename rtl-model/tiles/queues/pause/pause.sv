@@ -92,8 +92,9 @@ module pause
   );
 
   // ---- One is looked at in a cycle. Of one whose pause has just begun the memory does not tell yet, but
-  // no pause is over so soon.
-  qpn_t scan_q;
+  // no pause is over so soon. One whose credits have come is looked at between: the walk over all goes on where it
+  // was, so nobody is passed over.
+  qpn_t scan_q, walk_q;
   logic began_q;
   ns_t  over_by;
   always_comb begin
@@ -104,11 +105,13 @@ module pause
     end
   end
   assign wake_qpn_o = scan_q;
+  logic moves;
+  assign moves = !wake_valid_o || wake_ready_i;
   always_comb begin
     scan = scan_q;
-    if (!wake_valid_o || wake_ready_i) begin
+    if (moves) begin
       if (raised) scan = raised_qpn_i;
-      else scan = idle_o ? '0 : scan_q + 1'b1;
+      else scan = idle_o ? '0 : walk_q + 1'b1;
     end
   end
 
@@ -132,10 +135,12 @@ module pause
       waits_q  <= '0;
       raised_q <= '0;
       scan_q   <= '0;
+      walk_q   <= '0;
       began_q  <= 1'b0;
       idle_o   <= 1'b1;
     end else begin
       scan_q  <= scan;
+      if (moves && !raised) walk_q <= scan;
       began_q <= (wait_i && wait_qpn_i == scan) || (start_i && start_qpn_i == scan);
       if (changes) begin
         pauses_q <= pauses;
