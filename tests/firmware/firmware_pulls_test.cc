@@ -4,6 +4,7 @@
 
 #include "firmware/test/faulty.h"
 #include "tests/support/exchange.h"
+#include "tests/support/faulty_core.h"
 #include "tests/support/firmware.h"
 
 namespace exrnic::testing {
@@ -215,6 +216,27 @@ TEST_CASE("a queue pair whose requests died with firmware comes to rest when it 
     pair.right.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{Exchange::kRightQpn});
     pair.rest();
   }
+}
+
+TEST_CASE("a queue pair whose peer is gone comes to rest when its requests die with firmware") {
+  bool dead = false;
+  Fault fault;
+  fault.transmit = [&](Frame&) { return !dead; };
+  Exchange pair(100'000, {}, options_for("dc-25g"), [&](const CoreConfig& config, CoreSink& sink) {
+    return std::make_unique<FaultyCore>(config, sink, test_cores(), fault);
+  });
+  start_firmware(pair.right.rnic, EXRNIC_FAULTY_FIRMWARE);
+  pair.right.rnic.write_register(EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE);
+  pair.right.rnic.write_register(EXRNIC_REG_FW_COMMAND, FAULTY_HOARD);
+  wait_while_register(pair.right.rnic, EXRNIC_REG_FW_COMMAND_STATUS, EXRNIC_FW_STATUS_BUSY);
+  pair.left.post(pull_of({element(pair.left.near, 0, 5000)}, 0));
+  pair.testbed.run_for(20'000);
+  REQUIRE(pair.right.rnic.counter(EXRNIC_COUNTER_PUNTS) == 1);
+  dead = true;
+  pair.right.rnic.write_register(EXRNIC_REG_FW_CONTROL, 0);
+  pair.rest(500'000'000);
+  pair.right.rnic.stop(Exchange::kRightQpn);
+  CHECK(pair.right.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) == 1);
 }
 
 TEST_CASE("a full punt queue holds requests back; none is lost, and commands are served") {

@@ -181,5 +181,25 @@ TEST_CASE("no store is placed behind one that found no room, while nobody listen
   CHECK(e.state(0) == EXRNIC_QP_STATE_ERROR);
 }
 
+TEST_CASE("a peer that is gone is told of a refused request once, then its queue pair rests") {
+  constexpr uint32_t kFew = 50, kPeer = 51;
+  Losing e;
+  QueuePairOptions few;
+  few.max_reads_in = 2;
+  const QueuePair own = e.left.rnic.create_qp(kFew, End::kPage, End::kPd, e.left.cq, few);
+  QueuePair peer = e.right.rnic.create_qp(kPeer, End::kPage, End::kPd, e.right.cq);
+  e.left.rnic.connect(own, 1, kPeer);
+  e.right.rnic.connect(peer, 0, kFew);
+  e.rest();
+  e.mute = true;
+  for (uint32_t i = 0; i < 4; ++i)
+    e.right.rnic.put(peer, pull_of({element(e.right.near, 1000 * i, 1000)}, 1000 * i));
+  e.right.rnic.ring(peer);
+  e.rest();
+  CHECK(e.left.rnic.query(kFew).state == EXRNIC_QP_STATE_ERROR);
+  CHECK(e.left.rnic.query(kFew).under_way == 0);
+  CHECK(e.left.rnic.counter(EXRNIC_COUNTER_TERMINATES_TX) <= 1);
+}
+
 }  // namespace
 }  // namespace exrnic::testing
