@@ -748,6 +748,7 @@ struct QpStatus {
   uint32_t fault_seq = 0;
   bool rnr = false;  // fault_seq found no receive (with exact): when all that is under way has ended the send queue goes back to its work request, in ERROR to flush it
   bool told = false;  // in ERROR: the peer has been sent a terminate message
+  bool tried = false;  // in ERROR: so it was once, though that may have been given up
   bool answer_lost = false;  // in ERROR: a response to the peer could not be read; it must hear of that
   bool alone = false;  // UC: nobody has answered its introduction: what it sends is lost
 
@@ -761,6 +762,7 @@ struct QpStatus {
     visit(fault_seq, 32);
     visit(rnr, 1);
     visit(told, 1);
+    visit(tried, 1);
     visit(answer_lost, 1);
     visit(alone, 1);
   }
@@ -773,6 +775,7 @@ struct QpStatus {
            fault_seq == other.fault_seq &&
            rnr == other.rnr &&
            told == other.told &&
+           tried == other.tried &&
            answer_lost == other.answer_lost &&
            alone == other.alone;
   }

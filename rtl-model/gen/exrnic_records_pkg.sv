@@ -393,6 +393,7 @@ package exrnic_records_pkg;
     logic [31:0] fault_seq;
     logic rnr;  // fault_seq found no receive (with exact): when all that is under way has ended the send queue goes back to its work request, in ERROR to flush it
     logic told;  // in ERROR: the peer has been sent a terminate message
+    logic tried;  // in ERROR: so it was once, though that may have been given up
     logic answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
     logic alone;  // UC: nobody has answered its introduction: what it sends is lost
   } qp_status_t;

@@ -141,9 +141,10 @@ module queues_tile
   assign responder.read_count = read_count[1] + firmware.open[1];
   assign responder.punt_count = firmware.open[1];
   assign command.pull_count = pull_count[2];
-  // Those that are lost with firmware are over when the peer has been told.
-  assign command.read_count = read_count[2] +
-      (firmware.lost && qp_row[QP_MAILBOX].status.told ? '0 : firmware.open[2]);
+  // Those that are lost with firmware are over when the peer has been told, or is gone.
+  logic tells;
+  assign tells = qp_row[QP_MAILBOX].status.told || qp_row[QP_MAILBOX].status.tried;
+  assign command.read_count = read_count[2] + (firmware.lost && tells ? '0 : firmware.open[2]);
   assign firmware.answer_ready = !responder.read_push;
   assign answered = firmware.answer_valid && firmware.answer_ready;
 

@@ -348,7 +348,8 @@ module mailbox
 
   logic under_way;
   assign under_way = command.pull_count != '0 || command.read_count != '0 || command.message_open ||
-      ((qp.row.status.answer_lost || qp.row.refused.valid) && !qp.row.status.told);
+      ((qp.row.status.answer_lost || (qp.row.refused.valid && !qp.row.status.tried)) &&
+       !qp.row.status.told);
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;

@@ -348,6 +348,7 @@ module requester
     queues.status = qp.row.status;
     queues.status.state = QP_STATE_ERROR;
     queues.status.told = 1'b1;
+    queues.status.tried = 1'b1;
     queues.status.answer_lost = 1'b0;
     if (segment.turn == TURN_GO_BACK) queues.status = back_status;
   end

@@ -70,11 +70,13 @@ module turn_pick
   logic refuses;
   assign refuses = qp_i.refused.valid && !reads && punt_count_i == '0;
 
+  // Requests that nobody answers are told of once: of a peer that is gone nothing more is heard.
+  logic unanswered;
+  assign unanswered = (lost_i || qp_i.refused.valid) && !qp_i.status.tried;
   turn_e in_error;
   always_comb begin
     if (reads) in_error = qp_i.status.told ? TURN_POP : TURN_TERMINATE;
-    else if ((qp_i.status.answer_lost || lost_i || qp_i.refused.valid) && !qp_i.status.told)
-      in_error = TURN_TERMINATE;
+    else if ((qp_i.status.answer_lost || unanswered) && !qp_i.status.told) in_error = TURN_TERMINATE;
     else if (pull_count_i != '0) in_error = TURN_HAND_OVER;
     else if (qp_i.sq.consumer != qp_i.sq_producer && !qp_i.status.rnr) in_error = TURN_FLUSH;
     else in_error = TURN_HAND_OVER;
