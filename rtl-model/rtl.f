@@ -99,6 +99,7 @@ rtl-model/tiles/firmware/firmware_port/request_counter.sv
 rtl-model/tiles/firmware/firmware_port/requests_open.sv
 rtl-model/tiles/wire/groups/class_turns.sv
 rtl-model/tiles/wire/groups/groups.sv
+rtl-model/tiles/wire/loopback/loopback.sv
 rtl-model/tiles/host/mailbox/mailbox.sv
 rtl-model/tiles/host/mailbox/mailbox_check.sv
 rtl-model/tiles/queues/pause/pause.sv

@@ -122,9 +122,10 @@ vl_port* vl_open_port(vl_rnic* rnic, unsigned number, unsigned peer_node, unsign
   if (!BeginCall({{"rnic", rnic}}) || !IsPort("port", number) || !IsPort("peer_port", peer_port)) {
     return nullptr;
   }
-  if (peer_node >= EXRNIC_MAX_NODE || peer_node == rnic->info.node_id) {
-    return Fail(EINVAL, "peer_node is %u: another node than this one, %u, below %u", peer_node,
-                rnic->info.node_id, unsigned{EXRNIC_MAX_NODE});
+  if (!exrnic::IsWithin("peer_node", peer_node, 0, EXRNIC_MAX_NODE - 1)) return nullptr;
+  if (peer_node == rnic->info.node_id && peer_port == number) {
+    return Fail(EINVAL, "peer_node and peer_port are %u and %u: a port is not its own peer",
+                peer_node, peer_port);
   }
   std::unique_ptr<vl_port> port(new (std::nothrow) vl_port{rnic, -1});
   if (port == nullptr) return Fail(ENOMEM);

@@ -235,7 +235,7 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
 }
 
 // Why a transport has refused a change of state that the attributes allow.
-void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+void ExplainRefusal(vl_qp_state before, const QpChange& change) {
   const char* to = vl_qp_state_string(LibraryState(change.state));
   const bool names_peer = errno == EINVAL && change.state == EXRNIC_QP_STATE_RTR;
   if (errno == EPERM || names_peer) ClearErrorText();  // the following say more
@@ -244,9 +244,9 @@ void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change)
   if (!names_peer) return;
   Explain(
       EINVAL,
-      "no peer: queue pair %u (dest_qpn) of node %u (dest_node). It is one of another node than "
-      "this one, %u",
-      change.dest_qpn, change.dest_node, qp.pd->rnic->info.node_id);
+      "no peer: queue pair %u (dest_qpn) of node %u (dest_node). Queue pairs are below %u, nodes "
+      "below %u",
+      change.dest_qpn, change.dest_node, unsigned{EXRNIC_MAX_QP}, unsigned{EXRNIC_MAX_NODE});
 }
 
 int ChangeGroup(vl_qp* qp, uint32_t group, int (Transport::*change)(uint32_t, uint32_t)) {
@@ -327,7 +327,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (attr->state == VL_QPS_RESET) exrnic::StopPosting(qp);
   if (exrnic::ModifyQp(rnic, qp->number, change) != 0) {
     qp->state.store(before, std::memory_order_release);
-    exrnic::ExplainRefusal(*qp, before, change);
+    exrnic::ExplainRefusal(before, change);
     return -1;
   }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);

@@ -439,6 +439,7 @@ module exrnic_core
       .rx_error_i,
       .event_tx_o(event_src[EVENT_OF_EFE_TX]),
       .event_rx_o(event_src[EVENT_OF_EFE_RX]),
+      .event_loopback_o(event_src[EVENT_OF_LOOPBACK]),
       .event_groups_o(event_src[EVENT_OF_GROUPS])
   );
 

@@ -30,7 +30,7 @@ typedef uint64_t exrnic_le64;
 
 
 // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
-#define EXRNIC_FW_CHANNELS 4  // Channels of a node. Channel n speaks with channel n of other nodes
+#define EXRNIC_FW_CHANNELS 4  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
 #define EXRNIC_CHANNEL_WINDOW 8  // Work of a channel that is under way at the same time, at most
 #define EXRNIC_CHANNEL_INLINE 24  // Bytes of a message that needs no slot at the receiver, at most
 #define EXRNIC_CHANNEL_SLOTS_MAX 16  // Slots of a channel, at most: whatever the number of nodes
@@ -328,6 +328,7 @@ enum exrnic_counter {
   EXRNIC_COUNTER_CREDIT_REFUSED,  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   EXRNIC_COUNTER_DMA_READ_TIMEOUTS,  // Memory reads that the host has not answered in time; also in dma_read_errors
   EXRNIC_COUNTER_REFUSALS_PUT_OFF,  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
+  EXRNIC_COUNTER_FRAMES_LOOPED,  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
   EXRNIC_COUNTERS
 };
 
@@ -391,6 +392,7 @@ enum exrnic_counter {
   "credit_refused", \
   "dma_read_timeouts", \
   "refusals_put_off", \
+  "frames_looped", \
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
@@ -714,7 +716,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
 #define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
 #define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
-#define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
+#define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port, not this port itself. While the port is disabled; else a write is ignored
 #define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
 #define EXRNIC_REG_PORT_STATUS 0x00c  // ro: How it is; flags port_status
 #define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event
@@ -1076,7 +1078,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
 #define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
 #define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
-#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 118 registers
+#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.
@@ -1769,7 +1771,7 @@ struct exrnic_wqe {
   uint8_t num_sge;  // Elements used, 0 to MAX_SGE
   uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
   exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
-  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. The own node is none
+  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
   exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing

@@ -5,7 +5,7 @@ package exrnic_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
   // ---- channels: Channels, which firmware serves. A process posts work in a ring of its region and rings DOORBELL_FIRMWARE; messages and results come as events into another. See firmware/README.md.
-  localparam int unsigned FW_CHANNELS = 32'h4;  // Channels of a node. Channel n speaks with channel n of other nodes
+  localparam int unsigned FW_CHANNELS = 32'h4;  // Channels of a node. Channel n speaks with channel n of all nodes, its own one too
   localparam int unsigned CHANNEL_WINDOW = 32'h8;  // Work of a channel that is under way at the same time, at most
   localparam int unsigned CHANNEL_INLINE = 32'h18;  // Bytes of a message that needs no slot at the receiver, at most
   localparam int unsigned CHANNEL_SLOTS_MAX = 32'h10;  // Slots of a channel, at most: whatever the number of nodes
@@ -208,7 +208,8 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_CREDIT_REFUSED = 56;  // Those of them that were ignored: not for a queue pair that is connected to the one that they come from
   localparam int unsigned COUNTER_DMA_READ_TIMEOUTS = 57;  // Memory reads that the host has not answered in time; also in dma_read_errors
   localparam int unsigned COUNTER_REFUSALS_PUT_OFF = 58;  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
-  localparam int unsigned COUNTERS = 59;
+  localparam int unsigned COUNTER_FRAMES_LOOPED = 59;  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
+  localparam int unsigned COUNTERS = 60;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
   localparam int unsigned ABI_VERSION = 32'ha;  // Version of registers, rings and mailbox; driver and library refuse another
@@ -440,7 +441,7 @@ package exrnic_pkg;
   localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
   localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
   localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
-  localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port. While the port is disabled; else a write is ignored
+  localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port, not this port itself. While the port is disabled; else a write is ignored
   localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
   localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: How it is; flags port_status
   localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event
@@ -775,7 +776,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
   localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
   localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
-  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 118 registers
+  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
@@ -1381,7 +1382,7 @@ package exrnic_pkg;
     logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
     logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
-    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. The own node is none
+    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
     logic [31:0] imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
     logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
     logic [7:0] num_sge;  // Elements used, 0 to MAX_SGE
@@ -1468,7 +1469,7 @@ package exrnic_pkg;
     return address inside {[16'h300 : 16'h31f]};
   endfunction
   function automatic logic in_counters(logic [15:0] address);
-    return address inside {[16'h800 : 16'h9d7]};
+    return address inside {[16'h800 : 16'h9df]};
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

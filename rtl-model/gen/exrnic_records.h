@@ -38,14 +38,14 @@ constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
 constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = 13;  // 0..READ_POOL
 constexpr unsigned kMboxAnswerBits = 192;  // the longest one
-constexpr unsigned kEventBits = 59;  // one pulse for each counter
+constexpr unsigned kEventBits = 60;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
 constexpr unsigned kRxAddressBits = 20;
 
 // ---- core: The core as a whole.
 constexpr unsigned kTiles = 7;  // Items of tile
-constexpr unsigned kEventSources = 14;  // Items of event_source
+constexpr unsigned kEventSources = 15;  // Items of event_source
 
 // Its tiles.
 enum Tile : uint8_t {
@@ -74,6 +74,7 @@ enum EventSource : uint8_t {
   kEventOfFirmware = 11,
   kEventOfGroups = 12,
   kEventOfCredits = 13,
+  kEventOfLoopback = 14,
 };
 
 // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.

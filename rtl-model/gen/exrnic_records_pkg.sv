@@ -35,14 +35,14 @@ package exrnic_records_pkg;
   typedef logic [4:0] reads_t;  // 0..MAX_READS
   typedef logic [12:0] read_pool_t;  // 0..READ_POOL
   typedef logic [191:0] mbox_answer_t;  // the longest one
-  typedef logic [58:0] event_t;  // one pulse for each counter
+  typedef logic [59:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
   typedef logic [19:0] rx_address_t;
 
   // ---- core: The core as a whole.
   localparam int unsigned TILES = 7;  // Items of tile
-  localparam int unsigned EVENT_SOURCES = 14;  // Items of event_source
+  localparam int unsigned EVENT_SOURCES = 15;  // Items of event_source
 
   // Its tiles.
   typedef enum logic [2:0] {
@@ -70,7 +70,8 @@ package exrnic_records_pkg;
     EVENT_OF_PORTS = 4'd10,
     EVENT_OF_FIRMWARE = 4'd11,
     EVENT_OF_GROUPS = 4'd12,
-    EVENT_OF_CREDITS = 4'd13
+    EVENT_OF_CREDITS = 4'd13,
+    EVENT_OF_LOOPBACK = 4'd14
   } event_source_e;
 
   // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.

@@ -95,6 +95,11 @@ class LockstepCore final : public Core, private CoreSink, private Subject {
     comparison_->sent(node_, frame);
     sink_.transmit(std::move(frame));
   }
+  // For the comparison it is sent and received like others.
+  void looped(const Frame& frame) override {
+    comparison_->sent(node_, frame);
+    comparison_->received(node_, frame);
+  }
 
   // For both at a time at which no load is under way, so that all see the same.
   void plug_link() {

@@ -75,6 +75,13 @@ void Shadow::transmit(Frame&& frame) {
   transmit_(std::move(frame));
 }
 
+// It goes by the fabric, as others do.
+void Shadow::looped(const Frame& frame) {
+  active_ = true;
+  observer_.predict(node_, frame);
+  transmit_(Frame(frame));
+}
+
 bool Shadow::peek(uint64_t address, uint8_t* out, size_t length) {
   return observer_.read_memory(node_, address, out, length);
 }

@@ -53,6 +53,8 @@ class Shadow final : private CoreSink {
   void mmio_read_done(uint64_t data) override;
   bool can_transmit() override { return true; }
   void transmit(Frame&& frame) override;
+  void looped(const Frame& frame) override;
+  bool keeps_looped() const override { return true; }
   bool peek(uint64_t address, uint8_t* out, size_t length) override;
 
   const uint32_t node_;

@@ -141,13 +141,14 @@ bool is_for_group(const uint8_t* efe) {
          is_group(static_cast<uint32_t>(exrnic_efe_dst_qpn(efe)));
 }
 
-bool addressed(const Bytes& frame, uint16_t to) {
-  const uint8_t* efe = frame.data() + EXRNIC_ETH_BYTES;
+bool addressed(const Frame& frame, uint16_t to) {
+  const uint8_t* ethernet = frame.data.data();
+  const uint8_t* efe = ethernet + EXRNIC_ETH_BYTES;
   const uint64_t from = exrnic_efe_src_node(efe);
   const uint64_t group = exrnic_efe_dst_qpn(efe) - EXRNIC_GROUP_QPN;
   const uint64_t dst = is_for_group(efe) ? mac_of_group(group) : mac_of(to);
-  return exrnic_eth_dst(frame.data()) == dst && exrnic_eth_src(frame.data()) == mac_of(from) &&
-         from < EXRNIC_MAX_NODE && from != to;
+  return exrnic_eth_dst(ethernet) == dst && exrnic_eth_src(ethernet) == mac_of(from) &&
+         from < EXRNIC_MAX_NODE && frame.looped == (from == to);
 }
 
 }  // namespace
@@ -157,8 +158,7 @@ void EfeRx::receive(const Frame& frame) {
   if (!state_.enabled()) return state_.count(EXRNIC_COUNTER_RX_OVERFLOW);
   if (frame.fcs_error) return state_.count(EXRNIC_COUNTER_RX_FCS_ERROR);
   if (!well_formed(frame.data)) return state_.count(EXRNIC_COUNTER_RX_MALFORMED);
-  if (!addressed(frame.data, state_.config.node_id))
-    return state_.count(EXRNIC_COUNTER_RX_MISDIRECTED);
+  if (!addressed(frame, state_.config.node_id)) return state_.count(EXRNIC_COUNTER_RX_MISDIRECTED);
 
   const uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
   const auto node = static_cast<uint32_t>(exrnic_efe_src_node(efe));

@@ -427,7 +427,7 @@ uint8_t EfeTx::put_refusal(Frame& frame, const Refusal& refusal) {
 void EfeTx::transmit(CoreSink& sink, Frame&& frame, unsigned flags) {
   exrnic_efe_set_flags(frame.data.data() + EXRNIC_ETH_BYTES, flags);
   state_.count(EXRNIC_COUNTER_FRAMES_TX);
-  sink.transmit(std::move(frame));
+  loopback_.transmit(sink, std::move(frame));
 }
 
 // Every frame says what came from its addressee. What is refused, or else held, only one does that

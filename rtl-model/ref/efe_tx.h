@@ -9,6 +9,7 @@
 
 #include "rtl-model/ref/congestion_window.h"
 #include "rtl-model/ref/efe_rx.h"
+#include "rtl-model/ref/loopback.h"
 #include "rtl-model/ref/round_trip.h"
 #include "rtl-model/ref/segment.h"
 
@@ -19,8 +20,8 @@ class EfeTx final : public EfeRx::Answerer {
   using End = std::function<void(const Ended& ended)>;
 
   // `end` is told of every segment submitted, once; in order for each node.
-  EfeTx(State& state, EfeRx& efe_rx, End end)
-      : state_(state), efe_rx_(efe_rx), end_(std::move(end)) {}
+  EfeTx(State& state, EfeRx& efe_rx, Loopback& loopback, End end)
+      : state_(state), efe_rx_(efe_rx), loopback_(loopback), end_(std::move(end)) {}
 
   // Room for a segment of a work request.
   bool has_room() const { return kept_ < kWindow; }
@@ -111,6 +112,7 @@ class EfeTx final : public EfeRx::Answerer {
 
   State& state_;
   EfeRx& efe_rx_;
+  Loopback& loopback_;
   End end_;
   std::map<uint32_t, Peer> peers_;  // by node
   std::deque<CreditUpdate> credits_;

@@ -182,8 +182,8 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
     qp.dest_node = state_.config.node_id;
     qp.dest_qpn = 0;
   } else if (to == EXRNIC_QP_STATE_RTR) {
-    if (command.dest_node >= EXRNIC_MAX_NODE || command.dest_node == state_.config.node_id ||
-        command.dest_qpn >= EXRNIC_RESERVED_QPN || command.rnr > EXRNIC_RNR_TIMER_MAX)
+    if (command.dest_node >= EXRNIC_MAX_NODE || command.dest_qpn >= EXRNIC_RESERVED_QPN ||
+        command.rnr > EXRNIC_RNR_TIMER_MAX)
       return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
     qp.rnr_timer = static_cast<uint8_t>(command.rnr);
     qp.dest_node = command.dest_node;

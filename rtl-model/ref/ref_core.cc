@@ -12,6 +12,7 @@
 #include "rtl-model/ref/dma_write.h"
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/loopback.h"
 #include "rtl-model/ref/mailbox.h"
 #include "rtl-model/ref/ports.h"
 #include "rtl-model/ref/registers.h"
@@ -36,9 +37,9 @@ struct Blocks {
   bool quiescent() const { return dma_read.idle() && dma_write.idle(); }
 
   bool idle() const {
-    return dma_read.idle() && dma_write.idle() && efe_tx.idle() && completer.idle() &&
-           requester.idle() && responder.idle() && mailbox.idle() && windows.idle() &&
-           state.turns.empty() && state.pauses.empty() && state.causes == 0;
+    return dma_read.idle() && dma_write.idle() && efe_tx.idle() && loopback.idle() &&
+           completer.idle() && requester.idle() && responder.idle() && mailbox.idle() &&
+           windows.idle() && state.turns.empty() && state.pauses.empty() && state.causes == 0;
   }
 
   // The first of the next cycles in which anything may happen if no input comes: 1 is the next one.
@@ -47,8 +48,8 @@ struct Blocks {
     const bool rests = state.enabled() && !state.quiesce && state.causes == 0 &&
                        state.pauses.empty() && state.credits_heard.empty() &&
                        state.credits_changed.empty() && state.restarted.empty() && mailbox.idle() &&
-                       windows.idle() && completer.rests() && responder.rests() &&
-                       requester.rests();
+                       windows.idle() && loopback.idle() && completer.rests() &&
+                       responder.rests() && requester.rests();
     if (!rests) return 1;
     return std::min({efe_tx.next_act(sink), dma_read.next_act(sink), dma_write.next_act(sink)});
   }
@@ -62,6 +63,7 @@ struct Blocks {
   }
 
   void run(CoreSink& sink) {
+    loopback.run();
     ports.run();
     mailbox.run(quiescent());
     windows.run();
@@ -84,7 +86,8 @@ struct Blocks {
   Completer completer{state, xlate, dma_write};
   UserPage user_page{state, completer};
   EfeRx efe_rx{state};
-  EfeTx efe_tx{state, efe_rx, [this](const Ended& ended) {
+  Loopback loopback{state, efe_rx};
+  EfeTx efe_tx{state, efe_rx, loopback, [this](const Ended& ended) {
                  ended.tag.kind == Tag::Kind::kPort ? ports.ended(ended) : completer.ended(ended);
                }};
   Credits credits{state, efe_tx};
@@ -124,6 +127,11 @@ class WatchedSink final : public CoreSink {
     used_ = true;
     sink_.transmit(std::move(frame));
   }
+  void looped(const Frame& frame) override {
+    used_ = true;
+    sink_.looped(frame);
+  }
+  bool keeps_looped() const override { return sink_.keeps_looped(); }
   uint64_t busy_cycles(Ready which) override { return sink_.busy_cycles(which); }
   bool peek(uint64_t address, uint8_t* out, size_t length) override {
     return sink_.peek(address, out, length);

@@ -31,18 +31,18 @@ bool imm_data_good(const WorkRequest& work) {
   return work.head.imm_data == 0 || work.op().imm || work.op().invalidates;
 }
 
-// A queue pair of another node, or a group.
-bool destination_good(const WorkRequest& work, uint32_t own_node) {
+// A queue pair, or a group.
+bool destination_good(const WorkRequest& work) {
   const uint32_t node = destination_node(work);
   const uint32_t qpn = destination_qpn(work);
   if (qpn >> 24 != 0) return false;
-  return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE && node != own_node;
+  return is_group(qpn) ? node == 0 : node < EXRNIC_MAX_NODE;
 }
 
-bool service_good(const WorkRequest& work, uint32_t service, uint32_t own_node) {
+bool service_good(const WorkRequest& work, uint32_t service) {
   if (service == EXRNIC_SERVICE_RC) return true;
   if (service == EXRNIC_SERVICE_UC) return work.op().uc;
-  return work.op().ud && (work.op().stays || destination_good(work, own_node));
+  return work.op().ud && (work.op().stays || destination_good(work));
 }
 
 // Its send queue is theirs.
@@ -90,7 +90,7 @@ exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
                                   const State& state) {
   if (!work.op().posted || !flags_good(work) || !shape_good(work) || !imm_data_good(work) ||
       (work.op().pull && work.read_requests() > qp.max_reads_out) ||
-      !service_good(work, qp.service, state.config.node_id) || has_windows(qp, state))
+      !service_good(work, qp.service) || has_windows(qp, state))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)
     return EXRNIC_CQE_STATUS_LOC_LEN_ERR;

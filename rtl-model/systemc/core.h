@@ -25,6 +25,7 @@ using Bytes = std::vector<uint8_t>;
 struct Frame {
   Bytes data;
   bool fcs_error = false;
+  bool looped = false;  // of a node to itself: it has been on no line
 };
 
 // Posted write of the core towards the host: memory, or a request to fire an MSI-X vector. Both
@@ -91,6 +92,11 @@ class CoreSink {
   virtual void mmio_read_done(uint64_t data) = 0;  // answers the oldest mmio_read()
   virtual bool can_transmit() = 0;
   virtual void transmit(Frame&& frame) = 0;
+  // A frame to the own node, or a copy for it of a datagram to a group, has gone round in the core.
+  // For comparisons: nobody else sees such a frame.
+  virtual void looped(const Frame& /*frame*/) {}
+  // Of the reference core: such frames have not gone round; it gets them by receive(), or not.
+  virtual bool keeps_looped() const { return false; }
 
   // In how many of the next cycles a ready signal surely stays low, if nothing is handed over
   // meanwhile; fewer if that is not known.

@@ -59,7 +59,7 @@ class RtlCore final : public Core {
     load_refused_ = false;
     frames_.clear();
     writing_ = {};
-    sending_ = {};
+    sending_ = looped_ = {};
     clear_inputs();
     top_.link_up_i = link_up_;
     top_.rst_ni = 1;
@@ -123,6 +123,8 @@ class RtlCore final : public Core {
     waves_.record(time_ns, half_period_ps_);
     take_access();
     if (top_.cpl_valid_i && completion_ends_) inbound_.take_completion();
+    if (top_.rx_valid_i && top_.rx_ready_o) take_beat();
+    if (top_.looped_o) take_looped();
     take_read();
     take_write();
     take_frame();
@@ -241,16 +243,27 @@ class RtlCore final : public Core {
   void drive_frame() {
     top_.rx_valid_i = !frames_.empty();
     if (frames_.empty()) return;
-    auto& [frame, at] = frames_.front();
+    const auto& [frame, at] = frames_.front();
     const size_t bytes = std::min(kBeat, frame.data.size() - at);
     top_.rx_sop_i = at == 0;
     std::memset(&top_.rx_data_i, 0, kBeat);
     std::memcpy(&top_.rx_data_i, frame.data.data() + at, bytes);
-    at += bytes;
-    top_.rx_eop_i = at == frame.data.size();
+    top_.rx_eop_i = at + bytes == frame.data.size();
     top_.rx_bytes_i = bytes;
     top_.rx_error_i = top_.rx_eop_i && frame.fcs_error;
+  }
+
+  void take_beat() {
+    frames_.front().at += kBeat;
     if (top_.rx_eop_i) frames_.pop_front();
+  }
+
+  void take_looped() {
+    append(looped_.data, &top_.looped_data_o, top_.looped_bytes_o);
+    if (!top_.looped_eop_o) return;
+    looped_.looped = true;
+    sink_.looped(looped_);
+    looped_.data.clear();
   }
 
   void take_read() {
@@ -308,6 +321,7 @@ class RtlCore final : public Core {
   size_t writing_left_ = 0;
   bool writing_open_ = false;
   Frame sending_;  // the frame that is leaving
+  Frame looped_;   // the one that goes round
   bool sending_open_ = false;
   bool idle_ = false;
   uint32_t waits_ = 0;  // so many cycles the core has said that it waits

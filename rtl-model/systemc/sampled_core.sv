@@ -21,6 +21,12 @@ module sampled_core
     output logic [31:0] retired_pc_o,
     output logic [31:0] retired_instruction_o,
 
+    // A frame that goes round (wire/loopback), beat by beat.
+    output logic        looped_o,
+    output logic        looped_eop_o,
+    output data_t       looped_data_o,
+    output beat_bytes_t looped_bytes_o,
+
     input  logic        clk_i,
     input  logic        rst_ni,
     output logic        idle_o,
@@ -220,6 +226,10 @@ module sampled_core
     end
   end
   /* verilator lint_on BLKSEQ */
+  assign looped_o = u_core.u_wire.in_looped;
+  assign looped_eop_o = u_core.u_wire.in_eop;
+  assign looped_data_o = u_core.u_wire.in_data;
+  assign looped_bytes_o = u_core.u_wire.in_bytes;
   /* verilator lint_on UNUSEDSIGNAL */
 
   exrnic_core u_core (

@@ -49,6 +49,22 @@ TEST_CASE("fetch-and-add adds, and brings what was there before") {
   pair.rest();
 }
 
+TEST_CASE("a queue pair of the own node executes atomics like that of another one") {
+  Atomics pair;
+  End& end = pair.right;
+  end.rnic.stop(end.qp.qpn);
+  end.rnic.modify(end.qp.qpn, EXRNIC_QP_STATE_RESET);
+  end.rnic.connect(end.qp, end.rnic.node(), end.qp.qpn);
+  Atomics::set(end, 5);
+  for (uint64_t i = 0; i < 10; ++i) {
+    end.post(fetch_add_of(pair.slot(end, 8 * i), kAt, 3));
+    CHECK(end.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(Atomics::number(end, end.near, 8 * i) == 5 + 3 * i);
+  }
+  CHECK(Atomics::number(end, end.far, kAt) == 35);
+  CHECK(end.rnic.counter(EXRNIC_COUNTER_ATOMICS_SERVED) == 10);
+}
+
 TEST_CASE("compare-and-swap swaps only what is equal, and always brings what was there") {
   Atomics pair;
   Atomics::set(pair.right, 0x1122'3344'5566'7788);

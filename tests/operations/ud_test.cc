@@ -242,7 +242,6 @@ TEST_CASE("UD: work that no datagram can be is refused, and sends nothing") {
       {"PUSH", push, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"PULL", pull, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"SEND_INVALIDATE", invalidate, EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
-      {"to the own node", to_qp(send_of(none), 0, kQpn), EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"beyond the nodes", to_qp(send_of(none), EXRNIC_MAX_NODE, kQpn),
        EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},
       {"a number of 25 bits", to(uint64_t{1} << 32 | 1u << 24), EXRNIC_CQE_STATUS_LOC_QP_OP_ERR},

@@ -2,7 +2,7 @@
 /*
  * libverbs-lite: the RNIC as a non-transparent bridge. A remote window is memory of this process
  * through which stores and loads reach a peer's memory. A port is a set of doorbell bits and
- * scratchpads shared with one port of another node.
+ * scratchpads shared with one other port, as a rule of another node.
  *
  * Errors, threads, fork: as in exrnic/verbs.h; a window is not inherited. EOPNOTSUPP: in the
  * simulator without guests ("sim:PATH") there are no windows, because a load or store of a process

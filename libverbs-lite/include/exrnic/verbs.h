@@ -3,7 +3,7 @@
  * libverbs-lite: RDMA verbs of the exrnic, in plain C.
  *
  * A process opens an RNIC, makes objects on it (protection domain, completion queue, queue pair,
- * memory region), connects a queue pair to one of another node, posts work and polls completions.
+ * memory region), connects a queue pair to another one, of any node, posts work and polls completions.
  * vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the kernel never:
  * they write rings in memory and store 8 bytes into a page of the device that belongs to this
  * process alone. (In the simulator, "sim:PATH", that store is a message to it.)
@@ -363,9 +363,10 @@ enum vl_qp_state VL_ANY_NUMBER {
  *
  * VL_SERVICE_UD: datagrams, each sent once to a queue pair or a group that its work request names
  * (vl_send_wr.ud): VL_OP_SEND and VL_OP_SEND_IMM of at most mtu bytes (vl_query_rnic), and
- * VL_OP_LOCAL_INVALIDATE. Work completes when it was sent. A queue pair takes datagrams from anyone
- * on another node who names its Q_Key and whose P_Key matches, and tells who it was
- * (VL_WC_WITH_SOURCE). All else is dropped without a word, and counted by the receiver's device:
+ * VL_OP_LOCAL_INVALIDATE. Work completes when it was sent. A queue pair takes datagrams from anyone,
+ * on its own node too, who names its Q_Key and whose P_Key matches, and tells who it was
+ * (VL_WC_WITH_SOURCE). One to a group goes to all that are attached, on the sender's node too, the
+ * sender itself included. All else is dropped without a word, and counted by the receiver's device:
  * another key, no receive, or one that is too short, which stays for the next datagram.
  */
 enum vl_service VL_ANY_NUMBER {
@@ -440,8 +441,8 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
 /*
  * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey), INIT to RTR (with
  * dest_node, dest_qpn, min_rnr_timer), RTR to RTS (with rnr_retry), and any to ERROR or RESET.
- * EPERM: no such transition. EINVAL also: one of these is out of range, or dest_node is the
- * own node: what a process wants to send to itself needs no network. In ERROR all outstanding
+ * EPERM: no such transition. EINVAL also: one of these is out of range. The peer may be a queue
+ * pair of this node, or this one itself. In ERROR all outstanding
  * work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message
  * that had begun); RESET drops it without completions, those already queued included; PULLs of the
  * peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any
@@ -591,7 +592,7 @@ struct vl_recv_wr {
  * device until completion. On -1 *bad_wr (if bad_wr is not NULL) is the first that was not posted;
  * those before it were. ENOMEM: the queue is full; poll the completion queue. EINVAL: opcode, flags
  * that do not fit it, an opcode that the service does not carry, num_sge, more than 2 GiB (of
- * VL_SERVICE_UD the mtu), a destination that is the own node or does not exist, or inline
+ * VL_SERVICE_UD the mtu), a destination that does not exist, or inline
  * more than max_inline bytes in all, a PULL or an atomic that needs more than max_reads_out, an
  * atomic without one element of 8 bytes, or the queue pair is in a state before VL_QPS_RTS. EBUSY:
  * it has remote windows (exrnic/ntb.h).

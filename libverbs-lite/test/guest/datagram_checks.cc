@@ -110,7 +110,6 @@ void RefuseDatagrams(Bench* bench) {
     refused(end.To(opcode, 0, end.Other(), 8), "opcode " + std::to_string(opcode));
   }
   refused(end.To(VL_OP_SEND, 0, end.Other(), mtu + 1), "more than the mtu");
-  refused(end.To(VL_OP_SEND, 0, {side.node, 1, kQkey}), "to the own node");
   refused(end.To(VL_OP_SEND, 0, {EXRNIC_MAX_NODE, 1, kQkey}), "to no node");
   refused(end.To(VL_OP_SEND, 0, {end.other().node, EXRNIC_MAX_QP, kQkey}), "to no queue pair");
   refused(end.To(VL_OP_SEND, 0, {VL_NODE_GROUP, VL_MAX_GROUP + 1, kQkey}), "to no group");

@@ -47,6 +47,7 @@ module wire_tile
 
     output event_t event_tx_o,
     output event_t event_rx_o,
+    output event_t event_loopback_o,
     output event_t event_groups_o
 );
 
@@ -72,6 +73,43 @@ module wire_tile
   tx_desc_t submit;
   assign submit_valid = requester.valid || window.valid;
   assign submit = window.valid ? window.desc : requester.desc;
+
+  // ---- Frames: to the line and from it, or to this node itself
+  logic out_valid, out_ready, in_valid, in_sop, in_eop, in_error, in_looped, group_goes, group_look, group_known[2];
+  data_t in_data;
+  beat_bytes_t in_bytes;
+  group_t group_gone, group_looked;
+  loopback u_loopback (
+      .clk_i,
+      .rst_ni,
+      .cfg_node_i(settings.node),
+      .tx_valid_i(out_valid),
+      .tx_ready_o(out_ready),
+      .tx_sop_i(tx_sop_o),
+      .tx_eop_i(tx_eop_o),
+      .tx_data_i(tx_data_o),
+      .tx_bytes_i(tx_bytes_o),
+      .line_tx_valid_o(tx_valid_o),
+      .line_tx_ready_i(tx_ready_i),
+      .line_rx_valid_i(rx_valid_i),
+      .line_rx_ready_o(rx_ready_o),
+      .line_rx_sop_i(rx_sop_i),
+      .line_rx_eop_i(rx_eop_i),
+      .line_rx_data_i(rx_data_i),
+      .line_rx_bytes_i(rx_bytes_i),
+      .line_rx_error_i(rx_error_i),
+      .rx_valid_o(in_valid),
+      .rx_sop_o(in_sop),
+      .rx_eop_o(in_eop),
+      .rx_data_o(in_data),
+      .rx_bytes_o(in_bytes),
+      .rx_error_o(in_error),
+      .rx_looped_o(in_looped),
+      .group_look_o(group_goes),
+      .group_o(group_gone),
+      .group_known_i(group_known[1]),
+      .event_o(event_loopback_o)
+  );
 
   // ---- What the two directions tell each other
   efe_peer_if peer ();
@@ -117,8 +155,8 @@ module wire_tile
       .peer,
       .refusal_i(refusal.what),
       .credit,
-      .tx_valid_o,
-      .tx_ready_i,
+      .tx_valid_o(out_valid),
+      .tx_ready_i(out_ready),
       .tx_sop_o,
       .tx_eop_o,
       .tx_data_o,
@@ -126,9 +164,8 @@ module wire_tile
       .event_o(event_tx_o)
   );
 
-  logic came_valid, came_ready, once_valid, once_ready, group_look, group_known;
+  logic came_valid, came_ready, once_valid, once_ready;
   rx_desc_t came, once;
-  group_t group_looked;
 
   efe_rx u_efe_rx (
       .clk_i,
@@ -138,13 +175,13 @@ module wire_tile
       .waits_o(rx_waits),
       .cfg_node_i(settings.node),
       .enable_i(run.enable),
-      .rx_valid_i,
-      .rx_ready_o,
-      .rx_sop_i,
-      .rx_eop_i,
-      .rx_data_i,
-      .rx_bytes_i,
-      .rx_error_i,
+      .rx_valid_i(in_valid),
+      .rx_sop_i(in_sop),
+      .rx_eop_i(in_eop),
+      .rx_data_i(in_data),
+      .rx_bytes_i(in_bytes),
+      .rx_error_i(in_error),
+      .rx_looped_i(in_looped),
       .desc_valid_o(came_valid),
       .desc_ready_i(came_ready),
       .desc_o(came),
@@ -153,7 +190,7 @@ module wire_tile
       .once_o(once),
       .group_look_o(group_look),
       .group_o(group_looked),
-      .group_known_i(group_known),
+      .group_known_i(group_known[0]),
       .read_address_i(rx_buffer.address),
       .read_data_o(rx_buffer.data),
       .frame_done_valid_i(rx_buffer.done),
@@ -184,8 +221,8 @@ module wire_tile
       .done_o(command.group_done),
       .found_o(command.group_found),
       .full_o(command.group_full),
-      .look_i(group_look),
-      .look_group_i(group_looked),
+      .look_i({group_goes, group_look}),
+      .look_group_i('{group_looked, group_gone}),
       .known_o(group_known),
       .desc_valid_i(once_valid),
       .desc_ready_o(once_ready),

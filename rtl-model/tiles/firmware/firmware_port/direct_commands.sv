@@ -120,8 +120,7 @@ module direct_commands
       if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(row.cfg.pd)) granted_to = 1'b0;
       if (is_memory) granted_to |= pd == 32'(FW_PD);
       if (is_send || is_grant)
-        granted_to = node < 32'(MAX_NODE) && node != 32'(settings.node) &&
-            (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
+        granted_to = node < 32'(MAX_NODE) && (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
       if (op_q == FW_DIRECT_SEND_READ && word_q[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
         granted_to = 1'b0;
     end

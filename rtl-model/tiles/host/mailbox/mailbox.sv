@@ -87,7 +87,6 @@ module mailbox
       .N_WINDOW(N_WINDOW)
   ) u_check (
       .valid_i(state_q == StCheck),
-      .cfg_node_i,
       .op_known_i(op_known_q),
       .op_i(op_q),
       .data_i(data_q),

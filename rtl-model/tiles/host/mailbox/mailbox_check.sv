@@ -13,7 +13,6 @@ module mailbox_check
     parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input logic         valid_i,  // a command is to be judged
-    input node_t        cfg_node_i,
     input logic         op_known_i,
     input mbox_op_e     op_i,
     /* verilator lint_off UNUSEDSIGNAL */  // no command fills or asks all of it
@@ -110,8 +109,7 @@ module mailbox_check
         default: allowed = 1'b0;
       endcase
       keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
-      dest_ok = (datagrams || (change.dest_node < MAX_NODE &&
-          change.dest_node != 32'(cfg_node_i) && change.dest_qpn < RESERVED_QPN)) &&
+      dest_ok = (datagrams || (change.dest_node < MAX_NODE && change.dest_qpn < RESERVED_QPN)) &&
           change.rnr <= RNR_TIMER_MAX;
     end
   end

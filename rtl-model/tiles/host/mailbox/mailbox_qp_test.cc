@@ -156,7 +156,7 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("state") { payload.state = EXRNIC_QP_STATE_ERROR + 1; }
   SECTION("state, high bits") { payload.state |= 0x100; }
   SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
-  SECTION("own node") { payload.dest_node = kNode; }
+  SECTION("own node") { payload.dest_node = kNode, expected = kOk; }
   SECTION("peer's queue pair") { payload.dest_qpn = 0x1000000; }
   SECTION("that of a group") { payload.dest_qpn = EXRNIC_GROUP_QPN; }
   SECTION("that of firmware") { payload.dest_qpn = EXRNIC_FW_QPN; }

@@ -15,13 +15,13 @@ module efe_rx
   input  node_t       cfg_node_i,
   input  logic        enable_i,
 
-  input  logic        rx_valid_i,
-  output logic        rx_ready_o,  // always
+  input  logic        rx_valid_i,  // it is always ready
   input  logic        rx_sop_i,
   input  logic        rx_eop_i,
   input  data_t       rx_data_i,
   input  beat_bytes_t rx_bytes_i,  // of the last beat; others are full
   input  logic        rx_error_i,  // with eop: bad FCS
+  input  logic        rx_looped_i, // this node's own: it has been on no line
 
   output logic        desc_valid_o,
   input  logic        desc_ready_i,
@@ -89,7 +89,6 @@ module efe_rx
   node_t node;
   logic acks_empty, requests_empty, quiet;
 
-  assign rx_ready_o = 1'b1;
   assign node       = node_t'(efe.src_node);
   assign good       = check && verdict == VERDICT_GOOD;
   assign once       = good && efe.klass != EFE_CLASS_RELIABLE;
@@ -205,6 +204,7 @@ module efe_rx
     .rx_data_i,
     .rx_bytes_i,
     .rx_error_i,
+    .rx_looped_i,
     .store_o      (store),
     .store_first_o(store_first),
     .ends_o       (ends),

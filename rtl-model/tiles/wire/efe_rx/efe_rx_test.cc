@@ -477,6 +477,20 @@ const std::vector<Defect>& defects() {
   return all;
 }
 
+TEST_CASE("From ourselves is what has gone round, and nothing else") {
+  for (const bool looped : {false, true}) {
+    for (const uint8_t from : {kOwnNode, kPeer}) {
+      CAPTURE(looped, unsigned{from});
+      EfeRx rx;
+      rx.dut().rx_looped_i = looped;
+      rx.receive(data(0, tagged(20), from));
+      const bool good = looped == (from == kOwnNode);
+      CHECK(rx.counters[EXRNIC_COUNTER_RX_MISDIRECTED] == (good ? 0u : 1u));
+      CHECK(static_cast<bool>(rx.dut().desc_valid_o) == good);
+    }
+  }
+}
+
 TEST_CASE("Every defect is counted once, and nothing of the frame stays") {
   for (const Defect& defect : defects()) {
     CAPTURE(defect.what);

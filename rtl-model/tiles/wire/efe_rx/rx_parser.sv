@@ -18,6 +18,7 @@ module rx_parser
   input  data_t        rx_data_i,
   input  beat_bytes_t  rx_bytes_i,
   input  logic         rx_error_i,
+  input  logic         rx_looped_i,  // it is this node's own, and comes from no line
 
   output logic         store_o,        // this beat has bytes of the segment
   output logic         store_first_o,
@@ -57,7 +58,7 @@ module rx_parser
   data_t [HeadBeats-1:0] head_q;  // first beat on top
   beat_t beat, beat_q;            // stops at HeadBeats
   size_t size, size_q;            // stops above every good size
-  logic take, in_frame_q, check_q, error_q, enabled_q;
+  logic take, in_frame_q, check_q, error_q, looped_q, enabled_q;
 
   assign take = rx_valid_i && (rx_sop_i || in_frame_q);
   assign beat = rx_sop_i ? '0 : beat_q;
@@ -80,6 +81,7 @@ module rx_parser
         size_q <= size;
       end
       error_q   <= rx_error_i;
+      looped_q  <= rx_looped_i;
       enabled_q <= enable_i;
     end
   end
@@ -159,7 +161,7 @@ module rx_parser
       addressed = eth.dst == (to_group ? {32'(GROUP_MAC_PREFIX), efe.dst_qpn[15:0]} :
                                          {32'(MAC_PREFIX), 16'(cfg_node_i)});
       sender_good = eth.src == {32'(MAC_PREFIX), efe.src_node} &&
-                    efe.src_node < 16'(MAX_NODE) && efe.src_node != 16'(cfg_node_i);
+                    efe.src_node < 16'(MAX_NODE) && looped_q == (efe.src_node == 16'(cfg_node_i));
     end
   end
 

@@ -20,10 +20,10 @@ module groups
     output logic      found_o,  // with done_o: it was attached before,
     output logic      full_o,   // and there is no place for another
 
-    // Is any attached to this group? In the same cycle.
-    input  logic   look_i,
-    input  group_t look_group_i,
-    output logic   known_o,
+    // Is any attached to this group? In the same cycle; of frames that come, and that leave.
+    input  logic [1:0] look_i,
+    input  group_t     look_group_i[2],
+    output logic       known_o     [2],
 
     input  logic     desc_valid_i,
     output logic     desc_ready_o,
@@ -77,8 +77,9 @@ module groups
   end
 
   always_comb begin
-    known_o = 1'b0;
-    if (look_i) known_o = attached(look_group_i) != '0;
+    known_o = '{default: 1'b0};
+    for (int unsigned i = 0; i < 2; i++)
+      if (look_i[i]) known_o[i] = attached(look_group_i[i]) != '0;
   end
 
   // ---- A change

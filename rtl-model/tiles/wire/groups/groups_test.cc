@@ -88,12 +88,17 @@ class Groups : public Bench<Vgroups> {
 
   int copies() { return events_[EXRNIC_COUNTER_GROUP_COPIES]; }
   bool knows(uint32_t group) {
-    dut().look_i = 1;
-    dut().look_group_i = group;
-    settle();
-    const bool known = dut().known_o;
+    bool known[2];
+    for (unsigned asker = 0; asker < 2; ++asker) {
+      dut().look_i = 1u << asker;
+      dut().look_group_i[asker] = group;
+      settle();
+      known[asker] = dut().known_o[asker];
+      CHECK_FALSE(dut().known_o[1 - asker]);
+    }
     dut().look_i = 0;
-    return known;
+    CHECK(known[0] == known[1]);
+    return known[0];
   }
   unsigned cycles_taken = 0;  // by receive()
   bool idle() { return dut().idle_o; }

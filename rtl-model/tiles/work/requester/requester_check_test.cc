@@ -120,8 +120,7 @@ TEST_CASE("UD: what no datagram can be is refused") {
   for (const uint8_t opcode : {EXRNIC_WQE_OPCODE_PUSH, EXRNIC_WQE_OPCODE_SEND_INVALIDATE,
                                EXRNIC_WQE_OPCODE_PULL, EXRNIC_WQE_OPCODE_FETCH_ADD})
     CHECK(datagram(opcode, 8, 1, 2).status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
-  for (const auto& [node, qpn] : {std::pair(uint64_t{kOwnNode}, 2u),
-                                  {EXRNIC_MAX_NODE, 2},
+  for (const auto& [node, qpn] : {std::pair(uint64_t{EXRNIC_MAX_NODE}, 2u),
                                   {uint64_t{1} << 31, 2},
                                   {1, 0x1000002},
                                   {1, EXRNIC_GROUP_QPN + kGroup}}) {

@@ -204,7 +204,6 @@ module work_batch
       .max_reads_i(qp_i.cfg.max_reads_out),
       .service_i(qp_i.cfg.service),
       .has_windows_i,
-      .own_node_i(settings.node),
       .mtu_i(settings.mtu),
       .word_index_o(check_word_index),
       .word_i(word_o),

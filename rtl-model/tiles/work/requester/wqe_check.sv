@@ -19,8 +19,7 @@ module wqe_check
     input  reads_t       max_reads_i,   // of a PULL
     input  service_e     service_i,     // of its queue pair: not all of them carry everything
     input  logic         has_windows_i,  // its send queue is theirs: nothing may be posted
-    input  node_t        own_node_i,    // these two of UD: whom it cannot send to, and how much
-    input  chunk_t       mtu_i,
+    input  chunk_t       mtu_i,         // most that one of UD sends
     output word_index_t  word_index_o,
     input  sge_t         word_i,        // one cycle later
 
@@ -85,13 +84,13 @@ module wqe_check
       wqe_q.num_slots == slots_needed && !incomplete_o &&
       (op.imm || op.invalidates || wqe_q.imm_data == '0);
 
-  // A datagram's: a queue pair of another node, or a group.
+  // A datagram's: a queue pair, or a group.
   logic [31:0] to_node, to_qpn;
   logic destination_right;
   assign to_node = 32'(wqe_q.remote_to >> DATAGRAM_NODE_SHIFT);
   assign to_qpn  = wqe_q.remote_to[31:0];
   assign destination_right = to_qpn[31:24] == '0 && (is_group(to_qpn[23:0]) ? to_node == '0 :
-      to_node < MAX_NODE && to_node != 32'(own_node_i));
+      to_node < MAX_NODE);
 
   // ---- Judged by the elements
   logic reads_right;
