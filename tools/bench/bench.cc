@@ -25,6 +25,7 @@ namespace {
 void measure_latencies(const std::string& profile, exrnic::bench::Results& results) {
   for (const Post post : {Post::kRegion, Post::kInline, Post::kPio}) {
     exrnic::bench::measure_oneway(profile, post, results);
+    exrnic::bench::measure_loopback(profile, post, results);
     exrnic::bench::measure_round_trip(profile, post, results);
   }
   for (const Post post : {Post::kRegion, Post::kPio})

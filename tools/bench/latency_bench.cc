@@ -72,10 +72,8 @@ void expect_pio(Side& side, Post post, uint64_t sends) {
     throw std::runtime_error("not every PIO block was executed from its copy");
 }
 
-}  // namespace
-
-void measure_oneway(const std::string& profile, Post post, Results& results) {
-  Path path(profile, kSize, make_rtl_core);
+// From the store that tells of a PUSH of the left side to its last byte in `sink` of `to`.
+uint64_t oneway_ns(Path& path, Side& to, const Region& sink, Post post) {
   uint64_t ns = 0;
   // The second one finds the PBL entries on chip, as a program's second message does.
   for (uint8_t mark = 1; mark <= 2; ++mark) {
@@ -83,16 +81,34 @@ void measure_oneway(const std::string& profile, Post post, Results& results) {
     const testing::Work work = push_of(path.pair.left, path.source, post, mark);
     const uint64_t start = path.pair.testbed.now_ns();
     post_work(path.pair.left, work, post);
-    const auto arrived = [&] {
-      return path.pair.right.rnic.read(path.sink, kSize - 1, 1)[0] == mark;
-    };
+    const auto arrived = [&] { return to.rnic.read(sink, kSize - 1, 1)[0] == mark; };
     if (path.pair.testbed.run_until(arrived, kWaitNs) != RunResult::kDone)
       throw std::runtime_error("waited in vain for 8 bytes");
     ns = path.pair.testbed.now_ns() - start;
     path.complete();
   }
   expect_pio(path.pair.left, post, 2);
+  return ns;
+}
+
+}  // namespace
+
+void measure_oneway(const std::string& profile, Post post, Results& results) {
+  Path path(profile, kSize, make_rtl_core);
+  const uint64_t ns = oneway_ns(path, path.pair.right, path.sink, post);
   results.add("push.oneway_ns", static_cast<double>(ns), "ns", Clock::kSimulated,
+              keys_of(profile, post));
+}
+
+void measure_loopback(const std::string& profile, Post post, Results& results) {
+  Path path(profile, kSize, make_rtl_core);
+  Side& left = path.pair.left;
+  const Region sink = testing::sink_of(left, kSize);
+  if (left.rnic.modify(left.qp.qpn, EXRNIC_QP_STATE_RESET) != EXRNIC_MBOX_STATUS_OK)
+    throw std::runtime_error("a queue pair could not be reset");
+  left.rnic.connect(left.qp, left.rnic.node(), left.qp.qpn);
+  const uint64_t ns = oneway_ns(path, left, sink, post);
+  results.add("loopback.oneway_ns", static_cast<double>(ns), "ns", Clock::kSimulated,
               keys_of(profile, post));
 }
 

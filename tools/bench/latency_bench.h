@@ -19,6 +19,9 @@ enum class Post { kRegion, kInline, kPio };
 // peer, both cores at rest before. Keys: profile, size, via, data.
 void measure_oneway(const std::string& profile, Post post, Results& results);
 
+// loopback.oneway_ns: likewise, to a queue pair of the own node.
+void measure_loopback(const std::string& profile, Post post, Results& results);
+
 // msg.rtt_us: the same store for a SEND of 8 bytes, to the completion of the receive of its answer,
 // which the peer posts when its own receive has completed. Keys: profile, size, via, data.
 void measure_round_trip(const std::string& profile, Post post, Results& results);

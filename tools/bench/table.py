@@ -122,6 +122,7 @@ def print_profile(rows, profile):
     for name, title in CARRIERS:
         print_goodput(values, profile, name, title)
     print_posts(values, profile, "push.oneway_ns", "PUSH one way", "ns")
+    print_posts(values, profile, "loopback.oneway_ns", "PUSH within a node", "ns")
     print_posts(values, profile, "msg.rtt_us", "SEND and its answer", "us")
     print(f"  datagram and its answer, 8 B inline: {values['ud.rtt_us', 8]:.5g} us")
     print_ntb(values, profile)
