@@ -95,8 +95,7 @@ int send_begin(struct channel* channel, struct work* work, const uint32_t* data,
   struct work* other;
   uint32_t i;
 
-  if (work->target >= EXRNIC_MAX_NODE || work->target == port_node() ||
-      work->length > EXRNIC_CHANNEL_SLOT_MAX) {
+  if (work->target >= EXRNIC_MAX_NODE || work->length > EXRNIC_CHANNEL_SLOT_MAX) {
     work_fail(channel, work, EXRNIC_CHANNEL_EVENT_STATUS_MALFORMED);
     return 1;
   }
@@ -142,7 +141,6 @@ void send_block(struct channel* channel) {
   const uint32_t head = block_word(WORK_HEAD), id = block_word(WORK_ID);
   const uint32_t length = block_word(WORK_LENGTH), index = block_word(WORK_INDEX);
   const uint32_t target = head >> 16;
-  const uint32_t own = target == port_node();
   const uint32_t no_room = channel_free_events(channel) == 0;
   uint32_t i;
 
@@ -151,7 +149,7 @@ void send_block(struct channel* channel) {
    * no wait between a load and its use.
    */
   if (((id ^ channel->begun) | (id ^ channel->posted) | (id ^ channel->done) | (id + 1 - index) |
-       ((head ^ EXRNIC_CHANNEL_OPCODE_SEND) & 0xff) | own | no_room) != 0 ||
+       ((head ^ EXRNIC_CHANNEL_OPCODE_SEND) & 0xff) | no_room) != 0 ||
       length > EXRNIC_CHANNEL_INLINE || target >= EXRNIC_MAX_NODE) {
     channel_take_block(channel);
     return;

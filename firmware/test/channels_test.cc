@@ -241,7 +241,6 @@ TEST_CASE(
   CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 4), 0));            // for less
   CHECK(nothing_leaves(1, Node::send_words(kPeer, 0, 4), 2));            // not the next
   CHECK(nothing_leaves(0xffffffff, Node::send_words(kPeer, 0, 4), 0));   // behind
-  CHECK(nothing_leaves(0, Node::send_words(kNode, 0, 4), 1));            // to itself
   CHECK(nothing_leaves(0, Node::send_words(EXRNIC_MAX_NODE, 0, 4), 1));  // no such node
   CHECK(nothing_leaves(0, Node::send_words(0xffff, 0, 4), 1));
   CHECK(nothing_leaves(0, Node::send_words(kPeer, 0, 25), 1));  // not in the block

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Messages and reductions by firmware, between whole nodes.
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <memory>
@@ -87,6 +88,29 @@ TEST_CASE("messages of all sizes come once each, in order, with their bytes and 
   nodes.testbed.run_while_busy(1'000'000);
   CHECK(!nodes.testbed.busy());
   CHECK(nodes.rnics[0]->counter(EXRNIC_COUNTER_FW_REFUSED) == 0);
+  CHECK(nodes.rnics[1]->counter(EXRNIC_COUNTER_FW_DROPPED) == 0);
+}
+
+TEST_CASE("a channel sends messages of all sizes to itself, beside those of another node") {
+  Nodes& nodes = Nodes::three();
+  for (unsigned i = 0; i < 12; ++i) {
+    for (const unsigned from : {1u, 2u}) {
+      nodes[from].put_send(1, pattern(kSizes[i % 6], 100 * from + i));
+      nodes[from].ring();
+    }
+  }
+  std::array<unsigned, 3> seen{};
+  for (unsigned i = 0; i < 24; ++i) {
+    Bytes data;
+    const exrnic_channel_event event = nodes[1].wait(&data, 100'000'000);
+    REQUIRE(event.kind == EXRNIC_CHANNEL_EVENT_KIND_MESSAGE);
+    INFO("from " << event.source << ", its message " << seen.at(event.source));
+    CHECK(data == pattern(kSizes[seen[event.source] % 6], 100 * event.source + seen[event.source]));
+    ++seen[event.source];
+    nodes[1].ring();
+  }
+  CHECK(seen == std::array<unsigned, 3>{0, 12, 12});
+  CHECK(nodes.rnics[1]->counter(EXRNIC_COUNTER_FRAMES_LOOPED) > 0);
   CHECK(nodes.rnics[1]->counter(EXRNIC_COUNTER_FW_DROPPED) == 0);
 }
 
