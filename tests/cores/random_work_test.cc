@@ -161,7 +161,7 @@ std::array<Seen, 2> messages_seen_by(LeavesOut leaves_out) {
 Plan lossy_plan(uint64_t seed) {
   for (;; ++seed) {
     Plan plan = random_plan(seed, 60);
-    if (plan.fault_rate == 0) continue;
+    if (plan.fault_rate == 0 || plan.one_node) continue;
     plan.fault_rate = 0.02;
     return plan;
   }

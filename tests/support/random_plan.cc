@@ -44,6 +44,7 @@ class Drawing {
     plan_.seed = seed;
     plan_.profile = below(2) ? "dc-25g" : "ntb-gen3x8";
     plan_.fault_rate = below(2) ? 0 : 0.01;
+    plan_.one_node = seed % 4 == 1;
     plan_.mtu = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP * below(kMtus);
     plan_.ring_log = 9 + below(4);
     while (number_ < operations) plan_.rounds.push_back(round());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A seeded random program of work between two nodes, drawn as a whole before anything runs: so it
+// A seeded random program of work between two nodes, or within one, drawn as a whole before anything runs: so it
 // can be run on any core, printed, and cut down to the part that fails.
 //
 // A plan is a list of rounds. In each, every pair of queue pairs (those of UC and UD only where the
@@ -34,6 +34,7 @@ struct Plan {
   std::string profile;
   double fault_rate = 0;  // of each kind of link fault
   uint32_t mtu = 0;
+  bool one_node = false;  // what the two nodes have is on one: all frames go round
   uint32_t ring_log = 0;  // of send and receive queues
   std::vector<Round> rounds;
 };

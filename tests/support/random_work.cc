@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <random>
 #include <set>
@@ -56,6 +57,34 @@ TestbedOptions options_of(const Plan& plan) {
   return options;
 }
 
+// Two nodes have the same STags. On one the right side's are others, of indices that no plan names;
+// and there is no other node for datagrams.
+uint32_t on_one_node(uint32_t stag, unsigned side) {
+  constexpr uint32_t kIndices = 1000;  // of all places of a plan
+  const uint32_t index = stag >> EXRNIC_STAG_INDEX_SHIFT;
+  return side == 1 && index < kIndices ? stag + (kIndices << EXRNIC_STAG_INDEX_SHIFT) : stag;
+}
+std::vector<exrnic_sge> on_one_node(std::vector<exrnic_sge> elements, unsigned side) {
+  for (exrnic_sge& element : elements) element.stag = on_one_node(element.stag, side);
+  return elements;
+}
+Operation on_one_node(Operation operation, const Batch& batch) {
+  const unsigned peer = 1 - batch.node;
+  exrnic_wqe& header = operation.header;
+  operation.elements = on_one_node(operation.elements, batch.node);
+  if (operation.receive) operation.receive = on_one_node(*operation.receive, peer);
+  if (header.opcode == EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE)
+    header.imm_data = on_one_node(header.imm_data, batch.node);
+  if (header.opcode == EXRNIC_WQE_OPCODE_SEND_INVALIDATE)
+    header.imm_data = on_one_node(header.imm_data, peer);
+  if (service_of(batch.pair) != EXRNIC_SERVICE_UD) {
+    header.remote_stag = on_one_node(header.remote_stag, peer);
+  } else if (header.remote_to >> EXRNIC_DATAGRAM_NODE_SHIFT == 1) {
+    header.remote_to -= uint64_t{1} << EXRNIC_DATAGRAM_NODE_SHIFT;
+  }
+  return operation;
+}
+
 // As it stands in the ring: as many slots as it says, whatever it fills of them.
 Bytes ring_bytes(const Operation& operation) {
   constexpr size_t kHeader = offsetof(exrnic_wqe, sge0_address);
@@ -70,12 +99,13 @@ Bytes ring_bytes(const Operation& operation) {
   return bytes;
 }
 
-// What one node has, and what it has seen in this round.
+// What one side has, and what it has seen in this round.
 struct Party {
-  Party(Testbed& testbed, unsigned id)
-      : rnic(testbed, id), cq(rnic.create_cq(kCqn, kPage, kCqLog)) {}
+  Party(RnicDriver& rnic, unsigned id)
+      : rnic(rnic), id(id), cq(rnic.create_cq(kCqn + id, kPage, kCqLog)) {}
 
-  RnicDriver rnic;
+  RnicDriver& rnic;
+  unsigned id;
   Queue cq;
   SharedReceiveQueue srq;
   std::array<QueuePair, kPairs> qps;
@@ -90,7 +120,8 @@ class Execution {
       : plan_(plan),
         cuts_(plan.seed),
         testbed_(options_of(plan), make_core),
-        nodes_{Party(testbed_, 0), Party(testbed_, 1)} {
+        rnics_(drivers(testbed_, plan.one_node ? 1 : 2)),
+        nodes_{Party(rnics_.front(), 0), Party(rnics_.back(), 1)} {
     std::mt19937_64 random(plan.seed);
     for (Party& node : nodes_) {
       node.rnic.write_register(EXRNIC_REG_MTU, plan.mtu);
@@ -115,16 +146,23 @@ class Execution {
 
   // ---- Preparation
 
+  static std::deque<RnicDriver> drivers(Testbed& testbed, unsigned count) {
+    std::deque<RnicDriver> drivers;
+    for (unsigned node = 0; node < count; ++node) drivers.emplace_back(testbed, node);
+    return drivers;
+  }
+  unsigned node_of(unsigned side) const { return plan_.one_node ? 0 : side; }
+
   void prepare(Party& node, std::mt19937_64& random) {
-    node.srq = node.rnic.create_srq(kSrqn, kPage, domain_of(0), plan_.ring_log);
+    node.srq = node.rnic.create_srq(kSrqn + node.id, kPage, domain_of(0), plan_.ring_log);
     for (unsigned pair = 0; pair < kPairs; ++pair) {
       QueuePairOptions options;
       options.log_slots = plan_.ring_log;
       options.max_reads_out = options.max_reads_in = max_reads_of(pair);
       options.service = service_of(pair);
-      if (shares_receives(pair)) options.srqn = kSrqn;
-      node.qps[pair] = node.rnic.create_qp(qpn_of(node.rnic.node(), pair), kPage, domain_of(pair),
-                                           node.cq, options);
+      if (shares_receives(pair)) options.srqn = kSrqn + node.id;
+      node.qps[pair] =
+          node.rnic.create_qp(qpn_of(node.id, pair), kPage, domain_of(pair), node.cq, options);
       for (const Memory memory : kOfPairs) prepare(node, memory, pair, domain_of(pair));
     }
     for (unsigned domain = 0; domain < kDomains; ++domain) {
@@ -132,7 +170,7 @@ class Execution {
       const Region& source = node.regions.at({Memory::kSource, domain});
       const Bytes data = random_bytes(random, kRegionBytes);
       node.rnic.write(source, 0, data);
-      expected_.set(node.rnic.node(), source.stag, source.base, data);
+      expected_.set(node.id, place_of(Memory::kSource, domain).stag, source.base, data);
     }
   }
 
@@ -140,8 +178,12 @@ class Execution {
     const Place place = place_of(memory, which);
     const uint64_t bytes = is_victim(memory) ? kVictimBytes : kRegionBytes;
     node.regions[{memory, which}] =
-        node.rnic.create_region(place.stag, pd, place.base, bytes, rights_of(memory));
-    expected_.set(node.rnic.node(), place.stag, place.base, Bytes(bytes));
+        node.rnic.create_region(stag_of(node, place), pd, place.base, bytes, rights_of(memory));
+    expected_.set(node.id, place.stag, place.base, Bytes(bytes));
+  }
+
+  uint32_t stag_of(const Party& node, const Place& place) const {
+    return plan_.one_node ? on_one_node(place.stag, node.id) : place.stag;
   }
 
   void connect(unsigned pair) {
@@ -151,7 +193,7 @@ class Execution {
       if (service_of(pair) == EXRNIC_SERVICE_UD) {
         node.rnic.open_datagrams(node.qps[pair], kPlanQkey, EXRNIC_PKEY_FULL | 1);
       } else {
-        node.rnic.connect(node.qps[pair], 1 - id, qpn_of(1 - id, pair), kPatient);
+        node.rnic.connect(node.qps[pair], node_of(1 - id), qpn_of(1 - id, pair), kPatient);
       }
     }
   }
@@ -196,10 +238,18 @@ class Execution {
       throw std::runtime_error("waited in vain for both nodes to come to rest");
   }
 
+  // As they are posted.
+  std::vector<Operation> of(const Batch& batch) const {
+    std::vector<Operation> operations = batch.operations;
+    if (plan_.one_node)
+      for (Operation& operation : operations) operation = on_one_node(operation, batch);
+    return operations;
+  }
+
   void post_receives(const Batch& batch) {
     Party& peer = nodes_[1 - batch.node];
     QueuePair& qp = peer.qps[batch.pair];
-    for (const Operation& operation : batch.operations) {
+    for (const Operation& operation : of(batch)) {
       if (!operation.receive) continue;
       ++peer.receives[batch.pair];
       if (shares_receives(batch.pair)) {
@@ -214,7 +264,7 @@ class Execution {
     Party& node = nodes_[batch.node];
     QueuePair& qp = node.qps[batch.pair];
     bool waiting = false;  // for a doorbell
-    for (const Operation& operation : batch.operations) {
+    for (const Operation& operation : of(batch)) {
       const bool by_pio = operation.by_pio && operation.header.num_slots == 1;
       if (by_pio && waiting) node.rnic.ring(qp);
       waiting = !by_pio;
@@ -277,7 +327,8 @@ class Execution {
         throw std::runtime_error("a queue pair could not be reset");
       for (const Memory memory : {Memory::kSink, Memory::kLanding, Memory::kInbox}) {
         const Region& region = nodes_[id].regions.at({memory, pair});
-        expected_.set(id, region.stag, region.base, nodes_[id].rnic.read(region, 0, region.length));
+        expected_.set(id, place_of(memory, pair).stag, region.base,
+                      nodes_[id].rnic.read(region, 0, region.length));
       }
       if (shares_receives(pair)) drop_shared_receives(nodes_[id]);
     }
@@ -286,21 +337,21 @@ class Execution {
 
   // Those that no message has taken stay posted, as no queue pair owns them.
   void drop_shared_receives(Party& node) {
-    const exrnic_mbox_query_srq now = node.rnic.query_srq(kSrqn);
-    fact("node {} srq producer {} consumer {}", node.rnic.node(), uint32_t{now.producer},
+    const exrnic_mbox_query_srq now = node.rnic.query_srq(kSrqn + node.id);
+    fact("node {} srq producer {} consumer {}", node.id, uint32_t{now.producer},
          uint32_t{now.consumer});
     if (now.producer != now.consumer) renew_srq(node);
   }
 
   // The queue pair goes first, as it names the queue.
   void renew_srq(Party& node) {
-    const uint32_t qpn = qpn_of(node.rnic.node(), 0);
+    const uint32_t qpn = qpn_of(node.id, 0);
     node.rnic.must(EXRNIC_MBOX_OP_DESTROY_QP, exrnic_mbox_object{qpn});
-    node.rnic.must(EXRNIC_MBOX_OP_DESTROY_SRQ, exrnic_mbox_object{kSrqn});
-    node.srq = node.rnic.create_srq(kSrqn, kPage, domain_of(0), plan_.ring_log);
+    node.rnic.must(EXRNIC_MBOX_OP_DESTROY_SRQ, exrnic_mbox_object{kSrqn + node.id});
+    node.srq = node.rnic.create_srq(kSrqn + node.id, kPage, domain_of(0), plan_.ring_log);
     QueuePairOptions options;
     options.log_slots = plan_.ring_log;
-    options.srqn = kSrqn;
+    options.srqn = kSrqn + node.id;
     node.qps[0] = node.rnic.create_qp(qpn, kPage, domain_of(0), node.cq, options);
   }
 
@@ -319,7 +370,8 @@ class Execution {
       const unsigned pair = which % kPairs;
       const Memory memory = own ? Memory::kOwnVictim : Memory::kVictim;
       const Place place = place_of(memory, pair);
-      nodes_[id].rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{place.stag});
+      nodes_[id].rnic.must(EXRNIC_MBOX_OP_INVALIDATE_MR,
+                           exrnic_mbox_object{stag_of(nodes_[id], place)});
       prepare(nodes_[id], memory, pair, domain_of(pair));
     }
   }
@@ -348,7 +400,7 @@ class Execution {
             EXRNIC_COUNTER_PIO_REFUSED, EXRNIC_COUNTER_DMA_READ_ERRORS, EXRNIC_COUNTER_PEERS_DEAD,
             EXRNIC_COUNTER_MSIX, EXRNIC_COUNTER_RECVS, EXRNIC_COUNTER_READS_SERVED,
             EXRNIC_COUNTER_UC_LOST, EXRNIC_COUNTER_UNRELIABLE_DROPPED})
-        fact("node {} {} {}", node.rnic.node(), kNames[counter], node.rnic.counter(counter));
+        fact("node {} {} {}", node.id, kNames[counter], node.rnic.counter(counter));
     // How often a message comes again is a matter of time, and so is WQES.
     for (Party& node : nodes_) {
       RnicDriver& rnic = node.rnic;
@@ -361,11 +413,12 @@ class Execution {
   void check_memory() {
     for (Party& node : nodes_)
       for (const auto& [key, region] : node.regions) {
-        const std::string wrong = difference(node.rnic.read(region, 0, region.length),
-                                             expected_.bytes(node.rnic.node(), region.stag));
+        const std::string wrong =
+            difference(node.rnic.read(region, 0, region.length),
+                       expected_.bytes(node.id, place_of(key.first, key.second).stag));
         if (!wrong.empty())
           throw std::runtime_error(
-              fmt::format("node {} stag {:#x}: {}", node.rnic.node(), region.stag, wrong));
+              fmt::format("node {} stag {:#x}: {}", node.id, region.stag, wrong));
       }
   }
 
@@ -375,9 +428,9 @@ class Execution {
         uint64_t hash = 14695981039346656037u;  // FNV-1a
         for (const uint8_t byte : node.rnic.read(region, 0, region.length))
           hash = (hash ^ byte) * 1099511628211u;
-        fact("node {} stag {:#x} hash {:#x}", node.rnic.node(), region.stag, hash);
+        fact("node {} stag {:#x} hash {:#x}", node.id, region.stag, hash);
       }
-      fact("node {} refused reads {} writes {}", node.rnic.node(), node.rnic.host().refused_reads(),
+      fact("node {} refused reads {} writes {}", node.id, node.rnic.host().refused_reads(),
            node.rnic.host().refused_writes().size());
     }
   }
@@ -385,6 +438,7 @@ class Execution {
   const Plan& plan_;
   std::mt19937_64 cuts_;  // of PIO blocks
   Testbed testbed_;
+  std::deque<RnicDriver> rnics_;
   std::array<Party, 2> nodes_;
   ExpectedMemory expected_;
   std::string facts_;
