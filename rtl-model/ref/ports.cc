@@ -178,6 +178,8 @@ bool Ports::hear(uint32_t number, uint64_t to, uint32_t data) {
   if (to == EXRNIC_PORT_TO_STATE) {
     if (data > EXRNIC_PORT_STATE_HELLO) return false;
     hear_state(number, data);
+  } else if (!port.linked) {
+    return false;  // it was said before this port was opened, or anew
   } else if (to == EXRNIC_PORT_TO_BELLS) {
     if (data & ~port.mask & ~port.bells) dma_write_.fire(port.vector);
     port.bells |= data;
@@ -214,6 +216,8 @@ void Ports::run() {
   for (const uint32_t node : std::exchange(state_.restarted, {}))
     for (Port& port : ports_)
       if (port.node == node) go(port, false);
+  if (state_.config.link_up) return;
+  for (Port& port : ports_) go(port, false);
 }
 
 }  // namespace exrnic::ref

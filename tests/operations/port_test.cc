@@ -18,6 +18,8 @@ uint64_t fired(RnicDriver& rnic, unsigned vector = kVector) {
 }
 
 struct Ported : Exchange {
+  using Exchange::Exchange;
+
   void open_both() {
     here.open(1, 2, kVector);
     there.open(0, 3, kVector + 1);
@@ -173,6 +175,50 @@ TEST_CASE("a peer that does not acknowledge takes the link down, one that is res
   }
 }
 
+TEST_CASE("what was said to a port before it was opened anew does not count") {
+  TestbedOptions options = options_on("dc-25g", "star:2");
+  for (TopologyLink& link : options.topology->links) link.latency_ns = 50'000;
+  Ported pair(20'000, {}, options);
+  pair.open_both();
+  pair.here.ring(0x70);
+  pair.here.set_spad(1, 5);
+  pair.there.close();
+  pair.there.open(0, 3, kVector + 1);
+  pair.rest();
+  CHECK(pair.there.linked());
+  CHECK(pair.there.bells() == 0);
+  CHECK(pair.there.peer_spad(1) == 0);
+  pair.here.ring(0x2);
+  pair.rest();
+  CHECK(pair.there.bells() == 0x2);
+}
+
+TEST_CASE(
+    "a link of ports goes down with the line, and comes up again when one of them begins anew") {
+  Ported pair;
+  pair.open_both();
+  Fabric& fabric = pair.testbed.fabric();
+  fabric.set_up(fabric.topology().links.at(0), false);
+  pair.testbed.run_for(20'000);
+  for (Port* port : {&pair.here, &pair.there}) {
+    CHECK_FALSE(port->linked());
+    CHECK(port->take_events() == kDown);
+  }
+  CHECK(fired(pair.left.rnic) == 1);
+  pair.here.ring(1);  // nobody hears it
+  fabric.set_up(fabric.topology().links.at(0), true);
+  pair.rest();
+  CHECK_FALSE(pair.here.linked());
+  CHECK(pair.there.bells() == 0);
+  pair.here.close();
+  pair.here.open(1, 2, kVector);
+  pair.rest();
+  for (Port* port : {&pair.here, &pair.there}) {
+    CHECK(port->linked());
+    CHECK(port->take_events() == kUp);
+  }
+}
+
 TEST_CASE("garbage in the registers of ports, and from the wire, leaves ports as they are") {
   Ported pair;
   pair.open_both();
@@ -190,7 +236,7 @@ TEST_CASE("garbage in the registers of ports, and from the wire, leaves ports as
                               0);
   CHECK(pair.here.linked());
   Port unused(pair.left.rnic, 4);
-  unused.write(EXRNIC_REG_PORT_PEER, 0u << 16 | 1);  // the node itself
+  unused.write(EXRNIC_REG_PORT_PEER, 0u << 16 | 4);  // the port itself
   unused.write(EXRNIC_REG_PORT_PEER, EXRNIC_MAX_NODE << 16);
   unused.write(EXRNIC_REG_PORT_PEER, EXRNIC_PORTS);
   CHECK(unused.read(EXRNIC_REG_PORT_PEER) == 0);

@@ -101,7 +101,7 @@ module ports
           32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       taken = arrival_good_i && enabled_q[to] &&
           peer_q[to] == {arrival_i.node, arrival_i.peer} &&
-          (says_state || says_bells || says_spad);
+          (says_state || (linked_q[to] && (says_bells || says_spad)));
       goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
       goes_down = taken && says_state && linked_q[to] &&
           arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew

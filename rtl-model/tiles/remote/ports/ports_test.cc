@@ -157,6 +157,18 @@ TEST_CASE("The link goes down, with an event, when the peer says so or is lost")
   CHECK(ports.fired == std::vector<unsigned>{kVector});
 }
 
+TEST_CASE("What the peer has said before the link came up does not count") {
+  Ports ports;
+  ports.enable();
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
+  ports.hear(said(EXRNIC_PORT_TO_SPADS, 77));
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN) == 0);
+  ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x20));
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x20);
+}
+
 TEST_CASE("The link stays when somebody else is lost") {
   Ports ports;
   ports.link();
@@ -290,8 +302,12 @@ TEST_CASE("Each scratchpad of the peer reads as the peer wrote it, 0 until it ha
 TEST_CASE("Ports of one node keep apart: each hears its peer, and fires its vector") {
   Ports ports;
   ports.link();
+  PortMessage other = {kPort + 1, kNode + 1, kPeer, EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP};
   ports.enable(kPort + 1, kNode + 1, kPeer);
-  const PortMessage other = {kPort + 1, kNode + 1, kPeer, EXRNIC_PORT_TO_BELLS, 2};
+  ports.hear(other);
+  ports.fired.clear();
+  other.to = EXRNIC_PORT_TO_BELLS;
+  other.data = 2;
   ports.fires = false;
   ports.dut().arrival_good_i = 1;
   for (const PortMessage& message : {said(EXRNIC_PORT_TO_BELLS, 1), other}) {
