@@ -84,8 +84,9 @@ struct channel {
   uint8_t resume;  /* work that has begun may go on, but for what only time moves */
   uint8_t starved; /* work found no room at the port */
   uint8_t refuses; /* somebody is in `refused` */
+  uint8_t turns;   /* somebody is in `turn`, until: */
   uint8_t quiet;   /* grants no slot, until: */
-  uint32_t quiet_until;
+  uint32_t turns_until, quiet_until;
   struct exrnic_channel_open_words {
     uint32_t channel, page, stag, incarnation, base_low, base_high, status, work, log_work, events,
         log_events, slots, slot_bytes, num_slots;
@@ -107,6 +108,8 @@ struct channel {
   uint32_t sent[EXRNIC_MAX_NODE];         /* id of the last message to each node */
   uint32_t sent_to[EXRNIC_MAX_NODE / 32]; /* nodes of which that is known */
   uint32_t refused[EXRNIC_MAX_NODE / 32]; /* nodes that found no room */
+  uint32_t waiting[EXRNIC_MAX_NODE / 32]; /* those of them that have not had their share */
+  uint32_t turn[EXRNIC_MAX_NODE / 32];    /* those who waited, and were woken */
 };
 
 /* A message of another node, the oldest in the punt queue: words of fw_message. */

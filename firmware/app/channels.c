@@ -142,7 +142,8 @@ static void go_on(struct channel* channel, uint32_t now) {
 
 /* Is there anything that time alone moves on? */
 static int is_busy(const struct channel* channel) {
-  return channel->done != channel->posted || channel->grants_used != 0 || channel->quiet;
+  return channel->done != channel->posted || channel->grants_used != 0 || channel->quiet ||
+         channel->turns;
 }
 
 static __attribute__((noinline)) void proceed(struct channel* channel) {

@@ -2,6 +2,10 @@
 /*
  * Messages that come in. All nodes share the slots of the channel. Who finds no room is noted, and
  * woken when there is some; who asks for what it has been given, or has delivered, is told again.
+ *
+ * No node takes all, whatever it sends. What it was granted and does not fill is never the last
+ * slot, nor more than a quarter of the events. And the last room goes round: while some of those
+ * who were woken have not had theirs, it is for nobody else.
  */
 #include "app/receives.h"
 
@@ -9,6 +13,9 @@
 
 _Static_assert(EXRNIC_FW_CHANNELS* EXRNIC_CHANNEL_SLOTS_MAX <= EXRNIC_FW_GRANTS,
                "each slot may be granted");
+
+/* Who was woken has so long to come: meanwhile he has asked again, if he is there. */
+#define TURN_NS (2u * RETRY_NS)
 
 /* No sender fills a slot so late: its work has long failed. */
 #define GRANT_LIFE_NS (2u * 1000 * EXRNIC_CHANNEL_TIMEOUT_MAX_US)
@@ -141,6 +148,72 @@ static int is_early(const struct channel* channel, const struct message* message
   return 0;
 }
 
+/* ---- Room */
+
+static int is_in(const uint32_t* nodes, uint32_t node) {
+  return (nodes[node / 32] >> node % 32 & 1) != 0;
+}
+
+static int is_empty(const uint32_t* nodes) {
+  uint32_t any = 0, i;
+
+  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++) any |= nodes[i];
+  return any == 0;
+}
+
+/* Those who have found no room since the one before began. */
+static void next_turn(struct channel* channel) {
+  uint32_t i;
+
+  for (i = 0; i < EXRNIC_MAX_NODE / 32; i++) {
+    channel->turn[i] = channel->waiting[i];
+    channel->waiting[i] = 0;
+  }
+  channel->turns = !is_empty(channel->turn);
+  channel->turns_until = dev_read(EXRNIC_REG_DEV_TIME_LO) + TURN_NS;
+  channel_stir(channel);
+}
+
+static int is_last_slot(const struct channel* channel) {
+  return (channel->slots_free & (channel->slots_free - 1)) == 0;
+}
+
+/* Has it been granted all that one node may have? */
+static int has_its_share(const struct channel* channel, uint32_t node) {
+  const int last_slot = is_last_slot(channel);
+  uint32_t count = 0, i;
+
+  if (!last_slot && 4 * channel->grants_used < channel->num_events) return 0;
+  for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++)
+    count += channel->grants[i].used && channel->grants[i].node == node;
+  return count != 0 && (last_slot || 4 * count >= channel->num_events);
+}
+
+static int has_room(const struct channel* channel, uint32_t node, int is_long) {
+  const uint32_t events = channel_free_events(channel);
+
+  if (events == 0 || (is_long && (channel->slots_free == 0 || channel->quiet))) return 0;
+  return !channel->turns || is_in(channel->turn, node) ||
+         !(events == 1 || (is_long && is_last_slot(channel)));
+}
+
+/* Is there room for a message of that node? If not it is noted. */
+static int admit(struct channel* channel, uint32_t node, int is_long) {
+  const int has_share = is_long && channel->grants_used != 0 && has_its_share(channel, node);
+  const uint32_t bit = 1u << node % 32;
+
+  if (has_share || has_room(channel, node, is_long)) {
+    channel->turn[node / 32] &= ~bit;
+    channel->turns = channel->turns && !is_empty(channel->turn);
+    if (!has_share) return 1;
+  } else {
+    channel->waiting[node / 32] |= bit;
+  }
+  channel->refused[node / 32] |= bit;
+  channel->refuses = 1;
+  return 0;
+}
+
 static void receive_send(struct channel* channel, const struct message* message, uint32_t now) {
   struct last* last = &channel->last[message->node];
   const uint32_t id = message->words[MESSAGE_ID];
@@ -164,10 +237,7 @@ static void receive_send(struct channel* channel, const struct message* message,
   if (!is_long && is_early(channel, message)) return;
   if (length > channel->at.slot_bytes && is_long) {
     acknowledge(channel, message, EXRNIC_CHANNEL_EVENT_STATUS_TOO_LONG);
-  } else if (channel_free_events(channel) == 0 ||
-             (is_long && (channel->quiet || channel->slots_free == 0))) {
-    channel->refused[message->node / 32] |= 1u << message->node % 32;
-    channel->refuses = 1;
+  } else if (!admit(channel, message->node, is_long)) {
     return;
   } else if (is_long) {
     point_to(channel, message, grant_new(channel, message, length, now));
@@ -195,7 +265,7 @@ void receive_short(struct channel* channel, uint32_t node) {
   const uint32_t argument = message_word_of(MESSAGE_ARGUMENT);
   const uint32_t length = argument & ~MESSAGE_OLDEST;
   const uint32_t age = id - last->id;
-  const uint32_t no_room = channel_free_events(channel) == 0;
+  const uint32_t no_room = channel_free_events(channel) <= 1; /* the last one is not for all */
   uint32_t i;
 
   /* In words, not branches: there is no wait between a load and its use. */
@@ -253,6 +323,7 @@ void receive_wake(struct channel* channel) {
 
   if (!channel->refuses) return;
   channel->refuses = 0;
+  if (!channel->turns) next_turn(channel);
   for (i = 0; i < EXRNIC_MAX_NODE / 32; i++)
     for (node = 32 * i; channel->refused[i] != 0; node++) {
       if (!(channel->refused[i] & 1u << node % 32)) continue;
@@ -264,6 +335,10 @@ void receive_wake(struct channel* channel) {
 void receive_expire(struct channel* channel, uint32_t now) {
   uint32_t i;
 
+  if (channel->turns && is_due(now, channel->turns_until)) {
+    channel->turns = 0;
+    receive_wake(channel);
+  }
   if (channel->grants_used == 0) return;
   for (i = 0; i < EXRNIC_CHANNEL_SLOTS_MAX; i++)
     if (channel->grants[i].used && now - channel->grants[i].since > GRANT_LIFE_NS)

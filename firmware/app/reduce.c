@@ -13,7 +13,7 @@
  */
 #include "app/reduce.h"
 
-#define GROUPS 8 /* that this node remembers */
+#define GROUPS 8 /* of a channel, that this node remembers */
 #define SET_WORDS (EXRNIC_MAX_NODE / 32)
 #define NOBODY 0xffffu
 
@@ -44,28 +44,27 @@ struct group {
   struct round rounds[2];
 };
 
-static struct group groups[GROUPS];
+/* Each channel has its own: no process takes those of another. */
+static struct group groups[EXRNIC_FW_CHANNELS][GROUPS];
 static uint32_t age;
 
 void reduce_start(void) {
   uint32_t i;
 
-  for (i = 0; i < GROUPS; i++) groups[i].used = 0;
+  for (i = 0; i < EXRNIC_FW_CHANNELS; i++) reduce_close(i);
 }
 
 void reduce_close(uint32_t channel) {
   uint32_t i;
 
-  for (i = 0; i < GROUPS; i++)
-    if (groups[i].channel == channel) groups[i].used = 0;
+  for (i = 0; i < GROUPS; i++) groups[channel][i].used = 0;
 }
 
 static struct group* group_of(uint32_t channel, uint32_t number) {
-  uint32_t i;
+  struct group* group;
 
-  for (i = 0; i < GROUPS; i++)
-    if (groups[i].used && groups[i].channel == channel && groups[i].number == number)
-      return &groups[i];
+  for (group = groups[channel]; group != groups[channel] + GROUPS; group++)
+    if (group->used && group->number == number) return group;
   return 0;
 }
 
@@ -74,19 +73,21 @@ static int is_busy(const struct group* group) {
          (group->rounds[1].begun && !group->rounds[1].ended);
 }
 
-/* A place that is free, else (for a group of our own) the one that rests longest. 0: there is none.
- */
-static struct group* group_new(uint32_t channel, uint32_t number, int own) {
-  struct group* group = 0;
-  uint32_t i;
+/* Which one is given up first: groups that only others have named, then who rests longest. */
+static int is_less(const struct group* a, const struct group* b) {
+  return a->joined != b->joined ? !a->joined : (int32_t)(a->age - b->age) < 0;
+}
 
-  for (i = 0; i < GROUPS; i++) {
-    if (!groups[i].used) {
-      group = &groups[i];
+/* A place that is free, else (for a group of our own) one that is given up. 0: there is none. */
+static struct group* group_new(uint32_t channel, uint32_t number, int own) {
+  struct group *group = 0, *place;
+
+  for (place = groups[channel]; place != groups[channel] + GROUPS; place++) {
+    if (!place->used) {
+      group = place;
       break;
     }
-    if (own && !is_busy(&groups[i]) && (group == 0 || (int32_t)(groups[i].age - group->age) < 0))
-      group = &groups[i];
+    if (own && !is_busy(place) && (group == 0 || is_less(place, group))) group = place;
   }
   if (group == 0) return 0;
   group->used = 1;
@@ -162,7 +163,7 @@ static void plan(struct group* group, const uint32_t* set) {
   last = exchanges + 1;
   group->steps = (uint8_t)(last + 1);
   group->send = group->wait = 0;
-  for (i = 0; i <= last; i++) group->peer[i] = NOBODY;
+  for (i = 0; i < EXRNIC_CHANNEL_STEPS; i++) group->peer[i] = NOBODY;
   if (rank >= power) {
     group->peer[0] = group->peer[last] = member(set, rank - power);
     group->send = 1;

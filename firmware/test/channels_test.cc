@@ -3,6 +3,7 @@
 // the hardware. tests/firmware/firmware_channels_test.cc has whole nodes.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 
 #include "test/mock.h"
 
@@ -23,7 +24,7 @@ constexpr uint32_t kNoSlot = EXRNIC_CHANNEL_NO_SLOT;
 
 std::vector<uint32_t> open_words() {
   return {kChannel, kPage,   kStag, kIncarnation, 0,          7, 0, kWork,
-          4,        kEvents, 4,     kSlots,       kSlotBytes, 2, 0, 0};
+          4,        kEvents, 4,     kSlots,       kSlotBytes, 3, 0, 0};
 }
 
 struct Node : Hardware {
@@ -509,8 +510,9 @@ TEST_CASE("who finds no slot is woken when one is taken back; too long a message
   Node node;
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0);
   node.hear_send(1, 1000, 0);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 2);
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
-  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 2);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 3);
   node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {1, kPeerIncarnation}, 5);
   CHECK(node.events() == 0);  // not before the one before it
   node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {0, kPeerIncarnation}, 5);
@@ -555,13 +557,14 @@ TEST_CASE("slots of messages that were given up come back: by a later one, or in
   node.hear_send(2, 1000 | MESSAGE_OLDEST, 1);
   node.hear_send(3, 1000, 2);
   CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
+  node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 2);
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
-  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 4);
-  CHECK(node.grants.size() == 2);  // of those that were not given up
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 5);
+  CHECK(node.grants.size() == 3);  // of those that were not given up
   for (int i = 0; i < 41; ++i) node.pass(100'000'000);
   CHECK(node.grants.empty());
   node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, kPeer + 1);
-  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 5);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 6);
 }
 
 TEST_CASE("with a full ring of events nothing is accepted") {
@@ -571,6 +574,97 @@ TEST_CASE("with a full ring of events nothing is accepted") {
   for (uint32_t id = 1; id < 20; ++id) node.hear_send(id, 8, id - 1);
   CHECK(node.events() == 16);
   CHECK(node.event(0, 15) == 1);
+}
+
+// ---- A node that is no friend
+
+constexpr uint32_t kHostile = 77;
+
+TEST_CASE("a node that never fills what it was granted leaves a slot to the others") {
+  Node node;
+  for (uint32_t id = 0; id < 10; ++id)
+    node.hear_send(id, id == 0 ? 1000 | MESSAGE_OLDEST : 1000, id - 1, kHostile);
+  for (uint32_t id = 0; id < 5; ++id) {
+    node.hear_send(id, 1000 | MESSAGE_OLDEST, 0);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {id, kPeerIncarnation}, 5);
+    REQUIRE(node.events() == id + 1);
+    CHECK(node.event(id, 8) >> 16 == kPeer);
+    node.ring(id + 1, 0);
+    node.hear_send(2, 1000, 1, kHostile);  // it is there before the others are
+  }
+}
+
+TEST_CASE("a node that never fills what it was granted leaves events to the others") {
+  auto words = open_words();
+  words[13] = EXRNIC_CHANNEL_SLOTS_MAX;
+  Node node;
+  REQUIRE(channel_close(kChannel) == EXRNIC_FW_STATUS_OK);
+  REQUIRE(channel_open(words.data()) == EXRNIC_FW_STATUS_OK);
+  node.pass(QUIET_NS);
+  for (uint32_t id = 0; id < 20; ++id)
+    node.hear_send(id, id == 0 ? 1000 | MESSAGE_OLDEST : 1000, id - 1, kHostile);
+  CHECK(node.grants.size() == 4);
+  for (uint32_t id = 0; id < 12; ++id) node.hear_send(id, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.events() == 12);
+}
+
+// Its process takes one at a time, and each time the hostile node is there first.
+void expect_turns(uint32_t length, const std::function<void(Node&, uint32_t, uint32_t)>& fill) {
+  Node node;
+  uint32_t hostile = 0, id = 0, taken = 0;
+  const auto flood = [&] {
+    for (int i = 0; i < 3; ++i, ++hostile) {
+      node.hear_send(hostile, length | MESSAGE_OLDEST, 0, kHostile);
+      fill(node, hostile, kHostile);
+    }
+  };
+  const auto accepted = [&] {
+    const auto acks = node.left(EXRNIC_FW_MESSAGE_KIND_ACK);
+    return std::any_of(acks.begin(), acks.end(),
+                       [&](const Direct& ack) { return ack[EXRNIC_FW_SEND_WORD_NODE] == kPeer; });
+  };
+  for (int i = 0; i < 8; ++i) flood();
+  for (int round = 0; round < 64; ++round) {
+    node.commands.clear();
+    node.hear_send(id, length | MESSAGE_OLDEST, 0);
+    fill(node, id, kPeer);
+    if (accepted()) ++id;
+    node.ring(++taken, 0);
+    flood();
+  }
+  CHECK(id >= 30);
+}
+
+TEST_CASE("a node that sends without end gets one place of two, and the others the other") {
+  SECTION("of events") {
+    expect_turns(8, [](Node&, uint32_t, uint32_t) {});
+  }
+  SECTION("of slots") {
+    expect_turns(1000, [](Node& node, uint32_t id, uint32_t from) {
+      node.hear(EXRNIC_FW_MESSAGE_KIND_DONE, {id, kPeerIncarnation}, 5, from);
+    });
+  }
+}
+
+TEST_CASE("who is called and does not come has its turn for 0.2 ms, no longer") {
+  Node node;
+  for (uint32_t id = 0; id < 16; ++id) node.hear_send(id, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.events() == 16);
+  node.hear_send(0, 8 | MESSAGE_OLDEST, 0, kHostile);
+  node.ring(1, 0);
+  node.hear_send(16, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.event(0, 15) == 1);
+  node.pass(2 * RETRY_NS - 1);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_WAKE).size() == 1);
+  CHECK(node.registers[EXRNIC_REG_DEV_TIMER] != 0);
+  node.pass(1);
+  const auto wakes = node.left(EXRNIC_FW_MESSAGE_KIND_WAKE);
+  REQUIRE(wakes.size() == 2);
+  CHECK(wakes[1][EXRNIC_FW_SEND_WORD_NODE] == kPeer);
+  node.hear_send(16, 8 | MESSAGE_OLDEST, 0);
+  CHECK(node.event(0, 15) == 17);
+  node.pass(1);
+  CHECK(node.registers[EXRNIC_REG_DEV_TIMER] == 0);
 }
 
 // ---- Bells and opening
@@ -748,9 +842,9 @@ TEST_CASE("a slot is given once, whatever the process has written into events be
   node.pass(QUIET_NS);
   for (uint32_t i = 0; i < 16; ++i) {
     node.ring(i + 1, 0);
-    node.hear_send(i, i == 0 ? 1000 | MESSAGE_OLDEST : 1000, i - 1);
+    node.hear_send(0, 1000 | MESSAGE_OLDEST, 0, i);
   }
-  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 2);  // as many as there are
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_GRANT).size() == 3);  // as many as there are
 }
 
 TEST_CASE("firmware that comes anew grants no slot while bytes for the old one may be under way") {
@@ -949,6 +1043,68 @@ TEST_CASE(
   reduce(node, 2, 0b010, 0, 8);  // over itself alone
   REQUIRE(node.events() == 3);
   CHECK(node.event(2, 12) == 8);
+}
+
+TEST_CASE("groups that only others have named displace none of our own, nor its kept parts") {
+  Node node;
+  reduce(node, 0, 0b110, 0, 10);
+  hear_part(node, 0, 1, 7, 2);
+  REQUIRE(node.events() == 1);
+  for (uint32_t group = 20; group < 40; ++group)
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, group, kHostile);
+  for (uint32_t id = 1; id < 4; ++id)  // groups of our own find a place all the same
+    node.work(id, {EXRNIC_CHANNEL_OPCODE_REDUCE | (kGroup + id) << 16, 0, kSet, 0, 1, 0, 0, 0});
+  node.region[kBase + kSet] = 0b010;
+  node.ring(1, 4);
+  CHECK(node.events() == 4);
+  node.commands.clear();
+  hear_part(node, 0, 1, 0, 2, EXRNIC_FW_MESSAGE_KIND_ASK);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+}
+
+TEST_CASE("groups of one channel, however many are at work, leave those of another their places") {
+  Node node;
+  auto words = open_words();
+  words[0] = kChannel - 1;
+  words[1] = kPage + 1;
+  words[5] = 8;  // elsewhere in memory
+  REQUIRE(channel_open(words.data()) == EXRNIC_FW_STATUS_OK);
+  const uint64_t other = uint64_t{8} << 32;
+  node.region[other + kSet] = 0b110;
+  for (uint32_t id = 0; id < 8; ++id) {
+    node.region[other + kWork + 64 * id] = EXRNIC_CHANNEL_OPCODE_REDUCE | (20 + id) << 16;
+    node.region[other + kWork + 64 * id + 4] = id;
+    node.region[other + kWork + 64 * id + 8] = kSet;
+  }
+  node.bells.push_back({kPage + 1, 0, 8});
+  node.serve();  // eight that wait for their peer
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 8);
+  node.commands.clear();
+  reduce(node, 0, 0b110, 0, 10);
+  CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+  hear_part(node, 0, 1, 7, 2);
+  CHECK(node.events() == 1);
+}
+
+TEST_CASE("a node that was of a group before, in the same place, says nothing in the next one") {
+  Node node;
+  reduce(node, 0, 0xff, 0, 10);  // of eight: the last exchange is with node 5
+  for (const auto& [step, peer] : {std::pair{1u, 0u}, {2u, 3u}, {3u, 5u}})
+    hear_part(node, 0, step, 1, peer);
+  REQUIRE(node.events() == 1);
+  node.region[kBase + kSet] = 0b110;
+  for (uint32_t id = 1; id <= 16; ++id) {  // in all places
+    node.region[kBase + kSet] = id < 9 ? 0b010 : 0b110;
+    node.work(id % 16, {EXRNIC_CHANNEL_OPCODE_REDUCE | (40 + id) << 16, 0, kSet, 0, 1, 0, 0, 0});
+    node.region[kBase + kWork + 64 * (id % 16) + 4] = id;
+    node.ring(id, id + 1);
+    if (id < 9) continue;
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {0, 0, 1 << 8, 0, 1}, 40 + id, 2);
+    node.hear(EXRNIC_FW_MESSAGE_KIND_PART, {2, 0, 3 << 8, 0, 1}, 40 + id, 5);  // another round
+    node.commands.clear();
+    node.hear(EXRNIC_FW_MESSAGE_KIND_ASK, {0, 0, 1 << 8, 0, 0}, 40 + id, 2);
+    CHECK(node.left(EXRNIC_FW_MESSAGE_KIND_PART).size() == 1);
+  }
 }
 
 }  // namespace
