@@ -51,6 +51,7 @@ namespace {
 constexpr uint32_t kLeastEntries = 1u << EXRNIC_CHANNEL_RING_LOG_MIN;
 constexpr uint32_t kEvents = 1u << EXRNIC_CHANNEL_RING_LOG_MAX;
 constexpr uint32_t kLine = 64;
+constexpr uint32_t kLeastSlots = 2;  // one node that is granted some never has the last one
 
 uint32_t Aligned(uint32_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 uint32_t Log2(uint32_t power) { return static_cast<uint32_t>(__builtin_ctz(power)); }
@@ -63,17 +64,19 @@ struct MessageLayout {
       : works(RingSize(attr.sends, kLeastEntries)),
         buffer_bytes(Aligned(attr.message_bytes > kLine ? attr.message_bytes : kLine)),
         slot_bytes(attr.message_bytes > EXRNIC_CHANNEL_SLOT_MIN ? attr.message_bytes
-                                                                : EXRNIC_CHANNEL_SLOT_MIN) {
+                                                                : EXRNIC_CHANNEL_SLOT_MIN),
+        num_slots(attr.receives > kLeastSlots ? attr.receives : kLeastSlots) {
     work = Aligned(sizeof(exrnic_channel_status));
     events = work + works * static_cast<uint32_t>(sizeof(exrnic_channel_work));
     slots = events + kEvents * static_cast<uint32_t>(sizeof(exrnic_channel_event));
-    buffers = slots + Aligned(slot_bytes * attr.receives);
+    buffers = slots + Aligned(slot_bytes * num_slots);
     bytes = buffers + size_t{works} * buffer_bytes;
   }
 
   uint32_t works;
   uint32_t buffer_bytes;
   uint32_t slot_bytes;
+  uint32_t num_slots;
   uint32_t work;
   uint32_t events;
   uint32_t slots;
@@ -138,7 +141,7 @@ MessageChannelRequest RequestOf(const vl_message_channel& channel) {
   request.log_events = Log2(kEvents);
   request.slots = layout.slots;
   request.slot_bytes = layout.slot_bytes;
-  request.num_slots = channel.attr.receives;
+  request.num_slots = layout.num_slots;
   request.channel_fd = channel.fd;
   return request;
 }
@@ -193,7 +196,7 @@ const exrnic_channel_event* EventAt(const vl_message_channel& channel, uint32_t 
 const void* DataOf(const vl_message_channel& channel, const exrnic_channel_event& event) {
   if (event.slot == EXRNIC_CHANNEL_NO_SLOT)
     return event.length <= VL_MESSAGE_SHORT ? &event.data : nullptr;
-  if (event.slot >= channel.attr.receives || event.length > channel.layout.slot_bytes)
+  if (event.slot >= channel.layout.num_slots || event.length > channel.layout.slot_bytes)
     return nullptr;
   return channel.At(channel.layout.slots + size_t{event.slot} * channel.layout.slot_bytes);
 }
