@@ -405,7 +405,7 @@ enum exrnic_counter {
 #define EXRNIC_GROUP_MAX 0xffffu  // Highest number of a group
 #define EXRNIC_MAX_NODE 0x100u  // Nodes of a fabric; node identifiers are below
 #define EXRNIC_MAX_PD 0x10000u  // Protection domains; a domain is a number that the driver hands out
-#define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
+#define EXRNIC_FW_PD 0xffffu  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
 #define EXRNIC_USER_PAGES 0x100u  // User pages in BAR 2
 #define EXRNIC_USER_PAGE_SIZE 0x1000u  // Bytes of a user page
 #define EXRNIC_PAGE_SHIFT 12  // log2 of the base page: rings, and regions of small pages

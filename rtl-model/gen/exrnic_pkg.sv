@@ -221,7 +221,7 @@ package exrnic_pkg;
   localparam int unsigned GROUP_MAX = 32'hffff;  // Highest number of a group
   localparam int unsigned MAX_NODE = 32'h100;  // Nodes of a fabric; node identifiers are below
   localparam int unsigned MAX_PD = 32'h10000;  // Protection domains; a domain is a number that the driver hands out
-  localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those
+  localparam int unsigned FW_PD = 32'hffff;  // The last of them is firmware's: regions of channels are of it, and firmware needs nobody's request to touch those. No queue pair is of it
   localparam int unsigned USER_PAGES = 32'h100;  // User pages in BAR 2
   localparam int unsigned USER_PAGE_SIZE = 32'h1000;  // Bytes of a user page
   localparam int unsigned PAGE_SHIFT = 32'hc;  // log2 of the base page: rings, and regions of small pages

@@ -139,7 +139,7 @@ bool Mailbox::owns_queues(const exrnic_mbox_create_qp& command) const {
 
 exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   if (command.qpn >= EXRNIC_MAX_QP || command.page >= EXRNIC_USER_PAGES ||
-      command.pd >= EXRNIC_MAX_PD || !owns_queues(command))
+      command.pd >= EXRNIC_FW_PD || !owns_queues(command))
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   QueuePair& qp = state_.qps[command.qpn];
   if (qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;

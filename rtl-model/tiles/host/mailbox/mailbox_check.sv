@@ -76,7 +76,7 @@ module mailbox_check
   always_comb begin
     {qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok, reads_fit} = '0;
     if (valid_i) begin
-      qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < MAX_PD;
+      qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < FW_PD;
       cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
           send_cq_i.valid && recv_cq_i.valid &&
           32'(send_cq_i.page) == new_qp.page && 32'(recv_cq_i.page) == new_qp.page;

@@ -47,6 +47,7 @@ TEST_CASE("Each field of a new queue pair is checked") {
   SECTION("number, high bits") { payload.qpn |= 0x10000; }
   SECTION("page") { payload.page = EXRNIC_USER_PAGES + kPage; }
   SECTION("domain") { payload.pd = EXRNIC_MAX_PD; }
+  SECTION("firmware's domain") { payload.pd = EXRNIC_FW_PD; }
   SECTION("send queue's completion queue") { payload.send_cqn = EXRNIC_MAX_CQ + kCqn; }
   SECTION("receive queue's completion queue") { payload.recv_cqn = EXRNIC_MAX_CQ + kCqn; }
   SECTION("one does not exist") { mailbox.cqs[kCqn].valid = false; }
