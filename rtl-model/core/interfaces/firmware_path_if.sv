@@ -9,17 +9,19 @@ interface firmware_path_if
   fw_grant_index_t grant_index;  // what has it granted? Combinational
   fw_grant_t       grant;
   logic            placing;  // granted bytes are in hand
+  node_t           node;        // of the segment in hand
+  logic            crowded;     // all places are taken, and by messages of that node half of them or more
   logic            punt_valid;  // may be withdrawn
   logic            punt_ready;
   punt_t           punt;
 
   modport firmware(
-      output active, lost, grant, punt_ready,
-      input grant_index, placing, punt_valid, punt
+      output active, lost, grant, crowded, punt_ready,
+      input grant_index, placing, node, punt_valid, punt
   );
   modport engines(
-      input active, lost, grant, punt_ready,
-      output grant_index, placing, punt_valid, punt
+      input active, lost, grant, crowded, punt_ready,
+      output grant_index, placing, node, punt_valid, punt
   );
 
 endinterface

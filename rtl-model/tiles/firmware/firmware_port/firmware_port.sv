@@ -150,6 +150,8 @@ module firmware_port
       .push_valid_i(path.punt_valid),
       .push_ready_o(path.punt_ready),
       .push_i(path.punt),
+      .node_i(path.node),
+      .crowded_o(path.crowded),
       .count_o(punts),
       .pop_i(write && address_i == 12'(REG_DEV_PUNT_POP)),
       .read_i(valid_i && in_punt),

@@ -16,6 +16,8 @@ module punt_queue
     input  logic  push_valid_i,
     output logic  push_ready_o,
     input  punt_t push_i,
+    input  node_t node_i,
+    output logic  crowded_o,  // full, and half of it or more are messages of that node
 
     output logic [$clog2(DEPTH):0] count_o,
     input  logic                   pop_i,
@@ -47,6 +49,13 @@ module punt_queue
   always_ff @(posedge clk_i) begin
     if (push) queue_q[put_q[PlaceBits-1:0]] <= push_i;
   end
+
+  logic [DEPTH-1:0] of_node;
+  always_comb begin
+    for (int unsigned i = 0; i < DEPTH; i++)
+      of_node[i] = queue_q[i].message && queue_q[i].qpn == qpn_t'(node_i);
+  end
+  assign crowded_o = count_o[PlaceBits] && $countones(of_node) >= DEPTH / 2;
 
   punt_t oldest;
   fw_punt_kind_e kind;

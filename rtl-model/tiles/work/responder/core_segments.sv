@@ -80,8 +80,10 @@ module core_segments
   assign for_firmware = !desc_i.unreliable && desc_i.dst_qpn == 24'(FW_QPN);
   assign takes = for_firmware && firmware.active && desc_i.src_qpn == 24'(FW_QPN) &&
       segment_i.message == MESSAGE_WRITE;
+  // One node does not fill the queue: what it sends beyond its share is dropped, and holds up nobody.
+  assign firmware.node = desc_i.node;
   assign message = takes && header.stag == FW_STAG && segment_i.last &&
-      segment_i.payload == chunk_t'(FW_MESSAGE_BYTES);
+      segment_i.payload == chunk_t'(FW_MESSAGE_BYTES) && !(step_i == STEP_JUDGE && firmware.crowded);
   assign grant = firmware.grant;
   assign firmware.grant_index = fw_grant_index_t'(header.stag);
   assign granted = grant.valid && grant.name == header.stag &&

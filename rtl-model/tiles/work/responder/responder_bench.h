@@ -31,6 +31,7 @@ class Responder : public Bench<Vresponder> {
     dut().refusal_ready_i = 0;
     dut().write_idle_i = 1;
     dut().port_ready_i = dut().firmware_punt_ready_i = 1;
+    dut().firmware_crowded_i = 0;
     reset();
     wait_for("init_done_o", EXRNIC_MAX_QP + 2, [&] { return dut().init_done_o != 0; });
   }

@@ -82,5 +82,33 @@ TEST_CASE(
   CHECK(responder.order == "wd");
 }
 
+TEST_CASE("A message waits for room, but not if its node has half of the places") {
+  Granting responder;
+  const RxDesc message = bytes(EXRNIC_FW_MESSAGE_BYTES, 0, EXRNIC_FW_STAG);
+  responder.dut().firmware_punt_ready_i = 0;
+  responder.begin(message);
+  responder.run(50);
+  CHECK(responder.dut().firmware_node_o == kPeer);
+  CHECK(responder.order.empty());
+  responder.dut().firmware_punt_ready_i = 1;
+  responder.rest();
+  CHECK(responder.order == "d");
+  REQUIRE(responder.punts.size() == 1);
+  CHECK(responder.punts[0].message);
+  CHECK(responder.punts[0].qpn == kPeer);
+  responder.dut().firmware_punt_ready_i = 0;
+  responder.dut().firmware_crowded_i = 1;
+  responder.expect_dropped(message);
+  responder.receive(bytes(600, 400));  // bytes need no place
+  CHECK(responder.order == "dwd");
+  responder.dut().firmware_crowded_i = 0;
+  responder.begin(message);
+  responder.run(50);
+  responder.dut().firmware_crowded_i = 1;  // while it waits
+  responder.rest();
+  CHECK(responder.order == "dwdd");
+  CHECK(responder.punts.size() == 1);
+}
+
 }  // namespace
 }  // namespace exrnic::testing
