@@ -394,12 +394,12 @@ TEST_CASE("a reduction that somebody stays away from ends with a time-out; one o
 constexpr uint32_t kForgedQpn = 77;
 
 std::unique_ptr<Core> forging_core(const CoreConfig& config, CoreSink& sink) {
-  if (config.node_id == 0) return make_rtl_core(config, sink);
   Fault fault;
   fault.transmit = [](Frame& frame) {
     uint8_t* efe = frame.data.data() + EXRNIC_ETH_BYTES;
     const bool introduces = exrnic_efe_length(efe) == EXRNIC_DDP_TAGGED_BYTES;
-    if (exrnic_efe_dst_qpn(efe) == kForgedQpn && !introduces) {
+    if (exrnic_efe_dst_qpn(efe) >= kForgedQpn && exrnic_efe_dst_qpn(efe) < EXRNIC_MAX_QP &&
+        !introduces) {
       exrnic_efe_set_dst_qpn(efe, EXRNIC_FW_QPN);
       exrnic_efe_set_src_qpn(efe, EXRNIC_FW_QPN);
     }
@@ -408,39 +408,228 @@ std::unique_ptr<Core> forging_core(const CoreConfig& config, CoreSink& sink) {
   return std::make_unique<FaultyCore>(config, sink, make_rtl_core, fault);
 }
 
+// It says to the firmware of node 0, and writes there, what it likes.
+struct Forger {
+  static constexpr uint32_t kIncarnation = 4711;
+  static constexpr unsigned kAtOnce = 32;
+
+  Forger(Testbed& testbed, unsigned node, RnicDriver& victim, const Queue& cq)
+      : side(testbed, node, Pair::kRightQpn), source(source_of(side, kAtOnce * kBytes)) {
+    const uint32_t qpn = kForgedQpn + node;  // its peer, so that it sends at all
+    side.rnic.connect(side.qp, 0, qpn);
+    victim.connect(victim.create_qp(qpn, Side::kPage, Side::kPd, cq), node, Pair::kRightQpn);
+  }
+  void post(const Bytes& bytes, uint32_t stag, uint64_t to) {
+    if (under_way == kAtOnce) wait();
+    const uint64_t place = next++ % kAtOnce * kBytes;
+    side.rnic.write(source, place, bytes);
+    side.rnic.post(side.qp, {&source, place, static_cast<uint32_t>(bytes.size()), stag, to, true});
+    ++under_way;
+  }
+  // Nobody tells it what becomes of it.
+  void wait() {
+    CHECK(side.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    --under_way;
+  }
+  void write(const Bytes& bytes, uint32_t stag, uint64_t to) {
+    post(bytes, stag, to);
+    while (under_way != 0) wait();
+    side.rnic.testbed().run_for(20'000);
+  }
+  static Bytes message(enum exrnic_fw_message_kind kind, uint32_t id, uint32_t argument = 0,
+                       uint32_t channel = ChannelOptions().channel) {
+    Bytes bytes(EXRNIC_FW_MESSAGE_BYTES);
+    exrnic_fw_message_set_kind(bytes.data(), kind);
+    exrnic_fw_message_set_channel(bytes.data(), static_cast<uint8_t>(channel));
+    exrnic_fw_message_set_id(bytes.data(), id);
+    exrnic_fw_message_set_incarnation(bytes.data(), kIncarnation);
+    exrnic_fw_message_set_argument(bytes.data(), argument);
+    return bytes;
+  }
+  void say(enum exrnic_fw_message_kind kind, uint32_t id, uint32_t argument = 0) {
+    write(message(kind, id, argument), EXRNIC_FW_STAG, 0);
+  }
+
+  static constexpr uint32_t kBytes = 1024;
+  static constexpr uint32_t kOldest = 0x80000000;
+  Side side;
+  Region source;
+  uint64_t next = 0;
+  unsigned under_way = 0;
+};
+
+struct Attack {
+  Attack() : testbed(options_on("dc-25g", "star:4"), make), victim(testbed, 0) {
+    start_firmware(victim, EXRNIC_FIRMWARE);
+    channel.emplace(victim);
+    REQUIRE(channel->open() == EXRNIC_FW_STATUS_OK);
+    cq = victim.create_cq(Side::kCqn, Side::kPage, 4);
+    for (const unsigned node : {1u, 2u})
+      forgers.push_back(std::make_unique<Forger>(testbed, node, victim, cq));
+  }
+  // Nodes 0 and 3 are friends.
+  static std::unique_ptr<Core> make(const CoreConfig& config, CoreSink& sink) {
+    return config.node_id == 0 || config.node_id == 3 ? make_rtl_core(config, sink)
+                                                      : forging_core(config, sink);
+  }
+  uint64_t dropped() { return victim.counter(EXRNIC_COUNTER_FW_DROPPED); }
+  Bytes slot(uint32_t number) {
+    return victim.read(channel->region, ChannelEnd::kSlots + number * ChannelOptions().slot_bytes,
+                       ChannelOptions().slot_bytes);
+  }
+
+  Testbed testbed;
+  RnicDriver victim;
+  std::optional<ChannelEnd> channel;
+  Queue cq;
+  std::vector<std::unique_ptr<Forger>> forgers;
+};
+
+// As firmware draws it: the nth since it was started, of that slot.
+uint32_t name_of(uint32_t n, uint32_t slot) {
+  return n * EXRNIC_FW_GRANTS | (ChannelOptions().channel * EXRNIC_CHANNEL_SLOTS_MAX + slot);
+}
+
 TEST_CASE("no node writes what firmware has not granted it: its bytes are dropped and counted") {
-  Testbed testbed(options_for("dc-25g"), forging_core);
-  RnicDriver victim(testbed, 0);
-  start_firmware(victim, EXRNIC_FIRMWARE);
-  ChannelEnd channel(victim);
-  REQUIRE(channel.open() == EXRNIC_FW_STATUS_OK);
-  Side forger(testbed, 1, Pair::kRightQpn);
-  forger.rnic.connect(forger.qp, 0, kForgedQpn);
-  Queue cq = victim.create_cq(Side::kCqn, Side::kPage, 4);  // its peer, so that it sends at all
-  victim.connect(victim.create_qp(kForgedQpn, Side::kPage, Side::kPd, cq), 1, Pair::kRightQpn);
+  Attack attack;
+  ChannelEnd& channel = *attack.channel;
   exrnic_channel_event event{};
   event.kind = EXRNIC_CHANNEL_EVENT_KIND_MESSAGE;
   event.source = 1;
   event.length = 8;
   event.slot = EXRNIC_CHANNEL_NO_SLOT;
   event.serial = 1;
-  Region source = source_of(forger, sizeof event);
   Bytes data(sizeof event);
   std::memcpy(data.data(), &event, sizeof event);
-  forger.rnic.write(source, 0, data);
   uint64_t tries = 0;
   const auto push = [&](uint32_t stag, uint64_t to) {
-    forger.rnic.post(forger.qp, {&source, 0, sizeof event, stag, to, true});
-    CHECK(forger.wait().status == EXRNIC_CQE_STATUS_SUCCESS);  // nobody tells it
-    testbed.run_for(20'000);
+    attack.forgers[0]->write(data, stag, to);
     CHECK_FALSE(channel.has_event());
-    CHECK(victim.counter(EXRNIC_COUNTER_FW_DROPPED) == ++tries);
+    CHECK(attack.dropped() == ++tries);
   };
   push(channel.stag(), ChannelEnd::kBase + ChannelEnd::kEvents);
   push(channel.stag(), ChannelEnd::kBase + ChannelEnd::kSlots);
-  push(EXRNIC_FW_GRANTS | 1 * EXRNIC_CHANNEL_SLOTS_MAX, 0);  // the first name of its first slot
+  push(name_of(1, 0), 0);
   push(0, 0);
-  CHECK(victim.counter(EXRNIC_COUNTER_FW_MESSAGES) == 0);
+  CHECK(attack.victim.counter(EXRNIC_COUNTER_FW_MESSAGES) == 0);
+}
+
+TEST_CASE("a grant is for one node, a range, and until it ends; behind that nothing is written") {
+  Attack attack;
+  ChannelEnd& channel = *attack.channel;
+  Forger &owner = *attack.forgers[0], &other = *attack.forgers[1];
+  const Bytes evil = pattern(200, 1);
+  uint64_t tries = 0;
+  const auto refused = [&](Forger& forger, uint32_t name, uint64_t to, uint32_t length = 200) {
+    const Bytes before = attack.victim.read(channel.region, 0, ChannelEnd::kSlots + 8 * 8192);
+    forger.write(Bytes(evil.begin(), evil.begin() + length), name, to);
+    CHECK(attack.dropped() == ++tries);
+    CHECK(attack.victim.read(channel.region, 0, before.size()) == before);
+  };
+  owner.say(EXRNIC_FW_MESSAGE_KIND_SEND, 0, 1000 | Forger::kOldest);
+  const uint32_t name = name_of(1, 0);
+  refused(other, name, 0);                // another node
+  refused(owner, name, 801);              // beyond the end
+  refused(owner, name, 1000, 1);          // all beyond it
+  refused(owner, name, UINT64_MAX - 99);  // around the end of numbers
+  refused(owner, name, uint64_t{1} << 32);
+  refused(owner, name + 1, 0);                 // the next slot
+  refused(owner, name + EXRNIC_FW_GRANTS, 0);  // another name of the same one
+  refused(owner, channel.stag(), ChannelEnd::kBase + ChannelEnd::kSlots);
+  owner.write(evil, name, 800);
+  CHECK(attack.dropped() == tries);
+  const Bytes slot = attack.slot(0);
+  CHECK(Bytes(slot.begin() + 800, slot.begin() + 1000) == evil);
+  CHECK(std::all_of(slot.begin() + 1000, slot.end(), [](uint8_t byte) { return byte == 0; }));
+  other.say(EXRNIC_FW_MESSAGE_KIND_DONE, 0);  // it is not the one that was granted
+  CHECK_FALSE(channel.has_event());
+  owner.say(EXRNIC_FW_MESSAGE_KIND_DONE, 0);
+  CHECK(channel.has_event());
+  refused(owner, name, 0);  // it was told
+  owner.say(EXRNIC_FW_MESSAGE_KIND_DONE, 0);
+  owner.say(EXRNIC_FW_MESSAGE_KIND_SEND, 0, 1000 | Forger::kOldest);  // again: delivered
+  refused(owner, name, 0);
+  channel.take();
+  CHECK_FALSE(channel.has_event());
+
+  owner.say(EXRNIC_FW_MESSAGE_KIND_SEND, 1, 1000);  // behind 0, a new one
+  owner.write(evil, name_of(2, 1), 0);
+  CHECK(attack.dropped() == tries);
+  owner.say(EXRNIC_FW_MESSAGE_KIND_SEND, 2, 1000 | Forger::kOldest);  // gives that one up
+  refused(owner, name_of(2, 1), 0);
+  owner.write(evil, name_of(3, 1), 0);
+  CHECK(attack.dropped() == tries);
+  SECTION("the channel closes") {
+    REQUIRE(channel.close() == EXRNIC_FW_STATUS_OK);
+    refused(owner, name_of(3, 1), 0);
+    REQUIRE(channel.open() == EXRNIC_FW_STATUS_OK);
+    refused(owner, name_of(3, 1), 0);
+  }
+  SECTION("firmware is restarted") {
+    start_firmware(attack.victim, EXRNIC_FIRMWARE);
+    refused(owner, name_of(3, 1), 0);
+    REQUIRE(channel.open() == EXRNIC_FW_STATUS_OK);
+    refused(owner, name_of(3, 1), 0);
+  }
+}
+
+TEST_CASE("whatever words a node says to firmware, it writes no ring, and firmware goes on") {
+  Attack attack;
+  ChannelEnd& channel = *attack.channel;
+  Forger& forger = *attack.forgers[0];
+  std::minstd_rand random(5);
+  const Bytes before = attack.victim.read(channel.region, 64, ChannelEnd::kEvents - 64);
+  for (int i = 0; i < 600; ++i) {
+    Bytes bytes = pattern(EXRNIC_FW_MESSAGE_BYTES, random());
+    exrnic_fw_message_set_kind(bytes.data(), static_cast<uint8_t>(random() % 10));
+    if (i % 4 != 0) exrnic_fw_message_set_channel(bytes.data(), ChannelOptions().channel);
+    if (i % 3 != 0) exrnic_fw_message_set_incarnation(bytes.data(), Forger::kIncarnation);
+    forger.post(bytes, EXRNIC_FW_STAG, 0);
+  }
+  while (forger.under_way != 0) forger.wait();
+  attack.testbed.run_for(100'000);
+  CHECK(attack.victim.read_register(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_READY);
+  CHECK(attack.victim.read(channel.region, 64, before.size()) == before);
+  while (channel.has_event()) CHECK(channel.take().source == 1);
+  CHECK(channel.close() == EXRNIC_FW_STATUS_OK);
+}
+
+TEST_CASE("who holds all slots that he can get, and who sends without end, keep no other one out") {
+  Attack attack;
+  RnicDriver friendly(attack.testbed, 3);
+  start_firmware(friendly, EXRNIC_FIRMWARE);
+  ChannelEnd sender(friendly), &channel = *attack.channel;
+  REQUIRE(sender.open() == EXRNIC_FW_STATUS_OK);
+  Forger &holder = *attack.forgers[0], &flooder = *attack.forgers[1];
+  for (uint32_t id = 0; id < 12; ++id) {  // it never fills them
+    Bytes ask =
+        Forger::message(EXRNIC_FW_MESSAGE_KIND_SEND, id, id == 0 ? Forger::kOldest | 1000 : 1000);
+    exrnic_fw_message_set_to_high(ask.data(), id - 1);
+    holder.write(ask, EXRNIC_FW_STAG, 0);
+  }
+  uint32_t asked = 0;
+  const auto flood = [&] {
+    while (flooder.under_way != 0 && flooder.side.rnic.poll(flooder.side.cq, Side::kPage))
+      --flooder.under_way;
+    while (flooder.under_way < Forger::kAtOnce)
+      flooder.post(Forger::message(EXRNIC_FW_MESSAGE_KIND_SEND, asked++, 8 | Forger::kOldest),
+                   EXRNIC_FW_STAG, 0);
+  };
+  for (uint32_t i = 0; i < 12; ++i) sender.put_send(0, pattern(kSizes[i % 6], i));
+  sender.ring();
+  const uint64_t start = attack.testbed.now_ns();
+  for (uint32_t seen = 0; seen < 12;) {
+    REQUIRE(attack.testbed.now_ns() < start + 20'000'000);
+    flood();
+    attack.testbed.run_for(2'000);
+    if (!channel.has_event()) continue;
+    Bytes data;
+    const exrnic_channel_event event = channel.take(&data);  // one at a time
+    channel.ring();
+    if (event.source != 3) continue;
+    CHECK(data == pattern(kSizes[seen % 6], seen));
+    ++seen;
+  }
 }
 
 // ---- Opening
