@@ -141,6 +141,7 @@ static const struct attribute_group *exrnic_chardev_groups[] = {
 	&exrnic_chardev_group,
 	&exrnic_attribute_group,
 	&exrnic_counter_group,
+	&exrnic_pkey_group,
 	&exrnic_firmware_group,
 	NULL
 };

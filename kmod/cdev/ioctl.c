@@ -64,7 +64,9 @@ static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg 
 	const struct exrnic_limits *limits = exrnic_device_limits(uctx->edev);
 	struct exrnic_identity identity;
 	int err = exrnic_device_identify(uctx->edev, &identity);
+	unsigned int i;
 
+	BUILD_BUG_ON(ARRAY_SIZE(arg->query.pkeys) != EXRNIC_PKEYS);
 	arg->query = (struct exrnic_query){
 		.uapi_version = EXRNIC_UAPI_VERSION,
 		.abi_version = identity.abi_version,
@@ -81,6 +83,8 @@ static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg 
 		.clock_khz = identity.clock_khz,
 	};
 	memcpy(arg->query.mac, identity.mac, sizeof(arg->query.mac));
+	for (i = 0; i < EXRNIC_PKEYS; i++)
+		arg->query.pkeys[i] = exrnic_device_pkey(uctx->edev, i);
 	return err;
 }
 

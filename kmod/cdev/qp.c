@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/capability.h>
 #include <linux/err.h>
 
 #include "ucontext.h"
@@ -102,6 +103,7 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 		.send_cqn = qp->send_cq->cq.cqn,
 		.recv_cqn = qp->recv_cq->cq.cqn,
 		.service = create->service,
+		.flags = create->flags,
 		.max_reads_out = qp->max_reads_out,
 		.max_reads_in = qp->max_reads_in,
 	};
@@ -114,6 +116,10 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 
 static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)
 {
+	const u32 flags = attr->service == EXRNIC_SERVICE_UD ? EXRNIC_QP_FLAGS_GRH : 0;
+
+	if ((attr->flags & ~flags) || attr->rsvd)
+		return false;
 	if (attr->srqn != EXRNIC_NO_SRQ && (attr->rq || attr->rq_slots))
 		return false;
 	return attr->service <= EXRNIC_SERVICE_UD && attr->max_reads_out <= EXRNIC_MAX_READS &&
@@ -193,8 +199,14 @@ static bool exrnic_keys_are_valid(const struct exrnic_uqp *qp, const struct exrn
 	if (qp->service == EXRNIC_SERVICE_UD && (attr->dest_node || attr->dest_qpn))
 		return false;
 	if (qp->service != EXRNIC_SERVICE_UD || attr->state != EXRNIC_QP_STATE_INIT)
-		return !attr->qkey && !attr->pkey;
-	return attr->pkey <= U16_MAX && (attr->pkey & ~EXRNIC_PKEY_FULL);
+		return !attr->qkey && !attr->pkey_index;
+	return attr->pkey_index < EXRNIC_PKEYS;
+}
+
+/* As the RDMA core asks: no process without it can have such a Q_Key, nor so reach who has one. */
+static bool exrnic_keys_are_permitted(const struct exrnic_modify_qp *attr)
+{
+	return !(attr->qkey & EXRNIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
 }
 
 struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
@@ -210,7 +222,7 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		.dest_qpn = attr->dest_qpn,
 		.rnr = attr->rnr,
 		.qkey = attr->qkey,
-		.pkey = attr->pkey,
+		.pkey_index = attr->pkey_index,
 	};
 	struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->qpn);
 
@@ -220,6 +232,8 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		return -ENOENT;
 	if (!exrnic_keys_are_valid(qp, attr))
 		return -EINVAL;
+	if (!exrnic_keys_are_permitted(attr))
+		return -EPERM;
 	return exrnic_qp_modify(uctx->edev, &qp->qp, &modify);
 }
 
@@ -313,6 +327,7 @@ int exrnic_uqp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 	attr->dest_qpn = status.dest_qpn;
 	attr->sq_producer = status.sq_producer;
 	attr->sq_consumer = status.sq_consumer;
+	attr->pkey_index = status.pkey_index;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
  *   exrnic_firmware.lock	the on-chip processor
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
  *   exrnic_port.lock		what is done with a port
+ *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
  * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told, and
  * exrnic_vector.listeners_lock innermost.
  */
@@ -91,6 +92,8 @@ struct exrnic_device {
 	struct exrnic_limits limits;
 	struct mutex counters_lock;
 	bool enabled;		/* as the driver wants it to be: EXRNIC_DEVICE_CONTROL_ENABLE */
+	struct mutex pkeys_lock;
+	u16 pkeys[EXRNIC_PKEYS];	/* as the device is to have them, in each of its lives */
 	struct exrnic_mbox mbox;
 
 	unsigned int vectors;	/* granted, vector 0 for control included */

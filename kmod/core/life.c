@@ -245,6 +245,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	exrnic_numbers_init(edev);
 	INIT_DELAYED_WORK(&edev->watch, exrnic_watch_work);
 	mutex_init(&edev->counters_lock);
+	mutex_init(&edev->pkeys_lock);
+	edev->pkeys[0] = EXRNIC_PKEY_DEFAULT;
 	mutex_init(&edev->windows_lock);
 	spin_lock_init(&edev->ports_lock);
 	mutex_init(&edev->clients_lock);

@@ -33,6 +33,7 @@ static int exrnic_qp_create_on_device(struct exrnic_device *edev, const struct e
 		.srqn = cpu_to_le32(attr->srqn),
 		.max_reads_out = cpu_to_le32(attr->max_reads_out),
 		.max_reads_in = cpu_to_le32(attr->max_reads_in),
+		.flags = cpu_to_le32(attr->flags),
 	};
 
 	return exrnic_mbox_create_qp(edev, &in);
@@ -127,7 +128,7 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 		.dest_qpn = cpu_to_le32(modify->dest_qpn),
 		.rnr = cpu_to_le32(modify->rnr),
 		.qkey = cpu_to_le32(modify->qkey),
-		.pkey = cpu_to_le32(modify->pkey),
+		.pkey_index = cpu_to_le32(modify->pkey_index),
 	};
 	int err;
 
@@ -155,6 +156,7 @@ int exrnic_qp_query(struct exrnic_device *edev, const struct exrnic_qp *qp,
 		.sq_producer = le32_to_cpu(out.sq_producer),
 		.sq_consumer = le32_to_cpu(out.sq_consumer),
 		.under_way = le32_to_cpu(out.under_way),
+		.pkey_index = le32_to_cpu(out.pkey_index),
 	};
 	return 0;
 }

@@ -107,8 +107,34 @@ int exrnic_regs_identify(struct exrnic_device *edev)
 	return exrnic_read_limits(edev);
 }
 
+static void exrnic_regs_write_pkey(struct exrnic_device *edev, unsigned int index)
+{
+	exrnic_write(edev, EXRNIC_REG_PKEYS + index * sizeof(u32), edev->pkeys[index]);
+}
+
+u16 exrnic_device_pkey(const struct exrnic_device *edev, unsigned int index)
+{
+	return READ_ONCE(edev->pkeys[index]);
+}
+EXRNIC_EXPORT(exrnic_device_pkey);
+
+void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 pkey)
+{
+	mutex_lock(&edev->pkeys_lock);
+	WRITE_ONCE(edev->pkeys[index], pkey);
+	exrnic_regs_write_pkey(edev, index);
+	mutex_unlock(&edev->pkeys_lock);
+}
+EXRNIC_EXPORT(exrnic_device_set_pkey);
+
 void exrnic_regs_enable(struct exrnic_device *edev)
 {
+	unsigned int i;
+
+	mutex_lock(&edev->pkeys_lock);
+	for (i = 0; i < EXRNIC_PKEYS; i++)
+		exrnic_regs_write_pkey(edev, i);
+	mutex_unlock(&edev->pkeys_lock);
 	exrnic_write(edev, EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
 	WRITE_ONCE(edev->enabled, true);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a client shows below its device in sysfs: attributes of the RNIC, and counters/ with a file
- * for each counter of the core. drvdata of that device is the struct exrnic_device.
+ * What a client shows below its device in sysfs: attributes of the RNIC, counters/ with a file for each counter of the
+ * core, and pkeys/ with one for each entry of the table of P_Keys, which root may write. drvdata of that device is the
+ * struct exrnic_device.
  */
 #include <linux/device.h>
 #include <linux/sysfs.h>
@@ -101,10 +102,55 @@ const struct attribute_group exrnic_counter_group = {
 };
 EXRNIC_EXPORT(exrnic_counter_group);
 
+static char exrnic_pkey_names[EXRNIC_PKEYS][sizeof("15")];
+static struct device_attribute exrnic_pkey_attrs[EXRNIC_PKEYS];
+static struct attribute *exrnic_pkeys[EXRNIC_PKEYS + 1];
+
+static ssize_t exrnic_pkey_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	u16 pkey = exrnic_device_pkey(exrnic_sysfs_device(dev), attr - exrnic_pkey_attrs);
+
+	return sysfs_emit(text, "0x%04x\n", pkey);
+}
+
+static ssize_t exrnic_pkey_store(struct device *dev, struct device_attribute *attr, const char *text,
+				 size_t bytes)
+{
+	u16 pkey;
+	int err = kstrtou16(text, 0, &pkey);
+
+	if (err)
+		return err;
+	exrnic_device_set_pkey(exrnic_sysfs_device(dev), attr - exrnic_pkey_attrs, pkey);
+	return bytes;
+}
+
+const struct attribute_group exrnic_pkey_group = {
+	.name = "pkeys",
+	.attrs = exrnic_pkeys,
+};
+EXRNIC_EXPORT(exrnic_pkey_group);
+
+static void __init exrnic_sysfs_init_pkeys(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < EXRNIC_PKEYS; i++) {
+		snprintf(exrnic_pkey_names[i], sizeof(exrnic_pkey_names[i]), "%u", i);
+		exrnic_pkey_attrs[i] = (struct device_attribute){
+			.attr = { .name = exrnic_pkey_names[i], .mode = 0644 },
+			.show = exrnic_pkey_show,
+			.store = exrnic_pkey_store,
+		};
+		exrnic_pkeys[i] = &exrnic_pkey_attrs[i].attr;
+	}
+}
+
 void __init exrnic_sysfs_init(void)
 {
 	unsigned int i;
 
+	exrnic_sysfs_init_pkeys();
 	BUILD_BUG_ON(ARRAY_SIZE(exrnic_counter_names) != EXRNIC_COUNTERS);
 	for (i = 0; i < EXRNIC_COUNTERS; i++) {
 		exrnic_counter_attrs[i] = (struct device_attribute){

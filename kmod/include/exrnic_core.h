@@ -166,6 +166,15 @@ struct exrnic_identity {
 	u8 mac[6];
 };
 
+/*
+ * The node's table of P_Keys: what stands in it goes by exrnic_qp_modify()'s pkey_index. It outlives resets of the
+ * device; it begins with EXRNIC_PKEY_DEFAULT in entry 0, and no partition in the others. An entry in use may change:
+ * from then on its queue pairs have that key, and with one that names no partition nobody hears them. index: below
+ * EXRNIC_PKEYS. Setting sleeps.
+ */
+u16 exrnic_device_pkey(const struct exrnic_device *edev, unsigned int index);
+void exrnic_device_set_pkey(struct exrnic_device *edev, unsigned int index, u16 pkey);
+
 /* -ENODEV: it does not answer. Neither of them sleeps. */
 int exrnic_device_identify(struct exrnic_device *edev, struct exrnic_identity *identity);
 int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEVICE_STATUS_* */
@@ -173,11 +182,12 @@ int exrnic_device_status(struct exrnic_device *edev, u32 *status);	/* EXRNIC_DEV
 u64 exrnic_device_counter(struct exrnic_device *edev, unsigned int index);
 
 /*
- * For the class device of a client, whose drvdata is the struct exrnic_device: attributes, counters/ and
+ * For the class device of a client, whose drvdata is the struct exrnic_device: attributes, counters/, pkeys/ and
  * firmware/.
  */
 extern const struct attribute_group exrnic_attribute_group;
 extern const struct attribute_group exrnic_counter_group;
+extern const struct attribute_group exrnic_pkey_group;
 extern const struct attribute_group exrnic_firmware_group;
 
 /* ---- Pages of BAR 2, from which doorbells are rung; queues belong to one of them */
@@ -361,18 +371,22 @@ struct exrnic_qp_attr {
 	u32 send_cqn;
 	u32 recv_cqn;
 	u32 service;			/* enum exrnic_service */
+	u32 flags;			/* EXRNIC_QP_FLAGS_* */
 	u32 max_reads_out;		/* up to EXRNIC_MAX_READS; -ENOSPC: too few places are free */
 	u32 max_reads_in;
 };
 
-/* Fields that the new state does not take are zero: rtl-model/gen/reference.md, mbox_modify_qp. */
+/*
+ * Fields that the new state does not take are zero: rtl-model/gen/reference.md, mbox_modify_qp. qkey may be one with
+ * EXRNIC_QKEY_CONTROLLED: who calls for a process asks what that may.
+ */
 struct exrnic_qp_modify {
 	u32 state;			/* enum exrnic_qp_state */
 	u32 dest_node;
 	u32 dest_qpn;
 	u32 rnr;
 	u32 qkey;
-	u32 pkey;
+	u32 pkey_index;
 };
 
 struct exrnic_qp_status {
@@ -382,6 +396,7 @@ struct exrnic_qp_status {
 	u32 sq_producer;
 	u32 sq_consumer;
 	bool under_way;			/* it has work, or answers a peer */
+	u32 pkey_index;			/* of service UD */
 };
 
 /* In state RESET. */

@@ -67,7 +67,7 @@ static void reserved_fields(void)
 	struct exrnic_destroy destroy = { .handle = s.cqn, .rsvd = 1 };
 	struct exrnic_create_channel channel = { .rsvd = 1 };
 	struct exrnic_query_srq query_srq = { .rsvd = 1 };
-	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1ULL << 63 };
+	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1U << 31 };
 	struct exrnic_reg_mr mr = {
 		.address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd, .rsvd = 1,
 	};
@@ -216,9 +216,33 @@ static int detach(int fd, uint32_t qpn, uint32_t group)
 	return change_group(fd, EXRNIC_IOCTL_DETACH_GROUP, qpn, group);
 }
 
+static int give_qkey(struct set *s, uint32_t qkey)
+{
+	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT, .qkey = qkey };
+
+	s->qp.service = EXRNIC_SERVICE_UD;
+	CHECK_ERR(create_qp_of(s), 0);
+	modify.qpn = s->qpn;
+	return ioctl(s->fd, EXRNIC_IOCTL_MODIFY_QP, &modify);
+}
+
+static void controlled_qkeys(void)
+{
+	struct set s = make_set();
+
+	CHECK_ERR(give_qkey(&s, EXRNIC_QKEY_CONTROLLED), 0);
+	close(s.fd);
+	become_nobody(64);
+	s = make_set();
+	CHECK_ERR(give_qkey(&s, EXRNIC_QKEY_CONTROLLED), EPERM);
+	CHECK_ERR(give_qkey(&s, ~0U), EPERM);
+	CHECK_ERR(give_qkey(&s, EXRNIC_QKEY_CONTROLLED - 1), 0);
+	close(s.fd);
+}
+
 static void keys_and_groups_of_datagrams(void)
 {
-	static const uint32_t bad_pkeys[] = { 0, EXRNIC_PKEY_FULL, 0x10001 };
+	static const uint32_t bad_indices[] = { EXRNIC_PKEYS - 1, EXRNIC_PKEYS, ~0U };
 	struct set s = make_set();
 	uint32_t connected = s.qpn;
 	int other = open_device();
@@ -227,14 +251,22 @@ static void keys_and_groups_of_datagrams(void)
 	modify.qpn = connected;
 	modify.qkey = 1;
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	s.qp.flags = EXRNIC_QP_FLAGS_GRH;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
 	s.qp.service = EXRNIC_SERVICE_UD;
+	s.qp.flags = EXRNIC_QP_FLAGS_GRH | 1U << 31;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp.flags = EXRNIC_QP_FLAGS_GRH;
+	s.qp.rsvd = 1;
+	CHECK_ERR(create_qp_of(&s), EINVAL);
+	s.qp.rsvd = 0;
 	CHECK_ERR(create_qp_of(&s), 0);
 	modify.qpn = s.qpn;
-	for (size_t i = 0; i < COUNT(bad_pkeys); i++) {
-		modify.pkey = bad_pkeys[i];
+	for (size_t i = 0; i < COUNT(bad_indices); i++) {
+		modify.pkey_index = bad_indices[i];
 		CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
 	}
-	modify.pkey = 1;
+	modify.pkey_index = 0;
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1), EINVAL);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 0, 0), 0);
@@ -350,6 +382,7 @@ const struct test error_tests[] = {
 	{ "services that do not exist are refused", bad_services, 0 },
 	{ "keys are for datagrams, and groups too, as many as there is room for",
 	  keys_and_groups_of_datagrams, 0 },
+	{ "a controlled Q_Key is for CAP_NET_RAW", controlled_qkeys, 0 },
 	{ "read limits beyond the device's are refused", read_limits_beyond_the_device, 0 },
 	{ "the log names a command that the device refuses, and why", the_log_names_commands, 0 },
 	{ "what a process does wrong is no error in the system's log", mistakes_are_not_logged, 0 },

@@ -248,7 +248,7 @@ static int check_completion(struct kernel_user *user, const struct exrnic_cqe *c
 	if (cqe->status != EXRNIC_CQE_STATUS_SUCCESS)
 		return failed("work fails", -EIO);
 	if (le32_to_cpu(cqe->qpn) != user->qp.qpn ||
-	    !exrnic_work_queue_complete(&user->sq, le32_to_cpu(cqe->wqe_index), &wr_id) ||
+	    !exrnic_work_queue_complete(&user->sq, le16_to_cpu(cqe->wqe_index), &wr_id) ||
 	    wr_id != WR_ID)
 		return failed("another one completes", -EIO);
 	return 0;

@@ -92,6 +92,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.recv_cqn = draw_field(h),
 			.srqn = EXRNIC_NO_SRQ,
 			.service = draw_below(h->f, EXRNIC_SERVICE_UD + 1),
+			.flags = draw_below(h->f, 3),
 		};
 	else if (command == EXRNIC_IOCTL_CREATE_SRQ)
 		a.srq = (struct exrnic_create_srq){

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "work.h"
@@ -122,11 +123,68 @@ static void nothing_can_be_written(void)
 	counter(EXRNIC_COUNTER_FRAMES_TX);
 }
 
+static unsigned int pkey_in(unsigned int index)
+{
+	char file[NAME_MAX], path[PATH_MAX], text[64];
+
+	snprintf(file, sizeof(file), "pkeys/%u", index);
+	sysfs_path(path, sizeof(path), file);
+	read_file(path, text, sizeof(text));
+	return strtoul(text, NULL, 0);
+}
+
+static int write_pkey(unsigned int index, const char *text)
+{
+	char file[NAME_MAX], path[PATH_MAX];
+	int fd, result;
+
+	snprintf(file, sizeof(file), "pkeys/%u", index);
+	sysfs_path(path, sizeof(path), file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return fd;
+	result = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	close(fd);
+	return result;
+}
+
+/* All read it; what root writes, queue pairs find. */
+static void table_of_pkeys(void)
+{
+	struct set s = make_set();
+	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT, .pkey_index = 3 };
+	struct exrnic_query_qp qp = { 0 };
+	struct exrnic_query q;
+
+	CHECK_EQ(pkey_in(0), EXRNIC_PKEY_DEFAULT);
+	CHECK_EQ(pkey_in(EXRNIC_PKEYS - 1), 0);
+	s.qp.service = EXRNIC_SERVICE_UD;
+	CHECK_ERR(create_qp_of(&s), 0);
+	modify.qpn = s.qpn;
+	qp.qpn = s.qpn;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	CHECK_ERR(write_pkey(3, "0x8123"), 0);
+	CHECK_ERR(write_pkey(3, "0x10000"), ERANGE);
+	CHECK_ERR(write_pkey(3, "none"), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &qp), 0);
+	CHECK_EQ(qp.pkey_index, 3);
+	CHECK_ERR(query(s.fd, &q), 0);
+	for (unsigned int i = 0; i < EXRNIC_PKEYS; i++)
+		CHECK_EQ(pkey_in(i), q.pkeys[i]);
+	CHECK_EQ(q.pkeys[3], 0x8123);
+	CHECK_ERR(write_pkey(3, "0"), 0);
+	become_nobody(1);
+	CHECK_ERR(write_pkey(3, "0x8123"), EACCES);
+	CHECK_EQ(pkey_in(3), 0);
+}
+
 const struct test sysfs_tests[] = {
 	{ "each counter of the device has a file", each_counter_has_a_file, 0 },
 	{ "the files of counters follow the device", counters_count, 0 },
 	{ "attributes in sysfs agree with query", attributes_agree_with_query, 0 },
 	{ "memory that is pinned for the device is shown", pinned_memory_is_shown, 0 },
 	{ "anybody may read the counters, and nobody write them", nothing_can_be_written, 0 },
+	{ "anybody may read the table of P_Keys, and root write it", table_of_pkeys, 0 },
 	{ NULL, NULL, 0 },
 };

@@ -65,7 +65,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define EXRNIC_UAPI_VERSION 9	/* changes only if something is taken away */
+#define EXRNIC_UAPI_VERSION 10	/* changes only if something is taken away */
 
 struct exrnic_query {
 	__u32 uapi_version;	/* EXRNIC_UAPI_VERSION; another one is another interface */
@@ -85,6 +85,7 @@ struct exrnic_query {
 	__aligned_u64 features;		/* EXRNIC_FEATURE_*: there are none yet */
 	__u32 read_pool;	/* places for PULLs under way, in each direction; see CREATE_QP */
 	__u32 rsvd2;
+	__u16 pkeys[16];	/* the node's P_Keys; with the low 15 bits zero: none. pkeys/ in sysfs */
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -186,6 +187,8 @@ struct exrnic_create_cq {
  * receive queue; rq and rq_slots are then zero. Or EXRNIC_NO_SRQ. max_reads_*: PULLs under way, of
  * this side and of the peer; at most EXRNIC_MAX_READS. From its creation to its end it has
  * places for them of the device's read_pool, read_places (rtl-model/gen/reference.md) of each: nobody else can take them.
+ *
+ * flags: EXRNIC_QP_FLAGS_GRH, of service UD: datagrams are placed behind EXRNIC_GRH_BYTES of their receive, which count.
  */
 struct exrnic_create_qp {
 	__aligned_u64 sq;
@@ -201,12 +204,16 @@ struct exrnic_create_qp {
 	__u32 max_reads_out;
 	__u32 max_reads_in;
 	__u32 qpn;		/* out */
+	__u32 flags;		/* EXRNIC_QP_FLAGS_* */
+	__u32 rsvd;		/* zero */
 };
 
 /*
- * state: enum exrnic_qp_state. dest_*: with RTR, else and of service UD zero. qkey, pkey: of service
- * UD with INIT (pkey: 16 bits, of which the low 15 are not all zero), else zero. rnr: with RTR min_rnr_timer, up to
- * EXRNIC_RNR_TIMER_MAX; with RTS rnr_retry, up to EXRNIC_RNR_RETRY_ENDLESS; else zero. EPERM: no
+ * state: enum exrnic_qp_state. dest_*: with RTR, else and of service UD zero. qkey, pkey_index: of service
+ * UD with INIT, else zero. pkey_index: of pkeys of QUERY (EINVAL: that one is none); the administrator may change
+ * what stands there, and so whom the queue pair reaches. qkey: EPERM: with EXRNIC_QKEY_CONTROLLED (bit 31) it
+ * needs CAP_NET_RAW. rnr: with RTR min_rnr_timer, up to
+ * EXRNIC_RNR_TIMER_MAX; with RTS rnr_retry, up to EXRNIC_RNR_RETRY_ENDLESS; else zero. EPERM also: no
  * such transition.
  */
 struct exrnic_modify_qp {
@@ -216,7 +223,7 @@ struct exrnic_modify_qp {
 	__u32 dest_qpn;
 	__u32 rnr;
 	__u32 qkey;
-	__u32 pkey;
+	__u32 pkey_index;
 	__u32 rsvd;		/* zero */
 };
 
@@ -237,7 +244,8 @@ struct exrnic_query_qp {
 	__u32 dest_qpn;
 	__u32 sq_producer;
 	__u32 sq_consumer;
-	__aligned_u64 rsvd;
+	__u32 pkey_index;	/* of service UD */
+	__u32 rsvd;		/* zero */
 };
 
 /*

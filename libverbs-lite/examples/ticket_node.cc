@@ -22,7 +22,7 @@ TicketNode::TicketNode(vl_rnic* rnic)
                            VL_ACCESS_LOCAL_WRITE)),
       datagrams_(MakeQp(VL_SERVICE_UD, kTicketNodesMax)) {
   for (uint64_t place = 0; place < kReceives; ++place) PostReceive(place);
-  ReadyDatagrams(datagrams_.get(), kTicketQkey, VL_PKEY_DEFAULT);
+  ReadyDatagrams(datagrams_.get(), kTicketQkey);
 }
 
 Owned<vl_qp> TicketNode::MakeConnected() const { return MakeQp(VL_SERVICE_RC, kSends); }

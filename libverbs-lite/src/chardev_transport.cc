@@ -100,6 +100,8 @@ class ChardevTransport : public Transport {
     info->comp_vectors = query.comp_vectors;
     info->read_pool = query.read_pool;
     memcpy(info->mac, query.mac, sizeof(info->mac));
+    static_assert(sizeof(info->pkeys) == sizeof(query.pkeys), "a table of P_Keys");
+    memcpy(info->pkeys, query.pkeys, sizeof(info->pkeys));
     return 0;
   }
 
@@ -185,6 +187,7 @@ class ChardevTransport : public Transport {
     create.srqn = request.srqn;
     create.max_reads_out = request.max_reads_out;
     create.max_reads_in = request.max_reads_in;
+    create.flags = request.flags;
     create.cookie = request.cookie;
     if (Call(EXRNIC_IOCTL_CREATE_QP, &create) != 0) {
       if (errno == ENOSPC) ClearErrorText();  // the caller says more
@@ -201,7 +204,7 @@ class ChardevTransport : public Transport {
     modify.dest_qpn = change.dest_qpn;
     modify.rnr = change.rnr;
     modify.qkey = change.qkey;
-    modify.pkey = change.pkey;
+    modify.pkey_index = change.pkey_index;
     return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);
   }
   int AttachGroup(uint32_t qpn, uint32_t group) override {

@@ -42,6 +42,7 @@ int Flags(uint8_t flags) {
   if (flags & EXRNIC_CQE_FLAGS_INVALIDATED) result |= VL_WC_WITH_INVALIDATE;
   if (flags & EXRNIC_CQE_FLAGS_SOLICITED) result |= VL_WC_SOLICITED;
   if (flags & EXRNIC_CQE_FLAGS_SENDER) result |= VL_WC_WITH_SOURCE;
+  if (flags & EXRNIC_CQE_FLAGS_GROUP) result |= VL_WC_WITH_GROUP;
   return result;
 }
 
@@ -75,6 +76,7 @@ bool Translate(const vl_cq* cq, const exrnic_cqe& cqe, vl_wc* wc) {
   wc->detail = sender ? 0 : cqe.detail;
   wc->src_node = sender ? cqe.detail >> EXRNIC_SENDER_NODE_SHIFT : 0;
   wc->src_qpn = sender ? cqe.detail & ((1u << EXRNIC_SENDER_NODE_SHIFT) - 1) : 0;
+  wc->group = cqe.group;
   wc->imm_data = (wc->flags & VL_WC_WITH_IMM) ? cqe.imm_data : 0;
   wc->invalidated_stag = (wc->flags & VL_WC_WITH_INVALIDATE) ? cqe.imm_data : 0;
   return true;

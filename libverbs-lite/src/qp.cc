@@ -16,7 +16,9 @@ namespace exrnic {
 
 namespace {
 
-static_assert(VL_MAX_READS == EXRNIC_MAX_READS && VL_MAX_GROUP == EXRNIC_GROUP_MAX,
+static_assert(VL_MAX_READS == EXRNIC_MAX_READS && VL_MAX_GROUP == EXRNIC_GROUP_MAX &&
+                  VL_PKEYS == EXRNIC_PKEYS && VL_QKEY_CONTROLLED == EXRNIC_QKEY_CONTROLLED &&
+                  VL_QP_GRH == EXRNIC_QP_FLAGS_GRH && VL_GRH_BYTES == EXRNIC_GRH_BYTES,
               "the device takes what the library promises");
 
 // These are false with an error.
@@ -38,8 +40,14 @@ bool InitAttrIsValid(const vl_pd* pd, const vl_qp_init_attr& attr) {
     Fail(EINVAL, "srq is of another domain");
     return false;
   }
-  if (attr.service >= VL_SERVICE_RC && attr.service <= VL_SERVICE_UD) return true;
-  Fail(EINVAL, "service is %d: no VL_SERVICE_*", static_cast<int>(attr.service));
+  if (attr.service < VL_SERVICE_RC || attr.service > VL_SERVICE_UD) {
+    Fail(EINVAL, "service is %d: no VL_SERVICE_*", static_cast<int>(attr.service));
+    return false;
+  }
+  const int flags = attr.service == VL_SERVICE_UD ? VL_QP_GRH : 0;
+  if ((attr.flags & ~flags) == 0) return true;
+  Fail(EINVAL, "flags is 0x%x: of this service only the bits of 0x%x (VL_QP_*)",
+       static_cast<unsigned>(attr.flags), static_cast<unsigned>(flags));
   return false;
 }
 
@@ -79,6 +87,7 @@ QpRequest RequestOf(const vl_qp& qp, const vl_qp_init_attr& attr) {
   request.srqn = qp.srq != nullptr ? qp.srq->number : EXRNIC_NO_SRQ;
   request.max_reads_out = attr.max_reads_out;
   request.max_reads_in = attr.max_reads_in;
+  request.flags = static_cast<uint32_t>(attr.flags);
   request.cookie = qp.cookie;
   return request;
 }
@@ -204,13 +213,6 @@ void ExplainNoRoom(const DeviceInfo& info, const vl_qp_init_attr& attr) {
       attr.max_reads_out, attr.max_reads_in, info.read_pool, info.max_qp - 1);
 }
 
-// False with an error.
-bool PkeyIsValid(uint32_t pkey) {
-  if (pkey <= UINT16_MAX && (pkey & ~uint32_t{EXRNIC_PKEY_FULL}) != 0) return true;
-  Fail(EINVAL, "pkey is 0x%x: 16 bits, of which the low 15 are not 0", pkey);
-  return false;
-}
-
 // What a change of state takes of the attributes. False with an error.
 bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
   const bool datagrams = qp.service == VL_SERVICE_UD;
@@ -220,8 +222,8 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
   }
   if (attr.state == VL_QPS_INIT && datagrams) {
     change->qkey = attr.qkey;
-    change->pkey = attr.pkey;
-    return PkeyIsValid(attr.pkey);
+    change->pkey_index = attr.pkey_index;
+    return IsWithin("pkey_index", attr.pkey_index, 0, VL_PKEYS - 1);
   }
   if (attr.state == VL_QPS_RTR) {
     if (!datagrams) change->dest_node = attr.dest_node;
@@ -234,8 +236,28 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
   return IsWithin("rnr_retry", attr.rnr_retry, 0, VL_RNR_RETRY_ENDLESS);
 }
 
+// Why a transport has refused keys that the attributes allow; false: they are not to blame.
+bool ExplainKeys(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+  const bool controlled = (change.qkey & VL_QKEY_CONTROLLED) != 0;
+  if (qp.service != VL_SERVICE_UD || change.state != EXRNIC_QP_STATE_INIT ||
+      before != VL_QPS_RESET || !(errno == EINVAL || (errno == EPERM && controlled))) {
+    return false;
+  }
+  ClearErrorText();  // the following say more
+  Explain(EPERM,
+          "qkey is 0x%x: one with bit 31 (VL_QKEY_CONTROLLED) needs CAP_NET_RAW; take one below "
+          "0x80000000, or give the program that capability",
+          change.qkey);
+  Explain(EINVAL,
+          "pkey_index is %u: that entry of the RNIC's P_Keys names no partition; take another one, "
+          "or have the administrator write one to pkeys/%u of the RNIC in sysfs",
+          change.pkey_index, change.pkey_index);
+  return true;
+}
+
 // Why a transport has refused a change of state that the attributes allow.
-void ExplainRefusal(vl_qp_state before, const QpChange& change) {
+void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+  if (ExplainKeys(qp, before, change)) return;
   const char* to = vl_qp_state_string(LibraryState(change.state));
   const bool names_peer = errno == EINVAL && change.state == EXRNIC_QP_STATE_RTR;
   if (errno == EPERM || names_peer) ClearErrorText();  // the following say more
@@ -275,7 +297,7 @@ void CountUsers(vl_qp* qp, int change) {
 void NoteAttributes(vl_qp* qp, const QpChange& change) {
   if (change.state == EXRNIC_QP_STATE_RESET) qp->set = {};
   if (change.state == EXRNIC_QP_STATE_INIT) qp->set.qkey = change.qkey;
-  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.pkey = change.pkey;
+  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.pkey_index = change.pkey_index;
   if (change.state == EXRNIC_QP_STATE_RTR) qp->set.min_rnr_timer = change.rnr;
   if (change.state == EXRNIC_QP_STATE_RTS) qp->set.rnr_retry = change.rnr;
 }
@@ -327,7 +349,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
   if (attr->state == VL_QPS_RESET) exrnic::StopPosting(qp);
   if (exrnic::ModifyQp(rnic, qp->number, change) != 0) {
     qp->state.store(before, std::memory_order_release);
-    exrnic::ExplainRefusal(before, change);
+    exrnic::ExplainRefusal(*qp, before, change);
     return -1;
   }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
@@ -350,7 +372,7 @@ int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
            qp->set.min_rnr_timer,
            qp->set.rnr_retry,
            qp->set.qkey,
-           qp->set.pkey};
+           qp->set.pkey_index};
   return 0;
 }
 

@@ -42,7 +42,7 @@ struct vl_qp {
   std::atomic<vl_qp_state> state{VL_QPS_RESET};
   // Of vl_modify_qp since the last RESET, under the RNIC's lock `control`.
   struct {
-    uint32_t min_rnr_timer, rnr_retry, qkey, pkey;
+    uint32_t min_rnr_timer, rnr_retry, qkey, pkey_index;
   } set{};
   std::atomic<uint32_t> windows{0};  // of which its send queue is
 };

@@ -113,5 +113,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->read_pool = info.read_pool;
   static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");
   memcpy(attr->mac, info.mac, sizeof(attr->mac));
+  static_assert(sizeof(attr->pkeys) == sizeof(info.pkeys), "a table of P_Keys");
+  memcpy(attr->pkeys, info.pkeys, sizeof(attr->pkeys));
   return 0;
 }

@@ -185,6 +185,40 @@ TEST_CASE("a queue pair that finds no room is told what it has asked for, and ho
            "all 1023 queue pairs (max_qp)"}});
 }
 
+TEST_CASE("keys that a queue pair does not get are named, with what to do") {
+  FakeFabric fabric(1);
+  Endpoint end(&fabric, 0);
+  vl_qp_init_attr init = {};
+  init.send_cq = init.recv_cq = end.cq;
+  init.max_send_wr = init.max_recv_wr = 1;
+  init.flags = VL_QP_GRH;
+  Expect({[&] { return vl_create_qp(end.pd, &init) == nullptr; },
+          EINVAL,
+          {"flags is 0x1", "bits of 0x0"}});
+  init.service = VL_SERVICE_UD;
+  vl_qp* datagrams = vl_create_qp(end.pd, &init);
+  REQUIRE(datagrams != nullptr);
+  const auto keys = [&](uint32_t qkey, uint32_t pkey_index, int error) {
+    return [=, &fabric] {
+      vl_qp_attr attr = {};
+      attr.state = VL_QPS_INIT;
+      attr.qkey = qkey;
+      attr.pkey_index = pkey_index;
+      if (error != 0) fabric.FailNextCall(error);
+      return vl_modify_qp(datagrams, &attr) < 0;
+    };
+  };
+  ExpectAll({
+      {keys(0x80000007, 0, EPERM),
+       EPERM,
+       {"qkey is 0x80000007", "CAP_NET_RAW", "below 0x80000000"}},
+      {keys(7, 0, EPERM), EPERM, {"does not go to INIT"}},
+      {keys(7, 5, EINVAL), EINVAL, {"pkey_index is 5", "no partition", "pkeys/5"}},
+      {keys(7, 16, 0), EINVAL, {"pkey_index is 16, not 0 to 15"}},
+  });
+  CHECK(vl_destroy_qp(datagrams) == 0);
+}
+
 TEST_CASE("a state that a queue pair does not go to, and what it would need, is named") {
   FakeFabric fabric(2);
   Endpoint end(&fabric, 0);

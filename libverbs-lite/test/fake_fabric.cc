@@ -63,8 +63,19 @@ class FakeTransport : public Transport {
 
   int Query(DeviceInfo* info) override {
     std::lock_guard<std::mutex> guard(fabric_->mutex_);
-    *info = {context_->node, 1024,  1024,   1024, 16384, 256,
-             4096,           65536, 250000, 31,   4096,  {2, 0, 0, 0, 0, 1}};
+    *info = {context_->node,
+             1024,
+             1024,
+             1024,
+             16384,
+             256,
+             4096,
+             65536,
+             250000,
+             31,
+             4096,
+             {2, 0, 0, 0, 0, 1},
+             {EXRNIC_PKEY_DEFAULT}};
     return Outcome();
   }
   int QueryLink(bool* up) override {

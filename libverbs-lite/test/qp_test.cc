@@ -62,11 +62,11 @@ TEST_CASE("query gives back what a queue pair was told, until it is reset") {
   init.service = VL_SERVICE_UD;
   vl_qp* datagrams = vl_create_qp(self.pd, &init);
   REQUIRE(datagrams != nullptr);
-  const vl_qp_attr keys = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0x80001234, VL_PKEY_DEFAULT};
+  const vl_qp_attr keys = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0x80001234, 15};
   REQUIRE(vl_modify_qp(datagrams, &keys) == 0);
   REQUIRE(vl_query_qp(datagrams, &attr) == 0);
   CHECK(attr.qkey == 0x80001234);
-  CHECK(attr.pkey == VL_PKEY_DEFAULT);
+  CHECK(attr.pkey_index == 15);
   CHECK(vl_destroy_qp(datagrams) == 0);
 }
 

@@ -22,9 +22,13 @@ package exrnic_core_pkg;
     return now == '1 ? generation_t'(1) : now + 1'b1;
   endfunction
 
-  // Does a P_Key of a frame or a queue pair name a partition; and do two match (PKEY_FULL)?
+  // Does a P_Key of a frame or a queue pair name a partition; which one is an entry of the table; and
+  // do two match (PKEY_FULL)?
   function automatic logic pkey_valid(logic [15:0] pkey);
     return (pkey & ~16'(PKEY_FULL)) != '0;
+  endfunction
+  function automatic logic [15:0] pkey_of(pkeys_t pkeys, pkey_index_t index);
+    return pkeys[16*index+:16];
   endfunction
   function automatic logic pkeys_match(logic [15:0] a, logic [15:0] b);
     return pkey_valid(a) && ((a ^ b) & ~16'(PKEY_FULL)) == '0 &&

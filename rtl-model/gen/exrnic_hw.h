@@ -396,7 +396,7 @@ enum exrnic_counter {
 }
 
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 10  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 11  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -564,7 +564,7 @@ struct exrnic_mbox_create_qp {
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
   exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
   exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
-  uint8_t rsvd_3c[4];  // zero
+  exrnic_le32 flags;  // Flags qp_flags; BAD_PARAMETER with others, or with those of another service
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, qpn) == 0);
@@ -580,6 +580,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, rq_pbl_address) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, srqn) == 48);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_out) == 52);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_in) == 56);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, flags) == 60);
 
 // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
 struct exrnic_mbox_modify_qp {
@@ -588,8 +589,8 @@ struct exrnic_mbox_modify_qp {
   exrnic_le32 dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
   exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
   exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
-  exrnic_le32 qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
-  exrnic_le32 pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
+  exrnic_le32 qkey;  // With INIT, of UD: Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED; else ignored
+  exrnic_le32 pkey_index;  // With INIT, of UD: entry of PKEYS that is its P_Key; BAD_PARAMETER if there is no such one, or it names no partition; else ignored
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
@@ -598,7 +599,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_node) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_qpn) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qkey) == 20);
-EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, pkey) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, pkey_index) == 24);
 
 // What a queue pair is at.
 struct exrnic_mbox_query_qp {
@@ -608,14 +609,16 @@ struct exrnic_mbox_query_qp {
   exrnic_le32 sq_producer;  // Slots posted, modulo 2^16
   exrnic_le32 sq_consumer;  // Slots taken, modulo 2^16
   exrnic_le32 under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
+  exrnic_le32 pkey_index;  // Of UD: entry of PKEYS; else 0
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 24);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_producer) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_consumer) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, under_way) == 20);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, pkey_index) == 24);
 
 // A shared receive queue.
 struct exrnic_mbox_create_srq {
@@ -748,7 +751,11 @@ enum exrnic_port_state {
 #define EXRNIC_PORT_EVENT_LINK_DOWN 0x2u  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
 
 // ---- objects: Verbs objects, their states and rights.
-#define EXRNIC_PKEY_FULL 0x8000u  // P_Key: full member of the partition that the other bits name, which is not 0. Two P_Keys match if these are equal and one of the two is full
+#define EXRNIC_PKEY_FULL 0x8000u  // P_Key: full member of the partition that the other bits name; with 0 it names none. Two P_Keys match if these are equal and one of the two is full
+#define EXRNIC_PKEYS 16  // Entries of the node's table of P_Keys
+#define EXRNIC_PKEY_DEFAULT 0xffffu  // Entry 0 of it after reset: the partition that all nodes are in. The other entries name none
+#define EXRNIC_QKEY_CONTROLLED 0x80000000u  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
+#define EXRNIC_GRH_BYTES 40  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
 
 // State of a queue pair.
 enum exrnic_qp_state {
@@ -773,6 +780,9 @@ enum exrnic_service {
   EXRNIC_SERVICE_UC = 1,  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
   EXRNIC_SERVICE_UD = 2,  // Unreliable datagram: SEND and SEND_IMM of at most one MTU, each to a queue pair or group of its own, from anyone with Q_Key and P_Key
 };
+
+// What a queue pair has besides.
+#define EXRNIC_QP_FLAGS_GRH 0x1u  // Of UD: a datagram is placed GRH_BYTES behind the begin of its receive, and byte_length counts these too; nobody writes them
 
 // Rights on a memory region. Local read is always granted.
 #define EXRNIC_ACCESS_LOCAL_WRITE 0x1u  // The core may write it on behalf of its owner
@@ -1078,6 +1088,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
 #define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
 #define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+#define EXRNIC_REG_PKEYS 0x340  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
 #define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
@@ -1752,6 +1763,7 @@ enum exrnic_cqe_status {
 #define EXRNIC_CQE_FLAGS_INVALIDATED 0x2u  // Of a receive: imm_data is the STag that the message has invalidated
 #define EXRNIC_CQE_FLAGS_SOLICITED 0x4u  // Of a receive: the sender asked for a solicited event
 #define EXRNIC_CQE_FLAGS_SENDER 0x8u  // Of a receive of UD: detail says who sent the message
+#define EXRNIC_CQE_FLAGS_GROUP 0x10u  // With SENDER: the message was for a group, whose number stands in `group`
 
 // Scatter/gather element.
 struct exrnic_sge {
@@ -1772,7 +1784,7 @@ struct exrnic_wqe {
   uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
   exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
   exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
-  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
+  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
   exrnic_le32 index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
@@ -1804,8 +1816,9 @@ EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge1_stag) == 60);
 // Completion. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
 struct exrnic_cqe {
   exrnic_le64 timestamp;  // Device time of the completion, ns
-  exrnic_le32 wqe_index;  // Index (modulo 2^16) of the last slot of the work request; all before it in its queue have ended
-  exrnic_le32 byte_length;  // Bytes of the message
+  exrnic_le16 wqe_index;  // Index of the last slot of the work request; all before it in its queue have ended
+  exrnic_le16 group;  // With flag group: its number. Else 0
+  exrnic_le32 byte_length;  // Bytes of the message; with flag grh of the queue pair GRH_BYTES more
   exrnic_le32 imm_data;  // Of a receive, see flags cqe_flags
   exrnic_le32 qpn;  // Queue pair
   exrnic_le32 detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
@@ -1817,6 +1830,7 @@ struct exrnic_cqe {
 EXRNIC_ASSERT(sizeof(struct exrnic_cqe) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, timestamp) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, wqe_index) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_cqe, group) == 10);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, byte_length) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, imm_data) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, qpn) == 20);

@@ -212,7 +212,7 @@ package exrnic_pkg;
   localparam int unsigned COUNTERS = 60;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'ha;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'hb;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -328,7 +328,7 @@ package exrnic_pkg;
 
   // A queue pair.
   typedef struct packed {
-    logic [31:0] rsvd_480;  // zero
+    logic [31:0] flags;  // Flags qp_flags; BAD_PARAMETER with others, or with those of another service
     logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
     logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
@@ -347,8 +347,8 @@ package exrnic_pkg;
 
   // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
   typedef struct packed {
-    logic [31:0] pkey;  // With INIT, of UD: P_Key of 16 bits, see PKEY_FULL; BAD_PARAMETER if it is more or names no partition; else ignored
-    logic [31:0] qkey;  // With INIT, of UD: Q_Key that datagrams for it must have; else ignored
+    logic [31:0] pkey_index;  // With INIT, of UD: entry of PKEYS that is its P_Key; BAD_PARAMETER if there is no such one, or it names no partition; else ignored
+    logic [31:0] qkey;  // With INIT, of UD: Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED; else ignored
     logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
     logic [31:0] dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
     logic [31:0] dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
@@ -359,6 +359,7 @@ package exrnic_pkg;
 
   // What a queue pair is at.
   typedef struct packed {
+    logic [31:0] pkey_index;  // Of UD: entry of PKEYS; else 0
     logic [31:0] under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
     logic [31:0] sq_consumer;  // Slots taken, modulo 2^16
     logic [31:0] sq_producer;  // Slots posted, modulo 2^16
@@ -366,7 +367,7 @@ package exrnic_pkg;
     logic [31:0] dest_node;  // Node of the peer
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
-  localparam int unsigned MBOX_QUERY_QP_BYTES = 24;
+  localparam int unsigned MBOX_QUERY_QP_BYTES = 28;
 
   // A shared receive queue.
   typedef struct packed {
@@ -477,7 +478,11 @@ package exrnic_pkg;
   localparam int unsigned PORT_EVENT_BITS = 2;
 
   // ---- objects: Verbs objects, their states and rights.
-  localparam int unsigned PKEY_FULL = 32'h8000;  // P_Key: full member of the partition that the other bits name, which is not 0. Two P_Keys match if these are equal and one of the two is full
+  localparam int unsigned PKEY_FULL = 32'h8000;  // P_Key: full member of the partition that the other bits name; with 0 it names none. Two P_Keys match if these are equal and one of the two is full
+  localparam int unsigned PKEYS = 32'h10;  // Entries of the node's table of P_Keys
+  localparam int unsigned PKEY_DEFAULT = 32'hffff;  // Entry 0 of it after reset: the partition that all nodes are in. The other entries name none
+  localparam int unsigned QKEY_CONTROLLED = 32'h80000000;  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
+  localparam int unsigned GRH_BYTES = 32'h28;  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
 
   // State of a queue pair.
   typedef enum logic [2:0] {
@@ -494,6 +499,10 @@ package exrnic_pkg;
     SERVICE_UC = 2'h1,  // Unreliable connection: each message is sent once; PUSH and SEND without invalidation
     SERVICE_UD = 2'h2  // Unreliable datagram: SEND and SEND_IMM of at most one MTU, each to a queue pair or group of its own, from anyone with Q_Key and P_Key
   } service_e;
+
+  // What a queue pair has besides. Bit numbers.
+  localparam int unsigned QP_FLAGS_GRH = 0;  // Of UD: a datagram is placed GRH_BYTES behind the begin of its receive, and byte_length counts these too; nobody writes them
+  localparam int unsigned QP_FLAGS_BITS = 1;
 
   // Rights on a memory region. Local read is always granted. Bit numbers.
   localparam int unsigned ACCESS_LOCAL_WRITE = 0;  // The core may write it on behalf of its owner
@@ -776,6 +785,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
   localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
   localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+  localparam logic [15:0] REG_PKEYS = 16'h340;  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
   localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
@@ -1360,7 +1370,8 @@ package exrnic_pkg;
   localparam int unsigned CQE_FLAGS_INVALIDATED = 1;  // Of a receive: imm_data is the STag that the message has invalidated
   localparam int unsigned CQE_FLAGS_SOLICITED = 2;  // Of a receive: the sender asked for a solicited event
   localparam int unsigned CQE_FLAGS_SENDER = 3;  // Of a receive of UD: detail says who sent the message
-  localparam int unsigned CQE_FLAGS_BITS = 4;
+  localparam int unsigned CQE_FLAGS_GROUP = 4;  // With SENDER: the message was for a group, whose number stands in `group`
+  localparam int unsigned CQE_FLAGS_BITS = 5;
 
   // Scatter/gather element.
   typedef struct packed {
@@ -1381,7 +1392,7 @@ package exrnic_pkg;
     logic [31:0] index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
     logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
-    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination
+    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant
     logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
     logic [31:0] imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
     logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
@@ -1400,8 +1411,9 @@ package exrnic_pkg;
     logic [31:0] detail;  // With REM_*_ERR and RNR_RETRY_EXC_ERR: the terminate code, layer << 12 | etype << 8 | code (RFC 5040, 4.8). With flag sender: node << SENDER_NODE_SHIFT | queue pair
     logic [31:0] qpn;  // Queue pair
     logic [31:0] imm_data;  // Of a receive, see flags cqe_flags
-    logic [31:0] byte_length;  // Bytes of the message
-    logic [31:0] wqe_index;  // Index (modulo 2^16) of the last slot of the work request; all before it in its queue have ended
+    logic [31:0] byte_length;  // Bytes of the message; with flag grh of the queue pair GRH_BYTES more
+    logic [15:0] group;  // With flag group: its number. Else 0
+    logic [15:0] wqe_index;  // Index of the last slot of the work request; all before it in its queue have ended
     logic [63:0] timestamp;  // Device time of the completion, ns
   } cqe_t;
   localparam int unsigned CQE_BYTES = 32;
@@ -1467,6 +1479,9 @@ package exrnic_pkg;
   endfunction
   function automatic logic in_srq_low(logic [15:0] address);
     return address inside {[16'h300 : 16'h31f]};
+  endfunction
+  function automatic logic in_pkeys(logic [15:0] address);
+    return address inside {[16'h340 : 16'h37f]};
   endfunction
   function automatic logic in_counters(logic [15:0] address);
     return address inside {[16'h800 : 16'h9df]};

@@ -340,6 +340,10 @@ module exrnic_pkg_check;
     v_mbox_create_qp.max_reads_in = '1;
     if (v_mbox_create_qp !== (512'({32{1'b1}}) << 448))
       $fatal(1, "mbox_create_qp_t.max_reads_in: place");
+    v_mbox_create_qp = '0;
+    v_mbox_create_qp.flags = '1;
+    if (v_mbox_create_qp !== (512'({32{1'b1}}) << 480))
+      $fatal(1, "mbox_create_qp_t.flags: place");
     if ($bits(mbox_modify_qp_t) != 224) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qpn = '1;
@@ -366,34 +370,38 @@ module exrnic_pkg_check;
     if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 160))
       $fatal(1, "mbox_modify_qp_t.qkey: place");
     v_mbox_modify_qp = '0;
-    v_mbox_modify_qp.pkey = '1;
+    v_mbox_modify_qp.pkey_index = '1;
     if (v_mbox_modify_qp !== (224'({32{1'b1}}) << 192))
-      $fatal(1, "mbox_modify_qp_t.pkey: place");
-    if ($bits(mbox_query_qp_t) != 192) $fatal(1, "mbox_query_qp_t: size");
+      $fatal(1, "mbox_modify_qp_t.pkey_index: place");
+    if ($bits(mbox_query_qp_t) != 224) $fatal(1, "mbox_query_qp_t: size");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.state = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 0))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 0))
       $fatal(1, "mbox_query_qp_t.state: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_node = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 32))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 32))
       $fatal(1, "mbox_query_qp_t.dest_node: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_qpn = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 64))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 64))
       $fatal(1, "mbox_query_qp_t.dest_qpn: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_producer = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 96))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 96))
       $fatal(1, "mbox_query_qp_t.sq_producer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_consumer = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 128))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 128))
       $fatal(1, "mbox_query_qp_t.sq_consumer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.under_way = '1;
-    if (v_mbox_query_qp !== (192'({32{1'b1}}) << 160))
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 160))
       $fatal(1, "mbox_query_qp_t.under_way: place");
+    v_mbox_query_qp = '0;
+    v_mbox_query_qp.pkey_index = '1;
+    if (v_mbox_query_qp !== (224'({32{1'b1}}) << 192))
+      $fatal(1, "mbox_query_qp_t.pkey_index: place");
     if ($bits(mbox_create_srq_t) != 256) $fatal(1, "mbox_create_srq_t: size");
     v_mbox_create_srq = '0;
     v_mbox_create_srq.srqn = '1;
@@ -917,8 +925,12 @@ module exrnic_pkg_check;
       $fatal(1, "cqe_t.timestamp: place");
     v_cqe = '0;
     v_cqe.wqe_index = '1;
-    if (v_cqe !== (256'({32{1'b1}}) << 64))
+    if (v_cqe !== (256'({16{1'b1}}) << 64))
       $fatal(1, "cqe_t.wqe_index: place");
+    v_cqe = '0;
+    v_cqe.group = '1;
+    if (v_cqe !== (256'({16{1'b1}}) << 80))
+      $fatal(1, "cqe_t.group: place");
     v_cqe = '0;
     v_cqe.byte_length = '1;
     if (v_cqe !== (256'({32{1'b1}}) << 96))

@@ -37,7 +37,9 @@ constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
 constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = 13;  // 0..READ_POOL
-constexpr unsigned kMboxAnswerBits = 192;  // the longest one
+constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
+constexpr unsigned kPkeyIndexBits = 4;
+constexpr unsigned kMboxAnswerBits = 224;  // the longest one
 constexpr unsigned kEventBits = 60;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
@@ -535,6 +537,8 @@ struct RxDesc {
   bool first = false;  // with unreliable: of its message
   bool datagram = false;  // with unreliable: it is a message; its Q_Key is `ack`
   uint16_t pkey = 0;  // of a datagram
+  bool to_group = false;  // and it is for one:
+  uint16_t group = 0;
   bool more = false;  // a copy of a datagram, and not the last one
   bool stale = false;  // forgotten, or of an old session: only its end counts
   std::array<uint8_t, 78> ddp{};  // as many of its bytes as fit, the rest means nothing
@@ -559,6 +563,8 @@ struct RxDesc {
     visit(first, 1);
     visit(datagram, 1);
     visit(pkey, 16);
+    visit(to_group, 1);
+    visit(group, 16);
     visit(more, 1);
     visit(stale, 1);
     visit.wire(ddp);
@@ -582,6 +588,8 @@ struct RxDesc {
            first == other.first &&
            datagram == other.datagram &&
            pkey == other.pkey &&
+           to_group == other.to_group &&
+           group == other.group &&
            more == other.more &&
            stale == other.stale &&
            ddp == other.ddp &&
@@ -687,8 +695,9 @@ struct QpConfig {
   uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
   uint8_t rnr_retry = 0;  // how often one of ours is sent again
   exrnic_service service{};
-  uint32_t qkey = 0;  // these two of UD
-  uint16_t pkey = 0;
+  uint32_t qkey = 0;  // these three of UD
+  uint8_t pkey_index = 0;
+  bool grh = false;  // flag GRH of qp_flags
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -712,7 +721,8 @@ struct QpConfig {
     visit(rnr_retry, 3);
     visit(service, 2);
     visit(qkey, 32);
-    visit(pkey, 16);
+    visit(pkey_index, 4);
+    visit(grh, 1);
   }
   bool operator==(const QpConfig& other) const {
     return valid == other.valid &&
@@ -735,7 +745,8 @@ struct QpConfig {
            rnr_retry == other.rnr_retry &&
            service == other.service &&
            qkey == other.qkey &&
-           pkey == other.pkey;
+           pkey_index == other.pkey_index &&
+           grh == other.grh;
   }
 };
 
@@ -1054,6 +1065,7 @@ struct RxDone {
   uint8_t flags = 0;  // cqe_flags
   uint32_t imm_data = 0;
   uint32_t sender = 0;  // with flag sender: cqe.detail
+  uint16_t group = 0;  // with flag group
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -1067,6 +1079,7 @@ struct RxDone {
     visit(flags, 8);
     visit(imm_data, 32);
     visit(sender, 32);
+    visit(group, 16);
   }
   bool operator==(const RxDone& other) const {
     return qpn == other.qpn &&
@@ -1078,7 +1091,8 @@ struct RxDone {
            status == other.status &&
            flags == other.flags &&
            imm_data == other.imm_data &&
-           sender == other.sender;
+           sender == other.sender &&
+           group == other.group;
   }
 };
 

@@ -34,7 +34,9 @@ package exrnic_records_pkg;
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
   typedef logic [4:0] reads_t;  // 0..MAX_READS
   typedef logic [12:0] read_pool_t;  // 0..READ_POOL
-  typedef logic [191:0] mbox_answer_t;  // the longest one
+  typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
+  typedef logic [3:0] pkey_index_t;
+  typedef logic [223:0] mbox_answer_t;  // the longest one
   typedef logic [59:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
@@ -326,6 +328,8 @@ package exrnic_records_pkg;
     logic first;  // with unreliable: of its message
     logic datagram;  // with unreliable: it is a message; its Q_Key is `ack`
     logic [15:0] pkey;  // of a datagram
+    logic to_group;  // and it is for one:
+    group_t group;
     logic more;  // a copy of a datagram, and not the last one
     logic stale;  // forgotten, or of an old session: only its end counts
     ddp_head_t ddp;  // as many of its bytes as fit, the rest means nothing
@@ -380,8 +384,9 @@ package exrnic_records_pkg;
     logic [4:0] rnr_timer;  // code of the pause that a message without a receive is answered by
     logic [2:0] rnr_retry;  // how often one of ours is sent again
     service_e service;
-    logic [31:0] qkey;  // these two of UD
-    logic [15:0] pkey;
+    logic [31:0] qkey;  // these three of UD
+    pkey_index_t pkey_index;
+    logic grh;  // flag GRH of qp_flags
   } qp_config_t;
 
   // Changed by the driver and by errors.
@@ -503,6 +508,7 @@ package exrnic_records_pkg;
     logic [7:0] flags;  // cqe_flags
     logic [31:0] imm_data;
     logic [31:0] sender;  // with flag sender: cqe.detail
+    group_t group;  // with flag group
   } rx_done_t;
 
   // Set by the driver, constant while the shared receive queue exists.

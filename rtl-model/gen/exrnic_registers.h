@@ -82,6 +82,10 @@ constexpr bool in_srq_low(uint32_t offset) {
   return offset >= EXRNIC_REG_SRQ_LOW && offset < 0x320;
 }
 
+constexpr bool in_pkeys(uint32_t offset) {
+  return offset >= EXRNIC_REG_PKEYS && offset < 0x380;
+}
+
 constexpr bool in_counters(uint32_t offset) {
   return offset >= EXRNIC_REG_COUNTERS && offset < 0x9e0;
 }

@@ -170,6 +170,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   cqe.status = static_cast<uint8_t>(ended.status);
   cqe.flags = ended.flags;
   cqe.detail = ended.sender;
+  cqe.group = ended.group;
   if (pull && ended.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR && qp.in_error()) take_fault(qp, cqe);
   if (ended.status == EXRNIC_CQE_STATUS_SUCCESS && !ended.signaled) return;
   write_cqe(pull ? qp.send_cqn : qp.recv_cqn, cqe);
@@ -199,8 +200,7 @@ void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
                 // 1 in the first round, then 0, then 1
                 cqe.phase = !(cq.producer >> cq.log_entries & 1);
                 dma_write_.write(place.address, reinterpret_cast<const uint8_t*>(&cqe), sizeof cqe);
-                state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, static_cast<uint16_t>(cqe.wqe_index),
-                             0,
+                state_.trace(EXRNIC_TRACE_COMPLETION, cqe.qpn, cqe.wqe_index, 0,
                              cqe.opcode == EXRNIC_WQE_OPCODE_RECV ? EXRNIC_TRACE_FLAGS_RECEIVE : 0);
                 ++cq.producer;
                 state_.count(EXRNIC_COUNTER_CQES);

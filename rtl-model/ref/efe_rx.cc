@@ -208,6 +208,7 @@ void EfeRx::replicate(const Received& segment) {
     copied = true;
     once_.push_back(segment);
     once_.back().dst_qpn = attachment->qpn;
+    once_.back().group = static_cast<uint16_t>(attachment->group);
   }
   if (!copied) state_.count(EXRNIC_COUNTER_UNRELIABLE_DROPPED);
 }

@@ -148,7 +148,8 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
       !log_good(command.rq_log_slots, EXRNIC_SQ_LOG_MAX) || command.service > EXRNIC_SERVICE_UD ||
       !pbl_good(command.sq_pbl_address) || !pbl_good(command.rq_pbl_address) ||
       (has_srq && state_.srqs[command.srqn].pd != command.pd) ||
-      command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS)
+      command.max_reads_out > EXRNIC_MAX_READS || command.max_reads_in > EXRNIC_MAX_READS ||
+      (command.flags & ~(command.service == EXRNIC_SERVICE_UD ? EXRNIC_QP_FLAGS_GRH : 0u)) != 0)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   if (exrnic_read_places(command.max_reads_out) > state_.pulls_free ||
       exrnic_read_places(command.max_reads_in) > state_.reads_free)
@@ -171,10 +172,11 @@ exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
   const auto to = static_cast<exrnic_qp_state>(command.state);
   if (!qp.valid || !allowed(qp.status.state, to)) return EXRNIC_MBOX_STATUS_BAD_STATE;
   if (to == EXRNIC_QP_STATE_INIT && qp.is_datagram()) {
-    if (command.pkey > UINT16_MAX || (command.pkey & ~EXRNIC_PKEY_FULL) == 0)
+    if (command.pkey_index >= EXRNIC_PKEYS ||
+        (state_.pkeys[command.pkey_index] & ~EXRNIC_PKEY_FULL) == 0)
       return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
     qp.qkey = command.qkey;
-    qp.pkey = static_cast<uint16_t>(command.pkey);
+    qp.pkey_index = command.pkey_index;
   }
   if (to == EXRNIC_QP_STATE_RTR && qp.is_datagram()) {
     if (command.rnr > EXRNIC_RNR_TIMER_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
@@ -226,7 +228,7 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   const QueuePair& qp = state_.qps[command.index];
   if (!qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   answer(exrnic_mbox_query_qp{qp.status.state, qp.dest_node, qp.dest_qpn, qp.at.sq_producer,
-                              qp.at.sq_consumer, is_under_way(qp)});
+                              qp.at.sq_consumer, is_under_way(qp), qp.pkey_index});
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -101,12 +101,13 @@ void Receiver::take_receive(const Ring& ring) {
 
 void Receiver::place() {
   const Bytes payload = payload_of(*segment_);
-  const bool too_long = payload.size() > inbound().room - inbound().received;
+  const uint64_t begin = uint64_t{qp().left_to_software()} + inbound().received;
+  const bool too_long = begin + payload.size() > inbound().room;
   // Anyone may have sent a datagram: the receive is for the next one.
   if (too_long && segment_->datagram) return done_(EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
   if (too_long) return fail(EXRNIC_CQE_STATUS_LOC_LEN_ERR, EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG);
   const ElementList sinks{inbound().elements, qp().pd, EXRNIC_ACCESS_LOCAL_WRITE};
-  scatter_.scatter(sinks, inbound().received, payload, [this](Verdict verdict) {
+  scatter_.scatter(sinks, begin, payload, [this](Verdict verdict) {
     if (verdict != Verdict::kOk)
       return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR, EXRNIC_TERM_CODE_LOCAL_CATASTROPHIC);
     placed();
@@ -153,7 +154,7 @@ Receiver::Refusal Receiver::invalidate() {
 void Receiver::complete() {
   const uint8_t* header = segment_->ddp.data();
   ReceiveEnded ended = end_of(inbound().wqe_index);
-  ended.byte_length = inbound().received;
+  ended.byte_length = qp().left_to_software() + inbound().received;
   if (op_of(*segment_).solicited) ended.flags |= EXRNIC_CQE_FLAGS_SOLICITED;
   if (is_immediate(*segment_)) {
     ended.byte_length = inbound().written;
@@ -170,6 +171,8 @@ void Receiver::complete() {
   if (segment_->datagram) {
     ended.flags |= EXRNIC_CQE_FLAGS_SENDER;
     ended.sender = segment_->node << EXRNIC_SENDER_NODE_SHIFT | segment_->src_qpn;
+    if (segment_->group) ended.flags |= EXRNIC_CQE_FLAGS_GROUP;
+    ended.group = segment_->group.value_or(0);
   }
   inbound().open = false;
   ++inbound().messages;

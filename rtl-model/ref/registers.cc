@@ -36,6 +36,8 @@ void Registers::write(const MmioAccess& access) {
     default:
       if (registers::in_mbox_data(access.offset) && mailbox_.idle())
         mailbox_.payload()[(access.offset - EXRNIC_REG_MBOX_DATA) / 4] = value;
+      if (registers::in_pkeys(access.offset))
+        state_.pkeys[(access.offset - EXRNIC_REG_PKEYS) / 4] = static_cast<uint16_t>(value);
       if (uint32_t* bits = event_bits(access.offset)) *bits &= ~value;
   }
 }
@@ -79,6 +81,7 @@ uint32_t Registers::value_of(uint32_t offset) {
       if (const uint32_t* bits = event_bits(offset)) return *bits;
       if (registers::in_mbox_data(offset))
         return mailbox_.payload()[(offset - EXRNIC_REG_MBOX_DATA) / 4];
+      if (registers::in_pkeys(offset)) return state_.pkeys[(offset - EXRNIC_REG_PKEYS) / 4];
       return registers::in_counters(offset) ? counter_word(offset - EXRNIC_REG_COUNTERS)
                                             : UINT32_MAX;
   }

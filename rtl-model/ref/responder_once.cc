@@ -33,7 +33,7 @@ void Responder::judge_unreliable() {
 }
 
 bool Responder::has_keys(const QueuePair& qp) {
-  if (!pkeys_match(qp.pkey, segment_.datagram->pkey)) {
+  if (!pkeys_match(state_.pkeys[qp.pkey_index], segment_.datagram->pkey)) {
     state_.count(EXRNIC_COUNTER_BAD_PKEY);
     return false;
   }

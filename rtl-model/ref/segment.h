@@ -123,7 +123,8 @@ struct Received {
     uint32_t qkey = 0;
     uint16_t pkey = 0;
   };
-  std::optional<Keys> datagram;  // with unreliable: it is a message of itself
+  std::optional<Keys> datagram;   // with unreliable: it is a message of itself,
+  std::optional<uint16_t> group;  // and may be for a group
   exrnic_service service() const {
     if (datagram) return EXRNIC_SERVICE_UD;
     return unreliable ? EXRNIC_SERVICE_UC : EXRNIC_SERVICE_RC;

@@ -288,7 +288,9 @@ Segment Sender::segment(Tag::Kind kind) {
   Segment segment = segment_to_peer(qp, turn_.qpn());
   if (qp.service != EXRNIC_SERVICE_RC) segment.once = Segment::Once{};
   if (qp.is_datagram()) {
-    segment.datagram = {destination_node(work_), work_.head.remote_stag, qp.pkey};
+    const uint32_t qkey = work_.head.remote_stag;
+    segment.datagram = {destination_node(work_), qkey & EXRNIC_QKEY_CONTROLLED ? qp.qkey : qkey,
+                        state_.pkeys[qp.pkey_index]};
     segment.dst_qpn = destination_qpn(work_);
     segment.src_generation = segment.dst_generation = 0;
   }

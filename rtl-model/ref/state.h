@@ -109,7 +109,7 @@ struct QueuePair : exrnic_mbox_create_qp {
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
   uint32_t qkey = 0;  // these two of UD
-  uint16_t pkey = 0;
+  uint32_t pkey_index = 0;
   uint8_t rnr_timer = 0;    // code of the pause that a message without a receive is answered by
   uint8_t rnr_retry = 0;    // how often one of ours is sent again
   uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
@@ -175,6 +175,8 @@ struct QueuePair : exrnic_mbox_create_qp {
 
   bool has_srq() const { return srqn != EXRNIC_NO_SRQ; }
   bool is_datagram() const { return service == EXRNIC_SERVICE_UD; }
+  // Bytes that a datagram leaves to software at the begin of its receive.
+  uint32_t left_to_software() const { return flags & EXRNIC_QP_FLAGS_GRH ? EXRNIC_GRH_BYTES : 0; }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
   bool serves_peer() const {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
@@ -311,6 +313,7 @@ struct State {
   std::vector<Region> regions{EXRNIC_MAX_STAG};
   std::vector<Window> windows{EXRNIC_MAX_WINDOWS};
   std::array<std::optional<Attachment>, EXRNIC_MAX_ATTACHED> attachments;
+  std::array<uint16_t, EXRNIC_PKEYS> pkeys = {EXRNIC_PKEY_DEFAULT};
   std::vector<PioAssembly> pio{EXRNIC_USER_PAGES};
   std::deque<uint32_t> turns;
   std::vector<bool> queued = std::vector<bool>(EXRNIC_MAX_QP);

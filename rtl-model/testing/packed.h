@@ -33,6 +33,12 @@ void set_bit(VlWide<N>& port, unsigned at, unsigned bit) {
   word = (word & ~(1u << (at % 32))) | (bit << (at % 32));
 }
 
+// An element of a packed array.
+template <typename Port>
+void set_element(Port& port, unsigned index, unsigned width, uint64_t value) {
+  for (unsigned i = 0; i < width; ++i) set_bit(port, index * width + i, (value >> i) & 1);
+}
+
 // Fills a port of `total` bits, field by field from the top.
 template <typename Port>
 class Packer {

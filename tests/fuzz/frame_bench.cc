@@ -18,7 +18,7 @@ constexpr uint32_t kUcQpn = 6;  // of service UC, with the same peer
 constexpr uint32_t kUdQpns[] = {7, 8};
 constexpr uint32_t kGroup = 0x1234;
 constexpr uint32_t kQkey = 0x11223344;
-constexpr uint16_t kPkey = 0xffff;
+constexpr uint16_t kPkey = EXRNIC_PKEY_DEFAULT;
 constexpr uint32_t kPeerQpn = 9;
 constexpr uint32_t kPage = 1u << EXRNIC_PAGE_SHIFT;
 constexpr uint32_t kUserPage = 2;
@@ -137,7 +137,7 @@ void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, unsigne
   core_.must(EXRNIC_MBOX_OP_CREATE_QP, qp);
   for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
     core_.must(EXRNIC_MBOX_OP_MODIFY_QP, exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(state),
-                                                               kPeer, kPeerQpn, 0, kQkey, kPkey});
+                                                               kPeer, kPeerQpn, 0, kQkey, 0});
   for (uint16_t i = 0; i < kReceives; ++i) {
     const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
     const Bytes slot = testing::slots_of(work);

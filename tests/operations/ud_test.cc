@@ -12,16 +12,20 @@ namespace exrnic::testing {
 namespace {
 
 constexpr uint64_t kLongEnoughNs = 100'000;
-constexpr uint32_t kQkey = 0x8000'1234;
-constexpr uint16_t kPkey = EXRNIC_PKEY_FULL | 0x7a5;
+constexpr uint32_t kQkey = 0x1234;
+constexpr uint32_t kControlled = EXRNIC_QKEY_CONTROLLED | 0x77;
+// What stands in the table of each node.
+constexpr uint16_t kPartition = 0x7a5;
+constexpr uint32_t kFull = 5, kOther = 6, kLimited = EXRNIC_PKEYS - 1, kNone = 7;
 constexpr uint32_t kGroup = 0xfedc;
 constexpr uint32_t kQpn = 33;  // the first queue pair of each node
 constexpr uint64_t kBytes = 20'000;
 
-QueuePairOptions datagrams(const Queue* recv_cq = nullptr) {
+QueuePairOptions datagrams(const Queue* recv_cq = nullptr, uint32_t flags = 0) {
   QueuePairOptions options;
   options.service = EXRNIC_SERVICE_UD;
   options.recv_cq = recv_cq;
+  options.flags = flags;
   return options;
 }
 
@@ -38,12 +42,15 @@ Work imm(const Work& work, uint32_t data) {
 }
 
 struct Nodes {
-  explicit Nodes(const TestbedOptions& options = options_on("dc-25g", "star:3"))
+  explicit Nodes(const TestbedOptions& options = options_on("dc-25g", "star:3"), uint32_t flags = 0)
       : testbed(options, test_cores()) {
     for (unsigned node = 0; node < testbed.nodes(); ++node) {
-      ends.push_back(std::make_unique<End>(testbed, node, kQpn, kBytes, datagrams()));
+      ends.push_back(std::make_unique<End>(testbed, node, kQpn, kBytes, datagrams(nullptr, flags)));
       End& end = *ends.back();
-      end.rnic.open_datagrams(end.qp, kQkey, kPkey);
+      end.rnic.set_pkey(kFull, EXRNIC_PKEY_FULL | kPartition);
+      end.rnic.set_pkey(kOther, EXRNIC_PKEY_FULL | (kPartition - 1));
+      end.rnic.set_pkey(kLimited, kPartition);
+      end.rnic.open_datagrams(end.qp, kQkey, kFull);
       std::mt19937_64 random(node);
       end.rnic.write(end.near, 0, random_bytes(random, kBytes));
     }
@@ -60,10 +67,10 @@ struct Nodes {
   void receive(unsigned node, uint32_t offset, uint32_t room) {
     (*this)[node].receive({element((*this)[node].far, offset, room)});
   }
-  QueuePair open(unsigned node, uint32_t qpn, uint32_t qkey = kQkey, uint16_t pkey = kPkey) {
+  QueuePair open(unsigned node, uint32_t qpn, uint32_t qkey = kQkey, uint32_t pkey_index = kFull) {
     End& end = (*this)[node];
     QueuePair qp = end.rnic.create_qp(qpn, End::kPage, End::kPd, end.cq, datagrams(&end.recv_cq));
-    end.rnic.open_datagrams(qp, qkey, pkey);
+    end.rnic.open_datagrams(qp, qkey, pkey_index);
     return qp;
   }
   void send(unsigned node, const Work& work) {
@@ -111,6 +118,8 @@ TEST_CASE("UD: messages of every length come from anyone, say from whom, and nob
       CHECK(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);
       CHECK(cqe.byte_length == bytes);
       CHECK(sender_of(cqe) == sender(from, kQpn));
+      CHECK((cqe.flags & EXRNIC_CQE_FLAGS_GROUP) == 0);
+      CHECK(cqe.group == 0);
       CHECK(bool(cqe.flags & EXRNIC_CQE_FLAGS_IMM) == has_imm);
       CHECK(cqe.imm_data == (has_imm ? number : 0));
       CHECK(difference(nodes[0].rnic.read(nodes[0].far, 500, bytes),
@@ -165,8 +174,8 @@ TEST_CASE("UD: another Q_Key or P_Key is dropped and counted, and nobody hears o
   nodes.run();
   CHECK(nodes.counter(0, EXRNIC_COUNTER_BAD_QKEY) == 1);
   CHECK(nodes.counter(0, EXRNIC_COUNTER_BAD_PKEY) == 0);
-  QueuePair stranger = nodes.open(1, 40, kQkey, EXRNIC_PKEY_FULL | 0x7a4);
-  QueuePair limited = nodes.open(1, 41, kQkey, 0x7a5);
+  QueuePair stranger = nodes.open(1, 40, kQkey, kOther);
+  QueuePair limited = nodes.open(1, 41, kQkey, kLimited);
   nodes[1].rnic.post(stranger, to_qp(send_of(nodes.out(1, 0, 11)), 0, kQpn));
   CHECK(nodes[1].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
   nodes.run();
@@ -177,11 +186,104 @@ TEST_CASE("UD: another Q_Key or P_Key is dropped and counted, and nobody hears o
   nodes[1].rnic.post(limited, to_qp(send_of(nodes.out(1, 0, 12)), 0, kQpn));
   CHECK(nodes[1].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(nodes[0].wait_receive().byte_length == 12);
-  nodes.open(0, 42, kQkey, 0x7a5);
+  nodes.open(0, 42, kQkey, kLimited);
   nodes[1].rnic.post(limited, to_qp(send_of(nodes.out(1, 0, 13)), 0, 42));
   CHECK(nodes[1].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
   nodes.run();
   CHECK(nodes.counter(0, EXRNIC_COUNTER_BAD_PKEY) == 2);
+  nodes.expect_alive();
+}
+
+TEST_CASE("UD: who names a controlled Q_Key sends with that of its own queue pair") {
+  Nodes nodes;
+  QueuePair controlled = nodes.open(0, 50, kControlled),
+            privileged = nodes.open(1, 51, kControlled);
+  nodes[0].rnic.post_receive(controlled, {element(nodes[0].far, 0, 100)});
+  nodes.receive(0, 0, 100);
+  // It is no way to a queue pair that has such a one.
+  for (const uint32_t qkey : {kControlled, uint32_t{EXRNIC_QKEY_CONTROLLED}, ~0u})
+    nodes.send(1, to_qp(send_of(nodes.out(1, 0, 10)), 0, 50, qkey));
+  nodes.run();
+  CHECK(nodes.counter(0, EXRNIC_COUNTER_BAD_QKEY) == 3);
+  CHECK_FALSE(nodes.received(0));
+  nodes.send(1, to_qp(send_of(nodes.out(1, 0, 11)), 0, kQpn, kControlled));
+  CHECK(nodes[0].wait_receive().byte_length == 11);
+  nodes[1].rnic.post(privileged, to_qp(send_of(nodes.out(1, 0, 12)), 0, 50, ~0u));
+  CHECK(nodes[1].wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  const exrnic_cqe cqe = nodes[0].wait_receive();
+  CHECK(cqe.byte_length == 12);
+  CHECK(cqe.qpn == 50);
+  nodes.expect_alive();
+}
+
+TEST_CASE("UD: the P_Key of a queue pair is what the table says when a datagram leaves or comes") {
+  Nodes nodes;
+  for (int i = 0; i < 4; ++i) nodes.receive(0, 0, 100);
+  const auto send = [&] {
+    nodes.send(1, to_qp(send_of(nodes.out(1, 0, 10)), 0, kQpn));
+    nodes.run();
+    return nodes.received(0).has_value();
+  };
+  CHECK(send());
+  for (const unsigned node : {0u, 1u}) {
+    INFO("the table of node " << node);
+    for (const uint32_t pkey : {0u, uint32_t{EXRNIC_PKEY_FULL}, EXRNIC_PKEY_DEFAULT}) {
+      nodes[node].rnic.set_pkey(kFull, static_cast<uint16_t>(pkey));
+      CHECK_FALSE(send());
+    }
+    CHECK(nodes.counter(0, EXRNIC_COUNTER_BAD_PKEY) == 3 * (node + 1));
+    CHECK(nodes.counter(0, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 3 * (node + 1));
+    nodes[node].rnic.set_pkey(kFull, kPartition);
+    CHECK(send());
+    nodes[node].rnic.set_pkey(kFull, EXRNIC_PKEY_FULL | kPartition);
+  }
+  CHECK(nodes[0].rnic.query(kQpn).pkey_index == kFull);
+  nodes.expect_alive();
+}
+
+TEST_CASE("UD: room for a GRH is left in front of a datagram, and counts") {
+  constexpr uint32_t kGrh = EXRNIC_GRH_BYTES;
+  Nodes nodes(options_on("dc-25g", "star:3"), EXRNIC_QP_FLAGS_GRH);
+  const Bytes mark(3000, 0xee);
+  for (const uint32_t bytes : {0u, 1u, 100u, kMtu}) {
+    // In one element; in two that part in the room; with one behind it.
+    const Elements cases[] = {
+        {element(nodes[0].far, 60, 2000)},
+        {element(nodes[0].far, 60, 17), element(nodes[0].far, 77, 1900)},
+        {element(nodes[0].far, 60, kGrh), element(nodes[0].far, 60 + kGrh, 1900)},
+    };
+    for (const Elements& elements : cases) {
+      INFO(bytes << " bytes in " << elements.size() << " elements of " << elements[0].length);
+      nodes[0].rnic.write(nodes[0].far, 0, mark);
+      nodes[0].receive(elements);
+      nodes.send(1, to_qp(send_of(nodes.out(1, 5, bytes)), 0, kQpn));
+      const exrnic_cqe cqe = nodes[0].wait_receive();
+      CHECK(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);
+      CHECK(cqe.byte_length == kGrh + bytes);
+      Bytes expected = mark;
+      const Bytes sent = nodes[1].rnic.read(nodes[1].near, 5, bytes);
+      std::copy(sent.begin(), sent.end(), expected.begin() + 60 + kGrh);
+      CHECK(difference(nodes[0].rnic.read(nodes[0].far, 0, mark.size()), expected) == "");
+    }
+  }
+  // It is a part of what a receive must have room for.
+  nodes.receive(0, 0, kGrh - 1);
+  nodes.send(1, to_qp(send_of({}), 0, kQpn));
+  nodes.run();
+  CHECK_FALSE(nodes.received(0));
+  CHECK(nodes.counter(0, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 1);
+  nodes.expect_alive();
+}
+
+TEST_CASE("UD: a receive too short for a message behind a GRH waits for one that fits") {
+  constexpr uint32_t kGrh = EXRNIC_GRH_BYTES;
+  Nodes nodes(options_on("dc-25g", "star:3"), EXRNIC_QP_FLAGS_GRH);
+  nodes.receive(0, 0, kGrh + 50);
+  nodes.send(1, to_qp(send_of(nodes.out(1, 0, 51)), 0, kQpn));
+  nodes.send(1, to_qp(send_of(nodes.out(1, 0, 50)), 0, kQpn));
+  CHECK(nodes[0].wait_receive().byte_length == kGrh + 50);
+  nodes.run();
+  CHECK(nodes.counter(0, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 1);
   nodes.expect_alive();
 }
 
@@ -295,6 +397,8 @@ void expect_copy(Nodes& nodes, unsigned node, uint32_t qpn, const Bytes& sent, u
   CHECK(cqe.qpn == qpn);
   CHECK(cqe.byte_length == sent.size());
   CHECK(sender_of(cqe) == sender(from, kQpn));
+  CHECK((cqe.flags & EXRNIC_CQE_FLAGS_GROUP) != 0);
+  CHECK(cqe.group == kGroup);
   const uint64_t at = qpn == kQpn ? 0 : 5000;
   CHECK(difference(nodes[node].rnic.read(nodes[node].far, at, sent.size()), sent) == "");
 }
@@ -323,6 +427,23 @@ TEST_CASE("a datagram to a group reaches each attached queue pair once, on any n
     CHECK(nodes.counter(3, EXRNIC_COUNTER_UNRELIABLE_DROPPED) == 1);
     nodes.expect_alive();
   }
+}
+
+TEST_CASE("a queue pair of several groups hears for which of them a datagram was") {
+  Nodes nodes;
+  for (const uint32_t group : {kGroup, 0u, uint32_t{EXRNIC_GROUP_MAX}})
+    CHECK(nodes[1].rnic.attach(kQpn, group) == EXRNIC_MBOX_STATUS_OK);
+  for (const uint32_t group : {0u, uint32_t{EXRNIC_GROUP_MAX}, kGroup}) {
+    nodes.receive(1, 0, 100);
+    nodes.send(0, to_group(send_of(nodes.out(0, 0, 10)), group));
+    const exrnic_cqe cqe = nodes[1].wait_receive();
+    CHECK((cqe.flags & EXRNIC_CQE_FLAGS_GROUP) != 0);
+    CHECK(cqe.group == group);
+  }
+  nodes.receive(1, 0, 100);
+  nodes.send(0, to_qp(send_of(nodes.out(0, 0, 10)), 1, kQpn));
+  CHECK((nodes[1].wait_receive().flags & EXRNIC_CQE_FLAGS_GROUP) == 0);
+  nodes.expect_alive();
 }
 
 TEST_CASE("each copy of a datagram to a group is judged by itself") {
@@ -449,23 +570,49 @@ TEST_CASE("what cannot be attached or detached is refused") {
   CHECK(rnic.attach(kQpn, kGroup + 1) == EXRNIC_MBOX_STATUS_OK);
 }
 
-TEST_CASE("a queue pair of UD needs a P_Key, and no peer") {
+TEST_CASE("a queue pair of UD needs a P_Key of the table, and no peer") {
   Nodes nodes(options_for("dc-25g"));
   RnicDriver& rnic = nodes[0].rnic;
   rnic.create_qp(60, End::kPage, End::kPd, nodes[0].cq, datagrams());
   exrnic_mbox_modify_qp change{};
   change.qpn = 60;
   change.state = EXRNIC_QP_STATE_INIT;
-  for (const uint32_t pkey : {0u, uint32_t{EXRNIC_PKEY_FULL}, 0x10001u}) {
-    change.pkey = pkey;
+  rnic.set_pkey(kNone, EXRNIC_PKEY_FULL);
+  for (const uint32_t index : {1u, kNone, uint32_t{EXRNIC_PKEYS}, ~0u}) {
+    change.pkey_index = index;
     CHECK(rnic.command(EXRNIC_MBOX_OP_MODIFY_QP, change) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
+    CHECK(rnic.query(60).state == EXRNIC_QP_STATE_RESET);
   }
-  change.pkey = 1;
+  change.pkey_index = kLimited;
   rnic.must(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  CHECK(rnic.query(60).pkey_index == kLimited);
   CHECK(rnic.modify(60, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1) ==
         EXRNIC_MBOX_STATUS_BAD_PARAMETER);
   CHECK(rnic.modify(60, EXRNIC_QP_STATE_RTR, ~0u, ~0u) == EXRNIC_MBOX_STATUS_OK);
   CHECK(rnic.query(60).dest_node == 0);
+}
+
+TEST_CASE("the table of P_Keys has 16 bits an entry, and after reset one partition") {
+  Testbed testbed(options_for("dc-25g"), test_cores());
+  RnicDriver rnic(testbed, 0);
+  for (uint32_t i = 0; i <= EXRNIC_PKEYS; ++i) {
+    const uint32_t at = EXRNIC_REG_PKEYS + 4 * i;
+    const uint32_t reset = i == 0 ? EXRNIC_PKEY_DEFAULT : i < EXRNIC_PKEYS ? 0 : ~0u;
+    CHECK(rnic.read_register(at) == reset);
+    rnic.write_register(at, 0xabcd'1230 + i);
+    CHECK(rnic.read_register(at) == (i < EXRNIC_PKEYS ? 0x1230 + i : ~0u));
+  }
+}
+
+TEST_CASE("room for a GRH is for queue pairs of UD alone") {
+  Nodes nodes(options_for("dc-25g"));
+  QueuePairOptions options = datagrams(nullptr, EXRNIC_QP_FLAGS_GRH << 1);
+  CHECK_THROWS(nodes[0].rnic.create_qp(60, End::kPage, End::kPd, nodes[0].cq, options));
+  options.flags = EXRNIC_QP_FLAGS_GRH;
+  for (const auto service : {EXRNIC_SERVICE_RC, EXRNIC_SERVICE_UC}) {
+    options.service = service;
+    CHECK_THROWS(nodes[0].rnic.create_qp(60, End::kPage, End::kPd, nodes[0].cq, options));
+  }
 }
 
 TEST_CASE("over a bad network datagrams come whole or not at all, and RC beside them all of its") {

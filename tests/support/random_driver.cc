@@ -136,7 +136,7 @@ class RandomDriver {
                         qpn(), page(), pd(), cqn(), cqn(), ring_log(), ring_log(),
                         one_of({0u}, {1u, 2u, 4u, ~0u}), pbl(), pbl(),
                         one_of({EXRNIC_NO_SRQ, EXRNIC_NO_SRQ, 3u, 4u}, {EXRNIC_MAX_SRQ, ~1u}),
-                        reads(), reads(), 0});
+                        reads(), reads(), one_of({0u}, {EXRNIC_QP_FLAGS_GRH, 2u, ~0u})});
       case EXRNIC_MBOX_OP_MODIFY_QP:
         return give(EXRNIC_MBOX_OP_MODIFY_QP,
                     exrnic_mbox_modify_qp{
@@ -144,7 +144,7 @@ class RandomDriver {
                         one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
                         one_of({11u}, {0xff'ffffu, 0x100'0000u}),
                         one_of({0u, 1u, 3u, 7u}, {8u, 31u, 32u, ~0u}), one_of({7u}, {~0u}),
-                        one_of({0xffffu, 1u}, {0u, 0x8000u, 0x10000u})});
+                        one_of({0u, 3u}, {EXRNIC_PKEYS - 1u, EXRNIC_PKEYS, ~0u})});
       case EXRNIC_MBOX_OP_QUERY_QP:
         return query(EXRNIC_MBOX_OP_QUERY_QP, qpn(), sizeof(exrnic_mbox_query_qp));
       case EXRNIC_MBOX_OP_DESTROY_QP:
@@ -181,7 +181,7 @@ class RandomDriver {
 
   void bring_up(uint32_t qpn) {
     for (const uint32_t state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS}) {
-      const exrnic_mbox_modify_qp change{qpn, state, 1, 11, 0, 7, 0xffff};
+      const exrnic_mbox_modify_qp change{qpn, state, 1, 11, 0, 7, 0};
       facts_ << "to state " << state << " status "
              << rnic_.command(EXRNIC_MBOX_OP_MODIFY_QP, change) << ' ';
     }
@@ -225,7 +225,8 @@ class RandomDriver {
     const uint32_t offset = one_of<uint32_t>(
         {EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT, EXRNIC_REG_INT_ENABLE,
          EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS, EXRNIC_REG_PULL_MODE, EXRNIC_REG_ERRATA,
-         EXRNIC_REG_QP_FAILED, EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_QP_FAILED_WORDS},
+         EXRNIC_REG_QP_FAILED, EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_REG_PKEYS,
+         EXRNIC_REG_PKEYS + 12},
         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x7c,
          EXRNIC_REG_SRQ_LOW, EXRNIC_REG_PORTS_PENDING, EXRNIC_REG_PORTS_PENDING + 4, 0xffc,

@@ -41,7 +41,7 @@ inline exrnic_service service_of(unsigned pair) {
 }
 inline bool is_sent_once(unsigned pair) { return service_of(pair) != EXRNIC_SERVICE_RC; }
 inline uint32_t qpn_of(unsigned node, unsigned pair) { return 10 + 20 * node + pair; }
-constexpr uint32_t kPlanQkey = 0x8000'2517;
+constexpr uint32_t kPlanQkey = 0x2517;
 inline bool shares_receives(unsigned pair) { return pair == 0; }
 
 struct Operation {

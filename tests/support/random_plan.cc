@@ -184,7 +184,9 @@ class Drawing {
         if (service_of(pair) != EXRNIC_SERVICE_UD) break;
         header.remote_to =
             uint64_t{1 - node} << EXRNIC_DATAGRAM_NODE_SHIFT | qpn_of(1 - node, pair);
-        header.remote_stag = kPlanQkey;
+        // That of the own queue pair is the same.
+        header.remote_stag =
+            below(2) ? kPlanQkey : EXRNIC_QKEY_CONTROLLED | static_cast<uint32_t>(random_());
     }
     header.num_sge = static_cast<uint8_t>(operation.elements.size());
     header.num_slots = static_cast<uint8_t>(slots_for(operation));

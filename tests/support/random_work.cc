@@ -112,6 +112,7 @@ struct Party {
   std::map<std::pair<Memory, unsigned>, Region> regions;
   std::map<std::pair<uint32_t, bool>, std::vector<exrnic_cqe>> completions;  // by qpn, receives
   std::array<unsigned, kPairs> receives{};                                   // posted
+  uint32_t opened = 0;                                                       // for datagrams
 };
 
 class Execution {
@@ -191,7 +192,10 @@ class Execution {
       Party& node = nodes_[id];
       node.qps[pair].sq.index = node.qps[pair].rq.index = 0;
       if (service_of(pair) == EXRNIC_SERVICE_UD) {
-        node.rnic.open_datagrams(node.qps[pair], kPlanQkey, EXRNIC_PKEY_FULL | 1);
+        // Another entry of the table each time; one of the two is a full member.
+        const uint32_t index = node.opened++ % EXRNIC_PKEYS;
+        node.rnic.set_pkey(index, id == 0 ? EXRNIC_PKEY_FULL | 1 : 1);
+        node.rnic.open_datagrams(node.qps[pair], kPlanQkey, index);
       } else {
         node.rnic.connect(node.qps[pair], node_of(1 - id), qpn_of(1 - id, pair), kPatient);
       }

@@ -155,6 +155,7 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   create.srqn = options.srqn;
   create.max_reads_out = options.max_reads_out;
   create.max_reads_in = options.max_reads_in;
+  create.flags = options.flags;
   const exrnic_mbox_status status = command(EXRNIC_MBOX_OP_CREATE_QP, create);
   if (status == EXRNIC_MBOX_STATUS_NO_ROOM)
     throw std::runtime_error("queue pair " + std::to_string(qpn) + ": max_reads_out is " +
@@ -201,12 +202,16 @@ void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, rnr.retry));
 }
 
-void RnicDriver::open_datagrams(const QueuePair& qp, uint32_t qkey, uint16_t pkey) {
+void RnicDriver::set_pkey(uint32_t index, uint16_t pkey) {
+  write_register(EXRNIC_REG_PKEYS + 4 * index, pkey);
+}
+
+void RnicDriver::open_datagrams(const QueuePair& qp, uint32_t qkey, uint32_t pkey_index) {
   exrnic_mbox_modify_qp change{};
   change.qpn = qp.qpn;
   change.state = EXRNIC_QP_STATE_INIT;
   change.qkey = qkey;
-  change.pkey = pkey;
+  change.pkey_index = pkey_index;
   must(EXRNIC_MBOX_OP_MODIFY_QP, change);
   expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTR));
   expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTS));

@@ -54,6 +54,7 @@ struct QueuePairOptions {
   uint32_t max_reads_in = EXRNIC_MAX_READS;
   const Queue* recv_cq = nullptr;  // if it is not that of the send queue
   exrnic_service service = EXRNIC_SERVICE_RC;
+  uint32_t flags = 0;  // qp_flags
 };
 
 // What comes of messages that find no receive: the pause that this end asks for (RNR_TIMER_MAX),
@@ -125,8 +126,9 @@ class RnicDriver {
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
                             uint32_t dest_qpn = 0, uint32_t rnr = 0);
   void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
-               const Rnr& rnr = {});                                       // RESET to RTS
-  void open_datagrams(const QueuePair& qp, uint32_t qkey, uint16_t pkey);  // UD: RESET to RTS
+               const Rnr& rnr = {});             // RESET to RTS
+  void set_pkey(uint32_t index, uint16_t pkey);  // of the node's table
+  void open_datagrams(const QueuePair& qp, uint32_t qkey, uint32_t pkey_index = 0);  // UD: likewise
   exrnic_mbox_status attach(uint32_t qpn, uint32_t group);
   exrnic_mbox_status detach(uint32_t qpn, uint32_t group);
   // To ERROR, and waits until nothing of it is under way: then it may be reset or destroyed. Throws

@@ -378,14 +378,15 @@ TEST_CASE("tshark shows what atomics asked for, and what was there before") {
 }
 
 TEST_CASE("tshark shows the keys of a datagram, and its group") {
-  constexpr uint32_t kQkey = 0x8765'4321;
+  constexpr uint32_t kQkey = 0x7765'4321;
   constexpr uint16_t kPkey = 0x9abc;
   constexpr uint32_t kGroup = 0xbcd;
   Captured c;
   QueuePairOptions options;
   options.service = EXRNIC_SERVICE_UD;
   QueuePair qp = c.e.left.rnic.create_qp(50, End::kPage, End::kPd, c.e.left.cq, options);
-  c.e.left.rnic.open_datagrams(qp, 1, kPkey);
+  c.e.left.rnic.set_pkey(1, kPkey);
+  c.e.left.rnic.open_datagrams(qp, 1, 1);
   Work work = send_of({element(c.e.left.near, 0, 300)});
   work.remote_stag = kQkey;
   for (const uint64_t to :

@@ -75,6 +75,8 @@ struct vl_mr;
 
 /* ---- RNIC ------------------------------------------------------------------------------------ */
 
+#define VL_PKEYS 16
+
 struct vl_rnic_attr {
   uint32_t node_id; /* of this RNIC in its fabric */
   uint32_t mtu;     /* payload of a frame, bytes */
@@ -88,6 +90,7 @@ struct vl_rnic_attr {
   uint32_t comp_vectors;   /* interrupt vectors for completion queues */
   uint32_t read_pool;      /* places for PULLs under way, in each direction; over all processes */
   uint8_t mac[6];
+  uint16_t pkeys[VL_PKEYS]; /* P_Keys of the node when it was opened, see VL_SERVICE_UD */
 };
 
 /*
@@ -267,7 +270,8 @@ enum vl_wc_flags {
   VL_WC_WITH_IMM = 1 << 0,        /* imm_data is valid */
   VL_WC_WITH_INVALIDATE = 1 << 1, /* invalidated_stag is valid */
   VL_WC_SOLICITED = 1 << 2,       /* the sender asked for a solicited event */
-  VL_WC_WITH_SOURCE = 1 << 3      /* of VL_SERVICE_UD: src_node and src_qpn are valid */
+  VL_WC_WITH_SOURCE = 1 << 3,     /* of VL_SERVICE_UD: src_node and src_qpn are valid */
+  VL_WC_WITH_GROUP = 1 << 4       /* likewise: it was for a group, and group is valid */
 };
 
 struct vl_wc {
@@ -275,7 +279,7 @@ struct vl_wc {
   enum vl_wc_status status;
   enum vl_wc_opcode opcode;
   uint32_t byte_len;     /* bytes of the message; valid with VL_WC_SUCCESS. Of a receive that a
-                            PUSH_IMM took: the bytes of the PUSH */
+                            PUSH_IMM took: the bytes of the PUSH. With VL_QP_GRH: and VL_GRH_BYTES */
   uint32_t qpn;          /* queue pair, of this side */
   uint32_t detail;       /* with VL_WC_REM_*: the terminate code, layer << 12 | etype << 8 | code
                             (RFC 5040, 4.8; enum exrnic_term_code in exrnic_hw.h) */
@@ -285,6 +289,7 @@ struct vl_wc {
   uint32_t invalidated_stag; /* own STag, which the peer's SEND_INVALIDATE has invalidated */
   uint32_t src_node;         /* who sent the datagram */
   uint32_t src_qpn;
+  uint32_t group; /* that the datagram was for: the queue pair may be attached to several */
 };
 
 /*
@@ -376,12 +381,27 @@ enum vl_service VL_ANY_NUMBER {
 };
 
 /*
- * P_Keys have 16 bits: the low 15 name a partition, which is not 0; the highest says that the queue
- * pair is a full member of it. Two match that name one partition, unless neither is a full member
- * (InfiniBand 1.3, 10.9.3). Any program may choose any: they part those that agree on it, and
- * protect nobody, as Q_Keys do not from whoever guesses them.
+ * P_Keys have 16 bits: the low 15 name a partition, or none if they are 0; the highest says that
+ * the queue pair is a full member of it. Two match that name one partition, unless neither is a
+ * full member (InfiniBand 1.3, 10.9.3). The administrator fills the node's table of them (pkeys/ of
+ * the RNIC in sysfs; "sim:PATH": as after reset), and a program chooses an entry. Entry 0 is
+ * 0xffff, and the others name none, until that is changed. When an entry is, its queue pairs have
+ * the new key.
+ *
+ * A Q_Key with bit 31 (VL_QKEY_CONTROLLED) is for those who have CAP_NET_RAW: only they can give
+ * one to a queue pair; and a datagram that names one leaves with the Q_Key of its own queue pair
+ * (InfiniBand 1.3, 10.2.5), so that nobody else reaches it. Other Q_Keys protect from nobody who
+ * guesses them. With "sim:PATH" there is no kernel that would ask who may.
  */
-#define VL_PKEY_DEFAULT 0xffff
+#define VL_QKEY_CONTROLLED 0x80000000
+
+/* vl_qp_init_attr.flags */
+enum vl_qp_flags {
+  /* Of VL_SERVICE_UD: datagrams are placed behind VL_GRH_BYTES of their receive, which count as
+     room and as bytes. Nobody writes these: a program that wants a GRH there makes it of vl_wc. */
+  VL_QP_GRH = 1 << 0
+};
+#define VL_GRH_BYTES 40
 
 struct vl_qp_init_attr {
   struct vl_cq* send_cq; /* of the same RNIC; both may be the same */
@@ -397,6 +417,7 @@ struct vl_qp_init_attr {
                              element that is not empty, at least one */
   uint32_t max_reads_in;  /* 0 to VL_MAX_READS: of the peer; no less than its max_reads_out, else a
                              PULL too many ends both queue pairs with an error */
+  int flags;              /* VL_QP_* */
 };
 
 struct vl_qp_attr {
@@ -411,7 +432,7 @@ struct vl_qp_attr {
                              no receive, 0 to VL_RNR_RETRY_ENDLESS; these two are of use to
                              VL_SERVICE_RC alone */
   uint32_t qkey;          /* with VL_QPS_INIT, of VL_SERVICE_UD, these two */
-  uint32_t pkey;          /* VL_PKEY_DEFAULT, or another one */
+  uint32_t pkey_index;    /* its P_Key: an entry of vl_rnic_attr.pkeys that names a partition */
 };
 
 /*
@@ -439,14 +460,14 @@ struct vl_qp_attr {
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
- * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey), INIT to RTR (with
+ * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey_index), INIT to RTR (with
  * dest_node, dest_qpn, min_rnr_timer), RTR to RTS (with rnr_retry), and any to ERROR or RESET.
- * EPERM: no such transition. EINVAL also: one of these is out of range. The peer may be a queue
- * pair of this node, or this one itself. In ERROR all outstanding
- * work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message
- * that had begun); RESET drops it without completions, those already queued included; PULLs of the
- * peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any
- * failed work request.
+ * EPERM: no such transition, or a qkey with VL_QKEY_CONTROLLED without CAP_NET_RAW. EINVAL also:
+ * one of these is out of range. The peer may be a queue pair of this node, or this one itself. In
+ * ERROR all outstanding work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the
+ * receive of a message that had begun); RESET drops it without completions, those already queued
+ * included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR
+ * by itself after any failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
@@ -557,7 +578,8 @@ enum vl_send_flags {
 struct vl_destination {
   uint32_t node; /* another one; or VL_NODE_GROUP */
   uint32_t qpn;  /* its queue pair; or the group */
-  uint32_t qkey; /* the Q_Key of that queue pair, or of all that are attached */
+  uint32_t qkey; /* the Q_Key of that queue pair, or of all that are attached; with
+                    VL_QKEY_CONTROLLED that of the own queue pair is meant */
 };
 #define VL_NODE_GROUP 0xffffffff
 

@@ -185,11 +185,11 @@ inline void ConnectQp(vl_qp* qp, uint32_t peer_node, uint32_t peer_qpn, const Rn
 // ---- Datagrams: queue pairs of VL_SERVICE_UD
 
 // From RESET to RTS.
-inline void ReadyDatagrams(vl_qp* qp, uint32_t qkey, uint32_t pkey) {
+inline void ReadyDatagrams(vl_qp* qp, uint32_t qkey, uint32_t pkey_index = 0) {
   vl_qp_attr attr = {};
   attr.state = VL_QPS_INIT;
   attr.qkey = qkey;
-  attr.pkey = pkey;
+  attr.pkey_index = pkey_index;
   Check(vl_modify_qp(qp, &attr), "vl_modify_qp to INIT");
   ModifyQp(qp, VL_QPS_RTR);
   ModifyQp(qp, VL_QPS_RTS);

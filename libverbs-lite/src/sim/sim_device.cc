@@ -69,6 +69,9 @@ DeviceInfo IdentifyDevice(SimLink* link) {
   info.max_cq_entries = 1u << EXRNIC_CQ_LOG_MAX;
   info.clock_khz = link->Read(EXRNIC_REG_CLOCK_KHZ);
   ReadMac(link, info.mac);
+  for (uint32_t i = 0; i < EXRNIC_PKEYS; ++i) {
+    info.pkeys[i] = static_cast<uint16_t>(link->Read(EXRNIC_REG_PKEYS + i * 4));
+  }
   return info;
 }
 

@@ -345,9 +345,10 @@ class SimTransport : public Transport {
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
-    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP,
-                 exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                                       change.dest_qpn, change.rnr, change.qkey, change.pkey});
+    mailbox_.Set(
+        EXRNIC_MBOX_OP_MODIFY_QP,
+        exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
+                              change.dest_qpn, change.rnr, change.qkey, change.pkey_index});
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
@@ -378,6 +379,7 @@ class SimTransport : public Transport {
     in.srqn = request.srqn;
     in.max_reads_out = request.max_reads_out;
     in.max_reads_in = request.max_reads_in;
+    in.flags = request.flags;
     return in;
   }
 

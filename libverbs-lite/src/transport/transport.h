@@ -27,6 +27,7 @@ struct DeviceInfo {
   uint32_t comp_vectors;
   uint32_t read_pool;
   uint8_t mac[6];
+  uint16_t pkeys[EXRNIC_PKEYS];
 };
 
 // What a channel, or the context, has to tell. The values are those of the kernel module.
@@ -81,6 +82,7 @@ struct QpRequest {
   uint32_t srqn;  // or EXRNIC_NO_SRQ
   uint32_t max_reads_out;
   uint32_t max_reads_in;
+  uint32_t flags;  // EXRNIC_QP_FLAGS_*
   uint64_t cookie;
 };
 
@@ -90,7 +92,7 @@ struct QpChange {
   uint32_t dest_qpn;
   uint32_t rnr;   // with RTR: min_rnr_timer; with RTS: rnr_retry; else zero
   uint32_t qkey;  // these two of UD with INIT, else zero
-  uint32_t pkey;
+  uint32_t pkey_index;
 };
 
 struct QpInfo {

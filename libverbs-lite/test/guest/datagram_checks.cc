@@ -14,16 +14,14 @@ namespace exrnic {
 namespace {
 
 constexpr uint32_t kQkey = 0x1234'5678;
-constexpr uint32_t kPkey = 0x8abc;
 constexpr uint32_t kGroup = 77;
 constexpr uint32_t kBytes = 200;
 
 // A queue pair of VL_SERVICE_UD, in RTS, that knows the other guest's.
 class Datagrams : public Connection {
  public:
-  Datagrams(Side* side, Bench* bench, uint32_t pkey = kPkey)
-      : Connection(side, 64 * 1024, 64, 0, VL_SERVICE_UD) {
-    ReadyDatagrams(qp(), kQkey, pkey);
+  Datagrams(Side* side, Bench* bench) : Connection(side, 64 * 1024, 64, 0, VL_SERVICE_UD) {
+    ReadyDatagrams(qp(), kQkey);
     other_ = ExchangeHello(bench, hello());
   }
   const Hello& other() const { return other_; }
@@ -40,7 +38,7 @@ class Datagrams : public Connection {
   Hello other_ = {};
 };
 
-void ExpectDatagram(Bench* bench, const Datagrams& end, uint64_t wr_id, int flags = 0) {
+vl_wc ExpectDatagram(Bench* bench, const Datagrams& end, uint64_t wr_id, int flags = 0) {
   const vl_wc wc = AwaitCompletion(end.cq(), "datagram " + std::to_string(wr_id));
   bench->ExpectEqual(wc.wr_id, wr_id, "receive");
   bench->Expect(wc.status == VL_WC_SUCCESS, "it failed");
@@ -50,6 +48,7 @@ void ExpectDatagram(Bench* bench, const Datagrams& end, uint64_t wr_id, int flag
   bench->ExpectEqual(wc.src_node, end.other().node, "its sender's node");
   bench->ExpectEqual(wc.src_qpn, end.other().qpn, "its sender's queue pair");
   if (flags & VL_WC_WITH_IMM) bench->ExpectEqual(wc.imm_data, 50 + wr_id, "immediate data");
+  return wc;
 }
 
 void SendDatagrams(Bench* bench) {
@@ -81,7 +80,8 @@ void ReceiveDatagrams(Bench* bench) {
   bench->Meet();
   ExpectDatagram(bench, end, 0);
   ExpectDatagram(bench, end, 1, VL_WC_WITH_IMM);
-  ExpectDatagram(bench, end, 2, VL_WC_WITH_IMM);
+  const vl_wc of_group = ExpectDatagram(bench, end, 2, VL_WC_WITH_IMM | VL_WC_WITH_GROUP);
+  bench->ExpectEqual(of_group.group, kGroup, "its group");
   bench->Expect(vl_attach_mcast(end.qp(), kGroup) == -1 && errno == EEXIST, "attached twice");
   member.reset();
   bench->Expect(vl_detach_mcast(end.qp(), kGroup) == -1 && errno == ENOENT, "detached twice");
@@ -120,10 +120,10 @@ void RefuseDatagrams(Bench* bench) {
   attr.state = VL_QPS_RESET;
   Check(vl_modify_qp(end.qp(), &attr), "vl_modify_qp to RESET");
   attr.state = VL_QPS_INIT;
-  for (const uint32_t pkey : {0u, 0x8000u, 0x10001u}) {
-    attr.pkey = pkey;
+  for (const uint32_t index : {uint32_t{VL_PKEYS - 1}, uint32_t{VL_PKEYS}, ~0u}) {
+    attr.pkey_index = index;
     bench->Expect(vl_modify_qp(end.qp(), &attr) == -1 && errno == EINVAL,
-                  "INIT with P_Key " + std::to_string(pkey));
+                  "INIT with P_Key " + std::to_string(index));
   }
   bench->Meet();
 }

@@ -13,13 +13,14 @@ interface settings_if
   logic [23:0] load_cycles;
   logic        pull_by_firmware;
   logic        erratum;  // flags ERRATA, pull_beside_push
+  pkeys_t      pkeys;
   logic [15:0] max_payload;   // of PCIe, bytes: of a write,
   logic [15:0] max_read;      // of a read
   logic [5:0]  read_timeout;  // see READ_TIMEOUT_SHIFT
 
   modport source(output node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
-                 pull_by_firmware, erratum, max_payload, max_read, read_timeout);
+                 pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout);
   modport user(input node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
-               pull_by_firmware, erratum, max_payload, max_read, read_timeout);
+               pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout);
 
 endinterface

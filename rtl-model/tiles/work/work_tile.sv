@@ -136,6 +136,7 @@ module work_tile
       .srq_limit_event_o(host_event.srq_limit),
       .firmware,
       .punt_reads_i(settings.pull_by_firmware),
+      .pkeys_i(settings.pkeys),
       .flush_valid_i(flush_valid),
       .flush_ready_o(flush_ready),
       .flush_qpn_i(qp_of_requester.index),

@@ -18,6 +18,7 @@ module mailbox
     input logic  clk_i,
     input logic  rst_ni,
     input node_t cfg_node_i,
+    input pkeys_t pkeys_i,
 
     // Command: payload as in MBOX_DATA, byte 0 in bits 7:0.
     input  logic           start_i,
@@ -87,6 +88,7 @@ module mailbox
       .N_WINDOW(N_WINDOW)
   ) u_check (
       .valid_i(state_q == StCheck),
+      .pkeys_i,
       .op_known_i(op_known_q),
       .op_i(op_q),
       .data_i(data_q),
@@ -196,7 +198,8 @@ module mailbox
               rnr_retry: '0,
               service: service_e'(new_qp.service[1:0]),
               qkey: '0,
-              pkey: '0
+              pkey_index: '0,
+              grh: new_qp.flags[QP_FLAGS_GRH]
           };
           command.qp_status = '0;
           command.qp_clear = 1'b1;
@@ -210,7 +213,7 @@ module mailbox
           command.qp_status.state = to;
           if (to == QP_STATE_INIT && datagrams) begin
             command.qp_config.qkey = change.qkey;
-            command.qp_config.pkey = change.pkey[15:0];
+            command.qp_config.pkey_index = pkey_index_t'(change.pkey_index);
           end
           if (to == QP_STATE_RTR) begin
             // Datagrams have no peer: those of all queue pairs queue together, in their order.
@@ -362,7 +365,8 @@ module mailbox
           dest_qpn: 32'(qp.row.cfg.dest_qpn),
           sq_producer: 32'(qp.row.sq_producer),
           sq_consumer: 32'(qp.row.sq.consumer),
-          under_way: 32'(under_way)
+          under_way: 32'(under_way),
+          pkey_index: 32'(qp.row.cfg.pkey_index)
       };
       srq_answer = '{
           limit: 32'(srq.row.limit),

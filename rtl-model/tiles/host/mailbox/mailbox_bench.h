@@ -23,6 +23,7 @@ class Mailbox : public Bench<Vmailbox> {
  public:
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
+    dut().pkeys_i = {};
     dut().drained_i = 1;
     dut().start_i = dut().quiescent_i = dut().command_flush_done_i = 0;
     dut().wake_ready_i = 1;
@@ -30,6 +31,8 @@ class Mailbox : public Bench<Vmailbox> {
     dut().command_pull_count_i = dut().command_read_count_i = dut().command_message_open_i = 0;
     reset();
   }
+
+  void set_pkey(unsigned index, uint16_t pkey) { set_element(dut().pkeys_i, index, 16, pkey); }
 
   std::map<unsigned, Qp> qps;
   std::map<unsigned, uint8_t> pulls, reads;  // under way, by queue pair

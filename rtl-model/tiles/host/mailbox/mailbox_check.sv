@@ -13,6 +13,7 @@ module mailbox_check
     parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input logic         valid_i,  // a command is to be judged
+    input pkeys_t       pkeys_i,
     input logic         op_known_i,
     input mbox_op_e     op_i,
     /* verilator lint_off UNUSEDSIGNAL */  // no command fills or asks all of it
@@ -72,9 +73,10 @@ module mailbox_check
   end
 
   // ---- Queue pairs
-  logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok, reads_fit;
+  localparam logic [31:0] DatagramFlags = 32'd1 << QP_FLAGS_GRH;
+  logic qp_numbers_ok, cqs_ok, has_srq, srq_ok, flags_ok, qp_values_ok, reads_fit;
   always_comb begin
-    {qp_numbers_ok, cqs_ok, has_srq, srq_ok, qp_values_ok, reads_fit} = '0;
+    {qp_numbers_ok, cqs_ok, has_srq, srq_ok, flags_ok, qp_values_ok, reads_fit} = '0;
     if (valid_i) begin
       qp_numbers_ok = new_qp.qpn < N_QP && new_qp.page < USER_PAGES && new_qp.pd < FW_PD;
       cqs_ok = new_qp.send_cqn < N_CQ && new_qp.recv_cqn < N_CQ &&
@@ -83,7 +85,8 @@ module mailbox_check
       has_srq = new_qp.srqn != NO_SRQ;
       srq_ok = !has_srq || (new_qp.srqn < N_SRQ && srq_i.cfg.valid &&
                             32'(srq_i.cfg.page) == new_qp.page);
-      qp_values_ok = ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
+      flags_ok = (new_qp.flags & ~(new_qp.service == 32'(SERVICE_UD) ? DatagramFlags : '0)) == '0;
+      qp_values_ok = flags_ok && ring_ok(new_qp.sq_log_slots, SQ_LOG_MAX) &&
           ring_ok(new_qp.rq_log_slots, SQ_LOG_MAX) && new_qp.service <= 32'(SERVICE_UD) &&
           pbl_aligned(new_qp.sq_pbl_address) && pbl_aligned(new_qp.rq_pbl_address) &&
           (!has_srq || 32'(srq_i.cfg.pd) == new_qp.pd) &&
@@ -108,7 +111,8 @@ module mailbox_check
         QP_STATE_RTS: allowed = from == QP_STATE_RTR;
         default: allowed = 1'b0;
       endcase
-      keys_ok = !datagrams || (change.pkey[31:16] == '0 && pkey_valid(change.pkey[15:0]));
+      keys_ok = !datagrams || (change.pkey_index < PKEYS &&
+          pkey_valid(pkey_of(pkeys_i, pkey_index_t'(change.pkey_index))));
       dest_ok = (datagrams || (change.dest_node < MAX_NODE && change.dest_qpn < RESERVED_QPN)) &&
           change.rnr <= RNR_TIMER_MAX;
     end

@@ -68,12 +68,23 @@ TEST_CASE("Each field of a new queue pair is checked") {
   SECTION("more of the peer's than the core holds") {
     payload.max_reads_in = EXRNIC_MAX_READS + 1, expected = kBadParameter;
   }
+  SECTION("room for a GRH, of another service") {
+    payload.flags = EXRNIC_QP_FLAGS_GRH, expected = kBadParameter;
+  }
+  SECTION("room for a GRH") {
+    payload.flags = EXRNIC_QP_FLAGS_GRH, payload.service = EXRNIC_SERVICE_UD, expected = kOk;
+  }
+  SECTION("flags that there are not") {
+    payload.flags = 0x100 | EXRNIC_QP_FLAGS_GRH, payload.service = EXRNIC_SERVICE_UD;
+    expected = kBadParameter;
+  }
   SECTION("reads, high bits") { payload.max_reads_in = 0x100, expected = kBadParameter; }
   SECTION("no PULL in either direction") {
     payload.max_reads_out = payload.max_reads_in = 0, expected = kOk;
   }
   CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, payload) == expected);
   CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+  CHECK(mailbox.qps[kQpn].cfg.grh == (expected == kOk && payload.flags != 0));
 }
 
 TEST_CASE(
@@ -173,15 +184,17 @@ TEST_CASE("A queue pair of datagrams has keys, and no peer") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RESET);
   qp.cfg.service = EXRNIC_SERVICE_UD;
-  exrnic_mbox_modify_qp change{kQpn, EXRNIC_QP_STATE_INIT, 0, 0, 0, 0xdeadbeef, 0x8001};
-  for (const uint32_t pkey : {0u, 0x8000u, 0x18001u}) {
-    change.pkey = pkey;
+  exrnic_mbox_modify_qp change{kQpn, EXRNIC_QP_STATE_INIT, 0, 0, 0, 0xdeadbeef, 0};
+  mailbox.set_pkey(1, EXRNIC_PKEY_FULL);
+  mailbox.set_pkey(EXRNIC_PKEYS - 1, 1);
+  for (const uint32_t index : {0u, 1u, uint32_t{EXRNIC_PKEYS}, 0x8000'000fu}) {
+    change.pkey_index = index;
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
   }
-  change.pkey = 0x8001;
+  change.pkey_index = EXRNIC_PKEYS - 1;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
   CHECK(qp.cfg.qkey == 0xdeadbeef);
-  CHECK(qp.cfg.pkey == 0x8001);
+  CHECK(qp.cfg.pkey_index == EXRNIC_PKEYS - 1);
   change = {kQpn, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1, 1, 0};
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
   change.rnr = 0;
@@ -286,6 +299,7 @@ TEST_CASE("A command is judged by what the tables say when the core has come to 
 TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  mailbox.qps[kQpn].cfg.pkey_index = 13;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
   CHECK(mailbox.has_answer);
   const auto answer = mailbox.answer<exrnic_mbox_query_qp>();
@@ -294,6 +308,7 @@ TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
   CHECK(answer.dest_qpn == 0x777);
   CHECK(answer.sq_producer == 0xfff0);
   CHECK(answer.sq_consumer == 0xffe0);
+  CHECK(answer.pkey_index == 13);
   CHECK(mailbox.order == "d");
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn + 1)) == kBadState);
   CHECK_FALSE(mailbox.has_answer);

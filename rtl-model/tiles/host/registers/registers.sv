@@ -44,6 +44,7 @@ module registers
     output logic [23:0] load_cycles_o,
     output logic        pull_by_firmware_o,
     output logic        erratum_o,  // flags ERRATA, pull_beside_push
+    output pkeys_t      pkeys_o,
 
     output logic         mbox_start_o,
     output logic [31:0]  mbox_op_o,
@@ -113,6 +114,14 @@ module registers
       .known_o(is_plain),
       .value_o(plain_value)
   );
+
+  // ---- The node's P_Keys
+  logic [$clog2(PKEYS)-1:0] pkey_index;
+  assign pkey_index = address[2+:$clog2(PKEYS)];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pkeys_o <= pkeys_t'(PKEY_DEFAULT);
+    else if (write && in_pkeys(address)) pkeys_o[16*pkey_index+:16] <= data_i[15:0];
+  end
 
   // ---- Mailbox
   logic [MboxWords-1:0][31:0] mbox_q;
@@ -257,6 +266,7 @@ module registers
         default:
         if (is_plain) value = plain_value;
         else if (in_mbox_data(address)) value = mbox_q[address[5:2]];
+        else if (in_pkeys(address)) value = 32'(pkey_of(pkeys_o, pkey_index));
         else if (has_qp_failed) value = qp_failed;
         else if (has_cq_overrun) value = cq_overrun;
         else if (has_srq_low) value = srq_low;

@@ -122,6 +122,10 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_READ_POOL + 4, kOnes},
       {EXRNIC_REG_QP_FAILED - 4, kOnes},
       {EXRNIC_REG_SRQ_LOW + EXRNIC_MAX_SRQ / 8, kOnes},
+      {EXRNIC_REG_PKEYS - 4, kOnes},
+      {EXRNIC_REG_PKEYS, EXRNIC_PKEY_DEFAULT},
+      {EXRNIC_REG_PKEYS + kWord * (EXRNIC_PKEYS - 1), 0},
+      {EXRNIC_REG_PKEYS + kWord * EXRNIC_PKEYS, kOnes},
       {EXRNIC_REG_MBOX_STATUS + 4, kOnes},
       {EXRNIC_REG_COUNTERS - 4, kOnes},
       {EXRNIC_REG_COUNTERS, 0},
@@ -259,6 +263,19 @@ TEST_CASE("Configuration reaches the blocks") {
   CHECK_FALSE(registers.dut().enable_o);
 }
 
+TEST_CASE("The table of P_Keys keeps 16 bits an entry, and reaches the blocks") {
+  Registers registers;
+  for (unsigned i = 0; i < EXRNIC_PKEYS; ++i)
+    registers.write(EXRNIC_REG_PKEYS + kWord * i, 0xabcd8000 + 3 * i);
+  Unpacker table(registers.dut().pkeys_o, 16 * EXRNIC_PKEYS);
+  for (unsigned i = EXRNIC_PKEYS; i-- > 0;) {
+    CHECK(table.field(16) == 0x8000 + 3 * i);
+    CHECK(registers.read(EXRNIC_REG_PKEYS + kWord * i) == 0x8000 + 3 * i);
+  }
+  registers.write(EXRNIC_REG_PKEYS, 7, 2);
+  CHECK(registers.read(EXRNIC_REG_PKEYS) == 0x8000);
+}
+
 TEST_CASE("The time is consistent: the high half is that of the last read of the low half") {
   Registers registers;
   CHECK(registers.read(EXRNIC_REG_TIME_LO) == 0x55667788);
@@ -303,18 +320,18 @@ TEST_CASE("Before the tables are cleared no command starts") {
 
 TEST_CASE("An answer replaces the payload as far as it reaches") {
   Registers registers;
-  for (unsigned i = 0; i < 7; ++i)
+  for (unsigned i = 0; i < 8; ++i)
     registers.write(EXRNIC_REG_MBOX_DATA + kWord * i, 0xdddd0000 + i);
   registers.write(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_QUERY_QP);
-  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0, 1};
+  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 9};
   Packer(registers.dut().mbox_answer_data_i, 8 * sizeof(answer))
       .bytes({reinterpret_cast<const uint8_t*>(&answer),
               reinterpret_cast<const uint8_t*>(&answer + 1)},
              8 * sizeof(answer));
   registers.dut().mbox_answer_i = 1;
   registers.pulse(registers.dut().mbox_done_i);
-  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 0xdddd0006};
-  for (unsigned i = 0; i < 7; ++i)
+  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 9, 0xdddd0007};
+  for (unsigned i = 0; i < 8; ++i)
     CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * i) == expected[i]);
 }
 

@@ -111,7 +111,7 @@ module efe_rx
                imm_valid: efe.flags[EFE_FLAGS_IMM], imm: efe.sack_imm,
                rnr: efe.flags[EFE_FLAGS_RNR], ask: efe.credit != '0, unreliable: once,
                first: efe.flags[EFE_FLAGS_SYN] || datagram, datagram: datagram,
-               pkey: efe.peer_session, more: 1'b0, stale: 1'b0, ddp: ddp,
+               pkey: efe.peer_session, to_group: 1'b0, group: '0, more: 1'b0, stale: 1'b0, ddp: ddp,
                start: {slot, ($clog2(RX_SLOT_SPACE))'(StartOffset)}};
     end
   end

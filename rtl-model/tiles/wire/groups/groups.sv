@@ -69,6 +69,8 @@ module groups
   always_comb begin
     desc_o = desc_i;
     desc_o.more = more;
+    desc_o.to_group = to_group;
+    desc_o.group = to_group ? group_t'(desc_i.dst_qpn) : '0;
     if (left != '0) desc_o.dst_qpn = 24'(qpn_q[first]);
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin

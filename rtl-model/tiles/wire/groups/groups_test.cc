@@ -71,6 +71,9 @@ class Groups : public Bench<Vgroups> {
       if (dut().desc_valid_o && dut().desc_ready_i) {
         const auto out = unpack<RxDesc>(dut().desc_o);
         CHECK(out.seq == desc.seq);
+        const uint32_t group = desc.dst_qpn - EXRNIC_GROUP_QPN;
+        CHECK(out.to_group == (desc.datagram && group <= EXRNIC_GROUP_MAX));
+        CHECK(out.group == (out.to_group ? group : 0));
         copies.push_back({out.dst_qpn, out.more});
         taken = dut().desc_ready_o;
       }

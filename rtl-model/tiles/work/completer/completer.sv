@@ -361,7 +361,8 @@ module completer
     write.data = '0;
     if (state_q == StWrite) begin
       cqe.timestamp = time_i;
-      cqe.wqe_index = 32'(ended_q.work.wqe_index);
+      cqe.wqe_index = ended_q.work.wqe_index;
+      cqe.group = ended_q.work.group;
       cqe.byte_length = ended_q.work.byte_length;
       cqe.imm_data = ended_q.work.imm_data;
       cqe.qpn = 32'(ended_q.work.qpn);

@@ -31,12 +31,14 @@ TEST_CASE("A message becomes a completion of the receive queue, with what it bro
   RxDone done = received(0xfffe);
   done.flags = EXRNIC_CQE_FLAGS_IMM | EXRNIC_CQE_FLAGS_SOLICITED;
   done.imm_data = 0xdeadbeef;
+  done.group = 0x1234;
   completer.end(done);
   REQUIRE(completer.writes.size() == 1);
   CHECK(completer.xlate.requests.at(0).pbl_address == kRecvPbl);
   const exrnic_cqe cqe = completer.cqe(0);
   CHECK(cqe.timestamp == kTime);
   CHECK(cqe.wqe_index == 0xfffe);
+  CHECK(cqe.group == 0x1234);
   CHECK(cqe.byte_length == 0x80000000);
   CHECK(cqe.imm_data == 0xdeadbeef);
   CHECK(cqe.qpn == kQpn);

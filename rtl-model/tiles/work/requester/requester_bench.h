@@ -29,11 +29,16 @@ class Requester : public Bench<Vrequester> {
     xlate.answer = [this](const XlateReq& request) { return translate(request); };
     dut().settings_mtu_i = EXRNIC_MTU_DEFAULT;
     dut().settings_node_i = kOwnNode;
+    dut().settings_pkeys_i = {};
     dut().quiesce_i = dut().turns_valid_i = dut().wqe_read_beat_valid_i =
         dut().queues_others_wait_i = 0;
     dut().queues_block_held_i = 0;
     dut().queues_punt_count_i = 0;
     reset();
+  }
+
+  void set_pkey(unsigned index, uint16_t pkey) {
+    set_element(dut().settings_pkeys_i, index, 16, pkey);
   }
 
   std::map<unsigned, Qp> qps;

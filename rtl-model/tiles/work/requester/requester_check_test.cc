@@ -79,16 +79,19 @@ TEST_CASE("Nothing may be posted to a queue pair that has windows") {
 constexpr uint32_t kGroup = 0xabc;
 
 // A SEND of `length` bytes to `node` and `qpn`, and what is submitted for it.
-TxDesc datagram(uint8_t opcode, uint32_t length, uint64_t node, uint32_t qpn) {
+TxDesc datagram(uint8_t opcode, uint32_t length, uint64_t node, uint32_t qpn,
+                uint32_t qkey = 0x12345678) {
   Requester requester;
   Qp& qp = requester.qps[kQpn] = sending_qp(0, 1);
   qp.cfg.service = EXRNIC_SERVICE_UD;
-  qp.cfg.pkey = 0x8765;
+  qp.cfg.qkey = 0x87654321;
+  qp.cfg.pkey_index = EXRNIC_PKEYS - 1;
+  requester.set_pkey(EXRNIC_PKEYS - 1, 0x8765);
   qp.sq.frames = 5;
   exrnic_wqe wqe = push(length);
   wqe.opcode = opcode;
   wqe.remote_to = node << EXRNIC_DATAGRAM_NODE_SHIFT | qpn;
-  wqe.remote_stag = 0x12345678;
+  wqe.remote_stag = qkey;
   if (length == 0) wqe.num_sge = 0;
   requester.ring[0] = wqe;
   requester.turn(kQpn);
@@ -113,6 +116,13 @@ TEST_CASE("UD: a SEND goes where its work request says, with keys and number") {
     CHECK(desc.number == 5);
     CHECK(desc.tag.kind == kTxKindLast);
   }
+}
+
+TEST_CASE("UD: a controlled Q_Key stands for that of the own queue pair") {
+  const uint8_t send = EXRNIC_WQE_OPCODE_SEND;
+  CHECK(datagram(send, 8, 1, 2, EXRNIC_QKEY_CONTROLLED).qkey == 0x87654321);
+  CHECK(datagram(send, 8, 1, 2, 0x92345678).qkey == 0x87654321);
+  CHECK(datagram(send, 8, 1, 2, 0x7fffffff).qkey == 0x7fffffff);
 }
 
 TEST_CASE("UD: what no datagram can be is refused") {

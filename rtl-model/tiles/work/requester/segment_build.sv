@@ -21,7 +21,8 @@ module segment_build
     input logic [31:0] msn_i,
     input generation_t peer_i,        // generation of the peer
     input service_e    service_i,     // of the queue pair: service,
-    input logic [15:0] pkey_i,        // P_Key of UD,
+    input logic [31:0] qkey_i,        // Q_Key
+    input logic [15:0] pkey_i,        // and P_Key of UD,
     input logic [31:0] number_i,      // and the number of its next frame
     input sge_t        sge_i,        // PULL: the element that the response goes to
     input logic        last_i,       // whether it has the last bytes of its message
@@ -216,7 +217,7 @@ module segment_build
       submit_o.number = submit_o.unreliable ? number_i : '0;
       submit_o.datagram = service_i == SERVICE_UD;
       submit_o.dest = node_t'(wqe_i.remote_to >> DATAGRAM_NODE_SHIFT);
-      submit_o.qkey = wqe_i.remote_stag;
+      submit_o.qkey = (wqe_i.remote_stag & QKEY_CONTROLLED) != '0 ? qkey_i : wqe_i.remote_stag;
       submit_o.pkey = pkey_i;
       if (submit_o.datagram) begin
         submit_o.dst_qpn = wqe_i.remote_to[23:0];

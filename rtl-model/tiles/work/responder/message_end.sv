@@ -17,6 +17,7 @@ module message_end
     input stream_t    stream_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input wqe_index_t wqe_index_i,
+    input logic [31:0] left_free_i,  // bytes of it before the message
 
     // Its last segment, with SUCCESS.
     /* verilator lint_off UNUSEDSIGNAL */
@@ -50,7 +51,7 @@ module message_end
       done_o.signaled  = 1'b1;
     end
     if (!is_pull_i && status_i == CQE_STATUS_SUCCESS) begin
-      done_o.byte_length = stream_i.received + 32'(segment_i.payload);
+      done_o.byte_length = left_free_i + stream_i.received + 32'(segment_i.payload);
       done_o.flags[CQE_FLAGS_SOLICITED] = segment_i.solicited;
       if (segment_i.message == MESSAGE_IMMEDIATE) begin
         done_o.byte_length = stream_i.written;
@@ -66,6 +67,8 @@ module message_end
       if (desc_i.datagram) begin
         done_o.sender = 32'(desc_i.node) << SENDER_NODE_SHIFT | 32'(desc_i.src_qpn);
         done_o.flags[CQE_FLAGS_SENDER] = 1'b1;
+        done_o.group = desc_i.group;
+        done_o.flags[CQE_FLAGS_GROUP] = desc_i.to_group;
       end
     end
   end

@@ -46,6 +46,8 @@ module responder
     firmware_path_if.engines firmware,
     input logic              punt_reads_i,  // it gets all, else only atomics and what is behind those
 
+    input pkeys_t pkeys_i,
+
     output logic     rx_done_valid_o,
     input  logic     rx_done_ready_i,
     output rx_done_t rx_done_o,
@@ -91,6 +93,7 @@ module responder
       .N_QP(N_QP)
   ) u_judge (
       .desc_i(desc_q),
+      .pkeys_i,
       .qp_i(qp.row),
       .stream_i(stream),
       .pull_i(queues.pull_head),
@@ -250,6 +253,8 @@ module responder
   assign srq.index = qp.row.cfg.srqn;
 
   // ---- Payload
+  logic [31:0] left_free;
+  assign left_free = left_to_software(qp.row.cfg.grh);
   segment_placer u_placer (
       .clk_i,
       .rst_ni,
@@ -264,7 +269,10 @@ module responder
       .invalidates_i(invalidating),
       .invalidate_i(step == STEP_INVALIDATE),
       .end_i(step == STEP_DONE),
-      .position_i(stream.position),
+      .position_i('{
+          element: stream.position.element,
+          offset: stream.position.offset + left_free
+      }),
       .position_o(position),
       .element_index_o(element_index),
       .element_i(element),
@@ -325,6 +333,7 @@ module responder
       .pull_i(queues.pull_head),
       .stream_i(stream),
       .wqe_index_i(step == STEP_FETCH ? fetched.wqe_index : stream.wqe_index),
+      .left_free_i(left_free),
       .segment_i(segment),
       .desc_i(desc_q),
       .done_o(ended)

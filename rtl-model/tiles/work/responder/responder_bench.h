@@ -30,6 +30,7 @@ class Responder : public Bench<Vresponder> {
     dut().clear_i = dut().look_i = 0;
     dut().refusal_ready_i = 0;
     dut().write_idle_i = 1;
+    dut().pkeys_i = {};
     dut().port_ready_i = dut().firmware_punt_ready_i = 1;
     dut().firmware_crowded_i = 0;
     reset();

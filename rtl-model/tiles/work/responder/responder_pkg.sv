@@ -147,6 +147,11 @@ package responder_pkg;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive
 
+  // Bytes that a datagram leaves to software at the begin of its receive.
+  function automatic logic [31:0] left_to_software(logic grh);
+    return grh ? 32'(GRH_BYTES) : '0;
+  endfunction
+
   localparam int unsigned PayloadTop = $bits(ddp_head_t) - 8 * DDP_UNTAGGED_BYTES - 1;
 
 endpackage

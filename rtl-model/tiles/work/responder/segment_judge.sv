@@ -11,6 +11,7 @@ module segment_judge
 ) (
     /* verilator lint_off UNUSEDSIGNAL */  // parts of the records count
     input  rx_desc_t desc_i,
+    input  pkeys_t   pkeys_i,
     input  qp_t      qp_i,
     /* verilator lint_on UNUSEDSIGNAL */
     input  stream_t  stream_i,
@@ -47,7 +48,8 @@ module segment_judge
   assign knows_us = desc_i.dst_generation == qp_i.cfg.generation;
   assign current = knows_us && (terminates || desc_i.src_generation == qp_i.peer.generation);
   assign for_qp = served && desc_i.datagram;
-  assign bad_pkey = for_qp && !pkeys_match(desc_i.pkey, qp_i.cfg.pkey);
+  assign bad_pkey = for_qp &&
+      !pkeys_match(desc_i.pkey, pkey_of(pkeys_i, qp_i.cfg.pkey_index));
   assign bad_qkey = for_qp && !bad_pkey && desc_i.ack != qp_i.cfg.qkey;
   assign mine = parts ||
       (served && (desc_i.datagram ? !bad_pkey && !bad_qkey : from_peer && current));
@@ -144,7 +146,8 @@ module segment_judge
           good: desc_i.unreliable ? in_message : in_stream,
           code: code,
           too_long: segment_o.message == MESSAGE_SEND &&
-              32'(segment_o.payload) > stream_i.length - stream_i.received,
+              32'(segment_o.payload) + left_to_software(qp_i.cfg.grh) >
+                  stream_i.length - stream_i.received,
           behind: behind,
           late: late,
           gap: gap,

@@ -22,7 +22,8 @@ module segment_placer
     input logic      granted_i,  // if it is that
     input pd_t       pd_i,
 
-    input  logic    start_i,  // pulse: its payload is to be placed, from this position on
+    // Pulse: its payload is to be placed, from this position on, which may lie behind its element.
+    input  logic    start_i,
     output placed_t placed_o,
     input  logic    invalidates_i,  // it ends with an invalidation,
     input  logic    invalidate_i,   // which is due
@@ -72,7 +73,7 @@ module segment_placer
   rx_address_t src_q;
 
   logic used_up, answered, refused, last;
-  assign used_up  = scatter && position_q.offset == element_i.length;
+  assign used_up  = scatter && position_q.offset >= element_i.length;
   assign answered = state_q == StXlateWait && xlate.rsp_valid;
   assign refused  = answered && xlate.rsp.status != XLATE_OK;
   assign last     = chunk_q == left_q;
@@ -104,7 +105,11 @@ module segment_placer
         src_q      <= desc_i.start + rx_address_t'(header.t ? DDP_TAGGED_BYTES : DDP_UNTAGGED_BYTES);
       end
       StXlate:
-      if (used_up) position_q <= '{element: position_q.element + 1'b1, offset: '0};
+      if (used_up)
+        position_q <= '{
+            element: position_q.element + 1'b1,
+            offset: position_q.offset - element_i.length
+        };
       StXlateWait:
       if (xlate.rsp_valid) begin
         bus_address_q <= xlate.rsp.address;
@@ -168,6 +173,7 @@ module segment_placer
   // ---- What is promised
   `EXRNIC_ALWAYS(part_of_the_rest, state_q != StWrite || (chunk_q != '0 && chunk_q <= left_q))
   `EXRNIC_ALWAYS(within_the_element,
-      state_q != StXlate || !scatter || position_q.offset <= element_i.length)
+      state_q != StXlate || !scatter || left_q == segment_i.payload ||
+      position_q.offset <= element_i.length)
 
 endmodule

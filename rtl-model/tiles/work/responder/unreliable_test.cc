@@ -119,13 +119,15 @@ TEST_CASE("UC: a receive that is too short ends its queue pair, and the peer is 
 // ---- Datagrams
 
 constexpr uint32_t kQkey = 0x8000'0011;
+constexpr uint8_t kPkeyIndex = 3;
 
 struct Ud : Receiver {
   explicit Ud(const std::vector<exrnic_sge>& elements = {kElement}) : Receiver(elements) {
     QpConfig& cfg = qps[kQpn].cfg;
     cfg.service = EXRNIC_SERVICE_UD;
     cfg.qkey = kQkey;
-    cfg.pkey = 0x8123;
+    cfg.pkey_index = kPkeyIndex;
+    set_pkey(kPkeyIndex, 0x8123);
     cfg.dest_node = 0;  // it has no peer
     cfg.dest_qpn = 0;
   }
@@ -135,6 +137,7 @@ struct Ud : Receiver {
     desc.pkey = pkey;
     receive(desc);
   }
+  void set_pkey(unsigned index, uint16_t pkey) { set_element(dut().pkeys_i, index, 16, pkey); }
   int dropped() { return events[EXRNIC_COUNTER_UNRELIABLE_DROPPED]; }
 };
 
@@ -155,7 +158,7 @@ TEST_CASE("UD: keys are compared: the P_Key first, then the Q_Key") {
   Ud responder;
   for (const uint16_t pkey : {0x8124, 0x0000, 0x8000})
     responder.datagram(send_segment(1, 0, 8), kQkey + 1, pkey);
-  responder.qps[kQpn].cfg.pkey = 0x0123;
+  responder.set_pkey(kPkeyIndex, 0x0123);
   responder.datagram(send_segment(1, 0, 8));  // both limited
   CHECK(responder.events[EXRNIC_COUNTER_BAD_PKEY] == 4);
   responder.datagram(send_segment(1, 0, 8), kQkey + 1, 0x8123);
@@ -181,6 +184,64 @@ TEST_CASE("UD: what is no whole SEND is dropped, and so is what is longer than i
   CHECK(responder.ended.at(0).byte_length == 50);
   CHECK(responder.ended.at(0).status == EXRNIC_CQE_STATUS_SUCCESS);
   CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("UD: what the table says when a datagram comes is the P_Key of a queue pair") {
+  Ud responder;
+  const auto send = [&] { responder.datagram(send_segment(1, 0, 8), kQkey, 0xffff); };
+  responder.set_pkey(kPkeyIndex - 1, 0xffff);
+  responder.set_pkey(kPkeyIndex + 1, 0xffff);
+  send();
+  CHECK(responder.events[EXRNIC_COUNTER_BAD_PKEY] == 1);
+  responder.set_pkey(kPkeyIndex, 0);
+  send();
+  CHECK(responder.events[EXRNIC_COUNTER_BAD_PKEY] == 2);
+  responder.set_pkey(kPkeyIndex, 0xffff);
+  send();
+  CHECK(responder.events[EXRNIC_COUNTER_BAD_PKEY] == 2);
+  CHECK(responder.ended.size() == 1);
+}
+
+TEST_CASE("UD: a completion names the group that a datagram was for") {
+  Ud responder;
+  RxDesc desc = send_segment(1, 0, 8);
+  desc.to_group = true;
+  desc.group = EXRNIC_GROUP_MAX;
+  responder.datagram(desc);
+  CHECK(responder.ended.at(0).flags == (EXRNIC_CQE_FLAGS_SENDER | EXRNIC_CQE_FLAGS_GROUP));
+  CHECK(responder.ended.at(0).group == EXRNIC_GROUP_MAX);
+}
+
+TEST_CASE("UD: a datagram leaves room for a GRH, over however many elements") {
+  const exrnic_sge small{0x40000, 10, 0x11111111}, next{0x50000, EXRNIC_GRH_BYTES - 10, 0x22222222},
+      rest{0x60000, 100, 0x33333333};
+  Ud responder({small, next, rest});
+  responder.qps[kQpn].cfg.grh = true;
+  responder.datagram(send_segment(1, 0, 101));
+  CHECK(responder.dropped() == 1);
+  CHECK(responder.writes.back().kind == kDmaWriteNone);
+  responder.datagram(send_segment(1, 0, 100));
+  REQUIRE(responder.ended.size() == 1);
+  CHECK(responder.ended[0].byte_length == EXRNIC_GRH_BYTES + 100);
+  CHECK(responder.order == "dwdc");
+  CHECK(responder.writes[1].address == kPageFrames + 0x60000);
+  Ud one({{0x40000, 100, 0x11111111}});
+  one.qps[kQpn].cfg.grh = true;
+  one.datagram(send_segment(1, 0, 7));
+  CHECK(one.writes.at(0).address == kPageFrames + 0x40000 + EXRNIC_GRH_BYTES);
+  CHECK(one.writes.at(0).length == 7);
+}
+
+TEST_CASE("UD: a receive that has no room for a GRH takes not even an empty message") {
+  Ud responder({{0x40000, EXRNIC_GRH_BYTES - 1, 0x11111111}});
+  responder.qps[kQpn].cfg.grh = true;
+  responder.datagram(send_segment(1, 0, 0));
+  CHECK(responder.dropped() == 1);
+  CHECK(responder.ended.empty());
+  Ud just({{0x40000, EXRNIC_GRH_BYTES, 0x11111111}});
+  just.qps[kQpn].cfg.grh = true;
+  just.datagram(send_segment(1, 0, 0));
+  CHECK(just.ended.at(0).byte_length == EXRNIC_GRH_BYTES);
 }
 
 TEST_CASE("UD: a copy that others follow gives no bytes back") {
