@@ -50,10 +50,19 @@ static int exrnic_qp_alloc_number(struct exrnic_device *edev, struct exrnic_qp *
 	return err < 0 ? err : 0;
 }
 
+static int exrnic_qp_reserve_number(struct exrnic_device *edev, struct exrnic_qp *qp, u32 qpn)
+{
+	if (qpn != EXRNIC_QPN_GSI)
+		return -EINVAL;
+	qp->qpn = qpn;
+	return xa_insert(&edev->qps, qpn, NULL, GFP_KERNEL);
+}
+
 int exrnic_qp_create(struct exrnic_device *edev, struct exrnic_qp *qp,
 		     const struct exrnic_qp_attr *attr)
 {
-	int err = exrnic_qp_alloc_number(edev, qp);
+	int err = attr->qpn ? exrnic_qp_reserve_number(edev, qp, attr->qpn)
+			    : exrnic_qp_alloc_number(edev, qp);
 
 	if (err)
 		return err;

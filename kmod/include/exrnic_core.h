@@ -360,6 +360,9 @@ struct exrnic_qp {
 	bool stopped;
 };
 
+/*
+ * qpn: EXRNIC_QPN_GSI (exrnic_driver.h), which nobody gets who does not ask for it; or 0, any other one.
+ */
 struct exrnic_qp_attr {
 	const struct exrnic_pbl *sq;	/* of BIT(sq_log_slots) struct exrnic_wqe */
 	const struct exrnic_pbl *rq;	/* likewise; NULL: srqn takes its place */
@@ -372,6 +375,7 @@ struct exrnic_qp_attr {
 	u32 recv_cqn;
 	u32 service;			/* enum exrnic_service */
 	u32 flags;			/* EXRNIC_QP_FLAGS_* */
+	u32 qpn;
 	u32 max_reads_out;		/* up to EXRNIC_MAX_READS; -ENOSPC: too few places are free */
 	u32 max_reads_in;
 };
@@ -399,7 +403,7 @@ struct exrnic_qp_status {
 	u32 pkey_index;			/* of service UD */
 };
 
-/* In state RESET. */
+/* In state RESET. -EINVAL: nobody may ask for that number; -EBUSY: it is taken. */
 int exrnic_qp_create(struct exrnic_device *edev, struct exrnic_qp *qp,
 		     const struct exrnic_qp_attr *attr);
 /* -EPERM: no such transition. To RESET it goes by ERROR, as its end does. */

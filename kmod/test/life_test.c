@@ -88,7 +88,7 @@ static void queue_pairs_run_out(void)
 		s.qp.rq = (uintptr_t)pages(1);
 	} while (!create_qp_of(&s) && made++ <= q.max_qp);
 	CHECK_EQ(errno, ENOSPC);
-	CHECK_EQ(made, q.max_qp - 1);
+	CHECK_EQ(made, q.max_qp - 2);
 }
 
 static void places_for_pulls_run_out(void)

@@ -38,7 +38,7 @@
  *	ALLOC_PD	   protection domains: EXRNIC_FW_PD - 1
  *	CREATE_CQ	   completion queues: max_cq of QUERY
  *	CREATE_SRQ	   shared receive queues: max_srq
- *	CREATE_QP	   queue pairs: max_qp - 1; places for its PULLs: read_pool, in each direction
+ *	CREATE_QP	   queue pairs: max_qp - 2; places for its PULLs: read_pool, in each direction
  *	REG_MR		   STags: max_mr - 1
  *	REREG_MR	   the same: the region has its old one until it has the new one
  *	CREATE_MSG_CHANNEL the same: its memory has one
@@ -72,9 +72,9 @@ struct exrnic_query {
 	__u32 abi_version;	/* EXRNIC_ABI_VERSION of the device */
 	__u32 node_id;
 	__u32 mtu;		/* payload bytes of a frame */
-	__u32 max_qp;		/* one more than there can be: none has the number 0 */
+	__u32 max_qp;		/* two more than there can be: no process gets the numbers 0 and 1 */
 	__u32 max_cq;
-	__u32 max_mr;		/* likewise, of STags */
+	__u32 max_mr;		/* one more than there can be of STags */
 	__u32 max_sq_slots;
 	__u32 max_cq_entries;
 	__u32 clock_khz;	/* core clock */
@@ -203,7 +203,7 @@ struct exrnic_create_qp {
 	__u32 srqn;
 	__u32 max_reads_out;
 	__u32 max_reads_in;
-	__u32 qpn;		/* out */
+	__u32 qpn;		/* out; at least 2 */
 	__u32 flags;		/* EXRNIC_QP_FLAGS_* */
 	__u32 rsvd;		/* zero */
 };

@@ -14,8 +14,13 @@
 
 #include "exrnic_hw.h"
 
-/* Zero stays free: an untouched WQE or frame names no queue pair. */
-#define EXRNIC_QPN_MIN 1
+/*
+ * From here on numbers of queue pairs are handed out. Verbs reserve those below for management, and
+ * an untouched WQE or frame that names queue pair 0 names none. A kernel user may ask for that of
+ * the general services.
+ */
+#define EXRNIC_QPN_MIN 2
+#define EXRNIC_QPN_GSI 1
 /* RFC 5040, 3.2 keeps STag zero for the privileged. */
 #define EXRNIC_STAG_INDEX_MIN 1
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "cq.h"
+#include "exrnic_driver.h"
 #include "pd.h"
 #include "rnic.h"
 #include "srq.h"
@@ -210,7 +211,7 @@ void ExplainNoRoom(const DeviceInfo& info, const vl_qp_init_attr& attr) {
       ENOSPC,
       "max_reads_out is %u and max_reads_in %u: of the device's %u places for PULLs (read_pool) "
       "fewer are free in a direction; or all %u queue pairs (max_qp) are taken",
-      attr.max_reads_out, attr.max_reads_in, info.read_pool, info.max_qp - 1);
+      attr.max_reads_out, attr.max_reads_in, info.read_pool, info.max_qp - EXRNIC_QPN_MIN);
 }
 
 // What a change of state takes of the attributes. False with an error.

@@ -182,7 +182,7 @@ TEST_CASE("a queue pair that finds no room is told what it has asked for, and ho
   Expect({[&] { return vl_create_qp(end.pd, &attr) == nullptr; },
           ENOSPC,
           {"max_reads_out is 9 and max_reads_in 2", "4096 places for PULLs (read_pool)",
-           "all 1023 queue pairs (max_qp)"}});
+           "all 1022 queue pairs (max_qp)"}});
 }
 
 TEST_CASE("keys that a queue pair does not get are named, with what to do") {

@@ -80,7 +80,7 @@ struct vl_mr;
 struct vl_rnic_attr {
   uint32_t node_id; /* of this RNIC in its fabric */
   uint32_t mtu;     /* payload of a frame, bytes */
-  uint32_t max_qp;  /* objects of each kind, over all processes */
+  uint32_t max_qp;  /* objects of each kind, over all processes; of queue pairs two fewer */
   uint32_t max_cq;
   uint32_t max_mr;
   uint32_t max_srq;
@@ -453,7 +453,7 @@ struct vl_qp_attr {
  * queue pairs of all processes (max_res_rd_atom of other verbs; VL_MAX_READS is their
  * max_qp_rd_atom). A queue pair has its max_reads_out and max_reads_in of them until it is
  * destroyed, each rounded up to 4, 8 or 16: so it never waits for others. With the 4096 of an RNIC
- * of full size each of 1023 queue pairs can have 4, or 256 can have 16. ENOSPC: fewer are free.
+ * of full size each of 1022 queue pairs can have 4, or 256 can have 16. ENOSPC: fewer are free.
  * EDQUOT: the user has a share of them, max_user_percent of the kernel module. So ask for what the
  * program needs; a queue pair that never PULLs needs none, and one whose peer never does, neither.
  */
