@@ -14,6 +14,7 @@
 
 #include "exrnic_compat.h"
 #include "exrnic_core.h"
+#include "exrnic_driver.h"
 #include "exrnic_kernel_path.h"
 
 #define RING_LOG	EXRNIC_RING_LOG_MIN
@@ -175,6 +176,21 @@ static int create_cq(struct kernel_user *user)
 	return 0;
 }
 
+/* Nobody else gets the number that it has asked for, and others cannot be asked for. */
+static int check_number(struct kernel_user *user, struct exrnic_qp_attr attr)
+{
+	struct exrnic_qp other;
+
+	if (user->qp.qpn != EXRNIC_QPN_GSI)
+		return failed("another number", -EPROTO);
+	if (exrnic_qp_create(user->edev, &other, &attr) != -EBUSY)
+		return failed("a number given twice", -EPROTO);
+	attr.qpn = EXRNIC_QPN_MIN;
+	if (exrnic_qp_create(user->edev, &other, &attr) != -EINVAL)
+		return failed("any number given", -EPROTO);
+	return 0;
+}
+
 static int create_qp(struct kernel_user *user)
 {
 	const struct exrnic_qp_attr attr = {
@@ -188,6 +204,7 @@ static int create_qp(struct kernel_user *user)
 		.send_cqn = user->cq.cqn,
 		.recv_cqn = user->cq.cqn,
 		.service = EXRNIC_SERVICE_RC,
+		.qpn = EXRNIC_QPN_GSI,
 	};
 	int err;
 
@@ -195,6 +212,11 @@ static int create_qp(struct kernel_user *user)
 	err = exrnic_qp_create(user->edev, &user->qp, &attr);
 	if (err)
 		return failed("no queue pair", err);
+	err = check_number(user, attr);
+	if (err) {
+		exrnic_qp_destroy(user->edev, &user->qp);
+		return err;
+	}
 	user->sq.ring.slots = user->memory + address_of(SQ_RING);
 	user->sq.ring.num_slots = SLOTS;
 	user->sq.ring.doorbell = EXRNIC_DOORBELL_SQ;
