@@ -20,11 +20,14 @@ Bytes ExpectedMemory::gather(unsigned node, const Operation& operation) {
 }
 
 void ExpectedMemory::scatter(unsigned node, const std::vector<exrnic_sge>& elements,
-                             const Bytes& bytes) {
+                             const Bytes& bytes, size_t left_free) {
   size_t done = 0;
   for (const exrnic_sge& element : elements) {
-    const size_t part = std::min<size_t>(element.length, bytes.size() - done);
-    if (part > 0) std::copy_n(bytes.data() + done, part, at(node, element.stag, element.address));
+    const size_t skipped = std::min<size_t>(element.length, left_free);
+    left_free -= skipped;
+    const size_t part = std::min<size_t>(element.length - skipped, bytes.size() - done);
+    if (part > 0)
+      std::copy_n(bytes.data() + done, part, at(node, element.stag, element.address + skipped));
     done += part;
   }
 }
@@ -48,7 +51,7 @@ void ExpectedMemory::apply(unsigned node, const Operation& operation) {
       return;
     }
     default:
-      return scatter(peer, *operation.receive, gather(node, operation));
+      return scatter(peer, *operation.receive, gather(node, operation), operation.left_free);
   }
 }
 

@@ -29,7 +29,8 @@ class ExpectedMemory {
 
   uint8_t* at(unsigned node, uint32_t stag, uint64_t offset);
   Bytes gather(unsigned node, const Operation& operation);
-  void scatter(unsigned node, const std::vector<exrnic_sge>& elements, const Bytes& bytes);
+  void scatter(unsigned node, const std::vector<exrnic_sge>& elements, const Bytes& bytes,
+               size_t left_free = 0);
 
   std::map<std::pair<unsigned, uint32_t>, Region> regions_;
 };

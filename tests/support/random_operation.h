@@ -50,6 +50,7 @@ struct Operation {
   std::vector<exrnic_sge> elements;
   Bytes inline_data;
   std::optional<std::vector<exrnic_sge>> receive;  // that the peer posts for it
+  uint32_t left_free = 0;                          // bytes of that before the message
   bool by_pio = false;  // posted by its block, if it has one slot, else with others by a doorbell
 };
 

@@ -47,6 +47,7 @@ class Drawing {
     plan_.one_node = seed % 4 == 1;
     plan_.mtu = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP * below(kMtus);
     plan_.ring_log = 9 + below(4);
+    plan_.grh = below(2) != 0;
     while (number_ < operations) plan_.rounds.push_back(round());
   }
   Plan take() { return std::move(plan_); }
@@ -218,8 +219,11 @@ class Drawing {
       header.imm_data = place_of(Memory::kVictim, pair).stag;
     }
     if (is_send(header.opcode)) {
+      if (plan_.grh && service_of(pair) == EXRNIC_SERVICE_UD)
+        operation.left_free = EXRNIC_GRH_BYTES;
       operation.receive =
-          elements(Memory::kInbox, pair, header.length + below(2) * below(300), EXRNIC_MAX_SGE);
+          elements(Memory::kInbox, pair,
+                   operation.left_free + header.length + below(2) * below(300), EXRNIC_MAX_SGE);
     } else {
       const Place sink = place_of(Memory::kSink, pair);
       header.remote_stag = sink.stag;

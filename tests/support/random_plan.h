@@ -36,6 +36,7 @@ struct Plan {
   uint32_t mtu = 0;
   bool one_node = false;  // what the two nodes have is on one: all frames go round
   uint32_t ring_log = 0;  // of send and receive queues
+  bool grh = false;       // datagrams leave room for one
   std::vector<Round> rounds;
 };
 

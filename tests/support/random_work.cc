@@ -161,6 +161,7 @@ class Execution {
       options.log_slots = plan_.ring_log;
       options.max_reads_out = options.max_reads_in = max_reads_of(pair);
       options.service = service_of(pair);
+      if (plan_.grh && options.service == EXRNIC_SERVICE_UD) options.flags = EXRNIC_QP_FLAGS_GRH;
       if (shares_receives(pair)) options.srqn = kSrqn + node.id;
       node.qps[pair] =
           node.rnic.create_qp(qpn_of(node.id, pair), kPage, domain_of(pair), node.cq, options);
@@ -192,8 +193,9 @@ class Execution {
       Party& node = nodes_[id];
       node.qps[pair].sq.index = node.qps[pair].rq.index = 0;
       if (service_of(pair) == EXRNIC_SERVICE_UD) {
-        // Another entry of the table each time; one of the two is a full member.
-        const uint32_t index = node.opened++ % EXRNIC_PKEYS;
+        // Another entry of the table each time, and another one than the other side's; one of the two
+        // is a full member.
+        const uint32_t index = (2 * node.opened++ + id) % EXRNIC_PKEYS;
         node.rnic.set_pkey(index, id == 0 ? EXRNIC_PKEY_FULL | 1 : 1);
         node.rnic.open_datagrams(node.qps[pair], kPlanQkey, index);
       } else {
