@@ -421,7 +421,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(DEALLOC_PD, dealloc_pd, 8),
 	EXRNIC_IOCTL_UNDO(CREATE_CQ, create_cq, 40),
 	EXRNIC_IOCTL(DESTROY_CQ, destroy_cq, 16),
-	EXRNIC_IOCTL_UNDO(CREATE_QP, create_qp, 64),
+	EXRNIC_IOCTL_UNDO(CREATE_QP, create_qp, 72),
 	EXRNIC_IOCTL(MODIFY_QP, modify_qp, 32),
 	EXRNIC_IOCTL(QUERY_QP, query_qp, 32),
 	EXRNIC_IOCTL(DESTROY_QP, destroy_qp, 16),

@@ -90,7 +90,7 @@ static void fail_each(int fd, const struct making *m)
 	long long pinned = pinned_pages();
 	int fail_nth = open_fail_nth(), n = 0, result;
 	uint32_t handle;
-	char arg[64];
+	char arg[128];
 	bool fired;
 
 	do {

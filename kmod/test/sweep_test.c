@@ -26,7 +26,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
 };
 
-enum { MAX_SIZE = 72 };	/* of a structure */
+enum { MAX_SIZE = 104 };	/* of a structure */
 
 static bool is_number(unsigned int nr)
 {
