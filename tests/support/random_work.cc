@@ -193,8 +193,8 @@ class Execution {
       Party& node = nodes_[id];
       node.qps[pair].sq.index = node.qps[pair].rq.index = 0;
       if (service_of(pair) == EXRNIC_SERVICE_UD) {
-        // Another entry of the table each time, and another one than the other side's; one of the two
-        // is a full member.
+        // Another entry of the table each time, and another one than the other side's; one of the
+        // two is a full member.
         const uint32_t index = (2 * node.opened++ + id) % EXRNIC_PKEYS;
         node.rnic.set_pkey(index, id == 0 ? EXRNIC_PKEY_FULL | 1 : 1);
         node.rnic.open_datagrams(node.qps[pair], kPlanQkey, index);
