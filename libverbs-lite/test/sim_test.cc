@@ -291,7 +291,7 @@ TEST_CASE("a queue pair leaves a group when its member ends, not when that is mo
   vl_qp_init_attr init = QpAttributes(end.cq.get(), 4);
   init.service = VL_SERVICE_UD;
   const Owned<vl_qp> qp = CreateQp(end.pd.get(), init);
-  ReadyDatagrams(qp.get(), 1, 0xffff);
+  ReadyDatagrams(qp.get(), 1);
   CHECK(QueryQp(qp.get()).state == VL_QPS_RTS);
   {
     GroupMember first(qp.get(), 5);
@@ -306,6 +306,27 @@ TEST_CASE("a queue pair leaves a group when its member ends, not when that is mo
   }
   CHECK(vl_detach_mcast(qp.get(), 5) == -1);
   CHECK(errno == ENOENT);
+}
+
+TEST_CASE("a queue pair gets no number of management, and of the P_Keys those that there are") {
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  const vl_rnic_attr node = QueryRnic(end.rnic.get());
+  CHECK(node.pkeys[0] == 0xffff);
+  CHECK(node.pkeys[VL_PKEYS - 1] == 0);
+  vl_qp_init_attr init = QpAttributes(end.cq.get(), 4);
+  init.service = VL_SERVICE_UD;
+  init.flags = VL_QP_GRH;
+  const Owned<vl_qp> qp = CreateQp(end.pd.get(), init);
+  CHECK(vl_qp_number(qp.get()) > 1);
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_INIT;
+  attr.pkey_index = VL_PKEYS - 1;
+  CHECK(vl_modify_qp(qp.get(), &attr) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(std::string(vl_error_text()).find("pkey_index is 15: ") != std::string::npos);
+  ReadyDatagrams(qp.get(), VL_QKEY_CONTROLLED | 1);
+  CHECK(QueryQp(qp.get()).pkey_index == 0);
 }
 
 TEST_CASE("STags are not predictable, and none comes back soon") {
