@@ -23,7 +23,7 @@ module loopback
     output logic        line_tx_valid_o,
     input  logic        line_tx_ready_i,
 
-    // Frames of the MAC wait while one goes round, whole frames by turns.
+    // Frames of the MAC wait while one goes round: whole frames, as many beats of each kind.
     input  logic        line_rx_valid_i,
     output logic        line_rx_ready_o,
     input  logic        line_rx_sop_i,
@@ -77,19 +77,28 @@ module loopback
   always_ff @(posedge clk_i) if (tx_valid_i && !known_q) way_q <= begins;
 
   // ---- Who has efe_rx: until the end of its frame. A frame that is for the line, too, begins when the
-  // MAC takes it, so that nobody waits for the line.
-  logic line_has_q, round_has_q, round_last_q;  // the last frame has gone round
+  // MAC takes it, so that nobody waits for the line. Turns are counted in beats: a long frame that goes
+  // round costs the line as many short ones.
+  localparam int unsigned MostBeats = (MTU_MAX + HEADER_UNTAGGED_BYTES - 1) / DATA_BYTES + 1;
+  typedef logic signed [$clog2(MostBeats+1):0] ahead_t;
+  ahead_t ahead_q;  // beats that went round while the line waited, less those of the line likewise
+  logic line_has_q, round_has_q;
   logic asks, line_goes, round_goes;
   assign asks = tx_valid_i && way.round && (!way.line || line_tx_ready_i);
-  assign round_goes = asks && !line_has_q && (round_has_q || !line_rx_valid_i || !round_last_q);
+  assign round_goes = asks && !line_has_q && (round_has_q || !line_rx_valid_i || ahead_q <= 0);
   assign line_goes  = line_rx_valid_i && !round_has_q && !round_goes;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {line_has_q, round_has_q, round_last_q} <= '0;
+      {line_has_q, round_has_q} <= '0;
+      ahead_q <= '0;
     end else begin
       if (line_goes) line_has_q <= !line_rx_eop_i;
       if (round_goes) round_has_q <= !tx_eop_i;
-      if (line_goes || round_goes) round_last_q <= round_goes;
+      if (round_goes && line_rx_valid_i) begin
+        if (ahead_q != ahead_t'(MostBeats)) ahead_q <= ahead_q + ahead_t'(1);
+      end else if (line_goes && asks) begin
+        if (ahead_q != -ahead_t'(MostBeats)) ahead_q <= ahead_q - ahead_t'(1);
+      end
     end
   end
 
