@@ -171,10 +171,9 @@ void compare(const Plan& plan, const CoreFactory& make_core, LeavesOut fewer) {
   CAPTURE(plan.profile, plan.seed);
   const auto some = seen_by(plan, make_core, {});
   const auto all = seen_by(plan, make_core, fewer);
-  for (const size_t node : {0u, 1u}) {
-    CHECK((some[node].text == all[node].text));
-    CHECK(some[node].cycles < all[node].cycles);
-  }
+  for (const size_t node : {0u, 1u}) CHECK((some[node].text == all[node].text));
+  // A plan may leave one of them out.
+  CHECK(some[0].cycles + some[1].cycles < all[0].cycles + all[1].cycles);
 }
 
 void compare(const CoreFactory& make_core, LeavesOut fewer) {
