@@ -114,8 +114,7 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 
 	if (attr->port >= EXRNIC_PORTS || attr->peer_port >= EXRNIC_PORTS ||
 	    attr->peer_node >= edev->limits.node ||
-	    (attr->peer_port == attr->port &&
-	     attr->peer_node == exrnic_read(edev, EXRNIC_REG_NODE_ID)))
+	    attr->peer_node == exrnic_read(edev, EXRNIC_REG_NODE_ID))
 		return -EINVAL;
 	port->edev = edev;
 	port->number = array_index_nospec(attr->port, EXRNIC_PORTS);

@@ -364,8 +364,8 @@ struct exrnic_create_window {
 };
 
 /*
- * A port: doorbell bits and scratchpads that are shared with one other port, of any node, which
- * names this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
+ * A port: doorbell bits and scratchpads that are shared with one port of another node, which names
+ * this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
  * file descriptor (close-on-exec): read() waits for the next struct exrnic_port_event, poll() says
  * POLLIN when there is one, the commands below act on it, and close() closes the port.
  * EBUSY: somebody has it. It is an object of this file until it is closed.

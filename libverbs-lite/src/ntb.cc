@@ -78,8 +78,8 @@ vl_window* vl_map_window(vl_qp* qp, uint32_t remote_stag, uint64_t remote_addres
                     "work requests were posted to the queue pair: remote windows need another one, "
                     "or this one reset");
     exrnic::Explain(EINVAL,
-                    "the queue pair is not in RTS (it may have gone to ERROR), or such a window is "
-                    "none: length %llu at 0x%llx",
+                    "the queue pair is not in RTS (it may have gone to ERROR), its peer is on this "
+                    "node, or such a window is none: length %llu at 0x%llx",
                     static_cast<unsigned long long>(length),
                     static_cast<unsigned long long>(remote_address));
     return nullptr;
@@ -123,9 +123,9 @@ vl_port* vl_open_port(vl_rnic* rnic, unsigned number, unsigned peer_node, unsign
     return nullptr;
   }
   if (!exrnic::IsWithin("peer_node", peer_node, 0, EXRNIC_MAX_NODE - 1)) return nullptr;
-  if (peer_node == rnic->info.node_id && peer_port == number) {
-    return Fail(EINVAL, "peer_node and peer_port are %u and %u: a port is not its own peer",
-                peer_node, peer_port);
+  if (peer_node == rnic->info.node_id) {
+    return Fail(EINVAL, "peer_node is %u, this node: the peer of a port is of another one",
+                peer_node);
   }
   std::unique_ptr<vl_port> port(new (std::nothrow) vl_port{rnic, -1});
   if (port == nullptr) return Fail(ENOMEM);

@@ -686,7 +686,7 @@ EXRNIC_ASSERT(sizeof(struct exrnic_mbox_group) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_group, group) == 4);
 
-// The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
+// The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_PARAMETER also if the peer is on the own node (what is stored there would wait for reads of memory that may not pass the stores). BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
 struct exrnic_mbox_set_window {
   exrnic_le32 qpn;  // Queue pair that its accesses take
   exrnic_le32 window;  // Index
@@ -719,7 +719,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
 #define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
 #define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
-#define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port, not this port itself. While the port is disabled; else a write is ignored
+#define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
 #define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
 #define EXRNIC_REG_PORT_STATUS 0x00c  // ro: How it is; flags port_status
 #define EXRNIC_REG_PORT_EVENTS 0x010  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event

@@ -415,7 +415,7 @@ package exrnic_pkg;
   } mbox_group_t;
   localparam int unsigned MBOX_GROUP_BYTES = 8;
 
-  // The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
+  // The translation entry of a window. It names its peer by a queue pair of service RC in RTS. BAD_PARAMETER also if the peer is on the own node (what is stored there would wait for reads of memory that may not pass the stores). BAD_STATE while work that was posted to it has not ended, and if it has asked for PULLs since its RESET; what is posted while it has windows ends with LOC_QP_OP_ERR. When that is reset or destroyed, the entry is void.
   typedef struct packed {
     logic [31:0] rsvd_224;  // zero
     logic [31:0] access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
@@ -442,7 +442,7 @@ package exrnic_pkg;
   localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
   localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
   localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
-  localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port, not this port itself. While the port is disabled; else a write is ignored
+  localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
   localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
   localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: How it is; flags port_status
   localparam logic [15:0] REG_PORT_EVENTS = 16'h010;  // rw1c: What has happened; a one clears. One that comes and was clear fires the vector; flags port_event

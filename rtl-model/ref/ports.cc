@@ -113,8 +113,9 @@ uint32_t Ports::pending() const {
 void Ports::set_peer(Port& port, uint32_t value) {
   const uint32_t node = value >> 16;
   const uint32_t peer = value & UINT16_MAX;
-  const bool itself = node == state_.config.node_id && &port == &ports_[peer % EXRNIC_PORTS];
-  if (port.enabled || node >= EXRNIC_MAX_NODE || peer >= EXRNIC_PORTS || itself) return;
+  if (port.enabled || node >= EXRNIC_MAX_NODE || node == state_.config.node_id ||
+      peer >= EXRNIC_PORTS)
+    return;
   port.node = node;
   port.peer = peer;
 }

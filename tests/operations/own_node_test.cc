@@ -316,50 +316,22 @@ TEST_CASE("a queue pair of the node that begins anew is no peer of what was sent
   node.expect_silence();
 }
 
-TEST_CASE("a window on memory of the own node takes stores and loads") {
-  OneNode node(GENERATE("dc-25g", "ntb-gen3x8"));
-  RemoteWindow window(node.rnic, 3);
-  constexpr uint32_t kWindow = 60'000;
-  REQUIRE(window.set(OneNode::kA, kFarStag, kFarBase, kWindow, kStore | kLoad) ==
-          EXRNIC_MBOX_STATUS_OK);
-  Bytes expected = node.rnic.read(node.far, 0, kWindow);
-  std::mt19937_64 random(7);
-  for (unsigned i = 0; i < 600; ++i) {
-    const uint64_t offset = random() % (kWindow / 8) * 8;
-    const uint64_t value = random();
-    window.store(offset, 8, value);
-    for (unsigned b = 0; b < 8; ++b) expected[offset + b] = static_cast<uint8_t>(value >> (8 * b));
-    if (i % 100 == 50) CHECK(window.load(offset, 8) == value);
-  }
-  node.rest();
-  CHECK(difference(node.rnic.read(node.far, 0, kWindow), expected) == "");
-  CHECK(node.a.state() == EXRNIC_QP_STATE_RTS);
-  node.expect_silence();
-}
-
-TEST_CASE("two ports of a node are each other's peer; a port is not its own") {
+// Its stores would wait for room, that for acknowledgements, those for a read of a page list, and
+// that read's completion for the stores: on the bus it may not pass them.
+TEST_CASE("no window is on the own node, and no port has a peer there") {
   OneNode node;
-  Port here(node.rnic, 3), there(node.rnic, 4);
-  here.open(0, 4, 9);
-  there.open(0, 3, 10);
+  RemoteWindow window(node.rnic, 3);
+  CHECK(window.set(OneNode::kA, kFarStag, kFarBase, 4096, kStore | kLoad) ==
+        EXRNIC_MBOX_STATUS_BAD_PARAMETER);
+  window.store(0, 8, 1);
+  CHECK(window.load(0, 8) == kAllOnes);
+  Port port(node.rnic, 3);
+  port.open(0, 4, 9);
+  CHECK(port.read(EXRNIC_REG_PORT_PEER) == 0);
+  port.close();
   node.rest();
-  for (Port* port : {&here, &there}) {
-    CHECK(port->linked());
-    CHECK(port->take_events() == EXRNIC_PORT_EVENT_LINK_UP);
-  }
-  here.ring(0x50);
-  here.set_spad(2, 77);
-  there.ring(0x1);
-  node.rest();
-  CHECK(there.bells() == 0x50);
-  CHECK(here.bells() == 0x1);
-  CHECK(there.peer_spad(2) == 77);
-  here.close();
-  node.rest();
-  CHECK_FALSE(there.linked());
-  here.write(EXRNIC_REG_PORT_PEER, 3);
-  CHECK(here.read(EXRNIC_REG_PORT_PEER) == 4);
-  node.expect_silence();
+  CHECK(node.rnic.read(node.far, 0, 8) == Bytes(8));
+  CHECK(node.a.state() == EXRNIC_QP_STATE_RTS);
 }
 
 // Until so many bytes of both streams have come, or one has finished far ahead of the other.

@@ -236,7 +236,7 @@ TEST_CASE("garbage in the registers of ports, and from the wire, leaves ports as
                               0);
   CHECK(pair.here.linked());
   Port unused(pair.left.rnic, 4);
-  unused.write(EXRNIC_REG_PORT_PEER, 0u << 16 | 4);  // the port itself
+  unused.write(EXRNIC_REG_PORT_PEER, 0u << 16 | 1);  // the node itself
   unused.write(EXRNIC_REG_PORT_PEER, EXRNIC_MAX_NODE << 16);
   unused.write(EXRNIC_REG_PORT_PEER, EXRNIC_PORTS);
   CHECK(unused.read(EXRNIC_REG_PORT_PEER) == 0);

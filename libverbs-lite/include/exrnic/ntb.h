@@ -2,7 +2,7 @@
 /*
  * libverbs-lite: the RNIC as a non-transparent bridge. A remote window is memory of this process
  * through which stores and loads reach a peer's memory. A port is a set of doorbell bits and
- * scratchpads shared with one other port, as a rule of another node.
+ * scratchpads shared with one port of another node.
  *
  * Errors, threads, fork: as in exrnic/verbs.h; a window is not inherited. EOPNOTSUPP: in the
  * simulator without guests ("sim:PATH") there are no windows, because a load or store of a process
@@ -39,7 +39,8 @@ struct vl_port;
  * posted there since it left VL_QPS_RESET (EBUSY), and while it has windows vl_post_sq refuses
  * (EBUSY); it cannot be destroyed before they are unmapped (EBUSY). The peer's max_reads_in is at
  * least 1 for loads. access: VL_WINDOW_*. length: at most 64 MiB. EINVAL: also when the queue pair
- * is not in VL_QPS_RTS. ENOSPC: the RNIC has no more windows. vl_error_text() says more.
+ * is not in VL_QPS_RTS, or its peer is on this node. ENOSPC: the RNIC has no more windows.
+ * vl_error_text() says more.
  */
 VL_API struct vl_window* vl_map_window(struct vl_qp* qp, uint32_t remote_stag,
                                        uint64_t remote_address, uint64_t length, int access);

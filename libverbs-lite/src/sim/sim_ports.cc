@@ -54,8 +54,8 @@ int SimPorts::Open(uint32_t port, uint32_t peer_node, uint32_t peer_port) {
   if (peer_node >= link_->Read(EXRNIC_REG_MAX_NODE)) {
     throw SimError(EINVAL, "there is no node " + std::to_string(peer_node));
   }
-  if (peer_port == port && peer_node == link_->Read(EXRNIC_REG_NODE_ID)) {
-    throw SimError(EINVAL, "port " + std::to_string(port) + " is not its own peer");
+  if (peer_node == link_->Read(EXRNIC_REG_NODE_ID)) {
+    throw SimError(EINVAL, "node " + std::to_string(peer_node) + " is this one");
   }
   std::lock_guard<std::mutex> guard(mutex_);
   if (ended_) throw SimError(ENODEV, "the simulator is gone");

@@ -88,6 +88,7 @@ module mailbox
       .N_WINDOW(N_WINDOW)
   ) u_check (
       .valid_i(state_q == StCheck),
+      .cfg_node_i,
       .pkeys_i,
       .op_known_i(op_known_q),
       .op_i(op_q),

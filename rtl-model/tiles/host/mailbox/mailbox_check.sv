@@ -13,6 +13,7 @@ module mailbox_check
     parameter int unsigned N_WINDOW = MAX_WINDOWS
 ) (
     input logic         valid_i,  // a command is to be judged
+    input node_t        cfg_node_i,
     input pkeys_t       pkeys_i,
     input logic         op_known_i,
     input mbox_op_e     op_i,
@@ -153,7 +154,8 @@ module mailbox_check
           pull_count_i != '0 || qp_i.sq.read_msn != '0;
       window_end = {1'b0, new_window.base} + 65'(new_window.length);
       window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
-          new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0};
+          new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0} &&
+          qp_i.cfg.dest_node != cfg_node_i;
     end
   end
 

@@ -153,7 +153,7 @@ module ports
         unique case (16'(place))
           REG_PORT_PEER:
           if (!enabled_q[port] && data_i[31:16] < 16'(MAX_NODE) &&
-              data_i[15:0] < 16'(PORTS) && data_i != {16'(cfg_node_i), 16'(port)})
+              data_i[31:16] != 16'(cfg_node_i) && data_i[15:0] < 16'(PORTS))
             peer_q[port] <= '{node: node_t'(data_i[31:16]), port: port_t'(data_i)};
           REG_PORT_VECTOR: if (takes_port_vector(data_i)) vector_q[port] <= vector_t'(data_i);
           REG_PORT_EVENTS: events_q[port] <= events_q[port] & ~data_i[1:0];
