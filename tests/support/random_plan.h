@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A seeded random program of work between two nodes, or within one, drawn as a whole before anything runs: so it
-// can be run on any core, printed, and cut down to the part that fails.
+// A seeded random program of work between two nodes, or within one, drawn as a whole before
+// anything runs: so it can be run on any core, printed, and cut down to the part that fails.
 //
 // A plan is a list of rounds. In each, every pair of queue pairs (those of UC and UD only where the
 // links lose nothing) gets a batch of operations on one

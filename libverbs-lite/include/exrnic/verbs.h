@@ -3,13 +3,13 @@
  * libverbs-lite: RDMA verbs of the exrnic, in plain C.
  *
  * A process opens an RNIC, makes objects on it (protection domain, completion queue, queue pair,
- * memory region), connects a queue pair to another one, of any node, posts work and polls completions.
- * vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the kernel never:
- * they write rings in memory and store 8 bytes into a page of the device that belongs to this
- * process alone. (In the simulator, "sim:PATH", that store is a message to it.)
- * Threads in these calls on one queue wait for each other, and they spin: as long as the other one
- * is in its call, some tens of instructions for each work request or completion, and until it has
- * its processor back if it has lost it. So threads that share a queue and a processor need one
+ * memory region), connects a queue pair to another one, of any node, posts work and polls
+ * completions. vl_post_sq, vl_post_rq, vl_post_srq_recv, vl_poll_cq and vl_req_notify_cq enter the
+ * kernel never: they write rings in memory and store 8 bytes into a page of the device that belongs
+ * to this process alone. (In the simulator, "sim:PATH", that store is a message to it.) Threads in
+ * these calls on one queue wait for each other, and they spin: as long as the other one is in its
+ * call, some tens of instructions for each work request or completion, and until it has its
+ * processor back if it has lost it. So threads that share a queue and a processor need one
  * real-time priority: a higher one would wait for ever.
  *
  * Errors: calls return 0 (or a count), or -1 with errno; calls that make an object return NULL with
@@ -368,8 +368,8 @@ enum vl_qp_state VL_ANY_NUMBER {
  *
  * VL_SERVICE_UD: datagrams, each sent once to a queue pair or a group that its work request names
  * (vl_send_wr.ud): VL_OP_SEND and VL_OP_SEND_IMM of at most mtu bytes (vl_query_rnic), and
- * VL_OP_LOCAL_INVALIDATE. Work completes when it was sent. A queue pair takes datagrams from anyone,
- * on its own node too, who names its Q_Key and whose P_Key matches, and tells who it was
+ * VL_OP_LOCAL_INVALIDATE. Work completes when it was sent. A queue pair takes datagrams from
+ * anyone, on its own node too, who names its Q_Key and whose P_Key matches, and tells who it was
  * (VL_WC_WITH_SOURCE). One to a group goes to all that are attached, on the sender's node too, the
  * sender itself included. All else is dropped without a word, and counted by the receiver's device:
  * another key, no receive, or one that is too short, which stays for the next datagram.
@@ -466,8 +466,8 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
  * one of these is out of range. The peer may be a queue pair of this node, or this one itself. In
  * ERROR all outstanding work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the
  * receive of a message that had begun); RESET drops it without completions, those already queued
- * included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The device goes to ERROR
- * by itself after any failed work request.
+ * included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The device goes to
+ * ERROR by itself after any failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
