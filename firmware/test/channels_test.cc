@@ -401,7 +401,7 @@ TEST_CASE("the end of a message is not told before that of the one before it") {
 
 TEST_CASE("work that cannot be done ends with a failure, and the next one begins") {
   Node node;
-  node.send(0, kNode, 0x3000, 1);
+  node.send(0, 0xffff, 0x3000, 1);
   node.send(1, EXRNIC_MAX_NODE, 0x3000, 1);
   node.send(2, kPeer, 0x3000, EXRNIC_CHANNEL_SLOT_MAX + 1);
   node.work(3, {0x63, 0, 0, 0, 0, 0, 0, 0});
@@ -701,10 +701,10 @@ TEST_CASE("a process that waits is woken by the next event, once, behind its byt
   }
   SECTION("a failure, and a reduction") {
     node.arm(3, 4);
-    node.send(0, kNode, 0, 8);
+    node.send(0, EXRNIC_MAX_NODE, 0, 8);
     node.arm(3, 4, 1);
     CHECK(node.raises.size() == 2);
-    node.send(1, kNode, 0, 8);
+    node.send(1, EXRNIC_MAX_NODE, 0, 8);
     node.ring(4, 2);
     CHECK(node.raises.size() == 2);
   }

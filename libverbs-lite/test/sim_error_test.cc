@@ -234,11 +234,11 @@ TEST_CASE("a transition that there is not, and a peer that there is not, are nam
   REQUIRE(vl_modify_qp(end.qp.get(), &attr) == 0);
   CHECK(std::string(vl_error_text()).empty());
   attr.state = VL_QPS_RTR;
-  attr.dest_node = QueryRnic(end.rnic.get()).node_id;
+  attr.dest_node = EXRNIC_MAX_NODE;
   attr.dest_qpn = 3;
   CHECK(vl_modify_qp(end.qp.get(), &attr) == -1);
   CHECK(errno == EINVAL);
-  CHECK(TextNames("queue pair 3 (dest_qpn) of node 1 (dest_node)"));
+  CHECK(TextNames("queue pair 3 (dest_qpn) of node 256 (dest_node)"));
 }
 
 int RegisterError(vl_pd* pd, void* address, size_t length, int access) {

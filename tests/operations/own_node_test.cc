@@ -16,7 +16,6 @@ constexpr uint64_t kLongEnoughNs = 200'000;
 constexpr uint32_t kPage = End::kPage;
 constexpr uint32_t kPd = End::kPd;
 constexpr uint32_t kQkey = 0x1234;
-constexpr uint16_t kPkey = EXRNIC_PKEY_FULL | 0x7a5;
 constexpr uint32_t kGroup = 0xfedc;
 constexpr uint32_t kImm = 0x1357'9bdf;
 
@@ -68,7 +67,7 @@ struct OneNode {
     std::mt19937_64 random(5);
     rnic.write(near, 0, random_bytes(random, kBytes));
     if (service == EXRNIC_SERVICE_UD) {
-      for (LocalEnd* end : {&a, &b}) rnic.open_datagrams(end->qp, kQkey, kPkey);
+      for (LocalEnd* end : {&a, &b}) rnic.open_datagrams(end->qp, kQkey);
     } else {
       rnic.connect(a.qp, 0, kB, rnr);
       rnic.connect(b.qp, 0, kA, rnr);

@@ -235,6 +235,7 @@ TEST_CASE("In ERROR segments are discarded; a peer that was not told learns of i
                77,
                false,
                false,
+               false,
                true};
   responder.qps[kQpn] = qp;
   responder.receive(write_segment(64));
