@@ -65,7 +65,7 @@ enum exrnic_channel_operation {
 
 // What an event tells.
 enum exrnic_channel_event_kind {
-  EXRNIC_CHANNEL_EVENT_KIND_MESSAGE = 1,  // A message of another node
+  EXRNIC_CHANNEL_EVENT_KIND_MESSAGE = 1,  // A message of a node, which may be this one
   EXRNIC_CHANNEL_EVENT_KIND_REDUCTION = 2,  // A reduction has ended
   EXRNIC_CHANNEL_EVENT_KIND_FAILURE = 3,  // Work has failed: a send, or what is none
 };

@@ -40,7 +40,7 @@ package exrnic_pkg;
 
   // What an event tells.
   typedef enum logic [7:0] {
-    CHANNEL_EVENT_KIND_MESSAGE = 8'h1,  // A message of another node
+    CHANNEL_EVENT_KIND_MESSAGE = 8'h1,  // A message of a node, which may be this one
     CHANNEL_EVENT_KIND_REDUCTION = 8'h2,  // A reduction has ended
     CHANNEL_EVENT_KIND_FAILURE = 8'h3  // Work has failed: a send, or what is none
   } channel_event_kind_e;

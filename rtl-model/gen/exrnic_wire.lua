@@ -31,7 +31,7 @@ return {
     {name = "odd", value = 6, doc = "Bit by bit: exclusive or"},
   },
   channel_event_kind = {
-    {name = "message", value = 1, doc = "A message of another node"},
+    {name = "message", value = 1, doc = "A message of a node, which may be this one"},
     {name = "reduction", value = 2, doc = "A reduction has ended"},
     {name = "failure", value = 3, doc = "Work has failed: a send, or what is none"},
   },

@@ -333,7 +333,7 @@ TEST_CASE("no window is on the own node, and no port has a peer there") {
   CHECK(node.a.state() == EXRNIC_QP_STATE_RTS);
 }
 
-// Until so many bytes of both streams have come, or one has finished far ahead of the other.
+// Of a hundred messages each stream has a fair part.
 TEST_CASE("what a node sends to itself and what comes to it from another one both get on") {
   Exchange e(kBytes, {}, options_for("dc-25g"));
   LocalEnd a(e.right.rnic, 41, {}), b(e.right.rnic, 42, {});

@@ -39,19 +39,18 @@ struct vl_message_channel_attr {
   uint32_t number;        /* below VL_MESSAGE_CHANNELS */
   uint32_t message_bytes; /* of the longest message, both ways: at most VL_MESSAGE_BYTES_MAX */
   uint32_t sends;    /* 1 to VL_MESSAGE_SENDS_MAX; as many buffers of message_bytes are pinned */
-  uint32_t receives; /* 1 to VL_MESSAGE_RECEIVES_MAX; likewise */
+  uint32_t receives; /* 1 to VL_MESSAGE_RECEIVES_MAX; likewise, two at least */
 };
 
 enum vl_message_kind {
-  VL_MESSAGE_RECEIVED = 1, /* a message of another node */
+  VL_MESSAGE_RECEIVED = 1, /* a message of a node, which may be this one */
   VL_MESSAGE_REDUCED = 2,  /* a reduction has ended */
   VL_MESSAGE_FAILED = 3,   /* work has failed */
 };
 
 enum vl_message_status {
   VL_MESSAGE_OK = 0,
-  VL_MESSAGE_MALFORMED =
-      1, /* no such node, or this one itself; not among the nodes of a reduction */
+  VL_MESSAGE_MALFORMED = 1, /* no such node; this one is not among the nodes of a reduction */
   VL_MESSAGE_TIMEOUT =
       2, /* somebody did not answer in time; a message may have come nevertheless */
   VL_MESSAGE_TOO_LONG = 3, /* longer than the receiver's message_bytes */
