@@ -20,6 +20,7 @@
 #define EXRNIC_DP_STORE_RELEASE(to, value)	smp_store_release(to, value)
 #define EXRNIC_DP_LOAD(from)			READ_ONCE(*(from))
 #define EXRNIC_DP_STORE(to, value)		WRITE_ONCE(*(to), value)
+#define EXRNIC_DP_EXCHANGE_IF(at, expected, value) try_cmpxchg_release(at, expected, value)
 
 #define EXRNIC_DP_STORE_TO_PAGE(to, word)	__raw_writeq(word, to)
 #define EXRNIC_DP_IOMEM				__iomem

@@ -160,10 +160,13 @@ static const char* check_work_queue(void) {
   return NULL;
 }
 
+static uint64_t shared_wr_ids[EXRNIC_SHARED_INDICES];
+static uint8_t shared_busy[EXRNIC_SHARED_INDICES];
+
 static const char* check_shared_queue(void) {
   static struct exrnic_wqe slots[SLOTS];
-  static struct exrnic_shared_slot entries[SLOTS];
-  struct exrnic_shared_queue queue = {{slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, entries};
+  struct exrnic_shared_queue queue = {
+      {slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, shared_wr_ids, shared_busy, 0};
   static struct exrnic_work work;
   uint64_t wr_id = 0;
   uint32_t i;
@@ -175,12 +178,37 @@ static const char* check_shared_queue(void) {
     HOLDS(!exrnic_shared_queue_has_room(&queue, 5));
     /* The later one first, by its last slot; the earlier one by its first. */
     HOLDS(exrnic_shared_queue_complete(&queue, i + 3, &wr_id) && wr_id == i + 2);
-    HOLDS(!exrnic_shared_queue_has_room(&queue, 5));
+    /* Which has taken the earlier one before. */
+    HOLDS(exrnic_shared_queue_has_room(&queue, SLOTS));
+    HOLDS(!exrnic_shared_queue_has_room(&queue, SLOTS + 1));
     HOLDS(!exrnic_shared_queue_complete(&queue, i + 3, &wr_id));
     HOLDS(!exrnic_shared_queue_complete(&queue, 0x10000u + i, &wr_id));
     HOLDS(exrnic_shared_queue_complete(&queue, i, &wr_id) && wr_id == i);
     HOLDS(exrnic_shared_queue_has_room(&queue, SLOTS));
   }
+  return NULL;
+}
+
+/* As long as there are indices: those are 16 bits. */
+static const char* check_long_message(void) {
+  static struct exrnic_wqe slots[SLOTS];
+  struct exrnic_shared_queue queue = {
+      {slots, SLOTS, EXRNIC_DOORBELL_SRQ, 0}, shared_wr_ids, shared_busy, 0};
+  static struct exrnic_work work;
+  uint64_t wr_id = 0;
+  uint32_t i;
+
+  exrnic_shared_queue_put(&queue, &work, 2, 77);
+  for (i = 2; i < EXRNIC_SHARED_INDICES; i += 2) {
+    HOLDS(exrnic_shared_queue_has_room(&queue, 2));
+    exrnic_shared_queue_put(&queue, &work, 2, i);
+    HOLDS(exrnic_shared_queue_complete(&queue, i + 1, &wr_id) && wr_id == i);
+    HOLDS(exrnic_shared_queue_has_room(&queue, i + SLOTS < EXRNIC_SHARED_INDICES ? SLOTS : 1) ==
+          (i + 2 < EXRNIC_SHARED_INDICES));
+  }
+  HOLDS(exrnic_shared_queue_complete(&queue, 1, &wr_id) && wr_id == 77);
+  HOLDS(queue.taken == 0); /* which says nothing new */
+  HOLDS(exrnic_shared_queue_has_room(&queue, SLOTS));
   return NULL;
 }
 
@@ -260,6 +288,7 @@ static const char* run_checks(const char** what) {
       {"a work request takes the slots that its elements or bytes need", check_room_of_work},
       {"work ends in order, and gives its slots back, around the index", check_work_queue},
       {"shared receives end in any order, each as a whole", check_shared_queue},
+      {"a shared receive that does not end holds none of the others up", check_long_message},
       {"a CQE is new by its phase, and its place is given back", check_completion_queue},
       {"an STag has any key but the last one of its index", check_stags},
       {"a refusal of the device is an errno, which the command has a part in", check_refusals}};

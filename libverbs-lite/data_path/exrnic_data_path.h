@@ -52,12 +52,17 @@
 #endif
 #endif
 
-/* Between processors: as smp_load_acquire(), smp_store_release(), READ_ONCE(), WRITE_ONCE(). */
+/*
+ * Between processors: as smp_load_acquire(), smp_store_release(), READ_ONCE(), WRITE_ONCE(),
+ * try_cmpxchg_release().
+ */
 #ifndef EXRNIC_DP_LOAD_ACQUIRE
 #define EXRNIC_DP_LOAD_ACQUIRE(from) __atomic_load_n(from, __ATOMIC_ACQUIRE)
 #define EXRNIC_DP_STORE_RELEASE(to, value) __atomic_store_n(to, value, __ATOMIC_RELEASE)
 #define EXRNIC_DP_LOAD(from) __atomic_load_n(from, __ATOMIC_RELAXED)
 #define EXRNIC_DP_STORE(to, value) __atomic_store_n(to, value, __ATOMIC_RELAXED)
+#define EXRNIC_DP_EXCHANGE_IF(at, expected, value) \
+  __atomic_compare_exchange_n(at, expected, value, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)
 #endif
 
 /*
@@ -215,7 +220,7 @@ static inline uint8_t* exrnic_work_payload(struct exrnic_work* work) {
 /* Bytes of elements or inline data that a work request of so many slots has room for. */
 #define EXRNIC_WORK_ROOM(slots)                            \
   (EXRNIC_WQE_SGES * (uint32_t)sizeof(struct exrnic_sge) + \
-   ((slots) - 1) * (uint32_t)sizeof(struct exrnic_wqe))
+   ((slots)-1) * (uint32_t)sizeof(struct exrnic_wqe))
 
 /* Slots of a work request with so many of them. */
 static inline uint32_t exrnic_slots_for_bytes(uint32_t bytes) {
@@ -325,37 +330,31 @@ static inline void exrnic_work_queue_reset(struct exrnic_work_queue* queue) {
 
 /*
  * A shared receive queue: its receives end in any order, and on several completion queues at once.
- * The device may read the slots of a receive until it ends, so each slot tells for itself whether
- * it is free; posting goes on in turn, and waits for the slot that is next. Completing needs no
- * lock.
+ * The device takes them in turn, and keeps one on chip until it ends: so its slots are free from
+ * when a later one has ended, and a long message holds nobody up. What is known of a receive stands
+ * by its free-running index. Completing needs no lock.
  */
+#define EXRNIC_SHARED_INDICES 0x10000u
 #define EXRNIC_SHARED_BEFORE 0xff
-struct exrnic_shared_slot {
-  uint64_t wr_id;
-  uint16_t index;
-  /* Slots of the receive whose last one this is; EXRNIC_SHARED_BEFORE: one of its others; 0: free.
-   */
-  uint8_t busy;
-};
 struct exrnic_shared_queue {
   struct exrnic_ring ring;
-  struct exrnic_shared_slot* slots; /* by slot; zeroed at first */
+  uint64_t* wr_ids; /* both by index, EXRNIC_SHARED_INDICES of them */
+  /* Slots of the receive whose last one this is; EXRNIC_SHARED_BEFORE: one of its others; 0: it has
+   * ended. Zeroed at first. */
+  uint8_t* busy;
+  uint16_t taken; /* slots of which it is known that the device does not read them any more */
 };
-
-static inline struct exrnic_shared_slot* exrnic_shared_slot_at(
-    const struct exrnic_shared_queue* queue, uint16_t index) {
-  return &queue->slots[exrnic_ring_slot(&queue->ring, index)];
-}
 
 static inline bool exrnic_shared_queue_has_room(const struct exrnic_shared_queue* queue,
                                                 uint32_t count) {
   const uint16_t tail = exrnic_ring_posted(&queue->ring);
+  const uint16_t unread = (uint16_t)(tail - EXRNIC_DP_LOAD_ACQUIRE(&queue->taken));
   uint32_t i;
 
-  /* Acquire: the slot and its wr_id may be overwritten from here on. */
+  if (unread + count > queue->ring.num_slots) return false;
+  /* Acquire: the wr_id may be overwritten from here on. */
   for (i = 0; i < count; i++)
-    if (EXRNIC_DP_LOAD_ACQUIRE(&exrnic_shared_slot_at(queue, (uint16_t)(tail + i))->busy) != 0)
-      return false;
+    if (EXRNIC_DP_LOAD_ACQUIRE(&queue->busy[(uint16_t)(tail + i)]) != 0) return false;
   return true;
 }
 
@@ -364,42 +363,47 @@ static inline void exrnic_shared_queue_put(struct exrnic_shared_queue* queue,
                                            const struct exrnic_work* work, uint32_t count,
                                            uint64_t wr_id) {
   const uint16_t tail = exrnic_ring_posted(&queue->ring);
-  const uint16_t index = (uint16_t)(tail + count - 1);
-  struct exrnic_shared_slot* last = exrnic_shared_slot_at(queue, index);
-  uint32_t i;
+  const uint16_t last = (uint16_t)(tail + count - 1);
+  uint16_t index;
 
   exrnic_ring_write(&queue->ring, tail, work, count);
-  for (i = 0; i + 1 < count; i++)
-    EXRNIC_DP_STORE(&exrnic_shared_slot_at(queue, (uint16_t)(tail + i))->busy,
-                    (uint8_t)EXRNIC_SHARED_BEFORE);
-  last->wr_id = wr_id;
-  last->index = index;
+  for (index = tail; index != last; index++)
+    EXRNIC_DP_STORE(&queue->busy[index], (uint8_t)EXRNIC_SHARED_BEFORE);
+  queue->wr_ids[last] = wr_id;
   /* Release: who polls the completion of this receive finds its wr_id. */
-  EXRNIC_DP_STORE_RELEASE(&last->busy, (uint8_t)count);
+  EXRNIC_DP_STORE_RELEASE(&queue->busy[last], (uint8_t)count);
   EXRNIC_DP_STORE(&queue->ring.tail, (uint16_t)(tail + count));
 }
 
+/* All before `end` has been taken; others may say so of more, at the same time, or have said it
+ * before. */
+static inline void exrnic_shared_queue_take(struct exrnic_shared_queue* queue, uint16_t end) {
+  const uint16_t tail = exrnic_ring_posted(&queue->ring);
+  uint16_t taken = EXRNIC_DP_LOAD(&queue->taken);
+
+  while ((uint16_t)(end - taken - 1) < (uint16_t)(tail - taken))
+    if (EXRNIC_DP_EXCHANGE_IF(&queue->taken, &taken, end)) break;
+}
+
 /*
- * The receive whose last slot is wqe_index has ended: gives its slots back. One that the device
+ * The receive whose last slot is wqe_index has ended. One that the device
  * could not read ends by its first slot. False: no such receive is outstanding.
  */
 static inline bool exrnic_shared_queue_complete(struct exrnic_shared_queue* queue,
                                                 uint32_t wqe_index, uint64_t* wr_id) {
-  uint16_t index = (uint16_t)wqe_index;
-  const struct exrnic_shared_slot* last;
+  uint16_t last = (uint16_t)wqe_index, index;
   uint8_t count;
   uint32_t i;
 
-  for (i = 1; i < EXRNIC_WQE_SLOTS_MAX; i++, index++)
-    if (EXRNIC_DP_LOAD_ACQUIRE(&exrnic_shared_slot_at(queue, index)->busy) != EXRNIC_SHARED_BEFORE)
-      break;
-  last = exrnic_shared_slot_at(queue, index);
-  count = EXRNIC_DP_LOAD_ACQUIRE(&last->busy);
-  if (count == 0 || count == EXRNIC_SHARED_BEFORE || last->index != index) return false;
-  if (wqe_index > 0xffff || (uint16_t)(index - wqe_index) >= count) return false;
-  *wr_id = last->wr_id;
-  for (i = 0; i < count; i++)
-    EXRNIC_DP_STORE_RELEASE(&exrnic_shared_slot_at(queue, (uint16_t)(index - i))->busy, (uint8_t)0);
+  for (i = 1; i < EXRNIC_WQE_SLOTS_MAX; i++, last++)
+    if (EXRNIC_DP_LOAD_ACQUIRE(&queue->busy[last]) != EXRNIC_SHARED_BEFORE) break;
+  count = EXRNIC_DP_LOAD_ACQUIRE(&queue->busy[last]);
+  if (count == 0 || count == EXRNIC_SHARED_BEFORE) return false;
+  if (wqe_index > 0xffff || (uint16_t)(last - wqe_index) >= count) return false;
+  *wr_id = queue->wr_ids[last];
+  for (index = (uint16_t)(last + 1 - count); index != (uint16_t)(last + 1); index++)
+    EXRNIC_DP_STORE_RELEASE(&queue->busy[index], (uint8_t)0);
+  exrnic_shared_queue_take(queue, (uint16_t)(last + 1));
   return true;
 }
 

@@ -16,11 +16,13 @@ class SharedQueue : public SlotRing<exrnic_shared_queue> {
  public:
   explicit SharedQueue(uint32_t slots)
       : SlotRing(slots, EXRNIC_DOORBELL_SRQ),
-        entries_(new(std::nothrow) exrnic_shared_slot[slots]()) {
-    queue_.slots = entries_.get();
+        wr_ids_(new (std::nothrow) uint64_t[EXRNIC_SHARED_INDICES]),
+        busy_(new (std::nothrow) uint8_t[EXRNIC_SHARED_INDICES]()) {
+    queue_.wr_ids = wr_ids_.get();
+    queue_.busy = busy_.get();
   }
 
-  bool allocated() const { return ring() != nullptr && entries_ != nullptr; }
+  bool allocated() const { return ring() != nullptr && wr_ids_ != nullptr && busy_ != nullptr; }
 
   bool HasRoom(uint32_t count) const { return exrnic_shared_queue_has_room(&queue_, count); }
   void Put(const exrnic_work& work, uint32_t count, uint64_t wr_id) {
@@ -31,7 +33,8 @@ class SharedQueue : public SlotRing<exrnic_shared_queue> {
   }
 
  private:
-  const std::unique_ptr<exrnic_shared_slot[]> entries_;
+  const std::unique_ptr<uint64_t[]> wr_ids_;
+  const std::unique_ptr<uint8_t[]> busy_;
 };
 
 }  // namespace exrnic
