@@ -100,6 +100,8 @@ rtl-model/tiles/firmware/firmware_port/requests_open.sv
 rtl-model/tiles/wire/groups/class_turns.sv
 rtl-model/tiles/wire/groups/groups.sv
 rtl-model/tiles/wire/loopback/loopback.sv
+rtl-model/tiles/host/events/event_set.sv
+rtl-model/tiles/host/events/events.sv
 rtl-model/tiles/host/mailbox/mailbox.sv
 rtl-model/tiles/host/mailbox/mailbox_check.sv
 rtl-model/tiles/queues/pause/pause.sv
@@ -117,7 +119,6 @@ rtl-model/tiles/queues/qp_fifo/slice_pool.sv
 rtl-model/tiles/queues/qp_table/qp_table.sv
 rtl-model/gen/plain_registers.sv
 rtl-model/tiles/host/registers/counters.sv
-rtl-model/tiles/host/registers/event_bits.sv
 rtl-model/tiles/host/registers/registers.sv
 rtl-model/tiles/work/requester/go_back.sv
 rtl-model/tiles/work/requester/payload_gather.sv

@@ -13,20 +13,14 @@ static bool exrnic_ucq_attr_is_valid(const struct exrnic_ucontext *uctx,
 }
 
 /* In an interrupt. */
-static void exrnic_ucq_completed(struct exrnic_cq *cq)
+static bool exrnic_ucq_completed(struct exrnic_cq *cq)
 {
-	exrnic_event_raise(&container_of(cq, struct exrnic_ucq, cq)->completion);
+	return exrnic_event_raise(&container_of(cq, struct exrnic_ucq, cq)->completion);
 }
 
 static void exrnic_ucq_overran(struct exrnic_cq *cq)
 {
 	exrnic_event_raise(&container_of(cq, struct exrnic_ucq, cq)->error);
-}
-
-/* The event has been read. */
-static void exrnic_ucq_was_read(struct exrnic_event_source *completion)
-{
-	exrnic_cq_listen(&container_of(completion, struct exrnic_ucq, completion)->cq);
 }
 
 static void exrnic_ucq_init_events(struct exrnic_ucontext *uctx, struct exrnic_ucq *cq,
@@ -36,7 +30,6 @@ static void exrnic_ucq_init_events(struct exrnic_ucontext *uctx, struct exrnic_u
 	struct exrnic_event event = { .cookie = attr->cookie, .type = EXRNIC_EVENT_COMPLETION };
 
 	exrnic_event_source_init(&cq->completion, channel, &event);
-	cq->completion.read = exrnic_ucq_was_read;
 	event.type = EXRNIC_EVENT_CQ_ERROR;
 	exrnic_event_source_init(&cq->error, uctx->events, &event);
 	cq->cq.completion = exrnic_ucq_completed;
@@ -49,7 +42,7 @@ static void exrnic_ucq_fini_events(struct exrnic_ucq *cq, struct exrnic_destroy 
 	attr->async_events = exrnic_event_source_fini(&cq->error);
 }
 
-/* Nothing can happen to it before its number is known, and it does not listen yet. */
+/* Nothing can happen to it before its number is known. */
 static int exrnic_ucq_create_on_device(struct exrnic_ucontext *uctx, struct exrnic_ucq *cq,
 				       const struct exrnic_create_cq *attr)
 {
@@ -102,8 +95,6 @@ int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *att
 	err = xa_insert(&uctx->cqs, cq->cq.cqn, cq, GFP_KERNEL);
 	if (err)
 		goto err_device;
-	if (channel)
-		exrnic_cq_listen(&cq->cq);
 	attr->cqn = cq->cq.cqn;
 	return 0;
 

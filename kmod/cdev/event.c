@@ -118,8 +118,6 @@ bool exrnic_event_take(struct exrnic_event_queue *queue, const struct exrnic_eve
 	if (taken) {
 		list_del_init(&source->entry);
 		source->delivered++;
-		if (source->read)
-			source->read(source);
 	}
 	spin_unlock_irq(&queue->lock);
 	return taken;

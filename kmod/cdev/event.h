@@ -30,7 +30,6 @@ struct exrnic_event_source {
 	struct list_head entry;			/* of queue->pending; empty: no unread event */
 	struct exrnic_event event;
 	u32 delivered;
-	void (*read)(struct exrnic_event_source *source);	/* or NULL: its event has been; in queue->lock */
 };
 
 struct exrnic_event_queue *exrnic_event_queue_alloc(void);

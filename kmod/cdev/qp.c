@@ -76,16 +76,29 @@ static void exrnic_uqp_failed(struct exrnic_qp *qp)
 	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->error);
 }
 
+static void exrnic_uqp_emptied(struct exrnic_qp *qp)
+{
+	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->last_wqe);
+}
+
 static void exrnic_uqp_init_events(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
 				   const struct exrnic_create_qp *attr)
 {
-	const struct exrnic_event event = {
+	struct exrnic_event event = {
 		.cookie = attr->cookie,
 		.type = EXRNIC_EVENT_QP_ERROR,
 	};
 
 	exrnic_event_source_init(&qp->error, uctx->events, &event);
+	event.type = EXRNIC_EVENT_LAST_WQE;
+	exrnic_event_source_init(&qp->last_wqe, uctx->events, &event);
 	qp->qp.failed = exrnic_uqp_failed;
+	qp->qp.last_wqe = exrnic_uqp_emptied;
+}
+
+static u32 exrnic_uqp_fini_events(struct exrnic_uqp *qp)
+{
+	return exrnic_event_source_fini(&qp->error) + exrnic_event_source_fini(&qp->last_wqe);
 }
 
 /* Nothing can happen to it before its number is known. */
@@ -110,7 +123,7 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 	int err = exrnic_qp_create(uctx->edev, &qp->qp, &attr);
 
 	if (!err)
-		qp->error.event.handle = qp->qp.qpn;
+		qp->error.event.handle = qp->last_wqe.event.handle = qp->qp.qpn;
 	return err;
 }
 
@@ -167,7 +180,7 @@ int exrnic_uqp_create(struct exrnic_ucontext *uctx, struct exrnic_create_qp *att
 err_device:
 	exrnic_qp_destroy(uctx->edev, &qp->qp);
 err_event:
-	exrnic_event_source_fini(&qp->error);
+	exrnic_uqp_fini_events(qp);
 err_rings:
 	exrnic_uqp_unpin_rings(uctx, qp);
 err_reads:
@@ -336,7 +349,7 @@ static void exrnic_uqp_release(struct exrnic_ucontext *uctx, struct exrnic_uqp *
 {
 	exrnic_qp_destroy(uctx->edev, &qp->qp);
 	xa_erase(&uctx->qps, qp->qp.qpn);
-	attr->async_events = exrnic_event_source_fini(&qp->error);
+	attr->async_events = exrnic_uqp_fini_events(qp);
 	exrnic_uqp_use_parts(qp, -1);
 	exrnic_uqp_unpin_rings(uctx, qp);
 	exrnic_uqp_forget_groups(uctx, qp);

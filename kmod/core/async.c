@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the control interrupt tells of queues. The device keeps a bit for each queue to which something
- * has happened: a thread reads and clears those that are set, and tells their owners.
- * So what it does grows with what has happened, not with what processes have; it waits for nobody,
- * and nobody for it longer than one round takes.
+ * What the device tells of its objects, and of itself, but for completions: a thread takes the events, and tells their
+ * owners. It waits for nobody, and nobody for it longer than one round takes.
  *
- * However fast causes come (a process can lose completions without the kernel), they interrupt once in
- * EXRNIC_ASYNC_PAUSE: the thread enables them again when it is done, and then pauses. So does firmware
- * that has woken nobody.
+ * However fast they come (a process can lose completions without the kernel), they interrupt once in
+ * EXRNIC_ASYNC_PAUSE: the thread arms the queue again when it is done, and then pauses. What finds no room
+ * in the queue meanwhile waits in the device, and is not lost.
  */
-#include <linux/bitops.h>
 #include <linux/jiffies.h>
 
 #include "regs.h"
 
 /* Behind a round; the next one starts no earlier. */
-#define EXRNIC_ASYNC_PAUSE 1	/* jiffies */
+#define EXRNIC_ASYNC_PAUSE	1	/* jiffies */
+#define EXRNIC_ASYNC_ENTRIES	256
 
 static void exrnic_async_tell_qp(struct exrnic_device *edev, u32 number)
 {
@@ -23,6 +21,14 @@ static void exrnic_async_tell_qp(struct exrnic_device *edev, u32 number)
 
 	if (qp)
 		qp->failed(qp);
+}
+
+static void exrnic_async_tell_last_wqe(struct exrnic_device *edev, u32 number)
+{
+	struct exrnic_qp *qp = xa_load(&edev->qps, number);
+
+	if (qp && qp->last_wqe && !READ_ONCE(qp->stopped))
+		qp->last_wqe(qp);
 }
 
 static void exrnic_async_tell_cq(struct exrnic_device *edev, u32 number)
@@ -41,51 +47,58 @@ static void exrnic_async_tell_srq(struct exrnic_device *edev, u32 number)
 		srq->low(srq);
 }
 
-static const struct exrnic_async_kind {
-	u32 words;	/* register: which of the next have a bit */
-	u32 bits;	/* the first of its registers */
-	void (*tell)(struct exrnic_device *edev, u32 number);
-} exrnic_async_kinds[] = {
-	[EXRNIC_ASYNC_QP_FAILED] = {
-		EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_REG_QP_FAILED, exrnic_async_tell_qp },
-	[EXRNIC_ASYNC_CQ_OVERRUN] = {
-		EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_REG_CQ_OVERRUN, exrnic_async_tell_cq },
-	[EXRNIC_ASYNC_SRQ_LOW] = {
-		EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_REG_SRQ_LOW, exrnic_async_tell_srq },
-};
-
-static void exrnic_async_look_at_word(struct exrnic_device *edev,
-				      const struct exrnic_async_kind *kind, u32 word)
+static void exrnic_async_tell(struct exrnic_device *edev, const struct exrnic_eqe *eqe)
 {
-	const u32 reg = kind->bits + word * sizeof(u32);
-	unsigned long bits = exrnic_read(edev, reg);
-	unsigned int i;
+	const u32 number = le32_to_cpu(eqe->number);
 
-	exrnic_write(edev, reg, bits);
-	for_each_set_bit(i, &bits, BITS_PER_TYPE(u32))
-		kind->tell(edev, word * BITS_PER_TYPE(u32) + i);
+	switch (eqe->event_type) {
+	case EXRNIC_EQE_TYPE_QP_ERROR:
+		exrnic_async_tell_qp(edev, number);
+		break;
+	case EXRNIC_EQE_TYPE_LAST_WQE:
+		exrnic_async_tell_last_wqe(edev, number);
+		break;
+	case EXRNIC_EQE_TYPE_CQ_ERROR:
+		exrnic_async_tell_cq(edev, number);
+		break;
+	case EXRNIC_EQE_TYPE_SRQ_LIMIT:
+		exrnic_async_tell_srq(edev, number);
+		break;
+	case EXRNIC_EQE_TYPE_LINK:
+		exrnic_async_notice(edev, EXRNIC_NOTICE_LINK);
+		break;
+	case EXRNIC_EQE_TYPE_PEER_DEAD:
+		exrnic_async_notice(edev, EXRNIC_NOTICE_PEER_DEAD);
+		break;
+	case EXRNIC_EQE_TYPE_FIRMWARE:
+		edev->async.firmware_failed(edev);
+		break;
+	case EXRNIC_EQE_TYPE_HOST_SILENT:
+		dev_err_ratelimited(&edev->pdev->dev,
+				    "a read of memory got no answer in time (counter dma_read_timeouts); what needed it has failed\n");
+		break;
+	default:
+		dev_err_ratelimited(&edev->pdev->dev, "event of type %u, which this driver does not know\n",
+				    eqe->event_type);
+	}
 }
 
-static void exrnic_async_look_at(struct exrnic_device *edev, const struct exrnic_async_kind *kind)
+/* What is there, as many as the queue holds. */
+static void exrnic_async_take(struct exrnic_device *edev)
 {
-	unsigned long words = exrnic_read(edev, kind->words);
-	unsigned int i;
+	u32 left = exrnic_eq_entries(&edev->async.eq);
+	struct exrnic_eqe eqe;
 
-	for_each_set_bit(i, &words, BITS_PER_TYPE(u32))
-		exrnic_async_look_at_word(edev, kind, i);
+	lockdep_assert_held(&edev->async.lock);
+	while (left-- && exrnic_eq_take(&edev->async.eq, &eqe))
+		exrnic_async_tell(edev, &eqe);
 }
 
-/* A device that is gone reads as all ones, and has told nothing. */
-static void exrnic_async_look(struct exrnic_device *edev)
+static void exrnic_async_schedule(struct exrnic_device *edev)
 {
-	unsigned int i;
+	const bool pauses = time_before(jiffies, READ_ONCE(edev->async.next));
 
-	if (exrnic_read(edev, EXRNIC_REG_ID) == EXRNIC_REG_ABSENT)
-		return;
-	mutex_lock(&edev->async.lock);
-	for (i = 0; i < ARRAY_SIZE(exrnic_async_kinds); i++)
-		exrnic_async_look_at(edev, &exrnic_async_kinds[i]);
-	mutex_unlock(&edev->async.lock);
+	schedule_delayed_work(&edev->async.work, pauses ? EXRNIC_ASYNC_PAUSE : 0);
 }
 
 void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 number,
@@ -96,56 +109,37 @@ void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 
 	mutex_unlock(&edev->async.lock);
 }
 
-void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number,
-			   enum exrnic_async_what what)
+/* What the device has told of it was there before its command had ended, and is taken here. */
+void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number)
 {
-	const u32 word = number / BITS_PER_TYPE(u32);
+	bool took;
 
 	mutex_lock(&edev->async.lock);
-	exrnic_write(edev, exrnic_async_kinds[what].bits + word * sizeof(u32),
-		     BIT(number % BITS_PER_TYPE(u32)));
+	took = exrnic_eq_has_event(&edev->async.eq);
+	exrnic_async_take(edev);
 	xa_erase(table, number);
 	mutex_unlock(&edev->async.lock);
-}
-
-/* A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look. */
-static bool exrnic_async_peer_has_died(struct exrnic_device *edev, u32 causes)
-{
-	u64 before = edev->async.peers_dead;
-
-	if (!(causes & EXRNIC_INT_CAUSE_QP_ERROR))
-		return false;
-	edev->async.peers_dead = exrnic_device_counter(edev, EXRNIC_COUNTER_PEERS_DEAD);
-	return edev->async.peers_dead != before;
-}
-
-/* What concerns everybody. */
-static u32 exrnic_async_notices(struct exrnic_device *edev, u32 causes)
-{
-	u32 notices = 0;
-
-	if (exrnic_async_peer_has_died(edev, causes))
-		notices |= EXRNIC_NOTICE_PEER_DEAD;
-	if (causes & EXRNIC_INT_CAUSE_LINK)
-		notices |= EXRNIC_NOTICE_LINK;
-	if (causes & EXRNIC_ASYNC_FATAL)
-		notices |= EXRNIC_NOTICE_FATAL;
-	return notices;
+	if (took)
+		exrnic_async_schedule(edev);
 }
 
 static void exrnic_async_work(struct work_struct *work)
 {
 	struct exrnic_device *edev =
 		container_of(to_delayed_work(work), struct exrnic_device, async.work);
-	u32 causes = atomic_xchg(&edev->async.causes, 0), notices;
+	u32 notices;
 
-	if (causes & EXRNIC_CAUSES_QUEUES)
-		exrnic_async_look(edev);
-	notices = exrnic_async_notices(edev, causes);
+	mutex_lock(&edev->async.lock);
+	exrnic_async_take(edev);
+	mutex_unlock(&edev->async.lock);
+	notices = atomic_xchg(&edev->async.notices, 0);
 	if (notices)
 		exrnic_clients_tell(edev, notices);
 	WRITE_ONCE(edev->async.next, jiffies + EXRNIC_ASYNC_PAUSE);
-	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
+	mutex_lock(&edev->async.lock);
+	if (edev->async.eq.ring)
+		exrnic_eq_arm(&edev->async.eq);
+	mutex_unlock(&edev->async.lock);
 }
 
 void exrnic_async_init(struct exrnic_device *edev)
@@ -155,19 +149,45 @@ void exrnic_async_init(struct exrnic_device *edev)
 	INIT_DELAYED_WORK(&edev->async.work, exrnic_async_work);
 }
 
-/* With the interrupts off and the mailbox retired: nobody calls exrnic_async_notice(). Counters begin anew with the device. */
-void exrnic_async_cancel(struct exrnic_device *edev)
+int exrnic_async_begin(struct exrnic_device *edev)
 {
-	cancel_delayed_work_sync(&edev->async.work);
-	atomic_set(&edev->async.causes, 0);
-	edev->async.peers_dead = 0;
-	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, 0);	/* which it may have enabled again */
+	struct exrnic_eq eq;
+	int err;
+
+	err = exrnic_eq_create(edev, &eq, EXRNIC_EQN_ASYNC, EXRNIC_ASYNC_ENTRIES,
+			       EXRNIC_MSIX_VECTOR_CONTROL);
+	if (err)
+		return err;
+	mutex_lock(&edev->async.lock);
+	edev->async.eq = eq;
+	exrnic_eq_arm(&edev->async.eq);
+	mutex_unlock(&edev->async.lock);
+	return 0;
 }
 
-void exrnic_async_notice(struct exrnic_device *edev, u32 causes)
+void exrnic_async_end(struct exrnic_device *edev)
 {
-	const bool pauses = time_before(jiffies, READ_ONCE(edev->async.next));
+	exrnic_eq_end(&edev->async.eq);
+}
 
-	atomic_or(causes, &edev->async.causes);
-	schedule_delayed_work(&edev->async.work, pauses ? EXRNIC_ASYNC_PAUSE : 0);
+void exrnic_async_fini(struct exrnic_device *edev)
+{
+	cancel_delayed_work_sync(&edev->async.work);
+	atomic_set(&edev->async.notices, 0);
+	exrnic_eq_free(&edev->async.eq);
+}
+
+/* Whoever takes events meanwhile arms the queue behind that: what is missed here interrupts then. */
+bool exrnic_async_interrupt(struct exrnic_device *edev)
+{
+	if (!exrnic_eq_has_event(&edev->async.eq))
+		return false;
+	exrnic_async_schedule(edev);
+	return true;
+}
+
+void exrnic_async_notice(struct exrnic_device *edev, u32 notices)
+{
+	atomic_or(notices, &edev->async.notices);
+	exrnic_async_schedule(edev);
 }

@@ -2,14 +2,14 @@
 #include "mbox.h"
 
 static int exrnic_cq_create_on_device(struct exrnic_device *edev, const struct exrnic_cq *cq,
-				      const struct exrnic_cq_attr *attr, u32 msix_vector)
+				      const struct exrnic_cq_attr *attr, u32 eqn)
 {
 	const struct exrnic_mbox_create_cq in = {
 		.cqn = cpu_to_le32(cq->cqn),
 		.page = cpu_to_le32(attr->page),
 		.pbl_address = cpu_to_le64(attr->ring->bus),
 		.log_entries = cpu_to_le32(attr->log_entries),
-		.msix_vector = cpu_to_le32(msix_vector),
+		.eqn = cpu_to_le32(eqn),
 		.moderation_count = cpu_to_le32(attr->moderation_count),
 		.moderation_ns = cpu_to_le32(attr->moderation_ns),
 	};
@@ -20,17 +20,17 @@ static int exrnic_cq_create_on_device(struct exrnic_device *edev, const struct e
 int exrnic_cq_create(struct exrnic_device *edev, struct exrnic_cq *cq,
 		     const struct exrnic_cq_attr *attr)
 {
-	int err, msix_vector;
+	int err, eqn;
 
 	err = exrnic_number_alloc(&edev->cqs, edev->limits.cq, &cq->cqn);
 	if (err)
 		return err;
-	msix_vector = exrnic_vectors_add_cq(edev, cq, attr->comp_vector);
-	if (msix_vector < 0) {
-		err = msix_vector;
+	eqn = exrnic_vectors_add_cq(edev, cq, attr->comp_vector);
+	if (eqn < 0) {
+		err = eqn;
 		goto err_number;
 	}
-	err = exrnic_cq_create_on_device(edev, cq, attr, msix_vector);
+	err = exrnic_cq_create_on_device(edev, cq, attr, eqn);
 	if (err)
 		goto err_vector;
 	exrnic_async_publish(edev, &edev->cqs, cq->cqn, cq);
@@ -48,7 +48,7 @@ EXRNIC_EXPORT(exrnic_cq_create);
 void exrnic_cq_destroy(struct exrnic_device *edev, struct exrnic_cq *cq)
 {
 	exrnic_mbox_destroy_cq(edev, cq->cqn);
-	exrnic_async_withdraw(edev, &edev->cqs, cq->cqn, EXRNIC_ASYNC_CQ_OVERRUN);
 	exrnic_vectors_remove_cq(cq);
+	exrnic_async_withdraw(edev, &edev->cqs, cq->cqn);
 }
 EXRNIC_EXPORT(exrnic_cq_destroy);

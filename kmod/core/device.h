@@ -11,8 +11,7 @@
  *   exrnic_async.lock		who is told of a queue; nothing is waited for inside it
  *   exrnic_port.lock		what is done with a port
  *   exrnic_device.pkeys_lock	the table of P_Keys, here and in the device
- * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told, and
- * exrnic_vector.listeners_lock innermost.
+ * and in interrupts, too: ports_lock, exrnic_firmware.wake_lock, exrnic_vector.lock, then locks of who is told.
  */
 #ifndef EXRNIC_DEVICE_H
 #define EXRNIC_DEVICE_H
@@ -44,27 +43,37 @@ struct exrnic_stags {
 	u32 size;
 };
 
-/*
- * An MSI-X vector that completion queues share. An interrupt tells those whose last event has been read. One
- * that finds none silences the vector until one is read: a process can arm its queues without end.
- */
-struct exrnic_vector {
-	spinlock_t lock;	/* an interrupt tells; a queue ends */
-	spinlock_t listeners_lock;
-	struct list_head listeners;	/* struct exrnic_cq */
-	struct list_head told;	/* who is still to be told, by the vector's thread */
-	unsigned int users;
-	int irq;		/* 0: also that of control, which is never silent */
-	bool silent;
+/* A ring in which the device tells events. Who takes them sees to it that nobody else does at the same time. */
+struct exrnic_eq {
+	struct exrnic_device *edev;
+	struct exrnic_eqe *ring;	/* NULL: there is none */
+	dma_addr_t bus;
+	u32 eqn;
+	u32 log_entries;
+	u32 taken;			/* free-running */
 };
 
-/* What an interrupt has told, until a thread finds out whom it concerns. */
+/*
+ * An MSI-X vector for completion queues, and the event queue that says which of them have fired. A round that has
+ * told nobody anything arms it no earlier than a jiffy later: a process can arm its queues without end.
+ */
+struct exrnic_vector {
+	struct exrnic_eq eq;
+	spinlock_t lock;	/* who takes events */
+	struct delayed_work pause;
+	unsigned int users;
+	bool begun;		/* an event was taken since it was armed, */
+	bool useful;		/* and has told somebody something */
+};
+
+/* What the control vector's event queue has told, until a thread finds out whom it concerns. */
 struct exrnic_async {
+	struct exrnic_eq eq;
 	struct delayed_work work;
-	struct mutex lock;	/* queues come into exrnic_device's tables, and go */
-	atomic_t causes;	/* EXRNIC_INT_CAUSE_*, EXRNIC_ASYNC_FATAL */
+	struct mutex lock;	/* who takes events; queues come into exrnic_device's tables, and go */
+	atomic_t notices;	/* EXRNIC_NOTICE_* that are still to be told */
 	unsigned long next;	/* jiffies: when the thread may run again */
-	u64 peers_dead;		/* counter, as of the last look */
+	void (*firmware_failed)(struct exrnic_device *edev);
 };
 
 struct exrnic_firmware {
@@ -119,22 +128,46 @@ struct exrnic_device {
 
 	struct exrnic_async async;
 	struct exrnic_firmware firmware;
+	struct delayed_work firmware_pause;	/* until it may interrupt again */
 	struct delayed_work watch;
 	atomic_t watchers;
 	bool started;
 	struct exrnic_auxiliary *cdev;
 };
 
+/* What the control interrupt is for, beside events. */
+#define EXRNIC_CAUSES	(EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_FIRMWARE)
+
 /* ---- Floors, from below. Registers: regs.h; the mailbox: mbox.h */
+
+/* ---- Event queues */
+
+/* Of at least so many entries; not armed. -ENOMEM. */
+int exrnic_eq_create(struct exrnic_device *edev, struct exrnic_eq *eq, u32 eqn, u32 entries,
+		     u32 msix_vector);
+/* The device tells it nothing any more; what it has told can still be taken. Also of one that was not created. */
+void exrnic_eq_end(struct exrnic_eq *eq);
+/* Behind that, when nobody takes anything any more. */
+void exrnic_eq_free(struct exrnic_eq *eq);
+u32 exrnic_eq_entries(const struct exrnic_eq *eq);
+/* Whether there is an event. Any context, as the next ones. */
+bool exrnic_eq_has_event(const struct exrnic_eq *eq);
+/* The next event; false: there is none. */
+bool exrnic_eq_take(struct exrnic_eq *eq, struct exrnic_eqe *eqe);
+/* What was taken leaves room; the next event interrupts, or one that is there already at once. */
+void exrnic_eq_arm(struct exrnic_eq *eq);
 
 /* ---- Interrupts: one vector for control, whose handler is edev->control, the others for completion queues */
 
 /* Sets limits.comp_vectors. Between these two, handlers run. */
 int exrnic_vectors_init(struct exrnic_device *edev);
 void exrnic_vectors_fini(struct exrnic_device *edev);
+/* Between these two, which lie between those, events of completion queues are told. */
+int exrnic_vectors_begin(struct exrnic_device *edev);
+void exrnic_vectors_end(struct exrnic_device *edev);
 /*
- * Between these two, interrupts of the vector call cq->completion if it listens. comp_vector as in struct
- * exrnic_cq_attr; returns the MSI-X vector.
+ * Between these two, cq->completion is called when the queue fires; it is in edev->cqs meanwhile. comp_vector as in
+ * struct exrnic_cq_attr; returns the event queue's number. The device knows the queue no more at the latter.
  */
 int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 comp_vector);
 void exrnic_vectors_remove_cq(struct exrnic_cq *cq);
@@ -146,36 +179,25 @@ void exrnic_clients_begin(struct exrnic_device *edev);
 void exrnic_clients_end(struct exrnic_device *edev);
 void exrnic_clients_tell(struct exrnic_device *edev, u32 notices);
 
-/* ---- Events: causes of the control interrupt become calls of those whom they concern */
-
-#define EXRNIC_CAUSES_QUEUES \
-	(EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT)
-/* What exrnic_async_notice() takes. */
-#define EXRNIC_CAUSES_ASYNC	(EXRNIC_CAUSES_QUEUES | EXRNIC_INT_CAUSE_LINK)
-#define EXRNIC_ASYNC_FATAL	BIT(30)
-/* What interrupts at all. */
-#define EXRNIC_CAUSES \
-	(EXRNIC_CAUSES_ASYNC | EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_FIRMWARE | \
-	 EXRNIC_INT_CAUSE_HOST_SILENT)
-
-enum exrnic_async_what {
-	EXRNIC_ASYNC_QP_FAILED,
-	EXRNIC_ASYNC_CQ_OVERRUN,
-	EXRNIC_ASYNC_SRQ_LOW,
-};
+/* ---- Asynchronous events become calls of those whom they concern */
 
 void exrnic_async_init(struct exrnic_device *edev);
-void exrnic_async_cancel(struct exrnic_device *edev);
+/* Between these two, which lie between those of the vectors, events are told. */
+int exrnic_async_begin(struct exrnic_device *edev);
+void exrnic_async_end(struct exrnic_device *edev);
+/* Without interrupts: what they schedule ends. */
+void exrnic_async_fini(struct exrnic_device *edev);
 /*
  * A queue, whose number is reserved in that table of the device, from now on hears of itself; and no
  * longer: it exists on the device no more, and what has happened to it is forgotten.
  */
 void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 number,
 			  void *object);
-void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number,
-			   enum exrnic_async_what what);
-/* These causes do not interrupt again before a thread has dealt with them. Also from interrupts. */
-void exrnic_async_notice(struct exrnic_device *edev, u32 causes);
+void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number);
+/* The control vector has fired; false: for no event. */
+bool exrnic_async_interrupt(struct exrnic_device *edev);
+/* Everybody hears these, EXRNIC_NOTICE_*. Any context. */
+void exrnic_async_notice(struct exrnic_device *edev, u32 notices);
 
 /* ---- Numbers of what the device has, and STags that nobody can guess */
 
@@ -202,11 +224,12 @@ void exrnic_firmware_free(struct exrnic_device *edev);
 void exrnic_firmware_start(struct exrnic_device *edev);
 void exrnic_firmware_stop(struct exrnic_device *edev);
 /*
- * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: wakes whom firmware wakes. If it has failed, a thread
- * of its own says why and starts it again, and no event of a queue waits for that. False: it wakes only who
+ * After EXRNIC_INT_CAUSE_FIRMWARE, from its interrupt: wakes whom firmware wakes. False: it wakes only who
  * has been told, or does not want to be, as it does for a process that rings without end.
  */
 bool exrnic_firmware_notice(struct exrnic_device *edev);
+/* It has failed: a thread of its own says why and starts it again, and no event of a queue waits for that. */
+void exrnic_firmware_failed(struct exrnic_device *edev);
 
 /* ---- sysfs */
 

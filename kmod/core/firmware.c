@@ -466,11 +466,12 @@ void exrnic_firmware_init(struct exrnic_device *edev)
 
 bool exrnic_firmware_notice(struct exrnic_device *edev)
 {
-	const bool useful = exrnic_firmware_wake(edev);
+	return exrnic_firmware_wake(edev);
+}
 
-	if (exrnic_read(edev, EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED)
-		schedule_work(&edev->firmware.work);
-	return useful;
+void exrnic_firmware_failed(struct exrnic_device *edev)
+{
+	schedule_work(&edev->firmware.work);
 }
 
 /* ---- sysfs: firmware/ */

@@ -18,17 +18,36 @@
 /* A cause that comes up between read and clear is seen by the next pass; no device needs more. */
 #define EXRNIC_CAUSE_PASSES 8
 
+#define EXRNIC_FIRMWARE_PAUSE 1	/* jiffies */
+
 #define EXRNIC_WATCH_PERIOD msecs_to_jiffies(1000)
 
 /* ---- Interrupts of vector 0 */
+
+/* For a jiffy firmware wakes nobody: it has woken only who did not want it. */
+static void exrnic_life_pause_firmware(struct exrnic_device *edev)
+{
+	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES & ~EXRNIC_INT_CAUSE_FIRMWARE);
+	schedule_delayed_work(&edev->firmware_pause, EXRNIC_FIRMWARE_PAUSE);
+}
+
+static void exrnic_life_pause_ends(struct work_struct *work)
+{
+	struct exrnic_device *edev =
+		container_of(to_delayed_work(work), struct exrnic_device, firmware_pause);
+
+	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES);
+}
 
 static irqreturn_t exrnic_life_control(struct exrnic_device *edev)
 {
 	irqreturn_t handled = IRQ_NONE;
 	unsigned int pass;
-	u32 cause, pausing;
+	u32 cause;
 
 	if (exrnic_ports_interrupt(edev))
+		handled = IRQ_HANDLED;
+	if (exrnic_async_interrupt(edev))
 		handled = IRQ_HANDLED;
 	for (pass = 0; pass < EXRNIC_CAUSE_PASSES; pass++) {
 		cause = exrnic_read(edev, EXRNIC_REG_INT_CAUSE);
@@ -36,18 +55,10 @@ static irqreturn_t exrnic_life_control(struct exrnic_device *edev)
 			break;
 		exrnic_write(edev, EXRNIC_REG_INT_CAUSE, cause);
 		handled = IRQ_HANDLED;
-		pausing = cause & EXRNIC_CAUSES_ASYNC ? EXRNIC_CAUSES_ASYNC : 0;
 		if (cause & EXRNIC_INT_CAUSE_MBOX)
 			exrnic_mbox_interrupt(&edev->mbox);
 		if ((cause & EXRNIC_INT_CAUSE_FIRMWARE) && !exrnic_firmware_notice(edev))
-			pausing = EXRNIC_CAUSES_ASYNC | EXRNIC_INT_CAUSE_FIRMWARE;
-		if (cause & EXRNIC_INT_CAUSE_HOST_SILENT)
-			dev_err_ratelimited(&edev->pdev->dev,
-					    "a read of memory got no answer in time (counter dma_read_timeouts); what needed it has failed\n");
-		if (pausing) {
-			exrnic_write(edev, EXRNIC_REG_INT_ENABLE, EXRNIC_CAUSES & ~pausing);
-			exrnic_async_notice(edev, cause & EXRNIC_CAUSES_ASYNC);
-		}
+			exrnic_life_pause_firmware(edev);
 	}
 	return handled;
 }
@@ -68,12 +79,33 @@ static void exrnic_life_end_interrupts(struct exrnic_device *edev)
 {
 	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, 0);
 	exrnic_vectors_fini(edev);
-	exrnic_async_cancel(edev);
+	cancel_delayed_work_sync(&edev->firmware_pause);
+	exrnic_async_fini(edev);
+	exrnic_write(edev, EXRNIC_REG_INT_ENABLE, 0);	/* which a pause may have ended */
+}
+
+/* With the mailbox, before anybody has an object. */
+static int exrnic_life_begin_events(struct exrnic_device *edev)
+{
+	int err = exrnic_async_begin(edev);
+
+	if (err)
+		return err;
+	err = exrnic_vectors_begin(edev);
+	if (err)
+		dev_err(&edev->pdev->dev, "no event queue: error %d\n", err);
+	return err;
+}
+
+static void exrnic_life_end_events(struct exrnic_device *edev)
+{
+	exrnic_vectors_end(edev);
+	exrnic_async_end(edev);
 }
 
 static void exrnic_life_fatal(struct exrnic_device *edev)
 {
-	exrnic_async_notice(edev, EXRNIC_ASYNC_FATAL);
+	exrnic_async_notice(edev, EXRNIC_NOTICE_FATAL);
 }
 
 /* ---- Watch */
@@ -186,12 +218,17 @@ static int exrnic_life_start(struct exrnic_device *edev)
 		dev_err(&edev->pdev->dev, "the mailbox does not work: error %d\n", err);
 		goto err_interrupts;
 	}
+	err = exrnic_life_begin_events(edev);
+	if (err)
+		goto err_events;
 	exrnic_regs_enable(edev);
 	exrnic_firmware_start(edev);
 	schedule_delayed_work(&edev->watch, EXRNIC_WATCH_PERIOD);
 	edev->started = true;
 	return 0;
 
+err_events:
+	exrnic_life_end_events(edev);
 err_interrupts:
 	exrnic_mbox_retire(edev);
 	exrnic_life_end_interrupts(edev);
@@ -209,6 +246,7 @@ static void exrnic_life_stop(struct exrnic_device *edev)
 	edev->started = false;
 	cancel_delayed_work_sync(&edev->watch);
 	exrnic_regs_disable(edev);
+	exrnic_life_end_events(edev);
 	exrnic_mbox_retire(edev);
 	exrnic_life_end_interrupts(edev);
 	exrnic_firmware_stop(edev);
@@ -241,6 +279,8 @@ struct exrnic_device *exrnic_device_alloc(struct pci_dev *pdev)
 	edev->control = exrnic_life_control;
 	exrnic_mbox_init(&edev->mbox, exrnic_life_fatal);
 	exrnic_async_init(edev);
+	edev->async.firmware_failed = exrnic_firmware_failed;
+	INIT_DELAYED_WORK(&edev->firmware_pause, exrnic_life_pause_ends);
 	exrnic_firmware_init(edev);
 	exrnic_numbers_init(edev);
 	INIT_DELAYED_WORK(&edev->watch, exrnic_watch_work);

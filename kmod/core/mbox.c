@@ -288,6 +288,16 @@ int exrnic_mbox_nop(struct exrnic_device *edev)
 	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_NOP, NULL, 0);
 }
 
+int exrnic_mbox_create_eq(struct exrnic_device *edev, const struct exrnic_mbox_create_eq *in)
+{
+	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_EQ, in, sizeof(*in));
+}
+
+void exrnic_mbox_destroy_eq(struct exrnic_device *edev, u32 eqn)
+{
+	exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_EQ, eqn);
+}
+
 int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in)
 {
 	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_CQ, in, sizeof(*in));

@@ -29,6 +29,8 @@ void exrnic_mbox_break(struct exrnic_device *edev, const char *why);
 void exrnic_mbox_shutdown(struct exrnic_device *edev);
 
 int exrnic_mbox_nop(struct exrnic_device *edev);
+int exrnic_mbox_create_eq(struct exrnic_device *edev, const struct exrnic_mbox_create_eq *in);
+void exrnic_mbox_destroy_eq(struct exrnic_device *edev, u32 eqn);
 int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in);
 void exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn);
 int exrnic_mbox_create_srq(struct exrnic_device *edev, const struct exrnic_mbox_create_srq *in);

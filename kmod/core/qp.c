@@ -91,8 +91,9 @@ void exrnic_qp_begin_stop(struct exrnic_device *edev, struct exrnic_qp *qp)
 		.state = cpu_to_le32(EXRNIC_QP_STATE_ERROR),
 	};
 
-	if (!exrnic_mbox_modify_qp(edev, &in))
-		qp->stopped = true;
+	WRITE_ONCE(qp->stopped, true);
+	if (exrnic_mbox_modify_qp(edev, &in))
+		WRITE_ONCE(qp->stopped, false);
 }
 EXRNIC_EXPORT(exrnic_qp_begin_stop);
 
@@ -145,7 +146,7 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 		exrnic_qp_stop(edev, qp);
 	err = exrnic_mbox_modify_qp(edev, &in);
 	if (!err)
-		qp->stopped = false;
+		WRITE_ONCE(qp->stopped, false);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_qp_modify);
@@ -201,6 +202,6 @@ void exrnic_qp_destroy(struct exrnic_device *edev, struct exrnic_qp *qp)
 	if (!qp->stopped)
 		exrnic_qp_stop(edev, qp);
 	exrnic_mbox_destroy_qp(edev, qp->qpn);
-	exrnic_async_withdraw(edev, &edev->qps, qp->qpn, EXRNIC_ASYNC_QP_FAILED);
+	exrnic_async_withdraw(edev, &edev->qps, qp->qpn);
 }
 EXRNIC_EXPORT(exrnic_qp_destroy);

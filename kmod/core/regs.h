@@ -43,6 +43,12 @@ static inline void exrnic_rmb_status_before_answer(void)
 	rmb();
 }
 
+static inline void exrnic_rmb_phase_before_event(void)
+{
+	/* The device has written an event before the phase that says so; nothing of it is read earlier. */
+	dma_rmb();
+}
+
 /* A row of the generated EXRNIC_*_TABLEs. */
 struct exrnic_value {
 	u32 value;

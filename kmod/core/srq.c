@@ -65,6 +65,6 @@ EXRNIC_EXPORT(exrnic_srq_query);
 void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq)
 {
 	exrnic_mbox_destroy_srq(edev, srq->srqn);
-	exrnic_async_withdraw(edev, &edev->srqs, srq->srqn, EXRNIC_ASYNC_SRQ_LOW);
+	exrnic_async_withdraw(edev, &edev->srqs, srq->srqn);
 }
 EXRNIC_EXPORT(exrnic_srq_destroy);

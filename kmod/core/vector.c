@@ -11,39 +11,62 @@ static unsigned int max_vectors = EXRNIC_MSIX_VECTORS;
 module_param(max_vectors, uint, 0444);
 MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completions share that of control");
 
-/* Completion queues that are told at once, with interrupts off. */
-#define EXRNIC_VECTOR_BATCH 16
+/* Events that are told at once, with interrupts off. */
+#define EXRNIC_VECTOR_BATCH 64
+/* Behind a round that has told nobody anything. */
+#define EXRNIC_VECTOR_PAUSE 1	/* jiffies */
 
-/* Those who listen, who do not until they have read what they are told. */
-static void exrnic_vector_take_listeners(struct exrnic_vector *vector)
+/* What a destroyed queue had to tell has been taken before its number was given back. */
+static void exrnic_vector_tell_cq(struct exrnic_vector *vector, u32 cqn)
 {
-	lockdep_assert_held(&vector->lock);
-	spin_lock(&vector->listeners_lock);
-	if (list_empty(&vector->listeners) && list_empty(&vector->told) && vector->irq &&
-	    !vector->silent) {
-		vector->silent = true;
-		disable_irq_nosync(vector->irq);
-	}
-	list_splice_tail_init(&vector->listeners, &vector->told);
-	spin_unlock(&vector->listeners_lock);
+	struct exrnic_cq *cq = xa_load(&vector->eq.edev->cqs, cqn);
+
+	if (cq && cq->vector == vector && cq->completion && cq->completion(cq))
+		vector->useful = true;
 }
 
-/* The first so many of those who are to be told. False: some are left. */
+/* So many of its events. False: there may be more. */
 static bool exrnic_vector_tell(struct exrnic_vector *vector)
 {
-	struct exrnic_cq *cq, *next;
-	unsigned int told = 0;
+	struct exrnic_eqe eqe;
+	unsigned int i;
 
 	lockdep_assert_held(&vector->lock);
-	list_for_each_entry_safe(cq, next, &vector->told, vector_entry) {
-		if (told++ == EXRNIC_VECTOR_BATCH)
-			return false;
-		spin_lock(&vector->listeners_lock);
-		list_del_init(&cq->vector_entry);
-		spin_unlock(&vector->listeners_lock);
-		cq->completion(cq);
+	for (i = 0; i < EXRNIC_VECTOR_BATCH; i++) {
+		if (!exrnic_eq_take(&vector->eq, &eqe))
+			return true;
+		vector->begun = true;
+		exrnic_vector_tell_cq(vector, le32_to_cpu(eqe.number));
 	}
-	return true;
+	return false;
+}
+
+static void exrnic_vector_arm(struct exrnic_vector *vector)
+{
+	lockdep_assert_held(&vector->lock);
+	vector->begun = false;
+	vector->useful = false;
+	exrnic_eq_arm(&vector->eq);
+}
+
+static void exrnic_vector_end_round(struct exrnic_vector *vector)
+{
+	lockdep_assert_held(&vector->lock);
+	if (vector->begun && vector->useful)
+		exrnic_vector_arm(vector);
+	else if (vector->begun)
+		schedule_delayed_work(&vector->pause, EXRNIC_VECTOR_PAUSE);
+}
+
+static void exrnic_vector_pause_ends(struct work_struct *work)
+{
+	struct exrnic_vector *vector =
+		container_of(to_delayed_work(work), struct exrnic_vector, pause);
+
+	spin_lock_irq(&vector->lock);
+	if (vector->eq.ring && vector->begun)
+		exrnic_vector_arm(vector);
+	spin_unlock_irq(&vector->lock);
 }
 
 static irqreturn_t exrnic_vector_comp(int irq, void *data)
@@ -53,43 +76,35 @@ static irqreturn_t exrnic_vector_comp(int irq, void *data)
 	bool all;
 
 	spin_lock_irqsave(&vector->lock, flags);
-	exrnic_vector_take_listeners(vector);
 	all = exrnic_vector_tell(vector);
+	if (all)
+		exrnic_vector_end_round(vector);
 	spin_unlock_irqrestore(&vector->lock, flags);
 	return all ? IRQ_HANDLED : IRQ_WAKE_THREAD;
 }
 
-/* Those whom the interrupt left. */
-static irqreturn_t exrnic_vector_comp_thread(int irq, void *data)
+/* The others of those that are there: as many as the queue holds, and then a new round. */
+static void exrnic_vector_finish(struct exrnic_vector *vector)
 {
-	struct exrnic_vector *vector = data;
+	u32 left = exrnic_eq_entries(&vector->eq);
 	bool all;
 
 	do {
 		spin_lock_irq(&vector->lock);
 		all = exrnic_vector_tell(vector);
+		left -= min_t(u32, left, EXRNIC_VECTOR_BATCH);
+		if (all || !left)
+			exrnic_vector_end_round(vector);
 		spin_unlock_irq(&vector->lock);
 		cond_resched();
-	} while (!all);
+	} while (!all && left);
+}
+
+static irqreturn_t exrnic_vector_comp_thread(int irq, void *data)
+{
+	exrnic_vector_finish(data);
 	return IRQ_HANDLED;
 }
-
-/* What has fired while the vector was silent fires now. */
-void exrnic_cq_listen(struct exrnic_cq *cq)
-{
-	struct exrnic_vector *vector = cq->vector;
-	unsigned long flags;
-
-	spin_lock_irqsave(&vector->listeners_lock, flags);
-	if (!cq->ended && list_empty(&cq->vector_entry)) {
-		list_add_tail(&cq->vector_entry, &vector->listeners);
-		if (vector->silent)
-			enable_irq(vector->irq);
-		vector->silent = false;
-	}
-	spin_unlock_irqrestore(&vector->listeners_lock, flags);
-}
-EXRNIC_EXPORT(exrnic_cq_listen);
 
 static irqreturn_t exrnic_vector_control(int irq, void *data)
 {
@@ -152,17 +167,14 @@ static void exrnic_vectors_prepare(struct exrnic_device *edev, unsigned int vect
 	edev->limits.comp_vectors = max(vectors - 1, 1u);
 	for (i = 0; i < edev->limits.comp_vectors; i++) {
 		spin_lock_init(&edev->comp[i].lock);
-		spin_lock_init(&edev->comp[i].listeners_lock);
-		INIT_LIST_HEAD(&edev->comp[i].listeners);
-		INIT_LIST_HEAD(&edev->comp[i].told);
-		edev->comp[i].irq = vectors == 1 ? 0 : pci_irq_vector(edev->pdev, 1 + i);
-		edev->comp[i].silent = false;
+		INIT_DELAYED_WORK(&edev->comp[i].pause, exrnic_vector_pause_ends);
+		edev->comp[i].eq.ring = NULL;
 	}
 }
 
 int exrnic_vectors_init(struct exrnic_device *edev)
 {
-	/* Many: queues that share a vector share its interrupts, and are woken in vain. */
+	/* Many: processors share the work of completions. */
 	unsigned int wanted = clamp_t(unsigned int, max_vectors, 1, EXRNIC_MSIX_VECTORS);
 	unsigned int i;
 	int vectors, err;
@@ -186,7 +198,55 @@ int exrnic_vectors_init(struct exrnic_device *edev)
 
 void exrnic_vectors_fini(struct exrnic_device *edev)
 {
+	unsigned int i;
+
 	exrnic_vectors_free(edev, edev->vectors);
+	for (i = 0; i < edev->limits.comp_vectors; i++) {
+		cancel_delayed_work_sync(&edev->comp[i].pause);
+		exrnic_eq_free(&edev->comp[i].eq);
+	}
+}
+
+static u32 exrnic_vector_eqn(u32 comp_vector)
+{
+	return EXRNIC_EQN_ASYNC + 1 + comp_vector;
+}
+
+static int exrnic_vector_begin(struct exrnic_device *edev, u32 comp_vector)
+{
+	struct exrnic_vector *vector = &edev->comp[comp_vector];
+	const u32 msix_vector = edev->vectors == 1 ? EXRNIC_MSIX_VECTOR_CONTROL : 1 + comp_vector;
+	struct exrnic_eq eq;
+	int err;
+
+	err = exrnic_eq_create(edev, &eq, exrnic_vector_eqn(comp_vector), edev->limits.cq,
+			       msix_vector);
+	if (err)
+		return err;
+	spin_lock_irq(&vector->lock);
+	vector->eq = eq;
+	exrnic_vector_arm(vector);
+	spin_unlock_irq(&vector->lock);
+	return 0;
+}
+
+/* What was begun before a failure ends with the others. */
+int exrnic_vectors_begin(struct exrnic_device *edev)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < edev->limits.comp_vectors && !err; i++)
+		err = exrnic_vector_begin(edev, i);
+	return err;
+}
+
+void exrnic_vectors_end(struct exrnic_device *edev)
+{
+	u32 i;
+
+	for (i = 0; i < edev->limits.comp_vectors; i++)
+		exrnic_eq_end(&edev->comp[i].eq);
 }
 
 static u32 exrnic_vectors_pick(struct exrnic_device *edev)
@@ -209,24 +269,20 @@ int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 
 		return -EINVAL;
 	comp_vector = array_index_nospec(comp_vector, edev->limits.comp_vectors);
 	vector = &edev->comp[comp_vector];
-	INIT_LIST_HEAD(&cq->vector_entry);
 	cq->vector = vector;
-	cq->ended = false;
 	spin_lock_irq(&vector->lock);
 	WRITE_ONCE(vector->users, vector->users + 1);
 	spin_unlock_irq(&vector->lock);
-	return edev->vectors == 1 ? EXRNIC_MSIX_VECTOR_CONTROL : 1 + comp_vector;
+	return exrnic_vector_eqn(comp_vector);
 }
 
+/* Whatever it had to tell is among what the event queue holds now. */
 void exrnic_vectors_remove_cq(struct exrnic_cq *cq)
 {
 	struct exrnic_vector *vector = cq->vector;
 
+	exrnic_vector_finish(vector);
 	spin_lock_irq(&vector->lock);
-	spin_lock(&vector->listeners_lock);
-	cq->ended = true;
-	list_del_init(&cq->vector_entry);
-	spin_unlock(&vector->listeners_lock);
 	WRITE_ONCE(vector->users, vector->users - 1);
 	spin_unlock_irq(&vector->lock);
 }

@@ -264,19 +264,17 @@ void exrnic_pd_free(struct exrnic_device *edev, u32 pdn);
 
 /**
  * struct exrnic_cq - a completion queue
- * @completion:	by its owner, or NULL: it may have completions that its owner has not seen. Once for each
- *		exrnic_cq_listen(), also for what fires on another queue of its vector; an interrupt's context
+ * @completion:	by its owner, or NULL: it was armed, and has fired. An interrupt's context. False: that tells nobody
+ *		anything, as what was told before has not been read; if so of all that fires on its vector, it pauses for a jiffy
  * @overrun:	by its owner: a completion is lost. A thread's context; may come several times
  * @cqn:	its number
  */
 struct exrnic_cq {
-	void (*completion)(struct exrnic_cq *cq);
+	bool (*completion)(struct exrnic_cq *cq);
 	void (*overrun)(struct exrnic_cq *cq);
 	u32 cqn;
 	/* private: the core's */
 	struct exrnic_vector *vector;
-	struct list_head vector_entry;	/* of the vector's listeners, or of whom it still has to tell, or empty */
-	bool ended;
 };
 
 /**
@@ -302,15 +300,6 @@ struct exrnic_cq_attr {
 int exrnic_cq_create(struct exrnic_device *edev, struct exrnic_cq *cq,
 		     const struct exrnic_cq_attr *attr);
 void exrnic_cq_destroy(struct exrnic_device *edev, struct exrnic_cq *cq);
-
-/**
- * exrnic_cq_listen() - wants to be told once more
- * @cq:	the queue, which does not listen when it is made, nor once it has been told
- *
- * In any context, but not within completion(). An interrupt that finds nobody who listens silences its vector
- * until somebody does: what interrupts cost is paid by who looks.
- */
-void exrnic_cq_listen(struct exrnic_cq *cq);
 
 /* ---- Shared receive queues */
 
@@ -351,10 +340,13 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
  * struct exrnic_qp - a queue pair
  * @failed:	by its owner: went to ERROR, not by exrnic_qp_modify(). A thread's context; may be of a life that a
  *		reset has ended
+ * @last_wqe:	by its owner, or NULL: in ERROR, it holds no receive of a shared receive queue any more. A thread's context;
+ *		not once its end has begun
  * @qpn:	its number
  */
 struct exrnic_qp {
 	void (*failed)(struct exrnic_qp *qp);
+	void (*last_wqe)(struct exrnic_qp *qp);
 	u32 qpn;
 	/* private: the core's */
 	bool stopped;

@@ -139,9 +139,10 @@ static int alloc_memory(struct kernel_user *user)
 	return 0;
 }
 
-static void completed(struct exrnic_cq *cq)
+static bool completed(struct exrnic_cq *cq)
 {
 	complete(&container_of(cq, struct kernel_user, cq)->fired);
+	return true;
 }
 
 static void overran(struct exrnic_cq *cq)
@@ -288,7 +289,6 @@ static int work(struct kernel_user *user)
 	};
 	int err;
 
-	exrnic_cq_listen(&user->cq);
 	exrnic_cq_report(&user->cq_ring, &user->user_page, EXRNIC_DOORBELL_CQ_ARM);
 	if (!exrnic_work_queue_has_room(&user->sq, 1))
 		return failed("no room in an empty queue", -EIO);

@@ -293,11 +293,11 @@ static void lost_completions_do_not_flood(void)
 	CHECK(interrupts < 10 + INTERRUPTS_A_SECOND * time);
 }
 
-enum { ARMS = 1000, SETTLE_US = 20000, INTERRUPTS_UNTIL_READ = 3 };
+enum { ARMS = 1000, SETTLE_US = 20000 };
 
 /*
  * A queue that has completions fires whenever it is armed, by a store to the user page. The first
- * interrupt tells the owner, the next one finds that it has been told.
+ * interrupt tells the owner; those that find that it has been told come once in a jiffy.
  */
 static void arming_does_not_flood(void)
 {
@@ -306,17 +306,20 @@ static void arming_does_not_flood(void)
 	struct worker w = make_worker(&s, channel, 1, EXRNIC_ANY_VECTOR);
 	long long interrupts = completion_interrupts();
 	uint32_t state;
+	double time;
 
 	post_success(&w);
 	wait_for_completion(&w, 0);
+	time = now();
 	for (int i = 0; i < ARMS; i++)
 		arm(&w, 0);
 	CHECK_ERR(query_qp_state(s.fd, w.qpn, &state), 0);
 	usleep(SETTLE_US);
+	time = now() - time;
 	interrupts = completion_interrupts() - interrupts;
-	printf("# %lld interrupts, armed %d times\n", interrupts, ARMS);
-	CHECK(interrupts >= 1 && interrupts <= INTERRUPTS_UNTIL_READ);
-	/* Whoever reads hears of what comes later, in no more interrupts than before. */
+	printf("# %lld interrupts in %.3f s, armed %d times\n", interrupts, time, ARMS);
+	CHECK(interrupts >= 1 && interrupts < 10 + INTERRUPTS_A_SECOND * time);
+	/* Whoever reads hears of what comes later. */
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(next_event(channel).handle, w.cq.cqn);
 		arm(&w, 0);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "support.h"
+#include "work.h"
 
 enum { LIMIT_MAX = EXRNIC_SRQ_LIMIT_MAX };
 
@@ -177,6 +178,24 @@ static void close_ends_it_behind_its_queue_pairs(void)
 	destroy_set(&s);
 }
 
+/* Also when the process has taken it to ERROR; and not when it ends. */
+static void the_last_receive_is_told(void)
+{
+	struct set s = make_set();
+	struct exrnic_event event;
+	uint32_t srqn;
+
+	CHECK_ERR(create_srq(s.fd, s.pd, pages(1), SLOTS, &srqn), 0);
+	s.qp = srq_qp(&s, srqn);
+	CHECK_ERR(create_qp_of(&s), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_ERROR, 0, 0), 0);
+	event = next_event(s.fd);
+	CHECK_EQ(event.type, EXRNIC_EVENT_LAST_WQE);
+	CHECK_EQ(event.handle, s.qpn);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RESET, 0, 0), 0);
+	CHECK_EQ(poll_now(s.fd), 0);
+}
+
 const struct test srq_tests[] = {
 	{ "a new shared receive queue is empty and has its limit", a_new_queue_is_empty, 0 },
 	{ "the limit of a shared receive queue can be set and taken back",
@@ -191,5 +210,6 @@ const struct test srq_tests[] = {
 	{ "shared receive queues run out with ENOSPC and come back", they_run_out, 120 },
 	{ "close ends a shared receive queue behind its queue pairs",
 	  close_ends_it_behind_its_queue_pairs, 0 },
+	{ "a queue pair in ERROR says that it holds no receive of the queue", the_last_receive_is_told, 0 },
 	{ NULL, NULL, 0 },
 };

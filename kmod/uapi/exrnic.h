@@ -115,6 +115,11 @@ enum exrnic_event_type {
 	EXRNIC_EVENT_QP_ERROR = 2,	/* went to ERROR, not by MODIFY_QP */
 	EXRNIC_EVENT_CQ_ERROR = 3,	/* has overrun: a completion is lost */
 	EXRNIC_EVENT_SRQ_LIMIT = 4,	/* fewer receives than the limit; it is 0 now */
+	/*
+	 * Of a queue pair in ERROR: it holds no receive of its shared receive queue any more, and the completion of the
+	 * last one is there. Once in a life, also if MODIFY_QP has taken it there.
+	 */
+	EXRNIC_EVENT_LAST_WQE = 9,
 	/* From the device file, of the whole context; handle and cookie are zero. */
 	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */
 	EXRNIC_EVENT_DEVICE_FATAL = 6,	/* removed, reset, suspended or broken: nothing works any more */
@@ -127,9 +132,8 @@ enum exrnic_event_type {
  * first. poll() says POLLIN while there are any.
  *
  * An object has at most one unread event of a type: what happens until it is read is told by the
- * same event. So nothing is lost, and no queue can overflow; arm and look again after an event.
- * Completion queues that share a vector share its interrupts, and what fires while an event is unread may be
- * told again behind it: an event may find no completion.
+ * same event. So nothing is lost, and no queue can overflow; arm and look again after an event. An event may
+ * find no completion: that was taken before.
  *
  * What happens to a queue is told to its owner alone, and it is told even if the queue pair is reset before,
  * or (CQ_ERROR) destroyed. The driver may learn of it a little later than the process, which sees the

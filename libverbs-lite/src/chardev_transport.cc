@@ -41,6 +41,7 @@ static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMP
                   static_cast<uint32_t>(EventType::kPeerDead) == EXRNIC_EVENT_PEER_DEAD &&
                   static_cast<uint32_t>(EventType::kDeviceFatal) == EXRNIC_EVENT_DEVICE_FATAL &&
                   static_cast<uint32_t>(EventType::kLink) == EXRNIC_EVENT_LINK &&
+                  static_cast<uint32_t>(EventType::kLastWqe) == EXRNIC_EVENT_LAST_WQE &&
                   kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
               "the kernel module's values");
 

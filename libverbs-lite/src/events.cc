@@ -34,6 +34,10 @@ bool Translate(vl_rnic* rnic, const Event& from, vl_async_event* to) {
       to->type = VL_EVENT_QP_ERROR;
       to->qp = static_cast<vl_qp*>(rnic->events.Take(from.cookie));
       return to->qp != nullptr;
+    case EventType::kLastWqe:
+      to->type = VL_EVENT_QP_LAST_WQE;
+      to->qp = static_cast<vl_qp*>(rnic->events.Take(from.cookie));
+      return to->qp != nullptr;
     case EventType::kCqError:
       to->type = VL_EVENT_CQ_ERROR;
       to->cq = static_cast<vl_cq*>(rnic->events.Take(from.cookie));
@@ -125,6 +129,7 @@ int vl_ack_async_event(const vl_async_event* event) {
   if (event->qp == nullptr && event->cq == nullptr && event->srq == nullptr) return 0;
   switch (event->type) {
     case VL_EVENT_QP_ERROR:
+    case VL_EVENT_QP_LAST_WQE:
       return Acknowledge(event->qp->pd->rnic, event->qp->cookie, 1);
     case VL_EVENT_CQ_ERROR:
       return Acknowledge(event->cq->rnic, event->cq->cookie, 1);

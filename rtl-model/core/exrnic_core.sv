@@ -134,6 +134,7 @@ module exrnic_core
   stream_if #(.T(dma_write_cmd_t)) placed ();
   stream_if #(.T(dma_write_cmd_t)) completion ();
   stream_if #(.T(dma_write_cmd_t)) firmware_write ();
+  stream_if #(.T(dma_write_cmd_t)) event_write ();
   stream_if #(.T(vector_t)) irq ();
   stream_if #(.T(vector_t)) ports_irq ();
   rx_buffer_if rx_buffer ();
@@ -148,7 +149,7 @@ module exrnic_core
   firmware_queues_if firmware_queues ();
   firmware_send_if firmware_send ();
   port_arrival_if arrival ();
-  logic firmware_irq, has_windows, load_answer_valid;
+  logic firmware_irq, firmware_failed, has_windows, load_answer_valid;
   window_answer_t load_answer;
 
   transmit_if requester_transmit ();
@@ -213,14 +214,17 @@ module exrnic_core
       .wake_of_page(wake[WAKE_OF_USER_PAGE]),
       .wake_of_mailbox(wake[WAKE_OF_MAILBOX]),
       .host_event,
+      .event_write,
       .firmware_irq_i(firmware_irq),
+      .firmware_failed_i(firmware_failed),
       .host_silent_i(event_src[EVENT_OF_DMA_READ][COUNTER_DMA_READ_TIMEOUTS]),
       .irq,
       .enable_o(enable),
       .quiesce_o(quiesce),
       .quiescent_i(stop && &reads_over && &quiescent),
       .event_i(event_src),
-      .event_o(event_src[EVENT_OF_USER_PAGE])
+      .event_page_o(event_src[EVENT_OF_USER_PAGE]),
+      .event_events_o(event_src[EVENT_OF_EVENTS])
   );
 
   memory_tile #(
@@ -240,6 +244,7 @@ module exrnic_core
       .placed,
       .completion,
       .firmware_write,
+      .event_write,
       .ports_irq,
       .irq,
       .fence,
@@ -387,6 +392,7 @@ module exrnic_core
       .command,
       .access(to_processor),
       .irq_o(firmware_irq),
+      .failed_o(firmware_failed),
       .retire_o(retire),
       .asleep_o(asleep),
       .pages(firmware_page),
@@ -424,6 +430,7 @@ module exrnic_core
       .credit_heard_what_o(credit_heard_what),
       .restart_o(restart),
       .restart_node_o(restart_node),
+      .host_event,
       .tx_valid_o,
       .tx_ready_i,
       .tx_sop_o,

@@ -329,6 +329,8 @@ enum exrnic_counter {
   EXRNIC_COUNTER_DMA_READ_TIMEOUTS,  // Memory reads that the host has not answered in time; also in dma_read_errors
   EXRNIC_COUNTER_REFUSALS_PUT_OFF,  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
   EXRNIC_COUNTER_FRAMES_LOOPED,  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
+  EXRNIC_COUNTER_EVENTS,  // Events written
+  EXRNIC_COUNTER_EVENTS_LATE,  // Times that an event found its queue full, or absent, and waits for it
   EXRNIC_COUNTERS
 };
 
@@ -393,10 +395,137 @@ enum exrnic_counter {
   "dma_read_timeouts", \
   "refusals_put_off", \
   "frames_looped", \
+  "events", \
+  "events_late", \
 }
 
+// ---- events: Event queues. Rings in host memory in which the driver reads what has happened to its objects; each has an MSI-X vector.
+#define EXRNIC_MAX_EQ 32  // Event queues
+#define EXRNIC_EQ_LOG_MAX 14  // log2 of the most entries of an event queue
+#define EXRNIC_EQN_ASYNC 0  // Event queue that hears of all but completions. What happens while it does not exist waits for it
+#define EXRNIC_NO_EQ 0xffffffffu  // In mbox_create_cq: the completion queue has no event queue
+
+// What an event is about.
+enum exrnic_eqe_object {
+  EXRNIC_EQE_OBJECT_DEVICE = 0,  // The device
+  EXRNIC_EQE_OBJECT_QP = 1,  // A queue pair
+  EXRNIC_EQE_OBJECT_CQ = 2,  // A completion queue
+  EXRNIC_EQE_OBJECT_SRQ = 3,  // A shared receive queue
+  EXRNIC_EQE_OBJECT_NODE = 4,  // A node of the fabric
+};
+
+// Value, name and meaning of each.
+#define EXRNIC_EQE_OBJECT_TABLE { \
+  {0, "DEVICE", "The device"}, \
+  {1, "QP", "A queue pair"}, \
+  {2, "CQ", "A completion queue"}, \
+  {3, "SRQ", "A shared receive queue"}, \
+  {4, "NODE", "A node of the fabric"}, \
+}
+
+// What has happened.
+enum exrnic_eqe_type {
+  EXRNIC_EQE_TYPE_COMPLETION = 0,  // An armed completion queue has fired
+  EXRNIC_EQE_TYPE_QP_ERROR = 1,  // A queue pair has gone to ERROR by itself; detail is a qp_cause
+  EXRNIC_EQE_TYPE_CQ_ERROR = 2,  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
+  EXRNIC_EQE_TYPE_SRQ_LIMIT = 3,  // A shared receive queue has fewer slots than its limit, which is 0 now
+  EXRNIC_EQE_TYPE_LINK = 4,  // The Ethernet link has come or gone: LINK_UP of STATUS
+  EXRNIC_EQE_TYPE_PEER_DEAD = 5,  // A node did not answer RETRY_LIMIT retransmissions
+  EXRNIC_EQE_TYPE_HOST_SILENT = 6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
+  EXRNIC_EQE_TYPE_FIRMWARE = 7,  // Firmware has failed: FW_STATE
+  EXRNIC_EQE_TYPE_LAST_WQE = 8,  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
+};
+
+// Value, name and meaning of each.
+#define EXRNIC_EQE_TYPE_TABLE { \
+  {0, "COMPLETION", "An armed completion queue has fired"}, \
+  {1, "QP_ERROR", "A queue pair has gone to ERROR by itself; detail is a qp_cause"}, \
+  {2, "CQ_ERROR", "A completion queue has overrun; the queue pair whose completion is lost goes to ERROR"}, \
+  {3, "SRQ_LIMIT", "A shared receive queue has fewer slots than its limit, which is 0 now"}, \
+  {4, "LINK", "The Ethernet link has come or gone: LINK_UP of STATUS"}, \
+  {5, "PEER_DEAD", "A node did not answer RETRY_LIMIT retransmissions"}, \
+  {6, "HOST_SILENT", "The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused"}, \
+  {7, "FIRMWARE", "Firmware has failed: FW_STATE"}, \
+  {8, "LAST_WQE", "A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR"}, \
+}
+
+// What is true of each item of enum exrnic_eqe_type.
+struct exrnic_eqe_type_properties {
+  uint8_t object;  // What it is about (enum exrnic_eqe_object)
+};
+// Of what is no item: all zero.
+static inline struct exrnic_eqe_type_properties exrnic_of_eqe_type(uint64_t value) {
+  static const struct exrnic_eqe_type_properties of[] = {
+    {0},  // none
+    {2},  // completion
+    {1},  // qp_error
+    {2},  // cq_error
+    {3},  // srq_limit
+    {0},  // link
+    {4},  // peer_dead
+    {0},  // host_silent
+    {0},  // firmware
+    {1},  // last_wqe
+  };
+  switch (value) {
+    case EXRNIC_EQE_TYPE_COMPLETION: return of[1];
+    case EXRNIC_EQE_TYPE_QP_ERROR: return of[2];
+    case EXRNIC_EQE_TYPE_CQ_ERROR: return of[3];
+    case EXRNIC_EQE_TYPE_SRQ_LIMIT: return of[4];
+    case EXRNIC_EQE_TYPE_LINK: return of[5];
+    case EXRNIC_EQE_TYPE_PEER_DEAD: return of[6];
+    case EXRNIC_EQE_TYPE_HOST_SILENT: return of[7];
+    case EXRNIC_EQE_TYPE_FIRMWARE: return of[8];
+    case EXRNIC_EQE_TYPE_LAST_WQE: return of[9];
+    default: return of[0];
+  }
+}
+
+// Why a queue pair has gone to ERROR by itself.
+enum exrnic_qp_cause {
+  EXRNIC_QP_CAUSE_WORK_REQUEST = 0,  // A work request of its send queue has failed: its completion says how
+  EXRNIC_QP_CAUSE_NO_ANSWER = 1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged
+  EXRNIC_QP_CAUSE_NO_RECEIVE = 2,  // A message of its own found no receive at the peer, rnr_retry times over
+  EXRNIC_QP_CAUSE_PEER = 3,  // The peer has refused something of it (terminate message), or has begun another life
+  EXRNIC_QP_CAUSE_REQUEST = 4,  // A request or message of the peer was refused: rights, bounds, order, or a receive that failed
+  EXRNIC_QP_CAUSE_COMPLETION = 5,  // A completion of it was lost: EVENT cq_error of that queue
+  EXRNIC_QP_CAUSE_MEMORY = 6,  // Memory for an answer to the peer could not be read
+};
+
+// Value, name and meaning of each.
+#define EXRNIC_QP_CAUSE_TABLE { \
+  {0, "WORK_REQUEST", "A work request of its send queue has failed: its completion says how"}, \
+  {1, "NO_ANSWER", "Its peer is given up: it did not answer, or an answer to it was not acknowledged"}, \
+  {2, "NO_RECEIVE", "A message of its own found no receive at the peer, rnr_retry times over"}, \
+  {3, "PEER", "The peer has refused something of it (terminate message), or has begun another life"}, \
+  {4, "REQUEST", "A request or message of the peer was refused: rights, bounds, order, or a receive that failed"}, \
+  {5, "COMPLETION", "A completion of it was lost: EVENT cq_error of that queue"}, \
+  {6, "MEMORY", "Memory for an answer to the peer could not be read"}, \
+}
+
+// Flags of an event.
+#define EXRNIC_EQE_FLAGS_LATE 0x1u  // The queue was full since the event before: this one, or others of this queue, had to wait for room, and several about one object may have become one
+
+// Event. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
+struct exrnic_eqe {
+  exrnic_le32 number;  // Of the object; of the device 0
+  exrnic_le32 detail;  // What the type says; else 0
+  uint8_t rsvd_08[4];  // zero
+  uint8_t event_type;  // Enum eqe_type
+  uint8_t object;  // Enum eqe_object
+  uint8_t flags;  // Flags eqe_flags
+  uint8_t phase;  // Bit 0: phase; others zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_eqe) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, number) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, detail) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, event_type) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, object) == 13);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, flags) == 14);
+EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
+
 // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-#define EXRNIC_ABI_VERSION 11  // Version of registers, rings and mailbox; driver and library refuse another
+#define EXRNIC_ABI_VERSION 12  // Version of registers, rings and mailbox; driver and library refuse another
 #define EXRNIC_MAX_QP 0x400u  // Queue pairs
 #define EXRNIC_MAX_CQ 0x400u  // Completion queues
 #define EXRNIC_MAX_SRQ 0x100u  // Shared receive queues
@@ -479,6 +608,8 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_SET_WINDOW = 13,  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
   EXRNIC_MBOX_OP_ATTACH_GROUP = 14,  // Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist
   EXRNIC_MBOX_OP_DETACH_GROUP = 15,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
+  EXRNIC_MBOX_OP_CREATE_EQ = 16,  // Payload mbox_create_eq; not armed
+  EXRNIC_MBOX_OP_DESTROY_EQ = 17,  // Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain
 };
 
 // Value, name and meaning of each.
@@ -499,6 +630,8 @@ enum exrnic_mbox_op {
   {13, "SET_WINDOW", "Payload mbox_set_window. After the end no store or load of before goes by the old entry"}, \
   {14, "ATTACH_GROUP", "Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist"}, \
   {15, "DETACH_GROUP", "Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all"}, \
+  {16, "CREATE_EQ", "Payload mbox_create_eq; not armed"}, \
+  {17, "DESTROY_EQ", "Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain"}, \
 }
 
 // Outcome of a mailbox command.
@@ -530,17 +663,33 @@ struct exrnic_mbox_object {
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_object) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_object, index) == 0);
 
+// An event queue.
+struct exrnic_mbox_create_eq {
+  exrnic_le32 eqn;  // Index
+  exrnic_le32 log_entries;  // log2 of the entries, RING_LOG_MIN to EQ_LOG_MAX
+  exrnic_le64 address;  // Bus address of the ring, one piece of memory; at a multiple of PBL_LINE_SIZE
+  exrnic_le32 msix_vector;  // MSI-X vector that it fires when armed
+  uint8_t rsvd_14[4];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_eq) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_eq, eqn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_eq, log_entries) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_eq, address) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_eq, msix_vector) == 16);
+
 // A completion queue.
 struct exrnic_mbox_create_cq {
   exrnic_le32 cqn;  // Index
   exrnic_le32 page;  // User page that owns it
   exrnic_le64 pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
   exrnic_le32 log_entries;  // log2 of the entries
-  exrnic_le32 msix_vector;  // MSI-X vector that it fires when armed
+  exrnic_le32 msix_vector;  // MSI-X vector that it fires itself when armed, with NO_EQ
   exrnic_le32 moderation_count;  // Completions, at most MODERATION_COUNT_MAX, behind which an armed queue fires (0 is 1)...
   exrnic_le32 moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to MODERATION_NS_MAX, 0: at once
+  exrnic_le32 eqn;  // Event queue that hears when it fires; or NO_EQ
+  uint8_t rsvd_24[4];  // zero
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_cq) == 32);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_cq) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, cqn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, page) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, pbl_address) == 8);
@@ -548,6 +697,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, log_entries) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, msix_vector) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_count) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_ns) == 28);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, eqn) == 32);
 
 // A queue pair.
 struct exrnic_mbox_create_qp {
@@ -641,7 +791,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_srq, limit) == 24);
 // Arms the limit event of a shared receive queue.
 struct exrnic_mbox_modify_srq {
   exrnic_le32 srqn;  // Index
-  exrnic_le32 limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
+  exrnic_le32 limit;  // Event srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_srq) == 8);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_srq, srqn) == 0);
@@ -808,7 +958,7 @@ enum exrnic_service {
 #define EXRNIC_MSIX_VECTORS 32  // MSI-X vectors
 #define EXRNIC_MSIX_TABLE_OFFSET 0  // MSI-X table in BAR 1
 #define EXRNIC_MSIX_PBA_OFFSET 0x800u  // MSI-X pending bits in BAR 1
-#define EXRNIC_MSIX_VECTOR_CONTROL 0  // Vector of mailbox completions and asynchronous events
+#define EXRNIC_MSIX_VECTOR_CONTROL 0  // Vector of the control interrupt: INT_CAUSE
 
 // ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
 #define EXRNIC_FW_MEMORY_BYTES 0x10000u  // Memory of the processor: firmware, its data and its stack, from address 0
@@ -1078,18 +1228,15 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_LOAD_CYCLES 0x05c  // rw: Core clock cycles after which a window load without an answer ends with all ones; LOAD_CYCLES_MIN to LOAD_CYCLES_MAX; others are ignored
 #define EXRNIC_REG_PULL_MODE 0x060  // rw: Who answers the peers' PULLs; enum pull_mode; others are ignored
 #define EXRNIC_REG_ERRATA 0x064  // rw: Faults of older chips, for tests of what avoids them; flags errata
-#define EXRNIC_REG_QP_FAILED_WORDS 0x068  // ro: Which registers of QP_FAILED have a bit, a bit each
-#define EXRNIC_REG_CQ_OVERRUN_WORDS 0x06c  // ro: The same, of CQ_OVERRUN
-#define EXRNIC_REG_SRQ_LOW_WORDS 0x070  // ro: The same, of SRQ_LOW
+#define EXRNIC_REG_MAX_EQ 0x068  // ro: Event queues of this build; MAX_EQ
 #define EXRNIC_REG_READ_POOL 0x074  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload; 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: How the last command has ended; BUSY while it runs; enum mbox_status
-#define EXRNIC_REG_QP_FAILED 0x200  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
-#define EXRNIC_REG_CQ_OVERRUN 0x280  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
-#define EXRNIC_REG_SRQ_LOW 0x300  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+#define EXRNIC_REG_EQ_CONSUMER 0x200  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
+#define EXRNIC_REG_EQ_ARM 0x280  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
 #define EXRNIC_REG_PKEYS 0x340  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
+#define EXRNIC_REG_COUNTERS 0x800  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 124 registers
 #define EXRNIC_REG_PORTS_PENDING 0x9000  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
 // Who answers the peers' PULLs.
@@ -1110,12 +1257,7 @@ enum exrnic_pull_mode {
 
 // Causes of the control interrupt.
 #define EXRNIC_INT_CAUSE_MBOX 0x1u  // A mailbox command has ended
-#define EXRNIC_INT_CAUSE_QP_ERROR 0x2u  // A queue pair has gone to the error state by itself: QP_FAILED
-#define EXRNIC_INT_CAUSE_CQ_ERROR 0x4u  // A completion queue has overrun: CQ_OVERRUN; the queue pair whose completion is lost goes to ERROR
-#define EXRNIC_INT_CAUSE_SRQ_LIMIT 0x8u  // A shared receive queue has fewer slots than its limit, which is 0 now: SRQ_LOW
-#define EXRNIC_INT_CAUSE_FIRMWARE 0x10u  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
-#define EXRNIC_INT_CAUSE_LINK 0x20u  // LINK_UP of STATUS has changed
-#define EXRNIC_INT_CAUSE_HOST_SILENT 0x40u  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
+#define EXRNIC_INT_CAUSE_FIRMWARE 0x2u  // A command to firmware has ended, or it wakes a process: FW_RAISED
 
 // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 

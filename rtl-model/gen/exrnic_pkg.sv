@@ -209,10 +209,107 @@ package exrnic_pkg;
   localparam int unsigned COUNTER_DMA_READ_TIMEOUTS = 57;  // Memory reads that the host has not answered in time; also in dma_read_errors
   localparam int unsigned COUNTER_REFUSALS_PUT_OFF = 58;  // Segments to be refused while another refusal of their node was in force: forgotten, with what was behind them of their node, as if the network had lost them
   localparam int unsigned COUNTER_FRAMES_LOOPED = 59;  // Frames to this node itself, and copies for it of its datagrams to groups: on no line; also in frames_rx, the former in frames_tx
-  localparam int unsigned COUNTERS = 60;
+  localparam int unsigned COUNTER_EVENTS = 60;  // Events written
+  localparam int unsigned COUNTER_EVENTS_LATE = 61;  // Times that an event found its queue full, or absent, and waits for it
+  localparam int unsigned COUNTERS = 62;
+
+  // ---- events: Event queues. Rings in host memory in which the driver reads what has happened to its objects; each has an MSI-X vector.
+  localparam int unsigned MAX_EQ = 32'h20;  // Event queues
+  localparam int unsigned EQ_LOG_MAX = 32'he;  // log2 of the most entries of an event queue
+  localparam int unsigned EQN_ASYNC = 32'h0;  // Event queue that hears of all but completions. What happens while it does not exist waits for it
+  localparam int unsigned NO_EQ = 32'hffffffff;  // In mbox_create_cq: the completion queue has no event queue
+
+  // What an event is about.
+  typedef enum logic [2:0] {
+    EQE_OBJECT_DEVICE = 3'h0,  // The device
+    EQE_OBJECT_QP = 3'h1,  // A queue pair
+    EQE_OBJECT_CQ = 3'h2,  // A completion queue
+    EQE_OBJECT_SRQ = 3'h3,  // A shared receive queue
+    EQE_OBJECT_NODE = 3'h4  // A node of the fabric
+  } eqe_object_e;
+
+  // What has happened.
+  typedef enum logic [3:0] {
+    EQE_TYPE_COMPLETION = 4'h0,  // An armed completion queue has fired
+    EQE_TYPE_QP_ERROR = 4'h1,  // A queue pair has gone to ERROR by itself; detail is a qp_cause
+    EQE_TYPE_CQ_ERROR = 4'h2,  // A completion queue has overrun; the queue pair whose completion is lost goes to ERROR
+    EQE_TYPE_SRQ_LIMIT = 4'h3,  // A shared receive queue has fewer slots than its limit, which is 0 now
+    EQE_TYPE_LINK = 4'h4,  // The Ethernet link has come or gone: LINK_UP of STATUS
+    EQE_TYPE_PEER_DEAD = 4'h5,  // A node did not answer RETRY_LIMIT retransmissions
+    EQE_TYPE_HOST_SILENT = 4'h6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
+    EQE_TYPE_FIRMWARE = 4'h7,  // Firmware has failed: FW_STATE
+    EQE_TYPE_LAST_WQE = 4'h8  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
+  } eqe_type_e;
+
+  // What is true of each item of eqe_type_e; of what is none of them: nothing.
+  typedef struct packed {
+    eqe_object_e object;  // What it is about
+  } eqe_type_properties_t;
+  function automatic eqe_type_properties_t of_eqe_type(logic [3:0] value);
+    eqe_type_properties_t of;
+    of = '0;
+    case (value)
+      EQE_TYPE_COMPLETION: begin
+        of.object = EQE_OBJECT_CQ;
+      end
+      EQE_TYPE_QP_ERROR: begin
+        of.object = EQE_OBJECT_QP;
+      end
+      EQE_TYPE_CQ_ERROR: begin
+        of.object = EQE_OBJECT_CQ;
+      end
+      EQE_TYPE_SRQ_LIMIT: begin
+        of.object = EQE_OBJECT_SRQ;
+      end
+      EQE_TYPE_LINK: begin
+        of.object = EQE_OBJECT_DEVICE;
+      end
+      EQE_TYPE_PEER_DEAD: begin
+        of.object = EQE_OBJECT_NODE;
+      end
+      EQE_TYPE_HOST_SILENT: begin
+        of.object = EQE_OBJECT_DEVICE;
+      end
+      EQE_TYPE_FIRMWARE: begin
+        of.object = EQE_OBJECT_DEVICE;
+      end
+      EQE_TYPE_LAST_WQE: begin
+        of.object = EQE_OBJECT_QP;
+      end
+      default: ;
+    endcase
+    return of;
+  endfunction
+
+  // Why a queue pair has gone to ERROR by itself.
+  typedef enum logic [2:0] {
+    QP_CAUSE_WORK_REQUEST = 3'h0,  // A work request of its send queue has failed: its completion says how
+    QP_CAUSE_NO_ANSWER = 3'h1,  // Its peer is given up: it did not answer, or an answer to it was not acknowledged
+    QP_CAUSE_NO_RECEIVE = 3'h2,  // A message of its own found no receive at the peer, rnr_retry times over
+    QP_CAUSE_PEER = 3'h3,  // The peer has refused something of it (terminate message), or has begun another life
+    QP_CAUSE_REQUEST = 3'h4,  // A request or message of the peer was refused: rights, bounds, order, or a receive that failed
+    QP_CAUSE_COMPLETION = 3'h5,  // A completion of it was lost: EVENT cq_error of that queue
+    QP_CAUSE_MEMORY = 3'h6  // Memory for an answer to the peer could not be read
+  } qp_cause_e;
+
+  // Flags of an event. Bit numbers.
+  localparam int unsigned EQE_FLAGS_LATE = 0;  // The queue was full since the event before: this one, or others of this queue, had to wait for room, and several about one object may have become one
+  localparam int unsigned EQE_FLAGS_BITS = 1;
+
+  // Event. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
+  typedef struct packed {
+    logic [7:0] phase;  // Bit 0: phase; others zero
+    logic [7:0] flags;  // Flags eqe_flags
+    logic [7:0] object;  // Enum eqe_object
+    logic [7:0] event_type;  // Enum eqe_type
+    logic [31:0] rsvd_64;  // zero
+    logic [31:0] detail;  // What the type says; else 0
+    logic [31:0] number;  // Of the object; of the device 0
+  } eqe_t;
+  localparam int unsigned EQE_BYTES = 16;
 
   // ---- limits: Sizes of the full build. The RTL takes table sizes as parameters; these are their upper bounds and set the index widths.
-  localparam int unsigned ABI_VERSION = 32'hb;  // Version of registers, rings and mailbox; driver and library refuse another
+  localparam int unsigned ABI_VERSION = 32'hc;  // Version of registers, rings and mailbox; driver and library refuse another
   localparam int unsigned MAX_QP = 32'h400;  // Queue pairs
   localparam int unsigned MAX_CQ = 32'h400;  // Completion queues
   localparam int unsigned MAX_SRQ = 32'h100;  // Shared receive queues
@@ -294,7 +391,9 @@ package exrnic_pkg;
     MBOX_OP_QUERY_SRQ = 8'hc,  // Payload mbox_object; answers mbox_query_srq in MBOX_DATA
     MBOX_OP_SET_WINDOW = 8'hd,  // Payload mbox_set_window. After the end no store or load of before goes by the old entry
     MBOX_OP_ATTACH_GROUP = 8'he,  // Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist
-    MBOX_OP_DETACH_GROUP = 8'hf  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
+    MBOX_OP_DETACH_GROUP = 8'hf,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
+    MBOX_OP_CREATE_EQ = 8'h10,  // Payload mbox_create_eq; not armed
+    MBOX_OP_DESTROY_EQ = 8'h11  // Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain
   } mbox_op_e;
 
   // Outcome of a mailbox command.
@@ -314,17 +413,29 @@ package exrnic_pkg;
   } mbox_object_t;
   localparam int unsigned MBOX_OBJECT_BYTES = 4;
 
+  // An event queue.
+  typedef struct packed {
+    logic [31:0] rsvd_160;  // zero
+    logic [31:0] msix_vector;  // MSI-X vector that it fires when armed
+    logic [63:0] address;  // Bus address of the ring, one piece of memory; at a multiple of PBL_LINE_SIZE
+    logic [31:0] log_entries;  // log2 of the entries, RING_LOG_MIN to EQ_LOG_MAX
+    logic [31:0] eqn;  // Index
+  } mbox_create_eq_t;
+  localparam int unsigned MBOX_CREATE_EQ_BYTES = 24;
+
   // A completion queue.
   typedef struct packed {
+    logic [31:0] rsvd_288;  // zero
+    logic [31:0] eqn;  // Event queue that hears when it fires; or NO_EQ
     logic [31:0] moderation_ns;  // ...or ns after the first of them, if fewer come; 0 to MODERATION_NS_MAX, 0: at once
     logic [31:0] moderation_count;  // Completions, at most MODERATION_COUNT_MAX, behind which an armed queue fires (0 is 1)...
-    logic [31:0] msix_vector;  // MSI-X vector that it fires when armed
+    logic [31:0] msix_vector;  // MSI-X vector that it fires itself when armed, with NO_EQ
     logic [31:0] log_entries;  // log2 of the entries
     logic [63:0] pbl_address;  // Bus address of the PBL of the ring (4 KiB pages)
     logic [31:0] page;  // User page that owns it
     logic [31:0] cqn;  // Index
   } mbox_create_cq_t;
-  localparam int unsigned MBOX_CREATE_CQ_BYTES = 32;
+  localparam int unsigned MBOX_CREATE_CQ_BYTES = 40;
 
   // A queue pair.
   typedef struct packed {
@@ -383,7 +494,7 @@ package exrnic_pkg;
 
   // Arms the limit event of a shared receive queue.
   typedef struct packed {
-    logic [31:0] limit;  // INT_CAUSE srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
+    logic [31:0] limit;  // Event srq_limit, once, when a receive is taken and fewer posted slots than this are left; at most SRQ_LIMIT_MAX; 0: no event
     logic [31:0] srqn;  // Index
   } mbox_modify_srq_t;
   localparam int unsigned MBOX_MODIFY_SRQ_BYTES = 8;
@@ -529,7 +640,7 @@ package exrnic_pkg;
   localparam int unsigned MSIX_VECTORS = 32'h20;  // MSI-X vectors
   localparam int unsigned MSIX_TABLE_OFFSET = 32'h0;  // MSI-X table in BAR 1
   localparam int unsigned MSIX_PBA_OFFSET = 32'h800;  // MSI-X pending bits in BAR 1
-  localparam int unsigned MSIX_VECTOR_CONTROL = 32'h0;  // Vector of mailbox completions and asynchronous events
+  localparam int unsigned MSIX_VECTOR_CONTROL = 32'h0;  // Vector of the control interrupt: INT_CAUSE
 
   // ---- processor: The on-chip processor. FW_* are the driver's registers in BAR 0, DEV_* the processor's own, behind FW_DEVICES.
   localparam int unsigned FW_MEMORY_BYTES = 32'h10000;  // Memory of the processor: firmware, its data and its stack, from address 0
@@ -775,18 +886,15 @@ package exrnic_pkg;
   localparam logic [15:0] REG_LOAD_CYCLES = 16'h05c;  // rw: Core clock cycles after which a window load without an answer ends with all ones; LOAD_CYCLES_MIN to LOAD_CYCLES_MAX; others are ignored
   localparam logic [15:0] REG_PULL_MODE = 16'h060;  // rw: Who answers the peers' PULLs; enum pull_mode; others are ignored
   localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Faults of older chips, for tests of what avoids them; flags errata
-  localparam logic [15:0] REG_QP_FAILED_WORDS = 16'h068;  // ro: Which registers of QP_FAILED have a bit, a bit each
-  localparam logic [15:0] REG_CQ_OVERRUN_WORDS = 16'h06c;  // ro: The same, of CQ_OVERRUN
-  localparam logic [15:0] REG_SRQ_LOW_WORDS = 16'h070;  // ro: The same, of SRQ_LOW
+  localparam logic [15:0] REG_MAX_EQ = 16'h068;  // ro: Event queues of this build; MAX_EQ
   localparam logic [15:0] REG_READ_POOL = 16'h074;  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload; 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: How the last command has ended; BUSY while it runs; enum mbox_status
-  localparam logic [15:0] REG_QP_FAILED = 16'h200;  // rw1c: MAX_QP bits, 32 a register: queue pairs that have gone to the error state by themselves; a one clears. Clear INT_CAUSE before you look; 32 registers
-  localparam logic [15:0] REG_CQ_OVERRUN = 16'h280;  // rw1c: MAX_CQ bits, likewise: completion queues that have overrun; 32 registers
-  localparam logic [15:0] REG_SRQ_LOW = 16'h300;  // rw1c: MAX_SRQ bits, likewise: shared receive queues that have fallen below their limit; 8 registers
+  localparam logic [15:0] REG_EQ_CONSUMER = 16'h200;  // wo: Events taken so far of each event queue (mod 2^32). Refused and counted (doorbells_refused): a queue that does not exist, or more than were written; 32 registers
+  localparam logic [15:0] REG_EQ_ARM = 16'h280;  // wo: The same, and fire the vector at the next event (at once if there is one); 32 registers
   localparam logic [15:0] REG_PKEYS = 16'h340;  // rw: The node's table of P_Keys, which queue pairs of UD name by an index. Bits from 16 on are ignored. A change counts from the next datagram on that is submitted or judged; 16 registers
-  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 120 registers
+  localparam logic [15:0] REG_COUNTERS = 16'h800;  // ro: Counters, 64 bits each, low half first; a read of the low half latches the high half; 124 registers
   localparam logic [15:0] REG_PORTS_PENDING = 16'h9000;  // ro: Ports that have an event, or a bell that is not masked, a bit each
 
   // Who answers the peers' PULLs.
@@ -810,13 +918,8 @@ package exrnic_pkg;
 
   // Causes of the control interrupt. Bit numbers.
   localparam int unsigned INT_CAUSE_MBOX = 0;  // A mailbox command has ended
-  localparam int unsigned INT_CAUSE_QP_ERROR = 1;  // A queue pair has gone to the error state by itself: QP_FAILED
-  localparam int unsigned INT_CAUSE_CQ_ERROR = 2;  // A completion queue has overrun: CQ_OVERRUN; the queue pair whose completion is lost goes to ERROR
-  localparam int unsigned INT_CAUSE_SRQ_LIMIT = 3;  // A shared receive queue has fewer slots than its limit, which is 0 now: SRQ_LOW
-  localparam int unsigned INT_CAUSE_FIRMWARE = 4;  // A command to firmware has ended, firmware has failed, or it wakes a process: FW_RAISED
-  localparam int unsigned INT_CAUSE_LINK = 5;  // LINK_UP of STATUS has changed
-  localparam int unsigned INT_CAUSE_HOST_SILENT = 6;  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
-  localparam int unsigned INT_CAUSE_BITS = 7;
+  localparam int unsigned INT_CAUSE_FIRMWARE = 1;  // A command to firmware has ended, or it wakes a process: FW_RAISED
+  localparam int unsigned INT_CAUSE_BITS = 2;
 
   // ---- trace: Trace events, what happens to a work request on its way. Those of the core come first; both cores tell them, each in the clock cycle in which it happens. The others the simulator sees at the core's connectors.
 
@@ -1471,20 +1574,17 @@ package exrnic_pkg;
   function automatic logic in_mbox_data(logic [15:0] address);
     return address inside {[16'h100 : 16'h13f]};
   endfunction
-  function automatic logic in_qp_failed(logic [15:0] address);
+  function automatic logic in_eq_consumer(logic [15:0] address);
     return address inside {[16'h200 : 16'h27f]};
   endfunction
-  function automatic logic in_cq_overrun(logic [15:0] address);
+  function automatic logic in_eq_arm(logic [15:0] address);
     return address inside {[16'h280 : 16'h2ff]};
-  endfunction
-  function automatic logic in_srq_low(logic [15:0] address);
-    return address inside {[16'h300 : 16'h31f]};
   endfunction
   function automatic logic in_pkeys(logic [15:0] address);
     return address inside {[16'h340 : 16'h37f]};
   endfunction
   function automatic logic in_counters(logic [15:0] address);
-    return address inside {[16'h800 : 16'h9df]};
+    return address inside {[16'h800 : 16'h9ef]};
   endfunction
 
   /* verilator lint_on UNUSEDPARAM */

@@ -8,7 +8,9 @@ module exrnic_pkg_check;
   channel_work_t v_channel_work;
   channel_event_t v_channel_event;
   fw_message_t v_fw_message;
+  eqe_t v_eqe;
   mbox_object_t v_mbox_object;
+  mbox_create_eq_t v_mbox_create_eq;
   mbox_create_cq_t v_mbox_create_cq;
   mbox_create_qp_t v_mbox_create_qp;
   mbox_modify_qp_t v_mbox_modify_qp;
@@ -253,40 +255,86 @@ module exrnic_pkg_check;
     v_fw_message.data = '1;
     if (v_fw_message !== (384'({32{1'b1}}) << 160))
       $fatal(1, "fw_message_t.data: place");
+    if ($bits(eqe_t) != 128) $fatal(1, "eqe_t: size");
+    v_eqe = '0;
+    v_eqe.number = '1;
+    if (v_eqe !== (128'({32{1'b1}}) << 0))
+      $fatal(1, "eqe_t.number: place");
+    v_eqe = '0;
+    v_eqe.detail = '1;
+    if (v_eqe !== (128'({32{1'b1}}) << 32))
+      $fatal(1, "eqe_t.detail: place");
+    v_eqe = '0;
+    v_eqe.event_type = '1;
+    if (v_eqe !== (128'({8{1'b1}}) << 96))
+      $fatal(1, "eqe_t.event_type: place");
+    v_eqe = '0;
+    v_eqe.object = '1;
+    if (v_eqe !== (128'({8{1'b1}}) << 104))
+      $fatal(1, "eqe_t.object: place");
+    v_eqe = '0;
+    v_eqe.flags = '1;
+    if (v_eqe !== (128'({8{1'b1}}) << 112))
+      $fatal(1, "eqe_t.flags: place");
+    v_eqe = '0;
+    v_eqe.phase = '1;
+    if (v_eqe !== (128'({8{1'b1}}) << 120))
+      $fatal(1, "eqe_t.phase: place");
     if ($bits(mbox_object_t) != 32) $fatal(1, "mbox_object_t: size");
     v_mbox_object = '0;
     v_mbox_object.index = '1;
     if (v_mbox_object !== (32'({32{1'b1}}) << 0))
       $fatal(1, "mbox_object_t.index: place");
-    if ($bits(mbox_create_cq_t) != 256) $fatal(1, "mbox_create_cq_t: size");
+    if ($bits(mbox_create_eq_t) != 192) $fatal(1, "mbox_create_eq_t: size");
+    v_mbox_create_eq = '0;
+    v_mbox_create_eq.eqn = '1;
+    if (v_mbox_create_eq !== (192'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_create_eq_t.eqn: place");
+    v_mbox_create_eq = '0;
+    v_mbox_create_eq.log_entries = '1;
+    if (v_mbox_create_eq !== (192'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_create_eq_t.log_entries: place");
+    v_mbox_create_eq = '0;
+    v_mbox_create_eq.address = '1;
+    if (v_mbox_create_eq !== (192'({64{1'b1}}) << 64))
+      $fatal(1, "mbox_create_eq_t.address: place");
+    v_mbox_create_eq = '0;
+    v_mbox_create_eq.msix_vector = '1;
+    if (v_mbox_create_eq !== (192'({32{1'b1}}) << 128))
+      $fatal(1, "mbox_create_eq_t.msix_vector: place");
+    if ($bits(mbox_create_cq_t) != 320) $fatal(1, "mbox_create_cq_t: size");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.cqn = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 0))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 0))
       $fatal(1, "mbox_create_cq_t.cqn: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.page = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 32))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 32))
       $fatal(1, "mbox_create_cq_t.page: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.pbl_address = '1;
-    if (v_mbox_create_cq !== (256'({64{1'b1}}) << 64))
+    if (v_mbox_create_cq !== (320'({64{1'b1}}) << 64))
       $fatal(1, "mbox_create_cq_t.pbl_address: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.log_entries = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 128))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 128))
       $fatal(1, "mbox_create_cq_t.log_entries: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.msix_vector = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 160))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 160))
       $fatal(1, "mbox_create_cq_t.msix_vector: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.moderation_count = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 192))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 192))
       $fatal(1, "mbox_create_cq_t.moderation_count: place");
     v_mbox_create_cq = '0;
     v_mbox_create_cq.moderation_ns = '1;
-    if (v_mbox_create_cq !== (256'({32{1'b1}}) << 224))
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 224))
       $fatal(1, "mbox_create_cq_t.moderation_ns: place");
+    v_mbox_create_cq = '0;
+    v_mbox_create_cq.eqn = '1;
+    if (v_mbox_create_cq !== (320'({32{1'b1}}) << 256))
+      $fatal(1, "mbox_create_cq_t.eqn: place");
     if ($bits(mbox_create_qp_t) != 512) $fatal(1, "mbox_create_qp_t: size");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.qpn = '1;

@@ -32,6 +32,7 @@ constexpr unsigned kStagIndexBits = 14;
 constexpr unsigned kPageBits = 8;
 constexpr unsigned kPdBits = 16;
 constexpr unsigned kVectorBits = 5;
+constexpr unsigned kEqnBits = 5;
 constexpr unsigned kWqeIndexBits = 16;
 constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
@@ -40,14 +41,14 @@ constexpr unsigned kReadPoolBits = 13;  // 0..READ_POOL
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
 constexpr unsigned kMboxAnswerBits = 224;  // the longest one
-constexpr unsigned kEventBits = 60;  // one pulse for each counter
+constexpr unsigned kEventBits = 62;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
 constexpr unsigned kRxAddressBits = 20;
 
 // ---- core: The core as a whole.
 constexpr unsigned kTiles = 7;  // Items of tile
-constexpr unsigned kEventSources = 15;  // Items of event_source
+constexpr unsigned kEventSources = 16;  // Items of event_source
 
 // Its tiles.
 enum Tile : uint8_t {
@@ -77,6 +78,7 @@ enum EventSource : uint8_t {
   kEventOfGroups = 12,
   kEventOfCredits = 13,
   kEventOfLoopback = 14,
+  kEventOfEvents = 15,
 };
 
 // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.
@@ -1066,6 +1068,7 @@ struct RxDone {
   uint32_t imm_data = 0;
   uint32_t sender = 0;  // with flag sender: cqe.detail
   uint16_t group = 0;  // with flag group
+  bool emptied = false;  // nothing has ended: the queue pair, in ERROR, has nothing of a shared receive queue any more
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -1080,6 +1083,7 @@ struct RxDone {
     visit(imm_data, 32);
     visit(sender, 32);
     visit(group, 16);
+    visit(emptied, 1);
   }
   bool operator==(const RxDone& other) const {
     return qpn == other.qpn &&
@@ -1092,7 +1096,8 @@ struct RxDone {
            flags == other.flags &&
            imm_data == other.imm_data &&
            sender == other.sender &&
-           group == other.group;
+           group == other.group &&
+           emptied == other.emptied;
   }
 };
 
@@ -1193,6 +1198,8 @@ struct CqConfig {
   uint16_t moderation_count = 0;
   uint32_t moderation_ns = 0;
   uint64_t pbl = 0;
+  bool has_eq = false;  // event queue eqn hears when it fires; else it fires msix_vector
+  uint8_t eqn = 0;
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -1203,6 +1210,8 @@ struct CqConfig {
     visit(moderation_count, 16);
     visit(moderation_ns, 24);
     visit(pbl, 64);
+    visit(has_eq, 1);
+    visit(eqn, 5);
   }
   bool operator==(const CqConfig& other) const {
     return valid == other.valid &&
@@ -1211,7 +1220,31 @@ struct CqConfig {
            msix_vector == other.msix_vector &&
            moderation_count == other.moderation_count &&
            moderation_ns == other.moderation_ns &&
-           pbl == other.pbl;
+           pbl == other.pbl &&
+           has_eq == other.has_eq &&
+           eqn == other.eqn;
+  }
+};
+
+// Set by the driver, constant while the event queue exists.
+struct EqConfig {
+  bool valid = false;
+  uint8_t log_entries = 0;
+  uint64_t address = 0;
+  uint8_t msix_vector = 0;
+
+  template <typename Visit>
+  void fields(Visit&& visit) {
+    visit(valid, 1);
+    visit(log_entries, 4);
+    visit(address, 64);
+    visit(msix_vector, 5);
+  }
+  bool operator==(const EqConfig& other) const {
+    return valid == other.valid &&
+           log_entries == other.log_entries &&
+           address == other.address &&
+           msix_vector == other.msix_vector;
   }
 };
 

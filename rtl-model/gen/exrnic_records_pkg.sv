@@ -29,6 +29,7 @@ package exrnic_records_pkg;
   typedef logic [7:0] page_t;
   typedef logic [15:0] pd_t;
   typedef logic [4:0] vector_t;
+  typedef logic [4:0] eqn_t;
   typedef logic [15:0] wqe_index_t;
   typedef logic [511:0] wqe_slot_t;  // a slot of a ring
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
@@ -37,14 +38,14 @@ package exrnic_records_pkg;
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
   typedef logic [223:0] mbox_answer_t;  // the longest one
-  typedef logic [59:0] event_t;  // one pulse for each counter
+  typedef logic [61:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
   typedef logic [19:0] rx_address_t;
 
   // ---- core: The core as a whole.
   localparam int unsigned TILES = 7;  // Items of tile
-  localparam int unsigned EVENT_SOURCES = 15;  // Items of event_source
+  localparam int unsigned EVENT_SOURCES = 16;  // Items of event_source
 
   // Its tiles.
   typedef enum logic [2:0] {
@@ -73,7 +74,8 @@ package exrnic_records_pkg;
     EVENT_OF_FIRMWARE = 4'd11,
     EVENT_OF_GROUPS = 4'd12,
     EVENT_OF_CREDITS = 4'd13,
-    EVENT_OF_LOOPBACK = 4'd14
+    EVENT_OF_LOOPBACK = 4'd14,
+    EVENT_OF_EVENTS = 4'd15
   } event_source_e;
 
   // ---- credits: End-to-end credits: numbers of messages, modulo 2^15; no ring has half as many receives.
@@ -509,6 +511,7 @@ package exrnic_records_pkg;
     logic [31:0] imm_data;
     logic [31:0] sender;  // with flag sender: cqe.detail
     group_t group;  // with flag group
+    logic emptied;  // nothing has ended: the queue pair, in ERROR, has nothing of a shared receive queue any more
   } rx_done_t;
 
   // Set by the driver, constant while the shared receive queue exists.
@@ -552,7 +555,17 @@ package exrnic_records_pkg;
     logic [15:0] moderation_count;
     logic [23:0] moderation_ns;
     logic [63:0] pbl;
+    logic has_eq;  // event queue eqn hears when it fires; else it fires msix_vector
+    eqn_t eqn;
   } cq_config_t;
+
+  // Set by the driver, constant while the event queue exists.
+  typedef struct packed {
+    logic valid;
+    logic [3:0] log_entries;
+    logic [63:0] address;
+    vector_t msix_vector;
+  } eq_config_t;
 
   // A store to a completion queue's doorbell.
   typedef struct packed {

@@ -70,16 +70,12 @@ constexpr bool in_mbox_data(uint32_t offset) {
   return offset >= EXRNIC_REG_MBOX_DATA && offset < 0x140;
 }
 
-constexpr bool in_qp_failed(uint32_t offset) {
-  return offset >= EXRNIC_REG_QP_FAILED && offset < 0x280;
+constexpr bool in_eq_consumer(uint32_t offset) {
+  return offset >= EXRNIC_REG_EQ_CONSUMER && offset < 0x280;
 }
 
-constexpr bool in_cq_overrun(uint32_t offset) {
-  return offset >= EXRNIC_REG_CQ_OVERRUN && offset < 0x300;
-}
-
-constexpr bool in_srq_low(uint32_t offset) {
-  return offset >= EXRNIC_REG_SRQ_LOW && offset < 0x320;
+constexpr bool in_eq_arm(uint32_t offset) {
+  return offset >= EXRNIC_REG_EQ_ARM && offset < 0x300;
 }
 
 constexpr bool in_pkeys(uint32_t offset) {
@@ -87,7 +83,7 @@ constexpr bool in_pkeys(uint32_t offset) {
 }
 
 constexpr bool in_counters(uint32_t offset) {
-  return offset >= EXRNIC_REG_COUNTERS && offset < 0x9e0;
+  return offset >= EXRNIC_REG_COUNTERS && offset < 0x9f0;
 }
 
 // The registers of registers.yaml whose line says all.
@@ -118,7 +114,7 @@ struct PlainRegisters {
         if (takes_retry_limit(value)) retry_limit = value;
         break;
       case EXRNIC_REG_INT_ENABLE:
-        int_enable = value & 0x7fu;
+        int_enable = value & 0x3u;
         break;
       case EXRNIC_REG_COMBINE_CYCLES:
         if (takes_combine_cycles(value)) combine_cycles = value;
@@ -176,6 +172,8 @@ struct PlainRegisters {
         return pull_mode;
       case EXRNIC_REG_ERRATA:
         return errata;
+      case EXRNIC_REG_MAX_EQ:
+        return EXRNIC_MAX_EQ;
       case EXRNIC_REG_READ_POOL:
         return EXRNIC_READ_POOL;
       default:

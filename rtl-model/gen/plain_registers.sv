@@ -22,7 +22,7 @@ module plain_registers
     output logic [12:0] mtu_o,
     output logic [31:0] rto_cycles_o,
     output logic [7:0] retry_limit_o,
-    output logic [6:0] int_enable_o,
+    output logic [1:0] int_enable_o,
     output logic [15:0] combine_cycles_o,
     output logic [23:0] load_cycles_o,
     output pull_mode_e pull_mode_o,
@@ -39,7 +39,7 @@ module plain_registers
       mtu_o <= 13'(MTU_DEFAULT);
       rto_cycles_o <= 32'(RTO_CYCLES_DEFAULT);
       retry_limit_o <= 8'(RETRY_LIMIT_DEFAULT);
-      int_enable_o <= 7'd0;
+      int_enable_o <= 2'd0;
       combine_cycles_o <= 16'(COMBINE_CYCLES_DEFAULT);
       load_cycles_o <= 24'(LOAD_CYCLES_DEFAULT);
       pull_mode_o <= PULL_MODE_HARDWARE;
@@ -50,7 +50,7 @@ module plain_registers
         REG_MTU: if (takes_mtu(data_i)) mtu_o <= data_i[12:0];
         REG_RTO_CYCLES: rto_cycles_o <= 32'(data_i < RTO_CYCLES_MIN ? RTO_CYCLES_MIN : data_i);
         REG_RETRY_LIMIT: if (takes_retry_limit(data_i)) retry_limit_o <= data_i[7:0];
-        REG_INT_ENABLE: int_enable_o <= data_i[6:0];
+        REG_INT_ENABLE: int_enable_o <= data_i[1:0];
         REG_COMBINE_CYCLES: if (takes_combine_cycles(data_i)) combine_cycles_o <= data_i[15:0];
         REG_LOAD_CYCLES: if (takes_load_cycles(data_i)) load_cycles_o <= data_i[23:0];
         REG_PULL_MODE: if (takes_pull_mode(data_i)) pull_mode_o <= pull_mode_e'(data_i[0:0]);
@@ -83,6 +83,7 @@ module plain_registers
         REG_LOAD_CYCLES: value_o = 32'(load_cycles_o);
         REG_PULL_MODE: value_o = 32'(pull_mode_o);
         REG_ERRATA: value_o = 32'(errata_o);
+        REG_MAX_EQ: value_o = MAX_EQ;
         REG_READ_POOL: value_o = N_READS;
         default: known_o = 1'b0;
       endcase

@@ -85,6 +85,7 @@ class Comparison final : private ShadowObserver {
   void came_once(uint32_t node, const Frame& frame, const Segment& segment);
   void doorbell(uint32_t node, const MmioAccess& access);
   void store_block(uint32_t node, const MmioAccess& access);
+  MmioAccess event_bell(uint32_t node, MmioAccess access);
   MmioAccess to_reference(uint32_t node, MmioAccess access) const;
   void lose_all(uint32_t node);
   void lose_shared(uint32_t node, uint32_t srqn);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "exrnic_hw.h"
+#include "exrnic_registers.h"
 #include "rtl-model/lockstep/comparison.h"
 #include "rtl-model/lockstep/registers.h"
 
@@ -41,9 +42,10 @@ void Comparison::store(uint32_t id, const MmioAccess& access) {
   const bool is_command = access.bar == EXRNIC_BAR_REGISTERS && access.size == sizeof(uint32_t) &&
                           access.offset == EXRNIC_REG_MBOX_COMMAND;
   if (is_command) read_payload(id);
+  if (is_command) nodes_.at(id).ledger.driver().begins(static_cast<uint32_t>(access.data));
   if (access.bar == EXRNIC_BAR_WINDOW) quiet_ = false;
   if (access.bar != EXRNIC_BAR_USER) {
-    fabric_.store(id, access);
+    fabric_.store(id, event_bell(id, access));
   } else {
     doorbell(id, access);
     fabric_.store(id, to_reference(id, access));
@@ -56,6 +58,22 @@ void Comparison::store(uint32_t id, const MmioAccess& access) {
 void Comparison::read_payload(uint32_t id) {
   for (uint32_t word = 0; word < EXRNIC_MBOX_DATA_BYTES; word += sizeof word)
     nodes_.at(id).ledger.driver().fill(word, shadow_register(id, EXRNIC_REG_MBOX_DATA + word));
+}
+
+// Where time has decided how many events there were, the two count them differently.
+MmioAccess Comparison::event_bell(uint32_t id, MmioAccess access) {
+  const bool arms = registers::in_eq_arm(access.offset);
+  if (access.bar != EXRNIC_BAR_REGISTERS || access.size != sizeof(uint32_t) ||
+      !(arms || registers::in_eq_consumer(access.offset)))
+    return access;
+  const uint32_t first = arms ? EXRNIC_REG_EQ_ARM : EXRNIC_REG_EQ_CONSUMER;
+  EventRing* ring = nodes_.at(id).ledger.driver().event_ring((access.offset - first) / 4);
+  if (ring == nullptr) return access;
+  const auto index = ring->to_reference(static_cast<uint32_t>(access.data));
+  if (!index) lose_all(id);
+  if (index) access.data = *index;
+  ring->rearmed |= arms;
+  return access;
 }
 
 // Those of pages that do not own what they name are refused by both.
@@ -136,8 +154,9 @@ void Comparison::look_for_overruns() {
 void Comparison::command(uint32_t id, uint32_t op) {
   Node& node = nodes_.at(id);
   node.command_quiet = quiet_;
-  if (shadow_register(id, EXRNIC_REG_MBOX_STATUS) != EXRNIC_MBOX_STATUS_OK) return;
   DriverView& driver = node.ledger.driver();
+  if (shadow_register(id, EXRNIC_REG_MBOX_STATUS) != EXRNIC_MBOX_STATUS_OK)
+    return driver.failed(op);
   take_away(id, op, driver.command<exrnic_mbox_object>().index);
   driver.succeeded(op, [&](uint64_t address, uint8_t* out, size_t length) {
     return node.subject->peek(address, out, length);

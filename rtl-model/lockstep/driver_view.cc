@@ -34,12 +34,31 @@ uint64_t CompletionRing::address_of(uint32_t entry) const {
   return pages.at(offset / kPage) + offset % kPage;
 }
 
+void DriverView::begins(uint32_t op) {
+  if (op != EXRNIC_MBOX_OP_CREATE_EQ) return;
+  const auto eq = command<exrnic_mbox_create_eq>();
+  const auto& ended = ended_event_rings_;
+  begun_ = event_rings_.count(eq.eqn) == 0 ||
+           std::find(ended.begin(), ended.end(), eq.eqn) != ended.end();
+  if (begun_) create_eq(eq);
+}
+
+void DriverView::failed(uint32_t op) {
+  if (op == EXRNIC_MBOX_OP_CREATE_EQ && begun_)
+    event_rings_.erase(command<exrnic_mbox_create_eq>().eqn);
+}
+
 void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
   switch (op) {
     case EXRNIC_MBOX_OP_CREATE_CQ:
       return create_cq(command<exrnic_mbox_create_cq>(), read_memory);
     case EXRNIC_MBOX_OP_DESTROY_CQ:
       return ended_rings_.push_back(command<exrnic_mbox_object>().index);
+    case EXRNIC_MBOX_OP_DESTROY_EQ: {
+      const uint32_t eqn = command<exrnic_mbox_object>().index;
+      event_rings_.at(eqn).differs = true;
+      return ended_event_rings_.push_back(eqn);
+    }
     case EXRNIC_MBOX_OP_CREATE_QP:
       return create_qp(command<exrnic_mbox_create_qp>(), read_memory);
     case EXRNIC_MBOX_OP_CREATE_SRQ:
@@ -80,11 +99,20 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
   CompletionRing ring;
   ring.cqn = command.cqn;
   ring.page = command.page;
-  ring.vector = command.msix_vector;
+  ring.vector =
+      command.eqn == EXRNIC_NO_EQ ? command.msix_vector : event_rings_.at(command.eqn).vector;
   ring.log_entries = command.log_entries;
   ring.pages =
       pages_of(command.pbl_address, sizeof(exrnic_cqe) << command.log_entries, read_memory);
   rings_[command.cqn] = std::move(ring);
+}
+
+void DriverView::create_eq(const exrnic_mbox_create_eq& command) {
+  forget(ended_event_rings_, command.eqn);
+  EventRing& ring = event_rings_[command.eqn] = {};
+  ring.vector = command.msix_vector;
+  ring.address = command.address;
+  ring.log_entries = command.log_entries;
 }
 
 void DriverView::create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory) {
@@ -136,6 +164,30 @@ CompletionRing* DriverView::ring_of(const exrnic_cqe& cqe) {
 CompletionRing* DriverView::ring(uint32_t cqn) {
   const auto found = rings_.find(cqn);
   return found == rings_.end() ? nullptr : &found->second;
+}
+
+EventRing* DriverView::event_ring(uint32_t eqn) {
+  const auto found = event_rings_.find(eqn);
+  return found == event_rings_.end() ? nullptr : &found->second;
+}
+
+EventRing* DriverView::event_ring_at(Side side, uint64_t address) {
+  for (auto& [eqn, ring] : event_rings_)
+    if (ring.address_of(ring.next[size_t(side)]) == address) return &ring;
+  return nullptr;
+}
+
+std::optional<uint32_t> EventRing::to_reference(uint32_t index) {
+  // So far that no core takes it.
+  constexpr uint32_t kNever = 1u << 30;
+  const uint32_t written = next[size_t(Side::kSubject)];
+  const uint32_t ahead = index - written;
+  if (ahead != 0 && ahead < 1u << 20) return std::nullopt;
+  if (index - consumer > written - consumer) return next[size_t(Side::kReference)] + kNever;
+  consumer = index;
+  const uint32_t most = next[size_t(Side::kReference)] - reference_consumer;
+  reference_consumer += std::min(index + skew - reference_consumer, most);
+  return reference_consumer;
 }
 
 bool DriverView::is_rash_qp(uint32_t qpn, bool receive, uint32_t index) const {
@@ -270,9 +322,21 @@ void DriverView::armed(uint32_t cqn, bool certain) {
 }
 
 bool DriverView::arms_differ(uint32_t vector) const {
-  return std::any_of(rings_.begin(), rings_.end(), [vector](const auto& entry) {
+  const auto differs = [vector](const auto& entry) {
     return entry.second.vector == vector && entry.second.arms_differ;
-  });
+  };
+  return std::any_of(rings_.begin(), rings_.end(), differs) ||
+         std::any_of(event_rings_.begin(), event_rings_.end(), differs);
+}
+
+bool DriverView::completions_differ(uint32_t cqn) const {
+  const auto found = rings_.find(cqn);
+  return found == rings_.end() || found->second.arms_differ;
+}
+
+bool DriverView::is_of_events(uint32_t vector) const {
+  return std::any_of(event_rings_.begin(), event_rings_.end(),
+                     [vector](const auto& entry) { return entry.second.vector == vector; });
 }
 
 void DriverView::rest(bool excused) {
@@ -281,6 +345,15 @@ void DriverView::rest(bool excused) {
     ring.arms_differ = excused || (ring.arms_differ && !ring.rearmed);
     ring.rearmed = false;
   }
+  for (auto& [eqn, ring] : event_rings_) {
+    ring.skew = ring.next[size_t(Side::kReference)] - ring.next[size_t(Side::kSubject)];
+    ring.arms_differ = excused || ring.differs || (ring.arms_differ && !ring.rearmed);
+    ring.rearmed = false;
+    ring.differs = ring.is_full(Side::kSubject);
+    ring.told.clear();
+  }
+  for (const uint32_t eqn : ended_event_rings_) event_rings_.erase(eqn);
+  ended_event_rings_.clear();
   for (const uint32_t cqn : ended_rings_) rings_.erase(cqn);
   for (const uint32_t qpn : ended_queue_pairs_) queue_pairs_.erase(qpn);
   ended_rings_.clear();

@@ -37,6 +37,29 @@ struct CompletionRing {
   uint64_t address_of(uint32_t entry) const;
 };
 
+// Where events are written. How often one is told that happens again and again is a matter of time.
+struct EventRing {
+  uint32_t vector = 0;
+  uint64_t address = 0;
+  uint32_t log_entries = 0;
+  std::array<uint32_t, kSides> next{};  // entries written by each side, free-running
+  uint32_t consumer = 0;                // entries taken by the driver,
+  uint32_t reference_consumer = 0;      // as the reference was told
+  uint32_t skew = 0;                    // by which the reference was ahead at the last rest
+  bool differs = false;                 // it has been full since, or has ended
+  bool rearmed = false;                 // since the last rest
+  bool arms_differ = false;  // one side may have fired where the other one is still armed
+  // Since then, by type and number of the object.
+  std::map<std::pair<uint8_t, uint32_t>, std::array<unsigned, kSides>> told;
+
+  uint64_t address_of(uint32_t entry) const {
+    return address + (entry & ((1u << log_entries) - 1)) * sizeof(exrnic_eqe);
+  }
+  bool is_full(Side side) const { return next[size_t(side)] - consumer >= 1u << log_entries; }
+  // What a doorbell says, as the reference counts. Nothing: time decides whether it is taken.
+  std::optional<uint32_t> to_reference(uint32_t index);
+};
+
 // A send or a receive queue, or a shared one.
 struct WorkQueue {
   uint32_t log_slots = 0;
@@ -77,6 +100,10 @@ class DriverView {
   // A word of the mailbox's payload.
   void fill(uint32_t offset, uint32_t word) { payload_.at(offset / sizeof word) = word; }
 
+  // The command in the mailbox begins: what it makes may be used before it has succeeded. And it
+  // fails.
+  void begins(uint32_t op);
+  void failed(uint32_t op);
   // Takes over what the command in the mailbox, which has succeeded, says.
   void succeeded(uint32_t op, const ReadMemory& read_memory);
 
@@ -101,6 +128,12 @@ class DriverView {
   bool is_rash_qp(uint32_t qpn, bool receive, uint32_t index) const;
   bool is_rash_srq(uint32_t srqn, uint32_t index) const;
   bool is_rash_cq(uint32_t cqn, uint32_t index);
+
+  // The event queue of that number; and the one that has its next entry for this side there.
+  EventRing* event_ring(uint32_t eqn);
+  EventRing* event_ring_at(Side side, uint64_t address);
+  const std::map<uint32_t, EventRing>& event_rings() const { return event_rings_; }
+  bool is_of_events(uint32_t vector) const;
 
   // A store to a PIO block; the block, if that completes it.
   std::optional<exrnic_wqe> store_block(const MmioAccess& access);
@@ -138,6 +171,7 @@ class DriverView {
   // A doorbell that arms; `certain`: both sides do the same with it.
   void armed(uint32_t cqn, bool certain);
   bool arms_differ(uint32_t vector) const;
+  bool completions_differ(uint32_t cqn) const;
 
   // What was destroyed is used no more. `excused`: time may have decided which completions fired.
   void rest(bool excused);
@@ -145,18 +179,22 @@ class DriverView {
 
  private:
   void create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory);
+  void create_eq(const exrnic_mbox_create_eq& command);
   void create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory);
   void create_srq(const exrnic_mbox_create_srq& command);
   void modify_qp(const exrnic_mbox_modify_qp& command);
   void detach(uint32_t qpn);
 
   std::array<uint32_t, EXRNIC_MBOX_DATA_BYTES / sizeof(uint32_t)> payload_{};
-  std::map<uint32_t, CompletionRing> rings_;               // by cqn
-  std::map<uint32_t, WorkQueue> shared_queues_;            // by srqn
-  std::map<uint32_t, QueuePairView> queue_pairs_;          // by qpn
-  std::set<std::pair<uint32_t, uint32_t>> attachments_;    // group, qpn
-  std::map<uint32_t, ref::PioAssembly> pio_;               // by page
-  std::vector<uint32_t> ended_rings_, ended_queue_pairs_;  // destroyed; the subject may lag behind
+  std::map<uint32_t, CompletionRing> rings_;             // by cqn
+  std::map<uint32_t, EventRing> event_rings_;            // by eqn
+  bool begun_ = false;                                   // the last of them that was to be made
+  std::map<uint32_t, WorkQueue> shared_queues_;          // by srqn
+  std::map<uint32_t, QueuePairView> queue_pairs_;        // by qpn
+  std::set<std::pair<uint32_t, uint32_t>> attachments_;  // group, qpn
+  std::map<uint32_t, ref::PioAssembly> pio_;             // by page
+  // Destroyed; the subject may lag behind.
+  std::vector<uint32_t> ended_rings_, ended_event_rings_, ended_queue_pairs_;
 };
 
 }  // namespace exrnic::lockstep

@@ -51,7 +51,7 @@ void NodeLedger::predict(const PostedWrite& write, const Owner& owner) {
     ++fired_[size_t(Side::kReference)].at(write.address);
     return;
   }
-  if (take_completion(Side::kReference, write)) return;
+  if (take_completion(Side::kReference, write) || take_event(Side::kReference, write)) return;
   if (const auto difference = memory_.predict(write.address, write.data, owner, excused_))
     report(*difference);
 }
@@ -61,7 +61,7 @@ void NodeLedger::done(const PostedWrite& write) {
     ++fired_[size_t(Side::kSubject)].at(write.address);
     return;
   }
-  if (take_completion(Side::kSubject, write)) return;
+  if (take_completion(Side::kSubject, write) || take_event(Side::kSubject, write)) return;
   const auto explained_by = [&] { return explanations(write.data); };
   if (const auto difference = memory_.done(write.address, write.data, excused_, explained_by))
     report(*difference);
@@ -109,6 +109,26 @@ void NodeLedger::compare(Side side, exrnic_cqe cqe) {
                              text_of(difference->expected), text_of(difference->came)));
 }
 
+// ---- Events
+
+bool NodeLedger::take_event(Side side, const PostedWrite& write) {
+  exrnic_eqe eqe;
+  if (write.data.size() != sizeof eqe) return false;
+  EventRing* ring = driver_.event_ring_at(side, write.address);
+  if (ring == nullptr) return false;
+  std::memcpy(&eqe, write.data.data(), sizeof eqe);
+  uint32_t& next = ring->next[size_t(side)];
+  const uint8_t phase = !(next >> ring->log_entries & 1);
+  const auto type = static_cast<exrnic_eqe_type>(eqe.event_type);
+  if (eqe.phase != phase || eqe.object != exrnic_of_eqe_type(type).object)
+    throw Mismatch(fmt::format("event {} of type {} about {}: phase {}, object {}", next,
+                               eqe.event_type, eqe.number, eqe.phase, eqe.object));
+  ++next;
+  ring->differs |= ring->is_full(side);
+  ++ring->told[{eqe.event_type, eqe.number}][size_t(side)];
+  return true;
+}
+
 // ---- Memory
 
 void NodeLedger::received(Segment&& segment) {
@@ -139,6 +159,7 @@ void NodeLedger::rest(bool excused) {
   if (const auto left = memory_.unmatched(excused_)) report(*left);
   for (const Endpoint& qp : memory_.unwritten_for())
     if (excuses_.cut_short(qp)) excuses_.lost(qp);
+  if (!excused) rest_events();
   if (!excused) rest_interrupts();
   completions_.clear();
   memory_.clear();
@@ -161,13 +182,29 @@ void NodeLedger::rest_completions() {
   }
 }
 
+// Both have told of the same. How often is a matter of time where it has happened again meanwhile.
+void NodeLedger::rest_events() const {
+  for (const auto& [eqn, ring] : driver_.event_rings()) {
+    if (ring.differs) continue;
+    for (const auto& [what, told] : ring.told) {
+      const unsigned expected = told[size_t(Side::kReference)];
+      const unsigned came = told[size_t(Side::kSubject)];
+      const bool fired = what.first == EXRNIC_EQE_TYPE_COMPLETION;
+      if (fired && driver_.completions_differ(what.second)) continue;
+      if ((expected == 0) == (came == 0)) continue;
+      throw Mismatch(fmt::format("event queue {}: type {} about {}: expected {}, came {}", eqn,
+                                 what.first, what.second, expected, came));
+    }
+  }
+}
+
 // A reference that is ahead fires for an armed queue at once where the subject waits for the
 // completion: never less often, and not for nothing.
 void NodeLedger::rest_interrupts() const {
   for (size_t vector = 0; vector < EXRNIC_MSIX_VECTORS; ++vector) {
     const unsigned expected = fired_[size_t(Side::kReference)][vector];
     const unsigned came = fired_[size_t(Side::kSubject)][vector];
-    const bool control = vector == EXRNIC_MSIX_VECTOR_CONTROL;
+    const bool control = vector == EXRNIC_MSIX_VECTOR_CONTROL || driver_.is_of_events(vector);
     const bool few_enough = control ? expected > 0 || came == 0 : came <= expected;
     const bool enough = came > 0 || expected == 0;
     if ((few_enough && enough) || driver_.arms_differ(vector)) continue;

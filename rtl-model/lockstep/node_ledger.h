@@ -57,9 +57,11 @@ class NodeLedger {
   static constexpr size_t kReceived = 128;
 
   bool take_completion(Side side, const PostedWrite& write);
+  bool take_event(Side side, const PostedWrite& write);
   void judge(const exrnic_cqe& cqe);
   void compare(Side side, exrnic_cqe cqe);
   void rest_completions();
+  void rest_events() const;
   void rest_interrupts() const;
   std::vector<Owner> explanations(const Bytes& data) const;
   [[noreturn]] void report(const MemoryLedger::Difference& difference) const;

@@ -126,7 +126,7 @@ void Completer::count_end(uint32_t qpn) {
 void Completer::lose_response(const Ended& ended) {
   QueuePair& qp = state_.qps[ended.tag.qpn];
   if (ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR && qp.serves_peer())
-    return state_.go_to_error(ended.tag.qpn, {});
+    return state_.go_to_error(ended.tag.qpn, EXRNIC_QP_CAUSE_NO_ANSWER, {});
   if (ended.status != EXRNIC_CQE_STATUS_LOC_PROT_ERR) return;
   if (qp.in_error() && !qp.status.told) {
     qp.status.answer_lost = true;
@@ -135,7 +135,7 @@ void Completer::lose_response(const Ended& ended) {
   if (!qp.serves_peer()) return;
   QueuePair::Status lost;
   lost.answer_lost = true;
-  state_.go_to_error(ended.tag.qpn, lost);
+  state_.go_to_error(ended.tag.qpn, EXRNIC_QP_CAUSE_MEMORY, lost);
 }
 
 // A segment that is not the last leaves its status for the work request that it is part of; one
@@ -144,7 +144,10 @@ void Completer::go_to_error(const Ended& ended) {
   QueuePair::Status failed;
   failed.fault = ended.tag.kind != Tag::Kind::kLast || state_.qps[ended.tag.qpn].status.rnr;
   failed.fault_status = ended.status;
-  state_.go_to_error(ended.tag.qpn, failed);
+  state_.go_to_error(ended.tag.qpn,
+                     ended.status == EXRNIC_CQE_STATUS_RETRY_EXC_ERR ? EXRNIC_QP_CAUSE_NO_ANSWER
+                                                                     : EXRNIC_QP_CAUSE_WORK_REQUEST,
+                     failed);
 }
 
 void Completer::take_fault(QueuePair& qp, exrnic_cqe& cqe) {
@@ -159,6 +162,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   if (!known(ended.qpn, ended.generation)) return;
   QueuePair& qp = state_.qps[ended.qpn];
   --qp.at.reports;
+  if (ended.emptied) return state_.happens({EXRNIC_EQE_TYPE_LAST_WQE, ended.qpn});
   const bool pull = ended.opcode != EXRNIC_WQE_OPCODE_RECV;
   if (pull) qp.at.ended_to = static_cast<uint16_t>(ended.wqe_index + 1);
   exrnic_cqe cqe{};
@@ -180,9 +184,8 @@ void Completer::complete(const ReceiveEnded& ended) {
 
 void Completer::lose_completion(uint32_t cqn, uint32_t qpn) {
   state_.count(EXRNIC_COUNTER_CQ_OVERRUNS);
-  set_bit(state_.cq_overrun, cqn);
-  state_.causes |= EXRNIC_INT_CAUSE_CQ_ERROR;
-  if (!state_.qps[qpn].in_error()) state_.go_to_error(qpn, {});
+  state_.happens({EXRNIC_EQE_TYPE_CQ_ERROR, cqn});
+  if (!state_.qps[qpn].in_error()) state_.go_to_error(qpn, EXRNIC_QP_CAUSE_COMPLETION, {});
 }
 
 void Completer::write_cqe(uint32_t cqn, const exrnic_cqe& wanted) {
@@ -224,7 +227,8 @@ void Completer::fire(uint32_t cqn) {
   CompletionQueue& cq = state_.cqs[cqn];
   cq.arm = Arm::kNone;
   cq.counted = 0;
-  dma_write_.fire(cq.msix_vector);
+  if (cq.eqn == EXRNIC_NO_EQ) return dma_write_.fire(cq.msix_vector);
+  state_.happens({EXRNIC_EQE_TYPE_COMPLETION, cqn, 0, cq.eqn});
 }
 
 void Completer::fire_late() {

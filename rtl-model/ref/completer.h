@@ -28,11 +28,12 @@ class Completer {
   void ended(const Ended& ended) { ended_.push_back(ended); }
   void ended(const ReceiveEnded& ended) {
     ++state_.qps[ended.qpn].at.reports;
+    receives_ended_.push_back(ended);
+    if (ended.emptied) return;
     const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
     state_.trace(EXRNIC_TRACE_MESSAGE_END, ended.qpn, ended.wqe_index, 0,
                  (pull ? EXRNIC_TRACE_FLAGS_PULL : EXRNIC_TRACE_FLAGS_RECEIVE) |
                      (ended.signaled ? EXRNIC_TRACE_FLAGS_SIGNALED : 0));
-    receives_ended_.push_back(ended);
   }
   void ring(const CqDoorbell& bell);
 

@@ -67,7 +67,7 @@ void DmaRead::end_late() {
   for (size_t tag = 0; tag < kTags; ++tag) {
     if (!in_flight_[tag].request || !std::exchange(in_flight_[tag].old, true)) continue;
     state_.count(EXRNIC_COUNTER_DMA_READ_TIMEOUTS);
-    state_.causes |= EXRNIC_INT_CAUSE_HOST_SILENT;
+    state_.happens({EXRNIC_EQE_TYPE_HOST_SILENT});
     generation_[tag] = (generation_[tag] + 1) % kGenerations;
     end_piece(tag);
   }

@@ -214,7 +214,10 @@ void EfeTx::strike_timeouts() {
           std::any_of(peer.unacked.begin(), peer.unacked.end(), [](const UnderWay& frame) {
             return !frame.segment.unsent && frame.segment.tag.kind != Tag::Kind::kIntroduction;
           });
-      if (missed) state_.count(EXRNIC_COUNTER_PEERS_DEAD);
+      if (missed) {
+        state_.count(EXRNIC_COUNTER_PEERS_DEAD);
+        state_.happens({EXRNIC_EQE_TYPE_PEER_DEAD, node});
+      }
       give_up(node);
       continue;
     }

@@ -27,7 +27,7 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
 }
 
 bool needs_rest(uint32_t op) {
-  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_DETACH_GROUP &&
+  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_DESTROY_EQ &&
          op != EXRNIC_MBOX_OP_QUERY_QP && op != EXRNIC_MBOX_OP_QUERY_SRQ;
 }
 
@@ -101,14 +101,43 @@ exrnic_mbox_status Mailbox::execute() {
       return attach_group(command<exrnic_mbox_group>());
     case EXRNIC_MBOX_OP_DETACH_GROUP:
       return detach_group(command<exrnic_mbox_group>());
+    case EXRNIC_MBOX_OP_CREATE_EQ:
+      return create_eq(command<exrnic_mbox_create_eq>());
+    case EXRNIC_MBOX_OP_DESTROY_EQ:
+      return destroy_eq(command<exrnic_mbox_object>());
     default:
       return EXRNIC_MBOX_STATUS_BAD_OPCODE;
   }
 }
 
+exrnic_mbox_status Mailbox::create_eq(const exrnic_mbox_create_eq& command) {
+  if (command.eqn >= EXRNIC_MAX_EQ || command.msix_vector >= EXRNIC_MSIX_VECTORS)
+    return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  EventQueue& eq = state_.eqs[command.eqn];
+  if (eq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (!log_good(command.log_entries, EXRNIC_EQ_LOG_MAX) || !pbl_good(command.address))
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  eq = {command, true};
+  state_.unpark_events();
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+exrnic_mbox_status Mailbox::destroy_eq(const exrnic_mbox_object& command) {
+  if (command.index >= EXRNIC_MAX_EQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  if (!state_.eqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  state_.eqs[command.index] = {};
+  state_.unpark_events();
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+// It names an event queue that there is, or a vector.
+bool Mailbox::is_heard(const exrnic_mbox_create_cq& command) const {
+  if (command.eqn == EXRNIC_NO_EQ) return command.msix_vector < EXRNIC_MSIX_VECTORS;
+  return command.eqn < EXRNIC_MAX_EQ && state_.eqs[command.eqn].valid;
+}
+
 exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
-  if (command.cqn >= EXRNIC_MAX_CQ || command.page >= EXRNIC_USER_PAGES ||
-      command.msix_vector >= EXRNIC_MSIX_VECTORS)
+  if (command.cqn >= EXRNIC_MAX_CQ || command.page >= EXRNIC_USER_PAGES || !is_heard(command))
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   CompletionQueue& cq = state_.cqs[command.cqn];
   if (cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
@@ -117,6 +146,7 @@ exrnic_mbox_status Mailbox::create_cq(const exrnic_mbox_create_cq& command) {
       command.moderation_ns > EXRNIC_MODERATION_NS_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   cq = {command, true};
+  state_.forget_events(EXRNIC_EQE_OBJECT_CQ, command.cqn);
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -124,6 +154,7 @@ exrnic_mbox_status Mailbox::destroy_cq(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_CQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.cqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   state_.cqs[command.index] = {};
+  state_.forget_events(EXRNIC_EQE_OBJECT_CQ, command.index);
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -161,6 +192,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   state_.pulls_free -= exrnic_read_places(qp.max_reads_out);
   state_.reads_free -= exrnic_read_places(qp.max_reads_in);
   qp.generation = next_generation(generation);
+  state_.forget_events(EXRNIC_EQE_OBJECT_QP, command.qpn);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
 }
@@ -243,6 +275,7 @@ exrnic_mbox_status Mailbox::destroy_qp(const exrnic_mbox_object& command) {
   qp.valid = false;  // the generation stays: the next one counts on
   qp.at = {};
   state_.pulling.erase(command.index);
+  state_.forget_events(EXRNIC_EQE_OBJECT_QP, command.index);
   state_.pio[qp.page].drop();
   return EXRNIC_MBOX_STATUS_OK;
 }
@@ -281,6 +314,7 @@ exrnic_mbox_status Mailbox::create_srq(const exrnic_mbox_create_srq& command) {
       command.limit > EXRNIC_SRQ_LIMIT_MAX)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   srq = {command, true};
+  state_.forget_events(EXRNIC_EQE_OBJECT_SRQ, command.srqn);
   return EXRNIC_MBOX_STATUS_OK;
 }
 
@@ -288,6 +322,7 @@ exrnic_mbox_status Mailbox::destroy_srq(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_SRQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   if (!state_.srqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   state_.srqs[command.index] = {};
+  state_.forget_events(EXRNIC_EQE_OBJECT_SRQ, command.index);
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -32,6 +32,9 @@ class Mailbox {
   void answer(const Answer& answer);
 
   exrnic_mbox_status execute();
+  exrnic_mbox_status create_eq(const exrnic_mbox_create_eq& command);
+  exrnic_mbox_status destroy_eq(const exrnic_mbox_object& command);
+  bool is_heard(const exrnic_mbox_create_cq& command) const;
   exrnic_mbox_status create_cq(const exrnic_mbox_create_cq& command);
   exrnic_mbox_status destroy_cq(const exrnic_mbox_object& command);
   bool owns_queues(const exrnic_mbox_create_qp& command) const;

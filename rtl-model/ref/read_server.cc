@@ -148,7 +148,7 @@ void ReadServer::refuse(exrnic_term_code code) {
   QueuePair::Status told;
   told.told = true;
   turn_.end(false);
-  state_.go_to_error(turn_.qpn(), told);
+  state_.go_to_error(turn_.qpn(), EXRNIC_QP_CAUSE_REQUEST, told);
 }
 
 }  // namespace exrnic::ref

@@ -73,8 +73,7 @@ void Receiver::consume(uint16_t slots) {
   const auto left = static_cast<uint16_t>(srq.producer - srq.consumer);
   if (left >= srq.limit) return;
   srq.limit = 0;
-  set_bit(state_.srq_low, qp().srqn);
-  state_.causes |= EXRNIC_INT_CAUSE_SRQ_LIMIT;
+  state_.happens({EXRNIC_EQE_TYPE_SRQ_LIMIT, qp().srqn});
 }
 
 void Receiver::take_receive(const Ring& ring) {
@@ -203,6 +202,14 @@ ReceiveEnded Receiver::end_of(uint16_t wqe_index) {
   return ended;
 }
 
+// Once: nothing of the shared queue is left to it.
+void Receiver::tell_empty() {
+  if (std::exchange(inbound().emptied, true)) return;
+  ReceiveEnded ended = end_of(0);
+  ended.emptied = true;
+  completer_.ended(ended);
+}
+
 void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
   qpn_ = qpn;
   if (inbound().open) {
@@ -211,7 +218,10 @@ void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
     return done(true);
   }
   const std::optional<Ring> from = qp().has_srq() ? std::nullopt : ring();
-  if (!from) return done(false);
+  if (!from) {
+    if (qp().has_srq()) tell_empty();
+    return done(false);
+  }
   fetch_.fetch(*from, [this, from = *from, done](const WorkRequest& receive) {
     consume(receive.slots);
     end_receive(static_cast<uint16_t>(from.consumer + receive.slots - 1),

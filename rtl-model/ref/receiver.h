@@ -45,6 +45,7 @@ class Receiver {
   void take_last();
   void complete();
   void fail(exrnic_cqe_status status, exrnic_term_code code);
+  void tell_empty();
   void end_receive(uint16_t wqe_index, exrnic_cqe_status status);
   ReceiveEnded end_of(uint16_t wqe_index);
   Refusal invalidate();

@@ -12,6 +12,7 @@
 #include "rtl-model/ref/dma_write.h"
 #include "rtl-model/ref/efe_rx.h"
 #include "rtl-model/ref/efe_tx.h"
+#include "rtl-model/ref/events.h"
 #include "rtl-model/ref/loopback.h"
 #include "rtl-model/ref/mailbox.h"
 #include "rtl-model/ref/ports.h"
@@ -39,7 +40,8 @@ struct Blocks {
   bool idle() const {
     return dma_read.idle() && dma_write.idle() && efe_tx.idle() && loopback.idle() &&
            completer.idle() && requester.idle() && responder.idle() && mailbox.idle() &&
-           windows.idle() && state.turns.empty() && state.pauses.empty() && state.causes == 0;
+           windows.idle() && events.idle() && state.turns.empty() && state.pauses.empty() &&
+           state.causes == 0;
   }
 
   // The first of the next cycles in which anything may happen if no input comes: 1 is the next one.
@@ -48,7 +50,7 @@ struct Blocks {
     const bool rests = state.enabled() && !state.quiesce && state.causes == 0 &&
                        state.pauses.empty() && state.credits_heard.empty() &&
                        state.credits_changed.empty() && state.restarted.empty() && mailbox.idle() &&
-                       windows.idle() && loopback.idle() && completer.rests() &&
+                       events.idle() && windows.idle() && loopback.idle() && completer.rests() &&
                        responder.rests() && requester.rests();
     if (!rests) return 1;
     return std::min({efe_tx.next_act(sink), dma_read.next_act(sink), dma_write.next_act(sink)});
@@ -73,6 +75,7 @@ struct Blocks {
     credits.run();
     efe_tx.run(sink);
     completer.run();
+    events.run();
     registers.run();
     dma_read.run(sink);
     dma_write.run(sink);
@@ -83,6 +86,7 @@ struct Blocks {
   DmaWrite dma_write{state};
   PblCache pbl_cache{state, dma_read};
   Xlate xlate{state, pbl_cache};
+  Events events{state, dma_write};
   Completer completer{state, xlate, dma_write};
   UserPage user_page{state, completer};
   EfeRx efe_rx{state};
@@ -96,7 +100,7 @@ struct Blocks {
   Responder responder{state, xlate, dma_read, dma_write, efe_rx, efe_tx, completer, windows, ports};
   Requester requester{state, xlate, dma_read, dma_write, efe_tx, responder};
   Mailbox mailbox{state, pbl_cache, windows};
-  Registers registers{state, mailbox, dma_write};
+  Registers registers{state, mailbox, events, dma_write};
 };
 
 // Notes whether anything leaves, or would if it could.
@@ -217,7 +221,7 @@ class RefCore final : public Core {
   void set_link(bool up) override {
     if (config_.link_up == up) return;
     config_.link_up = blocks_->state.config.link_up = up;
-    blocks_->state.causes |= EXRNIC_INT_CAUSE_LINK;
+    blocks_->state.happens({EXRNIC_EQE_TYPE_LINK});
   }
   uint64_t peek_counter(unsigned index) const override { return blocks_->state.counters.at(index); }
 

@@ -9,14 +9,6 @@ bool is_word(const MmioAccess& access) {
          access.offset < EXRNIC_BAR0_SIZE;
 }
 
-template <size_t kWords>
-uint32_t words_of(const std::array<uint32_t, kWords>& bits) {
-  static_assert(kWords <= 32);
-  uint32_t words = 0;
-  for (size_t i = 0; i < kWords; ++i) words |= uint32_t{bits[i] != 0} << i;
-  return words;
-}
-
 }  // namespace
 
 void Registers::write(const MmioAccess& access) {
@@ -38,7 +30,10 @@ void Registers::write(const MmioAccess& access) {
         mailbox_.payload()[(access.offset - EXRNIC_REG_MBOX_DATA) / 4] = value;
       if (registers::in_pkeys(access.offset))
         state_.pkeys[(access.offset - EXRNIC_REG_PKEYS) / 4] = static_cast<uint16_t>(value);
-      if (uint32_t* bits = event_bits(access.offset)) *bits &= ~value;
+      if (registers::in_eq_consumer(access.offset))
+        events_.ring((access.offset - EXRNIC_REG_EQ_CONSUMER) / 4, value, /*arm=*/false);
+      if (registers::in_eq_arm(access.offset))
+        events_.ring((access.offset - EXRNIC_REG_EQ_ARM) / 4, value, /*arm=*/true);
   }
 }
 
@@ -64,12 +59,6 @@ uint32_t Registers::value_of(uint32_t offset) {
       return static_cast<uint32_t>(mac >> 32);
     case EXRNIC_REG_INT_CAUSE:
       return int_cause_;
-    case EXRNIC_REG_QP_FAILED_WORDS:
-      return words_of(state_.qp_failed);
-    case EXRNIC_REG_CQ_OVERRUN_WORDS:
-      return words_of(state_.cq_overrun);
-    case EXRNIC_REG_SRQ_LOW_WORDS:
-      return words_of(state_.srq_low);
     case EXRNIC_REG_TIME_LO:
       time_high_ = static_cast<uint32_t>(state_.time_ns >> 32);
       return static_cast<uint32_t>(state_.time_ns);
@@ -78,23 +67,12 @@ uint32_t Registers::value_of(uint32_t offset) {
     case EXRNIC_REG_MBOX_STATUS:
       return mailbox_.status();
     default:
-      if (const uint32_t* bits = event_bits(offset)) return *bits;
       if (registers::in_mbox_data(offset))
         return mailbox_.payload()[(offset - EXRNIC_REG_MBOX_DATA) / 4];
       if (registers::in_pkeys(offset)) return state_.pkeys[(offset - EXRNIC_REG_PKEYS) / 4];
       return registers::in_counters(offset) ? counter_word(offset - EXRNIC_REG_COUNTERS)
                                             : UINT32_MAX;
   }
-}
-
-// nullptr: none of these registers.
-uint32_t* Registers::event_bits(uint32_t offset) {
-  if (registers::in_qp_failed(offset))
-    return &state_.qp_failed[(offset - EXRNIC_REG_QP_FAILED) / 4];
-  if (registers::in_cq_overrun(offset))
-    return &state_.cq_overrun[(offset - EXRNIC_REG_CQ_OVERRUN) / 4];
-  if (registers::in_srq_low(offset)) return &state_.srq_low[(offset - EXRNIC_REG_SRQ_LOW) / 4];
-  return nullptr;
 }
 
 uint32_t Registers::counter_word(uint32_t offset) {

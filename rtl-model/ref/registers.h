@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rtl-model/ref/dma_write.h"
+#include "rtl-model/ref/events.h"
 #include "rtl-model/ref/mailbox.h"
 #include "rtl-model/ref/state.h"
 
@@ -10,8 +11,8 @@ namespace exrnic::ref {
 
 class Registers {
  public:
-  Registers(State& state, Mailbox& mailbox, DmaWrite& dma_write)
-      : state_(state), mailbox_(mailbox), dma_write_(dma_write) {}
+  Registers(State& state, Mailbox& mailbox, Events& events, DmaWrite& dma_write)
+      : state_(state), mailbox_(mailbox), events_(events), dma_write_(dma_write) {}
 
   void write(const MmioAccess& access);
   uint64_t read(const MmioAccess& access);  // all ones where there is no register
@@ -20,11 +21,11 @@ class Registers {
 
  private:
   uint32_t value_of(uint32_t offset);
-  uint32_t* event_bits(uint32_t offset);
   uint32_t counter_word(uint32_t offset);
 
   State& state_;
   Mailbox& mailbox_;
+  Events& events_;
   DmaWrite& dma_write_;
   uint32_t int_cause_ = 0;
   uint32_t time_high_ = 0;

@@ -90,7 +90,7 @@ void Requester::go_back() {
   failed.fault = true;
   failed.fault_status = EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR;
   failed.fault_detail = EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER;
-  state_.go_to_error(turn_.qpn(), failed);
+  state_.go_to_error(turn_.qpn(), EXRNIC_QP_CAUSE_NO_RECEIVE, failed);
 }
 
 // Work of its own and responses to the peer take turns.

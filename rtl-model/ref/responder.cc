@@ -126,7 +126,7 @@ void Responder::part(QueuePair& qp) {
   fault.fault = true;
   fault.fault_detail = EXRNIC_TERM_CODE_STREAM;
   fault.fault_status = status_of_terminate(fault.fault_detail);
-  state_.go_to_error(segment_.dst_qpn, fault);
+  state_.go_to_error(segment_.dst_qpn, EXRNIC_QP_CAUSE_PEER, fault);
   qp.at.peer = {};
   done();
 }
@@ -406,7 +406,7 @@ void Responder::take_terminate() {
     fault.fault_status = status_of_terminate(fault.fault_detail);
     fault.exact = true;
     fault.fault_seq = segment_.ack;
-    state_.go_to_error(segment_.dst_qpn, fault);
+    state_.go_to_error(segment_.dst_qpn, EXRNIC_QP_CAUSE_PEER, fault);
   }
   done();
 }
@@ -465,7 +465,8 @@ void Responder::answer() {
     }
     return done();
   }
-  if (qp != nullptr && !qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
+  if (qp != nullptr && !qp->in_error())
+    state_.go_to_error(segment_.dst_qpn, EXRNIC_QP_CAUSE_REQUEST, {});
   if (qp != nullptr) {
     qp->status.told = true;
     qp->at.inbound.told_in = segment_.session;
@@ -476,7 +477,7 @@ void Responder::answer() {
 // It comes again: then it is as if it had not come before. But a receive that has failed is gone.
 void Responder::put_off(QueuePair* qp) {
   if (cost_receive_ && qp != nullptr) {
-    if (!qp->in_error()) state_.go_to_error(segment_.dst_qpn, {});
+    if (!qp->in_error()) state_.go_to_error(segment_.dst_qpn, EXRNIC_QP_CAUSE_REQUEST, {});
     qp->at.inbound.owed = code_;
   }
   segment_.stale = true;

@@ -76,7 +76,7 @@ void Responder::end_message(exrnic_term_code code) {
   if (code == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER) {
     state_.count(EXRNIC_COUNTER_UNRELIABLE_NO_RECEIVE);
   } else if (!segment_.datagram || code != EXRNIC_TERM_CODE_UNTAGGED_TOO_LONG) {
-    state_.go_to_error(segment_.dst_qpn, {});
+    state_.go_to_error(segment_.dst_qpn, EXRNIC_QP_CAUSE_REQUEST, {});
   }
   drop_message();
 }

@@ -3,6 +3,7 @@
 // counters, and whose turn it is. Widths, encodings and meanings: rtl-model/gen/reference.md.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -62,6 +63,8 @@ struct Inbound {
   // In ERROR: the session of the peer's node in which a refusal has told it; in another one it may
   // not have heard.
   std::optional<uint16_t> told_in = {};
+  // In ERROR: it was told that nothing of a shared receive queue is left to it.
+  bool emptied = false;
   // In ERROR: what failed its receive was put off. It is refused with this code when it comes
   // again.
   std::optional<exrnic_term_code> owed = {};
@@ -228,6 +231,24 @@ struct CompletionQueue : exrnic_mbox_create_cq {
   uint64_t deadline = 0;  // with counted != 0: when it fires at the latest
 };
 
+struct EventQueue : exrnic_mbox_create_eq {
+  bool valid = false;
+  uint32_t producer = 0;  // free-running, modulo 2^32
+  uint32_t consumer = 0;
+  bool armed = false;
+  bool due = false;   // it fires as soon as it can
+  bool late = false;  // an event had to wait for room since the one before
+};
+
+// Something that has happened, and is to be told.
+struct Event {
+  exrnic_eqe_type type = EXRNIC_EQE_TYPE_COMPLETION;
+  uint32_t number = 0;
+  uint32_t detail = 0;
+  uint32_t eqn = EXRNIC_EQN_ASYNC;
+  bool parked = false;  // its queue has no room
+};
+
 struct Region : exrnic_mbox_register_mr {
   bool valid = false;
   bool invalidated = false;  // by a work request or a peer: no access, but still the driver's
@@ -243,15 +264,6 @@ struct Attachment {
   uint32_t group = 0;
   uint32_t qpn = 0;
 };
-
-// A bit for each object.
-template <size_t kObjects>
-using EventBits = std::array<uint32_t, kObjects / 32>;
-
-template <size_t kWords>
-void set_bit(std::array<uint32_t, kWords>& bits, uint32_t number) {
-  bits.at(number / 32) |= 1u << number % 32;
-}
 
 struct State {
   State(const CoreConfig& config, CoreSink* trace_sink) : config(config), trace_sink(trace_sink) {}
@@ -285,11 +297,30 @@ struct State {
   }
 
   // Of itself, with what its status is to say besides.
-  void go_to_error(uint32_t qpn, const QueuePair::Status& how) {
+  void go_to_error(uint32_t qpn, exrnic_qp_cause cause, const QueuePair::Status& how) {
     qps.at(qpn).fail(how);
-    set_bit(qp_failed, qpn);
-    causes |= EXRNIC_INT_CAUSE_QP_ERROR;
+    happens({EXRNIC_EQE_TYPE_QP_ERROR, qpn, cause});
     wake(qpn);
+  }
+
+  // What happens to an object again before it is told is told once.
+  void happens(const Event& event) {
+    for (Event& other : events) {
+      if (other.type != event.type || other.number != event.number) continue;
+      other.detail = event.detail;
+      return;
+    }
+    events.push_back(event);
+  }
+  // An object is created or destroyed: nothing is to be told of the one before.
+  void forget_events(exrnic_eqe_object object, uint32_t number) {
+    const auto of_object = [&](const Event& event) {
+      return exrnic_of_eqe_type(event.type).object == object && event.number == number;
+    };
+    events.erase(std::remove_if(events.begin(), events.end(), of_object), events.end());
+  }
+  void unpark_events() {
+    for (Event& event : events) event.parked = false;
   }
 
   uint32_t next_turn() {
@@ -324,10 +355,8 @@ struct State {
   bool quiesce = false;                // the driver changes something: begin nothing
   std::vector<uint32_t> restarted;     // nodes that began anew since the ports looked
   uint32_t causes = 0;                 // flags INT_CAUSE that came since the registers looked
-  // What has happened to whom, until the driver clears it: registers of these names.
-  EventBits<EXRNIC_MAX_QP> qp_failed{};
-  EventBits<EXRNIC_MAX_CQ> cq_overrun{};
-  EventBits<EXRNIC_MAX_SRQ> srq_low{};
+  std::vector<EventQueue> eqs{EXRNIC_MAX_EQ};
+  std::deque<Event> events;  // that are still to be told
 };
 
 }  // namespace exrnic::ref

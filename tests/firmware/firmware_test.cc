@@ -53,6 +53,11 @@ TEST_CASE("firmware that fails tells the driver by an interrupt, and data goes o
   CHECK(run_command(pair.left.rnic, FAULTY_SPIN) == EXRNIC_FW_STATUS_FAILED);
   CHECK(pair.left.rnic.read_register(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED);
   CHECK((pair.left.rnic.read_register(EXRNIC_REG_INT_CAUSE) & EXRNIC_INT_CAUSE_FIRMWARE) != 0);
+  EventQueue events = pair.left.rnic.create_eq(EXRNIC_EQN_ASYNC, 5);
+  pair.testbed.run_for(1000);
+  const auto eqe = pair.left.rnic.poll(events);
+  REQUIRE(eqe.has_value());
+  CHECK(eqe->event_type == EXRNIC_EQE_TYPE_FIRMWARE);
   pair.post();
   pair.expect_done();
   const auto& interrupts = pair.left.rnic.host().interrupts();

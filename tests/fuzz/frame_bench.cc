@@ -106,6 +106,7 @@ uint64_t FrameBench::pbl(unsigned slot, const std::vector<uint64_t>& pages) {
 
 void FrameBench::open() {
   exrnic_mbox_create_cq cq{};
+  cq.eqn = EXRNIC_NO_EQ;
   cq.page = kUserPage;
   cq.pbl_address = pbl(0, {page(1)});
   cq.log_entries = 3;

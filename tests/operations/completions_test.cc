@@ -148,6 +148,7 @@ TEST_CASE("the driver may not ask for more moderation than there is") {
   Exchange e;
   exrnic_mbox_create_cq create{};
   create.cqn = kModeratedCqn;
+  create.eqn = EXRNIC_NO_EQ;
   create.page = End::kPage;
   create.log_entries = 4;
   create.pbl_address = e.left.cq.ring.pbl;
@@ -168,17 +169,6 @@ TEST_CASE(
   m.rest();
   CHECK(m.e.left.rnic.query(kQpn).state == EXRNIC_QP_STATE_ERROR);
   CHECK(m.e.left.rnic.counter(EXRNIC_COUNTER_CQ_OVERRUNS) >= 4);
-  const uint32_t causes = m.e.left.rnic.read_register(EXRNIC_REG_INT_CAUSE);
-  CHECK((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0);
-  CHECK((causes & EXRNIC_INT_CAUSE_QP_ERROR) != 0);
-  // And who it is.
-  const auto bits = [&](uint32_t first, uint32_t number) {
-    return m.e.left.rnic.read_register(first + number / 32 * 4);
-  };
-  CHECK(bits(EXRNIC_REG_QP_FAILED, kQpn) == 1u << kQpn % 32);
-  CHECK(bits(EXRNIC_REG_CQ_OVERRUN, kModeratedCqn) == 1u << kModeratedCqn % 32);
-  CHECK(m.e.left.rnic.read_register(EXRNIC_REG_QP_FAILED_WORDS) == 1u << kQpn / 32);
-  CHECK(m.e.left.rnic.read_register(EXRNIC_REG_CQ_OVERRUN_WORDS) == 1u << kModeratedCqn / 32);
   for (uint32_t i = 0; i < 8; ++i) {
     const exrnic_cqe cqe = m.e.left.rnic.wait(m.cq, End::kPage);
     CHECK(cqe.status == EXRNIC_CQE_STATUS_SUCCESS);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Shared receive queues: two queue pairs that take receives from one ring, and its limit event.
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "tests/support/exchange.h"
 
@@ -11,10 +13,13 @@ constexpr uint32_t kSrqn = 9;
 
 // The right node's two queue pairs share a receive queue; each is connected to one of the left's.
 struct Shared {
+  static constexpr uint32_t kVector = 4;
+
   explicit Shared(uint32_t log_slots = 6, uint32_t limit = 0)
       : testbed(options_for("dc-25g"), test_cores()),
         left(testbed, 0, Exchange::kLeftQpn),
         right(testbed, 1, Exchange::kRightQpn),
+        events(right.rnic.create_eq(EXRNIC_EQN_ASYNC, kVector)),
         srq(right.rnic.create_srq(kSrqn, Side::kPage, Side::kPd, log_slots, limit)),
         source(source_of(left, 10'000)),
         sink(sink_of(right, 10'000)) {
@@ -34,10 +39,16 @@ struct Shared {
   void receive(uint32_t offset, uint32_t bytes) {
     right.rnic.post_receive(srq, {element(sink, offset, bytes)});
   }
+  // Once for each event, which is of that queue.
   bool limit_came() {
-    return right.rnic.read_register(EXRNIC_REG_INT_CAUSE) & EXRNIC_INT_CAUSE_SRQ_LIMIT;
+    testbed.run_for(1000);
+    const auto eqe = right.rnic.poll(events);
+    if (!eqe) return false;
+    CHECK(eqe->event_type == EXRNIC_EQE_TYPE_SRQ_LIMIT);
+    CHECK(eqe->object == EXRNIC_EQE_OBJECT_SRQ);
+    CHECK(eqe->number == kSrqn);
+    return true;
   }
-  void clear_causes() { right.rnic.write_register(EXRNIC_REG_INT_CAUSE, ~0u); }
   exrnic_mbox_status set_limit(uint32_t limit) {
     return right.rnic.command(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{kSrqn, limit});
   }
@@ -45,6 +56,7 @@ struct Shared {
   Testbed testbed;
   Side left;
   Side right;
+  EventQueue events;
   SharedReceiveQueue srq;
   Region source, sink;
   std::vector<QueuePair> senders, takers;
@@ -88,16 +100,12 @@ TEST_CASE("the limit event comes once, when a receive is taken and fewer slots t
     s.left.wait();
     s.right.wait();
   };
-  s.clear_causes();
   for (int i = 0; i < 2; ++i) take_one();  // three are left: not fewer than the limit
   CHECK_FALSE(s.limit_came());
   CHECK(s.right.rnic.query_srq(kSrqn).limit == 3);
   take_one();
   CHECK(s.limit_came());
-  CHECK(s.right.rnic.read_register(EXRNIC_REG_SRQ_LOW + kSrqn / 32 * 4) == 1u << kSrqn % 32);
-  CHECK(s.right.rnic.read_register(EXRNIC_REG_SRQ_LOW_WORDS) == 1u << kSrqn / 32);
   CHECK(s.right.rnic.query_srq(kSrqn).limit == 0);
-  s.clear_causes();
   take_one();
   CHECK_FALSE(s.limit_came());
   // Armed again it waits for the next receive that is taken.
@@ -108,22 +116,66 @@ TEST_CASE("the limit event comes once, when a receive is taken and fewer slots t
   CHECK(s.limit_came());
 }
 
-TEST_CASE("the limit event fires the control vector if the driver wants it") {
+TEST_CASE("the limit event fires the vector of its event queue if that is armed") {
   Shared s(6, 1);
-  s.right.rnic.write_register(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_SRQ_LIMIT);
+  s.right.rnic.ring(s.events, true);
   s.receive(0, 100);
   s.send(1, 10);
   s.right.wait();
   s.testbed.run_while_busy(1'000'000);
   const auto& fired = s.right.rnic.host().interrupts();
-  CHECK(std::count(fired.begin(), fired.end(), unsigned{EXRNIC_MSIX_VECTOR_CONTROL}) == 1);
+  CHECK(std::count(fired.begin(), fired.end(), unsigned{Shared::kVector}) == 1);
+}
+
+TEST_CASE(
+    "a queue pair in ERROR says that it holds no receive of the queue, behind the last "
+    "completion") {
+  Shared s;
+  const auto next = [&] {
+    s.testbed.run_for(5000);
+    return s.right.rnic.poll(s.events);
+  };
+  const auto is_last = [&](const std::optional<exrnic_eqe>& eqe, uint32_t qpn) {
+    return eqe && eqe->event_type == EXRNIC_EQE_TYPE_LAST_WQE &&
+           eqe->object == EXRNIC_EQE_OBJECT_QP && eqe->number == qpn;
+  };
+  SECTION("that it does not hold any") {
+    s.receive(0, 100);
+    s.right.rnic.modify(61, EXRNIC_QP_STATE_ERROR);
+    CHECK(is_last(next(), 61));
+    CHECK_FALSE(next().has_value());  // once
+    CHECK(s.right.rnic.query_srq(kSrqn).consumer == 0);
+    // In the next life again.
+    s.right.rnic.modify(61, EXRNIC_QP_STATE_RESET);
+    s.right.rnic.connect(s.takers[1], 0, 51);
+    s.right.rnic.modify(61, EXRNIC_QP_STATE_ERROR);
+    CHECK(is_last(next(), 61));
+  }
+  SECTION("that of a message that has begun") {
+    s.receive(0, 8000);
+    s.send(0, 8000);
+    while (s.right.rnic.query_srq(kSrqn).consumer == 0) s.testbed.run_for(100);
+    s.right.rnic.modify(60, EXRNIC_QP_STATE_ERROR);
+    CHECK(is_last(next(), 60));
+    const auto cqe = s.right.rnic.poll(s.right.cq, Side::kPage);
+    REQUIRE(cqe.has_value());  // it was there before
+    CHECK(cqe->qpn == 60);
+    CHECK_FALSE(next().has_value());
+  }
+  SECTION("which has failed by itself") {
+    s.receive(0, 100);
+    s.send(0, 200);  // too long
+    CHECK(s.right.wait().status == EXRNIC_CQE_STATUS_LOC_LEN_ERR);
+    std::set<uint32_t> types;
+    while (const auto eqe = next()) types.insert(eqe->event_type);
+    CHECK(types == std::set<uint32_t>{EXRNIC_EQE_TYPE_QP_ERROR, EXRNIC_EQE_TYPE_LAST_WQE});
+  }
 }
 
 TEST_CASE("a limit counts slots, as a receive may have several") {
   Shared s(6, 4);
   s.right.rnic.post_receive(s.srq, {element(s.sink, 0, 10)});
   s.right.rnic.post_receive(s.srq, scattered(s.sink, 1600, 16));  // five slots
-  s.clear_causes();
   s.send(0, 10);
   s.right.wait();
   CHECK_FALSE(s.limit_came());

@@ -238,7 +238,17 @@ class MadDriver {
 
   void plausible_command() {
     const uint32_t log = EXRNIC_RING_LOG_MIN + static_cast<uint32_t>(garbage_.below(7));
-    switch (garbage_.below(10)) {
+    switch (garbage_.below(13)) {
+      case 12:
+        rnic_.command(EXRNIC_MBOX_OP_CREATE_EQ,
+                      exrnic_mbox_create_eq{small(), log, address(), small(), {}});
+        break;
+      case 11:
+        rnic_.write_register(EXRNIC_REG_EQ_ARM + 4 * (small() % EXRNIC_MAX_EQ), small());
+        break;
+      case 10:
+        rnic_.write_register(EXRNIC_REG_EQ_CONSUMER + 4 * (small() % EXRNIC_MAX_EQ), small());
+        break;
       case 9:
         rnic_.command(
             EXRNIC_MBOX_OP_SET_WINDOW,
@@ -247,9 +257,16 @@ class MadDriver {
                                    static_cast<uint32_t>(garbage_.below(5)), 0});
         break;
       case 0:
-        rnic_.command(
-            EXRNIC_MBOX_OP_CREATE_CQ,
-            exrnic_mbox_create_cq{small(), small(), address(), log, small(), small(), small()});
+        rnic_.command(EXRNIC_MBOX_OP_CREATE_CQ,
+                      exrnic_mbox_create_cq{small(),
+                                            small(),
+                                            address(),
+                                            log,
+                                            small(),
+                                            small(),
+                                            small(),
+                                            garbage_.one_in(2) ? EXRNIC_NO_EQ : small(),
+                                            {}});
         break;
       case 1:
         rnic_.command(EXRNIC_MBOX_OP_CREATE_QP,

@@ -127,6 +127,7 @@ void Stage::open_queues() {
   std::vector<uint64_t> pages;
   for (size_t i = 0; i < cq_pages; ++i) pages.push_back(cq_ring_ + i * kPage);
   exrnic_mbox_create_cq cq{};
+  cq.eqn = EXRNIC_NO_EQ;
   cq.cqn = kCqn;
   cq.page = kUserPage;
   cq.pbl_address = new_pbl(pages);

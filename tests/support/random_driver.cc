@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -22,8 +23,8 @@ namespace {
 
 constexpr uint64_t kLimitNs = 200'000'000;
 constexpr uint64_t kRingBytes = 4096;
-constexpr unsigned kBringUp = EXRNIC_MBOX_OP_DETACH_GROUP + 1;  // beside the commands
-constexpr uint64_t kUnreadable = 0x77'0000'0000;                // nothing there is granted
+constexpr unsigned kBringUp = EXRNIC_MBOX_OP_DESTROY_EQ + 1;  // beside the commands
+constexpr uint64_t kUnreadable = 0x77'0000'0000;              // nothing there is granted
 
 TestbedOptions two_nodes() {
   TestbedOptions options;
@@ -37,6 +38,7 @@ class RandomDriver {
       : random_(seed), testbed_(two_nodes(), make_core), rnic_(testbed_, 0) {
     for (PinnedPages& ring : rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
     for (PinnedPages& ring : cq_rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kReadWrite);
+    for (PinnedPages& ring : event_rings_) ring = rnic_.pin(0, kRingBytes, DmaRights::kWrite);
     be_impatient();
     if (seed % 4 == 0) leave_places(EXRNIC_MAX_READS + 2 * EXRNIC_READ_SLICE);
   }
@@ -59,6 +61,7 @@ class RandomDriver {
         throw std::runtime_error("waited in vain for rest after step " + std::to_string(step));
       facts_ << "; causes " << rnic_.read_register(EXRNIC_REG_INT_CAUSE) << '\n';
       report_completions();
+      report_events();
     }
     report();
     return facts_.str();
@@ -121,12 +124,17 @@ class RandomDriver {
     const exrnic_mbox_object no_object{};
     switch (const unsigned op = random_() % (kBringUp + 1); op) {
       case EXRNIC_MBOX_OP_CREATE_CQ:
-        return give(
-            EXRNIC_MBOX_OP_CREATE_CQ,
-            exrnic_mbox_create_cq{
-                cqn(), page(), cq_pbl(), ring_log(), one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
-                one_of({0u, 1u, 3u, 0xffffu}, {EXRNIC_MODERATION_COUNT_MAX + 1u, ~0u}),
-                one_of({0u, 500u}, {EXRNIC_MODERATION_NS_MAX + 1u, ~0u})});
+        return give(EXRNIC_MBOX_OP_CREATE_CQ,
+                    exrnic_mbox_create_cq{
+                        cqn(),
+                        page(),
+                        cq_pbl(),
+                        ring_log(),
+                        one_of({1u}, {EXRNIC_MSIX_VECTORS, ~0u}),
+                        one_of({0u, 1u, 3u, 0xffffu}, {EXRNIC_MODERATION_COUNT_MAX + 1u, ~0u}),
+                        one_of({0u, 500u}, {EXRNIC_MODERATION_NS_MAX + 1u, ~0u}),
+                        one_of({EXRNIC_NO_EQ, EXRNIC_NO_EQ, 0u, 1u}, {2u, EXRNIC_MAX_EQ, ~1u}),
+                        {}});
       case EXRNIC_MBOX_OP_DESTROY_CQ:  // seldom: most commands need one; likewise below
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_CQ, exrnic_mbox_object{cqn()});
@@ -172,11 +180,48 @@ class RandomDriver {
       case EXRNIC_MBOX_OP_DETACH_GROUP:
         return give(static_cast<exrnic_mbox_op>(op),
                     exrnic_mbox_group{qpn(), one_of({1u, 2u}, {EXRNIC_GROUP_MAX + 1u, ~0u})});
+      case EXRNIC_MBOX_OP_CREATE_EQ:
+        return create_eq();
+      case EXRNIC_MBOX_OP_DESTROY_EQ:
+        if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
+        return give(EXRNIC_MBOX_OP_DESTROY_EQ, exrnic_mbox_object{one_of({0u, 1u}, {~0u})});
       case kBringUp:
         return bring_up(one_of({11u, 12u}, {13u}));
       default:
         return give(static_cast<exrnic_mbox_op>(one_of({0u}, {kBringUp, 0x104u, ~0u})), no_object);
     }
+  }
+
+  // Its vector is that of control, of whose interrupts nothing is said. It begins anew, with
+  // nothing in it.
+  void create_eq() {
+    const uint32_t eqn = one_of({0u, 1u}, {EXRNIC_MAX_EQ, ~0u});
+    const uint32_t log = one_of({EXRNIC_RING_LOG_MIN, EXRNIC_RING_LOG_MIN + 1u}, {0u, 15u, ~0u});
+    const uint64_t ring = event_rings_[eqn % event_rings_.size()].pages[0];
+    const exrnic_mbox_create_eq create{
+        eqn, log, ring + one_of<uint64_t>({0}, {8}), one_of({0u}, {EXRNIC_MSIX_VECTORS, ~0u}), {}};
+    const Bytes before = rnic_.host().peek(ring, kRingBytes);
+    rnic_.host().poke(ring, Bytes(kRingBytes));
+    const exrnic_mbox_status status = rnic_.command(EXRNIC_MBOX_OP_CREATE_EQ, create);
+    facts_ << "command " << EXRNIC_MBOX_OP_CREATE_EQ << " status " << status;
+    if (status == EXRNIC_MBOX_STATUS_OK)
+      events_[eqn] = {eqn, log, ring};
+    else if (rnic_.host().peek(ring, kRingBytes) == Bytes(kRingBytes))
+      rnic_.host().poke(ring, before);
+  }
+
+  // What was told in this step: in which order, and how often the same, is a matter of time.
+  void report_events() {
+    std::set<std::tuple<uint32_t, uint32_t, uint32_t>> told;
+    for (EventQueue& eq : events_)
+      while (const auto eqe = eq.ring == 0 ? std::nullopt : rnic_.poll(eq))
+        told.insert({eqe->event_type, eqe->number, eqe->detail});
+    for (const auto& [type, number, detail] : told)
+      facts_ << "event " << type << " of " << number << ": " << detail << '\n';
+    for (const EventQueue& eq : events_)
+      if (eq.ring != 0) rnic_.ring(eq, random_() % 2);
+    const uint32_t eqn = random_() % EXRNIC_MAX_EQ;
+    if (random_() % 4 == 0) rnic_.write_register(EXRNIC_REG_EQ_ARM + 4 * eqn, 1u << 30);
   }
 
   void bring_up(uint32_t qpn) {
@@ -225,12 +270,12 @@ class RandomDriver {
     const uint32_t offset = one_of<uint32_t>(
         {EXRNIC_REG_MTU, EXRNIC_REG_RTO_CYCLES, EXRNIC_REG_RETRY_LIMIT, EXRNIC_REG_INT_ENABLE,
          EXRNIC_REG_INT_CAUSE, EXRNIC_REG_MBOX_STATUS, EXRNIC_REG_PULL_MODE, EXRNIC_REG_ERRATA,
-         EXRNIC_REG_QP_FAILED, EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_REG_PKEYS,
-         EXRNIC_REG_PKEYS + 12},
+         EXRNIC_REG_MAX_EQ, EXRNIC_REG_EQ_CONSUMER - 4, EXRNIC_REG_PKEYS, EXRNIC_REG_PKEYS + 12},
         {EXRNIC_REG_ID, EXRNIC_REG_MAX_QP, EXRNIC_REG_MAC_LO, EXRNIC_REG_MAC_HI,
          EXRNIC_REG_CLOCK_KHZ, EXRNIC_REG_STATUS, EXRNIC_REG_NODE_ID, EXRNIC_REG_MAX_SRQ, 0x7c,
-         EXRNIC_REG_SRQ_LOW, EXRNIC_REG_PORTS_PENDING, EXRNIC_REG_PORTS_PENDING + 4, 0xffc,
-         EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000, 0xfffc});
+         EXRNIC_REG_EQ_ARM + 4 * EXRNIC_MAX_EQ, EXRNIC_REG_PORTS_PENDING,
+         EXRNIC_REG_PORTS_PENDING + 4, 0xffc, EXRNIC_REG_COUNTERS + EXRNIC_COUNTERS * 8, 0x8000,
+         0xfffc});
     if (random_() % 2)
       rnic_.write_register(offset, one_of({0u, 1u, 7u, 256u, 1024u, 4096u}, {255u, 4112u, ~0u}));
     facts_ << "register " << offset << " is " << rnic_.read_register(offset);
@@ -247,7 +292,8 @@ class RandomDriver {
   // reads receives ahead, and so may find a ring unreadable that the reference model does not need.
   static bool is_promised(unsigned counter) {
     return counter != EXRNIC_COUNTER_PBL_HITS && counter != EXRNIC_COUNTER_PBL_MISSES &&
-           counter != EXRNIC_COUNTER_MSIX && counter != EXRNIC_COUNTER_DMA_READ_ERRORS;
+           counter != EXRNIC_COUNTER_MSIX && counter != EXRNIC_COUNTER_DMA_READ_ERRORS &&
+           counter != EXRNIC_COUNTER_EVENTS && counter != EXRNIC_COUNTER_EVENTS_LATE;
   }
 
   void report() {
@@ -271,6 +317,7 @@ class RandomDriver {
     std::map<std::pair<uint32_t, bool>, std::string> of_queue;
     for (; writes_reported_ < writes.size(); ++writes_reported_) {
       const auto& write = writes[writes_reported_];
+      if (write.data.size() == sizeof(exrnic_eqe)) continue;
       places.insert(write.address);
       if (lost != lost_) continue;
       exrnic_cqe cqe{};
@@ -291,6 +338,8 @@ class RandomDriver {
   RnicDriver rnic_;
   std::array<PinnedPages, 2> rings_;
   std::array<PinnedPages, 2> cq_rings_;
+  std::array<PinnedPages, 2> event_rings_;
+  std::array<EventQueue, 2> events_;
   size_t writes_reported_ = 0;
   uint64_t lost_ = 0;  // completions, before this step
   std::ostringstream facts_;

@@ -114,17 +114,60 @@ Queue RnicDriver::make_ring(uint32_t number, uint32_t log_entries, uint32_t entr
 
 Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries, uint32_t vector,
                             const Moderation& moderation) {
-  Queue queue = make_ring(cqn, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite);
   exrnic_mbox_create_cq create{};
-  create.cqn = cqn;
+  create.msix_vector = vector;
+  create.eqn = EXRNIC_NO_EQ;
+  return create_cq(make_ring(cqn, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite), create, page,
+                   moderation);
+}
+
+Queue RnicDriver::create_cq(uint32_t cqn, uint32_t page, const EventQueue& eq, uint32_t log_entries,
+                            const Moderation& moderation) {
+  exrnic_mbox_create_cq create{};
+  create.eqn = eq.eqn;
+  return create_cq(make_ring(cqn, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite), create, page,
+                   moderation);
+}
+
+Queue RnicDriver::create_cq(Queue queue, exrnic_mbox_create_cq create, uint32_t page,
+                            const Moderation& moderation) {
+  create.cqn = queue.number;
   create.page = page;
   create.pbl_address = queue.ring.pbl;
-  create.log_entries = log_entries;
-  create.msix_vector = vector;
+  create.log_entries = queue.log_entries;
   create.moderation_count = moderation.count;
   create.moderation_ns = moderation.ns;
   must(EXRNIC_MBOX_OP_CREATE_CQ, create);
   return queue;
+}
+
+EventQueue RnicDriver::create_eq(uint32_t eqn, uint32_t vector, uint32_t log_entries) {
+  const uint64_t bytes = sizeof(exrnic_eqe) << log_entries;
+  if (bytes > kPage) throw std::runtime_error("an event queue of the tests lies within a page");
+  EventQueue eq{eqn, log_entries, next_page()};
+  host_.grant(eq.ring, bytes, DmaRights::kWrite);
+  exrnic_mbox_create_eq create{};
+  create.eqn = eqn;
+  create.log_entries = log_entries;
+  create.address = eq.ring;
+  create.msix_vector = vector;
+  must(EXRNIC_MBOX_OP_CREATE_EQ, create);
+  return eq;
+}
+
+std::optional<exrnic_eqe> RnicDriver::poll(EventQueue& eq) {
+  exrnic_eqe eqe;
+  const uint32_t slot = eq.index & ((1u << eq.log_entries) - 1);
+  const Bytes bytes = host_.peek(eq.ring + slot * sizeof eqe, sizeof eqe);
+  std::memcpy(&eqe, bytes.data(), sizeof eqe);
+  if (eqe.phase != !(eq.index >> eq.log_entries & 1)) return std::nullopt;
+  ++eq.index;
+  return eqe;
+}
+
+void RnicDriver::ring(const EventQueue& eq, bool arm) {
+  const uint32_t first = arm ? EXRNIC_REG_EQ_ARM : EXRNIC_REG_EQ_CONSUMER;
+  write_register(first + 4 * eq.eqn, eq.index);
 }
 
 QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,

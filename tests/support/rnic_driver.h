@@ -69,6 +69,14 @@ struct SharedReceiveQueue {
   Queue rq;
 };
 
+// A ring of events, within a page.
+struct EventQueue {
+  uint32_t eqn = 0;
+  uint32_t log_entries = 0;
+  uint64_t ring = 0;
+  uint32_t index = 0;  // events taken
+};
+
 struct Moderation {
   uint32_t count = 0;
   uint32_t ns = 0;
@@ -117,6 +125,10 @@ class RnicDriver {
 
   Queue create_cq(uint32_t cqn, uint32_t page, uint32_t log_entries = 6, uint32_t vector = 1,
                   const Moderation& moderation = {});
+  // A completion queue that tells an event queue when it fires.
+  Queue create_cq(uint32_t cqn, uint32_t page, const EventQueue& eq, uint32_t log_entries = 6,
+                  const Moderation& moderation = {});
+  EventQueue create_eq(uint32_t eqn, uint32_t vector, uint32_t log_entries = 6);
   QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
                       uint32_t log_slots = 6);
   QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
@@ -154,6 +166,10 @@ class RnicDriver {
   // The next completion fires, or the next solicited one.
   void arm(const Queue& cq, uint32_t page, bool solicited = false);
 
+  // The next event, if it is there, without a doorbell; and that doorbell, which may arm.
+  std::optional<exrnic_eqe> poll(EventQueue& eq);
+  void ring(const EventQueue& eq, bool arm = false);
+
   // The next completion, if it is there.
   std::optional<exrnic_cqe> poll(Queue& cq, uint32_t page);
   // The next completion; throws std::runtime_error when none comes within `limit_ns`.
@@ -165,6 +181,8 @@ class RnicDriver {
   uint64_t pin_pbl(const std::vector<uint64_t>& pages);
   template <typename Answer>
   Answer ask(exrnic_mbox_op op, uint32_t index);
+  Queue create_cq(Queue queue, exrnic_mbox_create_cq create, uint32_t page,
+                  const Moderation& moderation);
   Queue make_ring(uint32_t number, uint32_t log_entries, uint32_t entry_bytes, DmaRights rights);
   template <typename Piece>
   void for_each_piece(const Region& region, uint64_t offset, uint64_t length, Piece piece);

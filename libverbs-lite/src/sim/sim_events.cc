@@ -20,12 +20,10 @@ namespace exrnic {
 namespace {
 
 // Not the mailbox: its status is read.
-constexpr uint32_t kCauses = EXRNIC_INT_CAUSE_QP_ERROR | EXRNIC_INT_CAUSE_CQ_ERROR |
-                             EXRNIC_INT_CAUSE_SRQ_LIMIT | EXRNIC_INT_CAUSE_LINK |
-                             EXRNIC_INT_CAUSE_FIRMWARE;
+constexpr uint32_t kCauses = EXRNIC_INT_CAUSE_FIRMWARE;
 
-constexpr uint32_t kBitsOfRegister = 32;
-constexpr uint32_t kBytesOfRegister = 4;
+// What finds no room waits in the device.
+constexpr uint32_t kEntries = 256;
 
 // Of every message channel: an RNIC has one.
 constexpr uint64_t kMessageCookie = 0;
@@ -47,10 +45,19 @@ void Drain(int eventfd) {
 
 }  // namespace
 
-SimEvents::SimEvents(SimLink* link, SimFirmware* firmware, SimPorts* ports)
-    : link_(link), firmware_(firmware), ports_(ports), stop_(NewEventfd()) {
+SimEvents::SimEvents(SimLink* link, SimMailbox* mailbox, SimArena* arena, SimFirmware* firmware,
+                     SimPorts* ports)
+    : link_(link),
+      firmware_(firmware),
+      ports_(ports),
+      stop_(NewEventfd()),
+      happened_(link, mailbox, arena, EXRNIC_EQN_ASYNC, kEntries, EXRNIC_MSIX_VECTOR_CONTROL) {
   ConnectVectors();
-  peers_dead_ = ReadPeersDead();
+  for (uint32_t i = 0; i < cq_vectors(); ++i) {
+    fired_.emplace_back(link, mailbox, arena, EventQueueOf(i), kEntries, FirstVector() + i);
+    fired_.back().Arm();
+  }
+  happened_.Arm();
   link_->Write({{EXRNIC_REG_INT_CAUSE, kCauses}, {EXRNIC_REG_INT_ENABLE, kCauses}});
   // The program's signals are for its own threads.
   sigset_t all, before;
@@ -78,7 +85,7 @@ void SimEvents::ConnectVectors() {
     fds.push_back(eventfds_.back().get());
   }
   link_->ConnectVectors(fds);
-  users_.resize(eventfds_.size());
+  users_.resize(cq_vectors());
 }
 
 // A device with a single vector has it for everything.
@@ -86,12 +93,15 @@ uint32_t SimEvents::cq_vectors() const {
   return std::max<uint32_t>(1, static_cast<uint32_t>(eventfds_.size()) - 1);
 }
 
+uint32_t SimEvents::FirstVector() const {
+  return eventfds_.size() == 1 ? 0 : EXRNIC_MSIX_VECTOR_CONTROL + 1;
+}
+
 uint32_t SimEvents::TakeVector(uint32_t wanted) {
   std::lock_guard<std::mutex> guard(mutex_);
-  const uint32_t first = eventfds_.size() == 1 ? 0 : EXRNIC_MSIX_VECTOR_CONTROL + 1;
-  const auto least = std::min_element(users_.begin() + first, users_.end());
+  const auto least = std::min_element(users_.begin(), users_.end());
   const uint32_t vector =
-      wanted == kAnyVector ? static_cast<uint32_t>(least - users_.begin()) : first + wanted;
+      wanted == kAnyVector ? static_cast<uint32_t>(least - users_.begin()) : wanted;
   ++users_.at(vector);
   return vector;
 }
@@ -147,20 +157,21 @@ bool SimEvents::Read(int fd, Event* event) {
   }
 }
 
-void SimEvents::AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie) {
+void SimEvents::AddCq(uint32_t cqn, int channel, uint64_t cookie) {
   AddQueue(&lossy_cqs_, cqn, cookie);
   std::lock_guard<std::mutex> guard(mutex_);
-  cqs_[cqn] = {vector, channel, cookie};
+  cqs_[cqn] = {channel, cookie};
 }
-void SimEvents::AddQp(uint32_t qpn, uint64_t cookie) { AddQueue(&failed_qps_, qpn, cookie); }
-void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie) { AddQueue(&low_srqs_, srqn, cookie); }
-// What happened to the queue that had the number before is not for this one.
+void SimEvents::AddQp(uint32_t qpn, uint64_t cookie) { AddQueue(&qps_, qpn, cookie); }
+void SimEvents::AddSrq(uint32_t srqn, uint64_t cookie) { AddQueue(&srqs_, srqn, cookie); }
+// What happened to the queue that had the number before is not for this one: that was told before
+// this one came to be, and is taken here.
 void SimEvents::AddQueue(Queues* queues, uint32_t number, uint64_t cookie) {
   std::lock_guard<std::mutex> look(look_);
-  link_->Write({{queues->bits + number / kBitsOfRegister * kBytesOfRegister,
-                 1u << number % kBitsOfRegister}});
+  TakeEvents(&happened_);
+  for (SimEventQueue& queue : fired_) TakeEvents(&queue);
   std::lock_guard<std::mutex> guard(mutex_);
-  queues->cookies[number] = cookie;
+  (*queues)[number] = cookie;
 }
 // What was raised for the owner before is not for this one.
 void SimEvents::AddMessageChannel(uint32_t number, int channel) {
@@ -180,10 +191,10 @@ void SimEvents::Forget(Stream* stream, uint64_t cookie) {
 }
 void SimEvents::RemoveQueue(Queues* queues, uint32_t number) {
   std::lock_guard<std::mutex> guard(mutex_);
-  const auto queue = queues->cookies.find(number);
-  if (queue == queues->cookies.end()) return;
+  const auto queue = queues->find(number);
+  if (queue == queues->end()) return;
   Forget(&async_, queue->second);
-  queues->cookies.erase(queue);
+  queues->erase(queue);
 }
 void SimEvents::RemoveCq(uint32_t cqn) {
   RemoveQueue(&lossy_cqs_, cqn);
@@ -200,8 +211,8 @@ void SimEvents::RemoveMessageChannel(uint32_t number) {
   if (Stream* channel = FindStream(found->second)) Forget(channel, kMessageCookie);
   message_channels_.erase(found);
 }
-void SimEvents::RemoveQp(uint32_t qpn) { RemoveQueue(&failed_qps_, qpn); }
-void SimEvents::RemoveSrq(uint32_t srqn) { RemoveQueue(&low_srqs_, srqn); }
+void SimEvents::RemoveQp(uint32_t qpn) { RemoveQueue(&qps_, qpn); }
+void SimEvents::RemoveSrq(uint32_t srqn) { RemoveQueue(&srqs_, srqn); }
 
 // Under the lock.
 void SimEvents::Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie) {
@@ -210,14 +221,57 @@ void SimEvents::Raise(Stream* stream, EventType type, uint32_t handle, uint64_t 
   stream->pipe.Wake();
 }
 
+// With look_ held.
+void SimEvents::TakeEvents(SimEventQueue* queue) {
+  exrnic_eqe event;
+  while (queue->Take(&event)) HandleEvent(event);
+}
+
+void SimEvents::HandleEvent(const exrnic_eqe& event) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  switch (event.event_type) {
+    case EXRNIC_EQE_TYPE_COMPLETION:
+      return HandleFired(event.number);
+    case EXRNIC_EQE_TYPE_QP_ERROR:
+      return HandleQueue(qps_, EventType::kQpError, event.number);
+    case EXRNIC_EQE_TYPE_LAST_WQE:
+      return HandleQueue(qps_, EventType::kLastWqe, event.number);
+    case EXRNIC_EQE_TYPE_CQ_ERROR:
+      return HandleQueue(lossy_cqs_, EventType::kCqError, event.number);
+    case EXRNIC_EQE_TYPE_SRQ_LIMIT:
+      return HandleQueue(srqs_, EventType::kSrqLimit, event.number);
+    case EXRNIC_EQE_TYPE_LINK:
+      return Raise(&async_, EventType::kLink, 0, 0);
+    case EXRNIC_EQE_TYPE_PEER_DEAD:
+      return Raise(&async_, EventType::kPeerDead, 0, 0);
+    case EXRNIC_EQE_TYPE_FIRMWARE:
+      firmware_failed_ = true;
+      return;
+    default:
+      return;
+  }
+}
+
+// Under the lock, like the next one.
+void SimEvents::HandleFired(uint32_t cqn) {
+  const auto cq = cqs_.find(cqn);
+  if (cq == cqs_.end()) return;
+  const auto channel = channels_.find(cq->second.channel);
+  if (channel != channels_.end())
+    Raise(&channel->second, EventType::kCompletion, cqn, cq->second.cookie);
+}
+
+void SimEvents::HandleQueue(const Queues& queues, EventType type, uint32_t number) {
+  const auto queue = queues.find(number);
+  if (queue != queues.end()) Raise(&async_, type, number, queue->second);
+}
+
 void SimEvents::HandleVector(uint32_t vector) {
   Drain(eventfds_[vector].get());
-  std::lock_guard<std::mutex> guard(mutex_);
-  for (const auto& [cqn, cq] : cqs_) {
-    const auto channel = channels_.find(cq.channel);
-    if (cq.vector != vector || channel == channels_.end()) continue;
-    Raise(&channel->second, EventType::kCompletion, cqn, cq.cookie);
-  }
+  std::lock_guard<std::mutex> look(look_);
+  SimEventQueue& queue = fired_[vector - FirstVector()];
+  TakeEvents(&queue);
+  queue.Arm();
 }
 
 // With look_ held. Cleared first: what is raised later interrupts again.
@@ -232,53 +286,18 @@ void SimEvents::HandleRaised() {
   }
 }
 
-uint64_t SimEvents::ReadPeersDead() {
-  constexpr uint32_t kLow = EXRNIC_REG_COUNTERS + EXRNIC_COUNTER_PEERS_DEAD * sizeof(uint64_t);
-  const uint64_t low = link_->Read(kLow);  // latches the high half
-  return low | uint64_t{link_->Read(kLow + sizeof(uint32_t))} << 32;
-}
-
 void SimEvents::HandleControl() {
   Drain(eventfds_[EXRNIC_MSIX_VECTOR_CONTROL].get());
   ports_->Look();
   std::lock_guard<std::mutex> look(look_);
+  TakeEvents(&happened_);
+  happened_.Arm();
+  // What comes up behind the look interrupts again.
+  if (std::exchange(firmware_failed_, false)) firmware_->Recover();
   const uint32_t causes = link_->Read(EXRNIC_REG_INT_CAUSE) & kCauses;
-  // Cleared before the look: what comes up behind it interrupts again.
+  if (causes == 0) return;
   link_->Write({{EXRNIC_REG_INT_CAUSE, causes}});
-  if ((causes & EXRNIC_INT_CAUSE_FIRMWARE) != 0) {
-    HandleRaised();
-    firmware_->Recover();
-  }
-  if ((causes & EXRNIC_INT_CAUSE_QP_ERROR) != 0) HandleQueues(&failed_qps_);
-  if ((causes & EXRNIC_INT_CAUSE_CQ_ERROR) != 0) HandleQueues(&lossy_cqs_);
-  if ((causes & EXRNIC_INT_CAUSE_SRQ_LIMIT) != 0) HandleQueues(&low_srqs_);
-  if ((causes & EXRNIC_INT_CAUSE_LINK) != 0) {
-    std::lock_guard<std::mutex> guard(mutex_);
-    Raise(&async_, EventType::kLink, 0, 0);
-  }
-  if ((causes & EXRNIC_INT_CAUSE_QP_ERROR) == 0) return;
-  // A peer that dies takes its queue pairs to ERROR: that is when the counter is worth a look.
-  const uint64_t dead = ReadPeersDead();
-  if (dead == std::exchange(peers_dead_, dead)) return;
-  std::lock_guard<std::mutex> guard(mutex_);
-  Raise(&async_, EventType::kPeerDead, 0, 0);
-}
-
-// With look_ held.
-void SimEvents::HandleQueues(Queues* queues) {
-  const uint32_t words = link_->Read(queues->words);
-  for (uint32_t word = 0; word < kBitsOfRegister; ++word) {
-    if ((words >> word & 1) == 0) continue;
-    const uint32_t reg = queues->bits + word * kBytesOfRegister;
-    const uint32_t bits = link_->Read(reg);
-    link_->Write({{reg, bits}});
-    std::lock_guard<std::mutex> guard(mutex_);
-    for (uint32_t bit = 0; bit < kBitsOfRegister; ++bit) {
-      const auto queue = queues->cookies.find(word * kBitsOfRegister + bit);
-      if ((bits >> bit & 1) != 0 && queue != queues->cookies.end())
-        Raise(&async_, queues->type, queue->first, queue->second);
-    }
-  }
+  HandleRaised();
 }
 
 // A last event, and then the end of every stream: nobody waits for what cannot come.

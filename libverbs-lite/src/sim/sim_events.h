@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sim/posix/unique_fd.h"
+#include "sim_event_queue.h"
 #include "sim_firmware.h"
 #include "sim_link.h"
 #include "sim_ports.h"
@@ -25,13 +26,14 @@ namespace exrnic {
 // concerns ports and firmware it hands on to them.
 //
 // An object has at most one unread event of a type, and as many as there are find room. The device
-// has a bit for each queue to which something has happened: the thread clears those that are set,
-// and raises their events.
+// tells what has happened in event queues: one for completion queues of each vector, and one for
+// all else. The thread takes these, and raises events of programs.
 //
 // Any thread may call. Throws SimError.
 class SimEvents {
  public:
-  SimEvents(SimLink* link, SimFirmware* firmware, SimPorts* ports);
+  SimEvents(SimLink* link, SimMailbox* mailbox, SimArena* arena, SimFirmware* firmware,
+            SimPorts* ports);
   ~SimEvents();
   SimEvents(const SimEvents&) = delete;
   SimEvents& operator=(const SimEvents&) = delete;
@@ -46,14 +48,15 @@ class SimEvents {
   // The next event of any of them; false with errno, EOF being ENODEV.
   bool Read(int fd, Event* event);
 
-  // The MSI-X vector of a new completion queue: that of number `wanted`, or, for kAnyVector, one
-  // that has few.
+  // The vector of a new completion queue: that of number `wanted`, or, for kAnyVector, one that has
+  // few; and the event queue that hears when one of that vector fires.
   uint32_t TakeVector(uint32_t wanted);
   void GiveVector(uint32_t vector);
+  static uint32_t EventQueueOf(uint32_t vector) { return EXRNIC_EQN_ASYNC + 1 + vector; }
 
   // Objects that may have events, from their creation to their destruction. Events of one that is
   // removed are no longer raised, and those that nobody has read are gone.
-  void AddCq(uint32_t cqn, uint32_t vector, int channel, uint64_t cookie);
+  void AddCq(uint32_t cqn, int channel, uint64_t cookie);
   void AddQp(uint32_t qpn, uint64_t cookie);
   void AddSrq(uint32_t srqn, uint64_t cookie);
   // Owner of a message channel: events of firmware's for it come to that channel (or kNoChannel).
@@ -69,27 +72,24 @@ class SimEvents {
     std::deque<Event> events;
   };
   struct Cq {
-    uint32_t vector;
     int channel;
     uint64_t cookie;
   };
-  // Queues of a kind, and where the device tells of them.
-  struct Queues {
-    EventType type;
-    uint32_t words;                        // register: which of the next have a bit
-    uint32_t bits;                         // the first of its registers
-    std::map<uint32_t, uint64_t> cookies;  // by number
-  };
+  // Queues of a kind: their cookies, by number.
+  using Queues = std::map<uint32_t, uint64_t>;
 
   void ConnectVectors();
+  uint32_t FirstVector() const;  // MSI-X vector of the first one for completion queues
   void Run();
   void HandleControl();
   void HandleVector(uint32_t vector);
   void HandleRaised();
-  void HandleQueues(Queues* queues);
+  void TakeEvents(SimEventQueue* queue);
+  void HandleEvent(const exrnic_eqe& event);
+  void HandleFired(uint32_t cqn);
+  void HandleQueue(const Queues& queues, EventType type, uint32_t number);
   void AddQueue(Queues* queues, uint32_t number, uint64_t cookie);
   void RemoveQueue(Queues* queues, uint32_t number);
-  uint64_t ReadPeersDead();
   void End();
   void Raise(Stream* stream, EventType type, uint32_t handle, uint64_t cookie);
   Stream* FindStream(int fd);
@@ -101,20 +101,20 @@ class SimEvents {
   SimPorts* const ports_;
   UniqueFd stop_;
   std::vector<UniqueFd> eventfds_;  // by vector
-  uint64_t peers_dead_ = 0;         // the thread's own
 
-  // Held from a question to the device, or a cause that it gives, until what it tells has been
-  // judged, and over commands that change it. Taken before `mutex_`.
+  // Held from a question to the device, or an event that it tells, until that has been judged.
+  // Taken before `mutex_`.
   std::mutex look_;
+  std::vector<SimEventQueue> fired_;  // by vector for completion queues
+  SimEventQueue happened_;            // all else
+  bool firmware_failed_ = false;      // that was told, by it
 
   std::mutex mutex_;  // guards what follows
   Stream async_;
   std::map<int, Stream> channels_;  // by the end to read from
   std::vector<uint32_t> users_;     // of each vector
   std::map<uint32_t, Cq> cqs_;
-  Queues failed_qps_ = {EventType::kQpError, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_REG_QP_FAILED, {}};
-  Queues lossy_cqs_ = {EventType::kCqError, EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_REG_CQ_OVERRUN, {}};
-  Queues low_srqs_ = {EventType::kSrqLimit, EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_REG_SRQ_LOW, {}};
+  Queues qps_, lossy_cqs_, srqs_;
   std::map<uint32_t, int> message_channels_;  // to these channels
   std::set<std::pair<uint64_t, EventType>> unread_;
   bool ended_ = false;

@@ -81,7 +81,7 @@ class SimTransport : public Transport {
         srqns_("shared receive queues", 0, info_.max_srq),
         qpns_("queue pairs", EXRNIC_QPN_MIN, info_.max_qp),
         stags_(info_.max_mr),
-        events_(&link_, &firmware_, &ports_) {
+        events_(&link_, &mailbox_, &arena_, &firmware_, &ports_) {
     info_.comp_vectors = events_.cq_vectors();
     GrantProcessMemory(&link_);
     EnableDevice(&link_);
@@ -126,11 +126,11 @@ class SimTransport : public Transport {
       in.page = kUserPage;
       in.pbl_address = ring.pbl_bus();
       in.log_entries = Log2(request.entries);
-      in.msix_vector = vector.number();
+      in.eqn = SimEvents::EventQueueOf(vector.number());
       in.moderation_count = request.moderation_count;
       in.moderation_ns = request.moderation_ns;
       mailbox_.Set(EXRNIC_MBOX_OP_CREATE_CQ, in);
-      events_.AddCq(in.cqn, in.msix_vector, request.channel_fd, request.cookie);
+      events_.AddCq(in.cqn, request.channel_fd, request.cookie);
       cqs_.emplace(in.cqn, Cq{std::move(ring), std::move(vector)});
       *cqn = number.Keep();
     });
@@ -159,8 +159,9 @@ class SimTransport : public Transport {
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
-    return Guard(
-        [&] { mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit}); });
+    return Guard([&] {
+      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
+    });
   }
   int QuerySrq(uint32_t srqn, uint32_t* limit) override {
     return Guard([&] {

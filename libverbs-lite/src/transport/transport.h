@@ -40,6 +40,7 @@ enum class EventType : uint32_t {
   kDeviceFatal = 6,  // nothing works any more
   kLink = 7,         // of the whole context, as kPeerDead: QueryLink tells how it is
   kMessage = 8,      // from a channel: a message channel that was armed has events
+  kLastWqe = 9,      // in ERROR: nothing of a shared receive queue is left to it
 };
 
 struct Event {

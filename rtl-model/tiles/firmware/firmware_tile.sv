@@ -15,6 +15,7 @@ module firmware_tile
 
     access_if.device access,
     output logic     irq_o,
+    output logic     failed_o,
     output cpu_pkg::retire_t retire_o,  // for who looks at the core from outside
     output logic             asleep_o,  // likewise: the processor waits
 
@@ -60,6 +61,7 @@ module firmware_tile
       .rsp_valid_o(access.rsp_valid),
       .rsp_data_o(access.rsp_data[31:0]),
       .irq_o,
+      .failed_o,
       .ready_o(firmware_ready),
       .port_valid_o(word_valid),
       .port_write_o(word_write),

@@ -53,25 +53,28 @@ module host_tile
     stream_if.source       wake_of_page,
     stream_if.source       wake_of_mailbox,
 
-    host_event_if.registers host_event,
+    host_event_if.events    host_event,
     input logic             firmware_irq_i,
     input logic             host_silent_i,  // pulse: a read of host memory was not answered
+    input logic             firmware_failed_i,
+    stream_if.source        event_write,
     stream_if.source        irq,
     output logic            enable_o,     // the driver lets the RNIC work
     output logic            quiesce_o,    // a command needs the core at rest,
     input logic             quiescent_i,  // which it is
     input event_t           event_i[SOURCES],
-    output event_t          event_o
+    output event_t          event_page_o,
+    output event_t          event_events_o
 );
 
-  logic page_idle, mailbox_idle, link_steady;
+  logic page_idle, mailbox_idle, events_idle, events_quiescent;
   assign run.init_done = 1'b1;
-  assign run.waits = page_idle && mailbox_idle && link_steady && !irq.valid && !mmio_valid_i &&
+  assign run.waits = page_idle && mailbox_idle && events_idle && !irq.valid && !mmio_valid_i &&
       !mmio_rsp_valid_o;
   assign run.idle = run.waits;
   assign run.reads_over = 1'b1;
-  assign run.writes_over = 1'b1;
-  assign run.quiescent = page_idle;
+  assign run.writes_over = events_quiescent;
+  assign run.quiescent = page_idle && events_quiescent;
 
   // ---- Whose access it is
   logic is_page, is_processor, is_ports, is_window, is_register, page_ready, in_order;
@@ -127,6 +130,11 @@ module host_tile
   logic [511:0] command_data;
   mbox_status_e command_status;
   mbox_answer_t command_answer_data;
+  logic bell, bell_arm, eq_we;
+  eqn_t bell_eqn, eqn;
+  logic [31:0] bell_consumer;
+  eq_config_t eq;
+  logic [MAX_EQ-1:0] eqs;
   assign settings.node = cfg_node_i;
   assign settings.now = time_i;
   assign settings.max_payload = cfg_max_payload_i;
@@ -148,7 +156,6 @@ module host_tile
       .cfg_node_i,
       .cfg_clock_khz_i,
       .link_up_i,
-      .link_steady_o(link_steady),
       .ready_i(run.ready),
       .time_i,
       .valid_i(mmio_valid_i && is_register && in_order),
@@ -175,17 +182,48 @@ module host_tile
       .mbox_status_i(command_status),
       .mbox_answer_i(command_answer),
       .mbox_answer_data_i(command_answer_data),
-      .qp_error_i(host_event.qp_error),
-      .qp_error_qpn_i(host_event.qpn),
-      .cq_error_i(host_event.cq_error),
-      .cq_error_cqn_i(host_event.cqn),
-      .srq_limit_i(host_event.srq_limit),
-      .srq_limit_srqn_i(host_event.srqn),
+      .eq_bell_o(bell),
+      .eq_bell_eqn_o(bell_eqn),
+      .eq_bell_consumer_o(bell_consumer),
+      .eq_bell_arm_o(bell_arm),
       .firmware_i(firmware_irq_i),
-      .host_silent_i,
       .irq_valid_o(irq.valid),
       .irq_ready_i(irq.ready),
       .event_i
+  );
+
+  // ---- What has happened
+
+  events #(
+      .N_QP(N_QP),
+      .N_CQ(N_CQ),
+      .N_SRQ(N_SRQ)
+  ) u_events (
+      .clk_i,
+      .rst_ni,
+      .quiesce_i(run.quiesce),
+      .quiescent_o(events_quiescent),
+      .idle_o(events_idle),
+      .happened(host_event),
+      .link_up_i,
+      .host_silent_i,
+      .firmware_failed_i,
+      .eq_we_i(eq_we),
+      .eqn_i(eqn),
+      .eq_i(eq),
+      .eqs_o(eqs),
+      .forget_qp_i(command.reads_take || command.reads_give),  // created, or destroyed
+      .forget_qpn_i(command.qpn),
+      .forget_cq_i(command.cq_we),
+      .forget_cqn_i(command.cqn),
+      .forget_srq_i(command.srq_we && (command.srq_clear || !command.srq_config.valid)),
+      .forget_srqn_i(command.srqn),
+      .bell_i(bell),
+      .bell_eqn_i(bell_eqn),
+      .bell_consumer_i(bell_consumer),
+      .bell_arm_i(bell_arm),
+      .write(event_write),
+      .event_o(event_events_o)
   );
 
   // ---- The driver's commands
@@ -215,6 +253,10 @@ module host_tile
       .drained_i(windows.drained),
       .qp(qp_of_mailbox),
       .command,
+      .eq_we_o(eq_we),
+      .eqn_o(eqn),
+      .eq_o(eq),
+      .eqs_i(eqs),
       .wake(wake_of_mailbox),
       .srq(srq_of_mailbox)
   );
@@ -264,7 +306,7 @@ module host_tile
       .firmware_whole_o(firmware_page.whole),
       .firmware_block_o(firmware_page.block),
       .firmware_o(firmware_page.bell),
-      .event_o
+      .event_o(event_page_o)
   );
 
 endmodule

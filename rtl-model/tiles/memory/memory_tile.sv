@@ -19,10 +19,11 @@ module memory_tile
     dma_read_if.server receive_read,
     dma_read_if.server firmware_read,
     dma_read_if.asked firmware_payload_read,
-    // Data, completions, firmware's, interrupts of ports, interrupts of the control vector.
+    // Data, completions, firmware's, events, interrupts of ports, interrupts of the control vector.
     stream_if.sink     placed,
     stream_if.sink     completion,
     stream_if.sink     firmware_write,
+    stream_if.sink     event_write,
     stream_if.sink     ports_irq,
     stream_if.sink     irq,
     fence_if.writer    fence,
@@ -169,8 +170,8 @@ module memory_tile
   // them.
   logic [1:0] write_valid, write_ready;
   dma_write_cmd_t write_cmd[2];
-  assign write_valid = {completion.valid || firmware_write.valid || irq.valid || ports_irq.valid,
-                        placed.valid};
+  assign write_valid = {completion.valid || firmware_write.valid || event_write.valid || irq.valid ||
+                        ports_irq.valid, placed.valid};
   assign write_cmd[0] = placed.data;
   always_comb begin
     write_cmd[1] = '0;
@@ -178,6 +179,8 @@ module memory_tile
       write_cmd[1] = completion.data;
     end else if (firmware_write.valid) begin
       write_cmd[1] = firmware_write.data;
+    end else if (event_write.valid) begin
+      write_cmd[1] = event_write.data;
     end else if (irq.valid || ports_irq.valid) begin
       write_cmd[1].kind = DMA_WRITE_MSIX;
       write_cmd[1].address = irq.valid ? 64'(irq.data) : 64'(ports_irq.data);
@@ -186,7 +189,8 @@ module memory_tile
   assign placed.ready = write_ready[0];
   assign completion.ready = write_ready[1];
   assign firmware_write.ready = write_ready[1] && !completion.valid;
-  assign irq.ready = firmware_write.ready && !firmware_write.valid;
+  assign event_write.ready = firmware_write.ready && !firmware_write.valid;
+  assign irq.ready = event_write.ready && !event_write.valid;
   assign ports_irq.ready = irq.ready && !irq.valid;
 
   dma_write u_dma_write (

@@ -30,6 +30,7 @@ module wire_tile
     output credit_update_t credit_heard_what_o,
     output logic           restart_o,  // pulse: a peer has begun anew
     output node_t          restart_node_o,
+    host_event_if.wire_tile host_event,
 
     output logic        tx_valid_o,
     input  logic        tx_ready_i,
@@ -161,8 +162,10 @@ module wire_tile
       .tx_eop_o,
       .tx_data_o,
       .tx_bytes_o,
+      .dead_node_o(host_event.dead_node),
       .event_o(event_tx_o)
   );
+  assign host_event.peer_dead = event_tx_o[COUNTER_PEERS_DEAD];
 
   logic came_valid, came_ready, once_valid, once_ready;
   rx_desc_t came, once;

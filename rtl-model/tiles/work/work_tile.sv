@@ -55,7 +55,7 @@ module work_tile
     // The host's CPUs.
     stream_if.sink       cq_bell,
     output logic         cq_bell_busy_o,
-    host_event_if.source host_event,
+    host_event_if.work host_event,
 
     output event_t event_requester_o,
     output event_t event_responder_o,
@@ -74,13 +74,23 @@ module work_tile
   assign run.writes_over = 1'b1;
 
   logic requester_error, responder_error, completer_error;  // one at a time
+  qp_cause_e requester_cause, responder_cause, completer_cause;
   assign host_event.qp_error = requester_error || responder_error || completer_error;
   always_comb begin
-    if (responder_error) host_event.qpn = responder.status_qpn;
-    else if (completer_error) host_event.qpn = completer.status_qpn;
-    else host_event.qpn = qp_of_requester.index;
+    if (responder_error) begin
+      host_event.qpn = responder.status_qpn;
+      host_event.cause = responder_cause;
+    end else if (completer_error) begin
+      host_event.qpn = completer.status_qpn;
+      host_event.cause = completer_cause;
+    end else begin
+      host_event.qpn = qp_of_requester.index;
+      host_event.cause = requester_cause;
+    end
   end
   assign host_event.srqn = srq_of_responder.index;
+  assign host_event.completion_cqn = host_event.cqn;
+  assign host_event.last_wqe_qpn = completer.status_qpn;
 
   // ---- Requester
   logic flush_valid, flush_ready;
@@ -98,6 +108,7 @@ module work_tile
       .wake(wake_of_requester),
       .qp(qp_of_requester),
       .qp_error_o(requester_error),
+      .qp_cause_o(requester_cause),
       .transmit,
       .flush_valid_o(flush_valid),
       .flush_ready_i(flush_ready),
@@ -147,6 +158,7 @@ module work_tile
       .fetch_read(receive_read),
       .wake(wake_of_responder),
       .qp_error_o(responder_error),
+      .qp_cause_o(responder_cause),
       .xlate(xlate_of_responder),
       .write(placed),
       .write_idle_i(written_i),
@@ -186,8 +198,12 @@ module work_tile
       .qp(qp_of_completer),
       .wake(wake_of_completer),
       .qp_error_o(completer_error),
+      .qp_cause_o(completer_cause),
       .cq_error_o(host_event.cq_error),
       .cq_error_cqn_o(host_event.cqn),
+      .last_wqe_o(host_event.last_wqe),
+      .completion_o(host_event.completion),
+      .completion_eqn_o(host_event.completion_eqn),
       .command,
       .xlate(xlate_of_completer),
       .write(completion),

@@ -18,7 +18,8 @@ module processor
     input  logic [31:0] data_i,
     output logic        rsp_valid_o,
     output logic [31:0] rsp_data_o,
-    output logic        irq_o,      // pulse: a command has ended, firmware has failed, or it wakes a process
+    output logic        irq_o,      // pulse: a command has ended, or firmware wakes a process
+    output logic        failed_o,   // pulse: firmware has failed
 
     // Registers of firmware_port: a pulse; what is read is there in the same cycle.
     output logic        ready_o,  // firmware is READY
@@ -198,6 +199,7 @@ module processor
       .other_known_i(debug_known),
       .other_value_i(debug_value),
       .irq_o,
+      .failed_o,
       .run_o(run),
       .ready_o,
       .load_o(load),
@@ -216,7 +218,7 @@ module processor
 
   logic rests;
   assign rests = halted ? !debug_busy : dozing && lines == '0 && !timing && !bite;
-  assign idle_o = (!run || (rests && !debug_wakes)) && !irq_o && !rsp_valid_o;
+  assign idle_o = (!run || (rests && !debug_wakes)) && !irq_o && !failed_o && !rsp_valid_o;
 
   logic unused;
   assign unused = ^{load_address[31:PlaceBits], load_address[1:0]};

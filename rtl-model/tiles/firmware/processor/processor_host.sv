@@ -17,7 +17,8 @@ module processor_host
     output logic [31:0] rsp_data_o,
     input  logic        other_known_i,  // address_i is read elsewhere...
     input  logic [31:0] other_value_i,  // ...and gives this
-    output logic        irq_o,      // pulse: a command has ended, firmware has failed, or it wakes a process
+    output logic        irq_o,      // pulse: a command has ended, or firmware wakes a process
+    output logic        failed_o,   // pulse: firmware has failed
 
     output logic        run_o,      // else the processor is held in reset
     output logic        ready_o,    // firmware says that it is
@@ -151,8 +152,13 @@ module processor_host
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) irq_o <= 1'b0;
-    else irq_o <= ends_command || fails || (busy && hold) || raises != '0;
+    if (!rst_ni) begin
+      irq_o    <= 1'b0;
+      failed_o <= 1'b0;
+    end else begin
+      irq_o    <= ends_command || (busy && (fails || hold)) || raises != '0;
+      failed_o <= fails;
+    end
   end
 
   // ---- Reads

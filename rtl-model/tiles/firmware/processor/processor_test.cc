@@ -29,6 +29,7 @@ class Processor : public Bench<Vprocessor> {
     dut().time_i = 4 * static_cast<uint64_t>(cycles());
     Bench::cycle();
     if (dut().irq_o) ++interrupts;
+    if (dut().failed_o) ++failures;
   }
 
   void store(uint32_t reg, uint32_t value) { access(reg, true, value); }
@@ -75,6 +76,7 @@ class Processor : public Bench<Vprocessor> {
   }
 
   int interrupts = 0;
+  int failures = 0;
 
  private:
   void access(uint32_t reg, bool write, uint32_t value) {
@@ -166,7 +168,9 @@ TEST_CASE("what firmware does wrong stops it, says why and where, and it can be 
     INFO("faulty_main.c told " << one.how);
     processor.start(faulty_firmware().payload);
     CHECK(processor.command(FAULTY_NOT) == EXRNIC_FW_STATUS_OK);
+    processor.failures = 0;
     CHECK(processor.command(one.how) == EXRNIC_FW_STATUS_FAILED);
+    CHECK(processor.failures == 1);
     CHECK(processor.load(EXRNIC_REG_FW_STATE) == EXRNIC_FW_STATE_FAILED);
     CHECK(processor.load(EXRNIC_REG_FW_FAULT) == one.fault);
     CHECK(processor.load(EXRNIC_REG_FW_FAULT_PC) >= 0x80000000);

@@ -38,7 +38,12 @@ module mailbox
     table_read_if.client qp,
     table_read_if.client srq,
     stream_if.source     wake,    // the queue pair qp.index has something to do
-    command_if.source    command  // what is under way comes with the row of qp
+    command_if.source    command, // what is under way comes with the row of qp
+
+    output logic              eq_we_o,  // pulse: event queue `eqn_o` begins or ends
+    output eqn_t              eqn_o,
+    output eq_config_t        eq_o,
+    input  logic [MAX_EQ-1:0] eqs_i  // those that exist
 );
 
   assign command.qpn = qp.index;
@@ -68,6 +73,7 @@ module mailbox
   mbox_modify_srq_t new_limit;
   mbox_set_window_t new_window;
   mbox_group_t new_group;
+  mbox_create_eq_t new_eq;
   /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_q[$bits(mbox_object_t)-1:0];
   assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
@@ -78,6 +84,7 @@ module mailbox
   assign new_window = data_q[$bits(mbox_set_window_t)-1:0];
   assign new_group = data_q[$bits(mbox_group_t)-1:0];
   assign new_limit = data_q[$bits(mbox_modify_srq_t)-1:0];
+  assign new_eq = data_q[$bits(mbox_create_eq_t)-1:0];
 
   mbox_status_e verdict;
   mailbox_check #(
@@ -90,6 +97,7 @@ module mailbox
       .valid_i(state_q == StCheck),
       .cfg_node_i,
       .pkeys_i,
+      .eqs_i,
       .op_known_i(op_known_q),
       .op_i(op_q),
       .data_i(data_q),
@@ -117,7 +125,7 @@ module mailbox
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
                               MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW, MBOX_OP_ATTACH_GROUP,
-                              MBOX_OP_DETACH_GROUP};
+                              MBOX_OP_DETACH_GROUP, MBOX_OP_CREATE_EQ, MBOX_OP_DESTROY_EQ};
   assign groups = op_q inside {MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP, MBOX_OP_DESTROY_QP};
   // With RTR it introduces itself to its peer.
   assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
@@ -152,7 +160,7 @@ module mailbox
     if (state_q == StIdle && start_i) begin
       data_q     <= data_i;
       op_q       <= mbox_op_e'(op_i[7:0]);
-      op_known_q <= op_i <= 32'(MBOX_OP_DETACH_GROUP);
+      op_known_q <= op_i <= 32'(MBOX_OP_DESTROY_EQ);
     end
     if (state_q == StCqSend) send_cq_q <= command.cq_now;
     if (state_q == StCqRecv) recv_cq_q <= command.cq_now;
@@ -258,7 +266,23 @@ module mailbox
           msix_vector: vector_t'(new_cq.msix_vector),
           moderation_count: new_cq.moderation_count[15:0],
           moderation_ns: new_cq.moderation_ns[23:0],
-          pbl: new_cq.pbl_address
+          pbl: new_cq.pbl_address,
+          has_eq: new_cq.eqn != NO_EQ,
+          eqn: eqn_t'(new_cq.eqn)
+      };
+    end
+  end
+
+  assign eq_we_o = apply && op_q inside {MBOX_OP_CREATE_EQ, MBOX_OP_DESTROY_EQ};
+  assign eqn_o = eqn_t'(object.index);
+  always_comb begin
+    eq_o = '0;
+    if (eq_we_o) begin
+      eq_o = '{
+          valid: op_q == MBOX_OP_CREATE_EQ,
+          log_entries: 4'(new_eq.log_entries),
+          address: new_eq.address,
+          msix_vector: vector_t'(new_eq.msix_vector)
       };
     end
   end

@@ -25,6 +25,7 @@ class Mailbox : public Bench<Vmailbox> {
     dut().cfg_node_i = kNode;
     dut().pkeys_i = {};
     dut().drained_i = 1;
+    dut().eqs_i = 0;
     dut().start_i = dut().quiescent_i = dut().command_flush_done_i = 0;
     dut().wake_ready_i = 1;
     dut().command_group_done_i = dut().command_group_found_i = dut().command_group_full_i = 0;
@@ -39,6 +40,7 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, bool> messages;         // likewise
   unsigned pulls_free = EXRNIC_READ_POOL, reads_free = EXRNIC_READ_POOL;
   std::map<unsigned, CqConfig> cqs;
+  std::map<unsigned, EqConfig> eqs;
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Mr> regions;
   std::vector<unsigned> wakes;
@@ -132,6 +134,13 @@ class Mailbox : public Bench<Vmailbox> {
     if (dut().command_cq_we_o) {
       order += 'w';
       cqs[dut().command_cqn_o] = unpack<CqConfig>(dut().command_cq_config_o);
+    }
+    if (dut().eq_we_o) {
+      order += 'w';
+      const unsigned eqn = dut().eqn_o;
+      eqs[eqn] = unpack<EqConfig>(dut().eq_o);
+      const uint32_t bit = 1u << eqn;
+      dut().eqs_i = eqs[eqn].valid ? dut().eqs_i | bit : dut().eqs_i & ~bit;
     }
     if (dut().command_srq_we_o) write_srq();
     if (dut().command_mr_we_o) {

@@ -15,6 +15,7 @@ module mailbox_check
     input logic         valid_i,  // a command is to be judged
     input node_t        cfg_node_i,
     input pkeys_t       pkeys_i,
+    input logic [MAX_EQ-1:0] eqs_i,  // event queues that exist
     input logic         op_known_i,
     input mbox_op_e     op_i,
     /* verilator lint_off UNUSEDSIGNAL */  // no command fills or asks all of it
@@ -35,8 +36,9 @@ module mailbox_check
 
   // One payload, seen as each command sees it.
   mbox_object_t object;
-  mbox_create_cq_t new_cq;
   /* verilator lint_off UNUSEDSIGNAL */  // reserved fields, and what is right as it comes
+  mbox_create_eq_t new_eq;
+  mbox_create_cq_t new_cq;
   mbox_create_qp_t new_qp;
   mbox_create_srq_t new_srq;
   mbox_modify_qp_t change;
@@ -56,6 +58,7 @@ module mailbox_check
   assign new_window = data_i[$bits(mbox_set_window_t)-1:0];
   assign new_group = data_i[$bits(mbox_group_t)-1:0];
   assign new_limit = data_i[$bits(mbox_modify_srq_t)-1:0];
+  assign new_eq = data_i[$bits(mbox_create_eq_t)-1:0];
 
   function automatic logic pbl_aligned(logic [63:0] address);
     return address % 64'(PBL_LINE_SIZE) == '0;
@@ -64,10 +67,16 @@ module mailbox_check
     return log_slots >= RING_LOG_MIN && log_slots <= most;
   endfunction
 
+  // ---- Event queues
+  function automatic logic eq_exists(logic [31:0] eqn);
+    return eqn < MAX_EQ && eqs_i[eqn_t'(eqn)];
+  endfunction
+
   // ---- Completion queues
-  logic moderation_ok;
+  logic moderation_ok, hearer_ok;
   always_comb begin
-    moderation_ok = 1'b0;
+    {moderation_ok, hearer_ok} = '0;
+    if (valid_i) hearer_ok = new_cq.eqn == NO_EQ ? new_cq.msix_vector < MSIX_VECTORS : eq_exists(new_cq.eqn);
     if (valid_i)
       moderation_ok = new_cq.moderation_count >> $bits(cq_i.moderation_count) == '0 &&
           new_cq.moderation_ns >> $bits(cq_i.moderation_ns) == '0;
@@ -165,7 +174,7 @@ module mailbox_check
       unique case (op_i)
         MBOX_OP_NOP: ;
         MBOX_OP_CREATE_CQ:
-        if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || new_cq.msix_vector >= MSIX_VECTORS)
+        if (new_cq.cqn >= N_CQ || new_cq.page >= USER_PAGES || !hearer_ok)
           verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
         else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address) ||
@@ -222,6 +231,14 @@ module mailbox_check
         if (new_group.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (!qp_i.cfg.valid || !datagrams) verdict_o = MBOX_STATUS_BAD_STATE;
         else if (new_group.group > GROUP_MAX) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_CREATE_EQ:
+        if (new_eq.eqn >= MAX_EQ || new_eq.msix_vector >= MSIX_VECTORS) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (eq_exists(new_eq.eqn)) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!ring_ok(new_eq.log_entries, EQ_LOG_MAX) || !pbl_aligned(new_eq.address))
+          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        MBOX_OP_DESTROY_EQ:
+        if (object.index >= MAX_EQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!eq_exists(object.index)) verdict_o = MBOX_STATUS_BAD_STATE;
         default: verdict_o = MBOX_STATUS_BAD_OPCODE;
       endcase
       if (!op_known_i) verdict_o = MBOX_STATUS_BAD_OPCODE;

@@ -31,7 +31,16 @@ inline exrnic_mbox_create_cq cq_payload() {
   cq.msix_vector = 17;
   cq.moderation_count = 16;
   cq.moderation_ns = 4000;
+  cq.eqn = EXRNIC_NO_EQ;
   return cq;
+}
+inline exrnic_mbox_create_eq eq_payload() {
+  exrnic_mbox_create_eq eq{};
+  eq.eqn = 5;
+  eq.log_entries = 9;
+  eq.address = 0x5555555540;
+  eq.msix_vector = 18;
+  return eq;
 }
 inline exrnic_mbox_create_qp qp_payload() {
   exrnic_mbox_create_qp qp{};

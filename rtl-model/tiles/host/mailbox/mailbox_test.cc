@@ -34,7 +34,7 @@ TEST_CASE("Before a command stops the core, what stores of windows have begun is
 TEST_CASE("A command that does not exist is refused, whatever its low bits say") {
   Mailbox mailbox;
   for (const uint32_t op :
-       {EXRNIC_MBOX_OP_DETACH_GROUP + 1u, 0x100u, 0x103u, 0x80000001u, 0xffffffffu})
+       {EXRNIC_MBOX_OP_DESTROY_EQ + 1u, 0x100u, 0x103u, 0x80000001u, 0xffffffffu})
     CHECK(mailbox.run(op, cq_payload()) == kBadOpcode);
   CHECK_FALSE(mailbox.cqs[kCqn].valid);
 }
@@ -66,6 +66,7 @@ TEST_CASE("A completion queue is created as asked") {
   CHECK(cq.moderation_count == 16);
   CHECK(cq.moderation_ns == 4000);
   CHECK(cq.pbl == 0x123456789ac0);
+  CHECK_FALSE(cq.has_eq);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_CQ, cq_payload()) == kBadState);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_CQ, object(kCqn)) == kOk);
   CHECK_FALSE(mailbox.cqs[kCqn].valid);
@@ -80,6 +81,8 @@ TEST_CASE("Each field of a new completion queue is checked") {
   SECTION("number, high bits") { payload.cqn |= 0x80000000; }
   SECTION("page") { payload.page = EXRNIC_USER_PAGES; }
   SECTION("vector") { payload.msix_vector = EXRNIC_MSIX_VECTORS; }
+  SECTION("event queue") { payload.eqn = EXRNIC_MAX_EQ; }
+  SECTION("event queue that does not exist") { payload.eqn = 4; }
   SECTION("too small") { payload.log_entries = EXRNIC_RING_LOG_MIN - 1, expected = kBadParameter; }
   SECTION("too large") { payload.log_entries = EXRNIC_CQ_LOG_MAX + 1, expected = kBadParameter; }
   SECTION("size, high bits") { payload.log_entries = 0x10000004, expected = kBadParameter; }
@@ -96,13 +99,66 @@ TEST_CASE("Each field of a new completion queue is checked") {
     expected = kOk;
   }
   SECTION("largest") {
-    payload = {EXRNIC_MAX_CQ - 1, EXRNIC_USER_PAGES - 1,   ~uint64_t{63},
-               EXRNIC_CQ_LOG_MAX, EXRNIC_MSIX_VECTORS - 1, 0xffff,
-               0xffffff};
+    payload = {EXRNIC_MAX_CQ - 1,
+               EXRNIC_USER_PAGES - 1,
+               ~uint64_t{63},
+               EXRNIC_CQ_LOG_MAX,
+               EXRNIC_MSIX_VECTORS - 1,
+               0xffff,
+               0xffffff,
+               EXRNIC_NO_EQ,
+               {}};
     expected = kOk;
   }
   Mailbox mailbox;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_CQ, payload) == expected);
+  CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+}
+
+TEST_CASE("A completion queue may name an event queue that exists, and then no vector") {
+  Mailbox mailbox;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_EQ, eq_payload()) == kOk);
+  exrnic_mbox_create_cq payload = cq_payload();
+  payload.eqn = 5;
+  payload.msix_vector = ~0u;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_CQ, payload) == kOk);
+  CHECK(mailbox.cqs[kCqn].has_eq);
+  CHECK(mailbox.cqs[kCqn].eqn == 5);
+}
+
+TEST_CASE("An event queue is made as asked, at rest, and ends") {
+  Mailbox mailbox;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_EQ, eq_payload()) == kOk);
+  CHECK(mailbox.order.find("1w") != std::string::npos);
+  const EqConfig& eq = mailbox.eqs[5];
+  CHECK(eq.valid);
+  CHECK(eq.log_entries == 9);
+  CHECK(eq.address == 0x5555555540);
+  CHECK(eq.msix_vector == 18);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_EQ, eq_payload()) == kBadState);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_EQ, object(5)) == kOk);
+  CHECK(mailbox.order.find("1w") != std::string::npos);
+  CHECK_FALSE(eq.valid);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_EQ, object(5)) == kBadState);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_EQ, object(EXRNIC_MAX_EQ + 5)) == kBadIndex);
+}
+
+TEST_CASE("Each field of a new event queue is checked") {
+  exrnic_mbox_create_eq payload = eq_payload();
+  exrnic_mbox_status expected = kBadIndex;
+  SECTION("number") { payload.eqn = EXRNIC_MAX_EQ; }
+  SECTION("number, high bits") { payload.eqn |= 0x80000000; }
+  SECTION("vector") { payload.msix_vector = EXRNIC_MSIX_VECTORS; }
+  SECTION("too small") { payload.log_entries = EXRNIC_RING_LOG_MIN - 1, expected = kBadParameter; }
+  SECTION("too large") { payload.log_entries = EXRNIC_EQ_LOG_MAX + 1, expected = kBadParameter; }
+  SECTION("address") { payload.address += 8, expected = kBadParameter; }
+  SECTION("smallest") { payload.log_entries = EXRNIC_RING_LOG_MIN, expected = kOk; }
+  SECTION("largest") {
+    payload = {EXRNIC_MAX_EQ - 1, EXRNIC_EQ_LOG_MAX, ~uint64_t{63}, EXRNIC_MSIX_VECTORS - 1, {}};
+    expected = kOk;
+  }
+  Mailbox mailbox;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_EQ, payload) == expected);
   CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
 }
 

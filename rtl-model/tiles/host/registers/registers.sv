@@ -23,7 +23,6 @@ module registers
     input node_t       cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
     input logic        link_up_i,
-    output logic       link_steady_o,  // no cause of a change is due
     input logic        ready_i,
     input logic [63:0] time_i,
 
@@ -54,14 +53,12 @@ module registers
     input  logic         mbox_answer_i,
     input  mbox_answer_t mbox_answer_data_i,
 
-    input  logic  qp_error_i,
-    input  qpn_t  qp_error_qpn_i,
-    input  logic  cq_error_i,
-    input  cqn_t  cq_error_cqn_i,
-    input  logic  srq_limit_i,
-    input  srqn_t srq_limit_srqn_i,
+    output logic        eq_bell_o,  // pulse: an event queue's doorbell
+    output eqn_t        eq_bell_eqn_o,
+    output logic [31:0] eq_bell_consumer_o,
+    output logic        eq_bell_arm_o,
+
     input  logic firmware_i,
-    input  logic host_silent_i,
     output logic irq_valid_o,  // fire MSIX_VECTOR_CONTROL
     input  logic irq_ready_i,
 
@@ -145,19 +142,11 @@ module registers
 
   // ---- Interrupt causes: a cause that comes while another is pending fires again, so that the
   // driver, which clears before it looks, misses none.
-  logic link_q;
-  always_ff @(posedge clk_i) link_q <= link_up_i;
-  assign link_steady_o = link_q == link_up_i;
   logic [Causes-1:0] enable, cause_q, set;
   always_comb begin
     set = '0;
     set[INT_CAUSE_MBOX] = mbox_done_i;
-    set[INT_CAUSE_QP_ERROR] = qp_error_i;
-    set[INT_CAUSE_CQ_ERROR] = cq_error_i;
-    set[INT_CAUSE_SRQ_LIMIT] = srq_limit_i;
     set[INT_CAUSE_FIRMWARE] = firmware_i;
-    set[INT_CAUSE_LINK] = !link_steady_o;
-    set[INT_CAUSE_HOST_SILENT] = host_silent_i;
   end
   logic enabling;
   assign enabling = write && address == REG_INT_ENABLE;
@@ -173,57 +162,11 @@ module registers
     end
   end
 
-  // ---- To whom it has happened
-  function automatic logic in_range(logic [15:0] a, logic [15:0] first, int unsigned bytes);
-    return a >= first && 32'(a) < 32'(first) + bytes;
-  endfunction
-  logic has_qp_failed, has_cq_overrun, has_srq_low;  // as far as this build has them
-  logic [31:0] qp_failed, qp_failed_words, cq_overrun, cq_overrun_words, srq_low, srq_low_words;
-  assign has_qp_failed = in_range(address, REG_QP_FAILED, N_QP / 8);
-  assign has_cq_overrun = in_range(address, REG_CQ_OVERRUN, N_CQ / 8);
-  assign has_srq_low = in_range(address, REG_SRQ_LOW, N_SRQ / 8);
-  event_bits #(
-      .N(N_QP)
-  ) u_qp_failed (
-      .clk_i,
-      .rst_ni,
-      .set_i(qp_error_i),
-      .number_i(qp_error_qpn_i[$clog2(N_QP)-1:0]),
-      .look_i(read),
-      .clear_i(write && has_qp_failed),
-      .word_i(address[2+:$clog2(N_QP/32)]),
-      .ones_i(data_i),
-      .word_o(qp_failed),
-      .words_o(qp_failed_words)
-  );
-  event_bits #(
-      .N(N_CQ)
-  ) u_cq_overrun (
-      .clk_i,
-      .rst_ni,
-      .set_i(cq_error_i),
-      .number_i(cq_error_cqn_i[$clog2(N_CQ)-1:0]),
-      .look_i(read),
-      .clear_i(write && has_cq_overrun),
-      .word_i(address[2+:$clog2(N_CQ/32)]),
-      .ones_i(data_i),
-      .word_o(cq_overrun),
-      .words_o(cq_overrun_words)
-  );
-  event_bits #(
-      .N(N_SRQ)
-  ) u_srq_low (
-      .clk_i,
-      .rst_ni,
-      .set_i(srq_limit_i),
-      .number_i(srq_limit_srqn_i[$clog2(N_SRQ)-1:0]),
-      .look_i(read),
-      .clear_i(write && has_srq_low),
-      .word_i(address[2+:$clog2(N_SRQ/32)]),
-      .ones_i(data_i),
-      .word_o(srq_low),
-      .words_o(srq_low_words)
-  );
+  // ---- Doorbells of event queues
+  assign eq_bell_arm_o = in_eq_arm(address);
+  assign eq_bell_o = write && (in_eq_consumer(address) || eq_bell_arm_o);
+  assign eq_bell_eqn_o = address[2+:$bits(eqn_t)];
+  assign eq_bell_consumer_o = data_i;
 
   // ---- Reads
   logic [63:0] counter;
@@ -257,9 +200,6 @@ module registers
         REG_MAC_LO: value = mac[31:0];
         REG_MAC_HI: value = 32'(mac[47:32]);
         REG_INT_CAUSE: value = 32'(cause_q);
-        REG_QP_FAILED_WORDS: value = qp_failed_words;
-        REG_CQ_OVERRUN_WORDS: value = cq_overrun_words;
-        REG_SRQ_LOW_WORDS: value = srq_low_words;
         REG_TIME_LO: value = time_i[31:0];
         REG_TIME_HI: value = time_high_q;
         REG_MBOX_STATUS: value = 32'(mbox_status_q);
@@ -267,9 +207,6 @@ module registers
         if (is_plain) value = plain_value;
         else if (in_mbox_data(address)) value = mbox_q[address[5:2]];
         else if (in_pkeys(address)) value = 32'(pkey_of(pkeys_o, pkey_index));
-        else if (has_qp_failed) value = qp_failed;
-        else if (has_cq_overrun) value = cq_overrun;
-        else if (has_srq_low) value = srq_low;
         else if (in_counters(address)) value = address[2] ? counter_high_q : counter[31:0];
       endcase
     end

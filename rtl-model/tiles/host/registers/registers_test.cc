@@ -26,8 +26,7 @@ class Registers : public Bench<Vregisters> {
     d.cfg_clock_khz_i = 250000;
     d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
     d.time_i = 0x1122334455667788;
-    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.qp_error_i = d.cq_error_i = d.srq_limit_i =
-        d.firmware_i = 0;
+    d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.firmware_i = 0;
     for (unsigned i = 0; i < kSources; ++i) d.event_i[i] = 0;
     reset();
   }
@@ -116,12 +115,10 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_MBOX_COMMAND, kOnes},  // write only
       {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_HARDWARE},
       {EXRNIC_REG_ERRATA, 0},
-      {EXRNIC_REG_QP_FAILED_WORDS, 0},
-      {EXRNIC_REG_CQ_OVERRUN_WORDS, 0},
-      {EXRNIC_REG_SRQ_LOW_WORDS, 0},
+      {EXRNIC_REG_MAX_EQ, EXRNIC_MAX_EQ},
       {EXRNIC_REG_READ_POOL + 4, kOnes},
-      {EXRNIC_REG_QP_FAILED - 4, kOnes},
-      {EXRNIC_REG_SRQ_LOW + EXRNIC_MAX_SRQ / 8, kOnes},
+      {EXRNIC_REG_EQ_CONSUMER, kOnes},  // write only
+      {EXRNIC_REG_EQ_ARM + kWord * (EXRNIC_MAX_EQ - 1), kOnes},
       {EXRNIC_REG_PKEYS - 4, kOnes},
       {EXRNIC_REG_PKEYS, EXRNIC_PKEY_DEFAULT},
       {EXRNIC_REG_PKEYS + kWord * (EXRNIC_PKEYS - 1), 0},
@@ -144,21 +141,6 @@ TEST_CASE("Status follows the tables and the link") {
   CHECK(registers.read(EXRNIC_REG_STATUS) == EXRNIC_DEVICE_STATUS_LINK_UP);
   registers.dut().link_up_i = 0;
   CHECK(registers.read(EXRNIC_REG_STATUS) == 0);
-}
-
-TEST_CASE("Each change of the link is a cause, and no other moment is") {
-  Registers registers;
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
-  for (const bool up : {false, true}) {
-    registers.dut().link_up_i = up;
-    registers.dut().eval();
-    CHECK(registers.dut().link_steady_o == 0);
-    registers.cycle();
-    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_LINK);
-    CHECK(registers.dut().link_steady_o == 1);
-    registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_LINK);
-    CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 0);
-  }
 }
 
 TEST_CASE("A read that is not an aligned word of BAR 0 gives all ones") {
@@ -215,7 +197,7 @@ TEST_CASE("Configuration takes the values that its register allows") {
       {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE, EXRNIC_PULL_MODE_FIRMWARE},
       {EXRNIC_REG_PULL_MODE, EXRNIC_PULL_MODE_FIRMWARE + 1, EXRNIC_PULL_MODE_HARDWARE},
       {EXRNIC_REG_ERRATA, kOnes, EXRNIC_ERRATA_PULL_BESIDE_PUSH},
-      {EXRNIC_REG_INT_ENABLE, kOnes, 127},
+      {EXRNIC_REG_INT_ENABLE, kOnes, 3},
       {EXRNIC_REG_ID, 1, EXRNIC_DEVICE_MAGIC},
       {EXRNIC_REG_NODE_ID, 1, 0xab},
   }));
@@ -337,51 +319,52 @@ TEST_CASE("An answer replaces the payload as far as it reaches") {
 
 TEST_CASE("Each cause is pending until a one clears it, and fires if it is enabled") {
   Registers registers;
-  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_QP_ERROR);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_FIRMWARE);
   registers.pulse(registers.dut().mbox_done_i);
-  registers.pulse(registers.dut().cq_error_i);
-  registers.pulse(registers.dut().srq_limit_i);
+  CHECK(registers.interrupts == 0);
   registers.pulse(registers.dut().firmware_i);
-  CHECK(registers.interrupts == 0);
-  registers.pulse(registers.dut().qp_error_i);
   CHECK(registers.interrupts == 1);
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == 31);
-  registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_QP_ERROR);
   CHECK(registers.read(EXRNIC_REG_INT_CAUSE) ==
-        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_CQ_ERROR | EXRNIC_INT_CAUSE_SRQ_LIMIT |
-         EXRNIC_INT_CAUSE_FIRMWARE));
-  registers.pulse(registers.dut().qp_error_i);
-  registers.pulse(registers.dut().qp_error_i);  // pending already: the driver may be looking now
+        (EXRNIC_INT_CAUSE_MBOX | EXRNIC_INT_CAUSE_FIRMWARE));
+  registers.write(EXRNIC_REG_INT_CAUSE, EXRNIC_INT_CAUSE_FIRMWARE);
+  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_MBOX);
+  registers.pulse(registers.dut().firmware_i);
+  registers.pulse(registers.dut().firmware_i);  // pending already: the driver may be looking now
   CHECK(registers.interrupts == 3);
-}
-
-TEST_CASE("A shared receive queue that falls below its limit fires, if that cause is enabled") {
-  Registers registers;
-  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_SRQ_LIMIT);
-  registers.pulse(registers.dut().srq_limit_i);
-  CHECK(registers.interrupts == 1);
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_SRQ_LIMIT);
-}
-
-TEST_CASE("A host that answers no read is told to its driver, if that cause is enabled") {
-  Registers registers;
-  registers.pulse(registers.dut().host_silent_i);
-  CHECK(registers.interrupts == 0);
-  CHECK(registers.read(EXRNIC_REG_INT_CAUSE) == EXRNIC_INT_CAUSE_HOST_SILENT);
-  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_HOST_SILENT);
-  CHECK(registers.read(EXRNIC_REG_INT_ENABLE) == EXRNIC_INT_CAUSE_HOST_SILENT);
-  CHECK(registers.interrupts == 1);
 }
 
 TEST_CASE("Enabling a cause that is pending fires") {
   Registers registers;
-  registers.pulse(registers.dut().cq_error_i);
+  registers.pulse(registers.dut().firmware_i);
   registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_MBOX);
   registers.cycle();
   CHECK(registers.interrupts == 0);
-  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_CQ_ERROR);
+  registers.write(EXRNIC_REG_INT_ENABLE, EXRNIC_INT_CAUSE_FIRMWARE);
   registers.cycle();
   CHECK(registers.interrupts == 1);
+}
+
+TEST_CASE("A doorbell of an event queue says which it is, what was taken, and whether it arms") {
+  Registers registers;
+  Vregisters& dut = registers.dut();
+  for (const uint32_t eqn : {0u, 5u, EXRNIC_MAX_EQ - 1u}) {
+    for (const bool arm : {false, true}) {
+      const uint32_t first = arm ? EXRNIC_REG_EQ_ARM : EXRNIC_REG_EQ_CONSUMER;
+      registers.drive_write(first + kWord * eqn, 0x1234'5678 + eqn);
+      registers.settle();
+      CHECK(dut.eq_bell_o);
+      CHECK(dut.eq_bell_eqn_o == eqn);
+      CHECK(dut.eq_bell_consumer_o == 0x1234'5678 + eqn);
+      CHECK(dut.eq_bell_arm_o == arm);
+      registers.cycle();
+      dut.valid_i = 0;
+      registers.settle();
+      CHECK_FALSE(dut.eq_bell_o);
+    }
+  }
+  registers.drive_write(EXRNIC_REG_EQ_CONSUMER, 1, 2);  // no word
+  registers.settle();
+  CHECK_FALSE(dut.eq_bell_o);
 }
 
 TEST_CASE("A cause that comes in the very cycle of its enabling fires") {
@@ -406,75 +389,13 @@ TEST_CASE(
   Registers registers;
   registers.write(EXRNIC_REG_INT_ENABLE, 7);
   registers.dut().irq_ready_i = 0;
-  registers.pulse(registers.dut().qp_error_i);
-  registers.pulse(registers.dut().cq_error_i);
+  registers.pulse(registers.dut().firmware_i);
+  registers.pulse(registers.dut().firmware_i);
   CHECK(registers.dut().irq_valid_o);
   registers.dut().irq_ready_i = 1;
   registers.pulse(registers.dut().mbox_done_i);
   CHECK(registers.interrupts == 2);
   CHECK_FALSE(registers.dut().irq_valid_o);
-}
-
-struct EventBits {
-  uint32_t first;
-  uint32_t words;
-  uint32_t objects;
-};
-constexpr EventBits kQpFailed{EXRNIC_REG_QP_FAILED, EXRNIC_REG_QP_FAILED_WORDS, EXRNIC_MAX_QP};
-constexpr EventBits kCqOverrun{EXRNIC_REG_CQ_OVERRUN, EXRNIC_REG_CQ_OVERRUN_WORDS, EXRNIC_MAX_CQ};
-constexpr EventBits kSrqLow{EXRNIC_REG_SRQ_LOW, EXRNIC_REG_SRQ_LOW_WORDS, EXRNIC_MAX_SRQ};
-
-// Something happens to that object, in the cycle of a write that was driven, if one was.
-void happens(Registers& registers, const EventBits& what, uint32_t number) {
-  Vregisters& dut = registers.dut();
-  dut.qp_error_qpn_i = dut.cq_error_cqn_i = number;
-  dut.srq_limit_srqn_i = static_cast<uint8_t>(number);
-  if (what.first == kQpFailed.first) registers.pulse(dut.qp_error_i);
-  if (what.first == kCqOverrun.first) registers.pulse(dut.cq_error_i);
-  if (what.first == kSrqLow.first) registers.pulse(dut.srq_limit_i);
-}
-
-uint32_t word_of(const EventBits& what, uint32_t number) {
-  return what.first + number / 32 * kWord;
-}
-
-TEST_CASE("A queue to which something happens has its bit, and no other, until a one clears it") {
-  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
-  const uint32_t last = what.objects - 1;
-  Registers registers;
-  for (uint32_t number : {0u, 33u, last}) {
-    CHECK(registers.read(what.words) == 0);
-    happens(registers, what, number);
-    CHECK(registers.read(what.words) == 1u << number / 32);
-    for (uint32_t i = 0; i < what.objects; i += 32)
-      CHECK(registers.read(word_of(what, i)) == (number / 32 == i / 32 ? 1u << number % 32 : 0));
-    registers.write(word_of(what, number), ~(1u << number % 32));  // others
-    CHECK(registers.read(what.words) == 1u << number / 32);
-    registers.write(word_of(what, number), 1u << number % 32);
-  }
-  CHECK(registers.read(what.words) == 0);
-}
-
-TEST_CASE("What happens to one kind of queue is not told of another") {
-  Registers registers;
-  happens(registers, kQpFailed, 5);
-  CHECK(registers.read(kCqOverrun.words) == 0);
-  CHECK(registers.read(kSrqLow.words) == 0);
-  happens(registers, kCqOverrun, 70);
-  CHECK(registers.read(kQpFailed.words) == 1);
-  CHECK(registers.read(kCqOverrun.words) == 4);
-}
-
-TEST_CASE("A bit that comes in the very cycle of its clearing stays") {
-  const EventBits what = GENERATE(kQpFailed, kCqOverrun, kSrqLow);
-  Registers registers;
-  happens(registers, what, 40);
-  registers.drive_write(word_of(what, 40), ~0u);
-  happens(registers, what, 40);
-  CHECK(registers.read(word_of(what, 40)) == 1u << 8);
-  registers.drive_write(word_of(what, 40), ~0u);  // and clears others
-  happens(registers, what, 41);
-  CHECK(registers.read(word_of(what, 40)) == 1u << 9);
 }
 
 TEST_CASE("A counter counts every source that pulses it in a cycle, and no other counter") {

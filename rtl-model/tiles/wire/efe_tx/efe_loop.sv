@@ -70,6 +70,7 @@ module efe_loop
   output logic           init_done_o,
   output logic           idle_o,
   output logic           waits_o,
+  output node_t          dead_node_o,
   output event_t         event_o
 );
 
@@ -161,6 +162,7 @@ module efe_loop
     .init_done_o         (tx_init_done),
     .idle_o              (tx_idle),
     .waits_o             (tx_waits),
+    .dead_node_o,
     .event_o             (tx_event)
   );
 

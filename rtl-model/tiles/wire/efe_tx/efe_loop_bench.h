@@ -109,6 +109,7 @@ class EfeNode : public Bench<Vefe_loop> {
   std::vector<Placed> placed;
   std::vector<TxDone> dones;
   Counters counters{};
+  unsigned dead_node = ~0u;   // the last peer that was given up
   unsigned place_delay = 20;  // up to
 
  private:
@@ -243,7 +244,9 @@ class EfeNode : public Bench<Vefe_loop> {
   }
 
   void sample() {
+    const uint64_t dead_before = counters[EXRNIC_COUNTER_PEERS_DEAD];
     count_events(counters, dut());
+    if (counters[EXRNIC_COUNTER_PEERS_DEAD] != dead_before) dead_node = dut().dead_node_o;
     if (dut().refuse_done_o && placing_)
       placing_->verdict = dut().refuse_put_off_o ? Placing::kPutOff : Placing::kRefused;
     if (dut().done_valid_o) {

@@ -133,6 +133,7 @@ TEST_CASE("A dead peer ends all work with an error, and a later try succeeds") {
   CHECK(pair.b.placed.empty());
   check_dones(pair.a, lost, EXRNIC_CQE_STATUS_RETRY_EXC_ERR);
   CHECK(pair.a.counters[EXRNIC_COUNTER_PEERS_DEAD] == 1);
+  CHECK(pair.a.dead_node == 2);
   cut = false;
   pair.a.dones.clear();
   const auto to_b = some_work(2, 20, 100, 9);

@@ -61,6 +61,7 @@ module efe_tx
   output logic           init_done_o,
   output logic           idle_o,
   output logic           waits_o,  // at most for payload and acknowledgements: only clocks run
+  output node_t          dead_node_o,  // with COUNTER_PEERS_DEAD: who it is
   output event_t         event_o
 );
 
@@ -354,6 +355,8 @@ module efe_tx
     .init_done_o    (sequencer_init_done),
     .event_o
   );
+
+  assign dead_node_o = node;
 
   tx_streams #(
     .N_QP(N_QP)

@@ -37,9 +37,13 @@ module completer
     table_read_if.client          qp,
     completer_queues_if.completer queues,  // of qp.index
     stream_if.source              wake,
-    output logic                  qp_error_o,  // pulse: a queue pair went to ERROR
+    output logic                  qp_error_o,  // pulse: a queue pair went to ERROR,
+    output qp_cause_e             qp_cause_o,  // for this reason
     output logic                  cq_error_o,  // pulse: a completion was lost
     output cqn_t                  cq_error_cqn_o,
+    output logic                  last_wqe_o,  // pulse: of queue pair queues.status_qpn
+    output logic                  completion_o,  // pulse: queue cq_error_cqn_o has fired,
+    output eqn_t                  completion_eqn_o,  // which this event queue hears
     command_if.engines            command,
 
     xlate_if.client  xlate,
@@ -117,7 +121,7 @@ module completer
 
   // ---- What an end means
   logic lost_q;  // its completion could not be written
-  logic ends, well, wants_cqe, changes, fails, catches_up;
+  logic ends, well, wants_cqe, last_wqe, changes, fails, catches_up;
   /* verilator lint_off UNUSEDSIGNAL */  // one property counts
   wqe_opcode_properties_t op;
   /* verilator lint_on UNUSEDSIGNAL */
@@ -126,6 +130,7 @@ module completer
   logic [15:0] detail;
   completion_status u_status (
       .received_i(ended_q.received),
+      .emptied_i(ended_q.work.emptied),
       .kind_i(ended_q.kind),
       .generation_i(ended_q.work.generation),
       .signaled_i(ended_q.work.signaled),
@@ -137,10 +142,12 @@ module completer
       .ends_o(ends),
       .well_o(well),
       .wants_cqe_o(wants_cqe),
+      .last_wqe_o(last_wqe),
       .status_o(cqe_status),
       .detail_o(detail),
       .changes_o(changes),
       .fails_o(fails),
+      .cause_o(qp_cause_o),
       .qp_status_o(queues.status)
   );
   // All that was issued has ended: work that waits for that can go on. The end of a slot may come
@@ -266,7 +273,7 @@ module completer
       if (placed) state_d = unreadable ? StQpRead : StWrite;
       else if (bell.valid && bell.data.cqn < 32'(N_CQ)) state_d = StCqRead;
       StWrite: if (write.ready) state_d = fires ? StFire : StIdle;
-      StFire: if (write.ready) state_d = resumes ? StCqRead : StIdle;
+      StFire: if (write.ready || cq.has_eq) state_d = resumes ? StCqRead : StIdle;
       default: state_d = StIdle;
     endcase
   end
@@ -328,6 +335,9 @@ module completer
   assign quiescent_o = state_q == StIdle;
   assign settled_o = quiescent_o || (job_q == JobBell && !asked_q && state_q != StFire);
   assign cq_error_cqn_o = cqn_q;
+  assign last_wqe_o = state_q == StJudge && last_wqe;
+  assign completion_o = state_q == StFire && cq.has_eq;
+  assign completion_eqn_o = cq.eqn;
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
@@ -354,7 +364,7 @@ module completer
           length: 32'(CQE_BYTES)
       };
 
-  assign write.valid = state_q == StWrite || state_q == StFire;
+  assign write.valid = state_q == StWrite || (state_q == StFire && !cq.has_eq);
   cqe_t cqe;
   always_comb begin
     cqe = '0;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "Vcompleter.h"
@@ -47,7 +48,9 @@ class Completer : public Bench<Vcompleter> {
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
-  unsigned overrun = ~0u;  // the last queue that lost a completion
+  std::vector<unsigned> qp_causes;
+  std::vector<std::pair<unsigned, unsigned>> told;  // queue that fired, and its event queue
+  unsigned overrun = ~0u;                           // the last queue that lost a completion
 
   void cycle() override {
     qp_reader_.drive();
@@ -134,6 +137,8 @@ class Completer : public Bench<Vcompleter> {
     if (dut().write_valid_o && dut().write_ready_i)
       writes.push_back(unpack<DmaWriteCmd>(dut().write_data_o));
     qp_errors += dut().qp_error_o;
+    if (dut().qp_error_o) qp_causes.push_back(dut().qp_cause_o);
+    if (dut().completion_o) told.emplace_back(dut().cq_error_cqn_o, dut().completion_eqn_o);
     cq_errors += dut().cq_error_o;
     if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;
   }

@@ -53,6 +53,24 @@ TEST_CASE("A queue that is armed for solicited completions fires for one, and fo
   CHECK(completer.interrupts() == 1);
 }
 
+TEST_CASE("A queue that has an event queue is told there when it fires, and fires no vector") {
+  Completer completer;
+  connect(completer);
+  CqConfig cq = small_cq();
+  cq.has_eq = true;
+  cq.eqn = 19;
+  completer.create_cq(kCqn, cq);
+  completer.ring(bell(0, true));
+  completer.end(done(0));
+  CHECK(completer.told == std::vector<std::pair<unsigned, unsigned>>{{kCqn, 19}});
+  completer.end(done(1));
+  CHECK(completer.told.size() == 1);  // it is not armed
+  completer.ring(bell(1, true));      // one is pending
+  CHECK(completer.told.size() == 2);
+  CHECK(completer.interrupts() == 0);
+  CHECK(completer.writes.size() == 2);
+}
+
 TEST_CASE("Arming for solicited completions while any is pending fires at once") {
   Completer completer;
   connect(completer);

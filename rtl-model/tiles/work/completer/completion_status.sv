@@ -7,6 +7,7 @@ module completion_status
   import exrnic_core_pkg::*;
 (
     input logic        received_i,  // from the responder: a message or a PULL; else a slot
+    input logic        emptied_i,   // or nothing that has ended
     input tx_kind_e    kind_i,      // of a slot
     input generation_t generation_i,
     input logic        signaled_i,
@@ -21,10 +22,12 @@ module completion_status
     output logic        ends_o,     // something that counts in sq.issued
     output logic        well_o,     // a work request of the send queue has ended, and well
     output logic        wants_cqe_o,
+    output logic        last_wqe_o,  // of a shared receive queue; its completion is written
     output cqe_status_e status_o,
     output logic [15:0] detail_o,
     output logic        changes_o,  // the queue pair's status becomes qp_status_o
-    output logic        fails_o,    // and so goes to ERROR
+    output logic        fails_o,    // and so goes to ERROR,
+    output qp_cause_e   cause_o,    // for this reason
     output qp_status_t  qp_status_o
 );
 
@@ -81,8 +84,9 @@ module completion_status
   assign ends_o = known && (is_last || is_probe) && !lost_i;
   assign well_o = known && !lost_i && succeeded &&
       (is_last || (received_i && opcode_i != WQE_OPCODE_RECV));
-  assign wants_cqe_o = known && (is_last || received_i) && !lost_i && !comes_again &&
+  assign wants_cqe_o = known && (is_last || received_i) && !emptied_i && !lost_i && !comes_again &&
       (signaled_i || !succeeded);
+  assign last_wqe_o = known && emptied_i;
   always_comb begin
     if (succeeded) status_o = CQE_STATUS_SUCCESS;
     else if (takes_fault) status_o = qp_i.status.fault_status;
@@ -100,6 +104,13 @@ module completion_status
     fails_o = fails_o && known && !in_error;
   end
   assign changes_o = fails_o || (known && !lost_i && (takes_fault || loses_answer || goes_alone || not_told));
+
+  always_comb begin
+    if (lost_i) cause_o = QP_CAUSE_COMPLETION;
+    else if (loses_answer) cause_o = QP_CAUSE_MEMORY;
+    else if (status_i == CQE_STATUS_RETRY_EXC_ERR) cause_o = QP_CAUSE_NO_ANSWER;
+    else cause_o = QP_CAUSE_WORK_REQUEST;
+  end
 
   // A segment that failed leaves its status for the work request that it is part of. Of a response
   // that failed the peer has to hear.

@@ -28,7 +28,8 @@ module requester
     requester_queues_if.requester queues,
     input logic                   has_windows_i,  // one cycle later than its row
     input logic                   lost_i,         // firmware has lost requests of it
-    output logic                  qp_error_o,     // pulse
+    output logic                  qp_error_o,     // pulse: a queue pair went to ERROR,
+    output qp_cause_e             qp_cause_o,     // for this reason
     output logic                  flush_valid_o,  // it is in ERROR: the responder has something to end
     input  logic                  flush_ready_i,
 
@@ -355,6 +356,8 @@ module requester
   assign queues.status_valid = step == STEP_STATUS;
   assign qp_error_o = queues.status_valid && queues.status_ready &&
       qp.row.status.state != QP_STATE_ERROR && queues.status.state == QP_STATE_ERROR;
+
+  assign qp_cause_o = segment.turn == TURN_GO_BACK ? QP_CAUSE_NO_RECEIVE : QP_CAUSE_REQUEST;
 
   segment_build u_segment (
       .valid_i(transmit.valid),

@@ -39,7 +39,8 @@ module responder
     table_read_if.client          srq,
     responder_queues_if.responder queues,
     stream_if.source              wake,
-    output logic                  qp_error_o,         // pulse: a queue pair went to ERROR
+    output logic                  qp_error_o,         // pulse: a queue pair went to ERROR,
+    output qp_cause_e             qp_cause_o,         // for this reason
     output logic                  srq_limit_event_o,  // pulse
 
     // Requests of the peer for firmware.
@@ -329,6 +330,7 @@ module responder
       .qpn_i(qpn_q),
       .generation_i(qp.row.cfg.generation),
       .status_i(end_status),
+      .emptied_i(flush_job.emptied),
       .is_pull_i(flush ? flush_job.pull : segment.message == MESSAGE_RESPONSE),
       .pull_i(queues.pull_head),
       .stream_i(stream),
@@ -382,6 +384,7 @@ module responder
   assign queues.status_qpn = qpn_q;
   assign qp_error_o = queues.status_valid && queues.status_ready && verdict.receiving &&
       queues.status.state == QP_STATE_ERROR;
+  assign qp_cause_o = queues.status.fault ? QP_CAUSE_PEER : QP_CAUSE_REQUEST;
   assign wake.valid = step == STEP_WAKE;
   assign wake.data = qpn_q;
 

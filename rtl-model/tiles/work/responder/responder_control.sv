@@ -97,7 +97,7 @@ module responder_control
   endfunction
   function automatic step_e flush_judged();
     if (flush_i.pull) return pull_last_i ? STEP_REPORT : STEP_WAKE;
-    if (flush_i.message) return STEP_REPORT;
+    if (flush_i.message || flush_i.emptied) return STEP_REPORT;
     return flush_i.receive ? STEP_TAKE : STEP_IDLE;
   endfunction
   function automatic step_e roomed();
@@ -192,7 +192,8 @@ module responder_control
           told: hears && refused_o.told && !rnr_q,
           owes: hears && put_off_q,
           came: came,
-          dropped: dropped
+          dropped: dropped,
+          emptied: flush_i.emptied
       };
 
   always_comb begin

@@ -42,6 +42,7 @@ package responder_pkg;
     logic pull;
     logic message;  // the open receive
     logic receive;  // the next one
+    logic emptied;  // nothing of a shared receive queue is left to it, which nobody knows yet
   } flush_t;
 
   // Whether a segment is for the core itself, or for its firmware.
@@ -65,6 +66,7 @@ package responder_pkg;
     logic owes;      // it failed, and its sender could not be told
     logic came;      // a segment of the unreliable class, in time,
     logic dropped;   // which is not served; nor is what follows of its message
+    logic emptied;   // nothing of a shared receive queue is left to it
   } stream_change_t;
 
   // How the segment in hand is refused.
@@ -143,6 +145,7 @@ package responder_pkg;
     logic [15:0] told_in;   // in that session of its node; in another one it may not have heard
     logic        owes;      // in ERROR: what failed its receive was put off. It is refused with
     term_code_e  owed;      // this code when it comes again
+    logic        emptied;    // in ERROR: nothing of a shared receive queue is left to it, and that is told
   } stream_t;
 
   typedef logic [$clog2(WQE_SLOTS_MAX):0] slot_count_t;  // of a receive

@@ -163,7 +163,8 @@ module segment_judge
           pull: flushable && has_pulls,
           message: flushable && !has_pulls && stream_i.open,
           receive: flushable && !has_pulls && !stream_i.open && !qp_i.cfg.has_srq &&
-              qp_i.rq_producer != qp_i.rq_consumer
+              qp_i.rq_producer != qp_i.rq_consumer,
+          emptied: flushable && !has_pulls && !stream_i.open && qp_i.cfg.has_srq && !stream_i.emptied
       };
 
 endmodule

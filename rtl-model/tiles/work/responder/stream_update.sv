@@ -52,6 +52,7 @@ module stream_update
       stream_o.position  = '0;
     end
     if (change_i.closed) stream_o.open = 1'b0;
+    if (change_i.emptied) stream_o.emptied = 1'b1;
     if (change_i.paused) stream_o.refused = 1'b1;
     if (change_i.told) begin
       stream_o.told    = 1'b1;
