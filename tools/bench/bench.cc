@@ -28,6 +28,7 @@ void measure_latencies(const std::string& profile, exrnic::bench::Results& resul
     exrnic::bench::measure_loopback(profile, post, results);
     exrnic::bench::measure_round_trip(profile, post, results);
   }
+  exrnic::bench::measure_events(profile, results);
   for (const Post post : {Post::kRegion, Post::kPio})
     exrnic::bench::measure_stages(profile, post, results);
   exrnic::bench::measure_ntb(profile, results);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tools/bench/latency_bench.h"
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "tests/support/pio.h"
@@ -110,6 +112,82 @@ void measure_loopback(const std::string& profile, Post post, Results& results) {
   const uint64_t ns = oneway_ns(path, left, sink, post);
   results.add("loopback.oneway_ns", static_cast<double>(ns), "ns", Clock::kSimulated,
               keys_of(profile, post));
+}
+
+namespace {
+
+// A queue pair to itself on a completion queue that may have an event queue, and one for all else.
+class Told {
+ public:
+  static constexpr uint32_t kNumber = 70;
+  static constexpr uint32_t kVector = 5;
+  static constexpr uint32_t kOtherVector = 6;
+
+  Told(Path& path, bool by_queue)
+      : testbed_(path.pair.testbed),
+        rnic_(path.pair.left.rnic),
+        events_(rnic_.create_eq(EXRNIC_EQN_ASYNC, kOtherVector)),
+        fired_(rnic_.create_eq(1, kVector)),
+        cq_(by_queue ? rnic_.create_cq(kNumber, Side::kPage, fired_)
+                     : rnic_.create_cq(kNumber, Side::kPage, 6, kVector)),
+        qp_(rnic_.create_qp(kNumber, Side::kPage, Side::kPd, cq_)) {
+    rnic_.connect(qp_, rnic_.node(), kNumber);
+    rnic_.ring(fired_, true);
+    rnic_.ring(events_, true);
+  }
+
+  // From the completion of this to an interrupt of that vector.
+  uint64_t ns(const testing::Work& work, unsigned vector) {
+    rnic_.arm(cq_, Side::kPage);
+    testbed_.run_for(kRestNs);
+    rnic_.host().clear_records();
+    rnic_.post(qp_, work);
+    await([&] { return rnic_.poll(cq_, Side::kPage).has_value(); }, "a completion");
+    const uint64_t start = testbed_.now_ns();
+    const auto& fired = rnic_.host().interrupts();
+    await([&] { return std::count(fired.begin(), fired.end(), vector) != 0; }, "an interrupt");
+    return testbed_.now_ns() - start;
+  }
+  void expect_event(bool completion) {
+    if (!rnic_.poll(completion ? fired_ : events_))
+      throw std::runtime_error("an interrupt came before its event");
+  }
+
+ private:
+  static constexpr uint64_t kRestNs = 10'000;
+
+  template <typename Condition>
+  void await(Condition condition, const char* what) {
+    if (testbed_.run_until(condition, kWaitNs) != RunResult::kDone)
+      throw std::runtime_error(std::string("waited in vain for ") + what);
+  }
+
+  Testbed& testbed_;
+  testing::RnicDriver& rnic_;
+  testing::EventQueue events_, fired_;
+  testing::Queue cq_;
+  testing::QueuePair qp_;
+};
+
+}  // namespace
+
+void measure_events(const std::string& profile, Results& results) {
+  const auto add = [&](const char* event, const char* via, uint64_t ns) {
+    results.add("event.ns", static_cast<double>(ns), "ns", Clock::kSimulated,
+                {{"profile", profile}, {"event", event}, {"via", via}});
+  };
+  for (const bool by_queue : {false, true}) {
+    Path path(profile, kSize, make_rtl_core);
+    Told told(path, by_queue);
+    const Region sink = testing::sink_of(path.pair.left, kSize);
+    testing::Work work = push_of(path.pair.left, sink, Post::kInline, 1);
+    add("completion", by_queue ? "queue" : "vector", told.ns(work, Told::kVector));
+    if (!by_queue) continue;
+    told.expect_event(/*completion=*/true);
+    work.flags |= 0x80;  // there is no such one
+    add("qp_error", "queue", told.ns(work, Told::kOtherVector));
+    told.expect_event(/*completion=*/false);
+  }
 }
 
 uint64_t round_trip_ns(Path& path, Post post, uint32_t size) {

@@ -22,6 +22,11 @@ void measure_oneway(const std::string& profile, Post post, Results& results);
 // loopback.oneway_ns: likewise, to a queue pair of the own node.
 void measure_loopback(const std::string& profile, Post post, Results& results);
 
+// event.ns: a completion that the host sees, to the interrupt that tells of it: by the vector of
+// its completion queue, or by an event queue, whose event is there then. And likewise of a queue
+// pair that fails. Keys: profile, event, via.
+void measure_events(const std::string& profile, Results& results);
+
 // msg.rtt_us: the same store for a SEND of 8 bytes, to the completion of the receive of its answer,
 // which the peer posts when its own receive has completed. Keys: profile, size, via, data.
 void measure_round_trip(const std::string& profile, Post post, Results& results);

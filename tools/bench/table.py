@@ -116,6 +116,14 @@ def print_barriers(rows, profile):
             for nodes in counts))
 
 
+def print_events(rows, profile):
+    """From what the host sees to the interrupt that tells of it."""
+    found = {(row["event"], row["via"]): row["value"] for row in rows
+             if row.get("profile") == profile and row["name"] == "event.ns"}
+    print("  to its interrupt, ns: " + ", ".join(
+        f"{event.replace('_', ' ')} by {via} {ns:.0f}" for (event, via), ns in found.items()))
+
+
 def print_profile(rows, profile):
     values = of_profile(rows, profile)
     print(f"\n{profile}")
@@ -123,6 +131,7 @@ def print_profile(rows, profile):
         print_goodput(values, profile, name, title)
     print_posts(values, profile, "push.oneway_ns", "PUSH one way", "ns")
     print_posts(values, profile, "loopback.oneway_ns", "PUSH within a node", "ns")
+    print_events(rows, profile)
     print_posts(values, profile, "msg.rtt_us", "SEND and its answer", "us")
     print(f"  datagram and its answer, 8 B inline: {values['ud.rtt_us', 8]:.5g} us")
     print_ntb(values, profile)
