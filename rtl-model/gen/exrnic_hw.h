@@ -868,7 +868,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_PORT_SPADS 16  // Scratchpads of a port, of 32 bits, in each direction
 #define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
 #define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
-#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
+#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
 #define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
 #define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
 #define EXRNIC_REG_PORT_STATUS 0x00c  // ro: How it is; flags port_status

@@ -552,7 +552,7 @@ package exrnic_pkg;
   localparam int unsigned PORT_SPADS = 32'h10;  // Scratchpads of a port, of 32 bits, in each direction
   localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
   localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
-  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it; flags port_control
+  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
   localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
   localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
   localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: How it is; flags port_status

@@ -122,7 +122,7 @@ void Ports::set_peer(Port& port, uint32_t value) {
 
 void Ports::enable(uint32_t number, bool enable) {
   Port& port = ports_[number];
-  if (port.enabled == enable) return;
+  if (port.enabled == enable || (enable && port.node == state_.config.node_id)) return;
   port.enabled = enable;
   port.linked = false;
   if (enable) {

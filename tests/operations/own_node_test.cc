@@ -327,8 +327,14 @@ TEST_CASE("no window is on the own node, and no port has a peer there") {
   Port port(node.rnic, 3);
   port.open(0, 4, 9);
   CHECK(port.read(EXRNIC_REG_PORT_PEER) == 0);
-  port.close();
+  Port unnamed(node.rnic, 0);  // PORT_PEER is its own name, as it is not set
+  unnamed.write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
   node.rest();
+  for (Port* opened : {&port, &unnamed}) {
+    CHECK(opened->read(EXRNIC_REG_PORT_CONTROL) == 0);
+    CHECK_FALSE(opened->linked());
+    CHECK(opened->take_events() == 0);
+  }
   CHECK(node.rnic.read(node.far, 0, 8) == Bytes(8));
   CHECK(node.a.state() == EXRNIC_QP_STATE_RTS);
 }

@@ -78,7 +78,7 @@ module ports
       in_in = in_port_spad_in(16'(place));
       rings = write && (16'(place) == REG_PORT_RING || in_out);
       enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
-          !enabled_q[port];
+          !enabled_q[port] && peer_q[port].node != cfg_node_i;
       disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
           enabled_q[port];
       sends = enable_i && ((rings && linked_q[port]) || enables || disables);

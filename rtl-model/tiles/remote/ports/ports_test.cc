@@ -371,6 +371,19 @@ TEST_CASE("A peer or vector that is none is not taken, nor another peer while en
   CHECK(ports.read(EXRNIC_REG_PORT_VECTOR) == kVector);
 }
 
+// Of node 0, whose PORT_PEER names it after reset.
+TEST_CASE("A port whose peer is on the own node is not enabled, and says nothing") {
+  Ports ports;
+  ports.dut().cfg_node_i = 0;
+  ports.write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE, 0);
+  ports.rest();
+  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL, 0) == 0);
+  CHECK(ports.sent.empty());
+  ports.enable(0);
+  CHECK(ports.read(EXRNIC_REG_PORT_CONTROL, 0) == EXRNIC_PORT_CONTROL_ENABLE);
+  CHECK(ports.sent.size() == 1);
+}
+
 TEST_CASE("What is no register reads as all ones, and takes nothing") {
   Ports ports;
   ports.link();
