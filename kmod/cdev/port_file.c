@@ -79,13 +79,28 @@ static __poll_t exrnic_port_file_poll(struct file *filp, poll_table *table)
 	return exrnic_port_peek(port, &unused) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
+static long exrnic_port_file_spad(struct exrnic_port *port, unsigned int cmd, void __user *user)
+{
+	const bool of_peer = cmd == EXRNIC_PORT_IOCTL_SET_SPAD ||
+			     cmd == EXRNIC_PORT_IOCTL_GET_PEER_SPAD;
+	struct exrnic_port_spad spad;
+	int err;
+
+	if (copy_from_user(&spad, user, sizeof(spad)))
+		return -EFAULT;
+	if (!(_IOC_DIR(cmd) & _IOC_READ))
+		return exrnic_port_set_spad(port, of_peer, spad.index, spad.value);
+	err = exrnic_port_get_spad(port, of_peer, spad.index, &spad.value);
+	if (err)
+		return err;
+	return copy_to_user(user, &spad, sizeof(spad)) ? -EFAULT : 0;
+}
+
 static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	struct exrnic_port *port = exrnic_port_of(filp);
 	void __user *user = (void __user *)arg;
-	struct exrnic_port_spad spad;
 	u32 bits;
-	int err;
 
 	switch (cmd) {
 	case EXRNIC_PORT_IOCTL_RING:
@@ -96,14 +111,9 @@ static long exrnic_port_file_ioctl(struct file *filp, unsigned int cmd, unsigned
 						     : exrnic_port_set_mask(port, bits);
 	case EXRNIC_PORT_IOCTL_SET_SPAD:
 	case EXRNIC_PORT_IOCTL_GET_SPAD:
-		if (copy_from_user(&spad, user, sizeof(spad)))
-			return -EFAULT;
-		if (cmd == EXRNIC_PORT_IOCTL_SET_SPAD)
-			return exrnic_port_set_spad(port, spad.index, spad.value);
-		err = exrnic_port_get_spad(port, spad.index, &spad.value);
-		if (err)
-			return err;
-		return copy_to_user(user, &spad, sizeof(spad)) ? -EFAULT : 0;
+	case EXRNIC_PORT_IOCTL_SET_OWN_SPAD:
+	case EXRNIC_PORT_IOCTL_GET_PEER_SPAD:
+		return exrnic_port_file_spad(port, cmd, user);
 	default:
 		return -ENOTTY;
 	}

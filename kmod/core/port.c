@@ -223,15 +223,21 @@ int exrnic_port_ring(struct exrnic_port *port, u32 bits)
 }
 EXRNIC_EXPORT(exrnic_port_ring);
 
-int exrnic_port_set_spad(struct exrnic_port *port, u32 index, u32 value)
+/* The first register of a bank of scratchpads. */
+static u32 exrnic_port_spads(bool of_peer)
+{
+	return of_peer ? EXRNIC_REG_PORT_PEER_SPAD : EXRNIC_REG_PORT_SPAD;
+}
+
+int exrnic_port_set_spad(struct exrnic_port *port, bool of_peer, u32 index, u32 value)
 {
 	if (index >= EXRNIC_PORT_SPADS)
 		return -EINVAL;
-	return exrnic_port_say(port, EXRNIC_REG_PORT_SPAD_OUT + 4 * index, value);
+	return exrnic_port_say(port, exrnic_port_spads(of_peer) + 4 * index, value);
 }
 EXRNIC_EXPORT(exrnic_port_set_spad);
 
-int exrnic_port_get_spad(struct exrnic_port *port, u32 index, u32 *value)
+int exrnic_port_get_spad(struct exrnic_port *port, bool of_peer, u32 index, u32 *value)
 {
 	int err = 0;
 
@@ -241,7 +247,7 @@ int exrnic_port_get_spad(struct exrnic_port *port, u32 index, u32 *value)
 	if (port->dead || exrnic_port_check_link(port) == -ENODEV)
 		err = -ENODEV;
 	else
-		*value = exrnic_port_read(port, EXRNIC_REG_PORT_SPAD_IN + 4 * index);
+		*value = exrnic_port_read(port, exrnic_port_spads(of_peer) + 4 * index);
 	mutex_unlock(&port->lock);
 	return err;
 }

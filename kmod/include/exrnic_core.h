@@ -518,9 +518,12 @@ bool exrnic_port_take(struct exrnic_port *port, const struct exrnic_port_news *n
 int exrnic_port_set_mask(struct exrnic_port *port, u32 mask);
 /* -ENOTCONN: the peer's is closed. */
 int exrnic_port_ring(struct exrnic_port *port, u32 bits);
-/* -EINVAL: index is beyond EXRNIC_PORT_SPADS. */
-int exrnic_port_set_spad(struct exrnic_port *port, u32 index, u32 value);
-int exrnic_port_get_spad(struct exrnic_port *port, u32 index, u32 *value);
+/*
+ * Scratchpads of this port, or of the peer's (@of_peer); both sides read and write both, as ntb_spad_* and
+ * ntb_peer_spad_* do. -EINVAL: index is beyond EXRNIC_PORT_SPADS. -ENOTCONN (set): the peer's is closed.
+ */
+int exrnic_port_set_spad(struct exrnic_port *port, bool of_peer, u32 index, u32 value);
+int exrnic_port_get_spad(struct exrnic_port *port, bool of_peer, u32 index, u32 *value);
 
 /* ---- Message channels, which firmware serves */
 

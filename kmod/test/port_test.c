@@ -58,6 +58,9 @@ static void what_makes_no_sense_is_refused(void)
 	port = make_port(fd);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_SET_SPAD, &spad), EINVAL);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_GET_SPAD, &spad), EINVAL);
+	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_SET_OWN_SPAD, &spad), EINVAL);
+	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_GET_PEER_SPAD, &spad), EINVAL);
+	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_GET_PEER_SPAD, NULL), EFAULT);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_RING, NULL), EFAULT);
 	CHECK_ERR(ioctl(port, EXRNIC_IOCTL_OPEN_PORT, NULL), ENOTTY);
 }
@@ -73,6 +76,10 @@ static void without_a_link(void)
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_RING, &bits), ENOTCONN);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_SET_SPAD, &spad), ENOTCONN);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_GET_SPAD, &spad), 0);
+	CHECK_EQ(spad.value, 0);
+	spad.value = 1;
+	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_SET_OWN_SPAD, &spad), ENOTCONN);
+	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_GET_PEER_SPAD, &spad), 0);
 	CHECK_EQ(spad.value, 0);
 	CHECK_ERR(ioctl(port, EXRNIC_PORT_IOCTL_MASK, &bits), 0);
 	CHECK_EQ(poll(&wait, 1, 0), 0);

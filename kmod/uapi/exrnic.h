@@ -461,12 +461,15 @@ struct exrnic_create_msg_channel {
 
 /*
  * Of a port's descriptor. RING: these bits at the peer. MASK: bits that are not told until they are
- * unmasked. SET_SPAD: for the peer to see. GET_SPAD: as the peer set it; 0 if it has not. RING and
- * SET_SPAD: ENOTCONN while the peer's port is closed. All: ENODEV.
+ * unmasked. Each port has scratchpads, which both sides set and get: SET_SPAD one of the peer's, which
+ * gets it by GET_SPAD; SET_OWN_SPAD one of this port's, which the peer gets by GET_PEER_SPAD. All are 0 when
+ * the link has come up. RING, SET_SPAD and SET_OWN_SPAD: ENOTCONN while the peer's port is closed. All: ENODEV.
  */
 #define EXRNIC_PORT_IOCTL_RING		_IOW(EXRNIC_IOCTL_MAGIC, 0x40, __u32)
 #define EXRNIC_PORT_IOCTL_MASK		_IOW(EXRNIC_IOCTL_MAGIC, 0x41, __u32)
 #define EXRNIC_PORT_IOCTL_SET_SPAD	_IOW(EXRNIC_IOCTL_MAGIC, 0x42, struct exrnic_port_spad)
 #define EXRNIC_PORT_IOCTL_GET_SPAD	_IOWR(EXRNIC_IOCTL_MAGIC, 0x43, struct exrnic_port_spad)
+#define EXRNIC_PORT_IOCTL_SET_OWN_SPAD	_IOW(EXRNIC_IOCTL_MAGIC, 0x44, struct exrnic_port_spad)
+#define EXRNIC_PORT_IOCTL_GET_PEER_SPAD	_IOWR(EXRNIC_IOCTL_MAGIC, 0x45, struct exrnic_port_spad)
 
 #endif

@@ -332,13 +332,16 @@ class ChardevTransport : public Transport {
   }
   int RingPort(int fd, uint32_t bits) override { return ioctl(fd, EXRNIC_PORT_IOCTL_RING, &bits); }
   int MaskPort(int fd, uint32_t bits) override { return ioctl(fd, EXRNIC_PORT_IOCTL_MASK, &bits); }
-  int SetSpad(int fd, uint32_t index, uint32_t value) override {
+  int SetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t value) override {
     exrnic_port_spad spad = {index, value};
-    return ioctl(fd, EXRNIC_PORT_IOCTL_SET_SPAD, &spad);
+    const bool peer = owner == SpadOwner::kPeer;
+    return ioctl(fd, peer ? EXRNIC_PORT_IOCTL_SET_SPAD : EXRNIC_PORT_IOCTL_SET_OWN_SPAD, &spad);
   }
-  int GetSpad(int fd, uint32_t index, uint32_t* value) override {
+  int GetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t* value) override {
     exrnic_port_spad spad = {index, 0};
-    if (ioctl(fd, EXRNIC_PORT_IOCTL_GET_SPAD, &spad) != 0) return -1;
+    const bool peer = owner == SpadOwner::kPeer;
+    if (ioctl(fd, peer ? EXRNIC_PORT_IOCTL_GET_PEER_SPAD : EXRNIC_PORT_IOCTL_GET_SPAD, &spad) != 0)
+      return -1;
     *value = spad.value;
     return 0;
   }

@@ -168,12 +168,28 @@ int vl_mask_port(vl_port* port, uint32_t bits) {
   return BeginCall({{"port", port}}) ? port->rnic->transport->MaskPort(port->fd, bits) : -1;
 }
 
-int vl_set_scratchpad(vl_port* port, unsigned index, uint32_t value) {
+static int SetSpad(vl_port* port, exrnic::SpadOwner owner, unsigned index, uint32_t value) {
   if (!BeginCall({{"port", port}}) || !IsScratchpad(index)) return -1;
-  return Told(port->rnic->transport->SetSpad(port->fd, index, value));
+  return Told(port->rnic->transport->SetSpad(port->fd, owner, index, value));
+}
+
+static int GetSpad(vl_port* port, exrnic::SpadOwner owner, unsigned index, uint32_t* value) {
+  if (!BeginCall({{"port", port}, {"value", value}}) || !IsScratchpad(index)) return -1;
+  return port->rnic->transport->GetSpad(port->fd, owner, index, value);
+}
+
+int vl_set_scratchpad(vl_port* port, unsigned index, uint32_t value) {
+  return SetSpad(port, exrnic::SpadOwner::kPeer, index, value);
 }
 
 int vl_get_scratchpad(vl_port* port, unsigned index, uint32_t* value) {
-  if (!BeginCall({{"port", port}, {"value", value}}) || !IsScratchpad(index)) return -1;
-  return port->rnic->transport->GetSpad(port->fd, index, value);
+  return GetSpad(port, exrnic::SpadOwner::kSelf, index, value);
+}
+
+int vl_set_own_scratchpad(vl_port* port, unsigned index, uint32_t value) {
+  return SetSpad(port, exrnic::SpadOwner::kSelf, index, value);
+}
+
+int vl_get_peer_scratchpad(vl_port* port, unsigned index, uint32_t* value) {
+  return GetSpad(port, exrnic::SpadOwner::kPeer, index, value);
 }

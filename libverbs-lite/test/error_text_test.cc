@@ -80,6 +80,8 @@ TEST_CASE("a null pointer is named") {
       {[&] { return vl_poll_message(nullptr, &message) < 0; }, EINVAL, {"channel is NULL"}},
       {[] { return vl_unmap_window(nullptr) < 0; }, EINVAL, {"window is NULL"}},
       {[&] { return vl_get_scratchpad(nullptr, 0, &value) < 0; }, EINVAL, {"port is NULL"}},
+      {[&] { return vl_get_peer_scratchpad(nullptr, 0, &value) < 0; }, EINVAL, {"port is NULL"}},
+      {[&] { return vl_set_own_scratchpad(nullptr, 0, 0) < 0; }, EINVAL, {"port is NULL"}},
       {[] { return vl_conn_listen(nullptr) < 0; }, EINVAL, {"address is NULL"}},
       {[&] { return vl_connect_qp(end.qp, 0, nullptr, nullptr, 0) < 0; }, EINVAL, {"mine is NULL"}},
   });

@@ -865,10 +865,10 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_LOAD_CYCLES_MAX 0xffffffu  // Most LOAD_CYCLES
 #define EXRNIC_PORTS 16  // Ports of a node
 #define EXRNIC_PORT_BELLS 32  // Doorbell bits of a port
-#define EXRNIC_PORT_SPADS 16  // Scratchpads of a port, of 32 bits, in each direction
+#define EXRNIC_PORT_SPADS 16  // Scratchpads of a port, of 32 bits
 #define EXRNIC_PORT_BASE 0x8000u  // Registers of port 0 in BAR 0
 #define EXRNIC_PORT_STRIDE 0x100u  // Bytes of the registers of a port; PORT_* are offsets in them
-#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
+#define EXRNIC_REG_PORT_CONTROL 0x000  // rw: Enabling forgets bells, events and scratchpads, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
 #define EXRNIC_REG_PORT_PEER 0x004  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
 #define EXRNIC_REG_PORT_VECTOR 0x008  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
 #define EXRNIC_REG_PORT_STATUS 0x00c  // ro: How it is; flags port_status
@@ -876,8 +876,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 #define EXRNIC_REG_PORT_BELLS_RUNG 0x014  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
 #define EXRNIC_REG_PORT_BELLS_MASK 0x018  // rw: Doorbell bits that do not fire
 #define EXRNIC_REG_PORT_RING 0x01c  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
-#define EXRNIC_REG_PORT_SPAD_OUT 0x040  // rw: Scratchpads that we write and the peer reads. A write while the link is down does not reach the peer; 16 registers
-#define EXRNIC_REG_PORT_SPAD_IN 0x080  // ro: Those that the peer writes; 0 until it has; 16 registers
+#define EXRNIC_REG_PORT_PEER_SPAD 0x040  // rw: Scratchpads of the peer's port: its PORT_SPAD. A write is read here at once, and there when it has arrived. Who has a scratchpad decides in which order writes of both sides count, and tells the other what it holds behind each; so when both have stopped to write, both read the same. 0 until one of them has written, since the link came up. While it is down they read as before, and a write is ignored and counted; 16 registers
+#define EXRNIC_REG_PORT_SPAD 0x080  // rw: Scratchpads of this port, likewise: what is written is read by the peer in PORT_PEER_SPAD when it has arrived; 16 registers
 
 // What a port tells its peer about itself.
 enum exrnic_port_state {
@@ -1373,7 +1373,8 @@ enum exrnic_trace {
 #define EXRNIC_PORT_MESSAGE_BYTES 4  // Bytes of a port's message
 #define EXRNIC_PORT_TO_STATE 0  // Tagged offset: enum port_state of the sender
 #define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
-#define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the first scratchpad; 4 bytes each
+#define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the receiver's first scratchpad, to be written; 4 bytes each. It answers with what it holds then, or later
+#define EXRNIC_PORT_TO_PEER_SPADS 128  // Tagged offset of the sender's first scratchpad; 4 bytes each: what it holds
 #define EXRNIC_FW_QPN 0xfffe00u  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
 #define EXRNIC_FW_STAG 0xfffffd00u  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
 #define EXRNIC_GROUP_MAC_PREFIX 0x3455852u  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two

@@ -549,10 +549,10 @@ package exrnic_pkg;
   localparam int unsigned LOAD_CYCLES_MAX = 32'hffffff;  // Most LOAD_CYCLES
   localparam int unsigned PORTS = 32'h10;  // Ports of a node
   localparam int unsigned PORT_BELLS = 32'h20;  // Doorbell bits of a port
-  localparam int unsigned PORT_SPADS = 32'h10;  // Scratchpads of a port, of 32 bits, in each direction
+  localparam int unsigned PORT_SPADS = 32'h10;  // Scratchpads of a port, of 32 bits
   localparam int unsigned PORT_BASE = 32'h8000;  // Registers of port 0 in BAR 0
   localparam int unsigned PORT_STRIDE = 32'h100;  // Bytes of the registers of a port; PORT_* are offsets in them
-  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and what the peer wrote, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
+  localparam logic [15:0] REG_PORT_CONTROL = 16'h000;  // rw: Enabling forgets bells, events and scratchpads, and greets the peer; disabling tells it. Enabling is ignored while PORT_PEER names the own node, as that of node 0 does after reset; flags port_control
   localparam logic [15:0] REG_PORT_PEER = 16'h004;  // rw: Whose messages are taken, and who gets ours: node << 16 | port, of another node. While the port is disabled; else a write is ignored
   localparam logic [15:0] REG_PORT_VECTOR = 16'h008;  // rw: MSI-X vector that it fires; at most MSIX_VECTORS - 1; others are ignored
   localparam logic [15:0] REG_PORT_STATUS = 16'h00c;  // ro: How it is; flags port_status
@@ -560,8 +560,8 @@ package exrnic_pkg;
   localparam logic [15:0] REG_PORT_BELLS_RUNG = 16'h014;  // rw1c: Doorbell bits that the peer has rung; a one clears. One that is not masked fires the vector when it is rung and was clear, and when it is unmasked
   localparam logic [15:0] REG_PORT_BELLS_MASK = 16'h018;  // rw: Doorbell bits that do not fire
   localparam logic [15:0] REG_PORT_RING = 16'h01c;  // wo: Rings these bits at the peer, behind all window stores before. Ignored and counted while the link of the port is down
-  localparam logic [15:0] REG_PORT_SPAD_OUT = 16'h040;  // rw: Scratchpads that we write and the peer reads. A write while the link is down does not reach the peer; 16 registers
-  localparam logic [15:0] REG_PORT_SPAD_IN = 16'h080;  // ro: Those that the peer writes; 0 until it has; 16 registers
+  localparam logic [15:0] REG_PORT_PEER_SPAD = 16'h040;  // rw: Scratchpads of the peer's port: its PORT_SPAD. A write is read here at once, and there when it has arrived. Who has a scratchpad decides in which order writes of both sides count, and tells the other what it holds behind each; so when both have stopped to write, both read the same. 0 until one of them has written, since the link came up. While it is down they read as before, and a write is ignored and counted; 16 registers
+  localparam logic [15:0] REG_PORT_SPAD = 16'h080;  // rw: Scratchpads of this port, likewise: what is written is read by the peer in PORT_PEER_SPAD when it has arrived; 16 registers
 
   // What a port tells its peer about itself.
   typedef enum logic [7:0] {
@@ -1003,7 +1003,8 @@ package exrnic_pkg;
   localparam int unsigned PORT_MESSAGE_BYTES = 32'h4;  // Bytes of a port's message
   localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: enum port_state of the sender
   localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
-  localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the first scratchpad; 4 bytes each
+  localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the receiver's first scratchpad, to be written; 4 bytes each. It answers with what it holds then, or later
+  localparam int unsigned PORT_TO_PEER_SPADS = 32'h80;  // Tagged offset of the sender's first scratchpad; 4 bytes each: what it holds
   localparam int unsigned FW_QPN = 32'hfffe00;  // dst_qpn and src_qpn of what one node's firmware sends another's. No queue pair has it. What the receiver's firmware does not take is dropped
   localparam int unsigned FW_STAG = 32'hfffffd00;  // Data sink STag of a message to firmware: an RDMA Write of FW_MESSAGE_BYTES. With any other STag: bytes for what the receiver's firmware has granted the sender under that name, see fw_direct; offsets begin at 0 there
   localparam int unsigned GROUP_MAC_PREFIX = 32'h3455852;  // First four bytes of a group's MAC address: MAC_PREFIX with the group bit; the group's number follows in two
@@ -1532,10 +1533,10 @@ package exrnic_pkg;
   function automatic logic takes_port_vector(logic [31:0] value);
     return value <= 32'd31;
   endfunction
-  function automatic logic in_port_spad_out(logic [15:0] address);
+  function automatic logic in_port_peer_spad(logic [15:0] address);
     return address inside {[16'h40 : 16'h7f]};
   endfunction
-  function automatic logic in_port_spad_in(logic [15:0] address);
+  function automatic logic in_port_spad(logic [15:0] address);
     return address inside {[16'h80 : 16'hbf]};
   endfunction
   function automatic logic takes_fw_address(logic [31:0] value);

@@ -14,12 +14,12 @@ constexpr bool takes_port_vector(uint32_t value) {
   return value <= 31;
 }
 
-constexpr bool in_port_spad_out(uint32_t offset) {
-  return offset >= EXRNIC_REG_PORT_SPAD_OUT && offset < 0x80;
+constexpr bool in_port_peer_spad(uint32_t offset) {
+  return offset >= EXRNIC_REG_PORT_PEER_SPAD && offset < 0x80;
 }
 
-constexpr bool in_port_spad_in(uint32_t offset) {
-  return offset >= EXRNIC_REG_PORT_SPAD_IN && offset < 0xc0;
+constexpr bool in_port_spad(uint32_t offset) {
+  return offset >= EXRNIC_REG_PORT_SPAD && offset < 0xc0;
 }
 
 constexpr bool takes_fw_address(uint32_t value) {

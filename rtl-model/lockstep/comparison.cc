@@ -169,6 +169,9 @@ void Comparison::segment(uint32_t id, Side side, const Frame& frame) {
   if (segment->stream == Stream::kTerminate) terminated(node, *segment);
   // Whether a greeting found the port enabled is a matter of time, and so what is answered.
   if (segment->is_of_port() && segment->says_port_state()) return;
+  // So is in which order a scratchpad is written from both sides, and how often what it holds is
+  // told.
+  if (segment->is_of_port() && segment->tells_scratchpad()) return;
   if (segment->is_write() && node.ledger.driver().has_window(from.qpn)) {
     for (Segment& byte : segment->bytes()) compare(node, side, std::move(byte));
   } else {

@@ -102,6 +102,10 @@ bool Segment::says_port_state() const {
   return is_tagged() && exrnic_ddp_tagged_to(ddp.data()) == EXRNIC_PORT_TO_STATE;
 }
 
+bool Segment::tells_scratchpad() const {
+  return is_tagged() && exrnic_ddp_tagged_to(ddp.data()) >= EXRNIC_PORT_TO_PEER_SPADS;
+}
+
 std::vector<Segment> Segment::bytes() const {
   std::vector<Segment> all;
   const uint64_t to = exrnic_ddp_tagged_to(ddp.data());

@@ -43,7 +43,8 @@ struct Segment {
   bool asks_for_peer() const;        // an introduction that is refused if nobody is there
   bool answers_load() const;         // of a window: an RDMA Read Response
   bool is_of_port() const;
-  bool says_port_state() const;  // with is_of_port()
+  bool says_port_state() const;   // with is_of_port()
+  bool tells_scratchpad() const;  // likewise: what one holds
   // One for each byte of the payload: what a window's stores leave as, however they are cut.
   std::vector<Segment> bytes() const;
 };

@@ -60,14 +60,21 @@ void Ports::write(const MmioAccess& access) {
       port.mask = value;
       return;
     case EXRNIC_REG_PORT_RING:
-      return say_linked(number, EXRNIC_PORT_TO_BELLS, value);
+      say_linked(number, EXRNIC_PORT_TO_BELLS, value);
+      return;
     default:
       break;
   }
-  if (!registers::in_port_spad_out(place)) return;
-  const uint32_t spad = place - EXRNIC_REG_PORT_SPAD_OUT;
-  port.out[spad / 4] = value;
-  say_linked(number, EXRNIC_PORT_TO_SPADS + spad, value);
+  if (registers::in_port_peer_spad(place))
+    set_spad(number, port.peers, (place - EXRNIC_REG_PORT_PEER_SPAD) / 4, EXRNIC_PORT_TO_SPADS,
+             value);
+  if (registers::in_port_spad(place))
+    set_spad(number, port.own, (place - EXRNIC_REG_PORT_SPAD) / 4, EXRNIC_PORT_TO_PEER_SPADS,
+             value);
+}
+
+void Ports::set_spad(uint32_t number, Spads& spads, uint32_t index, uint32_t to, uint32_t value) {
+  if (say_linked(number, to + 4 * index, value)) spads[index] = value;
 }
 
 uint64_t Ports::read(const MmioAccess& access) const {
@@ -94,10 +101,9 @@ uint64_t Ports::read(const MmioAccess& access) const {
     default:
       break;
   }
-  if (registers::in_port_spad_out(place))
-    return as_read(port.out[(place - EXRNIC_REG_PORT_SPAD_OUT) / 4]);
-  if (registers::in_port_spad_in(place))
-    return as_read(port.in[(place - EXRNIC_REG_PORT_SPAD_IN) / 4]);
+  if (registers::in_port_peer_spad(place))
+    return as_read(port.peers[(place - EXRNIC_REG_PORT_PEER_SPAD) / 4]);
+  if (registers::in_port_spad(place)) return as_read(port.own[(place - EXRNIC_REG_PORT_SPAD) / 4]);
   return UINT64_MAX;
 }
 
@@ -127,7 +133,7 @@ void Ports::enable(uint32_t number, bool enable) {
   port.linked = false;
   if (enable) {
     port.events = port.bells = 0;
-    port.in = {};
+    port.own = port.peers = {};
   }
   say(number, EXRNIC_PORT_TO_STATE, enable ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_DOWN);
 }
@@ -149,9 +155,14 @@ void Ports::say(uint32_t number, uint32_t to, uint32_t data) {
   efe_tx_.submit(std::move(message));
 }
 
-void Ports::say_linked(uint32_t number, uint32_t to, uint32_t data) {
-  if (!ports_[number].linked) return state_.count(EXRNIC_COUNTER_PORT_REFUSED);
-  say(number, to, data);
+bool Ports::say_linked(uint32_t number, uint32_t to, uint32_t data) {
+  const bool linked = ports_[number].linked;
+  if (linked) {
+    say(number, to, data);
+  } else {
+    state_.count(EXRNIC_COUNTER_PORT_REFUSED);
+  }
+  return linked;
 }
 
 bool Ports::addressed(const Received& segment) { return names_port(segment.dst_qpn); }
@@ -185,10 +196,24 @@ bool Ports::hear(uint32_t number, uint64_t to, uint32_t data) {
     if (data & ~port.mask & ~port.bells) dma_write_.fire(port.vector);
     port.bells |= data;
   } else {
-    if (to % 4 != 0 || to < EXRNIC_PORT_TO_SPADS || to >= EXRNIC_PORT_TO_SPADS + kSpadBytes)
-      return false;
-    port.in[(to - EXRNIC_PORT_TO_SPADS) / 4] = data;
+    return hear_spad(number, to, data);
   }
+  return true;
+}
+
+// Each side follows the order in which the writes have come to who has the scratchpad.
+bool Ports::hear_spad(uint32_t number, uint64_t to, uint32_t data) {
+  Port& port = ports_[number];
+  const auto index_behind = [to](uint32_t first) { return (to - first) / 4; };
+  if (to % 4 != 0) return false;
+  if (to >= EXRNIC_PORT_TO_SPADS && to < EXRNIC_PORT_TO_SPADS + kSpadBytes) {
+    const uint64_t index = index_behind(EXRNIC_PORT_TO_SPADS);
+    port.own[index] = data;
+    say(number, static_cast<uint32_t>(EXRNIC_PORT_TO_PEER_SPADS + 4 * index), data);
+    return true;
+  }
+  if (to < EXRNIC_PORT_TO_PEER_SPADS || to >= EXRNIC_PORT_TO_PEER_SPADS + kSpadBytes) return false;
+  port.peers[index_behind(EXRNIC_PORT_TO_PEER_SPADS)] = data;
   return true;
 }
 
@@ -204,6 +229,7 @@ void Ports::hear_state(uint32_t number, uint32_t state) {
 void Ports::go(Port& port, bool up) {
   if (port.linked == up) return;
   port.linked = up;
+  if (up) port.own = port.peers = {};
   const uint32_t event = up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
   if (!(port.events & event)) dma_write_.fire(port.vector);
   port.events |= event;

@@ -26,6 +26,7 @@ class Ports {
   void run();  // takes what the state says of peers
 
  private:
+  using Spads = std::array<uint32_t, EXRNIC_PORT_SPADS>;
   struct Port {
     bool enabled = false;
     bool linked = false;
@@ -35,16 +36,18 @@ class Ports {
     uint32_t events = 0;
     uint32_t bells = 0;
     uint32_t mask = 0;
-    std::array<uint32_t, EXRNIC_PORT_SPADS> out{};
-    std::array<uint32_t, EXRNIC_PORT_SPADS> in{};
+    Spads own{};
+    Spads peers{};  // as this node knows them
   };
 
   uint32_t pending() const;  // register PORTS_PENDING
   void set_peer(Port& port, uint32_t value);
   void enable(uint32_t number, bool enable);
   void say(uint32_t number, uint32_t to, uint32_t data);
-  void say_linked(uint32_t number, uint32_t to, uint32_t data);
+  bool say_linked(uint32_t number, uint32_t to, uint32_t data);  // false: it is refused
+  void set_spad(uint32_t number, Spads& spads, uint32_t index, uint32_t to, uint32_t value);
   bool hear(uint32_t number, uint64_t to, uint32_t data);
+  bool hear_spad(uint32_t number, uint64_t to, uint32_t data);
   void hear_state(uint32_t number, uint32_t state);
   void go(Port& port, bool up);
 

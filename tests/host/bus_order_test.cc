@@ -263,12 +263,12 @@ TEST_CASE("stores to the registers of ports are taken, whatever their node waits
   e.left.post(inlined(push_of({}, 0), Bytes(8, 0x77)));
   e.push();
   e.testbed.run_for(2'000);
-  for (unsigned i = 0; i < kMany; ++i) here.set_spad(i % EXRNIC_PORT_SPADS, i);
+  for (unsigned i = 0; i < kMany; ++i) here.set_peer_spad(i % EXRNIC_PORT_SPADS, i);
   e.expect_pushed();
   e.expect_pushed();
   e.rest();
   CHECK(here.linked());
-  CHECK(there.peer_spad((kMany - 1) % EXRNIC_PORT_SPADS) == kMany - 1);
+  CHECK(there.spad((kMany - 1) % EXRNIC_PORT_SPADS) == kMany - 1);
 }
 
 constexpr uint64_t kMeetNs = EXRNIC_MEET_CYCLES * 4;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Ports: doorbell bits with mask and interrupt, scratchpads, and the state of the link between two
 // ports; each port hears its peer and nobody else.
+#include <catch2/generators/catch_generators.hpp>
+
 #include "tests/support/cluster.h"
 #include "tests/support/exchange.h"
 #include "tests/support/ntb.h"
@@ -87,23 +89,68 @@ TEST_CASE("every doorbell bit rings, fires unless it is masked, and stays until 
   CHECK(fired(pair.right.rnic, kVector + 1) == 2);
 }
 
-TEST_CASE("scratchpads hold what each side wrote, and begin empty with each opening") {
+TEST_CASE("each side reads and writes its own scratchpads and its peer's; they begin empty") {
   Ported pair;
   pair.open_both();
   for (uint32_t i = 0; i < EXRNIC_PORT_SPADS; ++i) {
-    pair.here.set_spad(i, 0x1000'0000 + i);
-    pair.there.set_spad(i, 0x2000'0000 + i);
+    pair.here.set_peer_spad(i, 0x1000'0000 + i);
+    pair.there.set_peer_spad(i, 0x2000'0000 + i);
   }
   pair.rest();
   for (uint32_t i = 0; i < EXRNIC_PORT_SPADS; ++i) {
-    CHECK(pair.there.peer_spad(i) == 0x1000'0000 + i);
-    CHECK(pair.here.peer_spad(i) == 0x2000'0000 + i);
-    CHECK(pair.here.own_spad(i) == 0x1000'0000 + i);
+    CHECK(pair.there.spad(i) == 0x1000'0000 + i);
+    CHECK(pair.here.spad(i) == 0x2000'0000 + i);
+    CHECK(pair.here.peer_spad(i) == 0x1000'0000 + i);
+  }
+  for (uint32_t i = 0; i < EXRNIC_PORT_SPADS; ++i) pair.here.set_spad(i, 0x3000'0000 + i);
+  pair.there.set_spad(0, 4);
+  CHECK(pair.here.spad(0) == 0x3000'0000);  // at once
+  pair.rest();
+  for (uint32_t i = 0; i < EXRNIC_PORT_SPADS; ++i) {
+    CHECK(pair.here.spad(i) == 0x3000'0000 + i);
+    CHECK(pair.there.peer_spad(i) == 0x3000'0000 + i);
+    CHECK(pair.here.peer_spad(i) == (i == 0 ? 4 : 0x1000'0000 + i));
   }
   pair.there.close();
+  pair.rest();
+  pair.here.set_spad(0, 1);  // nobody would hear of it
+  pair.here.set_peer_spad(0, 1);
+  CHECK(pair.here.spad(0) == 0x3000'0000);
+  CHECK(pair.here.peer_spad(0) == 4);
   pair.there.open(0, 3, kVector);
   pair.rest();
-  CHECK(pair.there.peer_spad(0) == 0);
+  for (Port* port : {&pair.here, &pair.there}) {
+    CHECK(port->spad(0) == 0);
+    CHECK(port->peer_spad(0) == 0);
+  }
+}
+
+TEST_CASE("scratchpads that both sides write at once are the same on both when they have stopped") {
+  const bool slow = GENERATE(false, true);
+  std::mt19937 random(71);
+  TestbedOptions options = options_on("dc-25g", "star:2");
+  if (slow)
+    for (TopologyLink& link : options.topology->links) link.latency_ns = 5'000;
+  Ported pair(20'000, {}, options);
+  pair.open_both();
+  for (uint32_t round = 0; round < 6; ++round) {
+    for (uint32_t i = 1; i <= 20; ++i) {
+      Port& side = random() % 2 ? pair.here : pair.there;
+      if (random() % 2) {
+        side.set_spad(random() % 2, 100 * round + i);
+      } else {
+        side.set_peer_spad(random() % 2, 100 * round + i);
+      }
+      if (random() % 4 == 0) pair.testbed.run_for(random() % 2000);
+    }
+    pair.rest();
+    for (uint32_t i = 0; i < 2; ++i) {
+      CHECK(pair.here.spad(i) == pair.there.peer_spad(i));
+      CHECK(pair.there.spad(i) == pair.here.peer_spad(i));
+      CHECK(pair.here.spad(i) + pair.there.spad(i) != 0);
+    }
+  }
+  CHECK(pair.left.rnic.counter(EXRNIC_COUNTER_PORT_REFUSED) == 0);
 }
 
 TEST_CASE("a bell is seen behind the window stores that were done before it was rung") {
@@ -145,7 +192,7 @@ TEST_CASE("a port hears its peer alone, and says nothing while its link is down"
   to_second.ring(1);
   to_third.ring(2);
   stranger.ring(4);
-  stranger.set_spad(0, 4);
+  stranger.set_peer_spad(0, 4);
   testbed.run_while_busy(10'000'000);
   CHECK(from_first.bells() == 1);
   CHECK(from_first_too.bells() == 2);
@@ -181,13 +228,13 @@ TEST_CASE("what was said to a port before it was opened anew does not count") {
   Ported pair(20'000, {}, options);
   pair.open_both();
   pair.here.ring(0x70);
-  pair.here.set_spad(1, 5);
+  pair.here.set_peer_spad(1, 5);
   pair.there.close();
   pair.there.open(0, 3, kVector + 1);
   pair.rest();
   CHECK(pair.there.linked());
   CHECK(pair.there.bells() == 0);
-  CHECK(pair.there.peer_spad(1) == 0);
+  CHECK(pair.there.spad(1) == 0);
   pair.here.ring(0x2);
   pair.rest();
   CHECK(pair.there.bells() == 0x2);
@@ -224,11 +271,10 @@ TEST_CASE("garbage in the registers of ports, and from the wire, leaves ports as
   pair.open_both();
   pair.here.write(EXRNIC_REG_PORT_PEER, 0x0000'0000);  // while it is enabled
   pair.here.write(EXRNIC_REG_PORT_VECTOR, EXRNIC_MSIX_VECTORS);
-  pair.here.write(EXRNIC_REG_PORT_SPAD_IN, 5);
   pair.here.write(EXRNIC_REG_PORT_STATUS, 0);
   CHECK(pair.here.read(EXRNIC_REG_PORT_PEER) == (1u << 16 | 2u));
   CHECK(pair.here.read(EXRNIC_REG_PORT_VECTOR) == kVector);
-  CHECK(pair.here.peer_spad(0) == 0);
+  CHECK(pair.here.spad(0) == 0);
   CHECK(pair.here.linked());
   CHECK(pair.here.read(0xf0) == UINT32_MAX);
   pair.left.rnic.host().store(EXRNIC_BAR_REGISTERS, EXRNIC_PORT_BASE, 8, 0);

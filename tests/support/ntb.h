@@ -65,11 +65,12 @@ class Port {
   }
   void ring(uint32_t bits) { write(EXRNIC_REG_PORT_RING, bits); }
   uint32_t bells() { return read(EXRNIC_REG_PORT_BELLS_RUNG); }
-  void set_spad(uint32_t index, uint32_t value) {
-    write(EXRNIC_REG_PORT_SPAD_OUT + 4 * index, value);
+  void set_spad(uint32_t index, uint32_t value) { write(EXRNIC_REG_PORT_SPAD + 4 * index, value); }
+  void set_peer_spad(uint32_t index, uint32_t value) {
+    write(EXRNIC_REG_PORT_PEER_SPAD + 4 * index, value);
   }
-  uint32_t own_spad(uint32_t index) { return read(EXRNIC_REG_PORT_SPAD_OUT + 4 * index); }
-  uint32_t peer_spad(uint32_t index) { return read(EXRNIC_REG_PORT_SPAD_IN + 4 * index); }
+  uint32_t spad(uint32_t index) { return read(EXRNIC_REG_PORT_SPAD + 4 * index); }
+  uint32_t peer_spad(uint32_t index) { return read(EXRNIC_REG_PORT_PEER_SPAD + 4 * index); }
 
  private:
   uint32_t at(uint32_t place) const {

@@ -110,10 +110,10 @@ struct Captured {
     there.open(0, 3, 9);
     e.rest();
     here.ring(0x80);
-    here.set_spad(2, 0x1234'5678);
+    here.set_peer_spad(2, 0x1234'5678);
     e.rest();
     CHECK(there.bells() == 0x80);
-    CHECK(there.peer_spad(2) == 0x1234'5678);
+    CHECK(there.spad(2) == 0x1234'5678);
   }
 
   // The peer refuses it: the queue pairs are of no use afterwards.

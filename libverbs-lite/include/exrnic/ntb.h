@@ -24,7 +24,7 @@ extern "C" {
 #define VL_WINDOW_LOAD 0x2  /* the peer's region has VL_ACCESS_REMOTE_READ */
 
 #define VL_PORTS 16           /* of a node */
-#define VL_PORT_SPADS 16      /* scratchpads of a port, in each direction */
+#define VL_PORT_SPADS 16      /* scratchpads of a port */
 #define VL_PORT_LINK_UP 0x1   /* the peer has opened its port */
 #define VL_PORT_LINK_DOWN 0x2 /* it has closed it, or is gone */
 
@@ -94,11 +94,17 @@ VL_API int vl_ring_port(struct vl_port* port, uint32_t bits);
 VL_API int vl_mask_port(struct vl_port* port, uint32_t bits);
 
 /*
- * Scratchpads: those of this side, which the peer reads, and those of the peer, 0 until it has set
- * them. ENOTCONN (set): its port is closed, and the value is lost.
+ * Each port has scratchpads; both sides set and get those of both. vl_set_scratchpad sets one of the
+ * peer's, which gets it by vl_get_scratchpad. vl_set_own_scratchpad sets one of this port's, which
+ * the peer gets by vl_get_peer_scratchpad. All are 0 when the link has come up. What was set is got
+ * at once on this side. When both sides set the same one at about the same time, one of the values
+ * counts, and when they have stopped both get that. ENOTCONN (set): the peer's port is closed, and
+ * the value is lost.
  */
 VL_API int vl_set_scratchpad(struct vl_port* port, unsigned index, uint32_t value);
 VL_API int vl_get_scratchpad(struct vl_port* port, unsigned index, uint32_t* value);
+VL_API int vl_set_own_scratchpad(struct vl_port* port, unsigned index, uint32_t value);
+VL_API int vl_get_peer_scratchpad(struct vl_port* port, unsigned index, uint32_t* value);
 
 #ifdef __cplusplus
 }

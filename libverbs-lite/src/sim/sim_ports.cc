@@ -17,7 +17,9 @@ uint32_t PortRegister(uint32_t port, uint32_t reg) {
   return EXRNIC_PORT_BASE + port * EXRNIC_PORT_STRIDE + reg;
 }
 
-uint32_t SpadRegister(uint32_t first, uint32_t index) {
+uint32_t SpadRegister(SpadOwner owner, uint32_t index) {
+  const uint32_t first =
+      owner == SpadOwner::kPeer ? EXRNIC_REG_PORT_PEER_SPAD : EXRNIC_REG_PORT_SPAD;
   if (index < EXRNIC_PORT_SPADS) return first + index * static_cast<uint32_t>(sizeof(uint32_t));
   throw SimError(EINVAL, "a port has no scratchpad " + std::to_string(index));
 }
@@ -144,12 +146,12 @@ void SimPorts::Say(int fd, uint32_t reg, uint32_t value) {
 
 void SimPorts::Ring(int fd, uint32_t bits) { Say(fd, EXRNIC_REG_PORT_RING, bits); }
 
-void SimPorts::SetSpad(int fd, uint32_t index, uint32_t value) {
-  Say(fd, SpadRegister(EXRNIC_REG_PORT_SPAD_OUT, index), value);
+void SimPorts::SetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t value) {
+  Say(fd, SpadRegister(owner, index), value);
 }
 
-uint32_t SimPorts::GetSpad(int fd, uint32_t index) {
-  const uint32_t reg = SpadRegister(EXRNIC_REG_PORT_SPAD_IN, index);
+uint32_t SimPorts::GetSpad(int fd, SpadOwner owner, uint32_t index) {
+  const uint32_t reg = SpadRegister(owner, index);
   std::lock_guard<std::mutex> guard(mutex_);
   return Read(FindAlive(fd), reg);
 }

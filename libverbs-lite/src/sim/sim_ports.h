@@ -31,8 +31,8 @@ class SimPorts {
   bool Read(int fd, PortEvent* event);
   // ENOTCONN: the peer's port is closed.
   void Ring(int fd, uint32_t bits);
-  void SetSpad(int fd, uint32_t index, uint32_t value);
-  uint32_t GetSpad(int fd, uint32_t index);
+  void SetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t value);
+  uint32_t GetSpad(int fd, SpadOwner owner, uint32_t index);
   // What was rung while it was masked is told when it is unmasked.
   void Mask(int fd, uint32_t bits);
 

@@ -304,11 +304,11 @@ class SimTransport : public Transport {
   int MaskPort(int fd, uint32_t bits) override {
     return Guard([&] { ports_.Mask(fd, bits); });
   }
-  int SetSpad(int fd, uint32_t index, uint32_t value) override {
-    return Guard([&] { ports_.SetSpad(fd, index, value); });
+  int SetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t value) override {
+    return Guard([&] { ports_.SetSpad(fd, owner, index, value); });
   }
-  int GetSpad(int fd, uint32_t index, uint32_t* value) override {
-    return Guard([&] { *value = ports_.GetSpad(fd, index); });
+  int GetSpad(int fd, SpadOwner owner, uint32_t index, uint32_t* value) override {
+    return Guard([&] { *value = ports_.GetSpad(fd, owner, index); });
   }
 
  private:

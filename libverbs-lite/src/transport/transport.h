@@ -150,6 +150,8 @@ struct MessageChannelRequest {
   int channel_fd = kNoChannel;  // gets EventType::kMessage when what was armed for is there
 };
 
+enum class SpadOwner { kSelf, kPeer };  // whose scratchpad, of the two ports of a link
+
 struct PortEvent {
   uint32_t bells;
   uint32_t events;  // EXRNIC_PORT_EVENT_*
@@ -212,8 +214,12 @@ class Transport {
   virtual int ReadPort(int /*fd*/, PortEvent* /*event*/) { return None(); }
   virtual int RingPort(int /*fd*/, uint32_t /*bits*/) { return None(); }
   virtual int MaskPort(int /*fd*/, uint32_t /*bits*/) { return None(); }
-  virtual int SetSpad(int /*fd*/, uint32_t /*index*/, uint32_t /*value*/) { return None(); }
-  virtual int GetSpad(int /*fd*/, uint32_t /*index*/, uint32_t* /*value*/) { return None(); }
+  virtual int SetSpad(int /*fd*/, SpadOwner /*owner*/, uint32_t /*index*/, uint32_t /*value*/) {
+    return None();
+  }
+  virtual int GetSpad(int /*fd*/, SpadOwner /*owner*/, uint32_t /*index*/, uint32_t* /*value*/) {
+    return None();
+  }
 
   // Message channels, where firmware runs.
   virtual int CreateMessageChannel(const MessageChannelRequest& /*request*/) { return None(); }

@@ -308,6 +308,15 @@ uint32_t AwaitUp(Bench* bench, const Owned<vl_port>& port) {
   return event.bells;
 }
 
+void ExpectScratchpads(Bench* bench, const Owned<vl_port>& port,
+                       int (*get)(vl_port*, unsigned, uint32_t*), uint32_t first) {
+  for (unsigned i = 0; i < VL_PORT_SPADS; ++i) {
+    uint32_t value = 0;
+    bench->Expect(get(port.get(), i, &value) == 0, "a scratchpad cannot be read");
+    bench->ExpectEqual(value, first + i, "scratchpad");
+  }
+}
+
 void RingAndWait(Bench* bench) {
   Side side(*bench);
   Owned<vl_port> port = OpenPort(bench, side, 3, 5);
@@ -317,10 +326,14 @@ void RingAndWait(Bench* bench) {
                 "a port without a peer could be rung");
   bench->Meet();
   AwaitUp(bench, port);
-  for (unsigned i = 0; i < VL_PORT_SPADS; ++i)
+  for (unsigned i = 0; i < VL_PORT_SPADS; ++i) {
     bench->Expect(vl_set_scratchpad(port.get(), i, 100 + i) == 0, "a scratchpad cannot be set");
+    bench->Expect(vl_set_own_scratchpad(port.get(), i, 200 + i) == 0, "an own one cannot be set");
+  }
   bench->Expect(vl_ring_port(port.get(), 0x8000'0001) == 0, "a port cannot be rung");
   Await(bench, port, 0x10, "the answer to a bell");
+  ExpectScratchpads(bench, port, vl_get_peer_scratchpad, 300);
+  ExpectScratchpads(bench, port, vl_get_scratchpad, 200);
   bench->Meet();  // bits 1 and 2 are masked there
   bench->Expect(vl_ring_port(port.get(), 0x6) == 0, "a port cannot be rung");
   bench->Expect(vl_ring_port(port.get(), 0x8) == 0, "a port cannot be rung");
@@ -336,11 +349,10 @@ void WaitAndRing(Bench* bench) {
   Owned<vl_port> port = OpenPort(bench, side, 5, 3);
   uint32_t rung = AwaitUp(bench, port);
   while (rung != 0x8000'0001) rung |= Await(port, "a bell").bells;
-  for (unsigned i = 0; i < VL_PORT_SPADS; ++i) {
-    uint32_t value = 0;
-    bench->Expect(vl_get_scratchpad(port.get(), i, &value) == 0, "a scratchpad cannot be read");
-    bench->ExpectEqual(value, 100 + i, "scratchpad");
-  }
+  ExpectScratchpads(bench, port, vl_get_scratchpad, 100);
+  ExpectScratchpads(bench, port, vl_get_peer_scratchpad, 200);
+  for (unsigned i = 0; i < VL_PORT_SPADS; ++i)
+    bench->Expect(vl_set_own_scratchpad(port.get(), i, 300 + i) == 0, "an own one cannot be set");
   bench->Expect(vl_mask_port(port.get(), 0x6) == 0, "bells cannot be masked");
   bench->Expect(vl_ring_port(port.get(), 0x10) == 0, "a port cannot be rung");
   bench->Meet();

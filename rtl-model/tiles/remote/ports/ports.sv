@@ -59,24 +59,28 @@ module ports
   vector_t [PORTS-1:0] vector_q;
   logic [PORTS-1:0][1:0] events_q;
   logic [PORTS-1:0][PORT_BELLS-1:0] bells_q, mask_q;
-  logic [PORTS-1:0][PORT_SPADS-1:0] written_q;  // by the peer
+  logic [PORTS-1:0][PORT_SPADS-1:0] own_written_q, peer_written_q;  // scratchpads; the others are 0
+  logic [PORTS-1:0][PORT_SPADS-1:0] echo_q;  // of ours, that the peer has written: it hears what they hold
+  typedef logic [SpadBits-1:0] word_t;
   typedef logic [$clog2(PORTS*PORT_SPADS)-1:0] spad_t;
 
   // ---- What the driver says
   port_t port;
   place_t place;
-  logic write, in_out, in_in, known, overview, rings, enables, disables, sends;
+  word_t word;
+  logic write, in_peer, in_own, known, overview, rings, enables, disables, sends;
   assign port = address_i[$clog2(PORT_STRIDE)+:$bits(port_t)];
   assign place = address_i[$clog2(PORT_STRIDE)-1:0];
+  assign word  = place[2+:SpadBits];
   always_comb begin
-    {write, in_out, in_in, known, overview, rings, enables, disables, sends} = '0;
+    {write, in_peer, in_own, known, overview, rings, enables, disables, sends} = '0;
     if (valid_i && ready_o) begin
       known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
       overview = word_i && address_i == REG_PORTS_PENDING;
       write = write_i && known;
-      in_out = in_port_spad_out(16'(place));
-      in_in = in_port_spad_in(16'(place));
-      rings = write && (16'(place) == REG_PORT_RING || in_out);
+      in_peer = in_port_peer_spad(16'(place));
+      in_own = in_port_spad(16'(place));
+      rings = write && (16'(place) == REG_PORT_RING || in_peer || in_own);
       enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
           !enabled_q[port] && peer_q[port].node != cfg_node_i;
       disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
@@ -88,20 +92,24 @@ module ports
   // ---- What the peer says
   logic arrives, taken, goes_up, goes_down;
   port_t to;
-  logic says_state, says_bells, says_spad;
+  logic says_state, says_bells, sets_own, tells_peer;  // the last two: of a scratchpad
+  word_t arrival_word;
+  assign arrival_word = arrival_i.to[2+:SpadBits];
   assign arrival_ready_o = !write && lost_q == '0;
   assign arrives = arrival_valid_i && arrival_ready_o;
   always_comb begin
-    {to, says_state, says_bells, says_spad, taken, goes_up, goes_down} = '0;
+    {to, says_state, says_bells, sets_own, tells_peer, taken, goes_up, goes_down} = '0;
     if (arrives) begin
       to = arrival_i.port;
       says_state = arrival_i.to == 8'(PORT_TO_STATE) && arrival_i.data <= 32'(PORT_STATE_HELLO);
       says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
-      says_spad = arrival_i.to >= 8'(PORT_TO_SPADS) &&
+      sets_own = arrival_i.to >= 8'(PORT_TO_SPADS) &&
           32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
+      tells_peer = arrival_i.to >= 8'(PORT_TO_PEER_SPADS) &&
+          32'(arrival_i.to) < PORT_TO_PEER_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       taken = arrival_good_i && enabled_q[to] &&
           peer_q[to] == {arrival_i.node, arrival_i.peer} &&
-          (says_state || (linked_q[to] && (says_bells || says_spad)));
+          (says_state || (linked_q[to] && (says_bells || sets_own || tells_peer)));
       goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
       goes_down = taken && says_state && linked_q[to] &&
           arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew
@@ -133,7 +141,7 @@ module ports
 
   // ---- State
   logic changes;
-  assign changes = irq_valid_o || answers || write || loses || taken;
+  assign changes = irq_valid_o || answers || echoes || write || loses || taken;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enabled_q <= '0;
@@ -143,12 +151,15 @@ module ports
       events_q  <= '0;
       bells_q   <= '0;
       mask_q    <= '0;
-      written_q <= '0;
       answer_q  <= '0;
       fire_q    <= '0;
+      own_written_q  <= '0;
+      peer_written_q <= '0;
+      echo_q         <= '0;
     end else if (changes) begin
       if (irq_valid_o && irq_ready_i) fire_q[fires] <= 1'b0;
       if (answers) answer_q[answering] <= 1'b0;
+      if (echoes) echo_q[echoing][echo_word] <= 1'b0;
       if (write) begin
         unique case (16'(place))
           REG_PORT_PEER:
@@ -168,20 +179,28 @@ module ports
           enabled_q[port] <= enables;
           linked_q[port]  <= 1'b0;
           answer_q[port]  <= 1'b0;
+          echo_q[port]    <= '0;
         end
         if (enables) begin
           events_q[port]  <= '0;
           bells_q[port]   <= '0;
-          written_q[port] <= '0;
           fire_q[port]    <= 1'b0;
+          own_written_q[port]  <= '0;
+          peer_written_q[port] <= '0;
+        end
+        if (rings && linked_q[port]) begin
+          if (in_own) own_written_q[port][word] <= 1'b1;
+          if (in_peer) peer_written_q[port][word] <= 1'b1;
         end
       end else if (loses) begin
         linked_q[lost] <= 1'b0;
+        echo_q[lost]   <= '0;
         events_q[lost][PORT_EVENT_LINK_DOWN] <= 1'b1;
         if (!events_q[lost][PORT_EVENT_LINK_DOWN]) fire_q[lost] <= 1'b1;
       end else if (taken) begin
         if (goes_down) begin
           linked_q[to] <= 1'b0;
+          echo_q[to]   <= '0;
           events_q[to][PORT_EVENT_LINK_DOWN] <= 1'b1;
           if (!events_q[to][PORT_EVENT_LINK_DOWN]) fire_q[to] <= 1'b1;
         end
@@ -190,6 +209,8 @@ module ports
           if (!linked_q[to] || goes_down) begin
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;
             if (!events_q[to][PORT_EVENT_LINK_UP]) fire_q[to] <= 1'b1;
+            own_written_q[to]  <= '0;
+            peer_written_q[to] <= '0;
           end
           if (arrival_i.data == 32'(PORT_STATE_HELLO)) answer_q[to] <= 1'b1;
         end
@@ -197,77 +218,111 @@ module ports
           bells_q[to] <= bells_q[to] | arrival_i.data;
           if ((arrival_i.data & ~mask_q[to] & ~bells_q[to]) != '0) fire_q[to] <= 1'b1;
         end
-        if (says_spad) written_q[to][arrival_i.to[2+:SpadBits]] <= 1'b1;
+        if (sets_own) begin
+          own_written_q[to][arrival_word] <= 1'b1;
+          echo_q[to][arrival_word]        <= 1'b1;
+        end
+        if (tells_peer) peer_written_q[to][arrival_word] <= 1'b1;
       end
     end
   end
 
-  // ---- Scratchpads
+  // ---- Scratchpads: ours, and what is known of the peer's. One thing a cycle writes them.
   spad_t spad;
   logic reads;
-  logic [31:0] spad_out, spad_in;
-  assign spad  = {port, place[2+:SpadBits]};
+  logic [31:0] own_spad, peer_spad;
+  assign spad  = write ? {port, word} : {to, arrival_word};
   assign reads = known && !write_i;
   ram_1r1w #(
       .WIDTH(32),
       .DEPTH(PORTS * PORT_SPADS)
-  ) u_spads_out (
+  ) u_own_spads (
       .clk_i,
-      .write_i        (write && in_out),
+      .write_i        (write ? in_own && linked_q[port] : taken && sets_own),
       .write_address_i(spad),
-      .write_data_i   (data_i),
-      .read_i         (reads && in_out),
-      .read_address_i (spad),
-      .read_data_o    (spad_out)
+      .write_data_i   (write ? data_i : arrival_i.data),
+      .read_i         (echoes || (reads && in_own)),
+      .read_address_i (echoes ? {echoing, echo_word} : {port, word}),
+      .read_data_o    (own_spad)
   );
   ram_1r1w #(
       .WIDTH(32),
       .DEPTH(PORTS * PORT_SPADS)
-  ) u_spads_in (
+  ) u_peer_spads (
       .clk_i,
-      .write_i        (taken && says_spad),
-      .write_address_i({to, arrival_i.to[2+:SpadBits]}),
-      .write_data_i   (arrival_i.data),
-      .read_i         (reads && in_in),
-      .read_address_i (spad),
-      .read_data_o    (spad_in)
+      .write_i        (write ? in_peer && linked_q[port] : taken && tells_peer),
+      .write_address_i(spad),
+      .write_data_i   (write ? data_i : arrival_i.data),
+      .read_i         (reads && in_peer),
+      .read_address_i ({port, word}),
+      .read_data_o    (peer_spad)
   );
 
-  // ---- Messages: the driver's, and answers behind them
-  logic out_q, answers;
-  port_t answering;
+  // ---- Messages: the driver's, then answers, then echoes; one of these comes between two of the driver's.
+  logic out_q, driver_last_q, yields, answers, echoes, from_spad_q;
+  port_t answering, echoing, echoed_q;
+  word_t echo_word;
+  logic [PORTS-1:0] echo_waits;
   port_message_t message_q;
+  always_comb for (int unsigned i = 0; i < PORTS; i++) echo_waits[i] = echo_q[i] != '0;
+  assign yields = driver_last_q && (answer_q != '0 || echo_waits != '0);
   assign answers = !out_q && !sends && answer_q != '0;
+  assign echoes = !out_q && !known && answer_q == '0 && echo_waits != '0;
   always_comb begin
     answering = '0;
     if (answers)
       for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
   end
+  // Ports take turns: whose peer writes without end keeps others from nothing.
+  always_comb begin
+    {echoing, echo_word} = '0;
+    if (echoes) begin
+      for (int unsigned i = 0; i < PORTS; i++) if (echo_waits[i]) echoing = port_t'(i);
+      for (int unsigned i = 0; i < PORTS; i++)
+        if (echo_waits[i] && port_t'(i) < echoed_q) echoing = port_t'(i);
+      for (int unsigned i = 0; i < PORT_SPADS; i++) if (echo_q[echoing][i]) echo_word = word_t'(i);
+    end
+  end
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) out_q <= 1'b0;
-    else if (!out_q) out_q <= sends || (answers && enable_i);
-    else if (message_ready_i) out_q <= 1'b0;
+    if (!rst_ni) begin
+      {out_q, driver_last_q} <= '0;
+      echoed_q <= '0;
+    end else if (out_q) begin
+      if (message_ready_i) out_q <= 1'b0;
+    end else begin
+      out_q <= sends || ((answers || echoes) && enable_i);
+      if (sends || answers || echoes) driver_last_q <= sends;
+      if (echoes) echoed_q <= echoing;
+    end
   end
   always_ff @(posedge clk_i) begin
-    if (sends || answers) begin
-      message_q.port <= sends ? port : answering;
-      {message_q.node, message_q.peer} <= peer_q[sends ? port : answering];
-      if (!sends) begin
+    if (sends || answers || echoes) begin
+      message_q.port <= sends ? port : answers ? answering : echoing;
+      {message_q.node, message_q.peer} <= peer_q[sends ? port : answers ? answering : echoing];
+      from_spad_q <= echoes;
+      if (echoes) begin
+        message_q.to   <= 8'(PORT_TO_PEER_SPADS) + 8'({echo_word, 2'd0});
+        message_q.data <= '0;
+      end else if (!sends) begin
         message_q.to   <= 8'(PORT_TO_STATE);
         message_q.data <= 32'(PORT_STATE_UP);
       end else if (!rings) begin
         message_q.to   <= 8'(PORT_TO_STATE);
         message_q.data <= enables ? 32'(PORT_STATE_HELLO) : 32'(PORT_STATE_DOWN);
       end else begin
-        message_q.to   <= in_out ? 8'(PORT_TO_SPADS) + 8'({place[2+:SpadBits], 2'd0})
-                                 : 8'(PORT_TO_BELLS);
+        message_q.to <= 8'(PORT_TO_BELLS);
+        if (in_peer) message_q.to <= 8'(PORT_TO_SPADS) + 8'({word, 2'd0});
+        if (in_own) message_q.to <= 8'(PORT_TO_PEER_SPADS) + 8'({word, 2'd0});
         message_q.data <= data_i;
       end
     end
   end
   assign message_valid_o = out_q;
-  assign message_o = message_q;
-  assign ready_o = !out_q;
+  always_comb begin
+    message_o = message_q;
+    if (from_spad_q) message_o.data = own_spad;  // nothing else reads it meanwhile
+  end
+  assign ready_o = !out_q && !yields;
 
   // ---- Interrupts
   port_t fires;
@@ -283,7 +338,7 @@ module ports
 
   // ---- Reads. The answer of a scratchpad comes from its memory.
   logic [31:0] value, value_q;
-  logic from_out_q, from_in_q;
+  logic from_own_q, from_peer_q;
   always_comb begin
     value = '1;
     if (known) begin
@@ -295,7 +350,7 @@ module ports
         REG_PORT_EVENTS: value = 32'(events_q[port]);
         REG_PORT_BELLS_RUNG: value = bells_q[port];
         REG_PORT_BELLS_MASK: value = mask_q[port];
-        default: if (in_in) value = '0;  // that the peer has not written
+        default: if (in_own || in_peer) value = '0;  // that nobody has written
       endcase
     end else if (overview) begin
       value = '0;
@@ -310,13 +365,13 @@ module ports
   always_ff @(posedge clk_i) begin
     if (valid_i) begin
       value_q    <= value;
-      from_out_q <= reads && in_out;
-      from_in_q  <= reads && in_in && written_q[port][place[2+:SpadBits]];
+      from_own_q  <= reads && in_own && own_written_q[port][word];
+      from_peer_q <= reads && in_peer && peer_written_q[port][word];
     end
   end
-  assign rsp_data_o = from_out_q ? spad_out : from_in_q ? spad_in : value_q;
+  assign rsp_data_o = from_own_q ? own_spad : from_peer_q ? peer_spad : value_q;
 
-  assign idle_o = !out_q && answer_q == '0 && lost_q == '0 && fire_q == '0 && !rsp_valid_o;
+  assign idle_o = !out_q && answer_q == '0 && echo_waits == '0 && lost_q == '0 && fire_q == '0 && !rsp_valid_o;
 
   always_comb begin
     event_o = '0;

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <random>
 #include <vector>
 
 #include "Vports.h"
@@ -57,13 +59,16 @@ class Ports : public Bench<Vports> {
     return value_;
   }
   uint32_t pending() { return read(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0); }
-  void hear(const PortMessage& message, bool good = true) {
+  void arrive(const PortMessage& message, bool good = true) {
     pack(dut().arrival_i, message);
     dut().arrival_good_i = good;
     dut().arrival_valid_i = 1;
     wait_for("arrival_ready_o", kLimit, [&] { return dut().arrival_ready_o != 0; });
     cycle();
     dut().arrival_valid_i = 0;
+  }
+  void hear(const PortMessage& message, bool good = true) {
+    arrive(message, good);
     rest();
   }
 
@@ -162,9 +167,11 @@ TEST_CASE("What the peer has said before the link came up does not count") {
   ports.enable();
   ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x10));
   ports.hear(said(EXRNIC_PORT_TO_SPADS, 77));
+  ports.hear(said(EXRNIC_PORT_TO_PEER_SPADS, 78));
   ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
-  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER_SPAD) == 0);
   ports.hear(said(EXRNIC_PORT_TO_BELLS, 0x20));
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x20);
 }
@@ -188,13 +195,16 @@ TEST_CASE("Disabling tells the peer; enabling again forgets what was") {
   ports.link();
   ports.hear(said(EXRNIC_PORT_TO_BELLS, 5));
   ports.hear(said(EXRNIC_PORT_TO_SPADS, 6));
+  ports.hear(said(EXRNIC_PORT_TO_PEER_SPADS, 7));
+  ports.sent.clear();
   ports.write(EXRNIC_REG_PORT_CONTROL, 0);
   ports.rest();
   CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)});
   CHECK_FALSE(ports.linked());
   ports.enable();
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
-  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER_SPAD) == 0);
   CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == 0);
 }
 
@@ -278,25 +288,179 @@ TEST_CASE("Ringing and scratchpads reach the peer while the link is up, else the
   }
   const uint32_t last = 4 * (EXRNIC_PORT_SPADS - 1);
   ports.write(EXRNIC_REG_PORT_RING, 0x8000'0001);
-  ports.write(EXRNIC_REG_PORT_SPAD_OUT + last, 77);
+  ports.write(EXRNIC_REG_PORT_PEER_SPAD + last, 77);
+  ports.write(EXRNIC_REG_PORT_SPAD + last, 78);
   ports.rest();
   const std::vector<PortMessage> expected = {
       said(EXRNIC_PORT_TO_BELLS, 0x8000'0001),
-      said(static_cast<uint8_t>(EXRNIC_PORT_TO_SPADS + last), 77)};
+      said(static_cast<uint8_t>(EXRNIC_PORT_TO_SPADS + last), 77),
+      said(static_cast<uint8_t>(EXRNIC_PORT_TO_PEER_SPADS + last), 78)};
   CHECK(ports.sent == (up ? expected : std::vector<PortMessage>{}));
-  CHECK(ports.refused() == (up ? 0 : 2));
-  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_OUT + last) == 77);
+  CHECK(ports.refused() == (up ? 0 : 3));
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER_SPAD + last) == (up ? 77 : 0));
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD + last) == (up ? 78 : 0));
 }
 
-TEST_CASE("Each scratchpad of the peer reads as the peer wrote it, 0 until it has") {
+TEST_CASE("Each scratchpad, and each of the peer's, reads as the peer said, 0 until it has") {
+  const bool own = GENERATE(true, false);
+  const uint32_t first = own ? EXRNIC_REG_PORT_SPAD : EXRNIC_REG_PORT_PEER_SPAD;
+  const uint32_t other = own ? EXRNIC_REG_PORT_PEER_SPAD : EXRNIC_REG_PORT_SPAD;
+  const uint32_t to = own ? EXRNIC_PORT_TO_SPADS : EXRNIC_PORT_TO_PEER_SPADS;
   Ports ports;
   ports.link();
   for (unsigned i = 0; i < EXRNIC_PORT_SPADS; i += 2)
-    ports.hear(said(static_cast<uint8_t>(EXRNIC_PORT_TO_SPADS + 4 * i), 100 + i));
-  for (unsigned i = 0; i < EXRNIC_PORT_SPADS; ++i)
-    CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN + 4 * i) == (i % 2 ? 0 : 100 + i));
-  CHECK(ports.read(EXRNIC_REG_PORT_SPAD_IN, kPort + 1) == 0);
+    ports.hear(said(static_cast<uint8_t>(to + 4 * i), 100 + i));
+  for (unsigned i = 0; i < EXRNIC_PORT_SPADS; ++i) {
+    CHECK(ports.read(first + 4 * i) == (i % 2 ? 0 : 100 + i));
+    CHECK(ports.read(other + 4 * i) == 0);
+  }
+  CHECK(ports.read(first, kPort + 1) == 0);
   CHECK(ports.fired.empty());
+}
+
+TEST_CASE("The peer hears what a scratchpad of ours holds when it has written it, and only then") {
+  Ports ports;
+  ports.link();
+  ports.hear(said(EXRNIC_PORT_TO_PEER_SPADS + 8, 4));
+  CHECK(ports.sent.empty());
+  ports.takes = false;
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS + 8, 5));
+  for (uint32_t i = 0; i < 3; ++i) {  // while the first answer waits
+    ports.arrive(said(EXRNIC_PORT_TO_SPADS + 12, i));
+    ports.arrive(said(EXRNIC_PORT_TO_SPADS + 8, 10 + i));
+  }
+  ports.takes = true;
+  ports.rest();
+  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_PEER_SPADS + 8, 5),
+                                               said(EXRNIC_PORT_TO_PEER_SPADS + 12, 2),
+                                               said(EXRNIC_PORT_TO_PEER_SPADS + 8, 12)});
+}
+
+TEST_CASE("While the link is down scratchpads read as before; when it comes up they are empty") {
+  Ports ports;
+  ports.link();
+  ports.hear(said(EXRNIC_PORT_TO_SPADS, 5));
+  ports.hear(said(EXRNIC_PORT_TO_PEER_SPADS, 6));
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN));
+  ports.write(EXRNIC_REG_PORT_SPAD, 7);
+  ports.write(EXRNIC_REG_PORT_PEER_SPAD, 8);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 5);
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER_SPAD) == 6);
+  CHECK(ports.refused() == 2);
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_PEER_SPAD) == 0);
+  ports.hear(said(EXRNIC_PORT_TO_SPADS, 9));
+  ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));  // the link is up already
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 9);
+}
+
+TEST_CASE("What waits to be told of a scratchpad is forgotten with the link") {
+  Ports ports;
+  ports.link();
+  ports.takes = false;
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS + 12, 5));
+  ports.cycle();
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS + 8, 5));
+  SECTION("the peer closes") { ports.arrive(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)); }
+  SECTION("it is lost") {
+    ports.dut().failed_port_i = kPort;
+    ports.dut().failed_valid_i = 1;
+    ports.cycle();
+    ports.dut().failed_valid_i = 0;
+    ports.cycle();
+  }
+  ports.takes = true;
+  ports.rest();
+  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_PEER_SPADS + 12, 5)});
+}
+
+TEST_CASE(
+    "Who writes a port's registers or scratchpads without end keeps no peer from its answer") {
+  Ports ports;
+  ports.link();
+  ports.enable(kPort + 1, kNode, kPeer + 1);
+  PortMessage other = said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP);
+  other.port = kPort + 1;
+  other.peer = kPeer + 1;
+  ports.hear(other);
+  ports.sent.clear();
+  other.to = EXRNIC_PORT_TO_SPADS;
+  const auto told = [&](uint8_t port) {
+    return std::count_if(ports.sent.begin(), ports.sent.end(), [&](const PortMessage& message) {
+      return message.port == port && message.to == EXRNIC_PORT_TO_PEER_SPADS;
+    });
+  };
+  SECTION("our driver rings") {
+    ports.arrive(other);
+    for (int i = 0; i < 4; ++i) ports.write(EXRNIC_REG_PORT_RING, 1);
+  }
+  SECTION("the peer of another port writes") {
+    for (const bool is_first : {true, false}) {
+      const PortMessage mine = said(EXRNIC_PORT_TO_SPADS, 1);
+      ports.rest();
+      ports.sent.clear();
+      ports.arrive(is_first ? mine : other);
+      for (int i = 0; i < 8; ++i) ports.arrive(is_first ? other : mine);
+      CHECK(told(is_first ? kPort : kPort + 1) == 1);
+    }
+  }
+  CHECK(told(kPort + 1) >= 1);
+}
+
+// Two blocks, and messages under way between them.
+TEST_CASE(
+    "Scratchpads that both sides write at once hold the same on both when they have stopped") {
+  const auto seed = GENERATE(range(1u, 9u));
+  std::mt19937 random(seed);
+  Ports left, right;
+  right.dut().cfg_node_i = kNode;
+  right.enable(kPeer, kOwnNode, kPort);
+  left.enable();
+  struct Way {
+    Ports& from;
+    Ports& to;
+    size_t done = 0;
+  };
+  Way there{left, right}, back{right, left};
+  const auto deliver = [](Way& way) {
+    if (way.done == way.from.sent.size()) return false;
+    const PortMessage message = way.from.sent[way.done++];
+    const bool of_left = message.port == kPort;
+    way.to.arrive(
+        {message.peer, of_left ? kOwnNode : kNode, message.port, message.to, message.data});
+    return true;
+  };
+  const auto settle = [&] {
+    left.takes = right.takes = true;
+    do {
+      left.rest();
+      right.rest();
+    } while (deliver(there) || deliver(back));
+  };
+  settle();
+  REQUIRE(left.linked());
+  for (uint32_t i = 1; i <= 400; ++i) {
+    Ports& side = random() % 2 ? left : right;
+    if (random() % 2 && side.dut().ready_o) {
+      const uint32_t bank = random() % 2 ? EXRNIC_REG_PORT_SPAD : EXRNIC_REG_PORT_PEER_SPAD;
+      side.write(bank + 4 * (random() % 2), i, &side == &left ? kPort : kPeer);
+    }
+    if (random() % 2) deliver(random() % 2 ? there : back);
+    left.takes = random() % 2;
+    right.takes = random() % 2;
+    left.cycle();
+    right.cycle();
+  }
+  settle();
+  for (uint32_t word = 0; word < 8; word += 4) {
+    const uint32_t of_left = left.read(EXRNIC_REG_PORT_SPAD + word);
+    const uint32_t of_right = right.read(EXRNIC_REG_PORT_SPAD + word, kPeer);
+    CHECK(of_left != 0);
+    CHECK(of_right != 0);
+    CHECK(right.read(EXRNIC_REG_PORT_PEER_SPAD + word, kPeer) == of_left);
+    CHECK(left.read(EXRNIC_REG_PORT_PEER_SPAD + word) == of_right);
+  }
 }
 
 TEST_CASE("Ports of one node keep apart: each hears its peer, and fires its vector") {
@@ -338,7 +502,10 @@ TEST_CASE("A message that makes no sense, or is somebody else's, does nothing bu
   SECTION("a port that is not enabled") { ++message.port; }
   SECTION("malformed") { good = false; }
   SECTION("nowhere") { message.to = EXRNIC_PORT_TO_BELLS + 1; }
-  SECTION("behind the scratchpads") { message.to = EXRNIC_PORT_TO_SPADS + 4 * EXRNIC_PORT_SPADS; }
+  SECTION("before the scratchpads") { message.to = EXRNIC_PORT_TO_SPADS - 4; }
+  SECTION("behind the scratchpads") {
+    message.to = EXRNIC_PORT_TO_PEER_SPADS + 4 * EXRNIC_PORT_SPADS;
+  }
   SECTION("between scratchpads") { message.to = EXRNIC_PORT_TO_SPADS + 2; }
   SECTION("a state that is none") {
     message.to = EXRNIC_PORT_TO_STATE;
