@@ -55,9 +55,10 @@ VL_API int vl_unmap_window(struct vl_window* window);
  * Stores are gathered by the processor and by the RNIC, and arrive in the order in which they left
  * the processor; vl_window_flush makes them leave. A load waits for the peer, behind the stores of
  * this processor. What is not allowed does nothing, or reads as all ones; so does a load that the
- * peer does not answer in time. When the peer refuses an access or is gone, the queue pair goes to
- * VL_QPS_ERROR, with an asynchronous event, and its windows take nothing any more. Once this RNIC
- * is gone, an access gets SIGBUS.
+ * peer does not answer in time. When the peer refuses an access (its region has gone, say) or is
+ * gone itself, the queue pair goes to VL_QPS_ERROR, with an asynchronous event, and its windows take
+ * nothing any more: all of them, so a window that is to end alone has a queue pair of its own. Once
+ * this RNIC is gone, an access gets SIGBUS.
  */
 VL_API volatile void* vl_window_address(const struct vl_window* window);
 
