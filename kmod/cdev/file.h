@@ -66,7 +66,7 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 void exrnic_ports_end(struct exrnic_file *file);
 
 /* mmap.c */
-u64 exrnic_window_offset(u32 first);
+u64 exrnic_window_offset(const struct exrnic_file *file, u32 first);
 void exrnic_map_window(struct exrnic_file *file, const struct exrnic_window *window);
 void exrnic_unmap_window(struct exrnic_file *file, const struct exrnic_window *window);
 int exrnic_mmap(struct file *filp, struct vm_area_struct *vma);

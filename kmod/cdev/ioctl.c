@@ -78,6 +78,7 @@ static int exrnic_do_query(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg 
 		.max_srq = limits->srq,
 		.comp_vectors = limits->comp_vectors,
 		.read_pool = limits->read_pool,
+		.max_window = (u64)limits->windows * limits->window_size,
 		.max_sq_slots = BIT(EXRNIC_SQ_LOG_MAX),
 		.max_cq_entries = BIT(EXRNIC_CQ_LOG_MAX),
 		.clock_khz = identity.clock_khz,
@@ -322,7 +323,7 @@ static int exrnic_do_create_window(struct exrnic_ucontext *uctx, union exrnic_io
 	if (err)
 		return err;
 	exrnic_map_window(exrnic_file_of(uctx), &exrnic_uwindow_find(uctx, window->window)->window);
-	window->offset = exrnic_window_offset(window->window);
+	window->offset = exrnic_window_offset(exrnic_file_of(uctx), window->window);
 	return 0;
 }
 

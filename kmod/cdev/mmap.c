@@ -5,12 +5,15 @@
 
 #include "file.h"
 
-#define EXRNIC_WINDOW_PAGES (EXRNIC_WINDOW_SIZE / PAGE_SIZE)
+static unsigned long exrnic_window_pages(const struct exrnic_file *file)
+{
+	return exrnic_device_limits(file->uctx.edev)->window_size / PAGE_SIZE;
+}
 
 /* Windows follow the first pages of the file, at multiples of their size. */
-u64 exrnic_window_offset(u32 first)
+u64 exrnic_window_offset(const struct exrnic_file *file, u32 first)
 {
-	return (1 + (u64)first) * EXRNIC_WINDOW_SIZE;
+	return (1 + (u64)first) * exrnic_window_pages(file) * PAGE_SIZE;
 }
 
 /*
@@ -52,12 +55,15 @@ static const struct vm_operations_struct exrnic_state_ops = {
 	.fault = exrnic_fault_state,
 };
 
-/* Whether this page of the file shows a window that the file has now. */
-static bool exrnic_window_has_page(struct exrnic_file *file, unsigned long pgoff)
+/* Which window this page of the file shows. The first pages are before all windows: beyond the last one. */
+static unsigned long exrnic_window_of_page(const struct exrnic_file *file, unsigned long pgoff)
 {
-	/* The first pages of the file are before all windows: theirs is beyond the last one. */
-	unsigned long window = pgoff / EXRNIC_WINDOW_PAGES - 1;
+	return pgoff / exrnic_window_pages(file) - 1;
+}
 
+/* Whether the file has this window now. */
+static bool exrnic_has_window(struct exrnic_file *file, unsigned long window)
+{
 	lockdep_assert_held(&file->map_lock);
 	if (file->unmapped || window >= EXRNIC_MAX_WINDOWS)
 		return false;
@@ -72,9 +78,9 @@ static vm_fault_t exrnic_fault_window(struct vm_fault *vmf)
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 
 	mutex_lock(&file->map_lock);
-	if (exrnic_window_has_page(file, vmf->pgoff))
+	if (exrnic_has_window(file, exrnic_window_of_page(file, vmf->pgoff)))
 		ret = vmf_insert_pfn(vmf->vma, vmf->address,
-				     first + vmf->pgoff - EXRNIC_WINDOW_PAGES);
+				     first + vmf->pgoff - exrnic_window_pages(file));
 	mutex_unlock(&file->map_lock);
 	return ret;
 }
@@ -86,12 +92,13 @@ static const struct vm_operations_struct exrnic_window_ops = {
 static bool exrnic_windows_have_pages(struct exrnic_file *file, unsigned long pgoff,
 				      unsigned long pages)
 {
-	bool all = pages <= EXRNIC_BAR4_SIZE / PAGE_SIZE;
-	unsigned long i;
+	unsigned long last = exrnic_window_of_page(file, pgoff + pages - 1);
+	unsigned long window = exrnic_window_of_page(file, pgoff);
+	bool all = pages <= EXRNIC_MAX_WINDOWS * exrnic_window_pages(file);
 
 	mutex_lock(&file->map_lock);
-	for (i = 0; all && i < pages; i++)
-		all = exrnic_window_has_page(file, pgoff + i);
+	for (; all && window != last + 1; window++)
+		all = exrnic_has_window(file, window);
 	mutex_unlock(&file->map_lock);
 	return all;
 }
@@ -157,6 +164,6 @@ void exrnic_unmap_window(struct exrnic_file *file, const struct exrnic_window *w
 	mutex_lock(&file->map_lock);
 	bitmap_clear(file->windows, window->first, window->count);
 	mutex_unlock(&file->map_lock);
-	unmap_mapping_range(file->mapping, exrnic_window_offset(window->first),
-			    (u64)window->count * EXRNIC_WINDOW_SIZE, 1);
+	unmap_mapping_range(file->mapping, exrnic_window_offset(file, window->first),
+			    (u64)window->count * exrnic_window_pages(file) * PAGE_SIZE, 1);
 }

@@ -8,8 +8,7 @@
 
 static bool exrnic_window_is_valid(const struct exrnic_create_window *attr)
 {
-	return attr->length && attr->length <= EXRNIC_BAR4_SIZE && attr->access &&
-	       !(attr->access & ~EXRNIC_WINDOW_ACCESS_ALL) &&
+	return attr->access && !(attr->access & ~EXRNIC_WINDOW_ACCESS_ALL) &&
 	       attr->remote + (attr->length - 1) >= attr->remote;
 }
 
@@ -59,7 +58,9 @@ int exrnic_uwindow_create(struct exrnic_ucontext *uctx, struct exrnic_create_win
 
 	if (!exrnic_window_is_valid(attr))
 		return -EINVAL;
-	count = DIV_ROUND_UP_ULL(attr->length, EXRNIC_WINDOW_SIZE);
+	count = exrnic_windows_for(uctx->edev, attr->length);
+	if (!count)
+		return -EINVAL;
 	window = exrnic_object_alloc(uctx, EXRNIC_KIND_WINDOW, count, sizeof(*window));
 	if (IS_ERR(window))
 		return PTR_ERR(window);

@@ -11,13 +11,14 @@
 
 static DEFINE_IDA(exrnic_ids);	/* of auxiliary devices */
 
-static int exrnic_check_bar(struct pci_dev *pdev, int bar, resource_size_t bytes)
+static int exrnic_check_bar(struct pci_dev *pdev, int bar, resource_size_t least,
+			    resource_size_t most)
 {
 	if ((pci_resource_flags(pdev, bar) & IORESOURCE_MEM) &&
-	    pci_resource_len(pdev, bar) == bytes)
+	    pci_resource_len(pdev, bar) >= least && pci_resource_len(pdev, bar) <= most)
 		return 0;
-	dev_err(&pdev->dev, "BAR %d is no memory of %llu bytes: %pR\n", bar, (u64)bytes,
-		&pdev->resource[bar]);
+	dev_err(&pdev->dev, "BAR %d is no memory of %llu to %llu bytes: %pR\n", bar, (u64)least,
+		(u64)most, &pdev->resource[bar]);
 	return -ENODEV;
 }
 
@@ -40,13 +41,16 @@ static int exrnic_map_bars(struct exrnic_device *edev)
 	struct pci_dev *pdev = edev->pdev;
 	int err;
 
-	err = exrnic_check_bar(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE);
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_REGISTERS, EXRNIC_BAR0_SIZE, EXRNIC_BAR0_SIZE);
 	if (err)
 		return err;
-	err = exrnic_check_bar(pdev, EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE);
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_USER, EXRNIC_BAR2_SIZE, EXRNIC_BAR2_SIZE);
 	if (err)
 		return err;
-	err = exrnic_check_bar(pdev, EXRNIC_BAR_WINDOW, EXRNIC_BAR4_SIZE);
+	/* How much it is, the device says, too: see exrnic_regs_identify(). */
+	err = exrnic_check_bar(pdev, EXRNIC_BAR_WINDOW,
+			       (resource_size_t)EXRNIC_MAX_WINDOWS << EXRNIC_WINDOW_SHIFT_MIN,
+			       (resource_size_t)EXRNIC_MAX_WINDOWS << EXRNIC_WINDOW_SHIFT_MAX);
 	if (err)
 		return err;
 	err = pci_request_regions(pdev, EXRNIC_NAME);

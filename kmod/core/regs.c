@@ -94,6 +94,21 @@ static int exrnic_read_limits(struct exrnic_device *edev)
 	return 0;
 }
 
+/* Windows are the parts of BAR 4. */
+static int exrnic_read_window_size(struct exrnic_device *edev)
+{
+	const u32 bytes = exrnic_read(edev, EXRNIC_REG_WINDOW_SIZE);
+	const u64 bar = pci_resource_len(edev->pdev, EXRNIC_BAR_WINDOW);
+
+	if (is_power_of_2(bytes) && (u64)bytes * EXRNIC_MAX_WINDOWS == bar) {
+		edev->limits.window_size = bytes;
+		return 0;
+	}
+	dev_err(&edev->pdev->dev, "register WINDOW_SIZE reads %u, and BAR 4 has %llu bytes for %u windows\n",
+		bytes, bar, EXRNIC_MAX_WINDOWS);
+	return -ENODEV;
+}
+
 int exrnic_regs_identify(struct exrnic_device *edev)
 {
 	int err;
@@ -104,7 +119,10 @@ int exrnic_regs_identify(struct exrnic_device *edev)
 	err = exrnic_wait_ready(edev);
 	if (err)
 		return err;
-	return exrnic_read_limits(edev);
+	err = exrnic_read_limits(edev);
+	if (err)
+		return err;
+	return exrnic_read_window_size(edev);
 }
 
 static void exrnic_regs_write_pkey(struct exrnic_device *edev, unsigned int index)

@@ -57,7 +57,7 @@ static int exrnic_windows_set(struct exrnic_device *edev, const struct exrnic_wi
 	int err;
 
 	for (i = 0; i < window->count; i++) {
-		const u32 length = min_t(u64, left, EXRNIC_WINDOW_SIZE);
+		const u32 length = min_t(u64, left, edev->limits.window_size);
 		const struct exrnic_mbox_set_window in = {
 			.qpn = cpu_to_le32(attr->qp->qpn),
 			.window = cpu_to_le32(window->first + i),
@@ -78,14 +78,24 @@ static int exrnic_windows_set(struct exrnic_device *edev, const struct exrnic_wi
 	return 0;
 }
 
+u32 exrnic_windows_for(const struct exrnic_device *edev, u64 length)
+{
+	const struct exrnic_limits *limits = &edev->limits;
+
+	if (!length || length > (u64)limits->windows * limits->window_size)
+		return 0;
+	return DIV_ROUND_UP_ULL(length, limits->window_size);
+}
+EXRNIC_EXPORT(exrnic_windows_for);
+
 int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
 		       const struct exrnic_window_attr *attr)
 {
 	int err;
 
-	if (!attr->length || attr->length > EXRNIC_BAR4_SIZE)
+	window->count = exrnic_windows_for(edev, attr->length);
+	if (!window->count)
 		return -EINVAL;
-	window->count = DIV_ROUND_UP_ULL(attr->length, EXRNIC_WINDOW_SIZE);
 	err = exrnic_windows_alloc(edev, window);
 	if (err)
 		return err;

@@ -127,6 +127,7 @@ void exrnic_device_unwatch(struct exrnic_device *edev);
  * @node:		nodes of the network
  * @user_pages:		of BAR 2
  * @windows:		of BAR 4
+ * @window_size:	bytes of each, a power of two
  * @comp_vectors:	interrupt vectors for completion queues, at least 1
  */
 struct exrnic_limits {
@@ -138,6 +139,7 @@ struct exrnic_limits {
 	u32 node;
 	u32 user_pages;
 	u32 windows;
+	u32 window_size;
 	u32 comp_vectors;
 };
 
@@ -459,11 +461,13 @@ struct exrnic_window {
 struct exrnic_window_attr {
 	const struct exrnic_qp *qp;	/* RC, in RTS (-EINVAL), with nothing posted (-EBUSY) */
 	u64 remote;			/* tagged offset at the peer */
-	u64 length;			/* up to EXRNIC_BAR4_SIZE */
+	u64 length;			/* up to limits.windows * limits.window_size */
 	u32 stag;			/* at the peer */
 	u32 access;			/* EXRNIC_WINDOW_ACCESS_* */
 };
 
+/* How many of the device show @length bytes; 0: none do, or more than there are. Does not sleep. */
+u32 exrnic_windows_for(const struct exrnic_device *edev, u64 length);
 int exrnic_window_open(struct exrnic_device *edev, struct exrnic_window *window,
 		       const struct exrnic_window_attr *attr);
 /* Nobody maps it any more. */

@@ -189,7 +189,7 @@ static void create_window_fails(void)
 {
 	struct set s = make_connected_set();
 	const struct exrnic_create_window arg = {
-		.length = 2 * EXRNIC_WINDOW_SIZE, .qpn = s.qpn, .access = EXRNIC_WINDOW_ACCESS_STORE,
+		.length = 2 << EXRNIC_WINDOW_SHIFT_MIN, .qpn = s.qpn, .access = EXRNIC_WINDOW_ACCESS_STORE,
 	};
 	const struct making m = {
 		EXRNIC_IOCTL_CREATE_WINDOW, &arg, offsetof(struct exrnic_create_window, window),

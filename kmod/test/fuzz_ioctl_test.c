@@ -110,7 +110,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 	else if (command == EXRNIC_IOCTL_CREATE_WINDOW)
 		a.window = (struct exrnic_create_window){
 			.remote = address,
-			.length = 1 + draw_below(h->f, 4 * EXRNIC_WINDOW_SIZE),
+			.length = 1 + draw_below(h->f, 4 << EXRNIC_WINDOW_SHIFT_MIN),
 			.qpn = draw_field(h),
 			.stag = draw_field(h),
 			.access = 1 + draw_below(h->f, 3),

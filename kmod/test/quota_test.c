@@ -143,13 +143,15 @@ static int create_window(const struct set *s, uint64_t length, uint32_t *window)
 
 static void windows(void)
 {
+	struct exrnic_query q;
 	uint32_t window, out;
 	struct set s;
 
 	become_nobody(MEMLOCK_PAGES);
 	s = make_connected_set();
-	CHECK_ERR(create_window(&s, EXRNIC_BAR4_SIZE, &out), EDQUOT);
-	CHECK_ERR(create_window(&s, EXRNIC_BAR4_SIZE / 2, &window), 0);
+	CHECK_ERR(query(s.fd, &q), 0);
+	CHECK_ERR(create_window(&s, q.max_window, &out), EDQUOT);
+	CHECK_ERR(create_window(&s, q.max_window / 2, &window), 0);
 	CHECK_ERR(create_window(&s, 1, &out), EDQUOT);
 	CHECK_ERR(object_ioctl(s.fd, EXRNIC_IOCTL_DESTROY_WINDOW, window), 0);
 	CHECK_ERR(create_window(&s, 1, &out), 0);

@@ -13,13 +13,33 @@
 
 #include "support.h"
 
-enum { BYTES = 2 * EXRNIC_WINDOW_SIZE + 16 };	/* three windows of the device */
+/* Of the device: BAR 4 has 64 MiB or more. */
+static uint64_t size_of_all(const struct set *s)
+{
+	struct exrnic_query q;
+
+	CHECK_ERR(query(s->fd, &q), 0);
+	CHECK(q.max_window >= (uint64_t)EXRNIC_MAX_WINDOWS << EXRNIC_WINDOW_SHIFT_MIN);
+	CHECK(q.max_window <= (uint64_t)EXRNIC_MAX_WINDOWS << EXRNIC_WINDOW_SHIFT_MAX);
+	return q.max_window;
+}
+
+static uint64_t size_of_one(const struct set *s)
+{
+	return size_of_all(s) / EXRNIC_MAX_WINDOWS;
+}
+
+/* Three windows of the device. */
+static uint64_t size_of_three(const struct set *s)
+{
+	return 2 * size_of_one(s) + 16;
+}
 
 /* Its loads are refused at once, with all ones: nothing is asked of the peer. */
 static struct exrnic_create_window store_window(const struct set *s)
 {
 	return (struct exrnic_create_window){
-		.length = BYTES,
+		.length = size_of_three(s),
 		.qpn = s->qpn,
 		.access = EXRNIC_WINDOW_ACCESS_STORE,
 	};
@@ -72,18 +92,20 @@ static void it_can_be_mapped_while_it_exists(void)
 {
 	struct set s = make_connected_set(), other = make_connected_set();
 	struct exrnic_create_window window = make_window(&s), next;
-	volatile uint64_t *all = map(s.fd, BYTES, window.offset);
-	volatile uint64_t *last = map(s.fd, PAGE, window.offset + 2 * EXRNIC_WINDOW_SIZE);
+	const uint64_t one = size_of_one(&s), three = size_of_three(&s);
+	volatile uint64_t *all = map(s.fd, three, window.offset);
+	volatile uint64_t *last = map(s.fd, PAGE, window.offset + 2 * one);
 	volatile uint64_t *unused = map(s.fd, PAGE, window.offset);
 
 	if (!CHECK(all && last && unused))
 		return;
 	CHECK_EQ(all[0], ~0ULL);
-	CHECK_EQ(all[BYTES / 8 - 1], ~0ULL);
+	CHECK_EQ(all[three / 8 - 1], ~0ULL);
 	CHECK_EQ(last[0], ~0ULL);
 	CHECK(!map(other.fd, PAGE, window.offset) && errno == EINVAL);
-	CHECK(!map(s.fd, BYTES, window.offset + EXRNIC_WINDOW_SIZE) && errno == EINVAL);
-	CHECK(!map(s.fd, PAGE, window.offset + 3 * EXRNIC_WINDOW_SIZE) && errno == EINVAL);
+	CHECK(!map(s.fd, three, window.offset + one) && errno == EINVAL);
+	CHECK(!map(s.fd, PAGE, window.offset + 3 * one) && errno == EINVAL);
+	CHECK(!map(s.fd, 2 * PAGE, window.offset - PAGE) && errno == EINVAL);
 
 	CHECK_ERR(destroy(other.fd, &window), ENOENT);
 	CHECK_ERR(destroy(s.fd, &window), 0);
@@ -100,7 +122,7 @@ static void it_combines_writes(void)
 {
 	struct set s = make_connected_set();
 	struct exrnic_create_window window = make_window(&s);
-	volatile uint64_t *words = map(s.fd, BYTES, window.offset);
+	volatile uint64_t *words = map(s.fd, size_of_three(&s), window.offset);
 
 	if (!CHECK(words))
 		return;
@@ -130,7 +152,7 @@ static void what_makes_no_sense_is_refused(void)
 	struct set s = make_connected_set(), unconnected = make_set();
 
 	CHECK_REFUSED(&s, length, 0, EINVAL);
-	CHECK_REFUSED(&s, length, EXRNIC_BAR4_SIZE + 1ULL, EINVAL);
+	CHECK_REFUSED(&s, length, size_of_all(&s) + 1, EINVAL);
 	CHECK_REFUSED(&s, access, 0, EINVAL);
 	CHECK_REFUSED(&s, access, 4, EINVAL);
 	CHECK_REFUSED(&s, remote, ~0ULL, EINVAL);
@@ -146,7 +168,7 @@ static void all_can_be_had_again_and_again(void)
 		struct set s = make_connected_set();
 		struct exrnic_create_window window = store_window(&s);
 
-		window.length = EXRNIC_BAR4_SIZE;
+		window.length = size_of_all(&s);
 		CHECK_ERR(create(s.fd, &window), 0);
 		CHECK_REFUSED(&s, length, 1, ENOSPC);
 		close(s.fd);

@@ -86,6 +86,7 @@ struct exrnic_query {
 	__u32 read_pool;	/* places for PULLs under way, in each direction; see CREATE_QP */
 	__u32 rsvd2;
 	__u16 pkeys[16];	/* the node's P_Keys; with the low 15 bits zero: none. pkeys/ in sysfs */
+	__aligned_u64 max_window;	/* bytes of the longest remote window: BAR 4 */
 };
 
 /* A handle, to destroy or to get (ALLOC_PD). */
@@ -347,7 +348,7 @@ struct exrnic_state_page {
  * reads it. qpn: of service RC and in RTS (EINVAL), and with nothing posted to its send queue since RESET
  * (EBUSY); what is posted while it has windows ends it with an error. It names the peer and the
  * protection domain there, and cannot be destroyed before its windows; reset, it takes no access any
- * more. remote, length: what the window shows, at most EXRNIC_BAR4_SIZE; as many
+ * more. remote, length: what the window shows, at most max_window; as many
  * windows of the device in a row as that needs (ENOSPC). access: EXRNIC_WINDOW_ACCESS_*, not none.
  *
  * mmap() the offset, MAP_SHARED, length rounded up to pages; or pages of it. The mapping is

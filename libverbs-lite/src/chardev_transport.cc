@@ -103,6 +103,7 @@ class ChardevTransport : public Transport {
     memcpy(info->mac, query.mac, sizeof(info->mac));
     static_assert(sizeof(info->pkeys) == sizeof(query.pkeys), "a table of P_Keys");
     memcpy(info->pkeys, query.pkeys, sizeof(info->pkeys));
+    info->max_window = query.max_window;
     return 0;
   }
 

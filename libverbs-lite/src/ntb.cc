@@ -31,8 +31,6 @@ static_assert(VL_WINDOW_STORE == EXRNIC_WINDOW_ACCESS_STORE &&
                   VL_PORT_LINK_DOWN == EXRNIC_PORT_EVENT_LINK_DOWN,
               "the device's values");
 
-static constexpr uint64_t kWindowBytesMax = uint64_t{EXRNIC_MAX_WINDOWS} * EXRNIC_WINDOW_SIZE;
-
 // False with an error.
 static bool WindowIsValid(const vl_qp& qp, uint64_t address, uint64_t length, int access) {
   constexpr int kAccess = VL_WINDOW_STORE | VL_WINDOW_LOAD;
@@ -40,7 +38,7 @@ static bool WindowIsValid(const vl_qp& qp, uint64_t address, uint64_t length, in
   if (access == 0 || (access & ~kAccess) != 0) {
     Fail(EINVAL, "access is 0x%x: one or both of VL_WINDOW_STORE, VL_WINDOW_LOAD",
          static_cast<unsigned>(access));
-  } else if (!exrnic::IsWithin("length", length, 1, kWindowBytesMax)) {
+  } else if (!exrnic::IsWithin("length", length, 1, qp.pd->rnic->info.max_window)) {
     return false;
   } else if (address + length < address) {
     Fail(EINVAL, "%llu bytes from remote_address 0x%llx wrap",

@@ -111,6 +111,7 @@ int vl_query_rnic(vl_rnic* rnic, vl_rnic_attr* attr) {
   attr->clock_khz = info.clock_khz;
   attr->comp_vectors = info.comp_vectors;
   attr->read_pool = info.read_pool;
+  attr->max_window = info.max_window;
   static_assert(sizeof(attr->mac) == sizeof(info.mac), "a MAC address");
   memcpy(attr->mac, info.mac, sizeof(attr->mac));
   static_assert(sizeof(attr->pkeys) == sizeof(info.pkeys), "a table of P_Keys");

@@ -75,7 +75,8 @@ class FakeTransport : public Transport {
              31,
              4096,
              {2, 0, 0, 0, 0, 1},
-             {EXRNIC_PKEY_DEFAULT}};
+             {EXRNIC_PKEY_DEFAULT},
+             64 << 20};
     return Outcome();
   }
   int QueryLink(bool* up) override {

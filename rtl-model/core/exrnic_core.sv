@@ -26,6 +26,7 @@ module exrnic_core
     input logic [15:0] cfg_max_payload_i,
     input logic [15:0] cfg_max_read_i,
     input logic [5:0]  cfg_read_timeout_i,  // see READ_TIMEOUT_SHIFT
+    input window_shift_t cfg_window_shift_i,  // of BAR 4, see WINDOW_SIZE
     input logic        link_up_i,
     input logic [63:0] time_i,
 
@@ -113,6 +114,7 @@ module exrnic_core
 
   // ---- What joins the tiles
   settings_if settings ();
+  assign settings.window_shift = cfg_window_shift_i;
   command_if command ();
   post_if post ();
   failed_if failed ();

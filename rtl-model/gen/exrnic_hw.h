@@ -842,7 +842,7 @@ struct exrnic_mbox_set_window {
   exrnic_le32 window;  // Index
   exrnic_le64 base;  // Tagged offset at the peer of its first byte; base + length does not wrap
   exrnic_le32 stag;  // STag at the peer
-  exrnic_le32 length;  // Bytes, 1 to WINDOW_SIZE
+  exrnic_le32 length;  // Bytes, 1 to register WINDOW_SIZE
   exrnic_le32 access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
   uint8_t rsvd_1c[4];  // zero
 };
@@ -855,8 +855,9 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, length) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_set_window, access) == 24);
 
 // ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
-#define EXRNIC_MAX_WINDOWS 64  // Windows of BAR 4. The driver may set several in a row for a longer one
-#define EXRNIC_WINDOW_SIZE 0x100000u  // Bytes of BAR 4 that belong to a window
+#define EXRNIC_MAX_WINDOWS 64  // Windows of BAR 4, of register WINDOW_SIZE bytes each. The driver may set several in a row for a longer one
+#define EXRNIC_WINDOW_SHIFT_MIN 20  // log2 of the fewest bytes of a window: BAR 4 has 64 MiB. A board may have more
+#define EXRNIC_WINDOW_SHIFT_MAX 26  // log2 of the most: BAR 4 has 4 GiB
 #define EXRNIC_COMBINE_MAX 64  // Most bytes of neighbouring stores that leave as one RDMA Write
 #define EXRNIC_COMBINE_CYCLES_DEFAULT 16  // COMBINE_CYCLES after reset
 #define EXRNIC_COMBINE_CYCLES_MAX 0xffffu  // Most COMBINE_CYCLES
@@ -950,11 +951,10 @@ enum exrnic_service {
 #define EXRNIC_BAR_REGISTERS 0  // BAR of the registers and the mailbox (driver only)
 #define EXRNIC_BAR_MSIX 1  // BAR of the MSI-X table and PBA
 #define EXRNIC_BAR_USER 2  // BAR of the user pages (64-bit); one page belongs to one process
-#define EXRNIC_BAR_WINDOW 4  // BAR of the remote windows (64-bit, prefetchable)
+#define EXRNIC_BAR_WINDOW 4  // BAR of the remote windows (64-bit, prefetchable): MAX_WINDOWS of register WINDOW_SIZE bytes
 #define EXRNIC_BAR0_SIZE 0x10000u  // Bytes of BAR 0
 #define EXRNIC_BAR1_SIZE 0x1000u  // Bytes of BAR 1
 #define EXRNIC_BAR2_SIZE 0x100000u  // Bytes of BAR 2: USER_PAGES pages of USER_PAGE_SIZE
-#define EXRNIC_BAR4_SIZE 0x4000000u  // Bytes of BAR 4: MAX_WINDOWS windows of WINDOW_SIZE
 #define EXRNIC_MSIX_VECTORS 32  // MSI-X vectors
 #define EXRNIC_MSIX_TABLE_OFFSET 0  // MSI-X table in BAR 1
 #define EXRNIC_MSIX_PBA_OFFSET 0x800u  // MSI-X pending bits in BAR 1
@@ -1230,6 +1230,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_ERRATA 0x064  // rw: Faults of older chips, for tests of what avoids them; flags errata
 #define EXRNIC_REG_MAX_EQ 0x068  // ro: Event queues of this build; MAX_EQ
 #define EXRNIC_REG_READ_POOL 0x074  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
+#define EXRNIC_REG_WINDOW_SIZE 0x0c0  // ro: Bytes of a window: 2^WINDOW_SHIFT_MIN to 2^WINDOW_SHIFT_MAX, a power of two. It follows the size of BAR 4 (a strap of the board)
 #define EXRNIC_REG_MBOX_DATA 0x100  // rw: Mailbox payload; 16 registers
 #define EXRNIC_REG_MBOX_COMMAND 0x140  // wo: A write of an MBOX_OP starts the command; ignored while one runs
 #define EXRNIC_REG_MBOX_STATUS 0x144  // ro: How the last command has ended; BUSY while it runs; enum mbox_status

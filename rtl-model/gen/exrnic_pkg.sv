@@ -530,7 +530,7 @@ package exrnic_pkg;
   typedef struct packed {
     logic [31:0] rsvd_224;  // zero
     logic [31:0] access;  // Flags window_access; 0: the window is closed, and all but its index is ignored
-    logic [31:0] length;  // Bytes, 1 to WINDOW_SIZE
+    logic [31:0] length;  // Bytes, 1 to register WINDOW_SIZE
     logic [31:0] stag;  // STag at the peer
     logic [63:0] base;  // Tagged offset at the peer of its first byte; base + length does not wrap
     logic [31:0] window;  // Index
@@ -539,8 +539,9 @@ package exrnic_pkg;
   localparam int unsigned MBOX_SET_WINDOW_BYTES = 32;
 
   // ---- ntb: The face of a non-transparent bridge. Remote windows in BAR 4, where a store is a remote write and a load a remote read; and ports, each a set of doorbell bits and scratchpads shared with one port of another node.
-  localparam int unsigned MAX_WINDOWS = 32'h40;  // Windows of BAR 4. The driver may set several in a row for a longer one
-  localparam int unsigned WINDOW_SIZE = 32'h100000;  // Bytes of BAR 4 that belong to a window
+  localparam int unsigned MAX_WINDOWS = 32'h40;  // Windows of BAR 4, of register WINDOW_SIZE bytes each. The driver may set several in a row for a longer one
+  localparam int unsigned WINDOW_SHIFT_MIN = 32'h14;  // log2 of the fewest bytes of a window: BAR 4 has 64 MiB. A board may have more
+  localparam int unsigned WINDOW_SHIFT_MAX = 32'h1a;  // log2 of the most: BAR 4 has 4 GiB
   localparam int unsigned COMBINE_MAX = 32'h40;  // Most bytes of neighbouring stores that leave as one RDMA Write
   localparam int unsigned COMBINE_CYCLES_DEFAULT = 32'h10;  // COMBINE_CYCLES after reset
   localparam int unsigned COMBINE_CYCLES_MAX = 32'hffff;  // Most COMBINE_CYCLES
@@ -632,11 +633,10 @@ package exrnic_pkg;
   localparam int unsigned BAR_REGISTERS = 32'h0;  // BAR of the registers and the mailbox (driver only)
   localparam int unsigned BAR_MSIX = 32'h1;  // BAR of the MSI-X table and PBA
   localparam int unsigned BAR_USER = 32'h2;  // BAR of the user pages (64-bit); one page belongs to one process
-  localparam int unsigned BAR_WINDOW = 32'h4;  // BAR of the remote windows (64-bit, prefetchable)
+  localparam int unsigned BAR_WINDOW = 32'h4;  // BAR of the remote windows (64-bit, prefetchable): MAX_WINDOWS of register WINDOW_SIZE bytes
   localparam int unsigned BAR0_SIZE = 32'h10000;  // Bytes of BAR 0
   localparam int unsigned BAR1_SIZE = 32'h1000;  // Bytes of BAR 1
   localparam int unsigned BAR2_SIZE = 32'h100000;  // Bytes of BAR 2: USER_PAGES pages of USER_PAGE_SIZE
-  localparam int unsigned BAR4_SIZE = 32'h4000000;  // Bytes of BAR 4: MAX_WINDOWS windows of WINDOW_SIZE
   localparam int unsigned MSIX_VECTORS = 32'h20;  // MSI-X vectors
   localparam int unsigned MSIX_TABLE_OFFSET = 32'h0;  // MSI-X table in BAR 1
   localparam int unsigned MSIX_PBA_OFFSET = 32'h800;  // MSI-X pending bits in BAR 1
@@ -888,6 +888,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_ERRATA = 16'h064;  // rw: Faults of older chips, for tests of what avoids them; flags errata
   localparam logic [15:0] REG_MAX_EQ = 16'h068;  // ro: Event queues of this build; MAX_EQ
   localparam logic [15:0] REG_READ_POOL = 16'h074;  // ro: Places for PULLs under way of this build, in each direction; READ_POOL (in a smaller build less)
+  localparam logic [15:0] REG_WINDOW_SIZE = 16'h0c0;  // ro: Bytes of a window: 2^WINDOW_SHIFT_MIN to 2^WINDOW_SHIFT_MAX, a power of two. It follows the size of BAR 4 (a strap of the board)
   localparam logic [15:0] REG_MBOX_DATA = 16'h100;  // rw: Mailbox payload; 16 registers
   localparam logic [15:0] REG_MBOX_COMMAND = 16'h140;  // wo: A write of an MBOX_OP starts the command; ignored while one runs
   localparam logic [15:0] REG_MBOX_STATUS = 16'h144;  // ro: How the last command has ended; BUSY while it runs; enum mbox_status

@@ -199,6 +199,7 @@ enum XlateStatus : uint8_t {
 
 // ---- windows: Windows, ports, and what firmware sends.
 constexpr unsigned kWindowIndexBits = 6;
+constexpr unsigned kWindowShiftBits = 5;  // log2 of the bytes of a window
 constexpr unsigned kPortBits = 4;
 constexpr unsigned kFwGrantIndexBits = 6;  // low bits of its name
 
@@ -1379,7 +1380,7 @@ struct WindowEntry {
     visit(generation, 16);
     visit(stag, 32);
     visit(base, 64);
-    visit(length, 21);
+    visit(length, 27);
   }
   bool operator==(const WindowEntry& other) const {
     return access == other.access &&

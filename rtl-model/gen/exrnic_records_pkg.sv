@@ -196,6 +196,7 @@ package exrnic_records_pkg;
 
   // ---- windows: Windows, ports, and what firmware sends.
   typedef logic [5:0] window_index_t;
+  typedef logic [4:0] window_shift_t;  // log2 of the bytes of a window
   typedef logic [3:0] port_t;
   typedef logic [5:0] fw_grant_index_t;  // low bits of its name
 
@@ -615,7 +616,7 @@ package exrnic_records_pkg;
     generation_t generation;  // of the queue pair: a later one of that number is not meant
     logic [31:0] stag;
     logic [63:0] base;
-    logic [20:0] length;
+    logic [26:0] length;
   } window_entry_t;
 
   // Stores that leave as one RDMA Write, or a load.

@@ -395,7 +395,7 @@ exrnic_mbox_status Mailbox::set_window(const exrnic_mbox_set_window& command) {
     return EXRNIC_MBOX_STATUS_BAD_STATE;
   const bool wraps = command.base + (command.length - 1) < command.base;
   if ((command.access & ~kRights) != 0 || command.length == 0 ||
-      command.length > EXRNIC_WINDOW_SIZE || wraps || qp.dest_node == state_.config.node_id)
+      command.length > state_.window_size() || wraps || qp.dest_node == state_.config.node_id)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   windows_.set(command.window, {command, qp.generation});
   return EXRNIC_MBOX_STATUS_OK;

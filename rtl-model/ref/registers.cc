@@ -48,6 +48,8 @@ uint32_t Registers::value_of(uint32_t offset) {
   switch (offset) {
     case EXRNIC_REG_CLOCK_KHZ:
       return state_.config.clock_khz;
+    case EXRNIC_REG_WINDOW_SIZE:
+      return state_.window_size();
     case EXRNIC_REG_STATUS:  // the tables of a model need no clearing: always ready
       return EXRNIC_DEVICE_STATUS_READY |
              (state_.config.link_up ? EXRNIC_DEVICE_STATUS_LINK_UP : 0);

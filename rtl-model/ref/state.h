@@ -279,6 +279,7 @@ struct State {
   void count(exrnic_counter which) { ++counters.at(which); }
 
   bool enabled() const { return settings.control & EXRNIC_DEVICE_CONTROL_ENABLE; }
+  uint32_t window_size() const { return uint32_t{1} << config.window_shift; }
 
   // A queue pair has something to do. Each is queued at most once.
   void wake(uint32_t qpn) {

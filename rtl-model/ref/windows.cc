@@ -13,7 +13,7 @@ constexpr uint64_t kAllOnes = UINT64_MAX;
 
 bool is_natural(const MmioAccess& access) {
   const bool size = access.size == 1 || access.size == 2 || access.size == 4 || access.size == 8;
-  return size && access.offset % access.size == 0 && access.offset < EXRNIC_BAR4_SIZE;
+  return size && access.offset % access.size == 0;
 }
 
 uint64_t value_of(const uint8_t* data, size_t length) {
@@ -25,9 +25,10 @@ uint64_t value_of(const uint8_t* data, size_t length) {
 }  // namespace
 
 Window* Windows::granted(const MmioAccess& access, uint32_t right) {
-  if (!state_.enabled() || !is_natural(access)) return nullptr;
-  Window& window = state_.windows[access.offset / EXRNIC_WINDOW_SIZE];
-  const uint32_t offset = access.offset % EXRNIC_WINDOW_SIZE;
+  const uint32_t index = access.offset / state_.window_size();
+  if (!state_.enabled() || !is_natural(access) || index >= EXRNIC_MAX_WINDOWS) return nullptr;
+  Window& window = state_.windows[index];
+  const uint32_t offset = access.offset % state_.window_size();
   return (window.access & right) && offset + access.size <= window.length ? &window : nullptr;
 }
 
@@ -49,11 +50,11 @@ void Windows::store(const MmioAccess& access) {
   const Window* window = granted(access, EXRNIC_WINDOW_ACCESS_STORE);
   if (window == nullptr) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
   state_.count(EXRNIC_COUNTER_WINDOW_STORES);
-  Store store{access.offset / EXRNIC_WINDOW_SIZE,
+  Store store{access.offset / state_.window_size(),
               window->qpn,
               window->generation,
               window->stag,
-              window->base + access.offset % EXRNIC_WINDOW_SIZE,
+              window->base + access.offset % state_.window_size(),
               Bytes(access.size)};
   for (size_t i = 0; i < access.size; ++i)
     store.data[i] = static_cast<uint8_t>(access.data >> (8 * i));
@@ -110,7 +111,7 @@ void Windows::load(const MmioAccess& access) {
   if (window == nullptr) return state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
   if (window->owed) return state_.count(EXRNIC_COUNTER_WINDOW_LOAD_ERRORS);
   state_.count(EXRNIC_COUNTER_WINDOW_LOADS);
-  const uint32_t index = access.offset / EXRNIC_WINDOW_SIZE;
+  const uint32_t index = access.offset / state_.window_size();
   const uint64_t token = uint64_t{loads_++} << 32 | index;
   if (!can_send(window->qpn, window->generation)) {
     state_.count(EXRNIC_COUNTER_WINDOW_REFUSED);
@@ -122,7 +123,7 @@ void Windows::load(const MmioAccess& access) {
                   token,
                   access.size,
                   window->stag,
-                  window->base + access.offset % EXRNIC_WINDOW_SIZE,
+                  window->base + access.offset % state_.window_size(),
                   state_.cycle + state_.settings.load_cycles};
   ask_for_load();
 }

@@ -48,6 +48,7 @@ class RtlCore final : public Core {
     top_.cfg_max_payload_i = config.max_payload;
     top_.cfg_max_read_i = config.max_read;
     top_.cfg_read_timeout_i = config.read_timeout_shift;
+    top_.cfg_window_shift_i = config.window_shift;
     link_up_ = config.link_up;
     top_.trace_i = tracing_ = sink.tracing();
     reset();

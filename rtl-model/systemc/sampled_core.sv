@@ -38,6 +38,7 @@ module sampled_core
     input  logic [15:0] cfg_max_payload_i,
     input  logic [15:0] cfg_max_read_i,
     input  logic [5:0]  cfg_read_timeout_i,
+    input  window_shift_t cfg_window_shift_i,
     input  logic        link_up_i,
     input  logic [63:0] time_i,
     input  logic        mmio_valid_i,
@@ -88,6 +89,7 @@ module sampled_core
   logic [15:0] cfg_max_payload_q;
   logic [15:0] cfg_max_read_q;
   logic [5:0]  cfg_read_timeout_q;
+  window_shift_t cfg_window_shift_q;
   logic        link_up_q;
   logic [63:0] time_q;
   logic        mmio_valid_q;
@@ -118,6 +120,7 @@ module sampled_core
     cfg_max_payload_q <= cfg_max_payload_i;
     cfg_max_read_q    <= cfg_max_read_i;
     cfg_read_timeout_q <= cfg_read_timeout_i;
+    cfg_window_shift_q <= cfg_window_shift_i;
     link_up_q         <= link_up_i;
     time_q            <= time_i;
     mmio_valid_q      <= mmio_valid_i;
@@ -245,6 +248,7 @@ module sampled_core
       .cfg_max_payload_i(cfg_max_payload_q),
       .cfg_max_read_i(cfg_max_read_q),
       .cfg_read_timeout_i(cfg_read_timeout_q),
+      .cfg_window_shift_i(cfg_window_shift_q),
       .link_up_i(link_up_q),
       .time_i(time_q),
       .mmio_valid_i(mmio_valid_q),

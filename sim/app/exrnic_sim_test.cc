@@ -88,6 +88,38 @@ TEST_CASE("statistics have the counters of the core, also of clients that have l
   }
 }
 
+TEST_CASE("BAR 4 is as large as it is told to be, and windows are its parts") {
+  for (const auto& [size, bytes] : {std::pair("64M", uint64_t{1} << 26),
+                                    {"1G", uint64_t{1} << 30},
+                                    {"1024M", uint64_t{1} << 30},
+                                    {"4G", uint64_t{1} << 32}}) {
+    for (const char* core : {"rtl", "ref"}) {
+      TempDir dir;
+      Simulator simulator(
+          {"--node", "vfio-user:" + (dir / "a.sock"), "--core", core, "--window-bar", size});
+      simulator.wait_until_ready();
+      RegisterDriver driver(dir / "a.sock");
+      vfio_user::VfioUserClient::RegionInfo info;
+      REQUIRE(driver.client.get_region_info(VFIO_PCI_BAR4_REGION_INDEX, &info) == 0);
+      CHECK(info.size == bytes);
+      CHECK(driver.load(EXRNIC_REG_WINDOW_SIZE) == bytes / EXRNIC_MAX_WINDOWS);
+      // What a host finds that asks for its size: the address bits that can be written.
+      const uint64_t all = UINT64_MAX;
+      uint64_t address = 0;
+      REQUIRE(driver.client.write(VFIO_PCI_CONFIG_REGION_INDEX, PCI_BASE_ADDRESS_4, &all, 4) == 0);
+      REQUIRE(driver.client.write(VFIO_PCI_CONFIG_REGION_INDEX, PCI_BASE_ADDRESS_5, &all, 4) == 0);
+      REQUIRE(driver.client.read(VFIO_PCI_CONFIG_REGION_INDEX, PCI_BASE_ADDRESS_4, &address, 8) ==
+              0);
+      CHECK((address & ~uint64_t{0xf}) == ~(bytes - 1));
+      // Up to its last byte, and no further.
+      uint64_t word = 0;
+      CHECK(driver.client.read(VFIO_PCI_BAR4_REGION_INDEX, bytes - 8, &word, sizeof word) == 0);
+      CHECK(word == UINT64_MAX);
+      CHECK(driver.client.read(VFIO_PCI_BAR4_REGION_INDEX, bytes, &word, sizeof word) == -EINVAL);
+    }
+  }
+}
+
 // A memfd of 2 TiB without a page, that cannot shrink.
 UniqueFd sparse_file() {
   UniqueFd file(::memfd_create("sparse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -236,6 +268,9 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--topology", dir / "t.json"}, "t.json: no such file");
   refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
           "may wait for each other for ever");
+  for (const char* size : {"32M", "96M", "8G", "1g", "67108864", "M"})
+    refused({"--node", node, "--window-bar", size},
+            fmt::format("--window-bar {}: write a power of two from 64M to 4G", size));
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");
   const auto waves_refused = [&](const std::string& window, const std::string& because) {
     refused({"--node", node, "--waves", window}, "--waves: " + because);

@@ -89,14 +89,14 @@ Testbed build(const Options& options, Tracer* tracer) {
 }
 
 ServiceLoop::Servers listen(const Options& options, Testbed& testbed) {
-  const RnicLink link{options.profile.pcie.max_payload, options.profile.pcie_generation,
-                      options.profile.pcie_lanes};
+  const RnicBoard board{options.profile.pcie.max_payload, options.profile.pcie_generation,
+                        options.profile.pcie_lanes, options.profile.window_shift};
   const auto budget = vfio_user::MemoryBudget::share_of(options.sockets.size());
   ServiceLoop::Servers servers;
   for (unsigned id = 0; id < options.sockets.size(); ++id) {
     try {
       servers.push_back(std::make_unique<vfio_user::VfioUserServer>(
-          options.sockets[id], rnic_pci_description(link), log, budget));
+          options.sockets[id], rnic_pci_description(board), log, budget));
     } catch (const std::exception& error) {
       throw ExitRequest(kUsageError, error.what());
     }

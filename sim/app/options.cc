@@ -39,6 +39,7 @@ struct Arguments {
   std::string faults;
   std::vector<std::string> faults_at;
   std::string topology;
+  std::string window_bar;
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
   std::string stats;
@@ -68,6 +69,10 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "path of a .json file. NAME:N has N nodes; those beyond the ones\n"
                  "given by --node have no host. Default: what the profile says")
       ->type_name("NAME|NAME:N|FILE");
+  app.add_option("--window-bar", arguments.window_bar,
+                 "Size of BAR 4 of each RNIC, which shows remote windows: 64M, 128M, ... 4G.\n"
+                 "It is divided among 64 windows. Default: 64M")
+      ->type_name("SIZE");
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
                  "or ref, the reference model: same behaviour, other timing;\n"
@@ -172,6 +177,18 @@ auto reading(const char* option, Read read) {
   } catch (const std::invalid_argument& error) {
     throw ExitRequest(kUsageError, fmt::format("{}: {}", option, error.what()));
   }
+}
+
+// log2 of the bytes of a window.
+uint8_t window_shift_of(const std::string& size) {
+  for (unsigned shift = EXRNIC_WINDOW_SHIFT_MIN; shift <= EXRNIC_WINDOW_SHIFT_MAX; ++shift) {
+    const uint64_t mebibytes = (uint64_t{EXRNIC_MAX_WINDOWS} << shift) >> 20;
+    if (size == fmt::format("{}M", mebibytes) ||
+        (mebibytes % 1024 == 0 && size == fmt::format("{}G", mebibytes / 1024)))
+      return static_cast<uint8_t>(shift);
+  }
+  throw ExitRequest(kUsageError,
+                    fmt::format("--window-bar {}: write a power of two from 64M to 4G", size));
 }
 
 std::pair<std::string, FaultConfig> faults_at(const std::string& text) {
@@ -334,6 +351,8 @@ Options understand(const Arguments& arguments) {
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
   options.profile = reading("--profile", [&] { return load_profile(arguments.profile); });
+  if (!arguments.window_bar.empty())
+    options.profile.window_shift = window_shift_of(arguments.window_bar);
   options.seed = arguments.seed;
   options.faults = reading("--faults", [&] { return parse_faults(arguments.faults); });
   for (const std::string& text : arguments.faults_at) {

@@ -55,6 +55,8 @@ def parse_arguments(arguments):
     parser.add_argument("--topology", help="network of the guests: star, ring, two-levels, a file "
                         "(default: what the profile says)")
     parser.add_argument("--profile", default="dc-25g", help="link profile (default: %(default)s)")
+    parser.add_argument("--window-bar", metavar="SIZE",
+                        help="BAR 4 of the RNICs, as exrnic-sim's: 64M to 4G (default: 64M)")
     parser.add_argument("--sim-argument", action="append", default=[], metavar="ARG",
                         help="passed on to exrnic-sim, which runs in the folder for logs; can be repeated")
     records.add_options(parser)
@@ -107,6 +109,7 @@ def check_guests(parser, options):
 
 def settings_from(options):
     topology = ("--topology", found.from_here(options.topology)) if options.topology else ()
+    window_bar = ("--window-bar", options.window_bar) if options.window_bar else ()
     profile = found.from_here(options.profile)
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),
@@ -125,7 +128,7 @@ def settings_from(options):
         iommu=options.iommu,
         sync=sync_time.of_profile(profile, options.plugin.resolve())
         if options.time == "sync" else None,
-        sim_arguments=("--profile", profile, *topology,
+        sim_arguments=("--profile", profile, *topology, *window_bar,
                        *records.sim_arguments(options), *options.sim_argument),
         boot_seconds=options.boot_seconds or _BOOT_SECONDS[options.time],
         run_seconds=options.run_seconds or _RUN_SECONDS[options.time])

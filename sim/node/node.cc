@@ -17,6 +17,7 @@ CoreConfig core_config(unsigned id, bool link_up, const Profile& profile) {
   config.max_read = static_cast<uint16_t>(profile.pcie.max_read);
   config.data_bits = profile.data_bits;
   config.clock_khz = profile.clock_khz;
+  config.window_shift = profile.window_shift;
   config.link_up = link_up;
   return config;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "exrnic_hw.h"
 #include "sim/ethernet/ethernet_config.h"
 #include "sim/files/data_file.h"
 #include "sim/pcie/pcie_config.h"
@@ -21,6 +22,8 @@ struct Profile {
   unsigned pcie_generation = 0;  // these two: only what the device reports of its link
   unsigned pcie_lanes = 0;
   uint32_t instruction_ns = 1;  // of the hosts, in synchronised time
+  // log2 of WINDOW_SIZE, which the size of BAR 4 follows from; no file says it.
+  uint8_t window_shift = EXRNIC_WINDOW_SHIFT_MIN;
   PcieConfig pcie;
   EthernetLinkConfig ethernet;
   SwitchConfig ethernet_switch;

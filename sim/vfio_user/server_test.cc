@@ -54,7 +54,15 @@ TEST_CASE_METHOD(Connected, "a client finds a PCI device that can be reset") {
 
 TEST_CASE_METHOD(Connected, "a client finds the regions of the RNIC and no others") {
   const uint64_t sizes[VFIO_PCI_NUM_REGIONS] = {
-      EXRNIC_BAR0_SIZE, EXRNIC_BAR1_SIZE, EXRNIC_BAR2_SIZE, 0, EXRNIC_BAR4_SIZE, 0, 0, 4096, 0};
+      EXRNIC_BAR0_SIZE,
+      EXRNIC_BAR1_SIZE,
+      EXRNIC_BAR2_SIZE,
+      0,
+      uint64_t{EXRNIC_MAX_WINDOWS} << EXRNIC_WINDOW_SHIFT_MIN,
+      0,
+      0,
+      4096,
+      0};
   for (uint32_t region = 0; region < VFIO_PCI_NUM_REGIONS; ++region) {
     VfioUserClient::RegionInfo info;
     REQUIRE(client->get_region_info(region, &info) == 0);

@@ -127,9 +127,9 @@ TEST_CASE("what a window does not allow changes nothing and reads as all ones") 
   try_store(kBytes, 1);
   try_store(kBytes - 4, 8);  // not aligned either
   try_load(kBytes, 8);
-  try_store(EXRNIC_WINDOW_SIZE - 8, 8);
-  try_store(EXRNIC_WINDOW_SIZE, 8);  // the next window, which is closed
-  try_load(EXRNIC_WINDOW_SIZE, 4);
+  try_store(kWindowSize - 8, 8);
+  try_store(kWindowSize, 8);  // the next window, which is closed
+  try_load(kWindowSize, 4);
   for (const unsigned size : {1, 2, 4, 8}) {
     if (!(access & kStore)) try_store(64, size);
     if (!(access & kLoad)) try_load(64, size);
@@ -137,6 +137,39 @@ TEST_CASE("what a window does not allow changes nothing and reads as all ones") 
   pair.rest();
   CHECK(difference(pair.memory(), before) == "");
   CHECK(pair.count(EXRNIC_COUNTER_WINDOW_REFUSED) == refused);
+  CHECK(pair.left.state() == EXRNIC_QP_STATE_RTS);
+}
+
+TEST_CASE("windows share BAR 4, whatever size the board gives it; each is as long as its part") {
+  const unsigned shift = GENERATE(21u, 24u, 26u);
+  const uint64_t size = uint64_t{1} << shift;
+  TestbedOptions options = options_for("dc-25g");
+  options.profile.window_shift = static_cast<uint8_t>(shift);
+  Windowed pair(options);
+  CHECK(pair.left.rnic.read_register(EXRNIC_REG_WINDOW_SIZE) == size);
+  for (const uint32_t index : {0u, EXRNIC_MAX_WINDOWS - 1u}) {
+    RemoteWindow window(pair.left.rnic, index);
+    // What it shows ends with the peer's region.
+    const uint64_t base = kFarBase + kBytes - size;
+    const auto open = [&](uint64_t length) {
+      return window.set(Exchange::kLeftQpn, kFarStag, base, static_cast<uint32_t>(length),
+                        kStore | kLoad);
+    };
+    CHECK(open(size + 1) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
+    REQUIRE(open(size) == EXRNIC_MBOX_STATUS_OK);
+    for (uint64_t i = 0; i < 20; ++i) window.store(size - 160 + 8 * i, 8, index + i + 1);
+    for (uint64_t i = 0; i < 20; ++i) CHECK(window.load(size - 160 + 8 * i, 8) == index + i + 1);
+    const uint64_t refused = pair.count(EXRNIC_COUNTER_WINDOW_REFUSED);
+    // The window beside it, which is closed.
+    const uint64_t beside = index == 0 ? size : uint64_t{0} - 8;
+    window.store(beside, 8, kAllOnes);
+    CHECK(window.load(beside, 8) == kAllOnes);
+    CHECK(pair.count(EXRNIC_COUNTER_WINDOW_REFUSED) == refused + 2);
+    REQUIRE(open(size - 1) == EXRNIC_MBOX_STATUS_OK);
+    CHECK(window.load(size - 8, 8) == kAllOnes);
+    pair.rest();
+    CHECK(pair.right.rnic.read(pair.right.far, kBytes - 8, 8)[0] == index + 20);
+  }
   CHECK(pair.left.state() == EXRNIC_QP_STATE_RTS);
 }
 
@@ -149,7 +182,7 @@ TEST_CASE("an entry that makes no sense is refused, with the reason") {
   CHECK(window.set(EXRNIC_MAX_QP, 0, 0, 8, kStore) == EXRNIC_MBOX_STATUS_BAD_INDEX);
   CHECK(window.set(qpn + 1, 0, 0, 8, kStore) == EXRNIC_MBOX_STATUS_BAD_STATE);
   CHECK(window.set(qpn, 0, 0, 0, kStore) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
-  CHECK(window.set(qpn, 0, 0, EXRNIC_WINDOW_SIZE + 1, kStore) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
+  CHECK(window.set(qpn, 0, 0, kWindowSize + 1, kStore) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
   CHECK(window.set(qpn, 0, 0, 8, 4) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
   CHECK(window.set(qpn, 0, UINT64_MAX - 6, 8, kStore) == EXRNIC_MBOX_STATUS_BAD_PARAMETER);
   CHECK(window.set(qpn, 0, UINT64_MAX - 7, 8, kStore) == EXRNIC_MBOX_STATUS_OK);

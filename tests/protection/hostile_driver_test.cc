@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/ntb.h"
 #include "tests/support/pio.h"
 #include "tests/support/storm.h"
 
@@ -165,7 +166,7 @@ class MadDriver {
       case 4:
         return spoil_memory();
       case 6:
-        return store(EXRNIC_BAR_WINDOW, 24 * EXRNIC_WINDOW_SIZE);
+        return store(EXRNIC_BAR_WINDOW, 24 * kWindowSize);
       case 5:
         return rnic_.write_register(EXRNIC_REG_CONTROL, EXRNIC_DEVICE_CONTROL_ENABLE);
       default:
@@ -214,7 +215,7 @@ class MadDriver {
       case 1:
         return void(rnic_.host().load(EXRNIC_BAR_USER, offset, size));
       default:
-        rnic_.host().load(EXRNIC_BAR_WINDOW, small() * uint64_t{EXRNIC_WINDOW_SIZE} + offset, size);
+        rnic_.host().load(EXRNIC_BAR_WINDOW, small() * uint64_t{kWindowSize} + offset, size);
     }
   }
 
@@ -250,11 +251,10 @@ class MadDriver {
         rnic_.write_register(EXRNIC_REG_EQ_CONSUMER + 4 * (small() % EXRNIC_MAX_EQ), small());
         break;
       case 9:
-        rnic_.command(
-            EXRNIC_MBOX_OP_SET_WINDOW,
-            exrnic_mbox_set_window{small(), small(), garbage_.any(), stag(),
-                                   static_cast<uint32_t>(garbage_.below(EXRNIC_WINDOW_SIZE + 2)),
-                                   static_cast<uint32_t>(garbage_.below(5)), 0});
+        rnic_.command(EXRNIC_MBOX_OP_SET_WINDOW,
+                      exrnic_mbox_set_window{small(), small(), garbage_.any(), stag(),
+                                             static_cast<uint32_t>(garbage_.below(kWindowSize + 2)),
+                                             static_cast<uint32_t>(garbage_.below(5)), 0});
         break;
       case 0:
         rnic_.command(EXRNIC_MBOX_OP_CREATE_CQ,

@@ -9,6 +9,7 @@ namespace exrnic::testing {
 constexpr uint32_t kStore = EXRNIC_WINDOW_ACCESS_STORE;
 constexpr uint32_t kLoad = EXRNIC_WINDOW_ACCESS_LOAD;
 constexpr uint64_t kAllOnes = UINT64_MAX;
+constexpr uint32_t kWindowSize = 1 << EXRNIC_WINDOW_SHIFT_MIN;  // if a board says nothing else
 
 inline uint64_t all_ones(unsigned size) {
   return size == 8 ? kAllOnes : (uint64_t{1} << (8 * size)) - 1;
@@ -17,7 +18,8 @@ inline uint64_t all_ones(unsigned size) {
 // A window of BAR 4 on a queue pair.
 class RemoteWindow {
  public:
-  RemoteWindow(RnicDriver& rnic, uint32_t index) : rnic_(rnic), index_(index) {}
+  RemoteWindow(RnicDriver& rnic, uint32_t index)
+      : rnic_(rnic), index_(index), size_(rnic.read_register(EXRNIC_REG_WINDOW_SIZE)) {}
 
   exrnic_mbox_status set(uint32_t qpn, uint32_t stag, uint64_t base, uint32_t length,
                          uint32_t access) {
@@ -37,10 +39,11 @@ class RemoteWindow {
   }
 
  private:
-  uint64_t at(uint64_t offset) const { return uint64_t{index_} * EXRNIC_WINDOW_SIZE + offset; }
+  uint64_t at(uint64_t offset) const { return uint64_t{index_} * size_ + offset; }
 
   RnicDriver& rnic_;
   uint32_t index_;
+  uint32_t size_;
 };
 
 // One port of a node.

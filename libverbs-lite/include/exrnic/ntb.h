@@ -38,9 +38,9 @@ struct vl_port;
  * names the peer, and its send queue belongs to its windows: it is in VL_QPS_RTS, nothing was
  * posted there since it left VL_QPS_RESET (EBUSY), and while it has windows vl_post_sq refuses
  * (EBUSY); it cannot be destroyed before they are unmapped (EBUSY). The peer's max_reads_in is at
- * least 1 for loads. access: VL_WINDOW_*. length: at most 64 MiB. EINVAL: also when the queue pair
- * is not in VL_QPS_RTS, or its peer is on this node. ENOSPC: the RNIC has no more windows.
- * vl_error_text() says more.
+ * least 1 for loads. access: VL_WINDOW_*. length: at most vl_rnic_attr.max_window, which all
+ * windows share in parts of a 64th. EINVAL: also when the queue pair is not in VL_QPS_RTS, or its
+ * peer is on this node. ENOSPC: the RNIC has no more windows. vl_error_text() says more.
  */
 VL_API struct vl_window* vl_map_window(struct vl_qp* qp, uint32_t remote_stag,
                                        uint64_t remote_address, uint64_t length, int access);
@@ -56,9 +56,9 @@ VL_API int vl_unmap_window(struct vl_window* window);
  * the processor; vl_window_flush makes them leave. A load waits for the peer, behind the stores of
  * this processor. What is not allowed does nothing, or reads as all ones; so does a load that the
  * peer does not answer in time. When the peer refuses an access (its region has gone, say) or is
- * gone itself, the queue pair goes to VL_QPS_ERROR, with an asynchronous event, and its windows take
- * nothing any more: all of them, so a window that is to end alone has a queue pair of its own. Once
- * this RNIC is gone, an access gets SIGBUS.
+ * gone itself, the queue pair goes to VL_QPS_ERROR, with an asynchronous event, and its windows
+ * take nothing any more: all of them, so a window that is to end alone has a queue pair of its own.
+ * Once this RNIC is gone, an access gets SIGBUS.
  */
 VL_API volatile void* vl_window_address(const struct vl_window* window);
 
@@ -95,12 +95,12 @@ VL_API int vl_ring_port(struct vl_port* port, uint32_t bits);
 VL_API int vl_mask_port(struct vl_port* port, uint32_t bits);
 
 /*
- * Each port has scratchpads; both sides set and get those of both. vl_set_scratchpad sets one of the
- * peer's, which gets it by vl_get_scratchpad. vl_set_own_scratchpad sets one of this port's, which
- * the peer gets by vl_get_peer_scratchpad. All are 0 when the link has come up. What was set is got
- * at once on this side. When both sides set the same one at about the same time, one of the values
- * counts, and when they have stopped both get that. ENOTCONN (set): the peer's port is closed, and
- * the value is lost.
+ * Each port has scratchpads; both sides set and get those of both. vl_set_scratchpad sets one of
+ * the peer's, which gets it by vl_get_scratchpad. vl_set_own_scratchpad sets one of this port's,
+ * which the peer gets by vl_get_peer_scratchpad. All are 0 when the link has come up. What was set
+ * is got at once on this side. When both sides set the same one at about the same time, one of the
+ * values counts, and when they have stopped both get that. ENOTCONN (set): the peer's port is
+ * closed, and the value is lost.
  */
 VL_API int vl_set_scratchpad(struct vl_port* port, unsigned index, uint32_t value);
 VL_API int vl_get_scratchpad(struct vl_port* port, unsigned index, uint32_t* value);

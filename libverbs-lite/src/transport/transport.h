@@ -28,6 +28,7 @@ struct DeviceInfo {
   uint32_t read_pool;
   uint8_t mac[6];
   uint16_t pkeys[EXRNIC_PKEYS];
+  uint64_t max_window;  // bytes
 };
 
 // What a channel, or the context, has to tell. The values are those of the kernel module.

@@ -100,6 +100,46 @@ void CompareStores(Bench* bench) {
   }
 }
 
+// The longest window there is, at whose end the peer's region lies.
+constexpr uint64_t kLastWords = 8;
+
+void StoreAtTheEnd(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  vl_rnic_attr rnic;
+  bench->Expect(vl_query_rnic(side.rnic.get(), &rnic) == 0, "the RNIC cannot be queried");
+  const Hello& peer = connection.peer();
+  const uint64_t length = rnic.max_window;
+  const Owned<vl_window> window =
+      MapWindow(connection.qp(), peer.stag, peer.address + peer.bytes - length, length,
+                VL_WINDOW_STORE | VL_WINDOW_LOAD);
+  bench->Expect(vl_map_window(connection.qp(), peer.stag, peer.address, length + 1,
+                              VL_WINDOW_LOAD) == nullptr &&
+                    errno == EINVAL,
+                "a window is longer than the longest");
+  for (uint64_t i = 0; i < kLastWords; ++i) {
+    const uint64_t offset = length - sizeof(uint64_t) * (kLastWords - i);
+    *At<uint64_t>(window, offset) = i + 1;
+    vl_window_flush();
+    bench->ExpectEqual(*At<uint64_t>(window, offset), i + 1, "what a load gave behind a store");
+  }
+  bench->Meet();
+}
+
+void LookAtTheEnd(Bench* bench) {
+  Side side(*bench);
+  Connection connection(&side);
+  connection.Meet(bench);
+  bench->Meet();
+  for (uint64_t i = 0; i < kLastWords; ++i) {
+    uint64_t word;
+    memcpy(&word, connection.target() + connection.bytes() - sizeof word * (kLastWords - i),
+           sizeof word);
+    bench->ExpectEqual(word, i + 1, "a word at the end of the region");
+  }
+}
+
 void MeetOnly(Bench* bench) {
   Side side(*bench);
   Connection connection(&side);
@@ -489,6 +529,7 @@ std::vector<GuestCheck> NtbChecks() {
   port.needs_rnic = true;
   return {{"stores into a remote window reach the peer's memory, and loads read it", StoreAndLoad,
            CompareStores, true},
+          {"the longest window shows what is at its end", StoreAtTheEnd, LookAtTheEnd, true},
           {"a window gives no right that it or the peer's region has not", UseWithoutRights,
            MeetOnly, true},
           {"a queue pair has windows or posted work, never both", PostAndMap, AwaitPush, true},

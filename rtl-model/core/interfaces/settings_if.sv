@@ -17,10 +17,12 @@ interface settings_if
   logic [15:0] max_payload;   // of PCIe, bytes: of a write,
   logic [15:0] max_read;      // of a read
   logic [5:0]  read_timeout;  // see READ_TIMEOUT_SHIFT
+  window_shift_t window_shift;  // the core's own strap, which the source uses, too
 
   modport source(output node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
-                 pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout);
+                 pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout,
+                 input window_shift);
   modport user(input node, now, mtu, rto_cycles, retry_limit, combine_cycles, load_cycles,
-               pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout);
+               pull_by_firmware, erratum, pkeys, max_payload, max_read, read_timeout, window_shift);
 
 endinterface

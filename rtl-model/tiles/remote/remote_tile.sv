@@ -94,6 +94,7 @@ module remote_tile
       .quiesce_i(run.stop),
       .combine_cycles_i(settings.combine_cycles),
       .load_cycles_i(settings.load_cycles),
+      .window_shift_i(settings.window_shift),
       .valid_i(to_window.valid),
       .ready_o(to_window.ready),
       .write_i(to_window.write),

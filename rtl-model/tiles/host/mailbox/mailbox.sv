@@ -18,6 +18,7 @@ module mailbox
     input logic  clk_i,
     input logic  rst_ni,
     input node_t cfg_node_i,
+    input window_shift_t cfg_window_shift_i,
     input pkeys_t pkeys_i,
 
     // Command: payload as in MBOX_DATA, byte 0 in bits 7:0.
@@ -96,6 +97,7 @@ module mailbox
   ) u_check (
       .valid_i(state_q == StCheck),
       .cfg_node_i,
+      .cfg_window_shift_i,
       .pkeys_i,
       .eqs_i,
       .op_known_i(op_known_q),
@@ -324,7 +326,7 @@ module mailbox
           generation: qp.row.cfg.generation,
           stag: new_window.stag,
           base: new_window.base,
-          length: new_window.length[$clog2(WINDOW_SIZE):0]
+          length: new_window.length[WINDOW_SHIFT_MAX:0]
       };
     end
   end

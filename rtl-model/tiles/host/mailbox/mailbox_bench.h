@@ -18,11 +18,13 @@ namespace exrnic::testing {
 
 constexpr int kLimit = 500;  // cycles for anything here
 constexpr uint8_t kNode = 4;
+constexpr unsigned kWindowShift = EXRNIC_WINDOW_SHIFT_MIN;
 
 class Mailbox : public Bench<Vmailbox> {
  public:
   Mailbox() : qp_reader_(dut(), qps) {
     dut().cfg_node_i = kNode;
+    dut().cfg_window_shift_i = kWindowShift;
     dut().pkeys_i = {};
     dut().drained_i = 1;
     dut().eqs_i = 0;

@@ -14,6 +14,7 @@ module mailbox_check
 ) (
     input logic         valid_i,  // a command is to be judged
     input node_t        cfg_node_i,
+    input window_shift_t cfg_window_shift_i,
     input pkeys_t       pkeys_i,
     input logic [MAX_EQ-1:0] eqs_i,  // event queues that exist
     input logic         op_known_i,
@@ -163,7 +164,7 @@ module mailbox_check
           pull_count_i != '0 || qp_i.sq.read_msn != '0;
       window_end = {1'b0, new_window.base} + 65'(new_window.length);
       window_values_ok = (new_window.access & ~WindowFlags) == '0 && new_window.length != '0 &&
-          new_window.length <= WINDOW_SIZE && window_end <= {1'b1, 64'd0} &&
+          new_window.length <= 32'd1 << cfg_window_shift_i && window_end <= {1'b1, 64'd0} &&
           qp_i.cfg.dest_node != cfg_node_i;
     end
   end

@@ -22,6 +22,7 @@ module registers
     // Straps and state.
     input node_t       cfg_node_i,
     input logic [31:0] cfg_clock_khz_i,
+    input window_shift_t cfg_window_shift_i,
     input logic        link_up_i,
     input logic        ready_i,
     input logic [63:0] time_i,
@@ -194,6 +195,7 @@ module registers
     if (read && word) begin
       unique case (address)
         REG_CLOCK_KHZ: value = cfg_clock_khz_i;
+        REG_WINDOW_SIZE: value = 32'd1 << cfg_window_shift_i;
         REG_STATUS:
         value = 32'(ready_i) << DEVICE_STATUS_READY | 32'(link_up_i) << DEVICE_STATUS_LINK_UP;
         REG_NODE_ID: value = 32'(cfg_node_i);

@@ -24,6 +24,7 @@ class Registers : public Bench<Vregisters> {
     Vregisters& d = dut();
     d.cfg_node_i = 0xab;
     d.cfg_clock_khz_i = 250000;
+    d.cfg_window_shift_i = 23;
     d.link_up_i = d.ready_i = d.here_i = d.irq_ready_i = 1;
     d.time_i = 0x1122334455667788;
     d.valid_i = d.mbox_done_i = d.mbox_answer_i = d.firmware_i = 0;
@@ -107,6 +108,7 @@ TEST_CASE("After reset every register reads as the specification says") {
       {EXRNIC_REG_RTO_CYCLES, EXRNIC_RTO_CYCLES_DEFAULT},
       {EXRNIC_REG_RETRY_LIMIT, EXRNIC_RETRY_LIMIT_DEFAULT},
       {EXRNIC_REG_MAX_WINDOW, EXRNIC_MAX_WINDOWS},
+      {EXRNIC_REG_WINDOW_SIZE, 1 << 23},
       {EXRNIC_REG_COMBINE_CYCLES, EXRNIC_COMBINE_CYCLES_DEFAULT},
       {EXRNIC_REG_LOAD_CYCLES, EXRNIC_LOAD_CYCLES_DEFAULT},
       {EXRNIC_REG_INT_ENABLE, 0},

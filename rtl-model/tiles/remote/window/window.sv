@@ -18,6 +18,7 @@ module window
     input logic        quiesce_i,  // none is taken
     input logic [15:0] combine_cycles_i,
     input logic [23:0] load_cycles_i,
+    input window_shift_t window_shift_i,
 
     // An access.
     input  logic        valid_i,
@@ -58,7 +59,6 @@ module window
     output event_t event_o
 );
 
-  localparam int unsigned IndexShift = $clog2(WINDOW_SIZE);
   localparam int unsigned LaneShift = 3;
   typedef logic [$clog2(COMBINE_MAX):0] count_t;
 
@@ -72,10 +72,12 @@ module window
   logic [N_WINDOW-1:0] open_q;  // of which the others count
   logic [N_WINDOW-1:0] owed_q;  // a load was given up; its answer may still come
   window_index_t index;
-  logic [IndexShift-1:0] offset;
+  logic [31:0] which;  // of those of BAR 4
+  logic [WINDOW_SHIFT_MAX-1:0] offset;
   window_entry_t entry, entries[1];
-  assign index  = window_index_t'(address_i[31:IndexShift]);
-  assign offset = address_i[IndexShift-1:0];
+  assign which  = address_i >> window_shift_i;
+  assign index  = window_index_t'(which);
+  assign offset = ($bits(offset))'(address_i) & ~(($bits(offset))'('1) << window_shift_i);
 
   lut_ram_nr1w #(
       .WIDTH($bits(window_entry_t)),
@@ -110,7 +112,7 @@ module window
       entry = entries[0];
       to = entry.base + 64'(offset);
       shaped = size_i inside {4'd1, 4'd2, 4'd4, 4'd8} &&
-          (address_i[3:0] & (size_i - 4'd1)) == '0 && address_i < 32'(N_WINDOW * WINDOW_SIZE);
+          (address_i[3:0] & (size_i - 4'd1)) == '0 && which < N_WINDOW;
       bounded = {1'b0, offset} + ($bits(entry.length))'(size_i) <= entry.length;
       right = write_i ? entry.access[WINDOW_ACCESS_STORE] : entry.access[WINDOW_ACCESS_LOAD];
       granted = enable_i && shaped && open_q[place_t'(index)] && bounded && right;

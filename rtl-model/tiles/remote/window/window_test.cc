@@ -17,6 +17,7 @@ constexpr unsigned kIndex = 5;
 constexpr unsigned kCombineCycles = 12;
 constexpr unsigned kLoadCycles = 40;
 constexpr int kLimit = 100;  // cycles for anything here
+constexpr uint32_t kWindowSize = 1 << EXRNIC_WINDOW_SHIFT_MIN;
 
 struct Entry {
   uint8_t access = EXRNIC_WINDOW_ACCESS_STORE | EXRNIC_WINDOW_ACCESS_LOAD;
@@ -24,12 +25,12 @@ struct Entry {
   uint16_t generation = 7;
   uint32_t stag = 0xabcd'ef01;
   uint64_t base = 0x7000'0000'1003;
-  uint32_t length = EXRNIC_WINDOW_SIZE;
+  uint32_t length = kWindowSize;
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(access, 2), visit(qpn, kQpnBits), visit(generation, 16), visit(stag, 32);
-    visit(base, 64), visit(length, log2_of(EXRNIC_WINDOW_SIZE) + 1);
+    visit(base, 64), visit(length, EXRNIC_WINDOW_SHIFT_MAX + 1);
   }
 };
 
@@ -48,8 +49,9 @@ struct Answer {
 // The block, somebody who takes what leaves, and a processor.
 class Window : public Bench<Vwindow> {
  public:
-  Window() : events(dut()) {
+  explicit Window(unsigned shift = EXRNIC_WINDOW_SHIFT_MIN) : events(dut()), shift_(shift) {
     dut().enable_i = 1;
+    dut().window_shift_i = shift;
     dut().quiesce_i = dut().valid_i = dut().flush_i = dut().entry_we_i = dut().look_i = 0;
     dut().item_refused_i = dut().item_loads_i = dut().answer_valid_i = dut().failed_valid_i = 0;
     dut().combine_cycles_i = kCombineCycles;
@@ -80,7 +82,7 @@ class Window : public Bench<Vwindow> {
              unsigned index = kIndex) {
     dut().valid_i = 1;
     dut().write_i = write;
-    dut().address_i = static_cast<uint32_t>(index * EXRNIC_WINDOW_SIZE + offset);
+    dut().address_i = static_cast<uint32_t>((uint64_t{index} << shift_) + offset);
     dut().size_i = size;
     dut().data_i = data;
     settle();
@@ -138,6 +140,8 @@ class Window : public Bench<Vwindow> {
   Events<Vwindow> events;
 
  private:
+  unsigned shift_;
+
   template <typename Port>
   void pulse(Port& port) {
     port = 1;
@@ -277,9 +281,30 @@ TEST_CASE("An access that the entry does not allow does nothing, reads as all on
 TEST_CASE("The last bytes of an entry can be reached in every size") {
   const unsigned size = GENERATE(1u, 2u, 4u, 8u);
   Window window;
-  window.store(EXRNIC_WINDOW_SIZE - size, size, 1);
+  window.store(kWindowSize - size, size, 1);
   window.rest();
   CHECK(window.items.size() == 1);
+}
+
+TEST_CASE("The windows share BAR 4, whatever size the board gives it") {
+  const unsigned shift = GENERATE(20u, 23u, 26u);
+  const uint32_t size = 1u << shift;
+  Window window(shift);
+  Entry entry;
+  entry.length = size;
+  window.set(EXRNIC_MAX_WINDOWS - 1, entry);
+  window.store(size - 8, 8, 1, EXRNIC_MAX_WINDOWS - 1);
+  window.rest();
+  REQUIRE(window.items.size() == 1);
+  CHECK(window.items[0].window == EXRNIC_MAX_WINDOWS - 1);
+  CHECK(window.items[0].to == entry.base + size - 8);
+  window.store(size, 8, 1, EXRNIC_MAX_WINDOWS - 3);  // the next one, which is closed
+  --entry.length;
+  window.set(EXRNIC_MAX_WINDOWS - 1, entry);
+  window.store(size - 8, 8, 1, EXRNIC_MAX_WINDOWS - 1);
+  window.rest();
+  CHECK(window.items.size() == 1);
+  CHECK(window.events[EXRNIC_COUNTER_WINDOW_REFUSED] == 2);
 }
 
 // ---- Loads
