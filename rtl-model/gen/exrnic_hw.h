@@ -901,6 +901,16 @@ enum exrnic_port_state {
 #define EXRNIC_PORT_EVENT_LINK_UP 0x1u  // The link of the port has come up
 #define EXRNIC_PORT_EVENT_LINK_DOWN 0x2u  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
 
+// What a port tells its peer about itself; a message to PORT_TO_STATE.
+struct exrnic_port_says {
+  uint8_t state;  // enum port_state
+  uint8_t life;  // How often it has been enabled, modulo 256
+  uint8_t rsvd_02[2];  // zero
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_port_says) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_port_says, state) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_port_says, life) == 1);
+
 // ---- objects: Verbs objects, their states and rights.
 #define EXRNIC_PKEY_FULL 0x8000u  // P_Key: full member of the partition that the other bits name; with 0 it names none. Two P_Keys match if these are equal and one of the two is full
 #define EXRNIC_PKEYS 16  // Entries of the node's table of P_Keys
@@ -1372,7 +1382,8 @@ enum exrnic_trace {
 #define EXRNIC_PORT_QPN 0xffff00u  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
 #define EXRNIC_PORT_STAG 0xfffffe00u  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
 #define EXRNIC_PORT_MESSAGE_BYTES 4  // Bytes of a port's message
-#define EXRNIC_PORT_TO_STATE 0  // Tagged offset: enum port_state of the sender
+#define EXRNIC_PORT_LIFE_SHIFT 8  // From this bit of the tagged offset on: the life of the receiver that is meant, see port_says, as far as the sender knows it. A message for another one was said before the port was enabled, and is ignored; but HELLO and DOWN are not
+#define EXRNIC_PORT_TO_STATE 0  // Tagged offset: port_says
 #define EXRNIC_PORT_TO_BELLS 4  // Tagged offset: doorbell bits to ring
 #define EXRNIC_PORT_TO_SPADS 64  // Tagged offset of the receiver's first scratchpad, to be written; 4 bytes each. It answers with what it holds then, or later
 #define EXRNIC_PORT_TO_PEER_SPADS 128  // Tagged offset of the sender's first scratchpad; 4 bytes each: what it holds

@@ -589,6 +589,14 @@ package exrnic_pkg;
   localparam int unsigned PORT_EVENT_LINK_DOWN = 1;  // It has gone down: the peer has disabled its port or does not acknowledge, or the Ethernet link is gone
   localparam int unsigned PORT_EVENT_BITS = 2;
 
+  // What a port tells its peer about itself; a message to PORT_TO_STATE.
+  typedef struct packed {
+    logic [15:0] rsvd_16;  // zero
+    logic [7:0] life;  // How often it has been enabled, modulo 256
+    logic [7:0] state;  // enum port_state
+  } port_says_t;
+  localparam int unsigned PORT_SAYS_BYTES = 4;
+
   // ---- objects: Verbs objects, their states and rights.
   localparam int unsigned PKEY_FULL = 32'h8000;  // P_Key: full member of the partition that the other bits name; with 0 it names none. Two P_Keys match if these are equal and one of the two is full
   localparam int unsigned PKEYS = 32'h10;  // Entries of the node's table of P_Keys
@@ -1002,7 +1010,8 @@ package exrnic_pkg;
   localparam int unsigned PORT_QPN = 32'hffff00;  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
   localparam int unsigned PORT_STAG = 32'hfffffe00;  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
   localparam int unsigned PORT_MESSAGE_BYTES = 32'h4;  // Bytes of a port's message
-  localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: enum port_state of the sender
+  localparam int unsigned PORT_LIFE_SHIFT = 32'h8;  // From this bit of the tagged offset on: the life of the receiver that is meant, see port_says, as far as the sender knows it. A message for another one was said before the port was enabled, and is ignored; but HELLO and DOWN are not
+  localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: port_says
   localparam int unsigned PORT_TO_BELLS = 32'h4;  // Tagged offset: doorbell bits to ring
   localparam int unsigned PORT_TO_SPADS = 32'h40;  // Tagged offset of the receiver's first scratchpad, to be written; 4 bytes each. It answers with what it holds then, or later
   localparam int unsigned PORT_TO_PEER_SPADS = 32'h80;  // Tagged offset of the sender's first scratchpad; 4 bytes each: what it holds

@@ -21,6 +21,7 @@ module exrnic_pkg_check;
   mbox_register_mr_t v_mbox_register_mr;
   mbox_group_t v_mbox_group;
   mbox_set_window_t v_mbox_set_window;
+  port_says_t v_port_says;
   fw_image_t v_fw_image;
   fw_info_t v_fw_info;
   trace_args_t v_trace_args;
@@ -560,6 +561,15 @@ module exrnic_pkg_check;
     v_mbox_set_window.access = '1;
     if (v_mbox_set_window !== (256'({32{1'b1}}) << 192))
       $fatal(1, "mbox_set_window_t.access: place");
+    if ($bits(port_says_t) != 32) $fatal(1, "port_says_t: size");
+    v_port_says = '0;
+    v_port_says.state = '1;
+    if (v_port_says !== (32'({8{1'b1}}) << 0))
+      $fatal(1, "port_says_t.state: place");
+    v_port_says = '0;
+    v_port_says.life = '1;
+    if (v_port_says !== (32'({8{1'b1}}) << 8))
+      $fatal(1, "port_says_t.life: place");
     if ($bits(fw_image_t) != 256) $fatal(1, "fw_image_t: size");
     v_fw_image = '0;
     v_fw_image.magic = '1;

@@ -201,6 +201,7 @@ enum XlateStatus : uint8_t {
 constexpr unsigned kWindowIndexBits = 6;
 constexpr unsigned kWindowShiftBits = 5;  // log2 of the bytes of a window
 constexpr unsigned kPortBits = 4;
+constexpr unsigned kPortLifeBits = 8;  // how often one was enabled
 constexpr unsigned kFwGrantIndexBits = 6;  // low bits of its name
 
 // So many messages a queue pair may send to its peer.
@@ -1517,6 +1518,7 @@ struct PortMessage {
   uint8_t peer = 0;  // its port
   uint8_t to = 0;  // PORT_TO_*
   uint32_t data = 0;
+  uint8_t life = 0;  // of the receiver that is meant
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -1525,13 +1527,15 @@ struct PortMessage {
     visit(peer, 4);
     visit(to, 8);
     visit(data, 32);
+    visit(life, 8);
   }
   bool operator==(const PortMessage& other) const {
     return port == other.port &&
            node == other.node &&
            peer == other.peer &&
            to == other.to &&
-           data == other.data;
+           data == other.data &&
+           life == other.life;
   }
 };
 

@@ -198,6 +198,7 @@ package exrnic_records_pkg;
   typedef logic [5:0] window_index_t;
   typedef logic [4:0] window_shift_t;  // log2 of the bytes of a window
   typedef logic [3:0] port_t;
+  typedef logic [7:0] port_life_t;  // how often one was enabled
   typedef logic [5:0] fw_grant_index_t;  // low bits of its name
 
   // So many messages a queue pair may send to its peer.
@@ -668,6 +669,7 @@ package exrnic_records_pkg;
     port_t peer;  // its port
     logic [7:0] to;  // PORT_TO_*
     logic [31:0] data;
+    port_life_t life;  // of the receiver that is meant
   } port_message_t;
 
   /* verilator lint_on UNUSEDPARAM */

@@ -9,6 +9,11 @@
 namespace exrnic::lockstep {
 namespace {
 
+// Of a port's message, whatever life it is for.
+uint64_t port_place(const Bytes& ddp) {
+  return exrnic_ddp_tagged_to(ddp.data()) & ((uint64_t{1} << EXRNIC_PORT_LIFE_SHIFT) - 1);
+}
+
 constexpr size_t kHeaders = EXRNIC_ETH_BYTES + EXRNIC_EFE_BYTES;
 
 Stream stream_of(const uint8_t* ddp, uint64_t length) {
@@ -99,11 +104,11 @@ bool Segment::is_of_port() const {
 }
 
 bool Segment::says_port_state() const {
-  return is_tagged() && exrnic_ddp_tagged_to(ddp.data()) == EXRNIC_PORT_TO_STATE;
+  return is_tagged() && port_place(ddp) == EXRNIC_PORT_TO_STATE;
 }
 
 bool Segment::tells_scratchpad() const {
-  return is_tagged() && exrnic_ddp_tagged_to(ddp.data()) >= EXRNIC_PORT_TO_PEER_SPADS;
+  return is_tagged() && port_place(ddp) >= EXRNIC_PORT_TO_PEER_SPADS;
 }
 
 std::vector<Segment> Segment::bytes() const {

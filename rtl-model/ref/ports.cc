@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rtl-model/ref/ports.h"
 
+#include <cstring>
 #include <utility>
 
 #include "exrnic_registers.h"
@@ -133,9 +134,10 @@ void Ports::enable(uint32_t number, bool enable) {
   port.linked = false;
   if (enable) {
     port.events = port.bells = 0;
+    ++port.life;
     port.own = port.peers = {};
   }
-  say(number, EXRNIC_PORT_TO_STATE, enable ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_DOWN);
+  say_state(number, enable ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_DOWN);
 }
 
 // ---- Messages
@@ -147,12 +149,20 @@ void Ports::say(uint32_t number, uint32_t to, uint32_t data) {
   message.node = port.node;
   message.dst_qpn = EXRNIC_PORT_QPN + port.peer;
   message.src_qpn = EXRNIC_PORT_QPN + number;
-  message.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_PORT_STAG, to});
+  message.ddp = make_header(Tagged{EXRNIC_RDMAP_OPCODE_WRITE, true, EXRNIC_PORT_STAG,
+                                   uint64_t{port.peer_life} << EXRNIC_PORT_LIFE_SHIFT | to});
   for (unsigned i = 0; i < EXRNIC_PORT_MESSAGE_BYTES; ++i)
     message.ddp.push_back(static_cast<uint8_t>(data >> (8 * i)));
   message.tag.kind = Tag::Kind::kPort;
   message.tag.qpn = number;
   efe_tx_.submit(std::move(message));
+}
+
+void Ports::say_state(uint32_t number, uint32_t state) {
+  const exrnic_port_says said = {static_cast<uint8_t>(state), ports_[number].life, {}};
+  uint32_t data;
+  std::memcpy(&data, &said, sizeof data);
+  say(number, EXRNIC_PORT_TO_STATE, data);
 }
 
 bool Ports::say_linked(uint32_t number, uint32_t to, uint32_t data) {
@@ -185,13 +195,18 @@ void Ports::arrived(const Received& segment) {
   state_.count(taken ? EXRNIC_COUNTER_PORT_MESSAGES : EXRNIC_COUNTER_PORT_REFUSED);
 }
 
-bool Ports::hear(uint32_t number, uint64_t to, uint32_t data) {
+// What is meant for another life of the port was said before it was opened, or anew.
+bool Ports::hear(uint32_t number, uint64_t to_life, uint32_t data) {
   Port& port = ports_[number];
+  const uint64_t to = to_life & ((1u << EXRNIC_PORT_LIFE_SHIFT) - 1);
+  const bool is_meant = to_life >> EXRNIC_PORT_LIFE_SHIFT == port.life;
+  if (to_life >> EXRNIC_PORT_LIFE_SHIFT > UINT8_MAX) return false;
   if (to == EXRNIC_PORT_TO_STATE) {
-    if (data > EXRNIC_PORT_STATE_HELLO) return false;
-    hear_state(number, data);
-  } else if (!port.linked) {
-    return false;  // it was said before this port was opened, or anew
+    exrnic_port_says said;
+    std::memcpy(&said, &data, sizeof said);
+    return data >> 16 == 0 && hear_state(number, is_meant, said);
+  } else if (!port.linked || !is_meant) {
+    return false;
   } else if (to == EXRNIC_PORT_TO_BELLS) {
     if (data & ~port.mask & ~port.bells) dma_write_.fire(port.vector);
     port.bells |= data;
@@ -217,13 +232,17 @@ bool Ports::hear_spad(uint32_t number, uint64_t to, uint32_t data) {
   return true;
 }
 
-// HELLO of a peer that we know: it has begun anew.
-void Ports::hear_state(uint32_t number, uint32_t state) {
+// HELLO of a peer that we know: it has begun anew. Only UP says which life of ours it answers.
+bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& said) {
   Port& port = ports_[number];
-  if (state != EXRNIC_PORT_STATE_UP) go(port, false);
-  if (state == EXRNIC_PORT_STATE_DOWN || !state_.config.link_up) return;
+  if (said.state > EXRNIC_PORT_STATE_HELLO) return false;
+  if (said.state == EXRNIC_PORT_STATE_UP && !is_meant) return false;
+  if (said.state != EXRNIC_PORT_STATE_UP) go(port, false);
+  if (said.state == EXRNIC_PORT_STATE_DOWN || !state_.config.link_up) return true;
   go(port, true);
-  if (state == EXRNIC_PORT_STATE_HELLO) say(number, EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP);
+  port.peer_life = said.life;
+  if (said.state == EXRNIC_PORT_STATE_HELLO) say_state(number, EXRNIC_PORT_STATE_UP);
+  return true;
 }
 
 void Ports::go(Port& port, bool up) {

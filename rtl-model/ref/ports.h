@@ -33,6 +33,8 @@ class Ports {
     uint32_t node = 0;
     uint32_t peer = 0;  // its port
     uint32_t vector = 0;
+    uint8_t life = 0;       // how often it was enabled
+    uint8_t peer_life = 0;  // as the peer has said
     uint32_t events = 0;
     uint32_t bells = 0;
     uint32_t mask = 0;
@@ -44,11 +46,12 @@ class Ports {
   void set_peer(Port& port, uint32_t value);
   void enable(uint32_t number, bool enable);
   void say(uint32_t number, uint32_t to, uint32_t data);
+  void say_state(uint32_t number, uint32_t state);
   bool say_linked(uint32_t number, uint32_t to, uint32_t data);  // false: it is refused
   void set_spad(uint32_t number, Spads& spads, uint32_t index, uint32_t to, uint32_t value);
   bool hear(uint32_t number, uint64_t to, uint32_t data);
   bool hear_spad(uint32_t number, uint64_t to, uint32_t data);
-  void hear_state(uint32_t number, uint32_t state);
+  bool hear_state(uint32_t number, bool is_meant, const exrnic_port_says& said);
   void go(Port& port, bool up);
 
   State& state_;

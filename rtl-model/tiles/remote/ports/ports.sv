@@ -57,6 +57,7 @@ module ports
   logic [PORTS-1:0] enabled_q, linked_q, lost_q, answer_q, fire_q;
   peer_t [PORTS-1:0] peer_q;
   vector_t [PORTS-1:0] vector_q;
+  port_life_t [PORTS-1:0] life_q, peer_life_q;  // how often it was enabled; and the peer, as it has said
   logic [PORTS-1:0][1:0] events_q;
   logic [PORTS-1:0][PORT_BELLS-1:0] bells_q, mask_q;
   logic [PORTS-1:0][PORT_SPADS-1:0] own_written_q, peer_written_q;  // scratchpads; the others are 0
@@ -93,26 +94,33 @@ module ports
   logic arrives, taken, goes_up, goes_down;
   port_t to;
   logic says_state, says_bells, sets_own, tells_peer;  // the last two: of a scratchpad
+  logic is_meant;  // it is for this life of the port
   word_t arrival_word;
+  port_says_t said;
+  assign said         = arrival_i.data;
   assign arrival_word = arrival_i.to[2+:SpadBits];
   assign arrival_ready_o = !write && lost_q == '0;
   assign arrives = arrival_valid_i && arrival_ready_o;
   always_comb begin
-    {to, says_state, says_bells, sets_own, tells_peer, taken, goes_up, goes_down} = '0;
+    {to, says_state, says_bells, sets_own, tells_peer, is_meant} = '0;
+    {taken, goes_up, goes_down} = '0;
     if (arrives) begin
       to = arrival_i.port;
-      says_state = arrival_i.to == 8'(PORT_TO_STATE) && arrival_i.data <= 32'(PORT_STATE_HELLO);
+      says_state = arrival_i.to == 8'(PORT_TO_STATE) && said.rsvd_16 == '0 &&
+          said.state <= 8'(PORT_STATE_HELLO);
+      is_meant = arrival_i.life == life_q[to] ||
+          (says_state && said.state != 8'(PORT_STATE_UP));  // who says that may not know it
       says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
       sets_own = arrival_i.to >= 8'(PORT_TO_SPADS) &&
           32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       tells_peer = arrival_i.to >= 8'(PORT_TO_PEER_SPADS) &&
           32'(arrival_i.to) < PORT_TO_PEER_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       taken = arrival_good_i && enabled_q[to] &&
-          peer_q[to] == {arrival_i.node, arrival_i.peer} &&
+          peer_q[to] == {arrival_i.node, arrival_i.peer} && is_meant &&
           (says_state || (linked_q[to] && (says_bells || sets_own || tells_peer)));
-      goes_up = taken && says_state && arrival_i.data != 32'(PORT_STATE_DOWN) && link_up_i;
+      goes_up = taken && says_state && said.state != 8'(PORT_STATE_DOWN) && link_up_i;
       goes_down = taken && says_state && linked_q[to] &&
-          arrival_i.data != 32'(PORT_STATE_UP);  // HELLO: the peer has begun anew
+          said.state != 8'(PORT_STATE_UP);  // HELLO: the peer has begun anew
     end
   end
 
@@ -153,6 +161,8 @@ module ports
       mask_q    <= '0;
       answer_q  <= '0;
       fire_q    <= '0;
+      life_q    <= '0;
+      peer_life_q    <= '0;
       own_written_q  <= '0;
       peer_written_q <= '0;
       echo_q         <= '0;
@@ -185,6 +195,7 @@ module ports
           events_q[port]  <= '0;
           bells_q[port]   <= '0;
           fire_q[port]    <= 1'b0;
+          life_q[port]    <= life_q[port] + 1'b1;
           own_written_q[port]  <= '0;
           peer_written_q[port] <= '0;
         end
@@ -205,14 +216,15 @@ module ports
           if (!events_q[to][PORT_EVENT_LINK_DOWN]) fire_q[to] <= 1'b1;
         end
         if (goes_up) begin
-          linked_q[to] <= 1'b1;
+          linked_q[to]    <= 1'b1;
+          peer_life_q[to] <= said.life;
           if (!linked_q[to] || goes_down) begin
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;
             if (!events_q[to][PORT_EVENT_LINK_UP]) fire_q[to] <= 1'b1;
             own_written_q[to]  <= '0;
             peer_written_q[to] <= '0;
           end
-          if (arrival_i.data == 32'(PORT_STATE_HELLO)) answer_q[to] <= 1'b1;
+          if (said.state == 8'(PORT_STATE_HELLO)) answer_q[to] <= 1'b1;
         end
         if (says_bells) begin
           bells_q[to] <= bells_q[to] | arrival_i.data;
@@ -295,20 +307,26 @@ module ports
       if (echoes) echoed_q <= echoing;
     end
   end
+  port_t speaks;
+  port_state_e state;
+  assign speaks = sends ? port : answers ? answering : echoing;
+  always_comb begin
+    state = PORT_STATE_UP;
+    if (sends) state = enables ? PORT_STATE_HELLO : PORT_STATE_DOWN;
+  end
   always_ff @(posedge clk_i) begin
     if (sends || answers || echoes) begin
-      message_q.port <= sends ? port : answers ? answering : echoing;
-      {message_q.node, message_q.peer} <= peer_q[sends ? port : answers ? answering : echoing];
+      message_q.port <= speaks;
+      {message_q.node, message_q.peer} <= peer_q[speaks];
+      message_q.life <= peer_life_q[speaks];
       from_spad_q <= echoes;
       if (echoes) begin
         message_q.to   <= 8'(PORT_TO_PEER_SPADS) + 8'({echo_word, 2'd0});
         message_q.data <= '0;
-      end else if (!sends) begin
+      end else if (!rings || !sends) begin
         message_q.to   <= 8'(PORT_TO_STATE);
-        message_q.data <= 32'(PORT_STATE_UP);
-      end else if (!rings) begin
-        message_q.to   <= 8'(PORT_TO_STATE);
-        message_q.data <= enables ? 32'(PORT_STATE_HELLO) : 32'(PORT_STATE_DOWN);
+        message_q.data <= port_says_t'{life: life_q[speaks] + port_life_t'(enables), state: state,
+                                       default: '0};
       end else begin
         message_q.to <= 8'(PORT_TO_BELLS);
         if (in_peer) message_q.to <= 8'(PORT_TO_SPADS) + 8'({word, 2'd0});

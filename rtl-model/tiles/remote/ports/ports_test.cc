@@ -23,6 +23,10 @@ constexpr uint32_t kUp = EXRNIC_PORT_EVENT_LINK_UP;
 constexpr uint32_t kDown = EXRNIC_PORT_EVENT_LINK_DOWN;
 
 PortMessage said(uint8_t to, uint32_t data) { return {kPort, kNode, kPeer, to, data}; }
+// By a port that has been enabled `life` times.
+PortMessage state_said(uint32_t state, uint8_t life = 1) {
+  return said(EXRNIC_PORT_TO_STATE, state | uint32_t{life} << 8);
+}
 
 // The block, its driver, and who takes messages and interrupts.
 class Ports : public Bench<Vports> {
@@ -59,7 +63,12 @@ class Ports : public Bench<Vports> {
     return value_;
   }
   uint32_t pending() { return read(EXRNIC_REG_PORTS_PENDING - EXRNIC_PORT_BASE, 0); }
-  void arrive(const PortMessage& message, bool good = true) {
+  // `life` of the message: how much more than that of the port is meant.
+  void arrive(PortMessage message, bool good = true) {
+    message.life = static_cast<uint8_t>(message.life + lives_[message.port]);
+    deliver(message, good);
+  }
+  void deliver(const PortMessage& message, bool good = true) {
     pack(dut().arrival_i, message);
     dut().arrival_good_i = good;
     dut().arrival_valid_i = 1;
@@ -76,7 +85,13 @@ class Ports : public Bench<Vports> {
     write(EXRNIC_REG_PORT_PEER, uint32_t{node} << 16 | peer, port);
     write(EXRNIC_REG_PORT_VECTOR, kVector + port - kPort, port);
     write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE, port);
+    ++lives_[port];
     rest();
+  }
+  void enable_again(uint8_t port = kPort) {
+    write(EXRNIC_REG_PORT_CONTROL, 0, port);
+    write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE, port);
+    ++lives_[port];
   }
   // And forgets what led to it.
   void link() {
@@ -88,7 +103,9 @@ class Ports : public Bench<Vports> {
     sent.clear();
     fired.clear();
   }
-  bool linked() { return read(EXRNIC_REG_PORT_STATUS) == EXRNIC_PORT_STATUS_LINK_UP; }
+  bool linked(uint8_t port = kPort) {
+    return read(EXRNIC_REG_PORT_STATUS, port) == EXRNIC_PORT_STATUS_LINK_UP;
+  }
   int refused() const { return events[EXRNIC_COUNTER_PORT_REFUSED]; }
   int taken() const { return events[EXRNIC_COUNTER_PORT_MESSAGES]; }
 
@@ -110,6 +127,7 @@ class Ports : public Bench<Vports> {
   }
 
   uint32_t value_ = 0;
+  uint8_t lives_[EXRNIC_PORTS] = {};
 };
 
 // ---- The link
@@ -117,8 +135,7 @@ class Ports : public Bench<Vports> {
 TEST_CASE("A port that is enabled greets its peer, and goes up with its answer") {
   Ports ports;
   ports.enable();
-  CHECK(ports.sent ==
-        std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO)});
+  CHECK(ports.sent == std::vector<PortMessage>{state_said(EXRNIC_PORT_STATE_HELLO)});
   CHECK_FALSE(ports.linked());
   ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP));
   CHECK(ports.linked());
@@ -132,7 +149,7 @@ TEST_CASE("A greeting takes the link up and is answered; on a link that is up it
   ports.enable();
   ports.sent.clear();
   ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
-  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_UP)});
+  CHECK(ports.sent == std::vector<PortMessage>{state_said(EXRNIC_PORT_STATE_UP)});
   CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == kUp);
   ports.write(EXRNIC_REG_PORT_EVENTS, kUp);
   ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_HELLO));
@@ -176,6 +193,37 @@ TEST_CASE("What the peer has said before the link came up does not count") {
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x20);
 }
 
+TEST_CASE("What is said to a port names its life, as it has said it") {
+  Ports ports;
+  ports.link();
+  ports.hear(state_said(EXRNIC_PORT_STATE_HELLO, 9));
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  ports.rest();
+  PortMessage up = state_said(EXRNIC_PORT_STATE_UP), bell = said(EXRNIC_PORT_TO_BELLS, 1);
+  up.life = bell.life = 9;
+  CHECK(ports.sent == std::vector<PortMessage>{up, bell});
+}
+
+TEST_CASE("What was said to a port before it was enabled anew does not count, link or not") {
+  Ports ports;
+  ports.link();
+  ports.enable_again();
+  ports.rest();
+  CHECK(ports.sent == std::vector<PortMessage>{state_said(EXRNIC_PORT_STATE_DOWN),
+                                               state_said(EXRNIC_PORT_STATE_HELLO, 2)});
+  PortMessage up = state_said(EXRNIC_PORT_STATE_UP), bell = said(EXRNIC_PORT_TO_BELLS, 1);
+  PortMessage spad = said(EXRNIC_PORT_TO_SPADS, 1);
+  up.life = bell.life = spad.life = UINT8_MAX;  // one less
+  ports.hear(up);
+  CHECK_FALSE(ports.linked());
+  ports.hear(state_said(EXRNIC_PORT_STATE_HELLO));  // that crosses ours
+  CHECK(ports.linked());
+  for (const PortMessage& message : {up, bell, spad}) ports.hear(message);
+  CHECK(ports.refused() == 4);
+  CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 0);
+}
+
 TEST_CASE("The link stays when somebody else is lost") {
   Ports ports;
   ports.link();
@@ -199,7 +247,7 @@ TEST_CASE("Disabling tells the peer; enabling again forgets what was") {
   ports.sent.clear();
   ports.write(EXRNIC_REG_PORT_CONTROL, 0);
   ports.rest();
-  CHECK(ports.sent == std::vector<PortMessage>{said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)});
+  CHECK(ports.sent == std::vector<PortMessage>{state_said(EXRNIC_PORT_STATE_DOWN)});
   CHECK_FALSE(ports.linked());
   ports.enable();
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0);
@@ -427,8 +475,8 @@ TEST_CASE(
     if (way.done == way.from.sent.size()) return false;
     const PortMessage message = way.from.sent[way.done++];
     const bool of_left = message.port == kPort;
-    way.to.arrive(
-        {message.peer, of_left ? kOwnNode : kNode, message.port, message.to, message.data});
+    way.to.deliver({message.peer, of_left ? kOwnNode : kNode, message.port, message.to,
+                    message.data, message.life});
     return true;
   };
   const auto settle = [&] {
@@ -446,6 +494,10 @@ TEST_CASE(
       const uint32_t bank = random() % 2 ? EXRNIC_REG_PORT_SPAD : EXRNIC_REG_PORT_PEER_SPAD;
       side.write(bank + 4 * (random() % 2), i, &side == &left ? kPort : kPeer);
     }
+    if (random() % 64 == 0 && side.dut().ready_o) {
+      side.takes = true;
+      side.enable_again(&side == &left ? kPort : kPeer);
+    }
     if (random() % 2) deliver(random() % 2 ? there : back);
     left.takes = random() % 2;
     right.takes = random() % 2;
@@ -453,11 +505,11 @@ TEST_CASE(
     right.cycle();
   }
   settle();
+  CHECK(left.linked());
+  CHECK(right.linked(kPeer));
   for (uint32_t word = 0; word < 8; word += 4) {
     const uint32_t of_left = left.read(EXRNIC_REG_PORT_SPAD + word);
     const uint32_t of_right = right.read(EXRNIC_REG_PORT_SPAD + word, kPeer);
-    CHECK(of_left != 0);
-    CHECK(of_right != 0);
     CHECK(right.read(EXRNIC_REG_PORT_PEER_SPAD + word, kPeer) == of_left);
     CHECK(left.read(EXRNIC_REG_PORT_PEER_SPAD + word) == of_right);
   }
@@ -474,7 +526,8 @@ TEST_CASE("Ports of one node keep apart: each hears its peer, and fires its vect
   other.data = 2;
   ports.fires = false;
   ports.dut().arrival_good_i = 1;
-  for (const PortMessage& message : {said(EXRNIC_PORT_TO_BELLS, 1), other}) {
+  for (PortMessage message : {said(EXRNIC_PORT_TO_BELLS, 1), other}) {
+    message.life = 1;
     pack(ports.dut().arrival_i, message);
     ports.dut().arrival_valid_i = 1;
     ports.cycle();
@@ -511,6 +564,15 @@ TEST_CASE("A message that makes no sense, or is somebody else's, does nothing bu
     message.to = EXRNIC_PORT_TO_STATE;
     message.data = EXRNIC_PORT_STATE_HELLO + 1;
   }
+  SECTION("a state with more behind it") {
+    message.to = EXRNIC_PORT_TO_STATE;
+    message.data = EXRNIC_PORT_STATE_UP | 1 << 16;
+  }
+  SECTION("an answer to another life") {
+    message = state_said(EXRNIC_PORT_STATE_UP);
+    message.life = 1;
+  }
+  SECTION("a bell for another life") { message.life = 1; }
   const int before = ports.taken();
   ports.hear(message, good);
   CHECK(ports.refused() == 1);

@@ -36,7 +36,7 @@ WindowItem load() {
   return item;
 }
 
-constexpr PortMessage kMessage = {2, kNode, 9, EXRNIC_PORT_TO_BELLS, 0x8000'0001};
+constexpr PortMessage kMessage = {2, kNode, 9, EXRNIC_PORT_TO_BELLS, 0x8000'0001, 0x5a};
 
 // The block with the queue pairs, slots, and efe_tx behind it.
 class Sender : public Bench<Vwindow_send> {
@@ -212,7 +212,7 @@ TEST_CASE("A port's message becomes an RDMA Write between ports, without a queue
   CHECK(write.src_qpn == (EXRNIC_PORT_QPN | 2));
   CHECK(exrnic_ddp_tagged_opcode(header) == EXRNIC_RDMAP_OPCODE_WRITE);
   CHECK(exrnic_ddp_tagged_stag(header) == EXRNIC_PORT_STAG);
-  CHECK(exrnic_ddp_tagged_to(header) == EXRNIC_PORT_TO_BELLS);
+  CHECK(exrnic_ddp_tagged_to(header) == (0x5a << EXRNIC_PORT_LIFE_SHIFT | EXRNIC_PORT_TO_BELLS));
   CHECK(write.length == EXRNIC_PORT_MESSAGE_BYTES);
   CHECK(write.inline_data[0] == 0x01);
   CHECK(write.inline_data[3] == 0x80);

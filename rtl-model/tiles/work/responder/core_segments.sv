@@ -54,13 +54,14 @@ module core_segments
   assign port.valid = judged && for_port && written_i;
   assign port.good = (desc_i.src_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN) &&
       segment_i.message == MESSAGE_WRITE && segment_i.last && header.stag == PORT_STAG &&
-      segment_i.payload == chunk_t'(PORT_MESSAGE_BYTES) && header.to[63:8] == '0;
+      segment_i.payload == chunk_t'(PORT_MESSAGE_BYTES) && header.to[63:16] == '0;
   assign port.message = '{
           port: port_t'(desc_i.dst_qpn),
           node: desc_i.node,
           peer: port_t'(desc_i.src_qpn),
           to: header.to[7:0],
-          data: first_bytes[31:0]
+          data: first_bytes[31:0],
+          life: header.to[15:8]
       };
   assign answer_valid_o = judged && for_load && written_i;
   assign answer_o = '{

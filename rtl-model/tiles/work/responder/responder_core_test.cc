@@ -8,7 +8,7 @@
 namespace exrnic::testing {
 namespace {
 
-constexpr unsigned kPort = 5, kPeerPort = 11;
+constexpr unsigned kPort = 5, kPeerPort = 11, kPortLife = 0xe7;
 constexpr int kTagged = 14, kUntagged = 18;  // bytes of header
 
 // Its payload is 1, 2, 3 and so on.
@@ -21,7 +21,7 @@ RxDesc port_segment() {
   desc.dst_qpn = EXRNIC_PORT_QPN + kPort;
   desc.src_qpn = EXRNIC_PORT_QPN + kPeerPort;
   exrnic_ddp_tagged_set_stag(desc.ddp.data(), EXRNIC_PORT_STAG);
-  exrnic_ddp_tagged_set_to(desc.ddp.data(), 8);
+  exrnic_ddp_tagged_set_to(desc.ddp.data(), kPortLife << EXRNIC_PORT_LIFE_SHIFT | 8);
   return desc;
 }
 RxDesc firmware_message() {
@@ -46,6 +46,7 @@ TEST_CASE("A message for a port arrives there, is not answered, and looks at no 
   CHECK(message.peer == kPeerPort);
   CHECK(message.to == 8);
   CHECK(message.data == 0x04030201);
+  CHECK(message.life == kPortLife);
   CHECK(responder.well_formed[0]);
   CHECK(responder.order == "d");
   CHECK(responder.xlate.requests.empty());
@@ -75,7 +76,7 @@ TEST_CASE("What a port does not expect arrives as such") {
   SECTION("another region") { exrnic_ddp_tagged_set_stag(desc.ddp.data(), 0xa1b2c3d4); }
   SECTION("another length") { desc.length += 1; }
   SECTION("not the last") { exrnic_ddp_tagged_set_last(desc.ddp.data(), false); }
-  SECTION("an offset beyond all registers") { exrnic_ddp_tagged_set_to(desc.ddp.data(), 0x108); }
+  SECTION("an offset beyond all registers") { exrnic_ddp_tagged_set_to(desc.ddp.data(), 0x1'0008); }
   SECTION("a Send") {
     desc = send_segment(1, 0, EXRNIC_PORT_MESSAGE_BYTES);
     desc.dst_qpn = EXRNIC_PORT_QPN + kPort;
