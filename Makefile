@@ -23,7 +23,7 @@ GUEST_FIRMWARE := $(addprefix build/host/firmware/,firmware.bin faulty.bin)
 
 GUEST_CONTENTS := $(addprefix --firmware ,$(GUEST_FIRMWARE)) $(GUEST_PROGRAMS)
 
-.PHONY: help setup build host kmod guest demo newcomer install gen lint rtl-report test soak guest-soak kmod-matrix run bench images figures \
+.PHONY: help setup build host kmod guest demo newcomer install gen lint rtl-report test sizes soak guest-soak kmod-matrix run bench images figures \
   sanitize coverage fuzz debug-kernel-test format clean distclean
 
 help: ## This list
@@ -70,6 +70,13 @@ SEED ?= 1
 INSTRUCTIONS ?= 1000000
 ACCESSES ?= 1000000
 FUZZ_SECONDS ?= 10
+SIZES ?= N_QP=256;N_CQ=128;N_SRQ=64;N_STAG=1024;N_READS=512;N_WINDOW=32;N_NODE=16
+
+sizes: setup ## Tests of whole nodes on a core with tables of other sizes: make sizes SIZES="N_QP=128;N_NODE=64"
+	@$(ENV) cmake -S . -B build/sizes -G Ninja -DEXRNIC_SIZES="$(SIZES)"
+	@$(ENV) cmake --build build/sizes -j $(JOBS) --target operations_tests reliability_tests
+	@ctest --test-dir build/sizes -L sizes -j $(JOBS) --output-on-failure
+
 soak: host ## Random work, compared with models: make soak OPS=n INSTRUCTIONS=n ACCESSES=n SEED=s
 	@build/host/rtl-model/tiles/firmware/cpu/exrnic-cpu-soak $(INSTRUCTIONS) $(SEED)
 	@build/host/tests/cores/exrnic-soak $(OPS) $(SEED)

@@ -5,14 +5,7 @@
 module exrnic_core
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP   = MAX_QP,    // powers of two
-    parameter int unsigned N_CQ   = MAX_CQ,
-    parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_READS = READ_POOL,
-    parameter int unsigned N_STAG = MAX_STAG,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,  // nothing happens until an input comes,
@@ -172,12 +165,6 @@ module exrnic_core
   node_t restart_node;
 
   host_tile #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ),
-      .N_READS(N_READS),
-      .N_STAG(N_STAG),
-      .N_WINDOW(N_WINDOW),
       .SOURCES(EVENT_SOURCES)
   ) u_host (
       .clk_i,
@@ -229,9 +216,7 @@ module exrnic_core
       .event_events_o(event_src[EVENT_OF_EVENTS])
   );
 
-  memory_tile #(
-      .N_STAG(N_STAG)
-  ) u_memory (
+  memory_tile u_memory (
       .clk_i,
       .rst_ni,
       .run(run[TILE_MEMORY]),
@@ -276,11 +261,7 @@ module exrnic_core
       .event_write_o(event_src[EVENT_OF_DMA_WRITE])
   );
 
-  queues_tile #(
-      .N_QP(N_QP),
-      .N_SRQ(N_SRQ),
-      .N_READS(N_READS)
-  ) u_queues (
+  queues_tile u_queues (
       .clk_i,
       .rst_ni,
       .run(run[TILE_QUEUES]),
@@ -303,10 +284,7 @@ module exrnic_core
       .event_credits_o(event_src[EVENT_OF_CREDITS])
   );
 
-  work_tile #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ)
-  ) u_work (
+  work_tile u_work (
       .clk_i,
       .rst_ni,
       .run(run[TILE_WORK]),
@@ -351,10 +329,7 @@ module exrnic_core
       .event_completer_o(event_src[EVENT_OF_COMPLETER])
   );
 
-  remote_tile #(
-      .N_QP(N_QP),
-      .N_WINDOW(N_WINDOW)
-  ) u_remote (
+  remote_tile u_remote (
       .clk_i,
       .rst_ni,
       .run(run[TILE_REMOTE]),
@@ -384,9 +359,7 @@ module exrnic_core
       .event_ports_o(event_src[EVENT_OF_PORTS])
   );
 
-  firmware_tile #(
-      .N_QP(N_QP)
-  ) u_firmware (
+  firmware_tile u_firmware (
       .clk_i,
       .rst_ni,
       .run(run[TILE_FIRMWARE]),
@@ -410,9 +383,7 @@ module exrnic_core
       .event_o(event_src[EVENT_OF_FIRMWARE])
   );
 
-  wire_tile #(
-      .N_QP(N_QP)
-  ) u_wire (
+  wire_tile u_wire (
       .clk_i,
       .rst_ni,
       .run(run[TILE_WIRE]),

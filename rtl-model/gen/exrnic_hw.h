@@ -1217,7 +1217,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_fw_info, stack_used) == 20);
 #define EXRNIC_REG_MAX_QP 0x008  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
 #define EXRNIC_REG_MAX_CQ 0x00c  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
 #define EXRNIC_REG_MAX_STAG 0x010  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
-#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to; MAX_NODE
+#define EXRNIC_REG_MAX_NODE 0x014  // ro: Nodes that this build can talk to; MAX_NODE (in a smaller build less)
 #define EXRNIC_REG_USER_PAGES 0x018  // ro: User pages of this build; USER_PAGES
 #define EXRNIC_REG_CLOCK_KHZ 0x01c  // ro: Core clock, kHz (a strap of the board)
 #define EXRNIC_REG_STATUS 0x020  // ro: How it is; flags device_status

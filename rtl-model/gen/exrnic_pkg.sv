@@ -873,7 +873,7 @@ package exrnic_pkg;
   localparam logic [15:0] REG_MAX_QP = 16'h008;  // ro: Queue pairs of this build; MAX_QP (in a smaller build less)
   localparam logic [15:0] REG_MAX_CQ = 16'h00c;  // ro: Completion queues of this build; MAX_CQ (in a smaller build less)
   localparam logic [15:0] REG_MAX_STAG = 16'h010;  // ro: Steering tags of this build; MAX_STAG (in a smaller build less)
-  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to; MAX_NODE
+  localparam logic [15:0] REG_MAX_NODE = 16'h014;  // ro: Nodes that this build can talk to; MAX_NODE (in a smaller build less)
   localparam logic [15:0] REG_USER_PAGES = 16'h018;  // ro: User pages of this build; USER_PAGES
   localparam logic [15:0] REG_CLOCK_KHZ = 16'h01c;  // ro: Core clock, kHz (a strap of the board)
   localparam logic [15:0] REG_STATUS = 16'h020;  // ro: How it is; flags device_status

@@ -4,6 +4,7 @@
 // it says the same. fields() shows each field and its bits to a visitor, from the top bits on.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -11,7 +12,44 @@
 
 namespace exrnic::records {
 
+constexpr unsigned clog2(unsigned value) { return value <= 1 ? 0 : 1 + clog2((value + 1) / 2); }
+
 // ---- types: Numbers and sizes of which the records are made.
+#ifdef EXRNIC_N_QP
+constexpr unsigned kNQp = EXRNIC_N_QP;  // Queue pairs of this build; a power of two from 64 on, as the next ones. What software shares is the full build's
+#else
+constexpr unsigned kNQp = 1024;  // Queue pairs of this build; a power of two from 64 on, as the next ones. What software shares is the full build's
+#endif
+#ifdef EXRNIC_N_CQ
+constexpr unsigned kNCq = EXRNIC_N_CQ;  // Completion queues
+#else
+constexpr unsigned kNCq = 1024;  // Completion queues
+#endif
+#ifdef EXRNIC_N_SRQ
+constexpr unsigned kNSrq = EXRNIC_N_SRQ;  // Shared receive queues
+#else
+constexpr unsigned kNSrq = 256;  // Shared receive queues
+#endif
+#ifdef EXRNIC_N_STAG
+constexpr unsigned kNStag = EXRNIC_N_STAG;  // Steering tags
+#else
+constexpr unsigned kNStag = 16384;  // Steering tags
+#endif
+#ifdef EXRNIC_N_READS
+constexpr unsigned kNReads = EXRNIC_N_READS;  // Places for PULLs under way, in each direction
+#else
+constexpr unsigned kNReads = 4096;  // Places for PULLs under way, in each direction
+#endif
+#ifdef EXRNIC_N_WINDOW
+constexpr unsigned kNWindow = EXRNIC_N_WINDOW;  // Windows
+#else
+constexpr unsigned kNWindow = 64;  // Windows
+#endif
+#ifdef EXRNIC_N_NODE
+constexpr unsigned kNNode = EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 on
+#else
+constexpr unsigned kNNode = 256;  // Nodes that it can talk to; a power of two from 16 on
+#endif
 #ifdef EXRNIC_DATA_W
 constexpr unsigned kDataW = EXRNIC_DATA_W;  // Bits of the data path
 #else
@@ -23,12 +61,12 @@ constexpr unsigned kTxSlotsPrompt = 8;  // Of them, that are left to what is pro
 constexpr unsigned kRxSlots = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
 constexpr unsigned kRxSlotSpace = 8192;  // Addresses of a slot of the receive buffer
 constexpr unsigned kDataBits = 8 * (kDataBytes);  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
-constexpr unsigned kNodeBits = 8;
-constexpr unsigned kQpnBits = 10;
+constexpr unsigned kNodeBits = clog2(kNNode);
+constexpr unsigned kQpnBits = clog2(kNQp);
 constexpr unsigned kGenerationBits = 16;  // of a queue pair: another one after each RESET, never 0
-constexpr unsigned kCqnBits = 10;
-constexpr unsigned kSrqnBits = 8;
-constexpr unsigned kStagIndexBits = 14;
+constexpr unsigned kCqnBits = clog2(kNCq);
+constexpr unsigned kSrqnBits = clog2(kNSrq);
+constexpr unsigned kStagIndexBits = clog2(kNStag);
 constexpr unsigned kPageBits = 8;
 constexpr unsigned kPdBits = 16;
 constexpr unsigned kVectorBits = 5;
@@ -37,7 +75,7 @@ constexpr unsigned kWqeIndexBits = 16;
 constexpr unsigned kWqeSlotBits = 512;  // a slot of a ring
 constexpr unsigned kChunkBits = 13;  // 0..4096 bytes
 constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
-constexpr unsigned kReadPoolBits = 13;  // 0..READ_POOL
+constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
 constexpr unsigned kMboxAnswerBits = 224;  // the longest one
@@ -198,7 +236,7 @@ enum XlateStatus : uint8_t {
 };
 
 // ---- windows: Windows, ports, and what firmware sends.
-constexpr unsigned kWindowIndexBits = 6;
+constexpr unsigned kWindowIndexBits = clog2(kNWindow);
 constexpr unsigned kWindowShiftBits = 5;  // log2 of the bytes of a window
 constexpr unsigned kPortBits = 4;
 constexpr unsigned kPortLifeBits = 8;  // how often one was enabled
@@ -215,7 +253,7 @@ struct CreditUpdate {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(dst_qpn, 24);
     visit(src_qpn, 24);
     visit(src_generation, 16);
@@ -245,8 +283,8 @@ struct CreditTaken {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(qpn, 10);
-    visit(node, 8);
+    visit(qpn, kQpnBits);
+    visit(node, kNodeBits);
     visit(peer, 24);
     visit(src_generation, 16);
     visit(dst_generation, 16);
@@ -325,7 +363,7 @@ struct DmaWriteCmd {
     visit(src, 20);
     visit.memory(data);
     visit(frame_done, 1);
-    visit(node, 8);
+    visit(node, kNodeBits);
   }
   bool operator==(const DmaWriteCmd& other) const {
     return kind == other.kind &&
@@ -351,7 +389,7 @@ struct TxTag {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(kind, 3);
-    visit(qpn, 10);
+    visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(wqe_index, 16);
     visit(byte_length, 32);
@@ -401,7 +439,7 @@ struct TxDesc {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(slot, 7);
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(dst_qpn, 24);
     visit(src_qpn, 24);
     visit(src_generation, 16);
@@ -418,7 +456,7 @@ struct TxDesc {
     visit(first, 1);
     visit(number, 32);
     visit(datagram, 1);
-    visit(dest, 8);
+    visit(dest, kNodeBits);
     visit(qkey, 32);
     visit(pkey, 16);
     visit(inlined, 1);
@@ -467,7 +505,7 @@ struct TxDone {
   template <typename Visit>
   void fields(Visit&& visit) {
     tag.fields(visit);
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(seq, 32);
     visit(status, 8);
   }
@@ -495,7 +533,7 @@ struct Refusal {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(seq, 32);
     visit(dst_qpn, 24);
     visit(src_qpn, 24);
@@ -550,7 +588,7 @@ struct RxDesc {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(seq, 32);
     visit(ack, 32);
     visit(session, 16);
@@ -614,7 +652,7 @@ struct RxAck {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(peer_session, 16);
     visit(ack, 32);
     visit(heard, 8);
@@ -708,18 +746,18 @@ struct QpConfig {
     visit(valid, 1);
     visit(page, 8);
     visit(pd, 16);
-    visit(send_cqn, 10);
-    visit(recv_cqn, 10);
+    visit(send_cqn, kCqnBits);
+    visit(recv_cqn, kCqnBits);
     visit(sq_log, 4);
     visit(rq_log, 4);
     visit(sq_pbl, 64);
     visit(rq_pbl, 64);
     visit(has_srq, 1);
-    visit(srqn, 8);
+    visit(srqn, kSrqnBits);
     visit(max_reads_out, 5);
     visit(max_reads_in, 5);
     visit(generation, 16);
-    visit(dest_node, 8);
+    visit(dest_node, kNodeBits);
     visit(dest_qpn, 24);
     visit(rnr_timer, 5);
     visit(rnr_retry, 3);
@@ -1040,7 +1078,7 @@ struct Punt {
   void fields(Visit&& visit) {
     visit(message, 1);
     visit(atomic, 1);
-    visit(qpn, 10);
+    visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(pd, 16);
     visit(msn, 32);
@@ -1074,7 +1112,7 @@ struct RxDone {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(qpn, 10);
+    visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(wqe_index, 16);
     visit(byte_length, 32);
@@ -1158,7 +1196,7 @@ struct ReceiveRingId {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(shared, 1);
-    visit(number, 10);
+    visit(number, clog2(std::max(kNQp, kNSrq)));
   }
   bool operator==(const ReceiveRingId& other) const {
     return shared == other.shared &&
@@ -1377,7 +1415,7 @@ struct WindowEntry {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(access, 2);
-    visit(qpn, 10);
+    visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(stag, 32);
     visit(base, 64);
@@ -1408,8 +1446,8 @@ struct WindowItem {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(load, 1);
-    visit(window, 6);
-    visit(qpn, 10);
+    visit(window, kWindowIndexBits);
+    visit(qpn, kQpnBits);
     visit(generation, 16);
     visit(stag, 32);
     visit(to, 64);
@@ -1439,7 +1477,7 @@ struct WindowAnswer {
 
   template <typename Visit>
   void fields(Visit&& visit) {
-    visit(qpn, 10);
+    visit(qpn, kQpnBits);
     visit(token, 64);
     visit(length, 13);
     visit(data, 64);
@@ -1465,7 +1503,7 @@ struct FwSend {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(data, 1);
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit.wire(message);
     visit(address, 64);
     visit(length, 13);
@@ -1496,7 +1534,7 @@ struct FwGrant {
   void fields(Visit&& visit) {
     visit(valid, 1);
     visit(name, 32);
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(stag, 32);
     visit(to, 64);
     visit(length, 17);
@@ -1523,7 +1561,7 @@ struct PortMessage {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(port, 4);
-    visit(node, 8);
+    visit(node, kNodeBits);
     visit(peer, 4);
     visit(to, 8);
     visit(data, 32);

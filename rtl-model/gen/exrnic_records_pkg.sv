@@ -9,6 +9,41 @@ package exrnic_records_pkg;
   /* verilator lint_off UNUSEDPARAM */
 
   // ---- types: Numbers and sizes of which the records are made.
+`ifdef EXRNIC_N_QP
+  localparam int unsigned N_QP = `EXRNIC_N_QP;  // Queue pairs of this build; a power of two from 64 on, as the next ones. What software shares is the full build's
+`else
+  localparam int unsigned N_QP = 1024;  // Queue pairs of this build; a power of two from 64 on, as the next ones. What software shares is the full build's
+`endif
+`ifdef EXRNIC_N_CQ
+  localparam int unsigned N_CQ = `EXRNIC_N_CQ;  // Completion queues
+`else
+  localparam int unsigned N_CQ = 1024;  // Completion queues
+`endif
+`ifdef EXRNIC_N_SRQ
+  localparam int unsigned N_SRQ = `EXRNIC_N_SRQ;  // Shared receive queues
+`else
+  localparam int unsigned N_SRQ = 256;  // Shared receive queues
+`endif
+`ifdef EXRNIC_N_STAG
+  localparam int unsigned N_STAG = `EXRNIC_N_STAG;  // Steering tags
+`else
+  localparam int unsigned N_STAG = 16384;  // Steering tags
+`endif
+`ifdef EXRNIC_N_READS
+  localparam int unsigned N_READS = `EXRNIC_N_READS;  // Places for PULLs under way, in each direction
+`else
+  localparam int unsigned N_READS = 4096;  // Places for PULLs under way, in each direction
+`endif
+`ifdef EXRNIC_N_WINDOW
+  localparam int unsigned N_WINDOW = `EXRNIC_N_WINDOW;  // Windows
+`else
+  localparam int unsigned N_WINDOW = 64;  // Windows
+`endif
+`ifdef EXRNIC_N_NODE
+  localparam int unsigned N_NODE = `EXRNIC_N_NODE;  // Nodes that it can talk to; a power of two from 16 on
+`else
+  localparam int unsigned N_NODE = 256;  // Nodes that it can talk to; a power of two from 16 on
+`endif
 `ifdef EXRNIC_DATA_W
   localparam int unsigned DATA_W = `EXRNIC_DATA_W;  // Bits of the data path
 `else
@@ -20,12 +55,12 @@ package exrnic_records_pkg;
   localparam int unsigned RX_SLOTS = 128;  // Slots of the receive buffer; a byte address is {slot, offset}, with gaps behind the greatest segment
   localparam int unsigned RX_SLOT_SPACE = 8192;  // Addresses of a slot of the receive buffer
   typedef logic [8*(DATA_BYTES)-1:0] data_t;  // a beat of the data path: byte 0 (first in memory or on the wire) in bits 7:0
-  typedef logic [7:0] node_t;
-  typedef logic [9:0] qpn_t;
+  typedef logic [$clog2(N_NODE)-1:0] node_t;
+  typedef logic [$clog2(N_QP)-1:0] qpn_t;
   typedef logic [15:0] generation_t;  // of a queue pair: another one after each RESET, never 0
-  typedef logic [9:0] cqn_t;
-  typedef logic [7:0] srqn_t;
-  typedef logic [13:0] stag_index_t;
+  typedef logic [$clog2(N_CQ)-1:0] cqn_t;
+  typedef logic [$clog2(N_SRQ)-1:0] srqn_t;
+  typedef logic [$clog2(N_STAG)-1:0] stag_index_t;
   typedef logic [7:0] page_t;
   typedef logic [15:0] pd_t;
   typedef logic [4:0] vector_t;
@@ -34,7 +69,7 @@ package exrnic_records_pkg;
   typedef logic [511:0] wqe_slot_t;  // a slot of a ring
   typedef logic [12:0] chunk_t;  // 0..4096 bytes
   typedef logic [4:0] reads_t;  // 0..MAX_READS
-  typedef logic [12:0] read_pool_t;  // 0..READ_POOL
+  typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
   typedef logic [223:0] mbox_answer_t;  // the longest one
@@ -195,7 +230,7 @@ package exrnic_records_pkg;
   } xlate_status_e;
 
   // ---- windows: Windows, ports, and what firmware sends.
-  typedef logic [5:0] window_index_t;
+  typedef logic [$clog2(N_WINDOW)-1:0] window_index_t;
   typedef logic [4:0] window_shift_t;  // log2 of the bytes of a window
   typedef logic [3:0] port_t;
   typedef logic [7:0] port_life_t;  // how often one was enabled
@@ -536,7 +571,7 @@ package exrnic_records_pkg;
   // A ring of receives, of a queue pair or shared.
   typedef struct packed {
     logic shared;
-    logic [9:0] number;
+    logic [$clog2((N_QP > N_SRQ ? N_QP : N_SRQ))-1:0] number;
   } receive_ring_id_t;
 
   // Such a ring, and what is posted in it.

@@ -4,14 +4,8 @@
 
 module plain_registers
   import exrnic_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP,
-    parameter int unsigned N_CQ = MAX_CQ,
-    parameter int unsigned N_STAG = MAX_STAG,
-    parameter int unsigned N_SRQ = MAX_SRQ,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS,
-    parameter int unsigned N_READS = READ_POOL
-) (
+  import exrnic_records_pkg::*;
+(
     input  logic        clk_i,
     input  logic        rst_ni,
 
@@ -70,7 +64,7 @@ module plain_registers
         REG_MAX_QP: value_o = N_QP;
         REG_MAX_CQ: value_o = N_CQ;
         REG_MAX_STAG: value_o = N_STAG;
-        REG_MAX_NODE: value_o = MAX_NODE;
+        REG_MAX_NODE: value_o = N_NODE;
         REG_USER_PAGES: value_o = USER_PAGES;
         REG_CONTROL: value_o = 32'(control_o);
         REG_MTU: value_o = 32'(mtu_o);

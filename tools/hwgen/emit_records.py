@@ -22,12 +22,15 @@ CC_HEAD = """// SPDX-License-Identifier: BSD-2-Clause
 // it says the same. fields() shows each field and its bits to a visitor, from the top bits on.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "exrnic_hw.h"
 
 namespace exrnic::records {
+
+constexpr unsigned clog2(unsigned value) { return value <= 1 ? 0 : 1 + clog2((value + 1) / 2); }
 """
 
 
@@ -45,8 +48,16 @@ def _sv_kind(kind):
     return f"{kind.name}_t" if kind.name else _sv_type(kind)
 
 
+def _sv_text(expression):
+    """With its functions as SystemVerilog names them."""
+    larger = re.sub(r"max\((\w+), (\w+)\)", r"(\1 > \2 ? \1 : \2)", expression)
+    return larger.replace("clog2(", "$clog2(")
+
+
 def _sv_type(kind):
-    return f"logic [8*({kind.size})-1:0]" if kind.size else _sv_bits(kind.bits)
+    if not kind.size:
+        return _sv_bits(kind.bits)
+    return f"logic [8*({kind.size})-1:0]" if kind.order else f"logic [{_sv_text(kind.size)}-1:0]"
 
 
 def _sv_constant(c):
@@ -84,8 +95,15 @@ def _camel(name):
 
 
 def _cc_text(expression):
-    """With its constants as C++ names them."""
-    return re.sub(r"[A-Z]\w+", lambda name: f"k{_camel(name[0])}", expression)
+    """With its constants and functions as C++ names them."""
+    return re.sub(r"[A-Z]\w+", lambda name: f"k{_camel(name[0])}", expression).replace("max(", "std::max(")
+
+
+def _cc_bits(kind):
+    """As many as the build says; in a variable for those of the full build."""
+    if isinstance(kind, Named) or not kind.size:
+        return bits_of(kind)
+    return f"k{_camel(kind.name)}Bits" if kind.name else _cc_text(kind.size)
 
 
 def _cc_constant(c):
@@ -120,12 +138,12 @@ def _cc_member(member, enums):
         size = _cc_text(kind.size) if kind.size else kind.bits // 8
         return (f"std::array<uint8_t, {size}> {member.name}{{}};",
                 f"visit.{kind.order}({member.name});")
-    bits = bits_of(kind)
+    bits = _cc_bits(kind)
     if isinstance(kind, Named):
         named = _camel(kind.name) if kind.name in enums else f"exrnic_{kind.name}"
         default = f" = {_default(member, enums)}" if member.default else "{}"
         return f"{named} {member.name}{default};", f"visit({member.name}, {bits});"
-    return (f"{_cc_int(bits)} {member.name} = {_default(member, enums)};",
+    return (f"{_cc_int(bits_of(kind))} {member.name} = {_default(member, enums)};",
             f"visit({member.name}, {bits});")
 
 
@@ -137,7 +155,7 @@ def emit_cc(files):
         for c in f.constants:
             out += _cc_constant(c)
         for t in f.types:
-            bits = f"8 * ({_cc_text(t.size)})" if t.size else t.bits
+            bits = f"8 * ({_cc_text(t.size)})" if t.size and t.order else _cc_text(t.size) or t.bits
             out.append(f"constexpr unsigned k{_camel(t.name)}Bits = {bits};{_comment(t.doc)}")
         for e in f.enums:
             out += ["", f"// {e.doc}", f"enum {_camel(e.name)} : uint8_t {{"]

@@ -118,10 +118,9 @@ def emit_sv(spec):
     read = [r for r in spec.registers if r.plain]
     out = [HEAD + f"// The registers of {spec.stem}.yaml whose line says all: their storage, what they take and read as.", "",
            f"module plain_{spec.stem}", "  import exrnic_pkg::*;"]
-    sizes = [f"    parameter int unsigned {r.parameter} = {_Sv.value(r.reads)}" for r in read if r.parameter]
-    if sizes:
-        out += ["#(", ",\n".join(sizes)]
-    out += [") (" if sizes else "(", "    input  logic        clk_i,", "    input  logic        rst_ni,", "",
+    if any(r.parameter for r in read):
+        out.append("  import exrnic_records_pkg::*;")
+    out += ["(", "    input  logic        clk_i,", "    input  logic        rst_ni,", "",
             "    input  logic [15:0] address_i,  // of a word", "    input  logic        write_i,",
             "    input  logic [31:0] data_i,"]
     out += [f"    output {_sv_kind(r)} {r.name.lower()}_o," for r in kept]

@@ -30,7 +30,7 @@ class Type:
     bits: int
     doc: str = ""
     order: str = ""  # wire: the first byte on the wire; memory: the last byte in memory
-    size: str = ""  # of bytes: how many, where a build may say another number
+    size: str = ""  # how many bytes, or bits without an order, where a build may say another number
 
 
 @dataclass
@@ -95,9 +95,7 @@ class _Loader:
         order, _, size = str(text).partition(" ")
         if order in ("wire", "memory"):
             return Type(name, 8 * self.number(where, size), doc, order, size if self.is_open(size) else "")
-        if self.is_open(text):
-            raise SpecError(f"{where}: '{text}': only bytes may be as many as a build says")
-        return Type(name, self.number(where, text), doc)
+        return Type(name, self.number(where, text), doc, "", text if self.is_open(text) else "")
 
     def member(self, where, name, kind, doc="", default=""):
         if kind not in self.kinds:

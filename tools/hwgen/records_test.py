@@ -39,6 +39,7 @@ constants:
 types:
   node: ["clog2(MAX_NODE)"]
   beat: ["memory BEAT_BYTES"]
+  which: ["clog2(max(WIDTH, BEAT_BYTES))", "Of them"]
 enums:
   kind:
     width: 2
@@ -69,6 +70,8 @@ records:
     fields:
       - [beat, beat]
       - [more, "wire BEAT_BYTES + 1"]
+      - [which, which]
+      - [next, "clog2(WIDTH) + 1"]
 """
 
 
@@ -105,7 +108,7 @@ class Records(unittest.TestCase):
 
     def test_a_build_may_say_how_wide_a_beat_is(self):
         files = self.load()
-        self.assertEqual(files[0].records[2].bits, 16 + 24)
+        self.assertEqual(files[0].records[2].bits, 16 + 24 + 4 + 5)
         sv, cc = emit_records.emit_sv(files), emit_records.emit_cc(files)
         self.assertIn("`ifdef A_WIDTH\n  localparam int unsigned WIDTH = `A_WIDTH;  // Bits of a beat\n`else\n"
                       "  localparam int unsigned WIDTH = 16;  // Bits of a beat\n`endif\n"
@@ -113,10 +116,14 @@ class Records(unittest.TestCase):
         self.assertIn("#ifdef A_WIDTH\nconstexpr unsigned kWidth = A_WIDTH;  // Bits of a beat\n#else\n"
                       "constexpr unsigned kWidth = 16;  // Bits of a beat\n#endif\n"
                       "constexpr unsigned kBeatBytes = kWidth / 8;  // Bytes of it\n", cc)
-        for line in ("typedef logic [8*(BEAT_BYTES)-1:0] beat_t;", "beat_t beat;", "logic [8*(BEAT_BYTES + 1)-1:0] more;"):
+        for line in ("typedef logic [8*(BEAT_BYTES)-1:0] beat_t;", "beat_t beat;", "logic [8*(BEAT_BYTES + 1)-1:0] more;",
+                     "typedef logic [$clog2((WIDTH > BEAT_BYTES ? WIDTH : BEAT_BYTES))-1:0] which_t;  // Of them",
+                     "which_t which;", "logic [$clog2(WIDTH) + 1-1:0] next;"):
             self.assertIn(line, sv)
         for line in ("constexpr unsigned kBeatBits = 8 * (kBeatBytes);", "std::array<uint8_t, kBeatBytes> beat{};",
-                     "std::array<uint8_t, kBeatBytes + 1> more{};"):
+                     "std::array<uint8_t, kBeatBytes + 1> more{};",
+                     "constexpr unsigned kWhichBits = clog2(std::max(kWidth, kBeatBytes));  // Of them",
+                     "visit(which, kWhichBits);", "visit(next, clog2(kWidth) + 1);", "uint8_t next = 0;"):
             self.assertIn(line, cc)
 
     def test_what_cannot_be_is_refused_by_file_and_name(self):
@@ -127,7 +134,6 @@ class Records(unittest.TestCase):
                 ("SLOTS: [", "MAX_NODE: [", "'MAX_NODE' is a constant already"),
                 ("  inner:\n", "  node:\n", "'node' stands twice"),
                 ("large: [1,", "large: [4,", "kind: large = 4 exceeds 2 bits"),
-                ("[number, 64]", "[number, WIDTH]", "number: 'WIDTH': only bytes may be as many as a build says"),
                 ("types:", "sorts:", "test.yaml: unknown section 'sorts'")):
             with self.subTest(says), self.assertRaisesRegex(spec.SpecError, says):
                 self.load(old, new)

@@ -65,7 +65,7 @@ class Registers(unittest.TestCase):
     def test_what_a_line_says_all_of_is_kept_and_read_in_both_languages(self):
         files = self.load()
         sv = emit_registers.emit_sv(files[0])
-        self.lines(sv, "module plain_test", "parameter int unsigned N = SIZE",
+        self.lines(sv, "module plain_test", "import exrnic_records_pkg::*;",
                    "output logic [9:0] wait_o,", "output logic [6:0] length_o,", "output mode_e mode_o,",
                    "output logic [3:0] power_o,",
                    "wait_o <= 10'(PATIENCE);", "length_o <= 7'd32;", "mode_o <= MODE_BUSY;", "power_o <= 4'd1;",

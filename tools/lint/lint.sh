@@ -33,6 +33,9 @@ check_rtl() {
   verilator --lint-only -Wall --top-module exrnic_core -f rtl-model/rtl.f
   verilator --lint-only -Wall --assert -DEXRNIC_ASSERT -Wno-SYNCASYNCNET --top-module exrnic_core \
     -f rtl-model/rtl.f
+  # Tables of other sizes: each has its own.
+  verilator --lint-only -Wall --top-module exrnic_core -DEXRNIC_N_QP=512 -DEXRNIC_N_CQ=256 -DEXRNIC_N_SRQ=64 \
+    -DEXRNIC_N_STAG=1024 -DEXRNIC_N_READS=2048 -DEXRNIC_N_WINDOW=32 -DEXRNIC_N_NODE=16 -f rtl-model/rtl.f
 }
 
 # Not the tests: cppcheck takes Catch2's macros for syntax errors.

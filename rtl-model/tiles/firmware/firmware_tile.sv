@@ -4,9 +4,7 @@
 module firmware_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -74,9 +72,7 @@ module firmware_tile
       .retire_o
   );
 
-  firmware_port #(
-      .N_QP(N_QP)
-  ) u_firmware_port (
+  firmware_port u_firmware_port (
       .clk_i,
       .rst_ni,
       .init_done_o(run.init_done),

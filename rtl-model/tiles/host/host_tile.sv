@@ -5,12 +5,6 @@ module host_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP     = MAX_QP,
-    parameter int unsigned N_CQ     = MAX_CQ,
-    parameter int unsigned N_SRQ    = MAX_SRQ,
-    parameter int unsigned N_READS  = READ_POOL,
-    parameter int unsigned N_STAG   = MAX_STAG,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS,
     parameter int unsigned SOURCES  = 8
 ) (
     input logic clk_i,
@@ -143,12 +137,6 @@ module host_tile
   assign irq.data = vector_t'(MSIX_VECTOR_CONTROL);
 
   registers #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ),
-      .N_READS(N_READS),
-      .N_STAG(N_STAG),
-      .N_WINDOW(N_WINDOW),
       .SOURCES(SOURCES)
   ) u_registers (
       .clk_i,
@@ -195,11 +183,7 @@ module host_tile
 
   // ---- What has happened
 
-  events #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ)
-  ) u_events (
+  events u_events (
       .clk_i,
       .rst_ni,
       .quiesce_i(run.quiesce),
@@ -229,13 +213,7 @@ module host_tile
 
   // ---- The driver's commands
 
-  mailbox #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ),
-      .N_STAG(N_STAG),
-      .N_WINDOW(N_WINDOW)
-  ) u_mailbox (
+  mailbox u_mailbox (
       .clk_i,
       .rst_ni,
       .cfg_node_i,
@@ -264,10 +242,7 @@ module host_tile
   );
 
   // ---- Doorbells and PIO blocks of processes
-  user_page #(
-      .N_QP(N_QP),
-      .N_SRQ(N_SRQ)
-  ) u_user_page (
+  user_page u_user_page (
       .clk_i,
       .rst_ni,
       .store_valid_i(mmio_valid_i && is_page),

@@ -4,9 +4,7 @@
 module memory_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_STAG = MAX_STAG
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -105,7 +103,6 @@ module memory_tile
   assign firmware_read.beat = beat;
 
   xlate #(
-      .N_STAG(N_STAG),
       .CLIENTS(XLATE_CLIENTS)
   ) u_xlate (
       .clk_i,

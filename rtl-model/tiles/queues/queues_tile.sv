@@ -5,11 +5,7 @@
 module queues_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP  = MAX_QP,
-    parameter int unsigned N_SRQ = MAX_SRQ,
-    parameter int unsigned N_READS = READ_POOL
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -76,9 +72,7 @@ module queues_tile
     assign failed.qpn[i] = status_qpn[i];
   end
 
-  qp_table #(
-      .N_QP(N_QP)
-  ) u_qp_table (
+  qp_table u_qp_table (
       .clk_i,
       .rst_ni,
       .init_done_o(qp_init_done),
@@ -149,7 +143,6 @@ module queues_tile
   assign answered = firmware.answer_valid && firmware.answer_ready;
 
   qp_fifo #(
-      .N_QP(N_QP),
       .PLACES(N_READS),
       .WIDTH($bits(pull_t)),
       .TAKER(ResponderLooks)
@@ -178,7 +171,6 @@ module queues_tile
   );
 
   qp_fifo #(
-      .N_QP(N_QP),
       .PLACES(N_READS),
       .WIDTH($bits(read_t)),
       .TAKER(RequesterLooks)
@@ -216,9 +208,7 @@ module queues_tile
     assign srq[i].row = srq_row[i];
   end
 
-  srq_table #(
-      .N_SRQ(N_SRQ)
-  ) u_srq_table (
+  srq_table u_srq_table (
       .clk_i,
       .rst_ni,
       .init_done_o(srq_init_done),
@@ -274,7 +264,6 @@ module queues_tile
   end
 
   scheduler #(
-      .N_QP(N_QP),
       .SOURCES(WAKE_SOURCES)
   ) u_scheduler (
       .clk_i,
@@ -293,9 +282,7 @@ module queues_tile
   // ---- Receives of the peers: what we tell, what we are told
   logic raised;
   qpn_t raised_qpn;
-  credits #(
-      .N_QP(N_QP)
-  ) u_credits (
+  credits u_credits (
       .clk_i,
       .rst_ni,
       .init_done_o(credits_init_done),
@@ -329,9 +316,7 @@ module queues_tile
   qpn_t pause_clear_qpn[4];
   assign pause_clear_qpn[0:2] = status_qpn;
   assign pause_clear_qpn[3] = command.qpn;
-  pause #(
-      .N_QP(N_QP)
-  ) u_pause (
+  pause u_pause (
       .clk_i,
       .rst_ni,
       .idle_o(pause_idle),
@@ -352,9 +337,7 @@ module queues_tile
       .wake_qpn_o(wake_qpn[WAKE_OF_PAUSE])
   );
 
-  pull_watch #(
-      .N_QP(N_QP)
-  ) u_pull_watch (
+  pull_watch u_pull_watch (
       .clk_i,
       .rst_ni,
       .idle_o(watch_idle),

@@ -5,10 +5,7 @@
 module remote_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP     = MAX_QP,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -84,9 +81,7 @@ module remote_tile
   assign transmit.drop_valid = gives_up_valid && !ended_i;
   assign transmit.drop = gives_up;
 
-  window #(
-      .N_WINDOW(N_WINDOW)
-  ) u_window (
+  window u_window (
       .clk_i,
       .rst_ni,
       .idle_o(window_idle),
@@ -128,9 +123,7 @@ module remote_tile
   logic message_valid, message_ready;
   port_message_t message;
 
-  window_send #(
-      .N_QP(N_QP)
-  ) u_window_send (
+  window_send u_window_send (
       .clk_i,
       .rst_ni,
       .idle_o(send_idle),
@@ -173,9 +166,7 @@ module remote_tile
       .submit_o(transmit.desc)
   );
 
-  window_failures #(
-      .N_QP(N_QP)
-  ) u_window_failures (
+  window_failures u_window_failures (
       .clk_i,
       .rst_ni,
       .failed_valid_i(fails && failed_tag.kind == TX_KIND_SEGMENT),

@@ -4,9 +4,7 @@
 module wire_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -117,9 +115,7 @@ module wire_tile
   assign restart_o = peer.restart_valid && peer.restart_ready;
   assign restart_node_o = peer.restart_node;
 
-  efe_tx #(
-      .N_QP(N_QP)
-  ) u_efe_tx (
+  efe_tx u_efe_tx (
       .clk_i,
       .rst_ni,
       .init_done_o(tx_init_done),

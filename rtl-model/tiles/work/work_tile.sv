@@ -5,10 +5,7 @@
 module work_tile
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP,
-    parameter int unsigned N_CQ = MAX_CQ
-) (
+(
     input logic clk_i,
     input logic rst_ni,
     run_if.tile run,
@@ -124,9 +121,7 @@ module work_tile
   logic rx_done_valid, rx_done_ready;
   rx_done_t rx_done;
 
-  responder #(
-      .N_QP(N_QP)
-  ) u_responder (
+  responder u_responder (
       .clk_i,
       .rst_ni,
       .init_done_o(responder_init_done),
@@ -175,9 +170,7 @@ module work_tile
   assign lost.ready = done_ready;
   assign sent.ready = done_ready && !lost.valid;
 
-  completer #(
-      .N_CQ(N_CQ)
-  ) u_completer (
+  completer u_completer (
       .clk_i,
       .rst_ni,
       .init_done_o(completer_init_done),

@@ -6,9 +6,7 @@
 module direct_commands
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     input  logic quiesce_i,    // begin nothing that touches a table or host memory
@@ -120,7 +118,7 @@ module direct_commands
       if (is_memory && word_q[FW_MEMORY_WORD_PD] != 32'(row.cfg.pd)) granted_to = 1'b0;
       if (is_memory) granted_to |= pd == 32'(FW_PD);
       if (is_send || is_grant)
-        granted_to = node < 32'(MAX_NODE) && (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
+        granted_to = node < 32'(N_NODE) && (op_q == FW_DIRECT_SEND_MESSAGE || pd == 32'(FW_PD));
       if (op_q == FW_DIRECT_SEND_READ && word_q[FW_ANSWER_WORD_PAYLOAD+3] > 32'(MESSAGE_MAX))
         granted_to = 1'b0;
     end

@@ -7,9 +7,7 @@
 module firmware_port
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -164,9 +162,7 @@ module firmware_port
   logic [3:0] lost;
   reads_t open[4], answerable;
   assign answerable = open[3];
-  requests_open #(
-      .N_QP(N_QP)
-  ) u_open (
+  requests_open u_open (
       .clk_i,
       .rst_ni,
       .init_done_o(init_done),
@@ -195,9 +191,7 @@ module firmware_port
   // ---- Commands
   logic refused, grant_we;
   fw_grant_t grant;
-  direct_commands #(
-      .N_QP(N_QP)
-  ) u_commands (
+  direct_commands u_commands (
       .clk_i,
       .rst_ni,
       .quiesce_i,

@@ -6,7 +6,6 @@ module request_counter
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP    = MAX_QP,
     parameter int unsigned READERS = 4
 ) (
     input logic clk_i,

@@ -7,7 +7,6 @@ module requests_open
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP = MAX_QP,
     localparam int unsigned READERS = 4
 ) (
     input  logic clk_i,
@@ -97,7 +96,6 @@ module requests_open
   reads_t put[READERS], got[READERS];
   logic lost[READERS];
   request_counter #(
-      .N_QP(N_QP),
       .READERS(READERS)
   ) u_put (
       .clk_i,
@@ -112,7 +110,6 @@ module requests_open
       .walk_count_o(at_put)
   );
   request_counter #(
-      .N_QP(N_QP),
       .READERS(READERS)
   ) u_got (
       .clk_i,

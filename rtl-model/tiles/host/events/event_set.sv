@@ -3,8 +3,8 @@
 // before it is told is told once.
 
 module event_set #(
-    parameter int unsigned N = 1024,  // a multiple of 32
-    localparam int unsigned Words = N / 32,
+    parameter int unsigned N = 1024,
+    localparam int unsigned Words = (N + 31) / 32,
     localparam int unsigned NumberBits = $clog2(N),
     localparam int unsigned WordBits = Words == 1 ? 1 : $clog2(Words)
 ) (
@@ -31,8 +31,13 @@ module event_set #(
   logic [NumberBits-1:0] last_q;
 
   function automatic logic [WordBits-1:0] word_of(logic [NumberBits-1:0] number);
-    return WordBits'(number >> 5);
+    return WordBits'(32'(number) >> 5);
   endfunction
+  /* verilator lint_off UNUSEDSIGNAL */  // the rest says which word
+  function automatic logic [4:0] bit_of(logic [NumberBits-1:0] number);
+    return 5'(number);
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
   function automatic logic [4:0] lowest(logic [31:0] bits);
     lowest = '0;
     for (int i = 31; i >= 0; i--) if (bits[i]) lowest = 5'(i);
@@ -43,12 +48,12 @@ module event_set #(
     {set_new, forget_bit, forget_parked, again} = '0;
     if (set_i) begin
       again = take_i && set_number_i == take_number_i;
-      set_new = again || !(bits_q[word_of(set_number_i)][set_number_i[4:0]] ||
-                           parked_q[word_of(set_number_i)][set_number_i[4:0]]);
+      set_new = again || !(bits_q[word_of(set_number_i)][bit_of(set_number_i)] ||
+                           parked_q[word_of(set_number_i)][bit_of(set_number_i)]);
     end
     if (forget_i) begin
-      forget_bit = bits_q[word_of(forget_number_i)][forget_number_i[4:0]];
-      forget_parked = parked_q[word_of(forget_number_i)][forget_number_i[4:0]];
+      forget_bit = bits_q[word_of(forget_number_i)][bit_of(forget_number_i)];
+      forget_parked = parked_q[word_of(forget_number_i)][bit_of(forget_number_i)];
     end
   end
 
@@ -67,15 +72,15 @@ module event_set #(
         parked_q <= '0;
       end
       if (take_i) begin
-        bits_q[word_of(take_number_i)][take_number_i[4:0]] <= 1'b0;
+        bits_q[word_of(take_number_i)][bit_of(take_number_i)] <= 1'b0;
         last_q <= take_number_i;
       end
-      if (parks) parked_q[word_of(take_number_i)][take_number_i[4:0]] <= 1'b1;
+      if (parks) parked_q[word_of(take_number_i)][bit_of(take_number_i)] <= 1'b1;
       if (forget_i) begin
-        bits_q[word_of(forget_number_i)][forget_number_i[4:0]]   <= 1'b0;
-        parked_q[word_of(forget_number_i)][forget_number_i[4:0]] <= 1'b0;
+        bits_q[word_of(forget_number_i)][bit_of(forget_number_i)]   <= 1'b0;
+        parked_q[word_of(forget_number_i)][bit_of(forget_number_i)] <= 1'b0;
       end
-      if (set_new) bits_q[word_of(set_number_i)][set_number_i[4:0]] <= 1'b1;
+      if (set_new) bits_q[word_of(set_number_i)][bit_of(set_number_i)] <= 1'b1;
     end
   end
   assign any_o = count_q != '0;
@@ -87,7 +92,7 @@ module event_set #(
   always_comb begin
     {words, later, here, word, number_o} = '0;
     if (look_i && any_o) begin
-      here = bits_q[word_of(last_q)] & ~((32'd2 << last_q[4:0]) - 32'd1);
+      here = bits_q[word_of(last_q)] & ~((32'd2 << bit_of(last_q)) - 32'd1);
       for (int unsigned i = 0; i < Words; i++) begin
         words[i] = bits_q[i] != '0;
         later[i] = words[i] && i > 32'(word_of(last_q));

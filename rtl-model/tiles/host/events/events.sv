@@ -7,11 +7,7 @@
 module events
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP  = MAX_QP,
-    parameter int unsigned N_CQ  = MAX_CQ,
-    parameter int unsigned N_SRQ = MAX_SRQ
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     input  logic quiesce_i,    // write no event
@@ -155,14 +151,14 @@ module events
       .clk_i,
       .rst_ni,
       .set_i(set[EQE_TYPE_COMPLETION]),
-      .set_number_i(happened.completion_cqn[$clog2(N_CQ)-1:0]),
+      .set_number_i(happened.completion_cqn),
       .forget_i(forget_cq_i),
-      .forget_number_i(forget_cqn_i[$clog2(N_CQ)-1:0]),
+      .forget_number_i(forget_cqn_i),
       .any_o(any[EQE_TYPE_COMPLETION]),
       .look_i(pick),
-      .number_o(fired_cqn[$clog2(N_CQ)-1:0]),
+      .number_o(fired_cqn),
       .take_i(take[EQE_TYPE_COMPLETION]),
-      .take_number_i(number_q[$clog2(N_CQ)-1:0]),
+      .take_number_i(cqn_t'(number_q)),
       .park_i(parks),
       .unpark_i(unparks)
   );
@@ -172,14 +168,14 @@ module events
       .clk_i,
       .rst_ni,
       .set_i(set[EQE_TYPE_QP_ERROR]),
-      .set_number_i(happened.qpn[$clog2(N_QP)-1:0]),
+      .set_number_i(happened.qpn),
       .forget_i(forget_qp_i),
-      .forget_number_i(forget_qpn_i[$clog2(N_QP)-1:0]),
+      .forget_number_i(forget_qpn_i),
       .any_o(any[EQE_TYPE_QP_ERROR]),
       .look_i(pick),
-      .number_o(qpn[$clog2(N_QP)-1:0]),
+      .number_o(qpn),
       .take_i(take[EQE_TYPE_QP_ERROR]),
-      .take_number_i(number_q[$clog2(N_QP)-1:0]),
+      .take_number_i(qpn_t'(number_q)),
       .park_i(1'b0),
       .unpark_i(1'b0)
   );
@@ -189,14 +185,14 @@ module events
       .clk_i,
       .rst_ni,
       .set_i(set[EQE_TYPE_CQ_ERROR]),
-      .set_number_i(happened.cqn[$clog2(N_CQ)-1:0]),
+      .set_number_i(happened.cqn),
       .forget_i(forget_cq_i),
-      .forget_number_i(forget_cqn_i[$clog2(N_CQ)-1:0]),
+      .forget_number_i(forget_cqn_i),
       .any_o(any[EQE_TYPE_CQ_ERROR]),
       .look_i(pick),
-      .number_o(lossy_cqn[$clog2(N_CQ)-1:0]),
+      .number_o(lossy_cqn),
       .take_i(take[EQE_TYPE_CQ_ERROR]),
-      .take_number_i(number_q[$clog2(N_CQ)-1:0]),
+      .take_number_i(cqn_t'(number_q)),
       .park_i(1'b0),
       .unpark_i(1'b0)
   );
@@ -206,14 +202,14 @@ module events
       .clk_i,
       .rst_ni,
       .set_i(set[EQE_TYPE_SRQ_LIMIT]),
-      .set_number_i(happened.srqn[$clog2(N_SRQ)-1:0]),
+      .set_number_i(happened.srqn),
       .forget_i(forget_srq_i),
-      .forget_number_i(forget_srqn_i[$clog2(N_SRQ)-1:0]),
+      .forget_number_i(forget_srqn_i),
       .any_o(any[EQE_TYPE_SRQ_LIMIT]),
       .look_i(pick),
-      .number_o(srqn[$clog2(N_SRQ)-1:0]),
+      .number_o(srqn),
       .take_i(take[EQE_TYPE_SRQ_LIMIT]),
-      .take_number_i(number_q[$clog2(N_SRQ)-1:0]),
+      .take_number_i(srqn_t'(number_q)),
       .park_i(1'b0),
       .unpark_i(1'b0)
   );
@@ -223,19 +219,19 @@ module events
       .clk_i,
       .rst_ni,
       .set_i(set[EQE_TYPE_LAST_WQE]),
-      .set_number_i(happened.last_wqe_qpn[$clog2(N_QP)-1:0]),
+      .set_number_i(happened.last_wqe_qpn),
       .forget_i(forget_qp_i),
-      .forget_number_i(forget_qpn_i[$clog2(N_QP)-1:0]),
+      .forget_number_i(forget_qpn_i),
       .any_o(any[EQE_TYPE_LAST_WQE]),
       .look_i(pick),
-      .number_o(last_wqe_qpn[$clog2(N_QP)-1:0]),
+      .number_o(last_wqe_qpn),
       .take_i(take[EQE_TYPE_LAST_WQE]),
-      .take_number_i(number_q[$clog2(N_QP)-1:0]),
+      .take_number_i(qpn_t'(number_q)),
       .park_i(1'b0),
       .unpark_i(1'b0)
   );
   event_set #(
-      .N(MAX_NODE)
+      .N(N_NODE)
   ) u_peers_dead (
       .clk_i,
       .rst_ni,
@@ -267,18 +263,6 @@ module events
           (firmware_failed_q && !take[EQE_TYPE_FIRMWARE]);
     end
   end
-  if (N_CQ < MAX_CQ) begin : g_fewer_cqs
-    assign fired_cqn[$bits(cqn_t)-1:$clog2(N_CQ)] = '0;
-    assign lossy_cqn[$bits(cqn_t)-1:$clog2(N_CQ)] = '0;
-  end
-  if (N_QP < MAX_QP) begin : g_fewer_qps
-    assign qpn[$bits(qpn_t)-1:$clog2(N_QP)] = '0;
-    assign last_wqe_qpn[$bits(qpn_t)-1:$clog2(N_QP)] = '0;
-  end
-  if (N_SRQ < MAX_SRQ) begin : g_fewer_srqs
-    assign srqn[$bits(srqn_t)-1:$clog2(N_SRQ)] = '0;
-  end
-
   // Which queue a completion queue has, and why a queue pair has failed.
   eqn_t eqn_of_cq;
   ram_1r1w #(
@@ -287,10 +271,10 @@ module events
   ) u_eqns (
       .clk_i,
       .write_i(happened.completion),
-      .write_address_i(happened.completion_cqn[$clog2(N_CQ)-1:0]),
+      .write_address_i(happened.completion_cqn),
       .write_data_i(happened.completion_eqn),
       .read_i(pick && type_next == EQE_TYPE_COMPLETION),
-      .read_address_i(fired_cqn[$clog2(N_CQ)-1:0]),
+      .read_address_i(fired_cqn),
       .read_data_o(eqn_of_cq)
   );
   qp_cause_e cause;
@@ -300,10 +284,10 @@ module events
   ) u_causes (
       .clk_i,
       .write_i(happened.qp_error),
-      .write_address_i(happened.qpn[$clog2(N_QP)-1:0]),
+      .write_address_i(happened.qpn),
       .write_data_i(happened.cause),
       .read_i(pick && type_next == EQE_TYPE_QP_ERROR),
-      .read_address_i(qpn[$clog2(N_QP)-1:0]),
+      .read_address_i(qpn),
       .read_data_o({cause})
   );
   assign eqn = type_q == EQE_TYPE_COMPLETION ? eqn_of_cq : eqn_t'(EQN_ASYNC);

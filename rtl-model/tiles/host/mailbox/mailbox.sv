@@ -8,13 +8,7 @@
 module mailbox
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP   = MAX_QP,
-    parameter int unsigned N_CQ   = MAX_CQ,
-    parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_STAG = MAX_STAG,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
-) (
+(
     input logic  clk_i,
     input logic  rst_ni,
     input node_t cfg_node_i,
@@ -88,13 +82,7 @@ module mailbox
   assign new_eq = data_q[$bits(mbox_create_eq_t)-1:0];
 
   mbox_status_e verdict;
-  mailbox_check #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ),
-      .N_STAG(N_STAG),
-      .N_WINDOW(N_WINDOW)
-  ) u_check (
+  mailbox_check u_check (
       .valid_i(state_q == StCheck),
       .cfg_node_i,
       .cfg_window_shift_i,

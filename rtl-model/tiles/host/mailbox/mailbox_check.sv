@@ -5,13 +5,7 @@
 module mailbox_check
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP   = MAX_QP,
-    parameter int unsigned N_CQ   = MAX_CQ,
-    parameter int unsigned N_SRQ  = MAX_SRQ,
-    parameter int unsigned N_STAG = MAX_STAG,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
-) (
+(
     input logic         valid_i,  // a command is to be judged
     input node_t        cfg_node_i,
     input window_shift_t cfg_window_shift_i,
@@ -124,7 +118,7 @@ module mailbox_check
       endcase
       keys_ok = !datagrams || (change.pkey_index < PKEYS &&
           pkey_valid(pkey_of(pkeys_i, pkey_index_t'(change.pkey_index))));
-      dest_ok = (datagrams || (change.dest_node < MAX_NODE && change.dest_qpn < RESERVED_QPN)) &&
+      dest_ok = (datagrams || (change.dest_node < N_NODE && change.dest_qpn < RESERVED_QPN)) &&
           change.rnr <= RNR_TIMER_MAX;
     end
   end

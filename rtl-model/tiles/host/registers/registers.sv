@@ -8,12 +8,6 @@ module registers
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP     = MAX_QP,
-    parameter int unsigned N_CQ     = MAX_CQ,
-    parameter int unsigned N_SRQ    = MAX_SRQ,
-    parameter int unsigned N_READS  = READ_POOL,
-    parameter int unsigned N_STAG   = MAX_STAG,
-    parameter int unsigned N_WINDOW = MAX_WINDOWS,
     parameter int unsigned SOURCES  = 8
 ) (
     input logic clk_i,
@@ -86,14 +80,7 @@ module registers
   assign enable_o = control[DEVICE_CONTROL_ENABLE];
   assign pull_by_firmware_o = pull_mode == PULL_MODE_FIRMWARE;
   assign erratum_o = errata[ERRATA_PULL_BESIDE_PUSH];
-  plain_registers #(
-      .N_QP(N_QP),
-      .N_CQ(N_CQ),
-      .N_SRQ(N_SRQ),
-      .N_STAG(N_STAG),
-      .N_WINDOW(N_WINDOW),
-      .N_READS(N_READS)
-  ) u_plain (
+  plain_registers u_plain (
       .clk_i,
       .rst_ni,
       .address_i(address),

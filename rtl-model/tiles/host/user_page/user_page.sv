@@ -7,10 +7,7 @@
 module user_page
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP  = MAX_QP,
-    parameter int unsigned N_SRQ = MAX_SRQ
-) (
+(
     input logic clk_i,
     input logic rst_ni,
 

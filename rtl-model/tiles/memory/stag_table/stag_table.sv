@@ -6,9 +6,7 @@
 module stag_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-  parameter int unsigned N_STAG = MAX_STAG
-) (
+(
   input  logic          clk_i,
   input  logic          rst_ni,
   output logic          init_done_o,

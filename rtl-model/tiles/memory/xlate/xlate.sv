@@ -8,7 +8,6 @@ module xlate
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-  parameter int unsigned N_STAG = MAX_STAG,
   parameter int unsigned PBL_LINES = 512,
   parameter int unsigned CLIENTS = 3  // at least 2
 ) (
@@ -106,9 +105,7 @@ module xlate
   logic [63:0] region_pbl, region_offset, page;
   xlate_status_e stag_status;
 
-  stag_table #(
-    .N_STAG(N_STAG)
-  ) u_stag_table (
+  stag_table u_stag_table (
     .clk_i,
     .rst_ni,
     .init_done_o(stag_init_done),

@@ -7,9 +7,7 @@
 module credit_updates
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -67,7 +65,6 @@ module credit_updates
   assign push_qpn[0] = posted_qpn_i;
   assign push_qpn[1] = held_qpn_q;
   scheduler #(
-      .N_QP(N_QP),
       .SOURCES(2)
   ) u_changed (
       .clk_i,

@@ -6,9 +6,7 @@
 module credits
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -47,9 +45,7 @@ module credits
   logic updates_idle, limits_idle, refused;
   assign idle_o = updates_idle && limits_idle;
 
-  credit_updates #(
-      .N_QP(N_QP)
-  ) u_updates (
+  credit_updates u_updates (
       .clk_i,
       .rst_ni,
       .init_done_o,
@@ -68,9 +64,7 @@ module credits
       .update_o
   );
 
-  credit_limits #(
-      .N_QP(N_QP)
-  ) u_limits (
+  credit_limits u_limits (
       .clk_i,
       .rst_ni,
       .idle_o(limits_idle),

@@ -7,9 +7,7 @@
 module pause
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,  // nobody pauses

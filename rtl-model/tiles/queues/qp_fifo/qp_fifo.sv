@@ -8,8 +8,7 @@ module qp_fifo
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP   = MAX_QP,
-    parameter int unsigned PLACES = READ_POOL,
+    parameter int unsigned PLACES = N_READS,
     parameter int unsigned WIDTH  = $bits(read_t),
     parameter int unsigned TAKER  = 0,  // the reader that sees the head, and takes it
     localparam int unsigned READERS = 3
@@ -103,7 +102,6 @@ module qp_fifo
   assign place_qpn = '{push_qpn_i, look_qpn_i[TAKER]};
   assign place_index = '{IndexBits'(put[AtPush]), IndexBits'(got[TAKER])};
   slice_pool #(
-      .N_QP(N_QP),
       .PLACES(PLACES)
   ) u_pool (
       .clk_i,

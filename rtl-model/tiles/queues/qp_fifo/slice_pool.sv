@@ -12,8 +12,7 @@ module slice_pool
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP   = MAX_QP,
-    parameter int unsigned PLACES = READ_POOL,  // a power of two
+    parameter int unsigned PLACES = N_READS,  // a power of two
     localparam int unsigned AddressBits = $clog2(PLACES),
     localparam int unsigned IndexBits = $clog2(MAX_READS)
 ) (

@@ -8,7 +8,6 @@ module qp_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP = MAX_QP,
     localparam int unsigned STATUS_WRITERS = 3
 ) (
     input  logic clk_i,

@@ -8,7 +8,6 @@ module scheduler
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
 #(
-    parameter int unsigned N_QP    = MAX_QP,
     parameter int unsigned SOURCES = 4
 ) (
     input  logic clk_i,

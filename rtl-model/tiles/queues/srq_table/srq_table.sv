@@ -7,9 +7,7 @@
 module srq_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_SRQ = MAX_SRQ
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,

@@ -173,7 +173,7 @@ module ports
       if (write) begin
         unique case (16'(place))
           REG_PORT_PEER:
-          if (!enabled_q[port] && data_i[31:16] < 16'(MAX_NODE) &&
+          if (!enabled_q[port] && data_i[31:16] < 16'(N_NODE) &&
               data_i[31:16] != 16'(cfg_node_i) && data_i[15:0] < 16'(PORTS))
             peer_q[port] <= '{node: node_t'(data_i[31:16]), port: port_t'(data_i)};
           REG_PORT_VECTOR: if (takes_port_vector(data_i)) vector_q[port] <= vector_t'(data_i);

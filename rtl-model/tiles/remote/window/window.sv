@@ -7,9 +7,7 @@
 module window
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_WINDOW = MAX_WINDOWS
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic idle_o,

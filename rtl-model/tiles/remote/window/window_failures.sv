@@ -5,9 +5,7 @@
 module window_failures
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input logic clk_i,
     input logic rst_ni,
 

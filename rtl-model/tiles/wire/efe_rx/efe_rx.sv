@@ -136,7 +136,7 @@ module efe_rx
   // ---- What is forgotten. A sender's epoch changes when its segments are; those that were in
   // sequence by then, and those of an old session, are handed out as `stale`, and do not count. Two
   // epochs are enough: the next change comes with a segment that came behind all those.
-  logic [MAX_NODE-1:0] epoch_q;
+  logic [N_NODE-1:0] epoch_q;
   assign brought = '{session: efe.peer_session, number: efe.refusal};
   assign placing = '{seq: refusal_kept ? 32'(brought) : efe.seq, session: efe.session,
                      epoch: epoch_q[node], refusal: refusal_kept};

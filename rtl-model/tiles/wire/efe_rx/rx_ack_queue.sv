@@ -37,7 +37,7 @@ module rx_ack_queue
     logic [31:0] arrived;
   } entry_t;
 
-  logic [MAX_NODE-1:0] ack_q, restart_q;
+  logic [N_NODE-1:0] ack_q, restart_q;
 
   node_t node, head, next;
   logic head_valid, restart_taken, ack_taken, last_taken;
@@ -83,7 +83,7 @@ module rx_ack_queue
   assign moves = !head_valid && !empty_o;
   ram_nr1w #(
     .WIDTH($bits(entry_t)),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(2)
   ) u_entries (
     .clk_i,
@@ -104,7 +104,7 @@ module rx_ack_queue
   assign restart_known_o = known[0];
   lut_ram_nr1w #(
     .WIDTH(16),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_known (
     .clk_i,
     .write_i        (put_restart_i),

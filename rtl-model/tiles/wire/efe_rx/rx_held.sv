@@ -77,7 +77,7 @@ module rx_held
   end
   lut_ram_nr1w #(
     .WIDTH(RxWindow),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(4)
   ) u_held (
     .clk_i,
@@ -169,7 +169,7 @@ module rx_held
   assign drop_slot_o   = slots[1];
   ram_nr1w #(
     .WIDTH($bits(rx_slot_t)),
-    .DEPTH(MAX_NODE * RxWindow)
+    .DEPTH(N_NODE * RxWindow)
   ) u_slots (
     .clk_i,
     .write_i        (hold_i),

@@ -16,7 +16,7 @@ module rx_marks
   input  logic  echoed_i  // a frame to that node says so; a mark in this cycle stays
 );
 
-  logic [MAX_NODE-1:0] marked_q;
+  logic [N_NODE-1:0] marked_q;
 
   assign query_ece_o = marked_q[query_node_i];
 

@@ -23,10 +23,10 @@ module rx_node_queue
   // The head has left the queue of those behind it.
   logic here_q, valid_q;  // a head is there; it is not done
   node_t head_q;
-  logic [MAX_NODE-1:0] queued_q;
+  logic [N_NODE-1:0] queued_q;
   logic leaves, comes, push, stored, pop;
   node_t waiting;
-  logic [$clog2(MAX_NODE):0] count;
+  logic [$clog2(N_NODE):0] count;
 
   assign leaves = here_q && !valid_q;
   assign push   = set_valid_i && (!queued_q[set_node_i] || (leaves && head_q == set_node_i));
@@ -45,7 +45,7 @@ module rx_node_queue
 
   ram_fifo #(
     .WIDTH($bits(node_t)),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_waiting (
     .clk_i,
     .rst_ni,

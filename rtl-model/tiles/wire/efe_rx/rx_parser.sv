@@ -161,7 +161,7 @@ module rx_parser
       addressed = eth.dst == (to_group ? {32'(GROUP_MAC_PREFIX), efe.dst_qpn[15:0]} :
                                          {32'(MAC_PREFIX), 16'(cfg_node_i)});
       sender_good = eth.src == {32'(MAC_PREFIX), efe.src_node} &&
-                    efe.src_node < 16'(MAX_NODE) && looped_q == (efe.src_node == 16'(cfg_node_i));
+                    efe.src_node < 16'(N_NODE) && looped_q == (efe.src_node == 16'(cfg_node_i));
     end
   end
 

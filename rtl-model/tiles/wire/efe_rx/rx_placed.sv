@@ -30,7 +30,7 @@ module rx_placed
   placed_t query_placed [1];
   lut_ram_nr1w #(
     .WIDTH($bits(placed_t)),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_placed (
     .clk_i,
     .write_i        (init_i || placed_valid_i),

@@ -42,7 +42,7 @@ module rx_refusals
   input  node_t       init_node_i
 );
 
-  logic [MAX_NODE-1:0] in_force_q, dealt_q;
+  logic [N_NODE-1:0] in_force_q, dealt_q;
 
   // ---- Numbers of our last ones, and what they refuse
   logic [7:0] last [3];  // of set_node_i, heard_node_i, query_node_i
@@ -50,7 +50,7 @@ module rx_refusals
   assign next = last[0] == '1 ? 8'd1 : last[0] + 1;
   lut_ram_nr1w #(
     .WIDTH(8),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(3)
   ) u_last (
     .clk_i,
@@ -63,7 +63,7 @@ module rx_refusals
   logic [31:0] refused [1];
   lut_ram_nr1w #(
     .WIDTH(32),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_refused (
     .clk_i,
     .write_i        (set_i),
@@ -81,7 +81,7 @@ module rx_refusals
   refusal_id_t seen [3];  // of node_i, query_node_i, dealt_node_i
   lut_ram_nr1w #(
     .WIDTH($bits(refusal_id_t)),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(3)
   ) u_seen (
     .clk_i,

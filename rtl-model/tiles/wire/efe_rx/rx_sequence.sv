@@ -76,12 +76,12 @@ module rx_sequence
   logic [31:0] ahead;
   logic known, late, starts, in_session, sequenced, gap;
   logic [15:0] behind;
-  logic [$clog2(MAX_NODE):0] init_q;
+  logic [$clog2(N_NODE):0] init_q;
 
   assign node            = node_t'(frame_i.src_node);
   assign init_o          = !init_done_o;
-  assign init_node_o     = init_q[$clog2(MAX_NODE)-1:0];
-  assign init_done_o     = init_q[$clog2(MAX_NODE)];
+  assign init_node_o     = init_q[$clog2(N_NODE)-1:0];
+  assign init_done_o     = init_q[$clog2(N_NODE)];
 
   // ---- What is known of the peers: one event in a cycle changes it.
   logic frame_counts;
@@ -102,7 +102,7 @@ module rx_sequence
   assign done_session_o   = session[4];
   lut_ram_nr1w #(
     .WIDTH(16),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(5)
   ) u_session (
     .clk_i,
@@ -116,7 +116,7 @@ module rx_sequence
   assign peer.previous = previous[0];
   lut_ram_nr1w #(
     .WIDTH(16),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_previous (
     .clk_i,
     .write_i        (init_o || adopt_o),
@@ -141,7 +141,7 @@ module rx_sequence
   assign follow_next_o = next_write && write_node == follow_node_i ? next_new : next[3];
   lut_ram_nr1w #(
     .WIDTH(32),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(4)
   ) u_next (
     .clk_i,

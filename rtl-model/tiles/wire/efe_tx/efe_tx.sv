@@ -8,9 +8,7 @@ module efe_tx
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import efe_tx_pkg::*;
-#(
-  parameter int unsigned N_QP = MAX_QP
-) (
+(
   input  logic           clk_i,
   input  logic           rst_ni,
 
@@ -76,7 +74,7 @@ module efe_tx
   logic broken, lost;
   logic handles_new, payload_missing;
   logic [$clog2(TX_SLOTS):0] free_slots;
-  logic [MAX_NODE-1:0] silent;
+  logic [N_NODE-1:0] silent;
   logic turns_init_done, quota_init_done;
   logic desc_read;
   slot_t desc_slot;
@@ -90,7 +88,7 @@ module efe_tx
   logic expired, timer_set;
   logic [31:0] now, deadline;
   node_t expired_node;
-  logic [MAX_NODE-1:0] outstanding, greeting, resending;
+  logic [N_NODE-1:0] outstanding, greeting, resending;
   pace_t pace;
   logic head_window, head_due, head_open, resend_due, resend_pass, resend_alone;
   logic resend_valid, resend_empty;
@@ -358,9 +356,7 @@ module efe_tx
 
   assign dead_node_o = node;
 
-  tx_streams #(
-    .N_QP(N_QP)
-  ) u_streams (
+  tx_streams u_streams (
     .clk_i,
     .rst_ni,
     .clear_i,

@@ -10,7 +10,7 @@ package efe_tx_pkg;
     logic  prompt;
     node_t node;
   } lane_t;
-  localparam int unsigned Lanes = 2 * MAX_NODE;
+  localparam int unsigned Lanes = 2 * N_NODE;
 
   typedef logic [$clog2(TX_SLOTS):0] slot_count_t;
 

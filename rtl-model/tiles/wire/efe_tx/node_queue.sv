@@ -4,9 +4,9 @@
 `include "exrnic_assert.svh"
 
 module node_queue
-  import exrnic_pkg::*;
+  import exrnic_core_pkg::*;
 #(
-  parameter int unsigned N = MAX_NODE  // a power of two
+  parameter int unsigned N = N_NODE  // a power of two
 ) (
   input  logic                 clk_i,
   input  logic                 rst_ni,

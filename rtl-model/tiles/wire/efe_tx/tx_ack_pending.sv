@@ -22,9 +22,9 @@ module tx_ack_pending
   output logic  empty_o
 );
 
-  logic [MAX_NODE-1:0] sack_q;
+  logic [N_NODE-1:0] sack_q;
   /* verilator lint_off UNUSEDSIGNAL */  // the order matters here, not the set
-  logic [MAX_NODE-1:0] pending;
+  logic [N_NODE-1:0] pending;
   logic alone;
   /* verilator lint_on UNUSEDSIGNAL */
 

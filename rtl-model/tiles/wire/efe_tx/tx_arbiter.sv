@@ -25,7 +25,7 @@ module tx_arbiter
   input  node_t               expired_node_i,
   input  logic                resend_valid_i,
   input  node_t               resend_node_i,
-  input  logic [MAX_NODE-1:0] resending_i,
+  input  logic [N_NODE-1:0] resending_i,
   input  logic                head_ready_i,
   input  logic                head_dead_i,  // needs no frame
   input  logic                head_open_i,  // its window has room, and it is due

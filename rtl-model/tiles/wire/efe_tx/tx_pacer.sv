@@ -65,7 +65,7 @@ module tx_pacer
     end
   end
 
-  logic [MAX_NODE-1:0] paced_q;
+  logic [N_NODE-1:0] paced_q;
   node_t scan_q;
   logic [31:0] interval, base, due, new_due, resend_due;
   logic [31:0] scan_due /* verilator public_flat_rw */;  // see systemc/transmit_clocks.h
@@ -84,7 +84,7 @@ module tx_pacer
 
   lut_ram_nr1w #(
     .WIDTH(32),
-    .DEPTH(MAX_NODE),
+    .DEPTH(N_NODE),
     .READERS(4)
   ) u_due (
     .clk_i,

@@ -59,7 +59,7 @@ module tx_peer
 
   ram_1r1w #(
     .WIDTH($bits(peer_t)),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_peers (
     .clk_i,
     .write_i        (step_i == ST_INIT || (step_i == ST_REST && changes_q)),

@@ -18,7 +18,7 @@ module tx_quota
   input  logic                freed_valid_i,
   input  lane_t               freed_lane_i,
   input  slot_count_t         free_i,  // slots
-  input  logic [MAX_NODE-1:0] silent_i,  // nodes that have not answered in time
+  input  logic [N_NODE-1:0] silent_i,  // nodes that have not answered in time
 
   input  node_t               query_node_i,
   input  reads_t              query_slots_i,  // at least 1

@@ -34,7 +34,7 @@ module tx_refusals
 
   ram_1r1w #(
     .WIDTH($bits(refusal_t)),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_refusals (
     .clk_i,
     .write_i        (set_i),

@@ -40,15 +40,15 @@ module tx_sequencer
   input  logic                broken_i,       // one before it in its stream is lost
   output logic                lost_o,         // this one is, with all that is behind it in its stream
   output logic                new_o,          // handles the oldest waiting slot of node_o
-  output logic [MAX_NODE-1:0] silent_o,       // nodes that have not answered in time
+  output logic [N_NODE-1:0] silent_o,       // nodes that have not answered in time
 
   stream_if.source            ended,
   input  logic                slot_in_use_i,  // a frame still leaves from that slot
 
   output logic                timer_set_o,    // of node_o, to deadline_o
   output logic [31:0]         deadline_o,
-  output logic [MAX_NODE-1:0] outstanding_o,
-  output logic [MAX_NODE-1:0] greeting_o,     // greeted, and no answer yet
+  output logic [N_NODE-1:0] outstanding_o,
+  output logic [N_NODE-1:0] greeting_o,     // greeted, and no answer yet
 
   input  node_t               window_node_i,
   output logic                window_open_o,  // its window has room for a new frame
@@ -78,7 +78,7 @@ module tx_sequencer
   logic sampled_q, limited_q;
   logic [7:0] acked_q, losses_q;
   logic [31:0] sample_q;
-  logic [MAX_NODE-1:0] outstanding_q, silent_q, greeting_q, open_q;
+  logic [N_NODE-1:0] outstanding_q, silent_q, greeting_q, open_q;
 
   logic listed;  // node_q has unacknowledged slots
   assign listed = outstanding_q[node_q];
@@ -322,7 +322,7 @@ module tx_sequencer
   always_comb begin
     state_d = state_q;
     unique case (state_q)
-      ST_INIT:   if (node_q == node_t'(MAX_NODE - 1)) state_d = ST_REST;
+      ST_INIT:   if (node_q == node_t'(N_NODE - 1)) state_d = ST_REST;
       ST_REST:   if (pick_i.valid) state_d = ST_LOAD;
       ST_LOAD: begin
         unique case (op_q)

@@ -6,9 +6,7 @@
 module tx_streams
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-  parameter int unsigned N_QP = MAX_QP
-) (
+(
   input  logic    clk_i,
   input  logic    rst_ni,
 

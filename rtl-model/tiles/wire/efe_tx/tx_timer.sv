@@ -14,8 +14,8 @@ module tx_timer
   input  node_t               set_node_i,
   input  logic [31:0]         set_deadline_i,
 
-  input  logic [MAX_NODE-1:0] outstanding_i,  // nodes whose clock runs,
-  input  logic [MAX_NODE-1:0] resending_i,    // unless they are being resent to
+  input  logic [N_NODE-1:0] outstanding_i,  // nodes whose clock runs,
+  input  logic [N_NODE-1:0] resending_i,    // unless they are being resent to
   output logic                expired_o,      // holds until that clock is set or stopped
   output node_t               expired_node_o
 );
@@ -31,7 +31,7 @@ module tx_timer
 
   lut_ram_nr1w #(
     .WIDTH(32),
-    .DEPTH(MAX_NODE)
+    .DEPTH(N_NODE)
   ) u_deadlines (
     .clk_i,
     .write_i        (set_valid_i),

@@ -9,9 +9,7 @@
 module completer
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_CQ = MAX_CQ
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -182,9 +180,7 @@ module completer
   assign look = state_q == StCqRead;
   assign written = state_q == StWrite && write.ready;
 
-  cq_table #(
-      .N_CQ(N_CQ)
-  ) u_cqs (
+  cq_table u_cqs (
       .clk_i,
       .rst_ni,
       .init_done_o,
@@ -204,9 +200,7 @@ module completer
       .consumer_i(bell_q.consumer)
   );
 
-  cq_moderation #(
-      .N_CQ(N_CQ)
-  ) u_moderation (
+  cq_moderation u_moderation (
       .clk_i,
       .rst_ni,
       .time_i,

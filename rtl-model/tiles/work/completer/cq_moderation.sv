@@ -8,9 +8,7 @@
 module cq_moderation
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_CQ = MAX_CQ  // a power of two
-) (
+(
     input logic        clk_i,
     input logic        rst_ni,
     /* verilator lint_off UNUSEDSIGNAL */  // a delay has fewer bits

@@ -6,9 +6,7 @@
 module cq_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
-#(
-    parameter int unsigned N_CQ = MAX_CQ
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,

@@ -36,7 +36,7 @@ module turn_pick
   assign work_first_qpn = '{qpn_i};
   lut_ram_nr1w #(
       .WIDTH(1),
-      .DEPTH(MAX_QP)
+      .DEPTH(N_QP)
   ) u_work_first (
       .clk_i,
       .write_i        (take_i),

@@ -90,7 +90,7 @@ module wqe_check
   assign to_node = 32'(wqe_q.remote_to >> DATAGRAM_NODE_SHIFT);
   assign to_qpn  = wqe_q.remote_to[31:0];
   assign destination_right = to_qpn[31:24] == '0 && (is_group(to_qpn[23:0]) ? to_node == '0 :
-      to_node < MAX_NODE);
+      to_node < N_NODE);
 
   // ---- Judged by the elements
   logic reads_right;

@@ -6,9 +6,7 @@ module receive_table
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import responder_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,

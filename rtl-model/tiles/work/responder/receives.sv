@@ -8,9 +8,7 @@ module receives
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import responder_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -62,9 +60,7 @@ module receives
   logic [$clog2(MAX_SGE)-1:0] element_index;
   sge_t element;
   stream_t stream;
-  receive_table #(
-      .N_QP(N_QP)
-  ) u_table (
+  receive_table u_table (
       .clk_i,
       .rst_ni,
       .init_done_o,

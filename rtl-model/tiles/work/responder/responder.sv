@@ -10,9 +10,7 @@ module responder
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import responder_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     input  logic clk_i,
     input  logic rst_ni,
     output logic init_done_o,
@@ -90,9 +88,7 @@ module responder
   qp_peer_t peer;
   flush_t flush_job;
   logic flush;
-  segment_judge #(
-      .N_QP(N_QP)
-  ) u_judge (
+  segment_judge u_judge (
       .desc_i(desc_q),
       .pkeys_i,
       .qp_i(qp.row),
@@ -192,9 +188,7 @@ module responder
   position_t position;
   logic [$clog2(MAX_SGE)-1:0] element_index;
   sge_t element;
-  receives #(
-      .N_QP(N_QP)
-  ) u_receives (
+  receives u_receives (
       .clk_i,
       .rst_ni,
       .init_done_o,

@@ -6,9 +6,7 @@ module segment_judge
   import exrnic_pkg::*;
   import exrnic_core_pkg::*;
   import responder_pkg::*;
-#(
-    parameter int unsigned N_QP = MAX_QP
-) (
+(
     /* verilator lint_off UNUSEDSIGNAL */  // parts of the records count
     input  rx_desc_t desc_i,
     input  pkeys_t   pkeys_i,
