@@ -220,7 +220,7 @@ static inline uint8_t* exrnic_work_payload(struct exrnic_work* work) {
 /* Bytes of elements or inline data that a work request of so many slots has room for. */
 #define EXRNIC_WORK_ROOM(slots)                            \
   (EXRNIC_WQE_SGES * (uint32_t)sizeof(struct exrnic_sge) + \
-   ((slots)-1) * (uint32_t)sizeof(struct exrnic_wqe))
+   ((slots) - 1) * (uint32_t)sizeof(struct exrnic_wqe))
 
 /* Slots of a work request with so many of them. */
 static inline uint32_t exrnic_slots_for_bytes(uint32_t bytes) {

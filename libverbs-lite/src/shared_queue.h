@@ -16,8 +16,8 @@ class SharedQueue : public SlotRing<exrnic_shared_queue> {
  public:
   explicit SharedQueue(uint32_t slots)
       : SlotRing(slots, EXRNIC_DOORBELL_SRQ),
-        wr_ids_(new (std::nothrow) uint64_t[EXRNIC_SHARED_INDICES]),
-        busy_(new (std::nothrow) uint8_t[EXRNIC_SHARED_INDICES]()) {
+        wr_ids_(new(std::nothrow) uint64_t[EXRNIC_SHARED_INDICES]),
+        busy_(new(std::nothrow) uint8_t[EXRNIC_SHARED_INDICES]()) {
     queue_.wr_ids = wr_ids_.get();
     queue_.busy = busy_.get();
   }

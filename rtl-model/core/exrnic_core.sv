@@ -112,6 +112,7 @@ module exrnic_core
   post_if post ();
   failed_if failed ();
   host_event_if host_event ();
+  assign host_event.host_silent = event_src[EVENT_OF_DMA_READ][COUNTER_DMA_READ_TIMEOUTS];
   requester_queues_if requester_queues ();
   responder_queues_if responder_queues ();
   completer_queues_if completer_queues ();
@@ -144,7 +145,7 @@ module exrnic_core
   firmware_queues_if firmware_queues ();
   firmware_send_if firmware_send ();
   port_arrival_if arrival ();
-  logic firmware_irq, firmware_failed, has_windows, load_answer_valid;
+  logic has_windows, load_answer_valid;
   window_answer_t load_answer;
 
   transmit_if requester_transmit ();
@@ -204,9 +205,6 @@ module exrnic_core
       .wake_of_mailbox(wake[WAKE_OF_MAILBOX]),
       .host_event,
       .event_write,
-      .firmware_irq_i(firmware_irq),
-      .firmware_failed_i(firmware_failed),
-      .host_silent_i(event_src[EVENT_OF_DMA_READ][COUNTER_DMA_READ_TIMEOUTS]),
       .irq,
       .enable_o(enable),
       .quiesce_o(quiesce),
@@ -366,8 +364,7 @@ module exrnic_core
       .settings,
       .command,
       .access(to_processor),
-      .irq_o(firmware_irq),
-      .failed_o(firmware_failed),
+      .host_event,
       .retire_o(retire),
       .asleep_o(asleep),
       .pages(firmware_page),

@@ -46,7 +46,7 @@ class Excuses {
     bool lost = false;
   };
 
-  void mark(const Endpoint& qp, bool Facts::*fact) {
+  void mark(const Endpoint& qp, bool Facts::* fact) {
     of_[qp].*fact = of_[peer_of_(qp)].*fact = true;
   }
   Facts facts(const Endpoint& qp) const;  // of both ends together; `posted`: both have

@@ -19,9 +19,7 @@ class Simulation {
   Simulation()
       : testbed_(options(), make_ref_core),
         commands_({testbed_, 1, [](unsigned node) { return node == 0; },
-                   [] {
-                     return ControlCommands::Json{{"all", 1}};
-                   },
+                   [] { return ControlCommands::Json{{"all", 1}}; },
                    [](const std::string& line) {
                      if (line.empty()) found("a change that is not logged");
                    }}) {}

@@ -159,9 +159,8 @@ class SimTransport : public Transport {
     });
   }
   int ModifySrq(uint32_t srqn, uint32_t limit) override {
-    return Guard([&] {
-      mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit});
-    });
+    return Guard(
+        [&] { mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_SRQ, exrnic_mbox_modify_srq{srqn, limit}); });
   }
   int QuerySrq(uint32_t srqn, uint32_t* limit) override {
     return Guard([&] {

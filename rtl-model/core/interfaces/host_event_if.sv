@@ -19,15 +19,19 @@ interface host_event_if
   eqn_t      completion_eqn;
   logic      peer_dead;
   node_t     dead_node;
+  logic      host_silent;      // a read of host memory was not answered
+  logic      firmware_failed;
+  logic      firmware_irq;     // firmware wants the control interrupt
 
   modport work(
       output qp_error, qpn, cause, cq_error, cqn, srq_limit, srqn, last_wqe, last_wqe_qpn, completion,
       output completion_cqn, completion_eqn
   );
   modport wire_tile(output peer_dead, dead_node);
-  modport events(
+  modport firmware(output firmware_failed, firmware_irq);
+  modport host(
       input qp_error, qpn, cause, cq_error, cqn, srq_limit, srqn, last_wqe, last_wqe_qpn, completion,
-      input completion_cqn, completion_eqn, peer_dead, dead_node
+      input completion_cqn, completion_eqn, peer_dead, dead_node, host_silent, firmware_failed, firmware_irq
   );
 
 endinterface

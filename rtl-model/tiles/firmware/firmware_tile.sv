@@ -12,8 +12,7 @@ module firmware_tile
     command_if.firmware command,
 
     access_if.device access,
-    output logic     irq_o,
-    output logic     failed_o,
+    host_event_if.firmware host_event,
     output cpu_pkg::retire_t retire_o,  // for who looks at the core from outside
     output logic             asleep_o,  // likewise: the processor waits
 
@@ -58,8 +57,8 @@ module firmware_tile
       .data_i(access.data[31:0]),
       .rsp_valid_o(access.rsp_valid),
       .rsp_data_o(access.rsp_data[31:0]),
-      .irq_o,
-      .failed_o,
+      .irq_o(host_event.firmware_irq),
+      .failed_o(host_event.firmware_failed),
       .ready_o(firmware_ready),
       .port_valid_o(word_valid),
       .port_write_o(word_write),

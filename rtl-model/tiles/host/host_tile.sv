@@ -47,10 +47,7 @@ module host_tile
     stream_if.source       wake_of_page,
     stream_if.source       wake_of_mailbox,
 
-    host_event_if.events    host_event,
-    input logic             firmware_irq_i,
-    input logic             host_silent_i,  // pulse: a read of host memory was not answered
-    input logic             firmware_failed_i,
+    host_event_if.host      host_event,
     stream_if.source        event_write,
     stream_if.source        irq,
     output logic            enable_o,     // the driver lets the RNIC work
@@ -175,7 +172,7 @@ module host_tile
       .eq_bell_eqn_o(bell_eqn),
       .eq_bell_consumer_o(bell_consumer),
       .eq_bell_arm_o(bell_arm),
-      .firmware_i(firmware_irq_i),
+      .firmware_i(host_event.firmware_irq),
       .irq_valid_o(irq.valid),
       .irq_ready_i(irq.ready),
       .event_i
@@ -191,8 +188,6 @@ module host_tile
       .idle_o(events_idle),
       .happened(host_event),
       .link_up_i,
-      .host_silent_i,
-      .firmware_failed_i,
       .eq_we_i(eq_we),
       .eqn_i(eqn),
       .eq_i(eq),

@@ -15,10 +15,8 @@ module events
     output logic idle_o,       // and nothing will be until an input comes
 
     // What happens.
-    host_event_if.events happened,
+    host_event_if.host happened,
     input logic          link_up_i,
-    input logic          host_silent_i,  // pulse
-    input logic          firmware_failed_i,  // pulse
 
     // What the driver changes: an event queue, while the core rests; objects that are created or destroyed.
     input logic       eq_we_i,
@@ -139,8 +137,8 @@ module events
   assign set[EQE_TYPE_SRQ_LIMIT] = happened.srq_limit;
   assign set[EQE_TYPE_PEER_DEAD] = happened.peer_dead;
   assign set[EQE_TYPE_LINK] = link_q != link_up_i;
-  assign set[EQE_TYPE_HOST_SILENT] = host_silent_i;
-  assign set[EQE_TYPE_FIRMWARE] = firmware_failed_i;
+  assign set[EQE_TYPE_HOST_SILENT] = happened.host_silent;
+  assign set[EQE_TYPE_FIRMWARE] = happened.firmware_failed;
   assign set[EQE_TYPE_LAST_WQE] = happened.last_wqe;
   assign set[Types-1:32'(EQE_TYPE_LAST_WQE)+1] = '0;
   assign any[Types-1:32'(EQE_TYPE_LAST_WQE)+1] = '0;

@@ -34,8 +34,8 @@ class EventQueues : public Bench<Vevents> {
  public:
   explicit EventQueues(uint32_t seed = 1) : random_(seed) {
     Vevents& d = dut();
-    d.quiesce_i = d.host_silent_i = d.firmware_failed_i = d.eq_we_i = d.forget_qp_i =
-        d.forget_cq_i = d.forget_srq_i = d.bell_i = 0;
+    d.quiesce_i = d.happened_host_silent_i = d.happened_firmware_failed_i = d.eq_we_i =
+        d.forget_qp_i = d.forget_cq_i = d.forget_srq_i = d.bell_i = 0;
     d.happened_qp_error_i = d.happened_cq_error_i = d.happened_srq_limit_i = d.happened_last_wqe_i =
         d.happened_completion_i = d.happened_peer_dead_i = 0;
     d.link_up_i = 1;
@@ -178,9 +178,9 @@ TEST_CASE("What happens is told in the queue of all but completions, with its ob
   events.dut().link_up_i = 1;
   events.cycle();
   told(EXRNIC_EQE_TYPE_LINK, EXRNIC_EQE_OBJECT_DEVICE, 0, 1);
-  events.pulse(events.dut().host_silent_i);
+  events.pulse(events.dut().happened_host_silent_i);
   told(EXRNIC_EQE_TYPE_HOST_SILENT, EXRNIC_EQE_OBJECT_DEVICE, 0);
-  events.pulse(events.dut().firmware_failed_i);
+  events.pulse(events.dut().happened_firmware_failed_i);
   told(EXRNIC_EQE_TYPE_FIRMWARE, EXRNIC_EQE_OBJECT_DEVICE, 0);
 }
 
