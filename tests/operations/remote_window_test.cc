@@ -148,7 +148,7 @@ TEST_CASE("windows share BAR 4, whatever size the board gives it; each is as lon
   Windowed pair(options);
   CHECK(pair.left.rnic.read_register(EXRNIC_REG_WINDOW_SIZE) == size);
   for (const uint32_t index : {0u, EXRNIC_MAX_WINDOWS - 1u}) {
-    RemoteWindow window(pair.left.rnic, index);
+    RemoteWindow window(pair.left.rnic, index, static_cast<uint32_t>(size));
     // What it shows ends with the peer's region.
     const uint64_t base = kFarBase + kBytes - size;
     const auto open = [&](uint64_t length) {

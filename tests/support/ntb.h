@@ -18,8 +18,9 @@ inline uint64_t all_ones(unsigned size) {
 // A window of BAR 4 on a queue pair.
 class RemoteWindow {
  public:
-  RemoteWindow(RnicDriver& rnic, uint32_t index)
-      : rnic_(rnic), index_(index), size_(rnic.read_register(EXRNIC_REG_WINDOW_SIZE)) {}
+  // `size`: of a window of this board.
+  RemoteWindow(RnicDriver& rnic, uint32_t index, uint32_t size = kWindowSize)
+      : rnic_(rnic), index_(index), size_(size) {}
 
   exrnic_mbox_status set(uint32_t qpn, uint32_t stag, uint64_t base, uint32_t length,
                          uint32_t access) {
