@@ -104,6 +104,7 @@ rtl-model/tiles/host/events/event_set.sv
 rtl-model/tiles/host/events/events.sv
 rtl-model/tiles/host/mailbox/mailbox.sv
 rtl-model/tiles/host/mailbox/mailbox_check.sv
+rtl-model/tiles/host/mailbox/qp_change.sv
 rtl-model/tiles/queues/pause/pause.sv
 rtl-model/tiles/memory/pbl_cache/pbl_cache.sv
 rtl-model/tiles/memory/pbl_cache/pbl_fill.sv

@@ -227,15 +227,37 @@ struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
 	return xa_load(&uctx->qps, qpn);
 }
 
+/* What each change takes of the fields. */
+static u32 exrnic_attributes_of(const struct exrnic_uqp *qp, u32 state)
+{
+	switch (state) {
+	case EXRNIC_QP_STATE_INIT:
+		if (qp->service != EXRNIC_SERVICE_UD)
+			return 0;
+		return EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+	case EXRNIC_QP_STATE_RTR:
+		if (qp->service == EXRNIC_SERVICE_UD)
+			return 0;
+		if (qp->service == EXRNIC_SERVICE_UC)
+			return EXRNIC_QP_ATTRIBUTES_DEST;
+		return EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+	case EXRNIC_QP_STATE_RTS:
+		return qp->service == EXRNIC_SERVICE_RC ? EXRNIC_QP_ATTRIBUTES_RNR_RETRY : 0;
+	default:
+		return 0;
+	}
+}
+
 int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
-	const struct exrnic_qp_modify modify = {
+	struct exrnic_qp_modify modify = {
 		.state = attr->state,
 		.dest_node = attr->dest_node,
 		.dest_qpn = attr->dest_qpn,
-		.rnr = attr->rnr,
 		.qkey = attr->qkey,
 		.pkey_index = attr->pkey_index,
+		.min_rnr_timer = attr->rnr,
+		.rnr_retry = attr->rnr,
 	};
 	struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->qpn);
 
@@ -247,6 +269,7 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		return -EINVAL;
 	if (!exrnic_keys_are_permitted(attr))
 		return -EPERM;
+	modify.attributes = exrnic_attributes_of(qp, attr->state);
 	return exrnic_qp_modify(uctx->edev, &qp->qp, &modify);
 }
 

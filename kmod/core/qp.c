@@ -134,11 +134,17 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 	const struct exrnic_mbox_modify_qp in = {
 		.qpn = cpu_to_le32(qp->qpn),
 		.state = cpu_to_le32(modify->state),
+		.attributes = cpu_to_le32(modify->attributes),
 		.dest_node = cpu_to_le32(modify->dest_node),
 		.dest_qpn = cpu_to_le32(modify->dest_qpn),
-		.rnr = cpu_to_le32(modify->rnr),
 		.qkey = cpu_to_le32(modify->qkey),
 		.pkey_index = cpu_to_le32(modify->pkey_index),
+		.access = cpu_to_le32(modify->access),
+		.path_mtu = cpu_to_le32(modify->path_mtu),
+		.max_reads_in = modify->max_reads_in,
+		.max_reads_out = modify->max_reads_out,
+		.min_rnr_timer = modify->min_rnr_timer,
+		.rnr_retry = modify->rnr_retry,
 	};
 	int err;
 
@@ -167,6 +173,13 @@ int exrnic_qp_query(struct exrnic_device *edev, const struct exrnic_qp *qp,
 		.sq_consumer = le32_to_cpu(out.sq_consumer),
 		.under_way = le32_to_cpu(out.under_way),
 		.pkey_index = le32_to_cpu(out.pkey_index),
+		.qkey = le32_to_cpu(out.qkey),
+		.access = le32_to_cpu(out.access),
+		.path_mtu = le32_to_cpu(out.path_mtu),
+		.max_reads_in = out.max_reads_in,
+		.max_reads_out = out.max_reads_out,
+		.min_rnr_timer = out.min_rnr_timer,
+		.rnr_retry = out.rnr_retry,
 	};
 	return 0;
 }

@@ -375,16 +375,22 @@ struct exrnic_qp_attr {
 };
 
 /*
- * Fields that the new state does not take are zero: rtl-model/gen/reference.md, mbox_modify_qp. qkey may be one with
+ * A change of state and attributes: rtl-model/gen/reference.md, mbox_modify_qp. qkey may be one with
  * EXRNIC_QKEY_CONTROLLED: who calls for a process asks what that may.
  */
 struct exrnic_qp_modify {
 	u32 state;			/* enum exrnic_qp_state */
+	u32 attributes;			/* EXRNIC_QP_ATTRIBUTES_*: those of the following that are given */
 	u32 dest_node;
 	u32 dest_qpn;
-	u32 rnr;
 	u32 qkey;
 	u32 pkey_index;
+	u32 access;			/* EXRNIC_ACCESS_REMOTE_* */
+	u32 path_mtu;			/* bytes */
+	u8 max_reads_in;
+	u8 max_reads_out;
+	u8 min_rnr_timer;
+	u8 rnr_retry;
 };
 
 struct exrnic_qp_status {
@@ -395,12 +401,22 @@ struct exrnic_qp_status {
 	u32 sq_consumer;
 	bool under_way;			/* it has work, or answers a peer */
 	u32 pkey_index;			/* of service UD */
+	u32 qkey;			/* likewise */
+	u32 access;			/* these as in struct exrnic_qp_modify */
+	u32 path_mtu;
+	u8 max_reads_in;
+	u8 max_reads_out;
+	u8 min_rnr_timer;
+	u8 rnr_retry;
 };
 
 /* In state RESET. -EINVAL: nobody may ask for that number; -EBUSY: it is taken. */
 int exrnic_qp_create(struct exrnic_device *edev, struct exrnic_qp *qp,
 		     const struct exrnic_qp_attr *attr);
-/* -EPERM: no such transition. To RESET it goes by ERROR, as its end does. */
+/*
+ * -EPERM: no such transition, or an attribute that it does not take; -EINVAL: one is missing, or out of range. Then
+ * nothing is changed. To RESET it goes by ERROR, as its end does.
+ */
 int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 		     const struct exrnic_qp_modify *modify);
 int exrnic_qp_query(struct exrnic_device *edev, const struct exrnic_qp *qp,

@@ -236,6 +236,7 @@ static int connect_qp(struct kernel_user *user)
 		err = exrnic_qp_modify(user->edev, &user->qp, &modify);
 	if (!err) {
 		modify.state = EXRNIC_QP_STATE_RTR;
+		modify.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
 		modify.dest_node = identity.node ? 0 : 1;
 		modify.dest_qpn = 1;
 		err = exrnic_qp_modify(user->edev, &user->qp, &modify);

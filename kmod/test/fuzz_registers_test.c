@@ -168,6 +168,10 @@ static uint32_t draw_command(struct hostile *h, uint32_t *words)
 		in.mr.page_shift = EXRNIC_PAGE_SHIFT;
 	} else if (op == EXRNIC_MBOX_OP_MODIFY_QP) {
 		in.modify.dest_qpn = draw_peer(h);
+		/* Else hardly any would go through. */
+		if (draw_below(h->f, 8))
+			in.modify.attributes =
+				in.modify.state == EXRNIC_QP_STATE_RTR ? EXRNIC_QP_ATTRIBUTES_DEST : 0;
 	}
 	memcpy(words, in.words, sizeof(in));
 	return op;

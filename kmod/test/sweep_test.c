@@ -288,6 +288,8 @@ static void rings_that_are_not_the_callers(void)
 
 static bool is_transition(uint32_t from, uint32_t to)
 {
+	if (to == from)
+		return to != EXRNIC_QP_STATE_RTR;
 	return to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR ||
 	       (from < EXRNIC_QP_STATE_RTS && to == from + 1);
 }

@@ -204,7 +204,7 @@ class ChardevTransport : public Transport {
     modify.state = static_cast<uint32_t>(change.state);
     modify.dest_node = change.dest_node;
     modify.dest_qpn = change.dest_qpn;
-    modify.rnr = change.rnr;
+    modify.rnr = change.state == EXRNIC_QP_STATE_RTS ? change.rnr_retry : change.min_rnr_timer;
     modify.qkey = change.qkey;
     modify.pkey_index = change.pkey_index;
     return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);

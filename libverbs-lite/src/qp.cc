@@ -222,18 +222,25 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
     return false;
   }
   if (attr.state == VL_QPS_INIT && datagrams) {
+    change->attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
     change->qkey = attr.qkey;
     change->pkey_index = attr.pkey_index;
     return IsWithin("pkey_index", attr.pkey_index, 0, VL_PKEYS - 1);
   }
+  const bool reliable = qp.service == VL_SERVICE_RC;
   if (attr.state == VL_QPS_RTR) {
-    if (!datagrams) change->dest_node = attr.dest_node;
-    if (!datagrams) change->dest_qpn = attr.dest_qpn;
-    change->rnr = attr.min_rnr_timer;
+    if (!datagrams) {
+      change->attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+      change->dest_node = attr.dest_node;
+      change->dest_qpn = attr.dest_qpn;
+    }
+    if (reliable) change->attributes |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+    if (reliable) change->min_rnr_timer = static_cast<uint8_t>(attr.min_rnr_timer);
     return IsWithin("min_rnr_timer", attr.min_rnr_timer, 0, VL_MAX_RNR_TIMER);
   }
   if (attr.state != VL_QPS_RTS) return true;
-  change->rnr = attr.rnr_retry;
+  if (reliable) change->attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  if (reliable) change->rnr_retry = static_cast<uint8_t>(attr.rnr_retry);
   return IsWithin("rnr_retry", attr.rnr_retry, 0, VL_RNR_RETRY_ENDLESS);
 }
 
@@ -299,8 +306,8 @@ void NoteAttributes(vl_qp* qp, const QpChange& change) {
   if (change.state == EXRNIC_QP_STATE_RESET) qp->set = {};
   if (change.state == EXRNIC_QP_STATE_INIT) qp->set.qkey = change.qkey;
   if (change.state == EXRNIC_QP_STATE_INIT) qp->set.pkey_index = change.pkey_index;
-  if (change.state == EXRNIC_QP_STATE_RTR) qp->set.min_rnr_timer = change.rnr;
-  if (change.state == EXRNIC_QP_STATE_RTS) qp->set.rnr_retry = change.rnr;
+  if (change.state == EXRNIC_QP_STATE_RTR) qp->set.min_rnr_timer = change.min_rnr_timer;
+  if (change.state == EXRNIC_QP_STATE_RTS) qp->set.rnr_retry = change.rnr_retry;
 }
 
 }  // namespace

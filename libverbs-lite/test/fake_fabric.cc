@@ -177,7 +177,7 @@ class FakeTransport : public Transport {
       qp.dest_node = change.dest_node;
       qp.dest_qpn = change.dest_qpn;
     }
-    if (to == 3) qp.rnr_retry = change.rnr;
+    if (to == 3) qp.rnr_retry = change.rnr_retry;
     if (to == 0) {
       qp.sq.producer = qp.sq.consumer = 0;
       qp.rq.producer = qp.rq.consumer = 0;

@@ -22,6 +22,20 @@ package exrnic_core_pkg;
     return now == '1 ? generation_t'(1) : now + 1'b1;
   endfunction
 
+  // The attributes of a queue pair that nobody has set any (mbox_modify_qp).
+  function automatic qp_config_t new_attributes(qp_config_t qp);
+    new_attributes = qp;
+    new_attributes.qkey = '0;
+    new_attributes.pkey_index = '0;
+    new_attributes.access = 8'(1 << ACCESS_REMOTE_WRITE | 1 << ACCESS_REMOTE_READ |
+                               1 << ACCESS_REMOTE_ATOMIC);
+    new_attributes.path_mtu = chunk_t'(MTU_MAX);
+    new_attributes.max_reads_in = qp.places_in;
+    new_attributes.max_reads_out = qp.places_out;
+    new_attributes.rnr_timer = '0;
+    new_attributes.rnr_retry = '0;
+  endfunction
+
   // Does a P_Key of a frame or a queue pair name a partition; which one is an entry of the table; and
   // do two match (PKEY_FULL)?
   function automatic logic pkey_valid(logic [15:0] pkey);

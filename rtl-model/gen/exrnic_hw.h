@@ -656,6 +656,17 @@ enum exrnic_mbox_status {
   {6, "NO_ROOM", "Others have what it asks for"}, \
 }
 
+// Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS.
+#define EXRNIC_QP_ATTRIBUTES_DEST 0x1u  // dest_node and dest_qpn: RC and UC, with RTR, which needs it
+#define EXRNIC_QP_ATTRIBUTES_QKEY 0x2u  // qkey: UD, with INIT, RTR and RTS; RESET to INIT needs it
+#define EXRNIC_QP_ATTRIBUTES_PKEY_INDEX 0x4u  // pkey_index: UD, with INIT and RTR; RESET to INIT needs it
+#define EXRNIC_QP_ATTRIBUTES_ACCESS 0x8u  // access: RC and UC, with INIT, RTR and RTS
+#define EXRNIC_QP_ATTRIBUTES_PATH_MTU 0x10u  // path_mtu: RC and UC, with RTR
+#define EXRNIC_QP_ATTRIBUTES_MAX_READS_IN 0x20u  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR
+#define EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT 0x40u  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS
+#define EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER 0x80u  // min_rnr_timer: RC, with RTR and RTS
+#define EXRNIC_QP_ATTRIBUTES_RNR_RETRY 0x100u  // rnr_retry: RC, with RTS
+
 // Names one object.
 struct exrnic_mbox_object {
   exrnic_le32 index;  // cqn, qpn, or STag
@@ -712,8 +723,8 @@ struct exrnic_mbox_create_qp {
   exrnic_le64 sq_pbl_address;  // Bus address of the PBL of the send queue
   exrnic_le64 rq_pbl_address;  // Bus address of the PBL of the receive queue
   exrnic_le32 srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
-  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
-  exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
+  exrnic_le32 max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp. MODIFY_QP can set fewer
+  exrnic_le32 max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; likewise
   exrnic_le32 flags;  // Flags qp_flags; BAD_PARAMETER with others, or with those of another service
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_create_qp) == 64);
@@ -732,26 +743,38 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_out) == 52);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_in) == 56);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, flags) == 60);
 
-// A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
+// A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
 struct exrnic_mbox_modify_qp {
   exrnic_le32 qpn;  // Index
   exrnic_le32 state;  // New state (enum qp_state)
-  exrnic_le32 dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
-  exrnic_le32 dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
-  exrnic_le32 rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
-  exrnic_le32 qkey;  // With INIT, of UD: Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED; else ignored
-  exrnic_le32 pkey_index;  // With INIT, of UD: entry of PKEYS that is its P_Key; BAD_PARAMETER if there is no such one, or it names no partition; else ignored
+  exrnic_le32 attributes;  // Flags qp_attributes: those that are given
+  exrnic_le32 dest_node;  // Node of the peer. Of UD, which has none, QUERY_QP tells the own node
+  exrnic_le32 dest_qpn;  // Queue pair of the peer, below RESERVED_QPN
+  exrnic_le32 qkey;  // Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED
+  exrnic_le32 pkey_index;  // Entry of PKEYS that is its P_Key; it exists, and names a partition
+  exrnic_le32 access;  // Flags access, of those with remote: what the peer may do by this queue pair. What has bytes and lacks its right is refused as if the region lacked it (TERM_CODE access); UC drops it. Counts for what comes from now on. CREATE_QP: all of them
+  exrnic_le32 path_mtu;  // Payload bytes of its frames, if MTU is not less: MTU_MIN to MTU_MAX, a multiple of MTU_STEP. CREATE_QP: MTU_MAX
+  uint8_t max_reads_in;  // At most max_reads_in of CREATE_QP, which is what it is before
+  uint8_t max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
+  uint8_t min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
+  uint8_t rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 28);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, state) == 4);
-EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_node) == 8);
-EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_qpn) == 12);
-EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, attributes) == 8);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_node) == 12);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, dest_qpn) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qkey) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, pkey_index) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, access) == 28);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, path_mtu) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, max_reads_in) == 36);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, max_reads_out) == 37);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, min_rnr_timer) == 38);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr_retry) == 39);
 
-// What a queue pair is at.
+// What a queue pair is at, and its attributes as in mbox_modify_qp.
 struct exrnic_mbox_query_qp {
   exrnic_le32 state;  // Enum qp_state
   exrnic_le32 dest_node;  // Node of the peer
@@ -759,9 +782,16 @@ struct exrnic_mbox_query_qp {
   exrnic_le32 sq_producer;  // Slots posted, modulo 2^16
   exrnic_le32 sq_consumer;  // Slots taken, modulo 2^16
   exrnic_le32 under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
-  exrnic_le32 pkey_index;  // Of UD: entry of PKEYS; else 0
+  exrnic_le32 pkey_index;  // Of UD; else 0
+  exrnic_le32 qkey;  // Of UD; else 0
+  exrnic_le32 access;  // Of UD all of them, and nobody asks
+  exrnic_le32 path_mtu;  // Of UD MTU_MAX
+  uint8_t max_reads_in;  // Limits that hold now
+  uint8_t max_reads_out;  // Likewise
+  uint8_t min_rnr_timer;  // 0 to RNR_TIMER_MAX
+  uint8_t rnr_retry;  // 0 to RNR_RETRY_ENDLESS
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 28);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 44);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
@@ -769,6 +799,13 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_producer) == 12);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_consumer) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, under_way) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, pkey_index) == 24);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, qkey) == 28);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, access) == 32);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, path_mtu) == 36);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, max_reads_in) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, max_reads_out) == 41);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, min_rnr_timer) == 42);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, rnr_retry) == 43);
 
 // A shared receive queue.
 struct exrnic_mbox_create_srq {

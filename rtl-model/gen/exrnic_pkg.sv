@@ -407,6 +407,18 @@ package exrnic_pkg;
     MBOX_STATUS_NO_ROOM = 8'h6  // Others have what it asks for
   } mbox_status_e;
 
+  // Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS. Bit numbers.
+  localparam int unsigned QP_ATTRIBUTES_DEST = 0;  // dest_node and dest_qpn: RC and UC, with RTR, which needs it
+  localparam int unsigned QP_ATTRIBUTES_QKEY = 1;  // qkey: UD, with INIT, RTR and RTS; RESET to INIT needs it
+  localparam int unsigned QP_ATTRIBUTES_PKEY_INDEX = 2;  // pkey_index: UD, with INIT and RTR; RESET to INIT needs it
+  localparam int unsigned QP_ATTRIBUTES_ACCESS = 3;  // access: RC and UC, with INIT, RTR and RTS
+  localparam int unsigned QP_ATTRIBUTES_PATH_MTU = 4;  // path_mtu: RC and UC, with RTR
+  localparam int unsigned QP_ATTRIBUTES_MAX_READS_IN = 5;  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR
+  localparam int unsigned QP_ATTRIBUTES_MAX_READS_OUT = 6;  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS
+  localparam int unsigned QP_ATTRIBUTES_MIN_RNR_TIMER = 7;  // min_rnr_timer: RC, with RTR and RTS
+  localparam int unsigned QP_ATTRIBUTES_RNR_RETRY = 8;  // rnr_retry: RC, with RTS
+  localparam int unsigned QP_ATTRIBUTES_BITS = 9;
+
   // Names one object.
   typedef struct packed {
     logic [31:0] index;  // cqn, qpn, or STag
@@ -440,8 +452,8 @@ package exrnic_pkg;
   // A queue pair.
   typedef struct packed {
     logic [31:0] flags;  // Flags qp_flags; BAD_PARAMETER with others, or with those of another service
-    logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; places likewise
-    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp
+    logic [31:0] max_reads_in;  // RDMA Read Requests of the peer that it holds, 0 to MAX_READS; likewise
+    logic [31:0] max_reads_out;  // RDMA Read Requests that it may have under way, 0 to MAX_READS; a PULL needs one for each element that is not empty. It has places of READ_POOL for them (see read_places) until destroy_qp. MODIFY_QP can set fewer
     logic [31:0] srqn;  // Shared receive queue, of the same user page and domain, that replaces the receive queue; or NO_SRQ
     logic [63:0] rq_pbl_address;  // Bus address of the PBL of the receive queue
     logic [63:0] sq_pbl_address;  // Bus address of the PBL of the send queue
@@ -456,21 +468,34 @@ package exrnic_pkg;
   } mbox_create_qp_t;
   localparam int unsigned MBOX_CREATE_QP_BYTES = 64;
 
-  // A state change. RESET to INIT, INIT to RTR, RTR to RTS, any to ERROR, any to RESET.
+  // A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
   typedef struct packed {
-    logic [31:0] pkey_index;  // With INIT, of UD: entry of PKEYS that is its P_Key; BAD_PARAMETER if there is no such one, or it names no partition; else ignored
-    logic [31:0] qkey;  // With INIT, of UD: Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED; else ignored
-    logic [31:0] rnr;  // With RTR: min_rnr_timer, code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. With RTS: rnr_retry, how often a message of ours is sent again that found none, 0 to RNR_RETRY_ENDLESS. BAD_PARAMETER if it is more; else ignored, and by UC and UD
-    logic [31:0] dest_qpn;  // With RTR: queue pair of the peer, below RESERVED_QPN; ignored by UD
-    logic [31:0] dest_node;  // With RTR: node of the peer; ignored by UD, of which QUERY_QP tells the own node
+    logic [7:0] rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
+    logic [7:0] min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
+    logic [7:0] max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
+    logic [7:0] max_reads_in;  // At most max_reads_in of CREATE_QP, which is what it is before
+    logic [31:0] path_mtu;  // Payload bytes of its frames, if MTU is not less: MTU_MIN to MTU_MAX, a multiple of MTU_STEP. CREATE_QP: MTU_MAX
+    logic [31:0] access;  // Flags access, of those with remote: what the peer may do by this queue pair. What has bytes and lacks its right is refused as if the region lacked it (TERM_CODE access); UC drops it. Counts for what comes from now on. CREATE_QP: all of them
+    logic [31:0] pkey_index;  // Entry of PKEYS that is its P_Key; it exists, and names a partition
+    logic [31:0] qkey;  // Q_Key that datagrams for it must have, and that of work requests with QKEY_CONTROLLED
+    logic [31:0] dest_qpn;  // Queue pair of the peer, below RESERVED_QPN
+    logic [31:0] dest_node;  // Node of the peer. Of UD, which has none, QUERY_QP tells the own node
+    logic [31:0] attributes;  // Flags qp_attributes: those that are given
     logic [31:0] state;  // New state (enum qp_state)
     logic [31:0] qpn;  // Index
   } mbox_modify_qp_t;
-  localparam int unsigned MBOX_MODIFY_QP_BYTES = 28;
+  localparam int unsigned MBOX_MODIFY_QP_BYTES = 40;
 
-  // What a queue pair is at.
+  // What a queue pair is at, and its attributes as in mbox_modify_qp.
   typedef struct packed {
-    logic [31:0] pkey_index;  // Of UD: entry of PKEYS; else 0
+    logic [7:0] rnr_retry;  // 0 to RNR_RETRY_ENDLESS
+    logic [7:0] min_rnr_timer;  // 0 to RNR_TIMER_MAX
+    logic [7:0] max_reads_out;  // Likewise
+    logic [7:0] max_reads_in;  // Limits that hold now
+    logic [31:0] path_mtu;  // Of UD MTU_MAX
+    logic [31:0] access;  // Of UD all of them, and nobody asks
+    logic [31:0] qkey;  // Of UD; else 0
+    logic [31:0] pkey_index;  // Of UD; else 0
     logic [31:0] under_way;  // 1: RDMA Read Requests of either side are under way, or a message that has taken a receive; else 0. In ERROR they end by themselves. RESET and destroy_qp forget them: then a peer's PULL ends when that peer asks (PULL_ASK_SHIFT), and a shared receive is lost
     logic [31:0] sq_consumer;  // Slots taken, modulo 2^16
     logic [31:0] sq_producer;  // Slots posted, modulo 2^16
@@ -478,7 +503,7 @@ package exrnic_pkg;
     logic [31:0] dest_node;  // Node of the peer
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
-  localparam int unsigned MBOX_QUERY_QP_BYTES = 28;
+  localparam int unsigned MBOX_QUERY_QP_BYTES = 44;
 
   // A shared receive queue.
   typedef struct packed {

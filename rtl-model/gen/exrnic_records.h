@@ -78,7 +78,7 @@ constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
-constexpr unsigned kMboxAnswerBits = 224;  // the longest one
+constexpr unsigned kMboxAnswerBits = 352;  // the longest one
 constexpr unsigned kEventBits = 62;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
@@ -716,7 +716,7 @@ struct RxState {
   }
 };
 
-// Set by the driver, constant while the queue pair exists.
+// Set by the driver.
 struct QpConfig {
   bool valid = false;
   uint8_t page = 0;
@@ -729,8 +729,12 @@ struct QpConfig {
   uint64_t rq_pbl = 0;
   bool has_srq = false;  // it takes receives from `srqn`, not from its own queue
   uint8_t srqn = 0;
-  uint8_t max_reads_out = 0;
+  uint8_t places_out = 0;  // RDMA Read Requests that it has places for, as long as it exists, in each direction,
+  uint8_t places_in = 0;
+  uint8_t max_reads_out = 0;  // and how many there may be now
   uint8_t max_reads_in = 0;
+  uint8_t access = 0;  // flags ACCESS_*: what the peer may do by it
+  uint16_t path_mtu = 0;  // of its segments; MTU may be less
   uint16_t generation = 0;
   uint8_t dest_node = 0;
   uint32_t dest_qpn = 0;
@@ -754,8 +758,12 @@ struct QpConfig {
     visit(rq_pbl, 64);
     visit(has_srq, 1);
     visit(srqn, kSrqnBits);
+    visit(places_out, 5);
+    visit(places_in, 5);
     visit(max_reads_out, 5);
     visit(max_reads_in, 5);
+    visit(access, 8);
+    visit(path_mtu, 13);
     visit(generation, 16);
     visit(dest_node, kNodeBits);
     visit(dest_qpn, 24);
@@ -778,8 +786,12 @@ struct QpConfig {
            rq_pbl == other.rq_pbl &&
            has_srq == other.has_srq &&
            srqn == other.srqn &&
+           places_out == other.places_out &&
+           places_in == other.places_in &&
            max_reads_out == other.max_reads_out &&
            max_reads_in == other.max_reads_in &&
+           access == other.access &&
+           path_mtu == other.path_mtu &&
            generation == other.generation &&
            dest_node == other.dest_node &&
            dest_qpn == other.dest_qpn &&

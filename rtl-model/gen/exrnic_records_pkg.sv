@@ -72,7 +72,7 @@ package exrnic_records_pkg;
   typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
-  typedef logic [223:0] mbox_answer_t;  // the longest one
+  typedef logic [351:0] mbox_answer_t;  // the longest one
   typedef logic [61:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
@@ -402,7 +402,7 @@ package exrnic_records_pkg;
     logic [31:0] arrived;
   } rx_state_t;
 
-  // Set by the driver, constant while the queue pair exists.
+  // Set by the driver.
   typedef struct packed {
     logic valid;
     page_t page;
@@ -415,8 +415,12 @@ package exrnic_records_pkg;
     logic [63:0] rq_pbl;
     logic has_srq;  // it takes receives from `srqn`, not from its own queue
     srqn_t srqn;
-    reads_t max_reads_out;
+    reads_t places_out;  // RDMA Read Requests that it has places for, as long as it exists, in each direction,
+    reads_t places_in;
+    reads_t max_reads_out;  // and how many there may be now
     reads_t max_reads_in;
+    logic [7:0] access;  // flags ACCESS_*: what the peer may do by it
+    chunk_t path_mtu;  // of its segments; MTU may be less
     generation_t generation;
     node_t dest_node;
     logic [23:0] dest_qpn;

@@ -12,18 +12,52 @@ bool pbl_good(uint64_t address) { return address % EXRNIC_PBL_LINE_SIZE == 0; }
 
 bool log_good(uint32_t log, uint32_t most) { return log >= EXRNIC_RING_LOG_MIN && log <= most; }
 
-// RESET to INIT to RTR to RTS; any to ERROR; any to RESET.
 bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
   switch (to) {
     case EXRNIC_QP_STATE_INIT:
-      return from == EXRNIC_QP_STATE_RESET;
+      return from == EXRNIC_QP_STATE_RESET || from == EXRNIC_QP_STATE_INIT;
     case EXRNIC_QP_STATE_RTR:
       return from == EXRNIC_QP_STATE_INIT;
     case EXRNIC_QP_STATE_RTS:
-      return from == EXRNIC_QP_STATE_RTR;
+      return from == EXRNIC_QP_STATE_RTR || from == EXRNIC_QP_STATE_RTS;
     default:
       return true;
   }
+}
+
+// ---- Attributes (flags qp_attributes)
+
+constexpr uint32_t kOfUd = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+constexpr uint32_t kOfUc =
+    EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_ACCESS | EXRNIC_QP_ATTRIBUTES_PATH_MTU;
+constexpr uint32_t kOfRc = kOfUc | EXRNIC_QP_ATTRIBUTES_MAX_READS_IN |
+                           EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER |
+                           EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+
+uint32_t attributes_of(uint32_t service) {
+  if (service == EXRNIC_SERVICE_UD) return kOfUd;
+  return service == EXRNIC_SERVICE_UC ? kOfUc : kOfRc;
+}
+
+uint32_t attributes_with(exrnic_qp_state from, exrnic_qp_state to) {
+  switch (to) {
+    case EXRNIC_QP_STATE_INIT:
+      return kOfUd | EXRNIC_QP_ATTRIBUTES_ACCESS;
+    case EXRNIC_QP_STATE_RTR:
+      return kOfUd | kOfUc | EXRNIC_QP_ATTRIBUTES_MAX_READS_IN | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+    case EXRNIC_QP_STATE_RTS:
+      return EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_ACCESS |
+             EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER | EXRNIC_QP_ATTRIBUTES_RNR_RETRY |
+             (from == EXRNIC_QP_STATE_RTR ? EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT : 0u);
+    default:
+      return 0;
+  }
+}
+
+uint32_t attributes_needed(const QueuePair& qp, exrnic_qp_state to) {
+  if (to == EXRNIC_QP_STATE_INIT && qp.status.state == EXRNIC_QP_STATE_RESET && qp.is_datagram())
+    return kOfUd;
+  return to == EXRNIC_QP_STATE_RTR && qp.has_peer() ? EXRNIC_QP_ATTRIBUTES_DEST : 0u;
 }
 
 bool needs_rest(uint32_t op) {
@@ -189,6 +223,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
   qp = {};
   static_cast<exrnic_mbox_create_qp&>(qp) = command;
   qp.valid = true;
+  qp.has = qp.new_attributes();
   state_.pulls_free -= exrnic_read_places(qp.max_reads_out);
   state_.reads_free -= exrnic_read_places(qp.max_reads_in);
   qp.generation = next_generation(generation);
@@ -199,36 +234,58 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
 
 exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
   if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
-  if (command.state > EXRNIC_QP_STATE_ERROR) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  if (command.state > EXRNIC_QP_STATE_ERROR || (command.attributes & ~(kOfRc | kOfUd)) != 0)
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   QueuePair& qp = state_.qps[command.qpn];
   const auto to = static_cast<exrnic_qp_state>(command.state);
-  if (!qp.valid || !allowed(qp.status.state, to)) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  if (to == EXRNIC_QP_STATE_INIT && qp.is_datagram()) {
-    if (command.pkey_index >= EXRNIC_PKEYS ||
-        (state_.pkeys[command.pkey_index] & ~EXRNIC_PKEY_FULL) == 0)
-      return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-    qp.qkey = command.qkey;
-    qp.pkey_index = command.pkey_index;
-  }
-  if (to == EXRNIC_QP_STATE_RTR && qp.is_datagram()) {
-    if (command.rnr > EXRNIC_RNR_TIMER_MAX) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-    // Datagrams have no peer: those of all queue pairs queue together, in their order.
-    qp.dest_node = state_.config.node_id;
-    qp.dest_qpn = 0;
-  } else if (to == EXRNIC_QP_STATE_RTR) {
-    if (command.dest_node >= EXRNIC_MAX_NODE || command.dest_qpn >= EXRNIC_RESERVED_QPN ||
-        command.rnr > EXRNIC_RNR_TIMER_MAX)
-      return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-    qp.rnr_timer = static_cast<uint8_t>(command.rnr);
-    qp.dest_node = command.dest_node;
-    qp.dest_qpn = command.dest_qpn;
-  }
-  if (to == EXRNIC_QP_STATE_RTS) {
-    if (command.rnr > EXRNIC_RNR_RETRY_ENDLESS) return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
-    qp.rnr_retry = static_cast<uint8_t>(command.rnr);
-  }
+  const exrnic_qp_state from = qp.status.state;
+  if (!qp.valid || !allowed(from, to) ||
+      (command.attributes & ~(attributes_of(qp.service) & attributes_with(from, to))) != 0)
+    return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if ((attributes_needed(qp, to) & ~command.attributes) != 0 || !values_good(command, qp))
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   change_state(command.qpn, to);
+  set_attributes(command, qp);
+  // Datagrams have no peer: those of all queue pairs queue together, in their order.
+  if (to == EXRNIC_QP_STATE_RTR && qp.is_datagram()) qp.dest_node = state_.config.node_id;
   return EXRNIC_MBOX_STATUS_OK;
+}
+
+bool Mailbox::values_good(const exrnic_mbox_modify_qp& command, const QueuePair& qp) const {
+  constexpr uint32_t kRights =
+      EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+  const auto bad = [&](uint32_t attribute, bool good) {
+    return (command.attributes & attribute) != 0 && !good;
+  };
+  const uint32_t index = command.pkey_index;
+  return !bad(EXRNIC_QP_ATTRIBUTES_DEST,
+              command.dest_node < EXRNIC_MAX_NODE && command.dest_qpn < EXRNIC_RESERVED_QPN) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_PKEY_INDEX,
+              index < EXRNIC_PKEYS && (state_.pkeys[index] & ~EXRNIC_PKEY_FULL) != 0) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_ACCESS, (command.access & ~kRights) == 0) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_PATH_MTU, command.path_mtu >= EXRNIC_MTU_MIN &&
+                                                 command.path_mtu <= EXRNIC_MTU_MAX &&
+                                                 command.path_mtu % EXRNIC_MTU_STEP == 0) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_MAX_READS_IN, command.max_reads_in <= qp.max_reads_in) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT, command.max_reads_out <= qp.max_reads_out) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER, command.min_rnr_timer <= EXRNIC_RNR_TIMER_MAX) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, command.rnr_retry <= EXRNIC_RNR_RETRY_ENDLESS);
+}
+
+void Mailbox::set_attributes(const exrnic_mbox_modify_qp& command, QueuePair& qp) {
+  const auto set = [&](uint32_t attribute, auto& what, auto to) {
+    if (command.attributes & attribute) what = to;
+  };
+  set(EXRNIC_QP_ATTRIBUTES_DEST, qp.dest_node, command.dest_node);
+  set(EXRNIC_QP_ATTRIBUTES_DEST, qp.dest_qpn, command.dest_qpn);
+  set(EXRNIC_QP_ATTRIBUTES_QKEY, qp.has.qkey, command.qkey);
+  set(EXRNIC_QP_ATTRIBUTES_PKEY_INDEX, qp.has.pkey_index, command.pkey_index);
+  set(EXRNIC_QP_ATTRIBUTES_ACCESS, qp.has.access, command.access);
+  set(EXRNIC_QP_ATTRIBUTES_PATH_MTU, qp.has.path_mtu, command.path_mtu);
+  set(EXRNIC_QP_ATTRIBUTES_MAX_READS_IN, qp.has.reads_in, command.max_reads_in);
+  set(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT, qp.has.reads_out, command.max_reads_out);
+  set(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER, qp.has.rnr_timer, command.min_rnr_timer);
+  set(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, qp.has.rnr_retry, command.rnr_retry);
 }
 
 // RESET begins a new generation: what is under way ends without effect. With ERROR, what is under
@@ -238,6 +295,7 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
   if (to == EXRNIC_QP_STATE_RESET) {
     qp.status = {};
     qp.at = {};
+    qp.has = qp.new_attributes();
     state_.pulling.erase(qpn);
     qp.generation = next_generation(qp.generation);
     state_.pio[qp.page].drop();
@@ -259,8 +317,22 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   if (command.index >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   const QueuePair& qp = state_.qps[command.index];
   if (!qp.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
-  answer(exrnic_mbox_query_qp{qp.status.state, qp.dest_node, qp.dest_qpn, qp.at.sq_producer,
-                              qp.at.sq_consumer, is_under_way(qp), qp.pkey_index});
+  exrnic_mbox_query_qp now{};
+  now.state = qp.status.state;
+  now.dest_node = qp.dest_node;
+  now.dest_qpn = qp.dest_qpn;
+  now.sq_producer = qp.at.sq_producer;
+  now.sq_consumer = qp.at.sq_consumer;
+  now.under_way = is_under_way(qp);
+  now.pkey_index = qp.has.pkey_index;
+  now.qkey = qp.has.qkey;
+  now.access = qp.has.access;
+  now.path_mtu = qp.has.path_mtu;
+  now.max_reads_in = qp.has.reads_in;
+  now.max_reads_out = qp.has.reads_out;
+  now.min_rnr_timer = qp.has.rnr_timer;
+  now.rnr_retry = qp.has.rnr_retry;
+  answer(now);
   return EXRNIC_MBOX_STATUS_OK;
 }
 

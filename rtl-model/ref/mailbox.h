@@ -54,6 +54,8 @@ class Mailbox {
   std::optional<Attachment>* attachment(const exrnic_mbox_group& command);
   exrnic_mbox_status attach_group(const exrnic_mbox_group& command);
   exrnic_mbox_status detach_group(const exrnic_mbox_group& command);
+  bool values_good(const exrnic_mbox_modify_qp& command, const QueuePair& qp) const;
+  static void set_attributes(const exrnic_mbox_modify_qp& command, QueuePair& qp);
   void change_state(uint32_t qpn, exrnic_qp_state to);
 
   State& state_;

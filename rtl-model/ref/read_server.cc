@@ -39,7 +39,7 @@ void ReadServer::next_segment() {
   if (read.length == 0) return submit({});
   const ElementList source{
       {{read.source_to, read.length, read.source_stag}}, qp.pd, EXRNIC_ACCESS_REMOTE_READ};
-  const size_t length = std::min(read.length - read.done, state_.settings.mtu);
+  const size_t length = std::min(read.length - read.done, qp.mtu(state_.settings.mtu));
   turn_.phase = Turn::Phase::kReading;
   state_.trace(EXRNIC_TRACE_PAYLOAD_FETCH, turn_.qpn());
   gather_.gather(source, read.done, length, [this](const auto& result) { gathered(result); });

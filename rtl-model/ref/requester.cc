@@ -85,7 +85,7 @@ void Requester::go_back() {
   if (qp.in_error()) return;
   if (at.rnr_msn != at.ended_msn) at.rnr_count = 0;
   at.rnr_msn = at.ended_msn;
-  if (qp.rnr_retry == EXRNIC_RNR_RETRY_ENDLESS || at.rnr_count++ < qp.rnr_retry) return;
+  if (qp.has.rnr_retry == EXRNIC_RNR_RETRY_ENDLESS || at.rnr_count++ < qp.has.rnr_retry) return;
   QueuePair::Status failed;
   failed.fault = true;
   failed.fault_status = EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR;

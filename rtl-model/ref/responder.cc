@@ -215,6 +215,10 @@ void Responder::place(const Access& where, Bytes&& payload, std::function<void()
 }
 
 void Responder::take_write(QueuePair& qp) {
+  // Without bytes no right is needed, as no region is.
+  const bool empty = segment_.ddp.size() == EXRNIC_DDP_TAGGED_BYTES;
+  if (!empty && !(qp.has.access & EXRNIC_ACCESS_REMOTE_WRITE))
+    return refuse(EXRNIC_TERM_CODE_ACCESS);
   const uint8_t* header = segment_.ddp.data();
   const auto stag = static_cast<uint32_t>(exrnic_ddp_tagged_stag(header));
   place({stag, qp.pd, EXRNIC_ACCESS_REMOTE_WRITE, exrnic_ddp_tagged_to(header), 0}, [this, &qp] {
@@ -315,7 +319,10 @@ std::optional<exrnic_term_code> Responder::request_error(const QueuePair& qp,
   if (read.msn != qp.at.inbound.reads + 1) return EXRNIC_TERM_CODE_UNTAGGED_MSN;
   if (read.mo != 0) return EXRNIC_TERM_CODE_UNTAGGED_MO;
   if (read.length > EXRNIC_MESSAGE_MAX) return EXRNIC_TERM_CODE_RDMAP_BOUNDS;
-  if (qp.at.reads.size() >= qp.max_reads_in) return EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER;
+  if (qp.at.reads.size() >= qp.has.reads_in) return EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER;
+  const uint32_t right = read.atomic ? EXRNIC_ACCESS_REMOTE_ATOMIC : EXRNIC_ACCESS_REMOTE_READ;
+  const bool needs_right = read.atomic || read.length != 0;
+  if (needs_right && !(qp.has.access & right)) return EXRNIC_TERM_CODE_ACCESS;
   return std::nullopt;
 }
 
@@ -438,7 +445,7 @@ void Responder::refuse(exrnic_term_code code) {
 // Nothing is wrong: the message may come again.
 void Responder::ask_for_pause() {
   refuse(EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER);
-  pause_code_ = state_.qps[segment_.dst_qpn].rnr_timer;
+  pause_code_ = state_.qps[segment_.dst_qpn].has.rnr_timer;
 }
 
 Segment Responder::terminate() const {

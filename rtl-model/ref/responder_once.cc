@@ -33,11 +33,11 @@ void Responder::judge_unreliable() {
 }
 
 bool Responder::has_keys(const QueuePair& qp) {
-  if (!pkeys_match(state_.pkeys[qp.pkey_index], segment_.datagram->pkey)) {
+  if (!pkeys_match(state_.pkeys[qp.has.pkey_index], segment_.datagram->pkey)) {
     state_.count(EXRNIC_COUNTER_BAD_PKEY);
     return false;
   }
-  if (qp.qkey == segment_.datagram->qkey) return true;
+  if (qp.has.qkey == segment_.datagram->qkey) return true;
   state_.count(EXRNIC_COUNTER_BAD_QKEY);
   return false;
 }

@@ -100,7 +100,7 @@ bool Sender::may_begin() {
   const size_t under_way = qp.at.pulls.size();
   if (qp.at.probe == Probe::kOut && !qp.all_ended()) return false;
   if (status_ != EXRNIC_CQE_STATUS_SUCCESS) return under_way == 0;
-  if (op().pull) return qp.all_ended() && under_way + work_.read_requests() <= qp.max_reads_out;
+  if (op().pull) return qp.all_ended() && under_way + work_.read_requests() <= qp.has.reads_out;
   return under_way == 0 && (!op().stays || qp.all_ended());
 }
 
@@ -125,7 +125,8 @@ void Sender::execute() {
   if (op().stays) return invalidate();
   if (op().pull) return pull();
   if (immediate_due_) return send_immediate();
-  const size_t length = std::min(work_.head.length - submitted_, state_.settings.mtu);
+  const size_t length =
+      std::min(work_.head.length - submitted_, turn_.qp().mtu(state_.settings.mtu));
   if (work_.is_inline()) {
     const auto first = work_.inline_data.begin() + submitted_;
     return send_payload(Bytes(first, first + length));
@@ -289,8 +290,8 @@ Segment Sender::segment(Tag::Kind kind) {
   if (qp.service != EXRNIC_SERVICE_RC) segment.once = Segment::Once{};
   if (qp.is_datagram()) {
     const uint32_t qkey = work_.head.remote_stag;
-    segment.datagram = {destination_node(work_), qkey & EXRNIC_QKEY_CONTROLLED ? qp.qkey : qkey,
-                        state_.pkeys[qp.pkey_index]};
+    segment.datagram = {destination_node(work_), qkey & EXRNIC_QKEY_CONTROLLED ? qp.has.qkey : qkey,
+                        state_.pkeys[qp.has.pkey_index]};
     segment.dst_qpn = destination_qpn(work_);
     segment.src_generation = segment.dst_generation = 0;
   }

@@ -109,13 +109,28 @@ inline uint16_t next_generation(uint16_t generation) {
 // A queue pair. Ring indices are free-running, modulo 2^16.
 struct QueuePair : exrnic_mbox_create_qp {
   bool valid = false;
+  uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
+
+  // Attributes: see mbox_modify_qp.
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
-  uint32_t qkey = 0;  // these two of UD
-  uint32_t pkey_index = 0;
-  uint8_t rnr_timer = 0;    // code of the pause that a message without a receive is answered by
-  uint8_t rnr_retry = 0;    // how often one of ours is sent again
-  uint16_t generation = 0;  // tells a life of a queue pair of this number from the one before
+  struct Attributes {
+    uint32_t qkey = 0;  // these two of UD
+    uint32_t pkey_index = 0;
+    uint32_t access = EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ |
+                      EXRNIC_ACCESS_REMOTE_ATOMIC;  // what the peer may do
+    uint32_t path_mtu = EXRNIC_MTU_MAX;
+    uint8_t reads_in = 0;  // that there may be now, of max_reads_in and max_reads_out
+    uint8_t reads_out = 0;
+    uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
+    uint8_t rnr_retry = 0;  // how often one of ours is sent again
+  } has;
+  Attributes new_attributes() const {
+    Attributes attributes;
+    attributes.reads_in = static_cast<uint8_t>(max_reads_in);
+    attributes.reads_out = static_cast<uint8_t>(max_reads_out);
+    return attributes;
+  }
 
   using Status = records::QpStatus;
   Status status;  // how it stands
@@ -180,6 +195,8 @@ struct QueuePair : exrnic_mbox_create_qp {
   bool is_datagram() const { return service == EXRNIC_SERVICE_UD; }
   // Bytes that a datagram leaves to software at the begin of its receive.
   uint32_t left_to_software() const { return flags & EXRNIC_QP_FLAGS_GRH ? EXRNIC_GRH_BYTES : 0; }
+  // Payload bytes of its frames, at most.
+  uint32_t mtu(uint32_t of_device) const { return std::min(has.path_mtu, of_device); }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
   bool serves_peer() const {
     return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;

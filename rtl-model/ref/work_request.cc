@@ -89,7 +89,7 @@ size_t WorkRequest::read_requests() const { return std::max<size_t>(1, nonempty_
 exrnic_cqe_status check_send_work(const WorkRequest& work, const QueuePair& qp,
                                   const State& state) {
   if (!work.op().posted || !flags_good(work) || !shape_good(work) || !imm_data_good(work) ||
-      (work.op().pull && work.read_requests() > qp.max_reads_out) ||
+      (work.op().pull && work.read_requests() > qp.has.reads_out) ||
       !service_good(work, qp.service) || has_windows(qp, state))
     return EXRNIC_CQE_STATUS_LOC_QP_OP_ERR;
   if (qp.is_datagram() && work.head.length > state.settings.mtu)

@@ -136,9 +136,20 @@ void FrameBench::create_queue_pair(uint32_t qpn, exrnic_service service, unsigne
   qp.srqn = EXRNIC_NO_SRQ;
   qp.max_reads_out = qp.max_reads_in = EXRNIC_MAX_READS;
   core_.must(EXRNIC_MBOX_OP_CREATE_QP, qp);
-  for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS})
-    core_.must(EXRNIC_MBOX_OP_MODIFY_QP, exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(state),
-                                                               kPeer, kPeerQpn, 0, kQkey, 0});
+  exrnic_mbox_modify_qp change{};
+  change.qpn = qpn;
+  change.dest_node = kPeer;
+  change.dest_qpn = kPeerQpn;
+  change.qkey = kQkey;
+  const bool datagrams = service == EXRNIC_SERVICE_UD;
+  for (const auto state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS}) {
+    change.state = state;
+    change.attributes = 0;
+    if (datagrams && state == EXRNIC_QP_STATE_INIT)
+      change.attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+    if (!datagrams && state == EXRNIC_QP_STATE_RTR) change.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+    core_.must(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  }
   for (uint16_t i = 0; i < kReceives; ++i) {
     const testing::Work work = testing::receive_into({{kSinkBase + 100 * i, 1500, kSink}});
     const Bytes slot = testing::slots_of(work);

@@ -578,6 +578,7 @@ TEST_CASE("a queue pair of UD needs a P_Key of the table, and no peer") {
   exrnic_mbox_modify_qp change{};
   change.qpn = 60;
   change.state = EXRNIC_QP_STATE_INIT;
+  change.attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
   rnic.set_pkey(kNone, EXRNIC_PKEY_FULL);
   for (const uint32_t index : {1u, kNone, uint32_t{EXRNIC_PKEYS}, ~0u}) {
     change.pkey_index = index;
@@ -587,9 +588,10 @@ TEST_CASE("a queue pair of UD needs a P_Key of the table, and no peer") {
   change.pkey_index = kLimited;
   rnic.must(EXRNIC_MBOX_OP_MODIFY_QP, change);
   CHECK(rnic.query(60).pkey_index == kLimited);
-  CHECK(rnic.modify(60, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1) ==
-        EXRNIC_MBOX_STATUS_BAD_PARAMETER);
-  CHECK(rnic.modify(60, EXRNIC_QP_STATE_RTR, ~0u, ~0u) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(rnic.modify(60, EXRNIC_QP_STATE_RTR, 0, 60) == EXRNIC_MBOX_STATUS_BAD_STATE);
+  change.state = EXRNIC_QP_STATE_RTR;
+  change.attributes = 0;
+  rnic.must(EXRNIC_MBOX_OP_MODIFY_QP, change);
   CHECK(rnic.query(60).dest_node == 0);
 }
 

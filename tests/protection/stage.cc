@@ -156,8 +156,13 @@ void Stage::open_queues() {
 }
 
 void Stage::modify(const StageQp& qp, exrnic_qp_state state) {
-  core_.must(EXRNIC_MBOX_OP_MODIFY_QP, exrnic_mbox_modify_qp{qp.qpn, static_cast<uint32_t>(state),
-                                                             ScriptedPeer::kNode, qp.qpn, 0, 0, 0});
+  exrnic_mbox_modify_qp change{};
+  change.qpn = qp.qpn;
+  change.state = state;
+  if (state == EXRNIC_QP_STATE_RTR) change.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+  change.dest_node = ScriptedPeer::kNode;
+  change.dest_qpn = qp.qpn;
+  core_.must(EXRNIC_MBOX_OP_MODIFY_QP, change);
 }
 
 void Stage::restart(StageQp& qp) {

@@ -146,13 +146,7 @@ class RandomDriver {
                         one_of({EXRNIC_NO_SRQ, EXRNIC_NO_SRQ, 3u, 4u}, {EXRNIC_MAX_SRQ, ~1u}),
                         reads(), reads(), one_of({0u}, {EXRNIC_QP_FLAGS_GRH, 2u, ~0u})});
       case EXRNIC_MBOX_OP_MODIFY_QP:
-        return give(EXRNIC_MBOX_OP_MODIFY_QP,
-                    exrnic_mbox_modify_qp{
-                        qpn(), one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u}),
-                        one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u}),
-                        one_of({11u}, {0xff'ffffu, 0x100'0000u}),
-                        one_of({0u, 1u, 3u, 7u}, {8u, 31u, 32u, ~0u}), one_of({7u}, {~0u}),
-                        one_of({0u, 3u}, {EXRNIC_PKEYS - 1u, EXRNIC_PKEYS, ~0u})});
+        return modify();
       case EXRNIC_MBOX_OP_QUERY_QP:
         return query(EXRNIC_MBOX_OP_QUERY_QP, qpn(), sizeof(exrnic_mbox_query_qp));
       case EXRNIC_MBOX_OP_DESTROY_QP:
@@ -224,9 +218,52 @@ class RandomDriver {
     if (random_() % 4 == 0) rnic_.write_register(EXRNIC_REG_EQ_ARM + 4 * eqn, 1u << 30);
   }
 
+  // Mostly what goes with the change, so that it goes through.
+  uint32_t attributes(uint32_t to) {
+    constexpr uint32_t kEver = EXRNIC_QP_ATTRIBUTES_ACCESS;
+    constexpr uint32_t kPeer = EXRNIC_QP_ATTRIBUTES_DEST;
+    constexpr uint32_t kWithRtr =
+        kEver | kPeer | EXRNIC_QP_ATTRIBUTES_PATH_MTU | EXRNIC_QP_ATTRIBUTES_MAX_READS_IN;
+    constexpr uint32_t kAtRts =
+        kEver | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER | EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+    const uint32_t one = 1u << random_() % 32;
+    if (to == EXRNIC_QP_STATE_INIT) return one_of({0u, kEver}, {one, ~0u});
+    if (to == EXRNIC_QP_STATE_RTR) return one_of({kPeer, kWithRtr}, {0u, kPeer | one, ~0u});
+    if (to == EXRNIC_QP_STATE_RTS)
+      return one_of({0u, kAtRts, kAtRts | EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT}, {one, ~0u});
+    return one_of({0u}, {one, ~0u});
+  }
+
+  uint8_t small(uint32_t most) {
+    return static_cast<uint8_t>(one_of({0u, 1u, most}, {most + 1, 255u}));
+  }
+
+  void modify() {
+    exrnic_mbox_modify_qp change{};
+    change.qpn = qpn();
+    change.state = one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u});
+    change.attributes = attributes(change.state);
+    change.dest_node = one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u});
+    change.dest_qpn = one_of({11u}, {0xff'ffffu, 0x100'0000u});
+    change.qkey = one_of({7u}, {~0u});
+    change.pkey_index = one_of({0u, 3u}, {EXRNIC_PKEYS - 1u, EXRNIC_PKEYS, ~0u});
+    change.access = one_of({0u, 2u, 14u}, {1u, 16u, ~0u});
+    change.path_mtu = one_of({256u, 4096u, 1040u}, {0u, 255u, 1000u, 4097u, ~0u});
+    change.max_reads_in = small(EXRNIC_MAX_READS);
+    change.max_reads_out = small(EXRNIC_MAX_READS);
+    change.min_rnr_timer = small(EXRNIC_RNR_TIMER_MAX);
+    change.rnr_retry = small(EXRNIC_RNR_RETRY_ENDLESS);
+    give(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  }
+
   void bring_up(uint32_t qpn) {
     for (const uint32_t state : {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS}) {
-      const exrnic_mbox_modify_qp change{qpn, state, 1, 11, 0, 7, 0};
+      exrnic_mbox_modify_qp change{};
+      change.qpn = qpn;
+      change.state = state;
+      if (state == EXRNIC_QP_STATE_RTR) change.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+      change.dest_node = 1;
+      change.dest_qpn = 11;
       facts_ << "to state " << state << " status "
              << rnic_.command(EXRNIC_MBOX_OP_MODIFY_QP, change) << ' ';
     }

@@ -183,6 +183,7 @@ QueuePair RnicDriver::create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const 
   qp.qpn = qpn;
   qp.page = page;
   qp.pd = pd;
+  qp.service = options.service;
   qp.sq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
   qp.rq = make_ring(qpn, options.log_slots, sizeof(exrnic_wqe), DmaRights::kRead);
   exrnic_mbox_create_qp create{};
@@ -227,22 +228,28 @@ SharedReceiveQueue RnicDriver::create_srq(uint32_t srqn, uint32_t page, uint32_t
 }
 
 exrnic_mbox_status RnicDriver::modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node,
-                                      uint32_t dest_qpn, uint32_t rnr) {
+                                      uint32_t dest_qpn, uint8_t rnr) {
   exrnic_mbox_modify_qp change{};
   change.qpn = qpn;
   change.state = state;
   change.dest_node = dest_node;
   change.dest_qpn = dest_qpn;
-  change.rnr = rnr;
-  return command(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  change.min_rnr_timer = change.rnr_retry = rnr;
+  if (state == EXRNIC_QP_STATE_RTR) change.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+  if (state == EXRNIC_QP_STATE_RTR && rnr != 0)
+    change.attributes |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+  if (state == EXRNIC_QP_STATE_RTS && rnr != 0) change.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  return modify(change);
 }
 
 void RnicDriver::connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
                          const Rnr& rnr) {
   const auto op = EXRNIC_MBOX_OP_MODIFY_QP;
+  const bool reliable = qp.service == EXRNIC_SERVICE_RC;
+  const Rnr given = reliable ? rnr : Rnr{};
   expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_INIT));
-  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn, rnr.min_timer));
-  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, rnr.retry));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTR, dest_node, dest_qpn, given.min_timer));
+  expect_ok(op, modify(qp.qpn, EXRNIC_QP_STATE_RTS, 0, 0, given.retry));
 }
 
 void RnicDriver::set_pkey(uint32_t index, uint16_t pkey) {
@@ -253,10 +260,13 @@ void RnicDriver::open_datagrams(const QueuePair& qp, uint32_t qkey, uint32_t pke
   exrnic_mbox_modify_qp change{};
   change.qpn = qp.qpn;
   change.state = EXRNIC_QP_STATE_INIT;
+  change.attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
   change.qkey = qkey;
   change.pkey_index = pkey_index;
   must(EXRNIC_MBOX_OP_MODIFY_QP, change);
-  expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTR));
+  change.state = EXRNIC_QP_STATE_RTR;
+  change.attributes = 0;
+  must(EXRNIC_MBOX_OP_MODIFY_QP, change);
   expect_ok(EXRNIC_MBOX_OP_MODIFY_QP, modify(qp.qpn, EXRNIC_QP_STATE_RTS));
 }
 

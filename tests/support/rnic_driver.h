@@ -41,6 +41,7 @@ struct QueuePair {
   uint32_t qpn = 0;
   uint32_t page = 0;
   uint32_t pd = 0;
+  exrnic_service service = EXRNIC_SERVICE_RC;
   Queue sq;
   Queue rq;
 };
@@ -60,8 +61,8 @@ struct QueuePairOptions {
 // What comes of messages that find no receive: the pause that this end asks for (RNR_TIMER_MAX),
 // and how often it sends its own again.
 struct Rnr {
-  uint32_t min_timer = 0;
-  uint32_t retry = 0;
+  uint8_t min_timer = 0;
+  uint8_t retry = 0;
 };
 
 struct SharedReceiveQueue {
@@ -135,8 +136,12 @@ class RnicDriver {
                       const QueuePairOptions& options);
   SharedReceiveQueue create_srq(uint32_t srqn, uint32_t page, uint32_t pd, uint32_t log_slots = 6,
                                 uint32_t limit = 0);
+  // With RTR the peer is given; with RTR and RTS, unless it is 0, min_rnr_timer or rnr_retry.
   exrnic_mbox_status modify(uint32_t qpn, exrnic_qp_state state, uint32_t dest_node = 0,
-                            uint32_t dest_qpn = 0, uint32_t rnr = 0);
+                            uint32_t dest_qpn = 0, uint8_t rnr = 0);
+  exrnic_mbox_status modify(const exrnic_mbox_modify_qp& change) {
+    return command(EXRNIC_MBOX_OP_MODIFY_QP, change);
+  }
   void connect(const QueuePair& qp, uint32_t dest_node, uint32_t dest_qpn,
                const Rnr& rnr = {});             // RESET to RTS
   void set_pkey(uint32_t index, uint16_t pkey);  // of the node's table

@@ -345,16 +345,25 @@ class SimTransport : public Transport {
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
-    mailbox_.Set(
-        EXRNIC_MBOX_OP_MODIFY_QP,
-        exrnic_mbox_modify_qp{qpn, static_cast<uint32_t>(change.state), change.dest_node,
-                              change.dest_qpn, change.rnr, change.qkey, change.pkey_index});
+    exrnic_mbox_modify_qp in = {};
+    in.qpn = qpn;
+    in.state = change.state;
+    in.attributes = change.attributes;
+    in.dest_node = change.dest_node;
+    in.dest_qpn = change.dest_qpn;
+    in.qkey = change.qkey;
+    in.pkey_index = change.pkey_index;
+    in.min_rnr_timer = change.min_rnr_timer;
+    in.rnr_retry = change.rnr_retry;
+    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP, in);
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then
   // may not hear of the end.
   void Stop(uint32_t qpn) {
-    SetState(qpn, {EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0});
+    QpChange stop = {};
+    stop.state = EXRNIC_QP_STATE_ERROR;
+    SetState(qpn, stop);
     const auto deadline = std::chrono::steady_clock::now() + kStopLimit;
     while (mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn).under_way != 0 &&
            std::chrono::steady_clock::now() < deadline) {

@@ -88,13 +88,16 @@ struct QpRequest {
   uint64_t cookie;
 };
 
+// As mbox_modify_qp has them.
 struct QpChange {
   exrnic_qp_state state;
-  uint32_t dest_node;  // with RTR, else and of UD zero
+  uint32_t attributes;  // flags EXRNIC_QP_ATTRIBUTES: those that are given. The others are zero
+  uint32_t dest_node;
   uint32_t dest_qpn;
-  uint32_t rnr;   // with RTR: min_rnr_timer; with RTS: rnr_retry; else zero
-  uint32_t qkey;  // these two of UD with INIT, else zero
+  uint32_t qkey;
   uint32_t pkey_index;
+  uint8_t min_rnr_timer;
+  uint8_t rnr_retry;
 };
 
 struct QpInfo {

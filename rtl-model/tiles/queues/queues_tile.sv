@@ -166,7 +166,7 @@ module queues_tile
       .take_i(command.reads_take),
       .give_i(command.reads_give),
       .clear_qpn_i(command.qpn),
-      .limit_i(command.qp_config.max_reads_out),
+      .limit_i(command.qp_config.places_out),
       .free_o(command.pulls_free)
   );
 
@@ -194,7 +194,7 @@ module queues_tile
       .take_i(command.reads_take),
       .give_i(command.reads_give),
       .clear_qpn_i(command.qpn),
-      .limit_i(command.qp_config.max_reads_in),
+      .limit_i(command.qp_config.places_in),
       .free_o(command.reads_free)
   );
 

@@ -86,7 +86,6 @@ module mailbox
       .valid_i(state_q == StCheck),
       .cfg_node_i,
       .cfg_window_shift_i,
-      .pkeys_i,
       .eqs_i,
       .op_known_i(op_known_q),
       .op_i(op_q),
@@ -100,14 +99,30 @@ module mailbox
       .recv_cq_i(recv_cq_q),
       .srq_i(srq.row),
       .mr_i(command.mr_now),
+      .change_known_i(change_known),
+      .change_allowed_i(change_allowed),
+      .change_good_i(change_good),
       .verdict_o(verdict)
   );
 
-  qp_state_e from, to;
-  logic datagrams;
-  assign from = qp.row.status.state;
+  logic change_known, change_allowed, change_good, change_clears;
+  qp_config_t changed_cfg;
+  qp_status_t changed_status;
+  qp_change u_change (
+      .valid_i(op_q == MBOX_OP_MODIFY_QP && state_q inside {StCheck, StApply}),
+      .cfg_node_i,
+      .pkeys_i,
+      .change_i(change),
+      .qp_i(qp.row),
+      .known_o(change_known),
+      .allowed_o(change_allowed),
+      .good_o(change_good),
+      .cfg_o(changed_cfg),
+      .status_o(changed_status),
+      .clears_o(change_clears)
+  );
+  qp_state_e to;
   assign to = qp_state_e'(change.state[2:0]);
-  assign datagrams = qp.row.cfg.service == SERVICE_UD;
 
   // What takes memory away, or must not meet work half done.
   logic rests, wakes, groups;
@@ -188,18 +203,14 @@ module mailbox
               rq_pbl: new_qp.rq_pbl_address,
               has_srq: new_qp.srqn != NO_SRQ,
               srqn: srqn_t'(new_qp.srqn),
-              max_reads_out: reads_t'(new_qp.max_reads_out),
-              max_reads_in: reads_t'(new_qp.max_reads_in),
+              places_out: reads_t'(new_qp.max_reads_out),
+              places_in: reads_t'(new_qp.max_reads_in),
               generation: next_generation(qp.row.cfg.generation),
-              dest_node: '0,
-              dest_qpn: '0,
-              rnr_timer: '0,
-              rnr_retry: '0,
               service: service_e'(new_qp.service[1:0]),
-              qkey: '0,
-              pkey_index: '0,
-              grh: new_qp.flags[QP_FLAGS_GRH]
+              grh: new_qp.flags[QP_FLAGS_GRH],
+              default: '0
           };
+          command.qp_config = new_attributes(command.qp_config);
           command.qp_status = '0;
           command.qp_clear = 1'b1;
         end
@@ -209,28 +220,9 @@ module mailbox
           command.qp_clear = 1'b1;
         end
         default: begin
-          command.qp_status.state = to;
-          if (to == QP_STATE_INIT && datagrams) begin
-            command.qp_config.qkey = change.qkey;
-            command.qp_config.pkey_index = pkey_index_t'(change.pkey_index);
-          end
-          if (to == QP_STATE_RTR) begin
-            // Datagrams have no peer: those of all queue pairs queue together, in their order.
-            command.qp_config.dest_node = datagrams ? cfg_node_i : node_t'(change.dest_node);
-            command.qp_config.dest_qpn  = datagrams ? '0 : change.dest_qpn[23:0];
-            command.qp_config.rnr_timer = change.rnr[4:0];
-          end
-          if (to == QP_STATE_RTS) command.qp_config.rnr_retry = change.rnr[2:0];
-          if (to == QP_STATE_RESET) begin
-            command.qp_config.generation = next_generation(qp.row.cfg.generation);
-            command.qp_status = '0;
-            command.qp_clear = 1'b1;
-          end
-          // What is under way is flushed; none of it has a cause of its own.
-          if (to == QP_STATE_ERROR && from != QP_STATE_ERROR) begin
-            command.qp_status.fault = 1'b0;
-            command.qp_status.exact = qp.row.status.rnr;
-          end
+          command.qp_config = changed_cfg;
+          command.qp_status = changed_status;
+          command.qp_clear = change_clears;
         end
       endcase
     end
@@ -381,7 +373,14 @@ module mailbox
           sq_producer: 32'(qp.row.sq_producer),
           sq_consumer: 32'(qp.row.sq.consumer),
           under_way: 32'(under_way),
-          pkey_index: 32'(qp.row.cfg.pkey_index)
+          pkey_index: 32'(qp.row.cfg.pkey_index),
+          qkey: qp.row.cfg.qkey,
+          access: 32'(qp.row.cfg.access),
+          path_mtu: 32'(qp.row.cfg.path_mtu),
+          max_reads_in: 8'(qp.row.cfg.max_reads_in),
+          max_reads_out: 8'(qp.row.cfg.max_reads_out),
+          min_rnr_timer: 8'(qp.row.cfg.rnr_timer),
+          rnr_retry: 8'(qp.row.cfg.rnr_retry)
       };
       srq_answer = '{
           limit: 32'(srq.row.limit),

@@ -9,7 +9,6 @@ module mailbox_check
     input logic         valid_i,  // a command is to be judged
     input node_t        cfg_node_i,
     input window_shift_t cfg_window_shift_i,
-    input pkeys_t       pkeys_i,
     input logic [MAX_EQ-1:0] eqs_i,  // event queues that exist
     input logic         op_known_i,
     input mbox_op_e     op_i,
@@ -25,6 +24,9 @@ module mailbox_check
     input srq_t         srq_i,
     input mr_t          mr_i,
     /* verilator lint_on UNUSEDSIGNAL */
+    input logic         change_known_i,  // of MODIFY_QP: see qp_change
+    input logic         change_allowed_i,
+    input logic         change_good_i,
 
     output mbox_status_e verdict_o
 );
@@ -36,7 +38,6 @@ module mailbox_check
   mbox_create_cq_t new_cq;
   mbox_create_qp_t new_qp;
   mbox_create_srq_t new_srq;
-  mbox_modify_qp_t change;
   /* verilator lint_on UNUSEDSIGNAL */
   mbox_register_mr_t new_mr;
   mbox_modify_srq_t new_limit;
@@ -47,7 +48,6 @@ module mailbox_check
   assign object = data_i[$bits(mbox_object_t)-1:0];
   assign new_cq = data_i[$bits(mbox_create_cq_t)-1:0];
   assign new_qp = data_i[$bits(mbox_create_qp_t)-1:0];
-  assign change = data_i[$bits(mbox_modify_qp_t)-1:0];
   assign new_mr = data_i[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_i[$bits(mbox_create_srq_t)-1:0];
   assign new_window = data_i[$bits(mbox_set_window_t)-1:0];
@@ -101,27 +101,8 @@ module mailbox_check
     end
   end
 
-  qp_state_e from, to;
-  logic allowed, dest_ok, datagrams, keys_ok;
-  assign from = qp_i.status.state;
-  assign to = qp_state_e'(change.state[2:0]);
+  logic datagrams;
   assign datagrams = qp_i.cfg.service == SERVICE_UD;
-  always_comb begin
-    {allowed, keys_ok, dest_ok} = '0;
-    if (valid_i) begin
-      unique case (to)
-        QP_STATE_RESET, QP_STATE_ERROR: allowed = 1'b1;
-        QP_STATE_INIT: allowed = from == QP_STATE_RESET;
-        QP_STATE_RTR: allowed = from == QP_STATE_INIT;
-        QP_STATE_RTS: allowed = from == QP_STATE_RTR;
-        default: allowed = 1'b0;
-      endcase
-      keys_ok = !datagrams || (change.pkey_index < PKEYS &&
-          pkey_valid(pkey_of(pkeys_i, pkey_index_t'(change.pkey_index))));
-      dest_ok = (datagrams || (change.dest_node < N_NODE && change.dest_qpn < RESERVED_QPN)) &&
-          change.rnr <= RNR_TIMER_MAX;
-    end
-  end
 
   // ---- Shared receive queues
   function automatic logic limit_ok(logic [31:0] limit);
@@ -184,12 +165,10 @@ module mailbox_check
         else if (!qp_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         else if (!reads_fit) verdict_o = MBOX_STATUS_NO_ROOM;
         MBOX_OP_MODIFY_QP:
-        if (change.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-        else if (change.state > 32'(QP_STATE_ERROR)) verdict_o = MBOX_STATUS_BAD_PARAMETER;
-        else if (!qp_i.cfg.valid || !allowed) verdict_o = MBOX_STATUS_BAD_STATE;
-        else if ((to == QP_STATE_INIT && !keys_ok) || (to == QP_STATE_RTR && !dest_ok) ||
-                 (to == QP_STATE_RTS && change.rnr > RNR_RETRY_ENDLESS))
-          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!change_known_i) verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        else if (!qp_i.cfg.valid || !change_allowed_i) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!change_good_i) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         MBOX_OP_QUERY_QP, MBOX_OP_DESTROY_QP:
         if (object.index >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (!qp_i.cfg.valid) verdict_o = MBOX_STATUS_BAD_STATE;
@@ -219,7 +198,7 @@ module mailbox_check
         if (new_window.window >= N_WINDOW) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (new_window.access == '0) verdict_o = MBOX_STATUS_OK;
         else if (new_window.qpn >= N_QP) verdict_o = MBOX_STATUS_BAD_INDEX;
-        else if (!qp_i.cfg.valid || from != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC || posted)
+        else if (!qp_i.cfg.valid || qp_i.status.state != QP_STATE_RTS || qp_i.cfg.service != SERVICE_RC || posted)
           verdict_o = MBOX_STATUS_BAD_STATE;
         else if (!window_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP:

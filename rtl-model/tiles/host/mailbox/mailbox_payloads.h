@@ -112,11 +112,45 @@ inline Qp qp_in(exrnic_qp_state state) {
   qp.cfg.generation = 0xffff;
   qp.cfg.dest_node = 9;
   qp.cfg.dest_qpn = 0x777;
+  qp.cfg.places_out = 5;
+  qp.cfg.places_in = 4;
+  qp.cfg.max_reads_out = 1;
+  qp.cfg.max_reads_in = 2;
+  qp.cfg.access = EXRNIC_ACCESS_REMOTE_WRITE;
+  qp.cfg.path_mtu = 1040;
+  qp.cfg.rnr_timer = 19;
+  qp.cfg.rnr_retry = 5;
   qp.status.state = state;
   qp.sq_producer = 0xfff0;
   qp.sq.consumer = 0xffe0;
   qp.sq.halted = true;
   return qp;
+}
+
+// A change of state, with what it cannot do without.
+constexpr uint32_t kKeys = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+inline exrnic_mbox_modify_qp change_to(uint32_t state, uint32_t attributes) {
+  exrnic_mbox_modify_qp change{};
+  change.qpn = kQpn;
+  change.state = state;
+  change.attributes = attributes;
+  return change;
+}
+inline exrnic_mbox_modify_qp change_to(uint32_t state) {
+  return change_to(state, state == EXRNIC_QP_STATE_RTR ? EXRNIC_QP_ATTRIBUTES_DEST : 0);
+}
+
+// Those that a queue pair has that nobody has set any.
+inline void check_new_attributes(const QpConfig& cfg) {
+  CHECK(cfg.qkey == 0);
+  CHECK(cfg.pkey_index == 0);
+  CHECK(cfg.access ==
+        (EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC));
+  CHECK(cfg.path_mtu == EXRNIC_MTU_MAX);
+  CHECK(cfg.max_reads_out == cfg.places_out);
+  CHECK(cfg.max_reads_in == cfg.places_in);
+  CHECK(cfg.rnr_timer == 0);
+  CHECK(cfg.rnr_retry == 0);
 }
 
 // What a peer's refusal leaves.

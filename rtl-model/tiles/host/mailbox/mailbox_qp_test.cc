@@ -25,8 +25,9 @@ TEST_CASE("A queue pair is created as asked: in RESET, empty, of a new generatio
   CHECK(qp.cfg.sq_pbl == 0xaaaaaaaaaac0);
   CHECK(qp.cfg.rq_pbl == 0xbbbbbbbbbb80);
   CHECK_FALSE(qp.cfg.has_srq);
-  CHECK(qp.cfg.max_reads_out == 5);
-  CHECK(qp.cfg.max_reads_in == EXRNIC_MAX_READS);
+  CHECK(qp.cfg.places_out == 5);
+  CHECK(qp.cfg.places_in == EXRNIC_MAX_READS);
+  check_new_attributes(qp.cfg);
   CHECK(qp.cfg.generation == 1);  // after 0xffff
   CHECK(qp.cfg.dest_node == 0);
   CHECK(qp.cfg.dest_qpn == 0);
@@ -94,7 +95,7 @@ TEST_CASE(
   create_cqs(mailbox);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_QP, qp_payload()) == kOk);
   CHECK(mailbox.order == "1wctfF0d");
-  const exrnic_mbox_modify_qp reset{kQpn, EXRNIC_QP_STATE_RESET, 0, 0, 0, 0, 0};
+  const exrnic_mbox_modify_qp reset = change_to(EXRNIC_QP_STATE_RESET);
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, reset) == kOk);
   CHECK(mailbox.order == "1wcfF0d");
   CHECK(mailbox.run(EXRNIC_MBOX_OP_DESTROY_QP, object(kQpn)) == kOk);
@@ -134,11 +135,14 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
   for (uint32_t from = 0; from <= EXRNIC_QP_STATE_ERROR; ++from) {
     for (uint32_t to = 0; to <= EXRNIC_QP_STATE_ERROR; ++to) {
       CAPTURE(from, to);
+      const bool stays = to == from && (to == EXRNIC_QP_STATE_INIT || to == EXRNIC_QP_STATE_RTS);
       const bool allowed =
-          to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1;
+          to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1 || stays;
       Mailbox mailbox;
       const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<exrnic_qp_state>(from));
-      const exrnic_mbox_modify_qp payload{kQpn, to, 0x21, 0x654321, 5, 0, 0};
+      exrnic_mbox_modify_qp payload = change_to(to);
+      payload.dest_node = 0x21;
+      payload.dest_qpn = 0x654321;
       CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == (allowed ? kOk : kBadState));
       const Qp& qp = mailbox.qps[kQpn];
       const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
@@ -147,9 +151,6 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
       CHECK(qp.status.state == (allowed ? to : from));
       CHECK(qp.cfg.dest_node == (to_rtr ? 0x21 : before.cfg.dest_node));
       CHECK(qp.cfg.dest_qpn == (to_rtr ? 0x654321 : before.cfg.dest_qpn));
-      const bool to_rts = allowed && to == EXRNIC_QP_STATE_RTS;
-      CHECK(qp.cfg.rnr_timer == (to_rtr ? 5 : before.cfg.rnr_timer));
-      CHECK(qp.cfg.rnr_retry == (to_rts ? 5 : before.cfg.rnr_retry));
       CHECK(qp.cfg.generation == (to_reset ? 1 : 0xffff));
       CHECK(qp.sq.consumer == (to_reset ? 0 : before.sq.consumer));
       CHECK(qp.sq.halted == !to_reset);
@@ -161,7 +162,9 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
 TEST_CASE("Each field of a state change is checked") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
-  exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTR, 5, EXRNIC_RESERVED_QPN - 1, 31, 0, 0};
+  exrnic_mbox_modify_qp payload = change_to(EXRNIC_QP_STATE_RTR);
+  payload.dest_node = 5;
+  payload.dest_qpn = EXRNIC_RESERVED_QPN - 1;
   exrnic_mbox_status expected = kBadParameter;
   SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
@@ -173,8 +176,10 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("that of a group") { payload.dest_qpn = EXRNIC_GROUP_QPN; }
   SECTION("that of firmware") { payload.dest_qpn = EXRNIC_FW_QPN; }
   SECTION("that of a port") { payload.dest_qpn = EXRNIC_PORT_QPN + 3; }
-  SECTION("pause") { payload.rnr = EXRNIC_RNR_TIMER_MAX + 1; }
-  SECTION("pause, high bits") { payload.rnr = 0x100; }
+  SECTION("no peer") { payload.attributes = 0; }
+  SECTION("an attribute that there is not") {
+    payload.attributes |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY << 1;
+  }
   SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
   CHECK((mailbox.qps[kQpn].status.state == EXRNIC_QP_STATE_RTR) == (expected == kOk));
@@ -184,7 +189,10 @@ TEST_CASE("A queue pair of datagrams has keys, and no peer") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RESET);
   qp.cfg.service = EXRNIC_SERVICE_UD;
-  exrnic_mbox_modify_qp change{kQpn, EXRNIC_QP_STATE_INIT, 0, 0, 0, 0xdeadbeef, 0};
+  exrnic_mbox_modify_qp change = change_to(EXRNIC_QP_STATE_INIT);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
+  change.attributes = kKeys;
+  change.qkey = 0xdeadbeef;
   mailbox.set_pkey(1, EXRNIC_PKEY_FULL);
   mailbox.set_pkey(EXRNIC_PKEYS - 1, 1);
   for (const uint32_t index : {0u, 1u, uint32_t{EXRNIC_PKEYS}, 0x8000'000fu}) {
@@ -195,9 +203,11 @@ TEST_CASE("A queue pair of datagrams has keys, and no peer") {
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
   CHECK(qp.cfg.qkey == 0xdeadbeef);
   CHECK(qp.cfg.pkey_index == EXRNIC_PKEYS - 1);
-  change = {kQpn, EXRNIC_QP_STATE_RTR, ~0u, ~0u, EXRNIC_RNR_TIMER_MAX + 1, 1, 0};
-  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadParameter);
-  change.rnr = 0;
+  change.qkey = 1;
+  change.state = EXRNIC_QP_STATE_RTR;
+  change.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kBadState);
+  change.attributes = 0;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == kOk);
   CHECK(qp.cfg.dest_node == kNode);
   CHECK(qp.cfg.qkey == 0xdeadbeef);
@@ -242,21 +252,165 @@ TEST_CASE("Each field of a change of attachments is checked") {
   CHECK(mailbox.group_changes.empty());
 }
 
-TEST_CASE("How often a message is sent again that finds no receive is checked") {
-  for (const auto& [retry, expected] :
-       {std::pair(7u, kOk), std::pair(8u, kBadParameter), std::pair(0x100u, kBadParameter)}) {
+// Attributes of service RC, with a good value of each that is not the first one.
+exrnic_mbox_modify_qp with_attributes(uint32_t to, uint32_t attributes) {
+  exrnic_mbox_modify_qp change = change_to(to);
+  change.attributes = attributes;
+  change.dest_node = 0x21;
+  change.dest_qpn = 0x654321;
+  change.qkey = 0xdeadbeef;
+  change.pkey_index = 1;
+  change.access = EXRNIC_ACCESS_REMOTE_READ;
+  change.path_mtu = 512;
+  change.max_reads_in = 3;
+  change.max_reads_out = 2;
+  change.min_rnr_timer = EXRNIC_RNR_TIMER_MAX;
+  change.rnr_retry = EXRNIC_RNR_RETRY_ENDLESS;
+  return change;
+}
+
+void check_attributes(const QpConfig& cfg, const QpConfig& before,
+                      const exrnic_mbox_modify_qp& change) {
+  const auto given = [&](uint32_t attribute) { return (change.attributes & attribute) != 0; };
+  const bool dest = given(EXRNIC_QP_ATTRIBUTES_DEST);
+  CHECK(cfg.dest_node == (dest ? change.dest_node : before.dest_node));
+  CHECK(cfg.dest_qpn == (dest ? change.dest_qpn : before.dest_qpn));
+  CHECK(cfg.qkey == (given(EXRNIC_QP_ATTRIBUTES_QKEY) ? change.qkey : before.qkey));
+  CHECK(cfg.pkey_index ==
+        (given(EXRNIC_QP_ATTRIBUTES_PKEY_INDEX) ? change.pkey_index : before.pkey_index));
+  CHECK(cfg.access == (given(EXRNIC_QP_ATTRIBUTES_ACCESS) ? change.access : before.access));
+  CHECK(cfg.path_mtu == (given(EXRNIC_QP_ATTRIBUTES_PATH_MTU) ? change.path_mtu : before.path_mtu));
+  CHECK(cfg.max_reads_in ==
+        (given(EXRNIC_QP_ATTRIBUTES_MAX_READS_IN) ? change.max_reads_in : before.max_reads_in));
+  CHECK(cfg.max_reads_out ==
+        (given(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT) ? change.max_reads_out : before.max_reads_out));
+  CHECK(cfg.rnr_timer ==
+        (given(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER) ? change.min_rnr_timer : before.rnr_timer));
+  CHECK(cfg.rnr_retry ==
+        (given(EXRNIC_QP_ATTRIBUTES_RNR_RETRY) ? change.rnr_retry : before.rnr_retry));
+}
+
+// As the specification lists them.
+uint32_t attributes_of(uint32_t from, uint32_t to, exrnic_service service) {
+  const bool rc = service == EXRNIC_SERVICE_RC, ud = service == EXRNIC_SERVICE_UD;
+  const bool init = to == EXRNIC_QP_STATE_INIT, rtr = to == EXRNIC_QP_STATE_RTR,
+             rts = to == EXRNIC_QP_STATE_RTS;
+  uint32_t all = 0;
+  if (ud && (init || rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_QKEY;
+  if (ud && (init || rtr)) all |= EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+  if (!ud && (init || rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_ACCESS;
+  if (!ud && rtr) all |= EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_PATH_MTU;
+  if (rc && rtr) all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_IN;
+  if (rc && rts && from == EXRNIC_QP_STATE_RTR) all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT;
+  if (rc && (rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+  if (rc && rts) all |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  return all;
+}
+
+TEST_CASE("Each change of state takes its attributes, of each service, and refuses all others") {
+  const std::pair<uint32_t, uint32_t> arrows[] = {
+      {EXRNIC_QP_STATE_RESET, EXRNIC_QP_STATE_INIT}, {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_INIT},
+      {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR},   {EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS},
+      {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_RTS},    {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_ERROR},
+      {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_RESET},
+  };
+  for (const auto service : {EXRNIC_SERVICE_RC, EXRNIC_SERVICE_UC, EXRNIC_SERVICE_UD}) {
+    for (const auto& [from, to] : arrows) {
+      const uint32_t all = attributes_of(from, to, service);
+      uint32_t needed = 0;
+      if (service != EXRNIC_SERVICE_UD && to == EXRNIC_QP_STATE_RTR)
+        needed = EXRNIC_QP_ATTRIBUTES_DEST;
+      if (service == EXRNIC_SERVICE_UD && from == EXRNIC_QP_STATE_RESET) needed = kKeys;
+      for (uint32_t bit = 0; bit <= EXRNIC_QP_ATTRIBUTES_RNR_RETRY; bit = bit ? 2 * bit : 1) {
+        for (const bool whole : {false, true}) {
+          CAPTURE(service, from, to, bit, whole);
+          Mailbox mailbox;
+          mailbox.set_pkey(1, EXRNIC_PKEY_DEFAULT);
+          Qp& qp = mailbox.qps[kQpn] = qp_in(static_cast<exrnic_qp_state>(from));
+          qp.cfg.service = service;
+          QpConfig before = qp.cfg;
+          const auto change = with_attributes(to, (whole ? all : needed) | bit);
+          const bool taken = (bit & ~all) == 0;
+          CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == (taken ? kOk : kBadState));
+          CHECK(qp.status.state == (taken ? to : from));
+          if (to == EXRNIC_QP_STATE_RESET && taken) continue;
+          if (taken && service == EXRNIC_SERVICE_UD && to == EXRNIC_QP_STATE_RTR)
+            before.dest_node = kNode;
+          check_attributes(qp.cfg, before, taken ? change : change_to(to, 0));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("An attribute out of range is refused, and then none is changed") {
+  using Set = void (*)(exrnic_mbox_modify_qp*);
+  const std::pair<Set, bool> values[] = {
+      {[](auto* to) { to->access = 0; }, true},
+      {[](auto* to) { to->access = EXRNIC_ACCESS_REMOTE_ATOMIC; }, true},
+      {[](auto* to) { to->access = EXRNIC_ACCESS_LOCAL_WRITE; }, false},
+      {[](auto* to) { to->access = 16; }, false},
+      {[](auto* to) { to->access |= 0x100; }, false},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MIN; }, true},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MAX; }, true},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MIN + EXRNIC_MTU_STEP; }, true},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MIN - EXRNIC_MTU_STEP; }, false},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MAX + EXRNIC_MTU_STEP; }, false},
+      {[](auto* to) { to->path_mtu = EXRNIC_MTU_MIN + 1; }, false},
+      {[](auto* to) { to->path_mtu |= 0x10000; }, false},
+      {[](auto* to) { to->max_reads_in = 0; }, true},
+      {[](auto* to) { to->max_reads_in = 4; }, true},
+      {[](auto* to) { to->max_reads_in = 5; }, false},
+      {[](auto* to) { to->max_reads_in = 32; }, false},
+      {[](auto* to) { to->min_rnr_timer = 0; }, true},
+      {[](auto* to) { to->min_rnr_timer = EXRNIC_RNR_TIMER_MAX + 1; }, false},
+      // Those that are not given do not count.
+      {[](auto* to) { to->rnr_retry = to->max_reads_out = 255; }, true},
+      {[](auto* to) { to->pkey_index = ~0u; }, true},
+  };
+  for (size_t i = 0; i < std::size(values); ++i) {
+    CAPTURE(i);
+    Mailbox mailbox;
+    Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_INIT);
+    const QpConfig before = qp.cfg;
+    const uint32_t all =
+        attributes_of(EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR, EXRNIC_SERVICE_RC);
+    auto change = with_attributes(EXRNIC_QP_STATE_RTR, all);
+    values[i].first(&change);
+    const bool good = values[i].second;
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == (good ? kOk : kBadParameter));
+    CHECK(qp.status.state == (good ? EXRNIC_QP_STATE_RTR : EXRNIC_QP_STATE_INIT));
+    check_attributes(qp.cfg, before, good ? change : change_to(EXRNIC_QP_STATE_RTR, 0));
+  }
+  for (const auto& [set, good] : {
+           std::pair<Set, bool>([](auto* to) { to->rnr_retry = 8; }, false),
+           std::pair<Set, bool>([](auto* to) { to->max_reads_out = 5; }, true),
+           std::pair<Set, bool>([](auto* to) { to->max_reads_out = 6; }, false),
+       }) {
     Mailbox mailbox;
     mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, retry, 0, 0};
-    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
+    auto change = with_attributes(
+        EXRNIC_QP_STATE_RTS, EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT);
+    set(&change);
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == (good ? kOk : kBadParameter));
   }
+}
+
+TEST_CASE("RESET takes all attributes back, and the places for reads stay") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  qp.cfg.qkey = qp.cfg.pkey_index = 3;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change_to(EXRNIC_QP_STATE_RESET)) == kOk);
+  CHECK(qp.cfg.places_out == 5);
+  CHECK(qp.cfg.places_in == 4);
+  check_new_attributes(qp.cfg);
 }
 
 TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps which one that is") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
   qp.status.rnr = qp.status.exact = true;
-  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+  const exrnic_mbox_modify_qp payload = change_to(EXRNIC_QP_STATE_ERROR);
   mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
   CHECK(qp.status.rnr);
   CHECK(qp.status.exact);
@@ -265,7 +419,7 @@ TEST_CASE("The driver's ERROR of a queue pair whose message comes again keeps wh
 TEST_CASE("The driver's ERROR has no cause; one that is there already keeps its own") {
   Mailbox mailbox;
   Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
-  const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+  const exrnic_mbox_modify_qp payload = change_to(EXRNIC_QP_STATE_ERROR);
   qp.status.fault = qp.status.exact = true;  // left from before
   mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload);
   CHECK_FALSE(qp.status.fault);
@@ -285,21 +439,22 @@ TEST_CASE("A command is judged by what the tables say when the core has come to 
     qp.status = refused();
   };
   SECTION("a pair that went to ERROR meanwhile does not come back to life") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_RTS, 0, 0, 0, 0, 0};
+    const exrnic_mbox_modify_qp payload = change_to(EXRNIC_QP_STATE_RTS);
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kBadState);
   }
   SECTION("nor does it lose its cause") {
-    const exrnic_mbox_modify_qp payload{kQpn, EXRNIC_QP_STATE_ERROR, 0, 0, 0, 0, 0};
+    const exrnic_mbox_modify_qp payload = change_to(EXRNIC_QP_STATE_ERROR);
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == kOk);
   }
   CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
   CHECK(qp.status.fault);
 }
 
-TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
+TEST_CASE("A query answers with state, peer, ring and attributes, and disturbs nobody") {
   Mailbox mailbox;
   mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
   mailbox.qps[kQpn].cfg.pkey_index = 13;
+  mailbox.qps[kQpn].cfg.qkey = 0xabcdef01;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
   CHECK(mailbox.has_answer);
   const auto answer = mailbox.answer<exrnic_mbox_query_qp>();
@@ -309,6 +464,13 @@ TEST_CASE("A query answers with state, peer and ring, and disturbs nobody") {
   CHECK(answer.sq_producer == 0xfff0);
   CHECK(answer.sq_consumer == 0xffe0);
   CHECK(answer.pkey_index == 13);
+  CHECK(answer.qkey == 0xabcdef01);
+  CHECK(answer.access == EXRNIC_ACCESS_REMOTE_WRITE);
+  CHECK(answer.path_mtu == 1040);
+  CHECK(answer.max_reads_in == 2);
+  CHECK(answer.max_reads_out == 1);
+  CHECK(answer.min_rnr_timer == 19);
+  CHECK(answer.rnr_retry == 5);
   CHECK(mailbox.order == "d");
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn + 1)) == kBadState);
   CHECK_FALSE(mailbox.has_answer);

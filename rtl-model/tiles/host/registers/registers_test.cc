@@ -304,19 +304,26 @@ TEST_CASE("Before the tables are cleared no command starts") {
 
 TEST_CASE("An answer replaces the payload as far as it reaches") {
   Registers registers;
-  for (unsigned i = 0; i < 8; ++i)
+  constexpr unsigned kAnswer = sizeof(exrnic_mbox_query_qp) / kWord;
+  for (unsigned i = 0; i <= kAnswer; ++i)
     registers.write(EXRNIC_REG_MBOX_DATA + kWord * i, 0xdddd0000 + i);
   registers.write(EXRNIC_REG_MBOX_COMMAND, EXRNIC_MBOX_OP_QUERY_QP);
-  const exrnic_mbox_query_qp answer{3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 9};
+  exrnic_mbox_query_qp answer{};
+  answer.state = 3;
+  answer.dest_qpn = 0x654321;
+  answer.pkey_index = 9;
   Packer(registers.dut().mbox_answer_data_i, 8 * sizeof(answer))
       .bytes({reinterpret_cast<const uint8_t*>(&answer),
               reinterpret_cast<const uint8_t*>(&answer + 1)},
              8 * sizeof(answer));
   registers.dut().mbox_answer_i = 1;
   registers.pulse(registers.dut().mbox_done_i);
-  const uint32_t expected[] = {3, 0x21, 0x654321, 0xfff0, 0xffe0, 1, 9, 0xdddd0007};
-  for (unsigned i = 0; i < 8; ++i)
-    CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * i) == expected[i]);
+  for (unsigned i = 0; i < kAnswer; ++i) {
+    uint32_t expected;
+    std::memcpy(&expected, reinterpret_cast<const uint8_t*>(&answer) + kWord * i, kWord);
+    CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * i) == expected);
+  }
+  CHECK(registers.read(EXRNIC_REG_MBOX_DATA + kWord * kAnswer) == 0xdddd0000 + kAnswer);
 }
 
 TEST_CASE("Each cause is pending until a one clears it, and fires if it is enabled") {

@@ -182,10 +182,12 @@ module requester
   xlate_if xlate_invalidation ();
   logic pull_last;
   logic [31:0] next_offset;
+  chunk_t mtu;  // most bytes of a segment
+  assign mtu = qp.row.cfg.path_mtu < settings.mtu ? qp.row.cfg.path_mtu : settings.mtu;
   turn_control u_control (
       .clk_i,
       .rst_ni,
-      .mtu_i(settings.mtu),
+      .mtu_i(mtu),
       .more_turns_i(queues.others_wait),
       .quiesce_i,
       .qp_i(qp.row),

@@ -239,6 +239,7 @@ inline Qp sending_qp(uint16_t consumer, uint16_t posted) {
   qp.sq.introduced = true;
   qp.status.state = EXRNIC_QP_STATE_RTS;
   qp.cfg.max_reads_out = EXRNIC_MAX_READS;
+  qp.cfg.path_mtu = EXRNIC_MTU_MAX;
   qp.sq.consumer = consumer;
   qp.sq_producer = static_cast<uint16_t>(consumer + posted);
   return qp;

@@ -53,6 +53,21 @@ TEST_CASE("A SEND is cut into untagged segments with the offset of each") {
   CHECK(requester.qps[kQpn].sq.issued == 1);
 }
 
+TEST_CASE("Segments have no more bytes than the path MTU, and than the MTU of the device") {
+  const auto path_mtu = GENERATE(EXRNIC_MTU_MIN, kMtu - EXRNIC_MTU_STEP, kMtu, EXRNIC_MTU_MAX);
+  const auto mtu = std::min<uint32_t>(path_mtu, kMtu);
+  Requester requester;
+  const unsigned slots = put(requester, 0, work(EXRNIC_WQE_OPCODE_SEND), one(2 * mtu + 1));
+  requester.qps[kQpn] = sending_qp(0, static_cast<uint16_t>(slots));
+  requester.qps[kQpn].cfg.path_mtu = static_cast<uint16_t>(path_mtu);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 3);
+  for (uint32_t i = 0; i < 3; ++i) {
+    CHECK(requester.submitted[i].length == (i == 2 ? 1 : mtu));
+    CHECK(exrnic_ddp_untagged_mo(requester.submitted[i].ddp.data()) == i * mtu);
+  }
+}
+
 TEST_CASE("Messages of a queue pair are numbered one by one, whatever their length") {
   Requester requester;
   uint32_t slot = 0;

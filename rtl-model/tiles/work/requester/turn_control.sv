@@ -81,7 +81,8 @@ module turn_control
   assign all_ended = qp_i.sq.issued == qp_i.ended.count;
   always_comb begin
     if (sound && op_i.pull)
-      blocked = !all_ended || qp_i.cfg.max_reads_out - pull_count_i < work.request.reads;
+      blocked = !all_ended || 
+          {1'b0, pull_count_i} + {1'b0, work.request.reads} > {1'b0, qp_i.cfg.max_reads_out};
     else
       blocked = pull_count_i != '0 || (sound && op_i.stays && !all_ended);
     if (qp_i.sq.probe_out && !all_ended) blocked = 1'b1;

@@ -73,6 +73,10 @@ TEST_CASE("A Read Request that is refused has its code, and is left to the reque
     responder.qps[kQpn].cfg.max_reads_in = 0;
     code = 0x1202;
   }
+  SECTION("no right to read") {
+    responder.qps[kQpn].cfg.access &= ~EXRNIC_ACCESS_REMOTE_READ;
+    code = 0x0102;
+  }
   const auto queued = responder.reads[kQpn].size();
   responder.receive(desc);
   CHECK(responder.order == "dd");
@@ -97,6 +101,22 @@ TEST_CASE("An Atomic Request that nobody takes is refused like a Read Request") 
   CHECK(responder.qps[kQpn].refused.valid);
   CHECK(responder.qps[kQpn].refused.atomic);
   CHECK(responder.qps[kQpn].refused.code == EXRNIC_TERM_CODE_OPCODE);
+}
+
+TEST_CASE("Requests need their right of the queue pair, and no other one; empty ones none") {
+  const auto code = [](uint32_t access, const RxDesc& desc) {
+    Reader responder;
+    responder.qps[kQpn].cfg.access = static_cast<uint8_t>(access);
+    responder.receive(desc);
+    const RefusedRequest& refused = responder.qps[kQpn].refused;
+    return refused.valid ? refused.code : 0;
+  };
+  CHECK(code(EXRNIC_ACCESS_REMOTE_READ, read_request_segment(1, 64)) == 0);
+  CHECK(code(~EXRNIC_ACCESS_REMOTE_READ, read_request_segment(1, 64)) == EXRNIC_TERM_CODE_ACCESS);
+  CHECK(code(0, read_request_segment(1, 0)) == 0);
+  // There is no firmware for it.
+  CHECK(code(EXRNIC_ACCESS_REMOTE_ATOMIC, atomic_request_segment(1)) == EXRNIC_TERM_CODE_OPCODE);
+  CHECK(code(~EXRNIC_ACCESS_REMOTE_ATOMIC, atomic_request_segment(1)) == EXRNIC_TERM_CODE_ACCESS);
 }
 
 TEST_CASE("Behind a refused request nothing of the peer is served but answers") {

@@ -140,6 +140,20 @@ TEST_CASE("Each refusal of the look-up has its terminate code") {
   CHECK(responder.order == "rsd");
 }
 
+TEST_CASE(
+    "A write needs its right of the queue pair, and nothing is looked up without; none if empty") {
+  Responder responder;
+  responder.qps[kQpn] = receiving_qp();
+  responder.qps[kQpn].cfg.access = EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
+  responder.receive(write_segment(0));
+  CHECK(responder.order == "d");
+  responder.receive(write_segment(64));
+  CHECK(responder.refusal_code() == EXRNIC_TERM_CODE_ACCESS);
+  CHECK(responder.order == "drsd");
+  CHECK(responder.xlate.requests.empty());
+  CHECK(responder.qps[kQpn].status.state == EXRNIC_QP_STATE_ERROR);
+}
+
 TEST_CASE("A segment refused in its second page is refused once, as a whole") {
   Responder responder;
   responder.qps[kQpn] = receiving_qp();

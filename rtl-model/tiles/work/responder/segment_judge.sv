@@ -92,7 +92,7 @@ module segment_judge
       .segment_o,
       .code_o(header_code)
   );
-  logic in_stream, in_message, late, gap;
+  logic in_stream, in_message, right, late, gap;
   stream_check u_stream (
       .segment_i(segment_o),
       .header_code_i(header_code),
@@ -102,10 +102,12 @@ module segment_judge
       .pull_count_i,
       .read_count_i,
       .max_reads_i(qp_i.cfg.max_reads_in),
+      .access_i(qp_i.cfg.access),
       .firmware_i,
       .lost_i,
       .good_o(in_stream),
-      .code_o(stream_code)
+      .code_o(stream_code),
+      .right_o(right)
   );
   message_check u_message (
       .segment_i(segment_o),
@@ -141,7 +143,7 @@ module segment_judge
           meets: meets,
           renews: renews,
           parts: parts,
-          good: desc_i.unreliable ? in_message : in_stream,
+          good: desc_i.unreliable ? in_message && right : in_stream,
           code: code,
           too_long: segment_o.message == MESSAGE_SEND &&
               32'(segment_o.payload) + left_to_software(qp_i.cfg.grh) >

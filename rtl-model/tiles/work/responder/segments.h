@@ -28,6 +28,8 @@ inline Qp receiving_qp() {
   qp.cfg.rq_log = kRqLog;
   qp.cfg.rq_pbl = kRqPbl;
   qp.cfg.max_reads_in = 2;
+  qp.cfg.access =
+      EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ | EXRNIC_ACCESS_REMOTE_ATOMIC;
   qp.cfg.generation = kGeneration;
   qp.cfg.dest_node = kPeer;
   qp.cfg.dest_qpn = kPeerQpn;

@@ -17,10 +17,14 @@ module stream_check
     input  reads_t      pull_count_i,
     input  reads_t      read_count_i,
     input  reads_t      max_reads_i,
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  logic [7:0]  access_i,  // what the peer may do
+    /* verilator lint_on UNUSEDSIGNAL */
     input  logic        firmware_i,  // takes requests
     input  logic        lost_i,      // it has lost requests of this queue pair
     output logic        good_o,
-    output term_code_e  code_o
+    output term_code_e  code_o,
+    output logic        right_o  // the peer may do that
 );
 
   /* verilator lint_off UNUSEDSIGNAL */
@@ -38,6 +42,17 @@ module stream_check
   wqe_opcode_properties_t pull;
   /* verilator lint_on UNUSEDSIGNAL */
   assign pull = of_wqe_opcode(pull_i.opcode);
+
+  // Without bytes no right is needed, as no region is.
+  always_comb begin
+    unique case (segment_i.message)
+      MESSAGE_WRITE: right_o = access_i[ACCESS_REMOTE_WRITE] || segment_i.payload == '0;
+      MESSAGE_REQUEST:
+      right_o = segment_i.atomic ? access_i[ACCESS_REMOTE_ATOMIC]
+                                 : access_i[ACCESS_REMOTE_READ] || request.length == '0;
+      default: right_o = 1'b1;
+    endcase
+  end
 
   logic [31:0] received;
   assign received = stream_i.open ? stream_i.received : '0;
@@ -68,8 +83,12 @@ module stream_check
       else if (!segment_i.atomic && request.length > 32'(MESSAGE_MAX))
         code_o = TERM_CODE_RDMAP_BOUNDS;
       else if (read_count_i >= max_reads_i) code_o = TERM_CODE_UNTAGGED_NO_BUFFER;
+      else if (!right_o) code_o = TERM_CODE_ACCESS;
       else if (lost_i) code_o = TERM_CODE_STREAM;
       else if (segment_i.atomic && !firmware_i) code_o = TERM_CODE_OPCODE;
+      else good_o = 1'b1;
+      MESSAGE_WRITE:
+      if (!right_o) code_o = TERM_CODE_ACCESS;
       else good_o = 1'b1;
       default: good_o = 1'b1;
     endcase

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Segments of the unreliable class: loss, what is dropped, and what becomes of the receive.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "rtl-model/tiles/work/responder/responder_bench.h"
 
@@ -72,7 +73,11 @@ TEST_CASE("UC: without a receive a message is dropped to its end; the next one i
 
 TEST_CASE("UC: a write that is refused ends its message, and the immediate data behind it") {
   Uc responder;
-  responder.region = [](const XlateReq&) { return refuse(kXlateAccess); };
+  const bool by_region = GENERATE(true, false);
+  if (by_region)
+    responder.region = [](const XlateReq&) { return refuse(kXlateAccess); };
+  else
+    responder.qps[kQpn].cfg.access = 0;
   RxDesc begins = write_segment(100);
   exrnic_ddp_tagged_set_last(begins.ddp.data(), 0);
   responder.frame(0, true, begins);
@@ -82,6 +87,7 @@ TEST_CASE("UC: a write that is refused ends its message, and the immediate data 
   CHECK(responder.ended.empty());
   CHECK(responder.dropped() == 3);
   responder.region = translate_in_place;
+  responder.qps[kQpn].cfg.access = EXRNIC_ACCESS_REMOTE_WRITE;
   responder.frame(3, true, write_segment(100));
   responder.frame(4, false, immediate_segment(2, 6));
   CHECK(responder.ended.at(0).imm_data == 6);
