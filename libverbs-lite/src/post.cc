@@ -214,7 +214,7 @@ uint32_t BuildWqe(const QueueShape& shape, const vl_recv_wr& wr, exrnic_work* wq
 // These are false with an error: nothing may be posted now.
 bool MaySend(const vl_qp& qp) {
   const vl_qp_state state = qp.state;
-  if (state != VL_QPS_RTS && state != VL_QPS_ERROR) {
+  if (state != VL_QPS_RTS && state != VL_QPS_SQD && state != VL_QPS_ERROR) {
     Fail(EINVAL, "the queue pair is in %s: it sends from RTS on", vl_qp_state_string(state));
     return false;
   }

@@ -22,6 +22,14 @@ package exrnic_core_pkg;
     return now == '1 ? generation_t'(1) : now + 1'b1;
   endfunction
 
+  // Does a queue pair in that state serve its peer; and may it have own work under way?
+  function automatic logic qp_connected(qp_state_e state);
+    return state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_SQD};
+  endfunction
+  function automatic logic qp_sends(qp_state_e state);
+    return state inside {QP_STATE_RTS, QP_STATE_SQD};
+  endfunction
+
   // The attributes of a queue pair that nobody has set any (mbox_modify_qp).
   function automatic qp_config_t new_attributes(qp_config_t qp);
     new_attributes = qp;

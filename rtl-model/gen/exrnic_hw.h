@@ -656,16 +656,16 @@ enum exrnic_mbox_status {
   {6, "NO_ROOM", "Others have what it asks for"}, \
 }
 
-// Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS.
+// Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS, and what comes from SQD; SQD is SQD to SQD, as RTS to SQD has none.
 #define EXRNIC_QP_ATTRIBUTES_DEST 0x1u  // dest_node and dest_qpn: RC and UC, with RTR, which needs it
-#define EXRNIC_QP_ATTRIBUTES_QKEY 0x2u  // qkey: UD, with INIT, RTR and RTS; RESET to INIT needs it
-#define EXRNIC_QP_ATTRIBUTES_PKEY_INDEX 0x4u  // pkey_index: UD, with INIT and RTR; RESET to INIT needs it
-#define EXRNIC_QP_ATTRIBUTES_ACCESS 0x8u  // access: RC and UC, with INIT, RTR and RTS
+#define EXRNIC_QP_ATTRIBUTES_QKEY 0x2u  // qkey: UD, with INIT, RTR, RTS and SQD; RESET to INIT needs it
+#define EXRNIC_QP_ATTRIBUTES_PKEY_INDEX 0x4u  // pkey_index: UD, with INIT, RTR and SQD; RESET to INIT needs it
+#define EXRNIC_QP_ATTRIBUTES_ACCESS 0x8u  // access: RC and UC, with INIT, RTR, RTS and SQD
 #define EXRNIC_QP_ATTRIBUTES_PATH_MTU 0x10u  // path_mtu: RC and UC, with RTR
-#define EXRNIC_QP_ATTRIBUTES_MAX_READS_IN 0x20u  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR
-#define EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT 0x40u  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS
-#define EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER 0x80u  // min_rnr_timer: RC, with RTR and RTS
-#define EXRNIC_QP_ATTRIBUTES_RNR_RETRY 0x100u  // rnr_retry: RC, with RTS
+#define EXRNIC_QP_ATTRIBUTES_MAX_READS_IN 0x20u  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR and SQD
+#define EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT 0x40u  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS, and SQD
+#define EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER 0x80u  // min_rnr_timer: RC, with RTR, RTS and SQD
+#define EXRNIC_QP_ATTRIBUTES_RNR_RETRY 0x100u  // rnr_retry: RC, with RTS and SQD
 
 // Names one object.
 struct exrnic_mbox_object {
@@ -743,7 +743,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_out) == 52);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, max_reads_in) == 56);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_qp, flags) == 60);
 
-// A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
+// A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, RTS to SQD, SQD to SQD, SQD to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
 struct exrnic_mbox_modify_qp {
   exrnic_le32 qpn;  // Index
   exrnic_le32 state;  // New state (enum qp_state)
@@ -790,8 +790,9 @@ struct exrnic_mbox_query_qp {
   uint8_t max_reads_out;  // Likewise
   uint8_t min_rnr_timer;  // 0 to RNR_TIMER_MAX
   uint8_t rnr_retry;  // 0 to RNR_RETRY_ENDLESS
+  exrnic_le32 sq_draining;  // 1: in SQD, and work requests that had begun have not ended; else 0
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 44);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 48);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
@@ -806,6 +807,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, max_reads_in) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, max_reads_out) == 41);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, min_rnr_timer) == 42);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, rnr_retry) == 43);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_draining) == 44);
 
 // A shared receive queue.
 struct exrnic_mbox_create_srq {
@@ -962,6 +964,7 @@ enum exrnic_qp_state {
   EXRNIC_QP_STATE_RTR = 2,  // Ready to receive: the peer is known
   EXRNIC_QP_STATE_RTS = 3,  // Ready to send
   EXRNIC_QP_STATE_ERROR = 4,  // Work is flushed, frames for it are discarded
+  EXRNIC_QP_STATE_SQD = 5,  // Send queue drained, as verbs have it: work requests that have begun end, no other one begins; else as rts
 };
 
 // DO(name, meaning) of each.
@@ -970,7 +973,8 @@ enum exrnic_qp_state {
   DO(INIT, "Receives may be posted") \
   DO(RTR, "Ready to receive: the peer is known") \
   DO(RTS, "Ready to send") \
-  DO(ERROR, "Work is flushed, frames for it are discarded")
+  DO(ERROR, "Work is flushed, frames for it are discarded") \
+  DO(SQD, "Send queue drained, as verbs have it: work requests that have begun end, no other one begins; else as rts")
 
 // Transport service.
 enum exrnic_service {

@@ -407,16 +407,16 @@ package exrnic_pkg;
     MBOX_STATUS_NO_ROOM = 8'h6  // Others have what it asks for
   } mbox_status_e;
 
-  // Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS. Bit numbers.
+  // Attributes of a queue pair, and with which change of its state MODIFY_QP sets them (ibv_modify_qp's attr_mask). INIT, RTR and RTS are here also what stays there, as INIT to INIT and RTS to RTS, and what comes from SQD; SQD is SQD to SQD, as RTS to SQD has none. Bit numbers.
   localparam int unsigned QP_ATTRIBUTES_DEST = 0;  // dest_node and dest_qpn: RC and UC, with RTR, which needs it
-  localparam int unsigned QP_ATTRIBUTES_QKEY = 1;  // qkey: UD, with INIT, RTR and RTS; RESET to INIT needs it
-  localparam int unsigned QP_ATTRIBUTES_PKEY_INDEX = 2;  // pkey_index: UD, with INIT and RTR; RESET to INIT needs it
-  localparam int unsigned QP_ATTRIBUTES_ACCESS = 3;  // access: RC and UC, with INIT, RTR and RTS
+  localparam int unsigned QP_ATTRIBUTES_QKEY = 1;  // qkey: UD, with INIT, RTR, RTS and SQD; RESET to INIT needs it
+  localparam int unsigned QP_ATTRIBUTES_PKEY_INDEX = 2;  // pkey_index: UD, with INIT, RTR and SQD; RESET to INIT needs it
+  localparam int unsigned QP_ATTRIBUTES_ACCESS = 3;  // access: RC and UC, with INIT, RTR, RTS and SQD
   localparam int unsigned QP_ATTRIBUTES_PATH_MTU = 4;  // path_mtu: RC and UC, with RTR
-  localparam int unsigned QP_ATTRIBUTES_MAX_READS_IN = 5;  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR
-  localparam int unsigned QP_ATTRIBUTES_MAX_READS_OUT = 6;  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS
-  localparam int unsigned QP_ATTRIBUTES_MIN_RNR_TIMER = 7;  // min_rnr_timer: RC, with RTR and RTS
-  localparam int unsigned QP_ATTRIBUTES_RNR_RETRY = 8;  // rnr_retry: RC, with RTS
+  localparam int unsigned QP_ATTRIBUTES_MAX_READS_IN = 5;  // max_reads_in (max_dest_rd_atomic of verbs): RC, with RTR and SQD
+  localparam int unsigned QP_ATTRIBUTES_MAX_READS_OUT = 6;  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS, and SQD
+  localparam int unsigned QP_ATTRIBUTES_MIN_RNR_TIMER = 7;  // min_rnr_timer: RC, with RTR, RTS and SQD
+  localparam int unsigned QP_ATTRIBUTES_RNR_RETRY = 8;  // rnr_retry: RC, with RTS and SQD
   localparam int unsigned QP_ATTRIBUTES_BITS = 9;
 
   // Names one object.
@@ -468,7 +468,7 @@ package exrnic_pkg;
   } mbox_create_qp_t;
   localparam int unsigned MBOX_CREATE_QP_BYTES = 64;
 
-  // A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
+  // A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, RTS to SQD, SQD to SQD, SQD to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
   typedef struct packed {
     logic [7:0] rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
     logic [7:0] min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
@@ -488,6 +488,7 @@ package exrnic_pkg;
 
   // What a queue pair is at, and its attributes as in mbox_modify_qp.
   typedef struct packed {
+    logic [31:0] sq_draining;  // 1: in SQD, and work requests that had begun have not ended; else 0
     logic [7:0] rnr_retry;  // 0 to RNR_RETRY_ENDLESS
     logic [7:0] min_rnr_timer;  // 0 to RNR_TIMER_MAX
     logic [7:0] max_reads_out;  // Likewise
@@ -503,7 +504,7 @@ package exrnic_pkg;
     logic [31:0] dest_node;  // Node of the peer
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
-  localparam int unsigned MBOX_QUERY_QP_BYTES = 44;
+  localparam int unsigned MBOX_QUERY_QP_BYTES = 48;
 
   // A shared receive queue.
   typedef struct packed {
@@ -635,7 +636,8 @@ package exrnic_pkg;
     QP_STATE_INIT = 3'h1,  // Receives may be posted
     QP_STATE_RTR = 3'h2,  // Ready to receive: the peer is known
     QP_STATE_RTS = 3'h3,  // Ready to send
-    QP_STATE_ERROR = 3'h4  // Work is flushed, frames for it are discarded
+    QP_STATE_ERROR = 3'h4,  // Work is flushed, frames for it are discarded
+    QP_STATE_SQD = 3'h5  // Send queue drained, as verbs have it: work requests that have begun end, no other one begins; else as rts
   } qp_state_e;
 
   // Transport service.

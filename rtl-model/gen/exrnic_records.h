@@ -78,7 +78,7 @@ constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
-constexpr unsigned kMboxAnswerBits = 352;  // the longest one
+constexpr unsigned kMboxAnswerBits = 384;  // the longest one
 constexpr unsigned kEventBits = 62;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
@@ -817,6 +817,7 @@ struct QpStatus {
   bool tried = false;  // in ERROR: so it was once, though that may have been given up
   bool answer_lost = false;  // in ERROR: a response to the peer could not be read; it must hear of that
   bool alone = false;  // UC: nobody has answered its introduction: what it sends is lost
+  bool draining = false;  // in SQD: work requests that had begun may not have ended
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -831,6 +832,7 @@ struct QpStatus {
     visit(tried, 1);
     visit(answer_lost, 1);
     visit(alone, 1);
+    visit(draining, 1);
   }
   bool operator==(const QpStatus& other) const {
     return state == other.state &&
@@ -843,7 +845,8 @@ struct QpStatus {
            told == other.told &&
            tried == other.tried &&
            answer_lost == other.answer_lost &&
-           alone == other.alone;
+           alone == other.alone &&
+           draining == other.draining;
   }
 };
 

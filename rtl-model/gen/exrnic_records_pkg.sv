@@ -72,7 +72,7 @@ package exrnic_records_pkg;
   typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
-  typedef logic [351:0] mbox_answer_t;  // the longest one
+  typedef logic [383:0] mbox_answer_t;  // the longest one
   typedef logic [61:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
@@ -445,6 +445,7 @@ package exrnic_records_pkg;
     logic tried;  // in ERROR: so it was once, though that may have been given up
     logic answer_lost;  // in ERROR: a response to the peer could not be read; it must hear of that
     logic alone;  // UC: nobody has answered its introduction: what it sends is lost
+    logic draining;  // in SQD: work requests that had begun may not have ended
   } qp_status_t;
 
   // What it knows of its peer. It sends work of its own only when they have met.

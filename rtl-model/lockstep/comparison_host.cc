@@ -185,7 +185,8 @@ void Comparison::take_away(uint32_t id, uint32_t op, uint32_t index) {
   switch (op) {
     case EXRNIC_MBOX_OP_MODIFY_QP: {
       const uint32_t state = driver.command<exrnic_mbox_modify_qp>().state;
-      const bool ends = state == EXRNIC_QP_STATE_RESET || state == EXRNIC_QP_STATE_ERROR;
+      const bool ends = state == EXRNIC_QP_STATE_RESET || state == EXRNIC_QP_STATE_ERROR ||
+                        state == EXRNIC_QP_STATE_SQD;  // which work has begun then
       if (ends && !quiet_) excuses_.raced(qp);
       if (state == EXRNIC_QP_STATE_RESET) excuses_.renewed(qp);
       if (driver.has_skewed_receives(index)) excuses_.lost(qp);

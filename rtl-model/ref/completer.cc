@@ -114,11 +114,11 @@ void Completer::complete(const Ended& ended) {
   if (last && (!placed || ended.tag.signaled)) write_cqe(qp.send_cqn, cqe);
 }
 
-// Work that waits until all before it has ended can go on.
+// Work that waits until all before it has ended can go on, and a send queue may be drained.
 void Completer::count_end(uint32_t qpn) {
   QueuePair& qp = state_.qps[qpn];
   ++qp.at.ended;
-  if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr)) state_.wake(qpn);
+  if (qp.all_ended() && (qp.sq_posted() || qp.status.rnr || qp.status.draining)) state_.wake(qpn);
 }
 
 // Of one whose payload could not be read the peer has to hear; of one that was given up it will,

@@ -19,7 +19,10 @@ bool allowed(exrnic_qp_state from, exrnic_qp_state to) {
     case EXRNIC_QP_STATE_RTR:
       return from == EXRNIC_QP_STATE_INIT;
     case EXRNIC_QP_STATE_RTS:
-      return from == EXRNIC_QP_STATE_RTR || from == EXRNIC_QP_STATE_RTS;
+      return from == EXRNIC_QP_STATE_RTR || from == EXRNIC_QP_STATE_RTS ||
+             from == EXRNIC_QP_STATE_SQD;
+    case EXRNIC_QP_STATE_SQD:
+      return from == EXRNIC_QP_STATE_RTS || from == EXRNIC_QP_STATE_SQD;
     default:
       return true;
   }
@@ -49,6 +52,9 @@ uint32_t attributes_with(exrnic_qp_state from, exrnic_qp_state to) {
       return EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_ACCESS |
              EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER | EXRNIC_QP_ATTRIBUTES_RNR_RETRY |
              (from == EXRNIC_QP_STATE_RTR ? EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT : 0u);
+    case EXRNIC_QP_STATE_SQD:
+      if (from == EXRNIC_QP_STATE_RTS) return 0;
+      return (kOfRc | kOfUd) & ~(EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_PATH_MTU);
     default:
       return 0;
   }
@@ -234,7 +240,7 @@ exrnic_mbox_status Mailbox::create_qp(const exrnic_mbox_create_qp& command) {
 
 exrnic_mbox_status Mailbox::modify_qp(const exrnic_mbox_modify_qp& command) {
   if (command.qpn >= EXRNIC_MAX_QP) return EXRNIC_MBOX_STATUS_BAD_INDEX;
-  if (command.state > EXRNIC_QP_STATE_ERROR || (command.attributes & ~(kOfRc | kOfUd)) != 0)
+  if (command.state > EXRNIC_QP_STATE_SQD || (command.attributes & ~(kOfRc | kOfUd)) != 0)
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   QueuePair& qp = state_.qps[command.qpn];
   const auto to = static_cast<exrnic_qp_state>(command.state);
@@ -303,9 +309,11 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     qp.status.fault = qp.status.answer_lost = false;
     qp.status.exact = qp.status.rnr;
   }
+  if (to == EXRNIC_QP_STATE_RTS) qp.status.draining = false;
+  if (to == EXRNIC_QP_STATE_SQD && qp.status.state == EXRNIC_QP_STATE_RTS)
+    qp.status.draining = true;
   qp.status.state = to;
-  if (to == EXRNIC_QP_STATE_RTR || to == EXRNIC_QP_STATE_RTS || to == EXRNIC_QP_STATE_ERROR)
-    state_.wake(qpn);
+  if (qp.serves_peer() || qp.in_error()) state_.wake(qpn);
 }
 
 bool Mailbox::is_under_way(const QueuePair& qp) {
@@ -332,6 +340,7 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   now.max_reads_out = qp.has.reads_out;
   now.min_rnr_timer = qp.has.rnr_timer;
   now.rnr_retry = qp.has.rnr_retry;
+  now.sq_draining = qp.status.state == EXRNIC_QP_STATE_SQD && qp.status.draining;
   answer(now);
   return EXRNIC_MBOX_STATUS_OK;
 }

@@ -47,8 +47,7 @@ bool Requester::may_take_turn(uint32_t qpn) {
 void Requester::end_pauses() {
   for (auto pause = state_.pauses.begin(); pause != state_.pauses.end();) {
     QueuePair& qp = state_.qps[*pause];
-    const bool lasts =
-        qp.valid && qp.status.state == EXRNIC_QP_STATE_RTS && state_.time_ns < qp.at.pause_until;
+    const bool lasts = qp.valid && qp.sends() && state_.time_ns < qp.at.pause_until;
     if (!lasts) {
       qp.at.pause_until = 0;
       state_.wake(*pause);
@@ -100,11 +99,12 @@ void Requester::take_turn(uint32_t qpn) {
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   if (qp.status.rnr && qp.all_ended()) go_back();
+  if (qp.is_drained()) qp.status.draining = false;
   if (!qp.in_error() && qp.introduces()) return introduce();
   // Good for one turn in which its work may begin.
   const auto held = qp.wants_answer() ? std::nullopt : std::exchange(qp.at.held, std::nullopt);
   if (qp.in_error()) return take_error_turn();
-  if (qp.at.asks && qp.status.state == EXRNIC_QP_STATE_RTS) return ask();
+  if (qp.at.asks && qp.sends()) return ask();
   const bool reads = qp.answers_peer();
   const bool work = qp.may_work();
   serves_read_ = reads && (!work || qp.at.turn_of_reads);

@@ -408,7 +408,7 @@ void Responder::take_terminate() {
     fault.fault_detail =
         has_code ? static_cast<uint16_t>(exrnic_terminate_code(body)) : uint16_t{0};
     if (segment_.pause && fault.fault_detail == EXRNIC_TERM_CODE_UNTAGGED_NO_BUFFER &&
-        qp->status.state == EXRNIC_QP_STATE_RTS && qp->at.pulls.empty())
+        qp->sends() && qp->at.pulls.empty())
       return pause(*qp);
     fault.fault_status = status_of_terminate(fault.fault_detail);
     fault.exact = true;

@@ -58,7 +58,7 @@ void Sender::forget_all_but_kind() {
 
 // The queue pair may have changed while there was no room: a turn in its new state decides.
 void Sender::next_segment() {
-  const bool goes_on = still(flush_ ? EXRNIC_QP_STATE_ERROR : EXRNIC_QP_STATE_RTS);
+  const bool goes_on = flush_ ? turn_.exists() && turn_.qp().in_error() : may_go_on();
   if (goes_on && !flush_ && waits_for_peer()) return wait_for_peer();
   if (std::exchange(held_, std::nullopt)) state_.count(EXRNIC_COUNTER_PIO_SENDS);
   if (!goes_on) return turn_.end(true);
@@ -74,11 +74,14 @@ void Sender::next_segment() {
   execute();
 }
 
-// And no message has found no receive meanwhile: the send queue is about to go back to it.
-bool Sender::still(exrnic_qp_state state) {
+// Nor has a message found no receive meanwhile: the send queue is about to go back to it. In SQD
+// only what has begun goes on.
+bool Sender::may_go_on() {
   if (!turn_.exists()) return false;
-  const QueuePair::Status& status = turn_.qp().status;
-  return status.state == state && !(state == EXRNIC_QP_STATE_RTS && status.rnr);
+  const QueuePair& qp = turn_.qp();
+  const bool begun = submitted_ != 0 || immediate_due_ || qp.has_begun();
+  const bool works = qp.status.state == EXRNIC_QP_STATE_RTS || (qp.sends() && begun);
+  return works && !qp.status.rnr;
 }
 
 // What is done here, or is wrong, needs nobody.
@@ -135,7 +138,7 @@ void Sender::execute() {
   if (length != 0) state_.trace(EXRNIC_TRACE_PAYLOAD_FETCH, turn_.qpn());
   // Local read is always granted: no right is asked for.
   gather_.gather(elements(0), submitted_, length, [this](const Gather::Result& result) {
-    if (!still(EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+    if (!may_go_on()) return turn_.end(true);
     if (result.verdict != Verdict::kOk) return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
     if (!result.readable) return end_unsent(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
     send_payload(result.data);
@@ -226,7 +229,7 @@ void Sender::pull() {
 }
 
 void Sender::check_sinks(size_t from) {
-  if (!still(EXRNIC_QP_STATE_RTS)) return turn_.end(true);
+  if (!may_go_on()) return turn_.end(true);
   if (from == work_.elements.size()) return send_read_requests();
   const exrnic_sge& sink = work_.elements[from];
   if (sink.length == 0) return check_sinks(from + 1);

@@ -30,7 +30,7 @@ class Sender {
   bool waits_for_peer();
   void wait_for_peer();
   bool may_begin();
-  bool still(exrnic_qp_state state);
+  bool may_go_on();
 
   void forget_all_but_kind();
   void execute();

@@ -198,8 +198,16 @@ struct QueuePair : exrnic_mbox_create_qp {
   // Payload bytes of its frames, at most.
   uint32_t mtu(uint32_t of_device) const { return std::min(has.path_mtu, of_device); }
   bool in_error() const { return status.state == EXRNIC_QP_STATE_ERROR; }
-  bool serves_peer() const {
-    return status.state == EXRNIC_QP_STATE_RTR || status.state == EXRNIC_QP_STATE_RTS;
+  bool serves_peer() const { return status.state == EXRNIC_QP_STATE_RTR || sends(); }
+  // Work of its own may be under way.
+  bool sends() const {
+    return status.state == EXRNIC_QP_STATE_RTS || status.state == EXRNIC_QP_STATE_SQD;
+  }
+  // The next work request has: its message may have, and have found no receive.
+  bool has_begun() const { return at.submitted != 0 || at.probe == Progress::Probe::kDue; }
+  bool is_drained() const {
+    return status.state == EXRNIC_QP_STATE_SQD && !has_begun() && !status.rnr && all_ended() &&
+           at.pulls.empty();
   }
   bool sq_posted() const { return at.sq_producer != at.sq_consumer; }
   // The next message is one more than the peer has told of receives.
@@ -207,8 +215,9 @@ struct QueuePair : exrnic_mbox_create_qp {
   bool all_ended() const { return at.issued == at.ended; }
   bool has_peer() const { return !is_datagram(); }
   bool has_work() const {
-    return status.state == EXRNIC_QP_STATE_RTS && sq_posted() && !at.halted && !status.rnr &&
-           at.pause_until == 0;
+    // In SQD the one in hand goes on, and no other one begins.
+    const bool works = status.state == EXRNIC_QP_STATE_RTS || (sends() && has_begun());
+    return works && sq_posted() && !at.halted && !status.rnr && at.pause_until == 0;
   }
   // Work waits until it and its peer have met, or nobody is there.
   bool knows_its_peer() const { return !has_peer() || at.peer.met || status.alone; }

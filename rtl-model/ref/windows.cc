@@ -179,7 +179,7 @@ void Windows::run() {
   }
   if (!loading_) return;
   if (!state_.quiesce) ask_for_load();
-  if (state_.qps[loading_->qpn].status.state != EXRNIC_QP_STATE_RTS) return fail_load();
+  if (!state_.qps[loading_->qpn].sends()) return fail_load();
   if (state_.cycle < loading_->deadline) return;
   state_.windows[loading_->window].owed = true;
   fail_load();

@@ -297,5 +297,119 @@ TEST_CASE("how often a message comes again can be changed in RTS, as its peer's 
   CHECK(r.e.left.wait().status == EXRNIC_CQE_STATUS_RNR_RETRY_EXC_ERR);
 }
 
+// ---- SQD
+
+void to_sqd(End& end, uint32_t attributes = 0, const exrnic_mbox_modify_qp& values = {}) {
+  exrnic_mbox_modify_qp change = values;
+  change.qpn = end.qp.qpn;
+  change.state = EXRNIC_QP_STATE_SQD;
+  change.attributes = attributes;
+  REQUIRE(end.rnic.modify(change) == EXRNIC_MBOX_STATUS_OK);
+}
+
+uint32_t is_draining(End& end) { return end.rnic.query(end.qp.qpn).sq_draining; }
+
+TEST_CASE("in SQD nothing that is posted begins, while the peer is served; in RTS it goes on") {
+  Exchange e;
+  to_sqd(e.left);
+  e.rest();
+  CHECK(is_draining(e.left) == 0);
+  e.left.post(push_of({element(e.left.near, 0, 3000)}, 0));
+  e.left.post(pull_of({element(e.left.near, 0, 3000)}, 0));
+  e.left.post(local_invalidate_of(kNearStag));
+  e.left.receive({element(e.left.near, 4000, 100)});
+  e.right.post(pull_of({element(e.right.near, 0, 3000)}, 0));
+  e.right.post(send_of({element(e.right.near, 0, 100)}));
+  for (int i = 0; i < 2; ++i) CHECK(e.right.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  CHECK(e.left.wait_receive().status == EXRNIC_CQE_STATUS_SUCCESS);
+  e.rest();
+  CHECK_FALSE(e.left.rnic.poll(e.left.cq, End::kPage).has_value());
+  CHECK(e.left.rnic.query(e.left.qp.qpn).sq_consumer == 0);
+  REQUIRE(e.left.rnic.modify(e.left.qp.qpn, EXRNIC_QP_STATE_RTS) == EXRNIC_MBOX_STATUS_OK);
+  for (int i = 0; i < 3; ++i) CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+TEST_CASE("attributes are changed in SQD, reads too, and hold in RTS") {
+  Restarted r;
+  r.connect();
+  to_sqd(r.e.left);
+  r.e.rest();
+  r.left.max_reads_out = 2;
+  r.left.rnr_retry = 3;
+  to_sqd(r.e.left, EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT | EXRNIC_QP_ATTRIBUTES_RNR_RETRY, r.left);
+  const exrnic_mbox_query_qp now = r.e.left.rnic.query(Exchange::kLeftQpn);
+  CHECK(now.state == EXRNIC_QP_STATE_SQD);
+  CHECK(now.max_reads_out == 2);
+  CHECK(now.rnr_retry == 3);
+  REQUIRE(r.e.left.rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_RTS) == EXRNIC_MBOX_STATUS_OK);
+  const Elements three = {element(r.e.left.near, 0, 8), element(r.e.left.near, 8, 8),
+                          element(r.e.left.near, 16, 8)};
+  r.e.left.post(pull_of(three, 0));
+  CHECK(r.e.left.wait().status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+}
+
+TEST_CASE("a send queue drains: what has begun ends well, the rest begins in RTS, all of it once") {
+  for (const uint64_t after_ns : {0, 1'000, 3'000, 5'000, 8'000}) {
+    for (const bool pulls : {false, true}) {
+      CAPTURE(after_ns, pulls);
+      constexpr uint32_t kEach = 5'000, kWork = 12;
+      Exchange e(kWork * kEach);
+      std::mt19937_64 random(5);
+      End& from = pulls ? e.right : e.left;
+      const Bytes data = random_bytes(random, kWork * kEach);
+      from.rnic.write(pulls ? from.far : from.near, 0, data);
+      for (uint32_t i = 0; i < kWork; ++i) {
+        const Elements near = {element(e.left.near, uint64_t{i} * kEach, kEach)};
+        e.left.rnic.put(e.left.qp, pulls ? pull_of(near, i * kEach) : push_of(near, i * kEach));
+      }
+      e.left.rnic.ring(e.left.qp);
+      e.testbed.run_for(after_ns);
+      to_sqd(e.left);
+      e.testbed.run_until([&] { return is_draining(e.left) == 0; }, 1'000'000);
+      REQUIRE(is_draining(e.left) == 0);
+      e.testbed.run_for(10'000);
+      const uint32_t begun = e.left.rnic.query(e.left.qp.qpn).sq_consumer;
+      for (uint32_t i = 0; i < begun; ++i) CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+      CHECK_FALSE(e.left.rnic.poll(e.left.cq, End::kPage).has_value());
+      REQUIRE(e.left.rnic.modify(e.left.qp.qpn, EXRNIC_QP_STATE_RTS) == EXRNIC_MBOX_STATUS_OK);
+      for (uint32_t i = begun; i < kWork; ++i)
+        CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+      End& to = pulls ? e.left : e.right;
+      CHECK(difference(to.rnic.read(pulls ? to.near : to.far, 0, kWork * kEach), data) == "");
+    }
+  }
+}
+
+TEST_CASE("in SQD a message that finds no receive comes again until it ends") {
+  Restarted r;
+  r.left.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  r.left.rnr_retry = EXRNIC_RNR_RETRY_ENDLESS;
+  r.right.attributes = EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+  r.right.min_rnr_timer = 1;
+  r.connect();
+  r.e.left.post(send_of(r.near(3000)));
+  r.e.left.post(push_of(r.near(3000), 0));
+  r.e.testbed.run_for(20'000);
+  to_sqd(r.e.left);
+  r.e.testbed.run_for(100'000);
+  CHECK(is_draining(r.e.left) == 1);
+  r.e.right.receive({element(r.e.right.near, 0, 3000)});
+  CHECK(r.e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  r.e.rest();
+  CHECK(is_draining(r.e.left) == 0);
+  CHECK_FALSE(r.e.left.rnic.poll(r.e.left.cq, End::kPage).has_value());
+  REQUIRE(r.e.left.rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_RTS) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(r.e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+}
+
+TEST_CASE("a queue pair that fails in SQD flushes what is posted") {
+  Exchange e;
+  to_sqd(e.left);
+  e.left.post(push_of({element(e.left.near, 0, 100)}, 0));
+  REQUIRE(e.left.rnic.modify(e.left.qp.qpn, EXRNIC_QP_STATE_ERROR) == EXRNIC_MBOX_STATUS_OK);
+  CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  CHECK(is_draining(e.left) == 0);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

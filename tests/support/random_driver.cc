@@ -229,6 +229,7 @@ class RandomDriver {
     const uint32_t one = 1u << random_() % 32;
     if (to == EXRNIC_QP_STATE_INIT) return one_of({0u, kEver}, {one, ~0u});
     if (to == EXRNIC_QP_STATE_RTR) return one_of({kPeer, kWithRtr}, {0u, kPeer | one, ~0u});
+    if (to == EXRNIC_QP_STATE_SQD) return one_of({0u, kAtRts}, {kWithRtr, one, ~0u});
     if (to == EXRNIC_QP_STATE_RTS)
       return one_of({0u, kAtRts, kAtRts | EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT}, {one, ~0u});
     return one_of({0u}, {one, ~0u});
@@ -241,7 +242,7 @@ class RandomDriver {
   void modify() {
     exrnic_mbox_modify_qp change{};
     change.qpn = qpn();
-    change.state = one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u}, {5u, ~0u});
+    change.state = one_of({0u, 1u, 1u, 2u, 2u, 3u, 3u, 4u, 5u}, {6u, ~0u});
     change.attributes = attributes(change.state);
     change.dest_node = one_of({1u, 2u}, {0u, EXRNIC_MAX_NODE, ~0u});
     change.dest_qpn = one_of({11u}, {0xff'ffffu, 0x100'0000u});

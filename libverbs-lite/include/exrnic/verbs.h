@@ -358,7 +358,9 @@ enum vl_qp_state VL_ANY_NUMBER {
   VL_QPS_INIT,  /* receives may be posted */
   VL_QPS_RTR,   /* the peer is known: ready to receive */
   VL_QPS_RTS,   /* ready to send */
-  VL_QPS_ERROR  /* work is flushed */
+  VL_QPS_ERROR, /* work is flushed */
+  VL_QPS_SQD    /* send queue drained: work requests that have begun end, no other one begins; else
+                   as VL_QPS_RTS */
 };
 
 /*

@@ -132,8 +132,8 @@ module mailbox
                               MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW, MBOX_OP_ATTACH_GROUP,
                               MBOX_OP_DETACH_GROUP, MBOX_OP_CREATE_EQ, MBOX_OP_DESTROY_EQ};
   assign groups = op_q inside {MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP, MBOX_OP_DESTROY_QP};
-  // With RTR it introduces itself to its peer.
-  assign wakes = op_q == MBOX_OP_MODIFY_QP && to inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+  // With RTR it introduces itself to its peer, and with SQD its send queue may be drained already.
+  assign wakes = op_q == MBOX_OP_MODIFY_QP && (qp_connected(to) || to == QP_STATE_ERROR);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -380,7 +380,8 @@ module mailbox
           max_reads_in: 8'(qp.row.cfg.max_reads_in),
           max_reads_out: 8'(qp.row.cfg.max_reads_out),
           min_rnr_timer: 8'(qp.row.cfg.rnr_timer),
-          rnr_retry: 8'(qp.row.cfg.rnr_retry)
+          rnr_retry: 8'(qp.row.cfg.rnr_retry),
+          sq_draining: 32'(qp.row.status.state == QP_STATE_SQD && qp.row.status.draining)
       };
       srq_answer = '{
           limit: 32'(srq.row.limit),

@@ -132,12 +132,17 @@ TEST_CASE("A queue pair whose reads find no room is refused, and nothing has cha
 }
 
 TEST_CASE("A queue pair changes its state only along the arrows of the specification") {
-  for (uint32_t from = 0; from <= EXRNIC_QP_STATE_ERROR; ++from) {
-    for (uint32_t to = 0; to <= EXRNIC_QP_STATE_ERROR; ++to) {
+  const std::string arrows =  // from RESET, INIT, RTR, RTS, ERROR, SQD; so to as well
+      "xx..x."
+      "xxx.x."
+      "x..xx."
+      "x..xxx"
+      "x...x."
+      "x..xxx";
+  for (uint32_t from = 0; from <= EXRNIC_QP_STATE_SQD; ++from) {
+    for (uint32_t to = 0; to <= EXRNIC_QP_STATE_SQD; ++to) {
       CAPTURE(from, to);
-      const bool stays = to == from && (to == EXRNIC_QP_STATE_INIT || to == EXRNIC_QP_STATE_RTS);
-      const bool allowed =
-          to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR || to == from + 1 || stays;
+      const bool allowed = arrows.at(6 * from + to) == 'x';
       Mailbox mailbox;
       const Qp before = mailbox.qps[kQpn] = qp_in(static_cast<exrnic_qp_state>(from));
       exrnic_mbox_modify_qp payload = change_to(to);
@@ -147,6 +152,7 @@ TEST_CASE("A queue pair changes its state only along the arrows of the specifica
       const Qp& qp = mailbox.qps[kQpn];
       const bool to_rtr = allowed && to == EXRNIC_QP_STATE_RTR;
       const bool to_reset = to == EXRNIC_QP_STATE_RESET;
+      CHECK(qp.status.draining == (from == EXRNIC_QP_STATE_RTS && to == EXRNIC_QP_STATE_SQD));
       const bool wakes = allowed && to >= EXRNIC_QP_STATE_RTR;
       CHECK(qp.status.state == (allowed ? to : from));
       CHECK(qp.cfg.dest_node == (to_rtr ? 0x21 : before.cfg.dest_node));
@@ -168,7 +174,7 @@ TEST_CASE("Each field of a state change is checked") {
   exrnic_mbox_status expected = kBadParameter;
   SECTION("number") { payload.qpn = EXRNIC_MAX_QP + kQpn, expected = kBadIndex; }
   SECTION("no such queue pair") { mailbox.qps[kQpn].cfg.valid = false, expected = kBadState; }
-  SECTION("state") { payload.state = EXRNIC_QP_STATE_ERROR + 1; }
+  SECTION("state") { payload.state = EXRNIC_QP_STATE_SQD + 1; }
   SECTION("state, high bits") { payload.state |= 0x100; }
   SECTION("node") { payload.dest_node = EXRNIC_MAX_NODE; }
   SECTION("own node") { payload.dest_node = kNode, expected = kOk; }
@@ -294,16 +300,18 @@ void check_attributes(const QpConfig& cfg, const QpConfig& before,
 uint32_t attributes_of(uint32_t from, uint32_t to, exrnic_service service) {
   const bool rc = service == EXRNIC_SERVICE_RC, ud = service == EXRNIC_SERVICE_UD;
   const bool init = to == EXRNIC_QP_STATE_INIT, rtr = to == EXRNIC_QP_STATE_RTR,
-             rts = to == EXRNIC_QP_STATE_RTS;
+             rts = to == EXRNIC_QP_STATE_RTS,
+             sqd = to == EXRNIC_QP_STATE_SQD && from == EXRNIC_QP_STATE_SQD;
   uint32_t all = 0;
-  if (ud && (init || rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_QKEY;
-  if (ud && (init || rtr)) all |= EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
-  if (!ud && (init || rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_ACCESS;
+  if (ud && (init || rtr || rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_QKEY;
+  if (ud && (init || rtr || sqd)) all |= EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+  if (!ud && (init || rtr || rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_ACCESS;
   if (!ud && rtr) all |= EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_PATH_MTU;
-  if (rc && rtr) all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_IN;
-  if (rc && rts && from == EXRNIC_QP_STATE_RTR) all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT;
-  if (rc && (rtr || rts)) all |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
-  if (rc && rts) all |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  if (rc && (rtr || sqd)) all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_IN;
+  if (rc && ((rts && from == EXRNIC_QP_STATE_RTR) || sqd))
+    all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT;
+  if (rc && (rtr || rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+  if (rc && (rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
   return all;
 }
 
@@ -312,7 +320,8 @@ TEST_CASE("Each change of state takes its attributes, of each service, and refus
       {EXRNIC_QP_STATE_RESET, EXRNIC_QP_STATE_INIT}, {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_INIT},
       {EXRNIC_QP_STATE_INIT, EXRNIC_QP_STATE_RTR},   {EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS},
       {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_RTS},    {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_ERROR},
-      {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_RESET},
+      {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_RESET},  {EXRNIC_QP_STATE_RTS, EXRNIC_QP_STATE_SQD},
+      {EXRNIC_QP_STATE_SQD, EXRNIC_QP_STATE_SQD},    {EXRNIC_QP_STATE_SQD, EXRNIC_QP_STATE_RTS},
   };
   for (const auto service : {EXRNIC_SERVICE_RC, EXRNIC_SERVICE_UC, EXRNIC_SERVICE_UD}) {
     for (const auto& [from, to] : arrows) {
@@ -394,6 +403,31 @@ TEST_CASE("An attribute out of range is refused, and then none is changed") {
     set(&change);
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == (good ? kOk : kBadParameter));
   }
+}
+
+TEST_CASE(
+    "A send queue that drains does so until the requester says that it has, or it is in RTS") {
+  Mailbox mailbox;
+  Qp& qp = mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTS);
+  const auto draining = [&] {
+    CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn)) == kOk);
+    return mailbox.answer<exrnic_mbox_query_qp>().sq_draining;
+  };
+  CHECK(draining() == 0);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change_to(EXRNIC_QP_STATE_SQD)) == kOk);
+  CHECK(mailbox.wakes == std::vector<unsigned>{kQpn});
+  CHECK(draining() == 1);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change_to(EXRNIC_QP_STATE_SQD)) == kOk);
+  CHECK(draining() == 1);
+  qp.status.draining = false;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change_to(EXRNIC_QP_STATE_SQD)) == kOk);
+  CHECK(draining() == 0);
+  qp.status.draining = true;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change_to(EXRNIC_QP_STATE_RTS)) == kOk);
+  CHECK_FALSE(qp.status.draining);
+  qp.status.draining = true;
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  CHECK(draining() == 0);
 }
 
 TEST_CASE("RESET takes all attributes back, and the places for reads stay") {

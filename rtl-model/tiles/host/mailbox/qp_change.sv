@@ -44,6 +44,8 @@ module qp_change
       one(QP_ATTRIBUTES_MIN_RNR_TIMER);
   localparam attributes_t WithRts = one(QP_ATTRIBUTES_QKEY) | one(QP_ATTRIBUTES_ACCESS) |
       one(QP_ATTRIBUTES_MIN_RNR_TIMER) | one(QP_ATTRIBUTES_RNR_RETRY);
+  localparam attributes_t WithSqd = WithRts | one(QP_ATTRIBUTES_PKEY_INDEX) |
+      one(QP_ATTRIBUTES_MAX_READS_IN) | one(QP_ATTRIBUTES_MAX_READS_OUT);
   attributes_t of_service, of_change, needed;
   logic arrow;
   always_comb begin
@@ -66,15 +68,19 @@ module qp_change
           if (service != SERVICE_UD) needed = one(QP_ATTRIBUTES_DEST);
         end
         QP_STATE_RTS: begin
-          arrow = from inside {QP_STATE_RTR, QP_STATE_RTS};
+          arrow = qp_connected(from);
           of_change = WithRts;
           if (from == QP_STATE_RTR) of_change |= one(QP_ATTRIBUTES_MAX_READS_OUT);
+        end
+        QP_STATE_SQD: begin
+          arrow = qp_sends(from);
+          if (from == QP_STATE_SQD) of_change = WithSqd;
         end
         default: arrow = 1'b1;
       endcase
     end
   end
-  assign known_o = change_i.state <= 32'(QP_STATE_ERROR) &&
+  assign known_o = change_i.state <= 32'(QP_STATE_SQD) &&
       change_i.attributes >> QP_ATTRIBUTES_BITS == '0;
   assign allowed_o = arrow && (given & ~(of_service & of_change)) == '0;
 
@@ -120,6 +126,8 @@ module qp_change
       if (given[QP_ATTRIBUTES_MAX_READS_OUT]) cfg_o.max_reads_out = reads_t'(change_i.max_reads_out);
       if (given[QP_ATTRIBUTES_MIN_RNR_TIMER]) cfg_o.rnr_timer = change_i.min_rnr_timer[4:0];
       if (given[QP_ATTRIBUTES_RNR_RETRY]) cfg_o.rnr_retry = change_i.rnr_retry[2:0];
+      if (to == QP_STATE_RTS) status_o.draining = 1'b0;
+      if (to == QP_STATE_SQD && from == QP_STATE_RTS) status_o.draining = 1'b1;
       if (to == QP_STATE_RESET) begin
         cfg_o = new_attributes(qp_i.cfg);
         cfg_o.generation = next_generation(qp_i.cfg.generation);

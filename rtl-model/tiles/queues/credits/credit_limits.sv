@@ -42,7 +42,7 @@ module credit_limits
   assign qp_read_o = update_i;
   assign qp_read_qpn_o = update_what_i.dst_qpn[$bits(qpn_t)-1:0];
   assign good = update_q.dst_qpn < 24'(N_QP) && qp_i.cfg.valid && qp_i.cfg.service == SERVICE_RC &&
-      qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS} &&
+      qp_connected(qp_i.status.state) &&
       qp_i.cfg.dest_node == update_q.node && qp_i.cfg.dest_qpn == update_q.src_qpn &&
       qp_i.cfg.generation == update_q.dst_generation &&
       qp_i.peer.generation == update_q.src_generation;

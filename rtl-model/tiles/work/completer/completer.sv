@@ -148,8 +148,8 @@ module completer
       .cause_o(qp_cause_o),
       .qp_status_o(queues.status)
   );
-  // All that was issued has ended: work that waits for that can go on. The end of a slot may come
-  // before the requester has counted it.
+  // All that was issued has ended: work that waits for that can go on, and a send queue may be drained. The end
+  // of a slot may come before the requester has counted it.
   always_comb begin
     queues.ended = qp.row.ended;
     if (ends) queues.ended.count = qp.row.ended.count + 16'd1;
@@ -157,7 +157,7 @@ module completer
     if (well && !ended_q.received && op.receive) queues.ended.msn = qp.row.ended.msn + 32'd1;
   end
   assign catches_up = ends && $signed(queues.ended.count - qp.row.sq.issued) >= 0 &&
-      (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr);
+      (qp.row.sq.consumer != qp.row.sq_producer || qp.row.status.rnr || qp.row.status.draining);
 
   // ---- The completion queue in hand
   cq_config_t cq;

@@ -34,7 +34,7 @@ module completion_status
   logic known, in_error, connected;
   assign known = qp_i.cfg.valid && qp_i.cfg.generation == generation_i;
   assign in_error = qp_i.status.state == QP_STATE_ERROR;
-  assign connected = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+  assign connected = qp_connected(qp_i.status.state);
 
   // In ERROR, or with rnr, an acknowledged frame was placed only if it left before the one that
   // was refused. A local invalidation sends nothing: it was done before its slot was submitted.

@@ -27,6 +27,7 @@ package requester_pkg;
     TURN_POP,        // in ERROR: a read of a peer that has been told
     TURN_HAND_OVER,  // in ERROR: what the responder has of it
     TURN_GO_BACK,    // a message found no receive
+    TURN_DRAINED,    // in SQD: nothing of its own is under way any more
     TURN_ASK,        // an empty segment to the peer, of whose responses nothing was heard
     TURN_INTRODUCE   // another one, that tells it who we are
   } turn_e;
@@ -50,6 +51,13 @@ package requester_pkg;
     reads_t      reads;       // PULL: requests that it needs
     word_index_t second_sge;  // place of its second element
   } work_request_t;
+
+  // Has the work request at its consumer begun? Its message may have, and have found no receive.
+  /* verilator lint_off UNUSEDSIGNAL */  // parts of the record count
+  function automatic logic has_begun(qp_sq_t sq);
+    return sq.progress != '0 || sq.probe_due;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   // Steps of a turn: the diagram is in README.md.
   typedef enum logic [3:0] {

@@ -202,6 +202,127 @@ TEST_CASE("A message that has been sent again as often as it may fails; 7 is for
   CHECK(requester.qp_errors == fails);
 }
 
+// ---- SQD
+
+void drain(Qp& qp) {
+  qp.status.state = EXRNIC_QP_STATE_SQD;
+  qp.status.draining = true;
+}
+
+TEST_CASE(
+    "In SQD what has begun goes on to its end, nothing else begins, and it is drained, once") {
+  Requester requester;
+  requester.dut().queues_others_wait_i = 1;
+  put(requester, 0, work(EXRNIC_WQE_OPCODE_PUSH), {{0x10000, 40 * kMtu, kStag0}});
+  put(requester, 1, work(EXRNIC_WQE_OPCODE_PUSH), {{0x10000, 16, kStag0}});
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 2);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 16);
+  drain(qp);
+  for (int i = 0; i < 4; ++i) requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 40);
+  CHECK(requester.submitted.back().tag.kind == kTxKindLast);
+  CHECK(qp.sq.consumer == 1);
+  CHECK(requester.drained.empty());
+  CHECK(qp.status.draining);
+  qp.ended.count = qp.sq.issued;
+  for (int i = 0; i < 3; ++i) requester.turn(kQpn);
+  CHECK(requester.drained == std::vector<unsigned>{kQpn});
+  CHECK(qp.status.state == EXRNIC_QP_STATE_SQD);
+  CHECK_FALSE(qp.status.draining);
+  CHECK(requester.submitted.size() == 40);
+  CHECK(requester.qp_errors == 0);
+  qp.status.state = EXRNIC_QP_STATE_RTS;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 41);
+}
+
+TEST_CASE("In SQD work that is posted is not even fetched, whatever it is") {
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 3);
+  qp.sq.credit_wait = true;
+  drain(qp);
+  requester.turn(kQpn);
+  requester.turn(kQpn);
+  CHECK(requester.drained == std::vector<unsigned>{kQpn});
+  CHECK(requester.wqe_reads.empty());
+  CHECK(requester.submitted.empty());
+}
+
+TEST_CASE("A send queue is not drained while PULLs are under way, and asks for them") {
+  Requester requester;
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 0);
+  drain(qp);
+  requester.pulls[kQpn].resize(1);
+  requester.asks = true;
+  requester.turn(kQpn);
+  CHECK(requester.asked == 1);
+  requester.turn(kQpn);
+  CHECK(requester.drained.empty());
+  requester.pulls[kQpn].clear();
+  requester.turn(kQpn);
+  CHECK(requester.drained.size() == 1);
+}
+
+TEST_CASE(
+    "In SQD a message that found no receive comes again, and what was sent behind it does not") {
+  Requester requester;
+  requester.ring[0] = work(EXRNIC_WQE_OPCODE_SEND, 2 * kMtu);
+  requester.ring[sizeof(exrnic_wqe)] = push(16);
+  Qp& qp = requester.qps[kQpn] = refused_qp(0, 1, 1);
+  drain(qp);
+  requester.turn(kQpn);
+  CHECK_FALSE(qp.status.rnr);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].tag.kind == kTxKindProbe);
+  qp.ended.count = qp.sq.issued;
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 2);
+  CHECK(requester.submitted[1].tag.kind == kTxKindLast);
+  CHECK(requester.drained.empty());
+  qp.ended.count = qp.sq.issued;
+  requester.turn(kQpn);
+  CHECK(requester.submitted.size() == 2);
+  CHECK(requester.drained.size() == 1);
+}
+
+TEST_CASE("A work request that waits for its first slot when SQD comes has not begun") {
+  Requester requester;
+  fill_ring(requester);
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 1);
+  requester.slots_left = false;
+  requester.begin_turn(kQpn);
+  for (int i = 0; i < 200; ++i) requester.cycle();
+  drain(qp);
+  requester.slots_left = true;
+  requester.rest();
+  CHECK(qp.sq.consumer == 0);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].unsent);
+  requester.turn(kQpn);
+  CHECK(requester.drained.size() == 1);
+}
+
+TEST_CASE("One that waits for its next slot has, also for the Immediate Data message alone") {
+  Requester requester;
+  put(requester, 0, work(EXRNIC_WQE_OPCODE_PUSH_IMM), {});
+  put(requester, 1, work(EXRNIC_WQE_OPCODE_PUSH_IMM), {});
+  Qp& qp = requester.qps[kQpn] = sending_qp(0, 2);
+  requester.begin_turn(kQpn);
+  requester.wait_for("a segment", kLimit, [&] { return !requester.submitted.empty(); });
+  requester.slots_left = false;
+  for (int i = 0; i < 50; ++i) requester.cycle();
+  REQUIRE(requester.submitted.size() == 1);
+  drain(qp);
+  requester.slots_left = true;
+  requester.rest();
+  CHECK(requester.submitted.size() == 2);
+  CHECK(qp.sq.consumer == 1);
+  CHECK(qp.sq.issued == 1);
+}
+
 TEST_CASE("Another message has all its retries") {
   Requester requester;
   Qp& qp = requester.qps[kQpn] = refused_qp(5, 0, 2);

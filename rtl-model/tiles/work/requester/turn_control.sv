@@ -100,19 +100,22 @@ module turn_control
                                      TURN_INTRODUCE};
 
   // Much may have happened to it since it was picked.
-  logic fit;
+  logic fit, begun;  // also the Immediate Data message of a PUSH_IMM without bytes goes on
+  assign begun = has_begun(qp_i.sq) || (step_q != STEP_BEGIN && seg_q.immediate);
   always_comb begin
     unique case (seg_q.turn)
       // What is done ends as such, whatever happens meanwhile.
       TURN_WORK:
-      if (invalidated_q) fit = qp_i.status.state inside {QP_STATE_RTS, QP_STATE_ERROR};
-      else fit = qp_i.status.state == QP_STATE_RTS && !qp_i.status.rnr;
-      TURN_READ: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+      if (invalidated_q) fit = qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR;
+      else
+        fit = (qp_i.status.state == QP_STATE_RTS || (qp_i.status.state == QP_STATE_SQD && begun)) &&
+            !qp_i.status.rnr;
+      TURN_READ: fit = qp_connected(qp_i.status.state);
       TURN_FLUSH: fit = qp_i.status.state == QP_STATE_ERROR;
-      TURN_ASK: fit = qp_i.status.state == QP_STATE_RTS;
-      TURN_INTRODUCE: fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+      TURN_ASK: fit = qp_sends(qp_i.status.state);
+      TURN_INTRODUCE: fit = qp_connected(qp_i.status.state);
       default:
-      fit = qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR} &&
+      fit = (qp_connected(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR) &&
           !qp_i.status.told;
     endcase
     if (!qp_i.cfg.valid || qp_i.cfg.generation != seg_q.generation) fit = 1'b0;
@@ -193,7 +196,7 @@ module turn_control
         TURN_TERMINATE, TURN_ASK, TURN_INTRODUCE: step_d = STEP_ALLOC;
         TURN_POP: step_d = STEP_WAKE;
         TURN_HAND_OVER: step_d = STEP_HAND_OVER;
-        TURN_GO_BACK: step_d = STEP_STATUS_READ;
+        TURN_GO_BACK, TURN_DRAINED: step_d = STEP_STATUS_READ;
         default: step_d = STEP_IDLE;
       endcase
       STEP_WORK:

@@ -46,15 +46,22 @@ module turn_pick
       .read_data_o    (work_first)
   );
 
-  assign connected = qp_i.cfg.valid && qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS};
+  assign connected = qp_i.cfg.valid && qp_connected(qp_i.status.state);
   assign reads = read_count_i != '0;
-  logic posted;
-  assign posted = qp_i.status.state == QP_STATE_RTS && qp_i.sq.consumer != qp_i.sq_producer &&
+  // In SQD the work request in hand goes on, also when its message comes again; no other one begins.
+  logic posted, begun;
+  assign begun = has_begun(qp_i.sq);
+  assign posted = (qp_i.status.state == QP_STATE_RTS || (qp_i.status.state == QP_STATE_SQD && begun)) &&
+      qp_i.sq.consumer != qp_i.sq_producer &&
       !qp_i.sq.halted && !qp_i.status.rnr && !paused_i;
 
   logic goes_back;
   assign goes_back = qp_i.cfg.valid && qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count &&
-      qp_i.status.state inside {QP_STATE_RTS, QP_STATE_ERROR};
+      (qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
+
+  logic drained;
+  assign drained = qp_i.status.state == QP_STATE_SQD && qp_i.status.draining && !begun &&
+      !qp_i.status.rnr && qp_i.sq.issued == qp_i.ended.count && pull_count_i == '0;
 
   // Its work waits until it and its peer have met, or nobody is there. Each change at the peer is
   // answered once; who has work asks once in between, and again when nothing is heard for long.
@@ -88,6 +95,7 @@ module turn_pick
     if (goes_back) turn = TURN_GO_BACK;
     else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn = in_error;
     else if (connected && lost_i) turn = TURN_TERMINATE;
+    else if (connected && drained) turn = TURN_DRAINED;
     else if (introduces) turn = TURN_INTRODUCE;
     else if (connected && asks_i) turn = TURN_ASK;
     else if (connected && reads && read_i.answer == ANSWER_REFUSED) begin

@@ -35,7 +35,7 @@ module error_status
 
   // With PULLs under way no message can have been.
   assign rnr_o = !refused_i && !unreliable_i && desc_i.rnr && code == TERM_CODE_UNTAGGED_NO_BUFFER &&
-      status_i.state == QP_STATE_RTS && pull_count_i == '0;
+      qp_sends(status_i.state) && pull_count_i == '0;
 
   // In ERROR a discarded segment will be acknowledged: a peer that has not been told takes it for
   // placed. One that has been told knows that nothing from the refused segment on was.

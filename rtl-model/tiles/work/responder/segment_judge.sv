@@ -35,7 +35,7 @@ module segment_judge
     if (desc_i.unreliable) service = desc_i.datagram ? SERVICE_UD : SERVICE_UC;
   end
   assign alive = desc_i.dst_qpn < 24'(N_QP) && qp_i.cfg.valid &&
-      qp_i.status.state inside {QP_STATE_RTR, QP_STATE_RTS, QP_STATE_ERROR};
+      (qp_connected(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR);
   // The peer of a queue pair of UC refuses its introduction, nothing else.
   assign terminates = !desc_i.unreliable && segment_o.message == MESSAGE_TERMINATE;
   assign served = alive && (qp_i.cfg.service == service ||
