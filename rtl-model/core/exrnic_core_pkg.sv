@@ -42,6 +42,8 @@ package exrnic_core_pkg;
     new_attributes.max_reads_out = qp.places_out;
     new_attributes.rnr_timer = '0;
     new_attributes.rnr_retry = '0;
+    new_attributes.timeout = '0;
+    new_attributes.retry_count = '0;
   endfunction
 
   // Does a P_Key of a frame or a queue pair name a partition; which one is an entry of the table; and

@@ -559,6 +559,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_eqe, phase) == 15);
 #define EXRNIC_RNR_TIMER_MAX 31  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
 #define EXRNIC_RNR_UNIT_NS 0x2710u  // Unit of these pauses, ns
 #define EXRNIC_RNR_RETRY_ENDLESS 7  // rnr_retry: a message that finds no receive is sent again for ever
+#define EXRNIC_QP_TIMEOUT_MAX 31  // Highest time-out of a queue pair, as verbs count it (5 bits)
+#define EXRNIC_QP_RETRY_COUNT_MAX 7  // Highest retry count of a queue pair, as verbs count it (3 bits)
 #define EXRNIC_CREDIT_PROBE_CODE 10  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
 #define EXRNIC_PULL_ASK_SHIFT 25  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
 #define EXRNIC_READ_TIMEOUT_SHIFT 24  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
@@ -666,6 +668,8 @@ enum exrnic_mbox_status {
 #define EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT 0x40u  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS, and SQD
 #define EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER 0x80u  // min_rnr_timer: RC, with RTR, RTS and SQD
 #define EXRNIC_QP_ATTRIBUTES_RNR_RETRY 0x100u  // rnr_retry: RC, with RTS and SQD
+#define EXRNIC_QP_ATTRIBUTES_TIMEOUT 0x200u  // timeout: RC, with RTS and SQD
+#define EXRNIC_QP_ATTRIBUTES_RETRY_COUNT 0x400u  // retry_count: RC, with RTS and SQD
 
 // Names one object.
 struct exrnic_mbox_object {
@@ -758,8 +762,11 @@ struct exrnic_mbox_modify_qp {
   uint8_t max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
   uint8_t min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
   uint8_t rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
+  uint8_t timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. It is kept for QUERY_QP, no more: when frames are sent again, and when a peer is given up, decides the session with its node, by RTO_CYCLES and RETRY_LIMIT
+  uint8_t retry_count;  // How often verbs send again behind a time-out, to QP_RETRY_COUNT_MAX. CREATE_QP: 0. Likewise
+  uint8_t rsvd_2a[2];  // zero
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 40);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_modify_qp) == 44);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, qpn) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, state) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, attributes) == 8);
@@ -773,6 +780,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, max_reads_in) == 36);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, max_reads_out) == 37);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, min_rnr_timer) == 38);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, rnr_retry) == 39);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, timeout) == 40);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_modify_qp, retry_count) == 41);
 
 // What a queue pair is at, and its attributes as in mbox_modify_qp.
 struct exrnic_mbox_query_qp {
@@ -791,8 +800,11 @@ struct exrnic_mbox_query_qp {
   uint8_t min_rnr_timer;  // 0 to RNR_TIMER_MAX
   uint8_t rnr_retry;  // 0 to RNR_RETRY_ENDLESS
   exrnic_le32 sq_draining;  // 1: in SQD, and work requests that had begun have not ended; else 0
+  uint8_t timeout;  // 0 to QP_TIMEOUT_MAX
+  uint8_t retry_count;  // 0 to QP_RETRY_COUNT_MAX
+  uint8_t rsvd_32[2];  // zero
 };
-EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 48);
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_query_qp) == 52);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, state) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_node) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, dest_qpn) == 8);
@@ -808,6 +820,8 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, max_reads_out) == 41);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, min_rnr_timer) == 42);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, rnr_retry) == 43);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, sq_draining) == 44);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, timeout) == 48);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_qp, retry_count) == 49);
 
 // A shared receive queue.
 struct exrnic_mbox_create_srq {

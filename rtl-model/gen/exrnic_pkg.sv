@@ -343,6 +343,8 @@ package exrnic_pkg;
   localparam int unsigned RNR_TIMER_MAX = 32'h1f;  // Highest code of a pause behind a message that found no receive. Code 0 is 65536 units, 1 is 1, an even one n 2^(n/2), an odd one 3 * 2^((n-3)/2): the table of the verbs (InfiniBand 1.3, table 45)
   localparam int unsigned RNR_UNIT_NS = 32'h2710;  // Unit of these pauses, ns
   localparam int unsigned RNR_RETRY_ENDLESS = 32'h7;  // rnr_retry: a message that finds no receive is sent again for ever
+  localparam int unsigned QP_TIMEOUT_MAX = 32'h1f;  // Highest time-out of a queue pair, as verbs count it (5 bits)
+  localparam int unsigned QP_RETRY_COUNT_MAX = 32'h7;  // Highest retry count of a queue pair, as verbs count it (3 bits)
   localparam int unsigned CREDIT_PROBE_CODE = 32'ha;  // Pause (see RNR_TIMER_MAX) behind which a message that waits for credits leaves all the same
   localparam int unsigned PULL_ASK_SHIFT = 32'h19;  // log2 of an interval, ns: behind one in which nothing was heard of the PULLs that a queue pair has under way, it asks whether the queue pair of its peer is still there
   localparam int unsigned READ_TIMEOUT_SHIFT = 32'h18;  // log2 of an interval, ns: a read of host memory that has no answer behind one or two of them has failed (PCIe's completion time-out; a board may set another one)
@@ -417,7 +419,9 @@ package exrnic_pkg;
   localparam int unsigned QP_ATTRIBUTES_MAX_READS_OUT = 6;  // max_reads_out (max_rd_atomic of verbs): RC, with RTR to RTS, and SQD
   localparam int unsigned QP_ATTRIBUTES_MIN_RNR_TIMER = 7;  // min_rnr_timer: RC, with RTR, RTS and SQD
   localparam int unsigned QP_ATTRIBUTES_RNR_RETRY = 8;  // rnr_retry: RC, with RTS and SQD
-  localparam int unsigned QP_ATTRIBUTES_BITS = 9;
+  localparam int unsigned QP_ATTRIBUTES_TIMEOUT = 9;  // timeout: RC, with RTS and SQD
+  localparam int unsigned QP_ATTRIBUTES_RETRY_COUNT = 10;  // retry_count: RC, with RTS and SQD
+  localparam int unsigned QP_ATTRIBUTES_BITS = 11;
 
   // Names one object.
   typedef struct packed {
@@ -470,6 +474,9 @@ package exrnic_pkg;
 
   // A change of state and attributes. RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, RTS to RTS, RTS to SQD, SQD to SQD, SQD to RTS, any to ERROR, any to RESET. BAD_STATE if `attributes` names one that this change or this service does not set; BAD_PARAMETER if one is missing that it needs, or has a value out of range. Then nothing is changed. Fields that `attributes` does not name are ignored. With RESET all attributes are what CREATE_QP makes them, but dest, which stays.
   typedef struct packed {
+    logic [15:0] rsvd_336;  // zero
+    logic [7:0] retry_count;  // How often verbs send again behind a time-out, to QP_RETRY_COUNT_MAX. CREATE_QP: 0. Likewise
+    logic [7:0] timeout;  // Time-out of verbs: 4.096 us * 2^timeout, 0: none; to QP_TIMEOUT_MAX. CREATE_QP: 0. It is kept for QUERY_QP, no more: when frames are sent again, and when a peer is given up, decides the session with its node, by RTO_CYCLES and RETRY_LIMIT
     logic [7:0] rnr_retry;  // How often a message of ours is sent again that found no receive, 0 to RNR_RETRY_ENDLESS. CREATE_QP: 0
     logic [7:0] min_rnr_timer;  // Code of the pause that the peer is asked for when its message finds no receive, 0 to RNR_TIMER_MAX. CREATE_QP: 0
     logic [7:0] max_reads_out;  // At most max_reads_out of CREATE_QP, which is what it is before
@@ -484,10 +491,13 @@ package exrnic_pkg;
     logic [31:0] state;  // New state (enum qp_state)
     logic [31:0] qpn;  // Index
   } mbox_modify_qp_t;
-  localparam int unsigned MBOX_MODIFY_QP_BYTES = 40;
+  localparam int unsigned MBOX_MODIFY_QP_BYTES = 44;
 
   // What a queue pair is at, and its attributes as in mbox_modify_qp.
   typedef struct packed {
+    logic [15:0] rsvd_400;  // zero
+    logic [7:0] retry_count;  // 0 to QP_RETRY_COUNT_MAX
+    logic [7:0] timeout;  // 0 to QP_TIMEOUT_MAX
     logic [31:0] sq_draining;  // 1: in SQD, and work requests that had begun have not ended; else 0
     logic [7:0] rnr_retry;  // 0 to RNR_RETRY_ENDLESS
     logic [7:0] min_rnr_timer;  // 0 to RNR_TIMER_MAX
@@ -504,7 +514,7 @@ package exrnic_pkg;
     logic [31:0] dest_node;  // Node of the peer
     logic [31:0] state;  // Enum qp_state
   } mbox_query_qp_t;
-  localparam int unsigned MBOX_QUERY_QP_BYTES = 48;
+  localparam int unsigned MBOX_QUERY_QP_BYTES = 52;
 
   // A shared receive queue.
   typedef struct packed {

@@ -393,120 +393,136 @@ module exrnic_pkg_check;
     v_mbox_create_qp.flags = '1;
     if (v_mbox_create_qp !== (512'({32{1'b1}}) << 480))
       $fatal(1, "mbox_create_qp_t.flags: place");
-    if ($bits(mbox_modify_qp_t) != 320) $fatal(1, "mbox_modify_qp_t: size");
+    if ($bits(mbox_modify_qp_t) != 352) $fatal(1, "mbox_modify_qp_t: size");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qpn = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 0))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 0))
       $fatal(1, "mbox_modify_qp_t.qpn: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.state = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 32))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 32))
       $fatal(1, "mbox_modify_qp_t.state: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.attributes = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 64))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 64))
       $fatal(1, "mbox_modify_qp_t.attributes: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_node = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 96))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 96))
       $fatal(1, "mbox_modify_qp_t.dest_node: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.dest_qpn = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 128))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 128))
       $fatal(1, "mbox_modify_qp_t.dest_qpn: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.qkey = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 160))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 160))
       $fatal(1, "mbox_modify_qp_t.qkey: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.pkey_index = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 192))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 192))
       $fatal(1, "mbox_modify_qp_t.pkey_index: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.access = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 224))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 224))
       $fatal(1, "mbox_modify_qp_t.access: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.path_mtu = '1;
-    if (v_mbox_modify_qp !== (320'({32{1'b1}}) << 256))
+    if (v_mbox_modify_qp !== (352'({32{1'b1}}) << 256))
       $fatal(1, "mbox_modify_qp_t.path_mtu: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.max_reads_in = '1;
-    if (v_mbox_modify_qp !== (320'({8{1'b1}}) << 288))
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 288))
       $fatal(1, "mbox_modify_qp_t.max_reads_in: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.max_reads_out = '1;
-    if (v_mbox_modify_qp !== (320'({8{1'b1}}) << 296))
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 296))
       $fatal(1, "mbox_modify_qp_t.max_reads_out: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.min_rnr_timer = '1;
-    if (v_mbox_modify_qp !== (320'({8{1'b1}}) << 304))
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 304))
       $fatal(1, "mbox_modify_qp_t.min_rnr_timer: place");
     v_mbox_modify_qp = '0;
     v_mbox_modify_qp.rnr_retry = '1;
-    if (v_mbox_modify_qp !== (320'({8{1'b1}}) << 312))
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 312))
       $fatal(1, "mbox_modify_qp_t.rnr_retry: place");
-    if ($bits(mbox_query_qp_t) != 384) $fatal(1, "mbox_query_qp_t: size");
+    v_mbox_modify_qp = '0;
+    v_mbox_modify_qp.timeout = '1;
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 320))
+      $fatal(1, "mbox_modify_qp_t.timeout: place");
+    v_mbox_modify_qp = '0;
+    v_mbox_modify_qp.retry_count = '1;
+    if (v_mbox_modify_qp !== (352'({8{1'b1}}) << 328))
+      $fatal(1, "mbox_modify_qp_t.retry_count: place");
+    if ($bits(mbox_query_qp_t) != 416) $fatal(1, "mbox_query_qp_t: size");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.state = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 0))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 0))
       $fatal(1, "mbox_query_qp_t.state: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_node = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 32))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 32))
       $fatal(1, "mbox_query_qp_t.dest_node: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.dest_qpn = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 64))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 64))
       $fatal(1, "mbox_query_qp_t.dest_qpn: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_producer = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 96))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 96))
       $fatal(1, "mbox_query_qp_t.sq_producer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_consumer = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 128))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 128))
       $fatal(1, "mbox_query_qp_t.sq_consumer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.under_way = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 160))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 160))
       $fatal(1, "mbox_query_qp_t.under_way: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.pkey_index = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 192))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 192))
       $fatal(1, "mbox_query_qp_t.pkey_index: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.qkey = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 224))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 224))
       $fatal(1, "mbox_query_qp_t.qkey: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.access = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 256))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 256))
       $fatal(1, "mbox_query_qp_t.access: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.path_mtu = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 288))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 288))
       $fatal(1, "mbox_query_qp_t.path_mtu: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.max_reads_in = '1;
-    if (v_mbox_query_qp !== (384'({8{1'b1}}) << 320))
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 320))
       $fatal(1, "mbox_query_qp_t.max_reads_in: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.max_reads_out = '1;
-    if (v_mbox_query_qp !== (384'({8{1'b1}}) << 328))
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 328))
       $fatal(1, "mbox_query_qp_t.max_reads_out: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.min_rnr_timer = '1;
-    if (v_mbox_query_qp !== (384'({8{1'b1}}) << 336))
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 336))
       $fatal(1, "mbox_query_qp_t.min_rnr_timer: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.rnr_retry = '1;
-    if (v_mbox_query_qp !== (384'({8{1'b1}}) << 344))
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 344))
       $fatal(1, "mbox_query_qp_t.rnr_retry: place");
     v_mbox_query_qp = '0;
     v_mbox_query_qp.sq_draining = '1;
-    if (v_mbox_query_qp !== (384'({32{1'b1}}) << 352))
+    if (v_mbox_query_qp !== (416'({32{1'b1}}) << 352))
       $fatal(1, "mbox_query_qp_t.sq_draining: place");
+    v_mbox_query_qp = '0;
+    v_mbox_query_qp.timeout = '1;
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 384))
+      $fatal(1, "mbox_query_qp_t.timeout: place");
+    v_mbox_query_qp = '0;
+    v_mbox_query_qp.retry_count = '1;
+    if (v_mbox_query_qp !== (416'({8{1'b1}}) << 392))
+      $fatal(1, "mbox_query_qp_t.retry_count: place");
     if ($bits(mbox_create_srq_t) != 256) $fatal(1, "mbox_create_srq_t: size");
     v_mbox_create_srq = '0;
     v_mbox_create_srq.srqn = '1;

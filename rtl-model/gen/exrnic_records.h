@@ -78,7 +78,7 @@ constexpr unsigned kReadsBits = 5;  // 0..MAX_READS
 constexpr unsigned kReadPoolBits = clog2(kNReads) + 1;  // 0..N_READS
 constexpr unsigned kPkeysBits = 256;  // the table of P_Keys, entry 0 in the low bits
 constexpr unsigned kPkeyIndexBits = 4;
-constexpr unsigned kMboxAnswerBits = 384;  // the longest one
+constexpr unsigned kMboxAnswerBits = 416;  // the longest one
 constexpr unsigned kEventBits = 62;  // one pulse for each counter
 constexpr unsigned kSlotBits = 7;
 constexpr unsigned kTxAddressBits = 19;
@@ -740,6 +740,8 @@ struct QpConfig {
   uint32_t dest_qpn = 0;
   uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
   uint8_t rnr_retry = 0;  // how often one of ours is sent again
+  uint8_t timeout = 0;  // these two for QUERY_QP alone
+  uint8_t retry_count = 0;
   exrnic_service service{};
   uint32_t qkey = 0;  // these three of UD
   uint8_t pkey_index = 0;
@@ -769,6 +771,8 @@ struct QpConfig {
     visit(dest_qpn, 24);
     visit(rnr_timer, 5);
     visit(rnr_retry, 3);
+    visit(timeout, 5);
+    visit(retry_count, 3);
     visit(service, 2);
     visit(qkey, 32);
     visit(pkey_index, 4);
@@ -797,6 +801,8 @@ struct QpConfig {
            dest_qpn == other.dest_qpn &&
            rnr_timer == other.rnr_timer &&
            rnr_retry == other.rnr_retry &&
+           timeout == other.timeout &&
+           retry_count == other.retry_count &&
            service == other.service &&
            qkey == other.qkey &&
            pkey_index == other.pkey_index &&

@@ -72,7 +72,7 @@ package exrnic_records_pkg;
   typedef logic [$clog2(N_READS) + 1-1:0] read_pool_t;  // 0..N_READS
   typedef logic [255:0] pkeys_t;  // the table of P_Keys, entry 0 in the low bits
   typedef logic [3:0] pkey_index_t;
-  typedef logic [383:0] mbox_answer_t;  // the longest one
+  typedef logic [415:0] mbox_answer_t;  // the longest one
   typedef logic [61:0] event_t;  // one pulse for each counter
   typedef logic [6:0] slot_t;
   typedef logic [18:0] tx_address_t;
@@ -426,6 +426,8 @@ package exrnic_records_pkg;
     logic [23:0] dest_qpn;
     logic [4:0] rnr_timer;  // code of the pause that a message without a receive is answered by
     logic [2:0] rnr_retry;  // how often one of ours is sent again
+    logic [4:0] timeout;  // these two for QUERY_QP alone
+    logic [2:0] retry_count;
     service_e service;
     logic [31:0] qkey;  // these three of UD
     pkey_index_t pkey_index;

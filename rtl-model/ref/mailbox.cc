@@ -35,7 +35,8 @@ constexpr uint32_t kOfUc =
     EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_ACCESS | EXRNIC_QP_ATTRIBUTES_PATH_MTU;
 constexpr uint32_t kOfRc = kOfUc | EXRNIC_QP_ATTRIBUTES_MAX_READS_IN |
                            EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER |
-                           EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+                           EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_TIMEOUT |
+                           EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
 
 uint32_t attributes_of(uint32_t service) {
   if (service == EXRNIC_SERVICE_UD) return kOfUd;
@@ -51,6 +52,7 @@ uint32_t attributes_with(exrnic_qp_state from, exrnic_qp_state to) {
     case EXRNIC_QP_STATE_RTS:
       return EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_ACCESS |
              EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER | EXRNIC_QP_ATTRIBUTES_RNR_RETRY |
+             EXRNIC_QP_ATTRIBUTES_TIMEOUT | EXRNIC_QP_ATTRIBUTES_RETRY_COUNT |
              (from == EXRNIC_QP_STATE_RTR ? EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT : 0u);
     case EXRNIC_QP_STATE_SQD:
       if (from == EXRNIC_QP_STATE_RTS) return 0;
@@ -275,7 +277,9 @@ bool Mailbox::values_good(const exrnic_mbox_modify_qp& command, const QueuePair&
          !bad(EXRNIC_QP_ATTRIBUTES_MAX_READS_IN, command.max_reads_in <= qp.max_reads_in) &&
          !bad(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT, command.max_reads_out <= qp.max_reads_out) &&
          !bad(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER, command.min_rnr_timer <= EXRNIC_RNR_TIMER_MAX) &&
-         !bad(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, command.rnr_retry <= EXRNIC_RNR_RETRY_ENDLESS);
+         !bad(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, command.rnr_retry <= EXRNIC_RNR_RETRY_ENDLESS) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_TIMEOUT, command.timeout <= EXRNIC_QP_TIMEOUT_MAX) &&
+         !bad(EXRNIC_QP_ATTRIBUTES_RETRY_COUNT, command.retry_count <= EXRNIC_QP_RETRY_COUNT_MAX);
 }
 
 void Mailbox::set_attributes(const exrnic_mbox_modify_qp& command, QueuePair& qp) {
@@ -292,6 +296,8 @@ void Mailbox::set_attributes(const exrnic_mbox_modify_qp& command, QueuePair& qp
   set(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT, qp.has.reads_out, command.max_reads_out);
   set(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER, qp.has.rnr_timer, command.min_rnr_timer);
   set(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, qp.has.rnr_retry, command.rnr_retry);
+  set(EXRNIC_QP_ATTRIBUTES_TIMEOUT, qp.has.timeout, command.timeout);
+  set(EXRNIC_QP_ATTRIBUTES_RETRY_COUNT, qp.has.retry_count, command.retry_count);
 }
 
 // RESET begins a new generation: what is under way ends without effect. With ERROR, what is under
@@ -340,6 +346,8 @@ exrnic_mbox_status Mailbox::query_qp(const exrnic_mbox_object& command) {
   now.max_reads_out = qp.has.reads_out;
   now.min_rnr_timer = qp.has.rnr_timer;
   now.rnr_retry = qp.has.rnr_retry;
+  now.timeout = qp.has.timeout;
+  now.retry_count = qp.has.retry_count;
   now.sq_draining = qp.status.state == EXRNIC_QP_STATE_SQD && qp.status.draining;
   answer(now);
   return EXRNIC_MBOX_STATUS_OK;

@@ -124,6 +124,8 @@ struct QueuePair : exrnic_mbox_create_qp {
     uint8_t reads_out = 0;
     uint8_t rnr_timer = 0;  // code of the pause that a message without a receive is answered by
     uint8_t rnr_retry = 0;  // how often one of ours is sent again
+    uint8_t timeout = 0;    // these two for queries alone
+    uint8_t retry_count = 0;
   } has;
   Attributes new_attributes() const {
     Attributes attributes;

@@ -43,7 +43,8 @@ struct Restarted {
          EXRNIC_QP_ATTRIBUTES_DEST);
       to(*end, change, EXRNIC_QP_STATE_RTS,
          EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER |
-             EXRNIC_QP_ATTRIBUTES_RNR_RETRY);
+             EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_TIMEOUT |
+             EXRNIC_QP_ATTRIBUTES_RETRY_COUNT);
     }
   }
 
@@ -89,6 +90,8 @@ TEST_CASE("a query tells all attributes as they were set, and RESET takes them b
   r.left.max_reads_out = 2;
   r.left.min_rnr_timer = 12;
   r.left.rnr_retry = 6;
+  r.left.timeout = 14;
+  r.left.retry_count = 7;
   r.connect();
   RnicDriver& rnic = r.e.left.rnic;
   exrnic_mbox_query_qp now = rnic.query(Exchange::kLeftQpn);
@@ -101,6 +104,8 @@ TEST_CASE("a query tells all attributes as they were set, and RESET takes them b
   CHECK(now.max_reads_out == 2);
   CHECK(now.min_rnr_timer == 12);
   CHECK(now.rnr_retry == 6);
+  CHECK(now.timeout == 14);
+  CHECK(now.retry_count == 7);
   REQUIRE(rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_RESET) == EXRNIC_MBOX_STATUS_OK);
   now = rnic.query(Exchange::kLeftQpn);
   CHECK(now.access == (kWrite | kRead | kAtomic));
@@ -109,6 +114,8 @@ TEST_CASE("a query tells all attributes as they were set, and RESET takes them b
   CHECK(now.max_reads_out == EXRNIC_MAX_READS);
   CHECK(now.min_rnr_timer == 0);
   CHECK(now.rnr_retry == 0);
+  CHECK(now.timeout == 0);
+  CHECK(now.retry_count == 0);
 }
 
 TEST_CASE("attributes that a change does not take, or out of range, are refused and change none") {

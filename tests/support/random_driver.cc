@@ -224,8 +224,9 @@ class RandomDriver {
     constexpr uint32_t kPeer = EXRNIC_QP_ATTRIBUTES_DEST;
     constexpr uint32_t kWithRtr =
         kEver | kPeer | EXRNIC_QP_ATTRIBUTES_PATH_MTU | EXRNIC_QP_ATTRIBUTES_MAX_READS_IN;
-    constexpr uint32_t kAtRts =
-        kEver | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER | EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+    constexpr uint32_t kAtRts = kEver | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER |
+                                EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_TIMEOUT |
+                                EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
     const uint32_t one = 1u << random_() % 32;
     if (to == EXRNIC_QP_STATE_INIT) return one_of({0u, kEver}, {one, ~0u});
     if (to == EXRNIC_QP_STATE_RTR) return one_of({kPeer, kWithRtr}, {0u, kPeer | one, ~0u});
@@ -254,6 +255,8 @@ class RandomDriver {
     change.max_reads_out = small(EXRNIC_MAX_READS);
     change.min_rnr_timer = small(EXRNIC_RNR_TIMER_MAX);
     change.rnr_retry = small(EXRNIC_RNR_RETRY_ENDLESS);
+    change.timeout = small(EXRNIC_QP_TIMEOUT_MAX);
+    change.retry_count = small(EXRNIC_QP_RETRY_COUNT_MAX);
     give(EXRNIC_MBOX_OP_MODIFY_QP, change);
   }
 

@@ -120,6 +120,8 @@ inline Qp qp_in(exrnic_qp_state state) {
   qp.cfg.path_mtu = 1040;
   qp.cfg.rnr_timer = 19;
   qp.cfg.rnr_retry = 5;
+  qp.cfg.timeout = 18;
+  qp.cfg.retry_count = 6;
   qp.status.state = state;
   qp.sq_producer = 0xfff0;
   qp.sq.consumer = 0xffe0;
@@ -151,6 +153,8 @@ inline void check_new_attributes(const QpConfig& cfg) {
   CHECK(cfg.max_reads_in == cfg.places_in);
   CHECK(cfg.rnr_timer == 0);
   CHECK(cfg.rnr_retry == 0);
+  CHECK(cfg.timeout == 0);
+  CHECK(cfg.retry_count == 0);
 }
 
 // What a peer's refusal leaves.

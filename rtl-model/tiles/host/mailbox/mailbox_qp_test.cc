@@ -184,7 +184,7 @@ TEST_CASE("Each field of a state change is checked") {
   SECTION("that of a port") { payload.dest_qpn = EXRNIC_PORT_QPN + 3; }
   SECTION("no peer") { payload.attributes = 0; }
   SECTION("an attribute that there is not") {
-    payload.attributes |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY << 1;
+    payload.attributes |= EXRNIC_QP_ATTRIBUTES_RETRY_COUNT << 1;
   }
   SECTION("the limits") { payload.dest_node = EXRNIC_MAX_NODE - 1, expected = kOk; }
   CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, payload) == expected);
@@ -272,6 +272,8 @@ exrnic_mbox_modify_qp with_attributes(uint32_t to, uint32_t attributes) {
   change.max_reads_out = 2;
   change.min_rnr_timer = EXRNIC_RNR_TIMER_MAX;
   change.rnr_retry = EXRNIC_RNR_RETRY_ENDLESS;
+  change.timeout = EXRNIC_QP_TIMEOUT_MAX;
+  change.retry_count = EXRNIC_QP_RETRY_COUNT_MAX;
   return change;
 }
 
@@ -294,6 +296,9 @@ void check_attributes(const QpConfig& cfg, const QpConfig& before,
         (given(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER) ? change.min_rnr_timer : before.rnr_timer));
   CHECK(cfg.rnr_retry ==
         (given(EXRNIC_QP_ATTRIBUTES_RNR_RETRY) ? change.rnr_retry : before.rnr_retry));
+  CHECK(cfg.timeout == (given(EXRNIC_QP_ATTRIBUTES_TIMEOUT) ? change.timeout : before.timeout));
+  CHECK(cfg.retry_count ==
+        (given(EXRNIC_QP_ATTRIBUTES_RETRY_COUNT) ? change.retry_count : before.retry_count));
 }
 
 // As the specification lists them.
@@ -311,7 +316,9 @@ uint32_t attributes_of(uint32_t from, uint32_t to, exrnic_service service) {
   if (rc && ((rts && from == EXRNIC_QP_STATE_RTR) || sqd))
     all |= EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT;
   if (rc && (rtr || rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
-  if (rc && (rts || sqd)) all |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+  if (rc && (rts || sqd))
+    all |= EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_TIMEOUT |
+           EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
   return all;
 }
 
@@ -330,7 +337,7 @@ TEST_CASE("Each change of state takes its attributes, of each service, and refus
       if (service != EXRNIC_SERVICE_UD && to == EXRNIC_QP_STATE_RTR)
         needed = EXRNIC_QP_ATTRIBUTES_DEST;
       if (service == EXRNIC_SERVICE_UD && from == EXRNIC_QP_STATE_RESET) needed = kKeys;
-      for (uint32_t bit = 0; bit <= EXRNIC_QP_ATTRIBUTES_RNR_RETRY; bit = bit ? 2 * bit : 1) {
+      for (uint32_t bit = 0; bit <= EXRNIC_QP_ATTRIBUTES_RETRY_COUNT; bit = bit ? 2 * bit : 1) {
         for (const bool whole : {false, true}) {
           CAPTURE(service, from, to, bit, whole);
           Mailbox mailbox;
@@ -393,13 +400,16 @@ TEST_CASE("An attribute out of range is refused, and then none is changed") {
   }
   for (const auto& [set, good] : {
            std::pair<Set, bool>([](auto* to) { to->rnr_retry = 8; }, false),
+           std::pair<Set, bool>([](auto* to) { to->timeout = 32; }, false),
+           std::pair<Set, bool>([](auto* to) { to->retry_count = 8; }, false),
            std::pair<Set, bool>([](auto* to) { to->max_reads_out = 5; }, true),
            std::pair<Set, bool>([](auto* to) { to->max_reads_out = 6; }, false),
        }) {
     Mailbox mailbox;
     mailbox.qps[kQpn] = qp_in(EXRNIC_QP_STATE_RTR);
-    auto change = with_attributes(
-        EXRNIC_QP_STATE_RTS, EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT);
+    auto change =
+        with_attributes(EXRNIC_QP_STATE_RTS,
+                        attributes_of(EXRNIC_QP_STATE_RTR, EXRNIC_QP_STATE_RTS, EXRNIC_SERVICE_RC));
     set(&change);
     CHECK(mailbox.run(EXRNIC_MBOX_OP_MODIFY_QP, change) == (good ? kOk : kBadParameter));
   }
@@ -505,6 +515,8 @@ TEST_CASE("A query answers with state, peer, ring and attributes, and disturbs n
   CHECK(answer.max_reads_out == 1);
   CHECK(answer.min_rnr_timer == 19);
   CHECK(answer.rnr_retry == 5);
+  CHECK(answer.timeout == 18);
+  CHECK(answer.retry_count == 6);
   CHECK(mailbox.order == "d");
   CHECK(mailbox.run(EXRNIC_MBOX_OP_QUERY_QP, object(kQpn + 1)) == kBadState);
   CHECK_FALSE(mailbox.has_answer);

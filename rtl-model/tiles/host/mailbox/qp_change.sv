@@ -43,7 +43,8 @@ module qp_change
   localparam attributes_t WithRtr = OfUc | OfUd | one(QP_ATTRIBUTES_MAX_READS_IN) |
       one(QP_ATTRIBUTES_MIN_RNR_TIMER);
   localparam attributes_t WithRts = one(QP_ATTRIBUTES_QKEY) | one(QP_ATTRIBUTES_ACCESS) |
-      one(QP_ATTRIBUTES_MIN_RNR_TIMER) | one(QP_ATTRIBUTES_RNR_RETRY);
+      one(QP_ATTRIBUTES_MIN_RNR_TIMER) | one(QP_ATTRIBUTES_RNR_RETRY) |
+      one(QP_ATTRIBUTES_TIMEOUT) | one(QP_ATTRIBUTES_RETRY_COUNT);
   localparam attributes_t WithSqd = WithRts | one(QP_ATTRIBUTES_PKEY_INDEX) |
       one(QP_ATTRIBUTES_MAX_READS_IN) | one(QP_ATTRIBUTES_MAX_READS_OUT);
   attributes_t of_service, of_change, needed;
@@ -101,6 +102,8 @@ module qp_change
       good[QP_ATTRIBUTES_MAX_READS_OUT] = change_i.max_reads_out <= 8'(qp_i.cfg.places_out);
       good[QP_ATTRIBUTES_MIN_RNR_TIMER] = change_i.min_rnr_timer <= 8'(RNR_TIMER_MAX);
       good[QP_ATTRIBUTES_RNR_RETRY] = change_i.rnr_retry <= 8'(RNR_RETRY_ENDLESS);
+      good[QP_ATTRIBUTES_TIMEOUT] = change_i.timeout <= 8'(QP_TIMEOUT_MAX);
+      good[QP_ATTRIBUTES_RETRY_COUNT] = change_i.retry_count <= 8'(QP_RETRY_COUNT_MAX);
     end
   end
   assign good_o = (needed & ~given) == '0 && (given & ~good) == '0;
@@ -126,6 +129,8 @@ module qp_change
       if (given[QP_ATTRIBUTES_MAX_READS_OUT]) cfg_o.max_reads_out = reads_t'(change_i.max_reads_out);
       if (given[QP_ATTRIBUTES_MIN_RNR_TIMER]) cfg_o.rnr_timer = change_i.min_rnr_timer[4:0];
       if (given[QP_ATTRIBUTES_RNR_RETRY]) cfg_o.rnr_retry = change_i.rnr_retry[2:0];
+      if (given[QP_ATTRIBUTES_TIMEOUT]) cfg_o.timeout = change_i.timeout[4:0];
+      if (given[QP_ATTRIBUTES_RETRY_COUNT]) cfg_o.retry_count = change_i.retry_count[2:0];
       if (to == QP_STATE_RTS) status_o.draining = 1'b0;
       if (to == QP_STATE_SQD && from == QP_STATE_RTS) status_o.draining = 1'b1;
       if (to == QP_STATE_RESET) begin
