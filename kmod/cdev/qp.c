@@ -190,11 +190,20 @@ err_free:
 	return err;
 }
 
+static bool exrnic_peer_is_valid(const struct exrnic_device *edev,
+				 const struct exrnic_modify_qp *attr)
+{
+	return attr->dest_node < exrnic_device_limits(edev)->node && attr->dest_qpn < EXRNIC_MAX_QP;
+}
+
 static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 				   const struct exrnic_modify_qp *attr)
 {
-	if (attr->state > EXRNIC_QP_STATE_ERROR || attr->rsvd)
+	if (attr->state > EXRNIC_QP_STATE_SQD || attr->rsvd)
 		return false;
+	if (attr->attributes)
+		return !attr->rnr && (!(attr->attributes & EXRNIC_QP_ATTRIBUTES_DEST) ||
+				      exrnic_peer_is_valid(edev, attr));
 	if (attr->state == EXRNIC_QP_STATE_RTR && attr->rnr > EXRNIC_RNR_TIMER_MAX)
 		return false;
 	if (attr->state == EXRNIC_QP_STATE_RTS && attr->rnr > EXRNIC_RNR_RETRY_ENDLESS)
@@ -203,12 +212,14 @@ static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 		return false;
 	if (attr->state != EXRNIC_QP_STATE_RTR)
 		return !attr->dest_node && !attr->dest_qpn;
-	return attr->dest_node < exrnic_device_limits(edev)->node && attr->dest_qpn < EXRNIC_MAX_QP;
+	return exrnic_peer_is_valid(edev, attr);
 }
 
-/* Of a datagram queue pair; others have none, but a peer. */
+/* Of a datagram queue pair; others have none, but a peer. Of attributes with names the device says so. */
 static bool exrnic_keys_are_valid(const struct exrnic_uqp *qp, const struct exrnic_modify_qp *attr)
 {
+	if (attr->attributes)
+		return true;
 	if (qp->service == EXRNIC_SERVICE_UD && (attr->dest_node || attr->dest_qpn))
 		return false;
 	if (qp->service != EXRNIC_SERVICE_UD || attr->state != EXRNIC_QP_STATE_INIT)
@@ -227,7 +238,7 @@ struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
 	return xa_load(&uctx->qps, qpn);
 }
 
-/* What each change takes of the fields. */
+/* Of a program that names none: what each change takes of the fields. */
 static u32 exrnic_attributes_of(const struct exrnic_uqp *qp, u32 state)
 {
 	switch (state) {
@@ -256,8 +267,14 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		.dest_qpn = attr->dest_qpn,
 		.qkey = attr->qkey,
 		.pkey_index = attr->pkey_index,
-		.min_rnr_timer = attr->rnr,
-		.rnr_retry = attr->rnr,
+		.access = attr->access,
+		.path_mtu = attr->path_mtu,
+		.max_reads_in = attr->max_reads_in,
+		.max_reads_out = attr->max_reads_out,
+		.min_rnr_timer = attr->attributes ? attr->min_rnr_timer : attr->rnr,
+		.rnr_retry = attr->attributes ? attr->rnr_retry : attr->rnr,
+		.timeout = attr->timeout,
+		.retry_count = attr->retry_count,
 	};
 	struct exrnic_uqp *qp = exrnic_uqp_find(uctx, attr->qpn);
 
@@ -269,7 +286,7 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		return -EINVAL;
 	if (!exrnic_keys_are_permitted(attr))
 		return -EPERM;
-	modify.attributes = exrnic_attributes_of(qp, attr->state);
+	modify.attributes = attr->attributes ?: exrnic_attributes_of(qp, attr->state);
 	return exrnic_qp_modify(uctx->edev, &qp->qp, &modify);
 }
 
@@ -364,6 +381,17 @@ int exrnic_uqp_query(struct exrnic_ucontext *uctx, struct exrnic_query_qp *attr)
 	attr->sq_producer = status.sq_producer;
 	attr->sq_consumer = status.sq_consumer;
 	attr->pkey_index = status.pkey_index;
+	attr->sq_draining = status.sq_draining;
+	attr->qkey = status.qkey;
+	attr->access = status.access;
+	attr->path_mtu = status.path_mtu;
+	attr->max_reads_in = status.max_reads_in;
+	attr->max_reads_out = status.max_reads_out;
+	attr->min_rnr_timer = status.min_rnr_timer;
+	attr->rnr_retry = status.rnr_retry;
+	attr->timeout = status.timeout;
+	attr->retry_count = status.retry_count;
+	attr->rsvd = 0;
 	return 0;
 }
 

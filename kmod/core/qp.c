@@ -145,6 +145,8 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 		.max_reads_out = modify->max_reads_out,
 		.min_rnr_timer = modify->min_rnr_timer,
 		.rnr_retry = modify->rnr_retry,
+		.timeout = modify->timeout,
+		.retry_count = modify->retry_count,
 	};
 	int err;
 
@@ -180,6 +182,9 @@ int exrnic_qp_query(struct exrnic_device *edev, const struct exrnic_qp *qp,
 		.max_reads_out = out.max_reads_out,
 		.min_rnr_timer = out.min_rnr_timer,
 		.rnr_retry = out.rnr_retry,
+		.timeout = out.timeout,
+		.retry_count = out.retry_count,
+		.sq_draining = le32_to_cpu(out.sq_draining),
 	};
 	return 0;
 }

@@ -391,6 +391,8 @@ struct exrnic_qp_modify {
 	u8 max_reads_out;
 	u8 min_rnr_timer;
 	u8 rnr_retry;
+	u8 timeout;			/* these two are kept for exrnic_qp_query() alone */
+	u8 retry_count;
 };
 
 struct exrnic_qp_status {
@@ -408,6 +410,9 @@ struct exrnic_qp_status {
 	u8 max_reads_out;
 	u8 min_rnr_timer;
 	u8 rnr_retry;
+	u8 timeout;
+	u8 retry_count;
+	bool sq_draining;		/* in SQD: work requests that had begun have not ended */
 };
 
 /* In state RESET. -EINVAL: nobody may ask for that number; -EBUSY: it is taken. */

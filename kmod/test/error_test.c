@@ -171,7 +171,7 @@ static void bad_states(void)
 	uint32_t state;
 
 	CHECK_ERR(query(s.fd, &q), 0);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_ERROR + 1, 0, 0), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_SQD + 1, 0, 0), EINVAL);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, 0xffffffff, 0, 0), EINVAL);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 1, 0), EINVAL);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 1), EINVAL);

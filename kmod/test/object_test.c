@@ -101,6 +101,55 @@ static void values_for_messages_without_a_receive_are_checked(void)
 	destroy_set(&s);
 }
 
+static void attributes_are_set_by_name_and_queried(void)
+{
+	struct set s = make_set();
+	struct exrnic_modify_qp modify = {
+		.qpn = s.qpn,
+		.state = EXRNIC_QP_STATE_INIT,
+		.attributes = EXRNIC_QP_ATTRIBUTES_ACCESS,
+		.access = EXRNIC_ACCESS_REMOTE_READ,
+		.dest_node = other_node(s.fd),
+		.dest_qpn = 2,
+		.path_mtu = 512,
+		.min_rnr_timer = 3,
+		.rnr_retry = 2,
+		.timeout = 14,
+		.retry_count = 7,
+	};
+	struct exrnic_query_qp q = { .qpn = s.qpn };
+
+	modify.rnr = 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.rnr = 0;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	modify.state = EXRNIC_QP_STATE_RTR;
+	modify.attributes = EXRNIC_QP_ATTRIBUTES_PATH_MTU;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.attributes |= EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	modify.state = EXRNIC_QP_STATE_RTS;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EPERM);
+	modify.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY | EXRNIC_QP_ATTRIBUTES_TIMEOUT |
+			    EXRNIC_QP_ATTRIBUTES_RETRY_COUNT;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
+	modify.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+	modify.rnr_retry = EXRNIC_RNR_RETRY_ENDLESS + 1;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.attributes = 0x80000000;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_QUERY_QP, &q), 0);
+	CHECK_EQ(q.dest_qpn, 2);
+	CHECK_EQ(q.access, EXRNIC_ACCESS_REMOTE_READ);
+	CHECK_EQ(q.path_mtu, 512);
+	CHECK_EQ(q.min_rnr_timer, 3);
+	CHECK_EQ(q.rnr_retry, 2);
+	CHECK_EQ(q.timeout, 14);
+	CHECK_EQ(q.retry_count, 7);
+	CHECK_EQ(q.sq_draining, 0);
+	destroy_set(&s);
+}
+
 static void query_qp_names_the_peer(void)
 {
 	struct set s = make_set();
@@ -224,6 +273,8 @@ const struct test object_tests[] = {
 	{ "a queue pair goes through its states", a_qp_goes_through_its_states, 0 },
 	{ "pauses and retries of messages without a receive are checked",
 	  values_for_messages_without_a_receive_are_checked, 0 },
+	{ "attributes that are named are set, and queried; others are refused",
+	  attributes_are_set_by_name_and_queried, 0 },
 	{ "query of a queue pair names its peer", query_qp_names_the_peer, 0 },
 	{ "a domain or completion queue in use cannot be ended", what_is_in_use_stays, 0 },
 	{ "a queue pair may use two completion queues", a_qp_uses_two_cqs, 0 },

@@ -290,6 +290,10 @@ static bool is_transition(uint32_t from, uint32_t to)
 {
 	if (to == from)
 		return to != EXRNIC_QP_STATE_RTR;
+	if (to == EXRNIC_QP_STATE_SQD)
+		return from == EXRNIC_QP_STATE_RTS;
+	if (to == EXRNIC_QP_STATE_RTS && from == EXRNIC_QP_STATE_SQD)
+		return true;
 	return to == EXRNIC_QP_STATE_RESET || to == EXRNIC_QP_STATE_ERROR ||
 	       (from < EXRNIC_QP_STATE_RTS && to == from + 1);
 }
@@ -305,14 +309,14 @@ static void every_transition(void)
 {
 	struct set s = make_set();
 
-	for (uint32_t from = EXRNIC_QP_STATE_RESET; from <= EXRNIC_QP_STATE_ERROR; from++) {
-		for (uint32_t to = EXRNIC_QP_STATE_RESET; to <= EXRNIC_QP_STATE_ERROR; to++) {
+	for (uint32_t from = EXRNIC_QP_STATE_RESET; from <= EXRNIC_QP_STATE_SQD; from++) {
+		for (uint32_t to = EXRNIC_QP_STATE_RESET; to <= EXRNIC_QP_STATE_SQD; to++) {
 			uint32_t now;
 
 			CHECK_ERR(move_to(&s, EXRNIC_QP_STATE_RESET), 0);
-			for (uint32_t step = 1; step <= from && from != EXRNIC_QP_STATE_ERROR; step++)
+			for (uint32_t step = 1; step <= from && step <= EXRNIC_QP_STATE_RTS; step++)
 				CHECK_ERR(move_to(&s, step), 0);
-			if (from == EXRNIC_QP_STATE_ERROR)
+			if (from > EXRNIC_QP_STATE_RTS)
 				CHECK_ERR(move_to(&s, from), 0);
 			CHECK_ERR(move_to(&s, to), is_transition(from, to) ? 0 : EPERM);
 			CHECK_ERR(query_qp_state(s.fd, s.qpn, &now), 0);

@@ -214,12 +214,17 @@ struct exrnic_create_qp {
 };
 
 /*
- * state: enum exrnic_qp_state. dest_*: with RTR, else and of service UD zero. qkey, pkey_index: of service
- * UD with INIT, else zero. pkey_index: of pkeys of QUERY (EINVAL: that one is none); the administrator may change
+ * state: enum exrnic_qp_state. attributes: EXRNIC_QP_ATTRIBUTES_*, those that are given; the fields of the others
+ * are ignored, and rnr is zero. Which change of which service has which ones, and their values:
+ * rtl-model/gen/reference.md, mbox_modify_qp. EPERM: no such transition, or it has not one of them. EINVAL: one is missing
+ * that it needs, or has a value out of range. Nothing is changed then.
+ *
+ * attributes may be 0: then dest_* are given with RTR, and else and of service UD zero; qkey, pkey_index of service
+ * UD with INIT, else zero; rnr is with RTR min_rnr_timer, with RTS rnr_retry, else zero.
+ *
+ * pkey_index: of pkeys of QUERY (EINVAL: that one is none); the administrator may change
  * what stands there, and so whom the queue pair reaches. qkey: EPERM: with EXRNIC_QKEY_CONTROLLED (bit 31) it
- * needs CAP_NET_RAW. rnr: with RTR min_rnr_timer, up to
- * EXRNIC_RNR_TIMER_MAX; with RTS rnr_retry, up to EXRNIC_RNR_RETRY_ENDLESS; else zero. EPERM also: no
- * such transition.
+ * needs CAP_NET_RAW.
  */
 struct exrnic_modify_qp {
 	__u32 qpn;
@@ -229,7 +234,16 @@ struct exrnic_modify_qp {
 	__u32 rnr;
 	__u32 qkey;
 	__u32 pkey_index;
-	__u32 rsvd;		/* zero */
+	__u32 attributes;
+	__u32 access;		/* EXRNIC_ACCESS_REMOTE_* */
+	__u32 path_mtu;		/* bytes */
+	__u8 max_reads_in;
+	__u8 max_reads_out;
+	__u8 min_rnr_timer;
+	__u8 rnr_retry;
+	__u8 timeout;		/* these two are kept for QUERY_QP alone */
+	__u8 retry_count;
+	__u16 rsvd;		/* zero */
 };
 
 /*
@@ -250,7 +264,17 @@ struct exrnic_query_qp {
 	__u32 sq_producer;
 	__u32 sq_consumer;
 	__u32 pkey_index;	/* of service UD */
-	__u32 rsvd;		/* zero */
+	__u32 sq_draining;	/* in SQD: work requests that had begun have not ended */
+	__u32 qkey;		/* these as in MODIFY_QP, what they are now */
+	__u32 access;
+	__u32 path_mtu;
+	__u8 max_reads_in;
+	__u8 max_reads_out;
+	__u8 min_rnr_timer;
+	__u8 rnr_retry;
+	__u8 timeout;
+	__u8 retry_count;
+	__u16 rsvd;		/* zero */
 };
 
 /*

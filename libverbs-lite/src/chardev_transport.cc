@@ -199,14 +199,7 @@ class ChardevTransport : public Transport {
     return 0;
   }
   int ModifyQp(uint32_t qpn, const QpChange& change) override {
-    exrnic_modify_qp modify = {};
-    modify.qpn = qpn;
-    modify.state = static_cast<uint32_t>(change.state);
-    modify.dest_node = change.dest_node;
-    modify.dest_qpn = change.dest_qpn;
-    modify.rnr = change.state == EXRNIC_QP_STATE_RTS ? change.rnr_retry : change.min_rnr_timer;
-    modify.qkey = change.qkey;
-    modify.pkey_index = change.pkey_index;
+    auto modify = CommandOf<exrnic_modify_qp>(qpn, change);
     return Call(EXRNIC_IOCTL_MODIFY_QP, &modify);
   }
   int AttachGroup(uint32_t qpn, uint32_t group) override {
@@ -221,11 +214,7 @@ class ChardevTransport : public Transport {
     exrnic_query_qp query = {};
     query.qpn = qpn;
     if (Call(EXRNIC_IOCTL_QUERY_QP, &query) != 0) return -1;
-    info->state = static_cast<exrnic_qp_state>(query.state);
-    info->dest_node = query.dest_node;
-    info->dest_qpn = query.dest_qpn;
-    info->sq_producer = query.sq_producer;
-    info->sq_consumer = query.sq_consumer;
+    *info = QpInfoOf(query);
     return 0;
   }
   int DestroyQp(uint32_t qpn) override { return Destroy(EXRNIC_IOCTL_DESTROY_QP, qpn); }

@@ -115,7 +115,7 @@ uint32_t ReadsOf(const vl_send_wr& wr) {
 
 // An atomic has its operands where a second element would stand.
 uint32_t PutAtomic(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
-  if (qp.max_reads_out == 0) {
+  if (qp.reads_out == 0) {
     Fail(EINVAL, "an atomic needs a queue pair with max_reads_out of 1 or more");
     return 0;
   }
@@ -139,9 +139,9 @@ uint32_t PutPayload(const vl_qp& qp, const vl_send_wr& wr, exrnic_work* wqe) {
   if (OpOf(wr).atomic) return PutAtomic(qp, wr, wqe);
   const uint32_t most = OpOf(wr).stays ? 0 : qp.send_shape.elements;
   const uint32_t slots = PutElements(wr.sg_list, wr.num_sge, most, wqe);
-  if (slots == 0 || !OpOf(wr).pull || ReadsOf(wr) <= qp.max_reads_out) return slots;
+  if (slots == 0 || !OpOf(wr).pull || ReadsOf(wr) <= qp.reads_out) return slots;
   Fail(EINVAL, "the PULL needs %u read requests: max_reads_out of the queue pair is %u",
-       ReadsOf(wr), qp.max_reads_out);
+       ReadsOf(wr), qp.reads_out.load());
   return 0;
 }
 

@@ -214,41 +214,95 @@ void ExplainNoRoom(const DeviceInfo& info, const vl_qp_init_attr& attr) {
       attr.max_reads_out, attr.max_reads_in, info.read_pool, info.max_qp - EXRNIC_QPN_MIN);
 }
 
-// What a change of state takes of the attributes. False with an error.
+static_assert(VL_QP_DEST == EXRNIC_QP_ATTRIBUTES_DEST && VL_QP_QKEY == EXRNIC_QP_ATTRIBUTES_QKEY &&
+              VL_QP_PKEY_INDEX == EXRNIC_QP_ATTRIBUTES_PKEY_INDEX &&
+              VL_QP_ACCESS == EXRNIC_QP_ATTRIBUTES_ACCESS &&
+              VL_QP_PATH_MTU == EXRNIC_QP_ATTRIBUTES_PATH_MTU &&
+              VL_QP_MAX_READS_IN == EXRNIC_QP_ATTRIBUTES_MAX_READS_IN &&
+              VL_QP_MAX_READS_OUT == EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT &&
+              VL_QP_MIN_RNR_TIMER == EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER &&
+              VL_QP_RNR_RETRY == EXRNIC_QP_ATTRIBUTES_RNR_RETRY &&
+              VL_QP_TIMEOUT == EXRNIC_QP_ATTRIBUTES_TIMEOUT &&
+              VL_QP_RETRY_COUNT == EXRNIC_QP_ATTRIBUTES_RETRY_COUNT);
+constexpr uint32_t kQpAttributes = 2 * VL_QP_RETRY_COUNT - 1;
+
+// Of who names none: those that each change of state needs, and how messages without a receive are
+// dealt with.
+uint32_t UsualAttributes(const vl_qp& qp, vl_qp_state to) {
+  const bool datagrams = qp.service == VL_SERVICE_UD, reliable = qp.service == VL_SERVICE_RC;
+  if (to == VL_QPS_INIT && datagrams) return VL_QP_QKEY | VL_QP_PKEY_INDEX;
+  if (to == VL_QPS_RTR && reliable) return VL_QP_DEST | VL_QP_MIN_RNR_TIMER;
+  if (to == VL_QPS_RTR && !datagrams) return VL_QP_DEST;
+  if (to == VL_QPS_RTS && reliable) return VL_QP_RNR_RETRY;
+  return 0;
+}
+
+// Those of `mask`. False with an error.
+bool AreInRange(uint32_t mask, const vl_qp& qp, const vl_qp_attr& attr) {
+  const auto is_good = [mask](uint32_t which, const char* name, uint32_t value, uint32_t most) {
+    return (mask & which) == 0 || IsWithin(name, value, 0, most);
+  };
+  constexpr int kRights = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_WRITE | VL_ACCESS_REMOTE_READ |
+                          VL_ACCESS_REMOTE_ATOMIC;
+  if ((mask & VL_QP_ACCESS) != 0 && (attr.access & ~kRights) != 0) {
+    Fail(EINVAL, "access is 0x%x: of VL_ACCESS_* there are 0x%x", unsigned(attr.access),
+         unsigned{kRights});
+    return false;
+  }
+  if ((mask & VL_QP_PATH_MTU) != 0 &&
+      (attr.path_mtu < EXRNIC_MTU_MIN || attr.path_mtu > EXRNIC_MTU_MAX ||
+       attr.path_mtu % EXRNIC_MTU_STEP != 0)) {
+    Fail(EINVAL, "path_mtu is %u: %u to %u bytes, a multiple of %u", attr.path_mtu,
+         unsigned{EXRNIC_MTU_MIN}, unsigned{EXRNIC_MTU_MAX}, unsigned{EXRNIC_MTU_STEP});
+    return false;
+  }
+  return is_good(VL_QP_PKEY_INDEX, "pkey_index", attr.pkey_index, VL_PKEYS - 1) &&
+         is_good(VL_QP_MAX_READS_IN, "max_reads_in", attr.max_reads_in, qp.max_reads_in) &&
+         is_good(VL_QP_MAX_READS_OUT, "max_reads_out", attr.max_reads_out, qp.max_reads_out) &&
+         is_good(VL_QP_MIN_RNR_TIMER, "min_rnr_timer", attr.min_rnr_timer, VL_MAX_RNR_TIMER) &&
+         is_good(VL_QP_RNR_RETRY, "rnr_retry", attr.rnr_retry, VL_RNR_RETRY_ENDLESS) &&
+         is_good(VL_QP_TIMEOUT, "timeout", attr.timeout, EXRNIC_QP_TIMEOUT_MAX) &&
+         is_good(VL_QP_RETRY_COUNT, "retry_count", attr.retry_count, EXRNIC_QP_RETRY_COUNT_MAX);
+}
+
+// A change of state with its attributes, of which those that are not given are zero. False with an
+// error.
 bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
-  const bool datagrams = qp.service == VL_SERVICE_UD;
   if (!DeviceState(attr.state, &change->state)) {
     Fail(EINVAL, "state is %d: no VL_QPS_*", static_cast<int>(attr.state));
     return false;
   }
-  if (attr.state == VL_QPS_INIT && datagrams) {
-    change->attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
-    change->qkey = attr.qkey;
-    change->pkey_index = attr.pkey_index;
-    return IsWithin("pkey_index", attr.pkey_index, 0, VL_PKEYS - 1);
+  if ((attr.mask & ~kQpAttributes) != 0) {
+    Fail(EINVAL, "mask is 0x%x: of VL_QP_* there are 0x%x", attr.mask, kQpAttributes);
+    return false;
   }
-  const bool reliable = qp.service == VL_SERVICE_RC;
-  if (attr.state == VL_QPS_RTR) {
-    if (!datagrams) {
-      change->attributes = EXRNIC_QP_ATTRIBUTES_DEST;
-      change->dest_node = attr.dest_node;
-      change->dest_qpn = attr.dest_qpn;
-    }
-    if (reliable) change->attributes |= EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
-    if (reliable) change->min_rnr_timer = static_cast<uint8_t>(attr.min_rnr_timer);
-    return IsWithin("min_rnr_timer", attr.min_rnr_timer, 0, VL_MAX_RNR_TIMER);
-  }
-  if (attr.state != VL_QPS_RTS) return true;
-  if (reliable) change->attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
-  if (reliable) change->rnr_retry = static_cast<uint8_t>(attr.rnr_retry);
-  return IsWithin("rnr_retry", attr.rnr_retry, 0, VL_RNR_RETRY_ENDLESS);
+  const uint32_t mask = attr.mask != 0 ? attr.mask : UsualAttributes(qp, attr.state);
+  if (!AreInRange(mask, qp, attr)) return false;
+  const auto take = [mask](uint32_t which, auto* to, auto value) {
+    if (mask & which) *to = static_cast<std::remove_pointer_t<decltype(to)>>(value);
+  };
+  change->attributes = mask;
+  take(VL_QP_DEST, &change->dest_node, attr.dest_node);
+  take(VL_QP_DEST, &change->dest_qpn, attr.dest_qpn);
+  take(VL_QP_QKEY, &change->qkey, attr.qkey);
+  take(VL_QP_PKEY_INDEX, &change->pkey_index, attr.pkey_index);
+  take(VL_QP_ACCESS, &change->access, attr.access & ~VL_ACCESS_LOCAL_WRITE);
+  take(VL_QP_PATH_MTU, &change->path_mtu, attr.path_mtu);
+  take(VL_QP_MAX_READS_IN, &change->max_reads_in, attr.max_reads_in);
+  take(VL_QP_MAX_READS_OUT, &change->max_reads_out, attr.max_reads_out);
+  take(VL_QP_MIN_RNR_TIMER, &change->min_rnr_timer, attr.min_rnr_timer);
+  take(VL_QP_RNR_RETRY, &change->rnr_retry, attr.rnr_retry);
+  take(VL_QP_TIMEOUT, &change->timeout, attr.timeout);
+  take(VL_QP_RETRY_COUNT, &change->retry_count, attr.retry_count);
+  return true;
 }
 
 // Why a transport has refused keys that the attributes allow; false: they are not to blame.
-bool ExplainKeys(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+bool ExplainKeys(const vl_qp& qp, const QpChange& change) {
   const bool controlled = (change.qkey & VL_QKEY_CONTROLLED) != 0;
-  if (qp.service != VL_SERVICE_UD || change.state != EXRNIC_QP_STATE_INIT ||
-      before != VL_QPS_RESET || !(errno == EINVAL || (errno == EPERM && controlled))) {
+  const bool partition = (change.attributes & VL_QP_PKEY_INDEX) != 0;
+  if (qp.service != VL_SERVICE_UD ||
+      !((errno == EINVAL && partition) || (errno == EPERM && controlled))) {
     return false;
   }
   ClearErrorText();  // the following say more
@@ -265,13 +319,19 @@ bool ExplainKeys(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
 
 // Why a transport has refused a change of state that the attributes allow.
 void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
-  if (ExplainKeys(qp, before, change)) return;
+  if (ExplainKeys(qp, change)) return;
   const char* to = vl_qp_state_string(LibraryState(change.state));
-  const bool names_peer = errno == EINVAL && change.state == EXRNIC_QP_STATE_RTR;
-  if (errno == EPERM || names_peer) ClearErrorText();  // the following say more
-  Explain(EPERM, "a queue pair in %s, or in ERROR since it failed, does not go to %s",
-          vl_qp_state_string(before), to);
-  if (!names_peer) return;
+  const bool names_peer = errno == EINVAL && (change.attributes & VL_QP_DEST) != 0;
+  if (errno == EPERM || errno == EINVAL) ClearErrorText();  // the following say more
+  Explain(EPERM,
+          "a queue pair in %s, or in ERROR since it failed, does not go to %s, or has no attribute "
+          "then that is in mask (0x%x)",
+          vl_qp_state_string(before), to, change.attributes);
+  if (!names_peer) {
+    Explain(EINVAL, "going from %s to %s needs an attribute that is not in mask (0x%x)",
+            vl_qp_state_string(before), to, change.attributes);
+    return;
+  }
   Explain(
       EINVAL,
       "no peer: queue pair %u (dest_qpn) of node %u (dest_node). Queue pairs are below %u, nodes "
@@ -301,13 +361,9 @@ void CountUsers(vl_qp* qp, int change) {
   if (qp->srq != nullptr) qp->srq->users += change;
 }
 
-// What the device does not tell.
-void NoteAttributes(vl_qp* qp, const QpChange& change) {
-  if (change.state == EXRNIC_QP_STATE_RESET) qp->set = {};
-  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.qkey = change.qkey;
-  if (change.state == EXRNIC_QP_STATE_INIT) qp->set.pkey_index = change.pkey_index;
-  if (change.state == EXRNIC_QP_STATE_RTR) qp->set.min_rnr_timer = change.min_rnr_timer;
-  if (change.state == EXRNIC_QP_STATE_RTS) qp->set.rnr_retry = change.rnr_retry;
+void NoteReads(vl_qp* qp, const QpChange& change) {
+  if (change.state == EXRNIC_QP_STATE_RESET) qp->reads_out = qp->max_reads_out;
+  if (change.attributes & VL_QP_MAX_READS_OUT) qp->reads_out = change.max_reads_out;
 }
 
 }  // namespace
@@ -361,7 +417,7 @@ int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
     return -1;
   }
   if (attr->state == VL_QPS_RESET) exrnic::ResetQueues(qp);
-  exrnic::NoteAttributes(qp, change);
+  exrnic::NoteReads(qp, change);
   qp->state.store(attr->state, std::memory_order_release);
   return 0;
 }
@@ -372,15 +428,23 @@ int vl_query_qp(vl_qp* qp, vl_qp_attr* attr) {
   exrnic::QpInfo info = {};
   std::lock_guard<std::mutex> guard(rnic->control);
   if (rnic->transport->QueryQp(qp->number, &info) != 0) return -1;
-  *attr = {exrnic::LibraryState(info.state),
-           info.dest_node,
-           info.dest_qpn,
-           info.sq_producer,
-           info.sq_consumer,
-           qp->set.min_rnr_timer,
-           qp->set.rnr_retry,
-           qp->set.qkey,
-           qp->set.pkey_index};
+  *attr = {};
+  attr->state = exrnic::LibraryState(info.state);
+  attr->dest_node = info.dest_node;
+  attr->dest_qpn = info.dest_qpn;
+  attr->sq_producer = info.sq_producer;
+  attr->sq_consumer = info.sq_consumer;
+  attr->min_rnr_timer = info.min_rnr_timer;
+  attr->rnr_retry = info.rnr_retry;
+  attr->qkey = info.qkey;
+  attr->pkey_index = info.pkey_index;
+  attr->access = static_cast<int>(info.access);
+  attr->path_mtu = info.path_mtu;
+  attr->max_reads_in = info.max_reads_in;
+  attr->max_reads_out = info.max_reads_out;
+  attr->timeout = info.timeout;
+  attr->retry_count = info.retry_count;
+  attr->sq_draining = static_cast<int>(info.sq_draining);
   return 0;
 }
 

@@ -21,6 +21,7 @@ struct vl_qp {
         send_shape(send),
         recv_shape(recv),
         max_reads_out(attr.max_reads_out),
+        max_reads_in(attr.max_reads_in),
         service(attr.service),
         sq(send.slots, EXRNIC_DOORBELL_SQ) {
     if (srq == nullptr) rq.emplace(recv.slots, EXRNIC_DOORBELL_RQ);
@@ -32,7 +33,9 @@ struct vl_qp {
   vl_srq* const srq;  // or null
   const exrnic::QueueShape send_shape;
   const exrnic::QueueShape recv_shape;
-  const uint32_t max_reads_out;
+  const uint32_t max_reads_out;  // these two: that it was created with
+  const uint32_t max_reads_in;
+  std::atomic<uint32_t> reads_out{max_reads_out};  // that it may have now
   const vl_service service;
   exrnic::WorkQueue sq;
   std::optional<exrnic::WorkQueue> rq;  // unless there is a shared one
@@ -40,10 +43,6 @@ struct vl_qp {
   uint64_t cookie = 0;  // in the RNIC's events
   // Of the last vl_modify_qp: the device may have gone to ERROR since, which posting need not know.
   std::atomic<vl_qp_state> state{VL_QPS_RESET};
-  // Of vl_modify_qp since the last RESET, under the RNIC's lock `control`.
-  struct {
-    uint32_t min_rnr_timer, rnr_retry, qkey, pkey_index;
-  } set{};
   std::atomic<uint32_t> windows{0};  // of which its send queue is
 };
 

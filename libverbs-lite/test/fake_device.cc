@@ -114,7 +114,7 @@ void FakeDevice::RunSendQueue(uint32_t qpn, FakeQp* qp) {
     const uint16_t first = qp->sq.consumer;
     const Work work = Take(&qp->sq);
     const Outcome outcome = Execute(*qp, work);
-    if (outcome.status == kRnrRetry && qp->rnr_retry == kRnrRetryEndless) {
+    if (outcome.status == kRnrRetry && qp->has.rnr_retry == kRnrRetryEndless) {
       qp->sq.consumer = first;  // again when all devices have run
       return;
     }

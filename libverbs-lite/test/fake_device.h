@@ -10,6 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "transport/transport.h"
+
 namespace exrnic {
 
 // What the tests ask about a run.
@@ -65,10 +67,10 @@ struct FakeQp {
   uint32_t srqn;  // or ~0
   uint32_t max_reads_out;
   uint32_t max_reads_in;
-  uint32_t state = 0;  // RESET 0, INIT 1, RTR 2, RTS 3, ERROR 4
+  uint32_t state = 0;  // RESET 0, INIT 1, RTR 2, RTS 3, ERROR 4, SQD 5
   uint32_t dest_node = 0;
   uint32_t dest_qpn = 0;
-  uint32_t rnr_retry = 0;  // any but 7 is none
+  QpInfo has = {};  // attributes; an rnr_retry of any but 7 is none
   uint64_t cookie = 0;
   bool error_told = false;
 };

@@ -172,13 +172,28 @@ class FakeTransport : public Transport {
     FakeQp& qp = it->second;
     const uint32_t to = change.state;
     const bool forward = to >= 1 && to <= 3 && to == qp.state + 1;
-    if (!forward && to != 0 && to != 4) return Fail(EPERM);
-    if (to == 2) {
+    const bool stays = to == qp.state && (to == 1 || to == 3 || to == 5);
+    const bool drains = to + qp.state == 8 && (to == 3 || to == 5);
+    if (!forward && !stays && !drains && to != 0 && to != 4) return Fail(EPERM);
+    if (change.attributes & EXRNIC_QP_ATTRIBUTES_DEST) {
       qp.dest_node = change.dest_node;
       qp.dest_qpn = change.dest_qpn;
     }
-    if (to == 3) qp.rnr_retry = change.rnr_retry;
+    const auto set = [&](uint32_t attribute, auto* what, auto value) {
+      if (change.attributes & attribute) *what = value;
+    };
+    set(EXRNIC_QP_ATTRIBUTES_QKEY, &qp.has.qkey, change.qkey);
+    set(EXRNIC_QP_ATTRIBUTES_PKEY_INDEX, &qp.has.pkey_index, change.pkey_index);
+    set(EXRNIC_QP_ATTRIBUTES_ACCESS, &qp.has.access, change.access);
+    set(EXRNIC_QP_ATTRIBUTES_PATH_MTU, &qp.has.path_mtu, change.path_mtu);
+    set(EXRNIC_QP_ATTRIBUTES_MAX_READS_IN, &qp.has.max_reads_in, change.max_reads_in);
+    set(EXRNIC_QP_ATTRIBUTES_MAX_READS_OUT, &qp.has.max_reads_out, change.max_reads_out);
+    set(EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER, &qp.has.min_rnr_timer, change.min_rnr_timer);
+    set(EXRNIC_QP_ATTRIBUTES_RNR_RETRY, &qp.has.rnr_retry, change.rnr_retry);
+    set(EXRNIC_QP_ATTRIBUTES_TIMEOUT, &qp.has.timeout, change.timeout);
+    set(EXRNIC_QP_ATTRIBUTES_RETRY_COUNT, &qp.has.retry_count, change.retry_count);
     if (to == 0) {
+      qp.has = {};
       qp.sq.producer = qp.sq.consumer = 0;
       qp.rq.producer = qp.rq.consumer = 0;
     }
@@ -197,8 +212,12 @@ class FakeTransport : public Transport {
     auto it = device().qps.find(qpn);
     if (it == device().qps.end()) return Fail(ENOENT);
     const FakeQp& qp = it->second;
-    *info = {static_cast<exrnic_qp_state>(qp.state), qp.dest_node, qp.dest_qpn, qp.sq.producer,
-             qp.sq.consumer};
+    *info = qp.has;
+    info->state = static_cast<exrnic_qp_state>(qp.state);
+    info->dest_node = qp.dest_node;
+    info->dest_qpn = qp.dest_qpn;
+    info->sq_producer = qp.sq.producer;
+    info->sq_consumer = qp.sq.consumer;
     return 0;
   }
   int DestroyQp(uint32_t qpn) override { return DropWithEvents(&FakeDevice::qps, qpn); }

@@ -61,7 +61,7 @@ TEST_CASE("a queue armed for solicited completions waits for one") {
 TEST_CASE("a queue armed for solicited completions fires at a failure") {
   Armed armed;
   armed.Arm(1);
-  const vl_qp_attr attr = {VL_QPS_ERROR, 0, 0, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = AttrOf(VL_QPS_ERROR);
   REQUIRE(vl_modify_qp(armed.b.qp, &attr) == 0);
   armed.fabric.Step();
   CHECK(armed.fired() == 1);

@@ -123,7 +123,7 @@ TEST_CASE("a call that the device refuses changes nothing and passes its errno o
   CHECK(refused([&] { CHECK(vl_allocate_mr(self.pd, &byte, 1, 0) == nullptr); }) == EIO);
   CHECK(refused([&] { CHECK(vl_destroy_qp(self.qp) == -1); }) == EIO);
   CHECK(refused([&] { CHECK(vl_deallocate_mr(self.mr) == -1); }) == EIO);
-  const vl_qp_attr attr = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = AttrOf(VL_QPS_INIT);
   CHECK(refused([&] { CHECK(vl_modify_qp(self.qp, &attr) == -1); }) == EIO);
   // Everything is still there: the endpoint's destructor checks that it can be destroyed.
 }

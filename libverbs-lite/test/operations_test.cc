@@ -235,7 +235,7 @@ TEST_CASE("a PULL of more pieces than the queue pair may read at a time is refus
   vl_qp* qp = vl_create_qp(self.pd, &init);
   REQUIRE(qp != nullptr);
   for (vl_qp_state state : {VL_QPS_INIT, VL_QPS_RTR, VL_QPS_RTS}) {
-    const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0, 0, 0};
+    const vl_qp_attr attr = AttrOf(state);
     REQUIRE(vl_modify_qp(qp, &attr) == 0);
   }
   vl_sge list[4] = {{0, 1, 0}, {0, 0, 0}, {0, 1, 0}, {0, 1, 0}};

@@ -10,7 +10,7 @@ namespace exrnic {
 namespace {
 
 int Modify(vl_qp* qp, vl_qp_state state) {
-  const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = AttrOf(state);
   return vl_modify_qp(qp, &attr);
 }
 
@@ -20,7 +20,7 @@ vl_qp* AddQp(Endpoint* endpoint, uint32_t peer_node, uint32_t peer_qpn) {
   vl_qp* qp = vl_create_qp(endpoint->pd, &init);
   REQUIRE(qp != nullptr);
   REQUIRE(Modify(qp, VL_QPS_INIT) == 0);
-  const vl_qp_attr attr = {VL_QPS_RTR, peer_node, peer_qpn, 0, 0, 0, 0, 0, 0};
+  const vl_qp_attr attr = AttrOf(VL_QPS_RTR, peer_node, peer_qpn);
   REQUIRE(vl_modify_qp(qp, &attr) == 0);
   REQUIRE(Modify(qp, VL_QPS_RTS) == 0);
   return qp;
@@ -31,7 +31,9 @@ TEST_CASE("what is to come of messages without a receive is within the verbs' va
   Endpoint self(&fabric, 0);
   REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
   const auto refused = [&](vl_qp_state state, uint32_t timer, uint32_t retry) {
-    const vl_qp_attr attr = {state, 0, 5, 0, 0, timer, retry, 0, 0};
+    vl_qp_attr attr = AttrOf(state, 0, 5);
+    attr.min_rnr_timer = timer;
+    attr.rnr_retry = retry;
     errno = 0;
     return vl_modify_qp(self.qp, &attr) == -1 && errno == EINVAL;
   };
@@ -47,10 +49,12 @@ TEST_CASE("query gives back what a queue pair was told, until it is reset") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);
   REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
-  for (const vl_qp_attr& change : {vl_qp_attr{VL_QPS_RTR, 0, 5, 0, 0, 12, 0, 0, 0},
-                                   vl_qp_attr{VL_QPS_RTS, 0, 0, 0, 0, 0, 3, 0, 0}})
-    REQUIRE(vl_modify_qp(self.qp, &change) == 0);
-  vl_qp_attr attr = {};
+  vl_qp_attr attr = AttrOf(VL_QPS_RTR, 0, 5);
+  attr.min_rnr_timer = 12;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  attr = AttrOf(VL_QPS_RTS);
+  attr.rnr_retry = 3;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
   REQUIRE(vl_query_qp(self.qp, &attr) == 0);
   CHECK(attr.min_rnr_timer == 12);
   CHECK(attr.rnr_retry == 3);
@@ -62,12 +66,81 @@ TEST_CASE("query gives back what a queue pair was told, until it is reset") {
   init.service = VL_SERVICE_UD;
   vl_qp* datagrams = vl_create_qp(self.pd, &init);
   REQUIRE(datagrams != nullptr);
-  const vl_qp_attr keys = {VL_QPS_INIT, 0, 0, 0, 0, 0, 0, 0x80001234, 15};
+  vl_qp_attr keys = AttrOf(VL_QPS_INIT);
+  keys.qkey = 0x80001234;
+  keys.pkey_index = 15;
   REQUIRE(vl_modify_qp(datagrams, &keys) == 0);
   REQUIRE(vl_query_qp(datagrams, &attr) == 0);
   CHECK(attr.qkey == 0x80001234);
   CHECK(attr.pkey_index == 15);
   CHECK(vl_destroy_qp(datagrams) == 0);
+}
+
+TEST_CASE("a mask names the attributes that are given, and a query gives all of them back") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  vl_qp_attr attr = AttrOf(VL_QPS_INIT);
+  attr.mask = VL_QP_ACCESS;
+  attr.access = VL_ACCESS_LOCAL_WRITE | VL_ACCESS_REMOTE_READ;
+  attr.path_mtu = 300;  // which is not named
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  attr = AttrOf(VL_QPS_RTR, 0, 5);
+  attr.mask = VL_QP_DEST | VL_QP_PATH_MTU | VL_QP_MAX_READS_IN;
+  attr.path_mtu = 512;
+  attr.max_reads_in = 1;
+  attr.min_rnr_timer = 12;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  attr = AttrOf(VL_QPS_RTS);
+  attr.mask = VL_QP_TIMEOUT | VL_QP_RETRY_COUNT | VL_QP_RNR_RETRY;
+  attr.timeout = 14;
+  attr.retry_count = 7;
+  attr.rnr_retry = 6;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  attr = {};
+  REQUIRE(vl_query_qp(self.qp, &attr) == 0);
+  CHECK(attr.access == VL_ACCESS_REMOTE_READ);
+  CHECK(attr.path_mtu == 512);
+  CHECK(attr.max_reads_in == 1);
+  CHECK(attr.min_rnr_timer == 0);
+  CHECK(attr.timeout == 14);
+  CHECK(attr.retry_count == 7);
+  CHECK(attr.rnr_retry == 6);
+}
+
+TEST_CASE("attributes out of range, and a mask that names what there is not, give EINVAL") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  const auto refused = [&](uint32_t mask, void (*set)(vl_qp_attr*)) {
+    vl_qp_attr attr = AttrOf(VL_QPS_INIT);
+    attr.mask = mask;
+    set(&attr);
+    errno = 0;
+    return vl_modify_qp(self.qp, &attr) == -1 && errno == EINVAL;
+  };
+  CHECK(refused(VL_QP_RETRY_COUNT << 1, [](vl_qp_attr*) {}));
+  CHECK(refused(VL_QP_ACCESS, [](vl_qp_attr* attr) { attr->access = 16; }));
+  CHECK(refused(VL_QP_PATH_MTU, [](vl_qp_attr* attr) { attr->path_mtu = 4112; }));
+  CHECK(refused(VL_QP_PATH_MTU, [](vl_qp_attr* attr) { attr->path_mtu = 257; }));
+  CHECK(refused(VL_QP_MAX_READS_IN, [](vl_qp_attr* attr) { attr->max_reads_in = 17; }));
+  CHECK(refused(VL_QP_MAX_READS_OUT, [](vl_qp_attr* attr) { attr->max_reads_out = 17; }));
+  CHECK(refused(VL_QP_TIMEOUT, [](vl_qp_attr* attr) { attr->timeout = 32; }));
+  CHECK(refused(VL_QP_RETRY_COUNT, [](vl_qp_attr* attr) { attr->retry_count = 8; }));
+  CHECK(refused(VL_QP_MIN_RNR_TIMER, [](vl_qp_attr* attr) { attr->min_rnr_timer = 257; }));
+}
+
+TEST_CASE("in SQD may be posted, and the work begins in RTS") {
+  Pair pair;
+  REQUIRE(Modify(pair.a.qp, VL_QPS_SQD) == 0);
+  REQUIRE(pair.Post(1) == 0);
+  pair.fabric.Step();
+  vl_qp_attr attr = {};
+  REQUIRE(vl_query_qp(pair.a.qp, &attr) == 0);
+  CHECK(attr.state == VL_QPS_SQD);
+  CHECK(attr.sq_consumer == 0);
+  REQUIRE(Modify(pair.a.qp, VL_QPS_RTS) == 0);
+  pair.fabric.Step();
+  REQUIRE(vl_query_qp(pair.a.qp, &attr) == 0);
+  CHECK(attr.sq_consumer == 1);
 }
 
 TEST_CASE("states follow the order of verbs and other changes give EPERM") {

@@ -5,6 +5,14 @@
 
 namespace exrnic {
 
+vl_qp_attr AttrOf(vl_qp_state state, uint32_t dest_node, uint32_t dest_qpn) {
+  vl_qp_attr attr = {};
+  attr.state = state;
+  attr.dest_node = dest_node;
+  attr.dest_qpn = dest_qpn;
+  return attr;
+}
+
 vl_qp_init_attr QpInit(vl_cq* send_cq, vl_cq* recv_cq, uint32_t send_wr, uint32_t recv_wr) {
   vl_qp_init_attr attr = {};
   attr.send_cq = send_cq;

@@ -20,6 +20,7 @@ struct EndpointSize {
 };
 
 // Attributes of a queue pair of the smallest work requests, without reads.
+vl_qp_attr AttrOf(vl_qp_state state, uint32_t dest_node = 0, uint32_t dest_qpn = 0);
 vl_qp_init_attr QpInit(vl_cq* send_cq, vl_cq* recv_cq, uint32_t send_wr, uint32_t recv_wr);
 
 // Owns its objects; destroys those that are left.

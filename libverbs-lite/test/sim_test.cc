@@ -329,6 +329,56 @@ TEST_CASE("a queue pair gets no number of management, and of the P_Keys those th
   CHECK(QueryQp(qp.get()).pkey_index == 0);
 }
 
+TEST_CASE(
+    "a queue pair has the attributes that a mask names, goes to SQD and back, and tells all") {
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  vl_qp_init_attr init = QpAttributes(end.cq.get(), 4);
+  init.max_reads_out = init.max_reads_in = 4;
+  const Owned<vl_qp> qp = CreateQp(end.pd.get(), init);
+  const auto modify = [&](vl_qp_state state, uint32_t mask) {
+    vl_qp_attr attr = {};
+    attr.state = state;
+    attr.mask = mask;
+    attr.dest_node = QueryRnic(end.rnic.get()).node_id;
+    attr.dest_qpn = vl_qp_number(qp.get());
+    attr.access = VL_ACCESS_REMOTE_WRITE;
+    attr.path_mtu = 256;
+    attr.max_reads_in = 3;
+    attr.max_reads_out = 2;
+    attr.min_rnr_timer = 5;
+    attr.rnr_retry = 6;
+    attr.timeout = 14;
+    attr.retry_count = 7;
+    return vl_modify_qp(qp.get(), &attr);
+  };
+  REQUIRE(modify(VL_QPS_INIT, VL_QP_ACCESS) == 0);
+  CHECK(modify(VL_QPS_RTR, VL_QP_PATH_MTU) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(std::string(vl_error_text()).find("needs an attribute that is not in mask (0x10)") !=
+        std::string::npos);
+  REQUIRE(modify(VL_QPS_RTR,
+                 VL_QP_DEST | VL_QP_PATH_MTU | VL_QP_MAX_READS_IN | VL_QP_MIN_RNR_TIMER) == 0);
+  REQUIRE(modify(VL_QPS_RTS,
+                 VL_QP_MAX_READS_OUT | VL_QP_RNR_RETRY | VL_QP_TIMEOUT | VL_QP_RETRY_COUNT) == 0);
+  CHECK(modify(VL_QPS_RTS, VL_QP_PATH_MTU) == -1);
+  CHECK(errno == EPERM);
+  REQUIRE(modify(VL_QPS_SQD, 0) == 0);
+  vl_qp_attr now = QueryQp(qp.get());
+  CHECK(now.state == VL_QPS_SQD);
+  CHECK(now.access == VL_ACCESS_REMOTE_WRITE);
+  CHECK(now.path_mtu == 256);
+  CHECK(now.max_reads_in == 3);
+  CHECK(now.max_reads_out == 2);
+  CHECK(now.min_rnr_timer == 5);
+  CHECK(now.rnr_retry == 6);
+  CHECK(now.timeout == 14);
+  CHECK(now.retry_count == 7);
+  while (QueryQp(qp.get()).sq_draining != 0) std::this_thread::yield();
+  REQUIRE(modify(VL_QPS_RTS, VL_QP_ACCESS) == 0);
+  CHECK(QueryQp(qp.get()).state == VL_QPS_RTS);
+}
+
 TEST_CASE("STags are not predictable, and none comes back soon") {
   Fixture fixture;
   const Owned<vl_rnic> rnic = fixture.Open(0);

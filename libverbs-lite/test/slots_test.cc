@@ -107,7 +107,7 @@ TEST_CASE("inline bytes stand where elements would, and may be reused at the ret
   REQUIRE(qp != nullptr);
   CHECK(init.max_inline == VL_MAX_INLINE);
   for (vl_qp_state state : {VL_QPS_INIT, VL_QPS_RTR, VL_QPS_RTS}) {
-    const vl_qp_attr attr = {state, 0, 0, 0, 0, 0, 0, 0, 0};
+    const vl_qp_attr attr = AttrOf(state);
     REQUIRE(vl_modify_qp(qp, &attr) == 0);
   }
   uint8_t bytes[65];

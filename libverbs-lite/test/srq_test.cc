@@ -41,7 +41,7 @@ struct Shared : Pair {
     return qp;
   }
   static void Join(vl_qp* qp, uint32_t node, const vl_qp* peer) {
-    vl_qp_attr attr = {VL_QPS_INIT, node, vl_qp_number(peer), 0, 0, 0, 0, 0, 0};
+    vl_qp_attr attr = AttrOf(VL_QPS_INIT, node, vl_qp_number(peer));
     for (vl_qp_state state : {VL_QPS_INIT, VL_QPS_RTR, VL_QPS_RTS}) {
       attr.state = state;
       REQUIRE(vl_modify_qp(qp, &attr) == 0);
@@ -194,7 +194,7 @@ TEST_CASE("receives whose completions vanish with their queue pair give their pl
     s.from[0] = nullptr;
   }
   SECTION("reset") {
-    const vl_qp_attr attr = {VL_QPS_RESET, 0, 0, 0, 0, 0, 0, 0, 0};
+    const vl_qp_attr attr = AttrOf(VL_QPS_RESET);
     REQUIRE(vl_modify_qp(s.from[0], &attr) == 0);
   }
   CHECK(vl_poll_cq(s.b.cq, 8, wc) == 0);

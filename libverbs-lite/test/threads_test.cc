@@ -204,7 +204,7 @@ struct SharedRig {
       init.srq = srq;
       qps[i] = vl_create_qp(receiver.pd, &init);
       REQUIRE(qps[i] != nullptr);
-      vl_qp_attr attr_of_qp = {VL_QPS_INIT, 0, vl_qp_number(senders[i].qp), 0, 0, 0, 0, 0, 0};
+      vl_qp_attr attr_of_qp = AttrOf(VL_QPS_INIT, 0, vl_qp_number(senders[i].qp));
       for (vl_qp_state state : {VL_QPS_INIT, VL_QPS_RTR, VL_QPS_RTS}) {
         attr_of_qp.state = state;
         REQUIRE(vl_modify_qp(qps[i], &attr_of_qp) == 0);

@@ -423,19 +423,46 @@ struct vl_qp_init_attr {
   int flags;              /* VL_QP_* */
 };
 
+/* vl_qp_attr.mask: attributes that are given, as ibv_modify_qp's attr_mask */
+enum vl_qp_attr_mask {
+  VL_QP_DEST = 1 << 0, /* dest_node and dest_qpn */
+  VL_QP_QKEY = 1 << 1,
+  VL_QP_PKEY_INDEX = 1 << 2,
+  VL_QP_ACCESS = 1 << 3,
+  VL_QP_PATH_MTU = 1 << 4,
+  VL_QP_MAX_READS_IN = 1 << 5,
+  VL_QP_MAX_READS_OUT = 1 << 6,
+  VL_QP_MIN_RNR_TIMER = 1 << 7,
+  VL_QP_RNR_RETRY = 1 << 8,
+  VL_QP_TIMEOUT = 1 << 9,
+  VL_QP_RETRY_COUNT = 1 << 10
+};
+
 struct vl_qp_attr {
   enum vl_qp_state state;
   uint32_t dest_node; /* peer; known from VL_QPS_RTR on; VL_SERVICE_UD has none: the own node, 0 */
   uint32_t dest_qpn;
   uint32_t sq_producer; /* vl_query_qp only: send slots that the device was told of... */
   uint32_t sq_consumer; /* ...and has taken; both modulo 2^16; back to a message that comes again */
-  uint32_t min_rnr_timer; /* with VL_QPS_RTR: the pause that the peer is asked for when a message of
-                             it finds no receive, 0 to VL_MAX_RNR_TIMER, see below */
-  uint32_t rnr_retry;     /* with VL_QPS_RTS: how often a message of ours is sent again that found
-                             no receive, 0 to VL_RNR_RETRY_ENDLESS; these two are of use to
-                             VL_SERVICE_RC alone */
-  uint32_t qkey;          /* with VL_QPS_INIT, of VL_SERVICE_UD, these two */
+  uint32_t min_rnr_timer; /* the pause that the peer is asked for when a message of it finds no
+                             receive, 0 to VL_MAX_RNR_TIMER, see below */
+  uint32_t rnr_retry;     /* how often a message of ours is sent again that found no receive, 0 to
+                             VL_RNR_RETRY_ENDLESS */
+  uint32_t qkey;          /* these two of VL_SERVICE_UD */
   uint32_t pkey_index;    /* its P_Key: an entry of vl_rnic_attr.pkeys that names a partition */
+  uint32_t mask;          /* VL_QP_*: which of these are given; 0: see vl_modify_qp */
+  int access;             /* VL_ACCESS_REMOTE_*: what the peer may do; it is refused as by a region
+                             without that right. VL_ACCESS_LOCAL_WRITE is ignored. At first all */
+  uint32_t path_mtu;      /* most payload bytes of its frames, unless the RNIC's MTU is less: 256 to
+                             4096, a multiple of 16. At first 4096 */
+  uint32_t max_reads_in;  /* PULL requests of the peer, and */
+  uint32_t max_reads_out; /* own ones under way, up to those of vl_qp_init_attr, as at first */
+  uint32_t timeout; /* these two as verbs have them, 0 to 31 and 0 to 7. They are given back by
+                       vl_query_qp, and change nothing: when frames are sent again, and when a
+                       peer is given up (VL_WC_RETRY_EXC_ERR), is the RNIC's, for each node */
+  uint32_t retry_count;
+  int sq_draining; /* vl_query_qp only: in VL_QPS_SQD, and work requests that had begun have
+                      not ended */
 };
 
 /*
@@ -463,14 +490,29 @@ struct vl_qp_attr {
 VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr);
 
 /*
- * Goes to attr->state: RESET to INIT (of VL_SERVICE_UD with qkey, pkey_index), INIT to RTR (with
- * dest_node, dest_qpn, min_rnr_timer), RTR to RTS (with rnr_retry), and any to ERROR or RESET.
- * EPERM: no such transition, or a qkey with VL_QKEY_CONTROLLED without CAP_NET_RAW. EINVAL also:
- * one of these is out of range. The peer may be a queue pair of this node, or this one itself. In
- * ERROR all outstanding work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive queue only the
- * receive of a message that had begun); RESET drops it without completions, those already queued
- * included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The device goes to
- * ERROR by itself after any failed work request.
+ * Goes to attr->state, and takes the attributes that attr->mask names, as ibv_modify_qp does:
+ *
+ *   change                attributes of RC and UC     of RC besides          of UD
+ *   RESET or INIT to INIT access                                             qkey, pkey_index
+ *   INIT to RTR           dest, access, path_mtu      max_reads_in,          qkey, pkey_index
+ *                                                     min_rnr_timer
+ *   RTR, RTS or SQD to    access                      min_rnr_timer,         qkey
+ *   RTS                                               rnr_retry, timeout,
+ *                                                     retry_count; from RTR
+ *                                                     max_reads_out
+ *   SQD to SQD            access                      all of the above       qkey, pkey_index
+ *
+ * RTS to SQD, and any to ERROR or RESET, have none. RTR needs dest, and RESET to INIT of UD its
+ * keys. With mask 0 these are given, and min_rnr_timer with RTR and rnr_retry with RTS, of RC.
+ * RESET takes all of them back to what they are at first, but dest.
+ * EPERM: no such transition, or it has not such an attribute; or a qkey with VL_QKEY_CONTROLLED
+ * without CAP_NET_RAW. EINVAL also: one is missing or out of range. Nothing is changed then. In SQD
+ * the work requests that have begun end, and no other one begins: vl_query_qp says when; receives
+ * go on. What is posted waits for RTS. The peer may be a queue pair of this node, or this one
+ * itself. In ERROR all outstanding work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive
+ * queue only the receive of a message that had begun); RESET drops it without completions, those
+ * already queued included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The
+ * device goes to ERROR by itself after any failed work request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 

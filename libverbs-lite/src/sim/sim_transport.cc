@@ -188,7 +188,8 @@ class SimTransport : public Transport {
   }
   int ModifyQp(uint32_t qpn, const QpChange& change) override {
     return Guard([&] {
-      if (change.dest_node >= EXRNIC_MAX_NODE || change.dest_qpn >= EXRNIC_MAX_QP) {
+      const bool names_peer = (change.attributes & EXRNIC_QP_ATTRIBUTES_DEST) != 0;
+      if (names_peer && (change.dest_node >= EXRNIC_MAX_NODE || change.dest_qpn >= EXRNIC_MAX_QP)) {
         throw SimError(EINVAL, "there is no queue pair " + std::to_string(change.dest_qpn) +
                                    " of node " + std::to_string(change.dest_node));
       }
@@ -204,12 +205,7 @@ class SimTransport : public Transport {
   }
   int QueryQp(uint32_t qpn, QpInfo* info) override {
     return Guard([&] {
-      const auto out = mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn);
-      info->state = static_cast<exrnic_qp_state>(out.state);
-      info->dest_node = out.dest_node;
-      info->dest_qpn = out.dest_qpn;
-      info->sq_producer = out.sq_producer;
-      info->sq_consumer = out.sq_consumer;
+      *info = QpInfoOf(mailbox_.Query<exrnic_mbox_query_qp>(EXRNIC_MBOX_OP_QUERY_QP, qpn));
     });
   }
   int DestroyQp(uint32_t qpn) override {
@@ -345,17 +341,7 @@ class SimTransport : public Transport {
   }
 
   void SetState(uint32_t qpn, const QpChange& change) {
-    exrnic_mbox_modify_qp in = {};
-    in.qpn = qpn;
-    in.state = change.state;
-    in.attributes = change.attributes;
-    in.dest_node = change.dest_node;
-    in.dest_qpn = change.dest_qpn;
-    in.qkey = change.qkey;
-    in.pkey_index = change.pkey_index;
-    in.min_rnr_timer = change.min_rnr_timer;
-    in.rnr_retry = change.rnr_retry;
-    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP, in);
+    mailbox_.Set(EXRNIC_MBOX_OP_MODIFY_QP, CommandOf<exrnic_mbox_modify_qp>(qpn, change));
   }
 
   // To ERROR, until nothing of it is under way: see Transport. At most kStopLimit: the peer then

@@ -96,8 +96,14 @@ struct QpChange {
   uint32_t dest_qpn;
   uint32_t qkey;
   uint32_t pkey_index;
+  uint32_t access;
+  uint32_t path_mtu;
+  uint8_t max_reads_in;
+  uint8_t max_reads_out;
   uint8_t min_rnr_timer;
   uint8_t rnr_retry;
+  uint8_t timeout;
+  uint8_t retry_count;
 };
 
 struct QpInfo {
@@ -106,7 +112,63 @@ struct QpInfo {
   uint32_t dest_qpn;
   uint32_t sq_producer;
   uint32_t sq_consumer;
+  uint32_t sq_draining;
+  uint32_t qkey;
+  uint32_t pkey_index;
+  uint32_t access;
+  uint32_t path_mtu;
+  uint8_t max_reads_in;
+  uint8_t max_reads_out;
+  uint8_t min_rnr_timer;
+  uint8_t rnr_retry;
+  uint8_t timeout;
+  uint8_t retry_count;
 };
+
+// Of a structure that has those of QpInfo under the same names: QUERY_QP's of driver and device.
+template <typename Answer>
+QpInfo QpInfoOf(const Answer& answer) {
+  QpInfo info = {};
+  info.state = static_cast<exrnic_qp_state>(answer.state);
+  info.dest_node = answer.dest_node;
+  info.dest_qpn = answer.dest_qpn;
+  info.sq_producer = answer.sq_producer;
+  info.sq_consumer = answer.sq_consumer;
+  info.sq_draining = answer.sq_draining;
+  info.qkey = answer.qkey;
+  info.pkey_index = answer.pkey_index;
+  info.access = answer.access;
+  info.path_mtu = answer.path_mtu;
+  info.max_reads_in = answer.max_reads_in;
+  info.max_reads_out = answer.max_reads_out;
+  info.min_rnr_timer = answer.min_rnr_timer;
+  info.rnr_retry = answer.rnr_retry;
+  info.timeout = answer.timeout;
+  info.retry_count = answer.retry_count;
+  return info;
+}
+
+// Likewise of MODIFY_QP's.
+template <typename Command>
+Command CommandOf(uint32_t qpn, const QpChange& change) {
+  Command in = {};
+  in.qpn = qpn;
+  in.state = change.state;
+  in.attributes = change.attributes;
+  in.dest_node = change.dest_node;
+  in.dest_qpn = change.dest_qpn;
+  in.qkey = change.qkey;
+  in.pkey_index = change.pkey_index;
+  in.access = change.access;
+  in.path_mtu = change.path_mtu;
+  in.max_reads_in = change.max_reads_in;
+  in.max_reads_out = change.max_reads_out;
+  in.min_rnr_timer = change.min_rnr_timer;
+  in.rnr_retry = change.rnr_retry;
+  in.timeout = change.timeout;
+  in.retry_count = change.retry_count;
+  return in;
+}
 
 struct MrRequest {
   uint64_t address;
