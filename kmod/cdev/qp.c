@@ -81,6 +81,11 @@ static void exrnic_uqp_emptied(struct exrnic_qp *qp)
 	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->last_wqe);
 }
 
+static void exrnic_uqp_drained(struct exrnic_qp *qp)
+{
+	exrnic_event_raise(&container_of(qp, struct exrnic_uqp, qp)->drained);
+}
+
 static void exrnic_uqp_init_events(struct exrnic_ucontext *uctx, struct exrnic_uqp *qp,
 				   const struct exrnic_create_qp *attr)
 {
@@ -92,13 +97,17 @@ static void exrnic_uqp_init_events(struct exrnic_ucontext *uctx, struct exrnic_u
 	exrnic_event_source_init(&qp->error, uctx->events, &event);
 	event.type = EXRNIC_EVENT_LAST_WQE;
 	exrnic_event_source_init(&qp->last_wqe, uctx->events, &event);
+	event.type = EXRNIC_EVENT_SQ_DRAINED;
+	exrnic_event_source_init(&qp->drained, uctx->events, &event);
 	qp->qp.failed = exrnic_uqp_failed;
 	qp->qp.last_wqe = exrnic_uqp_emptied;
+	qp->qp.drained = exrnic_uqp_drained;
 }
 
 static u32 exrnic_uqp_fini_events(struct exrnic_uqp *qp)
 {
-	return exrnic_event_source_fini(&qp->error) + exrnic_event_source_fini(&qp->last_wqe);
+	return exrnic_event_source_fini(&qp->error) + exrnic_event_source_fini(&qp->last_wqe) +
+	       exrnic_event_source_fini(&qp->drained);
 }
 
 /* Nothing can happen to it before its number is known. */
@@ -122,9 +131,12 @@ static int exrnic_uqp_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 	};
 	int err = exrnic_qp_create(uctx->edev, &qp->qp, &attr);
 
-	if (!err)
-		qp->error.event.handle = qp->last_wqe.event.handle = qp->qp.qpn;
-	return err;
+	if (err)
+		return err;
+	qp->error.event.handle = qp->qp.qpn;
+	qp->last_wqe.event.handle = qp->qp.qpn;
+	qp->drained.event.handle = qp->qp.qpn;
+	return 0;
 }
 
 static bool exrnic_create_is_valid(const struct exrnic_create_qp *attr)

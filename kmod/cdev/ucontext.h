@@ -120,6 +120,7 @@ struct exrnic_uqp {
 	u32 windows;		/* that take it */
 	struct exrnic_event_source error;
 	struct exrnic_event_source last_wqe;
+	struct exrnic_event_source drained;
 	struct exrnic_upd *pd;
 	struct exrnic_ucq *send_cq;
 	struct exrnic_ucq *recv_cq;

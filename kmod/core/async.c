@@ -31,6 +31,14 @@ static void exrnic_async_tell_last_wqe(struct exrnic_device *edev, u32 number)
 		qp->last_wqe(qp);
 }
 
+static void exrnic_async_tell_drained(struct exrnic_device *edev, u32 number)
+{
+	struct exrnic_qp *qp = xa_load(&edev->qps, number);
+
+	if (qp && qp->drained)
+		qp->drained(qp);
+}
+
 static void exrnic_async_tell_cq(struct exrnic_device *edev, u32 number)
 {
 	struct exrnic_cq *cq = xa_load(&edev->cqs, number);
@@ -57,6 +65,9 @@ static void exrnic_async_tell(struct exrnic_device *edev, const struct exrnic_eq
 		break;
 	case EXRNIC_EQE_TYPE_LAST_WQE:
 		exrnic_async_tell_last_wqe(edev, number);
+		break;
+	case EXRNIC_EQE_TYPE_SQ_DRAINED:
+		exrnic_async_tell_drained(edev, number);
 		break;
 	case EXRNIC_EQE_TYPE_CQ_ERROR:
 		exrnic_async_tell_cq(edev, number);

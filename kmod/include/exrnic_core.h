@@ -344,11 +344,13 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
  *		reset has ended
  * @last_wqe:	by its owner, or NULL: in ERROR, it holds no receive of a shared receive queue any more. A thread's context;
  *		not once its end has begun
+ * @drained:	by its owner, or NULL: in SQD, all of its work that had begun has ended. A thread's context
  * @qpn:	its number
  */
 struct exrnic_qp {
 	void (*failed)(struct exrnic_qp *qp);
 	void (*last_wqe)(struct exrnic_qp *qp);
+	void (*drained)(struct exrnic_qp *qp);
 	u32 qpn;
 	/* private: the core's */
 	bool stopped;

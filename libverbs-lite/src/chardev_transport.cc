@@ -42,6 +42,7 @@ static_assert(static_cast<uint32_t>(EventType::kCompletion) == EXRNIC_EVENT_COMP
                   static_cast<uint32_t>(EventType::kDeviceFatal) == EXRNIC_EVENT_DEVICE_FATAL &&
                   static_cast<uint32_t>(EventType::kLink) == EXRNIC_EVENT_LINK &&
                   static_cast<uint32_t>(EventType::kLastWqe) == EXRNIC_EVENT_LAST_WQE &&
+                  static_cast<uint32_t>(EventType::kSqDrained) == EXRNIC_EVENT_SQ_DRAINED &&
                   kNoChannel == EXRNIC_NO_CHANNEL && kAnyVector == EXRNIC_ANY_VECTOR,
               "the kernel module's values");
 

@@ -38,6 +38,10 @@ bool Translate(vl_rnic* rnic, const Event& from, vl_async_event* to) {
       to->type = VL_EVENT_QP_LAST_WQE;
       to->qp = static_cast<vl_qp*>(rnic->events.Take(from.cookie));
       return to->qp != nullptr;
+    case EventType::kSqDrained:
+      to->type = VL_EVENT_QP_SQ_DRAINED;
+      to->qp = static_cast<vl_qp*>(rnic->events.Take(from.cookie));
+      return to->qp != nullptr;
     case EventType::kCqError:
       to->type = VL_EVENT_CQ_ERROR;
       to->cq = static_cast<vl_cq*>(rnic->events.Take(from.cookie));
@@ -130,6 +134,7 @@ int vl_ack_async_event(const vl_async_event* event) {
   switch (event->type) {
     case VL_EVENT_QP_ERROR:
     case VL_EVENT_QP_LAST_WQE:
+    case VL_EVENT_QP_SQ_DRAINED:
       return Acknowledge(event->qp->pd->rnic, event->qp->cookie, 1);
     case VL_EVENT_CQ_ERROR:
       return Acknowledge(event->cq->rnic, event->cq->cookie, 1);

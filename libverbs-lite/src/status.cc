@@ -41,6 +41,8 @@ const char* vl_event_type_string(vl_event_type type) {
       return "a queue pair went to the error state";
     case VL_EVENT_QP_LAST_WQE:
       return "a queue pair holds no receive of its shared receive queue any more";
+    case VL_EVENT_QP_SQ_DRAINED:
+      return "the send queue of a queue pair has drained";
     case VL_EVENT_CQ_ERROR:
       return "a completion queue has overrun";
     case VL_EVENT_SRQ_LIMIT:

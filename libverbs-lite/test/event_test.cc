@@ -112,7 +112,7 @@ TEST_CASE("every value has a text of its own, and so has one that is none") {
   for (int i = 0; i <= VL_WC_RNR_RETRY_EXC_ERR + 1; ++i) add(vl_status_string(vl_wc_status(i)));
   for (int i = 0; i <= VL_WC_UNKNOWN + 1; ++i) add(vl_wc_opcode_string(vl_wc_opcode(i)));
   for (int i = 0; i <= VL_QPS_ERROR + 1; ++i) add(vl_qp_state_string(vl_qp_state(i)));
-  for (int i = 0; i <= VL_EVENT_QP_LAST_WQE; ++i) add(vl_event_type_string(vl_event_type(i)));
+  for (int i = 0; i <= VL_EVENT_QP_SQ_DRAINED; ++i) add(vl_event_type_string(vl_event_type(i)));
   for (uint32_t code : {0x0000u, 0x0100u, 0x0101u, 0x0102u, 0x0103u, 0x0104u, 0x0109u, 0x0205u,
                         0x0206u, 0x0207u, 0x1100u, 0x1101u, 0x1102u, 0x1103u, 0x1104u, 0x1201u,
                         0x1202u, 0x1203u, 0x1204u, 0x1205u, 0x1206u, 0xffffu}) {

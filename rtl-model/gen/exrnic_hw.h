@@ -434,6 +434,7 @@ enum exrnic_eqe_type {
   EXRNIC_EQE_TYPE_HOST_SILENT = 6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
   EXRNIC_EQE_TYPE_FIRMWARE = 7,  // Firmware has failed: FW_STATE
   EXRNIC_EQE_TYPE_LAST_WQE = 8,  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
+  EXRNIC_EQE_TYPE_SQ_DRAINED = 9,  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD
 };
 
 // Value, name and meaning of each.
@@ -447,6 +448,7 @@ enum exrnic_eqe_type {
   {6, "HOST_SILENT", "The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused"}, \
   {7, "FIRMWARE", "Firmware has failed: FW_STATE"}, \
   {8, "LAST_WQE", "A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR"}, \
+  {9, "SQ_DRAINED", "The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD"}, \
 }
 
 // What is true of each item of enum exrnic_eqe_type.
@@ -466,6 +468,7 @@ static inline struct exrnic_eqe_type_properties exrnic_of_eqe_type(uint64_t valu
     {0},  // host_silent
     {0},  // firmware
     {1},  // last_wqe
+    {1},  // sq_drained
   };
   switch (value) {
     case EXRNIC_EQE_TYPE_COMPLETION: return of[1];
@@ -477,6 +480,7 @@ static inline struct exrnic_eqe_type_properties exrnic_of_eqe_type(uint64_t valu
     case EXRNIC_EQE_TYPE_HOST_SILENT: return of[7];
     case EXRNIC_EQE_TYPE_FIRMWARE: return of[8];
     case EXRNIC_EQE_TYPE_LAST_WQE: return of[9];
+    case EXRNIC_EQE_TYPE_SQ_DRAINED: return of[10];
     default: return of[0];
   }
 }

@@ -238,7 +238,8 @@ package exrnic_pkg;
     EQE_TYPE_PEER_DEAD = 4'h5,  // A node did not answer RETRY_LIMIT retransmissions
     EQE_TYPE_HOST_SILENT = 4'h6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
     EQE_TYPE_FIRMWARE = 4'h7,  // Firmware has failed: FW_STATE
-    EQE_TYPE_LAST_WQE = 4'h8  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
+    EQE_TYPE_LAST_WQE = 4'h8,  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
+    EQE_TYPE_SQ_DRAINED = 4'h9  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD
   } eqe_type_e;
 
   // What is true of each item of eqe_type_e; of what is none of them: nothing.
@@ -274,6 +275,9 @@ package exrnic_pkg;
         of.object = EQE_OBJECT_DEVICE;
       end
       EQE_TYPE_LAST_WQE: begin
+        of.object = EQE_OBJECT_QP;
+      end
+      EQE_TYPE_SQ_DRAINED: begin
         of.object = EQE_OBJECT_QP;
       end
       default: ;

@@ -387,6 +387,31 @@ TEST_CASE("a send queue drains: what has begun ends well, the rest begins in RTS
   }
 }
 
+TEST_CASE("a send queue that has drained is told, once for each time that it is to drain") {
+  Exchange e;
+  EventQueue events = e.left.rnic.create_eq(EXRNIC_EQN_ASYNC, 9);
+  const auto drained = [&] {
+    e.testbed.run_for(50'000);
+    unsigned count = 0;
+    while (const auto eqe = e.left.rnic.poll(events)) {
+      CHECK(eqe->event_type == EXRNIC_EQE_TYPE_SQ_DRAINED);
+      CHECK(eqe->number == Exchange::kLeftQpn);
+      ++count;
+    }
+    e.left.rnic.ring(events);
+    return count;
+  };
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < round; ++i) e.left.post(inlined(push_of({}, 0), Bytes(8)));
+    CHECK(e.left.rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_SQD) == EXRNIC_MBOX_STATUS_OK);
+    CHECK(drained() == 1);
+    CHECK(drained() == 0);
+    CHECK(e.left.rnic.modify(Exchange::kLeftQpn, EXRNIC_QP_STATE_RTS) == EXRNIC_MBOX_STATUS_OK);
+    CHECK(drained() == 0);
+    for (int i = 0; i < round; ++i) CHECK(e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+}
+
 TEST_CASE("in SQD a message that finds no receive comes again until it ends") {
   Restarted r;
   r.left.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;

@@ -551,9 +551,10 @@ enum vl_event_type VL_ANY_NUMBER {
   VL_EVENT_DEVICE_FATAL, /* the RNIC was removed, or the simulator has ended: nothing works any more
                           */
   VL_EVENT_LINK,         /* the Ethernet link came or went; vl_query_link tells how it is */
-  VL_EVENT_QP_LAST_WQE   /* qp, in the error state, holds no receive of its shared receive queue any
-                            more: the   completion of the last one is there. Also if vl_modify_qp has
-                            taken it there */
+  VL_EVENT_QP_LAST_WQE,  /* qp, in the error state, holds no receive of its shared receive queue any
+                           more: the   completion of the last one is there. Also if vl_modify_qp has
+                           taken it there */
+  VL_EVENT_QP_SQ_DRAINED /* qp, in VL_QPS_SQD: all work requests that had begun have ended */
 };
 
 struct vl_async_event {

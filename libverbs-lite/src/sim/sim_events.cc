@@ -236,6 +236,8 @@ void SimEvents::HandleEvent(const exrnic_eqe& event) {
       return HandleQueue(qps_, EventType::kQpError, event.number);
     case EXRNIC_EQE_TYPE_LAST_WQE:
       return HandleQueue(qps_, EventType::kLastWqe, event.number);
+    case EXRNIC_EQE_TYPE_SQ_DRAINED:
+      return HandleQueue(qps_, EventType::kSqDrained, event.number);
     case EXRNIC_EQE_TYPE_CQ_ERROR:
       return HandleQueue(lossy_cqs_, EventType::kCqError, event.number);
     case EXRNIC_EQE_TYPE_SRQ_LIMIT:

@@ -42,6 +42,7 @@ enum class EventType : uint32_t {
   kLink = 7,         // of the whole context, as kPeerDead: QueryLink tells how it is
   kMessage = 8,      // from a channel: a message channel that was armed has events
   kLastWqe = 9,      // in ERROR: nothing of a shared receive queue is left to it
+  kSqDrained = 10,   // in SQD: all work that had begun has ended
 };
 
 struct Event {

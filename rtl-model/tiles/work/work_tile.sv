@@ -88,6 +88,7 @@ module work_tile
   assign host_event.srqn = srq_of_responder.index;
   assign host_event.completion_cqn = host_event.cqn;
   assign host_event.last_wqe_qpn = completer.status_qpn;
+  assign host_event.sq_drained_qpn = qp_of_requester.index;
 
   // ---- Requester
   logic flush_valid, flush_ready;
@@ -106,9 +107,7 @@ module work_tile
       .qp(qp_of_requester),
       .qp_error_o(requester_error),
       .qp_cause_o(requester_cause),
-      /* verilator lint_off PINCONNECTEMPTY */  // the driver asks (QUERY_QP, sq_draining)
-      .drained_o(),
-      /* verilator lint_on PINCONNECTEMPTY */
+      .drained_o(host_event.sq_drained),
       .transmit,
       .flush_valid_o(flush_valid),
       .flush_ready_i(flush_ready),

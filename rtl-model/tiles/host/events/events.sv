@@ -125,7 +125,7 @@ module events
   // ---- What is to be told, each type in its turn
   assign unparks = bell_good || eq_we_i;
 
-  qpn_t qpn, last_wqe_qpn;
+  qpn_t qpn, last_wqe_qpn, sq_drained_qpn;
   cqn_t fired_cqn, lossy_cqn;
   srqn_t srqn;
   node_t node;
@@ -140,8 +140,9 @@ module events
   assign set[EQE_TYPE_HOST_SILENT] = happened.host_silent;
   assign set[EQE_TYPE_FIRMWARE] = happened.firmware_failed;
   assign set[EQE_TYPE_LAST_WQE] = happened.last_wqe;
-  assign set[Types-1:32'(EQE_TYPE_LAST_WQE)+1] = '0;
-  assign any[Types-1:32'(EQE_TYPE_LAST_WQE)+1] = '0;
+  assign set[EQE_TYPE_SQ_DRAINED] = happened.sq_drained;
+  assign set[Types-1:32'(EQE_TYPE_SQ_DRAINED)+1] = '0;
+  assign any[Types-1:32'(EQE_TYPE_SQ_DRAINED)+1] = '0;
 
   event_set #(
       .N(N_CQ)
@@ -224,6 +225,23 @@ module events
       .look_i(pick),
       .number_o(last_wqe_qpn),
       .take_i(take[EQE_TYPE_LAST_WQE]),
+      .take_number_i(qpn_t'(number_q)),
+      .park_i(1'b0),
+      .unpark_i(1'b0)
+  );
+  event_set #(
+      .N(N_QP)
+  ) u_sq_drained (
+      .clk_i,
+      .rst_ni,
+      .set_i(set[EQE_TYPE_SQ_DRAINED]),
+      .set_number_i(happened.sq_drained_qpn),
+      .forget_i(forget_qp_i),
+      .forget_number_i(forget_qpn_i),
+      .any_o(any[EQE_TYPE_SQ_DRAINED]),
+      .look_i(pick),
+      .number_o(sq_drained_qpn),
+      .take_i(take[EQE_TYPE_SQ_DRAINED]),
       .take_number_i(qpn_t'(number_q)),
       .park_i(1'b0),
       .unpark_i(1'b0)
@@ -312,6 +330,7 @@ module events
         EQE_TYPE_SRQ_LIMIT: number = 32'(srqn);
         EQE_TYPE_PEER_DEAD: number = 32'(node);
         EQE_TYPE_LAST_WQE: number = 32'(last_wqe_qpn);
+        EQE_TYPE_SQ_DRAINED: number = 32'(sq_drained_qpn);
         default: number = '0;
       endcase
     end

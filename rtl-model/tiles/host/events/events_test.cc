@@ -37,7 +37,7 @@ class EventQueues : public Bench<Vevents> {
     d.quiesce_i = d.happened_host_silent_i = d.happened_firmware_failed_i = d.eq_we_i =
         d.forget_qp_i = d.forget_cq_i = d.forget_srq_i = d.bell_i = 0;
     d.happened_qp_error_i = d.happened_cq_error_i = d.happened_srq_limit_i = d.happened_last_wqe_i =
-        d.happened_completion_i = d.happened_peer_dead_i = 0;
+        d.happened_completion_i = d.happened_peer_dead_i = d.happened_sq_drained_i = 0;
     d.link_up_i = 1;
     d.write_ready_i = 1;
     reset();
@@ -169,6 +169,9 @@ TEST_CASE("What happens is told in the queue of all but completions, with its ob
   events.dut().happened_last_wqe_qpn_i = 1023;
   events.pulse(events.dut().happened_last_wqe_i);
   told(EXRNIC_EQE_TYPE_LAST_WQE, EXRNIC_EQE_OBJECT_QP, 1023);
+  events.dut().happened_sq_drained_qpn_i = 513;
+  events.pulse(events.dut().happened_sq_drained_i);
+  told(EXRNIC_EQE_TYPE_SQ_DRAINED, EXRNIC_EQE_OBJECT_QP, 513);
   events.dut().happened_dead_node_i = 77;
   events.pulse(events.dut().happened_peer_dead_i);
   told(EXRNIC_EQE_TYPE_PEER_DEAD, EXRNIC_EQE_OBJECT_NODE, 77);
