@@ -150,8 +150,9 @@ TEST_CASE("a device that never becomes ready is given up") {
   CHECK(TextNames("not ready"));
 }
 
-// A device that is well, but ends all mailbox commands with this status.
-uint64_t Refusing(uint64_t offset, exrnic_mbox_status status) {
+// A device that is well, but ends all mailbox commands with this status, when it has so many event
+// queues.
+uint64_t Refusing(uint64_t offset, exrnic_mbox_status status, std::atomic<int>* event_queues) {
   switch (offset) {
     case EXRNIC_REG_ABI_VERSION:
       return EXRNIC_ABI_VERSION;
@@ -164,7 +165,7 @@ uint64_t Refusing(uint64_t offset, exrnic_mbox_status status) {
     case EXRNIC_REG_READ_POOL:
       return 16;
     case EXRNIC_REG_MBOX_STATUS:
-      return status;
+      return --*event_queues >= 0 ? EXRNIC_MBOX_STATUS_OK : status;
     default:
       return NextAbi(offset);
   }
@@ -172,8 +173,9 @@ uint64_t Refusing(uint64_t offset, exrnic_mbox_status status) {
 
 TEST_CASE("what the device refuses is named, command and status") {
   TempDir folder;
-  OtherDevice device(folder / "rnic", rnic_pci_description({}), [](uint64_t offset) {
-    return Refusing(offset, EXRNIC_MBOX_STATUS_BAD_INDEX);
+  std::atomic<int> event_queues = EXRNIC_MSIX_VECTORS;  // one for each vector
+  OtherDevice device(folder / "rnic", rnic_pci_description({}), [&](uint64_t offset) {
+    return Refusing(offset, EXRNIC_MBOX_STATUS_BAD_INDEX, &event_queues);
   });
   const Owned<vl_rnic> rnic(vl_open_rnic(("sim:" + folder / "rnic").c_str()));
   INFO(vl_error_text());
