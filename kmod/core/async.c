@@ -35,7 +35,7 @@ static void exrnic_async_tell_drained(struct exrnic_device *edev, u32 number)
 {
 	struct exrnic_qp *qp = xa_load(&edev->qps, number);
 
-	if (qp && qp->drained)
+	if (qp && qp->drained && !READ_ONCE(qp->stopped))
 		qp->drained(qp);
 }
 
@@ -94,15 +94,19 @@ static void exrnic_async_tell(struct exrnic_device *edev, const struct exrnic_eq
 	}
 }
 
-/* What is there, as many as the queue holds. */
-static void exrnic_async_take(struct exrnic_device *edev)
+/* What is there, as many as the queue holds. True: there was something, and so the queue is not armed. */
+static bool exrnic_async_take(struct exrnic_device *edev)
 {
 	u32 left = exrnic_eq_entries(&edev->async.eq);
 	struct exrnic_eqe eqe;
+	bool took = false;
 
 	lockdep_assert_held(&edev->async.lock);
-	while (left-- && exrnic_eq_take(&edev->async.eq, &eqe))
+	while (left-- && exrnic_eq_take(&edev->async.eq, &eqe)) {
 		exrnic_async_tell(edev, &eqe);
+		took = true;
+	}
+	return took;
 }
 
 static void exrnic_async_schedule(struct exrnic_device *edev)
@@ -126,9 +130,19 @@ void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32
 	bool took;
 
 	mutex_lock(&edev->async.lock);
-	took = exrnic_eq_has_event(&edev->async.eq);
-	exrnic_async_take(edev);
+	took = exrnic_async_take(edev);
 	xa_erase(table, number);
+	mutex_unlock(&edev->async.lock);
+	if (took)
+		exrnic_async_schedule(edev);
+}
+
+void exrnic_async_flush(struct exrnic_device *edev)
+{
+	bool took;
+
+	mutex_lock(&edev->async.lock);
+	took = exrnic_async_take(edev);
 	mutex_unlock(&edev->async.lock);
 	if (took)
 		exrnic_async_schedule(edev);

@@ -54,8 +54,8 @@ struct exrnic_eq {
 };
 
 /*
- * An MSI-X vector for completion queues, and the event queue that says which of them have fired. A round that has
- * told nobody anything arms it no earlier than a jiffy later: a process can arm its queues without end.
+ * An MSI-X vector for completion queues, and the event queue that says which of them have fired. Behind some rounds that
+ * have told nobody anything it is armed no earlier than a jiffy later: a process can arm its queues without end.
  */
 struct exrnic_vector {
 	struct exrnic_eq eq;
@@ -64,6 +64,8 @@ struct exrnic_vector {
 	unsigned int users;
 	bool begun;		/* an event was taken since it was armed, */
 	bool useful;		/* and has told somebody something */
+	unsigned long jiffy;	/* in which so many rounds... */
+	unsigned int useless;	/* ...have told nobody anything */
 };
 
 /* What the control vector's event queue has told, until a thread finds out whom it concerns. */
@@ -194,6 +196,8 @@ void exrnic_async_fini(struct exrnic_device *edev);
 void exrnic_async_publish(struct exrnic_device *edev, struct xarray *table, u32 number,
 			  void *object);
 void exrnic_async_withdraw(struct exrnic_device *edev, struct xarray *table, u32 number);
+/* What the device has told before now is told on return. Not in a callback of an object. */
+void exrnic_async_flush(struct exrnic_device *edev);
 /* The control vector has fired; false: for no event. */
 bool exrnic_async_interrupt(struct exrnic_device *edev);
 /* Everybody hears these, EXRNIC_NOTICE_*. Any context. */

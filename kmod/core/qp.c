@@ -153,7 +153,10 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 	if (modify->state == EXRNIC_QP_STATE_RESET)
 		exrnic_qp_stop(edev, qp);
 	err = exrnic_mbox_modify_qp(edev, &in);
-	if (!err)
+	/* What the stop has to tell is not for the next life. */
+	if (modify->state == EXRNIC_QP_STATE_RESET)
+		exrnic_async_flush(edev);
+	if (!err || modify->state == EXRNIC_QP_STATE_RESET)
 		WRITE_ONCE(qp->stopped, false);
 	return err;
 }

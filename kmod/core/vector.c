@@ -13,7 +13,8 @@ MODULE_PARM_DESC(max_vectors, "Most MSI-X vectors to ask for; with 1, completion
 
 /* Events that are told at once, with interrupts off. */
 #define EXRNIC_VECTOR_BATCH 64
-/* Behind a round that has told nobody anything. */
+/* Rounds in a jiffy that have told nobody anything; behind so many of them it pauses. */
+#define EXRNIC_VECTOR_USELESS 16
 #define EXRNIC_VECTOR_PAUSE 1	/* jiffies */
 
 /* What a destroyed queue had to tell has been taken before its number was given back. */
@@ -52,9 +53,15 @@ static void exrnic_vector_arm(struct exrnic_vector *vector)
 static void exrnic_vector_end_round(struct exrnic_vector *vector)
 {
 	lockdep_assert_held(&vector->lock);
-	if (vector->begun && vector->useful)
+	if (!vector->begun)
+		return;
+	if (vector->jiffy != jiffies) {
+		vector->jiffy = jiffies;
+		vector->useless = 0;
+	}
+	if (vector->useful || vector->useless++ < EXRNIC_VECTOR_USELESS)
 		exrnic_vector_arm(vector);
-	else if (vector->begun)
+	else
 		schedule_delayed_work(&vector->pause, EXRNIC_VECTOR_PAUSE);
 }
 

@@ -267,7 +267,7 @@ void exrnic_pd_free(struct exrnic_device *edev, u32 pdn);
 /**
  * struct exrnic_cq - a completion queue
  * @completion:	by its owner, or NULL: it was armed, and has fired. An interrupt's context. False: that tells nobody
- *		anything, as what was told before has not been read; if so of all that fires on its vector, it pauses for a jiffy
+ *		anything, as what was told before has not been read; if so of all that fires, again and again, its vector pauses for a jiffy
  * @overrun:	by its owner: a completion is lost. A thread's context; may come several times
  * @cqn:	its number
  */
@@ -344,7 +344,7 @@ void exrnic_srq_destroy(struct exrnic_device *edev, struct exrnic_srq *srq);
  *		reset has ended
  * @last_wqe:	by its owner, or NULL: in ERROR, it holds no receive of a shared receive queue any more. A thread's context;
  *		not once its end has begun
- * @drained:	by its owner, or NULL: in SQD, all of its work that had begun has ended. A thread's context
+ * @drained:	by its owner, or NULL: in SQD, all of its work that had begun has ended. Likewise
  * @qpn:	its number
  */
 struct exrnic_qp {

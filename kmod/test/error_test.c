@@ -67,7 +67,7 @@ static void reserved_fields(void)
 	struct exrnic_destroy destroy = { .handle = s.cqn, .rsvd = 1 };
 	struct exrnic_create_channel channel = { .rsvd = 1 };
 	struct exrnic_query_srq query_srq = { .rsvd = 1 };
-	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1U << 31 };
+	struct exrnic_query_qp query_qp = { .qpn = s.qpn, .rsvd = 1U << 15 };
 	struct exrnic_reg_mr mr = {
 		.address = (uintptr_t)s.buffer, .length = 1, .pd = s.pd, .rsvd = 1,
 	};

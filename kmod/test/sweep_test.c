@@ -55,12 +55,21 @@ static void unknown_commands(void)
 	CHECK_ERR(ioctl(fd, ~0U, room), ENOTTY);
 }
 
-enum { FIRST_QUERY = 64 };	/* size */
+enum { FIRST_QUERY = 64, FIRST_MODIFY_QP = 32, FIRST_QUERY_QP = 32 };	/* sizes */
 
 /* Of the first version of its structure. */
 static unsigned int first_size(unsigned long command)
 {
-	return command == EXRNIC_IOCTL_QUERY ? FIRST_QUERY : _IOC_SIZE(command);
+	switch (command) {
+	case EXRNIC_IOCTL_QUERY:
+		return FIRST_QUERY;
+	case EXRNIC_IOCTL_MODIFY_QP:
+		return FIRST_MODIFY_QP;
+	case EXRNIC_IOCTL_QUERY_QP:
+		return FIRST_QUERY_QP;
+	default:
+		return _IOC_SIZE(command);
+	}
 }
 
 /* All directions but the right one, and sizes too small, of all commands; and other drivers' commands. */

@@ -378,11 +378,12 @@ static inline void exrnic_shared_queue_put(struct exrnic_shared_queue* queue,
 /* All before `end` has been taken; others may say so of more, at the same time, or have said it
  * before. */
 static inline void exrnic_shared_queue_take(struct exrnic_shared_queue* queue, uint16_t end) {
-  const uint16_t tail = exrnic_ring_posted(&queue->ring);
-  uint16_t taken = EXRNIC_DP_LOAD(&queue->taken);
+  uint16_t taken;
 
-  while ((uint16_t)(end - taken - 1) < (uint16_t)(tail - taken))
-    if (EXRNIC_DP_EXCHANGE_IF(&queue->taken, &taken, end)) break;
+  /* Acquire: what is posted is read behind that, and so is no less. */
+  do taken = EXRNIC_DP_LOAD_ACQUIRE(&queue->taken);
+  while ((uint16_t)(end - taken - 1) < (uint16_t)(exrnic_ring_posted(&queue->ring) - taken) &&
+         !EXRNIC_DP_EXCHANGE_IF(&queue->taken, &taken, end));
 }
 
 /*
@@ -401,9 +402,11 @@ static inline bool exrnic_shared_queue_complete(struct exrnic_shared_queue* queu
   if (count == 0 || count == EXRNIC_SHARED_BEFORE) return false;
   if (wqe_index > 0xffff || (uint16_t)(last - wqe_index) >= count) return false;
   *wr_id = queue->wr_ids[last];
+  /* Of one that it could not read the device goes on with the next slot. While it is busy nobody
+   * posts to its index. */
+  exrnic_shared_queue_take(queue, (uint16_t)(wqe_index + 1));
   for (index = (uint16_t)(last + 1 - count); index != (uint16_t)(last + 1); index++)
     EXRNIC_DP_STORE_RELEASE(&queue->busy[index], (uint8_t)0);
-  exrnic_shared_queue_take(queue, (uint16_t)(last + 1));
   return true;
 }
 

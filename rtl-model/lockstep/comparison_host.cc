@@ -72,7 +72,7 @@ MmioAccess Comparison::event_bell(uint32_t id, MmioAccess access) {
   const auto index = ring->to_reference(static_cast<uint32_t>(access.data));
   if (!index) lose_all(id);
   if (index) access.data = *index;
-  ring->rearmed |= arms;
+  ring->rearmed |= arms && index && ring->reference_consumer == *index;
   return access;
 }
 

@@ -50,7 +50,11 @@ struct EventRing {
   bool rearmed = false;                 // since the last rest
   bool arms_differ = false;  // one side may have fired where the other one is still armed
   // Since then, by type and number of the object.
-  std::map<std::pair<uint8_t, uint32_t>, std::array<unsigned, kSides>> told;
+  struct Told {
+    std::array<unsigned, kSides> times{};
+    std::array<uint32_t, kSides> detail{};  // of the last one
+  };
+  std::map<std::pair<uint8_t, uint32_t>, Told> told;
 
   uint64_t address_of(uint32_t entry) const {
     return address + (entry & ((1u << log_entries) - 1)) * sizeof(exrnic_eqe);

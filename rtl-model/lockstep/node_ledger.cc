@@ -2,6 +2,7 @@
 #include "rtl-model/lockstep/node_ledger.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -125,7 +126,9 @@ bool NodeLedger::take_event(Side side, const PostedWrite& write) {
                                eqe.event_type, eqe.number, eqe.phase, eqe.object));
   ++next;
   ring->differs |= ring->is_full(side);
-  ++ring->told[{eqe.event_type, eqe.number}][size_t(side)];
+  EventRing::Told& told = ring->told[{eqe.event_type, eqe.number}];
+  ++told.times[size_t(side)];
+  told.detail[size_t(side)] = eqe.detail;
   return true;
 }
 
@@ -187,13 +190,15 @@ void NodeLedger::rest_events() const {
   for (const auto& [eqn, ring] : driver_.event_rings()) {
     if (ring.differs) continue;
     for (const auto& [what, told] : ring.told) {
-      const unsigned expected = told[size_t(Side::kReference)];
-      const unsigned came = told[size_t(Side::kSubject)];
+      const unsigned expected = told.times[size_t(Side::kReference)];
+      const unsigned came = told.times[size_t(Side::kSubject)];
       const bool fired = what.first == EXRNIC_EQE_TYPE_COMPLETION;
       if (fired && driver_.completions_differ(what.second)) continue;
-      if ((expected == 0) == (came == 0)) continue;
-      throw Mismatch(fmt::format("event queue {}: type {} about {}: expected {}, came {}", eqn,
-                                 what.first, what.second, expected, came));
+      const bool same = expected != 1 || came != 1 || told.detail[0] == told.detail[1];
+      if ((expected == 0) == (came == 0) && same) continue;
+      throw Mismatch(
+          fmt::format("event queue {}: type {} about {}: expected {}, came {}; details {}", eqn,
+                      what.first, what.second, expected, came, fmt::join(told.detail, ", ")));
     }
   }
 }

@@ -309,6 +309,7 @@ void Mailbox::change_state(uint32_t qpn, exrnic_qp_state to) {
     qp.at = {};
     qp.has = qp.new_attributes();
     state_.pulling.erase(qpn);
+    state_.forget_life(qpn);
     qp.generation = next_generation(qp.generation);
     state_.pio[qp.page].drop();
   } else if (to == EXRNIC_QP_STATE_ERROR && !qp.in_error()) {

@@ -99,7 +99,7 @@ void Requester::take_turn(uint32_t qpn) {
   QueuePair& qp = turn_.qp();
   if (!qp.valid) return;
   if (qp.status.rnr && qp.all_ended()) go_back();
-  if (qp.is_drained()) {
+  if (qp.status.draining && qp.is_drained()) {
     qp.status.draining = false;
     state_.happens({EXRNIC_EQE_TYPE_SQ_DRAINED, qpn});
   }

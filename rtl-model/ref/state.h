@@ -348,6 +348,14 @@ struct State {
     };
     events.erase(std::remove_if(events.begin(), events.end(), of_object), events.end());
   }
+  // It is reset: that it held no receive any more, or has drained, is told no longer.
+  void forget_life(uint32_t qpn) {
+    const auto of_life = [&](const Event& event) {
+      return event.number == qpn &&
+             (event.type == EXRNIC_EQE_TYPE_LAST_WQE || event.type == EXRNIC_EQE_TYPE_SQ_DRAINED);
+    };
+    events.erase(std::remove_if(events.begin(), events.end(), of_life), events.end());
+  }
   void unpark_events() {
     for (Event& event : events) event.parked = false;
   }

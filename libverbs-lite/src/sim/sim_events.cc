@@ -269,7 +269,6 @@ void SimEvents::HandleQueue(const Queues& queues, EventType type, uint32_t numbe
 }
 
 void SimEvents::HandleVector(uint32_t vector) {
-  Drain(eventfds_[vector].get());
   std::lock_guard<std::mutex> look(look_);
   SimEventQueue& queue = fired_[vector - FirstVector()];
   TakeEvents(&queue);
@@ -289,7 +288,6 @@ void SimEvents::HandleRaised() {
 }
 
 void SimEvents::HandleControl() {
-  Drain(eventfds_[EXRNIC_MSIX_VECTOR_CONTROL].get());
   ports_->Look();
   std::lock_guard<std::mutex> look(look_);
   TakeEvents(&happened_);
@@ -325,6 +323,7 @@ void SimEvents::Run() {
       for (size_t i = first; i < fds.size(); ++i) {
         if (fds[i].revents == 0) continue;
         const auto vector = static_cast<uint32_t>(i - first);
+        Drain(eventfds_[vector].get());  // what comes from here on is looked at again
         if (vector == EXRNIC_MSIX_VECTOR_CONTROL) HandleControl();
         if (vector != EXRNIC_MSIX_VECTOR_CONTROL || eventfds_.size() == 1) HandleVector(vector);
       }

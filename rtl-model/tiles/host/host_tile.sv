@@ -193,6 +193,7 @@ module host_tile
       .eq_i(eq),
       .eqs_o(eqs),
       .forget_qp_i(command.reads_take || command.reads_give),  // created, or destroyed
+      .renew_qp_i(command.qp_we && command.qp_clear),
       .forget_qpn_i(command.qpn),
       .forget_cq_i(command.cq_we),
       .forget_cqn_i(command.cqn),

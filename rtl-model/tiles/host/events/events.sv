@@ -24,6 +24,7 @@ module events
     input eq_config_t eq_i,
     output logic [MAX_EQ-1:0] eqs_o,  // those that exist
     input logic       forget_qp_i,
+    input logic       renew_qp_i,  // or reset: what its last life did by command is over
     input qpn_t       forget_qpn_i,
     input logic       forget_cq_i,
     input cqn_t       forget_cqn_i,
@@ -219,7 +220,7 @@ module events
       .rst_ni,
       .set_i(set[EQE_TYPE_LAST_WQE]),
       .set_number_i(happened.last_wqe_qpn),
-      .forget_i(forget_qp_i),
+      .forget_i(renew_qp_i),
       .forget_number_i(forget_qpn_i),
       .any_o(any[EQE_TYPE_LAST_WQE]),
       .look_i(pick),
@@ -236,7 +237,7 @@ module events
       .rst_ni,
       .set_i(set[EQE_TYPE_SQ_DRAINED]),
       .set_number_i(happened.sq_drained_qpn),
-      .forget_i(forget_qp_i),
+      .forget_i(renew_qp_i),
       .forget_number_i(forget_qpn_i),
       .any_o(any[EQE_TYPE_SQ_DRAINED]),
       .look_i(pick),

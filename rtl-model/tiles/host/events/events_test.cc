@@ -35,7 +35,7 @@ class EventQueues : public Bench<Vevents> {
   explicit EventQueues(uint32_t seed = 1) : random_(seed) {
     Vevents& d = dut();
     d.quiesce_i = d.happened_host_silent_i = d.happened_firmware_failed_i = d.eq_we_i =
-        d.forget_qp_i = d.forget_cq_i = d.forget_srq_i = d.bell_i = 0;
+        d.forget_qp_i = d.renew_qp_i = d.forget_cq_i = d.forget_srq_i = d.bell_i = 0;
     d.happened_qp_error_i = d.happened_cq_error_i = d.happened_srq_limit_i = d.happened_last_wqe_i =
         d.happened_completion_i = d.happened_peer_dead_i = d.happened_sq_drained_i = 0;
     d.link_up_i = 1;

@@ -320,7 +320,7 @@ TEST_CASE("To flush a receive only its number of slots counts") {
   CHECK(responder.qps[kQpn].rq_consumer == slots);
 }
 
-TEST_CASE("A flush job does nothing to a queue pair not in ERROR, or with a shared queue") {
+TEST_CASE("A flush job does nothing to a queue pair not in ERROR") {
   Puller responder;
   post(responder, recv_wqe({}));
   Qp& qp = responder.qps[kQpn];
@@ -329,16 +329,30 @@ TEST_CASE("A flush job does nothing to a queue pair not in ERROR, or with a shar
     qp.status.state = EXRNIC_QP_STATE_ERROR;
     qp.cfg.valid = false;
   }
-  SECTION("shared receive queue") {
-    qp.status.state = EXRNIC_QP_STATE_ERROR;
-    qp.cfg.has_srq = true;
-    responder.pulls[kQpn].clear();
-    responder.srqs[kSrqn].cfg.valid = true;
-    responder.srqs[kSrqn].producer = 1;
-  }
   responder.flush(kQpn);
   CHECK(responder.order.empty());
   CHECK(responder.wakes.empty());
+}
+
+TEST_CASE("A flush job takes nothing from a shared queue, and says once that nothing is left") {
+  Puller responder;
+  Qp& qp = responder.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_ERROR;
+  qp.cfg.has_srq = true;
+  responder.pulls[kQpn].clear();
+  responder.srqs[kSrqn].cfg.valid = true;
+  responder.srqs[kSrqn].producer = 1;
+  responder.flush(kQpn);
+  responder.flush(kQpn);
+  REQUIRE(responder.ended.size() == 1);
+  CHECK(responder.ended[0].emptied);
+  CHECK(responder.ended[0].qpn == kQpn);
+  CHECK(responder.ended[0].generation == qp.cfg.generation);
+  CHECK(responder.srqs[kSrqn].consumer == 0);
+  // In another life again.
+  responder.clear(kQpn);
+  responder.flush(kQpn);
+  CHECK(responder.ended.size() == 2);
 }
 
 TEST_CASE("What a queue pair remembers is forgotten when it is created or reset") {
