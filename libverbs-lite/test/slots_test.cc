@@ -225,24 +225,29 @@ TEST_CASE("requests of all sizes complete in order over many rounds of the ring"
   CHECK(pair.fabric.device(0).counters().doorbells_refused == 0);
 }
 
-TEST_CASE("a shared receive ends as a whole, whether its last or its first slot is named") {
+TEST_CASE("a shared receive ends as a whole; one that could not be read frees its first slot") {
   SharedQueue queue(8);
   REQUIRE(queue.allocated());
   const exrnic_work wqe = {};
   uint64_t wr_id = 0;
-  for (uint32_t first = 0; first < 70'000; first += 5) {  // around the ring and the index
+  for (uint32_t first = 0; first < 70'000; first += 6) {  // around the ring and the index
     INFO("first slot " << first);
-    REQUIRE(queue.HasRoom(5));
+    REQUIRE(queue.HasRoom(8));
     queue.Put(wqe, 5, first);
     REQUIRE_FALSE(queue.HasRoom(4));
     REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + 5), &wr_id));
     REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + 4) + 0x10000u, &wr_id));
-    REQUIRE(queue.Complete(static_cast<uint16_t>(first % 2 ? first : first + 4), &wr_id));
+    const bool read = first % 4 != 0;
+    REQUIRE(queue.Complete(static_cast<uint16_t>(read ? first + 4 : first), &wr_id));
     REQUIRE(wr_id == first);
-    REQUIRE(queue.HasRoom(8));
+    REQUIRE(queue.HasRoom(read ? 8 : 4));
+    REQUIRE(queue.HasRoom(5) == read);
     for (uint32_t i = 0; i < 5; ++i) {
       REQUIRE_FALSE(queue.Complete(static_cast<uint16_t>(first + i), &wr_id));
     }
+    queue.Put(wqe, 1, first + 5);  // its end says that all before was read too
+    REQUIRE(queue.Complete(static_cast<uint16_t>(first + 5), &wr_id));
+    REQUIRE(wr_id == first + 5);
   }
 }
 
