@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "exrnic_hw.h"
 
@@ -32,8 +33,8 @@ class TransmitClocks {
   // Sets the clocks forward; `cycles` is at most quiet_cycles().
   void advance(uint32_t cycles) {
     now() += cycles;
-    timer_scan() = static_cast<uint8_t>(timer_scan() + cycles);
-    pacer_scan() = static_cast<uint8_t>(pacer_scan() + cycles);
+    timer_scan() = static_cast<uint8_t>((timer_scan() + cycles) % nodes());
+    pacer_scan() = static_cast<uint8_t>((pacer_scan() + cycles) % nodes());
     // What Verilator reads at these places only behind an edge of the clock.
     deadline() = deadlines()[timer_scan()];
     scan_due() = due()[pacer_scan()];
@@ -42,19 +43,34 @@ class TransmitClocks {
  private:
   // tx_pacer forgets a node that has been due for longer than its wide_t can say.
   static constexpr uint32_t kPacedAfter = (1u << 26) + 1;
-  static constexpr uint32_t kNodes = EXRNIC_MAX_NODE;
-  static_assert(kNodes == 256, "the scans are of 8 bits, and wrap");
+  static_assert(EXRNIC_MAX_NODE <= 256, "the scans have at most 8 bits");
 
-  // Cycles before one of the `nodes` is looked at whose time has come, `after` behind its entry.
-  template <typename Nodes, typename Times>
-  uint32_t first(const Nodes& nodes, const Times& times, uint32_t after, uint8_t scan) const {
+  // N_NODE of this build: a power of two, at which the scans wrap.
+  uint32_t nodes() const {
+    return static_cast<uint32_t>(sizeof(deadlines()) / sizeof(deadlines()[0]));
+  }
+
+  // 32 bits of a register with one for each node: one number, or words.
+  template <typename Register>
+  static uint32_t word_of(const Register& bits, uint32_t word) {
+    if constexpr (std::is_integral_v<Register>) {
+      return static_cast<uint32_t>(uint64_t{bits} >> 32 * word);
+    } else {
+      return bits[word];
+    }
+  }
+
+  // Cycles before one of the nodes of `set` is looked at whose time has come, `after` behind its
+  // entry.
+  template <typename Set, typename Times>
+  uint32_t first(const Set& set, const Times& times, uint32_t after, uint8_t scan) const {
     uint32_t cycles = std::numeric_limits<int32_t>::max();
-    for (uint32_t word = 0; word < kNodes / 32; ++word) {
-      for (uint32_t left = nodes[word]; left != 0; left &= left - 1) {
+    for (uint32_t word = 0; 32 * word < nodes(); ++word) {
+      for (uint32_t left = word_of(set, word); left != 0; left &= left - 1) {
         const uint32_t node = 32 * word + static_cast<uint32_t>(__builtin_ctz(left));
         const auto until = static_cast<int32_t>(times[node] + after - now());
         const uint32_t wait = until > 0 ? static_cast<uint32_t>(until) : 0;
-        cycles = std::min(cycles, wait + (node - scan - wait) % kNodes);
+        cycles = std::min(cycles, wait + (node - scan - wait) % nodes());
       }
     }
     return cycles;
