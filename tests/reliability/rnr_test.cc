@@ -8,7 +8,7 @@ namespace exrnic::testing {
 namespace {
 
 constexpr uint64_t kUnitNs = EXRNIC_RNR_UNIT_NS;
-constexpr uint32_t kOneUnit = 1;  // code of a pause
+constexpr uint8_t kOneUnit = 1;  // code of a pause
 constexpr Rnr kEndless{kOneUnit, EXRNIC_RNR_RETRY_ENDLESS};
 
 struct Patient : Exchange {
@@ -104,8 +104,8 @@ TEST_CASE("immediate data that finds no receive comes again without its bytes") 
 }
 
 TEST_CASE("after rnr_retry pauses the message fails with RNR_RETRY_EXC_ERR, the rest is flushed") {
-  for (const uint32_t retry : {0u, 1u, 6u}) {
-    INFO("rnr_retry " << retry);
+  for (const uint8_t retry : {uint8_t{0}, uint8_t{1}, uint8_t{6}}) {
+    INFO("rnr_retry " << uint32_t{retry});
     Patient p({kOneUnit, retry});
     p.left.post(send_of(p.out(100)));
     p.left.post(push_of(p.out(100), 0));
@@ -118,7 +118,7 @@ TEST_CASE("after rnr_retry pauses the message fails with RNR_RETRY_EXC_ERR, the 
     CHECK(flushed.wqe_index == 1);
     CHECK(p.left.state() == EXRNIC_QP_STATE_ERROR);
     CHECK(p.right.state() == EXRNIC_QP_STATE_RTS);
-    CHECK(p.count(p.left, EXRNIC_COUNTER_RNR_NAK_RX) == retry + 1);
+    CHECK(p.count(p.left, EXRNIC_COUNTER_RNR_NAK_RX) == retry + 1u);
     p.rest();
     CHECK_FALSE(p.left.rnic.poll(p.left.cq, End::kPage).has_value());
   }
@@ -141,11 +141,11 @@ TEST_CASE("a message that was taken gives the next one all its retries") {
 
 TEST_CASE("the pause is at least the one that the receiver asks for, by the table of the verbs") {
   const struct {
-    uint32_t code;
+    uint8_t code;
     uint64_t units;
   } rows[] = {{2, 2}, {5, 6}};  // the others: tiles/queues/pause
   for (const auto& row : rows) {
-    INFO("code " << row.code);
+    INFO("code " << uint32_t{row.code});
     Patient p({row.code, 1});
     const uint64_t before = p.testbed.now_ns();
     p.left.post(send_of(p.out(10)));
@@ -248,7 +248,7 @@ TEST_CASE("the other direction of a queue pair that waits goes on") {
 TEST_CASE("a queue pair that is stopped in its pause flushes what it has, once each") {
   for (const bool longer : {false, true}) {
     INFO((longer ? "in a long pause" : "between pauses"));
-    Patient p({longer ? 20u : kOneUnit, EXRNIC_RNR_RETRY_ENDLESS});
+    Patient p({longer ? uint8_t{20} : kOneUnit, EXRNIC_RNR_RETRY_ENDLESS});
     for (int i = 0; i < 3; ++i) p.left.post(send_of(p.out(10)));
     p.run(4 * kUnitNs);
     p.left.rnic.stop(p.left.qp.qpn);
