@@ -47,7 +47,8 @@ class TransmitClocks {
 
   // N_NODE of this build: a power of two, at which the scans wrap.
   uint32_t nodes() const {
-    return static_cast<uint32_t>(sizeof(deadlines()) / sizeof(deadlines()[0]));
+    const auto& times = deadlines();
+    return static_cast<uint32_t>(sizeof(times) / sizeof(times[0]));
   }
 
   // 32 bits of a register with one for each node: one number, or words.
