@@ -21,7 +21,7 @@ module event_set #(
     output logic [NumberBits-1:0] number_o,  // with any_o: whose turn it is, until it is taken
     input  logic                  take_i,    // pulse: this one is told,
     input  logic [NumberBits-1:0] take_number_i,
-    input  logic                  park_i,    // with take_i: it cannot be, for now; not beside unpark_i,
+    input  logic                  park_i,    // with take_i: it cannot be, and waits; not beside unpark_i,
     input  logic                  unpark_i   // pulse: now all of those can
 );
 

@@ -312,7 +312,7 @@ module events
   // ---- Steps
   logic [Types-1:0] ready_types, later_types;
   logic begins;
-  assign ready_types = any & {{(Types - 1) {!blocked_q}}, 1'b1};
+  assign ready_types = any & ({Types{!blocked_q}} | Types'(1) << EQE_TYPE_COMPLETION);
   assign begins = state_q == StIdle && !quiesce_i;
   assign pick = begins && due_q == '0 && ready_types != '0;
   always_comb begin

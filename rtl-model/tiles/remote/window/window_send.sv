@@ -254,7 +254,9 @@ module window_send
       write_header.rv = 2'(RDMAP_VERSION);
       write_header.opcode = RDMAP_OPCODE_WRITE;
       write_header.stag = is_port_q ? PORT_STAG : item_q.stag;
-      write_header.to = is_port_q ? 64'({message_q.life, message_q.to}) : item_q.to;
+      write_header.to = item_q.to;
+      if (is_port_q)
+        write_header.to = 64'(message_q.life) << PORT_LIFE_SHIFT | 64'(message_q.to);
       if (is_firmware_q) begin
         write_header.stag = firmware_i.data ? firmware_i.stag : FW_STAG;
         write_header.to = firmware_i.data ? firmware_i.to : '0;

@@ -54,14 +54,15 @@ module core_segments
   assign port.valid = judged && for_port && written_i;
   assign port.good = (desc_i.src_qpn & ~24'(PORTS - 1)) == 24'(PORT_QPN) &&
       segment_i.message == MESSAGE_WRITE && segment_i.last && header.stag == PORT_STAG &&
-      segment_i.payload == chunk_t'(PORT_MESSAGE_BYTES) && header.to[63:16] == '0;
+      segment_i.payload == chunk_t'(PORT_MESSAGE_BYTES) &&
+      header.to >> (PORT_LIFE_SHIFT + $bits(port_life_t)) == '0;
   assign port.message = '{
           port: port_t'(desc_i.dst_qpn),
           node: desc_i.node,
           peer: port_t'(desc_i.src_qpn),
-          to: header.to[7:0],
+          to: header.to[PORT_LIFE_SHIFT-1:0],
           data: first_bytes[31:0],
-          life: header.to[15:8]
+          life: port_life_t'(header.to >> PORT_LIFE_SHIFT)
       };
   assign answer_valid_o = judged && for_load && written_i;
   assign answer_o = '{
