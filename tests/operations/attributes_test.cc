@@ -316,6 +316,31 @@ void to_sqd(End& end, uint32_t attributes = 0, const exrnic_mbox_modify_qp& valu
 
 uint32_t is_draining(End& end) { return end.rnic.query(end.qp.qpn).sq_draining; }
 
+TEST_CASE("a pause lasts as long as the peer asks for, whatever is changed meanwhile") {
+  for (const bool drains : {false, true}) {
+    INFO((drains ? "SQD and back" : "attributes in RTS"));
+    Restarted r;
+    r.left.attributes = EXRNIC_QP_ATTRIBUTES_RNR_RETRY;
+    r.left.rnr_retry = 2;
+    r.right.attributes = EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
+    r.right.min_rnr_timer = 12;  // 640 us
+    r.connect();
+    r.e.left.post(send_of(r.near(100)));
+    r.e.testbed.run_for(50'000);
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (drains) to_sqd(r.e.left);
+      r.left.timeout = static_cast<uint8_t>(i);
+      Restarted::change(r.e.left, EXRNIC_QP_ATTRIBUTES_TIMEOUT, r.left);
+      r.e.testbed.run_for(20'000);
+    }
+    CHECK(r.e.left.rnic.counter(EXRNIC_COUNTER_RNR_NAK_RX) == 1);
+    CHECK(r.e.left.state() == EXRNIC_QP_STATE_RTS);
+    r.e.right.receive({element(r.e.right.near, 0, 100)});
+    CHECK(r.e.left.wait().status == EXRNIC_CQE_STATUS_SUCCESS);
+    CHECK(r.e.right.wait_receive().status == EXRNIC_CQE_STATUS_SUCCESS);
+  }
+}
+
 TEST_CASE("in SQD nothing that is posted begins, while the peer is served; in RTS it goes on") {
   Exchange e;
   to_sqd(e.left);

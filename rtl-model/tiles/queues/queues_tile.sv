@@ -316,6 +316,8 @@ module queues_tile
   qpn_t pause_clear_qpn[4];
   assign pause_clear_qpn[0:2] = status_qpn;
   assign pause_clear_qpn[3] = command.qpn;
+  logic silenced;  // by a command: other changes leave its pause as it is
+  assign silenced = command.qp_we && !qp_sends(command.qp_status.state);
   pause u_pause (
       .clk_i,
       .rst_ni,
@@ -328,7 +330,7 @@ module queues_tile
       .wait_qpn_i(qp_index[QP_REQUESTER]),
       .raised_i(raised),
       .raised_qpn_i(raised_qpn),
-      .clear_i({command.qp_we, failed.valid}),
+      .clear_i({silenced, failed.valid}),
       .clear_qpn_i(pause_clear_qpn),
       .look_qpn_i(qp_index[QP_REQUESTER]),
       .pauses_o(requester.paused),

@@ -26,7 +26,7 @@ module pause
     input logic raised_i,
     input qpn_t raised_qpn_i,
 
-    // Not any more: configured anew, or in ERROR.
+    // Not any more: it sends nothing now.
     input logic [3:0] clear_i,
     input qpn_t       clear_qpn_i[4],
 
