@@ -226,15 +226,21 @@ static_assert(VL_QP_DEST == EXRNIC_QP_ATTRIBUTES_DEST && VL_QP_QKEY == EXRNIC_QP
               VL_QP_RETRY_COUNT == EXRNIC_QP_ATTRIBUTES_RETRY_COUNT);
 constexpr uint32_t kQpAttributes = 2 * VL_QP_RETRY_COUNT - 1;
 
-// Of who names none: those that each change of state needs, and how messages without a receive are
-// dealt with.
-uint32_t UsualAttributes(const vl_qp& qp, vl_qp_state to) {
-  const bool datagrams = qp.service == VL_SERVICE_UD, reliable = qp.service == VL_SERVICE_RC;
-  if (to == VL_QPS_INIT && datagrams) return VL_QP_QKEY | VL_QP_PKEY_INDEX;
-  if (to == VL_QPS_RTR && reliable) return VL_QP_DEST | VL_QP_MIN_RNR_TIMER;
-  if (to == VL_QPS_RTR && !datagrams) return VL_QP_DEST;
-  if (to == VL_QPS_RTS && reliable) return VL_QP_RNR_RETRY;
+// Those without which the device refuses this change of state.
+uint32_t NeededAttributes(vl_service service, vl_qp_state from, vl_qp_state to) {
+  const bool datagrams = service == VL_SERVICE_UD;
+  if (from == VL_QPS_RESET && to == VL_QPS_INIT && datagrams) return VL_QP_QKEY | VL_QP_PKEY_INDEX;
+  if (from == VL_QPS_INIT && to == VL_QPS_RTR && !datagrams) return VL_QP_DEST;
   return 0;
+}
+
+// Of who names none on the way from RESET to RTS: those that are needed, and how messages without a
+// receive are dealt with.
+uint32_t UsualAttributes(vl_service service, vl_qp_state from, vl_qp_state to) {
+  uint32_t also = 0;
+  if (from == VL_QPS_INIT && to == VL_QPS_RTR) also = VL_QP_MIN_RNR_TIMER;
+  if (from == VL_QPS_RTR && to == VL_QPS_RTS) also = VL_QP_RNR_RETRY;
+  return NeededAttributes(service, from, to) | (service == VL_SERVICE_RC ? also : 0);
 }
 
 // Those of `mask`. False with an error.
@@ -266,7 +272,7 @@ bool AreInRange(uint32_t mask, const vl_qp& qp, const vl_qp_attr& attr) {
 }
 
 // A change of state with its attributes, of which those that are not given are zero. False with an
-// error.
+// error. Under rnic->control.
 bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
   if (!DeviceState(attr.state, &change->state)) {
     Fail(EINVAL, "state is %d: no VL_QPS_*", static_cast<int>(attr.state));
@@ -276,7 +282,8 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
     Fail(EINVAL, "mask is 0x%x: of VL_QP_* there are 0x%x", attr.mask, kQpAttributes);
     return false;
   }
-  const uint32_t mask = attr.mask != 0 ? attr.mask : UsualAttributes(qp, attr.state);
+  const uint32_t mask =
+      attr.mask != 0 ? attr.mask : UsualAttributes(qp.service, qp.state, attr.state);
   if (!AreInRange(mask, qp, attr)) return false;
   const auto take = [mask](uint32_t which, auto* to, auto value) {
     if (mask & which) *to = static_cast<std::remove_pointer_t<decltype(to)>>(value);
@@ -297,46 +304,39 @@ bool ChangeOf(const vl_qp& qp, const vl_qp_attr& attr, QpChange* change) {
   return true;
 }
 
-// Why a transport has refused keys that the attributes allow; false: they are not to blame.
-bool ExplainKeys(const vl_qp& qp, const QpChange& change) {
-  const bool controlled = (change.qkey & VL_QKEY_CONTROLLED) != 0;
-  const bool partition = (change.attributes & VL_QP_PKEY_INDEX) != 0;
-  if (qp.service != VL_SERVICE_UD ||
-      !((errno == EINVAL && partition) || (errno == EPERM && controlled))) {
-    return false;
-  }
+// Why a transport has refused a change of state whose values are in range.
+void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
+  const vl_qp_state to = LibraryState(change.state);
+  const char *from_text = vl_qp_state_string(before), *to_text = vl_qp_state_string(to);
+  const auto has = [&change](uint32_t which) { return (change.attributes & which) != 0; };
+  if (errno != EPERM && errno != EINVAL) return;
   ClearErrorText();  // the following say more
+  if (has(VL_QP_QKEY) && (change.qkey & VL_QKEY_CONTROLLED) != 0) {
+    Explain(EPERM,
+            "qkey is 0x%x: one with bit 31 (VL_QKEY_CONTROLLED) needs CAP_NET_RAW; take one below "
+            "0x80000000, or give the program that capability. Or a queue pair in %s, or in ERROR "
+            "since it failed, does not go to %s with what is in mask (0x%x)",
+            change.qkey, from_text, to_text, change.attributes);
+  }
   Explain(EPERM,
-          "qkey is 0x%x: one with bit 31 (VL_QKEY_CONTROLLED) needs CAP_NET_RAW; take one below "
-          "0x80000000, or give the program that capability",
-          change.qkey);
+          "a queue pair in %s, or in ERROR since it failed, does not go to %s, or has no attribute "
+          "then that is in mask (0x%x)",
+          from_text, to_text, change.attributes);
+  if (const uint32_t needed = NeededAttributes(qp.service, before, to);
+      (change.attributes & needed) != needed) {
+    Explain(EINVAL, "going from %s to %s needs the attributes 0x%x, and mask is 0x%x", from_text,
+            to_text, needed, change.attributes);
+  }
+  if (has(VL_QP_DEST)) {
+    Explain(EINVAL,
+            "no peer: queue pair %u (dest_qpn) of node %u (dest_node). Queue pairs are below %u, "
+            "nodes below %u",
+            change.dest_qpn, change.dest_node, unsigned{EXRNIC_MAX_QP}, unsigned{EXRNIC_MAX_NODE});
+  }
   Explain(EINVAL,
           "pkey_index is %u: that entry of the RNIC's P_Keys names no partition; take another one, "
           "or have the administrator write one to pkeys/%u of the RNIC in sysfs",
           change.pkey_index, change.pkey_index);
-  return true;
-}
-
-// Why a transport has refused a change of state that the attributes allow.
-void ExplainRefusal(const vl_qp& qp, vl_qp_state before, const QpChange& change) {
-  if (ExplainKeys(qp, change)) return;
-  const char* to = vl_qp_state_string(LibraryState(change.state));
-  const bool names_peer = errno == EINVAL && (change.attributes & VL_QP_DEST) != 0;
-  if (errno == EPERM || errno == EINVAL) ClearErrorText();  // the following say more
-  Explain(EPERM,
-          "a queue pair in %s, or in ERROR since it failed, does not go to %s, or has no attribute "
-          "then that is in mask (0x%x)",
-          vl_qp_state_string(before), to, change.attributes);
-  if (!names_peer) {
-    Explain(EINVAL, "going from %s to %s needs an attribute that is not in mask (0x%x)",
-            vl_qp_state_string(before), to, change.attributes);
-    return;
-  }
-  Explain(
-      EINVAL,
-      "no peer: queue pair %u (dest_qpn) of node %u (dest_node). Queue pairs are below %u, nodes "
-      "below %u",
-      change.dest_qpn, change.dest_node, unsigned{EXRNIC_MAX_QP}, unsigned{EXRNIC_MAX_NODE});
 }
 
 int ChangeGroup(vl_qp* qp, uint32_t group, int (Transport::*change)(uint32_t, uint32_t)) {
@@ -405,10 +405,11 @@ vl_qp* vl_create_qp(vl_pd* pd, vl_qp_init_attr* attr) {
 }
 
 int vl_modify_qp(vl_qp* qp, const vl_qp_attr* attr) {
-  exrnic::QpChange change = {};
-  if (!BeginCall({{"qp", qp}, {"attr", attr}}) || !exrnic::ChangeOf(*qp, *attr, &change)) return -1;
+  if (!BeginCall({{"qp", qp}, {"attr", attr}})) return -1;
   vl_rnic* rnic = qp->pd->rnic;
   std::lock_guard<std::mutex> guard(rnic->control);
+  exrnic::QpChange change = {};
+  if (!exrnic::ChangeOf(*qp, *attr, &change)) return -1;
   const vl_qp_state before = qp->state;
   if (attr->state == VL_QPS_RESET) exrnic::StopPosting(qp);
   if (exrnic::ModifyQp(rnic, qp->number, change) != 0) {

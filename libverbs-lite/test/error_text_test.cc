@@ -238,12 +238,14 @@ TEST_CASE("a state that a queue pair does not go to, and what it would need, is 
       {modify([](auto* attr) { attr->state = VL_QPS_RTS; }), EPERM, {"RESET", "to RTS"}},
       {modify([](auto* attr) {
          attr->state = VL_QPS_RTR;
+         attr->mask = VL_QP_MIN_RNR_TIMER;
          attr->min_rnr_timer = 32;
        }),
        EINVAL,
        {"min_rnr_timer is 32, not 0 to 31"}},
       {modify([](auto* attr) {
          attr->state = VL_QPS_RTS;
+         attr->mask = VL_QP_RNR_RETRY;
          attr->rnr_retry = 8;
        }),
        EINVAL,

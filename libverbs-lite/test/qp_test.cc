@@ -107,6 +107,28 @@ TEST_CASE("a mask names the attributes that are given, and a query gives all of 
   CHECK(attr.rnr_retry == 6);
 }
 
+TEST_CASE("without a mask only the way from RESET to RTS sets attributes") {
+  FakeFabric fabric(1);
+  Endpoint self(&fabric, 0);
+  REQUIRE(Modify(self.qp, VL_QPS_INIT) == 0);
+  vl_qp_attr attr = AttrOf(VL_QPS_RTR, 0, 5);
+  attr.min_rnr_timer = 12;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  attr = AttrOf(VL_QPS_RTS);
+  attr.rnr_retry = 6;
+  REQUIRE(vl_modify_qp(self.qp, &attr) == 0);
+  const auto is_as_before = [&self] {
+    vl_qp_attr now = {};
+    return vl_query_qp(self.qp, &now) == 0 && now.rnr_retry == 6 && now.min_rnr_timer == 12;
+  };
+  CHECK(is_as_before());
+  REQUIRE(Modify(self.qp, VL_QPS_RTS) == 0);
+  CHECK(is_as_before());
+  REQUIRE(Modify(self.qp, VL_QPS_SQD) == 0);
+  REQUIRE(Modify(self.qp, VL_QPS_RTS) == 0);
+  CHECK(is_as_before());
+}
+
 TEST_CASE("attributes out of range, and a mask that names what there is not, give EINVAL") {
   FakeFabric fabric(1);
   Endpoint self(&fabric, 0);

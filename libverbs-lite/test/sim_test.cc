@@ -357,7 +357,7 @@ TEST_CASE(
   REQUIRE(modify(VL_QPS_INIT, VL_QP_ACCESS) == 0);
   CHECK(modify(VL_QPS_RTR, VL_QP_PATH_MTU) == -1);
   CHECK(errno == EINVAL);
-  CHECK(std::string(vl_error_text()).find("needs an attribute that is not in mask (0x10)") !=
+  CHECK(std::string(vl_error_text()).find("needs the attributes 0x1, and mask is 0x10") !=
         std::string::npos);
   REQUIRE(modify(VL_QPS_RTR,
                  VL_QP_DEST | VL_QP_PATH_MTU | VL_QP_MAX_READS_IN | VL_QP_MIN_RNR_TIMER) == 0);
@@ -378,7 +378,24 @@ TEST_CASE(
   CHECK(now.retry_count == 7);
   while (QueryQp(qp.get()).sq_draining != 0) std::this_thread::yield();
   REQUIRE(modify(VL_QPS_RTS, VL_QP_ACCESS) == 0);
+  CHECK(modify(VL_QPS_RESET, VL_QP_ACCESS) == -1);
+  CHECK(errno == EPERM);
   CHECK(QueryQp(qp.get()).state == VL_QPS_RTS);
+}
+
+TEST_CASE("a queue pair of datagrams needs both keys, and the text says so") {
+  Fixture fixture;
+  const SimEnd end(OpenDevice(fixture.Name(0)));
+  vl_qp_init_attr init = QpAttributes(end.cq.get(), 4);
+  init.service = VL_SERVICE_UD;
+  const Owned<vl_qp> qp = CreateQp(end.pd.get(), init);
+  vl_qp_attr attr = {};
+  attr.state = VL_QPS_INIT;
+  attr.mask = VL_QP_PKEY_INDEX;
+  CHECK(vl_modify_qp(qp.get(), &attr) == -1);
+  CHECK(errno == EINVAL);
+  CHECK(std::string(vl_error_text()).find("needs the attributes 0x6, and mask is 0x4") !=
+        std::string::npos);
 }
 
 TEST_CASE("STags are not predictable, and none comes back soon") {

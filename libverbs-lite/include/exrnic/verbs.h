@@ -502,8 +502,9 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
  *                                                     max_reads_out
  *   SQD to SQD            access                      all of the above       qkey, pkey_index
  *
- * RTS to SQD, and any to ERROR or RESET, have none. RTR needs dest, and RESET to INIT of UD its
- * keys. With mask 0 these are given, and min_rnr_timer with RTR and rnr_retry with RTS, of RC.
+ * RTS to SQD, and any to ERROR or RESET, have none. INIT to RTR needs dest, and RESET to INIT of UD
+ * its keys. With mask 0 these are given, and of RC also min_rnr_timer with INIT to RTR and rnr_retry
+ * with RTR to RTS; another change sets none then.
  * RESET takes all of them back to what they are at first, but dest.
  * EPERM: no such transition, or it has not such an attribute; or a qkey with VL_QKEY_CONTROLLED
  * without CAP_NET_RAW. EINVAL also: one is missing or out of range. Nothing is changed then. In SQD
