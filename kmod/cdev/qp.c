@@ -213,36 +213,14 @@ static bool exrnic_modify_is_valid(const struct exrnic_device *edev,
 {
 	if (attr->state > EXRNIC_QP_STATE_SQD || attr->rsvd)
 		return false;
-	if (attr->attributes)
-		return !attr->rnr && (!(attr->attributes & EXRNIC_QP_ATTRIBUTES_DEST) ||
-				      exrnic_peer_is_valid(edev, attr));
-	if (attr->state == EXRNIC_QP_STATE_RTR && attr->rnr > EXRNIC_RNR_TIMER_MAX)
-		return false;
-	if (attr->state == EXRNIC_QP_STATE_RTS && attr->rnr > EXRNIC_RNR_RETRY_ENDLESS)
-		return false;
-	if (attr->state != EXRNIC_QP_STATE_RTR && attr->state != EXRNIC_QP_STATE_RTS && attr->rnr)
-		return false;
-	if (attr->state != EXRNIC_QP_STATE_RTR)
-		return !attr->dest_node && !attr->dest_qpn;
-	return exrnic_peer_is_valid(edev, attr);
-}
-
-/* Of a datagram queue pair; others have none, but a peer. Of attributes with names the device says so. */
-static bool exrnic_keys_are_valid(const struct exrnic_uqp *qp, const struct exrnic_modify_qp *attr)
-{
-	if (attr->attributes)
-		return true;
-	if (qp->service == EXRNIC_SERVICE_UD && (attr->dest_node || attr->dest_qpn))
-		return false;
-	if (qp->service != EXRNIC_SERVICE_UD || attr->state != EXRNIC_QP_STATE_INIT)
-		return !attr->qkey && !attr->pkey_index;
-	return attr->pkey_index < EXRNIC_PKEYS;
+	return !(attr->attributes & EXRNIC_QP_ATTRIBUTES_DEST) || exrnic_peer_is_valid(edev, attr);
 }
 
 /* As the RDMA core asks: no process without it can have such a Q_Key, nor so reach who has one. */
 static bool exrnic_keys_are_permitted(const struct exrnic_modify_qp *attr)
 {
-	return !(attr->qkey & EXRNIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
+	return !(attr->attributes & EXRNIC_QP_ATTRIBUTES_QKEY) ||
+	       !(attr->qkey & EXRNIC_QKEY_CONTROLLED) || capable(CAP_NET_RAW);
 }
 
 struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
@@ -250,31 +228,11 @@ struct exrnic_uqp *exrnic_uqp_find(struct exrnic_ucontext *uctx, u32 qpn)
 	return xa_load(&uctx->qps, qpn);
 }
 
-/* Of a program that names none: what each change takes of the fields. */
-static u32 exrnic_attributes_of(const struct exrnic_uqp *qp, u32 state)
-{
-	switch (state) {
-	case EXRNIC_QP_STATE_INIT:
-		if (qp->service != EXRNIC_SERVICE_UD)
-			return 0;
-		return EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
-	case EXRNIC_QP_STATE_RTR:
-		if (qp->service == EXRNIC_SERVICE_UD)
-			return 0;
-		if (qp->service == EXRNIC_SERVICE_UC)
-			return EXRNIC_QP_ATTRIBUTES_DEST;
-		return EXRNIC_QP_ATTRIBUTES_DEST | EXRNIC_QP_ATTRIBUTES_MIN_RNR_TIMER;
-	case EXRNIC_QP_STATE_RTS:
-		return qp->service == EXRNIC_SERVICE_RC ? EXRNIC_QP_ATTRIBUTES_RNR_RETRY : 0;
-	default:
-		return 0;
-	}
-}
-
 int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_qp *attr)
 {
-	struct exrnic_qp_modify modify = {
+	const struct exrnic_qp_modify modify = {
 		.state = attr->state,
+		.attributes = attr->attributes,
 		.dest_node = attr->dest_node,
 		.dest_qpn = attr->dest_qpn,
 		.qkey = attr->qkey,
@@ -283,8 +241,8 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		.path_mtu = attr->path_mtu,
 		.max_reads_in = attr->max_reads_in,
 		.max_reads_out = attr->max_reads_out,
-		.min_rnr_timer = attr->attributes ? attr->min_rnr_timer : attr->rnr,
-		.rnr_retry = attr->attributes ? attr->rnr_retry : attr->rnr,
+		.min_rnr_timer = attr->min_rnr_timer,
+		.rnr_retry = attr->rnr_retry,
 		.timeout = attr->timeout,
 		.retry_count = attr->retry_count,
 	};
@@ -294,11 +252,8 @@ int exrnic_uqp_modify(struct exrnic_ucontext *uctx, const struct exrnic_modify_q
 		return -EINVAL;
 	if (!qp)
 		return -ENOENT;
-	if (!exrnic_keys_are_valid(qp, attr))
-		return -EINVAL;
 	if (!exrnic_keys_are_permitted(attr))
 		return -EPERM;
-	modify.attributes = attr->attributes ?: exrnic_attributes_of(qp, attr->state);
 	return exrnic_qp_modify(uctx->edev, &qp->qp, &modify);
 }
 

@@ -150,6 +150,9 @@ int exrnic_qp_modify(struct exrnic_device *edev, struct exrnic_qp *qp,
 	};
 	int err;
 
+	/* Refused before the stop, which would be a change. */
+	if (modify->state == EXRNIC_QP_STATE_RESET && modify->attributes)
+		return -EPERM;
 	if (modify->state == EXRNIC_QP_STATE_RESET)
 		exrnic_qp_stop(edev, qp);
 	err = exrnic_mbox_modify_qp(edev, &in);

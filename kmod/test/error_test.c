@@ -173,8 +173,8 @@ static void bad_states(void)
 	CHECK_ERR(query(s.fd, &q), 0);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_SQD + 1, 0, 0), EINVAL);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, 0xffffffff, 0, 0), EINVAL);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 1, 0), EINVAL);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 1), EINVAL);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 1, 0), EPERM);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 1), EPERM);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 1, 1), EPERM);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), EPERM);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_INIT, 0, 0), 0);
@@ -216,9 +216,14 @@ static int detach(int fd, uint32_t qpn, uint32_t group)
 	return change_group(fd, EXRNIC_IOCTL_DETACH_GROUP, qpn, group);
 }
 
+/* What a queue pair of datagrams needs with INIT. */
+#define KEYS (EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX)
+
 static int give_qkey(struct set *s, uint32_t qkey)
 {
-	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT, .qkey = qkey };
+	struct exrnic_modify_qp modify = {
+		.state = EXRNIC_QP_STATE_INIT, .attributes = KEYS, .qkey = qkey,
+	};
 
 	s->qp.service = EXRNIC_SERVICE_UD;
 	CHECK_ERR(create_qp_of(s), 0);
@@ -246,11 +251,11 @@ static void keys_and_groups_of_datagrams(void)
 	struct set s = make_set();
 	uint32_t connected = s.qpn;
 	int other = open_device();
-	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT };
+	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT, .attributes = KEYS };
 
 	modify.qpn = connected;
 	modify.qkey = 1;
-	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EPERM);
 	s.qp.flags = EXRNIC_QP_FLAGS_GRH;
 	CHECK_ERR(create_qp_of(&s), EINVAL);
 	s.qp.service = EXRNIC_SERVICE_UD;
@@ -267,9 +272,14 @@ static void keys_and_groups_of_datagrams(void)
 		CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
 	}
 	modify.pkey_index = 0;
+	modify.attributes = EXRNIC_QP_ATTRIBUTES_PKEY_INDEX;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), EINVAL);
+	modify.attributes = KEYS;
 	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1), EINVAL);
-	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, 0, 0), 0);
+	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTR, other_node(s.fd), 1), EPERM);
+	modify.state = EXRNIC_QP_STATE_RTR;
+	modify.attributes = 0;
+	CHECK_ERR(ioctl(s.fd, EXRNIC_IOCTL_MODIFY_QP, &modify), 0);
 	CHECK_ERR(modify_qp(s.fd, s.qpn, EXRNIC_QP_STATE_RTS, 0, 0), 0);
 
 	CHECK_ERR(attach(s.fd, EXRNIC_MAX_QP, 1), ENOENT);
@@ -341,6 +351,7 @@ static int init_without_partition(void)
 {
 	struct exrnic_modify_qp init = {
 		.state = EXRNIC_QP_STATE_INIT,
+		.attributes = KEYS,
 		.pkey_index = EXRNIC_PKEYS - 1,
 	};
 	struct set s = make_set();

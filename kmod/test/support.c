@@ -183,6 +183,8 @@ int modify_qp(int fd, uint32_t qpn, uint32_t state, uint32_t dest_node, uint32_t
 		.qpn = qpn, .state = state, .dest_node = dest_node, .dest_qpn = dest_qpn,
 	};
 
+	if (state == EXRNIC_QP_STATE_RTR || dest_node || dest_qpn)
+		modify.attributes = EXRNIC_QP_ATTRIBUTES_DEST;
 	return ioctl(fd, EXRNIC_IOCTL_MODIFY_QP, &modify);
 }
 

@@ -152,7 +152,11 @@ static int write_pkey(unsigned int index, const char *text)
 static void table_of_pkeys(void)
 {
 	struct set s = make_set();
-	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT, .pkey_index = 3 };
+	struct exrnic_modify_qp modify = {
+		.state = EXRNIC_QP_STATE_INIT,
+		.attributes = EXRNIC_QP_ATTRIBUTES_QKEY | EXRNIC_QP_ATTRIBUTES_PKEY_INDEX,
+		.pkey_index = 3,
+	};
 	struct exrnic_query_qp qp = { 0 };
 	struct exrnic_query q;
 

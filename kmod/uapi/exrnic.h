@@ -217,12 +217,9 @@ struct exrnic_create_qp {
 
 /*
  * state: enum exrnic_qp_state. attributes: EXRNIC_QP_ATTRIBUTES_*, those that are given; the fields of the others
- * are ignored, and rnr is zero. Which change of which service has which ones, and their values:
+ * are ignored. Which change of which service has which ones, and their values:
  * rtl-model/gen/reference.md, mbox_modify_qp. EPERM: no such transition, or it has not one of them. EINVAL: one is missing
  * that it needs, or has a value out of range. Nothing is changed then.
- *
- * attributes may be 0: then dest_* are given with RTR, and else and of service UD zero; qkey, pkey_index of service
- * UD with INIT, else zero; rnr is with RTR min_rnr_timer, with RTS rnr_retry, else zero.
  *
  * pkey_index: of pkeys of QUERY (EINVAL: that one is none); the administrator may change
  * what stands there, and so whom the queue pair reaches. qkey: EPERM: with EXRNIC_QKEY_CONTROLLED (bit 31) it
@@ -233,7 +230,6 @@ struct exrnic_modify_qp {
 	__u32 state;
 	__u32 dest_node;
 	__u32 dest_qpn;
-	__u32 rnr;
 	__u32 qkey;
 	__u32 pkey_index;
 	__u32 attributes;

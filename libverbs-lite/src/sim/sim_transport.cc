@@ -193,7 +193,11 @@ class SimTransport : public Transport {
         throw SimError(EINVAL, "there is no queue pair " + std::to_string(change.dest_qpn) +
                                    " of node " + std::to_string(change.dest_node));
       }
-      if (change.state == EXRNIC_QP_STATE_RESET) Stop(qpn);
+      if (change.state == EXRNIC_QP_STATE_RESET) {
+        // Refused before the stop, which would be a change.
+        if (change.attributes != 0) throw SimError(EPERM, "");
+        Stop(qpn);
+      }
       SetState(qpn, change);
     });
   }
