@@ -121,7 +121,10 @@ enum exrnic_event_type {
 	 * last one is there. Once in a life, also if MODIFY_QP has taken it there.
 	 */
 	EXRNIC_EVENT_LAST_WQE = 9,
-	/* Of a queue pair in SQD: all work requests that had begun have ended. */
+	/*
+	 * Of a queue pair in SQD: all work requests that had begun have ended, and their completions are there. Once
+	 * for each change from RTS to SQD, unless SQD is left before. sq_draining of QUERY_QP says what is so now.
+	 */
 	EXRNIC_EVENT_SQ_DRAINED = 10,
 	/* From the device file, of the whole context; handle and cookie are zero. */
 	EXRNIC_EVENT_PEER_DEAD = 5,	/* a node was given up: RETRY_LIMIT retransmissions */

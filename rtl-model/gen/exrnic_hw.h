@@ -434,7 +434,7 @@ enum exrnic_eqe_type {
   EXRNIC_EQE_TYPE_HOST_SILENT = 6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
   EXRNIC_EQE_TYPE_FIRMWARE = 7,  // Firmware has failed: FW_STATE
   EXRNIC_EQE_TYPE_LAST_WQE = 8,  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
-  EXRNIC_EQE_TYPE_SQ_DRAINED = 9,  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD
+  EXRNIC_EQE_TYPE_SQ_DRAINED = 9,  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended, and their completions are written. Once for each change from RTS to SQD, unless the queue pair leaves SQD before; one that waits for room may come later: sq_draining of QUERY_QP says what is so now
 };
 
 // Value, name and meaning of each.
@@ -448,7 +448,7 @@ enum exrnic_eqe_type {
   {6, "HOST_SILENT", "The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused"}, \
   {7, "FIRMWARE", "Firmware has failed: FW_STATE"}, \
   {8, "LAST_WQE", "A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR"}, \
-  {9, "SQ_DRAINED", "The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD"}, \
+  {9, "SQ_DRAINED", "The send queue of a queue pair in SQD has drained: all work requests that had begun have ended, and their completions are written. Once for each change from RTS to SQD, unless the queue pair leaves SQD before; one that waits for room may come later: sq_draining of QUERY_QP says what is so now"}, \
 }
 
 // What is true of each item of enum exrnic_eqe_type.

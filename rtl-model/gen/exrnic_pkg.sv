@@ -239,7 +239,7 @@ package exrnic_pkg;
     EQE_TYPE_HOST_SILENT = 4'h6,  // The host has not answered a read of its memory in time: dma_read_timeouts. What needed it ends as if the read had been refused
     EQE_TYPE_FIRMWARE = 4'h7,  // Firmware has failed: FW_STATE
     EQE_TYPE_LAST_WQE = 4'h8,  // A queue pair in ERROR holds no receive of its shared receive queue, and takes none any more: the completion of the last one is written (LAST_WQE_REACHED of verbs). Once in a life, also if the driver has taken it to ERROR
-    EQE_TYPE_SQ_DRAINED = 4'h9  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended. Once for each MODIFY_QP to SQD
+    EQE_TYPE_SQ_DRAINED = 4'h9  // The send queue of a queue pair in SQD has drained: all work requests that had begun have ended, and their completions are written. Once for each change from RTS to SQD, unless the queue pair leaves SQD before; one that waits for room may come later: sq_draining of QUERY_QP says what is so now
   } eqe_type_e;
 
   // What is true of each item of eqe_type_e; of what is none of them: nothing.

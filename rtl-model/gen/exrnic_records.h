@@ -1130,6 +1130,7 @@ struct RxDone {
   uint32_t sender = 0;  // with flag sender: cqe.detail
   uint16_t group = 0;  // with flag group
   bool emptied = false;  // nothing has ended: the queue pair, in ERROR, has nothing of a shared receive queue any more
+  bool drained = false;  // nothing has ended: all that its send queue, in SQD, had begun has
 
   template <typename Visit>
   void fields(Visit&& visit) {
@@ -1145,6 +1146,7 @@ struct RxDone {
     visit(sender, 32);
     visit(group, 16);
     visit(emptied, 1);
+    visit(drained, 1);
   }
   bool operator==(const RxDone& other) const {
     return qpn == other.qpn &&
@@ -1158,7 +1160,8 @@ struct RxDone {
            imm_data == other.imm_data &&
            sender == other.sender &&
            group == other.group &&
-           emptied == other.emptied;
+           emptied == other.emptied &&
+           drained == other.drained;
   }
 };
 

@@ -556,6 +556,7 @@ package exrnic_records_pkg;
     logic [31:0] sender;  // with flag sender: cqe.detail
     group_t group;  // with flag group
     logic emptied;  // nothing has ended: the queue pair, in ERROR, has nothing of a shared receive queue any more
+    logic drained;  // nothing has ended: all that its send queue, in SQD, had begun has
   } rx_done_t;
 
   // Set by the driver, constant while the shared receive queue exists.

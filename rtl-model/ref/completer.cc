@@ -163,6 +163,7 @@ void Completer::complete(const ReceiveEnded& ended) {
   QueuePair& qp = state_.qps[ended.qpn];
   --qp.at.reports;
   if (ended.emptied) return state_.happens({EXRNIC_EQE_TYPE_LAST_WQE, ended.qpn});
+  if (ended.drained) return tell_drained(ended.qpn);
   const bool pull = ended.opcode != EXRNIC_WQE_OPCODE_RECV;
   if (pull) qp.at.ended_to = static_cast<uint16_t>(ended.wqe_index + 1);
   exrnic_cqe cqe{};
@@ -178,6 +179,14 @@ void Completer::complete(const ReceiveEnded& ended) {
   if (pull && ended.status == EXRNIC_CQE_STATUS_WR_FLUSH_ERR && qp.in_error()) take_fault(qp, cqe);
   if (ended.status == EXRNIC_CQE_STATUS_SUCCESS && !ended.signaled) return;
   write_cqe(pull ? qp.send_cqn : qp.recv_cqn, cqe);
+}
+
+// All completions of its send queue are written.
+void Completer::tell_drained(uint32_t qpn) {
+  QueuePair& qp = state_.qps[qpn];
+  if (qp.is_drained() && std::exchange(qp.status.draining, false))
+    state_.happens({EXRNIC_EQE_TYPE_SQ_DRAINED, qpn});
+  state_.wake(qpn);
 }
 
 // ---- Completion queues

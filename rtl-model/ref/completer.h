@@ -29,7 +29,7 @@ class Completer {
   void ended(const ReceiveEnded& ended) {
     ++state_.qps[ended.qpn].at.reports;
     receives_ended_.push_back(ended);
-    if (ended.emptied) return;
+    if (ended.emptied || ended.drained) return;
     const bool pull = ended.opcode == EXRNIC_WQE_OPCODE_PULL;
     state_.trace(EXRNIC_TRACE_MESSAGE_END, ended.qpn, ended.wqe_index, 0,
                  (pull ? EXRNIC_TRACE_FLAGS_PULL : EXRNIC_TRACE_FLAGS_RECEIVE) |
@@ -53,6 +53,7 @@ class Completer {
   void lose_response(const Ended& ended);
   void count_end(uint32_t qpn);
   void go_to_error(const Ended& ended);
+  void tell_drained(uint32_t qpn);
   static void take_fault(QueuePair& qp, exrnic_cqe& cqe);
 
   void write_cqe(uint32_t cqn, const exrnic_cqe& cqe);

@@ -210,6 +210,14 @@ void Receiver::tell_empty() {
   completer_.ended(ended);
 }
 
+// Behind the ends of its PULLs.
+void Receiver::tell_drained(uint32_t qpn) {
+  qpn_ = qpn;
+  ReceiveEnded ended = end_of(0);
+  ended.drained = true;
+  completer_.ended(ended);
+}
+
 void Receiver::flush(uint32_t qpn, std::function<void(bool ended)> done) {
   qpn_ = qpn;
   if (inbound().open) {

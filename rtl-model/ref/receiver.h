@@ -28,6 +28,7 @@ class Receiver {
   // A segment with a good header, for this queue pair. `segment` stays until done() is called.
   void take(uint32_t qpn, const Received& segment, Done done);
 
+  void tell_drained(uint32_t qpn);
   // Ends the message that is open, or else one receive of the queue pair's own queue, as flushed;
   // then calls done(true). With nothing to end, done(false).
   void flush(uint32_t qpn, std::function<void(bool ended)> done);

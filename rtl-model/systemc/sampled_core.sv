@@ -197,7 +197,7 @@ module sampled_core
       trace_valid_o[TRACE_SEGMENT] = u_core.segment.valid && u_core.segment.ready;
       trace_valid_o[TRACE_PLACED] = u_core.rx_buffer.done;
       trace_valid_o[TRACE_MESSAGE_END] = u_core.u_work.rx_done_valid && u_core.u_work.rx_done_ready &&
-          !u_core.u_work.rx_done.emptied;
+          !(u_core.u_work.rx_done.emptied || u_core.u_work.rx_done.drained);
       trace_valid_o[TRACE_COMPLETION] = u_core.completion.valid && u_core.completion.ready &&
           u_core.completion.data.kind == DMA_WRITE_INLINE;
       trace_valid_o[TRACE_PROCESSOR_RUNS] = processor_idle_q && !u_core.asleep;

@@ -468,5 +468,43 @@ TEST_CASE("a queue pair that fails in SQD flushes what is posted") {
   CHECK(is_draining(e.left) == 0);
 }
 
+// Four PUSHes, PULLs or SENDs, and SQD at some time of their way.
+void drain_under_way(Exchange& e, int kind, uint64_t after) {
+  for (uint32_t i = 0; i < 4; ++i) {
+    const Elements near = {element(e.left.near, 64 * i, 64)};
+    if (kind == 2) e.right.receive({element(e.right.near, 0, 64)});
+    e.left.rnic.put(e.left.qp, kind == 0   ? push_of(near, 0)
+                               : kind == 1 ? pull_of(near, 0)
+                                           : send_of(near));
+  }
+  e.left.rnic.ring(e.left.qp);
+  e.testbed.run_for(after);
+  to_sqd(e.left);
+}
+
+TEST_CASE("all completions are written when a send queue tells that it has drained") {
+  for (const int kind : {0, 1, 2}) {
+    for (const bool by_event : {false, true}) {
+      for (const uint64_t after : {0, 500, 2'000, 4'000}) {
+        CAPTURE(kind, by_event, after);
+        Exchange e;
+        EventQueue events = e.left.rnic.create_eq(EXRNIC_EQN_ASYNC, 9);
+        drain_under_way(e, kind, after);
+        const auto has_drained = [&] {
+          return by_event ? e.left.rnic.poll(events).has_value() : is_draining(e.left) == 0;
+        };
+        for (int looks = 0; !has_drained(); ++looks) {
+          REQUIRE(looks < 4'000);
+          if (by_event) e.testbed.run_for(50);
+        }
+        while (e.left.rnic.poll(e.left.cq, End::kPage)) {
+        }
+        e.testbed.run_for(50'000);
+        CHECK_FALSE(e.left.rnic.poll(e.left.cq, End::kPage).has_value());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -555,7 +555,9 @@ enum vl_event_type VL_ANY_NUMBER {
   VL_EVENT_QP_LAST_WQE,  /* qp, in the error state, holds no receive of its shared receive queue any
                            more: the   completion of the last one is there. Also if vl_modify_qp has
                            taken it there */
-  VL_EVENT_QP_SQ_DRAINED /* qp, in VL_QPS_SQD: all work requests that had begun have ended */
+  VL_EVENT_QP_SQ_DRAINED /* qp, in VL_QPS_SQD: all work requests that had begun have ended, and
+                           their completions are there. Once for each change from VL_QPS_RTS, unless
+                           VL_QPS_SQD is left before; vl_query_qp (sq_draining) says what is so now */
 };
 
 struct vl_async_event {

@@ -88,7 +88,7 @@ module work_tile
   assign host_event.srqn = srq_of_responder.index;
   assign host_event.completion_cqn = host_event.cqn;
   assign host_event.last_wqe_qpn = completer.status_qpn;
-  assign host_event.sq_drained_qpn = qp_of_requester.index;
+  assign host_event.sq_drained_qpn = completer.status_qpn;
 
   // ---- Requester
   logic flush_valid, flush_ready;
@@ -107,7 +107,6 @@ module work_tile
       .qp(qp_of_requester),
       .qp_error_o(requester_error),
       .qp_cause_o(requester_cause),
-      .drained_o(host_event.sq_drained),
       .transmit,
       .flush_valid_o(flush_valid),
       .flush_ready_i(flush_ready),
@@ -197,6 +196,7 @@ module work_tile
       .cq_error_o(host_event.cq_error),
       .cq_error_cqn_o(host_event.cqn),
       .last_wqe_o(host_event.last_wqe),
+      .sq_drained_o(host_event.sq_drained),
       .completion_o(host_event.completion),
       .completion_eqn_o(host_event.completion_eqn),
       .command,

@@ -40,6 +40,7 @@ module completer
     output logic                  cq_error_o,  // pulse: a completion was lost
     output cqn_t                  cq_error_cqn_o,
     output logic                  last_wqe_o,  // pulse: of queue pair queues.status_qpn
+    output logic                  sq_drained_o,  // likewise
     output logic                  completion_o,  // pulse: queue cq_error_cqn_o has fired,
     output eqn_t                  completion_eqn_o,  // which this event queue hears
     command_if.engines            command,
@@ -53,7 +54,7 @@ module completer
   assign xlate.hold = 1'b0;  // it translates rings only
 
   typedef enum logic [3:0] {
-    StIdle, StQpRead, StJudge, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
+    StIdle, StQpRead, StJudge, StStatusRead, StStatus, StWake, StCqRead, StBell, StTimer, StCq, StXlate,
     StXlateWait, StWrite, StFire
   } state_e;
   state_e state_q, state_d;
@@ -119,16 +120,17 @@ module completer
 
   // ---- What an end means
   logic lost_q;  // its completion could not be written
-  logic ends, well, wants_cqe, last_wqe, changes, fails, catches_up;
+  logic ends, well, wants_cqe, known, drained, changes, fails, catches_up;
   /* verilator lint_off UNUSEDSIGNAL */  // one property counts
   wqe_opcode_properties_t op;
   /* verilator lint_on UNUSEDSIGNAL */
+  qp_status_t ended_status;
   assign op = of_wqe_opcode(ended_q.work.opcode);
   cqe_status_e cqe_status;
   logic [15:0] detail;
   completion_status u_status (
       .received_i(ended_q.received),
-      .emptied_i(ended_q.work.emptied),
+      .note_i(ended_q.work.emptied || ended_q.work.drained),
       .kind_i(ended_q.kind),
       .generation_i(ended_q.work.generation),
       .signaled_i(ended_q.work.signaled),
@@ -140,14 +142,23 @@ module completer
       .ends_o(ends),
       .well_o(well),
       .wants_cqe_o(wants_cqe),
-      .last_wqe_o(last_wqe),
+      .known_o(known),
       .status_o(cqe_status),
       .detail_o(detail),
       .changes_o(changes),
       .fails_o(fails),
       .cause_o(qp_cause_o),
-      .qp_status_o(queues.status)
+      .qp_status_o(ended_status)
   );
+  // All completions of a send queue that has drained are written: what is still in its status goes.
+  assign drained = known && ended_q.work.drained;
+  always_comb begin
+    queues.status = ended_status;
+    if (drained) begin
+      queues.status = qp.row.status;
+      queues.status.draining = 1'b0;
+    end
+  end
   // All that was issued has ended: work that waits for that can go on, and a send queue may be drained. The end
   // of a slot may come before the requester has counted it.
   always_comb begin
@@ -248,10 +259,15 @@ module completer
         state_d = means_nothing ? StIdle : StQpRead;
       StQpRead: state_d = StJudge;
       StJudge:
-      if (changes) state_d = StStatus;
+      if (drained) state_d = StStatusRead;
+      else if (changes) state_d = StStatus;
       else if (catches_up) state_d = StWake;
       else state_d = wants_cqe ? StCqRead : StIdle;
-      StStatus: if (queues.status_ready) state_d = StWake;
+      // No other writer of the status in either cycle: nothing of theirs is lost.
+      StStatusRead: if (queues.status_ready) state_d = StStatus;
+      StStatus:
+      if (queues.status_ready) state_d = StWake;
+      else if (drained) state_d = StStatusRead;
       StWake: if (wake.ready) state_d = wants_cqe ? StCqRead : StIdle;
       StCqRead:
       unique case (job_q)
@@ -329,13 +345,15 @@ module completer
   assign quiescent_o = state_q == StIdle;
   assign settled_o = quiescent_o || (job_q == JobBell && !asked_q && state_q != StFire);
   assign cq_error_cqn_o = cqn_q;
-  assign last_wqe_o = state_q == StJudge && last_wqe;
+  assign last_wqe_o = state_q == StJudge && known && ended_q.work.emptied;
+  assign sq_drained_o = queues.status_valid && queues.status_ready && drained &&
+      qp.row.status.state == QP_STATE_SQD && qp.row.status.draining;
   assign completion_o = state_q == StFire && cq.has_eq;
   assign completion_eqn_o = cq.eqn;
   assign idle_o = quiescent_o && !running;
   assign bell_busy_o = job_q == JobBell && state_q != StIdle;
 
-  assign qp.read = state_q == StQpRead;
+  assign qp.read = state_q == StQpRead || state_q == StStatusRead;
   assign qp.index = ended_q.work.qpn;
   assign queues.ended_we = state_q == StJudge && (ends || well);
   assign queues.status_valid = state_q == StStatus;
@@ -395,7 +413,7 @@ module completer
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(status_is_held, queues.status_valid, queues.status_ready, {queues.status_qpn, queues.status})
+  `EXRNIC_HELD(status_is_held, queues.status_valid && !drained, queues.status_ready, {queues.status_qpn, queues.status})
   `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
   `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, xlate.req)
   // A completion has the time at which it is taken.

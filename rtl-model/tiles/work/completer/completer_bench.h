@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,6 +20,18 @@ namespace exrnic::testing {
 
 constexpr int kLimit = 500;  // cycles for anything here
 constexpr uint64_t kTime = 0x123456789abcdef0;
+
+constexpr unsigned kQpn = 5;
+constexpr unsigned kCqn = 3;
+constexpr unsigned kRecvCqn = 9;
+constexpr uint8_t kPage = 2;
+constexpr uint16_t kGeneration = 0x7778;
+constexpr uint8_t kVector = 7;
+constexpr uint8_t kNode = 0x21;
+constexpr uint64_t kPbl = 0x90000;
+constexpr uint64_t kRecvPbl = 0xa0000;
+constexpr uint8_t kLog = 2;
+constexpr uint32_t kEntries = 1 << kLog;
 
 class Completer : public Bench<Vcompleter> {
  public:
@@ -48,8 +61,10 @@ class Completer : public Bench<Vcompleter> {
   std::vector<unsigned> wakes;
   int qp_errors = 0;
   int cq_errors = 0;
+  std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   std::vector<unsigned> qp_causes;
   std::vector<std::pair<unsigned, unsigned>> told;  // queue that fired, and its event queue
+  std::vector<std::size_t> drained;                 // as many writes were out when one had
   unsigned overrun = ~0u;                           // the last queue that lost a completion
 
   void cycle() override {
@@ -129,6 +144,7 @@ class Completer : public Bench<Vcompleter> {
     qp_reader_.sample();
     xlate.sample();
     events.sample();
+    if (!dut().queues_status_ready_i) others_status_write();
     if (dut().queues_status_valid_o && dut().queues_status_ready_i)
       qps[dut().queues_status_qpn_o].status = unpack<QpStatus>(dut().queues_status_o);
     if (dut().queues_ended_we_o)
@@ -138,6 +154,10 @@ class Completer : public Bench<Vcompleter> {
       writes.push_back(unpack<DmaWriteCmd>(dut().write_data_o));
     qp_errors += dut().qp_error_o;
     if (dut().qp_error_o) qp_causes.push_back(dut().qp_cause_o);
+    if (dut().sq_drained_o) {
+      CHECK(dut().queues_status_qpn_o == kQpn);
+      drained.push_back(writes.size());
+    }
     if (dut().completion_o) told.emplace_back(dut().cq_error_cqn_o, dut().completion_eqn_o);
     cq_errors += dut().cq_error_o;
     if (dut().cq_error_o) overrun = dut().cq_error_cqn_o;
@@ -145,18 +165,6 @@ class Completer : public Bench<Vcompleter> {
 
   std::mt19937 random_;
 };
-
-constexpr unsigned kQpn = 5;
-constexpr unsigned kCqn = 3;
-constexpr unsigned kRecvCqn = 9;
-constexpr uint8_t kPage = 2;
-constexpr uint16_t kGeneration = 0x7778;
-constexpr uint8_t kVector = 7;
-constexpr uint8_t kNode = 0x21;
-constexpr uint64_t kPbl = 0x90000;
-constexpr uint64_t kRecvPbl = 0xa0000;
-constexpr uint8_t kLog = 2;
-constexpr uint32_t kEntries = 1 << kLog;
 
 inline CqConfig small_cq() {
   CqConfig cq;

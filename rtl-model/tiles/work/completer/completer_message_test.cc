@@ -136,6 +136,62 @@ TEST_CASE("A receive whose completion is lost takes the queue pair to ERROR") {
   CHECK(completer.wakes == std::vector<unsigned>{kQpn});
 }
 
+RxDone drained() {
+  RxDone done = received(0, EXRNIC_CQE_STATUS_WR_FLUSH_ERR);
+  done.drained = true;
+  return done;
+}
+
+TEST_CASE("That a send queue has drained is told behind its last completion, and once") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_SQD;
+  qp.status.draining = true;
+  qp.status.told = true;  // which stays
+  qp.sq.issued = 1;
+  pack(completer.dut().done_i, done(0));
+  completer.dut().done_valid_i = 1;
+  completer.wait_for("done_ready_o", kLimit, [&] { return completer.dut().done_ready_o != 0; });
+  completer.cycle();
+  completer.dut().done_valid_i = 0;
+  completer.end(drained());
+  completer.end(drained());
+  CHECK(completer.drained == std::vector<std::size_t>{1});
+  CHECK(completer.writes.size() == 1);
+  CHECK(qp.status.state == EXRNIC_QP_STATE_SQD);
+  CHECK_FALSE(qp.status.draining);
+  CHECK(qp.status.told);
+  CHECK(completer.qp_errors == 0);
+  CHECK(completer.wakes.back() == kQpn);
+}
+
+TEST_CASE("A queue pair that has failed, or begun another life, is not told of as drained") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.draining = true;
+  SECTION("it has failed") { qp.status.state = EXRNIC_QP_STATE_ERROR; }
+  SECTION("another life") {
+    qp.status.state = EXRNIC_QP_STATE_SQD;
+    qp.cfg.generation = kGeneration + 1;
+  }
+  completer.end(drained());
+  CHECK(completer.drained.empty());
+  CHECK(completer.qp_errors == 0);
+}
+
+TEST_CASE("What another makes of the status while a drained one's is written is not lost") {
+  Completer completer;
+  connect(completer);
+  Qp& qp = completer.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_SQD;
+  qp.status.draining = true;
+  completer.others_status_write = [&qp] { qp.status.state = EXRNIC_QP_STATE_ERROR; };
+  for (int i = 0; i < 8; ++i) completer.end(drained());
+  CHECK(qp.status.state == EXRNIC_QP_STATE_ERROR);
+}
+
 // Both sources always have something; which ones are taken, in order: r(esponder), e(fe).
 std::string turns(Completer& completer, const RxDone& done, int count) {
   TxDone quiet;

@@ -7,7 +7,7 @@ module completion_status
   import exrnic_core_pkg::*;
 (
     input logic        received_i,  // from the responder: a message or a PULL; else a slot
-    input logic        emptied_i,   // or nothing that has ended
+    input logic        note_i,      // or nothing that has ended
     input tx_kind_e    kind_i,      // of a slot
     input generation_t generation_i,
     input logic        signaled_i,
@@ -22,7 +22,7 @@ module completion_status
     output logic        ends_o,     // something that counts in sq.issued
     output logic        well_o,     // a work request of the send queue has ended, and well
     output logic        wants_cqe_o,
-    output logic        last_wqe_o,  // of a shared receive queue; its completion is written
+    output logic        known_o,
     output cqe_status_e status_o,
     output logic [15:0] detail_o,
     output logic        changes_o,  // the queue pair's status becomes qp_status_o
@@ -84,9 +84,9 @@ module completion_status
   assign ends_o = known && (is_last || is_probe) && !lost_i;
   assign well_o = known && !lost_i && succeeded &&
       (is_last || (received_i && opcode_i != WQE_OPCODE_RECV));
-  assign wants_cqe_o = known && (is_last || received_i) && !emptied_i && !lost_i && !comes_again &&
+  assign wants_cqe_o = known && (is_last || received_i) && !note_i && !lost_i && !comes_again &&
       (signaled_i || !succeeded);
-  assign last_wqe_o = known && emptied_i;
+  assign known_o = known;
   always_comb begin
     if (succeeded) status_o = CQE_STATUS_SUCCESS;
     else if (takes_fault) status_o = qp_i.status.fault_status;

@@ -30,8 +30,7 @@ module requester
     input logic                   lost_i,         // firmware has lost requests of it
     output logic                  qp_error_o,     // pulse: a queue pair went to ERROR,
     output qp_cause_e             qp_cause_o,     // for this reason
-    output logic                  drained_o,      // pulse: in SQD, and nothing of its own is under way
-    output logic                  flush_valid_o,  // it is in ERROR: the responder has something to end
+    output logic                  flush_valid_o,  // in ERROR the responder has something to end; or in SQD it has drained
     input  logic                  flush_ready_i,
 
     xlate_if.client        xlate,  // what it asks for may be withdrawn, with the end of a turn
@@ -355,18 +354,12 @@ module requester
     queues.status.tried = 1'b1;
     queues.status.answer_lost = 1'b0;
     if (segment.turn == TURN_GO_BACK) queues.status = back_status;
-    if (segment.turn == TURN_DRAINED) begin
-      queues.status = qp.row.status;
-      queues.status.draining = 1'b0;
-    end
   end
   assign queues.status_valid = step == STEP_STATUS;
   assign qp_error_o = queues.status_valid && queues.status_ready &&
       qp.row.status.state != QP_STATE_ERROR && queues.status.state == QP_STATE_ERROR;
 
   assign qp_cause_o = segment.turn == TURN_GO_BACK ? QP_CAUSE_NO_RECEIVE : QP_CAUSE_REQUEST;
-  assign drained_o = queues.status_valid && queues.status_ready && segment.turn == TURN_DRAINED &&
-      qp.row.status.state == QP_STATE_SQD;
 
   segment_build u_segment (
       .valid_i(transmit.valid),

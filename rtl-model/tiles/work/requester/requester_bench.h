@@ -65,10 +65,9 @@ class Requester : public Bench<Vrequester> {
   std::vector<QpStatus> statuses;                     // as written
   std::function<void()> others_status_write = [] {};  // done while status_ready_i is low
   int qp_errors = 0;
-  std::vector<unsigned> drained;  // queue pairs
-  unsigned stalls = 0;            // of which the end is awaited outside
-  bool has_windows = false;       // the queue pair in hand
-  bool asks = false;              // nothing was heard of the PULLs of the queue pair in hand
+  unsigned stalls = 0;       // of which the end is awaited outside
+  bool has_windows = false;  // the queue pair in hand
+  bool asks = false;         // nothing was heard of the PULLs of the queue pair in hand
   unsigned asked = 0;
   Events<Vrequester> events;
   XlateModel<Vrequester> xlate;
@@ -192,7 +191,6 @@ class Requester : public Bench<Vrequester> {
       qps[qpn].status = statuses.back();
     }
     qp_errors += dut().qp_error_o;
-    if (dut().drained_o) drained.push_back(qpn);
     stalls += dut().queues_stall_o;
     asked += dut().queues_asked_o;
     asks = asks && !dut().queues_asked_o && !dut().queues_waits_for_peer_o;

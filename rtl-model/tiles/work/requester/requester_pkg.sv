@@ -25,9 +25,8 @@ package requester_pkg;
     TURN_FLUSH,      // in ERROR: work requests, unseen
     TURN_TERMINATE,  // a message to the peer; also where a TURN_READ leads that is refused
     TURN_POP,        // in ERROR: a read of a peer that has been told
-    TURN_HAND_OVER,  // in ERROR: what the responder has of it
+    TURN_HAND_OVER,  // in ERROR: what the responder has of it; in SQD: that nothing of its own is under way
     TURN_GO_BACK,    // a message found no receive
-    TURN_DRAINED,    // in SQD: nothing of its own is under way any more
     TURN_ASK,        // an empty segment to the peer, of whose responses nothing was heard
     TURN_INTRODUCE   // another one, that tells it who we are
   } turn_e;

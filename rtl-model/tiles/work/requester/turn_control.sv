@@ -196,7 +196,7 @@ module turn_control
         TURN_TERMINATE, TURN_ASK, TURN_INTRODUCE: step_d = STEP_ALLOC;
         TURN_POP: step_d = STEP_WAKE;
         TURN_HAND_OVER: step_d = STEP_HAND_OVER;
-        TURN_GO_BACK, TURN_DRAINED: step_d = STEP_STATUS_READ;
+        TURN_GO_BACK: step_d = STEP_STATUS_READ;
         default: step_d = STEP_IDLE;
       endcase
       STEP_WORK:

@@ -95,7 +95,7 @@ module turn_pick
     if (goes_back) turn = TURN_GO_BACK;
     else if (qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR) turn = in_error;
     else if (connected && lost_i) turn = TURN_TERMINATE;
-    else if (connected && drained) turn = TURN_DRAINED;
+    else if (connected && drained) turn = TURN_HAND_OVER;
     else if (introduces) turn = TURN_INTRODUCE;
     else if (connected && asks_i) turn = TURN_ASK;
     else if (connected && reads && read_i.answer == ANSWER_REFUSED) begin

@@ -12,6 +12,7 @@ module message_end
 
     // A PULL, or else a receive, by its last slot; or nothing at all.
     input logic       emptied_i,
+    input logic       drained_i,
     input logic       is_pull_i,
     /* verilator lint_off UNUSEDSIGNAL */  // parts of the records say how it ends
     input pull_t      pull_i,
@@ -42,6 +43,7 @@ module message_end
     done_o.generation = generation_i;
     done_o.status = status_i;
     done_o.emptied = emptied_i;
+    done_o.drained = drained_i;
     if (is_pull_i) begin
       done_o.opcode      = pull_i.opcode;
       done_o.wqe_index   = pull_i.wqe_index;

@@ -355,6 +355,49 @@ TEST_CASE("A flush job takes nothing from a shared queue, and says once that not
   CHECK(responder.ended.size() == 2);
 }
 
+TEST_CASE(
+    "Of a queue pair in SQD that has drained the completer hears, unless PULLs are under way") {
+  Puller responder;
+  Qp& qp = responder.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_SQD;
+  qp.status.draining = true;
+  responder.flush(kQpn);
+  CHECK(responder.ended.empty());
+  responder.pulls[kQpn].clear();
+  responder.flush(kQpn);
+  REQUIRE(responder.ended.size() == 1);
+  CHECK(responder.ended[0].drained);
+  CHECK_FALSE(responder.ended[0].emptied);
+  CHECK(responder.ended[0].qpn == kQpn);
+  CHECK(responder.ended[0].generation == qp.cfg.generation);
+  CHECK(responder.wakes.empty());
+  qp.status.draining = false;
+  responder.flush(kQpn);
+  CHECK(responder.ended.size() == 1);
+}
+
+TEST_CASE(
+    "What the completer has not heard of a drained queue pair when the core comes to rest is asked "
+    "for anew") {
+  Puller responder;
+  Qp& qp = responder.qps[kQpn];
+  qp.status.state = EXRNIC_QP_STATE_SQD;
+  qp.status.draining = true;
+  responder.pulls[kQpn].clear();
+  responder.completer_rests = true;
+  responder.dut().flush_qpn_i = kQpn;
+  responder.dut().flush_valid_i = 1;
+  responder.wait_for("flush_ready_o", kLimit, [&] { return responder.dut().flush_ready_o != 0; });
+  responder.cycle();
+  responder.dut().flush_valid_i = 0;
+  responder.wait_for("rx_done_valid_o", kLimit,
+                     [&] { return responder.dut().rx_done_valid_o != 0; });
+  responder.dut().quiesce_i = 1;
+  responder.rest();
+  CHECK(responder.ended.empty());
+  CHECK(responder.wakes == std::vector<unsigned>{kQpn});
+}
+
 TEST_CASE("What a queue pair remembers is forgotten when it is created or reset") {
   Reader responder;
   post(responder, recv_wqe({{0x40000, 100, 1}}));

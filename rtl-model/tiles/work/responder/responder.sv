@@ -325,6 +325,7 @@ module responder
       .generation_i(qp.row.cfg.generation),
       .status_i(end_status),
       .emptied_i(flush_job.emptied),
+      .drained_i(flush_job.drained),
       .is_pull_i(flush ? flush_job.pull : segment.message == MESSAGE_RESPONSE),
       .pull_i(queues.pull_head),
       .stream_i(stream),
@@ -420,7 +421,7 @@ module responder
   `EXRNIC_HELD(refuse_is_held, refusal.valid, refusal.ready, 1'b0)
   `EXRNIC_HELD(status_is_held, queues.status_valid, queues.status_ready, {queues.status_qpn, queues.status})
   `EXRNIC_HELD(wake_is_held, wake.valid, wake.ready, wake.data)
-  `EXRNIC_HELD(rx_done_is_held, rx_done_valid_o, rx_done_ready_i, rx_done_o)
+  `EXRNIC_HELD(rx_done_is_held, rx_done_valid_o && !rx_done_o.drained, rx_done_ready_i, rx_done_o)
   `EXRNIC_HELD(xlate_is_held, xlate.valid, xlate.ready, {xlate.req, xlate.hold})
   `EXRNIC_HELD(fetch_xlate_is_held, fetch_xlate.valid, fetch_xlate.ready, fetch_xlate.req)
   `EXRNIC_HELD(fetch_read_is_held, fetch_read.valid, fetch_read.ready, fetch_read.req)

@@ -61,6 +61,7 @@ module responder_control
   logic refused_q, was_mine_q;
   logic failed_q;     // its receive has ended with an error: so does the queue pair
   logic put_off_q;
+  logic drained_q;    // a flush job: all has ended
   logic rnr_q;        // there was no receive
   logic again_q;      // it has waited for room in the punt queue
   term_code_e code_q;
@@ -97,7 +98,7 @@ module responder_control
   endfunction
   function automatic step_e flush_judged();
     if (flush_i.pull) return pull_last_i ? STEP_REPORT : STEP_WAKE;
-    if (flush_i.message || flush_i.emptied) return STEP_REPORT;
+    if (flush_i.message || flush_i.emptied || flush_i.drained) return STEP_REPORT;
     return flush_i.receive ? STEP_TAKE : STEP_IDLE;
   endfunction
   function automatic step_e roomed();
@@ -113,6 +114,7 @@ module responder_control
   endfunction
   // A failed receive completes before the refusal flushes those behind it.
   function automatic step_e reported();
+    if (drained_q) return STEP_IDLE;
     if (flush_q) return STEP_WAKE;
     if (!completes_q) return unreliable_i ? STEP_STATUS_READ : STEP_REFUSE;
     return segment_i.message == MESSAGE_RESPONSE ? STEP_WAKE : STEP_IDLE;
@@ -133,7 +135,9 @@ module responder_control
       STEP_INVALIDATE: if (xlate_ready_i) step_d = STEP_INVALIDATE_WAIT;
       STEP_INVALIDATE_WAIT: if (answered) step_d = accepted ? STEP_DONE : STEP_REFUSE;
       STEP_DONE: if (write_ready_i) step_d = completes_q ? STEP_REPORT : STEP_IDLE;
+      // That all has ended may not be so behind a change of the queue pair: it is asked for anew.
       STEP_REPORT: if (rx_done_ready_i) step_d = reported();
+      else if (drained_q && quiesce_i) step_d = STEP_WAKE;
       // As if it had never come, unless a receive is gone.
       STEP_REFUSE:
       if (refusal_done_i) step_d = put_off_i && !failed_q ? STEP_DONE : STEP_STATUS_READ;
@@ -214,6 +218,7 @@ module responder_control
       rnr_q       <= 1'b0;
       again_q     <= 1'b0;
     end
+    if (step_q == STEP_JUDGE) drained_q <= flush_i.drained;
     if (step_q == STEP_JUDGE) was_mine_q <= verdict_i.mine;
     if (step_q == STEP_PUNT) again_q <= 1'b1;
     if (step_q == STEP_REFUSE) refused_q <= 1'b1;

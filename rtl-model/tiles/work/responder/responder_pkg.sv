@@ -43,6 +43,7 @@ package responder_pkg;
     logic message;  // the open receive
     logic receive;  // the next one
     logic emptied;  // nothing of a shared receive queue is left to it, which nobody knows yet
+    logic drained;  // nothing: in SQD the completer is to hear that all has ended
   } flush_t;
 
   // Whether a segment is for the core itself, or for its firmware.

@@ -156,15 +156,18 @@ module segment_judge
       };
 
   // ---- A flush job
-  logic flushable, has_pulls;
+  logic flushable, has_pulls, drained;
   assign flushable = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_ERROR;
   assign has_pulls = pull_count_i != '0;
+  assign drained = flush_i && qp_i.cfg.valid && qp_i.status.state == QP_STATE_SQD && qp_i.status.draining &&
+      !has_pulls;
   assign flush_o = '{
           pull: flushable && has_pulls,
           message: flushable && !has_pulls && stream_i.open,
           receive: flushable && !has_pulls && !stream_i.open && !qp_i.cfg.has_srq &&
               qp_i.rq_producer != qp_i.rq_consumer,
-          emptied: flushable && !has_pulls && !stream_i.open && qp_i.cfg.has_srq && !stream_i.emptied
+          emptied: flushable && !has_pulls && !stream_i.open && qp_i.cfg.has_srq && !stream_i.emptied,
+          drained: drained
       };
 
 endmodule
