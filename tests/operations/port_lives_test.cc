@@ -58,5 +58,45 @@ TEST_CASE("what was said to an earlier opening of a port does not count") {
   CHECK(there.bells() == 0);
 }
 
+// At each moment around that at which the peer's greeting comes. Another port and a long message
+// keep the way to the peer busy, so that answer and writes wait for each other.
+TEST_CASE("scratchpads that are written while the peer opens its port anew are the same on both") {
+  constexpr uint64_t kBusy = 400;
+  TestbedOptions options = options_on("dc-25g", "star:2");
+  for (TopologyLink& link : options.topology->links) link.latency_ns = 2'000;
+  Exchange pair(20'000, {}, options);
+  Port here(pair.left.rnic, 3), there(pair.right.rnic, 2);
+  Port busy(pair.left.rnic, 4), busy_there(pair.right.rnic, 4);
+  here.open(1, 2, 9);
+  there.open(0, 3, 9);
+  busy.open(1, 4, 9);
+  busy_there.open(0, 4, 9);
+  pair.rest();
+  const auto keep_busy = [&](unsigned words) {
+    for (unsigned i = 0; i < words; ++i) busy.set_peer_spad(i, i);
+  };
+  for (uint64_t delay = 5'355; delay < 5'385; ++delay) {
+    keep_busy(EXRNIC_PORT_SPADS);
+    here.write(EXRNIC_REG_PORT_CONTROL, 0);
+    keep_busy(EXRNIC_PORT_SPADS / 2);
+    here.write(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
+    keep_busy(EXRNIC_PORT_SPADS);
+    pair.testbed.run_for(delay - kBusy);
+    for (unsigned i = 0; i < 6; ++i) {
+      Work work = push_of({element(pair.right.near, 0, 16000)}, 0);
+      work.remote_stag = kFarStag;
+      work.remote_to = kFarBase;
+      work.flags = 0;
+      pair.right.post(work);
+    }
+    pair.testbed.run_for(kBusy);
+    for (unsigned i = 0; i < EXRNIC_PORT_SPADS; ++i) there.set_peer_spad(i, 0x100 + i);
+    pair.rest();
+    REQUIRE(here.linked());
+    REQUIRE(there.linked());
+    for (unsigned i = 0; i < EXRNIC_PORT_SPADS; ++i) CHECK(here.spad(i) == there.peer_spad(i));
+  }
+}
+
 }  // namespace
 }  // namespace exrnic::testing

@@ -69,25 +69,44 @@ module ports
   port_t port;
   place_t place;
   word_t word;
-  logic write, in_peer, in_own, known, overview, rings, enables, disables, sends;
+  logic write, in_peer, in_own, known, overview, rings, reaches, enables, disables, sends;
   assign port = address_i[$clog2(PORT_STRIDE)+:$bits(port_t)];
   assign place = address_i[$clog2(PORT_STRIDE)-1:0];
   assign word  = place[2+:SpadBits];
   always_comb begin
-    {write, in_peer, in_own, known, overview, rings, enables, disables, sends} = '0;
+    {write, in_peer, in_own, known, overview} = '0;
+    {rings, reaches, enables, disables, sends} = '0;
     if (valid_i && ready_o) begin
       known = word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE);
       overview = word_i && address_i == REG_PORTS_PENDING;
       write = write_i && known;
       in_peer = in_port_peer_spad(16'(place));
       in_own = in_port_spad(16'(place));
-      rings = write && (16'(place) == REG_PORT_RING || in_peer || in_own);
+      rings = write && is_for_peer;
+      reaches = rings && linked_q[port] && !answer_q[port];
       enables = write && 16'(place) == REG_PORT_CONTROL && data_i[PORT_CONTROL_ENABLE] &&
           !enabled_q[port] && peer_q[port].node != cfg_node_i;
       disables = write && 16'(place) == REG_PORT_CONTROL && !data_i[PORT_CONTROL_ENABLE] &&
           enabled_q[port];
-      sends = enable_i && ((rings && linked_q[port]) || enables || disables);
+      sends = enable_i && (reaches || enables || disables);
     end
+  end
+
+  // What is for the peer waits until the peer has its answer: before that it holds the link for down. It waits
+  // for one answer. If another one is owed by then, the peer has begun anew meanwhile, and what was
+  // said before that it does not hear.
+  logic is_for_peer, waits, waited_q;
+  always_comb begin
+    {is_for_peer, waits} = '0;
+    if (valid_i && write_i && word_i && address_i < 16'(PORT_BASE + PORTS * PORT_STRIDE)) begin
+      is_for_peer = 16'(place) == REG_PORT_RING || in_port_peer_spad(16'(place)) ||
+          in_port_spad(16'(place));
+      waits = is_for_peer && answer_q[port] && linked_q[port] && !waited_q;
+    end
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) waited_q <= 1'b0;
+    else if (valid_i) waited_q <= !ready_o && (waited_q || (waits && answers && answering == port));
   end
 
   // ---- What the peer says
@@ -199,7 +218,7 @@ module ports
           own_written_q[port]  <= '0;
           peer_written_q[port] <= '0;
         end
-        if (rings && linked_q[port]) begin
+        if (reaches) begin
           if (in_own) own_written_q[port][word] <= 1'b1;
           if (in_peer) peer_written_q[port][word] <= 1'b1;
         end
@@ -250,7 +269,7 @@ module ports
       .DEPTH(PORTS * PORT_SPADS)
   ) u_own_spads (
       .clk_i,
-      .write_i        (write ? in_own && linked_q[port] : taken && sets_own),
+      .write_i        (write ? in_own && reaches : taken && sets_own),
       .write_address_i(spad),
       .write_data_i   (write ? data_i : arrival_i.data),
       .read_i         (echoes || (reads && in_own)),
@@ -262,7 +281,7 @@ module ports
       .DEPTH(PORTS * PORT_SPADS)
   ) u_peer_spads (
       .clk_i,
-      .write_i        (write ? in_peer && linked_q[port] : taken && tells_peer),
+      .write_i        (write ? in_peer && reaches : taken && tells_peer),
       .write_address_i(spad),
       .write_data_i   (write ? data_i : arrival_i.data),
       .read_i         (reads && in_peer),
@@ -277,13 +296,15 @@ module ports
   logic [PORTS-1:0] echo_waits;
   port_message_t message_q;
   always_comb for (int unsigned i = 0; i < PORTS; i++) echo_waits[i] = echo_q[i] != '0;
-  assign yields = driver_last_q && (answer_q != '0 || echo_waits != '0);
+  assign yields = waits || (driver_last_q && (answer_q != '0 || echo_waits != '0));
   assign answers = !out_q && !sends && answer_q != '0;
   assign echoes = !out_q && !known && answer_q == '0 && echo_waits != '0;
   always_comb begin
     answering = '0;
-    if (answers)
+    if (answers) begin
       for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
+      if (waits) answering = port;
+    end
   end
   // Ports take turns: whose peer writes without end keeps others from nothing.
   always_comb begin
@@ -395,7 +416,7 @@ module ports
     event_o = '0;
     if (arrives || rings) begin
       event_o[COUNTER_PORT_MESSAGES] = taken;
-      event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !linked_q[port]);
+      event_o[COUNTER_PORT_REFUSED] = (arrives && !taken) || (rings && !reaches);
     end
   end
 
