@@ -132,6 +132,7 @@ void Ports::enable(uint32_t number, bool enable) {
   if (port.enabled == enable || (enable && port.node == state_.config.node_id)) return;
   port.enabled = enable;
   port.linked = false;
+  port.greets = enable;
   if (enable) {
     port.events = port.bells = 0;
     ++port.life;
@@ -232,11 +233,13 @@ bool Ports::hear_spad(uint32_t number, uint64_t to, uint32_t data) {
   return true;
 }
 
-// HELLO of a peer that we know: it has begun anew. Only UP says which life of ours it answers.
+// HELLO of a peer that we know: it has begun anew. Only UP says which life of ours it answers; and
+// it takes up no link that was up in it: it may be late, and what was said before it would count.
 bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& said) {
   Port& port = ports_[number];
   if (said.state > EXRNIC_PORT_STATE_HELLO) return false;
-  if (said.state == EXRNIC_PORT_STATE_UP && !is_meant) return false;
+  if (said.state == EXRNIC_PORT_STATE_UP && !(is_meant && (port.linked || port.greets)))
+    return false;
   if (said.state != EXRNIC_PORT_STATE_UP) go(port, false);
   if (said.state == EXRNIC_PORT_STATE_DOWN || !state_.config.link_up) return true;
   go(port, true);
@@ -248,6 +251,7 @@ bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& s
 void Ports::go(Port& port, bool up) {
   if (port.linked == up) return;
   port.linked = up;
+  if (up) port.greets = false;
   if (up) port.own = port.peers = {};
   const uint32_t event = up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
   if (!(port.events & event)) dma_write_.fire(port.vector);

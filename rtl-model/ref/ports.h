@@ -30,6 +30,7 @@ class Ports {
   struct Port {
     bool enabled = false;
     bool linked = false;
+    bool greets = false;  // it has been enabled, and its link was never up since
     uint32_t node = 0;
     uint32_t peer = 0;  // its port
     uint32_t vector = 0;

@@ -98,5 +98,36 @@ TEST_CASE("scratchpads that are written while the peer opens its port anew are t
   }
 }
 
+// The answer to its greeting is under way when the line goes, and comes behind that.
+TEST_CASE("an answer that comes late brings no lost link of ports up again") {
+  TestbedOptions options = options_on("dc-25g", "star:2");
+  for (TopologyLink& link : options.topology->links) link.latency_ns = 50'000;
+  Exchange pair(20'000, {}, options);
+  pair.rest();
+  Port here(pair.left.rnic, 3), there(pair.right.rnic, 2);
+  here.open(1, 2, 9);
+  there.open(0, 3, 9);
+  while (!here.linked()) {
+    REQUIRE(pair.testbed.busy());
+    pair.testbed.run_for(1'000);
+  }
+  here.set_spad(0, 7);
+  pair.testbed.run_for(5'000);
+  Fabric& fabric = pair.testbed.fabric();
+  fabric.set_up(fabric.topology().links.at(0), false);
+  pair.testbed.run_for(20'000);
+  CHECK_FALSE(here.linked());
+  fabric.set_up(fabric.topology().links.at(0), true);
+  pair.rest();
+  CHECK_FALSE(here.linked());
+  CHECK(here.spad(0) == 7);
+  here.close();
+  here.open(1, 2, 9);
+  pair.rest();
+  CHECK(here.linked());
+  CHECK(there.linked());
+  CHECK(here.spad(0) == there.peer_spad(0));
+}
+
 }  // namespace
 }  // namespace exrnic::testing

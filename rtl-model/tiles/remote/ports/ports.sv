@@ -55,6 +55,7 @@ module ports
   } peer_t;
 
   logic [PORTS-1:0] enabled_q, linked_q, lost_q, answer_q, fire_q;
+  logic [PORTS-1:0] greets_q;  // it has been enabled, and its link was never up since
   peer_t [PORTS-1:0] peer_q;
   vector_t [PORTS-1:0] vector_q;
   port_life_t [PORTS-1:0] life_q, peer_life_q;  // how often it was enabled; and the peer, as it has said
@@ -136,7 +137,8 @@ module ports
           32'(arrival_i.to) < PORT_TO_PEER_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       taken = arrival_good_i && enabled_q[to] &&
           peer_q[to] == {arrival_i.node, arrival_i.peer} && is_meant &&
-          (says_state || (linked_q[to] && (says_bells || sets_own || tells_peer)));
+          ((says_state && (said.state != 8'(PORT_STATE_UP) || linked_q[to] || greets_q[to])) ||
+          (linked_q[to] && (says_bells || sets_own || tells_peer)));
       goes_up = taken && says_state && said.state != 8'(PORT_STATE_DOWN) && link_up_i;
       goes_down = taken && says_state && linked_q[to] &&
           said.state != 8'(PORT_STATE_UP);  // HELLO: the peer has begun anew
@@ -180,6 +182,7 @@ module ports
       mask_q    <= '0;
       answer_q  <= '0;
       fire_q    <= '0;
+      greets_q  <= '0;
       life_q    <= '0;
       peer_life_q    <= '0;
       own_written_q  <= '0;
@@ -214,6 +217,7 @@ module ports
           events_q[port]  <= '0;
           bells_q[port]   <= '0;
           fire_q[port]    <= 1'b0;
+          greets_q[port]  <= 1'b1;
           life_q[port]    <= life_q[port] + 1'b1;
           own_written_q[port]  <= '0;
           peer_written_q[port] <= '0;
@@ -236,6 +240,7 @@ module ports
         end
         if (goes_up) begin
           linked_q[to]    <= 1'b1;
+          greets_q[to]    <= 1'b0;
           peer_life_q[to] <= said.life;
           if (!linked_q[to] || goes_down) begin
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;

@@ -214,6 +214,34 @@ TEST_CASE("What the peer has said before the link came up does not count") {
   CHECK(ports.read(EXRNIC_REG_PORT_BELLS_RUNG) == 0x20);
 }
 
+// UP may be under way when the link is lost, or be said twice.
+TEST_CASE("An answer takes a link up that was never up, and none that was lost") {
+  Ports ports;
+  ports.enable();
+  const bool crosses = GENERATE(false, true);
+  ports.hear(state_said(crosses ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_UP));
+  ports.write(EXRNIC_REG_PORT_SPAD, 7);
+  ports.hear(state_said(EXRNIC_PORT_STATE_UP));
+  CHECK(ports.linked());
+  CHECK(ports.refused() == 0);
+  ports.dut().link_up_i = 0;
+  ports.cycle();
+  ports.dut().link_up_i = 1;
+  ports.rest();
+  ports.write(EXRNIC_REG_PORT_EVENTS, kUp | kDown);
+  ports.hear(state_said(EXRNIC_PORT_STATE_UP));
+  CHECK_FALSE(ports.linked());
+  CHECK(ports.refused() == 1);
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == 0);
+  CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 7);
+  SECTION("the peer begins anew") { ports.hear(state_said(EXRNIC_PORT_STATE_HELLO, 2)); }
+  SECTION("we do") {
+    ports.enable_again();
+    ports.hear(state_said(EXRNIC_PORT_STATE_UP));
+  }
+  CHECK(ports.linked());
+}
+
 TEST_CASE("What is said to a port names its life, as it has said it") {
   Ports ports;
   ports.link();
