@@ -942,6 +942,7 @@ enum exrnic_port_state {
   EXRNIC_PORT_STATE_DOWN = 0,  // It has been disabled
   EXRNIC_PORT_STATE_UP = 1,  // It is enabled: the answer to hello
   EXRNIC_PORT_STATE_HELLO = 2,  // It has just been enabled; an answer is wanted
+  EXRNIC_PORT_STATE_NO_LINK = 3,  // It is enabled and its link is down: the answer to what is only said while that is up
 };
 
 // Rights of a window.
@@ -1439,7 +1440,7 @@ enum exrnic_trace {
 #define EXRNIC_INTRODUCTION_PLAIN 0  // Tagged offset of an introduction: nothing waits for it. If there is no such queue pair it is dropped
 #define EXRNIC_INTRODUCTION_ASKS 1  // Tagged offset of an introduction: work waits for the answer. If there is no such queue pair it is refused
 #define EXRNIC_PORT_QPN 0xffff00u  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
-#define EXRNIC_PORT_STAG 0xfffffe00u  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
+#define EXRNIC_PORT_STAG 0xfffffe00u  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored, see port_state
 #define EXRNIC_PORT_MESSAGE_BYTES 4  // Bytes of a port's message
 #define EXRNIC_PORT_LIFE_SHIFT 8  // From this bit of the tagged offset on: the life of the receiver that is meant, see port_says, as far as the sender knows it. A message for another one was said before the port was enabled, and is ignored; but HELLO and DOWN are not
 #define EXRNIC_PORT_TO_STATE 0  // Tagged offset: port_says

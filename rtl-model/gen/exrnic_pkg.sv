@@ -608,7 +608,8 @@ package exrnic_pkg;
   typedef enum logic [7:0] {
     PORT_STATE_DOWN = 8'h0,  // It has been disabled
     PORT_STATE_UP = 8'h1,  // It is enabled: the answer to hello
-    PORT_STATE_HELLO = 8'h2  // It has just been enabled; an answer is wanted
+    PORT_STATE_HELLO = 8'h2,  // It has just been enabled; an answer is wanted
+    PORT_STATE_NO_LINK = 8'h3  // It is enabled and its link is down: the answer to what is only said while that is up
   } port_state_e;
 
   // Rights of a window. Bit numbers.
@@ -1049,7 +1050,7 @@ package exrnic_pkg;
   localparam int unsigned INTRODUCTION_PLAIN = 32'h0;  // Tagged offset of an introduction: nothing waits for it. If there is no such queue pair it is dropped
   localparam int unsigned INTRODUCTION_ASKS = 32'h1;  // Tagged offset of an introduction: work waits for the answer. If there is no such queue pair it is refused
   localparam int unsigned PORT_QPN = 32'hffff00;  // dst_qpn and src_qpn of a port's messages: this plus its number. No queue pair has it
-  localparam int unsigned PORT_STAG = 32'hfffffe00;  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored
+  localparam int unsigned PORT_STAG = 32'hfffffe00;  // Data sink STag of a port's messages: RDMA Writes of PORT_MESSAGE_BYTES, little-endian, at one of these offsets. A message that the receiver does not expect is ignored, see port_state
   localparam int unsigned PORT_MESSAGE_BYTES = 32'h4;  // Bytes of a port's message
   localparam int unsigned PORT_LIFE_SHIFT = 32'h8;  // From this bit of the tagged offset on: the life of the receiver that is meant, see port_says, as far as the sender knows it. A message for another one was said before the port was enabled, and is ignored; but HELLO and DOWN are not
   localparam int unsigned PORT_TO_STATE = 32'h0;  // Tagged offset: port_says

@@ -27,6 +27,13 @@ bool names_port(uint32_t qpn) {
   return qpn >= EXRNIC_PORT_QPN && qpn - EXRNIC_PORT_QPN < EXRNIC_PORTS;
 }
 
+bool in_spads(uint64_t to, uint32_t first) { return to >= first && to < first + kSpadBytes; }
+
+bool names_spad(uint64_t to) {
+  return to % 4 == 0 &&
+         (in_spads(to, EXRNIC_PORT_TO_SPADS) || in_spads(to, EXRNIC_PORT_TO_PEER_SPADS));
+}
+
 }  // namespace
 
 // ---- The driver
@@ -196,7 +203,8 @@ void Ports::arrived(const Received& segment) {
   state_.count(taken ? EXRNIC_COUNTER_PORT_MESSAGES : EXRNIC_COUNTER_PORT_REFUSED);
 }
 
-// What is meant for another life of the port was said before it was opened, or anew.
+// What is meant for another life of the port was said before it was opened, or anew. Who speaks to
+// this one while its link is down holds it for up, and is told.
 bool Ports::hear(uint32_t number, uint64_t to_life, uint32_t data) {
   Port& port = ports_[number];
   const uint64_t to = to_life & ((1u << EXRNIC_PORT_LIFE_SHIFT) - 1);
@@ -206,45 +214,51 @@ bool Ports::hear(uint32_t number, uint64_t to_life, uint32_t data) {
     exrnic_port_says said;
     std::memcpy(&said, &data, sizeof said);
     return data >> 16 == 0 && hear_state(number, is_meant, said);
-  } else if (!port.linked || !is_meant) {
+  }
+  if (!is_meant || (to != EXRNIC_PORT_TO_BELLS && !names_spad(to))) return false;
+  if (!port.linked) {
+    say_state(number, EXRNIC_PORT_STATE_NO_LINK);
     return false;
-  } else if (to == EXRNIC_PORT_TO_BELLS) {
+  }
+  if (to == EXRNIC_PORT_TO_BELLS) {
     if (data & ~port.mask & ~port.bells) dma_write_.fire(port.vector);
     port.bells |= data;
   } else {
-    return hear_spad(number, to, data);
+    hear_spad(number, to, data);
   }
   return true;
 }
 
 // Each side follows the order in which the writes have come to who has the scratchpad.
-bool Ports::hear_spad(uint32_t number, uint64_t to, uint32_t data) {
+void Ports::hear_spad(uint32_t number, uint64_t to, uint32_t data) {
   Port& port = ports_[number];
-  const auto index_behind = [to](uint32_t first) { return (to - first) / 4; };
-  if (to % 4 != 0) return false;
-  if (to >= EXRNIC_PORT_TO_SPADS && to < EXRNIC_PORT_TO_SPADS + kSpadBytes) {
-    const uint64_t index = index_behind(EXRNIC_PORT_TO_SPADS);
+  if (in_spads(to, EXRNIC_PORT_TO_PEER_SPADS)) {
+    port.peers[(to - EXRNIC_PORT_TO_PEER_SPADS) / 4] = data;
+  } else {
+    const uint64_t index = (to - EXRNIC_PORT_TO_SPADS) / 4;
     port.own[index] = data;
     say(number, static_cast<uint32_t>(EXRNIC_PORT_TO_PEER_SPADS + 4 * index), data);
-    return true;
   }
-  if (to < EXRNIC_PORT_TO_PEER_SPADS || to >= EXRNIC_PORT_TO_PEER_SPADS + kSpadBytes) return false;
-  port.peers[index_behind(EXRNIC_PORT_TO_PEER_SPADS)] = data;
-  return true;
 }
 
-// HELLO of a peer that we know: it has begun anew. Only UP says which life of ours it answers; and
-// it takes up no link that was up in it: it may be late, and what was said before it would count.
+// HELLO of a peer that we know: it has begun anew. UP and NO_LINK say which life of ours they
+// answer. UP takes up no link that was up in it: it may be late, and what was said before it would
+// count.
 bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& said) {
   Port& port = ports_[number];
-  if (said.state > EXRNIC_PORT_STATE_HELLO) return false;
-  if (said.state == EXRNIC_PORT_STATE_UP && !(is_meant && (port.linked || port.greets)))
+  const bool hello = said.state == EXRNIC_PORT_STATE_HELLO;
+  const bool up = said.state == EXRNIC_PORT_STATE_UP;
+  if (said.state > EXRNIC_PORT_STATE_NO_LINK) return false;
+  if ((up || said.state == EXRNIC_PORT_STATE_NO_LINK) && !is_meant) return false;
+  if (up && !port.linked && !port.greets) {
+    say_state(number, EXRNIC_PORT_STATE_NO_LINK);
     return false;
-  if (said.state != EXRNIC_PORT_STATE_UP) go(port, false);
-  if (said.state == EXRNIC_PORT_STATE_DOWN || !state_.config.link_up) return true;
+  }
+  if (!up) go(port, false);
+  if ((!up && !hello) || !state_.config.link_up) return true;
   go(port, true);
   port.peer_life = said.life;
-  if (said.state == EXRNIC_PORT_STATE_HELLO) say_state(number, EXRNIC_PORT_STATE_UP);
+  if (hello) say_state(number, EXRNIC_PORT_STATE_UP);
   return true;
 }
 

@@ -51,7 +51,7 @@ class Ports {
   bool say_linked(uint32_t number, uint32_t to, uint32_t data);  // false: it is refused
   void set_spad(uint32_t number, Spads& spads, uint32_t index, uint32_t to, uint32_t value);
   bool hear(uint32_t number, uint64_t to, uint32_t data);
-  bool hear_spad(uint32_t number, uint64_t to, uint32_t data);
+  void hear_spad(uint32_t number, uint64_t to, uint32_t data);
   bool hear_state(uint32_t number, bool is_meant, const exrnic_port_says& said);
   void go(Port& port, bool up);
 

@@ -120,6 +120,7 @@ TEST_CASE("an answer that comes late brings no lost link of ports up again") {
   fabric.set_up(fabric.topology().links.at(0), true);
   pair.rest();
   CHECK_FALSE(here.linked());
+  CHECK_FALSE(there.linked());
   CHECK(here.spad(0) == 7);
   here.close();
   here.open(1, 2, 9);
@@ -127,6 +128,29 @@ TEST_CASE("an answer that comes late brings no lost link of ports up again") {
   CHECK(here.linked());
   CHECK(there.linked());
   CHECK(here.spad(0) == there.peer_spad(0));
+}
+
+// The cable of one node goes and comes, of which the other one, behind a switch, sees nothing.
+TEST_CASE("a port whose peer has lost the link goes down when it says something") {
+  Exchange pair(20'000, {}, options_on("dc-25g", "star:2"));
+  Port here(pair.left.rnic, 3), there(pair.right.rnic, 2);
+  here.open(1, 2, 9);
+  there.open(0, 3, 9);
+  pair.rest();
+  Fabric& fabric = pair.testbed.fabric();
+  fabric.set_up(fabric.topology().links.at(0), false);
+  pair.testbed.run_for(20'000);
+  fabric.set_up(fabric.topology().links.at(0), true);
+  pair.rest();
+  REQUIRE_FALSE(here.linked());
+  REQUIRE(there.linked());
+  there.take_events();
+  there.set_peer_spad(0, 5);
+  pair.rest();
+  CHECK_FALSE(here.linked());
+  CHECK_FALSE(there.linked());
+  CHECK(there.take_events() == EXRNIC_PORT_EVENT_LINK_DOWN);
+  CHECK(here.spad(0) == 0);
 }
 
 }  // namespace

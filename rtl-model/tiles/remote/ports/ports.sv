@@ -111,7 +111,7 @@ module ports
   end
 
   // ---- What the peer says
-  logic arrives, taken, goes_up, goes_down;
+  logic arrives, of_peer, taken, misled, goes_up, goes_down;
   port_t to;
   logic says_state, says_bells, sets_own, tells_peer;  // the last two: of a scratchpad
   logic is_meant;  // it is for this life of the port
@@ -123,23 +123,28 @@ module ports
   assign arrives = arrival_valid_i && arrival_ready_o;
   always_comb begin
     {to, says_state, says_bells, sets_own, tells_peer, is_meant} = '0;
-    {taken, goes_up, goes_down} = '0;
+    {of_peer, taken, misled, goes_up, goes_down} = '0;
     if (arrives) begin
       to = arrival_i.port;
       says_state = arrival_i.to == 8'(PORT_TO_STATE) && said.rsvd_16 == '0 &&
-          said.state <= 8'(PORT_STATE_HELLO);
+          said.state <= 8'(PORT_STATE_NO_LINK);
       is_meant = arrival_i.life == life_q[to] ||
-          (says_state && said.state != 8'(PORT_STATE_UP));  // who says that may not know it
+          // Who says these may not know it.
+          (says_state && said.state inside {8'(PORT_STATE_DOWN), 8'(PORT_STATE_HELLO)});
       says_bells = arrival_i.to == 8'(PORT_TO_BELLS);
       sets_own = arrival_i.to >= 8'(PORT_TO_SPADS) &&
           32'(arrival_i.to) < PORT_TO_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
       tells_peer = arrival_i.to >= 8'(PORT_TO_PEER_SPADS) &&
           32'(arrival_i.to) < PORT_TO_PEER_SPADS + SpadBytes && arrival_i.to[1:0] == '0;
-      taken = arrival_good_i && enabled_q[to] &&
-          peer_q[to] == {arrival_i.node, arrival_i.peer} && is_meant &&
-          ((says_state && (said.state != 8'(PORT_STATE_UP) || linked_q[to] || greets_q[to])) ||
-          (linked_q[to] && (says_bells || sets_own || tells_peer)));
-      goes_up = taken && says_state && said.state != 8'(PORT_STATE_DOWN) && link_up_i;
+      of_peer = arrival_good_i && enabled_q[to] &&
+          peer_q[to] == {arrival_i.node, arrival_i.peer} && is_meant;
+      if (of_peer && says_state)
+        taken = said.state != 8'(PORT_STATE_UP) || linked_q[to] || greets_q[to];
+      if (of_peer && (says_bells || sets_own || tells_peer)) taken = linked_q[to];
+      misled = of_peer && !taken &&  // it holds the link for up
+          (says_state || says_bells || sets_own || tells_peer);
+      goes_up = taken && says_state && link_up_i &&
+          said.state inside {8'(PORT_STATE_UP), 8'(PORT_STATE_HELLO)};
       goes_down = taken && says_state && linked_q[to] &&
           said.state != 8'(PORT_STATE_UP);  // HELLO: the peer has begun anew
     end
@@ -170,7 +175,7 @@ module ports
 
   // ---- State
   logic changes;
-  assign changes = irq_valid_o || answers || echoes || write || loses || taken;
+  assign changes = irq_valid_o || answers || echoes || write || loses || taken || misled;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enabled_q <= '0;
@@ -259,6 +264,8 @@ module ports
           echo_q[to][arrival_word]        <= 1'b1;
         end
         if (tells_peer) peer_written_q[to][arrival_word] <= 1'b1;
+      end else if (misled) begin
+        answer_q[to] <= 1'b1;
       end
     end
   end
@@ -337,7 +344,7 @@ module ports
   port_state_e state;
   assign speaks = sends ? port : answers ? answering : echoing;
   always_comb begin
-    state = PORT_STATE_UP;
+    state = linked_q[speaks] ? PORT_STATE_UP : PORT_STATE_NO_LINK;
     if (sends) state = enables ? PORT_STATE_HELLO : PORT_STATE_DOWN;
   end
   always_ff @(posedge clk_i) begin

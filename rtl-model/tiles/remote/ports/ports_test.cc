@@ -112,6 +112,11 @@ class Ports : public Bench<Vports> {
     sent.clear();
     fired.clear();
   }
+  void lose_line() {
+    dut().link_up_i = 0;
+    cycle();
+    dut().link_up_i = 1;
+  }
   bool linked(uint8_t port = kPort) {
     return read(EXRNIC_REG_PORT_STATUS, port) == EXRNIC_PORT_STATUS_LINK_UP;
   }
@@ -183,6 +188,7 @@ TEST_CASE("The link goes down, with an event, when the peer says so or is lost")
   Ports ports;
   ports.link();
   SECTION("DOWN") { ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)); }
+  SECTION("NO_LINK") { ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_NO_LINK)); }
   SECTION("a message is not acknowledged") {
     ports.dut().failed_port_i = kPort;
     ports.dut().failed_valid_i = 1;
@@ -224,9 +230,7 @@ TEST_CASE("An answer takes a link up that was never up, and none that was lost")
   ports.hear(state_said(EXRNIC_PORT_STATE_UP));
   CHECK(ports.linked());
   CHECK(ports.refused() == 0);
-  ports.dut().link_up_i = 0;
-  ports.cycle();
-  ports.dut().link_up_i = 1;
+  ports.lose_line();
   ports.rest();
   ports.write(EXRNIC_REG_PORT_EVENTS, kUp | kDown);
   ports.hear(state_said(EXRNIC_PORT_STATE_UP));
@@ -240,6 +244,51 @@ TEST_CASE("An answer takes a link up that was never up, and none that was lost")
     ports.hear(state_said(EXRNIC_PORT_STATE_UP));
   }
   CHECK(ports.linked());
+}
+
+TEST_CASE(
+    "A peer that holds a link for up that is down is told so, once for all that it has said") {
+  const uint8_t to = GENERATE(as<uint8_t>{}, EXRNIC_PORT_TO_STATE, EXRNIC_PORT_TO_BELLS,
+                              EXRNIC_PORT_TO_SPADS, EXRNIC_PORT_TO_PEER_SPADS);
+  Ports ports;
+  ports.link();
+  ports.lose_line();
+  ports.rest();
+  PortMessage message = said(to, EXRNIC_PORT_STATE_UP);
+  std::vector<PortMessage> expected;
+  SECTION("its own peer") {
+    const PortMessage no_link = state_said(EXRNIC_PORT_STATE_NO_LINK);
+    expected = {no_link, no_link};
+    ports.takes = false;
+    ports.arrive(message);
+    ports.cycle();  // the first answer is on its way
+    for (int i = 0; i < 5; ++i) ports.arrive(message);
+    ports.takes = true;
+  }
+  SECTION("a stranger is not") { ++message.node; }
+  SECTION("nor who speaks to another opening") { ++message.life; }
+  SECTION("nor who makes no sense") { message.to = EXRNIC_PORT_TO_SPADS + 1; }
+  ports.hear(message);
+  CHECK(ports.sent == expected);
+  CHECK_FALSE(ports.linked());
+}
+
+TEST_CASE("Who loses a link before it has answered does not answer that it is up") {
+  Ports ports;
+  ports.link();
+  ports.takes = false;
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS, 5));  // its echo keeps the answer waiting
+  ports.cycle();
+  ports.arrive(state_said(EXRNIC_PORT_STATE_HELLO, 9));
+  ports.lose_line();
+  ports.cycle();
+  ports.sent.clear();
+  ports.takes = true;
+  ports.rest();
+  PortMessage no_link = state_said(EXRNIC_PORT_STATE_NO_LINK);
+  no_link.life = 9;
+  REQUIRE(ports.sent.size() == 2);
+  CHECK(ports.sent.back() == no_link);
 }
 
 TEST_CASE("What is said to a port names its life, as it has said it") {
@@ -508,7 +557,8 @@ TEST_CASE(
 // Two blocks, and messages under way between them.
 TEST_CASE(
     "Scratchpads that both sides write at once hold the same on both when they have stopped") {
-  const auto seed = GENERATE(range(1u, 17u));
+  const auto seed = GENERATE(range(1u, 101u));
+  const bool loses = GENERATE(false, true);  // links, on one side
   std::mt19937 random(seed);
   Ports left, right;
   right.dut().cfg_node_i = kNode;
@@ -548,6 +598,7 @@ TEST_CASE(
       side.write_later(EXRNIC_REG_PORT_CONTROL, 0, port);
       side.write_later(EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE, port);
     }
+    if (loses && random() % 32 == 0) side.lose_line();
     if (random() % 2) deliver(random() % 2 ? there : back);
     left.takes = random() % 2;
     right.takes = random() % 2;
@@ -555,6 +606,14 @@ TEST_CASE(
     right.cycle();
   }
   settle();
+  if (loses) {
+    // Who is up alone hears of it.
+    left.write_later(EXRNIC_REG_PORT_RING, 1, kPort);
+    right.write_later(EXRNIC_REG_PORT_RING, 1, kPeer);
+    settle();
+    CHECK(left.linked() == right.linked(kPeer));
+    if (!left.linked()) return;
+  }
   CHECK(left.linked());
   CHECK(right.linked(kPeer));
   for (uint32_t word = 0; word < 8; word += 4) {
@@ -651,7 +710,7 @@ TEST_CASE("A message that makes no sense, or is somebody else's, does nothing bu
   SECTION("between scratchpads") { message.to = EXRNIC_PORT_TO_SPADS + 2; }
   SECTION("a state that is none") {
     message.to = EXRNIC_PORT_TO_STATE;
-    message.data = EXRNIC_PORT_STATE_HELLO + 1;
+    message.data = EXRNIC_PORT_STATE_NO_LINK + 1;
   }
   SECTION("a state with more behind it") {
     message.to = EXRNIC_PORT_TO_STATE;
@@ -659,6 +718,10 @@ TEST_CASE("A message that makes no sense, or is somebody else's, does nothing bu
   }
   SECTION("an answer to another life") {
     message = state_said(EXRNIC_PORT_STATE_UP);
+    message.life = 1;
+  }
+  SECTION("that another life has no link") {
+    message = state_said(EXRNIC_PORT_STATE_NO_LINK);
     message.life = 1;
   }
   SECTION("a bell for another life") { message.life = 1; }
