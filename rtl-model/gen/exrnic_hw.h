@@ -1359,7 +1359,7 @@ enum exrnic_trace_track {
 // What an event of the core tells of itself. What it does not know is zero.
 struct exrnic_trace_args {
   exrnic_le32 qpn;  // Queue pair at this node
-  exrnic_le16 index;  // Of a work request: its last slot. Of doorbell: the new producer. Of segment and placed: the low bits of the sequence number
+  exrnic_le16 index;  // Of a work request: its last slot. Of doorbell: the new producer. Of a port's message: how often its link had come up. Of segment and placed: the low bits of the sequence number
   uint8_t node;  // The other node
   uint8_t flags;  // Flags trace_flags
 };

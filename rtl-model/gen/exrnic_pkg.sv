@@ -1003,7 +1003,7 @@ package exrnic_pkg;
   typedef struct packed {
     logic [7:0] flags;  // Flags trace_flags
     logic [7:0] node;  // The other node
-    logic [15:0] index;  // Of a work request: its last slot. Of doorbell: the new producer. Of segment and placed: the low bits of the sequence number
+    logic [15:0] index;  // Of a work request: its last slot. Of doorbell: the new producer. Of a port's message: how often its link had come up. Of segment and placed: the low bits of the sequence number
     logic [31:0] qpn;  // Queue pair at this node
   } trace_args_t;
   localparam int unsigned TRACE_ARGS_BYTES = 8;

@@ -154,7 +154,7 @@ enum TxKind : uint8_t {
   kTxKindLast = 1,  // the last segment of a work request
   kTxKindTerminate = 2,
   kTxKindResponse = 3,  // a segment of an RDMA Read Response
-  kTxKindPort = 4,  // a message of a port; its number stands for the queue pair's
+  kTxKindPort = 4,  // a message of a port; its number stands for the queue pair's, its port_link for wqe_index
   kTxKindProbe = 5,  // the first segment of a message that is sent again, and not the last
   kTxKindFirmware = 6,  // what firmware sends: nobody is told of its end
   kTxKindIntroduction = 7,  // of a queue pair that waits for no answer: likewise
@@ -240,6 +240,7 @@ constexpr unsigned kWindowIndexBits = clog2(kNWindow);
 constexpr unsigned kWindowShiftBits = 5;  // log2 of the bytes of a window
 constexpr unsigned kPortBits = 4;
 constexpr unsigned kPortLifeBits = 8;  // how often one was enabled
+constexpr unsigned kPortLinkBits = 8;  // how often one was enabled, or its link came up
 constexpr unsigned kFwGrantIndexBits = 6;  // low bits of its name
 
 // So many messages a queue pair may send to its peer.

@@ -148,7 +148,7 @@ package exrnic_records_pkg;
     TX_KIND_LAST = 3'd1,  // the last segment of a work request
     TX_KIND_TERMINATE = 3'd2,
     TX_KIND_RESPONSE = 3'd3,  // a segment of an RDMA Read Response
-    TX_KIND_PORT = 3'd4,  // a message of a port; its number stands for the queue pair's
+    TX_KIND_PORT = 3'd4,  // a message of a port; its number stands for the queue pair's, its port_link for wqe_index
     TX_KIND_PROBE = 3'd5,  // the first segment of a message that is sent again, and not the last
     TX_KIND_FIRMWARE = 3'd6,  // what firmware sends: nobody is told of its end
     TX_KIND_INTRODUCTION = 3'd7  // of a queue pair that waits for no answer: likewise
@@ -234,6 +234,7 @@ package exrnic_records_pkg;
   typedef logic [4:0] window_shift_t;  // log2 of the bytes of a window
   typedef logic [3:0] port_t;
   typedef logic [7:0] port_life_t;  // how often one was enabled
+  typedef logic [7:0] port_link_t;  // how often one was enabled, or its link came up
   typedef logic [5:0] fw_grant_index_t;  // low bits of its name
 
   // So many messages a queue pair may send to its peer.

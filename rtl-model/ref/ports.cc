@@ -143,6 +143,7 @@ void Ports::enable(uint32_t number, bool enable) {
   if (enable) {
     port.events = port.bells = 0;
     ++port.life;
+    ++port.link;
     port.own = port.peers = {};
   }
   say_state(number, enable ? EXRNIC_PORT_STATE_HELLO : EXRNIC_PORT_STATE_DOWN);
@@ -163,6 +164,7 @@ void Ports::say(uint32_t number, uint32_t to, uint32_t data) {
     message.ddp.push_back(static_cast<uint8_t>(data >> (8 * i)));
   message.tag.kind = Tag::Kind::kPort;
   message.tag.qpn = number;
+  message.tag.wqe_index = port.link;
   efe_tx_.submit(std::move(message));
 }
 
@@ -265,15 +267,21 @@ bool Ports::hear_state(uint32_t number, bool is_meant, const exrnic_port_says& s
 void Ports::go(Port& port, bool up) {
   if (port.linked == up) return;
   port.linked = up;
-  if (up) port.greets = false;
-  if (up) port.own = port.peers = {};
+  if (up) {
+    port.greets = false;
+    ++port.link;
+    port.own = port.peers = {};
+  }
   const uint32_t event = up ? EXRNIC_PORT_EVENT_LINK_UP : EXRNIC_PORT_EVENT_LINK_DOWN;
   if (!(port.events & event)) dma_write_.fire(port.vector);
   port.events |= event;
 }
 
+// What was said before this link came up may have had another peer, or one that has begun anew.
 void Ports::ended(const Ended& message) {
-  if (message.status != EXRNIC_CQE_STATUS_SUCCESS) go(ports_[message.tag.qpn], false);
+  Port& port = ports_[message.tag.qpn];
+  if (message.status != EXRNIC_CQE_STATUS_SUCCESS && message.tag.wqe_index == port.link)
+    go(port, false);
 }
 
 void Ports::run() {

@@ -36,6 +36,7 @@ class Ports {
     uint32_t vector = 0;
     uint8_t life = 0;       // how often it was enabled
     uint8_t peer_life = 0;  // as the peer has said
+    uint8_t link = 0;       // how often it was enabled, or its link came up
     uint32_t events = 0;
     uint32_t bells = 0;
     uint32_t mask = 0;

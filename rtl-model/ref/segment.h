@@ -16,7 +16,7 @@ struct Tag {
     kProbe,    // the first of a message that is sent again, and not the last
     kTerminate,
     kResponse,      // to an RDMA Read Request
-    kPort,          // of a port, whose number stands for the queue pair's
+    kPort,          // of a port: its number stands for the queue pair's, its link for wqe_index
     kIntroduction,  // of a queue pair that waits for no answer
   };
   Kind kind = Kind::kSegment;

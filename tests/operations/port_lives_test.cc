@@ -153,5 +153,30 @@ TEST_CASE("a port whose peer has lost the link goes down when it says something"
   CHECK(here.spad(0) == 0);
 }
 
+TEST_CASE("what was said to an earlier peer takes down no link to the next when it fails") {
+  TestbedOptions options = options_for("dc-25g", 3);
+  Testbed testbed(options, test_cores());
+  RnicDriver first(testbed, 0), second(testbed, 1), third(testbed, 2);
+  Port here(first, 3), old(second, 7), next(third, 7);
+  here.open(1, 7, 4);
+  old.open(0, 3, 4);
+  testbed.run_while_busy(10'000'000);
+  REQUIRE(here.linked());
+  testbed.node(1).device().reset();
+  here.close();
+  here.open(2, 7, 4);
+  next.open(0, 3, 4);
+  testbed.run_for(50'000);
+  REQUIRE(here.linked());
+  REQUIRE(next.linked());
+  testbed.run_while_busy(200'000'000);  // until the first peer is given up
+  CHECK(first.counter(EXRNIC_COUNTER_PEERS_DEAD) == 1);
+  CHECK(here.linked());
+  CHECK(here.take_events() == EXRNIC_PORT_EVENT_LINK_UP);
+  next.set_peer_spad(0, 5);
+  testbed.run_while_busy(10'000'000);
+  CHECK(here.spad(0) == 5);
+}
+
 }  // namespace
 }  // namespace exrnic::testing

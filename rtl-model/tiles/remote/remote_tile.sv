@@ -122,6 +122,7 @@ module remote_tile
 
   logic message_valid, message_ready;
   port_message_t message;
+  port_link_t message_link;
 
   window_send u_window_send (
       .clk_i,
@@ -139,6 +140,7 @@ module remote_tile
       .message_valid_i(message_valid),
       .message_ready_o(message_ready),
       .message_i(message),
+      .message_link_i(message_link),
       .firmware_valid_i(firmware.valid),
       .firmware_sent_o(firmware.sent),
       .firmware_no_room_o(firmware.no_room),
@@ -199,11 +201,13 @@ module remote_tile
       .arrival_i(arrival.message),
       .failed_valid_i(fails && failed_tag.kind == TX_KIND_PORT),
       .failed_port_i(port_t'(failed_tag.qpn)),
+      .failed_link_i(port_link_t'(failed_tag.wqe_index)),
       .restart_valid_i(restart_i),
       .restart_node_i,
       .message_valid_o(message_valid),
       .message_ready_i(message_ready),
       .message_o(message),
+      .message_link_o(message_link),
       .irq_valid_o(ports_irq.valid),
       .irq_ready_i(ports_irq.ready),
       .irq_vector_o(ports_irq.data),

@@ -32,12 +32,14 @@ module ports
     input  port_message_t arrival_i,
     input  logic          failed_valid_i,  // a message of this port was not acknowledged
     input  port_t         failed_port_i,
+    input  port_link_t    failed_link_i,   // as `message_link_o` of it
     input  logic          restart_valid_i,  // that node has begun anew
     input  node_t         restart_node_i,
 
     output logic          message_valid_o,
     input  logic          message_ready_i,
     output port_message_t message_o,
+    output port_link_t    message_link_o,
 
     output logic    irq_valid_o,
     input  logic    irq_ready_i,
@@ -59,6 +61,7 @@ module ports
   peer_t [PORTS-1:0] peer_q;
   vector_t [PORTS-1:0] vector_q;
   port_life_t [PORTS-1:0] life_q, peer_life_q;  // how often it was enabled; and the peer, as it has said
+  port_link_t [PORTS-1:0] link_q;  // what fails of an earlier one says nothing of this one
   logic [PORTS-1:0][1:0] events_q;
   logic [PORTS-1:0][PORT_BELLS-1:0] bells_q, mask_q;
   logic [PORTS-1:0][PORT_SPADS-1:0] own_written_q, peer_written_q;  // scratchpads; the others are 0
@@ -111,7 +114,7 @@ module ports
   end
 
   // ---- What the peer says
-  logic arrives, of_peer, taken, misled, goes_up, goes_down;
+  logic arrives, of_peer, taken, misled, goes_up, goes_down, begins;
   port_t to;
   logic says_state, says_bells, sets_own, tells_peer;  // the last two: of a scratchpad
   logic is_meant;  // it is for this life of the port
@@ -123,7 +126,7 @@ module ports
   assign arrives = arrival_valid_i && arrival_ready_o;
   always_comb begin
     {to, says_state, says_bells, sets_own, tells_peer, is_meant} = '0;
-    {of_peer, taken, misled, goes_up, goes_down} = '0;
+    {of_peer, taken, misled, goes_up, goes_down, begins} = '0;
     if (arrives) begin
       to = arrival_i.port;
       says_state = arrival_i.to == 8'(PORT_TO_STATE) && said.rsvd_16 == '0 &&
@@ -147,6 +150,7 @@ module ports
           said.state inside {8'(PORT_STATE_UP), 8'(PORT_STATE_HELLO)};
       goes_down = taken && says_state && linked_q[to] &&
           said.state != 8'(PORT_STATE_UP);  // HELLO: the peer has begun anew
+      begins = goes_up && (!linked_q[to] || goes_down);
     end
   end
 
@@ -164,7 +168,9 @@ module ports
       lost_q <= '0;
     end else begin
       if (loses) lost_q[lost] <= 1'b0;
-      if (failed_valid_i && linked_q[failed_port_i]) lost_q[failed_port_i] <= 1'b1;
+      if (failed_valid_i && linked_q[failed_port_i] && failed_link_i == link_q[failed_port_i] &&
+          !(begins && to == failed_port_i))
+        lost_q[failed_port_i] <= 1'b1;
       if (linked_q != '0 && (!link_up_i || restart_valid_i))
         for (int unsigned i = 0; i < PORTS; i++)
           if (linked_q[i] && !(loses && lost == port_t'(i)) &&
@@ -189,6 +195,7 @@ module ports
       fire_q    <= '0;
       greets_q  <= '0;
       life_q    <= '0;
+      link_q    <= '0;
       peer_life_q    <= '0;
       own_written_q  <= '0;
       peer_written_q <= '0;
@@ -224,6 +231,7 @@ module ports
           fire_q[port]    <= 1'b0;
           greets_q[port]  <= 1'b1;
           life_q[port]    <= life_q[port] + 1'b1;
+          link_q[port]    <= link_q[port] + 1'b1;
           own_written_q[port]  <= '0;
           peer_written_q[port] <= '0;
         end
@@ -247,7 +255,8 @@ module ports
           linked_q[to]    <= 1'b1;
           greets_q[to]    <= 1'b0;
           peer_life_q[to] <= said.life;
-          if (!linked_q[to] || goes_down) begin
+          if (begins) begin
+            link_q[to] <= link_q[to] + 1'b1;
             events_q[to][PORT_EVENT_LINK_UP] <= 1'b1;
             if (!events_q[to][PORT_EVENT_LINK_UP]) fire_q[to] <= 1'b1;
             own_written_q[to]  <= '0;
@@ -352,6 +361,7 @@ module ports
       message_q.port <= speaks;
       {message_q.node, message_q.peer} <= peer_q[speaks];
       message_q.life <= peer_life_q[speaks];
+      message_link_o <= link_q[speaks] + port_link_t'(enables);
       from_spad_q <= echoes;
       if (echoes) begin
         message_q.to   <= 8'(PORT_TO_PEER_SPADS) + 8'({echo_word, 2'd0});
@@ -433,7 +443,7 @@ module ports
   end
 
   // ---- What is promised
-  `EXRNIC_HELD(message_is_held, message_valid_o, message_ready_i, message_o)
+  `EXRNIC_HELD(message_is_held, message_valid_o, message_ready_i, {message_o, message_link_o})
   `EXRNIC_OFFERED(irq_is_offered, irq_valid_o, irq_ready_i)
 
 endmodule

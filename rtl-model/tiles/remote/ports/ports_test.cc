@@ -46,7 +46,10 @@ class Ports : public Bench<Vports> {
     settle();
     const bool accepted = dut().valid_i && dut().ready_o;
     events.sample();
-    if (dut().message_valid_o && takes) sent.push_back(unpack<PortMessage>(dut().message_o));
+    if (dut().message_valid_o && takes) {
+      sent.push_back(unpack<PortMessage>(dut().message_o));
+      link_of_last = dut().message_link_o;
+    }
     if (dut().irq_valid_o && fires) fired.push_back(dut().irq_vector_o);
     if (dut().rsp_valid_o) value_ = dut().rsp_data_o;
     tick();
@@ -117,6 +120,14 @@ class Ports : public Bench<Vports> {
     cycle();
     dut().link_up_i = 1;
   }
+  // A message of that link is not acknowledged.
+  void fail(uint8_t link, uint8_t port = kPort) {
+    dut().failed_port_i = port;
+    dut().failed_link_i = link;
+    dut().failed_valid_i = 1;
+    cycle();
+    dut().failed_valid_i = 0;
+  }
   bool linked(uint8_t port = kPort) {
     return read(EXRNIC_REG_PORT_STATUS, port) == EXRNIC_PORT_STATUS_LINK_UP;
   }
@@ -125,6 +136,7 @@ class Ports : public Bench<Vports> {
 
   bool takes = true, fires = true;
   std::vector<PortMessage> sent;
+  uint8_t link_of_last = 0;  // of `sent`: message_link_o
   std::vector<unsigned> fired;
   Events<Vports> events;
 
@@ -190,8 +202,9 @@ TEST_CASE("The link goes down, with an event, when the peer says so or is lost")
   SECTION("DOWN") { ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)); }
   SECTION("NO_LINK") { ports.hear(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_NO_LINK)); }
   SECTION("a message is not acknowledged") {
-    ports.dut().failed_port_i = kPort;
-    ports.dut().failed_valid_i = 1;
+    ports.write(EXRNIC_REG_PORT_RING, 1);
+    ports.rest();
+    ports.fail(ports.link_of_last);
   }
   SECTION("the node has begun anew") {
     ports.dut().restart_node_i = kNode;
@@ -199,7 +212,7 @@ TEST_CASE("The link goes down, with an event, when the peer says so or is lost")
   }
   SECTION("the Ethernet link") { ports.dut().link_up_i = 0; }
   ports.cycle();
-  ports.dut().failed_valid_i = ports.dut().restart_valid_i = 0;
+  ports.dut().restart_valid_i = 0;
   ports.rest();
   CHECK_FALSE(ports.linked());
   CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == kDown);
@@ -322,15 +335,51 @@ TEST_CASE("What was said to a port before it was enabled anew does not count, li
   CHECK(ports.read(EXRNIC_REG_PORT_SPAD) == 0);
 }
 
+TEST_CASE("What was said before the link came up takes it not down when it fails") {
+  constexpr uint8_t kNext = kNode + 1;
+  Ports ports;
+  ports.link();
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  ports.rest();
+  const uint8_t before = ports.link_of_last;
+  SECTION("to another peer") {
+    ports.write(EXRNIC_REG_PORT_CONTROL, 0);
+    ports.enable(kPort, kNext);
+    PortMessage up = state_said(EXRNIC_PORT_STATE_UP);
+    up.node = kNext;
+    ports.hear(up);
+    ports.fail(ports.link_of_last);  // HELLO
+  }
+  SECTION("to this one, which has begun anew") {
+    ports.hear(state_said(EXRNIC_PORT_STATE_HELLO, 2));
+  }
+  SECTION("to this one, at that moment") {
+    ports.dut().failed_port_i = kPort;
+    ports.dut().failed_link_i = before;
+    ports.dut().failed_valid_i = 1;
+    ports.arrive(state_said(EXRNIC_PORT_STATE_HELLO, 2));
+    ports.dut().failed_valid_i = 0;
+  }
+  ports.fail(before);
+  ports.rest();
+  CHECK(ports.linked());
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  ports.rest();
+  ports.fail(ports.link_of_last);
+  ports.rest();
+  CHECK_FALSE(ports.linked());
+}
+
 TEST_CASE("The link stays when somebody else is lost") {
   Ports ports;
   ports.link();
-  ports.dut().failed_port_i = kPort + 1;
-  ports.dut().failed_valid_i = 1;
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  ports.rest();
+  ports.fail(ports.link_of_last, kPort + 1);
   ports.dut().restart_node_i = kNode + 1;
   ports.dut().restart_valid_i = 1;
   ports.cycle();
-  ports.dut().failed_valid_i = ports.dut().restart_valid_i = 0;
+  ports.dut().restart_valid_i = 0;
   ports.rest();
   CHECK(ports.linked());
   CHECK(ports.fired.empty());
@@ -510,10 +559,7 @@ TEST_CASE("What waits to be told of a scratchpad is forgotten with the link") {
   ports.arrive(said(EXRNIC_PORT_TO_SPADS + 8, 5));
   SECTION("the peer closes") { ports.arrive(said(EXRNIC_PORT_TO_STATE, EXRNIC_PORT_STATE_DOWN)); }
   SECTION("it is lost") {
-    ports.dut().failed_port_i = kPort;
-    ports.dut().failed_valid_i = 1;
-    ports.cycle();
-    ports.dut().failed_valid_i = 0;
+    ports.fail(ports.dut().message_link_o);
     ports.cycle();
   }
   ports.takes = true;

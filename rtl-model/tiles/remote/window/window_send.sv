@@ -29,6 +29,7 @@ module window_send
     input  logic          message_valid_i,
     output logic          message_ready_o,
     input  port_message_t message_i,
+    input  port_link_t    message_link_i,  // whose end it is to be, if it fails
 
     input  logic          firmware_valid_i,  // until one of:
     output logic          firmware_sent_o,   // pulse
@@ -72,6 +73,7 @@ module window_send
   window_item_t item_q;
   /* verilator lint_on UNUSEDSIGNAL */
   port_message_t message_q;
+  port_link_t message_link_q;
   logic is_port_q, is_firmware_q, dropped_q;
   slot_t slot_q;
 
@@ -170,7 +172,7 @@ module window_send
   end
   always_ff @(posedge clk_i) begin
     if (item_valid_i && item_ready_o) item_q <= item_i;
-    if (message_valid_i && message_ready_o) message_q <= message_i;
+    if (message_valid_i && message_ready_o) {message_q, message_link_q} <= {message_i, message_link_i};
     if (state_q == StIdle) begin
       is_port_q <= !firmware_first && !item_valid_i && message_valid_i;
       is_firmware_q <= firmware_first || (!item_valid_i && !message_valid_i);
@@ -232,6 +234,7 @@ module window_send
       if (is_port_q) begin
         tag.kind = TX_KIND_PORT;
         tag.qpn = qpn_t'(message_q.port);
+        tag.wqe_index = wqe_index_t'(message_link_q);
       end else if (is_firmware_q) begin
         tag.kind = TX_KIND_FIRMWARE;
       end else begin

@@ -36,6 +36,7 @@ WindowItem load() {
   return item;
 }
 
+constexpr uint8_t kLink = 0xa5;
 constexpr PortMessage kMessage = {2, kNode, 9, EXRNIC_PORT_TO_BELLS, 0x8000'0001, 0x5a};
 
 // The block with the queue pairs, slots, and efe_tx behind it.
@@ -83,6 +84,7 @@ class Sender : public Bench<Vwindow_send> {
   }
   void offer(const PortMessage& message) {
     pack(dut().message_i, message);
+    dut().message_link_i = kLink;
     dut().message_valid_i = 1;
     wait_for("message_ready_o", kLimit, [&] { return dut().message_ready_o != 0; });
     cycle();
@@ -218,6 +220,8 @@ TEST_CASE("A port's message becomes an RDMA Write between ports, without a queue
   CHECK(write.inline_data[3] == 0x80);
   CHECK(write.tag.kind == kTxKindPort);
   CHECK(write.tag.qpn == 2);
+  CHECK(write.tag.wqe_index == kLink);
+  CHECK(write.tag.generation == 0);  // it is in no stream
 }
 
 TEST_CASE("Stores leave before a message that comes with them") {
@@ -343,6 +347,7 @@ TEST_CASE(
   }
   CHECK(sender.given_up[2].kind == kTxKindPort);
   CHECK(sender.given_up[2].qpn == kMessage.port);
+  CHECK(sender.given_up[2].wqe_index == kLink);
   sender.room = true;
   sender.send(stores());
   CHECK(sender.sent.size() == 1);
