@@ -310,24 +310,27 @@ module ports
       .read_data_o    (peer_spad)
   );
 
-  // ---- Messages: the driver's, then answers, then echoes; one of these comes between two of the driver's.
-  logic out_q, driver_last_q, yields, answers, echoes, from_spad_q;
-  port_t answering, echoing, echoed_q;
+  // ---- Messages: the driver's, answers, echoes. One of these comes between two accesses of the driver's,
+  // and an echo between two answers.
+  logic out_q, driver_last_q, answer_last_q, yields, answers, echoes, from_spad_q;
+  port_t answering, answered_q, echoing, echoed_q;
   word_t echo_word;
   logic [PORTS-1:0] echo_waits;
   port_message_t message_q;
   always_comb for (int unsigned i = 0; i < PORTS; i++) echo_waits[i] = echo_q[i] != '0;
   assign yields = waits || (driver_last_q && (answer_q != '0 || echo_waits != '0));
-  assign answers = !out_q && !sends && answer_q != '0;
-  assign echoes = !out_q && !known && answer_q == '0 && echo_waits != '0;
+  assign answers = !out_q && !sends && answer_q != '0 && !echoes;
+  assign echoes = !out_q && !known && echo_waits != '0 && (answer_q == '0 || answer_last_q);
+  // Ports take turns: whose peer greets or writes without end keeps others from nothing.
   always_comb begin
     answering = '0;
     if (answers) begin
       for (int unsigned i = 0; i < PORTS; i++) if (answer_q[i]) answering = port_t'(i);
+      for (int unsigned i = 0; i < PORTS; i++)
+        if (answer_q[i] && port_t'(i) < answered_q) answering = port_t'(i);
       if (waits) answering = port;
     end
   end
-  // Ports take turns: whose peer writes without end keeps others from nothing.
   always_comb begin
     {echoing, echo_word} = '0;
     if (echoes) begin
@@ -339,13 +342,15 @@ module ports
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {out_q, driver_last_q} <= '0;
-      echoed_q <= '0;
+      {out_q, driver_last_q, answer_last_q} <= '0;
+      {answered_q, echoed_q} <= '0;
     end else if (out_q) begin
       if (message_ready_i) out_q <= 1'b0;
     end else begin
       out_q <= sends || ((answers || echoes) && enable_i);
-      if (sends || answers || echoes) driver_last_q <= sends;
+      if (known || answers || echoes) driver_last_q <= known;
+      if (answers || echoes) answer_last_q <= answers;
+      if (answers) answered_q <= answering;
       if (echoes) echoed_q <= echoing;
     end
   end

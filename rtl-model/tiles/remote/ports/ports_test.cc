@@ -63,9 +63,13 @@ class Ports : public Bench<Vports> {
   void write(uint32_t place, uint32_t value, uint8_t port = kPort) {
     access(true, place, value, port);
   }
-  // Waits for its turn while other things happen, behind those before it.
+  // These wait for their turn while other things happen.
   void write_later(uint32_t place, uint32_t value, uint8_t port = kPort) {
     offered_.push_back({true, place, value, port});
+    offer();
+  }
+  void read_later(uint32_t place) {
+    offered_.push_back({false, place, 0, kPort});
     offer();
   }
   bool waits() const { return !offered_.empty(); }
@@ -598,6 +602,56 @@ TEST_CASE(
     }
   }
   CHECK(told(kPort + 1) >= 1);
+}
+
+// Each message has to wait for room, and greetings of others come faster.
+TEST_CASE("A peer that greets without end keeps no other peer from its answer or echo") {
+  const uint8_t loud = GENERATE(as<uint8_t>{}, 0, EXRNIC_PORTS - 1);
+  constexpr uint8_t kGreeted = 5;
+  Ports ports;
+  ports.enable(loud, kNode + 1);
+  ports.enable(kGreeted, kNode + 2);
+  ports.link();
+  const uint32_t hello = state_said(EXRNIC_PORT_STATE_HELLO).data;
+  const PortMessage flood = {loud, kNode + 1, kPeer, EXRNIC_PORT_TO_STATE, hello};
+  ports.takes = false;
+  ports.arrive(flood);
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS, 1));
+  ports.arrive({kGreeted, kNode + 2, kPeer, EXRNIC_PORT_TO_STATE, hello});
+  pack(ports.dut().arrival_i, flood);
+  ports.dut().arrival_valid_i = 1;
+  for (unsigned i = 1; i <= 6 * 8; ++i) {
+    ports.takes = i % 8 == 0;
+    ports.cycle();
+  }
+  ports.dut().arrival_valid_i = 0;
+  const auto told = [&](uint8_t port) {
+    return std::count_if(ports.sent.begin(), ports.sent.end(),
+                         [&](const PortMessage& message) { return message.port == port; });
+  };
+  CHECK(ports.sent.size() == 6);
+  CHECK(told(kGreeted) == 1);
+  CHECK(told(kPort) == 1);
+  CHECK(told(loud) == 4);
+}
+
+TEST_CASE("Who accesses registers in each cycle keeps no peer from its echo") {
+  const bool writes = GENERATE(false, true);
+  Ports ports;
+  ports.link();
+  ports.hear(said(EXRNIC_PORT_TO_SPADS, 1));  // its echo is said last
+  ports.sent.clear();
+  ports.arrive(said(EXRNIC_PORT_TO_SPADS, 1));
+  for (int i = 0; i < 16; ++i) {
+    if (writes) {
+      ports.write_later(EXRNIC_REG_PORT_EVENTS, 0);
+    } else {
+      ports.read_later(EXRNIC_REG_PORT_STATUS);
+    }
+  }
+  for (int i = 0; i < 8; ++i) ports.cycle();
+  CHECK(ports.waits());
+  CHECK(ports.sent.size() == 1);
 }
 
 // Two blocks, and messages under way between them.
