@@ -178,5 +178,23 @@ TEST_CASE("what was said to an earlier peer takes down no link to the next when 
   CHECK(here.spad(0) == 5);
 }
 
+// All of these fail when it comes back.
+TEST_CASE("many rings to a peer that is reset do not take down the link when it has come back") {
+  Exchange pair(20'000);
+  Port here(pair.left.rnic, 3), there(pair.right.rnic, 2);
+  here.open(1, 2, 9);
+  there.open(0, 3, 9);
+  pair.rest();
+  REQUIRE(here.linked());
+  pair.testbed.node(1).device().reset();
+  for (unsigned i = 0; i < 40; ++i) here.ring(1);
+  RnicDriver again(pair.testbed, 1);
+  Port there_again(again, 2);
+  there_again.open(0, 3, 9);
+  pair.testbed.run_while_busy(100'000'000);
+  CHECK(here.linked());
+  CHECK(there_again.linked());
+}
+
 }  // namespace
 }  // namespace exrnic::testing

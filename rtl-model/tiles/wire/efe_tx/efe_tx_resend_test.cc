@@ -156,6 +156,24 @@ TEST_CASE("A restarted peer has its frames given up; one that knows our session 
   CHECK(tx.counters[EXRNIC_COUNTER_PEERS_DEAD] == 0);
 }
 
+// Such as the answer to what a restarted peer says first.
+TEST_CASE("What is submitted while frames are given up belongs to the new session") {
+  EfeTx tx;
+  constexpr uint16_t kCount = 20;
+  for (uint16_t i = 0; i < kCount; ++i) send(tx, 2, pattern(8, i), i);
+  for (uint16_t i = 0; i < kCount; ++i) tx.next_frame();
+  tx.acknowledge({2, session_to(2), kFirst});
+  const uint8_t slot = tx.allocate();
+  tx.load(slot, pattern(8, kCount));
+  tx.restart_peer(2, 0);
+  CHECK(tx.dones.size() < kCount);
+  tx.submit(tagged(slot, 2, 8, kCount));
+  const Frame frame = tx.next_frame();
+  CHECK(frame.session() == session_to(2) + 1);
+  CHECK(frame.seq() == kFirst);
+  CHECK(tx.dones.size() == kCount);
+}
+
 TEST_CASE("A peer that knows an older session of ours makes nothing lost while ours has SYN") {
   EfeTx tx;
   send(tx, 2, pattern(8, 0), 0);

@@ -280,7 +280,7 @@ module tx_sequencer
   // What has no payload passes here before anything behind it leaves.
   assign lost_o        = desc_i.stream && !desc_i.unsent &&
                          ((head_pop_o && slot_dead) || (is_ended && status != CQE_STATUS_SUCCESS));
-  assign doom_o        = state_q == ST_FINISH && give_up_q;
+  assign doom_o        = state_q == ST_JUDGE && verdict.give_up;
   assign desc_read_o   = state_q == ST_LOAD || state_q == ST_SEEK || state_q == ST_WALK;
   assign resend_o      = '{
     enter:  start_resend,
