@@ -176,6 +176,7 @@ module ports
           if (linked_q[i] && !(loses && lost == port_t'(i)) &&
               (!link_up_i || peer_q[i].node == restart_node_i))
             lost_q[i] <= 1'b1;
+      if (disables) lost_q[port] <= 1'b0;  // nobody is told any more
     end
   end
 

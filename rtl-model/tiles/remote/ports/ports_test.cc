@@ -308,6 +308,20 @@ TEST_CASE("Who loses a link before it has answered does not answer that it is up
   CHECK(ports.sent.back() == no_link);
 }
 
+TEST_CASE("A port that is disabled hears no more that its link is lost") {
+  const bool at_once = GENERATE(false, true);
+  Ports ports;
+  ports.link();
+  ports.write(EXRNIC_REG_PORT_RING, 1);
+  ports.rest();
+  if (at_once) ports.write_later(EXRNIC_REG_PORT_CONTROL, 0);
+  ports.fail(ports.link_of_last);
+  if (!at_once) ports.write(EXRNIC_REG_PORT_CONTROL, 0);
+  ports.rest();
+  CHECK(ports.read(EXRNIC_REG_PORT_EVENTS) == 0);
+  CHECK(ports.fired.empty());
+}
+
 TEST_CASE("What is said to a port names its life, as it has said it") {
   Ports ports;
   ports.link();
