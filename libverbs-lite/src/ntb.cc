@@ -40,7 +40,7 @@ static bool WindowIsValid(const vl_qp& qp, uint64_t address, uint64_t length, in
          static_cast<unsigned>(access));
   } else if (!exrnic::IsWithin("length", length, 1, qp.pd->rnic->info.max_window)) {
     return false;
-  } else if (address + length < address) {
+  } else if (address + (length - 1) < address) {
     Fail(EINVAL, "%llu bytes from remote_address 0x%llx wrap",
          static_cast<unsigned long long>(length), static_cast<unsigned long long>(address));
   } else if (qp.service != VL_SERVICE_RC || (state != VL_QPS_RTS && state != VL_QPS_ERROR)) {

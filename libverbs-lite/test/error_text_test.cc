@@ -389,8 +389,8 @@ TEST_CASE("messages, windows and ports name what is out of range") {
       return vl_reduce(channel, group, nodes, 0, static_cast<vl_reduction>(operation), 0, 0) < 0;
     };
   };
-  const auto window = [&](uint64_t length, int access) {
-    return [=, &end] { return vl_map_window(end.qp, 1, 0, length, access) == nullptr; };
+  const auto window = [&](uint64_t length, int access, uint64_t address = 0) {
+    return [=, &end] { return vl_map_window(end.qp, 1, address, length, access) == nullptr; };
   };
   const auto port = [&](unsigned number, unsigned node, unsigned peer) {
     return [=, &end] { return vl_open_port(end.rnic, number, node, peer) == nullptr; };
@@ -409,6 +409,12 @@ TEST_CASE("messages, windows and ports name what is out of range") {
       {[&] { return vl_release_messages(channel, 1) < 0; }, EINVAL, {"count is 1", "0 messages"}},
       {window(8, 0), EINVAL, {"access is 0x0"}},
       {window(0, VL_WINDOW_LOAD), EINVAL, {"length is 0, not 1 to 67108864"}},
+      {window(8, VL_WINDOW_LOAD, UINT64_MAX - 6),
+       EINVAL,
+       {"8 bytes from remote_address 0xfffffffffffffff9 wrap"}},
+      {window(8, VL_WINDOW_LOAD, UINT64_MAX - 7),
+       EINVAL,
+       {"RTS", "RESET"}},  // that is its only fault
       {window(8, VL_WINDOW_LOAD), EINVAL, {"RTS", "RESET"}},
       {port(16, 1, 0), EINVAL, {"port is 16, not 0 to 15"}},
       {port(0, 1, 16), EINVAL, {"peer_port is 16, not 0 to 15"}},
