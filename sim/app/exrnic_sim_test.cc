@@ -268,7 +268,7 @@ TEST_CASE("a wrong argument is one clear line and exit code 2") {
   refused({"--node", node, "--topology", dir / "t.json"}, "t.json: no such file");
   refused({"--node", node, "--profile", "rhinet2", "--topology", "ring:8"},
           "may wait for each other for ever");
-  for (const char* size : {"32M", "96M", "8G", "1g", "67108864", "M"})
+  for (const char* size : {"32M", "96M", "8G", "1g", "67108864", "M", ""})
     refused({"--node", node, "--window-bar", size},
             fmt::format("--window-bar {}: write a power of two from 64M to 4G", size));
   refused({"--node", node, "--stats", dir / "no/stats.json"}, "cannot be written");

@@ -39,7 +39,7 @@ struct Arguments {
   std::string faults;
   std::vector<std::string> faults_at;
   std::string topology;
-  std::string window_bar;
+  std::optional<std::string> window_bar;  // "" is a wrong size, too
   std::string time = kFreeTime;
   std::string threads = kAutomatic;
   std::string stats;
@@ -69,9 +69,10 @@ void describe(CLI::App& app, Arguments& arguments) {
                  "path of a .json file. NAME:N has N nodes; those beyond the ones\n"
                  "given by --node have no host. Default: what the profile says")
       ->type_name("NAME|NAME:N|FILE");
-  app.add_option("--window-bar", arguments.window_bar,
-                 "Size of BAR 4 of each RNIC, which shows remote windows: 64M, 128M, ... 4G.\n"
-                 "It is divided among 64 windows. Default: 64M")
+  app.add_option_function<std::string>(
+         "--window-bar", [&arguments](const std::string& size) { arguments.window_bar = size; },
+         "Size of BAR 4 of each RNIC, which shows remote windows: 64M, 128M, ... 4G.\n"
+         "It is divided among 64 windows. Default: 64M")
       ->type_name("SIZE");
   app.add_option("--core", arguments.core,
                  "RNIC core: rtl, the verilated SystemVerilog,\n"
@@ -351,8 +352,7 @@ Options understand(const Arguments& arguments) {
   options.core = arguments.core;
   options.make_core = cores_of(arguments.core);
   options.profile = reading("--profile", [&] { return load_profile(arguments.profile); });
-  if (!arguments.window_bar.empty())
-    options.profile.window_shift = window_shift_of(arguments.window_bar);
+  if (arguments.window_bar) options.profile.window_shift = window_shift_of(*arguments.window_bar);
   options.seed = arguments.seed;
   options.faults = reading("--faults", [&] { return parse_faults(arguments.faults); });
   for (const std::string& text : arguments.faults_at) {

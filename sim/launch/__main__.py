@@ -109,7 +109,7 @@ def check_guests(parser, options):
 
 def settings_from(options):
     topology = ("--topology", found.from_here(options.topology)) if options.topology else ()
-    window_bar = ("--window-bar", options.window_bar) if options.window_bar else ()
+    window_bar = ("--window-bar", options.window_bar) if options.window_bar is not None else ()
     profile = found.from_here(options.profile)
     return cosim.Settings(
         directory=pathlib.Path(os.path.relpath(options.directory)),

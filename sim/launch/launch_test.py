@@ -344,6 +344,13 @@ class CommandLine(LaunchCase):
             self.start(sim, GOOD_GUEST, "push", "--topology", "ring"))
         self.assertEqual((status, err), (0, ""))
 
+    def test_the_size_of_the_window_bar_reaches_the_simulator_even_if_it_is_none(self):
+        for size in ("1G", ""):
+            sim = f'while [ "$1" != --window-bar ]; do shift || exit 3; done; [ "$2" = "{size}" ] || exit 3\n'
+            status, _, err = self.finish(
+                self.start(sim + GOOD_SIM, GOOD_GUEST, "push", "--window-bar", size))
+            self.assertEqual((status, err), (0, ""))
+
     def test_a_file_is_found_from_where_the_launcher_was_started(self):
         elsewhere = self.scratch / "elsewhere"
         elsewhere.mkdir()
