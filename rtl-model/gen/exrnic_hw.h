@@ -616,6 +616,7 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_DETACH_GROUP = 15,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
   EXRNIC_MBOX_OP_CREATE_EQ = 16,  // Payload mbox_create_eq; not armed
   EXRNIC_MBOX_OP_DESTROY_EQ = 17,  // Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain
+  EXRNIC_MBOX_OP_RESIZE_CQ = 18,  // Payload mbox_resize_cq; answers mbox_resized_cq in MBOX_DATA. BAD_STATE if the queue does not exist, or holds more completions that no doorbell has told to be taken than the new ring has entries. After the end the core writes nothing to the old ring
 };
 
 // Value, name and meaning of each.
@@ -638,6 +639,7 @@ enum exrnic_mbox_op {
   {15, "DETACH_GROUP", "Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all"}, \
   {16, "CREATE_EQ", "Payload mbox_create_eq; not armed"}, \
   {17, "DESTROY_EQ", "Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain"}, \
+  {18, "RESIZE_CQ", "Payload mbox_resize_cq; answers mbox_resized_cq in MBOX_DATA. BAD_STATE if the queue does not exist, or holds more completions that no doorbell has told to be taken than the new ring has entries. After the end the core writes nothing to the old ring"}, \
 }
 
 // Outcome of a mailbox command.
@@ -717,6 +719,24 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, msix_vector) == 20);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_count) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, moderation_ns) == 28);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_create_cq, eqn) == 32);
+
+// Another ring for a completion queue. Completion i stands at entry i modulo the new size from then on, with the phase bit of its round there. All else of the queue stays, as are its indices, and whether it is armed. What was written before stands in the old ring only; of entries of the new ring the core writes those of later completions alone. So software fills it with CQE_PHASE_NONE before.
+struct exrnic_mbox_resize_cq {
+  exrnic_le32 cqn;  // Index
+  exrnic_le32 log_entries;  // log2 of the entries, RING_LOG_MIN to CQ_LOG_MAX
+  exrnic_le64 pbl_address;  // Bus address of the PBL of the new ring (4 KiB pages)
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_resize_cq) == 16);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_resize_cq, cqn) == 0);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_resize_cq, log_entries) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_resize_cq, pbl_address) == 8);
+
+// Where a completion queue changed its ring.
+struct exrnic_mbox_resized_cq {
+  exrnic_le32 producer;  // Completions written before, modulo 2^32: the first that goes to the new ring
+};
+EXRNIC_ASSERT(sizeof(struct exrnic_mbox_resized_cq) == 4);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_resized_cq, producer) == 0);
 
 // A queue pair.
 struct exrnic_mbox_create_qp {
@@ -1827,6 +1847,7 @@ static inline void exrnic_immediate_set_data(uint8_t *p, uint64_t v) { exrnic_se
 #define EXRNIC_WQE_SLOT_SGES 4  // Scatter/gather elements in each further slot
 #define EXRNIC_WQE_SLOTS_MAX 5  // Most slots of a work request
 #define EXRNIC_ATOMIC_BYTES 8  // Bytes that an atomic works on, at a multiple of that
+#define EXRNIC_CQE_PHASE_NONE 2  // In cqe.phase: no completion, whatever the round. Software fills the ring with it that RESIZE_CQ gives a queue in the middle of a round
 #define EXRNIC_DATAGRAM_NODE_SHIFT 32  // In wqe.remote_to of UD: place of the node
 #define EXRNIC_SENDER_NODE_SHIFT 24  // In cqe.detail: place of the sender's node
 #define EXRNIC_WQE_INDEX_BITS 16  // Bits of a free-running slot index
@@ -2028,7 +2049,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge1_address) == 48);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge1_length) == 56);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, sge1_stag) == 60);
 
-// Completion. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
+// Completion. Entry i is new when its last byte equals the parity of its round, which starts at 1.
 struct exrnic_cqe {
   exrnic_le64 timestamp;  // Device time of the completion, ns
   exrnic_le16 wqe_index;  // Index of the last slot of the work request; all before it in its queue have ended
@@ -2040,7 +2061,7 @@ struct exrnic_cqe {
   uint8_t opcode;  // Enum wqe_opcode
   uint8_t status;  // Enum cqe_status
   uint8_t flags;  // Flags cqe_flags
-  uint8_t phase;  // Bit 0: phase; others zero
+  uint8_t phase;  // Phase, 0 or 1. What the core has not written may have another value, see CQE_PHASE_NONE
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_cqe) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_cqe, timestamp) == 0);

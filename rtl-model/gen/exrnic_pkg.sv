@@ -399,7 +399,8 @@ package exrnic_pkg;
     MBOX_OP_ATTACH_GROUP = 8'he,  // Payload mbox_group: what comes for the group goes to the queue pair too. BAD_STATE if it does already or is not of service UD; BAD_INDEX if MAX_ATTACHED attachments exist
     MBOX_OP_DETACH_GROUP = 8'hf,  // Payload mbox_group; BAD_STATE if it is not attached. destroy_qp detaches from all
     MBOX_OP_CREATE_EQ = 8'h10,  // Payload mbox_create_eq; not armed
-    MBOX_OP_DESTROY_EQ = 8'h11  // Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain
+    MBOX_OP_DESTROY_EQ = 8'h11,  // Payload mbox_object; BAD_STATE if the queue does not exist. After the end the core writes no event to it. Completion queues that name it are armed in vain
+    MBOX_OP_RESIZE_CQ = 8'h12  // Payload mbox_resize_cq; answers mbox_resized_cq in MBOX_DATA. BAD_STATE if the queue does not exist, or holds more completions that no doorbell has told to be taken than the new ring has entries. After the end the core writes nothing to the old ring
   } mbox_op_e;
 
   // Outcome of a mailbox command.
@@ -456,6 +457,20 @@ package exrnic_pkg;
     logic [31:0] cqn;  // Index
   } mbox_create_cq_t;
   localparam int unsigned MBOX_CREATE_CQ_BYTES = 40;
+
+  // Another ring for a completion queue. Completion i stands at entry i modulo the new size from then on, with the phase bit of its round there. All else of the queue stays, as are its indices, and whether it is armed. What was written before stands in the old ring only; of entries of the new ring the core writes those of later completions alone. So software fills it with CQE_PHASE_NONE before.
+  typedef struct packed {
+    logic [63:0] pbl_address;  // Bus address of the PBL of the new ring (4 KiB pages)
+    logic [31:0] log_entries;  // log2 of the entries, RING_LOG_MIN to CQ_LOG_MAX
+    logic [31:0] cqn;  // Index
+  } mbox_resize_cq_t;
+  localparam int unsigned MBOX_RESIZE_CQ_BYTES = 16;
+
+  // Where a completion queue changed its ring.
+  typedef struct packed {
+    logic [31:0] producer;  // Completions written before, modulo 2^32: the first that goes to the new ring
+  } mbox_resized_cq_t;
+  localparam int unsigned MBOX_RESIZED_CQ_BYTES = 4;
 
   // A queue pair.
   typedef struct packed {
@@ -1340,6 +1355,7 @@ package exrnic_pkg;
   localparam int unsigned WQE_SLOT_SGES = 32'h4;  // Scatter/gather elements in each further slot
   localparam int unsigned WQE_SLOTS_MAX = 32'h5;  // Most slots of a work request
   localparam int unsigned ATOMIC_BYTES = 32'h8;  // Bytes that an atomic works on, at a multiple of that
+  localparam int unsigned CQE_PHASE_NONE = 32'h2;  // In cqe.phase: no completion, whatever the round. Software fills the ring with it that RESIZE_CQ gives a queue in the middle of a round
   localparam int unsigned DATAGRAM_NODE_SHIFT = 32'h20;  // In wqe.remote_to of UD: place of the node
   localparam int unsigned SENDER_NODE_SHIFT = 32'h18;  // In cqe.detail: place of the sender's node
   localparam int unsigned WQE_INDEX_BITS = 32'h10;  // Bits of a free-running slot index
@@ -1558,9 +1574,9 @@ package exrnic_pkg;
   } wqe_t;
   localparam int unsigned WQE_BYTES = 64;
 
-  // Completion. Entry i is new when the phase bit of its last byte equals the parity of its round, which starts at 1.
+  // Completion. Entry i is new when its last byte equals the parity of its round, which starts at 1.
   typedef struct packed {
-    logic [7:0] phase;  // Bit 0: phase; others zero
+    logic [7:0] phase;  // Phase, 0 or 1. What the core has not written may have another value, see CQE_PHASE_NONE
     logic [7:0] flags;  // Flags cqe_flags
     logic [7:0] status;  // Enum cqe_status
     logic [7:0] opcode;  // Enum wqe_opcode

@@ -12,6 +12,8 @@ module exrnic_pkg_check;
   mbox_object_t v_mbox_object;
   mbox_create_eq_t v_mbox_create_eq;
   mbox_create_cq_t v_mbox_create_cq;
+  mbox_resize_cq_t v_mbox_resize_cq;
+  mbox_resized_cq_t v_mbox_resized_cq;
   mbox_create_qp_t v_mbox_create_qp;
   mbox_modify_qp_t v_mbox_modify_qp;
   mbox_query_qp_t v_mbox_query_qp;
@@ -336,6 +338,24 @@ module exrnic_pkg_check;
     v_mbox_create_cq.eqn = '1;
     if (v_mbox_create_cq !== (320'({32{1'b1}}) << 256))
       $fatal(1, "mbox_create_cq_t.eqn: place");
+    if ($bits(mbox_resize_cq_t) != 128) $fatal(1, "mbox_resize_cq_t: size");
+    v_mbox_resize_cq = '0;
+    v_mbox_resize_cq.cqn = '1;
+    if (v_mbox_resize_cq !== (128'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_resize_cq_t.cqn: place");
+    v_mbox_resize_cq = '0;
+    v_mbox_resize_cq.log_entries = '1;
+    if (v_mbox_resize_cq !== (128'({32{1'b1}}) << 32))
+      $fatal(1, "mbox_resize_cq_t.log_entries: place");
+    v_mbox_resize_cq = '0;
+    v_mbox_resize_cq.pbl_address = '1;
+    if (v_mbox_resize_cq !== (128'({64{1'b1}}) << 64))
+      $fatal(1, "mbox_resize_cq_t.pbl_address: place");
+    if ($bits(mbox_resized_cq_t) != 32) $fatal(1, "mbox_resized_cq_t: size");
+    v_mbox_resized_cq = '0;
+    v_mbox_resized_cq.producer = '1;
+    if (v_mbox_resized_cq !== (32'({32{1'b1}}) << 0))
+      $fatal(1, "mbox_resized_cq_t.producer: place");
     if ($bits(mbox_create_qp_t) != 512) $fatal(1, "mbox_create_qp_t: size");
     v_mbox_create_qp = '0;
     v_mbox_create_qp.qpn = '1;

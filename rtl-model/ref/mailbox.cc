@@ -69,7 +69,7 @@ uint32_t attributes_needed(const QueuePair& qp, exrnic_qp_state to) {
 }
 
 bool needs_rest(uint32_t op) {
-  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_DESTROY_EQ &&
+  return op >= EXRNIC_MBOX_OP_CREATE_CQ && op <= EXRNIC_MBOX_OP_RESIZE_CQ &&
          op != EXRNIC_MBOX_OP_QUERY_QP && op != EXRNIC_MBOX_OP_QUERY_SRQ;
 }
 
@@ -147,6 +147,8 @@ exrnic_mbox_status Mailbox::execute() {
       return create_eq(command<exrnic_mbox_create_eq>());
     case EXRNIC_MBOX_OP_DESTROY_EQ:
       return destroy_eq(command<exrnic_mbox_object>());
+    case EXRNIC_MBOX_OP_RESIZE_CQ:
+      return resize_cq(command<exrnic_mbox_resize_cq>());
     default:
       return EXRNIC_MBOX_STATUS_BAD_OPCODE;
   }
@@ -197,6 +199,20 @@ exrnic_mbox_status Mailbox::destroy_cq(const exrnic_mbox_object& command) {
   if (!state_.cqs[command.index].valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
   state_.cqs[command.index] = {};
   state_.forget_events(EXRNIC_EQE_OBJECT_CQ, command.index);
+  return EXRNIC_MBOX_STATUS_OK;
+}
+
+// Its indices stay, and so does what it is armed for and has counted.
+exrnic_mbox_status Mailbox::resize_cq(const exrnic_mbox_resize_cq& command) {
+  if (command.cqn >= EXRNIC_MAX_CQ) return EXRNIC_MBOX_STATUS_BAD_INDEX;
+  CompletionQueue& cq = state_.cqs[command.cqn];
+  if (!cq.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (!log_good(command.log_entries, EXRNIC_CQ_LOG_MAX) || !pbl_good(command.pbl_address))
+    return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
+  if (cq.producer - cq.consumer > 1u << command.log_entries) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  cq.log_entries = command.log_entries;
+  cq.pbl_address = command.pbl_address;
+  answer(exrnic_mbox_resized_cq{cq.producer});
   return EXRNIC_MBOX_STATUS_OK;
 }
 

@@ -37,6 +37,7 @@ class Mailbox {
   bool is_heard(const exrnic_mbox_create_cq& command) const;
   exrnic_mbox_status create_cq(const exrnic_mbox_create_cq& command);
   exrnic_mbox_status destroy_cq(const exrnic_mbox_object& command);
+  exrnic_mbox_status resize_cq(const exrnic_mbox_resize_cq& command);
   bool owns_queues(const exrnic_mbox_create_qp& command) const;
   static bool is_under_way(const QueuePair& qp);
   exrnic_mbox_status create_qp(const exrnic_mbox_create_qp& command);

@@ -24,8 +24,9 @@ interface command_if
   read_pool_t pulls_free;
   read_pool_t reads_free;
 
-  // Shared receive queues (`srq_clear`: its ring is empty), completion queues (a look at row `cqn` is
-  // `cq_now` one cycle later, until the next look), remote windows.
+  // Shared receive queues (`srq_clear`: its ring is empty), completion queues (`cq_clear`: it begins anew,
+  // empty and not armed; a look at row `cqn` is `cq_now`, with its producer and what is unread, one cycle
+  // later, until the next look), remote windows.
   srqn_t         srqn;
   logic          srq_we;
   logic          srq_clear;
@@ -33,9 +34,12 @@ interface command_if
   logic [15:0]   srq_limit;
   logic          cq_look;
   logic          cq_we;
+  logic          cq_clear;
   cqn_t          cqn;
   cq_config_t    cq_config;
   cq_config_t    cq_now;
+  logic [31:0]   cq_producer;
+  logic [31:0]   cq_unread;
   logic          window_we;
   window_index_t window_index;
   window_entry_t window;
@@ -60,9 +64,9 @@ interface command_if
 
   modport source(
       output qpn, qp_look, qp_we, qp_clear, qp_config, qp_status, srqn, srq_we, srq_clear, srq_config,
-      output srq_limit, cq_look, cq_we, cqn, cq_config, window_we, window_index, window, group_valid, group_op,
-      output group, group_qpn, mr_we, mr_index, mr, flush, reads_take, reads_give,
-      input pull_count, read_count, message_open, pulls_free, reads_free, cq_now,
+      output srq_limit, cq_look, cq_we, cq_clear, cqn, cq_config, window_we, window_index, window, group_valid,
+      output group_op, group, group_qpn, mr_we, mr_index, mr, flush, reads_take, reads_give,
+      input pull_count, read_count, message_open, pulls_free, reads_free, cq_now, cq_producer, cq_unread,
       input group_done, group_found, group_full, mr_now,
       input flush_done
   );
@@ -72,8 +76,8 @@ interface command_if
       output pull_count, read_count, pulls_free, reads_free
   );
   modport engines(
-      input qpn, qp_look, qp_we, qp_clear, cq_look, cq_we, cqn, cq_config,
-      output message_open, cq_now
+      input qpn, qp_look, qp_we, qp_clear, cq_look, cq_we, cq_clear, cqn, cq_config,
+      output message_open, cq_now, cq_producer, cq_unread
   );
   modport memory(input mr_we, mr_index, mr, flush, output mr_now, flush_done);
   modport remote(input qpn, qp_we, qp_clear, window_we, window_index, window);

@@ -195,7 +195,7 @@ module host_tile
       .forget_qp_i(command.reads_take || command.reads_give),  // created, or destroyed
       .renew_qp_i(command.qp_we && command.qp_clear),
       .forget_qpn_i(command.qpn),
-      .forget_cq_i(command.cq_we),
+      .forget_cq_i(command.cq_we && command.cq_clear),
       .forget_cqn_i(command.cqn),
       .forget_srq_i(command.srq_we && (command.srq_clear || !command.srq_config.valid)),
       .forget_srqn_i(command.srqn),

@@ -61,6 +61,7 @@ module mailbox
   logic [511:0] data_q;
   mbox_object_t object;
   mbox_create_cq_t new_cq;
+  mbox_resize_cq_t new_ring;
   mbox_create_qp_t new_qp;
   mbox_modify_qp_t change;
   mbox_register_mr_t new_mr;
@@ -72,6 +73,7 @@ module mailbox
   /* verilator lint_on UNUSEDSIGNAL */
   assign object = data_q[$bits(mbox_object_t)-1:0];
   assign new_cq = data_q[$bits(mbox_create_cq_t)-1:0];
+  assign new_ring = data_q[$bits(mbox_resize_cq_t)-1:0];
   assign new_qp = data_q[$bits(mbox_create_qp_t)-1:0];
   assign change = data_q[$bits(mbox_modify_qp_t)-1:0];
   assign new_mr = data_q[$bits(mbox_register_mr_t)-1:0];
@@ -95,6 +97,7 @@ module mailbox
       .pulls_free_i(command.pulls_free),
       .reads_free_i(command.reads_free),
       .cq_i(command.cq_now),
+      .cq_unread_i(command.cq_unread),
       .send_cq_i(send_cq_q),
       .recv_cq_i(recv_cq_q),
       .srq_i(srq.row),
@@ -130,7 +133,8 @@ module mailbox
                               MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_REGISTER_MR,
                               MBOX_OP_INVALIDATE_MR, MBOX_OP_CREATE_SRQ, MBOX_OP_DESTROY_SRQ,
                               MBOX_OP_MODIFY_SRQ, MBOX_OP_SET_WINDOW, MBOX_OP_ATTACH_GROUP,
-                              MBOX_OP_DETACH_GROUP, MBOX_OP_CREATE_EQ, MBOX_OP_DESTROY_EQ};
+                              MBOX_OP_DETACH_GROUP, MBOX_OP_CREATE_EQ, MBOX_OP_DESTROY_EQ,
+                              MBOX_OP_RESIZE_CQ};
   assign groups = op_q inside {MBOX_OP_ATTACH_GROUP, MBOX_OP_DETACH_GROUP, MBOX_OP_DESTROY_QP};
   // With RTR it introduces itself to its peer, and with SQD its send queue may be drained already.
   assign wakes = op_q == MBOX_OP_MODIFY_QP && (qp_connected(to) || to == QP_STATE_ERROR);
@@ -165,7 +169,7 @@ module mailbox
     if (state_q == StIdle && start_i) begin
       data_q     <= data_i;
       op_q       <= mbox_op_e'(op_i[7:0]);
-      op_known_q <= op_i <= 32'(MBOX_OP_DESTROY_EQ);
+      op_known_q <= op_i <= 32'(MBOX_OP_RESIZE_CQ);
     end
     if (state_q == StCqSend) send_cq_q <= command.cq_now;
     if (state_q == StCqRecv) recv_cq_q <= command.cq_now;
@@ -228,7 +232,8 @@ module mailbox
     end
   end
 
-  assign command.cq_we = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ};
+  assign command.cq_we = apply && op_q inside {MBOX_OP_CREATE_CQ, MBOX_OP_DESTROY_CQ, MBOX_OP_RESIZE_CQ};
+  assign command.cq_clear = op_q != MBOX_OP_RESIZE_CQ;
   // Those of a queue pair one after the other, then the one that the command names.
   assign command.cq_look = state_q inside {StRead, StCqSend, StCqRecv};
   always_comb begin
@@ -240,7 +245,11 @@ module mailbox
   end
   always_comb begin
     command.cq_config = '0;
-    if (command.cq_we) begin
+    if (command.cq_we && !command.cq_clear) begin
+      command.cq_config = command.cq_now;
+      command.cq_config.log_entries = 5'(new_ring.log_entries);
+      command.cq_config.pbl = new_ring.pbl_address;
+    end else if (command.cq_we) begin
       command.cq_config = '{
           valid: op_q == MBOX_OP_CREATE_CQ,
           page: page_t'(new_cq.page),
@@ -352,7 +361,7 @@ module mailbox
   assign idle_o = state_q == StIdle;
   assign done_o = state_q == StDone;
   assign status_o = result_q;
-  assign answer_o = op_q inside {MBOX_OP_QUERY_QP, MBOX_OP_QUERY_SRQ} &&
+  assign answer_o = op_q inside {MBOX_OP_QUERY_QP, MBOX_OP_QUERY_SRQ, MBOX_OP_RESIZE_CQ} &&
       result_q == MBOX_STATUS_OK;
 
   logic under_way;
@@ -362,9 +371,10 @@ module mailbox
 
   mbox_query_qp_t qp_answer;
   mbox_query_srq_t srq_answer;
+  mbox_resized_cq_t cq_answer;
   // Behind a shorter answer the payload stays.
   always_comb begin
-    {qp_answer, srq_answer, answer_data_o} = '0;
+    {qp_answer, srq_answer, cq_answer, answer_data_o} = '0;
     if (done_o) begin
       qp_answer = '{
           state: 32'(qp.row.status.state),
@@ -391,9 +401,13 @@ module mailbox
           producer: 32'(srq.row.producer),
           consumer: 32'(srq.row.consumer)
       };
+      cq_answer = '{producer: command.cq_producer};
       answer_data_o = data_q[$bits(mbox_answer_t)-1:0];
-      if (op_q == MBOX_OP_QUERY_QP) answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
-      else answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
+      unique case (op_q)
+        MBOX_OP_QUERY_QP: answer_data_o[$bits(qp_answer)-1:0] = qp_answer;
+        MBOX_OP_QUERY_SRQ: answer_data_o[$bits(srq_answer)-1:0] = srq_answer;
+        default: answer_data_o[$bits(cq_answer)-1:0] = cq_answer;
+      endcase
     end
   end
 

@@ -42,6 +42,7 @@ class Mailbox : public Bench<Vmailbox> {
   std::map<unsigned, bool> messages;         // likewise
   unsigned pulls_free = EXRNIC_READ_POOL, reads_free = EXRNIC_READ_POOL;
   std::map<unsigned, CqConfig> cqs;
+  std::map<unsigned, uint32_t> cq_producers, cq_unread;
   std::map<unsigned, EqConfig> eqs;
   std::map<unsigned, Srq> srqs;
   std::map<unsigned, Mr> regions;
@@ -85,7 +86,11 @@ class Mailbox : public Bench<Vmailbox> {
       dut().command_message_open_i = messages[dut().qp_index_o];
     }
     if (srq_asked) pack(dut().srq_row_i, srqs[srqn]);
-    if (cq_asked) pack(dut().command_cq_now_i, cqs[cqn]);
+    if (cq_asked) {
+      pack(dut().command_cq_now_i, cqs[cqn]);
+      dut().command_cq_producer_i = cq_producers[cqn];
+      dut().command_cq_unread_i = cq_unread[cqn];
+    }
     pack(dut().command_mr_now_i, regions[mr_index_]);
     settle();
   }
@@ -134,7 +139,7 @@ class Mailbox : public Bench<Vmailbox> {
     mr_index_ = dut().command_mr_index_o;
     if (dut().command_qp_we_o) write_qp();
     if (dut().command_cq_we_o) {
-      order += 'w';
+      order += dut().command_cq_clear_o ? "wc" : "w";
       cqs[dut().command_cqn_o] = unpack<CqConfig>(dut().command_cq_config_o);
     }
     if (dut().eq_we_o) {

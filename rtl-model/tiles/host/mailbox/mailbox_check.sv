@@ -19,6 +19,7 @@ module mailbox_check
     input read_pool_t   pulls_free_i,  // places that no queue pair has
     input read_pool_t   reads_free_i,
     input cq_config_t   cq_i,
+    input logic [31:0]  cq_unread_i,
     input cq_config_t   send_cq_i,
     input cq_config_t   recv_cq_i,
     input srq_t         srq_i,
@@ -39,6 +40,7 @@ module mailbox_check
   mbox_create_qp_t new_qp;
   mbox_create_srq_t new_srq;
   /* verilator lint_on UNUSEDSIGNAL */
+  mbox_resize_cq_t new_ring;
   mbox_register_mr_t new_mr;
   mbox_modify_srq_t new_limit;
   /* verilator lint_off UNUSEDSIGNAL */  // likewise, and the STag means something to the peer alone
@@ -47,6 +49,7 @@ module mailbox_check
   mbox_group_t new_group;
   assign object = data_i[$bits(mbox_object_t)-1:0];
   assign new_cq = data_i[$bits(mbox_create_cq_t)-1:0];
+  assign new_ring = data_i[$bits(mbox_resize_cq_t)-1:0];
   assign new_qp = data_i[$bits(mbox_create_qp_t)-1:0];
   assign new_mr = data_i[$bits(mbox_register_mr_t)-1:0];
   assign new_srq = data_i[$bits(mbox_create_srq_t)-1:0];
@@ -68,9 +71,10 @@ module mailbox_check
   endfunction
 
   // ---- Completion queues
-  logic moderation_ok, hearer_ok;
+  logic moderation_ok, hearer_ok, unread_ok;
   always_comb begin
-    {moderation_ok, hearer_ok} = '0;
+    {moderation_ok, hearer_ok, unread_ok} = '0;
+    if (valid_i) unread_ok = cq_unread_i <= 32'd1 << new_ring.log_entries[4:0];
     if (valid_i) hearer_ok = new_cq.eqn == NO_EQ ? new_cq.msix_vector < MSIX_VECTORS : eq_exists(new_cq.eqn);
     if (valid_i)
       moderation_ok = new_cq.moderation_count >> $bits(cq_i.moderation_count) == '0 &&
@@ -156,6 +160,13 @@ module mailbox_check
         else if (!ring_ok(new_cq.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_cq.pbl_address) ||
                  !moderation_ok)
           verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        // Whether what is unread fits can be said of a size that there is, so that comes last.
+        MBOX_OP_RESIZE_CQ:
+        if (new_ring.cqn >= N_CQ) verdict_o = MBOX_STATUS_BAD_INDEX;
+        else if (!cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!ring_ok(new_ring.log_entries, CQ_LOG_MAX) || !pbl_aligned(new_ring.pbl_address))
+          verdict_o = MBOX_STATUS_BAD_PARAMETER;
+        else if (!unread_ok) verdict_o = MBOX_STATUS_BAD_STATE;
         MBOX_OP_DESTROY_CQ:
         if (object.index >= N_CQ) verdict_o = MBOX_STATUS_BAD_INDEX;
         else if (!cq_i.valid) verdict_o = MBOX_STATUS_BAD_STATE;

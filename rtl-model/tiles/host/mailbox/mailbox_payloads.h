@@ -34,6 +34,9 @@ inline exrnic_mbox_create_cq cq_payload() {
   cq.eqn = EXRNIC_NO_EQ;
   return cq;
 }
+inline exrnic_mbox_resize_cq resize_payload() {
+  return {kCqn, EXRNIC_RING_LOG_MIN, 0x0fedcba98740};
+}
 inline exrnic_mbox_create_eq eq_payload() {
   exrnic_mbox_create_eq eq{};
   eq.eqn = 5;

@@ -34,7 +34,7 @@ TEST_CASE("Before a command stops the core, what stores of windows have begun is
 TEST_CASE("A command that does not exist is refused, whatever its low bits say") {
   Mailbox mailbox;
   for (const uint32_t op :
-       {EXRNIC_MBOX_OP_DESTROY_EQ + 1u, 0x100u, 0x103u, 0x80000001u, 0xffffffffu})
+       {EXRNIC_MBOX_OP_RESIZE_CQ + 1u, 0x100u, 0x103u, 0x80000001u, 0xffffffffu})
     CHECK(mailbox.run(op, cq_payload()) == kBadOpcode);
   CHECK_FALSE(mailbox.cqs[kCqn].valid);
 }
@@ -51,8 +51,10 @@ TEST_CASE(
   CHECK(mailbox.order == "1wfF0d");
   mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag));
   CHECK(mailbox.order == "1wfF0d");
-  mailbox.run(EXRNIC_MBOX_OP_DESTROY_CQ, object(kCqn));
+  mailbox.run(EXRNIC_MBOX_OP_RESIZE_CQ, resize_payload());
   CHECK(mailbox.order == "1wfF0d");
+  mailbox.run(EXRNIC_MBOX_OP_DESTROY_CQ, object(kCqn));
+  CHECK(mailbox.order == "1wcfF0d");
 }
 
 TEST_CASE("A completion queue is created as asked") {
@@ -113,6 +115,49 @@ TEST_CASE("Each field of a new completion queue is checked") {
   Mailbox mailbox;
   CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_CQ, payload) == expected);
   CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+}
+
+TEST_CASE("A completion queue gets another ring, and all else of it stays") {
+  Mailbox mailbox;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_EQ, eq_payload()) == kOk);
+  exrnic_mbox_create_cq payload = cq_payload();
+  SECTION("with a vector") {}
+  SECTION("with an event queue") { payload.eqn = 5; }
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_CREATE_CQ, payload) == kOk);
+  CqConfig expected = mailbox.cqs[kCqn];
+  mailbox.cq_producers[kCqn] = 0xfffffff0;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_RESIZE_CQ, resize_payload()) == kOk);
+  REQUIRE(mailbox.has_answer);
+  CHECK(mailbox.answer<exrnic_mbox_resized_cq>().producer == 0xfffffff0);
+  CHECK(mailbox.answer<exrnic_mbox_resize_cq>().pbl_address == resize_payload().pbl_address);
+  expected.log_entries = resize_payload().log_entries;
+  expected.pbl = resize_payload().pbl_address;
+  CHECK(mailbox.cqs[kCqn] == expected);
+}
+
+TEST_CASE("Each field of a resize is checked, and whether what is unread has room") {
+  exrnic_mbox_resize_cq payload = resize_payload();
+  exrnic_mbox_status expected = kBadIndex;
+  uint32_t unread = 1;
+  SECTION("number") { payload.cqn = EXRNIC_MAX_CQ; }
+  SECTION("number, high bits") { payload.cqn |= 0x80000000; }
+  SECTION("no such queue") { payload.cqn = kCqn - 2, expected = kBadState; }
+  SECTION("too small") { payload.log_entries = EXRNIC_RING_LOG_MIN - 1, expected = kBadParameter; }
+  SECTION("too large") { payload.log_entries = EXRNIC_CQ_LOG_MAX + 1, expected = kBadParameter; }
+  SECTION("size, high bits") { payload.log_entries = 0x10000004, expected = kBadParameter; }
+  SECTION("PBL") { payload.pbl_address += 8, expected = kBadParameter; }
+  SECTION("more unread than entries") { unread = 9, expected = kBadState; }
+  SECTION("as many unread as entries") { unread = 8, expected = kOk; }
+  SECTION("largest") {
+    payload = {kCqn, EXRNIC_CQ_LOG_MAX, ~uint64_t{63}};
+    unread = 1u << EXRNIC_CQ_LOG_MAX, expected = kOk;
+  }
+  Mailbox mailbox;
+  create_cqs(mailbox);
+  mailbox.cq_unread[kCqn] = unread;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_RESIZE_CQ, payload) == expected);
+  CHECK((mailbox.order.find('w') != std::string::npos) == (expected == kOk));
+  CHECK(mailbox.has_answer == (expected == kOk));
 }
 
 TEST_CASE("A completion queue may name an event queue that exists, and then no vector") {

@@ -79,12 +79,15 @@ class Completer : public Bench<Vcompleter> {
     settle();
   }
 
-  void create_cq(unsigned cqn, const CqConfig& config) {
-    dut().command_cq_we_i = 1;
+  void create_cq(unsigned cqn, const CqConfig& config) { configure(cqn, config, true); }
+  void resize_cq(unsigned cqn, const CqConfig& config) { configure(cqn, config, false); }
+  // The driver's look at a queue.
+  void look_at(unsigned cqn) {
     dut().command_cqn_i = cqn;
-    pack(dut().command_cq_config_i, config);
+    dut().command_cq_look_i = 1;
     cycle();
-    dut().command_cq_we_i = 0;
+    dut().command_cq_look_i = 0;
+    dut().command_cqn_i = 0;
   }
   void end(const TxDone& done) {
     pack(dut().done_i, done);
@@ -134,6 +137,15 @@ class Completer : public Bench<Vcompleter> {
   }
 
  private:
+  void configure(unsigned cqn, const CqConfig& config, bool clear) {
+    dut().command_cq_we_i = 1;
+    dut().command_cq_clear_i = clear;
+    dut().command_cqn_i = cqn;
+    pack(dut().command_cq_config_i, config);
+    cycle();
+    dut().command_cq_we_i = 0;
+  }
+
   template <typename Ready>
   void accept(const char* what, Ready ready) {
     wait_for(what, kLimit, ready);

@@ -225,6 +225,24 @@ TEST_CASE("A queue that is destroyed or created anew while its time runs does no
   CHECK(completer.interrupts() == 1);
 }
 
+TEST_CASE("A new ring leaves a queue armed, with its count and its time") {
+  Completer completer;
+  connect_moderated(completer, 3, kNs);
+  CqConfig cq = moderated(3, kNs);
+  cq.log_entries = 5;
+  completer.ring(bell(0, true));
+  completer.resize_cq(kCqn, cq);
+  completer.end(done(0));
+  completer.pass(kNs / 2);
+  cq.log_entries = 3;
+  completer.resize_cq(kCqn, cq);
+  completer.end(done(1));
+  CHECK(completer.interrupts() == 0);
+  SECTION("its time") { completer.pass(kNs / 2 + 20); }
+  SECTION("its count") { completer.end(done(2)); }
+  CHECK(completer.interrupts() == 1);
+}
+
 TEST_CASE("A quiesced completer does not fire late queues, and does so afterwards") {
   Completer completer;
   connect_moderated(completer, 10, kNs);

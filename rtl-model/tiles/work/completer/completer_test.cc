@@ -349,23 +349,74 @@ TEST_CASE("A completion queue that is created again starts empty, disarmed, in i
 TEST_CASE("The driver's look at a completion queue is answered one cycle later, and stays") {
   Completer completer;
   connect(completer);
-  const auto look_at = [&](unsigned cqn) {
-    completer.dut().command_cqn_i = cqn;
-    completer.dut().command_cq_look_i = 1;
-    completer.cycle();
-    completer.dut().command_cq_look_i = 0;
-    completer.dut().command_cqn_i = 0;
-  };
   const auto seen = [&] { return unpack<CqConfig>(completer.dut().command_cq_now_o); };
-  look_at(kCqn);
+  completer.look_at(kCqn);
   CHECK(seen().pbl == kPbl);
-  look_at(kRecvCqn);
+  completer.look_at(kRecvCqn);
   CHECK(seen().pbl == kRecvPbl);
   completer.end(done(0));
   CHECK(seen().pbl == kRecvPbl);
   completer.create_cq(kRecvCqn, CqConfig{});
-  look_at(kRecvCqn);
+  completer.look_at(kRecvCqn);
   CHECK(!seen().valid);
+}
+
+TEST_CASE("The driver's look tells how far a completion queue is") {
+  Completer completer;
+  connect(completer);
+  const auto seen = [&] {
+    completer.look_at(kCqn);
+    return std::pair<uint32_t, uint32_t>(completer.dut().command_cq_producer_o,
+                                         completer.dut().command_cq_unread_o);
+  };
+  CHECK(seen() == std::pair(0u, 0u));
+  for (uint16_t i = 0; i < 3; ++i) completer.end(done(i));
+  CHECK(seen() == std::pair(3u, 3u));
+  completer.ring(bell(2));
+  CHECK(seen() == std::pair(3u, 1u));
+  completer.create_cq(kCqn, small_cq());
+  CHECK(seen() == std::pair(0u, 0u));
+}
+
+// Entry i stands at i modulo the size of the ring of its time, with the phase of that ring.
+TEST_CASE("Completions go on in a new ring, in its rounds, and nothing else of the queue changes") {
+  Completer completer;
+  connect(completer);
+  uint32_t index = 0;
+  const auto complete = [&](const CqConfig& cq) {
+    const std::size_t at = completer.writes.size();
+    completer.end(done(static_cast<uint16_t>(index)));
+    CHECK(completer.cqe(at).wqe_index == index);
+    CHECK(completer.cqe(at).phase == !(index >> cq.log_entries & 1));
+    const uint32_t entry = index++ & ((1u << cq.log_entries) - 1);
+    CHECK(completer.xlate.requests.back().pbl_address == cq.pbl);
+    CHECK(completer.xlate.requests.back().to == entry * sizeof(exrnic_cqe));
+    completer.ring(bell(index));
+  };
+  CqConfig cq = small_cq();
+  for (int i = 0; i < 7; ++i) complete(cq);
+  for (const uint8_t log : {4, 1, 3, 2, 5}) {
+    cq.log_entries = log;
+    cq.pbl += 0x1000;
+    completer.resize_cq(kCqn, cq);
+    for (int i = 0; i < 37; ++i) complete(cq);
+  }
+  CHECK(completer.cq_errors == 0);
+}
+
+TEST_CASE("A queue has as much room as its new ring has entries that nobody has to take") {
+  Completer completer;
+  connect(completer);
+  for (uint16_t i = 0; i < 3; ++i) completer.end(done(i));
+  CqConfig cq = small_cq();
+  uint16_t room = 0;
+  SECTION("more") { cq.log_entries = 3, room = 5; }
+  SECTION("less") { completer.ring(bell(1)), cq.log_entries = 1; }
+  completer.resize_cq(kCqn, cq);
+  for (uint16_t i = 0; i < room; ++i) completer.end(done(3 + i));
+  CHECK(completer.cq_errors == 0);
+  completer.end(done(9));
+  CHECK(completer.cq_errors == 1);
 }
 
 TEST_CASE("A process that rings all the time holds no completion up") {

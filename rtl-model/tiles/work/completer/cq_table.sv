@@ -12,12 +12,15 @@ module cq_table
     output logic init_done_o,
     output cqn_t init_cqn_o,  // until then: the queue that is made invalid in this cycle
 
-    // The driver's access; a write empties the queue, the answer to a look stays until the next one.
-    input  logic       config_look_i,
-    input  logic       config_we_i,
-    input  cqn_t       config_cqn_i,
-    input  cq_config_t config_i,
-    output cq_config_t config_o,
+    // The driver's access; a write with `clear` empties the queue, the answer to a look stays until the next one.
+    input  logic        config_look_i,
+    input  logic        config_we_i,
+    input  logic        config_clear_i,
+    input  cqn_t        config_cqn_i,
+    input  cq_config_t  config_i,
+    output cq_config_t  config_o,
+    output logic [31:0] config_producer_o,
+    output logic [31:0] config_unread_o,
 
     // The queue in hand: the answer to a look stays until the next one.
     input  logic        look_i,
@@ -40,11 +43,21 @@ module cq_table
     end
   end
 
-  cqn_t config_cqn[2];
+  // Whose row is read: of the queue in hand, and of the one that the driver looks at.
+  logic [1:0] looks;
+  cqn_t look_cqn[2];
   cq_config_t config_read[2];
-  assign config_cqn = '{cqn_i, config_cqn_i};
+  logic [31:0] producer_read[2], consumer_read[2];
+  assign looks = {config_look_i, look_i};
+  assign look_cqn = '{cqn_i, config_cqn_i};
   assign cq_o = config_read[0];
+  assign producer_o = producer_read[0];
+  assign consumer_o = consumer_read[0];
   assign config_o = config_read[1];
+  assign config_producer_o = producer_read[1];
+  assign config_unread_o = producer_read[1] - consumer_read[1];
+  logic clears;
+  assign clears = config_we_i && config_clear_i;
   ram_nr1w #(
       .WIDTH($bits(cq_config_t)),
       .DEPTH(N_CQ),
@@ -54,33 +67,35 @@ module cq_table
       .write_i        (config_we_i || !init_done_o),
       .write_address_i(init_done_o ? config_cqn_i : init_cqn_o),
       .write_data_i   (init_done_o ? config_i : '0),
-      .read_i         ({config_look_i, look_i}),
-      .read_address_i (config_cqn),
+      .read_i         (looks),
+      .read_address_i (look_cqn),
       .read_data_o    (config_read)
   );
-  ram_1r1w #(
+  ram_nr1w #(
       .WIDTH(32),
-      .DEPTH(N_CQ)
+      .DEPTH(N_CQ),
+      .READERS(2)
   ) u_producer (
       .clk_i,
-      .write_i        (config_we_i || producer_we_i),
-      .write_address_i(config_we_i ? config_cqn_i : cqn_i),
-      .write_data_i   (config_we_i ? '0 : producer_o + 1'b1),
-      .read_i         (look_i),
-      .read_address_i (cqn_i),
-      .read_data_o    (producer_o)
+      .write_i        (clears || producer_we_i),
+      .write_address_i(clears ? config_cqn_i : cqn_i),
+      .write_data_i   (clears ? '0 : producer_o + 1'b1),
+      .read_i         (looks),
+      .read_address_i (look_cqn),
+      .read_data_o    (producer_read)
   );
-  ram_1r1w #(
+  ram_nr1w #(
       .WIDTH(32),
-      .DEPTH(N_CQ)
+      .DEPTH(N_CQ),
+      .READERS(2)
   ) u_consumer (
       .clk_i,
-      .write_i        (config_we_i || consumer_we_i),
-      .write_address_i(config_we_i ? config_cqn_i : cqn_i),
-      .write_data_i   (config_we_i ? '0 : consumer_i),
-      .read_i         (look_i),
-      .read_address_i (cqn_i),
-      .read_data_o    (consumer_o)
+      .write_i        (clears || consumer_we_i),
+      .write_address_i(clears ? config_cqn_i : cqn_i),
+      .write_data_i   (clears ? '0 : consumer_i),
+      .read_i         (looks),
+      .read_address_i (look_cqn),
+      .read_data_o    (consumer_read)
   );
 
   // ---- What is promised
