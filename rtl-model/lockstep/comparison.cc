@@ -101,6 +101,10 @@ bool Comparison::all_rest() const {
 // ---- Outputs of the subject
 
 void Comparison::loaded(uint32_t id, const Expectation& expectation, uint64_t value) {
+  const MmioAccess& access = expectation.access;
+  if (access.bar == EXRNIC_BAR_REGISTERS && access.offset == EXRNIC_REG_MBOX_STATUS &&
+      value != EXRNIC_MBOX_STATUS_BUSY)
+    nodes_.at(id).ledger.driver().subject_ended(value == EXRNIC_MBOX_STATUS_OK);
   at_node(id, [&] {
     if (value == expectation.value || !must_equal(nodes_.at(id), expectation, value)) return;
     throw Mismatch(fmt::format("load of BAR {} offset {:#x}: expected {:#x}, came {:#x}",

@@ -155,12 +155,17 @@ void Comparison::command(uint32_t id, uint32_t op) {
   Node& node = nodes_.at(id);
   node.command_quiet = quiet_;
   DriverView& driver = node.ledger.driver();
-  if (shadow_register(id, EXRNIC_REG_MBOX_STATUS) != EXRNIC_MBOX_STATUS_OK)
-    return driver.failed(op);
-  take_away(id, op, driver.command<exrnic_mbox_object>().index);
-  driver.succeeded(op, [&](uint64_t address, uint8_t* out, size_t length) {
+  const auto read_memory = [&node](uint64_t address, uint8_t* out, size_t length) {
     return node.subject->peek(address, out, length);
-  });
+  };
+  const uint32_t status = shadow_register(id, EXRNIC_REG_MBOX_STATUS);
+  // A shadow is ahead: more may be unread in it.
+  if (op == EXRNIC_MBOX_OP_RESIZE_CQ && status == EXRNIC_MBOX_STATUS_BAD_STATE && !quiet_ &&
+      driver.may_resize(read_memory))
+    lose_all(id);
+  if (status != EXRNIC_MBOX_STATUS_OK) return driver.failed(op);
+  take_away(id, op, driver.command<exrnic_mbox_object>().index);
+  driver.succeeded(op, read_memory);
   follow_connection(id, op);
 }
 

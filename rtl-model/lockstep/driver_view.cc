@@ -29,9 +29,17 @@ void forget(std::vector<uint32_t>& numbers, uint32_t number) {
 
 }  // namespace
 
-uint64_t CompletionRing::address_of(uint32_t entry) const {
+uint64_t CompletionRing::Place::address_of(uint32_t entry) const {
   const uint64_t offset = (entry & ((1u << log_entries) - 1)) * sizeof(exrnic_cqe);
   return pages.at(offset / kPage) + offset % kPage;
+}
+
+const CompletionRing::Place* CompletionRing::place_of(Side side, uint64_t address) {
+  const uint32_t entry = next[size_t(side)];
+  Place& place = places[size_t(side)];
+  if (side == Side::kSubject && later && later->address_of(entry) == address)
+    place = *std::exchange(later, std::nullopt);
+  return place.address_of(entry) == address ? &place : nullptr;
 }
 
 void DriverView::begins(uint32_t op) {
@@ -52,6 +60,11 @@ void DriverView::succeeded(uint32_t op, const ReadMemory& read_memory) {
   switch (op) {
     case EXRNIC_MBOX_OP_CREATE_CQ:
       return create_cq(command<exrnic_mbox_create_cq>(), read_memory);
+    case EXRNIC_MBOX_OP_RESIZE_CQ: {
+      CompletionRing& ring = rings_.at(command<exrnic_mbox_resize_cq>().cqn);
+      ring.later = ring.places[size_t(Side::kReference)] = new_place(read_memory);
+      return;
+    }
     case EXRNIC_MBOX_OP_DESTROY_CQ:
       return ended_rings_.push_back(command<exrnic_mbox_object>().index);
     case EXRNIC_MBOX_OP_DESTROY_EQ: {
@@ -94,6 +107,29 @@ bool DriverView::has_window(uint32_t qpn) const {
   return found != queue_pairs_.end() && found->second.has_window;
 }
 
+CompletionRing::Place DriverView::new_place(const ReadMemory& read_memory) const {
+  const auto resize = command<exrnic_mbox_resize_cq>();
+  return {resize.log_entries,
+          pages_of(resize.pbl_address, sizeof(exrnic_cqe) << resize.log_entries, read_memory)};
+}
+
+bool DriverView::may_resize(const ReadMemory& read_memory) {
+  const auto resize = command<exrnic_mbox_resize_cq>();
+  CompletionRing* queue = ring(resize.cqn);
+  if (queue == nullptr) return false;
+  const uint32_t unread = queue->next[size_t(Side::kSubject)] - queue->consumer;
+  if (unread > 1u << resize.log_entries) return false;
+  queue->later = new_place(read_memory);
+  return true;
+}
+
+void DriverView::subject_ended(bool well) {
+  for (auto& [cqn, ring] : rings_) {
+    auto later = std::exchange(ring.later, std::nullopt);
+    if (later && well) ring.places[size_t(Side::kSubject)] = std::move(*later);
+  }
+}
+
 void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory) {
   forget(ended_rings_, command.cqn);
   CompletionRing ring;
@@ -101,9 +137,9 @@ void DriverView::create_cq(const exrnic_mbox_create_cq& command, const ReadMemor
   ring.page = command.page;
   ring.vector =
       command.eqn == EXRNIC_NO_EQ ? command.msix_vector : event_rings_.at(command.eqn).vector;
-  ring.log_entries = command.log_entries;
-  ring.pages =
-      pages_of(command.pbl_address, sizeof(exrnic_cqe) << command.log_entries, read_memory);
+  ring.places.fill(
+      {command.log_entries,
+       pages_of(command.pbl_address, sizeof(exrnic_cqe) << command.log_entries, read_memory)});
   rings_[command.cqn] = std::move(ring);
 }
 

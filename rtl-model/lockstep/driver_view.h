@@ -26,15 +26,23 @@ struct CompletionRing {
   uint32_t cqn = 0;
   uint32_t page = 0;
   uint32_t vector = 0;
-  uint32_t log_entries = 0;
-  std::vector<uint64_t> pages;
+  struct Place {
+    uint32_t log_entries = 0;
+    std::vector<uint64_t> pages;
+
+    uint64_t address_of(uint32_t entry) const;
+    uint8_t phase_of(uint32_t entry) const { return !(entry >> log_entries & 1); }
+  };
+  std::array<Place, kSides> places;
+  std::optional<Place> later;  // of the subject, as soon as it executes the command in its mailbox
   std::array<uint32_t, kSides> next{};  // entries written by each side, free-running
   uint32_t consumer = 0;                // entries taken by the program
   uint32_t skew = 0;                    // by which the reference was ahead at the last rest
   bool rearmed = false;                 // since the last rest
   bool arms_differ = false;  // one side may have fired where the other one is still armed
 
-  uint64_t address_of(uint32_t entry) const;
+  // Where a completion that a side writes there is to be in its ring, if it is the next one.
+  const Place* place_of(Side side, uint64_t address);
 };
 
 // Where events are written. How often one is told that happens again and again is a matter of time.
@@ -111,6 +119,12 @@ class DriverView {
   // Takes over what the command in the mailbox, which has succeeded, says.
   void succeeded(uint32_t op, const ReadMemory& read_memory);
 
+  // Of RESIZE_CQ, which the reference has refused because of what is unread: time decides what the
+  // subject does. False: there is no such doubt.
+  bool may_resize(const ReadMemory& read_memory);
+  // The subject has said how the command in its mailbox ended.
+  void subject_ended(bool well);
+
   template <typename Command>
   Command command() const {
     static_assert(sizeof(Command) <= sizeof payload_);
@@ -183,6 +197,7 @@ class DriverView {
 
  private:
   void create_cq(const exrnic_mbox_create_cq& command, const ReadMemory& read_memory);
+  CompletionRing::Place new_place(const ReadMemory& read_memory) const;
   void create_eq(const exrnic_mbox_create_eq& command);
   void create_qp(const exrnic_mbox_create_qp& command, const ReadMemory& read_memory);
   void create_srq(const exrnic_mbox_create_srq& command);

@@ -78,8 +78,9 @@ bool NodeLedger::take_completion(Side side, const PostedWrite& write) {
   CompletionRing* ring = driver_.ring_of(cqe);
   if (ring == nullptr) return false;
   uint32_t& next = ring->next[size_t(side)];
-  if (write.address != ring->address_of(next)) return false;
-  const uint8_t phase = !(next >> ring->log_entries & 1);
+  const CompletionRing::Place* place = ring->place_of(side, write.address);
+  if (place == nullptr) return false;
+  const uint8_t phase = place->phase_of(next);
   if (cqe.phase != phase)
     throw Mismatch(
         fmt::format("queue pair {}: phase of entry {} of completion queue {}: expected "

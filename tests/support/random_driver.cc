@@ -23,8 +23,8 @@ namespace {
 
 constexpr uint64_t kLimitNs = 200'000'000;
 constexpr uint64_t kRingBytes = 4096;
-constexpr unsigned kBringUp = EXRNIC_MBOX_OP_DESTROY_EQ + 1;  // beside the commands
-constexpr uint64_t kUnreadable = 0x77'0000'0000;              // nothing there is granted
+constexpr unsigned kBringUp = EXRNIC_MBOX_OP_RESIZE_CQ + 1;  // beside the commands
+constexpr uint64_t kUnreadable = 0x77'0000'0000;             // nothing there is granted
 
 TestbedOptions two_nodes() {
   TestbedOptions options;
@@ -179,6 +179,8 @@ class RandomDriver {
       case EXRNIC_MBOX_OP_DESTROY_EQ:
         if (random_() % 4) return give(EXRNIC_MBOX_OP_NOP, no_object);
         return give(EXRNIC_MBOX_OP_DESTROY_EQ, exrnic_mbox_object{one_of({0u, 1u}, {~0u})});
+      case EXRNIC_MBOX_OP_RESIZE_CQ:
+        return give(EXRNIC_MBOX_OP_RESIZE_CQ, exrnic_mbox_resize_cq{cqn(), ring_log(), cq_pbl()});
       case kBringUp:
         return bring_up(one_of({11u, 12u}, {13u}));
       default:

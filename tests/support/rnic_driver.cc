@@ -141,6 +141,29 @@ Queue RnicDriver::create_cq(Queue queue, exrnic_mbox_create_cq create, uint32_t 
   return queue;
 }
 
+exrnic_mbox_status RnicDriver::resize_cq(Queue& cq, uint32_t log_entries) {
+  Queue next = make_ring(cq.number, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite);
+  next.index = cq.index;
+  exrnic_cqe nothing{};
+  nothing.phase = EXRNIC_CQE_PHASE_NONE;
+  for (uint32_t i = 0; i < 1u << log_entries; ++i)
+    host_.poke(address_of(next, i), bytes_of(nothing));
+  const exrnic_mbox_status status =
+      command(EXRNIC_MBOX_OP_RESIZE_CQ,
+              exrnic_mbox_resize_cq{cq.number, log_entries, next.ring.pbl});
+  Queue& unused = status == EXRNIC_MBOX_STATUS_OK ? cq : next;
+  for (const uint64_t page : unused.ring.pages) host_.revoke(page, kPage);
+  if (status != EXRNIC_MBOX_STATUS_OK) return status;
+  for (const uint32_t end = answer<exrnic_mbox_resized_cq>().producer; cq.index != end;
+       ++cq.index) {
+    exrnic_cqe cqe = cqe_at(cq);
+    cqe.phase = !(cq.index >> log_entries & 1);
+    host_.poke(address_of(next, cq.index), bytes_of(cqe));
+  }
+  cq = next;
+  return status;
+}
+
 EventQueue RnicDriver::create_eq(uint32_t eqn, uint32_t vector, uint32_t log_entries) {
   const uint64_t bytes = sizeof(exrnic_eqe) << log_entries;
   if (bytes > kPage) throw std::runtime_error("an event queue of the tests lies within a page");
@@ -290,6 +313,12 @@ void RnicDriver::stop(uint32_t qpn, uint64_t limit_ns) {
 template <typename Answer>
 Answer RnicDriver::ask(exrnic_mbox_op op, uint32_t index) {
   must(op, exrnic_mbox_object{index});
+  return answer<Answer>();
+}
+
+// Of the command that has ended.
+template <typename Answer>
+Answer RnicDriver::answer() {
   Answer answer{};
   for (uint32_t at = 0; at < sizeof answer; at += 4) {
     const uint32_t word = read_register(EXRNIC_REG_MBOX_DATA + at);
@@ -416,13 +445,21 @@ void RnicDriver::arm(const Queue& cq, uint32_t page, bool solicited) {
                  cq.number, cq.index);
 }
 
-std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
-  const uint64_t at = (cq.index & ((1u << cq.log_entries) - 1)) * sizeof(exrnic_cqe);
-  const Bytes raw = host_.peek(cq.ring.pages.at(at / kPage) + at % kPage, sizeof(exrnic_cqe));
+uint64_t RnicDriver::address_of(const Queue& cq, uint32_t index) {
+  const uint64_t at = (index & ((1u << cq.log_entries) - 1)) * sizeof(exrnic_cqe);
+  return cq.ring.pages.at(at / kPage) + at % kPage;
+}
+
+exrnic_cqe RnicDriver::cqe_at(const Queue& cq) const {
+  const Bytes raw = host_.peek(address_of(cq, cq.index), sizeof(exrnic_cqe));
   exrnic_cqe cqe;
   std::memcpy(&cqe, raw.data(), sizeof cqe);
-  const bool phase = !(cq.index >> cq.log_entries & 1);
-  if ((cqe.phase & 1) != phase) return std::nullopt;
+  return cqe;
+}
+
+std::optional<exrnic_cqe> RnicDriver::poll(Queue& cq, uint32_t page) {
+  const exrnic_cqe cqe = cqe_at(cq);
+  if (cqe.phase != !(cq.index >> cq.log_entries & 1)) return std::nullopt;
   ++cq.index;
   store_doorbell(page, EXRNIC_DOORBELL_CQ, cq.number, cq.index);
   return cqe;

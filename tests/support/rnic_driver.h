@@ -129,6 +129,8 @@ class RnicDriver {
   // A completion queue that tells an event queue when it fires.
   Queue create_cq(uint32_t cqn, uint32_t page, const EventQueue& eq, uint32_t log_entries = 6,
                   const Moderation& moderation = {});
+  // Another ring: completions that are not taken come along, and the old one is the RNIC's no more.
+  exrnic_mbox_status resize_cq(Queue& cq, uint32_t log_entries);
   EventQueue create_eq(uint32_t eqn, uint32_t vector, uint32_t log_entries = 6);
   QueuePair create_qp(uint32_t qpn, uint32_t page, uint32_t pd, const Queue& cq,
                       uint32_t log_slots = 6);
@@ -185,9 +187,13 @@ class RnicDriver {
   uint64_t next_page();
   uint64_t pin_pbl(const std::vector<uint64_t>& pages);
   template <typename Answer>
+  Answer answer();
+  template <typename Answer>
   Answer ask(exrnic_mbox_op op, uint32_t index);
   Queue create_cq(Queue queue, exrnic_mbox_create_cq create, uint32_t page,
                   const Moderation& moderation);
+  static uint64_t address_of(const Queue& cq, uint32_t index);  // of a completion
+  exrnic_cqe cqe_at(const Queue& cq) const;                     // the next one
   Queue make_ring(uint32_t number, uint32_t log_entries, uint32_t entry_bytes, DmaRights rights);
   template <typename Piece>
   void for_each_piece(const Region& region, uint64_t offset, uint64_t length, Piece piece);
