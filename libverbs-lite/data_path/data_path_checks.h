@@ -244,6 +244,41 @@ static const char* check_completion_queue(void) {
   return NULL;
 }
 
+/* As the device: writes CQE `index`, which says so. */
+static void write_cqe(const struct exrnic_cq_ring* cq, uint32_t index) {
+  exrnic_cq_place(cq, index)->qpn = index;
+  exrnic_cq_place(cq, index)->phase = exrnic_cq_phase(cq, index);
+}
+
+/* From each index around the ends of a round, and of all indices. */
+static const char* check_change_of_ring(void) {
+  static struct exrnic_cqe before[2 * SLOTS], after[4 * SLOTS];
+  static const uint32_t sizes[] = {SLOTS, 2 * SLOTS, 4 * SLOTS};
+  uint32_t size, first, unread, i;
+
+  for (size = 0; size < 3; size++) {
+    for (first = (uint32_t)-5 * SLOTS; first != 5 * SLOTS; first++) {
+      for (unread = 0; unread <= SLOTS; unread++) {
+        struct exrnic_cq_ring cq = {before, 2 * SLOTS, 3, first, first};
+        const uint32_t producer = first + unread;
+
+        for (i = 0; i < 2 * SLOTS; i++) write_cqe(&cq, first - 2 * SLOTS + i);
+        for (i = first; i != producer; i++) write_cqe(&cq, i);
+        exrnic_cq_clear(after, sizes[size]);
+        exrnic_cq_change_ring(&cq, after, sizes[size], producer);
+        for (i = first; i != producer; i++)
+          HOLDS(exrnic_cq_at(&cq, i) && exrnic_cq_at(&cq, i)->qpn == i);
+        HOLDS(exrnic_cq_at(&cq, producer) == NULL);
+        HOLDS(cq.consumer == first && cq.reported == first && cq.number == 3);
+        for (i = unread; i < sizes[size]; i++) write_cqe(&cq, first + i);
+        for (i = 0; i < sizes[size]; i++) HOLDS(exrnic_cq_at(&cq, first + i)->qpn == first + i);
+        HOLDS(exrnic_cq_at(&cq, first + sizes[size]) == NULL);
+      }
+    }
+  }
+  return NULL;
+}
+
 static const char* check_stags(void) {
   uint32_t last, random;
 
@@ -272,6 +307,7 @@ static const char* check_refusals(void) {
   HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_ATTACH_GROUP, EXRNIC_MBOX_STATUS_BAD_INDEX) ==
         ENOSPC);
   HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_ATTACH_GROUP, 99) == EIO);
+  HOLDS(exrnic_mbox_status_errno(EXRNIC_MBOX_OP_RESIZE_CQ, EXRNIC_MBOX_STATUS_BAD_STATE) == ENOSPC);
   return NULL;
 }
 
@@ -290,6 +326,8 @@ static const char* run_checks(const char** what) {
       {"shared receives end in any order, each as a whole", check_shared_queue},
       {"a shared receive that does not end holds none of the others up", check_long_message},
       {"a CQE is new by its phase, and its place is given back", check_completion_queue},
+      {"a queue that gets another ring takes along what is new, to its place in that one",
+       check_change_of_ring},
       {"an STag has any key but the last one of its index", check_stags},
       {"a refusal of the device is an errno, which the command has a part in", check_refusals}};
   size_t i;

@@ -413,7 +413,7 @@ static inline bool exrnic_shared_queue_complete(struct exrnic_shared_queue* queu
 /* ---- Completion queues */
 
 struct exrnic_cq_ring {
-  struct exrnic_cqe* entries; /* zeroed at first */
+  struct exrnic_cqe* entries; /* zeroed at first; see exrnic_cq_clear */
   uint32_t num_entries;       /* a power of two */
   uint32_t number;
   uint32_t consumer; /* CQEs taken */
@@ -446,7 +446,31 @@ static inline const struct exrnic_cqe* exrnic_cq_at(const struct exrnic_cq_ring*
   const struct exrnic_cqe* cqe = exrnic_cq_place(cq, index);
   const uint8_t phase = exrnic_load_phase_before_cqe(&cqe->phase);
 
-  return (phase & 1) == exrnic_cq_phase(cq, index) ? cqe : NULL;
+  return phase == exrnic_cq_phase(cq, index) ? cqe : NULL;
+}
+
+/* Entries for a ring that a queue gets in the middle of a round: none is new in any round. */
+static inline void exrnic_cq_clear(struct exrnic_cqe* entries, uint32_t num_entries) {
+  uint32_t i;
+
+  for (i = 0; i < num_entries; i++) entries[i].phase = EXRNIC_CQE_PHASE_NONE;
+}
+
+/*
+ * The device has given the queue this ring in the place of another: CQEs before `producer` stand in
+ * the old one. Those that were not taken come along.
+ */
+static inline void exrnic_cq_change_ring(struct exrnic_cq_ring* cq, struct exrnic_cqe* entries,
+                                         uint32_t num_entries, uint32_t producer) {
+  const struct exrnic_cq_ring old = *cq;
+  uint32_t index;
+
+  cq->entries = entries;
+  cq->num_entries = num_entries;
+  for (index = cq->consumer; index != producer && exrnic_cq_at(&old, index); index++) {
+    *exrnic_cq_place(cq, index) = *exrnic_cq_place(&old, index);
+    exrnic_cq_place(cq, index)->phase = exrnic_cq_phase(cq, index);
+  }
 }
 
 /* Moves one that it has written to the place of another. */

@@ -47,6 +47,8 @@ static inline int exrnic_mbox_status_errno(enum exrnic_mbox_op op, uint32_t stat
   /* A queue pair may have gone to another state since its owner looked. */
   if (state && (op == EXRNIC_MBOX_OP_MODIFY_QP || op == EXRNIC_MBOX_OP_SET_WINDOW)) return EPERM;
   if (state && op == EXRNIC_MBOX_OP_ATTACH_GROUP) return EEXIST;
+  /* More is unread than the new ring has entries. */
+  if (state && op == EXRNIC_MBOX_OP_RESIZE_CQ) return ENOSPC;
   if (state && op == EXRNIC_MBOX_OP_DETACH_GROUP) return ENOENT;
   /* The table of attachments is full. */
   if (status == EXRNIC_MBOX_STATUS_BAD_INDEX && op == EXRNIC_MBOX_OP_ATTACH_GROUP) return ENOSPC;
