@@ -64,15 +64,22 @@ static int exrnic_ucq_create_on_device(struct exrnic_ucontext *uctx, struct exrn
 	return 0;
 }
 
-int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr,
-		      struct exrnic_event_queue *channel)
+static int exrnic_ucq_pin_ring(struct exrnic_ucontext *uctx, struct exrnic_ring *ring, u64 address,
+			       u32 entries)
 {
 	const struct exrnic_ring_shape shape = {
-		.entries = attr->entries,
+		.entries = entries,
 		.entry_bytes = sizeof(struct exrnic_cqe),
 		.log_max = EXRNIC_CQ_LOG_MAX,
 		.writable = true,
 	};
+
+	return exrnic_ring_pin(uctx, ring, address, &shape);
+}
+
+int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr,
+		      struct exrnic_event_queue *channel)
+{
 	struct exrnic_destroy unused;
 	struct exrnic_ucq *cq;
 	int err;
@@ -82,7 +89,7 @@ int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *att
 	cq = exrnic_object_alloc(uctx, EXRNIC_KIND_CQ, 1, sizeof(*cq));
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	err = exrnic_ring_pin(uctx, &cq->ring, attr->ring, &shape);
+	err = exrnic_ucq_pin_ring(uctx, &cq->ring, attr->ring, attr->entries);
 	if (err)
 		goto err_free;
 	err = exrnic_ring_map(uctx->edev, &cq->ring);
@@ -106,6 +113,32 @@ err_ring:
 	exrnic_ring_unpin(uctx, &cq->ring);
 err_free:
 	exrnic_object_free(uctx, cq);
+	return err;
+}
+
+/* Both rings are pinned until it is known which of them the device uses. */
+int exrnic_ucq_resize(struct exrnic_ucontext *uctx, struct exrnic_resize_cq *attr)
+{
+	struct exrnic_ring ring = {};
+	struct exrnic_ucq *cq;
+	int err;
+
+	if (attr->rsvd)
+		return -EINVAL;
+	if (!exrnic_ucq_find(uctx, attr->cqn))
+		return -ENOENT;
+	err = exrnic_ucq_pin_ring(uctx, &ring, attr->ring, attr->entries);
+	if (err)
+		return err;
+	/* It may have ended meanwhile. */
+	cq = exrnic_ucq_find(uctx, attr->cqn);
+	err = cq ? exrnic_ring_map(uctx->edev, &ring) : -ENOENT;
+	if (!err)
+		err = exrnic_cq_resize(uctx->edev, &cq->cq, &ring.pbl, ring.log_entries,
+				       &attr->producer);
+	if (!err)
+		swap(ring, cq->ring);
+	exrnic_ring_unpin(uctx, &ring);
 	return err;
 }
 

@@ -28,6 +28,7 @@ union exrnic_ioctl_arg {
 	struct exrnic_new_port port;
 	struct exrnic_create_window create_window;
 	struct exrnic_create_cq create_cq;
+	struct exrnic_resize_cq resize_cq;
 	struct exrnic_create_qp create_qp;
 	struct exrnic_modify_qp modify_qp;
 	struct exrnic_group group;
@@ -158,6 +159,11 @@ static void exrnic_undo_create_cq(struct exrnic_ucontext *uctx, union exrnic_ioc
 	struct exrnic_destroy destroy = { .handle = arg->create_cq.cqn };
 
 	exrnic_ucq_destroy(uctx, &destroy);
+}
+
+static int exrnic_do_resize_cq(struct exrnic_ucontext *uctx, union exrnic_ioctl_arg *arg)
+{
+	return exrnic_ucq_resize(uctx, &arg->resize_cq);
 }
 
 /* Of a queue; only completion queues count both kinds of events. */
@@ -442,6 +448,7 @@ static const struct exrnic_ioctl exrnic_ioctls[] = {
 	EXRNIC_IOCTL(DESTROY_MSG_CHANNEL, destroy_msg_channel, 8),
 	EXRNIC_IOCTL(ATTACH_GROUP, attach_group, 8),
 	EXRNIC_IOCTL(DETACH_GROUP, detach_group, 8),
+	EXRNIC_IOCTL(RESIZE_CQ, resize_cq, 24),
 	EXRNIC_IOCTL(GET_STATUS, get_status, 8),
 };
 

@@ -167,6 +167,7 @@ void exrnic_upd_release_all(struct exrnic_ucontext *uctx);
 /* attr->channel_fd is the caller's business; channel: its queue of completion events, or NULL. */
 int exrnic_ucq_create(struct exrnic_ucontext *uctx, struct exrnic_create_cq *attr,
 		      struct exrnic_event_queue *channel);
+int exrnic_ucq_resize(struct exrnic_ucontext *uctx, struct exrnic_resize_cq *attr);
 int exrnic_ucq_destroy(struct exrnic_ucontext *uctx, struct exrnic_destroy *attr);
 struct exrnic_ucq *exrnic_ucq_find(struct exrnic_ucontext *uctx, u32 cqn);
 void exrnic_ucq_release_all(struct exrnic_ucontext *uctx);

@@ -44,6 +44,23 @@ err_number:
 }
 EXRNIC_EXPORT(exrnic_cq_create);
 
+int exrnic_cq_resize(struct exrnic_device *edev, const struct exrnic_cq *cq,
+		     const struct exrnic_pbl *ring, u32 log_entries, u32 *producer)
+{
+	const struct exrnic_mbox_resize_cq in = {
+		.cqn = cpu_to_le32(cq->cqn),
+		.log_entries = cpu_to_le32(log_entries),
+		.pbl_address = cpu_to_le64(ring->bus),
+	};
+	struct exrnic_mbox_resized_cq out;
+	int err = exrnic_mbox_resize_cq(edev, &in, &out);
+
+	if (!err)
+		*producer = le32_to_cpu(out.producer);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_cq_resize);
+
 /* The device first: behind its answer it writes no CQE any more, and the ring may be given back. */
 void exrnic_cq_destroy(struct exrnic_device *edev, struct exrnic_cq *cq)
 {

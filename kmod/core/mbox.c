@@ -308,6 +308,17 @@ void exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn)
 	exrnic_mbox_end(edev, EXRNIC_MBOX_OP_DESTROY_CQ, cqn);
 }
 
+int exrnic_mbox_resize_cq(struct exrnic_device *edev, const struct exrnic_mbox_resize_cq *in,
+			  struct exrnic_mbox_resized_cq *out)
+{
+	const enum exrnic_mbox_op op = EXRNIC_MBOX_OP_RESIZE_CQ;
+	const struct exrnic_mbox_data data = {
+		.in = in, .in_bytes = sizeof(*in), .out = out, .out_bytes = sizeof(*out),
+	};
+
+	return exrnic_mbox_errno(edev, op, exrnic_mbox_exec_killable(edev, op, &data));
+}
+
 int exrnic_mbox_create_srq(struct exrnic_device *edev, const struct exrnic_mbox_create_srq *in)
 {
 	return exrnic_mbox_set(edev, EXRNIC_MBOX_OP_CREATE_SRQ, in, sizeof(*in));

@@ -33,6 +33,9 @@ int exrnic_mbox_create_eq(struct exrnic_device *edev, const struct exrnic_mbox_c
 void exrnic_mbox_destroy_eq(struct exrnic_device *edev, u32 eqn);
 int exrnic_mbox_create_cq(struct exrnic_device *edev, const struct exrnic_mbox_create_cq *in);
 void exrnic_mbox_destroy_cq(struct exrnic_device *edev, u32 cqn);
+/* -ENOSPC: more is unread than the new ring has entries. */
+int exrnic_mbox_resize_cq(struct exrnic_device *edev, const struct exrnic_mbox_resize_cq *in,
+			  struct exrnic_mbox_resized_cq *out);
 int exrnic_mbox_create_srq(struct exrnic_device *edev, const struct exrnic_mbox_create_srq *in);
 int exrnic_mbox_modify_srq(struct exrnic_device *edev, const struct exrnic_mbox_modify_srq *in);
 int exrnic_mbox_query_srq(struct exrnic_device *edev, u32 srqn, struct exrnic_mbox_query_srq *out);

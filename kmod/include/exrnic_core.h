@@ -301,6 +301,14 @@ struct exrnic_cq_attr {
 
 int exrnic_cq_create(struct exrnic_device *edev, struct exrnic_cq *cq,
 		     const struct exrnic_cq_attr *attr);
+/*
+ * Another ring, of BIT(log_entries) struct exrnic_cqe whose phase is EXRNIC_CQE_PHASE_NONE. On success the device writes
+ * to the old one no more: completions from *producer on, modulo 2^32, go to the new one, those before stand in the old one.
+ * -ENOSPC: more is unread than the new ring has entries. Then, and with any other error, the queue has its old ring,
+ * if not the device was cut off from all memory.
+ */
+int exrnic_cq_resize(struct exrnic_device *edev, const struct exrnic_cq *cq,
+		     const struct exrnic_pbl *ring, u32 log_entries, u32 *producer);
 void exrnic_cq_destroy(struct exrnic_device *edev, struct exrnic_cq *cq);
 
 /* ---- Shared receive queues */

@@ -151,6 +151,7 @@ int main(int argc, char **argv)
 	puts("TAP version 13");
 	run_tests(&run, object_tests);
 	run_tests(&run, srq_tests);
+	run_tests(&run, resize_tests);
 	run_tests(&run, channel_tests);
 	run_tests(&run, event_tests);
 	run_tests(&run, sweep_tests);

@@ -76,7 +76,8 @@ static bool has_fired(int fail_nth)
 	return bytes > 0 && !strncmp(text, "0", 1);
 }
 
-/* A command that makes an object, and how to end what it made; 0: close the descriptor. */
+/* A command, and how to end the object that it made; 0: close the descriptor, NOTHING_TO_END: it makes none. */
+#define NOTHING_TO_END (~0UL)
 struct making {
 	unsigned long command;
 	const void *arg;
@@ -99,7 +100,7 @@ static void fail_each(int fd, const struct making *m)
 		result = ioctl(fd, m->command, arg);
 		fired = has_fired(fail_nth);
 		/* The kernel may have found another way: then there is an object. */
-		if (!result) {
+		if (!result && m->end != NOTHING_TO_END) {
 			memcpy(&handle, arg + m->handle_at, sizeof(handle));
 			CHECK_ERR(m->end ? object_ioctl(fd, m->end, handle) : close((int)handle), 0);
 		}
@@ -133,6 +134,17 @@ static void create_cq_fails(void)
 	};
 
 	fail_each(open_device(), &m);
+}
+
+static void resize_cq_fails(void)
+{
+	struct set s = make_set();
+	const struct exrnic_resize_cq arg = {
+		.ring = (uintptr_t)pages(1), .cqn = s.cqn, .entries = CQ_ENTRIES,
+	};
+	const struct making m = { EXRNIC_IOCTL_RESIZE_CQ, &arg, 0, NOTHING_TO_END };
+
+	fail_each(s.fd, &m);
 }
 
 static void create_qp_fails(void)
@@ -357,6 +369,7 @@ static void probe_fails(void)
 const struct test fault_tests[] = {
 	{ "alloc_pd without memory leaves nothing behind", alloc_pd_fails, 0 },
 	{ "create_cq without memory leaves nothing behind", create_cq_fails, 0 },
+	{ "resize_cq without memory leaves the queue its ring, and nothing behind", resize_cq_fails, 0 },
 	{ "create_qp without memory leaves nothing behind", create_qp_fails, 0 },
 	{ "create_srq without memory leaves nothing behind", create_srq_fails, 0 },
 	{ "reg_mr without memory leaves nothing behind", reg_mr_fails, 0 },

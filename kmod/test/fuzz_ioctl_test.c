@@ -34,6 +34,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_CREATE_WINDOW,
 	EXRNIC_IOCTL_OPEN_PORT,	  EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
+	EXRNIC_IOCTL_RESIZE_CQ,
 };
 
 static uint64_t draw_address(struct hostile *h)
@@ -65,6 +66,7 @@ static void fill_honest(struct hostile *h, unsigned long command)
 	uint64_t address = (uintptr_t)h->pool + draw_below(h->f, POOL_PAGES) * PAGE;
 	union {
 		struct exrnic_create_cq cq;
+		struct exrnic_resize_cq resize;
 		struct exrnic_create_qp qp;
 		struct exrnic_create_srq srq;
 		struct exrnic_reg_mr mr;
@@ -80,6 +82,12 @@ static void fill_honest(struct hostile *h, unsigned long command)
 			.entries = 8U << draw_below(h->f, 5),
 			.comp_vector = EXRNIC_ANY_VECTOR,
 			.channel_fd = EXRNIC_NO_CHANNEL,
+		};
+	else if (command == EXRNIC_IOCTL_RESIZE_CQ)
+		a.resize = (struct exrnic_resize_cq){
+			.ring = address,
+			.cqn = draw_field(h),
+			.entries = 8U << draw_below(h->f, 5),
 		};
 	else if (command == EXRNIC_IOCTL_CREATE_QP)
 		a.qp = (struct exrnic_create_qp){

@@ -144,18 +144,21 @@ static uint32_t draw_command(struct hostile *h, uint32_t *words)
 {
 	union {
 		struct exrnic_mbox_create_cq cq;
+		struct exrnic_mbox_resize_cq resize;
 		struct exrnic_mbox_create_qp qp;
 		struct exrnic_mbox_create_srq srq;
 		struct exrnic_mbox_register_mr mr;
 		struct exrnic_mbox_modify_qp modify;
 		uint32_t words[MBOX_WORDS];
 	} in;
-	uint32_t op = draw_below(h->f, 16) ? draw_below(h->f, EXRNIC_MBOX_OP_DETACH_GROUP + 1) : draw_word(h->f);
+	uint32_t op = draw_below(h->f, 16) ? draw_below(h->f, EXRNIC_MBOX_OP_RESIZE_CQ + 1) : draw_word(h->f);
 
 	for (int i = 0; i < MBOX_WORDS; i++)
 		in.words[i] = small_or_any(h);
 	if (op == EXRNIC_MBOX_OP_CREATE_CQ) {
 		in.cq.pbl_address = draw_list(h);
+	} else if (op == EXRNIC_MBOX_OP_RESIZE_CQ) {
+		in.resize.pbl_address = draw_list(h);
 	} else if (op == EXRNIC_MBOX_OP_CREATE_QP) {
 		in.qp.sq_pbl_address = draw_list(h);
 		in.qp.rq_pbl_address = draw_list(h);

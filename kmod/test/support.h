@@ -24,6 +24,7 @@ int wait_for_the_end(void);
 
 extern const struct test object_tests[];
 extern const struct test srq_tests[];
+extern const struct test resize_tests[];
 extern const struct test channel_tests[];
 extern const struct test event_tests[];
 extern const struct test sweep_tests[];

@@ -24,6 +24,7 @@ static const unsigned long commands[] = {
 	EXRNIC_IOCTL_GET_STATUS,  EXRNIC_IOCTL_CREATE_WINDOW,
 	EXRNIC_IOCTL_DESTROY_WINDOW, EXRNIC_IOCTL_OPEN_PORT,  EXRNIC_IOCTL_CREATE_MSG_CHANNEL,
 	EXRNIC_IOCTL_DESTROY_MSG_CHANNEL, EXRNIC_IOCTL_ATTACH_GROUP, EXRNIC_IOCTL_DETACH_GROUP,
+	EXRNIC_IOCTL_RESIZE_CQ,
 };
 
 enum { MAX_SIZE = 104 };	/* of a structure */
@@ -209,6 +210,7 @@ static void foreign_handles_in_every_place(void)
 	struct exrnic_object object = { 0 };
 	struct exrnic_create_qp qp = good_qp(&s);
 	struct exrnic_create_srq srq = { .ring = (uintptr_t)pages(1), .slots = SLOTS };
+	struct exrnic_resize_cq resize = { .ring = (uintptr_t)pages(1), .entries = CQ_ENTRIES };
 	struct exrnic_modify_qp modify = { .state = EXRNIC_QP_STATE_INIT };
 	struct exrnic_query_qp query_qp = { 0 };
 	struct exrnic_modify_srq modify_srq = { 0 };
@@ -226,6 +228,7 @@ static void foreign_handles_in_every_place(void)
 		PLACE(DEALLOC_PD, object, handle, other.pd),
 		PLACE(DEREG_MR, object, handle, other.stag),
 		PLACE(DESTROY_CQ, destroy, handle, other.cqn),
+		PLACE(RESIZE_CQ, resize, cqn, other.cqn),
 		PLACE(DESTROY_QP, destroy, handle, other.qpn),
 		PLACE(DESTROY_SRQ, destroy, handle, srqn),
 		PLACE(CREATE_QP, qp, pd, other.pd),
@@ -268,11 +271,13 @@ static void rings_that_are_not_the_callers(void)
 	struct exrnic_create_cq cq = {
 		.entries = 2 * PAGE / sizeof(struct exrnic_cqe), .channel_fd = EXRNIC_NO_CHANNEL,
 	};
+	struct exrnic_resize_cq resize = { .cqn = s.cqn, .entries = cq.entries };
 	struct exrnic_create_srq srq = { .slots = 2 * PAGE / sizeof(struct exrnic_wqe), .pd = s.pd };
 	struct exrnic_create_qp sq = good_qp(&s), rq = good_qp(&s);
 	const struct place places[] = {
-		PLACE(CREATE_CQ, cq, ring, 0), PLACE(CREATE_SRQ, srq, ring, 0),
-		PLACE(CREATE_QP, sq, sq, 0), PLACE(CREATE_QP, rq, rq, 0),
+		PLACE(CREATE_CQ, cq, ring, 0), PLACE(RESIZE_CQ, resize, ring, 0),
+		PLACE(CREATE_SRQ, srq, ring, 0), PLACE(CREATE_QP, sq, sq, 0),
+		PLACE(CREATE_QP, rq, rq, 0),
 	};
 	void *user_page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, s.fd, 0);
 	long long pinned = pinned_pages();

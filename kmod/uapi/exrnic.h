@@ -52,7 +52,7 @@
  * without CAP_SYS_RESOURCE may have. max_pinned_mib, max_device_pinned_mib: memory pinned by one file, and by
  * all of a device together.
  *
- * Rings (CREATE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
+ * Rings (CREATE_CQ, RESIZE_CQ, CREATE_QP, CREATE_SRQ), regions (REG_MR, REREG_MR) and the memory of a message
  * channel are pinned. EDQUOT: as above. ENOMEM also: beyond RLIMIT_MEMLOCK of the caller, without
  * CAP_IPC_LOCK; or their list of pages does not fit into contiguous memory of the kernel. EFAULT: not
  * the caller's memory, or not writable though the device is to write it. EFAULT or EOPNOTSUPP: memory
@@ -187,6 +187,24 @@ struct exrnic_create_cq {
 	__u32 comp_vector;
 	__s32 channel_fd;
 	__u32 cqn;		/* out */
+};
+
+/*
+ * Gives a completion queue another ring: ring, entries as in CREATE_CQ, but that the caller sets the last byte of each
+ * entry to EXRNIC_CQE_PHASE_NONE, as a round of this size may have begun. From completion number producer on, modulo 2^32, the
+ * device writes to it, entry i modulo entries, with the phase of that round; those before stand in the old
+ * ring, which is then unpinned and the caller's alone. All else of the queue stays, as does whether it is armed.
+ *
+ * ENOSPC: more completions are unread, as doorbells have told, than the new ring has entries. Then, and with any
+ * other error but one, the queue has its old ring: EFAULT because the answer could not be written comes when it
+ * has the new one. Both rings are pinned, and count, until the answer.
+ */
+struct exrnic_resize_cq {
+	__aligned_u64 ring;
+	__u32 cqn;
+	__u32 entries;
+	__u32 producer;		/* out */
+	__u32 rsvd;
 };
 
 /*
@@ -483,6 +501,7 @@ struct exrnic_create_msg_channel {
 	_IOW(EXRNIC_IOCTL_MAGIC, 0x16, struct exrnic_object)
 #define EXRNIC_IOCTL_ATTACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x17, struct exrnic_group)
 #define EXRNIC_IOCTL_DETACH_GROUP	_IOW(EXRNIC_IOCTL_MAGIC, 0x18, struct exrnic_group)
+#define EXRNIC_IOCTL_RESIZE_CQ	_IOWR(EXRNIC_IOCTL_MAGIC, 0x19, struct exrnic_resize_cq)
 #define EXRNIC_IOCTL_GET_STATUS	_IOR(EXRNIC_IOCTL_MAGIC, 0x20, struct exrnic_get_status)
 
 /*
