@@ -151,6 +151,15 @@ class ChardevTransport : public Transport {
     *cqn = create.cqn;
     return 0;
   }
+  int ResizeCq(uint32_t cqn, void* ring, uint32_t entries, uint32_t* producer) override {
+    exrnic_resize_cq resize = {};
+    resize.ring = reinterpret_cast<uintptr_t>(ring);
+    resize.cqn = cqn;
+    resize.entries = entries;
+    if (Call(EXRNIC_IOCTL_RESIZE_CQ, &resize) != 0) return -1;
+    *producer = resize.producer;
+    return 0;
+  }
   int DestroyCq(uint32_t cqn) override { return Destroy(EXRNIC_IOCTL_DESTROY_CQ, cqn); }
 
   int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {

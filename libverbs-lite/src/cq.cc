@@ -40,6 +40,12 @@ CqRequest RequestOf(const vl_cq& cq, const vl_cq_init_attr& attr) {
   return request;
 }
 
+// The device counts as unread what it was not told to be taken.
+void ReportAll(vl_cq* cq) {
+  std::lock_guard<SpinLock> guard(cq->lock);
+  exrnic_cq_report(&cq->ring, cq->rnic->user_page.get(), EXRNIC_DOORBELL_CQ);
+}
+
 }  // namespace
 
 }  // namespace exrnic
@@ -69,6 +75,34 @@ vl_cq* vl_create_cq(vl_rnic* rnic, uint32_t entries, const vl_cq_moderation* mod
   attr.entries = entries;
   if (moderation != nullptr) attr.moderation = *moderation;
   return vl_create_cq_ex(rnic, &attr);
+}
+
+// Who polls meanwhile finds what is in the old ring, and nothing behind it until the queue has the
+// new one: the lock is not held over the call of the transport.
+int vl_resize_cq(vl_cq* cq, uint32_t entries) {
+  if (!BeginCall({{"cq", cq}})) return -1;
+  vl_rnic* rnic = cq->rnic;
+  if (!exrnic::IsWithin("entries", entries, 1, exrnic_cq_capacity(rnic->info.max_cq_entries))) {
+    return -1;
+  }
+  const uint32_t size = exrnic::CqRingFor(entries);
+  exrnic::RingMemory memory(size * sizeof(exrnic_cqe));
+  if (memory.data() == nullptr) return Fail(ENOMEM);
+  auto* next = static_cast<exrnic_cqe*>(memory.data());
+  exrnic_cq_clear(next, size);
+
+  std::lock_guard<std::mutex> guard(rnic->control);
+  exrnic::ReportAll(cq);
+  uint32_t producer = 0;
+  if (rnic->transport->ResizeCq(cq->ring.number, next, size, &producer) != 0) {
+    if (errno != ENOSPC) return -1;
+    return Fail(ENOSPC, "entries is %u, and more completions have not been polled", entries);
+  }
+  std::lock_guard<exrnic::SpinLock> queue_guard(cq->lock);
+  exrnic_cq_change_ring(&cq->ring, next, size, producer);
+  exrnic_cq_report_if_due(&cq->ring, rnic->user_page.get());
+  memory.Swap(&cq->memory);
+  return 0;
 }
 
 int vl_destroy_cq(vl_cq* cq) {

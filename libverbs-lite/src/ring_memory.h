@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace exrnic {
 
@@ -19,6 +20,10 @@ class RingMemory {
   RingMemory& operator=(const RingMemory&) = delete;
 
   void* data() const { return data_; }
+  void Swap(RingMemory* other) {
+    std::swap(bytes_, other->bytes_);
+    std::swap(data_, other->data_);
+  }
 
  private:
   size_t bytes_;

@@ -74,6 +74,7 @@ const any_call exrnic_every_call[] = {
     (any_call)vl_reduce,
     (any_call)vl_release_messages,
     (any_call)vl_req_notify_cq,
+    (any_call)vl_resize_cq,
     (any_call)vl_ring_port,
     (any_call)vl_send_message,
     (any_call)vl_set_own_scratchpad,

@@ -118,6 +118,20 @@ class FakeTransport : public Transport {
       return cq;
     });
   }
+  // Behind the doorbells that were stored before.
+  int ResizeCq(uint32_t cqn, void* ring, uint32_t entries, uint32_t* producer) override {
+    std::lock_guard<std::mutex> guard(fabric_->mutex_);
+    if (Outcome() != 0) return -1;
+    auto it = device().cqs.find(cqn);
+    if (it == device().cqs.end()) return Fail(ENOENT);
+    fabric_->ServeDoorbells();
+    FakeCq& cq = it->second;
+    if (cq.produced - cq.consumed > entries) return Fail(ENOSPC);
+    cq.ring = static_cast<uint8_t*>(ring);
+    cq.entries = entries;
+    *producer = cq.produced;
+    return 0;
+  }
   int DestroyCq(uint32_t cqn) override { return DropWithEvents(&FakeDevice::cqs, cqn); }
 
   int CreateSrq(const SrqRequest& request, uint32_t* srqn) override {

@@ -239,6 +239,14 @@ struct vl_cq_init_attr {
 /* A queue with a channel. */
 VL_API struct vl_cq* vl_create_cq_ex(struct vl_rnic* rnic, const struct vl_cq_init_attr* attr);
 
+/*
+ * Gives the queue room for at least `entries` completions, more or fewer than it had, while it is
+ * in use: each completion is polled once, in order, by whatever thread. All else of it stays, as
+ * does whether it is armed. ENOSPC: more completions than that have not been polled. With any error
+ * the queue is as it was.
+ */
+VL_API int vl_resize_cq(struct vl_cq* cq, uint32_t entries);
+
 /* EBUSY: a queue pair uses it, or an event of it is not acknowledged. */
 VL_API int vl_destroy_cq(struct vl_cq* cq);
 

@@ -14,7 +14,8 @@ namespace exrnic {
 
 // The mailbox of the device: one command at a time. Throws SimError: EINVAL the device found a
 // value bad, EPERM (MODIFY_QP only) the state does not allow it, EEXIST, ENOENT, ENOSPC (groups)
-// the queue pair is or is not attached or there is no room, EIO it refused, ETIMEDOUT it did not
+// the queue pair is or is not attached or there is no room, ENOSPC (RESIZE_CQ) more is unread than
+// the ring holds, EIO it refused, ETIMEDOUT it did not
 // answer, ENODEV it is gone. Any thread.
 class SimMailbox {
  public:
@@ -25,14 +26,19 @@ class SimMailbox {
     static_assert(std::is_trivially_copyable_v<In> && sizeof(In) <= EXRNIC_MBOX_DATA_BYTES);
     Execute(op, &in, sizeof(in), nullptr, 0);
   }
-  // What the device knows of an object.
-  template <typename Out>
-  Out Query(exrnic_mbox_op op, uint32_t index) {
+  // The same for a command that has an answer.
+  template <typename Out, typename In>
+  Out Ask(exrnic_mbox_op op, const In& in) {
+    static_assert(std::is_trivially_copyable_v<In> && sizeof(In) <= EXRNIC_MBOX_DATA_BYTES);
     static_assert(std::is_trivially_copyable_v<Out> && sizeof(Out) <= EXRNIC_MBOX_DATA_BYTES);
-    const exrnic_mbox_object in = {index};
     Out out = {};
     Execute(op, &in, sizeof(in), &out, sizeof(out));
     return out;
+  }
+  // What the device knows of an object.
+  template <typename Out>
+  Out Query(exrnic_mbox_op op, uint32_t index) {
+    return Ask<Out>(op, exrnic_mbox_object{index});
   }
   // Ends an object, whose memory goes away next: a device that refuses is cut off from all memory.
   void End(exrnic_mbox_op op, uint32_t index);

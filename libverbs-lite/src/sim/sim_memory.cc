@@ -134,6 +134,7 @@ void SimArena::Give(uint64_t offset, size_t bytes) {
 }
 
 void SimArena::Overlay(void* address, uint64_t offset, size_t bytes) {
+  memcpy(at(offset), address, bytes);
   void* placed = mmap(address, WholePages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                       file_.get(), static_cast<off_t>(offset));
   if (placed == MAP_FAILED || madvise(placed, WholePages(bytes), MADV_DONTFORK) != 0) {
@@ -143,8 +144,14 @@ void SimArena::Overlay(void* address, uint64_t offset, size_t bytes) {
 
 void SimArena::Restore(void* address, size_t bytes) {
   // It only fails where the process is out of mappings; then the pages of the file stay, unused.
-  (void)mmap(address, WholePages(bytes), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  void* copy =
+      mmap(nullptr, WholePages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return;
+  memcpy(copy, address, bytes);
+  if (mremap(copy, WholePages(bytes), WholePages(bytes), MREMAP_MAYMOVE | MREMAP_FIXED, address) ==
+      MAP_FAILED) {
+    munmap(copy, WholePages(bytes));
+  }
 }
 
 SimPages& SimPages::operator=(SimPages&& other) noexcept {

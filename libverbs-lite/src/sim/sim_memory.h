@@ -41,8 +41,8 @@ class SimArena {
   void* at(uint64_t offset) const { return base_ + offset; }
   static uint64_t BusAddress(uint64_t offset);
 
-  // Puts pages of the file into the place of those at `address` (whole pages, of which the content
-  // does not matter), and ordinary ones back.
+  // Puts pages of the file into the place of those at `address` (whole pages), and ordinary ones
+  // back. Who reads there meanwhile finds what was there all the time.
   void Overlay(void* address, uint64_t offset, size_t bytes);
   static void Restore(void* address, size_t bytes);
 
@@ -78,7 +78,7 @@ class SimPages {
 class SimRing {
  public:
   SimRing() = default;
-  // ring: page-aligned; its content is lost, and it reads as zero.
+  // ring: page-aligned; it keeps what it holds, now and at the end.
   SimRing(SimArena* arena, void* ring, size_t bytes);
   SimRing(SimRing&& other) noexcept { *this = static_cast<SimRing&&>(other); }
   SimRing& operator=(SimRing&& other) noexcept;

@@ -135,6 +135,16 @@ class SimTransport : public Transport {
       *cqn = number.Keep();
     });
   }
+  int ResizeCq(uint32_t cqn, void* ring, uint32_t entries, uint32_t* producer) override {
+    const auto cq = cqs_.find(cqn);
+    if (cq == cqs_.end()) return FailWith(ENOENT, "");
+    return Guard([&] {
+      SimRing next(&arena_, ring, size_t{entries} * sizeof(exrnic_cqe));
+      const exrnic_mbox_resize_cq in = {cqn, Log2(entries), next.pbl_bus()};
+      *producer = mailbox_.Ask<exrnic_mbox_resized_cq>(EXRNIC_MBOX_OP_RESIZE_CQ, in).producer;
+      cq->second.ring = std::move(next);
+    });
+  }
   int DestroyCq(uint32_t cqn) override {
     events_.RemoveCq(cqn);
     return Destroy(EXRNIC_MBOX_OP_DESTROY_CQ, cqn, &cqs_, &cqns_);

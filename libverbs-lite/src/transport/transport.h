@@ -54,7 +54,7 @@ struct Event {
 constexpr int kNoChannel = -1;
 constexpr uint32_t kAnyVector = ~0u;
 
-// Rings: the transport may put other pages in the place of these, which read as zero.
+// Rings: the transport may put other pages in the place of these, which hold the same.
 struct CqRequest {
   void* ring;  // page-aligned, zeroed; stays mapped until DestroyCq
   uint32_t entries;
@@ -249,6 +249,10 @@ class Transport {
   virtual int AllocatePd(uint32_t* pd) = 0;
   virtual int DeallocatePd(uint32_t pd) = 0;
   virtual int CreateCq(const CqRequest& request, uint32_t* cqn) = 0;
+  // Another ring for it: page-aligned, of entries as exrnic_cq_clear makes them; stays mapped until
+  // DestroyCq, or the next one. CQEs before *producer are in the old one, which the device leaves
+  // alone and which holds what it held. ENOSPC: more is unread than the new one has entries.
+  virtual int ResizeCq(uint32_t cqn, void* ring, uint32_t entries, uint32_t* producer) = 0;
   virtual int DestroyCq(uint32_t cqn) = 0;
   virtual int CreateSrq(const SrqRequest& request, uint32_t* srqn) = 0;
   virtual int ModifySrq(uint32_t srqn, uint32_t limit) = 0;

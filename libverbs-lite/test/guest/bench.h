@@ -72,6 +72,7 @@ std::vector<GuestCheck> PullChecks();
 std::vector<GuestCheck> AtomicChecks();
 std::vector<GuestCheck> SrqChecks();
 std::vector<GuestCheck> NotifyChecks();
+std::vector<GuestCheck> ResizeChecks();
 std::vector<GuestCheck> EventChecks();
 std::vector<GuestCheck> DestroyChecks();
 std::vector<GuestCheck> ProcessChecks();

@@ -126,6 +126,7 @@ void SendToArmed(Bench* bench) {
   Send(bench, connection, 1);
   Send(bench, connection, 2);
   Send(bench, connection, 2, VL_SEND_SOLICITED);
+  Send(bench, connection, 2);
 }
 
 void ListenArmed(Bench* bench) {
@@ -139,6 +140,9 @@ void ListenArmed(Bench* bench) {
   listener.Arm(1);
   ExpectInterrupts(bench, &listener, 2, 0, "armed for solicited completions, none came");
   ExpectInterrupts(bench, &listener, 2, 1, "armed for solicited completions, two came");
+  listener.Arm(0);
+  Check(vl_resize_cq(listener.cq.get(), 1000), "vl_resize_cq");
+  ExpectInterrupts(bench, &listener, 2, 1, "armed before the queue was resized");
 }
 
 // ---- Moderated
