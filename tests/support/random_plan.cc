@@ -49,6 +49,9 @@ class Drawing {
     plan_.ring_log = 9 + below(4);
     plan_.grh = below(2) != 0;
     while (number_ < operations) plan_.rounds.push_back(round());
+    // Drawn apart: what seeds have shown once stays as it was.
+    std::mt19937_64 more(seed);
+    for (Round& round : plan_.rounds) round.resize = {more() % 3 == 0, more() % 3 == 0};
   }
   Plan take() { return std::move(plan_); }
 

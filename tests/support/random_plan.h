@@ -25,7 +25,8 @@ struct Batch {
 };
 
 struct Round {
-  std::array<bool, 2> arm{};  // by node
+  std::array<bool, 2> arm{};     // by node
+  std::array<bool, 2> resize{};  // its completion queue, while work is under way
   std::vector<Batch> batches;
 };
 

@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kPage = 3;
 constexpr uint32_t kCqn = 5;
 constexpr uint32_t kSrqn = 9;
-constexpr uint32_t kCqLog = 14;  // all completions of a round
+constexpr uint32_t kCqLog = 14;  // all completions of a round; or one more
 constexpr uint64_t kLimitNs = 400'000'000;
 constexpr Rnr kPatient{1, EXRNIC_RNR_RETRY_ENDLESS};
 constexpr uint64_t kLateNs = 25'000;  // two to three pauses
@@ -214,6 +214,8 @@ class Execution {
     rest();  // a message must not overtake the doorbell of its receive
     for (const Batch& batch : round.batches)
       if (!is_sent_once(batch.pair)) post(batch);
+    for (const unsigned id : {0u, 1u})
+      if (round.resize[id]) resize(nodes_[id]);
     for (const Batch& batch : round.batches) {
       if (!receives_come_late(batch, round)) continue;
       testbed_.run_until([] { return false; }, kLateNs);
@@ -279,6 +281,12 @@ class Execution {
       if (by_pio) store_block(node.rnic, kPage, block_of(qp, slots), random_pio_stores(cuts_));
     }
     if (waiting) node.rnic.ring(qp);
+  }
+
+  void resize(Party& node) {
+    const uint32_t log = node.cq.log_entries == kCqLog ? kCqLog + 1 : kCqLog;
+    if (node.rnic.resize_cq(node.cq, log) != EXRNIC_MBOX_STATUS_OK)
+      throw std::runtime_error(fmt::format("node {}: a resize was refused", node.id));
   }
 
   void take_completions(Party& node) {

@@ -144,13 +144,12 @@ Queue RnicDriver::create_cq(Queue queue, exrnic_mbox_create_cq create, uint32_t 
 exrnic_mbox_status RnicDriver::resize_cq(Queue& cq, uint32_t log_entries) {
   Queue next = make_ring(cq.number, log_entries, sizeof(exrnic_cqe), DmaRights::kWrite);
   next.index = cq.index;
-  exrnic_cqe nothing{};
-  nothing.phase = EXRNIC_CQE_PHASE_NONE;
-  for (uint32_t i = 0; i < 1u << log_entries; ++i)
-    host_.poke(address_of(next, i), bytes_of(nothing));
-  const exrnic_mbox_status status =
-      command(EXRNIC_MBOX_OP_RESIZE_CQ,
-              exrnic_mbox_resize_cq{cq.number, log_entries, next.ring.pbl});
+  Bytes nothing(kPage);
+  for (size_t end = sizeof(exrnic_cqe); end <= kPage; end += sizeof(exrnic_cqe))
+    nothing[end - 1] = EXRNIC_CQE_PHASE_NONE;
+  for (const uint64_t page : next.ring.pages) host_.poke(page, nothing);
+  const exrnic_mbox_status status = command(
+      EXRNIC_MBOX_OP_RESIZE_CQ, exrnic_mbox_resize_cq{cq.number, log_entries, next.ring.pbl});
   Queue& unused = status == EXRNIC_MBOX_STATUS_OK ? cq : next;
   for (const uint64_t page : unused.ring.pages) host_.revoke(page, kPage);
   if (status != EXRNIC_MBOX_STATUS_OK) return status;
