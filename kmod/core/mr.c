@@ -11,7 +11,7 @@ static int exrnic_mr_register(struct exrnic_device *edev, const struct exrnic_mr
 		.length = cpu_to_le64(attr->length),
 		.pbl_address = cpu_to_le64(attr->pbl->bus),
 		.access = cpu_to_le32(attr->access),
-		.page_shift = cpu_to_le32(attr->pbl->page_shift),
+		.page_shift = cpu_to_le16(attr->pbl->page_shift),
 	};
 
 	return exrnic_mbox_register_mr(edev, &in);

@@ -26,8 +26,10 @@ static_assert(VL_SEND_SIGNALED == EXRNIC_WQE_FLAGS_SIGNALED &&
                   VL_SEND_INLINE == EXRNIC_WQE_FLAGS_INLINE,
               "the same bits");
 
-// An operation has its name and its number in verbs.h. A receive needs none: it is not posted here.
+// An operation has its name and its number in verbs.h. A receive needs none: it is not posted here;
+// nor does the registration of pages by their bus addresses, which are the kernel's.
 constexpr int VL_OP_RECV = EXRNIC_WQE_OPCODE_RECV;
+constexpr int VL_OP_FAST_REGISTER = EXRNIC_WQE_OPCODE_FAST_REGISTER;
 #define EXRNIC_SAME_NUMBER(name, meaning) \
   static_assert(int{VL_OP_##name} == EXRNIC_WQE_OPCODE_##name, "the same numbers");
 EXRNIC_WQE_OPCODE_EACH(EXRNIC_SAME_NUMBER)
@@ -169,7 +171,7 @@ bool PutDestination(const vl_destination& to, exrnic_work* wqe) {
 bool MayHave(const vl_qp& qp, const vl_send_wr& wr) {
   const exrnic_wqe_opcode_properties op = OpOf(wr);
   const int opcode = static_cast<int>(wr.opcode);
-  if (!op.posted) {
+  if (!op.posted || op.registers) {
     Fail(EINVAL, "opcode is %d: no VL_OP_*", opcode);
   } else if ((wr.flags & ~FlagsOf(op)) != 0) {
     Fail(EINVAL, "flags is 0x%x: with opcode %d only the bits of 0x%x (VL_SEND_*)",

@@ -276,6 +276,9 @@ TEST_CASE("work that is refused says why") {
       {post([](auto* wr) { wr->opcode = static_cast<vl_wr_opcode>(77); }),
        EINVAL,
        {"opcode is 77"}},
+      {post([](auto* wr) { wr->opcode = static_cast<vl_wr_opcode>(10); }),  // FAST_REGISTER
+       EINVAL,
+       {"opcode is 10"}},
       {post([](auto* wr) { wr->flags = VL_SEND_SOLICITED; }), EINVAL, {"flags is 0x4", "0xb"}},
       {post([](auto* wr) { wr->num_sge = -1; }), EINVAL, {"num_sge is -1, not 0 to 2"}},
       {post([&](auto* wr) {

@@ -116,9 +116,9 @@ TEST_CASE("every status of the device has its name in the library") {
 
 TEST_CASE("every operation completes as what it is called, and what the device does not know too") {
   const std::vector<vl_wc_opcode> expected = {
-      VL_WC_UNKNOWN,   VL_WC_PUSH,         VL_WC_PUSH,   VL_WC_SEND,
-      VL_WC_SEND,      VL_WC_SEND,         VL_WC_PULL,   VL_WC_LOCAL_INVALIDATE,
-      VL_WC_FETCH_ADD, VL_WC_COMPARE_SWAP, VL_WC_UNKNOWN};
+      VL_WC_UNKNOWN,   VL_WC_PUSH,         VL_WC_PUSH,          VL_WC_SEND,
+      VL_WC_SEND,      VL_WC_SEND,         VL_WC_PULL,          VL_WC_LOCAL_INVALIDATE,
+      VL_WC_FETCH_ADD, VL_WC_COMPARE_SWAP, VL_WC_FAST_REGISTER, VL_WC_UNKNOWN};
   for (uint8_t opcode = 0; opcode < expected.size(); ++opcode) {
     Pair pair;
     REQUIRE(pair.Post(1) == 0);

@@ -606,7 +606,7 @@ enum exrnic_mbox_op {
   EXRNIC_MBOX_OP_QUERY_QP = 5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
   EXRNIC_MBOX_OP_DESTROY_QP = 6,  // Payload mbox_object. After the end the core touches no memory on its behalf
   EXRNIC_MBOX_OP_REGISTER_MR = 7,  // Payload mbox_register_mr
-  EXRNIC_MBOX_OP_INVALIDATE_MR = 8,  // Payload mbox_object with the whole STag. After the end the core touches none of its pages
+  EXRNIC_MBOX_OP_INVALIDATE_MR = 8,  // Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages
   EXRNIC_MBOX_OP_CREATE_SRQ = 9,  // Payload mbox_create_srq
   EXRNIC_MBOX_OP_DESTROY_SRQ = 10,  // Payload mbox_object; BAD_STATE if the queue does not exist
   EXRNIC_MBOX_OP_MODIFY_SRQ = 11,  // Payload mbox_modify_srq
@@ -629,7 +629,7 @@ enum exrnic_mbox_op {
   {5, "QUERY_QP", "Payload mbox_object; answers mbox_query_qp in MBOX_DATA"}, \
   {6, "DESTROY_QP", "Payload mbox_object. After the end the core touches no memory on its behalf"}, \
   {7, "REGISTER_MR", "Payload mbox_register_mr"}, \
-  {8, "INVALIDATE_MR", "Payload mbox_object with the whole STag. After the end the core touches none of its pages"}, \
+  {8, "INVALIDATE_MR", "Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages"}, \
   {9, "CREATE_SRQ", "Payload mbox_create_srq"}, \
   {10, "DESTROY_SRQ", "Payload mbox_object; BAD_STATE if the queue does not exist"}, \
   {11, "MODIFY_SRQ", "Payload mbox_modify_srq"}, \
@@ -885,7 +885,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, limit) == 0);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, producer) == 4);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_query_srq, consumer) == 8);
 
-// A memory region.
+// A memory region. Of one of kind fast only stag and pd count, and its key is that of a work request later; as long as none has registered it, and when it has been invalidated by one or by a peer, it refuses every access.
 struct exrnic_mbox_register_mr {
   exrnic_le32 stag;  // Index and key
   exrnic_le32 pd;  // Protection domain
@@ -893,7 +893,8 @@ struct exrnic_mbox_register_mr {
   exrnic_le64 length;  // Bytes, at least 1; base + length does not wrap
   exrnic_le64 pbl_address;  // Bus address of the PBL: entry 0 is the page of the first byte
   exrnic_le32 access;  // Flags access
-  exrnic_le32 page_shift;  // PAGE_SHIFT or HUGE_PAGE_SHIFT
+  exrnic_le16 page_shift;  // PAGE_SHIFT or HUGE_PAGE_SHIFT
+  exrnic_le16 kind;  // Enum region_kind
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_mbox_register_mr) == 40);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, stag) == 0);
@@ -903,6 +904,7 @@ EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, length) == 16);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, pbl_address) == 24);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, access) == 32);
 EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, page_shift) == 36);
+EXRNIC_ASSERT(offsetof(struct exrnic_mbox_register_mr, kind) == 38);
 
 // A queue pair and a group.
 struct exrnic_mbox_group {
@@ -995,6 +997,12 @@ EXRNIC_ASSERT(offsetof(struct exrnic_port_says, life) == 1);
 #define EXRNIC_PKEY_DEFAULT 0xffffu  // Entry 0 of it after reset: the partition that all nodes are in. The other entries name none
 #define EXRNIC_QKEY_CONTROLLED 0x80000000u  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
 #define EXRNIC_GRH_BYTES 40  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
+
+// How a memory region comes to its pages.
+enum exrnic_region_kind {
+  EXRNIC_REGION_KIND_MEMORY = 0,  // They are given when the driver registers it
+  EXRNIC_REGION_KIND_FAST = 1,  // By work requests FAST_REGISTER
+};
 
 // State of a queue pair.
 enum exrnic_qp_state {
@@ -1872,6 +1880,7 @@ enum exrnic_completion {
   EXRNIC_COMPLETION_RECV = 5,  // Receive
   EXRNIC_COMPLETION_FETCH_ADD = 6,  // Fetch and add
   EXRNIC_COMPLETION_COMPARE_SWAP = 7,  // Compare and swap
+  EXRNIC_COMPLETION_FAST_REGISTER = 8,  // Fast registration
 };
 
 // DO(name, meaning) of each.
@@ -1883,7 +1892,8 @@ enum exrnic_completion {
   DO(LOCAL_INVALIDATE, "Local invalidation") \
   DO(RECV, "Receive") \
   DO(FETCH_ADD, "Fetch and add") \
-  DO(COMPARE_SWAP, "Compare and swap")
+  DO(COMPARE_SWAP, "Compare and swap") \
+  DO(FAST_REGISTER, "Fast registration")
 
 // Operation of a work request.
 enum exrnic_wqe_opcode {
@@ -1896,6 +1906,7 @@ enum exrnic_wqe_opcode {
   EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE = 7,  // Invalidates the own STag imm_data, when all before it has ended
   EXRNIC_WQE_OPCODE_FETCH_ADD = 8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
   EXRNIC_WQE_OPCODE_COMPARE_SWAP = 9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
+  EXRNIC_WQE_OPCODE_FAST_REGISTER = 10,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
   EXRNIC_WQE_OPCODE_RECV = 128,  // Receive: the elements take a message, in order
 };
 
@@ -1910,6 +1921,7 @@ enum exrnic_wqe_opcode {
   DO(LOCAL_INVALIDATE, "Invalidates the own STag imm_data, when all before it has ended") \
   DO(FETCH_ADD, "Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES") \
   DO(COMPARE_SWAP, "Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element") \
+  DO(FAST_REGISTER, "When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length") \
   DO(RECV, "Receive: the elements take a message, in order")
 
 // What is true of each item of enum exrnic_wqe_opcode.
@@ -1926,6 +1938,7 @@ struct exrnic_wqe_opcode_properties {
   uint8_t immediate;  // Immediate Data leaves behind the other segments, as a message
   uint8_t imm;  // imm_data is for the peer's completion
   uint8_t invalidates;  // imm_data is an STag
+  uint8_t registers;  // imm_data is an STag, and more stands where elements would
   uint8_t receive;  // It takes a receive of the peer, and may have SOLICITED
   uint8_t remote;  // remote_stag and remote_to are memory of the peer
   uint8_t inlines;  // Its bytes may stand in the work request
@@ -1936,17 +1949,18 @@ struct exrnic_wqe_opcode_properties {
 // Of what is no item: all zero.
 static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t value) {
   static const struct exrnic_wqe_opcode_properties of[] = {
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
-    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},  // push
-    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 1},  // push_imm
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send
-    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 2},  // send_imm
-    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 1, 0, 0, 2},  // send_invalidate
-    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3},  // pull
-    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 4},  // local_invalidate
-    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6},  // fetch_add
-    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 7},  // compare_swap
-    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},  // recv
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},  // none
+    {1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},  // push
+    {1, 0, 0, 9, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1},  // push_imm
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 2},  // send
+    {1, 0, 3, 5, 0, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 2},  // send_imm
+    {1, 0, 4, 6, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 2},  // send_invalidate
+    {1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3},  // pull
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1, 4},  // local_invalidate
+    {1, 0, 10, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 6},  // fetch_add
+    {1, 0, 10, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 7},  // compare_swap
+    {1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 8},  // fast_register
+    {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},  // recv
   };
   switch (value) {
     case EXRNIC_WQE_OPCODE_PUSH: return of[1];
@@ -1958,7 +1972,8 @@ static inline struct exrnic_wqe_opcode_properties exrnic_of_wqe_opcode(uint64_t 
     case EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE: return of[7];
     case EXRNIC_WQE_OPCODE_FETCH_ADD: return of[8];
     case EXRNIC_WQE_OPCODE_COMPARE_SWAP: return of[9];
-    case EXRNIC_WQE_OPCODE_RECV: return of[10];
+    case EXRNIC_WQE_OPCODE_FAST_REGISTER: return of[10];
+    case EXRNIC_WQE_OPCODE_RECV: return of[11];
     default: return of[0];
   }
 }
@@ -2018,18 +2033,18 @@ struct exrnic_wqe {
   uint8_t flags;  // Flags wqe_flags; others zero
   uint8_t num_sge;  // Elements used, 0 to MAX_SGE
   uint8_t num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
-  exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
-  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
-  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant
+  exrnic_le32 imm_data;  // Immediate data, or the STag to invalidate or register; zero where the opcode has none
+  exrnic_le64 remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER: tagged offset of the first byte
+  exrnic_le32 remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access
   exrnic_le32 length;  // Bytes of the message, or room for one: the sum of the elements
   exrnic_le32 number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
   exrnic_le32 index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
-  exrnic_le64 sge0_address;  // First element: sge.address
-  exrnic_le32 sge0_length;  // sge.length
-  exrnic_le32 sge0_stag;  // sge.stag
-  exrnic_le64 sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in
-  exrnic_le32 sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with
-  exrnic_le32 sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with
+  exrnic_le64 sge0_address;  // First element: sge.address. Of FAST_REGISTER: bytes, at least 1
+  exrnic_le32 sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT
+  exrnic_le32 sge0_stag;  // sge.stag. Of FAST_REGISTER: zero
+  exrnic_le64 sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr
+  exrnic_le32 sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER: zero
+  exrnic_le32 sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER: zero
 };
 EXRNIC_ASSERT(sizeof(struct exrnic_wqe) == 64);
 EXRNIC_ASSERT(offsetof(struct exrnic_wqe, opcode) == 0);

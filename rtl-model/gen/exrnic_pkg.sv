@@ -390,7 +390,7 @@ package exrnic_pkg;
     MBOX_OP_QUERY_QP = 8'h5,  // Payload mbox_object; answers mbox_query_qp in MBOX_DATA
     MBOX_OP_DESTROY_QP = 8'h6,  // Payload mbox_object. After the end the core touches no memory on its behalf
     MBOX_OP_REGISTER_MR = 8'h7,  // Payload mbox_register_mr
-    MBOX_OP_INVALIDATE_MR = 8'h8,  // Payload mbox_object with the whole STag. After the end the core touches none of its pages
+    MBOX_OP_INVALIDATE_MR = 8'h8,  // Payload mbox_object with the whole STag; of a region of kind fast the key does not count. After the end the core touches none of its pages
     MBOX_OP_CREATE_SRQ = 8'h9,  // Payload mbox_create_srq
     MBOX_OP_DESTROY_SRQ = 8'ha,  // Payload mbox_object; BAD_STATE if the queue does not exist
     MBOX_OP_MODIFY_SRQ = 8'hb,  // Payload mbox_modify_srq
@@ -562,9 +562,10 @@ package exrnic_pkg;
   } mbox_query_srq_t;
   localparam int unsigned MBOX_QUERY_SRQ_BYTES = 12;
 
-  // A memory region.
+  // A memory region. Of one of kind fast only stag and pd count, and its key is that of a work request later; as long as none has registered it, and when it has been invalidated by one or by a peer, it refuses every access.
   typedef struct packed {
-    logic [31:0] page_shift;  // PAGE_SHIFT or HUGE_PAGE_SHIFT
+    logic [15:0] kind;  // Enum region_kind
+    logic [15:0] page_shift;  // PAGE_SHIFT or HUGE_PAGE_SHIFT
     logic [31:0] access;  // Flags access
     logic [63:0] pbl_address;  // Bus address of the PBL: entry 0 is the page of the first byte
     logic [63:0] length;  // Bytes, at least 1; base + length does not wrap
@@ -659,6 +660,12 @@ package exrnic_pkg;
   localparam int unsigned PKEY_DEFAULT = 32'hffff;  // Entry 0 of it after reset: the partition that all nodes are in. The other entries name none
   localparam int unsigned QKEY_CONTROLLED = 32'h80000000;  // Bit of a Q_Key. The driver gives such a one to nobody without privilege; a work request that names one leaves with the Q_Key of its own queue pair
   localparam int unsigned GRH_BYTES = 32'h28;  // Bytes that software leaves for the Global Routing Header in front of a datagram, as verbs have it
+
+  // How a memory region comes to its pages.
+  typedef enum logic [0:0] {
+    REGION_KIND_MEMORY = 1'h0,  // They are given when the driver registers it
+    REGION_KIND_FAST = 1'h1  // By work requests FAST_REGISTER
+  } region_kind_e;
 
   // State of a queue pair.
   typedef enum logic [2:0] {
@@ -1371,15 +1378,16 @@ package exrnic_pkg;
   localparam int unsigned PIO_BLOCKS = 32'h20;  // PIO blocks of a user page, of WQE_BYTES each. Its stores have 1, 2, 4 or 8 bytes, in any order; of a page one block at a time
 
   // What programs call work that has completed.
-  typedef enum logic [2:0] {
-    COMPLETION_UNKNOWN = 3'h0,  // Unknown operation
-    COMPLETION_PUSH = 3'h1,  // PUSH
-    COMPLETION_SEND = 3'h2,  // SEND
-    COMPLETION_PULL = 3'h3,  // PULL
-    COMPLETION_LOCAL_INVALIDATE = 3'h4,  // Local invalidation
-    COMPLETION_RECV = 3'h5,  // Receive
-    COMPLETION_FETCH_ADD = 3'h6,  // Fetch and add
-    COMPLETION_COMPARE_SWAP = 3'h7  // Compare and swap
+  typedef enum logic [3:0] {
+    COMPLETION_UNKNOWN = 4'h0,  // Unknown operation
+    COMPLETION_PUSH = 4'h1,  // PUSH
+    COMPLETION_SEND = 4'h2,  // SEND
+    COMPLETION_PULL = 4'h3,  // PULL
+    COMPLETION_LOCAL_INVALIDATE = 4'h4,  // Local invalidation
+    COMPLETION_RECV = 4'h5,  // Receive
+    COMPLETION_FETCH_ADD = 4'h6,  // Fetch and add
+    COMPLETION_COMPARE_SWAP = 4'h7,  // Compare and swap
+    COMPLETION_FAST_REGISTER = 4'h8  // Fast registration
   } completion_e;
 
   // Operation of a work request.
@@ -1393,6 +1401,7 @@ package exrnic_pkg;
     WQE_OPCODE_LOCAL_INVALIDATE = 8'h7,  // Invalidates the own STag imm_data, when all before it has ended
     WQE_OPCODE_FETCH_ADD = 8'h8,  // Atomic: adds sge1_address to the 8 bytes at remote_stag, remote_to; what was there before comes to the one local element, of ATOMIC_BYTES
     WQE_OPCODE_COMPARE_SWAP = 8'h9,  // Atomic: the same 8 bytes become sge1_address if they are sge1_stag:sge1_length; what was there before comes to the local element
+    WQE_OPCODE_FAST_REGISTER = 8'ha,  // When all before it has ended, the own STag imm_data, of a region of kind fast that is not registered, is registered with that key: bytes sge0_address, the first at tagged offset remote_to; the PBL at bus address sge1_address; the rights remote_stag; pages of 2^sge0_length
     WQE_OPCODE_RECV = 8'h80  // Receive: the elements take a message, in order
   } wqe_opcode_e;
 
@@ -1410,6 +1419,7 @@ package exrnic_pkg;
     logic immediate;  // Immediate Data leaves behind the other segments, as a message
     logic imm;  // imm_data is for the peer's completion
     logic invalidates;  // imm_data is an STag
+    logic registers;  // imm_data is an STag, and more stands where elements would
     logic receive;  // It takes a receive of the peer, and may have SOLICITED
     logic remote;  // remote_stag and remote_to are memory of the peer
     logic inlines;  // Its bytes may stand in the work request
@@ -1509,6 +1519,14 @@ package exrnic_pkg;
         of.remote = 1'd1;
         of.completes = COMPLETION_COMPARE_SWAP;
       end
+      WQE_OPCODE_FAST_REGISTER: begin
+        of.posted = 1'd1;
+        of.stays = 1'd1;
+        of.registers = 1'd1;
+        of.uc = 1'd1;
+        of.ud = 1'd1;
+        of.completes = COMPLETION_FAST_REGISTER;
+      end
       WQE_OPCODE_RECV: begin
         of.completes = COMPLETION_RECV;
       end
@@ -1555,18 +1573,18 @@ package exrnic_pkg;
 
   // Work request, its first slot. Elements from the third on stand in the slots behind it (modulo the ring), WQE_SLOT_SGES in each; inline data likewise, from byte 0x20 on.
   typedef struct packed {
-    logic [31:0] sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with
-    logic [31:0] sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with
-    logic [63:0] sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in
-    logic [31:0] sge0_stag;  // sge.stag
-    logic [31:0] sge0_length;  // sge.length
-    logic [63:0] sge0_address;  // First element: sge.address
+    logic [31:0] sge1_stag;  // sge.stag. Of COMPARE_SWAP: high half of what it compares with. Of FAST_REGISTER: zero
+    logic [31:0] sge1_length;  // sge.length. Of COMPARE_SWAP: low half of what it compares with. Of FAST_REGISTER: zero
+    logic [63:0] sge1_address;  // Second element: sge.address. Of an atomic: its data, what is added or swapped in. Of FAST_REGISTER: the PBL, as in mbox_register_mr
+    logic [31:0] sge0_stag;  // sge.stag. Of FAST_REGISTER: zero
+    logic [31:0] sge0_length;  // sge.length. Of FAST_REGISTER: PAGE_SHIFT or HUGE_PAGE_SHIFT
+    logic [63:0] sge0_address;  // First element: sge.address. Of FAST_REGISTER: bytes, at least 1
     logic [31:0] index;  // Of a PIO block: doorbell.index, the slots posted with this one. In a ring it means nothing
     logic [31:0] number;  // Of a PIO block: doorbell.number, the queue pair. In a ring it means nothing
     logic [31:0] length;  // Bytes of the message, or room for one: the sum of the elements
-    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant
-    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone
-    logic [31:0] imm_data;  // Immediate data, or the STag to invalidate; zero where the opcode has none
+    logic [31:0] remote_stag;  // STag at the peer. Of UD: Q_Key of the destination, or with QKEY_CONTROLLED that of the own queue pair is meant. Of FAST_REGISTER: flags access
+    logic [63:0] remote_to;  // Tagged offset at the peer. Of UD: destination, node << DATAGRAM_NODE_SHIFT | queue pair; to a group: GROUP_QPN plus its number alone. Of FAST_REGISTER: tagged offset of the first byte
+    logic [31:0] imm_data;  // Immediate data, or the STag to invalidate or register; zero where the opcode has none
     logic [7:0] num_slots;  // Slots of this work request: as many as its elements or inline data need, no more
     logic [7:0] num_sge;  // Elements used, 0 to MAX_SGE
     logic [7:0] flags;  // Flags wqe_flags; others zero

@@ -617,8 +617,12 @@ module exrnic_pkg_check;
       $fatal(1, "mbox_register_mr_t.access: place");
     v_mbox_register_mr = '0;
     v_mbox_register_mr.page_shift = '1;
-    if (v_mbox_register_mr !== (320'({32{1'b1}}) << 288))
+    if (v_mbox_register_mr !== (320'({16{1'b1}}) << 288))
       $fatal(1, "mbox_register_mr_t.page_shift: place");
+    v_mbox_register_mr = '0;
+    v_mbox_register_mr.kind = '1;
+    if (v_mbox_register_mr !== (320'({16{1'b1}}) << 304))
+      $fatal(1, "mbox_register_mr_t.kind: place");
     if ($bits(mbox_group_t) != 64) $fatal(1, "mbox_group_t: size");
     v_mbox_group = '0;
     v_mbox_group.qpn = '1;

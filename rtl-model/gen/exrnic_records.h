@@ -214,6 +214,7 @@ enum Answer : uint8_t {
 
 // ---- translation: Address translation.
 constexpr unsigned kXlateClients = 5;  // Items of xlate_client
+constexpr unsigned kMrLifeBits = 8;  // A count of registrations by work requests
 
 // For whom is translated.
 enum XlateClient : uint8_t {
@@ -1341,17 +1342,21 @@ struct CqDoorbell {
 // What is to be translated, or invalidated.
 struct XlateReq {
   bool invalidate = false;  // the region is not to be used any more; `to` and `length` do not count, and it must have one of the rights in `access`, if any are given
+  bool registers = false;  // the region, of kind fast, becomes what the following say, with the key of `stag`
   bool ring = false;  // `to` is a byte offset in the ring behind pbl_address: no checks
-  uint64_t pbl_address = 0;  // with ring
+  uint64_t pbl_address = 0;  // with ring and registers
   uint32_t stag = 0;  // else: the region, with what it is needed for
   uint16_t pd = 0;
   uint8_t access = 0;  // flags ACCESS_* that it must have
   uint64_t to = 0;
   uint32_t length = 0;  // bytes, at least 1; the whole range is checked
+  uint64_t size = 0;  // with registers: bytes of the region
+  bool huge_pages = false;  // with registers
 
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(invalidate, 1);
+    visit(registers, 1);
     visit(ring, 1);
     visit(pbl_address, 64);
     visit(stag, 32);
@@ -1359,16 +1364,21 @@ struct XlateReq {
     visit(access, 8);
     visit(to, 64);
     visit(length, 32);
+    visit(size, 64);
+    visit(huge_pages, 1);
   }
   bool operator==(const XlateReq& other) const {
     return invalidate == other.invalidate &&
+           registers == other.registers &&
            ring == other.ring &&
            pbl_address == other.pbl_address &&
            stag == other.stag &&
            pd == other.pd &&
            access == other.access &&
            to == other.to &&
-           length == other.length;
+           length == other.length &&
+           size == other.size &&
+           huge_pages == other.huge_pages;
   }
 };
 
@@ -1394,7 +1404,9 @@ struct XlateRsp {
 // A region, as the STag table keeps it.
 struct Mr {
   bool valid = false;
-  bool invalidated = false;  // by a work request or a peer: no access, but still the driver's
+  bool fast = false;  // work requests register it
+  bool invalidated = false;  // by a work request or a peer, or never registered by one: no access, but still the driver's
+  uint8_t life = 0;  // what the PBL cache knows of it is of this one
   uint8_t key = 0;
   uint16_t pd = 0;
   uint8_t access = 0;
@@ -1406,7 +1418,9 @@ struct Mr {
   template <typename Visit>
   void fields(Visit&& visit) {
     visit(valid, 1);
+    visit(fast, 1);
     visit(invalidated, 1);
+    visit(life, 8);
     visit(key, 8);
     visit(pd, 16);
     visit(access, 8);
@@ -1417,7 +1431,9 @@ struct Mr {
   }
   bool operator==(const Mr& other) const {
     return valid == other.valid &&
+           fast == other.fast &&
            invalidated == other.invalidated &&
+           life == other.life &&
            key == other.key &&
            pd == other.pd &&
            access == other.access &&

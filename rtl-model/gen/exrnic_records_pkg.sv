@@ -208,6 +208,7 @@ package exrnic_records_pkg;
 
   // ---- translation: Address translation.
   localparam int unsigned XLATE_CLIENTS = 5;  // Items of xlate_client
+  typedef logic [7:0] mr_life_t;  // A count of registrations by work requests
 
   // For whom is translated.
   typedef enum logic [2:0] {
@@ -625,13 +626,16 @@ package exrnic_records_pkg;
   // What is to be translated, or invalidated.
   typedef struct packed {
     logic invalidate;  // the region is not to be used any more; `to` and `length` do not count, and it must have one of the rights in `access`, if any are given
+    logic registers;  // the region, of kind fast, becomes what the following say, with the key of `stag`
     logic ring;  // `to` is a byte offset in the ring behind pbl_address: no checks
-    logic [63:0] pbl_address;  // with ring
+    logic [63:0] pbl_address;  // with ring and registers
     logic [31:0] stag;  // else: the region, with what it is needed for
     pd_t pd;
     logic [7:0] access;  // flags ACCESS_* that it must have
     logic [63:0] to;
     logic [31:0] length;  // bytes, at least 1; the whole range is checked
+    logic [63:0] size;  // with registers: bytes of the region
+    logic huge_pages;  // with registers
   } xlate_req_t;
 
   // Its place, page by page.
@@ -644,7 +648,9 @@ package exrnic_records_pkg;
   // A region, as the STag table keeps it.
   typedef struct packed {
     logic valid;
-    logic invalidated;  // by a work request or a peer: no access, but still the driver's
+    logic fast;  // work requests register it
+    logic invalidated;  // by a work request or a peer, or never registered by one: no access, but still the driver's
+    mr_life_t life;  // what the PBL cache knows of it is of this one
     logic [7:0] key;
     pd_t pd;
     logic [7:0] access;

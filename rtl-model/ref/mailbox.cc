@@ -393,9 +393,13 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
     return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.stag)];
   if (region.valid) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  if (command.kind == EXRNIC_REGION_KIND_FAST) {
+    region = {command, true, /*invalidated=*/true};
+    return EXRNIC_MBOX_STATUS_OK;
+  }
   const bool wraps = command.base + (command.length - 1) < command.base;
-  if (command.length == 0 || wraps || !pbl_good(command.pbl_address) ||
-      (command.access & ~kRights) != 0 ||
+  if (command.kind != EXRNIC_REGION_KIND_MEMORY || command.length == 0 || wraps ||
+      !pbl_good(command.pbl_address) || (command.access & ~kRights) != 0 ||
       (command.page_shift != EXRNIC_PAGE_SHIFT && command.page_shift != EXRNIC_HUGE_PAGE_SHIFT))
     return EXRNIC_MBOX_STATUS_BAD_PARAMETER;
   region = {command, true};
@@ -405,7 +409,8 @@ exrnic_mbox_status Mailbox::register_mr(const exrnic_mbox_register_mr& command) 
 exrnic_mbox_status Mailbox::invalidate_mr(const exrnic_mbox_object& command) {
   if (stag_index(command.index) >= EXRNIC_MAX_STAG) return EXRNIC_MBOX_STATUS_BAD_INDEX;
   Region& region = state_.regions[stag_index(command.index)];
-  if (!region.valid || region.stag != command.index) return EXRNIC_MBOX_STATUS_BAD_STATE;
+  const bool named = region.stag == command.index || region.kind == EXRNIC_REGION_KIND_FAST;
+  if (!region.valid || !named) return EXRNIC_MBOX_STATUS_BAD_STATE;
   region = {};
   return EXRNIC_MBOX_STATUS_OK;
 }

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "rtl-model/ref/dma_read.h"
 #include "rtl-model/ref/state.h"
@@ -18,14 +19,15 @@ class PblCache {
 
   PblCache(State& state, DmaRead& dma_read) : state_(state), dma_read_(dma_read) {}
 
-  std::optional<uint64_t> known(uint64_t entry_address);
-  void read(uint64_t entry_address, Done done);  // one that is not known
-  void flush() { lines_.clear(); }               // only while the core is at rest
+  // `life`: of the region whose list it is; what was read in another one does not count.
+  std::optional<uint64_t> known(uint64_t entry_address, uint32_t life);
+  void read(uint64_t entry_address, uint32_t life, Done done);  // one that is not known
+  void flush() { lines_.clear(); }                              // only while the core is at rest
 
  private:
   State& state_;
   DmaRead& dma_read_;
-  std::unordered_map<uint64_t, Bytes> lines_;  // by bus address
+  std::map<std::pair<uint64_t, uint32_t>, Bytes> lines_;  // by bus address and life
 };
 
 }  // namespace exrnic::ref

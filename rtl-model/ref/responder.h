@@ -35,8 +35,8 @@ class Responder {
            idle();
   }
 
-  // Ends one PULL, message or receive of a queue pair in ERROR and wakes it, if it has any. Of one in
-  // SQD that has drained it tells the completer.
+  // Ends one PULL, message or receive of a queue pair in ERROR and wakes it, if it has any. Of one
+  // in SQD that has drained it tells the completer.
   void flush(uint32_t qpn) { flushes_.push_back(qpn); }
 
  private:

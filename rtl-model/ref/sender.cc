@@ -125,6 +125,7 @@ void Sender::wait_for_credit() {
 }
 
 void Sender::execute() {
+  if (op().registers) return register_fast();
   if (op().stays) return invalidate();
   if (op().pull) return pull();
   if (immediate_due_) return send_immediate();
@@ -153,6 +154,25 @@ void Sender::invalidate() {
   // It ends behind the reads that were let in before, and as done, whatever happens meanwhile.
   turn_.phase = Turn::Phase::kReading;
   dma_read_.then([this] { end_unsent(EXRNIC_CQE_STATUS_SUCCESS); });
+}
+
+void Sender::register_fast() {
+  const exrnic_wqe& head = work_.head;
+  exrnic_mbox_register_mr now{};
+  now.stag = head.imm_data;
+  now.pd = turn_.qp().pd;
+  now.base = head.remote_to;
+  now.length = head.sge0_address;
+  now.pbl_address = head.sge1_address;
+  now.access = head.remote_stag;
+  now.page_shift = head.sge0_length;
+  now.kind = EXRNIC_REGION_KIND_FAST;
+  Access access;
+  access.stag = now.stag;
+  access.pd = now.pd;
+  if (ref::register_fast(state_, access, now) != Verdict::kOk)
+    return fail(EXRNIC_CQE_STATUS_LOC_PROT_ERR);
+  end_unsent(EXRNIC_CQE_STATUS_SUCCESS);
 }
 
 // ---- PUSH and SEND

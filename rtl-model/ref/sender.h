@@ -38,6 +38,7 @@ class Sender {
   bool waits_for_credit() const;
   void wait_for_credit();
   void invalidate();
+  void register_fast();
   void send_payload(const Bytes& payload);
   void send_immediate();
 

@@ -35,4 +35,14 @@ Verdict invalidate(State& state, const Access& access) {
   return Verdict::kOk;
 }
 
+Verdict register_fast(State& state, const Access& access, const exrnic_mbox_register_mr& now) {
+  if (stag_index(access.stag) >= state.regions.size()) return Verdict::kStag;
+  Region& region = state.regions[stag_index(access.stag)];
+  if (!region.valid || region.kind != EXRNIC_REGION_KIND_FAST || !region.invalidated)
+    return Verdict::kStag;
+  if (region.pd != access.pd) return Verdict::kStream;
+  region = {now, true, false, region.life + 1};
+  return Verdict::kOk;
+}
+
 }  // namespace exrnic::ref

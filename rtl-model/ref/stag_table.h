@@ -33,4 +33,8 @@ Verdict check(const State& state, const Access& access);
 // rights, if any are given, the region must have one); then it is invalidated.
 Verdict invalidate(State& state, const Access& access);
 
+// Whether `access` names, by its index, a region of kind fast that is not registered; then it
+// becomes `now`.
+Verdict register_fast(State& state, const Access& access, const exrnic_mbox_register_mr& now);
+
 }  // namespace exrnic::ref

@@ -279,7 +279,9 @@ struct Event {
 
 struct Region : exrnic_mbox_register_mr {
   bool valid = false;
-  bool invalidated = false;  // by a work request or a peer: no access, but still the driver's
+  // By a work request or a peer, or never registered by one: no access, but still the driver's.
+  bool invalidated = false;
+  uint32_t life = 0;  // registrations by work requests
 };
 
 struct Window : exrnic_mbox_set_window {

@@ -10,29 +10,34 @@ void Xlate::region(const Access& access, const Done& done) {
   if (verdict != Verdict::kOk) return done({verdict, 0, 0});
   const Region& region = state_.regions[stag_index(access.stag)];
   const uint64_t base_in_page = region.base % (uint64_t{1} << region.page_shift);
-  // Behind a read of the PBL the region is looked at again: it may have been invalidated.
-  page(region.pbl_address, region.page_shift, access.to - region.base + base_in_page, access.length,
-       [this, access, done](const Place& place) {
+  // Behind a read of the PBL the region is looked at again: it may have been invalidated, or be
+  // another one by now.
+  const uint32_t life = region.life;
+  const List list{region.pbl_address, life, region.page_shift};
+  page(list, access.to - region.base + base_in_page, access.length,
+       [this, access, life, done](const Place& place) {
          const Verdict now = check(state_, access);
+         const uint32_t life_now = state_.regions[stag_index(access.stag)].life;
+         if (now == Verdict::kOk && life_now != life) return this->region(access, done);
          done(now == Verdict::kOk ? place : Place{now, 0, 0});
        });
 }
 
 void Xlate::ring(uint64_t pbl, uint64_t offset, uint64_t length, const Done& done) {
-  page(pbl, EXRNIC_PAGE_SHIFT, offset, length, done);
+  page({pbl, 0, EXRNIC_PAGE_SHIFT}, offset, length, done);
 }
 
-void Xlate::page(uint64_t pbl, uint32_t page_shift, uint64_t offset, uint64_t length,
-                 const Done& done) {
-  const uint64_t page_size = uint64_t{1} << page_shift;
+void Xlate::page(const List& list, uint64_t offset, uint64_t length, const Done& done) {
+  const uint64_t page_size = uint64_t{1} << list.page_shift;
   const uint64_t in_page = offset % page_size;
   const auto place = [=](uint64_t page_address) -> Place {
     return {Verdict::kOk, (page_address & ~(page_size - 1)) + in_page,
             std::min(length, page_size - in_page)};
   };
-  const uint64_t entry = pbl + (offset >> page_shift) * EXRNIC_PBL_ENTRY_SIZE;
-  if (const auto page_address = pbl_cache_.known(entry)) return done(place(*page_address));
-  pbl_cache_.read(entry, [done, place](bool good, uint64_t page_address) {
+  const uint64_t entry = list.pbl_address + (offset >> list.page_shift) * EXRNIC_PBL_ENTRY_SIZE;
+  if (const auto page_address = pbl_cache_.known(entry, list.life))
+    return done(place(*page_address));
+  pbl_cache_.read(entry, list.life, [done, place](bool good, uint64_t page_address) {
     done(good ? place(page_address) : Place{Verdict::kMemory, 0, 0});
   });
 }

@@ -28,7 +28,12 @@ class Xlate {
   void ring(uint64_t pbl, uint64_t offset, uint64_t length, const Done& done);
 
  private:
-  void page(uint64_t pbl, uint32_t page_shift, uint64_t offset, uint64_t length, const Done& done);
+  struct List {  // a page buffer list
+    uint64_t pbl_address;
+    uint32_t life;
+    uint32_t page_shift;
+  };
+  void page(const List& list, uint64_t offset, uint64_t length, const Done& done);
 
   const State& state_;
   PblCache& pbl_cache_;

@@ -92,7 +92,7 @@ class Intruder {
       wqe.remote_stag = tag(garbage);
     }
     if (garbage.one_in(2))
-      wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE));
+      wqe.opcode = static_cast<uint8_t>(1 + garbage.below(EXRNIC_WQE_OPCODE_FAST_REGISTER));
     if (garbage.one_in(3)) garbage.spoil(bytes, sizeof wqe);
     if (garbage.one_in(8)) std::memcpy(bytes, garbage.bytes(sizeof wqe).data(), sizeof wqe);
     return wqe;

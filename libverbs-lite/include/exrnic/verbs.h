@@ -271,7 +271,8 @@ enum vl_wc_opcode VL_ANY_NUMBER {
   VL_WC_RECV,
   VL_WC_FETCH_ADD,
   VL_WC_COMPARE_SWAP,
-  VL_WC_UNKNOWN /* only with an error: the device does not know what it was */
+  VL_WC_UNKNOWN,      /* only with an error: the device does not know what it was */
+  VL_WC_FAST_REGISTER /* which the kernel alone can post */
 };
 
 /* What came with a receive that ended with VL_WC_SUCCESS. */

@@ -344,11 +344,13 @@ module mailbox
     if (command.mr_we) begin
       command.mr = '{
           valid: op_q == MBOX_OP_REGISTER_MR,
-          invalidated: 1'b0,
+          fast: 32'(new_mr.kind) == 32'(REGION_KIND_FAST),
+          invalidated: 32'(new_mr.kind) == 32'(REGION_KIND_FAST),
+          life: '0,
           key: new_mr.stag[7:0],
           pd: pd_t'(new_mr.pd),
           access: new_mr.access[7:0],
-          huge_pages: new_mr.page_shift == HUGE_PAGE_SHIFT,
+          huge_pages: 32'(new_mr.page_shift) == HUGE_PAGE_SHIFT,
           base: new_mr.base,
           length: new_mr.length,
           pbl_address: new_mr.pbl_address

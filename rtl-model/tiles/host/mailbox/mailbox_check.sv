@@ -126,7 +126,9 @@ module mailbox_check
       mr_fits = new_mr.length != '0 && mr_end <= {1'b1, 64'd0};
       mr_values_ok = mr_fits && pbl_aligned(new_mr.pbl_address) &&
           (new_mr.access & ~AccessFlags) == '0 &&
-          new_mr.page_shift inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
+          32'(new_mr.page_shift) inside {PAGE_SHIFT, HUGE_PAGE_SHIFT};
+      if (32'(new_mr.kind) == 32'(REGION_KIND_FAST)) mr_values_ok = 1'b1;
+      else if (32'(new_mr.kind) != 32'(REGION_KIND_MEMORY)) mr_values_ok = 1'b0;
     end
   end
 
@@ -190,7 +192,8 @@ module mailbox_check
         else if (!mr_values_ok) verdict_o = MBOX_STATUS_BAD_PARAMETER;
         MBOX_OP_INVALIDATE_MR:
         if (object.index[31:STAG_INDEX_SHIFT] >= 24'(N_STAG)) verdict_o = MBOX_STATUS_BAD_INDEX;
-        else if (!mr_i.valid || mr_i.key != object.index[7:0]) verdict_o = MBOX_STATUS_BAD_STATE;
+        else if (!mr_i.valid || (mr_i.key != object.index[7:0] && !mr_i.fast))
+          verdict_o = MBOX_STATUS_BAD_STATE;
         MBOX_OP_CREATE_SRQ:
         if (new_srq.srqn >= N_SRQ || new_srq.page >= USER_PAGES || new_srq.pd >= MAX_PD)
           verdict_o = MBOX_STATUS_BAD_INDEX;

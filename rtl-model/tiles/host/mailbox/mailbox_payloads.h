@@ -79,7 +79,8 @@ inline exrnic_mbox_register_mr mr_payload() {
           0x100000001,
           0x1111111140,
           EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE | EXRNIC_ACCESS_REMOTE_READ,
-          EXRNIC_PAGE_SHIFT};
+          EXRNIC_PAGE_SHIFT,
+          EXRNIC_REGION_KIND_MEMORY};
 }
 inline CqConfig own_cq() {
   CqConfig cq;

@@ -230,6 +230,25 @@ TEST_CASE("A region is registered as asked, and goes only by its whole STag") {
   CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag)) == kBadState);
 }
 
+TEST_CASE("A region that work requests register needs no pages, and goes whatever its key is") {
+  Mailbox mailbox;
+  exrnic_mbox_register_mr payload{};
+  payload.stag = kStag;
+  payload.pd = 0x77;
+  payload.kind = EXRNIC_REGION_KIND_FAST;
+  payload.length = 0;
+  payload.pbl_address = 4;
+  payload.access = ~0u;
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, payload) == kOk);
+  const Mr& region = mailbox.regions[kStagIndex];
+  CHECK(region.valid);
+  CHECK(region.fast);
+  CHECK(region.invalidated);
+  CHECK(region.pd == 0x77);
+  CHECK(mailbox.run(EXRNIC_MBOX_OP_INVALIDATE_MR, object(kStag + 1)) == kOk);
+  CHECK_FALSE(region.valid);
+}
+
 TEST_CASE("A region that was invalidated is still the driver's: taken until the driver frees it") {
   Mailbox mailbox;
   mailbox.run(EXRNIC_MBOX_OP_REGISTER_MR, mr_payload());
@@ -249,6 +268,7 @@ TEST_CASE("Each field of a new region is checked") {
   SECTION("index") { payload.stag = EXRNIC_MAX_STAG << 8, expected = kBadIndex; }
   SECTION("domain") { payload.pd = EXRNIC_MAX_PD, expected = kBadIndex; }
   SECTION("no bytes") { payload.length = 0; }
+  SECTION("kind") { payload.kind = EXRNIC_REGION_KIND_FAST + 1; }
   SECTION("wraps") { payload.base = ~uint64_t{0}, payload.length = 2; }
   SECTION("wraps by much") { payload.base = 2, payload.length = ~uint64_t{0}; }
   SECTION("ends at the end") { payload.base = ~uint64_t{0}, payload.length = 1, expected = kOk; }

@@ -24,6 +24,7 @@ module pbl_cache
   input  logic [CLIENT_W-1:0] req_client_i,
   input  logic                req_again_i,  // it has been here before
   input  logic [63:PLACE_W]   req_address_i,
+  input  mr_life_t            req_life_i,   // of whose PBL it is: lines of another life do not count
   output logic                rsp_valid_o,
   output logic                rsp_missed_o, // no answer: come again when the client's waiting_o ends
   output logic                rsp_error_o,
@@ -48,12 +49,13 @@ module pbl_cache
   localparam int unsigned LINE_W = 8 * PBL_LINE_SIZE;
   localparam int unsigned BYTE_W = $clog2(PBL_LINE_SIZE);
   localparam int unsigned INDEX_W = $clog2(LINES);
-  localparam int unsigned LINE_ADDRESS_W = 64 - BYTE_W;
+  localparam int unsigned LINE_ADDRESS_W = $bits(mr_life_t) + 64 - BYTE_W;
   localparam int unsigned TAG_W = LINE_ADDRESS_W - INDEX_W;
   localparam int unsigned GENERATION_W = 8;
 
   typedef logic [INDEX_W-1:0] index_t;
   typedef logic [LINE_W-1:0] line_t;
+  typedef logic [LINE_ADDRESS_W-1:0] line_address_t;  // life, and number of the line
 
   typedef struct packed {
     logic                    valid;
@@ -72,6 +74,8 @@ module pbl_cache
   logic [CLIENT_W-1:0]     client_q;
   logic                    again_q;
   logic [63:PLACE_W]       address_q;
+  mr_life_t                life_q;
+  line_address_t           line_in_hand;
   tag_t                    tag_q;   // as read
   line_t                   line_q;  // as read
   index_t                  clear_q;
@@ -79,7 +83,7 @@ module pbl_cache
   logic                    flush_q;  // asked for, not begun
 
   // PBLs mostly start on pages. Folding the high bits in keeps them off each other's lines.
-  function automatic index_t index_of(logic [LINE_ADDRESS_W-1:0] line_address);
+  function automatic index_t index_of(line_address_t line_address);
     index_t folded = '0;
     for (int unsigned i = 0; i < LINE_ADDRESS_W; i += INDEX_W) begin
       folded ^= index_t'(line_address >> i);
@@ -113,7 +117,7 @@ module pbl_cache
     {arrived, hit_o, miss_o} = '0;
     if (compare) begin
       arrived = !flush && again_q && found;
-      hit_o = !flush && !arrived && tag_q == fresh_tag(address_q[63-:TAG_W], generation_q);
+      hit_o = !flush && !arrived && tag_q == fresh_tag(line_in_hand[LINE_ADDRESS_W-1-:TAG_W], generation_q);
       miss_o = !arrived && !hit_o;
     end
   end
@@ -162,7 +166,8 @@ module pbl_cache
 
   logic             found, found_error, install_valid;
   line_t            found_line, install_line;
-  logic [63:BYTE_W] install_address;
+  line_address_t    install_address;
+  assign line_in_hand = {life_q, address_q[63:BYTE_W]};
 
   pbl_fill #(
     .CLIENTS(CLIENTS)
@@ -172,7 +177,7 @@ module pbl_cache
     .flush_i(flush),
     .waiting_o,
     .client_i(client_q),
-    .line_address_i(address_q[63:BYTE_W]),
+    .line_address_i(line_in_hand),
     .forget_i(compare),
     .start_i(miss_o),
     .found_o(found),
@@ -198,13 +203,13 @@ module pbl_cache
     install_index = '0;
     written_tag   = '0;
     if (install_valid) install_index = index_of(install_address);
-    if (install) written_tag = fresh_tag(install_address[63-:TAG_W], generation_q);
+    if (install) written_tag = fresh_tag(install_address[LINE_ADDRESS_W-1-:TAG_W], generation_q);
   end
 
   index_t read_index;
   always_comb begin
     read_index = '0;
-    if (accept) read_index = index_of(req_address_i[63:BYTE_W]);
+    if (accept) read_index = index_of({req_life_i, req_address_i[63:BYTE_W]});
   end
 
   ram_1r1w #(
@@ -237,6 +242,7 @@ module pbl_cache
       client_q <= req_client_i;
       again_q <= req_again_i;
       address_q <= req_address_i;
+      life_q <= req_life_i;
     end
   end
 

@@ -44,6 +44,7 @@ class PblCache : public Bench<Vpbl_cache> {
     dut().req_client_i = client;
     dut().req_again_i = again;
     dut().req_address_i = address / kEntry;
+    dut().req_life_i = life;
     wait_for("req_ready_o", 2 * kLines, [&] { return dut().req_ready_o != 0; });
     cycle();
     dut().req_valid_i = 0;
@@ -109,6 +110,9 @@ class PblCache : public Bench<Vpbl_cache> {
     change_and_flush();
     wait_for("flush_done_o", 2 * kLines, [&] { return flushes_done_ > before; });
   }
+
+  uint8_t life = 0;            // of the region in hand
+  void change() { ++epoch_; }  // the memory, and nobody says so
 
   uint64_t now(uint64_t address) const { return entry_at(address, epoch_); }
   PblHost<Vpbl_cache>& host() { return host_; }
@@ -186,6 +190,21 @@ TEST_CASE("A line is there for the client that waited, although another displace
   const std::size_t reads = cache.host().reads().size();
   CHECK(cache.come_again(0) == cache.now(one));
   CHECK(cache.host().reads().size() == reads);
+}
+
+TEST_CASE("What was read in another life of a region does not count, come or on its way") {
+  PblCache cache;
+  cache.look_up(0x10000);
+  cache.change();
+  cache.life = 1;
+  CHECK(cache.look_up(0x10000) == cache.now(0x10000));
+  CHECK(cache.look_up(0x10008) == cache.now(0x10008));  // that is a hit
+  CHECK(cache.misses() == 2);
+  cache.miss(0x20000, 0);
+  cache.wait_for("the line", 200, [&] { return !cache.waits(0); });
+  cache.change();
+  cache.life = 2;
+  CHECK(cache.come_again(0) == cache.now(0x20000));
 }
 
 TEST_CASE("What a client left behind does not answer its next look-up") {

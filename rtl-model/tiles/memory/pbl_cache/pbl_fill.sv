@@ -12,7 +12,8 @@ module pbl_fill
   parameter int unsigned CLIENTS = 3,
   localparam int unsigned CLIENT_W = CLIENTS > 1 ? $clog2(CLIENTS) : 1,
   localparam int unsigned LINE_W = 8 * PBL_LINE_SIZE,
-  localparam int unsigned BYTE_W = $clog2(PBL_LINE_SIZE)
+  localparam int unsigned BYTE_W = $clog2(PBL_LINE_SIZE),
+  localparam int unsigned LINE_ADDRESS_W = $bits(mr_life_t) + 64 - BYTE_W
 ) (
   input  logic                clk_i,
   input  logic                rst_ni,
@@ -21,7 +22,7 @@ module pbl_fill
 
   // The client in hand
   input  logic [CLIENT_W-1:0] client_i,
-  input  logic [63:BYTE_W]    line_address_i,
+  input  logic [LINE_ADDRESS_W-1:0] line_address_i,  // life, and number of the line
   input  logic                forget_i,   // its buffer is of no use any more
   input  logic                start_i,    // the line is to be read; likewise
   output logic                found_o,    // it has come...
@@ -30,7 +31,7 @@ module pbl_fill
 
   // A good line has come
   output logic                install_o,
-  output logic [63:BYTE_W]    install_address_o,
+  output logic [LINE_ADDRESS_W-1:0] install_address_o,
   output logic [LINE_W-1:0]   install_line_o,
 
   // DMA read
@@ -54,7 +55,7 @@ module pbl_fill
   } state_e;
 
   state_e [CLIENTS-1:0] state_q;
-  logic [63:BYTE_W]     address_q[CLIENTS];
+  logic [LINE_ADDRESS_W-1:0] address_q[CLIENTS];
   line_t                line_q[CLIENTS];
   chunk_t [CLIENTS-1:0] missing_q;  // bytes
   logic   [CLIENTS-1:0] error_q;
@@ -89,7 +90,7 @@ module pbl_fill
   end
   assign rd_taken = rd_valid_o && rd_ready_i;
   assign rd_req_o = '{
-    address: {address_q[rd_client], BYTE_W'(0)},
+    address: {address_q[rd_client][63-BYTE_W:0], BYTE_W'(0)},
     length: chunk_t'(PBL_LINE_SIZE),
     dst: tx_address_t'({rd_client, BYTE_W'(0)})
   };

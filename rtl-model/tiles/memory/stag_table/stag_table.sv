@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory regions by STag index, the checks of RFC 5041, 8 and RFC 5040, 8 on an access, and the
-// invalidation of a region by a work request or a peer.
+// invalidation of a region by a work request or a peer, and its registration by a work request.
 // See README.md.
 
 module stag_table
@@ -17,19 +17,24 @@ module stag_table
   input  mr_t           mr_i,
   output mr_t           mr_o,
 
-  // Look-up, or invalidation
+  // Look-up, or invalidation, or registration
   input  logic          req_valid_i,
   output logic          req_ready_o,
   input  logic          req_invalidate_i,
+  input  logic          req_registers_i,
   input  logic [31:0]   req_stag_i,
   input  pd_t           req_pd_i,
   input  logic [7:0]    req_access_i,
   input  logic [63:0]   req_to_i,
   input  logic [31:0]   req_length_i,
+  input  logic [63:0]   req_size_i,      // these with req_registers_i
+  input  logic [63:0]   req_pbl_address_i,
+  input  logic          req_huge_i,
   output logic          rsp_valid_o,
   output xlate_status_e rsp_status_o,
   output logic [63:0]   rsp_pbl_address_o,
   output logic          rsp_huge_o,
+  output mr_life_t      rsp_life_o,
   output logic [63:0]   rsp_offset_o
 );
   localparam int unsigned INDEX_W = $clog2(N_STAG);
@@ -88,9 +93,9 @@ module stag_table
     .READERS(2)
   ) u_regions (
     .clk_i,
-    .write_i        (write),
-    .write_address_i(write_index),
-    .write_data_i   (mr_i),
+    .write_i        (write || (pending_q && registers_pending_q)),
+    .write_address_i(write ? write_index : pending_index_q),
+    .write_data_i   (write ? mr_i : registered_q),
     .read_i         (read),
     .read_address_i (read_index),
     .read_data_o    (region_read)
@@ -103,13 +108,13 @@ module stag_table
     .clk_i,
     .write_i        (write || pending_q),
     .write_address_i(write ? write_index : pending_index_q),
-    .write_data_i   (!write || mr_i.invalidated),
+    .write_data_i   (write ? mr_i.invalidated : !registers_pending_q),
     .read_i         (read),
     .read_address_i (read_index),
     .read_data_o    (invalidated_read)
   );
 
-  // ---- Management port: the only one that writes whole regions
+  // ---- Management port
 
   logic   manage_in_range;
   logic   managed_q;
@@ -137,15 +142,18 @@ module stag_table
 
   logic                    accept;
   logic                    read_valid_q;  // one is in stage 1
-  logic                    invalidate_q;  // and it is an invalidation
-  logic                    pending_q;     // an invalidation is granted, not done
+  logic                    invalidate_q;  // and it is an invalidation,
+  logic                    registers_q;   // or a registration
+  logic                    pending_q;     // one of these is granted, not done
   logic [STAG_INDEX_W-1:0] stag_index;
 
-  assign req_ready_o = init_done_o && !we_i && !(read_valid_q && invalidate_q) && !pending_q;
+  assign req_ready_o = init_done_o && !we_i && !(read_valid_q && changes_q) && !pending_q;
   assign accept = req_valid_i && req_ready_o;
   assign stag_index = req_stag_i[31:STAG_INDEX_SHIFT];
 
   mr_t         mr_q;
+  logic        changes_q;
+  assign changes_q = invalidate_q || registers_q;
   logic        written_entry_q;
   index_t      entry_q;
   logic        in_table_q;
@@ -154,18 +162,25 @@ module stag_table
   logic [7:0]  access_q;
   logic [63:0] to_q;
   logic [31:0] length_q;
+  logic [63:0] size_q;
+  logic [63:0] new_pbl_q;
+  logic        new_huge_q;
 
   always_ff @(posedge clk_i) begin
     if (accept) begin
       written_entry_q <= written[LOOK_UP][stag_index[LOG_WORD-1:0]];
       entry_q <= index_t'(stag_index);
       invalidate_q <= req_invalidate_i;
+      registers_q <= req_registers_i;
       in_table_q <= stag_index < STAG_INDEX_W'(N_STAG);
       key_q <= req_stag_i[STAG_INDEX_SHIFT-1:0];
       pd_q <= req_pd_i;
       access_q <= req_access_i;
       to_q <= req_to_i;
       length_q <= req_length_i;
+      size_q <= req_size_i;
+      new_pbl_q <= req_pbl_address_i;
+      new_huge_q <= req_huge_i;
     end
   end
 
@@ -185,6 +200,7 @@ module stag_table
   logic          below_q;
   logic [63:0]   pbl_address_q;
   logic          huge_q;
+  mr_life_t      life_q;
   logic [63:0]   offset_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -203,13 +219,18 @@ module stag_table
   xlate_status_e right_status;
   logic [63:0]   first_page_offset;  // where the region starts in its first page
 
-  // An access needs all of the rights, an invalidation one of them.
-  assign right = invalidate_q ? access_q == '0 || (access_q & mr_q.access) != '0
-                              : (access_q & ~mr_q.access) == '0;
+  // An access needs all of the rights, an invalidation one of them; a registration gives them.
+  always_comb begin
+    if (registers_q) right = 1'b1;
+    else if (invalidate_q) right = access_q == '0 || (access_q & mr_q.access) != '0;
+    else right = (access_q & ~mr_q.access) == '0;
+  end
+  // What is to be registered is not; else it must be, with this key.
+  logic named;
+  assign named = registers_q ? mr_q.fast && mr_q.invalidated : !mr_q.invalidated && mr_q.key == key_q;
   always_comb begin
     if (!read_valid_q) right_status = XLATE_OK;
-    else if (!in_table_q || !mr_q.valid || mr_q.invalidated || mr_q.key != key_q)
-      right_status = XLATE_STAG;
+    else if (!in_table_q || !mr_q.valid || !named) right_status = XLATE_STAG;
     else if (mr_q.pd != pd_q) right_status = XLATE_STREAM;
     else if (!right) right_status = XLATE_ACCESS;
     else right_status = XLATE_OK;
@@ -220,31 +241,50 @@ module stag_table
   always_ff @(posedge clk_i) begin
     if (read_valid_q) begin
       right_status_q <= right_status;
-      exempt_q <= invalidate_q;
+      exempt_q <= changes_q;
       end_q <= {1'b0, to_q} + 65'(length_q);
       region_end_q <= {1'b0, mr_q.base} + {1'b0, mr_q.length};
       below_q <= to_q < mr_q.base;
       pbl_address_q <= mr_q.pbl_address;
       huge_q <= mr_q.huge_pages;
+      life_q <= mr_q.life;
       offset_q <= (to_q - mr_q.base) + first_page_offset;
     end
   end
 
-  // ---- Invalidation: granted in stage 1, done in the first cycle without a write by management.
-  // A region that is written in the meantime is not the one that was meant.
+  // ---- Invalidation and registration: granted in stage 1, done in the first cycle without a write by
+  // management. A region that is written in the meantime is not the one that was meant.
 
-  logic   invalidate;
+  logic   change;
   index_t pending_index_q;
+  logic   registers_pending_q;
+  mr_t    registered_q;
 
-  assign invalidate = read_valid_q && invalidate_q && right_status == XLATE_OK;
+  assign change = read_valid_q && changes_q && right_status == XLATE_OK;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pending_q <= 1'b0;
-    else if (invalidate) pending_q <= !(write && write_index == entry_q);
+    else if (change) pending_q <= !(write && write_index == entry_q);
     else if (!write || write_index == pending_index_q) pending_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
-    if (invalidate) pending_index_q <= entry_q;
+    if (change) begin
+      pending_index_q <= entry_q;
+      registers_pending_q <= registers_q;
+      registered_q <= '{
+          valid: 1'b1,
+          fast: 1'b1,
+          invalidated: 1'b0,
+          life: mr_q.life + 1'b1,
+          key: key_q,
+          pd: pd_q,
+          access: access_q,
+          huge_pages: new_huge_q,
+          base: to_q,
+          length: size_q,
+          pbl_address: new_pbl_q
+      };
+    end
   end
 
   // ---- Stage 2: verdict
@@ -259,6 +299,7 @@ module stag_table
                       below_q || end_q > region_end_q ? XLATE_BOUNDS : XLATE_OK;
       rsp_pbl_address_o <= pbl_address_q;
       rsp_huge_o <= huge_q;
+      rsp_life_o <= life_q;
       rsp_offset_o <= offset_q;
     end
   end

@@ -22,6 +22,10 @@ struct Access {
   uint64_t to = 0;
   uint32_t length = 1;
   bool invalidate = false;
+  bool registers = false;  // and so becomes:
+  uint64_t size = 0;
+  uint64_t pbl_address = 0;
+  bool huge = false;
 };
 
 struct Answer {
@@ -79,6 +83,10 @@ class StagTable : public Bench<Vstag_table> {
   void drive_request(const Access& access) {
     dut().req_valid_i = 1;
     dut().req_invalidate_i = access.invalidate;
+    dut().req_registers_i = access.registers;
+    dut().req_size_i = access.size;
+    dut().req_pbl_address_i = access.pbl_address;
+    dut().req_huge_i = access.huge;
     dut().req_stag_i = access.stag;
     dut().req_pd_i = access.pd;
     dut().req_access_i = access.access;

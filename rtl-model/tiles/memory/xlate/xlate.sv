@@ -102,6 +102,7 @@ module xlate
   logic pbl_init_done, pbl_ready, pbl_done, pbl_missed, pbl_error, pbl_idle;
   logic hit, miss, pbl_flush_done;
   logic region_huge;
+  mr_life_t region_life;
   logic [63:0] region_pbl, region_offset, page;
   xlate_status_e stag_status;
 
@@ -116,15 +117,20 @@ module xlate
     .req_valid_i(state_q == ST_STAG_ASK),
     .req_ready_o(stag_ready),
     .req_invalidate_i(req.invalidate),
+    .req_registers_i(req.registers),
     .req_stag_i(req.stag),
     .req_pd_i(req.pd),
     .req_access_i(req.access),
     .req_to_i(req.to),
     .req_length_i(req.length),
+    .req_size_i(req.size),
+    .req_pbl_address_i(req.pbl_address),
+    .req_huge_i(req.huge_pages),
     .rsp_valid_o(stag_done),
     .rsp_status_o(stag_status),
     .rsp_pbl_address_o(region_pbl),
     .rsp_huge_o(region_huge),
+    .rsp_life_o(region_life),
     .rsp_offset_o(region_offset)
   );
 
@@ -174,6 +180,7 @@ module xlate
     .req_client_i(client_q),
     .req_again_i(again_q[client_q]),
     .req_address_i(entry),
+    .req_life_i(req.ring ? '0 : region_life),
     .rsp_valid_o(pbl_done),
     .rsp_missed_o(pbl_missed),
     .rsp_error_o(pbl_error),
@@ -192,13 +199,17 @@ module xlate
 
   // ---- Control. Look-ups that a flush meets, in hand or waiting, begin anew with the STag: what was
   // read for them may speak of a region that is gone. So after flush_done_o nothing old is in use
-  // here. An invalidation is not repeated: it has been done, and answers no address.
+  // here. An invalidation or a registration is not repeated: it has been
+  // done, and answers no address.
 
   logic stag_final;  // the PBL is not asked
-  logic finished, invalidated;
-  assign stag_final = stag_done && (stag_status != XLATE_OK || req.invalidate);
+  logic finished, changes, invalidated, lives_used_up;
+  assign changes = req.invalidate || req.registers;
+  assign stag_final = stag_done && (stag_status != XLATE_OK || changes);
   assign invalidated = stag_done && stag_status == XLATE_OK && req.invalidate;
-  assign finished = (stag_final && !invalidated && (!flush || req.invalidate)) ||
+  // What the PBL cache knows of the first life of a region is not for the one that has its number again.
+  assign lives_used_up = stag_done && stag_status == XLATE_OK && req.registers && region_life == '1;
+  assign finished = (stag_final && !invalidated && (!flush || changes)) ||
                     (pbl_done && !pbl_missed && !flush);
 
   // ---- The fence. An invalidation that was done is answered when what was let in before is over: no
@@ -279,7 +290,7 @@ module xlate
       client_q <= '0;
       rsp_valid_o <= '0;
     end else begin
-      flush_q <= flush && state_q != ST_FLUSH_ASK;
+      flush_q <= (flush && state_q != ST_FLUSH_ASK) || lives_used_up;
       if (take) client_q <= next_client;
       if (accept) open_q[next_client] <= 1'b1;
       if (accept) again_q[next_client] <= 1'b0;

@@ -14,7 +14,7 @@
 namespace exrnic::testing {
 
 constexpr unsigned kClients = 3;
-constexpr unsigned kRequestBits = 1 + 1 + 64 + 32 + kPdBits + 8 + 64 + 32;
+constexpr unsigned kRequestBits = 1 + 1 + 1 + 64 + 32 + kPdBits + 8 + 64 + 32 + 64 + 1;
 constexpr unsigned kResponseBits = 3 + 64 + 32;
 constexpr int kLimit = 2000;  // cycles for anything here
 
@@ -27,6 +27,9 @@ struct Request {
   uint8_t access = 0;
   uint64_t to = 0;
   uint32_t length = 1;
+  bool registers = false;
+  uint64_t size = 0;
+  bool huge_pages = false;
 };
 
 struct Response {
@@ -84,13 +87,16 @@ class Xlate : public Bench<Vxlate> {
     dut().req_valid_i |= 1u << client;
     Packer(dut().req_i[client], kRequestBits)
         .field(request.invalidate, 1)
+        .field(request.registers, 1)
         .field(request.ring, 1)
         .field(request.pbl_address, 64)
         .field(request.stag, 32)
         .field(request.pd, kPdBits)
         .field(request.access, 8)
         .field(request.to, 64)
-        .field(request.length, 32);
+        .field(request.length, 32)
+        .field(request.size, 64)
+        .field(request.huge_pages, 1);
   }
   void drive_region(uint32_t index, const Mr& region) {
     dut().mr_we_i = 1;

@@ -174,6 +174,82 @@ TEST_CASE("An invalidation reads no memory, and a flush does not repeat it") {
   CHECK(xlate.look_up(invalidation()).status == kXlateStag);
 }
 
+Mr fast_region() {
+  Mr region;
+  region.valid = region.fast = region.invalidated = true;
+  region.pd = example_region().pd;
+  return region;
+}
+
+// What makes it the example's.
+Request registration() {
+  const Mr example = example_region();
+  Request request = invalidation();
+  request.invalidate = false;
+  request.registers = true;
+  request.pbl_address = example.pbl_address;
+  request.access = example.access;
+  request.to = example.base;
+  request.size = example.length;
+  return request;
+}
+
+TEST_CASE("A registration reads no memory, and a flush does not repeat it") {
+  const int moment = GENERATE(Catch::Generators::range(0, 12));
+  INFO("flush " << moment << " cycles after the request");
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, fast_region());
+  xlate.drive_request(1, registration());
+  bool answered = false;
+  bool flushed = false;
+  for (int i = 0; i < kLimit && !(answered && flushed); ++i) {
+    if (i == moment) xlate.dut().flush_i = 1;
+    xlate.cycle();
+    flushed |= xlate.dut().flush_done_o != 0;
+    if (!xlate.dut().rsp_valid_o) continue;
+    CHECK(xlate.response().status == kXlateOk);
+    answered = true;
+  }
+  CHECK(answered);
+  CHECK(flushed);
+  CHECK(xlate.host().reads().empty());
+  CHECK(xlate.look_up(example_request()).status == kXlateOk);
+}
+
+TEST_CASE(
+    "Behind a registration the PBL is read anew, also where the count of lives begins again") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, fast_region());
+  for (int life = 1; life < 600; ++life) {
+    REQUIRE(xlate.look_up(registration(), 1).status == kXlateOk);
+    // Only in every 256th life is it used: what the cache has is of the one 256 lives before.
+    if (life % 256 == 1) {
+      const uint64_t frame = entry_at(example_region().pbl_address, xlate.epoch) & ~uint64_t{0xfff};
+      CHECK(xlate.look_up(example_request()) == Response{kXlateOk, frame + 0x800, 0x800});
+      CHECK(xlate.look_up(example_request()) == Response{kXlateOk, frame + 0x800, 0x800});
+    }
+    REQUIRE(xlate.look_up(invalidation(), 2).status == kXlateOk);
+    ++xlate.epoch;
+  }
+  CHECK(xlate.misses == 3);
+  CHECK(xlate.hits == 3);
+}
+
+TEST_CASE("A region that is another one when the PBL of a look-up has come is looked up as that") {
+  Xlate xlate;
+  xlate.write_region(kExampleIndex, fast_region());
+  REQUIRE(xlate.look_up(registration(), 1).status == kXlateOk);
+  xlate.host().hold(example_region().pbl_address);
+  ask_and_miss(xlate, 0, example_request());
+  REQUIRE(xlate.look_up(invalidation(), 1).status == kXlateOk);
+  Request other = registration();
+  other.pbl_address += 0x10000;
+  REQUIRE(xlate.look_up(other, 1).status == kXlateOk);
+  xlate.host().release(example_region().pbl_address);
+  const uint64_t frame = entry_at(other.pbl_address, 0) & ~uint64_t{0xfff};
+  CHECK(answer_to(xlate, 0) == Response{kXlateOk, frame + 0x800, 0x800});
+}
+
 TEST_CASE("An invalidation is answered when nobody has an address from before") {
   Xlate xlate;
   xlate.write_region(kExampleIndex, example_region());

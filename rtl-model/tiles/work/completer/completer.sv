@@ -370,13 +370,16 @@ module completer
   assign xlate.valid = state_q == StXlate;
   assign xlate.req = '{
           invalidate: 1'b0,
+          registers: 1'b0,
           ring: 1'b1,
           pbl_address: cq.pbl,
           stag: '0,
           pd: '0,
           access: '0,
           to: 64'(slot) << $clog2(CQE_BYTES),
-          length: 32'(CQE_BYTES)
+          length: 32'(CQE_BYTES),
+          size: '0,
+          huge_pages: 1'b0
       };
 
   assign write.valid = state_q == StWrite || (state_q == StFire && !cq.has_eq);

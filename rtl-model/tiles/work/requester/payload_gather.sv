@@ -124,13 +124,16 @@ module payload_gather
   assign xlate.valid = state_q == StFind && valid && !wait_for_rest && !turn.stop;
   assign xlate.req = '{
           invalidate: 1'b0,
+          registers: 1'b0,
           ring: 1'b0,
           pbl_address: '0,
           stag: sge.stag,
           pd: pd_i,
           access: access_i,
           to: sge.address,
-          length: sge.length
+          length: sge.length,
+          size: '0,
+          huge_pages: 1'b0
       };
   assign read.valid = state_q == StRead && slot_valid_i && !turn.stop;
   assign read.req = '{

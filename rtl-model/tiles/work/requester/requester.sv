@@ -179,7 +179,7 @@ module requester
   );
 
   // ---- The turn
-  xlate_if xlate_invalidation ();
+  xlate_if xlate_change ();
   logic pull_last;
   logic [31:0] next_offset;
   chunk_t mtu;  // most bytes of a segment
@@ -203,7 +203,7 @@ module requester
       .stall_o(queues.stall),
       .no_peer_o(no_peer),
       .gather,
-      .invalidation(xlate_invalidation),
+      .change(xlate_change),
       .turn_valid_i(turns.valid),
       .turn_qpn_i(turns.data),
       .wake_ready_i(wake.ready),
@@ -244,7 +244,7 @@ module requester
       .rst_ni,
       .slots(xlate_slots),
       .payload(xlate_payload),
-      .invalidation(xlate_invalidation),
+      .change(xlate_change),
       .xlate
   );
 

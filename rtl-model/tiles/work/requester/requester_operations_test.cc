@@ -340,6 +340,81 @@ TEST_CASE(
     CHECK_FALSE(requester.xlate.requests[at].invalidate);
 }
 
+// ---- FAST_REGISTER
+
+exrnic_wqe registration() {
+  exrnic_wqe wqe{};
+  wqe.opcode = EXRNIC_WQE_OPCODE_FAST_REGISTER;
+  wqe.num_slots = 1;
+  wqe.imm_data = 0x77665544;
+  wqe.remote_to = 0x1234567890;
+  wqe.remote_stag = EXRNIC_ACCESS_REMOTE_READ;
+  wqe.sge0_address = 0x1'0000'0001;
+  wqe.sge0_length = EXRNIC_HUGE_PAGE_SHIFT;
+  wqe.sge1_address = 0xabcdef00;
+  return wqe;
+}
+
+TEST_CASE("FAST_REGISTER asks for the registration and takes a slot that is not sent") {
+  const auto verdict = GENERATE(kXlateOk, kXlateStag, kXlateStream);
+  Requester requester;
+  requester.region = [&](const XlateReq&) { return XlateRsp{verdict, 0, 0}; };
+  requester.ring[0] = registration();
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.turn(kQpn);
+  const XlateReq& request = requester.xlate.requests.back();
+  CHECK(request.registers);
+  CHECK_FALSE(request.invalidate);
+  CHECK_FALSE(request.ring);
+  CHECK(request.stag == 0x77665544);
+  CHECK(request.pd == kPd);
+  CHECK(request.access == EXRNIC_ACCESS_REMOTE_READ);
+  CHECK(request.to == 0x1234567890);
+  CHECK(request.size == 0x1'0000'0001);
+  CHECK(request.huge_pages);
+  CHECK(request.pbl_address == 0xabcdef00);
+  REQUIRE(requester.submitted.size() == 1);
+  const bool good = verdict == kXlateOk;
+  CHECK(requester.submitted[0].unsent);
+  CHECK(requester.submitted[0].status ==
+        (good ? EXRNIC_CQE_STATUS_SUCCESS : EXRNIC_CQE_STATUS_LOC_PROT_ERR));
+  CHECK(requester.submitted[0].tag.opcode == EXRNIC_WQE_OPCODE_FAST_REGISTER);
+  CHECK(requester.qps[kQpn].sq.halted == !good);
+}
+
+TEST_CASE("What a region cannot become is refused before anybody is asked") {
+  exrnic_wqe wqe = registration();
+  SECTION("no bytes") { wqe.sge0_address = 0; }
+  SECTION("beyond the last byte there is") { wqe.sge0_address = 1 - wqe.remote_to; }
+  SECTION("other pages") { wqe.sge0_length = 13; }
+  SECTION("other rights") { wqe.remote_stag = 0x10; }
+  SECTION("a list that begins amid a line") { wqe.sge1_address += EXRNIC_PBL_ENTRY_SIZE; }
+  SECTION("an STag") { wqe.sge0_stag = 1; }
+  SECTION("a second one") { wqe.sge1_stag = 1; }
+  SECTION("more") { wqe.sge1_length = 1; }
+  SECTION("a length") { wqe.length = 1; }
+  SECTION("an element") { wqe.num_sge = 1; }
+  SECTION("inline") { wqe.flags |= EXRNIC_WQE_FLAGS_INLINE; }
+  SECTION("solicited") { wqe.flags |= EXRNIC_WQE_FLAGS_SOLICITED; }
+  Requester requester;
+  requester.ring[0] = wqe;
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.turn(kQpn);
+  REQUIRE(requester.submitted.size() == 1);
+  CHECK(requester.submitted[0].status == EXRNIC_CQE_STATUS_LOC_QP_OP_ERR);
+  for (const XlateReq& request : requester.xlate.requests) CHECK_FALSE(request.registers);
+}
+
+TEST_CASE("A region may end with the last byte there is") {
+  Requester requester;
+  exrnic_wqe wqe = registration();
+  wqe.sge0_address = -wqe.remote_to;
+  requester.ring[0] = wqe;
+  requester.qps[kQpn] = sending_qp(0, 1);
+  requester.turn(kQpn);
+  CHECK(requester.submitted.at(0).status == EXRNIC_CQE_STATUS_SUCCESS);
+}
+
 TEST_CASE("Unsignaled work says so in its tag") {
   Requester requester;
   exrnic_wqe wqe = work(EXRNIC_WQE_OPCODE_SEND);

@@ -32,7 +32,7 @@ module turn_control
     output logic       stall_o,    // pulse: it waits for that
     output logic       no_peer_o,  // pulse: it waits until the peer is met
     payload_gather_if.turn gather,
-    xlate_if.client        invalidation,
+    xlate_if.client        change,  // of a region
 
     // Whether a step ends.
     input logic       turn_valid_i,
@@ -64,7 +64,7 @@ module turn_control
   reads_t pulls_left_q;
   logic by_dma_q;  // the payload of this segment is gathered
   logic again_q;   // when this slot has gone back, another one is needed
-  logic invalidated_q;  // the local invalidation in hand is done
+  logic changed_q;  // the local invalidation or registration in hand is done
 
   /* verilator lint_off UNUSEDSIGNAL */
   wqe_t wqe;
@@ -106,7 +106,7 @@ module turn_control
     unique case (seg_q.turn)
       // What is done ends as such, whatever happens meanwhile.
       TURN_WORK:
-      if (invalidated_q) fit = qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR;
+      if (changed_q) fit = qp_sends(qp_i.status.state) || qp_i.status.state == QP_STATE_ERROR;
       else
         fit = (qp_i.status.state == QP_STATE_RTS || (qp_i.status.state == QP_STATE_SQD && begun)) &&
             !qp_i.status.rnr;
@@ -154,14 +154,22 @@ module turn_control
     else if (submitted && !seg_q.returned) left_d = left_q - 32'(seg_q.payload);
   end
 
-  assign invalidation.valid = step_q == STEP_INVALIDATE;
-  assign invalidation.hold = 1'b0;
+  assign change.valid = step_q == STEP_REGION_CHANGE;
+  assign change.hold = 1'b0;
   always_comb begin
-    invalidation.req = '0;
-    if (invalidation.valid) begin
-      invalidation.req.invalidate = 1'b1;
-      invalidation.req.stag = wqe.imm_data;
-      invalidation.req.pd = seg_q.pd;
+    change.req = '0;
+    if (change.valid) begin
+      change.req.invalidate = op_i.invalidates;
+      change.req.registers = op_i.registers;
+      change.req.stag = wqe.imm_data;
+      change.req.pd = seg_q.pd;
+      if (op_i.registers) begin
+        change.req.pbl_address = wqe.sge1_address;
+        change.req.access = wqe.remote_stag[7:0];
+        change.req.to = wqe.remote_to;
+        change.req.size = wqe.sge0_address;
+        change.req.huge_pages = wqe.sge0_length == HUGE_PAGE_SHIFT;
+      end
     end
   end
 
@@ -207,11 +215,11 @@ module turn_control
       else if (!fit || no_peer_o) step_d = STEP_WAKE;
       else if (blocked || stall_o) step_d = when_blocked;
       else if (sound && op_i.pull) step_d = quota_start_i ? STEP_LOOK : STEP_WAKE;
-      else step_d = sound && op_i.stays ? STEP_INVALIDATE : STEP_ALLOC;
+      else step_d = sound && op_i.stays ? STEP_REGION_CHANGE : STEP_ALLOC;
       STEP_LOOK:
       if (gather.idle) step_d = refused && pull_count_i != '0 ? when_blocked : STEP_ALLOC;
-      STEP_INVALIDATE: if (invalidation.ready) step_d = STEP_INVALIDATED;
-      STEP_INVALIDATED: if (invalidation.rsp_valid) step_d = STEP_ALLOC;
+      STEP_REGION_CHANGE: if (change.ready) step_d = STEP_REGION_CHANGED;
+      STEP_REGION_CHANGED: if (change.rsp_valid) step_d = STEP_ALLOC;
       STEP_ALLOC: if (alloc_valid_i && !quiesce_i) step_d = STEP_JUDGE;
       STEP_JUDGE:
       if (!fit) step_d = gather.idle ? STEP_SUBMIT : STEP_JUDGE;
@@ -286,7 +294,7 @@ module turn_control
         by_dma_q         <= 1'b0;
         again_q          <= 1'b0;
       end
-      STEP_WORK: invalidated_q <= 1'b0;
+      STEP_WORK: changed_q <= 1'b0;
       STEP_BEGIN: begin
         if (seg_q.turn == TURN_WORK) seg_q.status <= work.request.status;
         seg_q.offset    <= skip_i;
@@ -295,10 +303,10 @@ module turn_control
         by_dma_q        <= gather.start && step_d == STEP_ALLOC;
       end
       STEP_LOOK: if (gather.idle && refused) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
-      STEP_INVALIDATED:
-      if (invalidation.rsp_valid) begin
-        if (invalidation.rsp.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
-        invalidated_q <= invalidation.rsp.status == XLATE_OK;
+      STEP_REGION_CHANGED:
+      if (change.rsp_valid) begin
+        if (change.rsp.status != XLATE_OK) seg_q.status <= CQE_STATUS_LOC_PROT_ERR;
+        changed_q <= change.rsp.status == XLATE_OK;
       end
       STEP_ALLOC: begin
         seg_q.slot     <= alloc_slot_i;

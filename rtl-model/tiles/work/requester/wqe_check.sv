@@ -57,6 +57,8 @@ module wqe_check
 
   localparam logic [7:0] Flags = 8'd1 << WQE_FLAGS_SIGNALED | 8'd1 << WQE_FLAGS_FENCE |
       8'd1 << WQE_FLAGS_SOLICITED | 8'd1 << WQE_FLAGS_INLINE;
+  localparam logic [31:0] AccessFlags = 32'd1 << ACCESS_LOCAL_WRITE | 32'd1 << ACCESS_REMOTE_WRITE |
+      32'd1 << ACCESS_REMOTE_READ | 32'd1 << ACCESS_REMOTE_ATOMIC;
   logic flags_right, elements_right, well_formed;
   assign flags_right = (wqe_q.flags & ~Flags) == '0 &&
       (!wqe_q.flags[WQE_FLAGS_SOLICITED] || op.receive) && (!is_inline || op.inlines);
@@ -82,7 +84,16 @@ module wqe_check
 
   assign well_formed = op.posted && flags_right && elements_right && slots_sane &&
       wqe_q.num_slots == slots_needed && !incomplete_o &&
-      (op.imm || op.invalidates || wqe_q.imm_data == '0);
+      (op.imm || op.invalidates || op.registers || wqe_q.imm_data == '0);
+
+  // What a region is to become.
+  logic [64:0] region_end;
+  logic region_right;
+  assign region_end = {1'b0, wqe_q.remote_to} + {1'b0, wqe_q.sge0_address};
+  assign region_right = wqe_q.sge0_address != '0 && region_end <= {1'b1, 64'd0} &&
+      wqe_q.sge0_length inside {PAGE_SHIFT, HUGE_PAGE_SHIFT} &&
+      (wqe_q.remote_stag & ~AccessFlags) == '0 && wqe_q.sge1_address[$clog2(PBL_LINE_SIZE)-1:0] == '0 &&
+      wqe_q.sge0_stag == '0 && wqe_q.sge1_length == '0 && wqe_q.sge1_stag == '0;
 
   // A datagram's: a queue pair, or a group.
   logic [31:0] to_node, to_qpn;
@@ -106,7 +117,8 @@ module wqe_check
   end
   assign too_long = wqe_q.length > (service_i == SERVICE_UD ? 32'(mtu_i) : 32'(MESSAGE_MAX));
   always_comb begin
-    if (!well_formed || !reads_right || !service_right || has_windows_i) status_o = CQE_STATUS_LOC_QP_OP_ERR;
+    if (!well_formed || !reads_right || !service_right || has_windows_i || (op.registers && !region_right))
+      status_o = CQE_STATUS_LOC_QP_OP_ERR;
     else if (too_long || (!is_inline && (sum_q != 36'(wqe_q.length) ||
                             (op.atomic && wqe_q.length != 32'(ATOMIC_BYTES)))))
       status_o = CQE_STATUS_LOC_LEN_ERR;
@@ -116,9 +128,9 @@ module wqe_check
   // ---- The walk
   sges_t words;
   logic last_word;
-  // The operands of an atomic stand where a second element would.
+  // The operands of an atomic stand where a second element would, and what a region becomes in both.
   assign words = is_inline ? sges_t'((wqe_q.length + 32'(SGE_BYTES - 1)) / SGE_BYTES) :
-      op.atomic ? sges_t'(WQE_SGES) : sges_t'(wqe_q.num_sge);
+      op.atomic || op.registers ? sges_t'(WQE_SGES) : sges_t'(wqe_q.num_sge);
   assign last_word = !well_formed || element_q + 1'b1 >= words;
   assign word_index_o = start_i ? first_word_i : at_q;
   assign done_o = state_q == StDone;
@@ -157,7 +169,7 @@ module wqe_check
           wqe_q[WordBits*(2+32'(element_q[0]))+:WordBits] <= word_i;
         else if (element_q < sges_t'(2 * WQE_SGES))
           more_q[WordBits*32'(element_q[0])+:WordBits] <= word_i;
-        if (!is_inline && (!op.atomic || element_q == '0)) begin
+        if (!is_inline && !op.registers && (!op.atomic || element_q == '0)) begin
           sum_q <= sum_q + 36'(word_i.length);
           if (word_i.length != '0) nonempty_q <= nonempty_q + 1'b1;
         end

@@ -124,13 +124,16 @@ module wqe_fetch
   assign xlate.valid = state_q == StXlate;
   assign xlate.req = '{
           invalidate: 1'b0,
+          registers: 1'b0,
           ring: 1'b1,
           pbl_address: ring_pbl_q,
           stag: '0,
           pd: '0,
           access: '0,
           to: 64'(slot_q) << SlotShift,
-          length: 32'(wanted) << SlotShift
+          length: 32'(wanted) << SlotShift,
+          size: '0,
+          huge_pages: 1'b0
       };
   assign read.valid = state_q == StRead;
   assign read.req = '{

@@ -12,17 +12,17 @@ module xlate_turns
     // The other two do not ask at the same time.
     xlate_if.server slots,
     xlate_if.server payload,
-    xlate_if.server invalidation,
+    xlate_if.server change,
 
     xlate_if.client xlate
 );
 
   logic busy_q, slots_q;  // a request is under way, and is for slots
-  assign xlate.valid = !busy_q && (slots.valid || payload.valid || invalidation.valid);
-  assign xlate.hold = slots.hold || payload.hold || invalidation.hold;
+  assign xlate.valid = !busy_q && (slots.valid || payload.valid || change.valid);
+  assign xlate.hold = slots.hold || payload.hold || change.hold;
   always_comb begin
     xlate.req = payload.req;
-    if (invalidation.valid) xlate.req = invalidation.req;
+    if (change.valid) xlate.req = change.req;
     if (slots.valid) xlate.req = slots.req;
   end
 
@@ -37,10 +37,10 @@ module xlate_turns
   assign payload.rsp_valid = turn_rsp_valid;
   assign payload.rsp = xlate.rsp;
   assign payload.let_go = xlate.let_go;
-  assign invalidation.ready = turn_ready;
-  assign invalidation.rsp_valid = turn_rsp_valid;
-  assign invalidation.rsp = xlate.rsp;
-  assign invalidation.let_go = xlate.let_go;
+  assign change.ready = turn_ready;
+  assign change.rsp_valid = turn_rsp_valid;
+  assign change.rsp = xlate.rsp;
+  assign change.let_go = xlate.let_go;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -51,6 +51,6 @@ module xlate_turns
   end
 
   // ---- What is promised
-  `EXRNIC_ALWAYS(one_of_a_turn, !(payload.valid && invalidation.valid))
+  `EXRNIC_ALWAYS(one_of_a_turn, !(payload.valid && change.valid))
 
 endmodule
