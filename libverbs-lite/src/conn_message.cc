@@ -162,7 +162,9 @@ int DecodeConnInfo(const ConnInfoBody& body, vl_service service, vl_conn_info* i
         "both of the same",
         got_service, static_cast<uint32_t>(service));
   }
-  if (info->address + info->length >= info->address) return 0;
+  const uint64_t last = info->address + (info->length - 1);
+  if (info->length == 0 || last >= info->address)
+    return 0;  // it may end with the last byte there is
   return Refuse(EPROTO, "the peer's memory of 0x%lx bytes at 0x%lx wraps", info->length,
                 info->address);
 }

@@ -129,7 +129,9 @@ TEST_CASE("a peer that is none is refused, whatever it sends") {
   newer[5] = kConnVersion + 1;
   vl_conn_info wraps = {};
   wraps.address = ~uint64_t{0} - 5;
-  wraps.length = 100;
+  wraps.length = 7;
+  vl_conn_info ends = wraps;
+  ends.length = 6;
   std::string loud = body;
   loud[28] = 1;  // private_len: 2^24
 
@@ -143,6 +145,7 @@ TEST_CASE("a peer that is none is refused, whatever it sends") {
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, kConnInfoBytes + 1)) + body, false) == EPROTO);
   CHECK(ErrorOf(Text(EncodeConnHead(ConnKind::kInfo, 0xffffffff)), false) == EPROTO);
   CHECK(ErrorOf(head + Text(EncodeConnInfo(wraps, VL_SERVICE_RC)), false) == EPROTO);
+  CHECK(ErrorOf(head + Text(EncodeConnInfo(ends, VL_SERVICE_RC)), false) == ETIMEDOUT);
   CHECK(ErrorOf(head + loud, false) == EPROTO);
   CHECK(ErrorOf("", true) == ECONNRESET);
   CHECK(ErrorOf(head + body.substr(1), true) == ECONNRESET);
