@@ -2,7 +2,7 @@
 // The lock of the data path. It never enters the kernel: a std::mutex does where threads meet, and
 // so does giving the processor away, and seccomp strict mode kills for either. What it guards is
 // some tens of instructions, without a system call; only PioBlocks holds one for longer, and nobody
-// waits for that one.
+// waits for that one, and vl_resize_cq, while it moves what is unread.
 //
 // Who waits looks ever less often, so the holder has the cache line to itself. A holder that has
 // lost its processor is waited for until it is on again: the scheduler sees to that, but not where

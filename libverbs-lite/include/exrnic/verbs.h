@@ -512,17 +512,17 @@ VL_API struct vl_qp* vl_create_qp(struct vl_pd* pd, struct vl_qp_init_attr* attr
  *   SQD to SQD            access                      all of the above       qkey, pkey_index
  *
  * RTS to SQD, and any to ERROR or RESET, have none. INIT to RTR needs dest, and RESET to INIT of UD
- * its keys. With mask 0 these are given, and of RC also min_rnr_timer with INIT to RTR and rnr_retry
- * with RTR to RTS; another change sets none then.
- * RESET takes all of them back to what they are at first, but dest.
- * EPERM: no such transition, or it has not such an attribute; or a qkey with VL_QKEY_CONTROLLED
- * without CAP_NET_RAW. EINVAL also: one is missing or out of range. Nothing is changed then. In SQD
- * the work requests that have begun end, and no other one begins: vl_query_qp says when; receives
- * go on. What is posted waits for RTS. The peer may be a queue pair of this node, or this one
- * itself. In ERROR all outstanding work comes back with VL_WC_WR_FLUSH_ERR (of a shared receive
- * queue only the receive of a message that had begun); RESET drops it without completions, those
- * already queued included; PULLs of the peer that are under way end with VL_WC_REM_OP_ERR. The
- * device goes to ERROR by itself after any failed work request.
+ * its keys. With mask 0 these are given, and of RC also min_rnr_timer with INIT to RTR and
+ * rnr_retry with RTR to RTS; another change sets none then. RESET takes all of them back to what
+ * they are at first, but dest. EPERM: no such transition, or it has not such an attribute; or a
+ * qkey with VL_QKEY_CONTROLLED without CAP_NET_RAW. EINVAL also: one is missing or out of range.
+ * Nothing is changed then. In SQD the work requests that have begun end, and no other one begins:
+ * vl_query_qp says when; receives go on. What is posted waits for RTS. The peer may be a queue pair
+ * of this node, or this one itself. In ERROR all outstanding work comes back with
+ * VL_WC_WR_FLUSH_ERR (of a shared receive queue only the receive of a message that had begun);
+ * RESET drops it without completions, those already queued included; PULLs of the peer that are
+ * under way end with VL_WC_REM_OP_ERR. The device goes to ERROR by itself after any failed work
+ * request.
  */
 VL_API int vl_modify_qp(struct vl_qp* qp, const struct vl_qp_attr* attr);
 
@@ -566,7 +566,8 @@ enum vl_event_type VL_ANY_NUMBER {
                            taken it there */
   VL_EVENT_QP_SQ_DRAINED /* qp, in VL_QPS_SQD: all work requests that had begun have ended, and
                            their completions are there. Once for each change from VL_QPS_RTS, unless
-                           VL_QPS_SQD is left before; vl_query_qp (sq_draining) says what is so now */
+                           VL_QPS_SQD is left before; vl_query_qp (sq_draining) says what is so now
+                         */
 };
 
 struct vl_async_event {
