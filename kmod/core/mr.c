@@ -31,6 +31,24 @@ int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 }
 EXRNIC_EXPORT(exrnic_mr_create);
 
+int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn)
+{
+	struct exrnic_mbox_register_mr in = {
+		.pd = cpu_to_le32(pdn),
+		.kind = cpu_to_le16(EXRNIC_REGION_KIND_FAST),
+	};
+	int err = exrnic_stag_alloc(&edev->stags, &mr->stag);
+
+	if (err)
+		return err;
+	in.stag = cpu_to_le32(mr->stag);
+	err = exrnic_mbox_register_mr(edev, &in);
+	if (err)
+		exrnic_stag_free(&edev->stags, mr->stag);
+	return err;
+}
+EXRNIC_EXPORT(exrnic_mr_create_fast);
+
 /* The device first: behind its answer neither side of the wire reaches these pages. */
 void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr)
 {

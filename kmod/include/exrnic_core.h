@@ -480,6 +480,12 @@ struct exrnic_mr_attr {
 
 int exrnic_mr_create(struct exrnic_device *edev, struct exrnic_mr *mr,
 		     const struct exrnic_mr_attr *attr);
+/*
+ * A region that is what a work request FAST_REGISTER says, when one has said it and until one, or a peer, invalidates it. It
+ * names an exrnic_pbl_build_kernel(), whose pages stay where they are meanwhile; and the key, which
+ * then is the low byte of the STag.
+ */
+int exrnic_mr_create_fast(struct exrnic_device *edev, struct exrnic_mr *mr, u32 pdn);
 void exrnic_mr_destroy(struct exrnic_device *edev, struct exrnic_mr *mr);
 
 /* ---- Remote windows: entries of BAR 4 in a row */
@@ -516,6 +522,7 @@ struct exrnic_port {
 	void (*wake)(struct exrnic_port *port);
 	/* private: the core's */
 	struct exrnic_device *edev;
+	struct exrnic_vector *vector;
 	u32 number;
 	struct mutex lock;
 	u32 mask;
@@ -528,6 +535,7 @@ struct exrnic_port_attr {
 	u32 port;	/* below EXRNIC_PORTS */
 	u32 peer_node;	/* another one */
 	u32 peer_port;
+	u32 comp_vector;	/* of its interrupts: as of a completion queue */
 };
 
 /* What a port has to tell. */

@@ -278,18 +278,13 @@ static int check_completion(struct kernel_user *user, const struct exrnic_cqe *c
 	return 0;
 }
 
-static int work(struct kernel_user *user)
+static int work(struct kernel_user *user, const struct exrnic_wqe *wqe)
 {
-	struct exrnic_work request = {
-		.head = {
-			.opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE,
-			.flags = EXRNIC_WQE_FLAGS_SIGNALED,
-			.num_slots = 1,
-			.imm_data = cpu_to_le32(user->mr.stag),
-		},
-	};
+	struct exrnic_work request = { .head = *wqe };
 	int err;
 
+	request.head.flags = EXRNIC_WQE_FLAGS_SIGNALED;
+	request.head.num_slots = 1;
 	exrnic_cq_report(&user->cq_ring, &user->user_page, EXRNIC_DOORBELL_CQ_ARM);
 	if (!exrnic_work_queue_has_room(&user->sq, 1))
 		return failed("no room in an empty queue", -EIO);
@@ -300,6 +295,52 @@ static int work(struct kernel_user *user)
 	err = check_completion(user, exrnic_cq_at(&user->cq_ring, user->cq_ring.consumer));
 	user->cq_ring.consumer++;
 	exrnic_cq_report(&user->cq_ring, &user->user_page, EXRNIC_DOORBELL_CQ);
+	return err;
+}
+
+static int invalidate(struct kernel_user *user, u32 stag)
+{
+	const struct exrnic_wqe wqe = {
+		.opcode = EXRNIC_WQE_OPCODE_LOCAL_INVALIDATE,
+		.imm_data = cpu_to_le32(stag),
+	};
+
+	return work(user, &wqe);
+}
+
+static int fast_register(struct kernel_user *user, u32 stag)
+{
+	const struct exrnic_wqe wqe = {
+		.opcode = EXRNIC_WQE_OPCODE_FAST_REGISTER,
+		.imm_data = cpu_to_le32(stag),
+		.remote_to = cpu_to_le64(address_of(REGION)),
+		.remote_stag = cpu_to_le32(EXRNIC_ACCESS_LOCAL_WRITE | EXRNIC_ACCESS_REMOTE_WRITE),
+		.sge0_address = cpu_to_le64(PAGE_SIZE),
+		.sge0_length = cpu_to_le32(user->pbls[REGION].page_shift),
+		.sge1_address = cpu_to_le64(user->pbls[REGION].bus),
+	};
+
+	return work(user, &wqe);
+}
+
+/* Each time with another key; one is registered when it goes. */
+static int register_by_work(struct kernel_user *user)
+{
+	struct exrnic_mr mr;
+	int err = exrnic_mr_create_fast(user->edev, &mr, user->pdn);
+	u32 stag, times;
+
+	if (err)
+		return failed("no region for work requests", err);
+	stag = mr.stag;
+	for (times = 0; !err && times < 3; times++) {
+		if (times)
+			err = invalidate(user, stag);
+		stag ^= 1 << times;
+		if (!err)
+			err = fast_register(user, stag);
+	}
+	exrnic_mr_destroy(user->edev, &mr);
 	return err;
 }
 
@@ -320,7 +361,9 @@ static int use_objects(struct kernel_user *user)
 	err = create_mr(user);
 	if (err)
 		goto err_qp;
-	err = work(user);
+	err = invalidate(user, user->mr.stag);
+	if (!err)
+		err = register_by_work(user);
 	exrnic_mr_destroy(user->edev, &user->mr);
 err_qp:
 	exrnic_qp_destroy(user->edev, &user->qp);
