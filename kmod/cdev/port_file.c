@@ -166,6 +166,7 @@ struct file *exrnic_port_file_create(struct exrnic_file *file, const struct exrn
 		.port = attr->port,
 		.peer_node = attr->peer_node,
 		.peer_port = attr->peer_port,
+		.comp_vector = EXRNIC_ANY_COMP_VECTOR,
 	};
 	struct exrnic_port_file *pfile;
 	struct file *filp;

@@ -62,6 +62,7 @@ struct exrnic_vector {
 	spinlock_t lock;	/* who takes events */
 	struct delayed_work pause;
 	unsigned int users;
+	unsigned int ports;	/* BIT() of each whose vector it is; under ports_lock */
 	bool begun;		/* an event was taken since it was armed, */
 	bool useful;		/* and has told somebody something */
 	unsigned long jiffy;	/* in which so many rounds... */
@@ -122,7 +123,6 @@ struct exrnic_device {
 	DECLARE_BITMAP(windows, EXRNIC_MAX_WINDOWS);	/* in use */
 	spinlock_t ports_lock;	/* also in interrupts */
 	struct exrnic_port *ports[EXRNIC_PORTS];	/* those that are open */
-	unsigned int open_ports;
 
 	struct mutex clients_lock;
 	struct list_head clients;
@@ -173,6 +173,9 @@ void exrnic_vectors_end(struct exrnic_device *edev);
  */
 int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 comp_vector);
 void exrnic_vectors_remove_cq(struct exrnic_cq *cq);
+/* Returns the number of its MSI-X vector. */
+int exrnic_vectors_add_port(struct exrnic_device *edev, struct exrnic_port *port, u32 comp_vector);
+void exrnic_vectors_remove_port(struct exrnic_port *port);
 
 /* ---- Clients: the core's side of struct exrnic_client */
 
@@ -218,7 +221,7 @@ int exrnic_number_alloc(struct xarray *table, u32 limit, u32 *number);
 /* ---- Objects: exrnic_core.h */
 
 /* The control vector has fired; false: no port is open. */
-bool exrnic_ports_interrupt(struct exrnic_device *edev);
+void exrnic_ports_interrupt(struct exrnic_vector *vector);
 
 /* ---- Firmware of the on-chip processor */
 

@@ -45,8 +45,6 @@ static irqreturn_t exrnic_life_control(struct exrnic_device *edev)
 	unsigned int pass;
 	u32 cause;
 
-	if (exrnic_ports_interrupt(edev))
-		handled = IRQ_HANDLED;
 	if (exrnic_async_interrupt(edev))
 		handled = IRQ_HANDLED;
 	for (pass = 0; pass < EXRNIC_CAUSE_PASSES; pass++) {

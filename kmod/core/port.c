@@ -31,23 +31,23 @@ static void exrnic_port_notice(struct exrnic_port *port)
 }
 
 /*
- * The control vector has fired. What a port has to tell stays in the device until it is taken, and what
- * is there already fires no more: a peer interrupts no oftener than the port's owner reads.
+ * A vector has fired. What a port has to tell stays in the device until it is taken, and what is there
+ * already fires no more: a peer interrupts no oftener than the port's owner reads.
  */
-bool exrnic_ports_interrupt(struct exrnic_device *edev)
+void exrnic_ports_interrupt(struct exrnic_vector *vector)
 {
+	struct exrnic_device *edev = vector->eq.edev;
 	unsigned long pending, flags;
 	unsigned int i;
 
-	if (!READ_ONCE(edev->open_ports))
-		return false;
+	if (!READ_ONCE(vector->ports))
+		return;
 	pending = exrnic_read(edev, EXRNIC_REG_PORTS_PENDING);
 	spin_lock_irqsave(&edev->ports_lock, flags);
+	pending &= vector->ports;
 	for_each_set_bit(i, &pending, EXRNIC_PORTS)
-		if (edev->ports[i])
-			exrnic_port_notice(edev->ports[i]);
+		exrnic_port_notice(edev->ports[i]);
 	spin_unlock_irqrestore(&edev->ports_lock, flags);
-	return true;
 }
 
 /* Whether something is left, as the device says now; one that is gone says nothing. */
@@ -81,7 +81,7 @@ static int exrnic_port_claim(struct exrnic_port *port)
 	spin_lock_irq(&edev->ports_lock);
 	if (!edev->ports[port->number]) {
 		edev->ports[port->number] = port;
-		WRITE_ONCE(edev->open_ports, edev->open_ports + 1);
+		WRITE_ONCE(port->vector->ports, port->vector->ports | BIT(port->number));
 		err = 0;
 	}
 	spin_unlock_irq(&edev->ports_lock);
@@ -94,15 +94,17 @@ static void exrnic_port_give_back(struct exrnic_port *port)
 
 	spin_lock_irq(&edev->ports_lock);
 	edev->ports[port->number] = NULL;
-	WRITE_ONCE(edev->open_ports, edev->open_ports - 1);
+	WRITE_ONCE(port->vector->ports, port->vector->ports & ~BIT(port->number));
 	spin_unlock_irq(&edev->ports_lock);
+	exrnic_vectors_remove_port(port);
 }
 
 /* Enabling forgets the bells of the port's last owner; until then it is not pending. */
-static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_port_attr *attr)
+static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_port_attr *attr,
+			       u32 msix_vector)
 {
 	exrnic_port_write(port, EXRNIC_REG_PORT_PEER, attr->peer_node << 16 | attr->peer_port);
-	exrnic_port_write(port, EXRNIC_REG_PORT_VECTOR, EXRNIC_MSIX_VECTOR_CONTROL);
+	exrnic_port_write(port, EXRNIC_REG_PORT_VECTOR, msix_vector);
 	exrnic_port_write(port, EXRNIC_REG_PORT_BELLS_MASK, 0);
 	exrnic_port_write(port, EXRNIC_REG_PORT_CONTROL, EXRNIC_PORT_CONTROL_ENABLE);
 }
@@ -110,7 +112,7 @@ static void exrnic_port_enable(struct exrnic_port *port, const struct exrnic_por
 int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 		     const struct exrnic_port_attr *attr)
 {
-	int err;
+	int err, msix_vector;
 
 	if (attr->port >= EXRNIC_PORTS || attr->peer_port >= EXRNIC_PORTS ||
 	    attr->peer_node >= edev->limits.node ||
@@ -123,9 +125,14 @@ int exrnic_port_open(struct exrnic_device *edev, struct exrnic_port *port,
 	port->taken = 0;
 	port->dead = false;
 	port->pending = false;
+	msix_vector = exrnic_vectors_add_port(edev, port, attr->comp_vector);
+	if (msix_vector < 0)
+		return msix_vector;
 	err = exrnic_port_claim(port);
-	if (!err)
-		exrnic_port_enable(port, attr);
+	if (err)
+		exrnic_vectors_remove_port(port);
+	else
+		exrnic_port_enable(port, attr, msix_vector);
 	return err;
 }
 EXRNIC_EXPORT(exrnic_port_open);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* MSI-X: the control vector, and vectors that the completion queues share. */
+/* MSI-X: the control vector, and vectors that completion queues and ports share. */
 #include <linux/interrupt.h>
 #include <linux/minmax.h>
 #include <linux/moduleparam.h>
@@ -87,6 +87,7 @@ static irqreturn_t exrnic_vector_comp(int irq, void *data)
 	if (all)
 		exrnic_vector_end_round(vector);
 	spin_unlock_irqrestore(&vector->lock, flags);
+	exrnic_ports_interrupt(vector);
 	return all ? IRQ_HANDLED : IRQ_WAKE_THREAD;
 }
 
@@ -219,15 +220,19 @@ static u32 exrnic_vector_eqn(u32 comp_vector)
 	return EXRNIC_EQN_ASYNC + 1 + comp_vector;
 }
 
+static u32 exrnic_vector_msix(const struct exrnic_device *edev, u32 comp_vector)
+{
+	return edev->vectors == 1 ? EXRNIC_MSIX_VECTOR_CONTROL : 1 + comp_vector;
+}
+
 static int exrnic_vector_begin(struct exrnic_device *edev, u32 comp_vector)
 {
 	struct exrnic_vector *vector = &edev->comp[comp_vector];
-	const u32 msix_vector = edev->vectors == 1 ? EXRNIC_MSIX_VECTOR_CONTROL : 1 + comp_vector;
 	struct exrnic_eq eq;
 	int err;
 
 	err = exrnic_eq_create(edev, &eq, exrnic_vector_eqn(comp_vector), edev->limits.cq,
-			       msix_vector);
+			       exrnic_vector_msix(edev, comp_vector));
 	if (err)
 		return err;
 	spin_lock_irq(&vector->lock);
@@ -266,21 +271,33 @@ static u32 exrnic_vectors_pick(struct exrnic_device *edev)
 	return best;
 }
 
-int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 comp_vector)
+/* The vector, or NULL: there is none of that number. */
+static struct exrnic_vector *exrnic_vectors_add_user(struct exrnic_device *edev, u32 comp_vector)
 {
 	struct exrnic_vector *vector;
 
 	if (comp_vector == EXRNIC_ANY_COMP_VECTOR)
 		comp_vector = exrnic_vectors_pick(edev);
 	if (comp_vector >= edev->limits.comp_vectors)
-		return -EINVAL;
-	comp_vector = array_index_nospec(comp_vector, edev->limits.comp_vectors);
-	vector = &edev->comp[comp_vector];
-	cq->vector = vector;
+		return NULL;
+	vector = &edev->comp[array_index_nospec(comp_vector, edev->limits.comp_vectors)];
 	spin_lock_irq(&vector->lock);
 	WRITE_ONCE(vector->users, vector->users + 1);
 	spin_unlock_irq(&vector->lock);
-	return exrnic_vector_eqn(comp_vector);
+	return vector;
+}
+
+static void exrnic_vector_remove_user(struct exrnic_vector *vector)
+{
+	spin_lock_irq(&vector->lock);
+	WRITE_ONCE(vector->users, vector->users - 1);
+	spin_unlock_irq(&vector->lock);
+}
+
+int exrnic_vectors_add_cq(struct exrnic_device *edev, struct exrnic_cq *cq, u32 comp_vector)
+{
+	cq->vector = exrnic_vectors_add_user(edev, comp_vector);
+	return cq->vector ? exrnic_vector_eqn(cq->vector - edev->comp) : -EINVAL;
 }
 
 /* Whatever it had to tell is among what the event queue holds now. */
@@ -289,7 +306,16 @@ void exrnic_vectors_remove_cq(struct exrnic_cq *cq)
 	struct exrnic_vector *vector = cq->vector;
 
 	exrnic_vector_finish(vector);
-	spin_lock_irq(&vector->lock);
-	WRITE_ONCE(vector->users, vector->users - 1);
-	spin_unlock_irq(&vector->lock);
+	exrnic_vector_remove_user(vector);
+}
+
+int exrnic_vectors_add_port(struct exrnic_device *edev, struct exrnic_port *port, u32 comp_vector)
+{
+	port->vector = exrnic_vectors_add_user(edev, comp_vector);
+	return port->vector ? exrnic_vector_msix(edev, port->vector - edev->comp) : -EINVAL;
+}
+
+void exrnic_vectors_remove_port(struct exrnic_port *port)
+{
+	exrnic_vector_remove_user(port->vector);
 }

@@ -171,7 +171,7 @@ struct exrnic_create_channel {
  * ring: page-aligned user address of entries * sizeof(struct exrnic_cqe), rounded up to pages; it
  * is pinned for writing, and zeroed by the caller. entries: a power of two, 8 to max_cq_entries.
  *
- * comp_vector: below comp_vectors, or EXRNIC_ANY_VECTOR for one with few queues. channel_fd: of
+ * comp_vector: below comp_vectors, or EXRNIC_ANY_VECTOR for one with few queues and ports. channel_fd: of
  * CREATE_CHANNEL on this file (EBADF: no open file, EINVAL: another one), or EXRNIC_NO_CHANNEL.
  * cookie: given back in events.
  *
@@ -416,7 +416,8 @@ struct exrnic_create_window {
  * this one likewise. Which port of a node serves whom is for the two to agree on. The result is a
  * file descriptor (close-on-exec): read() waits for the next struct exrnic_port_event, poll() says
  * POLLIN when there is one, the commands below act on it, and close() closes the port.
- * EBUSY: somebody has it. It is an object of this file until it is closed.
+ * EBUSY: somebody has it. It is an object of this file until it is closed. It interrupts by one of the vectors for
+ * completion queues, one that few of these and of ports have: by its own, as long as there are enough.
  */
 struct exrnic_open_port {
 	__u32 port;		/* below EXRNIC_PORTS */
