@@ -291,7 +291,10 @@ class MadDriver {
             exrnic_mbox_register_mr{
                 stag(), small(), garbage_.any() >> 1, 1 + garbage_.below(1u << 30), address(),
                 static_cast<uint32_t>(garbage_.below(8)),
-                garbage_.one_of(std::vector<uint32_t>{EXRNIC_PAGE_SHIFT, EXRNIC_HUGE_PAGE_SHIFT})});
+                garbage_.one_of(std::vector<uint16_t>{EXRNIC_PAGE_SHIFT, EXRNIC_HUGE_PAGE_SHIFT}),
+                garbage_.one_of(std::vector<uint16_t>{EXRNIC_REGION_KIND_MEMORY,
+                                                      EXRNIC_REGION_KIND_MEMORY,
+                                                      EXRNIC_REGION_KIND_FAST})});
         break;
       case 3:
         rnic_.command(EXRNIC_MBOX_OP_INVALIDATE_MR, exrnic_mbox_object{stag()});
